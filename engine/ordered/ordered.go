@@ -1,0 +1,287 @@
+// Package ordered holds JSON values as they were written: object keys keep their order, numbers keep their text.
+//
+// Chat templates print keys in input order and numbers digit for digit, and the arguments of a tool call must come back
+// as the model wrote them; encoding/json's maps and float64s lose both.
+//
+// # Model
+//
+// A [Value] is immutable and small. Text that is not UTF-8 and escapes of lone surrogates are kept: a lone surrogate
+// decodes to its three-byte form (WTF-8), which [Value.Append] writes as an escape again.
+//
+// # Limits
+//
+// Nesting deeper than [MaxDepth] is an error. A repeated key keeps its first place and its last value, as in Python.
+//
+// # Errors
+//
+// [Parse] returns a [source.Error] with the byte offset of the fault.
+package ordered
+
+import (
+	"bytes"
+	"cmp"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MaxDepth bounds the nesting of arrays and objects, in levels; deeper input is refused so that recursion over a value
+// cannot exhaust the stack.
+const MaxDepth = 1000
+
+// Kind is the JSON type of a value.
+type Kind uint8
+
+// The kinds. Null is the zero value's kind.
+const (
+	Null Kind = iota
+	Bool
+	Number
+	String
+	Array
+	Object
+)
+
+var kindNames = [...]string{"null", "boolean", "number", "string", "array", "object"}
+
+// String returns the kind's name in JSON Schema's words.
+func (k Kind) String() string { return kindNames[k] }
+
+// Value is a JSON value. The zero value is null.
+type Value struct {
+	kind    Kind
+	yes     bool
+	text    string // of a string or a number
+	items   []Value
+	members []Member
+}
+
+// Member is one key of an object with its value.
+type Member struct {
+	Key   string
+	Value Value
+}
+
+// The constructors. Num's text must be a JSON number; ArrayOf and ObjectOf keep their argument.
+
+func Str(s string) Value              { return Value{kind: String, text: s} }
+func Num(text string) Value           { return Value{kind: Number, text: text} }
+func Int(i int) Value                 { return Num(strconv.Itoa(i)) }
+func Boolean(b bool) Value            { return Value{kind: Bool, yes: b} }
+func ArrayOf(items ...Value) Value    { return Value{kind: Array, items: items} }
+func ObjectOf(members ...Member) Value { return Value{kind: Object, members: members} }
+
+// Kind returns the value's JSON type.
+func (v Value) Kind() Kind { return v.kind }
+
+// IsNull says that the value is null.
+func (v Value) IsNull() bool { return v.kind == Null }
+
+// Text returns a string's text or a number's digits as written, else "".
+func (v Value) Text() string { return v.text }
+
+// Bool returns a boolean's value, else false.
+func (v Value) Bool() bool { return v.yes }
+
+// Items returns an array's items; the caller must not change them.
+func (v Value) Items() []Value { return v.items }
+
+// Members returns an object's members in order; the caller must not change them.
+func (v Value) Members() []Member { return v.members }
+
+// Get returns the member of an object by key, and whether there is one.
+func (v Value) Get(key string) (Value, bool) {
+	for i := range v.members {
+		if v.members[i].Key == key {
+			return v.members[i].Value, true
+		}
+	}
+	return Value{}, false
+}
+
+// At follows keys of nested objects; a missing one gives null.
+func (v Value) At(keys ...string) Value {
+	for _, key := range keys {
+		v, _ = v.Get(key)
+	}
+	return v
+}
+
+// With returns an object with a member set: in its place where the key exists, else at the end. Null counts as an empty
+// object.
+func (v Value) With(key string, value Value) Value {
+	members := slices.Clone(v.members)
+	if i := slices.IndexFunc(members, func(m Member) bool { return m.Key == key }); i >= 0 {
+		members[i].Value = value
+	} else {
+		members = append(members, Member{key, value})
+	}
+	return Value{kind: Object, members: members}
+}
+
+// Without returns an object without a key.
+func (v Value) Without(key string) Value {
+	v.members = slices.DeleteFunc(slices.Clone(v.members), func(m Member) bool { return m.Key == key })
+	return v
+}
+
+// Equal says that two values are the same JSON: keys in any order, numbers by exact value (1 equals 1.0 and 1e0).
+func Equal(a, b Value) bool {
+	if a.kind != b.kind {
+		return false
+	}
+	switch a.kind {
+	case Bool:
+		return a.yes == b.yes
+	case Number:
+		return a.text == b.text || equalNumbers(a.text, b.text)
+	case String:
+		return a.text == b.text
+	case Array:
+		return slices.EqualFunc(a.items, b.items, Equal)
+	case Object:
+		if len(a.members) != len(b.members) {
+			return false
+		}
+		x, y := sorted(a.members), sorted(b.members)
+		return slices.EqualFunc(x, y, func(m, n Member) bool { return m.Key == n.Key && Equal(m.Value, n.Value) })
+	}
+	return true
+}
+
+func sorted(members []Member) []Member {
+	byKey := func(m, n Member) int { return cmp.Compare(m.Key, n.Key) }
+	if slices.IsSortedFunc(members, byKey) {
+		return members
+	}
+	members = slices.Clone(members)
+	slices.SortFunc(members, byKey)
+	return members
+}
+
+// maxExponent bounds the decimal exponent that equalNumbers expands; beyond it numbers are compared as text, so that
+// "1e999999999" costs nothing.
+const maxExponent = 1000
+
+func equalNumbers(a, b string) bool {
+	for _, s := range [2]string{a, b} {
+		if i := strings.IndexAny(s, "eE"); i >= 0 {
+			if e, err := strconv.Atoi(s[i+1:]); err != nil || e > maxExponent || e < -maxExponent {
+				return false
+			}
+		}
+	}
+	x, ok := new(big.Rat).SetString(a)
+	y, ok2 := new(big.Rat).SetString(b)
+	return ok && ok2 && x.Cmp(y) == 0
+}
+
+// Style says how [Value.Append] spaces its text.
+type Style struct {
+	Comma  string // between items: "," or ", "
+	Colon  string // after a key: ":" or ": "
+	Indent string // one level of indentation; "" writes one line
+	ASCII  bool   // escape everything beyond ASCII
+}
+
+// The styles. Compact is encoding/json's, Spaced Python's json.dumps, Pretty what people read.
+var (
+	Compact = Style{Comma: ",", Colon: ":"}
+	Spaced  = Style{Comma: ", ", Colon: ": "}
+	Pretty  = Style{Comma: ",", Colon: ": ", Indent: "  "}
+)
+
+// String returns the value's JSON text in the style Spaced.
+func (v Value) String() string { return string(v.Append(nil, Spaced)) }
+
+// MarshalJSON implements [encoding/json.Marshaler].
+func (v Value) MarshalJSON() ([]byte, error) { return v.Append(nil, Compact), nil }
+
+// UnmarshalJSON implements [encoding/json.Unmarshaler].
+func (v *Value) UnmarshalJSON(text []byte) (err error) {
+	*v, err = Parse(text)
+	return err
+}
+
+// Append appends the value's JSON text. Nothing is escaped that JSON does not demand.
+func (v Value) Append(dst []byte, style Style) []byte { return v.append(dst, style, 0) }
+
+func (v Value) append(dst []byte, style Style, depth int) []byte {
+	switch v.kind {
+	case Null:
+		return append(dst, "null"...)
+	case Bool:
+		return strconv.AppendBool(dst, v.yes)
+	case Number:
+		return append(dst, v.text...)
+	case String:
+		return AppendQuoted(dst, v.text, style.ASCII)
+	case Array:
+		if len(v.items) == 0 {
+			return append(dst, "[]"...)
+		}
+		dst = append(dst, '[')
+		for i, item := range v.items {
+			dst = style.separate(dst, i, depth+1)
+			dst = item.append(dst, style, depth+1)
+		}
+		return append(style.newline(dst, depth), ']')
+	default:
+		if len(v.members) == 0 {
+			return append(dst, "{}"...)
+		}
+		dst = append(dst, '{')
+		for i, m := range v.members {
+			dst = style.separate(dst, i, depth+1)
+			dst = append(AppendQuoted(dst, m.Key, style.ASCII), style.Colon...)
+			dst = m.Value.append(dst, style, depth+1)
+		}
+		return append(style.newline(dst, depth), '}')
+	}
+}
+
+func (style Style) separate(dst []byte, i, depth int) []byte {
+	if i > 0 {
+		dst = append(dst, style.Comma...)
+	}
+	return style.newline(dst, depth)
+}
+
+func (style Style) newline(dst []byte, depth int) []byte {
+	if style.Indent == "" {
+		return dst
+	}
+	dst = append(dst, '\n')
+	return append(dst, strings.Repeat(style.Indent, depth)...)
+}
+
+// Parse reads one JSON text with white space around it.
+func Parse(text []byte) (Value, error) { return ParseString(string(text)) }
+
+// Valid says that text is one JSON value.
+func Valid(text string) bool {
+	_, err := ParseString(text)
+	return err == nil
+}
+
+// Canonical returns the text of a value with keys sorted, for comparing and hashing.
+func Canonical(v Value) string {
+	var sort func(Value) Value
+	sort = func(v Value) Value {
+		switch v.kind {
+		case Array:
+			v.items = slices.Clone(v.items)
+			for i := range v.items {
+				v.items[i] = sort(v.items[i])
+			}
+		case Object:
+			v.members = slices.Clone(sorted(v.members))
+			for i := range v.members {
+				v.members[i].Value = sort(v.members[i].Value)
+			}
+		}
+		return v
+	}
+	return string(bytes.TrimSpace(sort(v).Append(nil, Compact)))
+}

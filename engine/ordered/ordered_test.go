@@ -1,0 +1,94 @@
+package ordered_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/engine/ordered"
+)
+
+func TestParseKeepsOrderAndNumbers(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{` {"b": 1.0, "a": [1e5, -0, 12345678901234567890], "b2": {}} `, `{"b": 1.0, "a": [1e5, -0, 12345678901234567890], "b2": {}}`},
+		{`{"a": 1, "b": 2, "a": 3}`, `{"a": 3, "b": 2}`},
+		{`"\u00e9\ud83d\ude00\n\/"`, `"é😀\n/"`},
+		{`"\ud800x"`, `"\ud800x"`},
+		{`[true, false, null]`, `[true, false, null]`},
+		{`""`, `""`},
+	} {
+		v, err := ordered.ParseString(tt.in)
+		if err != nil {
+			t.Errorf("Parse(%q): %v", tt.in, err)
+		} else if v.String() != tt.want {
+			t.Errorf("Parse(%q) = %s, want %s", tt.in, v, tt.want)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{``, `<input>:1:1: the JSON text ends, expected a value`},
+		{"{\n\"a\" 1}", `<input>:2:5: expected ':' after a key in a JSON object`},
+		{`[1,]`, `<input>:1:4: expected a JSON value`},
+		{`{"a":1,}`, `<input>:1:8: expected a string as key in a JSON object`},
+		{`01`, `<input>:1:2: text after the JSON value, expected the end`},
+		{`1.`, `<input>:1:3: expected a digit after the point of a JSON number`},
+		{`"abc`, `<input>:1:5: a JSON string has no closing quote`},
+		{`"\x"`, `<input>:1:2: a bad escape in a JSON string`},
+		{"\"a\nb\"", `<input>:1:3: a control character in a JSON string must be escaped`},
+		{strings.Repeat("[", 2000), `<input>:1:1002: JSON is nested deeper than 1000 levels`},
+	} {
+		if _, err := ordered.ParseString(tt.in); err == nil || err.Error() != tt.want {
+			t.Errorf("Parse(%.20q): error %v, want %s", tt.in, err, tt.want)
+		}
+	}
+}
+
+func TestEqual(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{
+		{`{"a":1,"b":2}`, `{"b":2,"a":1}`, true},
+		{`1`, `1.0`, true},
+		{`100`, `1e2`, true},
+		{`9007199254740993`, `9007199254740992`, false},
+		{`1e999999999`, `2e999999999`, false},
+		{`[1,2]`, `[2,1]`, false},
+		{`"1"`, `1`, false},
+	} {
+		a, b := parse(t, tt.a), parse(t, tt.b)
+		if ordered.Equal(a, b) != tt.want {
+			t.Errorf("Equal(%s, %s) is not %v", a, b, tt.want)
+		}
+	}
+}
+
+func parse(t *testing.T, text string) ordered.Value {
+	t.Helper()
+	v, err := ordered.ParseString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{`{"a":[1,2.5e-3,"x\u0041"],"b":null}`, `"\ud800\udc00"`, `[[[]]]`, `-0.0`, "\"\xff\""} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := ordered.ParseString(text)
+		if err != nil {
+			return
+		}
+		if !json.Valid([]byte(text)) {
+			t.Fatalf("encoding/json refuses %q", text)
+		}
+		again, err := ordered.ParseString(v.String())
+		if err != nil || again.String() != v.String() {
+			t.Fatalf("%q printed as %q, which reads as %q (%v)", text, v, again, err)
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package ordered
+
+import "unicode/utf8"
+
+const hexDigits = "0123456789abcdef"
+
+// AppendQuoted appends s as a JSON string with its quotes. Control characters, quotes and backslashes are escaped; with
+// ascii everything beyond ASCII as well. A lone surrogate in its three-byte form is written as its escape; any other
+// byte that is not UTF-8 becomes U+FFFD.
+func AppendQuoted(dst []byte, s string, ascii bool) []byte {
+	return append(AppendEscaped(append(dst, '"'), s, ascii), '"')
+}
+
+// AppendEscaped is [AppendQuoted] without the quotes.
+func AppendEscaped(dst []byte, s string, ascii bool) []byte {
+	start := 0
+	for i := 0; i < len(s); {
+		b := s[i]
+		if b < utf8.RuneSelf {
+			if b >= 0x20 && b != '"' && b != '\\' {
+				i++
+				continue
+			}
+			dst = append(dst, s[start:i]...)
+			switch b {
+			case '"', '\\':
+				dst = append(dst, '\\', b)
+			case '\n':
+				dst = append(dst, '\\', 'n')
+			case '\r':
+				dst = append(dst, '\\', 'r')
+			case '\t':
+				dst = append(dst, '\\', 't')
+			case '\b':
+				dst = append(dst, '\\', 'b')
+			case '\f':
+				dst = append(dst, '\\', 'f')
+			default:
+				dst = append(dst, '\\', 'u', '0', '0', hexDigits[b>>4], hexDigits[b&15])
+			}
+			i++
+			start = i
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 {
+			dst = append(dst, s[start:i]...)
+			if sur, ok := surrogate(s[i:]); ok {
+				dst, n = appendUnicode(dst, sur), 3
+			} else {
+				dst = append(dst, "\uFFFD"...)
+			}
+			i += n
+			start = i
+			continue
+		}
+		if ascii {
+			dst = append(dst, s[start:i]...)
+			if r >= 0x10000 {
+				r -= 0x10000
+				dst = appendUnicode(dst, 0xD800+r>>10)
+				r = 0xDC00 + r&0x3FF
+			}
+			dst = appendUnicode(dst, r)
+			start = i + n
+		}
+		i += n
+	}
+	return append(dst, s[start:]...)
+}
+
+func appendUnicode(dst []byte, r rune) []byte {
+	return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+}
+
+// surrogate reads the three-byte form (WTF-8) of a lone surrogate.
+func surrogate(s string) (rune, bool) {
+	if len(s) >= 3 && s[0] == 0xED && s[1] >= 0xA0 && s[1] <= 0xBF && s[2]&0xC0 == 0x80 {
+		return 0xD000 | rune(s[1]&0x3F)<<6 | rune(s[2]&0x3F), true
+	}
+	return 0, false
+}
+
+// appendSurrogate writes the three-byte form (WTF-8) of a lone surrogate.
+func appendSurrogate(dst []byte, r rune) []byte {
+	return append(dst, 0xE0|byte(r>>12), 0x80|byte(r>>6&0x3F), 0x80|byte(r&0x3F))
+}

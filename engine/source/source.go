@@ -1,0 +1,158 @@
+// Package source holds texts with positions and the one positioned error type.
+//
+// # Terminology
+//
+// An offset is a 0-based byte index into a text. A position, for people, is a line and a column, both 1-based; the
+// column counts runes. Lines end at a line feed.
+//
+// # Errors
+//
+// [Error] is what every reader of foreign text returns (templates, grammars, case files, vectors, JSON). It prints as
+// "file:line:column: message"; [Error.Detail] adds the line with a caret under the place and what to do about it.
+package source
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Source is a named text.
+type Source struct {
+	Name string // what errors call it: a file name, usually
+	Text string
+}
+
+// New returns a source. An empty name prints as "<input>".
+func New(name, text string) *Source { return &Source{Name: name, Text: text} }
+
+// Position is a place for people.
+type Position struct {
+	Line int // 1-based
+	Col  int // 1-based, in runes
+}
+
+// Position converts a byte offset. An offset outside the text is moved to its nearer end.
+func (s *Source) Position(off int) Position {
+	off = min(max(off, 0), len(s.Text))
+	head := s.Text[:off]
+	start := strings.LastIndexByte(head, '\n') + 1
+	return Position{Line: strings.Count(head, "\n") + 1, Col: utf8.RuneCountInString(head[start:]) + 1}
+}
+
+// excerptWidth bounds an excerpt, in runes either side of the place, so that a one-line file of a megabyte stays readable.
+const excerptWidth = 60
+
+// Excerpt returns the line around an offset and a caret under the place, two lines, each with an indent of four
+// spaces. Control characters are shown as spaces, so that an excerpt of hostile text cannot drive a terminal.
+func (s *Source) Excerpt(off int) string {
+	off = min(max(off, 0), len(s.Text))
+	start := strings.LastIndexByte(s.Text[:off], '\n') + 1
+	end := len(s.Text)
+	if i := strings.IndexByte(s.Text[off:], '\n'); i >= 0 {
+		end = off + i
+	}
+	before, after := []rune(clean(s.Text[start:off])), []rune(clean(s.Text[off:end]))
+	left, right := "", ""
+	if len(before) > excerptWidth {
+		before, left = before[len(before)-excerptWidth:], "..."
+	}
+	if len(after) > excerptWidth {
+		after, right = after[:excerptWidth], "..."
+	}
+	return "    " + left + string(before) + string(after) + right + "\n    " + strings.Repeat(" ", len(left)+len(before)) + "^"
+}
+
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x20 || r >= 0x7f && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// Error is a problem at a place in a text. The zero Src means that no text is at hand; then no position is printed.
+type Error struct {
+	Src  *Source
+	Off  int    // byte offset into Src.Text
+	Msg  string // what is wrong and what was expected, without position
+	Hint string // what to do about it; may be empty
+	Err  error  // the cause; may be nil
+}
+
+// Errorf returns an error at an offset. A %w verb sets its cause.
+func Errorf(src *Source, off int, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Src: src, Off: off, Msg: err.Error(), Err: errors.Unwrap(err)}
+}
+
+// Error returns "file:line:column: message".
+func (e *Error) Error() string {
+	if e.Src == nil {
+		return e.Msg
+	}
+	p := e.Src.Position(e.Off)
+	name := e.Src.Name
+	if name == "" {
+		name = "<input>"
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", name, p.Line, p.Col, e.Msg)
+}
+
+// Detail returns Error, an excerpt with a caret, and the hint, each where there is one. It ends without a line feed.
+func (e *Error) Detail() string {
+	var b strings.Builder
+	b.WriteString(e.Error())
+	if e.Src != nil && e.Src.Text != "" {
+		b.WriteString("\n" + e.Src.Excerpt(e.Off))
+	}
+	if e.Hint != "" {
+		b.WriteString("\n    hint: " + e.Hint)
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Detail returns the detailed text of the first [Error] in err's chain, else err's own text.
+func Detail(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		if text, detail := err.Error(), e.Detail(); text != e.Error() {
+			return text + strings.TrimPrefix(detail, e.Error())
+		} else {
+			return detail
+		}
+	}
+	return err.Error()
+}
+
+// maxErrors bounds what [List] prints; the rest is counted.
+const maxErrors = 20
+
+// List is several problems of one text, sorted by place. It prints one a line, at most 20, then how many more.
+type List []*Error
+
+// Sort orders the list by offset; equal offsets keep their order.
+func (l List) Sort() {
+	slices.SortStableFunc(l, func(a, b *Error) int { return a.Off - b.Off })
+}
+
+func (l List) Error() string {
+	var b strings.Builder
+	for i, e := range l {
+		if i == maxErrors {
+			fmt.Fprintf(&b, "\nand %d more", len(l)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(e.Error())
+	}
+	return b.String()
+}
