@@ -65,11 +65,11 @@ type Member struct {
 
 // The constructors. Num's text must be a JSON number; ArrayOf and ObjectOf keep their argument.
 
-func Str(s string) Value              { return Value{kind: String, text: s} }
-func Num(text string) Value           { return Value{kind: Number, text: text} }
-func Int(i int) Value                 { return Num(strconv.Itoa(i)) }
-func Boolean(b bool) Value            { return Value{kind: Bool, yes: b} }
-func ArrayOf(items ...Value) Value    { return Value{kind: Array, items: items} }
+func Str(s string) Value               { return Value{kind: String, text: s} }
+func Num(text string) Value            { return Value{kind: Number, text: text} }
+func Int(i int) Value                  { return Num(strconv.Itoa(i)) }
+func Boolean(b bool) Value             { return Value{kind: Bool, yes: b} }
+func ArrayOf(items ...Value) Value     { return Value{kind: Array, items: items} }
 func ObjectOf(members ...Member) Value { return Value{kind: Object, members: members} }
 
 // Kind returns the value's JSON type.

@@ -1,0 +1,115 @@
+// Package chat holds what clients and servers say to each other: requests, tools, messages and deltas, in the shape of
+// OpenAI's chat completions.
+//
+// # Model
+//
+// A [Request] is what a client asks. Its messages and tools stay JSON values ([ordered.Value]), since a template may read any
+// field of them and prints their keys in the order in which they came. A [Message] is what a model answered; a [Delta] one
+// increment of it.
+//
+// # Errors
+//
+// [ParseRequest] names the field that is wrong by its path ("messages[1].role"), what was expected and what was found.
+package chat
+
+import "github.com/goassay/assay/engine/ordered"
+
+// Tool is a function that a model may call.
+type Tool struct {
+	Name        string
+	Description string
+	Parameters  ordered.Value // a JSON Schema; null where the function declares none
+	Value       ordered.Value // the tool as it came, which is what a template sees
+}
+
+// ChoiceMode says whether a model may, must or must not call tools.
+type ChoiceMode uint8
+
+// The modes of tool choice.
+const (
+	ChoiceAuto     ChoiceMode = iota // the model decides
+	ChoiceRequired                   // at least one call
+	ChoiceNone                       // no call; call syntax is content
+	ChoiceNamed                      // a call of one function
+)
+
+// ToolChoice is a request's tool_choice.
+type ToolChoice struct {
+	Mode ChoiceMode
+	Name string // ChoiceNamed: the function
+}
+
+// ReasoningFormat says where reasoning goes.
+type ReasoningFormat uint8
+
+// The reasoning formats.
+const (
+	ReasoningAuto ReasoningFormat = iota // into reasoning_content
+	ReasoningKeep                        // "none": it stays in the content, with its markers
+)
+
+// Continue says which part of a last assistant message the model goes on with (continue_final_message).
+type Continue uint8
+
+// What is continued.
+const (
+	ContinueNone Continue = iota
+	ContinueContent
+	ContinueReasoning
+)
+
+// Request is what a client asks.
+type Request struct {
+	Messages          []ordered.Value // objects, each with a "role"
+	Tools             []Tool
+	ToolChoice        ToolChoice
+	ParallelToolCalls bool
+	ReasoningFormat   ReasoningFormat
+	EnableThinking    *bool         // nil: not given, the template's default
+	NoGeneration      bool          // add_generation_prompt is false
+	Continue          Continue      // continue_final_message
+	JSONSchema        ordered.Value // of the answer; null where there is none
+	HasJSONSchema     bool          // a schema was given (it may be {} or true)
+	Kwargs            ordered.Value // chat_template_kwargs: further template variables, an object or null
+}
+
+// Message is what a model answered.
+type Message struct {
+	Reasoning string // reasoning_content
+	Content   string
+	ToolCalls []ToolCall
+}
+
+// ToolCall is one call in a [Message].
+type ToolCall struct {
+	ID        string // empty where the output carries none (E22)
+	Name      string
+	Arguments string // JSON text as the model wrote it, or as much of it as came
+	Complete  bool   // the call was read to its end (E14)
+}
+
+// Delta is one increment of a message. Reasoning and content never stand in one delta; a delta is never empty (E24).
+type Delta struct {
+	Reasoning string
+	Content   string
+	ToolCalls []ToolCallDelta
+}
+
+// ToolCallDelta is an increment of a call. The first one of a call has its name, and its id where there is one; the
+// arguments of all of them, put together, are the call's.
+type ToolCallDelta struct {
+	Index     int // which call, from 0
+	ID        string
+	Name      string
+	Arguments string
+}
+
+// FinishReason says why a turn ended.
+type FinishReason string
+
+// The finish reasons.
+const (
+	FinishStop      FinishReason = "stop"
+	FinishToolCalls FinishReason = "tool_calls" // a complete call is there
+	FinishLength    FinishReason = "length"     // the output was cut off
+)

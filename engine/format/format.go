@@ -1,0 +1,241 @@
+// Package format is the waist of the engine: what an output format is, as plain data.
+//
+// A chat template, read backwards, says how the model will spell reasoning, content and tool calls. The analysis writes
+// that down as a [Format]; codegen turns a Format into a parser and a grammar and looks at nothing else. A Format can also
+// be written by hand (a dialect), stored in a golden file, or shipped to another engine.
+//
+// # Terminology
+//
+// A turn is what follows the last message of a prompt: the header, then the model's text (the part of it that the
+// generation prompt already contains, the prefill, and the output), then the end text. A marker is a literal around a part; a
+// slot is a place for data: a name, an id, a value. A call is spelled as parts, literals and slots in order: head, body
+// (the arguments), tail.
+//
+// # White space
+//
+// A model often changes the white space beside a marker, so a [Marker] keeps the white space at its edges apart.
+//
+// # Zero values
+//
+// Everything's zero value means "not found". The comment of each field names the comparison that finds it (R1-R3, C1, T1-T7,
+// A1, A2; see package analysis).
+package format
+
+// Format is one output format in full: reasoning, content and tool calls together.
+type Format struct {
+	// Name is the name of a hand-written format or fallback spelling; empty for an analysed one.
+	Name string
+
+	// Header is what the template writes between the last message and the first byte that is the model's: the longest
+	// common prefix of all probe turns and generation prompts (E9).
+	Header string
+
+	// End lists what the template writes after the last byte of a turn, most common first. Any prefix of one of them at
+	// the very end of an output is dropped; a whole one ends the turn.
+	End []string
+
+	Reasoning Reasoning
+	Content   Content
+
+	// Calls lists the spellings of tool calls, tried in order at each position. Analysis finds at most one, fallback
+	// spellings add theirs.
+	Calls []Calls
+
+	// Routes is set for formats in which every part of a turn is addressed to somebody by a head of its own; Reasoning,
+	// Content and Calls are then empty, since the routes say it all.
+	Routes []Route
+
+	// Undisclosed says that the template describes tools and prints no call, so that calls may come in any registered
+	// spelling (E21 T8).
+	Undisclosed bool
+}
+
+// Marker is a literal that the template writes around a part, its outer white space apart: the template writes
+// Before+Text+After.
+type Marker struct {
+	Before, Text, After string
+}
+
+// Pair is an opening and a closing marker.
+type Pair struct {
+	Open, Close Marker
+}
+
+// ReasoningMode says how a template handles reasoning.
+type ReasoningMode uint8
+
+// The modes of reasoning. A parser needs none of them, since it reads the prefill; they tell people what to expect.
+const (
+	ReasoningNone         ReasoningMode = iota // no markers found
+	ReasoningTagged                            // open, reasoning, close, all written by the model
+	ReasoningDelimiter                         // an end marker only
+	ReasoningForcedOpen                        // the generation prompt opens it
+	ReasoningForcedClosed                      // the generation prompt opens and closes it when thinking is off
+	ReasoningToolsOnly                         // written only beside tool calls
+)
+
+// Reasoning says how reasoning is spelled. Open is empty in delimiter mode.
+type Reasoning struct {
+	Mode ReasoningMode // R1, R2, R3
+	Pair               // R1, R3; R2 where no rendering shows reasoning
+	Trim bool          // the template trims reasoning text before it writes it (R1)
+}
+
+// ContentMode says how a template wraps content.
+type ContentMode uint8
+
+// The modes of content.
+const (
+	ContentPlain                ContentMode = iota // no markers
+	ContentWrapped                                 // always between markers
+	ContentWrappedWithReasoning                    // between markers only where there is reasoning
+)
+
+// Content says how content is spelled.
+type Content struct {
+	Mode ContentMode // C1
+	Pair             // C1
+	Trim bool        // the template trims content before it writes it (C1)
+}
+
+// Calls is one spelling of tool calls.
+//
+// A section of n calls is written
+//
+//	Section.Open (Array: "[") Call.Open call₁ Call.Close Sep Call.Open call₂ Call.Close ... (Array: "]") Section.Close
+//
+// where a call is Head Body Tail, or, in JSON, an object with the fields of Object.
+type Calls struct {
+	Name    string  // the name of a fallback spelling; empty for the template's own
+	Section Pair    // around all calls of a turn (T1, T2)
+	Call    Pair    // around each call (T1, T2)
+	Sep     Marker  // between calls (T2)
+	Array   bool    // the calls are the items of a JSON array (T1)
+	Object  *Object // a call is one JSON object with these fields; Head, Body and Tail are then empty (T1)
+	Head    []Part  // what precedes the arguments (T3, T7)
+	Body    Body    // the arguments (A1, A2, T5, T6)
+	Tail    []Part  // what follows the arguments (T3, T7)
+
+	// Tentative says that nothing in the spelling is distinctive: a call is held back whole until it is complete, and is
+	// content if it does not become one (E13, E14).
+	Tentative bool
+}
+
+// Object is a call spelled as one JSON object.
+type Object struct {
+	// Fields are the object's members in the template's order. Nothing else is needed to read them: keys may come in any
+	// order (E21 T6).
+	Fields []Field
+	// NameIsKey says that the object has one member whose key is the function's name and whose value is the arguments.
+	NameIsKey bool
+	Quote     byte // '\'' where the template writes Python dicts, else 0 or '"'
+}
+
+// Field is a member of an [Object], or of an object nested in it.
+type Field struct {
+	Path  []string // keys from the call's object down: ["function", "name"]
+	Slot  SlotKind // SlotName, SlotArgs, SlotID, SlotIndex; SlotLit for a constant
+	Const string   // the constant's JSON text
+	Text  bool     // SlotArgs: the arguments are a string of JSON text; SlotIndex: the number is written as a string
+}
+
+// SlotKind says what a [Part] stands for.
+type SlotKind uint8
+
+// The kinds of parts.
+const (
+	SlotLit       SlotKind = iota // literal text
+	SlotName                      // the function's name
+	SlotID                        // the call's id; Part.Parts, if set, says what an id is made of
+	SlotIndex                     // the call's number in the turn, counted from Part.Base
+	SlotRecipient                 // to whom a route is addressed
+	SlotKey                       // an argument's name
+	SlotType                      // an argument's type, in the words of Part.Types
+	SlotArgs                      // the arguments, in Calls.Head of a Route; a Body everywhere else
+	SlotValue                     // an argument's value
+	SlotWord                      // a run of bytes up to the next literal that means nothing to us
+)
+
+// Part is one literal or slot. A slot that is written twice must read the same both times.
+type Part struct {
+	Kind  SlotKind
+	Text  Marker     // SlotLit: the literal
+	Alts  []string   // SlotLit: further texts that mean the same
+	Parts []Part     // SlotID: what an id is made of, such as "functions." name ":" index
+	Base  int        // SlotIndex: the first call's number
+	Types []TypeName // SlotType: the words and what they mean
+	Opt   bool       // the part may be missing
+}
+
+// Lit returns a literal part with its white space set apart.
+func Lit(text string) Part { return Part{Kind: SlotLit, Text: Mark(text)} }
+
+// TypeName is a word that a template writes for the type of an argument.
+type TypeName struct {
+	Word string
+	Raw  bool // the value is raw text, as for "string"; else it is JSON
+}
+
+// BodyKind says how arguments are spelled.
+type BodyKind uint8
+
+// The kinds of bodies.
+const (
+	BodyNone   BodyKind = iota // no arguments seen
+	BodyJSON                   // one JSON object
+	BodyTagged                 // an entry per argument: markers, key, value
+	BodyKwargs                 // key=value, separated, values as Python literals
+	BodyDict                   // key:value in braces with unquoted keys; nested values alike
+)
+
+// Body is the spelling of arguments.
+type Body struct {
+	Kind  BodyKind
+	Pair         // around the arguments (T6)
+	Entry []Part // BodyTagged: one argument, from its first to its last byte (A1, A2)
+	Sep   Marker // between entries (T5)
+	Codec Codec  // how a value is written (A2)
+
+	// Item is set where an entry's value nests (Codec.Nested): one item of an array.
+	Item []Part
+}
+
+// ValueStyle says how values are written.
+type ValueStyle uint8
+
+// The styles of values.
+const (
+	StyleJSON   ValueStyle = iota // JSON, strings quoted
+	StyleRaw                      // strings as they are, everything else JSON
+	StylePython                   // Python literals: single or double quotes, True, False, None
+	StyleStr                      // strings as they are, everything else as Python's str() writes it
+)
+
+// Codec says how a value is written and escaped.
+type Codec struct {
+	Style  ValueStyle
+	CDATA  bool   // a raw string may come in <![CDATA[ ... ]]> (only where it needs to)
+	Entity bool   // raw strings are HTML-escaped: &lt; &gt; &amp; &quot; &#39;
+	Quote  string // the token that stands for a string's quotes, both sides; strings are not escaped inside
+	Nested bool   // objects and arrays are spelled as entries and items, not as JSON
+}
+
+// RouteKind says what a route carries.
+type RouteKind uint8
+
+// The kinds of routes.
+const (
+	RouteContent RouteKind = iota
+	RouteReasoning
+	RouteCall    // the part's text is the arguments of the call whose name is in the head
+	RouteDropped // addressed to somebody who is not declared (E20)
+)
+
+// Route is one kind of addressed part: Head, text, Close. Heads are tried in order.
+type Route struct {
+	Kind  RouteKind
+	Start Marker // what precedes the head of every part but the first
+	Head  []Part
+	Body  Body     // RouteCall: how the arguments are spelled
+	Close []Marker // what ends the part; a further Start and the turn's end do too
+}

@@ -1,0 +1,25 @@
+package format
+
+import "strings"
+
+// Space is what counts as white space beside a marker.
+const Space = " \t\r\n"
+
+// Mark splits a literal into its text and the white space at its edges. A literal of nothing but white space is all
+// Before.
+func Mark(literal string) Marker {
+	text := strings.TrimLeft(literal, Space)
+	m := Marker{Before: literal[:len(literal)-len(text)]}
+	m.Text = strings.TrimRight(text, Space)
+	m.After = text[len(m.Text):]
+	return m
+}
+
+// Full returns the literal as the template writes it.
+func (m Marker) Full() string { return m.Before + m.Text + m.After }
+
+// IsZero says that there is no marker.
+func (m Marker) IsZero() bool { return m == Marker{} }
+
+// IsZero says that neither marker was found.
+func (p Pair) IsZero() bool { return p.Open.IsZero() && p.Close.IsZero() }
