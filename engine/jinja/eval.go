@@ -1,0 +1,242 @@
+package jinja
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+	"unsafe"
+)
+
+// eval is what one render carries through every operation: its options, its limits and its trace. Built-ins get it in
+// their call; nothing else is shared between them.
+type eval struct {
+	mutable    bool       // lists and dicts may be changed (E1)
+	autoescape bool       // an {% autoescape true %} block is being rendered
+	origins    bool       // values carry their provenance (E3); needed for trace
+	trace      tracer     // nil: off (E4)
+	now        time.Time  // the clock of strftime_now
+	rand       *rand.Rand // of random and lipsum; seeded by the options
+	steps      int64      // steps left: loop iterations, items handled, big-number work
+	bytes      int64      // bytes left that values may be built of
+	depth      int        // nesting of calls and of recursions over values
+	maxDepth   int        // its limit
+	calls      []*call    // free calls, for reuse
+}
+
+// step charges n steps, and fails when none are left.
+func (e *eval) step(n int) error {
+	if e.steps -= int64(n); e.steps < 0 || n < 0 {
+		e.steps = -1
+		return errf(LimitError, "the template needs more steps than allowed; it may be looping")
+	}
+	return nil
+}
+
+// charge charges the building of n bytes, before they are built, and fails when more than allowed would be made.
+func (e *eval) charge(n int) error {
+	if e.bytes -= int64(n); e.bytes < 0 || n < 0 {
+		e.bytes = -1
+		return errf(LimitError, "the template builds more text than allowed")
+	}
+	return nil
+}
+
+// chargeProduct is charge for n copies of size bytes, without overflow.
+func (e *eval) chargeProduct(n, size int) error {
+	if n <= 0 || size <= 0 {
+		return nil
+	}
+	if int64(n) > e.bytes/int64(size) {
+		e.bytes = 0
+		return e.charge(1)
+	}
+	return e.charge(n * size)
+}
+
+// enter and leave bracket a recursion: a call, or one level of a nested value.
+func (e *eval) enter() error {
+	if e.depth++; e.depth > e.maxDepth {
+		e.depth--
+		return errf(RecursionError, "maximum recursion depth exceeded")
+	}
+	return nil
+}
+
+func (e *eval) leave() { e.depth-- }
+
+// class names a Python exception. LimitError has no counterpart in Python.
+type class string
+
+// The classes that templates can raise.
+const (
+	AttributeError       class = "AttributeError"
+	IndexError           class = "IndexError"
+	KeyError             class = "KeyError"
+	OverflowError        class = "OverflowError"
+	RecursionError       class = "RecursionError"
+	RuntimeError         class = "RuntimeError"
+	StopIteration        class = "StopIteration"
+	TypeError            class = "TypeError"
+	ValueError           class = "ValueError"
+	ZeroDivisionError    class = "ZeroDivisionError"
+	UnicodeEncodeError   class = "UnicodeEncodeError"
+	FilterArgumentError  class = "FilterArgumentError"
+	SecurityError        class = "SecurityError"
+	TemplateError        class = "TemplateError"
+	TemplateRuntimeError class = "TemplateRuntimeError"
+	UndefinedError       class = "UndefinedError"
+	LimitError           class = "LimitError"
+)
+
+// raised is a Python exception on its way out of a built-in; the interpreter adds the position.
+type raised struct {
+	class class
+	msg   string
+}
+
+func (r *raised) Error() string { return string(r.class) + ": " + r.msg }
+
+// errf returns an exception.
+func errf(c class, format string, args ...any) error {
+	return &raised{c, fmt.Sprintf(format, args...)}
+}
+
+// isClass says that err is an exception of one of the classes.
+func isClass(err error, classes ...class) bool {
+	r, ok := err.(*raised)
+	if !ok {
+		return false
+	}
+	for _, c := range classes {
+		if r.class == c {
+			return true
+		}
+	}
+	return false
+}
+
+// builtin describes a filter, test, global function or method.
+type builtin struct {
+	name     string
+	params   []string // names in order, the receiver left out; a leading "/" makes all positional-only
+	required int      // how many of them must be given
+	varargs  bool     // further positional arguments are taken
+	kwargs   bool     // further keyword arguments are taken
+	run      func(c *call) (Value, error)
+}
+
+// kwarg is a keyword argument.
+type kwarg struct {
+	name  string
+	value Value
+}
+
+// call is one call of a builtin. args has a place for every parameter, Missing where it was not given; more follow where
+// the builtin takes varargs. kwargs are those that are no parameter. A builtin must not keep the call or args.
+type call struct {
+	*eval
+	fn     *builtin
+	recv   Value // the filtered or tested value, or a method's object
+	args   []Value
+	kwargs []kwarg
+	buf    [6]Value
+}
+
+// arg returns the i-th argument, or def where it was not given.
+func (c *call) arg(i int, def Value) Value { return c.args[i].or(def) }
+
+// given says that the i-th argument was given.
+func (c *call) given(i int) bool { return !c.args[i].isMissing() }
+
+// invoke calls a builtin: arguments are bound to its parameters as Python does, and given to its function.
+func (e *eval) invoke(b *builtin, recv Value, args []Value, kwargs []kwarg) (Value, error) {
+	if err := e.step(1); err != nil {
+		return Value{}, err
+	}
+	var c *call
+	if n := len(e.calls); n > 0 {
+		c, e.calls = e.calls[n-1], e.calls[:n-1]
+	} else {
+		c = &call{eval: e}
+	}
+	c.fn, c.recv = b, recv
+	if err := c.bind(b, args, kwargs); err != nil {
+		return Value{}, err
+	}
+	v, err := b.run(c)
+	c.args, c.kwargs = nil, nil
+	e.calls = append(e.calls, c)
+	return v, err
+}
+
+func (c *call) bind(b *builtin, args []Value, kwargs []kwarg) error {
+	params := b.params
+	positional := len(params) > 0 && params[0] == "/"
+	if positional {
+		params = params[1:]
+	}
+	if len(args) > len(params) && !b.varargs {
+		return errf(TypeError, "%s() takes at most %d %s (%d given)", b.name, len(params), plural(len(params), "argument"), len(args))
+	}
+	if n := max(len(args), len(params)); n <= len(c.buf) {
+		c.args = c.buf[:n]
+		clear(c.args[copy(c.args, args):])
+	} else {
+		c.args = make([]Value, n)
+		copy(c.args, args)
+	}
+	c.kwargs = nil
+next:
+	for _, k := range kwargs {
+		if !positional {
+			for i, p := range params {
+				if p != k.name {
+					continue
+				}
+				if !c.args[i].isMissing() {
+					return errf(TypeError, "%s() got multiple values for argument '%s'", b.name, p)
+				}
+				c.args[i] = k.value
+				continue next
+			}
+		}
+		if !b.kwargs {
+			if positional || len(params) == 0 {
+				return errf(TypeError, "%s() takes no keyword arguments", b.name)
+			}
+			return errf(TypeError, "%s() got an unexpected keyword argument '%s'", b.name, k.name)
+		}
+		c.kwargs = append(c.kwargs, k)
+	}
+	for i := range b.required {
+		if c.args[i].isMissing() {
+			return errf(TypeError, "%s() missing required argument: '%s'", b.name, params[i])
+		}
+	}
+	return nil
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
+// callValue calls a value with arguments: a function, method, macro or other callable object.
+func callValue(e *eval, f Value, args []Value, kwargs []kwarg) (Value, error) {
+	switch f.kind {
+	case Function:
+		fn := f.function()
+		return e.invoke(fn.builtin, fn.recv, args, kwargs)
+	case Undefined:
+		return Value{}, undefinedError(f)
+	case Object:
+		if o, ok := f.object().(callable); ok {
+			return o.call(&call{eval: e, args: args, kwargs: kwargs})
+		}
+	}
+	return Value{}, errf(TypeError, "'%s' object is not callable", typeName(f))
+}
+
+func bytesToString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -1,0 +1,421 @@
+package jinja
+
+import (
+	"strconv"
+)
+
+// Role says what part of an input value a piece of text is (E3).
+type Role uint8
+
+// The roles. Literal is the template's own text.
+const (
+	Literal   Role = iota
+	FromValue      // a value, or a part of one
+	FromKey        // a key of an object
+	Structure      // what a codec writes around values and keys: brackets, commas, quotes, indentation
+	Computed       // made by the template from input: counters, lengths, arithmetic
+)
+
+var roleNames = [...]string{"literal", "value", "key", "structure", "computed"}
+
+func (r Role) String() string { return roleNames[r] }
+
+// Codec says how a value was written.
+type Codec uint8
+
+// The codecs. Plain is a copy.
+const (
+	Plain  Codec = iota
+	JSON         // tojson
+	Python       // str() or repr()
+	HTML         // escape
+	URL          // urlencode
+)
+
+var codecNames = [...]string{"plain", "json", "python", "html", "url"}
+
+func (c Codec) String() string { return codecNames[c] }
+
+// Origin is where a piece of text came from.
+type Origin struct {
+	Path  string // such as messages[1].tool_calls[0].function.name; "" for literal and most computed text
+	Role  Role
+	Codec Codec
+}
+
+// Run is a stretch of text with one origin.
+type Run struct {
+	Len int // in bytes
+	Origin
+	Exact bool // the text is the value as the codec writes it, or a part of that; else it was changed on the way
+}
+
+// node is a place in the input: a variable, or an item or member of one.
+type node struct {
+	parent *node
+	key    string
+	index  int    // -1: a member or variable
+	str    string // the path, once asked for
+	val    *prov  // the provenance of the value here, once asked for
+}
+
+// path returns the place as text: identifiers after a dot, other keys quoted in brackets, indexes in brackets.
+func (n *node) path() string {
+	if n == nil {
+		return ""
+	}
+	if n.str == "" {
+		switch {
+		case n.index >= 0:
+			n.str = n.parent.path() + "[" + strconv.Itoa(n.index) + "]"
+		case n.parent == nil:
+			n.str = n.key
+		case isIdentifier(n.key):
+			n.str = n.parent.path() + "." + n.key
+		default:
+			n.str = n.parent.path() + "[" + strconv.Quote(n.key) + "]"
+		}
+	}
+	return n.str
+}
+
+func isIdentifier(s string) bool {
+	for i, r := range s {
+		if !(r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || i > 0 && '0' <= r && r <= '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func (n *node) value() *prov {
+	if n.val == nil {
+		n.val = &prov{run: run{node: n, role: FromValue}}
+	}
+	return n.val
+}
+
+func (n *node) keyProv() *prov { return &prov{run: run{node: n, role: FromKey}} }
+
+// run is a Run with its place unprinted. The zero run is literal text.
+type run struct {
+	n       int
+	node    *node
+	role    Role
+	codec   Codec
+	inexact bool
+}
+
+// sameOrigin says that two runs differ in length only.
+func (r run) sameOrigin(o run) bool {
+	return r.node == o.node && r.role == o.role && r.codec == o.codec && r.inexact == o.inexact
+}
+
+// public returns the exported form.
+func (r run) public() Run {
+	return Run{r.n, Origin{r.node.path(), r.role, r.codec}, !r.inexact}
+}
+
+// prov is where a value came from. For a string with runs they cover it exactly; without, all of it is one run. It is
+// immutable and shared between values.
+type prov struct {
+	run
+	runs []run
+}
+
+// computedProv is the provenance of counters, lengths and results of arithmetic.
+var computedProv = &prov{run: run{role: Computed}}
+
+// computed marks a number as made by the template, where somebody wants to know.
+func (e *eval) computed(v Value) Value {
+	if e.origins {
+		v.prov = computedProv
+	}
+	return v
+}
+
+// origin returns the one input place that a value came from, ignoring literal text, or nil.
+func (v Value) origin() *node {
+	if v.prov == nil {
+		return nil
+	}
+	if v.prov.runs == nil {
+		return v.prov.node
+	}
+	var n *node
+	for _, r := range v.prov.runs {
+		if r.node != nil && n != nil && r.node != n {
+			return nil
+		}
+		if r.node != nil {
+			n = r.node
+		}
+	}
+	return n
+}
+
+// substr is the byte range [i:j] of a string, with its runs.
+func (v Value) substr(i, j int) Value {
+	s := stringValue(v.text()[i:j])
+	s.kind = v.kind
+	if v.prov != nil {
+		s.prov = v.prov.slice(i, j)
+	}
+	return s
+}
+
+// slice cuts the runs to the byte range [i:j].
+func (p *prov) slice(i, j int) *prov {
+	if p == nil || p.runs == nil {
+		return p
+	}
+	return newProv(appendRuns(nil, p.runs, i, j))
+}
+
+func newProv(runs []run) *prov {
+	switch {
+	case len(runs) == 0:
+		return nil
+	case len(runs) == 1:
+		if runs[0] == (run{n: runs[0].n}) {
+			return nil
+		}
+		r := runs[0]
+		r.n = 0
+		return &prov{run: r}
+	}
+	return &prov{runs: runs}
+}
+
+func appendRun(dst []run, r run) []run {
+	if r.n == 0 {
+		return dst
+	}
+	if k := len(dst) - 1; k >= 0 && dst[k].sameOrigin(r) {
+		dst[k].n += r.n
+		return dst
+	}
+	return append(dst, r)
+}
+
+func appendRuns(dst, src []run, i, j int) []run {
+	at := 0
+	for _, r := range src {
+		from, to := max(at, i), min(at+r.n, j)
+		at += r.n
+		if from < to {
+			r.n = to - from
+			dst = appendRun(dst, r)
+		}
+	}
+	return dst
+}
+
+// changed is the provenance of text derived from v as a whole, such as by a case change: one inexact run of its single
+// origin, or one run of unknown place where there are several.
+func changed(v Value) *prov {
+	if v.prov == nil {
+		return nil
+	}
+	r := run{node: v.origin(), role: FromValue, inexact: true}
+	if v.prov.runs == nil {
+		r.role, r.codec = v.prov.role, v.prov.codec
+	} else if r.node == nil {
+		r.role = Computed
+	}
+	return &prov{run: r}
+}
+
+// derived is a string made from v by a change that keeps no track of positions.
+func derived(v Value, s string) Value {
+	out := stringValue(s)
+	out.kind, out.prov = v.kind, changed(v)
+	if s == v.text() {
+		out.prov = v.prov
+	}
+	return out
+}
+
+// builder builds a string together with its runs. Its zero value keeps no runs; set on to keep them.
+type builder struct {
+	buf  []byte
+	runs []run
+	on   bool
+}
+
+func (e *eval) builder(size int) builder { return builder{buf: make([]byte, 0, size), on: e.origins} }
+
+// lit appends the template's own text.
+func (b *builder) lit(s string) {
+	b.buf = append(b.buf, s...)
+	if b.on {
+		b.runs = appendRun(b.runs, run{n: len(s)})
+	}
+}
+
+// str appends a string value.
+func (b *builder) str(v Value) {
+	b.buf = append(b.buf, v.text()...)
+	if b.on {
+		b.prov(v.prov, int(v.num))
+	}
+}
+
+// sub appends the byte range [i:j] of a string value.
+func (b *builder) sub(v Value, i, j int) {
+	b.buf = append(b.buf, v.text()[i:j]...)
+	if !b.on {
+		return
+	}
+	if v.prov != nil && v.prov.runs != nil {
+		b.runs = appendRuns(b.runs, v.prov.runs, i, j)
+		return
+	}
+	b.prov(v.prov, j-i)
+}
+
+// prov records n bytes, already appended, that came from p; p's runs, where it has some, have that length.
+func (b *builder) prov(p *prov, n int) {
+	switch {
+	case p == nil:
+		b.runs = appendRun(b.runs, run{n: n})
+	case p.runs == nil:
+		r := p.run
+		r.n = n
+		b.runs = appendRun(b.runs, r)
+	default:
+		b.runs = appendRuns(b.runs, p.runs, 0, n)
+	}
+}
+
+// mark records the bytes appended to buf since start as one run. It does nothing when runs are off.
+func (b *builder) mark(start int, r run) {
+	if b.on {
+		r.n = len(b.buf) - start
+		b.runs = appendRun(b.runs, r)
+	}
+}
+
+// value returns the text as a value. The builder must not be used after it.
+func (b *builder) value() Value {
+	v := stringValue(bytesToString(b.buf))
+	if b.on {
+		v.prov = newProv(b.runs)
+	}
+	return v
+}
+
+// encode appends v through an encoding that works character by character; enc appends the encoding of a piece.
+// Pieces keep the run that they came from, marked with the codec.
+func (b *builder) encode(v Value, codec Codec, enc func(dst []byte, s string) []byte) {
+	s := v.text()
+	if !b.on {
+		b.buf = enc(b.buf, s)
+		return
+	}
+	piece := func(r run, s string) {
+		start := len(b.buf)
+		b.buf = enc(b.buf, s)
+		if r.role != Literal {
+			r.codec = codec
+		}
+		b.mark(start, r)
+	}
+	switch {
+	case v.prov == nil:
+		piece(run{}, s)
+	case v.prov.runs == nil:
+		piece(v.prov.run, s)
+	default:
+		for _, r := range v.prov.runs {
+			piece(r, s[:r.n])
+			s = s[r.n:]
+		}
+	}
+}
+
+// concat2 joins two strings; the result's kind is a's.
+func concat2(a, b Value) Value {
+	switch {
+	case a.num == 0 && a.kind == b.kind:
+		return b
+	case b.num == 0:
+		return a
+	}
+	v := stringValue(a.text() + b.text())
+	v.kind = a.kind
+	if a.prov != nil || b.prov != nil {
+		out := builder{on: true}
+		out.prov(a.prov, int(a.num))
+		out.prov(b.prov, int(b.num))
+		v.prov = newProv(out.runs)
+	}
+	return v
+}
+
+// publicRuns returns the exported form of runs.
+func publicRuns(runs []run) []Run {
+	out := make([]Run, len(runs))
+	for i, r := range runs {
+		out[i] = r.public()
+	}
+	return out
+}
+
+// structure is the run of what a codec writes around the value v.
+func structure(v Value, codec Codec) run {
+	if v.prov == nil {
+		return run{}
+	}
+	return run{node: v.prov.node, role: Structure, codec: codec}
+}
+
+// leaf is the run of a scalar's encoding.
+func leaf(v Value, codec Codec) run {
+	if v.prov == nil {
+		return run{}
+	}
+	r := v.prov.run
+	r.codec = codec
+	return r
+}
+
+// tracer is told what a render does with its input (E4). A nil tracer costs a comparison.
+type tracer interface {
+	// read is called for every input value that an expression looks up.
+	read(path string)
+	// compared is called where text from an input path is compared with, searched for, split at or stripped of a literal.
+	// op is the operator or method's name.
+	compared(path, op, literal string)
+}
+
+// traceRead records a look-up.
+func (e *eval) traceRead(v Value) {
+	if e.trace != nil && v.prov != nil && v.prov.node != nil {
+		e.trace.read(v.prov.node.path())
+	}
+}
+
+// traceText records an operation of text with a literal. Where both sides are from the input, or neither is, there is no
+// literal to record, except that a whole is recorded for the first side.
+func (e *eval) traceText(op string, subject, literal Value) {
+	if e.trace == nil {
+		return
+	}
+	n := subject.origin()
+	if n == nil || !literal.isString() {
+		return
+	}
+	e.trace.compared(n.path(), op, literal.text())
+}
+
+// traceCompare records a comparison, whichever side the input is on.
+func (e *eval) traceCompare(op string, a, b Value) {
+	if e.trace == nil || !a.isString() || !b.isString() {
+		return
+	}
+	if a.prov == nil {
+		a, b = b, a
+	}
+	e.traceText(op, a, b)
+}
