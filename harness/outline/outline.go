@@ -1,0 +1,62 @@
+// Package outline reads the small hand-written lists of the corpus: families.txt and the lists of known failures.
+//
+// # Format
+//
+// A line that starts with white space is an item of the heading above it; any other line is a heading. Empty lines and lines
+// that start with '#' mean nothing.
+//
+// # Errors
+//
+// Items without a heading, headings without items and items listed twice are positioned errors ([source.Error]).
+package outline
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/source"
+)
+
+// Group is a heading with its items.
+type Group struct {
+	Head  string
+	Items []Item
+}
+
+// Item is one line under a heading.
+type Item struct {
+	Text string
+	Line int // 1-based
+}
+
+// Parse reads an outline.
+func Parse(src *source.Source) ([]Group, error) {
+	var groups []Group
+	seen := map[string]int{}
+	number, off := 0, 0
+	for line := range strings.Lines(src.Text) {
+		start := off
+		off += len(line)
+		number++
+		text := strings.TrimSpace(line)
+		switch {
+		case text == "" || strings.HasPrefix(line, "#"):
+		case line[0] != ' ' && line[0] != '\t':
+			if n := len(groups); n > 0 && len(groups[n-1].Items) == 0 {
+				return nil, source.Errorf(src, start, "the heading %q has no items; items are indented", groups[n-1].Head)
+			}
+			groups = append(groups, Group{Head: text})
+		case len(groups) == 0:
+			return nil, source.Errorf(src, start, "an item without a heading; headings are not indented")
+		case seen[text] > 0:
+			return nil, source.Errorf(src, start, "%s is listed twice, first in line %d", text, seen[text])
+		default:
+			seen[text] = number
+			last := &groups[len(groups)-1]
+			last.Items = append(last.Items, Item{text, number})
+		}
+	}
+	if n := len(groups); n > 0 && len(groups[n-1].Items) == 0 {
+		return nil, source.Errorf(src, len(src.Text), "the heading %q has no items; items are indented", groups[n-1].Head)
+	}
+	return groups, nil
+}

@@ -1,0 +1,107 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// GitHub shows ten annotations of each level for a step and a summary of one mebibyte; what is beyond is cut, and counted.
+const (
+	maxAnnotations = 10
+	maxSummary     = 1 << 20 // bytes
+	maxSummaryRow  = 300     // bytes of a result's text in the summary's table
+)
+
+var escapeData = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+var escapeProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+
+// Annotations writes GitHub's workflow commands for failures and findings, the worst first.
+func (r *Report) Annotations(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	levels := [...]string{"notice", "warning", "error"}
+	for level := Error; ; level-- {
+		n := 0
+		for i := range r.Results {
+			res := &r.Results[i]
+			if res.Status != Failed && res.Status != Found || res.level() != level {
+				continue
+			}
+			if n++; n > maxAnnotations {
+				continue
+			}
+			fmt.Fprintf(b, "::%s %stitle=%s::%s\n", levels[level], res.Place.properties(),
+				escapeProperty.Replace(res.title()), escapeData.Replace(res.Text))
+		}
+		if n > maxAnnotations {
+			fmt.Fprintf(b, "and %d more of the level %s\n", n-maxAnnotations, levels[level])
+		}
+		if level == Note {
+			return b.Flush()
+		}
+	}
+}
+
+func (res *Result) level() Severity {
+	if res.Status == Failed {
+		return Error
+	}
+	return res.Severity
+}
+
+func (p Place) properties() string {
+	if p.File == "" {
+		return ""
+	}
+	s := "file=" + escapeProperty.Replace(p.File) + ","
+	if p.Line > 0 {
+		s += fmt.Sprintf("line=%d,", p.Line)
+	}
+	if p.Col > 0 {
+		s += fmt.Sprintf("col=%d,", p.Col)
+	}
+	return s
+}
+
+// Summary writes a step summary in GitHub's Markdown: the counts, then a table of failures and findings.
+func (r *Report) Summary(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### assay %s: %s\n\n", r.Command, r.Line())
+	table, left := false, 0
+	for i := range r.Results {
+		res := &r.Results[i]
+		if res.Status != Failed && res.Status != Found {
+			continue
+		}
+		if !table {
+			b.WriteString("| | what | |\n| --- | --- | --- |\n")
+			table = true
+		}
+		row := fmt.Sprintf("| %s | %s | %s |\n", res.level(), cell(res.title()), cell(res.Text))
+		if b.Len()+len(row) > maxSummary-100 {
+			left++
+			continue
+		}
+		b.WriteString(row)
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "\nand %d more\n", left)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// cell makes a text fit for a table: one line, nothing that Markdown or HTML would take for its own.
+func cell(s string) string {
+	s, more, cut := strings.Cut(s, "\n")
+	if len(s) > maxSummaryRow {
+		s = strings.ToValidUTF8(s[:maxSummaryRow], "")
+		cut, more = true, "..."
+	}
+	s = strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`).Replace(s)
+	if cut && more != "" {
+		s += " ..."
+	}
+	return s
+}

@@ -1,0 +1,100 @@
+package report
+
+import (
+	"encoding/xml"
+	"io"
+	"strings"
+)
+
+// The JUnit form that CI systems agree on: a suite for each of ours, a case for each result. Findings below an error are
+// kept as the output of a case that passed; known failures are skipped cases, whose message is the reason.
+type (
+	junitSuites struct {
+		XMLName xml.Name     `xml:"testsuites"`
+		Name    string       `xml:"name,attr"`
+		Tests   int          `xml:"tests,attr"`
+		Fails   int          `xml:"failures,attr"`
+		Skips   int          `xml:"skipped,attr"`
+		Suites  []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name  string      `xml:"name,attr"`
+		Tests int         `xml:"tests,attr"`
+		Fails int         `xml:"failures,attr"`
+		Skips int         `xml:"skipped,attr"`
+		Cases []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Class   string        `xml:"classname,attr"`
+		Name    string        `xml:"name,attr"`
+		File    string        `xml:"file,attr,omitempty"`
+		Line    int           `xml:"line,attr,omitempty"`
+		Failure *junitMessage `xml:"failure"`
+		Skipped *junitMessage `xml:"skipped"`
+		Out     string        `xml:"system-out,omitempty"`
+	}
+	junitMessage struct {
+		Message string `xml:"message,attr"`
+		Type    string `xml:"type,attr,omitempty"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// JUnit writes the report as JUnit XML.
+func (r *Report) JUnit(w io.Writer) error {
+	all := junitSuites{Name: "assay " + r.Command}
+	suites := map[string]int{}
+	for i := range r.Results {
+		res := &r.Results[i]
+		at, ok := suites[res.Suite]
+		if !ok {
+			at = len(all.Suites)
+			suites[res.Suite] = at
+			all.Suites = append(all.Suites, junitSuite{Name: xmlText(res.Suite)})
+		}
+		all.Suites[at].add(res)
+	}
+	for i := range all.Suites {
+		all.Tests += all.Suites[i].Tests
+		all.Fails += all.Suites[i].Fails
+		all.Skips += all.Suites[i].Skips
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	e := xml.NewEncoder(w)
+	e.Indent("", "  ")
+	if err := e.Encode(all); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+func (s *junitSuite) add(res *Result) {
+	c := junitCase{Class: xmlText(res.Suite), Name: xmlText(res.Name), File: xmlText(res.Place.File), Line: res.Place.Line}
+	head, _, _ := strings.Cut(res.Text, "\n")
+	message := &junitMessage{Message: xmlText(head), Type: res.Rule, Text: xmlText(res.Text)}
+	switch res.Status {
+	case Failed:
+		c.Failure = message
+		s.Fails++
+	case Known:
+		c.Skipped = message
+		s.Skips++
+	case Found:
+		c.Out = xmlText(res.Rule + " " + res.Text)
+	}
+	s.Tests++
+	s.Cases = append(s.Cases, c)
+}
+
+// xmlText replaces what XML 1.0 cannot carry at all, such as control characters of a model's output.
+func xmlText(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
+			return 0xFFFD
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}

@@ -1,0 +1,122 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"strings"
+)
+
+// The part of SARIF 2.1.0 that code scanning reads.
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool    sarifTool     `json:"tool"`
+		Results []sarifResult `json:"results"`
+	}
+	sarifTool struct {
+		Driver sarifDriver `json:"driver"`
+	}
+	sarifDriver struct {
+		Name           string      `json:"name"`
+		InformationURI string      `json:"informationUri"`
+		Version        string      `json:"version"`
+		Rules          []sarifRule `json:"rules"`
+	}
+	sarifRule struct {
+		ID      string       `json:"id"`
+		Name    string       `json:"name"`
+		Short   sarifText    `json:"shortDescription"`
+		Full    sarifText    `json:"fullDescription"`
+		Help    sarifText    `json:"help"`
+		HelpURI string       `json:"helpUri"`
+		Default sarifDefault `json:"defaultConfiguration"`
+	}
+	sarifDefault struct {
+		Level string `json:"level"`
+	}
+	sarifText struct {
+		Text string `json:"text"`
+	}
+	sarifResult struct {
+		RuleID       string            `json:"ruleId"`
+		Level        string            `json:"level"`
+		Message      sarifText         `json:"message"`
+		Locations    []sarifLocation   `json:"locations"`
+		Fingerprints map[string]string `json:"partialFingerprints"`
+	}
+	sarifLocation struct {
+		Physical sarifPhysical `json:"physicalLocation"`
+	}
+	sarifPhysical struct {
+		Artifact sarifArtifact `json:"artifactLocation"`
+		Region   sarifRegion   `json:"region"`
+	}
+	sarifArtifact struct {
+		URI string `json:"uri"`
+	}
+	sarifRegion struct {
+		Line int `json:"startLine"`
+		Col  int `json:"startColumn,omitempty"`
+	}
+)
+
+const home = "https://github.com/goassay/assay"
+
+// failedRule is declared for failures that no rule produced: a script, a vector, a golden.
+var failedRule = Rule{ID: "A000", Name: "check-failed", Severity: Error, Short: "A check of the corpus failed.",
+	Damage: "Behaviour that the corpus promises is gone.", Fix: "Read the message; run `assay run` for the full text."}
+
+// SARIF writes failures and findings as SARIF 2.1.0. All rules are declared, broken or not. A fingerprint is made of the
+// rule, the suite, the name and the first line of the text, so that it stays when lines move.
+func (r *Report) SARIF(w io.Writer) error {
+	run := sarifRun{Results: []sarifResult{}}
+	run.Tool.Driver = sarifDriver{Name: "assay", InformationURI: home, Version: r.Version}
+	for _, rule := range append([]Rule{failedRule}, r.Rules...) {
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, rule.sarif())
+	}
+	for i := range r.Results {
+		if res := &r.Results[i]; res.Status == Failed || res.Status == Found {
+			run.Results = append(run.Results, res.sarif())
+		}
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(sarifLog{
+		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
+		Version: "2.1.0",
+		Runs:    []sarifRun{run},
+	})
+}
+
+func (rule Rule) sarif() sarifRule {
+	return sarifRule{
+		ID: rule.ID, Name: rule.Name, Short: sarifText{rule.Short},
+		Full: sarifText{rule.Short + " " + rule.Damage}, Help: sarifText{rule.Fix},
+		HelpURI: home + "/blob/main/docs/rules.md#" + strings.ToLower(rule.ID),
+		Default: sarifDefault{rule.Severity.String()},
+	}
+}
+
+func (res *Result) sarif() sarifResult {
+	rule, level := res.Rule, res.Severity.String()
+	if rule == "" {
+		rule, level = failedRule.ID, failedRule.Severity.String()
+	}
+	head, _, _ := strings.Cut(res.Text, "\n")
+	sum := sha256.Sum256([]byte(strings.Join([]string{rule, res.Suite, res.Name, head}, "\x00")))
+	place := sarifPhysical{sarifArtifact{res.Place.File}, sarifRegion{max(res.Place.Line, 1), res.Place.Col}}
+	if place.Artifact.URI == "" {
+		place.Artifact.URI = res.Suite
+	}
+	return sarifResult{
+		RuleID: rule, Level: level, Message: sarifText{res.Name + ": " + res.Text},
+		Locations:    []sarifLocation{{place}},
+		Fingerprints: map[string]string{"assay/v1": hex.EncodeToString(sum[:16])},
+	}
+}

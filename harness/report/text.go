@@ -1,0 +1,96 @@
+package report
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// TextOptions say how [Report.Text] writes.
+type TextOptions struct {
+	Verbose bool // passed results too
+	Color   bool
+	Notes   bool // results with the status Found too
+}
+
+var statusWords = [...]string{"ok   ", "note ", "known", "FAIL "}
+var statusColors = [...]string{"\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[31m"}
+
+// Text writes the results that did not pass, one a paragraph, then "N passed, M failed" as the last line. Results that failed
+// as known are counted apart.
+func (r *Report) Text(w io.Writer, o TextOptions) error {
+	b := bufio.NewWriter(w)
+	for i := range r.Results {
+		res := &r.Results[i]
+		if res.Status == Passed && !o.Verbose || res.Status == Known && !o.Verbose || res.Status == Found && !o.Notes {
+			continue
+		}
+		word := statusWords[res.Status]
+		if res.Status == Found {
+			word = res.Severity.String()
+		}
+		if o.Color {
+			word = statusColors[res.Status] + word + "\x1b[0m"
+		}
+		fmt.Fprintf(b, "%s %s", word, res.title())
+		if res.Text != "" {
+			fmt.Fprintf(b, ": %s", strings.ReplaceAll(res.Text, "\n", "\n    "))
+		}
+		b.WriteByte('\n')
+	}
+	fmt.Fprintln(b, r.Line())
+	return b.Flush()
+}
+
+// title is the suite and name, the rule and the place, as far as they say something new.
+func (res *Result) title() string {
+	title := res.Suite
+	if res.Name != "" && res.Name != res.Suite {
+		title += " " + res.Name
+	}
+	if res.Rule != "" {
+		title += " [" + res.Rule + "]"
+	}
+	if res.Place.Line > 0 {
+		title += " (" + res.Place.String() + ")"
+	}
+	return title
+}
+
+// Line sums a report up: "N passed, M failed", with the known failures and findings in brackets where there are any.
+func (r *Report) Line() string {
+	n := r.Counts()
+	line := fmt.Sprintf("%d passed, %d failed", n[Passed]+n[Found], n[Failed])
+	var more []string
+	if n[Known] > 0 {
+		more = append(more, fmt.Sprintf("%d known failures", n[Known]))
+	}
+	if n[Found] > 0 {
+		more = append(more, fmt.Sprintf("%d with notes", n[Found]))
+	}
+	if len(more) > 0 {
+		line += " (" + strings.Join(more, ", ") + ")"
+	}
+	return line
+}
+
+// JSON writes the report as indented JSON.
+func (r *Report) JSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(r)
+}
+
+// Read reads what [Report.JSON] wrote.
+func Read(r io.Reader) (*Report, error) {
+	d := json.NewDecoder(r)
+	d.DisallowUnknownFields()
+	report := new(Report)
+	if err := d.Decode(report); err != nil {
+		return nil, fmt.Errorf("not a report of assay (--json writes one): %w", err)
+	}
+	return report, nil
+}

@@ -1,0 +1,242 @@
+// Package split cuts outputs into chunks and checks what must not depend on how they are cut.
+//
+// # Model
+//
+// A server gets a model's output in chunks, and where they end is chance. [Check] parses an output in every way that matters,
+// all cuts into two, every byte alone, and 32 seeded partitions, and demands the same message each time and deltas that keep
+// to the protocol of OpenAI's API (E24). Cuts fall anywhere, inside a UTF-8 sequence too.
+//
+// # Complexity
+//
+// An output of n bytes is parsed n+33 times; outputs beyond [MaxExhaustive] bytes are cut into two only at that many places,
+// evenly spaced.
+package split
+
+import (
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goassay/assay/engine/chat"
+)
+
+// MaxExhaustive is the number of cuts into two that are tried for one output.
+const MaxExhaustive = 4096
+
+// partitions is the number of seeded partitions; the seed of each is its number.
+const partitions = 32
+
+// Parser is what is checked: one parse of one output.
+type Parser interface {
+	Write(chunk []byte) []chat.Delta
+	Close(cut bool) []chat.Delta
+	Message() chat.Message
+	Finish() chat.FinishReason
+}
+
+// Answer is what came of a parse.
+type Answer struct {
+	Message chat.Message
+	Finish  chat.FinishReason
+	Deltas  []chat.Delta
+}
+
+// Feed parses an output in the chunks between the cuts, which are ascending offsets. cut says that the output itself was cut
+// off by a limit on its length.
+func Feed(p Parser, output string, cuts []int, cut bool) Answer {
+	var a Answer
+	start := 0
+	for _, end := range append(slices.Clip(cuts), len(output)) {
+		a.Deltas = append(a.Deltas, p.Write([]byte(output[start:end]))...)
+		start = end
+	}
+	a.Deltas = append(a.Deltas, p.Close(cut)...)
+	a.Message, a.Finish = p.Message(), p.Finish()
+	return a
+}
+
+// Schedules yields the cuts to try for an output of n bytes, those with few cuts first.
+func Schedules(n int) iter.Seq[[]int] {
+	return func(yield func([]int) bool) {
+		step := max(1, (n+MaxExhaustive-1)/MaxExhaustive)
+		for at := step; at < n; at += step {
+			if !yield([]int{at}) {
+				return
+			}
+		}
+		for seed := range uint64(partitions) {
+			if !yield(partition(n, seed)) {
+				return
+			}
+		}
+		all := make([]int, 0, max(0, n-1))
+		for at := 1; at < n; at++ {
+			all = append(all, at)
+		}
+		yield(all)
+	}
+}
+
+// partition cuts into chunks of 1 to 2, 4, 8 or 16 bytes, by the seed.
+func partition(n int, seed uint64) []int {
+	random := rand.New(rand.NewPCG(seed, uint64(n)))
+	longest := 2 << (seed % 4)
+	var cuts []int
+	for at := 1 + random.IntN(longest); at < n; at += 1 + random.IntN(longest) {
+		cuts = append(cuts, at)
+	}
+	return cuts
+}
+
+// Mismatch is a split that is parsed differently.
+type Mismatch struct {
+	Output string
+	Cuts   []int  // as few as show the difference
+	Text   string // what differs
+}
+
+func (m *Mismatch) Error() string {
+	chunks := make([]string, 0, len(m.Cuts)+1)
+	start := 0
+	for _, end := range append(slices.Clip(m.Cuts), len(m.Output)) {
+		chunks = append(chunks, fmt.Sprintf("%q", m.Output[start:end]))
+		start = end
+	}
+	if len(m.Cuts) == 0 {
+		return "in one go: " + m.Text
+	}
+	return fmt.Sprintf("cut at %s: %s\nchunks: %s", strings.Trim(fmt.Sprint(m.Cuts), "[]"), m.Text, strings.Join(chunks, " | "))
+}
+
+// Check parses an output in one go and in every split. It returns the answer of the parse in one go, and the split with the
+// fewest cuts that gives another answer or breaks the delta protocol.
+func Check(parser func() Parser, output string, cut bool) (Answer, *Mismatch) {
+	whole := Feed(parser(), output, nil, cut)
+	differs := func(cuts []int) string { return whole.compare(Feed(parser(), output, cuts, cut), output) }
+	if text := differs(nil); text != "" {
+		return whole, &Mismatch{output, nil, text}
+	}
+	for cuts := range Schedules(len(output)) {
+		if text := differs(cuts); text != "" {
+			cuts = shrink(cuts, func(cuts []int) bool { return differs(cuts) != "" })
+			return whole, &Mismatch{output, cuts, differs(cuts)}
+		}
+	}
+	return whole, nil
+}
+
+// shrink leaves cuts out, in ever smaller runs, as long as the rest still fails.
+func shrink(cuts []int, fails func([]int) bool) []int {
+	for size := len(cuts) / 2; size > 0; size /= 2 {
+		for at := 0; at+size <= len(cuts); {
+			if fewer := slices.Delete(slices.Clone(cuts), at, at+size); fails(fewer) {
+				cuts = fewer
+			} else {
+				at += size
+			}
+		}
+	}
+	return cuts
+}
+
+// compare says how an answer to a split of the same output differs; empty means that it does not.
+func (a Answer) compare(b Answer, output string) string {
+	if text := Diff(a.Message, b.Message); text != "" {
+		return "the message differs from that of one chunk: " + text
+	}
+	if a.Finish != b.Finish {
+		return fmt.Sprintf("finish_reason is %q, in one chunk it is %q", b.Finish, a.Finish)
+	}
+	if text := Protocol(b.Deltas, b.Message, utf8.ValidString(output)); text != "" {
+		return "delta protocol: " + text
+	}
+	return ""
+}
+
+// Diff says what is different in got, the first thing only; empty means nothing.
+func Diff(want, got chat.Message) string {
+	if want.Reasoning != got.Reasoning {
+		return fmt.Sprintf("reasoning_content is %q, want %q", got.Reasoning, want.Reasoning)
+	}
+	if want.Content != got.Content {
+		return fmt.Sprintf("content is %q, want %q", got.Content, want.Content)
+	}
+	for i := range max(len(want.ToolCalls), len(got.ToolCalls)) {
+		switch {
+		case i >= len(got.ToolCalls):
+			return fmt.Sprintf("tool_calls[%d] is missing, want %+v", i, want.ToolCalls[i])
+		case i >= len(want.ToolCalls):
+			return fmt.Sprintf("tool_calls[%d] is too many: %+v", i, got.ToolCalls[i])
+		case want.ToolCalls[i] != got.ToolCalls[i]:
+			return fmt.Sprintf("tool_calls[%d] is %+v, want %+v", i, got.ToolCalls[i], want.ToolCalls[i])
+		}
+	}
+	return ""
+}
+
+// Protocol says how deltas break the protocol (E24); empty means that they keep to it. No delta is empty or has both reasoning
+// and content; a call's name comes once, first, with its id where there is one; only the last call grows; where the
+// output is valid UTF-8, so is every delta; and all of them together are the message.
+func Protocol(deltas []chat.Delta, message chat.Message, valid bool) string {
+	var sum chat.Message
+	for i, d := range deltas {
+		if text := addDelta(&sum, d, valid); text != "" {
+			return fmt.Sprintf("delta %d of %d, %s: %s", i+1, len(deltas), d.Value(), text)
+		}
+	}
+	for i := range min(len(sum.ToolCalls), len(message.ToolCalls)) {
+		sum.ToolCalls[i].Complete = message.ToolCalls[i].Complete // no delta says so
+	}
+	if text := Diff(message, sum); text != "" {
+		return "the deltas do not add up to the message: " + text
+	}
+	return ""
+}
+
+func addDelta(sum *chat.Message, d chat.Delta, valid bool) string {
+	switch {
+	case d.Reasoning == "" && d.Content == "" && len(d.ToolCalls) == 0:
+		return "is empty"
+	case d.Reasoning != "" && d.Content != "":
+		return "has reasoning and content"
+	case valid && !(utf8.ValidString(d.Reasoning) && utf8.ValidString(d.Content)):
+		return "splits a UTF-8 sequence"
+	}
+	sum.Reasoning += d.Reasoning
+	sum.Content += d.Content
+	for _, c := range d.ToolCalls {
+		if text := addCall(sum, c, valid); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+func addCall(sum *chat.Message, c chat.ToolCallDelta, valid bool) string {
+	last := len(sum.ToolCalls) - 1
+	switch {
+	case c.Index == last+1:
+		if c.Name == "" {
+			return "starts a call without its name"
+		}
+		sum.ToolCalls = append(sum.ToolCalls, chat.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
+	case c.Index != last:
+		return fmt.Sprintf("has index %d, expected %d or %d", c.Index, last, last+1)
+	case c.Name != "":
+		return "repeats a call's name"
+	case c.ID != "" && (sum.ToolCalls[last].ID != "" || sum.ToolCalls[last].Arguments != ""):
+		return "repeats a call's id or brings it after arguments"
+	case c.ID == "" && c.Arguments == "":
+		return "has an empty call"
+	default:
+		sum.ToolCalls[last].ID += c.ID
+		sum.ToolCalls[last].Arguments += c.Arguments
+	}
+	if valid && !utf8.ValidString(c.Arguments) {
+		return "splits a UTF-8 sequence"
+	}
+	return ""
+}
