@@ -1,0 +1,419 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// keyNeedles are the names of the probes' arguments.
+var keyNeedles = [...]string{"vqkeya", "vqkeyb"}
+
+// valueNeedle is a string value that no codec changes.
+const valueNeedle = "vqvalue"
+
+// awkward holds what codecs escape.
+const awkward = "vq<b>&'\"\nvq"
+
+// samples are values of every JSON type (A2). The first is the string that others are compared with.
+var samples = [...]struct {
+	kind  string
+	value ordered.Value
+}{
+	{"string", ordered.Str(valueNeedle)},
+	{"integer", ordered.Num("7341")},
+	{"number", ordered.Num("73.41")},
+	{"boolean", ordered.Boolean(true)},
+	{"null", ordered.Value{}},
+	{"object", object(member("vqinner", ordered.Str("vqdeep")))},
+	{"array", ordered.ArrayOf(ordered.Str("vqitema"), ordered.Str("vqitemb"))},
+}
+
+// arguments reads how a call's arguments are written: as a whole by a codec, or one by one (T5, T6, A1, A2).
+func (a *analyzer) arguments(c *format.Calls, one spelling) {
+	first, last := argsRange(one.core)
+	if first < 0 {
+		a.found("A1", "no arguments written")
+		return
+	}
+	for _, at := range one.core[first : last+1] {
+		if at.path == "" {
+			c.Body.Kind = format.BodyJSON
+			if at.codec == python && !a.result.TextArguments {
+				c.Body.Codec.Style = format.StylePython
+			}
+			a.found("A1", "arguments are one JSON object")
+			return
+		}
+	}
+	a.tagged(c, one)
+}
+
+// entry is one argument in a rendering: the literal before it, its atoms, the literal behind it.
+type entry struct {
+	lead  string
+	core  []atom
+	trail string
+}
+
+// entries cuts the arguments of a call into one entry per key.
+func entries(s spelling, keys ...string) ([]entry, bool) {
+	var found []entry
+	for _, key := range keys {
+		first, last := -1, -1
+		for i, at := range s.core {
+			if at.path == "."+key || strings.HasPrefix(at.path, "."+key+".") || strings.HasPrefix(at.path, "."+key+"[") {
+				if first < 0 {
+					first = i
+				}
+				last = i
+			}
+		}
+		if first < 0 {
+			return nil, false
+		}
+		e := entry{core: s.core[first : last+1]}
+		if first > 0 && s.core[first-1].kind == literal {
+			e.lead = s.core[first-1].text
+		} else if first == 0 {
+			e.lead = s.lead
+		}
+		if last+1 < len(s.core) && s.core[last+1].kind == literal {
+			e.trail = s.core[last+1].text
+		} else if last+1 == len(s.core) {
+			e.trail = s.trail
+		}
+		found = append(found, e)
+	}
+	return found, true
+}
+
+// argued renders the call probe with other arguments.
+func (a *analyzer) argued(args ...ordered.Member) (spelling, bool) {
+	t := turn{observation: a.observe(a.called.probe.with(func(p *probe) { p.calls = callsWith(1, args...) }))}
+	if !t.shown(name) || !strings.HasPrefix(literalHead(t.tail), a.header) {
+		return spelling{}, false
+	}
+	t.body = dropPrefix(t.tail, len(a.header))
+	s, ok := a.spellings(t, 1)
+	if !ok {
+		return spelling{}, false
+	}
+	return s[0], true
+}
+
+// tagged reads arguments that are written one by one.
+func (a *analyzer) tagged(c *format.Calls, one spelling) {
+	b := &c.Body
+	b.Kind = format.BodyTagged
+	pair, ok := a.argued(member(keyNeedles[0], ordered.Str(valueNeedle)), member(keyNeedles[1], ordered.Str(valueNeedle)))
+	if !ok {
+		a.found("T5", "two arguments are not written")
+		return
+	}
+	es, ok := entries(pair, keyNeedles[:]...)
+	if !ok {
+		a.found("T5", "two arguments are not written one after the other")
+		return
+	}
+	lead, between, behind := es[0].lead, es[1].lead, es[1].trail
+	open := snapStart(commonSuffix(lead, between), lead, between)
+	close := snapEnd(commonPrefix(between[:len(between)-len(open)], behind), between, behind)
+	sep := between[len(close) : len(between)-len(open)]
+	core := es[0].core
+	if q := a.quote(es[0]); q != "" {
+		b.Codec.Quote = q
+		close = strings.TrimPrefix(close, q)
+		core = withoutQuote(core, q)
+		if strings.HasPrefix(sep, q) {
+			sep = sep[len(q):]
+		}
+	}
+	b.Sep = format.Mark(sep)
+	b.Entry = a.entryParts(open, core, close)
+	a.valueCodec(c, es[0])
+
+	suffix := strings.TrimSuffix(lead, open)
+	a.headSuffix(c, suffix, strings.TrimPrefix(behind, b.Codec.Quote+close))
+	a.found("T5", "separator %q", sep)
+	a.found("A1", "argument %v, codec %+v", b.Entry, b.Codec)
+}
+
+// headSuffix places what stands between the name and the first argument, and what stands behind the last one. Where a
+// call without arguments has them as well, or they are no brackets, they belong to the call; else they enclose the
+// arguments (T6).
+func (a *analyzer) headSuffix(c *format.Calls, suffix, rest string) {
+	b := &c.Body
+	close := c.Call.Close.Full()
+	if i := len(c.Tail); i == 0 {
+		// What follows the last value is the entry's close and the call's.
+		close = trimCommon(close, b)
+	}
+	open := strings.TrimRight(suffix, format.Space)
+	for _, pair := range [...]string{"{}", "()", "[]"} {
+		shut := strings.TrimLeft(close, format.Space)
+		if strings.HasSuffix(open, pair[:1]) && strings.HasPrefix(shut, pair[1:]) {
+			suffix = open[:len(open)-1]
+			close = shut[1:]
+			b.Pair = format.Pair{Open: format.Marker{Text: pair[:1]}, Close: format.Marker{Text: pair[1:]}}
+			b.Kind = format.BodyDict
+			if pair == "()" {
+				b.Kind = format.BodyKwargs
+			}
+		}
+	}
+	bare, ok := a.argued()
+	if ok && b.Pair.IsZero() && strings.Trim(suffix, format.Space) != "" {
+		_, at := before(bare.core, name)
+		if at >= 0 {
+			text := textOfAtoms(bare.core[at+1:]) + bare.trail
+			shared := snapEnd(commonPrefix(suffix, text), suffix, text)
+			if container := suffix[len(shared):]; strings.Trim(container, format.Space) != "" {
+				suffix = shared
+				n := countMarkers(container)
+				ps, rest := cutPieces(close, n)
+				b.Pair = format.Pair{Open: format.Mark(container), Close: format.Mark(ps)}
+				close = rest
+				a.found("T6", "arguments between %q and %q", container, ps)
+			}
+		}
+	}
+	c.Call.Close = format.Mark(close)
+	// The head ends with the literal before the first argument: put there what is left of it.
+	if n := len(c.Head); n > 0 && c.Head[n-1].Kind == format.SlotLit && strings.HasPrefix(c.Head[n-1].Text.Full(), suffix) {
+		c.Head = c.Head[:n-1]
+	}
+	if suffix != "" {
+		c.Head = append(c.Head, format.Lit(suffix))
+	}
+}
+
+// trimCommon takes an entry's close, with its quote, off the start of a call's close.
+func trimCommon(close string, b *format.Body) string {
+	close = strings.TrimPrefix(close, b.Codec.Quote)
+	if n := len(b.Entry); n > 0 && b.Entry[n-1].Kind == format.SlotLit {
+		if rest, ok := strings.CutPrefix(close, b.Entry[n-1].Text.Full()); ok {
+			return rest
+		}
+		if rest, ok := strings.CutPrefix(close, strings.TrimRight(b.Entry[n-1].Text.Full(), format.Space)); ok {
+			return rest
+		}
+	}
+	return close
+}
+
+// entryParts turns an entry into parts: literals, keys, one value.
+func (a *analyzer) entryParts(open string, core []atom, close string) []format.Part {
+	var parts []format.Part
+	lit := func(text string) {
+		if text == "" {
+			return
+		}
+		if n := len(parts); n > 0 && parts[n-1].Kind == format.SlotLit {
+			parts[n-1] = format.Lit(parts[n-1].Text.Full() + text)
+			return
+		}
+		parts = append(parts, format.Lit(text))
+	}
+	lit(open)
+	for _, at := range core {
+		switch at.kind {
+		case argKey:
+			parts = append(parts, format.Part{Kind: format.SlotKey})
+		case argValue, structure:
+			if n := len(parts); n == 0 || parts[n-1].Kind != format.SlotValue {
+				parts = append(parts, format.Part{Kind: format.SlotValue})
+			}
+		default:
+			lit(at.text)
+		}
+	}
+	lit(close)
+	return parts
+}
+
+// sampled renders one argument of a value and returns its entry.
+func (a *analyzer) sampled(v ordered.Value) (entry, bool) {
+	s, ok := a.argued(member(keyNeedles[0], v))
+	if !ok {
+		return entry{}, false
+	}
+	es, ok := entries(s, keyNeedles[0])
+	if !ok {
+		return entry{}, false
+	}
+	return es[0], true
+}
+
+// beforeValue returns the literal before an entry's value and the one behind it, inside the entry.
+func (e entry) aroundValue() (lead, trail string) {
+	first, last := -1, -1
+	for i, at := range e.core {
+		if at.kind == argValue || at.kind == structure {
+			if first < 0 {
+				first = i
+			}
+			last = i
+		}
+	}
+	if first < 0 {
+		return "", ""
+	}
+	if first > 0 {
+		lead = e.core[first-1].text
+	}
+	trail = e.trail
+	if last+1 < len(e.core) {
+		trail = e.core[last+1].text
+	}
+	return lead, trail
+}
+
+// quote compares a string with a number (A2): a token that stands on both sides of the string alone is its quote.
+func (a *analyzer) quote(text entry) string {
+	number, ok := a.sampled(samples[1].value)
+	if !ok {
+		return ""
+	}
+	lead, trail := text.aroundValue()
+	bare, _ := number.aroundValue()
+	q, ok := strings.CutPrefix(lead, bare)
+	if !ok || q == "" || !strings.HasPrefix(trail, q) {
+		return ""
+	}
+	return q
+}
+
+// withoutQuote returns an entry's atoms without the quotes around its value.
+func withoutQuote(core []atom, q string) []atom {
+	core = slices.Clone(core)
+	for i := range core {
+		if core[i].kind == literal {
+			core[i].text = strings.TrimSuffix(strings.TrimPrefix(core[i].text, q), q)
+		}
+	}
+	return core
+}
+
+// valueCodec finds how values are written and escaped (A2).
+func (a *analyzer) valueCodec(c *format.Calls, text entry) {
+	codec := &c.Body.Codec
+	style := func(e entry) (jinja.Codec, bool) {
+		for _, at := range e.core {
+			if at.kind == structure || at.kind == argValue {
+				if at.kind == structure || at.codec != plain {
+					return at.codec, true
+				}
+			}
+		}
+		return plain, false
+	}
+	codec.Style = format.StyleRaw
+	switch written, _ := style(text); written {
+	case jinja.JSON:
+		codec.Style = format.StyleJSON
+	case python:
+		if slices.ContainsFunc(text.core, func(at atom) bool { return at.kind == structure }) {
+			codec.Style = format.StylePython
+		}
+	case jinja.HTML:
+		codec.Entity = true
+	}
+	if e, ok := a.sampled(samples[3].value); ok && codec.Style == format.StyleRaw {
+		for _, at := range e.core {
+			if at.kind == argValue && at.text == "True" {
+				codec.Style = format.StyleStr
+			}
+		}
+	}
+	if e, ok := a.sampled(ordered.Str(awkward)); ok {
+		lead, trail := e.aroundValue()
+		codec.CDATA = strings.HasSuffix(lead, "<![CDATA[") && strings.HasPrefix(trail, "]]>")
+		written := textOfAtoms(e.core)
+		codec.Entity = codec.Entity || strings.Contains(written, "&lt;") && !strings.Contains(written, "<b>")
+	}
+	a.types(c)
+	a.nested(c)
+}
+
+// types compares the literal before values of different types: a word that goes with the type is a slot (A2).
+func (a *analyzer) types(c *format.Calls) {
+	var leads []string
+	var kinds []string
+	for _, s := range samples {
+		e, ok := a.sampled(s.value)
+		if !ok {
+			continue
+		}
+		lead, _ := e.aroundValue()
+		if s.kind == "string" {
+			lead = strings.TrimSuffix(lead, c.Body.Codec.Quote)
+		}
+		leads, kinds = append(leads, lead), append(kinds, s.kind)
+	}
+	if len(leads) < 2 || !slices.ContainsFunc(leads, func(l string) bool { return l != leads[0] }) {
+		return
+	}
+	head := snapEnd(commonPrefix(leads...), leads...)
+	var rests []string
+	for _, l := range leads {
+		rests = append(rests, l[len(head):])
+	}
+	foot := snapStart(commonSuffix(rests...), rests...)
+	slot := format.Part{Kind: format.SlotType}
+	for i, r := range rests {
+		word := strings.TrimSuffix(r, foot)
+		if word == "" || countMarkers(word) > 0 || strings.ContainsAny(word, format.Space) {
+			return // the literals differ by more than a word: nesting, not a type
+		}
+		name := format.TypeName{Word: word, Raw: kinds[i] == "string"}
+		if !slices.Contains(slot.Types, name) {
+			slot.Types = append(slot.Types, name)
+		}
+	}
+	for i, p := range c.Body.Entry {
+		if p.Kind == format.SlotLit && p.Text.Full() == leads[0] {
+			c.Body.Entry = slices.Replace(c.Body.Entry, i, i+1, format.Lit(head), slot, format.Lit(foot))
+			a.found("A2", "types %v", slot.Types)
+			return
+		}
+	}
+}
+
+// nested sees whether objects and arrays are spelled as entries and items (A2): then literals of the template stand between
+// the parts of such a value, and no codec wrote it.
+func (a *analyzer) nested(c *format.Calls) {
+	e, ok := a.sampled(samples[5].value)
+	if !ok || !slices.ContainsFunc(e.core, func(at atom) bool { return at.kind == argKey && at.path != "."+keyNeedles[0] }) {
+		return
+	}
+	if slices.ContainsFunc(e.core, func(at atom) bool { return at.kind == structure }) {
+		return
+	}
+	c.Body.Codec.Nested = c.Body.Kind == format.BodyTagged && c.Body.Codec.Quote == ""
+	if !c.Body.Codec.Nested {
+		return
+	}
+	array, ok := a.sampled(samples[6].value)
+	if !ok {
+		return
+	}
+	var at []int
+	for i, x := range array.core {
+		if x.kind == argValue {
+			at = append(at, i)
+		}
+	}
+	if len(at) != 2 || at[0] == 0 {
+		return
+	}
+	lead, between := array.core[at[0]-1].text, after(array.core, at[0])
+	behind := after(array.core, at[1])
+	open := snapStart(commonSuffix(lead, between), lead, between)
+	close := snapEnd(commonPrefix(between[:len(between)-len(open)], behind), between, behind)
+	c.Body.Item = []format.Part{format.Lit(open), {Kind: format.SlotValue}, format.Lit(close)}
+	a.found("A2", "values nest; items between %q and %q", open, close)
+}

@@ -1,0 +1,339 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/format"
+)
+
+// compareCalls runs T1 to T7.
+func (a *analyzer) compareCalls() {
+	if a.called.observation == nil {
+		a.result.Format.Undisclosed = a.describesTools()
+		a.found("T1", "no call written; tools described: %v", a.result.Format.Undisclosed)
+		return
+	}
+	one, ok := a.spellings(a.called, 1)
+	if !ok {
+		a.found("T1", "a call's parts are written in no order that can be read")
+		return
+	}
+	c := format.Calls{}
+	c.Object = a.objectOf(&one[0])
+	two, parallel := []spelling(nil), false
+	if a.double.shown(name) {
+		if two, parallel = a.spellings(a.double, 2); parallel && c.Object != nil {
+			for i := range two {
+				parallel = parallel && a.objectOf(&two[i]) != nil
+			}
+		}
+	}
+	opening := a.opening(one[0], c.Object != nil)
+	if parallel {
+		a.section(&c, opening, one, two)
+	} else {
+		a.single(&c, opening, one[0])
+	}
+	if c.Object != nil {
+		a.array(&c)
+		a.numbered(&c, one[0], two)
+		a.found("T1", "calls are JSON objects: %s", c.Object)
+	} else {
+		a.parts(&c, one[0])
+	}
+	a.found("T2", "section %q %q, call %q %q, separator %q, array %v",
+		c.Section.Open.Full(), c.Section.Close.Full(), c.Call.Open.Full(), c.Call.Close.Full(), c.Sep.Full(), c.Array)
+	a.result.Format.Calls = []format.Calls{c}
+}
+
+func (a *analyzer) describesTools() bool {
+	o := a.observe(probe{plain: true, tools: true, generate: true})
+	return o.err == nil && slices.ContainsFunc(o.atoms, func(at atom) bool {
+		return at.kind == foreign && strings.HasPrefix(at.path, "tools[0]") && strings.Contains(at.path, "name")
+	})
+}
+
+// spelling is one call in a turn: the literal before it, its atoms from the first slot to the last, the literal behind.
+type spelling struct {
+	lead    string
+	core    []atom
+	trail   string
+	follows kind // what stands before lead
+	cut     int  // the bytes of the literal before the first slot that belong to the call's JSON object
+}
+
+// spellings cuts a turn of n calls into its calls. All calls of a probe have the same shape, so the slots of a turn divide evenly;
+// the names say whether they do.
+func (a *analyzer) spellings(t turn, n int) ([]spelling, bool) {
+	var slots []int // indexes of the atoms that belong to calls
+	for i, at := range t.body {
+		if slices.Contains(callKinds, at.kind) {
+			slots = append(slots, i)
+		}
+	}
+	// A counter behind the last call belongs to nothing.
+	for len(slots) > 0 && len(slots)%n != 0 && t.body[slots[len(slots)-1]].kind == counter {
+		slots = slots[:len(slots)-1]
+	}
+	if len(slots) == 0 || len(slots)%n != 0 {
+		return nil, false
+	}
+	size := len(slots) / n
+	calls := make([]spelling, n)
+	for i := range calls {
+		first, last := slots[i*size], slots[(i+1)*size-1]
+		core := t.body[first : last+1]
+		named := false
+		for _, at := range core {
+			named = named || at.kind == name
+			if at.kind != literal && at.kind != counter && at.call != i {
+				return nil, false
+			}
+		}
+		if !named {
+			return nil, false
+		}
+		calls[i].core = core
+		if first > 0 && t.body[first-1].kind == literal {
+			calls[i].lead = t.body[first-1].text
+			if first > 1 {
+				calls[i].follows = t.body[first-2].kind
+			}
+		}
+		calls[i].trail = after(t.body, last)
+	}
+	return calls, true
+}
+
+// opening returns what opens the first call of a turn: the literal before it without what a turn without content has of
+// reasoning and content. A turn with content shows it behind the content; where the template drops content beside calls,
+// the known markers are taken off.
+func (a *analyzer) opening(first spelling, isObject bool) string {
+	lead := a.withoutReasoning(first.lead)
+	if !a.spoken.shown(content) {
+		return lead
+	}
+	spoken, ok := a.spellings(a.spoken, 1)
+	if !ok || isObject && a.objectOf(&spoken[0]) == nil || spoken[0].follows != content {
+		return lead
+	}
+	if s := snapStart(commonSuffix(lead, spoken[0].lead), lead, spoken[0].lead); strings.Trim(s, format.Space) != "" {
+		return s
+	}
+	return lead
+}
+
+// section compares one call with two (T2). What precedes every call is the call's open, what precedes the first alone the
+// section's; the same for the closes; what is left between two calls is the separator.
+func (a *analyzer) section(c *format.Calls, opening string, one, two []spelling) {
+	between := two[1].lead
+	if c.Object != nil {
+		// The literal between two objects was cut at both ends: behind the first, before the second.
+		between = two[0].trail[:max(0, len(two[0].trail)-two[1].cut)]
+	}
+	behind := one[0].trail
+	open := snapStart(commonSuffix(opening, between), opening, between)
+	if strings.Trim(open, format.Space) == "" {
+		open = ""
+	}
+	close := snapEnd(commonPrefix(between[:len(between)-len(open)], behind), between, behind)
+	if strings.Trim(close, format.Space) == "" {
+		close = ""
+	}
+	c.Call.Open = format.Mark(open)
+	c.Call.Close = format.Mark(close)
+	c.Sep = format.Mark(between[len(close) : len(between)-len(open)])
+	c.Section.Open = format.Mark(opening[:len(opening)-len(open)])
+	a.sectionEnd(c, behind[len(close):])
+}
+
+// single takes what surrounds a call where a template writes one call at most: all of it belongs to the call.
+func (a *analyzer) single(c *format.Calls, opening string, one spelling) {
+	c.Call.Open = format.Mark(opening)
+	close, end := a.cutEnd(one.trail)
+	c.Call.Close = format.Mark(close)
+	a.callEnd = end
+}
+
+// sectionEnd divides what follows the last call's close into the section's close and the end of the turn.
+func (a *analyzer) sectionEnd(c *format.Calls, rest string) {
+	close, end := a.cutEnd(rest)
+	if end == "" && strings.Trim(c.Section.Open.Text, "[ ") == "" && !strings.HasPrefix(strings.TrimLeft(close, format.Space), "]") {
+		close, end = "", rest
+	}
+	c.Section.Close = format.Mark(close)
+	a.callEnd = end
+}
+
+// cutEnd cuts what ends every turn off a literal behind calls.
+func (a *analyzer) cutEnd(rest string) (close, end string) {
+	_, at := before(a.plain.body, content)
+	behind := after(a.plain.body, at)
+	shared := snapStart(commonSuffix(rest, behind), rest, behind)
+	marker := strings.Trim(shared, format.Space)
+	if marker == "" {
+		return rest, ""
+	}
+	i := strings.Index(rest, marker)
+	for i > 0 && isSpace(rest[i-1]) && len(rest)-i < len(shared) {
+		i--
+	}
+	return rest[:i], rest[i:]
+}
+
+// array sees whether the calls are the items of a JSON array: then its brackets are no part of the section's markers.
+func (a *analyzer) array(c *format.Calls) {
+	open, close := &c.Section.Open, &c.Section.Close
+	if c.Section.IsZero() {
+		open, close = &c.Call.Open, &c.Call.Close
+	}
+	text, opened := strings.CutSuffix(open.Text, "[")
+	rest, closed := strings.CutPrefix(close.Text, "]")
+	if !opened || !closed {
+		return
+	}
+	c.Array = true
+	*open = format.Mark(open.Before + text)
+	*close = format.Mark(rest + close.After)
+	c.Sep = format.Marker{}
+	if c.Section.IsZero() {
+		c.Section, c.Call = c.Call, format.Pair{}
+	}
+}
+
+// parts reads a call that is no JSON object: head, arguments, tail (T3, T7, A1, A2).
+func (a *analyzer) parts(c *format.Calls, one spelling) {
+	first, last := argsRange(one.core)
+	head, tail := one.core, []atom(nil)
+	if first >= 0 {
+		head, tail = one.core[:first], one.core[last+1:]
+	}
+	c.Head = a.slots(head)
+	c.Tail = a.slots(tail)
+	outer, inner := cutLast(c.Call.Open.Full())
+	if inner != "" {
+		c.Head = append([]format.Part{format.Lit(inner)}, c.Head...)
+	}
+	c.Call.Open = format.Mark(outer)
+	c.Head = composeID(c.Head)
+	a.arguments(c, one)
+	a.divideClose(c)
+	a.found("T3", "head %v, tail %v", c.Head, c.Tail)
+}
+
+// divideClose gives the call as many closing markers as it has opening ones; the rest closes the arguments and belongs to the
+// tail.
+func (a *analyzer) divideClose(c *format.Calls) {
+	close := c.Call.Close.Full()
+	n := countMarkers(c.Call.Open.Full())
+	ps := splitMarkers(close)
+	at := len(ps)
+	for at > 0 && n > 0 {
+		at--
+		if markerAt(ps[at]) > 0 {
+			n--
+		}
+	}
+	for at > 0 && at < len(ps) && strings.Trim(ps[at-1], format.Space) == "" {
+		at--
+	}
+	if tail := strings.Join(ps[:at], ""); strings.Trim(tail, format.Space) != "" {
+		c.Tail = append(c.Tail, format.Lit(tail))
+		c.Call.Close = format.Mark(strings.Join(ps[at:], ""))
+	}
+}
+
+func countMarkers(s string) int {
+	n := 0
+	for _, p := range splitMarkers(s) {
+		n += boolInt(markerAt(p) > 0)
+	}
+	return n
+}
+
+// composeID joins a name and a counter that are glued together, without white space, quote or marker between them, with the
+// word before them: that is what an id is made of (T7).
+func composeID(parts []format.Part) []format.Part {
+	for i := 0; i+2 < len(parts); i++ {
+		glue := parts[i+1]
+		if parts[i].Kind != format.SlotName || glue.Kind != format.SlotLit || parts[i+2].Kind != format.SlotIndex ||
+			countMarkers(glue.Text.Full()) > 0 || strings.ContainsAny(glue.Text.Full(), format.Space+`"'<`) {
+			continue
+		}
+		made, from := slices.Clone(parts[i:i+3]), i
+		if i > 0 && parts[i-1].Kind == format.SlotLit && countMarkers(parts[i-1].Text.Full()) == 0 {
+			made, from = slices.Clone(parts[i-1:i+3]), i-1
+		}
+		return slices.Replace(slices.Clone(parts), from, i+3, format.Part{Kind: format.SlotID, Parts: made})
+	}
+	return parts
+}
+
+// argsRange returns the indexes of the first and last atom of the arguments, -1 where there are none.
+func argsRange(core []atom) (first, last int) {
+	first, last = -1, -1
+	for i, at := range core {
+		if at.kind == structure || at.kind == argKey || at.kind == argValue {
+			if first < 0 {
+				first = i
+			}
+			last = i
+		}
+	}
+	return first, last
+}
+
+// slots turns atoms into parts.
+func (a *analyzer) slots(atoms []atom) []format.Part {
+	var parts []format.Part
+	for _, at := range atoms {
+		switch at.kind {
+		case name:
+			parts = append(parts, format.Part{Kind: format.SlotName})
+		case id:
+			parts = append(parts, format.Part{Kind: format.SlotID})
+			a.found("T7", "the call's id is written")
+		case counter:
+			base := 0
+			if at.text == "1" {
+				base = 1
+			}
+			parts = append(parts, format.Part{Kind: format.SlotIndex, Base: base})
+		default:
+			parts = append(parts, format.Lit(at.text))
+		}
+	}
+	return parts
+}
+
+// cutLast cuts the last marker or word group off an open: what is left encloses it.
+func cutLast(open string) (outer, inner string) {
+	ps := splitMarkers(open)
+	i := len(ps)
+	for i > 0 && strings.Trim(ps[i-1], format.Space) == "" {
+		i--
+	}
+	if i == 0 {
+		return open, ""
+	}
+	if markerAt(ps[i-1]) > 0 {
+		i--
+	} else {
+		for i > 0 && markerAt(ps[i-1]) == 0 && strings.Trim(ps[i-1], format.Space) != "" {
+			i--
+		}
+		// An attribute's words belong to their tag: <invoke name=" is one open, cut where the bracket stands.
+		if j := strings.LastIndexAny(strings.Join(ps[:i], ""), "<["); j >= 0 {
+			pos := 0
+			for k, p := range ps[:i] {
+				if pos == j && markerAt(p) == 0 {
+					i = k
+					break
+				}
+				pos += len(p)
+			}
+		}
+	}
+	return strings.Join(ps[:i], ""), strings.Join(ps[i:], "")
+}

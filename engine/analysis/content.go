@@ -1,0 +1,122 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/format"
+)
+
+// compareContent runs C1: what stands around content, alone and behind reasoning, that is neither the header nor reasoning nor
+// what ends every turn.
+func (a *analyzer) compareContent() {
+	c := &a.result.Format.Content
+	if c.Mode != format.ContentPlain {
+		return // found beside reasoning already
+	}
+	open, at := before(a.plain.body, content)
+	if at < 0 {
+		a.found("C1", "no content written")
+		return
+	}
+	behind := after(a.plain.body, at)
+	close := a.contentClose(behind)
+	open = a.withoutReasoning(open)
+	if strings.Trim(open, format.Space) == "" && a.thought.observation != nil {
+		if wrapped := a.openBehindReasoning(); wrapped != "" {
+			c.Mode, open = format.ContentWrappedWithReasoning, wrapped
+			_, at := before(a.thought.body, content)
+			close = a.contentClose(after(a.thought.body, at))
+		}
+	}
+	if strings.Trim(open, format.Space) != "" || c.Mode != format.ContentPlain {
+		if c.Mode == format.ContentPlain {
+			c.Mode = format.ContentWrapped
+		}
+		c.Pair = format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
+		a.found("C1", "content between %q and %q", open, close)
+	} else {
+		a.found("C1", "content plain")
+	}
+	padded := a.observe(a.plain.probe.with(func(p *probe) { p.padded = true }))
+	for _, at := range padded.tail {
+		if at.kind == content {
+			c.Trim = at.text == contentNeedle
+		}
+	}
+}
+
+// contentClose returns what closes content: the literal behind it without what ends the turn. Turns of different kinds share
+// their end; what only content is followed by is its close.
+func (a *analyzer) contentClose(behind string) string {
+	if a.called.observation == nil {
+		return ""
+	}
+	calls := lastLiteral(a.called.body)
+	end := snapStart(commonSuffix(behind, calls), behind, calls)
+	if strings.Trim(end, format.Space) == "" {
+		return ""
+	}
+	return strings.TrimSuffix(behind, end)
+}
+
+// lastLiteral returns the literal text at the end of a turn.
+func lastLiteral(atoms []atom) string {
+	if n := len(atoms); n > 0 && atoms[n-1].kind == literal {
+		return atoms[n-1].text
+	}
+	return ""
+}
+
+// withoutReasoning takes an empty block of reasoning, or its close alone, off the start of a literal. A marker that a
+// generation prompt opens reasoning with counts as such a block's start.
+func (a *analyzer) withoutReasoning(s string) string {
+	r := a.result.Format.Reasoning
+	for _, m := range []format.Marker{r.Open, r.Close} {
+		if m.Text == "" {
+			continue
+		}
+		trimmed := strings.TrimLeft(s, format.Space)
+		if rest, ok := strings.CutPrefix(trimmed, m.Text); ok {
+			s = rest
+			if after := strings.TrimPrefix(rest, m.After); after != rest {
+				s = after
+			}
+		}
+	}
+	return s
+}
+
+// openBehindReasoning returns what opens content only where reasoning precedes it.
+func (a *analyzer) openBehindReasoning() string {
+	_, at := before(a.thought.body, reasoning)
+	between := after(a.thought.body, at)
+	rest, ok := strings.CutPrefix(between, a.result.Format.Reasoning.Close.Full())
+	if !ok || strings.Trim(rest, format.Space) == "" {
+		return ""
+	}
+	return rest
+}
+
+// findEnds collects what ends turns: the literal behind content or calls that belongs to neither.
+func (a *analyzer) findEnds() {
+	f := &a.result.Format
+	add := func(end string) {
+		if strings.Trim(end, format.Space) != "" && !slices.Contains(f.End, end) {
+			f.End = append(f.End, end)
+		}
+	}
+	if _, at := before(a.plain.body, content); at >= 0 {
+		behind := after(a.plain.body, at)
+		end := behind
+		if f.Content.Mode == format.ContentWrapped {
+			end = strings.TrimPrefix(behind, f.Content.Close.Full())
+		}
+		add(end)
+	}
+	add(a.callEnd)
+	if a.template.EOS != "" {
+		add(a.template.EOS)
+	}
+	a.found("C1", "turns end with %q", f.End)
+}

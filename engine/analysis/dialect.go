@@ -1,0 +1,89 @@
+package analysis
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/format"
+)
+
+// matchDialect takes a hand-written format instead of the analysed one where the dialect's routes spell what the probes show: every
+// literal between the header and a slot is the head of the route that carries the slot's kind (E10). Prose and source are
+// never looked at.
+func (a *analyzer) matchDialect(dialects []format.Format) {
+	for _, d := range dialects {
+		if !a.speaks(d) {
+			continue
+		}
+		d.Header = a.result.Format.Header
+		for _, end := range a.result.Format.End {
+			d.End = append(d.End[:len(d.End):len(d.End)], end)
+		}
+		a.result.Format = d
+		a.found("T1", "the probes are spelled as the dialect %q has it", d.Name)
+		return
+	}
+}
+
+// speaks says that content stands behind the head of a content route, reasoning, where it is shown, behind one of a reasoning
+// route, and a call, where one is shown, behind one of a call route.
+func (a *analyzer) speaks(d format.Format) bool {
+	lead, at := before(a.plain.body, content)
+	if at < 0 || !heads(d, format.RouteContent, lead) {
+		return false
+	}
+	for _, t := range []turn{a.thought, a.acted} {
+		if t.observation == nil {
+			continue
+		}
+		if lead, at := before(t.body, reasoning); at >= 0 && !heads(d, format.RouteReasoning, lead) {
+			return false
+		}
+	}
+	if a.called.observation == nil {
+		return true
+	}
+	i := len(a.called.body)
+	for j, at := range a.called.body {
+		if at.kind == structure || at.kind == argKey || at.kind == argValue {
+			i = j
+			break
+		}
+	}
+	return heads(d, format.RouteCall, textOfAtoms(a.called.body[:i]))
+}
+
+// heads says that a literal is the head of one of a dialect's routes, word slots and recipients standing for any text.
+func heads(d format.Format, kind format.RouteKind, lead string) bool {
+	for _, r := range d.Routes {
+		if r.Kind == kind && matchParts(r.Head, lead) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchParts says that a text is spelled by parts from its first to its last byte, white space beside literals left free.
+func matchParts(parts []format.Part, text string) bool {
+	text = strings.TrimLeft(text, format.Space)
+	if len(parts) == 0 {
+		return text == ""
+	}
+	p, rest := parts[0], parts[1:]
+	if p.Opt && matchParts(rest, text) {
+		return true
+	}
+	if p.Kind != format.SlotLit {
+		for n := 1; n <= len(text); n++ {
+			if matchParts(rest, text[n:]) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, lit := range append([]string{p.Text.Text}, p.Alts...) {
+		if after, ok := strings.CutPrefix(text, strings.Trim(lit, format.Space)); ok && matchParts(rest, after) {
+			return true
+		}
+	}
+	return false
+}

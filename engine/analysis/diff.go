@@ -1,0 +1,158 @@
+package analysis
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goassay/assay/engine/format"
+)
+
+// commonPrefix returns the longest common prefix of texts that ends between characters.
+func commonPrefix(texts ...string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	p := texts[0]
+	for _, s := range texts[1:] {
+		n := 0
+		for n < len(p) && n < len(s) && p[n] == s[n] {
+			n++
+		}
+		p = p[:n]
+	}
+	for p != "" {
+		if r, n := utf8.DecodeLastRuneInString(p); r != utf8.RuneError || n != 1 {
+			break
+		}
+		p = p[:len(p)-1]
+	}
+	return p
+}
+
+// commonSuffix returns the longest common suffix of texts that starts between characters.
+func commonSuffix(texts ...string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	p := texts[0]
+	for _, s := range texts[1:] {
+		n := 0
+		for n < len(p) && n < len(s) && p[len(p)-1-n] == s[len(s)-1-n] {
+			n++
+		}
+		p = p[len(p)-n:]
+	}
+	for p != "" && !utf8.RuneStart(p[0]) {
+		p = p[1:]
+	}
+	return p
+}
+
+// maxMarker bounds a bracketed marker, in bytes.
+const maxMarker = 80
+
+// splitMarkers cuts a literal into markers and what stands between them. A marker is a bracketed word, <...> or [...],
+// without white space at its start and without a bracket inside; everything else is cut into runs of white space, words
+// (letters, digits, underscores, anything beyond ASCII) and single punctuation marks.
+func splitMarkers(s string) []string {
+	var pieces []string
+	for s != "" {
+		n := markerAt(s)
+		if n == 0 {
+			n = plainAt(s)
+		}
+		pieces = append(pieces, s[:n])
+		s = s[n:]
+	}
+	return pieces
+}
+
+func isSpace(c byte) bool { return strings.IndexByte(format.Space, c) >= 0 }
+
+// markerAt returns the length of the marker at the start of s, or 0.
+func markerAt(s string) int {
+	if len(s) < 3 || s[0] != '<' && s[0] != '[' {
+		return 0
+	}
+	closing := byte('>')
+	if s[0] == '[' {
+		closing = ']'
+	}
+	if isSpace(s[1]) || s[1] == closing {
+		return 0
+	}
+	for i := 1; i < len(s) && i < maxMarker; i++ {
+		switch s[i] {
+		case closing:
+			return i + 1
+		case s[0], '\n', '{', '}':
+			return 0
+		}
+	}
+	return 0
+}
+
+// plainAt returns the length of the run of white space, the word or the punctuation mark at the start of s.
+func plainAt(s string) int {
+	class := classOf(s[0])
+	if class == punctuation {
+		return 1
+	}
+	for i := 1; i < len(s); i++ {
+		if classOf(s[i]) != class {
+			return i
+		}
+	}
+	return len(s)
+}
+
+const (
+	punctuation = iota
+	space
+	word
+)
+
+func classOf(c byte) int {
+	switch {
+	case isSpace(c):
+		return space
+	case c == '_' || c >= utf8.RuneSelf || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z':
+		return word
+	}
+	return punctuation
+}
+
+// snapEnd shortens a common prefix so that it does not end inside a marker of any of the texts that it begins.
+func snapEnd(prefix string, texts ...string) string {
+	for _, text := range texts {
+		pos := 0
+		for _, piece := range splitMarkers(text) {
+			if pos+len(piece) > len(prefix) {
+				if markerAt(piece) > 0 || isWord(piece) {
+					prefix = prefix[:min(pos, len(prefix))]
+				}
+				break
+			}
+			pos += len(piece)
+		}
+	}
+	return prefix
+}
+
+// snapStart shortens a common suffix so that it does not start inside a marker of any of the texts that it ends.
+func snapStart(suffix string, texts ...string) string {
+	for _, text := range texts {
+		pos := 0
+		for _, piece := range splitMarkers(text) {
+			start := len(text) - len(suffix)
+			if pos < start && start < pos+len(piece) && (markerAt(piece) > 0 || isWord(piece)) {
+				suffix = text[pos+len(piece):]
+			}
+			pos += len(piece)
+		}
+	}
+	return suffix
+}
+
+// isWord says that a piece is one which a cut would split in the middle.
+func isWord(piece string) bool { return piece != "" && classOf(piece[0]) == word }

@@ -1,0 +1,141 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+const (
+	plain  = jinja.Plain
+	python = jinja.Python
+)
+
+// objectOf sees whether a call is written as one JSON object, or as a Python dict, that holds the name and all other slots.
+// If so, the spelling's lead and trail are cut to what stands outside the object.
+func (a *analyzer) objectOf(s *spelling) *format.Object {
+	inner := textOfAtoms(s.core)
+	text := s.lead + inner + s.trail
+	for start := 0; start < len(s.lead); start++ {
+		if s.lead[start] != '{' {
+			continue
+		}
+		value, end, quote := readObject(text[start:])
+		if end == 0 || start+end < len(s.lead)+len(inner) {
+			continue
+		}
+		o := &format.Object{Quote: quote}
+		r := objectReader{core: s.core, object: o}
+		r.read(value, nil)
+		if !r.named {
+			continue
+		}
+		s.cut = len(s.lead) - start
+		s.trail = text[start+end:]
+		s.lead = s.lead[:start]
+		return o
+	}
+	return nil
+}
+
+// readObject reads a JSON object, or a Python dict, at the start of a text and returns its length, 0 if there is none.
+func readObject(text string) (ordered.Value, int, byte) {
+	if v, end, err := ordered.ParsePrefix(text); err == nil && v.Kind() == ordered.Object {
+		return v, len(strings.TrimRight(text[:end], format.Space)), 0
+	}
+	for end, depth := 0, 0; end < len(text); end++ {
+		switch text[end] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				v, err := ordered.ParseString(pythonToJSON.Replace(text[:end+1]))
+				if err != nil || v.Kind() != ordered.Object {
+					return ordered.Value{}, 0, 0
+				}
+				return v, end + 1, '\''
+			}
+		}
+	}
+	return ordered.Value{}, 0, 0
+}
+
+// pythonToJSON turns the Python literals of our own needles, which hold no quotes, into JSON.
+var pythonToJSON = strings.NewReplacer("'", `"`, "True", "true", "False", "false", "None", "null")
+
+type objectReader struct {
+	core   []atom
+	object *format.Object
+	named  bool
+}
+
+// read matches the members of a call's object with the slots whose values they hold.
+func (r *objectReader) read(v ordered.Value, path []string) {
+	for _, m := range v.Members() {
+		here := append(slices.Clone(path), m.Key)
+		field := format.Field{Path: here}
+		switch text := m.Value.Text(); {
+		case r.holds(name, m.Key):
+			r.named, r.object.NameIsKey = true, true
+			field = format.Field{Slot: format.SlotArgs, Path: path}
+		case m.Value.Kind() == ordered.String && r.holds(name, text):
+			r.named = true
+			field.Slot = format.SlotName
+		case m.Value.Kind() == ordered.String && r.holds(id, text):
+			field.Slot = format.SlotID
+		case r.isArguments(m.Value):
+			field.Slot = format.SlotArgs
+			field.Text = m.Value.Kind() == ordered.String
+		case text != "" && r.holds(counter, text):
+			field.Slot = format.SlotIndex
+			field.Text = m.Value.Kind() == ordered.String
+		case m.Value.Kind() == ordered.Object && len(m.Value.Members()) > 0:
+			r.read(m.Value, here)
+			continue
+		default:
+			field.Const = m.Value.String()
+		}
+		r.object.Fields = append(r.object.Fields, field)
+	}
+}
+
+func (r *objectReader) holds(k kind, text string) bool {
+	return slices.ContainsFunc(r.core, func(at atom) bool { return at.kind == k && at.text == text })
+}
+
+// isArguments says that a value is the arguments of the probe, as an object or as a string of JSON.
+func (r *objectReader) isArguments(v ordered.Value) bool {
+	if v.Kind() == ordered.String {
+		parsed, err := ordered.ParseString(v.Text())
+		return err == nil && parsed.Kind() == ordered.Object && r.isArguments(parsed)
+	}
+	if v.Kind() != ordered.Object || len(v.Members()) == 0 {
+		return false
+	}
+	key := v.Members()[0].Key
+	return slices.Contains(keyNeedles[:], key)
+}
+
+// numbered checks the counters of objects against a second call: a number that is the same in both is no counter.
+func (a *analyzer) numbered(c *format.Calls, one spelling, two []spelling) {
+	for i := range c.Object.Fields {
+		f := &c.Object.Fields[i]
+		if f.Slot != format.SlotIndex || len(two) < 2 {
+			continue
+		}
+		counters := func(s spelling) string {
+			i := slices.IndexFunc(s.core, func(at atom) bool { return at.kind == counter })
+			if i < 0 {
+				return ""
+			}
+			return s.core[i].text
+		}
+		if counters(two[0]) == counters(two[1]) {
+			f.Slot = format.SlotLit
+			f.Const = counters(one)
+		}
+	}
+}

@@ -1,0 +1,319 @@
+package analysis
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// The needles: texts that no template writes by itself, without white space or characters that a codec would change. The
+// provenance of a byte says where it came from; needles keep the probes apart for people who read the evidence.
+const (
+	userNeedle      = "Vqusera1"
+	systemNeedle    = "Vqsystem1"
+	contentNeedle   = "Vqcontent1"
+	reasoningNeedle = "Vqreason1"
+)
+
+var (
+	nameNeedles = [...]string{"vq_first", "vq_second", "vq_third"}
+	idNeedles   = [...]string{"vqcall001", "vqcall002", "vqcall003"} // nine letters and digits: some templates demand that
+)
+
+func member(key string, v ordered.Value) ordered.Member { return ordered.Member{Key: key, Value: v} }
+
+func object(members ...ordered.Member) ordered.Value { return ordered.ObjectOf(members...) }
+
+// reasoningFields are the names under which reasoning may arrive in a message (E5).
+var reasoningFields = [...]string{"reasoning_content", "reasoning", "thinking"}
+
+// probe is one conversation to render: a user's message, the assistant's and what surrounds them.
+type probe struct {
+	content   *string // nil: null
+	reasoning bool    // under every name that it may have
+	typed     bool    // content and reasoning come as typed parts
+	calls     []call
+	tools     bool // describe the functions of all needles
+	plain     bool // no assistant message
+	generate  bool
+	kwargs    []ordered.Member
+	text      bool // arguments as a string of JSON
+	padded    bool // content and reasoning have white space around them
+}
+
+// call is a call in a probe.
+type call struct {
+	name, id string
+	args     []ordered.Member
+}
+
+func textOf(s string) *string { return &s }
+
+// calls returns n calls with the same arguments.
+func callsWith(n int, args ...ordered.Member) []call {
+	calls := make([]call, n)
+	for i := range calls {
+		calls[i] = call{nameNeedles[i], idNeedles[i], args}
+	}
+	return calls
+}
+
+// user and assistant are the places of the probe's messages in the conversation.
+const (
+	userPath      = "messages[0]"
+	assistantPath = "messages[1]"
+)
+
+// padding is the white space around content in a padded probe.
+const padding = " \n "
+
+func (p probe) input() chattemplate.Input {
+	in := chattemplate.Input{
+		Messages: []ordered.Value{object(member("role", ordered.Str("user")), member("content", ordered.Str(userNeedle)))},
+		Generate: p.generate,
+		Kwargs:   p.kwargs,
+	}
+	if !p.plain {
+		in.Messages = append(in.Messages, p.assistant())
+	}
+	if p.tools {
+		in.Tools = probeTools()
+	}
+	return in
+}
+
+func (p probe) assistant() ordered.Value {
+	pad := func(s string) ordered.Value {
+		if p.padded {
+			s = padding + s + padding
+		}
+		return ordered.Str(s)
+	}
+	msg := object(member("role", ordered.Str("assistant")))
+	switch {
+	case p.typed:
+		var parts []ordered.Value
+		if p.reasoning {
+			parts = append(parts, object(member("type", ordered.Str("thinking")), member("thinking", pad(reasoningNeedle))))
+		}
+		if p.content != nil {
+			parts = append(parts, object(member("type", ordered.Str("text")), member("text", pad(*p.content))))
+		}
+		msg = msg.With("content", ordered.ArrayOf(parts...))
+	case p.content != nil:
+		msg = msg.With("content", pad(*p.content))
+	default:
+		msg = msg.With("content", ordered.Value{})
+	}
+	if p.reasoning && !p.typed {
+		for _, field := range reasoningFields {
+			msg = msg.With(field, pad(reasoningNeedle))
+		}
+	}
+	if len(p.calls) > 0 {
+		calls := make([]ordered.Value, len(p.calls))
+		for i, c := range p.calls {
+			args := object(c.args...)
+			if p.text {
+				args = ordered.Str(args.String())
+			}
+			calls[i] = object(
+				member("id", ordered.Str(c.id)),
+				member("type", ordered.Str("function")),
+				member("function", object(member("name", ordered.Str(c.name)), member("arguments", args))))
+		}
+		msg = msg.With("tool_calls", ordered.ArrayOf(calls...))
+	}
+	return msg
+}
+
+// probeTools declares the functions of all name needles. Every member that a careless template takes for granted is
+// there, so that a template does not fail for want of a description.
+func probeTools() []ordered.Value {
+	property := func(kind string) ordered.Value {
+		return object(member("type", ordered.Str(kind)), member("description", ordered.Str("an argument")))
+	}
+	tools := make([]ordered.Value, len(nameNeedles))
+	for i, name := range nameNeedles {
+		tools[i] = object(
+			member("type", ordered.Str("function")),
+			member("function", object(
+				member("name", ordered.Str(name)),
+				member("description", ordered.Str("a function")),
+				member("parameters", object(
+					member("type", ordered.Str("object")),
+					member("properties", object(
+						member(keyNeedles[0], property("string")),
+						member(keyNeedles[1], property("string")),
+					)),
+					member("required", ordered.ArrayOf(ordered.Str(keyNeedles[0]))),
+				)))))
+	}
+	return tools
+}
+
+// kind says what a stretch of a turn stands for.
+type kind uint8
+
+const (
+	literal   kind = iota // the template's own text
+	content               // the assistant's content
+	reasoning             // its reasoning, under whatever name
+	name                  // a call's function name
+	id                    // a call's id
+	counter               // computed by the template
+	structure             // what a codec writes around arguments
+	argKey                // a key in the arguments
+	argValue              // a value in the arguments, or the arguments as text
+	foreign               // anything else from the input
+)
+
+// atom is a stretch of a turn with one meaning.
+type atom struct {
+	kind  kind
+	text  string
+	call  int    // of name, id, structure, argKey, argValue: which call
+	path  string // of structure, argKey, argValue: the place below the arguments, such as .city or .list[0]; "" for the whole
+	codec jinja.Codec
+	exact bool
+}
+
+// observation is a rendered probe, cut into atoms.
+type observation struct {
+	probe probe
+	text  string
+	atoms []atom // of the whole prompt
+	tail  []atom // what follows the last byte of the user's message
+	trace *jinja.Trace
+	err   error
+}
+
+// observe renders a probe once; the same probe again costs nothing.
+func (a *analyzer) observe(p probe) *observation {
+	in := p.input()
+	in.Kwargs = append(a.bound[:len(a.bound):len(a.bound)], in.Kwargs...)
+	key := string(a.template.Vars(in).Append(nil, ordered.Compact))
+	if o, ok := a.seen[key]; ok {
+		return o
+	}
+	got, err := a.template.Observe(in)
+	o := &observation{probe: p, text: got.Text.String, trace: got.Trace, err: err}
+	if err == nil {
+		o.atoms = atomize(got.Text)
+		o.tail = tailAfterUser(o.atoms)
+	}
+	a.seen[key] = o
+	return o
+}
+
+// atomize turns runs of origin into atoms; neighbours of one meaning become one.
+func atomize(text jinja.Text) []atom {
+	var atoms []atom
+	pos := 0
+	for _, run := range text.Runs {
+		at := classify(run)
+		at.text = text.String[pos : pos+run.Len]
+		pos += run.Len
+		if at.text == "" {
+			continue
+		}
+		if n := len(atoms); n > 0 && atoms[n-1].kind == at.kind && atoms[n-1].call == at.call && atoms[n-1].path == at.path && atoms[n-1].codec == at.codec {
+			atoms[n-1].text += at.text
+			atoms[n-1].exact = atoms[n-1].exact && at.exact
+			continue
+		}
+		atoms = append(atoms, at)
+	}
+	return atoms
+}
+
+func classify(run jinja.Run) atom {
+	if run.Role == jinja.Literal {
+		return atom{kind: literal, exact: true}
+	}
+	path, ours := strings.CutPrefix(run.Path, assistantPath+".")
+	if !ours {
+		if run.Role == jinja.Computed && run.Path == "" {
+			return atom{kind: counter}
+		}
+		return atom{kind: foreign, path: run.Path, exact: run.Exact}
+	}
+	at := atom{codec: run.Codec, exact: run.Exact}
+	switch {
+	case path == "content" || isTyped(path, "text"):
+		at.kind = content
+	case path == "reasoning_content" || path == "reasoning" || path == "thinking" || isTyped(path, "thinking"):
+		at.kind = reasoning
+	case strings.HasPrefix(path, "tool_calls"):
+		return classifyCall(at, strings.TrimPrefix(path, "tool_calls"), run.Role)
+	default:
+		at.kind = foreign
+	}
+	if run.Role != jinja.FromValue {
+		at.kind = foreign
+	}
+	return at
+}
+
+// isTyped says that a path below the message is the text of a typed part of the content.
+func isTyped(path, field string) bool {
+	rest, ok := strings.CutPrefix(path, "content[")
+	if !ok {
+		return false
+	}
+	_, rest, ok = strings.Cut(rest, "]")
+	return ok && rest == "."+field
+}
+
+// classifyCall reads the path of a part of a call, which starts behind "tool_calls". What a codec writes around or above the
+// arguments (the keys "name" and "arguments", say) belongs to the format, not to the call: literal text.
+func classifyCall(at atom, path string, role jinja.Role) atom {
+	index, path, ok := strings.Cut(strings.TrimPrefix(path, "["), "]")
+	if !ok {
+		return atom{kind: literal, exact: true}
+	}
+	at.call, _ = strconv.Atoi(index)
+	switch {
+	case path == ".function.name" && role == jinja.FromValue:
+		at.kind = name
+	case path == ".id" && role == jinja.FromValue:
+		at.kind = id
+	case strings.HasPrefix(path, ".function.arguments"):
+		rest := strings.TrimPrefix(path, ".function.arguments")
+		switch {
+		case role == jinja.Structure:
+			at.kind = structure
+		case role == jinja.FromKey && rest != "":
+			at.kind = argKey
+		case role == jinja.FromKey:
+			return atom{kind: literal, exact: true}
+		default:
+			at.kind = argValue
+		}
+		at.path = rest
+	default:
+		return atom{kind: literal, exact: true}
+	}
+	return at
+}
+
+// tailAfterUser returns the atoms behind the last byte of the user's message.
+func tailAfterUser(atoms []atom) []atom {
+	for i := len(atoms) - 1; i >= 0; i-- {
+		if atoms[i].kind == foreign && strings.HasPrefix(atoms[i].path, userPath+".content") {
+			return atoms[i+1:]
+		}
+	}
+	return nil
+}
+
+func textOfAtoms(atoms []atom) string {
+	var b strings.Builder
+	for _, at := range atoms {
+		b.WriteString(at.text)
+	}
+	return b.String()
+}

@@ -1,0 +1,240 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// callKinds are the atoms that belong to a call.
+var callKinds = []kind{name, id, counter, structure, argKey, argValue}
+
+// compareReasoning runs R1, R3 and, where no rendering shows reasoning, reads the markers off the generation prompts (R2).
+func (a *analyzer) compareReasoning() {
+	r := &a.result.Format.Reasoning
+	switch {
+	case a.thought.shown(reasoning):
+		open, close := a.split(a.thought, a.bare, content)
+		r.Pair = format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
+		r.Mode = format.ReasoningTagged
+		a.found("R1", "reasoning between %q and %q", open, close)
+	case a.acted.shown(reasoning):
+		open, close := a.split(a.acted, a.called, callKinds...)
+		r.Pair = format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
+		r.Mode = format.ReasoningToolsOnly
+		a.found("R3", "reasoning only beside calls, between %q and %q", open, close)
+	default:
+		a.reasoningOfPrompts(r)
+	}
+	if r.Pair.IsZero() {
+		a.found("R1", "no reasoning written")
+		return
+	}
+	if r.Open.Text == "" && r.Mode != format.ReasoningNone {
+		a.adoptPrefill(r)
+	}
+	a.reasoningMode(r)
+	a.reasoningTrim(r)
+}
+
+// split finds what opens and closes reasoning in a turn that shows it. Between reasoning and what follows stand the close of
+// reasoning and the open of the next part; a turn without reasoning shows the latter alone, or behind an empty block.
+func (a *analyzer) split(with, without turn, next ...kind) (open, close string) {
+	open, at := before(with.body, reasoning)
+	between := after(with.body, at)
+	bare, _ := before(without.body, next...)
+	rest := snapStart(commonSuffix(between, bare), between, bare)
+	if strings.Trim(strings.TrimSuffix(between, rest), format.Space) != "" {
+		if strings.Trim(rest, format.Space) == "" {
+			rest = "" // white space alone belongs to the close
+		}
+		return open, strings.TrimSuffix(between, rest)
+	}
+	// The turn without reasoning has an empty block, or a close alone, so that nothing tells close and next part apart but
+	// their shape: a close has as many markers as its open.
+	if n := len(pieces(open)); n > 0 && len(pieces(between)) > n {
+		close, _ = cutPieces(between, n)
+		return open, close
+	}
+	return open, between
+}
+
+// reasoningOfPrompts reads the markers off the generation prompts: a prompt that opens a block, one that closes it as well, and
+// the literals with which the template takes reasoning out of content (E4).
+func (a *analyzer) reasoningOfPrompts(r *format.Reasoning) {
+	open, close := "", ""
+	for _, p := range a.prefills {
+		if !onlyMarkers(p) {
+			continue
+		}
+		for _, q := range a.prefills {
+			if rest, ok := strings.CutPrefix(q, p); ok && onlyMarkers(rest) {
+				open, close = p, rest
+			}
+		}
+	}
+	if open == "" {
+		for _, p := range a.prefills {
+			switch n := len(pieces(p)); {
+			case !onlyMarkers(p):
+			case n == 1 && !isClosing(pieces(p)[0]):
+				open = p
+			case n == 2 && isClosing(pieces(p)[1]):
+				open, close = cutPieces(p, 1)
+			}
+		}
+	}
+	if close == "" {
+		close = a.closeOfTrace(open)
+	}
+	if open == "" && close == "" {
+		a.pairsOfFlags(r)
+		return
+	}
+	if open == "" {
+		open = mirror(close)
+	}
+	if close == "" {
+		close = mirror(open)
+		a.found("R2", "close of reasoning derived from its open")
+	}
+	r.Pair = format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
+	r.Mode = format.ReasoningTagged
+	a.found("R2", "reasoning between %q and %q, by the generation prompts and what is split off content", open, close)
+}
+
+// pairsOfFlags looks at what a flag adds to the prompt: where that names a pair of markers with nothing between them, the
+// model is told to think between these; a second pair encloses its answer.
+func (a *analyzer) pairsOfFlags(r *format.Reasoning) {
+	off := a.observe(probe{plain: true, generate: true})
+	for _, flag := range a.flags() {
+		on := a.observe(probe{plain: true, generate: true, kwargs: []ordered.Member{member(flag, ordered.Boolean(true))}})
+		if off.err != nil || on.err != nil || on.text == off.text {
+			continue
+		}
+		head := commonPrefix(off.text, on.text)
+		tail := commonSuffix(off.text[len(head):], on.text[len(head):])
+		pairs := emptyPairs(on.text[len(head) : len(on.text)-len(tail)])
+		if len(pairs) == 0 {
+			continue
+		}
+		r.Pair, r.Mode = pairs[0], format.ReasoningTagged
+		a.found("R2", "%s tells the model to think between %s", flag, pairs[0])
+		if len(pairs) > 1 {
+			a.result.Format.Content = format.Content{Mode: format.ContentWrappedWithReasoning, Pair: pairs[1]}
+			a.found("C1", "%s tells the model to answer between %s", flag, pairs[1])
+		}
+		return
+	}
+}
+
+// emptyPairs returns the pairs of an opening marker and its mirror that stand side by side in a text.
+func emptyPairs(text string) []format.Pair {
+	var pairs []format.Pair
+	ps := splitMarkers(text)
+	for i := 1; i < len(ps); i++ {
+		if markerAt(ps[i-1]) > 0 && markerAt(ps[i]) > 0 && mirror(ps[i-1]) == ps[i] {
+			pairs = append(pairs, format.Pair{Open: format.Mark(ps[i-1]), Close: format.Mark(ps[i])})
+		}
+	}
+	return pairs
+}
+
+// closeOfTrace returns a marker with which the template searches or splits content and that can close reasoning: the mirror of the
+// open where that is known, else a closing tag.
+func (a *analyzer) closeOfTrace(open string) string {
+	want := mirror(strings.TrimSpace(open))
+	var found string
+	for _, o := range a.seen {
+		for _, lit := range literalsOf(o, assistantPath+".content") {
+			lit = strings.TrimSpace(lit)
+			if markerAt(lit) != len(lit) || lit == "" || !isClosing(lit) {
+				continue
+			}
+			if lit == want {
+				return lit
+			}
+			if open == "" && (found == "" || lit < found) {
+				found = lit
+			}
+		}
+	}
+	return found
+}
+
+// isClosing says that a marker has the shape of a closing one: </x>, [/x], <|/x|>, <|END_x|>, <x|>.
+func isClosing(marker string) bool {
+	inner := strings.TrimLeft(marker, "<[|｜")
+	return strings.HasPrefix(inner, "/") || strings.HasPrefix(strings.ToUpper(inner), "END")
+}
+
+// mirror returns the closing form of an opening marker, and the other way round; "" where it has none.
+func mirror(marker string) string {
+	m := format.Mark(marker)
+	for _, pair := range [...][2]string{{"START_", "END_"}, {"start_", "end_"}, {"begin", "end"}, {"BEGIN", "END"}} {
+		for i := range pair {
+			if strings.Contains(m.Text, pair[i]) {
+				return strings.Replace(m.Text, pair[i], pair[1-i], 1)
+			}
+		}
+	}
+	for _, opener := range [...]string{"<|", "<｜", "<", "["} {
+		if rest, ok := strings.CutPrefix(m.Text, opener); ok {
+			if bare, closed := strings.CutPrefix(rest, "/"); closed {
+				return opener + bare
+			}
+			return opener + "/" + rest
+		}
+	}
+	return ""
+}
+
+// adoptPrefill takes the open from a generation prompt where answers show a close alone.
+func (a *analyzer) adoptPrefill(r *format.Reasoning) {
+	for _, p := range a.prefills {
+		if ps := pieces(p); onlyMarkers(p) && len(ps) == 1 && ps[0] != r.Close.Text {
+			r.Open = format.Mark(p)
+			a.found("R2", "open of reasoning %q, by the generation prompt", p)
+			return
+		}
+	}
+	r.Mode = format.ReasoningDelimiter
+}
+
+// reasoningMode tells the modes apart by what the generation prompts hold (R2).
+func (a *analyzer) reasoningMode(r *format.Reasoning) {
+	if r.Open.Text == "" {
+		r.Mode = format.ReasoningDelimiter
+		return
+	}
+	opened := slices.ContainsFunc(a.prefills, func(p string) bool {
+		return strings.Contains(p, r.Open.Text) && !strings.Contains(p, r.Close.Text)
+	})
+	closed := slices.ContainsFunc(a.prefills, func(p string) bool { return r.Close.Text != "" && strings.Contains(p, r.Close.Text) })
+	switch {
+	case opened && closed:
+		r.Mode = format.ReasoningForcedClosed
+	case opened:
+		r.Mode = format.ReasoningForcedOpen
+	case closed && r.Mode == format.ReasoningTagged:
+		r.Mode = format.ReasoningForcedClosed
+	}
+}
+
+// reasoningTrim sees whether the template trims reasoning.
+func (a *analyzer) reasoningTrim(r *format.Reasoning) {
+	for _, t := range []turn{a.thought, a.acted} {
+		if t.observation == nil {
+			continue
+		}
+		o := a.observe(t.probe.with(func(p *probe) { p.padded = true }))
+		for _, at := range o.tail {
+			if at.kind == reasoning {
+				r.Trim = at.text == reasoningNeedle
+			}
+		}
+		return
+	}
+}

@@ -1,0 +1,250 @@
+package caps
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// maxBound bounds how many missing variables are bound, one rendering each.
+const maxBound = 8
+
+// bind finds the variables without which not even the plainest conversation renders, and gives each a value: the name "functions",
+// OpenAI's older word for tools, gets the functions' JSON text when a request has tools, everything else an empty string.
+func (d *detector) bind() error {
+	names := d.template.Names()
+	_, err := d.observe(nil, user())
+	for len(d.caps.Needs.Bound) < maxBound && jinja.Class(err) == "UndefinedError" {
+		missing := ""
+		for _, name := range names {
+			if strings.Contains(err.Error(), "'"+name+"' is undefined") {
+				missing = name
+			}
+		}
+		if missing == "" {
+			return err
+		}
+		d.caps.Needs.Bound = append(d.caps.Needs.Bound, member(missing, text("")))
+		names = slices.DeleteFunc(names, func(n string) bool { return n == missing })
+		_, err = d.observe(nil, user())
+	}
+	if err != nil {
+		// A template may refuse a conversation without a system message, or with nothing but a user's.
+		if _, again := d.observe(nil, message("system", text(systemText)), user()); again == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// Fitted is a request as a template takes it, and the polyfills that it took.
+type Fitted struct {
+	Input chattemplate.Input
+	Fits  []string
+}
+
+// Fit turns a request into an input for the template. Everything that a client may say and the template cannot take is
+// rewritten by one of the polyfills below; the request itself is not changed.
+func (c Caps) Fit(r chat.Request) Fitted {
+	f := fitter{caps: c, Fitted: Fitted{Input: chattemplate.Input{
+		Messages: slices.Clone(r.Messages),
+		Generate: !r.NoGeneration && r.Continue == chat.ContinueNone,
+	}}}
+	if r.ToolChoice.Mode != chat.ChoiceNone {
+		for _, t := range r.Tools {
+			f.Input.Tools = append(f.Input.Tools, t.Value)
+		}
+	}
+	f.kwargs(r)
+	f.developerRole()
+	f.systemRole()
+	f.typedContent()
+	f.stringContent()
+	f.arguments()
+	f.nullContent()
+	f.reasoningField()
+	f.variables()
+	return f.Fitted
+}
+
+type fitter struct {
+	caps Caps
+	Fitted
+}
+
+// used records a polyfill, once.
+func (f *fitter) used(name string) {
+	if !slices.Contains(f.Fits, name) {
+		f.Fits = append(f.Fits, name)
+	}
+}
+
+// kwargs gives the request's flags to the template as variables. Thinking goes by two names out there; both are given.
+func (f *fitter) kwargs(r chat.Request) {
+	if r.EnableThinking != nil {
+		for _, name := range []string{"enable_thinking", "thinking"} {
+			f.Input.Kwargs = append(f.Input.Kwargs, member(name, ordered.Boolean(*r.EnableThinking)))
+		}
+	}
+	f.Input.Kwargs = append(f.Input.Kwargs, r.Kwargs.Members()...)
+}
+
+// developerRole gives a developer's message as a system message where the template does not know the role.
+func (f *fitter) developerRole() {
+	if f.caps.Needs.Developer {
+		return
+	}
+	for i, m := range f.Input.Messages {
+		if m.At("role").Text() == "developer" {
+			f.Input.Messages[i] = m.With("role", text("system"))
+			f.used("developer-as-system")
+		}
+	}
+}
+
+// systemRole folds a system message into the user's next turn where the template has no system role.
+func (f *fitter) systemRole() {
+	if f.caps.SystemRole {
+		return
+	}
+	var system []string
+	var kept []ordered.Value
+	for _, m := range f.Input.Messages {
+		switch role := m.At("role").Text(); {
+		case role == "system":
+			system = append(system, plainText(m.At("content")))
+			f.used("system-in-user")
+			continue
+		case role == "user" && len(system) > 0:
+			m = m.With("content", text(strings.Join(append(system, plainText(m.At("content"))), "\n\n")))
+			system = nil
+		}
+		kept = append(kept, m)
+	}
+	if len(system) > 0 {
+		kept = append(kept, message("user", text(strings.Join(system, "\n\n"))))
+	}
+	f.Input.Messages = kept
+}
+
+// plainText returns content as a string: the texts of its parts, where it has parts.
+func plainText(content ordered.Value) string {
+	if content.Kind() != ordered.Array {
+		return content.Text()
+	}
+	var parts []string
+	for _, p := range content.Items() {
+		if t := p.At("text"); t.Kind() == ordered.String {
+			parts = append(parts, t.Text())
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// typedContent joins typed parts into a string where the template takes strings alone. Parts that are no text stay as they
+// are, since a string cannot hold them.
+func (f *fitter) typedContent() {
+	if f.caps.TypedContent {
+		return
+	}
+	for i, m := range f.Input.Messages {
+		content := m.At("content")
+		if content.Kind() != ordered.Array || slices.ContainsFunc(content.Items(), func(p ordered.Value) bool { return p.At("type").Text() != "text" }) {
+			continue
+		}
+		f.Input.Messages[i] = m.With("content", text(plainText(content)))
+		f.used("typed-content-as-string")
+	}
+}
+
+// stringContent turns strings into typed parts where the template takes parts alone.
+func (f *fitter) stringContent() {
+	if f.caps.StringContent || !f.caps.TypedContent {
+		return
+	}
+	for i, m := range f.Input.Messages {
+		if content := m.At("content"); content.Kind() == ordered.String {
+			f.Input.Messages[i] = m.With("content", ordered.ArrayOf(ordered.ObjectOf(member("type", text("text")), member("text", content))))
+			f.used("string-as-typed-content")
+		}
+	}
+}
+
+// arguments gives a call's arguments as an object or as text, whichever the template takes. Text that is no JSON object stays.
+func (f *fitter) arguments() {
+	for i, m := range f.Input.Messages {
+		calls := slices.Clone(m.At("tool_calls").Items())
+		if len(calls) == 0 {
+			continue
+		}
+		for j, call := range calls {
+			args := call.At("function", "arguments")
+			switch {
+			case f.caps.ObjectArguments && args.Kind() == ordered.String:
+				if parsed, err := ordered.ParseString(args.Text()); err == nil && parsed.Kind() == ordered.Object {
+					calls[j] = call.With("function", call.At("function").With("arguments", parsed))
+					f.used("arguments-as-object")
+				}
+			case !f.caps.ObjectArguments && args.Kind() == ordered.Object:
+				calls[j] = call.With("function", call.At("function").With("arguments", text(args.String())))
+				f.used("arguments-as-string")
+			}
+		}
+		f.Input.Messages[i] = m.With("tool_calls", ordered.ArrayOf(calls...))
+	}
+}
+
+// nullContent gives an empty string for null or missing content where the template would print or refuse it.
+func (f *fitter) nullContent() {
+	if !f.caps.Needs.EmptyContent {
+		return
+	}
+	for i, m := range f.Input.Messages {
+		if m.At("content").IsNull() {
+			f.Input.Messages[i] = m.With("content", text(""))
+			f.used("null-content-as-empty")
+		}
+	}
+}
+
+// reasoningField moves reasoning to the field that the template reads.
+func (f *fitter) reasoningField() {
+	want := f.caps.Needs.ReasoningField
+	if want == "" {
+		return
+	}
+	for i, m := range f.Input.Messages {
+		if _, ok := m.Get(want); ok {
+			continue
+		}
+		for _, field := range reasoningFields {
+			if r := m.At(field); r.Kind() == ordered.String {
+				f.Input.Messages[i] = m.Without(field).With(want, r)
+				f.used("reasoning-as-" + want)
+				break
+			}
+		}
+	}
+}
+
+// variables binds what the template demands and the request does not give.
+func (f *fitter) variables() {
+	for _, b := range f.caps.Needs.Bound {
+		if slices.ContainsFunc(f.Input.Kwargs, func(m ordered.Member) bool { return m.Key == b.Key }) {
+			continue
+		}
+		if b.Key == "functions" {
+			functions := make([]ordered.Value, len(f.Input.Tools))
+			for i, t := range f.Input.Tools {
+				functions[i] = t.At("function")
+			}
+			b.Value = text(ordered.ArrayOf(functions...).String())
+		}
+		f.Input.Kwargs = append(f.Input.Kwargs, b)
+		f.used("variable-" + b.Key)
+	}
+}

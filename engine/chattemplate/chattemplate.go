@@ -1,0 +1,140 @@
+// Package chattemplate holds chat templates: Jinja source with its special tokens, rendered for a conversation.
+//
+// # Model
+//
+// A [Template] is compiled once and safe for concurrent use. An [Input] is a conversation as a template sees it: messages and
+// tools as JSON values, and the variables beside them. Rendering gives the prompt; observing gives, besides, where
+// every byte came from and what the template looked at, which is what package caps and package analysis live on.
+//
+// # Renderers
+//
+// A [Renderer] is a Jinja engine. [Native] is ours and the default; the harness has a second one to compare with.
+//
+// # Errors
+//
+// A template that does not compile, or fails while it renders, gives a positioned error ([source.Error]) that carries
+// Python's class name ([jinja.Class]).
+package chattemplate
+
+import (
+	"time"
+
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
+)
+
+// Renderer is an engine for the template language.
+type Renderer interface {
+	// Compile prepares a template; the result is safe for concurrent use.
+	Compile(src *source.Source) (Rendering, error)
+}
+
+// Rendering is a compiled template of some engine.
+type Rendering interface {
+	// Render renders for variables, an object. The clock answers strftime_now.
+	Render(vars ordered.Value, now func() time.Time) (string, error)
+}
+
+// Native is our own engine as a [Renderer].
+type Native struct {
+	Mode   jinja.Mode
+	Limits jinja.Limits // zero: the defaults
+}
+
+// Compile implements [Renderer].
+func (n Native) Compile(src *source.Source) (Rendering, error) {
+	t, err := jinja.Compile(src)
+	if err != nil {
+		return nil, err
+	}
+	return native{t, n}, nil
+}
+
+type native struct {
+	*jinja.Template
+	Native
+}
+
+func (n native) Render(vars ordered.Value, now func() time.Time) (string, error) {
+	return n.Template.Render(jinja.NewVars(vars), jinja.Options{Mode: n.Mode, Limits: n.Limits, Now: now})
+}
+
+// Template is a chat template: Jinja source plus its special tokens.
+type Template struct {
+	Source   *source.Source
+	BOS, EOS string // texts of the special tokens, given to the template as bos_token and eos_token
+	Now      func() time.Time
+	Limits   jinja.Limits // zero: the defaults
+
+	program *jinja.Template
+}
+
+// Compile compiles a template. Now is the clock that strftime_now reads; nil means that a template which asks for the time
+// fails.
+func Compile(src *source.Source, bos, eos string, now func() time.Time) (*Template, error) {
+	program, err := jinja.Compile(src)
+	if err != nil {
+		return nil, err
+	}
+	return &Template{Source: src, BOS: bos, EOS: eos, Now: now, program: program}, nil
+}
+
+// Names returns the names that the template reads and does not define on every path: its input variables, sorted.
+func (t *Template) Names() []string { return t.program.Names() }
+
+// Input is a conversation as a template sees it.
+type Input struct {
+	Messages []ordered.Value
+	Tools    []ordered.Value  // none: the variable is not defined
+	Generate bool             // add_generation_prompt
+	Kwargs   []ordered.Member // further variables; they win over the ones above
+}
+
+// Vars returns the variables for an input: messages, tools, add_generation_prompt, bos_token, eos_token and the kwargs.
+func (t *Template) Vars(in Input) ordered.Value {
+	members := make([]ordered.Member, 0, 5+len(in.Kwargs))
+	members = append(members, ordered.Member{Key: "messages", Value: ordered.ArrayOf(in.Messages...)})
+	if len(in.Tools) > 0 {
+		members = append(members, ordered.Member{Key: "tools", Value: ordered.ArrayOf(in.Tools...)})
+	}
+	members = append(members,
+		ordered.Member{Key: "add_generation_prompt", Value: ordered.Boolean(in.Generate)},
+		ordered.Member{Key: "bos_token", Value: ordered.Str(t.BOS)},
+		ordered.Member{Key: "eos_token", Value: ordered.Str(t.EOS)})
+	vars := ordered.ObjectOf(members...)
+	for _, m := range in.Kwargs {
+		vars = vars.With(m.Key, m.Value)
+	}
+	return vars
+}
+
+// Render renders an input, in the mutable sandbox, which is what inference engines allow (E1).
+func (t *Template) Render(in Input) (string, error) {
+	return t.program.Render(jinja.NewVars(t.Vars(in)), t.options())
+}
+
+// RenderImmutable renders an input as Hugging Face's transformers does, where a template must not change its input (E1).
+func (t *Template) RenderImmutable(in Input) (string, error) {
+	o := t.options()
+	o.Mode = jinja.Immutable
+	return t.program.Render(jinja.NewVars(t.Vars(in)), o)
+}
+
+// Observation is a rendering with what is known about it.
+type Observation struct {
+	jinja.Text              // the prompt, and where each byte came from (E3)
+	Trace      *jinja.Trace // what the template read, and with which literals it compared it (E4)
+}
+
+// Observe renders an input with provenance and trace. The trace is there even where rendering fails.
+func (t *Template) Observe(in Input) (Observation, error) {
+	o := t.options()
+	o.Origins, o.Trace = true, new(jinja.Trace)
+	text, err := t.program.RenderText(jinja.NewVars(t.Vars(in)), o)
+	return Observation{text, o.Trace}, err
+}
+
+func (t *Template) options() jinja.Options {
+	return jinja.Options{Mode: jinja.Mutable, Limits: t.Limits, Now: t.Now}
+}

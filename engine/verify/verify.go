@@ -1,0 +1,379 @@
+// Package verify proves an analysed format by round trip: what the template writes for a message, the parser that was generated
+// from the format must read back as that message.
+//
+// # Model
+//
+// A shape is a kind of answer: content, reasoning and content, one call, two calls, values of every type, and so on. For each
+// shape a message is made up and rendered as the last one of a conversation; what stands behind the header is the text that
+// a model would have produced, and is parsed in one go and in pieces. Provenance says which parts of the message the
+// template wrote at all: what it drops (content beside calls, say) is not expected back, and said in the report.
+//
+// # Use
+//
+// Neither the analysis nor Prepare calls this package (E11); the façade offers it, the harness runs it on every template.
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/analysis"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/stream"
+)
+
+// Verdict is what became of a shape.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Verified Verdict = iota // read back as it was written
+	Dropped                 // the template writes nothing of what makes up the shape
+	Refused                 // the template fails to render the shape
+	Failed                  // read back as something else
+)
+
+var verdicts = [...]string{"verified", "dropped", "refused", "failed"}
+
+func (v Verdict) String() string { return verdicts[v] }
+
+// Shape is one kind of answer and what became of it.
+type Shape struct {
+	Name    string
+	Tools   bool // has calls
+	Verdict Verdict
+	Note    string // why it was dropped or refused, or what differs
+	Turn    string // the text that was parsed
+}
+
+// String returns "name: verdict" and the note, in one line.
+func (s Shape) String() string {
+	line := s.Name + ": " + s.Verdict.String()
+	if s.Note != "" {
+		line += " (" + s.Note + ")"
+	}
+	return line
+}
+
+// Report is the outcome for all shapes, in a fixed order.
+type Report struct{ Shapes []Shape }
+
+// OK says that no shape failed.
+func (r *Report) OK() bool {
+	return !slices.ContainsFunc(r.Shapes, func(s Shape) bool { return s.Verdict == Failed })
+}
+
+// ToolsOK says that some shape with calls was verified and none failed.
+func (r *Report) ToolsOK() bool {
+	verified := false
+	for _, s := range r.Shapes {
+		if s.Tools && s.Verdict == Failed {
+			return false
+		}
+		verified = verified || s.Tools && s.Verdict == Verified
+	}
+	return verified
+}
+
+// String returns a line per shape.
+func (r *Report) String() string {
+	var b strings.Builder
+	for _, s := range r.Shapes {
+		b.WriteString(s.String() + "\n")
+	}
+	return b.String()
+}
+
+// Format verifies the format of an analysis against its template. Bound are the variables that the template demands.
+func Format(t *chattemplate.Template, a *analysis.Analysis, bound []ordered.Member) *Report {
+	v := verifier{template: t, analysis: a, bound: bound}
+	r := &Report{}
+	for _, s := range shapes {
+		r.Shapes = append(r.Shapes, v.run(s))
+	}
+	return r
+}
+
+type verifier struct {
+	template *chattemplate.Template
+	analysis *analysis.Analysis
+	bound    []ordered.Member
+}
+
+// shape is a message to render.
+type shape struct {
+	name      string
+	reasoning string
+	content   string
+	calls     []call
+}
+
+type call struct {
+	name string
+	args ordered.Value
+}
+
+func args(text string) ordered.Value {
+	v, err := ordered.ParseString(text)
+	if err != nil {
+		panic("verify: bad arguments in the table of shapes: " + err.Error())
+	}
+	return v
+}
+
+const (
+	thought = "First I look at it.\nThen I decide."
+	answer  = "Here is the answer:\n\n- one, \"two\" & <three>"
+)
+
+var shapes = []shape{
+	{name: "content", content: answer},
+	{name: "reasoning and content", reasoning: thought, content: answer},
+	{name: "call", calls: []call{{"look_up", args(`{"query": "weather in Kraków", "limit": 3}`)}}},
+	{name: "call without arguments", calls: []call{{"ping", args(`{}`)}}},
+	{name: "content and call", content: answer, calls: []call{{"look_up", args(`{"query": "x"}`)}}},
+	{name: "reasoning and call", reasoning: thought, calls: []call{{"look_up", args(`{"query": "x"}`)}}},
+	{name: "two calls", calls: []call{{"look_up", args(`{"query": "a"}`)}, {"look_up_all", args(`{"queries": ["b", "c"]}`)}}},
+	{name: "three calls", calls: []call{{"look_up", args(`{"query": "a"}`)}, {"ping", args(`{}`)}, {"look_up", args(`{"query": "b", "limit": 1}`)}}},
+	{name: "typed values", calls: []call{{"all_types", args(`{"text": "02134", "whole": -12, "real": 1.5, "yes": true, "no": false, "nothing": null, "object": {"a": {"b": [1, "2"]}}, "array": [1, "two", null]}`)}}},
+	{name: "awkward strings", calls: []call{{"all_types", args(`{"text": "  line one\n\tline \"two\" {brace} 'single' \\ back & amp <b>\n"}`)}}},
+}
+
+// run renders and parses one shape.
+func (v *verifier) run(s shape) Shape {
+	result := Shape{Name: s.name, Tools: len(s.calls) > 0}
+	turn, want, err := v.render(s)
+	switch {
+	case err != nil:
+		result.Verdict, result.Note = Refused, firstLine(err.Error())
+		return result
+	case want.note != "" && !want.any:
+		result.Verdict, result.Note = Dropped, want.note
+		return result
+	}
+	result.Turn, result.Note = turn, want.note
+	out, err := codegen.Generate(v.analysis.Format, codegen.Options{Tools: tools(), Request: chat.Request{Tools: tools(), ParallelToolCalls: true}})
+	if err != nil {
+		result.Verdict, result.Note = Failed, firstLine(err.Error())
+		return result
+	}
+	for _, cut := range partitions(len(turn)) {
+		if diff := compare(parse(out, turn, cut), want.message); diff != "" {
+			result.Verdict, result.Note = Failed, diff
+			return result
+		}
+	}
+	return result
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+// partitions are the ways to cut a text of n bytes: whole, every byte alone, and in two at up to 64 places.
+func partitions(n int) []int {
+	cuts := []int{0, -1}
+	for i := 1; i < n; i += max(1, n/64) {
+		cuts = append(cuts, i)
+	}
+	return cuts
+}
+
+// parse feeds a turn to a parser: in one go (0), byte by byte (-1), or cut in two at an offset.
+func parse(out *codegen.Output, turn string, cut int) chat.Message {
+	p := stream.NewParser(out)
+	switch {
+	case cut == 0:
+		p.Write([]byte(turn))
+	case cut > 0:
+		p.Write([]byte(turn[:cut]))
+		p.Write([]byte(turn[cut:]))
+	default:
+		for i := range len(turn) {
+			p.Write([]byte(turn[i : i+1]))
+		}
+	}
+	p.Close(false)
+	return p.Message()
+}
+
+// expected is the part of a shape's message that the template writes.
+type expected struct {
+	message chat.Message
+	note    string // what it drops
+	any     bool   // the part that makes up the shape is written
+}
+
+// render renders a shape and returns the text behind the header with what should be read from it.
+func (v *verifier) render(s shape) (string, expected, error) {
+	in := chattemplate.Input{
+		Messages: []ordered.Value{object(member("role", ordered.Str("user")), member("content", ordered.Str(userText))), v.message(s)},
+		Kwargs:   append(v.bound[:len(v.bound):len(v.bound)], v.analysis.Thinking...),
+	}
+	if len(s.calls) > 0 {
+		for _, t := range tools() {
+			in.Tools = append(in.Tools, t.Value)
+		}
+	}
+	o, err := v.template.Observe(in)
+	if err != nil {
+		return "", expected{}, err
+	}
+	start, written := 0, map[string]bool{}
+	pos := 0
+	for _, run := range o.Runs {
+		pos += run.Len
+		if run.Role != jinja.FromValue {
+			continue
+		}
+		if run.Path == "messages[0].content" {
+			start = pos
+		}
+		written[run.Path] = true
+	}
+	turn, ok := strings.CutPrefix(o.Text.String[start:], v.analysis.TurnStart)
+	if !ok {
+		return "", expected{}, fmt.Errorf("the turn does not begin with the header %q", v.analysis.TurnStart)
+	}
+	return turn, v.expect(s, written), nil
+}
+
+// expect leaves out of a shape's message what the template does not write.
+func (v *verifier) expect(s shape, written map[string]bool) expected {
+	var e expected
+	var dropped []string
+	put := func(what, text string, into *string, paths ...string) {
+		if text == "" {
+			return
+		}
+		if slices.ContainsFunc(paths, func(p string) bool { return written[p] }) {
+			*into = text
+			e.any = true
+		} else {
+			dropped = append(dropped, what)
+		}
+	}
+	put("reasoning", s.reasoning, &e.message.Reasoning, "messages[1].reasoning_content", "messages[1].reasoning", "messages[1].thinking", "messages[1].content[0].thinking")
+	reasoned := e.any
+	put("content", s.content, &e.message.Content, "messages[1].content", "messages[1].content[0].text", "messages[1].content[1].text")
+	if s.reasoning != "" {
+		e.any = reasoned
+	}
+	for i, c := range s.calls {
+		base := fmt.Sprintf("messages[1].tool_calls[%d]", i)
+		if !written[base+".function.name"] {
+			dropped = append(dropped, fmt.Sprintf("call %d", i+1))
+			e.any = false
+			continue
+		}
+		e.any = s.reasoning == "" || reasoned
+		id := ""
+		if written[base+".id"] {
+			id = callID(i)
+		}
+		e.message.ToolCalls = append(e.message.ToolCalls, chat.ToolCall{ID: id, Name: c.name, Arguments: c.args.String(), Complete: true})
+	}
+	if len(dropped) > 0 {
+		e.note = "the template writes no " + strings.Join(dropped, ", no ")
+	}
+	return e
+}
+
+const userText = "Please help me."
+
+func member(key string, v ordered.Value) ordered.Member { return ordered.Member{Key: key, Value: v} }
+
+func object(members ...ordered.Member) ordered.Value { return ordered.ObjectOf(members...) }
+
+// callID is nine letters and digits, since some templates demand that.
+func callID(i int) string { return fmt.Sprintf("vfycall%02d", i) }
+
+// message builds the assistant's message of a shape in the form that the template reads.
+func (v *verifier) message(s shape) ordered.Value {
+	m := object(member("role", ordered.Str("assistant")))
+	content := ordered.Str(s.content)
+	if s.content == "" && !v.analysis.NullContent {
+		content = ordered.Value{}
+	}
+	if v.analysis.Typed && s.reasoning != "" {
+		parts := []ordered.Value{object(member("type", ordered.Str("thinking")), member("thinking", ordered.Str(s.reasoning)))}
+		if s.content != "" {
+			parts = append(parts, object(member("type", ordered.Str("text")), member("text", ordered.Str(s.content))))
+		}
+		m = m.With("content", ordered.ArrayOf(parts...))
+	} else {
+		m = m.With("content", content)
+		if s.reasoning != "" {
+			for _, field := range []string{"reasoning_content", "reasoning", "thinking"} {
+				m = m.With(field, ordered.Str(s.reasoning))
+			}
+		}
+	}
+	if len(s.calls) == 0 {
+		return m
+	}
+	calls := make([]ordered.Value, len(s.calls))
+	for i, c := range s.calls {
+		arguments := c.args
+		if v.analysis.TextArguments {
+			arguments = ordered.Str(c.args.String())
+		}
+		calls[i] = object(member("id", ordered.Str(callID(i))), member("type", ordered.Str("function")),
+			member("function", object(member("name", ordered.Str(c.name)), member("arguments", arguments))))
+	}
+	return m.With("tool_calls", ordered.ArrayOf(calls...))
+}
+
+// tools declares the functions of the shapes.
+func tools() []chat.Tool {
+	declare := func(name, properties string) chat.Tool {
+		v := args(`{"type": "function", "function": {"name": "` + name + `", "description": "A function.", "parameters": {"type": "object", "properties": ` + properties + `, "required": []}}}`)
+		t, err := chat.ParseTool(v)
+		if err != nil {
+			panic("verify: bad tool in the table: " + err.Error())
+		}
+		return t
+	}
+	return []chat.Tool{
+		declare("look_up", `{"query": {"type": "string", "description": "What."}, "limit": {"type": "integer", "description": "How many."}}`),
+		declare("look_up_all", `{"queries": {"type": "array", "description": "What.", "items": {"type": "string"}}}`),
+		declare("ping", `{}`),
+		declare("all_types", `{"text": {"type": "string", "description": "."}, "whole": {"type": "integer", "description": "."},
+			"real": {"type": "number", "description": "."}, "yes": {"type": "boolean", "description": "."}, "no": {"type": "boolean", "description": "."},
+			"nothing": {"type": "null", "description": "."}, "object": {"type": "object", "description": "."}, "array": {"type": "array", "description": ".", "items": {}}}`),
+	}
+}
+
+// compare returns what differs between what was read and what was written, "" if nothing does.
+func compare(got, want chat.Message) string {
+	switch {
+	case got.Reasoning != want.Reasoning:
+		return fmt.Sprintf("reasoning %q, want %q", got.Reasoning, want.Reasoning)
+	case got.Content != want.Content:
+		return fmt.Sprintf("content %q, want %q", got.Content, want.Content)
+	case len(got.ToolCalls) != len(want.ToolCalls):
+		return fmt.Sprintf("%d calls, want %d", len(got.ToolCalls), len(want.ToolCalls))
+	}
+	for i, w := range want.ToolCalls {
+		g := got.ToolCalls[i]
+		a, errA := ordered.ParseString(g.Arguments)
+		b, errB := ordered.ParseString(w.Arguments)
+		switch {
+		case g.Name != w.Name:
+			return fmt.Sprintf("call %d is named %q, want %q", i+1, g.Name, w.Name)
+		case w.ID != "" && g.ID != w.ID:
+			return fmt.Sprintf("call %d has the id %q, want %q", i+1, g.ID, w.ID)
+		case errA != nil || errB != nil || !ordered.Equal(a, b):
+			return fmt.Sprintf("call %d has the arguments %s, want %s", i+1, g.Arguments, w.Arguments)
+		case !g.Complete:
+			return fmt.Sprintf("call %d is not complete", i+1)
+		}
+	}
+	return ""
+}
