@@ -1,0 +1,70 @@
+# What is done often, one word each; `make help` lists it. CI calls these targets and nothing else.
+
+GO          ?= go
+VENDOR      := .deps/llama.cpp/models/templates
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+BENCHSTAT   := golang.org/x/perf/cmd/benchstat@latest
+T           ?= 10s
+
+.DEFAULT_GOAL := help
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: test
+test: deps ## set up what the tests need and run all of them, vendor templates included
+	ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./...
+
+.PHONY: test-short
+test-short: ## the tests that need nothing but Go: no vendor templates, no network
+	$(GO) test ./...
+
+.PHONY: race
+race: ## the tests under the race detector
+	$(GO) test -race ./...
+
+.PHONY: check
+check: lint test no-change ## everything before a push: format, lint, tests, goldens and documents up to date
+
+.PHONY: lint
+lint: ## gofmt, go vet, staticcheck, go mod tidy
+	@out=$$(gofmt -l .) && if [ -n "$$out" ]; then echo "gofmt -w is due:" && echo "$$out" && exit 1; fi
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	$(GO) mod tidy -diff
+
+.PHONY: update
+update: deps ## rewrite what the scripts and goldens expect; read the diff before committing it
+	ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./harness/script ./golden ./ci -update
+
+.PHONY: golden
+golden: deps ## rewrite the goldens only
+	ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./golden -update
+
+.PHONY: no-change
+no-change: deps ## prove in a scratch copy that updating changes nothing
+	ci/no-change.sh
+
+.PHONY: oracle
+oracle: deps ## render the goldens' prompts again with Python's jinja2 and compare
+	ci/oracle.sh
+
+.PHONY: lock
+lock: deps ## rewrite corpus/vendor.lock from corpus/families.txt and the fetched templates
+	ci/lock.sh
+
+.PHONY: deps
+deps: ## fetch llama.cpp 0.5.0 with the vendor templates (LLAMA_SOURCE=npm|git, LLAMA_DIR=...)
+	@ci/deps.sh
+
+.PHONY: bench
+bench: deps ## benchmarks; keep the output and compare two with `make benchcmp OLD=... NEW=...`
+	ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: benchcmp
+benchcmp: ## compare two outputs of make bench: OLD=file NEW=file
+	$(GO) run $(BENCHSTAT) $(OLD) $(NEW)
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for T (default 10s)
+	ci/fuzz.sh $(T)
