@@ -1,0 +1,180 @@
+package gbnf
+
+import (
+	"slices"
+	"strings"
+)
+
+// Until matches any text in which none of the markers occurs. It is exact: the automaton that finds the markers, one rule
+// for each of its states from which no marker has been found, with the characters of every transition as a class.
+func (b *Builder) Until(markers ...string) Element {
+	return b.until("text", markers, 0, Unlimited, false)
+}
+
+// Through matches a text up to and including the first occurrence of any marker.
+func (b *Builder) Through(markers ...string) Element {
+	return b.until("through", markers, 0, Unlimited, true)
+}
+
+// maxCounted bounds the rules spent on text that stops at markers and has a length, in automaton states times counts.
+const maxCounted = 512
+
+// until matches a text without markers of lo to hi characters, or one that ends with its first marker. Where counting
+// takes too many rules, the length is left out.
+func (b *Builder) until(name string, markers []string, lo, hi int, through bool) Element {
+	markers = slices.DeleteFunc(slices.Clone(markers), func(m string) bool { return m == "" })
+	if len(markers) == 0 {
+		if through {
+			return b.Never()
+		}
+		return b.Repeat(b.Any(), lo, hi)
+	}
+	if len(markers) == 1 && !through && lo == 0 && hi == Unlimited && len([]rune(markers[0])) == 1 {
+		return b.Repeat(b.Class(runes(markers[0]), true), 0, Unlimited)
+	}
+	ac := newAutomaton(markers)
+	top := hi
+	if hi == Unlimited {
+		top = lo
+	}
+	if top > maxCounted || len(ac.states)*(top+1) > maxCounted {
+		lo, hi, top = 0, Unlimited, 0
+	}
+	key := strings.Join(markers, "\x00") + Element{Kind: Repeat, Alts: []Alternate{{Element{Kind: Any}}}, Min: lo, Max: hi}.String()
+	if through {
+		key += "through"
+	}
+	if e, ok := b.untils[key]; ok {
+		return e
+	}
+	// refs[s][n] is the rule for state s after n characters, counted up to top.
+	refs := make([][]Element, len(ac.states))
+	for s := range ac.states {
+		refs[s] = make([]Element, top+1)
+	}
+	type place struct{ state, count int }
+	var order []place
+	visit := func(s, n int) Element {
+		if refs[s][n].Kind == Never {
+			refs[s][n] = b.Declare(name)
+			order = append(order, place{s, n})
+		}
+		return refs[s][n]
+	}
+	start := visit(0, 0)
+	for i := 0; i < len(order) && b.err == nil; i++ {
+		s, n := order[i].state, order[i].count
+		var choices []Element
+		if n < top || hi == Unlimited {
+			next := min(n+1, top)
+			for _, t := range ac.transitions(s) {
+				class := b.Class(t.ranges, t.negated)
+				switch {
+				case !ac.states[t.to].found:
+					choices = append(choices, b.Seq(class, visit(t.to, next)))
+				case through:
+					choices = append(choices, class)
+				}
+			}
+		}
+		if n >= lo && !through {
+			choices = append(choices, b.Empty())
+		}
+		b.Define(refs[s][n], b.Alt(choices...))
+	}
+	b.untils[key] = start
+	return start
+}
+
+// automaton finds markers (Aho and Corasick, 1975), over characters.
+type automaton struct {
+	states []acState
+}
+
+type acState struct {
+	next  map[rune]int
+	fail  int
+	found bool // a marker ends here
+}
+
+func newAutomaton(markers []string) *automaton {
+	ac := &automaton{states: []acState{{next: map[rune]int{}}}}
+	for _, m := range markers {
+		s := 0
+		for _, r := range m {
+			to, ok := ac.states[s].next[r]
+			if !ok {
+				to = len(ac.states)
+				ac.states = append(ac.states, acState{next: map[rune]int{}})
+				ac.states[s].next[r] = to
+			}
+			s = to
+		}
+		ac.states[s].found = true
+	}
+	queue := []int{0}
+	for len(queue) > 0 {
+		s := queue[0]
+		queue = queue[1:]
+		for r, to := range ac.states[s].next {
+			if s != 0 {
+				ac.states[to].fail = ac.step(ac.states[s].fail, r)
+				ac.states[to].found = ac.states[to].found || ac.states[ac.states[to].fail].found
+			}
+			queue = append(queue, to)
+		}
+	}
+	return ac
+}
+
+func (ac *automaton) step(s int, r rune) int {
+	for {
+		if to, ok := ac.states[s].next[r]; ok {
+			return to
+		}
+		if s == 0 {
+			return 0
+		}
+		s = ac.states[s].fail
+	}
+}
+
+// transition is the characters that lead to one state.
+type transition struct {
+	to      int
+	ranges  []Range
+	negated bool
+}
+
+// transitions returns where a state leads, the way back to the start (all other characters) last.
+func (ac *automaton) transitions(s int) []transition {
+	var special []rune // characters that may lead elsewhere than to the start
+	for at := s; ; at = ac.states[at].fail {
+		for r := range ac.states[at].next {
+			special = append(special, r)
+		}
+		if at == 0 {
+			break
+		}
+	}
+	slices.Sort(special)
+	special = slices.Compact(special)
+	byState := map[int]int{}
+	var out []transition
+	var away []Range
+	for _, r := range special {
+		to := ac.step(s, r)
+		if to == 0 {
+			continue
+		}
+		away = append(away, Range{r, r})
+		i, ok := byState[to]
+		if !ok {
+			i = len(out)
+			byState[to] = i
+			out = append(out, transition{to: to})
+		}
+		out[i].ranges = append(out[i].ranges, Range{r, r})
+	}
+	return append(out, transition{to: 0, ranges: away, negated: true})
+}

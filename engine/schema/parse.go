@@ -1,0 +1,516 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// Parse reads a schema. Null (a missing schema) allows anything.
+func Parse(v ordered.Value) (*Schema, error) { return ParseAt("", v) }
+
+// ParseAt is [Parse] for a schema that is part of something larger; path, such as "tools[2].parameters", goes before
+// every path in errors and notes.
+func ParseAt(path string, v ordered.Value) (s *Schema, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			fault, ok := r.(*Error)
+			if !ok {
+				panic(r)
+			}
+			s, err = nil, fault
+		}
+	}()
+	if v.IsNull() {
+		s := Any()
+		s.Path = path
+		return s, nil
+	}
+	r := &reader{doc: v, prefix: path, nodes: map[string]*node{}, notes: new([]Note)}
+	root := r.node(v, "", "")
+	r.resolve()
+	n := &normalizer{reader: r, memo: map[string]*work{}}
+	s = n.run(root)
+	return s, nil
+}
+
+// fail leaves the reader; ParseAt returns the error.
+func fail(path, format string, args ...any) {
+	panic(&Error{Path: path, Msg: fmt.Sprintf(format, args...)})
+}
+
+// node is a schema as written. Its own keywords and the schemas that it is combined with are kept apart.
+type node struct {
+	id     int
+	path   string
+	kw     keywords
+	empty  bool // no keyword of its own
+	ref    string
+	target *node
+	all    []*node
+	any    [][]*node
+}
+
+// keywords are what applies to a value directly.
+type keywords struct {
+	never                bool
+	types                TypeSet // 0: not given
+	about                TypeSet // the types that the keywords are about
+	enum                 []ordered.Value
+	minLength, maxLength int
+	patterns             []*Pattern
+	format               string
+	minimum, maximum     *Bound
+	prefix               []*node
+	items                *node
+	minItems, maxItems   int
+	minItemsGiven        bool
+	properties           []nodeProperty
+	required             []string
+	patternProperties    []patternNode
+	additional           *node
+	minProps, maxProps   int
+}
+
+type nodeProperty struct {
+	name   string
+	schema *node
+}
+
+type patternNode struct {
+	pattern *Pattern
+	schema  *node
+}
+
+type reader struct {
+	doc    ordered.Value
+	prefix string
+	nodes  map[string]*node // by JSON pointer
+	refs   []*node          // nodes whose reference is still to be resolved
+	count  int
+	notes  *[]Note
+}
+
+func (r *reader) note(path, format string, args ...any) {
+	*r.notes = append(*r.notes, Note{Path: path, Msg: fmt.Sprintf(format, args...)})
+}
+
+// path joins the caller's prefix and a path in the document.
+func (r *reader) path(path string) string {
+	switch {
+	case r.prefix == "":
+		return path
+	case path == "" || strings.HasPrefix(path, "["):
+		return r.prefix + path
+	}
+	return r.prefix + "." + path
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+func escapePointer(key string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
+}
+
+// node reads the schema at a JSON pointer, whose path for people is path.
+func (r *reader) node(v ordered.Value, pointer, path string) *node {
+	if known := r.nodes[pointer]; known != nil {
+		return known
+	}
+	if r.count++; r.count > MaxNodes {
+		fail(r.path(path), "more than %d schemas in one document", MaxNodes)
+	}
+	n := &node{id: r.count, path: r.path(path), kw: keywords{maxLength: -1, maxItems: -1, maxProps: -1}, empty: true}
+	r.nodes[pointer] = n
+	switch v.Kind() {
+	case ordered.Bool:
+		n.empty, n.kw.never = v.Bool(), !v.Bool()
+	case ordered.Object:
+		nullable := false
+		for _, m := range v.Members() {
+			r.keyword(n, m.Key, m.Value, pointer, path, &nullable)
+		}
+		if nullable && n.kw.types != 0 {
+			n.kw.types |= Null
+		}
+	default:
+		fail(n.path, "a schema is an object or a boolean, found %s", v.Kind())
+	}
+	return n
+}
+
+func (r *reader) keyword(n *node, key string, v ordered.Value, pointer, path string, nullable *bool) {
+	kw := &n.kw
+	place := join(path, key)
+	here := r.path(place)
+	sub := pointer + "/" + escapePointer(key)
+	own := true // the keyword constrains a value directly
+	list := func() []*node {
+		if v.Kind() != ordered.Array || len(v.Items()) == 0 {
+			fail(here, "expected a list of schemas, found %s", found(v))
+		}
+		nodes := make([]*node, len(v.Items()))
+		for i, item := range v.Items() {
+			nodes[i] = r.node(item, sub+"/"+strconv.Itoa(i), fmt.Sprintf("%s[%d]", place, i))
+		}
+		return nodes
+	}
+	each := func(visit func(key string, n *node)) {
+		if v.Kind() != ordered.Object {
+			fail(here, "expected an object of schemas, found %s", found(v))
+		}
+		for _, m := range v.Members() {
+			visit(m.Key, r.node(m.Value, sub+"/"+escapePointer(m.Key), join(place, m.Key)))
+		}
+	}
+	switch key {
+	case "type":
+		kw.types = r.types(v, here)
+	case "nullable":
+		*nullable, own = v.Bool(), false
+	case "enum":
+		if v.Kind() != ordered.Array {
+			fail(here, "expected a list of values, found %s", found(v))
+		}
+		if len(v.Items()) > MaxEnum {
+			fail(here, "%d values, at most %d are supported", len(v.Items()), MaxEnum)
+		}
+		kw.enum = restrict(kw.enum, v.Items())
+	case "const":
+		kw.enum = restrict(kw.enum, []ordered.Value{v})
+	case "minLength":
+		kw.minLength = r.lower(v, here)
+		kw.about |= String
+	case "maxLength":
+		kw.maxLength = r.upper(v, here)
+		kw.about |= String
+	case "pattern":
+		if p := r.pattern(v.Kind() == ordered.String, v.Text(), here); p != nil {
+			kw.patterns = append(kw.patterns, p)
+		}
+		kw.about |= String
+	case "format":
+		if text, ok := formats[v.Text()]; ok {
+			p, err := ParsePattern(text)
+			if err != nil {
+				panic(err) // the table above is ours
+			}
+			kw.format = v.Text()
+			kw.patterns = append(kw.patterns, p)
+			kw.about |= String
+		} else {
+			r.note(here, "the format %s is not checked", v)
+			own = false
+		}
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
+		r.bound(kw, key, v, here)
+		kw.about |= Number
+	case "properties":
+		each(func(name string, n *node) { kw.properties = append(kw.properties, nodeProperty{name, n}) })
+		kw.about |= Object
+	case "required":
+		if v.Kind() == ordered.Bool {
+			r.note(here, "a boolean means nothing here; required is a list of names")
+			return
+		}
+		if v.Kind() != ordered.Array {
+			fail(here, "expected a list of names, found %s", found(v))
+		}
+		for i, item := range v.Items() {
+			if item.Kind() != ordered.String {
+				fail(fmt.Sprintf("%s[%d]", here, i), "expected a name, found %s", found(item))
+			}
+			if !slices.Contains(kw.required, item.Text()) {
+				kw.required = append(kw.required, item.Text())
+			}
+		}
+		kw.about |= Object
+	case "patternProperties":
+		each(func(name string, n *node) {
+			if p := r.pattern(true, name, join(here, name)); p != nil {
+				kw.patternProperties = append(kw.patternProperties, patternNode{p, n})
+			}
+		})
+		kw.about |= Object
+	case "additionalProperties", "unevaluatedProperties":
+		if kw.additional == nil || key == "additionalProperties" {
+			kw.additional = r.node(v, sub, place)
+		}
+		kw.about |= Object
+	case "minProperties":
+		kw.minProps = r.lower(v, here)
+		kw.about |= Object
+	case "maxProperties":
+		kw.maxProps = r.upper(v, here)
+		kw.about |= Object
+	case "prefixItems":
+		kw.prefix = list()
+		kw.about |= Array
+	case "items":
+		if v.Kind() == ordered.Array {
+			if len(v.Items()) > 0 {
+				kw.prefix = list()
+			}
+		} else {
+			kw.items = r.node(v, sub, place)
+		}
+		kw.about |= Array
+	case "additionalItems":
+		if kw.items == nil {
+			kw.items = r.node(v, sub, place)
+		}
+		kw.about |= Array
+	case "minItems":
+		kw.minItems, kw.minItemsGiven = r.lower(v, here), true
+		kw.about |= Array
+	case "maxItems":
+		kw.maxItems = r.upper(v, here)
+		kw.about |= Array
+	case "anyOf", "oneOf":
+		n.any, own = append(n.any, list()), false
+	case "allOf":
+		n.all, own = list(), false
+	case "$ref", "$dynamicRef":
+		if v.Kind() != ordered.String {
+			fail(here, "expected a reference, found %s", found(v))
+		}
+		n.ref, own = v.Text(), false
+		r.refs = append(r.refs, n)
+	case "not", "if", "multipleOf", "uniqueItems", "contains", "minContains", "maxContains", "propertyNames", "dependentSchemas",
+		"dependentRequired", "dependencies", "unevaluatedItems":
+		if v.Kind() != ordered.Bool || v.Bool() {
+			r.note(here, "%s is not supported and ignored", key)
+		}
+		own = false
+	default:
+		own = false // prose, definitions, and what this version of JSON Schema does not know
+	}
+	if own {
+		n.empty = false
+	}
+}
+
+// found describes a value for a message.
+func found(v ordered.Value) string {
+	if v.Kind() == ordered.Array && len(v.Items()) == 0 {
+		return "an empty list"
+	}
+	text := v.String()
+	if len(text) > 40 {
+		return v.Kind().String()
+	}
+	return text
+}
+
+// restrict intersects the values of two enums; the first may be nil, which allows all.
+func restrict(have, more []ordered.Value) []ordered.Value {
+	out := []ordered.Value{}
+	known := map[string]bool{}
+	for _, v := range have {
+		known[enumKey(v)] = true
+	}
+	seen := map[string]bool{}
+	for _, v := range more {
+		key := enumKey(v)
+		if !seen[key] && (have == nil || known[key]) {
+			out = append(out, v)
+		}
+		seen[key] = true
+	}
+	return out
+}
+
+// enumKey is equal for equal values: numbers by value.
+func enumKey(v ordered.Value) string {
+	if v.Kind() == ordered.Number {
+		if r, ok := rational(v.Text()); ok {
+			return r.RatString()
+		}
+	}
+	return ordered.Canonical(v)
+}
+
+func (r *reader) types(v ordered.Value, path string) TypeSet {
+	if v.Kind() == ordered.String {
+		return r.typeNamed(v.Text(), path)
+	}
+	if v.Kind() != ordered.Array || len(v.Items()) == 0 {
+		fail(path, "expected the name of a type or a list of names, found %s", found(v))
+	}
+	var set TypeSet
+	for i, item := range v.Items() {
+		here := fmt.Sprintf("%s[%d]", path, i)
+		if item.Kind() != ordered.String {
+			fail(here, "expected the name of a type, found %s", found(item))
+		}
+		set |= r.typeNamed(item.Text(), here)
+	}
+	return set
+}
+
+func (r *reader) typeNamed(name, path string) TypeSet {
+	if name == "any" {
+		return AnyType
+	}
+	for _, t := range typeNames {
+		if t.name == name {
+			return t.set
+		}
+	}
+	fail(path, "unknown type %q; the types are string, number, integer, boolean, null, array and object", name)
+	return 0
+}
+
+// lower and upper read a count. A count may be written as 1.0.
+func (r *reader) lower(v ordered.Value, path string) int {
+	n := r.countOf(v, path)
+	if n > MaxCount {
+		fail(path, "%s is more than the %d that are supported", v, MaxCount)
+	}
+	return n
+}
+
+func (r *reader) upper(v ordered.Value, path string) int {
+	n := r.countOf(v, path)
+	if n > MaxCount {
+		r.note(path, "%s is beyond the %d that are checked, taken as no bound", v, MaxCount)
+		return -1
+	}
+	return n
+}
+
+func (r *reader) countOf(v ordered.Value, path string) int {
+	x, ok := rational(v.Text())
+	if v.Kind() != ordered.Number || ok && (!x.IsInt() || x.Sign() < 0) {
+		fail(path, "expected a count, found %s", found(v))
+	}
+	if !ok || !x.Num().IsInt64() || x.Num().Int64() > MaxCount {
+		return MaxCount + 1
+	}
+	return int(x.Num().Int64())
+}
+
+func (r *reader) pattern(isString bool, text, path string) *Pattern {
+	if !isString {
+		fail(path, "expected a regular expression as a string")
+	}
+	p, err := ParsePattern(text)
+	switch {
+	case errors.Is(err, errUnsupported):
+		r.note(path, "the pattern is ignored: %v is not in the regular subset", err)
+		return nil
+	case err != nil:
+		fail(path, "%v", err)
+	}
+	return p
+}
+
+func (r *reader) bound(kw *keywords, key string, v ordered.Value, path string) {
+	lower := strings.HasSuffix(strings.ToLower(key), "minimum")
+	exclusive := strings.HasPrefix(key, "exclusive")
+	if exclusive && v.Kind() == ordered.Bool { // draft 4: a flag of the other keyword
+		if v.Bool() {
+			if lower {
+				kw.minimum = tighter(kw.minimum, &Bound{Exclusive: true}, lower)
+			} else {
+				kw.maximum = tighter(kw.maximum, &Bound{Exclusive: true}, lower)
+			}
+		}
+		return
+	}
+	if v.Kind() != ordered.Number {
+		fail(path, "expected a number, found %s", found(v))
+	}
+	x, ok := rational(v.Text())
+	if !ok {
+		r.note(path, "%s is too large or too small to be checked", found(v))
+		return
+	}
+	b := &Bound{Value: x, Exclusive: exclusive}
+	if lower {
+		kw.minimum = tighter(kw.minimum, b, lower)
+	} else {
+		kw.maximum = tighter(kw.maximum, b, lower)
+	}
+}
+
+// tighter returns the stricter of two bounds, either of which may be nil. A bound without a value is draft 4's flag, which
+// makes the other one exclusive.
+func tighter(a, b *Bound, lower bool) *Bound {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	case a.Value == nil || b.Value == nil:
+		value := a.Value
+		if value == nil {
+			value = b.Value
+		}
+		return &Bound{Value: value, Exclusive: true}
+	}
+	c := a.Value.Cmp(b.Value)
+	if !lower {
+		c = -c
+	}
+	switch {
+	case c > 0:
+		return a
+	case c < 0:
+		return b
+	}
+	return &Bound{Value: a.Value, Exclusive: a.Exclusive || b.Exclusive}
+}
+
+// resolve follows the references of all nodes, reading the schemas that only references lead to.
+func (r *reader) resolve() {
+	for len(r.refs) > 0 {
+		n := r.refs[0]
+		r.refs = r.refs[1:]
+		path := join(n.path, "$ref")
+		pointer, ok := strings.CutPrefix(n.ref, "#")
+		if !ok {
+			fail(path, "%q: only references inside the document, such as #/$defs/name, are supported", n.ref)
+		}
+		if text, err := url.PathUnescape(pointer); err == nil {
+			pointer = text
+		}
+		n.target = r.lookup(pointer, n.ref, path)
+	}
+}
+
+func (r *reader) lookup(pointer, ref, path string) *node {
+	if known := r.nodes[pointer]; known != nil {
+		return known
+	}
+	if pointer != "" && pointer[0] != '/' {
+		fail(path, "%q: anchors are not supported; write a path such as #/$defs/name", ref)
+	}
+	v := r.doc
+	place := ""
+	for key := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		key = strings.ReplaceAll(strings.ReplaceAll(key, "~1", "/"), "~0", "~")
+		next, ok := v.Get(key)
+		if i, err := strconv.Atoi(key); err == nil && v.Kind() == ordered.Array && i >= 0 && i < len(v.Items()) {
+			next, ok = v.Items()[i], true
+			place = fmt.Sprintf("%s[%d]", place, i)
+		} else {
+			place = join(place, key)
+		}
+		if !ok {
+			fail(path, "%q leads nowhere: there is no %s", ref, place)
+		}
+		v = next
+	}
+	return r.node(v, pointer, place)
+}
