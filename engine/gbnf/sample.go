@@ -1,0 +1,311 @@
+package gbnf
+
+import (
+	"errors"
+	"fmt"
+	"math/rand"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxSentence bounds how long the shortest and the longest sentence may be that [Minimal], [Maximal] and a [Sampler]
+// write, in characters and choices.
+const maxSentence = 1 << 22
+
+// Sampler writes random sentences of a grammar. It always ends: once a sentence is longer than Max or nests deeper than
+// sampleDepth, every choice is the one with the shortest way out.
+type Sampler struct {
+	Max int // characters after which a sentence is brought to its end; 0 is DefaultMax
+
+	g     *Grammar
+	index map[string]int
+	costs []int
+	rng   *rand.Rand
+	pick  func(w *writer, alts []Alternate, depth int) int
+	times func(w *writer, e Element, depth int) int
+}
+
+// DefaultMax is the length at which a sampled sentence is brought to its end, in characters.
+const DefaultMax = 400
+
+// sampleDepth is the nesting of rules at which a sampled sentence is brought to its end.
+const sampleDepth = 60
+
+// NewSampler returns a sampler that takes its choices from rng. Tokens given by number or by what they are not have no
+// text: a grammar with such elements may fail to be sampled.
+func NewSampler(g *Grammar, rng *rand.Rand) (*Sampler, error) {
+	s, err := newSampler(g)
+	if err != nil {
+		return nil, err
+	}
+	s.rng = rng
+	s.pick = s.randomPick
+	s.times = s.randomTimes
+	return s, nil
+}
+
+func newSampler(g *Grammar) (*Sampler, error) {
+	if err := g.Validate(); err != nil {
+		return nil, err
+	}
+	s := &Sampler{g: g, index: make(map[string]int, len(g.Rules))}
+	for i, r := range g.Rules {
+		s.index[r.Name] = i
+	}
+	s.costs = sizes(g, s.index)
+	if cost := s.costs[s.index[Root]]; cost > maxSentence {
+		return nil, fmt.Errorf("grammar: the shortest sentence is longer than %d characters", maxSentence)
+	}
+	return s, nil
+}
+
+// Sample returns a sentence.
+func (s *Sampler) Sample() (string, error) { return s.write() }
+
+// Minimal returns a shortest sentence, by characters and choices; where several are, the first alternative's.
+func Minimal(g *Grammar) (string, error) {
+	s, err := newSampler(g)
+	if err != nil {
+		return "", err
+	}
+	s.pick = func(_ *writer, alts []Alternate, _ int) int {
+		_, which := cheapest(alts, s.index, s.costs)
+		return which
+	}
+	s.times = func(_ *writer, e Element, _ int) int { return e.Min }
+	return s.write()
+}
+
+// Lengths returns the length of the shortest and of the longest sentence, in characters; the latter is [Unlimited] where
+// there is none or rules are recursive.
+func Lengths(g *Grammar) (lo, hi int, err error) {
+	text, err := Minimal(g)
+	if err != nil {
+		return 0, 0, err
+	}
+	l := newLengths(g)
+	if hi = l.rule(l.index[Root]); hi >= infinite {
+		hi = Unlimited
+	}
+	return utf8.RuneCountInString(text), hi, nil
+}
+
+// Maximal returns a longest sentence of a grammar that has one.
+func Maximal(g *Grammar) (string, error) {
+	s, err := newSampler(g)
+	if err != nil {
+		return "", err
+	}
+	l := newLengths(g)
+	if hi := l.rule(s.index[Root]); hi >= infinite {
+		return "", errors.New("grammar: there is no longest sentence")
+	} else if hi > maxSentence {
+		return "", fmt.Errorf("grammar: the longest sentence has %d characters, more than %d", hi, maxSentence)
+	}
+	s.pick = func(_ *writer, alts []Alternate, _ int) int {
+		best, which := -1, 0
+		for i, alt := range alts {
+			if n := l.sequence(alt); n > best {
+				best, which = n, i
+			}
+		}
+		return which
+	}
+	s.times = func(_ *writer, e Element, _ int) int {
+		if e.Max == Unlimited { // of the empty text
+			return e.Min
+		}
+		return e.Max
+	}
+	return s.write()
+}
+
+// lengths computes the longest sentence of every rule; infinite where there is none.
+type lengths struct {
+	g     *Grammar
+	index map[string]int
+	known []int // 0: not yet, -1: being computed, else the length plus one
+}
+
+func newLengths(g *Grammar) *lengths {
+	l := &lengths{g: g, index: make(map[string]int, len(g.Rules)), known: make([]int, len(g.Rules))}
+	for i, r := range g.Rules {
+		l.index[r.Name] = i
+	}
+	return l
+}
+
+func (l *lengths) rule(i int) int {
+	switch known := l.known[i]; {
+	case known > 0:
+		return known - 1
+	case known < 0:
+		return infinite
+	}
+	l.known[i] = -1
+	n := l.alts(l.g.Rules[i].Alts)
+	l.known[i] = n + 1
+	return n
+}
+
+func (l *lengths) alts(alts []Alternate) int {
+	n := 0
+	for _, alt := range alts {
+		n = max(n, l.sequence(alt))
+	}
+	return n
+}
+
+func (l *lengths) sequence(alt Alternate) int {
+	n := 0
+	for _, e := range alt {
+		n = min(n+l.element(e), infinite)
+	}
+	return n
+}
+
+func (l *lengths) element(e Element) int {
+	switch e.Kind {
+	case Literal:
+		return utf8.RuneCountInString(e.Text)
+	case Token:
+		return utf8.RuneCountInString(e.Text)
+	case Ref:
+		return l.rule(l.index[e.Text])
+	case Group:
+		return l.alts(e.Alts)
+	case Repeat:
+		n := l.alts(e.Alts)
+		switch {
+		case n == 0 || e.Max == 0:
+			return 0
+		case e.Max == Unlimited || n > infinite/e.Max:
+			return infinite
+		}
+		return n * e.Max
+	}
+	return 1
+}
+
+// writer holds a sentence while it is written.
+type writer struct {
+	text  strings.Builder
+	chars int
+	err   error
+}
+
+func (s *Sampler) write() (string, error) {
+	w := &writer{}
+	s.alts(w, s.g.Rules[s.index[Root]].Alts, 0)
+	return w.text.String(), w.err
+}
+
+func (s *Sampler) alts(w *writer, alts []Alternate, depth int) {
+	for _, e := range alts[s.pick(w, alts, depth)] {
+		if w.err != nil {
+			return
+		}
+		if w.chars > 4*maxSentence {
+			w.err = fmt.Errorf("grammar: a sentence grew beyond %d characters", 4*maxSentence)
+			return
+		}
+		switch e.Kind {
+		case Literal:
+			w.text.WriteString(e.Text)
+			w.chars += utf8.RuneCountInString(e.Text)
+		case Class, Any:
+			r := s.char(e)
+			w.text.WriteRune(r)
+			w.chars++
+		case Ref:
+			s.alts(w, s.g.Rules[s.index[e.Text]].Alts, depth+1)
+		case Group:
+			s.alts(w, e.Alts, depth)
+		case Repeat:
+			for range s.times(w, e, depth) {
+				s.alts(w, e.Alts, depth)
+				if w.err != nil {
+					return
+				}
+			}
+		case Token:
+			if e.Negated || e.Text == "" {
+				w.err = fmt.Errorf("grammar: the token %s has no text of its own", e)
+				return
+			}
+			w.text.WriteString(e.Text)
+			w.chars += utf8.RuneCountInString(e.Text)
+		}
+	}
+}
+
+// room is how much more a sentence may grow.
+func (s *Sampler) room(w *writer, depth int) int {
+	limit := s.Max
+	if limit <= 0 {
+		limit = DefaultMax
+	}
+	if depth > sampleDepth {
+		return 0
+	}
+	return max(limit-w.chars, 0)
+}
+
+func (s *Sampler) randomPick(w *writer, alts []Alternate, depth int) int {
+	room := s.room(w, depth)
+	if room > 0 {
+		which := s.rng.Intn(len(alts))
+		if cost, _ := cheapest(alts[which:which+1], s.index, s.costs); cost <= room {
+			return which
+		}
+	}
+	_, which := cheapest(alts, s.index, s.costs)
+	return which
+}
+
+// randomTimes is the least count and a few more: small numbers often, large ones sometimes.
+func (s *Sampler) randomTimes(w *writer, e Element, depth int) int {
+	cost, _ := cheapest(e.Alts, s.index, s.costs)
+	more := s.room(w, depth)/(cost+1) - e.Min
+	if e.Max != Unlimited {
+		more = min(more, e.Max-e.Min)
+	}
+	if more <= 0 {
+		return e.Min
+	}
+	few := 4
+	if s.rng.Intn(8) == 0 {
+		few = 40
+	}
+	return e.Min + s.rng.Intn(min(more, few)+1)
+}
+
+// char returns a character of a class: usually one that people write. Without a source of choices it is the first.
+func (s *Sampler) char(e Element) rune {
+	ranges := normalRanges(e.Ranges)
+	if e.Negated || e.Kind == Any {
+		ranges = complement(ranges)
+	}
+	if s.rng == nil {
+		if contains(ranges, 'a') {
+			return 'a'
+		}
+		return ranges[0].Lo
+	}
+	if s.rng.Intn(8) > 0 {
+		const usual = "abcxyzABZ0123456789 .,:;-_/<>{}[]()\"'\\|&=%#\n\té世😀"
+		chars := []rune(usual)
+		for range 6 {
+			if r := chars[s.rng.Intn(len(chars))]; contains(ranges, r) {
+				return r
+			}
+		}
+	}
+	r := ranges[s.rng.Intn(len(ranges))]
+	c := r.Lo + rune(s.rng.Int63n(int64(r.Hi-r.Lo)+1))
+	if c >= 0xd800 && c < 0xe000 || c > unicode.MaxRune {
+		return r.Lo // a class may span the surrogates, which no text contains
+	}
+	return c
+}
