@@ -1,0 +1,73 @@
+// Package codec knows how output formats write values, in both directions.
+//
+// Arguments reach a client as JSON text. A model writes them as JSON, as Python literals, as raw text between tags, as
+// entries nested in tags, or with tokens for quotes. The scanners of this package find where such a value ends, in any chunking,
+// and produce its JSON text; [Encode] writes a value the way a format does.
+//
+// # Scanners
+//
+// A scanner is a [peg.Scanner]: it accepts bytes for good, and holds back only what it cannot read alone: an escape
+// sequence, a character cut in two, a comma that may be a trailing one, a scalar whose end has not come. Scanning n bytes costs
+// O(n) in any chunking; held runs are bounded by [MaxHeld].
+//
+// # Leniency
+//
+// Unless Strict is set, a scanner reads JSON and Python literals alike (E21 T6): single quotes, True, False and None, tuples, a
+// trailing comma, raw control characters and unknown escapes in strings. What it hands on is always JSON. Numbers keep
+// their text, keys their order, and JSON its white space.
+//
+// # Limits
+//
+// Values nest at most [ordered.MaxDepth] levels deep; deeper ones fail.
+package codec
+
+import (
+	"strconv"
+	"unicode/utf8"
+)
+
+// MaxHeld bounds, in bytes, the runs that a scanner holds back: a top-level number, the white space behind a comma.
+const MaxHeld = 256
+
+// unescapePython returns what one escape sequence of a Python string means; one that Python does not know stands for
+// itself, backslash included.
+func unescapePython(s string) string {
+	if len(s) < 2 {
+		return s
+	}
+	switch c := s[1]; c {
+	case '\n':
+		return ""
+	case '\'', '"', '\\':
+		return s[1:]
+	case 'a':
+		return "\a"
+	case 'v':
+		return "\v"
+	case 'x', 'U':
+		if n, err := strconv.ParseUint(s[2:], 16, 32); err == nil && n <= utf8.MaxRune {
+			return string(rune(n))
+		}
+	case '0', '1', '2', '3', '4', '5', '6', '7':
+		if n, err := strconv.ParseUint(s[1:], 8, 32); err == nil {
+			return string(rune(n))
+		}
+	}
+	return s
+}
+
+// incomplete returns how many bytes at the end of b begin a UTF-8 sequence that is not complete.
+func incomplete(b []byte) int {
+	for n := 1; n <= min(len(b), utf8.UTFMax-1); n++ {
+		c := b[len(b)-n]
+		if utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-n:]) {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
