@@ -283,7 +283,7 @@ func ruleName(name string) string {
 		name = strings.TrimRight(name[:maxName], "-")
 	}
 	if name == "" {
-		return "rule"
+		return "document"
 	}
 	return name
 }

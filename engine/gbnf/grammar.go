@@ -90,7 +90,7 @@ type Element struct {
 	Min, Max int
 }
 
-// Range is the code points from Lo to Hi, both included.
+// Range is the code points from Lo to Hi, both included. [Parse] and [Builder] keep the ranges of a class sorted and apart.
 type Range struct {
 	Lo, Hi rune
 }
@@ -134,6 +134,8 @@ func (g *Grammar) String() string {
 // String returns the element as it stands in a grammar.
 func (e Element) String() string { return string(appendElement(nil, e)) }
 
+var hyphen = Range{'-', '-'}
+
 func appendAlts(dst []byte, alts []Alternate) []byte {
 	for i, alt := range alts {
 		if i > 0 {
@@ -167,7 +169,13 @@ func appendElement(dst []byte, e Element) []byte {
 		if e.Negated {
 			dst = append(dst, '^')
 		}
+		if slices.Contains(e.Ranges, hyphen) {
+			dst = append(dst, '-') // where it cannot be taken for a range
+		}
 		for _, r := range e.Ranges {
+			if r == hyphen {
+				continue
+			}
 			dst = appendRune(dst, r.Lo, `\[]^-`)
 			if r.Hi != r.Lo {
 				dst = appendRune(append(dst, '-'), r.Hi, `\[]^-`)

@@ -89,6 +89,9 @@ func (l *lowering) natural(from, to *big.Int) Element {
 		return b.Never()
 	}
 	lo := from.String()
+	if longest := max(maxDigits, len(lo)); to == nil && lo == "1"+strings.Repeat("0", len(lo)-1) {
+		return b.Seq(l.digit('1', '9'), l.digits(len(lo)-1, longest-1))
+	}
 	if to == nil {
 		// Those with as many digits, and those with more.
 		choices := []Element{l.between(lo, strings.Repeat("9", len(lo)))}
@@ -268,6 +271,12 @@ func (l *lowering) fractionDigits(lo, hi *fracBound, i int, ok bool) Element {
 		return b.Never()
 	case lo == nil && hi == nil:
 		return l.digits(least, left)
+	case hi == nil && i >= len(lo.digits): // above lo: zeros may come before a digit that is none
+		e := b.Seq(b.Repeat(b.Lit("0"), 0, left-1), l.digit('1', '9'), l.digits(0, left))
+		if ok {
+			return b.Opt(e)
+		}
+		return e
 	case hi != nil && i >= len(hi.digits):
 		if hi.exclusive || lo != nil {
 			if ok {

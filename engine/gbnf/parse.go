@@ -325,8 +325,8 @@ func (p *parser) class() Element {
 	if p.err == nil && len(e.Ranges) == 0 {
 		p.fail(start, "write . for any character", "this character class is empty")
 	}
-	p.pos++
-	p.pos = min(p.pos, len(p.text))
+	p.pos = min(p.pos+1, len(p.text))
+	e.Ranges = normalRanges(e.Ranges)
 	return e
 }
 

@@ -136,7 +136,7 @@ func (c coder) class(ranges []Range) Element {
 		if len(subtract([]Range{controls}, ranges)) == 0 {
 			escapes = append(escapes, b.Seq(b.Lit("u00"), b.Class([]Range{{'0', '1'}}, false), c.hex()))
 		}
-		choices = append(choices, b.Seq(b.Lit(`\`), b.Alt(escapes...)))
+		choices = append(choices, b.Rule("escaped", b.Seq(b.Lit(`\`), b.Alt(escapes...))))
 	}
 	e := b.Alt(choices...)
 	if weight(e) > inlineWeight {
@@ -306,7 +306,11 @@ func (l *lowering) outside(rows [][]rune, depth int, c coder) Element {
 	}
 	away := complement(normalRanges(known))
 	anything := c.class(everything)
-	choices = append(choices, b.Seq(c.class(away), b.Repeat(anything, 0, Unlimited)))
+	if len(known) == 0 {
+		choices = append(choices, b.Repeat(anything, 1, Unlimited))
+	} else {
+		choices = append(choices, b.Seq(c.class(away), b.Repeat(anything, 0, Unlimited)))
+	}
 	if !ends {
 		choices = append(choices, b.Empty())
 	}

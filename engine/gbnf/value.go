@@ -35,7 +35,7 @@ type valueKey struct {
 	bare   bool
 }
 
-// JSON matches the JSON texts of a schema's values; name is what its rules are called after. It begins and ends with the
+// JSON matches the JSON texts of a schema's values; name, which may be empty, is what its rules are called after. It begins and ends with the
 // value: white space around it is the caller's.
 func (b *Builder) JSON(name string, s *schema.Schema) Element { return b.Value(name, s, Codec{}) }
 
@@ -61,7 +61,7 @@ func (b *Builder) Value(name string, s *schema.Schema, c Codec) Element {
 // FromSchema returns the grammar of a schema's JSON texts, with optional white space after the value.
 func FromSchema(s *schema.Schema) (*Grammar, error) {
 	b := NewBuilder()
-	return b.Grammar(b.Seq(b.JSON("value", s), b.Space()))
+	return b.Grammar(b.Seq(b.JSON("", s), b.Space()))
 }
 
 // lowering turns schemas into elements for one codec.
@@ -71,6 +71,11 @@ type lowering struct {
 	key    string
 	prefix string // of the names of the shared rules
 	ws     Element
+}
+
+// sub makes the name of what is part of something named.
+func sub(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "-")
 }
 
 // inlineWeight is how many elements a value may have to stand where it is used rather than in a rule.
@@ -219,7 +224,7 @@ func (l *lowering) array(s *schema.Schema, name string) Element {
 		return b.Never()
 	}
 	if len(s.Prefix) == 0 {
-		item := l.anyValueOf(s.Items, name+"-item")
+		item := l.anyValueOf(s.Items, sub(name, "item"))
 		if s.IsFree(schema.Array) {
 			return l.rule("array", l.enclose("[", item, 0, Unlimited, "]"))
 		}
@@ -233,7 +238,7 @@ func (l *lowering) array(s *schema.Schema, name string) Element {
 	hi := len(s.Prefix)
 	var further Element
 	if s.Items != nil {
-		further = l.value(s.Items, name+"-item", false)
+		further = l.value(s.Items, sub(name, "item"), false)
 		hi = Unlimited
 	}
 	if s.MaxItems >= 0 && (hi == Unlimited || s.MaxItems < hi) {
@@ -260,7 +265,7 @@ func (l *lowering) array(s *schema.Schema, name string) Element {
 		if hi != Unlimited && i >= hi {
 			continue
 		}
-		item := l.value(s.Prefix[i], fmt.Sprintf("%s-%d", name, i), false)
+		item := l.value(s.Prefix[i], sub(name, fmt.Sprint(i)), false)
 		if i > 0 {
 			item = b.Seq(l.comma(), item)
 		} else {
@@ -271,7 +276,7 @@ func (l *lowering) array(s *schema.Schema, name string) Element {
 			rest = b.Opt(rest)
 		}
 		if i%16 == 15 {
-			rest = b.Rule(name+"-rest", rest) // keeps the nesting of optional items flat
+			rest = b.Rule(sub(name, "rest"), rest) // keeps the nesting of optional items flat
 		}
 	}
 	return b.Seq(b.Lit("["), l.ws, rest, b.Lit("]"))
@@ -305,7 +310,7 @@ func (l *lowering) object(s *schema.Schema, name string) Element {
 	var extras []Element
 	for i, p := range s.PatternProperties {
 		key := l.quoted(func(c coder) Element { return l.pattern(p.Pattern.Root, c) })
-		extras = append(extras, l.member(key, l.value(p.Schema, fmt.Sprintf("%s-pattern-%d", name, i+1), false)))
+		extras = append(extras, l.member(key, l.value(p.Schema, sub(name, fmt.Sprintf("pattern-%d", i+1)), false)))
 	}
 	additional := s.Additional
 	if additional == nil && len(s.Properties) == 0 && len(s.PatternProperties) == 0 {
@@ -318,25 +323,25 @@ func (l *lowering) object(s *schema.Schema, name string) Element {
 		}
 		value := l.anyValue()
 		if !additional.IsAny() {
-			value = l.value(additional, name+"-other", false)
+			value = l.value(additional, sub(name, "other"), false)
 		}
 		extras = append(extras, l.member(l.anyKey(names), value))
 	}
 	extra := b.Alt(extras...)
 	if len(s.Properties) == 0 {
 		if weight(extra) > inlineWeight {
-			extra = b.Rule(name+"-kv", extra)
+			extra = b.Rule(sub(name, "kv"), extra)
 		}
 		return l.enclose("{", extra, s.MinProperties, s.MaxProperties, "}")
 	}
 	if extra.Kind != Never {
-		extra = b.Rule(name+"-other-kv", extra)
+		extra = b.Rule(sub(name, "other-kv"), extra)
 	}
 
 	m := members{l: l, name: name, extra: extra, least: s.MinProperties, most: s.MaxProperties}
 	required := 0
 	for _, p := range s.Properties {
-		value := l.value(p.Schema, name+"-"+p.Name, false)
+		value := l.value(p.Schema, sub(name, p.Name), false)
 		if value.Kind == Never {
 			if p.Required {
 				return b.Never()
@@ -346,7 +351,7 @@ func (l *lowering) object(s *schema.Schema, name string) Element {
 		if p.Required {
 			required++
 		}
-		m.all = append(m.all, member{l.member(l.name(p.Name), value), p.Required})
+		m.all = append(m.all, member{p.Name, l.member(l.name(p.Name), value), p.Required})
 	}
 	if m.least <= required {
 		m.least = 0
@@ -394,6 +399,7 @@ func (l *lowering) name(key string) Element {
 }
 
 type member struct {
+	name     string
 	kv       Element
 	required bool
 }
@@ -419,7 +425,7 @@ func (m *members) build() Element {
 	} else {
 		for i := range m.all {
 			if weight(m.all[i].kv) > inlineWeight {
-				m.all[i].kv = m.l.b.Rule(m.name+"-kv", m.all[i].kv)
+				m.all[i].kv = m.l.b.Rule(sub(m.name, m.all[i].name, "kv"), m.all[i].kv)
 			}
 		}
 	}
@@ -457,7 +463,7 @@ func (m *members) at(i, c int) Element {
 		e = b.Alt(b.Seq(part, next), m.memo[[2]int{i + 1, c}])
 	}
 	if i > m.optional && weight(e) > inlineWeight {
-		e = b.Rule(m.name+"-rest", e)
+		e = b.Rule(sub(m.name, "rest"), e)
 	}
 	return e
 }
