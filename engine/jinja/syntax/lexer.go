@@ -382,8 +382,8 @@ func (l *lexer) lexTag() token {
 // digits returns the offset behind digits at pos, single underscores between them allowed; pos itself where there are
 // none.
 func (l *lexer) digits(pos int, is func(byte) bool) int {
-	for end := pos; ; {
-		if end < len(l.text) && l.text[end] == '_' && end > pos {
+	for start, end := pos, pos; ; {
+		if end < len(l.text) && l.text[end] == '_' && end > start {
 			end++
 		}
 		if end == len(l.text) || !is(l.text[end]) {

@@ -278,9 +278,9 @@ func (p *parser) tagged(tok token) Stmt {
 }
 
 func (p *parser) forLoop(pos Pos) Stmt {
-	f := &For{Pos: pos, Target: p.target("in", false)}
+	f := &For{Pos: pos, Target: p.target(false)}
 	p.expectWord("in")
-	f.Iter = p.tuple(tupleMode{noCond: true, end: "recursive"})
+	f.Iter = p.tuple(tupleMode{noCond: true})
 	if p.skipWord("if") {
 		f.Test = p.expression()
 	}
@@ -312,7 +312,7 @@ func (p *parser) ifBranches(pos Pos) Stmt {
 }
 
 func (p *parser) set(pos Pos) Stmt {
-	target := p.target("", true)
+	target := p.target(true)
 	if p.skip(tAssign) {
 		return &Assign{pos, target, p.tuple(tupleMode{})}
 	}
@@ -336,7 +336,7 @@ func (p *parser) with(pos Pos) Stmt {
 		if len(w.Targets) > 0 {
 			p.expect(tComma)
 		}
-		w.Targets = append(w.Targets, p.target("", false))
+		w.Targets = append(w.Targets, p.target(false))
 		p.expect(tAssign)
 		w.Values = append(w.Values, p.expression())
 	}
@@ -439,14 +439,14 @@ func (p *parser) nameTarget() *Name {
 	return &Name{Pos(tok.off), tok.text}
 }
 
-// target reads what is assigned to: a name, a tuple, or an attribute where attr is set. The word end ends a tuple.
-func (p *parser) target(end string, attr bool) Expr {
+// target reads what is assigned to: a name, a tuple, or an attribute where attr is set.
+func (p *parser) target(attr bool) Expr {
 	if attr && p.look().kind == tDot {
 		name := p.expect(tName)
 		p.advance()
 		return &AttrTarget{Pos(name.off), name.text, p.expect(tName).text}
 	}
-	target := p.tuple(tupleMode{primary: true, end: end})
+	target := p.tuple(tupleMode{primary: true})
 	p.assignable(target, target)
 	return target
 }
@@ -496,11 +496,8 @@ func kindOf(x Expr) string {
 	return "expression"
 }
 
-// tupleMode says how tuple reads: primaries only, no inline if, a word that ends it, in parentheses.
-type tupleMode struct {
-	primary, noCond, parens bool
-	end                     string
-}
+// tupleMode says how tuple reads: primaries only, no inline if, in parentheses.
+type tupleMode struct{ primary, noCond, parens bool }
 
 // tuple reads an expression, or several with commas as a tuple.
 func (p *parser) tuple(mode tupleMode) Expr {
@@ -514,8 +511,8 @@ func (p *parser) tuple(mode tupleMode) Expr {
 				items = append(items, first)
 			}
 		}
-		switch k := p.cur.kind; {
-		case k == tVariableEnd || k == tBlockEnd || k == tRParen || mode.end != "" && p.cur.is(mode.end):
+		switch p.cur.kind {
+		case tVariableEnd, tBlockEnd, tRParen:
 			if n == 0 && !mode.parens {
 				p.fail(SyntaxError, p.cur.off, "Expected an expression, got %s", quote(p.cur.describe()))
 			}
