@@ -10,17 +10,17 @@ import (
 // eval is what one render carries through every operation: its options, its limits and its trace. Built-ins get it in
 // their call; nothing else is shared between them.
 type eval struct {
-	mutable    bool       // lists and dicts may be changed (E1)
-	autoescape bool       // an {% autoescape true %} block is being rendered
-	origins    bool       // values carry their provenance (E3); needed for trace
-	trace      tracer     // nil: off (E4)
-	now        time.Time  // the clock of strftime_now
-	rand       *rand.Rand // of random and lipsum; seeded by the options
-	steps      int64      // steps left: loop iterations, items handled, big-number work
-	bytes      int64      // bytes left that values may be built of
-	depth      int        // nesting of calls and of recursions over values
-	maxDepth   int        // its limit
-	calls      []*call    // free calls, for reuse
+	mutable    bool             // lists and dicts may be changed (E1)
+	autoescape bool             // an {% autoescape true %} block is being rendered
+	origins    bool             // values carry their provenance (E3); needed for trace
+	trace      *Trace           // nil: off (E4)
+	now        func() time.Time // the clock of strftime_now; nil: there is none
+	rand       *rand.Rand       // of random and lipsum; seeded by the options
+	steps      int64            // steps left: loop iterations, items handled, big-number work
+	bytes      int64            // bytes left that values may be built of
+	depth      int              // nesting of calls and of recursions over values
+	maxDepth   int              // its limit
+	calls      []*call          // free calls, for reuse
 }
 
 // step charges n steps, and fails when none are left.
@@ -69,6 +69,7 @@ type class string
 
 // The classes that templates can raise.
 const (
+	AssertionError       class = "AssertionError"
 	AttributeError       class = "AttributeError"
 	IndexError           class = "IndexError"
 	KeyError             class = "KeyError"
@@ -117,12 +118,16 @@ func isClass(err error, classes ...class) bool {
 
 // builtin describes a filter, test, global function or method.
 type builtin struct {
-	name     string
-	params   []string // names in order, the receiver left out; a leading "/" makes all positional-only
-	required int      // how many of them must be given
-	varargs  bool     // further positional arguments are taken
-	kwargs   bool     // further keyword arguments are taken
-	run      func(c *call) (Value, error)
+	name       string
+	params     []string            // names in order, the receiver left out
+	positional bool                // parameters cannot be given by name
+	required   int                 // how many of them must be given
+	varargs    bool                // further positional arguments are taken
+	kwargs     bool                // further keyword arguments are taken
+	mutates    bool                // a method that changes its object; forbidden in the immutable sandbox
+	property   bool                // an attribute: reading it calls run
+	attrs      map[string]*builtin // of a function that is a class: its class methods
+	run        func(c *call) (Value, error)
 }
 
 // kwarg is a keyword argument.
@@ -170,11 +175,7 @@ func (e *eval) invoke(b *builtin, recv Value, args []Value, kwargs []kwarg) (Val
 }
 
 func (c *call) bind(b *builtin, args []Value, kwargs []kwarg) error {
-	params := b.params
-	positional := len(params) > 0 && params[0] == "/"
-	if positional {
-		params = params[1:]
-	}
+	params, positional := b.params, b.positional
 	if len(args) > len(params) && !b.varargs {
 		return errf(TypeError, "%s() takes at most %d %s (%d given)", b.name, len(params), plural(len(params), "argument"), len(args))
 	}

@@ -380,19 +380,17 @@ func leaf(v Value, codec Codec) run {
 	return r
 }
 
-// tracer is told what a render does with its input (E4). A nil tracer costs a comparison.
-type tracer interface {
-	// read is called for every input value that an expression looks up.
-	read(path string)
-	// compared is called where text from an input path is compared with, searched for, split at or stripped of a literal.
-	// op is the operator or method's name.
-	compared(path, op, literal string)
-}
-
 // traceRead records a look-up.
 func (e *eval) traceRead(v Value) {
 	if e.trace != nil && v.prov != nil && v.prov.node != nil {
 		e.trace.read(v.prov.node.path())
+	}
+}
+
+// traceMissing records the look-up of a key that an input object does not have.
+func (e *eval) traceMissing(v Value, key string) {
+	if e.trace != nil && v.prov != nil && v.prov.node != nil {
+		e.trace.missing((&node{parent: v.prov.node, key: key, index: -1}).path())
 	}
 }
 

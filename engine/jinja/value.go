@@ -252,7 +252,8 @@ func same(a, b Value) bool {
 type list struct {
 	items []Value
 	src   []ordered.Value
-	node  *node // the input path of src's parent value; nil when origins are off
+	node  *node // the input path of this list; nil when origins are off
+	group bool  // a tuple of |groupby, whose items have names
 }
 
 func (l *list) len() int {

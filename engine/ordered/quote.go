@@ -17,7 +17,7 @@ func AppendEscaped(dst []byte, s string, ascii bool) []byte {
 	for i := 0; i < len(s); {
 		b := s[i]
 		if b < utf8.RuneSelf {
-			if b >= 0x20 && b != '"' && b != '\\' {
+			if b >= 0x20 && b != '"' && b != '\\' && (b != 0x7F || !ascii) {
 				i++
 				continue
 			}

@@ -1,0 +1,722 @@
+package jinja
+
+import (
+	"html"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// onText is a filter that is a string method of the value's text.
+func onText(name string, params string) entryOf {
+	return entryOf{name, params, func(c *call) (Value, error) {
+		v, err := soft(c.eval, c.recv)
+		if err != nil {
+			return Value{}, err
+		}
+		c.recv = v
+		return methodTables[v.kind][name].run(c)
+	}}
+}
+
+var textFilters = []entryOf{
+	onText("capitalize", ""),
+	onText("lower", ""),
+	onText("upper", ""),
+	{"center", "width?", func(c *call) (Value, error) {
+		v, err := soft(c.eval, c.recv)
+		if err != nil {
+			return Value{}, err
+		}
+		return c.invoke(methodTables[v.kind]["center"], v, []Value{c.arg(0, intValue(80))}, nil)
+	}},
+	{"escape", "/", func(c *call) (Value, error) { return escape(c.eval, c.recv) }},
+	{"forceescape", "", func(c *call) (Value, error) {
+		v, err := plain(c.eval, c.recv)
+		if err != nil {
+			return Value{}, err
+		}
+		return escape(c.eval, v)
+	}},
+	{"format", "* **", func(c *call) (Value, error) {
+		if len(c.args) > 0 && len(c.kwargs) > 0 {
+			return Value{}, errf(FilterArgumentError, "can't handle positional and keyword arguments at the same time")
+		}
+		v, err := soft(c.eval, c.recv)
+		if err != nil {
+			return Value{}, err
+		}
+		args := tupleValue(slices.Clone(c.args)...)
+		if len(c.kwargs) > 0 {
+			d := newDict(len(c.kwargs))
+			for _, k := range c.kwargs {
+				d.setString(k.name, k.value)
+			}
+			args = dictValue(d)
+		}
+		return formatPercent(c.eval, v, args)
+	}},
+	{"indent", "width? first? blank?", filterIndent},
+	{"pprint", "", filterPprint},
+	{"replace", "old new count?", filterReplace},
+	{"safe", "", func(c *call) (Value, error) {
+		v, err := str(c.eval, c.recv)
+		v.kind = Markup
+		return v, err
+	}},
+	{"string", "/", func(c *call) (Value, error) { return soft(c.eval, c.recv) }},
+	{"striptags", "", func(c *call) (Value, error) {
+		v, err := str(c.eval, c.recv)
+		if err != nil {
+			return Value{}, err
+		}
+		return stripTags(c.eval, v)
+	}},
+	{"title", "", filterTitle},
+	{"trim", "chars?", func(c *call) (Value, error) {
+		v, err := soft(c.eval, c.recv)
+		if err != nil {
+			return Value{}, err
+		}
+		return c.invoke(methodTables[v.kind]["strip"], v, []Value{c.arg(0, noneValue())}, nil)
+	}},
+	{"truncate", "length? killwords? end? leeway?", filterTruncate},
+	{"urlencode", "", filterURLEncode},
+	{"urlize", "trim_url_limit? nofollow? target? rel? extra_schemes?", filterURLize},
+	{"wordcount", "", func(c *call) (Value, error) {
+		v, err := soft(c.eval, c.recv)
+		if err != nil {
+			return Value{}, err
+		}
+		return c.computed(intValue(len(strings.FieldsFunc(v.text(), func(r rune) bool { return !isWord(r) })))), nil
+	}},
+	{"wordwrap", "width? break_long_words? wrapstring? break_on_hyphens?", filterWordwrap},
+	{"xmlattr", "autospace?", filterXMLAttr},
+}
+
+func filterIndent(c *call) (Value, error) {
+	e, v := c.eval, c.recv
+	if !v.isString() {
+		if v.kind == Undefined {
+			return Value{}, undefinedError(v)
+		}
+		if v.kind == List {
+			return Value{}, errf(AttributeError, "'list' object has no attribute 'splitlines'")
+		}
+		return Value{}, errf(TypeError, "unsupported operand type(s) for +=: '%s' and 'str'", typeName(v))
+	}
+	width := c.arg(0, intValue(4))
+	if !width.isString() {
+		var err error
+		if width, err = mul(e, stringValue(" "), width); err != nil {
+			return Value{}, err
+		}
+		width.prov = nil
+	}
+	first, err := c.flag(1, false)
+	if err != nil {
+		return Value{}, err
+	}
+	blank, err := c.flag(2, false)
+	if err != nil {
+		return Value{}, err
+	}
+	s := v.text()
+	b := e.builder(len(s) + 64)
+	if first {
+		b.str(width)
+	}
+	// every line end, whatever it is, becomes a line feed; the last one of the text is kept
+	for at, line := 0, 0; ; line++ {
+		i, j := lineEnd(s, at)
+		if line > 0 {
+			b.lit("\n")
+			if blank || i > at {
+				if err := e.charge(int(width.num)); err != nil {
+					return Value{}, err
+				}
+				b.str(width)
+			}
+		}
+		b.sub(v, at, i)
+		if i == len(s) || j == len(s) && s[j-1] == '\r' { // jinja2 appends a line feed first, which a last CR swallows
+			break
+		}
+		at = j
+	}
+	out := b.value()
+	out.kind = v.kind
+	return out, e.charge(len(s))
+}
+
+func filterReplace(c *call) (Value, error) {
+	e := c.eval
+	n := -1
+	if count := c.arg(2, noneValue()); !count.isNone() {
+		var err error
+		if n, err = toInt(count); err != nil {
+			return Value{}, err
+		}
+	}
+	v, old, new := c.recv, c.args[0], c.args[1]
+	convert := plain
+	markup := false
+	if e.autoescape {
+		markup = v.kind == Markup || old.kind == Markup || new.kind == Markup
+		if markup {
+			convert = escape
+		}
+	}
+	var err error
+	if v, err = convert(e, v); err != nil {
+		return Value{}, err
+	}
+	if old, err = convert(e, old); err != nil {
+		return Value{}, err
+	}
+	if new, err = convert(e, new); err != nil {
+		return Value{}, err
+	}
+	out, err := replace(e, v, old, new, n)
+	if markup {
+		out.kind = Markup
+	}
+	return out, err
+}
+
+// filterTitle puts the first character of every word in upper case, and the others in lower case. A word begins after
+// white space, a hyphen or an opening bracket.
+func filterTitle(c *call) (Value, error) {
+	v, err := plain(c.eval, c.recv)
+	if err != nil {
+		return Value{}, err
+	}
+	begins := func(r rune) bool { return isSpace(r) || strings.ContainsRune("-({[<", r) }
+	s := v.text()
+	if err := c.charge(len(s)); err != nil {
+		return Value{}, err
+	}
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); {
+		r, n := decodeRune(s[i:])
+		if begins(r) {
+			out = append(out, s[i:i+n]...)
+			i += n
+			continue
+		}
+		end := i
+		for end < len(s) {
+			r, n := decodeRune(s[end:])
+			if begins(r) {
+				break
+			}
+			end += n
+		}
+		out = append(out, upperCase(s[i:i+n])...)
+		out = append(out, lowerCase(s[i+n:end])...)
+		i = end
+	}
+	return derived(v, string(out)), nil
+}
+
+func filterTruncate(c *call) (Value, error) {
+	e, v := c.eval, c.recv
+	size, err := toInt(c.arg(0, intValue(255)))
+	if err != nil {
+		return Value{}, err
+	}
+	kill, err := c.flag(1, false)
+	if err != nil {
+		return Value{}, err
+	}
+	end := c.arg(2, stringValue("..."))
+	leeway := 5
+	if l := c.arg(3, noneValue()); !l.isNone() {
+		if leeway, err = toInt(l); err != nil {
+			return Value{}, err
+		}
+	}
+	tail, err := length(e, end)
+	if err != nil {
+		return Value{}, err
+	}
+	if size < tail {
+		return Value{}, errf(AssertionError, "expected length >= %d, got %d", tail, size)
+	}
+	if leeway < 0 {
+		return Value{}, errf(AssertionError, "expected leeway >= 0, got %d", leeway)
+	}
+	n, err := length(e, v)
+	if err != nil || n <= size+leeway {
+		return v, err
+	}
+	head, err := getslice(e, v, Value{}, intValue(size-tail), Value{})
+	if err != nil {
+		return Value{}, err
+	}
+	if !kill {
+		if !head.isString() {
+			return Value{}, errf(AttributeError, "'%s' object has no attribute 'rsplit'", typeName(head))
+		}
+		if i := strings.LastIndexByte(head.text(), ' '); i >= 0 {
+			head = head.substr(0, i)
+		}
+	}
+	return add(e, head, end)
+}
+
+// stripTags removes comments and tags, joins the words with single spaces, and resolves entities.
+func stripTags(e *eval, v Value) (Value, error) {
+	s := removeBetween(removeBetween(v.text(), "<!--", "-->"), "<", ">")
+	words := strings.Join(strings.FieldsFunc(s, isSpace), " ")
+	out := derived(v, html.UnescapeString(words))
+	out.kind = String
+	return out, e.charge(int(v.num))
+}
+
+// removeBetween removes every stretch from an opener to the next closer after it.
+func removeBetween(s, open, closer string) string {
+	var b strings.Builder
+	for {
+		i := strings.Index(s, open)
+		if i < 0 {
+			break
+		}
+		j := strings.Index(s[i+len(open):], closer)
+		if j < 0 {
+			break
+		}
+		b.WriteString(s[:i])
+		s = s[i+len(open)+j+len(closer):]
+	}
+	b.WriteString(s)
+	return b.String()
+}
+
+func unescapeValue(e *eval, v Value) (Value, error) {
+	out := derived(v, html.UnescapeString(v.text()))
+	out.kind = String
+	return out, e.charge(int(v.num))
+}
+
+func filterURLEncode(c *call) (Value, error) {
+	e := c.eval
+	b := e.builder(64)
+	if c.recv.isString() || !isIterable(e, c.recv) {
+		err := quoteURL(e, &b, c.recv, false)
+		return b.value(), err
+	}
+	src := c.recv
+	if src.kind == Dict {
+		src = viewValue(src, viewItems)
+	}
+	it, err := iterate(e, src)
+	if err != nil {
+		return Value{}, err
+	}
+	for first := true; ; first = false {
+		item, ok, err := it.next(e)
+		if err != nil {
+			return Value{}, err
+		}
+		if !ok {
+			return b.value(), nil
+		}
+		pair, err := collect(e, item)
+		if err != nil {
+			return Value{}, errf(TypeError, "cannot unpack non-iterable %s object", typeName(item))
+		}
+		if len(pair) != 2 {
+			return Value{}, errf(ValueError, "expected 2 values to unpack, got %d", len(pair))
+		}
+		if !first {
+			b.lit("&")
+		}
+		if err := quoteURL(e, &b, pair[0], true); err != nil {
+			return Value{}, err
+		}
+		b.lit("=")
+		if err := quoteURL(e, &b, pair[1], true); err != nil {
+			return Value{}, err
+		}
+	}
+}
+
+func isIterable(e *eval, v Value) bool {
+	_, err := iterate(e, v)
+	return err == nil
+}
+
+// quoteURL appends v percent-encoded; in query strings a slash is encoded too, and a space is a plus sign.
+func quoteURL(e *eval, b *builder, v Value, query bool) error {
+	v, err := str(e, v)
+	if err != nil {
+		return err
+	}
+	start := len(b.buf)
+	b.encode(v, URL, func(dst []byte, s string) []byte {
+		for i := range len(s) {
+			switch c := s[i]; {
+			case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', isDigit(c), strings.IndexByte("_.-~", c) >= 0, c == '/' && !query:
+				dst = append(dst, c)
+			case c == ' ' && query:
+				dst = append(dst, '+')
+			default:
+				dst = append(dst, '%', "0123456789ABCDEF"[c>>4], "0123456789ABCDEF"[c&15])
+			}
+		}
+		return dst
+	})
+	return e.charge(len(b.buf) - start)
+}
+
+// Python's \w, \d and \S, whose words hold no white space.
+var (
+	httpPattern = regexp.MustCompile(`(?is)^((https?://|www\.)(([\pL\pN_%-]+\.)+)?([a-z]{2,63}|xn--[\pL\pN_%]{2,59})` +
+		`|([\pL\pN_%-]{2,63}\.)+(com|net|int|edu|gov|org|info|mil)` +
+		`|(https?://)((\p{Nd}{1,3}(\.\p{Nd}{1,3}){3})|(\[([\p{Nd}a-f]{0,4}:){2}([\p{Nd}a-f]{0,4}:?){1,6}\])))` +
+		`(?::\p{Nd}{1,5})?(?:[/?#].*)?$`)
+	emailPattern  = regexp.MustCompile(`(?s)^.+@[\pL\pN_][\pL\pN_.-]*\.[\pL\pN_]+$`)
+	headPattern   = regexp.MustCompile(`^([(<]|&lt;)+`)
+	tailPattern   = regexp.MustCompile(`([)>.,\n]|&gt;)+$`)
+	schemePattern = regexp.MustCompile(`^([\pL\pN_.+-]{2,}:(/){0,2})$`)
+)
+
+func filterURLize(c *call) (Value, error) {
+	e := c.eval
+	v, err := escape(e, c.recv)
+	if err != nil {
+		return Value{}, err
+	}
+	limit := -1
+	if l := c.arg(0, noneValue()); !l.isNone() {
+		if limit, err = toInt(l); err != nil {
+			return Value{}, err
+		}
+		limit = max(limit, 0)
+	}
+	rels := []string{"noopener"}
+	if nofollow, err := c.flag(1, false); err != nil {
+		return Value{}, err
+	} else if nofollow {
+		rels = append(rels, "nofollow")
+	}
+	if rel := c.arg(3, noneValue()); rel.isString() {
+		rels = append(rels, strings.FieldsFunc(rel.text(), isSpace)...)
+	}
+	slices.Sort(rels)
+	attrs := ` rel="` + string(appendEscaped(nil, strings.Join(slices.Compact(rels), " "))) + `"`
+	if target := c.arg(2, noneValue()); !target.isNone() {
+		text, err := escape(e, target)
+		if err != nil {
+			return Value{}, err
+		}
+		if text.num > 0 {
+			attrs += ` target="` + text.text() + `"`
+		}
+	}
+	var schemes []string
+	if extra := c.arg(4, noneValue()); !extra.isNone() {
+		items, err := collect(e, extra)
+		if err != nil {
+			return Value{}, err
+		}
+		for _, item := range items {
+			if !item.isString() {
+				return Value{}, errf(TypeError, "expected string or bytes-like object, got '%s'", typeName(item))
+			}
+			if !schemePattern.MatchString(item.text()) {
+				return Value{}, errf(FilterArgumentError, "%s is not a valid URI scheme prefix.", pyQuote(item.text()))
+			}
+			schemes = append(schemes, item.text())
+		}
+	}
+	var b strings.Builder
+	s := v.text()
+	for s != "" {
+		n := spaceEnd(s)
+		b.WriteString(s[:n])
+		s = s[n:]
+		end := strings.IndexFunc(s, isSpace)
+		if end < 0 {
+			end = len(s)
+		}
+		if end > 0 {
+			linkWord(&b, s[:end], attrs, limit, schemes)
+		}
+		s = s[end:]
+	}
+	out := derived(v, b.String())
+	if out.kind = String; e.autoescape {
+		out.kind = Markup
+	}
+	return out, e.charge(b.Len())
+}
+
+// linkWord writes a word, as a link where it is an address.
+func linkWord(b *strings.Builder, word, attrs string, limit int, schemes []string) {
+	head := headPattern.FindString(word)
+	middle := word[len(head):]
+	tail := tailPattern.FindString(middle)
+	middle = strings.TrimSuffix(middle, tail)
+	// brackets that are open in the address are closed from the tail
+	for _, pair := range [][2]string{{"(", ")"}, {"<", ">"}, {"&lt;", "&gt;"}} {
+		opened := strings.Count(middle, pair[0])
+		if opened <= strings.Count(middle, pair[1]) {
+			continue
+		}
+		for range min(opened, strings.Count(tail, pair[1])) {
+			end := strings.Index(tail, pair[1]) + len(pair[1])
+			middle, tail = middle+tail[:end], tail[end:]
+		}
+	}
+	shown := middle
+	if limit >= 0 && runeCount(middle) > limit {
+		shown = middle[:byteOffset(middle, limit)] + "..."
+	}
+	switch {
+	case httpPattern.MatchString(middle):
+		href := middle
+		if !strings.HasPrefix(middle, "https://") && !strings.HasPrefix(middle, "http://") {
+			href = "https://" + middle
+		}
+		middle = `<a href="` + href + `"` + attrs + `>` + shown + `</a>`
+	case strings.HasPrefix(middle, "mailto:") && emailPattern.MatchString(middle[7:]):
+		middle = `<a href="` + middle + `">` + middle[7:] + `</a>`
+	case strings.Contains(middle, "@") && !strings.HasPrefix(middle, "www.") && !strings.Contains(middle, ":") && emailPattern.MatchString(middle):
+		middle = `<a href="mailto:` + middle + `">` + middle + `</a>`
+	default:
+		for _, scheme := range schemes {
+			if middle != scheme && strings.HasPrefix(middle, scheme) {
+				middle = `<a href="` + middle + `"` + attrs + `>` + middle + `</a>`
+			}
+		}
+	}
+	b.WriteString(head + middle + tail)
+}
+
+func filterXMLAttr(c *call) (Value, error) {
+	e := c.eval
+	autospace, err := c.flag(0, true)
+	if err != nil {
+		return Value{}, err
+	}
+	if c.recv.kind == Undefined {
+		return Value{}, undefinedError(c.recv)
+	}
+	if c.recv.kind != Dict {
+		return Value{}, errf(AttributeError, "'%s' object has no attribute 'items'", typeName(c.recv))
+	}
+	b := e.builder(64)
+	for _, entry := range c.recv.dict().all() {
+		if entry.value.isNone() || entry.value.isUndefined() {
+			continue
+		}
+		if !entry.key.isString() {
+			return Value{}, errf(TypeError, "expected string or bytes-like object, got '%s'", typeName(entry.key))
+		}
+		if strings.ContainsAny(entry.key.text(), " \t\n\r\f\v/>=") {
+			return Value{}, errf(ValueError, "Invalid character in attribute name: %s", pyQuote(entry.key.text()))
+		}
+		key, err := escape(e, entry.key)
+		if err != nil {
+			return Value{}, err
+		}
+		value, err := escape(e, entry.value)
+		if err != nil {
+			return Value{}, err
+		}
+		if len(b.buf) > 0 || autospace {
+			b.lit(" ")
+		}
+		b.str(key)
+		b.lit(`="`)
+		b.str(value)
+		b.lit(`"`)
+	}
+	out := b.value()
+	if e.autoescape {
+		out.kind = Markup
+	}
+	return out, e.charge(len(b.buf))
+}
+
+func filterWordwrap(c *call) (Value, error) {
+	e, v := c.eval, c.recv
+	if v.kind == Undefined {
+		return Value{}, undefinedError(v)
+	}
+	if !v.isString() {
+		return Value{}, errf(AttributeError, "'%s' object has no attribute 'splitlines'", typeName(v))
+	}
+	width, err := toInt(c.arg(0, intValue(79)))
+	if err != nil {
+		return Value{}, err
+	}
+	breakLong, err := c.flag(1, true)
+	if err != nil {
+		return Value{}, err
+	}
+	sep := c.arg(2, noneValue())
+	if sep.isNone() {
+		sep = stringValue("\n")
+	}
+	if !sep.isString() {
+		return Value{}, errf(AttributeError, "'%s' object has no attribute 'join'", typeName(sep))
+	}
+	hyphens, err := c.flag(3, true)
+	if err != nil {
+		return Value{}, err
+	}
+	paragraphs, err := splitLines(e, v, false)
+	if err != nil {
+		return Value{}, err
+	}
+	if width <= 0 && len(paragraphs.items()) > 0 {
+		return Value{}, errf(ValueError, "invalid width %d (must be > 0)", width)
+	}
+	b := e.builder(len(v.text()) + 64)
+	for i, p := range paragraphs.items() {
+		if i > 0 {
+			b.str(sep)
+		}
+		w := wrapper{e: e, v: p, width: width, breakLong: breakLong, hyphens: hyphens}
+		for k, line := range w.lines() {
+			if k > 0 {
+				b.str(sep)
+			}
+			b.sub(p, line[0], line[1])
+		}
+	}
+	out := b.value()
+	out.kind = sep.kind
+	return out, e.charge(len(b.buf))
+}
+
+// wrapper is Python's textwrap.TextWrapper with tabs and white space kept.
+type wrapper struct {
+	e                  *eval
+	v                  Value
+	width              int // in characters
+	breakLong, hyphens bool
+}
+
+// chunk is a byte range of the text, with its length in characters.
+type chunk struct{ from, to, size int }
+
+func wrapSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
+
+// chunks cuts the text where a line may end.
+func (w *wrapper) chunks() []chunk {
+	s := w.v.text()
+	var out []chunk
+	add := func(from, to int) { out = append(out, chunk{from, to, runeCount(s[from:to])}) }
+	at := func(i int) rune { // the code point that begins at i
+		if i >= len(s) {
+			return -1
+		}
+		r, _ := decodeRune(s[i:])
+		return r
+	}
+	before := func(i int) rune { // the code point that ends at i
+		if i <= 0 {
+			return -1
+		}
+		r, _ := decodeLastRune(s[:i])
+		return r
+	}
+	letter := func(r rune) bool { return r >= 0 && isWord(r) && !isDecimal(r) }
+	punct := func(r rune) bool { return r >= 0 && (isWord(r) || strings.ContainsRune("!\"'&.,?", r)) }
+	dashes := func(i int) int { // the end of a run of two or more hyphens before a word, or i
+		j := i
+		for j < len(s) && s[j] == '-' {
+			j++
+		}
+		if j-i >= 2 && j < len(s) && isWord(at(j)) {
+			return j
+		}
+		return i
+	}
+	for i := 0; i < len(s); {
+		j := i
+		if wrapSpace(s[i]) {
+			for j < len(s) && wrapSpace(s[j]) {
+				j++
+			}
+		} else if !w.hyphens {
+			for j < len(s) && !wrapSpace(s[j]) {
+				j++
+			}
+		} else if end := dashes(i); end > i && punct(before(i)) {
+			j = end
+		} else {
+			for j += runeSize(s[i:]); j < len(s) && !wrapSpace(s[j]); j += runeSize(s[j:]) {
+				if s[j] == '-' {
+					one := before(j)
+					k := j - len(string(one))
+					two := before(k)
+					joined := letter(one) && (letter(two) || two == '-' && letter(before(k-1)))
+					next := at(j + 1)
+					if joined && letter(next) {
+						after := j + 1 + runeSize(s[j+1:])
+						if at(after) == '-' {
+							after++
+						}
+						if letter(at(after)) {
+							j++
+							break
+						}
+					}
+					if punct(one) && dashes(j) > j {
+						break
+					}
+				}
+			}
+		}
+		add(i, j)
+		i = j
+	}
+	return out
+}
+
+// lines returns the byte ranges of the lines.
+func (w *wrapper) lines() [][2]int {
+	s := w.v.text()
+	chunks := w.chunks()
+	blank := func(c chunk) bool { return spaceEnd(s[c.from:c.to]) == c.to-c.from }
+	var lines [][2]int
+	for len(chunks) > 0 {
+		if len(lines) > 0 && blank(chunks[0]) {
+			chunks = chunks[1:]
+		}
+		var line []chunk
+		size := 0
+		for len(chunks) > 0 && size+chunks[0].size <= w.width {
+			line, size, chunks = append(line, chunks[0]), size+chunks[0].size, chunks[1:]
+		}
+		if len(chunks) > 0 && chunks[0].size > w.width {
+			switch c := &chunks[0]; {
+			case w.breakLong:
+				end := w.width - size
+				if text := s[c.from:c.to]; w.hyphens {
+					head := text[:byteOffset(text, end)]
+					if i := strings.LastIndexByte(head, '-'); i > 0 && strings.Trim(head[:i], "-") != "" {
+						end = runeCount(head[:i]) + 1
+					}
+				}
+				cut := c.from + byteOffset(s[c.from:c.to], end)
+				line = append(line, chunk{c.from, cut, end})
+				c.from, c.size = cut, c.size-end
+			case len(line) == 0:
+				line, chunks = append(line, *c), chunks[1:]
+			}
+		}
+		if n := len(line) - 1; n >= 0 && blank(line[n]) {
+			line = line[:n]
+		}
+		if len(line) > 0 {
+			lines = append(lines, [2]int{line[0].from, line[len(line)-1].to})
+		}
+	}
+	return lines
+}

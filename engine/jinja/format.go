@@ -1,0 +1,1039 @@
+package jinja
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// spec is a parsed format specification of Python's mini-language:
+// [[fill]align][sign][z][#][0][width][grouping][.precision][type].
+type spec struct {
+	text      string // as written
+	fill      string // one code point; "" where none was given
+	align     byte   // '<', '>', '=', '^' or 0
+	sign      byte   // '+', '-', ' ' or 0
+	coerce    bool   // z: negative zero becomes zero
+	alt       bool   // #
+	width     int    // -1: none
+	group     byte   // ',' or '_' or 0
+	precision int    // -1: none
+	kind      byte   // the type, or 0
+	zero      bool   // 0 before the width
+}
+
+// maxWidth bounds widths and precisions in formats, in characters.
+const maxWidth = 1 << 24
+
+func parseSpec(text, typeName string) (spec, error) {
+	f := spec{text: text, width: -1, precision: -1}
+	s := text
+	isAlign := func(c byte) bool { return c == '<' || c == '>' || c == '=' || c == '^' }
+	if s != "" {
+		if n := runeSize(s); len(s) > n && isAlign(s[n]) {
+			f.fill, f.align, s = s[:n], s[n], s[n+1:]
+		} else if isAlign(s[0]) {
+			f.align, s = s[0], s[1:]
+		}
+	}
+	take := func(c byte) bool {
+		if s != "" && s[0] == c {
+			s = s[1:]
+			return true
+		}
+		return false
+	}
+	number := func(what string) (int, error) {
+		i := 0
+		for i < len(s) && isDigit(s[i]) {
+			i++
+		}
+		if i == 0 {
+			return -1, nil
+		}
+		n, err := strconv.Atoi(s[:i])
+		s = s[i:]
+		if err != nil || n > math.MaxInt32 {
+			return 0, errf(ValueError, "Too many decimal digits in format string")
+		}
+		if n > maxWidth {
+			return 0, errf(LimitError, "a format %s of more than %d", what, maxWidth)
+		}
+		return n, nil
+	}
+	if s != "" && (s[0] == '+' || s[0] == '-' || s[0] == ' ') {
+		f.sign, s = s[0], s[1:]
+	}
+	f.coerce = take('z')
+	f.alt = take('#')
+	if f.fill == "" && take('0') {
+		f.fill, f.zero = "0", true
+		if f.align == 0 {
+			f.align = '='
+		}
+	}
+	var err error
+	if f.width, err = number("width"); err != nil {
+		return f, err
+	}
+	if take(',') {
+		f.group = ','
+	}
+	if take('_') {
+		if f.group != 0 {
+			return f, errf(ValueError, "Cannot specify both ',' and '_'.")
+		}
+		f.group = '_'
+	}
+	if s != "" && s[0] == ',' {
+		if f.group == '_' {
+			return f, errf(ValueError, "Cannot specify both ',' and '_'.")
+		}
+		return f, errf(ValueError, "Cannot specify ',' with ','.")
+	}
+	if take('.') {
+		if f.precision, err = number("precision"); err != nil {
+			return f, err
+		}
+		if f.precision < 0 {
+			return f, errf(ValueError, "Format specifier missing precision")
+		}
+	}
+	if len(s) > 1 {
+		return f, errf(ValueError, "Invalid format specifier '%s' for object of type '%s'", text, typeName)
+	}
+	if s != "" {
+		f.kind = s[0]
+	}
+	if f.group != 0 && f.kind != 0 && !strings.ContainsRune("deEfFgG%", rune(f.kind)) &&
+		!(f.group == '_' && strings.ContainsRune("boxX", rune(f.kind))) {
+		return f, errf(ValueError, "Cannot specify '%c' with '%c'.", f.group, f.kind)
+	}
+	return f, nil
+}
+
+func (f *spec) unknown(typeName string) error {
+	return errf(ValueError, "Unknown format code '%c' for object of type '%s'", f.kind, typeName)
+}
+
+// format appends Python's format(v, text).
+func (b *builder) format(e *eval, v Value, text string) error {
+	if text == "" {
+		return b.print(e, v)
+	}
+	switch {
+	case v.isString():
+		return b.formatString(e, v, text)
+	case !v.isNumber():
+		return errf(TypeError, "unsupported format string passed to %s.__format__", typeName(v))
+	}
+	f, err := parseSpec(text, typeName(v))
+	if err != nil {
+		return err
+	}
+	if err := e.charge(max(f.width, 0) + max(f.precision, 0)); err != nil {
+		return err
+	}
+	start := len(b.buf)
+	var out string
+	switch {
+	case v.kind == Float:
+		out, err = f.float(v.float(), "float")
+	case f.kind == 0 || strings.IndexByte("bcdnoxX", f.kind) >= 0:
+		out, err = f.integer(v)
+	case strings.IndexByte("eEfFgG%", f.kind) >= 0:
+		var x float64
+		if x, err = toFloat(v); err == nil {
+			out, err = f.float(x, typeName(v))
+		}
+	default:
+		err = f.unknown(typeName(v))
+	}
+	if err != nil {
+		return err
+	}
+	b.buf = append(b.buf, out...)
+	b.mark(start, leaf(v, Python))
+	return nil
+}
+
+func (b *builder) formatString(e *eval, v Value, text string) error {
+	f, err := parseSpec(text, typeName(v))
+	switch {
+	case err != nil:
+		return err
+	case f.kind != 0 && f.kind != 's':
+		return f.unknown("str")
+	case f.sign == ' ':
+		return errf(ValueError, "Space not allowed in string format specifier")
+	case f.sign != 0:
+		return errf(ValueError, "Sign not allowed in string format specifier")
+	case f.coerce:
+		return errf(ValueError, "Negative zero coercion (z) not allowed in string format specifier")
+	case f.alt:
+		return errf(ValueError, "Alternate form (#) not allowed in string format specifier")
+	case f.group != 0:
+		return errf(ValueError, "Cannot specify '%c' with 's'.", f.group)
+	case f.align == '=' && !f.zero:
+		return errf(ValueError, "'=' alignment not allowed in string format specifier")
+	}
+	if f.align == '=' {
+		f.align = '<'
+	}
+	if f.precision >= 0 && f.precision < runeCount(v.text()) {
+		v = v.substr(0, byteOffset(v.text(), f.precision))
+	}
+	if err := e.charge(max(f.width, 0)); err != nil {
+		return err
+	}
+	left, right := f.padding(runeCount(v.text()), '<')
+	b.lit(left)
+	b.str(v)
+	b.lit(right)
+	return nil
+}
+
+// padding returns the fill around a text of n characters.
+func (f *spec) padding(n int, align byte) (left, right string) {
+	if f.align != 0 {
+		align = f.align
+	}
+	fill := f.fill
+	if fill == "" {
+		fill = " "
+	}
+	n = max(f.width-n, 0)
+	before := n
+	switch align {
+	case '<':
+		before = 0
+	case '^':
+		before = n / 2
+	}
+	return strings.Repeat(fill, before), strings.Repeat(fill, n-before)
+}
+
+// number puts sign, prefix, grouped digits and rest (a fraction, an exponent) together and pads them.
+func (f *spec) number(negative bool, prefix, digits, rest string) string {
+	sign := ""
+	switch {
+	case negative:
+		sign = "-"
+	case f.sign == '+' || f.sign == ' ':
+		sign = string(f.sign)
+	}
+	if f.group != 0 {
+		size := 3
+		if strings.IndexByte("boxX", f.kind) >= 0 && f.kind != 0 {
+			size = 4
+		}
+		least := 0
+		if f.fill == "0" && f.align == '=' {
+			least = f.width - len(sign) - len(prefix) - len(rest)
+		}
+		digits = group(digits, f.group, size, least)
+	}
+	body := sign + prefix + digits + rest
+	left, right := f.padding(runeCount(body), '>')
+	if f.align == '=' {
+		return sign + prefix + left + digits + rest + right
+	}
+	return left + body + right
+}
+
+// group puts a separator between groups of digits from the right, with zeros in front up to the least width.
+func group(digits string, sep byte, size, least int) string {
+	for n := len(digits); n+(n-1)/size < least; n++ {
+		digits = "0" + digits
+	}
+	var out []byte
+	for i := range len(digits) {
+		if i > 0 && (len(digits)-i)%size == 0 {
+			out = append(out, sep)
+		}
+		out = append(out, digits[i])
+	}
+	return string(out)
+}
+
+func (f *spec) integer(v Value) (string, error) {
+	if f.precision >= 0 {
+		return "", errf(ValueError, "Precision not allowed in integer format specifier")
+	}
+	if f.coerce {
+		return "", errf(ValueError, "Negative zero coercion (z) not allowed in format specifier with integer format code")
+	}
+	x := bigInt(v)
+	if f.kind == 'c' {
+		switch {
+		case f.sign != 0:
+			return "", errf(ValueError, "Sign not allowed with integer format specifier 'c'")
+		case f.alt:
+			return "", errf(ValueError, "Alternate form (#) not allowed with integer format specifier 'c'")
+		case !x.IsInt64() || x.Int64() < 0 || x.Int64() > 0x10FFFF:
+			return "", errf(OverflowError, "%%c arg not in range(0x110000)")
+		}
+		left, right := f.padding(1, '<')
+		return left + string(appendRune(nil, rune(x.Int64()))) + right, nil
+	}
+	base, prefix := 10, ""
+	switch f.kind {
+	case 'b':
+		base, prefix = 2, "0b"
+	case 'o':
+		base, prefix = 8, "0o"
+	case 'x', 'X':
+		base, prefix = 16, "0"+string(f.kind)
+	}
+	if !f.alt {
+		prefix = ""
+	}
+	digits := ""
+	if base == 10 {
+		text, err := bigText(Value{kind: BigInt, ref: ptr(x)})
+		if err != nil {
+			return "", err
+		}
+		digits = strings.TrimPrefix(text, "-")
+	} else if digits = new(big.Int).Abs(x).Text(base); f.kind == 'X' {
+		digits = strings.ToUpper(digits)
+	}
+	return f.number(x.Sign() < 0, prefix, digits, ""), nil
+}
+
+func (f *spec) float(x float64, typeName string) (string, error) {
+	kind, precision := f.kind, f.precision
+	percent := ""
+	switch kind {
+	case 0:
+		kind = 'r'
+		if precision >= 0 {
+			kind = 'G' + 1 // g with a point
+		}
+	case 'n':
+		kind = 'g'
+	case '%':
+		kind, percent = 'f', "%"
+		x *= 100
+	case 'e', 'E', 'f', 'F', 'g', 'G':
+	default:
+		return "", f.unknown(typeName)
+	}
+	if precision < 0 {
+		precision = 6
+	}
+	text := formatFloat(x, kind, precision, f.alt)
+	negative := strings.HasPrefix(text, "-")
+	text = strings.TrimPrefix(text, "-")
+	if negative && f.coerce && strings.Trim(text, "0.e+-E") == "" {
+		negative = false
+	}
+	i := 0
+	for i < len(text) && isDigit(text[i]) {
+		i++
+	}
+	if i == 0 { // inf and nan have no digits to group
+		plain := *f
+		plain.group = 0
+		return plain.number(negative, "", text, percent), nil
+	}
+	return f.number(negative, "", text[:i], text[i:]+percent), nil
+}
+
+// formatFloat writes a float as C's printf does, for the kinds e, E, f, F, g and G; 'r' is repr, and 'H' is g that keeps
+// a point. alt keeps the point and, for g, trailing zeros.
+func formatFloat(x float64, kind byte, precision int, alt bool) string {
+	upper := kind == 'E' || kind == 'F' || kind == 'G'
+	var s string
+	switch {
+	case math.IsInf(x, 0) || math.IsNaN(x):
+		s = string(appendFloat(nil, x))
+	case kind == 'r':
+		s = string(appendFloat(nil, x))
+		if alt && !strings.Contains(s, ".") {
+			s = strings.Replace(s, "e", ".e", 1)
+		}
+	case kind == 'f' || kind == 'F':
+		s = strconv.FormatFloat(x, 'f', precision, 64)
+		if alt && precision == 0 {
+			s += "."
+		}
+	case kind == 'e' || kind == 'E':
+		s = strconv.FormatFloat(x, 'e', precision, 64)
+		if alt && precision == 0 {
+			s = strings.Replace(s, "e", ".e", 1)
+		}
+	default:
+		precision = max(precision, 1)
+		point := kind == 'H'
+		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(x, 'e', precision-1, 64), "e")
+		exp, _ := strconv.Atoi(exponent)
+		limit := precision
+		if point {
+			limit--
+		}
+		trim := func(s string) string {
+			if strings.Contains(s, ".") && !alt {
+				s = strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+			}
+			if alt && !strings.Contains(s, ".") {
+				s += "."
+			}
+			return s
+		}
+		if exp < -4 || exp >= limit {
+			s = trim(mantissa) + "e" + exponent
+		} else {
+			s = trim(strconv.FormatFloat(x, 'f', precision-1-exp, 64))
+			if point && !strings.Contains(s, ".") {
+				s += ".0"
+			}
+		}
+	}
+	if upper {
+		s = strings.ToUpper(s)
+	}
+	return s
+}
+
+// formatter runs str.format as the sandbox does: fields are looked up with getattr and getitem of the sandbox.
+type formatter struct {
+	e      *eval
+	markup bool
+	args   []Value
+	kwargs []kwarg
+	lookup Value // format_map's mapping, or Missing
+	auto   int   // the next automatic field; -1: fields are numbered by hand
+}
+
+// formatBraces is str.format, or str.format_map where mapping is given. v's kind says whether markup is made.
+func formatBraces(e *eval, v Value, args []Value, kwargs []kwarg, mapping Value) (Value, error) {
+	f := formatter{e: e, markup: v.kind == Markup, args: args, kwargs: kwargs, lookup: mapping}
+	b := e.builder(len(v.text()) + 16)
+	v.kind = String
+	if err := f.run(&b, v, 2); err != nil {
+		return Value{}, err
+	}
+	return b.value(), e.charge(len(b.buf))
+}
+
+func (f *formatter) run(b *builder, v Value, depth int) error {
+	if depth < 0 {
+		return errf(ValueError, "Max string recursion exceeded")
+	}
+	s := v.text()
+	for i := 0; i < len(s); {
+		n := strings.IndexAny(s[i:], "{}")
+		if n < 0 {
+			b.sub(v, i, len(s))
+			return nil
+		}
+		n += i
+		b.sub(v, i, n)
+		c := s[n]
+		i = n + 1
+		switch {
+		case c == '}' && (i == len(s) || s[i] != '}'):
+			return errf(ValueError, "Single '}' encountered in format string")
+		case i == len(s):
+			return errf(ValueError, "Single '{' encountered in format string")
+		case s[i] == c:
+			b.sub(v, n, i)
+			i++
+			continue
+		}
+		field, err := parseField(s[i:])
+		if err != nil {
+			return err
+		}
+		specValue := v.substr(i+field.specAt, i+field.specAt+len(field.spec))
+		i += field.size
+		if err := f.field(b, field, specValue, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// field is one replacement field.
+type field struct {
+	name       string
+	conversion string // "" or one character
+	spec       string
+	specAt     int // where spec begins
+	size       int // of the whole, with the closing brace
+}
+
+// parseField reads what follows an opening brace.
+func parseField(s string) (field, error) {
+	var f field
+	i := 0
+	c := byte(0)
+scan:
+	for i < len(s) {
+		c = s[i]
+		i++
+		switch c {
+		case '{':
+			return f, errf(ValueError, "unexpected '{' in field name")
+		case '[':
+			for i < len(s) && s[i] != ']' {
+				i++
+			}
+		case '}', ':', '!':
+			break scan
+		}
+	}
+	if c != '}' && c != ':' && c != '!' {
+		return f, errf(ValueError, "expected '}' before end of string")
+	}
+	f.name = s[:i-1]
+	if c == '}' {
+		f.specAt, f.size = i, i
+		return f, nil
+	}
+	if c == '!' {
+		if i == len(s) {
+			return f, errf(ValueError, "end of string while looking for conversion specifier")
+		}
+		n := runeSize(s[i:])
+		f.conversion = s[i : i+n]
+		i += n
+		if i < len(s) {
+			c = s[i]
+			i++
+			if c == '}' {
+				f.specAt, f.size = i, i
+				return f, nil
+			}
+			if c != ':' {
+				return f, errf(ValueError, "expected ':' after conversion specifier")
+			}
+		}
+	}
+	f.specAt = i
+	for depth := 1; i < len(s); i++ {
+		switch s[i] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				f.spec, f.size = s[f.specAt:i], i+1
+				return f, nil
+			}
+		}
+	}
+	return f, errf(ValueError, "unmatched '{' in format spec")
+}
+
+func (f *formatter) field(b *builder, fd field, specValue Value, depth int) error {
+	e := f.e
+	name := fd.name
+	switch {
+	case name == "":
+		if f.auto < 0 {
+			return errf(ValueError, "cannot switch from manual field specification to automatic field numbering")
+		}
+		name = strconv.Itoa(f.auto)
+		f.auto++
+	case allRunes(name, isDigitRune):
+		if f.auto > 0 {
+			return errf(ValueError, "cannot switch from manual field specification to automatic field numbering")
+		}
+		f.auto = -1
+	}
+	v, err := f.value(name)
+	if err != nil {
+		return err
+	}
+	switch fd.conversion {
+	case "":
+	case "s":
+		v, err = str(e, v)
+	case "r":
+		v, err = repr(e, v)
+	case "a":
+		v, err = ascii(e, v)
+	default:
+		return errf(ValueError, "Unknown conversion specifier %s", fd.conversion)
+	}
+	if err != nil {
+		return err
+	}
+	text := builder{}
+	if err := f.run(&text, specValue, depth-1); err != nil {
+		return err
+	}
+	format := string(text.buf)
+	if !f.markup {
+		return b.format(e, v, format)
+	}
+	if v.kind == Markup {
+		if format != "" {
+			return errf(ValueError, "Unsupported format specification for Markup.")
+		}
+		b.str(v)
+		return nil
+	}
+	inner := e.builder(16)
+	if err := inner.format(e, v, format); err != nil {
+		return err
+	}
+	if v, err = escape(e, inner.value()); err != nil {
+		return err
+	}
+	b.str(v)
+	return nil
+}
+
+// ascii is Python's ascii(v).
+func ascii(e *eval, v Value) (Value, error) {
+	v, err := repr(e, v)
+	if err != nil || isASCII(v.text()) {
+		return v, err
+	}
+	b := e.builder(int(v.num))
+	b.encode(v, Python, func(dst []byte, s string) []byte {
+		for s != "" {
+			r, n := decodeRune(s)
+			if r < 0x80 {
+				dst = append(dst, byte(r))
+			} else {
+				dst = appendEscape(dst, r)
+			}
+			s = s[n:]
+		}
+		return dst
+	})
+	return b.value(), nil
+}
+
+// value looks a field's name up: an argument, then attributes and items of it.
+func (f *formatter) value(name string) (Value, error) {
+	end := strings.IndexAny(name, ".[")
+	if end < 0 {
+		end = len(name)
+	}
+	v, err := f.argument(name[:end])
+	for rest := name[end:]; err == nil && rest != ""; {
+		if rest[0] == '.' {
+			end := strings.IndexAny(rest[1:], ".[") + 1
+			if end == 0 {
+				end = len(rest)
+			}
+			if end == 1 {
+				return v, errf(ValueError, "Empty attribute in format string")
+			}
+			v, err = getattr(f.e, v, newAttr(rest[1:end]))
+			rest = rest[end:]
+			continue
+		}
+		if rest[0] != '[' {
+			return v, errf(ValueError, "Only '.' or '[' may follow ']' in format field specifier")
+		}
+		end := strings.IndexByte(rest, ']')
+		if end < 0 {
+			return v, errf(ValueError, "Missing ']' in format string")
+		}
+		if end == 1 {
+			return v, errf(ValueError, "Empty attribute in format string")
+		}
+		key := stringValue(rest[1:end])
+		if i, ok, ierr := fieldIndex(rest[1:end]); ierr != nil {
+			return v, ierr
+		} else if ok {
+			key = intValue(i)
+		}
+		v, err = getitem(f.e, v, key)
+		rest = rest[end+1:]
+	}
+	return v, err
+}
+
+// fieldIndex reads a name made of digits.
+func fieldIndex(s string) (int, bool, error) {
+	for i := range len(s) {
+		if !isDigit(s[i]) {
+			return 0, false, nil
+		}
+	}
+	if s == "" {
+		return 0, false, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return 0, false, errf(ValueError, "Too many decimal digits in format string")
+	}
+	return n, true, nil
+}
+
+func (f *formatter) argument(name string) (Value, error) {
+	i, ok, err := fieldIndex(name)
+	if err != nil {
+		return Value{}, err
+	}
+	if ok {
+		if i >= len(f.args) {
+			return Value{}, errf(IndexError, "Replacement index %d out of range for positional args tuple", i)
+		}
+		return f.args[i], nil
+	}
+	if !f.lookup.isMissing() {
+		return mappingItem(f.e, f.lookup, stringValue(name))
+	}
+	for _, k := range f.kwargs {
+		if k.name == name {
+			return k.value, nil
+		}
+	}
+	return Value{}, errf(KeyError, "%s", pyQuote(name))
+}
+
+// mappingItem is Python's m[key] with its errors.
+func mappingItem(e *eval, m, key Value) (Value, error) {
+	v, ok, err := subscript(e, m, key)
+	if ok || err != nil {
+		return v, err
+	}
+	if m.kind == Dict {
+		return v, errf(KeyError, "%s", reprText(e, key))
+	}
+	return v, errf(TypeError, "'%s' object cannot be indexed by %s", typeName(m), typeName(key))
+}
+
+// formatPercent is printf-style formatting, str % args; with markup on the left its arguments are escaped.
+func formatPercent(e *eval, v, args Value) (Value, error) {
+	p := percent{e: e, markup: v.kind == Markup}
+	switch args.kind {
+	case Tuple:
+		p.args = args.items()
+	default:
+		p.args = []Value{args}
+		p.mapping = args.kind == Dict || args.kind == List || args.kind == Range || args.kind == Undefined
+	}
+	if p.mapping {
+		p.source = args
+	}
+	b := e.builder(len(v.text()) + 16)
+	if err := p.run(&b, v); err != nil {
+		return Value{}, err
+	}
+	if p.next < len(p.args) && !p.mapping {
+		return Value{}, errf(TypeError, "not all arguments converted during string formatting")
+	}
+	out := b.value()
+	if p.markup {
+		out.kind = Markup
+	}
+	return out, e.charge(len(b.buf))
+}
+
+// percent is the state of printf-style formatting.
+type percent struct {
+	e       *eval
+	markup  bool
+	args    []Value
+	next    int
+	mapping bool // %(key)s is possible, and unused arguments are no error
+	source  Value
+}
+
+func (p *percent) take() (Value, error) {
+	if p.next >= len(p.args) {
+		return Value{}, errf(TypeError, "not enough arguments for format string")
+	}
+	p.next++
+	return p.args[p.next-1], nil
+}
+
+func (p *percent) run(b *builder, v Value) error {
+	s := v.text()
+	for i := 0; i < len(s); {
+		n := strings.IndexByte(s[i:], '%')
+		if n < 0 {
+			b.sub(v, i, len(s))
+			return nil
+		}
+		b.sub(v, i, i+n)
+		i += n + 1
+		next, err := p.conversion(b, s, i)
+		if err != nil {
+			return err
+		}
+		i = next
+	}
+	return nil
+}
+
+// conversion does one conversion; i is behind its percent sign. It returns the offset behind the conversion.
+func (p *percent) conversion(b *builder, s string, i int) (int, error) {
+	f := spec{width: -1, precision: -1}
+	incomplete := errf(ValueError, "incomplete format")
+	var value Value
+	if i < len(s) && s[i] == '(' {
+		if !p.mapping {
+			return 0, errf(TypeError, "format requires a mapping")
+		}
+		start, depth := i+1, 1
+		for i++; i < len(s) && depth > 0; i++ {
+			switch s[i] {
+			case '(':
+				depth++
+			case ')':
+				depth--
+			}
+		}
+		if depth > 0 {
+			return 0, errf(ValueError, "incomplete format key")
+		}
+		var err error
+		if value, err = mappingItem(p.e, p.source, stringValue(s[start:i-1])); err != nil {
+			return 0, err
+		}
+		p.args, p.next = []Value{value}, 0
+	}
+	left := false
+flags:
+	for ; i < len(s); i++ {
+		switch s[i] {
+		case '-':
+			left = true
+		case '+':
+			f.sign = '+'
+		case ' ':
+			if f.sign == 0 {
+				f.sign = ' '
+			}
+		case '#':
+			f.alt = true
+		case '0':
+			f.zero = true
+		default:
+			break flags
+		}
+	}
+	number := func(what string) (int, error) {
+		if i < len(s) && s[i] == '*' {
+			i++
+			v, err := p.take()
+			if err != nil {
+				return 0, err
+			}
+			if v.kind != Int && v.kind != Bool {
+				return 0, errf(TypeError, "* wants int")
+			}
+			if v.int() > maxWidth {
+				return 0, errf(LimitError, "a format %s of more than %d", what, maxWidth)
+			}
+			return int(max(v.int(), -maxWidth)), nil
+		}
+		n := 0
+		for ; i < len(s) && isDigit(s[i]); i++ {
+			if n = n*10 + int(s[i]-'0'); n > math.MaxInt32 {
+				return 0, errf(ValueError, "%s too big", what)
+			}
+		}
+		if n > maxWidth {
+			return 0, errf(LimitError, "a format %s of more than %d", what, maxWidth)
+		}
+		return n, nil
+	}
+	var err error
+	if f.width, err = number("width"); err != nil {
+		return 0, err
+	}
+	if f.width < 0 {
+		left, f.width = true, -f.width
+	}
+	if i < len(s) && s[i] == '.' {
+		i++
+		if f.precision, err = number("precision"); err != nil {
+			return 0, err
+		}
+		f.precision = max(f.precision, 0)
+	}
+	if i < len(s) && (s[i] == 'h' || s[i] == 'l' || s[i] == 'L') {
+		i++
+	}
+	if i >= len(s) {
+		return 0, incomplete
+	}
+	f.kind = s[i]
+	if f.kind == '%' {
+		b.lit("%")
+		return i + 1, nil
+	}
+	if f.zero && !left {
+		f.fill, f.align = "0", '='
+	}
+	if left {
+		f.align = '<'
+	}
+	if err := p.e.charge(f.width + max(f.precision, 0)); err != nil {
+		return 0, err
+	}
+	if value, err = p.take(); err != nil {
+		return 0, err
+	}
+	if strings.IndexByte("sraciduoxXeEfFgG", f.kind) < 0 {
+		r, _ := decodeRune(s[i:])
+		return 0, errf(ValueError, "unsupported format character '%s' (0x%x) at index %d", string(appendRune(nil, r)), r, runeCount(s[:i]))
+	}
+	return i + 1, p.convert(b, f, value)
+}
+
+func (p *percent) convert(b *builder, f spec, v Value) error {
+	e := p.e
+	start := len(b.buf)
+	out := ""
+	switch f.kind {
+	case 's', 'r', 'a', 'c':
+		return p.convertText(b, f, v)
+	case 'd', 'i', 'u', 'o', 'x', 'X':
+		n, err := p.integer(f.kind, v)
+		if err != nil {
+			return err
+		}
+		if out, err = f.printfInteger(n); err != nil {
+			return err
+		}
+	default:
+		x, err := floatArgument(v)
+		if err != nil {
+			return err
+		}
+		precision := f.precision
+		if precision < 0 {
+			precision = 6
+		}
+		text := formatFloat(x, f.kind, precision, f.alt)
+		out = f.number(strings.HasPrefix(text, "-"), "", strings.TrimPrefix(text, "-"), "")
+	}
+	b.buf = append(b.buf, out...)
+	b.mark(start, leaf(v, Python))
+	return e.charge(len(out))
+}
+
+func (p *percent) convertText(b *builder, f spec, v Value) error {
+	e := p.e
+	var err error
+	switch f.kind {
+	case 's':
+		if p.markup {
+			v, err = escape(e, v)
+		} else {
+			v, err = str(e, v)
+		}
+	case 'r', 'a':
+		if f.kind == 'r' || p.markup { // ascii of the escaping helper is its repr
+			v, err = repr(e, v)
+		} else {
+			v, err = ascii(e, v)
+		}
+		if p.markup && err == nil {
+			v, err = escape(e, v)
+		}
+	case 'c':
+		switch {
+		case p.markup:
+			return errf(TypeError, "%%c requires int or char")
+		case v.isString() && runeCount(v.text()) == 1:
+		case v.kind == BigInt || v.isInteger() && (v.int() < 0 || v.int() > 0x10FFFF):
+			return errf(OverflowError, "%%c arg not in range(0x110000)")
+		case v.isInteger():
+			v = stringValue(string(appendRune(nil, rune(v.int()))))
+		default:
+			return errf(TypeError, "%%c requires int or char")
+		}
+		f.precision = -1
+	}
+	if err != nil {
+		return err
+	}
+	if f.precision >= 0 && f.precision < runeCount(v.text()) {
+		v = v.substr(0, byteOffset(v.text(), f.precision))
+	}
+	f.fill = ""
+	if f.align == '=' {
+		f.align = '>'
+	}
+	left, right := f.padding(runeCount(v.text()), '>')
+	b.lit(left)
+	b.str(v)
+	b.lit(right)
+	return nil
+}
+
+// integer converts the argument of an integer conversion.
+func (p *percent) integer(kind byte, v Value) (Value, error) {
+	hex := kind == 'o' || kind == 'x' || kind == 'X'
+	switch {
+	case v.isInteger() && !(hex && p.markup):
+		return v, nil
+	case hex:
+		return Value{}, errf(TypeError, "%%%c format: an integer is required, not %s", kind, typeName(v))
+	case v.kind == Float:
+		return truncate(v.float())
+	case v.kind == Undefined:
+		return Value{}, undefinedError(v)
+	case p.markup && v.isString():
+		return parseInt(v.text(), 10)
+	}
+	return Value{}, errf(TypeError, "%%%c format: a real number is required, not %s", kind, typeName(v))
+}
+
+// truncate is Python's int(f).
+func truncate(f float64) (Value, error) {
+	if math.IsInf(f, 0) {
+		return Value{}, errf(OverflowError, "cannot convert float infinity to integer")
+	}
+	if math.IsNaN(f) {
+		return Value{}, errf(ValueError, "cannot convert float NaN to integer")
+	}
+	if math.Abs(f) < 1<<62 {
+		return int64Value(int64(f)), nil
+	}
+	n, _ := big.NewFloat(f).Int(nil)
+	return bigValue(n), nil
+}
+
+// floatArgument is Python's float conversion of an argument that must be a number.
+func floatArgument(v Value) (float64, error) {
+	switch {
+	case v.isNumber():
+		return toFloat(v)
+	case v.kind == Undefined:
+		return 0, undefinedError(v)
+	}
+	return 0, errf(TypeError, "must be real number, not %s", typeName(v))
+}
+
+// printfInteger writes an integer for d, i, u, o, x and X, where a precision is a least number of digits.
+func (f *spec) printfInteger(v Value) (string, error) {
+	x := bigInt(v)
+	base, prefix := 10, ""
+	switch f.kind {
+	case 'o':
+		base, prefix = 8, "0o"
+	case 'x', 'X':
+		base, prefix = 16, "0"+string(f.kind)
+	}
+	if !f.alt {
+		prefix = ""
+	}
+	digits := ""
+	if base == 10 {
+		text, err := bigText(Value{kind: BigInt, ref: ptr(x)})
+		if err != nil {
+			return "", err
+		}
+		digits = strings.TrimPrefix(text, "-")
+	} else if digits = new(big.Int).Abs(x).Text(base); f.kind == 'X' {
+		digits = strings.ToUpper(digits)
+	}
+	if n := f.precision - len(digits); n > 0 {
+		digits = strings.Repeat("0", n) + digits
+	}
+	return f.number(x.Sign() < 0, prefix, digits, ""), nil
+}

@@ -1,0 +1,264 @@
+package jinja
+
+import (
+	"slices"
+	"strings"
+)
+
+// globals is every global function by name. It is filled once and never changed.
+var globals map[string]Value
+
+// lookupGlobal returns a global of the environment.
+func lookupGlobal(name string) (Value, bool) {
+	v, ok := globals[name]
+	return v, ok
+}
+
+// maxRange is the sandbox's limit on the length of a range.
+const maxRange = 100_000
+
+func initGlobals() {
+	globals = map[string]Value{}
+	classes := map[string]string{
+		"dict": "dict", "namespace": "jinja2.utils.Namespace", "cycler": "jinja2.utils.Cycler", "joiner": "jinja2.utils.Joiner",
+	}
+	for _, t := range []entryOf{
+		{"range", "/ start stop? step?", makeRange},
+		{"dict", "/ other? **", func(c *call) (Value, error) {
+			d := newDict(len(c.kwargs))
+			err := updateDict(c, d)
+			return dictValue(d), err
+		}},
+		{"lipsum", "n? html? min? max?", lipsum},
+		{"cycler", "*", func(c *call) (Value, error) {
+			if len(c.args) == 0 {
+				return Value{}, errf(RuntimeError, "at least one item has to be provided")
+			}
+			return objectValue(&cycler{items: slices.Clone(c.args)}), nil
+		}},
+		{"joiner", "sep?", func(c *call) (Value, error) {
+			return objectValue(&joiner{sep: c.arg(0, stringValue(", "))}), nil
+		}},
+		{"namespace", "/ other? **", func(c *call) (Value, error) {
+			n := &namespace{}
+			err := updateDict(c, &n.attrs)
+			return Value{kind: Namespace, ref: ptr(n)}, err
+		}},
+		{"raise_exception", "message", func(c *call) (Value, error) {
+			text, err := str(c.eval, c.args[0])
+			if err != nil {
+				return Value{}, err
+			}
+			return Value{}, errf(TemplateError, "%s", text.text())
+		}},
+		{"strftime_now", "format", func(c *call) (Value, error) {
+			if !c.args[0].isString() {
+				return Value{}, errf(TypeError, "strftime() argument 1 must be str, not %s", typeName(c.args[0]))
+			}
+			text, err := strftime(c.now(), c.args[0].text())
+			if err != nil {
+				return Value{}, err
+			}
+			return c.computed(stringValue(text)), c.charge(len(text))
+		}},
+	} {
+		b := t.builtin()
+		f := &function{builtin: b}
+		if class, ok := classes[t.name]; ok {
+			b.name, b.attrs = class, map[string]*builtin{}
+		}
+		if t.name == "dict" {
+			b.attrs["fromkeys"] = methodTables[Dict]["fromkeys"]
+		}
+		globals[t.name] = functionValue(f)
+	}
+}
+
+func makeRange(c *call) (Value, error) {
+	for _, v := range c.args {
+		if v.kind == BigInt {
+			return Value{}, errf(OverflowError, "Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", maxRange)
+		}
+	}
+	n, err := toInt(c.args[0])
+	if err != nil {
+		return Value{}, err
+	}
+	r := rangeObject{0, int64(n), 1}
+	if c.given(1) {
+		stop, err := toInt(c.args[1])
+		if err != nil {
+			return Value{}, err
+		}
+		r.start, r.stop = int64(n), int64(stop)
+	}
+	if c.given(2) {
+		step, err := toInt(c.args[2])
+		if err != nil {
+			return Value{}, err
+		}
+		r.step = int64(step)
+		if step == 0 {
+			return Value{}, errf(ValueError, "range() arg 3 must not be zero")
+		}
+	}
+	if uint64(r.len()) > maxRange {
+		return Value{}, errf(OverflowError, "Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", maxRange)
+	}
+	return rangeValue(r.start, r.stop, r.step), nil
+}
+
+// method is a bound function of an object.
+func method(name string, run func(c *call) (Value, error)) Value {
+	return functionValue(&function{builtin: &builtin{name: name, run: run}})
+}
+
+// cycler goes round its items.
+type cycler struct {
+	items []Value
+	pos   int
+}
+
+func (cy *cycler) typeName() string { return "Cycler" }
+func (cy *cycler) repr() string     { return "<jinja2.utils.Cycler object>" }
+
+func (cy *cycler) attr(_ *eval, name string) (Value, bool) {
+	switch name {
+	case "current":
+		return cy.items[cy.pos], true
+	case "items":
+		return tupleValue(cy.items...), true
+	case "pos":
+		return intValue(cy.pos), true
+	case "next":
+		return method(name, func(*call) (Value, error) {
+			v := cy.items[cy.pos]
+			cy.pos = (cy.pos + 1) % len(cy.items)
+			return v, nil
+		}), true
+	case "reset":
+		return method(name, func(*call) (Value, error) {
+			cy.pos = 0
+			return noneValue(), nil
+		}), true
+	}
+	return Value{}, false
+}
+
+// joiner is empty the first time it is called, and its separator afterwards.
+type joiner struct {
+	sep  Value
+	used bool
+}
+
+func (j *joiner) typeName() string { return "Joiner" }
+func (j *joiner) repr() string     { return "<jinja2.utils.Joiner object>" }
+
+func (j *joiner) attr(_ *eval, name string) (Value, bool) {
+	switch name {
+	case "sep":
+		return j.sep, true
+	case "used":
+		return boolValue(j.used), true
+	}
+	return Value{}, false
+}
+
+func (j *joiner) call(c *call) (Value, error) {
+	if len(c.args) > 0 || len(c.kwargs) > 0 {
+		return Value{}, errf(TypeError, "Joiner.__call__() takes 1 positional argument but %d were given", len(c.args)+1)
+	}
+	if !j.used {
+		j.used = true
+		return stringValue(""), nil
+	}
+	return j.sep, nil
+}
+
+const lipsumWords = "a ac accumsan ad adipiscing aenean aliquam aliquet amet ante aptent arcu at auctor augue bibendum" +
+	" blandit commodo condimentum congue consectetuer consequat convallis cras cubilia cum curabitur cursus dapibus diam" +
+	" dictum dignissim dis dolor donec dui duis egestas eget eleifend elementum elit enim erat eros est et etiam eu" +
+	" facilisi fames faucibus felis fermentum feugiat fringilla fusce gravida habitant hendrerit iaculis id imperdiet in" +
+	" integer interdum ipsum justo lacinia lacus laoreet lectus leo libero ligula lobortis lorem luctus maecenas magna" +
+	" mattis mauris metus mi mollis montes morbi mus nam nascetur natoque nec neque nibh nisi nisl non nonummy nulla nunc" +
+	" odio orci ornare parturient pede pellentesque penatibus pharetra placerat porta porttitor posuere potenti praesent" +
+	" primis proin pulvinar purus quam quis rhoncus ridiculus risus rutrum sagittis sapien scelerisque sed sem semper sit" +
+	" sociis sodales sollicitudin suscipit suspendisse taciti tellus tempor tempus tincidunt torquent tortor tristique" +
+	" turpis ullamcorper ultrices ultricies urna ut varius vehicula vel velit venenatis vestibulum vitae vivamus viverra" +
+	" volutpat vulputate"
+
+// lipsum writes n paragraphs of between min and max-1 words of filler text, drawn with the render's seed.
+func lipsum(c *call) (Value, error) {
+	n, err := toInt(c.arg(0, intValue(5)))
+	if err != nil {
+		return Value{}, err
+	}
+	asHTML, err := c.flag(1, true)
+	if err != nil {
+		return Value{}, err
+	}
+	low, err := toInt(c.arg(2, intValue(20)))
+	if err != nil {
+		return Value{}, err
+	}
+	high, err := toInt(c.arg(3, intValue(100)))
+	if err != nil {
+		return Value{}, err
+	}
+	words := strings.Fields(lipsumWords)
+	var paragraphs []string
+	for range n {
+		if low >= high {
+			return Value{}, errf(ValueError, "empty range for randrange() (%d, %d, %d)", low, high, high-low)
+		}
+		count := low + c.rand.IntN(high-low)
+		if err := c.chargeProduct(max(count, 1), 16); err != nil {
+			return Value{}, err
+		}
+		paragraphs = append(paragraphs, paragraph(c.eval, words, count))
+	}
+	if !asHTML {
+		return stringValue(strings.Join(paragraphs, "\n\n")), nil
+	}
+	for i, p := range paragraphs {
+		paragraphs[i] = "<p>" + p + "</p>"
+	}
+	return markupValue(strings.Join(paragraphs, "\n")), nil
+}
+
+func paragraph(e *eval, words []string, count int) string {
+	var b strings.Builder
+	capital, comma, stop := true, 0, 0
+	last := ""
+	for i := range count {
+		word := words[e.rand.IntN(len(words))]
+		for word == last {
+			word = words[e.rand.IntN(len(words))]
+		}
+		last = word
+		if capital {
+			word, capital = capitalCase(word), false
+		}
+		if i-3-e.rand.IntN(5) > comma {
+			comma = i
+			stop += 2
+			word += ","
+		}
+		if i-10-e.rand.IntN(10) > stop {
+			comma, stop, capital = i, i, true
+			word += "."
+		}
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(word)
+	}
+	text := b.String()
+	switch {
+	case strings.HasSuffix(text, ","):
+		return text[:len(text)-1] + "."
+	case strings.HasSuffix(text, "."):
+		return text
+	}
+	return text + "."
+}

@@ -1,0 +1,361 @@
+package jinja
+
+import (
+	"math/big"
+	"strings"
+)
+
+// attr is an attribute's name, resolved once: which kinds have a method of that name.
+type attr struct {
+	name    string
+	methods [Object + 1]*builtin
+}
+
+func newAttr(name string) *attr {
+	a := &attr{name: name}
+	for kind, table := range methodTables {
+		a.methods[kind] = table[name]
+	}
+	return a
+}
+
+// getattr is the sandbox's environment.getattr: the attribute, else the item of that name, else undefined.
+func getattr(e *eval, v Value, a *attr) (Value, error) {
+	out, ok, err := attribute(e, v, a.name, a.methods[v.kind])
+	if ok || err != nil {
+		return out, err
+	}
+	if v.kind == Dict {
+		if item, ok := v.dict().getString(a.name); ok {
+			e.traceRead(item)
+			return item, nil
+		}
+		e.traceMissing(v, a.name)
+	}
+	if v.kind == Undefined {
+		return Value{}, undefinedError(v)
+	}
+	return undefinedAttr(v, a.name), nil
+}
+
+// getitem is the sandbox's environment.getitem: the item, else, for a string key, the attribute, else undefined.
+func getitem(e *eval, v, key Value) (Value, error) {
+	item, ok, err := subscript(e, v, key)
+	if err != nil {
+		return Value{}, err
+	}
+	if ok {
+		e.traceRead(item)
+		return item, nil
+	}
+	if key.isString() {
+		name := key.text()
+		if out, ok, err := attribute(e, v, name, methodTables[v.kind][name]); ok || err != nil {
+			return out, err
+		}
+		if v.kind == Dict {
+			e.traceMissing(v, name)
+		}
+	}
+	return undefinedItem(e, v, key), nil
+}
+
+// attribute is Python's getattr under the sandbox's rules; false: there is no such attribute. m is the method of that
+// name, if v's kind has one.
+func attribute(e *eval, v Value, name string, m *builtin) (Value, bool, error) {
+	if m != nil {
+		if m.mutates && !e.mutable {
+			return unsafeUndefined(v, name), true, nil
+		}
+		if m.property {
+			out, err := e.invoke(m, v, nil, nil)
+			return out, true, err
+		}
+		return functionValue(&function{builtin: m, recv: v}), true, nil
+	}
+	switch v.kind {
+	case Namespace:
+		if out, ok := v.namespace().get(name); ok {
+			if strings.HasPrefix(name, "_") {
+				return unsafeUndefined(v, name), true, nil
+			}
+			return out, true, nil
+		}
+		if name == "__class__" || name == "_Namespace__attrs" {
+			return unsafeUndefined(v, name), true, nil
+		}
+		return Value{}, false, nil
+	case Object:
+		if out, ok := v.object().attr(e, name); ok {
+			if strings.HasPrefix(name, "_") {
+				return unsafeUndefined(v, name), true, nil
+			}
+			return out, true, nil
+		}
+	case Tuple:
+		if v.seq().group && name == "grouper" {
+			return v.items()[0], true, nil
+		}
+		if v.seq().group && name == "list" {
+			return v.items()[1], true, nil
+		}
+	case Function:
+		if attrs := v.function().attrs; attrs != nil {
+			if m := attrs[name]; m != nil {
+				return functionValue(&function{builtin: m}), true, nil
+			}
+		}
+	}
+	if strings.HasPrefix(name, "__") {
+		if strings.HasSuffix(name, "__") && hasDunder(v.kind, name[2:len(name)-2]) {
+			return unsafeUndefined(v, name), true, nil
+		}
+		return Value{}, false, nil
+	}
+	if v.kind == Undefined {
+		return Value{}, false, undefinedError(v)
+	}
+	return Value{}, false, nil
+}
+
+// unsafeUndefined is what reading an attribute that the sandbox forbids gives; its use is a SecurityError.
+func unsafeUndefined(v Value, name string) Value {
+	return undefText(undefSecurity, "access to attribute "+pyQuote(name)+" of "+pyQuote(typeName(v))+" object is unsafe.")
+}
+
+// Special names that Python's types have, without their underscores: those of object, and what the types add.
+const objectDunders = " class delattr dir doc eq format ge getattribute getstate gt hash init init_subclass le lt ne new" +
+	" reduce reduce_ex repr setattr sizeof str subclasshook "
+
+var kindDunders = [Object + 1]string{
+	None:      " bool ",
+	Undefined: " add bool call complex contains dict div float floordiv getattr getitem int iter len mod module mul neg pos pow radd rdiv rfloordiv rmod rmul rpow rsub rtruediv slots sub truediv weakref ",
+	Bool:      intDunders,
+	Int:       intDunders,
+	BigInt:    intDunders,
+	Float:     " abs add bool divmod float floor floordiv getformat getnewargs int ceil mod mul neg pos pow radd rdivmod rfloordiv rmod rmul round rpow rsub rtruediv sub truediv trunc ",
+	String:    " add contains getitem getnewargs iter len mod mul rmod rmul ",
+	Markup:    " add contains getitem getnewargs html html_format iter len mod module mul radd rmod rmul slots ",
+	List:      " add class_getitem contains delitem getitem iadd imul iter len mul reversed rmul setitem ",
+	Tuple:     " add class_getitem contains getitem getnewargs iter len mul rmul ",
+	Dict:      " class_getitem contains delitem getitem ior iter len or reversed ror setitem ",
+	Range:     " bool contains getitem iter len reversed ",
+	Generator: " del iter name next qualname ",
+	Function:  " call module name qualname self text_signature ",
+	View:      " and contains iter len or rand reversed ror rsub rxor sub xor ",
+	Object:    " dict module weakref ",
+}
+
+const intDunders = " abs add and bool ceil divmod float floor floordiv getnewargs index int invert lshift mod mul neg or" +
+	" pos pow radd rand rdivmod rfloordiv rlshift rmod rmul ror round rpow rrshift rshift rsub rtruediv rxor sub truediv trunc xor "
+
+func hasDunder(kind Kind, name string) bool {
+	name = " " + name + " "
+	return strings.Contains(objectDunders, name) || strings.Contains(kindDunders[kind], name)
+}
+
+// subscript is Python's v[key]; false stands for its TypeError and LookupError, which templates do not see.
+func subscript(e *eval, v, key Value) (Value, bool, error) {
+	switch v.kind {
+	case Undefined:
+		return Value{}, false, undefinedError(v)
+	case Dict:
+		item, ok, err := v.dict().get(key)
+		return item, ok && err == nil, nil
+	case List, Tuple:
+		if i, ok := index(key, v.seq().len()); ok {
+			return v.seq().at(i), true, nil
+		}
+	case String, Markup:
+		if key.kind != Int && key.kind != Bool {
+			break
+		}
+		s := v.text()
+		if i := key.int(); i >= 0 && i < int64(len(s)) && isASCII(s[:i+1]) {
+			return v.substr(int(i), int(i)+1), true, nil
+		}
+		if i, ok := index(key, runeCount(s)); ok {
+			at := byteOffset(s, i)
+			return v.substr(at, at+runeSize(s[at:])), true, nil
+		}
+	case Range:
+		if i, ok := index(key, int(v.rng().len())); ok {
+			return v.rng().at(int64(i)), true, nil
+		}
+	}
+	return Value{}, false, nil
+}
+
+// index resolves a sequence index, negative ones from the end.
+func index(key Value, n int) (int, bool) {
+	if key.kind != Int && key.kind != Bool {
+		return 0, false
+	}
+	i := key.int()
+	if i < 0 {
+		i += int64(n)
+	}
+	return int(i), 0 <= i && i < int64(n)
+}
+
+// getslice is Python's v[start:stop:step]; None and Missing leave a bound out.
+func getslice(e *eval, v, start, stop, step Value) (Value, error) {
+	var n int
+	switch v.kind {
+	case Undefined:
+		return Value{}, undefinedError(v)
+	case List, Tuple:
+		n = v.seq().len()
+	case String, Markup:
+		n = runeCount(v.text())
+	case Range:
+		n = int(v.rng().len())
+	case Dict:
+		return Value{}, errf(TypeError, "unhashable type: 'slice'")
+	default:
+		return Value{}, errf(TypeError, "'%s' object is not subscriptable", typeName(v))
+	}
+	from, to, by, err := sliceBounds(start, stop, step, n)
+	if err != nil {
+		return Value{}, err
+	}
+	count := 0
+	switch {
+	case by > 0 && from < to:
+		count = (to-from-1)/by + 1
+	case by < 0 && from > to:
+		count = (from-to-1)/-by + 1
+	}
+	if v.kind == Range {
+		r := v.rng()
+		return rangeValue(r.start+int64(from)*r.step, r.start+int64(to)*r.step, r.step*int64(by)), nil
+	}
+	if err := e.step(count); err != nil {
+		return Value{}, err
+	}
+	if v.isString() {
+		return sliceString(e, v, from, by, count, n)
+	}
+	src := v.items()
+	items := make([]Value, count)
+	if by == 1 {
+		copy(items, src[from:])
+	} else {
+		for i := range items {
+			items[i] = src[from+i*by]
+		}
+	}
+	out := (&list{items: items}).value(v.kind)
+	out.prov = v.prov
+	return out, nil
+}
+
+func rangeValue(start, stop, step int64) Value {
+	return Value{kind: Range, ref: ptr(&rangeObject{start, stop, step})}
+}
+
+// sliceBounds is Python's slice.indices.
+func sliceBounds(start, stop, step Value, n int) (from, to, by int, err error) {
+	by, err = sliceIndex(step, 1)
+	if err != nil {
+		return
+	}
+	if by == 0 {
+		return 0, 0, 0, errf(ValueError, "slice step cannot be zero")
+	}
+	low, high := 0, n
+	if by < 0 {
+		low, high = -1, n-1
+	}
+	bound := func(v Value, def int) (int, error) {
+		i, err := sliceIndex(v, def)
+		if err != nil || v.kind == None || v.kind == Missing {
+			return def, err
+		}
+		if i < 0 {
+			i += n
+		}
+		return min(max(i, low), high), nil
+	}
+	first, last := low, high
+	if by < 0 {
+		first, last = high, low
+	}
+	if from, err = bound(start, first); err == nil {
+		to, err = bound(stop, last)
+	}
+	return
+}
+
+// maxIndex bounds slice indexes, so that sums of them do not overflow; no sequence is as long.
+const maxIndex = 1 << 61
+
+func sliceIndex(v Value, def int) (int, error) {
+	switch v.kind {
+	case None, Missing:
+		return def, nil
+	case Bool, Int:
+		return int(min(max(v.int(), -maxIndex), maxIndex)), nil
+	case BigInt:
+		return maxIndex * v.big().Sign(), nil
+	case Undefined:
+		// Python asks for __index__, which Undefined refuses as an attribute of its type does not exist
+	}
+	return 0, errf(TypeError, "slice indices must be integers or None or have an __index__ method")
+}
+
+// sliceString cuts count code points from the code point from on, by apart; n is the length of the string.
+func sliceString(e *eval, v Value, from, by, count, n int) (Value, error) {
+	s := v.text()
+	if count == 0 {
+		return v.substr(0, 0), nil
+	}
+	ascii := n == len(s)
+	if by == 1 {
+		if ascii {
+			return v.substr(from, from+count), nil
+		}
+		i := byteOffset(s, from)
+		return v.substr(i, i+byteOffset(s[i:], count)), nil
+	}
+	var at []int
+	if !ascii {
+		at = make([]int, 0, n+1)
+		for i := 0; i < len(s); i += runeSize(s[i:]) {
+			at = append(at, i)
+		}
+		at = append(at, len(s))
+	}
+	b := e.builder(count)
+	for i := range count {
+		k := from + i*by
+		if ascii {
+			b.sub(v, k, k+1)
+		} else if k+1 < len(at) {
+			b.sub(v, at[k], at[k+1])
+		}
+	}
+	out := b.value()
+	out.kind = v.kind
+	return out, nil
+}
+
+// callMethod calls v.name(...) without building a bound method.
+func callMethod(e *eval, v Value, a *attr, args []Value, kwargs []kwarg) (Value, error) {
+	if m := a.methods[v.kind]; m != nil && !m.property && (e.mutable || !m.mutates) {
+		return e.invoke(m, v, args, kwargs)
+	}
+	f, err := getattr(e, v, a)
+	if err != nil {
+		return Value{}, err
+	}
+	return callValue(e, f, args, kwargs)
+}
+
+// bigInt returns an integer value as a big.Int, for reading only.
+func bigInt(v Value) *big.Int {
+	if v.kind == BigInt {
+		return v.big()
+	}
+	return big.NewInt(v.int())
+}

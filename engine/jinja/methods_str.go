@@ -1,0 +1,796 @@
+package jinja
+
+import "strings"
+
+// argText returns a string argument; Python's TypeError for anything else.
+func (c *call) argText(i int) (string, error) {
+	if v := c.args[i]; v.isString() {
+		return v.text(), nil
+	}
+	return "", errf(TypeError, "%s() argument %d must be str, not %s", c.fn.name, i+1, typeName(c.args[i]))
+}
+
+// trace records a method on the receiver with a string argument (E4).
+func (c *call) traceArg(i int) {
+	if c.eval.trace != nil && i < len(c.args) {
+		c.traceText(c.fn.name, c.recv, c.args[i])
+	}
+}
+
+// changedText is a method that maps the whole text.
+func changedText(f func(string) string) func(c *call) (Value, error) {
+	return func(c *call) (Value, error) {
+		if err := c.charge(int(c.recv.num)); err != nil {
+			return Value{}, err
+		}
+		return derived(c.recv, f(c.recv.text())), nil
+	}
+}
+
+// everyRune is a predicate that holds for a non-empty text all of whose code points are ok.
+func everyRune(ok func(rune) bool) func(c *call) (Value, error) {
+	return func(c *call) (Value, error) { return boolValue(c.recv.num > 0 && allRunes(c.recv.text(), ok)), nil }
+}
+
+func allRunes(s string, ok func(rune) bool) bool {
+	for len(s) > 0 {
+		r, n := decodeRune(s)
+		if !ok(r) {
+			return false
+		}
+		s = s[n:]
+	}
+	return true
+}
+
+var stringMethods = []entryOf{
+	{"capitalize", "", changedText(capitalCase)},
+	{"casefold", "", changedText(foldCase)},
+	{"lower", "", changedText(lowerCase)},
+	{"upper", "", changedText(upperCase)},
+	{"swapcase", "", changedText(swapCase)},
+	{"title", "", changedText(titleCase)},
+	{"isalnum", "", everyRune(isAlnum)},
+	{"isalpha", "", everyRune(isAlpha)},
+	{"isdecimal", "", everyRune(isDecimal)},
+	{"isdigit", "", everyRune(isDigitRune)},
+	{"isnumeric", "", everyRune(isNumeric)},
+	{"isspace", "", everyRune(isSpace)},
+	{"isascii", "", func(c *call) (Value, error) { return boolValue(isASCII(c.recv.text())), nil }},
+	{"isprintable", "", func(c *call) (Value, error) { return boolValue(allRunes(c.recv.text(), isPrintable)), nil }},
+	{"isidentifier", "", func(c *call) (Value, error) {
+		s := c.recv.text()
+		if s == "" {
+			return boolValue(false), nil
+		}
+		r, n := decodeRune(s)
+		return boolValue(isIdentifierStart(r) && allRunes(s[n:], isIdentifierPart)), nil
+	}},
+	{"islower", "", func(c *call) (Value, error) { return boolValue(hasCase(c.recv.text(), isLower)), nil }},
+	{"isupper", "", func(c *call) (Value, error) { return boolValue(hasCase(c.recv.text(), isUpper)), nil }},
+	{"istitle", "", func(c *call) (Value, error) { return boolValue(inTitleCase(c.recv.text())), nil }},
+	{"strip", "/ chars?", func(c *call) (Value, error) { return strip(c, true, true) }},
+	{"lstrip", "/ chars?", func(c *call) (Value, error) { return strip(c, true, false) }},
+	{"rstrip", "/ chars?", func(c *call) (Value, error) { return strip(c, false, true) }},
+	{"startswith", "/ prefix start? end?", func(c *call) (Value, error) { return hasAffix(c, strings.HasPrefix) }},
+	{"endswith", "/ suffix start? end?", func(c *call) (Value, error) { return hasAffix(c, strings.HasSuffix) }},
+	{"removeprefix", "/ prefix", func(c *call) (Value, error) {
+		prefix, err := c.argText(0)
+		c.traceArg(0)
+		if strings.HasPrefix(c.recv.text(), prefix) {
+			return c.recv.substr(len(prefix), int(c.recv.num)), err
+		}
+		return c.recv, err
+	}},
+	{"removesuffix", "/ suffix", func(c *call) (Value, error) {
+		suffix, err := c.argText(0)
+		c.traceArg(0)
+		if strings.HasSuffix(c.recv.text(), suffix) {
+			return c.recv.substr(0, int(c.recv.num)-len(suffix)), err
+		}
+		return c.recv, err
+	}},
+	{"find", "/ sub start? end?", func(c *call) (Value, error) { return search(c, strings.Index, false) }},
+	{"rfind", "/ sub start? end?", func(c *call) (Value, error) { return search(c, strings.LastIndex, false) }},
+	{"index", "/ sub start? end?", func(c *call) (Value, error) { return search(c, strings.Index, true) }},
+	{"rindex", "/ sub start? end?", func(c *call) (Value, error) { return search(c, strings.LastIndex, true) }},
+	{"count", "/ sub start? end?", func(c *call) (Value, error) {
+		sub, s, _, ok, err := searchRange(c)
+		if !ok || err != nil {
+			return c.computed(intValue(0)), err
+		}
+		if sub == "" {
+			return c.computed(intValue(runeCount(s) + 1)), nil
+		}
+		return c.computed(intValue(strings.Count(s, sub))), nil
+	}},
+	{"split", "sep? maxsplit?", split},
+	{"rsplit", "sep? maxsplit?", rsplit},
+	{"splitlines", "keepends?", func(c *call) (Value, error) {
+		keep, err := truth(c.eval, c.args[0])
+		if err != nil {
+			return Value{}, err
+		}
+		return splitLines(c.eval, c.recv, keep)
+	}},
+	{"partition", "/ sep", func(c *call) (Value, error) { return partition(c, strings.Index) }},
+	{"rpartition", "/ sep", func(c *call) (Value, error) { return partition(c, strings.LastIndex) }},
+	{"replace", "/ old new count?", func(c *call) (Value, error) {
+		for i := range 2 {
+			if _, err := c.argText(i); err != nil {
+				return Value{}, err
+			}
+		}
+		n, err := toInt(c.arg(2, intValue(-1)))
+		if err != nil {
+			return Value{}, err
+		}
+		return replace(c.eval, c.recv, c.args[0], c.args[1], n)
+	}},
+	{"join", "/ iterable", func(c *call) (Value, error) {
+		b := c.builder(64)
+		it, err := iterate(c.eval, c.args[0])
+		if err != nil {
+			return Value{}, errf(TypeError, "can only join an iterable")
+		}
+		for i := 0; ; i++ {
+			item, ok, err := it.next(c.eval)
+			if !ok {
+				return b.value(), err
+			}
+			if !item.isString() {
+				return Value{}, errf(TypeError, "sequence item %d: expected str instance, %s found", i, typeName(item))
+			}
+			size := len(b.buf)
+			if i > 0 {
+				b.str(c.recv)
+			}
+			b.str(item)
+			if err := c.charge(len(b.buf) - size); err != nil {
+				return Value{}, err
+			}
+		}
+	}},
+	{"center", "/ width fillchar?", func(c *call) (Value, error) {
+		return pad(c, func(n, width int) int { return n/2 + n&width&1 })
+	}},
+	{"ljust", "/ width fillchar?", func(c *call) (Value, error) { return pad(c, func(n, width int) int { return 0 }) }},
+	{"rjust", "/ width fillchar?", func(c *call) (Value, error) { return pad(c, func(n, width int) int { return n }) }},
+	{"zfill", "/ width", func(c *call) (Value, error) {
+		width, err := toInt(c.args[0])
+		if err != nil {
+			return Value{}, err
+		}
+		n := width - runeCount(c.recv.text())
+		if n <= 0 {
+			return c.recv, nil
+		}
+		if err := c.charge(n + int(c.recv.num)); err != nil {
+			return Value{}, err
+		}
+		b := c.builder(n + int(c.recv.num))
+		sign := 0
+		if s := c.recv.text(); strings.HasPrefix(s, "+") || strings.HasPrefix(s, "-") {
+			sign = 1
+		}
+		b.sub(c.recv, 0, sign)
+		b.lit(strings.Repeat("0", n))
+		b.sub(c.recv, sign, int(c.recv.num))
+		return b.value(), nil
+	}},
+	{"expandtabs", "tabsize?", expandTabs},
+	{"translate", "/ table", translate},
+	{"maketrans", "/ x y? z?", makeTranslation},
+	{"encode", "encoding? errors?", func(c *call) (Value, error) {
+		name := "utf-8"
+		if c.given(0) {
+			text, err := c.argText(0)
+			if err != nil {
+				return Value{}, err
+			}
+			name = strings.NewReplacer("_", "-", "utf8", "utf-8").Replace(strings.ToLower(text))
+		}
+		switch {
+		case name == "ascii" && !isASCII(c.recv.text()):
+			return Value{}, errf(UnicodeEncodeError, "'ascii' codec can't encode characters: ordinal not in range(128)")
+		case name != "utf-8" && name != "ascii":
+			return Value{}, errf(ValueError, "unknown encoding: %s", name)
+		case strings.ContainsFunc(c.recv.text(), func(r rune) bool { return r == 0xFFFD }) && !allRunes(c.recv.text(), func(r rune) bool { return r < 0xD800 || r > 0xDFFF }):
+			return Value{}, errf(UnicodeEncodeError, "'utf-8' codec can't encode characters: surrogates not allowed")
+		}
+		return objectValue(&bytesObject{[]byte(c.recv.text())}), c.charge(int(c.recv.num))
+	}},
+	{"format", "* **", func(c *call) (Value, error) { return formatBraces(c.eval, c.recv, c.args, c.kwargs, Value{}) }},
+	{"format_map", "/ mapping", func(c *call) (Value, error) { return formatBraces(c.eval, c.recv, nil, nil, c.args[0]) }},
+}
+
+// hasCase says that a text has cased characters and all of them are ok.
+func hasCase(s string, ok func(rune) bool) bool {
+	found := false
+	return allRunes(s, func(r rune) bool {
+		if !isCased(r) {
+			return true
+		}
+		found = true
+		return ok(r)
+	}) && found
+}
+
+func inTitleCase(s string) bool {
+	found, cased := false, false
+	return allRunes(s, func(r rune) bool {
+		switch {
+		case isUpper(r) || isTitle(r):
+			if cased {
+				return false
+			}
+			found, cased = true, true
+		case isLower(r):
+			if !cased {
+				return false
+			}
+			found, cased = true, true
+		default:
+			cased = false
+		}
+		return true
+	}) && found
+}
+
+func strip(c *call, left, right bool) (Value, error) {
+	chars := c.arg(0, noneValue())
+	if !chars.isNone() && !chars.isString() {
+		return Value{}, errf(TypeError, "%s arg must be None or str", c.fn.name)
+	}
+	c.traceArg(0)
+	return stripValue(c.recv, chars, left, right), nil
+}
+
+// stripValue strips white space, or the characters of chars where that is a string.
+func stripValue(v, chars Value, left, right bool) Value {
+	s := v.text()
+	i, j := 0, len(s)
+	if chars.isString() {
+		set := chars.text()
+		has := func(r rune) bool { return strings.ContainsRune(set, r) }
+		if len(set) == 1 {
+			has = func(r rune) bool { return r == rune(set[0]) }
+		}
+		for left && i < j {
+			r, n := decodeRune(s[i:])
+			if !has(r) {
+				break
+			}
+			i += n
+		}
+		for right && i < j {
+			r, n := decodeLastRune(s[i:j])
+			if !has(r) {
+				break
+			}
+			j -= n
+		}
+	} else {
+		if left {
+			i = spaceEnd(s)
+		}
+		if right {
+			j = i + spaceStart(s[i:])
+		}
+	}
+	if i == 0 && j == len(s) {
+		return v
+	}
+	return v.substr(i, j)
+}
+
+// hasAffix is startswith and endswith.
+func hasAffix(c *call, has func(s, affix string) bool) (Value, error) {
+	affixes := c.args[:1]
+	if c.args[0].kind == Tuple {
+		affixes = c.args[0].items()
+	}
+	s, _, ok, err := textRange(c.recv.text(), c.args[1], c.args[2])
+	if err != nil {
+		return Value{}, err
+	}
+	for _, affix := range affixes {
+		if !affix.isString() {
+			return Value{}, errf(TypeError, "%s first arg must be str or a tuple of str, not %s", c.fn.name, typeName(c.args[0]))
+		}
+		if c.eval.trace != nil {
+			c.traceText(c.fn.name, c.recv, affix)
+		}
+		if ok && has(s, affix.text()) {
+			return boolValue(true), nil
+		}
+	}
+	return boolValue(false), nil
+}
+
+// textRange cuts s to the code points [start:end]; offset is start in code points. ok is false where start is after the
+// end of the text, in which not even "" is found.
+func textRange(s string, start, end Value) (part string, offset int, ok bool, err error) {
+	if (start.isMissing() || start.isNone()) && (end.isMissing() || end.isNone()) {
+		return s, 0, true, nil
+	}
+	n := runeCount(s)
+	from, err := sliceIndex(start, 0)
+	if err != nil {
+		return "", 0, false, err
+	}
+	to, err := sliceIndex(end, n)
+	if err != nil {
+		return "", 0, false, err
+	}
+	if from < 0 {
+		from = max(from+n, 0)
+	}
+	if to < 0 {
+		to = max(to+n, 0)
+	}
+	to = min(to, n)
+	if from > to {
+		return "", 0, false, nil
+	}
+	i := byteOffset(s, from)
+	return s[i : i+byteOffset(s[i:], to-from)], from, true, nil
+}
+
+func searchRange(c *call) (sub, s string, offset int, ok bool, err error) {
+	if sub, err = c.argText(0); err != nil {
+		return
+	}
+	c.traceArg(0)
+	s, offset, ok, err = textRange(c.recv.text(), c.args[1], c.args[2])
+	return
+}
+
+// search is find, rfind, index and rindex.
+func search(c *call, find func(s, sub string) int, must bool) (Value, error) {
+	sub, s, offset, ok, err := searchRange(c)
+	if err != nil {
+		return Value{}, err
+	}
+	i := -1
+	if ok {
+		i = find(s, sub)
+	}
+	switch {
+	case i >= 0:
+		return c.computed(intValue(offset + runeCount(s[:i]))), nil
+	case must:
+		return Value{}, errf(ValueError, "substring not found")
+	}
+	return c.computed(intValue(-1)), nil
+}
+
+// splitArgs reads sep and maxsplit. sep is None for white space.
+func splitArgs(c *call) (sep Value, limit int, err error) {
+	sep = c.arg(0, noneValue())
+	limit, err = toInt(c.arg(1, intValue(-1)))
+	if err != nil {
+		return
+	}
+	if limit < 0 {
+		limit = maxIndex
+	}
+	if !sep.isNone() {
+		if !sep.isString() {
+			return sep, 0, errf(TypeError, "must be str or None, not %s", typeName(sep))
+		}
+		if sep.num == 0 {
+			return sep, 0, errf(ValueError, "empty separator")
+		}
+		if c.eval.trace != nil {
+			c.traceText(c.fn.name, c.recv, sep)
+		}
+	}
+	return
+}
+
+func split(c *call) (Value, error) {
+	sep, limit, err := splitArgs(c)
+	if err != nil {
+		return Value{}, err
+	}
+	return splitValue(c.eval, c.recv, sep, limit)
+}
+
+// splitValue is str.split with at most limit cuts.
+func splitValue(e *eval, v, sep Value, limit int) (Value, error) {
+	s := v.text()
+	if sep.isString() {
+		cut := sep.text()
+		n := min(strings.Count(s, cut), limit)
+		if err := e.step(n); err != nil {
+			return Value{}, err
+		}
+		parts := make([]Value, 0, n+1)
+		at := 0
+		for range n {
+			i := at + strings.Index(s[at:], cut)
+			parts = append(parts, v.substr(at, i))
+			at = i + len(cut)
+		}
+		return listValue(append(parts, v.substr(at, len(s)))), nil
+	}
+	var parts []Value
+	at := spaceEnd(s)
+	for at < len(s) {
+		if len(parts) == limit {
+			parts = append(parts, v.substr(at, spaceStart(s)))
+			break
+		}
+		end := at
+		for end < len(s) {
+			r, n := decodeRune(s[end:])
+			if isSpace(r) {
+				break
+			}
+			end += n
+		}
+		parts = append(parts, v.substr(at, end))
+		at = end + spaceEnd(s[end:])
+	}
+	return listValue(parts), e.step(len(parts))
+}
+
+func rsplit(c *call) (Value, error) {
+	sep, limit, err := splitArgs(c)
+	if err != nil {
+		return Value{}, err
+	}
+	v := c.recv
+	s := v.text()
+	var parts []Value
+	if sep.isString() {
+		cut := sep.text()
+		end := len(s)
+		for len(parts) < limit {
+			i := strings.LastIndex(s[:end], cut)
+			if i < 0 {
+				break
+			}
+			parts = append(parts, v.substr(i+len(cut), end))
+			end = i
+		}
+		parts = append(parts, v.substr(0, end))
+	} else {
+		end := spaceStart(s)
+		for end > 0 {
+			if len(parts) == limit {
+				parts = append(parts, v.substr(spaceEnd(s), end))
+				break
+			}
+			at := end
+			for at > 0 {
+				r, n := decodeLastRune(s[:at])
+				if isSpace(r) {
+					break
+				}
+				at -= n
+			}
+			parts = append(parts, v.substr(at, end))
+			end = spaceStart(s[:at])
+		}
+	}
+	for i, j := 0, len(parts)-1; i < j; i, j = i+1, j-1 {
+		parts[i], parts[j] = parts[j], parts[i]
+	}
+	return listValue(parts), c.step(len(parts))
+}
+
+// lineEnd returns the extent [i:j] of the first line end at or after at, or the end of s twice.
+func lineEnd(s string, at int) (i, j int) {
+	for i = at; i < len(s); {
+		r, n := decodeRune(s[i:])
+		switch r {
+		case '\r':
+			if strings.HasPrefix(s[i+1:], "\n") {
+				return i, i + 2
+			}
+			return i, i + 1
+		case '\n', '\v', '\f', 0x1C, 0x1D, 0x1E, 0x85, 0x2028, 0x2029:
+			return i, i + n
+		}
+		i += n
+	}
+	return len(s), len(s)
+}
+
+// splitLines is str.splitlines.
+func splitLines(e *eval, v Value, keep bool) (Value, error) {
+	s := v.text()
+	var lines []Value
+	for at := 0; at < len(s); {
+		i, j := lineEnd(s, at)
+		if keep {
+			i = j
+		}
+		lines = append(lines, v.substr(at, i))
+		at = j
+	}
+	return listValue(lines), e.step(len(lines))
+}
+
+func partition(c *call, find func(s, sub string) int) (Value, error) {
+	sep, err := c.argText(0)
+	if err != nil {
+		return Value{}, err
+	}
+	if sep == "" {
+		return Value{}, errf(ValueError, "empty separator")
+	}
+	c.traceArg(0)
+	v := c.recv
+	i := find(v.text(), sep)
+	switch {
+	case i >= 0:
+		return tupleValue(v.substr(0, i), v.substr(i, i+len(sep)), v.substr(i+len(sep), int(v.num))), nil
+	case c.fn.name == "partition":
+		return tupleValue(v, stringValue(""), stringValue("")), nil
+	}
+	return tupleValue(stringValue(""), stringValue(""), v), nil
+}
+
+// replace is str.replace with at most limit replacements, any number where limit is negative. The replacements keep the
+// origin of new.
+func replace(e *eval, v, old, new Value, limit int) (Value, error) {
+	if e.trace != nil {
+		e.traceText("replace", v, old)
+	}
+	s, cut := v.text(), old.text()
+	n := strings.Count(s, cut)
+	if cut == "" {
+		n = runeCount(s) + 1
+	}
+	if limit >= 0 {
+		n = min(n, limit)
+	}
+	if n == 0 {
+		return v, nil
+	}
+	if err := e.charge(len(s)); err != nil {
+		return Value{}, err
+	}
+	if err := e.chargeProduct(n, int(new.num)); err != nil {
+		return Value{}, err
+	}
+	if !e.origins {
+		return stringValue(strings.Replace(s, cut, new.text(), n)), nil
+	}
+	b := e.builder(len(s) + n*int(new.num))
+	at := 0
+	for i := range n {
+		next := at
+		switch {
+		case cut != "":
+			next += strings.Index(s[at:], cut)
+		case i > 0:
+			next += runeSize(s[at:])
+		}
+		b.sub(v, at, next)
+		b.str(new)
+		at = next + len(cut)
+	}
+	b.sub(v, at, len(s))
+	return b.value(), nil
+}
+
+// pad is center, ljust and rjust; left says how many of n fill characters go before the text.
+func pad(c *call, left func(n, width int) int) (Value, error) {
+	width, err := toInt(c.args[0])
+	if err != nil {
+		return Value{}, err
+	}
+	fill := c.arg(1, stringValue(" "))
+	if !fill.isString() {
+		return Value{}, errf(TypeError, "The fill character must be a unicode character, not %s", typeName(fill))
+	}
+	if runeCount(fill.text()) != 1 {
+		return Value{}, errf(TypeError, "The fill character must be exactly one character long")
+	}
+	n := width - runeCount(c.recv.text())
+	if n <= 0 {
+		return c.recv, nil
+	}
+	if err := c.chargeProduct(n, int(fill.num)); err != nil {
+		return Value{}, err
+	}
+	b := c.builder(n*int(fill.num) + int(c.recv.num))
+	before := left(n, width)
+	b.lit(strings.Repeat(fill.text(), before))
+	b.str(c.recv)
+	b.lit(strings.Repeat(fill.text(), n-before))
+	return b.value(), nil
+}
+
+func expandTabs(c *call) (Value, error) {
+	size, err := toInt(c.arg(0, intValue(8)))
+	if err != nil {
+		return Value{}, err
+	}
+	s := c.recv.text()
+	b := c.builder(len(s))
+	col, from := 0, 0
+	for i := 0; i < len(s); {
+		n := runeSize(s[i:])
+		switch s[i] {
+		case '\t':
+			b.sub(c.recv, from, i)
+			from = i + 1
+			if size > 0 {
+				pad := size - col%size
+				col += pad
+				if err := c.charge(pad); err != nil {
+					return Value{}, err
+				}
+				b.lit(strings.Repeat(" ", pad))
+			}
+		case '\n', '\r':
+			col = 0
+		default:
+			col++
+		}
+		i += n
+	}
+	b.sub(c.recv, from, len(s))
+	return b.value(), c.charge(len(s))
+}
+
+// translate maps code points through a table: to a code point, to a string, or, with None, to nothing.
+func translate(c *call) (Value, error) {
+	b := c.builder(int(c.recv.num))
+	s := c.recv.text()
+	for i := 0; i < len(s); {
+		r, n := decodeRune(s[i:])
+		to, ok, err := subscript(c.eval, c.args[0], intValue(int(r)))
+		if err != nil {
+			return Value{}, err
+		}
+		if k := c.args[0].kind; k != Dict && !c.args[0].isSeq() && !c.args[0].isString() {
+			return Value{}, errf(TypeError, "'%s' object is not subscriptable", typeName(c.args[0]))
+		}
+		size := len(b.buf)
+		switch {
+		case !ok:
+			b.sub(c.recv, i, i+n)
+		case to.isString():
+			b.str(to)
+		case to.kind == Int && to.int() >= 0 && to.int() <= 0x10FFFF:
+			b.lit(string(appendRune(nil, rune(to.int()))))
+		case to.kind == Int:
+			return Value{}, errf(ValueError, "character mapping must be in range(0x110000)")
+		case !to.isNone():
+			return Value{}, errf(TypeError, "character mapping must return integer, None or str")
+		}
+		if err := c.charge(len(b.buf) - size); err != nil {
+			return Value{}, err
+		}
+		i += n
+	}
+	return b.value(), nil
+}
+
+func makeTranslation(c *call) (Value, error) {
+	out := newDict(8)
+	code := func(s string) Value {
+		r, _ := decodeRune(s)
+		return intValue(int(r))
+	}
+	if !c.given(1) {
+		if c.args[0].kind != Dict {
+			return Value{}, errf(TypeError, "if you give only one argument to maketrans it must be a dict")
+		}
+		for _, e := range c.args[0].dict().all() {
+			key := e.key
+			if key.isString() {
+				if runeCount(key.text()) != 1 {
+					return Value{}, errf(ValueError, "string keys in translate table must be of length 1")
+				}
+				key = code(key.text())
+			} else if key.kind != Int && key.kind != Bool {
+				return Value{}, errf(TypeError, "keys in translate table must be strings or integers")
+			}
+			if err := out.set(key, e.value); err != nil {
+				return Value{}, err
+			}
+		}
+		return dictValue(out), c.step(out.len())
+	}
+	from, err := c.argText(0)
+	if err != nil {
+		return Value{}, err
+	}
+	to, err := c.argText(1)
+	if err != nil {
+		return Value{}, err
+	}
+	if runeCount(from) != runeCount(to) {
+		return Value{}, errf(ValueError, "the first two maketrans arguments must have equal length")
+	}
+	for from != "" {
+		if err := out.set(code(from), code(to)); err != nil {
+			return Value{}, err
+		}
+		from, to = from[runeSize(from):], to[runeSize(to):]
+	}
+	if c.given(2) {
+		none, err := c.argText(2)
+		if err != nil {
+			return Value{}, err
+		}
+		for ; none != ""; none = none[runeSize(none):] {
+			if err := out.set(code(none), noneValue()); err != nil {
+				return Value{}, err
+			}
+		}
+	}
+	return dictValue(out), c.step(out.len())
+}
+
+// markupMethods derives Markup's methods from those of str, as markupsafe 2.1 does: some escape their arguments and give
+// markup, some give markup, the rest give plain strings.
+func markupMethods(base map[string]*builtin) map[string]*builtin {
+	m := make(map[string]*builtin, len(base)+3)
+	for name, b := range base {
+		derived := *b
+		m[name] = &derived
+		switch name {
+		case "capitalize", "title", "lower", "upper", "replace", "ljust", "rjust", "lstrip", "rstrip", "center", "strip",
+			"translate", "expandtabs", "swapcase", "zfill", "partition", "rpartition":
+			derived.run = func(c *call) (Value, error) {
+				for i, a := range c.args {
+					if a.isString() {
+						var err error
+						if c.args[i], err = escape(c.eval, a); err != nil {
+							return Value{}, err
+						}
+					}
+				}
+				return asMarkup(b.run(c))
+			}
+		case "split", "rsplit", "splitlines", "format", "format_map":
+			derived.run = func(c *call) (Value, error) { return asMarkup(b.run(c)) }
+		case "join":
+			derived.run = func(c *call) (Value, error) {
+				items, err := collectOwn(c.eval, c.args[0])
+				for i := 0; err == nil && i < len(items); i++ {
+					items[i], err = escape(c.eval, items[i])
+				}
+				if err != nil {
+					return Value{}, err
+				}
+				c.args[0] = listValue(items)
+				return asMarkup(b.run(c))
+			}
+		default:
+			derived.run = func(c *call) (Value, error) {
+				c.recv.kind = String
+				return b.run(c)
+			}
+		}
+	}
+	for _, t := range []entryOf{
+		{"unescape", "", func(c *call) (Value, error) { return unescapeValue(c.eval, c.recv) }},
+		{"striptags", "", func(c *call) (Value, error) { return stripTags(c.eval, c.recv) }},
+		{"escape", "/ s", func(c *call) (Value, error) { return escape(c.eval, c.args[0]) }},
+	} {
+		m[t.name] = t.builtin()
+	}
+	return m
+}
+
+// asMarkup marks a string, or the strings of a list or tuple.
+func asMarkup(v Value, err error) (Value, error) {
+	switch {
+	case v.kind == String:
+		v.kind = Markup
+	case v.isSeq():
+		for i := range v.items() {
+			v.items()[i].kind = Markup
+		}
+	}
+	return v, err
+}

@@ -1,0 +1,574 @@
+package jinja
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+	"strconv"
+	"strings"
+	"unsafe"
+)
+
+func ptr[T any](p *T) unsafe.Pointer { return unsafe.Pointer(p) }
+
+// maxBits bounds the size of an integer, in bits: more than any template computes, and cheap to compute with.
+const maxBits = 1 << 17
+
+// undefinedOperand returns the error of an operator with an undefined operand, or nil.
+func undefinedOperand(a, b Value) error {
+	if a.kind == Undefined {
+		return undefinedError(a)
+	}
+	if b.kind == Undefined {
+		return undefinedError(b)
+	}
+	return nil
+}
+
+func badOperands(op string, a, b Value) error {
+	if err := undefinedOperand(a, b); err != nil {
+		return err
+	}
+	return errf(TypeError, "unsupported operand type(s) for %s: '%s' and '%s'", op, typeName(a), typeName(b))
+}
+
+// add is Python's a + b.
+func add(e *eval, a, b Value) (Value, error) {
+	switch {
+	case a.kind == String && b.kind == String:
+		if err := e.charge(int(a.num + b.num)); err != nil {
+			return Value{}, err
+		}
+		return concat2(a, b), nil
+	case a.isString() && b.isString(): // at least one is markup, so both become it
+		x, err := escape(e, a)
+		if err != nil {
+			return Value{}, err
+		}
+		y, err := escape(e, b)
+		if err != nil {
+			return Value{}, err
+		}
+		if err := e.charge(int(x.num + y.num)); err != nil {
+			return Value{}, err
+		}
+		return concat2(x, y), nil
+	case a.kind == Int && b.kind == Int:
+		x, y := a.int(), b.int()
+		if sum := x + y; (sum > x) == (y > 0) {
+			return e.computed(int64Value(sum)), nil
+		}
+	case a.kind == b.kind && a.isSeq():
+		x, y := a.items(), b.items()
+		if err := e.step(len(x) + len(y)); err != nil {
+			return Value{}, err
+		}
+		items := make([]Value, 0, len(x)+len(y))
+		return (&list{items: append(append(items, x...), y...)}).value(a.kind), nil
+	}
+	if !a.isNumber() || !b.isNumber() {
+		if err := undefinedOperand(a, b); err != nil {
+			return Value{}, err
+		}
+		if a.isString() {
+			return Value{}, errf(TypeError, "can only concatenate str (not \"%s\") to str", typeName(b))
+		}
+		if a.isSeq() {
+			return Value{}, errf(TypeError, "can only concatenate %s (not \"%s\") to %s", typeName(a), typeName(b), typeName(a))
+		}
+	}
+	return arithmetic(e, "+", a, b)
+}
+
+// sub is Python's a - b.
+func sub(e *eval, a, b Value) (Value, error) {
+	if a.kind == Int && b.kind == Int {
+		x, y := a.int(), b.int()
+		if diff := x - y; (diff < x) == (y > 0) {
+			return e.computed(int64Value(diff)), nil
+		}
+	}
+	if a.kind == View && a.view().kind != viewValues {
+		return viewDifference(e, a, b)
+	}
+	return arithmetic(e, "-", a, b)
+}
+
+// mul is Python's a * b.
+func mul(e *eval, a, b Value) (Value, error) {
+	switch {
+	case a.kind == Int && b.kind == Int:
+		x, y := a.int(), b.int()
+		hi, lo := bits.Mul64(magnitude(x), magnitude(y))
+		if hi == 0 && lo <= math.MaxInt64 {
+			return e.computed(int64Value(x * y)), nil
+		}
+	case (a.isString() || a.isSeq()) && b.isInteger():
+		return repeat(e, a, b)
+	case (b.isString() || b.isSeq()) && a.isInteger():
+		return repeat(e, b, a)
+	case a.isString() || a.isSeq():
+		if err := undefinedOperand(a, b); err != nil {
+			return Value{}, err
+		}
+		return Value{}, errf(TypeError, "can't multiply sequence by non-int of type '%s'", typeName(b))
+	}
+	return arithmetic(e, "*", a, b)
+}
+
+func magnitude(i int64) uint64 {
+	if i < 0 {
+		return -uint64(i)
+	}
+	return uint64(i)
+}
+
+// repeat is a sequence times a number.
+func repeat(e *eval, v, times Value) (Value, error) {
+	if times.kind == BigInt {
+		return Value{}, errf(OverflowError, "cannot fit 'int' into an index-sized integer")
+	}
+	n := int(max(times.int(), 0))
+	if v.isString() {
+		if n == 1 {
+			return v, nil
+		}
+		if err := e.chargeProduct(n, int(v.num)); err != nil {
+			return Value{}, err
+		}
+		if v.num == 0 {
+			n = 0
+		}
+		out := stringValue(strings.Repeat(v.text(), n))
+		out.kind = v.kind
+		if v.prov != nil {
+			b := builder{on: true}
+			for range n {
+				b.prov(v.prov, int(v.num))
+			}
+			out.prov = newProv(b.runs)
+		}
+		return out, nil
+	}
+	src := v.items()
+	if len(src) == 0 {
+		n = 0
+	}
+	if err := e.chargeProduct(n, len(src)*int(unsafe.Sizeof(Value{}))); err != nil {
+		return Value{}, err
+	}
+	items := make([]Value, 0, n*len(src))
+	for range n {
+		items = append(items, src...)
+	}
+	return (&list{items: items}).value(v.kind), nil
+}
+
+// truediv is Python's a / b.
+func truediv(e *eval, a, b Value) (Value, error) { return arithmetic(e, "/", a, b) }
+
+// floordiv is Python's a // b.
+func floordiv(e *eval, a, b Value) (Value, error) { return arithmetic(e, "//", a, b) }
+
+// mod is Python's a % b: the remainder, or printf-style formatting.
+func mod(e *eval, a, b Value) (Value, error) {
+	if a.isString() {
+		return formatPercent(e, a, b)
+	}
+	return arithmetic(e, "%", a, b)
+}
+
+// pow is Python's a ** b.
+func pow(e *eval, a, b Value) (Value, error) { return arithmetic(e, "** or pow()", a, b) }
+
+// neg is Python's -a.
+func neg(e *eval, a Value) (Value, error) {
+	switch {
+	case a.kind == Float:
+		return e.computed(floatValue(-a.float())), nil
+	case a.kind == BigInt || a.kind == Int && a.int() == math.MinInt64:
+		return e.computed(bigValue(new(big.Int).Neg(bigInt(a)))), nil
+	case a.isInteger():
+		return e.computed(int64Value(-a.int())), nil
+	}
+	return unary("-", a)
+}
+
+// pos is Python's +a.
+func pos(e *eval, a Value) (Value, error) {
+	switch {
+	case a.kind == Bool:
+		return e.computed(int64Value(a.int())), nil
+	case a.isNumber():
+		return a, nil
+	}
+	return unary("+", a)
+}
+
+func unary(op string, a Value) (Value, error) {
+	if a.kind == Undefined {
+		return Value{}, undefinedError(a)
+	}
+	return Value{}, errf(TypeError, "bad operand type for unary %s: '%s'", op, typeName(a))
+}
+
+// arithmetic does the operators on numbers of any kind.
+func arithmetic(e *eval, op string, a, b Value) (Value, error) {
+	if !a.isNumber() || !b.isNumber() {
+		return Value{}, badOperands(op, a, b)
+	}
+	var v Value
+	var err error
+	switch {
+	case a.kind == Float || b.kind == Float:
+		v, err = floatArithmetic(op, a, b)
+	case a.kind == BigInt || b.kind == BigInt:
+		v, err = bigArithmetic(e, op, bigInt(a), bigInt(b))
+	default:
+		v, err = intArithmetic(e, op, a.int(), b.int())
+	}
+	if err != nil {
+		return Value{}, err
+	}
+	return e.computed(v), nil
+}
+
+func intArithmetic(e *eval, op string, x, y int64) (Value, error) {
+	switch op {
+	case "/":
+		if y != 0 && magnitude(x) < 1<<53 && magnitude(y) < 1<<53 {
+			return floatValue(float64(x) / float64(y)), nil
+		}
+	case "//":
+		if y != 0 && y != -1 {
+			q := x / y
+			if x%y != 0 && (x < 0) != (y < 0) {
+				q--
+			}
+			return int64Value(q), nil
+		}
+	case "%":
+		if y != 0 && y != -1 {
+			r := x % y
+			if r != 0 && (r < 0) != (y < 0) {
+				r += y
+			}
+			return int64Value(r), nil
+		}
+	}
+	return bigArithmetic(e, op, big.NewInt(x), big.NewInt(y))
+}
+
+func bigArithmetic(e *eval, op string, x, y *big.Int) (Value, error) {
+	switch op {
+	case "+":
+		return bigValue(new(big.Int).Add(x, y)), nil
+	case "-":
+		return bigValue(new(big.Int).Sub(x, y)), nil
+	case "*":
+		if err := chargeBits(e, x.BitLen()+y.BitLen()); err != nil {
+			return Value{}, err
+		}
+		return bigValue(new(big.Int).Mul(x, y)), nil
+	case "** or pow()":
+		return bigPower(e, x, y)
+	}
+	if y.Sign() == 0 {
+		switch op {
+		case "/":
+			return Value{}, errf(ZeroDivisionError, "division by zero")
+		case "//":
+			return Value{}, errf(ZeroDivisionError, "integer division or modulo by zero")
+		}
+		return Value{}, errf(ZeroDivisionError, "integer modulo by zero")
+	}
+	if op == "/" {
+		f, _ := new(big.Rat).SetFrac(x, y).Float64()
+		if math.IsInf(f, 0) {
+			return Value{}, errf(OverflowError, "integer division result too large for a float")
+		}
+		return floatValue(f), nil
+	}
+	if err := chargeBits(e, x.BitLen()); err != nil {
+		return Value{}, err
+	}
+	q, r := new(big.Int).QuoRem(x, y, new(big.Int))
+	if r.Sign() != 0 && r.Sign() != y.Sign() {
+		q.Sub(q, big.NewInt(1))
+		r.Add(r, y)
+	}
+	if op == "//" {
+		return bigValue(q), nil
+	}
+	return bigValue(r), nil
+}
+
+// chargeBits charges work on an integer of n bits, and refuses too large ones.
+func chargeBits(e *eval, n int) error {
+	if n > maxBits {
+		return errf(LimitError, "an integer of more than %d bits", maxBits)
+	}
+	return e.step(n / 64)
+}
+
+func bigPower(e *eval, x, y *big.Int) (Value, error) {
+	if y.Sign() < 0 {
+		if x.Sign() == 0 {
+			return Value{}, errf(ZeroDivisionError, "0.0 cannot be raised to a negative power")
+		}
+		return floatArithmetic("** or pow()", bigValue(x), bigValue(y))
+	}
+	if x.BitLen() > 1 {
+		if !y.IsInt64() || y.Int64() > maxBits {
+			return Value{}, chargeBits(e, maxBits+1)
+		}
+		if err := chargeBits(e, (x.BitLen()-1)*int(y.Int64())); err != nil {
+			return Value{}, err
+		}
+	} else if x.Sign() < 0 {
+		y = big.NewInt(int64(y.Bit(0))) // (-1)**y
+	} else {
+		y = big.NewInt(int64(min(y.BitLen(), 1))) // 0**y and 1**y
+	}
+	return bigValue(new(big.Int).Exp(x, y, nil)), nil
+}
+
+// toFloat is Python's float(v) of a number.
+func toFloat(v Value) (float64, error) {
+	switch v.kind {
+	case Float:
+		return v.float(), nil
+	case BigInt:
+		f, _ := new(big.Float).SetInt(v.big()).Float64()
+		if math.IsInf(f, 0) {
+			return 0, errf(OverflowError, "int too large to convert to float")
+		}
+		return f, nil
+	}
+	return float64(v.int()), nil
+}
+
+func floatArithmetic(op string, a, b Value) (Value, error) {
+	x, err := toFloat(a)
+	if err != nil {
+		return Value{}, err
+	}
+	y, err := toFloat(b)
+	if err != nil {
+		return Value{}, err
+	}
+	switch op {
+	case "+":
+		return floatValue(x + y), nil
+	case "-":
+		return floatValue(x - y), nil
+	case "*":
+		return floatValue(x * y), nil
+	case "** or pow()":
+		return floatPower(x, y)
+	}
+	if y == 0 {
+		switch op {
+		case "/":
+			return Value{}, errf(ZeroDivisionError, "float division by zero")
+		case "//":
+			return Value{}, errf(ZeroDivisionError, "float floor division by zero")
+		}
+		return Value{}, errf(ZeroDivisionError, "float modulo")
+	}
+	switch op {
+	case "/":
+		return floatValue(x / y), nil
+	case "%":
+		return floatValue(floatMod(x, y)), nil
+	}
+	return floatValue(floatFloor(x, y)), nil
+}
+
+// floatMod is CPython's float remainder: its sign is the divisor's.
+func floatMod(x, y float64) float64 {
+	m := math.Mod(x, y)
+	if m == 0 {
+		return math.Copysign(0, y)
+	}
+	if (y < 0) != (m < 0) {
+		m += y
+	}
+	return m
+}
+
+// floatFloor is CPython's float floor division.
+func floatFloor(x, y float64) float64 {
+	m := math.Mod(x, y)
+	div := (x - m) / y
+	if m != 0 && (y < 0) != (m < 0) {
+		div--
+	}
+	if div == 0 {
+		return math.Copysign(0, x/y)
+	}
+	floor := math.Floor(div)
+	if div-floor > 0.5 {
+		floor++
+	}
+	return floor
+}
+
+func floatPower(x, y float64) (Value, error) {
+	if x == 0 && y < 0 {
+		return Value{}, errf(ZeroDivisionError, "0.0 cannot be raised to a negative power")
+	}
+	if x < 0 && !math.IsInf(x, 0) && !math.IsInf(y, 0) && y != math.Trunc(y) {
+		return Value{}, errf(ValueError, "a negative number raised to a fraction is complex, which templates here do not have")
+	}
+	f := math.Pow(x, y)
+	if math.IsInf(f, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0) {
+		return Value{}, errf(OverflowError, "(34, 'Numerical result out of range')")
+	}
+	return floatValue(f), nil
+}
+
+// concat is the ~ operator: the values' texts joined. With autoescape on, markup among them makes the others escaped.
+func concat(e *eval, vals []Value) (Value, error) {
+	var b builder
+	b.on = e.origins
+	markup := false
+	if e.autoescape {
+		for _, v := range vals {
+			markup = markup || v.kind == Markup
+		}
+	}
+	size := 0
+	for _, v := range vals {
+		if v.isString() {
+			size += int(v.num)
+		} else {
+			size += 8
+		}
+	}
+	b.buf = make([]byte, 0, size)
+	for _, v := range vals {
+		if markup {
+			var err error
+			if v, err = escape(e, v); err != nil {
+				return Value{}, err
+			}
+		}
+		if err := b.print(e, v); err != nil {
+			return Value{}, err
+		}
+	}
+	if err := e.charge(len(b.buf)); err != nil {
+		return Value{}, err
+	}
+	out := b.value()
+	if markup {
+		out.kind = Markup
+	}
+	return out, nil
+}
+
+// toInt returns an integer argument; Python's TypeError for anything that is none.
+func toInt(v Value) (int, error) {
+	switch v.kind {
+	case Bool, Int:
+		return int(v.int()), nil
+	case BigInt:
+		return 0, errf(OverflowError, "Python int too large to convert to C ssize_t")
+	}
+	return 0, errf(TypeError, "'%s' object cannot be interpreted as an integer", typeName(v))
+}
+
+// parseInt is Python's int(text, base): white space and single underscores between digits are allowed, and any Unicode
+// decimal digits.
+func parseInt(s string, base int) (Value, error) {
+	fail := func() (Value, error) {
+		return Value{}, errf(ValueError, "invalid literal for int() with base %d: %s", base, pyQuote(s))
+	}
+	if base != 0 && (base < 2 || base > 36) {
+		return Value{}, errf(ValueError, "int() base must be >= 2 and <= 36, or 0")
+	}
+	t := asciiDigits(trimSpace(s))
+	negative := strings.HasPrefix(t, "-")
+	if negative || strings.HasPrefix(t, "+") {
+		t = t[1:]
+	}
+	if len(t) > 2 && t[0] == '0' {
+		if b := map[byte]int{'x': 16, 'o': 8, 'b': 2}[t[1]|0x20]; b != 0 && (base == b || base == 0) {
+			base, t = b, t[2:]
+			t = strings.TrimPrefix(t, "_")
+		}
+	}
+	if base == 0 {
+		base = 10
+		if strings.HasPrefix(t, "0") && strings.Trim(t, "0_") != "" {
+			base = 0
+			return fail()
+		}
+	}
+	digits := strings.ReplaceAll(t, "_", "")
+	if digits == "" || t[0] == '_' || t[len(t)-1] == '_' || strings.Contains(t, "__") || digits[0] == '+' || digits[0] == '-' {
+		return fail()
+	}
+	if base == 10 && len(digits) > maxDigits {
+		for i := range len(digits) {
+			if digits[i] < '0' || digits[i] > '9' {
+				return fail()
+			}
+		}
+		return Value{}, errf(ValueError, "Exceeds the limit (%d digits) for integer string conversion: value has %d digits; use sys.set_int_max_str_digits() to increase the limit", maxDigits, len(digits))
+	}
+	if i, err := strconv.ParseInt(digits, base, 64); err == nil {
+		if negative {
+			i = -i
+		}
+		return int64Value(i), nil
+	}
+	if len(digits)*6 > maxBits {
+		return Value{}, errf(LimitError, "an integer of more than %d bits", maxBits)
+	}
+	n, ok := new(big.Int).SetString(digits, base)
+	if !ok {
+		return fail()
+	}
+	if negative {
+		n.Neg(n)
+	}
+	return bigValue(n), nil
+}
+
+// maxDigits is CPython's limit for conversions between integers and decimal text.
+const maxDigits = 4300
+
+// parseFloat is Python's float(text).
+func parseFloat(s string) (float64, error) {
+	t := asciiDigits(trimSpace(s))
+	fail := errf(ValueError, "could not convert string to float: %s", pyQuote(s))
+	body := strings.TrimLeft(t, "+-")
+	if len(t)-len(body) > 1 {
+		return 0, fail
+	}
+	switch strings.ToLower(body) {
+	case "inf", "infinity", "nan":
+		f, _ := strconv.ParseFloat(t, 64)
+		return f, nil
+	}
+	if body == "" || strings.ContainsAny(body, "xXpPiInN") {
+		return 0, fail
+	}
+	if strings.Contains(body, "_") { // only between digits
+		for i := range len(body) {
+			if body[i] == '_' && (i == 0 || i == len(body)-1 || !isDigit(body[i-1]) || !isDigit(body[i+1])) {
+				return 0, fail
+			}
+		}
+		t = strings.ReplaceAll(t, "_", "")
+	}
+	f, err := strconv.ParseFloat(t, 64)
+	if err != nil && !math.IsInf(f, 0) {
+		return 0, fail
+	}
+	return f, nil
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }

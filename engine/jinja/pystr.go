@@ -1,0 +1,390 @@
+package jinja
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unsafe"
+)
+
+// str is Python's str(v). Markup stays markup.
+func str(e *eval, v Value) (Value, error) {
+	if v.isString() {
+		return v, nil
+	}
+	b := e.builder(16)
+	if err := b.print(e, v); err != nil {
+		return Value{}, err
+	}
+	return b.value(), nil
+}
+
+// plain is Python's str(v) of anything, markup included, which loses its mark.
+func plain(e *eval, v Value) (Value, error) {
+	v, err := str(e, v)
+	v.kind = String
+	return v, err
+}
+
+// repr is Python's repr(v).
+func repr(e *eval, v Value) (Value, error) {
+	b := e.builder(16)
+	if err := b.repr(e, v, nil); err != nil {
+		return Value{}, err
+	}
+	return b.value(), nil
+}
+
+// reprText is repr for messages, where a failure does not matter.
+func reprText(e *eval, v Value) string {
+	out, err := repr(e, v)
+	if err != nil {
+		return "..."
+	}
+	return out.text()
+}
+
+// print appends str(v).
+func (b *builder) print(e *eval, v Value) error {
+	switch v.kind {
+	case String, Markup:
+		b.str(v)
+		return nil
+	case Int:
+		start := len(b.buf)
+		b.buf = strconv.AppendInt(b.buf, v.int(), 10)
+		b.mark(start, leaf(v, Plain))
+		return nil
+	case Undefined:
+		return nil
+	}
+	return b.repr(e, v, nil)
+}
+
+// repr appends repr(v). active holds the lists and dicts around v, which print as [...] inside themselves.
+func (b *builder) repr(e *eval, v Value, active []unsafe.Pointer) error {
+	start := len(b.buf)
+	switch v.kind {
+	case None:
+		b.buf = append(b.buf, "None"...)
+	case Bool:
+		if v.bool() {
+			b.buf = append(b.buf, "True"...)
+		} else {
+			b.buf = append(b.buf, "False"...)
+		}
+	case Int:
+		b.buf = strconv.AppendInt(b.buf, v.int(), 10)
+	case BigInt:
+		text, err := bigText(v)
+		if err != nil {
+			return err
+		}
+		b.buf = append(b.buf, text...)
+	case Float:
+		b.buf = appendFloat(b.buf, v.float())
+	case Undefined:
+		b.buf = append(b.buf, "Undefined"...)
+	case String:
+		return b.reprString(e, v)
+	case Markup:
+		b.lit("Markup(")
+		if err := b.reprString(e, v); err != nil {
+			return err
+		}
+		b.lit(")")
+		return nil
+	case List, Tuple, Dict:
+		return b.reprContainer(e, v, active)
+	case Namespace:
+		b.lit("<Namespace ")
+		if err := b.reprContainer(e, dictValue(&v.namespace().attrs), active); err != nil {
+			return err
+		}
+		b.lit(">")
+		return nil
+	case View:
+		b.lit(typeName(v) + "([")
+		it, err := iterate(e, v)
+		if err != nil {
+			return err
+		}
+		for i := 0; ; i++ {
+			item, ok, err := it.next(e)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				break
+			}
+			if i > 0 {
+				b.lit(", ")
+			}
+			if err := b.repr(e, item, active); err != nil {
+				return err
+			}
+		}
+		b.lit("])")
+		return nil
+	case Range:
+		r := v.rng()
+		b.buf = append(b.buf, "range("...)
+		b.buf = strconv.AppendInt(b.buf, r.start, 10)
+		b.buf = append(b.buf, ", "...)
+		b.buf = strconv.AppendInt(b.buf, r.stop, 10)
+		if r.step != 1 {
+			b.buf = append(b.buf, ", "...)
+			b.buf = strconv.AppendInt(b.buf, r.step, 10)
+		}
+		b.buf = append(b.buf, ')')
+	case Generator:
+		b.buf = append(b.buf, "<generator object "+v.generator().name+">"...)
+	case Function:
+		b.buf = append(b.buf, v.function().describe()...)
+	case Object:
+		b.buf = append(b.buf, v.object().repr()...)
+	}
+	b.mark(start, leaf(v, Python))
+	return e.charge(len(b.buf) - start)
+}
+
+// describe is what a function prints, without the address that Python adds.
+func (f *function) describe() string {
+	switch {
+	case f.attrs != nil:
+		return "<class '" + f.name + "'>"
+	case f.recv.isMissing():
+		return "<function " + f.name + ">"
+	}
+	return "<built-in method " + f.name + " of " + typeName(f.recv) + " object>"
+}
+
+func bigText(v Value) (string, error) {
+	b := v.big()
+	if b.BitLen() < 14_000 {
+		return b.String(), nil
+	}
+	if b.BitLen() > maxBits {
+		return "", errf(LimitError, "an integer of more than %d bits", maxBits)
+	}
+	text := b.String()
+	if len(strings.TrimPrefix(text, "-")) > maxDigits {
+		return "", errf(ValueError, "Exceeds the limit (%d digits) for integer string conversion; use sys.set_int_max_str_digits() to increase the limit", maxDigits)
+	}
+	return text, nil
+}
+
+func (b *builder) reprContainer(e *eval, v Value, active []unsafe.Pointer) error {
+	if err := e.enter(); err != nil {
+		return err
+	}
+	defer e.leave()
+	around := structure(v, Python)
+	put := func(s string) {
+		start := len(b.buf)
+		b.buf = append(b.buf, s...)
+		b.mark(start, around)
+	}
+	first, last := "[", "]"
+	switch v.kind {
+	case Tuple:
+		first, last = "(", ")"
+	case Dict:
+		first, last = "{", "}"
+	}
+	if e.mutable {
+		if slices.Contains(active, v.ref) {
+			put(first + "..." + last)
+			return nil
+		}
+		active = append(active, v.ref)
+	}
+	put(first)
+	if v.kind == Dict {
+		for i, entry := range v.dict().all() {
+			if i > 0 {
+				put(", ")
+			}
+			if err := b.repr(e, entry.key, active); err != nil {
+				return err
+			}
+			put(": ")
+			if err := b.repr(e, entry.value, active); err != nil {
+				return err
+			}
+		}
+	} else {
+		items := v.items()
+		for i, item := range items {
+			if i > 0 {
+				put(", ")
+			}
+			if err := b.repr(e, item, active); err != nil {
+				return err
+			}
+		}
+		if v.kind == Tuple && len(items) == 1 {
+			put(",")
+		}
+	}
+	put(last)
+	return e.step(1)
+}
+
+// reprString appends the repr of a string's text. The quotes are structure, the text between them keeps its runs.
+func (b *builder) reprString(e *eval, v Value) error {
+	s := v.text()
+	quote := byte('\'')
+	if strings.IndexByte(s, '\'') >= 0 && strings.IndexByte(s, '"') < 0 {
+		quote = '"'
+	}
+	if !b.on {
+		b.buf = append(b.buf, quote)
+		b.buf = append(appendRepr(b.buf, s, quote), quote)
+		return e.charge(len(s) + 2)
+	}
+	around := run{}
+	if n := v.origin(); n != nil {
+		around = run{node: n, role: Structure, codec: Python}
+	}
+	put := func() {
+		b.buf = append(b.buf, quote)
+		b.mark(len(b.buf)-1, around)
+	}
+	put()
+	b.encode(v, Python, func(dst []byte, s string) []byte { return appendRepr(dst, s, quote) })
+	put()
+	return e.charge(len(s) + 2)
+}
+
+// pyQuote is Python's repr of a string.
+func pyQuote(s string) string {
+	quote := byte('\'')
+	if strings.IndexByte(s, '\'') >= 0 && strings.IndexByte(s, '"') < 0 {
+		quote = '"'
+	}
+	return string(append(appendRepr([]byte{quote}, s, quote), quote))
+}
+
+const hexDigits = "0123456789abcdef"
+
+// appendRepr appends s with what repr escapes escaped.
+func appendRepr(dst []byte, s string, quote byte) []byte {
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < 0x80 {
+			i++
+			switch {
+			case c == quote || c == '\\':
+				dst = append(dst, '\\', c)
+			case c == '\n':
+				dst = append(dst, `\n`...)
+			case c == '\r':
+				dst = append(dst, `\r`...)
+			case c == '\t':
+				dst = append(dst, `\t`...)
+			case c < 0x20 || c == 0x7F:
+				dst = append(dst, '\\', 'x', hexDigits[c>>4], hexDigits[c&15])
+			default:
+				dst = append(dst, c)
+			}
+			continue
+		}
+		r, n := decodeRune(s[i:])
+		if isPrintable(r) {
+			dst = append(dst, s[i:i+n]...)
+		} else {
+			dst = appendEscape(dst, r)
+		}
+		i += n
+	}
+	return dst
+}
+
+// appendEscape appends the shortest of \xNN, \uNNNN and \UNNNNNNNN.
+func appendEscape(dst []byte, r rune) []byte {
+	kind, digits := byte('x'), 2
+	switch {
+	case r > 0xFFFF:
+		kind, digits = 'U', 8
+	case r > 0xFF:
+		kind, digits = 'u', 4
+	}
+	dst = append(dst, '\\', kind)
+	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
+		dst = append(dst, hexDigits[r>>shift&15])
+	}
+	return dst
+}
+
+// isPrintable is Python's str.isprintable of one code point.
+func isPrintable(r rune) bool {
+	return r == ' ' || r < 0xD800 && unicode.IsPrint(r) || r > 0xDFFF && unicode.IsPrint(r) && !newerThanPython(r)
+}
+
+// appendFloat appends Python's repr of a float: the shortest digits that give it back, with an exponent below 1e-4 and
+// from 1e16 on.
+func appendFloat(dst []byte, f float64) []byte {
+	switch {
+	case math.IsNaN(f):
+		return append(dst, "nan"...)
+	case math.IsInf(f, 1):
+		return append(dst, "inf"...)
+	case math.IsInf(f, -1):
+		return append(dst, "-inf"...)
+	}
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-4 || abs >= 1e16) {
+		return strconv.AppendFloat(dst, f, 'e', -1, 64)
+	}
+	start := len(dst)
+	dst = strconv.AppendFloat(dst, f, 'f', -1, 64)
+	if !slices.Contains(dst[start:], '.') {
+		dst = append(dst, ".0"...)
+	}
+	return dst
+}
+
+// escape is markupsafe.escape: the text of v as markup, with &, <, >, " and ' escaped unless v is markup already.
+func escape(e *eval, v Value) (Value, error) {
+	if v.kind == Markup {
+		return v, nil
+	}
+	v, err := str(e, v)
+	if err != nil {
+		return Value{}, err
+	}
+	if strings.IndexAny(v.text(), `&<>"'`) < 0 {
+		v.kind = Markup
+		return v, nil
+	}
+	b := e.builder(int(v.num) + 16)
+	b.encode(v, HTML, appendEscaped)
+	if err := e.charge(len(b.buf)); err != nil {
+		return Value{}, err
+	}
+	v = b.value()
+	v.kind = Markup
+	return v, nil
+}
+
+func appendEscaped(dst []byte, s string) []byte {
+	for i := range len(s) {
+		switch s[i] {
+		case '&':
+			dst = append(dst, "&amp;"...)
+		case '<':
+			dst = append(dst, "&lt;"...)
+		case '>':
+			dst = append(dst, "&gt;"...)
+		case '"':
+			dst = append(dst, "&#34;"...)
+		case '\'':
+			dst = append(dst, "&#39;"...)
+		default:
+			dst = append(dst, s[i])
+		}
+	}
+	return dst
+}

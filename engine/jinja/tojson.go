@@ -1,0 +1,370 @@
+package jinja
+
+import (
+	"math"
+	"sort"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// encoder writes json.dumps(v, ensure_ascii, indent, separators, sort_keys).
+type encoder struct {
+	*builder
+	e            *eval
+	ascii        bool
+	pretty       bool
+	indent       string
+	comma, colon string
+	sortKeys     bool
+	active       []unsafe.Pointer
+	depth        int
+}
+
+// filterJSON is tojson as transformers defines it: json.dumps with ensure_ascii off.
+func filterJSON(c *call) (Value, error) {
+	b := c.builder(128)
+	j := encoder{builder: &b, e: c.eval, comma: ", ", colon: ": "}
+	var err error
+	if j.ascii, err = truth(c.eval, c.args[0]); err != nil {
+		return Value{}, err
+	}
+	if j.sortKeys, err = truth(c.eval, c.args[3]); err != nil {
+		return Value{}, err
+	}
+	switch v := c.arg(1, noneValue()); {
+	case v.isNone():
+	case v.isString():
+		j.pretty, j.indent = true, v.text()
+	case v.kind == Int || v.kind == Bool:
+		n := max(v.int(), 0)
+		if n > maxWidth {
+			return Value{}, errf(LimitError, "an indent of more than %d", maxWidth)
+		}
+		j.pretty, j.indent = true, strings.Repeat(" ", int(n))
+	case v.kind == Undefined:
+		return Value{}, undefinedError(v)
+	default:
+		return Value{}, errf(TypeError, "can't multiply sequence by non-int of type '%s'", typeName(v))
+	}
+	if j.pretty {
+		j.comma = ","
+	}
+	if v := c.arg(2, noneValue()); !v.isNone() {
+		pair, err := collect(c.eval, v)
+		if err != nil {
+			return Value{}, err
+		}
+		if len(pair) != 2 {
+			return Value{}, errf(ValueError, "separators must be a pair (item_separator, key_separator)")
+		}
+		for _, s := range pair {
+			if !s.isString() {
+				return Value{}, errf(TypeError, "a separator must be str, not %s", typeName(s))
+			}
+		}
+		j.comma, j.colon = pair[0].text(), pair[1].text()
+	}
+	if err := j.value(c.recv); err != nil {
+		return Value{}, err
+	}
+	return b.value(), nil
+}
+
+func (j *encoder) put(s string, r run) {
+	start := len(j.buf)
+	j.buf = append(j.buf, s...)
+	j.mark(start, r)
+}
+
+func (j *encoder) newline(r run) error {
+	if !j.pretty {
+		return nil
+	}
+	if err := j.e.chargeProduct(j.depth, len(j.indent)+1); err != nil {
+		return err
+	}
+	start := len(j.buf)
+	j.buf = append(j.buf, '\n')
+	for range j.depth {
+		j.buf = append(j.buf, j.indent...)
+	}
+	j.mark(start, r)
+	return nil
+}
+
+func (j *encoder) value(v Value) error {
+	start := len(j.buf)
+	switch v.kind {
+	case String, Markup:
+		j.text(v, v.text())
+	case List, Tuple, Dict:
+		return j.container(v)
+	case None:
+		j.put("null", leaf(v, JSON))
+	case Bool:
+		if v.bool() {
+			j.put("true", leaf(v, JSON))
+		} else {
+			j.put("false", leaf(v, JSON))
+		}
+	case Int:
+		j.buf = strconv.AppendInt(j.buf, v.int(), 10)
+		j.mark(start, leaf(v, JSON))
+	case BigInt:
+		text, err := bigText(v)
+		if err != nil {
+			return err
+		}
+		j.put(text, leaf(v, JSON))
+	case Float:
+		j.put(jsonFloat(v.float()), leaf(v, JSON))
+	default:
+		return errf(TypeError, "Object of type %s is not JSON serializable", typeName(v))
+	}
+	return j.e.charge(len(j.buf) - start)
+}
+
+// jsonFloat is json's text of a float.
+func jsonFloat(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return "NaN"
+	case math.IsInf(f, 1):
+		return "Infinity"
+	case math.IsInf(f, -1):
+		return "-Infinity"
+	}
+	return string(appendFloat(nil, f))
+}
+
+// text writes a string; its quotes are structure. v gives the origin.
+func (j *encoder) text(v Value, s string) {
+	if !j.on {
+		j.buf = ordered.AppendQuoted(j.buf, s, j.ascii)
+		return
+	}
+	quotes := run{}
+	if n := v.origin(); n != nil {
+		quotes = run{node: n, role: Structure, codec: JSON}
+	}
+	j.put(`"`, quotes)
+	j.encode(v, JSON, func(dst []byte, s string) []byte {
+		return ordered.AppendEscaped(dst, s, j.ascii)
+	})
+	j.put(`"`, quotes)
+}
+
+func (j *encoder) container(v Value) error {
+	if !j.on && !j.sortKeys && len(j.indent) <= 64 {
+		start := len(j.buf)
+		if v.kind == Dict && v.dict().src != nil {
+			j.rawMembers(v.dict().src)
+			return j.e.charge(len(j.buf) - start)
+		}
+		if v.kind == List && v.seq().src != nil {
+			j.rawItems(v.seq().src)
+			return j.e.charge(len(j.buf) - start)
+		}
+	}
+	if err := j.e.enter(); err != nil {
+		return err
+	}
+	defer j.e.leave()
+	if j.e.mutable {
+		for _, p := range j.active {
+			if p == v.ref {
+				return errf(ValueError, "Circular reference detected")
+			}
+		}
+		j.active = append(j.active, v.ref)
+		defer func() { j.active = j.active[:len(j.active)-1] }()
+	}
+	around := structure(v, JSON)
+	first, last := "[", "]"
+	n := 0
+	if v.kind == Dict {
+		first, last = "{", "}"
+		n = v.dict().len()
+	} else {
+		n = v.seq().len()
+	}
+	if err := j.e.step(n); err != nil {
+		return err
+	}
+	if n == 0 {
+		j.put(first+last, around)
+		return nil
+	}
+	j.put(first, around)
+	j.depth++
+	var err error
+	if v.kind == Dict {
+		err = j.members(v, around)
+	} else {
+		for i, item := range v.items() {
+			if i > 0 {
+				j.put(j.comma, around)
+			}
+			if err = j.newline(around); err != nil {
+				break
+			}
+			if err = j.value(item); err != nil {
+				break
+			}
+		}
+	}
+	j.depth--
+	if err != nil {
+		return err
+	}
+	if err := j.newline(around); err != nil {
+		return err
+	}
+	j.put(last, around)
+	return j.e.charge(2)
+}
+
+func (j *encoder) members(v Value, around run) error {
+	entries := v.dict().all()
+	if j.sortKeys {
+		sorted := append([]entry(nil), entries...)
+		var err error
+		sort.SliceStable(sorted, func(a, b int) bool {
+			less, lerr := order(j.e, "<", sorted[a].key, sorted[b].key)
+			if lerr != nil && err == nil {
+				err = lerr
+			}
+			return less
+		})
+		if err != nil {
+			return err
+		}
+		entries = sorted
+	}
+	first := true
+	for i := range entries {
+		key, value := entries[i].key, entries[i].value
+		text, start := "", len(j.buf)
+		switch key.kind {
+		case String, Markup:
+		case None:
+			text = "null"
+		case Bool:
+			text = "false"
+			if key.bool() {
+				text = "true"
+			}
+		case Int:
+			text = strconv.FormatInt(key.int(), 10)
+		case Float:
+			text = jsonFloat(key.float())
+		case BigInt:
+			var err error
+			if text, err = bigText(key); err != nil {
+				return err
+			}
+		default:
+			return errf(TypeError, "keys must be str, int, float, bool or None, not %s", typeName(key))
+		}
+		if !first {
+			j.put(j.comma, around)
+		}
+		first = false
+		if err := j.newline(around); err != nil {
+			return err
+		}
+		if key.isString() {
+			j.text(key, key.text())
+		} else {
+			j.put(`"`+text+`"`, leaf(key, JSON))
+		}
+		if err := j.e.charge(len(j.buf) - start); err != nil {
+			return err
+		}
+		j.put(j.colon, around)
+		if err := j.value(value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// raw writes JSON that has not been converted to template values yet.
+func (j *encoder) raw(v *ordered.Value) {
+	switch v.Kind() {
+	case ordered.String:
+		j.buf = ordered.AppendQuoted(j.buf, v.Text(), j.ascii)
+	case ordered.Array:
+		j.rawItems(v.Items())
+	case ordered.Object:
+		j.rawMembers(v.Members())
+	case ordered.Number:
+		text := v.Text()
+		if text == "-0" {
+			text = "0"
+		} else if strings.ContainsAny(text, ".eE") {
+			text = jsonFloat(parseNumber(text).float())
+		}
+		j.buf = append(j.buf, text...)
+	case ordered.Bool:
+		if v.Bool() {
+			j.buf = append(j.buf, "true"...)
+		} else {
+			j.buf = append(j.buf, "false"...)
+		}
+	default:
+		j.buf = append(j.buf, "null"...)
+	}
+}
+
+func (j *encoder) rawItems(items []ordered.Value) {
+	if len(items) == 0 {
+		j.buf = append(j.buf, "[]"...)
+		return
+	}
+	j.buf = append(j.buf, '[')
+	j.depth++
+	for i := range items {
+		j.rawSeparator(i)
+		j.raw(&items[i])
+	}
+	j.depth--
+	j.rawNewline()
+	j.buf = append(j.buf, ']')
+}
+
+func (j *encoder) rawMembers(members []ordered.Member) {
+	if len(members) == 0 {
+		j.buf = append(j.buf, "{}"...)
+		return
+	}
+	j.buf = append(j.buf, '{')
+	j.depth++
+	for i := range members {
+		j.rawSeparator(i)
+		j.buf = append(ordered.AppendQuoted(j.buf, members[i].Key, j.ascii), j.colon...)
+		j.raw(&members[i].Value)
+	}
+	j.depth--
+	j.rawNewline()
+	j.buf = append(j.buf, '}')
+}
+
+func (j *encoder) rawSeparator(i int) {
+	if i > 0 {
+		j.buf = append(j.buf, j.comma...)
+	}
+	j.rawNewline()
+}
+
+func (j *encoder) rawNewline() {
+	if j.pretty {
+		j.buf = append(j.buf, '\n')
+		for range j.depth {
+			j.buf = append(j.buf, j.indent...)
+		}
+	}
+}
