@@ -1,0 +1,434 @@
+package jinja
+
+import (
+	"strconv"
+
+	"github.com/goassay/assay/engine/jinja/syntax"
+)
+
+// forStmt is a loop. Where a slot is -1 there is none.
+type forStmt struct {
+	iter       expr
+	target     target
+	single     int // the target's slot where it is one name
+	pair       bool
+	pairSlots  [2]int // the targets' slots where they are two names
+	test       expr   // nil: every item
+	testEnter  []entryOp
+	testTarget target
+	loop       int  // slot of the variable loop, where the body reads it
+	keepsLoop  bool // the body uses it other than for its fields, so that it may outlive the iteration
+	recursive  *recursion
+	enter      []entryOp
+	code       body
+	leave      []int
+	otherwise  body
+	elseEnter  []entryOp
+	elseLeave  []int
+	pos        syntax.Pos
+}
+
+// recursion is the routine of a recursive loop.
+type recursion struct {
+	routine *routine
+	stmt    *forStmt
+}
+
+func (s *forStmt) exec(f *frame) error {
+	v, err := s.iter.eval(f)
+	if err != nil {
+		return err
+	}
+	if s.recursive == nil {
+		return s.run(f, v, nil, 0)
+	}
+	// The loop's text goes through a string in jinja2; only what autoescape makes of it could tell.
+	return f.recurse(s, v, 0)
+}
+
+// recurse runs one level of a recursive loop; f is a frame of the routine around it.
+func (f *frame) recurse(s *forStmt, v Value, depth int) error {
+	rt := f.rt
+	if err := rt.enter(); err != nil {
+		return f.at(err, s.pos)
+	}
+	inner := rt.frame(s.recursive.routine, f)
+	err := s.run(inner, v, f, depth)
+	rt.release(s.recursive.routine, inner)
+	rt.eval.leave()
+	return err
+}
+
+// run iterates. outer is set in a recursive loop: the frame around the loop's routine.
+func (s *forStmt) run(f *frame, v Value, outer *frame, depth int) error {
+	rt := f.rt
+	e := &rt.eval
+	it, err := iterate(e, v)
+	if err != nil {
+		return f.at(err, s.pos)
+	}
+	var loop *loopContext
+	if s.loop >= 0 {
+		loop = rt.loop(s.keepsLoop)
+		*loop = loopContext{stmt: s, frame: f, iterable: v, it: it, index0: -1, size: -1, outer: outer, depth0: depth}
+		loop.self = loop
+		f.slots[s.loop] = Value{kind: Object, ref: ptr(&loop.self)}
+	}
+	complete := false // some iteration reached the end of the body
+	for {
+		if err := rt.tick(); err != nil {
+			return f.at(err, s.pos)
+		}
+		var item Value
+		var ok bool
+		switch {
+		case loop != nil:
+			item, ok, err = loop.next(e)
+		case s.test != nil:
+			item, ok, err = s.filtered(f, &it)
+		case s.pair:
+			var second Value
+			var pair bool
+			if item, second, ok, pair, err = it.nextPair(e); pair {
+				f.slots[s.pairSlots[0]], f.slots[s.pairSlots[1]] = item, second
+				item = Value{}
+			}
+		default:
+			item, ok, err = it.next(e)
+		}
+		if err != nil {
+			return f.at(err, s.pos)
+		}
+		if !ok {
+			break
+		}
+		if s.single >= 0 {
+			f.slots[s.single] = item
+		} else if item.kind != Missing {
+			if err := s.target.assign(f, item); err != nil {
+				return err
+			}
+		}
+		f.enter(s.enter)
+		if err := s.code.run(f); err != nil {
+			if err == errBreak {
+				break
+			}
+			if err == errContinue {
+				continue
+			}
+			return err
+		}
+		complete = true
+	}
+	f.leave(s.leave)
+	if loop != nil && !s.keepsLoop {
+		f.slots[s.loop] = Value{}
+		*loop = loopContext{}
+		rt.loops = append(rt.loops, loop)
+	}
+	if !complete && s.otherwise != nil {
+		f.enter(s.elseEnter)
+		if err := s.otherwise.run(f); err != nil {
+			return err
+		}
+		f.leave(s.elseLeave)
+	}
+	return nil
+}
+
+// loop returns a new or, where nothing can refer to it later, a used loop variable.
+func (rt *interp) loop(fresh bool) *loopContext {
+	if n := len(rt.loops); n > 0 && !fresh {
+		l := rt.loops[n-1]
+		rt.loops = rt.loops[:n-1]
+		return l
+	}
+	return new(loopContext)
+}
+
+// filtered returns the next item for which the condition holds. As jinja2's generator it looks no further than asked.
+func (s *forStmt) filtered(f *frame, it *iterator) (Value, bool, error) {
+	for {
+		item, ok, err := it.next(&f.rt.eval)
+		if !ok || err != nil {
+			return item, false, err
+		}
+		if err := s.testTarget.assign(f, item); err != nil {
+			return item, false, err
+		}
+		f.enter(s.testEnter)
+		yes, err := f.test(s.test)
+		if yes || err != nil {
+			return item, yes, err
+		}
+	}
+}
+
+// loopContext is the variable loop.
+type loopContext struct {
+	self     object // the loop itself, so that a Value can refer to it without an allocation of its own
+	stmt     *forStmt
+	frame    *frame
+	iterable Value
+	it       iterator
+	index0   int // -1 before the first item
+	size     int // -1: not yet known
+	after    Value
+	peeked   bool // after is the next item, or Missing at the end
+	current  Value
+	before   Value
+	changed  Value  // the tuple of the last call of changed; Missing before
+	outer    *frame // the frame around the routine of a recursive loop, else nil
+	depth0   int
+}
+
+func (l *loopContext) pull(e *eval) (Value, bool, error) {
+	if l.stmt.test != nil && l.size < 0 {
+		return l.stmt.filtered(l.frame, &l.it)
+	}
+	return l.it.next(e)
+}
+
+func (l *loopContext) next(e *eval) (Value, bool, error) {
+	item := l.after
+	if l.peeked && item.kind != Missing {
+		l.peeked, l.after = false, Value{}
+	} else {
+		var ok bool
+		var err error
+		if item, ok, err = l.pull(e); !ok || err != nil {
+			return item, false, err
+		}
+		l.peeked = false
+	}
+	l.index0++
+	l.before, l.current = l.current, item
+	return item, true, nil
+}
+
+func (l *loopContext) peek(e *eval) (Value, error) {
+	if !l.peeked {
+		item, ok, err := l.pull(e)
+		if err != nil {
+			return item, err
+		}
+		if !ok {
+			item = Value{}
+		}
+		l.after, l.peeked = item, true
+	}
+	return l.after, nil
+}
+
+// len is the number of items; of an iterator it is found by reading it to its end.
+func (l *loopContext) len(e *eval) (int, error) {
+	if l.size >= 0 {
+		return l.size, nil
+	}
+	if l.stmt.test == nil {
+		n, err := length(e, l.iterable)
+		if err == nil {
+			l.size = n
+			return n, nil
+		}
+		if !isClass(err, TypeError) {
+			return 0, err
+		}
+	}
+	var rest []Value
+	for {
+		item, ok, err := l.pull(e)
+		if err != nil {
+			return 0, err
+		}
+		if !ok {
+			break
+		}
+		rest = append(rest, item)
+	}
+	var err error
+	if l.it, err = iterate(e, listValue(rest)); err != nil {
+		return 0, err
+	}
+	l.size = len(rest) + l.index0 + 1
+	if l.peeked && l.after.kind != Missing {
+		l.size++
+	}
+	return l.size, nil
+}
+
+func (l *loopContext) typeName() string { return "LoopContext" }
+
+func (l *loopContext) repr() string {
+	n, err := l.len(&l.frame.rt.eval)
+	if err != nil {
+		return "<LoopContext>"
+	}
+	return "<LoopContext " + strconv.Itoa(l.index0+1) + "/" + strconv.Itoa(n) + ">"
+}
+
+func (l *loopContext) length(e *eval) (int, error) { return l.len(e) }
+
+// iterate gives the items that are left, each with the loop, and uses them up.
+func (l *loopContext) iterate(*eval) (iterator, error) {
+	return iterateFunc(func(e *eval) (Value, bool, error) {
+		item, ok, err := l.next(e)
+		if !ok || err != nil {
+			return Value{}, false, err
+		}
+		return tupleValue(item, Value{kind: Object, ref: ptr(&l.self)}), true, nil
+	}), nil
+}
+
+// loopField is a field of loop.
+type loopField uint8
+
+const (
+	loopIndex loopField = iota
+	loopIndex0
+	loopRevindex
+	loopRevindex0
+	loopFirst
+	loopLast
+	loopLength
+	loopDepth
+	loopDepth0
+	loopPrevitem
+	loopNextitem
+)
+
+var loopFields = map[string]loopField{
+	"index": loopIndex, "index0": loopIndex0, "revindex": loopRevindex, "revindex0": loopRevindex0, "first": loopFirst,
+	"last": loopLast, "length": loopLength, "depth": loopDepth, "depth0": loopDepth0, "previtem": loopPrevitem,
+	"nextitem": loopNextitem,
+}
+
+func (l *loopContext) field(e *eval, field loopField) (Value, error) {
+	switch field {
+	case loopIndex:
+		return e.computed(intValue(l.index0 + 1)), nil
+	case loopIndex0:
+		return e.computed(intValue(l.index0)), nil
+	case loopFirst:
+		return e.computed(boolValue(l.index0 == 0)), nil
+	case loopDepth:
+		return e.computed(intValue(l.depth0 + 1)), nil
+	case loopDepth0:
+		return e.computed(intValue(l.depth0)), nil
+	case loopPrevitem:
+		if l.index0 == 0 {
+			return undefinedHint("there is no previous item"), nil
+		}
+		e.traceRead(l.before)
+		return l.before, nil
+	case loopLast, loopNextitem:
+		next, err := l.peek(e)
+		switch {
+		case err != nil:
+			return next, err
+		case field == loopLast:
+			return e.computed(boolValue(next.kind == Missing)), nil
+		case next.kind == Missing:
+			return undefinedHint("there is no next item"), nil
+		}
+		e.traceRead(next)
+		return next, nil
+	}
+	n, err := l.len(e)
+	switch field {
+	case loopRevindex:
+		n -= l.index0
+	case loopRevindex0:
+		n -= l.index0 + 1
+	}
+	return e.computed(intValue(n)), err
+}
+
+func (l *loopContext) attr(e *eval, name string) (Value, bool) {
+	self := Value{kind: Object, ref: ptr(&l.self)}
+	switch name {
+	case "cycle":
+		return functionValue(&function{builtin: loopCycle, recv: self}), true
+	case "changed":
+		return functionValue(&function{builtin: loopChanged, recv: self}), true
+	}
+	field, ok := loopFields[name]
+	if !ok {
+		return Value{}, false
+	}
+	v, err := l.field(e, field)
+	if err != nil {
+		return undefinedHint(err.Error()), true
+	}
+	return v, true
+}
+
+// loopExpr is loop.field, looked up when compiled.
+type loopExpr struct {
+	ref   slotRef
+	field loopField
+	pos   syntax.Pos
+}
+
+func (x *loopExpr) eval(f *frame) (Value, error) {
+	v := x.ref.get(f)
+	if v.kind != Object {
+		return Value{}, f.at(undefinedError(undefinedName("loop")), x.pos)
+	}
+	l, ok := v.object().(*loopContext)
+	if !ok {
+		return Value{}, f.at(undefinedError(undefinedName("loop")), x.pos)
+	}
+	v, err := l.field(&f.rt.eval, x.field)
+	return v, f.at(err, x.pos)
+}
+
+var loopCycle = &builtin{name: "cycle", varargs: true, run: func(c *call) (Value, error) {
+	if len(c.args) == 0 {
+		return Value{}, errf(TypeError, "no items for cycling given")
+	}
+	return c.args[c.recv.object().(*loopContext).index0%len(c.args)], nil
+}}
+
+var loopChanged = &builtin{name: "changed", varargs: true, run: func(c *call) (Value, error) {
+	l := c.recv.object().(*loopContext)
+	now := tupleValue(append([]Value(nil), c.args...)...)
+	if l.changed.kind != Missing {
+		same, err := equal(c.eval, l.changed, now)
+		if same || err != nil {
+			return boolValue(false), err
+		}
+	}
+	l.changed = now
+	return boolValue(true), nil
+}}
+
+// call implements callable: loop(items) runs a recursive loop over items.
+func (l *loopContext) call(c *call) (Value, error) {
+	var items Value
+	switch {
+	case len(c.args) == 1 && len(c.kwargs) == 0:
+		items = c.args[0]
+	case len(c.args) == 0 && len(c.kwargs) == 1 && c.kwargs[0].name == "iterable":
+		items = c.kwargs[0].value
+	default:
+		return Value{}, errf(TypeError, "LoopContext.__call__() takes one argument: 'iterable'")
+	}
+	if l.outer == nil {
+		return Value{}, errf(TypeError, "The loop must have the 'recursive' marker to be called recursively.")
+	}
+	rt := l.frame.rt
+	v, err := l.outer.capture(body{recurseStmt{l, items}})
+	return rt.markup(v), err
+}
+
+// recurseStmt is one more level of a recursive loop, as a statement.
+type recurseStmt struct {
+	loop  *loopContext
+	items Value
+}
+
+func (s recurseStmt) exec(f *frame) error {
+	return f.recurse(s.loop.stmt, s.items, s.loop.depth0+1)
+}

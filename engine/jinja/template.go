@@ -1,0 +1,216 @@
+package jinja
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
+)
+
+// Mode says whether a template may change lists and dicts (E1).
+type Mode uint8
+
+// The modes of the sandbox.
+const (
+	Immutable Mode = iota // as transformers renders: list.append and the like are refused
+	Mutable               // as llama.cpp renders
+)
+
+// Limits bound a render (E2). A zero field stands for that of [DefaultLimits].
+type Limits struct {
+	Steps       int           // iterations, calls and items handled
+	OutputBytes int           // bytes of output; all strings built on the way may be eight times as long together
+	Depth       int           // macros, loops and values inside each other, in levels
+	Time        time.Duration // wall time, measured by Options.Clock; there is no limit without a clock
+}
+
+// DefaultLimits lets any sane template through and stops others within a second.
+var DefaultLimits = Limits{Steps: 4_000_000, OutputBytes: 32 << 20, Depth: 200}
+
+// bytesPerOutput is how many bytes a template may build in strings for each byte it may write.
+const bytesPerOutput = 8
+
+func (l Limits) withDefaults() Limits {
+	if l.Steps == 0 {
+		l.Steps = DefaultLimits.Steps
+	}
+	if l.OutputBytes == 0 {
+		l.OutputBytes = DefaultLimits.OutputBytes
+	}
+	if l.Depth == 0 {
+		l.Depth = DefaultLimits.Depth
+	}
+	return l
+}
+
+// Options say how a template is rendered. The zero value is a plain render in the immutable sandbox.
+type Options struct {
+	Mode    Mode
+	Limits  Limits
+	Now     func() time.Time // what strftime_now shows; nil: strftime_now fails
+	Clock   func() time.Time // measures Limits.Time
+	Seed    uint64           // of random and lipsum
+	Trace   *Trace           // records what is read; nil: off
+	Origins bool             // RenderText returns runs
+}
+
+// Template is a compiled template. It is immutable and safe for concurrent use.
+type Template struct {
+	src      *source.Source
+	tree     *syntax.Template
+	names    []string // the names that are looked up among the input
+	free     []bool   // for each: the template reads it, rather than a block what the template has set
+	globals  []Value  // for each: the global function of that name, or Missing
+	blocks   map[string]*blockProto
+	root     *routine
+	routines int
+	enter    []entryOp
+	code     body
+	self     int // slot of the variable self, or -1
+	pool     sync.Pool
+}
+
+// Compile parses and compiles a template. The error is a [source.Error]; see [Class].
+func Compile(src *source.Source) (t *Template, err error) {
+	tree, err := syntax.Parse(src)
+	if err != nil {
+		return nil, err
+	}
+	t = &Template{src: src, tree: tree}
+	c := &compiler{t: t, ctx: map[string]int{}}
+	defer func() {
+		if r := recover(); r != nil {
+			e, ok := r.(compileError)
+			if !ok {
+				panic(r)
+			}
+			t, err = nil, e.err
+		}
+	}()
+	c.template(tree)
+	t.blocks = c.blocks
+	return t, nil
+}
+
+// Source returns the text that the template was compiled from.
+func (t *Template) Source() *source.Source { return t.src }
+
+// Tree returns the template's tree.
+func (t *Template) Tree() *syntax.Template { return t.tree }
+
+// Names returns the names that the template may look up among its variables, in order of their first appearance. Names of
+// global functions are not among them.
+func (t *Template) Names() []string {
+	var out []string
+	for i, name := range t.names {
+		if t.free[i] && t.globals[i].isMissing() {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// Vars are the variables of a render: JSON values by name. They are converted as far as a render needs them, for each
+// render anew, so that a template that changes a list does not change its caller's.
+type Vars struct{ members []ordered.Member }
+
+// NewVars returns variables. Of several with one name the last counts.
+func NewVars(members ...ordered.Member) Vars { return Vars{members} }
+
+// VarsFromJSON returns the members of an object as variables.
+func VarsFromJSON(object ordered.Value) Vars { return Vars{object.Members()} }
+
+// With returns the variables with one more, or one replaced.
+func (v Vars) With(name string, value ordered.Value) Vars {
+	members := slices.DeleteFunc(slices.Clone(v.members), func(m ordered.Member) bool { return m.Key == name })
+	return Vars{append(members, ordered.Member{Key: name, Value: value})}
+}
+
+// Get returns a variable.
+func (v Vars) Get(name string) (ordered.Value, bool) {
+	for i := len(v.members) - 1; i >= 0; i-- {
+		if v.members[i].Key == name {
+			return v.members[i].Value, true
+		}
+	}
+	return ordered.Value{}, false
+}
+
+// Text is a rendered text with its origins: runs, in order, that cover it exactly. There are none where they were not asked for.
+type Text struct {
+	String string
+	Runs   []Run
+}
+
+// Render renders the template. The error is a [source.Error] at the expression that failed; see [Class].
+func (t *Template) Render(vars Vars, o Options) (string, error) {
+	text, err := t.RenderText(vars, o)
+	return text.String, err
+}
+
+// RenderText renders the template, with the origin of each byte where Options.Origins is set (E3).
+func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
+	rt, _ := t.pool.Get().(*interp)
+	if rt == nil {
+		rt = &interp{t: t, ctx: make([]Value, len(t.names)), free: make([][]*frame, t.routines)}
+		rt.rand = rand.New(&rt.pcg)
+	}
+	limits := o.Limits.withDefaults()
+	rt.mutable = o.Mode == Mutable
+	rt.autoescape = false
+	rt.origins = o.Origins || o.Trace != nil
+	rt.trace = o.Trace
+	rt.now = o.Now
+	rt.pcg.Seed(o.Seed, 0)
+	rt.steps, rt.bytes = int64(limits.Steps), int64(limits.OutputBytes)*bytesPerOutput
+	rt.depth, rt.maxDepth = 0, limits.Depth
+	rt.out = builder{buf: rt.out.buf[:0], runs: rt.out.runs[:0], on: rt.origins}
+	rt.maxOut = limits.OutputBytes
+	rt.ticks, rt.clock = 0, nil
+	if limits.Time > 0 && o.Clock != nil {
+		rt.clock, rt.deadline = o.Clock, o.Clock().Add(limits.Time)
+	}
+	copy(rt.ctx, t.globals)
+	for i := range vars.members {
+		m := &vars.members[i]
+		if k := slices.Index(t.names, m.Key); k >= 0 {
+			rt.ctx[k] = fromInput(&rt.eval, m.Key, &m.Value)
+		}
+	}
+	f := rt.frame(t.root, nil)
+	f.enter(t.enter)
+	if t.self >= 0 {
+		f.slots[t.self] = objectValue(&templateRef{rt})
+	}
+	err := t.code.run(f)
+	rt.release(t.root, f)
+	var text Text
+	if err == nil {
+		text.String = string(rt.out.buf)
+		if o.Origins {
+			text.Runs = publicRuns(rt.out.runs)
+		}
+	}
+	rt.reset()
+	t.pool.Put(rt)
+	return text, err
+}
+
+// Class returns the name of the Python exception that jinja2 raises in the place of err, such as "UndefinedError"; "LimitError"
+// for a limit (E2); or "" for an error that is not this package's.
+func Class(err error) string {
+	var r *raised
+	if errors.As(err, &r) {
+		return string(r.class)
+	}
+	var c syntax.Class
+	if errors.As(err, &c) {
+		return string(c)
+	}
+	return ""
+}
