@@ -177,8 +177,11 @@ func appendElement(dst []byte, e Element) []byte {
 				continue
 			}
 			dst = appendRune(dst, r.Lo, `\[]^-`)
+			if r.Hi > r.Lo+1 {
+				dst = append(dst, '-')
+			}
 			if r.Hi != r.Lo {
-				dst = appendRune(append(dst, '-'), r.Hi, `\[]^-`)
+				dst = appendRune(dst, r.Hi, `\[]^-`)
 			}
 		}
 		return append(dst, ']')

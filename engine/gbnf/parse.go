@@ -162,7 +162,9 @@ func (p *parser) sequence(depth int) Alternate {
 		var e Element
 		switch c := p.peek(); {
 		case c == '"':
-			e = Element{Kind: Literal, Text: p.literal()}
+			if e = (Element{Kind: Literal, Text: p.literal()}); e.Text == "" {
+				e = Element{Kind: Group, Alts: []Alternate{{}}}
+			}
 		case c == '[':
 			e = p.class()
 		case c == '.':
@@ -203,7 +205,11 @@ func (p *parser) sequence(depth int) Alternate {
 		default:
 			return seq
 		}
-		seq = append(seq, p.repetitions(e, depth))
+		whole := p.repetitions(e, depth)
+		if p.text[start] == '"' && isEmpty(whole) {
+			continue // the empty literal is how an empty sequence is written
+		}
+		seq = append(seq, whole)
 	}
 	return seq
 }

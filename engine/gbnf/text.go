@@ -184,7 +184,7 @@ func (l *lowering) text(s *schema.Schema, bare bool) Element {
 		return b.Never()
 	}
 	if len(s.Patterns) > 0 {
-		root := s.Patterns[0].Root
+		root := withLengths(s.Patterns[0].Root, s.MinLength, s.MaxLength)
 		if bare {
 			return l.pattern(root, l.rawCoder(l.codec.Stops, l.codec.Entity))
 		}
@@ -197,6 +197,22 @@ func (l *lowering) text(s *schema.Schema, bare bool) Element {
 		return b.Seq(b.Lit(quote), b.until("text", []string{quote}, s.MinLength, s.MaxLength, false), b.Lit(quote))
 	}
 	return l.quoted(func(c coder) Element { return b.Repeat(c.char(), s.MinLength, s.MaxLength) })
+}
+
+// withLengths adds the lengths of a string to a pattern that repeats single characters; beside any other pattern they are
+// left out.
+func withLengths(n *schema.Node, lo, hi int) *schema.Node {
+	if n.Op != schema.OpRepeat || n.Subs[0].Op != schema.OpClass {
+		return n
+	}
+	lo = max(lo, n.Min)
+	if hi < 0 || n.Max >= 0 && n.Max < hi {
+		hi = n.Max
+	}
+	if hi >= 0 && lo > hi {
+		return &schema.Node{Op: schema.OpAlt} // no string is as long
+	}
+	return &schema.Node{Op: schema.OpRepeat, Subs: n.Subs, Min: lo, Max: hi}
 }
 
 // bareText matches text without quotes up to a marker.
