@@ -1,0 +1,129 @@
+package gonja
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/nikolalohinski/gonja/v2/config"
+	"github.com/nikolalohinski/gonja/v2/exec"
+	"github.com/nikolalohinski/gonja/v2/loaders"
+)
+
+// workerEnv marks the environment of a child process. A name of its own, since a binary that sees it does nothing but render.
+const workerEnv = "ASSAY_GONJA_WORKER"
+
+// The child's limits.
+const (
+	maxStack  = 64 << 20 // bytes; Go's default would let a recursive macro fill a gigabyte first
+	maxMemory = 1 << 30  // bytes of heap
+	maxOutput = 64 << 20 // bytes of one render
+)
+
+// init turns the process into a worker if it was started as one. Doing it here rather than in a main function is what
+// lets every binary that links this package, the test binaries included, start itself as its own child.
+func init() {
+	if os.Getenv(workerEnv) == "" {
+		return
+	}
+	debug.SetMaxStack(maxStack)
+	go watchMemory()
+	serve(os.Stdin, os.Stdout)
+	os.Exit(0)
+}
+
+// watchMemory ends the process when its heap is too large.
+func watchMemory() {
+	var m runtime.MemStats
+	for range time.Tick(50 * time.Millisecond) {
+		if runtime.ReadMemStats(&m); m.HeapAlloc > maxMemory {
+			fmt.Fprintln(os.Stderr, "it used too much memory")
+			os.Exit(1)
+		}
+	}
+}
+
+// serve answers requests, one JSON value a line, until the input ends.
+func serve(in io.Reader, out io.Writer) {
+	requests := json.NewDecoder(bufio.NewReaderSize(in, 1<<16))
+	answers := json.NewEncoder(out)
+	answers.SetEscapeHTML(false)
+	for {
+		var q request
+		if requests.Decode(&q) != nil {
+			return
+		}
+		var answer response
+		text, err := answerTo(q)
+		if answer.Text = text; err != nil {
+			answer = response{Error: message(err, q.Source)}
+		}
+		if answers.Encode(answer) != nil {
+			return
+		}
+	}
+}
+
+// message returns an error's text on one line, without the template's source, which gonja puts into it.
+func message(err error, src string) string {
+	text := strings.ReplaceAll(err.Error(), "'"+src+"'", "")
+	text = strings.Join(strings.Fields(text), " ")
+	if text == "" {
+		text = "it failed without a message"
+	}
+	if runes := []rune(text); len(runes) > 300 {
+		text = string(runes[:300]) + "..."
+	}
+	return text
+}
+
+// answerTo compiles and renders. Panics in gonja are its errors.
+func answerTo(q request) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	var now func() (time.Time, error) = func() (time.Time, error) { return time.Parse(time.RFC3339Nano, q.Now) }
+	if q.Now == "" {
+		now = func() (time.Time, error) { return time.Time{}, fmt.Errorf("strftime_now: there is no clock") }
+	}
+	const name = "/template"
+	loader, err := loaders.NewMemoryLoader(map[string]string{name: q.Source})
+	if err != nil {
+		return "", err
+	}
+	settings := config.New()
+	settings.TrimBlocks, settings.LeftStripBlocks = true, true
+	template, err := exec.NewTemplate(name, settings, loader, environment(now))
+	if err != nil || !q.Render {
+		return "", err
+	}
+	vars := map[string]any{}
+	for _, m := range q.Vars.Members() {
+		vars[m.Key] = fromJSON(m.Value).Interface()
+	}
+	out := new(limited)
+	if err := template.Execute(out, exec.NewContext(vars)); err != nil {
+		return "", err
+	}
+	return out.String(), nil
+}
+
+// limited is a buffer that refuses to grow beyond maxOutput.
+type limited struct{ strings.Builder }
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.Len()+len(p) > maxOutput {
+		return 0, fmt.Errorf("the output is longer than %d bytes", maxOutput)
+	}
+	return l.Builder.Write(p)
+}
+
+func (l *limited) WriteString(s string) (int, error) { return l.Write([]byte(s)) }
