@@ -91,10 +91,11 @@ type analyzer struct {
 	seen     map[string]*observation
 	result   Analysis
 
-	callEnd  string // what ends a turn with calls
-	header   string // with the end of the user's turn, as far as all probes share it
-	prefills []string
-	thinking []ordered.Member // the flags under which reasoning is written
+	callsOpen string // what opens the calls of a turn
+	callEnd   string // what ends a turn with calls
+	header    string // with the end of the user's turn, as far as all probes share it
+	prefills  []string
+	thinking  []ordered.Member // the flags under which reasoning is written
 
 	plain   turn // content only
 	bare    turn // content only, under the flags of thought
@@ -114,8 +115,8 @@ func Analyze(t *chattemplate.Template, o Options) *Analysis {
 	}
 	a.findHeader()
 	a.compareReasoning()
-	a.compareCalls()
 	a.compareContent()
+	a.compareCalls()
 	a.findEnds()
 	a.matchDialect(o.Dialects)
 	return &a.result

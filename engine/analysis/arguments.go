@@ -40,7 +40,7 @@ func (a *analyzer) arguments(c *format.Calls, one spelling) {
 		return
 	}
 	for _, at := range one.core[first : last+1] {
-		if at.path == "" {
+		if at.path == "" && at.kind != literal && at.kind != counter {
 			c.Body.Kind = format.BodyJSON
 			if at.codec == python && !a.result.TextArguments {
 				c.Body.Codec.Style = format.StylePython
@@ -120,24 +120,31 @@ func (a *analyzer) tagged(c *format.Calls, one spelling) {
 		return
 	}
 	lead, between, behind := es[0].lead, es[1].lead, es[1].trail
-	open := snapStart(commonSuffix(lead, between), lead, between)
-	close := snapEnd(commonPrefix(between[:len(between)-len(open)], behind), between, behind)
-	sep := between[len(close) : len(between)-len(open)]
+	tag := closingTag(es[0].core)
+	if !strings.HasPrefix(between, tag) || !strings.HasPrefix(behind, tag) {
+		tag = ""
+	}
+	open, sep, close := divide(lead, between[len(tag):], behind[len(tag):], a.callsOpen)
+	close = tag + close
 	core := es[0].core
-	if q := a.quote(es[0]); q != "" {
-		b.Codec.Quote = q
+	q := a.quote(es[0])
+	if q != "" {
 		close = strings.TrimPrefix(close, q)
 		core = withoutQuote(core, q)
 		if strings.HasPrefix(sep, q) {
 			sep = sep[len(q):]
 		}
 	}
+	if b.Codec.Quote = q; q == "'" || q == `"` {
+		b.Codec.Quote = "" // quotes of a literal, written by hand
+	}
 	b.Sep = format.Mark(sep)
 	b.Entry = a.entryParts(open, core, close)
 	a.valueCodec(c, es[0])
-
-	suffix := strings.TrimSuffix(lead, open)
-	a.headSuffix(c, suffix, strings.TrimPrefix(behind, b.Codec.Quote+close))
+	if q != b.Codec.Quote {
+		b.Codec.Style = format.StylePython
+	}
+	a.headSuffix(c, strings.TrimSuffix(lead, open), q)
 	a.found("T5", "separator %q", sep)
 	a.found("A1", "argument %v, codec %+v", b.Entry, b.Codec)
 }
@@ -145,12 +152,12 @@ func (a *analyzer) tagged(c *format.Calls, one spelling) {
 // headSuffix places what stands between the name and the first argument, and what stands behind the last one. Where a
 // call without arguments has them as well, or they are no brackets, they belong to the call; else they enclose the
 // arguments (T6).
-func (a *analyzer) headSuffix(c *format.Calls, suffix, rest string) {
+func (a *analyzer) headSuffix(c *format.Calls, suffix, quote string) {
 	b := &c.Body
 	close := c.Call.Close.Full()
-	if i := len(c.Tail); i == 0 {
+	if len(c.Tail) == 0 {
 		// What follows the last value is the entry's close and the call's.
-		close = trimCommon(close, b)
+		close = withoutEntryClose(strings.TrimPrefix(close, quote), b)
 	}
 	open := strings.TrimRight(suffix, format.Space)
 	for _, pair := range [...]string{"{}", "()", "[]"} {
@@ -166,19 +173,13 @@ func (a *analyzer) headSuffix(c *format.Calls, suffix, rest string) {
 		}
 	}
 	bare, ok := a.argued()
-	if ok && b.Pair.IsZero() && strings.Trim(suffix, format.Space) != "" {
-		_, at := before(bare.core, name)
-		if at >= 0 {
-			text := textOfAtoms(bare.core[at+1:]) + bare.trail
-			shared := snapEnd(commonPrefix(suffix, text), suffix, text)
-			if container := suffix[len(shared):]; strings.Trim(container, format.Space) != "" {
-				suffix = shared
-				n := countMarkers(container)
-				ps, rest := cutPieces(close, n)
-				b.Pair = format.Pair{Open: format.Mark(container), Close: format.Mark(ps)}
-				close = rest
-				a.found("T6", "arguments between %q and %q", container, ps)
-			}
+	if first, _ := argsRange(bare.core); ok && first < 0 && b.Pair.IsZero() && strings.Trim(suffix, format.Space) != "" {
+		shared := snapEnd(commonPrefix(suffix, bare.trail), suffix, bare.trail)
+		if container := suffix[len(shared):]; countMarkers(container) > 0 {
+			ps, rest := cutPieces(close, len(pieces(container)))
+			suffix, close = shared, rest
+			b.Pair = format.Pair{Open: format.Mark(container), Close: format.Mark(ps)}
+			a.found("T6", "arguments between %q and %q", container, ps)
 		}
 	}
 	c.Call.Close = format.Mark(close)
@@ -191,9 +192,19 @@ func (a *analyzer) headSuffix(c *format.Calls, suffix, rest string) {
 	}
 }
 
-// trimCommon takes an entry's close, with its quote, off the start of a call's close.
-func trimCommon(close string, b *format.Body) string {
-	close = strings.TrimPrefix(close, b.Codec.Quote)
+// closingTag returns how the tag ends that an entry ends with, where its key is written twice: as the one that it begins with,
+// which is the literal behind the first key.
+func closingTag(core []atom) string {
+	first := slices.IndexFunc(core, func(at atom) bool { return at.kind == argKey })
+	if first < 0 || first == len(core)-1 || core[len(core)-1].kind != argKey {
+		return ""
+	}
+	head, _ := cutPieces(after(core, first), 1)
+	return head
+}
+
+// withoutEntryClose takes an entry's close off the start of a call's close.
+func withoutEntryClose(close string, b *format.Body) string {
 	if n := len(b.Entry); n > 0 && b.Entry[n-1].Kind == format.SlotLit {
 		if rest, ok := strings.CutPrefix(close, b.Entry[n-1].Text.Full()); ok {
 			return rest
@@ -412,8 +423,7 @@ func (a *analyzer) nested(c *format.Calls) {
 	}
 	lead, between := array.core[at[0]-1].text, after(array.core, at[0])
 	behind := after(array.core, at[1])
-	open := snapStart(commonSuffix(lead, between), lead, between)
-	close := snapEnd(commonPrefix(between[:len(between)-len(open)], behind), between, behind)
+	open, _, close := divide(lead, between, behind, a.callsOpen)
 	c.Body.Item = []format.Part{format.Lit(open), {Kind: format.SlotValue}, format.Lit(close)}
 	a.found("A2", "values nest; items between %q and %q", open, close)
 }

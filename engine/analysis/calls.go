@@ -30,6 +30,7 @@ func (a *analyzer) compareCalls() {
 		}
 	}
 	opening := a.opening(one[0], c.Object != nil)
+	a.callsOpen = opening
 	if parallel {
 		a.section(&c, opening, one, two)
 	} else {
@@ -111,6 +112,11 @@ func (a *analyzer) spellings(t turn, n int) ([]spelling, bool) {
 // the known markers are taken off.
 func (a *analyzer) opening(first spelling, isObject bool) string {
 	lead := a.withoutReasoning(first.lead)
+	for _, m := range []format.Marker{a.result.Format.Content.Open, a.result.Format.Content.Close} {
+		if rest, ok := strings.CutPrefix(lead, m.Full()); ok {
+			lead = rest
+		}
+	}
 	if !a.spoken.shown(content) {
 		return lead
 	}
@@ -133,17 +139,10 @@ func (a *analyzer) section(c *format.Calls, opening string, one, two []spelling)
 		between = two[0].trail[:max(0, len(two[0].trail)-two[1].cut)]
 	}
 	behind := one[0].trail
-	open := snapStart(commonSuffix(opening, between), opening, between)
-	if strings.Trim(open, format.Space) == "" {
-		open = ""
-	}
-	close := snapEnd(commonPrefix(between[:len(between)-len(open)], behind), between, behind)
-	if strings.Trim(close, format.Space) == "" {
-		close = ""
-	}
+	open, sep, close := divide(opening, between, behind, opening)
 	c.Call.Open = format.Mark(open)
 	c.Call.Close = format.Mark(close)
-	c.Sep = format.Mark(between[len(close) : len(between)-len(open)])
+	c.Sep = format.Mark(sep)
 	c.Section.Open = format.Mark(opening[:len(opening)-len(open)])
 	a.sectionEnd(c, behind[len(close):])
 }
@@ -159,8 +158,17 @@ func (a *analyzer) single(c *format.Calls, opening string, one spelling) {
 // sectionEnd divides what follows the last call's close into the section's close and the end of the turn.
 func (a *analyzer) sectionEnd(c *format.Calls, rest string) {
 	close, end := a.cutEnd(rest)
+	if n := countMarkers(c.Section.Open.Full()); n > 0 && countMarkers(close) != n && countMarkers(rest) > n {
+		close = cutMarkers(rest, n) // as many markers close a section as open it
+		end = rest[len(close):]
+	}
 	if end == "" && strings.Trim(c.Section.Open.Text, "[ ") == "" && !strings.HasPrefix(strings.TrimLeft(close, format.Space), "]") {
 		close, end = "", rest
+	}
+	if close == "" && c.Section.Open.Text != "" && !c.Array {
+		// A template that forgets to close a section does not mean that the model does.
+		close = mirror(c.Section.Open.Full())
+		a.found("T2", "close of the section derived from its open")
 	}
 	c.Section.Close = format.Mark(close)
 	a.callEnd = end
@@ -170,7 +178,8 @@ func (a *analyzer) sectionEnd(c *format.Calls, rest string) {
 func (a *analyzer) cutEnd(rest string) (close, end string) {
 	_, at := before(a.plain.body, content)
 	behind := after(a.plain.body, at)
-	shared := snapStart(commonSuffix(rest, behind), rest, behind)
+	x, y := strings.TrimRight(rest, format.Space), strings.TrimRight(behind, format.Space)
+	shared := snapStart(commonSuffix(x, y), x, y)
 	marker := strings.Trim(shared, format.Space)
 	if marker == "" {
 		return rest, ""
@@ -180,6 +189,20 @@ func (a *analyzer) cutEnd(rest string) (close, end string) {
 		i--
 	}
 	return rest[:i], rest[i:]
+}
+
+// cutMarkers returns the start of s that ends with its n-th marker.
+func cutMarkers(s string, n int) string {
+	pos := 0
+	for _, p := range splitMarkers(s) {
+		pos += len(p)
+		if markerAt(p) > 0 {
+			if n--; n == 0 {
+				break
+			}
+		}
+	}
+	return s[:pos]
 }
 
 // array sees whether the calls are the items of a JSON array: then its brackets are no part of the section's markers.

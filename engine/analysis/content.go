@@ -19,14 +19,13 @@ func (a *analyzer) compareContent() {
 		a.found("C1", "no content written")
 		return
 	}
-	behind := after(a.plain.body, at)
-	close := a.contentClose(behind)
 	open = a.withoutReasoning(open)
+	close := a.contentClose(open, after(a.plain.body, at))
 	if strings.Trim(open, format.Space) == "" && a.thought.observation != nil {
 		if wrapped := a.openBehindReasoning(); wrapped != "" {
 			c.Mode, open = format.ContentWrappedWithReasoning, wrapped
 			_, at := before(a.thought.body, content)
-			close = a.contentClose(after(a.thought.body, at))
+			close = a.contentClose(wrapped, after(a.thought.body, at))
 		}
 	}
 	if strings.Trim(open, format.Space) != "" || c.Mode != format.ContentPlain {
@@ -47,8 +46,9 @@ func (a *analyzer) compareContent() {
 }
 
 // contentClose returns what closes content: the literal behind it without what ends the turn. Turns of different kinds share
-// their end; what only content is followed by is its close.
-func (a *analyzer) contentClose(behind string) string {
+// their end; what only content is followed by is its close. A close has as many markers as its open, even where the end
+// happens to begin like it.
+func (a *analyzer) contentClose(open, behind string) string {
 	if a.called.observation == nil {
 		return ""
 	}
@@ -57,7 +57,11 @@ func (a *analyzer) contentClose(behind string) string {
 	if strings.Trim(end, format.Space) == "" {
 		return ""
 	}
-	return strings.TrimSuffix(behind, end)
+	close := strings.TrimSuffix(behind, end)
+	if n := countMarkers(open); close != "" && countMarkers(close) < n {
+		close = cutMarkers(behind, n)
+	}
+	return close
 }
 
 // lastLiteral returns the literal text at the end of a turn.

@@ -87,6 +87,8 @@ func markerAt(s string) int {
 			return i + 1
 		case s[0], '\n', '{', '}':
 			return 0
+		case '<', '>':
+			return 0
 		}
 	}
 	return 0
@@ -120,6 +122,32 @@ func classOf(c byte) int {
 		return word
 	}
 	return punctuation
+}
+
+// divide divides what stands between two like things: the close of the first, a separator, the open of the second. The first
+// thing's lead shows the open, what stands behind the last one shows the close. Where the two overlap, white space goes
+// to the open; a marker does so where all calls begin with it (it then precedes every tag), or where the open is nothing
+// else, and to the close elsewhere (it then ends every tag).
+func divide(lead, between, behind, opening string) (open, sep, close string) {
+	open = snapStart(commonSuffix(lead, between), lead, between)
+	close = snapEnd(commonPrefix(between, behind), between, behind)
+	if over := len(open) + len(close) - len(between); over > 0 {
+		shared := between[len(between)-len(open) : len(close)]
+		marker := strings.Trim(shared, format.Space)
+		precedes := strings.HasPrefix(strings.TrimLeft(opening, format.Space), marker)
+		if marker != "" && !precedes && strings.Trim(open[over:], format.Space) != "" {
+			open = open[over:]
+		} else {
+			close = close[:len(close)-over]
+		}
+	}
+	if strings.Trim(open, format.Space) == "" {
+		open = ""
+	}
+	if strings.Trim(close, format.Space) == "" {
+		close = ""
+	}
+	return open, between[len(close) : len(between)-len(open)], close
 }
 
 // snapEnd shortens a common prefix so that it does not end inside a marker of any of the texts that it begins.

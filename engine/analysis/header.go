@@ -40,8 +40,15 @@ func (a *analyzer) findHeader() {
 	for _, p := range prompts {
 		all = append(all, textOfAtoms(p.tail))
 	}
-	header := snapEnd(commonPrefix(append(all, shared)...), append(all, shared)...)
-	same := !slices.ContainsFunc(all, func(p string) bool { return p != before })
+	header := snapEnd(commonPrefix(all[0], shared), all[0], shared)
+	for _, p := range all[1:] {
+		// A flag may change the end of the user's turn; such a prompt says nothing of the header's start.
+		if h := snapEnd(commonPrefix(header, p), header, p); len(h) > len(commonPrefix(before, header)) {
+			header = h
+		}
+	}
+	header = a.withoutOpener(header)
+	same := all[0] == before // the template writes its generation prompt unasked, or has none
 	// The user's end is what an answer and a prompt without generation share; the header proper follows it.
 	end := commonPrefix(before, header)
 	if !same && header == end && shared != header {
@@ -63,6 +70,43 @@ func (a *analyzer) findHeader() {
 		end = ""
 	}
 	a.setHeader(header, header[len(end):], prefills)
+}
+
+// withoutOpener takes off the header's end what opens a part of the turn: a marker that answers write again before a later
+// part, or what stands between two calls where nothing else opens them.
+func (a *analyzer) withoutOpener(header string) string {
+	ps := splitMarkers(header)
+	last := ps[len(ps)-1:]
+	if len(last) == 0 {
+		return header
+	}
+	for _, t := range []*turn{&a.plain, &a.thought, &a.acted, &a.called} {
+		if t.observation == nil || t.err != nil || markerAt(last[0]) == 0 {
+			continue
+		}
+		body := dropPrefix(t.tail, len(header))
+		end := len(body)
+		for end > 0 && body[end-1].kind == literal {
+			end--
+		}
+		for _, at := range body[:end] {
+			if at.kind == literal && slices.Contains(pieces(at.text), last[0]) {
+				return strings.TrimSuffix(header, last[0])
+			}
+		}
+	}
+	if a.double.shown(name) && a.called.shown(name) {
+		first := dropPrefix(a.called.tail, len(header))
+		if len(first) > 0 && first[0].kind == name {
+			body := dropPrefix(a.double.tail, len(header))
+			for i, at := range body {
+				if at.kind == name && at.call == 1 && i > 0 && body[i-1].kind == literal {
+					return strings.TrimSuffix(header, strings.Trim(commonSuffix(header, body[i-1].text), format.Space))
+				}
+			}
+		}
+	}
+	return header
 }
 
 // headerBehind finds the longest start of the added text that the answers' shared text ends with or contains.

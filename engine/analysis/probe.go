@@ -243,6 +243,10 @@ func classify(run jinja.Run) atom {
 	}
 	at := atom{codec: run.Codec, exact: run.Exact}
 	switch {
+	case path == "role":
+		return atom{kind: literal, exact: true} // a template that writes the role's name means a literal
+	case isTyped(path, "text") && run.Codec != plain || isTyped(path, "thinking") && run.Codec != plain:
+		at.kind = foreign // the list of parts printed as a whole
 	case path == "content" || isTyped(path, "text"):
 		at.kind = content
 	case path == "reasoning_content" || path == "reasoning" || path == "thinking" || isTyped(path, "thinking"):

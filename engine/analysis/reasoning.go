@@ -32,7 +32,8 @@ func (a *analyzer) compareReasoning() {
 		a.found("R1", "no reasoning written")
 		return
 	}
-	if r.Open.Text == "" && r.Mode != format.ReasoningNone {
+	a.openInHeader(r)
+	if r.Open.Text == "" {
 		a.adoptPrefill(r)
 	}
 	a.reasoningMode(r)
@@ -148,7 +149,7 @@ func (a *analyzer) closeOfTrace(open string) string {
 	want := mirror(strings.TrimSpace(open))
 	var found string
 	for _, o := range a.seen {
-		for _, lit := range literalsOf(o, assistantPath+".content") {
+		for _, lit := range o.trace.Literals(assistantPath + ".content") {
 			lit = strings.TrimSpace(lit)
 			if markerAt(lit) != len(lit) || lit == "" || !isClosing(lit) {
 				continue
@@ -189,6 +190,42 @@ func mirror(marker string) string {
 		}
 	}
 	return ""
+}
+
+// openInHeader moves the open of reasoning out of the header: where every answer and every prompt opens a block, all of them
+// share its open, and it looks like a part of the header.
+func (a *analyzer) openInHeader(r *format.Reasoning) {
+	ps := splitMarkers(a.header)
+	i := len(ps)
+	for i > 0 && strings.Trim(ps[i-1], format.Space) == "" {
+		i--
+	}
+	if i == 0 || markerAt(ps[i-1]) == 0 || r.Close.Text == "" {
+		return
+	}
+	if m := ps[i-1]; m == r.Open.Text || r.Open.Text == "" && mirror(m) == r.Close.Text {
+		moved := strings.Join(ps[i-1:], "")
+		open := moved + r.Open.Full()
+		if m == r.Open.Text {
+			open = moved
+		}
+		r.Open = format.Mark(open)
+		a.moveFromHeader(moved)
+		a.found("R2", "every turn opens reasoning with %q", moved)
+	}
+}
+
+// moveFromHeader shortens the header by a suffix, which then begins every turn and prefill.
+func (a *analyzer) moveFromHeader(suffix string) {
+	a.header = strings.TrimSuffix(a.header, suffix)
+	a.result.TurnStart = a.header
+	a.result.Format.Header = strings.TrimSuffix(a.result.Format.Header, suffix)
+	for i := range a.prefills {
+		a.prefills[i] = suffix + a.prefills[i]
+	}
+	for _, t := range a.turns() {
+		t.body = dropPrefix(t.tail, len(a.header))
+	}
 }
 
 // adoptPrefill takes the open from a generation prompt where answers show a close alone.

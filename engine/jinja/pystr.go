@@ -55,6 +55,10 @@ func (b *builder) print(e *eval, v Value) error {
 	case Int:
 		start := len(b.buf)
 		b.buf = strconv.AppendInt(b.buf, v.int(), 10)
+		if v.prov == nil {
+			// A number that a template writes counts something: the literal that a counter starts from is one of its values.
+			v.prov = computedProv
+		}
 		b.mark(start, leaf(v, Plain))
 		return nil
 	case Undefined:
