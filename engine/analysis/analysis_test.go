@@ -1,0 +1,277 @@
+package analysis_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/engine/analysis"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/source"
+)
+
+// frame writes the turns of a conversation; CALLS stands for what an assistant's calls look like, THINK for its reasoning.
+const frame = `{%- if tools %}<|tools|>{{ tools|tojson }}<|end|>{% endif %}
+{%- for m in messages -%}
+<|{{ m.role }}|>
+{% if m.role == 'assistant' -%}
+THINK
+{{- m.content or '' -}}
+{%- if m.tool_calls -%}
+CALLS
+{%- endif -%}
+{%- else -%}
+{{- m.content -}}
+{%- endif -%}<|end|>
+{% endfor -%}
+{%- if add_generation_prompt -%}<|assistant|>{{ "\n" }}PREFILL{%- endif -%}`
+
+func framed(think, calls, prefill string) string {
+	return strings.NewReplacer("THINK", think, "CALLS", calls, "PREFILL", prefill).Replace(frame)
+}
+
+const (
+	each    = `{%- for c in m.tool_calls -%}`
+	eachEnd = `{%- endfor -%}`
+	thinks  = `{%- if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}`
+)
+
+func analyze(t *testing.T, text string) *analysis.Analysis {
+	t.Helper()
+	ct, err := chattemplate.Compile(source.New("template.jinja", text), "<s>", "</s>", nil)
+	if err != nil {
+		t.Fatal(source.Detail(err))
+	}
+	return analysis.Analyze(ct, analysis.Options{})
+}
+
+func TestCallForms(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		calls string
+		want  string
+	}{
+		{
+			"json object in a tag",
+			each + `{{ "<tool_call>\n" }}{"name": {{ c.function.name|tojson }}, "arguments": {{ c.function.arguments|tojson }}}{{ "\n</tool_call>" }}` + eachEnd,
+			`calls: json_native
+per_call_start: "<tool_call>\n"
+per_call_end: "\n</tool_call>"
+object: name=name, arguments=args
+`,
+		},
+		{
+			"nested function object with id",
+			each + `<call>{"id": "{{ c.id }}", "type": "function", "function": {"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments|tojson }}}}</call>` + eachEnd,
+			`calls: json_native
+per_call_start: "<call>"
+per_call_end: "</call>"
+object: id=id, type="function", function.name=name, function.arguments=args
+`,
+		},
+		{
+			"arguments as text, other field names",
+			each + `<call>{"tool": "{{ c.function.name }}", "input": {{ c.function.arguments|tojson|tojson }}, "call_id": "{{ c.id }}"}</call>` + eachEnd,
+			`calls: json_native
+per_call_start: "<call>"
+per_call_end: "</call>"
+object: tool=name, input=args (text), call_id=id
+`,
+		},
+		{
+			"array, name as key",
+			`<calls>[` + each + `{"{{ c.function.name }}": {{ c.function.arguments|tojson }}}{{ ", " if not loop.last }}` + eachEnd + `]</calls>`,
+			`calls: array of json_native
+section_start: "<calls>"
+section_end: "</calls>"
+object: name is key, =args
+`,
+		},
+		{
+			"array with generated ids",
+			`<calls>[` + each + `{"n": "{{ loop.index0 }}", "name": "{{ c.function.name }}", "parameters": {{ c.function.arguments|tojson }}}{{ ",\n" if not loop.last }}` + eachEnd + `]</calls>`,
+			`calls: array of json_native
+section_start: "<calls>"
+section_end: "</calls>"
+object: n=index (text), name=name, parameters=args
+`,
+		},
+		{
+			"python dict",
+			each + `<call>{{ {"name": c.function.name, "arguments": c.function.arguments} }}</call>` + eachEnd,
+			`calls: json_native
+per_call_start: "<call>"
+per_call_end: "</call>"
+object: name=name, arguments=args, single quotes
+`,
+		},
+		{
+			"name in a tag",
+			each + `<function={{ c.function.name }}>{{ c.function.arguments|tojson }}</function>` + eachEnd,
+			`calls: tag_with_json
+head: "<function=" {name} ">"
+args: json
+codec: json
+tail: "</function>"
+`,
+		},
+		{
+			"name alone as the tag",
+			each + `<{{ c.function.name }}>{{ c.function.arguments|tojson }}</{{ c.function.name }}>` + eachEnd,
+			`calls: tag_with_json
+head: "<" {name} ">"
+args: json
+codec: json
+tail: "</" {name} ">"
+`,
+		},
+		{
+			"name and arguments in elements",
+			each + `<tool_name>{{ c.function.name }}</tool_name>{{ "\n" }}<arguments>{{ c.function.arguments|tojson }}</arguments>` + eachEnd,
+			`calls: tag_with_json
+head: "<tool_name>" {name} "</tool_name>\n<arguments>"
+args: json
+codec: json
+tail: "</arguments>"
+`,
+		},
+		{
+			"id before the name",
+			each + `[CALL_ID]{{ c.id }}[FUNC]{{ c.function.name }}{{ c.function.arguments|tojson }}` + eachEnd,
+			`calls: tag_with_json
+head: "[CALL_ID]" {id} "[FUNC]" {name}
+args: json
+codec: json
+`,
+		},
+		{
+			"id behind the arguments",
+			each + `[FUNC]{{ c.function.name }}{{ c.function.arguments|tojson }}[CALL_ID]{{ c.id }}` + eachEnd,
+			`calls: tag_with_json
+head: "[FUNC]" {name}
+args: json
+codec: json
+tail: "[CALL_ID]" {id}
+`,
+		},
+		{
+			"prefixed and indexed",
+			`<|section|>` + each + `<|call|>functions.{{ c.function.name }}:{{ loop.index0 }}<|args|>{{ c.function.arguments|tojson }}<|call_end|>` + eachEnd + `<|section_end|>`,
+			`calls: tag_with_json
+section_start: "<|section|>"
+section_end: "<|section_end|>"
+per_call_start: "<|call|>"
+per_call_end: "<|call_end|>"
+head: {id: "functions." {name} ":" {index from 0}} "<|args|>"
+args: json
+codec: json
+`,
+		},
+		{
+			"tagged arguments",
+			each + `<call>{{ "\n" }}<function={{ c.function.name }}>{{ "\n" }}{% for k, v in c.function.arguments.items() %}<parameter={{ k }}>{{ "\n" }}{{ v if v is string else v|tojson }}{{ "\n" }}</parameter>{{ "\n" }}{% endfor %}</function>{{ "\n" }}</call>` + eachEnd,
+			`calls: tag_with_tagged
+per_call_start: "<call>\n"
+per_call_end: "\n</call>"
+head: "<function=" {name} ">"
+args: tagged
+arg: "\n<parameter=" {key} ">\n" {value} "\n</parameter>"
+codec: raw
+tail: "\n</function>"
+`,
+		},
+		{
+			"typed arguments",
+			each + `<call name="{{ c.function.name }}">{% for k, v in c.function.arguments.items() %}<arg key="{{ k }}" string="{{ 'true' if v is string else 'false' }}">{{ v if v is string else v|tojson }}</arg>{% endfor %}</call>` + eachEnd,
+			`calls: tag_with_tagged
+head: "<call name=\"" {name} "\">"
+args: tagged
+arg: "<arg key=\"" {key} "\" string=\"" {type: true=raw false} "\">" {value} "</arg>"
+codec: raw
+tail: "</call>"
+`,
+		},
+		{
+			"python calls",
+			`<|calls|>[` + each + `{{ c.function.name }}({% for k, v in c.function.arguments.items() %}{{ k }}={{ v|string if v is not string else "'" ~ v ~ "'" }}{{ ", " if not loop.last }}{% endfor %}){{ ", " if not loop.last }}` + eachEnd + `]<|calls_end|>`,
+			`calls: tag_with_tagged
+section_start: "<|calls|>["
+section_end: "]<|calls_end|>"
+separator: ", "
+head: {name}
+args: kwargs
+args_start: "("
+args_end: ")"
+arg: {key} "=" {value}
+arg_separator: ", "
+codec: python
+`,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := analyze(t, framed(thinks, tt.calls, ""))
+			got := a.Format.String()
+			if i := strings.Index(got, "calls:"); i >= 0 {
+				got = got[i:]
+			}
+			if got != tt.want {
+				t.Errorf("got\n%s\nwant\n%s\nevidence %v", got, tt.want, a.Evidence)
+			}
+			if a.Format.Header != "<|assistant|>\n" || a.Format.Reasoning.Open.Text != "<think>" {
+				t.Errorf("header %q, reasoning %v", a.Format.Header, a.Format.Reasoning.Pair)
+			}
+		})
+	}
+}
+
+func TestReasoningModes(t *testing.T) {
+	for _, tt := range []struct {
+		name           string
+		think, prefill string
+		mode           format.ReasoningMode
+		open, close    string
+	}{
+		{"tagged", thinks, "", format.ReasoningTagged, "<think>", "</think>"},
+		{"forced open", thinks, "<think>", format.ReasoningForcedOpen, "<think>", "</think>"},
+		{"forced closed", thinks, `{% if enable_thinking is defined and not enable_thinking %}<think></think>{% else %}<think>{% endif %}`, format.ReasoningForcedClosed, "<think>", "</think>"},
+		{"delimiter", `{%- if m.reasoning_content %}{{ m.reasoning_content }}[ANSWER]{% endif %}`, "Let me think:", format.ReasoningDelimiter, "", "[ANSWER]"},
+		{"beside calls alone", `{%- if m.reasoning_content and m.tool_calls %}<think>{{ m.reasoning_content }}</think>{% endif %}`, "", format.ReasoningToolsOnly, "<think>", "</think>"},
+		{"an empty block where there is none", `<think>{{ m.reasoning_content }}</think>`, "", format.ReasoningTagged, "<think>", "</think>"},
+		{"known by the prompt alone", "", `<think>{% if not enable_thinking %}</think>{% endif %}`, format.ReasoningForcedClosed, "<think>", "</think>"},
+		{"none", "", "", format.ReasoningNone, "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			calls := each + `<function={{ c.function.name }}>{{ c.function.arguments|tojson }}</function>` + eachEnd
+			a := analyze(t, framed(tt.think, calls, tt.prefill))
+			r := a.Format.Reasoning
+			if r.Mode != tt.mode || r.Open.Full() != tt.open || r.Close.Full() != tt.close {
+				t.Errorf("got %v %v, want %v %q %q; evidence %v", r.Mode, r.Pair, tt.mode, tt.open, tt.close, a.Evidence)
+			}
+			if len(a.Format.Calls) != 1 || a.Format.Calls[0].Section.Open.Text != "" {
+				t.Errorf("calls %+v", a.Format.Calls)
+			}
+		})
+	}
+}
+
+func TestWrappedContent(t *testing.T) {
+	wrapped := strings.Replace(framed("", each+`<f={{ c.function.name }}>{{ c.function.arguments|tojson }}</f>`+eachEnd, ""),
+		`{{- m.content or '' -}}`, `{%- if m.content %}<response>{{ m.content }}</response>{% endif -%}`, 1)
+	c := analyze(t, wrapped).Format.Content
+	if c.Mode != format.ContentWrapped || c.Open.Full() != "<response>" || c.Close.Full() != "</response>" {
+		t.Errorf("got %v %v", c.Mode, c.Pair)
+	}
+}
+
+func TestUndisclosed(t *testing.T) {
+	if a := analyze(t, framed("", "", "")); !a.Format.Undisclosed {
+		t.Errorf("tools are described and no call is written, yet: %s", a.Format)
+	}
+}
+
+func TestNoAnswer(t *testing.T) {
+	a := analyze(t, `{% for m in messages %}{% if m.role == 'assistant' %}{{ raise_exception('no answers here') }}{% endif %}{{ m.content }}{% endfor %}`)
+	if len(a.Evidence) != 1 || !strings.Contains(a.Evidence[0].Found, "no answers here") {
+		t.Errorf("evidence %v", a.Evidence)
+	}
+}
