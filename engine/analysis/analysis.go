@@ -143,21 +143,14 @@ func (a *analyzer) render() bool {
 	if a.plain.err != nil {
 		return false
 	}
-	a.thought.observation = a.firstShown(reasoning, a.thoughtProbes())
-	if !a.thought.shown(reasoning) {
-		a.thought = turn{}
-	} else {
+	a.thought.observation = a.thoughtful(probe{content: textOf(contentNeedle)})
+	if a.thought.observation != nil {
 		a.wrote(a.thought.probe)
 		// What reasoning adds is seen against an answer under the same flags.
 		a.bare.observation = a.observe(a.thought.probe.with(func(p *probe) { p.reasoning, p.typed = false, false }))
 	}
 	one := []ordered.Member{member(keyNeedles[0], ordered.Str(valueNeedle))}
-	for _, p := range a.callProbes(callsWith(1, one...)) {
-		if o := a.observe(p); (turn{observation: o}).shown(name) {
-			a.called.observation = o
-			break
-		}
-	}
+	a.called.observation = a.firstCall(callsWith(1, one...))
 	if a.called.observation == nil {
 		return true
 	}
@@ -166,10 +159,8 @@ func (a *analyzer) render() bool {
 	a.result.NullContent = p.content != nil
 	a.double.observation = a.observe(p.with(func(p *probe) { p.calls = callsWith(2, one...) }))
 	a.spoken.observation = a.observe(p.with(func(p *probe) { p.content = textOf(contentNeedle) }))
-	a.acted.observation = a.firstShown(reasoning, a.thoughtVariants(p))
-	if !a.acted.shown(reasoning) {
-		a.acted = turn{}
-	} else if a.thought.observation == nil {
+	a.acted.observation = a.thoughtful(p)
+	if a.acted.observation != nil && a.thought.observation == nil {
 		a.wrote(a.acted.probe)
 	}
 	return true
@@ -186,34 +177,35 @@ func (p probe) with(change func(*probe)) probe {
 	return p
 }
 
-// firstShown renders probes until one shows a kind; the last one tried is returned if none does.
-func (a *analyzer) firstShown(k kind, probes []probe) *observation {
-	var o *observation
-	for _, p := range probes {
-		if o = a.observe(p); (turn{observation: o}).shown(k) {
-			break
-		}
-	}
-	return o
-}
-
-// thoughtProbes are the ladder for an answer with reasoning (E5).
-func (a *analyzer) thoughtProbes() []probe {
-	return a.thoughtVariants(probe{content: textOf(contentNeedle)})
-}
-
-// thoughtVariants adds reasoning to a probe: under the names of fields, then as typed parts, then with each flag of the
-// template switched on.
-func (a *analyzer) thoughtVariants(p probe) []probe {
+// thoughtful renders a probe with reasoning added: under the names of fields, then as typed parts, then with the template's
+// flags switched on, each of them alone, but only if all of them together, where that can be rendered, show anything. The
+// first rendering that shows reasoning is returned, nil if none does.
+func (a *analyzer) thoughtful(p probe) *observation {
 	fields := p.with(func(p *probe) { p.reasoning = true })
-	typed := fields.with(func(p *probe) { p.typed = true })
-	probes := []probe{fields, typed}
-	for _, flag := range a.flags() {
-		for _, q := range []probe{fields, typed} {
-			probes = append(probes, q.with(func(p *probe) { p.kwargs = append(p.kwargs, member(flag, ordered.Boolean(true))) }))
+	ways := []probe{fields, fields.with(func(p *probe) { p.typed = true })}
+	for _, q := range ways {
+		if o := a.observe(q); (turn{observation: o}).shown(reasoning) {
+			return o
 		}
 	}
-	return probes
+	with := func(p probe, flags ...string) *observation {
+		return a.observe(p.with(func(p *probe) {
+			for _, flag := range flags {
+				p.kwargs = append(p.kwargs, member(flag, ordered.Boolean(true)))
+			}
+		}))
+	}
+	for _, q := range ways {
+		if o := with(q, a.flags()...); o.err == nil && !(turn{observation: o}).shown(reasoning) {
+			continue
+		}
+		for _, flag := range a.flags() {
+			if o := with(q, flag); (turn{observation: o}).shown(reasoning) {
+				return o
+			}
+		}
+	}
+	return nil
 }
 
 // standard are the variables that every conversation has; the others that a template reads may be flags.
@@ -245,22 +237,20 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// callProbes are the ladder for an answer with calls: content empty or null, arguments as an object or as text, with the
-// tools described or not.
-func (a *analyzer) callProbes(calls []call) []probe {
-	var probes []probe
+// firstCall climbs the ladder for an answer with calls, arguments as an object or as text, with the tools described or not,
+// content null or empty, up to the first rendering that is clean and shows the call; nil if there is none.
+func (a *analyzer) firstCall(calls []call) *observation {
 	for _, text := range []bool{false, true} {
 		for _, tools := range []bool{true, false} {
 			for _, content := range []*string{nil, textOf("")} {
-				p := probe{content: content, calls: calls, tools: tools, text: text}
-				if o := a.observe(p); !a.clean(o) {
-					continue
+				o := a.observe(probe{content: content, calls: calls, tools: tools, text: text})
+				if a.clean(o) && (turn{observation: o}).shown(name) {
+					return o
 				}
-				probes = append(probes, p)
 			}
 		}
 	}
-	return probes
+	return nil
 }
 
 // clean says that a rendering with a call is as the model would write it: no null content printed, and no arguments
