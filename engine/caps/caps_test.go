@@ -1,0 +1,173 @@
+package caps_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/engine/caps"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
+)
+
+func compile(t *testing.T, text string) *chattemplate.Template {
+	t.Helper()
+	ct, err := chattemplate.Compile(source.New("template.jinja", text), "<s>", "</s>", nil)
+	if err != nil {
+		t.Fatal(source.Detail(err))
+	}
+	return ct
+}
+
+func detect(t *testing.T, text string) caps.Caps {
+	t.Helper()
+	c, err := caps.Detect(compile(t, text))
+	if err != nil {
+		t.Fatal(source.Detail(err))
+	}
+	return c
+}
+
+func TestDetect(t *testing.T) {
+	const calls = `{% for c in m.tool_calls or [] %}<call>{{ c.function.name }} {{ c.function.arguments|tojson }}</call>{% endfor %}`
+	for _, tt := range []struct {
+		name, template string
+		want           string // the capabilities that are there, without "supports_"
+	}{
+		{"content alone", `{% for m in messages %}{{ m.content }}{% endfor %}`, "system_role string_content"},
+		{"a system message is refused", `{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no') }}{% endif %}{{ m.content }}{% endfor %}`, "string_content"},
+		{"calls replayed, tools not described", `{% for m in messages %}{{ m.content or '' }}` + calls + `{% endfor %}`,
+			"tool_calls system_role parallel_tool_calls string_content object_arguments"},
+		{"tools and calls", `{{ tools|tojson if tools }}{% for m in messages %}{{ m.content or '' }}` + calls + `{% endfor %}`,
+			"tools tool_calls system_role parallel_tool_calls string_content object_arguments"},
+		{"tools read and not written", `{% if tools and tools[0].function.name %}yes{% endif %}{% for m in messages %}{{ m.content or '' }}{% endfor %}`,
+			"system_role string_content"},
+		{"one call alone", `{{ tools|tojson if tools }}{% for m in messages %}{{ m.content or '' }}{% if m.tool_calls %}{{ m.tool_calls[0].function|tojson }}{% endif %}{% endfor %}`,
+			"tools tool_calls system_role string_content object_arguments"},
+		{"arguments as text", `{{ tools|tojson if tools }}{% for m in messages %}{{ m.content or '' }}{% for c in m.tool_calls or [] %}{{ c.function.name + c.function.arguments }}{% endfor %}{% endfor %}`,
+			"tools tool_calls system_role parallel_tool_calls string_content"},
+		{"typed content", `{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endif %}{% endfor %}`,
+			"system_role string_content typed_content"},
+		{"reasoning kept", `{% for m in messages %}{{ m.reasoning_content }}{{ m.content }}{% endfor %}`, "system_role preserve_reasoning string_content"},
+		{"reasoning of the last turn", `{% for m in messages %}{% if loop.last %}{{ m.reasoning_content }}{% endif %}{{ m.content }}{% endfor %}`, "system_role string_content"},
+		{"effort", `{{ reasoning_effort }}{% for m in messages %}{{ m.content }}{% endfor %}`, "system_role string_content reasoning_effort"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := detect(t, tt.template)
+			var got []string
+			for _, m := range c.Value().Members() {
+				if m.Value.Bool() {
+					got = append(got, strings.TrimPrefix(m.Key, "supports_"))
+				}
+			}
+			if strings.Join(got, " ") != tt.want {
+				t.Errorf("got  %s\nwant %s", strings.Join(got, " "), tt.want)
+			}
+		})
+	}
+}
+
+func TestGate(t *testing.T) {
+	for _, tt := range []struct {
+		caps caps.Caps
+		want string
+	}{
+		{caps.Caps{Tools: true, ToolCalls: true}, ""},
+		{caps.Caps{Tools: true}, "chat template does not support tool calling (supports_tool_calls=false)"},
+		{caps.Caps{ToolCalls: true}, "chat template does not support tool calling (supports_tools=false)"},
+		{caps.Caps{}, "chat template does not support tool calling (supports_tools=false, supports_tool_calls=false)"},
+	} {
+		err := tt.caps.Gate()
+		switch {
+		case tt.want == "" && err != nil, tt.want != "" && (err == nil || err.Error() != tt.want):
+			t.Errorf("Gate of %+v: %v, want %q", tt.caps, err, tt.want)
+		case err != nil && !errors.Is(err, caps.ErrToolsUnsupported):
+			t.Errorf("%v does not wrap ErrToolsUnsupported", err)
+		}
+	}
+}
+
+func TestDetectFails(t *testing.T) {
+	_, err := caps.Detect(compile(t, "{{ raise_exception('never') }}"))
+	if err == nil || !strings.Contains(err.Error(), "template.jinja:1:") || !strings.Contains(err.Error(), "never") {
+		t.Errorf("error %v, want a positioned one that says 'never'", err)
+	}
+}
+
+// TestFit sends requests through templates that cannot take them as they are, and compares prompts.
+func TestFit(t *testing.T) {
+	for _, tt := range []struct {
+		name, template, request, want string
+		fits                          []string
+	}{
+		{
+			"system folded into the user's turn",
+			`{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no') }}{% endif %}[{{ m.role }}]{{ m.content }}{% endfor %}`,
+			`{"messages": [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]}`,
+			"[user]S\n\nU", []string{"system-in-user"},
+		},
+		{
+			"developer as system",
+			`{% for m in messages %}{% if m.role in ['system', 'user'] %}[{{ m.role }}]{{ m.content }}{% endif %}{% endfor %}`,
+			`{"messages": [{"role": "developer", "content": "D"}, {"role": "user", "content": "U"}]}`,
+			"[system]D[user]U", []string{"developer-as-system"},
+		},
+		{
+			"typed content as a string",
+			`{% for m in messages %}{{ m.content + '' }}{% endfor %}`,
+			`{"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}]}`,
+			"a\nb", []string{"typed-content-as-string"},
+		},
+		{
+			"arguments as an object, content empty",
+			`{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function.name }}{% for k, v in c.function.arguments.items() %}{{ k }}={{ v }}{% endfor %}{% endfor %}{% endfor %}`,
+			`{"messages": [{"role": "user", "content": "U"}, {"role": "assistant", "content": null, "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{\"a\": 1.0}"}}]}]}`,
+			"Ufa=1.0", []string{"arguments-as-object", "null-content-as-empty"},
+		},
+		{
+			"reasoning by another name",
+			`{% for m in messages %}{{ m.thinking }}{{ m.content }}{% endfor %}`,
+			`{"messages": [{"role": "user", "content": "U"}, {"role": "assistant", "content": "A", "reasoning_content": "R"}]}`,
+			"URA", []string{"reasoning-as-thinking"},
+		},
+		{
+			"a variable that the template demands",
+			`{{ 'f:' + functions }}{% for m in messages %}{{ m.content }}{% endfor %}`,
+			`{"messages": [{"role": "user", "content": "U"}], "tools": [{"type": "function", "function": {"name": "f"}}]}`,
+			`f:[{"name": "f"}]U`, []string{"variable-functions"},
+		},
+		{
+			"nothing to fit",
+			`{% for m in messages %}{{ m.content }}{% endfor %}`,
+			`{"messages": [{"role": "user", "content": "U"}]}`,
+			"U", nil,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ct := compile(t, tt.template)
+			c, err := caps.Detect(ct)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := ordered.ParseString(tt.request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request, err := chat.ParseRequest(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fitted := c.Fit(request)
+			got, err := ct.Render(fitted.Input)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != tt.want || !slices.Equal(fitted.Fits, tt.fits) {
+				t.Errorf("prompt %q with %v, want %q with %v", got, fitted.Fits, tt.want, tt.fits)
+			}
+		})
+	}
+}
