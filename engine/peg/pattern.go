@@ -5,8 +5,13 @@ package peg
 //
 // Matching is that of parsing expression grammars: ordered choice, greedy repetition, no second thoughts about what has
 // matched, except where an alternative fails. A node either matches and moves the position forward (or leaves it), or it fails.
-// Where a node's comment does not say what failing does to the position, the position stays where the failing leaf stood;
-// Choice, Rep, Opt, And, Not and Hold go back to where they began.
+//
+// # Where a failure stands
+//
+// A failure has a place, which [Try] and [Rejected] use. A leaf fails where it stands: before itself, for the atomic Lit, Stub,
+// Dispatch word and single bytes; behind what it consumed, for Scan. A failure inside a combinator keeps its place,
+// except that an alternative or iteration that can be undone is undone: a Choice fails where its last alternative fails (or
+// the one that was decided on), a Rep of too few where the failed iteration began; And, Not and Hold fail where they began.
 //
 // # When an event leaves (E13)
 //
@@ -50,6 +55,9 @@ type (
 
 	// End matches without input at the end of the input, which exists only once the input is closed.
 	End struct{}
+
+	// Before matches without input where at most Off bytes precede.
+	Before struct{ Off int }
 
 	// Stub matches what is left of the input, all of it, where that is a proper prefix of Text of at least one byte:
 	// the beginning of a marker that the end of the input cut off.
@@ -98,10 +106,10 @@ type (
 	// has matched and its entry is removed.
 	Hold struct{ P Pattern }
 
-	// Rejected stands as an alternative of a Choice, after alternatives that failed. It takes what they read, from where
+	// Rejected begins an alternative of a Choice, after alternatives that failed. It takes what they read, from where
 	// the Choice began to the farthest place where one of them failed (failures inside And and Not count where these began),
-	// as text of Kind, so that a failed attempt is not entered again (a byte is read at most twice). It fails if that is
-	// nothing. Leaves at once: it makes no entry.
+	// as text of Kind, so that a failed attempt is not entered again (a byte is read at most twice). If that is nothing, the
+	// next alternative is tried; else the Choice is decided, as by a Cut. Leaves at once: it makes no entry.
 	Rejected struct{ Kind Kind }
 
 	// Dispatch matches one of many words, then After, then the body of that word. The word is the longest one at this
@@ -210,6 +218,7 @@ func (Set) pattern()       {}
 func (Any) pattern()       {}
 func (Space) pattern()     {}
 func (End) pattern()       {}
+func (Before) pattern()    {}
 func (Stub) pattern()      {}
 func (Seq) pattern()       {}
 func (Choice) pattern()    {}

@@ -1,6 +1,10 @@
 package peg
 
-import "math/bits"
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+)
 
 // ByteSet is a set of bytes: bit b%64 of word b/64.
 type ByteSet [4]uint64
@@ -62,4 +66,46 @@ func (s ByteSet) Len() (n int) {
 		n += bits.OnesCount64(w)
 	}
 	return n
+}
+
+// String prints the set as in a regular expression: [a-z_], [^<].
+func (s ByteSet) String() string {
+	not := s.Len() > 128
+	if not {
+		s = s.Not()
+	}
+	var b strings.Builder
+	b.WriteByte('[')
+	if not {
+		b.WriteByte('^')
+	}
+	for lo := 0; lo < 256; lo++ {
+		if !s.Has(byte(lo)) {
+			continue
+		}
+		hi := lo
+		for hi < 255 && s.Has(byte(hi+1)) {
+			hi++
+		}
+		b.WriteString(setByte(byte(lo)))
+		if hi > lo+1 {
+			b.WriteByte('-')
+		}
+		if hi > lo {
+			b.WriteString(setByte(byte(hi)))
+		}
+		lo = hi
+	}
+	b.WriteByte(']')
+	return b.String()
+}
+
+func setByte(b byte) string {
+	switch {
+	case strings.IndexByte(`\]^-`, b) >= 0:
+		return `\` + string(rune(b))
+	case b >= 0x7f || b < 0x20:
+		return fmt.Sprintf(`\x%02x`, b)
+	}
+	return string(rune(b))
 }
