@@ -73,6 +73,7 @@ const (
 	AttributeError       class = "AttributeError"
 	IndexError           class = "IndexError"
 	KeyError             class = "KeyError"
+	LookupError          class = "LookupError"
 	OverflowError        class = "OverflowError"
 	RecursionError       class = "RecursionError"
 	RuntimeError         class = "RuntimeError"

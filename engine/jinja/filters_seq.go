@@ -155,9 +155,6 @@ func failing(name string, err error) Value {
 }
 
 func filterDictsort(c *call) (Value, error) {
-	if c.recv.kind == Undefined {
-		return Value{}, undefinedError(c.recv)
-	}
 	by := c.arg(1, stringValue("key"))
 	place := 0
 	switch {
@@ -167,6 +164,9 @@ func filterDictsort(c *call) (Value, error) {
 	default:
 		return Value{}, errf(FilterArgumentError, "You can only sort by either \"key\" or \"value\"")
 	}
+	if c.recv.kind == Undefined {
+		return Value{}, undefinedError(c.recv)
+	}
 	if c.recv.kind != Dict {
 		return Value{}, errf(AttributeError, "'%s' object has no attribute 'items'", typeName(c.recv))
 	}
@@ -174,7 +174,7 @@ func filterDictsort(c *call) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	reverse, err := c.flag(2, false)
+	reverse, err := toInt(c.arg(2, intValue(0)))
 	if err != nil {
 		return Value{}, err
 	}
@@ -187,7 +187,7 @@ func filterDictsort(c *call) (Value, error) {
 			v = foldString(v)
 		}
 		return v, nil
-	}, reverse)
+	}, reverse != 0)
 	return listValue(items), err
 }
 
@@ -244,7 +244,7 @@ func sortByKeys(e *eval, items []Value, less func(i, j int) (bool, error), rever
 }
 
 func filterSort(c *call) (Value, error) {
-	reverse, err := c.flag(0, false)
+	reverse, err := toInt(c.arg(0, intValue(0)))
 	if err != nil {
 		return Value{}, err
 	}
@@ -283,7 +283,7 @@ func filterSort(c *call) (Value, error) {
 			return false, err
 		}
 		return order(c.eval, "<", keys[i][k], keys[j][k])
-	}, reverse)
+	}, reverse != 0)
 	return listValue(items), err
 }
 

@@ -96,6 +96,14 @@ var textFilters = []entryOf{
 
 func filterIndent(c *call) (Value, error) {
 	e, v := c.eval, c.recv
+	width := c.arg(0, intValue(4))
+	if !width.isString() {
+		var err error
+		if width, err = mul(e, stringValue(" "), width); err != nil {
+			return Value{}, err
+		}
+		width.prov = nil
+	}
 	if !v.isString() {
 		if v.kind == Undefined {
 			return Value{}, undefinedError(v)
@@ -104,14 +112,6 @@ func filterIndent(c *call) (Value, error) {
 			return Value{}, errf(AttributeError, "'list' object has no attribute 'splitlines'")
 		}
 		return Value{}, errf(TypeError, "unsupported operand type(s) for +=: '%s' and 'str'", typeName(v))
-	}
-	width := c.arg(0, intValue(4))
-	if !width.isString() {
-		var err error
-		if width, err = mul(e, stringValue(" "), width); err != nil {
-			return Value{}, err
-		}
-		width.prov = nil
 	}
 	first, err := c.flag(1, false)
 	if err != nil {
@@ -221,36 +221,44 @@ func filterTitle(c *call) (Value, error) {
 
 func filterTruncate(c *call) (Value, error) {
 	e, v := c.eval, c.recv
-	size, err := toInt(c.arg(0, intValue(255)))
-	if err != nil {
-		return Value{}, err
-	}
+	size, end, leeway := c.arg(0, intValue(255)), c.arg(2, stringValue("...")), c.arg(3, noneValue())
 	kill, err := c.flag(1, false)
 	if err != nil {
 		return Value{}, err
 	}
-	end := c.arg(2, stringValue("..."))
-	leeway := 5
-	if l := c.arg(3, noneValue()); !l.isNone() {
-		if leeway, err = toInt(l); err != nil {
-			return Value{}, err
-		}
+	if leeway.isNone() {
+		leeway = intValue(5)
 	}
 	tail, err := length(e, end)
 	if err != nil {
 		return Value{}, err
 	}
-	if size < tail {
-		return Value{}, errf(AssertionError, "expected length >= %d, got %d", tail, size)
+	if ok, err := order(e, ">=", size, intValue(tail)); err != nil {
+		return Value{}, err
+	} else if !ok {
+		return Value{}, errf(AssertionError, "expected length >= %d, got %s", tail, reprText(e, size))
 	}
-	if leeway < 0 {
-		return Value{}, errf(AssertionError, "expected leeway >= 0, got %d", leeway)
+	if ok, err := order(e, ">=", leeway, intValue(0)); err != nil {
+		return Value{}, err
+	} else if !ok {
+		return Value{}, errf(AssertionError, "expected leeway >= 0, got %s", reprText(e, leeway))
 	}
 	n, err := length(e, v)
-	if err != nil || n <= size+leeway {
+	if err != nil {
+		return Value{}, err
+	}
+	most, err := add(e, size, leeway)
+	if err != nil {
+		return Value{}, err
+	}
+	if short, err := order(e, "<=", intValue(n), most); short || err != nil {
 		return v, err
 	}
-	head, err := getslice(e, v, Value{}, intValue(size-tail), Value{})
+	cut, err := sub(e, size, intValue(tail))
+	if err != nil {
+		return Value{}, err
+	}
+	head, err := getslice(e, v, Value{}, cut, Value{})
 	if err != nil {
 		return Value{}, err
 	}
@@ -388,13 +396,7 @@ func filterURLize(c *call) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	limit := -1
-	if l := c.arg(0, noneValue()); !l.isNone() {
-		if limit, err = toInt(l); err != nil {
-			return Value{}, err
-		}
-		limit = max(limit, 0)
-	}
+	limit := c.arg(0, noneValue())
 	rels := []string{"noopener"}
 	if nofollow, err := c.flag(1, false); err != nil {
 		return Value{}, err
@@ -403,17 +405,20 @@ func filterURLize(c *call) (Value, error) {
 	}
 	if rel := c.arg(3, noneValue()); rel.isString() {
 		rels = append(rels, strings.FieldsFunc(rel.text(), isSpace)...)
+	} else if on, err := truth(e, rel); on || err != nil {
+		return Value{}, errf(AttributeError, "'%s' object has no attribute 'split'", typeName(rel))
 	}
 	slices.Sort(rels)
 	attrs := ` rel="` + string(appendEscaped(nil, strings.Join(slices.Compact(rels), " "))) + `"`
-	if target := c.arg(2, noneValue()); !target.isNone() {
+	target := c.arg(2, noneValue())
+	if on, err := truth(e, target); err != nil {
+		return Value{}, err
+	} else if on {
 		text, err := escape(e, target)
 		if err != nil {
 			return Value{}, err
 		}
-		if text.num > 0 {
-			attrs += ` target="` + text.text() + `"`
-		}
+		attrs += ` target="` + text.text() + `"`
 	}
 	var schemes []string
 	if extra := c.arg(4, noneValue()); !extra.isNone() {
@@ -442,7 +447,9 @@ func filterURLize(c *call) (Value, error) {
 			end = len(s)
 		}
 		if end > 0 {
-			linkWord(&b, s[:end], attrs, limit, schemes)
+			if err := linkWord(e, &b, s[:end], attrs, limit, schemes); err != nil {
+				return Value{}, err
+			}
 		}
 		s = s[end:]
 	}
@@ -453,8 +460,8 @@ func filterURLize(c *call) (Value, error) {
 	return out, e.charge(b.Len())
 }
 
-// linkWord writes a word, as a link where it is an address.
-func linkWord(b *strings.Builder, word, attrs string, limit int, schemes []string) {
+// linkWord writes a word, as a link where it is an address; limit, where it is a number, cuts the address that is shown.
+func linkWord(e *eval, b *strings.Builder, word, attrs string, limit Value, schemes []string) error {
 	head := headPattern.FindString(word)
 	middle := word[len(head):]
 	tail := tailPattern.FindString(middle)
@@ -470,12 +477,22 @@ func linkWord(b *strings.Builder, word, attrs string, limit int, schemes []strin
 			middle, tail = middle+tail[:end], tail[end:]
 		}
 	}
-	shown := middle
-	if limit >= 0 && runeCount(middle) > limit {
-		shown = middle[:byteOffset(middle, limit)] + "..."
-	}
 	switch {
 	case httpPattern.MatchString(middle):
+		shown := middle
+		if !limit.isNone() {
+			long, err := order(e, ">", intValue(runeCount(middle)), limit)
+			if err != nil {
+				return err
+			}
+			if long {
+				cut, err := getslice(e, stringValue(middle), Value{}, limit, Value{})
+				if err != nil {
+					return err
+				}
+				shown = cut.text() + "..."
+			}
+		}
 		href := middle
 		if !strings.HasPrefix(middle, "https://") && !strings.HasPrefix(middle, "http://") {
 			href = "https://" + middle
@@ -493,6 +510,7 @@ func linkWord(b *strings.Builder, word, attrs string, limit int, schemes []strin
 		}
 	}
 	b.WriteString(head + middle + tail)
+	return nil
 }
 
 func filterXMLAttr(c *call) (Value, error) {
@@ -549,10 +567,6 @@ func filterWordwrap(c *call) (Value, error) {
 	if !v.isString() {
 		return Value{}, errf(AttributeError, "'%s' object has no attribute 'splitlines'", typeName(v))
 	}
-	width, err := toInt(c.arg(0, intValue(79)))
-	if err != nil {
-		return Value{}, err
-	}
 	breakLong, err := c.flag(1, true)
 	if err != nil {
 		return Value{}, err
@@ -560,6 +574,9 @@ func filterWordwrap(c *call) (Value, error) {
 	sep := c.arg(2, noneValue())
 	if sep.isNone() {
 		sep = stringValue("\n")
+	}
+	if sep.kind == Undefined {
+		return Value{}, undefinedError(sep)
 	}
 	if !sep.isString() {
 		return Value{}, errf(AttributeError, "'%s' object has no attribute 'join'", typeName(sep))
@@ -572,8 +589,14 @@ func filterWordwrap(c *call) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	if width <= 0 && len(paragraphs.items()) > 0 {
-		return Value{}, errf(ValueError, "invalid width %d (must be > 0)", width)
+	width := 0
+	if len(paragraphs.items()) > 0 {
+		if width, err = toInt(c.arg(0, intValue(79))); err != nil {
+			return Value{}, err
+		}
+		if width <= 0 {
+			return Value{}, errf(ValueError, "invalid width %d (must be > 0)", width)
+		}
 	}
 	b := e.builder(len(v.text()) + 64)
 	for i, p := range paragraphs.items() {

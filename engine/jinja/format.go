@@ -20,7 +20,7 @@ type spec struct {
 	group     byte   // ',' or '_' or 0
 	precision int    // -1: none
 	kind      byte   // the type, or 0
-	zero      bool   // 0 before the width
+	zero      bool   // 0 before the width, which set the alignment
 }
 
 // maxWidth bounds widths and precisions in formats, in characters.
@@ -68,9 +68,9 @@ func parseSpec(text, typeName string) (spec, error) {
 	f.coerce = take('z')
 	f.alt = take('#')
 	if f.fill == "" && take('0') {
-		f.fill, f.zero = "0", true
+		f.fill = "0"
 		if f.align == 0 {
-			f.align = '='
+			f.align, f.zero = '=', true
 		}
 	}
 	var err error
@@ -769,8 +769,11 @@ func (p *percent) run(b *builder, v Value) error {
 // conversion does one conversion; i is behind its percent sign. It returns the offset behind the conversion.
 func (p *percent) conversion(b *builder, s string, i int) (int, error) {
 	f := spec{width: -1, precision: -1}
-	incomplete := errf(ValueError, "incomplete format")
 	var value Value
+	if i < len(s) && s[i] == '%' {
+		b.lit("%")
+		return i + 1, nil
+	}
 	if i < len(s) && s[i] == '(' {
 		if !p.mapping {
 			return 0, errf(TypeError, "format requires a mapping")
@@ -820,8 +823,11 @@ flags:
 			if err != nil {
 				return 0, err
 			}
-			if v.kind != Int && v.kind != Bool {
+			if !v.isInteger() || p.markup { // what wraps the arguments of markup is no integer
 				return 0, errf(TypeError, "* wants int")
+			}
+			if v.kind == BigInt {
+				return 0, errf(OverflowError, "Python int too large to convert to C int")
 			}
 			if v.int() > maxWidth {
 				return 0, errf(LimitError, "a format %s of more than %d", what, maxWidth)
@@ -857,13 +863,9 @@ flags:
 		i++
 	}
 	if i >= len(s) {
-		return 0, incomplete
+		return 0, errf(ValueError, "incomplete format")
 	}
 	f.kind = s[i]
-	if f.kind == '%' {
-		b.lit("%")
-		return i + 1, nil
-	}
 	if f.zero && !left {
 		f.fill, f.align = "0", '='
 	}
@@ -899,7 +901,7 @@ func (p *percent) convert(b *builder, f spec, v Value) error {
 			return err
 		}
 	default:
-		x, err := floatArgument(v)
+		x, err := p.float(v)
 		if err != nil {
 			return err
 		}
@@ -998,9 +1000,11 @@ func truncate(f float64) (Value, error) {
 	return bigValue(n), nil
 }
 
-// floatArgument is Python's float conversion of an argument that must be a number.
-func floatArgument(v Value) (float64, error) {
+// float converts the argument of a floating-point conversion.
+func (p *percent) float(v Value) (float64, error) {
 	switch {
+	case p.markup && v.isString():
+		return parseFloat(v.text())
 	case v.isNumber():
 		return toFloat(v)
 	case v.kind == Undefined:

@@ -55,6 +55,9 @@ func initGlobals() {
 			if !c.args[0].isString() {
 				return Value{}, errf(TypeError, "strftime() argument 1 must be str, not %s", typeName(c.args[0]))
 			}
+			if c.now == nil {
+				return Value{}, errf(RuntimeError, "strftime_now has no clock: none was given to this render")
+			}
 			text, err := strftime(c.now(), c.args[0].text())
 			if err != nil {
 				return Value{}, err
@@ -120,7 +123,7 @@ type cycler struct {
 }
 
 func (cy *cycler) typeName() string { return "Cycler" }
-func (cy *cycler) repr() string     { return "<jinja2.utils.Cycler object>" }
+func (cy *cycler) repr() string     { return "<jinja2.utils.Cycler object" + address }
 
 func (cy *cycler) attr(_ *eval, name string) (Value, bool) {
 	switch name {
@@ -152,7 +155,7 @@ type joiner struct {
 }
 
 func (j *joiner) typeName() string { return "Joiner" }
-func (j *joiner) repr() string     { return "<jinja2.utils.Joiner object>" }
+func (j *joiner) repr() string     { return "<jinja2.utils.Joiner object" + address }
 
 func (j *joiner) attr(_ *eval, name string) (Value, bool) {
 	switch name {

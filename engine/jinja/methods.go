@@ -128,9 +128,9 @@ var listMethods = []entryOf{
 		if f := c.arg(0, noneValue()); !f.isNone() {
 			key = func(v Value) (Value, error) { return callValue(c.eval, f, []Value{v}, nil) }
 		}
-		reverse, err := truth(c.eval, c.args[1])
+		reverse, err := toInt(c.arg(1, intValue(0)))
 		if err == nil {
-			err = sortValues(c.eval, items, key, reverse)
+			err = sortValues(c.eval, items, key, reverse != 0)
 		}
 		if err != nil {
 			return Value{}, err
@@ -369,10 +369,13 @@ var viewMethods = []entryOf{
 	{"mapping", ".", func(c *call) (Value, error) { return dictValue(c.recv.view().d), nil }},
 }
 
-// viewDifference is keys() - other and items() - other: a set.
+// isSetView says that v is keys() or items(), which have a set's operators.
+func isSetView(v Value) bool { return v.kind == View && v.view().kind != viewValues }
+
+// viewDifference is a - b, one of them a dict's keys() or items(), the other any iterable: a set.
 func viewDifference(e *eval, a, b Value) (Value, error) {
-	if b.kind == Undefined {
-		return Value{}, undefinedError(b)
+	if err := undefinedOperand(a, b); err != nil {
+		return Value{}, err
 	}
 	left, err := collect(e, a)
 	if err != nil {

@@ -107,11 +107,11 @@ var stringMethods = []entryOf{
 	{"split", "sep? maxsplit?", split},
 	{"rsplit", "sep? maxsplit?", rsplit},
 	{"splitlines", "keepends?", func(c *call) (Value, error) {
-		keep, err := truth(c.eval, c.args[0])
+		keep, err := toInt(c.arg(0, intValue(0)))
 		if err != nil {
 			return Value{}, err
 		}
-		return splitLines(c.eval, c.recv, keep)
+		return splitLines(c.eval, c.recv, keep != 0)
 	}},
 	{"partition", "/ sep", func(c *call) (Value, error) { return partition(c, strings.Index) }},
 	{"rpartition", "/ sep", func(c *call) (Value, error) { return partition(c, strings.LastIndex) }},
@@ -194,7 +194,7 @@ var stringMethods = []entryOf{
 		case name == "ascii" && !isASCII(c.recv.text()):
 			return Value{}, errf(UnicodeEncodeError, "'ascii' codec can't encode characters: ordinal not in range(128)")
 		case name != "utf-8" && name != "ascii":
-			return Value{}, errf(ValueError, "unknown encoding: %s", name)
+			return Value{}, errf(LookupError, "unknown encoding: %s", name)
 		case strings.ContainsFunc(c.recv.text(), func(r rune) bool { return r == 0xFFFD }) && !allRunes(c.recv.text(), func(r rune) bool { return r < 0xD800 || r > 0xDFFF }):
 			return Value{}, errf(UnicodeEncodeError, "'utf-8' codec can't encode characters: surrogates not allowed")
 		}
@@ -419,7 +419,7 @@ func splitValue(e *eval, v, sep Value, limit int) (Value, error) {
 	at := spaceEnd(s)
 	for at < len(s) {
 		if len(parts) == limit {
-			parts = append(parts, v.substr(at, spaceStart(s)))
+			parts = append(parts, v.substr(at, len(s)))
 			break
 		}
 		end := at
@@ -460,7 +460,7 @@ func rsplit(c *call) (Value, error) {
 		end := spaceStart(s)
 		for end > 0 {
 			if len(parts) == limit {
-				parts = append(parts, v.substr(spaceEnd(s), end))
+				parts = append(parts, v.substr(0, end))
 				break
 			}
 			at := end

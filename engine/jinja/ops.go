@@ -88,7 +88,7 @@ func sub(e *eval, a, b Value) (Value, error) {
 			return e.computed(int64Value(diff)), nil
 		}
 	}
-	if a.kind == View && a.view().kind != viewValues {
+	if isSetView(a) || isSetView(b) && isIterable(e, a) {
 		return viewDifference(e, a, b)
 	}
 	return arithmetic(e, "-", a, b)
@@ -425,7 +425,49 @@ func floatPower(x, y float64) (Value, error) {
 	if math.IsInf(f, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0) {
 		return Value{}, errf(OverflowError, "(34, 'Numerical result out of range')")
 	}
+	if f != 0 && !math.IsInf(f, 0) && !math.IsNaN(f) && x != 1 && x != -1 {
+		f = math.Copysign(exactPower(math.Abs(x), y), f)
+	}
 	return floatValue(f), nil
+}
+
+// powerBits is the precision of exactPower's intermediate results: a float's 53 bits, 64 that repeated squaring may lose,
+// and some more.
+const powerBits = 192
+
+// exactPower is x**y rounded as C's pow does it, which math.Pow misses by some units in the last place; x is positive,
+// and the result is a normal number.
+func exactPower(x, y float64) float64 {
+	whole, part := math.Modf(math.Abs(y))
+	base := new(big.Float).SetPrec(powerBits).SetFloat64(x)
+	out := new(big.Float).SetPrec(powerBits).SetInt64(1)
+	n, _ := big.NewFloat(whole).Int(nil)
+	for i := n.BitLen() - 1; i >= 0; i-- {
+		if out.Mul(out, out); n.Bit(i) == 1 {
+			out.Mul(out, base)
+		}
+	}
+	for root := base; part != 0; { // each bit of the fraction is one more square root
+		root = new(big.Float).SetPrec(powerBits).Sqrt(root)
+		if part *= 2; part >= 1 {
+			out.Mul(out, root)
+			part--
+		}
+		if closeToOne(root) {
+			break
+		}
+	}
+	if y < 0 {
+		out.Quo(big.NewFloat(1).SetPrec(powerBits), out)
+	}
+	f, _ := out.Float64()
+	return f
+}
+
+// closeToOne says that further roots cannot change a float.
+func closeToOne(root *big.Float) bool {
+	diff := new(big.Float).Sub(root, big.NewFloat(1))
+	return diff.Sign() == 0 || diff.MantExp(nil) < -120
 }
 
 // concat is the ~ operator: the values' texts joined. With autoescape on, markup among them makes the others escaped.

@@ -144,7 +144,7 @@ func (b *builder) repr(e *eval, v Value, active []unsafe.Pointer) error {
 		}
 		b.buf = append(b.buf, ')')
 	case Generator:
-		b.buf = append(b.buf, "<generator object "+v.generator().name+">"...)
+		b.buf = append(b.buf, "<generator object "+v.generator().name+address...)
 	case Function:
 		b.buf = append(b.buf, v.function().describe()...)
 	case Object:
@@ -154,15 +154,19 @@ func (b *builder) repr(e *eval, v Value, active []unsafe.Pointer) error {
 	return e.charge(len(b.buf) - start)
 }
 
-// describe is what a function prints, without the address that Python adds.
+// address ends what Python prints of an object that has no better text. Here it is the same for all, so that a render
+// depends on nothing but its input.
+const address = " at 0x7f0000000000>"
+
+// describe is what a function prints.
 func (f *function) describe() string {
 	switch {
 	case f.attrs != nil:
 		return "<class '" + f.name + "'>"
 	case f.recv.isMissing():
-		return "<function " + f.name + ">"
+		return "<function " + f.name + address
 	}
-	return "<built-in method " + f.name + " of " + typeName(f.recv) + " object>"
+	return "<built-in method " + f.name + " of " + typeName(f.recv) + " object" + address
 }
 
 func bigText(v Value) (string, error) {
@@ -325,7 +329,7 @@ func appendEscape(dst []byte, r rune) []byte {
 
 // isPrintable is Python's str.isprintable of one code point.
 func isPrintable(r rune) bool {
-	return r == ' ' || r < 0xD800 && unicode.IsPrint(r) || r > 0xDFFF && unicode.IsPrint(r) && !newerThanPython(r)
+	return r == ' ' || unicode.IsPrint(r) && !newerThanPython(r)
 }
 
 // appendFloat appends Python's repr of a float: the shortest digits that give it back, with an exponent below 1e-4 and

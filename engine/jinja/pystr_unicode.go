@@ -57,7 +57,7 @@ func isCased(r rune) bool { return isUpper(r) || isLower(r) || isTitle(r) }
 
 // isCaseIgnorable is Unicode's property, which decides about a final sigma.
 func isCaseIgnorable(r rune) bool {
-	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk) ||
+	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk) && !newerThanPython(r) ||
 		strings.ContainsRune("'.:\u00b7\u0387\u055f\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a", r)
 }
 

@@ -18,7 +18,7 @@ func strftime(t time.Time, format string) (string, error) {
 		start := i
 		flag := byte(0)
 		upper, swap := false, false
-		for i++; i < len(format) && strings.IndexByte("-_0^#+", format[i]) >= 0; i++ {
+		for i++; i < len(format) && strings.IndexByte("-_0^#", format[i]) >= 0; i++ {
 			switch format[i] {
 			case '^':
 				upper = true
@@ -46,7 +46,7 @@ func strftime(t time.Time, format string) (string, error) {
 			b.WriteString(format[start : i+1])
 			continue
 		}
-		if flag != 0 && flag != '+' {
+		if flag != 0 {
 			pad = flag
 		}
 		if digits > 0 { // a number

@@ -34,23 +34,8 @@ func filterJSON(c *call) (Value, error) {
 	if j.sortKeys, err = truth(c.eval, c.args[3]); err != nil {
 		return Value{}, err
 	}
-	switch v := c.arg(1, noneValue()); {
-	case v.isNone():
-	case v.isString():
-		j.pretty, j.indent = true, v.text()
-	case v.kind == Int || v.kind == Bool:
-		n := max(v.int(), 0)
-		if n > maxWidth {
-			return Value{}, errf(LimitError, "an indent of more than %d", maxWidth)
-		}
-		j.pretty, j.indent = true, strings.Repeat(" ", int(n))
-	case v.kind == Undefined:
-		return Value{}, undefinedError(v)
-	default:
-		return Value{}, errf(TypeError, "can't multiply sequence by non-int of type '%s'", typeName(v))
-	}
-	if j.pretty {
-		j.comma = ","
+	if !c.arg(1, noneValue()).isNone() {
+		j.pretty, j.comma = true, ","
 	}
 	if v := c.arg(2, noneValue()); !v.isNone() {
 		pair, err := collect(c.eval, v)
@@ -60,12 +45,32 @@ func filterJSON(c *call) (Value, error) {
 		if len(pair) != 2 {
 			return Value{}, errf(ValueError, "separators must be a pair (item_separator, key_separator)")
 		}
-		for _, s := range pair {
-			if !s.isString() {
-				return Value{}, errf(TypeError, "a separator must be str, not %s", typeName(s))
+		for i, part := range []*string{&j.comma, &j.colon} {
+			if !pair[i].isString() && !c.recv.isString() {
+				return Value{}, errf(TypeError, "a separator must be str, not %s", typeName(pair[i]))
+			} else if pair[i].isString() {
+				*part = pair[i].text()
 			}
 		}
-		j.comma, j.colon = pair[0].text(), pair[1].text()
+	}
+	if c.recv.isString() { // json.dumps looks at nothing else then
+		j.text(c.recv)
+		return b.value(), c.charge(len(b.buf))
+	}
+	switch v := c.arg(1, noneValue()); {
+	case v.isNone():
+	case v.isString():
+		j.indent = v.text()
+	case v.kind == Int || v.kind == Bool:
+		n := max(v.int(), 0)
+		if n > maxWidth {
+			return Value{}, errf(LimitError, "an indent of more than %d", maxWidth)
+		}
+		j.indent = strings.Repeat(" ", int(n))
+	case v.kind == Undefined:
+		return Value{}, undefinedError(v)
+	default:
+		return Value{}, errf(TypeError, "can't multiply sequence by non-int of type '%s'", typeName(v))
 	}
 	if err := j.value(c.recv); err != nil {
 		return Value{}, err
@@ -99,7 +104,7 @@ func (j *encoder) value(v Value) error {
 	start := len(j.buf)
 	switch v.kind {
 	case String, Markup:
-		j.text(v, v.text())
+		j.text(v)
 	case List, Tuple, Dict:
 		return j.container(v)
 	case None:
@@ -140,10 +145,10 @@ func jsonFloat(f float64) string {
 	return string(appendFloat(nil, f))
 }
 
-// text writes a string; its quotes are structure. v gives the origin.
-func (j *encoder) text(v Value, s string) {
+// text writes a string; its quotes are structure.
+func (j *encoder) text(v Value) {
 	if !j.on {
-		j.buf = ordered.AppendQuoted(j.buf, s, j.ascii)
+		j.buf = ordered.AppendQuoted(j.buf, v.text(), j.ascii)
 		return
 	}
 	quotes := run{}
@@ -277,7 +282,7 @@ func (j *encoder) members(v Value, around run) error {
 			return err
 		}
 		if key.isString() {
-			j.text(key, key.text())
+			j.text(key)
 		} else {
 			j.put(`"`+text+`"`, leaf(key, JSON))
 		}
