@@ -152,14 +152,23 @@ func (b *Builder) Alt(choices ...Element) Element {
 // Opt matches an element or nothing.
 func (b *Builder) Opt(e Element) Element { return b.Repeat(e, 0, 1) }
 
-// Repeat matches an element lo to hi times; hi may be [Unlimited].
+// Repeat matches an element lo to hi times; hi may be [Unlimited]. What is repeated should not be empty: engines take a
+// repeated rule or group with an empty alternative for left recursion. Where that alternative is in sight it is taken
+// out, and the repetition may then stay away instead.
 func (b *Builder) Repeat(e Element, lo, hi int) Element {
+	if alts, name := b.choices(e); slices.ContainsFunc(alts, isEmptySequence) && hi != 0 {
+		rest := b.Alt(Element{Kind: Group, Alts: slices.DeleteFunc(slices.Clone(alts), isEmptySequence)})
+		if name != "" {
+			rest = b.Rule(name, rest)
+		}
+		return b.Repeat(rest, 0, hi)
+	}
 	switch {
 	case lo < 0 || hi < lo && hi != Unlimited || lo > MaxCount || hi > MaxCount:
 		return b.fail(fmt.Errorf("repetition from %d to %d: expected counts in order, at most %d", lo, hi, MaxCount))
 	case hi == 0:
 		return b.Empty()
-	case e.Kind == Never && lo == 0 || isEmpty(e):
+	case e.Kind == Never && lo == 0:
 		return b.Empty()
 	case e.Kind == Never:
 		return e
@@ -189,6 +198,19 @@ func (b *Builder) Repeat(e Element, lo, hi int) Element {
 	}
 	return Element{Kind: Repeat, Alts: alts, Min: lo, Max: hi}
 }
+
+// choices returns the alternatives of a group, or of a rule that is defined and its name.
+func (b *Builder) choices(e Element) ([]Alternate, string) {
+	switch e.Kind {
+	case Group:
+		return e.Alts, ""
+	case Ref:
+		return b.rules[e.Text], e.Text
+	}
+	return nil, ""
+}
+
+func isEmptySequence(alt Alternate) bool { return len(alt) == 0 }
 
 // weight counts the elements in an element, up to where it no longer matters.
 func weight(e Element) int {

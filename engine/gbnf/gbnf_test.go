@@ -37,7 +37,7 @@ var languages = []struct {
 }{
 	{"literal", `root ::= "abc"`, []string{"abc"}, []string{"", "ab", "abcd", "abd"}},
 	{"any", `root ::= ..`, []string{"ab", "é😀", "\n\n"}, []string{"a", "abc"}},
-	{"class", `root ::= [a-cx]`, []string{"a", "c", "x"}, []string{"d", "", "aa"}},
+	{"class", `root ::= [a-cx\-]`, []string{"a", "c", "x", "-"}, []string{"d", "", "aa"}},
 	{"class_hyphen", `root ::= [-+*/] [a-]`, []string{"-a", "+-", "*a"}, []string{"a-", ",a"}},
 	{"class_negated", `root ::= [^a-z\n]+`, []string{"ABC", "é", "1 2"}, []string{"", "Ab", "A\n"}},
 	{"class_unicode", "root ::= [ぁ-ゟ]+ [\\u4e00-\\u9fff] \"\\U0001F600\"", []string{"ひ一😀"}, []string{"ひa😀", "ひ一"}},
@@ -188,6 +188,9 @@ func TestMatcherAgainstDefinition(t *testing.T) {
 		if again := parse(t, g.String()); !gbnf.Equal(g, again) {
 			t.Fatalf("printed and read again:\n%s\nfrom\n%s", again, g)
 		}
+		if repeatsEmpty(g.Rule(gbnf.Root).Alts, false) {
+			t.Fatalf("a repeated group has an empty alternative:\n%s", g)
+		}
 		for _, text := range words("ab", 5) {
 			want := derives(g.Rule(gbnf.Root).Alts, text)
 			if got := accepts(t, g, text); got != want {
@@ -195,6 +198,20 @@ func TestMatcherAgainstDefinition(t *testing.T) {
 			}
 		}
 	}
+}
+
+func repeatsEmpty(alts []gbnf.Alternate, repeated bool) bool {
+	for _, alt := range alts {
+		if repeated && len(alt) == 0 {
+			return true
+		}
+		for _, e := range alt {
+			if repeatsEmpty(e.Alts, e.Kind == gbnf.Repeat) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func words(alphabet string, n int) []string {

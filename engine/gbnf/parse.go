@@ -362,7 +362,7 @@ func (p *parser) char() rune {
 		return '\r'
 	case 't':
 		return '\t'
-	case '\\', '"', '[', ']':
+	case '\\', '"', '[', ']', '-': // the last is not documented; llama.cpp 0.5.0 takes it
 		return rune(c)
 	case 'x':
 		digits = 2
@@ -371,7 +371,7 @@ func (p *parser) char() rune {
 	case 'U':
 		digits = 8
 	default:
-		p.fail(start, `the escapes are \n \r \t \\ \" \[ \] \xXX \uXXXX \UXXXXXXXX`, "unknown escape")
+		p.fail(start, `the escapes are \n \r \t \\ \" \[ \] \- \xXX \uXXXX \UXXXXXXXX`, "unknown escape")
 		return 0
 	}
 	if p.pos+digits <= len(p.text) {
