@@ -55,8 +55,9 @@ type compiler struct {
 	ctx      map[string]int // index of each name that is looked up among the input
 	blocks   map[string]*blockProto
 	order    []*syntax.Block
-	hasStore bool // some statement assigns to a variable called loop
-	scoped   bool // some block is scoped
+	hasStore bool   // some statement assigns to a variable called loop
+	scoped   bool   // some block is scoped
+	late     func() // reports what is only found at the end
 }
 
 // TemplateAssertionError is the class of what only compiling finds.
@@ -99,6 +100,9 @@ func (c *compiler) template(tree *syntax.Template) {
 		c.block(b)
 	}
 	c.t.routines = c.routines
+	if c.late != nil {
+		c.late()
+	}
 }
 
 // self declares the variable self where a body reads it, and returns its slot or -1.
@@ -299,14 +303,10 @@ func (c *compiler) stmt(out body, n syntax.Stmt, p place) body {
 	case *syntax.Block:
 		return append(out, c.blockCall(n, p))
 	case *syntax.Break:
-		if !p.loop {
-			c.fail("SyntaxError", n.Pos, "'break' outside loop")
-		}
+		c.inLoop(p, n.Pos, "'break' outside loop")
 		return append(out, jump{errBreak})
 	case *syntax.Continue:
-		if !p.loop {
-			c.fail("SyntaxError", n.Pos, "'continue' not properly in loop")
-		}
+		c.inLoop(p, n.Pos, "'continue' not properly in loop")
 		return append(out, jump{errContinue})
 	case *syntax.Extends:
 		if !p.top {
@@ -323,9 +323,16 @@ func (c *compiler) stmt(out body, n syntax.Stmt, p place) body {
 	panic("unknown statement")
 }
 
+// inLoop checks that break and continue have a loop. Python finds it out when jinja2 has found everything else.
+func (c *compiler) inLoop(p place, pos syntax.Pos, msg string) {
+	if !p.loop && c.late == nil {
+		c.late = func() { c.fail("SyntaxError", pos, "%s", msg) }
+	}
+}
+
 func (c *compiler) output(out body, n *syntax.Output, p place) body {
 	for _, part := range n.Parts {
-		if k, ok := part.(*syntax.Const); ok && (k.Kind == syntax.Data || k.Kind == syntax.String && p.escape == escapeOff) {
+		if k, ok := part.(*syntax.Const); ok && (k.Kind == syntax.Data || k.Kind == syntax.String && p.escape != escapeOn) {
 			if len(out) > 0 {
 				if last, ok := out[len(out)-1].(*textStmt); ok {
 					out[len(out)-1] = &textStmt{last.text + k.Text, last.pos}

@@ -30,7 +30,7 @@ type Limits struct {
 }
 
 // DefaultLimits lets any sane template through and stops others within a second.
-var DefaultLimits = Limits{Steps: 4_000_000, OutputBytes: 32 << 20, Depth: 200}
+var DefaultLimits = Limits{Steps: 2_000_000, OutputBytes: 16 << 20, Depth: 200}
 
 // bytesPerOutput is how many bytes a template may build in strings for each byte it may write.
 const bytesPerOutput = 8
@@ -103,8 +103,8 @@ func (t *Template) Source() *source.Source { return t.src }
 // Tree returns the template's tree.
 func (t *Template) Tree() *syntax.Template { return t.tree }
 
-// Names returns the names that the template may look up among its variables, in order of their first appearance. Names of
-// global functions are not among them.
+// Names returns the names that the template may look up among its variables, sorted. Names of global functions are not among
+// them.
 func (t *Template) Names() []string {
 	var out []string
 	for i, name := range t.names {
@@ -112,6 +112,7 @@ func (t *Template) Names() []string {
 			out = append(out, name)
 		}
 	}
+	slices.Sort(out)
 	return out
 }
 

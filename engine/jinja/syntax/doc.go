@@ -31,8 +31,8 @@ import "strings"
 
 // Limits of a tree.
 const (
-	MaxDepth     = 200    // nested statements, brackets, calls and unary operators, in levels
-	MaxOperators = 10_000 // operators, look-ups, calls and filters in one tag; each may add a level to the tree
+	MaxDepth     = 200   // nested statements, brackets, calls and unary operators, in levels
+	MaxOperators = 2_000 // operators, look-ups, calls and filters in one tag; each may add a level to the tree
 )
 
 // Class is the name of a Python exception, as the cause of an error.
