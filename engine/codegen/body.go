@@ -1,0 +1,411 @@
+package codegen
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goassay/assay/engine/codec"
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/peg"
+	"github.com/goassay/assay/engine/schema"
+)
+
+// Constraint is the value of a label: what the grammar has in place of the labelled pattern.
+type Constraint struct {
+	Name   string // what its rules are called after
+	Schema *schema.Schema
+	Codec  gbnf.Codec
+}
+
+// arguments matches arguments that are JSON; text: as a string.
+func (b *builder) arguments(tool int, text bool) peg.Pattern {
+	if b.strict {
+		c := Constraint{Name: b.tools[tool].Name + "-args", Schema: b.schemas[tool]}
+		if text {
+			c.Schema, _ = schema.Parse(ordered.ObjectOf(ordered.Member{Key: "type", Value: ordered.Str("string")}))
+		}
+		return peg.Label{Name: c.Name, Value: c, P: peg.Scan{Kind: Args, Scanner: codec.Syntax{}}}
+	}
+	value := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{})}
+	if !text && !b.on(AnyLiteral) {
+		return value
+	}
+	string := peg.Seq{peg.Set{Set: peg.Bytes(`"'`)}, peg.Space{}, peg.Lit{Text: "{"}}
+	return peg.Choice{
+		peg.Seq{peg.And{P: string}, peg.Cut{}, peg.Scan{Kind: b.kind(Args), Scanner: codec.Embedded{}}},
+		value,
+	}
+}
+
+// literal is a scanner that reads Python literals too where that is tolerated.
+func (b *builder) literal(s codec.Syntax) codec.Syntax {
+	s.Strict = !b.on(AnyLiteral)
+	return s
+}
+
+// body matches a call's arguments where the call is not a JSON object.
+func (b *builder) body(c *format.Calls, tool int) peg.Pattern {
+	p := &c.Body
+	open, close := b.optionalMarker(p.Open, c), b.optionalMarker(p.Close, c)
+	switch p.Kind {
+	case format.BodyTagged, format.BodyKwargs:
+		var seq peg.Seq
+		if p.Kind == format.BodyKwargs {
+			open, close = b.marker(p.Open), peg.Seq{b.space(p.Close.Before), peg.Choice{b.lit(p.Close.Text), stub(p.Close.Text)}}
+		}
+		seq = append(seq, b.emit(Open, 0, ""), open)
+		if b.strict {
+			seq = append(seq, b.strictEntries(c, tool))
+		} else {
+			seq = append(seq, b.entries(c, tool))
+		}
+		return append(seq, close, b.emit(Close, 0, ""))
+	case format.BodyDict:
+		syntax := codec.Syntax{Bare: true, Token: p.Codec.Quote, Object: true}
+		scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(syntax)}
+		if b.strict {
+			return peg.Label{Name: "dict", P: scan, Value: Constraint{Name: b.tools[tool].Name + "-args", Schema: b.schemas[tool],
+				Codec: gbnf.Codec{Quote: p.Codec.Quote, BareKeys: true}}}
+		}
+		return peg.Seq{open, peg.Space{}, scan, close}
+	}
+	if b.strict {
+		return peg.Seq{open, b.space(""), b.arguments(tool, false), close}
+	}
+	// Arguments may be missing where there are none.
+	object := peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes(`{"'`)}}}, peg.Cut{}, peg.Space{}, b.arguments(tool, false)}
+	return peg.Seq{open, peg.Choice{object, peg.Seq{}}, close}
+}
+
+// optionalMarker matches a marker around arguments, which may be missing.
+func (b *builder) optionalMarker(m format.Marker, c *format.Calls) peg.Pattern {
+	switch {
+	case m.Text == "":
+		return peg.Seq{}
+	case b.strict || !b.on(OptionalWrapper):
+		return b.marker(m)
+	}
+	return peg.Opt{P: peg.Seq{b.space(m.Before), peg.Choice{b.lit(m.Text), stub(m.Text)}, b.space(m.After)}}
+}
+
+// entry is how one argument is spelled: literals and slots by their place.
+type entry struct {
+	open     format.Part   // before the key; may be empty
+	mid      format.Part   // behind the key
+	typ      *format.Part  // the type, behind mid
+	typEnd   format.Part   // behind the type
+	valueGap string        // white space behind the last literal before the value, which is not the value's
+	close    []format.Part // behind the value: literals, and the key once more
+}
+
+// takeApart finds the slots of an entry.
+func (b *builder) takeApart(parts []format.Part) (e entry, ok bool) {
+	at := func(kind format.SlotKind) int {
+		return slices.IndexFunc(parts, func(p format.Part) bool { return p.Kind == kind })
+	}
+	key, typ, value := at(format.SlotKey), at(format.SlotType), at(format.SlotValue)
+	if key < 0 || value < key {
+		return e, false
+	}
+	e.open, e.mid = joined(parts[:key]), joined(parts[key+1:value])
+	if key < typ && typ < value {
+		e.mid, e.typ, e.typEnd = joined(parts[key+1:typ]), &parts[typ], joined(parts[typ+1:value])
+	}
+	e.valueGap = e.mid.Text.After
+	if e.typ != nil {
+		e.valueGap = e.typEnd.Text.After
+	}
+	e.close = parts[value+1:]
+	return e, true
+}
+
+// joined makes one literal of several.
+func joined(parts []format.Part) format.Part {
+	text := ""
+	for _, p := range parts {
+		if p.Kind == format.SlotLit {
+			text += p.Text.Full()
+		}
+	}
+	return format.Lit(text)
+}
+
+// entries is the state of reading the arguments of a tool, one after the other in any order.
+func (b *builder) entries(c *format.Calls, tool int) peg.Pattern {
+	name := "entries"
+	for i := range b.spellings {
+		if &b.spellings[i] == c {
+			name = fmt.Sprint("entries ", i+1)
+		}
+	}
+	name += " " + b.tools[tool].Name
+	return b.ref(name, func() peg.Pattern {
+		e, ok := b.takeApart(c.Body.Entry)
+		if !ok {
+			return b.fail("the arguments of tool calls are spelled without a key and a value")
+		}
+		sep := peg.Pattern(peg.Seq{})
+		if c.Body.Sep.Text != "" {
+			sep = peg.Opt{P: peg.Seq{b.space(c.Body.Sep.Before), b.lit(c.Body.Sep.Text)}}
+		}
+		after := peg.Seq{sep, peg.Ref{Name: name}}
+		keys := b.keyEnd(e, c)
+		var words []string
+		var bodies []peg.Pattern
+		for _, f := range b.schemas[tool].Fields() {
+			if f.Name == "" || slices.Contains(words, f.Name) {
+				continue
+			}
+			key := string(ordered.AppendQuoted(nil, f.Name, false)) + ": "
+			words = append(words, f.Name)
+			bodies = append(bodies, peg.Seq{b.emit(Key, 0, key), peg.Cut{}, b.keyed(c, e, f.Name, f.Schema), after})
+		}
+		free := peg.Seq{b.capture(KeyText, b.keyWord(e)), b.emit(KeyEnd, 0, ""), peg.And{P: keys}}
+		unknown := peg.Seq{peg.Hold{P: free}, peg.Cut{}, b.keyed(c, e, "", schema.Any()), after}
+		alts := peg.Choice{unknown, peg.Seq{}}
+		if len(words) > 0 {
+			alts = peg.Choice{peg.Dispatch{Words: words, After: peg.And{P: keys}, Bodies: bodies}, unknown, peg.Seq{}}
+		}
+		if e.open.Text.Text == "" {
+			for n, alt := range alts[:len(alts)-1] {
+				alts[n] = peg.Seq{peg.Space{}, alt}
+			}
+			return alts
+		}
+		return peg.Choice{peg.Seq{peg.Space{}, b.lit(e.open.Text.Text), peg.Cut{}, b.space(e.open.Text.After), alts[:len(alts)-1]}, peg.Seq{}}
+	})
+}
+
+// keyEnd matches what follows a key.
+func (b *builder) keyEnd(e entry, c *format.Calls) peg.Pattern {
+	alts := peg.Choice{}
+	for _, p := range []format.Part{e.mid, e.typEnd} {
+		if p.Text.Text != "" {
+			alts = append(alts, b.lit(p.Text.Text))
+		}
+	}
+	return peg.Seq{b.space(e.mid.Text.Before), alts}
+}
+
+// keyWord matches a key that is not declared.
+func (b *builder) keyWord(e entry) peg.Pattern {
+	return b.word([]string{e.mid.Text.Text, "=", " "})
+}
+
+// keyed matches what follows a key: its type, its value and what closes the entry.
+func (b *builder) keyed(c *format.Calls, e entry, key string, s *schema.Schema) peg.Pattern {
+	mid := peg.Seq{b.space(e.mid.Text.Before), b.lit(e.mid.Text.Text)}
+	if e.typ == nil {
+		return append(mid, b.entryValue(c, e, key, s))
+	}
+	end := peg.Seq{b.space(e.typEnd.Text.Before), b.lit(e.typEnd.Text.Text)}
+	var words []string
+	var bodies []peg.Pattern
+	for _, t := range e.typ.Types {
+		as := schema.Any()
+		if t.Raw {
+			as = stringSchema()
+		} else if as = s; s.Types()&schema.String != 0 {
+			as = jsonSchema()
+		}
+		words = append(words, t.Word)
+		bodies = append(bodies, peg.Seq{peg.Cut{}, end, b.entryValue(c, e, key, as)})
+	}
+	typed := peg.Seq{mid, peg.Choice{
+		peg.Dispatch{Words: words, After: peg.And{P: end}, Bodies: bodies},
+		peg.Seq{b.word([]string{e.typEnd.Text.Text}), end, b.entryValue(c, e, key, s)},
+	}}
+	return peg.Choice{peg.Seq{peg.And{P: mid}, peg.Cut{}, typed}, peg.Seq{end, b.entryValue(c, e, key, s)}}
+}
+
+func stringSchema() *schema.Schema {
+	s, _ := schema.Parse(ordered.ObjectOf(ordered.Member{Key: "type", Value: ordered.Str("string")}))
+	return s
+}
+
+// jsonSchema is the schema of a value that is spelled as JSON, whatever it is.
+func jsonSchema() *schema.Schema {
+	var types []ordered.Value
+	for _, t := range [...]string{"object", "array", "number", "boolean", "null"} {
+		types = append(types, ordered.Str(t))
+	}
+	s, _ := schema.Parse(ordered.ObjectOf(ordered.Member{Key: "type", Value: ordered.ArrayOf(types...)}))
+	return s
+}
+
+// valueMode tells apart the rules for values.
+type valueMode uint8
+
+const (
+	valueString  valueMode = iota // a string, raw
+	valueJSON                     // JSON
+	valueUnknown                  // either: held until its end (E18)
+	valueNested                   // entries and items
+	valueLiteral                  // a literal of its own syntax, whatever the schema
+)
+
+func (b *builder) valueMode(codec format.Codec, s *schema.Schema) valueMode {
+	types := s.Types()
+	switch {
+	case codec.Style == format.StyleJSON || codec.Style == format.StylePython:
+		return valueLiteral
+	case codec.Nested && (types == schema.AnyType || types&schema.String == 0):
+		return valueNested
+	case types == schema.String:
+		return valueString
+	case types&schema.String == 0:
+		return valueJSON
+	}
+	return valueUnknown
+}
+
+// entryValue matches a value and what closes its entry.
+func (b *builder) entryValue(c *format.Calls, e entry, key string, s *schema.Schema) peg.Pattern {
+	mode := b.valueMode(c.Body.Codec, s)
+	closing := b.closing(c, e, key)
+	if mode == valueNested {
+		return peg.Seq{peg.Scan{Kind: b.kind(Args), Scanner: b.nested(c, s)}, closing}
+	}
+	build := func() peg.Pattern {
+		p := &c.Body
+		info := ValueInfo{Mode: ValueHeld, Types: codec.Values(s.Types()), After: e.valueGap, Entity: p.Codec.Entity}
+		if len(e.close) > 0 {
+			info.Before = e.close[0].Text.Before
+		}
+		switch mode {
+		case valueLiteral:
+			scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{Token: p.Codec.Quote})}
+			return peg.Seq{peg.Space{}, scan, closing}
+		case valueString:
+			info.Mode, info.Types = ValueRaw, 0
+			return peg.Seq{b.region(c, e, key, info), closing}
+		case valueJSON:
+			scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{})}
+			return peg.Choice{
+				peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes("{[")}}}, peg.Cut{}, peg.Space{}, scan, closing},
+				peg.Seq{b.region(c, e, key, info), closing},
+			}
+		}
+		return peg.Seq{b.region(c, e, key, info), closing}
+	}
+	if b.closesWithKey(e) {
+		return build()
+	}
+	// Values of one mode are read alike, whatever their key.
+	name := fmt.Sprintf("value %d %v %p", mode, codec.Values(s.Types()), c)
+	if mode == valueString || mode == valueLiteral {
+		name = fmt.Sprintf("value %d %p", mode, c)
+	}
+	for i := range b.spellings {
+		if &b.spellings[i] == c {
+			name = fmt.Sprintf("value %d %d %v", i+1, mode, codec.Values(s.Types()))
+		}
+	}
+	return b.ref(name, build)
+}
+
+// closesWithKey says that an entry has its key once more behind the value.
+func (b *builder) closesWithKey(e entry) bool {
+	return slices.ContainsFunc(e.close, func(p format.Part) bool { return p.Kind == format.SlotKey })
+}
+
+// closing matches what closes an entry. Without a key it is unknown, and so is the key in the closing tag.
+func (b *builder) closing(c *format.Calls, e entry, key string) peg.Pattern {
+	var seq peg.Seq
+	for n, p := range e.close {
+		switch {
+		case p.Kind == format.SlotLit && p.Text.Text != "":
+			seq = append(seq, b.space(p.Text.Before), b.lit(p.Text.Text))
+			if n+1 < len(e.close) {
+				seq = append(seq, b.space(p.Text.After))
+			}
+		case p.Kind == format.SlotKey && key != "":
+			seq = append(seq, peg.Lit{Text: key})
+		case p.Kind == format.SlotKey:
+			seq = append(seq, b.word([]string{">", "<"}))
+		}
+	}
+	return seq
+}
+
+// closeText returns the literal that closes a value with this key.
+func closeText(e entry, key string) string {
+	text := ""
+	for _, p := range e.close {
+		switch {
+		case p.Kind == format.SlotLit:
+			text += p.Text.Full()
+		case key == "":
+			return format.Mark(text).Text
+		default:
+			text += key
+		}
+	}
+	return format.Mark(text).Text
+}
+
+// region matches the text of a value up to its closing marker: the first one behind which the call goes on (E18).
+func (b *builder) region(c *format.Calls, e entry, key string, info ValueInfo) peg.Pattern {
+	goesOn := peg.Choice{peg.End{}}
+	texts := append([]string{e.open.Text.Text, c.Body.Sep.Text, c.Body.Close.Text, c.Call.Close.Text, c.Section.Close.Text}, b.endTexts()...)
+	for _, p := range c.Tail {
+		if p.Kind == format.SlotLit {
+			texts = append(texts, p.Text.Text)
+		}
+	}
+	for _, t := range texts {
+		if t != "" {
+			goesOn = append(goesOn, b.lit(t))
+			goesOn = append(goesOn, stub(t)...)
+		}
+	}
+	after := peg.Seq{peg.Space{}, goesOn}
+	var stops []peg.Stop
+	close := closeText(e, key)
+	for _, v := range variants(close) {
+		parts := segments(v)
+		confirm := after
+		for n := len(parts) - 1; n > 0; n-- {
+			confirm = append(peg.Seq{peg.Space{}, peg.Lit{Text: parts[n]}}, confirm...)
+		}
+		stops = append(stops, peg.Stop{Text: parts[0], Stub: true, After: confirm})
+	}
+	number := b.value(info)
+	begin, end := b.emit(ValueBegin, number, ""), b.emit(ValueEnd, number, "")
+	if !c.Body.Codec.CDATA {
+		return peg.Seq{begin, peg.Until{Kind: b.kind(Value), Stops: stops}, end}
+	}
+	const open, shut = "<![CDATA[", "]]>"
+	name := fmt.Sprintf("text %d %q", number, close)
+	text := b.ref(name, func() peg.Pattern {
+		literal := peg.Seq{peg.Lit{Text: open}, peg.Cut{}, b.emit(Verbatim, 1, ""),
+			peg.Until{Kind: b.kind(Value), Stops: []peg.Stop{{Text: shut, Stub: true}}},
+			peg.Choice{peg.Lit{Text: shut}, peg.Stub{Text: shut}}, b.emit(Verbatim, 0, ""), peg.Ref{Name: name}}
+		return peg.Seq{peg.Until{Kind: b.kind(Value), Stops: append(slices.Clone(stops), peg.Stop{Text: open})}, peg.Choice{literal, peg.Seq{}}}
+	})
+	return peg.Seq{begin, text, end}
+}
+
+// nested returns the scanner for a value that is spelled as entries and items.
+func (b *builder) nested(c *format.Calls, s *schema.Schema) peg.ScannerType {
+	tags, ok := nestedTags(c)
+	if !ok {
+		b.fail("nested arguments need tags with a key in the opening and the closing one, and tags for items")
+	}
+	return &codec.NestedType{Tags: tags, Schema: s}
+}
+
+// nestedTags reads the tags of entries and items off a body.
+func nestedTags(c *format.Calls) (t codec.Tags, ok bool) {
+	parts := c.Body.Entry
+	if len(parts) != 7 || parts[1].Kind != format.SlotKey || parts[3].Kind != format.SlotValue || parts[5].Kind != format.SlotKey {
+		return t, false
+	}
+	t = codec.Tags{Open: parts[0].Text.Text, Mid: parts[2].Text.Text, Close: parts[4].Text.Text, CloseMid: parts[6].Text.Text}
+	if item := c.Body.Item; len(item) == 3 && item[1].Kind == format.SlotValue {
+		t.ItemOpen, t.ItemClose = item[0].Text.Text, item[2].Text.Text
+	}
+	return t, t.Open != "" && t.Mid != "" && t.Close != ""
+}

@@ -1,0 +1,264 @@
+// Package codegen makes a parser and a grammar for an output format and a request.
+//
+// [Generate] turns a [format.Format] and [Options] into a tree of patterns (package peg), which is compiled into the program
+// that package stream runs. [Output.Grammar] builds the same tree once more, with every tolerance switched off and the
+// schemas of the arguments in it, and lowers it to a grammar (package gbnf). So what is constrained and what is parsed
+// come from one description, and the language of the grammar is part of the language of the parser (E21).
+//
+// # Terminology
+//
+// The text that a program reads is the prefill, which the prompt already contains, and the output. A turn is in one of a
+// few states, which are the rules of the tree:
+//
+//	content       text of the answer, until a marker comes
+//	after         the same, once there was a call
+//	reasoning     between reasoning's markers
+//	section K     behind a call of spelling K: another one, the section's end, or neither
+//	rest K        behind the name of a call of spelling K: its arguments and closing markers
+//	ended         behind the end of the turn
+//
+// States go on to each other without returning. A spelling is one [format.Calls]. An opener is a marker by which a call
+// can begin; a guard is what must be read until a call is announced (E14).
+//
+// # Events
+//
+// The program's events have the kinds of this package: text of the message, where calls, arguments and values begin and
+// end, and markers, beside which white space may be dropped (E19). Input that is in no event was a marker.
+//
+// # Reading loosely, writing strictly
+//
+// The tolerances are those of E21, each with a bit in [Tolerances]. The grammar leaves white space beside markers free as well, since
+// models do, but has keys in the template's order and arguments as their schemas want them.
+//
+// # Limits
+//
+// Names and keys have at most [MaxName] bytes. What must be held until it is known to be a call is bounded by the machine
+// (vm.Limits.Held).
+//
+// # Errors
+//
+// [Generate] returns an error for a format that cannot be read: a spelling without anything to recognise it by, an unknown
+// fallback, a tool whose schema is broken.
+package codegen
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/dialect"
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/peg"
+	"github.com/goassay/assay/engine/schema"
+)
+
+// MaxName bounds names of functions and of arguments that are not declared, ids, and words, in bytes.
+const MaxName = 256
+
+// The kinds of the events.
+const (
+	_          peg.Kind = iota
+	Content             // text: of the answer
+	Reasoning           // text: of the reasoning
+	Dropped             // text: not part of the message (E20)
+	Mark                // a marker begins or ends here: number Arg of Output.Marks
+	Call                // a call of spelling Arg begins
+	Name                // the call's function is number Arg of Output.Tools: it is announced
+	ID                  // text: of the call's id
+	IDEnd               // the id is complete
+	Args                // text: of the arguments, JSON
+	ArgsEnd             // the arguments are complete
+	Open                // the arguments come as entries: a brace is ours to write
+	Key                 // an entry begins; the text is its key as JSON
+	KeyText             // text: of a key that is not declared
+	KeyEnd              // it is complete
+	Value               // text: of a value
+	ValueBegin          // a value of kind Arg of Output.Values begins
+	ValueEnd            // the value is complete
+	Verbatim            // Arg 1: what follows of the value is literal text; 0: no more
+	Close               // the entries are complete
+	CallEnd             // the call is complete
+	CallBroken          // the call ends incomplete
+	Undeclared          // text that looks like a call names a function that is not declared
+	EndOfTurn           // the turn has ended
+	kindCount
+)
+
+var kindNames = [kindCount]string{"", "content", "reasoning", "dropped", "mark", "call", "name", "id", "id-end", "args", "args-end",
+	"open", "key", "key-text", "key-end", "value", "value-begin", "value-end", "verbatim", "close", "call-end", "call-broken", "undeclared", "end-of-turn"}
+
+// KindName returns the name of a kind of event, for dumps.
+func KindName(k peg.Kind) string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprint("kind-", uint8(k))
+}
+
+// Tolerances is a set of the tolerances of E21.
+type Tolerances uint16
+
+// The tolerances.
+const (
+	FreeSpace       Tolerances = 1 << iota // T1: white space at markers is free
+	ContentAround                          // T2: content around calls
+	LooseReasoning                         // T3: reasoning absent, empty or implicitly closed
+	OptionalWrapper                        // T4: outer wrappers are optional where the inner opener is distinctive
+	StrayClosers                           // T5: closers that close nothing are dropped
+	AnyLiteral                             // T6: JSON and Python literals both, keys in any order
+	Fences                                 // T7: a Markdown fence around JSON
+	AnySpelling                            // T8: undisclosed calls in any registered spelling
+	CloseArguments                         // T9: arguments that break off are closed
+
+	// Usual is what is on unless a caller says otherwise.
+	Usual = FreeSpace | ContentAround | LooseReasoning | OptionalWrapper | StrayClosers | AnyLiteral | Fences | AnySpelling
+)
+
+var toleranceNames = [...]string{"free-space", "content-around", "loose-reasoning", "optional-wrapper", "stray-closers", "any-literal", "fences", "any-spelling", "close-arguments"}
+
+// ToleranceNames returns the names of all tolerances, T1 first.
+func ToleranceNames() []string { return slices.Clone(toleranceNames[:]) }
+
+// ParseTolerance returns the tolerance of a name, or of "T1" to "T9".
+func ParseTolerance(name string) (Tolerances, error) {
+	for i, n := range toleranceNames {
+		if name == n || name == fmt.Sprintf("T%d", i+1) {
+			return 1 << i, nil
+		}
+	}
+	return 0, fmt.Errorf("tolerance %q: expected one of %q", name, toleranceNames)
+}
+
+// Options is what a request adds to a format.
+type Options struct {
+	Tools         []chat.Tool
+	Choice        chat.ToolChoice
+	Parallel      bool // the grammar allows several calls
+	Reasoning     chat.ReasoningFormat
+	JSONSchema    ordered.Value // of the answer
+	HasJSONSchema bool
+	Prefill       string // what the prompt has behind the header
+	Continue      chat.Continue
+	Tolerances    Tolerances
+	Fallbacks     []string // names of dialect.Spellings
+}
+
+// ValueInfo says how the text of a tagged value becomes JSON. Values that are literals in the output never get here: their text comes
+// as Args.
+type ValueInfo struct {
+	Mode   ValueMode
+	Types  schema.TypeSet // ValueHeld: the types as which it may be read
+	Before string         // white space before the closing marker that is not the value's
+	After  string         // white space behind the opening marker that is not
+	Entity bool           // text is HTML-escaped
+}
+
+// ValueMode says when a value is understood.
+type ValueMode uint8
+
+// The modes.
+const (
+	ValueRaw  ValueMode = iota // a string, as it comes
+	ValueHeld                  // when it has ended (E18)
+)
+
+// MarkInfo is a marker in the message's text: white space beside it may be dropped (E19).
+type MarkInfo struct {
+	Before, After string // what the template writes there
+}
+
+// Trigger is what switches a lazy grammar on.
+type Trigger struct {
+	Pattern bool   // Text is a regular expression (of the syntax that RE2 and ECMAScript share) with one group; the grammar constrains what begins with the group
+	Text    string // else a word with which the constrained part begins
+}
+
+// Output is what [Generate] makes.
+type Output struct {
+	Tree    *peg.Tree
+	Program *peg.Program
+	Tools   []string // by the number in Name events
+	Marks   []MarkInfo
+	Values  []ValueInfo
+	HoldID  []bool // by spelling: an id may come behind the arguments, which are held until it is known (E24)
+	Prefill string // to be read first
+
+	TrimContent   bool // the template trims content
+	TrimReasoning bool // the template trims reasoning
+	CloseArgs     bool // T9
+
+	Lazy      bool      // the grammar waits for a trigger
+	Triggers  []Trigger // of a lazy grammar
+	Stops     []string  // texts that end the turn
+	Preserved []string  // all markers, which a tokeniser must not cut
+
+	build builder
+}
+
+// Generate makes the program for a format and a request.
+func Generate(f format.Format, o Options) (*Output, error) {
+	b := builder{f: f, o: o, loose: o.Tolerances}
+	if err := b.prepare(); err != nil {
+		return nil, err
+	}
+	out := &Output{Prefill: o.Prefill, TrimContent: f.Content.Trim, TrimReasoning: f.Reasoning.Trim, CloseArgs: o.Tolerances&CloseArguments != 0}
+	b.out = out
+	tree := b.tree()
+	if b.err != nil {
+		return nil, b.err
+	}
+	program, err := peg.Compile(*tree, peg.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("format %q: %w", f.Name, err)
+	}
+	out.Tree, out.Program, out.build = tree, program, b
+	for _, t := range b.tools {
+		out.Tools = append(out.Tools, t.Name)
+	}
+	out.Stops = b.endTexts()
+	out.Preserved = b.preserved()
+	out.Lazy, out.Triggers = b.triggers()
+	return out, nil
+}
+
+// prepare collects the spellings and tools that matter for the request.
+func (b *builder) prepare() error {
+	b.keep = b.o.Reasoning == chat.ReasoningKeep
+	if len(b.o.Tools) > 0 && b.o.Choice.Mode != chat.ChoiceNone { // E22
+		b.tools = b.o.Tools
+		b.spellings = slices.Clone(b.f.Calls)
+		for _, name := range b.o.Fallbacks {
+			s, ok := dialect.Lookup(name)
+			if !ok {
+				return fmt.Errorf("fallback %q: expected one of %q", name, dialect.Names())
+			}
+			for _, c := range s.Calls {
+				c.Name = name
+				b.spellings = append(b.spellings, c)
+			}
+			if b.f.Reasoning.IsZero() {
+				b.f.Reasoning = s.Reasoning
+			}
+		}
+		if b.f.Undisclosed && len(b.f.Calls) == 0 && b.on(AnySpelling) {
+			b.spellings = append(b.spellings, dialect.Undisclosed()...)
+		}
+	}
+	if b.o.HasJSONSchema {
+		s, err := schema.ParseAt("json_schema", b.o.JSONSchema)
+		if err != nil {
+			return err
+		}
+		b.answer = s
+	}
+	b.schemas = make([]*schema.Schema, len(b.tools))
+	for i, t := range b.tools {
+		s, err := schema.ParseAt("tools["+fmt.Sprint(i)+"].function.parameters", t.Parameters)
+		if err != nil {
+			return err
+		}
+		b.schemas[i] = s
+	}
+	return nil
+}

@@ -1,0 +1,235 @@
+package codegen
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/engine/peg"
+)
+
+// Grammar makes the grammar for decoding. Every call makes it anew; it is deterministic.
+func (o *Output) Grammar() (*gbnf.Grammar, error) {
+	b := o.build
+	b.strict, b.loose, b.out = true, FreeSpace, &Output{}
+	b.nestedNames = nil
+	b.lazy = o.Lazy
+	tree := b.tree()
+	if b.err != nil {
+		return nil, b.err
+	}
+	l := lowering{b: gbnf.NewBuilder(), rules: map[string]peg.Pattern{}, refs: map[string]gbnf.Element{}}
+	for _, r := range tree.Rules {
+		l.rules[r.Name] = r.P
+	}
+	root := l.lower(tree.Root)
+	if l.err != nil {
+		return nil, l.err
+	}
+	return l.b.Grammar(root)
+}
+
+// strictRoot is the root of a grammar: the calls from the trigger on, or the state at which the prefill has arrived.
+func (b *builder) strictRoot() peg.Pattern {
+	if len(b.f.Routes) > 0 {
+		return b.strictRoutes()
+	}
+	if b.lazy {
+		var alts peg.Choice
+		for i := range b.spellings {
+			alts = append(alts, b.openCalls(i)...)
+		}
+		return alts
+	}
+	if b.insideReasoning() {
+		return b.ref("reasoning", b.reasoning)
+	}
+	return b.content("content", false, false)
+}
+
+// lowering turns a strict tree into a grammar. What decides and looks ahead falls away: a grammar has no order of choice.
+type lowering struct {
+	b     *gbnf.Builder
+	rules map[string]peg.Pattern
+	refs  map[string]gbnf.Element
+	err   error
+}
+
+func (l *lowering) lower(p peg.Pattern) gbnf.Element {
+	b := l.b
+	switch p := p.(type) {
+	case peg.Lit:
+		return b.Lit(p.Text)
+	case peg.Set:
+		return b.Class(ranges(p.Set), false)
+	case peg.Any:
+		return b.Any()
+	case peg.Space:
+		return b.Space()
+	case peg.Stub, peg.Rejected:
+		return b.Never()
+	case peg.End, peg.Before, peg.Cut, peg.And, peg.Not, peg.Emit:
+		return b.Empty()
+	case peg.Seq:
+		return b.Seq(l.all(p)...)
+	case peg.Choice:
+		return b.Alt(l.all(p)...)
+	case peg.Rep:
+		hi := p.Max
+		if hi == 0 {
+			hi = gbnf.Unlimited
+		}
+		return b.Repeat(l.lower(p.P), p.Min, hi)
+	case peg.Opt:
+		return b.Opt(l.lower(p.P))
+	case peg.Hold:
+		return l.lower(p.P)
+	case peg.Try:
+		return l.lower(p.P)
+	case peg.Capture:
+		return l.lower(p.P)
+	case peg.Tolerance:
+		return l.lower(p.Strict)
+	case peg.Dispatch:
+		after := b.Empty()
+		if p.After != nil {
+			after = l.lower(p.After)
+		}
+		var alts []gbnf.Element
+		for i, word := range p.Words {
+			body := b.Empty()
+			if len(p.Bodies) > 0 {
+				body = l.lower(p.Bodies[i])
+			}
+			alts = append(alts, b.Seq(b.Lit(word), after, body))
+		}
+		return b.Alt(alts...)
+	case peg.Until:
+		var stops []string
+		for _, s := range p.Stops {
+			stops = append(stops, s.Text)
+		}
+		return b.Until(stops...)
+	case peg.Label:
+		if c, ok := p.Value.(Constraint); ok {
+			return b.Value(c.Name, c.Schema, c.Codec)
+		}
+		return l.lower(p.P)
+	case peg.Ref:
+		return l.ref(p.Name)
+	}
+	if l.err == nil {
+		l.err = fmt.Errorf("a %T has no grammar", p)
+	}
+	return b.Never()
+}
+
+func (l *lowering) all(list []peg.Pattern) []gbnf.Element {
+	out := make([]gbnf.Element, len(list))
+	for i, p := range list {
+		out[i] = l.lower(p)
+	}
+	return out
+}
+
+// ref lowers a rule when it is first referred to. A rule that matches nothing is replaced where it is used.
+func (l *lowering) ref(name string) gbnf.Element {
+	if e, ok := l.refs[name]; ok {
+		return e
+	}
+	e := l.b.Declare(name)
+	l.refs[name] = e
+	l.b.Define(e, l.lower(l.rules[name]))
+	return e
+}
+
+// ranges returns the characters of a set of bytes. Bytes beyond ASCII stand for all characters beyond it.
+func ranges(set peg.ByteSet) []gbnf.Range {
+	var out []gbnf.Range
+	for c := 0; c < 0x80; c++ {
+		if set.Has(byte(c)) {
+			if n := len(out); n > 0 && out[n-1].Hi == rune(c-1) {
+				out[n-1].Hi = rune(c)
+			} else {
+				out = append(out, gbnf.Range{Lo: rune(c), Hi: rune(c)})
+			}
+		}
+	}
+	if set.Has(0xff) {
+		out = append(out, gbnf.Range{Lo: 0x80, Hi: 0x10ffff})
+	}
+	return out
+}
+
+// triggers says whether a grammar can wait, and for what (E23).
+func (b *builder) triggers() (lazy bool, triggers []Trigger) {
+	if b.answer != nil || !b.calling() || b.required() || len(b.f.Routes) > 0 {
+		return false, nil
+	}
+	forced := b.insideReasoning()
+	b.strict, b.loose = true, FreeSpace
+	for i := range b.spellings {
+		for _, o := range b.openings(i) {
+			t, ok := b.trigger(i, o)
+			if !ok || forced && (t.Pattern || !distinctive(t.Text)) {
+				return false, nil
+			}
+			if !slices.Contains(triggers, t) {
+				triggers = append(triggers, t)
+			}
+		}
+	}
+	return len(triggers) > 0, triggers
+}
+
+// insideReasoning says that the prefill leaves reasoning open.
+func (b *builder) insideReasoning() bool {
+	return b.openAt(b.o.Prefill)
+}
+
+// preserved returns all markers.
+func (b *builder) preserved() []string {
+	var out []string
+	add := func(m format.Marker) {
+		if m.Text != "" && distinctive(m.Text) && !slices.Contains(out, m.Text) {
+			out = append(out, m.Text)
+		}
+	}
+	parts := func(list []format.Part) {
+		for _, p := range list {
+			if add(p.Text); p.Kind == format.SlotID {
+				for _, q := range p.Parts {
+					add(q.Text)
+				}
+			}
+		}
+	}
+	add(b.f.Reasoning.Open)
+	add(b.f.Reasoning.Close)
+	add(b.f.Content.Open)
+	add(b.f.Content.Close)
+	for i := range b.spellings {
+		c := &b.spellings[i]
+		for _, m := range [...]format.Marker{c.Section.Open, c.Section.Close, c.Call.Open, c.Call.Close, c.Sep, c.Body.Open, c.Body.Close, c.Body.Sep} {
+			add(m)
+		}
+		parts(c.Head)
+		parts(c.Body.Entry)
+		parts(c.Body.Item)
+		parts(c.Tail)
+		add(format.Marker{Text: c.Body.Codec.Quote})
+	}
+	for i := range b.f.Routes {
+		r := &b.f.Routes[i]
+		add(r.Start)
+		parts(r.Head)
+		for _, m := range r.Close {
+			add(m)
+		}
+	}
+	for _, t := range b.endTexts() {
+		add(format.Marker{Text: t})
+	}
+	return out
+}

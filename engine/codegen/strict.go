@@ -1,0 +1,230 @@
+package codegen
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/codec"
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/engine/peg"
+	"github.com/goassay/assay/engine/schema"
+)
+
+// This file has the patterns that only a grammar needs: where the parser takes what comes, the grammar wants what the
+// schemas say.
+
+// allowed says that a tool may be called.
+func (b *builder) allowed(name string) bool {
+	return b.o.Choice.Mode != chat.ChoiceNamed || b.o.Choice.Name == name
+}
+
+// required says that there must be a call.
+func (b *builder) required() bool {
+	return b.calling() && (b.o.Choice.Mode == chat.ChoiceRequired || b.o.Choice.Mode == chat.ChoiceNamed)
+}
+
+// maxKeySets bounds the keys for which every order is spelled out, each key once and the required ones there: a set of n keys
+// costs 2^n rules.
+const maxKeySets = 4
+
+// strictEntries matches a tool's arguments: declared keys in any order, each once and the required ones all, or with many keys, at
+// least as many as are required.
+func (b *builder) strictEntries(c *format.Calls, tool int) peg.Pattern {
+	e, ok := b.takeApart(c.Body.Entry)
+	if !ok {
+		return b.fail("the arguments of tool calls are spelled without a key and a value")
+	}
+	s := b.schemas[tool]
+	fields := s.Fields()
+	name := b.tools[tool].Name
+	sep := peg.Pattern(peg.Space{})
+	if t := c.Body.Sep.Text; t != "" {
+		sep = peg.Seq{b.space(c.Body.Sep.Before), b.lit(t), b.space(c.Body.Sep.After)}
+	}
+	if len(fields) == 0 {
+		if s.Types()&schema.Object == 0 || !s.IsFree(schema.Object) || s.Types() == schema.AnyType {
+			return peg.Seq{}
+		}
+		one := b.strictEntry(c, e, name, "", schema.Any())
+		return peg.Opt{P: peg.Seq{one, peg.Rep{P: peg.Seq{sep, one}}}}
+	}
+	var entries []peg.Pattern
+	var need uint
+	for i, f := range fields {
+		entries = append(entries, b.ref(fmt.Sprintf("%s-%s", name, f.Name), func() peg.Pattern {
+			return b.strictEntry(c, e, name+"-"+f.Name, f.Name, f.Schema)
+		}))
+		if f.Required && i < maxKeySets {
+			need |= 1 << i
+		}
+	}
+	if len(fields) > maxKeySets {
+		required := 0
+		for _, f := range fields {
+			if f.Required {
+				required++
+			}
+		}
+		any := peg.Choice(entries)
+		more := peg.Rep{P: peg.Seq{sep, any}, Min: max(required-1, 0), Max: max(len(fields)-1, 1)}
+		if required == 0 {
+			return peg.Opt{P: peg.Seq{any, more}}
+		}
+		return peg.Seq{any, more}
+	}
+	var state func(seen uint) peg.Pattern
+	state = func(seen uint) peg.Pattern {
+		return b.ref(fmt.Sprintf("%s-behind-%d", name, seen), func() peg.Pattern {
+			var alts peg.Choice
+			for i, entry := range entries {
+				if seen&(1<<i) != 0 {
+					continue
+				}
+				seq := peg.Seq{entry, state(seen | 1<<i)}
+				if seen != 0 {
+					seq = append(peg.Seq{sep}, seq...)
+				}
+				alts = append(alts, seq)
+			}
+			if bits.OnesCount(seen&need) == bits.OnesCount(need) {
+				alts = append(alts, peg.Seq{})
+			}
+			return alts
+		})
+	}
+	return state(0)
+}
+
+// strictEntry matches one argument. Without a key it is one that is not declared.
+func (b *builder) strictEntry(c *format.Calls, e entry, name, key string, s *schema.Schema) peg.Pattern {
+	seq := peg.Seq{}
+	if t := e.open.Text; t.Text != "" {
+		seq = append(seq, b.space(""), b.lit(t.Text), b.space(t.After))
+	}
+	if key == "" {
+		seq = append(seq, b.keyWord(e))
+	} else {
+		seq = append(seq, peg.Lit{Text: key})
+	}
+	seq = append(seq, b.space(e.mid.Text.Before), b.lit(e.mid.Text.Text))
+	closing := b.closing(c, e, key)
+	if e.typ == nil {
+		return append(seq, b.strictValue(c, e, name, key, s, b.valueMode(c.Body.Codec, s)), closing)
+	}
+	end := peg.Seq{b.space(e.typEnd.Text.Before), b.lit(e.typEnd.Text.Text)}
+	var alts peg.Choice
+	for _, t := range e.typ.Types {
+		mode := valueJSON
+		if t.Raw {
+			mode = valueString
+		}
+		if (s.Types()&schema.String != 0) != t.Raw && (t.Raw || s.Types() == schema.String) {
+			continue
+		}
+		alts = append(alts, peg.Seq{peg.Lit{Text: t.Word}, end, b.strictValue(c, e, name, key, s, mode)})
+	}
+	return append(seq, alts, closing)
+}
+
+// strictValue matches a value as its schema wants it.
+func (b *builder) strictValue(c *format.Calls, e entry, name, key string, s *schema.Schema, mode valueMode) peg.Pattern {
+	stop := closeText(e, key)
+	gc := gbnf.Codec{Raw: true, Stops: variants(stop), Entity: c.Body.Codec.Entity}
+	switch mode {
+	case valueLiteral:
+		gc = gbnf.Codec{Quote: c.Body.Codec.Quote}
+		if c.Body.Codec.Style == format.StylePython {
+			gc.Style = gbnf.Python
+		}
+	case valueJSON:
+		gc = gbnf.Codec{}
+	case valueNested:
+		return b.strictNested(c, name, s, stop)
+	}
+	value := peg.Pattern(peg.Label{Name: name, Value: Constraint{Name: name, Schema: s, Codec: gc}, P: peg.Scan{Kind: Args, Scanner: codec.Syntax{}}})
+	if c.Body.Codec.CDATA && gc.Raw {
+		const shut = "]]>"
+		value = peg.Choice{peg.Seq{peg.Lit{Text: "<![CDATA["}, peg.Until{Kind: Value, Stops: []peg.Stop{{Text: shut}}}, peg.Lit{Text: shut}}, value}
+	}
+	return peg.Seq{peg.Space{}, value, peg.Space{}}
+}
+
+// strictNested matches a value that is spelled as entries and items, to the depth to which the schema says what it is.
+func (b *builder) strictNested(c *format.Calls, name string, s *schema.Schema, stop string) peg.Pattern {
+	tags, ok := nestedTags(c)
+	if !ok {
+		return b.fail("nested arguments need tags with a key in the opening and the closing one, and tags for items")
+	}
+	if b.nestedNames == nil {
+		b.nestedNames = map[*schema.Schema]string{}
+	}
+	rule, known := b.nestedNames[s]
+	if !known {
+		rule = fmt.Sprintf("%s-%d", name, len(b.nestedNames)+1)
+		b.nestedNames[s] = rule
+	}
+	return b.ref(rule, func() peg.Pattern {
+		var alts peg.Choice
+		types := s.Types()
+		scalar := types&(schema.Array|schema.Object) == 0 || types&schema.String != 0
+		if scalar || types == schema.AnyType {
+			alts = append(alts, peg.Label{Name: name, P: peg.Scan{Kind: Args, Scanner: codec.Syntax{}},
+				Value: Constraint{Name: name, Schema: s, Codec: gbnf.Codec{Raw: true, Stops: []string{stop}}}})
+			return alts
+		}
+		if types&schema.Object != 0 {
+			var seq peg.Seq
+			for _, f := range s.Fields() {
+				close := tags.Close + f.Name + tags.CloseMid
+				p := peg.Pattern(peg.Seq{peg.Space{}, peg.Lit{Text: tags.Open + f.Name + tags.Mid},
+					b.strictNested(c, name+"-"+f.Name, f.Schema, close), peg.Lit{Text: close}})
+				if !f.Required {
+					p = peg.Opt{P: p}
+				}
+				seq = append(seq, p)
+			}
+			alts = append(alts, append(seq, peg.Space{}))
+		}
+		if types&schema.Array != 0 && tags.ItemOpen != "" {
+			items := schema.Any()
+			for _, leaf := range append([]*schema.Schema{s}, s.Alts...) {
+				if leaf.Items != nil {
+					items = leaf.Items
+				}
+			}
+			item := peg.Seq{peg.Space{}, peg.Lit{Text: tags.ItemOpen}, b.strictNested(c, name+"-item", items, tags.ItemClose), peg.Lit{Text: tags.ItemClose}}
+			alts = append(alts, peg.Seq{peg.Rep{P: item}, peg.Space{}})
+		}
+		if rest := types &^ (schema.Array | schema.Object); rest != 0 {
+			alts = append(alts, peg.Label{Name: name, P: peg.Scan{Kind: Args, Scanner: codec.Syntax{}}, Value: Constraint{Name: name, Schema: s}})
+		}
+		return alts
+	})
+}
+
+// strictReasoning is the state inside reasoning: text up to its end, or up to a call that ends it.
+func (b *builder) strictReasoning() peg.Pattern {
+	close := []string{b.f.Reasoning.Close.Text}
+	alts := peg.Choice{peg.Seq{
+		peg.Until{Kind: b.reasoningKind(), Stops: b.stops(close, b.endTexts())},
+		append(peg.Choice{peg.Seq{b.closeReasoning(), b.content("content", false, false)}}, b.mayEnd(false)...),
+	}}
+	for i := range b.spellings {
+		var calls peg.Choice
+		for _, o := range b.openings(i) {
+			calls = append(calls, peg.Seq{b.wholeCall(i, o), b.section(i)})
+		}
+		alts = append(alts, peg.Seq{peg.Until{Kind: b.reasoningKind(), Stops: b.stops(append(b.openerTexts(), close...), b.endTexts())}, calls})
+	}
+	return alts
+}
+
+// mayEnd returns the alternatives for the end of the turn, which a call that is still due rules out.
+func (b *builder) mayEnd(called bool) peg.Choice {
+	if b.strict && b.required() && !called {
+		return nil
+	}
+	return b.ends()
+}

@@ -1,0 +1,539 @@
+package codegen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/codec"
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/peg"
+	"github.com/goassay/assay/engine/schema"
+)
+
+// builder builds one tree.
+type builder struct {
+	f         format.Format
+	o         Options
+	loose     Tolerances // that are on; none but FreeSpace for a grammar
+	strict    bool       // the tree is for a grammar
+	keep      bool       // reasoning stays in the content
+	tools     []chat.Tool
+	schemas   []*schema.Schema // of the tools' arguments
+	answer    *schema.Schema   // of a JSON answer
+	spellings []format.Calls
+
+	out         *Output
+	rules       []peg.Rule
+	known       map[string]bool
+	marks       map[MarkInfo]int
+	values      map[ValueInfo]int
+	nestedNames map[*schema.Schema]string
+	lazy        bool // the grammar begins at a trigger
+	silent      bool // patterns log nothing: what looks like a call is read as content
+	err         error
+}
+
+func (b *builder) on(t Tolerances) bool { return b.loose&t != 0 }
+
+func (b *builder) fail(format string, args ...any) peg.Pattern {
+	if b.err == nil {
+		b.err = fmt.Errorf(format, args...)
+	}
+	return peg.Seq{}
+}
+
+// ref returns a reference to a rule, which is built when it is first referred to.
+func (b *builder) ref(name string, build func() peg.Pattern) peg.Pattern {
+	if !b.known[name] {
+		b.known[name] = true
+		i := len(b.rules)
+		b.rules = append(b.rules, peg.Rule{Name: name})
+		p := build()
+		b.rules[i].P = p
+	}
+	return peg.Ref{Name: name}
+}
+
+// tree builds the whole.
+func (b *builder) tree() *peg.Tree {
+	b.rules, b.known, b.marks, b.values = nil, map[string]bool{}, map[MarkInfo]int{}, map[ValueInfo]int{}
+	b.out.HoldID = make([]bool, max(1, len(b.spellings)))
+	for i := range b.spellings {
+		c := &b.spellings[i]
+		isID := func(p format.Part) bool { return p.Kind == format.SlotID }
+		b.out.HoldID[i] = slices.ContainsFunc(c.Head, isID) || slices.ContainsFunc(c.Tail, isID) ||
+			c.Object != nil && slices.ContainsFunc(c.Object.Fields, func(f format.Field) bool { return f.Slot == format.SlotID })
+	}
+	root := b.root()
+	if !b.strict { // whatever happens, what is left is content (E20)
+		root = peg.Seq{peg.Try{P: root, Else: peg.Seq{}}, peg.Until{Kind: Content}, peg.End{}}
+	}
+	return &peg.Tree{Root: root, Rules: b.rules, Kinds: slices.Clone(kindNames[:])}
+}
+
+func (b *builder) root() peg.Pattern {
+	if b.strict {
+		return b.strictRoot()
+	}
+	if len(b.f.Routes) > 0 {
+		return b.routed()
+	}
+	start := b.start()
+	if header := b.repeatedHeader(); header != nil {
+		return peg.Seq{header, start}
+	}
+	return start
+}
+
+// start returns the state in which the turn begins, which the prefill decides.
+func (b *builder) start() peg.Pattern {
+	r := &b.f.Reasoning
+	prefill := strings.Trim(b.o.Prefill, format.Space)
+	if r.Open.Text != "" && strings.TrimSpace(r.Open.Text) != "" {
+		for _, open := range variants(r.Open.Text) {
+			if prefill == open && b.calling() { // the prompt has opened a block and put nothing into it
+				return peg.Seq{peg.Space{}, b.openReasoning(), b.ref("reasoning opened", b.openedReasoning)}
+			}
+		}
+		return b.content("content", false, false)
+	}
+	if r.Close.Text == "" {
+		return b.content("content", false, false)
+	}
+	// Delimiter reasoning (E17).
+	content := b.content("content", false, false)
+	if closed := containsAny(b.o.Prefill, variants(r.Close.Text)); closed || b.openAt(b.o.Prefill) {
+		return b.ref("reasoning", b.reasoning)
+	}
+	if prefill != "" {
+		return content
+	}
+	until := peg.Until{Kind: b.reasoningKind(), Stops: b.stops(append(b.openerTexts(), r.Close.Text), b.endTexts())}
+	return peg.Choice{
+		peg.Seq{peg.Hold{P: peg.Seq{until, b.closeReasoning()}}, peg.Cut{}, content},
+		content,
+	}
+}
+
+func containsAny(s string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
+}
+
+// openAt says that a text leaves reasoning open.
+func (b *builder) openAt(text string) bool {
+	last := func(texts []string) int {
+		at := -1
+		for _, t := range texts {
+			at = max(at, strings.LastIndex(text, t))
+		}
+		return at
+	}
+	r := &b.f.Reasoning
+	if r.Close.Text == "" {
+		return false
+	}
+	closed := last(variants(r.Close.Text))
+	if r.Open.Text != "" {
+		return last(variants(r.Open.Text)) > closed
+	}
+	return strings.Trim(text, format.Space) != "" && closed < 0 && b.o.Continue != chat.ContinueContent
+}
+
+// calling says that there may be calls.
+func (b *builder) calling() bool { return len(b.spellings) > 0 }
+
+// repeatedHeader matches the end of the header where the model says it once more (E21 T5): the part of it from a marker
+// on.
+func (b *builder) repeatedHeader() peg.Pattern {
+	header := strings.Trim(b.f.Header, format.Space)
+	if !b.on(StrayClosers) || b.o.Prefill != "" || b.strict {
+		return nil
+	}
+	var alts peg.Choice
+	for i := len(header) - 1; i >= 0; i-- {
+		if (header[i] == '<' || header[i] == '[') && distinctive(header[i:]) {
+			alts = append(alts, peg.Hold{P: peg.Capture{Kind: Dropped, P: b.lit(header[i:])}})
+		}
+	}
+	if alts == nil {
+		return nil
+	}
+	slices.Reverse(alts)
+	return peg.Choice{peg.Hold{P: peg.Seq{peg.Opt{P: peg.Hold{P: peg.Capture{Kind: Dropped, P: peg.Space{}}}}, alts, b.mark(format.Marker{})}}, peg.Seq{}}
+}
+
+// White space and literals.
+
+// space matches the white space beside a marker: any, or exactly what the template writes.
+func (b *builder) space(exact string) peg.Pattern {
+	if b.on(FreeSpace) {
+		return peg.Space{}
+	}
+	return peg.Lit{Text: exact}
+}
+
+// variants returns the ways in which a marker is written: as it is, and with plain bars and underscores in place of the
+// typographic ones.
+func variants(text string) []string {
+	plain := strings.NewReplacer("｜", "|", "▁", "_").Replace(text)
+	if plain == text {
+		return []string{text}
+	}
+	return []string{text, plain}
+}
+
+// segments cuts a literal at its line breaks, white space around them included: there a model's white space is free.
+func segments(text string) []string {
+	var parts []string
+	for {
+		i := strings.IndexByte(text, '\n')
+		if i < 0 {
+			return append(parts, text)
+		}
+		parts = append(parts, strings.TrimRight(text[:i], format.Space))
+		text = strings.TrimLeft(text[i:], format.Space)
+	}
+}
+
+// lit matches the text of a marker, which has no white space at its edges.
+func (b *builder) lit(text string) peg.Pattern {
+	var alts peg.Choice
+	for _, v := range variants(text) {
+		var seq peg.Seq
+		for i, s := range segments(v) {
+			if i > 0 {
+				if !b.on(FreeSpace) {
+					seq = peg.Seq{peg.Lit{Text: v}}
+					break
+				}
+				seq = append(seq, peg.Space{})
+			}
+			seq = append(seq, peg.Lit{Text: s})
+		}
+		if len(seq) == 1 {
+			alts = append(alts, seq[0])
+		} else {
+			alts = append(alts, seq)
+		}
+	}
+	if len(alts) == 1 {
+		return alts[0]
+	}
+	return alts
+}
+
+// marker matches a marker with the white space beside it.
+func (b *builder) marker(m format.Marker) peg.Pattern {
+	return peg.Seq{b.space(m.Before), b.lit(m.Text), b.space(m.After)}
+}
+
+// firsts returns the literals with which the ways of writing a marker begin, as an Until looks for them.
+func firsts(text string) []string {
+	var out []string
+	for _, v := range variants(text) {
+		out = append(out, segments(v)[0])
+	}
+	return out
+}
+
+// stub matches a marker that the end of the input cuts off.
+func stub(texts ...string) peg.Choice {
+	var alts peg.Choice
+	for _, text := range texts {
+		for _, first := range firsts(text) {
+			alts = append(alts, peg.Stub{Text: first})
+		}
+	}
+	return alts
+}
+
+// stops returns the stops for texts; those of ends also end the text where the end of the input cuts them off.
+func (b *builder) stops(texts, ends []string) []peg.Stop {
+	var stops []peg.Stop
+	seen := map[string]int{}
+	add := func(text string, isEnd bool) {
+		for _, first := range firsts(text) {
+			if first == "" {
+				continue
+			}
+			if i, ok := seen[first]; ok {
+				stops[i].Stub = stops[i].Stub || isEnd
+				continue
+			}
+			seen[first] = len(stops)
+			stops = append(stops, peg.Stop{Text: first, Stub: isEnd})
+		}
+	}
+	for _, t := range texts {
+		add(t, false)
+	}
+	for _, t := range ends {
+		add(t, true)
+	}
+	return stops
+}
+
+// distinctive says that a literal does not occur by chance: it looks like a tag or a token.
+func distinctive(text string) bool {
+	return len(text) >= 4 && strings.ContainsAny(text, "<>[]|｜") && strings.Trim(text, "<>[](){}|/`\"' ") != ""
+}
+
+// mark logs a marker's place.
+func (b *builder) mark(m format.Marker) peg.Pattern {
+	if b.silent {
+		return peg.Seq{}
+	}
+	info := MarkInfo{m.Before, m.After}
+	i, ok := b.marks[info]
+	if !ok {
+		i = len(b.out.Marks)
+		b.marks[info] = i
+		b.out.Marks = append(b.out.Marks, info)
+	}
+	return peg.Emit{Kind: Mark, Arg: i}
+}
+
+// value returns the number of a kind of value.
+func (b *builder) value(v ValueInfo) int {
+	i, ok := b.values[v]
+	if !ok {
+		i = len(b.out.Values)
+		b.values[v] = i
+		b.out.Values = append(b.out.Values, v)
+	}
+	return i
+}
+
+// emit logs an event, unless the builder is silent.
+func (b *builder) emit(kind peg.Kind, arg int, text string) peg.Pattern {
+	if b.silent {
+		return peg.Seq{}
+	}
+	return peg.Emit{Kind: kind, Arg: arg, Text: text}
+}
+
+func (b *builder) capture(kind peg.Kind, p peg.Pattern) peg.Pattern {
+	if b.silent {
+		return p
+	}
+	return peg.Capture{Kind: kind, P: p}
+}
+
+func (b *builder) kind(kind peg.Kind) peg.Kind {
+	if b.silent {
+		return 0
+	}
+	return kind
+}
+
+// The end of the turn.
+
+// endTexts returns the texts that end a turn, without white space. A text of white space alone ends nothing.
+func (b *builder) endTexts() []string {
+	var texts []string
+	for _, end := range b.f.End {
+		if text := strings.Trim(end, format.Space); text != "" && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// ends returns the alternatives for the end of the turn and of the input.
+func (b *builder) ends() peg.Choice {
+	var alts peg.Choice
+	for _, end := range b.f.End {
+		m := format.Mark(end)
+		if m.Text == "" {
+			continue
+		}
+		ended := b.ref("ended", func() peg.Pattern {
+			return peg.Seq{peg.Emit{Kind: EndOfTurn}, peg.Until{Kind: Dropped}, peg.End{}}
+		})
+		alts = append(alts,
+			peg.Seq{b.lead(m), peg.Capture{Kind: Dropped, P: b.lit(m.Text)}, peg.Cut{}, ended},
+			peg.Seq{b.lead(m), peg.Capture{Kind: Dropped, P: stub(m.Text)}, peg.Cut{}})
+	}
+	return append(alts, peg.Seq{peg.End{}})
+}
+
+// lead logs the mark before a marker.
+func (b *builder) lead(m format.Marker) peg.Pattern { return b.mark(format.Marker{Before: m.Before}) }
+
+// trail logs the mark behind a marker.
+func (b *builder) trail(m format.Marker) peg.Pattern { return b.mark(format.Marker{After: m.After}) }
+
+// Content.
+
+// content returns the state of reading the answer. after: there was a call. refused: an opener has just been taken as text, so
+// that the closer that belongs to it is text as well.
+func (b *builder) content(name string, after, refused bool) peg.Pattern {
+	if b.answer != nil && !after && !refused {
+		return b.ref("answer", b.jsonAnswer)
+	}
+	return b.ref(name, func() peg.Pattern {
+		self := func(refused bool) peg.Pattern {
+			name := "content"
+			if after {
+				name = "after"
+			}
+			if refused {
+				name += " refused"
+			}
+			return b.content(name, after, refused)
+		}
+		texts := b.openerTexts()
+		var alts peg.Choice
+		for i := range b.spellings {
+			if b.many() || !after {
+				alts = append(alts, b.openCalls(i)...)
+			}
+		}
+		alts = append(alts, b.undeclared(func() peg.Pattern { return self(true) })...)
+		r, c := &b.f.Reasoning, &b.f.Content
+		if r.Open.Text != "" {
+			texts = append(texts, r.Open.Text)
+			alts = append(alts, peg.Seq{b.openReasoning(), peg.Cut{}, b.ref("reasoning", b.reasoning)})
+		}
+		for _, m := range [...]format.Marker{c.Open, c.Close} {
+			if m.Text != "" {
+				texts = append(texts, m.Text)
+				alts = append(alts, peg.Seq{b.lead(m), b.lit(m.Text), peg.Cut{}, b.trail(m), self(false)})
+			}
+		}
+		for _, m := range b.strayClosers() {
+			texts = append(texts, m.Text)
+			if refused {
+				alts = append(alts, peg.Seq{peg.Capture{Kind: Content, P: b.lit(m.Text)}, peg.Cut{}, self(false)})
+			} else {
+				alts = append(alts, peg.Seq{b.lead(m), peg.Capture{Kind: Dropped, P: b.lit(m.Text)}, peg.Cut{}, b.trail(m), self(false)})
+			}
+		}
+		alts = append(alts, b.mayEnd(after)...)
+		alts = append(alts, peg.Seq{peg.Rejected{Kind: Content}, self(b.calling())})
+		return peg.Seq{peg.Until{Kind: Content, Stops: b.stops(texts, b.endTexts())}, alts}
+	})
+}
+
+// afterCall is the state behind the last of some calls. A lazy grammar may have begun in open reasoning; then what looked like a call is
+// part of it, and reasoning goes on (E16).
+func (b *builder) afterCall() peg.Pattern {
+	after := b.content("after", true, false)
+	close := b.f.Reasoning.Close.Text
+	if !b.strict || !b.lazy || close == "" {
+		return after
+	}
+	return peg.Choice{after, peg.Seq{peg.Until{Kind: Reasoning, Stops: b.stops([]string{close}, nil)}, b.lit(close), b.content("content", false, false)}}
+}
+
+// strayClosers returns the closing markers that are dropped where they close nothing (E21 T5).
+func (b *builder) strayClosers() []format.Marker {
+	if !b.on(StrayClosers) {
+		return nil
+	}
+	var out []format.Marker
+	add := func(m format.Marker) {
+		if distinctive(m.Text) && !slices.ContainsFunc(out, func(o format.Marker) bool { return o.Text == m.Text }) {
+			out = append(out, m)
+		}
+	}
+	if !b.keep {
+		add(b.f.Reasoning.Close)
+	}
+	for i := range b.spellings {
+		c := &b.spellings[i]
+		add(c.Section.Close)
+		add(c.Call.Close)
+		for _, p := range c.Tail {
+			if p.Kind == format.SlotLit {
+				add(p.Text)
+			}
+		}
+	}
+	return out
+}
+
+// Reasoning.
+
+func (b *builder) reasoningKind() peg.Kind {
+	if b.keep {
+		return Content
+	}
+	return Reasoning
+}
+
+// openReasoning and closeReasoning read reasoning's markers, which are content where reasoning stays in it.
+func (b *builder) openReasoning() peg.Pattern {
+	m := b.f.Reasoning.Open
+	if b.keep {
+		return peg.Capture{Kind: Content, P: b.lit(m.Text)}
+	}
+	return peg.Seq{b.lead(m), b.lit(m.Text), b.trail(m)}
+}
+
+func (b *builder) closeReasoning() peg.Pattern {
+	m := b.f.Reasoning.Close
+	if b.keep {
+		return peg.Capture{Kind: Content, P: b.lit(m.Text)}
+	}
+	return peg.Seq{b.lead(m), b.lit(m.Text), b.trail(m)}
+}
+
+// reasoning is the state inside reasoning. A call there is tentative (E16).
+func (b *builder) reasoning() peg.Pattern {
+	if b.strict {
+		return b.strictReasoning()
+	}
+	texts := append(b.openerTexts(), b.f.Reasoning.Close.Text)
+	alts := peg.Choice{peg.Seq{b.closeReasoning(), peg.Cut{}, b.content("content", false, false)}}
+	for i := range b.spellings {
+		alts = append(alts, b.tentativeCalls(i, true)...)
+	}
+	alts = append(alts, b.ends()...)
+	alts = append(alts, peg.Seq{peg.Rejected{Kind: b.reasoningKind()}, peg.Ref{Name: "reasoning"}})
+	return peg.Seq{peg.Until{Kind: b.reasoningKind(), Stops: b.stops(texts, b.endTexts())}, alts}
+}
+
+// openedReasoning is the beginning of a block that the prompt opened: an opener there closes the block (E16).
+func (b *builder) openedReasoning() peg.Pattern {
+	var alts peg.Choice
+	for i := range b.spellings {
+		for _, alt := range b.openCalls(i) {
+			alts = append(alts, peg.Seq{peg.Space{}, alt})
+		}
+	}
+	return append(alts, b.ref("reasoning", b.reasoning))
+}
+
+// jsonAnswer is the state in which the answer is JSON, in a fence perhaps (E22, T7), or begins a call.
+func (b *builder) jsonAnswer() peg.Pattern {
+	var alts peg.Choice
+	r := &b.f.Reasoning
+	if r.Open.Text != "" {
+		alts = append(alts, peg.Seq{b.openReasoning(), peg.Cut{}, b.ref("reasoning", b.reasoning)})
+	}
+	if c := &b.f.Content; c.Open.Text != "" {
+		alts = append(alts, peg.Seq{b.mark(c.Open), b.lit(c.Open.Text), peg.Cut{}, peg.Ref{Name: "answer"}})
+	}
+	if !b.keep && r.Close.Text != "" && b.on(StrayClosers) {
+		alts = append(alts, peg.Seq{b.mark(r.Close), peg.Capture{Kind: Dropped, P: b.lit(r.Close.Text)}, peg.Cut{}, peg.Ref{Name: "answer"}})
+	}
+	for i := range b.spellings {
+		alts = append(alts, b.openCalls(i)...)
+	}
+	json := peg.Label{Name: "answer", Value: Constraint{Name: "answer", Schema: b.answer}, P: peg.Scan{Kind: Content, Scanner: codec.Syntax{Strict: true}}}
+	rest := b.content("after", true, false)
+	if b.on(Fences) || b.strict {
+		fence := peg.Seq{peg.Lit{Text: "```"}, peg.Opt{P: peg.Lit{Text: "json"}}}
+		alts = append(alts, peg.Seq{
+			b.mark(format.Marker{}), peg.Capture{Kind: Dropped, P: fence}, peg.Cut{}, b.mark(format.Marker{}), peg.Capture{Kind: Content, P: peg.Space{}},
+			peg.Try{P: json, Else: peg.Seq{}},
+			peg.Opt{P: peg.Hold{P: peg.Seq{b.mark(format.Marker{}), peg.Capture{Kind: Content, P: peg.Space{}}, peg.Capture{Kind: Dropped, P: peg.Choice{peg.Lit{Text: "```"}, stub("```")}}, b.mark(format.Marker{})}}},
+			rest,
+		})
+	}
+	alts = append(alts, peg.Seq{peg.Try{P: json, Else: peg.Seq{}}, rest})
+	return peg.Seq{peg.Capture{Kind: Content, P: peg.Space{}}, alts}
+}

@@ -1,0 +1,532 @@
+// Package stream turns the bytes of a model's output into messages and deltas, as they arrive.
+//
+// # Model
+//
+// A [Parser] runs the program of a [codegen.Output] over the prefill and the output and translates the program's events. It
+// owns what a machine of patterns cannot know: that arguments wait for the name of their function, how the text of a
+// value becomes JSON, which white space belongs to a marker, and how a message is put together from increments.
+//
+// # Deltas (E24)
+//
+// The deltas of a turn, put together, are its message, in any chunking. A call has a stable index; its id and name come once
+// and before its arguments. Reasoning and content are never in one delta, no delta is empty, none ends inside a character.
+// What the prefill contributes to the message comes with the first Write or Close.
+//
+// # White space (E19)
+//
+// Beside a marker, the white space that the template writes there is not text, as far as the model writes the same; white space alone
+// between two markers is none either. Where the template trims, all of it goes. Everything else is kept to the byte.
+//
+// # Nothing is lost (E20)
+//
+// [Parser.Coverage] says of every byte what became of it: text of the message, a marker, or dropped.
+//
+// # Limits
+//
+// White space is held back up to [MaxSpace] bytes; what is longer is text. The machine's limits are vm.Limits.
+//
+// # Errors
+//
+// There are none: every text has a reading. What is odd about it is in [Parser.Diagnostics].
+package stream
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/codec"
+	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/peg"
+	"github.com/goassay/assay/engine/peg/vm"
+)
+
+// MaxSpace bounds, in bytes, the white space that is held back because a marker may follow.
+const MaxSpace = 1 << 16
+
+// Class says what became of input bytes.
+type Class uint8
+
+// The classes.
+const (
+	ClassMarker    Class = iota // markers, and white space that belongs to them
+	ClassContent                // text of the answer
+	ClassReasoning              // text of the reasoning
+	ClassID                     // a call's id
+	ClassArguments              // a call's arguments
+	ClassDropped                // neither marker nor message
+)
+
+var classNames = [...]string{"marker", "content", "reasoning", "id", "arguments", "dropped"}
+
+func (c Class) String() string { return classNames[c] }
+
+// Span is a run of input bytes of one class.
+type Span struct {
+	Off, End int // into prefill and output, as one text
+	Class    Class
+}
+
+// Diagnostic is something odd in an output.
+type Diagnostic struct {
+	Off  int    // where, in prefill and output as one text
+	Kind string // "undeclared-function", "incomplete-call", "dropped", "limit"
+	Text string // of the output, where some is concerned
+	Msg  string
+}
+
+func (d Diagnostic) String() string { return fmt.Sprintf("byte %d: %s: %s", d.Off, d.Kind, d.Msg) }
+
+// Options are what a caller may add.
+type Options struct {
+	Limits vm.Limits
+	// Event, where set, sees the program's events as they leave. It must not keep the text.
+	Event func(peg.Event)
+	// Step, where set, sees the machine's instructions.
+	Step func(vm.Step)
+}
+
+// Parser parses one turn.
+type Parser struct {
+	out *codegen.Output
+	o   Options
+	m   *vm.Machine
+
+	content, reasoning strings.Builder
+	calls              []*call
+	deltas             []chat.Delta
+	spans              []Span
+	diagnostics        []Diagnostic
+	read               int // bytes written so far, the prefill included
+	closed, cut        bool
+
+	text textState
+	call *call
+}
+
+// textState is where the parser stands in the message's text.
+type textState struct {
+	kind    peg.Kind // of the text at hand; 0 before any
+	fresh   bool     // nothing but white space since the last mark, or since the start
+	marked  bool     // there was a mark
+	after   string   // white space that the template writes behind the last mark
+	space   []byte   // white space that is held
+	spaceAt int      // where it begins
+}
+
+// New returns a parser for one turn.
+func New(out *codegen.Output, o Options) *Parser {
+	p := &Parser{out: out, o: o, m: vm.New(out.Program, o.Limits)}
+	p.m.Trace = o.Step
+	p.start()
+	return p
+}
+
+// Reset makes the parser ready for another turn of the same plan.
+func (p *Parser) Reset() {
+	*p = Parser{out: p.out, o: p.o, m: p.m}
+	p.m.Reset()
+	p.start()
+}
+
+func (p *Parser) start() {
+	p.text.fresh = true
+	if p.out.Prefill != "" {
+		p.m.Write([]byte(p.out.Prefill))
+		p.read = len(p.out.Prefill)
+		p.take()
+	}
+}
+
+// Write reads more of the output and returns what it adds to the message. The deltas are valid until the next call.
+func (p *Parser) Write(piece []byte) []chat.Delta {
+	if !p.closed && len(piece) > 0 {
+		p.m.Write(piece)
+		p.read += len(piece)
+		p.take()
+	}
+	return p.deliver()
+}
+
+// Close says that the output is complete, or cut off (by a limit on its length), and returns what that adds.
+func (p *Parser) Close(cut bool) []chat.Delta {
+	if !p.closed {
+		p.closed, p.cut = true, cut
+		p.m.Close()
+		p.take()
+		p.endText()
+		if p.call != nil {
+			p.endCall(false, p.read)
+		}
+		if err := p.m.Err(); err != nil {
+			p.diagnose(Diagnostic{Off: p.m.Offset(), Kind: "limit", Msg: err.Error()})
+		}
+	}
+	return p.deliver()
+}
+
+func (p *Parser) deliver() []chat.Delta {
+	deltas := p.deltas
+	p.deltas = nil
+	if len(deltas) > 0 {
+		p.deltas = deltas[:0]
+	}
+	return deltas
+}
+
+// Message returns the message as far as it is known.
+func (p *Parser) Message() chat.Message {
+	m := chat.Message{Reasoning: p.reasoning.String(), Content: p.content.String()}
+	for _, c := range p.calls {
+		m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: c.id, Name: c.name, Arguments: c.args.String(), Complete: c.complete})
+	}
+	return m
+}
+
+// Finish says why the turn ended (E22).
+func (p *Parser) Finish() chat.FinishReason {
+	switch {
+	case slices.ContainsFunc(p.calls, func(c *call) bool { return c.complete }):
+		return chat.FinishToolCalls
+	case p.cut:
+		return chat.FinishLength
+	}
+	return chat.FinishStop
+}
+
+// Diagnostics returns what was odd so far.
+func (p *Parser) Diagnostics() []Diagnostic { return p.diagnostics }
+
+func (p *Parser) diagnose(d Diagnostic) { p.diagnostics = append(p.diagnostics, d) }
+
+// Prefill returns how many bytes of the text that offsets refer to precede the output.
+func (p *Parser) Prefill() int { return len(p.out.Prefill) }
+
+// Coverage says of every byte read so far what became of it; bytes that are still held count as markers. The spans adjoin.
+func (p *Parser) Coverage() []Span {
+	var out []Span
+	at := 0
+	for _, s := range p.spans {
+		if s.Off > at {
+			out = append(out, Span{at, s.Off, ClassMarker})
+		}
+		out = append(out, s)
+		at = s.End
+	}
+	if p.read > at {
+		out = append(out, Span{at, p.read, ClassMarker})
+	}
+	return out
+}
+
+func (p *Parser) cover(off, end int, class Class) {
+	if off == end {
+		return
+	}
+	if n := len(p.spans); n > 0 && p.spans[n-1].End == off && p.spans[n-1].Class == class {
+		p.spans[n-1].End = end
+		return
+	}
+	p.spans = append(p.spans, Span{off, end, class})
+}
+
+// take translates the events of the last step.
+func (p *Parser) take() {
+	for _, e := range p.m.Events() {
+		if p.o.Event != nil {
+			p.o.Event(e)
+		}
+		p.event(e)
+	}
+}
+
+func (p *Parser) event(e peg.Event) {
+	switch e.Kind {
+	case codegen.Content, codegen.Reasoning:
+		p.addText(e)
+	case codegen.Mark:
+		p.mark(p.out.Marks[e.Arg])
+	case codegen.Dropped:
+		p.cover(e.Off, e.End, ClassDropped)
+		if n := len(p.diagnostics); n > 0 && p.diagnostics[n-1].Kind == "dropped" && p.diagnostics[n-1].Off+len(p.diagnostics[n-1].Text) == e.Off {
+			p.diagnostics[n-1].Text += string(e.Text)
+		} else {
+			p.diagnose(Diagnostic{Off: e.Off, Kind: "dropped", Text: string(e.Text), Msg: "no part of the message"})
+		}
+	case codegen.Undeclared:
+		p.diagnose(Diagnostic{Off: e.Off, Kind: "undeclared-function", Msg: "what looks like a tool call names a function that is not declared; it is content"})
+	case codegen.Call:
+		p.call = &call{hold: p.out.HoldID[e.Arg]}
+	default:
+		if p.call != nil {
+			p.callEvent(p.call, e)
+		}
+	}
+}
+
+// Text.
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+// addText adds text of the message, less white space that may turn out to belong to a marker.
+func (p *Parser) addText(e peg.Event) {
+	t := &p.text
+	if t.kind != e.Kind && t.kind != 0 && len(t.space) > 0 {
+		p.flushSpace(t.fresh)
+	}
+	t.kind = e.Kind
+	text, off := e.Text, e.Off
+	first := 0
+	for first < len(text) && isSpace(text[first]) {
+		first++
+	}
+	if len(t.space) == 0 {
+		t.spaceAt = off
+	}
+	t.space = append(t.space, text[:first]...)
+	if first < len(text) {
+		p.leadSpace()
+		last := len(text)
+		for isSpace(text[last-1]) {
+			last--
+		}
+		p.emitText(text[first:last], off+first)
+		t.space = append(t.space[:0], text[last:]...)
+		t.spaceAt = off + last
+	}
+	if len(t.space) > MaxSpace {
+		p.leadSpace()
+	}
+}
+
+// leadSpace emits the held white space, since text follows it.
+func (p *Parser) leadSpace() {
+	t := &p.text
+	n := 0
+	if t.fresh {
+		if p.trims(t.kind) {
+			n = len(t.space)
+		}
+		for n < len(t.space) && n < len(t.after) && t.space[n] == t.after[n] {
+			n++
+		}
+		t.fresh = false
+	}
+	p.emitText(t.space[n:], t.spaceAt+n)
+	t.space = t.space[:0]
+}
+
+// flushSpace gives up the held white space before something that is no text: drop says that it is nothing.
+func (p *Parser) flushSpace(drop bool) {
+	t := &p.text
+	if !drop {
+		p.emitText(t.space, t.spaceAt)
+	}
+	t.space = t.space[:0]
+}
+
+func (p *Parser) trims(kind peg.Kind) bool {
+	return kind == codegen.Content && p.out.TrimContent || kind == codegen.Reasoning && p.out.TrimReasoning
+}
+
+// mark notes a marker: white space between two of them is nothing, white space before one is the template's as far as it is the same.
+func (p *Parser) mark(m codegen.MarkInfo) {
+	t := &p.text
+	if !t.fresh && !p.trims(t.kind) {
+		n := len(t.space)
+		for i := len(m.Before); n > 0 && i > 0 && t.space[n-1] == m.Before[i-1]; i-- {
+			n--
+		}
+		p.emitText(t.space[:n], t.spaceAt)
+	}
+	t.space = t.space[:0]
+	t.fresh, t.marked, t.after = true, true, m.After
+}
+
+// endText gives up what is held at the end.
+func (p *Parser) endText() {
+	t := &p.text
+	p.flushSpace(t.fresh && t.marked || p.trims(t.kind))
+}
+
+// emitText makes text part of the message.
+func (p *Parser) emitText(text []byte, off int) {
+	if len(text) == 0 {
+		return
+	}
+	if p.text.kind == codegen.Reasoning {
+		p.cover(off, off+len(text), ClassReasoning)
+		from := p.reasoning.Len()
+		p.reasoning.Write(text)
+		if d := p.last(); d != nil && d.Reasoning != "" {
+			from -= len(d.Reasoning)
+			d.Reasoning = p.reasoning.String()[from:]
+			return
+		}
+		p.deltas = append(p.deltas, chat.Delta{Reasoning: p.reasoning.String()[from:]})
+		return
+	}
+	p.cover(off, off+len(text), ClassContent)
+	from := p.content.Len()
+	p.content.Write(text)
+	if d := p.last(); d != nil && d.Content != "" {
+		from -= len(d.Content)
+		d.Content = p.content.String()[from:]
+		return
+	}
+	p.deltas = append(p.deltas, chat.Delta{Content: p.content.String()[from:]})
+}
+
+// last returns the last delta of this step.
+func (p *Parser) last() *chat.Delta {
+	if n := len(p.deltas); n > 0 {
+		return &p.deltas[n-1]
+	}
+	return nil
+}
+
+// Calls.
+
+// call is a call that is being read, or was.
+type call struct {
+	index     int // -1 until it is announced
+	name, id  string
+	named     bool
+	idText    []byte
+	hold      bool // the id may still come, and must come first
+	announced bool
+	complete  bool
+	args      strings.Builder
+	sent      int  // bytes of args that are in deltas
+	argsDone  bool // the arguments are complete
+	entries   int  // entries of tagged arguments begun
+	key       []byte
+
+	inValue  bool
+	info     codegen.ValueInfo
+	value    []byte // ValueHeld: the text so far; ValueRaw: held back
+	verbatim bool
+	fresh    bool // nothing but white space of the value so far
+}
+
+func (p *Parser) callEvent(c *call, e peg.Event) {
+	switch e.Kind {
+	case codegen.Name:
+		c.name, c.named = p.out.Tools[e.Arg], true
+	case codegen.ID:
+		p.cover(e.Off, e.End, ClassID)
+		c.idText = append(c.idText, e.Text...)
+		return
+	case codegen.IDEnd:
+		c.id, c.hold = string(c.idText), false
+	case codegen.Args:
+		if !c.argsDone {
+			p.cover(e.Off, e.End, ClassArguments)
+			c.args.Write(e.Text)
+		} else {
+			p.cover(e.Off, e.End, ClassDropped)
+			p.diagnose(Diagnostic{Off: e.Off, Kind: "dropped", Text: string(e.Text), Msg: "the call has its arguments already"})
+		}
+	case codegen.ArgsEnd:
+		c.argsDone = true
+	case codegen.Open:
+		c.args.WriteByte('{')
+	case codegen.Close:
+		c.args.WriteByte('}')
+		c.argsDone = true
+	case codegen.Key:
+		c.comma()
+		c.args.Write(e.Text)
+	case codegen.KeyText:
+		p.cover(e.Off, e.End, ClassArguments)
+		c.key = append(c.key, e.Text...)
+		return
+	case codegen.KeyEnd:
+		c.comma()
+		c.args.Write(append(ordered.AppendQuoted(nil, string(c.key), false), ": "...))
+		c.key = c.key[:0]
+	case codegen.ValueBegin:
+		c.inValue, c.info, c.value, c.verbatim, c.fresh = true, p.out.Values[e.Arg], c.value[:0], false, true
+		if c.info.Mode == codegen.ValueRaw {
+			c.args.WriteByte('"')
+		}
+	case codegen.Value:
+		p.cover(e.Off, e.End, ClassArguments)
+		c.addValue(e.Text)
+	case codegen.Verbatim:
+		if c.info.Mode == codegen.ValueRaw {
+			c.flushValue(true, "")
+		}
+		c.verbatim, c.fresh = e.Arg == 1, false
+	case codegen.ValueEnd:
+		c.endValue(true)
+	case codegen.CallEnd:
+		p.endCall(true, e.Off)
+		return
+	case codegen.CallBroken:
+		p.endCall(false, e.Off)
+		return
+	}
+	p.send(c)
+}
+
+func (c *call) comma() {
+	if c.entries > 0 {
+		c.args.WriteString(", ")
+	}
+	c.entries++
+}
+
+// send puts what is new of a call into a delta, once its name is known and its id is, where one may come.
+func (p *Parser) send(c *call) {
+	if !c.named || c.hold {
+		return
+	}
+	if !c.announced {
+		c.announced = true
+		c.index = len(p.calls)
+		p.calls = append(p.calls, c)
+		c.sent = c.args.Len()
+		p.deltas = append(p.deltas, chat.Delta{ToolCalls: []chat.ToolCallDelta{{Index: c.index, ID: c.id, Name: c.name, Arguments: c.args.String()}}})
+		return
+	}
+	if c.args.Len() == c.sent {
+		return
+	}
+	from := c.sent
+	c.sent = c.args.Len()
+	if d := p.last(); d != nil && len(d.ToolCalls) > 0 {
+		if t := &d.ToolCalls[len(d.ToolCalls)-1]; t.Index == c.index {
+			t.Arguments = c.args.String()[from-len(t.Arguments):]
+			return
+		}
+	}
+	p.deltas = append(p.deltas, chat.Delta{ToolCalls: []chat.ToolCallDelta{{Index: c.index, Arguments: c.args.String()[from:]}}})
+}
+
+// endCall ends the call at hand.
+func (p *Parser) endCall(complete bool, off int) {
+	c := p.call
+	p.call = nil
+	if c.inValue {
+		c.endValue(false)
+	}
+	if complete && c.args.Len() == 0 {
+		c.args.WriteString("{}")
+	}
+	c.complete, c.hold = complete, false
+	if !complete {
+		d := Diagnostic{Off: off, Kind: "incomplete-call", Text: c.name, Msg: fmt.Sprintf("the call of %s breaks off", c.name)}
+		if p.out.CloseArgs {
+			if missing, ok := codec.Balance(c.args.String()); ok {
+				c.args.WriteString(missing)
+				c.complete = true
+				d.Msg += fmt.Sprintf("; closed with %q", missing)
+			}
+		}
+		p.diagnose(d)
+	}
+	p.send(c)
+}

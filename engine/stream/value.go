@@ -1,0 +1,105 @@
+package stream
+
+import (
+	"bytes"
+	"html"
+	"strings"
+
+	"github.com/goassay/assay/engine/codec"
+	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/schema"
+)
+
+// maxEntity is the longest HTML entity that is recognised, in bytes: &quot; and &#x10ffff; fit.
+const maxEntity = 12
+
+// addValue adds text of a value. A raw string goes on, escaped, less what cannot be understood yet: white space at its
+// edges, half an entity.
+func (c *call) addValue(text []byte) {
+	c.value = append(c.value, text...)
+	if c.info.Mode == codegen.ValueRaw {
+		c.flushValue(false, "")
+	}
+}
+
+// flushValue writes what is held of a raw string, without the white space that the template writes at its edges. all: nothing is held
+// any more; before: white space at the end that is not the value's.
+func (c *call) flushValue(all bool, before string) {
+	v := c.value
+	if c.fresh && !c.verbatim {
+		n := 0
+		for n < len(v) && isSpace(v[n]) {
+			n++
+		}
+		if n == len(v) && !all && n <= MaxSpace { // a value of white space alone: its edges are not known yet
+			return
+		}
+		m := 0
+		for m < n && m < len(c.info.After) && v[m] == c.info.After[m] {
+			m++
+		}
+		v = v[m:]
+		c.fresh = false
+	}
+	end := len(v)
+	if !c.verbatim && !all {
+		for end > 0 && isSpace(v[end-1]) && len(v)-end < MaxSpace {
+			end--
+		}
+	}
+	if all && !c.verbatim {
+		for i := len(before); end > 0 && i > 0 && v[end-1] == before[i-1]; i-- {
+			end--
+		}
+		v = v[:end]
+	}
+	if c.info.Entity && !c.verbatim {
+		if i := bytes.LastIndexByte(v[:end], '&'); !all && i >= 0 && end-i < maxEntity && bytes.IndexByte(v[i:end], ';') < 0 {
+			end = i
+		}
+		c.writeString(html.UnescapeString(string(v[:end])))
+	} else {
+		c.writeString(string(v[:end]))
+	}
+	c.value = append(c.value[:0], v[end:]...)
+}
+
+// writeString writes text inside a JSON string.
+func (c *call) writeString(text string) {
+	if text != "" {
+		c.args.Write(ordered.AppendEscaped(nil, text, false))
+	}
+}
+
+// endValue ends a value: with its closing marker, or where the output breaks off.
+func (c *call) endValue(closed bool) {
+	c.inValue = false
+	if c.info.Mode == codegen.ValueRaw {
+		before := ""
+		if closed {
+			before = c.info.Before
+		}
+		c.flushValue(true, before)
+		if closed {
+			c.args.WriteByte('"')
+		}
+		return
+	}
+	text := strings.TrimPrefix(string(c.value), c.info.After)
+	if closed {
+		text = strings.TrimSuffix(text, c.info.Before)
+	}
+	if c.info.Entity {
+		text = html.UnescapeString(text)
+	}
+	switch {
+	case closed:
+		c.args.Write(codec.Decode(nil, text, c.info.Types, false))
+	case c.info.Types&schema.String != 0: // JSON, as much of it as came
+		c.args.WriteString(strings.TrimSpace(text))
+	default:
+		c.args.WriteByte('"')
+		c.writeString(text)
+	}
+}
