@@ -47,6 +47,9 @@ func (n *normalizer) run(root *node) *Schema {
 
 func (n *normalizer) work(nodes []*node) *work {
 	nodes = slices.Clone(nodes)
+	for i, nd := range nodes {
+		nodes[i] = nd.behind()
+	}
 	slices.SortFunc(nodes, func(a, b *node) int { return a.id - b.id })
 	nodes = slices.Compact(nodes)
 	var key strings.Builder
@@ -63,6 +66,17 @@ func (n *normalizer) work(nodes []*node) *work {
 		n.memo[key.String()] = w
 	}
 	return w
+}
+
+// behind returns the node that a node with nothing but a reference stands for.
+func (nd *node) behind() *node {
+	for range MaxNodes { // a ring of references is found when it is collected
+		if !nd.empty || nd.target == nil || len(nd.all) > 0 || len(nd.any) > 0 {
+			break
+		}
+		nd = nd.target
+	}
+	return nd
 }
 
 // want returns the schema of a set of nodes, to be made later.
@@ -341,7 +355,9 @@ func (n *normalizer) filter(s *Schema) {
 		probe := *s
 		probe.Enum = nil
 		if declared.Has(t) && v.leaf(&probe, value, "") == nil {
-			kept = append(kept, value)
+			if kept = append(kept, value); t == fraction {
+				t = Number
+			}
 			types |= t
 		}
 	}

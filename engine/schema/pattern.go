@@ -601,7 +601,7 @@ type patternMatch struct {
 }
 
 func (m *patternMatch) match(n *Node, from []bool) []bool {
-	if m.steps += 1 + len(from)/64; m.steps > MaxSteps {
+	if m.steps += 1 + len(from)/8; m.steps > MaxSteps {
 		return make([]bool, len(from))
 	}
 	switch n.Op {
@@ -612,7 +612,6 @@ func (m *patternMatch) match(n *Node, from []bool) []bool {
 				to[i+1] = true
 			}
 		}
-		m.steps += len(from)
 		return to
 	case OpSeq:
 		for _, sub := range n.Subs {

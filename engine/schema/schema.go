@@ -82,6 +82,9 @@ func (t TypeSet) String() string {
 	case 0:
 		return "never"
 	}
+	if t&fraction != 0 {
+		t |= Number
+	}
 	var names []string
 	for _, n := range typeNames {
 		if t.Has(n.set) {

@@ -36,15 +36,22 @@ func (val *validator) check(s *Schema, v ordered.Value, path string) *Error {
 		return val.leaf(s, v, path)
 	}
 	var first *Error
+	var meant []*Error // of the alternatives that take values of this type
 	for _, alt := range s.Alts {
 		err := val.leaf(alt, v, path)
 		if err == nil {
 			return nil
 		}
+		if alt.types.Has(TypeOf(v)) {
+			meant = append(meant, err)
+		}
 		// The deepest fault is in the alternative that was meant.
 		if first == nil || len(err.Path) > len(first.Path) {
 			first = err
 		}
+	}
+	if len(meant) == 1 {
+		return meant[0]
 	}
 	if first.Path == path {
 		return bad(path, "expected %s, found %s", s, found(v))

@@ -1,0 +1,314 @@
+package schema_test
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/schema"
+)
+
+func value(t testing.TB, text string) ordered.Value {
+	t.Helper()
+	v, err := ordered.ParseString(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return v
+}
+
+func parse(t testing.TB, text string) *schema.Schema {
+	t.Helper()
+	s, err := schema.Parse(value(t, text))
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return s
+}
+
+func TestTypes(t *testing.T) {
+	for _, tt := range []struct {
+		schema, types, text string
+	}{
+		{`null`, "any", "any"},
+		{`true`, "any", "any"},
+		{`{}`, "any", "any"},
+		{`false`, "never", "never"},
+		{`{"type": "string"}`, "string", "string"},
+		{`{"type": "number"}`, "number", "number"},
+		{`{"type": ["integer", "number"]}`, "number", "number"},
+		{`{"type": ["string", "null"]}`, "null|string", "null|string"},
+		{`{"type": "string", "nullable": true}`, "null|string", "null|string"},
+		{`{"type": "any"}`, "any", "any"},
+		{`{"enum": ["a", 1, null]}`, "null|integer|string", `one of "a", 1, null`},
+		{`{"type": "string", "enum": ["a", 1]}`, "string", `one of "a"`},
+		{`{"const": 1.5}`, "number", "one of 1.5"},
+		{`{"pattern": "^a$"}`, "string", "string /^a$/"},
+		{`{"minimum": 1}`, "number", "number >= 1"},
+		{`{"type": "integer", "exclusiveMinimum": 1, "maximum": 2.5}`, "integer", "integer > 1 <= 2.5"},
+		{`{"items": {"type": "string"}, "minItems": 1}`, "array", "array items 1.. [string*]"},
+		{`{"prefixItems": [{"type": "string"}, {}]}`, "array", "array [string, any]"},
+		{`{"properties": {"a": {"type": "integer"}, "b": {}}, "required": ["a"], "additionalProperties": false}`, "object", "object {a: integer, b?: any, *: never}"},
+		{`{"patternProperties": {"^x": true}, "maxProperties": 3}`, "object", "object properties ..3 {/^x/: any}"},
+		{`{"anyOf": [{"type": "string"}, {"type": "integer"}]}`, "integer|string", "string or integer"},
+		{`{"oneOf": [{"type": "string"}, false]}`, "string", "string"},
+		{`{"anyOf": [{"anyOf": [{"type": "null"}, {"type": "string"}]}, {"type": "integer"}]}`, "null|integer|string", "null or string or integer"},
+		{`{"type": "string", "anyOf": [{"minLength": 2}, {"type": "integer"}]}`, "string", "string length 2.."},
+		{`{"allOf": [{"type": ["string", "null"]}, {"type": ["string", "integer"]}]}`, "string", "string"},
+		{`{"allOf": [{"minLength": 2, "maxLength": 9}, {"minLength": 3, "maxLength": 12}], "type": "string"}`, "string", "string length 3..9"},
+		{`{"allOf": [{"properties": {"a": {"type": "integer"}}}, {"properties": {"a": {"minimum": 3}, "b": true}, "required": ["a"]}]}`, "object", "object {a: integer >= 3, b?: any}"},
+		{`{"allOf": [{"properties": {"a": {}}, "additionalProperties": false}, {"properties": {"b": {}}}]}`, "object", "object {a?: any, b?: never, *: never}"},
+		{`{"allOf": [{"enum": [1, 2.0, 3]}, {"enum": [2, 3, 4]}]}`, "integer", "one of 2, 3"},
+		{`{"enum": [1, 5, "x"], "minimum": 3}`, "integer|string", `one of 5, "x"`},
+		{`{"$ref": "#/definitions/a~1b", "definitions": {"a/b": {"type": "null"}}}`, "null", "null"},
+		{`{"$ref": "#/$defs/a%20b", "minLength": 1, "$defs": {"a b": {"type": "string"}}}`, "string", "string length 1.."},
+		{`{"properties": {"next": {"$ref": "#"}}}`, "object", "object {next?: ...}"},
+		{`{"properties": {"a": {"$ref": "#/properties/b/items"}, "b": {"items": {"const": 1}}}}`, "object", "object {a?: one of 1, b?: array [one of 1*]}"},
+		{`{"$defs": {"n": {"allOf": [{"$ref": "#/$defs/base"}, {"properties": {"kids": {"items": {"$ref": "#/$defs/n"}}}}]}, "base": {"properties": {"id": {"type": "integer"}}}}, "$ref": "#/$defs/n"}`,
+			"object", "object {id?: integer, kids?: array [...*]}"},
+		{`{"format": "date"}`, "string", ""},
+		{`{"type": "integer", "minimum": 1, "exclusiveMinimum": true}`, "integer", "integer > 1"},
+		{`{"type": "string", "maxLength": 99999999999}`, "string", "string"},
+	} {
+		s := parse(t, tt.schema)
+		if got := s.Types().String(); got != tt.types {
+			t.Errorf("%s: types %s, want %s", tt.schema, got, tt.types)
+		}
+		if got := s.String(); got != tt.text && tt.text != "" {
+			t.Errorf("%s: got %s, want %s", tt.schema, got, tt.text)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	product := `{"allOf": [` + strings.TrimSuffix(strings.Repeat(`{"anyOf": [{"minLength": 1}, {"maxLength": 5}, {"pattern": "a"}, {"pattern": "b"}]},`, 6), ",") + `]}`
+	for _, tt := range []struct{ schema, want string }{
+		{`1`, "p: a schema is an object or a boolean, found number"},
+		{`{"type": "str"}`, `p.type: unknown type "str"; the types are string, number, integer, boolean, null, array and object`},
+		{`{"type": ["string", 1]}`, `p.type[1]: expected the name of a type, found 1`},
+		{`{"type": []}`, `p.type: expected the name of a type or a list of names, found an empty list`},
+		{`{"properties": {"x": {"pattern": "a("}}}`, `p.properties.x.pattern: a ( without its ) at byte 1 of the pattern`},
+		{`{"properties": {"x": {"pattern": 3}}}`, `p.properties.x.pattern: expected a regular expression as a string`},
+		{`{"properties": []}`, `p.properties: expected an object of schemas, found an empty list`},
+		{`{"items": {"enum": 3}}`, `p.items.enum: expected a list of values, found 3`},
+		{`{"anyOf": []}`, `p.anyOf: expected a list of schemas, found an empty list`},
+		{`{"anyOf": [{}, 5]}`, `p.anyOf[1]: a schema is an object or a boolean, found number`},
+		{`{"minItems": -1}`, `p.minItems: expected a count, found -1`},
+		{`{"minItems": 99999999999}`, `p.minItems: 99999999999 is more than the 1000000 that are supported`},
+		{`{"minimum": "1"}`, `p.minimum: expected a number, found "1"`},
+		{`{"required": ["a", 1]}`, `p.required[1]: expected a name, found 1`},
+		{`{"$ref": "https://example.com/s"}`, `p.$ref: "https://example.com/s": only references inside the document, such as #/$defs/name, are supported`},
+		{`{"$ref": "#/$defs/x"}`, `p.$ref: "#/$defs/x" leads nowhere: there is no $defs`},
+		{`{"$ref": "#x"}`, `p.$ref: "#x": anchors are not supported; write a path such as #/$defs/name`},
+		{`{"$ref": "#"}`, `p: the schema refers to itself without anything in between, so it says nothing`},
+		{`{"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"allOf": [{"$ref": "#/$defs/a"}]}}}`, `p.$defs.b: the schema refers to itself without anything in between, so it says nothing`},
+		{`{"anyOf": [{"type": "string"}, {"$ref": "#"}]}`, `p: the schema refers to itself without anything in between, so it says nothing`},
+		{product, `p: the alternatives of anyOf and oneOf combine to more than 1000`},
+	} {
+		_, err := schema.ParseAt("p", value(t, tt.schema))
+		var fault *schema.Error
+		if err == nil || !errors.As(err, &fault) || err.Error() != tt.want {
+			t.Errorf("%s:\ngot  %v\nwant %s", tt.schema, err, tt.want)
+		}
+	}
+}
+
+func TestNotes(t *testing.T) {
+	const text = `{"type": "object", "properties": {"a": {"not": {"type": "null"}, "multipleOf": 2}, "b": {"format": "email"}, "c": {"pattern": "(?=x)y"},
+		"d": {"items": {"uniqueItems": true}}, "e": {"uniqueItems": false}, "f": {"maxLength": 2000000}}}`
+	s, err := schema.ParseAt("tools[0].parameters", value(t, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"tools[0].parameters.properties.a.not: not is not supported and ignored",
+		"tools[0].parameters.properties.a.multipleOf: multipleOf is not supported and ignored",
+		`tools[0].parameters.properties.b.format: the format "email" is not checked`,
+		"tools[0].parameters.properties.c.pattern: the pattern is ignored: look-around at byte 0 of the pattern is not in the regular subset",
+		"tools[0].parameters.properties.d.items.uniqueItems: uniqueItems is not supported and ignored",
+		"tools[0].parameters.properties.f.maxLength: 2000000 is beyond the 1000000 that are checked, taken as no bound",
+	}
+	if got := fmt.Sprint(s.Notes()); got != fmt.Sprint(want) {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for _, tt := range []struct{ schema, value, want string }{
+		{`{}`, `[1]`, ""},
+		{`false`, `1`, "no value is allowed here, found 1"},
+		{`{"type": "string"}`, `1`, "expected string, found 1"},
+		{`{"type": "integer"}`, `1.0`, ""},
+		{`{"type": "integer"}`, `1.5`, "expected integer, found 1.5"},
+		{`{"type": "number"}`, `1`, ""},
+		{`{"enum": [1, "a"]}`, `1.0`, ""},
+		{`{"enum": [1, "a"]}`, `2`, `expected one of 1, "a", found 2`},
+		{`{"minLength": 2}`, `"é"`, "expected at least 2 characters, found 1"},
+		{`{"minLength": 2}`, `5`, ""},
+		{`{"pattern": "^a+$"}`, `"aab"`, `expected a text that matches ^a+$, found "aab"`},
+		{`{"format": "date"}`, `"2020-1-1"`, `expected a date, found "2020-1-1"`},
+		{`{"type": "integer", "minimum": 1, "maximum": 3}`, `4`, "expected >= 1 <= 3, found 4"},
+		{`{"exclusiveMinimum": 0.5}`, `0.5`, "expected > 0.5, found 0.5"},
+		{`{"items": {"type": "string"}}`, `["a", 1]`, "[1]: expected string, found 1"},
+		{`{"maxItems": 1}`, `[1, 2]`, "expected at most 1 items, found 2"},
+		{`{"properties": {"a": {"properties": {"b": {"type": "string"}}}}}`, `{"a": {"b": 1}}`, "a.b: expected string, found 1"},
+		{`{"properties": {"a": {}}, "required": ["a"]}`, `{}`, `the required property "a" is missing`},
+		{`{"properties": {"a": {}}}`, `{"b": 1}`, ""},
+		{`{"properties": {"a": {}}, "additionalProperties": false}`, `{"b": 1}`, "b: there is no such property"},
+		{`{"additionalProperties": {"type": "string"}}`, `{"b": 1}`, "b: expected string, found 1"},
+		{`{"patternProperties": {"^b": {"type": "string"}}}`, `{"b": 1}`, "b: expected string, found 1"},
+		{`{"minProperties": 1}`, `{}`, "expected at least 1 properties, found 0"},
+		{`{"anyOf": [{"type": "string"}, {"type": "null"}]}`, `1`, "expected string or null, found 1"},
+		{`{"anyOf": [{"properties": {"a": {"type": "string"}}, "required": ["a"]}, {"type": "null"}]}`, `{"a": 1}`, "a: expected string, found 1"},
+		{`{"properties": {"n": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}, "required": ["n"]}`, `{"n": {"n": {"n": null}}}`, ""},
+		{`{"properties": {"n": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}, "required": ["n"]}`, `{"n": {"n": {}}}`, `n.n: the required property "n" is missing`},
+	} {
+		err := parse(t, tt.schema).Validate(value(t, tt.value))
+		if got := fmt.Sprint(err); err == nil && tt.want != "" || err != nil && got != tt.want {
+			t.Errorf("%s, %s:\ngot  %v\nwant %s", tt.schema, tt.value, err, tt.want)
+		}
+	}
+}
+
+func TestFields(t *testing.T) {
+	s := parse(t, `{"anyOf": [{"properties": {"a": {"type": "string"}, "b": {}}, "required": ["a"]},
+		{"properties": {"c": {}, "a": {"type": "integer"}}, "required": ["a", "c"], "additionalProperties": {"type": "boolean"}}, {"type": "null"}]}`)
+	var got []string
+	for _, p := range s.Fields() {
+		got = append(got, fmt.Sprintf("%s %v %s", p.Name, p.Required, p.Schema))
+	}
+	if want := "[a true string or integer b false any c false any]"; fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+	for _, tt := range []struct {
+		name, want string
+		declared   bool
+	}{{"a", "string or integer", true}, {"z", "boolean", false}} {
+		if f, declared := s.Field(tt.name); f.String() != tt.want || declared != tt.declared {
+			t.Errorf("%s: %s, %v", tt.name, f, declared)
+		}
+	}
+	if f, declared := parse(t, `{"properties": {}}`).Field("x"); !f.IsAny() || declared {
+		t.Errorf("an undeclared field is %s", f)
+	}
+	if s := parse(t, `{"type": "string"}`); !s.IsString() || !s.IsFree(schema.String) || s.IsAny() {
+		t.Error("a string is not a free string")
+	}
+}
+
+var patterns = []string{`abc`, `^abc$`, `a|b`, `^(a|b)*c$`, `^a{2,3}b?$`, `^[^a-b]+$`, `^\d\w\s$`, `\.`, `^(?:ab){2}$`, `^(?<n>a)$`, `^a+?b*?$`, `^[\d\-x]$`, `^\u0061\x62$`, `^.$`,
+	`^(a?){3}$`, `^(a*)*b$`, `^()$`, `a{0}b`, `^[\w.]+@\w+$`, `^(^a|b$)$`, `^a$|b`, `^{$`, `^a{,2}$`, `^\p{Lu}$`, `^\n\t\/$`, `^[a-]$`, `^((a|ab)(c|bcd))+$`}
+
+func TestPatternAgainstRegexp(t *testing.T) {
+	probes := []string{"", "a", "b", "ab", "abc", "aab", "aaab", "xabcx", "c", "abac", "1a ", "abab", ".", "-", "x", "é", "\n", "aaa", "aaaa", "a@b", "{", "a{,2}", "A", "\n\t/", "abcd", "abbcd", "acabcd"}
+	for _, text := range patterns {
+		p, err := schema.ParsePattern(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		source := strings.NewReplacer(`\/`, `/`, `\u0061`, `a`, `.$`, `[^\n\r]$`).Replace(text)
+		re := regexp.MustCompile(strings.ReplaceAll(source, `(?<n>`, `(?P<n>`))
+		for _, s := range probes {
+			got, err := p.Match(s)
+			if want := re.MatchString(s); got != want || err != nil {
+				t.Errorf("%s on %q: got %v, %v, want %v", text, s, got, err, want)
+			}
+		}
+	}
+}
+
+func TestPatternErrors(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{`(`, "a ( without its ) at byte 0 of the pattern"},
+		{`a)`, "a ) without its ( at byte 1 of the pattern"},
+		{`[a`, "a [ without its ] at byte 0 of the pattern"},
+		{`[b-a]`, "a range that is not in order at byte 1 of the pattern"},
+		{`*a`, "nothing to repeat before * at byte 0 of the pattern"},
+		{`a**`, "nothing to repeat before * at byte 2 of the pattern"},
+		{`a{3,1}`, "the counts of {3,1} are not in order at byte 1 of the pattern"},
+		{`a{9999999}`, "a repetition of more than 1000000 at byte 1 of the pattern"},
+		{`\q`, `an unknown escape \q at byte 0 of the pattern`},
+		{`\`, "a backslash with nothing after it at byte 0 of the pattern"},
+		{`\x1`, "an escape without its hexadecimal digits at byte 0 of the pattern"},
+		{`[]`, "a character class that no character is in at byte 0 of the pattern"},
+		{"a\xff", "a byte that is not UTF-8 at byte 1 of the pattern"},
+		{`(?=a)`, "look-around at byte 0 of the pattern"},
+		{`(a)\1`, "a back reference at byte 3 of the pattern"},
+		{`a^b`, "an anchor ^ that is not at the beginning at byte 1 of the pattern"},
+		{`a$b`, "an anchor $ that is not at the end at byte 1 of the pattern"},
+		{`x(^a)`, "an anchor inside a group that is not the whole pattern at byte 1 of the pattern"},
+		{`\bword`, "a word boundary at byte 0 of the pattern"},
+		{strings.Repeat("(", 151), "groups nest deeper than 150 levels at byte 150 of the pattern"},
+		{strings.Repeat("a", schema.MaxPattern+1), "the pattern is longer than 10000 bytes"},
+	} {
+		if _, err := schema.ParsePattern(tt.text); err == nil || err.Error() != tt.want {
+			t.Errorf("%.40s: got %v, want %s", tt.text, err, tt.want)
+		}
+	}
+}
+
+// What costs too much ends in an error, not in a wait.
+func TestHostile(t *testing.T) {
+	p, err := schema.ParsePattern(strings.Repeat("(", 100) + "a*" + strings.Repeat("b*)*", 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := p.Match(strings.Repeat("ab", 20000) + "c"); ok || err == nil || err.Error() != "matching the pattern takes more than 5000000 steps" {
+		t.Errorf("a costly pattern: %v, %v", ok, err)
+	}
+	deep := strings.Repeat(`{"items": `, 900) + `{}` + strings.Repeat("}", 900)
+	parse(t, deep)
+	many := `{"enum": [` + strings.Repeat("1,", schema.MaxEnum) + `1]}`
+	if _, err := schema.Parse(value(t, many)); err == nil {
+		t.Error("a huge enum is taken")
+	}
+	var b strings.Builder
+	b.WriteString(`{"prefixItems": [{}`)
+	for range schema.MaxNodes {
+		b.WriteString(",{}")
+	}
+	b.WriteString("]}")
+	if _, err := schema.Parse(value(t, b.String())); err == nil || !strings.Contains(err.Error(), "more than 50000 schemas") {
+		t.Errorf("a huge document: %v", err)
+	}
+	// Each level tries two alternatives that both go on below.
+	s := parse(t, `{"anyOf": [{"properties": {"a": {"$ref": "#"}}, "required": ["x"]}, {"properties": {"a": {"$ref": "#"}}, "required": ["y"]}]}`)
+	v := `1`
+	for range 60 {
+		v = `{"x": 1, "y": 2, "a": ` + v + `}`
+	}
+	if err := s.Validate(value(t, strings.Replace(v, `"a": 1`, `"a": {}`, 1))); err == nil {
+		t.Error("an invalid value is taken")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add(`{"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]}`, `{"a": {}}`)
+	f.Add(`{"anyOf": [{"minimum": 1.5}, {"enum": [1, "x"]}], "allOf": [{"pattern": "^a[b-d]*$"}]}`, `"abc"`)
+	f.Add(`{"items": [{"format": "date"}], "minItems": 3, "additionalItems": false, "nullable": true}`, `["2020-01-01"]`)
+	for _, p := range patterns {
+		f.Add(`{"pattern": "`+strings.ReplaceAll(p, `\`, `\\`)+`"}`, `"abc"`)
+	}
+	f.Fuzz(func(t *testing.T, text, input string) {
+		v, err := ordered.ParseString(text)
+		if err != nil || len(text) > 2000 {
+			return
+		}
+		s, err := schema.Parse(v)
+		if err != nil {
+			return
+		}
+		if s.String() == "" {
+			t.Error("a schema prints as nothing")
+		}
+		if v, err := ordered.ParseString(input); err == nil {
+			if err := s.Validate(v); err == nil && len(s.Alts) == 0 && s.Enum == nil && s.IsNever() {
+				t.Errorf("%s satisfies a schema that allows nothing", input)
+			}
+		}
+	})
+}
