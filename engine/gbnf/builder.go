@@ -26,12 +26,14 @@ type Builder struct {
 	byText map[string]string      // printed content -> name
 	values map[valueKey]Element   // schemas that have their elements
 	untils map[string]Element
+	shared map[string]Element // the rules that all values use
 	err    error
 }
 
 // NewBuilder returns an empty builder.
 func NewBuilder() *Builder {
-	return &Builder{rules: map[string][]Alternate{}, byText: map[string]string{}, values: map[valueKey]Element{}, untils: map[string]Element{}}
+	return &Builder{rules: map[string][]Alternate{}, byText: map[string]string{}, values: map[valueKey]Element{},
+		untils: map[string]Element{}, shared: map[string]Element{}}
 }
 
 func (b *Builder) fail(err error) Element {
@@ -128,18 +130,7 @@ func (b *Builder) Alt(choices ...Element) Element {
 			alts = append(alts, Alternate{e})
 		}
 	}
-	// Equal alternatives add nothing but work; telling them apart by their text is linear.
-	if len(alts) > 1 {
-		seen := make(map[string]bool, len(alts))
-		alts = slices.DeleteFunc(slices.Clone(alts), func(alt Alternate) bool {
-			text := string(appendAlts(nil, []Alternate{alt}))
-			if seen[text] {
-				return true
-			}
-			seen[text] = true
-			return false
-		})
-	}
+	alts = distinct(alts)
 	switch {
 	case len(alts) == 0:
 		return b.Never()
@@ -147,6 +138,27 @@ func (b *Builder) Alt(choices ...Element) Element {
 		return alts[0][0]
 	}
 	return Element{Kind: Group, Alts: alts}
+}
+
+// distinct drops repeated alternatives, which add nothing but work.
+func distinct(alts []Alternate) []Alternate {
+	const few = 12
+	if len(alts) <= few {
+		out := alts[:0:0]
+		for _, alt := range alts {
+			if !slices.ContainsFunc(out, func(known Alternate) bool { return slices.EqualFunc(known, alt, equalElements) }) {
+				out = append(out, alt)
+			}
+		}
+		return out
+	}
+	seen := make(map[string]bool, len(alts))
+	return slices.DeleteFunc(slices.Clone(alts), func(alt Alternate) bool {
+		text := string(appendAlts(nil, []Alternate{alt}))
+		known := seen[text]
+		seen[text] = true
+		return known
+	})
 }
 
 // Opt matches an element or nothing.
@@ -362,7 +374,19 @@ func commonPrefix(a, b string) string {
 // Space matches the white space that models write between JSON tokens: nothing, one blank, or one line break with up to
 // 20 blanks or tabs of indentation.
 func (b *Builder) Space() Element {
-	return b.Rule("ws", b.Alt(b.Empty(), b.Lit(" "), b.Seq(b.Lit("\n"), b.Repeat(b.Class([]Range{{' ', ' '}, {'\t', '\t'}}, false), 0, 20))))
+	return b.once("ws", func() Element {
+		return b.Alt(b.Empty(), b.Lit(" "), b.Seq(b.Lit("\n"), b.Repeat(b.Class(runes(" \t"), false), 0, 20)))
+	})
+}
+
+// once makes a shared rule when it is first asked for.
+func (b *Builder) once(name string, make func() Element) Element {
+	e, ok := b.shared[name]
+	if !ok {
+		e = b.Rule(name, make())
+		b.shared[name] = e
+	}
+	return e
 }
 
 // Grammar returns the grammar of a text that matches root, with the rules that it needs in the order of their first use.

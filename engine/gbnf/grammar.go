@@ -367,15 +367,42 @@ func validToken(text string) bool {
 // nullable says for each rule whether it derives the empty text.
 func nullable(g *Grammar, index map[string]int) []bool {
 	null := make([]bool, len(g.Rules))
-	for changed := true; changed; {
-		changed = false
-		for i, r := range g.Rules {
-			if !null[i] && nullableAlts(r.Alts, index, null) {
-				null[i], changed = true, true
+	settle(g, index, func(i int) bool {
+		if null[i] || !nullableAlts(g.Rules[i].Alts, index, null) {
+			return false
+		}
+		null[i] = true
+		return true
+	})
+	return null
+}
+
+// settle computes what a rule has from the rules that it uses: update computes one rule and says whether that changed it;
+// then the rules that use it are computed again.
+func settle(g *Grammar, index map[string]int, update func(rule int) bool) {
+	users := make([][]int, len(g.Rules))
+	for i := range g.Rules {
+		for _, ref := range allRefs(nil, g.Rules[i].Alts, index) {
+			users[ref] = append(users[ref], i)
+		}
+	}
+	queued := make([]bool, len(g.Rules))
+	queue := make([]int, 0, len(g.Rules))
+	for i := len(g.Rules) - 1; i >= 0; i-- { // rules mostly come before those that they use
+		queue, queued[i] = append(queue, i), true
+	}
+	for len(queue) > 0 {
+		i := queue[0]
+		queue, queued[i] = queue[1:], false
+		if !update(i) {
+			continue
+		}
+		for _, user := range users[i] {
+			if !queued[user] {
+				queue, queued[user] = append(queue, user), true
 			}
 		}
 	}
-	return null
 }
 
 func nullableAlts(alts []Alternate, index map[string]int, null []bool) bool {
@@ -463,35 +490,20 @@ func leftRefs(refs []int, alts []Alternate, index map[string]int, null []bool) [
 const infinite = 1 << 40
 
 // sizes computes the cost of the cheapest derivation of every rule: its characters plus one per choice made, so that the
-// parts of a derivation always cost less than the whole. A rule is computed again only when a rule that it uses became
-// cheaper.
+// parts of a derivation always cost less than the whole.
 func sizes(g *Grammar, index map[string]int) []int {
 	all := make([]int, len(g.Rules))
-	users := make([][]int, len(g.Rules))
 	for i := range all {
 		all[i] = infinite
-		for _, ref := range allRefs(nil, g.Rules[i].Alts, index) {
-			users[ref] = append(users[ref], i)
-		}
 	}
-	queued := make([]bool, len(all))
-	queue := make([]int, 0, len(all))
-	for i := len(all) - 1; i >= 0; i-- {
-		queue, queued[i] = append(queue, i), true
-	}
-	for len(queue) > 0 {
-		i := queue[0]
-		queue, queued[i] = queue[1:], false
+	settle(g, index, func(i int) bool {
 		cost, _ := cheapest(g.Rules[i].Alts, index, all)
-		if cost = min(cost+1, infinite); cost < all[i] {
-			all[i] = cost
-			for _, user := range users[i] {
-				if !queued[user] {
-					queue, queued[user] = append(queue, user), true
-				}
-			}
+		if cost = min(cost+1, infinite); cost >= all[i] {
+			return false
 		}
-	}
+		all[i] = cost
+		return true
+	})
 	return all
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // MaxStates bounds how many derivations a [Matcher] follows at once. A grammar that needs more is too ambiguous.
-const MaxStates = 100_000
+const MaxStates = 30_000
 
 // Matcher reads a text in pieces and says whether a grammar derives it. It follows every derivation at once; a
 // derivation is a stack of places to go on at, and derivations share their lower frames. Of derivations that differ only
@@ -20,15 +20,18 @@ const MaxStates = 100_000
 type Matcher struct {
 	root  []*node
 	tops  []place // what can come next
-	done  bool    // the text may end here
-	table map[place]*frame
-	limit int // of the table, before frames that nothing refers to are dropped
-	seen  seenTable
-	work  []place
-	part  [utf8.UTFMax]byte // the beginning of a character that is not yet complete
-	nPart int
-	off   int
-	err   error
+	spare []place // the memory of the tops before
+	// steady is the set of the tops (as bits) that took the last character, where that changed nothing; else 0.
+	steady uint64
+	done   bool // the text may end here
+	table  map[place]*frame
+	limit  int // of the table, before frames that nothing refers to are dropped
+	seen   seenTable
+	work   []place
+	part   [utf8.UTFMax]byte // the beginning of a character that is not yet complete
+	nPart  int
+	off    int
+	err    error
 }
 
 // node is a compiled element.
@@ -162,9 +165,11 @@ func (c *compiler) element(e Element, next *node) *node {
 
 // Reset goes back to the beginning of a text.
 func (m *Matcher) Reset() {
-	m.table = map[place]*frame{}
-	m.limit = minTable
-	m.off, m.nPart, m.err, m.done = 0, 0, nil, false
+	if m.table == nil || len(m.table) > minTable {
+		m.table = map[place]*frame{}
+		m.limit = minTable
+	}
+	m.off, m.nPart, m.err, m.done, m.steady = 0, 0, nil, false, 0
 	m.tops = m.tops[:0]
 	m.seen.clear()
 	for _, head := range m.root {
@@ -177,7 +182,7 @@ func (m *Matcher) Reset() {
 func (m *Matcher) Clone() *Matcher {
 	c := *m
 	c.tops = slices.Clone(m.tops)
-	c.seen, c.work = seenTable{}, nil
+	c.seen, c.work, c.spare = seenTable{}, nil, nil
 	c.sweep()
 	return &c
 }
@@ -221,8 +226,8 @@ func (m *Matcher) AcceptToken(id int, piece string) bool {
 	if m.Dead() {
 		return false
 	}
-	before, off := m.tops, m.off
-	m.tops, m.done = nil, false
+	before, off := slices.Clone(m.tops), m.off
+	m.tops, m.done, m.steady = nil, false, 0
 	m.seen.clear()
 	if m.nPart == 0 {
 		for _, p := range before {
@@ -243,7 +248,7 @@ func (m *Matcher) AcceptToken(id int, piece string) bool {
 			m.tops, m.nPart = nil, 0
 		}
 		m.off, m.done = off+len(piece), m.done && len(m.tops) > 0 || done
-		m.tops = append(m.tops, taken...)
+		m.tops, m.steady = append(m.tops, taken...), 0
 	}
 	return !m.Dead()
 }
@@ -316,7 +321,7 @@ func AcceptsPrefix(g *Grammar, text string) (bool, error) {
 }
 
 func (m *Matcher) die() {
-	m.tops, m.done, m.nPart = m.tops[:0], false, 0
+	m.tops, m.done, m.nPart, m.steady = m.tops[:0], false, 0, 0
 }
 
 // couldContinue says whether some character that begins with the given bytes can come next.
@@ -354,34 +359,61 @@ func (m *Matcher) couldContinue(head []byte) bool {
 }
 
 // step reads a character of size bytes.
+//
+// Text is mostly characters that lead back to the same derivations: where a step has changed nothing, the next character
+// that the same places take changes nothing either, and only the places are asked.
 func (m *Matcher) step(r rune, size int) {
 	before := m.tops
-	m.tops = make([]place, 0, len(before))
-	m.done = false
+	taken := uint64(0) // which of the first 64 places take the character
+	for i := range min(len(before), 64) {
+		if before[i].takes(r) {
+			taken |= 1 << i
+		}
+	}
+	if m.steady != 0 && taken == m.steady {
+		m.off += size
+		return
+	}
+	wasDone := m.done
+	m.tops, m.done, m.steady = m.spare[:0], false, 0
 	m.seen.clear()
-	for _, p := range before {
-		switch n := p.node; n.kind {
-		case Literal:
-			if want, width := utf8.DecodeRuneInString(n.text[p.n:]); want != r {
-				continue
-			} else if p.n+width < len(n.text) {
-				m.visit(place{n, p.n + width, p.parent})
-			} else {
-				m.push(n.next, p.parent)
-			}
-		case Class:
-			if n.set.has(r) {
-				m.push(n.next, p.parent)
-			}
+	for i, p := range before {
+		if i < 64 && taken&(1<<i) == 0 || i >= 64 && !p.takes(r) {
+			continue
+		}
+		if n := p.node; n.kind == Literal && p.n+utf8.RuneLen(r) < len(n.text) {
+			m.visit(place{n, p.n + utf8.RuneLen(r), p.parent})
+		} else {
+			m.push(n.next, p.parent)
 		}
 	}
 	m.close()
+	m.spare = before
 	if len(m.tops) > 0 || m.done {
 		m.off += size
+	}
+	if m.done == wasDone && len(before) <= 64 && slices.Equal(before, m.tops) {
+		m.steady = taken
 	}
 	if len(m.table) > m.limit {
 		m.sweep()
 	}
+}
+
+// takes says whether a place that waits for a character takes this one.
+func (p *place) takes(r rune) bool {
+	switch p.node.kind {
+	case Literal:
+		if text := p.node.text[p.n:]; text[0] < utf8.RuneSelf {
+			return rune(text[0]) == r
+		} else {
+			want, _ := utf8.DecodeRuneInString(text)
+			return want == r
+		}
+	case Class:
+		return p.node.set.has(r)
+	}
+	return false
 }
 
 // push goes on at a node, nil being the end of a sequence.

@@ -27,7 +27,9 @@ func (l *lowering) digits(lo, hi int) Element {
 func (l *lowering) integer(lo, hi *schema.Bound) Element {
 	b := l.b
 	if lo == nil && hi == nil {
-		return b.Rule("integer", b.Seq(b.Opt(b.Lit("-")), b.Alt(b.Lit("0"), b.Seq(l.digit('1', '9'), l.digits(0, maxDigits-1)))))
+		return b.once("integer", func() Element {
+			return b.Seq(b.Opt(b.Lit("-")), b.Alt(b.Lit("0"), b.Seq(l.digit('1', '9'), l.digits(0, maxDigits-1))))
+		})
 	}
 	var from, to *big.Int // inclusive
 	if lo != nil {
@@ -153,9 +155,11 @@ func (l *lowering) between(lo, hi string) Element {
 func (l *lowering) number(lo, hi *schema.Bound) Element {
 	b := l.b
 	if lo == nil && hi == nil {
-		integral := b.Alt(b.Lit("0"), b.Seq(l.digit('1', '9'), l.digits(0, maxDigits-1)))
-		return b.Rule("number", b.Seq(b.Opt(b.Lit("-")), integral, b.Opt(b.Seq(b.Lit("."), l.digits(1, maxDigits))),
-			b.Opt(b.Seq(b.Class(runes("eE"), false), b.Opt(b.Class(runes("+-"), false)), l.digits(1, 3)))))
+		return b.once("number", func() Element {
+			integral := b.Alt(b.Lit("0"), b.Seq(l.digit('1', '9'), l.digits(0, maxDigits-1)))
+			return b.Seq(b.Opt(b.Lit("-")), integral, b.Opt(b.Seq(b.Lit("."), l.digits(1, maxDigits))),
+				b.Opt(b.Seq(b.Class(runes("eE"), false), b.Opt(b.Class(runes("+-"), false)), l.digits(1, 3))))
+		})
 	}
 	var choices []Element
 	if lo == nil || lo.Value.Sign() < 0 {

@@ -78,10 +78,14 @@ func (c coder) char() Element {
 	b := c.l.b
 	switch c.kind {
 	case coderJSON:
-		return b.Rule(c.l.prefix+"char", b.Alt(b.Class(c.exclude, true), b.Seq(b.Lit(`\`), b.Alt(b.Class(runes(`"\/bfnrt`), false), c.unicode(false)))))
+		return c.l.once("char", func() Element {
+			return b.Alt(b.Class(c.exclude, true), b.Seq(b.Lit(`\`), b.Alt(b.Class(runes(`"\/bfnrt`), false), c.unicode(false))))
+		})
 	case coderPython:
-		return b.Rule(c.l.prefix+"char", b.Alt(b.Class(c.exclude, true), b.Seq(b.Lit(`\`), b.Alt(
-			b.Class(runes(`'"\nrtabfv0`), false), b.Seq(b.Lit("x"), b.Repeat(c.hex(), 2, 2)), c.unicode(false)))))
+		return c.l.once("char-in-"+map[rune]string{'"': "double", '\'': "single"}[c.quote], func() Element {
+			return b.Alt(b.Class(c.exclude, true), b.Seq(b.Lit(`\`), b.Alt(
+				b.Class(runes(`'"\nrtabfv0`), false), b.Seq(b.Lit("x"), b.Repeat(c.hex(), 2, 2)), c.unicode(false))))
+		})
 	}
 	return c.class(everything)
 }
@@ -168,10 +172,12 @@ func (l *lowering) quoted(inside func(c coder) Element) Element {
 
 // anyString matches any string with its quotes.
 func (l *lowering) anyString() Element {
-	if quote := l.codec.Quote; quote != "" {
+	if quote := l.codec.Quote; quote != "" { // a builder may see several
 		return l.rule("string", l.b.Seq(l.b.Lit(quote), l.b.Until(quote), l.b.Lit(quote)))
 	}
-	return l.rule("string", l.quoted(func(c coder) Element { return l.b.Repeat(c.char(), 0, Unlimited) }))
+	return l.once("string", func() Element {
+		return l.quoted(func(c coder) Element { return l.b.Repeat(c.char(), 0, Unlimited) })
+	})
 }
 
 // text matches the strings of a schema.

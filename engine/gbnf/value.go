@@ -166,16 +166,23 @@ func (l *lowering) body(s *schema.Schema, name string, bare bool) Element {
 
 func (l *lowering) rule(name string, e Element) Element { return l.b.Rule(l.prefix+name, e) }
 
+// once makes a rule that all values of the codec share.
+func (l *lowering) once(name string, make func() Element) Element {
+	return l.b.once(l.prefix+name, make)
+}
+
 func (l *lowering) boolean() Element {
-	if l.codec.Style == Python {
-		return l.rule("boolean", l.b.Words("True", "False", "true", "false"))
-	}
-	return l.rule("boolean", l.b.Words("true", "false"))
+	return l.once("boolean", func() Element {
+		if l.codec.Style == Python {
+			return l.b.Words("True", "False", "true", "false")
+		}
+		return l.b.Words("true", "false")
+	})
 }
 
 func (l *lowering) null() Element {
 	if l.codec.Style == Python {
-		return l.rule("null", l.b.Words("None", "null"))
+		return l.once("null", func() Element { return l.b.Words("None", "null") })
 	}
 	return l.b.Lit("null")
 }

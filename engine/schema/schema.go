@@ -46,7 +46,7 @@ const (
 	MaxEnum         = 20_000    // values of one enum
 	MaxCount        = 1_000_000 // minItems, minLength, minProperties
 	MaxPattern      = 10_000    // bytes of one pattern
-	MaxSteps        = 5_000_000 // steps of one validation
+	MaxSteps        = 1_000_000 // steps of one validation
 )
 
 // TypeSet is a set of JSON types. Number includes Integer's bit: an integer is a number.
