@@ -10,17 +10,19 @@ import (
 // eval is what one render carries through every operation: its options, its limits and its trace. Built-ins get it in
 // their call; nothing else is shared between them.
 type eval struct {
-	mutable    bool             // lists and dicts may be changed (E1)
-	autoescape bool             // an {% autoescape true %} block is being rendered
-	origins    bool             // values carry their provenance (E3); needed for trace
-	trace      *Trace           // nil: off (E4)
-	now        func() time.Time // the clock of strftime_now; nil: there is none
-	rand       *rand.Rand       // of random and lipsum; seeded by the options
-	steps      int64            // steps left: loop iterations, items handled, big-number work
-	bytes      int64            // bytes left that values may be built of
-	depth      int              // nesting of calls and of recursions over values
-	maxDepth   int              // its limit
-	calls      []*call          // free calls, for reuse
+	mutable     bool             // lists and dicts may be changed (E1)
+	autoescape  bool             // an {% autoescape true %} block is being rendered
+	origins     bool             // values carry their provenance (E3); needed for trace
+	trace       *Trace           // nil: off (E4)
+	now         func() time.Time // the clock of strftime_now; nil: there is none
+	rand        *rand.Rand       // of random and lipsum; seeded by the options
+	steps       int64            // steps left: loop iterations, items handled, big-number work
+	bytes       int64            // bytes left that values may be built of
+	depth       int              // nesting of calls and of recursions over values
+	maxDepth    int              // its limit
+	calls       []*call          // free calls, for reuse
+	scratch     []byte           // a buffer for text whose length is not known ahead
+	scratchRuns []run            // the same for its runs
 }
 
 // step charges n steps, and fails when none are left.
@@ -31,6 +33,9 @@ func (e *eval) step(n int) error {
 	}
 	return nil
 }
+
+// scanSteps is what looking at all of a string costs; short ones are free.
+func scanSteps(v Value) int { return int(v.num >> 8) }
 
 // charge charges the building of n bytes, before they are built, and fails when more than allowed would be made.
 func (e *eval) charge(n int) error {
@@ -156,7 +161,11 @@ func (c *call) given(i int) bool { return !c.args[i].isMissing() }
 
 // invoke calls a builtin: arguments are bound to its parameters as Python does, and given to its function.
 func (e *eval) invoke(b *builtin, recv Value, args []Value, kwargs []kwarg) (Value, error) {
-	if err := e.step(1); err != nil {
+	steps := 1
+	if recv.isString() {
+		steps += scanSteps(recv)
+	}
+	if err := e.step(steps); err != nil {
 		return Value{}, err
 	}
 	var c *call
@@ -187,6 +196,10 @@ func (c *call) bind(b *builtin, args []Value, kwargs []kwarg) error {
 		c.args = make([]Value, n)
 		copy(c.args, args)
 	}
+	if b.positional && b.kwargs { // none of them can be a parameter
+		c.kwargs = kwargs
+		return c.require(b, params)
+	}
 	c.kwargs = nil
 next:
 	for _, k := range kwargs {
@@ -210,6 +223,10 @@ next:
 		}
 		c.kwargs = append(c.kwargs, k)
 	}
+	return c.require(b, params)
+}
+
+func (c *call) require(b *builtin, params []string) error {
 	for i := range b.required {
 		if c.args[i].isMissing() {
 			return errf(TypeError, "%s() missing required argument: '%s'", b.name, params[i])

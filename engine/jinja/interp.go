@@ -166,25 +166,31 @@ func (r slotRef) get(f *frame) Value {
 	return f.slots[r.slot]
 }
 
-// capture runs a body and returns what it writes.
+// capture runs a body and returns what it writes, cut out of the output.
 func (f *frame) capture(code body) (Value, error) {
-	rt := f.rt
-	if !rt.origins {
-		start := len(rt.out.buf)
-		if err := code.run(f); err != nil {
-			rt.out.buf = rt.out.buf[:start]
-			return Value{}, err
-		}
-		v := stringValue(string(rt.out.buf[start:]))
-		rt.out.buf = rt.out.buf[:start]
-		return v, nil
+	out := &f.rt.out
+	start, runs := len(out.buf), len(out.runs)
+	last := 0 // length of the last run so far, which may grow
+	if runs > 0 {
+		last = out.runs[runs-1].n
 	}
-	outer := rt.out
-	rt.out = builder{on: true}
-	err := code.run(f)
-	v := rt.out.value()
-	rt.out = outer
-	return v, err
+	if err := code.run(f); err != nil {
+		return Value{}, err
+	}
+	v := stringValue(string(out.buf[start:]))
+	if out.on && len(out.buf) > start {
+		own := make([]run, 0, len(out.runs)-runs+1)
+		if runs > 0 && out.runs[runs-1].n > last {
+			r := out.runs[runs-1]
+			r.n -= last
+			own = append(own, r)
+			out.runs[runs-1].n = last
+		}
+		v.prov = newProv(append(own, out.runs[runs:]...))
+		out.runs = out.runs[:runs]
+	}
+	out.buf = out.buf[:start]
+	return v, nil
 }
 
 // write prints a value.

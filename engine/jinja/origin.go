@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"slices"
 	"strconv"
 )
 
@@ -56,7 +57,16 @@ type node struct {
 	key    string
 	index  int    // -1: a member or variable
 	str    string // the path, once asked for
-	val    *prov  // the provenance of the value here, once asked for
+	val    prov   // the provenance of the value here
+	name   prov   // that of the key, if it has one
+}
+
+// init makes n a place, by its key or, where that is not negative, its index.
+func (n *node) init(parent *node, key string, index int) *node {
+	n.parent, n.key, n.index = parent, key, index
+	n.val.run = run{node: n, role: FromValue}
+	n.name.run = run{node: n, role: FromKey}
+	return n
 }
 
 // path returns the place as text: identifiers after a dot, other keys quoted in brackets, indexes in brackets.
@@ -87,15 +97,6 @@ func isIdentifier(s string) bool {
 	}
 	return s != ""
 }
-
-func (n *node) value() *prov {
-	if n.val == nil {
-		n.val = &prov{run: run{node: n, role: FromValue}}
-	}
-	return n.val
-}
-
-func (n *node) keyProv() *prov { return &prov{run: run{node: n, role: FromKey}} }
 
 // run is a Run with its place unprinted. The zero run is literal text.
 type run struct {
@@ -284,7 +285,7 @@ func (b *builder) prov(p *prov, n int) {
 		r.n = n
 		b.runs = appendRun(b.runs, r)
 	default:
-		b.runs = appendRuns(b.runs, p.runs, 0, n)
+		b.runs = appendRuns(slices.Grow(b.runs, len(p.runs)+1), p.runs, 0, n)
 	}
 }
 
@@ -390,7 +391,7 @@ func (e *eval) traceRead(v Value) {
 // traceMissing records the look-up of a key that an input object does not have.
 func (e *eval) traceMissing(v Value, key string) {
 	if e.trace != nil && v.prov != nil && v.prov.node != nil {
-		e.trace.missing((&node{parent: v.prov.node, key: key, index: -1}).path())
+		e.trace.missing(new(node).init(v.prov.node, key, -1).path())
 	}
 }
 

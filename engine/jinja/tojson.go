@@ -2,6 +2,7 @@ package jinja
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -12,7 +13,7 @@ import (
 
 // encoder writes json.dumps(v, ensure_ascii, indent, separators, sort_keys).
 type encoder struct {
-	*builder
+	builder
 	e            *eval
 	ascii        bool
 	pretty       bool
@@ -25,8 +26,7 @@ type encoder struct {
 
 // filterJSON is tojson as transformers defines it: json.dumps with ensure_ascii off.
 func filterJSON(c *call) (Value, error) {
-	b := c.builder(128)
-	j := encoder{builder: &b, e: c.eval, comma: ", ", colon: ": "}
+	j := encoder{builder: builder{buf: c.scratch[:0], runs: c.scratchRuns[:0], on: c.origins}, e: c.eval, comma: ", ", colon: ": "}
 	var err error
 	if j.ascii, err = truth(c.eval, c.args[0]); err != nil {
 		return Value{}, err
@@ -55,7 +55,7 @@ func filterJSON(c *call) (Value, error) {
 	}
 	if c.recv.isString() { // json.dumps looks at nothing else then
 		j.text(c.recv)
-		return b.value(), c.charge(len(b.buf))
+		return j.finish(), c.charge(len(j.buf))
 	}
 	switch v := c.arg(1, noneValue()); {
 	case v.isNone():
@@ -75,7 +75,23 @@ func filterJSON(c *call) (Value, error) {
 	if err := j.value(c.recv); err != nil {
 		return Value{}, err
 	}
-	return b.value(), nil
+	return j.finish(), nil
+}
+
+// maxScratch bounds the buffer that is kept, in bytes.
+const maxScratch = 1 << 20
+
+// finish returns the text, and gives the buffer back.
+func (j *encoder) finish() Value {
+	v := stringValue(string(j.buf))
+	if j.on {
+		v.prov = newProv(slices.Clone(j.runs))
+		j.e.scratchRuns = j.runs
+	}
+	if cap(j.buf) <= maxScratch {
+		j.e.scratch = j.buf
+	}
+	return v
 }
 
 func (j *encoder) put(s string, r run) {

@@ -425,20 +425,29 @@ func (d *dict) clone() *dict {
 	return &dict{entries: append([]entry(nil), d.all()...)}
 }
 
+// maxKeyItems bounds the tuples, nested ones counted through, that are looked up as one key.
+const maxKeyItems = 512
+
 // checkHashable returns Python's TypeError for a value that cannot be a key.
 func checkHashable(v Value) error {
+	budget := maxKeyItems
+	return hashable(v, &budget)
+}
+
+func hashable(v Value, budget *int) error {
 	switch v.kind {
-	case List, Dict, Namespace:
-		if v.kind != Namespace {
-			return errf(TypeError, "unhashable type: '%s'", typeName(v))
-		}
+	case List, Dict:
+		return errf(TypeError, "unhashable type: '%s'", typeName(v))
 	case View:
 		if v.view().kind != viewValues {
 			return errf(TypeError, "unhashable type: '%s'", typeName(v))
 		}
 	case Tuple:
 		for _, item := range v.items() {
-			if err := checkHashable(item); err != nil {
+			if *budget--; *budget < 0 {
+				return errf(LimitError, "a tuple of more than %d items as a key", maxKeyItems)
+			}
+			if err := hashable(item, budget); err != nil {
 				return err
 			}
 		}
@@ -588,7 +597,7 @@ func fromInput(e *eval, name string, v *ordered.Value) Value {
 	if !e.origins {
 		return convert(v, nil)
 	}
-	return convert(v, &node{key: name, index: -1})
+	return convert(v, new(node).init(nil, name, -1))
 }
 
 func isScalar(v *ordered.Value) bool { return v.Kind() < ordered.Array }
@@ -632,7 +641,7 @@ func convert(v *ordered.Value, n *node) Value {
 		out = scalar(v)
 	}
 	if n != nil {
-		out.prov = n.value()
+		out.prov = &n.val
 	}
 	return out
 }
@@ -640,8 +649,9 @@ func convert(v *ordered.Value, n *node) Value {
 func convertItems(src []ordered.Value, parent *node) []Value {
 	items := make([]Value, len(src))
 	if parent != nil {
+		nodes := make([]node, len(src))
 		for i := range src {
-			items[i] = convert(&src[i], &node{parent: parent, index: i})
+			items[i] = convert(&src[i], nodes[i].init(parent, "", i))
 		}
 		return items
 	}
@@ -659,10 +669,11 @@ func convertItems(src []ordered.Value, parent *node) []Value {
 func convertMembers(src []ordered.Member, parent *node) []entry {
 	entries := make([]entry, len(src))
 	if parent != nil {
+		nodes := make([]node, len(src))
 		for i := range src {
 			m := &src[i]
-			n := &node{parent: parent, key: m.Key, index: -1}
-			entries[i] = entry{stringValue(m.Key).withProv(n.keyProv()), convert(&m.Value, n)}
+			n := nodes[i].init(parent, m.Key, -1)
+			entries[i] = entry{stringValue(m.Key).withProv(&n.name), convert(&m.Value, n)}
 		}
 		return entries
 	}
