@@ -50,9 +50,7 @@ func (l *lowering) integer(lo, hi *schema.Bound) Element {
 var one = big.NewInt(1)
 
 func floor(r *big.Rat) *big.Int {
-	q, m := new(big.Int).DivMod(r.Num(), r.Denom(), new(big.Int)) // Euclidean: m is never negative
-	_ = m
-	return q
+	return new(big.Int).Div(r.Num(), r.Denom()) // Euclidean, which rounds down for a positive denominator
 }
 
 func ceil(r *big.Rat) *big.Int {
