@@ -49,6 +49,9 @@ func (b *builder) literal(s codec.Syntax) codec.Syntax {
 func (b *builder) body(c *format.Calls, tool int) peg.Pattern {
 	p := &c.Body
 	open, close := b.optionalMarker(p.Open, c), b.optionalMarker(p.Close, c)
+	if p.Kind == format.BodyDict && p.Open.Text == "{" { // the braces are the dict's own
+		open, close = peg.Seq{}, peg.Seq{}
+	}
 	switch p.Kind {
 	case format.BodyTagged, format.BodyKwargs:
 		var seq peg.Seq
@@ -134,13 +137,7 @@ func joined(parts []format.Part) format.Part {
 
 // entries is the state of reading the arguments of a tool, one after the other in any order.
 func (b *builder) entries(c *format.Calls, tool int) peg.Pattern {
-	name := "entries"
-	for i := range b.spellings {
-		if &b.spellings[i] == c {
-			name = fmt.Sprint("entries ", i+1)
-		}
-	}
-	name += " " + b.tools[tool].Name
+	name := fmt.Sprintf("entries %d %s", b.number(c), b.tools[tool].Name)
 	return b.ref(name, func() peg.Pattern {
 		e, ok := b.takeApart(c.Body.Entry)
 		if !ok {
@@ -163,18 +160,16 @@ func (b *builder) entries(c *format.Calls, tool int) peg.Pattern {
 			bodies = append(bodies, peg.Seq{b.emit(Key, 0, key), peg.Cut{}, b.keyed(c, e, f.Name, f.Schema), after})
 		}
 		free := peg.Seq{b.capture(KeyText, b.keyWord(e)), b.emit(KeyEnd, 0, ""), peg.And{P: keys}}
-		unknown := peg.Seq{peg.Hold{P: free}, peg.Cut{}, b.keyed(c, e, "", schema.Any()), after}
-		alts := peg.Choice{unknown, peg.Seq{}}
+		lead := peg.Seq{peg.Space{}}
+		if t := e.open.Text; t.Text != "" {
+			lead = append(lead, b.lit(t.Text), b.space(t.After))
+		}
+		alts := peg.Choice{append(lead[:len(lead):len(lead)], peg.Hold{P: free}, peg.Cut{}, b.keyed(c, e, "", schema.Any()), after), peg.Seq{}}
 		if len(words) > 0 {
-			alts = peg.Choice{peg.Dispatch{Words: words, After: peg.And{P: keys}, Bodies: bodies}, unknown, peg.Seq{}}
+			declared := append(lead[:len(lead):len(lead)], peg.Dispatch{Words: words, After: peg.And{P: keys}, Bodies: bodies})
+			alts = append(peg.Choice{declared}, alts...)
 		}
-		if e.open.Text.Text == "" {
-			for n, alt := range alts[:len(alts)-1] {
-				alts[n] = peg.Seq{peg.Space{}, alt}
-			}
-			return alts
-		}
-		return peg.Choice{peg.Seq{peg.Space{}, b.lit(e.open.Text.Text), peg.Cut{}, b.space(e.open.Text.After), alts[:len(alts)-1]}, peg.Seq{}}
+		return alts
 	})
 }
 
@@ -191,7 +186,7 @@ func (b *builder) keyEnd(e entry, c *format.Calls) peg.Pattern {
 
 // keyWord matches a key that is not declared.
 func (b *builder) keyWord(e entry) peg.Pattern {
-	return b.word([]string{e.mid.Text.Text, "=", " "})
+	return b.word([]string{e.mid.Text.Text, "=", " ", "/", "<", ">"})
 }
 
 // keyed matches what follows a key: its type, its value and what closes the entry.
@@ -294,16 +289,21 @@ func (b *builder) entryValue(c *format.Calls, e entry, key string, s *schema.Sch
 		return build()
 	}
 	// Values of one mode are read alike, whatever their key.
-	name := fmt.Sprintf("value %d %v %p", mode, codec.Values(s.Types()), c)
+	types := codec.Values(s.Types())
 	if mode == valueString || mode == valueLiteral {
-		name = fmt.Sprintf("value %d %p", mode, c)
+		types = 0
 	}
+	return b.ref(fmt.Sprintf("value %d %d %v", b.number(c), mode, types), build)
+}
+
+// number returns the number of a spelling, from 1; 0 for a route's.
+func (b *builder) number(c *format.Calls) int {
 	for i := range b.spellings {
 		if &b.spellings[i] == c {
-			name = fmt.Sprintf("value %d %d %v", i+1, mode, codec.Values(s.Types()))
+			return i + 1
 		}
 	}
-	return b.ref(name, build)
+	return 0
 }
 
 // closesWithKey says that an entry has its key once more behind the value.
@@ -324,7 +324,7 @@ func (b *builder) closing(c *format.Calls, e entry, key string) peg.Pattern {
 		case p.Kind == format.SlotKey && key != "":
 			seq = append(seq, peg.Lit{Text: key})
 		case p.Kind == format.SlotKey:
-			seq = append(seq, b.word([]string{">", "<"}))
+			seq = append(seq, b.keyWord(e))
 		}
 	}
 	return seq

@@ -132,21 +132,29 @@ func (b *builder) wholeCall(i int, o opening) peg.Pattern {
 	})}
 }
 
-// behindCall matches what may follow a call, white space first: another call, the section's end, the end of the turn or
-// of the output.
+// behindCall matches what may follow a call that closes reasoning (E16): a further call, or, perhaps behind the section's end, the end
+// of the turn or of the output.
 func (b *builder) behindCall(i int) peg.Pattern {
 	c := &b.spellings[i]
-	alts := peg.Choice{peg.End{}}
-	for _, t := range append(append(b.openerTexts(), b.endTexts()...), c.Section.Close.Text, c.Sep.Text) {
-		if t != "" {
-			alts = append(alts, b.lit(t))
-			alts = append(alts, stub(t)...)
-		}
+	next := peg.Choice{peg.End{}}
+	for _, t := range append(b.openerTexts(), b.endTexts()...) {
+		next = append(append(next, b.lit(t)), stub(t)...)
 	}
-	if c.Array {
-		alts = append(alts, peg.Set{Set: peg.Bytes("],")})
+	seq := peg.Seq{peg.Space{}}
+	if c.Array || c.Object != nil {
+		seq = append(seq, peg.Opt{P: peg.Lit{Text: "]"}}, peg.Space{})
 	}
-	return peg.Seq{peg.Space{}, alts}
+	if t := c.Section.Close.Text; t != "" {
+		seq = append(seq, peg.Opt{P: peg.Choice{b.lit(t), stub(t)}}, peg.Space{})
+	}
+	further := peg.Choice{append(seq, next)}
+	if c.Array || c.Object != nil {
+		further = append(further, peg.Seq{peg.Space{}, peg.Lit{Text: ","}})
+	}
+	if t := c.Sep.Text; t != "" {
+		further = append(further, peg.Seq{peg.Space{}, b.lit(t)})
+	}
+	return further
 }
 
 // announced reads what follows a name, whatever it is: a call that has been announced stays one (E14).
@@ -687,27 +695,21 @@ func (b *builder) slotValue(o *format.Object, f format.Field, tool int) peg.Patt
 	switch f.Slot {
 	case format.SlotArgs:
 		return peg.Seq{b.arguments(tool, f.Text), b.emit(ArgsEnd, 0, "")}
-	case format.SlotID:
+	case format.SlotID, format.SlotIndex: // a generated number is an id too
 		text := peg.Rep{P: peg.Set{Set: peg.Bytes(`"'\`).Or(peg.Range(0, 0x1f)).Not()}, Max: MaxName}
-		id := peg.Choice{
-			peg.Hold{P: peg.Seq{b.quote(o), b.capture(ID, text), b.quote(o), b.emit(IDEnd, 0, "")}},
-			peg.Hold{P: peg.Seq{b.capture(ID, peg.Rep{P: peg.Set{Set: digits}, Min: 1, Max: 20}), b.emit(IDEnd, 0, "")}},
-		}
-		if b.strict {
-			return id
+		quoted := peg.Hold{P: peg.Seq{b.quote(o), b.capture(ID, text), b.quote(o), b.emit(IDEnd, 0, "")}}
+		number := peg.Hold{P: peg.Seq{b.capture(ID, peg.Rep{P: peg.Set{Set: digits}, Min: 1, Max: 20}), b.emit(IDEnd, 0, "")}}
+		id := peg.Choice{quoted, number}
+		switch {
+		case b.strict && f.Slot == format.SlotIndex && !f.Text:
+			return number
+		case b.strict:
+			return quoted
 		}
 		return append(id, any)
 	case format.SlotLit:
 		if b.strict {
 			return peg.Lit{Text: f.Const}
-		}
-	case format.SlotIndex:
-		if b.strict {
-			number := peg.Rep{P: peg.Set{Set: digits}, Min: 1, Max: 20}
-			if f.Text {
-				return peg.Seq{peg.Lit{Text: `"`}, number, peg.Lit{Text: `"`}}
-			}
-			return number
 		}
 	}
 	return any

@@ -48,6 +48,9 @@ func (b *builder) strictRoot() peg.Pattern {
 	return b.content("content", false, false)
 }
 
+// maxGrammarSpace bounds white space beside markers in a grammar, in characters, so that a model cannot go on with it for ever.
+const maxGrammarSpace = 40
+
 // lowering turns a strict tree into a grammar. What decides and looks ahead falls away: a grammar has no order of choice.
 type lowering struct {
 	b     *gbnf.Builder
@@ -65,14 +68,14 @@ func (l *lowering) lower(p peg.Pattern) gbnf.Element {
 		return b.Class(ranges(p.Set), false)
 	case peg.Any:
 		return b.Any()
-	case peg.Space:
-		return b.Space()
+	case peg.Space: // beside markers models write more than between JSON tokens
+		return b.Rule("space", b.Repeat(b.Class([]gbnf.Range{{Lo: ' ', Hi: ' '}, {Lo: '\t', Hi: '\t'}, {Lo: '\n', Hi: '\n'}}, false), 0, maxGrammarSpace))
 	case peg.Stub, peg.Rejected:
 		return b.Never()
 	case peg.End, peg.Before, peg.Cut, peg.And, peg.Not, peg.Emit:
 		return b.Empty()
 	case peg.Seq:
-		return b.Seq(l.all(p)...)
+		return b.Seq(l.all(flatten(nil, p))...)
 	case peg.Choice:
 		return b.Alt(l.all(p)...)
 	case peg.Rep:
@@ -123,6 +126,24 @@ func (l *lowering) lower(p peg.Pattern) gbnf.Element {
 		l.err = fmt.Errorf("a %T has no grammar", p)
 	}
 	return b.Never()
+}
+
+// flatten appends the parts of a sequence and of those in it; white space after white space is left out.
+func flatten(dst []peg.Pattern, seq peg.Seq) []peg.Pattern {
+	for _, p := range seq {
+		switch p := p.(type) {
+		case peg.Seq:
+			dst = flatten(dst, p)
+		case peg.Emit, peg.Cut:
+		case peg.Space:
+			if _, again := last(dst).(peg.Space); !again {
+				dst = append(dst, p)
+			}
+		default:
+			dst = append(dst, p)
+		}
+	}
+	return dst
 }
 
 func (l *lowering) all(list []peg.Pattern) []gbnf.Element {
@@ -232,4 +253,11 @@ func (b *builder) preserved() []string {
 		add(format.Marker{Text: t})
 	}
 	return out
+}
+
+func last(list []peg.Pattern) peg.Pattern {
+	if len(list) == 0 {
+		return nil
+	}
+	return list[len(list)-1]
 }

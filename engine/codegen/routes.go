@@ -147,9 +147,6 @@ func (b *builder) headLit(p format.Part) peg.Pattern {
 // routeWord matches a slot of a head that says nothing to us: a run that ends before any literal of a head and at the end of the
 // line.
 func (b *builder) routeWord() peg.Pattern {
-	if b.strict {
-		return peg.Rep{P: peg.Set{Set: nameBytes.Or(peg.Bytes(" "))}, Min: 1, Max: 64}
-	}
 	stops := []peg.Stop{{Text: "\n"}}
 	seen := map[string]bool{}
 	add := func(text string) {

@@ -53,7 +53,7 @@ func (b *builder) strictEntries(c *format.Calls, tool int) peg.Pattern {
 	var entries []peg.Pattern
 	var need uint
 	for i, f := range fields {
-		entries = append(entries, b.ref(fmt.Sprintf("%s-%s", name, f.Name), func() peg.Pattern {
+		entries = append(entries, b.ref(fmt.Sprintf("%s-%s-%d", name, f.Name, b.number(c)), func() peg.Pattern {
 			return b.strictEntry(c, e, name+"-"+f.Name, f.Name, f.Schema)
 		}))
 		if f.Required && i < maxKeySets {
@@ -76,7 +76,7 @@ func (b *builder) strictEntries(c *format.Calls, tool int) peg.Pattern {
 	}
 	var state func(seen uint) peg.Pattern
 	state = func(seen uint) peg.Pattern {
-		return b.ref(fmt.Sprintf("%s-behind-%d", name, seen), func() peg.Pattern {
+		return b.ref(fmt.Sprintf("%s-%d-behind-%d", name, b.number(c), seen), func() peg.Pattern {
 			var alts peg.Choice
 			for i, entry := range entries {
 				if seen&(1<<i) != 0 {
@@ -162,7 +162,7 @@ func (b *builder) strictNested(c *format.Calls, name string, s *schema.Schema, s
 	}
 	rule, known := b.nestedNames[s]
 	if !known {
-		rule = fmt.Sprintf("%s-%d", name, len(b.nestedNames)+1)
+		rule = fmt.Sprintf("nested %s %d", name, len(b.nestedNames)+1)
 		b.nestedNames[s] = rule
 	}
 	return b.ref(rule, func() peg.Pattern {

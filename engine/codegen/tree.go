@@ -64,7 +64,7 @@ func (b *builder) tree() *peg.Tree {
 		c := &b.spellings[i]
 		isID := func(p format.Part) bool { return p.Kind == format.SlotID }
 		b.out.HoldID[i] = slices.ContainsFunc(c.Head, isID) || slices.ContainsFunc(c.Tail, isID) ||
-			c.Object != nil && slices.ContainsFunc(c.Object.Fields, func(f format.Field) bool { return f.Slot == format.SlotID })
+			c.Object != nil && slices.ContainsFunc(c.Object.Fields, func(f format.Field) bool { return f.Slot == format.SlotID || f.Slot == format.SlotIndex })
 	}
 	root := b.root()
 	if !b.strict { // whatever happens, what is left is content (E20)

@@ -116,8 +116,11 @@ type textState struct {
 	spaceAt int      // where it begins
 }
 
-// New returns a parser for one turn.
-func New(out *codegen.Output, o Options) *Parser {
+// NewParser returns a parser for one turn.
+func NewParser(out *codegen.Output) *Parser { return Options{}.NewParser(out) }
+
+// NewParser returns a parser with options.
+func (o Options) NewParser(out *codegen.Output) *Parser {
 	p := &Parser{out: out, o: o, m: vm.New(out.Program, o.Limits)}
 	p.m.Trace = o.Step
 	p.start()
