@@ -476,6 +476,24 @@ func (n *node) cuts() bool {
 	return false
 }
 
+// blank says whether the Cut of an alternative that has one may be reached without input.
+func (n *node) blank() bool {
+	switch n.p.(type) {
+	case Cut:
+		return true
+	case Seq, Label, Tolerance:
+		for _, k := range n.kids {
+			if k.cuts() {
+				return k.blank()
+			}
+			if !k.facts.null {
+				return false
+			}
+		}
+	}
+	return false
+}
+
 // rejected returns the Rejected that begins an alternative, nil if none does.
 func (n *node) rejected() *node {
 	for {
@@ -781,7 +799,7 @@ func (c *compiler) choice(n *node, x context) (ended bool) {
 			c.land(test)
 		default:
 			var skip []int32
-			if !k.facts.null && k.facts.first.Len() < 256 { // spare an entry where the first byte says no
+			if !k.facts.null && !(how == byCut && k.blank()) && k.facts.first.Len() < 256 { // spare an entry where the first byte says no
 				skip = append(skip, c.emit(Inst{Op: OpTest, A: c.set(k.facts.first)}))
 			}
 			entry := c.emit(Inst{Op: OpChoice})

@@ -169,8 +169,12 @@ func (m *Machine) steps() peg.Status {
 				}
 			}
 		case peg.OpSkip:
-			m.pos += int(in.A)
-			m.pc++
+			if ok = m.pos+int(in.A) <= m.limit; ok {
+				m.pos += int(in.A)
+				m.pc++
+			} else { // the word was read before the entry that caps it was made
+				m.hit("held bytes")
+			}
 		case peg.OpEnd:
 			switch {
 			case m.pos < m.base+len(m.buf):
