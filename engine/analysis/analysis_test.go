@@ -93,7 +93,7 @@ object: name is key, =args
 			`calls: array of json_native
 section_start: "<calls>"
 section_end: "</calls>"
-object: n=index (text), name=name, parameters=args
+object: n=id (text), name=name, parameters=args
 `,
 		},
 		{

@@ -119,23 +119,26 @@ func (r *objectReader) isArguments(v ordered.Value) bool {
 	return slices.Contains(keyNeedles[:], key)
 }
 
-// numbered checks the counters of objects against a second call: a number that is the same in both is no counter.
+// numbered checks the counters of objects against a second call (T7): a number that grows is an id that the model makes up by
+// counting, one that stays the same is a constant.
 func (a *analyzer) numbered(c *format.Calls, one spelling, two []spelling) {
+	count := func(s spelling) string {
+		i := slices.IndexFunc(s.core, func(at atom) bool { return at.kind == counter })
+		if i < 0 {
+			return ""
+		}
+		return s.core[i].text
+	}
 	for i := range c.Object.Fields {
 		f := &c.Object.Fields[i]
-		if f.Slot != format.SlotIndex || len(two) < 2 {
+		if f.Slot != format.SlotIndex {
 			continue
 		}
-		counters := func(s spelling) string {
-			i := slices.IndexFunc(s.core, func(at atom) bool { return at.kind == counter })
-			if i < 0 {
-				return ""
-			}
-			return s.core[i].text
+		if len(two) == 2 && count(two[0]) == count(two[1]) {
+			f.Slot, f.Const = format.SlotLit, count(one)
+			continue
 		}
-		if counters(two[0]) == counters(two[1]) {
-			f.Slot = format.SlotLit
-			f.Const = counters(one)
-		}
+		f.Slot = format.SlotID
+		a.found("T7", "ids are counted")
 	}
 }

@@ -1,13 +1,14 @@
 package format
 
 // Continued returns the text behind the header of a message that is to be continued (E22): its reasoning in the markers of
-// reasoning, left open if it is the reasoning that is continued, then its content behind the marker of content.
+// reasoning, left open if it is the reasoning that is continued, then its content behind the marker of content. A format that
+// spells no reasoning leaves it out.
 func (f Format) Continued(reasoning, content string, inReasoning bool) string {
 	if len(f.Routes) > 0 {
 		return f.continuedRoutes(reasoning, content, inReasoning)
 	}
 	text := ""
-	if reasoning != "" || inReasoning {
+	if !f.Reasoning.IsZero() && (reasoning != "" || inReasoning) {
 		text = f.Reasoning.Open.Full() + reasoning
 		if inReasoning {
 			return text

@@ -134,9 +134,9 @@ type Object struct {
 // Field is a member of an [Object], or of an object nested in it.
 type Field struct {
 	Path  []string // keys from the call's object down: ["function", "name"]
-	Slot  SlotKind // SlotName, SlotArgs, SlotID, SlotIndex; SlotLit for a constant
+	Slot  SlotKind // SlotName, SlotArgs, SlotID; SlotLit for a constant
 	Const string   // the constant's JSON text
-	Text  bool     // SlotArgs: the arguments are a string of JSON text; SlotIndex: the number is written as a string
+	Text  bool     // SlotArgs: the arguments are a string of JSON text; SlotID: a counted id is written as a string
 }
 
 // SlotKind says what a [Part] stands for.
