@@ -166,7 +166,8 @@ func (r slotRef) get(f *frame) Value {
 	return f.slots[r.slot]
 }
 
-// capture runs a body and returns what it writes, cut out of the output.
+// capture runs a body and returns what it writes, cut out of the output. A body that is left by an error, break or continue
+// leaves nothing behind.
 func (f *frame) capture(code body) (Value, error) {
 	out := &f.rt.out
 	start, runs := len(out.buf), len(out.runs)
@@ -174,10 +175,11 @@ func (f *frame) capture(code body) (Value, error) {
 	if runs > 0 {
 		last = out.runs[runs-1].n
 	}
-	if err := code.run(f); err != nil {
-		return Value{}, err
+	err := code.run(f)
+	v := Value{}
+	if err == nil {
+		v = stringValue(string(out.buf[start:]))
 	}
-	v := stringValue(string(out.buf[start:]))
 	if out.on && len(out.buf) > start {
 		own := make([]run, 0, len(out.runs)-runs+1)
 		if runs > 0 && out.runs[runs-1].n > last {
@@ -190,7 +192,7 @@ func (f *frame) capture(code body) (Value, error) {
 		out.runs = out.runs[:runs]
 	}
 	out.buf = out.buf[:start]
-	return v, nil
+	return v, err
 }
 
 // write prints a value.

@@ -97,6 +97,8 @@ func TestLoops(t *testing.T) {
 		{"else after continue", "{% for x in [1, 2] %}{% continue %}{% else %}E{% endfor %}", "", "E"},
 		{"no else after a late break", "{% for x in [1, 2] %}{% if x == 2 %}{% break %}{% endif %}{{ x }}{% else %}E{% endfor %}", "", "1"},
 		{"break in else leaves the outer loop", "{% for y in [1, 2] %}{{ y }}{% for x in [] %}{% else %}{% break %}{% endfor %}{% endfor %}", "", "1"},
+		{"continue out of a set block", "{% for x in [1, 2] %}{{ x }}{% set a %}lost{% continue %}{% endset %}{% endfor %}", "", "12"},
+		{"break out of a filter block", "{% for x in [1, 2] %}{{ x }}{% filter upper %}lost{% break %}{% endfilter %}{% endfor %}", "", "1"},
 		{"pairs", "{% for k, v in d.items() %}{{ k }}{{ v }}{% if loop.last %}.{% endif %}{% endfor %}", `{"d": {"b": 1, "a": 2}}`, "b1a2."},
 		{"iterator", "{% for x in l|map('upper') %}{{ loop.length }}{{ x }}{{ loop.last }}{% endfor %}", `{"l": ["a", "b"]}`, "2AFalse2BTrue"},
 		{"cycle and changed", "{% for x in [1, 1, 2] %}{{ loop.cycle('a', 'b') }}{{ loop.changed(x) }} {% endfor %}", "", "aTrue bFalse aTrue "},
