@@ -2,7 +2,13 @@ module github.com/goassay/assay
 
 go 1.26.0
 
-require github.com/nikolalohinski/gonja/v2 v2.9.1
+require (
+	github.com/nikolalohinski/gonja/v2 v2.9.1
+	github.com/rogpeppe/go-internal v1.16.0
+	github.com/sebdah/goldie/v2 v2.8.0
+	golang.org/x/sync v0.24.0
+	golang.org/x/tools v0.31.0
+)
 
 require (
 	github.com/dustin/go-humanize v1.0.1 // indirect
@@ -11,13 +17,9 @@ require (
 	github.com/modern-go/reflect2 v1.0.2 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/pmezard/go-difflib v1.0.0 // indirect
-	github.com/rogpeppe/go-internal v1.16.0 // indirect
-	github.com/sebdah/goldie/v2 v2.8.0 // indirect
 	github.com/sergi/go-diff v1.0.0 // indirect
 	github.com/sirupsen/logrus v1.9.3 // indirect
 	golang.org/x/exp v0.0.0-20240719175910-8a7402abbf56 // indirect
-	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.32.0 // indirect
 	golang.org/x/text v0.23.0 // indirect
-	golang.org/x/tools v0.31.0 // indirect
 )

@@ -19,6 +19,7 @@ import (
 // Group is a heading with its items.
 type Group struct {
 	Head  string
+	Line  int // of the heading, 1-based
 	Items []Item
 }
 
@@ -44,7 +45,7 @@ func Parse(src *source.Source) ([]Group, error) {
 			if n := len(groups); n > 0 && len(groups[n-1].Items) == 0 {
 				return nil, source.Errorf(src, start, "the heading %q has no items; items are indented", groups[n-1].Head)
 			}
-			groups = append(groups, Group{Head: text})
+			groups = append(groups, Group{Head: text, Line: number})
 		case len(groups) == 0:
 			return nil, source.Errorf(src, start, "an item without a heading; headings are not indented")
 		case seen[text] > 0:
@@ -59,4 +60,16 @@ func Parse(src *source.Source) ([]Group, error) {
 		return nil, source.Errorf(src, len(src.Text), "the heading %q has no items; items are indented", groups[n-1].Head)
 	}
 	return groups, nil
+}
+
+// Reasons reads a list whose headings are reasons, such as a list of known failures: for each item, its reason.
+func Reasons(src *source.Source) (map[string]string, error) {
+	groups, err := Parse(src)
+	reasons := map[string]string{}
+	for _, g := range groups {
+		for _, item := range g.Items {
+			reasons[item.Text] = g.Head
+		}
+	}
+	return reasons, err
 }

@@ -11,7 +11,7 @@ import (
 func TestParse(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"empty", "# nothing\n\n", "[]"},
-		{"groups", "# list\na: first\n\tx\n  y y\n\nb\n\tz\n", "[{a: first [{x 3} {y y 4}]} {b [{z 7}]}]"},
+		{"groups", "# list\na: first\n\tx\n  y y\n\nb\n\tz\n", "[{a: first 2 [{x 3} {y y 4}]} {b 6 [{z 7}]}]"},
 		{"orphan", "\tx\n", "list:1:1: an item without a heading; headings are not indented"},
 		{"bare heading", "a\nb\n\tx\n", `list:2:1: the heading "a" has no items; items are indented`},
 		{"bare last heading", "a\n\tx\nb\n", `list:4:1: the heading "b" has no items; items are indented`},

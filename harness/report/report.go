@@ -94,12 +94,14 @@ func (p Place) String() string {
 // Result is one check and how it went.
 type Result struct {
 	Suite    string   `json:"suite"` // a template, a family or a file of vectors
+	Group    string   `json:"group"` // what kind of check: a column of the matrix
 	Name     string   `json:"name"`  // a check, a script or a vector's id
 	Status   Status   `json:"status"`
 	Rule     string   `json:"rule,omitempty"` // the id of the rule that was broken
 	Severity Severity `json:"severity"`
 	Place    Place    `json:"place"`
 	Text     string   `json:"text,omitempty"` // what is wrong in a line; further lines are evidence
+	Detail   *Detail  `json:"detail,omitempty"`
 }
 
 // Rule is a rule as reports declare it. Package check has them all.

@@ -72,12 +72,17 @@ func Schedules(n int) iter.Seq[[]int] {
 				return
 			}
 		}
-		all := make([]int, 0, max(0, n-1))
-		for at := 1; at < n; at++ {
-			all = append(all, at)
-		}
-		yield(all)
+		yield(Every(n))
 	}
+}
+
+// Every returns the cuts that leave every one of n bytes alone.
+func Every(n int) []int {
+	cuts := make([]int, 0, max(0, n-1))
+	for at := 1; at < n; at++ {
+		cuts = append(cuts, at)
+	}
+	return cuts
 }
 
 // partition cuts into chunks of 1 to 2, 4, 8 or 16 bytes, by the seed.

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/gonja"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/subject"
+)
+
+var checkCommand = command{
+	name: "check", args: "TEMPLATE...",
+	short: "run the automatic checks on templates",
+	long: `A template is a Jinja file, a tokenizer_config.json, or "-" for standard input. Errors fail the check, warnings and notes
+do not; docs/rules.md and ` + "`assay explain`" + ` say what each rule means. {# assay:ignore A021 reason #} in a template
+suppresses a rule there.`,
+	setup: func(flags *flag.FlagSet) func(*call) error {
+		o := outputFlags(flags)
+		return func(c *call) error {
+			if err := c.want(1, -1, "templates"); err != nil {
+				return err
+			}
+			o.notes = true
+			return runCheck(c, o)
+		}
+	},
+}
+
+func runCheck(c *call, o *output) error {
+	sources := make([]subject.Source, 0, len(c.args))
+	for _, name := range take(o.shard, c.args) {
+		src, err := subject.Open(name, c.stdin)
+		if err != nil {
+			return err
+		}
+		sources = append(sources, src)
+	}
+	second := new(gonja.Renderer)
+	defer second.Close()
+	results := make([][]report.Result, len(sources))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, src := range sources {
+		group.Go(func() error {
+			results[i] = check.Template(src, check.Options{Renderer: second})
+			return nil
+		})
+	}
+	group.Wait() // no error is ever returned
+	r := &report.Report{Command: "check", Version: version(), Rules: check.Rules()}
+	for i := range results {
+		r.Results = append(r.Results, results[i]...)
+	}
+	return o.write(c, r)
+}
+
+var explainCommand = command{
+	name: "explain", args: "RULE",
+	short: "explain a rule: its damage and its fix",
+	long:  "RULE is an id, such as A012, or a name, such as null-content-printed. \"all\" prints every rule.",
+	setup: func(*flag.FlagSet) func(*call) error {
+		return func(c *call) error {
+			if err := c.want(1, 1, "a rule"); err != nil {
+				return err
+			}
+			if c.args[0] == "all" {
+				_, err := fmt.Fprint(c.stdout, check.Manual())
+				return err
+			}
+			text, ok := check.Explain(c.args[0])
+			if !ok {
+				return fmt.Errorf("there is no rule %q; `assay explain all` lists them", c.args[0])
+			}
+			_, err := fmt.Fprint(c.stdout, strings.TrimPrefix(text, "## "))
+			return err
+		}
+	},
+}

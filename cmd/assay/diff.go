@@ -1,0 +1,91 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/revision"
+	"github.com/goassay/assay/harness/script"
+	"github.com/goassay/assay/harness/subject"
+)
+
+var diffCommand = command{
+	name: "diff", args: "OLD NEW",
+	short: "compare two revisions of a template by what they do",
+	long: `A revision is a file, or git:REV:PATH for a file of a commit. Every change is safe, risky or breaking (note, warning,
+error), with the evidence; exit status 1 says that one is breaking. The outputs of the cases beside NEW (*.txtar in its folder)
+are parsed with both; --cases names another folder.`,
+	setup: func(flags *flag.FlagSet) func(*call) error {
+		o := outputFlags(flags)
+		cases := flags.String("cases", "", "`DIR` with the cases whose outputs are parsed with both revisions")
+		return func(c *call) error {
+			if err := c.want(2, 2, "two revisions"); err != nil {
+				return err
+			}
+			return runDiff(c, o, *cases)
+		}
+	},
+}
+
+func runDiff(c *call, o *output, dir string) error {
+	was, err := openRevision(c, c.args[0])
+	if err != nil {
+		return err
+	}
+	is, err := openRevision(c, c.args[1])
+	if err != nil {
+		return err
+	}
+	if dir == "" && !strings.HasPrefix(c.args[1], "git:") {
+		dir = filepath.Dir(c.args[1])
+	}
+	cases, err := readCases(dir)
+	if err != nil {
+		return err
+	}
+	o.notes = true
+	return o.write(c, &report.Report{Command: "diff", Version: version(), Rules: revision.Rules(), Results: revision.Compare(was, is, cases)})
+}
+
+// openRevision opens a file, or a file of a commit.
+func openRevision(c *call, name string) (subject.Source, error) {
+	spec, ok := strings.CutPrefix(name, "git:")
+	if !ok {
+		return subject.Open(name, c.stdin)
+	}
+	text, err := exec.Command("git", "show", spec).Output()
+	if err != nil {
+		var failed *exec.ExitError
+		if errors.As(err, &failed) {
+			return subject.Source{}, fmt.Errorf("git show %s: %s", spec, strings.TrimSpace(string(failed.Stderr)))
+		}
+		return subject.Source{}, fmt.Errorf("git show %s: %w", spec, err)
+	}
+	return subject.New(name, string(text)), nil
+}
+
+func readCases(dir string) ([]script.Case, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	files, err := fs.Glob(os.DirFS(dir), "*.txtar")
+	if err != nil {
+		return nil, err
+	}
+	var all []script.Case
+	for _, file := range files {
+		cases, err := script.Read(os.DirFS(dir), file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
+		all = append(all, cases...)
+	}
+	return all, nil
+}

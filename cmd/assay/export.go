@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/script"
+	"github.com/goassay/assay/harness/subject"
+)
+
+var exportCommand = command{
+	name: "export", args: "[CORPUS]",
+	short: "write a corpus as test vectors",
+	long: `The vectors of the cases (kinds parse and caps) name templates as FAMILY/template.jinja, so that
+"assay verify --templates CORPUS" and other engines can run them. --prompts writes the prompts of the standard battery
+instead, as vectors of the kind jinja, which have everything that another implementation of Jinja needs.`,
+	setup: func(flags *flag.FlagSet) func(*call) error {
+		e := new(export)
+		flags.BoolVar(&e.prompts, "prompts", false, "write the battery's prompts as vectors of the kind jinja")
+		flags.StringVar(&e.vendor, "vendor", "", "with --prompts: `DIR` with the vendors' templates, which are exported too")
+		return e.run
+	},
+}
+
+type export struct {
+	prompts bool
+	vendor  string
+	out     *bufio.Writer
+}
+
+func (e *export) run(c *call) error {
+	if err := c.want(0, 1, "at most one corpus"); err != nil {
+		return err
+	}
+	fsys := fs.FS(corpus.FS)
+	if len(c.args) == 1 {
+		fsys = os.DirFS(c.args[0])
+	}
+	loaded, err := subject.Load(fsys)
+	if err != nil {
+		return err
+	}
+	e.out = bufio.NewWriter(c.stdout)
+	suite := script.Suite{Corpus: loaded}
+	if e.vendor != "" {
+		suite.Vendor = os.DirFS(e.vendor)
+	}
+	for _, v := range suite.Variants() {
+		if e.prompts {
+			err = e.battery(&suite, v)
+		} else if v.Vendor == nil {
+			err = e.family(loaded, v.Family)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return e.out.Flush()
+}
+
+func (e *export) vector(members ...ordered.Member) {
+	fmt.Fprintln(e.out, ordered.ObjectOf(members...))
+}
+
+func member(key string, v ordered.Value) ordered.Member { return ordered.Member{Key: key, Value: v} }
+
+// battery exports the prompts of a template.
+func (e *export) battery(suite *script.Suite, v script.Variant) error {
+	src, err := suite.Source(v)
+	if err != nil {
+		return err
+	}
+	t, err := src.Compile()
+	if err != nil {
+		return err
+	}
+	for _, c := range subject.Battery() {
+		in := t.Caps().Fit(c.Request).Input
+		text, err := t.RenderImmutable(in)
+		if err != nil {
+			continue // what the native engine refuses is no golden prompt
+		}
+		e.vector(member("kind", ordered.Str("jinja")), member("id", ordered.Str(v.Name+"/"+c.Name)),
+			member("template", ordered.Str(src.Text)), member("vars", t.Vars(in)), member("want", ordered.Str(text)))
+	}
+	return nil
+}
+
+// family exports the cases of a family and its capabilities.
+func (e *export) family(loaded *subject.Corpus, f *subject.Family) error {
+	text, err := loaded.Text(f.Name)
+	if err != nil {
+		return err
+	}
+	template := f.Name + "/" + subject.OwnTemplate
+	t, err := subject.New(template, text).Compile()
+	if err != nil {
+		return err
+	}
+	e.vector(member("kind", ordered.Str("caps")), member("id", ordered.Str("caps/"+f.Name)),
+		member("template", ordered.Str(template)), member("want", t.Caps().Value()))
+	for _, file := range f.Cases {
+		cases, err := script.Read(loaded.FS, file)
+		if err != nil {
+			return err
+		}
+		for i, c := range cases {
+			if c.Parsed {
+				e.parse(t, template, fmt.Sprintf("%s/%s/%d", f.Name, c.Name, i), c)
+			}
+		}
+	}
+	return nil
+}
+
+func (e *export) parse(t *engine.Template, template, id string, c script.Case) {
+	members := []ordered.Member{member("kind", ordered.Str("parse")), member("id", ordered.Str(id)),
+		member("template", ordered.Str(template)), member("request", c.Request), member("output", ordered.Str(c.Output)),
+		member("want", wantValue(c.Message))}
+	if c.Cut {
+		members = append(members, member("partial", ordered.Boolean(true)))
+	}
+	if c.Accepts {
+		members = append(members, member("grammar_accepts", ordered.Boolean(true)))
+	}
+	if len(c.Fallbacks) > 0 {
+		names := make([]ordered.Value, len(c.Fallbacks))
+		for i, name := range c.Fallbacks {
+			names[i] = ordered.Str(name)
+		}
+		members = append(members, member("fallback", ordered.ArrayOf(names...)))
+	}
+	if r, err := chat.ParseRequest(c.Request); err == nil {
+		if prompt, err := t.Render(r); err == nil {
+			members = append(members, member("generation_prompt", ordered.Str(prompt.Prefill)))
+		}
+	}
+	e.vector(members...)
+}
+
+// wantValue is a message in the form of vectors.
+func wantValue(m chat.Message) ordered.Value {
+	calls := make([]ordered.Value, len(m.ToolCalls))
+	for i, c := range m.ToolCalls {
+		calls[i] = ordered.ObjectOf(member("name", ordered.Str(c.Name)), member("arguments", ordered.Str(c.Arguments)), member("id", ordered.Str(c.ID)))
+	}
+	return ordered.ObjectOf(member("content", ordered.Str(m.Content)), member("reasoning_content", ordered.Str(m.Reasoning)),
+		member("tool_calls", ordered.ArrayOf(calls...)))
+}

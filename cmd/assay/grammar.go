@@ -1,0 +1,49 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+
+	"github.com/goassay/assay/harness/subject"
+)
+
+var grammarCommand = command{
+	name: "grammar", args: "TEMPLATE",
+	short: "print the grammar made for a template and a request",
+	long:  "Nothing is printed where the request needs no grammar. --explain adds what arms it, and what stops an answer.",
+	setup: func(flags *flag.FlagSet) func(*call) error {
+		s := stepFlags(flags).requestFlags(flags)
+		flags.BoolVar(&s.explain, "explain", false, "print triggers, stops and preserved tokens as comments")
+		return func(c *call) error {
+			if err := c.want(1, 1, "a template"); err != nil {
+				return err
+			}
+			return s.grammar(c)
+		}
+	},
+}
+
+func (s *step) grammar(c *call) error {
+	plan, err := s.prepare(c)
+	if err != nil {
+		return err
+	}
+	text, err := subject.GrammarText(plan.Output)
+	if err != nil {
+		return &failure{err}
+	}
+	if s.json {
+		return writeJSON(c.stdout, map[string]any{"grammar": text, "lazy": plan.Lazy, "triggers": plan.Triggers,
+			"stops": plan.Stops, "preserved_tokens": plan.Preserved})
+	}
+	if s.explain {
+		fmt.Fprintf(c.stdout, "# lazy: %t\n", plan.Lazy)
+		for _, t := range plan.Triggers {
+			fmt.Fprintf(c.stdout, "# trigger: %s\n", subject.TriggerText(t))
+		}
+		fmt.Fprintf(c.stdout, "# stops: %q\n# preserved: %q\n", plan.Stops, plan.Preserved)
+	}
+	_, err = io.WriteString(c.stdout, text)
+	return err
+}

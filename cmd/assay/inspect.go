@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+
+	"github.com/goassay/assay/engine"
+)
+
+var capsCommand = command{
+	name: "caps", args: "TEMPLATE",
+	short: "print what a template can do, and the gate's verdict",
+	long:  "Exit status 1 says that the gate rejects the template: it does not describe tools or does not replay calls.",
+	setup: func(flags *flag.FlagSet) func(*call) error {
+		s := stepFlags(flags)
+		return func(c *call) error {
+			if err := c.want(1, 1, "a template"); err != nil {
+				return err
+			}
+			t, err := c.template()
+			if err != nil {
+				return err
+			}
+			caps, verdict := t.Caps(), "accepted"
+			rejection := caps.Gate()
+			if rejection != nil {
+				verdict = "rejected: " + rejection.Error()
+			}
+			if s.json {
+				err = writeJSON(c.stdout, map[string]any{"caps": caps.Value(), "gate": verdict})
+			} else {
+				_, err = fmt.Fprintf(c.stdout, "%sgate: %s\n", caps, verdict)
+			}
+			if err == nil && rejection != nil {
+				err = errFailed
+			}
+			return err
+		}
+	},
+}
+
+var analyzeCommand = command{
+	name: "analyze", args: "TEMPLATE",
+	short: "print the output format that a template shows",
+	long:  "--explain adds what each comparison found, --verify proves the format by round trip (exit status 1 if a shape fails).",
+	setup: func(flags *flag.FlagSet) func(*call) error {
+		s := stepFlags(flags)
+		flags.BoolVar(&s.explain, "explain", false, "print the evidence: each comparison and what it found")
+		verify := flags.Bool("verify", false, "prove the format by round trip")
+		return func(c *call) error {
+			if err := c.want(1, 1, "a template"); err != nil {
+				return err
+			}
+			t, err := c.template()
+			if err != nil {
+				return err
+			}
+			return s.analyze(c, t, *verify)
+		}
+	},
+}
+
+func (s *step) analyze(c *call, t *engine.Template, verify bool) error {
+	a := t.Analysis()
+	out := map[string]any{"format": a.Format}
+	if !s.json {
+		fmt.Fprint(c.stdout, a.Format.String())
+	}
+	if s.explain {
+		out["evidence"] = a.Evidence
+		for _, e := range a.Evidence {
+			s.text(c, e.String())
+		}
+	}
+	if verify {
+		out["verified"] = t.Verify().Shapes
+		s.text(c, t.Verify().String())
+	}
+	if s.json {
+		if err := writeJSON(c.stdout, out); err != nil {
+			return err
+		}
+	}
+	if verify && !t.Verify().OK() {
+		return errFailed
+	}
+	return nil
+}
+
+// text prints a line unless JSON is wanted.
+func (s *step) text(c *call, line string) {
+	if !s.json {
+		fmt.Fprintln(c.stdout, line)
+	}
+}
+
+var programCommand = command{
+	name: "program", args: "TEMPLATE",
+	short: "print the parser program made for a template and a request",
+	setup: func(flags *flag.FlagSet) func(*call) error {
+		s := new(step).requestFlags(flags)
+		return func(c *call) error {
+			if err := c.want(1, 1, "a template"); err != nil {
+				return err
+			}
+			plan, err := s.prepare(c)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(c.stdout, plan.Program.String())
+			return err
+		}
+	},
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}

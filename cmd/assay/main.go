@@ -1,0 +1,173 @@
+// Command assay tests what a chat template really does.
+//
+// Run "assay help" for the commands and "assay help COMMAND" for one of them. The exit status is 0 when all is well, 1 when
+// something failed or was rejected, 2 when the arguments or the input cannot be used.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/goassay/assay/engine/source"
+)
+
+// The exit statuses.
+const (
+	exitOK     = 0
+	exitFailed = 1 // something failed or was rejected
+	exitUsage  = 2 // the arguments or the input cannot be used
+)
+
+// errFailed ends a command whose checks failed and are reported already.
+var errFailed = errors.New("checks failed")
+
+// command is one word behind assay.
+type command struct {
+	name  string
+	args  string // the arguments, for the usage line
+	short string // one line
+	long  string // what help adds to it; may be empty
+	// setup declares the flags and returns what runs once they are set.
+	setup func(*flag.FlagSet) func(*call) error
+}
+
+// call is one run of a command.
+type call struct {
+	args           []string // without flags
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+}
+
+func main() {
+	c := &call{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
+	os.Exit(c.main(os.Args[1:]))
+}
+
+// main runs a command line and returns the exit status.
+func (c *call) main(args []string) int {
+	if len(args) == 0 {
+		usage(c.stderr)
+		return exitUsage
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		return c.help(args[1:])
+	case "version", "-version", "--version":
+		fmt.Fprintln(c.stdout, "assay", version())
+		return exitOK
+	}
+	cmd, ok := find(args[0])
+	if !ok {
+		fmt.Fprintf(c.stderr, "assay: unknown command %q; `assay help` lists the commands\n", args[0])
+		return exitUsage
+	}
+	return c.run(cmd, args[1:])
+}
+
+func (c *call) run(cmd *command, args []string) int {
+	flags := flag.NewFlagSet(cmd.name, flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	run := cmd.setup(flags)
+	var err error
+	if c.args, err = parseFlags(flags, args); errors.Is(err, flag.ErrHelp) {
+		cmd.usage(c.stdout)
+		return exitOK
+	} else if err != nil {
+		fmt.Fprintf(c.stderr, "assay %s: %v; `assay help %s` shows the usage\n", cmd.name, err, cmd.name)
+		return exitUsage
+	}
+	switch err := run(c); {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errFailed):
+		return exitFailed
+	default:
+		fmt.Fprintf(c.stderr, "assay %s: %s\n", cmd.name, source.Detail(err))
+		var failed *failure
+		if errors.As(err, &failed) {
+			return exitFailed
+		}
+		return exitUsage
+	}
+}
+
+// failure is an error that is a verdict: the input could be used, and is bad.
+type failure struct{ error }
+
+func (f *failure) Unwrap() error { return f.error }
+
+// parseFlags parses flags wherever they stand between the arguments, up to "--", and returns the arguments.
+func parseFlags(flags *flag.FlagSet, args []string) ([]string, error) {
+	var rest []string
+	for {
+		if err := flags.Parse(args); err != nil {
+			return nil, err
+		}
+		left := flags.Args()
+		if n := len(args) - len(left); n > 0 && args[n-1] == "--" || len(left) == 0 {
+			return append(rest, left...), nil
+		}
+		rest = append(rest, left[0])
+		args = left[1:]
+	}
+}
+
+// want checks the number of arguments.
+func (c *call) want(least, most int, what string) error {
+	if n := len(c.args); n < least || most >= 0 && n > most {
+		return fmt.Errorf("expected %s, found %d arguments", what, n)
+	}
+	return nil
+}
+
+func (c *call) help(args []string) int {
+	if len(args) == 0 {
+		usage(c.stdout)
+		return exitOK
+	}
+	cmd, ok := find(args[0])
+	if !ok {
+		fmt.Fprintf(c.stderr, "assay: unknown command %q\n", args[0])
+		return exitUsage
+	}
+	cmd.usage(c.stdout)
+	return exitOK
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, "assay tests what a chat template really does\n\nusage: assay COMMAND [ARGUMENTS]\n\n")
+	for i := range commands {
+		fmt.Fprintf(w, "  %-9s %s\n", commands[i].name, commands[i].short)
+	}
+	fmt.Fprintf(w, "  %-9s %s\n  %-9s %s\n", "help", "explain a command", "version", "print the version")
+	fmt.Fprint(w, "\nexit status: 0 all well, 1 something failed or was rejected, 2 wrong usage or input\n")
+}
+
+func (cmd *command) usage(w io.Writer) {
+	fmt.Fprintf(w, "usage: assay %s\n\n%s\n", strings.TrimSpace(cmd.name+" [FLAGS] "+cmd.args), strings.ToUpper(cmd.short[:1])+cmd.short[1:]+".")
+	if cmd.long != "" {
+		fmt.Fprintf(w, "\n%s\n", cmd.long)
+	}
+	flags := flag.NewFlagSet(cmd.name, flag.ContinueOnError)
+	cmd.setup(flags)
+	fmt.Fprintln(w, "\nflags:")
+	flags.VisitAll(func(f *flag.Flag) {
+		value, text := flag.UnquoteUsage(f)
+		fmt.Fprintf(w, "  --%-20s %s\n", strings.TrimSpace(f.Name+" "+value), text)
+	})
+}
+
+// version is the module's version, or the revision that was built.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "devel"
+	}
+	return strings.Trim(info.Main.Version, "()")
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/goassay/assay/harness/script"
+	"github.com/goassay/assay/harness/subject"
+)
+
+var newCommand = command{
+	name: "new", args: "TEMPLATE",
+	short: "write a family folder for a template, with first cases from its analysis",
+	long: `The folder is CORPUS/FAMILY; the cases are what the template itself writes for an answer, an answer with reasoning
+and one or two calls, with the messages they mean. Read them, change them, add what real models put out, then run
+"assay run CORPUS". A folder that exists already is left alone.`,
+	setup: func(flags *flag.FlagSet) func(*call) error {
+		dir := flags.String("corpus", "corpus", "`DIR` of the corpus")
+		family := flags.String("family", "", "`NAME` of the family; default: the file's name in lower case")
+		return func(c *call) error {
+			if err := c.want(1, 1, "a template"); err != nil {
+				return err
+			}
+			return scaffold(c, *dir, *family)
+		}
+	},
+}
+
+var familyName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
+
+func scaffold(c *call, dir, family string) error {
+	src, err := subject.Open(c.args[0], c.stdin)
+	if err != nil {
+		return err
+	}
+	if family == "" {
+		base := filepath.Base(c.args[0])
+		family = strings.ToLower(strings.TrimSuffix(base, filepath.Ext(base)))
+	}
+	if !familyName.MatchString(family) {
+		return fmt.Errorf("%q is no name for a family: small letters, digits, points and hyphens; --family gives another", family)
+	}
+	t, err := src.Compile()
+	if err != nil {
+		return &failure{err}
+	}
+	folder := filepath.Join(dir, family)
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s exists already; remove it or choose another --family", folder)
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(folder, subject.OwnTemplate), []byte(src.Text), 0o666); err != nil {
+		return err
+	}
+	cases, missing := script.Scaffold(family, t)
+	for _, s := range cases {
+		if err := os.WriteFile(filepath.Join(folder, s.Name), []byte(s.Text), 0o666); err != nil {
+			return err
+		}
+		fmt.Fprintln(c.stdout, "wrote", filepath.Join(folder, s.Name))
+	}
+	for _, line := range missing {
+		fmt.Fprintln(c.stdout, "left out:", line)
+	}
+	fmt.Fprintf(c.stdout, "next: go run ./cmd/assay run --run %s %s\n", family, dir)
+	return nil
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/goassay/assay/harness/report"
+)
+
+// output has the flags of every command that ends in a report, and writes it.
+type output struct {
+	json, verbose, notes bool
+	junit, sarif, html   string
+	shard                shard
+}
+
+func outputFlags(flags *flag.FlagSet) *output {
+	o := new(output)
+	flags.BoolVar(&o.json, "json", false, "write the report as JSON instead of text")
+	flags.BoolVar(&o.verbose, "v", false, "list what passed as well")
+	flags.BoolVar(&o.notes, "notes", false, "list notes as well")
+	flags.StringVar(&o.junit, "junit", "", "write JUnit XML to `FILE`")
+	flags.StringVar(&o.sarif, "sarif", "", "write SARIF to `FILE`")
+	flags.StringVar(&o.html, "html", "", "write a page that stands alone to `FILE`")
+	flags.Var(&o.shard, "shard", "do part `I/N` of the work; `assay report --merge` puts the parts together")
+	return o
+}
+
+// write writes a report in every form asked for; it returns errFailed where something failed.
+func (o *output) write(c *call, r *report.Report) error {
+	for _, f := range [...]struct {
+		name  string
+		write func(io.Writer) error
+	}{{o.junit, r.JUnit}, {o.sarif, r.SARIF}, {o.html, r.HTML}} {
+		if err := writeFile(f.name, f.write); err != nil {
+			return err
+		}
+	}
+	if c.getenv("GITHUB_ACTIONS") == "true" {
+		if err := o.github(c, r); err != nil {
+			return err
+		}
+	}
+	show := func(w io.Writer) error {
+		return r.Text(w, report.TextOptions{Verbose: o.verbose, Notes: o.notes || o.verbose, Color: c.terminal(c.stdout)})
+	}
+	if o.json {
+		show = r.JSON
+	}
+	if err := show(c.stdout); err != nil {
+		return err
+	}
+	if !r.OK() {
+		return errFailed
+	}
+	return nil
+}
+
+// github writes annotations, to stderr where stdout carries JSON, and adds to the step's summary.
+func (o *output) github(c *call, r *report.Report) error {
+	w := c.stdout
+	if o.json {
+		w = c.stderr
+	}
+	if err := r.Annotations(w); err != nil {
+		return err
+	}
+	name := c.getenv("GITHUB_STEP_SUMMARY")
+	if name == "" {
+		return nil
+	}
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	if err := r.Summary(f); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
+
+// writeFile writes a file by a rename, so that no half of one is ever seen. An empty name writes nothing.
+func writeFile(name string, write func(io.Writer) error) (err error) {
+	if name == "" {
+		return nil
+	}
+	f, err := os.Create(name + ".new")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	if err := write(f); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// terminal says that a person looks at w, who wants colours.
+func (c *call) terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || c.getenv("NO_COLOR") != "" || c.getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// progress returns a function that keeps a line on the terminal up to date, and one that removes it.
+func (c *call) progress(what string, total int) (step func(done int), end func()) {
+	if !c.terminal(c.stderr) || total < 50 {
+		return nil, func() {}
+	}
+	step = func(done int) {
+		if done%16 == 0 {
+			fmt.Fprintf(c.stderr, "\r\x1b[K%s %d/%d", what, done, total)
+		}
+	}
+	return step, func() { fmt.Fprint(c.stderr, "\r\x1b[K") }
+}
+
+// shard is a flag I/N: part I of N, counted from 1. The zero value is all of the work.
+type shard struct{ part, of int }
+
+func (s *shard) String() string { return "" }
+
+func (s *shard) Set(text string) error {
+	part, of, _ := strings.Cut(text, "/")
+	var err1, err2 error
+	s.part, err1 = strconv.Atoi(part)
+	s.of, err2 = strconv.Atoi(of)
+	if err1 != nil || err2 != nil || s.part < 1 || s.part > s.of {
+		return fmt.Errorf("expected I/N with 1 <= I <= N")
+	}
+	return nil
+}
+
+// take returns the part of the work that is the shard's: every N-th item, so that slow neighbours are dealt out.
+func take[T any](s shard, items []T) []T {
+	if s.of == 0 {
+		return items
+	}
+	var mine []T
+	for i := s.part - 1; i < len(items); i += s.of {
+		mine = append(mine, items[i])
+	}
+	return mine
+}

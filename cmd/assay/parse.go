@@ -1,0 +1,63 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/split"
+)
+
+var parseCommand = command{
+	name: "parse", args: "TEMPLATE [OUTPUT]",
+	short: "parse a model's output and print the message",
+	long: `The output is read from the file OUTPUT, or from standard input. It is parsed in one go and in every split; exit
+status 1 says that a split gives another message.`,
+	setup: func(flags *flag.FlagSet) func(*call) error {
+		s := new(step).requestFlags(flags)
+		cut := flags.Bool("cut", false, "the output was cut off by a limit on its length")
+		events := flags.Bool("deltas", false, "print the deltas of a stream of single bytes instead of the message")
+		flags.BoolVar(&s.explain, "explain", false, "print what was dropped or went wrong, too")
+		return func(c *call) error {
+			if err := c.want(1, 2, "a template and an output"); err != nil {
+				return err
+			}
+			return s.parse(c, *cut, *events)
+		}
+	},
+}
+
+func (s *step) parse(c *call, cut, deltas bool) error {
+	plan, err := s.prepare(c)
+	if err != nil {
+		return err
+	}
+	output, err := c.readInput(1)
+	if err != nil {
+		return err
+	}
+	if deltas {
+		for _, d := range split.Feed(plan.NewParser(), output, split.Every(len(output)), cut).Deltas {
+			fmt.Fprintln(c.stdout, d.Value())
+		}
+		return nil
+	}
+	answer, mismatch := split.Check(func() split.Parser { return plan.NewParser() }, output, cut)
+	fmt.Fprintf(c.stdout, "%s\n", answerValue(answer).Append(nil, ordered.Pretty))
+	if s.explain {
+		for _, d := range plan.Parse(output, cut).Diagnostics {
+			fmt.Fprintln(c.stderr, d)
+		}
+	}
+	if mismatch != nil {
+		return &failure{mismatch}
+	}
+	return nil
+}
+
+// answerValue is an answer in OpenAI's shape of a choice.
+func answerValue(a split.Answer) ordered.Value {
+	return ordered.ObjectOf(
+		ordered.Member{Key: "message", Value: a.Message.Value()},
+		ordered.Member{Key: "finish_reason", Value: ordered.Str(string(a.Finish))})
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/gonja"
+)
+
+var renderCommand = command{
+	name: "render", args: "TEMPLATE",
+	short: "render a request and print the prompt",
+	long:  "The prompt is printed to the byte, without a line feed at its end; --explain says which polyfills the request took.",
+	setup: func(flags *flag.FlagSet) func(*call) error {
+		s := stepFlags(flags).requestFlags(flags)
+		renderer := flags.String("renderer", "native", "`ENGINE`: native or gonja")
+		flags.BoolVar(&s.explain, "explain", false, "say what was fitted, on stderr")
+		return func(c *call) error {
+			if err := c.want(1, 1, "a template"); err != nil {
+				return err
+			}
+			switch *renderer {
+			case "native":
+				return s.render(c)
+			case "gonja":
+				second := new(gonja.Renderer)
+				defer second.Close()
+				return s.renderWith(c, second)
+			}
+			return fmt.Errorf("unknown renderer %q; there are native and gonja", *renderer)
+		}
+	},
+}
+
+func (s *step) render(c *call) error {
+	t, err := c.template()
+	if err != nil {
+		return err
+	}
+	r, err := s.readRequest(c)
+	if err != nil {
+		return err
+	}
+	prompt, err := t.Render(r)
+	if err != nil {
+		return &failure{err}
+	}
+	if s.explain {
+		fmt.Fprintf(c.stderr, "fitted: %s\nprefill: %q\n", orNone(strings.Join(prompt.Fits, ", ")), prompt.Prefill)
+	}
+	if s.json {
+		return writeJSON(c.stdout, map[string]any{"prompt": prompt.Text, "prefill": prompt.Prefill, "fitted": prompt.Fits})
+	}
+	_, err = io.WriteString(c.stdout, prompt.Text)
+	return err
+}
+
+// renderWith renders with another engine, and only what the native one has rendered within its limits just before.
+func (s *step) renderWith(c *call, renderer chattemplate.Renderer) error {
+	t, err := c.template()
+	if err != nil {
+		return err
+	}
+	r, err := s.readRequest(c)
+	if err != nil {
+		return err
+	}
+	text, err := check.RenderWith(renderer, t, r)
+	if err != nil {
+		return &failure{err}
+	}
+	_, err = io.WriteString(c.stdout, text)
+	return err
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "nothing"
+	}
+	return s
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/goassay/assay/harness/report"
+)
+
+var reportCommand = command{
+	name: "report", args: "[REPORT.json...]",
+	short: "write a page from reports, or from a run of the embedded corpus",
+	long: `The reports are what other commands write with --json; several need --merge and must come from shards of one run.
+Without arguments the embedded corpus runs, with prompt, output and timeline of every case. The page goes to --html, or to
+standard output; --junit, --sarif and --json write the other forms.`,
+	setup: func(flags *flag.FlagSet) func(*call) error {
+		o := outputFlags(flags)
+		merge := flags.Bool("merge", false, "put the reports of shards together")
+		return func(c *call) error {
+			if len(c.args) > 1 && !*merge {
+				return fmt.Errorf("%d reports; --merge puts those of shards together", len(c.args))
+			}
+			return o.page(c)
+		}
+	},
+}
+
+func (o *output) page(c *call) error {
+	if len(c.args) == 0 {
+		r := &corpusRun{output: o}
+		r.suite.Details = true
+		return r.run(c)
+	}
+	var shards []*report.Report
+	for _, name := range c.args {
+		shard, err := readReport(name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		shards = append(shards, shard)
+	}
+	merged, err := report.Merge(shards)
+	if err != nil {
+		return err
+	}
+	return o.write(c, merged)
+}
+
+func readReport(name string) (*report.Report, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return report.Read(f)
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/golden"
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/gonja"
+	"github.com/goassay/assay/harness/outline"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/script"
+	"github.com/goassay/assay/harness/subject"
+)
+
+var runCommand = command{
+	name: "run", args: "[CORPUS]",
+	short: "run a corpus: automatic checks, scripts and goldens of every template",
+	long: `Without CORPUS the embedded one runs. CORPUS is a folder of families: <family>/template.jinja and <family>/*.txtar.
+With --vendor every case runs with the vendors' templates as well, which must have the SHA-256 that vendor.lock pins.
+The last lines are a matrix of templates and checks. Failures that known.txt of the corpus lists with a reason must occur.`,
+	setup: func(flags *flag.FlagSet) func(*call) error {
+		r := &corpusRun{output: outputFlags(flags)}
+		flags.StringVar(&r.vendor, "vendor", "", "`DIR` with the vendors' templates (make deps: .deps/llama.cpp/models/templates)")
+		flags.BoolVar(&r.suite.Update, "update", false, "rewrite what the scripts of CORPUS expect")
+		flags.BoolVar(&r.suite.Continue, "continue", false, "go on after a command of a script that failed")
+		flags.StringVar(&r.suite.WorkDir, "work", "", "keep the scripts' folders below `DIR`")
+		flags.StringVar(&r.only, "run", "", "run only the template or family with this `NAME`")
+		return r.run
+	},
+}
+
+type corpusRun struct {
+	output       *output
+	suite        script.Suite
+	vendor, only string
+	embedded     bool              // the corpus is the embedded one, whose goldens are embedded too
+	known        map[string]string // "template check" -> reason
+	second       gonja.Renderer
+}
+
+func (r *corpusRun) run(c *call) error {
+	if err := c.want(0, 1, "at most one corpus"); err != nil {
+		return err
+	}
+	cleanup, err := r.load(c)
+	if err != nil {
+		return err
+	}
+	defer cleanup()
+	defer r.second.Close()
+	variants := take(r.output.shard, r.choose(r.suite.Variants()))
+	if len(variants) == 0 {
+		return fmt.Errorf("no template or family is named %q", r.only)
+	}
+	results := make([][]report.Result, len(variants))
+	step, end := c.progress("templates", len(variants))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, v := range variants {
+		group.Go(func() (err error) {
+			results[i], err = r.template(v)
+			if step != nil {
+				step(i)
+			}
+			return err
+		})
+	}
+	err = group.Wait()
+	end()
+	if err != nil {
+		return err
+	}
+	return r.report(c, slices.Concat(results...))
+}
+
+func (r *corpusRun) report(c *call, results []report.Result) error {
+	report.Expect(results, r.known, key)
+	if r.vendor != "" && r.only == "" && r.output.shard.of == 0 {
+		results = append(results, report.Unused(results, r.known, key)...)
+	}
+	all := &report.Report{Command: "run", Version: version(), Rules: check.Rules(), Results: results}
+	if !r.output.json {
+		fmt.Fprint(c.stdout, all.Matrix(append(check.Groups(), "scripts", "golden")))
+	}
+	return r.output.write(c, all)
+}
+
+// load opens the corpus. testscript reads scripts from the disk, so the embedded corpus is unpacked first.
+func (r *corpusRun) load(c *call) (cleanup func(), err error) {
+	cleanup = func() {}
+	fsys := fs.FS(corpus.FS)
+	if len(c.args) == 1 {
+		r.suite.Dir = c.args[0]
+		fsys = os.DirFS(r.suite.Dir)
+	} else {
+		if r.suite.Update {
+			return cleanup, errors.New("the embedded corpus cannot be updated; name the folder")
+		}
+		r.embedded = true
+		if r.suite.Dir, err = os.MkdirTemp("", "assay-corpus-"); err != nil {
+			return cleanup, err
+		}
+		cleanup = func() { os.RemoveAll(r.suite.Dir) }
+		if err := os.CopyFS(r.suite.Dir, corpus.FS); err != nil {
+			return cleanup, err
+		}
+	}
+	if r.suite.Corpus, err = subject.Load(fsys); err != nil {
+		return cleanup, err
+	}
+	if r.vendor != "" {
+		r.suite.Vendor = os.DirFS(r.vendor)
+	}
+	r.known, err = readKnown(fsys)
+	return cleanup, err
+}
+
+// readKnown reads known.txt of a corpus: under each reason, "template check".
+func readKnown(fsys fs.FS) (map[string]string, error) {
+	text, err := fs.ReadFile(fsys, "known.txt")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return outline.Reasons(source.New("known.txt", string(text)))
+}
+
+// template runs everything on one template.
+func (r *corpusRun) template(v script.Variant) ([]report.Result, error) {
+	src, err := r.suite.Source(v)
+	if err != nil {
+		return nil, err
+	}
+	results := check.Template(src, check.Options{Renderer: &r.second})
+	if len(v.Family.Cases) > 0 {
+		cases, err := r.suite.Results(v, r.output.verbose)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, cases...)
+	}
+	if t, err := src.Compile(); err == nil && r.embedded {
+		results = append(results, golden.Compare(v.Name, folder(v), t)...)
+	}
+	return results, nil
+}
+
+// folder is a variant's place in the store of goldens.
+func folder(v script.Variant) string {
+	if v.Vendor != nil {
+		return golden.Vendor(v.Vendor.Name)
+	}
+	return golden.Own(v.Family.Name)
+}
+
+// key is how known.txt names a result: the template, and the rule, script or golden.
+func key(res *report.Result) string {
+	if res.Rule != "" {
+		return res.Suite + " " + res.Rule
+	}
+	return res.Suite + " " + res.Name
+}
+
+func (r *corpusRun) choose(variants []script.Variant) []script.Variant {
+	if r.only == "" {
+		return variants
+	}
+	return slices.DeleteFunc(variants, func(v script.Variant) bool { return v.Name != r.only && v.Family.Name != r.only })
+}

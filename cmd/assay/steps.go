@@ -1,0 +1,90 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// step has what the commands share that look at one step of a request's life: a template, a request and how to print.
+type step struct {
+	request   string
+	fallbacks *list
+	insist    bool
+	json      bool
+	explain   bool
+}
+
+func stepFlags(flags *flag.FlagSet) *step {
+	s := new(step)
+	flags.BoolVar(&s.json, "json", false, "print JSON")
+	return s
+}
+
+// requestFlags adds the flags of commands that take a request.
+func (s *step) requestFlags(flags *flag.FlagSet) *step {
+	flags.StringVar(&s.request, "request", "", "`FILE` with the request, OpenAI's JSON; default: the battery's request with tools")
+	s.fallbacks = listFlag(flags, "fallback", "`NAME` of a fallback spelling to allow; may be given again")
+	flags.BoolVar(&s.insist, "insist", false, "go on with tools though no verified spelling of calls was found")
+	return s
+}
+
+// template compiles the command's first argument. A template that does not compile is a verdict, not wrong usage.
+func (c *call) template() (*engine.Template, error) {
+	src, err := subject.Open(c.args[0], c.stdin)
+	if err != nil {
+		return nil, err
+	}
+	t, err := src.Compile()
+	if err != nil {
+		return nil, &failure{err}
+	}
+	return t, nil
+}
+
+func (s *step) readRequest(c *call) (chat.Request, error) {
+	if s.request == "" {
+		return subject.ToolRequest(), nil
+	}
+	v, err := subject.ReadJSON(s.request, c.stdin)
+	if err != nil {
+		return chat.Request{}, err
+	}
+	r, err := chat.ParseRequest(v)
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", s.request, err)
+	}
+	return r, nil
+}
+
+// prepare compiles the template and prepares the request.
+func (s *step) prepare(c *call) (*engine.Plan, error) {
+	t, err := c.template()
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.readRequest(c)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := t.Prepare(r, engine.PrepareOptions{Insist: s.insist, Fallbacks: *s.fallbacks})
+	if err != nil {
+		return nil, &failure{err}
+	}
+	return plan, nil
+}
+
+// readInput reads a file, or stdin where the argument is missing or "-".
+func (c *call) readInput(arg int) (string, error) {
+	if len(c.args) <= arg || c.args[arg] == "-" {
+		text, err := io.ReadAll(c.stdin)
+		return string(text), err
+	}
+	text, err := os.ReadFile(c.args[arg])
+	return string(text), err
+}

@@ -1,0 +1,132 @@
+// Package golden is the store of goldens: for every template, ours and the vendors', what it can do, its format, its
+// grammar and its prompts, as text whose diff reads as a change of behaviour.
+//
+// # Files
+//
+// A template has a folder, own/<family> or vendor/<file>, with three files:
+//
+//	format.golden    caps, gate, modes, markers, ids, field order, and what verification said of each shape
+//	grammar.golden   the grammar, triggers, stops and preserved tokens for the standard tools
+//	prompts.golden   the prompts of the standard battery, each line behind a bar
+//
+// Tests compare them and rewrite them through goldie (`make golden`); `assay run` compares them with what it has embedded.
+// A file that no template reads is a fault of the store. Prompts are blessed by Python's jinja2, not by us: `make oracle`.
+package golden
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// FS has the goldens.
+//
+//go:embed all:own all:vendor
+var FS embed.FS
+
+// suffix is the ending of every golden, goldie's own.
+const suffix = ".golden"
+
+// Text is one golden: its path in the store without the suffix, and what it should hold.
+type Text struct{ Path, Text string }
+
+// Own and Vendor name the folder of a template.
+func Own(family string) string  { return "own/" + family }
+func Vendor(file string) string { return "vendor/" + strings.TrimSuffix(file, ".jinja") }
+
+// Texts returns the goldens of a template.
+func Texts(folder string, t *engine.Template) []Text {
+	return []Text{
+		{folder + "/format", formatText(t)},
+		{folder + "/grammar", grammarText(t)},
+		{folder + "/prompts", promptsText(t)},
+	}
+}
+
+func formatText(t *engine.Template) string {
+	verdict := "accepted"
+	if err := t.Caps().Gate(); err != nil {
+		verdict = "rejected, " + err.Error()
+	}
+	return fmt.Sprintf("# capabilities\n%sgate: %s\n\n# format\n%s\n# verified\n%s", t.Caps(), verdict, t.Analysis().Format, t.Verify())
+}
+
+func grammarText(t *engine.Template) string {
+	plan, err := t.Prepare(subject.ToolRequest(), engine.PrepareOptions{Insist: true})
+	if err != nil {
+		return comment(err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# lazy: %t\n", plan.Lazy)
+	for _, trigger := range plan.Triggers {
+		fmt.Fprintf(&b, "# trigger: %s\n", subject.TriggerText(trigger))
+	}
+	for _, stop := range plan.Stops {
+		fmt.Fprintf(&b, "# stop: %q\n", stop)
+	}
+	for _, token := range plan.Preserved {
+		fmt.Fprintf(&b, "# preserved: %q\n", token)
+	}
+	text, err := subject.GrammarText(plan.Output)
+	if err != nil {
+		return comment(err)
+	}
+	return b.String() + text
+}
+
+func comment(err error) string {
+	return "# " + strings.ReplaceAll(err.Error(), "\n", "\n# ") + "\n"
+}
+
+func promptsText(t *engine.Template) string {
+	var b strings.Builder
+	for _, c := range subject.Battery() {
+		prompt, err := t.Render(c.Request)
+		fmt.Fprintf(&b, "== %s\n", c.Name)
+		if err != nil {
+			head, _, _ := strings.Cut(err.Error(), "\n")
+			fmt.Fprintf(&b, "refused: %s\n", head)
+			continue
+		}
+		for _, fit := range prompt.Fits {
+			fmt.Fprintf(&b, "fitted: %s\n", fit)
+		}
+		for line := range strings.SplitSeq(prompt.Text, "\n") {
+			b.WriteString(strings.TrimRight("| "+strings.ReplaceAll(line, "\r", "␍"), " ") + trailing(line) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// trailing makes spaces at the end of a line visible, so that no editor drops them.
+func trailing(line string) string {
+	return strings.Repeat("·", len(line)-len(strings.TrimRight(line, " ")))
+}
+
+// Compare compares a template with its goldens. A golden that is not there is a failure: `make golden` writes it.
+func Compare(suite, folder string, t *engine.Template) []report.Result {
+	var results []report.Result
+	for _, text := range Texts(folder, t) {
+		name := text.Path + suffix
+		res := report.Result{Suite: suite, Group: "golden", Name: name, Place: report.Place{File: "golden/" + name}}
+		want, err := fs.ReadFile(FS, name)
+		switch {
+		case err != nil:
+			res.Text = "no golden; `make golden` writes it"
+		case string(want) != text.Text:
+			res.Text = "differs\n" + string(diff.Diff("golden", want, "found", []byte(text.Text)))
+		}
+		if res.Text != "" {
+			res.Status, res.Severity = report.Failed, report.Error
+		}
+		results = append(results, res)
+	}
+	return results
+}

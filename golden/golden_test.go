@@ -1,0 +1,110 @@
+package golden_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sebdah/goldie/v2"
+
+	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/golden"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// TestGolden compares every template with its goldens; -update rewrites them. ASSAY_VENDOR is the folder of the vendors'
+// templates (make test sets it); without it only our own templates are compared.
+func TestGolden(t *testing.T) {
+	for _, s := range sources(t) {
+		t.Run(s.folder, func(t *testing.T) {
+			t.Parallel()
+			compiled, err := s.source.Compile()
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := goldie.New(t, goldie.WithFixtureDir("."), goldie.WithDiffEngine(goldie.ColoredDiff))
+			for _, text := range golden.Texts(s.folder, compiled) {
+				g.Assert(t, text.Path, []byte(text.Text))
+			}
+		})
+	}
+}
+
+type source struct {
+	folder string
+	source subject.Source
+}
+
+// sources are the templates at hand.
+func sources(t *testing.T) []source {
+	c := load(t)
+	var vendor fs.FS
+	if dir := os.Getenv("ASSAY_VENDOR"); dir != "" {
+		vendor = os.DirFS(dir)
+	}
+	var all []source
+	for _, f := range c.Families {
+		if f.Own {
+			text, err := c.Text(f.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, source{golden.Own(f.Name), subject.New(f.Name, text)})
+		}
+		for _, v := range f.Vendors {
+			if vendor != nil {
+				text, err := subject.ReadVendor(vendor, v)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, source{golden.Vendor(v.Name), subject.New(v.Name, text)})
+			}
+		}
+	}
+	return all
+}
+
+func load(t *testing.T) *subject.Corpus {
+	c, err := subject.Load(corpus.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestStore demands that every golden is read by some template, and has no conflict marker.
+func TestStore(t *testing.T) {
+	used := map[string]bool{}
+	for _, f := range load(t).Families {
+		if f.Own {
+			used[golden.Own(f.Name)] = true
+		}
+		for _, v := range f.Vendors {
+			used[golden.Vendor(v.Name)] = true
+		}
+	}
+	for _, root := range []string{"own", "vendor"} {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			folder := filepath.ToSlash(filepath.Dir(path))
+			switch name := filepath.Base(path); {
+			case !used[folder]:
+				t.Errorf("%s: no template reads this golden any more; remove it", path)
+			case name != "format.golden" && name != "grammar.golden" && name != "prompts.golden":
+				t.Errorf("%s: a template has the goldens format, grammar and prompts", path)
+			}
+			text, err := os.ReadFile(path)
+			if strings.Contains("\n"+string(text), "\n<<<<<<< ") {
+				t.Errorf("%s: has a conflict marker; resolve it, or run `make golden`", path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}

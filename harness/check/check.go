@@ -1,0 +1,132 @@
+// Package check has the automatic checks: those that need no hand-written case and run on any template.
+//
+// # Model
+//
+// A rule looks for one kind of fault; it has an id that never changes its meaning, a severity, an example of the damage and what
+// to do about it ([Rules], docs/rules.md). [Template] runs all rules on one template. Rules look at what the template does:
+// they render conversations with needles, texts that occur nowhere else, and parse what came of it. None of them looks for a
+// word in the source, or at a name.
+//
+// Rules belong to groups, which are the columns of the matrix that `assay run` prints.
+//
+// # Suppressions
+//
+// A finding that is meant to be is suppressed by a comment in the template, {# assay:ignore A021 the reason #}, or by
+// [Options].Suppressed for templates that are not ours. A suppression needs a reason, and one that suppresses nothing is a
+// finding itself (A098, A099).
+//
+// # Errors
+//
+// There are none: a template that does not compile, a probe that a template refuses, a bug of the engine, all are findings.
+package check
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// The groups of rules.
+const (
+	groupCompile = "compile" // it compiles and renders
+	groupVerify  = "verify"  // the analysis holds in a round trip
+	groupStream  = "stream"  // streaming equals non-streaming, and the delta protocol is kept
+	groupLeak    = "leak"    // no marker leaks
+	groupGrammar = "grammar" // grammar and parser agree
+	groupLint    = "lint"    // everything else
+)
+
+// Groups returns the groups in the order of the columns.
+func Groups() []string {
+	return []string{groupCompile, groupVerify, groupStream, groupLeak, groupGrammar, groupLint}
+}
+
+// rule is a rule and what looks for its fault.
+type rule struct {
+	report.Rule
+	group string
+	run   func(*Subject, finder)
+}
+
+// finder takes the findings of a rule: a sentence, with evidence on further lines.
+type finder func(format string, args ...any)
+
+// rules has all rules in the order of their ids.
+var rules = slices.Concat(compileRules, proofRules, templateRules, inputRules, historyRules, valueRules, suppressionRules)
+
+// Rules returns the declarations of all rules, in the order of their ids.
+func Rules() []report.Rule {
+	all := make([]report.Rule, len(rules))
+	for i := range rules {
+		all[i] = rules[i].Rule
+	}
+	slices.SortFunc(all, func(a, b report.Rule) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
+
+// Options say how a template is checked. The zero value is usable.
+type Options struct {
+	Renderer   chattemplate.Renderer // the second renderer to compare with; nil: none
+	Suppressed map[string]string     // rule ids with reasons, beside those in the template
+}
+
+// Template runs all rules on a template. A rule gives one result that passed, or one for each finding.
+func Template(src subject.Source, o Options) []report.Result {
+	s := newSubject(src, o)
+	s.rules = rules
+	var results []report.Result
+	for i := range rules {
+		if s.Template != nil || rules[i].group == groupCompile {
+			results = append(results, rules[i].results(s)...)
+		}
+	}
+	return results
+}
+
+// results runs the rule, guarded: a panic is a bug of the engine and a finding of the rule that showed it.
+func (r *rule) results(s *Subject) (results []report.Result) {
+	add := func(place report.Place, text string) {
+		if s.suppressed(r.ID) {
+			return
+		}
+		status := report.Found
+		if r.Severity == report.Error {
+			status = report.Failed
+		}
+		results = append(results, report.Result{Suite: s.Source.Name, Group: r.group, Name: r.Name, Rule: r.ID, Severity: r.Severity, Status: status,
+			Place: place, Text: text})
+	}
+	func() {
+		defer func() {
+			if p := recover(); p != nil {
+				add(s.place(nil), fmt.Sprintf("internal error: panic: %v\n%s", p, debug.Stack()))
+			}
+		}()
+		r.run(s, func(format string, args ...any) {
+			err := fmt.Errorf(format, args...)
+			add(s.place(err), err.Error())
+		})
+	}()
+	if len(results) == 0 {
+		results = append(results, report.Result{Suite: s.Source.Name, Group: r.group, Name: r.Name, Rule: r.ID, Place: report.Place{File: s.Source.Name}})
+	}
+	return results
+}
+
+// place is where in the template an error is; the template as a whole where the error does not say.
+func (s *Subject) place(err error) report.Place {
+	place := report.Place{File: s.Source.Name}
+	var at *source.Error
+	if errors.As(err, &at) && at.Src != nil && at.Src.Name == s.Source.Name {
+		p := at.Src.Position(at.Off)
+		place.Line, place.Col = p.Line, p.Col
+	}
+	return place
+}

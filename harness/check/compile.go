@@ -1,0 +1,58 @@
+package check
+
+import (
+	"unicode/utf8"
+
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/subject"
+)
+
+var compileRules = []rule{
+	{report.Rule{ID: "A001", Name: "does-not-compile", Severity: report.Error,
+		Short:  "The template is not valid Jinja.",
+		Damage: "Servers refuse to load the model, or fall back silently to another template and produce garbage.",
+		Fix:    "The message has the place. A template that renders elsewhere may use an extension that transformers does not have."},
+		groupCompile, checkCompiles},
+	{report.Rule{ID: "A002", Name: "renders-nothing", Severity: report.Error,
+		Short:  "The template fails on the plainest conversation.",
+		Damage: "Every request ends in an error.",
+		Fix:    "Render one user message and nothing else; give variables that may be missing a default."},
+		groupCompile, checkRenders},
+}
+
+func checkCompiles(s *Subject, find finder) {
+	if at := invalidUTF8(s.Source.Text); at >= 0 {
+		find("%w", source.Errorf(source.New(s.Source.Name, s.Source.Text), at, "the template is not valid UTF-8"))
+		return
+	}
+	if err := s.syntax(); err != nil {
+		find("%w", err)
+	}
+}
+
+// checkRenders reports what kept the engine from compiling a template that is valid Jinja.
+func checkRenders(s *Subject, find finder) {
+	if s.err != nil && s.syntax() == nil {
+		find("%w", s.err)
+	}
+}
+
+// syntax is what is wrong with the template as Jinja.
+func (s *Subject) syntax() error {
+	_, err := chattemplate.Compile(source.New(s.Source.Name, s.Source.Text), s.Source.BOS, s.Source.EOS, subject.Now)
+	return err
+}
+
+// invalidUTF8 is the offset of the first byte that is not UTF-8, -1 where there is none.
+func invalidUTF8(text string) int {
+	for i, r := range text {
+		if r == utf8.RuneError {
+			if _, n := utf8.DecodeRuneInString(text[i:]); n == 1 {
+				return i
+			}
+		}
+	}
+	return -1
+}

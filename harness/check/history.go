@@ -1,0 +1,97 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/harness/report"
+)
+
+// historyRules check that a conversation grows at its end: servers keep the work done for a prompt as long as the next one
+// starts with it.
+var historyRules = []rule{
+	{report.Rule{ID: "A019", Name: "generation-prompt-differs", Severity: report.Warning,
+		Short:  "The generation prompt is not how the template begins the same turn in the history.",
+		Damage: "The prompt of the next turn does not start with this one, so that all of it is processed again.",
+		Fix:    "Write after the header of a turn in the history what the generation prompt writes."}, groupLint, checkGeneration},
+	{report.Rule{ID: "A020", Name: "history-rewritten", Severity: report.Warning,
+		Short:  "A turn is rendered differently once another one follows it.",
+		Damage: "Every turn changes the prompt near its start; caches miss and long conversations crawl.",
+		Fix:    "Render a turn the same wherever it stands; let the client leave reasoning out if it is not wanted."}, groupLint, checkRewritten},
+	{report.Rule{ID: "A021", Name: "empty-reasoning-printed", Severity: report.Note,
+		Short:  "An answer without reasoning gets an empty reasoning block in the history.",
+		Damage: "The model sees that it never thinks, and stops thinking.",
+		Fix:    "Write the block only if there is reasoning."}, groupLint, checkEmptyReasoning},
+	{report.Rule{ID: "A022", Name: "reasoning-preopened", Severity: report.Note,
+		Short:  "The generation prompt opens the reasoning block.",
+		Damage: "The output has an end marker and no start; servers that look for both lose the reasoning or show the marker.",
+		Fix:    "Nothing, if the server reads the prompt's tail together with the output; see the prefill in `assay render --explain`."},
+		groupLint, checkPreopened},
+}
+
+func checkGeneration(s *Subject, find finder) {
+	for _, mode := range thinkingModes() {
+		ask := chat.Request{Messages: conversation(talk(userTurn)), EnableThinking: mode.on}
+		prompt, err := s.Template.Render(ask)
+		if err != nil {
+			continue
+		}
+		answer := answerTurn
+		if s.opened(prompt.Prefill) != "" {
+			answer = strings.TrimSuffix(answerTurn, "}") + `, "reasoning_content": "REASONNEEDLE"}`
+		}
+		ask.Messages, ask.NoGeneration = conversation(talk(userTurn, answer)), true
+		turn, err := s.Template.Render(ask)
+		if err != nil || strings.HasPrefix(turn.Text, prompt.Text) {
+			continue
+		}
+		at := parting(turn.Text, prompt.Text)
+		find("thinking %s: prompt and turn part at byte %d\nprompt: %s\nturn:   %s", mode.name, at, quote(prompt.Text, at), quote(turn.Text, at))
+		return
+	}
+}
+
+func checkRewritten(s *Subject, find finder) {
+	for _, c := range [...]struct{ name, answer string }{
+		{"an answer", answerTurn},
+		{"an answer with reasoning", strings.TrimSuffix(answerTurn, "}") + `, "reasoning_content": "REASONNEEDLE"}`},
+	} {
+		last, err1 := s.fitted(talk(userTurn, c.answer), false, false)
+		then, err2 := s.fitted(talk(userTurn, c.answer, userTurn2), false, true)
+		if err1 != nil || err2 != nil || strings.HasPrefix(then, last) {
+			continue
+		}
+		at := parting(last, then)
+		if at >= strings.LastIndex(last, "ANSWERNEEDLE")+len("ANSWERNEEDLE") {
+			continue // only what ends the turn changes
+		}
+		find("%s changes at byte %d once a question follows\nlast: %s\nthen: %s", c.name, at, quote(last, at), quote(then, at))
+		return
+	}
+}
+
+func checkEmptyReasoning(s *Subject, find finder) {
+	r := s.Template.Analysis().Format.Reasoning
+	if r.Open.Text == "" || r.Close.Text == "" {
+		return
+	}
+	text, err := s.fitted(talk(userTurn, answerTurn, userTurn2), false, false)
+	for rest := text; err == nil; {
+		_, after, ok := strings.Cut(rest, r.Open.Text)
+		if !ok {
+			return
+		}
+		if strings.HasPrefix(strings.TrimSpace(after), r.Close.Text) {
+			find("an answer without reasoning is written with an empty block: %s", quote(text, len(text)-len(after)))
+			return
+		}
+		rest = after
+	}
+}
+
+func checkPreopened(s *Subject, find finder) {
+	prompt, err := s.Template.Render(chat.Request{Messages: conversation(talk(userTurn))})
+	if err == nil && opens(prompt.Prefill, s.Template.Analysis().Format.Reasoning) {
+		find("the prefill is %q", prompt.Prefill)
+	}
+}

@@ -1,0 +1,272 @@
+package check
+
+import (
+	"math/rand"
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/engine/stream"
+	"github.com/goassay/assay/engine/verify"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/split"
+	"github.com/goassay/assay/harness/subject"
+)
+
+var proofRules = []rule{
+	{report.Rule{ID: "A003", Name: "analysis-unverified", Severity: report.Error,
+		Short:  "What the template writes for a message is not read back as that message.",
+		Damage: "Tool calls arrive as content, arguments change their type, reasoning is lost.",
+		Fix:    "`assay analyze --explain` shows what each comparison found; CONTRIBUTING says what to do where it misses something."},
+		groupVerify, checkVerified},
+	{report.Rule{ID: "A004", Name: "stream-differs", Severity: report.Error,
+		Short:  "A message depends on how the output is cut into chunks, or the deltas break the protocol.",
+		Damage: "Clients that stream see another answer than clients that do not, or a broken one.",
+		Fix:    "This is a bug of the engine: please report it with the template."}, groupStream, checkStream},
+	{report.Rule{ID: "A005", Name: "marker-leaks", Severity: report.Error,
+		Short:  "A marker of the format shows up in the content or the reasoning of a message.",
+		Damage: "Users read <think> or [TOOL_CALLS] in the answer.",
+		Fix:    "`assay analyze` lists the markers; one of them is written in more than one way, or not always."}, groupLeak, checkLeaks},
+	{report.Rule{ID: "A006", Name: "grammar-rejects-turn", Severity: report.Error,
+		Short:  "The grammar does not take a call as the template itself writes it.",
+		Damage: "Constrained decoding forces the model off the spelling it was trained on, or fails.",
+		Fix:    "This is a bug of the engine: please report it with the template."}, groupGrammar, checkGrammarTakes},
+	{report.Rule{ID: "A007", Name: "sample-not-parsed", Severity: report.Error,
+		Short:  "A sentence of the grammar is not parsed as calls.",
+		Damage: "An answer that was constrained to be a call arrives as content.",
+		Fix:    "This is a bug of the engine: please report it with the template."}, groupGrammar, checkSamples},
+	{report.Rule{ID: "A011", Name: "not-escapable", Severity: report.Warning,
+		Short:  "An argument that contains the format's own closing markers cannot be told from the end of the argument.",
+		Damage: "A model that writes code about tool calls gets its arguments cut off silently.",
+		Fix:    "Escape values (as JSON, CDATA or entities), or choose closing markers that are special tokens."}, groupLint, checkEscapable},
+	{report.Rule{ID: "A034", Name: "plain-answer-misread", Severity: report.Error,
+		Short:  "A plain answer is not read as content under every setting of thinking.",
+		Damage: "The answer lands in reasoning_content and the content is null.",
+		Fix:    "Let the generation prompt close the reasoning block when thinking is off."}, groupVerify, checkPlainAnswer},
+	{report.Rule{ID: "A037", Name: "shape-dropped", Severity: report.Note,
+		Short:  "The template does not write a part of some messages, so that nothing shows how the model spells it.",
+		Damage: "The history that the model sees lacks what it said: content beside calls, say.",
+		Fix:    "Write every part of a message; if that is meant to be, there is nothing to do."}, groupLint, checkDropped},
+	{report.Rule{ID: "A038", Name: "calls-undisclosed", Severity: report.Warning,
+		Short:  "The template describes tools and never writes a call.",
+		Damage: "A server can only guess how the model spells calls, and the model does not see the calls that it made.",
+		Fix:    "Write the calls of an assistant's message in the spelling that the model was trained on."}, groupLint, checkDisclosed},
+}
+
+func checkVerified(s *Subject, find finder) {
+	for _, shape := range s.Template.Verify().Shapes {
+		if shape.Verdict == verify.Failed {
+			find("%s\nturn: %q", shape, shape.Turn)
+		}
+	}
+}
+
+func checkDropped(s *Subject, find finder) {
+	for _, shape := range s.Template.Verify().Shapes {
+		if shape.Verdict == verify.Dropped && (!shape.Tools || s.Template.Caps().ToolCalls) {
+			find("%s", shape)
+		}
+	}
+}
+
+func checkDisclosed(s *Subject, find finder) {
+	if s.Template.Analysis().Format.Undisclosed {
+		find("tools are described, calls are not written; a parser must be told the spelling (--fallback), or tries the registered ones")
+	}
+}
+
+// plan generates a parser for turns as the template writes them, without a prefill.
+func (s *Subject) plan(o codegen.Options) (*codegen.Output, error) {
+	o.Tolerances = codegen.Usual
+	return codegen.Generate(s.Template.Analysis().Format, o)
+}
+
+// turns yields the turns that verify proved, with a plan that reads them.
+func (s *Subject) turns(yield func(shape verify.Shape, plan *codegen.Output)) error {
+	plan, err := s.plan(codegen.Options{Tools: verify.Tools(), Parallel: true})
+	if err != nil {
+		return err
+	}
+	for _, shape := range s.Template.Verify().Shapes {
+		if shape.Verdict == verify.Verified {
+			yield(shape, plan)
+		}
+	}
+	return nil
+}
+
+func checkStream(s *Subject, find finder) {
+	err := s.turns(func(shape verify.Shape, plan *codegen.Output) {
+		_, mismatch := split.Check(func() split.Parser { return stream.NewParser(plan) }, shape.Turn, false)
+		if mismatch != nil {
+			find("%s: %w", shape.Name, mismatch)
+		}
+	})
+	if err != nil {
+		find("%w", err)
+	}
+}
+
+// shortestMarker is the number of bytes from which a marker is distinctive enough for its leak to mean something.
+const shortestMarker = 4
+
+func checkLeaks(s *Subject, find finder) {
+	markers := distinctive(s.Template.Analysis().Format)
+	err := s.turns(func(shape verify.Shape, plan *codegen.Output) {
+		message := split.Feed(stream.NewParser(plan), shape.Turn, nil, false).Message
+		for _, marker := range markers {
+			if strings.Contains(message.Content, marker) || strings.Contains(message.Reasoning, marker) {
+				find("%s: %q leaks: %s", shape.Name, marker, message.Value())
+			}
+		}
+	})
+	if err != nil {
+		find("%w", err)
+	}
+}
+
+// distinctive returns the markers of a format that no ordinary text contains.
+func distinctive(f format.Format) []string {
+	var texts []string
+	add := func(markers ...format.Marker) {
+		for _, m := range markers {
+			if len(m.Text) >= shortestMarker {
+				texts = append(texts, m.Text)
+			}
+		}
+	}
+	add(f.Reasoning.Open, f.Reasoning.Close, f.Content.Open, f.Content.Close)
+	for _, c := range f.Calls {
+		if !c.Tentative {
+			add(c.Section.Open, c.Section.Close, c.Call.Open, c.Call.Close)
+		}
+	}
+	for _, r := range f.Routes {
+		add(r.Start)
+		add(r.Close...)
+	}
+	return texts
+}
+
+func checkGrammarTakes(s *Subject, find finder) {
+	err := s.turns(func(shape verify.Shape, plan *codegen.Output) {
+		if shape.Tools {
+			takes(shape, plan, find)
+		}
+	})
+	if err != nil {
+		find("%w", err)
+	}
+}
+
+// takes checks that a plan's grammar takes a turn with calls.
+func takes(shape verify.Shape, plan *codegen.Output, find finder) {
+	text, ok := subject.Constrained(plan, shape.Turn)
+	if !ok {
+		find("%s: nothing in the turn arms the grammar: %q", shape.Name, shape.Turn)
+		return
+	}
+	grammar, err := plan.Grammar()
+	if err != nil || grammar == nil {
+		return // the next rule says so
+	}
+	if accepted, err := gbnf.Accepts(grammar, text); err != nil {
+		find("%s: %w", shape.Name, err)
+	} else if !accepted {
+		find("%s: the grammar does not take %q", shape.Name, text)
+	}
+}
+
+// samples is the number of sentences that are drawn from a grammar.
+const samples = 16
+
+func checkSamples(s *Subject, find finder) {
+	if !s.Template.Analysis().HasCalls() {
+		return
+	}
+	plan, err := s.plan(codegen.Options{Tools: verify.Tools(), Parallel: true, Choice: chat.ToolChoice{Mode: chat.ChoiceRequired}})
+	if err != nil {
+		find("%w", err)
+		return
+	}
+	grammar, err := plan.Grammar()
+	if err != nil {
+		find("%w", err)
+		return
+	} else if grammar == nil {
+		find("the request has no grammar")
+		return
+	}
+	for seed := range int64(samples) {
+		text, err := sample(grammar, seed)
+		if err != nil {
+			find("seed %d: %w", seed, err)
+			return
+		}
+		if answer := split.Feed(stream.NewParser(plan), text, nil, false); answer.Finish != chat.FinishToolCalls {
+			find("seed %d: %q is read as %s", seed, text, answer.Message.Value())
+			return
+		}
+	}
+}
+
+func sample(grammar *gbnf.Grammar, seed int64) (string, error) {
+	sampler, err := gbnf.NewSampler(grammar, rand.New(rand.NewSource(seed)))
+	if err != nil {
+		return "", err
+	}
+	return sampler.Sample()
+}
+
+// checkEscapable writes into an argument what the template writes after it.
+func checkEscapable(s *Subject, find finder) {
+	const needle = "VALUENEEDLE"
+	call := func(value string) (string, error) {
+		args := `{"city": ` + jsonString(value) + `, "days": 3}`
+		return s.fitted(talk(userTurn, strings.Replace(callTurn, `{"city": "CITYNEEDLE", "days": 3}`, args, 1)), true, false)
+	}
+	plain, err := call(needle)
+	_, tail, ok := strings.Cut(plain, needle)
+	if err != nil || !ok {
+		return
+	}
+	value := "before " + strings.TrimSpace(tail) + " after"
+	text, err := call(value)
+	if err != nil {
+		return
+	}
+	turn, ok := s.turnOf(text)
+	if !ok {
+		return
+	}
+	plan, err := s.plan(codegen.Options{Tools: subject.ToolRequest().Tools, Parallel: true})
+	if err != nil {
+		return
+	}
+	message := split.Feed(stream.NewParser(plan), turn, nil, false).Message
+	if len(message.ToolCalls) == 1 && strings.Contains(message.ToolCalls[0].Arguments, jsonString(value)) {
+		return
+	}
+	find("an argument with the text %q does not come back: %s", value, message.Value())
+}
+
+// checkPlainAnswer parses a plain answer with thinking as it comes, on and off. Where the prompt opened reasoning the
+// answer closes it first, as a model does.
+func checkPlainAnswer(s *Subject, find finder) {
+	const answer = "It is a plain answer."
+	for _, mode := range thinkingModes() {
+		r := chat.Request{Messages: conversation(talk(userTurn)), EnableThinking: mode.on}
+		plan, err := s.Template.Prepare(r, prepareAll)
+		if err != nil {
+			find("thinking %s: %w", mode.name, err)
+			continue
+		}
+		output := s.opened(plan.Prompt.Prefill) + s.contentMarkers(answer)
+		message := plan.Parse(output, false).Message
+		if strings.TrimSpace(message.Content) != answer || strings.TrimSpace(message.Reasoning) != "" {
+			find("thinking %s: %q after the prefill %q is read as %s", mode.name, output, plan.Prompt.Prefill, message.Value())
+		}
+	}
+}

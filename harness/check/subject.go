@@ -1,0 +1,182 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// Subject is a template while it is checked.
+type Subject struct {
+	Source   subject.Source
+	Template *engine.Template // nil where it does not compile
+	Options  Options
+
+	rules        []rule
+	err          error // why it does not compile
+	suppressions []*suppression
+}
+
+func newSubject(src subject.Source, o Options) *Subject {
+	s := &Subject{Source: src, Options: o, suppressions: suppressionsOf(src.Text, o.Suppressed)}
+	if t, err := src.Compile(); err != nil {
+		s.err = err
+	} else {
+		s.Template = t
+	}
+	return s
+}
+
+// conversation reads messages written in JSON; what is wrong with it is a bug of this package.
+func conversation(text string) []ordered.Value {
+	v, err := ordered.ParseString(text)
+	if err != nil {
+		panic(fmt.Sprintf("check: %v in %s", err, text))
+	}
+	return v.Items()
+}
+
+// raw renders messages as they are, as a server does that fits nothing, with the standard tools where tools is true.
+func (s *Subject) raw(messages string, tools bool, kwargs ...ordered.Member) (string, error) {
+	in := chattemplate.Input{Messages: conversation(messages), Kwargs: append(s.bound(), kwargs...)}
+	if tools {
+		in.Tools = standardTools()
+	}
+	return s.Template.Template.Render(in)
+}
+
+func (s *Subject) bound() []ordered.Member {
+	bound := s.Template.Caps().Needs.Bound
+	return bound[:len(bound):len(bound)]
+}
+
+// fitted renders messages as the engine does, fitted to the template; with tools also where tools is true, and with
+// a generation prompt where generate is true.
+func (s *Subject) fitted(messages string, tools, generate bool) (string, error) {
+	r := chat.Request{Messages: conversation(messages), NoGeneration: !generate}
+	if tools {
+		r.Tools = subject.ToolRequest().Tools
+	}
+	p, err := s.Template.Render(r)
+	return p.Text, err
+}
+
+func standardTools() []ordered.Value {
+	tools := subject.ToolRequest().Tools
+	values := make([]ordered.Value, len(tools))
+	for i, t := range tools {
+		values[i] = t.Value
+	}
+	return values
+}
+
+// thinking is the variable that turns thinking on and off, under the names it goes by.
+func thinking(on bool) []ordered.Member {
+	return []ordered.Member{{Key: "enable_thinking", Value: ordered.Boolean(on)}, {Key: "thinking", Value: ordered.Boolean(on)}}
+}
+
+// The parts of the conversations that rules render. Needles are upper-case words that occur nowhere else.
+const (
+	userTurn   = `{"role": "user", "content": "USERNEEDLE"}`
+	userTurn2  = `{"role": "user", "content": "SECONDNEEDLE"}`
+	answerTurn = `{"role": "assistant", "content": "ANSWERNEEDLE"}`
+	callTurn   = `{"role": "assistant", "content": "", "tool_calls": [` + callValue + `]}`
+	callValue  = `{"id": "callid001", "type": "function", "function": {"name": "get_weather", "arguments": {"city": "CITYNEEDLE", "days": 3}}}`
+	callValue2 = `{"id": "callid002", "type": "function", "function": {"name": "list_notes", "arguments": {}}}`
+	resultTurn = `{"role": "tool", "tool_call_id": "callid001", "name": "get_weather", "content": "RESULTNEEDLE"}`
+)
+
+// talk joins turns to a conversation.
+func talk(turns ...string) string { return "[" + strings.Join(turns, ", ") + "]" }
+
+// quote shows a piece of a prompt around an offset.
+func quote(text string, at int) string {
+	const around = 40 // bytes
+	return fmt.Sprintf("%q", strings.ToValidUTF8(text[max(0, at-around):min(len(text), at+around)], ""))
+}
+
+// parting is the first offset at which two texts differ.
+func parting(a, b string) int {
+	at := 0
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
+	}
+	return at
+}
+
+// first is the first line of an error.
+func first(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// RenderWith renders a request with another renderer, fitted as the engine fits it. The native engine renders it first: the
+// other one only ever sees what ends within the limits.
+func RenderWith(renderer chattemplate.Renderer, t *engine.Template, r chat.Request) (string, error) {
+	in := t.Caps().Fit(r).Input
+	if _, err := t.Template.Render(in); err != nil {
+		return "", err
+	}
+	program, err := renderer.Compile(t.Source)
+	if err != nil {
+		return "", err
+	}
+	return program.Render(t.Vars(in), subject.Now)
+}
+
+// thinkingModes are the settings of thinking that a request can have.
+func thinkingModes() []thinkingMode {
+	yes, no := true, false
+	return []thinkingMode{{"unset", nil}, {"on", &yes}, {"off", &no}}
+}
+
+type thinkingMode struct {
+	name string
+	on   *bool
+}
+
+// prepareAll prepares whatever can be prepared: the rules judge what comes of it.
+var prepareAll = engine.PrepareOptions{Insist: true}
+
+// turnOf returns what stands behind the header in a rendering of a user's turn and an answer.
+func (s *Subject) turnOf(text string) (string, bool) {
+	_, turn, ok := strings.Cut(text, "USERNEEDLE")
+	if !ok {
+		return "", false
+	}
+	return strings.CutPrefix(turn, s.Template.Analysis().TurnStart)
+}
+
+// opened is what closes the reasoning that a prefill leaves open.
+func (s *Subject) opened(prefill string) string {
+	r := s.Template.Analysis().Format.Reasoning
+	if r.Close.Text == "" || !opens(prefill, r) {
+		return ""
+	}
+	return r.Close.Full()
+}
+
+// opens says that a prefill leaves reasoning open.
+func opens(prefill string, r format.Reasoning) bool {
+	if r.Open.Text == "" {
+		return r.Mode == format.ReasoningDelimiter && prefill != "" && !strings.Contains(prefill, r.Close.Text)
+	}
+	return strings.LastIndex(prefill, r.Open.Text) > strings.LastIndex(prefill, r.Close.Text) || r.Close.Text == "" && strings.Contains(prefill, r.Open.Text)
+}
+
+// contentMarkers wraps an answer as the format always does.
+func (s *Subject) contentMarkers(answer string) string {
+	c := s.Template.Analysis().Format.Content
+	if c.Mode != format.ContentWrapped {
+		return answer
+	}
+	return c.Open.Full() + answer + c.Close.Full()
+}
+
+func jsonString(s string) string { return ordered.Str(s).String() }

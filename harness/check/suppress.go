@@ -1,0 +1,76 @@
+package check
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/harness/report"
+)
+
+// suppression silences one rule for one template.
+type suppression struct {
+	rule, reason string
+	used         bool
+}
+
+var ignoreComment = regexp.MustCompile(`\{#[-+]?\s*assay:ignore\s+(\S*)([^#]*?)[-+]?#\}`)
+
+// suppressionsOf reads the comments of a template, and adds those given from outside.
+func suppressionsOf(text string, outside map[string]string) []*suppression {
+	var list []*suppression
+	for _, m := range ignoreComment.FindAllStringSubmatch(text, -1) {
+		list = append(list, &suppression{rule: m[1], reason: strings.TrimSpace(m[2])})
+	}
+	for id, reason := range outside {
+		list = append(list, &suppression{rule: id, reason: reason})
+	}
+	slices.SortFunc(list, func(a, b *suppression) int { return strings.Compare(a.rule, b.rule) })
+	return list
+}
+
+// suppressed says that a finding of a rule is silenced, and remembers that the suppression was needed.
+func (s *Subject) suppressed(id string) bool {
+	for _, sup := range s.suppressions {
+		if sup.rule == id && sup.reason != "" {
+			sup.used = true
+			return true
+		}
+	}
+	return false
+}
+
+// suppressionRules come last, when it is known which suppressions were needed.
+var suppressionRules = []rule{
+	{report.Rule{ID: "A098", Name: "suppression-invalid", Severity: report.Error,
+		Short:  "A suppression names no rule, or gives no reason.",
+		Damage: "A finding is silenced and nobody remembers why, or not silenced at all.",
+		Fix:    "Write {# assay:ignore A021 and then why #}."}, groupLint, checkSuppressions},
+	{report.Rule{ID: "A099", Name: "suppression-unused", Severity: report.Error,
+		Short:  "A suppression silences nothing.",
+		Damage: "The next fault of that kind is silenced too.",
+		Fix:    "Remove the suppression."}, groupLint, checkUnused},
+}
+
+func checkSuppressions(s *Subject, find finder) {
+	for _, sup := range s.suppressions {
+		switch {
+		case !s.isRule(sup.rule):
+			find("assay:ignore names %q, which is no rule", sup.rule)
+		case sup.reason == "":
+			find("assay:ignore %s gives no reason", sup.rule)
+		}
+	}
+}
+
+func checkUnused(s *Subject, find finder) {
+	for _, sup := range s.suppressions {
+		if !sup.used && sup.reason != "" && s.isRule(sup.rule) {
+			find("assay:ignore %s (%s) silences nothing", sup.rule, sup.reason)
+		}
+	}
+}
+
+func (s *Subject) isRule(id string) bool {
+	return slices.ContainsFunc(s.rules, func(r rule) bool { return r.ID == id })
+}

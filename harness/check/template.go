@@ -1,0 +1,129 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// templateRules judge the template as a program: where it runs, what it depends on, what it claims.
+var templateRules = []rule{
+	{report.Rule{ID: "A008", Name: "calls-without-tools", Severity: report.Warning,
+		Short:  "Calls are replayed, but tools are never described to the model.",
+		Damage: "The model is asked to call functions that it has not been told of.",
+		Fix:    "Write the tools into the prompt when there are any."}, groupLint, checkToolsDescribed},
+	{report.Rule{ID: "A009", Name: "sandbox-violation", Severity: report.Warning,
+		Short:  "The template changes its input, which the sandbox of Hugging Face's transformers forbids.",
+		Damage: "It works in one server and ends every request in a SecurityError in another.",
+		Fix:    "Build new lists with + instead of append, and new values with set or namespace."}, groupLint, checkSandbox},
+	{report.Rule{ID: "A010", Name: "renderers-differ", Severity: report.Note,
+		Short:  "A second implementation of Jinja renders the template differently, or not at all.",
+		Damage: "Servers written with that library send another prompt to the model.",
+		Fix:    "Avoid what differs, where the template is meant to run there."}, groupLint, checkRenderers},
+	{report.Rule{ID: "A032", Name: "template-shadowed", Severity: report.Warning,
+		Short:  "Other templates stand beside this one and differ from it.",
+		Damage: "Which one is used depends on the server; a fix in one is missing in the other.",
+		Fix:    "Keep a single template, or make them equal."}, groupLint, checkShadowed},
+	{report.Rule{ID: "A033", Name: "role-refused", Severity: report.Note,
+		Short:  "The template refuses a conversation that OpenAI's API allows.",
+		Damage: "Agents that send it get an error in the middle of their work.",
+		Fix:    "Render it in the nearest form instead of raising an exception."}, groupLint, checkRoles},
+	{report.Rule{ID: "A035", Name: "clock-read", Severity: report.Note,
+		Short:  "The prompt depends on the time.",
+		Damage: "Cached prefixes are lost when the date changes, and tests that compare prompts fail the day after.",
+		Fix:    "Let the client give the date as a variable."}, groupLint, checkClock},
+}
+
+func checkToolsDescribed(s *Subject, find finder) {
+	if c := s.Template.Caps(); c.ToolCalls && !c.Tools {
+		find("supports_tool_calls without supports_tools")
+	}
+}
+
+func checkSandbox(s *Subject, find finder) {
+	for _, c := range subject.Battery() {
+		in := s.Template.Caps().Fit(c.Request).Input
+		mutable, err := s.Template.Template.Render(in)
+		if err != nil {
+			continue
+		}
+		if text, err := s.Template.RenderImmutable(in); err != nil {
+			find("the conversation %q: %w", c.Name, err)
+			return
+		} else if text != mutable {
+			find("the conversation %q is rendered differently", c.Name)
+			return
+		}
+	}
+}
+
+func checkRenderers(s *Subject, find finder) {
+	if s.Options.Renderer == nil {
+		return
+	}
+	for _, c := range subject.Battery() {
+		want, err := s.Template.Template.Render(s.Template.Caps().Fit(c.Request).Input)
+		if err != nil {
+			continue
+		}
+		got, err := RenderWith(s.Options.Renderer, s.Template, c.Request)
+		if err != nil {
+			find("the conversation %q: %s", c.Name, first(err))
+			return
+		}
+		if at := parting(want, got); want != got {
+			find("the conversation %q differs at byte %d\nnative: %s\nsecond: %s", c.Name, at, quote(want, at), quote(got, at))
+			return
+		}
+	}
+}
+
+func checkShadowed(s *Subject, find finder) {
+	for _, name := range s.Source.Shadowed {
+		find("%q differs from this template", name)
+	}
+}
+
+// refusable are conversations that agents send and templates like to refuse.
+var refusable = [...]struct {
+	name, messages string
+	tools          bool // only where the template describes tools
+}{
+	{"a system message after the first", talk(`{"role": "system", "content": "a"}`, userTurn, answerTurn, `{"role": "system", "content": "b"}`, userTurn2), false},
+	{"an assistant's message first", talk(answerTurn, userTurn), false},
+	{"two user messages in a row", talk(userTurn, userTurn2), false},
+	{"a call without content", talk(userTurn, strings.Replace(callTurn, `"content": "", `, "", 1), resultTurn), true},
+	{"two calls in a message", talk(userTurn, strings.Replace(callTurn, callValue, callValue+", "+callValue2, 1)), true},
+	{"an id that is not nine letters and digits", talk(userTurn, strings.ReplaceAll(callTurn, "callid001", "call_0123-abc"),
+		strings.ReplaceAll(resultTurn, "callid001", "call_0123-abc")), true},
+	{"a user's message right after a tool's result", talk(userTurn, callTurn, resultTurn, userTurn2), true},
+}
+
+func checkRoles(s *Subject, find finder) {
+	for _, c := range refusable {
+		if c.tools && !s.Template.Caps().ToolCalls {
+			continue
+		}
+		if _, err := s.fitted(c.messages, c.tools, true); err != nil {
+			find("%s: %s", c.name, first(err))
+		}
+	}
+}
+
+// checkClock renders at two times.
+func checkClock(s *Subject, find finder) {
+	in := s.Template.Caps().Fit(chat.Request{Messages: conversation(talk(userTurn))}).Input
+	native := chattemplate.Native{}
+	program, err := native.Compile(s.Template.Source)
+	if err != nil {
+		return
+	}
+	now, err1 := program.Render(s.Template.Vars(in), subject.Now)
+	later, err2 := program.Render(s.Template.Vars(in), subject.Later)
+	if at := parting(now, later); err1 == nil && err2 == nil && now != later {
+		find("the prompt changes with the date: %s", quote(now, at))
+	}
+}

@@ -1,0 +1,106 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/harness/report"
+)
+
+// valueRules check that values survive being written.
+var valueRules = []rule{
+	{report.Rule{ID: "A023", Name: "argument-order-changed", Severity: report.Warning,
+		Short:  "The arguments of a call in the history are not in the order in which the model wrote them.",
+		Damage: "The prompt of the next turn does not start with this one, and some models drop calls.",
+		Fix:    "Do not sort: tojson keeps the order, dictsort does not."}, groupLint, checkOrder},
+	{report.Rule{ID: "A024", Name: "number-changed", Severity: report.Warning,
+		Short:  "A number in the arguments of a call is written with other digits.",
+		Damage: "An id of 19 digits becomes another id.",
+		Fix:    "Print numbers with tojson, not with round, int or float."}, groupLint, checkNumbers},
+	{report.Rule{ID: "A025", Name: "values-ambiguous", Severity: report.Note,
+		Short:  "A string and a number are written the same, so that only the tool's schema tells them apart.",
+		Damage: "Without a schema the string \"02134\" comes back as the number 2134.",
+		Fix:    "Declare the type of every parameter; or write strings with quotes."}, groupLint, checkAmbiguous},
+	{report.Rule{ID: "A029", Name: "text-escaped", Severity: report.Warning,
+		Short:  "Text in tools or arguments is written with escapes that JSON does not need.",
+		Damage: "The model reads \\u003cb\\u003e or \\u00fc, answers in kind, and needs more tokens for it.",
+		Fix:    "Use tojson as transformers defines it: no HTML escapes, no ASCII escapes."}, groupLint, checkEscapes},
+	{report.Rule{ID: "A031", Name: "whitespace-changed", Severity: report.Note,
+		Short:  "White space at the edges of a message's text is changed.",
+		Damage: "What the model said and what it sees in the history differ; the cached prefix is lost.",
+		Fix:    "Do not trim content."}, groupLint, checkSpace},
+}
+
+func checkOrder(s *Subject, find finder) {
+	if !s.Template.Caps().ToolCalls {
+		return
+	}
+	text, err := s.withArguments(`{"zz": "NEEDLEONE", "mm": "NEEDLETWO", "aa": "NEEDLETHREE"}`)
+	if err != nil {
+		return
+	}
+	one, two, three := strings.Index(text, "NEEDLEONE"), strings.Index(text, "NEEDLETWO"), strings.Index(text, "NEEDLETHREE")
+	if one >= 0 && two >= 0 && three >= 0 && !(one < two && two < three) {
+		find("zz, mm, aa are written in another order: %s", quote(text, one))
+	}
+}
+
+func checkNumbers(s *Subject, find finder) {
+	if !s.Template.Caps().ToolCalls {
+		return
+	}
+	const digits = "9007199254740993"
+	text, err := s.withArguments(`{"city": "CITYNEEDLE", "days": ` + digits + `}`)
+	if err == nil && strings.Contains(text, "CITYNEEDLE") && missing(text, digits) != nil {
+		find("%s is not written as it came", digits)
+	}
+}
+
+func checkAmbiguous(s *Subject, find finder) {
+	calls := s.Template.Analysis().Format.Calls
+	if len(calls) == 0 || calls[0].Body.Kind != format.BodyTagged {
+		return
+	}
+	asNumber, err1 := s.withArguments(`{"city": 2134}`)
+	asString, err2 := s.withArguments(`{"city": "2134"}`)
+	if err1 == nil && err2 == nil && asNumber == asString {
+		find(`the string "2134" and the number 2134 are written the same`)
+	}
+}
+
+// escapes are ways to write the text ü<&' that JSON does not need.
+var escapes = []string{`\u00fc`, `\u003c`, `\u0026`, `\u0027`, "&lt;", "&amp;", "&#39;", "&#x27;"}
+
+func checkEscapes(s *Subject, find finder) {
+	if !s.Template.Caps().ToolCalls {
+		return
+	}
+	for _, c := range s.Template.Analysis().Format.Calls {
+		if c.Body.Codec.Entity {
+			return // the format's own way to write a value
+		}
+	}
+	plain, err := s.withArguments(`{"city": "plain"}`)
+	if err != nil {
+		return
+	}
+	text, err := s.withArguments(`{"city": "ü<&'"}`)
+	for _, escape := range escapes {
+		if err == nil && strings.Count(text, escape) > strings.Count(plain, escape) {
+			find("%s is written for a character of \"ü<&'\"", escape)
+			return
+		}
+	}
+}
+
+func checkSpace(s *Subject, find finder) {
+	const padded = `" \n PADDEDNEEDLE \n "`
+	for _, role := range []string{"user", "assistant"} {
+		turns := []string{userTurn, answerTurn, userTurn2}
+		turns[map[string]int{"user": 0, "assistant": 1}[role]] = `{"role": "` + role + `", "content": ` + padded + `}`
+		text, err := s.fitted(talk(turns...), false, true)
+		if err == nil && strings.Contains(text, "PADDEDNEEDLE") && !strings.Contains(text, " \n PADDEDNEEDLE \n ") {
+			find("the text of the role %s is trimmed: %s", role, quote(text, strings.Index(text, "PADDEDNEEDLE")))
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package report
+
+import (
+	"maps"
+	"slices"
+)
+
+// Expect applies a list of known failures: results whose key is listed must fail. Those that do are [Known], with the reason
+// as their text; a listed key all of whose results passed is a failure of the list.
+func Expect(results []Result, known map[string]string, key func(*Result) string) {
+	failed := map[string]bool{}
+	for i := range results {
+		if k := key(&results[i]); results[i].Status == Failed {
+			failed[k] = true
+		}
+	}
+	for i := range results {
+		res := &results[i]
+		k := key(res)
+		reason, listed := known[k]
+		switch {
+		case !listed:
+		case res.Status == Failed:
+			res.Status, res.Severity, res.Text = Known, Note, reason
+		case !failed[k]:
+			res.Status, res.Severity = Failed, Error
+			res.Text = "passes, but is listed as a known failure (" + reason + "); remove it from the list"
+		}
+	}
+}
+
+// Unused returns a failure for each listed key that no result has.
+func Unused(results []Result, known map[string]string, key func(*Result) string) []Result {
+	seen := map[string]bool{}
+	for i := range results {
+		seen[key(&results[i])] = true
+	}
+	var unused []Result
+	for _, k := range slices.Sorted(maps.Keys(known)) {
+		if !seen[k] {
+			unused = append(unused, Result{Suite: "known failures", Name: k, Status: Failed, Severity: Error,
+				Text: "nothing of this name was checked; remove it from the list"})
+		}
+	}
+	return unused
+}

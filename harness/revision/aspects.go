@@ -1,0 +1,232 @@
+package revision
+
+import (
+	"math/rand"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/engine/verify"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/split"
+	"github.com/goassay/assay/harness/subject"
+)
+
+func compiles(p *pair, find finder) {
+	if p.err != nil {
+		find("%v", p.err)
+	}
+}
+
+// capsThat finds capabilities that are as given in one revision and not in the other.
+func (p *pair) capsThat(was bool, find finder, text string) {
+	for _, m := range p.was.Caps().Value().Members() {
+		if is, _ := p.is.Caps().Supports(m.Key); m.Value.Bool() == was && is == !was {
+			find(text, m.Key)
+		}
+	}
+}
+
+func capsLost(p *pair, find finder)   { p.capsThat(true, find, "%s was true and is false") }
+func capsGained(p *pair, find finder) { p.capsThat(false, find, "%s was false and is true") }
+
+// compareFormats compares the formats as text, and once more without the white space beside markers.
+func (p *pair) compareFormats() {
+	was, is := p.was.Analysis().Format, p.is.Analysis().Format
+	p.formats = [2]string{was.String(), is.String()}
+	if p.formats[0] == p.formats[1] {
+		return
+	}
+	bare := func(f format.Format) string {
+		return strings.Join(strings.Fields(strings.ReplaceAll(f.String(), `\n`, "")), "")
+	}
+	p.respaced = bare(was) == bare(is)
+	p.changed = !p.respaced
+}
+
+func (p *pair) formatDiff() string {
+	return string(diff.Diff("was", []byte(p.formats[0]), "is", []byte(p.formats[1])))
+}
+
+func formatChanged(p *pair, find finder) {
+	if p.changed {
+		find("the format differs\n%s", p.formatDiff())
+	}
+}
+
+func spacingChanged(p *pair, find finder) {
+	if p.respaced {
+		find("the format differs in white space\n%s", p.formatDiff())
+	}
+}
+
+// prompts renders every conversation of the battery with both revisions.
+func (p *pair) prompts(yield func(name string, was, is engine.Prompt, wasErr, isErr error)) {
+	for _, c := range subject.Battery() {
+		was, wasErr := p.was.Render(c.Request)
+		is, isErr := p.is.Render(c.Request)
+		yield(c.Name, was, is, wasErr, isErr)
+	}
+}
+
+// tail is what a prompt ends with: the header and the prefill.
+func tail(t *engine.Template, p engine.Prompt) string {
+	header := t.Analysis().Format.Header
+	if before, ok := strings.CutSuffix(p.Text, p.Prefill); ok && strings.HasSuffix(before, header) {
+		return header + p.Prefill
+	}
+	return p.Prefill
+}
+
+func generationChanged(p *pair, find finder) {
+	seen := false
+	p.prompts(func(name string, was, is engine.Prompt, wasErr, isErr error) {
+		if wasErr != nil || isErr != nil || seen {
+			return
+		}
+		if old, now := tail(p.was, was), tail(p.is, is); old != now && !strings.HasSuffix(is.Text, old) {
+			seen = true
+			find("the prompt of %q ended with %q and ends with %q", name, old, now)
+		}
+	})
+}
+
+func promptRefused(p *pair, find finder) {
+	p.prompts(func(name string, _, _ engine.Prompt, wasErr, isErr error) {
+		if wasErr == nil && isErr != nil {
+			find("the conversation %q is refused: %v", name, isErr)
+		}
+	})
+}
+
+func promptAccepted(p *pair, find finder) {
+	p.prompts(func(name string, _, _ engine.Prompt, wasErr, isErr error) {
+		if wasErr != nil && isErr == nil {
+			find("the conversation %q was refused (%v) and is rendered", name, wasErr)
+		}
+	})
+}
+
+// promptChanged reports the first conversation in full and counts the others, since one edit changes them all alike.
+func promptChanged(p *pair, find finder) {
+	var names []string
+	evidence := ""
+	p.prompts(func(name string, was, is engine.Prompt, wasErr, isErr error) {
+		if wasErr == nil && isErr == nil && was.Text != is.Text {
+			if names = append(names, name); len(names) == 1 {
+				evidence = excerpt(was.Text, is.Text)
+			}
+		}
+	})
+	if names != nil {
+		find("the prompts of %s differ\nof %s:\n%s", strings.Join(names, ", "), names[0], evidence)
+	}
+}
+
+// parseChanged reads recorded outputs, and the turns that each revision writes, with both.
+func parseChanged(p *pair, find finder) {
+	for _, c := range p.cases {
+		r, err := chat.ParseRequest(c.Request)
+		if err != nil || !c.Parsed {
+			continue
+		}
+		was, err1 := parse(p.was, r, c.Fallbacks, c.Output, c.Cut)
+		is, err2 := parse(p.is, r, c.Fallbacks, c.Output, c.Cut)
+		switch {
+		case err1 == nil && err2 != nil:
+			find("the output of the case %q is refused: %v", c.Name, err2)
+		case err1 == nil && split.Diff(was, is) != "":
+			find("the output of the case %q: %s", c.Name, split.Diff(was, is))
+		}
+	}
+	request := chat.Request{Messages: subject.ToolRequest().Messages, Tools: verify.Tools(), ParallelToolCalls: true}
+	for _, shape := range p.was.Verify().Shapes {
+		if shape.Verdict != verify.Verified {
+			continue
+		}
+		was, err1 := parse(p.was, request, nil, shape.Turn, false)
+		is, err2 := parse(p.is, request, nil, shape.Turn, false)
+		if err1 == nil && (err2 != nil || split.Diff(was, is) != "") {
+			find("a turn of the old revision (%s) is read differently: %s", shape.Name, split.Diff(was, is))
+			return
+		}
+	}
+}
+
+func parse(t *engine.Template, r chat.Request, fallbacks []string, output string, cut bool) (chat.Message, error) {
+	plan, err := t.Prepare(r, engine.PrepareOptions{Insist: true, Fallbacks: fallbacks})
+	if err != nil {
+		return chat.Message{}, err
+	}
+	return plan.Parse(output, cut).Message, nil
+}
+
+// samples is the number of sentences that each grammar is asked for.
+const samples = 16
+
+// grammarChanged tries sentences of each grammar on the other.
+func grammarChanged(p *pair, find finder) {
+	was, is := grammarOf(p.was), grammarOf(p.is)
+	if was == nil || is == nil || gbnf.Equal(was, is) {
+		return
+	}
+	for seed := range int64(samples) {
+		for _, c := range [...]struct {
+			from, to *gbnf.Grammar
+			text     string
+		}{{was, is, "the old grammar allows %q, the new one does not"}, {is, was, "the new grammar allows %q, the old one did not"}} {
+			sampler, err := gbnf.NewSampler(c.from, rand.New(rand.NewSource(seed)))
+			if err != nil {
+				return
+			}
+			sentence, err := sampler.Sample()
+			if err != nil {
+				return
+			}
+			if ok, err := gbnf.Accepts(c.to, sentence); err == nil && !ok {
+				find(c.text, sentence)
+				return
+			}
+		}
+	}
+}
+
+func grammarOf(t *engine.Template) *gbnf.Grammar {
+	plan, err := t.Prepare(subject.ToolRequest(), engine.PrepareOptions{Insist: true})
+	if err != nil {
+		return nil
+	}
+	grammar, err := plan.Grammar()
+	if err != nil {
+		return nil
+	}
+	return grammar
+}
+
+// introduced finds what the automatic checks find in the new revision only. A rule counts once.
+func introduced(severity report.Severity) func(*pair, finder) {
+	return func(p *pair, find finder) {
+		for _, res := range p.findings[1] {
+			if res.Status != report.Passed && res.Severity == severity && !broken(p.findings[0], res.Rule) {
+				find("%s %s: %s", res.Rule, res.Name, res.Text)
+			}
+		}
+	}
+}
+
+func mended(p *pair, find finder) {
+	for _, res := range p.findings[0] {
+		if res.Status != report.Passed && !broken(p.findings[1], res.Rule) {
+			find("%s %s no longer: %s", res.Rule, res.Name, res.Text)
+		}
+	}
+}
+
+func broken(results []report.Result, rule string) bool {
+	return slices.ContainsFunc(results, func(r report.Result) bool { return r.Rule == rule && r.Status != report.Passed })
+}

@@ -1,0 +1,157 @@
+// Package revision compares two revisions of a chat template by what they do.
+//
+// # Model
+//
+// [Compare] looks at both through the same eyes: capabilities, format, the prompts of the standard battery, what each reads
+// from the other's turns and from recorded outputs, the languages of their grammars, and the findings of the automatic checks.
+// Every change has a rule (D001, ...) and is classed:
+//
+//	breaking   something that worked does not, or means something else (an error; it fails a gate)
+//	risky      the model sees another prompt, or may be constrained to another spelling (a warning)
+//	safe       something was added or mended (a note)
+//
+// A change that nobody can observe (comments, white space inside tags, names of variables) is none.
+//
+// # Errors
+//
+// There are none: a revision that does not compile is a change.
+package revision
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/script"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// comparison is one aspect by which revisions are compared.
+type comparison struct {
+	report.Rule
+	run func(*pair, finder)
+}
+
+// finder takes the changes of an aspect: a sentence, with evidence on further lines.
+type finder func(format string, args ...any)
+
+// comparisons has all aspects in the order of their ids. Severity is the class: error is breaking, warning risky, note safe.
+var comparisons = []comparison{
+	{report.Rule{ID: "D001", Name: "no-longer-compiles", Severity: report.Error,
+		Short: "The new revision does not compile, or renders nothing.", Damage: "Every request fails.", Fix: "The message has the place."}, compiles},
+	{report.Rule{ID: "D002", Name: "capability-lost", Severity: report.Error,
+		Short: "A capability is gone.", Damage: "Requests that worked are refused, or lose a part.", Fix: "Bring it back, or say so to users."}, capsLost},
+	{report.Rule{ID: "D003", Name: "capability-gained", Severity: report.Note,
+		Short: "A capability is new.", Damage: "None.", Fix: "Nothing to do."}, capsGained},
+	{report.Rule{ID: "D004", Name: "format-changed", Severity: report.Error,
+		Short:  "The spelling of answers has changed: markers, modes, fields or ids.",
+		Damage: "Parsers made for the old revision do not read the new one; a model trained on the old spelling sees another one.",
+		Fix:    "Keep the spelling that the model was trained on."}, formatChanged},
+	{report.Rule{ID: "D005", Name: "format-spacing-changed", Severity: report.Warning,
+		Short:  "Only white space beside markers has changed.",
+		Damage: "The model sees other tokens than in training; strict parsers fail.",
+		Fix:    "Keep the white space, unless the old one was wrong."}, spacingChanged},
+	{report.Rule{ID: "D006", Name: "generation-prompt-changed", Severity: report.Error,
+		Short:  "The generation prompt has changed.",
+		Damage: "The answer starts in another state: with reasoning open or closed, or without the model's role.",
+		Fix:    "Keep it, or change the servers that rely on it at the same time."}, generationChanged},
+	{report.Rule{ID: "D007", Name: "prompt-refused", Severity: report.Error,
+		Short: "A conversation that was rendered is refused.", Damage: "Requests that worked end in an error.", Fix: "Render it."}, promptRefused},
+	{report.Rule{ID: "D008", Name: "prompt-changed", Severity: report.Warning,
+		Short:  "The prompt of a conversation has changed.",
+		Damage: "Answers change; cached prefixes are lost.", Fix: "Read the difference and decide."}, promptChanged},
+	{report.Rule{ID: "D009", Name: "prompt-accepted", Severity: report.Note,
+		Short: "A conversation that was refused is rendered.", Damage: "None.", Fix: "Nothing to do."}, promptAccepted},
+	{report.Rule{ID: "D010", Name: "parse-changed", Severity: report.Error,
+		Short:  "An output is read as another message.",
+		Damage: "What models already put out means something else after the change.",
+		Fix:    "Keep the format compatible."}, parseChanged},
+	{report.Rule{ID: "D011", Name: "grammar-changed", Severity: report.Warning,
+		Short:  "The grammars of the two revisions have different languages.",
+		Damage: "Constrained decoding forces another spelling.", Fix: "Read the sample and decide."}, grammarChanged},
+	{report.Rule{ID: "D012", Name: "error-introduced", Severity: report.Error,
+		Short: "The automatic checks find an error that was not there.", Damage: "See the rule that it names.", Fix: "See the rule that it names."}, introduced(report.Error)},
+	{report.Rule{ID: "D013", Name: "warning-introduced", Severity: report.Warning,
+		Short: "The automatic checks warn of something that was not there.", Damage: "See the rule that it names.", Fix: "See the rule that it names."}, introduced(report.Warning)},
+	{report.Rule{ID: "D014", Name: "finding-mended", Severity: report.Note,
+		Short: "The automatic checks no longer find something.", Damage: "None.", Fix: "Nothing to do."}, mended},
+}
+
+// Rules returns the declarations of all aspects.
+func Rules() []report.Rule {
+	rules := make([]report.Rule, len(comparisons))
+	for i := range comparisons {
+		rules[i] = comparisons[i].Rule
+	}
+	return rules
+}
+
+// pair is two revisions while they are compared.
+type pair struct {
+	was, is  *engine.Template
+	err      error // why the new one does not compile
+	cases    []script.Case
+	findings [2][]report.Result // of the automatic checks
+	formats  [2]string
+	respaced bool // the formats differ in white space only
+	changed  bool // they differ in more
+}
+
+// Compare compares two revisions. Cases are recorded outputs of the family; there may be none.
+func Compare(was, is subject.Source, cases []script.Case) []report.Result {
+	p := &pair{cases: cases}
+	old, err := was.Compile()
+	if err != nil {
+		return []report.Result{{Suite: is.Name, Group: "diff", Name: "old-does-not-compile", Status: report.Found, Severity: report.Note,
+			Place: report.Place{File: was.Name}, Text: "the old revision does not compile, so there is nothing to compare with: " + err.Error()}}
+	}
+	p.was = old
+	p.is, p.err = is.Compile()
+	if p.err == nil {
+		p.findings = [2][]report.Result{check.Template(was, check.Options{}), check.Template(is, check.Options{})}
+		p.compareFormats()
+	}
+	var results []report.Result
+	for i := range comparisons {
+		if c := &comparisons[i]; p.err == nil || i == 0 {
+			results = append(results, c.results(p, is.Name)...)
+		}
+	}
+	return results
+}
+
+func (c *comparison) results(p *pair, name string) []report.Result {
+	var results []report.Result
+	c.run(p, func(format string, args ...any) {
+		status := report.Found
+		if c.Severity == report.Error {
+			status = report.Failed
+		}
+		results = append(results, report.Result{Suite: name, Group: "diff", Name: c.Name, Rule: c.ID, Status: status, Severity: c.Severity,
+			Place: report.Place{File: name}, Text: fmt.Sprintf(format, args...)})
+	})
+	if results == nil {
+		results = append(results, report.Result{Suite: name, Group: "diff", Name: c.Name, Rule: c.ID, Place: report.Place{File: name}})
+	}
+	return results
+}
+
+// Class is the word for a severity of a change.
+func Class(s report.Severity) string {
+	return [...]string{"safe", "risky", "breaking"}[s]
+}
+
+// excerpt shows two texts where they part.
+func excerpt(was, is string) string {
+	const before, after = 30, 50 // bytes
+	at := 0
+	for at < min(len(was), len(is)) && was[at] == is[at] {
+		at++
+	}
+	show := func(s string) string {
+		return fmt.Sprintf("%q", strings.ToValidUTF8(s[max(0, at-before):min(len(s), at+after)], ""))
+	}
+	return "was: " + show(was) + "\nis:  " + show(is)
+}

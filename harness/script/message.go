@@ -1,0 +1,109 @@
+package script
+
+import (
+	"fmt"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// readMessage reads a message as scripts write it: content, reasoning_content and tool_calls[]{id, name, arguments}, or
+// the calls in OpenAI's nested form. Arguments are a string of JSON, or the JSON itself.
+func readMessage(v ordered.Value) (chat.Message, error) {
+	if v.Kind() != ordered.Object {
+		return chat.Message{}, fmt.Errorf("a message must be an object, found %s", v.Kind())
+	}
+	var m chat.Message
+	for _, member := range v.Members() {
+		switch member.Key {
+		case "role":
+		case "content":
+			m.Content = member.Value.Text()
+		case "reasoning_content":
+			m.Reasoning = member.Value.Text()
+		case "tool_calls":
+			for _, call := range member.Value.Items() {
+				m.ToolCalls = append(m.ToolCalls, readCall(call))
+			}
+		default:
+			return m, fmt.Errorf("a message has no field %q; there are content, reasoning_content and tool_calls", member.Key)
+		}
+	}
+	return m, nil
+}
+
+func readCall(v ordered.Value) chat.ToolCall {
+	function := v
+	if nested, ok := v.Get("function"); ok {
+		function = nested
+	}
+	arguments := function.At("arguments")
+	text := arguments.Text()
+	if arguments.Kind() != ordered.String {
+		text = arguments.String()
+	}
+	return chat.ToolCall{ID: v.At("id").Text(), Name: function.At("name").Text(), Arguments: text}
+}
+
+// sameMessage compares texts to the byte, and arguments as JSON with its order and digits.
+func sameMessage(want, got chat.Message) bool {
+	return compareMessages(want, got, func(want, got string) bool { return compact(want) == compact(got) })
+}
+
+// equalMessage compares texts to the byte, and arguments as JSON values: a template writes 1.50 as 1.5, as Python does.
+func equalMessage(want, got chat.Message) bool {
+	return compareMessages(want, got, func(want, got string) bool {
+		w, err1 := ordered.ParseString(want)
+		g, err2 := ordered.ParseString(got)
+		return want == got || err1 == nil && err2 == nil && ordered.Equal(w, g)
+	})
+}
+
+func compareMessages(want, got chat.Message, sameArguments func(want, got string) bool) bool {
+	if want.Content != got.Content || want.Reasoning != got.Reasoning || len(want.ToolCalls) != len(got.ToolCalls) {
+		return false
+	}
+	for i, w := range want.ToolCalls {
+		g := got.ToolCalls[i]
+		if w.ID != g.ID || w.Name != g.Name || !sameArguments(w.Arguments, g.Arguments) {
+			return false
+		}
+	}
+	return true
+}
+
+// compact is a JSON text without optional white space; a text that is not JSON stays as it is.
+func compact(text string) string {
+	v, err := ordered.ParseString(text)
+	if err != nil {
+		return text
+	}
+	return string(v.Append(nil, ordered.Compact))
+}
+
+// messageText is a message as a script has it.
+func messageText(m chat.Message) string {
+	members := []ordered.Member{}
+	if m.Reasoning != "" {
+		members = append(members, ordered.Member{Key: "reasoning_content", Value: ordered.Str(m.Reasoning)})
+	}
+	members = append(members, ordered.Member{Key: "content", Value: ordered.Str(m.Content)})
+	if len(m.ToolCalls) > 0 {
+		calls := make([]ordered.Value, len(m.ToolCalls))
+		for i, c := range m.ToolCalls {
+			call := ordered.ObjectOf()
+			if c.ID != "" {
+				call = call.With("id", ordered.Str(c.ID))
+			}
+			calls[i] = call.With("name", ordered.Str(c.Name)).With("arguments", ordered.Str(c.Arguments))
+		}
+		members = append(members, ordered.Member{Key: "tool_calls", Value: ordered.ArrayOf(calls...)})
+	}
+	return string(ordered.ObjectOf(members...).Append(nil, ordered.Pretty))
+}
+
+func diffMessages(want, got chat.Message) string {
+	return string(diff.Diff("want", []byte(messageText(want)+"\n"), "got", []byte(messageText(got)+"\n")))
+}

@@ -1,0 +1,135 @@
+package script
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"golang.org/x/tools/txtar"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
+)
+
+// Case is what a script says about one output, for those who do not run scripts.
+type Case struct {
+	Name      string // the script's file name without its ending
+	About     string // the comment at its start
+	Family    string // what `template` names
+	Request   ordered.Value
+	Fallbacks []string
+	Prompt    string // the expected prompt; HasPrompt says that there is one
+	HasPrompt bool
+	Output    string
+	Message   chat.Message
+	Parsed    bool // the case has an output and a message
+	Cut       bool
+	Accepts   bool // the grammar takes the output
+}
+
+// Read reads a script. Of several outputs in a script each `parse` gives a case.
+func Read(fsys fs.FS, file string) ([]Case, error) {
+	data, err := fs.ReadFile(fsys, file)
+	if err != nil {
+		return nil, err
+	}
+	archive := txtar.Parse(data)
+	r := reader{archive: archive, file: file}
+	r.current.Name = strings.TrimSuffix(path.Base(file), path.Ext(file))
+	for line := range strings.Lines(string(archive.Comment)) {
+		r.line++
+		if err := r.command(strings.TrimRight(line, "\n")); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", file, r.line, err)
+		}
+	}
+	if len(r.cases) == 0 && r.current.HasPrompt {
+		r.cases = append(r.cases, r.current)
+	}
+	return r.cases, nil
+}
+
+type reader struct {
+	archive *txtar.Archive
+	file    string
+	line    int
+	current Case
+	cases   []Case
+}
+
+func (r *reader) command(line string) (err error) {
+	if about, ok := strings.CutPrefix(line, "#"); ok {
+		if r.current.Family == "" {
+			r.current.About = strings.TrimSpace(r.current.About + " " + strings.TrimSpace(about))
+		}
+		return nil
+	}
+	words := strings.Fields(line)
+	if len(words) < 2 || words[0] == "!" {
+		return nil
+	}
+	args := words[1:]
+	switch words[0] {
+	case "template":
+		r.current.Family = args[0]
+	case "fallback":
+		r.current.Fallbacks = args
+	case "request":
+		r.current.Request, err = r.json(args[0])
+	case "prompt":
+		r.current.Prompt, err = r.text(args[0])
+		r.current.HasPrompt = true
+	case "parse":
+		err = r.parse(args)
+	case "accept":
+		for i := range r.cases {
+			if text, err := r.text(args[0]); err == nil && r.cases[i].Output == text {
+				r.cases[i].Accepts = true
+			}
+		}
+	}
+	return err
+}
+
+func (r *reader) parse(args []string) (err error) {
+	c := r.current
+	if args[0] == "-cut" {
+		c.Cut, args = true, args[1:]
+	}
+	if len(args) != 2 {
+		return fmt.Errorf("usage: parse [-cut] OUTPUT FILE")
+	}
+	if c.Output, err = r.text(args[0]); err != nil {
+		return err
+	}
+	v, err := r.json(args[1])
+	if err != nil {
+		return err
+	}
+	c.Message, err = readMessage(v)
+	c.Parsed = true
+	r.cases = append(r.cases, c)
+	return err
+}
+
+func (r *reader) text(name string) (string, error) {
+	for _, f := range r.archive.Files {
+		if f.Name == name {
+			return strings.TrimSuffix(string(f.Data), "\n"), nil
+		}
+	}
+	return "", fmt.Errorf("the script has no file %s", name)
+}
+
+func (r *reader) json(name string) (ordered.Value, error) {
+	text, err := r.text(name)
+	if err != nil {
+		return ordered.Value{}, err
+	}
+	v, err := ordered.ParseString(text)
+	if e, ok := err.(*source.Error); ok {
+		return v, source.Errorf(source.New(name, text), e.Off, "%s", e.Msg)
+	}
+	return v, nil
+}

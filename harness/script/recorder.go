@@ -1,0 +1,91 @@
+package script
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/goassay/assay/harness/report"
+)
+
+// Results runs the cases of a variant outside of `go test`, and reports each.
+func (s *Suite) Results(v Variant, verbose bool) ([]report.Result, error) {
+	p, err := s.Params(v)
+	if err != nil {
+		return nil, err
+	}
+	top := &recorder{verbose: verbose}
+	top.guard(func() { testscript.RunT(top, p) })
+	results := make([]report.Result, 0, len(top.children))
+	for i, child := range top.children {
+		res := report.Result{Suite: v.Name, Group: "scripts", Name: child.name, Place: report.Place{File: v.Family.Cases[i]}}
+		if child.failed {
+			res.Status, res.Severity, res.Text = report.Failed, report.Error, child.verdict(&res.Place)
+		} else if verbose {
+			res.Text = child.log.String()
+		}
+		if s.Details {
+			res.Detail = s.detail(v, v.Family.Cases[i])
+		}
+		results = append(results, res)
+	}
+	if top.failed {
+		return nil, fmt.Errorf("%s: %s", v.Name, top.log.String())
+	}
+	return results, nil
+}
+
+// recorder is a testscript.T that remembers what happened.
+type recorder struct {
+	name     string
+	verbose  bool
+	failed   bool
+	log      strings.Builder
+	children []*recorder
+}
+
+// guard runs f to its end or to its Goexit.
+func (r *recorder) guard(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	<-done
+}
+
+func (r *recorder) Run(name string, f func(testscript.T)) {
+	child := &recorder{name: name, verbose: r.verbose}
+	r.children = append(r.children, child)
+	child.guard(func() { f(child) })
+}
+
+func (r *recorder) Parallel()         {} // variants run in parallel, the cases of one do not
+func (r *recorder) Verbose() bool     { return r.verbose }
+func (r *recorder) Failed() bool      { return r.failed }
+func (r *recorder) Log(args ...any)   { fmt.Fprintln(&r.log, args...) }
+func (r *recorder) Skip(args ...any)  { r.Log(args...); runtime.Goexit() }
+func (r *recorder) Fatal(args ...any) { r.Log(args...); r.FailNow() }
+func (r *recorder) FailNow()          { r.failed = true; runtime.Goexit() }
+
+// verdict is the part of the log that says what failed. testscript writes "FAIL: file:line: what" with the log of the
+// command before it; the line goes into the place.
+func (r *recorder) verdict(place *report.Place) string {
+	log := strings.TrimSpace(r.log.String())
+	at := strings.LastIndex(log, "\nFAIL: ")
+	if at < 0 {
+		return log
+	}
+	head, _, _ := strings.Cut(log[at+len("\nFAIL: "):], "\n")
+	file, text, ok := strings.Cut(head, ": ")
+	if !ok {
+		return log
+	}
+	if colon := strings.LastIndexByte(file, ':'); colon >= 0 {
+		fmt.Sscanf(file[colon+1:], "%d", &place.Line)
+	}
+	more := strings.TrimPrefix(log[at+len("\nFAIL: "):], head)
+	return strings.TrimSpace(text + more)
+}

@@ -1,0 +1,107 @@
+package script
+
+import (
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/tools/txtar"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/harness/split"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// run is the state of one script.
+type run struct {
+	suite    *Suite
+	variant  Variant
+	compiled func() (*engine.Template, error) // the variant's template
+
+	template  *engine.Template
+	request   *chat.Request
+	fallbacks []string
+	plan      *engine.Plan // of template, request and fallbacks; nil until it is needed
+	answer    split.Answer // of the last parse
+
+	updates map[string]string // file in the archive -> new text
+}
+
+type runKey struct{}
+
+func runOf(ts *testscript.TestScript) *run { return ts.Value(runKey{}).(*run) }
+
+func compileOnce(src subject.Source) func() (*engine.Template, error) {
+	return sync.OnceValues(src.Compile)
+}
+
+// own says that the script runs with a template of its own rather than a vendor's.
+func (r *run) own() bool { return r.variant.Vendor == nil }
+
+// prepared returns the plan of the request.
+func (r *run) prepared(ts *testscript.TestScript) *engine.Plan {
+	r.needRequest(ts)
+	if r.plan == nil {
+		plan, err := r.template.Prepare(*r.request, engine.PrepareOptions{Insist: true, Fallbacks: r.fallbacks})
+		ts.Check(err)
+		r.plan = plan
+	}
+	return r.plan
+}
+
+func (r *run) needTemplate(ts *testscript.TestScript) {
+	if r.template == nil {
+		ts.Fatalf("no template yet; a script starts with `template NAME`")
+	}
+}
+
+func (r *run) needRequest(ts *testscript.TestScript) {
+	r.needTemplate(ts)
+	if r.request == nil {
+		ts.Fatalf("no request yet; `request FILE` reads one")
+	}
+}
+
+// text reads a file of the script without the line feed at its end.
+func text(ts *testscript.TestScript, name string) string {
+	return strings.TrimSuffix(ts.ReadFile(name), "\n")
+}
+
+// expect compares a text with a file's, or writes it there.
+func (r *run) expect(ts *testscript.TestScript, name, got string) {
+	want := text(ts, name)
+	if got == want {
+		return
+	}
+	if r.suite.Update {
+		r.updates[name] = got
+		return
+	}
+	ts.Fatalf("%s is not what was found\n%s", name, diff.Diff(name, []byte(want+"\n"), "found", []byte(got+"\n")))
+}
+
+// writeUpdates rewrites the script with what was found, if the script holds otherwise: a script with a fault is not touched.
+func (r *run) writeUpdates(t testscript.T, file string) {
+	if failed, ok := t.(interface{ Failed() bool }); len(r.updates) == 0 || !ok || failed.Failed() {
+		return
+	}
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range archive.Files {
+		if text, ok := r.updates[archive.Files[i].Name]; ok {
+			archive.Files[i].Data = []byte(text + "\n")
+		}
+	}
+	updated := txtar.Format(archive)
+	if again := txtar.Parse(updated); len(again.Files) != len(archive.Files) {
+		t.Fatal(file, ": what was found has a line that looks like a file's header of txtar, and cannot stand in a script")
+	}
+	if err := os.WriteFile(file, updated, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,41 @@
+package script_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/goassay/assay/harness/script"
+	"github.com/goassay/assay/harness/subject"
+)
+
+var (
+	update  = flag.Bool("update", false, "rewrite what the scripts expect")
+	onError = flag.Bool("continue", false, "go on after a command that failed")
+	work    = flag.String("work", "", "keep the scripts' folders below this `DIR`")
+)
+
+const dir = "../../corpus"
+
+// TestCorpus runs the corpus, a subtest for each template and script: -run TestCorpus/hermes/tools_one_call.
+func TestCorpus(t *testing.T) {
+	corpus, err := subject.Load(os.DirFS(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	suite := script.Suite{Corpus: corpus, Dir: dir, Update: *update, Continue: *onError, WorkDir: *work}
+	if vendor := os.Getenv("ASSAY_VENDOR"); vendor != "" {
+		suite.Vendor = os.DirFS(vendor)
+	}
+	for _, v := range suite.Variants() {
+		t.Run(v.Name, func(t *testing.T) {
+			p, err := suite.Params(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			testscript.Run(t, p)
+		})
+	}
+}

@@ -1,0 +1,109 @@
+package script
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/goassay/assay/harness/subject"
+)
+
+// Suite is a corpus to run.
+type Suite struct {
+	Corpus   *subject.Corpus
+	Dir      string // where the scripts are on disk
+	Vendor   fs.FS  // the vendors' templates; nil where they are not at hand
+	Live     bool   // a model is at hand
+	Update   bool   // rewrite what scripts expect
+	Details  bool   // Results has prompt, output and timeline of every case
+	Continue bool   // go on after a command that failed
+	WorkDir  string // keep the scripts' folders below this one
+}
+
+// Variant is a template that the cases of a family run with.
+type Variant struct {
+	Name   string // the family for its own template, else the vendor template's file name
+	Family *subject.Family
+	Vendor *subject.Vendor // nil for the family's own template
+}
+
+// Variants returns the templates that have cases to run with, family by family, the own one first.
+func (s *Suite) Variants() []Variant {
+	var variants []Variant
+	for i := range s.Corpus.Families {
+		f := &s.Corpus.Families[i]
+		if len(f.Cases) == 0 {
+			continue
+		}
+		variants = append(variants, Variant{Name: f.Name, Family: f})
+		if s.Vendor == nil || s.Update {
+			continue
+		}
+		for j := range f.Vendors {
+			variants = append(variants, Variant{Name: f.Vendors[j].Name, Family: f, Vendor: &f.Vendors[j]})
+		}
+	}
+	return variants
+}
+
+// Source returns the template of a variant.
+func (s *Suite) Source(v Variant) (subject.Source, error) {
+	var text string
+	var err error
+	if v.Vendor != nil {
+		text, err = subject.ReadVendor(s.Vendor, *v.Vendor)
+	} else {
+		text, err = s.Corpus.Text(v.Family.Name)
+	}
+	return subject.New(v.Name, text), err
+}
+
+// Params says to testscript how the cases of a variant run.
+func (s *Suite) Params(v Variant) (testscript.Params, error) {
+	src, err := s.Source(v)
+	if err != nil {
+		return testscript.Params{}, err
+	}
+	compiled := compileOnce(src)
+	files := make([]string, len(v.Family.Cases))
+	for i, name := range v.Family.Cases {
+		files[i] = filepath.Join(s.Dir, filepath.FromSlash(name))
+	}
+	p := testscript.Params{
+		Files:               files,
+		Cmds:                commands,
+		Condition:           s.condition(v),
+		UpdateScripts:       s.Update,
+		ContinueOnError:     s.Continue,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			r := &run{suite: s, variant: v, compiled: compiled, updates: map[string]string{}}
+			env.Values[runKey{}] = r
+			name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
+			env.Defer(func() { r.writeUpdates(env.T(), filepath.Join(s.Dir, v.Family.Name, name+".txtar")) })
+			return nil
+		},
+	}
+	if s.WorkDir != "" {
+		p.WorkdirRoot = filepath.Join(s.WorkDir, v.Name)
+		err = os.MkdirAll(p.WorkdirRoot, 0o777)
+	}
+	return p, err
+}
+
+func (s *Suite) condition(v Variant) func(string) (bool, error) {
+	return func(cond string) (bool, error) {
+		switch cond {
+		case "vendor":
+			return v.Vendor != nil, nil
+		case "live":
+			return s.Live, nil
+		}
+		return false, fmt.Errorf("unknown condition %q; besides testscript's own there are vendor and live", cond)
+	}
+}

@@ -1,0 +1,174 @@
+package subject
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/outline"
+)
+
+// OwnTemplate is the file name of a family's own template.
+const OwnTemplate = "template.jinja"
+
+// Family is one output format with its templates and cases.
+type Family struct {
+	Name    string
+	About   string   // what is particular about it
+	Own     bool     // the corpus has a folder with a template for it
+	Cases   []string // the scripts, paths in the corpus, sorted
+	Vendors []Vendor // sorted
+}
+
+// Vendor is a vendor's template as families.txt and vendor.lock know it.
+type Vendor struct {
+	Name   string // file name
+	Family string
+	SHA256 string // hex
+}
+
+// Corpus is a corpus read: its families, sorted by name.
+type Corpus struct {
+	FS       fs.FS
+	Families []Family
+}
+
+// Load reads a corpus: families.txt, vendor.lock and the folders. A corpus without families.txt is a folder of families
+// without vendor templates.
+func Load(fsys fs.FS) (*Corpus, error) {
+	c := &Corpus{FS: fsys}
+	if err := c.readFamilies(); err != nil {
+		return nil, err
+	}
+	if err := c.readLock(); err != nil {
+		return nil, err
+	}
+	if err := c.readFolders(); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(c.Families, func(a, b Family) int { return strings.Compare(a.Name, b.Name) })
+	return c, nil
+}
+
+// Family returns a family by name.
+func (c *Corpus) Family(name string) (*Family, bool) {
+	for i := range c.Families {
+		if c.Families[i].Name == name {
+			return &c.Families[i], true
+		}
+	}
+	return nil, false
+}
+
+// Text returns the source of a family's own template.
+func (c *Corpus) Text(family string) (string, error) {
+	text, err := fs.ReadFile(c.FS, family+"/"+OwnTemplate)
+	return string(text), err
+}
+
+func (c *Corpus) readFamilies() error {
+	text, err := fs.ReadFile(c.FS, "families.txt")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	src := source.New("families.txt", string(text))
+	groups, err := outline.Parse(src)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		name, about, ok := strings.Cut(g.Head, ": ")
+		if !ok {
+			return fmt.Errorf("families.txt:%d: expected a heading \"family: what is particular about it\", found %q", g.Line, g.Head)
+		}
+		f := Family{Name: name, About: about}
+		for _, item := range g.Items {
+			f.Vendors = append(f.Vendors, Vendor{Name: item.Text, Family: name})
+		}
+		c.Families = append(c.Families, f)
+	}
+	return nil
+}
+
+// readLock adds the hashes, and holds the two lists against each other.
+func (c *Corpus) readLock() error {
+	text, err := fs.ReadFile(c.FS, "vendor.lock")
+	if errors.Is(err, fs.ErrNotExist) && len(c.Families) == 0 {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	locked := map[string]Vendor{}
+	number := 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		fields := strings.Fields(line)
+		if len(fields) != 3 || len(fields[0]) != 2*sha256.Size {
+			return fmt.Errorf("vendor.lock:%d: expected \"sha256 family file\", found %q", number, strings.TrimSpace(line))
+		}
+		locked[fields[2]] = Vendor{SHA256: fields[0], Family: fields[1]}
+	}
+	for i := range c.Families {
+		for j := range c.Families[i].Vendors {
+			v := &c.Families[i].Vendors[j]
+			lock, ok := locked[v.Name]
+			if !ok || lock.Family != v.Family {
+				return fmt.Errorf("vendor.lock does not have %s as a template of the family %s, which families.txt does; run `make lock`", v.Name, v.Family)
+			}
+			v.SHA256 = lock.SHA256
+			delete(locked, v.Name)
+		}
+	}
+	for name := range locked {
+		return fmt.Errorf("vendor.lock has %s, which families.txt does not list; run `make lock`", name)
+	}
+	return nil
+}
+
+func (c *Corpus) readFolders() error {
+	entries, err := fs.ReadDir(c.FS, ".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if _, err := fs.Stat(c.FS, e.Name()+"/"+OwnTemplate); err != nil {
+			return fmt.Errorf("the folder %s has no %s; every folder of a corpus is a family", e.Name(), OwnTemplate)
+		}
+		cases, err := fs.Glob(c.FS, e.Name()+"/*.txtar")
+		if err != nil {
+			return err
+		}
+		f, ok := c.Family(e.Name())
+		if !ok {
+			c.Families = append(c.Families, Family{Name: e.Name()})
+			f = &c.Families[len(c.Families)-1]
+		}
+		f.Own, f.Cases = true, cases
+	}
+	return nil
+}
+
+// ReadVendor reads a vendor's template from the vendors' directory and checks its bytes.
+func ReadVendor(dir fs.FS, v Vendor) (string, error) {
+	text, err := fs.ReadFile(dir, v.Name)
+	if err != nil {
+		return "", fmt.Errorf("vendor template: %w; `make deps` fetches them", err)
+	}
+	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != v.SHA256 {
+		return "", fmt.Errorf("vendor template %s is not the one that vendor.lock pins: SHA-256 is %x, want %s", v.Name, sum, v.SHA256)
+	}
+	return string(text), nil
+}

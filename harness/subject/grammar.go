@@ -1,0 +1,59 @@
+package subject
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/goassay/assay/engine/codegen"
+)
+
+// Constrained returns the part of an output that a plan's grammar constrains: all of it, or, where the grammar is lazy, what
+// comes from the first trigger on. ok is false where no trigger is in the output.
+func Constrained(plan *codegen.Output, output string) (text string, ok bool) {
+	if !plan.Lazy {
+		return output, true
+	}
+	start := -1
+	for _, trigger := range plan.Triggers {
+		if at := armed(trigger, output); at >= 0 && (start < 0 || at < start) {
+			start = at
+		}
+	}
+	if start < 0 {
+		return "", false
+	}
+	return output[start:], true
+}
+
+// armed is where a trigger starts the grammar, -1 if it does not.
+func armed(trigger codegen.Trigger, output string) int {
+	if !trigger.Pattern {
+		return strings.Index(output, trigger.Text)
+	}
+	pattern, err := regexp.Compile(trigger.Text)
+	if err != nil {
+		return -1
+	}
+	if m := pattern.FindStringSubmatchIndex(output); len(m) >= 4 {
+		return m[2]
+	}
+	return -1
+}
+
+// GrammarText returns a plan's grammar as text, "" where the request needs none.
+func GrammarText(plan *codegen.Output) (string, error) {
+	grammar, err := plan.Grammar()
+	if err != nil || grammar == nil {
+		return "", err
+	}
+	return grammar.String(), nil
+}
+
+// TriggerText is a trigger for people: what kind it is, and its text quoted.
+func TriggerText(t codegen.Trigger) string {
+	if t.Pattern {
+		return fmt.Sprintf("pattern %q", t.Text)
+	}
+	return fmt.Sprintf("word %q", t.Text)
+}

@@ -1,0 +1,145 @@
+package subject
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
+)
+
+// maxTemplate bounds the size of a template's file, in bytes. The largest in public use have some 30 kB.
+const maxTemplate = 4 << 20
+
+// Source is a template as a person names it.
+type Source struct {
+	engine.Source
+	// Shadowed are the other templates that stand beside it and differ from it: which of them a server takes depends on
+	// the server.
+	Shadowed []string
+}
+
+// Compile compiles the template with the clock of this package.
+func (s Source) Compile() (*engine.Template, error) {
+	return engine.Compile(s.Source, engine.Options{Now: Now})
+}
+
+// New returns a source of a text with the special tokens of this package.
+func New(name, text string) Source {
+	return Source{Source: engine.Source{Name: name, Text: text, BOS: BOS, EOS: EOS}}
+}
+
+// Open reads a template: a Jinja file, "-" for what comes on stdin, or a tokenizer_config.json. Of several named templates in
+// a configuration the one for tools is taken, else the default; a chat_template.jinja beside the configuration goes before all
+// of them, as it does in transformers.
+func Open(name string, stdin io.Reader) (Source, error) {
+	text, err := read(name, stdin)
+	if err != nil {
+		return Source{}, err
+	}
+	if strings.TrimSpace(text) == "" {
+		return Source{}, source.Errorf(source.New(name, text), 0, "the file is empty, expected a template")
+	}
+	if filepath.Ext(name) == ".json" {
+		return fromConfig(name, text)
+	}
+	s := New(name, text)
+	return s, nil
+}
+
+func read(name string, stdin io.Reader) (string, error) {
+	if name == "-" {
+		text, err := io.ReadAll(io.LimitReader(stdin, maxTemplate+1))
+		return string(text), bounded("standard input", len(text), err)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxTemplate+1))
+	return string(text), bounded(name, len(text), err)
+}
+
+func bounded(name string, n int, err error) error {
+	if err == nil && n > maxTemplate {
+		return fmt.Errorf("%s: larger than %d bytes, which is no template", name, maxTemplate)
+	}
+	return err
+}
+
+// fromConfig takes the template out of a tokenizer_config.json.
+func fromConfig(name, text string) (Source, error) {
+	src := source.New(name, text)
+	config, err := ordered.ParseString(text)
+	if err != nil {
+		return Source{}, relocate(src, err)
+	}
+	named := namedTemplates(config.At("chat_template"))
+	if text, err := os.ReadFile(filepath.Join(filepath.Dir(name), "chat_template.jinja")); err == nil {
+		named = append([]namedTemplate{{"chat_template.jinja", string(text)}}, named...)
+	}
+	if len(named) == 0 {
+		return Source{}, source.Errorf(src, 0, `no chat template: the configuration has no "chat_template"`)
+	}
+	s := New(name+"#"+named[0].name, named[0].text)
+	s.BOS, s.EOS = tokenText(config.At("bos_token")), tokenText(config.At("eos_token"))
+	for _, other := range named[1:] {
+		if other.text != s.Text {
+			s.Shadowed = append(s.Shadowed, other.name)
+		}
+	}
+	return s, nil
+}
+
+type namedTemplate struct{ name, text string }
+
+// namedTemplates returns the templates of a configuration, the one to take first.
+func namedTemplates(v ordered.Value) []namedTemplate {
+	if v.Kind() == ordered.String {
+		return []namedTemplate{{"chat_template", v.Text()}}
+	}
+	var named []namedTemplate
+	for _, item := range v.Items() {
+		t := namedTemplate{item.At("name").Text(), item.At("template").Text()}
+		if t.name == "tool_use" {
+			named = append([]namedTemplate{t}, named...)
+		} else {
+			named = append(named, t)
+		}
+	}
+	return named
+}
+
+// tokenText reads a special token, a string or an object with its content.
+func tokenText(v ordered.Value) string {
+	if v.Kind() == ordered.Object {
+		return v.At("content").Text()
+	}
+	return v.Text()
+}
+
+// relocate gives an error of a JSON text its file.
+func relocate(src *source.Source, err error) error {
+	if e, ok := err.(*source.Error); ok {
+		return source.Errorf(src, e.Off, "%s", e.Msg)
+	}
+	return err
+}
+
+// ReadJSON reads a JSON file, "-" for what comes on stdin; errors have their place.
+func ReadJSON(name string, stdin io.Reader) (ordered.Value, error) {
+	text, err := read(name, stdin)
+	if err != nil {
+		return ordered.Value{}, err
+	}
+	v, err := ordered.ParseString(text)
+	if err != nil {
+		return v, relocate(source.New(name, text), err)
+	}
+	return v, nil
+}

@@ -1,0 +1,140 @@
+package vector
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/split"
+	"github.com/goassay/assay/harness/subject"
+)
+
+func (v *Verifier) parse(vec *Vector) error {
+	t, err := v.template(vec)
+	if err != nil {
+		return err
+	}
+	plan, err := t.plan(vec)
+	if err != nil {
+		return err
+	}
+	output, cut := vec.Value.At("output").Text(), vec.Value.At("partial").Bool()
+	answer, mismatch := split.Check(func() split.Parser { return plan.NewParser() }, output, cut)
+	if err := expectMessage(vec.Value.At("want"), answer.Message, cut); err != nil {
+		return fmt.Errorf("in one go: %w%s", err, promptNote(vec, plan))
+	}
+	if mismatch != nil {
+		return mismatch
+	}
+	if vec.Value.At("grammar_accepts").Bool() {
+		return expectAccepted(plan, output)
+	}
+	return nil
+}
+
+// plan prepares a vector's request. Tools on a format that is not verified are insisted on: the vector decides.
+func (t *template) plan(vec *Vector) (*engine.Plan, error) {
+	chatTemplate, err := t.chat()
+	if err != nil {
+		return nil, err
+	}
+	request, err := chat.ParseRequest(vec.Value.At("request"))
+	if err != nil {
+		return nil, err
+	}
+	return chatTemplate.Prepare(request, engine.PrepareOptions{Insist: true, Fallbacks: stringsOf(vec.Value.At("fallback"))})
+}
+
+// promptNote says so where the prompt does not end with the vector's generation prompt, since that primes the parser.
+func promptNote(vec *Vector, plan *engine.Plan) string {
+	want := vec.Value.At("generation_prompt").Text()
+	if strings.HasSuffix(plan.Prompt.Text, want) {
+		return ""
+	}
+	return fmt.Sprintf("\nthe prompt ends with %q, the vector has %q", plan.Prompt.Text[max(0, len(plan.Prompt.Text)-len(want)):], want)
+}
+
+func expectAccepted(plan *engine.Plan, output string) error {
+	grammar, err := plan.Grammar()
+	if err != nil {
+		return fmt.Errorf("grammar: %w", err)
+	} else if grammar == nil {
+		return errors.New("the request has no grammar")
+	}
+	text, ok := subject.Constrained(plan.Output, output)
+	if !ok {
+		return nil // nothing arms the grammar
+	}
+	if accepted, err := gbnf.Accepts(grammar, text); err != nil {
+		return err
+	} else if !accepted {
+		return fmt.Errorf("the grammar does not accept %q\n%s", text, grammar)
+	}
+	return nil
+}
+
+// expectMessage compares a message with a vector's want.
+func expectMessage(want ordered.Value, got chat.Message, partial bool) error {
+	for _, field := range [...]struct{ name, text string }{{"reasoning_content", got.Reasoning}, {"content", got.Content}} {
+		if w := want.At(field.name).Text(); strings.TrimSpace(w) != strings.TrimSpace(field.text) {
+			return fmt.Errorf("%s\nwant %q\ngot  %q", field.name, w, field.text)
+		}
+	}
+	calls := want.At("tool_calls").Items()
+	if len(calls) != len(got.ToolCalls) {
+		return fmt.Errorf("%d tool calls, want %d: %s", len(got.ToolCalls), len(calls), got.Value())
+	}
+	for i, w := range calls {
+		if err := expectCall(w, got.ToolCalls[i], partial && i == len(calls)-1); err != nil {
+			return fmt.Errorf("tool_calls[%d].%w", i, err)
+		}
+	}
+	return nil
+}
+
+func expectCall(want ordered.Value, got chat.ToolCall, partial bool) error {
+	if name := want.At("name").Text(); name != got.Name {
+		return fmt.Errorf("name is %q, want %q", got.Name, name)
+	}
+	if id := want.At("id").Text(); id != got.ID {
+		return fmt.Errorf("id is %q, want %q", got.ID, id)
+	}
+	if text := want.At("arguments").Text(); !sameArguments(text, got.Arguments, partial) {
+		return fmt.Errorf("arguments\nwant %s\ngot  %s", text, got.Arguments)
+	}
+	return nil
+}
+
+func sameArguments(want, got string, partial bool) bool {
+	w, errWant := ordered.ParseString(want)
+	g, errGot := ordered.ParseString(got)
+	if errWant == nil && errGot == nil {
+		return ordered.Equal(w, g)
+	}
+	return (partial || errWant != nil) && withoutSpace(want) == withoutSpace(got)
+}
+
+// withoutSpace leaves out the white space of a JSON text that is cut off, as far as it is outside strings.
+func withoutSpace(s string) string {
+	var b strings.Builder
+	quoted := false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\' && quoted && i+1 < len(s):
+			b.WriteByte(c)
+			i++
+			b.WriteByte(s[i])
+			continue
+		case c == '"':
+			quoted = !quoted
+		case !quoted && strings.IndexByte(" \t\r\n", c) >= 0:
+			continue
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}

@@ -1,0 +1,97 @@
+package vector
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// template is a template that vectors name, compiled once for all of them. Rendering alone needs no chat template around it.
+type template struct {
+	program func() (*jinja.Template, error)
+	chat    func() (*engine.Template, error)
+}
+
+func (v *Verifier) template(vec *Vector) (*template, error) {
+	name := vec.Value.At("template").Text()
+	if v.Templates == nil {
+		return nil, fmt.Errorf("the template %s is needed; --templates says where templates are", name)
+	}
+	load, _ := v.templates.LoadOrStore(name, sync.OnceValues(func() (*template, error) {
+		text, err := fs.ReadFile(v.Templates, name)
+		if err != nil {
+			return nil, err
+		}
+		return &template{
+			program: sync.OnceValues(func() (*jinja.Template, error) { return jinja.Compile(source.New(name, string(text))) }),
+			chat:    sync.OnceValues(func() (*engine.Template, error) { return subject.New(name, string(text)).Compile() }),
+		}, nil
+	}))
+	return load.(func() (*template, error))()
+}
+
+func (v *Verifier) render(vec *Vector) error {
+	t, err := v.template(vec)
+	if err != nil {
+		return err
+	}
+	return expectText(vec, t.program)
+}
+
+func (v *Verifier) jinja(vec *Vector) error {
+	return expectText(vec, func() (*jinja.Template, error) {
+		return jinja.Compile(source.New(vec.ID, vec.Value.At("template").Text()))
+	})
+}
+
+// below are the classes of errors that Python raises below jinja2, in its own compiler and interpreter: where one of them is
+// wanted, any error will do.
+var below = []string{"SyntaxError", "RecursionError", "RuntimeError", "AssertionError", "MemoryError"}
+
+func expectText(vec *Vector, compile func() (*jinja.Template, error)) error {
+	text, err := renderVars(vec, compile)
+	if class := vec.Value.At("error").Text(); class != "" {
+		switch got := jinja.Class(err); {
+		case err == nil:
+			return fmt.Errorf("rendered %q, want the error %s", text, class)
+		case got != class && !slices.Contains(below, class):
+			return fmt.Errorf("failed with %s, want %s\n%s", got, class, source.Detail(err))
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if want := vec.Value.At("want").Text(); text != want {
+		return fmt.Errorf("rendered another text\n%s", firstDifference(want, text))
+	}
+	return nil
+}
+
+func renderVars(vec *Vector, compile func() (*jinja.Template, error)) (string, error) {
+	t, err := compile()
+	if err != nil {
+		return "", err
+	}
+	return t.Render(jinja.NewVars(vec.Value.At("vars").Members()...), jinja.Options{Mode: jinja.Immutable, Now: subject.Now})
+}
+
+// firstDifference shows two texts from a little before the place where they part.
+func firstDifference(want, got string) string {
+	const before, after = 30, 60 // bytes
+	at := 0
+	for at < min(len(want), len(got)) && want[at] == got[at] {
+		at++
+	}
+	show := func(s string) string {
+		return fmt.Sprintf("%q", strings.ToValidUTF8(s[max(0, at-before):min(len(s), at+after)], ""))
+	}
+	return fmt.Sprintf("at byte %d\nwant ...%s...\ngot  ...%s...", at, show(want), show(got))
+}
