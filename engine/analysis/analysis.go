@@ -55,6 +55,9 @@ type Analysis struct {
 	// NullContent says that a null content beside calls is printed as text (None) or refused, so that an empty string
 	// must be given instead (E27).
 	NullContent bool
+	// Unescaped says that strings are written between quotes that are not escaped inside, so that a string which holds one can
+	// be read in two ways.
+	Unescaped bool
 	// Thinking are the variables under which reasoning is written, and Typed says that it is read from typed parts of
 	// the content.
 	Thinking []ordered.Member
@@ -152,6 +155,7 @@ func (a *analyzer) render() bool {
 	one := []ordered.Member{member(keyNeedles[0], ordered.Str(valueNeedle))}
 	a.called.observation = a.firstCall(callsWith(1, one...))
 	if a.called.observation == nil {
+		a.result.NullContent = true
 		return true
 	}
 	p := a.called.probe

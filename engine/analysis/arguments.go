@@ -143,6 +143,8 @@ func (a *analyzer) tagged(c *format.Calls, one spelling) {
 	a.valueCodec(c, es[0])
 	if q != b.Codec.Quote {
 		b.Codec.Style = format.StylePython
+		a.result.Unescaped = true
+		a.found("A2", "strings stand between %q without escapes", q)
 	}
 	a.headSuffix(c, strings.TrimSuffix(lead, open), q)
 	a.found("T5", "separator %q", sep)

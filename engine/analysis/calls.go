@@ -124,10 +124,14 @@ func (a *analyzer) opening(first spelling, isObject bool) string {
 	if !ok || isObject && a.objectOf(&spoken[0]) == nil || spoken[0].follows != content {
 		return lead
 	}
-	if s := snapStart(commonSuffix(lead, spoken[0].lead), lead, spoken[0].lead); strings.Trim(s, format.Space) != "" {
-		return s
+	s := snapStart(commonSuffix(lead, spoken[0].lead), lead, spoken[0].lead)
+	if strings.Trim(s, format.Space) == "" {
+		return lead
 	}
-	return lead
+	if gap := strings.TrimSuffix(spoken[0].lead, s); strings.Trim(gap, format.Space) == "" {
+		s = gap + s // white space that is written behind content alone belongs to the open all the same
+	}
+	return s
 }
 
 // section compares one call with two (T2). What precedes every call is the call's open, what precedes the first alone the
@@ -144,6 +148,11 @@ func (a *analyzer) section(c *format.Calls, opening string, one, two []spelling)
 	c.Call.Close = format.Mark(close)
 	c.Sep = format.Mark(sep)
 	c.Section.Open = format.Mark(opening[:len(opening)-len(open)])
+	if c.Section.Open.Text == "" {
+		// White space alone is no section: it precedes the first call.
+		c.Call.Open = format.Mark(opening)
+		c.Section.Open = format.Marker{}
+	}
 	a.sectionEnd(c, behind[len(close):])
 }
 
@@ -235,6 +244,9 @@ func (a *analyzer) parts(c *format.Calls, one spelling) {
 	c.Head = a.slots(head)
 	c.Tail = a.slots(tail)
 	outer, inner := cutLast(c.Call.Open.Full())
+	if strings.Trim(outer, format.Space) == "" {
+		outer, inner = "", outer+inner
+	}
 	if inner != "" {
 		c.Head = append([]format.Part{format.Lit(inner)}, c.Head...)
 	}

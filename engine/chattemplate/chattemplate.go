@@ -57,7 +57,7 @@ type native struct {
 }
 
 func (n native) Render(vars ordered.Value, now func() time.Time) (string, error) {
-	return n.Template.Render(jinja.NewVars(vars), jinja.Options{Mode: n.Mode, Limits: n.Limits, Now: now})
+	return n.Template.Render(jinja.VarsFromJSON(vars), jinja.Options{Mode: n.Mode, Limits: n.Limits, Now: now})
 }
 
 // Template is a chat template: Jinja source plus its special tokens.
@@ -111,14 +111,14 @@ func (t *Template) Vars(in Input) ordered.Value {
 
 // Render renders an input, in the mutable sandbox, which is what inference engines allow (E1).
 func (t *Template) Render(in Input) (string, error) {
-	return t.program.Render(jinja.NewVars(t.Vars(in)), t.options())
+	return t.program.Render(jinja.VarsFromJSON(t.Vars(in)), t.options())
 }
 
 // RenderImmutable renders an input as Hugging Face's transformers does, where a template must not change its input (E1).
 func (t *Template) RenderImmutable(in Input) (string, error) {
 	o := t.options()
 	o.Mode = jinja.Immutable
-	return t.program.Render(jinja.NewVars(t.Vars(in)), o)
+	return t.program.Render(jinja.VarsFromJSON(t.Vars(in)), o)
 }
 
 // Observation is a rendering with what is known about it.
@@ -131,7 +131,7 @@ type Observation struct {
 func (t *Template) Observe(in Input) (Observation, error) {
 	o := t.options()
 	o.Origins, o.Trace = true, new(jinja.Trace)
-	text, err := t.program.RenderText(jinja.NewVars(t.Vars(in)), o)
+	text, err := t.program.RenderText(jinja.VarsFromJSON(t.Vars(in)), o)
 	return Observation{text, o.Trace}, err
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/stream"
@@ -32,13 +33,14 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	Verified Verdict = iota // read back as it was written
-	Dropped                 // the template writes nothing of what makes up the shape
-	Refused                 // the template fails to render the shape
-	Failed                  // read back as something else
+	Verified  Verdict = iota // read back as it was written
+	Dropped                  // the template writes nothing of what makes up the shape
+	Refused                  // the template fails to render the shape
+	Ambiguous                // read back as something else, because the template's own writing means two things
+	Failed                   // read back as something else
 )
 
-var verdicts = [...]string{"verified", "dropped", "refused", "failed"}
+var verdicts = [...]string{"verified", "dropped", "refused", "ambiguous", "failed"}
 
 func (v Verdict) String() string { return verdicts[v] }
 
@@ -68,16 +70,14 @@ func (r *Report) OK() bool {
 	return !slices.ContainsFunc(r.Shapes, func(s Shape) bool { return s.Verdict == Failed })
 }
 
+// ToolsFailed says that some shape with calls was read back as something else.
+func (r *Report) ToolsFailed() bool {
+	return slices.ContainsFunc(r.Shapes, func(s Shape) bool { return s.Tools && s.Verdict == Failed })
+}
+
 // ToolsOK says that some shape with calls was verified and none failed.
 func (r *Report) ToolsOK() bool {
-	verified := false
-	for _, s := range r.Shapes {
-		if s.Tools && s.Verdict == Failed {
-			return false
-		}
-		verified = verified || s.Tools && s.Verdict == Verified
-	}
-	return verified
+	return !r.ToolsFailed() && slices.ContainsFunc(r.Shapes, func(s Shape) bool { return s.Tools && s.Verdict == Verified })
 }
 
 // String returns a line per shape.
@@ -89,8 +89,8 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// Format verifies the format of an analysis against its template. Bound are the variables that the template demands.
-func Format(t *chattemplate.Template, a *analysis.Analysis, bound []ordered.Member) *Report {
+// Verify verifies the format of an analysis against its template. Bound are the variables that the template demands.
+func Verify(t *chattemplate.Template, a *analysis.Analysis, bound []ordered.Member) *Report {
 	v := verifier{template: t, analysis: a, bound: bound}
 	r := &Report{}
 	for _, s := range shapes {
@@ -128,7 +128,10 @@ func args(text string) ordered.Value {
 
 const (
 	thought = "First I look at it.\nThen I decide."
-	answer  = "Here is the answer:\n\n- one, \"two\" & <three>"
+	// awkwardStrings is the shape that tells formats apart in which any string can be written from those in which it cannot.
+	awkwardStrings = "awkward strings"
+
+	answer = "Here is the answer:\n\n- one, \"two\" & <three>"
 )
 
 var shapes = []shape{
@@ -140,13 +143,18 @@ var shapes = []shape{
 	{name: "reasoning and call", reasoning: thought, calls: []call{{"look_up", args(`{"query": "x"}`)}}},
 	{name: "two calls", calls: []call{{"look_up", args(`{"query": "a"}`)}, {"look_up_all", args(`{"queries": ["b", "c"]}`)}}},
 	{name: "three calls", calls: []call{{"look_up", args(`{"query": "a"}`)}, {"ping", args(`{}`)}, {"look_up", args(`{"query": "b", "limit": 1}`)}}},
-	{name: "typed values", calls: []call{{"all_types", args(`{"text": "02134", "whole": -12, "real": 1.5, "yes": true, "no": false, "nothing": null, "object": {"a": {"b": [1, "2"]}}, "array": [1, "two", null]}`)}}},
-	{name: "awkward strings", calls: []call{{"all_types", args(`{"text": "  line one\n\tline \"two\" {brace} 'single' \\ back & amp <b>\n"}`)}}},
+	{name: "typed values", calls: []call{{"all_types", args(`{"text": "02134", "whole": -12, "real": 1.5, "yes": true, "no": false, "object": {"a": {"b": ["one", "two"]}}, "array": ["one", "two"]}`)}}},
+	{name: "null", calls: []call{{"all_types", args(`{"nothing": null}`)}}},
+	{name: awkwardStrings, calls: []call{{"all_types", args(`{"text": "  line one\n\tline \"two\" {brace} 'single' \\ back & amp <b>\n"}`)}}},
 }
 
 // run renders and parses one shape.
 func (v *verifier) run(s shape) Shape {
 	result := Shape{Name: s.name, Tools: len(s.calls) > 0}
+	if result.Tools && (!v.analysis.HasCalls() || v.analysis.Format.Undisclosed) {
+		result.Verdict, result.Note = Dropped, "the template writes no call"
+		return result
+	}
 	turn, want, err := v.render(s)
 	switch {
 	case err != nil:
@@ -157,18 +165,37 @@ func (v *verifier) run(s shape) Shape {
 		return result
 	}
 	result.Turn, result.Note = turn, want.note
-	out, err := codegen.Generate(v.analysis.Format, codegen.Options{Tools: tools(), Request: chat.Request{Tools: tools(), ParallelToolCalls: true}})
+	out, err := codegen.Generate(v.analysis.Format, codegen.Options{Tools: Tools(), Parallel: true, Tolerances: codegen.Usual})
 	if err != nil {
 		result.Verdict, result.Note = Failed, firstLine(err.Error())
 		return result
 	}
 	for _, cut := range partitions(len(turn)) {
-		if diff := compare(parse(out, turn, cut), want.message); diff != "" {
+		got := parse(out, turn, cut)
+		if diff := compare(got, want.message); diff != "" {
 			result.Verdict, result.Note = Failed, diff
+			if why := v.ambiguity(s, turn, got, want.message); why != "" {
+				result.Verdict, result.Note = Ambiguous, why
+			}
 			return result
 		}
 	}
 	return result
+}
+
+// ambiguity says why no parser could have read a turn back as it was meant, "" if one could.
+func (v *verifier) ambiguity(s shape, turn string, got, want chat.Message) string {
+	r := v.analysis.Format.Reasoning
+	opens := r.Open.Text != "" && strings.Contains(turn, r.Open.Text)
+	switch {
+	case want.Reasoning == "" && opens && r.Close.Text != "" && !strings.Contains(turn, r.Close.Text):
+		return "the template opens reasoning before content and does not close it"
+	case want.Reasoning == "" && want.Content != "" && got.Reasoning == want.Content && got.Content == "":
+		return "the template writes content beside calls where reasoning goes"
+	case s.name == awkwardStrings && v.analysis.Unescaped:
+		return "strings are written between quotes that are not escaped inside"
+	}
+	return ""
 }
 
 func firstLine(s string) string {
@@ -217,42 +244,68 @@ func (v *verifier) render(s shape) (string, expected, error) {
 		Kwargs:   append(v.bound[:len(v.bound):len(v.bound)], v.analysis.Thinking...),
 	}
 	if len(s.calls) > 0 {
-		for _, t := range tools() {
+		for _, t := range Tools() {
 			in.Tools = append(in.Tools, t.Value)
 		}
 	}
 	o, err := v.template.Observe(in)
+	if err != nil && in.Tools != nil {
+		// A template that fails to describe tools may replay calls all the same.
+		in.Tools = nil
+		var again error
+		if o, again = v.template.Observe(in); again == nil {
+			err = nil
+		}
+	}
 	if err != nil {
 		return "", expected{}, err
 	}
-	start, written := 0, map[string]bool{}
-	pos := 0
+	start, pos := 0, 0
+	written := map[string]int{} // the first byte of what was copied from a path
 	for _, run := range o.Runs {
+		if run.Role == jinja.FromValue {
+			if run.Path == "messages[0].content" {
+				start = pos + run.Len
+			}
+			if _, ok := written[run.Path]; !ok {
+				written[run.Path] = pos
+			}
+		}
 		pos += run.Len
-		if run.Role != jinja.FromValue {
-			continue
-		}
-		if run.Path == "messages[0].content" {
-			start = pos
-		}
-		written[run.Path] = true
 	}
 	turn, ok := strings.CutPrefix(o.Text.String[start:], v.analysis.TurnStart)
 	if !ok {
 		return "", expected{}, fmt.Errorf("the turn does not begin with the header %q", v.analysis.TurnStart)
 	}
+	// A template may write a second turn for the same message; what stands there is not this turn's.
+	end, from := len(turn), 0
+	if c := v.analysis.Format.Reasoning.Close.Text; c != "" && strings.Contains(turn, c) {
+		from = strings.Index(turn, c) + len(c)
+	}
+	for _, e := range v.analysis.Format.End {
+		if i := strings.Index(turn[from:], strings.Trim(e, format.Space)); i >= 0 {
+			end = min(end, from+i)
+		}
+	}
+	limit := len(o.Text.String) - len(turn) + end
+	for path, at := range written {
+		if at > limit {
+			delete(written, path)
+		}
+	}
 	return turn, v.expect(s, written), nil
 }
 
 // expect leaves out of a shape's message what the template does not write.
-func (v *verifier) expect(s shape, written map[string]bool) expected {
+func (v *verifier) expect(s shape, written map[string]int) expected {
+	has := func(path string) bool { _, ok := written[path]; return ok }
 	var e expected
 	var dropped []string
 	put := func(what, text string, into *string, paths ...string) {
 		if text == "" {
 			return
 		}
-		if slices.ContainsFunc(paths, func(p string) bool { return written[p] }) {
+		if slices.ContainsFunc(paths, has) {
 			*into = text
 			e.any = true
 		} else {
@@ -267,14 +320,19 @@ func (v *verifier) expect(s shape, written map[string]bool) expected {
 	}
 	for i, c := range s.calls {
 		base := fmt.Sprintf("messages[1].tool_calls[%d]", i)
-		if !written[base+".function.name"] {
+		if !has(base + ".function.name") {
 			dropped = append(dropped, fmt.Sprintf("call %d", i+1))
 			e.any = false
 			continue
 		}
-		e.any = s.reasoning == "" || reasoned
+		for _, m := range c.args.Members() {
+			if m.Value.IsNull() && !has(base+".function.arguments."+m.Key) && !has(base+".function.arguments") {
+				dropped = append(dropped, "null")
+			}
+		}
+		e.any = (s.reasoning == "" || reasoned) && !slices.Contains(dropped, "null")
 		id := ""
-		if written[base+".id"] {
+		if has(base + ".id") {
 			id = callID(i)
 		}
 		e.message.ToolCalls = append(e.message.ToolCalls, chat.ToolCall{ID: id, Name: c.name, Arguments: c.args.String(), Complete: true})
@@ -330,8 +388,8 @@ func (v *verifier) message(s shape) ordered.Value {
 	return m.With("tool_calls", ordered.ArrayOf(calls...))
 }
 
-// tools declares the functions of the shapes.
-func tools() []chat.Tool {
+// Tools declares the functions that the shapes call; a turn is read with them.
+func Tools() []chat.Tool {
 	declare := func(name, properties string) chat.Tool {
 		v := args(`{"type": "function", "function": {"name": "` + name + `", "description": "A function.", "parameters": {"type": "object", "properties": ` + properties + `, "required": []}}}`)
 		t, err := chat.ParseTool(v)
@@ -346,7 +404,7 @@ func tools() []chat.Tool {
 		declare("ping", `{}`),
 		declare("all_types", `{"text": {"type": "string", "description": "."}, "whole": {"type": "integer", "description": "."},
 			"real": {"type": "number", "description": "."}, "yes": {"type": "boolean", "description": "."}, "no": {"type": "boolean", "description": "."},
-			"nothing": {"type": "null", "description": "."}, "object": {"type": "object", "description": "."}, "array": {"type": "array", "description": ".", "items": {}}}`),
+			"object": {"type": "object", "description": "."}, "array": {"type": "array", "description": ".", "items": {"type": "string"}}}`),
 	}
 }
 

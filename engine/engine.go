@@ -1,0 +1,247 @@
+// Package engine is the façade: from a chat template to a prompt, a parser and a grammar.
+//
+// # Life of a request
+//
+//	Compile   template -> Template   caps and analysis, once (lazily, on first use)
+//	Render    request  -> Prompt     the request fitted to the template, rendered
+//	Prepare   request  -> Plan       prompt, parser program, grammar, triggers, stops, preserved tokens
+//	NewParser Plan     -> Parser     bytes in, deltas out; a message at the end
+//
+// Each stage is a package that can be used alone; this one only joins them. The left half (jinja, chattemplate, caps,
+// analysis) understands templates, the right half (schema, codec, peg, gbnf, codegen, stream, dialect) handles output; between
+// them stands [format.Format], which is plain data.
+//
+// # Errors
+//
+// Compile returns positioned errors ([source.Error]). Prepare returns [ErrUnverified] for tools on a template whose tool
+// format was not verified by round trip, unless the caller insists (E11).
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goassay/assay/engine/analysis"
+	"github.com/goassay/assay/engine/caps"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/dialect"
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/engine/stream"
+	"github.com/goassay/assay/engine/verify"
+)
+
+// Source is a template as it comes from a file: its text and the texts of its special tokens.
+type Source struct {
+	Name     string // for errors
+	Text     string
+	BOS, EOS string
+}
+
+// Options are what a template is compiled with. The zero value is usable.
+type Options struct {
+	Now    func() time.Time // the clock that templates read; nil: a template that asks for the time fails
+	Limits jinja.Limits     // zero: the defaults
+	Format *format.Format   // a format to use instead of the analysed one
+}
+
+// Template is a compiled chat template. It is safe for concurrent use.
+type Template struct {
+	*chattemplate.Template
+	caps     caps.Caps
+	analysis func() *analysis.Analysis
+	report   atomic.Pointer[verify.Report]
+}
+
+// Compile compiles a template and probes its capabilities. A template that renders no conversation at all is an error.
+func Compile(s Source, o Options) (*Template, error) {
+	ct, err := chattemplate.Compile(source.New(s.Name, s.Text), s.BOS, s.EOS, o.Now)
+	if err != nil {
+		return nil, err
+	}
+	ct.Limits = o.Limits
+	t := &Template{Template: ct}
+	if t.caps, err = caps.Detect(ct); err != nil {
+		return nil, err
+	}
+	t.analysis = sync.OnceValue(func() *analysis.Analysis {
+		a := analysis.Analyze(ct, analysis.Options{Dialects: dialect.Formats(), Bound: t.caps.Needs.Bound})
+		if o.Format != nil {
+			a.Format = *o.Format
+		}
+		return a
+	})
+	return t, nil
+}
+
+// Caps returns what the template can do.
+func (t *Template) Caps() caps.Caps { return t.caps }
+
+// Analysis returns the output format that the template shows, with the evidence. It is computed once.
+func (t *Template) Analysis() *analysis.Analysis { return t.analysis() }
+
+// Verify proves the analysis by round trip (E11). Neither Analysis nor Prepare calls it, but Prepare heeds what it found.
+func (t *Template) Verify() *verify.Report {
+	if r := t.report.Load(); r != nil {
+		return r
+	}
+	t.report.CompareAndSwap(nil, verify.Verify(t.Template, t.Analysis(), t.caps.Needs.Bound))
+	return t.report.Load()
+}
+
+// Prompt is a rendered request.
+type Prompt struct {
+	Text    string
+	Prefill string   // what follows the header in it: the start of the model's own text (E9)
+	Fits    []string // the polyfills that the request took (E27)
+}
+
+// Render fits a request to the template and renders it. A continued message is spelled in the template's format behind the
+// header, whether the template could render an unfinished message or not.
+func (t *Template) Render(r chat.Request) (Prompt, error) {
+	fitted := t.caps.Fit(r)
+	if r.Continue == chat.ContinueNone {
+		text, err := t.Template.Render(fitted.Input)
+		if err != nil {
+			return Prompt{}, err
+		}
+		p := Prompt{Text: text, Fits: fitted.Fits}
+		if fitted.Input.Generate {
+			p.Prefill = t.prefill(text, fitted.Input)
+		}
+		return p, nil
+	}
+	in := fitted.Input
+	in.Messages, in.Generate = in.Messages[:len(in.Messages)-1], true
+	text, err := t.Template.Render(in)
+	if err != nil {
+		return Prompt{}, err
+	}
+	last := r.Messages[len(r.Messages)-1]
+	f := t.Analysis().Format
+	spelled := f.Continued(last.At("reasoning_content").Text(), last.At("content").Text(), r.Continue == chat.ContinueReasoning)
+	text = strings.TrimSuffix(text, t.prefill(text, in))
+	return Prompt{Text: text + spelled, Prefill: spelled, Fits: fitted.Fits}, nil
+}
+
+// prefill returns what follows the header in a prompt. The header's last occurrence is where the turn begins; if what follows is
+// none of the prefills that the analysis saw, the prompt is compared with one without generation prompt.
+func (t *Template) prefill(prompt string, in chattemplate.Input) string {
+	a := t.Analysis()
+	header := a.Format.Header
+	for _, p := range a.Prefills {
+		if strings.HasSuffix(prompt, header+p) && (p != "" || header != "") {
+			return longest(a.Prefills, prompt, header)
+		}
+	}
+	in.Generate = false
+	bare, err := t.Template.Render(in)
+	if err != nil {
+		return ""
+	}
+	added, ok := strings.CutPrefix(prompt, bare)
+	if !ok {
+		return ""
+	}
+	if rest, ok := strings.CutPrefix(added, header); ok {
+		return rest
+	}
+	return ""
+}
+
+// longest returns the longest prefill that, behind the header, ends the prompt.
+func longest(prefills []string, prompt, header string) string {
+	best := ""
+	for _, p := range prefills {
+		if len(p) > len(best) && strings.HasSuffix(prompt, header+p) {
+			best = p
+		}
+	}
+	return best
+}
+
+// PrepareOptions say how a request is prepared. The zero value is usable.
+type PrepareOptions struct {
+	Insist     bool                // prepare tools although the tool format is not verified
+	Fallbacks  []string            // names of fallback spellings to allow besides the template's own (E25)
+	Tolerances *codegen.Tolerances // nil: codegen.Usual
+}
+
+// ErrUnverified is returned for tools on a template whose tool format is not known, or was found wrong by [Template.Verify].
+var ErrUnverified = errors.New("the template's tool format is not verified")
+
+// Plan is everything that a request needs: the prompt, and how to read and constrain the answer.
+type Plan struct {
+	Prompt Prompt
+	*codegen.Output
+}
+
+// Prepare renders a request and generates its parser; its grammar is generated when it is asked for.
+func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
+	if err := t.mayCall(r, o); err != nil {
+		return nil, err
+	}
+	prompt, err := t.Render(r)
+	if err != nil {
+		return nil, err
+	}
+	tolerances := codegen.Usual
+	if o.Tolerances != nil {
+		tolerances = *o.Tolerances
+	}
+	out, err := codegen.Generate(t.Analysis().Format, codegen.Options{
+		Tools:         r.Tools,
+		Choice:        r.ToolChoice,
+		Parallel:      r.ParallelToolCalls,
+		Reasoning:     r.ReasoningFormat,
+		JSONSchema:    r.JSONSchema,
+		HasJSONSchema: r.HasJSONSchema,
+		Prefill:       prompt.Prefill,
+		Continue:      r.Continue,
+		Tolerances:    tolerances,
+		Fallbacks:     o.Fallbacks,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Plan{Prompt: prompt, Output: out}, nil
+}
+
+// mayCall refuses tools where no spelling of calls is known, or where [Template.Verify] found it wrong (E11).
+func (t *Template) mayCall(r chat.Request, o PrepareOptions) error {
+	if len(r.Tools) == 0 || r.ToolChoice.Mode == chat.ChoiceNone || o.Insist || len(o.Fallbacks) > 0 {
+		return nil
+	}
+	if !t.Analysis().HasCalls() {
+		return fmt.Errorf("%w: no spelling of tool calls was found; allow a fallback spelling by name, or insist", ErrUnverified)
+	}
+	if report := t.report.Load(); report != nil && report.ToolsFailed() {
+		return fmt.Errorf("%w: the round trip fails; allow a fallback spelling by name, or insist\n%s", ErrUnverified, report)
+	}
+	return nil
+}
+
+// NewParser returns a parser for one answer. Parsers of one plan are independent of each other.
+func (p *Plan) NewParser() *stream.Parser { return stream.NewParser(p.Output) }
+
+// Result is a parsed answer.
+type Result struct {
+	Message     chat.Message
+	Finish      chat.FinishReason
+	Diagnostics []stream.Diagnostic
+}
+
+// Parse parses an answer in one go. Cut says that it ended because a limit was reached, not because the model was done.
+func (p *Plan) Parse(output string, cut bool) Result {
+	parser := p.NewParser()
+	parser.Write([]byte(output))
+	parser.Close(cut)
+	return Result{parser.Message(), parser.Finish(), parser.Diagnostics()}
+}
