@@ -352,6 +352,9 @@ func (x *inExpr) eval(f *frame) (Value, error) {
 		return b, err
 	}
 	yes, err := contains(&f.rt.eval, b, a)
+	if f.rt.trace != nil && b.kind == Dict && b.prov != nil && b.prov.node != nil && a.isString() {
+		f.rt.trace.asked(new(node).init(b.prov.node, a.text(), -1).path(), !yes)
+	}
 	return boolValue(yes != x.negated), f.at(err, x.pos)
 }
 

@@ -297,6 +297,7 @@ func TestTrace(t *testing.T) {
 {%- if m.tool_calls is defined and m.tool_calls -%}{{ m.tool_calls[0].function.name }}{%- endif -%}
 {%- if '</think>' in m.content -%}{{ m.content.split('</think>')[-1].strip('\n') }}{%- endif -%}
 {%- if m.role == 'user' -%}{{ m['thinking'] }}{%- endif -%}
+{%- if 'name' in m -%}{%- endif -%}
 {%- endfor -%}{{ enable_thinking }}{{ tools is defined }}`
 	trace := new(Trace)
 	_, err := compile(t, text).Render(vars(t, `{"messages": [{"role": "user", "content": "a</think>b"}, {"role": "x", "content": "c", "tool_calls": [{"function": {"name": "f"}}]}]}`), Options{Trace: trace})
@@ -310,6 +311,7 @@ func TestTrace(t *testing.T) {
 		"messages[1].tool_calls[0].function.name": {Value: true},
 		"messages[0].thinking":                    {Missing: true},
 		"messages[0].role":                        {Value: true},
+		"messages[0].name":                        {Tested: true, Missing: true},
 		"enable_thinking":                         {Missing: true},
 		"tools":                                   {Tested: true, Missing: true},
 	} {

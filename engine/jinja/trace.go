@@ -14,11 +14,12 @@ type Trace struct {
 	testing  int
 }
 
-// Read is one path that a render looked up.
+// Read is one path that a render looked up. What is printed or encoded as a whole counts as one look-up, of itself and not of
+// its parts.
 type Read struct {
 	Path    string // such as messages[1].tool_calls
 	Value   bool   // its value was used
-	Tested  bool   // it was asked for with "is defined"
+	Tested  bool   // it was asked for with "is defined", or as a key with "in"
 	Missing bool   // it was not there
 }
 
@@ -40,7 +41,7 @@ func (t *Trace) Reads() []Read { return t.reads }
 // Read says that the value at a path was used.
 func (t *Trace) Read(path string) bool { return t.at(path).Value }
 
-// Tested says that a path was asked for with "is defined".
+// Tested says that a path was asked for with "is defined", or as a key with "in".
 func (t *Trace) Tested(path string) bool { return t.at(path).Tested }
 
 // Missing returns the paths that were looked up in vain.
@@ -117,11 +118,16 @@ func (t *Trace) tested(operand func() (Value, error)) (Value, error) {
 			t.note(r)
 			continue
 		}
-		e := t.entry(r.path)
-		e.Tested = true
-		e.Missing = e.Missing || r.missing
+		t.asked(r.path, r.missing)
 	}
 	return v, err
+}
+
+// asked records that a render wanted to know whether there is something at a path.
+func (t *Trace) asked(path string, missing bool) {
+	e := t.entry(path)
+	e.Tested = true
+	e.Missing = e.Missing || missing
 }
 
 // compared records a literal.
