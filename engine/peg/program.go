@@ -23,7 +23,7 @@ const (
 	OpSet                  // A: set. pos moves behind one byte of it; else fails
 	OpAny                  // pos moves behind one byte
 	OpSpan                 // A: set, B: least, C: most (0: any number). pos moves byte by byte over the set; fails where fewer than B came
-	OpSkip                 // A: bytes. pos moves; the bytes are known to be there (a Dispatch has read them); fails at the cap
+	OpSkip                 // A: bytes. pos moves over bytes that a Dispatch has looked at
 	OpEnd                  // fails unless the input is closed and ends at pos
 	OpBefore               // A: offset. Fails if pos is greater
 	OpStub                 // A: literal. pos moves to the end of the input if that leaves a proper prefix of it; else fails

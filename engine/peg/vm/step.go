@@ -169,11 +169,15 @@ func (m *Machine) steps() peg.Status {
 				}
 			}
 		case peg.OpSkip:
-			if ok = m.pos+int(in.A) <= m.limit; ok {
+			// The word was read before the entry that caps it was made, so it may reach beyond the cap.
+			switch m.look(int(in.A) - 1) {
+			case notYet:
+				return peg.NeedMore
+			case there:
 				m.pos += int(in.A)
 				m.pc++
-			} else { // the word was read before the entry that caps it was made
-				m.hit("held bytes")
+			default:
+				ok = false
 			}
 		case peg.OpEnd:
 			switch {
@@ -231,7 +235,7 @@ func (m *Machine) steps() peg.Status {
 		case peg.OpRejected:
 			to := m.far
 			m.far = max(to, m.pop().aux)
-			if to == m.pos {
+			if to <= m.pos {
 				m.pc = in.A
 			} else {
 				m.text(in.Kind, m.pos, to)
@@ -428,15 +432,11 @@ type sink struct {
 
 func (s *sink) Copy(from, to int) { s.m.text(s.kind, s.m.pos+from, s.m.pos+to) }
 
-func (s *sink) Text(text []byte, from, to int) {
-	if m := s.m; s.kind != 0 {
-		lo := len(m.arena)
-		m.arena = append(m.arena, text...)
-		m.log = append(m.log, entry{kind: s.kind, from: fromArena, off: m.pos + from, end: m.pos + to, lo: lo, hi: len(m.arena)})
-	}
-}
+func (s *sink) Text(text []byte, from, to int) { produce(s, text, from, to) }
 
-func (s *sink) String(text string, from, to int) {
+func (s *sink) String(text string, from, to int) { produce(s, text, from, to) }
+
+func produce[T []byte | string](s *sink, text T, from, to int) {
 	if m := s.m; s.kind != 0 {
 		lo := len(m.arena)
 		m.arena = append(m.arena, text...)

@@ -86,13 +86,13 @@ func (m *Machine) stopped(u *peg.UntilTable, kind peg.Kind, stop, at int, whole 
 
 // refuse makes text of the stop at pos.
 func (m *Machine) refuse(u *peg.UntilTable, stop int, kind peg.Kind) {
-	to := m.pos
+	to, end := m.pos, m.base+len(m.buf)
 	if u.Space[stop] {
-		for isSpace(m.buf[to-m.base]) {
+		for to < end && isSpace(m.buf[to-m.base]) {
 			to++
 		}
 	}
-	to += len(u.Auto.Stops[stop])
+	to = min(to+len(u.Auto.Stops[stop]), end)
 	m.text(kind, m.pos, to)
 	m.pos = to
 }

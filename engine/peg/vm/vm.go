@@ -303,28 +303,27 @@ func (m *Machine) release() {
 	if m.bottom >= 0 {
 		n = m.stack[m.bottom].log - m.first
 	}
-	tail := 0 // bytes of the last event that wait for the rest of a character
-	if n > 0 && n == len(m.log) && !m.done && m.log[n-1].from == fromInput && m.log[n-1].end == m.base+len(m.buf) {
-		e := m.log[n-1]
-		tail = partial(m.buf[e.off-m.base : e.end-m.base])
+	wait := math.MaxInt // text from there on waits for the rest of a character
+	if n == len(m.log) && !m.done {
+		if n := m.partial(); n > 0 {
+			wait = m.base + len(m.buf) - n
+		}
 	}
-	for i := range n {
+	i := 0
+	for ; i < n; i++ {
 		e := &m.log[i]
-		if i == n-1 {
-			e.end -= tail
-			if e.from == fromInput && e.off == e.end {
-				break
+		if e.end > wait {
+			if e.off < wait {
+				head := *e
+				head.end, e.off = wait, wait
+				m.handOut(&head)
 			}
+			break
 		}
 		m.handOut(e)
 	}
-	if tail > 0 {
-		e := &m.log[n-1]
-		e.off, e.end = e.end, e.end+tail
-		n--
-	}
-	m.first += n
-	m.log = m.log[:copy(m.log, m.log[n:])]
+	m.first += i
+	m.log = m.log[:copy(m.log, m.log[i:])]
 }
 
 // handOut makes an event of a logged one, or a longer one of the last.
@@ -357,14 +356,25 @@ func (m *Machine) handOut(e *entry) {
 	m.lastFrom, m.lastHi = e.from, e.hi
 }
 
-// partial returns the length of the beginning of a UTF-8 sequence at the end of b that further bytes can complete.
-func partial(b []byte) int {
-	for n := 1; n <= min(3, len(b)); n++ {
+// partial returns how many bytes at the end of the log's text, where that is the end of what has arrived, are the beginning of
+// a UTF-8 sequence that further bytes can complete.
+func (m *Machine) partial() int {
+	end := m.base + len(m.buf)
+	from := end // where the text of one kind that ends the log begins, as far as a character reaches
+	for i := len(m.log) - 1; i >= 0 && from > end-utf8.UTFMax; i-- {
+		e := &m.log[i]
+		if e.from != fromInput || e.end != from || e.kind != m.log[len(m.log)-1].kind {
+			break
+		}
+		from = e.off
+	}
+	b := m.buf[max(from-m.base, len(m.buf)-utf8.UTFMax, 0):]
+	for n := 1; n <= len(b); n++ {
 		if c := b[len(b)-n]; utf8.RuneStart(c) {
-			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-n:]) {
-				return n
+			if utf8.FullRune(b[len(b)-n:]) {
+				return 0
 			}
-			return 0
+			return n
 		}
 	}
 	return 0
