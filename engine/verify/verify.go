@@ -404,7 +404,7 @@ func Tools() []chat.Tool {
 		declare("ping", `{}`),
 		declare("all_types", `{"text": {"type": "string", "description": "."}, "whole": {"type": "integer", "description": "."},
 			"real": {"type": "number", "description": "."}, "yes": {"type": "boolean", "description": "."}, "no": {"type": "boolean", "description": "."},
-			"object": {"type": "object", "description": "."}, "array": {"type": "array", "description": ".", "items": {"type": "string"}}}`),
+			"nothing": {"type": "string", "description": ".", "nullable": true}, "object": {"type": "object", "description": "."}, "array": {"type": "array", "description": ".", "items": {"type": "string"}}}`),
 	}
 }
 
