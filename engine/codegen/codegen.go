@@ -166,6 +166,7 @@ const (
 // MarkInfo is a marker in the message's text: white space beside it may be dropped (E19).
 type MarkInfo struct {
 	Before, After string // what the template writes there
+	Trim          bool   // all white space before it goes: a call follows
 }
 
 // Trigger is what switches a lazy grammar on.

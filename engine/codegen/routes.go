@@ -203,7 +203,7 @@ func (b *builder) routeCall(k, tool int) peg.Pattern {
 
 // loosePart is the state of text that has no head: behind a call, or where the model has left out the head.
 func (b *builder) loosePart() peg.Pattern {
-	return b.textOf("loose", Content, Content, b.undeclaredRoutes())
+	return b.textOf("loose", Content, 0, b.undeclaredRoutes())
 }
 
 // undeclaredRoutes returns the alternatives for text that looks like the head of a call of a function that is not declared (E15).
@@ -258,12 +258,19 @@ func (b *builder) textOf(name string, kind, closeKind peg.Kind, more peg.Choice)
 		alts = append(alts, peg.Seq{lead, close, peg.Cut{}, trail, b.ref("next", b.nextPart)})
 	}
 	for _, m := range b.starts() {
-		alts = append(alts, peg.Seq{b.lead(m), b.lit(m.Text), peg.Cut{}, b.ref("part", b.part0)})
+		start := peg.Seq{b.lead(m), b.lit(m.Text)}
+		if distinctive(m.Text) {
+			alts = append(alts, append(start, peg.Cut{}, b.ref("part", b.part0)))
+			continue
+		}
+		for _, head := range b.heads(true) { // a start that may be text must be followed by a head
+			alts = append(alts, append(start[:len(start):len(start)], head))
+		}
 	}
 	alts = append(alts, b.heads(false)...)
 	alts = append(alts, more...)
 	alts = append(alts, b.ends()...)
-	alts = append(alts, peg.Seq{peg.Rejected{Kind: kind}, peg.Ref{Name: name}})
+	alts = append(alts, peg.Seq{peg.Capture{Kind: kind, P: peg.Any{}}, peg.Ref{Name: name}})
 	return peg.Seq{peg.Until{Kind: kind, Stops: b.stops(b.routeTexts(), b.endTexts())}, alts}
 }
 

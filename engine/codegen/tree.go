@@ -282,10 +282,13 @@ func distinctive(text string) bool {
 
 // mark logs a marker's place.
 func (b *builder) mark(m format.Marker) peg.Pattern {
+	return b.markInfo(MarkInfo{Before: m.Before, After: m.After})
+}
+
+func (b *builder) markInfo(info MarkInfo) peg.Pattern {
 	if b.silent {
 		return peg.Seq{}
 	}
-	info := MarkInfo{m.Before, m.After}
 	i, ok := b.marks[info]
 	if !ok {
 		i = len(b.out.Marks)
@@ -412,9 +415,31 @@ func (b *builder) content(name string, after, refused bool) peg.Pattern {
 			}
 		}
 		alts = append(alts, b.mayEnd(after)...)
+		alts = append(alts, b.shifts(texts, func() peg.Pattern { return self(false) })...)
 		alts = append(alts, peg.Seq{peg.Rejected{Kind: Content}, self(b.calling())})
 		return peg.Seq{peg.Until{Kind: Content, Stops: b.stops(texts, b.endTexts())}, alts}
 	})
+}
+
+// shifts returns the alternatives for refused markers that end as they begin, such as ">>>": the text goes on not behind them but where the
+// next one can begin.
+func (b *builder) shifts(texts []string, next func() peg.Pattern) peg.Choice {
+	if b.strict {
+		return nil
+	}
+	var alts peg.Choice
+	for _, t := range texts {
+		for _, text := range firsts(t) {
+			n := len(text) - 1
+			for n > 0 && text[:n] != text[len(text)-n:] {
+				n--
+			}
+			if n > 0 {
+				alts = append(alts, peg.Seq{peg.And{P: peg.Lit{Text: text}}, peg.Capture{Kind: Content, P: peg.Lit{Text: text[:len(text)-n]}}, peg.Cut{}, next()})
+			}
+		}
+	}
+	return alts
 }
 
 // afterCall is the state behind the last of some calls. A lazy grammar may have begun in open reasoning; then what looked like a call is

@@ -337,7 +337,7 @@ func (p *Parser) trims(kind peg.Kind) bool {
 // mark notes a marker: white space between two of them is nothing, white space before one is the template's as far as it is the same.
 func (p *Parser) mark(m codegen.MarkInfo) {
 	t := &p.text
-	if !t.fresh && !p.trims(t.kind) {
+	if !t.fresh && !m.Trim && !p.trims(t.kind) {
 		n := len(t.space)
 		for i := len(m.Before); n > 0 && i > 0 && t.space[n-1] == m.Before[i-1]; i-- {
 			n--
