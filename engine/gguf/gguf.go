@@ -1,0 +1,558 @@
+// Package gguf reads and writes the metadata of model files in the GGUF format.
+//
+// # Terminology
+//
+// A file holds a header and data. The header is the magic, a version, two counts, the key-value pairs and the tensor infos; the
+// data are the tensors' bytes, each at an aligned offset. A value is a number, a boolean, a text or an array. A named
+// template is a chat template under "tokenizer.chat_template.NAME"; the default one has no name. A model may be split into parts,
+// of which the first holds the metadata.
+//
+// # Model
+//
+// [Open] reads the header once, front to back, through an [io.ReaderAt], so that a file may as well be a remote one that is read
+// by ranges. Numbers, booleans and texts are kept; an array is only measured, and read where somebody asks ([Array]): a
+// vocabulary of 150,000 texts costs a walk over their lengths. The data are never read. Versions 2 and 3 are understood, in
+// either byte order.
+//
+// [File.Info] reads what a model says about itself: architecture, size, templates, special tokens. [Create] writes a file from
+// values and tensors. [Retemplate] copies a file with another chat template, and [RetemplateFile] does that from path to path.
+//
+// # Specifications followed
+//
+// The comment at the head of ggml/include/gguf.h, and of types and file types the enumerations in ggml/include/ggml.h and
+// include/llama.h, of llama.cpp 0.5.0. Keys are those of the same version's gguf-py documentation.
+//
+// # Limits
+//
+// Files are untrusted. Every length and count is held against the bytes that are left before anything is allocated. Opening takes
+// time linear in the header, and memory of at most 16 times the header's length and one buffer of 64 KiB.
+//
+//	header                 256 MiB     the largest known vocabulary takes 20 MB
+//	keys                   65,536      files have less than a hundred
+//	tensors                262,144     the largest known files have a few thousand
+//	alignment              1 MiB       files use 32
+//	arrays within arrays   8 deep      files use none
+//	dimensions             4           GGML_MAX_DIMS
+//
+// A tensor must lie within the file, at an aligned offset, and overlap no other; keys and names of tensors must be unique. A file that
+// breaks this is cut off or was made to confuse, and is not opened.
+//
+// # Errors
+//
+// [Error] says at which byte of the file what is wrong. An error of the underlying reader is wrapped as the cause of one.
+package gguf
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Error is a problem at a byte of a file.
+type Error struct {
+	Off int64  // where, counted from the file's first byte
+	Msg string // what is wrong, what was expected, what to do
+	Err error  // the cause; may be nil
+}
+
+// Error returns "byte N: message".
+func (e *Error) Error() string { return fmt.Sprintf("byte %d: %s", e.Off, e.Msg) }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+func errorf(off int64, format string, args ...any) *Error {
+	return &Error{Off: off, Msg: fmt.Sprintf(format, args...)}
+}
+
+// The format's constants.
+const (
+	magic            = "GGUF"
+	minVersion       = 2 // version 1 wrote lengths in 32 bits
+	maxVersion       = 3
+	defaultAlignment = 32
+	alignmentKey     = "general.alignment"
+)
+
+// The limits; see the package's comment.
+const (
+	maxHeader    = 256 << 20 // bytes
+	maxPairs     = 1 << 16
+	maxTensors   = 1 << 18
+	maxAlignment = 1 << 20 // bytes
+	maxDepth     = 8       // arrays within arrays
+	maxDims      = 4
+)
+
+// The fewest bytes that a pair and a tensor's info take: a length, a text of at least one byte, and the rest.
+const (
+	minPair   = 8 + 1 + 4 + 1
+	minTensor = 8 + 1 + 4 + 4 + 8
+)
+
+// File is an opened file. It is safe for concurrent use if its reader is.
+type File struct {
+	Version   uint32
+	Order     ByteOrder // of numbers, in the header and in the data
+	Size      int64     // of the file, in bytes
+	Alignment int64     // of data, in bytes
+	Pairs     []Pair    // in the file's order
+	Tensors   []Tensor  // in the file's order
+	// Data is where the data begin, in bytes from the file's start; Size where there are none.
+	Data int64
+
+	r        io.ReaderAt
+	infos    int64 // where the tensor infos begin, and
+	infosEnd int64 // where they end
+	index    map[string]int
+}
+
+// Pair is a key with its value.
+type Pair struct {
+	Key   string
+	Value Value
+
+	off, end int64 // where it lies in the file
+}
+
+// Tensor is what the header says of a tensor.
+type Tensor struct {
+	Name   string
+	Dims   []uint64 // innermost first
+	Type   TensorType
+	Offset uint64 // in bytes from the start of the data
+}
+
+// Elements returns the number of elements. It is at most 2^63 in an opened file.
+func (t Tensor) Elements() uint64 {
+	n := uint64(1)
+	for _, d := range t.Dims {
+		n *= d
+	}
+	return n
+}
+
+// Bytes returns the number of bytes that the tensor takes. It is false where its type is not known.
+func (t Tensor) Bytes() (uint64, bool) {
+	layout, ok := layouts[t.Type]
+	if !ok {
+		return 0, false
+	}
+	return t.Elements() / layout.block * layout.bytes, true
+}
+
+func (t Tensor) String() string {
+	return fmt.Sprintf("%s: %v %s at %d", t.Name, t.Dims, t.Type, t.Offset)
+}
+
+// Open reads the header of a file of a given size in bytes.
+func Open(r io.ReaderAt, size int64) (*File, error) {
+	f := &File{Size: size, r: r}
+	s := newScanner(r, 0, size)
+	pairs, tensors, err := f.open(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.readPairs(s, pairs); err != nil {
+		return nil, err
+	}
+	if f.Alignment, err = f.alignment(); err != nil {
+		return nil, err
+	}
+	f.infos = s.pos
+	if err := f.readTensors(s, tensors); err != nil {
+		return nil, err
+	}
+	f.infosEnd = s.pos
+	f.Data = min(align(s.pos, f.Alignment), size)
+	return f, f.checkTensors()
+}
+
+// open reads magic, version and counts.
+func (f *File) open(s *scanner) (pairs, tensors uint64, err error) {
+	b, err := s.take(4)
+	if err != nil {
+		return 0, 0, err
+	}
+	if string(b) != magic {
+		return 0, 0, errorf(0, "expected %q, found %q: this is not a GGUF file", magic, b)
+	}
+	if b, err = s.take(4); err != nil {
+		return 0, 0, err
+	}
+	// A version is a small number, so the order in which it is one is the file's.
+	f.Order = binary.LittleEndian
+	if f.Version = f.Order.Uint32(b); f.Version&0xffff == 0 {
+		f.Order = binary.BigEndian
+		f.Version = f.Order.Uint32(b)
+	}
+	s.order = f.Order
+	if f.Version < minVersion || f.Version > maxVersion {
+		return 0, 0, errorf(4, "version %d is not supported, only 2 and 3 are; convert the model again", f.Version)
+	}
+	if tensors, err = s.count("tensors", minTensor); err == nil && tensors > maxTensors {
+		err = errorf(s.pos-8, "%d tensors, expected at most %d", tensors, maxTensors)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	if pairs, err = s.count("key-value pairs", minPair); err == nil && pairs > maxPairs {
+		err = errorf(s.pos-8, "%d key-value pairs, expected at most %d", pairs, maxPairs)
+	}
+	return pairs, tensors, err
+}
+
+func (f *File) readPairs(s *scanner, n uint64) error {
+	f.Pairs, f.index = make([]Pair, 0, n), make(map[string]int, n)
+	for range n {
+		p := Pair{off: s.pos}
+		var err error
+		if p.Key, err = s.name("key"); err != nil {
+			return err
+		}
+		if i, ok := f.index[p.Key]; ok {
+			return errorf(p.off, "key %q is there twice, first at byte %d", p.Key, f.Pairs[i].off)
+		}
+		t, err := s.valueType()
+		if err != nil {
+			return within(err, "key %q", p.Key)
+		}
+		if p.Value, err = s.value(t, 0); err != nil {
+			return within(err, "key %q", p.Key)
+		}
+		p.end = s.pos
+		f.index[p.Key] = len(f.Pairs)
+		f.Pairs = append(f.Pairs, p)
+	}
+	return nil
+}
+
+// within puts what was being read before an error's message.
+func within(err error, format string, args ...any) error {
+	e, ok := err.(*Error)
+	if !ok {
+		return err
+	}
+	return &Error{Off: e.Off, Msg: fmt.Sprintf(format, args...) + ": " + e.Msg, Err: e.Err}
+}
+
+func (f *File) alignment() (int64, error) {
+	p, ok := f.Find(alignmentKey)
+	if !ok {
+		return defaultAlignment, nil
+	}
+	n, ok := p.Value.Uint()
+	if err := checkAlignment(n, ok); err != nil {
+		return 0, errorf(p.off, "%v", err)
+	}
+	return int64(n), nil
+}
+
+// checkAlignment judges an alignment; ok says that it is a number at all.
+func checkAlignment(n uint64, ok bool) error {
+	if !ok || n == 0 || n&(n-1) != 0 || n > maxAlignment {
+		return fmt.Errorf("%s must be a power of two, at most %d", alignmentKey, maxAlignment)
+	}
+	return nil
+}
+
+func align(off, alignment int64) int64 { return (off + alignment - 1) / alignment * alignment }
+
+func (f *File) readTensors(s *scanner, n uint64) error {
+	f.Tensors = make([]Tensor, 0, n)
+	seen := make(map[string]bool, n)
+	var total uint64
+	for range n {
+		off := s.pos
+		var t Tensor
+		var err error
+		if t.Name, err = s.name("name of a tensor"); err != nil {
+			return err
+		}
+		if seen[t.Name] {
+			return errorf(off, "tensor %q is there twice", t.Name)
+		}
+		seen[t.Name] = true
+		if err := s.tensor(&t); err != nil {
+			return within(err, "tensor %q", t.Name)
+		}
+		if err := t.check(uint64(f.Alignment)); err != nil {
+			return errorf(off, "tensor %q: %v", t.Name, err)
+		}
+		if total += t.Elements(); total > maxElements {
+			return errorf(off, "tensor %q: more than 2^63 elements in all", t.Name)
+		}
+		f.Tensors = append(f.Tensors, t)
+	}
+	return nil
+}
+
+// tensor reads what follows a tensor's name.
+func (s *scanner) tensor(t *Tensor) error {
+	dims, err := s.uint32()
+	if err != nil {
+		return err
+	}
+	if dims > maxDims {
+		return errorf(s.pos-4, "%d dimensions, expected at most %d", dims, maxDims)
+	}
+	t.Dims = make([]uint64, dims)
+	for i := range t.Dims {
+		if t.Dims[i], err = s.uint64(); err != nil {
+			return err
+		}
+	}
+	kind, err := s.uint32()
+	if err != nil {
+		return err
+	}
+	t.Type = TensorType(kind)
+	t.Offset, err = s.uint64()
+	return err
+}
+
+const maxElements = 1 << 63
+
+// check judges a tensor by itself.
+func (t Tensor) check(alignment uint64) error {
+	n := uint64(1)
+	for _, d := range t.Dims {
+		if d > 0 && n > maxElements/d {
+			return fmt.Errorf("dimensions %d: more than 2^63 elements", t.Dims)
+		}
+		n *= d
+	}
+	if t.Offset%alignment != 0 {
+		return fmt.Errorf("offset %d is not a multiple of the alignment %d", t.Offset, alignment)
+	}
+	layout, ok := layouts[t.Type]
+	if !ok {
+		return nil
+	}
+	row := uint64(1)
+	if len(t.Dims) > 0 {
+		row = t.Dims[0]
+	}
+	if row%layout.block != 0 {
+		return fmt.Errorf("rows of %d elements, expected a multiple of %d as %s is made of blocks", row, layout.block, t.Type)
+	}
+	if n/layout.block > maxElements/layout.bytes {
+		return fmt.Errorf("dimensions %d: more than 2^63 bytes", t.Dims)
+	}
+	return nil
+}
+
+// checkTensors holds the tensors against the file and against each other.
+func (f *File) checkTensors() error {
+	room := uint64(f.Size - f.Data)
+	order := make([]int, len(f.Tensors))
+	for i, t := range f.Tensors {
+		order[i] = i
+		n, known := t.Bytes()
+		if t.Offset > room || known && n > room-t.Offset {
+			return errorf(f.Size, "tensor %q: %d bytes at %d of the data, which begin at byte %d, end beyond the file: it is cut off, or damaged",
+				t.Name, n, t.Offset, f.Data)
+		}
+	}
+	slices.SortStableFunc(order, func(i, j int) int {
+		a, b := f.Tensors[i].Offset, f.Tensors[j].Offset
+		if a < b {
+			return -1
+		} else if a > b {
+			return 1
+		}
+		return 0
+	})
+	var end uint64
+	var last string
+	for _, i := range order {
+		t := f.Tensors[i]
+		n, _ := t.Bytes()
+		if n == 0 {
+			continue
+		}
+		if t.Offset < end {
+			return errorf(f.Data+int64(t.Offset), "tensors %q and %q overlap", last, t.Name)
+		}
+		end, last = t.Offset+n, t.Name
+	}
+	return nil
+}
+
+// Find returns the pair with a key.
+func (f *File) Find(key string) (Pair, bool) {
+	i, ok := f.index[key]
+	if !ok {
+		return Pair{}, false
+	}
+	return f.Pairs[i], true
+}
+
+// String lists pairs and tensors, one a line.
+func (f *File) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "version %d, %s, alignment %d, data at %d of %d\n", f.Version, f.Order, f.Alignment, f.Data, f.Size)
+	for _, p := range f.Pairs {
+		fmt.Fprintf(&b, "%s = %s\n", p.Key, p.Value)
+	}
+	for _, t := range f.Tensors {
+		fmt.Fprintln(&b, t)
+	}
+	return b.String()
+}
+
+// scanner reads a file's header front to back.
+type scanner struct {
+	r     io.ReaderAt
+	end   int64 // where reading must stop: the file's size, or the end of an array
+	limit int64 // the first byte that is too far from the start
+	order ByteOrder
+	pos   int64  // of the next byte
+	buf   []byte // the bytes from start on
+	start int64
+}
+
+// window is the size of a read, in bytes.
+const window = 64 << 10
+
+func newScanner(r io.ReaderAt, pos, end int64) *scanner {
+	return &scanner{r: r, pos: pos, end: end, limit: maxHeader, start: pos, order: binary.LittleEndian}
+}
+
+// room checks that n bytes can follow.
+func (s *scanner) room(n uint64) error {
+	switch left := s.end - s.pos; {
+	case n > uint64(max(left, 0)):
+		return errorf(s.pos, "%d bytes are expected, and %d are left: the file is cut off, or damaged", n, left)
+	case n > uint64(max(s.limit-s.pos, 0)):
+		return errorf(s.pos, "the header is longer than %d MiB", maxHeader>>20)
+	}
+	return nil
+}
+
+// take returns the next n bytes, at most a window; they are valid until the next call.
+func (s *scanner) take(n int) ([]byte, error) {
+	if at := s.pos - s.start; at >= 0 && at+int64(n) <= int64(len(s.buf)) {
+		s.pos += int64(n)
+		return s.buf[at : at+int64(n)], nil
+	}
+	if err := s.room(uint64(n)); err != nil {
+		return nil, err
+	}
+	want := int(min(window, s.end-s.pos))
+	if cap(s.buf) < want {
+		s.buf = make([]byte, want)
+	}
+	s.buf, s.start = s.buf[:want], s.pos
+	if err := readFull(s.r, s.buf, s.pos); err != nil {
+		s.buf = s.buf[:0]
+		return nil, err
+	}
+	s.pos += int64(n)
+	return s.buf[:n], nil
+}
+
+// readFull fills b from an offset.
+func readFull(r io.ReaderAt, b []byte, off int64) error {
+	n, err := r.ReadAt(b, off)
+	if n == len(b) {
+		return nil
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return &Error{Off: off + int64(n), Msg: fmt.Sprintf("reading: %v", err), Err: err}
+}
+
+func (s *scanner) uint32() (uint32, error) {
+	b, err := s.take(4)
+	if err != nil {
+		return 0, err
+	}
+	return s.order.Uint32(b), nil
+}
+
+func (s *scanner) uint64() (uint64, error) {
+	b, err := s.take(8)
+	if err != nil {
+		return 0, err
+	}
+	return s.order.Uint64(b), nil
+}
+
+// count reads how many things follow, each of at least so many bytes.
+func (s *scanner) count(what string, least uint64) (uint64, error) {
+	n, err := s.uint64()
+	if err != nil {
+		return 0, err
+	}
+	if left := uint64(s.end - s.pos); n > left/least {
+		return 0, errorf(s.pos-8, "%d %s, and %d bytes are left: the file is cut off, or damaged", n, what, left)
+	}
+	return n, nil
+}
+
+// text reads a length and as many bytes.
+func (s *scanner) text() (string, error) {
+	n, err := s.uint64()
+	if err != nil {
+		return "", err
+	}
+	if n <= window {
+		b, err := s.take(int(n))
+		return string(b), err
+	}
+	if err := s.room(n); err != nil {
+		return "", err
+	}
+	b := make([]byte, n)
+	if err := readFull(s.r, b, s.pos); err != nil {
+		return "", err
+	}
+	s.pos += int64(n)
+	return string(b), nil
+}
+
+// name reads a text that names something.
+func (s *scanner) name(what string) (string, error) {
+	off := s.pos
+	name, err := s.text()
+	if err == nil {
+		if problem := checkName(name); problem != nil {
+			err = errorf(off, "%s %q %v", what, clip(name), problem)
+		}
+	}
+	return name, err
+}
+
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("is empty")
+	case !utf8.ValidString(name):
+		return fmt.Errorf("is not valid UTF-8")
+	case strings.ContainsRune(name, 0):
+		return fmt.Errorf("has a null byte in it")
+	}
+	return nil
+}
+
+// clip shortens a foreign text for a message.
+func clip(s string) string {
+	if len(s) > 64 {
+		return s[:64] + "..."
+	}
+	return s
+}
+
+// skip moves on without reading.
+func (s *scanner) skip(n uint64) error {
+	if err := s.room(n); err != nil {
+		return err
+	}
+	s.pos += int64(n)
+	return nil
+}
