@@ -1,0 +1,204 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
+)
+
+const template = `{%- if tools %}[tools]{{ tools|tojson }}[/tools]{% endif %}
+{%- for m in messages %}
+{{- '<|' ~ m.role ~ '|>' }}
+{%- if m.role == 'assistant' %}
+{%- if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}
+{{- m.content or '' }}
+{%- for c in m.tool_calls or [] %}<call>{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments|tojson }}}</call>{% endfor %}
+{%- else %}{{ m.content }}{% endif %}<|end|>
+{%- endfor %}
+{%- if add_generation_prompt %}<|assistant|>{% if enable_thinking %}<think>{% endif %}{% endif %}`
+
+const silent = `{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`
+
+const weather = `"tools": [{"type": "function", "function": {"name": "weather", "description": "Weather now", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}]`
+
+func compile(t testing.TB, text string) *engine.Template {
+	t.Helper()
+	tmpl, err := engine.Compile(engine.Source{Name: "template.jinja", Text: text}, engine.Options{})
+	if err != nil {
+		t.Fatal(source.Detail(err))
+	}
+	return tmpl
+}
+
+func request(t testing.TB, text string) chat.Request {
+	t.Helper()
+	v, err := ordered.ParseString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := chat.ParseRequest(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func Example() {
+	tmpl, err := engine.Compile(engine.Source{Name: "template.jinja", Text: template}, engine.Options{})
+	if err != nil {
+		fmt.Println(source.Detail(err))
+		return
+	}
+	v, _ := ordered.ParseString(`{"messages": [{"role": "user", "content": "Is it raining in Bern?"}], ` + weather + `}`)
+	r, _ := chat.ParseRequest(v)
+	plan, err := tmpl.Prepare(r, engine.PrepareOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	parser := plan.NewParser()
+	for _, token := range []string{"<th", "ink>Rain?", "</think>", "Let me", " look.<ca", `ll>{"name": "wea`, `ther", "arguments": {"city": "Be`, `rn"}}</call>`, "<|end|>"} {
+		for _, delta := range parser.Write([]byte(token)) {
+			fmt.Println(delta.Value())
+		}
+	}
+	parser.Close(false)
+	fmt.Println(parser.Finish())
+	// Output:
+	// {"reasoning_content": "Rain?"}
+	// {"content": "Let me"}
+	// {"content": " look."}
+	// {"tool_calls": [{"index": 0, "type": "function", "function": {"name": "weather", "arguments": "{\"city\": \"Be"}}]}
+	// {"tool_calls": [{"index": 0, "function": {"arguments": "rn\"}"}}]}
+	// tool_calls
+}
+
+func TestVerified(t *testing.T) {
+	report := compile(t, template).Verify()
+	if !report.OK() || !report.ToolsOK() {
+		t.Errorf("round trip:\n%s", report)
+	}
+	if report := compile(t, silent).Verify(); !report.OK() || report.ToolsOK() {
+		t.Errorf("a template without calls:\n%s", report)
+	}
+}
+
+func TestPrefillOpensReasoning(t *testing.T) {
+	tmpl := compile(t, template)
+	for _, tt := range []struct{ thinking, output, reasoning, content string }{
+		{"true", "I look.</think>It rains.<|end|>", "I look.", "It rains."},
+		{"false", "It rains.", "", "It rains."},
+	} {
+		plan, err := tmpl.Prepare(request(t, `{"messages": [{"role": "user", "content": "Rain?"}], "enable_thinking": `+tt.thinking+`}`), engine.PrepareOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := plan.Parse(tt.output, false)
+		if got.Message.Reasoning != tt.reasoning || got.Message.Content != tt.content || got.Finish != chat.FinishStop {
+			t.Errorf("thinking %s: got %+v", tt.thinking, got)
+		}
+	}
+}
+
+func TestContinue(t *testing.T) {
+	tmpl := compile(t, template)
+	for _, tt := range []struct{ mode, prompt, output, reasoning, content string }{
+		{`"content"`, "<|user|>Rain?<|end|><|assistant|><think>I look.</think>It ", "rains.<|end|>", "I look.", "It rains."},
+		{`"reasoning_content"`, "<|user|>Rain?<|end|><|assistant|><think>I look.", " Yes.</think>It rains.", "I look. Yes.", "It rains."},
+	} {
+		plan, err := tmpl.Prepare(request(t, `{"messages": [{"role": "user", "content": "Rain?"}, {"role": "assistant", "reasoning_content": "I look.", "content": "It "}],
+			"continue_final_message": `+tt.mode+`, "add_generation_prompt": false}`), engine.PrepareOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := plan.Parse(tt.output, false)
+		if plan.Prompt.Text != tt.prompt || got.Message.Reasoning != tt.reasoning || got.Message.Content != tt.content {
+			t.Errorf("%s: prompt %q, message %+v", tt.mode, plan.Prompt.Text, got.Message)
+		}
+	}
+}
+
+func TestUnverified(t *testing.T) {
+	tmpl := compile(t, silent)
+	r := request(t, `{"messages": [{"role": "user", "content": "Rain?"}], `+weather+`}`)
+	if _, err := tmpl.Prepare(r, engine.PrepareOptions{}); !errors.Is(err, engine.ErrUnverified) {
+		t.Errorf("tools without a spelling: error %v", err)
+	}
+	plan, err := tmpl.Prepare(r, engine.PrepareOptions{Fallbacks: []string{"hermes"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := plan.Parse("<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Bern\"}}\n</tool_call>", false)
+	if len(got.Message.ToolCalls) != 1 || got.Message.ToolCalls[0].Name != "weather" || got.Finish != chat.FinishToolCalls {
+		t.Errorf("by a fallback spelling: %+v", got)
+	}
+	if _, err := tmpl.Prepare(r, engine.PrepareOptions{Fallbacks: []string{"martian"}}); err == nil || !strings.Contains(err.Error(), "martian") {
+		t.Errorf("an unknown fallback: error %v", err)
+	}
+}
+
+// TestGrammarIgnoresProse holds the metamorphic rule: descriptions, and the order and number of tools, do not change what is
+// accepted (P33).
+func TestGrammarIgnoresProse(t *testing.T) {
+	tmpl := compile(t, template)
+	tool := func(name, description string) string {
+		return `{"type": "function", "function": {"name": "` + name + `", "description": "` + description + `", "parameters": {"type": "object", "properties": {"city": {"type": "string", "description": "` + description + `"}}, "required": ["city"]}}}`
+	}
+	grammar := func(tools ...string) *gbnf.Grammar {
+		plan, err := tmpl.Prepare(request(t, `{"messages": [{"role": "user", "content": "x"}], "tool_choice": "required", "tools": [`+strings.Join(tools, ",")+`]}`), engine.PrepareOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := plan.Grammar()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	plainly := grammar(tool("weather", "a"), tool("news", "b"))
+	if wordy := grammar(tool("weather", "root ::= never \\\" </call>"), tool("news", "b")); plainly.String() != wordy.String() {
+		t.Error("a description changes the grammar")
+	}
+	swapped := grammar(tool("news", "b"), tool("weather", "a"))
+	for _, text := range []string{
+		`<call>{"name": "weather", "arguments": {"city": "Bern"}}</call>`,
+		`<call>{"name": "news", "arguments": {"city": "Bern"}}</call>`,
+		`<call>{"name": "other", "arguments": {"city": "Bern"}}</call>`,
+		`<call>{"name": "weather", "arguments": {"town": "Bern"}}</call>`,
+	} {
+		a, errA := gbnf.Accepts(plainly, text)
+		b, errB := gbnf.Accepts(swapped, text)
+		if a != b || errA != nil || errB != nil {
+			t.Errorf("the order of tools decides over %s: %v %v, %v %v", text, a, errA, b, errB)
+		}
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	tmpl := compile(t, template)
+	r := request(t, `{"messages": [{"role": "user", "content": "Rain?"}], `+weather+`}`)
+	plan, err := tmpl.Prepare(r, engine.PrepareOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			if _, err := tmpl.Prepare(r, engine.PrepareOptions{}); err != nil {
+				t.Error(err)
+			}
+			if got := plan.Parse(`<call>{"name": "weather", "arguments": {"city": "Bern"}}</call>`, false); len(got.Message.ToolCalls) != 1 {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+	group.Wait()
+}
