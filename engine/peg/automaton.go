@@ -28,7 +28,7 @@ type state struct {
 // Root is the state in which nothing of a word has been read.
 const Root = 0
 
-// Answers of Next beside a state. Both come with a state in the lower bits.
+// Answers of the table beside a state. Both come with a state in the lower bits.
 const (
 	// Found says that the byte completed a word, the state's, that no longer one can replace.
 	Found = 0x4000
@@ -118,12 +118,8 @@ func (a *Automaton) enter(child *state, s, onFail uint16) {
 	}
 }
 
-// Next returns what a byte leads to: a state, Found or Ended.
-func (a *Automaton) Next(s uint16, b byte) uint16 {
-	return a.next[int(s)*a.classes+int(a.class[b])]
-}
-
-// Table returns what Next looks up: the state s and byte b lead to next[int(s)*classes+int(class[b])].
+// Table returns the transitions: state s and byte b lead to the answer next[int(s)*classes+int(class[b])], which is a state, or
+// Found or Ended with one.
 func (a *Automaton) Table() (next []uint16, class *[256]uint8, classes int) {
 	return a.next, &a.class, a.classes
 }

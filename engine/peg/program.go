@@ -1,6 +1,7 @@
 package peg
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -301,6 +302,9 @@ func (p *Program) check(in Inst, o operand, v int32) error {
 func (p *Program) Verify() error {
 	if len(p.Code) > MaxCode {
 		return fmt.Errorf("peg: a program of %d instructions; at most %d are allowed", len(p.Code), MaxCode)
+	}
+	if len(p.Code) == 0 {
+		return errors.New("peg: a program without code")
 	}
 	for i, u := range p.Untils {
 		if n := len(u.Auto.Stops); len(u.Space) != n || len(u.Stub) != n || len(u.After) != n {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -389,6 +390,50 @@ func TestRandomPrograms(t *testing.T) {
 	t.Logf("%d of %d trees compile", compiled, n)
 	if compiled < n/10 {
 		t.Error("too few trees compile for the test to mean anything")
+	}
+}
+
+// TestRandomStops is the same for one Until whose stops overlap in every way, over longer texts of few bytes.
+func TestRandomStops(t *testing.T) {
+	const seed = 20261122
+	t.Log("seed", seed)
+	for i := range uint64(1200) {
+		g := gen{rand.New(rand.NewPCG(seed, i)), 0}
+		alphabet := "abcde \n"[g.IntN(5):]
+		random := func(n int) string {
+			var b strings.Builder
+			for range n {
+				b.WriteByte(alphabet[g.IntN(len(alphabet))])
+			}
+			return b.String()
+		}
+		u := peg.Until{Kind: kindA, TrimEnd: g.IntN(2) == 0}
+		for range g.IntN(8) {
+			s := peg.Stop{Text: random(1 + g.IntN(5)), Stub: g.IntN(2) == 0}
+			s.Space = g.IntN(2) == 0 && strings.TrimLeft(s.Text[:1], " \n") != ""
+			if g.IntN(4) == 0 {
+				s.After = peg.Lit{Text: random(1)}
+			}
+			if !slices.ContainsFunc(u.Stops, func(o peg.Stop) bool { return o.Text == s.Text }) {
+				u.Stops = append(u.Stops, s)
+			}
+		}
+		tree := peg.Tree{Kinds: kinds, Root: peg.Seq{u, peg.Capture{Kind: kindB, P: peg.Opt{P: peg.Any{}}}, u, peg.Until{Kind: kindC}}}
+		p, err := peg.Compile(tree, peg.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := vm.New(p, vm.Limits{})
+		for range 8 {
+			in := strings.Repeat("x", max(0, g.IntN(12)-10)*g.IntN(160)) + random(g.IntN(30))
+			log, _, _, _ := interpret(tree, in)
+			want := show(merged(log))
+			for _, cuts := range g.schedules(len(in)) {
+				if got, _, _ := play(m, in, cuts); got != want {
+					t.Fatalf("text %q cut at %v\n got\n%swant\n%s%s", in, cuts, got, want, tree)
+				}
+			}
+		}
 	}
 }
 

@@ -3,6 +3,9 @@ package vm_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -310,44 +313,66 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// FuzzVerify: a machine runs whatever Verify lets pass, without a panic; bytes stand for instructions.
-func FuzzVerify(f *testing.F) {
-	base, err := peg.Compile(peg.Tree{Root: peg.Seq{
-		peg.Until{Kind: kindA, Stops: []peg.Stop{{Text: "<", Space: true, After: peg.Lit{Text: "a"}}, {Text: "ab"}}},
-		peg.Dispatch{Words: []string{"a", "ab"}, After: peg.Lit{Text: "b"}}, peg.Emit{Kind: markA, Text: "x"},
-		peg.Scan{Kind: kindB, Scanner: quoted{}}, peg.Set{Set: peg.Bytes("a")}, peg.Any{}, peg.Stub{Text: "abc"},
-		peg.Choice{peg.Lit{Text: "a"}, peg.Seq{peg.Rejected{}}}, peg.Rep{P: peg.Lit{Text: "ab"}, Max: 3}, peg.Try{P: peg.Capture{Kind: kindA, P: peg.Any{}}, Else: peg.Seq{}},
-	}}, peg.Options{})
+// mutate runs a random program with some operands and operations changed, where Verify lets it pass, which it reports.
+func mutate(t *testing.T, g gen) bool {
+	compiled, err := peg.Compile(g.tree(), peg.Options{})
 	if err != nil {
-		f.Fatal(err)
+		return false
 	}
-	var code []byte
-	for _, in := range base.Code {
-		code = append(code, byte(in.Op), byte(in.A), byte(in.B))
+	p := *compiled
+	p.Code = slices.Clone(p.Code)
+	for range 1 + g.IntN(3) {
+		in := &p.Code[g.IntN(len(p.Code))]
+		switch g.IntN(4) {
+		case 0:
+			in.Op = p.Code[g.IntN(len(p.Code))].Op
+		case 1:
+			in.A = int32(g.IntN(len(p.Code)+2) - 1)
+		case 2:
+			in.B = int32(g.IntN(len(p.Code)+2) - 1)
+		default:
+			*in = p.Code[g.IntN(len(p.Code))]
+		}
 	}
-	f.Add(code, "ab<a \"x\"ab")
-	f.Add(code[30:], "abababc")
-	f.Fuzz(func(t *testing.T, code []byte, in string) {
-		p := *base
-		p.Code = nil
-		for i := 0; i+3 <= len(code); i += 3 {
-			p.Code = append(p.Code, peg.Inst{Op: peg.Op(code[i]), Kind: peg.Kind(code[i] % 5), A: int32(int8(code[i+1])), B: int32(int8(code[i+2]))})
+	if p.Verify() != nil {
+		return false
+	}
+	m := vm.New(&p, vm.Limits{Held: 1 + g.IntN(10), Depth: 50})
+	steps := 0
+	m.Trace = func(vm.Step) {
+		if steps++; steps > 5000 { // it need not end
+			panic(tooMany{})
 		}
-		if p.Verify() != nil {
-			return
+	}
+	defer func() {
+		if e := recover(); e != nil && e != (tooMany{}) {
+			t.Fatalf("%v\n%s\n%s", e, &p, debug.Stack())
 		}
-		m := vm.New(&p, vm.Limits{Depth: 50})
-		steps := 0
-		m.Trace = func(vm.Step) {
-			if steps++; steps > 5000 {
-				panic(tooMany{})
-			}
+	}()
+	for range 4 {
+		steps = 0
+		writeAll(m, []byte(g.text()), 1+g.IntN(4))
+	}
+	return true
+}
+
+// TestVerify: a machine runs whatever Verify lets pass, without a panic.
+func TestVerify(t *testing.T) {
+	const seed = 20261121
+	t.Log("seed", seed)
+	passed := 0
+	for i := range 4000 {
+		if mutate(t, gen{rand.New(rand.NewPCG(seed, uint64(i))), 3}) {
+			passed++
 		}
-		defer func() {
-			if e := recover(); e != nil && e != (tooMany{}) {
-				t.Fatalf("%v\n%s", e, &p)
-			}
-		}()
-		writeAll(m, []byte(in), 3)
-	})
+	}
+	t.Logf("%d changed programs pass", passed)
+	if passed < 100 {
+		t.Error("too few for the test to mean anything")
+	}
+}
+
+func FuzzVerify(f *testing.F) {
+	f.Add(uint64(1), uint64(2))
+	f.Fuzz(func(t *testing.T, a, b uint64) { mutate(t, gen{rand.New(rand.NewPCG(a, b)), 3}) })
 }

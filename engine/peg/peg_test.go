@@ -1,0 +1,391 @@
+package peg_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/engine/peg"
+)
+
+// word is a scanner type that is never run here.
+type word struct{ name string }
+
+func (w word) Name() string             { return w.name }
+func (word) First() (peg.ByteSet, bool) { return peg.Range('a', 'z'), false }
+func (word) New() peg.Scanner           { panic("not run") }
+
+// uncomparable is a scanner type that cannot be a key of a map.
+type uncomparable struct {
+	word
+	_ []int
+}
+
+func lit(s string) peg.Pattern { return peg.Lit{Text: s} }
+
+func emit() peg.Pattern { return peg.Emit{Kind: 1} }
+
+func chars() peg.Pattern { return peg.Rep{P: peg.Any{}} }
+
+// everything has each type of pattern at least once.
+func everything() peg.Tree {
+	return peg.Tree{
+		Kinds: []string{"", "text", "mark"},
+		Root: peg.Seq{
+			peg.Ref{Name: "rule"}, peg.Set{Set: peg.Range('a', 'z')}, peg.Any{}, peg.Space{}, peg.Before{Off: 3},
+			peg.Choice{
+				peg.Seq{lit("<a>"), peg.Cut{}, peg.Emit{Kind: 2, Arg: 7}},
+				peg.Hold{P: peg.Capture{Kind: 1, P: peg.Stub{Text: "<end>"}}},
+				peg.Seq{peg.Rejected{Kind: 1}, peg.Emit{Kind: 2, Text: "{"}},
+				peg.End{},
+			},
+			peg.Rep{P: peg.Seq{lit("ab"), peg.Opt{P: lit("c")}}, Min: 1, Max: 5},
+			peg.Dispatch{Words: []string{"get", "get_all"}, After: lit(">"), Bodies: []peg.Pattern{peg.Seq{}, emit()}},
+			peg.And{P: lit("x")}, peg.Not{P: lit("y")},
+			peg.Tolerance{Name: "T1", Strict: lit("\n"), Loose: peg.Space{}},
+			peg.Label{Name: "here", P: peg.Scan{Kind: 1, Scanner: word{"word"}}},
+		},
+		Rules: []peg.Rule{{Name: "rule", P: peg.Try{
+			P:    peg.Until{Kind: 1, Stops: []peg.Stop{{Text: "<", Space: true, After: peg.Seq{peg.Space{}, lit("/")}}, {Text: "</s>", Stub: true}}, TrimEnd: true},
+			Else: peg.Rep{P: lit("z")},
+		}}},
+	}
+}
+
+// everythingCode is its program. Read once by eye; a change of it is a change of the compiler.
+const everythingCode = `root:
+    0  call ->56
+    1  set [a-z]
+    2  any
+    3  span [\x09\x0a\x0d ] 0 0
+    4  before 3
+    5  region
+    6  test [<] ->13
+    7  choice ->13
+    8  lit "<a>"
+    9  commit ->10
+   10  endregion
+   11  emit mark 7
+   12  jump ->25
+   13  test [<] ->21
+   14  choice ->21
+   15  capture text
+   16  stub "<end>"
+   17  endcapture
+   18  commit ->19
+   19  endregion
+   20  jump ->25
+   21  rejected text ->24
+   22  emit mark 0 "{"
+   23  jump ->25
+   24  end
+   25  loop
+   26  next ->35 5
+   27  choice ->35
+   28  lit "ab"
+   29  test [c] ->33
+   30  choice ->33
+   31  lit "c"
+   32  commit ->33
+   33  commit ->34
+   34  again ->26
+   35  endloop 1
+   36  dispatch {"get"->37 "get_all"->40}
+"get":
+   37  skip 3
+   38  lit ">"
+   39  jump ->46
+"get_all":
+   40  choice ->37
+   41  skip 7
+   42  lit ">"
+   43  commit ->44
+   44  emit text 0
+   45  jump ->46
+   46  pred ->49
+   47  lit "x"
+   48  backcommit ->50
+   49  fail
+   50  pred ->53
+   51  lit "y"
+   52  failtwice
+   53  span [\x09\x0a\x0d ] 0 0
+here:
+   54  scan text word
+   55  match
+rule:
+   56  try ->68
+   57  until text {_"<"->59 "</s>"... _end}
+   58  jump ->67
+   59  pred ->65
+   60  span [\x09\x0a\x0d ] 0 0
+   61  lit "<"
+   62  span [\x09\x0a\x0d ] 0 0
+   63  lit "/"
+   64  backcommit ->67
+   65  refuse text {_"<"->59 "</s>"... _end} "<"
+   66  jump ->57
+   67  endtry ->69
+   68  span [z] 0 0
+   69  return
+`
+
+func TestString(t *testing.T) {
+	tree := everything()
+	wantTree := `root = rule [a-z] . _ ^3 ("<a>" ! mark=7 / hold(text<"<end>"...>) / @text mark="{" / $) ("ab" "c"?){1,5} dispatch("get" (); "get_all" text=0)&">" &"x" ~"y" T1("\n"; _) here:text%word
+rule = try(text{_"<"&(_ "/") "</s>"... _$}; "z"*)
+`
+	if got := tree.String(); got != wantTree {
+		t.Errorf("got  %swant %s", got, wantTree)
+	}
+	p, err := peg.Compile(tree, peg.Options{Tolerances: map[string]bool{"T1": true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Verify(); err != nil {
+		t.Error(err)
+	}
+	got := p.String()
+	if got != everythingCode {
+		t.Errorf("got\n%s", got)
+	}
+	used := map[string]bool{}
+	for pc := range p.Code {
+		used[strings.Fields(p.Inst(pc))[0]] = true
+		if strings.Contains(p.Inst(pc), "<operand") || strings.HasPrefix(p.Code[pc].Op.String(), "op") {
+			t.Errorf("%d  %s", pc, p.Inst(pc))
+		}
+	}
+	for _, op := range opcodes(t) {
+		if name := strings.ToLower(strings.TrimPrefix(op, "Op")); !used[name] {
+			t.Errorf("no %s in the program for a tree with everything:\n%s", name, got)
+		}
+	}
+}
+
+// opcodes reads the names of the operations from the source, and demands that each one has its semantics beside it.
+func opcodes(t *testing.T) (names []string) {
+	file, err := parser.ParseFile(token.NewFileSet(), "program.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok {
+			for _, name := range v.Names {
+				if strings.HasPrefix(name.Name, "Op") {
+					names = append(names, name.Name)
+					if v.Comment == nil {
+						t.Errorf("%s has no comment that says what it does", name.Name)
+					}
+				}
+			}
+		}
+		return true
+	})
+	if len(names) < 30 {
+		t.Fatalf("only %d operations found", len(names))
+	}
+	return names
+}
+
+func TestCompileErrors(t *testing.T) {
+	longGuard := peg.Seq{chars(), peg.Cut{}, emit()}
+	tests := []struct {
+		name string
+		p    peg.Pattern
+		want string
+	}{
+		{"nil", peg.Seq{lit("a"), nil}, "root: seq 2: nil is no pattern (use the empty Seq for a pattern that matches nothing)"},
+		{"no rule", peg.Ref{Name: "x"}, `root: there is no rule "x"`},
+		{"left recursion", peg.Ref{Name: "left"}, "rule left: seq 2: choice 2: rule left can come back here without reading input (read something before)"},
+		{"empty choice", peg.Choice{}, "root: a Choice needs alternatives"},
+		{"bounds", peg.Rep{P: lit("a"), Min: 2, Max: 1}, "root: no number of repetitions is at least 2 and at most 1"},
+		{"captures nest", peg.Capture{Kind: 1, P: emit()}, "root: what is captured logs events itself (captures do not nest: use Emit marks around it)"},
+		{"predicate logs", peg.Not{P: emit()}, "root: a predicate logs events (predicates only look)"},
+		{"after logs", peg.Until{Stops: []peg.Stop{{Text: "x", After: emit()}}}, "root: after x: After logs events (it only looks ahead)"},
+		{"dispatch after logs", peg.Dispatch{Words: []string{"x"}, After: emit()}, "root: after: After logs events (log events in the bodies)"},
+		{"bodies", peg.Dispatch{Words: []string{"x", "y"}, Bodies: []peg.Pattern{emit()}}, "root: a Dispatch needs words, and no bodies or one for each: 2 words, 1 bodies"},
+		{"empty word", peg.Dispatch{Words: []string{""}}, "root: the empty word"},
+		{"word twice", peg.Dispatch{Words: []string{"x", "x"}}, `root: the word "x" is there twice`},
+		{"some bodies cut", peg.Choice{peg.Dispatch{Words: []string{"x", "y"}, Bodies: []peg.Pattern{peg.Cut{}, peg.Seq{}}}, peg.Seq{}},
+			"root: choice 1: 1 of 2 bodies have a Cut (write a Cut in all bodies or in none)"},
+		{"empty stop", peg.Until{Stops: []peg.Stop{{}}}, `root: stop "" must be a text, and must not begin with white space where it has Space`},
+		{"stop twice", peg.Until{Stops: []peg.Stop{{Text: "a"}, {Text: "a"}}}, `root: stop "a" is there twice`},
+		{"stops too long", peg.Until{Stops: []peg.Stop{{Text: strings.Repeat("a", 20000)}}}, "root: the stops are too long together"},
+		{"no scanner", peg.Scan{}, "root: a Scan needs a Scanner"},
+		{"empty stub", peg.Stub{}, "root: a Stub needs a text"},
+		{"before", peg.Before{Off: -1}, "root: Before needs an offset of 0 to 2³¹-1, not -1"},
+		{"emit", peg.Emit{Kind: 1, Arg: -1}, "root: Emit needs a number of 0 to 2³¹-1, not -1"},
+		{"cut outside", peg.Seq{lit("a"), peg.Cut{}}, "root: seq 2: there is nothing to cut (a Cut belongs to an alternative, outside predicates, Hold, Try, Capture and other rules)"},
+		{"cut in a hold", peg.Choice{peg.Hold{P: peg.Cut{}}, peg.Seq{}}, "root: choice 1: hold: there is nothing to cut (a Cut belongs to an alternative, outside predicates, Hold, Try, Capture and other rules)"},
+		{"two cuts", peg.Choice{peg.Seq{lit("a"), peg.Cut{}, peg.Cut{}}, peg.Seq{}}, "root: choice 1: seq 3: a second Cut of the same alternative"},
+		{"rejected first", peg.Choice{peg.Rejected{}, lit("a")}, "root: choice 1: a Choice has one Rejected at most, and not in its first alternative"},
+		{"rejected twice", peg.Choice{lit("a"), peg.Rejected{}, peg.Rejected{}}, "root: choice 3: a Choice has one Rejected at most, and not in its first alternative"},
+		{"rejected behind", peg.Choice{lit("a"), peg.Seq{lit("b"), peg.Rejected{}}}, "root: choice 2: seq 2: a Rejected begins an alternative of a Choice that is not the first"},
+
+		// E13.
+		{"same first byte", peg.Choice{peg.Seq{emit(), lit("ab")}, lit("ac")},
+			"root: choice 1: it logs events, and its first byte does not tell it from what may follow (write a Cut where it is decided, or put it into a Hold)"},
+		{"may be empty", peg.Choice{peg.Seq{emit(), peg.Space{}}, lit("ac")},
+			"root: choice 1: it logs events, may match without input, and is not the last alternative (write a Cut where it is decided, or put it into a Hold)"},
+		{"may be empty, repeated", peg.Rep{P: peg.Until{Kind: 1}},
+			"root: rep: it logs events, may match without input, and is not the last alternative (write a Cut where it is decided, or put it into a Hold)"},
+		{"long confirmation", peg.Choice{longGuard, lit("a")},
+			"root: choice 1: more than 4096 bytes may precede the Cut, and no event could leave before (put what precedes the Cut into a Hold)"},
+		{"long confirmation by recursion", peg.Choice{peg.Seq{peg.Ref{Name: "nest"}, peg.Cut{}, emit()}, lit("a")},
+			"root: choice 1: more than 4096 bytes may precede the Cut, and no event could leave before (put what precedes the Cut into a Hold)"},
+	}
+	left := peg.Rule{Name: "left", P: peg.Seq{peg.Space{}, peg.Choice{lit("a"), peg.Ref{Name: "left"}}}}
+	nest := peg.Rule{Name: "nest", P: peg.Seq{lit("("), peg.Opt{P: peg.Ref{Name: "nest"}}, lit(")")}}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			tree := peg.Tree{Root: test.p, Rules: []peg.Rule{nest}}
+			if strings.Contains(test.want, "rule left") {
+				tree.Rules = append(tree.Rules, left)
+			}
+			_, err := peg.Compile(tree, peg.Options{})
+			if err == nil || err.Error() != "peg: "+test.want {
+				t.Errorf("\n got %v\nwant peg: %s", err, test.want)
+			}
+		})
+	}
+	if _, err := peg.Compile(peg.Tree{Root: lit("a"), Rules: []peg.Rule{nest, nest}}, peg.Options{}); err == nil ||
+		err.Error() != "peg: rule nest: there is another rule of this name" {
+		t.Error(err)
+	}
+}
+
+// TestCompiles: the ways of E13 that are open.
+func TestCompiles(t *testing.T) {
+	for name, p := range map[string]peg.Pattern{
+		"first bytes differ":       peg.Choice{peg.Seq{lit("a"), emit()}, peg.Seq{peg.Space{}, lit("b")}, lit("c")},
+		"cut":                      peg.Choice{peg.Seq{lit("ab"), peg.Cut{}, emit()}, lit("ac")},
+		"cut behind white space":   peg.Choice{peg.Seq{peg.Space{}, peg.Rep{P: peg.Set{Set: peg.SpaceSet}}, lit("ab"), peg.Cut{}, emit()}, lit("ac")},
+		"long, but held":           peg.Choice{peg.Seq{peg.Hold{P: peg.Seq{emit(), chars()}}, peg.Cut{}, emit()}, lit("ac")},
+		"long, but nothing logged": peg.Choice{peg.Seq{chars(), peg.Cut{}, lit("a")}, lit("ac")},
+		"hold":                     peg.Choice{peg.Label{Name: "x", P: peg.Hold{P: emit()}}, lit("ac")},
+		"last":                     peg.Choice{lit("ac"), emit()},
+		"kind 0 logs nothing":      peg.Choice{peg.Until{}, peg.Emit{}, peg.Capture{P: lit("x")}, lit("ac")},
+		"uncomparable scanners":    peg.Seq{peg.Scan{Scanner: uncomparable{word: word{"a"}}}, peg.Scan{Scanner: uncomparable{word: word{"a"}}}},
+	} {
+		p, err := peg.Compile(peg.Tree{Root: p}, peg.Options{})
+		if err == nil {
+			err = p.Verify()
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestVerifyErrors(t *testing.T) {
+	inst := func(op peg.Op, operands ...int32) peg.Inst {
+		operands = append(operands, 0, 0)
+		return peg.Inst{Op: op, A: operands[0], B: operands[1]}
+	}
+	match := inst(peg.OpMatch)
+	tests := []struct {
+		name string
+		code []peg.Inst
+		want string
+	}{
+		{"nothing", nil, "peg: a program without code"},
+		{"runs off", []peg.Inst{inst(peg.OpAny)}, "peg: 0  any: control leaves the code"},
+		{"jumps off", []peg.Inst{inst(peg.OpJump, 9)}, "peg: 0  jump: operand 9 is not below 1"},
+		{"no operation", []peg.Inst{inst(200)}, "peg: 0  op200: no such operation"},
+		{"no literal", []peg.Inst{inst(peg.OpLit), match}, "peg: 0  lit: operand 0 is not below 0"},
+		{"nothing to pop", []peg.Inst{inst(peg.OpCommit, 1), match}, `peg: 0  commit ->1: stack "M" has no 'c' on top`},
+		{"the wrong frame", []peg.Inst{inst(peg.OpLoop), inst(peg.OpCommit, 2), match}, `peg: 1  commit ->2: stack "Ml" has no 'c' on top`},
+		{"two ways", []peg.Inst{inst(peg.OpChoice, 1), match}, `peg: 1  match: stack "Mc" here, "M" on another way`},
+		{"match in a rule", []peg.Inst{inst(peg.OpCall, 2), match, match}, `peg: 2  match: stack "R"`},
+		{"return from the root", []peg.Inst{inst(peg.OpReturn)}, `peg: 0  return: stack "M"`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			err := (&peg.Program{Code: test.code}).Verify()
+			if err == nil || err.Error() != test.want {
+				t.Errorf("\n got %v\nwant %s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestSets(t *testing.T) {
+	for _, test := range []struct {
+		set  peg.ByteSet
+		want string
+	}{
+		{peg.Bytes("abcx"), "[a-cx]"},
+		{peg.Bytes("<").Not(), "[^<]"},
+		{peg.Bytes("]^-\\\n"), `[\x0a\-\\-\^]`},
+		{peg.Range(0, 255), "[^]"},
+		{peg.ByteSet{}, "[]"},
+	} {
+		if got := test.set.String(); got != test.want {
+			t.Errorf("got %s, want %s", got, test.want)
+		}
+	}
+}
+
+// ExampleCompile reads content up to a marker, and what the marker opens.
+func ExampleCompile() {
+	const content, reasoning = 1, 2
+	tree := peg.Tree{
+		Kinds: []string{"", "content", "reasoning"},
+		Root: peg.Seq{
+			peg.Until{Kind: content, Stops: []peg.Stop{{Text: "<think>", Space: true}}},
+			peg.Opt{P: peg.Seq{
+				peg.Space{}, peg.Lit{Text: "<think>"}, peg.Cut{},
+				peg.Until{Kind: reasoning, Stops: []peg.Stop{{Text: "</think>"}}},
+			}},
+		},
+	}
+	program, err := peg.Compile(tree, peg.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%s\n%s", tree, program)
+	// Output:
+	// root = content{_"<think>"} (_ "<think>" ! reasoning{"</think>"})?
+	//
+	// root:
+	//     0  until content {_"<think>"}
+	//     1  test [\x09\x0a\x0d <] ->8
+	//     2  choice ->8
+	//     3  span [\x09\x0a\x0d ] 0 0
+	//     4  lit "<think>"
+	//     5  commit ->6
+	//     6  until reasoning {"</think>"}
+	//     7  jump ->8
+	//     8  match
+}
+
+// TestManyWords: a program for a thousand words, each a prefix of the next ten, stays small and is verified.
+func TestManyWords(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	d := peg.Dispatch{After: lit(">")}
+	seen := map[string]bool{}
+	for len(d.Words) < 1000 {
+		w := strings.Repeat("ab", 1+r.IntN(5)) + fmt.Sprint(r.IntN(500))
+		if !seen[w] {
+			seen[w] = true
+			d.Words = append(d.Words, w)
+			d.Bodies = append(d.Bodies, emit())
+		}
+	}
+	p, err := peg.Compile(peg.Tree{Root: d}, peg.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Verify(); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Code) > 7*len(d.Words)+10 {
+		t.Errorf("%d instructions for %d words", len(p.Code), len(d.Words))
+	}
+}
