@@ -76,10 +76,10 @@ func (a *analyzer) findHeader() {
 // part, or what stands between two calls where nothing else opens them.
 func (a *analyzer) withoutOpener(header string) string {
 	ps := splitMarkers(header)
-	last := ps[len(ps)-1:]
-	if len(last) == 0 {
+	if len(ps) == 0 {
 		return header
 	}
+	last := ps[len(ps)-1:]
 	for _, t := range []*turn{&a.plain, &a.thought, &a.acted, &a.called} {
 		if t.observation == nil || t.err != nil || markerAt(last[0]) == 0 {
 			continue
