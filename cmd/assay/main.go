@@ -143,9 +143,9 @@ func (c *call) help(args []string) int {
 func usage(w io.Writer) {
 	fmt.Fprint(w, "assay tests what a chat template really does\n\nusage: assay COMMAND [ARGUMENTS]\n\n")
 	for i := range commands {
-		fmt.Fprintf(w, "  %-9s %s\n", commands[i].name, commands[i].short)
+		fmt.Fprintf(w, "  %-10s %s\n", commands[i].name, commands[i].short)
 	}
-	fmt.Fprintf(w, "  %-9s %s\n  %-9s %s\n", "help", "explain a command", "version", "print the version")
+	fmt.Fprintf(w, "  %-10s %s\n  %-10s %s\n", "help", "explain a command", "version", "print the version")
 	fmt.Fprint(w, "\nexit status: 0 all well, 1 something failed or was rejected, 2 wrong usage or input\n")
 }
 
@@ -159,8 +159,16 @@ func (cmd *command) usage(w io.Writer) {
 	fmt.Fprintln(w, "\nflags:")
 	flags.VisitAll(func(f *flag.Flag) {
 		value, text := flag.UnquoteUsage(f)
-		fmt.Fprintf(w, "  --%-20s %s\n", strings.TrimSpace(f.Name+" "+value), text)
+		fmt.Fprintf(w, "  %-22s %s\n", strings.TrimSpace(dashes(f.Name)+" "+value), text)
 	})
+}
+
+// dashes spells a flag as people do: one dash before a letter, two before a word.
+func dashes(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
 }
 
 // version is the module's version, or the revision that was built.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/dialect"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -71,6 +72,11 @@ func (s *step) prepare(c *call) (*engine.Plan, error) {
 	r, err := s.readRequest(c)
 	if err != nil {
 		return nil, err
+	}
+	for _, name := range *s.fallbacks {
+		if _, ok := dialect.Lookup(name); !ok {
+			return nil, fmt.Errorf("there is no fallback spelling %q; there are %q", name, dialect.Names())
+		}
 	}
 	plan, err := t.Prepare(r, engine.PrepareOptions{Insist: s.insist, Fallbacks: *s.fallbacks})
 	if err != nil {

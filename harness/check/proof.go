@@ -2,12 +2,14 @@ package check
 
 import (
 	"math/rand"
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/stream"
 	"github.com/goassay/assay/engine/verify"
 	"github.com/goassay/assay/harness/report"
@@ -152,13 +154,30 @@ func distinctive(f format.Format) []string {
 
 func checkGrammarTakes(s *Subject, find finder) {
 	err := s.turns(func(shape verify.Shape, plan *codegen.Output) {
-		if shape.Tools {
+		if shape.Tools && declared(split.Feed(stream.NewParser(plan), shape.Turn, nil, false).Message) {
 			takes(shape, plan, find)
 		}
 	})
 	if err != nil {
 		find("%w", err)
 	}
+}
+
+// declared says that a message's calls have declared arguments only; a grammar need not take others.
+func declared(m chat.Message) bool {
+	for _, call := range m.ToolCalls {
+		at := slices.IndexFunc(verify.Tools(), func(t chat.Tool) bool { return t.Name == call.Name })
+		args, err := ordered.ParseString(call.Arguments)
+		if at < 0 || err != nil {
+			return false
+		}
+		for _, arg := range args.Members() {
+			if _, ok := verify.Tools()[at].Parameters.At("properties").Get(arg.Key); !ok {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // takes checks that a plan's grammar takes a turn with calls.

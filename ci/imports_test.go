@@ -1,0 +1,141 @@
+// Package ci checks what no package can check of itself: that imports go one way, that the documents are true, that the
+// vendors' lock and the families agree.
+package ci
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/goassay/assay/"
+
+// policy says what each package of the engine may import of this module; engine/ is left out of the names. The two halves,
+// templates and output, meet in format, ordered and chat only; verify and the façade stand above both.
+var policy = map[string][]string{
+	"source":  {},
+	"ordered": {"source"},
+	"chat":    {"ordered"},
+	"format":  {},
+
+	// the left half: templates
+	"jinja/syntax": {"source"},
+	"jinja":        {"jinja/syntax", "ordered", "source"},
+	"chattemplate": {"jinja", "ordered", "source"},
+	"caps":         {"chattemplate", "chat", "jinja", "ordered", "source"},
+	"analysis":     {"chattemplate", "chat", "format", "jinja", "ordered", "source"},
+
+	// the right half: output
+	"schema":  {"ordered", "source"},
+	"codec":   {"ordered", "format", "schema", "peg"},
+	"peg":     {"source"},
+	"peg/vm":  {"peg"},
+	"gbnf":    {"ordered", "schema", "source"},
+	"dialect": {"format"},
+	"codegen": {"chat", "codec", "dialect", "format", "gbnf", "ordered", "peg", "schema", "source"},
+	"stream":  {"chat", "codec", "codegen", "format", "ordered", "peg", "peg/vm", "schema"},
+
+	// above both
+	"verify": {"analysis", "chat", "chattemplate", "codegen", "format", "jinja", "ordered", "stream"},
+	"":       {"*"},
+
+	// models
+	"gguf":  {"source", "ordered"},
+	"hub":   {"gguf", "ordered"},
+	"llama": {"gguf", "ordered"},
+}
+
+// allowed says what the engine may import from outside the standard library.
+var allowed = map[string][]string{}
+
+// forbidden are packages that nothing in the engine imports, tests apart, with the reason.
+var forbidden = map[string]string{
+	"log":             "the engine returns errors and prints nothing",
+	"log/slog":        "the engine returns errors and prints nothing",
+	"testing":         "the engine is no test",
+	module + "corpus": "the engine knows no corpus",
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+	CgoFiles   []string
+}
+
+// list returns the packages of the module as the go command sees them, with the files of every build tag.
+func list(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,CgoFiles", "-tags=llama", "./...")
+	cmd.Dir = ".."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func TestImports(t *testing.T) {
+	for _, p := range list(t) {
+		name, inEngine := strings.CutPrefix(p.ImportPath+"/", module+"engine/")
+		name = strings.TrimSuffix(name, "/")
+		for _, path := range p.Imports {
+			if own, ok := strings.CutPrefix(path, module); ok && p.ImportPath != strings.TrimSuffix(module, "/") {
+				checkOwn(t, name, inEngine, p.ImportPath, own)
+			}
+			if inEngine && name != "llama" {
+				checkForeign(t, p.ImportPath, path)
+			}
+		}
+		if len(p.CgoFiles) > 0 && name != "llama" {
+			t.Errorf(`%s imports "C"; only engine/llama does, so that everything else builds without a C compiler`, p.ImportPath)
+		}
+	}
+}
+
+// checkOwn checks an import within the module.
+func checkOwn(t *testing.T, name string, inEngine bool, importer, imported string) {
+	t.Helper()
+	target, intoEngine := strings.CutPrefix(imported+"/", "engine/")
+	target = strings.TrimSuffix(target, "/")
+	switch {
+	case !inEngine:
+		if strings.HasPrefix(importer, module+"harness/") && strings.HasPrefix(imported, "cmd/") {
+			t.Errorf("%s imports %s; the harness does not know the command line", importer, imported)
+		}
+	case !intoEngine:
+		t.Errorf("%s imports %s; the engine knows nothing above it", importer, imported)
+	default:
+		may, known := policy[name]
+		if !known {
+			t.Errorf("%s is not in the policy of ci/imports_test.go; say what it may import", importer)
+		} else if !slices.Contains(may, target) && !slices.Contains(may, "*") {
+			t.Errorf("%s imports engine/%s; ci/imports_test.go allows %q", importer, target, may)
+		}
+	}
+}
+
+// checkForeign checks an import of the engine from outside the module.
+func checkForeign(t *testing.T, importer, imported string) {
+	t.Helper()
+	if reason, ok := forbidden[imported]; ok {
+		t.Errorf("%s imports %s; %s", importer, imported, reason)
+	}
+	if first, _, _ := strings.Cut(imported, "/"); strings.Contains(first, ".") && !strings.HasPrefix(imported, module) &&
+		!slices.Contains(allowed[importer], imported) {
+		t.Errorf("%s imports %s; the engine needs nothing but the standard library", importer, imported)
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite what the scripts expect")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"assay": main})
+}
+
+// TestScripts runs the command line by scripts. $CORPUS is the corpus in the checkout.
+func TestScripts(t *testing.T) {
+	corpus, err := filepath.Abs("../../corpus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": status, "mkfile": mkfile},
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("CORPUS", corpus)
+			env.Setenv("GITHUB_ACTIONS", "")
+			return nil
+		},
+	})
+}
+
+// status runs assay and demands an exit status: status 2 check missing.jinja
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: status N ARGUMENTS...")
+	}
+	err := ts.Exec("assay", args[1:]...)
+	code := "0"
+	if err != nil {
+		code = map[string]string{"exit status 1": "1", "exit status 2": "2"}[err.Error()]
+	}
+	if code != args[0] {
+		ts.Fatalf("assay ended with %q (%v), want %s", code, err, args[0])
+	}
+}
+
+// mkfile writes a file that no archive can hold: mkfile NAME GO-STRING
+func mkfile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: mkfile NAME GO-STRING")
+	}
+	text, err := strconv.Unquote(`"` + args[1] + `"`)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o666))
+}
