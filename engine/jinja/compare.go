@@ -17,7 +17,10 @@ func equal(e *eval, a, b Value) (bool, error) {
 func equalValues(e *eval, a, b Value) (bool, error) {
 	switch {
 	case a.isString():
-		return b.isString() && a.num == b.num && a.rawText() == b.rawText(), nil
+		if !b.isString() || a.num != b.num {
+			return false, nil
+		}
+		return a.rawText() == b.rawText(), e.step(scanSteps(a))
 	case a.isNumber():
 		return b.isNumber() && equalNumbers(a, b), nil
 	case a.kind == View && b.kind == View && a.view().kind != viewValues && b.view().kind != viewValues:
@@ -185,7 +188,7 @@ func order(e *eval, op string, a, b Value) (bool, error) {
 		c, ok := compareNumbers(a, b)
 		return ok && holds(op, c), nil
 	case a.isString() && b.isString():
-		return holds(op, strings.Compare(a.text(), b.text())), nil // UTF-8 sorts as code points do
+		return holds(op, strings.Compare(a.text(), b.text())), e.step(min(scanSteps(a), scanSteps(b))) // UTF-8 sorts as code points do
 	case a.isSeq() && a.kind == b.kind:
 		x, y := a.items(), b.items()
 		i, err := firstDifference(e, x, y)
@@ -244,10 +247,13 @@ func contains(e *eval, container, item Value) (bool, error) {
 		if e.trace != nil {
 			e.traceText("in", container, item)
 		}
-		return strings.Contains(container.text(), item.text()), nil
+		return strings.Contains(container.text(), item.text()), e.step(scanSteps(container))
 	case Dict:
 		if e.trace != nil {
 			e.traceText("in", container, item)
+		}
+		if err := e.stepKey(item); err != nil {
+			return false, err
 		}
 		_, ok, err := container.dict().get(item)
 		return ok, err
@@ -255,6 +261,9 @@ func contains(e *eval, container, item Value) (bool, error) {
 		v := container.view()
 		switch v.kind {
 		case viewKeys:
+			if err := e.stepKey(item); err != nil {
+				return false, err
+			}
 			_, ok, err := v.d.get(item)
 			return ok, err
 		case viewItems:

@@ -37,6 +37,14 @@ func (e *eval) step(n int) error {
 // scanSteps is what looking at all of a string costs; short ones are free.
 func scanSteps(v Value) int { return int(v.num >> 8) }
 
+// stepKey charges looking a key up.
+func (e *eval) stepKey(key Value) error {
+	if key.isString() {
+		return e.step(scanSteps(key))
+	}
+	return nil
+}
+
 // charge charges the building of n bytes, before they are built, and fails when more than allowed would be made.
 func (e *eval) charge(n int) error {
 	if e.bytes -= int64(n); e.bytes < 0 || n < 0 {
@@ -164,6 +172,11 @@ func (e *eval) invoke(b *builtin, recv Value, args []Value, kwargs []kwarg) (Val
 	steps := 1
 	if recv.isString() {
 		steps += scanSteps(recv)
+	}
+	for i := range args {
+		if args[i].isString() {
+			steps += scanSteps(args[i])
+		}
 	}
 	if err := e.step(steps); err != nil {
 		return Value{}, err

@@ -110,7 +110,10 @@ func (x *dictExpr) eval(f *frame) (Value, error) {
 		if err != nil {
 			return Value{}, err
 		}
-		if err := d.set(k, v); err != nil {
+		if err = f.rt.stepKey(k); err == nil {
+			err = d.set(k, v)
+		}
+		if err != nil {
 			return Value{}, f.at(err, x.pos)
 		}
 	}
@@ -316,6 +319,9 @@ func (x *equalExpr) eval(f *frame) (Value, error) {
 	return boolValue(yes != x.negated), f.at(err, x.pos)
 }
 
+// freeComparison is the length of text, in bytes, below which a comparison is not worth a step.
+const freeComparison = 1024
+
 // equalText compares with a string literal.
 type equalText struct {
 	x       expr
@@ -330,7 +336,12 @@ func (x *equalText) eval(f *frame) (Value, error) {
 		return a, err
 	}
 	if a.kind == String && f.rt.trace == nil {
-		return boolValue((a.num == x.text.num && a.text() == x.text.text()) != x.negated), nil
+		if a.num != x.text.num {
+			return boolValue(x.negated), nil
+		}
+		if a.num < freeComparison {
+			return boolValue((a.text() == x.text.text()) != x.negated), nil
+		}
 	}
 	yes, err := equal(&f.rt.eval, a, x.text)
 	return boolValue(yes != x.negated), f.at(err, x.pos)

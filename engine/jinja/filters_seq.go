@@ -719,6 +719,9 @@ func filterUnique(c *call) (Value, error) {
 			if err != nil {
 				return Value{}, false, err
 			}
+			if err := e.stepKey(key); err != nil {
+				return Value{}, false, err
+			}
 			_, old, err := seen.get(key)
 			if err != nil {
 				return Value{}, false, err

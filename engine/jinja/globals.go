@@ -40,7 +40,7 @@ func initGlobals() {
 			return objectValue(&joiner{sep: c.arg(0, stringValue(", "))}), nil
 		}},
 		{"namespace", "/ other? **", func(c *call) (Value, error) {
-			n := &namespace{}
+			n := &namespace{dict{entries: make([]entry, 0, len(c.kwargs))}}
 			err := updateDict(c, &n.attrs)
 			return Value{kind: Namespace, ref: ptr(n)}, err
 		}},
@@ -58,7 +58,7 @@ func initGlobals() {
 			if c.now == nil {
 				return Value{}, errf(RuntimeError, "strftime_now has no clock: none was given to this render")
 			}
-			text, err := strftime(c.now(), c.args[0].text())
+			text, err := strftime(c.eval, c.now(), c.args[0].text())
 			if err != nil {
 				return Value{}, err
 			}

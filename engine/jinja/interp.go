@@ -112,8 +112,14 @@ type retired struct {
 	f *frame
 }
 
+// maxKept bounds the output buffer that is kept for the next render, in bytes.
+const maxKept = 1 << 20
+
 // reset lets go of everything that a render has left behind.
 func (rt *interp) reset() {
+	if cap(rt.out.buf) > maxKept {
+		rt.out.buf, rt.out.runs = nil, nil
+	}
 	for _, old := range rt.retired {
 		clear(old.f.slots)
 		old.f.up = nil
@@ -176,6 +182,9 @@ func (f *frame) capture(code body) (Value, error) {
 		last = out.runs[runs-1].n
 	}
 	err := code.run(f)
+	if limit := f.rt.charge(len(out.buf) - start); limit != nil {
+		err = limit
+	}
 	v := Value{}
 	if err == nil {
 		v = stringValue(string(out.buf[start:]))
@@ -521,7 +530,7 @@ func (s *assignBlockStmt) exec(f *frame) error {
 	f.enter(s.enter)
 	v, err := f.capture(s.code)
 	if err != nil {
-		return err
+		return f.at(err, s.pos)
 	}
 	if err := s.target.check(f); err != nil {
 		return err
@@ -555,7 +564,7 @@ func (s *filterStmt) exec(f *frame) error {
 	f.enter(s.enter)
 	v, err := f.capture(s.code)
 	if err != nil {
-		return err
+		return f.at(err, s.pos)
 	}
 	f.slots[s.slot] = f.rt.markup(v)
 	if v, err = s.filter.eval(f); err != nil {

@@ -1,6 +1,9 @@
 package jinja
 
-import "unicode/utf8"
+import (
+	"math/bits"
+	"unicode/utf8"
+)
 
 // iterator walks over a value. It is a plain struct so that a loop over a list or a string costs no allocation.
 type iterator struct {
@@ -115,7 +118,11 @@ func (g *generator) advance(e *eval) (Value, bool, error) {
 	if g.done {
 		return Value{}, false, nil
 	}
+	if err := e.enter(); err != nil { // generators of generators nest
+		return Value{}, false, err
+	}
 	v, ok, err := g.next(e)
+	e.leave()
 	if !ok || err != nil {
 		g.done = true
 	}
@@ -171,7 +178,7 @@ func length(e *eval, v Value) (int, error) {
 	case Undefined:
 		return 0, nil
 	case String, Markup:
-		return runeCount(v.text()), nil
+		return runeCount(v.text()), e.step(scanSteps(v))
 	case List, Tuple:
 		return v.seq().len(), nil
 	case Dict:
@@ -218,13 +225,23 @@ func truth(e *eval, v Value) (bool, error) {
 
 // runeCount is the number of code points: of bytes that do not continue one.
 func runeCount(s string) int {
-	n := 0
+	n := len(s)
+	for ; len(s) >= 8; s = s[8:] {
+		x := load8(s)
+		n -= bits.OnesCount64(x >> 7 & ^(x >> 6) & 0x0101010101010101) // bytes 10xxxxxx
+	}
 	for i := range len(s) {
-		if s[i]&0xC0 != 0x80 {
-			n++
+		if s[i]&0xC0 == 0x80 {
+			n--
 		}
 	}
 	return n
+}
+
+// load8 is the first eight bytes of s as one word.
+func load8(s string) uint64 {
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // decodeRune returns the first code point of a non-empty string, and its size in bytes.
@@ -266,6 +283,11 @@ func appendRune(dst []byte, r rune) []byte {
 }
 
 func isASCII(s string) bool {
+	for ; len(s) >= 8; s = s[8:] {
+		if load8(s)&0x8080808080808080 != 0 {
+			return false
+		}
+	}
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
 			return false

@@ -160,6 +160,9 @@ func subscript(e *eval, v, key Value) (Value, bool, error) {
 	case Undefined:
 		return Value{}, false, undefinedError(v)
 	case Dict:
+		if err := e.stepKey(key); err != nil {
+			return Value{}, false, err
+		}
 		item, ok, err := v.dict().get(key)
 		return item, ok && err == nil, nil
 	case List, Tuple:
@@ -171,6 +174,9 @@ func subscript(e *eval, v, key Value) (Value, bool, error) {
 			break
 		}
 		s := v.text()
+		if err := e.step(scanSteps(v)); err != nil {
+			return Value{}, false, err
+		}
 		if i := key.int(); i >= 0 && i < int64(len(s)) && isASCII(s[:i+1]) {
 			return v.substr(int(i), int(i)+1), true, nil
 		}
@@ -207,7 +213,10 @@ func getslice(e *eval, v, start, stop, step Value) (Value, error) {
 	case List, Tuple:
 		n = v.seq().len()
 	case String, Markup:
-		n = runeCount(v.text())
+		var err error
+		if n, err = length(e, v); err != nil {
+			return Value{}, err
+		}
 	case Range:
 		n = int(v.rng().len())
 	case Dict:
@@ -228,6 +237,9 @@ func getslice(e *eval, v, start, stop, step Value) (Value, error) {
 	}
 	if v.kind == Range {
 		r := v.rng()
+		if step := r.step * int64(by); by != 0 && step/int64(by) != r.step {
+			return Value{}, errf(OverflowError, "the step of a range does not fit")
+		}
 		return rangeValue(r.start+int64(from)*r.step, r.start+int64(to)*r.step, r.step*int64(by)), nil
 	}
 	if err := e.step(count); err != nil {
@@ -326,7 +338,7 @@ func sliceString(e *eval, v Value, from, by, count, n int) (Value, error) {
 		}
 		at = append(at, len(s))
 	}
-	b := e.builder(count)
+	b := builder{buf: make([]byte, 0, count)}
 	for i := range count {
 		k := from + i*by
 		if ascii {
@@ -337,6 +349,9 @@ func sliceString(e *eval, v Value, from, by, count, n int) (Value, error) {
 	}
 	out := b.value()
 	out.kind = v.kind
+	if v.prov != nil {
+		out.prov = changed(v) // no part of the text is a part of v any more
+	}
 	return out, nil
 }
 

@@ -69,6 +69,9 @@ func (t entryOf) builtin() *builtin {
 	return b
 }
 
+// moveItems is how many items of a list are moved for one step.
+const moveItems = 64
+
 var listMethods = []entryOf{
 	{"count", "/ value", func(c *call) (Value, error) { return countItems(c, c.recv.items()) }},
 	{"index", "/ value start? stop?", func(c *call) (Value, error) { return indexOfItem(c, c.recv.items()) }},
@@ -104,7 +107,7 @@ var listMethods = []entryOf{
 			i = max(i+n, 0)
 		}
 		l.items = slices.Insert(l.items, min(i, n), c.args[1])
-		return noneValue(), nil
+		return noneValue(), c.step(n / moveItems)
 	}},
 	{"remove", "! / value", func(c *call) (Value, error) {
 		l := c.recv.seq()
@@ -120,7 +123,7 @@ var listMethods = []entryOf{
 	}},
 	{"reverse", "!", func(c *call) (Value, error) {
 		slices.Reverse(c.recv.items())
-		return noneValue(), nil
+		return noneValue(), c.step(len(c.recv.items()))
 	}},
 	{"sort", "! key? reverse?", func(c *call) (Value, error) {
 		items := slices.Clone(c.recv.items())
@@ -217,12 +220,13 @@ func listPop(c *call) (Value, error) {
 	}
 	v := l.items[i]
 	if i == 0 {
+		n = 0
 		l.items = l.items[1:] // a queue is taken from the front; moving the rest would make that quadratic
 	} else {
 		l.items = slices.Delete(l.items, i, i+1)
 	}
 	c.traceRead(v)
-	return v, nil
+	return v, c.step((n - i) / moveItems)
 }
 
 var dictMethods = []entryOf{
@@ -272,7 +276,7 @@ var dictMethods = []entryOf{
 		}
 		last := d.entries[n-1]
 		d.removeAt(n - 1)
-		return tupleValue(last.key, last.value), nil
+		return tupleValue(last.key, last.value), c.step(n)
 	}},
 	{"setdefault", "! / key default?", func(c *call) (Value, error) {
 		d := c.recv.dict()

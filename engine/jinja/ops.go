@@ -261,9 +261,13 @@ func intArithmetic(e *eval, op string, x, y int64) (Value, error) {
 
 func bigArithmetic(e *eval, op string, x, y *big.Int) (Value, error) {
 	switch op {
-	case "+":
-		return bigValue(new(big.Int).Add(x, y)), nil
-	case "-":
+	case "+", "-":
+		if err := chargeBits(e, max(x.BitLen(), y.BitLen())); err != nil {
+			return Value{}, err
+		}
+		if op == "+" {
+			return bigValue(new(big.Int).Add(x, y)), nil
+		}
 		return bigValue(new(big.Int).Sub(x, y)), nil
 	case "*":
 		if err := chargeBits(e, x.BitLen()+y.BitLen()); err != nil {

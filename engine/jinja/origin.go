@@ -48,7 +48,7 @@ type Origin struct {
 type Run struct {
 	Len int // in bytes
 	Origin
-	Exact bool // the text is the value as the codec writes it, or a part of that; else it was changed on the way
+	Exact bool // the text is the value as the codec writes it, or parts of that; else it was changed on the way
 }
 
 // node is a place in the input: a variable, or an item or member of one.

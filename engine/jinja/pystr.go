@@ -174,11 +174,11 @@ func bigText(v Value) (string, error) {
 	if b.BitLen() < 14_000 {
 		return b.String(), nil
 	}
-	if b.BitLen() > maxBits {
-		return "", errf(LimitError, "an integer of more than %d bits", maxBits)
+	text := ""
+	if b.BitLen() < 14_300 {
+		text = b.String()
 	}
-	text := b.String()
-	if len(strings.TrimPrefix(text, "-")) > maxDigits {
+	if text == "" || len(strings.TrimPrefix(text, "-")) > maxDigits {
 		return "", errf(ValueError, "Exceeds the limit (%d digits) for integer string conversion; use sys.set_int_max_str_digits() to increase the limit", maxDigits)
 	}
 	return text, nil

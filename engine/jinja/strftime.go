@@ -8,7 +8,7 @@ import (
 
 // strftime is Python's datetime.strftime of a naive datetime in the C locale, with glibc's flags (-, _, 0, ^, #), widths
 // and modifiers. An unknown directive is kept as it is.
-func strftime(t time.Time, format string) (string, error) {
+func strftime(e *eval, t time.Time, format string) (string, error) {
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' {
@@ -69,6 +69,9 @@ func strftime(t time.Time, format string) (string, error) {
 		fill := " "
 		if pad == '0' {
 			fill = "0"
+		}
+		if err := e.charge(width); err != nil {
+			return "", err
 		}
 		b.WriteString(strings.Repeat(fill, max(max(width, digits)-len(text), 0)))
 		b.WriteString(text)
