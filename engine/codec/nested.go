@@ -73,6 +73,11 @@ func (n *Nested) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) {
 		w.from = i
 		i, v = n.read(buf, i, closed, &w)
 	}
+	if v == held && closed && i < len(buf) { // a tag that breaks off
+		w.from = i
+		w.put("", i, len(buf))
+		i = len(buf)
+	}
 	n.esc = w.esc
 	switch {
 	case v == done:
@@ -103,12 +108,14 @@ func (n *Nested) ends(rest []byte, closed bool) (length int, v verdict) {
 	return match(rest, closed, n.t.Tags.Close) // the key is the surrounding entry's business
 }
 
-// match says whether rest begins with text: done, broken, or held where more must come.
+// match says whether rest begins with text: done, broken, or held where rest is a beginning of it.
 func match(rest []byte, closed bool, text string) (int, verdict) {
 	switch {
+	case text == "":
+		return 0, broken
 	case strings.HasPrefix(string(rest[:min(len(rest), len(text))]), text):
 		return len(text), done
-	case len(rest) < len(text) && !closed && text[:len(rest)] == string(rest):
+	case len(rest) < len(text) && (len(rest) > 0 || !closed) && text[:len(rest)] == string(rest):
 		return 0, held
 	}
 	return 0, broken
@@ -217,6 +224,9 @@ func (n *Nested) endText(buf []byte, i int, closed bool) int {
 		case done:
 			return j
 		case held:
+			if closed {
+				return j
+			}
 			n.seen = j - i
 			return -1
 		}
@@ -288,7 +298,7 @@ func (n *Nested) readNext(buf []byte, i int, closed bool, w *writer) (int, verdi
 			key := buf[i+length:]
 			m := bytes.Index(key[:min(len(key), MaxHeld)], []byte(t.Mid))
 			if m < 0 {
-				if len(key) < MaxHeld && !closed {
+				if len(key) < MaxHeld {
 					return i, held
 				}
 				return i, broken

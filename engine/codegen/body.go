@@ -56,7 +56,7 @@ func (b *builder) body(c *format.Calls, tool int) peg.Pattern {
 	case format.BodyTagged, format.BodyKwargs:
 		var seq peg.Seq
 		if p.Kind == format.BodyKwargs {
-			open, close = b.marker(p.Open), peg.Seq{b.space(p.Close.Before), peg.Choice{b.lit(p.Close.Text), stub(p.Close.Text)}}
+			open, close = b.marker(p.Open), peg.Seq{b.space(p.Close.Before), peg.Choice{b.lit(p.Close.Text), b.stub(p.Close.Text)}}
 		}
 		seq = append(seq, b.emit(Open, 0, ""), open)
 		if b.strict {
@@ -79,7 +79,26 @@ func (b *builder) body(c *format.Calls, tool int) peg.Pattern {
 	}
 	// Arguments may be missing where there are none.
 	object := peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes(`{"'`)}}}, peg.Cut{}, peg.Space{}, b.arguments(tool, false)}
-	return peg.Seq{open, peg.Choice{object, peg.Seq{}}, close}
+	var behind peg.Choice
+	for _, t := range b.closers(c) {
+		behind = append(behind, b.lit(t))
+	}
+	if len(behind) == 0 {
+		return peg.Seq{open, peg.Space{}, b.arguments(tool, false), close}
+	}
+	return peg.Seq{open, peg.Choice{object, peg.And{P: peg.Seq{peg.Space{}, behind}}}, close}
+}
+
+// closers returns the literals with which a call can go on behind its arguments.
+func (b *builder) closers(c *format.Calls) []string {
+	texts := []string{c.Body.Close.Text}
+	for _, p := range c.Tail {
+		if p.Kind == format.SlotLit {
+			texts = append(texts, p.Text.Text)
+		}
+	}
+	texts = append(texts, c.Call.Close.Text, c.Sep.Text, c.Section.Close.Text)
+	return slices.DeleteFunc(texts, func(t string) bool { return t == "" })
 }
 
 // optionalMarker matches a marker around arguments, which may be missing.
@@ -90,7 +109,7 @@ func (b *builder) optionalMarker(m format.Marker, c *format.Calls) peg.Pattern {
 	case b.strict || !b.on(OptionalWrapper):
 		return b.marker(m)
 	}
-	return peg.Opt{P: peg.Seq{b.space(m.Before), peg.Choice{b.lit(m.Text), stub(m.Text)}, b.space(m.After)}}
+	return peg.Opt{P: peg.Seq{b.space(m.Before), peg.Choice{b.lit(m.Text), b.stub(m.Text)}, b.space(m.After)}}
 }
 
 // entry is how one argument is spelled: literals and slots by their place.
@@ -169,7 +188,16 @@ func (b *builder) entries(c *format.Calls, tool int) peg.Pattern {
 			declared := append(lead[:len(lead):len(lead)], peg.Dispatch{Words: words, After: peg.And{P: keys}, Bodies: bodies})
 			alts = append(peg.Choice{declared}, alts...)
 		}
-		return alts
+		// What the end of the output leaves of an entry belongs to the call, which fails there.
+		begun := append(lead[:len(lead):len(lead)], peg.Opt{P: b.keyWord(e)})
+		if t := e.mid.Text.Text; t != "" {
+			begun = append(begun, peg.Opt{P: peg.Seq{b.space(e.mid.Text.Before), b.stub(t)}})
+		}
+		if e.open.Text.Text == "" {
+			begun = append(peg.Seq{peg.Not{P: peg.Seq{peg.Space{}, peg.End{}}}}, begun...)
+		}
+		begun = append(begun, peg.End{}, peg.Cut{}, peg.Not{P: peg.Seq{}})
+		return slices.Insert(alts, len(alts)-1, peg.Pattern(begun))
 	})
 }
 
@@ -322,7 +350,7 @@ func (b *builder) closing(c *format.Calls, e entry, key string) peg.Pattern {
 				seq = append(seq, b.space(p.Text.After))
 			}
 		case p.Kind == format.SlotKey && key != "":
-			seq = append(seq, peg.Lit{Text: key})
+			seq = append(seq, b.once(key))
 		case p.Kind == format.SlotKey:
 			seq = append(seq, b.keyWord(e))
 		}
@@ -349,16 +377,11 @@ func closeText(e entry, key string) string {
 // region matches the text of a value up to its closing marker: the first one behind which the call goes on (E18).
 func (b *builder) region(c *format.Calls, e entry, key string, info ValueInfo) peg.Pattern {
 	goesOn := peg.Choice{peg.End{}}
-	texts := append([]string{e.open.Text.Text, c.Body.Sep.Text, c.Body.Close.Text, c.Call.Close.Text, c.Section.Close.Text}, b.endTexts()...)
-	for _, p := range c.Tail {
-		if p.Kind == format.SlotLit {
-			texts = append(texts, p.Text.Text)
-		}
-	}
+	texts := append([]string{e.open.Text.Text, c.Body.Sep.Text}, append(b.closers(c), b.endTexts()...)...)
 	for _, t := range texts {
 		if t != "" {
 			goesOn = append(goesOn, b.lit(t))
-			goesOn = append(goesOn, stub(t)...)
+			goesOn = append(goesOn, b.stub(t)...)
 		}
 	}
 	after := peg.Seq{peg.Space{}, goesOn}

@@ -55,7 +55,7 @@ func (b *builder) openings(i int) []opening {
 		switch {
 		case head.Text != "":
 			out = append(out, opening{first: head, p: peg.Seq{}, bare: true})
-		case c.Object != nil && c.Array:
+		case c.Array:
 			out = append(out, opening{first: format.Marker{Text: "["}, p: peg.Seq{peg.Lit{Text: "["}, b.space("")}, bare: true})
 		case c.Object != nil && len(out) == 0:
 			out = append(out, opening{first: format.Marker{Text: "{"}, p: peg.Seq{}, bare: true})
@@ -111,16 +111,12 @@ func (b *builder) openCalls(i int) peg.Choice {
 	return alts
 }
 
-// tentativeCalls returns the alternatives for a first call that is held until it is complete. inReasoning: something that belongs behind
-// a call must follow it (E16).
-func (b *builder) tentativeCalls(i int, inReasoning bool) peg.Choice {
+// tentativeCalls returns the alternatives for a first call inside reasoning: it is held until it is complete and what follows it belongs behind a
+// call (E16).
+func (b *builder) tentativeCalls(i int) peg.Choice {
 	var alts peg.Choice
 	for _, o := range b.openings(i) {
-		whole := peg.Seq{b.wholeCall(i, o)}
-		if inReasoning {
-			whole = append(whole, peg.And{P: b.behindCall(i)})
-		}
-		alts = append(alts, peg.Seq{peg.Hold{P: whole}, peg.Cut{}, b.section(i)})
+		alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{b.wholeCall(i, o), peg.And{P: b.behindCall(i)}}}, peg.Cut{}, b.section(i)})
 	}
 	return alts
 }
@@ -138,14 +134,14 @@ func (b *builder) behindCall(i int) peg.Pattern {
 	c := &b.spellings[i]
 	next := peg.Choice{peg.End{}}
 	for _, t := range append(b.openerTexts(), b.endTexts()...) {
-		next = append(append(next, b.lit(t)), stub(t)...)
+		next = append(append(next, b.lit(t)), b.stub(t)...)
 	}
 	seq := peg.Seq{peg.Space{}}
 	if c.Array || c.Object != nil {
 		seq = append(seq, peg.Opt{P: peg.Lit{Text: "]"}}, peg.Space{})
 	}
 	if t := c.Section.Close.Text; t != "" {
-		seq = append(seq, peg.Opt{P: peg.Choice{b.lit(t), stub(t)}}, peg.Space{})
+		seq = append(seq, peg.Opt{P: peg.Choice{b.lit(t), b.stub(t)}}, peg.Space{})
 	}
 	further := peg.Choice{append(seq, next)}
 	if c.Array || c.Object != nil {
@@ -175,7 +171,7 @@ func (b *builder) announced(i, tool int) peg.Pattern {
 	cut := peg.Choice{}
 	for _, t := range texts {
 		if t != "" {
-			cut = append(cut, stub(t)...)
+			cut = append(cut, b.stub(t)...)
 		}
 	}
 	broken := peg.Seq{b.emit(CallBroken, 0, "")}
@@ -239,13 +235,13 @@ func (b *builder) section(i int) peg.Pattern {
 		}
 		after := b.trail(end)
 		if len(closers) == 2 {
-			alts = append(alts, peg.Seq{peg.Space{}, b.lit(closers[0]), peg.Space{}, peg.Choice{b.lit(closers[1]), stub(closers[1])}, peg.Cut{}, after, b.afterCall()})
+			alts = append(alts, peg.Seq{peg.Space{}, b.lit(closers[0]), peg.Space{}, peg.Choice{b.lit(closers[1]), b.stub(closers[1])}, peg.Cut{}, after, b.afterCall()})
 		}
 		for _, t := range closers {
 			if b.strict && (len(closers) == 2 || c.Array && t == "]" && end.Text != "") {
 				continue
 			}
-			alts = append(alts, peg.Seq{peg.Space{}, peg.Choice{b.lit(t), stub(t)}, peg.Cut{}, after, b.afterCall()})
+			alts = append(alts, peg.Seq{peg.Space{}, peg.Choice{b.lit(t), b.stub(t)}, peg.Cut{}, after, b.afterCall()})
 		}
 		if !b.strict || len(closers) == 0 {
 			alts = append(alts, peg.Seq{after, b.afterCall()})
@@ -472,46 +468,56 @@ func repeatsName(c *format.Calls) bool {
 // again is part for a place behind the name, where the name's slots read as the name did.
 func (b *builder) again(c *format.Calls, parts []format.Part, n, tool int) peg.Pattern {
 	if parts[n].Kind == format.SlotName {
-		return peg.Lit{Text: b.tools[tool].Name}
+		return b.once(b.tools[tool].Name)
 	}
 	return b.part(parts, n, b.follow(c, n+1))
 }
 
-// tail matches what closes a call. Behind arguments whose end shows, all of it may be missing (T4).
+// once matches a name or key once more, as much of it as the end of the input leaves.
+func (b *builder) once(text string) peg.Pattern {
+	return peg.Choice{peg.Lit{Text: text}, peg.Stub{Text: text}}
+}
+
+// tail matches what closes a call. Behind arguments whose end shows, all of it may be missing (T4); where the output ends inside
+// it, the call is complete.
 func (b *builder) tail(c *format.Calls, tool int) peg.Pattern {
 	var inner, outer peg.Seq
+	var texts []string
+	slots, ends := false, b.selfDelimiting(c)
+	closer := func(m format.Marker) peg.Seq {
+		texts = append(texts, m.Text)
+		return peg.Seq{b.space(m.Before), b.lit(m.Text)}
+	}
 	for n, p := range c.Tail {
-		if p.Kind == format.SlotLit && p.Text.Text == "" {
-			continue
+		switch {
+		case p.Kind != format.SlotLit:
+			slots = true
+			inner = append(inner, b.again(c, c.Tail, n, tool))
+		case p.Text.Text != "":
+			inner = append(inner, closer(p.Text)...)
 		}
-		if p.Kind == format.SlotLit {
-			inner = append(inner, b.space(p.Text.Before), peg.Choice{b.lit(p.Text.Text), stub(p.Text.Text)})
-			continue
-		}
-		inner = append(inner, b.again(c, c.Tail, n, tool))
 	}
 	if m := c.Call.Close; m.Text != "" {
-		outer = peg.Seq{b.space(m.Before), peg.Choice{b.lit(m.Text), stub(m.Text)}}
+		outer = closer(m)
 	}
-	if b.strict {
-		return append(inner, outer...)
+	both := append(inner[:len(inner):len(inner)], outer...)
+	if b.strict || len(both) == 0 || !b.on(OptionalWrapper) {
+		return both
 	}
-	both := append(slices.Clone(inner), peg.Opt{P: outer})
+	var alts peg.Choice
+	if len(inner) > 0 {
+		alts = append(alts, peg.Hold{P: append(inner[:len(inner):len(inner)], peg.Opt{P: outer})})
+	}
 	switch {
-	case len(inner) == 0 && len(outer) == 0:
-		return peg.Seq{}
-	case b.selfDelimiting(c) && len(inner) == 0:
-		return peg.Opt{P: outer}
-	case b.selfDelimiting(c) && len(outer) == 0:
-		return peg.Opt{P: peg.Hold{P: inner}}
-	case b.selfDelimiting(c):
-		return peg.Choice{peg.Hold{P: both}, peg.Hold{P: outer}, peg.Seq{}}
-	case len(inner) == 0:
-		return outer
-	case len(outer) == 0 || !b.on(OptionalWrapper):
-		return append(inner, outer...)
+	case slots: // an id, say, must be read
+		return append(inner, peg.Opt{P: outer})
+	case len(outer) > 0:
+		alts = append(alts, peg.Hold{P: outer})
 	}
-	return peg.Choice{peg.Hold{P: both}, outer}
+	if ends {
+		return append(alts, peg.Seq{peg.Space{}, b.stub(texts...)}, peg.Seq{})
+	}
+	return alts
 }
 
 // selfDelimiting says that the arguments show themselves where they end.
@@ -654,7 +660,7 @@ func (b *builder) member(o *format.Object, path []string, tool int) peg.Pattern 
 		}
 	}
 	any := peg.Scan{Scanner: codec.Syntax{}}
-	unknown := peg.Seq{peg.And{P: b.quote(o)}, any, b.colon(), any}
+	unknown := b.capture(Dropped, peg.Seq{peg.And{P: b.quote(o)}, any, b.colon(), any})
 	if len(words) == 0 {
 		return unknown
 	}
@@ -778,9 +784,18 @@ func (b *builder) trigger(i int, o opening) (t Trigger, ok bool) {
 		if parts[0].Kind == format.SlotID {
 			parts = parts[0].Parts
 		}
-		pattern := regexp.QuoteMeta(parts[0].Text.Text)
-		if len(parts) > 1 && parts[1].Kind == format.SlotName {
-			pattern += name
+		pattern := ""
+		if c.Array {
+			pattern = `\[\s*`
+		}
+		for _, p := range parts {
+			if p.Kind != format.SlotLit {
+				if p.Kind == format.SlotName {
+					pattern += name
+				}
+				break
+			}
+			pattern += regexp.QuoteMeta(p.Text.Text)
 		}
 		return Trigger{Pattern: true, Text: "(" + pattern + ")"}, true
 	}

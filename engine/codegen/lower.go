@@ -45,7 +45,7 @@ func (b *builder) strictRoot() peg.Pattern {
 	if b.insideReasoning() {
 		return b.ref("reasoning", b.reasoning)
 	}
-	return b.content("content", false, false)
+	return b.content(false, false)
 }
 
 // maxGrammarSpace bounds white space beside markers in a grammar, in characters, so that a model cannot go on with it for ever.

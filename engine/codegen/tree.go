@@ -93,21 +93,21 @@ func (b *builder) start() peg.Pattern {
 	prefill := strings.Trim(b.o.Prefill, format.Space)
 	if r.Open.Text != "" && strings.TrimSpace(r.Open.Text) != "" {
 		for _, open := range variants(r.Open.Text) {
-			if prefill == open && b.calling() { // the prompt has opened a block and put nothing into it
+			if prefill == open && b.calling() && b.on(LooseReasoning) { // the prompt has opened a block and put nothing into it
 				return peg.Seq{peg.Space{}, b.openReasoning(), b.ref("reasoning opened", b.openedReasoning)}
 			}
 		}
-		return b.content("content", false, false)
+		return b.content(false, false)
 	}
 	if r.Close.Text == "" {
-		return b.content("content", false, false)
+		return b.content(false, false)
 	}
 	// Delimiter reasoning (E17).
-	content := b.content("content", false, false)
+	content := b.content(false, false)
 	if closed := containsAny(b.o.Prefill, variants(r.Close.Text)); closed || b.openAt(b.o.Prefill) {
 		return b.ref("reasoning", b.reasoning)
 	}
-	if prefill != "" {
+	if prefill != "" || !b.on(LooseReasoning) {
 		return content
 	}
 	until := peg.Until{Kind: b.reasoningKind(), Stops: b.stops(append(b.openerTexts(), r.Close.Text), b.endTexts())}
@@ -174,15 +174,21 @@ func (b *builder) space(exact string) peg.Pattern {
 	return peg.Lit{Text: exact}
 }
 
-// variants returns the ways in which a marker is written: as it is, and with plain bars and underscores in place of the
+// variants returns the ways in which a marker is written: as it is, and with plain bars or underscores in place of the
 // typographic ones.
 func variants(text string) []string {
-	plain := strings.NewReplacer("｜", "|", "▁", "_").Replace(text)
-	if plain == text {
-		return []string{text}
+	out := []string{text}
+	for _, r := range [...]*strings.Replacer{plainBars, plainBlanks} {
+		for _, v := range out {
+			if plain := r.Replace(v); plain != v {
+				out = append(out, plain)
+			}
+		}
 	}
-	return []string{text, plain}
+	return out
 }
+
+var plainBars, plainBlanks = strings.NewReplacer("｜", "|"), strings.NewReplacer("▁", "_")
 
 // segments cuts a literal at its line breaks, white space around them included: there a model's white space is free.
 func segments(text string) []string {
@@ -238,12 +244,19 @@ func firsts(text string) []string {
 	return out
 }
 
-// stub matches a marker that the end of the input cuts off.
-func stub(texts ...string) peg.Choice {
+// stub matches the beginning of a marker, at least a byte of it, that the end of the input cuts off.
+func (b *builder) stub(texts ...string) peg.Choice {
 	var alts peg.Choice
 	for _, text := range texts {
-		for _, first := range firsts(text) {
-			alts = append(alts, peg.Stub{Text: first})
+		for _, v := range variants(text) {
+			var lead peg.Seq
+			for i, s := range segments(v) {
+				if i > 0 {
+					alts = append(alts, append(lead[:len(lead):len(lead)], peg.End{}))
+				}
+				alts = append(alts, append(lead[:len(lead):len(lead)], peg.Stub{Text: s}))
+				lead = append(lead, peg.Lit{Text: s}, peg.Space{})
+			}
 		}
 	}
 	return alts
@@ -357,7 +370,7 @@ func (b *builder) ends() peg.Choice {
 		})
 		alts = append(alts,
 			peg.Seq{b.lead(m), peg.Capture{Kind: Dropped, P: b.lit(m.Text)}, peg.Cut{}, ended},
-			peg.Seq{b.lead(m), peg.Capture{Kind: Dropped, P: stub(m.Text)}, peg.Cut{}})
+			peg.Seq{b.lead(m), peg.Capture{Kind: Dropped, P: b.stub(m.Text)}, peg.Cut{}})
 	}
 	return append(alts, peg.Seq{peg.End{}})
 }
@@ -372,53 +385,79 @@ func (b *builder) trail(m format.Marker) peg.Pattern { return b.mark(format.Mark
 
 // content returns the state of reading the answer. after: there was a call. refused: an opener has just been taken as text, so
 // that the closer that belongs to it is text as well.
-func (b *builder) content(name string, after, refused bool) peg.Pattern {
+func (b *builder) content(after, refused bool) peg.Pattern {
 	if b.answer != nil && !after && !refused {
 		return b.ref("answer", b.jsonAnswer)
 	}
+	name := "content"
+	if after {
+		name = "after"
+	}
+	everywhere := b.strict || b.on(ContentAround) && b.on(LooseReasoning)
+	if refused {
+		return b.ref(name+" refused", func() peg.Pattern { return b.text(after, true, false) })
+	}
 	return b.ref(name, func() peg.Pattern {
-		self := func(refused bool) peg.Pattern {
-			name := "content"
-			if after {
-				name = "after"
-			}
-			if refused {
-				name += " refused"
-			}
-			return b.content(name, after, refused)
+		if everywhere {
+			return b.text(after, false, false)
 		}
-		texts := b.openerTexts()
-		var alts peg.Choice
+		// Calls and reasoning are only taken for what they are at the beginning.
+		_, alts := b.beginnings(after, !b.on(ContentAround), !b.on(LooseReasoning))
+		return peg.Seq{peg.Capture{Kind: Content, P: peg.Space{}}, append(alts, b.ref(name+" text", func() peg.Pattern { return b.text(after, false, true) }))}
+	})
+}
+
+// beginnings returns the literals with which calls and reasoning begin, and the alternatives for them.
+func (b *builder) beginnings(after bool, calls, reasoning bool) (texts []string, alts peg.Choice) {
+	if calls && b.calling() {
+		texts = b.openerTexts()
 		for i := range b.spellings {
 			if b.many() || !after {
 				alts = append(alts, b.openCalls(i)...)
 			}
 		}
-		alts = append(alts, b.undeclared(func() peg.Pattern { return self(true) })...)
-		r, c := &b.f.Reasoning, &b.f.Content
-		if r.Open.Text != "" {
-			texts = append(texts, r.Open.Text)
-			alts = append(alts, peg.Seq{b.openReasoning(), peg.Cut{}, b.ref("reasoning", b.reasoning)})
+		alts = append(alts, b.undeclared(func() peg.Pattern { return b.content(after, true) })...)
+	}
+	if r := &b.f.Reasoning; reasoning && r.Open.Text != "" {
+		texts = append(texts, r.Open.Text)
+		alts = append(alts, peg.Seq{b.openReasoning(), peg.Cut{}, b.ref("reasoning", b.reasoning)})
+	}
+	return texts, alts
+}
+
+// text is the state of reading the answer's text up to a marker. begun: of calls and reasoning, those count no more that are recognised only at the
+// beginning (T2, T3 switched off).
+func (b *builder) text(after, refused, begun bool) peg.Pattern {
+	self := func() peg.Pattern {
+		if begun {
+			return peg.Ref{Name: map[bool]string{false: "content text", true: "after text"}[after]}
 		}
-		for _, m := range [...]format.Marker{c.Open, c.Close} {
-			if m.Text != "" {
-				texts = append(texts, m.Text)
-				alts = append(alts, peg.Seq{b.lead(m), b.lit(m.Text), peg.Cut{}, b.trail(m), self(false)})
-			}
-		}
-		for _, m := range b.strayClosers() {
+		return b.content(after, false)
+	}
+	texts, alts := b.beginnings(after, !begun || b.on(ContentAround), !begun || b.on(LooseReasoning))
+	c := &b.f.Content
+	for _, m := range [...]format.Marker{c.Open, c.Close} {
+		if m.Text != "" {
 			texts = append(texts, m.Text)
-			if refused {
-				alts = append(alts, peg.Seq{peg.Capture{Kind: Content, P: b.lit(m.Text)}, peg.Cut{}, self(false)})
-			} else {
-				alts = append(alts, peg.Seq{b.lead(m), peg.Capture{Kind: Dropped, P: b.lit(m.Text)}, peg.Cut{}, b.trail(m), self(false)})
-			}
+			alts = append(alts, peg.Seq{b.lead(m), b.lit(m.Text), peg.Cut{}, b.trail(m), self()})
 		}
-		alts = append(alts, b.mayEnd(after)...)
-		alts = append(alts, b.shifts(texts, func() peg.Pattern { return self(false) })...)
-		alts = append(alts, peg.Seq{peg.Rejected{Kind: Content}, self(b.calling())})
-		return peg.Seq{peg.Until{Kind: Content, Stops: b.stops(texts, b.endTexts())}, alts}
-	})
+	}
+	for _, m := range b.strayClosers() {
+		texts = append(texts, m.Text)
+		if refused {
+			alts = append(alts, peg.Seq{peg.Capture{Kind: Content, P: b.lit(m.Text)}, peg.Cut{}, self()})
+		} else {
+			alts = append(alts, peg.Seq{b.lead(m), peg.Capture{Kind: Dropped, P: b.lit(m.Text)}, peg.Cut{}, b.trail(m), self()})
+		}
+	}
+	alts = append(alts, b.mayEnd(after)...)
+	alts = append(alts, b.shifts(texts, self)...)
+	rejected := self()
+	if b.calling() && !begun {
+		rejected = b.content(after, true)
+	}
+	alts = append(alts, peg.Seq{peg.Rejected{Kind: Content}, rejected})
+	return peg.Seq{peg.Until{Kind: Content, Stops: b.stops(texts, b.endTexts())}, alts}
 }
 
 // shifts returns the alternatives for refused markers that end as they begin, such as ">>>": the text goes on not behind them but where the
@@ -445,12 +484,12 @@ func (b *builder) shifts(texts []string, next func() peg.Pattern) peg.Choice {
 // afterCall is the state behind the last of some calls. A lazy grammar may have begun in open reasoning; then what looked like a call is
 // part of it, and reasoning goes on (E16).
 func (b *builder) afterCall() peg.Pattern {
-	after := b.content("after", true, false)
+	after := b.content(true, false)
 	close := b.f.Reasoning.Close.Text
 	if !b.strict || !b.lazy || close == "" {
 		return after
 	}
-	return peg.Choice{after, peg.Seq{peg.Until{Kind: Reasoning, Stops: b.stops([]string{close}, nil)}, b.lit(close), b.content("content", false, false)}}
+	return peg.Choice{after, peg.Seq{peg.Until{Kind: Reasoning, Stops: b.stops([]string{close}, nil)}, b.lit(close), b.content(false, false)}}
 }
 
 // strayClosers returns the closing markers that are dropped where they close nothing (E21 T5).
@@ -512,9 +551,11 @@ func (b *builder) reasoning() peg.Pattern {
 		return b.strictReasoning()
 	}
 	texts := append(b.openerTexts(), b.f.Reasoning.Close.Text)
-	alts := peg.Choice{peg.Seq{b.closeReasoning(), peg.Cut{}, b.content("content", false, false)}}
-	for i := range b.spellings {
-		alts = append(alts, b.tentativeCalls(i, true)...)
+	alts := peg.Choice{peg.Seq{b.closeReasoning(), peg.Cut{}, b.content(false, false)}}
+	if b.on(LooseReasoning) {
+		for i := range b.spellings {
+			alts = append(alts, b.tentativeCalls(i)...)
+		}
 	}
 	alts = append(alts, b.ends()...)
 	alts = append(alts, peg.Seq{peg.Rejected{Kind: b.reasoningKind()}, peg.Ref{Name: "reasoning"}})
@@ -549,13 +590,13 @@ func (b *builder) jsonAnswer() peg.Pattern {
 		alts = append(alts, b.openCalls(i)...)
 	}
 	json := peg.Label{Name: "answer", Value: Constraint{Name: "answer", Schema: b.answer}, P: peg.Scan{Kind: Content, Scanner: codec.Syntax{Strict: true}}}
-	rest := b.content("after", true, false)
+	rest := b.content(true, false)
 	if b.on(Fences) || b.strict {
 		fence := peg.Seq{peg.Lit{Text: "```"}, peg.Opt{P: peg.Lit{Text: "json"}}}
 		alts = append(alts, peg.Seq{
 			b.mark(format.Marker{}), peg.Capture{Kind: Dropped, P: fence}, peg.Cut{}, b.mark(format.Marker{}), peg.Capture{Kind: Content, P: peg.Space{}},
 			peg.Try{P: json, Else: peg.Seq{}},
-			peg.Opt{P: peg.Hold{P: peg.Seq{b.mark(format.Marker{}), peg.Capture{Kind: Content, P: peg.Space{}}, peg.Capture{Kind: Dropped, P: peg.Choice{peg.Lit{Text: "```"}, stub("```")}}, b.mark(format.Marker{})}}},
+			peg.Opt{P: peg.Hold{P: peg.Seq{b.mark(format.Marker{}), peg.Capture{Kind: Content, P: peg.Space{}}, peg.Capture{Kind: Dropped, P: peg.Choice{peg.Lit{Text: "```"}, b.stub("```")}}, b.mark(format.Marker{})}}},
 			rest,
 		})
 	}

@@ -16,12 +16,7 @@
 // Everything returned is a fresh copy.
 package dialect
 
-import (
-	"slices"
-	"strings"
-
-	"github.com/goassay/assay/engine/format"
-)
+import "github.com/goassay/assay/engine/format"
 
 // Spelling is a fallback spelling: the forms that a call may take, tried in this order at each position.
 type Spelling struct {
@@ -29,8 +24,8 @@ type Spelling struct {
 	Doc       string // one line for people
 	Calls     []format.Calls
 	Reasoning format.Reasoning // of a spelling that brings its own; used where the template has none
-	// Tokens says that every form begins with a literal that is distinctive, so that the spelling can be allowed without
-	// being asked for where calls are undisclosed.
+	// Tokens says that no form is likely to occur by chance, so that the spelling can be allowed without being asked for where
+	// calls are undisclosed.
 	Tokens bool
 }
 
@@ -135,13 +130,9 @@ func Spellings() []Spelling {
 		}}},
 		{Name: "deepseek-r1", Doc: "four forms around a fenced JSON block", Calls: fenced(),
 			Reasoning: format.Reasoning{Mode: format.ReasoningTagged, Pair: pair("<think>", "</think>")}},
-		{Name: "pythonic", Doc: "a list of Python calls in token markers", Tokens: true, Calls: []format.Calls{{
-			Section: pair("<|tool_call_start|>", "<|tool_call_end|>"), Array: true, Sep: format.Mark(", "),
-			Head: []format.Part{slot(format.SlotName)},
-			Body: format.Body{Kind: format.BodyKwargs, Pair: pair("(", ")"), Sep: format.Mark(", "),
-				Entry: []format.Part{slot(format.SlotKey), format.Lit("="), slot(format.SlotValue)},
-				Codec: format.Codec{Style: format.StylePython}},
-		}}},
+		{Name: "pythonic", Doc: "a list of Python calls, in token markers or bare", Tokens: true, Calls: []format.Calls{
+			pythonic(pair("<|tool_call_start|>", "<|tool_call_end|>"), false), pythonic(format.Pair{}, true),
+		}},
 		{Name: "function-tags", Doc: "<function=NAME> with <parameter=KEY> elements, or JSON", Tokens: true, Calls: []format.Calls{
 			{
 				Call: pair("<tool_call>\n", "\n</tool_call>"),
@@ -175,6 +166,16 @@ func object(name, args string) *format.Object {
 
 func list(open, close string) format.Calls {
 	return format.Calls{Section: pair(open, close), Array: true, Sep: format.Mark(", "), Object: object("name", "arguments")}
+}
+
+func pythonic(section format.Pair, tentative bool) format.Calls {
+	return format.Calls{
+		Section: section, Array: true, Sep: format.Mark(", "), Tentative: tentative,
+		Head: []format.Part{slot(format.SlotName)},
+		Body: format.Body{Kind: format.BodyKwargs, Pair: pair("(", ")"), Sep: format.Mark(", "),
+			Entry: []format.Part{slot(format.SlotKey), format.Lit("="), slot(format.SlotValue)},
+			Codec: format.Codec{Style: format.StylePython}},
+	}
 }
 
 // elements spells arguments as open KEY mid VALUE close.
@@ -221,12 +222,4 @@ func fenced() []format.Calls {
 			Head: []format.Part{format.Lit("function<"), name, format.Lit(">\n```json\n")}, Body: json, Tail: []format.Part{end},
 		},
 	}
-}
-
-// Unknown returns those of the names that no spelling has.
-func Unknown(names []string) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		_, ok := Lookup(strings.TrimSpace(name))
-		return ok
-	})
 }

@@ -2,7 +2,6 @@ package stream
 
 import (
 	"bytes"
-	"html"
 	"strings"
 
 	"github.com/goassay/assay/engine/codec"
@@ -10,9 +9,6 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/schema"
 )
-
-// maxEntity is the longest HTML entity that is recognised, in bytes: &quot; and &#x10ffff; fit.
-const maxEntity = 12
 
 // addValue adds text of a value. A raw string goes on, escaped, less what cannot be understood yet: white space at its
 // edges, half an entity.
@@ -55,10 +51,10 @@ func (c *call) flushValue(all bool, before string) {
 		v = v[:end]
 	}
 	if c.info.Entity && !c.verbatim {
-		if i := bytes.LastIndexByte(v[:end], '&'); !all && i >= 0 && end-i < maxEntity && bytes.IndexByte(v[i:end], ';') < 0 {
+		if i := bytes.LastIndexByte(v[:end], '&'); !all && i >= 0 && end-i < codec.MaxEntity && bytes.IndexByte(v[i:end], ';') < 0 {
 			end = i
 		}
-		c.writeString(html.UnescapeString(string(v[:end])))
+		c.writeString(codec.Unescape(string(v[:end])))
 	} else {
 		c.writeString(string(v[:end]))
 	}
@@ -91,7 +87,7 @@ func (c *call) endValue(closed bool) {
 		text = strings.TrimSuffix(text, c.info.Before)
 	}
 	if c.info.Entity {
-		text = html.UnescapeString(text)
+		text = codec.Unescape(text)
 	}
 	switch {
 	case closed:

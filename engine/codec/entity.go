@@ -1,0 +1,55 @@
+package codec
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// MaxEntity is the length of the longest HTML entity that [Unescape] knows, in bytes: &#x10ffff;.
+const MaxEntity = 10
+
+var entities = map[string]string{"lt": "<", "gt": ">", "amp": "&", "quot": `"`, "apos": "'"}
+
+// Unescape resolves the entities that escaping to HTML makes: &lt; &gt; &amp; &quot; &apos; and those with a number. Everything else,
+// such as the & of an address, stays.
+func Unescape(s string) string {
+	if !strings.Contains(s, "&") {
+		return s
+	}
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(s, '&')
+		if i < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		b.WriteString(s[:i])
+		s = s[i:]
+		n, text := entity(s)
+		b.WriteString(text)
+		s = s[n:]
+	}
+}
+
+// entity reads the entity with which s begins, or its first byte.
+func entity(s string) (n int, text string) {
+	end := strings.IndexByte(s[:min(len(s), MaxEntity)], ';')
+	if end < 2 {
+		return 1, "&"
+	}
+	name := s[1:end]
+	if text, ok := entities[name]; ok {
+		return end + 1, text
+	}
+	if digits, ok := strings.CutPrefix(name, "#"); ok {
+		base := 10
+		if digits, ok = strings.CutPrefix(strings.ToLower(digits), "x"); ok {
+			base = 16
+		}
+		if r, err := strconv.ParseUint(digits, base, 32); err == nil && utf8.ValidRune(rune(r)) && r <= utf8.MaxRune {
+			return end + 1, string(rune(r))
+		}
+	}
+	return 1, "&"
+}
