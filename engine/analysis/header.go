@@ -90,7 +90,7 @@ func (a *analyzer) withoutOpener(header string) string {
 			end--
 		}
 		for _, at := range body[:end] {
-			if at.kind == literal && slices.Contains(pieces(at.text), last[0]) {
+			if at.kind == literal && opensWord(at.text, last[0]) {
 				return strings.TrimSuffix(header, last[0])
 			}
 		}
@@ -107,6 +107,12 @@ func (a *analyzer) withoutOpener(header string) string {
 		}
 	}
 	return header
+}
+
+// opensWord says that a literal has a marker with a word directly behind it.
+func opensWord(text, marker string) bool {
+	_, rest, found := strings.Cut(text, marker)
+	return found && rest != "" && isWord(rest)
 }
 
 // headerBehind finds the longest start of the added text that the answers' shared text ends with or contains.

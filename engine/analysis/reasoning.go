@@ -174,7 +174,7 @@ func isClosing(marker string) bool {
 // mirror returns the closing form of an opening marker, and the other way round; "" where it has none.
 func mirror(marker string) string {
 	m := format.Mark(marker)
-	for _, pair := range [...][2]string{{"START_", "END_"}, {"start_", "end_"}, {"begin", "end"}, {"BEGIN", "END"}} {
+	for _, pair := range [...][2]string{{"START_", "END_"}, {"start_", "end_"}, {"begin", "end"}, {"BEGIN", "END"}, {"|open|", "|close|"}} {
 		for i := range pair {
 			if strings.Contains(m.Text, pair[i]) {
 				return strings.Replace(m.Text, pair[i], pair[1-i], 1)
@@ -192,26 +192,36 @@ func mirror(marker string) string {
 	return ""
 }
 
+// maxOpen is of how many markers and words an open in the header may consist.
+const maxOpen = 4
+
 // openInHeader moves the open of reasoning out of the header: where every answer and every prompt opens a block, all of them
-// share its open, and it looks like a part of the header.
+// share its open, and it looks like a part of the header. It shows by its mirror, which begins the close.
 func (a *analyzer) openInHeader(r *format.Reasoning) {
 	ps := splitMarkers(a.header)
-	i := len(ps)
-	for i > 0 && strings.Trim(ps[i-1], format.Space) == "" {
-		i--
-	}
-	if i == 0 || markerAt(ps[i-1]) == 0 || r.Close.Text == "" {
-		return
-	}
-	if m := ps[i-1]; m == r.Open.Text || r.Open.Text == "" && mirror(m) == r.Close.Text {
-		moved := strings.Join(ps[i-1:], "")
-		open := moved + r.Open.Full()
-		if m == r.Open.Text {
-			open = moved
+	for i, n := len(ps)-1, 0; i >= 0 && n < maxOpen; i-- {
+		if strings.Trim(ps[i], format.Space) == "" {
+			continue
 		}
-		r.Open = format.Mark(open)
+		n++
+		moved := strings.Join(ps[i:], "")
+		text := strings.TrimRight(moved, format.Space)
+		if markerAt(ps[i]) == 0 || r.Close.Text == "" {
+			continue
+		}
+		switch close := mirror(text); {
+		case text == r.Open.Text:
+			r.Open = format.Mark(moved)
+		case r.Open.Text == "" && close == r.Close.Text:
+			r.Open = format.Mark(moved + r.Open.Full())
+		case r.Open.Text == "" && close != "" && strings.HasPrefix(r.Close.Text, close):
+			r.Open, r.Close = format.Mark(moved+r.Open.Full()), format.Mark(r.Close.Before+close)
+		default:
+			continue
+		}
 		a.moveFromHeader(moved)
 		a.found("R2", "every turn opens reasoning with %q", moved)
+		return
 	}
 }
 
