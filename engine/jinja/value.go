@@ -589,10 +589,8 @@ type function struct {
 	recv Value // Missing for global functions
 }
 
-// FromJSON converts a JSON value. Containers convert their items when they are first needed.
-func FromJSON(v ordered.Value) Value { return convert(&v, nil) }
-
-// fromInput converts an input variable; with origins on, it and all that is read from it know their path (E3).
+// fromInput converts an input variable. Containers convert their items when they are first needed. With origins on, it and all
+// that is read from it know their path (E3).
 func fromInput(e *eval, name string, v *ordered.Value) Value {
 	if !e.origins {
 		return convert(v, nil)
