@@ -1,5 +1,7 @@
 package peg
 
+import "bytes"
+
 // Automaton finds the first of several words in a text, the longest one where several begin at the same place, reading each byte
 // once. It is the automaton of Aho and Corasick (1975) made deterministic, in which a word that is complete is not given up for
 // one that begins later.
@@ -8,8 +10,9 @@ package peg
 // and has not been ruled out; of several, the one that begins first. Root is the empty string.
 type Automaton struct {
 	Stops []string
-	Start ByteSet // the bytes with which a word can begin
 
+	starts  []byte     // the bytes with which a word can begin, if they are few
+	isStart *[256]bool // else whether a byte is one
 	states  []state
 	class   [256]uint8 // equivalence classes of bytes; 0 is every byte that no word has
 	classes int
@@ -42,8 +45,8 @@ const (
 // bytes) or have more than 255 different bytes.
 func newAutomaton(words []string) *Automaton {
 	a := &Automaton{Stops: words, classes: 1}
+	a.findStarts()
 	for _, w := range words {
-		a.Start.Add(w[0])
 		for i := range len(w) {
 			if a.class[w[i]] == 0 {
 				if a.classes > 255 {
@@ -122,6 +125,66 @@ func (a *Automaton) enter(child *state, s, onFail uint16) {
 // Found or Ended with one.
 func (a *Automaton) Table() (next []uint16, class *[256]uint8, classes int) {
 	return a.next, &a.class, a.classes
+}
+
+// fewStarts is how many kinds of bytes are looked for one after the other.
+const fewStarts = 3
+
+func (a *Automaton) findStarts() {
+	for _, w := range a.Stops {
+		if bytes.IndexByte(a.starts, w[0]) < 0 {
+			a.starts = append(a.starts, w[0])
+		}
+	}
+	if len(a.starts) > fewStarts {
+		a.isStart = new([256]bool)
+		for _, b := range a.starts {
+			a.isStart[b] = true
+		}
+	}
+}
+
+// Skip returns the first place from i on at which a word can begin, len(text) if there is none: the next place that matters to
+// an automaton at Root.
+func (a *Automaton) Skip(text []byte, i int) int {
+	switch {
+	case len(a.starts) == 0:
+		return len(text)
+	case len(a.starts) == 1:
+		if n := bytes.IndexByte(text[i:], a.starts[0]); n >= 0 {
+			return i + n
+		}
+		return len(text)
+	case a.isStart != nil:
+		t := a.isStart
+		for ; i+4 <= len(text); i += 4 {
+			if b := text[i : i+4 : i+4]; t[b[0]] || t[b[1]] || t[b[2]] || t[b[3]] {
+				break
+			}
+		}
+		for ; i < len(text); i++ {
+			if t[text[i]] {
+				return i
+			}
+		}
+		return len(text)
+	}
+	// Each kind is looked for in a window that grows, so that a rare kind does not cost a look at the whole rest each time a
+	// frequent one is found.
+	for width := 64; i < len(text); width *= 2 {
+		window := text[i:min(i+width, len(text))]
+		found := len(window)
+		for _, b := range a.starts {
+			if n := bytes.IndexByte(window[:found], b); n >= 0 {
+				found = n
+			}
+		}
+		if found < len(window) {
+			return i + found
+		}
+		i += len(window)
+	}
+	return len(text)
 }
 
 // Depth returns the length of a state's string.

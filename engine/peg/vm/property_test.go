@@ -304,7 +304,10 @@ func play(m *vm.Machine, in string, cuts []int) (string, peg.Status, int) {
 		n := copy(piece, in[from:to])
 		m.Write(piece[:n])
 		take()
-		for i := range piece {
+		if err := m.Check(); err != nil {
+			panic(err)
+		}
+		for i := range n {
 			piece[i] = '?'
 		}
 		from = to
@@ -377,7 +380,7 @@ func compare(t *testing.T, g gen, nTexts int) bool {
 func TestRandomPrograms(t *testing.T) {
 	const seed = 20261121
 	t.Log("seed", seed)
-	n := 6000
+	n := 4000
 	if testing.Short() {
 		n = 600
 	}
@@ -397,7 +400,7 @@ func TestRandomPrograms(t *testing.T) {
 func TestRandomStops(t *testing.T) {
 	const seed = 20261122
 	t.Log("seed", seed)
-	for i := range uint64(1200) {
+	for i := range uint64(500) {
 		g := gen{rand.New(rand.NewPCG(seed, i)), 0}
 		alphabet := "abcde \n"[g.IntN(5):]
 		random := func(n int) string {

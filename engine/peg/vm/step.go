@@ -291,7 +291,7 @@ func (m *Machine) steps() peg.Status {
 			m.capture = 0
 			m.pc++
 		case peg.OpUntil:
-			switch m.until(&m.p.Untils[in.A], &m.skips[in.A], in.Kind) {
+			switch m.until(&m.p.Untils[in.A], in.Kind) {
 			case peg.NeedMore:
 				return peg.NeedMore
 			case peg.Fail:

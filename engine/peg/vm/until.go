@@ -1,14 +1,10 @@
 package vm
 
-import (
-	"bytes"
-
-	"github.com/goassay/assay/engine/peg"
-)
+import "github.com/goassay/assay/engine/peg"
 
 // until reads text up to a stop. While it runs, pos is where the text that has not been logged begins, scan is the place
 // looked at, and state is the automaton's, which stands for the last Depth(state) bytes before scan.
-func (m *Machine) until(u *peg.UntilTable, skip *skipper, kind peg.Kind) peg.Status {
+func (m *Machine) until(u *peg.UntilTable, kind peg.Kind) peg.Status {
 	if !m.running {
 		m.running, m.state, m.scan = true, peg.Root, m.pos
 	}
@@ -18,7 +14,7 @@ func (m *Machine) until(u *peg.UntilTable, skip *skipper, kind peg.Kind) peg.Sta
 	i, s := m.scan-m.base, m.state
 	for i < len(buf) {
 		if s == peg.Root {
-			if i = skip.next(buf, i); i == len(buf) {
+			if i = u.Auto.Skip(buf, i); i == len(buf) {
 				break
 			}
 		}
@@ -113,74 +109,4 @@ func (m *Machine) spaceBefore(at int) int {
 	}
 	m.spaceFrom, m.spaceTo = from, at
 	return max(from, at-peg.SpaceBytes)
-}
-
-// skipper finds the next byte that can begin a stop.
-type skipper struct {
-	few   []byte // the bytes, if they are at most three
-	none  bool
-	table *[256]bool
-}
-
-// fewBytes is how many kinds of bytes are looked for one at a time.
-const fewBytes = 3
-
-func newSkipper(set peg.ByteSet) skipper {
-	s := skipper{none: set.Len() == 0}
-	if set.Len() > fewBytes {
-		s.table = new([256]bool)
-	}
-	for b := range 256 {
-		if !set.Has(byte(b)) {
-			continue
-		}
-		if s.table != nil {
-			s.table[b] = true
-		} else {
-			s.few = append(s.few, byte(b))
-		}
-	}
-	return s
-}
-
-// next returns the first place from i on that has such a byte, len(buf) if there is none.
-func (s *skipper) next(buf []byte, i int) int {
-	switch {
-	case s.none:
-		return len(buf)
-	case s.table != nil:
-		t := s.table
-		for ; i+4 <= len(buf); i += 4 {
-			if b := buf[i : i+4 : i+4]; t[b[0]] || t[b[1]] || t[b[2]] || t[b[3]] {
-				break
-			}
-		}
-		for ; i < len(buf); i++ {
-			if t[buf[i]] {
-				return i
-			}
-		}
-		return len(buf)
-	case len(s.few) == 1:
-		if n := bytes.IndexByte(buf[i:], s.few[0]); n >= 0 {
-			return i + n
-		}
-		return len(buf)
-	}
-	// Each kind is looked for in a window that grows, so that a rare kind does not cost a look at the whole rest each time a
-	// frequent one is found.
-	for width := 64; i < len(buf); width *= 2 {
-		window := buf[i:min(i+width, len(buf))]
-		found := len(window)
-		for _, b := range s.few {
-			if n := bytes.IndexByte(window[:found], b); n >= 0 {
-				found = n
-			}
-		}
-		if found < len(window) {
-			return i + found
-		}
-		i += len(window)
-	}
-	return len(buf)
 }

@@ -124,7 +124,6 @@ type Machine struct {
 	lastHi   int
 	scans    []peg.Scanner
 	scanner  sink
-	skips    []skipper
 	err      error
 }
 
@@ -176,14 +175,7 @@ func New(p *peg.Program, l Limits) *Machine {
 	if l.Rereads <= 0 {
 		l.Rereads = defaultRereads
 	}
-	m := &Machine{
-		p: p, limits: l,
-		scans: make([]peg.Scanner, len(p.Scanners)),
-		skips: make([]skipper, len(p.Untils)),
-	}
-	for i := range p.Untils {
-		m.skips[i] = newSkipper(p.Untils[i].Auto.Start)
-	}
+	m := &Machine{p: p, limits: l, scans: make([]peg.Scanner, len(p.Scanners))}
 	m.scanner.m = m
 	m.Reset()
 	return m

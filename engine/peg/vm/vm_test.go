@@ -228,6 +228,25 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestLongSpace: what an Until keeps back of white space is bounded, at the same place however the text comes.
+func TestLongSpace(t *testing.T) {
+	m := machine(t, vm.Limits{}, peg.Seq{peg.Until{Kind: kindA, Stops: []peg.Stop{{Text: "<", Space: true}}}, peg.Until{Kind: kindB}})
+	in := "a" + strings.Repeat(" ", 3*peg.SpaceBytes) + "<"
+	want := show([]peg.Event{
+		{Kind: kindA, End: 1 + 2*peg.SpaceBytes, Text: []byte(in[:1+2*peg.SpaceBytes])},
+		{Kind: kindB, Off: 1 + 2*peg.SpaceBytes, End: len(in), Text: []byte(in[1+2*peg.SpaceBytes:])},
+	})
+	for _, n := range []int{1, 1000, len(in)} {
+		var cuts []int
+		for i := n; i < len(in); i += n {
+			cuts = append(cuts, i)
+		}
+		if got, _, _ := play(m, in, cuts); got != want {
+			t.Errorf("in pieces of %d: %d bytes of events", n, len(got))
+		}
+	}
+}
+
 // TestTailCalls: a Ref at the end of a rule is a jump, so a state machine of rules needs no stack, however long it runs.
 func TestTailCalls(t *testing.T) {
 	m := machine(t, vm.Limits{Depth: 8}, peg.Ref{Name: "outside"},
