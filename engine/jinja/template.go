@@ -18,7 +18,7 @@ type Mode uint8
 // The modes of the sandbox.
 const (
 	Immutable Mode = iota // as transformers renders: list.append and the like are refused
-	Mutable               // as llama.cpp renders
+	Mutable               // as servers that do not forbid it render
 )
 
 // Limits bound a render (E2). A zero field stands for that of [DefaultLimits].
