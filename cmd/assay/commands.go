@@ -10,6 +10,7 @@ func init() {
 		checkCommand, runCommand, verifyCommand, diffCommand, newCommand,
 		renderCommand, capsCommand, analyzeCommand, programCommand, grammarCommand, parseCommand,
 		explainCommand, exportCommand, reportCommand,
+		inspectCommand, retemplateCommand,
 	}
 }
 

@@ -170,6 +170,23 @@ func (c Calls) lines(line func(name, value string), marker func(name string, m M
 	line("tail", partsString(c.Tail))
 }
 
+// Shape says in a word or two how the format spells tool calls, for people: "none" where it does not, "routes" where every
+// part is addressed, "undisclosed" where the template does not say.
+func (f Format) Shape() string {
+	switch {
+	case len(f.Calls) > 0:
+		return f.Calls[0].shape()
+	case f.Undisclosed:
+		return "undisclosed"
+	}
+	for _, r := range f.Routes {
+		if r.Kind == RouteCall {
+			return "routes"
+		}
+	}
+	return "none"
+}
+
 func (c Calls) shape() string {
 	var words []string
 	if c.Array {

@@ -209,6 +209,16 @@ func TestValues(t *testing.T) {
 	}
 }
 
+func TestString(t *testing.T) {
+	pairs := []gguf.Pair{pair("f", gguf.Of(float32(0.1))), pair("d", gguf.Of(0.1)), pair("i", gguf.Of(int8(-3))), pair("u", gguf.Of(uint64(math.MaxUint64))),
+		pair("b", gguf.Of(true)), pair("s", gguf.Text("a\x1b")), pair("a", gguf.Texts("x", "y"))}
+	want := "version 3, LittleEndian, alignment 32, data at 224 of 292\nf = 0.1\nd = 0.1\ni = -3\nu = 18446744073709551615\nb = true\n" +
+		"s = \"a\\x1b\"\na = [2]string\nb: [32 2] Q8_0 at 0\n"
+	if got := open(t, create(t, nil, pairs, modelTensors()[1:2])).String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestArrayAt(t *testing.T) {
 	words := vocabulary(3000)
 	for _, v := range []gguf.Value{gguf.Texts(words...)} {

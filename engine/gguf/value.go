@@ -126,7 +126,9 @@ func (v Value) String() string {
 		return fmt.Sprintf("[%d]%s", v.array.Len, v.array.Type)
 	case Bool:
 		return fmt.Sprint(v.bits != 0)
-	case Float32, Float64:
+	case Float32:
+		return fmt.Sprint(float32(math.Float64frombits(v.bits)))
+	case Float64:
 		return fmt.Sprint(math.Float64frombits(v.bits))
 	case Uint64:
 		return fmt.Sprint(v.bits)

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/gguf"
+	"github.com/goassay/assay/harness/subject"
+)
+
+var retemplateCommand = command{
+	name: "retemplate", args: "MODEL.gguf",
+	short: "copy a model file with another chat template",
+	long: `The tensors are copied as they are. The copy appears whole or not at all: it is written beside its place, flushed, read back,
+compared with the input, and renamed. Of a split model give the first part; all parts are copied. A template that does not
+compile, or renders no conversation, is refused with exit status 1. What the gate says of the copy is printed; it may reject it.`,
+	setup: func(flags *flag.FlagSet) func(*call) error {
+		r := new(retemplate)
+		flags.StringVar(&r.template, "template", "", "`FILE` with the template, or - for standard input")
+		flags.StringVar(&r.name, "name", "", "`NAME` of the template, such as tool_use; default: the default template")
+		flags.StringVar(&r.out, "o", "", "`FILE` to write")
+		flags.BoolVar(&r.force, "force", false, "replace FILE if it is there; the input is never overwritten")
+		return func(c *call) error {
+			if err := c.want(1, 1, "a model file"); err != nil {
+				return err
+			}
+			if r.template == "" || r.out == "" {
+				return errors.New("expected --template FILE and -o FILE")
+			}
+			return r.run(c)
+		}
+	},
+}
+
+type retemplate struct {
+	template, name, out string
+	force               bool
+}
+
+func (r *retemplate) run(c *call) error {
+	src, err := subject.Open(r.template, c.stdin)
+	if err != nil {
+		return err
+	}
+	m, err := engine.InspectFile(c.args[0], engine.Options{Now: subject.Now})
+	if err != nil {
+		return err
+	}
+	src.BOS, src.EOS = m.Info.BOS.Text, m.Info.EOS.Text
+	if _, err := src.Compile(); err != nil {
+		return &failure{err}
+	}
+	var step func(int)
+	end := func() {}
+	options := gguf.RetemplateOptions{Name: r.name, Force: r.force, Progress: func(done, total int64) {
+		if step == nil {
+			step, end = c.progress("copying and comparing, MiB", int(total>>20))
+		}
+		if step != nil {
+			step(int(done >> 20))
+		}
+	}}
+	err = gguf.RetemplateFile(c.args[0], r.out, src.Text, options)
+	end()
+	if err != nil {
+		return err
+	}
+	if m, err = engine.InspectFile(r.out, engine.Options{Now: subject.Now}); err != nil {
+		return err
+	}
+	verdict := "accepted"
+	if m.Rejection != nil {
+		verdict = "rejected: " + m.Rejection.Error()
+	}
+	_, err = fmt.Fprintf(c.stdout, "%s: written\ngate: %s\n", r.out, verdict)
+	return err
+}

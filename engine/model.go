@@ -1,0 +1,331 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goassay/assay/engine/gguf"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// Model is a model file, judged by its chat templates without loading it.
+type Model struct {
+	Info      *gguf.Info
+	Templates []ModelTemplate // in the order of Info.Templates
+	// Judged is the template that the gate looked at: the one for tools where the model has one, else the default one (E26). It is
+	// nil where there is neither, and its Compiled is nil where it does not compile.
+	Judged *ModelTemplate
+	// Rejection says why the gate rejects the model; nil: it accepts it. It wraps [ErrNoTemplate], caps.ErrToolsUnsupported, or
+	// what the template fails with.
+	Rejection error
+}
+
+// ModelTemplate is a chat template of a model.
+type ModelTemplate struct {
+	gguf.Template
+	SHA256   string    // of its text, hex
+	Compiled *Template // nil where Err is not
+	Err      error     // why it cannot be used
+}
+
+// ErrNoTemplate is why the gate rejects a model without a chat template. There is no stand-in for one (E26).
+var ErrNoTemplate = errors.New("no chat template")
+
+// Title returns the template's name, "default" for the one without.
+func (t *ModelTemplate) Title() string {
+	if t.Name == "" {
+		return "default"
+	}
+	return t.Name
+}
+
+// Judge compiles a model's templates with its special tokens and asks the gate.
+func Judge(info *gguf.Info, o Options) *Model {
+	m := &Model{Info: info, Templates: make([]ModelTemplate, len(info.Templates))}
+	for i, t := range info.Templates {
+		m.Templates[i] = compileModelTemplate(t, info, o)
+	}
+	for i := range m.Templates {
+		t := &m.Templates[i]
+		if t.Name == gguf.ToolUse || t.Name == "" && m.Judged == nil {
+			m.Judged = t
+		}
+	}
+	switch {
+	case m.Judged == nil && len(m.Templates) > 0:
+		m.Rejection = fmt.Errorf("%w: neither a default one nor one named %q, only %s", ErrNoTemplate, gguf.ToolUse, strings.Join(m.names(), ", "))
+	case m.Judged == nil:
+		m.Rejection = ErrNoTemplate
+	case m.Judged.Err != nil:
+		m.Rejection = fmt.Errorf("the %s chat template cannot be used: %w", m.Judged.Title(), m.Judged.Err)
+	default:
+		m.Rejection = m.Judged.Compiled.Caps().Gate()
+	}
+	return m
+}
+
+// compileModelTemplate compiles one template. An empty one is none.
+func compileModelTemplate(t gguf.Template, info *gguf.Info, o Options) ModelTemplate {
+	sum := sha256.Sum256([]byte(t.Text))
+	m := ModelTemplate{Template: t, SHA256: hex.EncodeToString(sum[:])}
+	switch {
+	case strings.TrimSpace(t.Text) == "":
+		m.Err = fmt.Errorf("%w: it is empty", ErrNoTemplate)
+	case !utf8.ValidString(t.Text):
+		m.Err = errors.New("it is not valid UTF-8")
+	default:
+		m.Compiled, m.Err = Compile(Source{Name: m.Title(), Text: t.Text, BOS: info.BOS.Text, EOS: info.EOS.Text}, o)
+	}
+	return m
+}
+
+func (m *Model) names() []string {
+	names := make([]string, len(m.Templates))
+	for i := range m.Templates {
+		names[i] = m.Templates[i].Title()
+	}
+	return names
+}
+
+// SupportsTools says that the gate accepts the model.
+func (m *Model) SupportsTools() bool { return m.Rejection == nil }
+
+// InspectFile reads and judges the model at a path, the first part of it where it is split; the parts beside it are
+// counted in. It reads headers only. A rejected model is no error.
+func InspectFile(path string, o Options) (*Model, error) {
+	r, f, err := gguf.OpenFile(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	info, err := f.Info()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if info.Split.No > 0 {
+		hint := "its first part"
+		if first, ok := gguf.PartName(path, 0, info.Split.Count); ok {
+			hint = first
+		}
+		return nil, fmt.Errorf("%s is part %d of %d and has no metadata; look at %s", path, info.Split.No+1, info.Split.Count, hint)
+	}
+	if info.Split.Count > 1 {
+		addParts(info, path, len(f.Tensors))
+	}
+	return Judge(info, o), nil
+}
+
+// addParts adds the parameters of a model's other parts, and says what is wrong with them.
+func addParts(info *gguf.Info, path string, tensors int) {
+	problem := func(format string, args ...any) { info.Problems = append(info.Problems, fmt.Sprintf(format, args...)) }
+	for no := uint64(1); no < info.Split.Count; no++ {
+		name, ok := gguf.PartName(path, no, info.Split.Count)
+		if !ok {
+			problem("the model has %d parts, but the file's name does not end in -00001-of-%05d.gguf, so the others cannot be found", info.Split.Count, info.Split.Count)
+			return
+		}
+		r, f, err := gguf.OpenFile(name)
+		if err != nil {
+			problem("part %d of %d: %v", no+1, info.Split.Count, err)
+			continue
+		}
+		part, err := f.Info()
+		r.Close()
+		if err == nil && (part.Split.No != no || part.Split.Count != info.Split.Count) {
+			err = fmt.Errorf("%s says that it is part %d of %d", filepath.Base(name), part.Split.No+1, part.Split.Count)
+		}
+		if err != nil {
+			problem("part %d of %d: %v", no+1, info.Split.Count, err)
+			continue
+		}
+		info.Parameters += part.Parameters
+		tensors += len(f.Tensors)
+	}
+	if total := info.Split.Tensors; total > 0 && total != uint64(tensors) {
+		problem("%d tensors were found, expected %d", tensors, total)
+	}
+}
+
+// ChatFormat names the shape in which the judged template spells tool calls; "" where none can be used. It is information: the gate
+// does not look at it.
+func (m *Model) ChatFormat() string {
+	if m.Judged == nil || m.Judged.Err != nil {
+		return ""
+	}
+	return m.Judged.Compiled.Analysis().Format.Shape()
+}
+
+// Value returns the model info as JSON.
+func (m *Model) Value() ordered.Value {
+	i := m.Info
+	_, toolUse := i.Template(gguf.ToolUse)
+	members := []ordered.Member{
+		{Key: "type", Value: ordered.Str("model_info")},
+		{Key: "supports_tools", Value: ordered.Boolean(m.SupportsTools())},
+		{Key: "caps", Value: ordered.Value{}},
+		{Key: "chat_format", Value: stringOrNull(m.ChatFormat())},
+		{Key: "has_tool_use_template", Value: ordered.Boolean(toolUse)},
+		{Key: "architecture", Value: stringOrNull(i.Architecture)},
+		{Key: "n_params", Value: number(i.Parameters)},
+		{Key: "name", Value: stringOrNull(i.Name)},
+		{Key: "context_length", Value: number(i.ContextLength)},
+		{Key: "file_type", Value: stringOrNull(i.FileType)},
+		{Key: "tokenizer", Value: ordered.ObjectOf(
+			ordered.Member{Key: "model", Value: stringOrNull(i.Tokenizer)},
+			ordered.Member{Key: "bos", Value: tokenValue(i.BOS)},
+			ordered.Member{Key: "eos", Value: tokenValue(i.EOS)})},
+		{Key: "split", Value: ordered.ObjectOf(
+			ordered.Member{Key: "part", Value: number(i.Split.No + 1)},
+			ordered.Member{Key: "count", Value: number(max(i.Split.Count, 1))})},
+		{Key: "templates", Value: ordered.ArrayOf(m.templateValues()...)},
+		{Key: "analysis", Value: ordered.Value{}},
+		{Key: "gate", Value: m.verdict()},
+		{Key: "problems", Value: texts(i.Problems)},
+	}
+	if m.Judged != nil && m.Judged.Err == nil {
+		f := m.Judged.Compiled.Analysis().Format
+		members[2].Value = m.Judged.Compiled.Caps().Value()
+		members[13].Value = ordered.ObjectOf(
+			ordered.Member{Key: "reasoning", Value: ordered.Str(f.Reasoning.Mode.String())},
+			ordered.Member{Key: "content", Value: ordered.Str(f.Content.Mode.String())},
+			ordered.Member{Key: "calls", Value: ordered.Str(f.Shape())})
+	}
+	return ordered.ObjectOf(members...)
+}
+
+func (m *Model) templateValues() []ordered.Value {
+	values := make([]ordered.Value, len(m.Templates))
+	for i := range m.Templates {
+		t := &m.Templates[i]
+		members := []ordered.Member{
+			{Key: "name", Value: ordered.Str(t.Title())},
+			{Key: "sha256", Value: ordered.Str(t.SHA256)},
+			{Key: "bytes", Value: ordered.Int(len(t.Text))},
+			{Key: "judged", Value: ordered.Boolean(t == m.Judged)},
+		}
+		if t.Err != nil {
+			members = append(members, ordered.Member{Key: "error", Value: ordered.Str(valid(t.Err.Error()))})
+		} else {
+			members = append(members, ordered.Member{Key: "supports_tools", Value: ordered.Boolean(t.Compiled.Caps().Gate() == nil)})
+		}
+		values[i] = ordered.ObjectOf(members...)
+	}
+	return values
+}
+
+func (m *Model) verdict() ordered.Value {
+	reason := ordered.Value{}
+	if m.Rejection != nil {
+		reason = ordered.Str(valid(m.Rejection.Error()))
+	}
+	return ordered.ObjectOf(
+		ordered.Member{Key: "accepted", Value: ordered.Boolean(m.Rejection == nil)},
+		ordered.Member{Key: "reason", Value: reason})
+}
+
+func tokenValue(t gguf.Token) ordered.Value {
+	id, add := ordered.Value{}, ordered.Value{}
+	if t.ID >= 0 {
+		id = ordered.Num(strconv.FormatInt(t.ID, 10))
+	}
+	if t.Said {
+		add = ordered.Boolean(t.Add)
+	}
+	return ordered.ObjectOf(
+		ordered.Member{Key: "id", Value: id},
+		ordered.Member{Key: "text", Value: stringOrNull(t.Text)},
+		ordered.Member{Key: "add", Value: add})
+}
+
+func number(n uint64) ordered.Value { return ordered.Num(strconv.FormatUint(n, 10)) }
+
+func stringOrNull(s string) ordered.Value {
+	if s == "" {
+		return ordered.Value{}
+	}
+	return ordered.Str(valid(s))
+}
+
+func texts(list []string) ordered.Value {
+	values := make([]ordered.Value, len(list))
+	for i, s := range list {
+		values[i] = ordered.Str(valid(s))
+	}
+	return ordered.ArrayOf(values...)
+}
+
+// valid makes a text from a model fit for JSON.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// String returns the model info as lines "name: value", what is not there left out, the gate's verdict last.
+func (m *Model) String() string {
+	i := m.Info
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%s: "+format+"\n", append([]any{name}, args...)...)
+	}
+	named := func(name, value string) {
+		if value != "" {
+			line(name, "%s", printable(value))
+		}
+	}
+	named("architecture", i.Architecture)
+	named("name", i.Name)
+	line("n_params", "%d", i.Parameters)
+	if i.ContextLength > 0 {
+		line("context_length", "%d", i.ContextLength)
+	}
+	named("file_type", i.FileType)
+	named("tokenizer", i.Tokenizer)
+	for _, t := range []struct {
+		name  string
+		token gguf.Token
+	}{{"bos", i.BOS}, {"eos", i.EOS}} {
+		if t.token.ID >= 0 {
+			line(t.name, "%d %q%s", t.token.ID, t.token.Text, map[bool]string{true: ", added to prompts"}[t.token.Add])
+		}
+	}
+	if i.Split.Count > 1 {
+		line("split", "part %d of %d", i.Split.No+1, i.Split.Count)
+	}
+	for k := range m.Templates {
+		t := &m.Templates[k]
+		line("template", "%s, %d bytes, sha256 %s%s", printable(t.Title()), len(t.Text), t.SHA256, map[bool]string{true: ", judged"}[t == m.Judged])
+		if t.Err != nil {
+			line("template", "%s fails: %s", printable(t.Title()), printable(t.Err.Error()))
+		}
+	}
+	if m.Judged != nil && m.Judged.Err == nil {
+		f := m.Judged.Compiled.Analysis().Format
+		b.WriteString(m.Judged.Compiled.Caps().String())
+		line("reasoning", "%s", f.Reasoning.Mode)
+		line("content", "%s", f.Content.Mode)
+		line("chat_format", "%s", f.Shape())
+	}
+	for _, p := range i.Problems {
+		line("problem", "%s", printable(p))
+	}
+	if m.Rejection != nil {
+		line("gate", "rejected: %s", printable(m.Rejection.Error()))
+	} else {
+		line("gate", "accepted")
+	}
+	return b.String()
+}
+
+// printable makes a text from a model fit for a terminal: control characters are escaped.
+func printable(s string) string {
+	s = valid(s)
+	if slices.ContainsFunc([]rune(s), func(r rune) bool { return !strconv.IsPrint(r) }) {
+		q := strconv.Quote(s)
+		return q[1 : len(q)-1]
+	}
+	return s
+}
