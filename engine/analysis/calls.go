@@ -167,6 +167,13 @@ func (a *analyzer) single(c *format.Calls, opening string, one spelling) {
 // sectionEnd divides what follows the last call's close into the section's close and the end of the turn.
 func (a *analyzer) sectionEnd(c *format.Calls, rest string) {
 	close, end := a.cutEnd(rest)
+	if _, at := before(a.plain.body, content); end == "" && countMarkers(after(a.plain.body, at)) > 0 && countMarkers(rest) > 0 {
+		// What ends an answer is not there: then the last marker ends a turn with calls.
+		close = cutMarkers(rest, countMarkers(rest)-1)
+		c.Section.Close = format.Mark(close)
+		a.callEnd = rest[len(close):]
+		return
+	}
 	if n := countMarkers(c.Section.Open.Full()); n > 0 && countMarkers(close) != n && countMarkers(rest) > n {
 		close = cutMarkers(rest, n) // as many markers close a section as open it
 		end = rest[len(close):]
@@ -204,12 +211,11 @@ func (a *analyzer) cutEnd(rest string) (close, end string) {
 func cutMarkers(s string, n int) string {
 	pos := 0
 	for _, p := range splitMarkers(s) {
-		pos += len(p)
-		if markerAt(p) > 0 {
-			if n--; n == 0 {
-				break
-			}
+		if n == 0 {
+			break
 		}
+		pos += len(p)
+		n -= boolInt(markerAt(p) > 0)
 	}
 	return s[:pos]
 }

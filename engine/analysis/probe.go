@@ -1,9 +1,11 @@
 package analysis
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
@@ -27,9 +29,6 @@ func member(key string, v ordered.Value) ordered.Member { return ordered.Member{
 
 func object(members ...ordered.Member) ordered.Value { return ordered.ObjectOf(members...) }
 
-// reasoningFields are the names under which reasoning may arrive in a message (E5).
-var reasoningFields = [...]string{"reasoning_content", "reasoning", "thinking"}
-
 // probe is one conversation to render: a user's message, the assistant's and what surrounds them.
 type probe struct {
 	content   *string // nil: null
@@ -42,6 +41,7 @@ type probe struct {
 	kwargs    []ordered.Member
 	text      bool // arguments as a string of JSON
 	padded    bool // content and reasoning have white space around them
+	past      bool // the user speaks again
 }
 
 // call is a call in a probe.
@@ -79,6 +79,9 @@ func (p probe) input() chattemplate.Input {
 	if !p.plain {
 		in.Messages = append(in.Messages, p.assistant())
 	}
+	if p.past {
+		in.Messages = append(in.Messages, in.Messages[0])
+	}
 	if p.tools {
 		in.Tools = probeTools()
 	}
@@ -109,7 +112,7 @@ func (p probe) assistant() ordered.Value {
 		msg = msg.With("content", ordered.Value{})
 	}
 	if p.reasoning && !p.typed {
-		for _, field := range reasoningFields {
+		for _, field := range chat.ReasoningFields {
 			msg = msg.With(field, pad(reasoningNeedle))
 		}
 	}
@@ -249,7 +252,7 @@ func classify(run jinja.Run) atom {
 		at.kind = foreign // the list of parts printed as a whole
 	case path == "content" || isTyped(path, "text"):
 		at.kind = content
-	case path == "reasoning_content" || path == "reasoning" || path == "thinking" || isTyped(path, "thinking"):
+	case slices.Contains(chat.ReasoningFields[:], path) || isTyped(path, "thinking"):
 		at.kind = reasoning
 	case strings.HasPrefix(path, "tool_calls"):
 		return classifyCall(at, strings.TrimPrefix(path, "tool_calls"), run.Role)

@@ -47,7 +47,8 @@ func (a *analyzer) split(with, without turn, next ...kind) (open, close string) 
 	between := after(with.body, at)
 	bare, _ := before(without.body, next...)
 	rest := snapStart(commonSuffix(between, bare), between, bare)
-	if strings.Trim(strings.TrimSuffix(between, rest), format.Space) != "" {
+	last := at+2 >= len(with.body) // nothing is written behind reasoning but what ends the turn
+	if !last && strings.Trim(strings.TrimSuffix(between, rest), format.Space) != "" {
 		if strings.Trim(rest, format.Space) == "" {
 			rest = "" // white space alone belongs to the close
 		}
@@ -147,6 +148,7 @@ func emptyPairs(text string) []format.Pair {
 // open where that is known, else a closing tag.
 func (a *analyzer) closeOfTrace(open string) string {
 	want := mirror(strings.TrimSpace(open))
+	a.observe(probe{content: textOf(contentNeedle), past: true}) // templates take reasoning out of past turns
 	var found string
 	for _, o := range a.seen {
 		for _, lit := range o.trace.Literals(assistantPath + ".content") {

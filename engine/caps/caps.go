@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
@@ -288,17 +289,14 @@ func printed(o chattemplate.Observation) bool {
 	return false
 }
 
-// reasoningFields are the names under which templates look for reasoning (E5).
-var reasoningFields = [...]string{"reasoning_content", "reasoning", "thinking"}
-
 func (d *detector) reasoning() {
 	thought := message("assistant", text(answerText))
-	for _, f := range reasoningFields {
+	for _, f := range chat.ReasoningFields {
 		thought = thought.With(f, text(reasoningText))
 	}
 	for _, last := range [][]ordered.Value{{user(), thought}, {user(), thought, user()}} {
 		o, err := d.observe(nil, last...)
-		for _, f := range reasoningFields {
+		for _, f := range chat.ReasoningFields {
 			if err == nil && writes(o, "messages[1]."+f) {
 				d.caps.Needs.ReasoningField = f
 				d.caps.PreserveReasoning = d.caps.PreserveReasoning || len(last) == 3
@@ -307,11 +305,11 @@ func (d *detector) reasoning() {
 	}
 	if d.caps.Needs.ReasoningField == "" && d.caps.ToolCalls {
 		acting := calling(1, text(""), ordered.ObjectOf(member(argKey, text(argValue))))
-		for _, f := range reasoningFields {
+		for _, f := range chat.ReasoningFields {
 			acting = acting.With(f, text(reasoningText))
 		}
 		if o, err := d.observe(probeTools(), user(), acting); err == nil {
-			for _, f := range reasoningFields {
+			for _, f := range chat.ReasoningFields {
 				if writes(o, "messages[1]."+f) {
 					d.caps.Needs.ReasoningField = f
 				}

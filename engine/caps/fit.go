@@ -221,7 +221,7 @@ func (f *fitter) reasoningField() {
 		if _, ok := m.Get(want); ok {
 			continue
 		}
-		for _, field := range reasoningFields {
+		for _, field := range chat.ReasoningFields {
 			if r := m.At(field); r.Kind() == ordered.String {
 				f.Input.Messages[i] = m.Without(field).With(want, r)
 				f.used("reasoning-as-" + want)

@@ -14,6 +14,9 @@ package chat
 
 import "github.com/goassay/assay/engine/ordered"
 
+// ReasoningFields are the names under which reasoning arrives in a message, the common one first (E5).
+var ReasoningFields = [...]string{"reasoning_content", "reasoning", "thinking", "thought"}
+
 // Tool is a function that a model may call.
 type Tool struct {
 	Name        string

@@ -312,7 +312,11 @@ func (v *verifier) expect(s shape, written map[string]int) expected {
 			dropped = append(dropped, what)
 		}
 	}
-	put("reasoning", s.reasoning, &e.message.Reasoning, "messages[1].reasoning_content", "messages[1].reasoning", "messages[1].thinking", "messages[1].content[0].thinking")
+	fields := []string{"messages[1].content[0].thinking"}
+	for _, f := range chat.ReasoningFields {
+		fields = append(fields, "messages[1]."+f)
+	}
+	put("reasoning", s.reasoning, &e.message.Reasoning, fields...)
 	reasoned := e.any
 	put("content", s.content, &e.message.Content, "messages[1].content", "messages[1].content[0].text", "messages[1].content[1].text")
 	if s.reasoning != "" {
@@ -368,7 +372,7 @@ func (v *verifier) message(s shape) ordered.Value {
 	} else {
 		m = m.With("content", content)
 		if s.reasoning != "" {
-			for _, field := range []string{"reasoning_content", "reasoning", "thinking"} {
+			for _, field := range chat.ReasoningFields {
 				m = m.With(field, ordered.Str(s.reasoning))
 			}
 		}
