@@ -94,6 +94,9 @@ func (a *analyzer) withoutReasoning(s string) string {
 // openBehindReasoning returns what opens content only where reasoning precedes it.
 func (a *analyzer) openBehindReasoning() string {
 	_, at := before(a.thought.body, reasoning)
+	if at+2 >= len(a.thought.body) || a.thought.body[at+2].kind != content {
+		return ""
+	}
 	between := after(a.thought.body, at)
 	rest, ok := strings.CutPrefix(between, a.result.Format.Reasoning.Close.Full())
 	if !ok || strings.Trim(rest, format.Space) == "" {

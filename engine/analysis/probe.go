@@ -237,6 +237,9 @@ func classify(run jinja.Run) atom {
 	if run.Role == jinja.Literal {
 		return atom{kind: literal, exact: true}
 	}
+	if run.Path == "bos_token" || run.Path == "eos_token" {
+		return atom{kind: literal, exact: true} // the template's own text, kept beside it
+	}
 	path, ours := strings.CutPrefix(run.Path, assistantPath+".")
 	if !ours {
 		if run.Role == jinja.Computed && run.Path == "" {
