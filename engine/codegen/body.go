@@ -303,15 +303,15 @@ func (b *builder) entryValue(c *format.Calls, e entry, key string, s *schema.Sch
 			return peg.Seq{peg.Space{}, scan, closing}
 		case valueString:
 			info.Mode, info.Types = ValueRaw, 0
-			return peg.Seq{b.region(c, e, key, info), closing}
+			return b.region(c, e, key, info)
 		case valueJSON:
 			scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{})}
 			return peg.Choice{
 				peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes("{[")}}}, peg.Cut{}, peg.Space{}, scan, closing},
-				peg.Seq{b.region(c, e, key, info), closing},
+				b.region(c, e, key, info),
 			}
 		}
-		return peg.Seq{b.region(c, e, key, info), closing}
+		return b.region(c, e, key, info)
 	}
 	if b.closesWithKey(e) {
 		return build()
@@ -374,7 +374,7 @@ func closeText(e entry, key string) string {
 	return format.Mark(text).Text
 }
 
-// region matches the text of a value up to its closing marker: the first one behind which the call goes on (E18).
+// region matches the text of a value and its closing marker: the first one behind which the call goes on (E18).
 func (b *builder) region(c *format.Calls, e entry, key string, info ValueInfo) peg.Pattern {
 	goesOn := peg.Choice{peg.End{}}
 	texts := append([]string{e.open.Text.Text, c.Body.Sep.Text}, append(b.closers(c), b.endTexts()...)...)
@@ -396,7 +396,7 @@ func (b *builder) region(c *format.Calls, e entry, key string, info ValueInfo) p
 		stops = append(stops, peg.Stop{Text: parts[0], Stub: true, After: confirm})
 	}
 	number := b.value(info)
-	begin, end := b.emit(ValueBegin, number, ""), b.emit(ValueEnd, number, "")
+	begin, end := b.emit(ValueBegin, number, ""), peg.Seq{b.closing(c, e, key), b.emit(ValueEnd, number, "")}
 	if !c.Body.Codec.CDATA {
 		return peg.Seq{begin, peg.Until{Kind: b.kind(Value), Stops: stops}, end}
 	}

@@ -104,7 +104,7 @@ func (b *builder) openCalls(i int) peg.Choice {
 			alts = append(alts, peg.Seq{peg.Hold{P: b.wholeCall(i, o)}, peg.Cut{}, b.section(i)})
 			continue
 		}
-		alts = append(alts, peg.Seq{b.markInfo(MarkInfo{Trim: true}), b.emit(Call, i, ""), o.p, b.guard(i, func(tool int) peg.Pattern {
+		alts = append(alts, peg.Seq{b.lead(o.first), b.emit(Call, i, ""), o.p, b.guard(i, func(tool int) peg.Pattern {
 			return peg.Seq{b.emit(Name, tool, ""), peg.Cut{}, b.announced(i, tool), b.section(i)}
 		})})
 	}
@@ -123,7 +123,7 @@ func (b *builder) tentativeCalls(i int) peg.Choice {
 
 // wholeCall matches a first call from its opening to its end.
 func (b *builder) wholeCall(i int, o opening) peg.Pattern {
-	return peg.Seq{b.markInfo(MarkInfo{Trim: true}), b.emit(Call, i, ""), o.p, b.guard(i, func(tool int) peg.Pattern {
+	return peg.Seq{b.lead(o.first), b.emit(Call, i, ""), o.p, b.guard(i, func(tool int) peg.Pattern {
 		return peg.Seq{b.emit(Name, tool, ""), b.rest(i, tool)}
 	})}
 }

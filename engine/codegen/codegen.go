@@ -166,7 +166,8 @@ const (
 // MarkInfo is a marker in the message's text: white space beside it may be dropped (E19).
 type MarkInfo struct {
 	Before, After string // what the template writes there
-	Trim          bool   // all white space before it goes: a call follows
+	Free          bool   // all white space there goes (T1)
+	Stray         bool   // it closes nothing: in the middle of a text it leaves the white space beside it alone
 }
 
 // Trigger is what switches a lazy grammar on.

@@ -140,6 +140,11 @@ func (b *builder) strictValue(c *format.Calls, e entry, name, key string, s *sch
 		}
 	case valueJSON:
 		gc = gbnf.Codec{}
+	}
+	if c.Body.Codec.Style == format.StyleStr {
+		gc.Style = gbnf.Python
+	}
+	switch mode {
 	case valueNested:
 		return b.strictNested(c, name, s, stop)
 	}

@@ -295,7 +295,7 @@ func distinctive(text string) bool {
 
 // mark logs a marker's place.
 func (b *builder) mark(m format.Marker) peg.Pattern {
-	return b.markInfo(MarkInfo{Before: m.Before, After: m.After})
+	return b.markInfo(MarkInfo{Before: m.Before, After: m.After, Free: b.on(FreeSpace)})
 }
 
 func (b *builder) markInfo(info MarkInfo) peg.Pattern {
@@ -447,7 +447,8 @@ func (b *builder) text(after, refused, begun bool) peg.Pattern {
 		if refused {
 			alts = append(alts, peg.Seq{peg.Capture{Kind: Content, P: b.lit(m.Text)}, peg.Cut{}, self()})
 		} else {
-			alts = append(alts, peg.Seq{b.lead(m), peg.Capture{Kind: Dropped, P: b.lit(m.Text)}, peg.Cut{}, b.trail(m), self()})
+			stray := b.markInfo(MarkInfo{Free: true, Stray: true})
+			alts = append(alts, peg.Seq{stray, peg.Capture{Kind: Dropped, P: b.lit(m.Text)}, peg.Cut{}, stray, self()})
 		}
 	}
 	alts = append(alts, b.mayEnd(after)...)

@@ -95,7 +95,7 @@ var forms = []form{
 		{output: "<tool_call>\n{\"name\": \"get\", \"arguments\": \"{\\\"city\\\": \\\"Rome\\\"}\"}\n</tool_call>", want: message("", call("", "get", `{"city": "Rome"}`))},
 		{output: "stray</tool_call> closer", want: message("stray closer")},
 		{output: "a <tool_call", want: message("a <tool_call")},
-		{output: "cut <|im_e", want: message("cut ")},
+		{output: "cut <|im_e", want: message("cut")},
 		{output: "<think>\nplan <tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call>", want: chat.Message{Reasoning: "plan", ToolCalls: []chat.ToolCall{call("", "ping", "{}")}}},
 		{output: "<think>\nplan <tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call> or not\n</think>\n\nno", want: chat.Message{Reasoning: "plan <tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call> or not", Content: "no"}},
 	}},

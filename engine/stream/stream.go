@@ -14,8 +14,9 @@
 //
 // # White space (E19)
 //
-// Beside a marker, the white space that the template writes there is not text, as far as the model writes the same; white space alone
-// between two markers is none either. Where the template trims, all of it goes. Everything else is kept to the byte.
+// White space beside a marker is not text: all of it where white space at markers is free (T1), else what the template writes there. Where
+// text goes on behind what interrupted it, the white space behind the marker stays, to keep the two apart. Where the
+// template trims, it goes at the ends too. Everything else is kept to the byte.
 //
 // # Nothing is lost (E20)
 //
@@ -112,6 +113,7 @@ type textState struct {
 	fresh   bool     // nothing but white space since the last mark, or since the start
 	marked  bool     // there was a mark
 	after   string   // white space that the template writes behind the last mark
+	free    bool     // all white space behind the last mark goes
 	space   []byte   // white space that is held
 	spaceAt int      // where it begins
 }
@@ -252,12 +254,7 @@ func (p *Parser) event(e peg.Event) {
 	case codegen.Mark:
 		p.mark(p.out.Marks[e.Arg])
 	case codegen.Dropped:
-		p.cover(e.Off, e.End, ClassDropped)
-		if n := len(p.diagnostics); n > 0 && p.diagnostics[n-1].Kind == "dropped" && p.diagnostics[n-1].Off+len(p.diagnostics[n-1].Text) == e.Off {
-			p.diagnostics[n-1].Text += string(e.Text)
-		} else {
-			p.diagnose(Diagnostic{Off: e.Off, Kind: "dropped", Text: string(e.Text), Msg: "no part of the message"})
-		}
+		p.drop(e, "no part of the message")
 	case codegen.Undeclared:
 		p.diagnose(Diagnostic{Off: e.Off, Kind: "undeclared-function", Msg: "what looks like a tool call names a function that is not declared; it is content"})
 	case codegen.Call:
@@ -267,6 +264,18 @@ func (p *Parser) event(e peg.Event) {
 			p.callEvent(p.call, e)
 		}
 	}
+}
+
+// drop notes text that is no part of the message.
+func (p *Parser) drop(e peg.Event, why string) {
+	p.cover(e.Off, e.End, ClassDropped)
+	if n := len(p.diagnostics); n > 0 {
+		if d := &p.diagnostics[n-1]; d.Kind == "dropped" && d.Off+len(d.Text) == e.Off && d.Msg == why {
+			d.Text += string(e.Text)
+			return
+		}
+	}
+	p.diagnose(Diagnostic{Off: e.Off, Kind: "dropped", Text: string(e.Text), Msg: why})
 }
 
 // Text.
@@ -309,7 +318,7 @@ func (p *Parser) leadSpace() {
 	t := &p.text
 	n := 0
 	if t.fresh {
-		if p.trims(t.kind) {
+		if !p.resumes() && (t.free || p.trims(t.kind)) {
 			n = len(t.space)
 		}
 		for n < len(t.space) && n < len(t.after) && t.space[n] == t.after[n] {
@@ -319,6 +328,14 @@ func (p *Parser) leadSpace() {
 	}
 	p.emitText(t.space[n:], t.spaceAt+n)
 	t.space = t.space[:0]
+}
+
+// resumes says that text goes on that a call, say, has interrupted: then the white space behind the marker is what keeps the two apart.
+func (p *Parser) resumes() bool {
+	if p.text.kind == codegen.Reasoning {
+		return p.reasoning.Len() > 0
+	}
+	return p.content.Len() > 0
 }
 
 // flushSpace gives up the held white space before something that is no text: drop says that it is nothing.
@@ -334,10 +351,14 @@ func (p *Parser) trims(kind peg.Kind) bool {
 	return kind == codegen.Content && p.out.TrimContent || kind == codegen.Reasoning && p.out.TrimReasoning
 }
 
-// mark notes a marker: white space between two of them is nothing, white space before one is the template's as far as it is the same.
+// mark notes a marker: white space between two of them is nothing, white space before one goes, or as much of it as is the template's.
 func (p *Parser) mark(m codegen.MarkInfo) {
 	t := &p.text
-	if !t.fresh && !m.Trim && !p.trims(t.kind) {
+	if m.Stray && !t.fresh { // inside a text it takes no white space with it
+		p.flushSpace(false)
+		return
+	}
+	if !t.fresh && !m.Free && !p.trims(t.kind) {
 		n := len(t.space)
 		for i := len(m.Before); n > 0 && i > 0 && t.space[n-1] == m.Before[i-1]; i-- {
 			n--
@@ -345,7 +366,7 @@ func (p *Parser) mark(m codegen.MarkInfo) {
 		p.emitText(t.space[:n], t.spaceAt)
 	}
 	t.space = t.space[:0]
-	t.fresh, t.marked, t.after = true, true, m.After
+	t.fresh, t.marked, t.after, t.free = true, true, m.After, m.Free
 }
 
 // endText gives up what is held at the end.
@@ -398,6 +419,7 @@ type call struct {
 	name, id  string
 	named     bool
 	idText    []byte
+	idDone    bool
 	hold      bool // the id may still come, and must come first
 	announced bool
 	complete  bool
@@ -419,18 +441,21 @@ func (p *Parser) callEvent(c *call, e peg.Event) {
 	case codegen.Name:
 		c.name, c.named = p.out.Tools[e.Arg], true
 	case codegen.ID:
+		if c.idDone {
+			p.drop(e, "the call has its id already")
+			return
+		}
 		p.cover(e.Off, e.End, ClassID)
 		c.idText = append(c.idText, e.Text...)
 		return
 	case codegen.IDEnd:
-		c.id, c.hold = string(c.idText), false
+		c.id, c.hold, c.idDone = string(c.idText), false, true
 	case codegen.Args:
 		if !c.argsDone {
 			p.cover(e.Off, e.End, ClassArguments)
 			c.args.Write(e.Text)
 		} else {
-			p.cover(e.Off, e.End, ClassDropped)
-			p.diagnose(Diagnostic{Off: e.Off, Kind: "dropped", Text: string(e.Text), Msg: "the call has its arguments already"})
+			p.drop(e, "the call has its arguments already")
 		}
 	case codegen.ArgsEnd:
 		c.argsDone = true
