@@ -632,6 +632,12 @@ func (c *compiler) expr(x syntax.Expr, p place) expr {
 		if x.Op == "+" {
 			return c.sum(x, p)
 		}
+		if u, ok := x.X.(*syntax.Unary); ok && x.Op == "**" && u.Op == "-" && !isConstant(x.Y) {
+			if k, ok := u.X.(*syntax.Const); ok {
+				// jinja2 writes the folded constant in front of Python's **, which binds tighter than the sign it begins with
+				return &unaryExpr{"-", &binaryExpr{pow, c.expr(k, p), c.expr(x.Y, p), x.Pos}, u.Pos}
+			}
+		}
 		return &binaryExpr{binaryOps[x.Op], c.expr(x.X, p), c.expr(x.Y, p), x.Pos}
 	case *syntax.Logic:
 		left := c.expr(x.X, p)
@@ -692,6 +698,19 @@ func (c *compiler) expr(x syntax.Expr, p place) expr {
 		return c.test(x, p)
 	}
 	panic("unknown expression")
+}
+
+// isConstant says that an expression is made of number literals only.
+func isConstant(x syntax.Expr) bool {
+	switch x := x.(type) {
+	case *syntax.Const:
+		return x.Kind == syntax.Int || x.Kind == syntax.Float
+	case *syntax.Unary:
+		return isConstant(x.X)
+	case *syntax.Binary:
+		return isConstant(x.X) && isConstant(x.Y)
+	}
+	return false
 }
 
 func (c *compiler) name(x *syntax.Name, p place) expr {

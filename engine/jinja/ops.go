@@ -291,6 +291,9 @@ func bigArithmetic(e *eval, op string, x, y *big.Int) (Value, error) {
 		if math.IsInf(f, 0) {
 			return Value{}, errf(OverflowError, "integer division result too large for a float")
 		}
+		if f == 0 && (x.Sign() < 0) != (y.Sign() < 0) {
+			f = math.Copysign(0, -1)
+		}
 		return floatValue(f), nil
 	}
 	if err := chargeBits(e, x.BitLen()); err != nil {

@@ -61,16 +61,11 @@ func filterJSON(c *call) (Value, error) {
 	case v.isNone():
 	case v.isString():
 		j.indent = v.text()
-	case v.kind == Int || v.kind == Bool:
-		n := max(v.int(), 0)
-		if n > maxWidth {
-			return Value{}, errf(LimitError, "an indent of more than %d", maxWidth)
-		}
-		j.indent = strings.Repeat(" ", int(n))
-	case v.kind == Undefined:
-		return Value{}, undefinedError(v)
 	default:
-		return Value{}, errf(TypeError, "can't multiply sequence by non-int of type '%s'", typeName(v))
+		if v, err = mul(c.eval, stringValue(" "), v); err != nil {
+			return Value{}, err
+		}
+		j.indent = v.text()
 	}
 	if err := j.value(c.recv); err != nil {
 		return Value{}, err
