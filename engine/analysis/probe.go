@@ -41,7 +41,7 @@ type probe struct {
 	kwargs    []ordered.Member
 	text      bool // arguments as a string of JSON
 	padded    bool // content and reasoning have white space around them
-	past      bool // the user speaks again
+	past      bool // both speak once more
 }
 
 // call is a call in a probe.
@@ -80,7 +80,7 @@ func (p probe) input() chattemplate.Input {
 		in.Messages = append(in.Messages, p.assistant())
 	}
 	if p.past {
-		in.Messages = append(in.Messages, in.Messages[0])
+		in.Messages = append(in.Messages, in.Messages...)
 	}
 	if p.tools {
 		in.Tools = probeTools()
