@@ -191,10 +191,10 @@ func takes(shape verify.Shape, plan *codegen.Output, find finder) {
 	if err != nil || grammar == nil {
 		return // the next rule says so
 	}
-	if accepted, err := gbnf.Accepts(grammar, text); err != nil {
+	if refusal, err := subject.Refusal(grammar, text); err != nil {
 		find("%s: %w", shape.Name, err)
-	} else if !accepted {
-		find("%s: the grammar does not take %q", shape.Name, text)
+	} else if refusal != "" {
+		find("%s: %s", shape.Name, refusal)
 	}
 }
 

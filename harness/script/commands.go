@@ -8,7 +8,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/goassay/assay/engine/chat"
-	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/split"
@@ -198,10 +197,13 @@ func cmdAccept(ts *testscript.TestScript, neg bool, args []string) {
 	if !ok {
 		ts.Fatalf("nothing in the output arms the grammar; triggers: %v", plan.Triggers)
 	}
-	got, err := gbnf.Accepts(grammar, constrained)
+	refusal, err := subject.Refusal(grammar, constrained)
 	ts.Check(err)
-	if got == neg {
-		ts.Fatalf("the grammar accepts: %t\ntext: %q\n%s", got, constrained, grammar)
+	switch {
+	case refusal != "" && !neg:
+		ts.Fatalf("%s", refusal)
+	case refusal == "" && neg:
+		ts.Fatalf("the grammar takes %q", constrained)
 	}
 }
 

@@ -35,7 +35,7 @@ var sketches = []sketch{
 }
 
 const sketchTools = `, "tools": [{"type": "function", "function": {"name": "tide", "description": "Tides of a port",
-  "parameters": {"type": "object", "properties": {"port": {"type": "string"}, "days": {"type": "integer"}}, "required": ["port"]}}}]`
+  "parameters": {"type": "object", "properties": {"port": {"type": "string"}, "days": {"type": "integer"}}, "required": ["port"]}}}], "parallel_tool_calls": true`
 
 // Scaffold writes first cases for a template from what it writes itself. missing says what it does not show, and why.
 func Scaffold(family string, t *engine.Template) (files []File, missing []string) {

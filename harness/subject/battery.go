@@ -44,6 +44,8 @@ var battery = [...]struct{ name, request string }{
 	{"call", `{"messages": [{"role": "user", "content": "Weather in Zürich?"},
 		{"role": "assistant", "content": null, "tool_calls": [CALL]},
 		{"role": "tool", "tool_call_id": "call00001", "name": "get_weather", "content": "{\"sky\": \"clear\"}"}], "tools": TOOLS}`},
+	{"parallel", `{"messages": [{"role": "user", "content": "Weather in Zürich, twice?"},
+		{"role": "assistant", "content": null, "tool_calls": [CALL, CALL2]}], "tools": TOOLS}`},
 	{"calls", `{"messages": [{"role": "user", "content": "Weather in Zürich, twice?"},
 		{"role": "assistant", "content": "I look.", "reasoning_content": "The thought", "tool_calls": [CALL, CALL2]},
 		{"role": "tool", "tool_call_id": "call00001", "name": "get_weather", "content": "clear"},

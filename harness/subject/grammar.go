@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/gbnf"
 )
 
 // Constrained returns the part of an output that a plan's grammar constrains: all of it, or, where the grammar is lazy, what
@@ -56,4 +57,23 @@ func TriggerText(t codegen.Trigger) string {
 		return fmt.Sprintf("pattern %q", t.Text)
 	}
 	return fmt.Sprintf("word %q", t.Text)
+}
+
+// Refusal says where a grammar stops taking a text, and what it expects there; "" if the text is a sentence.
+func Refusal(g *gbnf.Grammar, text string) (string, error) {
+	m, err := gbnf.NewMatcher(g)
+	if err != nil {
+		return "", err
+	}
+	m.AcceptString(text)
+	if m.Err() != nil || m.Done() {
+		return "", m.Err()
+	}
+	at := len(text)
+	if m.Dead() {
+		at = m.Offset()
+		m.Reset()
+		m.AcceptString(text[:at])
+	}
+	return fmt.Sprintf("the grammar takes %q\nand not %q\nit expects %s", text[:at], text[at:], strings.Join(m.Expected(), " or ")), nil
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
-	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/split"
 	"github.com/goassay/assay/harness/subject"
@@ -69,12 +68,11 @@ func expectAccepted(plan *engine.Plan, output string) error {
 	if !ok {
 		return nil // nothing arms the grammar
 	}
-	if accepted, err := gbnf.Accepts(grammar, text); err != nil {
-		return err
-	} else if !accepted {
-		return fmt.Errorf("the grammar does not accept %q\n%s", text, grammar)
+	refusal, err := subject.Refusal(grammar, text)
+	if err == nil && refusal != "" {
+		err = errors.New(refusal)
 	}
-	return nil
+	return err
 }
 
 // expectMessage compares a message with a vector's want.

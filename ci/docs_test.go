@@ -1,0 +1,112 @@
+package ci
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/harness/check"
+)
+
+var update = flag.Bool("update", false, "rewrite generated documents")
+
+// documents are the pages for people.
+func documents(t *testing.T) []string {
+	t.Helper()
+	pages, err := filepath.Glob("../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(pages, "../README.md", "../CONTRIBUTING.md")
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestRulesPage holds docs/rules.md against the rules.
+func TestRulesPage(t *testing.T) {
+	const name = "../docs/rules.md"
+	if *update {
+		if err := os.WriteFile(name, []byte(check.Manual()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if readFile(t, name) != check.Manual() {
+		t.Errorf("%s is not what the code says; run `make update`", name)
+	}
+}
+
+var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+
+// TestLinks follows the links from one page of the repository to another.
+func TestLinks(t *testing.T) {
+	for _, page := range documents(t) {
+		for _, m := range link.FindAllStringSubmatch(readFile(t, page), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
+				t.Errorf("%s links to %s, which is not there", page, m[1])
+			}
+		}
+	}
+}
+
+var (
+	block  = regexp.MustCompile("(?ms)^ *```sh\n(.*?)^ *```$")
+	target = regexp.MustCompile(`(?m)^([a-z-]+):`)
+)
+
+// TestCommands runs every command that the documents show, in a scratch folder with the corpus. Of `make` and `git` only the
+// words are checked: the targets must exist.
+func TestCommands(t *testing.T) {
+	scratch := t.TempDir()
+	assay := filepath.Join(scratch, "assay")
+	build := exec.Command("go", "build", "-o", assay, "./cmd/assay")
+	build.Dir = ".."
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := os.CopyFS(filepath.Join(scratch, "corpus"), os.DirFS("../corpus")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(scratch, "path/to"), os.DirFS("../corpus/hermes")); err != nil {
+		t.Fatal(err) // the template of CONTRIBUTING's recipe is path/to/template.jinja
+	}
+	var targets []string
+	for _, m := range target.FindAllStringSubmatch(readFile(t, "../Makefile"), -1) {
+		targets = append(targets, m[1])
+	}
+	for _, page := range documents(t) {
+		for _, m := range block.FindAllStringSubmatch(readFile(t, page), -1) {
+			for command := range strings.SplitSeq(strings.ReplaceAll(strings.TrimSpace(m[1]), "|\n", "| "), "\n") {
+				command = strings.TrimSpace(command)
+				t.Run(filepath.Base(page)+": "+command, func(t *testing.T) { runDocumented(t, scratch, command, targets) })
+			}
+		}
+	}
+}
+
+func runDocumented(t *testing.T, dir, command string, targets []string) {
+	if words := strings.Fields(command); words[0] == "git" {
+		return
+	} else if words[0] == "make" {
+		if !slices.Contains(targets, words[1]) {
+			t.Errorf("the Makefile has no target %s", words[1])
+		}
+		return
+	}
+	cmd := exec.Command("bash", "-c", strings.ReplaceAll(command, "go run ./cmd/assay", "./assay"))
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out[max(0, len(out)-2000):])
+	}
+}
