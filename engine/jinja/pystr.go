@@ -363,7 +363,7 @@ func escape(e *eval, v Value) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	if strings.IndexAny(v.text(), `&<>"'`) < 0 {
+	if !strings.ContainsAny(v.text(), `&<>"'`) {
 		v.kind = Markup
 		return v, nil
 	}
