@@ -1,4 +1,7 @@
-"""Reads vectors of the kind jinja, renders each with jinja2 set up as Hugging Face transformers does, and compares.
+"""Renders prompts with jinja2 set up as Hugging Face transformers does, and compares them with what we have.
+
+The prompts are the vectors of the kind jinja on the standard input, and the prompt goldens in the scripts of the corpus
+whose folder is the argument; there, calls carry their arguments as objects, or as text where a template takes no objects.
 
 The set-up is that of transformers/utils/chat_template_utils.py: an immutable sandbox, trim_blocks, lstrip_blocks,
 loop controls, the generation block, and tojson without HTML escapes.
@@ -6,6 +9,8 @@ loop controls, the generation block, and tojson without HTML escapes.
 
 import datetime
 import json
+import pathlib
+import re
 import sys
 
 import jinja2
@@ -48,24 +53,78 @@ def environment():
     return env
 
 
-def main():
-    env, templates, total, failed = environment(), {}, 0, 0
-    for line in sys.stdin:
-        vector = json.loads(line)
-        total += 1
-        source = vector["template"]
-        if source not in templates:
-            templates[source] = env.from_string(source)
+def sections(archive):
+    """The files of a txtar archive, without the line feed at the end of each; its comment under the name ""."""
+    parts = re.split(r"^-- (.+) --\n", archive, flags=re.MULTILINE)
+    return {name: text.removesuffix("\n") for name, text in zip(["", *parts[1::2]], parts[0::2])}
+
+
+def variables(request, as_object):
+    """What a template sees of a request, as package chattemplate gives it."""
+    request = json.loads(request)
+    for message in request["messages"]:
+        for call in message.get("tool_calls") or []:
+            if as_object and isinstance(call["function"]["arguments"], str):
+                call["function"]["arguments"] = json.loads(call["function"]["arguments"])
+    given = {"add_generation_prompt": True, "bos_token": "<s>", "eos_token": "</s>"}
+    names = ("messages", "tools", "add_generation_prompt", "enable_thinking")
+    given.update({name: request[name] for name in names if name in request})
+    return given | (request.get("chat_template_kwargs") or {})
+
+
+class Comparison:
+    """Renders prompts, each template compiled once, and counts those that differ."""
+
+    def __init__(self):
+        self.env, self.templates, self.total, self.failed = environment(), {}, 0, 0
+
+    def render(self, source, given):
+        if source not in self.templates:
+            self.templates[source] = self.env.from_string(source)
+        return self.templates[source].render(given)
+
+    def compare(self, name, text, ours):
+        self.total += 1
+        if text == ours:
+            return
+        self.failed += 1
+        at = next((i for i, (a, b) in enumerate(zip(text, ours)) if a != b), min(len(text), len(ours)))
+        print(f"FAIL {name} at character {at}")
+        print(f"  jinja2 {text[max(0, at - 30):at + 60]!r}")
+        print(f"  ours   {ours[max(0, at - 30):at + 60]!r}")
+
+    def vector(self, vector):
         try:
-            text = templates[source].render(vector["vars"])
+            text = self.render(vector["template"], vector["vars"])
         except Exception as error:  # whatever it raises, the prompt is not what ours is
             text = f"{type(error).__name__}: {error}"
-        if text != vector["want"]:
-            failed += 1
-            at = next((i for i, (a, b) in enumerate(zip(text, vector["want"])) if a != b), min(len(text), len(vector["want"])))
-            print(f"FAIL {vector['id']} at character {at}")
-            print(f"  jinja2 {text[max(0, at - 30):at + 60]!r}")
-            print(f"  ours   {vector['want'][max(0, at - 30):at + 60]!r}")
+        self.compare(vector["id"], text, vector["want"])
+
+    def script(self, path):
+        files = sections(path.read_text(encoding="utf-8"))
+        golden = re.search(r"^prompt (\S+)$", files[""], flags=re.MULTILINE)
+        request = re.search(r"^request (\S+)$", files[""], flags=re.MULTILINE)
+        if not golden or not request:
+            return
+        source = (path.parent / "template.jinja").read_text(encoding="utf-8")
+        try:
+            try:
+                text = self.render(source, variables(files[request[1]], as_object=True))
+            except TypeError:
+                text = self.render(source, variables(files[request[1]], as_object=False))
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+        self.compare(path, text, files[golden[1]])
+
+
+def main():
+    comparison = Comparison()
+    for line in sys.stdin:
+        comparison.vector(json.loads(line))
+    for folder in sys.argv[1:]:
+        for path in sorted(pathlib.Path(folder).glob("*/*.txtar")):
+            comparison.script(path)
+    total, failed = comparison.total, comparison.failed
     print(f"{total - failed} prompts as jinja2 {jinja2.__version__} renders them, {failed} not")
     sys.exit(1 if failed or not total else 0)
 

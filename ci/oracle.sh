@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Renders the prompts of the standard battery with Python's jinja2, set up as transformers does, and compares them with ours,
-# which are what the goldens hold. Python and jinja2 are needed; jinja2 is installed into a virtual environment in the cache.
+# Renders the prompts of the standard battery and those of the corpus with Python's jinja2, set up as transformers does, and
+# compares them with ours, which are what the goldens and the scripts hold. Python and jinja2 are needed; jinja2 is installed into a virtual environment in the cache.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/assay
@@ -10,4 +10,4 @@ if ! python3 -c 'import jinja2' 2>/dev/null; then
   "$cache/venv/bin/python" -c 'import jinja2' 2>/dev/null || "$cache/venv/bin/pip" install --quiet jinja2==3.1.6
   python=$cache/venv/bin/python
 fi
-go run ./cmd/assay export --prompts --vendor .deps/llama.cpp/models/templates | "${python:-python3}" ci/oracle.py
+go run ./cmd/assay export --prompts --vendor .deps/llama.cpp/models/templates | "${python:-python3}" ci/oracle.py corpus
