@@ -42,7 +42,7 @@ func (s *step) parse(c *call, cut, deltas bool) error {
 		}
 		return nil
 	}
-	answer, mismatch := split.Check(func() split.Parser { return plan.NewParser() }, output, cut)
+	answer, mismatch := split.Check(plan.NewParser(), output, cut)
 	fmt.Fprintf(c.stdout, "%s\n", answerValue(answer).Append(nil, ordered.Pretty))
 	if s.explain {
 		for _, d := range plan.Parse(output, cut).Diagnostics {

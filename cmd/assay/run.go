@@ -144,7 +144,7 @@ func (r *corpusRun) template(v script.Variant) ([]report.Result, error) {
 	}
 	results := check.Template(src, check.Options{Renderer: &r.second})
 	if len(v.Family.Cases) > 0 {
-		cases, err := r.suite.Results(v, r.output.verbose)
+		cases, err := r.suite.Results(v, src, r.output.verbose)
 		if err != nil {
 			return nil, err
 		}

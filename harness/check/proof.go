@@ -101,7 +101,7 @@ func (s *Subject) turns(yield func(shape verify.Shape, plan *codegen.Output)) er
 
 func checkStream(s *Subject, find finder) {
 	err := s.turns(func(shape verify.Shape, plan *codegen.Output) {
-		_, mismatch := split.Check(func() split.Parser { return stream.NewParser(plan) }, shape.Turn, false)
+		_, mismatch := split.Check(stream.NewParser(plan), shape.Turn, false)
 		if mismatch != nil {
 			find("%s: %w", shape.Name, mismatch)
 		}

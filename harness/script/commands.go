@@ -40,15 +40,15 @@ func usage(ts *testscript.TestScript, ok bool, text string) {
 func cmdTemplate(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && len(args) == 1, "template NAME")
 	r := runOf(ts)
-	compile := r.compiled
+	src := r.source
 	if name := args[0]; strings.HasSuffix(name, ".jinja") {
-		compile = subject.New(name, ts.ReadFile(name)).Compile
+		src = subject.New(name, ts.ReadFile(name))
 	} else if name != r.variant.Family.Name {
 		text, err := r.suite.Corpus.Text(name)
 		ts.Check(err)
-		compile = subject.New(name, text).Compile
+		src = subject.New(name, text)
 	}
-	t, err := compile()
+	t, err := src.Compile()
 	if err != nil {
 		ts.Fatalf("%s", source.Detail(err))
 	}
@@ -158,7 +158,7 @@ func cmdStream(ts *testscript.TestScript, neg bool, args []string) {
 	output, file, cut := outputArgs(ts, neg, args, "stream")
 	r := runOf(ts)
 	plan := r.prepared(ts)
-	answer, mismatch := split.Check(func() split.Parser { return plan.NewParser() }, output, cut)
+	answer, mismatch := split.Check(plan.NewParser(), output, cut)
 	if mismatch != nil {
 		ts.Fatalf("%v", mismatch)
 	}

@@ -8,19 +8,16 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/subject"
 )
 
 // detail is what a page shows of a script's first case; nil where it has none that can be prepared.
-func (s *Suite) detail(v Variant, file string) *report.Detail {
+func (s *Suite) detail(src subject.Source, file string) *report.Detail {
 	cases, err := Read(s.Corpus.FS, file)
 	if err != nil || len(cases) == 0 || !cases[0].Parsed {
 		return nil
 	}
 	c := cases[0]
-	src, err := s.Source(v)
-	if err != nil {
-		return nil
-	}
 	t, err := src.Compile()
 	if err != nil {
 		return nil

@@ -8,11 +8,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/subject"
 )
 
-// Results runs the cases of a variant outside of `go test`, and reports each.
-func (s *Suite) Results(v Variant, verbose bool) ([]report.Result, error) {
-	p, err := s.Params(v)
+// Results runs the cases of a variant with its template outside of `go test`, and reports each.
+func (s *Suite) Results(v Variant, src subject.Source, verbose bool) ([]report.Result, error) {
+	p, err := s.Params(v, src)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +28,7 @@ func (s *Suite) Results(v Variant, verbose bool) ([]report.Result, error) {
 			res.Text = child.log.String()
 		}
 		if s.Details {
-			res.Detail = s.detail(v, v.Family.Cases[i])
+			res.Detail = s.detail(src, v.Family.Cases[i])
 		}
 		results = append(results, res)
 	}

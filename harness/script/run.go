@@ -3,7 +3,6 @@ package script
 import (
 	"os"
 	"strings"
-	"sync"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -17,9 +16,9 @@ import (
 
 // run is the state of one script.
 type run struct {
-	suite    *Suite
-	variant  Variant
-	compiled func() (*engine.Template, error) // the variant's template
+	suite   *Suite
+	variant Variant
+	source  subject.Source // the variant's template
 
 	template  *engine.Template
 	request   *chat.Request
@@ -33,10 +32,6 @@ type run struct {
 type runKey struct{}
 
 func runOf(ts *testscript.TestScript) *run { return ts.Value(runKey{}).(*run) }
-
-func compileOnce(src subject.Source) func() (*engine.Template, error) {
-	return sync.OnceValues(src.Compile)
-}
 
 // own says that the script runs with a template of its own rather than a vendor's.
 func (r *run) own() bool { return r.variant.Vendor == nil }

@@ -74,7 +74,7 @@ func (s sketch) write(family string, t *engine.Template) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	answer, mismatch := split.Check(func() split.Parser { return plan.NewParser() }, turn, false)
+	answer, mismatch := split.Check(plan.NewParser(), turn, false)
 	if mismatch != nil {
 		return File{}, mismatch
 	}

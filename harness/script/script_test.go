@@ -31,7 +31,11 @@ func TestCorpus(t *testing.T) {
 	}
 	for _, v := range suite.Variants() {
 		t.Run(v.Name, func(t *testing.T) {
-			p, err := suite.Params(v)
+			src, err := suite.Source(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := suite.Params(v, src)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -62,13 +62,8 @@ func (s *Suite) Source(v Variant) (subject.Source, error) {
 	return subject.New(v.Name, text), err
 }
 
-// Params says to testscript how the cases of a variant run.
-func (s *Suite) Params(v Variant) (testscript.Params, error) {
-	src, err := s.Source(v)
-	if err != nil {
-		return testscript.Params{}, err
-	}
-	compiled := compileOnce(src)
+// Params says to testscript how the cases of a variant run; src is its template ([Suite.Source]).
+func (s *Suite) Params(v Variant, src subject.Source) (testscript.Params, error) {
 	files := make([]string, len(v.Family.Cases))
 	for i, name := range v.Family.Cases {
 		files[i] = filepath.Join(s.Dir, filepath.FromSlash(name))
@@ -82,7 +77,7 @@ func (s *Suite) Params(v Variant) (testscript.Params, error) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			r := &run{suite: s, variant: v, compiled: compiled, updates: map[string]string{}}
+			r := &run{suite: s, variant: v, source: src, updates: map[string]string{}}
 			env.Values[runKey{}] = r
 			name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
 			env.Defer(func() { r.writeUpdates(env.T(), filepath.Join(s.Dir, v.Family.Name, name+".txtar")) })
@@ -91,9 +86,9 @@ func (s *Suite) Params(v Variant) (testscript.Params, error) {
 	}
 	if s.WorkDir != "" {
 		p.WorkdirRoot = filepath.Join(s.WorkDir, v.Name)
-		err = os.MkdirAll(p.WorkdirRoot, 0o777)
+		return p, os.MkdirAll(p.WorkdirRoot, 0o777)
 	}
-	return p, err
+	return p, nil
 }
 
 func (s *Suite) condition(v Variant) func(string) (bool, error) {

@@ -29,8 +29,9 @@ const MaxExhaustive = 4096
 // partitions is the number of seeded partitions; the seed of each is its number.
 const partitions = 32
 
-// Parser is what is checked: one parse of one output.
+// Parser is what is checked. Reset makes it ready for another output.
 type Parser interface {
+	Reset()
 	Write(chunk []byte) []chat.Delta
 	Close(cut bool) []chat.Delta
 	Message() chat.Message
@@ -47,10 +48,11 @@ type Answer struct {
 // Feed parses an output in the chunks between the cuts, which are ascending offsets. cut says that the output itself was cut
 // off by a limit on its length.
 func Feed(p Parser, output string, cuts []int, cut bool) Answer {
+	p.Reset()
 	var a Answer
-	start := 0
+	text, start := []byte(output), 0
 	for _, end := range append(slices.Clip(cuts), len(output)) {
-		a.Deltas = append(a.Deltas, p.Write([]byte(output[start:end]))...)
+		a.Deltas = append(a.Deltas, p.Write(text[start:end])...)
 		start = end
 	}
 	a.Deltas = append(a.Deltas, p.Close(cut)...)
@@ -118,9 +120,9 @@ func (m *Mismatch) Error() string {
 
 // Check parses an output in one go and in every split. It returns the answer of the parse in one go, and the split with the
 // fewest cuts that gives another answer or breaks the delta protocol.
-func Check(parser func() Parser, output string, cut bool) (Answer, *Mismatch) {
-	whole := Feed(parser(), output, nil, cut)
-	differs := func(cuts []int) string { return whole.compare(Feed(parser(), output, cuts, cut), output) }
+func Check(p Parser, output string, cut bool) (Answer, *Mismatch) {
+	whole := Feed(p, output, nil, cut)
+	differs := func(cuts []int) string { return whole.compare(Feed(p, output, cuts, cut), output) }
 	if text := differs(nil); text != "" {
 		return whole, &Mismatch{output, nil, text}
 	}

@@ -17,6 +17,8 @@ type echo struct {
 	writes  int
 }
 
+func (e *echo) Reset() { *e = echo{fault: e.fault} }
+
 func (e *echo) Write(chunk []byte) []chat.Delta {
 	e.writes++
 	e.pending = append(e.pending, chunk...)
@@ -56,7 +58,7 @@ func TestCheck(t *testing.T) {
 			"\n" + `chunks: "a\xc3" | "\xa9"`},
 		{"empty deltas", "a", `in one go: delta protocol: delta 2 of 2, {}: is empty`},
 	} {
-		answer, mismatch := split.Check(func() split.Parser { return &echo{fault: c.fault} }, c.output, false)
+		answer, mismatch := split.Check(&echo{fault: c.fault}, c.output, false)
 		got := ""
 		if mismatch != nil {
 			got = mismatch.Error()

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/ordered"
@@ -21,16 +22,21 @@ type Source struct {
 	// Shadowed are the other templates that stand beside it and differ from it: which of them a server takes depends on
 	// the server.
 	Shadowed []string
+
+	compile func() (*engine.Template, error)
 }
 
-// Compile compiles the template with the clock of this package.
-func (s Source) Compile() (*engine.Template, error) {
-	return engine.Compile(s.Source, engine.Options{Now: Now})
-}
+// Compile compiles the template with the clock of this package, once for all copies of the source.
+func (s Source) Compile() (*engine.Template, error) { return s.compile() }
 
 // New returns a source of a text with the special tokens of this package.
-func New(name, text string) Source {
-	return Source{Source: engine.Source{Name: name, Text: text, BOS: BOS, EOS: EOS}}
+func New(name, text string) Source { return newSource(name, text, BOS, EOS) }
+
+func newSource(name, text, bos, eos string) Source {
+	src := engine.Source{Name: name, Text: text, BOS: bos, EOS: eos}
+	return Source{Source: src, compile: sync.OnceValues(func() (*engine.Template, error) {
+		return engine.Compile(src, engine.Options{Now: Now})
+	})}
 }
 
 // Open reads a template: a Jinja file, "-" for what comes on stdin, or a tokenizer_config.json. Of several named templates in
@@ -47,8 +53,7 @@ func Open(name string, stdin io.Reader) (Source, error) {
 	if filepath.Ext(name) == ".json" {
 		return fromConfig(name, text)
 	}
-	s := New(name, text)
-	return s, nil
+	return New(name, text), nil
 }
 
 func read(name string, stdin io.Reader) (string, error) {
@@ -86,8 +91,7 @@ func fromConfig(name, text string) (Source, error) {
 	if len(named) == 0 {
 		return Source{}, source.Errorf(src, 0, `no chat template: the configuration has no "chat_template"`)
 	}
-	s := New(name+"#"+named[0].name, named[0].text)
-	s.BOS, s.EOS = tokenText(config.At("bos_token")), tokenText(config.At("eos_token"))
+	s := newSource(name+"#"+named[0].name, named[0].text, tokenText(config.At("bos_token")), tokenText(config.At("eos_token")))
 	for _, other := range named[1:] {
 		if other.text != s.Text {
 			s.Shadowed = append(s.Shadowed, other.name)

@@ -22,7 +22,7 @@ func (v *Verifier) parse(vec *Vector) error {
 		return err
 	}
 	output, cut := vec.Value.At("output").Text(), vec.Value.At("partial").Bool()
-	answer, mismatch := split.Check(func() split.Parser { return plan.NewParser() }, output, cut)
+	answer, mismatch := split.Check(plan.NewParser(), output, cut)
 	if err := expectMessage(vec.Value.At("want"), answer.Message, cut); err != nil {
 		return fmt.Errorf("in one go: %w%s", err, promptNote(vec, plan))
 	}
