@@ -98,7 +98,6 @@ type analyzer struct {
 	callEnd   string // what ends a turn with calls
 	header    string // with the end of the user's turn, as far as all probes share it
 	prefills  []string
-	thinking  []ordered.Member // the flags under which reasoning is written
 
 	plain   turn // content only
 	bare    turn // content only, under the flags of thought

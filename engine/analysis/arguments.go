@@ -131,9 +131,7 @@ func (a *analyzer) tagged(c *format.Calls, one spelling) {
 	if q != "" {
 		close = strings.TrimPrefix(close, q)
 		core = withoutQuote(core, q)
-		if strings.HasPrefix(sep, q) {
-			sep = sep[len(q):]
-		}
+		sep = strings.TrimPrefix(sep, q)
 	}
 	if b.Codec.Quote = q; q == "'" || q == `"` {
 		b.Codec.Quote = "" // quotes of a literal, written by hand
