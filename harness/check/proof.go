@@ -87,7 +87,7 @@ func (s *Subject) plan(o codegen.Options) (*codegen.Output, error) {
 
 // turns yields the turns that verify proved, with a plan that reads them.
 func (s *Subject) turns(yield func(shape verify.Shape, plan *codegen.Output)) error {
-	plan, err := s.plan(codegen.Options{Tools: verify.Tools(), Parallel: true})
+	plan, err := s.turnPlan()
 	if err != nil {
 		return err
 	}
@@ -153,13 +153,22 @@ func distinctive(f format.Format) []string {
 }
 
 func checkGrammarTakes(s *Subject, find finder) {
-	err := s.turns(func(shape verify.Shape, plan *codegen.Output) {
-		if shape.Tools && declared(split.Feed(stream.NewParser(plan), shape.Turn, nil, false).Message) {
-			takes(shape, plan, find)
-		}
-	})
+	plan, err := s.turnPlan()
 	if err != nil {
 		find("%w", err)
+		return
+	}
+	grammar, err := plan.Grammar()
+	if err != nil {
+		find("%w", err)
+		return
+	} else if grammar == nil {
+		return // nothing to constrain
+	}
+	for _, shape := range s.Template.Verify().Shapes {
+		if shape.Verdict == verify.Verified && shape.Tools && declared(split.Feed(stream.NewParser(plan), shape.Turn, nil, false).Message) {
+			takes(shape, plan, grammar, find)
+		}
 	}
 }
 
@@ -181,15 +190,11 @@ func declared(m chat.Message) bool {
 }
 
 // takes checks that a plan's grammar takes a turn with calls.
-func takes(shape verify.Shape, plan *codegen.Output, find finder) {
+func takes(shape verify.Shape, plan *codegen.Output, grammar *gbnf.Grammar, find finder) {
 	text, ok := subject.Constrained(plan, shape.Turn)
 	if !ok {
 		find("%s: nothing in the turn arms the grammar: %q", shape.Name, shape.Turn)
 		return
-	}
-	grammar, err := plan.Grammar()
-	if err != nil || grammar == nil {
-		return // the next rule says so
 	}
 	if refusal, err := subject.Refusal(grammar, text); err != nil {
 		find("%s: %w", shape.Name, err)

@@ -3,12 +3,15 @@ package check
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/verify"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -18,6 +21,7 @@ type Subject struct {
 	Template *engine.Template // nil where it does not compile
 	Options  Options
 
+	turnPlan     func() (*codegen.Output, error) // reads the turns of verify
 	rules        []rule
 	err          error // why it does not compile
 	suppressions []*suppression
@@ -30,6 +34,9 @@ func newSubject(src subject.Source, o Options) *Subject {
 	} else {
 		s.Template = t
 	}
+	s.turnPlan = sync.OnceValues(func() (*codegen.Output, error) {
+		return s.plan(codegen.Options{Tools: verify.Tools(), Parallel: true})
+	})
 	return s
 }
 
