@@ -50,17 +50,12 @@ func conversation(text string) []ordered.Value {
 }
 
 // raw renders messages as they are, as a server does that fits nothing, with the standard tools where tools is true.
-func (s *Subject) raw(messages string, tools bool, kwargs ...ordered.Member) (string, error) {
-	in := chattemplate.Input{Messages: conversation(messages), Kwargs: append(s.bound(), kwargs...)}
+func (s *Subject) raw(messages string, tools bool) (string, error) {
+	in := chattemplate.Input{Messages: conversation(messages), Kwargs: s.Template.Caps().Needs.Bound}
 	if tools {
 		in.Tools = standardTools()
 	}
 	return s.Template.Template.Render(in)
-}
-
-func (s *Subject) bound() []ordered.Member {
-	bound := s.Template.Caps().Needs.Bound
-	return bound[:len(bound):len(bound)]
 }
 
 // fitted renders messages as the engine does, fitted to the template; with tools also where tools is true, and with
@@ -81,11 +76,6 @@ func standardTools() []ordered.Value {
 		values[i] = t.Value
 	}
 	return values
-}
-
-// thinking is the variable that turns thinking on and off, under the names it goes by.
-func thinking(on bool) []ordered.Member {
-	return []ordered.Member{{Key: "enable_thinking", Value: ordered.Boolean(on)}, {Key: "thinking", Value: ordered.Boolean(on)}}
 }
 
 // The parts of the conversations that rules render. Needles are upper-case words that occur nowhere else.
