@@ -58,6 +58,7 @@ type Template struct {
 	caps     caps.Caps
 	analysis func() *analysis.Analysis
 	report   atomic.Pointer[verify.Report]
+	plans    plans
 }
 
 // Compile compiles a template and probes its capabilities. A template that renders no conversation at all is an error.
@@ -136,10 +137,8 @@ func (t *Template) Render(r chat.Request) (Prompt, error) {
 func (t *Template) prefill(prompt string, in chattemplate.Input) string {
 	a := t.Analysis()
 	header := a.Format.Header
-	for _, p := range a.Prefills {
-		if strings.HasSuffix(prompt, header+p) && (p != "" || header != "") {
-			return longest(a.Prefills, prompt, header)
-		}
+	if p, ok := longest(a.Prefills, prompt, header); ok {
+		return p
 	}
 	in.Generate = false
 	bare, err := t.Template.Render(in)
@@ -156,15 +155,14 @@ func (t *Template) prefill(prompt string, in chattemplate.Input) string {
 	return ""
 }
 
-// longest returns the longest prefill that, behind the header, ends the prompt.
-func longest(prefills []string, prompt, header string) string {
-	best := ""
+// longest returns the longest prefill that, behind the header, ends the prompt, and whether there is one.
+func longest(prefills []string, prompt, header string) (best string, found bool) {
 	for _, p := range prefills {
-		if len(p) > len(best) && strings.HasSuffix(prompt, header+p) {
-			best = p
+		if header+p != "" && len(p) >= len(best) && strings.HasSuffix(prompt, header+p) {
+			best, found = p, true
 		}
 	}
-	return best
+	return best, found
 }
 
 // PrepareOptions say how a request is prepared. The zero value is usable.
@@ -183,7 +181,8 @@ type Plan struct {
 	*codegen.Output
 }
 
-// Prepare renders a request and generates its parser; its grammar is generated when it is asked for.
+// Prepare renders a request and generates its parser, or takes the one that was generated for the same tools and settings
+// before; its grammar is generated when it is asked for.
 func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 	if err := t.mayCall(r, o); err != nil {
 		return nil, err
@@ -196,7 +195,7 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 	if o.Tolerances != nil {
 		tolerances = *o.Tolerances
 	}
-	out, err := codegen.Generate(t.Analysis().Format, codegen.Options{
+	out, err := t.plans.generate(t, codegen.Options{
 		Tools:         r.Tools,
 		Choice:        r.ToolChoice,
 		Parallel:      r.ParallelToolCalls,

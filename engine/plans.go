@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"encoding/binary"
+	"sync"
+
+	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// maxPlans bounds how many generated parsers a template keeps. A server sees few sets of tools at a time; when there are more,
+// all are forgotten and the current ones come back.
+const maxPlans = 64
+
+// plans keeps what was generated, by everything that generating depends on. Prompts differ from request to request, parsers do
+// not.
+type plans struct {
+	mu  sync.Mutex
+	out map[string]*codegen.Output
+}
+
+// generate returns the output for a format and options, generating it if need be. An output is never changed afterwards.
+func (p *plans) generate(t *Template, o codegen.Options) (*codegen.Output, error) {
+	key := planKey(o)
+	p.mu.Lock()
+	out := p.out[key]
+	p.mu.Unlock()
+	if out != nil {
+		return out, nil
+	}
+	out, err := codegen.Generate(t.Analysis().Format, o)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.out == nil || len(p.out) >= maxPlans {
+		p.out = map[string]*codegen.Output{}
+	}
+	p.out[key] = out
+	return out, nil
+}
+
+// planKey spells options out: fixed fields as bytes, texts with their length before them, so that no two options share a key.
+func planKey(o codegen.Options) string {
+	key := []byte{byte(o.Choice.Mode), byte(o.Reasoning), byte(o.Continue), flag(o.Parallel), flag(o.HasJSONSchema)}
+	key = binary.AppendUvarint(key, uint64(o.Tolerances))
+	text := func(s string) {
+		key = binary.AppendUvarint(key, uint64(len(s)))
+		key = append(key, s...)
+	}
+	value := func(v ordered.Value) {
+		at := len(key)
+		key = v.Append(key, ordered.Compact)
+		key = binary.AppendUvarint(key, uint64(len(key)-at))
+	}
+	text(o.Choice.Name)
+	text(o.Prefill)
+	value(o.JSONSchema)
+	key = binary.AppendUvarint(key, uint64(len(o.Fallbacks)))
+	for _, name := range o.Fallbacks {
+		text(name)
+	}
+	key = binary.AppendUvarint(key, uint64(len(o.Tools)))
+	for _, tool := range o.Tools {
+		text(tool.Name)
+		value(tool.Parameters)
+	}
+	return string(key)
+}
+
+func flag(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
