@@ -286,7 +286,7 @@ func (l *Literal) readKey(buf []byte, i int, closed bool, w *writer) (int, verdi
 // bareKey marks the bytes of a key without quotes.
 var bareKey = func() (t [256]bool) {
 	for c := range t {
-		t[c] = c > ' ' && !bytes.ContainsRune([]byte(`:,{}[]()"'`), rune(c))
+		t[c] = !isSpace(byte(c)) && !bytes.ContainsRune([]byte(`:,{}[]()"'`), rune(c))
 	}
 	return t
 }()
@@ -302,6 +302,17 @@ func (l *Literal) readBareKey(buf []byte, i int, closed bool, w *writer) (int, v
 		}
 	}
 	if j > i {
+		w.escape(i, j)
+		return j, goOn
+	}
+	// White space belongs to the key where the key goes on behind it.
+	for j < len(buf) && j-i < MaxHeld && isSpace(buf[j]) {
+		j++
+	}
+	switch {
+	case j == len(buf) && !closed && j-i < MaxHeld:
+		return i, held
+	case j > i && j < len(buf) && bareKey[buf[j]]:
 		w.escape(i, j)
 		return j, goOn
 	}

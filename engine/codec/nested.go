@@ -50,6 +50,7 @@ type level struct {
 	schema *schema.Schema // of the object or array
 	key    string         // of the entry that is open in an object
 	value  *schema.Schema // of that entry, or of an item
+	free   bool           // the entry is not declared: any key may stand in its closing tag
 	count  int            // entries or items begun
 }
 
@@ -99,13 +100,33 @@ func (n *Nested) schema() *schema.Schema {
 // ends says whether the closing tag of the value at hand stands at the start of rest.
 func (n *Nested) ends(rest []byte, closed bool) (length int, v verdict) {
 	if len(n.stack) > 0 {
-		if top := &n.stack[len(n.stack)-1]; top.array {
+		switch top := &n.stack[len(n.stack)-1]; {
+		case top.array:
 			return match(rest, closed, n.t.Tags.ItemClose)
-		} else {
+		case top.free:
+			return n.anyClose(rest, closed)
+		default:
 			return match(rest, closed, n.t.Tags.Close+top.key+n.t.Tags.CloseMid)
 		}
 	}
 	return match(rest, closed, n.t.Tags.Close) // the key is the surrounding entry's business
+}
+
+// anyClose is match for a closing tag with any key.
+func (n *Nested) anyClose(rest []byte, closed bool) (int, verdict) {
+	length, v := match(rest, closed, n.t.Tags.Close)
+	if v != done {
+		return 0, v
+	}
+	key := rest[length:]
+	end := bytes.Index(key[:min(len(key), MaxHeld)], []byte(n.t.Tags.CloseMid))
+	switch {
+	case end >= 0:
+		return length + end + len(n.t.Tags.CloseMid), done
+	case len(key) < MaxHeld:
+		return 0, held
+	}
+	return 0, broken
 }
 
 // match says whether rest begins with text: done, broken, or held where rest is a beginning of it.
@@ -304,7 +325,8 @@ func (n *Nested) readNext(buf []byte, i int, closed bool, w *writer) (int, verdi
 				return i, broken
 			}
 			top.key = string(key[:m])
-			top.value, _ = top.schema.Field(top.key)
+			top.value, top.free = top.schema.Field(top.key)
+			top.free = !top.free
 			top.count++
 			w.flush(i)
 			w.esc = ordered.AppendEscaped(append(append(w.esc[:0], comma...), '"'), top.key, false)

@@ -19,10 +19,13 @@ type Constraint struct {
 	Codec  gbnf.Codec
 }
 
-// arguments matches arguments that are JSON; text: as a string.
-func (b *builder) arguments(tool int, text bool) peg.Pattern {
+// arguments matches arguments that are JSON, or Python literals where single quotes are used; text: as a string.
+func (b *builder) arguments(tool int, text bool, quote byte) peg.Pattern {
 	if b.strict {
 		c := Constraint{Name: b.tools[tool].Name + "-args", Schema: b.schemas[tool]}
+		if quote == '\'' {
+			c.Codec.Style = gbnf.Python
+		}
 		if text {
 			c.Schema, _ = schema.Parse(ordered.ObjectOf(ordered.Member{Key: "type", Value: ordered.Str("string")}))
 		}
@@ -60,11 +63,14 @@ func (b *builder) body(c *format.Calls, tool int) peg.Pattern {
 		}
 		seq = append(seq, b.emit(Open, 0, ""), open)
 		if b.strict {
-			seq = append(seq, b.strictEntries(c, tool))
-		} else {
-			seq = append(seq, b.entries(c, tool))
+			return append(seq, b.strictEntries(c, tool), close)
 		}
-		return append(seq, close, b.emit(Close, 0, ""))
+		seq = append(seq, b.entries(c, tool), close, b.emit(Close, 0, ""))
+		if p.Kind == format.BodyTagged && b.on(AnyLiteral) { // models fall back to JSON
+			json := peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Lit{Text: "{"}}}, peg.Cut{}, peg.Space{}, b.arguments(tool, false, '"')}
+			return peg.Choice{json, seq}
+		}
+		return seq
 	case format.BodyDict:
 		syntax := codec.Syntax{Bare: true, Token: p.Codec.Quote, Object: true}
 		scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(syntax)}
@@ -75,16 +81,16 @@ func (b *builder) body(c *format.Calls, tool int) peg.Pattern {
 		return peg.Seq{open, peg.Space{}, scan, close}
 	}
 	if b.strict {
-		return peg.Seq{open, b.space(""), b.arguments(tool, false), close}
+		return peg.Seq{open, b.space(""), b.arguments(tool, false, '"'), close}
 	}
 	// Arguments may be missing where there are none.
-	object := peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes(`{"'`)}}}, peg.Cut{}, peg.Space{}, b.arguments(tool, false)}
+	object := peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes(`{"'`)}}}, peg.Cut{}, peg.Space{}, b.arguments(tool, false, '"')}
 	var behind peg.Choice
 	for _, t := range b.closers(c) {
 		behind = append(behind, b.lit(t))
 	}
 	if len(behind) == 0 {
-		return peg.Seq{open, peg.Space{}, b.arguments(tool, false), close}
+		return peg.Seq{open, peg.Space{}, b.arguments(tool, false, '"'), close}
 	}
 	return peg.Seq{open, peg.Choice{object, peg.And{P: peg.Seq{peg.Space{}, behind}}}, close}
 }
@@ -181,7 +187,7 @@ func (b *builder) entries(c *format.Calls, tool int) peg.Pattern {
 		free := peg.Seq{b.capture(KeyText, b.keyWord(e)), b.emit(KeyEnd, 0, ""), peg.And{P: keys}}
 		lead := peg.Seq{peg.Space{}}
 		if t := e.open.Text; t.Text != "" {
-			lead = append(lead, b.lit(t.Text), b.space(t.After))
+			lead = append(lead, b.lit(t.Text), b.edge(t.After))
 		}
 		alts := peg.Choice{append(lead[:len(lead):len(lead)], peg.Hold{P: free}, peg.Cut{}, b.keyed(c, e, "", schema.Any()), after), peg.Seq{}}
 		if len(words) > 0 {
@@ -214,16 +220,19 @@ func (b *builder) keyEnd(e entry, c *format.Calls) peg.Pattern {
 
 // keyWord matches a key that is not declared.
 func (b *builder) keyWord(e entry) peg.Pattern {
+	if e.open.Text.Text == "" {
+		return b.word(nil)
+	}
 	return b.word([]string{e.mid.Text.Text, "=", " ", "/", "<", ">"})
 }
 
 // keyed matches what follows a key: its type, its value and what closes the entry.
 func (b *builder) keyed(c *format.Calls, e entry, key string, s *schema.Schema) peg.Pattern {
-	mid := peg.Seq{b.space(e.mid.Text.Before), b.lit(e.mid.Text.Text)}
+	mid := peg.Seq{b.edge(e.mid.Text.Before), b.lit(e.mid.Text.Text)}
 	if e.typ == nil {
 		return append(mid, b.entryValue(c, e, key, s))
 	}
-	end := peg.Seq{b.space(e.typEnd.Text.Before), b.lit(e.typEnd.Text.Text)}
+	end := peg.Seq{b.edge(e.typEnd.Text.Before), b.lit(e.typEnd.Text.Text)}
 	var words []string
 	var bodies []peg.Pattern
 	for _, t := range e.typ.Types {
@@ -345,9 +354,9 @@ func (b *builder) closing(c *format.Calls, e entry, key string) peg.Pattern {
 	for n, p := range e.close {
 		switch {
 		case p.Kind == format.SlotLit && p.Text.Text != "":
-			seq = append(seq, b.space(p.Text.Before), b.lit(p.Text.Text))
+			seq = append(seq, b.edge(p.Text.Before), b.lit(p.Text.Text))
 			if n+1 < len(e.close) {
-				seq = append(seq, b.space(p.Text.After))
+				seq = append(seq, b.edge(p.Text.After))
 			}
 		case p.Kind == format.SlotKey && key != "":
 			seq = append(seq, b.once(key))

@@ -188,12 +188,15 @@ func (b *builder) section(i int) peg.Pattern {
 		return peg.Seq{b.trail(c.Call.Close), b.afterCall()}
 	}
 	name := fmt.Sprint("section ", i+1)
+	if b.ending {
+		name += " ending"
+	}
 	return b.ref(name, func() peg.Pattern {
 		var alts peg.Choice
 		var between peg.Seq
 		if sep := c.Sep.Text; sep != "" {
 			between = peg.Seq{b.space(c.Sep.Before), b.lit(sep), b.space(c.Sep.After)}
-		} else if c.Array || c.Object != nil {
+		} else if c.Array || c.Object != nil && !b.strict {
 			between = peg.Seq{b.space(""), peg.Lit{Text: ","}, b.space(" ")}
 		}
 		optional := peg.Pattern(between)
@@ -371,13 +374,19 @@ func (b *builder) part(parts []format.Part, n int, follow []string) peg.Pattern 
 	switch p.Kind {
 	case format.SlotLit:
 		if p.Text.Text == "" {
-			return b.space(p.Text.Before)
+			return b.edge(p.Text.Before)
 		}
 		alts := peg.Choice{b.lit(p.Text.Text)}
 		for _, t := range p.Alts {
 			alts = append(alts, b.lit(strings.Trim(t, format.Space)))
 		}
-		out = peg.Seq{b.space(p.Text.Before), alts, b.space(p.Text.After)}
+		side := func(n int, exact string) peg.Pattern {
+			if 0 <= n && n < len(parts) && parts[n].Kind != format.SlotLit {
+				return b.edge(exact)
+			}
+			return b.space(exact)
+		}
+		out = peg.Seq{side(n-1, p.Text.Before), alts, side(n+1, p.Text.After)}
 	case format.SlotID:
 		var seq peg.Seq
 		if len(p.Parts) > 0 {
@@ -450,7 +459,7 @@ func (b *builder) rest(i, tool int) peg.Pattern {
 				seq = append(seq, b.emit(IDEnd, 0, ""))
 			}
 			for n := at + 1; n < len(c.Head); n++ {
-				seq = append(seq, b.again(c, c.Head, n, tool))
+				seq = append(seq, b.again(c.Head, n, tool, b.follow(c, n+1)))
 			}
 			seq = append(seq, b.body(c, tool), b.emit(ArgsEnd, 0, ""))
 		}
@@ -466,11 +475,27 @@ func repeatsName(c *format.Calls) bool {
 }
 
 // again is part for a place behind the name, where the name's slots read as the name did.
-func (b *builder) again(c *format.Calls, parts []format.Part, n, tool int) peg.Pattern {
+func (b *builder) again(parts []format.Part, n, tool int, follow []string) peg.Pattern {
 	if parts[n].Kind == format.SlotName {
 		return b.once(b.tools[tool].Name)
 	}
-	return b.part(parts, n, b.follow(c, n+1))
+	return b.part(parts, n, follow)
+}
+
+// behindTail returns the literals that may stand where part n of the tail would.
+func (b *builder) behindTail(c *format.Calls, n int) []string {
+	out := []string{" "}
+	for _, p := range c.Tail[n:] {
+		if p.Kind == format.SlotLit && p.Text.Text != "" {
+			return append(out, p.Text.Text)
+		}
+	}
+	for _, m := range [...]format.Marker{c.Call.Close, c.Sep, c.Section.Close} {
+		if m.Text != "" {
+			out = append(out, m.Text)
+		}
+	}
+	return append(append(out, b.openerTexts()...), b.endTexts()...)
 }
 
 // once matches a name or key once more, as much of it as the end of the input leaves.
@@ -492,7 +517,7 @@ func (b *builder) tail(c *format.Calls, tool int) peg.Pattern {
 		switch {
 		case p.Kind != format.SlotLit:
 			slots = true
-			inner = append(inner, b.again(c, c.Tail, n, tool))
+			inner = append(inner, b.again(c.Tail, n, tool, b.behindTail(c, n+1)))
 		case p.Text.Text != "":
 			inner = append(inner, closer(p.Text)...)
 		}
@@ -677,7 +702,7 @@ func (b *builder) members(o *format.Object, path []string, tool int) peg.Pattern
 // objectRest matches an object behind its name.
 func (b *builder) objectRest(o *format.Object, tool int) peg.Seq {
 	if o.NameIsKey {
-		return peg.Seq{b.arguments(tool, false), b.emit(ArgsEnd, 0, ""), peg.Space{}, peg.Lit{Text: "}"}}
+		return peg.Seq{b.arguments(tool, false, quoteOf(o)), b.emit(ArgsEnd, 0, ""), peg.Space{}, peg.Lit{Text: "}"}}
 	}
 	path := namePath(o)
 	var seq peg.Seq
@@ -700,7 +725,7 @@ func (b *builder) slotValue(o *format.Object, f format.Field, tool int) peg.Patt
 	any := peg.Scan{Scanner: codec.Syntax{}}
 	switch f.Slot {
 	case format.SlotArgs:
-		return peg.Seq{b.arguments(tool, f.Text), b.emit(ArgsEnd, 0, "")}
+		return peg.Seq{b.arguments(tool, f.Text, quoteOf(o)), b.emit(ArgsEnd, 0, "")}
 	case format.SlotID, format.SlotIndex: // a generated number is an id too
 		text := peg.Rep{P: peg.Set{Set: peg.Bytes(`"'\`).Or(peg.Range(0, 0x1f)).Not()}, Max: MaxName}
 		quoted := peg.Hold{P: peg.Seq{b.quote(o), b.capture(ID, text), b.quote(o), b.emit(IDEnd, 0, "")}}
@@ -727,20 +752,41 @@ func (b *builder) undeclared(next func() peg.Pattern) peg.Choice {
 		return nil
 	}
 	var alts peg.Choice
+	var dropped []bool
 	b.silent = true
 	for i := range b.spellings {
 		for _, o := range b.openings(i) {
-			if !b.tentative(i, o) {
-				text := peg.Capture{Kind: Content, P: peg.Seq{o.p, b.unknownGuard(i)}}
-				alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{text, peg.Emit{Kind: Undeclared}}}, peg.Cut{}})
+			if b.tentative(i, o) {
+				continue
 			}
+			kind := Content
+			if b.addressed(o) {
+				kind = Dropped
+			}
+			text := peg.Capture{Kind: kind, P: peg.Seq{o.p, b.unknownGuard(i)}}
+			alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{text, peg.Emit{Kind: Undeclared}}}, peg.Cut{}})
+			dropped = append(dropped, kind == Dropped)
 		}
 	}
 	b.silent = false
 	for n, alt := range alts {
+		if dropped[n] { // all of the part is
+			alts[n] = append(alt.(peg.Seq), b.ref("dropped part", func() peg.Pattern {
+				texts := append(b.openerTexts(), b.f.Content.Open.Text, b.f.Reasoning.Open.Text)
+				return peg.Seq{peg.Until{Kind: Dropped, Stops: b.stops(texts, b.endTexts())}, b.mark(format.Marker{}), b.content(false, false)}
+			}))
+			continue
+		}
 		alts[n] = append(alt.(peg.Seq), next())
 	}
 	return alts
+}
+
+// addressed says that calls and content begin alike, with a marker and a name that says to whom they go: a part that goes to somebody
+// else is dropped (E20).
+func (b *builder) addressed(o opening) bool {
+	content := b.f.Content.Open.Text
+	return b.f.Content.Mode == format.ContentWrapped && o.first.Text != "" && content != o.first.Text && strings.HasPrefix(content, o.first.Text)
 }
 
 // unknownGuard is guard with any name.

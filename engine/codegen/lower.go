@@ -3,6 +3,7 @@ package codegen
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/gbnf"
@@ -42,10 +43,78 @@ func (b *builder) strictRoot() peg.Pattern {
 		}
 		return alts
 	}
+	if begun := b.begunMarker(); begun != "" {
+		return b.goOn(begun)
+	}
 	if b.insideReasoning() {
 		return b.ref("reasoning", b.reasoning)
 	}
 	return b.content(false, false)
+}
+
+// begunMarker returns the end of the prefill that is the beginning of a marker, as where calls and content begin alike and the prompt
+// ends with that; empty if there is none.
+func (b *builder) begunMarker() string {
+	prefill := strings.TrimRight(b.o.Prefill, format.Space)
+	best := ""
+	for _, t := range append(b.openerTexts(), b.f.Content.Open.Text) {
+		for n := min(len(t), len(prefill)); n > len(best); n-- {
+			if strings.HasSuffix(prefill, t[:n]) && (n < len(t) || t != b.f.Content.Open.Text) {
+				best = t[:n]
+			}
+		}
+	}
+	return best
+}
+
+// goOn is the root of a grammar where the prefill ends inside a marker.
+func (b *builder) goOn(begun string) peg.Pattern {
+	var alts peg.Choice
+	add := func(first string, p peg.Pattern) {
+		if rest, ok := without(p, begun); ok && strings.HasPrefix(first, begun) {
+			alts = append(alts, rest)
+		}
+	}
+	for i := range b.spellings {
+		for _, o := range b.openings(i) {
+			add(o.first.Text, peg.Seq{b.wholeCall(i, o), b.section(i)})
+		}
+	}
+	if m := b.f.Content.Open; m.Text != "" {
+		add(m.Text, peg.Seq{b.lit(m.Text), b.content(false, false)})
+	}
+	return alts
+}
+
+// without takes the beginning of what a pattern matches off its first literal.
+func without(p peg.Pattern, begun string) (peg.Pattern, bool) {
+	switch p := p.(type) {
+	case peg.Lit:
+		rest, ok := strings.CutPrefix(p.Text, begun)
+		return peg.Lit{Text: rest}, ok
+	case peg.Seq:
+		for i, part := range p {
+			switch part := part.(type) {
+			case peg.Emit, peg.Space:
+				continue
+			case peg.Seq:
+				if len(part) == 0 {
+					continue
+				}
+			}
+			rest, ok := without(part, begun)
+			return append(peg.Seq{rest}, p[i+1:]...), ok
+		}
+	case peg.Choice:
+		var alts peg.Choice
+		for _, alt := range p {
+			if rest, ok := without(alt, begun); ok {
+				alts = append(alts, rest)
+			}
+		}
+		return alts, len(alts) > 0
+	}
+	return nil, false
 }
 
 // maxGrammarSpace bounds white space beside markers in a grammar, in characters, so that a model cannot go on with it for ever.
@@ -190,6 +259,9 @@ func (b *builder) triggers() (lazy bool, triggers []Trigger) {
 	}
 	forced := b.insideReasoning()
 	b.strict, b.loose = true, FreeSpace
+	if b.begunMarker() != "" {
+		return false, nil
+	}
 	for i := range b.spellings {
 		for _, o := range b.openings(i) {
 			t, ok := b.trigger(i, o)

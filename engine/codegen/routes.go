@@ -75,7 +75,7 @@ func (b *builder) nextPart() peg.Pattern {
 // part0 is the state in which a head must come.
 func (b *builder) part0() peg.Pattern {
 	alts := b.heads(true)
-	alts = append(alts, b.ends()...)
+	alts = append(alts, b.mayEnd(false)...)
 	if b.strict {
 		return alts
 	}
@@ -176,6 +176,9 @@ func (b *builder) callRoute(k int) peg.Pattern {
 		return b.fail("route %d is for calls and has no slot for the function's name", k+1)
 	}
 	rest := b.head(r.Head[at+1:])
+	if parts := r.Head[at+1:]; b.strict && len(parts) > 0 && parts[0].Kind != format.SlotLit { // or the word would go on with the name
+		rest = peg.Seq{peg.Opt{P: peg.Seq{peg.Lit{Text: " "}, b.routeWord()}}, b.head(parts[1:])}
+	}
 	after := peg.Pattern(peg.Not{P: peg.Set{Set: nameBytes}})
 	if at+1 < len(r.Head) && r.Head[at+1].Kind == format.SlotLit {
 		after = peg.And{P: b.headLit(r.Head[at+1])}

@@ -3,6 +3,7 @@ package codegen
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/codec"
@@ -101,19 +102,19 @@ func (b *builder) strictEntries(c *format.Calls, tool int) peg.Pattern {
 func (b *builder) strictEntry(c *format.Calls, e entry, name, key string, s *schema.Schema) peg.Pattern {
 	seq := peg.Seq{}
 	if t := e.open.Text; t.Text != "" {
-		seq = append(seq, b.space(""), b.lit(t.Text), b.space(t.After))
+		seq = append(seq, b.space(""), b.lit(t.Text), b.edge(t.After))
 	}
 	if key == "" {
 		seq = append(seq, b.keyWord(e))
 	} else {
 		seq = append(seq, peg.Lit{Text: key})
 	}
-	seq = append(seq, b.space(e.mid.Text.Before), b.lit(e.mid.Text.Text))
+	seq = append(seq, b.edge(e.mid.Text.Before), b.lit(e.mid.Text.Text))
 	closing := b.closing(c, e, key)
 	if e.typ == nil {
 		return append(seq, b.strictValue(c, e, name, key, s, b.valueMode(c.Body.Codec, s)), closing)
 	}
-	end := peg.Seq{b.space(e.typEnd.Text.Before), b.lit(e.typEnd.Text.Text)}
+	end := peg.Seq{b.edge(e.typEnd.Text.Before), b.lit(e.typEnd.Text.Text)}
 	var alts peg.Choice
 	for _, t := range e.typ.Types {
 		mode := valueJSON
@@ -174,7 +175,10 @@ func (b *builder) strictNested(c *format.Calls, name string, s *schema.Schema, s
 		var alts peg.Choice
 		types := s.Types()
 		scalar := types&(schema.Array|schema.Object) == 0 || types&schema.String != 0
-		if scalar || types == schema.AnyType {
+		if types == schema.AnyType || types == schema.Object && len(s.Fields()) == 0 || types == schema.Array && !hasItems(s) {
+			return b.freeNested(tags, types)
+		}
+		if scalar {
 			alts = append(alts, peg.Label{Name: name, P: peg.Scan{Kind: Args, Scanner: codec.Syntax{}},
 				Value: Constraint{Name: name, Schema: s, Codec: gbnf.Codec{Raw: true, Stops: []string{stop}}}})
 			return alts
@@ -209,6 +213,35 @@ func (b *builder) strictNested(c *format.Calls, name string, s *schema.Schema, s
 	})
 }
 
+func hasItems(s *schema.Schema) bool {
+	return slices.ContainsFunc(append([]*schema.Schema{s}, s.Alts...), func(leaf *schema.Schema) bool { return leaf.Items != nil })
+}
+
+// freeNested matches a value of which the schema says nothing. That a closing tag has the key of the opening one is beyond a grammar.
+func (b *builder) freeNested(tags codec.Tags, types schema.TypeSet) peg.Pattern {
+	return b.ref("nested "+types.String(), func() peg.Pattern {
+		var alts peg.Choice
+		any := func() peg.Pattern { return b.freeNested(tags, schema.AnyType) }
+		if types&schema.Object != 0 {
+			key := peg.Rep{P: peg.Set{Set: nameBytes}, Min: 1, Max: MaxName}
+			entry := peg.Seq{peg.Space{}, peg.Lit{Text: tags.Open}, key, peg.Lit{Text: tags.Mid}, any(), peg.Lit{Text: tags.Close}, key, peg.Lit{Text: tags.CloseMid}}
+			alts = append(alts, peg.Seq{peg.Rep{P: entry}, peg.Space{}})
+		}
+		if types&schema.Array != 0 && tags.ItemOpen != "" {
+			item := peg.Seq{peg.Space{}, peg.Lit{Text: tags.ItemOpen}, any(), peg.Lit{Text: tags.ItemClose}}
+			alts = append(alts, peg.Seq{peg.Rep{P: item, Min: 1}, peg.Space{}})
+		}
+		if types == schema.AnyType {
+			stops := []peg.Stop{{Text: tags.Open}, {Text: tags.Close}}
+			if tags.ItemOpen != "" {
+				stops = append(stops, peg.Stop{Text: tags.ItemOpen}, peg.Stop{Text: tags.ItemClose})
+			}
+			alts = append(alts, peg.Until{Kind: Value, Stops: stops})
+		}
+		return alts
+	})
+}
+
 // strictReasoning is the state inside reasoning: text up to its end, or up to a call that ends it.
 func (b *builder) strictReasoning() peg.Pattern {
 	close := []string{b.f.Reasoning.Close.Text}
@@ -216,6 +249,8 @@ func (b *builder) strictReasoning() peg.Pattern {
 		peg.Until{Kind: b.reasoningKind(), Stops: b.stops(close, b.endTexts())},
 		append(peg.Choice{peg.Seq{b.closeReasoning(), b.content(false, false)}}, b.mayEnd(false)...),
 	}}
+	b.ending = true
+	defer func() { b.ending = false }()
 	for i := range b.spellings {
 		var calls peg.Choice
 		for _, o := range b.openings(i) {
@@ -224,6 +259,22 @@ func (b *builder) strictReasoning() peg.Pattern {
 		alts = append(alts, peg.Seq{peg.Until{Kind: b.reasoningKind(), Stops: b.stops(append(b.openerTexts(), close...), b.endTexts())}, calls})
 	}
 	return alts
+}
+
+// endingCalls is what the grammar has behind a call that has closed reasoning: further calls, and the end of the turn (E16).
+func (b *builder) endingCalls() peg.Pattern {
+	was := b.ending
+	b.ending = true
+	defer func() { b.ending = was }()
+	alts := b.ends()
+	if b.many() {
+		for i := range b.spellings {
+			for _, o := range b.openings(i) {
+				alts = append(alts, peg.Seq{peg.Space{}, b.wholeCall(i, o), b.section(i)})
+			}
+		}
+	}
+	return append(peg.Choice{peg.Space{}}, alts...)
 }
 
 // mayEnd returns the alternatives for the end of the turn, which a call that is still due rules out.

@@ -31,6 +31,7 @@ type builder struct {
 	values      map[ValueInfo]int
 	nestedNames map[*schema.Schema]string
 	lazy        bool // the grammar begins at a trigger
+	ending      bool // behind calls nothing but calls and the end of the turn may come
 	silent      bool // patterns log nothing: what looks like a call is read as content
 	err         error
 }
@@ -142,7 +143,9 @@ func (b *builder) openAt(text string) bool {
 }
 
 // calling says that there may be calls.
-func (b *builder) calling() bool { return len(b.spellings) > 0 }
+func (b *builder) calling() bool {
+	return len(b.spellings) > 0 || len(b.tools) > 0 && slices.ContainsFunc(b.f.Routes, func(r format.Route) bool { return r.Kind == format.RouteCall })
+}
 
 // repeatedHeader matches the end of the header where the model says it once more (E21 T5): the part of it from a marker
 // on.
@@ -201,6 +204,15 @@ func segments(text string) []string {
 		parts = append(parts, strings.TrimRight(text[:i], format.Space))
 		text = strings.TrimLeft(text[i:], format.Space)
 	}
+}
+
+// edge matches white space between a marker and a slot. In a grammar there is none where the template has none: a name is not to be set
+// off by line breaks.
+func (b *builder) edge(exact string) peg.Pattern {
+	if b.strict && exact == "" {
+		return peg.Seq{}
+	}
+	return b.space(exact)
 }
 
 // lit matches the text of a marker, which has no white space at its edges.
@@ -485,6 +497,9 @@ func (b *builder) shifts(texts []string, next func() peg.Pattern) peg.Choice {
 // afterCall is the state behind the last of some calls. A lazy grammar may have begun in open reasoning; then what looked like a call is
 // part of it, and reasoning goes on (E16).
 func (b *builder) afterCall() peg.Pattern {
+	if b.ending {
+		return b.ref("ending", b.endingCalls)
+	}
 	after := b.content(true, false)
 	close := b.f.Reasoning.Close.Text
 	if !b.strict || !b.lazy || close == "" {
@@ -499,7 +514,11 @@ func (b *builder) strayClosers() []format.Marker {
 		return nil
 	}
 	var out []format.Marker
-	add := func(m format.Marker) {
+	var add func(m format.Marker)
+	add = func(m format.Marker) {
+		if i := strings.IndexAny(m.Text, "<["); i > 0 { // the token of a marker such as "]</calls>" alone
+			add(format.Marker{Text: m.Text[i:]})
+		}
 		if distinctive(m.Text) && !slices.ContainsFunc(out, func(o format.Marker) bool { return o.Text == m.Text }) {
 			out = append(out, m)
 		}

@@ -62,7 +62,7 @@ func Undisclosed() []format.Calls {
 
 // Formats returns the hand-written formats.
 func Formats() []format.Format {
-	return []format.Format{channels(), recipients()}
+	return []format.Format{channels()}
 }
 
 func pair(open, close string) format.Pair {
@@ -103,15 +103,6 @@ func channels() format.Format {
 		in(format.RouteContent, "final"),
 		in(format.RouteContent, "commentary"),
 		route(format.RouteContent, channel, word, message),
-	}}
-}
-
-// recipients: a part is a line that says to whom, and a text; calls go to functions, content goes to all.
-func recipients() format.Format {
-	start := format.Mark(">>>")
-	return format.Format{Name: "recipients", Routes: []format.Route{
-		{Kind: format.RouteContent, Start: start, Head: []format.Part{format.Lit("all\n")}},
-		{Kind: format.RouteCall, Start: start, Head: []format.Part{slot(format.SlotName), format.Lit("\n")}, Body: format.Body{Kind: format.BodyJSON}},
 	}}
 }
 

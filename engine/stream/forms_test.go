@@ -81,6 +81,15 @@ var tools = func() (out []chat.Tool) {
 
 const rome = `{"city": "Rome", "n": 3}`
 
+// recipients is a format of parts that begin with a line that says to whom they go.
+func recipients() format.Format {
+	start := format.Mark(">>>")
+	return format.Format{Routes: []format.Route{
+		{Kind: format.RouteContent, Start: start, Head: []format.Part{lit("all\n")}},
+		{Kind: format.RouteCall, Start: start, Head: []format.Part{name, lit("\n")}, Body: jsonBody},
+	}}
+}
+
 // forms are the forms of FORMATS.md: what a template can show, and what it cannot.
 var forms = []form{
 	{"json in tag", calls(format.Calls{Call: pair("<tool_call>\n", "\n</tool_call>"), Object: plainObject}), []turn{
@@ -248,7 +257,7 @@ var forms = []form{
 		{output: "<|channel|>analysis<|message|>x<|end|><|start|>assistant<|channel|>commentary to=python <|constrain|>code<|message|>print(1)", want: chat.Message{Reasoning: "x"}},
 		{output: "no head at all", want: message("no head at all")},
 	}},
-	{"recipients", dialect.Formats()[1], []turn{
+	{"recipients", recipients(), []turn{
 		{output: "all\nHello\nyou>>>get\n" + rome + ">>>ping\n{}", want: message("Hello\nyou", call("", "get", rome), call("", "ping", "{}"))},
 		{output: "get\n" + rome, want: message("", call("", "get", rome))},
 		{output: "all\na >>>> b", want: message("a >>>> b")},

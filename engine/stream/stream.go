@@ -109,13 +109,14 @@ type Parser struct {
 
 // textState is where the parser stands in the message's text.
 type textState struct {
-	kind    peg.Kind // of the text at hand; 0 before any
-	fresh   bool     // nothing but white space since the last mark, or since the start
-	marked  bool     // there was a mark
-	after   string   // white space that the template writes behind the last mark
-	free    bool     // all white space behind the last mark goes
-	space   []byte   // white space that is held
-	spaceAt int      // where it begins
+	kind   peg.Kind // of the text at hand; 0 before any
+	fresh  bool     // nothing but white space since the last mark, or since the start
+	marked bool     // there was a mark
+	after  string   // white space that the template writes behind the last mark
+	free   bool     // all white space behind the last mark goes
+	stray  bool     // nothing but white space since a stray closer
+	space  []byte   // white space that is held
+	runs   []Span   // where it stands in the input
 }
 
 // NewParser returns a parser for one turn.
@@ -211,6 +212,8 @@ func (p *Parser) Prefill() int { return len(p.out.Prefill) }
 
 // Coverage says of every byte read so far what became of it; bytes that are still held count as markers. The spans adjoin.
 func (p *Parser) Coverage() []Span {
+	// White space is told later than what follows it.
+	slices.SortStableFunc(p.spans, func(a, b Span) int { return a.Off - b.Off })
 	var out []Span
 	at := 0
 	for _, s := range p.spans {
@@ -294,10 +297,7 @@ func (p *Parser) addText(e peg.Event) {
 	for first < len(text) && isSpace(text[first]) {
 		first++
 	}
-	if len(t.space) == 0 {
-		t.spaceAt = off
-	}
-	t.space = append(t.space, text[:first]...)
+	t.hold(text[:first], off)
 	if first < len(text) {
 		p.leadSpace()
 		last := len(text)
@@ -305,11 +305,19 @@ func (p *Parser) addText(e peg.Event) {
 			last--
 		}
 		p.emitText(text[first:last], off+first)
-		t.space = append(t.space[:0], text[last:]...)
-		t.spaceAt = off + last
+		t.stray = false
+		t.hold(text[last:], off+last)
 	}
 	if len(t.space) > MaxSpace {
 		p.leadSpace()
+	}
+}
+
+// hold holds white space back.
+func (t *textState) hold(space []byte, off int) {
+	if len(space) > 0 {
+		t.space = append(t.space, space...)
+		t.runs = append(t.runs, Span{Off: off, End: off + len(space)})
 	}
 }
 
@@ -326,8 +334,21 @@ func (p *Parser) leadSpace() {
 		}
 		t.fresh = false
 	}
-	p.emitText(t.space[n:], t.spaceAt+n)
-	t.space = t.space[:0]
+	p.emitSpace(n, len(t.space))
+}
+
+// emitSpace makes the bytes [from, to) of the held white space text, and gives up the rest.
+func (p *Parser) emitSpace(from, to int) {
+	t := &p.text
+	at := 0
+	for _, r := range t.runs {
+		n := r.End - r.Off
+		if lo, hi := max(from-at, 0), min(to-at, n); lo < hi {
+			p.emitText(t.space[at+lo:at+hi], r.Off+lo)
+		}
+		at += n
+	}
+	t.space, t.runs = t.space[:0], t.runs[:0]
 }
 
 // resumes says that text goes on that a call, say, has interrupted: then the white space behind the marker is what keeps the two apart.
@@ -340,11 +361,11 @@ func (p *Parser) resumes() bool {
 
 // flushSpace gives up the held white space before something that is no text: drop says that it is nothing.
 func (p *Parser) flushSpace(drop bool) {
-	t := &p.text
-	if !drop {
-		p.emitText(t.space, t.spaceAt)
+	n := len(p.text.space)
+	if drop {
+		n = 0
 	}
-	t.space = t.space[:0]
+	p.emitSpace(0, n)
 }
 
 func (p *Parser) trims(kind peg.Kind) bool {
@@ -354,25 +375,25 @@ func (p *Parser) trims(kind peg.Kind) bool {
 // mark notes a marker: white space between two of them is nothing, white space before one goes, or as much of it as is the template's.
 func (p *Parser) mark(m codegen.MarkInfo) {
 	t := &p.text
-	if m.Stray && !t.fresh { // inside a text it takes no white space with it
-		p.flushSpace(false)
+	if m.Stray && !t.fresh { // in the middle of a text it takes no white space with it
+		t.stray = true
 		return
 	}
+	n := 0
 	if !t.fresh && !m.Free && !p.trims(t.kind) {
-		n := len(t.space)
+		n = len(t.space)
 		for i := len(m.Before); n > 0 && i > 0 && t.space[n-1] == m.Before[i-1]; i-- {
 			n--
 		}
-		p.emitText(t.space[:n], t.spaceAt)
 	}
-	t.space = t.space[:0]
-	t.fresh, t.marked, t.after, t.free = true, true, m.After, m.Free
+	p.emitSpace(0, n)
+	t.fresh, t.marked, t.stray, t.after, t.free = true, true, false, m.After, m.Free
 }
 
 // endText gives up what is held at the end.
 func (p *Parser) endText() {
 	t := &p.text
-	p.flushSpace(t.fresh && t.marked || p.trims(t.kind))
+	p.flushSpace(t.fresh && t.marked || t.stray || p.trims(t.kind))
 }
 
 // emitText makes text part of the message.
