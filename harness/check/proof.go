@@ -276,10 +276,8 @@ func checkEscapable(s *Subject, find finder) {
 	find("an argument with the text %q does not come back: %s", value, message.Value())
 }
 
-// checkPlainAnswer parses a plain answer with thinking as it comes, on and off. Where the prompt opened reasoning the
-// answer closes it first, as a model does.
+// checkPlainAnswer parses a plain answer with thinking as it comes, on and off.
 func checkPlainAnswer(s *Subject, find finder) {
-	const answer = "It is a plain answer."
 	for _, mode := range thinkingModes() {
 		r := chat.Request{Messages: conversation(talk(userTurn)), EnableThinking: mode.on}
 		plan, err := s.Template.Prepare(r, prepareAll)
@@ -287,10 +285,24 @@ func checkPlainAnswer(s *Subject, find finder) {
 			find("thinking %s: %w", mode.name, err)
 			continue
 		}
-		output := s.opened(plan.Prompt.Prefill) + s.contentMarkers(answer)
+		output := s.plainOutput(plan.Prompt.Prefill)
 		message := plan.Parse(output, false).Message
-		if strings.TrimSpace(message.Content) != answer || strings.TrimSpace(message.Reasoning) != "" {
+		if strings.TrimSpace(message.Content) != plainAnswer || strings.Contains(message.Reasoning, plainAnswer) {
 			find("thinking %s: %q after the prefill %q is read as %s", mode.name, output, plan.Prompt.Prefill, message.Value())
 		}
 	}
+}
+
+const plainAnswer = "It is a plain answer."
+
+// plainOutput is what a model puts out for a plain answer: what the template writes behind the prefill or, where the prompt
+// opened reasoning, the end of reasoning and the answer.
+func (s *Subject) plainOutput(prefill string) string {
+	text, err := s.fitted(talk(userTurn, strings.Replace(answerTurn, "ANSWERNEEDLE", plainAnswer, 1)), false, false)
+	if turn, ok := s.turnOf(text); err == nil && ok {
+		if output, ok := strings.CutPrefix(turn, prefill); ok && strings.Contains(output, s.opened(prefill)) {
+			return output
+		}
+	}
+	return s.opened(prefill) + s.contentMarkers(plainAnswer)
 }

@@ -156,7 +156,7 @@ func (s *Subject) opened(prefill string) string {
 	if r.Close.Text == "" || !opens(prefill, r) {
 		return ""
 	}
-	return r.Close.Full()
+	return r.Close.Text
 }
 
 // opens says that a prefill leaves reasoning open.
