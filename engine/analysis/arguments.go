@@ -105,6 +105,19 @@ func (a *analyzer) argued(args ...ordered.Member) (spelling, bool) {
 	return s[0], true
 }
 
+// sortedKeys sees whether keys that are given in another order are written in alphabetical order (T5).
+func (a *analyzer) sortedKeys(c *format.Calls) {
+	s, ok := a.argued(member(keyNeedles[1], ordered.Str(valueNeedle)), member(keyNeedles[0], ordered.Str(valueNeedle)))
+	if !ok {
+		return
+	}
+	first := slices.IndexFunc(s.core, func(at atom) bool { return at.kind == argKey })
+	c.Body.Sorted = first >= 0 && s.core[first].path == "."+keyNeedles[0]
+	if c.Body.Sorted {
+		a.found("T5", "keys are sorted")
+	}
+}
+
 // tagged reads arguments that are written one by one.
 func (a *analyzer) tagged(c *format.Calls, one spelling) {
 	b := &c.Body

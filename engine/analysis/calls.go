@@ -45,6 +45,7 @@ func (a *analyzer) compareCalls() {
 	}
 	a.found("T2", "section %q %q, call %q %q, separator %q, array %v",
 		c.Section.Open.Full(), c.Section.Close.Full(), c.Call.Open.Full(), c.Call.Close.Full(), c.Sep.Full(), c.Array)
+	a.sortedKeys(&c)
 	a.result.Format.Calls = []format.Calls{c}
 }
 

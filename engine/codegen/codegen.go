@@ -44,6 +44,7 @@ package codegen
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/dialect"
@@ -224,6 +225,34 @@ func Generate(f format.Format, o Options) (*Output, error) {
 	return out, nil
 }
 
+// sortProperties returns a schema with all properties in alphabetical order, as jinja2's dictsort has it: without regard to
+// case.
+func sortProperties(v ordered.Value) ordered.Value {
+	switch v.Kind() {
+	case ordered.Array:
+		items := slices.Clone(v.Items())
+		for i := range items {
+			items[i] = sortProperties(items[i])
+		}
+		return ordered.ArrayOf(items...)
+	case ordered.Object:
+		members := slices.Clone(v.Members())
+		for i, m := range members {
+			m.Value = sortProperties(m.Value)
+			if m.Key == "properties" && m.Value.Kind() == ordered.Object {
+				properties := slices.Clone(m.Value.Members())
+				slices.SortStableFunc(properties, func(x, y ordered.Member) int {
+					return strings.Compare(strings.ToLower(x.Key), strings.ToLower(y.Key))
+				})
+				m.Value = ordered.ObjectOf(properties...)
+			}
+			members[i] = m
+		}
+		return ordered.ObjectOf(members...)
+	}
+	return v
+}
+
 // prepare collects the spellings and tools that matter for the request.
 func (b *builder) prepare() error {
 	b.keep = b.o.Reasoning == chat.ReasoningKeep
@@ -255,8 +284,13 @@ func (b *builder) prepare() error {
 		b.answer = s
 	}
 	b.schemas = make([]*schema.Schema, len(b.tools))
+	sorted := slices.ContainsFunc(b.spellings, func(c format.Calls) bool { return c.Body.Sorted })
 	for i, t := range b.tools {
-		s, err := schema.ParseAt("tools["+fmt.Sprint(i)+"].function.parameters", t.Parameters)
+		parameters := t.Parameters
+		if sorted {
+			parameters = sortProperties(parameters)
+		}
+		s, err := schema.ParseAt("tools["+fmt.Sprint(i)+"].function.parameters", parameters)
 		if err != nil {
 			return err
 		}

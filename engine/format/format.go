@@ -196,6 +196,10 @@ type Body struct {
 	Sep   Marker // between entries (T5)
 	Codec Codec  // how a value is written (A2)
 
+	// Sorted says that the template writes keys in alphabetical order, those of nested objects too, so that the model has
+	// learnt them so (T5).
+	Sorted bool
+
 	// Item is set where an entry's value nests (Codec.Nested): one item of an array.
 	Item []Part
 }

@@ -167,6 +167,9 @@ func (c Calls) lines(line func(name, value string), marker func(name string, m M
 		line("item", partsString(c.Body.Item))
 		line("codec", c.Body.Codec.String())
 	}
+	if c.Body.Sorted {
+		line("keys", "sorted")
+	}
 	line("tail", partsString(c.Tail))
 }
 
