@@ -74,9 +74,11 @@ func (b *builder) body(c *format.Calls, tool int) peg.Pattern {
 	case format.BodyDict:
 		syntax := codec.Syntax{Bare: true, Token: p.Codec.Quote, Object: true}
 		scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(syntax)}
+		if b.strict && len(p.Entry) > 0 { // keys in any order
+			return peg.Seq{peg.Lit{Text: "{"}, peg.Space{}, b.strictEntries(c, tool), peg.Space{}, peg.Lit{Text: "}"}}
+		}
 		if b.strict {
-			return peg.Label{Name: "dict", P: scan, Value: Constraint{Name: b.tools[tool].Name + "-args", Schema: b.schemas[tool],
-				Codec: gbnf.Codec{Quote: p.Codec.Quote, BareKeys: true}}}
+			return peg.Label{Name: "dict", P: scan, Value: Constraint{Name: b.tools[tool].Name + "-args", Schema: b.schemas[tool], Codec: dictCodec(p)}}
 		}
 		return peg.Seq{open, peg.Space{}, scan, close}
 	}
@@ -93,6 +95,11 @@ func (b *builder) body(c *format.Calls, tool int) peg.Pattern {
 		return peg.Seq{open, peg.Space{}, b.arguments(tool, false, '"'), close}
 	}
 	return peg.Seq{open, peg.Choice{object, peg.And{P: peg.Seq{peg.Space{}, behind}}}, close}
+}
+
+// dictCodec is how a grammar writes the values of a dict.
+func dictCodec(p *format.Body) gbnf.Codec {
+	return gbnf.Codec{Style: gbnf.Python, Quote: p.Codec.Quote, BareKeys: true}
 }
 
 // closers returns the literals with which a call can go on behind its arguments.
@@ -278,10 +285,10 @@ const (
 	valueLiteral                  // a literal of its own syntax, whatever the schema
 )
 
-func (b *builder) valueMode(codec format.Codec, s *schema.Schema) valueMode {
-	types := s.Types()
+func (b *builder) valueMode(body *format.Body, s *schema.Schema) valueMode {
+	codec, types := body.Codec, s.Types()
 	switch {
-	case codec.Style == format.StyleJSON || codec.Style == format.StylePython:
+	case body.Kind == format.BodyDict, codec.Style == format.StyleJSON || codec.Style == format.StylePython:
 		return valueLiteral
 	case codec.Nested && (types == schema.AnyType || types&schema.String == 0):
 		return valueNested
@@ -295,7 +302,7 @@ func (b *builder) valueMode(codec format.Codec, s *schema.Schema) valueMode {
 
 // entryValue matches a value and what closes its entry.
 func (b *builder) entryValue(c *format.Calls, e entry, key string, s *schema.Schema) peg.Pattern {
-	mode := b.valueMode(c.Body.Codec, s)
+	mode := b.valueMode(&c.Body, s)
 	closing := b.closing(c, e, key)
 	if mode == valueNested {
 		return peg.Seq{peg.Scan{Kind: b.kind(Args), Scanner: b.nested(c, s)}, closing}

@@ -42,10 +42,10 @@ func (b *builder) openings(i int) []opening {
 	}
 	var out []opening
 	if sec.Text != "" {
-		out = append(out, opening{first: sec, p: peg.Seq{b.lit(sec.Text), b.space(sec.After), array, inner}})
+		out = append(out, opening{first: sec, p: peg.Seq{b.first(sec.Text), b.space(sec.After), array, inner}})
 	}
 	if call.Text != "" && (sec.Text == "" || b.on(OptionalWrapper) && distinctive(call.Text)) {
-		p := peg.Seq{b.lit(call.Text), b.space(call.After)}
+		p := peg.Seq{b.first(call.Text), b.space(call.After)}
 		if sec.Text == "" {
 			p = append(p, array)
 		}
@@ -814,25 +814,24 @@ func (b *builder) unknownGuard(i int) peg.Pattern {
 	return append(seq, b.word(nil), b.behindName(c, at, nil))
 }
 
-// trigger returns what switches on the grammar of an opening.
-func (b *builder) trigger(i int, o opening) (t Trigger, ok bool) {
+// trigger returns the regular expression for the beginning of an opening, and, where that is a distinctive literal, the literal.
+func (b *builder) trigger(i int, o opening) (pattern, word string) {
 	c := &b.spellings[i]
 	if !b.tentative(i, o) && distinctive(o.first.Text) || o.first == c.Section.Open || o.first == c.Call.Open {
-		return Trigger{Text: o.first.Text}, true
+		return regexp.QuoteMeta(o.first.Text), o.first.Text
 	}
 	var names []string
 	for _, tool := range b.tools {
 		names = append(names, regexp.QuoteMeta(tool.Name))
 	}
 	name := "(?:" + strings.Join(names, "|") + ")"
+	if c.Array {
+		pattern = `\[\s*`
+	}
 	if c.Object == nil {
 		parts := c.Head
 		if parts[0].Kind == format.SlotID {
 			parts = parts[0].Parts
-		}
-		pattern := ""
-		if c.Array {
-			pattern = `\[\s*`
 		}
 		for _, p := range parts {
 			if p.Kind != format.SlotLit {
@@ -843,19 +842,16 @@ func (b *builder) trigger(i int, o opening) (t Trigger, ok bool) {
 			}
 			pattern += regexp.QuoteMeta(p.Text.Text)
 		}
-		return Trigger{Pattern: true, Text: "(" + pattern + ")"}, true
+		return pattern, ""
 	}
-	open := `\{\s*`
-	if c.Array {
-		open = `\[\s*` + open
-	}
+	pattern += `\{\s*`
 	if c.Object.NameIsKey {
-		return Trigger{Pattern: true, Text: "(" + open + `["']` + name + `["'])`}, true
+		return pattern + `["']` + name + `["']`, ""
 	}
 	first := c.Object.Fields[0]
-	pattern := open + regexp.QuoteMeta(b.quotedKeys(c.Object, first.Path[0])[0]) + `\s*:\s*`
+	pattern += regexp.QuoteMeta(b.quotedKeys(c.Object, first.Path[0])[0]) + `\s*:\s*`
 	if first.Slot == format.SlotName && len(first.Path) == 1 {
 		pattern += `["']` + name + `["']`
 	}
-	return Trigger{Pattern: true, Text: "(" + pattern + ")"}, true
+	return pattern, ""
 }

@@ -173,8 +173,10 @@ type MarkInfo struct {
 
 // Trigger is what switches a lazy grammar on.
 type Trigger struct {
-	Pattern bool   // Text is a regular expression (of the syntax that RE2 and ECMAScript share) with one group; the grammar constrains what begins with the group
-	Text    string // else a word with which the constrained part begins
+	// Pattern says that Text is a regular expression in the syntax that RE2 and ECMAScript share, to be searched in the output from
+	// its beginning; the grammar constrains what begins with its one group. Else Text is a word with which that begins.
+	Pattern bool
+	Text    string
 }
 
 // Output is what [Generate] makes.
@@ -193,7 +195,7 @@ type Output struct {
 
 	Lazy      bool      // the grammar waits for a trigger
 	Triggers  []Trigger // of a lazy grammar
-	Stops     []string  // texts that end the turn
+	Stops     []string  // texts that end the turn and nothing else
 	Preserved []string  // all markers, which a tokeniser must not cut
 
 	build builder
@@ -219,7 +221,7 @@ func Generate(f format.Format, o Options) (*Output, error) {
 	for _, t := range b.tools {
 		out.Tools = append(out.Tools, t.Name)
 	}
-	out.Stops = b.endTexts()
+	out.Stops = b.turnEnds()
 	out.Preserved = b.preserved()
 	out.Lazy, out.Triggers = b.triggers()
 	return out, nil

@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -252,28 +253,81 @@ func ranges(set peg.ByteSet) []gbnf.Range {
 	return out
 }
 
-// triggers says whether a grammar can wait, and for what (E23).
+// triggers says whether a grammar can wait, and for what (E23). Inside reasoning nothing is constrained, since a call there is tentative (E16):
+// where there may be reasoning, a trigger counts only behind it, which takes a pattern.
 func (b *builder) triggers() (lazy bool, triggers []Trigger) {
 	if b.answer != nil || !b.calling() || b.required() || len(b.f.Routes) > 0 {
 		return false, nil
 	}
-	forced := b.insideReasoning()
 	b.strict, b.loose = true, FreeSpace
 	if b.begunMarker() != "" {
 		return false, nil
 	}
+	forced := b.insideReasoning()
+	open, close := b.f.Reasoning.Open.Text, b.f.Reasoning.Close.Text
+	add := func(t Trigger) {
+		if !slices.Contains(triggers, t) {
+			triggers = append(triggers, t)
+		}
+	}
 	for i := range b.spellings {
 		for _, o := range b.openings(i) {
-			t, ok := b.trigger(i, o)
-			if !ok || forced && (t.Pattern || !distinctive(t.Text)) {
+			pattern, word := b.trigger(i, o)
+			behind := "(?:" + alternatives(variants(close)) + `)[\s\S]*?(` + pattern + ")"
+			switch {
+			case forced && word == "":
 				return false, nil
-			}
-			if !slices.Contains(triggers, t) {
-				triggers = append(triggers, t)
+			case forced:
+				add(Trigger{Pattern: true, Text: behind})
+			case close == "" || open == "" || b.reasoned():
+				if word != "" {
+					add(Trigger{Text: word})
+				} else {
+					add(Trigger{Pattern: true, Text: "(" + pattern + ")"})
+				}
+			default:
+				add(Trigger{Pattern: true, Text: `^\s*(` + pattern + ")"})
+				add(Trigger{Pattern: true, Text: `^\s*` + regexp.QuoteMeta(open) + `[\s\S]*?` + behind})
+				add(Trigger{Pattern: true, Text: `^\s*` + otherBeginning(open) + `[\s\S]*?(` + pattern + ")"})
 			}
 		}
 	}
 	return len(triggers) > 0, triggers
+}
+
+// reasoned says that the prefill has a closed block of reasoning, so that none is expected.
+func (b *builder) reasoned() bool {
+	return !b.insideReasoning() && containsAny(b.o.Prefill, variants(b.f.Reasoning.Close.Text))
+}
+
+// alternatives is a regular expression for one of some texts.
+func alternatives(texts []string) string {
+	var quoted []string
+	for _, t := range texts {
+		quoted = append(quoted, regexp.QuoteMeta(t))
+	}
+	return strings.Join(quoted, "|")
+}
+
+// otherBeginning is a regular expression for the shortest text, not beginning with white space, that shows that what comes does not begin
+// with a marker.
+func otherBeginning(marker string) string {
+	var alts []string
+	runes := []rune(marker)
+	for i, r := range runes {
+		not := regexp.QuoteMeta(string(r))
+		switch {
+		case r == ']' || r == '^' || r == '-' || r == '\\' || r == '[':
+			not = `\` + string(r)
+		case strings.ContainsRune(`.*+?(){}|$`, r):
+			not = string(r)
+		}
+		if i == 0 {
+			not = `\s` + not
+		}
+		alts = append(alts, regexp.QuoteMeta(string(runes[:i]))+"[^"+not+"]")
+	}
+	return "(?:" + strings.Join(alts, "|") + ")"
 }
 
 // insideReasoning says that the prefill leaves reasoning open.

@@ -327,7 +327,7 @@ func (b *builder) strictBehind(called bool) peg.Pattern {
 		alts := b.mayEnd(called)
 		for _, m := range b.closes() {
 			close := peg.Seq{peg.Space{}, b.lit(m.Text)}
-			if !b.required() || called {
+			if b.mayEnd(called) != nil {
 				alts = append(alts, close)
 			}
 			if !called || b.o.Parallel {

@@ -105,14 +105,14 @@ func (b *builder) strictEntry(c *format.Calls, e entry, name, key string, s *sch
 		seq = append(seq, b.space(""), b.lit(t.Text), b.edge(t.After))
 	}
 	if key == "" {
-		seq = append(seq, b.keyWord(e))
+		seq = append(seq, b.word(nil))
 	} else {
 		seq = append(seq, peg.Lit{Text: key})
 	}
 	seq = append(seq, b.edge(e.mid.Text.Before), b.lit(e.mid.Text.Text))
 	closing := b.closing(c, e, key)
 	if e.typ == nil {
-		return append(seq, b.strictValue(c, e, name, key, s, b.valueMode(c.Body.Codec, s)), closing)
+		return append(seq, b.strictValue(c, e, name, key, s, b.valueMode(&c.Body, s)), closing)
 	}
 	end := peg.Seq{b.edge(e.typEnd.Text.Before), b.lit(e.typEnd.Text.Text)}
 	var alts peg.Choice
@@ -135,9 +135,11 @@ func (b *builder) strictValue(c *format.Calls, e entry, name, key string, s *sch
 	gc := gbnf.Codec{Raw: true, Stops: variants(stop), Entity: c.Body.Codec.Entity}
 	switch mode {
 	case valueLiteral:
-		gc = gbnf.Codec{Quote: c.Body.Codec.Quote}
-		if c.Body.Codec.Style == format.StylePython {
+		if gc = (gbnf.Codec{}); c.Body.Codec.Style == format.StylePython {
 			gc.Style = gbnf.Python
+		}
+		if c.Body.Kind == format.BodyDict {
+			gc = dictCodec(&c.Body)
 		}
 	case valueJSON:
 		gc = gbnf.Codec{}
@@ -150,11 +152,15 @@ func (b *builder) strictValue(c *format.Calls, e entry, name, key string, s *sch
 		return b.strictNested(c, name, s, stop)
 	}
 	value := peg.Pattern(peg.Label{Name: name, Value: Constraint{Name: name, Schema: s, Codec: gc}, P: peg.Scan{Kind: Args, Scanner: codec.Syntax{}}})
-	if c.Body.Codec.CDATA && gc.Raw {
+	if !gc.Raw {
+		return peg.Seq{peg.Space{}, value, peg.Space{}}
+	}
+	if c.Body.Codec.CDATA {
 		const shut = "]]>"
 		value = peg.Choice{peg.Seq{peg.Lit{Text: "<![CDATA["}, peg.Until{Kind: Value, Stops: []peg.Stop{{Text: shut}}}, peg.Lit{Text: shut}}, value}
 	}
-	return peg.Seq{peg.Space{}, value, peg.Space{}}
+	// White space beside raw text would be the value's.
+	return peg.Seq{peg.Lit{Text: e.valueGap}, value, peg.Lit{Text: e.close[0].Text.Before}}
 }
 
 // strictNested matches a value that is spelled as entries and items, to the depth to which the schema says what it is.
@@ -277,9 +283,9 @@ func (b *builder) endingCalls() peg.Pattern {
 	return append(peg.Choice{peg.Space{}}, alts...)
 }
 
-// mayEnd returns the alternatives for the end of the turn, which a call that is still due rules out.
-func (b *builder) mayEnd(called bool) peg.Choice {
-	if b.strict && b.required() && !called {
+// mayEnd returns the alternatives for the end of the turn, which a call or an answer in JSON that is still due rules out.
+func (b *builder) mayEnd(done bool) peg.Choice {
+	if b.strict && !done && (b.required() || b.answer != nil) {
 		return nil
 	}
 	return b.ends()

@@ -215,6 +215,18 @@ func (b *builder) edge(exact string) peg.Pattern {
 	return b.space(exact)
 }
 
+// first is lit for the marker with which calls begin: the trigger of a lazy grammar, which must be exactly that.
+func (b *builder) first(text string) peg.Pattern {
+	if !b.strict {
+		return b.lit(text)
+	}
+	var alts peg.Choice
+	for _, v := range variants(text) {
+		alts = append(alts, peg.Lit{Text: v})
+	}
+	return alts
+}
+
 // lit matches the text of a marker, which has no white space at its edges.
 func (b *builder) lit(text string) peg.Pattern {
 	var alts peg.Choice
@@ -369,6 +381,27 @@ func (b *builder) endTexts() []string {
 	return texts
 }
 
+// turnEnds returns those of the texts that end nothing but a turn: one with which a part of the turn begins or ends is no reason to
+// stop.
+func (b *builder) turnEnds() []string {
+	var markers []string
+	add := func(list ...format.Marker) {
+		for _, m := range list {
+			markers = append(markers, m.Text)
+		}
+	}
+	add(b.f.Reasoning.Open, b.f.Reasoning.Close, b.f.Content.Open, b.f.Content.Close)
+	for _, c := range b.f.Calls {
+		add(c.Section.Open, c.Section.Close, c.Call.Open, c.Call.Close, headLiteral(&c))
+	}
+	for _, r := range b.f.Routes {
+		add(r.Start)
+	}
+	return slices.DeleteFunc(b.endTexts(), func(end string) bool {
+		return slices.ContainsFunc(markers, func(m string) bool { return strings.HasPrefix(m, end) })
+	})
+}
+
 // ends returns the alternatives for the end of the turn and of the input.
 func (b *builder) ends() peg.Choice {
 	var alts peg.Choice
@@ -494,18 +527,12 @@ func (b *builder) shifts(texts []string, next func() peg.Pattern) peg.Choice {
 	return alts
 }
 
-// afterCall is the state behind the last of some calls. A lazy grammar may have begun in open reasoning; then what looked like a call is
-// part of it, and reasoning goes on (E16).
+// afterCall is the state behind the last of some calls.
 func (b *builder) afterCall() peg.Pattern {
 	if b.ending {
 		return b.ref("ending", b.endingCalls)
 	}
-	after := b.content(true, false)
-	close := b.f.Reasoning.Close.Text
-	if !b.strict || !b.lazy || close == "" {
-		return after
-	}
-	return peg.Choice{after, peg.Seq{peg.Until{Kind: Reasoning, Stops: b.stops([]string{close}, nil)}, b.lit(close), b.content(false, false)}}
+	return b.content(true, false)
 }
 
 // strayClosers returns the closing markers that are dropped where they close nothing (E21 T5).
@@ -611,6 +638,12 @@ func (b *builder) jsonAnswer() peg.Pattern {
 	}
 	json := peg.Label{Name: "answer", Value: Constraint{Name: "answer", Schema: b.answer}, P: peg.Scan{Kind: Content, Scanner: codec.Syntax{Strict: true}}}
 	rest := b.content(true, false)
+	if b.strict {
+		rest = peg.Seq{peg.Space{}, b.ends()}
+		if m := b.f.Content.Close; m.Text != "" {
+			rest = peg.Seq{peg.Space{}, peg.Opt{P: b.lit(m.Text)}, rest}
+		}
+	}
 	if b.on(Fences) || b.strict {
 		fence := peg.Seq{peg.Lit{Text: "```"}, peg.Opt{P: peg.Lit{Text: "json"}}}
 		alts = append(alts, peg.Seq{

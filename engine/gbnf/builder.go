@@ -372,10 +372,10 @@ func commonPrefix(a, b string) string {
 }
 
 // Space matches the white space that models write between JSON tokens: nothing, one blank, or one line break with up to
-// 20 blanks or tabs of indentation.
+// 40 blanks or tabs of indentation.
 func (b *Builder) Space() Element {
 	return b.once("ws", func() Element {
-		return b.Alt(b.Empty(), b.Lit(" "), b.Seq(b.Lit("\n"), b.Repeat(b.Class(runes(" \t"), false), 0, 20)))
+		return b.Alt(b.Empty(), b.Lit(" "), b.Seq(b.Lit("\n"), b.Repeat(b.Class(runes(" \t"), false), 0, 40)))
 	})
 }
 

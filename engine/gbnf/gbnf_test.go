@@ -396,7 +396,7 @@ func TestBuilder(t *testing.T) {
 	const want = `root ::= "<v>" value my-rule
 value ::= "1" | "[" ws value "]"
 my-rule ::= "x" | "y"
-ws ::= "" | " " | "\n" [\t ]{0,20}
+ws ::= "" | " " | "\n" [\t ]{0,40}
 `
 	if g.String() != want {
 		t.Errorf("got\n%swant\n%s", g, want)
@@ -696,5 +696,5 @@ object ::= "{" ws (string ws ":" ws value (ws "," ws string ws ":" ws value)* ws
 array ::= "[" ws (value (ws "," ws value)* ws)? "]"
 string ::= "\"" ([^"\\\x00-\x1F] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F]{4}))* "\""
 number ::= "-"? ("0" | [1-9] [0-9]*) ("." [0-9]+)? ([eE] [-+]? [0-9]+)?
-ws ::= "" | " " | "\n" [ \t]{0,20}
+ws ::= "" | " " | "\n" [ \t]{0,40}
 `

@@ -311,7 +311,7 @@ func TestCodecs(t *testing.T) {
 func TestSchemaGrammarText(t *testing.T) {
 	const want = `root ::= document ws
 document ::= "{" ws name-kv (ws "," ws age-kv)? rest "}"
-ws ::= "" | " " | "\n" [\t ]{0,20}
+ws ::= "" | " " | "\n" [\t ]{0,40}
 name-kv ::= "\"name\"" ws ":" ws string
 age-kv ::= "\"age\"" ws ":" ws age
 rest ::= (ws "," ws tags-kv)? ws
