@@ -49,6 +49,10 @@ no-change: deps ## prove in a scratch copy that updating changes nothing
 oracle: deps ## render the goldens' prompts again with Python's jinja2 and compare
 	ci/oracle.sh
 
+.PHONY: page
+page: ## write out/page.html, the report as a page, and look at it in headless Chromium
+	ci/page.sh
+
 .PHONY: lock
 lock: deps ## rewrite corpus/vendor.lock from corpus/families.txt and the fetched templates
 	ci/lock.sh
@@ -56,6 +60,15 @@ lock: deps ## rewrite corpus/vendor.lock from corpus/families.txt and the fetche
 .PHONY: deps
 deps: ## fetch llama.cpp 0.5.0 with the vendor templates (LLAMA_SOURCE=npm|git, LLAMA_DIR=...)
 	@ci/deps.sh
+
+.PHONY: llama
+llama: ## build bin/assay with llama.cpp in it; the library is built where none is installed (LLAMA_BACKEND=cpu|cuda|vulkan)
+	@ci/llama.sh $(GO) build -tags llama -o bin/assay ./cmd/assay
+
+.PHONY: live
+live: llama ## run every family's battery on the tiny model, by llama.cpp; MODEL=FILE.gguf and ARGS=... for another one
+	@ci/llama.sh $(GO) test -tags llama ./engine/llama ./harness/live
+	bin/assay live $(if $(MODEL),$(MODEL),--tiny) $(ARGS)
 
 .PHONY: bench
 bench: deps ## benchmarks; keep the output and compare two with `make benchcmp OLD=... NEW=...`

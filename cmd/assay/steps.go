@@ -9,6 +9,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/dialect"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -48,11 +49,16 @@ func (c *call) template() (*engine.Template, error) {
 	return t, nil
 }
 
-func (s *step) readRequest(c *call) (chat.Request, error) {
+// requestValue is the request as JSON.
+func (s *step) requestValue(c *call) (ordered.Value, error) {
 	if s.request == "" {
-		return subject.ToolRequest(), nil
+		return subject.Tools().JSON(), nil
 	}
-	v, err := subject.ReadJSON(s.request, c.stdin)
+	return subject.ReadJSON(s.request, c.stdin)
+}
+
+func (s *step) readRequest(c *call) (chat.Request, error) {
+	v, err := s.requestValue(c)
 	if err != nil {
 		return chat.Request{}, err
 	}

@@ -23,10 +23,13 @@ type Span struct {
 	End   int `json:"end"`
 }
 
-// Step is a delta, and after how many bytes of the output it left.
+// Step is a part of the message as it left: the first and last delta's time in bytes of the output that had been read, and the
+// deltas' texts together.
 type Step struct {
-	Bytes int    `json:"bytes"`
-	Delta string `json:"delta"` // JSON
+	Part string `json:"part"` // "reasoning", "content" or "call 1"
+	From int    `json:"from"`
+	To   int    `json:"to"`
+	Text string `json:"text"`
 }
 
 //go:embed page.html
@@ -62,7 +65,7 @@ type (
 	}
 	pageStep struct {
 		Step
-		Percent int // of the output that had been read
+		Start, Width int // per cent of the output
 	}
 )
 
@@ -132,7 +135,8 @@ func (res *Result) page() pageResult {
 	}
 	p.Output = append(p.Output, pagePiece{d.Output[at:], false})
 	for _, s := range d.Timeline {
-		p.Steps = append(p.Steps, pageStep{s, 100 * s.Bytes / max(1, len(d.Output))})
+		n := max(1, len(d.Output))
+		p.Steps = append(p.Steps, pageStep{s, 100 * (s.From - 1) / n, max(1, 100*(s.To-s.From+1)/n)})
 	}
 	return p
 }

@@ -2,6 +2,7 @@ package script
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -33,12 +34,18 @@ func (s *Suite) detail(src subject.Source, file string) *report.Detail {
 	return &report.Detail{Prompt: plan.Prompt.Text, Output: c.Output, Marks: marks(c.Output, plan.Preserved), Timeline: timeline(plan, c)}
 }
 
-// timeline feeds an output byte by byte and notes when which delta left.
+// timeline feeds an output byte by byte and notes what left when; deltas of the same part in a row are one step.
 func timeline(plan *engine.Plan, c Case) []report.Step {
 	var steps []report.Step
 	note := func(read int, deltas []chat.Delta) {
 		for _, d := range deltas {
-			steps = append(steps, report.Step{Bytes: read, Delta: d.Value().String()})
+			part, text := partOf(d)
+			if last := len(steps) - 1; last >= 0 && steps[last].Part == part {
+				steps[last].To = read
+				steps[last].Text += text
+				continue
+			}
+			steps = append(steps, report.Step{Part: part, From: read, To: read, Text: text})
 		}
 	}
 	p := plan.NewParser()
@@ -47,6 +54,18 @@ func timeline(plan *engine.Plan, c Case) []report.Step {
 	}
 	note(len(c.Output), p.Close(c.Cut))
 	return steps
+}
+
+// partOf names the part of the message that a delta belongs to, and its text.
+func partOf(d chat.Delta) (part, text string) {
+	switch {
+	case d.Reasoning != "":
+		return "reasoning", d.Reasoning
+	case len(d.ToolCalls) == 0:
+		return "content", d.Content
+	}
+	call := d.ToolCalls[len(d.ToolCalls)-1]
+	return fmt.Sprintf("call %d", call.Index+1), call.Name + call.Arguments
 }
 
 // marks finds the markers in an output, the longest where several begin.

@@ -1,6 +1,7 @@
 package subject
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 
@@ -12,6 +13,8 @@ import (
 type Conversation struct {
 	Name    string
 	Request chat.Request
+
+	value ordered.Value
 }
 
 // StandardTools is the tool set of the battery, and the one that golden grammars are made for: a string, typed values, an
@@ -53,6 +56,9 @@ var battery = [...]struct{ name, request string }{
 		{"role": "assistant", "content": "Clear, then rain."}, {"role": "user", "content": "Thanks"}], "tools": TOOLS}`},
 }
 
+// JSON returns the request as a client sends it.
+func (c Conversation) JSON() ordered.Value { return c.value }
+
 // Battery returns the standard battery.
 var Battery = sync.OnceValue(func() []Conversation {
 	expand := strings.NewReplacer("TOOLS", StandardTools,
@@ -60,29 +66,32 @@ var Battery = sync.OnceValue(func() []Conversation {
 		"CALL", `{"id": "call00001", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\": \"Zürich\"}"}}`)
 	conversations := make([]Conversation, len(battery))
 	for i, b := range battery {
-		conversations[i] = Conversation{b.name, mustRequest(expand.Replace(b.request))}
+		conversations[i] = newConversation(b.name, expand.Replace(b.request))
 	}
 	return conversations
 })
 
-// ToolRequest returns a request with the standard tools.
-func ToolRequest() chat.Request {
-	for _, c := range Battery() {
-		if c.Name == "tools" {
-			return c.Request
-		}
-	}
-	panic("the battery has no request with tools")
-}
-
-// mustRequest reads a request that stands in this package.
-func mustRequest(text string) chat.Request {
+// newConversation reads a request that stands in this package; what is wrong with it is a bug here.
+func newConversation(name, text string) Conversation {
 	v, err := ordered.ParseString(text)
 	if err == nil {
 		var r chat.Request
 		if r, err = chat.ParseRequest(v); err == nil {
-			return r
+			return Conversation{Name: name, Request: r, value: v}
 		}
 	}
-	panic(err)
+	panic(fmt.Sprintf("subject: conversation %q: %v", name, err))
 }
+
+// Tools is the conversation of the battery that has the standard tools and no call yet.
+func Tools() Conversation {
+	for _, c := range Battery() {
+		if c.Name == "tools" {
+			return c
+		}
+	}
+	panic("subject: the battery has no conversation with tools")
+}
+
+// ToolRequest returns a request with the standard tools.
+func ToolRequest() chat.Request { return Tools().Request }
