@@ -9,7 +9,7 @@ func init() {
 	commands = []command{
 		checkCommand, runCommand, verifyCommand, diffCommand, newCommand,
 		renderCommand, capsCommand, analyzeCommand, programCommand, grammarCommand, parseCommand,
-		explainCommand, exportCommand, reportCommand,
+		explainCommand, exportCommand, reportCommand, liveCommand,
 		inspectCommand, retemplateCommand,
 	}
 }

@@ -1,0 +1,91 @@
+package live
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// scenario is a request of the battery.
+type scenario struct {
+	name    string
+	tools   bool // only for templates that the gate accepts
+	result  bool // only for templates that replay calls
+	trigger bool // a call is hoped for
+	follow  bool // its calls are answered, and the next turn runs as well
+	request string
+}
+
+// expand fills the requests in: TOOLS are the standard tools, WEATHER a call with its result, SCHEMA that of an answer.
+var expand = strings.NewReplacer(
+	"TOOLS", subject.StandardTools,
+	"WEATHER", `{"role": "assistant", "content": "", "tool_calls": [{"id": "call00001", "type": "function",
+		"function": {"name": "get_weather", "arguments": "{\"city\": \"Bern\"}"}}]},
+		{"role": "tool", "tool_call_id": "call00001", "name": "get_weather", "content": "{\"sky\": \"clear\"}"}`,
+	"SCHEMA", `{"type": "object", "properties": {"city": {"type": "string", "maxLength": 40}, "degrees": {"type": "number"},
+		"sky": {"type": "string", "enum": ["clear", "cloudy"]}}, "required": ["city", "sky"], "additionalProperties": false}`)
+
+// battery has the requests in the order in which they run.
+var battery = [...]scenario{
+	{name: "content", request: `{"messages": [{"role": "user", "content": "Say hello."}]}`},
+	{name: "thinking-on", request: `{"messages": [{"role": "user", "content": "Say hello."}], "enable_thinking": true}`},
+	{name: "thinking-off", request: `{"messages": [{"role": "user", "content": "Say hello."}], "enable_thinking": false}`},
+	{name: "continued", request: `{"messages": [{"role": "user", "content": "Name a city."}, {"role": "assistant", "content": "One of them is"}],
+		"continue_final_message": true}`},
+	{name: "json-schema", request: `{"messages": [{"role": "user", "content": "The weather of Bern as JSON."}], "json_schema": SCHEMA}`},
+	{name: "required", tools: true, follow: true,
+		request: `{"messages": [{"role": "user", "content": "Weather in Bern?"}], "tools": TOOLS, "tool_choice": "required"}`},
+	{name: "required-thinking", tools: true,
+		request: `{"messages": [{"role": "user", "content": "Weather in Bern?"}], "tools": TOOLS, "tool_choice": "required", "enable_thinking": true}`},
+	{name: "required-no-thinking", tools: true,
+		request: `{"messages": [{"role": "user", "content": "Weather in Bern?"}], "tools": TOOLS, "tool_choice": "required", "enable_thinking": false}`},
+	{name: "named", tools: true,
+		request: `{"messages": [{"role": "user", "content": "Note that it rains, at 46.9 by 7.4."}], "tools": TOOLS,
+		"tool_choice": {"type": "function", "function": {"name": "store_note"}}}`},
+	{name: "named-no-arguments", tools: true,
+		request: `{"messages": [{"role": "user", "content": "My notes, please."}], "tools": TOOLS,
+		"tool_choice": {"type": "function", "function": {"name": "list_notes"}}}`},
+	{name: "parallel", tools: true,
+		request: `{"messages": [{"role": "user", "content": "Weather in Bern and in Basel?"}], "tools": TOOLS, "tool_choice": "required",
+		"parallel_tool_calls": true}`},
+	{name: "auto", tools: true, trigger: true, follow: true,
+		request: `{"messages": [{"role": "user", "content": "Weather in Bern?"}], "tools": TOOLS}`},
+	{name: "auto-parallel", tools: true, trigger: true,
+		request: `{"messages": [{"role": "user", "content": "Weather in Bern and in Basel?"}], "tools": TOOLS, "parallel_tool_calls": true}`},
+	{name: "tools-or-schema", tools: true,
+		request: `{"messages": [{"role": "user", "content": "Weather in Bern?"}], "tools": TOOLS, "json_schema": SCHEMA}`},
+	{name: "after-result", tools: true, result: true,
+		request: `{"messages": [{"role": "user", "content": "Weather in Bern?"}, WEATHER], "tools": TOOLS}`},
+	{name: "second-call", tools: true, result: true,
+		request: `{"messages": [{"role": "user", "content": "Weather in Bern, then in Basel?"}, WEATHER], "tools": TOOLS, "tool_choice": "required"}`},
+}
+
+// answered returns a request with an answer's message and a result for each of its calls. Ids that the output does not carry are
+// numbered.
+func answered(request ordered.Value, m chat.Message) ordered.Value {
+	calls := make([]ordered.Value, len(m.ToolCalls))
+	results := make([]ordered.Value, len(m.ToolCalls))
+	for i, call := range m.ToolCalls {
+		if call.ID == "" {
+			call.ID = fmt.Sprintf("call%05d", i+1)
+		}
+		calls[i] = call.Value()
+		results[i] = ordered.ObjectOf(
+			ordered.Member{Key: "role", Value: ordered.Str("tool")},
+			ordered.Member{Key: "tool_call_id", Value: ordered.Str(call.ID)},
+			ordered.Member{Key: "name", Value: ordered.Str(call.Name)},
+			ordered.Member{Key: "content", Value: ordered.Str(`{"ok": true}`)})
+	}
+	assistant := []ordered.Member{{Key: "role", Value: ordered.Str("assistant")}, {Key: "content", Value: ordered.Str(m.Content)}}
+	if m.Reasoning != "" {
+		assistant = append(assistant, ordered.Member{Key: "reasoning_content", Value: ordered.Str(m.Reasoning)})
+	}
+	assistant = append(assistant, ordered.Member{Key: "tool_calls", Value: ordered.ArrayOf(calls...)})
+	messages := append(append(append([]ordered.Value(nil), request.At("messages").Items()...), ordered.ObjectOf(assistant...)), results...)
+	return ordered.ObjectOf(
+		ordered.Member{Key: "messages", Value: ordered.ArrayOf(messages...)},
+		ordered.Member{Key: "tools", Value: request.At("tools")})
+}

@@ -1,0 +1,126 @@
+package live_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/caps"
+	"github.com/goassay/assay/engine/gguf"
+	"github.com/goassay/assay/engine/llama"
+	"github.com/goassay/assay/harness/live"
+	"github.com/goassay/assay/harness/subject"
+)
+
+func TestTinyModel(t *testing.T) {
+	markers := []string{"<tool_call>", "<｜end▁of▁thinking｜>"}
+	var first, second bytes.Buffer
+	for _, b := range []*bytes.Buffer{&first, &second} {
+		if err := live.WriteTiny(b, 3, "<s>", "</s>", markers, "{{ messages }}"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(first.Bytes(), second.Bytes()) {
+		t.Error("one seed gives two models")
+	}
+	f, err := gguf.Open(bytes.NewReader(first.Bytes()), int64(first.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := f.Info()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Architecture != "llama" || info.EOS.Text != "</s>" || info.Parameters < 100_000 || info.Parameters > 500_000 {
+		t.Errorf("%+v", info)
+	}
+	if text, _ := info.Template(""); text.Text != "{{ messages }}" {
+		t.Errorf("the template is %q", text.Text)
+	}
+}
+
+// compile compiles a family's own template.
+func compile(t *testing.T, family string) *engine.Template {
+	t.Helper()
+	text, err := corpus.FS.ReadFile(family + "/" + subject.OwnTemplate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tm, err := subject.New(family, string(text)).Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tm
+}
+
+func TestGate(t *testing.T) {
+	_, err := live.OpenChat("small.gguf", compile(t, "plain"), nil, llama.ContextOptions{})
+	if !errors.Is(err, caps.ErrToolsUnsupported) {
+		t.Fatal(err)
+	}
+	const want = "model small.gguf rejected: its chat template does not support tool calling (supports_tools=false, supports_tool_calls=false)"
+	if err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+}
+
+// TestBattery runs the scenarios of one family on the tiny model and records them.
+func TestBattery(t *testing.T) {
+	if !llama.Available() {
+		t.Skip("this test binary was built without llama.cpp")
+	}
+	tm := compile(t, "hermes")
+	plan, err := tm.Prepare(subject.ToolRequest(), engine.PrepareOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := live.WriteTinyFile(t.TempDir(), 1, subject.BOS, subject.EOS, plan.Preserved, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := llama.Load(t.Context(), path, llama.ModelOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	chat, err := live.OpenChat("tiny", tm, m, llama.ContextOptions{Size: 8192, Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer chat.Close()
+	chat.Name, chat.Tiny = "hermes", true
+	outcomes, err := chat.Run(t.Context(), live.Options{Sampling: llama.Sampling{Temperature: 1, Seed: 1}, Max: 1200, MaxFree: 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, recorded := t.TempDir(), 0
+	for _, out := range outcomes {
+		if out.Scenario == "required" && (len(out.Faults) > 0 || len(out.Message.ToolCalls) != 1) {
+			t.Errorf("%s: %s", out.Scenario, out.Report().Text)
+		}
+		ok, err := out.Record(dir, live.Provenance{Model: "tiny", Date: "2026-01-02"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			continue
+		}
+		recorded++
+		if _, err := out.Record(dir, live.Provenance{}); !errors.Is(err, live.ErrRecorded) {
+			t.Errorf("recorded twice: %v", err)
+		}
+	}
+	files, err := filepath.Glob(dir + "/hermes/*")
+	if err != nil || len(files) != recorded || recorded == 0 {
+		t.Fatalf("%d files of %d recordings, %v", len(files), recorded, err)
+	}
+	text, err := os.ReadFile(dir + "/hermes/live_required.txtar")
+	if err != nil || !strings.Contains(string(text), "\ntemplate hermes\nrequest request.json\nparse output.txt message.json\n") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
