@@ -198,6 +198,9 @@ func (a *analyzer) cutEnd(rest string) (close, end string) {
 	x, y := strings.TrimRight(rest, format.Space), strings.TrimRight(behind, format.Space)
 	shared := snapStart(commonSuffix(x, y), x, y)
 	marker := strings.Trim(shared, format.Space)
+	if eos := a.template.EOS; marker == "" && eos != "" && strings.Contains(rest, eos) {
+		marker = eos
+	}
 	if marker == "" {
 		return rest, ""
 	}
