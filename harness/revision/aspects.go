@@ -158,6 +158,16 @@ func parseChanged(p *pair, find finder) {
 	}
 }
 
+// partLost compares what the two revisions write of messages of every shape.
+func partLost(p *pair, find finder) {
+	is := p.is.Verify().Shapes
+	for i, was := range p.was.Verify().Shapes {
+		if was.Verdict == verify.Verified && was.Note == "" && is[i].Note != "" && is[i].Verdict != verify.Failed {
+			find("%s: was verified and is %s (%s)", was.Name, is[i].Verdict, is[i].Note)
+		}
+	}
+}
+
 func parse(t *engine.Template, r chat.Request, fallbacks []string, output string, cut bool) (chat.Message, error) {
 	plan, err := t.Prepare(r, engine.PrepareOptions{Insist: true, Fallbacks: fallbacks})
 	if err != nil {

@@ -77,6 +77,10 @@ var comparisons = []comparison{
 		Short: "The automatic checks warn of something that was not there.", Damage: "See the rule that it names.", Fix: "See the rule that it names."}, introduced(report.Warning)},
 	{report.Rule{ID: "D014", Name: "finding-mended", Severity: report.Note,
 		Short: "The automatic checks no longer find something.", Damage: "None.", Fix: "Nothing to do."}, mended},
+	{report.Rule{ID: "D015", Name: "part-no-longer-written", Severity: report.Error,
+		Short:  "A part of an answer is no longer written into the prompt: reasoning, content or a call.",
+		Damage: "The model does not see what it said before, and goes on as if it had not.",
+		Fix:    "Write the part, or say so to users."}, partLost},
 }
 
 // Rules returns the declarations of all aspects.
