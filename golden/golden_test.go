@@ -1,6 +1,7 @@
 package golden_test
 
 import (
+	"flag"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -74,7 +75,13 @@ func load(t *testing.T) *subject.Corpus {
 	return c
 }
 
-// TestStore demands that every golden is read by some template, and has no conflict marker.
+// updating says that goldie's -update is set.
+func updating() bool {
+	f := flag.Lookup("update")
+	return f != nil && f.Value.String() == "true"
+}
+
+// TestStore demands that every golden is read by some template, and has no conflict marker. Updating removes the others.
 func TestStore(t *testing.T) {
 	used := map[string]bool{}
 	for _, f := range load(t).Families {
@@ -92,6 +99,11 @@ func TestStore(t *testing.T) {
 			}
 			folder := filepath.ToSlash(filepath.Dir(path))
 			switch name := filepath.Base(path); {
+			case !used[folder] && updating():
+				if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+					return err
+				}
+				return fs.SkipDir
 			case !used[folder]:
 				t.Errorf("%s: no template reads this golden any more; remove it", path)
 			case name != "format.golden" && name != "grammar.golden" && name != "prompts.golden":
