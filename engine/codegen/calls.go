@@ -22,6 +22,16 @@ type opening struct {
 // openings returns the ways in which the first call of a section can begin. A wrapper may be missing where what follows it is distinctive
 // (E21 T4).
 func (b *builder) openings(i int) []opening {
+	if b.opened == nil {
+		b.opened = make([][]opening, len(b.spellings))
+	}
+	if b.opened[i] == nil {
+		b.opened[i] = b.makeOpenings(i)
+	}
+	return b.opened[i]
+}
+
+func (b *builder) makeOpenings(i int) []opening {
 	c := &b.spellings[i]
 	sec, call := c.Section.Open, c.Call.Open
 	array := peg.Pattern(peg.Seq{})
@@ -80,15 +90,16 @@ func headLiteral(c *format.Calls) format.Marker {
 
 // openerTexts returns the literals with which calls begin.
 func (b *builder) openerTexts() []string {
-	var texts []string
-	for i := range b.spellings {
-		for _, o := range b.openings(i) {
-			if !slices.Contains(texts, o.first.Text) {
-				texts = append(texts, o.first.Text)
+	if b.openers == nil {
+		for i := range b.spellings {
+			for _, o := range b.openings(i) {
+				if !slices.Contains(b.openers, o.first.Text) {
+					b.openers = append(b.openers, o.first.Text)
+				}
 			}
 		}
 	}
-	return texts
+	return slices.Clip(b.openers)
 }
 
 // tentative says that calls of a spelling are held until they are complete, since nothing in front of them is distinctive.
@@ -158,6 +169,14 @@ func (b *builder) announced(i, tool int) peg.Pattern {
 	if b.strict {
 		return b.rest(i, tool)
 	}
+	rest := b.rest(i, tool)
+	return b.ref("announced, "+rest.(peg.Ref).Name, func() peg.Pattern {
+		return peg.Try{P: rest, Else: b.ref(fmt.Sprint("broken ", i+1), func() peg.Pattern { return b.broken(i) })}
+	})
+}
+
+// broken is the state in which an announced call ends incomplete.
+func (b *builder) broken(i int) peg.Pattern {
 	var texts []string
 	c := &b.spellings[i]
 	for _, parts := range [...][]format.Part{c.Head, c.Body.Entry, c.Tail} {
@@ -178,7 +197,7 @@ func (b *builder) announced(i, tool int) peg.Pattern {
 	if len(cut) > 0 { // a marker that the end of the output cuts off is no content
 		broken = append(broken, peg.Opt{P: peg.Seq{peg.Space{}, cut}})
 	}
-	return peg.Try{P: b.rest(i, tool), Else: broken}
+	return broken
 }
 
 // section is the state behind a call: another call of the section, the section's end, or neither.
@@ -463,7 +482,13 @@ func (b *builder) rest(i, tool int) peg.Pattern {
 			}
 			seq = append(seq, b.body(c, tool), b.emit(ArgsEnd, 0, ""))
 		}
-		return append(seq, b.tail(c, tool), b.emit(CallEnd, 0, ""))
+		tail := peg.Pattern(nil)
+		if repeatsName(c) {
+			tail = b.tail(c, tool)
+		} else {
+			tail = b.ref(fmt.Sprint("tail ", i+1), func() peg.Pattern { return b.tail(c, tool) })
+		}
+		return append(seq, tail, b.emit(CallEnd, 0, ""))
 	})
 }
 
@@ -747,7 +772,7 @@ func (b *builder) slotValue(o *format.Object, f format.Field, tool int) peg.Patt
 }
 
 // undeclared returns the alternatives for calls of functions that are not declared: content, and a diagnostic (E15).
-func (b *builder) undeclared(next func() peg.Pattern) peg.Choice {
+func (b *builder) undeclared() peg.Choice {
 	if b.strict {
 		return nil
 	}
@@ -773,11 +798,11 @@ func (b *builder) undeclared(next func() peg.Pattern) peg.Choice {
 		if dropped[n] { // all of the part is
 			alts[n] = append(alt.(peg.Seq), b.ref("dropped part", func() peg.Pattern {
 				texts := append(b.openerTexts(), b.f.Content.Open.Text, b.f.Reasoning.Open.Text)
-				return peg.Seq{peg.Until{Kind: Dropped, Stops: b.stops(texts, b.endTexts())}, b.mark(format.Marker{}), b.content(false, false)}
+				return peg.Seq{peg.Until{Kind: Dropped, Stops: b.stops(texts, b.endTexts())}, b.mark(format.Marker{}), b.content(false)}
 			}))
 			continue
 		}
-		alts[n] = append(alt.(peg.Seq), next())
+		alts[n] = append(alt.(peg.Seq), b.refused())
 	}
 	return alts
 }

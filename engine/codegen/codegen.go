@@ -45,10 +45,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/dialect"
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/peg"
 	"github.com/goassay/assay/engine/schema"
@@ -179,7 +181,7 @@ type Trigger struct {
 	Text    string
 }
 
-// Output is what [Generate] makes.
+// Output is what [Generate] makes. It is safe for concurrent use.
 type Output struct {
 	Tree    *peg.Tree
 	Program *peg.Program
@@ -198,7 +200,7 @@ type Output struct {
 	Stops     []string  // texts that end the turn and nothing else
 	Preserved []string  // all markers, which a tokeniser must not cut
 
-	build builder
+	grammar func() (*gbnf.Grammar, error)
 }
 
 // Generate makes the program for a format and a request.
@@ -217,13 +219,15 @@ func Generate(f format.Format, o Options) (*Output, error) {
 	if err != nil {
 		return nil, fmt.Errorf("format %q: %w", f.Name, err)
 	}
-	out.Tree, out.Program, out.build = tree, program, b
+	out.Tree, out.Program = tree, program
 	for _, t := range b.tools {
 		out.Tools = append(out.Tools, t.Name)
 	}
 	out.Stops = b.turnEnds()
 	out.Preserved = b.preserved()
+	again := b
 	out.Lazy, out.Triggers = b.triggers()
+	out.grammar = sync.OnceValues(func() (*gbnf.Grammar, error) { return again.makeGrammar(out.Lazy) })
 	return out, nil
 }
 

@@ -11,12 +11,14 @@ import (
 	"github.com/goassay/assay/engine/peg"
 )
 
-// Grammar makes the grammar for decoding. Every call makes it anew; it is deterministic.
-func (o *Output) Grammar() (*gbnf.Grammar, error) {
-	b := o.build
+// Grammar returns the grammar for decoding. It is made when it is first asked for.
+func (o *Output) Grammar() (*gbnf.Grammar, error) { return o.grammar() }
+
+// makeGrammar builds the tree again, strictly, and lowers it.
+func (b builder) makeGrammar(lazy bool) (*gbnf.Grammar, error) {
 	b.strict, b.loose, b.out = true, FreeSpace, &Output{}
 	b.nestedNames = nil
-	b.lazy = o.Lazy
+	b.lazy = lazy
 	tree := b.tree()
 	if b.err != nil {
 		return nil, b.err
@@ -50,7 +52,7 @@ func (b *builder) strictRoot() peg.Pattern {
 	if b.insideReasoning() {
 		return b.ref("reasoning", b.reasoning)
 	}
-	return b.content(false, false)
+	return b.content(false)
 }
 
 // begunMarker returns the end of the prefill that is the beginning of a marker, as where calls and content begin alike and the prompt
@@ -82,7 +84,7 @@ func (b *builder) goOn(begun string) peg.Pattern {
 		}
 	}
 	if m := b.f.Content.Open; m.Text != "" {
-		add(m.Text, peg.Seq{b.lit(m.Text), b.content(false, false)})
+		add(m.Text, peg.Seq{b.lit(m.Text), b.content(false)})
 	}
 	return alts
 }
@@ -259,7 +261,7 @@ func (b *builder) triggers() (lazy bool, triggers []Trigger) {
 	if b.answer != nil || !b.calling() || b.required() || len(b.f.Routes) > 0 {
 		return false, nil
 	}
-	b.strict, b.loose = true, FreeSpace
+	b.strict, b.loose, b.opened, b.openers = true, FreeSpace, nil, nil
 	if b.begunMarker() != "" {
 		return false, nil
 	}

@@ -253,7 +253,7 @@ func (b *builder) strictReasoning() peg.Pattern {
 	close := []string{b.f.Reasoning.Close.Text}
 	alts := peg.Choice{peg.Seq{
 		peg.Until{Kind: b.reasoningKind(), Stops: b.stops(close, b.endTexts())},
-		append(peg.Choice{peg.Seq{b.closeReasoning(), b.content(false, false)}}, b.mayEnd(false)...),
+		append(peg.Choice{peg.Seq{b.closeReasoning(), b.content(false)}}, b.mayEnd(false)...),
 	}}
 	b.ending = true
 	defer func() { b.ending = false }()

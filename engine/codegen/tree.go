@@ -24,9 +24,13 @@ type builder struct {
 	answer    *schema.Schema   // of a JSON answer
 	spellings []format.Calls
 
-	out         *Output
-	rules       []peg.Rule
-	known       map[string]bool
+	out   *Output
+	rules []peg.Rule
+	known map[string]bool
+	// markerTexts has, by the name of a state at a marker, the literals with which the markers begin.
+	markerTexts map[string][]string
+	opened      [][]opening // by spelling
+	openers     []string    // the literals with which calls begin
 	marks       map[MarkInfo]int
 	values      map[ValueInfo]int
 	nestedNames map[*schema.Schema]string
@@ -60,6 +64,7 @@ func (b *builder) ref(name string, build func() peg.Pattern) peg.Pattern {
 // tree builds the whole.
 func (b *builder) tree() *peg.Tree {
 	b.rules, b.known, b.marks, b.values = nil, map[string]bool{}, map[MarkInfo]int{}, map[ValueInfo]int{}
+	b.markerTexts, b.opened, b.openers = map[string][]string{}, nil, nil
 	b.out.HoldID = make([]bool, max(1, len(b.spellings)))
 	for i := range b.spellings {
 		c := &b.spellings[i]
@@ -98,13 +103,13 @@ func (b *builder) start() peg.Pattern {
 				return peg.Seq{peg.Space{}, b.openReasoning(), b.ref("reasoning opened", b.openedReasoning)}
 			}
 		}
-		return b.content(false, false)
+		return b.content(false)
 	}
 	if r.Close.Text == "" {
-		return b.content(false, false)
+		return b.content(false)
 	}
 	// Delimiter reasoning (E17).
-	content := b.content(false, false)
+	content := b.content(false)
 	if closed := containsAny(b.o.Prefill, variants(r.Close.Text)); closed || b.openAt(b.o.Prefill) {
 		return b.ref("reasoning", b.reasoning)
 	}
@@ -428,40 +433,44 @@ func (b *builder) trail(m format.Marker) peg.Pattern { return b.mark(format.Mark
 
 // Content.
 
-// content returns the state of reading the answer. after: there was a call. refused: an opener has just been taken as text, so
-// that the closer that belongs to it is text as well.
-func (b *builder) content(after, refused bool) peg.Pattern {
-	if b.answer != nil && !after && !refused {
+// content returns the state of reading the answer. after: there was a call, which matters to a grammar only.
+func (b *builder) content(after bool) peg.Pattern {
+	if b.answer != nil && !after {
 		return b.ref("answer", b.jsonAnswer)
+	}
+	if !b.strict {
+		after = false
 	}
 	name := "content"
 	if after {
 		name = "after"
 	}
-	everywhere := b.strict || b.on(ContentAround) && b.on(LooseReasoning)
-	if refused {
-		return b.ref(name+" refused", func() peg.Pattern { return b.text(after, true, false) })
-	}
 	return b.ref(name, func() peg.Pattern {
-		if everywhere {
-			return b.text(after, false, false)
+		if b.strict || b.on(ContentAround) && b.on(LooseReasoning) {
+			return b.text(name, after, false, false)
 		}
 		// Calls and reasoning are only taken for what they are at the beginning.
 		_, alts := b.beginnings(after, !b.on(ContentAround), !b.on(LooseReasoning))
-		return peg.Seq{peg.Capture{Kind: Content, P: peg.Space{}}, append(alts, b.ref(name+" text", func() peg.Pattern { return b.text(after, false, true) }))}
+		begun := name + " text"
+		return peg.Seq{peg.Capture{Kind: Content, P: peg.Space{}}, append(alts, b.ref(begun, func() peg.Pattern { return b.text(begun, after, false, true) }))}
 	})
+}
+
+// refused is the state behind an opener that has just been taken as text, so that the closer that belongs to it is text as well.
+func (b *builder) refused() peg.Pattern {
+	return b.ref("refused", func() peg.Pattern { return b.text("content", false, true, false) })
 }
 
 // beginnings returns the literals with which calls and reasoning begin, and the alternatives for them.
 func (b *builder) beginnings(after bool, calls, reasoning bool) (texts []string, alts peg.Choice) {
 	if calls && b.calling() {
-		texts = b.openerTexts()
+		texts = slices.Clone(b.openerTexts())
 		for i := range b.spellings {
 			if b.many() || !after {
 				alts = append(alts, b.openCalls(i)...)
 			}
 		}
-		alts = append(alts, b.undeclared(func() peg.Pattern { return b.content(after, true) })...)
+		alts = append(alts, b.undeclared()...)
 	}
 	if r := &b.f.Reasoning; reasoning && r.Open.Text != "" {
 		texts = append(texts, r.Open.Text)
@@ -470,45 +479,64 @@ func (b *builder) beginnings(after bool, calls, reasoning bool) (texts []string,
 	return texts, alts
 }
 
-// text is the state of reading the answer's text up to a marker. begun: of calls and reasoning, those count no more that are recognised only at the
-// beginning (T2, T3 switched off).
-func (b *builder) text(after, refused, begun bool) peg.Pattern {
-	self := func() peg.Pattern {
-		if begun {
-			return peg.Ref{Name: map[bool]string{false: "content text", true: "after text"}[after]}
+// text is the state, named self, of reading the answer's text up to a marker. refused: closing markers are text. begun: of calls and reasoning,
+// those count no more that are recognised only at the beginning (T2, T3 switched off).
+func (b *builder) text(self string, after, refused, begun bool) peg.Pattern {
+	next := peg.Ref{Name: self}
+	var closers []string
+	var alts peg.Choice
+	for _, m := range b.strayClosers() {
+		if b.opensToo(m) {
+			continue
 		}
-		return b.content(after, false)
+		closers = append(closers, m.Text)
+		if refused {
+			alts = append(alts, peg.Seq{peg.Capture{Kind: Content, P: b.lit(m.Text)}, peg.Cut{}, next})
+		} else {
+			stray := b.markInfo(MarkInfo{Free: true, Stray: true})
+			alts = append(alts, peg.Seq{stray, peg.Capture{Kind: Dropped, P: b.lit(m.Text)}, peg.Cut{}, stray, next})
+		}
 	}
+	at := b.ref(self+" marker", func() peg.Pattern { return b.markers(next, after, begun) })
+	texts := append(closers, b.markerTexts[self+" marker"]...)
+	return peg.Seq{peg.Until{Kind: Content, Stops: b.stops(texts, b.endTexts())}, append(alts, at)}
+}
+
+// opensToo says that calls begin as a closing marker does.
+func (b *builder) opensToo(m format.Marker) bool {
+	return slices.ContainsFunc(b.openerTexts(), func(t string) bool { return strings.HasPrefix(t, m.Text) })
+}
+
+// markers is the state at a marker in the answer's text, or at what looks like one.
+func (b *builder) markers(next peg.Ref, after, begun bool) peg.Pattern {
 	texts, alts := b.beginnings(after, !begun || b.on(ContentAround), !begun || b.on(LooseReasoning))
 	c := &b.f.Content
 	for _, m := range [...]format.Marker{c.Open, c.Close} {
 		if m.Text != "" {
 			texts = append(texts, m.Text)
-			alts = append(alts, peg.Seq{b.lead(m), b.lit(m.Text), peg.Cut{}, b.trail(m), self()})
+			alts = append(alts, peg.Seq{b.lead(m), b.lit(m.Text), peg.Cut{}, b.trail(m), next})
 		}
 	}
 	for _, m := range b.strayClosers() {
-		texts = append(texts, m.Text)
-		if refused {
-			alts = append(alts, peg.Seq{peg.Capture{Kind: Content, P: b.lit(m.Text)}, peg.Cut{}, self()})
-		} else {
+		if b.opensToo(m) {
 			stray := b.markInfo(MarkInfo{Free: true, Stray: true})
-			alts = append(alts, peg.Seq{stray, peg.Capture{Kind: Dropped, P: b.lit(m.Text)}, peg.Cut{}, stray, self()})
+			texts = append(texts, m.Text)
+			alts = append(alts, peg.Seq{stray, peg.Capture{Kind: Dropped, P: b.lit(m.Text)}, peg.Cut{}, stray, next})
 		}
 	}
+	b.markerTexts[next.Name+" marker"] = texts
 	alts = append(alts, b.mayEnd(after)...)
-	alts = append(alts, b.shifts(texts, self)...)
-	rejected := self()
-	if b.calling() && !begun {
-		rejected = b.content(after, true)
+	alts = append(alts, b.shifts(texts, next)...)
+	rejected := peg.Pattern(next)
+	if b.calling() && !begun && !b.strict {
+		rejected = b.refused()
 	}
-	alts = append(alts, peg.Seq{peg.Rejected{Kind: Content}, rejected})
-	return peg.Seq{peg.Until{Kind: Content, Stops: b.stops(texts, b.endTexts())}, alts}
+	return append(alts, peg.Seq{peg.Rejected{Kind: Content}, rejected})
 }
 
 // shifts returns the alternatives for refused markers that end as they begin, such as ">>>": the text goes on not behind them but where the
 // next one can begin.
-func (b *builder) shifts(texts []string, next func() peg.Pattern) peg.Choice {
+func (b *builder) shifts(texts []string, next peg.Pattern) peg.Choice {
 	if b.strict {
 		return nil
 	}
@@ -520,7 +548,7 @@ func (b *builder) shifts(texts []string, next func() peg.Pattern) peg.Choice {
 				n--
 			}
 			if n > 0 {
-				alts = append(alts, peg.Seq{peg.And{P: peg.Lit{Text: text}}, peg.Capture{Kind: Content, P: peg.Lit{Text: text[:len(text)-n]}}, peg.Cut{}, next()})
+				alts = append(alts, peg.Seq{peg.And{P: peg.Lit{Text: text}}, peg.Capture{Kind: Content, P: peg.Lit{Text: text[:len(text)-n]}}, peg.Cut{}, next})
 			}
 		}
 	}
@@ -532,7 +560,7 @@ func (b *builder) afterCall() peg.Pattern {
 	if b.ending {
 		return b.ref("ending", b.endingCalls)
 	}
-	return b.content(true, false)
+	return b.content(true)
 }
 
 // strayClosers returns the closing markers that are dropped where they close nothing (E21 T5).
@@ -598,7 +626,7 @@ func (b *builder) reasoning() peg.Pattern {
 		return b.strictReasoning()
 	}
 	texts := append(b.openerTexts(), b.f.Reasoning.Close.Text)
-	alts := peg.Choice{peg.Seq{b.closeReasoning(), peg.Cut{}, b.content(false, false)}}
+	alts := peg.Choice{peg.Seq{b.closeReasoning(), peg.Cut{}, b.content(false)}}
 	if b.on(LooseReasoning) {
 		for i := range b.spellings {
 			alts = append(alts, b.tentativeCalls(i)...)
@@ -637,7 +665,7 @@ func (b *builder) jsonAnswer() peg.Pattern {
 		alts = append(alts, b.openCalls(i)...)
 	}
 	json := peg.Label{Name: "answer", Value: Constraint{Name: "answer", Schema: b.answer}, P: peg.Scan{Kind: Content, Scanner: codec.Syntax{Strict: true}}}
-	rest := b.content(true, false)
+	rest := b.content(true)
 	if b.strict {
 		rest = peg.Seq{peg.Space{}, b.ends()}
 		if m := b.f.Content.Close; m.Text != "" {

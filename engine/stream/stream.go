@@ -98,6 +98,7 @@ type Parser struct {
 	content, reasoning strings.Builder
 	calls              []*call
 	deltas             []chat.Delta
+	callDeltas         []chat.ToolCallDelta // those in deltas
 	spans              []Span
 	diagnostics        []Diagnostic
 	read               int // bytes written so far, the prefill included
@@ -132,7 +133,7 @@ func (o Options) NewParser(out *codegen.Output) *Parser {
 
 // Reset makes the parser ready for another turn of the same plan.
 func (p *Parser) Reset() {
-	*p = Parser{out: p.out, o: p.o, m: p.m}
+	*p = Parser{out: p.out, o: p.o, m: p.m, deltas: p.deltas[:0], callDeltas: p.callDeltas[:0], spans: p.spans[:0]}
 	p.m.Reset()
 	p.start()
 }
@@ -175,10 +176,7 @@ func (p *Parser) Close(cut bool) []chat.Delta {
 
 func (p *Parser) deliver() []chat.Delta {
 	deltas := p.deltas
-	p.deltas = nil
-	if len(deltas) > 0 {
-		p.deltas = deltas[:0]
-	}
+	p.deltas, p.callDeltas = p.deltas[:0], p.callDeltas[:0]
 	return deltas
 }
 
@@ -538,7 +536,7 @@ func (p *Parser) send(c *call) {
 		c.index = len(p.calls)
 		p.calls = append(p.calls, c)
 		c.sent = c.args.Len()
-		p.deltas = append(p.deltas, chat.Delta{ToolCalls: []chat.ToolCallDelta{{Index: c.index, ID: c.id, Name: c.name, Arguments: c.args.String()}}})
+		p.addCall(chat.ToolCallDelta{Index: c.index, ID: c.id, Name: c.name, Arguments: c.args.String()})
 		return
 	}
 	if c.args.Len() == c.sent {
@@ -552,7 +550,14 @@ func (p *Parser) send(c *call) {
 			return
 		}
 	}
-	p.deltas = append(p.deltas, chat.Delta{ToolCalls: []chat.ToolCallDelta{{Index: c.index, Arguments: c.args.String()[from:]}}})
+	p.addCall(chat.ToolCallDelta{Index: c.index, Arguments: c.args.String()[from:]})
+}
+
+// addCall adds a delta for a call.
+func (p *Parser) addCall(d chat.ToolCallDelta) {
+	n := len(p.callDeltas)
+	p.callDeltas = append(p.callDeltas, d)
+	p.deltas = append(p.deltas, chat.Delta{ToolCalls: p.callDeltas[n : n+1 : n+1]})
 }
 
 // endCall ends the call at hand.
