@@ -12,11 +12,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/goassay/assay/corpus"
-	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/golden"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/gonja"
-	"github.com/goassay/assay/harness/outline"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/subject"
@@ -43,8 +41,7 @@ type corpusRun struct {
 	output       *output
 	suite        script.Suite
 	vendor, only string
-	embedded     bool              // the corpus is the embedded one, whose goldens are embedded too
-	known        map[string]string // "template check" -> reason
+	embedded     bool // the corpus is the embedded one, whose goldens are embedded too
 	second       gonja.Renderer
 }
 
@@ -84,9 +81,9 @@ func (r *corpusRun) run(c *call) error {
 }
 
 func (r *corpusRun) report(c *call, results []report.Result) error {
-	report.Expect(results, r.known, key)
+	report.Expect(results, r.suite.Corpus.Known, key)
 	if r.vendor != "" && r.only == "" && r.output.shard.of == 0 {
-		results = append(results, report.Unused(results, r.known, key)...)
+		results = append(results, report.Unused(results, r.suite.Corpus.Known, key)...)
 	}
 	all := &report.Report{Command: "run", Version: version(), Rules: check.Rules(), Results: results}
 	if !r.output.json {
@@ -121,19 +118,7 @@ func (r *corpusRun) load(c *call) (cleanup func(), err error) {
 	if r.vendor != "" {
 		r.suite.Vendor = os.DirFS(r.vendor)
 	}
-	r.known, err = readKnown(fsys)
-	return cleanup, err
-}
-
-// readKnown reads known.txt of a corpus: under each reason, "template check".
-func readKnown(fsys fs.FS) (map[string]string, error) {
-	text, err := fs.ReadFile(fsys, "known.txt")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	return outline.Reasons(source.New("known.txt", string(text)))
+	return cleanup, nil
 }
 
 // template runs everything on one template.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -35,11 +36,31 @@ func TestCorpus(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := suite.Params(v, src)
-			if err != nil {
-				t.Fatal(err)
+			must, known := suite.Known(v)
+			if len(must.Family.Cases) > 0 {
+				p, err := suite.Params(must, src)
+				if err != nil {
+					t.Fatal(err)
+				}
+				testscript.Run(t, p)
 			}
-			testscript.Run(t, p)
+			mustFail(t, &suite, known, src)
 		})
+	}
+}
+
+// mustFail demands that cases which known.txt lists fail.
+func mustFail(t *testing.T, suite *script.Suite, known script.Variant, src subject.Source) {
+	if len(known.Family.Cases) == 0 {
+		return
+	}
+	results, err := suite.Results(known, src, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, res := range results {
+		if res.Status != report.Failed {
+			t.Errorf("%s passes, but known.txt lists it as a failure; remove it from the list", res.Name)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -48,6 +49,23 @@ func (s *Suite) Variants() []Variant {
 		}
 	}
 	return variants
+}
+
+// Known divides a variant's cases into those that must hold and those that known.txt lists, which must fail.
+func (s *Suite) Known(v Variant) (must, known Variant) {
+	must, known = v, v
+	holds, fails := *v.Family, *v.Family
+	must.Family, known.Family = &holds, &fails
+	holds.Cases, fails.Cases = nil, nil
+	for _, file := range v.Family.Cases {
+		name := strings.TrimSuffix(path.Base(file), path.Ext(file))
+		if _, listed := s.Corpus.Known[v.Name+" "+name]; listed {
+			fails.Cases = append(fails.Cases, file)
+		} else {
+			holds.Cases = append(holds.Cases, file)
+		}
+	}
+	return must, known
 }
 
 // Source returns the template of a variant.

@@ -32,13 +32,14 @@ type Vendor struct {
 	SHA256 string // hex
 }
 
-// Corpus is a corpus read: its families, sorted by name.
+// Corpus is a corpus read: its families, sorted by name, and what is known to fail.
 type Corpus struct {
 	FS       fs.FS
 	Families []Family
+	Known    map[string]string // of known.txt: "template check" -> reason
 }
 
-// Load reads a corpus: families.txt, vendor.lock and the folders. A corpus without families.txt is a folder of families
+// Load reads a corpus: families.txt, vendor.lock, known.txt and the folders. A corpus without families.txt is a folder of families
 // without vendor templates.
 func Load(fsys fs.FS) (*Corpus, error) {
 	c := &Corpus{FS: fsys}
@@ -49,6 +50,9 @@ func Load(fsys fs.FS) (*Corpus, error) {
 		return nil, err
 	}
 	if err := c.readFolders(); err != nil {
+		return nil, err
+	}
+	if err := c.readKnown(); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(c.Families, func(a, b Family) int { return strings.Compare(a.Name, b.Name) })
@@ -159,6 +163,18 @@ func (c *Corpus) readFolders() error {
 		f.Own, f.Cases = true, cases
 	}
 	return nil
+}
+
+// readKnown reads known.txt: under each reason, "template check".
+func (c *Corpus) readKnown() error {
+	text, err := fs.ReadFile(c.FS, "known.txt")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	c.Known, err = outline.Reasons(source.New("known.txt", string(text)))
+	return err
 }
 
 // ReadVendor reads a vendor's template from the vendors' directory and checks its bytes.
