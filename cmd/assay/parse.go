@@ -4,78 +4,104 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/peg/vm"
+	"github.com/goassay/assay/engine/stream"
 	"github.com/goassay/assay/harness/reduce"
 	"github.com/goassay/assay/harness/split"
 )
 
 var parseCommand = command{
-	name: "parse", args: "TEMPLATE [OUTPUT]",
+	name: "parse", args: "TEMPLATE",
 	short: "parse a model's output and print the message",
-	long: `The output is read from the file OUTPUT, or from standard input. It is parsed in one go and in every split; exit
-status 1 says that a split gives another message.`,
+	long: `The output is read from a file, or from standard input. It is parsed in one go and in every split; exit status 1 says
+that a split gives another message.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
-		s := new(step).requestFlags(flags)
-		cut := flags.Bool("cut", false, "the output was cut off by a limit on its length")
-		deltas := flags.Bool("deltas", false, "print the deltas of a stream of single bytes instead of the message")
-		minimize := flags.Bool("minimize", false, "shrink a case in which a split differs, and print a script that shows it")
-		flags.BoolVar(&s.explain, "explain", false, "print what was dropped or went wrong, too")
+		p := parsing{step: new(step).requestFlags(flags)}
+		flags.StringVar(&p.output, "output", "-", "`FILE` with the output; - is standard input")
+		flags.BoolVar(&p.cut, "cut", false, "the output was cut off by a limit on its length")
+		flags.BoolVar(&p.stream, "stream", false, "print the deltas of a stream of single bytes instead of the message")
+		flags.BoolVar(&p.shrink, "minimize", false, "shrink a case in which a split differs, and print a script that shows it")
+		flags.BoolVar(&p.explain, "explain", false, "print the machine's steps, what each byte is, and what was odd, too")
 		return func(c *call) error {
-			if err := c.want(1, 2, "a template and an output"); err != nil {
+			if err := c.want(1, 1, "a template"); err != nil {
 				return err
 			}
-			if *minimize {
-				return s.minimize(c, *cut)
+			if p.shrink {
+				return p.minimize(c)
 			}
-			return s.parse(c, *cut, *deltas)
+			return p.parse(c)
 		}
 	},
 }
 
-func (s *step) parse(c *call, cut, deltas bool) error {
-	plan, err := s.prepare(c)
+// parsing is what the command was told.
+type parsing struct {
+	*step
+	output              string
+	cut, stream, shrink bool
+}
+
+func (p *parsing) parse(c *call) error {
+	plan, err := p.prepare(c)
 	if err != nil {
 		return err
 	}
-	output, err := c.readInput(1)
+	output, err := c.readInput(p.output)
 	if err != nil {
 		return err
 	}
-	if deltas {
-		for _, d := range split.Feed(plan.NewParser(), output, split.Every(len(output)), cut).Deltas {
+	if p.explain {
+		explainParse(c.stderr, plan, output, p.cut)
+	}
+	if p.stream {
+		for _, d := range split.Feed(plan.NewParser(), output, split.Every(len(output)), p.cut).Deltas {
 			fmt.Fprintln(c.stdout, d.Value())
 		}
 		return nil
 	}
-	answer, mismatch := split.Check(plan.NewParser(), output, cut)
+	answer, mismatch := split.Check(plan.NewParser(), output, p.cut)
 	fmt.Fprintf(c.stdout, "%s\n", answerValue(answer).Append(nil, ordered.Pretty))
-	if s.explain {
-		for _, d := range plan.Parse(output, cut).Diagnostics {
-			fmt.Fprintln(c.stderr, d)
-		}
-	}
 	if mismatch != nil {
 		return &failure{mismatch}
 	}
 	return nil
 }
 
+// explainParse shows how an output is read: a line for each step of the machine, for each run of bytes, and for each diagnostic.
+func explainParse(w io.Writer, plan *engine.Plan, output string, cut bool) {
+	parser := stream.Options{Step: func(s vm.Step) {
+		fmt.Fprintf(w, "byte %d: %s\n", s.Pos, plan.Program.Inst(s.PC))
+	}}.NewParser(plan.Output)
+	parser.Write([]byte(output))
+	parser.Close(cut)
+	text := plan.Prompt.Prefill + output
+	for _, span := range parser.Coverage() {
+		fmt.Fprintf(w, "bytes %d-%d: %s %q\n", span.Off, span.End, span.Class, text[span.Off:span.End])
+	}
+	for _, d := range parser.Diagnostics() {
+		fmt.Fprintln(w, d)
+	}
+}
+
 // minimize shrinks the case. Finding one is a failure, since there should be none.
-func (s *step) minimize(c *call, cut bool) error {
+func (p *parsing) minimize(c *call) error {
 	t, err := c.template()
 	if err != nil {
 		return err
 	}
-	request, err := s.requestValue(c)
+	request, err := p.requestValue(c)
 	if err != nil {
 		return err
 	}
-	output, err := c.readInput(1)
+	output, err := c.readInput(p.output)
 	if err != nil {
 		return err
 	}
-	small, fault, err := reduce.Case{Template: t, Request: request, Fallbacks: *s.fallbacks, Output: output, Cut: cut}.Reduce()
+	small, fault, err := reduce.Case{Template: t, Request: request, Fallbacks: *p.fallbacks, Output: output, Cut: p.cut}.Reduce()
 	if errors.Is(err, reduce.ErrHolds) {
 		fmt.Fprintln(c.stderr, err)
 		return nil

@@ -16,6 +16,7 @@ import (
 // step has what the commands share that look at one step of a request's life: a template, a request and how to print.
 type step struct {
 	request   string
+	tools     string
 	fallbacks *list
 	insist    bool
 	json      bool
@@ -31,6 +32,7 @@ func stepFlags(flags *flag.FlagSet) *step {
 // requestFlags adds the flags of commands that take a request.
 func (s *step) requestFlags(flags *flag.FlagSet) *step {
 	flags.StringVar(&s.request, "request", "", "`FILE` with the request, OpenAI's JSON; default: the battery's request with tools")
+	flags.StringVar(&s.tools, "tools", "", "`FILE` with tools, a JSON array, in place of the request's")
 	s.fallbacks = listFlag(flags, "fallback", "`NAME` of a fallback spelling to allow; may be given again")
 	flags.BoolVar(&s.insist, "insist", false, "go on with tools though no verified spelling of calls was found")
 	return s
@@ -51,10 +53,18 @@ func (c *call) template() (*engine.Template, error) {
 
 // requestValue is the request as JSON.
 func (s *step) requestValue(c *call) (ordered.Value, error) {
-	if s.request == "" {
-		return subject.Tools().JSON(), nil
+	request := subject.Tools().JSON()
+	if s.request != "" {
+		var err error
+		if request, err = subject.ReadJSON(s.request, c.stdin); err != nil {
+			return ordered.Value{}, err
+		}
 	}
-	return subject.ReadJSON(s.request, c.stdin)
+	if s.tools == "" {
+		return request, nil
+	}
+	tools, err := subject.ReadJSON(s.tools, c.stdin)
+	return request.With("tools", tools), err
 }
 
 func (s *step) readRequest(c *call) (chat.Request, error) {
@@ -91,12 +101,12 @@ func (s *step) prepare(c *call) (*engine.Plan, error) {
 	return plan, nil
 }
 
-// readInput reads a file, or stdin where the argument is missing or "-".
-func (c *call) readInput(arg int) (string, error) {
-	if len(c.args) <= arg || c.args[arg] == "-" {
+// readInput reads a file, or stdin where the name is "-".
+func (c *call) readInput(name string) (string, error) {
+	if name == "-" {
 		text, err := io.ReadAll(c.stdin)
 		return string(text), err
 	}
-	text, err := os.ReadFile(c.args[arg])
+	text, err := os.ReadFile(name)
 	return string(text), err
 }
