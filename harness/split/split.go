@@ -50,12 +50,18 @@ type Answer struct {
 func Feed(p Parser, output string, cuts []int, cut bool) Answer {
 	p.Reset()
 	var a Answer
+	keep := func(deltas []chat.Delta) { // which are valid until the next call only
+		for _, d := range deltas {
+			d.ToolCalls = slices.Clone(d.ToolCalls)
+			a.Deltas = append(a.Deltas, d)
+		}
+	}
 	text, start := []byte(output), 0
 	for _, end := range append(slices.Clip(cuts), len(output)) {
-		a.Deltas = append(a.Deltas, p.Write(text[start:end])...)
+		keep(p.Write(text[start:end]))
 		start = end
 	}
-	a.Deltas = append(a.Deltas, p.Close(cut)...)
+	keep(p.Close(cut))
 	a.Message, a.Finish = p.Message(), p.Finish()
 	return a
 }
