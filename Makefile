@@ -65,6 +65,10 @@ deps: ## fetch llama.cpp 0.5.0 with the vendor templates (LLAMA_SOURCE=npm|git, 
 llama: ## build bin/assay with llama.cpp in it; the library is built where none is installed (LLAMA_BACKEND=cpu|cuda|vulkan)
 	@ci/llama.sh $(GO) build -tags llama -o bin/assay ./cmd/assay
 
+.PHONY: model
+model: ## fetch a small real model for live runs: make live MODEL=.deps/SmolLM2-135M-Instruct.Q4_1.gguf
+	@ci/model.sh
+
 .PHONY: live
 live: llama ## run every family's battery on the tiny model, by llama.cpp; MODEL=FILE.gguf and ARGS=... for another one
 	@ci/llama.sh $(GO) test -tags llama ./engine/llama ./harness/live

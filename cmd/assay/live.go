@@ -18,6 +18,7 @@ import (
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/gguf"
 	"github.com/goassay/assay/engine/llama"
 	"github.com/goassay/assay/harness/live"
@@ -140,7 +141,9 @@ func (r *liveRun) sources(c *call) ([]compiled, error) {
 		if err != nil {
 			return nil, err
 		}
-		if m.Rejection != nil {
+		if errors.Is(m.Rejection, caps.ErrToolsUnsupported) {
+			return nil, &failure{fmt.Errorf("model %s rejected: its %w", filepath.Base(c.args[0]), m.Rejection)}
+		} else if m.Rejection != nil {
 			return nil, &failure{fmt.Errorf("model %s rejected: %w", filepath.Base(c.args[0]), m.Rejection)}
 		}
 		return []compiled{{subject.New(strings.TrimSuffix(filepath.Base(c.args[0]), ".gguf"), m.Judged.Text), m.Judged.Compiled}}, nil

@@ -273,7 +273,7 @@ func Grammar(plan *codegen.Output, grammar *gbnf.Grammar) *llama.Grammar {
 }
 
 // begin returns tokens that pull the first trigger: some content, then the trigger's word or as much of a sentence of the grammar as
-// its pattern takes.
+// its pattern takes; behind the end of reasoning or another marker, where the pattern wants one before.
 func (c *Chat) begin(plan *codegen.Output, grammar *gbnf.Grammar) ([]llama.Token, error) {
 	const content = "I look that up. "
 	if t := plan.Triggers[0]; !t.Pattern {
@@ -283,9 +283,12 @@ func (c *Chat) begin(plan *codegen.Output, grammar *gbnf.Grammar) ([]llama.Token
 	if err != nil {
 		return nil, err
 	}
-	for n := range len(sentence) + 1 {
-		if _, ok := subject.Constrained(plan, content+sentence[:n]); ok {
-			return c.Model.Tokenize(content + sentence[:n])
+	for _, marker := range append([]string{""}, plan.Preserved...) {
+		for n := range len(sentence) + 1 {
+			text := content + marker + sentence[:n]
+			if found, ok := subject.Constrained(plan, text); ok && found == sentence[:n] {
+				return c.Model.Tokenize(text)
+			}
 		}
 	}
 	return nil, fmt.Errorf("no trigger (%s, ...) is in the grammar's shortest sentence %q", subject.TriggerText(plan.Triggers[0]), sentence)
