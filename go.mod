@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/nikolalohinski/gonja/v2 v2.9.1
 	github.com/rogpeppe/go-internal v1.16.0
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/sebdah/goldie/v2 v2.8.0
 	golang.org/x/sync v0.24.0
 	golang.org/x/tools v0.31.0
