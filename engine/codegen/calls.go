@@ -161,6 +161,16 @@ func (b *builder) behindCall(i int) peg.Pattern {
 	if t := c.Sep.Text; t != "" {
 		further = append(further, peg.Seq{peg.Space{}, b.lit(t)})
 	}
+	if c.Section.Open.Text != "" && c.Object == nil {
+		silent := b.silent
+		b.silent = true
+		another := peg.Seq{peg.Space{}, b.guard(i, func(int) peg.Pattern { return peg.Seq{} })}
+		if t := c.Call.Open.Text; t != "" {
+			another = append(peg.Seq{peg.Space{}, peg.Opt{P: b.lit(t)}}, another...)
+		}
+		b.silent = silent
+		further = append(further, another)
+	}
 	return further
 }
 

@@ -132,7 +132,7 @@ func (b *builder) strictEntry(c *format.Calls, e entry, name, key string, s *sch
 // strictValue matches a value as its schema wants it.
 func (b *builder) strictValue(c *format.Calls, e entry, name, key string, s *schema.Schema, mode valueMode) peg.Pattern {
 	stop := closeText(e, key)
-	gc := gbnf.Codec{Raw: true, Stops: variants(stop), Entity: c.Body.Codec.Entity}
+	gc := gbnf.Codec{Raw: true, Stops: []string{stop}, Entity: c.Body.Codec.Entity}
 	switch mode {
 	case valueLiteral:
 		if gc = (gbnf.Codec{}); c.Body.Codec.Style == format.StylePython {

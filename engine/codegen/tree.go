@@ -27,8 +27,6 @@ type builder struct {
 	out   *Output
 	rules []peg.Rule
 	known map[string]bool
-	// markerTexts has, by the name of a state at a marker, the literals with which the markers begin.
-	markerTexts map[string][]string
 	opened      [][]opening // by spelling
 	openers     []string    // the literals with which calls begin
 	marks       map[MarkInfo]int
@@ -64,7 +62,7 @@ func (b *builder) ref(name string, build func() peg.Pattern) peg.Pattern {
 // tree builds the whole.
 func (b *builder) tree() *peg.Tree {
 	b.rules, b.known, b.marks, b.values = nil, map[string]bool{}, map[MarkInfo]int{}, map[ValueInfo]int{}
-	b.markerTexts, b.opened, b.openers = map[string][]string{}, nil, nil
+	b.opened, b.openers = nil, nil
 	b.out.HoldID = make([]bool, max(1, len(b.spellings)))
 	for i := range b.spellings {
 		c := &b.spellings[i]
@@ -222,20 +220,20 @@ func (b *builder) edge(exact string) peg.Pattern {
 
 // first is lit for the marker with which calls begin: the trigger of a lazy grammar, which must be exactly that.
 func (b *builder) first(text string) peg.Pattern {
-	if !b.strict {
-		return b.lit(text)
+	if b.strict {
+		return peg.Lit{Text: text}
 	}
-	var alts peg.Choice
-	for _, v := range variants(text) {
-		alts = append(alts, peg.Lit{Text: v})
-	}
-	return alts
+	return b.lit(text)
 }
 
-// lit matches the text of a marker, which has no white space at its edges.
+// lit matches the text of a marker, which has no white space at its edges. A grammar has it as the template does.
 func (b *builder) lit(text string) peg.Pattern {
+	ways := variants(text)
+	if b.strict {
+		ways = ways[:1]
+	}
 	var alts peg.Choice
-	for _, v := range variants(text) {
+	for _, v := range ways {
 		var seq peg.Seq
 		for i, s := range segments(v) {
 			if i > 0 {
@@ -450,7 +448,7 @@ func (b *builder) content(after bool) peg.Pattern {
 			return b.text(name, after, false, false)
 		}
 		// Calls and reasoning are only taken for what they are at the beginning.
-		_, alts := b.beginnings(after, !b.on(ContentAround), !b.on(LooseReasoning))
+		alts := b.beginnings(after, !b.on(ContentAround), !b.on(LooseReasoning))
 		begun := name + " text"
 		return peg.Seq{peg.Capture{Kind: Content, P: peg.Space{}}, append(alts, b.ref(begun, func() peg.Pattern { return b.text(begun, after, false, true) }))}
 	})
@@ -461,10 +459,9 @@ func (b *builder) refused() peg.Pattern {
 	return b.ref("refused", func() peg.Pattern { return b.text("content", false, true, false) })
 }
 
-// beginnings returns the literals with which calls and reasoning begin, and the alternatives for them.
-func (b *builder) beginnings(after bool, calls, reasoning bool) (texts []string, alts peg.Choice) {
+// beginnings returns the alternatives for calls and for reasoning.
+func (b *builder) beginnings(after, calls, reasoning bool) (alts peg.Choice) {
 	if calls && b.calling() {
-		texts = slices.Clone(b.openerTexts())
 		for i := range b.spellings {
 			if b.many() || !after {
 				alts = append(alts, b.openCalls(i)...)
@@ -472,24 +469,38 @@ func (b *builder) beginnings(after bool, calls, reasoning bool) (texts []string,
 		}
 		alts = append(alts, b.undeclared()...)
 	}
-	if r := &b.f.Reasoning; reasoning && r.Open.Text != "" {
-		texts = append(texts, r.Open.Text)
+	// Behind reasoning a grammar would have forgotten that there was a call.
+	if reasoning && b.f.Reasoning.Open.Text != "" && (!b.strict || !after) {
 		alts = append(alts, peg.Seq{b.openReasoning(), peg.Cut{}, b.ref("reasoning", b.reasoning)})
 	}
-	return texts, alts
+	return alts
+}
+
+// markerTexts returns the literals with which what interrupts the answer's text begins.
+func (b *builder) markerTexts(begun bool) []string {
+	var texts []string
+	if !begun || b.on(ContentAround) {
+		texts = append(texts, b.openerTexts()...)
+	}
+	if !begun || b.on(LooseReasoning) {
+		texts = append(texts, b.f.Reasoning.Open.Text)
+	}
+	for _, m := range b.strayClosers() {
+		texts = append(texts, m.Text)
+	}
+	texts = append(texts, b.f.Content.Open.Text, b.f.Content.Close.Text)
+	return slices.DeleteFunc(texts, func(t string) bool { return t == "" })
 }
 
 // text is the state, named self, of reading the answer's text up to a marker. refused: closing markers are text. begun: of calls and reasoning,
 // those count no more that are recognised only at the beginning (T2, T3 switched off).
 func (b *builder) text(self string, after, refused, begun bool) peg.Pattern {
 	next := peg.Ref{Name: self}
-	var closers []string
 	var alts peg.Choice
 	for _, m := range b.strayClosers() {
 		if b.opensToo(m) {
 			continue
 		}
-		closers = append(closers, m.Text)
 		if refused {
 			alts = append(alts, peg.Seq{peg.Capture{Kind: Content, P: b.lit(m.Text)}, peg.Cut{}, next})
 		} else {
@@ -498,8 +509,7 @@ func (b *builder) text(self string, after, refused, begun bool) peg.Pattern {
 		}
 	}
 	at := b.ref(self+" marker", func() peg.Pattern { return b.markers(next, after, begun) })
-	texts := append(closers, b.markerTexts[self+" marker"]...)
-	return peg.Seq{peg.Until{Kind: Content, Stops: b.stops(texts, b.endTexts())}, append(alts, at)}
+	return peg.Seq{peg.Until{Kind: Content, Stops: b.stops(b.markerTexts(begun), b.endTexts())}, append(alts, at)}
 }
 
 // opensToo says that calls begin as a closing marker does.
@@ -509,24 +519,21 @@ func (b *builder) opensToo(m format.Marker) bool {
 
 // markers is the state at a marker in the answer's text, or at what looks like one.
 func (b *builder) markers(next peg.Ref, after, begun bool) peg.Pattern {
-	texts, alts := b.beginnings(after, !begun || b.on(ContentAround), !begun || b.on(LooseReasoning))
+	alts := b.beginnings(after, !begun || b.on(ContentAround), !begun || b.on(LooseReasoning))
 	c := &b.f.Content
 	for _, m := range [...]format.Marker{c.Open, c.Close} {
 		if m.Text != "" {
-			texts = append(texts, m.Text)
 			alts = append(alts, peg.Seq{b.lead(m), b.lit(m.Text), peg.Cut{}, b.trail(m), next})
 		}
 	}
 	for _, m := range b.strayClosers() {
 		if b.opensToo(m) {
 			stray := b.markInfo(MarkInfo{Free: true, Stray: true})
-			texts = append(texts, m.Text)
 			alts = append(alts, peg.Seq{stray, peg.Capture{Kind: Dropped, P: b.lit(m.Text)}, peg.Cut{}, stray, next})
 		}
 	}
-	b.markerTexts[next.Name+" marker"] = texts
 	alts = append(alts, b.mayEnd(after)...)
-	alts = append(alts, b.shifts(texts, next)...)
+	alts = append(alts, b.shifts(b.markerTexts(begun), next)...)
 	rejected := peg.Pattern(next)
 	if b.calling() && !begun && !b.strict {
 		rejected = b.refused()

@@ -124,8 +124,9 @@ var forms = []form{
 	}},
 	{"renamed fields, generated id", calls(format.Calls{Section: pair("<|START_ACTION|>", "<|END_ACTION|>"), Array: true, Sep: format.Mark(",\n"),
 		Object: object(format.Field{Path: []string{"tool_call_id"}, Slot: format.SlotIndex, Text: true}, field(format.SlotName, "tool_name"), field(format.SlotArgs, "parameters"))}), []turn{
-		{output: "<|START_ACTION|>[\n    {\"tool_call_id\": \"0\", \"tool_name\": \"get\", \"parameters\": " + rome + "},\n    {\"tool_call_id\": 1, \"tool_name\": \"ping\", \"parameters\": {}}\n]<|END_ACTION|>",
+		{output: "<|START_ACTION|>[\n    {\"tool_call_id\": \"0\", \"tool_name\": \"get\", \"parameters\": " + rome + "},\n    {\"tool_call_id\": \"1\", \"tool_name\": \"ping\", \"parameters\": {}}\n]<|END_ACTION|>",
 			want: message("", call("0", "get", rome), call("1", "ping", "{}"))},
+		{output: `<|START_ACTION|>[{"tool_call_id": 7, "tool_name": "ping"}]<|END_ACTION|>`, want: message("", call("7", "ping", "{}"))},
 	}},
 	{"array in a fence", calls(format.Calls{Section: pair("Action:\n```json\n", "\n```"), Array: true, Object: object(field(format.SlotName, "tool_name"), field(format.SlotArgs, "parameters"))}), []turn{
 		{output: "Action:\n```json\n[{\"tool_name\": \"get\", \"parameters\": " + rome + "}]\n```", want: message("", call("", "get", rome))},
@@ -182,13 +183,14 @@ var forms = []form{
 		Body: format.Body{Kind: format.BodyTagged, Sep: format.Mark("\n"), Codec: format.Codec{Style: format.StyleRaw}, Entry: []format.Part{lit(`<｜DSML｜parameter name="`), key, lit(`" string="`),
 			{Kind: format.SlotType, Types: []format.TypeName{{Word: "true", Raw: true}, {Word: "false"}}}, lit(`">`), value, lit("</｜DSML｜parameter>")}},
 		Tail: []format.Part{lit("\n</｜DSML｜invoke>\n")}}), []turn{
-		{output: "<｜DSML｜calls>\n<｜DSML｜invoke name=\"get\">\n<｜DSML｜parameter name=\"city\" string=\"true\">Rome</｜DSML｜parameter>\n<｜DSML｜parameter name=\"any\" string=\"true\">5</｜DSML｜parameter>\n<｜DSML｜parameter name=\"list\" string=\"false\">[\"a\"]</｜DSML｜parameter>\n<｜DSML｜parameter name=\"n\">3</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜calls>",
-			want: message("", call("", "get", `{"city": "Rome", "any": "5", "list": ["a"], "n": 3}`))},
+		{output: "<｜DSML｜calls>\n<｜DSML｜invoke name=\"get\">\n<｜DSML｜parameter name=\"city\" string=\"true\">Rome</｜DSML｜parameter>\n<｜DSML｜parameter name=\"any\" string=\"true\">5</｜DSML｜parameter>\n<｜DSML｜parameter name=\"list\" string=\"false\">[\"a\"]</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜calls>",
+			want: message("", call("", "get", `{"city": "Rome", "any": "5", "list": ["a"]}`))},
+		{output: "<｜DSML｜calls>\n<｜DSML｜invoke name=\"get\">\n<｜DSML｜parameter name=\"n\">3</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜calls>", want: message("", call("", "get", `{"n": 3}`))},
 	}},
 	{"key and value tags", calls(format.Calls{Call: pair("<tool_call>", "\n</tool_call>"), Head: []format.Part{name, lit("\n")}, Body: format.Body{Kind: format.BodyTagged, Sep: format.Mark("\n"),
 		Entry: []format.Part{lit("<arg_key>"), key, lit("</arg_key>\n<arg_value>"), value, lit("</arg_value>")}, Codec: format.Codec{Style: format.StyleRaw}}}), []turn{
-		{output: "<tool_call>get\n<arg_key>city</arg_key>\n<arg_value>Rome, \"</arg_value>\" and <tool_call></arg_value>\n<arg_key>n</arg_key>\n<arg_value>3</arg_value>\n</tool_call>", want: message("", call("", "get", `{"city": "Rome, \"</arg_value>\" and <tool_call>", "n": 3}`))},
 		{output: "<tool_call>get_more<arg_key>city</arg_key><arg_value>x</arg_value></tool_call>", want: message("", call("", "get_more", `{"city": "x"}`))},
+		{output: "<tool_call>get\n<arg_key>city</arg_key>\n<arg_value>Rome, \"</arg_value>\" and <tool_call></arg_value>\n<arg_key>n</arg_key>\n<arg_value>3</arg_value>\n</tool_call>", want: message("", call("", "get", `{"city": "Rome, \"</arg_value>\" and <tool_call>", "n": 3}`))},
 		{output: "<tool_call>ping\n</tool_call>", want: message("", call("", "ping", "{}"))},
 	}},
 	{"nested tags", calls(format.Calls{Section: pair("~[<calls>\n", "\n~[</calls>"), Head: []format.Part{lit(`~[<invoke name="`), name, lit(`">`)}, Tail: []format.Part{lit("~[</invoke>\n")},
@@ -211,6 +213,7 @@ var forms = []form{
 		b.Codec.Entity = true
 		return b
 	}()}), []turn{
+		{output: `<f n="get_more"><p n="city">a &lt;b&gt; &amp;amp; &#39;&quot;</p></f>`, want: message("", call("", "get_more", `{"city": "a <b> &amp; '\""}`))},
 		{output: `<f n="get_more"><p n="city">a &lt;b&gt; &amp;amp; &#39;&quot; &copy=1 &</p></f>`, want: message("", call("", "get_more", `{"city": "a <b> &amp; '\" &copy=1 &"}`))},
 	}},
 	{"message header", format.Format{End: []string{"<|message_sep|>\n\n"}, Calls: []format.Calls{{Section: pair("<|message_sep|>\n\nfunction call<|role_sep|>\n", ""), Object: plainObject}}}, []turn{

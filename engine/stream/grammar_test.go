@@ -1,0 +1,217 @@
+package stream_test
+
+import (
+	"math/rand"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/schema"
+)
+
+func grammar(t testing.TB, out *codegen.Output) *gbnf.Grammar {
+	t.Helper()
+	g, err := out.Grammar()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func accepts(t testing.TB, g *gbnf.Grammar, text string) bool {
+	t.Helper()
+	m, err := gbnf.NewMatcher(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.AcceptString(text) && m.Done()
+}
+
+// checkCalls holds calls against the schemas of the tools.
+func checkCalls(t testing.TB, text string, m chat.Message, parallel bool) {
+	t.Helper()
+	if len(m.ToolCalls) == 0 || !parallel && len(m.ToolCalls) > 1 {
+		t.Fatalf("%q has %d calls: %+v", text, len(m.ToolCalls), m)
+	}
+	for _, c := range m.ToolCalls {
+		v, err := ordered.ParseString(c.Arguments)
+		if err != nil || !c.Complete {
+			t.Fatalf("%q: arguments %q: %v", text, c.Arguments, err)
+		}
+		for _, tool := range tools {
+			if tool.Name != c.Name {
+				continue
+			}
+			s, err := schema.Parse(tool.Parameters)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Validate(v); err != nil {
+				t.Fatalf("%q: arguments %s of %s: %v", text, c.Arguments, c.Name, err)
+			}
+		}
+	}
+}
+
+// TestSamples draws sentences from the grammar of every form: the parser reads calls in them that satisfy their schemas (E21), in one go
+// and byte by byte.
+func TestSamples(t *testing.T) {
+	for _, form := range forms {
+		t.Run(form.name, func(t *testing.T) {
+			for _, parallel := range []bool{false, true} {
+				o := usual("")
+				o.Choice.Mode, o.Parallel = chat.ChoiceRequired, parallel
+				out := generate(t, form.f, o)
+				g := grammar(t, out)
+				for seed := range int64(40) {
+					s, err := gbnf.NewSampler(g, rand.New(rand.NewSource(seed)))
+					if err != nil {
+						t.Fatal(err)
+					}
+					text, err := s.Sample()
+					if err != nil {
+						t.Fatal(err)
+					}
+					_, m := read(t, out, text)
+					checkCalls(t, text, m, parallel)
+					if _, again := read(t, out, bytesOf(text)...); again.Content != m.Content || len(again.ToolCalls) != len(m.ToolCalls) {
+						t.Fatalf("%q: %+v byte by byte, %+v in one go", text, again, m)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestTriggers checks that outputs with calls arm the lazy grammars, and that these take what follows.
+func TestTriggers(t *testing.T) {
+	for _, form := range forms {
+		t.Run(form.name, func(t *testing.T) {
+			c := form.cases[0]
+			if len(c.want.ToolCalls) == 0 {
+				c = form.cases[1]
+			}
+			if len(c.want.ToolCalls) == 0 {
+				t.Skip("no call in the first cases")
+			}
+			out := generate(t, form.f, usual(c.prefill))
+			text := c.output
+			if out.Lazy {
+				at := -1
+				for _, trigger := range out.Triggers {
+					if !trigger.Pattern {
+						if i := strings.Index(text, trigger.Text); i >= 0 && (at < 0 || i < at) {
+							at = i
+						}
+					} else if m := regexp.MustCompile(trigger.Text).FindStringSubmatchIndex(text); m != nil && (at < 0 || m[2] < at) {
+						at = m[2]
+					}
+				}
+				if at < 0 {
+					t.Fatalf("%q: none of %+v", text, out.Triggers)
+				}
+				text = text[at:]
+			}
+			if g := grammar(t, out); !accepts(t, g, text) {
+				t.Errorf("lazy %t: the grammar does not take %q\n%s", out.Lazy, text, g)
+			}
+		})
+	}
+}
+
+// TestAnswerSamples does the same for answers in JSON.
+func TestAnswerSamples(t *testing.T) {
+	want, err := ordered.ParseString(`{"type": "object", "properties": {"amount": {"type": "number"}, "tags": {"type": "array", "items": {"enum": ["a", "b"]}}}, "required": ["amount"]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := schema.Parse(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range forms {
+		t.Run(form.name, func(t *testing.T) {
+			out := generate(t, form.f, codegen.Options{Tolerances: codegen.Usual, JSONSchema: want, HasJSONSchema: true})
+			if out.Lazy {
+				t.Fatal("the grammar of a JSON answer must not wait")
+			}
+			g := grammar(t, out)
+			for seed := range int64(20) {
+				sampler, err := gbnf.NewSampler(g, rand.New(rand.NewSource(seed)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := sampler.Sample()
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, m := read(t, out, text)
+				v, err := ordered.ParseString(m.Content)
+				if err != nil {
+					t.Fatalf("%q: content %q: %v", text, m.Content, err)
+				}
+				if err := s.Validate(v); err != nil {
+					t.Fatalf("%q: %v", text, err)
+				}
+			}
+		})
+	}
+}
+
+// TestGrammarForbids checks what a grammar must not allow.
+func TestGrammarForbids(t *testing.T) {
+	f := forms[0].f
+	call := "<tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call>"
+	table := []struct {
+		name   string
+		change func(*codegen.Options)
+		text   string
+		want   bool
+	}{
+		{"nothing where a call is due", func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceRequired }, "Hello.", false},
+		{"a call where one is due", func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceRequired }, "Hello. " + call, true},
+		{"the end inside reasoning where a call is due", func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceRequired }, "<think>\nhm", false},
+		{"two calls where one is allowed", func(o *codegen.Options) { o.Parallel, o.Choice.Mode = false, chat.ChoiceRequired }, call + "\n" + call, false},
+		{"two calls where several are", func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceRequired }, call + "\n" + call, true},
+		{"another function than the named one", func(o *codegen.Options) { o.Choice = chat.ToolChoice{Mode: chat.ChoiceNamed, Name: "get"} }, call, false},
+		{"the named function", func(o *codegen.Options) { o.Choice = chat.ToolChoice{Mode: chat.ChoiceNamed, Name: "ping"} }, call, true},
+		{"a function that is not declared", func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceRequired }, strings.Replace(call, "ping", "pong", 1), false},
+		{"arguments of the wrong type", func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceRequired }, strings.Replace(strings.Replace(call, "ping", "get", 1), "{}", `{"n": "x"}`, 1), false},
+		{"text behind a JSON answer", func(o *codegen.Options) { o.HasJSONSchema, o.Tools = true, nil }, `{"a": 1} and so on`, false},
+		{"a JSON answer in a fence", func(o *codegen.Options) { o.HasJSONSchema, o.Tools = true, nil }, "```json\n{\"a\": 1}\n```", true},
+		{"a call instead of a JSON answer", func(o *codegen.Options) { o.HasJSONSchema = true }, call, true},
+	}
+	for _, c := range table {
+		t.Run(c.name, func(t *testing.T) {
+			o := usual("")
+			c.change(&o)
+			g := grammar(t, generate(t, f, o))
+			if got := accepts(t, g, c.text); got != c.want {
+				t.Errorf("%q: %t, want %t\n%s", c.text, got, c.want, g)
+			}
+		})
+	}
+}
+
+func TestStops(t *testing.T) {
+	for _, form := range forms {
+		if form.name == "message header" {
+			if out := generate(t, form.f, usual("")); len(out.Stops) > 0 {
+				t.Errorf("stops %q: calls begin with that", out.Stops)
+			}
+		}
+	}
+	out := generate(t, forms[0].f, usual(""))
+	if len(out.Stops) != 1 || out.Stops[0] != "<|im_end|>" {
+		t.Errorf("stops %q", out.Stops)
+	}
+	for _, want := range []string{"<tool_call>", "</tool_call>", "<think>", "</think>", "<|im_end|>"} {
+		if !strings.Contains(strings.Join(out.Preserved, " "), want) {
+			t.Errorf("preserved %q lack %q", out.Preserved, want)
+		}
+	}
+}
