@@ -134,7 +134,7 @@ func (c *comparison) results(p *pair, name string) []report.Result {
 			status = report.Failed
 		}
 		results = append(results, report.Result{Suite: name, Group: "diff", Name: c.Name, Rule: c.ID, Status: status, Severity: c.Severity,
-			Place: report.Place{File: name}, Text: fmt.Sprintf(format, args...)})
+			Place: report.Place{File: name}, Text: Class(c.Severity) + ": " + fmt.Sprintf(format, args...)})
 	})
 	if results == nil {
 		results = append(results, report.Result{Suite: name, Group: "diff", Name: c.Name, Rule: c.ID, Place: report.Place{File: name}})

@@ -1,0 +1,141 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/harness/report"
+)
+
+func sample() *report.Report {
+	return &report.Report{Command: "check", Version: "v1", Rules: []report.Rule{{ID: "A001", Name: "broken", Severity: report.Error, Short: "It broke.", Damage: "Harm.", Fix: "Mend it."}},
+		Results: []report.Result{
+			{Suite: "a.jinja", Group: "lint", Name: "fine"},
+			{Suite: "a.jinja", Group: "lint", Name: "broken", Rule: "A001", Status: report.Failed, Severity: report.Error,
+				Place: report.Place{File: "a.jinja", Line: 2, Col: 3}, Text: "it, broke: 100% <b>\x01\nevidence"},
+			{Suite: "a.jinja", Group: "verify", Name: "odd", Rule: "A002", Status: report.Found, Severity: report.Warning, Text: "it is odd"},
+			{Suite: "b.jinja", Group: "verify", Name: "old", Status: report.Known, Text: "it never worked"},
+		}}
+}
+
+func text(t *testing.T, write func(io.Writer) error) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func expect(t *testing.T, got string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	r := sample()
+	got := text(t, func(w io.Writer) error { return r.Text(w, report.TextOptions{Notes: true}) })
+	want := "FAIL  a.jinja broken [A001] (a.jinja:2:3): it, broke: 100% <b>\x01\n    evidence\n" +
+		"warning a.jinja odd [A002]: it is odd\n2 passed, 1 failed (1 known failures, 1 with notes)\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestForms(t *testing.T) {
+	r := sample()
+	junit := text(t, r.JUnit)
+	if err := xml.Unmarshal([]byte(junit), new(any)); err != nil {
+		t.Error(err)
+	}
+	expect(t, junit, `<testsuites name="assay check" tests="4" failures="1" skipped="1">`, `line="2"`, `it, broke: 100% &lt;b&gt;`, `<skipped message="it never worked">`)
+
+	sarif := text(t, r.SARIF)
+	if !json.Valid([]byte(sarif)) {
+		t.Errorf("not JSON: %s", sarif)
+	}
+	expect(t, sarif, `"ruleId": "A001"`, `"startLine": 2`, `"id": "A001"`, `"assay/v1": "`, `"level": "warning"`)
+
+	expect(t, text(t, r.Annotations), "::error file=a.jinja,line=2,col=3,title=a.jinja broken [A001] (a.jinja%3A2%3A3)::it, broke: 100%25 <b>\x01%0Aevidence\n", "::warning title=")
+	expect(t, text(t, r.Summary), "### assay check: 2 passed, 1 failed", `| error | a.jinja broken \[A001]`, "it, broke: 100% &lt;b&gt;")
+	expect(t, text(t, r.HTML), "<title>assay check: 2 passed", "1 FAIL", "it, broke: 100% &lt;b&gt;", `id="A001"`)
+	expect(t, r.Matrix([]string{"lint", "verify"}), "template  lint    verify\na.jinja   1 FAIL  1 noted\nb.jinja   -       1 known\n0 of 2 templates pass everything\n")
+}
+
+// TestFingerprint demands that moving a finding to another line leaves its fingerprint alone.
+func TestFingerprint(t *testing.T) {
+	prints := func(r *report.Report) (all []string) {
+		for line := range strings.Lines(text(t, r.SARIF)) {
+			if strings.Contains(line, "assay/v1") {
+				all = append(all, strings.TrimSpace(line))
+			}
+		}
+		return all
+	}
+	moved := sample()
+	moved.Results[1].Place.Line = 99
+	if a, b := fmt.Sprint(prints(sample())), fmt.Sprint(prints(moved)); a != b {
+		t.Errorf("%s became %s", a, b)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	whole := sample()
+	one, two := *whole, *whole
+	one.Results, two.Results = whole.Results[2:], whole.Results[:2]
+	merged, err := report.Merge([]*report.Report{&one, &two})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := merged.Counts(); got != whole.Counts() || len(merged.Rules) != 1 {
+		t.Errorf("merged: %v results, %d rules", got, len(merged.Rules))
+	}
+	back, err := report.Read(strings.NewReader(text(t, merged.JSON)))
+	if err != nil || back.Line() != whole.Line() {
+		t.Errorf("read back: %v, %v", back, err)
+	}
+	other := sample()
+	other.Command = "verify"
+	if _, err := report.Merge([]*report.Report{whole, other}); err == nil {
+		t.Error("reports of different runs were merged")
+	}
+	if _, err := report.Merge(nil); err == nil {
+		t.Error("nothing was merged")
+	}
+}
+
+// TestLimits keeps to GitHub's limits: ten annotations of a level, a summary of a mebibyte.
+func TestLimits(t *testing.T) {
+	r := sample()
+	for range 20_000 {
+		r.Results = append(r.Results, r.Results[1])
+	}
+	if got := text(t, r.Annotations); strings.Count(got, "::error ") != 10 || !strings.Contains(got, "and 19991 more of the level error") {
+		t.Errorf("%d annotations", strings.Count(got, "::error "))
+	}
+	if got := text(t, r.Summary); len(got) > 1<<20 || !strings.Contains(got, " more\n") {
+		t.Errorf("a summary of %d bytes", len(got))
+	}
+}
+
+func TestExpect(t *testing.T) {
+	r := sample()
+	key := func(res *report.Result) string { return res.Suite + " " + res.Name }
+	known := map[string]string{"a.jinja broken": "why", "a.jinja fine": "why not", "c gone": "lost"}
+	report.Expect(r.Results, known, key)
+	if r.Results[1].Status != report.Known || r.Results[0].Status != report.Failed {
+		t.Errorf("statuses %v and %v", r.Results[1].Status, r.Results[0].Status)
+	}
+	if unused := report.Unused(r.Results, known, key); len(unused) != 1 || unused[0].Name != "c gone" {
+		t.Errorf("unused: %v", unused)
+	}
+}

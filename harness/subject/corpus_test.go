@@ -1,0 +1,74 @@
+package subject_test
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/goassay/assay/harness/subject"
+)
+
+const hash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" // of the empty file
+
+func corpusOf(files ...string) fstest.MapFS {
+	fsys := fstest.MapFS{}
+	for i := 0; i < len(files); i += 2 {
+		fsys[files[i]] = &fstest.MapFile{Data: []byte(files[i+1])}
+	}
+	return fsys
+}
+
+func TestLoad(t *testing.T) {
+	c, err := subject.Load(corpusOf(
+		"families.txt", "b: second\n\tv.jinja\na: first\n\tw.jinja\n",
+		"vendor.lock", "# lock\n"+hash+"  b  v.jinja\n"+hash+"  a  w.jinja\n",
+		"known.txt", "it is so\n\tv.jinja A012\n",
+		"a/template.jinja", "x", "a/case.txtar", "", "c/template.jinja", "y"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range c.Families {
+		names = append(names, f.Name)
+	}
+	if got := strings.Join(names, " "); got != "a b c" {
+		t.Errorf("families %q", got)
+	}
+	a, _ := c.Family("a")
+	if !a.Own || a.About != "first" || len(a.Cases) != 1 || a.Vendors[0].SHA256 != hash {
+		t.Errorf("family a is %+v", a)
+	}
+	if c.Known["v.jinja A012"] != "it is so" {
+		t.Errorf("known failures are %v", c.Known)
+	}
+	if _, err := subject.ReadVendor(corpusOf("w.jinja", ""), a.Vendors[0]); err != nil {
+		t.Error(err)
+	}
+	_, err = subject.ReadVendor(corpusOf("w.jinja", "changed"), a.Vendors[0])
+	if err == nil || !strings.Contains(err.Error(), "w.jinja is not the one that vendor.lock pins") {
+		t.Errorf("a changed vendor template: %v", err)
+	}
+}
+
+func TestLoadErrors(t *testing.T) {
+	const families = "a: first\n\tv.jinja\n"
+	for _, c := range []struct{ name, families, lock, want string }{
+		{"no about", "a\n\tv.jinja\n", "", `families.txt:1: expected a heading "family: what is particular about it", found "a"`},
+		{"no lock", families, "# empty\n", "vendor.lock does not have v.jinja as a template of the family a"},
+		{"other family", families, hash + " b v.jinja\n", "vendor.lock does not have v.jinja as a template of the family a"},
+		{"not listed", families, hash + " a v.jinja\n" + hash + " a w.jinja\n", "vendor.lock has w.jinja, which families.txt does not list"},
+		{"bad line", families, "v.jinja\n", `vendor.lock:1: expected "sha256 family file", found "v.jinja"`},
+	} {
+		_, err := subject.Load(corpusOf("families.txt", c.families, "vendor.lock", c.lock))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+	}
+}
+
+// TestBattery reads every conversation of the battery, which panics where one is wrong.
+func TestBattery(t *testing.T) {
+	if tools := subject.ToolRequest().Tools; len(tools) != 3 || len(subject.Battery()) < 8 {
+		t.Errorf("%d tools and %d conversations", len(tools), len(subject.Battery()))
+	}
+}
