@@ -20,16 +20,17 @@ type File struct{ Name, Text string }
 type sketch struct {
 	name, about string
 	tools       bool
+	thinks      bool // under the flags with which the template writes reasoning
 	message     string
 }
 
 var sketches = []sketch{
-	{"content_plain", "A plain answer.", false, `{"content": "The tide turns at noon."}`},
-	{"reasoning_and_content", "Reasoning, then the answer.", false,
+	{"content_plain", "A plain answer.", false, false, `{"content": "The tide turns at noon."}`},
+	{"reasoning_and_content", "Reasoning, then the answer.", false, true,
 		`{"reasoning_content": "High water was at six.", "content": "The tide turns at noon."}`},
-	{"tools_one_call", "One call, typed arguments.", true,
+	{"tools_one_call", "One call, typed arguments.", true, false,
 		`{"content": "", "tool_calls": [{"id": "call00001", "name": "tide", "arguments": "{\"port\": \"Brest\", \"days\": 2}"}]}`},
-	{"tools_two_calls", "Two calls in one answer.", true,
+	{"tools_two_calls", "Two calls in one answer.", true, false,
 		`{"content": "", "tool_calls": [{"id": "call00001", "name": "tide", "arguments": "{\"port\": \"Brest\"}"},
 		{"id": "call00002", "name": "tide", "arguments": "{\"port\": \"Lorient\"}"}]}`},
 }
@@ -59,6 +60,9 @@ func (s sketch) write(family string, t *engine.Template) (File, error) {
 	requestText := `{"messages": [{"role": "user", "content": "When does the tide turn?"}]`
 	if s.tools {
 		requestText += sketchTools
+	}
+	if flags := t.Analysis().Thinking; s.thinks && len(flags) > 0 {
+		requestText += `, "chat_template_kwargs": ` + ordered.ObjectOf(flags...).String()
 	}
 	requestText += "}"
 	want, request, err := s.read(requestText)
