@@ -25,7 +25,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g := goldie.New(t, goldie.WithFixtureDir("."), goldie.WithDiffEngine(goldie.ColoredDiff))
+			g := goldie.New(t, goldie.WithFixtureDir("."), goldie.WithDiffEngine(goldie.ClassicDiff))
 			for _, text := range golden.Texts(s.folder, compiled) {
 				g.Assert(t, text.Path, []byte(text.Text))
 			}
