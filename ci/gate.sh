@@ -27,11 +27,15 @@ if [ -z "${ASSAY:-}" ]; then
 fi
 [ -z "$only_changed" ] || [ -n "$base" ] || { echo "gate: --only-changed needs --base" >&2; exit 2; }
 
-if [ -n "$only_changed" ]; then
-  mapfile -t files < <(git diff --name-only --relative --diff-filter=d "$base" -- "$templates")
-else
-  mapfile -t files < <(git ls-files -- "$templates")
-fi
+list() {
+  if [ -n "$only_changed" ]; then
+    git diff --name-only --relative --diff-filter=d "$base" -- "$templates"
+  else
+    git ls-files -- "$templates"
+  fi
+}
+files=()
+while IFS= read -r file; do files+=("$file"); done < <(list)
 if [ ${#files[@]} = 0 ]; then
   echo "gate: no template to judge"
   exit 0
@@ -49,7 +53,7 @@ if [ -n "$report" ]; then
   mkdir -p "$report"
   reports=(--sarif "$report/check.sarif" --junit "$report/check.xml")
 fi
-judge "check ${files[*]}" "${assay[@]}" check "${reports[@]}" "$@" "${files[@]}"
+judge "check ${files[*]}" "${assay[@]}" check ${reports[@]+"${reports[@]}"} "$@" "${files[@]}"
 if [ -n "$base" ]; then
   for file in "${files[@]}"; do
     if git cat-file -e "$base:./$file" 2>/dev/null && ! git diff --quiet "$base" -- "$file"; then

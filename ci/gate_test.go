@@ -56,7 +56,7 @@ func TestGate(t *testing.T) {
 		{"nothing to compare with", good, []string{"--only-changed"}, 2, "needs --base"},
 	} {
 		write("one.jinja", step.text)
-		if out, code := run(gate, step.args...); code != step.code || !strings.Contains(out, step.want) {
+		if out, code := run("bash", append([]string{gate}, step.args...)...); code != step.code || !strings.Contains(out, step.want) {
 			t.Errorf("%s: status %d, want %d and %q\n%s", step.name, code, step.code, step.want, out)
 		}
 	}
