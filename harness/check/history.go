@@ -45,8 +45,8 @@ func checkGeneration(s *Subject, find finder) {
 		if err != nil || strings.HasPrefix(turn.Text, prompt.Text) {
 			continue
 		}
-		at := parting(turn.Text, prompt.Text)
-		find("thinking %s: prompt and turn part at byte %d\nprompt: %s\nturn:   %s", mode.name, at, quote(prompt.Text, at), quote(turn.Text, at))
+		at := report.Parting(turn.Text, prompt.Text)
+		find("thinking %s: prompt and turn part at byte %d\nprompt: %s\nturn:   %s", mode.name, at, report.Quote(prompt.Text, at), report.Quote(turn.Text, at))
 		return
 	}
 }
@@ -61,11 +61,11 @@ func checkRewritten(s *Subject, find finder) {
 		if err1 != nil || err2 != nil || strings.HasPrefix(then, last) {
 			continue
 		}
-		at := parting(last, then)
+		at := report.Parting(last, then)
 		if at >= strings.LastIndex(last, "ANSWERNEEDLE")+len("ANSWERNEEDLE") {
 			continue // only what ends the turn changes
 		}
-		find("%s changes at byte %d once a question follows\nlast: %s\nthen: %s", c.name, at, quote(last, at), quote(then, at))
+		find("%s changes at byte %d once a question follows\nlast: %s\nthen: %s", c.name, at, report.Quote(last, at), report.Quote(then, at))
 		return
 	}
 }
@@ -82,7 +82,7 @@ func checkEmptyReasoning(s *Subject, find finder) {
 			return
 		}
 		if strings.HasPrefix(strings.TrimSpace(after), r.Close.Text) {
-			find("an answer without reasoning is written with an empty block: %s", quote(text, len(text)-len(after)))
+			find("an answer without reasoning is written with an empty block: %s", report.Quote(text, len(text)-len(after)))
 			return
 		}
 		rest = after

@@ -85,7 +85,7 @@ func checkNull(s *Subject, find finder) {
 			find("null content %s is refused: %s", c.name, first(err))
 		case err != nil:
 		case strings.Count(text, "None") > strings.Count(empty, "None"), strings.Count(text, "null") > strings.Count(empty, "null"):
-			find("null content %s is printed: %s", c.name, quote(text, parting(text, empty)))
+			find("null content %s is printed: %s", c.name, report.Quote(text, report.Parting(text, empty)))
 		}
 	}
 }
@@ -154,7 +154,7 @@ func checkStringArguments(s *Subject, find finder) {
 	}
 	text, err := s.withArguments(stringArguments)
 	if err == nil && strings.Contains(text, `\"city\"`) {
-		find("arguments that come as a string are quoted again: %s", quote(text, strings.Index(text, `\"city\"`)))
+		find("arguments that come as a string are quoted again: %s", report.Quote(text, strings.Index(text, `\"city\"`)))
 	}
 }
 
@@ -198,6 +198,6 @@ func checkIDs(s *Subject, find finder) {
 func checkTyped(s *Subject, find finder) {
 	text, err := s.raw(talk(`{"role": "user", "content": [{"type": "text", "text": "USERNEEDLE"}]}`), false)
 	if err == nil && strings.Contains(text, "USERNEEDLE") && (strings.Contains(text, "'type'") || strings.Contains(text, `"type"`)) {
-		find("a list of parts is printed: %s", quote(text, strings.Index(text, "USERNEEDLE")))
+		find("a list of parts is printed: %s", report.Quote(text, strings.Index(text, "USERNEEDLE")))
 	}
 }

@@ -92,21 +92,6 @@ const (
 // talk joins turns to a conversation.
 func talk(turns ...string) string { return "[" + strings.Join(turns, ", ") + "]" }
 
-// quote shows a piece of a prompt around an offset.
-func quote(text string, at int) string {
-	const around = 40 // bytes
-	return fmt.Sprintf("%q", strings.ToValidUTF8(text[max(0, at-around):min(len(text), at+around)], ""))
-}
-
-// parting is the first offset at which two texts differ.
-func parting(a, b string) int {
-	at := 0
-	for at < min(len(a), len(b)) && a[at] == b[at] {
-		at++
-	}
-	return at
-}
-
 // first is the first line of an error.
 func first(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")

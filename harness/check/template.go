@@ -74,8 +74,8 @@ func checkRenderers(s *Subject, find finder) {
 			find("the conversation %q: %s", c.Name, first(err))
 			return
 		}
-		if at := parting(want, got); want != got {
-			find("the conversation %q differs at byte %d\nnative: %s\nsecond: %s", c.Name, at, quote(want, at), quote(got, at))
+		if at := report.Parting(want, got); want != got {
+			find("the conversation %q differs at byte %d\nnative: %s\nsecond: %s", c.Name, at, report.Quote(want, at), report.Quote(got, at))
 			return
 		}
 	}
@@ -123,7 +123,7 @@ func checkClock(s *Subject, find finder) {
 	}
 	now, err1 := program.Render(s.Template.Vars(in), subject.Now)
 	later, err2 := program.Render(s.Template.Vars(in), subject.Later)
-	if at := parting(now, later); err1 == nil && err2 == nil && now != later {
-		find("the prompt changes with the date: %s", quote(now, at))
+	if at := report.Parting(now, later); err1 == nil && err2 == nil && now != later {
+		find("the prompt changes with the date: %s", report.Quote(now, at))
 	}
 }

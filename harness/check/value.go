@@ -41,7 +41,7 @@ func checkOrder(s *Subject, find finder) {
 	}
 	one, two, three := strings.Index(text, "NEEDLEONE"), strings.Index(text, "NEEDLETWO"), strings.Index(text, "NEEDLETHREE")
 	if one >= 0 && two >= 0 && three >= 0 && !(one < two && two < three) {
-		find("zz, mm, aa are written in another order: %s", quote(text, one))
+		find("zz, mm, aa are written in another order: %s", report.Quote(text, one))
 	}
 }
 
@@ -100,7 +100,7 @@ func checkSpace(s *Subject, find finder) {
 		turns[map[string]int{"user": 0, "assistant": 1}[role]] = `{"role": "` + role + `", "content": ` + padded + `}`
 		text, err := s.fitted(talk(turns...), false, true)
 		if err == nil && strings.Contains(text, "PADDEDNEEDLE") && !strings.Contains(text, " \n PADDEDNEEDLE \n ") {
-			find("the text of the role %s is trimmed: %s", role, quote(text, strings.Index(text, "PADDEDNEEDLE")))
+			find("the text of the role %s is trimmed: %s", role, report.Quote(text, strings.Index(text, "PADDEDNEEDLE")))
 		}
 	}
 }

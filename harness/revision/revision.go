@@ -19,7 +19,6 @@ package revision
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/check"
@@ -149,13 +148,6 @@ func Class(s report.Severity) string {
 
 // excerpt shows two texts where they part.
 func excerpt(was, is string) string {
-	const before, after = 30, 50 // bytes
-	at := 0
-	for at < min(len(was), len(is)) && was[at] == is[at] {
-		at++
-	}
-	show := func(s string) string {
-		return fmt.Sprintf("%q", strings.ToValidUTF8(s[max(0, at-before):min(len(s), at+after)], ""))
-	}
-	return "was: " + show(was) + "\nis:  " + show(is)
+	at := report.Parting(was, is)
+	return "was: " + report.Quote(was, at) + "\nis:  " + report.Quote(is, at)
 }

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -70,7 +70,8 @@ func expectText(vec *Vector, compile func() (*jinja.Template, error)) error {
 		return err
 	}
 	if want := vec.Value.At("want").Text(); text != want {
-		return fmt.Errorf("rendered another text\n%s", firstDifference(want, text))
+		at := report.Parting(want, text)
+		return fmt.Errorf("rendered another text from byte %d on\nwant %s\ngot  %s", at, report.Quote(want, at), report.Quote(text, at))
 	}
 	return nil
 }
@@ -81,17 +82,4 @@ func renderVars(vec *Vector, compile func() (*jinja.Template, error)) (string, e
 		return "", err
 	}
 	return t.Render(jinja.NewVars(vec.Value.At("vars").Members()...), jinja.Options{Mode: jinja.Immutable, Now: subject.Now})
-}
-
-// firstDifference shows two texts from a little before the place where they part.
-func firstDifference(want, got string) string {
-	const before, after = 30, 60 // bytes
-	at := 0
-	for at < min(len(want), len(got)) && want[at] == got[at] {
-		at++
-	}
-	show := func(s string) string {
-		return fmt.Sprintf("%q", strings.ToValidUTF8(s[max(0, at-before):min(len(s), at+after)], ""))
-	}
-	return fmt.Sprintf("at byte %d\nwant ...%s...\ngot  ...%s...", at, show(want), show(got))
 }

@@ -1,0 +1,21 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Parting returns the first offset, in bytes, at which two texts differ.
+func Parting(a, b string) int {
+	at := 0
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
+	}
+	return at
+}
+
+// Quote shows a piece of a text around an offset, quoted.
+func Quote(text string, at int) string {
+	const around = 40 // bytes
+	return fmt.Sprintf("%q", strings.ToValidUTF8(text[max(0, at-around):min(len(text), at+around)], ""))
+}
