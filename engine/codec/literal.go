@@ -2,6 +2,8 @@ package codec
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/peg"
@@ -122,7 +124,9 @@ func (l *Literal) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) {
 	w := writer{out: out, buf: buf, esc: l.esc}
 	i, v := 0, goOn
 	for i < len(buf) && v == goOn {
-		i, v = l.read(buf, i, closed, &w)
+		if i = l.plain(buf, i); i < len(buf) {
+			i, v = l.read(buf, i, closed, &w)
+		}
 	}
 	switch {
 	case v == goOn && closed && l.state == inNumber && len(l.stack) == 0 && l.numberDone():
@@ -175,6 +179,128 @@ func (w *writer) quoted(text string, i, end int) {
 	w.esc = ordered.AppendEscaped(w.esc[:0], text, false)
 	w.out.Text(w.esc, i, end)
 	w.from = end
+}
+
+// plain reads JSON as it is mostly written, all of which is copied, up to something that needs a closer look: the value's end, an escape, a
+// token that may not be complete. It is read for the common case, without its calls.
+func (l *Literal) plain(buf []byte, i int) int {
+	state, stack := l.state, l.stack
+	for i < len(buf) {
+		c := buf[i]
+		if state <= atNext && isSpace(c) {
+			i++
+			continue
+		}
+		switch state {
+		case inString:
+			if l.quote != '"' || l.triple {
+				goto out
+			}
+			if i = plainRun(buf, i); i == len(buf) || buf[i] != '"' || len(stack) == 0 {
+				goto out
+			}
+			i++
+			if state = atNext; l.key {
+				state = atColon
+			}
+		case atColon:
+			if c != ':' {
+				goto out
+			}
+			i++
+			state = atValue
+		case atNext:
+			open := stack[len(stack)-1]
+			switch {
+			case c == closer(open) && len(stack) > 1 && open != '(':
+				stack = stack[:len(stack)-1]
+				i++
+			case c == ',':
+				j := i + 1
+				for j < len(buf) && isSpace(buf[j]) {
+					j++
+				}
+				if j == len(buf) || buf[j] == closer(open) {
+					goto out
+				}
+				i = j
+				if state = atValue; open == '{' {
+					state = atKey
+				}
+			default:
+				goto out
+			}
+		case atKey, atFirstKey:
+			if c != '"' || i+1 == len(buf) || buf[i+1] == '"' {
+				goto out
+			}
+			l.quote, l.triple, l.key = '"', false, true
+			i++
+			state = inString
+		case atValue, atFirst:
+			if len(stack) == 0 {
+				goto out
+			}
+			switch {
+			case c == '"':
+				if i+1 == len(buf) || buf[i+1] == '"' {
+					goto out
+				}
+				l.quote, l.triple, l.key = '"', false, false
+				i++
+				state = inString
+			case c == '{' || c == '[':
+				if len(stack) == ordered.MaxDepth {
+					goto out
+				}
+				stack = append(stack, c)
+				i++
+				if state = atFirst; c == '{' {
+					state = atFirstKey
+				}
+			case c == '-' || isDigit(c):
+				j := i + 1
+				if c != '-' {
+					for j < len(buf) && isDigit(buf[j]) {
+						j++
+					}
+				}
+				// Anything but a short integer is looked at more closely.
+				if j == len(buf) || c == '-' || c == '0' && j > i+1 || buf[j] != ',' && buf[j] != '}' && buf[j] != ']' && !isSpace(buf[j]) {
+					goto out
+				}
+				i = j
+				state = atNext
+			default:
+				goto out
+			}
+		default:
+			goto out
+		}
+	}
+out:
+	l.state, l.stack = state, stack
+	return i
+}
+
+// plainRun returns where a run of bytes that stand for themselves in a double-quoted string ends. Eight bytes at a time: a byte of x is
+// below n if x-n borrows where x has no high bit.
+func plainRun(buf []byte, i int) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(buf); i += 8 {
+		x := binary.LittleEndian.Uint64(buf[i:])
+		quotes, slashes := x^(ones*'"'), x^(ones*'\\')
+		odd := (x - ones*0x20) &^ x
+		odd |= (quotes - ones) &^ quotes
+		odd |= (slashes - ones) &^ slashes
+		if odd &= highs; odd != 0 {
+			return i + bits.TrailingZeros64(odd)/8
+		}
+	}
+	for i < len(buf) && plain[buf[i]] {
+		i++
+	}
+	return i
 }
 
 // read reads on at i, which is inside buf: one token, or a run of one.
@@ -437,9 +563,7 @@ func (l *Literal) readString(buf []byte, i int, closed bool, w *writer) (int, ve
 	case l.quote == 0:
 		return l.readTokenString(buf, i, closed, w)
 	case l.quote == '"' && !l.triple: // JSON's own: copied as it stands
-		for i < len(buf) && plain[buf[i]] {
-			i++
-		}
+		i = plainRun(buf, i)
 	default:
 		j := i
 		for j < len(buf) && buf[j] != l.quote && buf[j] != '\\' {

@@ -85,16 +85,17 @@ func (b *builder) body(c *format.Calls, tool int) peg.Pattern {
 	if b.strict {
 		return peg.Seq{open, b.space(""), b.arguments(tool, false, '"'), close}
 	}
-	// Arguments may be missing where there are none.
-	object := peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes(`{"'`)}}}, peg.Cut{}, peg.Space{}, b.arguments(tool, false, '"')}
+	ahead := peg.And{P: peg.Seq{peg.Space{}, peg.Opt{P: peg.Set{Set: peg.Bytes(`"'`)}}, peg.Space{}, peg.Lit{Text: "{"}}}
+	object := peg.Seq{ahead, peg.Space{}, b.arguments(tool, false, '"')}
 	var behind peg.Choice
 	for _, t := range b.closers(c) {
 		behind = append(behind, b.lit(t))
 	}
 	if len(behind) == 0 {
-		return peg.Seq{open, peg.Space{}, b.arguments(tool, false, '"'), close}
+		return peg.Seq{open, object, close}
 	}
-	return peg.Seq{open, peg.Choice{object, peg.And{P: peg.Seq{peg.Space{}, behind}}}, close}
+	// Arguments may be missing where there are none.
+	return peg.Seq{open, peg.Choice{append(peg.Seq{ahead, peg.Cut{}}, object...), peg.And{P: peg.Seq{peg.Space{}, behind}}}, close}
 }
 
 // dictCodec is how a grammar writes the values of a dict.

@@ -452,11 +452,11 @@ func (b *builder) inID(p format.Part) peg.Pattern {
 	return b.capture(ID, b.word(nil))
 }
 
-// word matches a run of bytes that ends before any of the literals: a name or an id that is not known beforehand. Without literals it is a
-// run of name bytes.
+// word matches a run of bytes that ends before any of the literals: a name or an id that is not known beforehand. Without literals, and
+// in a grammar, it is a run of name bytes.
 func (b *builder) word(follow []string) peg.Pattern {
 	set := nameBytes
-	if len(follow) > 0 {
+	if len(follow) > 0 && !b.strict {
 		not := peg.Bytes("\n")
 		for _, t := range follow {
 			for _, v := range variants(t) {

@@ -24,9 +24,9 @@ type builder struct {
 	answer    *schema.Schema   // of a JSON answer
 	spellings []format.Calls
 
-	out   *Output
-	rules []peg.Rule
-	known map[string]bool
+	out         *Output
+	rules       []peg.Rule
+	known       map[string]bool
 	opened      [][]opening // by spelling
 	openers     []string    // the literals with which calls begin
 	marks       map[MarkInfo]int
@@ -485,7 +485,7 @@ func (b *builder) markerTexts(begun bool) []string {
 	if !begun || b.on(LooseReasoning) {
 		texts = append(texts, b.f.Reasoning.Open.Text)
 	}
-	for _, m := range b.strayClosers() {
+	for _, m := range b.strayClosers(begun) {
 		texts = append(texts, m.Text)
 	}
 	texts = append(texts, b.f.Content.Open.Text, b.f.Content.Close.Text)
@@ -497,7 +497,7 @@ func (b *builder) markerTexts(begun bool) []string {
 func (b *builder) text(self string, after, refused, begun bool) peg.Pattern {
 	next := peg.Ref{Name: self}
 	var alts peg.Choice
-	for _, m := range b.strayClosers() {
+	for _, m := range b.strayClosers(begun) {
 		if b.opensToo(m) {
 			continue
 		}
@@ -526,7 +526,7 @@ func (b *builder) markers(next peg.Ref, after, begun bool) peg.Pattern {
 			alts = append(alts, peg.Seq{b.lead(m), b.lit(m.Text), peg.Cut{}, b.trail(m), next})
 		}
 	}
-	for _, m := range b.strayClosers() {
+	for _, m := range b.strayClosers(begun) {
 		if b.opensToo(m) {
 			stray := b.markInfo(MarkInfo{Free: true, Stray: true})
 			alts = append(alts, peg.Seq{stray, peg.Capture{Kind: Dropped, P: b.lit(m.Text)}, peg.Cut{}, stray, next})
@@ -570,8 +570,8 @@ func (b *builder) afterCall() peg.Pattern {
 	return b.content(true)
 }
 
-// strayClosers returns the closing markers that are dropped where they close nothing (E21 T5).
-func (b *builder) strayClosers() []format.Marker {
+// strayClosers returns the closing markers that are dropped where they close nothing (E21 T5); begun as for text.
+func (b *builder) strayClosers(begun bool) []format.Marker {
 	if !b.on(StrayClosers) {
 		return nil
 	}
@@ -589,6 +589,9 @@ func (b *builder) strayClosers() []format.Marker {
 		add(b.f.Reasoning.Close)
 	}
 	for i := range b.spellings {
+		if begun && !b.on(ContentAround) { // then calls are text
+			break
+		}
 		c := &b.spellings[i]
 		add(c.Section.Close)
 		add(c.Call.Close)
@@ -632,7 +635,10 @@ func (b *builder) reasoning() peg.Pattern {
 	if b.strict {
 		return b.strictReasoning()
 	}
-	texts := append(b.openerTexts(), b.f.Reasoning.Close.Text)
+	texts := []string{b.f.Reasoning.Close.Text}
+	if b.on(LooseReasoning) {
+		texts = append(texts, b.openerTexts()...)
+	}
 	alts := peg.Choice{peg.Seq{b.closeReasoning(), peg.Cut{}, b.content(false)}}
 	if b.on(LooseReasoning) {
 		for i := range b.spellings {

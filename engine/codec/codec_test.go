@@ -1,0 +1,286 @@
+package codec_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/engine/codec"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/peg"
+	"github.com/goassay/assay/engine/schema"
+)
+
+// out collects what a scanner produces, and fails where the pieces of one step overlap or leave gaps.
+type out struct {
+	t    testing.TB
+	in   []byte
+	text strings.Builder
+	at   int
+}
+
+func (o *out) span(from, to int) {
+	if from != o.at || to < from || to > len(o.in) {
+		o.t.Fatalf("piece [%d,%d) behind %d in %q", from, to, o.at, o.in)
+	}
+	o.at = to
+}
+
+func (o *out) Copy(from, to int) {
+	o.span(from, to)
+	o.text.Write(o.in[from:to])
+}
+
+func (o *out) Text(text []byte, from, to int) {
+	o.span(from, to)
+	o.text.Write(text)
+}
+
+func (o *out) String(text string, from, to int) {
+	o.span(from, to)
+	o.text.WriteString(text)
+}
+
+// scan runs a scanner over pieces, and returns what it produced, the bytes that it consumed, and its last answer.
+func scan(t testing.TB, s peg.Scanner, pieces ...string) (string, int, peg.Status) {
+	t.Helper()
+	s.Reset()
+	o := &out{t: t}
+	var buf []byte
+	consumed := 0
+	for i := 0; i <= len(pieces); i++ {
+		closed := i == len(pieces)
+		if !closed {
+			buf = append(buf, pieces[i]...)
+		}
+		o.in, o.at = buf, 0
+		n, status := s.Step(buf, closed, o)
+		if o.at > n {
+			t.Fatalf("%q: produced text for %d bytes, consumed %d", pieces, o.at, n)
+		}
+		consumed += n
+		buf = buf[n:]
+		if status != peg.NeedMore {
+			return o.text.String(), consumed, status
+		}
+		if closed {
+			t.Fatalf("%q: needs more behind the end", pieces)
+		}
+	}
+	return "", 0, peg.Fail
+}
+
+// both scans a text in one go and byte by byte, and checks that the outcome is the same.
+func both(t testing.TB, s peg.Scanner, text string) (string, int, peg.Status) {
+	t.Helper()
+	got, n, status := scan(t, s, text)
+	single := make([]string, len(text))
+	for i := range len(text) {
+		single[i] = text[i : i+1]
+	}
+	if got2, n2, status2 := scan(t, s, single...); got2 != got || n2 != n || status2 != status {
+		t.Fatalf("%q: in one go %q, %d bytes, %v; byte by byte %q, %d bytes, %v", text, got, n, status, got2, n2, status2)
+	}
+	return got, n, status
+}
+
+func TestLiteral(t *testing.T) {
+	lenient, strict := codec.Syntax{}, codec.Syntax{Strict: true}
+	object, hold := codec.Syntax{Object: true}, codec.Syntax{Hold: true}
+	dict := codec.Syntax{Bare: true, Token: `<|"|>`, Object: true}
+	table := []struct {
+		syntax codec.Syntax
+		in     string
+		want   string // the text produced
+		rest   string // what is not consumed
+		status peg.Status
+	}{
+		{lenient, `{"a": [1, -2.5e+3, true, null], "b": {}} x`, `{"a": [1, -2.5e+3, true, null], "b": {}}`, " x", peg.Match},
+		{lenient, ` "é\n\u00e9\ud83d" `, ` "é\n\u00e9\ud83d"`, " ", peg.Match},
+		{lenient, `{'a': 'it\'s "x"', "b": True, 'c': None, 'd': (1, 2,), 'e': [1,],}`, `{"a": "it's \"x\"", "b": true, "c": null, "d": [1, 2], "e": [1]}`, "", peg.Match},
+		{lenient, `"tab	and \d and \x41\101\U0001F600"`, `"tab\tand \\d and AA😀"`, "", peg.Match},
+		{lenient, `'''a'b"c'''.`, `"a'b\"c"`, ".", peg.Match},
+		{lenient, `{1: 2, -3: 4}`, `{"1": 2, "-3": 4}`, "", peg.Match},
+		{lenient, `{"a" 1}`, `{"a" `, `1}`, peg.Fail},
+		{lenient, `[1 2]`, `[1 `, `2]`, peg.Fail},
+		{lenient, `{"a": tru`, `{"a": tru`, ``, peg.Fail},
+		{lenient, `{"a": "x\u12`, `{"a": "x\u12`, ``, peg.Fail},
+		{lenient, `[01]`, `[0`, `1]`, peg.Fail},
+		{lenient, `1.5e`, `1.5e`, ``, peg.Fail},
+		{lenient, `12,`, `12`, `,`, peg.Match},
+		{strict, `{'a': 1}`, `{`, `'a': 1}`, peg.Fail},
+		{strict, `[True]`, `[`, `True]`, peg.Fail},
+		{strict, `[1,]`, `[1,`, `]`, peg.Fail},
+		{strict, "\"a\nb\"", `"a`, "\nb\"", peg.Fail},
+		{strict, `"\x41"`, `"`, `\x41"`, peg.Fail},
+		{object, `[1]`, ``, `[1]`, peg.Fail},
+		{object, ` {}`, ` {}`, ``, peg.Match},
+		{hold, `12abc`, ``, `12abc`, peg.Fail},
+		{hold, `trueish`, ``, `trueish`, peg.Fail},
+		{hold, `true`, `true`, ``, peg.Match},
+		{hold, `-7 `, `-7`, ` `, peg.Match},
+		{dict, `{city:<|"|>say "hi" {},<|"|>,n:3,in ner:{x:[<|"|>a<|"|>,null]}}`, `{"city":"say \"hi\" {},","n":3,"in ner":{"x":["a",null]}}`, ``, peg.Match},
+		{dict, `{<|"|>k<|"|> : "v"}!`, `{"k" : "v"}`, `!`, peg.Match},
+	}
+	for _, c := range table {
+		got, n, status := both(t, c.syntax.New(), c.in)
+		if got != c.want || c.in[n:] != c.rest || status != c.status {
+			t.Errorf("%s: %q: got %q, rest %q, %v; want %q, rest %q, %v", c.syntax.Name(), c.in, got, c.in[n:], status, c.want, c.rest, c.status)
+		}
+	}
+}
+
+func TestLiteralDepth(t *testing.T) {
+	deep := strings.Repeat("[", ordered.MaxDepth+1)
+	if _, n, status := both(t, codec.NewLiteral(codec.Syntax{}), deep); status != peg.Fail || n != ordered.MaxDepth {
+		t.Errorf("consumed %d, %v; want failure at level %d", n, status, ordered.MaxDepth)
+	}
+}
+
+func TestEmbedded(t *testing.T) {
+	for in, want := range map[string]string{
+		`"{\"a\": \"x\\n\\u00e9\"}" `: `{"a": "x\n\u00e9"}`,
+		`'{"a": 1}'`:                  `{"a": 1}`,
+		`"\ud83d\ude00 é"`:            "😀 é",
+		`"cut`:                        "cut",
+	} {
+		if got, _, _ := both(t, codec.Embedded{}.New(), in); got != want {
+			t.Errorf("%s: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestNested(t *testing.T) {
+	tags := codec.Tags{Open: "~<", Mid: ">", Close: "~</", CloseMid: ">", ItemOpen: "~<item>", ItemClose: "~</item>"}
+	table := []struct{ schema, in, want, rest string }{
+		{`{"type": "integer"}`, `42~</n>`, `42`, `~</n>`},
+		{`{"type": "string"}`, `a ~< "b"~</n>`, `"a ~< \"b\""`, `~</n>`},
+		{`{"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "number"}}}`, "\n~<a>1~</a>\n~<b>2~</b>\n~</n>", `{"a": "1", "b": 2}`, `~</n>`},
+		{`{"type": "array", "items": {"type": "string"}}`, `~<item>1~</item>~<item>~</item>~</n>`, `["1", ""]`, `~</n>`},
+		{`{"type": "array"}`, `~</n>`, `[]`, `~</n>`},
+		{`{"type": "object"}`, `~</n>`, `{}`, `~</n>`},
+		{`{}`, `~<a>~<item>1~</item>~<item>x~</item>~</a>~</n>`, `{"a": [1, "x"]}`, `~</n>`},
+		{`{}`, `plain~</n>`, `"plain"`, `~</n>`},
+		{`{}`, `~</n>`, `""`, `~</n>`},
+		{`{"type": ["string", "object"]}`, `~<a>1~</a>~</n>`, `"~<a>1"`, `~</a>~</n>`},
+		{`{"anyOf": [{"type": "integer"}, {"type": "object", "properties": {"max": {"type": "integer"}}}]}`, `~<max>5~</max>~</n>`, `{"max": 5}`, `~</n>`},
+	}
+	for _, c := range table {
+		v, err := ordered.ParseString(c.schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := schema.Parse(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		typ := &codec.NestedType{Tags: tags, Schema: s}
+		got, n, status := both(t, typ.New(), c.in)
+		if got != c.want || c.in[n:] != c.rest || status != peg.Match {
+			t.Errorf("%s: %q: got %s, rest %q, %v; want %s, rest %q", c.schema, c.in, got, c.in[n:], status, c.want, c.rest)
+		}
+	}
+}
+
+func TestDecode(t *testing.T) {
+	for _, c := range []struct {
+		text   string
+		types  schema.TypeSet
+		strict bool
+		want   string
+	}{
+		{"7", schema.String | schema.Integer, false, "7"},
+		{" 7 ", schema.String | schema.Integer, false, "7"},
+		{"7.5", schema.String | schema.Integer, false, `"7.5"`},
+		{"1abc", schema.String | schema.Integer, false, `"1abc"`},
+		{"null", schema.String | schema.Null, false, "null"},
+		{"None", schema.String | schema.Null, false, "null"},
+		{"None", schema.String | schema.Null, true, `"None"`},
+		{`{"a": 1}`, schema.String | schema.Object, false, `{"a": 1}`},
+		{`{not json`, schema.String | schema.Object, false, `"{not json"`},
+		{`"q"`, schema.AnyType, false, `"\"q\""`},
+		{`"q"`, schema.Integer, false, `"q"`},
+		{"many", schema.Integer, false, `"many"`},
+		{"", schema.AnyType, false, `""`},
+	} {
+		if got := string(codec.Decode(nil, c.text, codec.Values(c.types), c.strict)); got != c.want {
+			t.Errorf("%q as %v: got %s, want %s", c.text, c.types, got, c.want)
+		}
+	}
+}
+
+func TestBalance(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a": "x`:           `"}`,
+		`{"a": {"b": [1, 2`:  `]}}`,
+		`{"a": 1}`:           ``,
+		`{"a": "x\`:          `\"}`,
+		`{"a": "in [ string`: `"}`,
+	} {
+		if got, ok := codec.Balance(text); got != want || !ok {
+			t.Errorf("%s: got %q, %t; want %q", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{`{"a"`, `{"a": `, `{"a": tru`, `{"a": 1, `} {
+		if missing, ok := codec.Balance(text); ok {
+			t.Errorf("%s: mended with %q", text, missing)
+		}
+	}
+}
+
+func TestUnescape(t *testing.T) {
+	for in, want := range map[string]string{
+		"a &lt;b&gt; &amp;amp; &quot;&#39;&apos;": `a <b> &amp; "''`,
+		"?x=1&copy=2&y&":                  "?x=1&copy=2&y&",
+		"&#x1F600;&#128512;&#xD800;&#;&;": "😀😀&#xD800;&#;&;",
+	} {
+		if got := codec.Unescape(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+// FuzzLiteral checks on any text that pieces make no difference, and that what matches is valid JSON.
+func FuzzLiteral(f *testing.F) {
+	for _, seed := range []string{`{"a": [1, 'x', (2,), True]}`, `"a\u00e9\x41"`, `'''x'''`, `-1.5e3 `, `{k:<|"|>v<|"|>}`} {
+		f.Add(seed, uint64(1), uint8(0))
+	}
+	syntaxes := []codec.Syntax{{}, {Strict: true}, {Object: true}, {Hold: true}, {Bare: true, Token: `<|"|>`}}
+	f.Fuzz(func(t *testing.T, text string, seed uint64, which uint8) {
+		syntax := syntaxes[int(which)%len(syntaxes)]
+		got, n, status := scan(t, syntax.New(), text)
+		r := rand.New(rand.NewPCG(seed, 0))
+		var pieces []string
+		for rest := text; rest != ""; {
+			k := 1 + r.IntN(min(len(rest), 9))
+			pieces = append(pieces, rest[:k])
+			rest = rest[k:]
+		}
+		if got2, n2, status2 := scan(t, syntax.New(), pieces...); got2 != got || n2 != n || status2 != status {
+			t.Fatalf("%s: %q: in one go %q, %d, %v; as %q %q, %d, %v", syntax.Name(), text, got, n, status, pieces, got2, n2, status2)
+		}
+		if status == peg.Match && !ordered.Valid(strings.ToValidUTF8(got, "")) {
+			t.Fatalf("%s: %q gives %q", syntax.Name(), text, got)
+		}
+	})
+}
+
+func BenchmarkLiteral(b *testing.B) {
+	rows := strings.Repeat(`{"id": 12345, "name": "Rome, the eternal city", "tags": ["a", "b"], "on": true}, `, 2000)
+	text := []byte(`[` + rows + `null]`)
+	s := codec.NewLiteral(codec.Syntax{})
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Reset()
+		if _, status := s.Step(text, false, discard{}); status != peg.Match {
+			b.Fatal(status)
+		}
+	}
+}
+
+type discard struct{}
+
+func (discard) Copy(_, _ int)             {}
+func (discard) Text(_ []byte, _, _ int)   {}
+func (discard) String(_ string, _, _ int) {}

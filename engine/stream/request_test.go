@@ -1,0 +1,289 @@
+package stream_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/peg/vm"
+	"github.com/goassay/assay/engine/stream"
+)
+
+func schemaValue(t testing.TB, text string) ordered.Value {
+	t.Helper()
+	v, err := ordered.ParseString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestRequests covers what a request changes in the reading of the same output (E22).
+func TestRequests(t *testing.T) {
+	f := forms[0].f
+	const ping = `<tool_call>{"name": "ping", "arguments": {}}</tool_call>`
+	table := []struct {
+		name   string
+		change func(*codegen.Options)
+		output string
+		want   chat.Message
+		finish chat.FinishReason
+	}{
+		{"tools", nil, "Hi.\n" + ping, message("Hi.", call("", "ping", "{}")), chat.FinishToolCalls},
+		{"no tools", func(o *codegen.Options) { o.Tools = nil }, "Hi.\n" + ping, message("Hi.\n" + ping), chat.FinishStop},
+		{"choice none", func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceNone }, ping, message(ping), chat.FinishStop},
+		{"several calls though one is asked for", func(o *codegen.Options) { o.Parallel = false }, ping + ping, message("", call("", "ping", "{}"), call("", "ping", "{}")), chat.FinishToolCalls},
+		{"reasoning kept in the content", func(o *codegen.Options) { o.Reasoning = chat.ReasoningKeep }, "<think>\nhm\n</think>\n\nHi.", message("<think>\nhm\n</think>\n\nHi."), chat.FinishStop},
+		{"opened reasoning kept", func(o *codegen.Options) { o.Reasoning, o.Prefill = chat.ReasoningKeep, "<think>\n" }, "hm\n</think>\n\nHi.", message("<think>\nhm\n</think>\n\nHi."), chat.FinishStop},
+		{"kept reasoning and a call", func(o *codegen.Options) { o.Reasoning = chat.ReasoningKeep }, "<think>\nhm\n</think>\n\n" + ping, message("<think>\nhm\n</think>", call("", "ping", "{}")), chat.FinishToolCalls},
+		{"thinking off", func(o *codegen.Options) { o.Prefill = "<think>\n\n</think>\n\n" }, "Hi.", message("Hi."), chat.FinishStop},
+		{"continued content", func(o *codegen.Options) {
+			o.Prefill, o.Continue = "<think>\nhm\n</think>\n\nHello, ", chat.ContinueContent
+		}, "world", chat.Message{Reasoning: "hm", Content: "Hello, world"}, chat.FinishStop},
+		{"continued reasoning", func(o *codegen.Options) { o.Prefill, o.Continue = "<think>\nI", chat.ContinueReasoning }, "'m\n</think>\n\nHi.", chat.Message{Reasoning: "I'm", Content: "Hi."}, chat.FinishStop},
+		{"JSON answer", func(o *codegen.Options) { o.HasJSONSchema = true }, ` {"a": [1]} `, message(` {"a": [1]} `), chat.FinishStop},
+		{"JSON answer in a fence", func(o *codegen.Options) { o.HasJSONSchema = true }, "```json\n{\"a\": 1}\n```", message(`{"a": 1}`), chat.FinishStop},
+		{"JSON answer behind reasoning", func(o *codegen.Options) { o.HasJSONSchema, o.Prefill = true, "<think>\n" }, "hm\n</think>\n\n{\"a\": 1}", chat.Message{Reasoning: "hm", Content: `{"a": 1}`}, chat.FinishStop},
+		{"a call in place of a JSON answer", func(o *codegen.Options) { o.HasJSONSchema = true }, ping, message("", call("", "ping", "{}")), chat.FinishToolCalls},
+		{"no JSON where some was due", func(o *codegen.Options) { o.HasJSONSchema = true }, "Sorry, no.", message("Sorry, no."), chat.FinishStop},
+		{"the turn ends before the output", nil, "Hi.<|im_end|>\n<|im_start|>user", message("Hi."), chat.FinishStop},
+		{"the header once more", func(o *codegen.Options) {}, "<|im_start|>assistant\nHi.", message("Hi."), chat.FinishStop},
+	}
+	f.Header = "<|im_start|>assistant\n"
+	for _, c := range table {
+		t.Run(c.name, func(t *testing.T) {
+			o := usual("")
+			if c.change != nil {
+				c.change(&o)
+			}
+			out := generate(t, f, o)
+			for _, pieces := range [][]string{{c.output}, bytesOf(c.output)} {
+				p, m := read(t, out, pieces...)
+				if !reflect.DeepEqual(m, c.want) || p.Finish() != c.finish {
+					t.Fatalf("%q: got %+v, %s\nwant %+v, %s", pieces, m, p.Finish(), c.want, c.finish)
+				}
+			}
+		})
+	}
+}
+
+func TestCut(t *testing.T) {
+	p := stream.NewParser(generate(t, forms[0].f, usual("")))
+	p.Write([]byte("It goes on"))
+	p.Close(true)
+	if p.Finish() != chat.FinishLength {
+		t.Errorf("finish %q", p.Finish())
+	}
+	if len(p.Write([]byte("more"))) > 0 || len(p.Close(false)) > 0 {
+		t.Error("a closed parser goes on")
+	}
+}
+
+// TestTolerances switches every tolerance on and off: what an output means with it and without (E21).
+func TestTolerances(t *testing.T) {
+	jsonTag := forms[0].f
+	taggedForm := calls(format.Calls{Call: pair("<tool_call>\n", "\n</tool_call>"), Head: []format.Part{lit("<function="), name, lit(">\n")},
+		Body: tagged("<parameter=", ">\n", "\n</parameter>", "\n"), Tail: []format.Part{lit("\n</function>")}})
+	undisclosed := format.Format{Undisclosed: true}
+	const tight = `<tool_call>{"name": "ping", "arguments": {}}</tool_call>`
+	const loose = "<tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call>"
+	table := []struct {
+		which   codegen.Tolerances
+		f       format.Format
+		output  string
+		options func(*codegen.Options)
+		on, off chat.Message
+	}{
+		{codegen.FreeSpace, jsonTag, tight, nil, message("", call("", "ping", "{}")), message(tight)},
+		{codegen.ContentAround, jsonTag, "Text. " + loose, nil, message("Text.", call("", "ping", "{}")), message("Text. " + loose)},
+		{codegen.LooseReasoning, jsonTag, "<think>\nhm " + loose, nil,
+			chat.Message{Reasoning: "hm", ToolCalls: []chat.ToolCall{call("", "ping", "{}")}}, chat.Message{Reasoning: "hm " + loose}},
+		{codegen.OptionalWrapper, taggedForm, "<function=ping>\n</function>\n</tool_call>", nil, message("", call("", "ping", "{}")), message("<function=ping>")},
+		{codegen.StrayClosers, jsonTag, "a</tool_call>b", nil, message("ab"), message("a</tool_call>b")},
+		{codegen.AnyLiteral, jsonTag, "<tool_call>\n{'name': 'ping', 'arguments': {}}\n</tool_call>", nil, message("", call("", "ping", "{}")),
+			message("<tool_call>\n{'name': 'ping', 'arguments': {}}\n</tool_call>")},
+		{codegen.Fences, jsonTag, "```json\n1\n```", func(o *codegen.Options) { o.HasJSONSchema = true }, message("1"), message("```json\n1\n```")},
+		{codegen.AnySpelling, undisclosed, `<|tool_call_start|>[ping()]<|tool_call_end|>`, nil, message("", call("", "ping", "{}")), message(`<|tool_call_start|>[ping()]<|tool_call_end|>`)},
+		{codegen.CloseArguments, jsonTag, `<tool_call>{"name": "get", "arguments": {"city": "Ro`, nil,
+			message("", call("", "get", `{"city": "Ro"}`)), message("", chat.ToolCall{Name: "get", Arguments: `{"city": "Ro`})},
+	}
+	for i, c := range table {
+		t.Run(codegen.ToleranceNames()[i], func(t *testing.T) {
+			for _, on := range []bool{true, false} {
+				o := usual("")
+				o.Tolerances |= codegen.CloseArguments
+				want := c.on
+				if !on {
+					o.Tolerances &^= c.which
+					want = c.off
+				}
+				if c.options != nil {
+					c.options(&o)
+				}
+				out := generate(t, c.f, o)
+				for _, pieces := range [][]string{{c.output}, bytesOf(c.output)} {
+					if _, m := read(t, out, pieces...); !reflect.DeepEqual(m, want) {
+						t.Errorf("on %t: %q\n got %+v\nwant %+v", on, pieces, m, want)
+					}
+				}
+			}
+		})
+	}
+	for i, name := range codegen.ToleranceNames() {
+		if got, err := codegen.ParseTolerance(name); err != nil || got != 1<<i {
+			t.Errorf("%q is %v, %v", name, got, err)
+		}
+	}
+	if _, err := codegen.ParseTolerance("T10"); err == nil {
+		t.Error("T10 is no tolerance")
+	}
+}
+
+// TestFallbacks reads outputs in spellings that the format does not have (E25).
+func TestFallbacks(t *testing.T) {
+	table := []struct {
+		spelling, output string
+		want             chat.Message
+	}{
+		{"kimi-k2", `a functions.get:0{"city": "Rome"} b functions.ping:1{} functions.nobody:2{} functions.ping:x{} functions.get:3[1] functions.:4{}`,
+			message(`a b functions.nobody:2{} functions.ping:x{} functions.get:3[1] functions.:4{}`, call("functions.get:0", "get", `{"city": "Rome"}`), call("functions.ping:1", "ping", "{}"))},
+		{"kimi-k2", "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0<|tool_call_argument_begin|>" + rome + "<|tool_call_end|><|tool_calls_section_end|>", message("", call("functions.get:0", "get", rome))},
+		{"kimi-k2", `cut functions.get:0{"city": `, message(`cut functions.get:0{"city": `)},
+		{"hermes", "<tool_call>\n{\"name\": \"get\", \"arguments\": " + rome + "}\n</tool_call>", message("", call("", "get", rome))},
+		{"xml", "<tool_call>\n<invoke name=\"get\">\n<parameter name=\"city\">Rome</parameter>\n<parameter name=\"n\">3</parameter>\n</invoke>\n</tool_call>", message("", call("", "get", rome))},
+		{"deepseek-r1", "<｜tool▁calls▁begin｜>\n<｜tool▁call▁begin｜>\nfunction<｜tool▁sep｜>get\n```json\n" + rome + "\n```\n<｜tool▁call▁end｜>\n<｜tool▁calls▁end｜>", message("", call("", "get", rome))},
+		{"deepseek-r1", "function<get>\n```json\n" + rome + "\n```", message("", call("", "get", rome))},
+		{"deepseek-r1", "function\n```json\n{\"tools\": [{\"name\": \"get\", \"arguments\": " + rome + "}, {\"name\": \"ping\", \"arguments\": {}}]}\n```", message("", call("", "get", rome), call("", "ping", "{}"))},
+		{"deepseek-r1", "<think>hm</think><tool_call>\nfunction</think>get\n```json\n" + rome + "\n```\n</tool_call>", chat.Message{Reasoning: "hm", ToolCalls: []chat.ToolCall{call("", "get", rome)}}},
+		{"pythonic", `[get(city='Rome', n=3), ping()]`, message("", call("", "get", rome), call("", "ping", "{}"))},
+		{"function-tags", "<function=get>" + rome + "</function>", message("", call("", "get", rome))},
+		{"json-list", `<|tool_call|>[{"name": "get", "arguments": ` + rome + `}]`, message("", call("", "get", rome))},
+		{"bracket", "[TOOL_CALLS]get[ARGS]" + rome, message("", call("", "get", rome))},
+	}
+	for _, c := range table {
+		t.Run(c.spelling, func(t *testing.T) {
+			o := usual("")
+			o.Fallbacks = []string{c.spelling}
+			out := generate(t, format.Format{}, o)
+			for _, pieces := range [][]string{{c.output}, bytesOf(c.output)} {
+				if _, m := read(t, out, pieces...); !reflect.DeepEqual(m, c.want) {
+					t.Fatalf("%q\n got %+v\nwant %+v", pieces, m, c.want)
+				}
+			}
+			if _, err := out.Grammar(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestErrors(t *testing.T) {
+	table := []struct {
+		name   string
+		f      format.Format
+		change func(*codegen.Options)
+		want   string
+	}{
+		{"unknown fallback", format.Format{}, func(o *codegen.Options) { o.Fallbacks = []string{"klingon"} }, `fallback "klingon": expected one of`},
+		{"nothing to recognise a call by", calls(format.Calls{Head: []format.Part{name}, Body: jsonBody}), nil, "no literal before a function's name"},
+		{"no name", calls(format.Calls{Call: pair("<call>", "</call>"), Body: jsonBody}), nil, "no slot for the function's name"},
+		{"no key", calls(format.Calls{Head: []format.Part{lit("<call>"), name}, Body: format.Body{Kind: format.BodyTagged, Entry: []format.Part{value}}}), nil, "without a key and a value"},
+		{"broken schema", format.Format{Calls: forms[0].f.Calls}, func(o *codegen.Options) {
+			o.Tools = []chat.Tool{{Name: "x", Parameters: schemaValue(t, `{"type": 5}`)}}
+		}, "tools[0].function.parameters"},
+		{"broken schema of the answer", format.Format{}, func(o *codegen.Options) { o.HasJSONSchema, o.JSONSchema = true, schemaValue(t, `{"type": 5}`) }, "json_schema"},
+	}
+	for _, c := range table {
+		t.Run(c.name, func(t *testing.T) {
+			o := usual("")
+			if c.change != nil {
+				c.change(&o)
+			}
+			if _, err := codegen.Generate(c.f, o); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestDiagnostics checks what is said about odd outputs.
+func TestDiagnostics(t *testing.T) {
+	table := []struct{ output, kind, text string }{
+		{`<tool_call>{"name": "nobody", "arguments": {}}</tool_call>`, "undeclared-function", ""},
+		{`<tool_call>{"name": "get", "arguments": {"city": oops}}</tool_call>`, "incomplete-call", "get"},
+		{`stray</tool_call>`, "dropped", "</tool_call>"},
+		{`done<|im_end|>more`, "dropped", "<|im_end|>more"},
+		{`<tool_call>{"name": "ping", "extra": [1, 2]}</tool_call>`, "dropped", `"extra": [1, 2]`},
+	}
+	for _, c := range table {
+		p, _ := read(t, generate(t, forms[0].f, usual("")), c.output)
+		d := p.Diagnostics()
+		if len(d) == 0 || d[0].Kind != c.kind || d[0].Text != c.text {
+			t.Errorf("%q: diagnostics %v, want %s of %q", c.output, d, c.kind, c.text)
+		}
+	}
+}
+
+// TestHeldLimit checks that a tentative call beyond the limit is content, and said to be.
+func TestHeldLimit(t *testing.T) {
+	out := generate(t, forms[1].f, usual(""))
+	text := `{"name": "get", "parameters": {"city": "` + strings.Repeat("x", 5000) + `"}}`
+	p := stream.Options{Limits: vm.Limits{Held: 1000}}.NewParser(out)
+	p.Write([]byte(text))
+	p.Close(false)
+	if m := p.Message(); m.Content != text {
+		t.Errorf("content of %d bytes, want %d", len(m.Content), len(text))
+	}
+	if d := p.Diagnostics(); len(d) == 0 || d[len(d)-1].Kind != "limit" {
+		t.Errorf("diagnostics %v", d)
+	}
+}
+
+// TestManyTools checks names of which one begins another, and many of them.
+func TestManyTools(t *testing.T) {
+	var many []chat.Tool
+	for i := range 1000 {
+		tool := tools[1]
+		tool.Name = "f" + strings.Repeat("x", i%7) + ordered.Int(i).Text()
+		many = append(many, tool)
+	}
+	o := usual("")
+	o.Tools = many
+	out := generate(t, forms[0].f, o)
+	for _, i := range []int{0, 1, 10, 100, 999} {
+		output := `<tool_call>{"name": "` + many[i].Name + `", "arguments": {"city": "x"}}</tool_call>`
+		if _, m := read(t, out, output); len(m.ToolCalls) != 1 || m.ToolCalls[0].Name != many[i].Name {
+			t.Errorf("%q: %+v", output, m)
+		}
+	}
+}
+
+// TestDeterministic checks that equal inputs give equal programs and grammars.
+func TestDeterministic(t *testing.T) {
+	for _, form := range forms {
+		a, b := generate(t, form.f, usual("")), generate(t, form.f, usual(""))
+		if a.Program.String() != b.Program.String() {
+			t.Errorf("%s: two programs", form.name)
+		}
+		if x, y := grammar(t, a), grammar(t, b); x.String() != y.String() {
+			t.Errorf("%s: two grammars", form.name)
+		}
+	}
+}
+
+func TestReset(t *testing.T) {
+	out := generate(t, forms[0].f, usual("<think>\n"))
+	p := stream.NewParser(out)
+	for range 2 {
+		p.Write([]byte("hm\n</think>\n\nHi."))
+		p.Close(false)
+		if m := p.Message(); m.Content != "Hi." || m.Reasoning != "hm" {
+			t.Fatalf("%+v", m)
+		}
+		p.Reset()
+	}
+}
