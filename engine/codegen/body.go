@@ -244,10 +244,11 @@ func (b *builder) keyed(c *format.Calls, e entry, key string, s *schema.Schema) 
 	var words []string
 	var bodies []peg.Pattern
 	for _, t := range e.typ.Types {
-		as := schema.Any()
-		if t.Raw {
+		as := s
+		switch {
+		case t.Raw:
 			as = stringSchema()
-		} else if as = s; s.Types()&schema.String != 0 {
+		case s.Types()&schema.String != 0:
 			as = jsonSchema()
 		}
 		words = append(words, t.Word)
