@@ -2,7 +2,7 @@
 //
 // Arguments reach a client as JSON text. A model writes them as JSON, as Python literals, as raw text between tags, as
 // entries nested in tags, or with tokens for quotes. The scanners of this package find where such a value ends, in any chunking,
-// and produce its JSON text; [Encode] writes a value the way a format does.
+// and produce its JSON text.
 //
 // # Scanners
 //
