@@ -1,4 +1,4 @@
-// Package codec knows how output formats write values, in both directions.
+// Package codec knows how output formats write values.
 //
 // Arguments reach a client as JSON text. A model writes them as JSON, as Python literals, as raw text between tags, as
 // entries nested in tags, or with tokens for quotes. The scanners of this package find where such a value ends, in any chunking,
