@@ -35,7 +35,7 @@ type probe struct {
 	reasoning bool    // under every name that it may have
 	typed     bool    // content and reasoning come as typed parts
 	calls     []call
-	tools     bool // describe the functions of all needles
+	tools     bool // describe the functions that are called, one at least
 	plain     bool // no assistant message
 	generate  bool
 	kwargs    []ordered.Member
@@ -83,7 +83,7 @@ func (p probe) input() chattemplate.Input {
 		in.Messages = append(in.Messages, in.Messages...)
 	}
 	if p.tools {
-		in.Tools = probeTools()
+		in.Tools = probeTools()[:max(1, len(p.calls))] // no more than are called: describing tools is most of the work
 	}
 	return in
 }
