@@ -277,27 +277,9 @@ func (f *spec) integer(v Value) (string, error) {
 		left, right := f.padding(1, '<')
 		return left + string(appendRune(nil, rune(x.Int64()))) + right, nil
 	}
-	base, prefix := 10, ""
-	switch f.kind {
-	case 'b':
-		base, prefix = 2, "0b"
-	case 'o':
-		base, prefix = 8, "0o"
-	case 'x', 'X':
-		base, prefix = 16, "0"+string(f.kind)
-	}
-	if !f.alt {
-		prefix = ""
-	}
-	digits := ""
-	if base == 10 {
-		text, err := bigText(Value{kind: BigInt, ref: ptr(x)})
-		if err != nil {
-			return "", err
-		}
-		digits = strings.TrimPrefix(text, "-")
-	} else if digits = new(big.Int).Abs(x).Text(base); f.kind == 'X' {
-		digits = strings.ToUpper(digits)
+	prefix, digits, err := f.digits(x)
+	if err != nil {
+		return "", err
 	}
 	return f.number(x.Sign() < 0, prefix, digits, ""), nil
 }
@@ -1013,11 +995,13 @@ func (p *percent) float(v Value) (float64, error) {
 	return 0, errf(TypeError, "must be real number, not %s", typeName(v))
 }
 
-// printfInteger writes an integer for d, i, u, o, x and X, where a precision is a least number of digits.
-func (f *spec) printfInteger(v Value) (string, error) {
-	x := bigInt(v)
-	base, prefix := 10, ""
+// digits returns an integer's digits in the base of the conversion, without sign, and the prefix that the alternate form
+// writes before them.
+func (f *spec) digits(x *big.Int) (prefix, digits string, err error) {
+	base := 10
 	switch f.kind {
+	case 'b':
+		base, prefix = 2, "0b"
 	case 'o':
 		base, prefix = 8, "0o"
 	case 'x', 'X':
@@ -1026,15 +1010,22 @@ func (f *spec) printfInteger(v Value) (string, error) {
 	if !f.alt {
 		prefix = ""
 	}
-	digits := ""
 	if base == 10 {
 		text, err := bigText(Value{kind: BigInt, ref: ptr(x)})
-		if err != nil {
-			return "", err
-		}
-		digits = strings.TrimPrefix(text, "-")
-	} else if digits = new(big.Int).Abs(x).Text(base); f.kind == 'X' {
+		return prefix, strings.TrimPrefix(text, "-"), err
+	}
+	if digits = new(big.Int).Abs(x).Text(base); f.kind == 'X' {
 		digits = strings.ToUpper(digits)
+	}
+	return prefix, digits, nil
+}
+
+// printfInteger writes an integer for d, i, u, o, x and X, where a precision is a least number of digits.
+func (f *spec) printfInteger(v Value) (string, error) {
+	x := bigInt(v)
+	prefix, digits, err := f.digits(x)
+	if err != nil {
+		return "", err
 	}
 	if n := f.precision - len(digits); n > 0 {
 		digits = strings.Repeat("0", n) + digits

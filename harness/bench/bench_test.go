@@ -57,7 +57,7 @@ func compileAll(b *testing.B) []*engine.Template {
 	return all
 }
 
-// BenchmarkCold compiles, probes and analyses every template.
+// BenchmarkCold compiles, probes and analyses every template; bar: 150 ms for the vendors' 70 on one core.
 func BenchmarkCold(b *testing.B) {
 	all := sources(b)
 	b.ReportAllocs()
@@ -117,7 +117,7 @@ func BenchmarkRender(b *testing.B) {
 	b.ReportMetric(float64(len(all)*len(subject.Battery())), "prompts")
 }
 
-// BenchmarkPrepare prepares a request with 2 and with 30 tools.
+// BenchmarkPrepare prepares a request with 2 and with 30 tools, warm; bars beyond the render: 100 microseconds and 1 ms.
 func BenchmarkPrepare(b *testing.B) {
 	t := hermes(b)
 	for _, n := range []int{2, 30} {
