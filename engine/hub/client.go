@@ -1,0 +1,233 @@
+package hub
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// follow says which redirects are followed.
+type follow bool
+
+const (
+	followHome follow = false // those within the endpoint, as when a repository was renamed
+	followAll  follow = true
+)
+
+// home says that a URL is the endpoint's own: the one place where the token may go.
+func (c *Client) home(u *url.URL) bool {
+	return u.Scheme == c.endpoint.Scheme && strings.EqualFold(u.Hostname(), c.endpoint.Hostname()) && port(u) == port(c.endpoint)
+}
+
+func port(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
+}
+
+// send sends a request without a body and follows redirects. The answer's Request is the last one sent; the caller closes
+// its body. Reading the body fails once the server has been silent for too long. what names the thing in errors.
+func (c *Client) send(ctx context.Context, what, method string, u *url.URL, header http.Header, f follow) (*http.Response, error) {
+	if c.offline {
+		return nil, c.failf(ErrOffline, what, "not in the cache at %s, and HF_HUB_OFFLINE keeps the network from being used", c.cache)
+	}
+	trusted := true // no redirect has left the endpoint
+	for hops := 0; ; hops++ {
+		trusted = trusted && c.home(u)
+		resp, err := c.exchange(ctx, what, method, u, header, trusted)
+		if err != nil {
+			return nil, err
+		}
+		location := resp.Header.Get("Location")
+		if resp.StatusCode/100 != 3 || location == "" {
+			return resp, nil
+		}
+		next, err := u.Parse(location)
+		switch {
+		case err != nil || next.Host == "" || next.Scheme != "http" && next.Scheme != "https":
+			err = c.failf(nil, what, "%s redirects to an address that cannot be used", u.Host)
+		case u.Scheme == "https" && next.Scheme == "http":
+			err = c.failf(nil, what, "%s redirects from https to http, to %s; that is not followed", u.Host, next.Host)
+		case hops >= maxRedirects:
+			err = c.failf(nil, what, "more than %d redirects", maxRedirects)
+		case f == followHome && !c.home(next):
+			return resp, nil
+		}
+		resp.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		next.User = nil
+		u = next
+	}
+}
+
+// exchange sends one request.
+func (c *Client) exchange(ctx context.Context, what, method string, u *url.URL, header http.Header, trusted bool) (*http.Response, error) {
+	watched, cancel := context.WithCancelCause(ctx)
+	dog := &watchdog{idle: c.idle, cancel: cancel}
+	dog.timer = time.AfterFunc(c.idle, func() { cancel(errStalled) })
+	req, err := http.NewRequestWithContext(watched, method, u.String(), nil)
+	if err != nil {
+		dog.stop()
+		return nil, c.failf(nil, what, "no request can be made of the address on %s", u.Host)
+	}
+	for name, values := range header {
+		req.Header[name] = values
+	}
+	req.Header.Set("User-Agent", c.agent)
+	req.Header.Set("Accept-Encoding", "identity")
+	if trusted && c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+string(c.token))
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		err = c.netError(ctx, watched, what, u, err)
+		dog.stop()
+		return nil, err
+	}
+	dog.timer.Stop()
+	resp.Body = &body{ReadCloser: resp.Body, dog: dog, fail: func(err error) error { return c.netError(ctx, watched, what, u, err) }}
+	return resp, nil
+}
+
+var errStalled = errors.New("stalled")
+
+// watchdog ends a request whose server has been silent for too long.
+type watchdog struct {
+	idle   time.Duration
+	timer  *time.Timer
+	cancel context.CancelCauseFunc
+}
+
+func (d *watchdog) stop() {
+	d.timer.Stop()
+	d.cancel(nil)
+}
+
+// body is an answer's body, watched while somebody waits for it.
+type body struct {
+	io.ReadCloser
+	dog  *watchdog
+	fail func(error) error
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	b.dog.timer.Reset(b.dog.idle)
+	n, err := b.ReadCloser.Read(p)
+	b.dog.timer.Stop()
+	if err != nil && err != io.EOF {
+		err = b.fail(err)
+	}
+	return n, err
+}
+
+func (b *body) Close() error {
+	b.dog.stop()
+	return b.ReadCloser.Close()
+}
+
+// netError makes an error of a failed exchange. Addresses with their queries stay out of it.
+func (c *Client) netError(ctx, watched context.Context, what string, u *url.URL, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if context.Cause(watched) == errStalled {
+		e := c.failf(nil, what, "%s has sent nothing for %v", u.Host, c.idle)
+		e.Err = errStalled
+		return &transient{e, -1}
+	}
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	e := c.failf(nil, what, "%s cannot be reached: %v", u.Host, err)
+	e.Err = err
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+		e.Msg = u.Host + " closed the connection before everything had come"
+	}
+	var dns *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	var plainHTTP tls.RecordHeaderError
+	if errors.As(err, &dns) && dns.IsNotFound || errors.As(err, &certificate) || errors.As(err, &plainHTTP) || errors.Is(err, syscall.ECONNREFUSED) {
+		return e
+	}
+	return &transient{e, -1}
+}
+
+// retryAfter is how long the server asks to wait; below zero: it does not say. RFC 9110, section 10.2.3.
+func (c *Client) retryAfter(resp *http.Response) time.Duration {
+	text := resp.Header.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if t, err := http.ParseTime(text); err == nil {
+		return max(0, t.Sub(c.now()))
+	}
+	return -1
+}
+
+// retrier decides what is tried again, and waits before it.
+type retrier struct {
+	c     *Client
+	tries int // in a row without progress
+}
+
+func (c *Client) retrier() *retrier { return &retrier{c: c} }
+
+// wait returns nil once it is time to try again, and the error itself where that is of no use.
+func (r *retrier) wait(ctx context.Context, err error) error {
+	var again *transient
+	if !errors.As(err, &again) {
+		return err
+	}
+	if r.tries >= r.c.retries {
+		return r.final(again, "")
+	}
+	wait := again.wait
+	if wait < 0 {
+		wait = min(time.Second<<r.tries, 30*time.Second)
+	}
+	if wait > maxWait {
+		return r.final(again, fmt.Sprintf("; it asks to wait %v, so try again later", wait))
+	}
+	r.tries++
+	return r.c.sleep(ctx, wait)
+}
+
+// final is the error without the mark that it may pass.
+func (r *retrier) final(t *transient, more string) error {
+	var e *Error
+	if !errors.As(t.error, &e) {
+		return t.error
+	}
+	last := *e
+	if last.Msg += more; r.tries > 0 {
+		last.Msg += fmt.Sprintf(" (tried %d times)", r.tries+1)
+	}
+	return &last
+}
+
+// retried does something until it works, or cannot.
+func (c *Client) retried(ctx context.Context, do func() error) error {
+	again := c.retrier()
+	for {
+		err := do()
+		if err == nil {
+			return nil
+		}
+		if err := again.wait(ctx, err); err != nil {
+			return err
+		}
+	}
+}
