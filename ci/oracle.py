@@ -1,7 +1,8 @@
 """Renders prompts with jinja2 set up as Hugging Face transformers does, and compares them with what we have.
 
 The prompts are the vectors of the kind jinja on the standard input, and the prompt goldens in the scripts of the corpus
-whose folder is the argument; there, calls carry their arguments as objects, or as text where a template takes no objects.
+whose folder is the argument; there, calls carry their arguments as objects, or as text where a template takes no objects, and
+a template that demands the variable functions gets the functions as JSON text.
 
 The set-up is that of transformers/utils/chat_template_utils.py: an immutable sandbox, trim_blocks, lstrip_blocks,
 loop controls, the generation block, and tojson without HTML escapes.
@@ -107,13 +108,15 @@ class Comparison:
         if not golden or not request:
             return
         source = (path.parent / "template.jinja").read_text(encoding="utf-8")
-        try:
+        given = variables(files[request[1]], as_object=True)
+        functions = {"functions": tojson([tool["function"] for tool in given.get("tools", [])])}
+        attempts = [given, variables(files[request[1]], as_object=False), given | functions]
+        for attempt in attempts:
             try:
-                text = self.render(source, variables(files[request[1]], as_object=True))
-            except TypeError:
-                text = self.render(source, variables(files[request[1]], as_object=False))
-        except Exception as error:
-            text = f"{type(error).__name__}: {error}"
+                text = self.render(source, attempt)
+                break
+            except Exception as error:
+                text = f"{type(error).__name__}: {error}"
         self.compare(path, text, files[golden[1]])
 
 

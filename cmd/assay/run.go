@@ -14,6 +14,7 @@ import (
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/golden"
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/equivalence"
 	"github.com/goassay/assay/harness/gonja"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/script"
@@ -24,7 +25,8 @@ var runCommand = command{
 	name: "run", args: "[CORPUS]",
 	short: "run a corpus: automatic checks, scripts and goldens of every template",
 	long: `Without CORPUS the embedded one runs. CORPUS is a folder of families: <family>/template.jinja and <family>/*.txtar.
-With --vendor every case runs with the vendors' templates as well, which must have the SHA-256 that vendor.lock pins.
+With --vendor every case runs with the vendors' templates as well, which must have the SHA-256 that vendor.lock pins and be
+equivalent to their family's own template: the same capabilities, the same spelling of reasoning, content and calls.
 The last lines are a matrix of templates and checks. Failures that known.txt of the corpus lists with a reason must occur.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		r := &corpusRun{output: outputFlags(flags)}
@@ -87,7 +89,7 @@ func (r *corpusRun) report(c *call, results []report.Result) error {
 	}
 	all := &report.Report{Command: "run", Version: version(), Rules: check.Rules(), Results: results}
 	if !r.output.json {
-		fmt.Fprint(c.stdout, all.Matrix(append(check.Groups(), "scripts", "golden")))
+		fmt.Fprint(c.stdout, all.Matrix(append(check.Groups(), "scripts", equivalence.Group, "golden")))
 	}
 	return r.output.write(c, all)
 }
@@ -135,10 +137,36 @@ func (r *corpusRun) template(v script.Variant) ([]report.Result, error) {
 		}
 		results = append(results, cases...)
 	}
-	if t, err := src.Compile(); err == nil && r.embedded {
+	t, err := src.Compile()
+	if err != nil {
+		return results, nil // the checks say so
+	}
+	if v.Vendor != nil {
+		own, ok, err := r.own(v.Family.Name)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			results = append(results, equivalence.Compare(*v.Vendor, own, t))
+		}
+	}
+	if r.embedded {
 		results = append(results, golden.Compare(v.Name, folder(v), t)...)
 	}
 	return results, nil
+}
+
+// own returns what all templates of a family share, read off its own one. One that does not compile fails in its own checks.
+func (r *corpusRun) own(family string) (shared string, ok bool, err error) {
+	text, err := r.suite.Corpus.Text(family)
+	if err != nil {
+		return "", false, err
+	}
+	t, err := subject.New(family, text).Compile()
+	if err != nil {
+		return "", false, nil
+	}
+	return equivalence.Text(t), true, nil
 }
 
 // folder is a variant's place in the store of goldens.

@@ -219,6 +219,9 @@ var standard = []string{"messages", "tools", "add_generation_prompt", "bos_token
 // maxFlags bounds how many flags are tried, so that a template with hundreds of variables costs no more than others.
 const maxFlags = 12
 
+// maxWords bounds how many words a flag is set to.
+const maxWords = 4
+
 func (a *analyzer) flags() []string {
 	var flags []string
 	for _, n := range a.template.Names() {

@@ -234,6 +234,7 @@ func TestReasoningModes(t *testing.T) {
 		{"tagged", thinks, "", format.ReasoningTagged, "<think>", "</think>"},
 		{"forced open", thinks, "<think>", format.ReasoningForcedOpen, "<think>", "</think>"},
 		{"forced closed", thinks, `{% if enable_thinking is defined and not enable_thinking %}<think></think>{% else %}<think>{% endif %}`, format.ReasoningForcedClosed, "<think>", "</think>"},
+		{"forced by the words of a flag", thinks, `{% if mode is defined %}{% if mode == "on" %}<think>{% elif mode == "off" %}</think>{% endif %}{% endif %}`, format.ReasoningForcedClosed, "<think>", "</think>"},
 		{"delimiter", `{%- if m.reasoning_content %}{{ m.reasoning_content }}[ANSWER]{% endif %}`, "Let me think:", format.ReasoningDelimiter, "", "[ANSWER]"},
 		{"beside calls alone", `{%- if m.reasoning_content and m.tool_calls %}<think>{{ m.reasoning_content }}</think>{% endif %}`, "", format.ReasoningToolsOnly, "<think>", "</think>"},
 		{"an empty block where there is none", `<think>{{ m.reasoning_content }}</think>`, "", format.ReasoningTagged, "<think>", "</think>"},

@@ -65,6 +65,11 @@ func (a *analyzer) findHeader() {
 			prefills = append(prefills, strings.TrimPrefix(p, header))
 		}
 	}
+	for _, p := range a.wordedPrompts() {
+		if prefill, ok := strings.CutPrefix(textOfAtoms(p.tail), header); ok {
+			prefills = append(prefills, prefill)
+		}
+	}
 	if same {
 		// Nothing is added: the header is not told apart from the user's end, which then stands for it.
 		end = ""
@@ -157,6 +162,26 @@ func (a *analyzer) prompts() []*observation {
 		if text := textOfAtoms(o.tail); !seen[text] {
 			seen[text] = true
 			prompts = append(prompts, o)
+		}
+	}
+	return prompts
+}
+
+// wordedPrompts renders the generation prompts with each flag set to the words that the template compares it with (E4). Such a word
+// may ask for anything, so that these prompts say nothing of the header.
+func (a *analyzer) wordedPrompts() []*observation {
+	var prompts []*observation
+	for _, flag := range a.flags() {
+		on := a.observe(probe{plain: true, generate: true, kwargs: []ordered.Member{member(flag, ordered.Boolean(true))}})
+		if on.err != nil {
+			continue
+		}
+		words := on.trace.Literals(flag, "==", "!=")
+		for _, word := range words[:min(len(words), maxWords)] {
+			o := a.observe(probe{plain: true, generate: true, kwargs: []ordered.Member{member(flag, ordered.Str(word))}})
+			if o.err == nil {
+				prompts = append(prompts, o)
+			}
 		}
 	}
 	return prompts

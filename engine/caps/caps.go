@@ -50,6 +50,8 @@ type Needs struct {
 	Developer bool
 	// ReasoningField is the field that reasoning is read from; "" if none was seen to be.
 	ReasoningField string
+	// ReasoningPart: reasoning is read from no field, but from a part of the content whose type is "thinking".
+	ReasoningPart bool
 	// Bound are variables without which the template fails, with a value that it can use.
 	Bound []ordered.Member
 }
@@ -159,6 +161,15 @@ func message(role string, content ordered.Value, more ...ordered.Member) ordered
 
 func text(s string) ordered.Value { return ordered.Str(s) }
 
+// textPart and thinkingPart are parts of typed content.
+func textPart(s ordered.Value) ordered.Value {
+	return ordered.ObjectOf(member("type", text("text")), member("text", s))
+}
+
+func thinkingPart(s ordered.Value) ordered.Value {
+	return ordered.ObjectOf(member("type", text("thinking")), member("thinking", s))
+}
+
 func user() ordered.Value { return message("user", text(userText)) }
 
 // observe renders a conversation with the bound variables.
@@ -192,8 +203,7 @@ func (d *detector) contents() {
 	if o, err := d.observe(nil, user()); err == nil {
 		d.caps.StringContent = copies(o, "messages[0].content")
 	}
-	part := ordered.ArrayOf(ordered.ObjectOf(member("type", text("text")), member("text", text(userText))))
-	if o, err := d.observe(nil, message("user", part)); err == nil {
+	if o, err := d.observe(nil, message("user", ordered.ArrayOf(textPart(text(userText))))); err == nil {
 		d.caps.TypedContent = copies(o, "messages[0].content[0].text")
 	}
 }
@@ -315,6 +325,10 @@ func (d *detector) reasoning() {
 				}
 			}
 		}
+	}
+	if d.caps.Needs.ReasoningField == "" {
+		o, err := d.observe(nil, user(), message("assistant", ordered.ArrayOf(thinkingPart(text(reasoningText)), textPart(text(answerText)))))
+		d.caps.Needs.ReasoningPart = err == nil && copies(o, "messages[1].content[0].thinking") && copies(o, "messages[1].content[1].text")
 	}
 	d.caps.ReasoningEffort = d.heeds("reasoning_effort", text("low"), text("high"))
 }

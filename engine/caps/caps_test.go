@@ -134,6 +134,13 @@ func TestFit(t *testing.T) {
 			"URA", []string{"reasoning-as-thinking"},
 		},
 		{
+			"reasoning as a part of the content",
+			`{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}` +
+				`{{ '<' + p.thinking + '>' if p.type == 'thinking' else p.text }}{% endfor %}{% endif %}{% endfor %}`,
+			`{"messages": [{"role": "user", "content": "U"}, {"role": "assistant", "content": "A", "reasoning_content": "R"}]}`,
+			"U<R>A", []string{"reasoning-as-part"},
+		},
+		{
 			"a variable that the template demands",
 			`{{ 'f:' + functions }}{% for m in messages %}{{ m.content }}{% endfor %}`,
 			`{"messages": [{"role": "user", "content": "U"}], "tools": [{"type": "function", "function": {"name": "f"}}]}`,

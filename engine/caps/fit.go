@@ -67,6 +67,7 @@ func (c Caps) Fit(r chat.Request) Fitted {
 	f.arguments()
 	f.nullContent()
 	f.reasoningField()
+	f.reasoningPart()
 	f.variables()
 	return f.Fitted
 }
@@ -168,7 +169,7 @@ func (f *fitter) stringContent() {
 	}
 	for i, m := range f.Input.Messages {
 		if content := m.At("content"); content.Kind() == ordered.String {
-			f.Input.Messages[i] = m.With("content", ordered.ArrayOf(ordered.ObjectOf(member("type", text("text")), member("text", content))))
+			f.Input.Messages[i] = m.With("content", ordered.ArrayOf(textPart(content)))
 			f.used("string-as-typed-content")
 		}
 	}
@@ -227,6 +228,31 @@ func (f *fitter) reasoningField() {
 				f.used("reasoning-as-" + want)
 				break
 			}
+		}
+	}
+}
+
+// reasoningPart moves reasoning to a typed part before the content where the template reads it there.
+func (f *fitter) reasoningPart() {
+	if !f.caps.Needs.ReasoningPart {
+		return
+	}
+	for i, m := range f.Input.Messages {
+		for _, field := range chat.ReasoningFields {
+			r := m.At(field)
+			if r.Kind() != ordered.String || r.Text() == "" {
+				continue
+			}
+			parts := []ordered.Value{thinkingPart(r)}
+			switch content := m.At("content"); {
+			case content.Kind() == ordered.Array:
+				parts = append(parts, content.Items()...)
+			case content.Text() != "":
+				parts = append(parts, textPart(content))
+			}
+			f.Input.Messages[i] = m.Without(field).With("content", ordered.ArrayOf(parts...))
+			f.used("reasoning-as-part")
+			break
 		}
 	}
 }

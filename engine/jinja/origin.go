@@ -395,7 +395,7 @@ func (e *eval) traceMissing(v Value, key string) {
 	}
 }
 
-// traceText records an operation of text with a literal. Where both sides are from the input, or neither is, there is no
+// traceText records an operation of a value with a literal. Where both sides are from the input, or neither is, there is no
 // literal to record, except that a whole is recorded for the first side.
 func (e *eval) traceText(op string, subject, literal Value) {
 	if e.trace == nil {
@@ -408,9 +408,10 @@ func (e *eval) traceText(op string, subject, literal Value) {
 	e.trace.compared(n.path(), op, literal.text())
 }
 
-// traceCompare records a comparison, whichever side the input is on.
+// traceCompare records a comparison with a literal, whichever side the input is on. The input need not be text: a flag that is
+// given as true may be compared with words.
 func (e *eval) traceCompare(op string, a, b Value) {
-	if e.trace == nil || !a.isString() || !b.isString() {
+	if e.trace == nil {
 		return
 	}
 	if a.prov == nil {

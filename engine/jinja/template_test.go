@@ -303,9 +303,9 @@ func TestTrace(t *testing.T) {
 {%- if '</think>' in m.content -%}{{ m.content.split('</think>')[-1].strip('\n') }}{%- endif -%}
 {%- if m.role == 'user' -%}{{ m['thinking'] }}{%- endif -%}
 {%- if 'name' in m -%}{%- endif -%}
-{%- endfor -%}{{ enable_thinking }}{{ tools is defined }}`
+{%- endfor -%}{{ enable_thinking }}{{ tools is defined }}{{ mode == 'adaptive' }}`
 	trace := new(Trace)
-	_, err := compile(t, text).Render(vars(t, `{"messages": [{"role": "user", "content": "a</think>b"}, {"role": "x", "content": "c", "tool_calls": [{"function": {"name": "f"}}]}]}`), Options{Trace: trace})
+	_, err := compile(t, text).Render(vars(t, `{"messages": [{"role": "user", "content": "a</think>b"}, {"role": "x", "content": "c", "tool_calls": [{"function": {"name": "f"}}]}], "mode": true}`), Options{Trace: trace})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,6 +337,9 @@ func TestTrace(t *testing.T) {
 	}
 	if got := trace.Literals("messages[0].role"); !slices.Equal(got, []string{"user"}) {
 		t.Errorf("role: got %q", got)
+	}
+	if got := trace.Literals("mode", "=="); !slices.Equal(got, []string{"adaptive"}) {
+		t.Errorf("mode: got %q", got)
 	}
 	if got := trace.Missing(); !slices.Contains(got, "enable_thinking") || slices.Contains(got, "messages") {
 		t.Errorf("missing: got %q", got)

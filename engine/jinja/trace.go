@@ -23,7 +23,7 @@ type Read struct {
 	Missing bool   // it was not there
 }
 
-// Comparison is one use of a literal on text from the input.
+// Comparison is one use of a literal on text from the input, or on a value that was compared with it.
 type Comparison struct {
 	Path    string // where the text is from
 	Op      string // ==, !=, in, split, strip, startswith, replace, ...
@@ -55,10 +55,11 @@ func (t *Trace) Missing() []string {
 	return out
 }
 
-// Comparisons returns the literals that text from the input met. The caller must not change them.
+// Comparisons returns the literals that the input met. The caller must not change them.
 func (t *Trace) Comparisons() []Comparison { return t.literals }
 
-// Literals returns the literals that met text from a path through one of the operations, or any where none is named.
+// Literals returns the literals that met the value at a path, or text of it, through one of the operations, or any where none
+// is named.
 func (t *Trace) Literals(path string, ops ...string) []string {
 	var out []string
 	for _, c := range t.literals {

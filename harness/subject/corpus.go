@@ -27,9 +27,11 @@ type Family struct {
 
 // Vendor is a vendor's template as families.txt and vendor.lock know it.
 type Vendor struct {
-	Name   string // file name
-	Family string
-	SHA256 string // hex
+	Name    string // file name
+	Family  string
+	SHA256  string   // hex
+	Differs []string // in which lines it may differ from the family's own template (package equivalence)
+	Why     string   // the reason for that
 }
 
 // Corpus is a corpus read: its families, sorted by name, and what is known to fail.
@@ -94,11 +96,30 @@ func (c *Corpus) readFamilies() error {
 		}
 		f := Family{Name: name, About: about}
 		for _, item := range g.Items {
-			f.Vendors = append(f.Vendors, Vendor{Name: item.Text, Family: name})
+			v, err := parseVendor(item)
+			if err != nil {
+				return err
+			}
+			v.Family = name
+			f.Vendors = append(f.Vendors, v)
 		}
 		c.Families = append(c.Families, f)
 	}
 	return nil
+}
+
+// parseVendor reads a line "file", or "file differs in name, name: the reason".
+func parseVendor(item outline.Item) (Vendor, error) {
+	name, rest, ok := strings.Cut(item.Text, " ")
+	if !ok {
+		return Vendor{Name: name}, nil
+	}
+	names, is := strings.CutPrefix(rest, "differs in ")
+	names, why, has := strings.Cut(names, ": ")
+	if !is || !has || why == "" {
+		return Vendor{}, fmt.Errorf("families.txt:%d: expected \"file\" or \"file differs in name, name: the reason\", found %q", item.Line, item.Text)
+	}
+	return Vendor{Name: name, Differs: strings.Split(names, ", "), Why: why}, nil
 }
 
 // readLock adds the hashes, and holds the two lists against each other.

@@ -1,6 +1,7 @@
 package subject_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -20,7 +21,7 @@ func corpusOf(files ...string) fstest.MapFS {
 
 func TestLoad(t *testing.T) {
 	c, err := subject.Load(corpusOf(
-		"families.txt", "b: second\n\tv.jinja\na: first\n\tw.jinja\n",
+		"families.txt", "b: second\n\tv.jinja differs in supports_tools, keys: a fault: of its own\na: first\n\tw.jinja\n",
 		"vendor.lock", "# lock\n"+hash+"  b  v.jinja\n"+hash+"  a  w.jinja\n",
 		"known.txt", "it is so\n\tv.jinja A012\n",
 		"a/template.jinja", "x", "a/case.txtar", "", "c/template.jinja", "y"))
@@ -38,6 +39,10 @@ func TestLoad(t *testing.T) {
 	if !a.Own || a.About != "first" || len(a.Cases) != 1 || a.Vendors[0].SHA256 != hash {
 		t.Errorf("family a is %+v", a)
 	}
+	b, _ := c.Family("b")
+	if v := b.Vendors[0]; v.Name != "v.jinja" || !slices.Equal(v.Differs, []string{"supports_tools", "keys"}) || v.Why != "a fault: of its own" {
+		t.Errorf("the vendor template of b is %+v", v)
+	}
 	if c.Known["v.jinja A012"] != "it is so" {
 		t.Errorf("known failures are %v", c.Known)
 	}
@@ -54,6 +59,8 @@ func TestLoadErrors(t *testing.T) {
 	const families = "a: first\n\tv.jinja\n"
 	for _, c := range []struct{ name, families, lock, want string }{
 		{"no about", "a\n\tv.jinja\n", "", `families.txt:1: expected a heading "family: what is particular about it", found "a"`},
+		{"no reason", "a: first\n\tv.jinja differs in keys\n", "", `families.txt:2: expected "file" or "file differs in name, name: the reason"`},
+		{"no difference", "a: first\n\tv.jinja keys: so\n", "", `families.txt:2: expected "file" or "file differs in name`},
 		{"no lock", families, "# empty\n", "vendor.lock does not have v.jinja as a template of the family a"},
 		{"other family", families, hash + " b v.jinja\n", "vendor.lock does not have v.jinja as a template of the family a"},
 		{"not listed", families, hash + " a v.jinja\n" + hash + " a w.jinja\n", "vendor.lock has w.jinja, which families.txt does not list"},
