@@ -17,6 +17,7 @@
 package chattemplate
 
 import (
+	"strings"
 	"time"
 
 	"github.com/goassay/assay/engine/jinja"
@@ -125,6 +126,22 @@ func (t *Template) RenderImmutable(in Input) (string, error) {
 type Observation struct {
 	jinja.Text              // the prompt, and where each byte came from (E3)
 	Trace      *jinja.Trace // what the template read, and with which literals it compared it (E4)
+
+	src *source.Source
+}
+
+// WrittenAt returns the place in the template, a byte offset, that wrote a byte of the prompt: the very byte where that is the
+// template's own text, else the statement.
+func (o Observation) WrittenAt(off int) (int, bool) {
+	w, ok := o.Trace.WriteAt(off)
+	if !ok {
+		return 0, false
+	}
+	own := o.String[w.From : off+1]
+	if strings.HasPrefix(o.src.Text[w.Off:], own) {
+		return w.Off + off - w.From, true
+	}
+	return w.Off, true
 }
 
 // Observe renders an input with provenance and trace. The trace is there even where rendering fails.
@@ -132,7 +149,7 @@ func (t *Template) Observe(in Input) (Observation, error) {
 	o := t.options()
 	o.Origins, o.Trace = true, new(jinja.Trace)
 	text, err := t.program.RenderText(jinja.VarsFromJSON(t.Vars(in)), o)
-	return Observation{text, o.Trace}, err
+	return Observation{text, o.Trace, t.Source}, err
 }
 
 func (t *Template) options() jinja.Options {

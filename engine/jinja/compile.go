@@ -719,7 +719,7 @@ func (c *compiler) name(x *syntax.Name, p place) expr {
 		c.fail("AssertionError", x.Pos, "Tried to resolve a name to a reference that was unknown to the frame (%s)", pyQuote(x.Name))
 	}
 	if direct(v) {
-		return &inputExpr{c.input(x.Name), x.Name}
+		return &inputExpr{c.input(x.Name), x.Name, x.Pos}
 	}
 	ref := c.ref(v, p)
 	input := v
@@ -729,9 +729,9 @@ func (c *compiler) name(x *syntax.Name, p place) expr {
 	input.kept = true
 	asked := input.load == loadResolve // missing means missing in the input
 	if ref.up == 0 {
-		return &localExpr{ref.slot, x.Name, asked}
+		return &localExpr{ref.slot, x.Name, asked, x.Pos}
 	}
-	return &outerExpr{ref, x.Name, asked}
+	return &outerExpr{ref, x.Name, asked, x.Pos}
 }
 
 func (c *compiler) constant(x *syntax.Const) Value {

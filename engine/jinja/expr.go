@@ -17,15 +17,18 @@ type (
 		slot  int
 		name  string
 		asked bool // where it is missing, the input was asked for it
+		pos   syntax.Pos
 	}
 	outerExpr struct {
 		slotRef
 		name  string
 		asked bool
+		pos   syntax.Pos
 	}
 	inputExpr struct {
 		index int
 		name  string
+		pos   syntax.Pos
 	}
 	slotExpr struct{ slot int } // a slot that is known to be set
 )
@@ -33,7 +36,7 @@ type (
 func (x *localExpr) eval(f *frame) (Value, error) {
 	v := f.slots[x.slot]
 	if v.kind == Missing || f.rt.trace != nil {
-		return f.named(v, x.name, x.asked), nil
+		return f.named(v, x.name, x.asked, x.pos), nil
 	}
 	return v, nil
 }
@@ -41,7 +44,7 @@ func (x *localExpr) eval(f *frame) (Value, error) {
 func (x *outerExpr) eval(f *frame) (Value, error) {
 	v := x.get(f)
 	if v.kind == Missing || f.rt.trace != nil {
-		return f.named(v, x.name, x.asked), nil
+		return f.named(v, x.name, x.asked, x.pos), nil
 	}
 	return v, nil
 }
@@ -49,7 +52,7 @@ func (x *outerExpr) eval(f *frame) (Value, error) {
 func (x *inputExpr) eval(f *frame) (Value, error) {
 	v := f.rt.ctx[x.index]
 	if v.kind == Missing || f.rt.trace != nil {
-		return f.named(v, x.name, true), nil
+		return f.named(v, x.name, true, x.pos), nil
 	}
 	return v, nil
 }
@@ -57,7 +60,8 @@ func (x *inputExpr) eval(f *frame) (Value, error) {
 func (x *slotExpr) eval(f *frame) (Value, error) { return f.slots[x.slot], nil }
 
 // named turns a missing variable into an undefined value, and records the look-up.
-func (f *frame) named(v Value, name string, asked bool) Value {
+func (f *frame) named(v Value, name string, asked bool, pos syntax.Pos) Value {
+	f.rt.traceAt(pos)
 	if v.kind != Missing {
 		f.rt.traceRead(v)
 		return v
@@ -468,6 +472,7 @@ func (x *attrExpr) eval(f *frame) (Value, error) {
 	if err != nil {
 		return v, err
 	}
+	f.rt.traceAt(x.pos)
 	v, err = getattr(&f.rt.eval, v, x.attr)
 	return v, f.at(err, x.pos)
 }
@@ -490,6 +495,7 @@ func (x *keyExpr) eval(f *frame) (Value, error) {
 			return item, nil
 		}
 	}
+	f.rt.traceAt(x.pos)
 	v, err = getitem(&f.rt.eval, v, x.key)
 	return v, f.at(err, x.pos)
 }
@@ -508,6 +514,7 @@ func (x *itemExpr) eval(f *frame) (Value, error) {
 	if err != nil {
 		return key, err
 	}
+	f.rt.traceAt(x.pos)
 	v, err = getitem(&f.rt.eval, v, key)
 	return v, f.at(err, x.pos)
 }
@@ -661,6 +668,7 @@ func (x *callExpr) apply(f *frame, callee Value, write bool, caller *Value) (Val
 		rt.kwargs = append(rt.kwargs, kwarg{"caller", *caller})
 	}
 	args, kwargs := rt.args[argBase:len(rt.args):len(rt.args)], rt.kwargs[kwBase:len(rt.kwargs):len(rt.kwargs)]
+	rt.traceAt(x.pos)
 	var v Value
 	var err error
 	if x.fn == nil {
@@ -700,6 +708,7 @@ func (f *frame) apply(operand expr, a *args, fn *builtin, what, name string, pos
 		if fn == nil {
 			err = f.at(errf(TemplateRuntimeError, "No %s named %s found.", what, pyQuote(name)), pos)
 		} else {
+			rt.traceAt(pos)
 			v, err = rt.invoke(fn, v, rt.args[argBase:len(rt.args):len(rt.args)], rt.kwargs[kwBase:len(rt.kwargs):len(rt.kwargs)])
 			err = f.at(err, pos)
 		}

@@ -72,6 +72,9 @@ func (f *frame) grown(pos syntax.Pos) error {
 	if len(f.rt.out.buf) > f.rt.maxOut {
 		return f.at(errf(LimitError, "the template writes more than %d bytes", f.rt.maxOut), pos)
 	}
+	if f.rt.trace != nil {
+		f.rt.trace.wrote(len(f.rt.out.buf), pos)
+	}
 	return nil
 }
 
@@ -201,6 +204,9 @@ func (f *frame) capture(code body) (Value, error) {
 		out.runs = out.runs[:runs]
 	}
 	out.buf = out.buf[:start]
+	if f.rt.trace != nil {
+		f.rt.trace.unwrite(start)
+	}
 	return v, err
 }
 

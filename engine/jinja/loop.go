@@ -79,6 +79,7 @@ func (s *forStmt) run(f *frame, v Value, outer *frame, depth int) error {
 		if err := rt.tick(); err != nil {
 			return f.at(err, s.pos)
 		}
+		rt.traceAt(s.pos)
 		var item Value
 		var ok bool
 		switch {

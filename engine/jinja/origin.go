@@ -3,6 +3,8 @@ package jinja
 import (
 	"slices"
 	"strconv"
+
+	"github.com/goassay/assay/engine/jinja/syntax"
 )
 
 // Role says what part of an input value a piece of text is (E3).
@@ -379,6 +381,13 @@ func leaf(v Value, codec Codec) run {
 	r := v.prov.run
 	r.codec = codec
 	return r
+}
+
+// traceAt says which part of the template is at work, for the look-ups that follow.
+func (e *eval) traceAt(pos syntax.Pos) {
+	if e.trace != nil {
+		e.trace.pos = pos
+	}
 }
 
 // traceRead records a look-up.

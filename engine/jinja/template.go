@@ -166,6 +166,9 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	rt.autoescape = false
 	rt.origins = o.Origins || o.Trace != nil
 	rt.trace = o.Trace
+	if rt.trace != nil {
+		rt.trace.writes = rt.trace.writes[:0]
+	}
 	rt.now = o.Now
 	rt.pcg.Seed(o.Seed, 0)
 	rt.steps, rt.bytes = int64(limits.Steps), int64(limits.OutputBytes)*bytesPerOutput

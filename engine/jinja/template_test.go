@@ -297,6 +297,45 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
+// TestTracePlaces asks which part of the template wrote each byte, and which looked at a path or beside it last.
+func TestTracePlaces(t *testing.T) {
+	const text = "A\n{% macro turn(m) %}<{{ m.role }}>{% endmacro %}{% set all %}{{ messages[1].role }}{% endset %}" +
+		"{% for m in messages %}{{ turn(m) }}{% if m.role == 'x' %}{{ m.content ~ 'C' }}{% endif %}{% endfor %}{{ all }}Z"
+	trace := new(Trace)
+	v := vars(t, `{"messages": [{"role": "u", "content": "hidden"}, {"role": "x", "content": "shown"}]}`)
+	out, err := compile(t, text).Render(v, Options{Trace: trace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "A\n<u><x>shownCxZ"
+	if out != want {
+		t.Fatalf("got %q", out)
+	}
+	for off, wrote := range map[int]string{0: "A\n", 2: "<{{", 3: "role }}", 4: ">{% endmacro", 6: "role }}", 8: "'C' }}", 13: "'C' }}", 14: "all }}Z", 15: "Z"} {
+		w, ok := trace.WriteAt(off)
+		if !ok || off < w.From || off >= w.To || !strings.HasPrefix(strings.TrimLeft(text[w.Off:], ".~ "), wrote) {
+			t.Errorf("byte %d, %q: written at %q, want %q", off, want[off], text[w.Off:min(len(text), w.Off+12)], wrote)
+		}
+	}
+	if _, ok := trace.WriteAt(len(want)); ok {
+		t.Error("something wrote the byte behind the end")
+	}
+	for path, looked := range map[string]string{
+		"messages[0].content":    "role == 'x'", // never looked at: the last look beside it
+		"messages[1].content":    "content ~",
+		"messages[0].name.first": "role == 'x'",
+		"messages[7]":            "all }}",
+	} {
+		at, ok := trace.Nearest(path)
+		if !ok || !strings.HasPrefix(strings.TrimLeft(text[at:], "."), looked) {
+			t.Errorf("%s: looked at %q, want %q", path, text[at:min(len(text), at+12)], looked)
+		}
+	}
+	if _, ok := trace.Nearest("tools[0]"); ok {
+		t.Error("something looked at tools")
+	}
+}
+
 func TestTrace(t *testing.T) {
 	const text = `{%- for m in messages -%}
 {%- if m.tool_calls is defined and m.tool_calls -%}{{ m.tool_calls[0].function.name }}{%- endif -%}
@@ -309,7 +348,7 @@ func TestTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]Read{
+	for path, want := range map[string]Read{ // the places have a test of their own
 		"messages":                                {Value: true},
 		"messages[0].tool_calls":                  {Tested: true, Missing: true},
 		"messages[1].tool_calls":                  {Tested: true, Value: true},
@@ -322,8 +361,10 @@ func TestTrace(t *testing.T) {
 	} {
 		want.Path = path
 		i := slices.IndexFunc(trace.Reads(), func(r Read) bool { return r.Path == path })
-		if i < 0 || trace.Reads()[i] != want {
-			t.Errorf("%s: got %+v, want %+v", path, trace.at(path), want)
+		got := trace.at(path)
+		got.First, got.Last, got.order = 0, 0, 0
+		if i < 0 || got != want {
+			t.Errorf("%s: got %+v, want %+v", path, got, want)
 		}
 	}
 	if got := trace.Literals("messages[0].content", "split"); !slices.Equal(got, []string{"</think>"}) {

@@ -1,6 +1,12 @@
 package jinja
 
-import "slices"
+import (
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/goassay/assay/engine/jinja/syntax"
+)
 
 // Trace records what a render does with its input (E4): which paths it looks up, and with which literals text from the
 // input is compared, searched, split or stripped. The zero value is ready for use; one trace may go through several renders,
@@ -12,6 +18,9 @@ type Trace struct {
 	seen     map[Comparison]bool
 	pending  []pendingRead // look-ups of the operand of an "is defined"
 	testing  int
+	writes   []Write
+	pos      syntax.Pos // of the part of the template that is at work
+	lookups  int
 }
 
 // Read is one path that a render looked up. What is printed or encoded as a whole counts as one look-up, of itself and not of
@@ -21,6 +30,16 @@ type Read struct {
 	Value   bool   // its value was used
 	Tested  bool   // it was asked for with "is defined", or as a key with "in"
 	Missing bool   // it was not there
+	First   int    // where in the template it was looked up first, a byte offset into the source
+	Last    int    // and where last
+
+	order int // of the last look-up among all
+}
+
+// Write is a stretch of the output that one statement wrote.
+type Write struct {
+	From, To int // bytes of the output
+	Off      int // where in the template the statement is, a byte offset into the source
 }
 
 // Comparison is one use of a literal on text from the input, or on a value that was compared with it.
@@ -33,6 +52,7 @@ type Comparison struct {
 type pendingRead struct {
 	path    string
 	missing bool
+	pos     syntax.Pos
 }
 
 // Reads returns the paths that were looked up, in the order of the first time. The caller must not change them.
@@ -71,13 +91,76 @@ func (t *Trace) Literals(path string, ops ...string) []string {
 }
 
 func (t *Trace) at(path string) Read {
-	if i, ok := t.index[path]; ok {
-		return t.reads[i]
-	}
-	return Read{}
+	r, _ := t.Reading(path)
+	return r
 }
 
-func (t *Trace) entry(path string) *Read {
+// Reading returns what was looked up of a path, and whether it was.
+func (t *Trace) Reading(path string) (Read, bool) {
+	i, ok := t.index[path]
+	if !ok {
+		return Read{}, false
+	}
+	return t.reads[i], true
+}
+
+// Nearest returns where the template last looked at a path or, where it never did, at something beside it: the last look-up
+// below the nearest parent that has any. It is where to look for why a text did not reach the output.
+func (t *Trace) Nearest(path string) (off int, ok bool) {
+	if r, ok := t.Reading(path); ok {
+		return r.Last, true
+	}
+	for parent := above(path); parent != ""; parent = above(parent) {
+		best := -1
+		for i, r := range t.reads {
+			if inside := strings.HasPrefix(r.Path, parent) && (len(r.Path) == len(parent) || strings.IndexByte(".[", r.Path[len(parent)]) >= 0); inside && (best < 0 || r.order > t.reads[best].order) {
+				best = i
+			}
+		}
+		if best >= 0 {
+			return t.reads[best].Last, true
+		}
+	}
+	return 0, false
+}
+
+// above is the path that a path is in, "" for a variable.
+func above(path string) string {
+	if i := strings.LastIndexAny(path, ".["); i >= 0 {
+		return path[:i]
+	}
+	return ""
+}
+
+// WriteAt returns the statement that wrote a byte of the last render's output; false: there is no such byte. What went
+// through a variable was written by the statement that printed the variable.
+func (t *Trace) WriteAt(off int) (Write, bool) {
+	i := sort.Search(len(t.writes), func(i int) bool { return t.writes[i].To > off })
+	if i == len(t.writes) || off < t.writes[i].From {
+		return Write{}, false
+	}
+	return t.writes[i], true
+}
+
+// wrote records that the output has grown.
+func (t *Trace) wrote(to int, pos syntax.Pos) {
+	from, last := 0, len(t.writes)-1
+	if last >= 0 {
+		from = t.writes[last].To
+	}
+	if to > from {
+		t.writes = append(t.writes, Write{from, to, pos.Offset()})
+	}
+}
+
+// unwrite forgets what was written from an offset of the output on: it was captured.
+func (t *Trace) unwrite(from int) {
+	for len(t.writes) > 0 && t.writes[len(t.writes)-1].To > from {
+		t.writes = t.writes[:len(t.writes)-1]
+	}
+}
+
+func (t *Trace) entry(path string, pos syntax.Pos) *Read {
 	i, ok := t.index[path]
 	if !ok {
 		if t.index == nil {
@@ -85,23 +168,26 @@ func (t *Trace) entry(path string) *Read {
 		}
 		i = len(t.reads)
 		t.index[path] = i
-		t.reads = append(t.reads, Read{Path: path})
+		t.reads = append(t.reads, Read{Path: path, First: pos.Offset()})
 	}
-	return &t.reads[i]
+	t.lookups++
+	r := &t.reads[i]
+	r.Last, r.order = pos.Offset(), t.lookups
+	return r
 }
 
 // read records the look-up of a value.
-func (t *Trace) read(path string) { t.note(pendingRead{path, false}) }
+func (t *Trace) read(path string) { t.note(pendingRead{path, false, t.pos}) }
 
 // missing records the look-up of something that is not there.
-func (t *Trace) missing(path string) { t.note(pendingRead{path, true}) }
+func (t *Trace) missing(path string) { t.note(pendingRead{path, true, t.pos}) }
 
 func (t *Trace) note(r pendingRead) {
 	if t.testing > 0 {
 		t.pending = append(t.pending, r)
 		return
 	}
-	e := t.entry(r.path)
+	e := t.entry(r.path, r.pos)
 	e.Value = e.Value || !r.missing
 	e.Missing = e.Missing || r.missing
 }
@@ -126,7 +212,7 @@ func (t *Trace) tested(operand func() (Value, error)) (Value, error) {
 
 // asked records that a render wanted to know whether there is something at a path.
 func (t *Trace) asked(path string, missing bool) {
-	e := t.entry(path)
+	e := t.entry(path, t.pos)
 	e.Tested = true
 	e.Missing = e.Missing || missing
 }

@@ -21,14 +21,12 @@
 package check
 
 import (
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/chattemplate"
-	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -55,8 +53,8 @@ type rule struct {
 	run   func(*Subject, finder)
 }
 
-// finder takes the findings of a rule: a sentence, with evidence on further lines.
-type finder func(format string, args ...any)
+// finder takes the findings of a rule: where in the template, and a sentence, with evidence on further lines.
+type finder func(at where, format string, args ...any)
 
 // rules has all rules in the order of their ids.
 var rules = slices.Concat(compileRules, proofRules, templateRules, inputRules, historyRules, valueRules, suppressionRules)
@@ -106,27 +104,13 @@ func (r *rule) results(s *Subject) (results []report.Result) {
 	func() {
 		defer func() {
 			if p := recover(); p != nil {
-				add(s.place(nil), fmt.Sprintf("internal error: panic: %v\n%s", p, debug.Stack()))
+				add(report.Place{File: s.Source.File}, fmt.Sprintf("internal error: panic: %v\n%s", p, debug.Stack()))
 			}
 		}()
-		r.run(s, func(format string, args ...any) {
-			err := fmt.Errorf(format, args...)
-			add(s.place(err), err.Error())
-		})
+		r.run(s, func(at where, format string, args ...any) { add(s.place(at, fmt.Errorf(format, args...))) })
 	}()
 	if len(results) == 0 {
-		results = append(results, report.Result{Suite: s.Source.Name, Group: r.group, Name: r.Name, Rule: r.ID, Place: report.Place{File: s.Source.Name}})
+		results = append(results, report.Result{Suite: s.Source.Name, Group: r.group, Name: r.Name, Rule: r.ID, Place: report.Place{File: s.Source.File}})
 	}
 	return results
-}
-
-// place is where in the template an error is; the template as a whole where the error does not say.
-func (s *Subject) place(err error) report.Place {
-	place := report.Place{File: s.Source.Name}
-	var at *source.Error
-	if errors.As(err, &at) && at.Src != nil && at.Src.Name == s.Source.Name {
-		p := at.Src.Position(at.Off)
-		place.Line, place.Col = p.Line, p.Col
-	}
-	return place
 }

@@ -1,16 +1,25 @@
 package check_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/subject"
 )
 
-// chat is a template without a fault but for notes; the table below breaks it in one place each.
-const chat = `{{- bos_token }}
+// chat is a template without a fault, whose calls are JSON; tagged spells arguments as elements with JSON in them. The table below
+// breaks them in one place each.
+const (
+	chat = `{{- bos_token }}
 {%- if tools %}<|system|>
 {%- for tool in tools %}{{ tool | tojson }}{{ '\n' }}{% endfor %}<|end|>
 {% endif %}
@@ -18,75 +27,206 @@ const chat = `{{- bos_token }}
 {%- if message.role == 'tool' %}<|tool|>
 {{ message.content }}<|end|>
 {% else %}<|{{ message.role }}|>
-{% if message.content is string %}{{ message.content }}{% else %}{% for part in message.content or [] %}{{ part.text }}{% endfor %}{% endif %}
+{% if message.reasoning_content %}<think>{{ message.reasoning_content }}</think>{% endif %}{% if message.content is string %}{{ message.content }}{% else %}{% for part in message.content or [] %}{{ part.text }}{% endfor %}{% endif %}
 {%- for call in message.tool_calls or [] %}<call>{"id": "{{ call.id }}", "name": "{{ call.function.name }}", "arguments": {{ call.function.arguments if call.function.arguments is string else call.function.arguments | tojson }}}</call>{% endfor %}<|end|>
 {% endif %}
 {%- endfor %}
 {%- if add_generation_prompt %}<|assistant|>
 {% endif %}`
 
-// broken returns the ids of the rules that a template breaks.
-func broken(t *testing.T, text string) string {
+	jsonCall   = `<call>{"id": "{{ call.id }}", "name": "{{ call.function.name }}", "arguments": {{ call.function.arguments if call.function.arguments is string else call.function.arguments | tojson }}}</call>`
+	taggedCall = `<call id="{{ call.id }}" name="{{ call.function.name }}">{% if call.function.arguments is mapping %}{% for key, value in call.function.arguments.items() %}<arg name="{{ key }}">{{ value | tojson }}</arg>{% endfor %}{% endif %}</call>`
+)
+
+var tagged = strings.Replace(chat, jsonCall, taggedCall, 1)
+
+// shouting is a second renderer that renders everything in capitals.
+type shouting struct{ chattemplate.Rendering }
+
+func (shouting) Compile(src *source.Source) (chattemplate.Rendering, error) {
+	r, err := chattemplate.Native{}.Compile(src)
+	return shouting{r}, err
+}
+
+func (s shouting) Render(vars ordered.Value, now func() time.Time) (string, error) {
+	text, err := s.Rendering.Render(vars, now)
+	return strings.ToUpper(text), err
+}
+
+// broken returns the ids of the rules that a template breaks, sorted, and the findings.
+func broken(t *testing.T, src subject.Source, o check.Options) (string, []report.Result) {
 	t.Helper()
 	var ids []string
-	for _, res := range check.Template(subject.New("test.jinja", text), check.Options{}) {
-		if res.Status != report.Passed && (len(ids) == 0 || ids[len(ids)-1] != res.Rule) {
-			ids = append(ids, res.Rule)
+	var findings []report.Result
+	for _, res := range check.Template(src, o) {
+		if res.Status != report.Passed {
+			ids, findings = append(ids, res.Rule), append(findings, res)
 		}
 		if strings.Contains(res.Text, "internal error") {
 			t.Error(res.Text)
 		}
 	}
-	return strings.Join(ids, " ")
+	slices.Sort(ids)
+	return strings.Join(slices.Compact(ids), " "), findings
 }
 
+// fault is an edit that makes a template break rules.
+type fault struct {
+	breaks   string // the rules, the one that the fault is about first
+	base     string // chat or tagged
+	old, new string
+	at       string // what in the template the finding lies in; "" for the template as a whole
+}
+
+var faults = []fault{
+	{"A001", chat, "{%- endfor %}\n{%- if add", "{%- endfro %}\n{%- if add", "endfro"},
+	{"A001", chat, "<|system|>", "<|system\xff|>", "\xff|>"},
+	{"A002", chat, "{{- bos_token }}", "{{- raise_exception('no') }}", "('no')"},
+	{"A003", chat, "</call>{% endfor %}", "</call>{% if loop.last and not loop.first %}</calls>{% endif %}{% endfor %}", "if call.function.arguments is"},
+	{"A006", chat, jsonCall, "{% if loop.first %}<calls>{% endif %}" + jsonCall + "{% if loop.last and not loop.first %}</calls>{% endif %}", "if call.function.arguments is"},
+	{"A008", chat, "{%- if tools %}", "{%- if false %}", "if call.function.arguments is"},
+	{"A009", chat, "{{- bos_token }}", "{{- bos_token }}{% set l = [] %}{% set _ = l.append(1) %}", "(1) %}"},
+	{"A011 A025 A041", tagged, "value | tojson", "value if value is string else value | tojson", "if value is string"},
+	{"A012 A040", chat, "{% if message.content is string %}", "{% if message.content is string or message.content is none %}", "message.content }}{% else %}{% for"},
+	{"A012", chat, "{{- bos_token }}", "{{- bos_token }}{% for m in messages %}{% if m.tool_calls and 'x' in m.content %}{% endif %}{% endfor %}", "in m.content"},
+	{"A013", chat, "{%- for message in messages %}", "{%- for message in messages if message.role != 'system' %}", ".role != 'system'"},
+	{"A014 A003 A019 A034 A037 A038", chat, "{{ message.content }}{% else %}", "{{ message.content if message.role != 'user' or loop.last }}{% else %}", "message.content is string"},
+	{"A015", chat, "<|tool|>\n{{ message.content }}", "<|tool|>\ndone", ".role == 'tool'"},
+	{"A016", chat, "{{ tool | tojson }}", "{{ tool.function.name }}", ".function.name }}{{ '\\n'"},
+	{"A017", chat, "{{- bos_token }}", "{{- bos_token }}{{ bos_token }}", "bos_token }}\n"},
+	{"A018", chat, "call.function.arguments if call.function.arguments is string else ", "", "call.function.arguments | tojson"},
+	{"A019", chat, "{%- if add_generation_prompt %}<|assistant|>\n", "{%- if add_generation_prompt %}<|assistant|>\n\n", "\n\n"},
+	{"A020", chat, "{% if message.content is string %}{{ message.content }}",
+		"{% if message.content is string %}{{ message.content if loop.last or message.role != 'assistant' else 'Before: ' ~ message.content }}", "message.content if loop.last"},
+	{"A021", chat, "{% if message.reasoning_content %}<think>{{ message.reasoning_content }}</think>{% endif %}",
+		"{% if message.role == 'assistant' %}<think>{{ message.reasoning_content }}</think>{% endif %}", "<think>{{"},
+	{"A022", chat, "{%- if add_generation_prompt %}<|assistant|>\n", "{%- if add_generation_prompt %}<|assistant|>\n<think>", "<think>{% endif %}"},
+	{"A023", chat, "call.function.arguments | tojson", "dict(call.function.arguments | dictsort) | tojson", "if call.function.arguments is"},
+	{"A024", tagged, "value | tojson", "(value | float if value is number and value is not boolean and value > 9007199254740992 else value) | tojson", "value | float"},
+	{"A025 A041", tagged, "value | tojson", "(value | e) if value is string else value | tojson", "if value is string"},
+	{"A026 A037", chat, "message.tool_calls or []", "(message.tool_calls or [])[:1]", "call.function.arguments | tojson"},
+	{"A027", chat, `"id": "{{ call.id }}", `, "", "call.function.arguments | tojson"},
+	{"A029", chat, "call.function.arguments | tojson }}", "call.function.arguments | tojson(ensure_ascii=true) }}", "if call.function.arguments is"},
+	{"A030 A012 A040", chat, "{% if message.content is string %}", "{% if true %}", "message.content }}{% else %}{% for"},
+	{"A031", chat, "{{ message.content }}{% else %}", "{{ message.content | trim }}{% else %}", "message.content | trim"},
+	{"A033", chat, "{{- bos_token }}", "{{- bos_token }}{% if messages[0].role == 'assistant' %}{{ raise_exception('a user first') }}{% endif %}", "('a user first')"},
+	{"A034 A019", chat, "{%- if add_generation_prompt %}<|assistant|>\n", "{%- if add_generation_prompt %}<|assistant|>\n<plan>", "<plan>"},
+	{"A035", chat, "{{- bos_token }}", "{{- bos_token }}{{ strftime_now('%Y') }}", "('%Y')"},
+	{"A036", chat, "{{- bos_token }}", "{{- bos_token }}{% for m in messages %}{% for c in m.tool_calls or [] %}{% for k, v in c.function.arguments.items() %}{% endfor %}{% endfor %}{% endfor %}", "items()"},
+	{"A037", chat, "{% if message.reasoning_content %}<think>{{ message.reasoning_content }}</think>{% endif %}", "", "message.tool_calls"},
+	{"A038", chat, "{%- for call in message.tool_calls or [] %}", "{%- for call in [] %}", "tool | tojson"},
+	{"A040", chat, "{% if message.content is string %}", "{% if message.content is string or message.content is none and not message.tool_calls %}", "message.content }}{% else %}{% for"},
+	{"A041 A037", tagged, "value | tojson", "(value if value is not none else 'null') | tojson", "value is not none"},
+	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A037 #}", "{# assay"},
+	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A777 why not #}", "{# assay"},
+	{"A099", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A012 it once was #}", "{# assay"},
+}
+
+// TestRules breaks a template without a fault in one place: just those rules are broken, and the finding is where the fault is.
 func TestRules(t *testing.T) {
-	base := broken(t, chat)
-	if strings.Contains(base, "A00") || base != "A037" {
-		t.Fatalf("the template without faults breaks %q", base)
-	}
-	for _, c := range []struct{ rule, old, new string }{
-		{"A001", "{%- endfor %}", "{%- endfro %}"},
-		{"A001", "<|system|>", "<|system\xff|>"},
-		{"A002", "{{- bos_token }}", "{{- raise_exception('no') }}"},
-		{"A008", "{%- if tools %}", "{%- if false %}"},
-		{"A009", "{{- bos_token }}", "{{- bos_token }}{% set l = [] %}{% set _ = l.append(1) %}"},
-		{"A012", "{% if message.content is string %}", "{% if message.content is string or message.content is none %}"},
-		{"A013", "{%- for message in messages %}", "{%- for message in messages if message.role != 'system' %}"},
-		{"A014", "{{ message.content }}{% else %}", "{{ message.content if message.role != 'user' or loop.last }}{% else %}"},
-		{"A015", "<|tool|>\n{{ message.content }}", "<|tool|>\ndone"},
-		{"A016", "{{ tool | tojson }}", "{{ tool.function.name }}"},
-		{"A017", "{{- bos_token }}", "{{- bos_token }}{{ bos_token }}"},
-		{"A018", "call.function.arguments if call.function.arguments is string else ", ""},
-		{"A020", "{% if message.content is string %}{{ message.content }}",
-			"{% if message.content is string %}{{ message.content if loop.last or message.role != 'assistant' else 'Before: ' ~ message.content }}"},
-		{"A023", "call.function.arguments | tojson", "dict(call.function.arguments | dictsort) | tojson"},
-		{"A026", "message.tool_calls or []", "(message.tool_calls or [])[:1]"},
-		{"A027", `"id": "{{ call.id }}", `, ""},
-		{"A029", "call.function.arguments | tojson }}", "call.function.arguments | tojson(ensure_ascii=true) }}"},
-		{"A030", "{% if message.content is string %}", "{% if true %}"},
-		{"A031", "{{ message.content }}{% else %}", "{{ message.content | trim }}{% else %}"},
-		{"A033", "{{- bos_token }}", "{{- bos_token }}{% if messages[0].role == 'assistant' %}{{ raise_exception('a user first') }}{% endif %}"},
-		{"A035", "{{- bos_token }}", "{{- bos_token }}{{ strftime_now('%Y') }}"},
-		{"A036", "{{- bos_token }}", "{{- bos_token }}{% for m in messages %}{% for c in m.tool_calls or [] %}{% for k, v in c.function.arguments.items() %}{% endfor %}{% endfor %}{% endfor %}"},
-		{"A038", "{%- for call in message.tool_calls or [] %}", "{%- for call in [] %}"},
-		{"A098", "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A037 #}"},
-		{"A098", "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A777 why not #}"},
-		{"A099", "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A012 it once was #}"},
-	} {
-		text := strings.Replace(chat, c.old, c.new, 1)
-		if text == chat {
-			t.Errorf("%s: %q is not in the template", c.rule, c.old)
+	for _, base := range []string{chat, tagged} {
+		if got, _ := broken(t, subject.New("test.jinja", base), check.Options{}); got != "" {
+			t.Fatalf("the template without faults breaks %q\n%s", got, base)
 		}
-		if got := broken(t, text); !strings.Contains(got, c.rule) {
-			t.Errorf("%s: %q for %q breaks only %q", c.rule, c.new, c.old, got)
+	}
+	for _, c := range faults {
+		text := strings.Replace(c.base, c.old, c.new, 1)
+		if text == c.base {
+			t.Errorf("%s: %q is not in the template", c.breaks, c.old)
+		}
+		want := strings.Fields(c.breaks)
+		rule := want[0]
+		slices.Sort(want)
+		got, findings := broken(t, subject.New("test.jinja", text), check.Options{})
+		if got != strings.Join(want, " ") {
+			t.Errorf("%s: %q for %q breaks %q\n%+v", c.breaks, c.new, c.old, got, findings)
+			continue
+		}
+		at := slices.IndexFunc(findings, func(r report.Result) bool { return r.Rule == rule })
+		if off := offset(text, findings[at].Place); !lies(off, text, c.at) {
+			t.Errorf("%s: %q for %q is found at %s, %.40q, want %q", rule, c.new, c.old, findings[at].Place, text[max(0, off):], c.at)
+		}
+	}
+}
+
+// offset is a place of a text in bytes; -1 for the text as a whole.
+func offset(text string, p report.Place) int {
+	if p.Line == 0 {
+		return -1
+	}
+	off := 0
+	for line := range strings.Lines(text) {
+		if p.Line--; p.Line == 0 {
+			for range p.Col - 1 {
+				_, n := utf8.DecodeRuneInString(line)
+				line, off = line[n:], off+n
+			}
+			return off
+		}
+		off += len(line)
+	}
+	return len(text)
+}
+
+// lies says that an offset lies in a part of a text.
+func lies(off int, text, part string) bool {
+	for at := 0; part != ""; at++ {
+		i := strings.Index(text[at:], part)
+		if i < 0 {
+			return false
+		}
+		if at += i; at <= off && off < at+len(part) {
+			return true
+		}
+	}
+	return off < 0
+}
+
+// TestRulesBeyondText breaks the rules that a template's text alone cannot break.
+func TestRulesBeyondText(t *testing.T) {
+	if got, _ := broken(t, subject.New("test.jinja", chat), check.Options{Renderer: chattemplate.Native{}}); got != "" {
+		t.Errorf("the same renderer twice: %q", got)
+	}
+	if got, _ := broken(t, subject.New("test.jinja", chat), check.Options{Renderer: shouting{}}); got != "A010" {
+		t.Errorf("a renderer that shouts: %q, want A010", got)
+	}
+	src := subject.New("test.jinja", chat)
+	src.Shadowed = []string{"default"}
+	if got, _ := broken(t, src, check.Options{}); got != "A032" {
+		t.Errorf("a template that shadows another: %q, want A032", got)
+	}
+}
+
+// TestPains demands of every fault known from public trackers that rules catch it, and that tests break those rules. A004, A005 and A007
+// are faults of the engine, which no template shows while there are none.
+func TestPains(t *testing.T) {
+	tested := map[string]bool{"A010": true, "A032": true, "A007": true}
+	for _, f := range faults {
+		tested[strings.Fields(f.breaks)[0]] = true
+	}
+	declared := map[string]bool{}
+	for _, r := range slices.Concat(check.Rules(), revision.Rules()) {
+		declared[r.ID] = true
+	}
+	pains := check.Pains()
+	for _, id := range strings.Fields("P13 P15 P19 P20 P22 P23 P24 P25 P26 P28 P32 P36 P38 P39 P40 P41 P42 P43 P44 P46") {
+		at := slices.IndexFunc(pains, func(p check.Pain) bool { return p.ID == id })
+		if at < 0 || len(pains[at].Rules) == 0 {
+			t.Errorf("no rule catches %s", id)
+			continue
+		}
+		for _, rule := range pains[at].Rules {
+			if !declared[rule] || !tested[rule] && rule[0] == 'A' {
+				t.Errorf("%s: the rule %s is not there, or no test breaks it", id, rule)
+			}
 		}
 	}
 }
 
 func TestSuppression(t *testing.T) {
-	text := strings.Replace(chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A037 reasoning is not for this model #}", 1)
-	if got := broken(t, text); got != "" {
+	text := strings.Replace(chat, "message.reasoning_content }}", "message.reasoning_content | trim }}{# assay:ignore A031 it is trained so #}", 1)
+	text = strings.Replace(text, "{{ message.content }}{% else %}", "{{ message.content | trim }}{% else %}", 1)
+	if got, _ := broken(t, subject.New("test.jinja", text), check.Options{}); got != "" {
 		t.Errorf("the suppressed template breaks %q", got)
 	}
 }

@@ -24,18 +24,18 @@ var compileRules = []rule{
 
 func checkCompiles(s *Subject, find finder) {
 	if at := invalidUTF8(s.Source.Text); at >= 0 {
-		find("%w", source.Errorf(source.New(s.Source.Name, s.Source.Text), at, "the template is not valid UTF-8"))
+		find(nowhere, "%w", source.Errorf(source.New(s.Source.Name, s.Source.Text), at, "the template is not valid UTF-8"))
 		return
 	}
 	if err := s.syntax(); err != nil {
-		find("%w", err)
+		find(nowhere, "%w", err)
 	}
 }
 
 // checkRenders reports what kept the engine from compiling a template that is valid Jinja.
 func checkRenders(s *Subject, find finder) {
 	if s.err != nil && s.syntax() == nil {
-		find("%w", s.err)
+		find(nowhere, "%w", s.err)
 	}
 }
 

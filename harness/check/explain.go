@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -9,7 +10,13 @@ import (
 func Explain(id string) (text string, ok bool) {
 	for _, r := range Rules() {
 		if strings.EqualFold(r.ID, id) || r.Name == id {
-			return fmt.Sprintf("## %s\n\n**%s** (%s). %s\n\n*Damage:* %s\n\n*Fix:* %s\n", r.ID, r.Name, r.Severity, r.Short, r.Damage, r.Fix), true
+			text := fmt.Sprintf("## %s\n\n**%s** (%s). %s\n\n*Damage:* %s\n\n*Fix:* %s\n", r.ID, r.Name, r.Severity, r.Short, r.Damage, r.Fix)
+			for _, p := range pains {
+				if slices.Contains(p.Rules, r.ID) {
+					text += fmt.Sprintf("\n*Seen* (%s): %s: %s.\n", p.ID, p.What, p.Seen)
+				}
+			}
+			return text, true
 		}
 	}
 	return "", false
@@ -23,6 +30,11 @@ func Manual() string {
 	for _, r := range Rules() {
 		text, _ := Explain(r.ID)
 		b.WriteString("\n" + text)
+	}
+	b.WriteString("\n## Where they come from\n\nWhat goes wrong out there, as public trackers have it, and the rules that would have caught it. " +
+		"D rules are those of `assay diff`.\n\n| pain | what happened | seen in | rules |\n| --- | --- | --- | --- |\n")
+	for _, p := range pains {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", p.ID, p.What, p.Seen, strings.Join(p.Rules, ", "))
 	}
 	return b.String()
 }

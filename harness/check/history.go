@@ -36,6 +36,7 @@ func checkGeneration(s *Subject, find finder) {
 		if err != nil {
 			continue
 		}
+		asked := ask
 		answer := answerTurn
 		if s.opened(prompt.Prefill) != "" {
 			answer = strings.TrimSuffix(answerTurn, "}") + `, "reasoning_content": "REASONNEEDLE"}`
@@ -46,7 +47,8 @@ func checkGeneration(s *Subject, find finder) {
 			continue
 		}
 		at := report.Parting(turn.Text, prompt.Text)
-		find("thinking %s: prompt and turn part at byte %d\nprompt: %s\nturn:   %s", mode.name, at, report.Quote(prompt.Text, at), report.Quote(turn.Text, at))
+		written, _ := s.ask(asked)
+		find(written.at(at), "thinking %s: prompt and turn part at byte %d\nprompt: %s\nturn:   %s", mode.name, at, report.Quote(prompt.Text, at), report.Quote(turn.Text, at))
 		return
 	}
 }
@@ -58,14 +60,14 @@ func checkRewritten(s *Subject, find finder) {
 	} {
 		last, err1 := s.fitted(talk(userTurn, c.answer), false, false)
 		then, err2 := s.fitted(talk(userTurn, c.answer, userTurn2), false, true)
-		if err1 != nil || err2 != nil || strings.HasPrefix(then, last) {
+		if err1 != nil || err2 != nil || strings.HasPrefix(then.text, last.text) {
 			continue
 		}
-		at := report.Parting(last, then)
-		if at >= strings.LastIndex(last, "ANSWERNEEDLE")+len("ANSWERNEEDLE") {
+		at := report.Parting(last.text, then.text)
+		if at >= strings.LastIndex(last.text, "ANSWERNEEDLE")+len("ANSWERNEEDLE") {
 			continue // only what ends the turn changes
 		}
-		find("%s changes at byte %d once a question follows\nlast: %s\nthen: %s", c.name, at, report.Quote(last, at), report.Quote(then, at))
+		find(last.at(at), "%s changes at byte %d once a question follows\nlast: %s\nthen: %s", c.name, at, report.Quote(last.text, at), report.Quote(then.text, at))
 		return
 	}
 }
@@ -75,14 +77,15 @@ func checkEmptyReasoning(s *Subject, find finder) {
 	if r.Open.Text == "" || r.Close.Text == "" {
 		return
 	}
-	text, err := s.fitted(talk(userTurn, answerTurn, userTurn2), false, false)
-	for rest := text; err == nil; {
+	prompt, err := s.fitted(talk(userTurn, answerTurn, userTurn2), false, false)
+	for rest := prompt.text; err == nil; {
 		_, after, ok := strings.Cut(rest, r.Open.Text)
 		if !ok {
 			return
 		}
 		if strings.HasPrefix(strings.TrimSpace(after), r.Close.Text) {
-			find("an answer without reasoning is written with an empty block: %s", report.Quote(text, len(text)-len(after)))
+			open := len(prompt.text) - len(after) - len(r.Open.Text)
+			find(prompt.at(open), "an answer without reasoning is written with an empty block: %s", report.Quote(prompt.text, open))
 			return
 		}
 		rest = after
@@ -90,8 +93,10 @@ func checkEmptyReasoning(s *Subject, find finder) {
 }
 
 func checkPreopened(s *Subject, find finder) {
-	prompt, err := s.Template.Render(chat.Request{Messages: conversation(talk(userTurn))})
+	ask := chat.Request{Messages: conversation(talk(userTurn))}
+	prompt, err := s.Template.Render(ask)
 	if err == nil && opens(prompt.Prefill, s.Template.Analysis().Format.Reasoning) {
-		find("the prefill is %q", prompt.Prefill)
+		written, _ := s.ask(ask)
+		find(written.at(len(prompt.Text)-len(prompt.Prefill)), "the prefill is %q", prompt.Prefill)
 	}
 }

@@ -9,9 +9,13 @@ import (
 // inputRules check that what a client says reaches the model, once and as it was said.
 var inputRules = []rule{
 	{report.Rule{ID: "A012", Name: "null-content-printed", Severity: report.Error,
-		Short:  "Content that is null is printed as a word, or refused.",
-		Damage: "The model reads that it has answered \"None\", and learns to do so; or the second turn of every agent fails.",
+		Short:  "Content that is null beside a call is printed as a word, or refused.",
+		Damage: "Clients send null beside calls: the model reads that it said \"None\", or the second turn of every agent fails.",
 		Fix:    "Write content only if it is there: {% if message.content %}."}, groupLint, checkNull},
+	{report.Rule{ID: "A040", Name: "null-answer-printed", Severity: report.Warning,
+		Short:  "An answer whose content is null is printed as a word.",
+		Damage: "An answer that was cut off, or all reasoning, stands in the history as \"None\", and the model learns to say it.",
+		Fix:    "Write content only if it is there: {% if message.content %}."}, groupLint, checkNullAnswer},
 	{report.Rule{ID: "A013", Name: "system-text-dropped", Severity: report.Error,
 		Short:  "A system message does not reach the prompt, and nobody is told.",
 		Damage: "Instructions are ignored silently.",
@@ -54,56 +58,79 @@ var inputRules = []rule{
 		Fix:    "Ask {% if arguments is string %} and serve both."}, groupLint, checkArgumentForms},
 }
 
-// missing returns the needles that a prompt does not have.
-func missing(prompt string, needles ...string) []string {
+// lacks returns the needles that a prompt does not have.
+func (r rendering) lacks(needles ...string) []string {
 	var gone []string
 	for _, needle := range needles {
-		if !strings.Contains(prompt, needle) {
+		if !strings.Contains(r.text, needle) {
 			gone = append(gone, needle)
 		}
 	}
 	return gone
 }
 
+// has says that a prompt has a text.
+func (r rendering) has(text string) bool { return strings.Contains(r.text, text) }
+
+// quote shows a prompt around a text in it.
+func (r rendering) quote(text string) string {
+	return report.Quote(r.text, strings.Index(r.text, text))
+}
+
 func checkNull(s *Subject, find finder) {
-	for _, c := range [...]struct {
-		name, turn string
-		tools      bool
-	}{
-		{"beside a call", strings.Replace(callTurn, `"content": ""`, `"content": null`, 1), true},
-		{"of an answer", `{"role": "assistant", "content": null}`, false},
-	} {
-		if c.tools && !s.Template.Caps().ToolCalls {
-			continue
-		}
-		empty, err := s.raw(talk(userTurn, strings.Replace(c.turn, "null", `""`, 1), userTurn2), c.tools)
-		if err != nil {
-			continue // refused with an empty string too, so null is not the reason
-		}
-		switch text, err := s.raw(talk(userTurn, c.turn, userTurn2), c.tools); {
-		case err != nil && c.tools: // an answer that says nothing may well be refused
-			find("null content %s is refused: %s", c.name, first(err))
-		case err != nil:
-		case strings.Count(text, "None") > strings.Count(empty, "None"), strings.Count(text, "null") > strings.Count(empty, "null"):
-			find("null content %s is printed: %s", c.name, report.Quote(text, report.Parting(text, empty)))
+	if !s.Template.Caps().ToolCalls {
+		return
+	}
+	null := func(call string) string { return strings.Replace(call, `"content": ""`, `"content": null`, 1) }
+	empty, err := s.raw(talk(userTurn, callTurn, userTurn2), true)
+	if err != nil {
+		return // refused with an empty string too, so null is not the reason
+	}
+	prompt, err := s.raw(talk(userTurn, null(callTurn), userTurn2), true)
+	if err == nil {
+		s.findNull(find, "null content beside a call", prompt, empty)
+		return
+	}
+	// A template may write calls only where content is null, and refuse the form of their arguments (A036).
+	if _, again := s.raw(talk(userTurn, strings.Replace(null(callTurn), objectArguments, stringArguments, 1), userTurn2), true); again != nil {
+		find(nowhere, "null content beside a call is refused: %w", err)
+	}
+}
+
+func checkNullAnswer(s *Subject, find finder) {
+	answer := func(content string) string { return strings.Replace(answerTurn, `"ANSWERNEEDLE"`, content, 1) }
+	empty, err1 := s.raw(talk(userTurn, answer(`""`), userTurn2), false)
+	prompt, err2 := s.raw(talk(userTurn, answer("null"), userTurn2), false)
+	if err1 == nil && err2 == nil { // an answer that says nothing may well be refused
+		s.findNull(find, "null content of an answer", prompt, empty)
+	}
+}
+
+// findNull finds a null that is printed: a word that is not there where the content is an empty string.
+func (s *Subject) findNull(find finder, what string, prompt, empty rendering) {
+	for _, word := range []string{"None", "null"} {
+		if strings.Count(prompt.text, word) > strings.Count(empty.text, word) {
+			at := report.Parting(prompt.text, empty.text)
+			find(prompt.at(at), "%s is printed: %s", what, report.Quote(prompt.text, at))
+			return
 		}
 	}
 }
 
 func checkSystem(s *Subject, find finder) {
-	text, err := s.raw(talk(`{"role": "system", "content": "SYSTEMNEEDLE"}`, userTurn), false)
-	if err == nil && missing(text, "SYSTEMNEEDLE") != nil {
-		find("a system message is dropped without an error")
+	prompt, err := s.raw(talk(`{"role": "system", "content": "SYSTEMNEEDLE"}`, userTurn), false)
+	if err == nil && !prompt.has("SYSTEMNEEDLE") {
+		find(prompt.near("SYSTEMNEEDLE"), "a system message is dropped without an error")
 	}
 }
 
 func checkMessages(s *Subject, find finder) {
-	text, err := s.fitted(talk(userTurn, answerTurn, userTurn2), false, true)
+	prompt, err := s.fitted(talk(userTurn, answerTurn, userTurn2), false, true)
 	if err != nil {
 		return // A033 says so
 	}
-	if gone := missing(text, "USERNEEDLE", "ANSWERNEEDLE", "SECONDNEEDLE"); gone != nil {
-		find("of a question, an answer and a question %d are missing: %q", len(gone), gone)
+	if gone := prompt.lacks("USERNEEDLE", "ANSWERNEEDLE", "SECONDNEEDLE"); gone != nil {
+		find(prompt.near(gone[0]), "of a question, an answer and a question %d are missing: %q", len(gone), gone)
 	}
 }
 
@@ -111,9 +138,9 @@ func checkResult(s *Subject, find finder) {
 	if !s.Template.Caps().ToolCalls {
 		return
 	}
-	text, err := s.fitted(talk(userTurn, callTurn, resultTurn), true, true)
-	if err == nil && missing(text, "RESULTNEEDLE") != nil {
-		find("the content of a message with the role tool is missing")
+	prompt, err := s.fitted(talk(userTurn, callTurn, resultTurn), true, true)
+	if err == nil && !prompt.has("RESULTNEEDLE") {
+		find(prompt.near("RESULTNEEDLE"), "the content of a message with the role tool is missing")
 	}
 }
 
@@ -125,36 +152,40 @@ func checkToolText(s *Subject, find finder) {
 	if !s.Template.Caps().Tools {
 		return
 	}
-	text, err := s.fitted(talk(userTurn), true, true)
+	prompt, err := s.fitted(talk(userTurn), true, true)
 	if err != nil {
 		return
 	}
-	if gone := missing(text, toolNeedles...); gone != nil {
-		find("of the tools' descriptions these are missing: %q", gone)
+	if gone := prompt.lacks(toolNeedles...); gone != nil {
+		find(prompt.near(gone[0]), "of the tools' descriptions these are missing: %q", gone)
 	}
 }
 
 func checkBOS(s *Subject, find finder) {
-	text, err := s.fitted(talk(userTurn), false, true)
-	if bos := s.Template.BOS; err == nil && bos != "" && strings.HasPrefix(text, bos+bos) {
-		find("the prompt starts with %q", bos+bos)
+	prompt, err := s.fitted(talk(userTurn), false, true)
+	if bos := s.Template.BOS; err == nil && bos != "" && strings.HasPrefix(prompt.text, bos+bos) {
+		find(prompt.at(len(bos)), "the prompt starts with %q", bos+bos)
 	}
 }
 
-const stringArguments = `"{\"city\": \"CITYNEEDLE\", \"days\": 3}"`
+// The arguments of callTurn's call, as an object and as OpenAI's API sends them.
+const (
+	objectArguments = `{"city": "CITYNEEDLE", "days": 3}`
+	stringArguments = `"{\"city\": \"CITYNEEDLE\", \"days\": 3}"`
+)
 
 // withArguments renders a call with other arguments, unfitted.
-func (s *Subject) withArguments(arguments string) (string, error) {
-	return s.raw(talk(userTurn, strings.Replace(callTurn, `{"city": "CITYNEEDLE", "days": 3}`, arguments, 1), resultTurn), true)
+func (s *Subject) withArguments(arguments string) (rendering, error) {
+	return s.raw(talk(userTurn, strings.Replace(callTurn, objectArguments, arguments, 1), resultTurn), true)
 }
 
 func checkStringArguments(s *Subject, find finder) {
 	if !s.Template.Caps().ToolCalls {
 		return
 	}
-	text, err := s.withArguments(stringArguments)
-	if err == nil && strings.Contains(text, `\"city\"`) {
-		find("arguments that come as a string are quoted again: %s", report.Quote(text, strings.Index(text, `\"city\"`)))
+	prompt, err := s.withArguments(stringArguments)
+	if quoted := `\"city\"`; err == nil && prompt.has(quoted) {
+		find(prompt.of(quoted), "arguments that come as a string are quoted again: %s", prompt.quote(quoted))
 	}
 }
 
@@ -163,12 +194,12 @@ func checkArgumentForms(s *Subject, find finder) {
 		return
 	}
 	_, asString := s.withArguments(stringArguments)
-	_, asObject := s.withArguments(`{"city": "CITYNEEDLE", "days": 3}`)
+	_, asObject := s.withArguments(objectArguments)
 	if asString != nil && asObject == nil {
-		find("arguments as a string of JSON: %s", first(asString))
+		find(nowhere, "arguments as a string of JSON: %w", asString)
 	}
 	if asObject != nil && asString == nil {
-		find("arguments as an object: %s", first(asObject))
+		find(nowhere, "arguments as an object: %w", asObject)
 	}
 }
 
@@ -176,12 +207,11 @@ func checkCalls(s *Subject, find finder) {
 	if !s.Template.Caps().ToolCalls {
 		return
 	}
-	text, err := s.fitted(talk(userTurn, strings.Replace(callTurn, callValue, callValue+", "+callValue2, 1)), false, false)
-	switch {
-	case err != nil:
-		find("a message with two calls is refused: %s", first(err))
-	case missing(text, "get_weather", "list_notes") != nil:
-		find("of two calls %q is missing", missing(text, "get_weather", "list_notes"))
+	prompt, err := s.fitted(talk(userTurn, strings.Replace(callTurn, callValue, callValue+", "+callValue2, 1)), false, false)
+	if err != nil {
+		find(nowhere, "a message with two calls is refused: %w", err)
+	} else if gone := prompt.lacks("get_weather", "list_notes"); gone != nil {
+		find(prompt.near(gone[0]), "of two calls %q is missing", gone)
 	}
 }
 
@@ -189,15 +219,15 @@ func checkIDs(s *Subject, find finder) {
 	if !s.Template.Caps().ToolCalls {
 		return
 	}
-	text, err := s.fitted(talk(userTurn, callTurn, resultTurn), true, true)
-	if err == nil && missing(text, "callid001") != nil {
-		find("the id of a call is written neither with the call nor with its result")
+	prompt, err := s.fitted(talk(userTurn, callTurn, resultTurn), true, true)
+	if err == nil && !prompt.has("callid001") {
+		find(prompt.near("callid001"), "the id of a call is written neither with the call nor with its result")
 	}
 }
 
 func checkTyped(s *Subject, find finder) {
-	text, err := s.raw(talk(`{"role": "user", "content": [{"type": "text", "text": "USERNEEDLE"}]}`), false)
-	if err == nil && strings.Contains(text, "USERNEEDLE") && (strings.Contains(text, "'type'") || strings.Contains(text, `"type"`)) {
-		find("a list of parts is printed: %s", report.Quote(text, strings.Index(text, "USERNEEDLE")))
+	prompt, err := s.raw(talk(`{"role": "user", "content": [{"type": "text", "text": "USERNEEDLE"}]}`), false)
+	if err == nil && prompt.has("USERNEEDLE") && (prompt.has("'type'") || prompt.has(`"type"`)) {
+		find(prompt.of("USERNEEDLE"), "a list of parts is printed: %s", prompt.quote("USERNEEDLE"))
 	}
 }

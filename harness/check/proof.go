@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"math/rand"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ var proofRules = []rule{
 	{report.Rule{ID: "A006", Name: "grammar-rejects-turn", Severity: report.Error,
 		Short:  "The grammar does not take a call as the template itself writes it.",
 		Damage: "Constrained decoding forces the model off the spelling it was trained on, or fails.",
-		Fix:    "This is a bug of the engine: please report it with the template."}, groupGrammar, checkGrammarTakes},
+		Fix:    "Close in every branch what the template opens. If it does, this is a bug of the engine: please report it with the template."}, groupGrammar, checkGrammarTakes},
 	{report.Rule{ID: "A007", Name: "sample-not-parsed", Severity: report.Error,
 		Short:  "A sentence of the grammar is not parsed as calls.",
 		Damage: "An answer that was constrained to be a call arrives as content.",
@@ -58,25 +59,88 @@ var proofRules = []rule{
 }
 
 func checkVerified(s *Subject, find finder) {
+	g := s.grouped()
 	for _, shape := range s.Template.Verify().Shapes {
 		if shape.Verdict == verify.Failed {
-			find("%s\nturn: %q", shape, shape.Turn)
+			g.add(shape, shape.Note, "%s: read back as something else: %s\nturn: %q", shape.Name, shape.Note, shape.Turn)
 		}
 	}
+	g.find(find, func(shape verify.Shape) where { return s.turn(shape.Tools) })
 }
 
 func checkDropped(s *Subject, find finder) {
+	g := s.grouped()
 	for _, shape := range s.Template.Verify().Shapes {
 		if shape.Verdict == verify.Dropped && (!shape.Tools || s.Template.Caps().ToolCalls) {
-			find("%s", shape)
+			g.add(shape, shape.Note, "%s: %s", shape.Name, shape.Note)
+		}
+	}
+	g.find(find, func(shape verify.Shape) where { return s.near(shape.Tools) })
+}
+
+// near is the place that last looked at what a turn with calls, or one with reasoning, has and the prompt has not.
+func (s *Subject) near(tools bool) where {
+	turn := strings.TrimSuffix(answerTurn, "}") + `, "reasoning_content": "REASONNEEDLE"}`
+	needles := []string{"REASONNEEDLE", "ANSWERNEEDLE"}
+	if tools {
+		turn = strings.Replace(callTurn, `"content": ""`, `"content": "ANSWERNEEDLE", "reasoning_content": "REASONNEEDLE"`, 1)
+		turn = strings.Replace(turn, callValue, callValue+", "+strings.Replace(callValue, "CITYNEEDLE", "SECONDCITY", 1), 1)
+		needles = []string{"CITYNEEDLE", "SECONDCITY", "REASONNEEDLE", "ANSWERNEEDLE"}
+	}
+	prompt, err := s.fitted(talk(userTurn, turn), tools, false)
+	if gone := prompt.lacks(needles...); err == nil && gone != nil {
+		return prompt.near(gone[0])
+	}
+	return nowhere
+}
+
+// grouped gathers what is found of shapes, so that one fault which several shapes show is one finding.
+func (s *Subject) grouped() *groups { return &groups{index: map[string]int{}} }
+
+type groups struct {
+	index map[string]int // cause -> place in list
+	list  []group
+}
+
+type group struct {
+	first verify.Shape
+	err   error
+	names []string // of further shapes
+}
+
+// add adds a finding; findings with the same cause are one.
+func (g *groups) add(shape verify.Shape, cause, format string, args ...any) {
+	if at, ok := g.index[cause]; ok {
+		g.list[at].names = append(g.list[at].names, shape.Name)
+		return
+	}
+	g.index[cause] = len(g.list)
+	g.list = append(g.list, group{first: shape, err: fmt.Errorf(format, args...)})
+}
+
+func (g *groups) find(find finder, at func(verify.Shape) where) {
+	for _, group := range g.list {
+		if group.names != nil {
+			find(at(group.first), "%w\nthe same: %s", group.err, strings.Join(group.names, ", "))
+		} else {
+			find(at(group.first), "%w", group.err)
 		}
 	}
 }
 
 func checkDisclosed(s *Subject, find finder) {
 	if s.Template.Analysis().Format.Undisclosed {
-		find("tools are described, calls are not written; a parser must be told the spelling (--fallback), or tries the registered ones")
+		find(s.toolsAt(), "tools are described, calls are not written; a parser must be told the spelling (--fallback), or tries the registered ones")
 	}
+}
+
+// toolsAt is the place that describes tools.
+func (s *Subject) toolsAt() where {
+	prompt, err := s.fitted(talk(userTurn), true, true)
+	if err != nil {
+		return nowhere
+	}
+	return prompt.of("get_weather")
 }
 
 // plan generates a parser for turns as the template writes them, without a prefill.
@@ -103,11 +167,11 @@ func checkStream(s *Subject, find finder) {
 	err := s.turns(func(shape verify.Shape, plan *codegen.Output) {
 		_, mismatch := split.Check(stream.NewParser(plan), shape.Turn, false)
 		if mismatch != nil {
-			find("%s: %w", shape.Name, mismatch)
+			find(s.turn(shape.Tools), "%s: %w", shape.Name, mismatch)
 		}
 	})
 	if err != nil {
-		find("%w", err)
+		find(nowhere, "%w", err)
 	}
 }
 
@@ -120,12 +184,12 @@ func checkLeaks(s *Subject, find finder) {
 		message := split.Feed(stream.NewParser(plan), shape.Turn, nil, false).Message
 		for _, marker := range markers {
 			if strings.Contains(message.Content, marker) || strings.Contains(message.Reasoning, marker) {
-				find("%s: %q leaks: %s", shape.Name, marker, message.Value())
+				find(s.of(marker), "%s: %q leaks: %s", shape.Name, marker, message.Value())
 			}
 		}
 	})
 	if err != nil {
-		find("%w", err)
+		find(nowhere, "%w", err)
 	}
 }
 
@@ -155,21 +219,23 @@ func distinctive(f format.Format) []string {
 func checkGrammarTakes(s *Subject, find finder) {
 	plan, err := s.turnPlan()
 	if err != nil {
-		find("%w", err)
+		find(nowhere, "%w", err)
 		return
 	}
 	grammar, err := plan.Grammar()
 	if err != nil {
-		find("%w", err)
+		find(nowhere, "%w", err)
 		return
 	} else if grammar == nil {
 		return // nothing to constrain
 	}
+	g := s.grouped()
 	for _, shape := range s.Template.Verify().Shapes {
 		if shape.Verdict == verify.Verified && shape.Tools && declared(split.Feed(stream.NewParser(plan), shape.Turn, nil, false).Message) {
-			takes(shape, plan, grammar, find)
+			takes(shape, plan, grammar, g)
 		}
 	}
+	g.find(find, func(shape verify.Shape) where { return s.turn(shape.Tools) })
 }
 
 // declared says that a message's calls have declared arguments only; a grammar need not take others.
@@ -190,16 +256,17 @@ func declared(m chat.Message) bool {
 }
 
 // takes checks that a plan's grammar takes a turn with calls.
-func takes(shape verify.Shape, plan *codegen.Output, grammar *gbnf.Grammar, find finder) {
+func takes(shape verify.Shape, plan *codegen.Output, grammar *gbnf.Grammar, g *groups) {
 	text, ok := subject.Constrained(plan, shape.Turn)
 	if !ok {
-		find("%s: nothing in the turn arms the grammar: %q", shape.Name, shape.Turn)
+		g.add(shape, "unarmed", "%s: nothing in the turn arms the grammar: %q", shape.Name, shape.Turn)
 		return
 	}
 	if refusal, err := subject.Refusal(grammar, text); err != nil {
-		find("%s: %w", shape.Name, err)
+		g.add(shape, err.Error(), "%s: %w", shape.Name, err)
 	} else if refusal != "" {
-		find("%s: %s", shape.Name, refusal)
+		_, expected, _ := strings.Cut(refusal, "\nit expects ")
+		g.add(shape, expected, "%s: %s", shape.Name, refusal)
 	}
 }
 
@@ -212,25 +279,25 @@ func checkSamples(s *Subject, find finder) {
 	}
 	plan, err := s.plan(codegen.Options{Tools: verify.Tools(), Parallel: true, Choice: chat.ToolChoice{Mode: chat.ChoiceRequired}})
 	if err != nil {
-		find("%w", err)
+		find(nowhere, "%w", err)
 		return
 	}
 	grammar, err := plan.Grammar()
 	if err != nil {
-		find("%w", err)
+		find(nowhere, "%w", err)
 		return
 	} else if grammar == nil {
-		find("the request has no grammar")
+		find(nowhere, "the request has no grammar")
 		return
 	}
 	for seed := range int64(samples) {
 		text, err := sample(grammar, seed)
 		if err != nil {
-			find("seed %d: %w", seed, err)
+			find(nowhere, "seed %d: %w", seed, err)
 			return
 		}
 		if answer := split.Feed(stream.NewParser(plan), text, nil, false); answer.Finish != chat.FinishToolCalls {
-			find("seed %d: %q is read as %s", seed, text, answer.Message.Value())
+			find(s.turn(true), "seed %d: %q is read as %s", seed, text, answer.Message.Value())
 			return
 		}
 	}
@@ -247,12 +314,12 @@ func sample(grammar *gbnf.Grammar, seed int64) (string, error) {
 // checkEscapable writes into an argument what the template writes after it.
 func checkEscapable(s *Subject, find finder) {
 	const needle = "VALUENEEDLE"
-	call := func(value string) (string, error) {
+	call := func(value string) (rendering, error) {
 		args := `{"city": ` + jsonString(value) + `, "days": 3}`
-		return s.fitted(talk(userTurn, strings.Replace(callTurn, `{"city": "CITYNEEDLE", "days": 3}`, args, 1)), true, false)
+		return s.fitted(talk(userTurn, strings.Replace(callTurn, objectArguments, args, 1)), true, false)
 	}
 	plain, err := call(needle)
-	_, tail, ok := strings.Cut(plain, needle)
+	_, tail, ok := strings.Cut(plain.text, needle)
 	if err != nil || !ok {
 		return
 	}
@@ -261,7 +328,7 @@ func checkEscapable(s *Subject, find finder) {
 	if err != nil {
 		return
 	}
-	turn, ok := s.turnOf(text)
+	turn, ok := s.turnOf(text.text)
 	if !ok {
 		return
 	}
@@ -273,7 +340,7 @@ func checkEscapable(s *Subject, find finder) {
 	if len(message.ToolCalls) == 1 && strings.Contains(message.ToolCalls[0].Arguments, jsonString(value)) {
 		return
 	}
-	find("an argument with the text %q does not come back: %s", value, message.Value())
+	find(plain.of(needle), "an argument with the text %q does not come back: %s", value, message.Value())
 }
 
 // checkPlainAnswer parses a plain answer with thinking as it comes, on and off.
@@ -282,13 +349,14 @@ func checkPlainAnswer(s *Subject, find finder) {
 		r := chat.Request{Messages: conversation(talk(userTurn)), EnableThinking: mode.on}
 		plan, err := s.Template.Prepare(r, prepareAll)
 		if err != nil {
-			find("thinking %s: %w", mode.name, err)
+			find(nowhere, "thinking %s: %w", mode.name, err)
 			continue
 		}
 		output := s.plainOutput(plan.Prompt.Prefill)
 		message := plan.Parse(output, false).Message
 		if strings.TrimSpace(message.Content) != plainAnswer || strings.Contains(message.Reasoning, plainAnswer) {
-			find("thinking %s: %q after the prefill %q is read as %s", mode.name, output, plan.Prompt.Prefill, message.Value())
+			written, _ := s.ask(r)
+			find(written.at(len(plan.Prompt.Text)-len(plan.Prompt.Prefill)), "thinking %s: %q after the prefill %q is read as %s", mode.name, output, plan.Prompt.Prefill, message.Value())
 		}
 	}
 }
@@ -299,7 +367,7 @@ const plainAnswer = "It is a plain answer."
 // opened reasoning, the end of reasoning and the answer.
 func (s *Subject) plainOutput(prefill string) string {
 	text, err := s.fitted(talk(userTurn, strings.Replace(answerTurn, "ANSWERNEEDLE", plainAnswer, 1)), false, false)
-	if turn, ok := s.turnOf(text); err == nil && ok {
+	if turn, ok := s.turnOf(text.text); err == nil && ok {
 		if output, ok := strings.CutPrefix(turn, prefill); ok && strings.Contains(output, s.opened(prefill)) {
 			return output
 		}

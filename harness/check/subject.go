@@ -50,23 +50,22 @@ func conversation(text string) []ordered.Value {
 }
 
 // raw renders messages as they are, as a server does that fits nothing, with the standard tools where tools is true.
-func (s *Subject) raw(messages string, tools bool) (string, error) {
+func (s *Subject) raw(messages string, tools bool) (rendering, error) {
 	in := chattemplate.Input{Messages: conversation(messages), Kwargs: s.Template.Caps().Needs.Bound}
 	if tools {
 		in.Tools = standardTools()
 	}
-	return s.Template.Template.Render(in)
+	return s.render(in)
 }
 
 // fitted renders messages as the engine does, fitted to the template; with tools also where tools is true, and with
 // a generation prompt where generate is true.
-func (s *Subject) fitted(messages string, tools, generate bool) (string, error) {
+func (s *Subject) fitted(messages string, tools, generate bool) (rendering, error) {
 	r := chat.Request{Messages: conversation(messages), NoGeneration: !generate}
 	if tools {
 		r.Tools = subject.ToolRequest().Tools
 	}
-	p, err := s.Template.Render(r)
-	return p.Text, err
+	return s.ask(r)
 }
 
 func standardTools() []ordered.Value {

@@ -11,6 +11,7 @@ import (
 // suppression silences one rule for one template.
 type suppression struct {
 	rule, reason string
+	at           where // the comment; nowhere for one from outside
 	used         bool
 }
 
@@ -19,11 +20,11 @@ var ignoreComment = regexp.MustCompile(`\{#[-+]?\s*assay:ignore\s+(\S*)([^#]*?)[
 // suppressionsOf reads the comments of a template, and adds those given from outside.
 func suppressionsOf(text string, outside map[string]string) []*suppression {
 	var list []*suppression
-	for _, m := range ignoreComment.FindAllStringSubmatch(text, -1) {
-		list = append(list, &suppression{rule: m[1], reason: strings.TrimSpace(m[2])})
+	for _, m := range ignoreComment.FindAllStringSubmatchIndex(text, -1) {
+		list = append(list, &suppression{rule: text[m[2]:m[3]], reason: strings.TrimSpace(text[m[4]:m[5]]), at: where(m[0])})
 	}
 	for id, reason := range outside {
-		list = append(list, &suppression{rule: id, reason: reason})
+		list = append(list, &suppression{rule: id, reason: reason, at: nowhere})
 	}
 	slices.SortFunc(list, func(a, b *suppression) int { return strings.Compare(a.rule, b.rule) })
 	return list
@@ -56,9 +57,9 @@ func checkSuppressions(s *Subject, find finder) {
 	for _, sup := range s.suppressions {
 		switch {
 		case !s.isRule(sup.rule):
-			find("assay:ignore names %q, which is no rule", sup.rule)
+			find(sup.at, "assay:ignore names %q, which is no rule", sup.rule)
 		case sup.reason == "":
-			find("assay:ignore %s gives no reason", sup.rule)
+			find(sup.at, "assay:ignore %s gives no reason", sup.rule)
 		}
 	}
 }
@@ -66,7 +67,7 @@ func checkSuppressions(s *Subject, find finder) {
 func checkUnused(s *Subject, find finder) {
 	for _, sup := range s.suppressions {
 		if !sup.used && sup.reason != "" && s.isRule(sup.rule) {
-			find("assay:ignore %s (%s) silences nothing", sup.rule, sup.reason)
+			find(sup.at, "assay:ignore %s (%s) silences nothing", sup.rule, sup.reason)
 		}
 	}
 }

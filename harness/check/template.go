@@ -39,7 +39,7 @@ var templateRules = []rule{
 
 func checkToolsDescribed(s *Subject, find finder) {
 	if c := s.Template.Caps(); c.ToolCalls && !c.Tools {
-		find("supports_tool_calls without supports_tools")
+		find(s.of("CITYNEEDLE"), "supports_tool_calls without supports_tools")
 	}
 }
 
@@ -51,10 +51,11 @@ func checkSandbox(s *Subject, find finder) {
 			continue
 		}
 		if text, err := s.Template.RenderImmutable(in); err != nil {
-			find("the conversation %q: %w", c.Name, err)
+			find(nowhere, "the conversation %q: %w", c.Name, err)
 			return
 		} else if text != mutable {
-			find("the conversation %q is rendered differently", c.Name)
+			written := rendering{mutable, s.Template.Template, in}
+			find(written.at(report.Parting(text, mutable)), "the conversation %q is rendered differently", c.Name)
 			return
 		}
 	}
@@ -65,17 +66,18 @@ func checkRenderers(s *Subject, find finder) {
 		return
 	}
 	for _, c := range subject.Battery() {
-		want, err := s.Template.Template.Render(s.Template.Caps().Fit(c.Request).Input)
+		written, err := s.ask(c.Request)
 		if err != nil {
 			continue
 		}
+		want := written.text
 		got, err := RenderWith(s.Options.Renderer, s.Template, c.Request)
 		if err != nil {
-			find("the conversation %q: %s", c.Name, first(err))
+			find(nowhere, "the conversation %q: %s", c.Name, first(err))
 			return
 		}
 		if at := report.Parting(want, got); want != got {
-			find("the conversation %q differs at byte %d\nnative: %s\nsecond: %s", c.Name, at, report.Quote(want, at), report.Quote(got, at))
+			find(written.at(at), "the conversation %q differs at byte %d\nnative: %s\nsecond: %s", c.Name, at, report.Quote(want, at), report.Quote(got, at))
 			return
 		}
 	}
@@ -83,7 +85,7 @@ func checkRenderers(s *Subject, find finder) {
 
 func checkShadowed(s *Subject, find finder) {
 	for _, name := range s.Source.Shadowed {
-		find("%q differs from this template", name)
+		find(nowhere, "%q differs from this template", name)
 	}
 }
 
@@ -108,7 +110,7 @@ func checkRoles(s *Subject, find finder) {
 			continue
 		}
 		if _, err := s.fitted(c.messages, c.tools, true); err != nil {
-			find("%s: %s", c.name, first(err))
+			find(nowhere, "%s: %w", c.name, err)
 		}
 	}
 }
@@ -124,6 +126,7 @@ func checkClock(s *Subject, find finder) {
 	now, err1 := program.Render(s.Template.Vars(in), subject.Now)
 	later, err2 := program.Render(s.Template.Vars(in), subject.Later)
 	if at := report.Parting(now, later); err1 == nil && err2 == nil && now != later {
-		find("the prompt changes with the date: %s", report.Quote(now, at))
+		written := rendering{now, s.Template.Template, in}
+		find(written.at(at), "the prompt changes with the date: %s", report.Quote(now, at))
 	}
 }

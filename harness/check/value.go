@@ -21,6 +21,10 @@ var valueRules = []rule{
 		Short:  "A string and a number are written the same, so that only the tool's schema tells them apart.",
 		Damage: "Without a schema the string \"02134\" comes back as the number 2134.",
 		Fix:    "Declare the type of every parameter; or write strings with quotes."}, groupLint, checkAmbiguous},
+	{report.Rule{ID: "A041", Name: "null-ambiguous", Severity: report.Note,
+		Short:  "A null and the string that spells it are written the same, so that only the tool's schema tells them apart.",
+		Damage: "The unit \"none\" becomes null, or a parameter that was left out becomes the text \"None\".",
+		Fix:    "Leave arguments out that are null; or write strings with quotes."}, groupLint, checkNullAmbiguous},
 	{report.Rule{ID: "A029", Name: "text-escaped", Severity: report.Warning,
 		Short:  "Text in tools or arguments is written with escapes that JSON does not need.",
 		Damage: "The model reads \\u003cb\\u003e or \\u00fc, answers in kind, and needs more tokens for it.",
@@ -35,13 +39,14 @@ func checkOrder(s *Subject, find finder) {
 	if !s.Template.Caps().ToolCalls {
 		return
 	}
-	text, err := s.withArguments(`{"zz": "NEEDLEONE", "mm": "NEEDLETWO", "aa": "NEEDLETHREE"}`)
+	prompt, err := s.withArguments(`{"zz": "NEEDLEONE", "mm": "NEEDLETWO", "aa": "NEEDLETHREE"}`)
 	if err != nil {
 		return
 	}
+	text := prompt.text
 	one, two, three := strings.Index(text, "NEEDLEONE"), strings.Index(text, "NEEDLETWO"), strings.Index(text, "NEEDLETHREE")
 	if one >= 0 && two >= 0 && three >= 0 && !(one < two && two < three) {
-		find("zz, mm, aa are written in another order: %s", report.Quote(text, one))
+		find(prompt.at(one), "zz, mm, aa are written in another order: %s", report.Quote(text, one))
 	}
 }
 
@@ -50,9 +55,9 @@ func checkNumbers(s *Subject, find finder) {
 		return
 	}
 	const digits = "9007199254740993"
-	text, err := s.withArguments(`{"city": "CITYNEEDLE", "days": ` + digits + `}`)
-	if err == nil && strings.Contains(text, "CITYNEEDLE") && missing(text, digits) != nil {
-		find("%s is not written as it came", digits)
+	prompt, err := s.withArguments(`{"city": "CITYNEEDLE", "days": ` + digits + `}`)
+	if err == nil && prompt.has("CITYNEEDLE") && !prompt.has(digits) {
+		find(prompt.near("days"), "%s is not written as it came", digits)
 	}
 }
 
@@ -63,8 +68,23 @@ func checkAmbiguous(s *Subject, find finder) {
 	}
 	asNumber, err1 := s.withArguments(`{"city": 2134}`)
 	asString, err2 := s.withArguments(`{"city": "2134"}`)
-	if err1 == nil && err2 == nil && asNumber == asString {
-		find(`the string "2134" and the number 2134 are written the same`)
+	if err1 == nil && err2 == nil && asNumber.text == asString.text {
+		find(asString.of("2134"), `the string "2134" and the number 2134 are written the same`)
+	}
+}
+
+func checkNullAmbiguous(s *Subject, find finder) {
+	calls := s.Template.Analysis().Format.Calls
+	if len(calls) == 0 || calls[0].Body.Kind != format.BodyTagged {
+		return
+	}
+	asNull, err := s.withArguments(`{"city": null, "days": 3}`)
+	for _, word := range []string{"null", "None", ""} {
+		asString, again := s.withArguments(`{"city": ` + jsonString(word) + `, "days": 3}`)
+		if err == nil && again == nil && asNull.text == asString.text {
+			find(asNull.near("city"), "the string %q and null are written the same", word)
+			return
+		}
 	}
 }
 
@@ -84,10 +104,10 @@ func checkEscapes(s *Subject, find finder) {
 	if err != nil {
 		return
 	}
-	text, err := s.withArguments(`{"city": "ü<&'"}`)
+	prompt, err := s.withArguments(`{"city": "ü<&'"}`)
 	for _, escape := range escapes {
-		if err == nil && strings.Count(text, escape) > strings.Count(plain, escape) {
-			find("%s is written for a character of \"ü<&'\"", escape)
+		if err == nil && strings.Count(prompt.text, escape) > strings.Count(plain.text, escape) {
+			find(prompt.at(strings.LastIndex(prompt.text, escape)), "%s is written for a character of \"ü<&'\"", escape)
 			return
 		}
 	}
@@ -98,9 +118,9 @@ func checkSpace(s *Subject, find finder) {
 	for _, role := range []string{"user", "assistant"} {
 		turns := []string{userTurn, answerTurn, userTurn2}
 		turns[map[string]int{"user": 0, "assistant": 1}[role]] = `{"role": "` + role + `", "content": ` + padded + `}`
-		text, err := s.fitted(talk(turns...), false, true)
-		if err == nil && strings.Contains(text, "PADDEDNEEDLE") && !strings.Contains(text, " \n PADDEDNEEDLE \n ") {
-			find("the text of the role %s is trimmed: %s", role, report.Quote(text, strings.Index(text, "PADDEDNEEDLE")))
+		prompt, err := s.fitted(talk(turns...), false, true)
+		if err == nil && prompt.has("PADDEDNEEDLE") && !prompt.has(" \n PADDEDNEEDLE \n ") {
+			find(prompt.of("PADDEDNEEDLE"), "the text of the role %s is trimmed: %s", role, prompt.quote("PADDEDNEEDLE"))
 		}
 	}
 }

@@ -79,10 +79,13 @@ type Place struct {
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"` // 1-based
 	Col  int    `json:"col,omitempty"`  // 1-based, in runes
+	Part string `json:"part,omitempty"` // where in a template that the file has as a string: chat_template:3:5
 }
 
 func (p Place) String() string {
 	switch {
+	case p.Part != "":
+		return p.File + "#" + p.Part
 	case p.Line == 0:
 		return p.File
 	case p.Col == 0:

@@ -53,7 +53,7 @@ func (res *Result) title() string {
 	if res.Rule != "" {
 		title += " [" + res.Rule + "]"
 	}
-	if res.Place.Line > 0 {
+	if res.Place.Line > 0 || res.Place.Part != "" {
 		title += " (" + res.Place.String() + ")"
 	}
 	return title

@@ -12,14 +12,67 @@ import (
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/verify"
+	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/split"
 	"github.com/goassay/assay/harness/subject"
 )
 
+// file is the new revision as a whole.
+func (p *pair) file() report.Place { return report.Place{File: p.source.File} }
+
+// blame is where an error of the new revision is, and what it says.
+func (p *pair) blame(err error) (report.Place, string) { return check.Place(p.source, err) }
+
+// wrote is the place in the new revision that wrote a byte of a conversation's prompt.
+func (p *pair) wrote(r chat.Request, off int) report.Place {
+	o, err := p.is.Observe(p.is.Caps().Fit(r).Input)
+	if err == nil && len(o.String) > 0 {
+		if at, ok := o.WrittenAt(min(off, len(o.String)-1)); ok {
+			return check.PlaceAt(p.source, at)
+		}
+	}
+	return p.file()
+}
+
+// change is the place in the new revision that writes what the old one did not, the first in the battery.
+func (p *pair) change() report.Place { return p.changeBehind(func(chat.Request) string { return "" }) }
+
+// turnChange is the same behind the first question, where turns are.
+func (p *pair) turnChange() report.Place {
+	place := p.changeBehind(func(r chat.Request) string {
+		for _, m := range r.Messages {
+			if m.At("role").Text() == "user" {
+				return m.At("content").Text()
+			}
+		}
+		return ""
+	})
+	if place == p.file() {
+		return p.change()
+	}
+	return place
+}
+
+// changeBehind is the place that writes the first change behind a text of each conversation.
+func (p *pair) changeBehind(text func(chat.Request) string) report.Place {
+	place, found := p.file(), false
+	p.prompts(func(c subject.Conversation, was, is engine.Prompt, wasErr, isErr error) {
+		if found || wasErr != nil || isErr != nil {
+			return
+		}
+		from, to := strings.Index(was.Text, text(c.Request)), strings.Index(is.Text, text(c.Request))
+		if from >= 0 && to >= 0 && was.Text[from:] != is.Text[to:] {
+			place, found = p.wrote(c.Request, to+report.Parting(was.Text[from:], is.Text[to:])), true
+		}
+	})
+	return place
+}
+
 func compiles(p *pair, find finder) {
 	if p.err != nil {
-		find("%v", p.err)
+		at, text := p.blame(p.err)
+		find(at, "%s", text)
 	}
 }
 
@@ -27,7 +80,7 @@ func compiles(p *pair, find finder) {
 func (p *pair) capsThat(was bool, find finder, text string) {
 	for _, m := range p.was.Caps().Value().Members() {
 		if is, _ := p.is.Caps().Supports(m.Key); m.Value.Bool() == was && is == !was {
-			find(text, m.Key)
+			find(p.change(), text, m.Key)
 		}
 	}
 }
@@ -55,22 +108,22 @@ func (p *pair) formatDiff() string {
 
 func formatChanged(p *pair, find finder) {
 	if p.changed {
-		find("the format differs\n%s", p.formatDiff())
+		find(p.turnChange(), "the format differs\n%s", p.formatDiff())
 	}
 }
 
 func spacingChanged(p *pair, find finder) {
 	if p.respaced {
-		find("the format differs in white space\n%s", p.formatDiff())
+		find(p.turnChange(), "the format differs in white space\n%s", p.formatDiff())
 	}
 }
 
 // prompts renders every conversation of the battery with both revisions.
-func (p *pair) prompts(yield func(name string, was, is engine.Prompt, wasErr, isErr error)) {
+func (p *pair) prompts(yield func(c subject.Conversation, was, is engine.Prompt, wasErr, isErr error)) {
 	for _, c := range subject.Battery() {
 		was, wasErr := p.was.Render(c.Request)
 		is, isErr := p.is.Render(c.Request)
-		yield(c.Name, was, is, wasErr, isErr)
+		yield(c, was, is, wasErr, isErr)
 	}
 }
 
@@ -85,29 +138,30 @@ func tail(t *engine.Template, p engine.Prompt) string {
 
 func generationChanged(p *pair, find finder) {
 	seen := false
-	p.prompts(func(name string, was, is engine.Prompt, wasErr, isErr error) {
+	p.prompts(func(c subject.Conversation, was, is engine.Prompt, wasErr, isErr error) {
 		if wasErr != nil || isErr != nil || seen {
 			return
 		}
 		if old, now := tail(p.was, was), tail(p.is, is); old != now && !strings.HasSuffix(is.Text, old) {
 			seen = true
-			find("the prompt of %q ended with %q and ends with %q", name, old, now)
+			find(p.wrote(c.Request, len(is.Text)-len(now)+report.Parting(old, now)), "the prompt of %q ended with %q and ends with %q", c.Name, old, now)
 		}
 	})
 }
 
 func promptRefused(p *pair, find finder) {
-	p.prompts(func(name string, _, _ engine.Prompt, wasErr, isErr error) {
+	p.prompts(func(c subject.Conversation, _, _ engine.Prompt, wasErr, isErr error) {
 		if wasErr == nil && isErr != nil {
-			find("the conversation %q is refused: %v", name, isErr)
+			at, text := p.blame(isErr)
+			find(at, "the conversation %q is refused: %s", c.Name, text)
 		}
 	})
 }
 
 func promptAccepted(p *pair, find finder) {
-	p.prompts(func(name string, _, _ engine.Prompt, wasErr, isErr error) {
+	p.prompts(func(c subject.Conversation, _, _ engine.Prompt, wasErr, isErr error) {
 		if wasErr != nil && isErr == nil {
-			find("the conversation %q was refused (%v) and is rendered", name, wasErr)
+			find(p.file(), "the conversation %q was refused (%v) and is rendered", c.Name, wasErr)
 		}
 	})
 }
@@ -115,16 +169,16 @@ func promptAccepted(p *pair, find finder) {
 // promptChanged reports the first conversation in full and counts the others, since one edit changes them all alike.
 func promptChanged(p *pair, find finder) {
 	var names []string
-	evidence := ""
-	p.prompts(func(name string, was, is engine.Prompt, wasErr, isErr error) {
+	evidence, at := "", p.file()
+	p.prompts(func(c subject.Conversation, was, is engine.Prompt, wasErr, isErr error) {
 		if wasErr == nil && isErr == nil && was.Text != is.Text {
-			if names = append(names, name); len(names) == 1 {
-				evidence = excerpt(was.Text, is.Text)
+			if names = append(names, c.Name); len(names) == 1 {
+				evidence, at = excerpt(was.Text, is.Text), p.wrote(c.Request, report.Parting(was.Text, is.Text))
 			}
 		}
 	})
 	if names != nil {
-		find("the prompts of %s differ\nof %s:\n%s", strings.Join(names, ", "), names[0], evidence)
+		find(at, "the prompts of %s differ\nof %s:\n%s", strings.Join(names, ", "), names[0], evidence)
 	}
 }
 
@@ -139,9 +193,9 @@ func parseChanged(p *pair, find finder) {
 		is, err2 := parse(p.is, r, c.Fallbacks, c.Output, c.Cut)
 		switch {
 		case err1 == nil && err2 != nil:
-			find("the output of the case %q is refused: %v", c.Name, err2)
+			find(p.turnChange(), "the output of the case %q is refused: %v", c.Name, err2)
 		case err1 == nil && split.Diff(was, is) != "":
-			find("the output of the case %q: %s", c.Name, split.Diff(was, is))
+			find(p.turnChange(), "the output of the case %q: %s", c.Name, split.Diff(was, is))
 		}
 	}
 	request := chat.Request{Messages: subject.ToolRequest().Messages, Tools: verify.Tools(), ParallelToolCalls: true}
@@ -152,7 +206,7 @@ func parseChanged(p *pair, find finder) {
 		was, err1 := parse(p.was, request, nil, shape.Turn, false)
 		is, err2 := parse(p.is, request, nil, shape.Turn, false)
 		if err1 == nil && (err2 != nil || split.Diff(was, is) != "") {
-			find("a turn of the old revision (%s) is read differently: %s", shape.Name, split.Diff(was, is))
+			find(p.turnChange(), "a turn of the old revision (%s) is read differently: %s", shape.Name, split.Diff(was, is))
 			return
 		}
 	}
@@ -163,7 +217,7 @@ func partLost(p *pair, find finder) {
 	is := p.is.Verify().Shapes
 	for i, was := range p.was.Verify().Shapes {
 		if was.Verdict == verify.Verified && was.Note == "" && is[i].Note != "" && is[i].Verdict != verify.Failed {
-			find("%s: was verified and is %s (%s)", was.Name, is[i].Verdict, is[i].Note)
+			find(p.turnChange(), "%s: was verified and is %s (%s)", was.Name, is[i].Verdict, is[i].Note)
 		}
 	}
 }
@@ -199,7 +253,7 @@ func grammarChanged(p *pair, find finder) {
 				return
 			}
 			if ok, err := gbnf.Accepts(c.to, sentence); err == nil && !ok {
-				find(c.text, sentence)
+				find(p.turnChange(), c.text, sentence)
 				return
 			}
 		}
@@ -223,7 +277,7 @@ func introduced(severity report.Severity) func(*pair, finder) {
 	return func(p *pair, find finder) {
 		for _, res := range p.findings[1] {
 			if res.Status != report.Passed && res.Severity == severity && !broken(p.findings[0], res.Rule) {
-				find("%s %s: %s", res.Rule, res.Name, res.Text)
+				find(res.Place, "%s %s: %s", res.Rule, res.Name, res.Text)
 			}
 		}
 	}
@@ -232,7 +286,7 @@ func introduced(severity report.Severity) func(*pair, finder) {
 func mended(p *pair, find finder) {
 	for _, res := range p.findings[0] {
 		if res.Status != report.Passed && !broken(p.findings[1], res.Rule) {
-			find("%s %s no longer: %s", res.Rule, res.Name, res.Text)
+			find(p.file(), "%s %s no longer: %s", res.Rule, res.Name, res.Text)
 		}
 	}
 }

@@ -33,8 +33,8 @@ type comparison struct {
 	run func(*pair, finder)
 }
 
-// finder takes the changes of an aspect: a sentence, with evidence on further lines.
-type finder func(format string, args ...any)
+// finder takes the changes of an aspect: where in the new revision, and a sentence, with evidence on further lines.
+type finder func(at report.Place, format string, args ...any)
 
 // comparisons has all aspects in the order of their ids. Severity is the class: error is breaking, warning risky, note safe.
 var comparisons = []comparison{
@@ -94,7 +94,8 @@ func Rules() []report.Rule {
 // pair is two revisions while they are compared.
 type pair struct {
 	was, is  *engine.Template
-	err      error // why the new one does not compile
+	source   subject.Source // of the new one
+	err      error          // why it does not compile
 	cases    []script.Case
 	findings [2][]report.Result // of the automatic checks
 	formats  [2]string
@@ -104,11 +105,11 @@ type pair struct {
 
 // Compare compares two revisions. Cases are recorded outputs of the family; there may be none.
 func Compare(was, is subject.Source, cases []script.Case) []report.Result {
-	p := &pair{cases: cases}
+	p := &pair{cases: cases, source: is}
 	old, err := was.Compile()
 	if err != nil {
 		return []report.Result{{Suite: is.Name, Group: "diff", Name: "old-does-not-compile", Status: report.Found, Severity: report.Note,
-			Place: report.Place{File: was.Name}, Text: "the old revision does not compile, so there is nothing to compare with: " + err.Error()}}
+			Place: report.Place{File: was.File}, Text: "the old revision does not compile, so there is nothing to compare with: " + err.Error()}}
 	}
 	p.was = old
 	p.is, p.err = is.Compile()
@@ -119,24 +120,24 @@ func Compare(was, is subject.Source, cases []script.Case) []report.Result {
 	var results []report.Result
 	for i := range comparisons {
 		if c := &comparisons[i]; p.err == nil || i == 0 {
-			results = append(results, c.results(p, is.Name)...)
+			results = append(results, c.results(p)...)
 		}
 	}
 	return results
 }
 
-func (c *comparison) results(p *pair, name string) []report.Result {
+func (c *comparison) results(p *pair) []report.Result {
 	var results []report.Result
-	c.run(p, func(format string, args ...any) {
+	c.run(p, func(at report.Place, format string, args ...any) {
 		status := report.Found
 		if c.Severity == report.Error {
 			status = report.Failed
 		}
-		results = append(results, report.Result{Suite: name, Group: "diff", Name: c.Name, Rule: c.ID, Status: status, Severity: c.Severity,
-			Place: report.Place{File: name}, Text: Class(c.Severity) + ": " + fmt.Sprintf(format, args...)})
+		results = append(results, report.Result{Suite: p.source.Name, Group: "diff", Name: c.Name, Rule: c.ID, Status: status, Severity: c.Severity,
+			Place: at, Text: Class(c.Severity) + ": " + fmt.Sprintf(format, args...)})
 	})
 	if results == nil {
-		results = append(results, report.Result{Suite: name, Group: "diff", Name: c.Name, Rule: c.ID, Place: report.Place{File: name}})
+		results = append(results, report.Result{Suite: p.source.Name, Group: "diff", Name: c.Name, Rule: c.ID, Place: p.file()})
 	}
 	return results
 }

@@ -19,6 +19,7 @@ const maxTemplate = 4 << 20
 // Source is a template as a person names it.
 type Source struct {
 	engine.Source
+	File string // where it stands: the name, without the part of the file that is meant
 	// Shadowed are the other templates that stand beside it and differ from it: which of them a server takes depends on
 	// the server.
 	Shadowed []string
@@ -34,7 +35,7 @@ func New(name, text string) Source { return newSource(name, text, BOS, EOS) }
 
 func newSource(name, text, bos, eos string) Source {
 	src := engine.Source{Name: name, Text: text, BOS: bos, EOS: eos}
-	return Source{Source: src, compile: sync.OnceValues(func() (*engine.Template, error) {
+	return Source{Source: src, File: name, compile: sync.OnceValues(func() (*engine.Template, error) {
 		return engine.Compile(src, engine.Options{Now: Now})
 	})}
 }
@@ -92,6 +93,7 @@ func fromConfig(name, text string) (Source, error) {
 		return Source{}, source.Errorf(src, 0, `no chat template: the configuration has no "chat_template"`)
 	}
 	s := newSource(name+"#"+named[0].name, named[0].text, tokenText(config.At("bos_token")), tokenText(config.At("eos_token")))
+	s.File = name
 	for _, other := range named[1:] {
 		if other.text != s.Text {
 			s.Shadowed = append(s.Shadowed, other.name)

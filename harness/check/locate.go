@@ -1,0 +1,181 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// where is a place in a template, a byte offset into its source. A finding is placed where the template wrote what is wrong,
+// or where it last looked at what it should have written.
+type where int
+
+// nowhere is the template as a whole, unless the finding's error has a place of its own.
+const nowhere where = -1
+
+// rendering is a prompt, with the input that it was rendered for.
+type rendering struct {
+	text string
+	t    *chattemplate.Template
+	in   chattemplate.Input
+}
+
+// render renders an input.
+func (s *Subject) render(in chattemplate.Input) (rendering, error) {
+	text, err := s.Template.Template.Render(in)
+	return rendering{text, s.Template.Template, in}, err
+}
+
+// ask renders a request as the engine does, fitted to the template.
+func (s *Subject) ask(r chat.Request) (rendering, error) {
+	return s.render(s.Template.Caps().Fit(r).Input)
+}
+
+// observe renders again, with provenance; a rule asks for it only where it has found something.
+func (r rendering) observe() (chattemplate.Observation, bool) {
+	if r.t == nil {
+		return chattemplate.Observation{}, false
+	}
+	o, err := r.t.Observe(r.in)
+	return o, err == nil
+}
+
+// at is the place that wrote a byte; for the end of the text, its last byte.
+func (r rendering) at(off int) where {
+	o, ok := r.observe()
+	if !ok {
+		return nowhere
+	}
+	if pos, ok := o.WrittenAt(min(off, len(o.String)-1)); ok {
+		return where(pos)
+	}
+	return nowhere
+}
+
+// of is the place that wrote a text, the first one.
+func (r rendering) of(text string) where {
+	if i := strings.Index(r.text, text); i >= 0 {
+		return r.at(i)
+	}
+	return nowhere
+}
+
+// near is the place that last looked at a text of the input, a value or a key, or at what is beside it.
+func (r rendering) near(text string) where {
+	if r.t == nil {
+		return nowhere
+	}
+	path := pathOf(r.t.Vars(r.in), text)
+	if path == "" {
+		return nowhere
+	}
+	o, _ := r.t.Observe(r.in) // the trace is there even where rendering fails
+	if pos, ok := o.Trace.Nearest(path); ok {
+		return where(pos)
+	}
+	return nowhere
+}
+
+// pathOf is the path of the first string or key in a value that contains a text, "" where there is none.
+func pathOf(v ordered.Value, text string) string {
+	for _, m := range v.Members() {
+		if path, ok := pathIn(m.Value, m.Key, text); ok {
+			return path
+		}
+	}
+	return ""
+}
+
+func pathIn(v ordered.Value, path, text string) (string, bool) {
+	if v.Kind() == ordered.String && strings.Contains(v.Text(), text) {
+		return path, true
+	}
+	for _, m := range v.Members() {
+		inner := path + "." + m.Key
+		if m.Key == text {
+			return inner, true
+		}
+		if found, ok := pathIn(m.Value, inner, text); ok {
+			return found, true
+		}
+	}
+	for i, item := range v.Items() {
+		if found, ok := pathIn(item, fmt.Sprintf("%s[%d]", path, i), text); ok {
+			return found, true
+		}
+	}
+	return "", false
+}
+
+// of is the place that wrote a text in the first conversation that has it: one with reasoning, content and a call, or less.
+func (s *Subject) of(text string) where {
+	turn := strings.Replace(callTurn, `"content": ""`, `"content": "ANSWERNEEDLE", "reasoning_content": "REASONNEEDLE"`, 1)
+	null := strings.Replace(callTurn, `"content": ""`, `"content": null`, 1)
+	for _, messages := range []string{talk(userTurn, turn), talk(userTurn, callTurn), talk(userTurn, null), talk(userTurn, answerTurn)} {
+		if r, err := s.fitted(messages, true, true); err == nil && strings.Contains(r.text, text) {
+			return r.of(text)
+		}
+	}
+	return nowhere
+}
+
+// turn is the place that writes a turn: its call, where it has one, else its content.
+func (s *Subject) turn(tools bool) where {
+	if tools {
+		return s.of("CITYNEEDLE")
+	}
+	return s.of("ANSWERNEEDLE")
+}
+
+// place is where a finding is, and its text without the place. An error with a place in the template has the last word.
+func (s *Subject) place(at where, err error) (report.Place, string) {
+	place, text := Place(s.Source, err)
+	if place == (report.Place{File: s.Source.File}) && at >= 0 {
+		place = PlaceAt(s.Source, int(at))
+	}
+	return place, text
+}
+
+// Place returns where in a template an error is, and what it says beside the place; the template as a whole for an error that has no
+// place there.
+func Place(src subject.Source, err error) (report.Place, string) {
+	for _, e := range positioned(err, nil) {
+		if e.Src != nil && e.Src.Name == src.Name {
+			return PlaceAt(src, e.Off), strings.Replace(err.Error(), e.Error(), e.Msg, 1)
+		}
+	}
+	return report.Place{File: src.File}, err.Error()
+}
+
+// PlaceAt returns the place of a byte offset of a template.
+func PlaceAt(src subject.Source, off int) report.Place {
+	pos := source.New(src.Name, src.Text).Position(off)
+	if part, ok := strings.CutPrefix(src.Name, src.File+"#"); ok { // the file has the template as a string
+		return report.Place{File: src.File, Part: fmt.Sprintf("%s:%d:%d", part, pos.Line, pos.Col)}
+	}
+	return report.Place{File: src.File, Line: pos.Line, Col: pos.Col}
+}
+
+// positioned are the positioned errors in an error's tree, the outermost first.
+func positioned(err error, found []*source.Error) []*source.Error {
+	if e, ok := err.(*source.Error); ok {
+		found = append(found, e)
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			found = positioned(inner, found)
+		}
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			found = positioned(inner, found)
+		}
+	}
+	return found
+}
