@@ -61,7 +61,7 @@ func incomplete(b []byte) int {
 	for n := 1; n <= min(len(b), utf8.UTFMax-1); n++ {
 		c := b[len(b)-n]
 		if utf8.RuneStart(c) {
-			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-n:]) {
+			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-n:]) || n == 2 && c == 0xED && b[len(b)-1] >= 0xA0 {
 				return n
 			}
 			return 0

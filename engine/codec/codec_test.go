@@ -245,6 +245,7 @@ func FuzzLiteral(f *testing.F) {
 	for _, seed := range []string{`{"a": [1, 'x', (2,), True]}`, `"a\u00e9\x41"`, `'''x'''`, `-1.5e3 `, `{k:<|"|>v<|"|>}`} {
 		f.Add(seed, uint64(1), uint8(0))
 	}
+	f.Add("'\xed\xa3\x90'", uint64(0), uint8(3)) // a lone surrogate as UTF-8 would spell it, cut inside
 	syntaxes := []codec.Syntax{{}, {Strict: true}, {Object: true}, {Hold: true}, {Bare: true, Token: `<|"|>`}}
 	f.Fuzz(func(t *testing.T, text string, seed uint64, which uint8) {
 		syntax := syntaxes[int(which)%len(syntaxes)]
