@@ -296,7 +296,7 @@ func (b *builder) prepare() error {
 		if sorted {
 			parameters = sortProperties(parameters)
 		}
-		s, err := schema.ParseAt("tools["+fmt.Sprint(i)+"].function.parameters", parameters)
+		s, err := schema.ParseObjectAt("tools["+fmt.Sprint(i)+"].function.parameters", parameters)
 		if err != nil {
 			return err
 		}

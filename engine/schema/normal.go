@@ -31,9 +31,9 @@ const (
 	done
 )
 
-// run returns the schema of the root, with everything that it needs.
-func (n *normalizer) run(root *node) *Schema {
-	s := n.want([]*node{root})
+// run returns the schema of the roots, which must all hold, with everything that it needs.
+func (n *normalizer) run(roots []*node) *Schema {
+	s := n.want(roots)
 	for len(n.queue) > 0 {
 		w := n.queue[0]
 		n.queue = n.queue[1:]

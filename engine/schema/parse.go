@@ -16,7 +16,12 @@ func Parse(v ordered.Value) (*Schema, error) { return ParseAt("", v) }
 
 // ParseAt is [Parse] for a schema that is part of something larger; path, such as "tools[2].parameters", goes before
 // every path in errors and notes.
-func ParseAt(path string, v ordered.Value) (s *Schema, err error) {
+func ParseAt(path string, v ordered.Value) (*Schema, error) { return parseAt(path, v, false) }
+
+// ParseObjectAt is [ParseAt] for the parameters of a function: whatever the schema says besides, only objects satisfy it.
+func ParseObjectAt(path string, v ordered.Value) (*Schema, error) { return parseAt(path, v, true) }
+
+func parseAt(path string, v ordered.Value, object bool) (s *Schema, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			fault, ok := r.(*Error)
@@ -26,18 +31,27 @@ func ParseAt(path string, v ordered.Value) (s *Schema, err error) {
 			s, err = nil, fault
 		}
 	}()
-	if v.IsNull() {
+	if v.IsNull() && !object {
 		s := Any()
 		s.Path = path
 		return s, nil
+	} else if v.IsNull() {
+		v = objectOnly
 	}
 	r := &reader{doc: v, prefix: path, nodes: map[string]*node{}, notes: new([]Note)}
-	root := r.node(v, "", "")
+	roots := []*node{r.node(v, "", "")}
+	if object && roots[0].kw.types != Object {
+		const pointer = "object" // no JSON pointer, so no reference leads there
+		roots = append(roots, r.node(objectOnly, pointer, ""))
+	}
 	r.resolve()
 	n := &normalizer{reader: r, memo: map[string]*work{}}
-	s = n.run(root)
+	s = n.run(roots)
 	return s, nil
 }
+
+// objectOnly is the schema of any object.
+var objectOnly = ordered.ObjectOf(ordered.Member{Key: "type", Value: ordered.Str("object")})
 
 // fail leaves the reader; ParseAt returns the error.
 func fail(path, format string, args ...any) {

@@ -312,3 +312,22 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestParseObjectAt demands objects whatever a function's parameters say.
+func TestParseObjectAt(t *testing.T) {
+	for _, text := range []string{`null`, `{}`, `true`, `{"$ref": "#/$defs/a", "$defs": {"a": {"type": ["object", "null"]}}}`, `{"anyOf": [{"type": "array"}, {"properties": {"x": {}}}]}`} {
+		s, err := schema.ParseObjectAt("parameters", value(t, text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Types() != schema.Object {
+			t.Errorf("%s allows %v", text, s.Types())
+		}
+		if err := s.Validate(value(t, `{"x": 1}`)); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if s, err := schema.ParseObjectAt("parameters", value(t, `{"type": "string"}`)); err != nil || !s.IsNever() {
+		t.Errorf("a string as parameters: %v, %v", s, err)
+	}
+}
