@@ -5,6 +5,7 @@ VENDOR      := .deps/llama.cpp/models/templates
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@latest
 T           ?= 10s
+FUZZTIME    ?= $(T)
 
 .DEFAULT_GOAL := help
 .PHONY: help
@@ -84,5 +85,9 @@ benchcmp: ## compare two outputs of make bench: OLD=file NEW=file
 	$(GO) run $(BENCHSTAT) $(OLD) $(NEW)
 
 .PHONY: fuzz
-fuzz: ## run every fuzz target for T (default 10s)
-	ci/fuzz.sh $(T)
+fuzz: ## run every fuzz target for FUZZTIME (default 10s); FUZZ=NAME runs those whose name contains NAME
+	ci/fuzz.sh $(FUZZTIME) $(FUZZ)
+
+.PHONY: soak
+soak: deps ## draw random cases for T (default 10s) and hold streams against whole outputs; SEED=N CASE=N draw a case again
+	ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./harness/soak -run '^TestSoak$$' -v -count=1 -timeout 0 -args -soak=$(T) -soak-seed=$(or $(SEED),0) -soak-case=$(or $(CASE),0)

@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/goassay/assay/engine/chat"
@@ -62,4 +63,36 @@ func TestValues(t *testing.T) {
 	if got, want := d.Value().String(), `{"tool_calls": [{"index": 1, "function": {"arguments": "1}"}}]}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+}
+
+// FuzzRequest reads any request: what is taken holds what was said, and what is not is refused with the field's path.
+func FuzzRequest(f *testing.F) {
+	for _, text := range []string{
+		`{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "tool_calls": null}]}`,
+		`{"messages": [], "tools": [{"type": "function", "function": {"name": "a", "parameters": {}}}], "tool_choice": "required", "parallel_tool_calls": true}`,
+		`{"messages": [{"role": "assistant", "content": "x"}], "continue_final_message": true, "add_generation_prompt": false}`,
+		`{"messages": [], "response_format": {"type": "json_schema", "json_schema": {"schema": {}}}, "chat_template_kwargs": {"a": 1}}`,
+		`{"messages": [], "tools": [{"function": {"name": "a"}}], "tool_choice": {"type": "function", "function": {"name": "a"}}}`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := ordered.ParseString(text)
+		if err != nil {
+			return
+		}
+		r, err := chat.ParseRequest(v)
+		if err != nil {
+			if strings.TrimSpace(err.Error()) == "" {
+				t.Errorf("%s is refused without a word", text)
+			}
+			return
+		}
+		if len(r.Messages) != len(v.At("messages").Items()) || len(r.Tools) != len(v.At("tools").Items()) {
+			t.Errorf("%s: %d messages and %d tools", text, len(r.Messages), len(r.Tools))
+		}
+		if got := r.ToolsValue().String(); len(r.Tools) > 0 && got != v.At("tools").String() {
+			t.Errorf("the tools are %s, and were %s", got, v.At("tools"))
+		}
+	})
 }

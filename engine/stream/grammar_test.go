@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"math/rand"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -213,4 +214,63 @@ func TestStops(t *testing.T) {
 			t.Errorf("preserved %q lack %q", out.Preserved, want)
 		}
 	}
+}
+
+// FuzzTools makes parsers and grammars for any tools: a sentence of the grammar is read as calls of them, in one go and in bytes.
+func FuzzTools(f *testing.F) {
+	var all []string
+	for _, tool := range tools {
+		all = append(all, tool.Value.String())
+	}
+	for i := range forms {
+		f.Add(i, "["+strings.Join(all, ", ")+"]", int64(i))
+	}
+	for i, name := range []string{"a", "aa", "a\\u0000b", "\\ud800", "</tool_call>", "\\\"}", " ", "get\\nget"} {
+		f.Add(i, `[{"function": {"name": "`+name+`", "parameters": {"properties": {"`+name+`": {"type": ["string", "null"]}, "b": {"$ref": "#"}}}}}, {"function": {"name": "a`+name+`"}}]`, int64(i))
+	}
+	f.Fuzz(func(t *testing.T, which int, text string, seed int64) {
+		v, err := ordered.ParseString(text)
+		if err != nil || len(text) > 2000 {
+			return
+		}
+		o := usual("")
+		o.Tools, o.Choice.Mode, o.Parallel = nil, chat.ChoiceRequired, seed%2 == 0
+		for _, item := range v.Items() {
+			tool, err := chat.ParseTool(item)
+			if err != nil {
+				return
+			}
+			o.Tools = append(o.Tools, tool)
+		}
+		if len(o.Tools) == 0 {
+			return
+		}
+		out, err := codegen.Generate(forms[uint(which)%uint(len(forms))].f, o)
+		if err != nil {
+			return
+		}
+		g, err := out.Grammar()
+		if err != nil {
+			return
+		}
+		s, err := gbnf.NewSampler(g, rand.New(rand.NewSource(seed)))
+		if err != nil {
+			return
+		}
+		s.Max = 300
+		sentence, err := s.Sample()
+		if err != nil || len(sentence) > 5000 {
+			return
+		}
+		if ok, err := gbnf.Accepts(g, sentence); !ok && err == nil {
+			t.Fatalf("the grammar does not take its own sentence %q\n%s", sentence, g)
+		}
+		_, m := read(t, out, sentence)
+		if len(m.ToolCalls) == 0 {
+			t.Fatalf("%q has no call: %+v\n%s", sentence, m, g)
+		}
+		if _, again := read(t, out, bytesOf(sentence)...); !reflect.DeepEqual(again, m) {
+			t.Fatalf("%q\nin one go %+v\nin bytes  %+v", sentence, m, again)
+		}
+	})
 }

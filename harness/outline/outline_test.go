@@ -1,7 +1,9 @@
 package outline_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/goassay/assay/engine/source"
@@ -28,4 +30,26 @@ func TestParse(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzReasons reads any list: what is listed is in the text, below its reason.
+func FuzzReasons(f *testing.F) {
+	f.Add("# why\nit is so\n\ta b\n  c\n\nother\n\td\n")
+	f.Add(" a\n")
+	f.Add("a\n\x00\n\tb\r\n\tb")
+	f.Fuzz(func(t *testing.T, text string) {
+		reasons, err := outline.Reasons(source.New("list", text))
+		if err != nil {
+			var at *source.Error
+			if !errors.As(err, &at) || at.Off < 0 || at.Off > len(text) {
+				t.Fatalf("%q: %v", text, err)
+			}
+			return
+		}
+		for item, reason := range reasons {
+			if item == "" || reason == "" || strings.Index(text, reason) > strings.LastIndex(text, item) {
+				t.Errorf("%q: %q because of %q", text, item, reason)
+			}
+		}
+	})
 }

@@ -127,12 +127,17 @@ func (m *Mismatch) Error() string {
 // Check parses an output in one go and in every split. It returns the answer of the parse in one go, and the split with the
 // fewest cuts that gives another answer or breaks the delta protocol.
 func Check(p Parser, output string, cut bool) (Answer, *Mismatch) {
+	return CheckSchedules(p, output, cut, Schedules(len(output)))
+}
+
+// CheckSchedules is [Check] for chosen schedules.
+func CheckSchedules(p Parser, output string, cut bool, schedules iter.Seq[[]int]) (Answer, *Mismatch) {
 	whole := Feed(p, output, nil, cut)
 	differs := func(cuts []int) string { return whole.compare(Feed(p, output, cuts, cut), output) }
 	if text := differs(nil); text != "" {
 		return whole, &Mismatch{output, nil, text}
 	}
-	for cuts := range Schedules(len(output)) {
+	for cuts := range schedules {
 		if text := differs(cuts); text != "" {
 			cuts = shrink(cuts, func(cuts []int) bool { return differs(cuts) != "" })
 			return whole, &Mismatch{output, cuts, differs(cuts)}

@@ -79,3 +79,26 @@ func TestBattery(t *testing.T) {
 		t.Errorf("%d tools and %d conversations", len(tools), len(subject.Battery()))
 	}
 }
+
+// FuzzLoad reads any lists of a corpus.
+func FuzzLoad(f *testing.F) {
+	f.Add("b: second\n\tv.jinja\na: first\n\tw.jinja\n", "# lock\n"+hash+"  b  v.jinja\n"+hash+"  a  w.jinja\n", "it is so\n\tv.jinja A012\n")
+	f.Add("a: \n\t../x\n", hash+" a ../x\n", "")
+	f.Add("a: first\n\tv.jinja\na: again\n\tw.jinja", "", "\x00")
+	f.Fuzz(func(t *testing.T, families, lock, known string) {
+		c, err := subject.Load(corpusOf("families.txt", families, "vendor.lock", lock, "known.txt", known, "a/template.jinja", "x"))
+		if err != nil {
+			return
+		}
+		for _, f := range c.Families {
+			for _, v := range f.Vendors {
+				if len(v.SHA256) != len(hash) || v.Family != f.Name {
+					t.Errorf("%q, %q: %+v", families, lock, v)
+				}
+				if _, err := subject.ReadVendor(corpusOf(), v); err == nil {
+					t.Errorf("%q was read, and is not there", v.Name)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,189 @@
+package soak
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/stream"
+	"github.com/goassay/assay/harness/reduce"
+	"github.com/goassay/assay/harness/split"
+)
+
+// Case is a case that was drawn.
+type Case struct {
+	reduce.Case
+	Name     string // the template's
+	Sentence bool   // the output is a sentence of the request's grammar, as the plan has it
+
+	cuts   [][]int // the ways in which the output is cut
+	second chattemplate.Renderer
+}
+
+// ErrDied is what a second renderer that goes down is reported as.
+var ErrDied = errors.New("the second renderer went down")
+
+// Check prepares the request, reads the output and says what does not hold.
+func (c Case) Check() (stats Stats, err error) {
+	stats.Cases = 1
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("internal error: panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	plan, err := c.plan()
+	if err != nil {
+		stats.Refused = 1
+		return stats, nil // requests are drawn by chance, and some templates are strict
+	}
+	if err := c.renderTwice(&stats); err != nil {
+		return stats, err
+	}
+	parser := plan.NewParser()
+	answer, mismatch := split.CheckSchedules(parser, c.Output, c.Cut, slices.Values(c.cuts))
+	if mismatch != nil {
+		return stats, mismatch
+	}
+	stats.Bytes, stats.Parses = uint64(len(c.Output)), uint64(len(c.cuts)+2)
+	if err := Coverage(parser, plan.Prompt.Prefill+c.Output); err != nil {
+		return stats, err
+	}
+	for i, call := range answer.Message.ToolCalls {
+		if !call.Complete {
+			continue
+		}
+		stats.Calls++
+		if !ordered.Valid(call.Arguments) && utf8.ValidString(c.Output) {
+			return stats, fmt.Errorf("tool_calls[%d] is complete, and its arguments are no JSON: %q", i, call.Arguments)
+		}
+	}
+	if c.Sentence {
+		stats.Sentences = 1
+		return stats, c.sentence(plan, answer)
+	}
+	return stats, nil
+}
+
+// plan prepares the case's request.
+func (c Case) plan() (*engine.Plan, error) {
+	r, err := chat.ParseRequest(c.Request)
+	if err != nil {
+		return nil, err
+	}
+	return c.Template.Prepare(r, engine.PrepareOptions{Insist: true, Fallbacks: c.Fallbacks})
+}
+
+// renderTwice renders with the second renderer what the first has rendered.
+func (c Case) renderTwice(stats *Stats) error {
+	if c.second == nil {
+		return nil
+	}
+	r, err := chat.ParseRequest(c.Request)
+	if err != nil {
+		return nil
+	}
+	in := c.Template.Caps().Fit(r).Input
+	want, err := c.Template.Template.Render(in)
+	if err != nil {
+		return nil
+	}
+	stats.Second = 1
+	rendering, err := c.second.Compile(c.Template.Source)
+	var text string
+	if err == nil {
+		text, err = rendering.Render(c.Template.Vars(in), c.Template.Now)
+	}
+	if err != nil && strings.Contains(err.Error(), "died") {
+		return fmt.Errorf("%w: %w", ErrDied, err)
+	}
+	if err != nil || text != want {
+		stats.Differ = 1
+	}
+	return nil
+}
+
+// sentence checks what holds for a sentence of the plan's grammar.
+func (c Case) sentence(plan *engine.Plan, answer split.Answer) error {
+	grammar, err := plan.Grammar()
+	if err != nil {
+		return err
+	}
+	m, err := gbnf.NewMatcher(grammar)
+	if err != nil {
+		return err
+	}
+	for _, cuts := range append(c.cuts, nil) {
+		m.Reset()
+		start := 0
+		for _, end := range append(slices.Clip(cuts), len(c.Output)) {
+			m.AcceptString(c.Output[start:end])
+			start = end
+		}
+		if m.Err() != nil {
+			return nil // too many derivations: a limit, not an answer
+		} else if !m.Done() {
+			return fmt.Errorf("the grammar does not take its own sentence %q, cut at %d", c.Output, cuts)
+		}
+	}
+	if c.required() && answer.Finish != chat.FinishToolCalls {
+		return fmt.Errorf("a sentence of the grammar is read as %s: %q", answer.Message.Value(), c.Output)
+	}
+	return nil
+}
+
+// required says that the request demands a call, and the template or a fallback has a spelling for one. With a schema of the
+// answer as well, it is either (E22).
+func (c Case) required() bool {
+	r, err := chat.ParseRequest(c.Request)
+	return err == nil && len(r.Tools) > 0 && !r.HasJSONSchema && (len(c.Fallbacks) > 0 || c.Template.Analysis().HasCalls()) && (r.ToolChoice.Mode == chat.ChoiceRequired || r.ToolChoice.Mode == chat.ChoiceNamed)
+}
+
+// Coverage says where a parser's account of a text, prefill and output, does not add up (E20): a gap, an overlap, or text of the
+// message that is not where the account has it.
+func Coverage(p *stream.Parser, text string) error {
+	var content, reasoning strings.Builder
+	at := 0
+	for _, s := range p.Coverage() {
+		if s.Off != at || s.End <= s.Off || s.End > len(text) {
+			return fmt.Errorf("the account of the output has a gap or an overlap at byte %d: %v", at, p.Coverage())
+		}
+		at = s.End
+		switch s.Class {
+		case stream.ClassContent:
+			content.WriteString(text[s.Off:s.End])
+		case stream.ClassReasoning:
+			reasoning.WriteString(text[s.Off:s.End])
+		}
+	}
+	if at != len(text) {
+		return fmt.Errorf("the account of the output ends at byte %d of %d", at, len(text))
+	}
+	if m := p.Message(); content.String() != m.Content || reasoning.String() != m.Reasoning {
+		return fmt.Errorf("the account of the output has the content %q and the reasoning %q, the message has %q and %q",
+			content.String(), reasoning.String(), m.Content, m.Reasoning)
+	}
+	return nil
+}
+
+// sample draws a sentence of the grammar that a plan has; ok is false where it has none.
+func sample(plan *engine.Plan, seed int64, most int) (text string, ok bool) {
+	grammar, err := plan.Grammar()
+	if err != nil || grammar == nil {
+		return "", false
+	}
+	sampler, err := gbnf.NewSampler(grammar, newRand(seed))
+	if err != nil {
+		return "", false
+	}
+	sampler.Max = most
+	text, err = sampler.Sample()
+	return text, err == nil
+}

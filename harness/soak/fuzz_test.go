@@ -1,0 +1,225 @@
+package soak_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/reduce"
+	"github.com/goassay/assay/harness/script"
+	"github.com/goassay/assay/harness/soak"
+	"github.com/goassay/assay/harness/split"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// family is a template of the corpus with its cases.
+type family struct {
+	name, text string
+	cases      []script.Case
+}
+
+func families(f *testing.F) []family {
+	loaded, err := subject.Load(corpus.FS)
+	if err != nil {
+		f.Fatal(err)
+	}
+	var all []family
+	for _, fam := range loaded.Families {
+		if !fam.Own {
+			continue
+		}
+		text, err := loaded.Text(fam.Name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		one := family{name: fam.Name, text: text}
+		for _, file := range fam.Cases {
+			cases, err := script.Read(corpus.FS, file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			one.cases = append(one.cases, cases...)
+		}
+		one.cases = slices.DeleteFunc(one.cases, func(c script.Case) bool { return !c.Parsed })
+		if len(one.cases) > 0 {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// tight are the limits of a fuzzed template, so that one that loops costs little.
+var tight = jinja.Limits{Steps: 20_000, OutputBytes: 1 << 16, Depth: 60}
+
+// compile compiles a template; one that cannot be used has an error with a place or one that says what it lacks.
+func compile(text string) (*engine.Template, error) {
+	return engine.Compile(engine.Source{Name: "t", Text: text, BOS: subject.BOS, EOS: subject.EOS}, engine.Options{Now: subject.Now, Limits: tight})
+}
+
+// whole takes a template and an output the whole way: compile, analyse, prepare, parse in one go and in pieces.
+func whole(t *testing.T, text, output string, seed uint64) {
+	tmpl, err := compile(text)
+	if err != nil {
+		var at *source.Error
+		if errors.As(err, &at) && (at.Off < 0 || at.Off > len(text)) {
+			t.Fatalf("%q: the error is at byte %d of %d: %v", text, at.Off, len(text), err)
+		}
+		return
+	}
+	battery := subject.Battery()
+	conversation := battery[seed%uint64(len(battery))]
+	read(t, reduce.Case{Template: tmpl, Request: conversation.JSON(), Output: output, Cut: seed%16 >= 12}, seed)
+}
+
+// read prepares a case's request and reads its output in one go and in pieces, and holds the account of it (E20).
+func read(t *testing.T, c reduce.Case, seed uint64) {
+	request, err := chat.ParseRequest(c.Request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := c.Template.Prepare(request, engine.PrepareOptions{Insist: true, Fallbacks: c.Fallbacks})
+	if err != nil {
+		return // a template may refuse a request
+	}
+	r := rand.New(rand.NewPCG(seed, 1))
+	var cuts [][]int
+	for range 2 {
+		var some []int
+		for at := 1 + r.IntN(9); at < len(c.Output); at += 1 + r.IntN(9) {
+			some = append(some, at)
+		}
+		cuts = append(cuts, some)
+	}
+	parser := plan.NewParser()
+	schedules := slices.Values(append(cuts, split.Every(len(c.Output))))
+	if _, mismatch := split.CheckSchedules(parser, c.Output, c.Cut, schedules); mismatch != nil {
+		t.Fatalf("%v\n%s", mismatch, c.Script(reduce.Failure{Kind: "split", Text: mismatch.Error()}))
+	}
+	if err := soak.Coverage(parser, plan.Prompt.Prefill+c.Output); err != nil {
+		t.Fatalf("%v\n%s", err, c.Script(reduce.Failure{Kind: "account", Text: err.Error()}))
+	}
+}
+
+// FuzzTemplate takes any template and any output.
+func FuzzTemplate(f *testing.F) {
+	for i, fam := range families(f) {
+		f.Add(fam.text, fam.cases[0].Output, uint64(i))
+	}
+	f.Fuzz(func(t *testing.T, text, output string, seed uint64) {
+		if len(text) <= 16<<10 && len(output) <= 2<<10 {
+			whole(t, text, output, seed)
+		}
+	})
+}
+
+// FuzzEdits edits the templates of the corpus so that most of them still compile: runs of their pieces, tags and the texts between
+// them, are lost, doubled and moved, and literals replaced. Every eighth is verified as well.
+func FuzzEdits(f *testing.F) {
+	all := families(f)
+	for i, fam := range all {
+		f.Add(uint(i), uint64(i), fam.cases[i%len(fam.cases)].Output)
+	}
+	f.Fuzz(func(t *testing.T, which uint, seed uint64, output string) {
+		if len(output) > 2<<10 {
+			return
+		}
+		text := edit(rand.New(rand.NewPCG(seed, 2)), all[which%uint(len(all))].text)
+		whole(t, text, output, seed)
+		if seed%8 == 0 {
+			if tmpl, err := compile(text); err == nil {
+				tmpl.Verify()
+			}
+		}
+	})
+}
+
+// edit changes a template's pieces.
+func edit(r *rand.Rand, text string) string {
+	pieces := cutUp(text)
+	for range 1 + r.IntN(3) {
+		i, j := r.IntN(len(pieces)), r.IntN(len(pieces))
+		switch r.IntN(5) {
+		case 0:
+			pieces = slices.Delete(pieces, i, i+1)
+		case 1:
+			pieces = slices.Insert(pieces, j, pieces[i])
+		case 2:
+			pieces[i], pieces[j] = pieces[j], pieces[i]
+		case 3:
+			pieces[i] = requote(r, pieces[i])
+		case 4:
+			pieces[i] = strings.Replace(pieces[i], "-", "", 1)
+		}
+		if len(pieces) == 0 {
+			break
+		}
+	}
+	return strings.Join(pieces, "")
+}
+
+// cutUp cuts a template into tags and the texts between them.
+func cutUp(text string) []string {
+	var pieces []string
+	for text != "" {
+		end := strings.IndexByte(text[1:], '{') + 1
+		if text[0] == '{' && len(text) > 1 && strings.IndexByte("{%#", text[1]) >= 0 {
+			if n := strings.Index(text, "}"); n >= 0 {
+				end = n + 1
+				if end < len(text) && text[end] == '}' {
+					end++
+				}
+			}
+		}
+		if end <= 0 {
+			end = len(text)
+		}
+		pieces = append(pieces, text[:end])
+		text = text[end:]
+	}
+	return pieces
+}
+
+// requote replaces a quoted literal of a tag by another one.
+func requote(r *rand.Rand, piece string) string {
+	parts := strings.Split(piece, "'")
+	if len(parts) < 3 {
+		return piece
+	}
+	literals := []string{"", " ", "\\n", "<think>", "</think>", "<tool_call>", "{", "\"name\": ", "<|im_end|>", "a", "\\\\", "<", "[", strings.Repeat("=", 40)}
+	parts[1+2*r.IntN((len(parts)-1)/2)] = literals[r.IntN(len(literals))]
+	return strings.Join(parts, "'")
+}
+
+// FuzzOutput reads any output with the templates and requests of the corpus.
+func FuzzOutput(f *testing.F) {
+	all := families(f)
+	for i, fam := range all {
+		for j, c := range fam.cases {
+			f.Add(uint(i), uint(j), uint64(j), c.Output)
+		}
+	}
+	templates := map[string]*engine.Template{}
+	f.Fuzz(func(t *testing.T, which, number uint, seed uint64, output string) {
+		if len(output) > 4<<10 {
+			return
+		}
+		fam := all[which%uint(len(all))]
+		c := fam.cases[number%uint(len(fam.cases))]
+		tmpl := templates[fam.name]
+		if tmpl == nil {
+			var err error
+			if tmpl, err = compile(fam.text); err != nil {
+				t.Fatal(err)
+			}
+			templates[fam.name] = tmpl
+		}
+		read(t, reduce.Case{Template: tmpl, Request: c.Request, Fallbacks: c.Fallbacks, Output: output, Cut: c.Cut}, seed)
+	})
+}
