@@ -47,7 +47,7 @@ func (e *export) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	e.out = bufio.NewWriter(c.stdout)
+	e.out = bufio.NewWriter(c.data())
 	suite := script.Suite{Corpus: loaded}
 	if e.vendor != "" {
 		suite.Vendor = os.DirFS(e.vendor)

@@ -44,6 +44,6 @@ func (s *step) grammar(c *call) error {
 		}
 		fmt.Fprintf(c.stdout, "# stops: %q\n# preserved: %q\n", plan.Stops, plan.Preserved)
 	}
-	_, err = io.WriteString(c.stdout, text)
+	_, err = io.WriteString(c.data(), text)
 	return err
 }

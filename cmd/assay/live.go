@@ -256,14 +256,11 @@ func (r *liveRun) runModel(ctx context.Context, c *call, sources []compiled) err
 func (r *liveRun) load(ctx context.Context, c *call, path, name string) (*llama.Model, live.Provenance, error) {
 	o := llama.ModelOptions{GPULayers: r.layers}
 	p := live.Provenance{Model: name, FileType: fileType(path), Version: llama.Version(), Device: r.device(), Sampling: r.options.Sampling, Date: r.date}
-	show := c.terminal(c.stderr) && !r.tiny
-	if show {
-		o.Progress = func(done float64) { fmt.Fprintf(c.stderr, "\r\x1b[Kloading %s: %.0f%%", name, 100*done) }
+	if c.showsStatus() && !r.tiny {
+		o.Progress = func(done float64) { c.status(fmt.Sprintf("loading %s: %.0f%%", name, 100*done)) }
 	}
 	m, err := llama.Load(ctx, path, o)
-	if show {
-		fmt.Fprint(c.stderr, "\r\x1b[K")
-	}
+	c.status("")
 	if err == nil && r.record != "" {
 		if p.SHA256, err = live.FileSHA256(path); err != nil {
 			m.Close()
@@ -330,17 +327,12 @@ func (r *liveRun) one(ctx context.Context, c *call, s compiled, m *llama.Model, 
 	chat.Tiny = r.tiny
 	start, tokens := time.Now(), 0
 	o := r.options
-	terminal := c.terminal(c.stderr)
 	o.Done = func(out *live.Outcome) {
 		tokens += out.Result.Tokens
-		if terminal {
-			fmt.Fprintf(c.stderr, "\r\x1b[K%s %s", s.src.Name, out.Scenario)
-		}
+		c.status(s.src.Name + " " + out.Scenario)
 	}
 	outcomes, err := chat.Run(ctx, o)
-	if terminal {
-		fmt.Fprint(c.stderr, "\r\x1b[K")
-	}
+	c.status("")
 	if err != nil {
 		return nil, err
 	}

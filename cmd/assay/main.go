@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/visible"
 )
 
 // The exit statuses.
@@ -38,10 +39,13 @@ type command struct {
 
 // call is one run of a command.
 type call struct {
-	args           []string // without flags
-	stdin          io.Reader
+	args   []string // without flags
+	stdin  io.Reader
+	getenv func(string) string
+	// stdout and stderr make what others wrote visible (package visible), so that any print may hold it. raw and rawErr are behind
+	// them: for a report, which does that itself and has colours, and for data ([call.data]).
 	stdout, stderr io.Writer
-	getenv         func(string) string
+	raw, rawErr    io.Writer
 }
 
 func main() {
@@ -52,6 +56,14 @@ func main() {
 
 // main runs a command line and returns the exit status.
 func (c *call) main(args []string) int {
+	out, errs := visible.NewWriter(c.stdout), visible.NewWriter(c.stderr)
+	c.raw, c.rawErr, c.stdout, c.stderr = c.stdout, c.stderr, out, errs
+	defer out.Flush()
+	defer errs.Flush()
+	return c.dispatch(args)
+}
+
+func (c *call) dispatch(args []string) int {
 	if len(args) == 0 {
 		usage(c.stderr)
 		return exitUsage

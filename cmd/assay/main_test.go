@@ -31,6 +31,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("CORPUS", corpus)
 			env.Setenv("GITHUB_ACTIONS", "")
+			env.Setenv("ESC", "name\x1b[31m\u202e<b>.jinja")
 			return nil
 		},
 	})

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/visible"
 )
 
 // output has the flags of every command that ends in a report, and writes it.
@@ -46,12 +47,13 @@ func (o *output) write(c *call, r *report.Report) error {
 		}
 	}
 	show := func(w io.Writer) error {
-		return r.Text(w, report.TextOptions{Verbose: o.verbose, Notes: o.notes || o.verbose, Color: c.terminal(c.stdout)})
+		return r.Text(w, report.TextOptions{Verbose: o.verbose, Notes: o.notes || o.verbose, Color: c.colors(c.raw)})
 	}
+	w := c.raw // the report makes texts visible itself
 	if o.json {
-		show = r.JSON
+		show, w = r.JSON, c.data()
 	}
-	if err := show(c.stdout); err != nil {
+	if err := show(w); err != nil {
 		return err
 	}
 	if !r.OK() {
@@ -62,9 +64,9 @@ func (o *output) write(c *call, r *report.Report) error {
 
 // github writes annotations, to stderr where stdout carries JSON, and adds to the step's summary.
 func (o *output) github(c *call, r *report.Report) error {
-	w := c.stdout
+	w := c.raw
 	if o.json {
-		w = c.stderr
+		w = c.rawErr
 	}
 	if err := r.Annotations(w); err != nil {
 		return err
@@ -108,27 +110,50 @@ func writeFile(name string, write func(io.Writer) error) (err error) {
 	return os.Rename(f.Name(), name)
 }
 
-// terminal says that a person looks at w, who wants colours.
-func (c *call) terminal(w io.Writer) bool {
+// terminal says that a person looks at w.
+func terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok || c.getenv("NO_COLOR") != "" || c.getenv("TERM") == "dumb" {
+	if !ok {
 		return false
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
+// colors says that a person looks at w, who wants colours.
+func (c *call) colors(w io.Writer) bool {
+	return terminal(w) && c.getenv("NO_COLOR") == "" && c.getenv("TERM") != "dumb"
+}
+
+// data is where a prompt, a grammar or JSON goes that another program reads: to the byte, unless a person looks at it.
+func (c *call) data() io.Writer {
+	if terminal(c.raw) {
+		return c.stdout
+	}
+	return c.raw
+}
+
+// showsStatus says that there is a terminal for [call.status].
+func (c *call) showsStatus() bool { return c.colors(c.rawErr) }
+
+// status keeps a line on the terminal up to date; an empty one removes it.
+func (c *call) status(text string) {
+	if c.showsStatus() {
+		fmt.Fprintf(c.rawErr, "\r\x1b[K%s", visible.Line(text))
+	}
+}
+
 // progress returns a function that keeps a line on the terminal up to date, and one that removes it.
 func (c *call) progress(what string, total int) (step func(done int), end func()) {
-	if !c.terminal(c.stderr) || total < 50 {
+	if !c.showsStatus() || total < 50 {
 		return nil, func() {}
 	}
 	step = func(done int) {
 		if done%16 == 0 {
-			fmt.Fprintf(c.stderr, "\r\x1b[K%s %d/%d", what, done, total)
+			c.status(fmt.Sprintf("%s %d/%d", what, done, total))
 		}
 	}
-	return step, func() { fmt.Fprint(c.stderr, "\r\x1b[K") }
+	return step, func() { c.status("") }
 }
 
 // shard is a flag I/N: part I of N, counted from 1. The zero value is all of the work.

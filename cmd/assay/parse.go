@@ -108,7 +108,7 @@ func (p *parsing) minimize(c *call) error {
 	} else if err != nil {
 		return err
 	}
-	fmt.Fprint(c.stdout, small.Script(fault))
+	fmt.Fprint(c.data(), small.Script(fault))
 	return &failure{errors.New(fault.Text)}
 }
 

@@ -55,7 +55,7 @@ func (s *step) render(c *call) error {
 	if s.json {
 		return writeJSON(c.stdout, map[string]any{"prompt": prompt.Text, "prefill": prompt.Prefill, "fitted": prompt.Fits})
 	}
-	_, err = io.WriteString(c.stdout, prompt.Text)
+	_, err = io.WriteString(c.data(), prompt.Text)
 	return err
 }
 
@@ -73,7 +73,7 @@ func (s *step) renderWith(c *call, renderer chattemplate.Renderer) error {
 	if err != nil {
 		return &failure{err}
 	}
-	_, err = io.WriteString(c.stdout, text)
+	_, err = io.WriteString(c.data(), text)
 	return err
 }
 

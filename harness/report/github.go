@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/goassay/assay/harness/visible"
 )
 
 // GitHub shows ten annotations of each level for a step and a summary of one mebibyte; what is beyond is cut, and counted.
@@ -14,6 +16,8 @@ const (
 	maxSummaryRow  = 300     // bytes of a result's text in the summary's table
 )
 
+// Runners end a command at the end of the line, and read commands anywhere in the log, so texts are made visible first and then
+// escaped as the runner wants it.
 var escapeData = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 var escapeProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 
@@ -32,7 +36,7 @@ func (r *Report) Annotations(w io.Writer) error {
 				continue
 			}
 			fmt.Fprintf(b, "::%s %stitle=%s::%s\n", levels[level], res.Place.properties(),
-				escapeProperty.Replace(res.title()), escapeData.Replace(res.Text))
+				escapeProperty.Replace(visible.Line(res.title())), escapeData.Replace(visible.Text(res.Text)))
 		}
 		if n > maxAnnotations {
 			fmt.Fprintf(b, "and %d more of the level %s\n", n-maxAnnotations, levels[level])
@@ -54,7 +58,7 @@ func (p Place) properties() string {
 	if p.File == "" {
 		return ""
 	}
-	s := "file=" + escapeProperty.Replace(p.File) + ","
+	s := "file=" + escapeProperty.Replace(visible.Line(p.File)) + ","
 	if p.Line > 0 {
 		s += fmt.Sprintf("line=%d,", p.Line)
 	}
@@ -67,7 +71,7 @@ func (p Place) properties() string {
 // Summary writes a step summary in GitHub's Markdown: the counts, then a table of failures and findings.
 func (r *Report) Summary(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### assay %s: %s\n\n", r.Command, r.Line())
+	fmt.Fprintf(&b, "### assay %s: %s\n\n", cell(r.Command), r.Line())
 	table, left := false, 0
 	for i := range r.Results {
 		res := &r.Results[i]
@@ -94,12 +98,12 @@ func (r *Report) Summary(w io.Writer) error {
 
 // cell makes a text fit for a table: one line, nothing that Markdown or HTML would take for its own.
 func cell(s string) string {
-	s, more, cut := strings.Cut(s, "\n")
+	s, more, cut := strings.Cut(visible.Text(s), "\n")
 	if len(s) > maxSummaryRow {
 		s = strings.ToValidUTF8(s[:maxSummaryRow], "")
 		cut, more = true, "..."
 	}
-	s = strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`).Replace(s)
+	s = strings.NewReplacer("\\", `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`).Replace(s)
 	if cut && more != "" {
 		s += " ..."
 	}

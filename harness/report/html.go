@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/goassay/assay/harness/visible"
 )
 
 // Detail is what a page shows of a case behind its verdict. Offsets are bytes of the output.
@@ -47,6 +49,7 @@ type (
 		Rules                []Rule
 	}
 	pageSuite struct {
+		suite    string
 		Name, ID string
 		Cells    []pageCell
 		Results  []pageResult
@@ -71,7 +74,10 @@ type (
 
 // HTML writes the report as one page that needs nothing else: no scripts, no fonts, no network.
 func (r *Report) HTML(w io.Writer) error {
-	data := pageData{Title: "assay " + r.Command, Line: r.Line(), Version: r.Version, OK: r.OK(), Rules: r.Rules}
+	data := pageData{Title: visible.Line("assay " + r.Command), Line: r.Line(), Version: visible.Line(r.Version), OK: r.OK()}
+	for _, rule := range r.Rules {
+		data.Rules = append(data.Rules, rule.visible())
+	}
 	index := map[string]int{}
 	for i := range r.Results {
 		res := &r.Results[i]
@@ -82,7 +88,7 @@ func (r *Report) HTML(w io.Writer) error {
 		if !ok {
 			at = len(data.Suites)
 			index[res.Suite] = at
-			data.Suites = append(data.Suites, pageSuite{Name: res.Suite, ID: fmt.Sprintf("suite-%d", at)})
+			data.Suites = append(data.Suites, pageSuite{suite: res.Suite, Name: visible.Line(res.Suite), ID: fmt.Sprintf("suite-%d", at)})
 		}
 		if res.Status != Passed || res.Detail != nil {
 			data.Suites[at].Results = append(data.Suites[at].Results, res.page())
@@ -98,9 +104,12 @@ func (r *Report) HTML(w io.Writer) error {
 	}
 	for i := range data.Suites {
 		for _, column := range data.Columns {
-			c := counts[[2]string{data.Suites[i].Name, column}]
+			c := counts[[2]string{data.Suites[i].suite, column}]
 			data.Suites[i].Cells = append(data.Suites[i].Cells, pageCell{c.String(), c.class()})
 		}
+	}
+	for i, column := range data.Columns {
+		data.Columns[i] = visible.Line(column)
 	}
 	return page.Execute(w, data)
 }
@@ -118,25 +127,38 @@ func (c *cellCount) class() string {
 	return Passed.String()
 }
 
+// page makes a result ready for the page: html/template escapes markup, and what shows nothing or turns text around is made
+// visible here.
 func (res *Result) page() pageResult {
 	p := pageResult{Result: *res, Word: strings.TrimSpace(statusWords[res.Status]), Class: res.Status.String()}
+	p.Name, p.Rule, p.Place.File = visible.Line(res.Name), visible.Line(res.Rule), visible.Line(res.Place.File)
 	if res.Status == Found {
 		p.Word = res.Severity.String()
 	}
-	p.Head, p.More, _ = strings.Cut(res.Text, "\n")
-	d := res.Detail
-	if d == nil {
+	p.Head, p.More, _ = strings.Cut(visible.Text(res.Text), "\n")
+	if res.Detail == nil {
 		return p
 	}
+	d := *res.Detail
+	d.Prompt = visible.Text(d.Prompt)
+	p.Detail = &d
 	at := 0
-	for _, m := range d.Marks {
-		p.Output = append(p.Output, pagePiece{d.Output[at:m.Start], false}, pagePiece{d.Output[m.Start:m.End], true})
-		at = m.End
+	piece := func(end int, marker bool) {
+		if end > at {
+			p.Output = append(p.Output, pagePiece{visible.Text(d.Output[at:end]), marker})
+			at = end
+		}
 	}
-	p.Output = append(p.Output, pagePiece{d.Output[at:], false})
+	for _, m := range d.Marks { // a report that was read from a file may say anything
+		piece(min(m.Start, len(d.Output)), false)
+		piece(min(m.End, len(d.Output)), true)
+	}
+	piece(len(d.Output), false)
 	for _, s := range d.Timeline {
 		n := max(1, len(d.Output))
-		p.Steps = append(p.Steps, pageStep{s, 100 * (s.From - 1) / n, max(1, 100*(s.To-s.From+1)/n)})
+		percent := func(bytes int) int { return 100 * min(max(bytes, 0), n) / n }
+		s.Part, s.Text = visible.Line(s.Part), visible.Text(s.Text)
+		p.Steps = append(p.Steps, pageStep{s, percent(s.From - 1), max(1, percent(s.To-s.From+1))})
 	}
 	return p
 }

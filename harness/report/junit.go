@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"io"
 	"strings"
+
+	"github.com/goassay/assay/harness/visible"
 )
 
 // The JUnit form that CI systems agree on: a suite for each of ours, a case for each result. Findings below an error are
@@ -40,9 +42,9 @@ type (
 	}
 )
 
-// JUnit writes the report as JUnit XML.
+// JUnit writes the report as JUnit XML. Texts are made visible, which leaves nothing that XML 1.0 cannot carry.
 func (r *Report) JUnit(w io.Writer) error {
-	all := junitSuites{Name: "assay " + r.Command}
+	all := junitSuites{Name: visible.Line("assay " + r.Command)}
 	suites := map[string]int{}
 	for i := range r.Results {
 		res := &r.Results[i]
@@ -50,7 +52,7 @@ func (r *Report) JUnit(w io.Writer) error {
 		if !ok {
 			at = len(all.Suites)
 			suites[res.Suite] = at
-			all.Suites = append(all.Suites, junitSuite{Name: xmlText(res.Suite)})
+			all.Suites = append(all.Suites, junitSuite{Name: visible.Line(res.Suite)})
 		}
 		all.Suites[at].add(res)
 	}
@@ -72,9 +74,9 @@ func (r *Report) JUnit(w io.Writer) error {
 }
 
 func (s *junitSuite) add(res *Result) {
-	c := junitCase{Class: xmlText(res.Suite), Name: xmlText(res.Name), File: xmlText(res.Place.File), Line: res.Place.Line}
+	c := junitCase{Class: visible.Line(res.Suite), Name: visible.Line(res.Name), File: visible.Line(res.Place.File), Line: res.Place.Line}
 	head, _, _ := strings.Cut(res.Text, "\n")
-	message := &junitMessage{Message: xmlText(head), Type: res.Rule, Text: xmlText(res.Text)}
+	message := &junitMessage{Message: visible.Text(head), Type: visible.Line(res.Rule), Text: visible.Text(res.Text)}
 	switch res.Status {
 	case Failed:
 		c.Failure = message
@@ -83,18 +85,8 @@ func (s *junitSuite) add(res *Result) {
 		c.Skipped = message
 		s.Skips++
 	case Found:
-		c.Out = xmlText(res.Rule + " " + res.Text)
+		c.Out = visible.Text(res.Rule + " " + res.Text)
 	}
 	s.Tests++
 	s.Cases = append(s.Cases, c)
-}
-
-// xmlText replaces what XML 1.0 cannot carry at all, such as control characters of a model's output.
-func xmlText(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF {
-			return 0xFFFD
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
 }

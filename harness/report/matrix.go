@@ -5,18 +5,21 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/goassay/assay/harness/visible"
 )
 
 // Matrix is a table of suites and groups, with a line of counts for each cell, and a last line that counts suites.
 func (r *Report) Matrix(columns []string) string {
-	rows := []string{}
+	rows, seen := []string{}, map[string]bool{}
 	cells := map[[2]string]*cellCount{}
 	for i := range r.Results {
 		res := &r.Results[i]
 		if !slices.Contains(columns, res.Group) {
 			continue
 		}
-		if !slices.Contains(rows, res.Suite) {
+		if !seen[res.Suite] {
+			seen[res.Suite] = true
 			rows = append(rows, res.Suite)
 		}
 		at := [2]string{res.Suite, res.Group}
@@ -25,10 +28,14 @@ func (r *Report) Matrix(columns []string) string {
 		}
 		cells[at][res.Status]++
 	}
-	table := [][]string{append([]string{"template"}, columns...)}
+	head := []string{"template"}
+	for _, column := range columns {
+		head = append(head, visible.Line(column))
+	}
+	table := [][]string{head}
 	clean := 0
 	for _, row := range rows {
-		line, ok := []string{row}, true
+		line, ok := []string{visible.Line(row)}, true
 		for _, column := range columns {
 			c := cells[[2]string{row, column}]
 			line = append(line, c.String())

@@ -16,6 +16,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/goassay/assay/harness/visible"
 )
 
 // Severity says how bad a finding is.
@@ -115,6 +117,14 @@ type Rule struct {
 	Short    string   `json:"short"`    // what it means to break the rule, one sentence
 	Damage   string   `json:"damage"`   // an example of the damage that it does
 	Fix      string   `json:"fix"`      // what to do about it
+}
+
+// visible returns the rule with texts that may be shown.
+func (rule Rule) visible() Rule {
+	for _, text := range []*string{&rule.ID, &rule.Name, &rule.Short, &rule.Damage, &rule.Fix} {
+		*text = visible.Line(*text)
+	}
+	return rule
 }
 
 // Report is what a run found.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/goassay/assay/harness/report"
 )
@@ -23,7 +24,7 @@ func sample() *report.Report {
 		}}
 }
 
-func text(t *testing.T, write func(io.Writer) error) string {
+func text(t testing.TB, write func(io.Writer) error) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
@@ -44,7 +45,7 @@ func expect(t *testing.T, got string, wants ...string) {
 func TestText(t *testing.T) {
 	r := sample()
 	got := text(t, func(w io.Writer) error { return r.Text(w, report.TextOptions{Notes: true}) })
-	want := "FAIL  a.jinja broken [A001] (a.jinja:2:3): it, broke: 100% <b>\x01\n    evidence\n" +
+	want := "FAIL  a.jinja broken [A001] (a.jinja:2:3): it, broke: 100% <b>\\u0001\n    evidence\n" +
 		"warning a.jinja odd [A002]: it is odd\n2 passed, 1 failed (1 known failures, 1 with notes)\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -65,7 +66,7 @@ func TestForms(t *testing.T) {
 	}
 	expect(t, sarif, `"ruleId": "A001"`, `"startLine": 2`, `"id": "A001"`, `"assay/v1": "`, `"level": "warning"`)
 
-	expect(t, text(t, r.Annotations), "::error file=a.jinja,line=2,col=3,title=a.jinja broken [A001] (a.jinja%3A2%3A3)::it, broke: 100%25 <b>\x01%0Aevidence\n", "::warning title=")
+	expect(t, text(t, r.Annotations), "::error file=a.jinja,line=2,col=3,title=a.jinja broken [A001] (a.jinja%3A2%3A3)::it, broke: 100%25 <b>\\u0001%0Aevidence\n", "::warning title=")
 	expect(t, text(t, r.Summary), "### assay check: 2 passed, 1 failed", `| error | a.jinja broken \[A001]`, "it, broke: 100% &lt;b&gt;")
 	expect(t, text(t, r.HTML), "<title>assay check: 2 passed", "1 FAIL", "it, broke: 100% &lt;b&gt;", `id="A001"`)
 	expect(t, r.Matrix([]string{"lint", "verify"}), "template  lint    verify\na.jinja   1 FAIL  1 noted\nb.jinja   -       1 known\n0 of 2 templates pass everything\n")
@@ -137,5 +138,56 @@ func TestExpect(t *testing.T) {
 	}
 	if unused := report.Unused(r.Results, known, key); len(unused) != 1 || unused[0].Name != "c gone" {
 		t.Errorf("unused: %v", unused)
+	}
+}
+
+// FuzzRead reads any report; what is taken can be written in every form, and these are what they say they are.
+func FuzzRead(f *testing.F) {
+	f.Add(text(f, sample().JSON))
+	hostile := sample()
+	hostile.Results[1].Suite, hostile.Results[1].Text = "\x1b[31m\u202e::error::", "\u0000<script>\r\n::set-output name=a::b\ud7ff\ufffe"
+	f.Add(text(f, hostile.JSON))
+	f.Add(`{"command": "run", "version": "", "results": [{"suite": "a", "detail": {"prompt": "", "output": "ab", "marks": [{"start": 1, "end": 9}, {"start": -1, "end": 0}], "timeline": [{"part": "x", "from": 9, "to": -9}]}}]}`)
+	f.Fuzz(func(t *testing.T, input string) {
+		r, err := report.Read(strings.NewReader(input))
+		if err != nil {
+			return
+		}
+		merged, err := report.Merge([]*report.Report{r, r})
+		if err != nil || merged.Counts()[report.Failed] != 2*r.Counts()[report.Failed] {
+			t.Fatalf("merged with itself: %v, %v", merged.Counts(), err)
+		}
+		allForms(t, r)
+	})
+}
+
+// allForms writes a report in every form and checks that each is well formed.
+func allForms(t *testing.T, r *report.Report) {
+	t.Helper()
+	if again, err := report.Read(strings.NewReader(text(t, r.JSON))); err != nil || len(again.Results) != len(r.Results) {
+		t.Fatalf("read back: %v", err)
+	}
+	if !json.Valid([]byte(text(t, r.SARIF))) {
+		t.Error("SARIF is no JSON")
+	}
+	d := xml.NewDecoder(strings.NewReader(text(t, r.JUnit)))
+	for {
+		if _, err := d.Token(); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatalf("JUnit is no XML: %v", err)
+		}
+	}
+	text(t, r.HTML)
+	text(t, r.Summary)
+	for line := range strings.Lines(text(t, r.Annotations)) {
+		if i := strings.IndexFunc(strings.TrimSuffix(line, "\n"), unicode.IsControl); i >= 0 {
+			t.Errorf("an annotation has a control character: %q", line)
+		}
+	}
+	for line := range strings.Lines(text(t, func(w io.Writer) error { return r.Text(w, report.TextOptions{Verbose: true, Notes: true}) })) {
+		if i := strings.IndexFunc(strings.TrimSuffix(line, "\n"), unicode.IsControl); i >= 0 {
+			t.Errorf("a line for the terminal has a control character: %q", line)
+		}
 	}
 }

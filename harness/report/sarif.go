@@ -1,11 +1,16 @@
 package report
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"net/url"
+	"path/filepath"
 	"strings"
+
+	"github.com/goassay/assay/harness/visible"
 )
 
 // The part of SARIF 2.1.0 that code scanning reads.
@@ -76,7 +81,7 @@ var failedRule = Rule{ID: "A000", Name: "check-failed", Severity: Error, Short: 
 // rule, the suite, the name and the first line of the text, so that it stays when lines move.
 func (r *Report) SARIF(w io.Writer) error {
 	run := sarifRun{Results: []sarifResult{}}
-	run.Tool.Driver = sarifDriver{Name: "assay", InformationURI: home, Version: r.Version}
+	run.Tool.Driver = sarifDriver{Name: "assay", InformationURI: home, Version: visible.Line(r.Version)}
 	for _, rule := range append([]Rule{failedRule}, r.Rules...) {
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, rule.sarif())
 	}
@@ -95,6 +100,7 @@ func (r *Report) SARIF(w io.Writer) error {
 }
 
 func (rule Rule) sarif() sarifRule {
+	rule = rule.visible()
 	return sarifRule{
 		ID: rule.ID, Name: rule.Name, Short: sarifText{rule.Short},
 		Full: sarifText{rule.Short + " " + rule.Damage}, Help: sarifText{rule.Fix},
@@ -110,13 +116,20 @@ func (res *Result) sarif() sarifResult {
 	}
 	head, _, _ := strings.Cut(res.Text, "\n")
 	sum := sha256.Sum256([]byte(strings.Join([]string{rule, res.Suite, res.Name, head}, "\x00")))
-	place := sarifPhysical{sarifArtifact{res.Place.File}, sarifRegion{max(res.Place.Line, 1), res.Place.Col}}
-	if place.Artifact.URI == "" {
-		place.Artifact.URI = res.Suite
-	}
+	file := cmp.Or(res.Place.File, res.Suite)
+	place := sarifPhysical{sarifArtifact{fileURI(file)}, sarifRegion{max(res.Place.Line, 1), max(res.Place.Col, 0)}}
 	return sarifResult{
-		RuleID: rule, Level: level, Message: sarifText{res.Name + ": " + res.Text},
+		RuleID: visible.Line(rule), Level: level, Message: sarifText{visible.Text(res.Name + ": " + res.Text)},
 		Locations:    []sarifLocation{{place}},
 		Fingerprints: map[string]string{"assay/v1": hex.EncodeToString(sum[:16])},
 	}
+}
+
+// fileURI is a file's name as a URI, relative where the name is.
+func fileURI(name string) string {
+	u := url.URL{Path: strings.ToValidUTF8(filepath.ToSlash(name), "\uFFFD")}
+	if filepath.IsAbs(name) {
+		u.Scheme = "file"
+	}
+	return u.String()
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/goassay/assay/harness/visible"
 )
 
 // TextOptions say how [Report.Text] writes.
@@ -19,7 +21,7 @@ var statusWords = [...]string{"ok   ", "note ", "known", "FAIL "}
 var statusColors = [...]string{"\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[31m"}
 
 // Text writes the results that did not pass, one a paragraph, then "N passed, M failed" as the last line. Results that failed
-// as known are counted apart.
+// as known are counted apart. What others wrote is escaped (package visible).
 func (r *Report) Text(w io.Writer, o TextOptions) error {
 	b := bufio.NewWriter(w)
 	for i := range r.Results {
@@ -34,9 +36,9 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 		if o.Color {
 			word = statusColors[res.Status] + word + "\x1b[0m"
 		}
-		fmt.Fprintf(b, "%s %s", word, res.title())
+		fmt.Fprintf(b, "%s %s", word, visible.Line(res.title()))
 		if res.Text != "" {
-			fmt.Fprintf(b, ": %s", strings.ReplaceAll(res.Text, "\n", "\n    "))
+			fmt.Fprintf(b, ": %s", strings.ReplaceAll(visible.Text(res.Text), "\n", "\n    "))
 		}
 		b.WriteByte('\n')
 	}

@@ -1,0 +1,181 @@
+// Package visible makes text that others wrote fit to be shown: what a template, a model, a file or its name says must not move
+// the cursor, change colours, hide or reorder what stands beside it, or give orders to what reads the log.
+//
+// # Model
+//
+// Everything that a person or a CI system reads goes through [Text], [Line] or a [Writer], once. Characters that show nothing
+// themselves become their escape: control characters (ANSI sequences begin with one), the marks that reverse the direction of
+// text, zero-width and other format characters, separators, code points that mean nothing, and bytes that are no UTF-8
+// (\x9b). Kept are line feeds and tabs, and the joiners of Persian words and of emoji. Two things that runners of CI jobs take
+// for commands lose their first character to an escape: "::" at the start of a line and "##[".
+//
+// The escapes are JSON's, so that JSON text stays JSON with the same meaning. They are not marked apart from a
+// backslash that was in the text: this is for reading, not for reading back.
+package visible
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Text returns a text as it may be shown, with its lines and tabs.
+func Text(s string) string {
+	if plain(s) {
+		return s
+	}
+	e := escaper{start: true}
+	e.write([]byte(s))
+	e.flush()
+	return string(e.out)
+}
+
+// Line is [Text] on one line: line feeds and tabs are escaped as well.
+func Line(s string) string {
+	if strings.ContainsAny(s, "\n\t") {
+		s = strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(s)
+	}
+	return Text(s)
+}
+
+// plain says quickly of most texts that they need nothing.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 && c != '\n' && c != '\t' || c >= 0x7f || c == ':' || c == '#' {
+			return false
+		}
+	}
+	return true
+}
+
+// Writer writes to another writer what [Text] makes of it. It is safe for concurrent use. Flush must be called at the end: the beginning of a
+// character, and of what a runner might take for a command, is held back until it is known how it goes on.
+type Writer struct {
+	w  io.Writer
+	mu sync.Mutex
+	e  escaper
+}
+
+// NewWriter returns a writer to w.
+func NewWriter(w io.Writer) *Writer { return &Writer{w: w, e: escaper{start: true}} }
+
+// Write implements [io.Writer].
+func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.e.out = w.e.out[:0]
+	w.e.write(p)
+	if _, err := w.w.Write(w.e.out); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Flush writes what was held back.
+func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.e.out = w.e.out[:0]
+	w.e.flush()
+	if len(w.e.out) == 0 {
+		return nil
+	}
+	_, err := w.w.Write(w.e.out)
+	return err
+}
+
+// escaper escapes a text that comes in pieces.
+type escaper struct {
+	out   []byte
+	held  []byte // the beginning of something, at most three bytes
+	start bool   // only white space since the line began
+}
+
+func (e *escaper) write(p []byte) {
+	if len(e.held) > 0 {
+		p = append(e.held, p...)
+		e.held = nil
+	}
+	for i := 0; i < len(p); {
+		n := e.next(p[i:], false)
+		if n == 0 {
+			e.held = append([]byte(nil), p[i:]...)
+			return
+		}
+		i += n
+	}
+}
+
+func (e *escaper) flush() {
+	for len(e.held) > 0 {
+		e.held = e.held[e.next(e.held, true):]
+	}
+}
+
+// next takes one character off p, which is not empty; none where more must be seen and the text goes on.
+func (e *escaper) next(p []byte, end bool) int {
+	switch c := p[0]; {
+	case c == '\n':
+		e.start = true
+		e.out = append(e.out, c)
+		return 1
+	case c == ':' && e.start:
+		if len(p) == 1 && !end {
+			return 0
+		}
+		e.start = false
+		if len(p) > 1 && p[1] == ':' {
+			e.escape(':')
+			return 1
+		}
+		e.out = append(e.out, c)
+		return 1
+	case c == '#':
+		e.start = false
+		const order = "##["
+		if len(p) < len(order) && !end && strings.HasPrefix(order, string(p)) {
+			return 0
+		}
+		if len(p) >= len(order) && string(p[:len(order)]) == order {
+			e.escape('#')
+			return 1
+		}
+		e.out = append(e.out, c)
+		return 1
+	case c == ' ' || c == '\t':
+		e.out = append(e.out, c)
+		return 1
+	case c > ' ' && c < 0x7f:
+		e.start = false
+		e.out = append(e.out, c)
+		return 1
+	}
+	if !utf8.FullRune(p) && !end {
+		return 0
+	}
+	r, n := utf8.DecodeRune(p)
+	switch {
+	case r == utf8.RuneError && n == 1:
+		e.out = fmt.Appendf(e.out, `\x%02x`, p[0])
+	case unicode.IsGraphic(r) || r == '\u200c' || r == '\u200d':
+		e.out = append(e.out, p[:n]...)
+	default:
+		e.escape(r)
+		return n // it does not end the white space at the start of a line: to a runner it may be some
+	}
+	e.start = e.start && unicode.IsSpace(r)
+	return n
+}
+
+// escape writes a character as JSON's escape.
+func (e *escaper) escape(r rune) {
+	if r >= 0x10000 {
+		r -= 0x10000
+		e.out = fmt.Appendf(e.out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		return
+	}
+	e.out = fmt.Appendf(e.out, `\u%04x`, r)
+}
