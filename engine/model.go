@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -100,38 +101,49 @@ func (m *Model) SupportsTools() bool { return m.Rejection == nil }
 // InspectFile reads and judges the model at a path, the first part of it where it is split; the parts beside it are
 // counted in. It reads headers only. A rejected model is no error.
 func InspectFile(path string, o Options) (*Model, error) {
-	r, f, err := gguf.OpenFile(path)
+	return inspect(path, func(path string) (*gguf.File, io.Closer, error) {
+		r, f, err := gguf.OpenFile(path)
+		return f, r, err
+	}, o)
+}
+
+// opener opens a model file, or a part of one, by its name. The errors carry the name.
+type opener func(name string) (*gguf.File, io.Closer, error)
+
+// inspect reads and judges a model.
+func inspect(name string, open opener, o Options) (*Model, error) {
+	f, r, err := open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
 	info, err := f.Info()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if info.Split.No > 0 {
 		hint := "its first part"
-		if first, ok := gguf.PartName(path, 0, info.Split.Count); ok {
+		if first, ok := gguf.PartName(name, 0, info.Split.Count); ok {
 			hint = first
 		}
-		return nil, fmt.Errorf("%s is part %d of %d and has no metadata; look at %s", path, info.Split.No+1, info.Split.Count, hint)
+		return nil, fmt.Errorf("%s is part %d of %d and has no metadata; look at %s", name, info.Split.No+1, info.Split.Count, hint)
 	}
 	if info.Split.Count > 1 {
-		addParts(info, path, len(f.Tensors))
+		addParts(info, name, len(f.Tensors), open)
 	}
 	return Judge(info, o), nil
 }
 
 // addParts adds the parameters of a model's other parts, and says what is wrong with them.
-func addParts(info *gguf.Info, path string, tensors int) {
+func addParts(info *gguf.Info, first string, tensors int, open opener) {
 	problem := func(format string, args ...any) { info.Problems = append(info.Problems, fmt.Sprintf(format, args...)) }
 	for no := uint64(1); no < info.Split.Count; no++ {
-		name, ok := gguf.PartName(path, no, info.Split.Count)
+		name, ok := gguf.PartName(first, no, info.Split.Count)
 		if !ok {
 			problem("the model has %d parts, but the file's name does not end in -00001-of-%05d.gguf, so the others cannot be found", info.Split.Count, info.Split.Count)
 			return
 		}
-		r, f, err := gguf.OpenFile(name)
+		f, r, err := open(name)
 		if err != nil {
 			problem("part %d of %d: %v", no+1, info.Split.Count, err)
 			continue

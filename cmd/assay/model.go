@@ -5,28 +5,33 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/gguf"
+	"github.com/goassay/assay/engine/hub"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/subject"
 )
 
 var inspectCommand = command{
-	name: "inspect", args: "MODEL.gguf",
+	name: "inspect", args: "MODEL.gguf|hf:OWNER/REPO[:FILE]",
 	short: "print what a model file says of itself, and the gate's verdict",
 	long: `Only the file's header is read, so a model of any size takes milliseconds. Of a split model give the first part. The gate
 judges the template named tool_use where there is one, else the default one. Exit status 1 says that it rejects the model,
-2 that the file cannot be read; with --json that is an object of type "error".`,
+2 that the file cannot be read; with --json that is an object of type "error".
+
+Of a model on the Hub the header alone is fetched; the file is chosen as assay pull does it.
+` + hubHelp,
 	setup: func(flags *flag.FlagSet) func(*call) error {
-		s := stepFlags(flags)
-		keys := flags.Bool("keys", false, "print every key and tensor instead")
+		i := &inspection{step: stepFlags(flags), remote: remoteFlags(flags)}
+		flags.BoolVar(&i.keys, "keys", false, "print every key and tensor instead")
 		return func(c *call) error {
 			if err := c.want(1, 1, "a model file"); err != nil {
 				return err
 			}
-			err := s.inspect(c, *keys)
-			if err != nil && !errors.Is(err, errFailed) && s.json {
+			err := i.run(c)
+			if err != nil && !errors.Is(err, errFailed) && i.json {
 				fmt.Fprintf(c.stdout, "%s\n", errorValue(c.args[0], err).Append(nil, ordered.Pretty))
 			}
 			return err
@@ -34,18 +39,66 @@ judges the template named tool_use where there is one, else the default one. Exi
 	},
 }
 
-func (s *step) inspect(c *call, keys bool) error {
-	if keys {
-		return s.keys(c)
+type inspection struct {
+	*step
+	*remote
+	keys bool
+}
+
+func (i *inspection) run(c *call) error {
+	switch onHub := strings.HasPrefix(c.args[0], hub.Scheme); {
+	case i.json && i.keys:
+		return errors.New("--keys prints text only")
+	case onHub:
+		return i.onHub(c)
+	case i.revision != "":
+		return fmt.Errorf("--revision is for models on the Hub, %sOWNER/REPO", hub.Scheme)
+	case i.keys:
+		return i.printKeys(c)
 	}
 	m, err := engine.InspectFile(c.args[0], engine.Options{Now: subject.Now})
 	if err != nil {
 		return err
 	}
-	if s.json {
-		_, err = fmt.Fprintf(c.stdout, "%s\n", m.Value().With("file", ordered.Str(c.args[0])).Append(nil, ordered.Pretty))
+	return i.print(c, m, "", m.Value().With("file", ordered.Str(c.args[0])))
+}
+
+// onHub inspects a model on the Hub.
+func (i *inspection) onHub(c *call) error {
+	ref, err := i.ref(c.args[0])
+	if err != nil {
+		return err
+	}
+	client, err := i.client(c)
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	m, err := engine.InspectHub(ctx, client, ref, engine.Options{Now: subject.Now})
+	if err != nil {
+		return verdict(err)
+	}
+	if m.Sequential {
+		fmt.Fprintf(c.stderr, "assay inspect: note: the server ignores ranges, so everything up to the header's end was read, %s\n", hub.Bytes(m.Bytes))
+	}
+	if i.keys {
+		_, err = io.WriteString(c.stdout, m.Keys)
+		return err
+	}
+	v := m.Value().With("file", ordered.Str(m.File)).
+		With("repository", ordered.Str(m.Repo.ID)).
+		With("commit", ordered.Str(m.Repo.Commit)).
+		With("bytes_read", ordered.Int(int(m.Bytes)))
+	return i.print(c, m.Model, fmt.Sprintf("repository: %s\ncommit: %s\nfile: %s\n", m.Repo.ID, m.Repo.Commit, m.File), v)
+}
+
+// print prints a model as text behind a head, or as JSON, and fails where the gate rejects it.
+func (i *inspection) print(c *call, m *engine.Model, head string, v ordered.Value) (err error) {
+	if i.json {
+		_, err = fmt.Fprintf(c.stdout, "%s\n", v.Append(nil, ordered.Pretty))
 	} else {
-		_, err = io.WriteString(c.stdout, m.String())
+		_, err = io.WriteString(c.stdout, head+m.String())
 	}
 	if err == nil && m.Rejection != nil {
 		err = errFailed
@@ -53,11 +106,8 @@ func (s *step) inspect(c *call, keys bool) error {
 	return err
 }
 
-// keys prints every key and tensor of a file.
-func (s *step) keys(c *call) error {
-	if s.json {
-		return errors.New("--keys prints text only")
-	}
+// printKeys prints every key and tensor of a file.
+func (i *inspection) printKeys(c *call) error {
 	r, f, err := gguf.OpenFile(c.args[0])
 	if err != nil {
 		return err

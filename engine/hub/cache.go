@@ -23,6 +23,13 @@ func (c *Client) snapshotPath(id, commit, name string) string {
 	return filepath.Join(c.folder(id), "snapshots", commit, filepath.FromSlash(name))
 }
 
+func (c *Client) lockPath(id, etag string) string {
+	return filepath.Join(c.cache, ".locks", filepath.Base(c.folder(id)), etag+".lock")
+}
+func (c *Client) quarantinePath(id, etag, name string) string {
+	return filepath.Join(c.folder(id), "quarantine", etag, filepath.Base(filepath.FromSlash(name)))
+}
+
 // cachedPath is where the cache has a file; "": it has not. A file of another size than the Hub promised is not that file.
 func (c *Client) cachedPath(r *Repo, f File) string {
 	paths := []string{c.snapshotPath(r.ID, r.Commit, f.Name)}

@@ -70,6 +70,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // DefaultEndpoint is where the Hub is.
@@ -275,6 +277,13 @@ func (r Ref) String() string {
 	return s
 }
 
+func (r Ref) revision() string {
+	if r.Revision == "" {
+		return mainRevision
+	}
+	return r.Revision
+}
+
 const mainRevision = "main"
 
 // validRepo says that a text is OWNER/NAME, as the Hub allows them: letters, digits, '-', '_' and '.', none of the last three at an
@@ -297,13 +306,13 @@ func validName(s string) bool {
 }
 
 // validPath says that a text is a path that stays below the folder it is joined to, on any system: no empty, "." or ".." element, and
-// no character that has a meaning in paths elsewhere or none for people.
+// no character that has a meaning in paths elsewhere, or that people could not see.
 func validPath(s string) bool {
 	if s == "" || len(s) > 1024 {
 		return false
 	}
 	for _, r := range s {
-		if r < ' ' || r == 0x7f || r == '\\' || r == ':' || r == 0xfffd {
+		if !unicode.IsPrint(r) || r == '\\' || r == ':' || r == utf8.RuneError {
 			return false
 		}
 	}

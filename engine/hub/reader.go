@@ -267,7 +267,7 @@ func (r *Reader) forward(end int64) error {
 	p := &r.pieces[0]
 	return r.c.retried(r.ctx, func() error {
 		for int64(len(p.data)) < end {
-			chunk := make([]byte, min(firstWindow, r.file.Size-int64(len(p.data))))
+			chunk := make([]byte, min(firstWindow, end-int64(len(p.data))))
 			n, err := io.ReadAtLeast(r.stream, chunk, 1)
 			p.data, r.read = append(p.data, chunk[:n]...), r.read+int64(n)
 			if n == 0 {

@@ -145,8 +145,13 @@ func (c *Client) admitted(r *Repo) error {
 	return nil
 }
 
-// api asks about a repository. The main revision has the address of C.4.
+// api asks about a repository, until it works or cannot.
 func (c *Client) api(ctx context.Context, id, revision, query string, answer any) error {
+	return c.retried(ctx, func() error { return c.ask(ctx, id, revision, query, answer) })
+}
+
+// ask asks about a repository once. The main revision has the address of C.4.
+func (c *Client) ask(ctx context.Context, id, revision, query string, answer any) error {
 	u := c.endpoint.JoinPath("api", "models", id)
 	what := id
 	if revision != mainRevision {
@@ -154,27 +159,25 @@ func (c *Client) api(ctx context.Context, id, revision, query string, answer any
 		what += " at " + revision
 	}
 	u.RawQuery = query
-	return c.retried(ctx, func() error {
-		resp, err := c.send(ctx, what, http.MethodGet, u, nil, followAll)
-		if err != nil {
-			return err
-		}
-		defer resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			return c.statusError(resp, what, id)
-		}
-		text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-		if err != nil {
-			return err
-		}
-		if len(text) > maxAnswer {
-			return c.failf(nil, what, "%s answered with more than %d MiB", c.endpoint.Host, maxAnswer>>20)
-		}
-		if err := json.Unmarshal(text, answer); err != nil {
-			return c.failf(nil, what, "%s answered with something that is not the API's JSON (%v); is HF_ENDPOINT right, or a proxy in the way?", c.endpoint.Host, err)
-		}
-		return nil
-	})
+	resp, err := c.send(ctx, what, http.MethodGet, u, nil, followAll)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return c.statusError(resp, what, id)
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	if err != nil {
+		return err
+	}
+	if len(text) > maxAnswer {
+		return c.failf(nil, what, "%s answered with more than %d MiB", c.endpoint.Host, maxAnswer>>20)
+	}
+	if err := json.Unmarshal(text, answer); err != nil {
+		return c.failf(nil, what, "%s answered with something that is not the API's JSON (%v); is HF_ENDPOINT right, or a proxy in the way?", c.endpoint.Host, err)
+	}
+	return nil
 }
 
 // Hint is what the Hub itself has read in a repository's model files. It shows the default template alone, so that it is no verdict
@@ -186,7 +189,7 @@ type Hint struct {
 	ContextLength int64
 }
 
-// Hint asks what the Hub shows of a repository's model files. Its zero value says that it shows nothing, as offline.
+// Hint asks once what the Hub shows of a repository's model files. Its zero value says that it shows nothing, as offline.
 func (c *Client) Hint(ctx context.Context, r *Repo) (Hint, error) {
 	if c.offline {
 		return Hint{}, nil
@@ -200,7 +203,7 @@ func (c *Client) Hint(ctx context.Context, r *Repo) (Hint, error) {
 			ContextLength int64  `json:"context_length"`
 		} `json:"gguf"`
 	}
-	if err := c.api(ctx, r.ID, r.Revision, "expand=gguf", &answer); err != nil {
+	if err := c.ask(ctx, r.ID, r.Revision, "expand=gguf", &answer); err != nil {
 		return Hint{}, err
 	}
 	g := answer.GGUF

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/goassay/assay/engine/hub"
+)
+
+// remote has the flags of commands that take a model on the Hub.
+type remote struct {
+	revision string
+	retries  int
+}
+
+func remoteFlags(flags *flag.FlagSet) *remote {
+	r := new(remote)
+	flags.StringVar(&r.revision, "revision", "", "`REVISION` on the Hub: a branch, tag or commit; default: main")
+	flags.IntVar(&r.retries, "retries", hub.DefaultRetries, "how often a request to the Hub is tried again, `N` times in a row")
+	return r
+}
+
+// hubHelp is what the help of those commands says of the environment.
+const hubHelp = `HF_TOKEN or the token file of a log-in opens gated and private repositories, HF_HOME or HF_HUB_CACHE moves the cache, HF_HUB_OFFLINE=1
+uses nothing else, HF_ENDPOINT is another Hub, HTTPS_PROXY a proxy, HF_HUB_DOWNLOAD_TIMEOUT how many seconds a server may be silent.`
+
+// client makes a client of the environment.
+func (r *remote) client(c *call) (*hub.Client, error) {
+	config, err := hub.FromEnv(c.getenv)
+	if err != nil {
+		return nil, err
+	}
+	if config.Retries = r.retries; r.retries < 0 {
+		return nil, errors.New("--retries must not be negative")
+	}
+	config.Agent = "assay/" + version()
+	return hub.New(config)
+}
+
+// ref reads the name of a model on the Hub.
+func (r *remote) ref(text string) (hub.Ref, error) {
+	ref, err := hub.ParseRef(text)
+	ref.Revision = r.revision
+	return ref, err
+}
+
+// interruptible is a context that ends when somebody interrupts the command.
+func interruptible() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+}
+
+// verdict makes a failure of an error that judges what was found; the rest keeps an answer from being found.
+func verdict(err error) error {
+	var rejected *hub.Rejected
+	if errors.As(err, &rejected) || errors.Is(err, hub.ErrMismatch) {
+		return &failure{err}
+	}
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted; what has come stays, and the download goes on from it")
+	}
+	return err
+}
+
+// downloading returns a function that keeps a bar on the terminal, and one that removes it.
+func (c *call) downloading() (show func(hub.Progress), end func()) {
+	if !c.showsStatus() {
+		return func(hub.Progress) {}, func() {}
+	}
+	last := ""
+	show = func(p hub.Progress) {
+		if line := bar(p); line != last {
+			last = line
+			c.status(line)
+		}
+	}
+	return show, func() { c.status("") }
+}
+
+// bar is a download's line: it changes once per thousandth.
+func bar(p hub.Progress) string {
+	const width = 30
+	name := p.File[strings.LastIndexByte(p.File, '/')+1:]
+	if p.Waiting {
+		return name + ": another program is downloading it; waiting"
+	}
+	part := 1.0
+	if p.Total > 0 {
+		part = float64(p.Done) / float64(p.Total)
+	}
+	full := int(part * width)
+	return fmt.Sprintf("%s [%s%s] %5.1f%% of %s", name, strings.Repeat("=", full), strings.Repeat(" ", width-full), part*100, hub.Bytes(p.Total))
+}

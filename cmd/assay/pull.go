@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/hub"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/subject"
+)
+
+var pullCommand = command{
+	name: "pull", args: "[OWNER/REPO[:FILE]]",
+	short: "fetch a model from the Hub into the cache, check it and ask the gate",
+	long: `FILE is a file of the repository or a quantisation such as Q8_0; without it the only model is taken, else Q4_K_M, Q5_K_M, Q4_0, Q8_0,
+Q6_K, Q3_K_M or Q2_K. All parts of a split model are fetched. What broke off goes on where it stopped. Size and hash must be what the Hub
+promised, and the gate must accept the model before the cache shows it; a rejected one goes into quarantine, with the reason
+beside it. --lock notes what was fetched, --locked fetches exactly that, or fails and says what differs.
+
+Exit status 1 says that the gate rejects the model, or that something is not what was promised or locked, 2 that it could not be fetched.
+
+` + hubHelp,
+	setup: func(flags *flag.FlagSet) func(*call) error {
+		p := &pull{remote: remoteFlags(flags)}
+		flags.BoolVar(&p.json, "json", false, "print JSON")
+		flags.StringVar(&p.lock, "lock", "", "write to `FILE` what was fetched: repository, commit, files, sizes, hashes, templates")
+		flags.StringVar(&p.locked, "locked", "", "fetch what `FILE` says, nothing else")
+		return func(c *call) error {
+			err := p.run(c)
+			if err != nil && p.json {
+				fmt.Fprintf(c.stdout, "%s\n", p.errorValue(c, err).Append(nil, ordered.Pretty))
+			}
+			return err
+		}
+	},
+}
+
+type pull struct {
+	*remote
+	json         bool
+	lock, locked string
+}
+
+func (p *pull) run(c *call) error {
+	ref, lock, err := p.wanted(c)
+	if err != nil {
+		return err
+	}
+	client, err := p.client(c)
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	show, end := c.downloading()
+	m, err := engine.Pull(ctx, client, ref, engine.PullOptions{
+		Options:  engine.Options{Now: subject.Now},
+		Progress: show,
+		Warn:     func(text string) { end(); fmt.Fprintf(c.stderr, "assay pull: warning: %s\n", text) },
+		Lock:     lock,
+	})
+	end()
+	if err != nil {
+		return verdict(err)
+	}
+	err = writeFile(p.lock, func(w io.Writer) error {
+		_, err := w.Write(m.Lock.Text())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return p.print(c, m)
+}
+
+// wanted reads the reference, or the lock that stands for one.
+func (p *pull) wanted(c *call) (hub.Ref, *hub.Lock, error) {
+	if p.locked == "" {
+		if err := c.want(1, 1, "a model, OWNER/REPO[:FILE]"); err != nil {
+			return hub.Ref{}, nil, err
+		}
+		ref, err := p.ref(c.args[0])
+		return ref, nil, err
+	}
+	if len(c.args) > 0 || p.revision != "" || p.lock != "" {
+		return hub.Ref{}, nil, errors.New("--locked says what to fetch: a model, --revision and --lock are not for it")
+	}
+	text, err := os.ReadFile(p.locked)
+	if err != nil {
+		return hub.Ref{}, nil, err
+	}
+	lock, err := hub.ParseLock(text)
+	if err != nil {
+		return hub.Ref{}, nil, fmt.Errorf("%s: %w", p.locked, err)
+	}
+	return hub.Ref{Repo: lock.Repository, Revision: lock.Commit}, lock, nil
+}
+
+func (p *pull) print(c *call, m *engine.PulledModel) error {
+	if !p.json {
+		_, err := fmt.Fprintf(c.data(), "%s\nrepository: %s\ncommit: %s\ngate: accepted\n", m.Paths[0], m.Repo.ID, m.Repo.Commit)
+		return err
+	}
+	files := make([]ordered.Value, len(m.Paths))
+	for i, path := range m.Paths {
+		files[i] = ordered.ObjectOf(
+			ordered.Member{Key: "file", Value: ordered.Str(m.Files[i].Name)},
+			ordered.Member{Key: "path", Value: ordered.Str(path)},
+			ordered.Member{Key: "size", Value: ordered.Int(int(m.Files[i].Size))},
+			ordered.Member{Key: "sha256", Value: ordered.Str(m.Lock.Files[i].SHA256)})
+	}
+	v := m.Model.Value().With("file", ordered.Str(m.Paths[0])).
+		With("repository", ordered.Str(m.Repo.ID)).
+		With("commit", ordered.Str(m.Repo.Commit)).
+		With("files", ordered.ArrayOf(files...)).
+		With("cached", ordered.Boolean(m.Cached))
+	_, err := fmt.Fprintf(c.data(), "%s\n", v.Append(nil, ordered.Pretty))
+	return err
+}
+
+// errorValue is an error as JSON; of a rejection it says where the file is.
+func (p *pull) errorValue(c *call, err error) ordered.Value {
+	name := p.locked
+	if len(c.args) > 0 {
+		name = c.args[0]
+	}
+	v := errorValue(name, err)
+	var rejected *hub.Rejected
+	if errors.As(err, &rejected) {
+		v = v.With("type", ordered.Str("rejected")).
+			With("reason", ordered.Str(rejected.Err.Error())).
+			With("path", ordered.Str(rejected.Path))
+	}
+	return v
+}

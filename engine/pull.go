@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/goassay/assay/engine/gguf"
+	"github.com/goassay/assay/engine/hub"
+)
+
+// HubModel is a model on the Hub, judged by its header without fetching it.
+type HubModel struct {
+	*Model
+	Repo  *hub.Repo
+	File  string // the model's file, or its first part
+	Keys  string // its keys and tensors as text, see [gguf.File.String]
+	Bytes int64  // how much had to be read over the network
+	// Sequential says that the server ignores ranges, and everything up to the header's end had to be read.
+	Sequential bool
+}
+
+// InspectHub chooses a model of a repository as a pull would, and reads and judges it by the headers of its parts. What the cache has is
+// read there. A rejected model is no error.
+func InspectHub(ctx context.Context, c *hub.Client, ref hub.Ref, o Options) (*HubModel, error) {
+	repo, err := c.Repo(ctx, ref.Repo, ref.Revision)
+	if err != nil {
+		return nil, err
+	}
+	files, err := repo.Choose(ref.File)
+	if err != nil {
+		return nil, err
+	}
+	m := &HubModel{Repo: repo, File: files[0].Name}
+	m.Model, err = inspect(m.File, func(name string) (*gguf.File, io.Closer, error) {
+		file, ok := repo.Find(name)
+		if !ok {
+			return nil, nil, fmt.Errorf("%s: %s is not in the repository", repo.ID, name)
+		}
+		r, err := c.Open(ctx, repo, file)
+		if err != nil {
+			return nil, nil, err
+		}
+		f, err := gguf.Open(r, r.Size())
+		if err == nil && name == m.File {
+			m.Keys = f.String()
+		}
+		closing := closer(func() error {
+			m.Bytes += r.BytesRead()
+			m.Sequential = m.Sequential || r.Sequential()
+			return r.Close()
+		})
+		if err != nil {
+			closing.Close()
+			return nil, nil, remoteError(repo, name, err)
+		}
+		return f, closing, nil
+	}, o)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// remoteError puts the repository before an error in a header; one of the Hub has it already.
+func remoteError(repo *hub.Repo, name string, err error) error {
+	var said *hub.Error
+	if errors.As(err, &said) {
+		return said
+	}
+	return fmt.Errorf("%s: %s: %w", repo.ID, name, err)
+}
+
+type closer func() error
+
+func (c closer) Close() error { return c() }
+
+// PullOptions says how a model is fetched and judged. The functions may be nil.
+type PullOptions struct {
+	Options
+	Progress func(hub.Progress)
+	Warn     func(string) // what does not keep the model from being fetched
+	Lock     *hub.Lock    // what must come, and nothing else; nil: whatever the reference names
+}
+
+// PulledModel is a model that was fetched and accepted.
+type PulledModel struct {
+	*hub.Pulled
+	Model *Model
+}
+
+// Pull brings a model from the Hub into the cache and asks the gate (C.4). A model that the gate rejects is a [hub.Rejected].
+func Pull(ctx context.Context, c *hub.Client, ref hub.Ref, o PullOptions) (*PulledModel, error) {
+	pulled, err := c.Pull(ctx, ref, hub.PullOptions{
+		Judge:    func(path string) error { return judgeFile(path, o.Options) },
+		Hint:     func(h hub.Hint) error { return judgeHint(h, o.Options) },
+		Progress: o.Progress, Warn: o.Warn, Lock: o.Lock,
+	})
+	if err != nil {
+		return nil, err
+	}
+	m, err := InspectFile(pulled.Paths[0], o.Options)
+	if err != nil {
+		return nil, err
+	}
+	for i := range m.Templates {
+		t := &m.Templates[i]
+		pulled.Lock.Templates = append(pulled.Lock.Templates, hub.LockedTemplate{Name: t.Title(), SHA256: t.SHA256, Judged: t == m.Judged})
+	}
+	if o.Lock != nil {
+		err = o.Lock.CheckTemplates(c, pulled.Lock.Templates)
+	}
+	return &PulledModel{pulled, m}, err
+}
+
+// judgeFile is the gate on a file that has no name yet.
+func judgeFile(path string, o Options) error {
+	r, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	stat, err := r.Stat()
+	if err != nil {
+		return err
+	}
+	f, err := gguf.Open(r, stat.Size())
+	if err != nil {
+		return err
+	}
+	info, err := f.Info()
+	if err != nil {
+		return err
+	}
+	if info.Split.No > 0 {
+		return fmt.Errorf("the file is part %d of %d, and its name says that it is the first", info.Split.No+1, info.Split.Count)
+	}
+	return Judge(info, o).Rejection
+}
+
+// judgeHint asks the gate about the template that the Hub shows. That is the default one alone, so the answer is no verdict (B.4).
+func judgeHint(h hub.Hint, o Options) error {
+	if h.Architecture == "" && h.Template == "" {
+		return nil // the Hub has not read the model files
+	}
+	info := &gguf.Info{BOS: gguf.Token{Text: h.BOS}, EOS: gguf.Token{Text: h.EOS}}
+	if h.Template != "" {
+		info.Templates = []gguf.Template{{Text: h.Template}}
+	}
+	if reason := Judge(info, o).Rejection; reason != nil {
+		return fmt.Errorf("by the template that the Hub shows the model would be rejected: %w; it may have another one for tools", reason)
+	}
+	return nil
+}
