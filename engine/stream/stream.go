@@ -267,8 +267,13 @@ func (p *Parser) event(e peg.Event) {
 	}
 }
 
-// drop notes text that is no part of the message.
+// drop notes text that is no part of the message. In the prefill it is a marker, however it stands there: the template wrote it,
+// and nothing of the output is lost.
 func (p *Parser) drop(e peg.Event, why string) {
+	if e.End <= p.Prefill() {
+		p.cover(e.Off, e.End, ClassMarker)
+		return
+	}
 	p.cover(e.Off, e.End, ClassDropped)
 	if n := len(p.diagnostics); n > 0 {
 		if d := &p.diagnostics[n-1]; d.Kind == "dropped" && d.Off+len(d.Text) == e.Off && d.Msg == why {
