@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/live"
+	"github.com/goassay/assay/harness/live/livetest"
+	"github.com/goassay/assay/harness/subject"
 )
 
 var update = flag.Bool("update", false, "rewrite generated documents")
@@ -34,16 +37,17 @@ func readFile(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestRulesPage holds docs/rules.md against the rules.
+// TestRulesPage holds the pages of the rules against the code.
 func TestRulesPage(t *testing.T) {
-	const name = "../docs/rules.md"
-	if *update {
-		if err := os.WriteFile(name, []byte(check.Manual()), 0o666); err != nil {
-			t.Fatal(err)
+	for name, text := range map[string]string{"../docs/rules.md": check.Manual(), "../docs/server-rules.md": live.Manual()} {
+		if *update {
+			if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if readFile(t, name) != check.Manual() {
-		t.Errorf("%s is not what the code says; run `make update`", name)
+		if readFile(t, name) != text {
+			t.Errorf("%s is not what the code says; run `make update`", name)
+		}
 	}
 }
 
@@ -65,8 +69,8 @@ var (
 	target = regexp.MustCompile(`(?m)^([a-z-]+):`)
 )
 
-// TestCommands runs every command that the documents show, in a scratch folder with the corpus. Of `make` and `git` only the
-// words are checked: the targets must exist.
+// TestCommands runs every command that the documents show, in a scratch folder with the corpus and beside a server. Of `make` and `git`
+// only the words are checked: the targets must exist.
 func TestCommands(t *testing.T) {
 	scratch := t.TempDir()
 	assay := filepath.Join(scratch, "assay")
@@ -81,6 +85,7 @@ func TestCommands(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(scratch, "path/to"), os.DirFS("../corpus/hermes")); err != nil {
 		t.Fatal(err) // the template of CONTRIBUTING's recipe is path/to/template.jinja
 	}
+	server := startServer(t)
 	var targets []string
 	for _, m := range target.FindAllStringSubmatch(readFile(t, "../Makefile"), -1) {
 		targets = append(targets, m[1])
@@ -89,10 +94,24 @@ func TestCommands(t *testing.T) {
 		for _, m := range block.FindAllStringSubmatch(readFile(t, page), -1) {
 			for command := range strings.SplitSeq(strings.ReplaceAll(strings.TrimSpace(m[1]), "|\n", "| "), "\n") {
 				command = strings.TrimSpace(command)
-				t.Run(filepath.Base(page)+": "+command, func(t *testing.T) { runDocumented(t, scratch, command, targets) })
+				t.Run(filepath.Base(page)+": "+command, func(t *testing.T) {
+					runDocumented(t, scratch, strings.ReplaceAll(command, "http://127.0.0.1:8080", server), targets)
+				})
 			}
 		}
 	}
+}
+
+// startServer starts a server that the documents' commands can talk to, and returns its address.
+func startServer(t *testing.T) string {
+	t.Helper()
+	tm, err := subject.New("qwen3", readFile(t, "../corpus/qwen3/template.jinja")).Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := livetest.New(tm, livetest.Options{Raw: true})
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 func runDocumented(t *testing.T, dir, command string, targets []string) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/gonja"
+	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -63,17 +64,20 @@ func runCheck(c *call, o *output) error {
 var explainCommand = command{
 	name: "explain", args: "RULE",
 	short: "explain a rule: its damage and its fix",
-	long:  "RULE is an id, such as A012, or a name, such as null-content-printed. \"all\" prints every rule.",
+	long:  "RULE is an id, such as A012 or, of servers, S014, or a name, such as null-content-printed. \"all\" prints every rule.",
 	setup: func(*flag.FlagSet) func(*call) error {
 		return func(c *call) error {
 			if err := c.want(1, 1, "a rule"); err != nil {
 				return err
 			}
 			if c.args[0] == "all" {
-				_, err := fmt.Fprint(c.stdout, check.Manual())
+				_, err := fmt.Fprint(c.stdout, check.Manual()+"\n"+live.Manual())
 				return err
 			}
 			text, ok := check.Explain(c.args[0])
+			if !ok {
+				text, ok = live.Explain(c.args[0])
+			}
 			if !ok {
 				return fmt.Errorf("there is no rule %q; `assay explain all` lists them", c.args[0])
 			}

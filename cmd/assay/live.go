@@ -28,12 +28,15 @@ import (
 
 var liveCommand = command{
 	name: "live", args: "[MODEL.gguf]",
-	short: "put a model through a battery of requests, by llama.cpp, and check what comes of it",
+	short: "put a model or a server through a battery of requests, and check what comes of it",
 	long: `The template is the model's own, that for tools where it has one, or that of --template; the gate judges it, and exit status 1
 says that it rejects it. With --all-families the model goes through every template of the embedded corpus, and those that the gate rejects run the
 scenarios without tools. --tiny takes the place of MODEL.gguf: a model with random weights, made on the spot for each template.
 --record writes the answers as cases of a corpus, DIR/TEMPLATE/live_*.txtar; nothing is overwritten.
-This command needs a binary with llama.cpp in it: ` + "`make llama` provides the library and bin/assay with it.",
+That needs a binary with llama.cpp in it: ` + "`make llama` provides the library and bin/assay with it." + `
+With --server an OpenAI-compatible server takes the model's place: each request is answered in one piece and as a stream, and both answers are held
+to the rules of docs/server-rules.md. Sampling is greedy unless --temperature is given. The template is that of --template, else the one that the server gives.
+An API key is taken from the environment variable ` + keyVariable + ".",
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		r := &liveRun{output: outputFlags(flags)}
 		flags.BoolVar(&r.tiny, "tiny", false, "use the tiny model with random weights")
@@ -53,6 +56,7 @@ This command needs a binary with llama.cpp in it: ` + "`make llama` provides the
 		flags.StringVar(&r.record, "record", "", "write the answers as cases into `DIR`")
 		flags.StringVar(&r.date, "date", "", "with --record: the `DATE` that the cases carry")
 		flags.BoolVar(&r.log, "log", false, "show llama.cpp's log")
+		r.server = serverFlags(flags)
 		return r.run
 	},
 }
@@ -67,17 +71,21 @@ type liveRun struct {
 	options                 live.Options
 	temperature, topP, minP float64
 	seed                    uint64
+	server                  *serverRun
 
 	results []report.Result
 	cases   atomic.Int64
 }
 
 func (r *liveRun) run(c *call) error {
+	r.options.Sampling.Temperature, r.options.Sampling.Seed = float32(r.temperature), uint32(r.seed)
+	r.options.Sampling.TopP, r.options.Sampling.MinP = float32(r.topP), float32(r.minP)
+	if r.server.url != "" {
+		return r.server.run(r, c)
+	}
 	if err := r.usage(c); err != nil {
 		return err
 	}
-	r.options.Sampling.Temperature, r.options.Sampling.Seed = float32(r.temperature), uint32(r.seed)
-	r.options.Sampling.TopP, r.options.Sampling.MinP = float32(r.topP), float32(r.minP)
 	sources, err := r.sources(c)
 	if err != nil {
 		return err
@@ -105,6 +113,9 @@ func (r *liveRun) run(c *call) error {
 }
 
 func (r *liveRun) usage(c *call) error {
+	if name := r.server.stray(); name != "" {
+		return fmt.Errorf("--%s needs --server", name)
+	}
 	if r.tiny {
 		if err := c.want(0, 0, "no model beside --tiny"); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/subject"
@@ -205,12 +206,12 @@ func TestPains(t *testing.T) {
 		tested[strings.Fields(f.breaks)[0]] = true
 	}
 	declared := map[string]bool{}
-	for _, r := range slices.Concat(check.Rules(), revision.Rules()) {
+	for _, r := range slices.Concat(check.Rules(), revision.Rules(), live.Rules()) {
 		declared[r.ID] = true
 	}
-	pains := check.Pains()
+	pains := report.Pains()
 	for _, id := range strings.Fields("P13 P15 P19 P20 P22 P23 P24 P25 P26 P28 P32 P36 P38 P39 P40 P41 P42 P43 P44 P46") {
-		at := slices.IndexFunc(pains, func(p check.Pain) bool { return p.ID == id })
+		at := slices.IndexFunc(pains, func(p report.Pain) bool { return p.ID == id })
 		if at < 0 || len(pains[at].Rules) == 0 {
 			t.Errorf("no rule catches %s", id)
 			continue

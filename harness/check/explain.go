@@ -2,21 +2,16 @@ package check
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/goassay/assay/harness/report"
 )
 
 // Explain describes a rule in Markdown; ok says that there is a rule with that id or name.
 func Explain(id string) (text string, ok bool) {
 	for _, r := range Rules() {
 		if strings.EqualFold(r.ID, id) || r.Name == id {
-			text := fmt.Sprintf("## %s\n\n**%s** (%s). %s\n\n*Damage:* %s\n\n*Fix:* %s\n", r.ID, r.Name, r.Severity, r.Short, r.Damage, r.Fix)
-			for _, p := range pains {
-				if slices.Contains(p.Rules, r.ID) {
-					text += fmt.Sprintf("\n*Seen* (%s): %s: %s.\n", p.ID, p.What, p.Seen)
-				}
-			}
-			return text, true
+			return r.Markdown(), true
 		}
 	}
 	return "", false
@@ -32,8 +27,8 @@ func Manual() string {
 		b.WriteString("\n" + text)
 	}
 	b.WriteString("\n## Where they come from\n\nWhat goes wrong out there, as public trackers have it, and the rules that would have caught it. " +
-		"D rules are those of `assay diff`.\n\n| pain | what happened | seen in | rules |\n| --- | --- | --- | --- |\n")
-	for _, p := range pains {
+		"D rules are those of `assay diff`, S rules those of `assay live --server`.\n\n| pain | what happened | seen in | rules |\n| --- | --- | --- | --- |\n")
+	for _, p := range report.Pains() {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", p.ID, p.What, p.Seen, strings.Join(p.Rules, ", "))
 	}
 	return b.String()

@@ -127,6 +127,28 @@ func (rule Rule) visible() Rule {
 	return rule
 }
 
+// Markdown describes the rule, as a section of a page, with what public trackers have of it.
+func (rule Rule) Markdown() string {
+	text := fmt.Sprintf("## %s\n\n**%s** (%s). %s\n\n*Damage:* %s\n\n*Fix:* %s\n", rule.ID, rule.Name, rule.Severity, rule.Short, rule.Damage, rule.Fix)
+	for _, p := range pains {
+		if slices.Contains(p.Rules, rule.ID) {
+			text += fmt.Sprintf("\n*Seen* (%s): %s: %s.\n", p.ID, p.What, p.Seen)
+		}
+	}
+	return text
+}
+
+// Pains returns the ids of the kinds of faults that the rule is there for.
+func (rule Rule) Pains() []string {
+	var ids []string
+	for _, p := range pains {
+		if slices.Contains(p.Rules, rule.ID) {
+			ids = append(ids, p.ID)
+		}
+	}
+	return ids
+}
+
 // Report is what a run found.
 type Report struct {
 	Command string   `json:"command"` // "check", "run", "verify", "diff"

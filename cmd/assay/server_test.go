@@ -1,0 +1,131 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/live/livetest"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// runLive runs assay live with a key in the environment.
+func runLive(args ...string) (status int, stdout, stderr string) {
+	var out, err strings.Builder
+	c := &call{stdin: strings.NewReader(""), stdout: &out, stderr: &err, getenv: func(name string) string {
+		if name == keyVariable {
+			return "sk-secret"
+		}
+		return ""
+	}}
+	status = c.main(append([]string{"live"}, args...))
+	return status, out.String(), err.String()
+}
+
+func serveFamily(t *testing.T, family string, o livetest.Options) string {
+	t.Helper()
+	text, err := corpus.FS.ReadFile(family + "/" + subject.OwnTemplate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tm, err := subject.New(family, string(text)).Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Source == "own" {
+		o.Source = string(text)
+	}
+	server := livetest.New(tm, o)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestLiveServer(t *testing.T) {
+	dir := t.TempDir()
+	template := filepath.Join(dir, "qwen3.jinja")
+	text, err := corpus.FS.ReadFile("qwen3/" + subject.OwnTemplate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(template, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	right := serveFamily(t, "qwen3", livetest.Options{Source: "own", Raw: true})
+	silent := serveFamily(t, "qwen3", livetest.Options{})
+	wrong := serveFamily(t, "qwen3", livetest.Options{Source: "own", Alter: func(r *livetest.Reply) { r.Tail = "" }})
+	toolless := serveFamily(t, "plain", livetest.Options{Source: "own"})
+	key := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		w.Write([]byte("the key " + r.Header.Get("Authorization") + " is wrong"))
+	}))
+	t.Cleanup(key.Close)
+	junit := filepath.Join(dir, "report.xml")
+	for _, tt := range []struct {
+		name           string
+		args           []string
+		status         int
+		stdout, stderr string // parts
+	}{
+		{"right", []string{"--server", right, "--raw", "--junit", junit}, exitOK, " passed, 0 failed", ""},
+		{"right, below /v1", []string{"--server", right + "/v1", "--model", "other", "-v"}, exitOK, "ok    other content/stream-agrees", ""},
+		{"without a template", []string{"--server", silent}, exitOK, " passed, 0 failed", "--template names it"},
+		{"with a template of ours", []string{"--server", silent, "--template", template}, exitOK, " passed, 0 failed", ""},
+		{"raw without a template", []string{"--server", silent, "--raw"}, exitUsage, "", "--raw needs the template"},
+		{"without tools", []string{"--server", toolless}, exitOK, " passed, 0 failed", "what needs tools is left out"},
+		{"wrong", []string{"--server", wrong}, exitFailed, "FAIL  fake content/stream-ends [S005]: the stream ends without [DONE]\n    stands for P8, P27", ""},
+		{"as JSON", []string{"--server", wrong, "--json"}, exitFailed, `"rule": "S005"`, ""},
+		{"nobody there", []string{"--server", "http://127.0.0.1:1"}, exitUsage, "", "/v1/models: "},
+		{"a wrong key", []string{"--server", key.URL}, exitUsage, "", `lists no model: HTTP status 401 with the body "the key Bearer [API key] is wrong"`},
+		{"no address", []string{"--server", "127.0.0.1:8080"}, exitUsage, "", "expected one such as http://127.0.0.1:8080"},
+		{"with a model", []string{"--server", right, "model.gguf"}, exitUsage, "", "no model beside --server"},
+		{"with the tiny model", []string{"--server", right, "--tiny"}, exitUsage, "", "--server and --tiny cannot be given together"},
+		{"recording", []string{"--server", right, "--record", dir}, exitUsage, "", "--server and --record cannot be given together"},
+		{"no time", []string{"--server", right, "--timeout", "0s"}, exitUsage, "", "--timeout must be positive"},
+		{"raw alone", []string{"--tiny", "--raw"}, exitUsage, "", "--raw needs --server"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			status, stdout, stderr := runLive(tt.args...)
+			if status != tt.status || !strings.Contains(stdout, tt.stdout) || !strings.Contains(stderr, tt.stderr) {
+				t.Errorf("status %d\n%s%s", status, stdout, stderr)
+			}
+			if strings.Contains(stdout+stderr, "secret") {
+				t.Error("the key is shown")
+			}
+		})
+	}
+	report, err := os.ReadFile(junit)
+	if err != nil || !strings.Contains(string(report), `name="required/call-valid"`) {
+		t.Errorf("%v\n%s", err, report)
+	}
+}
+
+// TestServerKey sends the key, and nothing to a server that is redirected to.
+func TestServerKey(t *testing.T) {
+	var got []string
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { got = append(got, "other") }))
+	t.Cleanup(other.Close)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+		if r.URL.Path == "/v1/models" {
+			w.Write(ordered.ObjectOf(ordered.Member{Key: "data", Value: ordered.ArrayOf(ordered.ObjectOf(
+				ordered.Member{Key: "id", Value: ordered.Str("m")}))}).Append(nil, ordered.Compact))
+			return
+		}
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	}))
+	t.Cleanup(server.Close)
+	status, stdout, _ := runLive("--server", server.URL)
+	if status != exitFailed || !strings.Contains(stdout, "HTTP status 307") || len(got) < 3 || got[0] != "Bearer sk-secret" {
+		t.Errorf("status %d, %q\n%s", status, got, stdout)
+	}
+	for _, g := range got {
+		if g == "other" {
+			t.Error("a redirect was followed")
+		}
+	}
+}

@@ -1,0 +1,273 @@
+// Package openai speaks to servers that have OpenAI's chat completions API, and believes nothing that they say.
+//
+// # Model
+//
+// A [Client] sends JSON and returns what came back: an [Answer] in one piece, or a [Stream] of server-sent events, read to its end and
+// kept as it was sent. What the texts mean is not this package's business; what it takes to get them is: limits on time and size, a
+// stream that breaks off, lines that are no events, data that are no JSON.
+//
+// # Limits
+//
+// [Limits.Silence] bounds the time in which nothing comes, [Limits.Total] that of a whole answer, [Limits.Line] a line of a stream,
+// [Limits.Body] everything that one answer has. A server that goes beyond any of them gets an error, and neither time nor memory.
+//
+// # The key
+//
+// A key is sent as a bearer token to the server's own origin only: redirects are not followed. Wherever a server repeats it, in a body, a line or
+// an error, it reads "[API key]" here, so that no report has it.
+//
+// # Errors
+//
+// An error of [Client.Post] and [Client.Stream] is that there is no answer. It wraps [ErrSilent], [ErrSlow], [ErrTooLarge], [ErrTruncated] or what the network
+// said. An HTTP status beyond 299 is an answer. What breaks a stream after its header is in [Stream.Err]; it wraps [ErrEvent] besides those.
+//
+// # Specifications
+//
+// Server-sent events: the WHATWG's HTML standard, section 9.2.6, with what it lets pass silently (fields without a meaning, an event
+// that nothing ends) as errors, since text is lost there.
+package openai
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// The errors that others wrap.
+var (
+	ErrSilent    = errors.New("the server is silent")
+	ErrSlow      = errors.New("the server does not come to an end")
+	ErrTooLarge  = errors.New("the server sends too much")
+	ErrTruncated = errors.New("the answer breaks off")
+	ErrEvent     = errors.New("the stream has a line that is no event of a completion")
+)
+
+// Limits bound what a server may do. Zero fields have the defaults.
+type Limits struct {
+	Silence time.Duration // the longest time in which nothing comes; 2 minutes
+	Total   time.Duration // of an answer; 15 minutes
+	Line    int           // of a stream, in bytes; 1 MiB
+	Body    int64         // of an answer, in bytes; 64 MiB
+}
+
+func (l Limits) orDefault() Limits {
+	if l.Silence == 0 {
+		l.Silence = 2 * time.Minute
+	}
+	if l.Total == 0 {
+		l.Total = 15 * time.Minute
+	}
+	if l.Line == 0 {
+		l.Line = 1 << 20
+	}
+	if l.Body == 0 {
+		l.Body = 64 << 20
+	}
+	return l
+}
+
+// Client is a server as its clients see it. It is safe for concurrent use.
+type Client struct {
+	root   string // without /v1
+	key    string
+	limits Limits
+	http   *http.Client
+}
+
+// New returns a client of the server at an address, which may end in /v1. The key may be empty.
+func New(address, key string, l Limits) (*Client, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%q is no server's address; expected one such as http://127.0.0.1:8080", address)
+	}
+	if u.User != nil {
+		return nil, errors.New("the server's address has a user name or a password, which would be shown in reports; use an API key")
+	}
+	u.RawQuery, u.Fragment = "", ""
+	root := strings.TrimSuffix(strings.TrimSuffix(u.String(), "/"), "/v1")
+	return &Client{root: root, key: key, limits: l.orDefault(), http: &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// Root is the server's address without /v1.
+func (c *Client) Root() string { return c.root }
+
+// Answer is what a server answered in one piece.
+type Answer struct {
+	Status int    // of HTTP
+	Type   string // the media type, without its parameters
+	Body   string
+	JSON   ordered.Value // null where the body is no JSON
+	Err    error         // why it is none
+}
+
+// OK says that the status is one of success.
+func (a *Answer) OK() bool { return a.Status >= 200 && a.Status <= 299 }
+
+// maxExcerpt bounds what is quoted of a body, in bytes.
+const maxExcerpt = 300
+
+// Excerpt quotes the beginning of a server's text.
+func Excerpt(text string) string {
+	if len(text) > maxExcerpt {
+		return fmt.Sprintf("%q...", text[:maxExcerpt])
+	}
+	return fmt.Sprintf("%q", text)
+}
+
+// Fault describes an answer that is no success, with the error's message where it has one.
+func (a *Answer) Fault() string {
+	for _, at := range [...]ordered.Value{a.JSON.At("error", "message"), a.JSON.At("message"), a.JSON.At("error")} {
+		if at.Text() != "" && at.Kind() == ordered.String {
+			return fmt.Sprintf("HTTP status %d: %s", a.Status, Excerpt(at.Text()))
+		}
+	}
+	return fmt.Sprintf("HTTP status %d with the body %s", a.Status, Excerpt(a.Body))
+}
+
+// Get asks for a path below the root.
+func (c *Client) Get(ctx context.Context, path string) (*Answer, error) {
+	return c.whole(ctx, http.MethodGet, path, nil)
+}
+
+// Post sends a body, JSON or not, to a path below the root.
+func (c *Client) Post(ctx context.Context, path string, body []byte) (*Answer, error) {
+	return c.whole(ctx, http.MethodPost, path, body)
+}
+
+func (c *Client) whole(ctx context.Context, method, path string, body []byte) (*Answer, error) {
+	r, err := c.open(ctx, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	return r.answer()
+}
+
+// reply is a response that is being read.
+type reply struct {
+	*http.Response
+	c     *Client
+	ctx   context.Context
+	watch *watchdog
+	left  int64 // bytes that may still come
+}
+
+// open sends a request and returns when the header of the answer is there.
+func (c *Client) open(ctx context.Context, method, path string, body []byte) (*reply, error) {
+	ctx, watch := watched(ctx, c.limits)
+	request, err := http.NewRequestWithContext(ctx, method, c.root+path, bytes.NewReader(body))
+	if err != nil {
+		watch.stop()
+		return nil, err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if c.key != "" {
+		request.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		watch.stop()
+		return nil, c.failure(ctx, path, err)
+	}
+	watch.seen()
+	return &reply{Response: response, c: c, ctx: ctx, watch: watch, left: c.limits.Body}, nil
+}
+
+func (r *reply) close() {
+	r.watch.stop()
+	r.Response.Body.Close()
+}
+
+// Read reads a part of the body, and keeps the limits.
+func (r *reply) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, fmt.Errorf("%w: more than %d bytes in one answer", ErrTooLarge, r.c.limits.Body)
+	}
+	n, err := r.Response.Body.Read(p[:min(int64(len(p)), r.left)])
+	r.watch.seen()
+	r.left -= int64(n)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = r.c.failure(r.ctx, r.Request.URL.Path, err)
+	}
+	return n, err
+}
+
+// answer reads the rest as one piece.
+func (r *reply) answer() (*Answer, error) {
+	body, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{Status: r.StatusCode, Type: mediaType(r.Header), Body: r.c.redact(string(body))}
+	a.JSON, a.Err = ordered.ParseString(a.Body)
+	return a, nil
+}
+
+func mediaType(h http.Header) string {
+	t, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil {
+		return h.Get("Content-Type")
+	}
+	return t
+}
+
+// failure says what ended a request: the caller, the watchdog, or the network. What the network says has the whole URL, of which the path is enough.
+func (c *Client) failure(ctx context.Context, path string, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("%s: %w", path, cause)
+	}
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		err = ErrTruncated
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// redact takes the key out of a server's text.
+func (c *Client) redact(text string) string {
+	if c.key == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, c.key, "[API key]")
+}
+
+// watchdog ends a context when nothing was seen for a time, or when the whole takes too long.
+type watchdog struct {
+	silence, total *time.Timer
+	limit          time.Duration
+	cancel         context.CancelCauseFunc
+}
+
+func watched(ctx context.Context, l Limits) (context.Context, *watchdog) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	return ctx, &watchdog{
+		silence: time.AfterFunc(l.Silence, func() { cancel(fmt.Errorf("%w: nothing came for %s", ErrSilent, l.Silence)) }),
+		total:   time.AfterFunc(l.Total, func() { cancel(fmt.Errorf("%w: the answer takes more than %s", ErrSlow, l.Total)) }),
+		limit:   l.Silence,
+		cancel:  cancel,
+	}
+}
+
+func (w *watchdog) seen() { w.silence.Reset(w.limit) }
+
+func (w *watchdog) stop() {
+	w.silence.Stop()
+	w.total.Stop()
+	w.cancel(nil)
+}
