@@ -119,6 +119,15 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
+// jsonEscape gives the length of the escape sequence of JSON that a byte behind a backslash makes, 0 for none.
+var jsonEscape = func() (t [256]uint8) {
+	for _, c := range []byte(`"\/bfnrt`) {
+		t[c] = 2
+	}
+	t['u'] = 6
+	return t
+}()
+
 // Step implements [peg.Scanner].
 func (l *Literal) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) {
 	w := writer{out: out, buf: buf, esc: l.esc}
@@ -181,7 +190,7 @@ func (w *writer) quoted(text string, i, end int) {
 	w.from = end
 }
 
-// plain reads JSON as it is mostly written, all of which is copied, up to something that needs a closer look: the value's end, an escape, a
+// plain reads JSON as it is mostly written, all of which is copied, up to something that needs a closer look: the value's end, a
 // token that may not be complete. It is read for the common case, without its calls.
 func (l *Literal) plain(buf []byte, i int) int {
 	state, stack := l.state, l.stack
@@ -283,24 +292,45 @@ out:
 	return i
 }
 
-// plainRun returns where a run of bytes that stand for themselves in a double-quoted string ends. Eight bytes at a time: a byte of x is
-// below n if x-n borrows where x has no high bit.
+// plainRun returns where a run of a double-quoted string ends that is JSON as it stands: bytes that stand for themselves, and complete
+// escape sequences. Eight bytes at a time: a byte of x is below n if x-n borrows where x has no high bit. A borrow can
+// mark bytes above the first one too, never below it, and only the first one counts.
 func plainRun(buf []byte, i int) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for ; i+8 <= len(buf); i += 8 {
-		x := binary.LittleEndian.Uint64(buf[i:])
-		quotes, slashes := x^(ones*'"'), x^(ones*'\\')
-		odd := (x - ones*0x20) &^ x
-		odd |= (quotes - ones) &^ quotes
-		odd |= (slashes - ones) &^ slashes
-		if odd &= highs; odd != 0 {
-			return i + bits.TrailingZeros64(odd)/8
+	for {
+		for i+8 <= len(buf) {
+			x := binary.LittleEndian.Uint64(buf[i:])
+			quotes, slashes := x^(ones*'"'), x^(ones*'\\')
+			odd := (x - ones*0x20) &^ x
+			odd |= (quotes - ones) &^ quotes
+			odd |= (slashes - ones) &^ slashes
+			if odd &= highs; odd != 0 {
+				i += bits.TrailingZeros64(odd) / 8
+				break
+			}
+			i += 8
 		}
+		for i < len(buf) && plain[buf[i]] {
+			i++
+		}
+		n := escaped(buf, i)
+		if n == 0 {
+			return i
+		}
+		i += n
 	}
-	for i < len(buf) && plain[buf[i]] {
-		i++
+}
+
+// escaped returns the length of the escape sequence of JSON at i, 0 where none is, or not all of it.
+func escaped(buf []byte, i int) int {
+	if i+1 >= len(buf) || buf[i] != '\\' {
+		return 0
 	}
-	return i
+	n := int(jsonEscape[buf[i+1]])
+	if n == 6 && !(i+6 <= len(buf) && isHex(buf[i+2]) && isHex(buf[i+3]) && isHex(buf[i+4]) && isHex(buf[i+5])) {
+		return 0
+	}
+	return n
 }
 
 // read reads on at i, which is inside buf: one token, or a run of one.
@@ -651,22 +681,18 @@ func (l *Literal) readEscape(buf []byte, i int, closed bool, w *writer) (int, ve
 		return i, held
 	}
 	c := rest[1]
-	switch {
-	case c == 'u':
+	if n := escaped(buf, i); n > 0 {
+		l.copyEscape(i, n, w)
+		return i + n, goOn
+	}
+	if c == 'u' {
 		n := 2
-		for n < min(len(rest), 6) && isHex(rest[n]) {
+		for n < len(rest) && isHex(rest[n]) {
 			n++
-		}
-		if n == 6 {
-			l.copyEscape(i, 6, w)
-			return i + 6, goOn
 		}
 		if n == len(rest) {
 			return i, held
 		}
-	case bytes.IndexByte([]byte(`"\/bfnrt`), c) >= 0:
-		l.copyEscape(i, 2, w)
-		return i + 2, goOn
 	}
 	if l.syntax.Strict {
 		return i, broken
