@@ -60,7 +60,7 @@ type Literal struct {
 	quote  byte // of the string: '"', '\'', 0 for the token
 	triple bool // three quotes
 	key    bool // the string is a key
-	esc    []byte
+	w      writer
 }
 
 type literalState uint8
@@ -130,11 +130,12 @@ var jsonEscape = func() (t [256]uint8) {
 
 // Step implements [peg.Scanner].
 func (l *Literal) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) {
-	w := writer{out: out, buf: buf, esc: l.esc}
+	w := &l.w
+	w.begin(out, buf)
 	i, v := 0, goOn
 	for i < len(buf) && v == goOn {
 		if i = l.plain(buf, i); i < len(buf) {
-			i, v = l.read(buf, i, closed, &w)
+			i, v = l.read(buf, i, closed, w)
 		}
 	}
 	switch {
@@ -146,7 +147,6 @@ func (l *Literal) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) {
 		i = max(w.from, i-incomplete(buf[w.from:i]))
 	}
 	w.flush(i)
-	l.esc = w.esc
 	switch {
 	case v == done:
 		return i, peg.Match
@@ -160,9 +160,12 @@ func (l *Literal) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) {
 type writer struct {
 	out  peg.Out
 	buf  []byte
-	from int // where the open run begins
-	esc  []byte
+	from int    // where the open run begins
+	esc  []byte // room for text that is made
 }
+
+// begin turns to the next step.
+func (w *writer) begin(out peg.Out, buf []byte) { w.out, w.buf, w.from = out, buf, 0 }
 
 // flush hands on the open run up to i.
 func (w *writer) flush(i int) {

@@ -41,7 +41,7 @@ type Nested struct {
 	stack []level
 	state nestedState
 	seen  int // bytes of a held run that were searched already
-	esc   []byte
+	w     writer
 }
 
 // level is an object or array that is open, or the place of the value around all.
@@ -68,18 +68,18 @@ func (n *Nested) Reset() { n.stack, n.state, n.seen = n.stack[:0], nestValue, 0 
 
 // Step implements [peg.Scanner].
 func (n *Nested) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) {
-	w := writer{out: out, buf: buf, esc: n.esc}
+	w := &n.w
+	w.begin(out, buf)
 	i, v := 0, goOn
 	for v == goOn {
 		w.from = i
-		i, v = n.read(buf, i, closed, &w)
+		i, v = n.read(buf, i, closed, w)
 	}
 	if v == held && closed && i < len(buf) { // a tag that breaks off
 		w.from = i
 		w.put("", i, len(buf))
 		i = len(buf)
 	}
-	n.esc = w.esc
 	switch {
 	case v == done:
 		return i, peg.Match

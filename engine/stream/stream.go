@@ -176,7 +176,8 @@ func (p *Parser) Close(cut bool) []chat.Delta {
 
 func (p *Parser) deliver() []chat.Delta {
 	deltas := p.deltas
-	p.deltas, p.callDeltas = p.deltas[:0], p.callDeltas[:0]
+	p.deltas = p.deltas[:0]
+	p.callDeltas = p.callDeltas[:0]
 	return deltas
 }
 
@@ -240,15 +241,16 @@ func (p *Parser) cover(off, end int, class Class) {
 
 // take translates the events of the last step.
 func (p *Parser) take() {
-	for _, e := range p.m.Events() {
+	events := p.m.Events()
+	for i := range events {
 		if p.o.Event != nil {
-			p.o.Event(e)
+			p.o.Event(events[i])
 		}
-		p.event(e)
+		p.event(&events[i])
 	}
 }
 
-func (p *Parser) event(e peg.Event) {
+func (p *Parser) event(e *peg.Event) {
 	switch e.Kind {
 	case codegen.Content, codegen.Reasoning:
 		p.addText(e)
@@ -269,7 +271,7 @@ func (p *Parser) event(e peg.Event) {
 
 // drop notes text that is no part of the message. In the prefill it is a marker, however it stands there: the template wrote it,
 // and nothing of the output is lost.
-func (p *Parser) drop(e peg.Event, why string) {
+func (p *Parser) drop(e *peg.Event, why string) {
 	if e.End <= p.Prefill() {
 		p.cover(e.Off, e.End, ClassMarker)
 		return
@@ -289,7 +291,7 @@ func (p *Parser) drop(e peg.Event, why string) {
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
 // addText adds text of the message, less white space that may turn out to belong to a marker.
-func (p *Parser) addText(e peg.Event) {
+func (p *Parser) addText(e *peg.Event) {
 	t := &p.text
 	if t.kind != e.Kind && t.kind != 0 && len(t.space) > 0 {
 		p.flushSpace(t.fresh)
@@ -302,7 +304,9 @@ func (p *Parser) addText(e peg.Event) {
 	}
 	t.hold(text[:first], off)
 	if first < len(text) {
-		p.leadSpace()
+		if t.fresh || len(t.space) > 0 {
+			p.leadSpace()
+		}
 		last := len(text)
 		for isSpace(text[last-1]) {
 			last--
@@ -404,27 +408,39 @@ func (p *Parser) emitText(text []byte, off int) {
 	if len(text) == 0 {
 		return
 	}
+	d := p.last()
 	if p.text.kind == codegen.Reasoning {
 		p.cover(off, off+len(text), ClassReasoning)
 		from := p.reasoning.Len()
-		p.reasoning.Write(text)
-		if d := p.last(); d != nil && d.Reasoning != "" {
-			from -= len(d.Reasoning)
-			d.Reasoning = p.reasoning.String()[from:]
-			return
+		extend(&p.reasoning, text)
+		if d == nil || d.Reasoning == "" {
+			p.add().Reasoning = p.reasoning.String()[from:]
+		} else {
+			d.Reasoning = p.reasoning.String()[from-len(d.Reasoning):]
 		}
-		p.deltas = append(p.deltas, chat.Delta{Reasoning: p.reasoning.String()[from:]})
 		return
 	}
 	p.cover(off, off+len(text), ClassContent)
 	from := p.content.Len()
-	p.content.Write(text)
-	if d := p.last(); d != nil && d.Content != "" {
-		from -= len(d.Content)
-		d.Content = p.content.String()[from:]
-		return
+	extend(&p.content, text)
+	if d == nil || d.Content == "" {
+		p.add().Content = p.content.String()[from:]
+	} else {
+		d.Content = p.content.String()[from-len(d.Content):]
 	}
-	p.deltas = append(p.deltas, chat.Delta{Content: p.content.String()[from:]})
+}
+
+// extend appends text. A builder that is told what comes doubles, where Write alone has it grow by a quarter: half the garbage.
+func extend(b *strings.Builder, text []byte) {
+	b.Grow(len(text))
+	b.Write(text)
+}
+
+// add adds an empty delta to those of this step. It is filled in place: with a token a step, copying what has just been put together
+// is what costs most.
+func (p *Parser) add() *chat.Delta {
+	p.deltas = append(p.deltas, chat.Delta{})
+	return &p.deltas[len(p.deltas)-1]
 }
 
 // last returns the last delta of this step.
@@ -460,7 +476,7 @@ type call struct {
 	fresh    bool // nothing but white space of the value so far
 }
 
-func (p *Parser) callEvent(c *call, e peg.Event) {
+func (p *Parser) callEvent(c *call, e *peg.Event) {
 	switch e.Kind {
 	case codegen.Name:
 		c.name, c.named = p.out.Tools[e.Arg], true
@@ -477,7 +493,7 @@ func (p *Parser) callEvent(c *call, e peg.Event) {
 	case codegen.Args:
 		if !c.argsDone {
 			p.cover(e.Off, e.End, ClassArguments)
-			c.args.Write(e.Text)
+			extend(&c.args, e.Text)
 		} else {
 			p.drop(e, "the call has its arguments already")
 		}
@@ -541,7 +557,8 @@ func (p *Parser) send(c *call) {
 		c.index = len(p.calls)
 		p.calls = append(p.calls, c)
 		c.sent = c.args.Len()
-		p.addCall(chat.ToolCallDelta{Index: c.index, ID: c.id, Name: c.name, Arguments: c.args.String()})
+		d := p.addCall(c.index)
+		d.ID, d.Name, d.Arguments = c.id, c.name, c.args.String()
 		return
 	}
 	if c.args.Len() == c.sent {
@@ -555,14 +572,17 @@ func (p *Parser) send(c *call) {
 			return
 		}
 	}
-	p.addCall(chat.ToolCallDelta{Index: c.index, Arguments: c.args.String()[from:]})
+	p.addCall(c.index).Arguments = c.args.String()[from:]
 }
 
 // addCall adds a delta for a call.
-func (p *Parser) addCall(d chat.ToolCallDelta) {
+func (p *Parser) addCall(index int) *chat.ToolCallDelta {
+	p.callDeltas = append(p.callDeltas, chat.ToolCallDelta{})
 	n := len(p.callDeltas)
-	p.callDeltas = append(p.callDeltas, d)
-	p.deltas = append(p.deltas, chat.Delta{ToolCalls: p.callDeltas[n : n+1 : n+1]})
+	p.add().ToolCalls = p.callDeltas[n-1 : n : n]
+	d := &p.callDeltas[n-1]
+	d.Index = index
+	return d
 }
 
 // endCall ends the call at hand.

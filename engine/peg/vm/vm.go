@@ -285,8 +285,20 @@ func (m *Machine) flush() {
 // text logs text of the input.
 func (m *Machine) text(k peg.Kind, off, end int) {
 	if k != 0 && off < end {
-		m.log = append(m.log, entry{kind: k, from: fromInput, off: off, end: end})
+		e := m.next()
+		e.kind, e.from, e.arg, e.off, e.end = k, fromInput, 0, off, end
 	}
+}
+
+// next makes the log longer by an entry, all of whose fields that its from uses are still to be set. They are set in place, here and in
+// handOut, since one call per token spends most of its time in copying records that have just been put together.
+func (m *Machine) next() *entry {
+	n := len(m.log)
+	if n == cap(m.log) {
+		m.log = append(m.log, entry{})
+	}
+	m.log = m.log[:n+1]
+	return &m.log[n]
 }
 
 // release hands out the events that no entry can take back.
@@ -296,7 +308,8 @@ func (m *Machine) release() {
 		n = m.stack[m.bottom].log - m.first
 	}
 	wait := math.MaxInt // text from there on waits for the rest of a character
-	if n == len(m.log) && !m.done {
+	// Most pieces end in a byte that is a character alone.
+	if last := len(m.buf) - 1; n > 0 && n == len(m.log) && !m.done && last >= 0 && m.buf[last] >= utf8.RuneSelf {
 		if n := m.partial(); n > 0 {
 			wait = m.base + len(m.buf) - n
 		}
@@ -315,7 +328,11 @@ func (m *Machine) release() {
 		m.handOut(e)
 	}
 	m.first += i
-	m.log = m.log[:copy(m.log, m.log[i:])]
+	if i == len(m.log) {
+		m.log = m.log[:0]
+	} else if i > 0 {
+		m.log = m.log[:copy(m.log, m.log[i:])]
+	}
 }
 
 // handOut makes an event of a logged one, or a longer one of the last.
@@ -335,8 +352,16 @@ func (m *Machine) handOut(e *entry) {
 			}
 		}
 	}
-	v := peg.Event{Kind: e.kind, Arg: int(e.arg), Off: e.off, End: e.end}
+	n := len(m.events)
+	if n == cap(m.events) {
+		m.events = append(m.events, peg.Event{})
+	}
+	m.events = m.events[:n+1]
+	v := &m.events[n]
+	v.Kind, v.Arg, v.Off, v.End = e.kind, int(e.arg), e.off, e.end
 	switch e.from {
+	case fromNothing:
+		v.Text = nil
 	case fromConst:
 		v.Text = m.p.Texts[e.lo]
 	case fromInput:
@@ -344,7 +369,6 @@ func (m *Machine) handOut(e *entry) {
 	case fromArena:
 		v.Text = m.arena[e.lo:e.hi]
 	}
-	m.events = append(m.events, v)
 	m.lastFrom, m.lastHi = e.from, e.hi
 }
 
@@ -374,6 +398,11 @@ func (m *Machine) partial() int {
 
 // keep drops the bytes that nobody needs, and copies what is kept of the caller's piece.
 func (m *Machine) keep() {
+	if m.pos == m.base+len(m.buf) && m.bottom < 0 && len(m.log) == 0 { // nothing, which is the common case
+		m.base = m.pos
+		m.buf = m.buf[:0]
+		return
+	}
 	from := m.pos
 	if m.bottom >= 0 {
 		from = min(from, m.stack[m.bottom].pos)
