@@ -27,6 +27,7 @@ type builder struct {
 	out         *Output
 	rules       []peg.Rule
 	known       map[string]bool
+	lits        map[string]peg.Pattern
 	opened      [][]opening // by spelling
 	openers     []string    // the literals with which calls begin
 	marks       map[MarkInfo]int
@@ -62,6 +63,7 @@ func (b *builder) ref(name string, build func() peg.Pattern) peg.Pattern {
 // tree builds the whole.
 func (b *builder) tree() *peg.Tree {
 	b.rules, b.known, b.marks, b.values = nil, map[string]bool{}, map[MarkInfo]int{}, map[ValueInfo]int{}
+	b.lits = map[string]peg.Pattern{}
 	b.opened, b.openers = nil, nil
 	b.out.HoldID = make([]bool, max(1, len(b.spellings)))
 	for i := range b.spellings {
@@ -228,6 +230,15 @@ func (b *builder) first(text string) peg.Pattern {
 
 // lit matches the text of a marker, which has no white space at its edges. A grammar has it as the template does.
 func (b *builder) lit(text string) peg.Pattern {
+	p := b.lits[text]
+	if p == nil {
+		p = b.makeLit(text)
+		b.lits[text] = p
+	}
+	return p
+}
+
+func (b *builder) makeLit(text string) peg.Pattern {
 	ways := variants(text)
 	if b.strict {
 		ways = ways[:1]

@@ -57,9 +57,15 @@ func newAutomaton(words []string) *Automaton {
 			}
 		}
 	}
+	most := 1
+	for _, w := range words {
+		most += len(w)
+	}
+	a.states = make([]state, 0, min(most, StateMask+2))
+	a.next = make([]uint16, 0, min(most, StateMask+2)*a.classes)
 	add := func(depth, first int) uint16 {
 		a.states = append(a.states, state{depth: int32(depth), first: int32(first), stop: -1, leaf: true})
-		a.next = append(a.next, make([]uint16, a.classes)...)
+		a.next = a.next[:len(a.next)+a.classes] // zero, as made
 		return uint16(len(a.states) - 1)
 	}
 	// The trie. An answer of 0 means no child yet: the root is nobody's child.

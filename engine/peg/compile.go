@@ -33,7 +33,7 @@ func (e *Error) Error() string {
 // sorts. All errors are *Error.
 func Compile(t Tree, o Options) (p *Program, err error) {
 	c := &compiler{
-		p:      &Program{Kinds: t.Kinds, Labels: map[int32]string{}},
+		p:      &Program{Kinds: t.Kinds},
 		o:      o,
 		rules:  map[string]*rule{},
 		lits:   map[string]int32{},
@@ -42,6 +42,7 @@ func Compile(t Tree, o Options) (p *Program, err error) {
 		scans:  map[ScannerType]int32{},
 		autos:  map[string]*Automaton{},
 		untils: map[string]int32{},
+		leaves: map[Pattern]*node{},
 	}
 	defer func() {
 		switch r := recover().(type) {
@@ -69,14 +70,20 @@ type compiler struct {
 	autos  map[string]*Automaton
 	untils map[string]int32
 	calls  []call
+	nodes  []node // room for nodes, and for their lists of kids: a tree has thousands
+	kids   []*node
+	count  int               // of nodes
+	code   int               // about as many instructions come of the tree, or half as many again
+	leaves map[Pattern]*node // what reads a fixed text, or white space, is the same wherever it stands
 }
 
 type rule struct {
-	name  string
-	body  *node
-	entry int32
-	width int // see width; -1: not known yet, -2: being computed
-	state int // of noLeftRecursion: 0 new, 1 being visited, 2 done
+	name   string
+	body   *node
+	entry  int32
+	width  int  // see width; -1: not known yet, -2: being computed
+	state  int  // of noLeftRecursion: 0 new, 1 being visited, 2 done
+	solved bool // solve has been there, or is
 }
 
 type call struct {
@@ -87,12 +94,14 @@ type call struct {
 // node is a pattern with its parts and facts. Tolerances are resolved, an Opt is the Choice of its P and nothing.
 type node struct {
 	p     Pattern
-	up    *node  // for errors
-	name  string // what the node is to its parent, for errors
-	num   int    // and which of them, from 1; 0 where there is one
-	kids  []*node
+	up    *node // nil for the root of the tree and of a rule
+	owner *rule // of the root of a rule
 	rule  *rule // Ref
+	kids  []*node
 	facts facts
+	place int32 // among up's kids
+	final bool  // the facts will not change any more
+	whole bool  // nor will those of any node below
 }
 
 // facts are what the parts of a pattern say about it. Each is an implication:
@@ -105,42 +114,94 @@ type facts struct {
 func (n *node) fail(hint, format string, args ...any) {
 	var parts []string
 	for ; n != nil; n = n.up {
-		switch {
-		case n.num > 0:
-			parts = append(parts, fmt.Sprintf("%s %d", n.name, n.num))
-		case n.name != "":
-			parts = append(parts, n.name)
+		if name := n.name(); name != "" {
+			parts = append(parts, name)
 		}
 	}
 	slices.Reverse(parts)
 	panic(&Error{Path: strings.Join(parts, ": "), Msg: fmt.Sprintf(format, args...), Hint: hint})
 }
 
+// name says what the node is to its parent, for errors.
+func (n *node) name() string {
+	if n.up == nil {
+		if n.owner == nil {
+			return "root"
+		}
+		return "rule " + n.owner.name
+	}
+	switch p := n.up.p.(type) {
+	case Seq:
+		return fmt.Sprintf("seq %d", n.place+1)
+	case Choice:
+		return fmt.Sprintf("choice %d", n.place+1)
+	case Opt:
+		return "opt"
+	case Rep:
+		return "rep"
+	case Hold:
+		return "hold"
+	case And:
+		return "and"
+	case Not:
+		return "not"
+	case Capture:
+		return "capture"
+	case Try:
+		return [...]string{"try", "else"}[n.place]
+	case Dispatch:
+		if n.place > 0 {
+			return fmt.Sprintf("dispatch %d", n.place)
+		}
+		return "after"
+	case Until:
+		at := 0
+		for _, s := range p.Stops {
+			if s.After == nil {
+				continue
+			}
+			if at == int(n.place) {
+				return "after " + s.Text
+			}
+			at++
+		}
+	case Tolerance:
+		return "tolerance " + p.Name
+	case Label:
+		return p.Name
+	}
+	return ""
+}
+
 func (c *compiler) compile(t Tree) {
 	var order []*rule
 	for _, r := range t.Rules {
 		if c.rules[r.Name] != nil {
-			(&node{name: "rule " + r.Name}).fail("", "there is another rule of this name")
+			(&node{owner: &rule{name: r.Name}}).fail("", "there is another rule of this name")
 		}
 		x := &rule{name: r.Name, width: -1}
 		c.rules[r.Name] = x
 		order = append(order, x)
 	}
-	root := c.read(t.Root, nil, "root", 0)
+	root := c.node(nil, 0)
+	c.read(root, t.Root)
 	for i, x := range order {
-		x.body = c.read(t.Rules[i].P, nil, "rule "+x.name, 0)
+		x.body = c.node(nil, 0)
+		x.body.owner = x
+		c.read(x.body, t.Rules[i].P)
 	}
 	c.solve(root, order)
 	for _, x := range order {
 		c.noLeftRecursion(x)
 	}
 
-	c.label("root")
+	c.p.Code = make([]Inst, 0, c.code+c.code/2)
+	c.label(Place{Name: "root"})
 	c.gen(root, context{})
 	c.emit(Inst{Op: OpMatch})
 	for _, x := range order {
 		x.entry = c.here()
-		c.label(x.name)
+		c.label(Place{Name: x.name})
 		if !c.gen(x.body, context{tail: true}) {
 			c.emit(Inst{Op: OpReturn})
 		}
@@ -150,10 +211,56 @@ func (c *compiler) compile(t Tree) {
 	}
 }
 
-// read builds the node of a pattern.
-func (c *compiler) read(p Pattern, up *node, name string, num int) *node {
-	n := &node{p: p, up: up, name: name, num: num}
-	kid := func(p Pattern, name string) { n.kids = append(n.kids, c.read(p, n, name, 0)) }
+// node returns a new node.
+func (c *compiler) node(up *node, place int) *node {
+	if len(c.nodes) == 0 {
+		c.nodes = make([]node, max(64, c.count/4))
+	}
+	c.count++
+	c.code++
+	n := &c.nodes[0]
+	c.nodes = c.nodes[1:]
+	n.up, n.place = up, int32(place)
+	return n
+}
+
+// list returns an empty list that has room for some nodes.
+func (c *compiler) list(n int) []*node {
+	if len(c.kids) < n {
+		c.kids = make([]*node, max(64, n, c.count/4))
+	}
+	l := c.kids[:0:n]
+	c.kids = c.kids[n:]
+	return l
+}
+
+// kid returns the node of a pattern that is a part of n's. A Lit or Space is never what an error is about, so it needs no parent.
+func (c *compiler) kid(n *node, place int, p Pattern) *node {
+	switch p.(type) {
+	case Lit, Space:
+		c.code++
+		k := c.leaves[p]
+		if k == nil {
+			k = c.node(nil, 0)
+			c.leaves[p] = k
+			c.read(k, p)
+		}
+		return k
+	}
+	k := c.node(n, place)
+	c.read(k, p)
+	return k
+}
+
+// read makes n the node of a pattern, and builds those of its parts.
+func (c *compiler) read(n *node, p Pattern) {
+	n.p = p
+	kids := func(list ...Pattern) {
+		n.kids = c.list(len(list))
+		for i, q := range list {
+			n.kids = append(n.kids, c.kid(n, i, q))
+		}
+	}
 	switch p := p.(type) {
 	case nil:
 		n.fail("use the empty Seq for a pattern that matches nothing", "nil is no pattern")
@@ -168,58 +275,48 @@ func (c *compiler) read(p Pattern, up *node, name string, num int) *node {
 			n.fail("", "Emit needs a number of 0 to 2³¹-1, not %d", e.Arg)
 		}
 	case Seq:
-		n.kids = make([]*node, len(p))
-		for i, q := range p {
-			n.kids[i] = c.read(q, n, "seq", i+1)
-		}
+		kids(p...)
 	case Choice:
 		if len(p) == 0 {
 			n.fail("", "a Choice needs alternatives")
 		}
-		n.kids = make([]*node, len(p))
-		for i, q := range p {
-			n.kids[i] = c.read(q, n, "choice", i+1)
-		}
+		kids(p...)
 	case Opt:
-		n.p = Choice{p.P, Seq{}}
-		kid(p.P, "opt")
-		kid(Seq{}, "opt")
+		kids(p.P, Seq(nil))
 	case Rep:
 		if p.Min < 0 || p.Max < 0 || p.Max > 0 && p.Max < p.Min || p.Max != int(int32(p.Max)) || p.Min != int(int32(p.Min)) {
 			n.fail("", "no number of repetitions is at least %d and at most %d", p.Min, p.Max)
 		}
-		kid(p.P, "rep")
+		kids(p.P)
 	case Hold:
-		kid(p.P, "hold")
+		kids(p.P)
 	case And:
-		kid(p.P, "and")
+		kids(p.P)
 	case Not:
-		kid(p.P, "not")
+		kids(p.P)
 	case Capture:
-		kid(p.P, "capture")
+		kids(p.P)
 	case Try:
-		kid(p.P, "try")
-		kid(p.Else, "else")
+		kids(p.P, p.Else)
 	case Dispatch:
 		if len(p.Words) == 0 || len(p.Bodies) != 0 && len(p.Bodies) != len(p.Words) {
 			n.fail("", "a Dispatch needs words, and no bodies or one for each: %d words, %d bodies", len(p.Words), len(p.Bodies))
 		}
 		if p.After == nil {
-			p.After = Seq{}
+			p.After = Seq(nil)
 		}
-		kid(p.After, "after")
-		for i, q := range p.Bodies {
-			n.kids = append(n.kids, c.read(q, n, "dispatch", i+1))
-		}
+		kids(append([]Pattern{p.After}, p.Bodies...)...)
 	case Until:
+		var after []Pattern
 		for _, s := range p.Stops {
 			if s.Text == "" || s.Space && SpaceSet.Has(s.Text[0]) {
 				n.fail("", "stop %q must be a text, and must not begin with white space where it has Space", s.Text)
 			}
 			if s.After != nil {
-				kid(s.After, "after "+s.Text)
+				after = append(after, s.After)
 			}
 		}
+		kids(after...)
 	case Scan:
 		if p.Scanner == nil {
 			n.fail("", "a Scan needs a Scanner")
@@ -233,20 +330,22 @@ func (c *compiler) read(p Pattern, up *node, name string, num int) *node {
 		if c.o.Tolerances[p.Name] {
 			q = p.Loose
 		}
-		kid(q, "tolerance "+p.Name)
+		kids(q)
 	case Label:
-		kid(p.P, p.Name)
+		kids(p.P)
 	default:
 		n.fail("", "%T is no pattern of this package", p)
 	}
-	return n
 }
 
-// solve computes the facts of all nodes: the least ones that satisfy all, by iteration, since rules may be recursive.
+// solve computes the facts of all nodes: the least ones that satisfy all, by iteration, since rules may be recursive. A rule is solved when
+// it is first referred to, so that most facts are final after one round; what is final is left alone in the next one.
 func (c *compiler) solve(root *node, rules []*rule) {
+	root.solve()
 	for changed := true; changed; {
 		changed = false
 		for _, r := range rules {
+			r.solved = true
 			before := r.body.facts
 			r.body.solve()
 			changed = changed || r.body.facts != before
@@ -255,11 +354,18 @@ func (c *compiler) solve(root *node, rules []*rule) {
 	root.solve()
 }
 
+// solve computes the facts of a node and of those below from what is known of the rules. What depends on a rule that is
+// still being solved is not final: its facts can only grow.
 func (n *node) solve() {
+	if n.whole {
+		return
+	}
 	f := facts{}
+	final, whole := true, true
 	for _, k := range n.kids {
 		k.solve()
 		f.emits = f.emits || k.facts.emits
+		final, whole = final && k.final, whole && k.whole
 	}
 	all := ByteSet{}.Not()
 	switch p := n.p.(type) {
@@ -284,14 +390,18 @@ func (n *node) solve() {
 		// What it takes begins like an alternative before it; as an alternative it needs no first byte of its own.
 		f.emits = p.Kind != 0
 	case Seq:
+		// What follows the first part that reads something matters to emits only, which cannot be more than true.
 		f.null = true
+		known := true
 		for _, k := range n.kids {
 			if f.null {
 				f.first = f.first.Or(k.facts.first)
 				f.null = k.facts.null
+				known = known && k.final
 			}
 		}
-	case Choice:
+		final = final || known && f.emits
+	case Choice, Opt:
 		for _, k := range n.kids {
 			f.null = f.null || k.facts.null
 			f.first = f.first.Or(k.facts.first)
@@ -331,6 +441,7 @@ func (n *node) solve() {
 			}
 			f.first.Add(w[0])
 		}
+		final = final || f.emits
 	case Until:
 		f.null, f.first, f.emits = true, all, p.Kind != 0
 		for _, k := range n.kids {
@@ -342,11 +453,13 @@ func (n *node) solve() {
 		f.first, f.null = p.Scanner.First()
 		f.emits = p.Kind != 0
 	case Ref:
-		if n.rule.body != nil {
-			f = n.rule.body.facts
+		if !n.rule.solved {
+			n.rule.solved = true
+			n.rule.body.solve()
 		}
+		f, final, whole = n.rule.body.facts, n.rule.body.final, n.rule.body.final
 	}
-	n.facts = f
+	n.facts, n.final, n.whole = f, final, final && whole
 }
 
 // noLeftRecursion fails where a rule can reach itself without reading input, on which a machine would run for ever.
@@ -411,7 +524,7 @@ func (n *node) width() (bytes int, done bool) {
 			}
 		}
 		return bytes, false
-	case Choice, And, Not, Capture:
+	case Choice, Opt, And, Not, Capture:
 		w, _ := widest(n.kids)
 		return w, false
 	case Try:
@@ -579,7 +692,7 @@ func (c *compiler) here() int32 { return int32(len(c.p.Code)) }
 
 func (c *compiler) emit(in Inst) int32 {
 	if len(c.p.Code) >= MaxCode {
-		(&node{name: "root"}).fail("put what repeats into rules", "the program would have more than %d instructions", MaxCode)
+		(&node{}).fail("put what repeats into rules", "the program would have more than %d instructions", MaxCode)
 	}
 	c.p.Code = append(c.p.Code, in)
 	return c.here() - 1
@@ -596,11 +709,10 @@ func (c *compiler) land(pcs ...int32) {
 	}
 }
 
-func (c *compiler) label(name string) {
-	if old, ok := c.p.Labels[c.here()]; ok {
-		name = old + ", " + name
-	}
-	c.p.Labels[c.here()] = name
+// label names the place at hand. Places are named in the order of the code.
+func (c *compiler) label(l Place) {
+	l.PC = c.here()
+	c.p.Labels = append(c.p.Labels, l)
 }
 
 func index[K comparable](m map[K]int32, k K, add func() int) int32 {
@@ -664,7 +776,7 @@ func (c *compiler) gen(n *node, x context) (ended bool) {
 		}
 		return ended
 	case Label:
-		c.label(p.Name)
+		c.label(Place{Name: p.Name})
 		return c.gen(n.kids[0], x)
 	case Tolerance:
 		return c.gen(n.kids[0], x)
@@ -688,7 +800,7 @@ func (c *compiler) gen(n *node, x context) (ended bool) {
 			n.fail("", "a Rejected begins an alternative of a Choice that is not the first")
 		}
 		// The Choice has emitted the instruction.
-	case Choice:
+	case Choice, Opt:
 		return c.choice(n, x)
 	case Rep:
 		c.rep(n, p)
@@ -983,7 +1095,7 @@ func (c *compiler) dispatch(n *node, p Dispatch, x context) (ended bool) {
 			n.fail("", "the word %q is there twice", word)
 		}
 		table.Words[i], table.Targets[i] = word, c.here()
-		c.label(strconv.Quote(word))
+		c.label(Place{Name: word, Word: true})
 		shorter := len(prefixes) > 0
 		if shorter {
 			c.emit(Inst{Op: OpChoice, A: table.Targets[prefixes[len(prefixes)-1]]})

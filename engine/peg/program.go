@@ -3,6 +3,7 @@ package peg
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -142,8 +143,15 @@ type Program struct {
 	Untils     []UntilTable
 	Dispatches []DispatchTable
 	Scanners   []ScannerType
-	Kinds      []string         // names of kinds
-	Labels     map[int32]string // names of places, for dumps
+	Kinds      []string // names of kinds
+	Labels     []Place  // names of places, for dumps
+}
+
+// Place is a named place in the code.
+type Place struct {
+	PC   int32
+	Name string
+	Word bool // Name is the word of an OpDispatch, which dumps quote
 }
 
 // UntilTable is what an OpUntil looks for.
@@ -173,9 +181,20 @@ func (p *Program) Kind(k Kind) string {
 // String disassembles the program, one instruction a line, with the names of rules and labels between.
 func (p *Program) String() string {
 	var b strings.Builder
+	labels := p.Labels
 	for pc := range p.Code {
-		if name, ok := p.Labels[int32(pc)]; ok {
-			b.WriteString(name + ":\n")
+		sep := ""
+		for len(labels) > 0 && int(labels[0].PC) <= pc {
+			name := labels[0].Name
+			if labels[0].Word {
+				name = strconv.Quote(name)
+			}
+			b.WriteString(sep + name)
+			sep = ", "
+			labels = labels[1:]
+		}
+		if sep != "" {
+			b.WriteString(":\n")
 		}
 		fmt.Fprintf(&b, "%5d  %s\n", pc, p.Inst(pc))
 	}
