@@ -62,9 +62,9 @@ type Analysis struct {
 	// the content.
 	Thinking []ordered.Member
 	Typed    bool
-	// TurnStart is what stands between a user's text and the model's first byte in a conversation of one user message: the end of
+	// turnStart is what stands between a user's text and the model's first byte in a conversation of one user message: the end of
 	// the user's turn and the header.
-	TurnStart string
+	turnStart string
 }
 
 // HasCalls says that there is a way to read tool calls: a spelling, routes, or the registered ones.
@@ -96,7 +96,6 @@ type analyzer struct {
 
 	callsOpen string // what opens the calls of a turn
 	callEnd   string // what ends a turn with calls
-	header    string // with the end of the user's turn, as far as all probes share it
 	prefills  []string
 
 	plain   turn // content only

@@ -94,10 +94,13 @@ func entries(s spelling, keys ...string) ([]entry, bool) {
 // argued renders the call probe with other arguments.
 func (a *analyzer) argued(args ...ordered.Member) (spelling, bool) {
 	t := turn{observation: a.observe(a.called.probe.with(func(p *probe) { p.calls = callsWith(1, args...) }))}
-	if !t.shown(name) || !strings.HasPrefix(literalHead(t.tail), a.header) {
+	if !t.shown(name) {
 		return spelling{}, false
 	}
-	t.body = dropPrefix(t.tail, len(a.header))
+	var ok bool
+	if t.body, ok = a.bodyOf(t.tail); !ok {
+		return spelling{}, false
+	}
 	s, ok := a.spellings(t, 1)
 	if !ok {
 		return spelling{}, false

@@ -176,8 +176,10 @@ func (a *analyzer) sectionEnd(c *format.Calls, rest string) {
 		return
 	}
 	if n := countMarkers(c.Section.Open.Full()); n > 0 && countMarkers(close) != n && countMarkers(rest) > n {
-		close = cutMarkers(rest, n) // as many markers close a section as open it
-		end = rest[len(close):]
+		if answers := a.turnEnd(); countMarkers(answers) == 0 || !strings.HasPrefix(end, answers) {
+			close = cutMarkers(rest, n) // as many markers close a section as open it
+			end = rest[len(close):]
+		}
 	}
 	if end == "" && strings.Trim(c.Section.Open.Text, "[ ") == "" && !strings.HasPrefix(strings.TrimLeft(close, format.Space), "]") {
 		close, end = "", rest

@@ -105,23 +105,58 @@ func (a *analyzer) openBehindReasoning() string {
 	return rest
 }
 
+// turnEnd returns what stands behind the last answer and its close, shortened to what stands behind an answer that a user's message
+// follows, where that begins alike: what comes after it (an end of the whole text, the beginning of a next turn) is no part of
+// the turn.
+func (a *analyzer) turnEnd() string {
+	_, at := before(a.plain.body, content)
+	close := ""
+	if c := a.result.Format.Content; c.Mode == format.ContentWrapped {
+		close = c.Close.Full()
+	}
+	behind := strings.TrimPrefix(after(a.plain.body, at), close)
+	o := a.observe(a.plain.probe.with(func(p *probe) { p.past = true }))
+	if o.err != nil {
+		return behind
+	}
+	_, at = before(o.atoms, content)
+	between := strings.TrimPrefix(after(o.atoms, at), close)
+	end := a.withoutNextTurn(snapEnd(commonPrefix(behind, between), behind, between))
+	if text := strings.Trim(end, format.Space); text == "" || text == strings.Trim(behind, format.Space) {
+		return behind
+	}
+	return end
+}
+
+// withoutNextTurn cuts off an end where a next turn begins: as the prompt does, behind a token for its beginning perhaps.
+func (a *analyzer) withoutNextTurn(end string) string {
+	var opening []string
+	for _, p := range splitMarkers(literalHead(a.plain.atoms)) {
+		if len(opening) == 2 || markerAt(p) == 0 {
+			break
+		}
+		opening = append(opening, p)
+	}
+	pos := 0
+	for _, p := range splitMarkers(end) {
+		if slices.Contains(opening, p) && !onlySpace(end[:pos]) {
+			return end[:pos]
+		}
+		pos += len(p)
+	}
+	return end
+}
+
 // findEnds collects what ends turns: the literal behind content or calls that belongs to neither.
 func (a *analyzer) findEnds() {
 	f := &a.result.Format
 	add := func(end string) {
-		if strings.Trim(end, format.Space) != "" && !slices.Contains(f.End, end) {
+		if !onlySpace(end) && !slices.Contains(f.End, end) {
 			f.End = append(f.End, end)
 		}
 	}
-	if _, at := before(a.plain.body, content); at >= 0 {
-		behind := after(a.plain.body, at)
-		end := behind
-		if f.Content.Mode == format.ContentWrapped {
-			end = strings.TrimPrefix(behind, f.Content.Close.Full())
-		}
-		add(end)
-	}
-	add(a.callEnd)
+	add(a.turnEnd())
+	add(a.withoutNextTurn(a.callEnd))
 	if a.template.EOS != "" {
 		add(a.template.EOS)
 	}

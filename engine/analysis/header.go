@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
@@ -22,42 +23,31 @@ func (a *analyzer) turns() []*turn {
 // findHeader finds what stands between the last message and the model's first byte (E9), and the prefills (R2).
 //
 // All answers and generation prompts share the end of the user's message and the header. Where the template writes something
-// after all messages (instructions, or a generation prompt that cannot be switched off), the header is found behind it.
+// after all messages (instructions, or a generation prompt that cannot be switched off), the header is found behind it. Where
+// answers and prompts differ in white space before the header is complete, white space does not count.
 func (a *analyzer) findHeader() {
 	base := a.observe(probe{plain: true})
-	prompts := a.prompts()
-	var tails []string
+	var heads, prompts []string
 	for _, t := range a.turns() {
-		tails = append(tails, literalHead(t.tail))
+		heads = append(heads, literalHead(t.tail))
 	}
-	shared := snapEnd(commonPrefix(tails...), tails...)
+	for _, p := range a.prompts() {
+		prompts = append(prompts, textOfAtoms(p.tail))
+	}
+	shared := snapEnd(commonPrefix(heads...), heads...)
 	if base.err != nil || len(prompts) == 0 {
 		a.setHeader(shared, shared, nil)
 		return
 	}
 	before := textOfAtoms(base.tail)
-	var all []string
-	for _, p := range prompts {
-		all = append(all, textOfAtoms(p.tail))
-	}
-	header := snapEnd(commonPrefix(all[0], shared), all[0], shared)
-	for _, p := range all[1:] {
-		// A flag may change the end of the user's turn; such a prompt says nothing of the header's start.
-		if h := snapEnd(commonPrefix(header, p), header, p); len(h) > len(commonPrefix(before, header)) {
-			header = h
+	header, end := a.alignHeader(shared, before, prompts, a.withoutOpener)
+	if added, asked := strings.CutPrefix(prompts[0], before); asked && onlySpace(header[len(end):]) && !onlySpace(added) {
+		if loose, from := a.alignLoosely(heads, before, prompts); loose != "" {
+			header, end = loose, from
 		}
 	}
-	header = a.withoutOpener(header)
-	same := all[0] == before // the template writes its generation prompt unasked, or has none
-	// The user's end is what an answer and a prompt without generation share; the header proper follows it.
-	end := commonPrefix(before, header)
-	if !same && header == end && shared != header {
-		// What is added stands behind other text: look for it where the answers have it.
-		added := strings.TrimPrefix(commonPrefix(all...), before)
-		header, end = a.headerBehind(shared, added)
-	}
 	var prefills []string
-	for _, p := range all {
+	for _, p := range prompts {
 		proper := header[len(end):]
 		if i := strings.LastIndex(p, proper); proper != "" && i >= 0 {
 			prefills = append(prefills, p[i+len(proper):])
@@ -70,11 +60,103 @@ func (a *analyzer) findHeader() {
 			prefills = append(prefills, prefill)
 		}
 	}
-	if same {
-		// Nothing is added: the header is not told apart from the user's end, which then stands for it.
+	if prompts[0] == before {
+		// Nothing is added: the template writes its generation prompt unasked, or has none. The header is not told apart from the
+		// user's end, which then stands for it.
 		end = ""
 	}
 	a.setHeader(header, header[len(end):], prefills)
+}
+
+// alignHeader finds the header with the end of the user's turn before it, and that end, which an answer and a prompt without generation
+// share.
+func (a *analyzer) alignHeader(shared, before string, prompts []string, trim func(string) string) (header, end string) {
+	header = snapEnd(commonPrefix(prompts[0], shared), prompts[0], shared)
+	for _, p := range prompts[1:] {
+		// A flag may change the end of the user's turn; such a prompt says nothing of the header's start.
+		if h := snapEnd(commonPrefix(header, p), header, p); len(h) > len(commonPrefix(before, header)) {
+			header = h
+		}
+	}
+	header = trim(header)
+	if end = commonPrefix(before, header); end != before {
+		end = snapEnd(end, before, header)
+	}
+	if prompts[0] != before && header == end && shared != header {
+		// What is added stands behind other text: look for it where the answers have it.
+		added := strings.TrimPrefix(commonPrefix(prompts...), before)
+		header, end = a.headerBehind(shared, added)
+	}
+	return header, end
+}
+
+// alignLoosely finds the header in texts without their white space, and returns it and the end of the user's turn as the first prompt
+// has them.
+func (a *analyzer) alignLoosely(heads []string, before string, prompts []string) (header, end string) {
+	bare := func(texts []string) []string {
+		out := make([]string, len(texts))
+		for i, s := range texts {
+			out[i] = squeeze(s)
+		}
+		return out
+	}
+	tight := bare(heads)
+	header, end = a.alignHeader(snapEnd(commonPrefix(tight...), tight...), squeeze(before), bare(prompts), func(h string) string { return h })
+	if header == end {
+		return "", ""
+	}
+	cut := func(text, start string) string {
+		n, _ := cutStart(text, start)
+		return text[:n]
+	}
+	header, end = cut(prompts[0], header), cut(prompts[0], end)
+	// White space behind the header belongs to it as far as all have it.
+	gaps := make([]string, 0, len(heads)+len(prompts))
+	for _, s := range slices.Concat(heads, prompts) {
+		rest := strings.TrimPrefix(s, cut(s, header))
+		gaps = append(gaps, rest[:len(rest)-len(strings.TrimLeft(rest, format.Space))])
+	}
+	return header + commonPrefix(gaps...), end
+}
+
+func onlySpace(s string) bool { return strings.Trim(s, format.Space) == "" }
+
+// squeeze takes all white space out of a text.
+func squeeze(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf && isSpace(byte(r)) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// cutStart returns the length of a text's prefix that is the given one, or, where it is not there to the byte, the same but for
+// white space. White space behind a prefix of the latter kind is not part of it.
+func cutStart(text, start string) (int, bool) {
+	if strings.HasPrefix(text, start) {
+		return len(start), true
+	}
+	i := 0
+	for j := 0; j < len(start); j++ {
+		if isSpace(start[j]) {
+			continue
+		}
+		for i < len(text) && isSpace(text[i]) {
+			i++
+		}
+		if i == len(text) || text[i] != start[j] {
+			return 0, false
+		}
+		i++
+	}
+	return i, true
+}
+
+// CutTurn returns what stands behind the header in a text that follows a user's message: the turn.
+func (a *Analysis) CutTurn(text string) (turn string, ok bool) {
+	n, ok := cutStart(text, a.turnStart)
+	return text[n:], ok
 }
 
 // withoutOpener takes off the header's end what opens a part of the turn: a marker that answers write again before a later
@@ -132,16 +214,29 @@ func (a *analyzer) headerBehind(shared, added string) (header, end string) {
 }
 
 func (a *analyzer) setHeader(whole, proper string, prefills []string) {
-	a.header = whole
-	a.result.TurnStart = whole
+	a.result.turnStart = whole
 	a.result.Format.Header = proper
 	slices.Sort(prefills)
 	a.prefills = slices.Compact(prefills)
 	a.result.Prefills = a.prefills
 	a.found("R2", "header %q, prefills %q", proper, a.prefills)
+	a.cutBodies()
+}
+
+// cutBodies cuts the header off the turns.
+func (a *analyzer) cutBodies() {
 	for _, t := range a.turns() {
-		t.body = dropPrefix(t.tail, len(whole))
+		t.body, _ = a.bodyOf(t.tail)
 	}
+}
+
+// bodyOf returns what follows the header in a tail.
+func (a *analyzer) bodyOf(tail []atom) ([]atom, bool) {
+	n, ok := cutStart(literalHead(tail), a.result.turnStart)
+	if !ok {
+		n = len(a.result.turnStart)
+	}
+	return dropPrefix(tail, n), ok
 }
 
 // prompts renders the generation prompts: plain, and with each flag of the template on and off.

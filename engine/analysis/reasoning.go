@@ -200,7 +200,7 @@ const maxOpen = 4
 // openInHeader moves the open of reasoning out of the header: where every answer and every prompt opens a block, all of them
 // share its open, and it looks like a part of the header. It shows by its mirror, which begins the close.
 func (a *analyzer) openInHeader(r *format.Reasoning) {
-	ps := splitMarkers(a.header)
+	ps := splitMarkers(a.result.turnStart)
 	for i, n := len(ps)-1, 0; i >= 0 && n < maxOpen; i-- {
 		if strings.Trim(ps[i], format.Space) == "" {
 			continue
@@ -229,15 +229,12 @@ func (a *analyzer) openInHeader(r *format.Reasoning) {
 
 // moveFromHeader shortens the header by a suffix, which then begins every turn and prefill.
 func (a *analyzer) moveFromHeader(suffix string) {
-	a.header = strings.TrimSuffix(a.header, suffix)
-	a.result.TurnStart = a.header
+	a.result.turnStart = strings.TrimSuffix(a.result.turnStart, suffix)
 	a.result.Format.Header = strings.TrimSuffix(a.result.Format.Header, suffix)
 	for i := range a.prefills {
 		a.prefills[i] = suffix + a.prefills[i]
 	}
-	for _, t := range a.turns() {
-		t.body = dropPrefix(t.tail, len(a.header))
-	}
+	a.cutBodies()
 }
 
 // adoptPrefill takes the open from a generation prompt where answers show a close alone.

@@ -273,9 +273,9 @@ func (v *verifier) render(s shape) (string, expected, error) {
 		}
 		pos += run.Len
 	}
-	turn, ok := strings.CutPrefix(o.Text.String[start:], v.analysis.TurnStart)
+	turn, ok := v.analysis.CutTurn(o.Text.String[start:])
 	if !ok {
-		return "", expected{}, fmt.Errorf("the turn does not begin with the header %q", v.analysis.TurnStart)
+		return "", expected{}, fmt.Errorf("the turn does not begin with the header %q", v.analysis.Format.Header)
 	}
 	// A template may write a second turn for the same message; what stands there is not this turn's.
 	end, from := len(turn), 0

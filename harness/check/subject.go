@@ -131,7 +131,7 @@ func (s *Subject) turnOf(text string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	return strings.CutPrefix(turn, s.Template.Analysis().TurnStart)
+	return s.Template.Analysis().CutTurn(turn)
 }
 
 // opened is what closes the reasoning that a prefill leaves open.
