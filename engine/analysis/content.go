@@ -35,7 +35,9 @@ func (a *analyzer) compareContent() {
 		c.Pair = format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
 		a.found("C1", "content between %q and %q", open, close)
 	} else {
-		a.found("C1", "content plain")
+		// White space before content is the template's, where it writes some; behind content it stands before an end.
+		c.Open = format.Mark(open)
+		a.found("C1", "content plain, behind %q", open)
 	}
 	padded := a.observe(a.plain.probe.with(func(p *probe) { p.padded = true }))
 	for _, at := range padded.tail {

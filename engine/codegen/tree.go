@@ -87,6 +87,9 @@ func (b *builder) root() peg.Pattern {
 		return b.routed()
 	}
 	start := b.start()
+	if c := b.f.Content.Open; c.Text == "" && c.Before != "" && (b.o.Prefill == "" || strings.HasPrefix(b.o.Prefill, c.Before)) {
+		start = peg.Seq{b.trail(format.Marker{After: c.Before}), start}
+	}
 	if header := b.repeatedHeader(); header != nil {
 		return peg.Seq{header, start}
 	}

@@ -15,7 +15,10 @@ func (f Format) Continued(reasoning, content string, inReasoning bool) string {
 		}
 		text += f.Reasoning.Close.Full()
 	}
-	if f.Content.Mode == ContentWrapped || f.Content.Mode == ContentWrappedWithReasoning && reasoning != "" {
+	switch {
+	case f.Content.Mode == ContentWrapped,
+		f.Content.Mode == ContentWrappedWithReasoning && reasoning != "",
+		f.Content.Mode == ContentPlain && reasoning == "":
 		text += f.Content.Open.Full()
 	}
 	return text + content

@@ -94,7 +94,7 @@ const (
 // Content says how content is spelled.
 type Content struct {
 	Mode ContentMode // C1
-	Pair             // C1
+	Pair             // C1; of plain content, Open is the white space that the template writes before it
 	Trim bool        // the template trims content before it writes it (C1)
 }
 

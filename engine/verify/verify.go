@@ -192,6 +192,8 @@ func (v *verifier) ambiguity(s shape, turn string, got, want chat.Message) strin
 		return "the template opens reasoning before content and does not close it"
 	case want.Reasoning == "" && want.Content != "" && got.Reasoning == want.Content && got.Content == "":
 		return "the template writes content beside calls where reasoning goes"
+	case got.Content != want.Content && strings.HasSuffix(turn, got.Content) && strings.TrimRight(got.Content, format.Space) == want.Content:
+		return "the template writes white space behind content, and nothing by which it could be told from content's own"
 	case s.name == awkwardStrings && v.analysis.Unescaped:
 		return "strings are written between quotes that are not escaped inside"
 	}
