@@ -55,6 +55,8 @@ type Analysis struct {
 	// NullContent says that a null content beside calls is printed as text (None) or refused, so that an empty string
 	// must be given instead (E27).
 	NullContent bool
+	// Parts says that the template writes content only where it comes as typed parts.
+	Parts bool
 	// Unescaped says that strings are written between quotes that are not escaped inside, so that a string which holds one can
 	// be read in two ways.
 	Unescaped bool
@@ -140,7 +142,16 @@ func (t turn) shown(k kind) bool {
 
 // render renders the probes that the comparisons share. It says whether there is an answer to analyse.
 func (a *analyzer) render() bool {
-	a.plain.observation = a.observe(probe{content: textOf(contentNeedle)})
+	answer := probe{content: textOf(contentNeedle)}
+	a.plain.observation = a.observe(answer)
+	if !a.plain.shown(content) {
+		a.result.Parts = true
+		if o := a.observe(answer); (turn{observation: o}).shown(content) {
+			a.plain.observation = o
+		} else {
+			a.result.Parts = false
+		}
+	}
 	if a.plain.err != nil {
 		return false
 	}

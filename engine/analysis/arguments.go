@@ -162,6 +162,10 @@ func (a *analyzer) tagged(c *format.Calls, one spelling) {
 	}
 	a.headSuffix(c, strings.TrimSuffix(lead, open), q)
 	a.found("T5", "separator %q", sep)
+	if b.Kind == format.BodyKwargs && b.Sep.Text == "" {
+		b.Sep = format.Mark(", ") // a template that forgets to separate keyword arguments does not mean that the model does
+		a.found("T5", "separator %q taken for granted between keyword arguments", b.Sep.Full())
+	}
 	a.found("A1", "argument %v, codec %+v", b.Entry, b.Codec)
 }
 

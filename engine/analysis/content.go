@@ -28,7 +28,10 @@ func (a *analyzer) compareContent() {
 			close = a.contentClose(wrapped, after(a.thought.body, at))
 		}
 	}
-	if strings.Trim(open, format.Space) != "" || c.Mode != format.ContentPlain {
+	if beside := a.pairBesideCalls(); onlySpace(open) && c.Mode == format.ContentPlain && !beside.IsZero() {
+		c.Mode, c.Pair = format.ContentWrappedWithCalls, beside
+		a.found("C1", "content between %q and %q beside calls", beside.Open.Full(), beside.Close.Full())
+	} else if !onlySpace(open) || c.Mode != format.ContentPlain {
 		if c.Mode == format.ContentPlain {
 			c.Mode = format.ContentWrapped
 		}
@@ -45,6 +48,22 @@ func (a *analyzer) compareContent() {
 			c.Trim = at.text == contentNeedle
 		}
 	}
+}
+
+// pairBesideCalls returns the markers around content that precedes calls, which the template writes there even if the content is empty.
+func (a *analyzer) pairBesideCalls() format.Pair {
+	if !a.spoken.shown(content) || !a.called.shown(name) {
+		return format.Pair{}
+	}
+	open, at := before(a.spoken.body, content)
+	open = a.withoutReasoning(open)
+	n := countMarkers(open)
+	close := cutMarkers(after(a.spoken.body, at), n)
+	empty, _ := before(a.called.body, callKinds...)
+	if n == 0 || !onlyMarkers(open) || !onlyMarkers(close) || countMarkers(close) != n || !strings.HasPrefix(a.withoutReasoning(empty), open+close) {
+		return format.Pair{}
+	}
+	return format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
 }
 
 // contentClose returns what closes content: the literal behind it without what ends the turn. Turns of different kinds share

@@ -34,6 +34,7 @@ type probe struct {
 	content   *string // nil: null
 	reasoning bool    // under every name that it may have
 	typed     bool    // content and reasoning come as typed parts
+	parts     bool    // all content comes as typed parts, the user's too
 	calls     []call
 	tools     bool // describe the functions that are called, one at least
 	plain     bool // no assistant message
@@ -71,8 +72,12 @@ const (
 const padding = " \n "
 
 func (p probe) input() chattemplate.Input {
+	asked := ordered.Str(userNeedle)
+	if p.parts {
+		asked = ordered.ArrayOf(textPart(asked))
+	}
 	in := chattemplate.Input{
-		Messages: []ordered.Value{object(member("role", ordered.Str("user")), member("content", ordered.Str(userNeedle)))},
+		Messages: []ordered.Value{object(member("role", ordered.Str("user")), member("content", asked))},
 		Generate: p.generate,
 		Kwargs:   p.kwargs,
 	}
@@ -86,6 +91,10 @@ func (p probe) input() chattemplate.Input {
 		in.Tools = probeTools()[:max(1, len(p.calls))] // no more than are called: describing tools is most of the work
 	}
 	return in
+}
+
+func textPart(text ordered.Value) ordered.Value {
+	return object(member("type", ordered.Str("text")), member("text", text))
 }
 
 func (p probe) assistant() ordered.Value {
@@ -103,9 +112,11 @@ func (p probe) assistant() ordered.Value {
 			parts = append(parts, object(member("type", ordered.Str("thinking")), member("thinking", pad(reasoningNeedle))))
 		}
 		if p.content != nil {
-			parts = append(parts, object(member("type", ordered.Str("text")), member("text", pad(*p.content))))
+			parts = append(parts, textPart(pad(*p.content)))
 		}
 		msg = msg.With("content", ordered.ArrayOf(parts...))
+	case p.content != nil && p.parts:
+		msg = msg.With("content", ordered.ArrayOf(textPart(pad(*p.content))))
 	case p.content != nil:
 		msg = msg.With("content", pad(*p.content))
 	default:
@@ -196,6 +207,7 @@ type observation struct {
 
 // observe renders a probe once; the same probe again costs nothing.
 func (a *analyzer) observe(p probe) *observation {
+	p.parts = a.result.Parts
 	in := p.input()
 	in.Kwargs = append(a.bound[:len(a.bound):len(a.bound)], in.Kwargs...)
 	key := string(a.template.Vars(in).Append(nil, ordered.Compact))

@@ -172,12 +172,22 @@ func thinkingPart(s ordered.Value) ordered.Value {
 
 func user() ordered.Value { return message("user", text(userText)) }
 
-// observe renders a conversation with the bound variables.
+// observe renders a conversation with the bound variables. A template that takes nothing but typed content gets that.
 func (d *detector) observe(tools []ordered.Value, messages ...ordered.Value) (chattemplate.Observation, error) {
+	if d.caps.typedOnly() {
+		for i, m := range messages {
+			if content := m.At("content"); content.Kind() == ordered.String {
+				messages[i] = m.With("content", ordered.ArrayOf(textPart(content)))
+			}
+		}
+	}
 	return d.template.Observe(chattemplate.Input{
 		Messages: messages, Tools: tools, Kwargs: d.caps.Needs.Bound,
 	})
 }
+
+// typedOnly says that content is written where it comes as typed parts, and nowhere else.
+func (c *Caps) typedOnly() bool { return c.TypedContent && !c.StringContent }
 
 // writes says that a rendering holds text copied from a path.
 func writes(o chattemplate.Observation, path string) bool {
@@ -214,7 +224,7 @@ func (d *detector) roles() {
 		cap  *bool
 	}{{"system", &d.caps.SystemRole}, {"developer", &d.caps.Needs.Developer}} {
 		if o, err := d.observe(nil, message(role.name, text(systemText)), user()); err == nil {
-			*role.cap = writes(o, "messages[0].content")
+			*role.cap = writes(o, "messages[0].content") || writes(o, "messages[0].content[0].text")
 		}
 	}
 }

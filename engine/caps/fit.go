@@ -164,7 +164,7 @@ func (f *fitter) typedContent() {
 
 // stringContent turns strings into typed parts where the template takes parts alone.
 func (f *fitter) stringContent() {
-	if f.caps.StringContent || !f.caps.TypedContent {
+	if !f.caps.typedOnly() {
 		return
 	}
 	for i, m := range f.Input.Messages {

@@ -3,6 +3,7 @@ package codegen
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/goassay/assay/engine/codec"
 	"github.com/goassay/assay/engine/format"
@@ -218,9 +219,9 @@ func (b *builder) entries(c *format.Calls, tool int) peg.Pattern {
 // keyEnd matches what follows a key.
 func (b *builder) keyEnd(e entry, c *format.Calls) peg.Pattern {
 	alts := peg.Choice{}
-	for _, p := range []format.Part{e.mid, e.typEnd} {
-		if p.Text.Text != "" {
-			alts = append(alts, b.lit(p.Text.Text))
+	for _, text := range []string{e.mid.Text.Text, e.typEnd.Text.Text, b.unquoted(c, e)} {
+		if text != "" {
+			alts = append(alts, b.lit(text))
 		}
 	}
 	return peg.Seq{b.space(e.mid.Text.Before), alts}
@@ -238,7 +239,14 @@ func (b *builder) keyWord(e entry) peg.Pattern {
 func (b *builder) keyed(c *format.Calls, e entry, key string, s *schema.Schema) peg.Pattern {
 	mid := peg.Seq{b.edge(e.mid.Text.Before), b.lit(e.mid.Text.Text)}
 	if e.typ == nil {
-		return append(mid, b.entryValue(c, e, key, s))
+		as := append(mid[:len(mid):len(mid)], b.entryValue(c, e, key, s))
+		if bare := b.unquoted(c, e); bare != "" {
+			return peg.Choice{
+				peg.Seq{peg.And{P: mid}, peg.Cut{}, as},
+				peg.Seq{b.edge(e.mid.Text.Before), b.lit(bare), peg.Space{}, peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{})}},
+			}
+		}
+		return as
 	}
 	end := peg.Seq{b.edge(e.typEnd.Text.Before), b.lit(e.typEnd.Text.Text)}
 	var words []string
@@ -259,6 +267,19 @@ func (b *builder) keyed(c *format.Calls, e entry, key string, s *schema.Schema) 
 		peg.Seq{b.word([]string{e.typEnd.Text.Text}), end, b.entryValue(c, e, key, s)},
 	}}
 	return peg.Choice{peg.Seq{peg.And{P: mid}, peg.Cut{}, typed}, peg.Seq{end, b.entryValue(c, e, key, s)}}
+}
+
+// unquoted returns what precedes a value where the template writes every value between quotes, as key="value", without the quote: a
+// model writes a Python literal there, and quotes around strings alone (E21 T6). It is empty elsewhere.
+func (b *builder) unquoted(c *format.Calls, e entry) string {
+	mid, close := e.mid.Text.Text, closeText(e, "")
+	if c.Body.Kind != format.BodyKwargs || !b.on(AnyLiteral) || len(mid) < 2 || close == "" {
+		return ""
+	}
+	if quote := mid[len(mid)-1]; quote != close[0] || quote != '"' && quote != '\'' {
+		return ""
+	}
+	return mid[:len(mid)-1]
 }
 
 func stringSchema() *schema.Schema {
@@ -321,15 +342,15 @@ func (b *builder) entryValue(c *format.Calls, e entry, key string, s *schema.Sch
 			return peg.Seq{peg.Space{}, scan, closing}
 		case valueString:
 			info.Mode, info.Types = ValueRaw, 0
-			return b.region(c, e, key, info)
+			return b.orLiteral(c, e, `"'`, b.region(c, e, key, info))
 		case valueJSON:
 			scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{})}
-			return peg.Choice{
+			return b.orLiteral(c, e, `"'`, peg.Choice{
 				peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes("{[")}}}, peg.Cut{}, peg.Space{}, scan, closing},
 				b.region(c, e, key, info),
-			}
+			})
 		}
-		return b.region(c, e, key, info)
+		return b.orLiteral(c, e, `"'[{`, b.region(c, e, key, info))
 	}
 	if b.closesWithKey(e) {
 		return build()
@@ -340,6 +361,16 @@ func (b *builder) entryValue(c *format.Calls, e entry, key string, s *schema.Sch
 		types = 0
 	}
 	return b.ref(fmt.Sprintf("value %d %d %v", b.number(c), mode, types), build)
+}
+
+// orLiteral matches a value that nothing encloses as the literal that its first byte says it is, else as text: a template that writes
+// key=value does not mean that a model leaves out the quotes of strings (E21 T6).
+func (b *builder) orLiteral(c *format.Calls, e entry, firsts string, text peg.Pattern) peg.Pattern {
+	if c.Body.Kind != format.BodyKwargs || closeText(e, "") != "" || !b.on(AnyLiteral) {
+		return text
+	}
+	scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{})}
+	return peg.Choice{peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes(firsts)}}}, peg.Cut{}, peg.Space{}, scan}, text}
 }
 
 // number returns the number of a spelling, from 1; 0 for a route's.
@@ -404,14 +435,20 @@ func (b *builder) region(c *format.Calls, e entry, key string, info ValueInfo) p
 	}
 	after := peg.Seq{peg.Space{}, goesOn}
 	var stops []peg.Stop
-	close := closeText(e, key)
-	for _, v := range variants(close) {
-		parts := segments(v)
-		confirm := after
-		for n := len(parts) - 1; n > 0; n-- {
-			confirm = append(peg.Seq{peg.Space{}, peg.Lit{Text: parts[n]}}, confirm...)
+	stop := func(text string, behind peg.Seq) {
+		for _, v := range variants(text) {
+			parts, confirm := segments(v), behind
+			for n := len(parts) - 1; n > 0; n-- {
+				confirm = append(peg.Seq{peg.Space{}, peg.Lit{Text: parts[n]}}, confirm...)
+			}
+			stops = append(stops, peg.Stop{Text: parts[0], Stub: true, After: confirm})
 		}
-		stops = append(stops, peg.Stop{Text: parts[0], Stub: true, After: confirm})
+	}
+	close := closeText(e, key)
+	if close != "" {
+		stop(close, after)
+	} else {
+		b.openEnd(c, e, after, stop)
 	}
 	number := b.value(info)
 	begin, end := b.emit(ValueBegin, number, ""), peg.Seq{b.closing(c, e, key), b.emit(ValueEnd, number, "")}
@@ -427,6 +464,33 @@ func (b *builder) region(c *format.Calls, e entry, key string, info ValueInfo) p
 		return peg.Seq{peg.Until{Kind: b.kind(Value), Stops: append(slices.Clone(stops), peg.Stop{Text: open})}, peg.Choice{literal, peg.Seq{}}}
 	})
 	return peg.Seq{begin, text, end}
+}
+
+// openEnd finds the stops of values that nothing closes: what separates entries, where another key follows, and what the call has behind
+// the last one.
+func (b *builder) openEnd(c *format.Calls, e entry, after peg.Seq, stop func(string, peg.Seq)) {
+	entry := peg.Seq{peg.Space{}}
+	if t := e.open.Text.Text; t != "" {
+		entry = append(entry, b.lit(t), peg.Space{})
+	}
+	entry = append(entry, b.keyWord(e), peg.Space{}, b.lit(e.mid.Text.Text))
+	gap := c.Body.Sep.Before
+	if len(e.close) > 0 {
+		gap += e.close[0].Text.Before
+	}
+	switch sep := c.Body.Sep.Text; {
+	case sep != "":
+		stop(sep, entry)
+	case strings.Contains(gap, "\n"):
+		stop("\n", peg.Seq{peg.Choice{entry, after}})
+		return
+	}
+	for _, t := range b.closers(c) {
+		if t != c.Body.Sep.Text {
+			stop(t, after)
+			return
+		}
+	}
 }
 
 // nested returns the scanner for a value that is spelled as entries and items.

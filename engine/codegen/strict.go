@@ -112,7 +112,11 @@ func (b *builder) strictEntry(c *format.Calls, e entry, name, key string, s *sch
 	seq = append(seq, b.edge(e.mid.Text.Before), b.lit(e.mid.Text.Text))
 	closing := b.closing(c, e, key)
 	if e.typ == nil {
-		return append(seq, b.strictValue(c, e, name, key, s, b.valueMode(&c.Body, s)), closing)
+		mode := b.valueMode(&c.Body, s)
+		if closeText(e, key) == "" && c.Body.Kind == format.BodyKwargs {
+			mode = valueLiteral // of what nothing encloses, only a literal says where it ends
+		}
+		return append(seq, b.strictValue(c, e, name, key, s, mode), closing)
 	}
 	end := peg.Seq{b.edge(e.typEnd.Text.Before), b.lit(e.typEnd.Text.Text)}
 	var alts peg.Choice

@@ -89,6 +89,7 @@ const (
 	ContentPlain                ContentMode = iota // no markers
 	ContentWrapped                                 // always between markers
 	ContentWrappedWithReasoning                    // between markers only where there is reasoning
+	ContentWrappedWithCalls                        // between markers only beside calls
 )
 
 // Content says how content is spelled.

@@ -242,7 +242,7 @@ type expected struct {
 // render renders a shape and returns the text behind the header with what should be read from it.
 func (v *verifier) render(s shape) (string, expected, error) {
 	in := chattemplate.Input{
-		Messages: []ordered.Value{object(member("role", ordered.Str("user")), member("content", ordered.Str(userText))), v.message(s)},
+		Messages: []ordered.Value{object(member("role", ordered.Str("user")), member("content", v.content(userText))), v.message(s)},
 		Kwargs:   append(v.bound[:len(v.bound):len(v.bound)], v.analysis.Thinking...),
 	}
 	if len(s.calls) > 0 {
@@ -266,7 +266,7 @@ func (v *verifier) render(s shape) (string, expected, error) {
 	written := map[string]int{} // the first byte of what was copied from a path
 	for _, run := range o.Runs {
 		if run.Role == jinja.FromValue {
-			if run.Path == "messages[0].content" {
+			if run.Path == "messages[0].content" || run.Path == "messages[0].content[0].text" {
 				start = pos + run.Len
 			}
 			if _, ok := written[run.Path]; !ok {
@@ -358,10 +358,18 @@ func object(members ...ordered.Member) ordered.Value { return ordered.ObjectOf(m
 // callID is nine letters and digits, since some templates demand that.
 func callID(i int) string { return fmt.Sprintf("vfycall%02d", i) }
 
+// content returns a text as content in the form that the template reads.
+func (v *verifier) content(text string) ordered.Value {
+	if !v.analysis.Parts {
+		return ordered.Str(text)
+	}
+	return ordered.ArrayOf(object(member("type", ordered.Str("text")), member("text", ordered.Str(text))))
+}
+
 // message builds the assistant's message of a shape in the form that the template reads.
 func (v *verifier) message(s shape) ordered.Value {
 	m := object(member("role", ordered.Str("assistant")))
-	content := ordered.Str(s.content)
+	content := v.content(s.content)
 	if s.content == "" && !v.analysis.NullContent {
 		content = ordered.Value{}
 	}

@@ -118,7 +118,11 @@ func (s *Subject) findNull(find finder, what string, prompt, empty rendering) {
 }
 
 func checkSystem(s *Subject, find finder) {
-	prompt, err := s.raw(talk(`{"role": "system", "content": "SYSTEMNEEDLE"}`, userTurn), false)
+	system := `{"role": "system", "content": "SYSTEMNEEDLE"}`
+	if c := s.Template.Caps(); c.TypedContent && !c.StringContent {
+		system = `{"role": "system", "content": [{"type": "text", "text": "SYSTEMNEEDLE"}]}`
+	}
+	prompt, err := s.raw(talk(system, userTurn), false)
 	if err == nil && !prompt.has("SYSTEMNEEDLE") {
 		find(prompt.near("SYSTEMNEEDLE"), "a system message is dropped without an error")
 	}
