@@ -92,7 +92,9 @@ func (a *analyzer) reasoningOfPrompts(r *format.Reasoning) {
 		close = a.closeOfTrace(open)
 	}
 	if open == "" && close == "" {
-		a.pairsOfFlags(r)
+		if a.pairsOfFlags(r); r.Pair.IsZero() {
+			a.emptyBlock(r)
+		}
 		return
 	}
 	if open == "" {
@@ -129,6 +131,22 @@ func (a *analyzer) pairsOfFlags(r *format.Reasoning) {
 			a.found("C1", "%s tells the model to answer between %s", flag, pairs[1])
 		}
 		return
+	}
+}
+
+// emptyBlock looks for a pair of markers with nothing between them at the very start of a turn: a template that knows no reasoning writes
+// the block empty.
+func (a *analyzer) emptyBlock(r *format.Reasoning) {
+	for _, t := range []turn{a.plain, a.called} {
+		ps := pieces(literalHead(t.body))
+		if len(ps) < 2 {
+			continue
+		}
+		if pairs := emptyPairs(ps[0] + ps[1]); len(pairs) > 0 {
+			r.Pair, r.Mode = pairs[0], format.ReasoningTagged
+			a.found("R1", "every turn begins with an empty block between %s", pairs[0])
+			return
+		}
 	}
 }
 
