@@ -57,6 +57,8 @@ type Analysis struct {
 	NullContent bool
 	// Parts says that the template writes content only where it comes as typed parts.
 	Parts bool
+	// Unread says why calls cannot be read although the template writes them; empty where they can, and where it writes none.
+	Unread string
 	// Unescaped says that strings are written between quotes that are not escaped inside, so that a string which holds one can
 	// be read in two ways.
 	Unescaped bool

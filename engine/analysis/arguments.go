@@ -140,6 +140,9 @@ func (a *analyzer) tagged(c *format.Calls, one spelling) {
 	if !strings.HasPrefix(between, tag) || !strings.HasPrefix(behind, tag) {
 		tag = ""
 	}
+	if quote := lastQuote(es[0]); tag == "" && quote != "" && strings.HasPrefix(between, quote) && strings.HasPrefix(behind, quote) {
+		tag = quote
+	}
 	open, sep, close := divide(lead, between[len(tag):], behind[len(tag):], a.callsOpen)
 	close = tag + close
 	core := es[0].core
@@ -175,9 +178,15 @@ func (a *analyzer) tagged(c *format.Calls, one spelling) {
 func (a *analyzer) headSuffix(c *format.Calls, suffix, quote string) {
 	b := &c.Body
 	close := c.Call.Close.Full()
+	// What follows the last value is the entry's close and the tail's or the call's.
 	if len(c.Tail) == 0 {
-		// What follows the last value is the entry's close and the call's.
 		close = withoutEntryClose(strings.TrimPrefix(close, quote), b)
+	} else if c.Tail[0].Kind == format.SlotLit {
+		if rest := withoutEntryClose(strings.TrimPrefix(c.Tail[0].Text.Full(), quote), b); rest != "" {
+			c.Tail[0] = format.Lit(rest)
+		} else {
+			c.Tail = c.Tail[1:]
+		}
 	}
 	open := strings.TrimRight(suffix, format.Space)
 	for _, pair := range [...]string{"{}", "()", "[]"} {
@@ -221,6 +230,15 @@ func closingTag(core []atom) string {
 	}
 	head, _ := cutPieces(after(core, first), 1)
 	return head
+}
+
+// lastQuote returns the quote directly before an entry's value, which the one behind the value closes.
+func lastQuote(e entry) string {
+	lead, _ := e.aroundValue()
+	if strings.HasSuffix(lead, `"`) || strings.HasSuffix(lead, "'") {
+		return lead[len(lead)-1:]
+	}
+	return ""
 }
 
 // withoutEntryClose takes an entry's close off the start of a call's close.

@@ -16,7 +16,7 @@ func (a *analyzer) compareCalls() {
 	}
 	one, ok := a.spellings(a.called, 1)
 	if !ok {
-		a.found("T1", "a call's parts are written in no order that can be read")
+		a.unread("a call's parts are written in no order that can be read")
 		return
 	}
 	c := format.Calls{}
@@ -46,7 +46,33 @@ func (a *analyzer) compareCalls() {
 	a.found("T2", "section %q %q, call %q %q, separator %q, array %v",
 		c.Section.Open.Full(), c.Section.Close.Full(), c.Call.Open.Full(), c.Call.Close.Full(), c.Sep.Full(), c.Array)
 	a.sortedKeys(&c)
-	a.result.Format.Calls = []format.Calls{c}
+	switch {
+	case c.Object == nil && !named(c.Head):
+		a.unread("the function's name is written behind the arguments")
+	case c.Object == nil && !c.Array && c.Section.Open.Text == "" && c.Call.Open.Text == "" && !begins(c.Head):
+		a.unread("nothing is written before the function's name by which a call could be told from text")
+	default:
+		a.result.Format.Calls = []format.Calls{c}
+	}
+}
+
+// unread notes why calls cannot be read although the template writes them.
+func (a *analyzer) unread(why string) {
+	a.result.Unread = why
+	a.found("T1", "calls cannot be read: %s", why)
+}
+
+// named says that parts hold the function's name, by itself or in an id.
+func named(parts []format.Part) bool {
+	return slices.ContainsFunc(parts, func(p format.Part) bool { return p.Kind == format.SlotName || named(p.Parts) })
+}
+
+// begins says that parts begin with a literal.
+func begins(parts []format.Part) bool {
+	if len(parts) > 0 && parts[0].Kind == format.SlotID {
+		return begins(parts[0].Parts)
+	}
+	return len(parts) > 0 && parts[0].Kind == format.SlotLit && parts[0].Text.Text != ""
 }
 
 func (a *analyzer) describesTools() bool {
@@ -86,15 +112,13 @@ func (a *analyzer) spellings(t turn, n int) ([]spelling, bool) {
 	for i := range calls {
 		first, last := slots[i*size], slots[(i+1)*size-1]
 		core := t.body[first : last+1]
-		named := false
+		if !slices.ContainsFunc(core, func(at atom) bool { return at.kind == name }) {
+			return nil, false
+		}
 		for _, at := range core {
-			named = named || at.kind == name
 			if at.kind != literal && at.kind != counter && at.call != i {
 				return nil, false
 			}
-		}
-		if !named {
-			return nil, false
 		}
 		calls[i].core = core
 		if first > 0 && t.body[first-1].kind == literal {

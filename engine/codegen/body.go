@@ -344,6 +344,9 @@ func (b *builder) entryValue(c *format.Calls, e entry, key string, s *schema.Sch
 			info.Mode, info.Types = ValueRaw, 0
 			return b.orLiteral(c, e, `"'`, b.region(c, e, key, info))
 		case valueJSON:
+			if p.Codec.Entity { // to be unescaped before it is read
+				return b.region(c, e, key, info)
+			}
 			scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{})}
 			return b.orLiteral(c, e, `"'`, peg.Choice{
 				peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes("{[")}}}, peg.Cut{}, peg.Space{}, scan, closing},
@@ -433,22 +436,28 @@ func (b *builder) region(c *format.Calls, e entry, key string, info ValueInfo) p
 			goesOn = append(goesOn, b.stub(t)...)
 		}
 	}
-	after := peg.Seq{peg.Space{}, goesOn}
+	further := b.entryAhead(e)
+	if e.open.Text.Text == "" {
+		goesOn = append(goesOn, further)
+	}
+	close := closeText(e, key)
+	ends := []ending{{close, peg.Seq{peg.Space{}, goesOn}}}
+	if close == "" {
+		ends = b.openEnd(c, e, further, goesOn)
+	}
 	var stops []peg.Stop
-	stop := func(text string, behind peg.Seq) {
-		for _, v := range variants(text) {
-			parts, confirm := segments(v), behind
+	for _, end := range ends {
+		for _, v := range variants(end.text) {
+			parts, confirm := segments(v), end.behind
+			if parts[0] == "" { // a line break
+				stops = append(stops, peg.Stop{Text: v, Stub: true, After: confirm})
+				continue
+			}
 			for n := len(parts) - 1; n > 0; n-- {
 				confirm = append(peg.Seq{peg.Space{}, peg.Lit{Text: parts[n]}}, confirm...)
 			}
 			stops = append(stops, peg.Stop{Text: parts[0], Stub: true, After: confirm})
 		}
-	}
-	close := closeText(e, key)
-	if close != "" {
-		stop(close, after)
-	} else {
-		b.openEnd(c, e, after, stop)
 	}
 	number := b.value(info)
 	begin, end := b.emit(ValueBegin, number, ""), peg.Seq{b.closing(c, e, key), b.emit(ValueEnd, number, "")}
@@ -466,31 +475,45 @@ func (b *builder) region(c *format.Calls, e entry, key string, info ValueInfo) p
 	return peg.Seq{begin, text, end}
 }
 
-// openEnd finds the stops of values that nothing closes: what separates entries, where another key follows, and what the call has behind
-// the last one.
-func (b *builder) openEnd(c *format.Calls, e entry, after peg.Seq, stop func(string, peg.Seq)) {
-	entry := peg.Seq{peg.Space{}}
+// entryAhead matches the beginning of an entry up to what stands behind its key.
+func (b *builder) entryAhead(e entry) peg.Seq {
+	var seq peg.Seq
 	if t := e.open.Text.Text; t != "" {
-		entry = append(entry, b.lit(t), peg.Space{})
+		seq = append(seq, b.lit(t), peg.Space{})
 	}
-	entry = append(entry, b.keyWord(e), peg.Space{}, b.lit(e.mid.Text.Text))
-	gap := c.Body.Sep.Before
+	return append(seq, b.keyWord(e), peg.Space{}, b.lit(e.mid.Text.Text))
+}
+
+// openEnd finds the stops of values that nothing closes: what separates entries, a line break perhaps, where another key follows, and what
+// the call has behind the last one.
+func (b *builder) openEnd(c *format.Calls, e entry, further peg.Seq, goesOn peg.Choice) []ending {
+	gap := c.Body.Sep.Before + e.open.Text.Before
 	if len(e.close) > 0 {
 		gap += e.close[0].Text.Before
 	}
-	switch sep := c.Body.Sep.Text; {
-	case sep != "":
-		stop(sep, entry)
-	case strings.Contains(gap, "\n"):
-		stop("\n", peg.Seq{peg.Choice{entry, after}})
-		return
+	if c.Body.Sep.Text == "" && strings.Contains(gap, "\n") {
+		indent := peg.Rep{P: peg.Set{Set: peg.Bytes(" \t\r")}, Max: maxIndent} // an empty line is the value's
+		return []ending{{"\n", peg.Seq{indent, append(peg.Choice{further}, goesOn...)}}}
+	}
+	var out []ending
+	if sep := c.Body.Sep.Text; sep != "" {
+		out = append(out, ending{sep, append(peg.Seq{peg.Space{}}, further...)})
 	}
 	for _, t := range b.closers(c) {
 		if t != c.Body.Sep.Text {
-			stop(t, after)
-			return
+			return append(out, ending{t, peg.Seq{peg.Space{}, goesOn}})
 		}
 	}
+	return out
+}
+
+// maxIndent bounds the white space before a line that ends the value above it.
+const maxIndent = 40
+
+// ending is a literal that ends a value where what must follow it does.
+type ending struct {
+	text   string
+	behind peg.Seq
 }
 
 // nested returns the scanner for a value that is spelled as entries and items.

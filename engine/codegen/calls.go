@@ -342,10 +342,18 @@ func (b *builder) behindName(c *format.Calls, at int, inID []format.Part) peg.Pa
 	for _, t := range b.follow(c, at+1) {
 		alts = append(alts, b.lit(t))
 	}
+	if e, ok := b.takeApart(c.Body.Entry); ok && c.Body.Open.Text == "" && e.open.Text.Text == "" && e.mid.Text.Text != "" && onlySpace(c.Head[at+1:]) {
+		alts = append(alts, b.entryAhead(e)) // nothing but a key behind the name
+	}
 	if len(alts) == 0 {
 		return peg.Not{P: peg.Set{Set: nameBytes}}
 	}
 	return peg.And{P: peg.Seq{peg.Space{}, alts}}
+}
+
+// onlySpace says that parts are literals of nothing but white space.
+func onlySpace(parts []format.Part) bool {
+	return !slices.ContainsFunc(parts, func(p format.Part) bool { return p.Kind != format.SlotLit || p.Text.Text != "" })
 }
 
 // nameBytes are the bytes that names are made of when nothing else says where one ends.
@@ -783,7 +791,7 @@ func (b *builder) slotValue(o *format.Object, f format.Field, tool int) peg.Patt
 
 // undeclared returns the alternatives for calls of functions that are not declared: content, and a diagnostic (E15).
 func (b *builder) undeclared() peg.Choice {
-	if b.strict {
+	if b.strict || !b.calling() {
 		return nil
 	}
 	var alts peg.Choice

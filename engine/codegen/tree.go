@@ -463,6 +463,9 @@ func (b *builder) content(after bool) peg.Pattern {
 		}
 		// Calls and reasoning are only taken for what they are at the beginning.
 		alts := b.beginnings(after, !b.on(ContentAround), !b.on(LooseReasoning))
+		if !b.on(ContentAround) {
+			alts = append(alts, b.undeclared()...)
+		}
 		begun := name + " text"
 		return peg.Seq{peg.Capture{Kind: Content, P: peg.Space{}}, append(alts, b.ref(begun, func() peg.Pattern { return b.text(begun, after, false, true) }))}
 	})
@@ -481,7 +484,6 @@ func (b *builder) beginnings(after, calls, reasoning bool) (alts peg.Choice) {
 				alts = append(alts, b.openCalls(i)...)
 			}
 		}
-		alts = append(alts, b.undeclared()...)
 	}
 	// Behind reasoning a grammar would have forgotten that there was a call.
 	if reasoning && b.f.Reasoning.Open.Text != "" && (!b.strict || !after) {
@@ -547,6 +549,9 @@ func (b *builder) markers(next peg.Ref, after, begun bool) peg.Pattern {
 		}
 	}
 	alts = append(alts, b.mayEnd(after)...)
+	if !begun || b.on(ContentAround) { // what is nothing else may be a call of something else
+		alts = append(alts, b.undeclared()...)
+	}
 	alts = append(alts, b.shifts(b.markerTexts(begun), next)...)
 	rejected := peg.Pattern(next)
 	if b.calling() && !begun && !b.strict {

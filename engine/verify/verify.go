@@ -151,6 +151,10 @@ var shapes = []shape{
 // run renders and parses one shape.
 func (v *verifier) run(s shape) Shape {
 	result := Shape{Name: s.name, Tools: len(s.calls) > 0}
+	if result.Tools && v.analysis.Unread != "" {
+		result.Verdict, result.Note = Failed, v.analysis.Unread
+		return result
+	}
 	if result.Tools && (!v.analysis.HasCalls() || v.analysis.Format.Undisclosed) {
 		result.Verdict, result.Note = Dropped, "the template writes no call"
 		return result
