@@ -91,7 +91,7 @@ var faults = []fault{
 	{"A012 A040", chat, "{% if message.content is string %}", "{% if message.content is string or message.content is none %}", "message.content }}{% else %}{% for"},
 	{"A012", chat, "{{- bos_token }}", "{{- bos_token }}{% for m in messages %}{% if m.tool_calls and 'x' in m.content %}{% endif %}{% endfor %}", "in m.content"},
 	{"A013", chat, "{%- for message in messages %}", "{%- for message in messages if message.role != 'system' %}", ".role != 'system'"},
-	{"A014 A003 A019 A034 A037 A038", chat, "{{ message.content }}{% else %}", "{{ message.content if message.role != 'user' or loop.last }}{% else %}", "message.content is string"},
+	{"A014 A019", chat, "{{ message.content }}{% else %}", "{{ message.content if message.role != 'user' or loop.last }}{% else %}", "message.content is string"},
 	{"A015", chat, "<|tool|>\n{{ message.content }}", "<|tool|>\ndone", ".role == 'tool'"},
 	{"A016", chat, "{{ tool | tojson }}", "{{ tool.function.name }}", ".function.name }}{{ '\\n'"},
 	{"A017", chat, "{{- bos_token }}", "{{- bos_token }}{{ bos_token }}", "bos_token }}\n"},
