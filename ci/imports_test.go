@@ -45,9 +45,10 @@ var policy = map[string][]string{
 	"":       {"*"},
 
 	// models
-	"gguf":  {"source", "ordered"},
-	"hub":   {"gguf", "ordered"},
-	"llama": {"gguf", "ordered"},
+	"gguf":     {"source", "ordered"},
+	"modeldir": {"gguf", "ordered", "source"},
+	"hub":      {"gguf", "ordered"},
+	"llama":    {"gguf", "ordered"},
 }
 
 // allowed says what the engine may import from outside the standard library.

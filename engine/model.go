@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/gguf"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 )
 
 // Model is a model file, judged by its chat templates without loading it.
@@ -285,7 +285,7 @@ func (m *Model) String() string {
 	}
 	named := func(name, value string) {
 		if value != "" {
-			line(name, "%s", printable(value))
+			line(name, "%s", source.Printable(value))
 		}
 	}
 	named("architecture", i.Architecture)
@@ -309,9 +309,9 @@ func (m *Model) String() string {
 	}
 	for k := range m.Templates {
 		t := &m.Templates[k]
-		line("template", "%s, %d bytes, sha256 %s%s", printable(t.Title()), len(t.Text), t.SHA256, map[bool]string{true: ", judged"}[t == m.Judged])
+		line("template", "%s, %d bytes, sha256 %s%s", source.Printable(t.Title()), len(t.Text), t.SHA256, map[bool]string{true: ", judged"}[t == m.Judged])
 		if t.Err != nil {
-			line("template", "%s fails: %s", printable(t.Title()), printable(t.Err.Error()))
+			line("template", "%s fails: %s", source.Printable(t.Title()), source.Printable(t.Err.Error()))
 		}
 	}
 	if m.Judged != nil && m.Judged.Err == nil {
@@ -322,22 +322,12 @@ func (m *Model) String() string {
 		line("chat_format", "%s", f.Shape())
 	}
 	for _, p := range i.Problems {
-		line("problem", "%s", printable(p))
+		line("problem", "%s", source.Printable(p))
 	}
 	if m.Rejection != nil {
-		line("gate", "rejected: %s", printable(m.Rejection.Error()))
+		line("gate", "rejected: %s", source.Printable(m.Rejection.Error()))
 	} else {
 		line("gate", "accepted")
 	}
 	return b.String()
-}
-
-// printable makes a text from a model fit for a terminal: control characters are escaped.
-func printable(s string) string {
-	s = valid(s)
-	if slices.ContainsFunc([]rune(s), func(r rune) bool { return !strconv.IsPrint(r) }) {
-		q := strconv.Quote(s)
-		return q[1 : len(q)-1]
-	}
-	return s
 }

@@ -13,13 +13,14 @@ import (
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/survey"
 )
 
 var checkCommand = command{
 	name: "check", args: "TEMPLATE...",
-	short: "run the automatic checks on templates",
-	long: `A template is a Jinja file, a tokenizer_config.json, or "-" for standard input. Errors fail the check, warnings and notes
-do not; docs/rules.md and ` + "`assay explain`" + ` say what each rule means. {# assay:ignore A021 reason #} in a template
+	short: "run the automatic checks on templates, model folders and model files",
+	long: `A template is a Jinja file, a tokenizer_config.json, or "-" for standard input; of a model folder or a GGUF file all templates
+are checked, and which of them each engine takes (A050 to A055). Errors fail the check, warnings and notes do not; docs/rules.md and ` + "`assay explain`" + ` say what each rule means. {# assay:ignore A021 reason #} in a template
 suppresses a rule there.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		o := outputFlags(flags)
@@ -34,22 +35,31 @@ suppresses a rule there.`,
 }
 
 func runCheck(c *call, o *output) error {
-	sources := make([]subject.Source, 0, len(c.args))
+	second := new(gonja.Renderer)
+	defer second.Close()
+	options := check.Options{Renderer: second, Differ: survey.Differ}
+	var checks []func() []report.Result
 	for _, name := range take(o.shard, c.args) {
+		if subject.IsModel(name) {
+			m, err := subject.OpenModel(name)
+			if err != nil {
+				return err
+			}
+			checks = append(checks, func() []report.Result { return check.Model(m, options) })
+			continue
+		}
 		src, err := subject.Open(name, c.stdin)
 		if err != nil {
 			return err
 		}
-		sources = append(sources, src)
+		checks = append(checks, func() []report.Result { return check.Template(src, options) })
 	}
-	second := new(gonja.Renderer)
-	defer second.Close()
-	results := make([][]report.Result, len(sources))
+	results := make([][]report.Result, len(checks))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, src := range sources {
+	for i, run := range checks {
 		group.Go(func() error {
-			results[i] = check.Template(src, check.Options{Renderer: second})
+			results[i] = run()
 			return nil
 		})
 	}

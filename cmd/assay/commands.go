@@ -10,7 +10,7 @@ func init() {
 		checkCommand, runCommand, verifyCommand, diffCommand, newCommand,
 		renderCommand, capsCommand, analyzeCommand, programCommand, grammarCommand, parseCommand,
 		explainCommand, exportCommand, reportCommand, liveCommand,
-		inspectCommand, pullCommand, retemplateCommand,
+		inspectCommand, pullCommand, templatesCommand, retemplateCommand,
 	}
 }
 

@@ -24,7 +24,7 @@ func TestModels(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": status, "model": makeModel, "resize": resize},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": status, "model": makeModel, "resize": resize, "append": appendText},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("CORPUS", corpus)
 			return nil
@@ -76,4 +76,14 @@ func resize(ts *testscript.TestScript, neg bool, args []string) {
 	n, err := strconv.ParseInt(args[1], 10, 64)
 	ts.Check(err)
 	ts.Check(os.Truncate(ts.MkAbs(args[0]), n))
+}
+
+// appendText adds to a file: append FILE GO-STRING.
+func appendText(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: append FILE GO-STRING")
+	}
+	text, err := strconv.Unquote(`"` + args[1] + `"`)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ts.ReadFile(args[0])+text), 0o666))
 }

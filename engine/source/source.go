@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -72,6 +73,16 @@ func clean(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// Printable makes foreign text fit for a terminal: valid UTF-8, and if there is a control character in it escaped as in Go.
+func Printable(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		q := strconv.Quote(s)
+		return q[1 : len(q)-1]
+	}
+	return s
 }
 
 // Error is a problem at a place in a text. The zero Src means that no text is at hand; then no position is printed.

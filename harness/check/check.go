@@ -9,6 +9,9 @@
 //
 // Rules belong to groups, which are the columns of the matrix that `assay run` prints.
 //
+// [Model] checks a model folder or a model file: rules of its own about which template is taken by whom, and then every
+// template that is there.
+//
 // # Suppressions
 //
 // A finding that is meant to be is suppressed by a comment in the template, {# assay:ignore A021 the reason #}, or by
@@ -61,9 +64,12 @@ var rules = slices.Concat(compileRules, proofRules, templateRules, inputRules, h
 
 // Rules returns the declarations of all rules, in the order of their ids.
 func Rules() []report.Rule {
-	all := make([]report.Rule, len(rules))
+	var all []report.Rule
 	for i := range rules {
-		all[i] = rules[i].Rule
+		all = append(all, rules[i].Rule)
+	}
+	for i := range modelRules {
+		all = append(all, modelRules[i].Rule)
 	}
 	slices.SortFunc(all, func(a, b report.Rule) int { return strings.Compare(a.ID, b.ID) })
 	return all
@@ -73,6 +79,8 @@ func Rules() []report.Rule {
 type Options struct {
 	Renderer   chattemplate.Renderer // the second renderer to compare with; nil: none
 	Suppressed map[string]string     // rule ids with reasons, beside those in the template
+	// Differ says in a word how two templates differ, and what of; "" where nobody can observe it. [Model] needs it.
+	Differ func(was, is subject.Source) (class, evidence string)
 }
 
 // Template runs all rules on a template. A rule gives one result that passed, or one for each finding.
@@ -88,29 +96,36 @@ func Template(src subject.Source, o Options) []report.Result {
 	return results
 }
 
-// results runs the rule, guarded: a panic is a bug of the engine and a finding of the rule that showed it.
-func (r *rule) results(s *Subject) (results []report.Result) {
+// results runs the rule on a template.
+func (r *rule) results(s *Subject) []report.Result {
+	return results(r.Rule, r.group, s.Source.Name, s.Source.File, s.suppressed, func(add func(report.Place, string)) {
+		r.run(s, func(at where, format string, args ...any) { add(s.place(at, fmt.Errorf(format, args...))) })
+	})
+}
+
+// results runs a rule, guarded: a panic is a bug of the engine and a finding of the rule that showed it.
+func results(rule report.Rule, group, suite, file string, suppressed func(id string) bool, run func(add func(report.Place, string))) (results []report.Result) {
 	add := func(place report.Place, text string) {
-		if s.suppressed(r.ID) {
+		if suppressed(rule.ID) {
 			return
 		}
 		status := report.Found
-		if r.Severity == report.Error {
+		if rule.Severity == report.Error {
 			status = report.Failed
 		}
-		results = append(results, report.Result{Suite: s.Source.Name, Group: r.group, Name: r.Name, Rule: r.ID, Severity: r.Severity, Status: status,
+		results = append(results, report.Result{Suite: suite, Group: group, Name: rule.Name, Rule: rule.ID, Severity: rule.Severity, Status: status,
 			Place: place, Text: text})
 	}
 	func() {
 		defer func() {
 			if p := recover(); p != nil {
-				add(report.Place{File: s.Source.File}, fmt.Sprintf("internal error: panic: %v\n%s", p, debug.Stack()))
+				add(report.Place{File: file}, fmt.Sprintf("internal error: panic: %v\n%s", p, debug.Stack()))
 			}
 		}()
-		r.run(s, func(at where, format string, args ...any) { add(s.place(at, fmt.Errorf(format, args...))) })
+		run(add)
 	}()
 	if len(results) == 0 {
-		results = append(results, report.Result{Suite: s.Source.Name, Group: r.group, Name: r.Name, Rule: r.ID, Place: report.Place{File: s.Source.File}})
+		results = append(results, report.Result{Suite: suite, Group: group, Name: rule.Name, Rule: rule.ID, Place: report.Place{File: file}})
 	}
 	return results
 }

@@ -56,6 +56,8 @@ var suppressionRules = []rule{
 func checkSuppressions(s *Subject, find finder) {
 	for _, sup := range s.suppressions {
 		switch {
+		case isModelRule(sup.rule):
+			find(sup.at, "assay:ignore names %s, which is about the model that the template belongs to; a template cannot suppress it", sup.rule)
 		case !s.isRule(sup.rule):
 			find(sup.at, "assay:ignore names %q, which is no rule", sup.rule)
 		case sup.reason == "":
@@ -70,6 +72,10 @@ func checkUnused(s *Subject, find finder) {
 			find(sup.at, "assay:ignore %s (%s) silences nothing", sup.rule, sup.reason)
 		}
 	}
+}
+
+func isModelRule(id string) bool {
+	return slices.ContainsFunc(modelRules, func(r modelRule) bool { return r.ID == id })
 }
 
 func (s *Subject) isRule(id string) bool {

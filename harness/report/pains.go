@@ -96,8 +96,12 @@ var pains = []Pain{
 		"abetlen/llama-cpp-python#1501, ggml-org/llama.cpp#15086, unslothai/unsloth#10682", []string{"A017", "S023"}},
 	{"P44", "white space drifted between templates that were meant to be equal, and answers changed",
 		"vllm-project/vllm#20717, ggml-org/llama.cpp#24644", []string{"A031", "D005", "D008", "S023"}},
+	{"P45", "publishers and quantisers edited the template, and files made before that carry the old one",
+		"unslothai/unsloth#8266, ggml-org/llama.cpp#21704, lmstudio-ai/lmstudio-bug-tracker#2186", []string{"A050", "A055"}},
 	{"P46", "servers disagreed on which of several templates counts",
-		"huggingface/text-generation-inference#3247, ikawrakow/ik_llama.cpp#668", []string{"A032"}},
+		"huggingface/text-generation-inference#3247, ikawrakow/ik_llama.cpp#668", []string{"A032", "A050", "A051", "A052", "A054"}},
+	{"P47", "a model without a usable template was served with a built-in one, and nobody was told",
+		"ggml-org/llama.cpp#11616, containers/ramalama#1857", []string{"A053", "A054"}},
 	{"P48", "special tokens were in the answer",
 		"vllm-project/vllm#46224", []string{"S016"}},
 }

@@ -18,7 +18,10 @@
 package revision
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/check"
@@ -151,4 +154,71 @@ func Class(s report.Severity) string {
 func excerpt(was, is string) string {
 	at := report.Parting(was, is)
 	return "was: " + report.Quote(was, at) + "\nis:  " + report.Quote(is, at)
+}
+
+// The classes of differences beside those of changes.
+const (
+	Identical  = "identical"
+	WhiteSpace = "white space"
+	Unseen     = "not observable"
+	Broken     = "neither can be used" // there is nothing to compare
+)
+
+// Difference is how two templates of one model differ.
+type Difference struct {
+	Class   string          // one of those above, or "safe", "risky", "breaking"
+	Changes []report.Result // what can be observed, the worst first
+}
+
+// Between classes how two templates differ, by the class of the worst change from one to the other. Equal texts with other special
+// tokens may differ as well. A template that does not compile differs from one that does in a way that breaks.
+func Between(was, is subject.Source) Difference {
+	if was.Text == is.Text && was.BOS == is.BOS && was.EOS == is.EOS {
+		return Difference{Class: Identical}
+	}
+	if _, err := was.Compile(); err != nil {
+		if _, err := is.Compile(); err != nil {
+			return Difference{Class: Broken}
+		}
+		was, is = is, was
+	}
+	d := Difference{Class: Unseen}
+	if strings.Join(strings.Fields(was.Text), "") == strings.Join(strings.Fields(is.Text), "") {
+		d.Class = WhiteSpace
+	}
+	for _, res := range Compare(was, is, nil) {
+		if res.Status != report.Passed {
+			d.Changes = append(d.Changes, res)
+		}
+	}
+	slices.SortStableFunc(d.Changes, func(a, b report.Result) int { return cmp.Compare(b.Severity, a.Severity) })
+	if len(d.Changes) > 0 {
+		d.Class = Class(d.Changes[0].Severity)
+	}
+	return d
+}
+
+// Lines lists the changes, a line for each rule: class, rule and the first that it found, without the evidence.
+func (d Difference) Lines() []string {
+	var lines []string
+	for i, res := range d.Changes {
+		same := func(r report.Result) bool { return r.Rule == res.Rule }
+		if slices.ContainsFunc(d.Changes[:i], same) {
+			continue
+		}
+		class := Class(res.Severity)
+		text, _, _ := strings.Cut(strings.TrimPrefix(res.Text, class+": "), "\n")
+		line := fmt.Sprintf("%s %s %s: %s", class, res.Rule, res.Name, text)
+		more := 0
+		for _, r := range d.Changes[i+1:] {
+			if same(r) {
+				more++
+			}
+		}
+		if more > 0 {
+			line += fmt.Sprintf(" (and %d more)", more)
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }

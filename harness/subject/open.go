@@ -40,10 +40,16 @@ func newSource(name, text, bos, eos string) Source {
 	})}
 }
 
-// Open reads a template: a Jinja file, "-" for what comes on stdin, or a tokenizer_config.json. Of several named templates in
-// a configuration the one for tools is taken, else the default; a chat_template.jinja beside the configuration goes before all
-// of them, as it does in transformers.
+// Open reads a template: a Jinja file, "-" for what comes on stdin, a tokenizer_config.json, a model folder or a model file. Of
+// several templates the one is taken that transformers takes from a folder for requests with tools, or llama.cpp from a model file.
 func Open(name string, stdin io.Reader) (Source, error) {
+	if IsModel(name) {
+		m, err := OpenModel(name)
+		if err != nil {
+			return Source{}, err
+		}
+		return m.taken()
+	}
 	text, err := read(name, stdin)
 	if err != nil {
 		return Source{}, err
@@ -52,7 +58,11 @@ func Open(name string, stdin io.Reader) (Source, error) {
 		return Source{}, source.Errorf(source.New(name, text), 0, "the file is empty, expected a template")
 	}
 	if filepath.Ext(name) == ".json" {
-		return fromConfig(name, text)
+		m, err := openConfig(name, text)
+		if err != nil {
+			return Source{}, err
+		}
+		return m.taken()
 	}
 	return New(name, text), nil
 }
@@ -76,57 +86,6 @@ func bounded(name string, n int, err error) error {
 		return fmt.Errorf("%s: larger than %d bytes, which is no template", name, maxTemplate)
 	}
 	return err
-}
-
-// fromConfig takes the template out of a tokenizer_config.json.
-func fromConfig(name, text string) (Source, error) {
-	src := source.New(name, text)
-	config, err := ordered.ParseString(text)
-	if err != nil {
-		return Source{}, relocate(src, err)
-	}
-	named := namedTemplates(config.At("chat_template"))
-	if text, err := os.ReadFile(filepath.Join(filepath.Dir(name), "chat_template.jinja")); err == nil {
-		named = append([]namedTemplate{{"chat_template.jinja", string(text)}}, named...)
-	}
-	if len(named) == 0 {
-		return Source{}, source.Errorf(src, 0, `no chat template: the configuration has no "chat_template"`)
-	}
-	s := newSource(name+"#"+named[0].name, named[0].text, tokenText(config.At("bos_token")), tokenText(config.At("eos_token")))
-	s.File = name
-	for _, other := range named[1:] {
-		if other.text != s.Text {
-			s.Shadowed = append(s.Shadowed, other.name)
-		}
-	}
-	return s, nil
-}
-
-type namedTemplate struct{ name, text string }
-
-// namedTemplates returns the templates of a configuration, the one to take first.
-func namedTemplates(v ordered.Value) []namedTemplate {
-	if v.Kind() == ordered.String {
-		return []namedTemplate{{"chat_template", v.Text()}}
-	}
-	var named []namedTemplate
-	for _, item := range v.Items() {
-		t := namedTemplate{item.At("name").Text(), item.At("template").Text()}
-		if t.name == "tool_use" {
-			named = append([]namedTemplate{t}, named...)
-		} else {
-			named = append(named, t)
-		}
-	}
-	return named
-}
-
-// tokenText reads a special token, a string or an object with its content.
-func tokenText(v ordered.Value) string {
-	if v.Kind() == ordered.Object {
-		return v.At("content").Text()
-	}
-	return v.Text()
 }
 
 // relocate gives an error of a JSON text its file.

@@ -1,0 +1,388 @@
+package modeldir
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/gguf"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
+)
+
+// reader fills a folder.
+type reader struct {
+	*Folder
+	fsys fs.FS
+	full bool // there are as many templates as may be
+}
+
+func (r *reader) problem(file string, err error) {
+	// A path error repeats the file's name.
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = fmt.Errorf("cannot be read: %w", at.Err)
+	}
+	r.Problems = append(r.Problems, Problem{file, err})
+}
+
+// open opens a regular file; a link to one is as good. What is no regular file is not opened at all: opening a pipe waits for its
+// other end.
+func (r *reader) open(file string) (fs.File, int64, error) {
+	info, err := fs.Stat(r.fsys, file)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, errors.New("cannot be read: it is not a regular file")
+	}
+	f, err := r.fsys.Open(file)
+	return f, info.Size(), err
+}
+
+// text reads a file of at most so many bytes. It is false where there is none, or a problem.
+func (r *reader) text(file string, limit int64) (string, bool) {
+	f, _, err := r.open(file)
+	if err != nil {
+		r.problem(file, err)
+		return "", false
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = fmt.Errorf("is larger than %d MiB, which no such file is", limit>>20)
+	}
+	if err != nil {
+		r.problem(file, err)
+		return "", false
+	}
+	return string(text), true
+}
+
+func (r *reader) add(id, file, name, text string) {
+	if len(r.Templates) == maxNamed && !r.full {
+		r.full = true
+		r.problem(file, fmt.Errorf("there are more than %d templates; the others are left out", maxNamed))
+	}
+	if len(r.Templates) < maxNamed {
+		for n := 2; r.Find(source.Printable(id)) >= 0; n++ {
+			id = fmt.Sprintf("%s#%s (%d)", file, name, n)
+		}
+		r.Templates = append(r.Templates, Template{ID: source.Printable(id), File: file, Name: name, Text: text})
+	}
+}
+
+// jinja reads the files that are templates.
+func (r *reader) jinja(names []string) {
+	if slices.Contains(names, JinjaFile) {
+		if text, ok := r.text(JinjaFile, maxJinja); ok {
+			r.add(JinjaFile, JinjaFile, Default, text)
+		}
+	}
+	if !slices.Contains(names, AdditionalDir) {
+		return
+	}
+	entries, err := fs.ReadDir(r.fsys, AdditionalDir)
+	if err != nil {
+		r.problem(AdditionalDir, err)
+		return
+	}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".jinja")
+		if !ok {
+			continue
+		}
+		file := path.Join(AdditionalDir, e.Name())
+		if text, ok := r.text(file, maxJinja); ok {
+			r.add(file, file, name, text)
+		}
+	}
+}
+
+// processor reads what belongs to a processor.
+func (r *reader) processor(names []string) {
+	for _, file := range []string{ProcessorTemplate, ProcessorConfig} {
+		if !slices.Contains(names, file) {
+			continue
+		}
+		r.Processor = true
+		if text, ok := r.text(file, maxJSON); ok {
+			if v, ok := r.object(file, text); ok {
+				r.named(file, text, v)
+			}
+		}
+	}
+	r.Processor = r.Processor || slices.Contains(names, preprocessorConfig)
+}
+
+// tokenizer reads the tokenizer's configuration and its map of special tokens.
+func (r *reader) tokenizer(names []string) {
+	var config ordered.Value
+	if slices.Contains(names, TokenizerConfig) {
+		r.configured = true
+		if text, ok := r.text(TokenizerConfig, maxJSON); ok {
+			config = r.configuration(TokenizerConfig, text)
+		}
+	}
+	if !slices.Contains(names, TokensMap) {
+		return
+	}
+	// The map is of a time before added_tokens_decoder: where that is there, the map is not looked at.
+	if _, newer := config.Get("added_tokens_decoder"); newer {
+		return
+	}
+	text, ok := r.text(TokensMap, maxJSON)
+	if !ok {
+		return
+	}
+	v, ok := r.object(TokensMap, text)
+	if !ok {
+		return
+	}
+	t := tokensOf(TokensMap, v)
+	if len(r.Tokens) > 0 {
+		// What the map does not give is taken from the configuration.
+		if before := r.Tokens[0]; t.BOS == "" || t.EOS == "" {
+			t.BOS, t.EOS = or(t.BOS, before.BOS), or(t.EOS, before.EOS)
+			t.File = before.File + ", " + t.File
+		}
+		r.Tokens = r.Tokens[1:]
+	}
+	r.Tokens = append([]Tokens{t}, r.Tokens...)
+}
+
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// configuration reads a tokenizer's configuration.
+func (r *reader) configuration(file, text string) ordered.Value {
+	v, ok := r.object(file, text)
+	if !ok {
+		return v
+	}
+	if _, ok := v.Get("processor_class"); ok {
+		r.Processor = true
+	}
+	r.named(file, text, v)
+	r.Tokens = append(r.Tokens, tokensOf(file, v))
+	return v
+}
+
+func tokensOf(file string, v ordered.Value) Tokens {
+	return Tokens{file, tokenText(v.At("bos_token")), tokenText(v.At("eos_token"))}
+}
+
+// tokenText reads a special token, a text or an object with its content.
+func tokenText(v ordered.Value) string {
+	if v.Kind() == ordered.Object {
+		return v.At("content").Text()
+	}
+	return v.Text()
+}
+
+// object reads a JSON object.
+func (r *reader) object(file, text string) (ordered.Value, bool) {
+	src := source.New(file, text)
+	v, err := ordered.ParseString(text)
+	if at, ok := err.(*source.Error); ok {
+		err = source.Errorf(src, at.Off, "%s", at.Msg)
+	} else if err == nil && v.Kind() != ordered.Object {
+		err = source.Errorf(src, 0, "expected an object, found %s", v.Kind())
+	}
+	if err != nil {
+		r.problem(file, err)
+		return ordered.Value{}, false
+	}
+	return v, true
+}
+
+// named reads the value of "chat_template": a text, an object of names and texts, or a list of objects with both.
+func (r *reader) named(file, text string, config ordered.Value) {
+	v, ok := config.Get("chat_template")
+	if ok {
+		r.kinds[file] = v.Kind()
+	}
+	if !ok || v.IsNull() {
+		return
+	}
+	wrong := func(found ordered.Value, what, format string, keys ...any) {
+		r.problem(file, source.Errorf(source.New(file, text), offset(text, append([]any{"chat_template"}, keys...)...),
+			format+": expected "+what+", found %s", found.Kind()))
+	}
+	switch v.Kind() {
+	case ordered.String:
+		r.add(file+"#chat_template", file, Default, v.Text())
+	case ordered.Object:
+		for _, m := range v.Members() {
+			if m.Value.Kind() != ordered.String {
+				wrong(m.Value, "a text", "the template of a name", m.Key)
+				continue
+			}
+			r.add(file+"#"+m.Key, file, m.Key, m.Value.Text())
+		}
+	case ordered.Array:
+		for i, item := range v.Items() {
+			name, template := item.At("name"), item.At("template")
+			switch {
+			case item.Kind() != ordered.Object:
+				wrong(item, `an object with "name" and "template"`, "an item of the list of templates", i)
+			case name.Kind() != ordered.String || name.Text() == "":
+				wrong(name, "a text that is not empty", `"name" of an item of the list of templates`, i, "name")
+			case template.Kind() != ordered.String:
+				wrong(template, "a text", fmt.Sprintf(`"template" of the one named %q`, name.Text()), i, "template")
+			default:
+				if slices.ContainsFunc(v.Items()[:i], func(v ordered.Value) bool { return v.At("name").Text() == name.Text() }) {
+					r.problem(file, source.Errorf(source.New(file, text), offset(text, "chat_template", i, "name"),
+						"there are two templates named %q; transformers takes the last, others may take the first", name.Text()))
+				}
+				r.add(file+"#"+name.Text(), file, name.Text(), template.Text())
+			}
+		}
+	default:
+		wrong(v, "a text or a list", `"chat_template"`)
+	}
+}
+
+// offset finds where in a valid JSON text the value at a path of keys (string) and indices (int) begins; where there is none, the place of
+// what would hold it. Of a key that is there twice it is the first one.
+func offset(text string, keys ...any) int {
+	d := json.NewDecoder(strings.NewReader(text))
+	at := 0
+	for depth := 0; ; depth++ {
+		at = int(d.InputOffset())
+		at += len(text[at:]) - len(strings.TrimLeft(text[at:], " \t\r\n:,"))
+		if depth == len(keys) {
+			return at
+		}
+		if _, err := d.Token(); err != nil || !enter(d, keys[depth]) {
+			return at
+		}
+	}
+}
+
+// enter moves a decoder that stands behind the bracket of an array or object to the value of a key.
+func enter(d *json.Decoder, key any) bool {
+	for i := 0; d.More(); i++ {
+		found := key == any(i)
+		if _, inObject := key.(string); inObject {
+			name, err := d.Token()
+			if err != nil {
+				return false
+			}
+			found = name == key
+		}
+		if found {
+			return true
+		}
+		var skipped json.RawMessage
+		if d.Decode(&skipped) != nil {
+			return false
+		}
+	}
+	return false
+}
+
+// modelFiles returns the model files among names: of a split model the first part.
+func modelFiles(names []string) []string {
+	var files []string
+	for _, name := range names {
+		if strings.HasSuffix(strings.ToLower(name), ".gguf") && !laterPart(name) {
+			files = append(files, name)
+		}
+	}
+	return files
+}
+
+// laterPart says that a name is that of a part of a split model, and not the first.
+func laterPart(name string) bool {
+	var no, count uint64
+	tail := name[max(0, len(name)-len("-00001-of-00001.gguf")):]
+	if _, err := fmt.Sscanf(tail, "-%05d-of-%05d.gguf", &no, &count); err != nil {
+		return false
+	}
+	first, ok := gguf.PartName(name, 0, count)
+	return ok && first != name
+}
+
+// models reads the model files of a folder.
+func (r *reader) models(files []string, o Options) {
+	wanted := files
+	if o.Models != nil {
+		wanted = o.Models(files)
+	}
+	if len(wanted) > maxGGUF {
+		r.problem(wanted[maxGGUF], fmt.Errorf("there are more than %d model files; this one and those after it are left out", maxGGUF))
+		wanted = wanted[:maxGGUF]
+	}
+	for _, file := range files {
+		if !slices.Contains(wanted, file) {
+			r.Unread = append(r.Unread, file)
+		}
+	}
+	for _, file := range wanted {
+		r.model(file)
+	}
+}
+
+// model reads a model file. One without vocabulary, such as a projector of images, can have no template and is left out.
+func (r *reader) model(file string) {
+	f, size, err := r.open(file)
+	if err != nil {
+		r.problem(file, err)
+		return
+	}
+	defer f.Close()
+	at, ok := f.(io.ReaderAt)
+	if !ok {
+		r.problem(file, errors.New("cannot be read by ranges"))
+		return
+	}
+	var info *gguf.Info
+	model, err := gguf.Open(at, size)
+	if err == nil {
+		info, err = model.Info()
+	}
+	if err != nil {
+		r.problem(file, err)
+		return
+	}
+	if info.Tokenizer == "" && len(info.Templates) == 0 || info.Split.No > 0 {
+		return
+	}
+	r.Models = append(r.Models, file)
+	r.Tokens = append(r.Tokens, Tokens{file, info.BOS.Text, info.EOS.Text})
+	for _, t := range info.Templates {
+		name := or(t.Name, Default)
+		r.add(file+"#"+name, file, name, t.Text)
+	}
+}
+
+// tokens gives each template the special tokens that go with it: a model file's are its own; the others have those of the tokenizer's
+// files, and where these give none those of the first model file.
+func (r *reader) tokens() {
+	for i := range r.Templates {
+		t := &r.Templates[i]
+		if slices.Contains(r.Models, t.File) {
+			for _, tokens := range r.Tokens {
+				if tokens.File == t.File {
+					t.BOS, t.EOS = tokens.BOS, tokens.EOS
+				}
+			}
+			continue
+		}
+		for _, tokens := range r.Tokens {
+			if t.BOS == "" && t.EOS == "" {
+				t.BOS, t.EOS = tokens.BOS, tokens.EOS
+			}
+		}
+	}
+}

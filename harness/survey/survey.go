@@ -1,0 +1,263 @@
+// Package survey looks at the chat templates of a model: which there are, which of them each inference engine takes, how they
+// differ, and what is wrong with that.
+//
+// # Model
+//
+// A [Survey] joins what others know: engine/modeldir which templates a folder holds and who takes which, harness/check the rules about
+// that (A050 and those after it), harness/revision how two templates differ. Every template that is not equal to one before it is
+// compared with the first one of its name, or else with the one that is taken for requests without tools.
+package survey
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/modeldir"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/revision"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// Survey is what is known of a model's templates.
+type Survey struct {
+	*subject.Model
+	Templates   []Template // in the order of Model.Templates
+	Picks       []modeldir.Pick
+	Differences []Difference
+	Findings    []report.Result // of the rules about models, those that passed left out
+}
+
+// Template is a template with the gate's verdict.
+type Template struct {
+	modeldir.Template
+	SHA256   string // of its text, hex
+	Compiled *engine.Template
+	Err      error // why it cannot be used, or why the gate rejects it
+}
+
+// Difference says how the template To differs from the template From; both are indices.
+type Difference struct {
+	From, To int
+	revision.Difference
+}
+
+// Differ is [revision.Between] as [check.Options] take it.
+func Differ(was, is subject.Source) (class, evidence string) {
+	d := revision.Between(was, is)
+	if len(d.Changes) == 0 {
+		return "", ""
+	}
+	return d.Class, strings.Join(d.Lines(), "\n")
+}
+
+// Of surveys a model.
+func Of(m *subject.Model) *Survey {
+	s := &Survey{Model: m, Picks: m.Picks()}
+	for i, t := range m.Templates {
+		sum := sha256.Sum256([]byte(t.Text))
+		template := Template{Template: t, SHA256: hex.EncodeToString(sum[:])}
+		if template.Compiled, template.Err = m.Sources[i].Compile(); template.Err == nil {
+			template.Err = template.Compiled.Caps().Gate()
+		}
+		s.Templates = append(s.Templates, template)
+	}
+	differ := newMemo(m)
+	for to := range s.Templates {
+		if from := s.base(to); from != to {
+			s.Differences = append(s.Differences, Difference{from, to, differ.between(from, to)})
+		}
+	}
+	for _, res := range check.ModelOnly(m, check.Options{Differ: differ.sources}) {
+		if res.Status != report.Passed {
+			s.Findings = append(s.Findings, res)
+		}
+	}
+	return s
+}
+
+// base is the template that one is compared with: an equal one before it, the first one of its name, or the one that is taken for
+// requests without tools.
+func (s *Survey) base(of int) int {
+	t := s.Templates[of]
+	same := func(b Template) bool { return b.Text == t.Text && b.BOS == t.BOS && b.EOS == t.EOS }
+	if at := slices.IndexFunc(s.Templates, same); at < of {
+		return at
+	}
+	if at := slices.IndexFunc(s.Templates, func(b Template) bool { return b.Name == t.Name }); at < of {
+		return at
+	}
+	for _, p := range s.Picks {
+		if at := p.Plain.Template; at >= 0 {
+			return at
+		}
+	}
+	return 0
+}
+
+// memo remembers differences, which take a tenth of a second each.
+type memo struct {
+	model *subject.Model
+	known map[[2]int]revision.Difference
+}
+
+func newMemo(m *subject.Model) *memo { return &memo{m, map[[2]int]revision.Difference{}} }
+
+func (m *memo) between(from, to int) revision.Difference {
+	d, ok := m.known[[2]int{from, to}]
+	if !ok {
+		d = revision.Between(m.model.Sources[from], m.model.Sources[to])
+		m.known[[2]int{from, to}] = d
+	}
+	return d
+}
+
+// sources is Differ, remembered.
+func (m *memo) sources(was, is subject.Source) (class, evidence string) {
+	at := func(name string) int {
+		return slices.IndexFunc(m.model.Sources, func(s subject.Source) bool { return s.Name == name })
+	}
+	d := m.between(at(was.Name), at(is.Name))
+	if len(d.Changes) == 0 {
+		return "", ""
+	}
+	return d.Class, strings.Join(d.Lines(), "\n")
+}
+
+// OK says that no finding is an error.
+func (s *Survey) OK() bool {
+	return !slices.ContainsFunc(s.Findings, func(r report.Result) bool { return r.Status == report.Failed })
+}
+
+// String returns the survey as lines "name: value"; evidence is indented.
+func (s *Survey) String() string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) { fmt.Fprintf(&b, name+": "+format+"\n", args...) }
+	for _, t := range s.Templates {
+		verdict := "gate accepts"
+		if t.Err != nil {
+			first, _, _ := strings.Cut(t.Err.Error(), "\n")
+			verdict = "gate rejects: " + source.Printable(first)
+		}
+		line("template", "%s, %s, %d bytes, sha256 %s, %s", t.ID, source.Printable(t.Name), len(t.Text), t.SHA256, verdict)
+	}
+	for _, t := range s.Tokens {
+		if t.BOS != "" || t.EOS != "" {
+			line("tokens", "%s, bos %q, eos %q", source.Printable(t.File), t.BOS, t.EOS)
+		}
+	}
+	if len(s.Unread) > 0 {
+		line("unread", "%d other model files", len(s.Unread))
+	}
+	for _, p := range s.Picks {
+		if p.Plain == p.Tools {
+			line("takes", "%s: %s", p, s.choice(p.Plain))
+			continue
+		}
+		line("takes", "%s: %s", p, s.choice(p.Plain))
+		line("takes", "%s, for tools: %s", p, s.choice(p.Tools))
+	}
+	for _, d := range s.Differences {
+		line("differs", "%s from %s: %s", s.Templates[d.To].ID, s.Templates[d.From].ID, d.Class)
+		for _, change := range d.Lines() {
+			fmt.Fprintf(&b, "    %s\n", change)
+		}
+	}
+	for _, f := range s.Findings {
+		first, _, _ := strings.Cut(f.Text, "\n") // what follows stands above, with the differences
+		place := ""
+		if f.Place.Line > 0 {
+			place = fmt.Sprintf(" (%s)", source.Printable(f.Place.String()))
+		}
+		line(f.Severity.String(), "%s [%s]%s: %s", f.Name, f.Rule, place, first)
+	}
+	return b.String()
+}
+
+func (s *Survey) choice(c modeldir.Choice) string {
+	text := "none"
+	if c.Template >= 0 {
+		text = s.Templates[c.Template].ID
+	}
+	if c.Why != "" {
+		text += " (" + c.Why + ")"
+	}
+	return text
+}
+
+// Value returns the survey as JSON.
+func (s *Survey) Value() ordered.Value {
+	var templates, tokens, loaders, differences, findings, unread []ordered.Value
+	for _, t := range s.Templates {
+		templates = append(templates, t.value())
+	}
+	for _, t := range s.Tokens {
+		tokens = append(tokens, ordered.ObjectOf(member("file", text(t.File)), member("bos", textOrNull(t.BOS)), member("eos", textOrNull(t.EOS))))
+	}
+	for _, p := range s.Picks {
+		loaders = append(loaders, ordered.ObjectOf(member("loader", text(p.Loader)), member("of", textOrNull(p.Of)),
+			member("plain", s.choiceValue(p.Plain)), member("tools", s.choiceValue(p.Tools))))
+	}
+	for _, d := range s.Differences {
+		var changes []ordered.Value
+		for _, c := range d.Changes {
+			changes = append(changes, ordered.ObjectOf(member("rule", text(c.Rule)), member("name", text(c.Name)), member("text", text(c.Text))))
+		}
+		differences = append(differences, ordered.ObjectOf(member("from", text(s.Templates[d.From].ID)), member("to", text(s.Templates[d.To].ID)),
+			member("class", text(d.Class)), member("changes", ordered.ArrayOf(changes...))))
+	}
+	for _, f := range s.Findings {
+		findings = append(findings, ordered.ObjectOf(member("rule", text(f.Rule)), member("name", text(f.Name)), member("severity", text(f.Severity.String())),
+			member("place", text(f.Place.String())), member("text", text(f.Text))))
+	}
+	for _, file := range s.Unread {
+		unread = append(unread, text(file))
+	}
+	return ordered.ObjectOf(
+		member("type", text("model_templates")),
+		member("path", text(s.Path)),
+		member("templates", ordered.ArrayOf(templates...)),
+		member("tokens", ordered.ArrayOf(tokens...)),
+		member("unread", ordered.ArrayOf(unread...)),
+		member("loaders", ordered.ArrayOf(loaders...)),
+		member("differences", ordered.ArrayOf(differences...)),
+		member("findings", ordered.ArrayOf(findings...)))
+}
+
+func (t *Template) value() ordered.Value {
+	caps, reason := ordered.Value{}, ordered.Value{}
+	if t.Compiled != nil {
+		caps = t.Compiled.Caps().Value()
+	}
+	if t.Err != nil {
+		reason = text(t.Err.Error())
+	}
+	return ordered.ObjectOf(member("id", text(t.ID)), member("file", text(t.File)), member("name", text(t.Name)), member("sha256", text(t.SHA256)),
+		member("bytes", ordered.Int(len(t.Text))), member("bos", textOrNull(t.BOS)), member("eos", textOrNull(t.EOS)),
+		member("supports_tools", ordered.Boolean(t.Err == nil)), member("reason", reason), member("caps", caps))
+}
+
+func (s *Survey) choiceValue(c modeldir.Choice) ordered.Value {
+	id := ordered.Value{}
+	if c.Template >= 0 {
+		id = text(s.Templates[c.Template].ID)
+	}
+	return ordered.ObjectOf(member("template", id), member("why", textOrNull(c.Why)))
+}
+
+func member(key string, v ordered.Value) ordered.Member { return ordered.Member{Key: key, Value: v} }
+
+func text(s string) ordered.Value { return ordered.Str(strings.ToValidUTF8(s, "\uFFFD")) }
+
+func textOrNull(s string) ordered.Value {
+	if s == "" {
+		return ordered.Value{}
+	}
+	return text(s)
+}
