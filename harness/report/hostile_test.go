@@ -15,8 +15,9 @@ func TestHostileText(t *testing.T) {
 		Rules: []report.Rule{{ID: "A001" + bad, Name: bad, Severity: report.Error, Short: bad, Damage: bad, Fix: bad}},
 		Results: []report.Result{
 			{Suite: bad, Group: bad, Name: bad, Rule: bad, Status: report.Failed, Severity: report.Error, Place: report.Place{File: bad, Line: -4, Col: -1}, Text: bad},
-			{Suite: bad, Group: bad, Name: bad, Status: report.Found, Text: bad, Detail: &report.Detail{Prompt: bad, Output: bad,
-				Marks: []report.Span{{Start: 5, End: 2}, {Start: -9, End: 1 << 40}, {Start: 3, End: 4}}, Timeline: []report.Step{{Part: bad, From: -1 << 60, To: 1 << 60, Text: bad}}}},
+			{Suite: bad, Group: bad, Name: bad, Status: report.Found, Text: bad, Details: []report.Detail{{About: bad, Prompt: bad, Prefill: 1 << 40, Output: bad, Message: bad,
+				Parts:    []report.Span{{Start: 5, End: 2}, {Start: -9, End: 7, Class: bad}, {Start: 3, End: 1 << 40, Class: "marker"}},
+				Timeline: []report.Step{{Part: bad, From: -1 << 60, To: 1 << 60, Text: bad}}}}},
 			{Suite: bad, Group: "g", Status: report.Known, Text: bad},
 		}}
 	allForms(t, r)

@@ -13,20 +13,24 @@ import (
 
 // Detail is what a page shows of a case behind its verdict. Offsets are bytes of the output.
 type Detail struct {
+	About    string `json:"about,omitempty"` // the story that the case tells
 	Prompt   string `json:"prompt"`
+	Prefill  int    `json:"prefill,omitempty"` // bytes at the prompt's end that are the start of the answer
 	Output   string `json:"output"`
-	Marks    []Span `json:"marks,omitempty"`    // the markers in the output, ascending and apart from each other
-	Timeline []Step `json:"timeline,omitempty"` // the output streamed byte by byte
+	Parts    []Span `json:"parts,omitempty"` // what became of the output, without gaps
+	Message  string `json:"message"`         // JSON
+	Timeline []Step `json:"timeline,omitempty"`
 }
 
-// Span is a part of an output.
+// Span is a part of an output, and what became of it: "marker", "content", "reasoning", "id", "arguments" or "dropped".
 type Span struct {
-	Start int `json:"start"`
-	End   int `json:"end"`
+	Start int    `json:"start"`
+	End   int    `json:"end"`
+	Class string `json:"class"`
 }
 
-// Step is a part of the message as it left: the first and last delta's time in bytes of the output that had been read, and the
-// deltas' texts together.
+// Step is a part of the message as it left when the output was streamed byte by byte: how many bytes had been read at its first
+// and its last delta, and the deltas' texts together.
 type Step struct {
 	Part string `json:"part"` // "reasoning", "content" or "call 1"
 	From int    `json:"from"`
@@ -37,36 +41,50 @@ type Step struct {
 //go:embed page.html
 var pageText string
 
-var page = template.Must(template.New("page").Parse(pageText))
+// page escapes markup itself; what shows nothing or turns text around is made visible by line and text.
+var page = template.Must(template.New("page").Funcs(template.FuncMap{"line": visible.Line, "text": visible.Text}).Parse(pageText))
+
+// parts are the classes of a span in the order of the page's key.
+var parts = []string{"marker", "reasoning", "content", "id", "arguments", "dropped"}
 
 // The types that page.html sees.
 type (
 	pageData struct {
 		Title, Line, Version string
-		OK                   bool
-		Columns              []string
+		Counts               []pageCell
+		Columns, Parts       []string
+		Cases                bool // there are outputs to look at
 		Suites               []pageSuite
 		Rules                []Rule
 	}
 	pageSuite struct {
-		suite    string
 		Name, ID string
+		Fine     bool // there is nothing to say of it
 		Cells    []pageCell
+		Groups   []pageGroup
+	}
+	pageCell  struct{ Text, Class, Link string }
+	pageGroup struct {
+		Name, ID string
 		Results  []pageResult
 	}
-	pageCell   struct{ Text, Class string }
 	pageResult struct {
 		Result
 		Word, Class string
 		Head, More  string
-		Output      []pagePiece
-		Steps       []pageStep
+		About       string
+		Declared    bool // the page explains its rule
+		Cases       []pageCase
 	}
-	pagePiece struct {
-		Text   string
-		Marker bool
+	pageCase struct {
+		Prompt, Opened string
+		Output         []pagePiece
+		Message        string
+		Steps          []pageStep
+		Length         int
 	}
-	pageStep struct {
+	pagePiece struct{ Text, Class string }
+	pageStep  struct {
 		Step
 		Start, Width int // per cent of the output
 	}
@@ -74,9 +92,15 @@ type (
 
 // HTML writes the report as one page that needs nothing else: no scripts, no fonts, no network.
 func (r *Report) HTML(w io.Writer) error {
-	data := pageData{Title: visible.Line("assay " + r.Command), Line: r.Line(), Version: visible.Line(r.Version), OK: r.OK()}
-	for _, rule := range r.Rules {
-		data.Rules = append(data.Rules, rule.visible())
+	data := pageData{Title: "Assay " + r.Command, Line: r.Line(), Version: r.Version, Rules: r.Rules, Parts: parts}
+	for status, n := range r.Counts() {
+		if n > 0 || Status(status) == Failed {
+			class := Status(status)
+			if n == 0 {
+				class = Passed
+			}
+			data.Counts = append(data.Counts, pageCell{Text: fmt.Sprintf("%d %s", n, countWords[status]), Class: class.String()})
+		}
 	}
 	index := map[string]int{}
 	for i := range r.Results {
@@ -88,31 +112,27 @@ func (r *Report) HTML(w io.Writer) error {
 		if !ok {
 			at = len(data.Suites)
 			index[res.Suite] = at
-			data.Suites = append(data.Suites, pageSuite{suite: res.Suite, Name: visible.Line(res.Suite), ID: fmt.Sprintf("suite-%d", at)})
+			data.Suites = append(data.Suites, pageSuite{Name: res.Suite, ID: fmt.Sprintf("suite-%d", at), Fine: true})
 		}
-		if res.Status != Passed || res.Detail != nil {
-			data.Suites[at].Results = append(data.Suites[at].Results, res.page())
-		}
+		data.Suites[at].add(r, res)
+		data.Cases = data.Cases || len(res.Details) > 0
 	}
-	counts := map[[2]string]*cellCount{}
-	for i := range r.Results {
-		at := [2]string{r.Results[i].Suite, r.Results[i].Group}
-		if counts[at] == nil {
-			counts[at] = new(cellCount)
-		}
-		counts[at][r.Results[i].Status]++
-	}
+	cells := r.cells()
 	for i := range data.Suites {
+		s := &data.Suites[i]
 		for _, column := range data.Columns {
-			c := counts[[2]string{data.Suites[i].suite, column}]
-			data.Suites[i].Cells = append(data.Suites[i].Cells, pageCell{c.String(), c.class()})
+			c := cells[[2]string{s.Name, column}]
+			cell := pageCell{Text: c.String(), Class: c.class()}
+			if g := s.group(column); g >= 0 {
+				cell.Link = s.Groups[g].ID
+			}
+			s.Cells = append(s.Cells, cell)
 		}
-	}
-	for i, column := range data.Columns {
-		data.Columns[i] = visible.Line(column)
 	}
 	return page.Execute(w, data)
 }
+
+var countWords = [...]string{"passed", "with findings", "known failures", "failed"}
 
 // class is the worst status of a cell, as a CSS class.
 func (c *cellCount) class() string {
@@ -127,38 +147,57 @@ func (c *cellCount) class() string {
 	return Passed.String()
 }
 
-// page makes a result ready for the page: html/template escapes markup, and what shows nothing or turns text around is made
-// visible here.
-func (res *Result) page() pageResult {
+func (s *pageSuite) group(name string) int {
+	return slices.IndexFunc(s.Groups, func(g pageGroup) bool { return g.Name == name })
+}
+
+// add adds a result to its group, if there is something to see behind it.
+func (s *pageSuite) add(r *Report, res *Result) {
+	s.Fine = s.Fine && res.Status == Passed
+	if res.Status == Passed && len(res.Details) == 0 {
+		return
+	}
+	at := s.group(res.Group)
+	if at < 0 {
+		at = len(s.Groups)
+		s.Groups = append(s.Groups, pageGroup{Name: res.Group, ID: fmt.Sprintf("%s-%d", s.ID, at)})
+	}
 	p := pageResult{Result: *res, Word: strings.TrimSpace(statusWords[res.Status]), Class: res.Status.String()}
-	p.Name, p.Rule, p.Place.File = visible.Line(res.Name), visible.Line(res.Rule), visible.Line(res.Place.File)
 	if res.Status == Found {
 		p.Word = res.Severity.String()
 	}
-	p.Head, p.More, _ = strings.Cut(visible.Text(res.Text), "\n")
-	if res.Detail == nil {
-		return p
+	p.Head, p.More, _ = strings.Cut(res.Text, "\n")
+	p.Declared = slices.ContainsFunc(r.Rules, func(rule Rule) bool { return rule.ID == res.Rule })
+	for i, d := range res.Details {
+		p.About = d.About
+		c := d.page()
+		if i > 0 && d.Prompt == res.Details[i-1].Prompt {
+			c.Prompt, c.Opened = "", "" // as above
+		}
+		p.Cases = append(p.Cases, c)
 	}
-	d := *res.Detail
-	d.Prompt = visible.Text(d.Prompt)
-	p.Detail = &d
+	s.Groups[at].Results = append(s.Groups[at].Results, p)
+}
+
+func (d *Detail) page() pageCase {
+	clamp := func(n, most int) int { return min(max(n, 0), most) } // a report that was read from a file may say anything
+	end := len(d.Prompt) - clamp(d.Prefill, len(d.Prompt))
+	c := pageCase{Prompt: d.Prompt[:end], Opened: d.Prompt[end:], Message: d.Message, Length: len(d.Output)}
 	at := 0
-	piece := func(end int, marker bool) {
-		if end > at {
-			p.Output = append(p.Output, pagePiece{visible.Text(d.Output[at:end]), marker})
+	piece := func(end int, class string) {
+		if end = clamp(end, len(d.Output)); end > at {
+			c.Output = append(c.Output, pagePiece{d.Output[at:end], class})
 			at = end
 		}
 	}
-	for _, m := range d.Marks { // a report that was read from a file may say anything
-		piece(min(m.Start, len(d.Output)), false)
-		piece(min(m.End, len(d.Output)), true)
+	for _, s := range d.Parts {
+		piece(s.Start, "content")
+		piece(s.End, s.Class)
 	}
-	piece(len(d.Output), false)
+	piece(len(d.Output), "content")
 	for _, s := range d.Timeline {
-		n := max(1, len(d.Output))
-		percent := func(bytes int) int { return 100 * min(max(bytes, 0), n) / n }
-		s.Part, s.Text = visible.Line(s.Part), visible.Text(s.Text)
-		p.Steps = append(p.Steps, pageStep{s, percent(s.From - 1), max(1, percent(s.To-s.From+1))})
+		percent := func(bytes int) int { return 100 * clamp(bytes, len(d.Output)) / max(1, len(d.Output)) }
+		c.Steps = append(c.Steps, pageStep{s, percent(s.From - 1), max(1, percent(s.To-s.From+1))})
 	}
-	return p
+	return c
 }

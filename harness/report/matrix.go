@@ -12,22 +12,13 @@ import (
 // Matrix is a table of suites and groups, with a line of counts for each cell, and a last line that counts suites.
 func (r *Report) Matrix(columns []string) string {
 	rows, seen := []string{}, map[string]bool{}
-	cells := map[[2]string]*cellCount{}
 	for i := range r.Results {
-		res := &r.Results[i]
-		if !slices.Contains(columns, res.Group) {
-			continue
-		}
-		if !seen[res.Suite] {
+		if res := &r.Results[i]; slices.Contains(columns, res.Group) && !seen[res.Suite] {
 			seen[res.Suite] = true
 			rows = append(rows, res.Suite)
 		}
-		at := [2]string{res.Suite, res.Group}
-		if cells[at] == nil {
-			cells[at] = new(cellCount)
-		}
-		cells[at][res.Status]++
 	}
+	cells := r.cells()
 	head := []string{"template"}
 	for _, column := range columns {
 		head = append(head, visible.Line(column))
@@ -47,6 +38,19 @@ func (r *Report) Matrix(columns []string) string {
 		table = append(table, line)
 	}
 	return align(table) + fmt.Sprintf("%d of %d templates pass everything\n", clean, len(rows))
+}
+
+// cells counts the results of each suite and group.
+func (r *Report) cells() map[[2]string]*cellCount {
+	cells := map[[2]string]*cellCount{}
+	for i := range r.Results {
+		at := [2]string{r.Results[i].Suite, r.Results[i].Group}
+		if cells[at] == nil {
+			cells[at] = new(cellCount)
+		}
+		cells[at][r.Results[i].Status]++
+	}
+	return cells
 }
 
 // cellCount counts the results of a cell by their status.

@@ -105,8 +105,8 @@ type Result struct {
 	Rule     string   `json:"rule,omitempty"` // the id of the rule that was broken
 	Severity Severity `json:"severity"`
 	Place    Place    `json:"place"`
-	Text     string   `json:"text,omitempty"` // what is wrong in a line; further lines are evidence
-	Detail   *Detail  `json:"detail,omitempty"`
+	Text     string   `json:"text,omitempty"`    // what is wrong in a line; further lines are evidence
+	Details  []Detail `json:"details,omitempty"` // of its cases, where a page is wanted
 }
 
 // Rule is a rule as reports declare it. Package check has them all.

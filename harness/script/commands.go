@@ -175,7 +175,7 @@ func (r *run) expectMessage(ts *testscript.TestScript, file string) {
 	if sameMessage(want, r.answer.Message) {
 		return
 	}
-	r.expect(ts, file, messageText(r.answer.Message))
+	r.expect(ts, file, FormatMessage(r.answer.Message))
 }
 
 func cmdFinish(ts *testscript.TestScript, neg bool, args []string) {

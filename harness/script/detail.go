@@ -1,37 +1,67 @@
 package script
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/split"
 	"github.com/goassay/assay/harness/subject"
 )
 
-// detail is what a page shows of a script's first case; nil where it has none that can be prepared.
-func (s *Suite) detail(src subject.Source, file string) *report.Detail {
+// details are what a page shows of a script's cases; none of a case that cannot be prepared.
+func (s *Suite) details(src subject.Source, file string) []report.Detail {
 	cases, err := Read(s.Corpus.FS, file)
-	if err != nil || len(cases) == 0 || !cases[0].Parsed {
-		return nil
-	}
-	c := cases[0]
-	t, err := src.Compile()
 	if err != nil {
 		return nil
+	}
+	var all []report.Detail
+	for _, c := range cases {
+		plan, err := c.plan(src)
+		if err != nil || !c.Parsed {
+			continue
+		}
+		parts, message := parts(plan, c)
+		all = append(all, report.Detail{About: c.About, Prompt: plan.Prompt.Text, Prefill: len(plan.Prompt.Prefill), Output: c.Output, Parts: parts,
+			Message: message, Timeline: timeline(plan, c)})
+	}
+	return all
+}
+
+// plan prepares a case with a template, or with the one that the script itself has.
+func (c *Case) plan(src subject.Source) (*engine.Plan, error) {
+	if c.Template != "" {
+		src = subject.New(c.Family, c.Template)
+	}
+	t, err := src.Compile()
+	if err != nil {
+		return nil, err
 	}
 	r, err := chat.ParseRequest(c.Request)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	plan, err := t.Prepare(r, engine.PrepareOptions{Insist: true, Fallbacks: c.Fallbacks})
-	if err != nil {
-		return nil
+	return t.Prepare(r, engine.PrepareOptions{Insist: true, Fallbacks: c.Fallbacks})
+}
+
+// parts says what became of each byte of an output, and which message it is.
+func parts(plan *engine.Plan, c Case) ([]report.Span, string) {
+	p := plan.NewParser()
+	message := split.Feed(p, c.Output, nil, c.Cut).Message
+	var spans []report.Span
+	for _, s := range p.Coverage() {
+		start, end := max(0, s.Off-p.Prefill()), min(len(c.Output), s.End-p.Prefill())
+		if start >= end {
+			continue
+		}
+		if n := len(spans); n > 0 && spans[n-1].Class == s.Class.String() {
+			spans[n-1].End = end
+			continue
+		}
+		spans = append(spans, report.Span{Start: start, End: end, Class: s.Class.String()})
 	}
-	return &report.Detail{Prompt: plan.Prompt.Text, Output: c.Output, Marks: marks(c.Output, plan.Preserved), Timeline: timeline(plan, c)}
+	return spans, FormatMessage(message)
 }
 
 // timeline feeds an output byte by byte and notes what left when; deltas of the same part in a row are one step.
@@ -66,20 +96,4 @@ func partOf(d chat.Delta) (part, text string) {
 	}
 	call := d.ToolCalls[len(d.ToolCalls)-1]
 	return fmt.Sprintf("call %d", call.Index+1), call.Name + call.Arguments
-}
-
-// marks finds the markers in an output, the longest where several begin.
-func marks(output string, markers []string) []report.Span {
-	markers = slices.SortedFunc(slices.Values(markers), func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	var spans []report.Span
-	for at := 0; at < len(output); {
-		i := slices.IndexFunc(markers, func(m string) bool { return m != "" && strings.HasPrefix(output[at:], m) })
-		if i < 0 {
-			at++
-			continue
-		}
-		spans = append(spans, report.Span{Start: at, End: at + len(markers[i])})
-		at += len(markers[i])
-	}
-	return spans
 }

@@ -83,8 +83,8 @@ func compact(text string) string {
 	return string(v.Append(nil, ordered.Compact))
 }
 
-// messageText is a message as a script has it.
-func messageText(m chat.Message) string {
+// FormatMessage returns a message as a script has it: indented JSON.
+func FormatMessage(m chat.Message) string {
 	members := []ordered.Member{}
 	if m.Reasoning != "" {
 		members = append(members, ordered.Member{Key: "reasoning_content", Value: ordered.Str(m.Reasoning)})
@@ -105,5 +105,5 @@ func messageText(m chat.Message) string {
 }
 
 func diffMessages(want, got chat.Message) string {
-	return string(diff.Diff("want", []byte(messageText(want)+"\n"), "got", []byte(messageText(got)+"\n")))
+	return string(diff.Diff("want", []byte(FormatMessage(want)+"\n"), "got", []byte(FormatMessage(got)+"\n")))
 }

@@ -18,6 +18,7 @@ type Case struct {
 	Name      string // the script's file name without its ending
 	About     string // the comment at its start
 	Family    string // what `template` names
+	Template  string // the template's text where the script itself has it
 	Request   ordered.Value
 	Fallbacks []string
 	Prompt    string // the expected prompt; HasPrompt says that there is one
@@ -72,7 +73,10 @@ func (r *reader) command(line string) (err error) {
 	args := words[1:]
 	switch words[0] {
 	case "template":
-		r.current.Family = args[0]
+		r.current.Family, r.current.Template = args[0], ""
+		if strings.HasSuffix(args[0], ".jinja") {
+			r.current.Template, err = r.text(args[0])
+		}
 	case "fallback":
 		r.current.Fallbacks = args
 	case "request":

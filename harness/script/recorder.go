@@ -28,7 +28,7 @@ func (s *Suite) Results(v Variant, src subject.Source, verbose bool) ([]report.R
 			res.Text = child.log.String()
 		}
 		if s.Details {
-			res.Detail = s.detail(src, v.Family.Cases[i])
+			res.Details = s.details(src, v.Family.Cases[i])
 		}
 		results = append(results, res)
 	}

@@ -98,7 +98,7 @@ func (s sketch) write(family string, t *engine.Template) (File, error) {
 		{Name: "request.json", Data: []byte(requestText + "\n")},
 		{Name: "prompt.golden", Data: []byte(prompt.Text + "\n")},
 		{Name: "output.txt", Data: []byte(turn + "\n")},
-		{Name: "message.json", Data: []byte(messageText(answer.Message) + "\n")},
+		{Name: "message.json", Data: []byte(FormatMessage(answer.Message) + "\n")},
 	}}
 	return File{s.name + ".txtar", string(txtar.Format(&archive))}, nil
 }
