@@ -1,39 +1,63 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/goassay/assay/engine/hub"
+	"github.com/goassay/assay/engine/modeldir"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/subject"
 	"github.com/goassay/assay/harness/survey"
 )
 
 var templatesCommand = command{
-	name: "templates", args: "FOLDER|MODEL.gguf",
+	name: "templates", args: "FOLDER|MODEL.gguf|hf:OWNER/REPO[:FILE]",
 	short: "list a model's chat templates, and say which of them each engine takes",
 	long: `A model folder holds templates in chat_template.jinja, additional_chat_templates, chat_template.json, processor_config.json,
 tokenizer_config.json and GGUF files. All are listed with the gate's verdict; then which one transformers, vLLM and llama.cpp
 take for requests without and with tools, and why; then how they differ (identical, white space, not observable, safe,
 risky, breaking) with the changes as ` + "`assay diff`" + ` names them; then what is wrong (rules A050 to A055; ` + "`assay check`" + ` of
 the folder has the faults of each template besides). Exit status 1 says that a file cannot be used, or that there is no
-template. docs/templates.md has the engines' rules.`,
+template. docs/templates.md has the engines' rules.
+
+Of a repository on the Hub only small files are fetched, and the header of the one GGUF file that assay pull would choose; --all
+reads the headers of all of them.
+` + hubHelp,
 	setup: func(flags *flag.FlagSet) func(*call) error {
-		s := stepFlags(flags)
+		l := &listing{step: stepFlags(flags), remote: remoteFlags(flags)}
+		flags.BoolVar(&l.all, "all", false, "read every GGUF file of a repository")
 		return func(c *call) error {
-			if err := c.want(1, 1, "a model folder or a model file"); err != nil {
+			if err := c.want(1, 1, "a model folder, a model file or a repository"); err != nil {
 				return err
 			}
-			return s.templates(c)
+			err := l.run(c)
+			if err != nil && !errors.Is(err, errFailed) && l.json {
+				fmt.Fprintf(c.data(), "%s\n", errorValue(c.args[0], err).Append(nil, ordered.Pretty))
+			}
+			return err
 		}
 	},
 }
 
-func (s *step) templates(c *call) error {
+type listing struct {
+	*step
+	*remote
+	all bool
+}
+
+func (l *listing) run(c *call) error {
 	name := c.args[0]
-	if !subject.IsModel(name) && !strings.HasSuffix(name, "/") {
+	if strings.HasPrefix(name, hub.Scheme) {
+		return l.onHub(c)
+	}
+	switch {
+	case l.revision != "" || l.all:
+		return fmt.Errorf("--revision and --all are for models on the Hub, %sOWNER/REPO", hub.Scheme)
+	case !subject.IsModel(name):
 		return fmt.Errorf("%s is neither a folder nor a .gguf file; `assay check` takes single templates", name)
 	}
 	m, err := subject.OpenModel(name)
@@ -41,10 +65,60 @@ func (s *step) templates(c *call) error {
 		return err
 	}
 	found := survey.Of(m)
-	if s.json {
-		_, err = fmt.Fprintf(c.data(), "%s\n", found.Value().Append(nil, ordered.Pretty))
+	return l.print(c, found, "", found.Value())
+}
+
+// onHub lists the templates of a repository.
+func (l *listing) onHub(c *call) error {
+	ref, err := l.ref(c.args[0])
+	if err != nil {
+		return err
+	}
+	client, err := l.client(c)
+	if err != nil {
+		return err
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	repo, err := client.Repo(ctx, ref.Repo, ref.Revision)
+	if err != nil {
+		return verdict(err)
+	}
+	var chosen error
+	models := func(files []string) []string {
+		if l.all || len(files) == 0 && ref.File == "" {
+			return files
+		}
+		parts, err := repo.Choose(ref.File)
+		if chosen = err; err != nil {
+			return nil
+		}
+		return []string{parts[0].Name}
+	}
+	folder, err := modeldir.Read(client.FS(ctx, repo), modeldir.Options{Models: models})
+	if err == nil {
+		err = chosen
+	}
+	if err != nil {
+		return verdict(err)
+	}
+	for _, p := range folder.Problems {
+		// What could not be fetched says nothing of the model.
+		if broken := new(hub.Error); errors.As(p.Err, &broken) {
+			return verdict(broken)
+		}
+	}
+	found := survey.Of(subject.NewModel(ref.String(), "", folder))
+	v := found.Value().With("repository", ordered.Str(repo.ID)).With("commit", ordered.Str(repo.Commit))
+	return l.print(c, found, fmt.Sprintf("repository: %s\ncommit: %s\n", repo.ID, repo.Commit), v)
+}
+
+// print prints a survey as text behind a head, or as JSON, and fails where it has errors.
+func (l *listing) print(c *call, found *survey.Survey, head string, v ordered.Value) (err error) {
+	if l.json {
+		_, err = fmt.Fprintf(c.data(), "%s\n", v.Append(nil, ordered.Pretty))
 	} else {
-		_, err = io.WriteString(c.stdout, found.String())
+		_, err = io.WriteString(c.stdout, head+found.String())
 	}
 	if err == nil && !found.OK() {
 		err = errFailed
