@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"bytes"
 	"flag"
 	"os"
 	"os/exec"
@@ -10,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goassay/assay/engine/gguf"
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/fakehub"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/live/livetest"
 	"github.com/goassay/assay/harness/subject"
@@ -69,8 +72,8 @@ var (
 	target = regexp.MustCompile(`(?m)^([a-z-]+):`)
 )
 
-// TestCommands runs every command that the documents show, in a scratch folder with the corpus and beside a server. Of `make` and `git`
-// only the words are checked: the targets must exist.
+// TestCommands runs every command that the documents show, in a scratch folder with the corpus, beside a server and a
+// Hub. Of `make` and `git` only the words are checked: the targets must exist.
 func TestCommands(t *testing.T) {
 	scratch := t.TempDir()
 	assay := filepath.Join(scratch, "assay")
@@ -86,6 +89,11 @@ func TestCommands(t *testing.T) {
 		t.Fatal(err) // the template of CONTRIBUTING's recipe is path/to/template.jinja
 	}
 	server := startServer(t)
+	for _, name := range []string{"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HUB_OFFLINE"} {
+		t.Setenv(name, "") // those of whoever runs the tests
+	}
+	t.Setenv("HF_ENDPOINT", startHub(t))
+	t.Setenv("HF_HOME", filepath.Join(scratch, "hf"))
 	var targets []string
 	for _, m := range target.FindAllStringSubmatch(readFile(t, "../Makefile"), -1) {
 		targets = append(targets, m[1])
@@ -112,6 +120,22 @@ func startServer(t *testing.T) string {
 	server := livetest.New(tm, livetest.Options{Raw: true})
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// startHub starts a Hub with the repository of the documents, and returns its address.
+func startHub(t *testing.T) string {
+	t.Helper()
+	var b bytes.Buffer
+	err := gguf.Create(&b, nil, []gguf.Pair{{Key: "tokenizer.chat_template", Value: gguf.Text(readFile(t, "../corpus/hermes/template.jinja"))}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := fakehub.New()
+	t.Cleanup(h.Close)
+	for _, name := range []string{"weather-Q4_K_M.gguf", "weather-Q8_0.gguf"} {
+		h.Repo("example/weather-GGUF").Put(name, b.Bytes())
+	}
+	return h.URL()
 }
 
 func runDocumented(t *testing.T, dir, command string, targets []string) {

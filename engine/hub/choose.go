@@ -101,10 +101,10 @@ func (r *Repo) candidates() []candidate {
 
 // whole returns the parts in order, or says which is missing.
 func (c candidate) whole(r *Repo) ([]File, error) {
-	if c.count == 1 {
+	m := part.FindStringSubmatch(c.name)
+	if m == nil {
 		return c.parts, nil
 	}
-	m := part.FindStringSubmatch(c.name)
 	var parts []File
 	for no := range c.count {
 		name := fmt.Sprintf("%s-%05d-of-%s.gguf", m[1], no+1, m[3])

@@ -114,15 +114,16 @@ func (c *Client) lock(ctx context.Context, path string, waiting func()) (unlock 
 		if locked {
 			return func() { f.Close() }, nil
 		}
+		if err != nil {
+			f.Close()
+			return nil, fmt.Errorf("%s cannot be locked: %w; set HF_HUB_CACHE to a folder on a file system with locks", path, err)
+		}
 		if tries == 0 {
 			waiting()
 		}
-		if err == nil {
-			err = c.sleep(ctx, lockPoll)
-		}
-		if err != nil {
+		if err := c.sleep(ctx, lockPoll); err != nil {
 			f.Close()
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, err
 		}
 	}
 }

@@ -133,21 +133,21 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		}
 		return ""
 	}
-	home := first("HF_HOME")
-	if home == "" {
-		base := first("XDG_CACHE_HOME")
-		if base == "" {
-			dir, err := os.UserHomeDir()
-			if err != nil && first("HF_HUB_CACHE") == "" {
-				return c, fmt.Errorf("no folder for the cache: %w; set HF_HOME", err)
-			}
-			base = filepath.Join(dir, ".cache")
+	user, err := os.UserHomeDir()
+	if err != nil && first("HF_HOME", "XDG_CACHE_HOME") == "" {
+		return c, fmt.Errorf("no folder for the cache: %w; set HF_HOME", err)
+	}
+	folder := func(otherwise string, names ...string) string {
+		path := first(names...)
+		if rest, ok := strings.CutPrefix(path, "~/"); ok {
+			return filepath.Join(user, rest)
+		} else if path == "" {
+			return otherwise
 		}
-		home = filepath.Join(base, "huggingface")
+		return path
 	}
-	if c.Cache = first("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"); c.Cache == "" {
-		c.Cache = filepath.Join(home, "hub")
-	}
+	home := folder(filepath.Join(folder(filepath.Join(user, ".cache"), "XDG_CACHE_HOME"), "huggingface"), "HF_HOME")
+	c.Cache = folder(filepath.Join(home, "hub"), "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE")
 	switch strings.ToUpper(first("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")) {
 	case "1", "ON", "YES", "TRUE":
 		c.Offline = true
@@ -162,11 +162,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 	if c.Token = Token(first("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")); c.Token != "" {
 		return c, nil
 	}
-	path := first("HF_TOKEN_PATH")
-	if path == "" {
-		path = filepath.Join(home, "token")
-	}
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(folder(filepath.Join(home, "token"), "HF_TOKEN_PATH"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return c, fmt.Errorf("the token file cannot be read: %w", err)
 	}
@@ -290,11 +286,11 @@ const mainRevision = "main"
 // end, no "--" and no "..".
 func validRepo(s string) bool {
 	owner, name, found := strings.Cut(s, "/")
-	return found && len(s) <= 192 && validName(owner) && validName(name)
+	return found && validName(owner) && validName(name)
 }
 
 func validName(s string) bool {
-	if s == "" || strings.ContainsAny(s[:1]+s[len(s)-1:], "-.") || strings.Contains(s, "--") || strings.Contains(s, "..") {
+	if s == "" || len(s) > 96 || strings.ContainsAny(s[:1]+s[len(s)-1:], "-.") || strings.Contains(s, "--") || strings.Contains(s, "..") {
 		return false
 	}
 	for _, r := range s {

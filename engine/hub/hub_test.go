@@ -16,6 +16,8 @@ import (
 	"github.com/goassay/assay/harness/fakehub"
 )
 
+const secret = "hf_SecretSecretSecret"
+
 // fixture is a Hub, a cache and a clock that does not wait.
 type fixture struct {
 	*fakehub.Hub
