@@ -1,6 +1,7 @@
 package analysis_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -267,6 +268,26 @@ func TestWrappedContent(t *testing.T) {
 func TestUndisclosed(t *testing.T) {
 	if a := analyze(t, framed("", "", "")); !a.Format.Undisclosed {
 		t.Errorf("tools are described and no call is written, yet: %s", a.Format)
+	}
+}
+
+// TestUndecided checks that the evidence says what a template's own rendering leaves open, and why.
+func TestUndecided(t *testing.T) {
+	call := `<call>{{ c.function|tojson }}</call>`
+	for _, tt := range []struct{ name, template, want string }{
+		{"one call alone is written", framed("", "{% for c in m.tool_calls[:1] %}"+call+"{% endfor %}", ""), "T2  undecided: a second call is not written"},
+		{"two calls are refused", framed("", "{% if m.tool_calls|length > 1 %}{{ raise_exception('one only') }}{% endif %}"+each+call+eachEnd, ""),
+			"T2  undecided: two calls are refused (one only)"},
+		{"calls end the turn in their own way", strings.Replace(framed("", each+call+eachEnd, ""), "{%- endif -%}<|end|>", "{%- endif -%}{{ '<|calls|>' if m.tool_calls else '<|end|>' }}", 1),
+			`T2  undecided: every turn with calls ends with "<|calls|>`},
+		{"no call is written", framed("", "", ""), "T1  the template does not say how a call is spelled"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := analyze(t, tt.template)
+			if !slices.ContainsFunc(a.Evidence, func(e analysis.Evidence) bool { return strings.HasPrefix(e.String(), tt.want) }) {
+				t.Errorf("no %q in %v", tt.want, a.Evidence)
+			}
+		})
 	}
 }
 

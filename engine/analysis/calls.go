@@ -1,10 +1,12 @@
 package analysis
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/source"
 )
 
 // compareCalls runs T1 to T7.
@@ -12,6 +14,9 @@ func (a *analyzer) compareCalls() {
 	if a.called.observation == nil {
 		a.result.Format.Undisclosed = a.describesTools()
 		a.found("T1", "no call written; tools described: %v", a.result.Format.Undisclosed)
+		if a.result.Format.Undisclosed {
+			a.found("T1", "the template does not say how a call is spelled: it may come in any registered spelling")
+		}
 		return
 	}
 	one, ok := a.spellings(a.called, 1)
@@ -45,6 +50,9 @@ func (a *analyzer) compareCalls() {
 	}
 	a.found("T2", "section %q %q, call %q %q, separator %q, array %v",
 		c.Section.Open.Full(), c.Section.Close.Full(), c.Call.Open.Full(), c.Call.Close.Full(), c.Sep.Full(), c.Array)
+	if !parallel {
+		a.found("T2", "undecided: %s, so that nothing tells what encloses all calls from what encloses each; it is taken to enclose each", a.noSecond())
+	}
 	a.sortedKeys(&c)
 	switch {
 	case c.Object == nil && !named(c.Head):
@@ -73,6 +81,18 @@ func begins(parts []format.Part) bool {
 		return begins(parts[0].Parts)
 	}
 	return len(parts) > 0 && parts[0].Kind == format.SlotLit && parts[0].Text.Text != ""
+}
+
+// noSecond says why there are no two calls to compare.
+func (a *analyzer) noSecond() string {
+	var at *source.Error
+	switch {
+	case errors.As(a.double.err, &at):
+		return "two calls are refused (" + at.Msg + ")"
+	case a.double.err != nil:
+		return "two calls are refused"
+	}
+	return "a second call is not written"
 }
 
 func (a *analyzer) describesTools() bool {

@@ -177,7 +177,16 @@ func (a *analyzer) findEnds() {
 		}
 	}
 	add(a.turnEnd())
-	add(a.withoutNextTurn(a.callEnd))
+	plain := f.End
+	calls := a.withoutNextTurn(a.callEnd)
+	add(calls)
+	known := func(end string) bool {
+		end, calls := strings.Trim(end, format.Space), strings.Trim(calls, format.Space)
+		return strings.Contains(end, calls) || strings.Contains(calls, end)
+	}
+	if len(plain) > 0 && len(f.End) > len(plain) && !slices.ContainsFunc(plain, known) {
+		a.found("T2", "undecided: every turn with calls ends with %q, and other turns do not; it is taken to end the turn, and may as well close the calls", calls)
+	}
 	if a.template.EOS != "" {
 		add(a.template.EOS)
 	}
