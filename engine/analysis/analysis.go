@@ -59,8 +59,8 @@ type Analysis struct {
 	Parts bool
 	// Unread says why calls cannot be read although the template writes them; empty where they can, and where it writes none.
 	Unread string
-	// Unescaped says that strings are written between quotes that are not escaped inside, so that a string which holds one can
-	// be read in two ways.
+	// Unescaped says that strings are written between quotes, or up to the end of a line or a separator, that are not escaped inside,
+	// so that a string which holds one can be read in two ways.
 	Unescaped bool
 	// Thinking are the variables under which reasoning is written, and Typed says that it is read from typed parts of
 	// the content.

@@ -297,3 +297,77 @@ func TestNoAnswer(t *testing.T) {
 		t.Errorf("evidence %v", a.Evidence)
 	}
 }
+
+// TestTurns tells the header, the turn's end and what stands around content from their neighbours.
+func TestTurns(t *testing.T) {
+	const loop = `{% for m in messages %}`
+	for _, tt := range []struct{ name, text, want string }{
+		{"an end that a next turn follows", `<s>` + loop + `<|start|>{{ m.role }}<|sep|>{{ m.content }}<|eot|>{% endfor %}<|start|>assistant<|sep|>`,
+			`header: "<|eot|><|start|>assistant<|sep|>"
+end: "<|eot|>"
+end: "</s>"
+reasoning.mode: none
+content.mode: plain
+`},
+		{"the end of the text behind the last turn", loop + `<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{{ '<|assistant|>' if add_generation_prompt else eos_token }}`,
+			`header: "<|assistant|>"
+end: "<|end|>"
+end: "</s>"
+reasoning.mode: none
+content.mode: plain
+`},
+		{"a prompt that is indented otherwise", loop + `{{ '\n    ' if m.role == 'assistant' }}<|{{ m.role }}|>{{ ' ' }}{{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}{{ '\n<|assistant|>' }}{% endif %}`,
+			`header: "\n<|assistant|>"
+end: "<|end|>"
+end: "</s>"
+reasoning.mode: none
+content.mode: plain
+content.open: " "
+`},
+		{"content that must come as parts", loop + `{{ m.role | upper }}:{% for p in m.content %}{% if p.type == 'text' %} {{ p.text }}{% endif %}{% endfor %}<end>{{ '\n' }}{% endfor %}{% if add_generation_prompt %}ASSISTANT:{% endif %}`,
+			`header: "ASSISTANT:"
+end: "<end>\n"
+end: "</s>"
+reasoning.mode: none
+content.mode: plain
+content.open: " "
+`},
+		{"markers around content beside calls", loop + `<|{{ m.role }}|>{% if m.tool_calls %}<say>{{ m.content }}</say>{% for c in m.tool_calls %}{"name": "{{ c.function.name }}", "args": {{ c.function.arguments | tojson }}}{% endfor %}{% else %}{{ m.content }}{% endif %}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`,
+			`header: "<|assistant|>"
+end: "<|end|>"
+end: "</s>"
+reasoning.mode: none
+content.mode: wrapped_with_calls
+content.open: "<say>"
+content.close: "</say>"
+calls: json_native
+object: name=name, args=args
+`},
+		{"an empty block before every answer", loop + `<|{{ m.role }}|>{% if m.role == 'assistant' %}<|START_PLAN|><|END_PLAN|>{% endif %}{{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`,
+			`header: "<|assistant|>"
+end: "<|end|>"
+end: "</s>"
+reasoning.mode: tagged
+reasoning.open: "<|START_PLAN|>"
+reasoning.close: "<|END_PLAN|>"
+content.mode: plain
+`},
+		{"the name behind the arguments", loop + `<|{{ m.role }}|>{{ m.content or '' }}{% for c in m.tool_calls or [] %}<args>{{ c.function.arguments | tojson }}</args><fn>{{ c.function.name }}</fn>{% endfor %}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`,
+			`header: "<|assistant|>"
+end: "<|end|>"
+end: "</s>"
+reasoning.mode: none
+content.mode: plain
+`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := analyze(t, tt.text)
+			if got := a.Format.String(); got != tt.want {
+				t.Errorf("got\n%swant\n%s", got, tt.want)
+			}
+			if cannot := strings.Contains(tt.name, "behind the arguments"); cannot != (a.Unread != "") {
+				t.Errorf("calls are unread: %q", a.Unread)
+			}
+		})
+	}
+}

@@ -382,7 +382,13 @@ func (a *analyzer) valueCodec(c *format.Calls, text entry) {
 		lead, trail := e.aroundValue()
 		codec.CDATA = strings.HasSuffix(lead, "<![CDATA[") && strings.HasPrefix(trail, "]]>")
 		written := textOfAtoms(e.core)
+		if n := len(c.Body.Entry); strings.Contains(written, awkward) && (lastQuote(e) != "" || n > 0 && c.Body.Entry[n-1].Kind == format.SlotValue) {
+			a.result.Unescaped = true
+		}
 		codec.Entity = codec.Entity || strings.Contains(written, "&lt;") && !strings.Contains(written, "<b>")
+	}
+	if e, ok := a.sampled(samples[5].value); ok && codec.Entity {
+		codec.Escaped = strings.Contains(textOfAtoms(e.core), "&#34;")
 	}
 	a.types(c)
 	a.nested(c)

@@ -137,7 +137,11 @@ func (a *analyzer) pairsOfFlags(r *format.Reasoning) {
 // emptyBlock looks for a pair of markers with nothing between them at the very start of a turn: a template that knows no reasoning writes
 // the block empty.
 func (a *analyzer) emptyBlock(r *format.Reasoning) {
-	for _, t := range []turn{a.plain, a.called} {
+	turns := []turn{a.plain, a.called}
+	if a.spoken.shown(content) {
+		turns[1] = a.spoken // what is empty where there is no content may be content's
+	}
+	for _, t := range turns {
 		ps := pieces(literalHead(t.body))
 		if len(ps) < 2 {
 			continue

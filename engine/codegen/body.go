@@ -344,7 +344,7 @@ func (b *builder) entryValue(c *format.Calls, e entry, key string, s *schema.Sch
 			info.Mode, info.Types = ValueRaw, 0
 			return b.orLiteral(c, e, `"'`, b.region(c, e, key, info))
 		case valueJSON:
-			if p.Codec.Entity { // to be unescaped before it is read
+			if p.Codec.Escaped { // to be unescaped before it is read
 				return b.region(c, e, key, info)
 			}
 			scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{})}
@@ -487,11 +487,7 @@ func (b *builder) entryAhead(e entry) peg.Seq {
 // openEnd finds the stops of values that nothing closes: what separates entries, a line break perhaps, where another key follows, and what
 // the call has behind the last one.
 func (b *builder) openEnd(c *format.Calls, e entry, further peg.Seq, goesOn peg.Choice) []ending {
-	gap := c.Body.Sep.Before + e.open.Text.Before
-	if len(e.close) > 0 {
-		gap += e.close[0].Text.Before
-	}
-	if c.Body.Sep.Text == "" && strings.Contains(gap, "\n") {
+	if b.byLines(c, e) {
 		indent := peg.Rep{P: peg.Set{Set: peg.Bytes(" \t\r")}, Max: maxIndent} // an empty line is the value's
 		return []ending{{"\n", peg.Seq{indent, append(peg.Choice{further}, goesOn...)}}}
 	}
@@ -505,6 +501,15 @@ func (b *builder) openEnd(c *format.Calls, e entry, further peg.Seq, goesOn peg.
 		}
 	}
 	return out
+}
+
+// byLines says that nothing but the end of the line ends a value.
+func (b *builder) byLines(c *format.Calls, e entry) bool {
+	gap := c.Body.Sep.Before + e.open.Text.Before
+	if len(e.close) > 0 {
+		gap += e.close[0].Text.Before
+	}
+	return closeText(e, "") == "" && c.Body.Sep.Text == "" && strings.Contains(gap, "\n")
 }
 
 // maxIndent bounds the white space before a line that ends the value above it.

@@ -161,7 +161,7 @@ func (b *builder) behindCall(i int) peg.Pattern {
 	if t := c.Sep.Text; t != "" {
 		further = append(further, peg.Seq{peg.Space{}, b.lit(t)})
 	}
-	if c.Section.Open.Text != "" && c.Object == nil {
+	if c.Section.Open.Text != "" && (c.Object == nil || !c.Array && c.Sep.Text == "") {
 		silent := b.silent
 		b.silent = true
 		another := peg.Seq{peg.Space{}, b.guard(i, func(int) peg.Pattern { return peg.Seq{} })}
@@ -303,7 +303,7 @@ func (b *builder) named(after peg.Pattern, body func(tool int) peg.Pattern) peg.
 func (b *builder) guard(i int, body func(tool int) peg.Pattern) peg.Pattern {
 	c := &b.spellings[i]
 	if c.Object != nil {
-		return b.objectGuard(c.Object, func(after peg.Pattern) peg.Pattern { return b.named(after, body) })
+		return b.namedObject(c.Object, body)
 	}
 	at := nameAt(c.Head)
 	if at < 0 {
@@ -635,8 +635,35 @@ func namePath(o *format.Object) []string {
 	return nil
 }
 
-// objectGuard matches an object up to its name; arguments may precede it (E14).
-func (b *builder) objectGuard(o *format.Object, named func(after peg.Pattern) peg.Pattern) peg.Pattern {
+// namedObject matches an object up to its name, then what follows for the tool of that name. A grammar has the whole once for each tool
+// where the arguments come first.
+func (b *builder) namedObject(o *format.Object, body func(tool int) peg.Pattern) peg.Pattern {
+	if !b.strict || !argsFirst(o) {
+		return b.objectGuard(o, -1, func(after peg.Pattern) peg.Pattern { return b.named(after, body) })
+	}
+	var alts peg.Choice
+	for tool, t := range b.tools {
+		if b.allowed(t.Name) {
+			alts = append(alts, b.objectGuard(o, tool, func(after peg.Pattern) peg.Pattern {
+				return peg.Seq{peg.Lit{Text: t.Name}, after, body(tool)}
+			}))
+		}
+	}
+	return alts
+}
+
+// argsFirst says that the arguments precede the name.
+func argsFirst(o *format.Object) bool {
+	for _, f := range o.Fields {
+		if f.Slot == format.SlotName || f.Slot == format.SlotArgs {
+			return f.Slot == format.SlotArgs && !o.NameIsKey
+		}
+	}
+	return false
+}
+
+// objectGuard matches an object up to its name; arguments may precede it (E14): those of the tool, where that is known.
+func (b *builder) objectGuard(o *format.Object, tool int, named func(after peg.Pattern) peg.Pattern) peg.Pattern {
 	closing := peg.Pattern(b.quote(o))
 	if o.NameIsKey {
 		return peg.Seq{peg.Lit{Text: "{"}, peg.Space{}, b.quote(o), named(peg.Seq{closing, b.colon()})}
@@ -654,10 +681,10 @@ func (b *builder) objectGuard(o *format.Object, named func(after peg.Pattern) pe
 		}
 		if b.on(AnyLiteral) {
 			key := peg.Seq{keys, b.colon()}
-			seq = append(seq, peg.Rep{P: peg.Hold{P: peg.Seq{peg.Not{P: key}, b.member(o, path[:level], -1), peg.Space{}, peg.Lit{Text: ","}, peg.Space{}}}})
+			seq = append(seq, peg.Rep{P: peg.Hold{P: peg.Seq{peg.Not{P: key}, b.member(o, path[:level], tool), peg.Space{}, peg.Lit{Text: ","}, peg.Space{}}}})
 		} else {
 			for _, f := range b.before(o, path, level) {
-				seq = append(seq, b.fixedMember(o, f, level, -1), peg.Space{}, peg.Lit{Text: ","}, peg.Space{})
+				seq = append(seq, b.fixedMember(o, f, level, tool), peg.Space{}, peg.Lit{Text: ","}, peg.Space{})
 			}
 		}
 		seq = append(seq, keys, b.colon())
@@ -789,6 +816,14 @@ func (b *builder) slotValue(o *format.Object, f format.Field, tool int) peg.Patt
 	return any
 }
 
+// freeSpace is the regular expression for the white space of a marker, if it has any.
+func freeSpace(s string) string {
+	if s == "" {
+		return ""
+	}
+	return `\s*`
+}
+
 // undeclared returns the alternatives for calls of functions that are not declared: content, and a diagnostic (E15).
 func (b *builder) undeclared() peg.Choice {
 	if b.strict || !b.calling() {
@@ -837,7 +872,7 @@ func (b *builder) unknownGuard(i int) peg.Pattern {
 	c := &b.spellings[i]
 	if c.Object != nil {
 		name := peg.Rep{P: peg.Set{Set: peg.Bytes(`"'\`).Or(peg.Range(0, 0x1f)).Not()}, Min: 1, Max: MaxName}
-		return b.objectGuard(c.Object, func(after peg.Pattern) peg.Pattern { return peg.Seq{name, after} })
+		return b.objectGuard(c.Object, -1, func(after peg.Pattern) peg.Pattern { return peg.Seq{name, after} })
 	}
 	at := nameAt(c.Head)
 	if at < 0 {
@@ -883,9 +918,9 @@ func (b *builder) trigger(i int, o opening) (pattern, word string) {
 				}
 				break
 			}
-			pattern += regexp.QuoteMeta(p.Text.Text)
+			pattern += freeSpace(p.Text.Before) + regexp.QuoteMeta(p.Text.Text) + freeSpace(p.Text.After)
 		}
-		return pattern, ""
+		return strings.TrimPrefix(pattern, `\s*`), ""
 	}
 	pattern += `\{\s*`
 	if c.Object.NameIsKey {

@@ -45,6 +45,9 @@ func (b *builder) strictEntries(c *format.Calls, tool int) peg.Pattern {
 		sep = peg.Seq{b.space(c.Body.Sep.Before), b.lit(t), b.space(c.Body.Sep.After)}
 	}
 	if len(fields) == 0 {
+		if b.closesWithKey(e) { // that a closing tag has the key of the opening one is beyond a grammar
+			return peg.Seq{}
+		}
 		if s.Types()&schema.Object == 0 || !s.IsFree(schema.Object) || s.Types() == schema.AnyType {
 			return peg.Seq{}
 		}
@@ -135,8 +138,14 @@ func (b *builder) strictEntry(c *format.Calls, e entry, name, key string, s *sch
 
 // strictValue matches a value as its schema wants it.
 func (b *builder) strictValue(c *format.Calls, e entry, name, key string, s *schema.Schema, mode valueMode) peg.Pattern {
-	stop := closeText(e, key)
+	stop, lines := closeText(e, key), b.byLines(c, e)
 	gc := gbnf.Codec{Raw: true, Stops: []string{stop}, Entity: c.Body.Codec.Entity}
+	if stop == "" {
+		gc.Stops = gc.Stops[:0]
+		for _, end := range b.openEnd(c, e, nil, nil) {
+			gc.Stops = append(gc.Stops, end.text)
+		}
+	}
 	switch mode {
 	case valueLiteral:
 		if gc = (gbnf.Codec{}); c.Body.Codec.Style == format.StylePython {
@@ -146,7 +155,9 @@ func (b *builder) strictValue(c *format.Calls, e entry, name, key string, s *sch
 			gc = dictCodec(&c.Body)
 		}
 	case valueJSON:
-		gc = gbnf.Codec{}
+		if gc = (gbnf.Codec{}); c.Body.Codec.Escaped {
+			gc.Quote = entityQuote
+		}
 	}
 	if c.Body.Codec.Style == format.StyleStr {
 		gc.Style = gbnf.Python
@@ -156,7 +167,9 @@ func (b *builder) strictValue(c *format.Calls, e entry, name, key string, s *sch
 		return b.strictNested(c, name, s, stop)
 	}
 	value := peg.Pattern(peg.Label{Name: name, Value: Constraint{Name: name, Schema: s, Codec: gc}, P: peg.Scan{Kind: Args, Scanner: codec.Syntax{}}})
-	if !gc.Raw {
+	if !gc.Raw && lines {
+		return peg.Seq{peg.Lit{Text: e.valueGap}, value, peg.Lit{Text: "\n"}}
+	} else if !gc.Raw {
 		return peg.Seq{peg.Space{}, value, peg.Space{}}
 	}
 	if c.Body.Codec.CDATA {
@@ -164,8 +177,18 @@ func (b *builder) strictValue(c *format.Calls, e entry, name, key string, s *sch
 		value = peg.Choice{peg.Seq{peg.Lit{Text: "<![CDATA["}, peg.Until{Kind: Value, Stops: []peg.Stop{{Text: shut}}}, peg.Lit{Text: shut}}, value}
 	}
 	// White space beside raw text would be the value's.
-	return peg.Seq{peg.Lit{Text: e.valueGap}, value, peg.Lit{Text: e.close[0].Text.Before}}
+	gap := ""
+	switch {
+	case lines:
+		gap = "\n"
+	case len(e.close) > 0:
+		gap = e.close[0].Text.Before
+	}
+	return peg.Seq{peg.Lit{Text: e.valueGap}, value, peg.Lit{Text: gap}}
 }
+
+// entityQuote is how a template that escapes values writes the quotes of JSON.
+const entityQuote = "&#34;"
 
 // strictNested matches a value that is spelled as entries and items, to the depth to which the schema says what it is.
 func (b *builder) strictNested(c *format.Calls, name string, s *schema.Schema, stop string) peg.Pattern {

@@ -219,10 +219,12 @@ const (
 // Codec says how a value is written and escaped.
 type Codec struct {
 	Style  ValueStyle
-	CDATA  bool   // a raw string may come in <![CDATA[ ... ]]> (only where it needs to)
-	Entity bool   // raw strings are HTML-escaped: &lt; &gt; &amp; &quot; &#39;
-	Quote  string // the token that stands for a string's quotes, both sides; strings are not escaped inside
-	Nested bool   // objects and arrays are spelled as entries and items, not as JSON
+	CDATA  bool // a raw string may come in <![CDATA[ ... ]]> (only where it needs to)
+	Entity bool // raw strings are HTML-escaped: &lt; &gt; &amp; &quot; &#39;
+	// Escaped says that JSON values are HTML-escaped as well as strings.
+	Escaped bool
+	Quote   string // the token that stands for a string's quotes, both sides; strings are not escaped inside
+	Nested  bool   // objects and arrays are spelled as entries and items, not as JSON
 }
 
 // RouteKind says what a route carries.

@@ -34,7 +34,7 @@ func (c Codec) String() string {
 	for _, flag := range []struct {
 		on   bool
 		word string
-	}{{c.CDATA, "cdata"}, {c.Entity, "entities"}, {c.Quote != "", "quote " + strconv.Quote(c.Quote)}, {c.Nested, "nested"}} {
+	}{{c.CDATA, "cdata"}, {c.Entity && !c.Escaped, "entities"}, {c.Escaped, "entities everywhere"}, {c.Quote != "", "quote " + strconv.Quote(c.Quote)}, {c.Nested, "nested"}} {
 		if flag.on {
 			words = append(words, flag.word)
 		}

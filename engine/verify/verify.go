@@ -128,8 +128,8 @@ func args(text string) ordered.Value {
 
 const (
 	thought = "First I look at it.\nThen I decide."
-	// awkwardStrings is the shape that tells formats apart in which any string can be written from those in which it cannot.
-	awkwardStrings = "awkward strings"
+	// AwkwardStrings is the shape that tells formats apart in which any string can be written from those in which it cannot.
+	AwkwardStrings = "awkward strings"
 
 	answer = "Here is the answer:\n\n- one, \"two\" & <three>"
 )
@@ -145,7 +145,7 @@ var shapes = []shape{
 	{name: "three calls", calls: []call{{"look_up", args(`{"query": "a"}`)}, {"ping", args(`{}`)}, {"look_up", args(`{"query": "b", "limit": 1}`)}}},
 	{name: "typed values", calls: []call{{"all_types", args(`{"text": "02134", "whole": -12, "real": 1.5, "yes": true, "no": false, "object": {"a": {"b": ["one", "two"]}}, "array": ["one", "two"]}`)}}},
 	{name: "null", calls: []call{{"all_types", args(`{"nothing": null}`)}}},
-	{name: awkwardStrings, calls: []call{{"all_types", args(`{"text": "  line one\n\tline \"two\" {brace} 'single' \\ back & amp <b>\n"}`)}}},
+	{name: AwkwardStrings, calls: []call{{"all_types", args(`{"text": "  line one\n\tline \"two\" {brace} 'single' \\ back & amp <b>\n"}`)}}},
 }
 
 // run renders and parses one shape.
@@ -198,8 +198,8 @@ func (v *verifier) ambiguity(s shape, turn string, got, want chat.Message) strin
 		return "the template writes content beside calls where reasoning goes"
 	case got.Content != want.Content && strings.HasSuffix(turn, got.Content) && strings.TrimRight(got.Content, format.Space) == want.Content:
 		return "the template writes white space behind content, and nothing by which it could be told from content's own"
-	case s.name == awkwardStrings && v.analysis.Unescaped:
-		return "strings are written between quotes that are not escaped inside"
+	case s.name == AwkwardStrings && v.analysis.Unescaped:
+		return "strings are written as they are, and what ends them is not escaped inside"
 	}
 	return ""
 }

@@ -231,6 +231,9 @@ func checkGrammarTakes(s *Subject, find finder) {
 	}
 	g := s.grouped()
 	for _, shape := range s.Template.Verify().Shapes {
+		if shape.Name == verify.AwkwardStrings && s.Template.Analysis().Unescaped {
+			continue // in a grammar the first quote ends a string
+		}
 		if shape.Verdict == verify.Verified && shape.Tools && declared(split.Feed(stream.NewParser(plan), shape.Turn, nil, false).Message) {
 			takes(shape, plan, grammar, g)
 		}
