@@ -22,17 +22,18 @@ const splitCount = 1000
 //
 // The first error sticks and is returned by [Builder.Grammar].
 type Builder struct {
-	rules  map[string][]Alternate // by name; nil while only declared
-	byText map[string]string      // printed content -> name
-	values map[valueKey]Element   // schemas that have their elements
-	untils map[string]Element
-	shared map[string]Element // the rules that all values use
-	err    error
+	rules   map[string][]Alternate // by name; nil while only declared
+	numbers map[string]int         // by name: the last number that made it unique
+	byText  map[string]string      // printed content -> name
+	values  map[valueKey]Element   // schemas that have their elements
+	untils  map[string]Element
+	shared  map[string]Element // the rules that all values use
+	err     error
 }
 
 // NewBuilder returns an empty builder.
 func NewBuilder() *Builder {
-	return &Builder{rules: map[string][]Alternate{}, byText: map[string]string{}, values: map[valueKey]Element{},
+	return &Builder{rules: map[string][]Alternate{}, numbers: map[string]int{}, byText: map[string]string{}, values: map[valueKey]Element{},
 		untils: map[string]Element{}, shared: map[string]Element{}}
 }
 
@@ -276,11 +277,12 @@ func (b *Builder) Declare(name string) Element {
 	}
 	name = ruleName(name)
 	unique := name
-	for i := 2; ; i++ {
+	for i := max(2, b.numbers[name]+1); ; i++ { // all up to the last number are taken, so a thousand names alike cost no million looks
 		if _, taken := b.rules[unique]; !taken && unique != Root {
 			break
 		}
 		unique = name + "-" + strconv.Itoa(i)
+		b.numbers[name] = i
 	}
 	b.rules[unique] = nil
 	return b.Ref(unique)

@@ -101,7 +101,8 @@ type Parser struct {
 	callDeltas         []chat.ToolCallDelta // those in deltas
 	spans              []Span
 	diagnostics        []Diagnostic
-	read               int // bytes written so far, the prefill included
+	dropped            strings.Builder // text of the last diagnostic, while more of it may be dropped
+	read               int             // bytes written so far, the prefill included
 	closed, cut        bool
 
 	text textState
@@ -202,9 +203,23 @@ func (p *Parser) Finish() chat.FinishReason {
 }
 
 // Diagnostics returns what was odd so far.
-func (p *Parser) Diagnostics() []Diagnostic { return p.diagnostics }
+func (p *Parser) Diagnostics() []Diagnostic {
+	p.settle()
+	return p.diagnostics
+}
 
-func (p *Parser) diagnose(d Diagnostic) { p.diagnostics = append(p.diagnostics, d) }
+// settle gives the last diagnostic its text.
+func (p *Parser) settle() {
+	if p.dropped.Len() > 0 {
+		p.diagnostics[len(p.diagnostics)-1].Text = p.dropped.String()
+	}
+}
+
+func (p *Parser) diagnose(d Diagnostic) {
+	p.settle()
+	p.dropped.Reset()
+	p.diagnostics = append(p.diagnostics, d)
+}
 
 // Prefill returns how many bytes of the text that offsets refer to precede the output.
 func (p *Parser) Prefill() int { return len(p.out.Prefill) }
@@ -277,13 +292,10 @@ func (p *Parser) drop(e *peg.Event, why string) {
 		return
 	}
 	p.cover(e.Off, e.End, ClassDropped)
-	if n := len(p.diagnostics); n > 0 {
-		if d := &p.diagnostics[n-1]; d.Kind == "dropped" && d.Off+len(d.Text) == e.Off && d.Msg == why {
-			d.Text += string(e.Text)
-			return
-		}
+	if n := p.dropped.Len(); n == 0 || p.diagnostics[len(p.diagnostics)-1].Off+n != e.Off || p.diagnostics[len(p.diagnostics)-1].Msg != why {
+		p.diagnose(Diagnostic{Off: e.Off, Kind: "dropped", Msg: why})
 	}
-	p.diagnose(Diagnostic{Off: e.Off, Kind: "dropped", Text: string(e.Text), Msg: why})
+	p.dropped.Write(e.Text)
 }
 
 // Text.
