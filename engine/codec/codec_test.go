@@ -141,11 +141,22 @@ func TestEmbedded(t *testing.T) {
 	for in, want := range map[string]string{
 		`"{\"a\": \"x\\n\\u00e9\"}" `: `{"a": "x\n\u00e9"}`,
 		`'{"a": 1}'`:                  `{"a": 1}`,
-		`"\ud83d\ude00 é"`:            "😀 é",
-		`"cut`:                        "cut",
+		`"{\"\ud83d\ude00 é\": ''}" `: `{"😀 é": ""}`,
+		`"{'a': (1, None),} \n" `:     `{"a": [1, null]}`,
 	} {
-		if got, _, _ := both(t, codec.Embedded{}.New(), in); got != want {
-			t.Errorf("%s: got %q, want %q", in, got, want)
+		if got, _, status := both(t, codec.Embedded{}.New(), in); got != want || status != peg.Match {
+			t.Errorf("%s: got %q, %v, want %q", in, got, status, want)
+		}
+	}
+	for in, want := range map[string]string{
+		`"{\"a\": tr`:      `{"a": `,
+		`"\n{\n"name": 1`:  "\n{\n",
+		`"{\"a\" x}"`:      `{"a" `,
+		`"{\"a\": 1} x"`:   `{"a": 1}`,
+		`"{\"a\": 1}, {}"`: `{"a": 1}`,
+	} {
+		if got, _, status := both(t, codec.Embedded{}.New(), in); got != want || status != peg.Fail {
+			t.Errorf("%s: got %q, %v, want %q and failure", in, got, status, want)
 		}
 	}
 }

@@ -461,14 +461,16 @@ func (b *builder) inID(p format.Part) peg.Pattern {
 }
 
 // word matches a run of bytes that ends before any of the literals: a name or an id that is not known beforehand. Without literals, and
-// in a grammar, it is a run of name bytes.
+// in a grammar, it is a run of name bytes. A literal may be empty, being white space and nothing else.
 func (b *builder) word(follow []string) peg.Pattern {
 	set := nameBytes
 	if len(follow) > 0 && !b.strict {
 		not := peg.Bytes("\n")
 		for _, t := range follow {
 			for _, v := range variants(t) {
-				not.Add(v[0])
+				if v != "" {
+					not.Add(v[0])
+				}
 			}
 		}
 		set = not.Not()

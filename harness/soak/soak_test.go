@@ -23,7 +23,7 @@ var (
 )
 
 // shortRun is the number of cases that every run of the tests draws.
-const shortRun = 1500
+const shortRun = 600
 
 func pool(t testing.TB) *soak.Pool {
 	t.Helper()
@@ -38,7 +38,7 @@ func pool(t testing.TB) *soak.Pool {
 	return p
 }
 
-// TestSoak draws cases, 1,500 of seed 1 or, with -soak, for a time.
+// TestSoak draws cases, 600 of seed 1 or, with -soak, for a time.
 func TestSoak(t *testing.T) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -16,8 +16,8 @@
 //
 // # Limits
 //
-// Nesting deeper than [MaxDepth] and more than [MaxOperators] operators in one tag are errors, so that recursion over a tree
-// is bounded.
+// A source of more than [MaxSource] bytes, or one that is no UTF-8, is an error. Nesting deeper than [MaxDepth] and more than
+// [MaxOperators] operators in one tag are errors, so that recursion over a tree is bounded.
 //
 // # Errors
 //
@@ -31,8 +31,9 @@ import "strings"
 
 // Limits of a tree.
 const (
-	MaxDepth     = 200   // nested statements, brackets, calls and unary operators, in levels
-	MaxOperators = 2_000 // operators, look-ups, calls and filters in one tag; each may add a level to the tree
+	MaxSource    = 16 << 20 // bytes of a template
+	MaxDepth     = 200      // nested statements, brackets, calls and unary operators, in levels
+	MaxOperators = 2_000    // operators, look-ups, calls and filters in one tag; each may add a level to the tree
 )
 
 // Class is the name of a Python exception, as the cause of an error.

@@ -512,11 +512,9 @@ func identRune(r rune) bool {
 func wordRune(r rune) bool { return identRune(r) || unicode.IsNumber(r) }
 
 func (l *lexer) unexpected(off int32) {
-	r, n := utf8.DecodeRuneInString(l.text[l.pos:])
+	r, _ := utf8.DecodeRuneInString(l.text[l.pos:])
 	char := strconv.QuoteRune(r)
-	if r == utf8.RuneError && n == 1 {
-		char = fmt.Sprintf(`'\x%02x'`, l.text[l.pos])
-	} else if r == '\'' {
+	if r == '\'' {
 		char = `"'"`
 	}
 	l.fail(SyntaxError, off, "unexpected char %s at %d", char, utf8.RuneCountInString(l.text[:l.pos]))

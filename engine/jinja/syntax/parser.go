@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/source"
 )
@@ -18,9 +19,28 @@ func Parse(src *source.Source) (t *Template, err error) {
 			t, err = nil, b.err
 		}
 	}()
+	if len(src.Text) > MaxSource {
+		p.fail(SyntaxError, 0, "the template has %d bytes, more than %d", len(src.Text), MaxSource)
+	}
+	if off := invalidUTF8(src.Text); off >= 0 {
+		p.fail(SyntaxError, int32(off), "byte %#02x is not UTF-8; a template is a text", src.Text[off])
+	}
 	p.advance()
 	body := p.body(nil)
 	return &Template{Source: src, Body: body}, nil
+}
+
+// invalidUTF8 returns the offset of the first byte that is not UTF-8, -1 where all are.
+func invalidUTF8(s string) int {
+	if utf8.ValidString(s) {
+		return -1
+	}
+	for i, r := range s {
+		if r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD") {
+			return i
+		}
+	}
+	return -1
 }
 
 // parser is a recursive-descent parser. Each method leaves cur on the first token that it did not use.
