@@ -45,9 +45,10 @@ var policy = map[string][]string{
 	"":       {"*"},
 
 	// models
-	"gguf":     {"source", "ordered"},
+	"filelock": {},
+	"gguf":     {"filelock", "source", "ordered"},
 	"modeldir": {"gguf", "ordered", "source"},
-	"hub":      {"gguf", "ordered"},
+	"hub":      {"filelock", "gguf", "ordered"},
 	"llama":    {"gguf", "ordered"},
 }
 

@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -24,7 +27,7 @@ func TestModels(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": status, "model": makeModel, "resize": resize, "append": appendText},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": status, "model": makeModel, "resize": resize, "append": appendText, "terminated": terminated},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("CORPUS", corpus)
 			return nil
@@ -86,4 +89,40 @@ func appendText(ts *testscript.TestScript, neg bool, args []string) {
 	text, err := strconv.Unquote(`"` + args[1] + `"`)
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ts.ReadFile(args[0])+text), 0o666))
+}
+
+// terminated runs assay until a file is there that is being written, and ends it with SIGTERM then: terminated FILE ARGUMENTS... It
+// demands that assay ends by itself, and says on stderr that it was interrupted unless it was done already.
+func terminated(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: terminated FILE ARGUMENTS...")
+	}
+	path, err := exec.LookPath("assay")
+	if err != nil {
+		path = filepath.Join(filepath.SplitList(ts.Getenv("PATH"))[0], "assay")
+	}
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Dir, cmd.Env = ts.MkAbs("."), []string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME")}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	ts.Check(cmd.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for {
+		select {
+		case err := <-ended:
+			ts.Check(err)
+			return // it was faster
+		case <-time.After(time.Millisecond):
+		}
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			break
+		}
+	}
+	ts.Check(cmd.Process.Signal(syscall.SIGTERM))
+	if err := <-ended; err == nil {
+		return
+	} else if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(stderr.String(), "interrupted; nothing is left of the copy") {
+		ts.Fatalf("assay ended with %v\n%s", err, stderr.String())
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,8 +15,9 @@ var retemplateCommand = command{
 	name: "retemplate", args: "MODEL.gguf",
 	short: "copy a model file with another chat template",
 	long: `The tensors are copied as they are. The copy appears whole or not at all: it is written beside its place, flushed, read back,
-compared with the input, and renamed. Of a split model give the first part; all parts are copied. A template that does not
-compile, or renders no conversation, is refused with exit status 1. What the gate says of the copy is printed; it may reject it.`,
+compared with the input, and renamed. An interrupted run leaves nothing, and what a killed one left is used again. Of a split
+model give the first part; all parts are copied. A template that does not compile, or renders no conversation, is refused with
+exit status 1. What the gate says of the copy is printed; it may reject it.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		r := new(retemplate)
 		flags.StringVar(&r.template, "template", "", "`FILE` with the template, or - for standard input")
@@ -48,8 +50,7 @@ func (r *retemplate) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	src.BOS, src.EOS = m.Info.BOS.Text, m.Info.EOS.Text
-	if _, err := src.Compile(); err != nil {
+	if _, err := src.WithTokens(m.Info.BOS.Text, m.Info.EOS.Text).Compile(); err != nil {
 		return &failure{err}
 	}
 	var step func(int)
@@ -62,8 +63,13 @@ func (r *retemplate) run(c *call) error {
 			step(int(done >> 20))
 		}
 	}}
-	err = gguf.RetemplateFile(c.args[0], r.out, src.Text, options)
+	ctx, stop := interruptible()
+	err = gguf.RetemplateFile(ctx, c.args[0], r.out, src.Text, options)
+	stop()
 	end()
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted; nothing is left of the copy")
+	}
 	if err != nil {
 		return err
 	}

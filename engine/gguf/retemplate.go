@@ -3,6 +3,7 @@ package gguf
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/goassay/assay/engine/filelock"
 )
 
 // Retemplate writes a copy of a file with another chat template: the default one where name is empty, else the one of that
@@ -110,9 +113,11 @@ type RetemplateOptions struct {
 }
 
 // RetemplateFile copies the model at in to out with another chat template: see [Retemplate]. The output appears whole or not at
-// all: it is written beside its place, flushed to the disk, read back and compared with the input, and renamed. Of
-// a split model all parts are copied; in and out must then be the names of the first parts.
-func RetemplateFile(in, out, template string, o RetemplateOptions) error {
+// all: it is written beside its place as ".NAME.part", flushed to the disk, read back and compared with the input, and renamed. Of
+// a split model all parts are copied, and renamed when all are there; in and out must then be the names of the first parts. Where it fails
+// before that, or the context ends, nothing is left; what a run that was killed has left is overwritten by the next one, unless it is still being
+// written.
+func RetemplateFile(ctx context.Context, in, out, template string, o RetemplateOptions) (err error) {
 	jobs, err := plan(in, out)
 	if err != nil {
 		return err
@@ -124,14 +129,115 @@ func RetemplateFile(in, out, template string, o RetemplateOptions) error {
 		}
 		total += 2 * j.size
 	}
-	tick := &ticker{total: total, progress: o.Progress}
+	tick := &ticker{ctx: ctx, total: total, progress: o.Progress}
+	var parts []*part
+	defer func() {
+		for _, p := range parts {
+			p.discard()
+		}
+	}()
+	for i, j := range jobs {
+		p, err := openPart(j.out)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, p)
+		if err := j.run(p.File, i == 0, template, o, tick); err != nil {
+			return err
+		}
+	}
 	// The first part comes last: where it is, the others are.
 	for i := len(jobs) - 1; i >= 0; i-- {
-		if err := jobs[i].run(i == 0, template, o, tick); err != nil {
+		if err := jobs[i].vacant(jobs, o.Force); err != nil {
+			return err // somebody else was faster
+		}
+		if err := parts[i].commit(jobs[i].out); err != nil {
 			return err
 		}
 	}
 	return syncDir(filepath.Dir(out))
+}
+
+// part is an output while it is written. It is locked, so that two runs do not write one.
+type part struct {
+	*os.File
+	done bool
+}
+
+// openPart opens the file in which an output is written. One that is there already was left by a run that was killed, if nobody has
+// its lock.
+func openPart(out string) (*part, error) {
+	path := filepath.Join(filepath.Dir(out), "."+filepath.Base(out)+".part")
+	for range 10 {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		fresh := err == nil
+		if errors.Is(err, fs.ErrExist) {
+			f, err = reopen(path)
+		}
+		if err != nil {
+			return nil, err
+		}
+		locked, err := filelock.Try(f)
+		switch there, statErr := os.Lstat(path); {
+		case err != nil && !fresh:
+			err = fmt.Errorf("%s is there, and its file system has no locks that say whether it is being written (%w): if not, remove it", path, err)
+		case err == nil && !locked:
+			err = fmt.Errorf("%s is being written by another program", out)
+		case statErr != nil || !is(f, there):
+			f.Close() // another run was done with it just now
+			continue
+		default:
+			err = f.Truncate(0)
+		}
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		return &part{File: f}, nil
+	}
+	return nil, fmt.Errorf("%s comes and goes: other programs are writing %s", path, out)
+}
+
+// reopen opens a file that was left, and no link: what that leads to is not ours.
+func reopen(path string) (*os.File, error) {
+	there, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !there.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is in the way, and is no regular file: remove it", path)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrPermission) && os.Chmod(path, 0o600) == nil {
+		f, err = os.OpenFile(path, os.O_RDWR, 0)
+	}
+	return f, err
+}
+
+// is says that an opened file is the one of an entry.
+func is(f *os.File, entry os.FileInfo) bool {
+	info, err := f.Stat()
+	return err == nil && os.SameFile(info, entry)
+}
+
+// commit gives the file its name, with the lock held: nobody else can write into it before. Where a system does not rename open
+// files it is closed first; such systems have no lock either.
+func (p *part) commit(out string) error {
+	err := os.Rename(p.Name(), out)
+	if err != nil && p.Close() == nil {
+		err = os.Rename(p.Name(), out)
+	}
+	p.done = err == nil
+	return err
+}
+
+// discard closes the file, and removes it unless it has its name.
+func (p *part) discard() {
+	if !p.done && os.Remove(p.Name()) != nil {
+		p.Close() // a system that removes no open files
+		os.Remove(p.Name())
+	}
+	p.Close()
 }
 
 // job is one file to copy.
@@ -233,8 +339,8 @@ func (j job) vacant(jobs []job, force bool) error {
 	return nil
 }
 
-// run copies one file; the first part gets the template.
-func (j job) run(first bool, template string, o RetemplateOptions, tick *ticker) (err error) {
+// run copies one file into w; the first part gets the template.
+func (j job) run(w *os.File, first bool, template string, o RetemplateOptions, tick *ticker) error {
 	r, f, err := OpenFile(j.in)
 	if err != nil {
 		return err
@@ -244,24 +350,11 @@ func (j job) run(first bool, template string, o RetemplateOptions, tick *ticker)
 	if err != nil {
 		return err
 	}
-	w, err := os.CreateTemp(filepath.Dir(j.out), "."+filepath.Base(j.out)+".*.part")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			w.Close()
-			os.Remove(w.Name())
-		}
-	}()
 	f.r = &ticking{r, tick}
 	if first {
 		err = Retemplate(w, f, o.Name, template)
 	} else {
 		_, err = io.Copy(w, io.NewSectionReader(f.r, 0, f.Size))
-	}
-	if err == nil {
-		err = w.Chmod(info.Mode().Perm())
 	}
 	if err == nil {
 		err = w.Sync()
@@ -272,13 +365,7 @@ func (j job) run(first bool, template string, o RetemplateOptions, tick *ticker)
 	if err = j.compare(f, w, first, template, o, tick); err != nil {
 		return fmt.Errorf("%s was written, but does not read back: %w", j.out, err)
 	}
-	if err = w.Close(); err != nil {
-		return err
-	}
-	if err = j.vacant([]job{j}, o.Force); err != nil {
-		return err // somebody else was faster
-	}
-	return os.Rename(w.Name(), j.out)
+	return w.Chmod(info.Mode().Perm())
 }
 
 // compare holds a copy against its original, byte for byte but for what had to change.
@@ -353,8 +440,9 @@ func same(a, b io.ReaderAt, offA, offB, n int64) error {
 	return nil
 }
 
-// ticker tells how far the work is: what was read of the input, once to copy it and once to compare.
+// ticker tells how far the work is: what was read of the input, once to copy it and once to compare. It stops when the context ends.
 type ticker struct {
+	ctx         context.Context
 	done, total int64
 	progress    func(done, total int64)
 }
@@ -366,6 +454,9 @@ type ticking struct {
 }
 
 func (t *ticking) ReadAt(b []byte, off int64) (int, error) {
+	if err := context.Cause(t.tick.ctx); err != nil {
+		return 0, err
+	}
 	n, err := t.r.ReadAt(b, off)
 	t.tick.done += int64(n)
 	if t.tick.progress != nil {

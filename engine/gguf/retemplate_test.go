@@ -2,6 +2,7 @@ package gguf_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -127,7 +128,7 @@ func TestRetemplateFile(t *testing.T) {
 	data := model(t)
 	in, out := write(t, filepath.Join(dir, "in.gguf"), data), filepath.Join(dir, "out.gguf")
 	var last, total int64
-	err := gguf.RetemplateFile(in, out, "new", gguf.RetemplateOptions{Name: gguf.ToolUse, Progress: func(done, of int64) { last, total = done, of }})
+	err := gguf.RetemplateFile(context.Background(), in, out, "new", gguf.RetemplateOptions{Name: gguf.ToolUse, Progress: func(done, of int64) { last, total = done, of }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,11 +143,11 @@ func TestRetemplateFile(t *testing.T) {
 		t.Errorf("progress ends at %d of %d", last, total)
 	}
 
-	err = gguf.RetemplateFile(in, out, "newer", gguf.RetemplateOptions{})
+	err = gguf.RetemplateFile(context.Background(), in, out, "newer", gguf.RetemplateOptions{})
 	if !errors.Is(err, fs.ErrExist) {
 		t.Errorf("the output is replaced: %v", err)
 	}
-	if err = gguf.RetemplateFile(in, out, "newer", gguf.RetemplateOptions{Force: true}); err != nil {
+	if err = gguf.RetemplateFile(context.Background(), in, out, "newer", gguf.RetemplateOptions{Force: true}); err != nil {
 		t.Error(err)
 	}
 	if got, _ := os.ReadFile(out); !bytes.Equal(got, retemplated(t, data, "", "newer")) {
@@ -168,17 +169,17 @@ func TestRetemplateFileRefusesInput(t *testing.T) {
 		}
 	}
 	for _, out := range outs {
-		if err := gguf.RetemplateFile(in, out, "new", gguf.RetemplateOptions{Force: true}); err == nil || !strings.Contains(err.Error(), "is the input") {
+		if err := gguf.RetemplateFile(context.Background(), in, out, "new", gguf.RetemplateOptions{Force: true}); err == nil || !strings.Contains(err.Error(), "is the input") {
 			t.Errorf("%s: %v", out, err)
 		}
 	}
 	for out, want := range map[string]string{dir: "not a regular file", filepath.Join(dir, "no", "out.gguf"): "no such"} {
-		if err := gguf.RetemplateFile(in, out, "new", gguf.RetemplateOptions{Force: true}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := gguf.RetemplateFile(context.Background(), in, out, "new", gguf.RetemplateOptions{Force: true}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", out, err)
 		}
 	}
 	for _, in := range []string{dir, filepath.Join(dir, "no.gguf"), write(t, filepath.Join(dir, "bad.gguf"), data[:100])} {
-		if err := gguf.RetemplateFile(in, filepath.Join(dir, "out.gguf"), "new", gguf.RetemplateOptions{}); err == nil {
+		if err := gguf.RetemplateFile(context.Background(), in, filepath.Join(dir, "out.gguf"), "new", gguf.RetemplateOptions{}); err == nil {
 			t.Errorf("%s is copied", in)
 		}
 	}
@@ -207,7 +208,7 @@ func TestRetemplateSplit(t *testing.T) {
 	dir, to := t.TempDir(), t.TempDir()
 	in := parts(t, dir)
 	out := filepath.Join(to, "n-00001-of-00003.gguf")
-	if err := gguf.RetemplateFile(in, out, "new", gguf.RetemplateOptions{}); err != nil {
+	if err := gguf.RetemplateFile(context.Background(), in, out, "new", gguf.RetemplateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := entries(t, to), "n-00001-of-00003.gguf n-00002-of-00003.gguf n-00003-of-00003.gguf"; got != want {
@@ -232,14 +233,14 @@ func TestRetemplateSplit(t *testing.T) {
 		{in, out, "file already exists"},
 	}
 	for _, r := range refused {
-		if err := gguf.RetemplateFile(r.in, r.out, "new", gguf.RetemplateOptions{}); err == nil || !strings.Contains(err.Error(), r.want) {
+		if err := gguf.RetemplateFile(context.Background(), r.in, r.out, "new", gguf.RetemplateOptions{}); err == nil || !strings.Contains(err.Error(), r.want) {
 			t.Errorf("%s to %s: %v", r.in, r.out, err)
 		}
 	}
 	if err := os.Remove(filepath.Join(dir, "m-00003-of-00003.gguf")); err != nil {
 		t.Fatal(err)
 	}
-	if err := gguf.RetemplateFile(in, filepath.Join(to, "x-00001-of-00003.gguf"), "new", gguf.RetemplateOptions{}); !errors.Is(err, fs.ErrNotExist) {
+	if err := gguf.RetemplateFile(context.Background(), in, filepath.Join(to, "x-00001-of-00003.gguf"), "new", gguf.RetemplateOptions{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 	if got := entries(t, to); strings.Contains(got, "x") {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/goassay/assay/engine/filelock"
 )
 
 // Progress says how far a download is.
@@ -110,7 +112,7 @@ func (c *Client) lock(ctx context.Context, path string, waiting func()) (unlock 
 		return nil, err
 	}
 	for tries := 0; ; tries++ {
-		locked, err := tryLock(f)
+		locked, err := filelock.Try(f)
 		if locked {
 			return func() { f.Close() }, nil
 		}

@@ -33,6 +33,13 @@ func (s Source) Compile() (*engine.Template, error) { return s.compile() }
 // New returns a source of a text with the special tokens of this package.
 func New(name, text string) Source { return newSource(name, text, BOS, EOS) }
 
+// WithTokens returns the source with other special tokens.
+func (s Source) WithTokens(bos, eos string) Source {
+	t := newSource(s.Name, s.Text, bos, eos)
+	t.File, t.Shadowed = s.File, s.Shadowed
+	return t
+}
+
 func newSource(name, text, bos, eos string) Source {
 	src := engine.Source{Name: name, Text: text, BOS: bos, EOS: eos}
 	return Source{Source: src, File: name, compile: sync.OnceValues(func() (*engine.Template, error) {

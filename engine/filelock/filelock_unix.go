@@ -1,15 +1,14 @@
 //go:build unix && !solaris && !aix
 
-package hub
+package filelock
 
 import (
 	"os"
 	"syscall"
 )
 
-// tryLock locks a file for this process, unless another one has it: the lock of the huggingface_hub library on these systems. It goes
-// with the process.
-func tryLock(f *os.File) (bool, error) {
+// Try locks an open file for this process, unless another one has it. The lock goes with the process, or when the file is closed.
+func Try(f *os.File) (bool, error) {
 	for {
 		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {
 		case nil:
