@@ -3,6 +3,7 @@
 GO          ?= go
 VENDOR      := .deps/llama.cpp/models/templates
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.8
 BENCHSTAT   := golang.org/x/perf/cmd/benchstat@latest
 T           ?= 10s
 FUZZTIME    ?= $(T)
@@ -28,10 +29,11 @@ race: ## the tests under the race detector
 check: lint test no-change ## everything before a push: format, lint, tests, goldens and documents up to date
 
 .PHONY: lint
-lint: ## gofmt, go vet, staticcheck, go mod tidy
+lint: ## gofmt, go vet, staticcheck, actionlint, go mod tidy
 	@out=$$(gofmt -l .) && if [ -n "$$out" ]; then echo "gofmt -w is due:" && echo "$$out" && exit 1; fi
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
+	$(GO) run $(ACTIONLINT)
 	$(GO) mod tidy -diff
 
 .PHONY: update

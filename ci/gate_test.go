@@ -1,63 +1,348 @@
 package ci
 
 import (
+	"cmp"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
-// TestGate runs ci/gate.sh in a repository with two templates: one commit, then edits.
-func TestGate(t *testing.T) {
+// scratch is a repository with templates, in which a gate runs.
+type scratch struct {
+	t     *testing.T
+	dir   string
+	assay string // the command, built once
+}
+
+func newScratch(t *testing.T) *scratch {
+	t.Helper()
+	for _, name := range []string{"git", "bash"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip(err)
+		}
+	}
+	s := &scratch{t: t, dir: t.TempDir(), assay: filepath.Join(t.TempDir(), "assay")}
+	build := exec.Command("go", "build", "-o", s.assay, "./cmd/assay")
+	build.Dir = ".."
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s.git("init", "-q", "-b", "main")
+	return s
+}
+
+// run runs a command in a folder of the repository with variables beside the usual ones.
+func (s *scratch) run(dir string, env []string, name string, args ...string) (out string, code int) {
+	s.t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = filepath.Join(s.dir, dir)
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "GITHUB_") && !strings.HasPrefix(v, "GIT_") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	cmd.Env = append(cmd.Env, env...)
+	text, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		s.t.Fatalf("%s: %v", name, err)
+	}
+	return string(text), cmd.ProcessState.ExitCode()
+}
+
+func (s *scratch) git(args ...string) string {
+	s.t.Helper()
+	out, code := s.run("", nil, "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@localhost"}, args...)...)
+	if code != 0 {
+		s.t.Fatalf("git %v: %s", args, out)
+	}
+	return strings.TrimSpace(out)
+}
+
+func (s *scratch) write(name, text string) {
+	s.t.Helper()
+	name = filepath.Join(s.dir, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// commit commits everything and returns the commit.
+func (s *scratch) commit(message string) string {
+	s.t.Helper()
+	s.git("add", "-A", ".")
+	s.git("commit", "-q", "--allow-empty", "-m", message)
+	return s.git("rev-parse", "HEAD")
+}
+
+func gateScript(t *testing.T) string {
+	t.Helper()
 	gate, err := filepath.Abs("gate.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	run := func(name string, args ...string) (string, int) {
-		cmd := exec.Command(name, args...)
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		if cmd.ProcessState == nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		return string(out), cmd.ProcessState.ExitCode()
-	}
+	return gate
+}
+
+// TestGate runs ci/gate.sh in a repository with templates: a base commit, then a commit for each case.
+func TestGate(t *testing.T) {
+	s, gate := newScratch(t), gateScript(t)
 	good := readFile(t, "../corpus/hermes/template.jinja")
-	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	git := func(args ...string) {
-		t.Helper()
-		if out, code := run("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@localhost"}, args...)...); code != 0 {
-			t.Fatalf("git %v: %s", args, out)
-		}
-	}
-	write("one.jinja", good)
-	write("two.jinja", good)
-	git("init", "-q")
-	git("add", ".")
-	git("commit", "-q", "-m", "base")
-	for _, step := range []struct {
-		name, text string // of one.jinja
-		args       []string
-		code       int
-		want       string
+	breaks := strings.ReplaceAll(good, "</tool_call>", "</call>")
+	s.write("one.jinja", good)
+	s.write("sub/two words.jinja", good)
+	base := s.commit("base")
+	only := []string{"--base", base, "--only-changed"}
+	for _, c := range []struct {
+		name   string
+		edit   func()
+		dir    string
+		args   []string
+		code   int
+		want   []string
+		lacks  string
+		output string // the verdict
 	}{
-		{"all templates", good, nil, 0, "check one.jinja two.jinja"},
-		{"no template changed", good, []string{"--base", "HEAD", "--only-changed"}, 0, "no template to judge"},
-		{"an edit that nobody sees", "{#- a comment -#}\n" + good, []string{"--base", "HEAD", "--only-changed"}, 0, "== diff one.jinja"},
-		{"an edit that breaks", strings.ReplaceAll(good, "</tool_call>", "</call>"), []string{"--base", "HEAD", "--only-changed"}, 1, "breaking: "},
-		{"a template that is broken", good + "{% if", []string{"--base", "HEAD", "--only-changed"}, 1, "does-not-compile"},
-		{"wrong usage", good, []string{"--frob"}, 2, "unknown argument --frob"},
-		{"nothing to compare with", good, []string{"--only-changed"}, 2, "needs --base"},
+		{name: "all templates", want: []string{"judging one.jinja", "judging sub/two words.jinja"}, output: "accepted"},
+		{name: "no template changed", args: only, want: []string{"no template to judge"}, output: "nothing"},
+		{name: "an edit that nobody sees", edit: func() { s.write("one.jinja", "{#- a comment -#}\n"+good) }, args: only,
+			want: []string{"judging one.jinja"}, lacks: "D0", output: "accepted"},
+		{name: "an edit that breaks", edit: func() { s.write("one.jinja", breaks) }, args: only, code: 1,
+			want: []string{"FAIL  one.jinja format-changed [D004] (one.jinja:", "breaking: "}, lacks: "two words", output: "rejected"},
+		{name: "the same in a folder", edit: func() { s.write("sub/two words.jinja", breaks) }, dir: "sub", args: only, code: 1,
+			want: []string{"FAIL  two words.jinja format-changed [D004] (two words.jinja:"}, output: "rejected"},
+		{name: "a template that is broken", edit: func() { s.write("one.jinja", good+"{% if") }, args: only, code: 1,
+			want: []string{"does-not-compile [A001] (one.jinja:", "no-longer-compiles [D001] (one.jinja:"}, output: "rejected"},
+		{name: "a template that was broken", edit: func() {
+			s.write("one.jinja", "{% if")
+			only[1] = s.commit("broken")
+			s.write("one.jinja", good)
+		}, args: only, want: []string{"the old revision does not compile"}, output: "accepted"},
+		{name: "renamed and broken", edit: func() { s.git("mv", "one.jinja", "new name.jinja"); s.write("new name.jinja", breaks) }, args: only, code: 1,
+			want: []string{"FAIL  new name.jinja format-changed [D004]"}, output: "rejected"},
+		{name: "renamed", edit: func() { s.git("mv", "one.jinja", "sub/one.jinja") }, args: only, want: []string{"judging sub/one.jinja"}, lacks: "D0", output: "accepted"},
+		{name: "added", edit: func() { s.write("three.jinja", breaks) }, args: only, want: []string{"judging three.jinja"}, lacks: "D0", output: "accepted"},
+		{name: "deleted", edit: func() { s.git("rm", "-q", "one.jinja") }, args: only, want: []string{"deleted, so not judged: one.jinja", "no template to judge"}, output: "nothing"},
+		{name: "a base that went on", edit: func() {
+			s.git("checkout", "-q", "-b", "other")
+			s.write("one.jinja", breaks)
+			only[1] = s.commit("elsewhere")
+			s.git("checkout", "-q", "main")
+			s.write("sub/two words.jinja", "{#- a comment -#}\n"+good)
+		}, args: only, want: []string{"judging sub/two words.jinja"}, lacks: "one.jinja", output: "accepted"},
+		{name: "arguments of check", args: []string{"--", "--notes", "--fallback", "frob"}, code: 2, want: []string{`no fallback spelling "frob"`}, output: "failed"},
+		{name: "wrong usage", args: []string{"--frob"}, code: 2, want: []string{"unknown argument --frob"}, output: "failed"},
+		{name: "no value", args: []string{"--base"}, code: 2, want: []string{"--base needs a value"}, output: "failed"},
+		{name: "nothing to compare with", args: []string{"--only-changed"}, code: 2, want: []string{"needs --base"}, output: "failed"},
+		{name: "no such base", args: []string{"--base", "0123456789012345678901234567890123456789"}, code: 2, want: []string{"is not in this repository"}, output: "failed"},
 	} {
-		write("one.jinja", step.text)
-		if out, code := run("bash", append([]string{gate}, step.args...)...); code != step.code || !strings.Contains(out, step.want) {
-			t.Errorf("%s: status %d, want %d and %q\n%s", step.name, code, step.code, step.want, out)
+		t.Run(c.name, func(t *testing.T) {
+			s.t = t
+			s.git("checkout", "-q", "-f", "main")
+			s.git("reset", "-q", "--hard", base)
+			s.git("clean", "-q", "-f", "-d")
+			only[1] = base
+			if c.edit != nil {
+				c.edit()
+				s.commit("head")
+			}
+			output := filepath.Join(t.TempDir(), "output")
+			env := []string{"GITHUB_OUTPUT=" + output}
+			if c.name != "all templates" { // which builds it
+				env = append(env, "ASSAY="+s.assay)
+			}
+			out, code := s.run(c.dir, env, "bash", append([]string{gate}, c.args...)...)
+			for _, want := range c.want {
+				if !strings.Contains(out, want) {
+					t.Errorf("%q is not in the output", want)
+				}
+			}
+			if c.lacks != "" && strings.Contains(out, c.lacks) {
+				t.Errorf("%q is in the output", c.lacks)
+			}
+			if verdict := readFile(t, output); verdict != "verdict="+c.output+"\n" {
+				t.Errorf("the output is %q", verdict)
+			}
+			if code != c.code || t.Failed() {
+				t.Errorf("status %d, want %d\n%s", code, c.code, out)
+			}
+		})
+	}
+}
+
+// TestGateShallow runs the gate where the base is missing: a shallow clone, and no repository at all.
+func TestGateShallow(t *testing.T) {
+	s, gate := newScratch(t), gateScript(t)
+	s.write("one.jinja", readFile(t, "../corpus/hermes/template.jinja"))
+	base := s.commit("base")
+	s.write("one.jinja", "{#- a comment -#}"+readFile(t, "../corpus/hermes/template.jinja"))
+	s.commit("head")
+	s.git("clone", "-q", "--depth", "1", "file://"+filepath.ToSlash(s.dir), "clone")
+	env := []string{"ASSAY=" + s.assay}
+	out, code := s.run("clone", env, "bash", gate, "--base", base, "--only-changed")
+	if code != 2 || !strings.Contains(out, "shallow") || !strings.Contains(out, "fetch-depth: 0") {
+		t.Errorf("a shallow clone: status %d\n%s", code, out)
+	}
+	if out, code := s.run("clone", nil, s.assay, "check", "--base", base, "one.jinja"); code != 2 || !strings.Contains(out, "fetch-depth: 0") {
+		t.Errorf("check in a shallow clone: status %d\n%s", code, out)
+	}
+	s.run("clone", nil, "git", "fetch", "-q", "--depth=1", "origin", base)
+	if out, code := s.run("clone", env, "bash", gate, "--base", base, "--only-changed"); code != 0 || !strings.Contains(out, "judging one.jinja") {
+		t.Errorf("a shallow clone with the base fetched: status %d\n%s", code, out)
+	}
+	s.dir = t.TempDir()
+	if out, code := s.run("", append(env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(s.dir)), "bash", gate); code != 2 || !strings.Contains(out, "not in a git repository") {
+		t.Errorf("no repository: status %d\n%s", code, out)
+	}
+}
+
+// action is what action.yml has of the gate's action.
+type action struct {
+	Inputs  map[string]struct{ Description, Default string }
+	Outputs map[string]struct{ Value string }
+	Runs    struct {
+		Using string
+		Steps []struct {
+			ID, Uses, Shell, Run string
+			Env                  map[string]string
+			Directory            string `yaml:"working-directory"`
 		}
+	}
+}
+
+// TestAction runs the shell steps of the gate's action as GitHub's runner does, with its files for outputs and summaries.
+func TestAction(t *testing.T) {
+	const file = "../.github/actions/gate/action.yml"
+	var a action
+	if err := yaml.Unmarshal([]byte(readFile(t, file)), &a); err != nil {
+		t.Fatal(err)
+	}
+	if a.Runs.Using != "composite" || a.Outputs["verdict"].Value != "${{ steps.gate.outputs.verdict }}" {
+		t.Errorf("%s: %+v", file, a)
+	}
+	page := readFile(t, "../docs/gate.md")
+	for name, input := range a.Inputs {
+		if input.Description == "" || !strings.Contains(page, "| `"+name+"` |") {
+			t.Errorf("the input %s is not described, in the action or in docs/gate.md", name)
+		}
+	}
+	s := newScratch(t)
+	good := readFile(t, "../corpus/hermes/template.jinja")
+	s.write("templates/one.jinja", good)
+	s.write("templates/two.jinja", good)
+	base := s.commit("base")
+	s.write("templates/one.jinja", strings.ReplaceAll(good, "</tool_call>", "</call>"))
+	s.commit("head")
+	for _, c := range []struct {
+		name    string
+		inputs  map[string]string
+		code    int
+		verdict string
+		want    []string // in the log
+		lacks   string
+		reports string // folder with reports
+	}{
+		{"a pull request that breaks", map[string]string{"working-directory": "templates", "report": "reports"}, 1, "rejected",
+			[]string{"::error file=templates/one.jinja,line=", "format-changed [D004]"}, "two.jinja", "templates/reports"},
+		{"all templates", map[string]string{"only-changed": "false", "templates": "templates/two.jinja", "args": "--notes --shard 1/1"}, 0, "accepted",
+			[]string{"judging templates/two.jinja", "::notice file=templates/two.jinja,line="}, "one.jinja", ""},
+		{"no template", map[string]string{"templates": "*.j2"}, 0, "nothing", []string{"no template to judge"}, "::error", ""},
+		{"not a pull request", map[string]string{"base": ""}, 0, "accepted", []string{"judging templates/one.jinja", "judging templates/two.jinja"}, "D0", ""},
+		{"hostile inputs", map[string]string{"templates": "$(touch owned)*.j2", "base": base}, 0, "nothing", []string{"no template to judge"}, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s.t = t
+			contexts := map[string]string{"github.action_path": actionPath(t, file), "github.event.pull_request.base.sha": base}
+			for name, input := range a.Inputs {
+				value, ok := c.inputs[name]
+				if !ok {
+					value = expand(t, contexts, input.Default)
+				}
+				contexts["inputs."+name] = value
+			}
+			files := t.TempDir()
+			log, code := "", 0
+			for _, step := range a.Runs.Steps {
+				if step.Run == "" {
+					continue
+				}
+				if step.Shell != "bash" {
+					t.Fatalf("the shell is %q", step.Shell)
+				}
+				script := filepath.Join(files, "step.sh")
+				if err := os.WriteFile(script, []byte(step.Run), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				env := []string{"CI=true", "GITHUB_ACTIONS=true", "GITHUB_WORKSPACE=" + s.dir, "RUNNER_TEMP=" + files, "ASSAY=" + s.assay,
+					"GITHUB_OUTPUT=" + filepath.Join(files, "output"), "GITHUB_ENV=" + filepath.Join(files, "env"),
+					"GITHUB_STEP_SUMMARY=" + filepath.Join(files, "summary")}
+				for _, name := range slices.Sorted(maps.Keys(step.Env)) {
+					env = append(env, name+"="+expand(t, contexts, step.Env[name]))
+				}
+				var out string
+				out, code = s.run(expand(t, contexts, cmp.Or(step.Directory, ".")), env, "bash", "--noprofile", "--norc", "-eo", "pipefail", script)
+				log += out
+			}
+			for _, want := range c.want {
+				if !strings.Contains(log, want) {
+					t.Errorf("%q is not in the log", want)
+				}
+			}
+			if c.lacks != "" && strings.Contains(log, c.lacks) {
+				t.Errorf("%q is in the log", c.lacks)
+			}
+			if got := readFile(t, filepath.Join(files, "output")); got != "verdict="+c.verdict+"\n" {
+				t.Errorf("the output is %q", got)
+			}
+			if c.verdict != "nothing" && !strings.Contains(readFile(t, filepath.Join(files, "summary")), "### assay check: ") {
+				t.Error("the step has no summary")
+			}
+			if c.reports != "" {
+				if sarif := readFile(t, filepath.Join(s.dir, c.reports, "check.sarif")); !strings.Contains(sarif, `"uri": "templates/one.jinja"`) || !strings.Contains(sarif, `"ruleId": "D004"`) {
+					t.Errorf("the SARIF report has no finding of the edit:\n%.2000s", sarif)
+				}
+				readFile(t, filepath.Join(s.dir, c.reports, "check.xml"))
+			}
+			if _, err := os.Stat(filepath.Join(s.dir, "owned")); err == nil {
+				t.Error("an input was run as a command")
+			}
+			if code != c.code || t.Failed() {
+				t.Errorf("status %d, want %d\n%s", code, c.code, log)
+			}
+		})
+	}
+}
+
+func actionPath(t *testing.T, file string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// expand replaces the expressions of a workflow; there are only look-ups in contexts.
+func expand(t *testing.T, contexts map[string]string, text string) string {
+	t.Helper()
+	for {
+		before, rest, ok := strings.Cut(text, "${{")
+		if !ok {
+			return text
+		}
+		name, after, ok := strings.Cut(rest, "}}")
+		value, known := contexts[strings.TrimSpace(name)]
+		if !ok || !known {
+			t.Fatalf("the expression in %q is not understood", text)
+		}
+		text = before + value + after
 	}
 }

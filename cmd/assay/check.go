@@ -12,6 +12,7 @@ import (
 	"github.com/goassay/assay/harness/gonja"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/subject"
 	"github.com/goassay/assay/harness/survey"
 )
@@ -21,50 +22,73 @@ var checkCommand = command{
 	short: "run the automatic checks on templates, model folders and model files",
 	long: `A template is a Jinja file, a tokenizer_config.json, or "-" for standard input; of a model folder or a GGUF file all templates
 are checked, and which of them each engine takes (A050 to A055). Errors fail the check, warnings and notes do not; docs/rules.md and ` + "`assay explain`" + ` say what each rule means. {# assay:ignore A021 reason #} in a template
-suppresses a rule there.`,
+suppresses a rule there. With --base an edit is judged as well: templates that differ from that commit are compared with what they were
+there, as "assay diff" does, under their old name where they were renamed.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		o := outputFlags(flags)
+		commit := flags.String("base", "", "compare templates with their revision at this `COMMIT` of git, too")
+		fallbacks := listFlag(flags, "fallback", "`NAME` of a fallback spelling that the checks allow; may be given again")
 		return func(c *call) error {
 			if err := c.want(1, -1, "templates"); err != nil {
 				return err
 			}
+			if err := knownFallbacks(*fallbacks); err != nil {
+				return err
+			}
 			o.notes = true
-			return runCheck(c, o)
+			return runCheck(c, o, *commit, *fallbacks)
 		}
 	},
 }
 
-func runCheck(c *call, o *output) error {
+func runCheck(c *call, o *output, commit string, fallbacks []string) error {
 	second := new(gonja.Renderer)
 	defer second.Close()
-	options := check.Options{Renderer: second, Differ: survey.Differ}
-	var checks []func() []report.Result
+	options := check.Options{Renderer: second, Differ: survey.Differ, Fallbacks: fallbacks}
+	r := &report.Report{Command: "check", Version: version(), Rules: check.Rules()}
+	var since *base
+	if commit != "" {
+		var err error
+		if since, err = openBase(commit); err != nil {
+			return err
+		}
+		r.Rules = append(r.Rules, revision.Rules()...)
+	}
+	var checks []func() ([]report.Result, error)
 	for _, name := range take(o.shard, c.args) {
 		if subject.IsModel(name) {
 			m, err := subject.OpenModel(name)
 			if err != nil {
 				return err
 			}
-			checks = append(checks, func() []report.Result { return check.Model(m, options) })
+			checks = append(checks, func() ([]report.Result, error) { return check.Model(m, options), nil })
 			continue
 		}
 		src, err := subject.Open(name, c.stdin)
 		if err != nil {
 			return err
 		}
-		checks = append(checks, func() []report.Result { return check.Template(src, options) })
+		checks = append(checks, func() ([]report.Result, error) {
+			results := check.Template(src, options)
+			if since == nil || name == "-" {
+				return results, nil
+			}
+			changes, err := since.judge(src)
+			return append(results, changes...), err
+		})
 	}
 	results := make([][]report.Result, len(checks))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, run := range checks {
-		group.Go(func() error {
-			results[i] = run()
-			return nil
+		group.Go(func() (err error) {
+			results[i], err = run()
+			return err
 		})
 	}
-	group.Wait() // no error is ever returned
-	r := &report.Report{Command: "check", Version: version(), Rules: check.Rules()}
+	if err := group.Wait(); err != nil {
+		return err
+	}
 	for i := range results {
 		r.Results = append(r.Results, results[i]...)
 	}

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -60,15 +58,13 @@ func openRevision(c *call, name string) (subject.Source, error) {
 	if !ok {
 		return subject.Open(name, c.stdin)
 	}
-	text, err := exec.Command("git", "show", spec).Output()
+	text, err := git("show", "--end-of-options", spec)
 	if err != nil {
-		var failed *exec.ExitError
-		if errors.As(err, &failed) {
-			return subject.Source{}, fmt.Errorf("git show %s: %s", spec, strings.TrimSpace(string(failed.Stderr)))
-		}
-		return subject.Source{}, fmt.Errorf("git show %s: %w", spec, err)
+		return subject.Source{}, err
 	}
-	return subject.New(name, string(text)), nil
+	src := subject.New(name, text)
+	_, src.File, _ = strings.Cut(spec, ":")
+	return src, nil
 }
 
 func readCases(dir string) ([]script.Case, error) {

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -33,16 +35,17 @@ func outputFlags(flags *flag.FlagSet) *output {
 
 // write writes a report in every form asked for; it returns errFailed where something failed.
 func (o *output) write(c *call, r *report.Report) error {
+	located := r.Rebase(c.inRepository)
 	for _, f := range [...]struct {
 		name  string
 		write func(io.Writer) error
-	}{{o.junit, r.JUnit}, {o.sarif, r.SARIF}, {o.html, r.HTML}} {
+	}{{o.junit, located.JUnit}, {o.sarif, located.SARIF}, {o.html, r.HTML}} {
 		if err := writeFile(f.name, f.write); err != nil {
 			return err
 		}
 	}
 	if c.getenv("GITHUB_ACTIONS") == "true" {
-		if err := o.github(c, r); err != nil {
+		if err := o.github(c, located); err != nil {
 			return err
 		}
 	}
@@ -79,11 +82,24 @@ func (o *output) github(c *call, r *report.Report) error {
 	if err != nil {
 		return err
 	}
-	if err := r.Summary(f); err != nil {
-		f.Close()
-		return err
+	written, err := f.Seek(0, io.SeekEnd)
+	if err == nil {
+		err = r.Summary(f, int(written))
 	}
-	return f.Close()
+	return errors.Join(err, f.Close())
+}
+
+// inRepository names a file as CI systems want it: relative to the checkout where GitHub says where that is, since a step may
+// run in a folder of it, and with slashes.
+func (c *call) inRepository(file string) string {
+	if root := c.getenv("GITHUB_WORKSPACE"); root != "" {
+		if abs, err := filepath.Abs(file); err == nil {
+			if rel, err := filepath.Rel(root, abs); err == nil && filepath.IsLocal(rel) {
+				file = rel
+			}
+		}
+	}
+	return filepath.ToSlash(file)
 }
 
 // writeFile writes a file by a rename, so that no half of one is ever seen. An empty name writes nothing.

@@ -105,7 +105,7 @@ func (r *corpusRun) load(c *call) (cleanup func(), err error) {
 		if r.suite.Update {
 			return cleanup, errors.New("the embedded corpus cannot be updated; name the folder")
 		}
-		r.embedded = true
+		r.embedded, r.suite.Root = true, "corpus"
 		if r.suite.Dir, err = os.MkdirTemp("", "assay-corpus-"); err != nil {
 			return cleanup, err
 		}
@@ -118,7 +118,7 @@ func (r *corpusRun) load(c *call) (cleanup func(), err error) {
 		return cleanup, err
 	}
 	if r.vendor != "" {
-		r.suite.Vendor = os.DirFS(r.vendor)
+		r.suite.Vendor, r.suite.Vendors = os.DirFS(r.vendor), r.vendor
 	}
 	return cleanup, nil
 }

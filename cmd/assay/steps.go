@@ -89,16 +89,24 @@ func (s *step) prepare(c *call) (*engine.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range *s.fallbacks {
-		if _, ok := dialect.Lookup(name); !ok {
-			return nil, fmt.Errorf("there is no fallback spelling %q; there are %q", name, dialect.Names())
-		}
+	if err := knownFallbacks(*s.fallbacks); err != nil {
+		return nil, err
 	}
 	plan, err := t.Prepare(r, engine.PrepareOptions{Insist: s.insist, Fallbacks: *s.fallbacks})
 	if err != nil {
 		return nil, &failure{err}
 	}
 	return plan, nil
+}
+
+// knownFallbacks refuses a name that no fallback spelling has.
+func knownFallbacks(names []string) error {
+	for _, name := range names {
+		if _, ok := dialect.Lookup(name); !ok {
+			return fmt.Errorf("there is no fallback spelling %q; there are %q", name, dialect.Names())
+		}
+	}
+	return nil
 }
 
 // readInput reads a file, or stdin where the name is "-".

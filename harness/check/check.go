@@ -79,6 +79,7 @@ func Rules() []report.Rule {
 type Options struct {
 	Renderer   chattemplate.Renderer // the second renderer to compare with; nil: none
 	Suppressed map[string]string     // rule ids with reasons, beside those in the template
+	Fallbacks  []string              // names of fallback spellings that whatever parses allows
 	// Differ says in a word how two templates differ, and what of; "" where nobody can observe it. [Model] needs it.
 	Differ func(was, is subject.Source) (class, evidence string)
 }

@@ -145,7 +145,7 @@ func (s *Subject) toolsAt() where {
 
 // plan generates a parser for turns as the template writes them, without a prefill.
 func (s *Subject) plan(o codegen.Options) (*codegen.Output, error) {
-	o.Tolerances = codegen.Usual
+	o.Tolerances, o.Fallbacks = codegen.Usual, s.Options.Fallbacks
 	return codegen.Generate(s.Template.Analysis().Format, o)
 }
 
@@ -277,7 +277,7 @@ func takes(shape verify.Shape, plan *codegen.Output, grammar *gbnf.Grammar, g *g
 const samples = 16
 
 func checkSamples(s *Subject, find finder) {
-	if !s.Template.Analysis().HasCalls() {
+	if !s.Template.Analysis().HasCalls() && len(s.Options.Fallbacks) == 0 {
 		return
 	}
 	plan, err := s.plan(codegen.Options{Tools: verify.Tools(), Parallel: true, Choice: chat.ToolChoice{Mode: chat.ChoiceRequired}})
@@ -350,7 +350,7 @@ func checkEscapable(s *Subject, find finder) {
 func checkPlainAnswer(s *Subject, find finder) {
 	for _, mode := range thinkingModes() {
 		r := chat.Request{Messages: conversation(talk(userTurn)), EnableThinking: mode.on}
-		plan, err := s.Template.Prepare(r, prepareAll)
+		plan, err := s.prepare(r)
 		if err != nil {
 			find(nowhere, "thinking %s: %w", mode.name, err)
 			continue

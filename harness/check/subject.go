@@ -122,8 +122,10 @@ type thinkingMode struct {
 	on   *bool
 }
 
-// prepareAll prepares whatever can be prepared: the rules judge what comes of it.
-var prepareAll = engine.PrepareOptions{Insist: true}
+// prepare prepares whatever can be prepared: the rules judge what comes of it.
+func (s *Subject) prepare(r chat.Request) (*engine.Plan, error) {
+	return s.Template.Prepare(r, engine.PrepareOptions{Insist: true, Fallbacks: s.Options.Fallbacks})
+}
 
 // turnOf returns what stands behind the header in a rendering of a user's turn and an answer.
 func (s *Subject) turnOf(text string) (string, bool) {

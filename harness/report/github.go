@@ -14,6 +14,7 @@ const (
 	maxAnnotations = 10
 	maxSummary     = 1 << 20 // bytes
 	maxSummaryRow  = 300     // bytes of a result's text in the summary's table
+	maxAnnotation  = 4096    // bytes of an annotation's text; a runner takes 64 KiB, a person less
 )
 
 // Runners end a command at the end of the line, and read commands anywhere in the log, so texts are made visible first and then
@@ -36,7 +37,7 @@ func (r *Report) Annotations(w io.Writer) error {
 				continue
 			}
 			fmt.Fprintf(b, "::%s %stitle=%s::%s\n", levels[level], res.Place.properties(),
-				escapeProperty.Replace(visible.Line(res.title())), escapeData.Replace(visible.Text(res.Text)))
+				escapeProperty.Replace(visible.Line(res.title())), escapeData.Replace(short(visible.Text(res.Text), maxAnnotation)))
 		}
 		if n > maxAnnotations {
 			fmt.Fprintf(b, "and %d more of the level %s\n", n-maxAnnotations, levels[level])
@@ -45,6 +46,14 @@ func (r *Report) Annotations(w io.Writer) error {
 			return b.Flush()
 		}
 	}
+}
+
+// short cuts a text between characters.
+func short(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
 func (res *Result) level() Severity {
@@ -68,8 +77,9 @@ func (p Place) properties() string {
 	return s
 }
 
-// Summary writes a step summary in GitHub's Markdown: the counts, then a table of failures and findings.
-func (r *Report) Summary(w io.Writer) error {
+// Summary writes a step summary in GitHub's Markdown: the counts, then a table of failures and findings. Written is how many
+// bytes the step has in its summary already.
+func (r *Report) Summary(w io.Writer, written int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### assay %s: %s\n\n", cell(r.Command), r.Line())
 	table, left := false, 0
@@ -83,7 +93,7 @@ func (r *Report) Summary(w io.Writer) error {
 			table = true
 		}
 		row := fmt.Sprintf("| %s | %s | %s |\n", res.level(), cell(res.title()), cell(res.Text))
-		if b.Len()+len(row) > maxSummary-100 {
+		if written+b.Len()+len(row) > maxSummary-100 {
 			left++
 			continue
 		}

@@ -28,7 +28,7 @@ func TestHostileText(t *testing.T) {
 		"JUnit":       r.JUnit,
 		"SARIF":       r.SARIF,
 		"annotations": r.Annotations,
-		"summary":     r.Summary,
+		"summary":     func(w io.Writer) error { return r.Summary(w, 0) },
 	} {
 		got := text(t, write)
 		for _, raw := range []string{"\x1b", "\u202e", "\x00", "\ufffe", "##["} {

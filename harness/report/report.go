@@ -168,6 +168,18 @@ func (r *Report) Counts() (counts [Failed + 1]int) {
 // OK says that nothing failed.
 func (r *Report) OK() bool { return r.Counts()[Failed] == 0 }
 
+// Rebase returns the report with every file under another name, such as relative to another folder.
+func (r *Report) Rebase(name func(file string) string) *Report {
+	out := *r
+	out.Results = slices.Clone(r.Results)
+	for i := range out.Results {
+		if place := &out.Results[i].Place; place.File != "" {
+			place.File = name(place.File)
+		}
+	}
+	return &out
+}
+
 // Merge puts the shards of one run together: results in the order of suite and name, rules once.
 func Merge(shards []*Report) (*Report, error) {
 	if len(shards) == 0 {

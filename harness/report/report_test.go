@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"unicode/utf8"
 	"unicode"
 
 	"github.com/goassay/assay/harness/report"
@@ -67,7 +68,7 @@ func TestForms(t *testing.T) {
 	expect(t, sarif, `"ruleId": "A001"`, `"startLine": 2`, `"id": "A001"`, `"assay/v1": "`, `"level": "warning"`)
 
 	expect(t, text(t, r.Annotations), "::error file=a.jinja,line=2,col=3,title=a.jinja broken [A001] (a.jinja%3A2%3A3)::it, broke: 100%25 <b>\\u0001%0Aevidence\n", "::warning title=")
-	expect(t, text(t, r.Summary), "### assay check: 2 passed, 1 failed", `| error | a.jinja broken \[A001]`, "it, broke: 100% &lt;b&gt;")
+	expect(t, text(t, func(w io.Writer) error { return r.Summary(w, 0) }), "### assay check: 2 passed, 1 failed", `| error | a.jinja broken \[A001]`, "it, broke: 100% &lt;b&gt;")
 	expect(t, text(t, r.HTML), "<title>Assay check: 2 passed", "1 FAIL", "it, broke: 100% &lt;b&gt;", `id="A001"`)
 	expect(t, r.Matrix([]string{"lint", "verify"}), "template  lint    verify\na.jinja   1 FAIL  1 noted\nb.jinja   -       1 known\n0 of 2 templates pass everything\n")
 }
@@ -123,8 +124,16 @@ func TestLimits(t *testing.T) {
 	if got := text(t, r.Annotations); strings.Count(got, "::error ") != 10 || !strings.Contains(got, "and 19991 more of the level error") {
 		t.Errorf("%d annotations", strings.Count(got, "::error "))
 	}
-	if got := text(t, r.Summary); len(got) > 1<<20 || !strings.Contains(got, " more\n") {
-		t.Errorf("a summary of %d bytes", len(got))
+	for _, written := range []int{0, 1<<20 - 5000} {
+		got := text(t, func(w io.Writer) error { return r.Summary(w, written) })
+		if written+len(got) > 1<<20 || !strings.Contains(got, " more\n") {
+			t.Errorf("a summary of %d bytes behind %d", len(got), written)
+		}
+	}
+	r.Results = r.Results[1:2]
+	r.Results[0].Text = strings.Repeat("ü", 1<<16)
+	if got := text(t, r.Annotations); len(got) > 5000 || !utf8.ValidString(got) {
+		t.Errorf("an annotation of %d bytes", len(got))
 	}
 }
 
@@ -179,7 +188,7 @@ func allForms(t *testing.T, r *report.Report) {
 		}
 	}
 	text(t, r.HTML)
-	text(t, r.Summary)
+	text(t, func(w io.Writer) error { return r.Summary(w, 0) })
 	for line := range strings.Lines(text(t, r.Annotations)) {
 		if i := strings.IndexFunc(strings.TrimSuffix(line, "\n"), unicode.IsControl); i >= 0 {
 			t.Errorf("an annotation has a control character: %q", line)

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -17,6 +18,8 @@ import (
 type Suite struct {
 	Corpus   *subject.Corpus
 	Dir      string // where the scripts are on disk
+	Root     string // the corpus as results name its files; Dir if empty
+	Vendors  string // the vendors' folder as results name its files
 	Vendor   fs.FS  // the vendors' templates; nil where they are not at hand
 	Live     bool   // a model is at hand
 	Update   bool   // rewrite what scripts expect
@@ -77,7 +80,18 @@ func (s *Suite) Source(v Variant) (subject.Source, error) {
 	} else {
 		text, err = s.Corpus.Text(v.Family.Name)
 	}
-	return subject.New(v.Name, text), err
+	src := subject.New(v.Name, text)
+	if v.Vendor != nil {
+		src.File = filepath.Join(s.Vendors, v.Vendor.Name)
+	} else {
+		src.File = s.file(v.Family.Name + "/" + subject.OwnTemplate)
+	}
+	return src, err
+}
+
+// file names a file of the corpus for people.
+func (s *Suite) file(name string) string {
+	return filepath.Join(cmp.Or(s.Root, s.Dir), filepath.FromSlash(name))
 }
 
 // Params says to testscript how the cases of a variant run; src is its template ([Suite.Source]).

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/revision"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// git runs git and returns what it prints; the error has git's own words.
+func git(args ...string) (string, error) {
+	out, err := exec.Command("git", args...).Output()
+	if err != nil {
+		var failed *exec.ExitError
+		if errors.As(err, &failed) && len(failed.Stderr) > 0 {
+			err = errors.New(strings.TrimSpace(string(failed.Stderr)))
+		}
+		return "", fmt.Errorf("git %s %s: %w", args[0], args[len(args)-1], err)
+	}
+	return string(out), nil
+}
+
+// base is a commit to compare with, and what files were called there.
+type base struct {
+	commit  string
+	renamed map[string]string // path now -> path then, of files that were renamed
+}
+
+// openBase finds the commit that the working tree departed from: the common ancestor with HEAD, or the commit itself where a clone
+// is too shallow to know.
+func openBase(commit string) (*base, error) {
+	if _, err := git("rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{commit}"); err != nil {
+		if shallow, again := git("rev-parse", "--is-shallow-repository"); again != nil {
+			return nil, again
+		} else if strings.TrimSpace(shallow) == "true" {
+			return nil, fmt.Errorf("--base %s: the commit is not in this clone, which is shallow; clone with its history (actions/checkout: fetch-depth: 0), or fetch the commit", commit)
+		}
+		return nil, fmt.Errorf("--base %s: there is no such commit in this repository", commit)
+	}
+	b := &base{commit: commit, renamed: map[string]string{}}
+	if ancestor, err := git("merge-base", "--end-of-options", commit, "HEAD"); err == nil {
+		b.commit = strings.TrimSpace(ancestor)
+	}
+	status, err := git("diff", "--name-status", "--find-renames", "-z", "--relative", b.commit, "--")
+	if err != nil {
+		return nil, err
+	}
+	fields := strings.Split(status, "\x00")
+	for len(fields) >= 2 {
+		if kind := fields[0]; (kind[0] == 'R' || kind[0] == 'C') && len(fields) >= 3 {
+			b.renamed[fields[2]] = fields[1]
+			fields = fields[3:]
+		} else {
+			fields = fields[2:]
+		}
+	}
+	return b, nil
+}
+
+// open returns the revision of a template at the base; false where it is new.
+func (b *base) open(file string) (subject.Source, bool, error) {
+	name := filepath.ToSlash(filepath.Clean(file))
+	if old, ok := b.renamed[name]; ok {
+		name = old
+	}
+	object := b.commit + ":./" + name
+	if _, err := git("cat-file", "-e", object); err != nil {
+		return subject.Source{}, false, nil
+	}
+	src, err := openRevision(nil, "git:"+object)
+	return src, err == nil, err
+}
+
+// judge compares a template with its revision at the base. An edit of nothing says nothing.
+func (b *base) judge(is subject.Source) ([]report.Result, error) {
+	was, ok, err := b.open(is.File)
+	if err != nil || !ok || was.Text == is.Text {
+		return nil, err
+	}
+	cases, err := readCases(filepath.Dir(is.File))
+	if err != nil {
+		return nil, err
+	}
+	return revision.Compare(was, is, cases), nil
+}
