@@ -72,11 +72,16 @@ func Judge(info *gguf.Info, o Options) *Model {
 	return m
 }
 
+// maxTemplate is the size of the largest template that is compiled, in bytes. The largest in public use have some 30 kB.
+const maxTemplate = 4 << 20
+
 // compileModelTemplate compiles one template. An empty one is none.
 func compileModelTemplate(t gguf.Template, info *gguf.Info, o Options) ModelTemplate {
 	sum := sha256.Sum256([]byte(t.Text))
 	m := ModelTemplate{Template: t, SHA256: hex.EncodeToString(sum[:])}
 	switch {
+	case len(t.Text) > maxTemplate:
+		m.Err = fmt.Errorf("it has %d bytes, expected at most %d", len(t.Text), maxTemplate)
 	case strings.TrimSpace(t.Text) == "":
 		m.Err = fmt.Errorf("%w: it is empty", ErrNoTemplate)
 	case !utf8.ValidString(t.Text):

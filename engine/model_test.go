@@ -40,6 +40,7 @@ func TestJudge(t *testing.T) {
 		{"empty", []gguf.Template{named("", " \n")}, "default", engine.ErrNoTemplate, "it is empty"},
 		{"syntax", []gguf.Template{named("", "{% for %}")}, "default", nil, "default:1:"},
 		{"UTF-8", []gguf.Template{named("", bothTemplate+"\xff")}, "default", nil, "not valid UTF-8"},
+		{"huge", []gguf.Template{named("", bothTemplate+strings.Repeat(" ", 4<<20))}, "default", nil, "expected at most 4194304"},
 		{"refuses all", []gguf.Template{named("", "{{ raise_exception('no') }}")}, "default", nil, "cannot be used"},
 	}
 	for _, test := range tests {

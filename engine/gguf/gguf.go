@@ -33,6 +33,7 @@
 //	alignment              1 MiB       files use 32
 //	arrays within arrays   8 deep      files use none
 //	dimensions             4           GGML_MAX_DIMS
+//	named templates        256         files have one or two; Info leaves the others out
 //
 // A tensor must lie within the file, at an aligned offset, and overlap no other; keys and names of tensors must be unique. A file that
 // breaks this is cut off or was made to confuse, and is not opened.
@@ -85,6 +86,7 @@ const (
 	maxAlignment = 1 << 20 // bytes
 	maxDepth     = 8       // arrays within arrays
 	maxDims      = 4
+	maxTemplates = 256 // named ones that Info returns
 )
 
 // The fewest bytes that a pair and a tensor's info take: a length, a text of at least one byte, and the rest.

@@ -345,6 +345,27 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestInfoMemory asks of files that are all names of templates what they say of themselves: what is kept of it is bounded.
+func TestInfoMemory(t *testing.T) {
+	const n = 65_536
+	files := map[string]*raw{"names": start(0, 1).str("tokenizer.chat_templates").u32(9).u32(8).u64(n).pad(8 * n), "templates": start(0, n-1)}
+	for i := range n - 1 {
+		files["templates"].str(fmt.Sprint("tokenizer.chat_template.", i)).u32(8).str("")
+	}
+	for name, r := range files {
+		f := open(t, r.b)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		i, err := f.Info()
+		runtime.ReadMemStats(&after)
+		used := after.TotalAlloc - before.TotalAlloc
+		t.Logf("%s: %d bytes allocated for a header of %d (%.1f)", name, used, len(r.b), float64(used)/float64(len(r.b)))
+		if err != nil || len(i.Templates) > 256 || len(i.Problems) > 257 || used > uint64(4*len(r.b)+256<<10) {
+			t.Errorf("%s: %d bytes allocated for a header of %d; %d templates, %d problems, %v", name, used, len(r.b), len(i.Templates), len(i.Problems), err)
+		}
+	}
+}
+
 func TestTruncated(t *testing.T) {
 	data := model(t)
 	cuts := []int{}

@@ -2,6 +2,7 @@ package gguf
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -160,40 +161,56 @@ func (q *query) templates() []Template {
 	if text, ok := get(q, templateKey, "a text", Value.Text); ok {
 		templates = append(templates, Template{Text: text})
 	}
-	named := len(templates)
+	named, more := len(templates), 0
 	for _, p := range q.file.Pairs {
-		if name, ok := strings.CutPrefix(p.Key, namedPrefix); ok && name != "" {
+		if name, ok := strings.CutPrefix(p.Key, namedPrefix); !ok || name == "" {
+			continue
+		} else if len(templates)-named < maxTemplates || name == ToolUse {
 			templates = append(templates, Template{name, q.text(p.Key)})
+		} else {
+			more++
 		}
 	}
+	if more > 0 {
+		q.problem("there are %d more named templates than %d, which are left out", more, maxTemplates)
+	}
 	slices.SortFunc(templates[named:], func(a, b Template) int { return strings.Compare(a.Name, b.Name) })
-	for _, name := range q.listed() {
-		if _, ok := q.file.Find(namedPrefix + name); !ok && name != "default" {
+	missing := 0
+	for name := range q.listed() {
+		if _, ok := q.file.Find(namedPrefix + name); ok || name == "default" {
+			continue
+		}
+		if missing++; missing <= maxTemplates {
 			q.problem("%s lists %q, and there is no %s%s", templateList, clip(name), namedPrefix, clip(name))
 		}
+	}
+	if missing > maxTemplates {
+		q.problem("%s lists %d more that are not there", templateList, missing-maxTemplates)
 	}
 	return templates
 }
 
-// listed returns the names in the list of templates.
-func (q *query) listed() []string {
-	list, ok := get(q, templateList, "an array of texts", Value.Array)
-	if !ok {
-		return nil
-	}
-	if list.Type != String {
-		q.problem("%s is an array of %s, expected texts", templateList, list.Type)
-		return nil
-	}
-	var names []string
-	for v, err := range list.All() {
-		if err != nil {
-			q.fail(err)
-			break
+// listed gives the names in the list of templates.
+func (q *query) listed() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		list, ok := get(q, templateList, "an array of texts", Value.Array)
+		if !ok {
+			return
 		}
-		names = append(names, v.text)
+		if list.Type != String {
+			q.problem("%s is an array of %s, expected texts", templateList, list.Type)
+			return
+		}
+		for v, err := range list.All() {
+			if err != nil {
+				q.fail(err)
+				return
+			}
+			if !yield(v.text) {
+				return
+			}
+		}
 	}
-	return names
 }
 
 func (q *query) fail(err error) {

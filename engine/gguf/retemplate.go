@@ -88,7 +88,7 @@ func (f *File) templated(name, template string) ([]Pair, error) {
 	var names []string
 	if _, ok := f.Find(templateList); ok {
 		q := &query{file: f}
-		names = q.listed()
+		names = slices.Collect(q.listed())
 		if q.err != nil {
 			return nil, q.err
 		}

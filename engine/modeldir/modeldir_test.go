@@ -285,9 +285,19 @@ func TestProblems(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	f := read(t, folder(jinja, strings.Repeat("x", 4<<20+1), config, `{"chat_template": "`+strings.Repeat("y", 5<<20)+`"}`))
-	if len(f.Templates) != 1 || len(f.Problems) != 1 || f.Problems[0].Error() != "chat_template.jinja: is larger than 4 MiB, which no such file is" {
-		t.Errorf("%d templates, %v", len(f.Templates), f.Problems)
+	f := read(t, folder(jinja, strings.Repeat("x", 4<<20+1), config, `{"chat_template": "`+strings.Repeat("y", 5<<20)+`"}`,
+		legacy, `{"x": "`+strings.Repeat("y", 32<<20)+`"}`, "m.gguf", model(t, "tokenizer.chat_template", strings.Repeat("z", 4<<20+1))))
+	if got, want := summary(f), `
+transformers: -, -
+transformers processor: -, -
+vLLM: -, -
+llama.cpp (m.gguf): -, -
+llama.cpp (after conversion): -, -
+problem: chat_template.jinja: is larger than 4 MiB, which no such file is
+problem: chat_template.json: is larger than 32 MiB, which no such file is
+problem: tokenizer_config.json: the template default has 5242880 bytes, expected at most 4 MiB
+problem: m.gguf: the template default has 4194305 bytes, expected at most 4 MiB`; "\n"+got != want {
+		t.Errorf("%s", got)
 	}
 	var named strings.Builder
 	for i := range 300 {

@@ -65,6 +65,10 @@ func (r *reader) text(file string, limit int64) (string, bool) {
 }
 
 func (r *reader) add(id, file, name, text string) {
+	if len(text) > maxJinja {
+		r.problem(file, fmt.Errorf("the template %s has %d bytes, expected at most %d MiB", source.Printable(name), len(text), maxJinja>>20))
+		return
+	}
 	if len(r.Templates) == maxNamed && !r.full {
 		r.full = true
 		r.problem(file, fmt.Errorf("there are more than %d templates; the others are left out", maxNamed))
