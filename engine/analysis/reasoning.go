@@ -52,7 +52,11 @@ func (a *analyzer) split(with, without turn, next ...kind) (open, close string) 
 		if strings.Trim(rest, format.Space) == "" {
 			rest = "" // white space alone belongs to the close
 		}
-		return open, strings.TrimSuffix(between, rest)
+		close = strings.TrimSuffix(between, rest)
+		if closed := closedAt(close, open); closed > 0 && countMarkers(close[closed:]) > 0 {
+			close = close[:closed] // what stands behind the close opens content that follows reasoning alone
+		}
+		return open, close
 	}
 	// The turn without reasoning has an empty block, or a close alone, so that nothing tells close and next part apart but
 	// their shape: a close has as many markers as its open.
@@ -61,6 +65,16 @@ func (a *analyzer) split(with, without turn, next ...kind) (open, close string) 
 		return open, close
 	}
 	return open, between
+}
+
+// closedAt returns where in a literal the mirror of an open ends that the literal begins with, 0 if it does not.
+func closedAt(literal, open string) int {
+	m := mirror(strings.Trim(open, format.Space))
+	text := strings.TrimLeft(literal, format.Space)
+	if m == "" || !strings.HasPrefix(text, m) {
+		return 0
+	}
+	return len(literal) - len(text) + len(m)
 }
 
 // reasoningOfPrompts reads the markers off the generation prompts: a prompt that opens a block, one that closes it as well, and

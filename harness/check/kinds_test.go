@@ -40,6 +40,7 @@ var kinds = []struct{ name, calls string }{
 	{"indented JSON", `EACH<call>{{ f|tojson(indent=2) }}</call>DONE`},
 	{"lines of JSON", `<calls>{% for c in m.tool_calls %}{{ "\n" ~ c.function|tojson }}{% endfor %}{{ "\n" }}</calls>`},
 	{"keyword arguments", `<|tool|>[{% for c in m.tool_calls %}{{ c.function.name }}({% for k, v in c.function.arguments.items() %}{{ k }}={{ v|tojson }}{{ ", " if not loop.last }}{% endfor %}){{ ", " if not loop.last }}{% endfor %}]<|/tool|>`},
+	{"keyword arguments between quotes", `<|tool|>[{% for c in m.tool_calls %}{{ c.function.name }}({% for k, v in c.function.arguments.items() %}{{ k }}="VALUE"{{ ", " if not loop.last }}{% endfor %}){{ ", " if not loop.last }}{% endfor %}]<|/tool|>`},
 	{"calls with semicolons", `<|tool|>{% for c in m.tool_calls %}{{ c.function.name }}({% for k, v in c.function.arguments.items() %}{{ k }}={{ v|tojson }}{{ ", " if not loop.last }}{% endfor %}){{ "; " if not loop.last }}{% endfor %}<|/tool|>`},
 	{"arguments with types", `EACH<use tool="{{ f.name }}">ARGS<arg name="{{ k }}" type="{{ "string" if v is string else "json" }}">VALUE</arg>END</use>DONE`},
 	{"arguments in a section", `EACH<call>{{ f.name }}<args>ARGS<k>{{ k }}</k><v>VALUE</v>END</args></call>DONE`},
@@ -60,20 +61,63 @@ const kindsFrame = `{%- if tools %}<|tools|>{{ tools|tojson }}<|end|>{% endif %}
 {% endfor -%}
 {%- if add_generation_prompt -%}<|assistant|>{{ "\n" }}{%- endif -%}`
 
+// thoughts are ways to write reasoning and content, and what the generation prompt ends with. CONTENT stands for the content.
+var thoughts = []struct{ name, turn, prefill string }{
+	{"tags on lines of their own", `{% if m.thinking %}{{ '<thinking>\n' ~ m.thinking ~ '\n</thinking>\n\n' }}{% endif %}CONTENT`, ``},
+	{"square brackets", `{% if m.reasoning %}[THINK]{{ m.reasoning }}[/THINK]{% endif %}CONTENT`, ``},
+	{"words", `{% if m.reasoning_content %}Reasoning: {{ m.reasoning_content }}{{ '\n' }}Answer: {% endif %}CONTENT`, ``},
+	{"headings", `{% if m.reasoning_content %}### Thought{{ '\n' ~ m.reasoning_content ~ '\n' }}### Reply{{ '\n' }}{% endif %}CONTENT`, ``},
+	{"content in tags", `{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}<response>CONTENT</response>`, ``},
+	{"content in tags behind reasoning", `{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think><answer>CONTENT</answer>{% else %}CONTENT{% endif %}`, ``},
+	{"opened by every prompt", `<think>{{ m.reasoning_content or '' }}</think>CONTENT`, `<think>`},
+	{"opened or closed by a flag", `{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}CONTENT`, `{% if enable_thinking is not defined or enable_thinking %}<think>{% else %}<think></think>{% endif %}`},
+	{"closed by a flag", `{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}CONTENT`, `{% if enable_thinking is defined and not enable_thinking %}{{ '<think>\n\n</think>\n\n' }}{% endif %}`},
+	{"written under a flag alone", `{% if m.reasoning_content and thinking %}<|t|>{{ m.reasoning_content }}<|/t|>{% endif %}CONTENT`, `{% if thinking %}<|t|>{% endif %}`},
+	{"a level that closes it", `{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}CONTENT`, `{% if reasoning_effort == 'none' %}<think></think>{% endif %}`},
+	{"a close alone", `{% if m.reasoning_content %}{{ m.reasoning_content }}</think>{% endif %}CONTENT`, ``},
+	{"a turn of its own", `{% if m.reasoning_content %}{{ '<|thought|>\n' ~ m.reasoning_content ~ '<|end|>\n<|assistant|>\n' }}{% endif %}CONTENT`, ``},
+	{"a channel of its own", `{% if m.reasoning_content %}<|channel|>analysis<|message|>{{ m.reasoning_content }}<|end|><|assistant|>{% endif %}<|channel|>final<|message|>CONTENT`, ``},
+	{"in the last turn alone", `{% if m.reasoning_content and loop.last %}<think>{{ m.reasoning_content }}</think>{% endif %}CONTENT`, ``},
+	{"taken out of content", `{% set c = m.content or '' %}{% if '</think>' in c %}{% set c = c.split('</think>')[-1] %}{% endif %}{{ c }}`, `<think>{{ '\n' }}`},
+	{"behind content", `CONTENT{% if m.reasoning_content %}<why>{{ m.reasoning_content }}</why>{% endif %}`, ``},
+	{"typed parts", `{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content or [] %}{% if p.type == 'thinking' %}<t>{{ p.thinking }}</t>{% else %}{{ p.text }}{% endif %}{% endfor %}{% endif %}`, ``},
+	{"tokens that do not mirror each other", `{% if m.reasoning_content %}<unused6>{{ m.reasoning_content }}<unused7>{% endif %}CONTENT`, ``},
+	{"letters beyond ASCII", `{% if m.reasoning_content %}◁think▷{{ m.reasoning_content }}◁/think▷{% endif %}CONTENT`, ``},
+	{"a flag between reasoning and content", `{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}<answer>CONTENT</answer>`, `{% if enable_thinking %}<think>{% else %}<answer>{% endif %}`},
+}
+
+const thoughtsFrame = `{%- if tools %}<|tools|>{{ tools|tojson }}<|end|>{% endif %}
+{%- for m in messages -%}
+<|{{ m.role }}|>{{ "\n" }}
+{%- if m.role == 'assistant' -%}
+TURN
+{%- for c in m.tool_calls or [] -%}<call>{{ c.function|tojson }}</call>{%- endfor -%}
+{%- else -%}
+{{- m.content -}}
+{%- endif -%}<|end|>{{ "\n" }}
+{%- endfor -%}
+{%- if add_generation_prompt -%}<|assistant|>{{ "\n" }}PREFILL{%- endif -%}`
+
 // TestUnseenKinds checks templates of kinds that nobody prepared the engine for: what they write is read back, their grammar takes
 // it, and what the grammar makes is read as calls.
 func TestUnseenKinds(t *testing.T) {
-	spell := strings.NewReplacer("EACH", "{%- for c in m.tool_calls -%}{%- set f = c.function -%}", "DONE", "{%- endfor -%}",
-		"ARGS", "{% for k, v in f.arguments.items() %}", "END", "{% endfor %}", "VALUE", "{{ v if v is string else v|tojson }}")
-	for _, kind := range kinds {
-		t.Run(kind.name, func(t *testing.T) {
-			src := subject.New("kind.jinja", strings.Replace(kindsFrame, "CALLS", spell.Replace(kind.calls), 1))
-			_, findings := broken(t, src, check.Options{})
+	holds := func(name, text string) {
+		t.Run(name, func(t *testing.T) {
+			_, findings := broken(t, subject.New("kind.jinja", text), check.Options{})
 			for _, r := range findings {
 				if r.Status == report.Failed || r.Rule == "A038" {
 					t.Errorf("%s: %s", r.Rule, r.Text)
 				}
 			}
 		})
+	}
+	spell := strings.NewReplacer("EACH", "{%- for c in m.tool_calls -%}{%- set f = c.function -%}", "DONE", "{%- endfor -%}",
+		"ARGS", "{% for k, v in f.arguments.items() %}", "END", "{% endfor %}", "VALUE", "{{ v if v is string else v|tojson }}")
+	for _, kind := range kinds {
+		holds("calls/"+kind.name, strings.Replace(kindsFrame, "CALLS", spell.Replace(kind.calls), 1))
+	}
+	for _, kind := range thoughts {
+		turn := strings.ReplaceAll(kind.turn, "CONTENT", "{{ m.content or '' }}")
+		holds("reasoning/"+kind.name, strings.NewReplacer("TURN", turn, "PREFILL", kind.prefill).Replace(thoughtsFrame))
 	}
 }
