@@ -46,8 +46,7 @@ type sample struct {
 	noCall bool
 }
 
-func hasTools(f family) bool     { return f.tools }
-func hasReasoning(f family) bool { return f.reasoning }
+func hasTools(f family) bool { return f.tools }
 
 var kinds = []kind{
 	{"content alone", nil, func(s sample) bool {
