@@ -300,7 +300,7 @@ func AppendUnescaped(dst []byte, s string) ([]byte, int) {
 		return utf8.AppendRune(dst, r), 6
 	}
 	if low, ok := unicodeEscape(s[6:]); ok && r < 0xDC00 && 0xDC00 <= low && low <= 0xDFFF {
-		return utf8.AppendRune(dst, 0x10000+(r-0xD800)<<10+(low-0xDC00)), 12
+		return utf8.AppendRune(dst, joined(r, low)), 12
 	}
 	return appendSurrogate(dst, r), 6
 }

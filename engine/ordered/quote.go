@@ -5,8 +5,8 @@ import "unicode/utf8"
 const hexDigits = "0123456789abcdef"
 
 // AppendQuoted appends s as a JSON string with its quotes. Control characters, quotes and backslashes are escaped; with
-// ascii everything beyond ASCII as well. A lone surrogate in its three-byte form is written as its escape; any other
-// byte that is not UTF-8 becomes U+FFFD.
+// ascii everything beyond ASCII as well. A lone surrogate in its three-byte form is written as its escape, two that make a pair
+// as their character; any other byte that is not UTF-8 becomes U+FFFD.
 func AppendQuoted(dst []byte, s string, ascii bool) []byte {
 	return append(AppendEscaped(append(dst, '"'), s, ascii), '"')
 }
@@ -46,7 +46,12 @@ func AppendEscaped(dst []byte, s string, ascii bool) []byte {
 		if r == utf8.RuneError && n == 1 {
 			dst = append(dst, s[start:i]...)
 			if sur, ok := surrogate(s[i:]); ok {
-				dst, n = appendUnicode(dst, sur), 3
+				n = 3
+				if low, next := surrogate(s[i+n:]); next && !ascii && sur < 0xDC00 && low >= 0xDC00 {
+					dst, n = utf8.AppendRune(dst, joined(sur, low)), 6
+				} else {
+					dst = appendUnicode(dst, sur)
+				}
 			} else {
 				dst = append(dst, "\uFFFD"...)
 			}
@@ -80,6 +85,9 @@ func surrogate(s string) (rune, bool) {
 	}
 	return 0, false
 }
+
+// joined returns the character of a pair of surrogates.
+func joined(high, low rune) rune { return 0x10000 + (high-0xD800)<<10 + (low - 0xDC00) }
 
 // appendSurrogate writes the three-byte form (WTF-8) of a lone surrogate.
 func appendSurrogate(dst []byte, r rune) []byte {
