@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -98,25 +99,36 @@ func runCheck(c *call, o *output, commit string, fallbacks []string) error {
 var explainCommand = command{
 	name: "explain", args: "RULE",
 	short: "explain a rule: its damage and its fix",
-	long:  "RULE is an id, such as A012 or, of servers, S014, or a name, such as null-content-printed. \"all\" prints every rule.",
-	setup: func(*flag.FlagSet) func(*call) error {
+	long:  "RULE is an id, such as A012 D004 of changes or S014 of servers, or a name, such as null-content-printed. \"all\" prints every rule.",
+	setup: func(flags *flag.FlagSet) func(*call) error {
+		json := flags.Bool("json", false, "print JSON")
 		return func(c *call) error {
 			if err := c.want(1, 1, "a rule"); err != nil {
 				return err
 			}
-			if c.args[0] == "all" {
-				_, err := fmt.Fprint(c.stdout, check.Manual()+"\n"+live.Manual())
-				return err
-			}
-			text, ok := check.Explain(c.args[0])
-			if !ok {
-				text, ok = live.Explain(c.args[0])
-			}
-			if !ok {
-				return fmt.Errorf("there is no rule %q; `assay explain all` lists them", c.args[0])
-			}
-			_, err := fmt.Fprint(c.stdout, strings.TrimPrefix(text, "## "))
-			return err
+			return explain(c, *json)
 		}
 	},
+}
+
+func explain(c *call, json bool) error {
+	all := slices.Concat(check.Rules(), revision.Rules(), live.Rules())
+	if c.args[0] == "all" {
+		if json {
+			return writeJSON(c.stdout, all)
+		}
+		_, err := fmt.Fprint(c.stdout, check.Manual()+"\n"+revision.Manual()+"\n"+live.Manual())
+		return err
+	}
+	for _, r := range all {
+		if !strings.EqualFold(r.ID, c.args[0]) && r.Name != c.args[0] {
+			continue
+		}
+		if json {
+			return writeJSON(c.stdout, r)
+		}
+		_, err := fmt.Fprint(c.stdout, strings.TrimPrefix(r.Markdown(), "## "))
+		return err
+	}
+	return fmt.Errorf("there is no rule %q; `assay explain all` lists them", c.args[0])
 }

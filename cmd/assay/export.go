@@ -23,6 +23,7 @@ var exportCommand = command{
 instead, as vectors of the kind jinja, which have everything that another implementation of Jinja needs.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		e := new(export)
+		flags.BoolVar(&e.json, "json", false, "write one JSON array instead of a line for each vector")
 		flags.BoolVar(&e.prompts, "prompts", false, "write the battery's prompts as vectors of the kind jinja")
 		flags.StringVar(&e.vendor, "vendor", "", "with --prompts: `DIR` with the vendors' templates, which are exported too")
 		return e.run
@@ -31,8 +32,10 @@ instead, as vectors of the kind jinja, which have everything that another implem
 
 type export struct {
 	prompts bool
+	json    bool
 	vendor  string
 	out     *bufio.Writer
+	written int // vectors
 }
 
 func (e *export) run(c *call) error {
@@ -62,11 +65,22 @@ func (e *export) run(c *call) error {
 			return err
 		}
 	}
+	if e.json {
+		e.out.WriteString("\n]\n")
+	}
 	return e.out.Flush()
 }
 
 func (e *export) vector(members ...ordered.Member) {
-	fmt.Fprintln(e.out, ordered.ObjectOf(members...))
+	switch {
+	case !e.json:
+		fmt.Fprintln(e.out, ordered.ObjectOf(members...))
+	case e.written == 0:
+		fmt.Fprintf(e.out, "[\n%s", ordered.ObjectOf(members...))
+	default:
+		fmt.Fprintf(e.out, ",\n%s", ordered.ObjectOf(members...))
+	}
+	e.written++
 }
 
 func member(key string, v ordered.Value) ordered.Member { return ordered.Member{Key: key, Value: v} }
@@ -112,7 +126,7 @@ func (e *export) family(loaded *subject.Corpus, f *subject.Family) error {
 			return err
 		}
 		for i, c := range cases {
-			if c.Parsed {
+			if c.Parsed && c.Template == "" { // a vector names a template of the corpus
 				e.parse(t, template, fmt.Sprintf("%s/%s/%d", f.Name, c.Name, i), c)
 			}
 		}

@@ -99,8 +99,9 @@ func (s *step) text(c *call, line string) {
 var programCommand = command{
 	name: "program", args: "TEMPLATE",
 	short: "print the parser program made for a template and a request",
+	long:  "One instruction a line, with its address; \"assay parse --explain\" shows it at work on an output.",
 	setup: func(flags *flag.FlagSet) func(*call) error {
-		s := new(step).requestFlags(flags)
+		s := stepFlags(flags).requestFlags(flags)
 		return func(c *call) error {
 			if err := c.want(1, 1, "a template"); err != nil {
 				return err
@@ -108,6 +109,9 @@ var programCommand = command{
 			plan, err := s.prepare(c)
 			if err != nil {
 				return err
+			}
+			if s.json {
+				return writeJSON(c.stdout, map[string]any{"program": plan.Program.String(), "prefill": plan.Prompt.Prefill})
 			}
 			_, err = io.WriteString(c.stdout, plan.Program.String())
 			return err

@@ -72,6 +72,10 @@ func (c *call) dispatch(args []string) int {
 	case "help", "-h", "-help", "--help":
 		return c.help(args[1:])
 	case "version", "-version", "--version":
+		if len(args) > 1 {
+			fmt.Fprintf(c.stderr, "assay version: expected no arguments, found %d\n", len(args)-1)
+			return exitUsage
+		}
 		fmt.Fprintln(c.stdout, "assay", version())
 		return exitOK
 	}
@@ -145,8 +149,8 @@ func (c *call) help(args []string) int {
 		return exitOK
 	}
 	cmd, ok := find(args[0])
-	if !ok {
-		fmt.Fprintf(c.stderr, "assay: unknown command %q\n", args[0])
+	if !ok || len(args) > 1 {
+		fmt.Fprintf(c.stderr, "assay help: expected a command, found %q; `assay help` lists the commands\n", strings.Join(args, " "))
 		return exitUsage
 	}
 	cmd.usage(c.stdout)

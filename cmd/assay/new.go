@@ -23,18 +23,19 @@ and one or two calls, with the messages they mean. Read them, change them, add w
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		dir := flags.String("corpus", "corpus", "`DIR` of the corpus")
 		family := flags.String("family", "", "`NAME` of the family; default: the file's name in lower case")
+		json := flags.Bool("json", false, "print JSON")
 		return func(c *call) error {
 			if err := c.want(1, 1, "a template"); err != nil {
 				return err
 			}
-			return scaffold(c, *dir, *family)
+			return scaffold(c, *dir, *family, *json)
 		}
 	},
 }
 
 var familyName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
 
-func scaffold(c *call, dir, family string) error {
+func scaffold(c *call, dir, family string, json bool) error {
 	src, err := subject.Open(c.args[0], c.stdin)
 	if err != nil {
 		return err
@@ -57,15 +58,20 @@ func scaffold(c *call, dir, family string) error {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(folder, subject.OwnTemplate), []byte(src.Text), 0o666); err != nil {
-		return err
-	}
 	cases, missing := script.Scaffold(family, t)
-	for _, s := range cases {
-		if err := os.WriteFile(filepath.Join(folder, s.Name), []byte(s.Text), 0o666); err != nil {
+	wrote := []string{}
+	for _, f := range append([]script.File{{Name: subject.OwnTemplate, Text: src.Text}}, cases...) {
+		name := filepath.Join(folder, f.Name)
+		if err := os.WriteFile(name, []byte(f.Text), 0o666); err != nil {
 			return err
 		}
-		fmt.Fprintln(c.stdout, "wrote", filepath.Join(folder, s.Name))
+		wrote = append(wrote, name)
+	}
+	if json {
+		return writeJSON(c.stdout, map[string]any{"family": family, "wrote": wrote, "left_out": append([]string{}, missing...)})
+	}
+	for _, name := range wrote {
+		fmt.Fprintln(c.stdout, "wrote", name)
 	}
 	for _, line := range missing {
 		fmt.Fprintln(c.stdout, "left out:", line)

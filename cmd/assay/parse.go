@@ -18,9 +18,10 @@ var parseCommand = command{
 	name: "parse", args: "TEMPLATE",
 	short: "parse a model's output and print the message",
 	long: `The output is read from a file, or from standard input. It is parsed in one go and in every split; exit status 1 says
-that a split gives another message.`,
+that a split gives another message. The message is JSON, in OpenAI's shape of a choice.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		p := parsing{step: new(step).requestFlags(flags)}
+		flags.BoolVar(&p.json, "json", false, "print diagnostics, what became of the bytes, and the split that differs as well")
 		flags.StringVar(&p.output, "output", "-", "`FILE` with the output; - is standard input")
 		flags.BoolVar(&p.cut, "cut", false, "the output was cut off by a limit on its length")
 		flags.BoolVar(&p.stream, "stream", false, "print the deltas of a stream of single bytes instead of the message")
@@ -63,12 +64,35 @@ func (p *parsing) parse(c *call) error {
 		}
 		return nil
 	}
-	answer, mismatch := split.Check(plan.NewParser(), output, p.cut)
-	fmt.Fprintf(c.stdout, "%s\n", answerValue(answer).Append(nil, ordered.Pretty))
+	parser := plan.NewParser()
+	answer, mismatch := split.Check(parser, output, p.cut)
+	value := answerValue(answer)
+	if p.json {
+		value = p.details(value, parser, output, mismatch)
+	}
+	fmt.Fprintf(c.stdout, "%s\n", value.Append(nil, ordered.Pretty))
 	if mismatch != nil {
 		return &failure{mismatch}
 	}
 	return nil
+}
+
+// details adds to an answer what else is known of it.
+func (p *parsing) details(answer ordered.Value, parser *stream.Parser, output string, mismatch *split.Mismatch) ordered.Value {
+	split.Feed(parser, output, nil, p.cut)
+	var diagnostics, parts []ordered.Value
+	for _, d := range parser.Diagnostics() {
+		diagnostics = append(diagnostics, ordered.Str(d.String()))
+	}
+	for _, s := range parser.Coverage() {
+		parts = append(parts, ordered.ObjectOf(member("start", ordered.Int(s.Off-parser.Prefill())), member("end", ordered.Int(s.End-parser.Prefill())),
+			member("class", ordered.Str(s.Class.String()))))
+	}
+	answer = answer.With("diagnostics", ordered.ArrayOf(diagnostics...)).With("parts", ordered.ArrayOf(parts...))
+	if mismatch != nil {
+		answer = answer.With("split", ordered.Str(mismatch.Error()))
+	}
+	return answer
 }
 
 // explainParse shows how an output is read: a line for each step of the machine, for each run of bytes, and for each diagnostic.

@@ -73,6 +73,9 @@ func (s *step) renderWith(c *call, renderer chattemplate.Renderer) error {
 	if err != nil {
 		return &failure{err}
 	}
+	if s.json {
+		return writeJSON(c.stdout, map[string]any{"prompt": text})
+	}
 	_, err = io.WriteString(c.data(), text)
 	return err
 }

@@ -23,6 +23,7 @@ exit status 1. What the gate says of the copy is printed; it may reject it.`,
 		flags.StringVar(&r.template, "template", "", "`FILE` with the template, or - for standard input")
 		flags.StringVar(&r.name, "name", "", "`NAME` of the template, such as tool_use; default: the default template")
 		flags.StringVar(&r.out, "o", "", "`FILE` to write")
+		flags.BoolVar(&r.json, "json", false, "print JSON")
 		flags.BoolVar(&r.force, "force", false, "replace FILE if it is there; the input is never overwritten")
 		return func(c *call) error {
 			if err := c.want(1, 1, "a model file"); err != nil {
@@ -38,7 +39,7 @@ exit status 1. What the gate says of the copy is printed; it may reject it.`,
 
 type retemplate struct {
 	template, name, out string
-	force               bool
+	force, json         bool
 }
 
 func (r *retemplate) run(c *call) error {
@@ -79,6 +80,9 @@ func (r *retemplate) run(c *call) error {
 	verdict := "accepted"
 	if m.Rejection != nil {
 		verdict = "rejected: " + m.Rejection.Error()
+	}
+	if r.json {
+		return writeJSON(c.stdout, map[string]any{"file": r.out, "gate": verdict})
 	}
 	_, err = fmt.Fprintf(c.stdout, "%s: written\ngate: %s\n", r.out, verdict)
 	return err

@@ -145,24 +145,13 @@ func Rules() []report.Rule {
 	return slices.Clone(serverRules[:])
 }
 
-// Explain describes a rule in Markdown; ok says that there is a rule with that id or name.
-func Explain(id string) (text string, ok bool) {
-	for i := range serverRules {
-		if r := &serverRules[i]; strings.EqualFold(r.ID, id) || r.Name == id {
-			return r.Markdown(), true
-		}
-	}
-	return "", false
-}
-
 // Manual is docs/server-rules.md: every rule, in the order of their ids.
 func Manual() string {
 	var b strings.Builder
 	b.WriteString("# What a server is held to\n\nThe rules of `assay live --server`; [servers.md](servers.md) says how to run it. An error fails the run, a warning and a note do not. " +
 		"Ids never change their meaning.\nThis page is written by `make update` from the code; `assay explain S014` prints a part of it.\n")
 	for i := range serverRules {
-		text, _ := Explain(serverRules[i].ID)
-		b.WriteString("\n" + text)
+		b.WriteString("\n" + serverRules[i].Markdown())
 	}
 	return b.String()
 }

@@ -451,8 +451,8 @@ func TestRules(t *testing.T) {
 			t.Errorf("rule %+v", r)
 		}
 		ids[r.ID] = true
-		if text, ok := live.Explain(strings.ToLower(r.ID)); !ok || !strings.Contains(text, r.Name) {
-			t.Errorf("%t %s", ok, text)
+		if !strings.Contains(live.Manual(), r.Markdown()) {
+			t.Errorf("the manual lacks %s", r.ID)
 		}
 	}
 	seen := map[string]bool{}
@@ -472,9 +472,6 @@ func TestRules(t *testing.T) {
 		if r.Severity == report.Error && !seen[r.ID] && r.ID != "S022" { // which TestRaw breaks
 			t.Errorf("no test breaks %s", r.ID)
 		}
-	}
-	if _, ok := live.Explain("S999"); ok {
-		t.Error("there is no rule S999")
 	}
 }
 

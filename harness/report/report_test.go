@@ -8,8 +8,8 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"unicode/utf8"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/goassay/assay/harness/report"
 )

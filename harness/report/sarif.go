@@ -99,12 +99,23 @@ func (r *Report) SARIF(w io.Writer) error {
 	})
 }
 
+// page is the page of the documents that has the rule.
+func (rule Rule) page() string {
+	switch {
+	case strings.HasPrefix(rule.ID, "D"):
+		return "change-rules.md"
+	case strings.HasPrefix(rule.ID, "S"):
+		return "server-rules.md"
+	}
+	return "rules.md"
+}
+
 func (rule Rule) sarif() sarifRule {
 	rule = rule.visible()
 	return sarifRule{
 		ID: rule.ID, Name: rule.Name, Short: sarifText{rule.Short},
 		Full: sarifText{rule.Short + " " + rule.Damage}, Help: sarifText{rule.Fix},
-		HelpURI: home + "/blob/main/docs/rules.md#" + strings.ToLower(rule.ID),
+		HelpURI: home + "/blob/main/docs/" + rule.page() + "#" + strings.ToLower(rule.ID),
 		Default: sarifDefault{rule.Severity.String()},
 	}
 }

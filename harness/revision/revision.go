@@ -94,6 +94,18 @@ func Rules() []report.Rule {
 	return rules
 }
 
+// Manual is docs/change-rules.md: every aspect, in the order of their ids.
+func Manual() string {
+	var b strings.Builder
+	b.WriteString("# What a change of a template is held to\n\nThe rules of `assay diff` and `assay check --base`; [gate.md](gate.md) says how to run them. " +
+		"An error is a breaking change and fails, a warning is a risky one, a note a safe one. Ids never change their meaning.\n" +
+		"This page is written by `make update` from the code; `assay explain D004` prints a part of it.\n")
+	for i := range comparisons {
+		b.WriteString("\n" + comparisons[i].Markdown())
+	}
+	return b.String()
+}
+
 // pair is two revisions while they are compared.
 type pair struct {
 	was, is  *engine.Template
