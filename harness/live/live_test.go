@@ -44,14 +44,20 @@ func TestTinyModel(t *testing.T) {
 	}
 }
 
-// compile compiles a family's own template.
-func compile(t *testing.T, family string) *engine.Template {
+// source is a family's own template.
+func source(t *testing.T, family string) string {
 	t.Helper()
 	text, err := corpus.FS.ReadFile(family + "/" + subject.OwnTemplate)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tm, err := subject.New(family, string(text)).Compile()
+	return string(text)
+}
+
+// compile compiles a family's own template.
+func compile(t *testing.T, family string) *engine.Template {
+	t.Helper()
+	tm, err := subject.New(family, source(t, family)).Compile()
 	if err != nil {
 		t.Fatal(err)
 	}
