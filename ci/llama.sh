@@ -47,10 +47,7 @@ if [ ! -d "$target" ]; then
   mkdir -p "$build"
   say "building for $backend with $jobs jobs; the log is $build/log"
   {
-    cmake -S "$(cd -P .deps/llama.cpp && pwd)" -B "$build/tree" -DCMAKE_BUILD_TYPE=Release -DCMAKE_INSTALL_PREFIX="$target" -DCMAKE_INSTALL_LIBDIR=lib \
-      -DBUILD_SHARED_LIBS=ON -DCMAKE_INSTALL_RPATH="\$ORIGIN" \
-      -DLLAMA_BUILD_COMMON=OFF -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_EXAMPLES=OFF \
-      -DLLAMA_BUILD_SERVER=OFF -DLLAMA_BUILD_APP=OFF -DLLAMA_CURL=OFF "${options[@]}" &&
+    cmake -C ci/llama.cmake -S "$(cd -P .deps/llama.cpp && pwd)" -B "$build/tree" -DCMAKE_INSTALL_PREFIX="$target" "${options[@]}" &&
     cmake --build "$build/tree" -j "$jobs" &&
     rm -rf "$build/stage" && DESTDIR=$build/stage cmake --install "$build/tree"
   } >"$build/log" 2>&1 || { tail -n 20 "$build/log" >&2; die "libllama could not be built; $build/log has everything, and removing $build starts anew"; }

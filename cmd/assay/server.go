@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -12,6 +13,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/llama"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/openai"
 	"github.com/goassay/assay/harness/report"
@@ -24,6 +26,7 @@ const keyVariable = "ASSAY_API_KEY"
 // serverRun is assay live --server.
 type serverRun struct {
 	url, model string
+	extra      string
 	raw        bool
 	silence    time.Duration
 	flags      *flag.FlagSet
@@ -34,6 +37,7 @@ func serverFlags(flags *flag.FlagSet) *serverRun {
 	flags.StringVar(&s.url, "server", "", "put the OpenAI-compatible server at this `URL` through the battery instead of a model")
 	flags.StringVar(&s.model, "model", "", "with --server: the `NAME` of the model (default: the first one that it lists)")
 	flags.BoolVar(&s.raw, "raw", false, "with --server: hold its answers against this parser as well, where it gives the text that the model wrote")
+	flags.StringVar(&s.extra, "extra", "", "with --server: an `OBJECT` whose members every request has as well, such as '{\"cache_prompt\": false}'")
 	flags.DurationVar(&s.silence, "timeout", 5*time.Minute, "with --server: the longest `TIME` in which nothing comes")
 	return s
 }
@@ -60,7 +64,7 @@ func (s *serverRun) usage(r *liveRun, c *call) error {
 // stray is a flag that was given and means nothing without --server.
 func (s *serverRun) stray() (name string) {
 	s.flags.Visit(func(f *flag.Flag) {
-		if f.Name == "model" || f.Name == "raw" || f.Name == "timeout" {
+		if f.Name == "model" || f.Name == "raw" || f.Name == "extra" || f.Name == "timeout" {
 			name = f.Name
 		}
 	})
@@ -72,13 +76,20 @@ func (s *serverRun) run(r *liveRun, c *call) error {
 	if err := s.usage(r, c); err != nil {
 		return err
 	}
+	extra, err := ordered.ParseString(cmp.Or(s.extra, "{}"))
+	if err != nil {
+		return fmt.Errorf("--extra: %w", err)
+	}
+	if extra.Kind() != ordered.Object {
+		return fmt.Errorf("--extra: expected an object, found %s", extra)
+	}
 	client, err := openai.New(s.url, c.getenv(keyVariable), openai.Limits{Silence: s.silence})
 	if err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	v := &live.Server{Client: client, Raw: s.raw, Sampling: s.sampling(r), Max: r.options.Max, MaxFree: r.options.MaxFree}
+	v := &live.Server{Client: client, Raw: s.raw, Sampling: s.sampling(r), Max: r.options.Max, MaxFree: r.options.MaxFree, Extra: extra}
 	if err := s.ask(ctx, r, c, v); err != nil {
 		return err
 	}

@@ -86,6 +86,8 @@ func TestLiveServer(t *testing.T) {
 		{"with the tiny model", []string{"--server", right, "--tiny"}, exitUsage, "", "--server and --tiny cannot be given together"},
 		{"recording", []string{"--server", right, "--record", dir}, exitUsage, "", "--server and --record cannot be given together"},
 		{"no time", []string{"--server", right, "--timeout", "0s"}, exitUsage, "", "--timeout must be positive"},
+		{"extra", []string{"--server", right, "--extra", `{"max_tokens": 1}`}, exitOK, " passed, 0 failed", ""},
+		{"extra that is none", []string{"--server", right, "--extra", "[]"}, exitUsage, "", "--extra: expected an object, found []"},
 		{"raw alone", []string{"--tiny", "--raw"}, exitUsage, "", "--raw needs --server"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -44,8 +44,8 @@ func TestTinyModel(t *testing.T) {
 	}
 }
 
-// source is a family's own template.
-func source(t *testing.T, family string) string {
+// templateText is a family's own template.
+func templateText(t *testing.T, family string) string {
 	t.Helper()
 	text, err := corpus.FS.ReadFile(family + "/" + subject.OwnTemplate)
 	if err != nil {
@@ -57,7 +57,7 @@ func source(t *testing.T, family string) string {
 // compile compiles a family's own template.
 func compile(t *testing.T, family string) *engine.Template {
 	t.Helper()
-	tm, err := subject.New(family, source(t, family)).Compile()
+	tm, err := subject.New(family, templateText(t, family)).Compile()
 	if err != nil {
 		t.Fatal(err)
 	}

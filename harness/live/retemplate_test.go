@@ -55,7 +55,7 @@ func TestRetemplated(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	original, err := live.WriteTinyFile(dir, 1, subject.BOS, subject.EOS, plan.Preserved, source(t, "hermes"))
+	original, err := live.WriteTinyFile(dir, 1, subject.BOS, subject.EOS, plan.Preserved, templateText(t, "hermes"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestRetemplated(t *testing.T) {
 	} {
 		t.Run(tt.family+" "+tt.name, func(t *testing.T) {
 			copied := filepath.Join(dir, tt.family+tt.name+".gguf")
-			if err := gguf.RetemplateFile(original, copied, source(t, tt.family), gguf.RetemplateOptions{Name: tt.name}); err != nil {
+			if err := gguf.RetemplateFile(original, copied, templateText(t, tt.family), gguf.RetemplateOptions{Name: tt.name}); err != nil {
 				t.Fatal(err)
 			}
 			info2, tokens2, texts2 := answers(t, copied, plan.Prompt.Text)
@@ -88,7 +88,7 @@ func TestRetemplated(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if judged.Judged.Text != source(t, tt.family) || !errors.Is(judged.Rejection, tt.rejected) {
+			if judged.Judged.Text != templateText(t, tt.family) || !errors.Is(judged.Rejection, tt.rejected) {
 				t.Errorf("judged by %s: %v, want %v", judged.Judged.Title(), judged.Rejection, tt.rejected)
 			}
 			open(t, copied, judged.Judged.Compiled, tt.rejected)

@@ -179,6 +179,11 @@ func (s *sheet) fault(r rule, format string, args ...any) {
 	}
 }
 
+// String lists all faults.
+func (s *sheet) String() string {
+	return strings.Join(slices.Concat(s.faults[:]...), "\n")
+}
+
 // maxFaults bounds the faults of a rule that are shown; a stream may break one with each chunk.
 const maxFaults = 5
 

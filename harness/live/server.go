@@ -31,8 +31,9 @@ type Server struct {
 	Template *engine.Template // that it uses; nil: not known
 	Raw      bool             // hold the answers against this project's parser
 	Sampling llama.Sampling
-	Max      int // tokens of an answer with tools or a schema
-	MaxFree  int // tokens of another
+	Max      int           // tokens of an answer with tools or a schema
+	MaxFree  int           // tokens of another
+	Extra    ordered.Value // an object whose members every request for an answer has as well; null: none
 	// Done is called after every scenario with what was found in it; nil: nobody.
 	Done func(scenario string, results []report.Result)
 }
@@ -185,7 +186,10 @@ func (v *Server) scenario(ctx context.Context, name string, request ordered.Valu
 		}
 	}
 	if piece != nil && stream != nil && stream.whole {
-		if err := q.compare(ctx, piece, stream); err != nil {
+		s.look(ruleAgrees)
+		if difference(piece, stream) == "" {
+			stream.raw, stream.hasRaw = piece.raw, piece.hasRaw
+		} else if err := q.compare(ctx, piece, stream); err != nil {
 			return nil, nil, err
 		}
 		if strings.ContainsRune(stream.text(), utf8.RuneError) && !strings.ContainsRune(piece.text(), utf8.RuneError) {
@@ -252,6 +256,9 @@ func (q *question) wire(stream bool) ordered.Value {
 			w = w.With(f.name, f.v)
 		}
 	}
+	for _, m := range q.v.Extra.Members() {
+		w = w.With(m.Key, m.Value)
+	}
 	if stream {
 		w = w.With("stream", ordered.Boolean(true)).With("stream_options", ordered.ObjectOf(member("include_usage", ordered.Boolean(true))))
 	}
@@ -306,11 +313,7 @@ func (q *question) stream(ctx context.Context) (*reading, error) {
 // compare holds the two answers against each other. Where they differ each is asked for once more: a server that does not repeat itself
 // is held to the structure only.
 func (q *question) compare(ctx context.Context, piece, stream *reading) error {
-	q.s.look(ruleAgrees)
 	text := difference(piece, stream)
-	if text == "" {
-		return nil
-	}
 	again := &question{v: q.v, s: new(sheet), request: q.request, value: q.value, most: q.most} // whose other faults are those of the first time
 	piece2, err := again.ask(ctx)
 	if err != nil {
@@ -321,7 +324,7 @@ func (q *question) compare(ctx context.Context, piece, stream *reading) error {
 		return err
 	}
 	if piece2 == nil || stream2 == nil || !stream2.whole {
-		q.s.fault(ruleRepeats, "the request was answered, and was not when it was repeated")
+		q.s.fault(ruleRepeats, "the request was answered, and was not when it was repeated: %s", again.s)
 		return nil
 	}
 	if difference(piece, piece2) == "" && difference(stream, stream2) == "" {
@@ -358,46 +361,57 @@ func (q *question) judge(ctx context.Context, piece, stream *reading) error {
 			return err
 		}
 	}
+	known := piece != nil && piece.hasRaw
 	for _, r := range [...]*reading{piece, stream} {
-		if r == nil || q.request.HasJSONSchema {
+		if r == nil || known && !r.hasRaw { // a stream that differs from the answer whose text is known
 			continue
 		}
-		q.s.look(ruleLeak)
-		ours := chat.Message{}
+		own := &reading{how: "here", finish: r.finish}
 		if r.hasRaw {
-			ours = plan.Parse(r.raw, r.cut()).Message
+			own.message = plan.Parse(r.raw, r.cut()).Message
 		}
-		for _, marker := range plan.Preserved {
-			if !tag.MatchString(marker) {
-				continue
-			}
-			for _, part := range [...]struct{ name, text, ours string }{
-				{"reasoning", r.message.Reasoning, ours.Reasoning}, {"content", r.message.Content, ours.Content},
-			} {
-				if strings.Contains(part.text, marker) && !strings.Contains(part.ours, marker) {
-					q.s.fault(ruleLeak, "%s: the marker %q is in the %s %s", r.how, marker, part.name, excerpt(part.text))
-				}
-			}
+		if !q.request.HasJSONSchema { // strings in JSON may have any text
+			q.leaks(r, own, plan.Preserved)
 		}
 		if r.hasRaw && r.whole {
-			q.s.look(ruleRaw)
-			parsed := plan.Parse(r.raw, r.cut())
-			own := &reading{how: "here", message: parsed.Message, finish: r.finish}
-			if q.request.Continue != chat.ContinueNone { // servers answer with the whole message or with what they added
-				begun := q.request.Messages[len(q.request.Messages)-1].At("content").Text()
-				if !strings.HasPrefix(r.message.Content, begun) {
-					own.message.Content = strings.TrimPrefix(own.message.Content, begun)
-				}
-			}
-			theirs := *r
-			trimEdges(&own.message)
-			trimEdges(&theirs.message)
-			if text := difference(&theirs, own); text != "" {
-				q.s.fault(ruleRaw, "%s\nthe model wrote %s", text, excerpt(r.raw))
-			}
+			q.agrees(r, own)
 		}
 	}
 	return nil
+}
+
+// leaks looks for markers in what clients show. Those that this project's parser leaves there as well are text of the model's.
+func (q *question) leaks(r, own *reading, markers []string) {
+	q.s.look(ruleLeak)
+	for _, marker := range markers {
+		if !tag.MatchString(marker) {
+			continue
+		}
+		for _, part := range [...]struct{ name, text, ours string }{
+			{"reasoning", r.message.Reasoning, own.message.Reasoning}, {"content", r.message.Content, own.message.Content},
+		} {
+			if strings.Contains(part.text, marker) && !strings.Contains(part.ours, marker) {
+				q.s.fault(ruleLeak, "%s: the marker %q is in the %s %s", r.how, marker, part.name, excerpt(part.text))
+			}
+		}
+	}
+}
+
+// agrees holds an answer against this project's reading of the same text.
+func (q *question) agrees(r, own *reading) {
+	q.s.look(ruleRaw)
+	theirs, ours := *r, *own
+	if q.request.Continue != chat.ContinueNone { // servers answer with the whole message, or with what they added to it
+		begun := q.request.Messages[len(q.request.Messages)-1].At("content").Text()
+		if !strings.HasPrefix(theirs.message.Content, begun) {
+			ours.message.Content = strings.TrimPrefix(ours.message.Content, begun)
+		}
+	}
+	trimEdges(&ours.message)
+	trimEdges(&theirs.message)
+	if text := difference(&theirs, &ours); text != "" {
+		q.s.fault(ruleRaw, "%s\nthe model wrote %s", text, excerpt(r.raw))
+	}
 }
 
 func trimEdges(m *chat.Message) {
@@ -410,7 +424,11 @@ func (q *question) prompt(ctx context.Context, plan *engine.Plan) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err != nil || !a.OK() || a.JSON.At("prompt").Kind() != ordered.String {
+	if err != nil {
+		q.s.fault(rulePrompt, "%v", err)
+		return nil
+	}
+	if !a.OK() || a.JSON.At("prompt").Kind() != ordered.String {
 		return nil // no part of OpenAI's API
 	}
 	q.s.look(rulePrompt)
@@ -491,6 +509,9 @@ func (q *question) completion(plan *engine.Plan) ordered.Value {
 		if value, ok := w.Get(key); ok {
 			c = c.With(key, value)
 		}
+	}
+	for _, m := range q.v.Extra.Members() {
+		c = c.With(m.Key, m.Value)
 	}
 	return c.With("skip_special_tokens", ordered.Boolean(false)).With("add_special_tokens", ordered.Boolean(false))
 }

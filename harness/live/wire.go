@@ -29,7 +29,7 @@ func (r *reading) cut() bool { return r.finish == chat.FinishLength }
 // finishReasons are those of OpenAI's API.
 var finishReasons = []chat.FinishReason{chat.FinishStop, chat.FinishToolCalls, chat.FinishLength, "content_filter"}
 
-// rawPath is where servers that show what they do keep the text that the model wrote.
+// rawPath is where servers that show what they do keep the text that the model wrote. Streams do not have it.
 var rawPath = []string{"__verbose", "content"}
 
 // readAnswer reads an answer in one piece.
@@ -210,9 +210,6 @@ func (r *streamReader) read(v ordered.Value) {
 	expectKind(r.fault, v, "created", ordered.Number)
 	r.same(v, "id", &r.id)
 	r.same(v, "model", &r.model)
-	if raw := v.At(rawPath...); raw.Kind() == ordered.String && r.ended {
-		r.raw, r.hasRaw = r.raw+raw.Text(), true
-	}
 	usage, hasUsage := v.Get("usage")
 	hasUsage = hasUsage && !usage.IsNull()
 	choices := v.At("choices")

@@ -93,8 +93,11 @@ func New(address, key string, l Limits) (*Client, error) {
 		return nil, errors.New("the server's address has a user name or a password, which would be shown in reports; use an API key")
 	}
 	u.RawQuery, u.Fragment = "", ""
+	transport := http.DefaultTransport.(*http.Transport).Clone() // with the proxies of the environment
+	transport.DisableKeepAlives = true                           // servers close idle connections at will, which a POST does not survive
 	root := strings.TrimSuffix(strings.TrimSuffix(u.String(), "/"), "/v1")
 	return &Client{root: root, key: key, limits: l.orDefault(), http: &http.Client{
+		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }

@@ -150,6 +150,9 @@ func TestAnswers(t *testing.T) {
 		case "/v1/moved":
 			http.Redirect(w, r, "/v1/models", http.StatusTemporaryRedirect)
 		case "/v1/text":
+			if !r.Close {
+				t.Error("the connection would be used again")
+			}
 			io.WriteString(w, "no JSON")
 		default:
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")

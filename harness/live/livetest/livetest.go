@@ -261,8 +261,6 @@ func (s *server) answer(reply *Reply, r chat.Request, plan *engine.Plan) error {
 	if reply.Request.At("stream_options", "include_usage").Bool() {
 		reply.Chunks = append(reply.Chunks, chunk.With("choices", ordered.ArrayOf()).With("usage", usage))
 	}
-	last := &reply.Chunks[len(reply.Chunks)-1]
-	*last = s.raw(*last, output)
 	return nil
 }
 

@@ -1,0 +1,9 @@
+# What a build of libllama is made of, for ci/llama.sh and for the bundle of ci/gpu.sh: cmake -C ci/llama.cmake.
+set(CMAKE_BUILD_TYPE Release CACHE STRING "")
+set(CMAKE_INSTALL_LIBDIR lib CACHE STRING "")
+set(CMAKE_INSTALL_RPATH "$ORIGIN" CACHE STRING "")
+set(BUILD_SHARED_LIBS ON CACHE BOOL "")
+foreach(part COMMON TESTS TOOLS EXAMPLES SERVER APP)
+  set(LLAMA_BUILD_${part} OFF CACHE BOOL "")
+endforeach()
+set(LLAMA_CURL OFF CACHE BOOL "")
