@@ -78,6 +78,18 @@ live: llama ## run every family's battery on the tiny model, by llama.cpp; MODEL
 	@ci/llama.sh $(GO) test -tags llama ./engine/llama ./harness/live
 	bin/assay live $(if $(MODEL),$(MODEL),--tiny) $(ARGS)
 
+.PHONY: live-server
+live-server: ## put llama-server with the tiny model through the battery; ASSAY_FAMILY=NAME for one family
+	@ci/server.sh $(GO) test -count 1 -timeout 60m -run TestLlamaServer -v ./harness/live
+
+.PHONY: gpu
+gpu: ## bundle the live suite for a machine with an NVIDIA GPU that may have neither Go nor a network: BUNDLE=FILE.tar.gz
+	@ci/gpu.sh $(BUNDLE)
+
+.PHONY: gpu-check
+gpu-check: ## run such a bundle here, for the CPU, in an empty directory, without Go and without a network
+	@ci/gpu.sh --check $(OUT)
+
 .PHONY: bench
 bench: deps ## benchmarks; keep the output and compare two with `make benchcmp OLD=... NEW=...`
 	ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test -run '^$$' -bench . -benchmem ./...

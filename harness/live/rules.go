@@ -160,7 +160,8 @@ func Manual() string {
 type sheet struct {
 	scenario string
 	looked   [numRules]bool
-	faults   [numRules][]string
+	faults   [numRules][]string // the first ones
+	more     [numRules]int      // of those that follow
 }
 
 // look says that a rule applies.
@@ -170,12 +171,16 @@ func (s *sheet) look(rules ...rule) {
 	}
 }
 
-// fault adds a fault, once.
+// fault adds a fault.
 func (s *sheet) fault(r rule, format string, args ...any) {
 	s.looked[r] = true
 	text := fmt.Sprintf(format, args...)
-	if n := len(s.faults[r]); n == 0 || s.faults[r][n-1] != text {
+	switch n := len(s.faults[r]); {
+	case slices.Contains(s.faults[r], text):
+	case n < maxFaults:
 		s.faults[r] = append(s.faults[r], text)
+	default:
+		s.more[r]++
 	}
 }
 
@@ -184,7 +189,7 @@ func (s *sheet) String() string {
 	return strings.Join(slices.Concat(s.faults[:]...), "\n")
 }
 
-// maxFaults bounds the faults of a rule that are shown; a stream may break one with each chunk.
+// maxFaults bounds the faults of a rule that are kept; a stream may break one with each chunk.
 const maxFaults = 5
 
 // results returns a result for each rule that was looked at.
@@ -201,10 +206,10 @@ func (s *sheet) results(suite string) []report.Result {
 			if r.Severity == report.Error {
 				res.Status = report.Failed
 			}
-			if more := len(faults) - maxFaults; more > 0 {
-				faults = append(faults[:maxFaults:maxFaults], fmt.Sprintf("and %d more", more))
-			}
 			res.Text = strings.Join(faults, "\n")
+			if s.more[i] > 0 {
+				res.Text += fmt.Sprintf("\nand %d more", s.more[i])
+			}
 			if pains := r.Pains(); len(pains) > 0 {
 				res.Text += "\nstands for " + strings.Join(pains, ", ")
 			}

@@ -491,3 +491,30 @@ func TestProperties(t *testing.T) {
 		}
 	}
 }
+
+// FuzzAnswers believes nothing that a server says: any body, and any data of a stream.
+func FuzzAnswers(f *testing.F) {
+	f.Add(`{"choices": [{"index": 0, "message": {"role": "assistant", "content": "x", "tool_calls": [{"function": {"name": 3, "arguments": {}}}]}, "finish_reason": "stop"}],
+		"__verbose": {"content": "</think>"}}`, `[]`)
+	f.Add(`{"choices": 3, "usage": {"prompt_tokens": -1}}`, `[{"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "id": "a",
+		"function": {"name": "f", "arguments": "{"}}, {"index": 7}, {"index": -1}, {"index": 0, "function": {"arguments": "}"}}]}}]},
+		{"choices": [{"delta": {"content": "x", "reasoning": ["y"]}, "finish_reason": "length"}], "usage": {"prompt_tokens": 1e9}}, {"error": 3}]`)
+	tm, err := subject.New("chat", "{% for m in messages %}<{{ m.role }}>{{ m.content }}</s>{% endfor %}{% if add_generation_prompt %}<assistant><think>{% endif %}").Compile()
+	if err != nil {
+		f.Fatal(err)
+	}
+	request := subject.ToolRequest()
+	plan, err := tm.Prepare(request, engine.PrepareOptions{Insist: true})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, body, events string) {
+		v, _ := ordered.ParseString(body) // null where it is no JSON, as from a server
+		chunks, _ := ordered.ParseString(events)
+		for _, r := range live.Judge(plan, request, v, &openai.Stream{Events: chunks.Items(), Done: true}) {
+			if (r.Status == report.Passed) != (r.Text == "") {
+				t.Errorf("%+v", r)
+			}
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -140,15 +141,22 @@ func (r *reading) readUsage(s *sheet, v ordered.Value) {
 	r.usage = usage
 	var counts [3]int
 	for i, key := range [...]string{"prompt_tokens", "completion_tokens", "total_tokens"} {
-		n := usage.At(key)
-		if _, err := fmt.Sscan(n.Text(), &counts[i]); n.Kind() != ordered.Number || err != nil || counts[i] < 0 {
-			s.fault(ruleUsage, "%s: usage.%s: expected a count, found %s", r.how, key, openai.Excerpt(n.String()))
+		n, ok := integer(usage.At(key))
+		if !ok || n < 0 {
+			s.fault(ruleUsage, "%s: usage.%s: expected a count, found %s", r.how, key, openai.Excerpt(usage.At(key).String()))
 			return
 		}
+		counts[i] = n
 	}
 	if counts[0]+counts[1] != counts[2] {
 		s.fault(ruleUsage, "%s: usage does not add up: %s", r.how, usage)
 	}
+}
+
+// integer returns a number that is an integer.
+func integer(v ordered.Value) (int, bool) {
+	n, err := strconv.Atoi(v.Text())
+	return n, err == nil && v.Kind() == ordered.Number
 }
 
 // streamReader puts a stream together and checks each chunk.
@@ -160,11 +168,15 @@ type streamReader struct {
 	role      bool
 	ended     bool // a finish reason came
 	usages    int
+
+	content, reasoning strings.Builder
+	arguments          []*strings.Builder // of each call
 }
 
 // readStream reads a stream.
 func readStream(s *sheet, st *openai.Stream) *reading {
 	r := &streamReader{reading: &reading{how: "streamed"}, s: s}
+	defer r.assemble()
 	s.look(ruleEvents, ruleStreamEnds, ruleChunkShape, ruleRole, ruleExclusive, ruleCharacters, ruleUsage)
 	if st.Type != openai.EventStream {
 		s.fault(ruleEvents, "the content type is %q, expected %q", st.Type, openai.EventStream)
@@ -199,6 +211,14 @@ func readStream(s *sheet, st *openai.Stream) *reading {
 	}
 	r.whole = r.ended
 	return r.reading
+}
+
+// assemble puts the pieces into the message.
+func (r *streamReader) assemble() {
+	r.message.Content, r.message.Reasoning = r.content.String(), r.reasoning.String()
+	for i, arguments := range r.arguments {
+		r.message.ToolCalls[i].Arguments = arguments.String()
+	}
 }
 
 func (r *streamReader) fault(format string, args ...any) {
@@ -277,8 +297,8 @@ func (r *streamReader) delta(v ordered.Value) {
 	}
 	r.characters("content", content)
 	r.characters("reasoning", reasoning)
-	r.message.Content += content
-	r.message.Reasoning += reasoning
+	r.content.WriteString(content)
+	r.reasoning.WriteString(reasoning)
 	if calls.Kind() != ordered.Array && !calls.IsNull() {
 		r.fault("choices[0].delta.tool_calls: expected an array, found %s", openai.Excerpt(calls.String()))
 	}
@@ -301,12 +321,9 @@ func (r *streamReader) call(v ordered.Value) {
 		r.s.fault(ruleCallHeader, "chunk %d: %s: %s", r.chunk, openai.Excerpt(v.String()), fmt.Sprintf(format, args...))
 	}
 	calls := &r.message.ToolCalls
-	var index int
-	if n := v.At("index"); n.Kind() != ordered.Number {
-		fault("the index is missing")
-		return
-	} else if _, err := fmt.Sscan(n.Text(), &index); err != nil {
-		fault("the index is no integer")
+	index, ok := integer(v.At("index"))
+	if !ok {
+		fault("expected an index, found %s", v.At("index"))
 		return
 	}
 	f := v.At("function")
@@ -322,7 +339,8 @@ func (r *streamReader) call(v ordered.Value) {
 			fault("a call begins without its name")
 		}
 		expectText(fault, v, "type", "function")
-		*calls = append(*calls, chat.ToolCall{ID: id.Text(), Name: name.Text(), Arguments: arguments})
+		*calls = append(*calls, chat.ToolCall{ID: id.Text(), Name: name.Text()})
+		r.arguments = append(r.arguments, new(strings.Builder))
 	case index < 0 || index > last:
 		fault("the index is %d, where %d calls have begun", index, last+1)
 		return
@@ -336,19 +354,16 @@ func (r *streamReader) call(v ordered.Value) {
 		if hasID && id.Text() != "" {
 			fault("the id comes again; clients put the two together")
 		}
-		(*calls)[index].Arguments += arguments
 	}
+	r.arguments[index].WriteString(arguments)
 	r.characters("arguments", arguments)
 }
 
 // check holds an answer against the request; most is its max_tokens.
 func (r *reading) check(s *sheet, request chat.Request, most int) {
 	r.checkFinish(s, request)
-	var used int
-	if n := r.usage.At("completion_tokens"); n.Kind() == ordered.Number {
-		if _, err := fmt.Sscan(n.Text(), &used); err == nil && used > most {
-			s.fault(ruleUsage, "%s: %d tokens were written, where max_tokens is %d", r.how, used, most)
-		}
+	if used, ok := integer(r.usage.At("completion_tokens")); ok && used > most {
+		s.fault(ruleUsage, "%s: %d tokens were written, where max_tokens is %d", r.how, used, most)
 	}
 	for i, call := range r.message.ToolCalls {
 		if r.cut() && i == len(r.message.ToolCalls)-1 {
