@@ -74,7 +74,7 @@ func TestRetemplated(t *testing.T) {
 	} {
 		t.Run(tt.family+" "+tt.name, func(t *testing.T) {
 			copied := filepath.Join(dir, tt.family+tt.name+".gguf")
-			if err := gguf.RetemplateFile(original, copied, templateText(t, tt.family), gguf.RetemplateOptions{Name: tt.name}); err != nil {
+			if err := gguf.RetemplateFile(t.Context(), original, copied, templateText(t, tt.family), gguf.RetemplateOptions{Name: tt.name}); err != nil {
 				t.Fatal(err)
 			}
 			info2, tokens2, texts2 := answers(t, copied, plan.Prompt.Text)
