@@ -61,8 +61,13 @@ func verdict(err error) error {
 	if errors.As(err, &rejected) || errors.Is(err, hub.ErrMismatch) {
 		return &failure{err}
 	}
+	return interrupted(err)
+}
+
+// interrupted tells an interruption from an error.
+func interrupted(err error) error {
 	if errors.Is(err, context.Canceled) {
-		return errors.New("interrupted; what has come stays, and the download goes on from it")
+		return errors.New("interrupted")
 	}
 	return err
 }

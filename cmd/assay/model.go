@@ -77,7 +77,7 @@ func (i *inspection) onHub(c *call) error {
 	defer stop()
 	m, err := engine.InspectHub(ctx, client, ref, engine.Options{Now: subject.Now})
 	if err != nil {
-		return verdict(err)
+		return interrupted(err)
 	}
 	if m.Sequential {
 		fmt.Fprintf(c.stderr, "assay inspect: note: the server ignores ranges, so everything up to the header's end was read, %s\n", hub.Bytes(m.Bytes))

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -165,6 +166,9 @@ func (c *Client) netError(ctx, watched context.Context, what string, u *url.URL,
 	return &transient{e, -1}
 }
 
+// reset is the time in a RateLimit header, as the Hub sends it: `"api";r=0;t=55`. Draft-ietf-httpapi-ratelimit-headers-09.
+var reset = regexp.MustCompile(`;\s*t\s*=\s*(\d+)`)
+
 // retryAfter is how long the server asks to wait; below zero: it does not say. RFC 9110, section 10.2.3.
 func (c *Client) retryAfter(resp *http.Response) time.Duration {
 	text := resp.Header.Get("Retry-After")
@@ -173,6 +177,11 @@ func (c *Client) retryAfter(resp *http.Response) time.Duration {
 	}
 	if t, err := http.ParseTime(text); err == nil {
 		return max(0, t.Sub(c.now()))
+	}
+	if m := reset.FindStringSubmatch(resp.Header.Get("RateLimit")); m != nil && resp.StatusCode == http.StatusTooManyRequests {
+		if seconds, err := strconv.ParseUint(m[1], 10, 31); err == nil {
+			return time.Duration(seconds+1) * time.Second // it is rounded down
+		}
 	}
 	return -1
 }

@@ -144,6 +144,41 @@ func TestTokenReachesTheHubOnly(t *testing.T) {
 	}
 }
 
+// TestRenamedRepository: a redirect within the Hub keeps the token.
+func TestRenamedRepository(t *testing.T) {
+	w := &world{t: t, answers: map[string]string{
+		"GET https://hub.example/api/models/o/old": redirect("/api/models/o/new"),
+		"GET https://hub.example/api/models/o/new": "\n\n" + `{"sha": "` + commit + `", "siblings": []}`,
+	}}
+	if _, err := w.client("https://hub.example", t.TempDir()).Repo(t.Context(), "o/old", ""); err != nil {
+		t.Error(err)
+	}
+	if last := w.sent[len(w.sent)-1]; last != "GET https://hub.example/api/models/o/new +token in Authorization" {
+		t.Errorf("sent %s", last)
+	}
+}
+
+// FuzzListing: whatever a Hub lists, the names stay below the folder they are joined to.
+func FuzzListing(f *testing.F) {
+	f.Add(`{"sha": "` + commit + `", "siblings": [{"rfilename": "a/b.gguf", "size": 3, "lfs": {"sha256": "00", "size": 3}}]}`)
+	f.Add(`{"sha": "` + commit + `", "gated": "auto", "siblings": [{"rfilename": "../x"}]}`)
+	f.Fuzz(func(t *testing.T, listing string) {
+		w := &world{t: t, answers: map[string]string{"GET https://hub.example/api/models/o/m": "\n\n" + listing}}
+		r, err := w.client("https://hub.example", t.TempDir()).Repo(t.Context(), "o/m", "")
+		if err != nil {
+			return
+		}
+		for _, file := range r.Files {
+			if !filepath.IsLocal(filepath.FromSlash(file.Name)) || file.Size < -1 {
+				t.Errorf("listed %+v", file)
+			}
+		}
+		if files, err := r.Choose(""); err == nil && len(files) == 0 {
+			t.Error("chose nothing")
+		}
+	})
+}
+
 // noSecret checks that no file below a folder has the token.
 func noSecret(t *testing.T, dir string) {
 	t.Helper()
@@ -246,6 +281,39 @@ func TestListingWithoutSizes(t *testing.T) {
 	}
 }
 
+// TestFileOutsideLFS: a file that is named by git's object id is fetched, checked and locked as well.
+func TestFileOutsideLFS(t *testing.T) {
+	const id = "6b584e8ece562ebffc15d38808cd6b98fc3d97ea" // of "content", by git hash-object
+	sum := sha256.Sum256([]byte("content"))
+	resolve := "https://hub.example/o/m/resolve/" + commit + "/m.gguf"
+	w := &world{t: t, answers: map[string]string{
+		"GET https://hub.example/api/models/o/m": "\n\n" + `{"sha": "` + commit + `", "siblings": [{"rfilename": "m.gguf", "size": 7, "blobId": "` + id + `"}]}`,
+		"HEAD " + resolve:                        "ETag: \"" + id + "\"\n\ncontent",
+		"GET " + resolve:                         "ETag: \"" + id + "\"\n\ncontent",
+	}}
+	cache := t.TempDir()
+	c := w.client("https://hub.example", cache)
+	p, err := c.Pull(t.Context(), hub.Ref{Repo: "o/m"}, hub.PullOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(cache, "models--o--m", "blobs", id)); err != nil {
+		t.Error(err)
+	}
+	if got := p.Lock.Files[0].SHA256; got != hex.EncodeToString(sum[:]) {
+		t.Errorf("locked %s", got)
+	}
+	if _, err := c.Pull(t.Context(), hub.Ref{}, hub.PullOptions{Lock: p.Lock}); err != nil {
+		t.Error(err)
+	}
+	p.Lock.Files[0].SHA256 = strings.Repeat("0", 64)
+	_, err = c.Pull(t.Context(), hub.Ref{}, hub.PullOptions{Lock: p.Lock})
+	wantError(t, err, hub.ErrMismatch, "not what was locked: m.gguf has the SHA-256 "+hex.EncodeToString(sum[:]))
+	w.answers["GET "+resolve] = "\n\nCONTENT"
+	_, err = w.client("https://hub.example", t.TempDir()).Pull(t.Context(), hub.Ref{Repo: "o/m"}, hub.PullOptions{})
+	wantError(t, err, hub.ErrMismatch, "its hash is ", "expected "+id)
+}
+
 func TestWaits(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault fakehub.Fault
@@ -257,6 +325,8 @@ func TestWaits(t *testing.T) {
 		"a date gone by":     {fakehub.Fault{Kind: fakehub.Status, At: 503, Value: "Fri, 02 Jan 2026 03:00:00 GMT", Times: 1}, []time.Duration{0}, ""},
 		"nothing said":       {fakehub.Fault{Kind: fakehub.Status, At: 429, Times: 2}, []time.Duration{time.Second, 2 * time.Second}, ""},
 		"nonsense":           {fakehub.Fault{Kind: fakehub.Status, At: 500, Value: "soon", Times: 1}, []time.Duration{time.Second}, ""},
+		"a limit":            {fakehub.Fault{Kind: fakehub.Limit, Value: `"api";r=0;t=55`, Times: 1}, []time.Duration{56 * time.Second}, ""},
+		"no limit":           {fakehub.Fault{Kind: fakehub.Limit, Value: `"api";r=0`, Times: 1}, []time.Duration{time.Second}, ""},
 		"too long":           {fakehub.Fault{Kind: fakehub.Status, At: 429, Value: "301"}, nil, "it asks to wait 5m1s, so try again later"},
 		"too often":          {fakehub.Fault{Kind: fakehub.Status, At: 502}, []time.Duration{time.Second, 2 * time.Second}, "(tried 3 times)"},
 		"what will not pass": {fakehub.Fault{Kind: fakehub.Status, At: 410}, nil, "410"},
@@ -294,7 +364,7 @@ func TestStalledEverywhere(t *testing.T) {
 	f := start(t)
 	f.Repo("o/m").Put("m.gguf", model(t, "x", 0, 1<<20))
 	c := f.client(func(c *hub.Config) { c.Idle, c.Retries = 100*time.Millisecond, 0 })
-	r := f.repo(c, "o/m", "")
+	r := f.repo(f.client(nil), "o/m", "")
 	f.Fault(fakehub.Fault{Kind: fakehub.Stall, At: 10})
 	_, err := c.Repo(t.Context(), "o/m", "")
 	wantError(t, err, nil, "has sent nothing for 100ms")

@@ -175,7 +175,7 @@ func (d *download) run(ctx context.Context) (err error) {
 			err = closed
 		}
 	}()
-	if err := d.resume(); err != nil {
+	if err := d.resume(ctx); err != nil {
 		return err
 	}
 	again := d.c.retrier()
@@ -206,7 +206,7 @@ func (d *download) run(ctx context.Context) (err error) {
 func (d *download) what() string { return d.repo.named(d.file.Name) }
 
 // resume takes up what is there.
-func (d *download) resume() error {
+func (d *download) resume(ctx context.Context) error {
 	info, err := d.out.Stat()
 	if err != nil {
 		return err
@@ -216,11 +216,17 @@ func (d *download) resume() error {
 	if info.Size() > d.file.Size {
 		return d.restart()
 	}
-	d.done, err = io.Copy(d.sum, io.NewSectionReader(d.out, 0, info.Size()))
-	if err == nil {
-		d.tell()
+	for buf := make([]byte, step); d.done < info.Size(); d.tell() {
+		n, err := d.out.ReadAt(buf[:min(step, info.Size()-d.done)], d.done)
+		d.sum.Write(buf[:n])
+		if d.done += int64(n); err != nil {
+			return d.disk(err)
+		}
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // restart throws away what is there.
@@ -302,7 +308,7 @@ func (d *download) disk(err error) error {
 	if err == nil {
 		return nil
 	}
-	e := d.c.failf(nil, d.what(), "writing %s: %v", d.path, errors.Unwrap(err))
+	e := d.c.failf(nil, d.what(), "%v", err)
 	if e.Err = err; errors.Is(err, syscall.ENOSPC) {
 		e.Msg = fmt.Sprintf("no space is left for %s: %s more are needed; what has come stays there, and the download goes on from it",
 			d.path, Bytes(d.file.Size-d.done))

@@ -97,6 +97,7 @@ type Kind string
 // The kinds of faults.
 const (
 	Status   Kind = "status"   // answers with the status At, and Retry-After: Value unless it is empty
+	Limit    Kind = "limit"    // answers 429, with RateLimit: Value
 	Truncate Kind = "truncate" // closes the connection after At bytes
 	Corrupt  Kind = "corrupt"  // changes the byte at At of the file
 	Stall    Kind = "stall"    // says nothing more after At bytes
@@ -473,6 +474,11 @@ func (a *answer) broken() bool {
 			a.Header().Set("Retry-After", f.Value)
 		}
 		a.fail(f.At, "", "")
+		return true
+	}
+	if f, ok := a.find(Limit); ok {
+		a.Header().Set("RateLimit", f.Value)
+		a.fail(http.StatusTooManyRequests, "", "")
 		return true
 	}
 	if f, ok := a.find(Echo); ok {
