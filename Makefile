@@ -11,7 +11,7 @@ FUZZTIME    ?= $(T)
 .DEFAULT_GOAL := help
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
 test: deps ## set up what the tests need and run all of them, vendor templates included
@@ -91,11 +91,24 @@ gpu-check: ## run such a bundle here, for the CPU, in an empty directory, withou
 	@ci/gpu.sh --check $(OUT)
 
 .PHONY: bench
-bench: deps ## benchmarks; keep the output and compare two with `make benchcmp OLD=... NEW=...`
+bench: deps ## measure what has a bar and print how far each is from it: ARGS='-rounds 3 -only stream'
+	$(GO) build -o out/bars ./harness/bench/bars
+	out/bars -vendor $(VENDOR) $(ARGS)
+
+.PHONY: bench-peers
+bench-peers: deps ## have jinja2, @huggingface/jinja, gonja and llama.cpp do the same work, and print how they compare: ARGS='-rounds 3'
+	ci/peers.sh -vendor $(VENDOR) $(ARGS)
+
+.PHONY: performance
+performance: deps ## write the tables of bench and bench-peers into docs/performance.md
+	$(MAKE) bench bench-peers ARGS='-page docs/performance.md $(ARGS)'
+
+.PHONY: bench-go
+bench-go: deps ## Go's benchmarks; keep the output and compare two with `make benchcmp OLD=... NEW=...`
 	ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: benchcmp
-benchcmp: ## compare two outputs of make bench: OLD=file NEW=file
+benchcmp: ## compare two outputs of make bench-go: OLD=file NEW=file
 	$(GO) run $(BENCHSTAT) $(OLD) $(NEW)
 
 .PHONY: fuzz

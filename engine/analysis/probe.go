@@ -226,7 +226,7 @@ func (a *analyzer) observe(p probe) *observation {
 
 // atomize turns runs of origin into atoms; neighbours of one meaning become one.
 func atomize(text jinja.Text) []atom {
-	var atoms []atom
+	atoms := make([]atom, 0, len(text.Runs))
 	pos := 0
 	for _, run := range text.Runs {
 		at := classify(run)

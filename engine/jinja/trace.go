@@ -160,11 +160,14 @@ func (t *Trace) unwrite(from int) {
 	}
 }
 
+// usualReads is about as many places as a template reads of a short conversation.
+const usualReads = 24
+
 func (t *Trace) entry(path string, pos syntax.Pos) *Read {
 	i, ok := t.index[path]
 	if !ok {
 		if t.index == nil {
-			t.index = map[string]int{}
+			t.index, t.reads = make(map[string]int, usualReads), make([]Read, 0, usualReads)
 		}
 		i = len(t.reads)
 		t.index[path] = i

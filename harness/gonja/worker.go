@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 	"github.com/nikolalohinski/gonja/v2/config"
 	"github.com/nikolalohinski/gonja/v2/exec"
 	"github.com/nikolalohinski/gonja/v2/loaders"
@@ -94,26 +96,70 @@ func answerTo(q request) (text string, err error) {
 	if q.Now == "" {
 		now = func() (time.Time, error) { return time.Time{}, fmt.Errorf("strftime_now: there is no clock") }
 	}
-	const name = "/template"
-	loader, err := loaders.NewMemoryLoader(map[string]string{name: q.Source})
-	if err != nil {
-		return "", err
-	}
-	settings := config.New()
-	settings.TrimBlocks, settings.LeftStripBlocks = true, true
-	template, err := exec.NewTemplate(name, settings, loader, environment(now))
+	template, err := compile(q.Source, now)
 	if err != nil || !q.Render {
 		return "", err
 	}
+	return execute(template, variables(q.Vars))
+}
+
+func compile(source string, now func() (time.Time, error)) (*exec.Template, error) {
+	const name = "/template"
+	loader, err := loaders.NewMemoryLoader(map[string]string{name: source})
+	if err != nil {
+		return nil, err
+	}
+	settings := config.New()
+	settings.TrimBlocks, settings.LeftStripBlocks = true, true
+	return exec.NewTemplate(name, settings, loader, environment(now))
+}
+
+// variables are an object's members as gonja sees them.
+func variables(object ordered.Value) map[string]any {
 	vars := map[string]any{}
-	for _, m := range q.Vars.Members() {
+	for _, m := range object.Members() {
 		vars[m.Key] = fromJSON(m.Value).Interface()
 	}
+	return vars
+}
+
+func execute(template *exec.Template, vars map[string]any) (string, error) {
 	out := new(limited)
 	if err := template.Execute(out, exec.NewContext(vars)); err != nil {
 		return "", err
 	}
 	return out.String(), nil
+}
+
+// Unguarded is a template that gonja renders in this very process, with no guard at all: for a process that may die, such as one that measures
+// how fast gonja is.
+type Unguarded struct{ template *exec.Template }
+
+// CompileUnguarded compiles a template. now is the clock that strftime_now shows.
+func CompileUnguarded(src *source.Source, now func() time.Time) (u *Unguarded, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	template, err := compile(src.Text, func() (time.Time, error) { return now(), nil })
+	if err != nil {
+		return nil, err
+	}
+	return &Unguarded{template}, nil
+}
+
+// Bind decodes variables, and returns a function that renders for them.
+func (u *Unguarded) Bind(object ordered.Value) func() (string, error) {
+	vars := variables(object)
+	return func() (text string, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %v", p)
+			}
+		}()
+		return execute(u.template, vars)
+	}
 }
 
 // limited is a buffer that refuses to grow beyond maxOutput.

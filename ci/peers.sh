@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Provides the implementations that `make bench-peers` compares with, and runs the comparison; further arguments go to harness/bench/peers.
+#
+#   jinja2               pip, in a virtual environment
+#   @huggingface/jinja   npm
+#   gonja                is a dependency of the harness
+#   llama.cpp            its chat library, built from the source that `make deps` fetched, against the libllama of ci/llama.sh; takes
+#                        some minutes once
+#
+# What is fetched or built stays in ${XDG_CACHE_HOME:-$HOME/.cache}/assay. A peer whose tools are not installed (python3; node and npm; cmake
+# and a C++ compiler) is left out, with a line that says so.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/assay
+jinja2=3.1.6 huggingface=0.5.11 llama=0.5.0
+mkdir -p "$cache"
+peers=()
+say() { printf 'peers: %s\n' "$*" >&2; }
+have() { # NAME COMMAND...
+  local name=$1 command
+  shift
+  for command; do
+    command -v "$command" >/dev/null || { say "$name is left out: $command is not installed"; return 1; }
+  done
+}
+
+if have jinja2 python3; then
+  python=python3
+  if ! python3 -c 'import jinja2' 2>/dev/null; then
+    python=$cache/venv/bin/python
+    [ -x "$python" ] || python3 -m venv "$cache/venv"
+    "$python" -c 'import jinja2' 2>/dev/null || "$cache/venv/bin/pip" install --quiet "jinja2==$jinja2"
+  fi
+  peers+=(-python "$(command -v "$python")")
+fi
+
+if have @huggingface/jinja node npm; then
+  module=$cache/huggingface-jinja-$huggingface
+  if [ ! -d "$module" ]; then
+    work=$(mktemp -d "$cache/work.XXXXXX")
+    (cd "$work" && npm pack --silent "@huggingface/jinja@$huggingface" >/dev/null && tar -xzf ./*.tgz)
+    mv "$work/package" "$module"
+    rm -rf "$work"
+  fi
+  peers+=(-jinja "$module/dist/index.js")
+fi
+
+if have llama.cpp cmake "${CXX:-c++}"; then
+  driver=$cache/llama-driver-$llama
+  if [ ! -x "$driver/driver" ] || [ harness/bench/peers/llama/driver.cpp -nt "$driver/driver" ]; then
+    ci/llama.sh
+    say "building llama.cpp's chat library; the log is $driver/log"
+    mkdir -p "$driver"
+    {
+      cmake -S harness/bench/peers/llama -B "$driver" -DCMAKE_BUILD_TYPE=Release -DSOURCE="$(cd -P .deps/llama.cpp && pwd)" \
+        -DCMAKE_PREFIX_PATH="$(cd -P .deps/llama && pwd)" && nice cmake --build "$driver" --target driver -j "$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)"
+    } >"$driver/log" 2>&1 || { tail -n 20 "$driver/log" >&2; say "llama.cpp's chat library could not be built"; exit 1; }
+  fi
+  peers+=(-llama "$driver/driver")
+fi
+
+binary=$(mktemp -d)
+trap 'rm -rf "$binary"' EXIT
+go build -o "$binary/peers" ./harness/bench/peers
+"$binary/peers" "${peers[@]}" "$@"
