@@ -397,7 +397,10 @@ func (b *builder) closing(c *format.Calls, e entry, key string) peg.Pattern {
 	for n, p := range e.close {
 		switch {
 		case p.Kind == format.SlotLit && p.Text.Text != "":
-			seq = append(seq, b.edge(p.Text.Before), b.lit(p.Text.Text))
+			if n > 0 || !b.strict { // in a grammar that is a part of the value's pattern
+				seq = append(seq, b.edge(p.Text.Before))
+			}
+			seq = append(seq, b.lit(p.Text.Text))
 			if n+1 < len(e.close) {
 				seq = append(seq, b.edge(p.Text.After))
 			}
@@ -464,13 +467,12 @@ func (b *builder) region(c *format.Calls, e entry, key string, info ValueInfo) p
 	if !c.Body.Codec.CDATA {
 		return peg.Seq{begin, peg.Until{Kind: b.kind(Value), Stops: stops}, end}
 	}
-	const open, shut = "<![CDATA[", "]]>"
 	name := fmt.Sprintf("text %d %q", number, close)
 	text := b.ref(name, func() peg.Pattern {
-		literal := peg.Seq{peg.Lit{Text: open}, peg.Cut{}, b.emit(Verbatim, 1, ""),
-			peg.Until{Kind: b.kind(Value), Stops: []peg.Stop{{Text: shut, Stub: true}}},
-			peg.Choice{peg.Lit{Text: shut}, peg.Stub{Text: shut}}, b.emit(Verbatim, 0, ""), peg.Ref{Name: name}}
-		return peg.Seq{peg.Until{Kind: b.kind(Value), Stops: append(slices.Clone(stops), peg.Stop{Text: open})}, peg.Choice{literal, peg.Seq{}}}
+		literal := peg.Seq{peg.Lit{Text: openCDATA}, peg.Cut{}, b.emit(Verbatim, 1, ""),
+			peg.Until{Kind: b.kind(Value), Stops: []peg.Stop{{Text: shutCDATA, Stub: true}}},
+			peg.Choice{peg.Lit{Text: shutCDATA}, peg.Stub{Text: shutCDATA}}, b.emit(Verbatim, 0, ""), peg.Ref{Name: name}}
+		return peg.Seq{peg.Until{Kind: b.kind(Value), Stops: append(slices.Clone(stops), peg.Stop{Text: openCDATA})}, peg.Choice{literal, peg.Seq{}}}
 	})
 	return peg.Seq{begin, text, end}
 }
@@ -520,6 +522,9 @@ type ending struct {
 	text   string
 	behind peg.Seq
 }
+
+// The markers of literal text in a value (XML 1.0, 2.7).
+const openCDATA, shutCDATA = "<![CDATA[", "]]>"
 
 // nested returns the scanner for a value that is spelled as entries and items.
 func (b *builder) nested(c *format.Calls, s *schema.Schema) peg.ScannerType {

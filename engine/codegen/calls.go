@@ -102,6 +102,15 @@ func (b *builder) openerTexts() []string {
 	return slices.Clip(b.openers)
 }
 
+// interrupting returns the literals that end the answer's text or reasoning, since a call may begin there. In a grammar these are all at which
+// the parser would look for one: the text must not have calls in it that no schema has constrained.
+func (b *builder) interrupting() []string {
+	if b.strict {
+		return slices.Clip(b.callTexts)
+	}
+	return b.openerTexts()
+}
+
 // tentative says that calls of a spelling are held until they are complete, since nothing in front of them is distinctive.
 func (b *builder) tentative(i int, o opening) bool {
 	return b.spellings[i].Tentative || o.bare && b.spellings[i].Object != nil
@@ -217,8 +226,8 @@ func (b *builder) section(i int) peg.Pattern {
 		return peg.Seq{b.trail(c.Call.Close), b.afterCall()}
 	}
 	name := fmt.Sprint("section ", i+1)
-	if b.ending {
-		name += " ending"
+	if b.thinking {
+		name += " in reasoning"
 	}
 	return b.ref(name, func() peg.Pattern {
 		var alts peg.Choice
@@ -906,7 +915,7 @@ func (b *builder) trigger(i int, o opening) (pattern, word string) {
 	}
 	name := "(?:" + strings.Join(names, "|") + ")"
 	if c.Array {
-		pattern = `\[\s*`
+		pattern = `\[` + someSpace
 	}
 	if c.Object == nil {
 		parts := c.Head
@@ -924,12 +933,12 @@ func (b *builder) trigger(i int, o opening) (pattern, word string) {
 		}
 		return strings.TrimPrefix(pattern, `\s*`), ""
 	}
-	pattern += `\{\s*`
+	pattern += `\{` + someSpace
 	if c.Object.NameIsKey {
 		return pattern + `["']` + name + `["']`, ""
 	}
 	first := c.Object.Fields[0]
-	pattern += regexp.QuoteMeta(b.quotedKeys(c.Object, first.Path[0])[0]) + `\s*:\s*`
+	pattern += regexp.QuoteMeta(b.quotedKeys(c.Object, first.Path[0])[0]) + someSpace + ":" + someSpace
 	if first.Slot == format.SlotName && len(first.Path) == 1 {
 		pattern += `["']` + name + `["']`
 	}

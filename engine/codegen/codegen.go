@@ -179,6 +179,7 @@ type Trigger struct {
 	// its beginning; the grammar constrains what begins with its one group. Else Text is a word with which that begins.
 	Pattern bool
 	Text    string
+	Call    bool // a call begins there; else reasoning begins or ends, and a call may come
 }
 
 // Output is what [Generate] makes. It is safe for concurrent use.

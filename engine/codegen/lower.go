@@ -2,7 +2,6 @@ package codegen
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ func (o *Output) Grammar() (*gbnf.Grammar, error) { return o.grammar() }
 
 // makeGrammar builds the tree again, strictly, and lowers it.
 func (b builder) makeGrammar(lazy bool) (*gbnf.Grammar, error) {
+	b.callTexts = b.openerTexts()
 	b.strict, b.loose, b.out = true, FreeSpace, &Output{}
 	b.nestedNames = nil
 	b.lazy = lazy
@@ -40,14 +40,13 @@ func (b *builder) strictRoot() peg.Pattern {
 		return b.strictRoutes()
 	}
 	if b.lazy {
-		var alts peg.Choice
-		for i := range b.spellings {
-			alts = append(alts, b.openCalls(i)...)
-		}
-		return alts
+		return b.triggered()
 	}
 	if begun := b.begunMarker(); begun != "" {
 		return b.goOn(begun)
+	}
+	if b.insideReasoning() && b.justOpened() {
+		return b.ref("reasoning opened", func() peg.Pattern { return b.strictReasoning(true) })
 	}
 	if b.insideReasoning() {
 		return b.ref("reasoning", b.reasoning)
@@ -255,8 +254,10 @@ func ranges(set peg.ByteSet) []gbnf.Range {
 	return out
 }
 
-// triggers says whether a grammar can wait, and for what (E23). Inside reasoning nothing is constrained, since a call there is tentative (E16):
-// where there may be reasoning, a trigger counts only behind it, which takes a pattern.
+// triggers says whether a grammar can wait, and for what (E23): for calls, and for reasoning's marker, since inside reasoning what looks like a
+// call may be none (E16), which the grammar knows and a trigger does not. Where the prompt opened reasoning, the grammar waits for its
+// end, and for a call at its very beginning. No trigger has a repetition without a bound: engines that match by recursion would exhaust
+// their stack on a long text.
 func (b *builder) triggers() (lazy bool, triggers []Trigger) {
 	if b.answer != nil || !b.calling() || b.required() || len(b.f.Routes) > 0 {
 		return false, nil
@@ -265,71 +266,55 @@ func (b *builder) triggers() (lazy bool, triggers []Trigger) {
 	if b.begunMarker() != "" {
 		return false, nil
 	}
-	forced := b.insideReasoning()
-	open, close := b.f.Reasoning.Open.Text, b.f.Reasoning.Close.Text
 	add := func(t Trigger) {
-		if !slices.Contains(triggers, t) {
+		if !slices.ContainsFunc(triggers, func(o Trigger) bool { return o.Text == t.Text }) {
 			triggers = append(triggers, t)
 		}
 	}
+	forced := b.insideReasoning()
 	for i := range b.spellings {
 		for _, o := range b.openings(i) {
 			pattern, word := b.trigger(i, o)
-			behind := "(?:" + alternatives(variants(close)) + `)[\s\S]*?(` + pattern + ")"
 			switch {
 			case forced && word == "":
 				return false, nil
+			case forced && b.justOpened():
+				add(Trigger{Pattern: true, Text: "^" + someSpace + "(" + pattern + ")", Call: true})
 			case forced:
-				add(Trigger{Pattern: true, Text: behind})
-			case close == "" || open == "" || b.reasoned():
-				if word != "" {
-					add(Trigger{Text: word})
-				} else {
-					add(Trigger{Pattern: true, Text: "(" + pattern + ")"})
-				}
+			case word != "":
+				add(Trigger{Text: word, Call: true})
 			default:
-				add(Trigger{Pattern: true, Text: `^\s*(` + pattern + ")"})
-				add(Trigger{Pattern: true, Text: `^\s*` + regexp.QuoteMeta(open) + `[\s\S]*?` + behind})
-				add(Trigger{Pattern: true, Text: `^\s*` + otherBeginning(open) + `[\s\S]*?(` + pattern + ")"})
+				add(Trigger{Pattern: true, Text: "(" + pattern + ")", Call: true})
 			}
 		}
 	}
-	return len(triggers) > 0, triggers
-}
-
-// reasoned says that the prefill has a closed block of reasoning, so that none is expected.
-func (b *builder) reasoned() bool {
-	return !b.insideReasoning() && containsAny(b.o.Prefill, variants(b.f.Reasoning.Close.Text))
-}
-
-// alternatives is a regular expression for one of some texts.
-func alternatives(texts []string) string {
-	var quoted []string
-	for _, t := range texts {
-		quoted = append(quoted, regexp.QuoteMeta(t))
+	if forced {
+		add(Trigger{Text: b.f.Reasoning.Close.Text})
+	} else if open := b.f.Reasoning.Open.Text; open != "" {
+		add(Trigger{Text: open})
 	}
-	return strings.Join(quoted, "|")
+	return true, triggers
 }
 
-// otherBeginning is a regular expression for the shortest text, not beginning with white space, that shows that what comes does not begin
-// with a marker.
-func otherBeginning(marker string) string {
-	var alts []string
-	runes := []rune(marker)
-	for i, r := range runes {
-		not := regexp.QuoteMeta(string(r))
-		switch {
-		case r == ']' || r == '^' || r == '-' || r == '\\' || r == '[':
-			not = `\` + string(r)
-		case strings.ContainsRune(`.*+?(){}|$`, r):
-			not = string(r)
+// someSpace is white space in a trigger's pattern.
+const someSpace = `\s{0,40}`
+
+// triggered is the root of a grammar that begins with a trigger.
+func (b *builder) triggered() peg.Pattern {
+	r := &b.f.Reasoning
+	forced := b.insideReasoning()
+	var alts peg.Choice
+	if !forced || b.justOpened() {
+		for i := range b.spellings {
+			alts = append(alts, b.openCalls(i)...)
 		}
-		if i == 0 {
-			not = `\s` + not
-		}
-		alts = append(alts, regexp.QuoteMeta(string(runes[:i]))+"[^"+not+"]")
 	}
-	return "(?:" + strings.Join(alts, "|") + ")"
+	if forced {
+		alts = append(alts, peg.Seq{peg.Lit{Text: r.Close.Text}, b.content(false)})
+	} else if r.Open.Text != "" {
+		alts = append(alts, peg.Seq{peg.Lit{Text: r.Open.Text}, b.ref("reasoning", b.reasoning)})
+	}
+	return alts
 }
 
 // insideReasoning says that the prefill leaves reasoning open.

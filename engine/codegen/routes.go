@@ -165,6 +165,9 @@ func (b *builder) routeWord() peg.Pattern {
 	for _, t := range append(b.routeTexts(), b.endTexts()...) {
 		add(t)
 	}
+	if b.strict {
+		separate(stops)
+	}
 	return peg.Until{Stops: stops}
 }
 

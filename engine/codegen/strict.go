@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/codec"
@@ -49,6 +50,9 @@ func (b *builder) strictEntries(c *format.Calls, tool int) peg.Pattern {
 			return peg.Seq{}
 		}
 		if s.Types()&schema.Object == 0 || !s.IsFree(schema.Object) || s.Types() == schema.AnyType {
+			return peg.Seq{}
+		}
+		if b.closesWithKey(e) { // that a closing tag has the key of the opening one is beyond a grammar
 			return peg.Seq{}
 		}
 		one := b.strictEntry(c, e, name, "", schema.Any())
@@ -139,12 +143,15 @@ func (b *builder) strictEntry(c *format.Calls, e entry, name, key string, s *sch
 // strictValue matches a value as its schema wants it.
 func (b *builder) strictValue(c *format.Calls, e entry, name, key string, s *schema.Schema, mode valueMode) peg.Pattern {
 	stop, lines := closeText(e, key), b.byLines(c, e)
-	gc := gbnf.Codec{Raw: true, Stops: []string{stop}, Entity: c.Body.Codec.Entity}
+	gc := gbnf.Codec{Raw: true, Stops: firsts(stop), Entity: c.Body.Codec.Entity}
 	if stop == "" {
 		gc.Stops = gc.Stops[:0]
 		for _, end := range b.openEnd(c, e, nil, nil) {
 			gc.Stops = append(gc.Stops, end.text)
 		}
+	}
+	if c.Body.Codec.CDATA {
+		gc.Stops = append(gc.Stops, openCDATA)
 	}
 	switch mode {
 	case valueLiteral:
@@ -173,8 +180,7 @@ func (b *builder) strictValue(c *format.Calls, e entry, name, key string, s *sch
 		return peg.Seq{peg.Space{}, value, peg.Space{}}
 	}
 	if c.Body.Codec.CDATA {
-		const shut = "]]>"
-		value = peg.Choice{peg.Seq{peg.Lit{Text: "<![CDATA["}, peg.Until{Kind: Value, Stops: []peg.Stop{{Text: shut}}}, peg.Lit{Text: shut}}, value}
+		value = peg.Choice{peg.Seq{peg.Lit{Text: openCDATA}, peg.Until{Kind: Value, Stops: []peg.Stop{{Text: shutCDATA}}}, peg.Lit{Text: shutCDATA}}, value}
 	}
 	// White space beside raw text would be the value's.
 	gap := ""
@@ -275,39 +281,115 @@ func (b *builder) freeNested(tags codec.Tags, types schema.TypeSet) peg.Pattern 
 	})
 }
 
-// strictReasoning is the state inside reasoning: text up to its end, or up to a call that ends it.
-func (b *builder) strictReasoning() peg.Pattern {
-	close := []string{b.f.Reasoning.Close.Text}
-	alts := peg.Choice{peg.Seq{
-		peg.Until{Kind: b.reasoningKind(), Stops: b.stops(close, b.endTexts())},
-		append(peg.Choice{peg.Seq{b.closeReasoning(), b.content(false)}}, b.mayEnd(false)...),
-	}}
-	b.ending = true
-	defer func() { b.ending = false }()
+// strictReasoning is the state inside reasoning: text up to its end, or up to a call. A call ends it, unless text follows that shows that the
+// model only thinks about calls, or the end of reasoning does (E16). opened: it is the first thing in a block that the prompt opened, where a
+// call is a call.
+func (b *builder) strictReasoning(opened bool) peg.Pattern {
+	closed := peg.Seq{b.closeReasoning(), b.content(false)}
+	alts := append(peg.Choice{closed}, b.mayEnd(false)...)
+	was := b.thinking
+	b.thinking = true
+	defer func() { b.thinking = was }()
 	for i := range b.spellings {
-		var calls peg.Choice
-		for _, o := range b.openings(i) {
-			calls = append(calls, peg.Seq{b.wholeCall(i, o), b.section(i)})
+		behind := peg.Choice{b.section(i)}
+		if !opened {
+			thought := peg.Choice{peg.Seq{peg.Set{Set: b.prose(i)}, b.ref("reasoning", b.reasoning)}}
+			if b.closesThought(i) {
+				thought = append(thought, closed)
+			}
+			behind = append(behind, append(b.sectionEnd(i), peg.Space{}, thought))
 		}
-		alts = append(alts, peg.Seq{peg.Until{Kind: b.reasoningKind(), Stops: b.stops(append(b.openerTexts(), close...), b.endTexts())}, calls})
+		for _, o := range b.openings(i) {
+			alts = append(alts, peg.Seq{b.wholeCall(i, o), behind})
+		}
 	}
-	return alts
+	return peg.Seq{peg.Until{Kind: b.reasoningKind(), Stops: b.stops(append(b.interrupting(), b.f.Reasoning.Close.Text), b.endTexts())}, alts}
 }
 
-// endingCalls is what the grammar has behind a call that has closed reasoning: further calls, and the end of the turn (E16).
-func (b *builder) endingCalls() peg.Pattern {
-	was := b.ending
-	b.ending = true
-	defer func() { b.ending = was }()
-	alts := b.ends()
-	if b.many() {
-		for i := range b.spellings {
-			for _, o := range b.openings(i) {
-				alts = append(alts, peg.Seq{peg.Space{}, b.wholeCall(i, o), b.section(i)})
+// sectionEnd matches what closes a section of calls.
+func (b *builder) sectionEnd(i int) (seq peg.Seq) {
+	c := &b.spellings[i]
+	if c.Array {
+		seq = append(seq, peg.Space{}, peg.Lit{Text: "]"})
+	}
+	if t := c.Section.Close.Text; t != "" {
+		seq = append(seq, peg.Space{}, b.lit(t))
+	}
+	return seq
+}
+
+// followers returns the literals with which something can begin behind a call of a spelling that the parser takes for a further call, its
+// separator, or the end.
+func (b *builder) followers(i int) []string {
+	c := &b.spellings[i]
+	texts := append(append(b.interrupting(), b.endTexts()...), c.Section.Close.Text, c.Call.Close.Text, c.Sep.Text, c.Call.Open.Text)
+	if c.Object != nil || c.Array {
+		texts = append(texts, ",", "]", "[", "{")
+	}
+	if head := headLiteral(c).Text; head != "" {
+		texts = append(texts, head)
+	} else if c.Object == nil {
+		for _, t := range b.tools {
+			texts = append(texts, t.Name)
+		}
+	}
+	return slices.DeleteFunc(texts, func(t string) bool { return t == "" })
+}
+
+// prose returns the bytes with which text can go on behind a call, so that it is text for the parser too: those with which no marker
+// begins, nor a further call.
+func (b *builder) prose(i int) peg.ByteSet {
+	r := &b.f.Reasoning
+	not := peg.Bytes(format.Space)
+	for _, t := range append(b.followers(i), r.Open.Text, r.Close.Text, b.f.Content.Open.Text, b.f.Content.Close.Text) {
+		for _, v := range variants(t) {
+			if v != "" {
+				not.Add(v[0])
 			}
 		}
 	}
-	return append(peg.Choice{peg.Space{}}, alts...)
+	if not.Meets(peg.Range(0x80, 0xff)) { // in a grammar all characters beyond ASCII are alike
+		not = not.Or(peg.Range(0x80, 0xff))
+	}
+	return not.Not()
+}
+
+// closesThought says that the end of reasoning behind a call makes it a thought: it is not at once what makes a call of it.
+func (b *builder) closesThought(i int) bool {
+	return !slices.ContainsFunc(b.followers(i), func(t string) bool { return strings.HasPrefix(b.f.Reasoning.Close.Text, segments(t)[0]) })
+}
+
+// lastCalls is what the grammar has behind a call in what may be reasoning: further ones, and the end of the turn (E16).
+func (b *builder) lastCalls() peg.Pattern {
+	return peg.Seq{peg.Space{}, append(b.ends(), b.furtherCalls()...)}
+}
+
+// afterCalls is what the grammar has behind calls elsewhere: text, too, in which no call begins unless there may be several.
+func (b *builder) afterCalls() peg.Pattern {
+	if b.answer != nil {
+		return b.lastCalls()
+	}
+	var not peg.ByteSet
+	for i := range b.spellings {
+		not = not.Or(b.prose(i).Not())
+	}
+	text := b.ref("after-text", func() peg.Pattern {
+		return peg.Seq{peg.Until{Kind: Content, Stops: b.stops(b.markerTexts(false), b.endTexts())}, append(b.ends(), b.furtherCalls()...)}
+	})
+	return peg.Seq{peg.Space{}, append(append(b.ends(), b.furtherCalls()...), peg.Seq{peg.Set{Set: not.Not()}, text})}
+}
+
+// furtherCalls returns the alternatives for calls behind others.
+func (b *builder) furtherCalls() (alts peg.Choice) {
+	if !b.many() {
+		return nil
+	}
+	for i := range b.spellings {
+		for _, o := range b.openings(i) {
+			alts = append(alts, peg.Seq{b.wholeCall(i, o), b.section(i)})
+		}
+	}
+	return alts
 }
 
 // mayEnd returns the alternatives for the end of the turn, which a call or an answer in JSON that is still due rules out.

@@ -33,9 +33,10 @@ type builder struct {
 	marks       map[MarkInfo]int
 	values      map[ValueInfo]int
 	nestedNames map[*schema.Schema]string
-	lazy        bool // the grammar begins at a trigger
-	ending      bool // behind calls nothing but calls and the end of the turn may come
-	silent      bool // patterns log nothing: what looks like a call is read as content
+	lazy        bool     // the grammar begins at a trigger
+	thinking    bool     // for a grammar: calls come where reasoning may be open
+	callTexts   []string // for a grammar: all literals with which the parser lets calls begin
+	silent      bool     // patterns log nothing: what looks like a call is read as content
 	err         error
 }
 
@@ -100,11 +101,9 @@ func (b *builder) root() peg.Pattern {
 func (b *builder) start() peg.Pattern {
 	r := &b.f.Reasoning
 	prefill := strings.Trim(b.o.Prefill, format.Space)
-	if r.Open.Text != "" && strings.TrimSpace(r.Open.Text) != "" {
-		for _, open := range variants(r.Open.Text) {
-			if prefill == open && b.calling() && b.on(LooseReasoning) { // the prompt has opened a block and put nothing into it
-				return peg.Seq{peg.Space{}, b.openReasoning(), b.ref("reasoning opened", b.openedReasoning)}
-			}
+	if r.Open.Text != "" {
+		if b.justOpened() && b.calling() && b.on(LooseReasoning) {
+			return peg.Seq{peg.Space{}, b.openReasoning(), b.ref("reasoning opened", b.openedReasoning)}
 		}
 		return b.content(false)
 	}
@@ -124,6 +123,12 @@ func (b *builder) start() peg.Pattern {
 		peg.Seq{peg.Hold{P: peg.Seq{until, b.closeReasoning()}}, peg.Cut{}, content},
 		content,
 	}
+}
+
+// justOpened says that the prompt has opened a block of reasoning and put nothing into it.
+func (b *builder) justOpened() bool {
+	open := b.f.Reasoning.Open.Text
+	return open != "" && slices.Contains(variants(open), strings.Trim(b.o.Prefill, format.Space))
 }
 
 func containsAny(s string, words []string) bool {
@@ -326,7 +331,28 @@ func (b *builder) stops(texts, ends []string) []peg.Stop {
 	for _, t := range ends {
 		add(t, true)
 	}
+	if b.strict {
+		separate(stops)
+	}
 	return stops
+}
+
+// separate shortens the stops of a grammar's text that the text and another stop behind it could make together, so that a parser, which takes
+// the first one, sees the same one: where "<|end|>" and ">>>" are stops, the text has no "<|end|".
+func separate(stops []peg.Stop) {
+	texts := make([]string, len(stops))
+	for i, s := range stops {
+		texts[i] = s.Text
+	}
+	for i, text := range texts {
+		for n := len(text) - 1; n > 0; n-- {
+			if slices.ContainsFunc(texts, func(t string) bool {
+				return t != text && (strings.HasPrefix(t, text[n:]) || strings.HasPrefix(text[n:], t))
+			}) {
+				stops[i].Text = text[:n]
+			}
+		}
+	}
 }
 
 // distinctive says that a literal does not occur by chance: it looks like a tag or a token.
@@ -427,9 +453,12 @@ func (b *builder) ends() peg.Choice {
 		if m.Text == "" {
 			continue
 		}
-		ended := b.ref("ended", func() peg.Pattern {
-			return peg.Seq{peg.Emit{Kind: EndOfTurn}, peg.Until{Kind: Dropped}, peg.End{}}
-		})
+		ended := peg.Pattern(peg.Space{})
+		if !b.strict {
+			ended = b.ref("ended", func() peg.Pattern {
+				return peg.Seq{peg.Emit{Kind: EndOfTurn}, peg.Until{Kind: Dropped}, peg.End{}}
+			})
+		}
 		alts = append(alts,
 			peg.Seq{b.lead(m), peg.Capture{Kind: Dropped, P: b.lit(m.Text)}, peg.Cut{}, ended},
 			peg.Seq{b.lead(m), peg.Capture{Kind: Dropped, P: b.stub(m.Text)}, peg.Cut{}})
@@ -445,48 +474,38 @@ func (b *builder) trail(m format.Marker) peg.Pattern { return b.mark(format.Mark
 
 // Content.
 
-// content returns the state of reading the answer. after: there was a call, which matters to a grammar only.
+// content returns the state of reading the answer. after: there was a call, behind which a JSON answer is no longer due.
 func (b *builder) content(after bool) peg.Pattern {
 	if b.answer != nil && !after {
 		return b.ref("answer", b.jsonAnswer)
 	}
-	if !b.strict {
-		after = false
-	}
-	name := "content"
-	if after {
-		name = "after"
-	}
-	return b.ref(name, func() peg.Pattern {
+	return b.ref("content", func() peg.Pattern {
 		if b.strict || b.on(ContentAround) && b.on(LooseReasoning) {
-			return b.text(name, after, false, false)
+			return b.text("content", false, false)
 		}
 		// Calls and reasoning are only taken for what they are at the beginning.
-		alts := b.beginnings(after, !b.on(ContentAround), !b.on(LooseReasoning))
+		alts := b.beginnings(!b.on(ContentAround), !b.on(LooseReasoning))
 		if !b.on(ContentAround) {
 			alts = append(alts, b.undeclared()...)
 		}
-		begun := name + " text"
-		return peg.Seq{peg.Capture{Kind: Content, P: peg.Space{}}, append(alts, b.ref(begun, func() peg.Pattern { return b.text(begun, after, false, true) }))}
+		const begun = "content text"
+		return peg.Seq{peg.Capture{Kind: Content, P: peg.Space{}}, append(alts, b.ref(begun, func() peg.Pattern { return b.text(begun, false, true) }))}
 	})
 }
 
 // refused is the state behind an opener that has just been taken as text, so that the closer that belongs to it is text as well.
 func (b *builder) refused() peg.Pattern {
-	return b.ref("refused", func() peg.Pattern { return b.text("content", false, true, false) })
+	return b.ref("refused", func() peg.Pattern { return b.text("content", true, false) })
 }
 
 // beginnings returns the alternatives for calls and for reasoning.
-func (b *builder) beginnings(after, calls, reasoning bool) (alts peg.Choice) {
+func (b *builder) beginnings(calls, reasoning bool) (alts peg.Choice) {
 	if calls && b.calling() {
 		for i := range b.spellings {
-			if b.many() || !after {
-				alts = append(alts, b.openCalls(i)...)
-			}
+			alts = append(alts, b.openCalls(i)...)
 		}
 	}
-	// Behind reasoning a grammar would have forgotten that there was a call.
-	if reasoning && b.f.Reasoning.Open.Text != "" && (!b.strict || !after) {
+	if reasoning && b.f.Reasoning.Open.Text != "" {
 		alts = append(alts, peg.Seq{b.openReasoning(), peg.Cut{}, b.ref("reasoning", b.reasoning)})
 	}
 	return alts
@@ -496,7 +515,7 @@ func (b *builder) beginnings(after, calls, reasoning bool) (alts peg.Choice) {
 func (b *builder) markerTexts(begun bool) []string {
 	var texts []string
 	if !begun || b.on(ContentAround) {
-		texts = append(texts, b.openerTexts()...)
+		texts = append(texts, b.interrupting()...)
 	}
 	if !begun || b.on(LooseReasoning) {
 		texts = append(texts, b.f.Reasoning.Open.Text)
@@ -510,23 +529,23 @@ func (b *builder) markerTexts(begun bool) []string {
 
 // text is the state, named self, of reading the answer's text up to a marker. refused: closing markers are text. begun: of calls and reasoning,
 // those count no more that are recognised only at the beginning (T2, T3 switched off).
-func (b *builder) text(self string, after, refused, begun bool) peg.Pattern {
+func (b *builder) text(self string, refused, begun bool) peg.Pattern {
 	next := peg.Ref{Name: self}
 	var alts peg.Choice
 	for _, m := range b.strayClosers(begun) {
-		if b.opensToo(m) {
-			continue
-		}
-		if refused {
+		if refused && !b.opensToo(m) {
 			alts = append(alts, peg.Seq{peg.Capture{Kind: Content, P: b.lit(m.Text)}, peg.Cut{}, next})
-		} else {
+		} else if !b.mayBeText(m) {
 			stray := b.markInfo(MarkInfo{Free: true, Stray: true})
 			alts = append(alts, peg.Seq{stray, peg.Capture{Kind: Dropped, P: b.lit(m.Text)}, peg.Cut{}, stray, next})
 		}
 	}
-	at := b.ref(self+" marker", func() peg.Pattern { return b.markers(next, after, begun) })
+	at := b.ref(self+" marker", func() peg.Pattern { return b.markers(next, begun) })
 	return peg.Seq{peg.Until{Kind: Content, Stops: b.stops(b.markerTexts(begun), b.endTexts())}, append(alts, at)}
 }
+
+// mayBeText says that a closing marker is not known for one where it begins.
+func (b *builder) mayBeText(m format.Marker) bool { return b.opensToo(m) || len(segments(m.Text)) > 1 }
 
 // opensToo says that calls begin as a closing marker does.
 func (b *builder) opensToo(m format.Marker) bool {
@@ -534,8 +553,8 @@ func (b *builder) opensToo(m format.Marker) bool {
 }
 
 // markers is the state at a marker in the answer's text, or at what looks like one.
-func (b *builder) markers(next peg.Ref, after, begun bool) peg.Pattern {
-	alts := b.beginnings(after, !begun || b.on(ContentAround), !begun || b.on(LooseReasoning))
+func (b *builder) markers(next peg.Ref, begun bool) peg.Pattern {
+	alts := b.beginnings(!begun || b.on(ContentAround), !begun || b.on(LooseReasoning))
 	c := &b.f.Content
 	for _, m := range [...]format.Marker{c.Open, c.Close} {
 		if m.Text != "" {
@@ -543,12 +562,12 @@ func (b *builder) markers(next peg.Ref, after, begun bool) peg.Pattern {
 		}
 	}
 	for _, m := range b.strayClosers(begun) {
-		if b.opensToo(m) {
+		if b.mayBeText(m) {
 			stray := b.markInfo(MarkInfo{Free: true, Stray: true})
 			alts = append(alts, peg.Seq{stray, peg.Capture{Kind: Dropped, P: b.lit(m.Text)}, peg.Cut{}, stray, next})
 		}
 	}
-	alts = append(alts, b.mayEnd(after)...)
+	alts = append(alts, b.mayEnd(false)...)
 	if !begun || b.on(ContentAround) { // what is nothing else may be a call of something else
 		alts = append(alts, b.undeclared()...)
 	}
@@ -583,8 +602,11 @@ func (b *builder) shifts(texts []string, next peg.Pattern) peg.Choice {
 
 // afterCall is the state behind the last of some calls.
 func (b *builder) afterCall() peg.Pattern {
-	if b.ending {
-		return b.ref("ending", b.endingCalls)
+	switch {
+	case b.strict && b.thinking:
+		return b.ref("last", b.lastCalls)
+	case b.strict:
+		return b.ref("after", b.afterCalls)
 	}
 	return b.content(true)
 }
@@ -652,7 +674,7 @@ func (b *builder) closeReasoning() peg.Pattern {
 // reasoning is the state inside reasoning. A call there is tentative (E16).
 func (b *builder) reasoning() peg.Pattern {
 	if b.strict {
-		return b.strictReasoning()
+		return b.strictReasoning(false)
 	}
 	texts := []string{b.f.Reasoning.Close.Text}
 	if b.on(LooseReasoning) {

@@ -218,6 +218,37 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestLongText lets a lazy grammar's triggers come behind a long text. llama.cpp searches for them with a regular expression engine that
+// recurses for each repetition, so that an unbounded one would exhaust the stack (package codegen makes none).
+func TestLongText(t *testing.T) {
+	if !llama.Available() {
+		t.Skip("this test binary was built without llama.cpp")
+	}
+	long := "<" + strings.Repeat("word ", 2000) + ">" // one token
+	path, err := live.WriteTinyFile(t.TempDir(), 1, "<s>", "</s>", []string{long, "<tool_call>"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := llama.Load(t.Context(), path, llama.ModelOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	c := newContext(t, m, llama.ContextOptions{Size: 1024})
+	begin := tokens(t, m, strings.Repeat(long, 20)+"<tool_call>{ ")
+	for _, trigger := range []llama.Trigger{
+		{Kind: llama.TriggerWord, Text: "<tool_call>"},
+		{Kind: llama.TriggerWord, Text: "call>{ "},
+		{Kind: llama.TriggerPattern, Text: `(<tool_call>\{\s{0,40})`},
+	} {
+		grammar := &llama.Grammar{Text: `root ::= "<tool_"? "call>{ done"`, Lazy: true, Triggers: []llama.Trigger{trigger}}
+		text, result := generate(t, c, llama.Request{Prompt: tokens(t, m, "<s>Go"), Begin: begin, Grammar: grammar, Max: 100})
+		if !strings.HasSuffix(text, "<tool_call>{ done") || result.End != llama.EndToken || len(text) < 200_000 {
+			t.Errorf("%+v: %d bytes that end with %q, %+v", trigger, len(text), text[max(0, len(text)-40):], result)
+		}
+	}
+}
+
 func TestCancel(t *testing.T) {
 	m := tiny(t, llama.ModelOptions{})
 	c := newContext(t, m, llama.ContextOptions{Size: 4096})

@@ -235,7 +235,7 @@ func checkGrammarTakes(s *Subject, find finder) {
 			continue // in a grammar the first quote ends a string
 		}
 		if shape.Verdict == verify.Verified && shape.Tools && declared(split.Feed(stream.NewParser(plan), shape.Turn, nil, false).Message) {
-			takes(shape, plan, grammar, g)
+			takes(shape, s.Template.Analysis().Format.End, plan, grammar, g)
 		}
 	}
 	g.find(find, func(shape verify.Shape) where { return s.turn(shape.Tools) })
@@ -258,9 +258,18 @@ func declared(m chat.Message) bool {
 	return true
 }
 
-// takes checks that a plan's grammar takes a turn with calls.
-func takes(shape verify.Shape, plan *codegen.Output, grammar *gbnf.Grammar, g *groups) {
-	text, ok := subject.Constrained(plan, shape.Turn)
+// takes checks that a plan's grammar takes a turn with calls, up to the text that ends it.
+func takes(shape verify.Shape, ends []string, plan *codegen.Output, grammar *gbnf.Grammar, g *groups) {
+	turn := shape.Turn
+	for _, end := range ends {
+		if end = strings.TrimSpace(end); end == "" {
+			continue
+		}
+		if before, _, ok := strings.Cut(turn, end); ok {
+			turn = before + end
+		}
+	}
+	text, ok := subject.Constrained(plan, turn)
 	if !ok {
 		g.add(shape, "unarmed", "%s: nothing in the turn arms the grammar: %q", shape.Name, shape.Turn)
 		return

@@ -25,7 +25,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -36,6 +38,7 @@ import (
 	"github.com/goassay/assay/engine/llama"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/schema"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/stream"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/subject"
@@ -216,7 +219,10 @@ func (c *Chat) generate(ctx context.Context, out *Outcome, s *scenario, o Option
 		return err
 	}
 	plan, err := c.Template.Prepare(r, engine.PrepareOptions{})
-	if err != nil {
+	if refused := (*source.Error)(nil); errors.As(err, &refused) {
+		out.Notes = append(out.Notes, fmt.Sprintf("the template refuses the request: %v", err))
+		return nil
+	} else if err != nil {
 		return fmt.Errorf("prepare: %w", err)
 	}
 	request := llama.Request{Sampling: o.Sampling, Stops: plan.Stops, Max: o.MaxFree}
@@ -230,7 +236,7 @@ func (c *Chat) generate(ctx context.Context, out *Outcome, s *scenario, o Option
 	if constrains(r) && grammar != nil {
 		request.Grammar, request.Max, out.Grammar = Grammar(plan.Output, grammar), o.Max, true
 		if plan.Lazy && c.Tiny {
-			if request.Begin, err = c.begin(plan.Output, grammar); err != nil {
+			if request.Begin, err = c.begin(plan, grammar); err != nil {
 				return err
 			}
 		}
@@ -272,29 +278,44 @@ func Grammar(plan *codegen.Output, grammar *gbnf.Grammar) *llama.Grammar {
 	return g
 }
 
-// begin returns tokens that pull the first trigger: some content, then the trigger's word or as much of a sentence of the grammar as
-// its pattern takes; behind the end of reasoning or another marker, where the pattern wants one before.
-func (c *Chat) begin(plan *codegen.Output, grammar *gbnf.Grammar) ([]llama.Token, error) {
-	const content = "I look that up. "
-	if t := plan.Triggers[0]; !t.Pattern {
-		return c.Model.Tokenize(content + t.Text)
+// begin returns tokens that pull a trigger: some text, then the trigger's word, or, where that does not begin a call, as much of a
+// sentence of the grammar as it takes until there is one.
+func (c *Chat) begin(plan *engine.Plan, grammar *gbnf.Grammar) ([]llama.Token, error) {
+	const text = "I look that up. "
+	if t := plan.Triggers[0]; t.Call && !t.Pattern {
+		return c.Model.Tokenize(text + t.Text)
 	}
-	sentence, err := gbnf.Minimal(grammar)
-	if err != nil {
-		return nil, err
-	}
-	for _, marker := range append([]string{""}, plan.Preserved...) {
-		for n := range len(sentence) + 1 {
-			text := content + marker + sentence[:n]
-			if found, ok := subject.Constrained(plan, text); ok && found == sentence[:n] {
-				return c.Model.Tokenize(text)
+	for seed := range int64(maxSentences) {
+		sampler, err := gbnf.NewSampler(grammar, rand.New(rand.NewSource(seed)))
+		if err != nil {
+			return nil, err
+		}
+		sentence, err := sampler.Sample()
+		if err != nil {
+			return nil, err
+		}
+		answer := text + sentence
+		if found, ok := subject.Constrained(plan.Output, answer); !ok || found != sentence {
+			answer = sentence // which a pattern wants at the beginning
+		}
+		parser := plan.NewParser()
+		for n := range len(answer) {
+			parser.Write([]byte(answer[n : n+1]))
+			if len(parser.Message().ToolCalls) > 0 {
+				return c.Model.Tokenize(answer[:n+1])
 			}
 		}
+		if parser.Close(false); len(parser.Message().ToolCalls) > 0 {
+			return c.Model.Tokenize(answer)
+		}
 	}
-	return nil, fmt.Errorf("no trigger (%s, ...) is in the grammar's shortest sentence %q", subject.TriggerText(plan.Triggers[0]), sentence)
+	return nil, fmt.Errorf("none of %d sentences of the lazy grammar has a call", maxSentences)
 }
 
-// check looks at what must hold of an answer.
+// maxSentences bounds how many sentences of a grammar are looked at for one with a call.
+const maxSentences = 64
+
+// check looks at what must hold of an answer. A grammar of nil is one that is known to accept it.
 func (out *Outcome) check(plan *engine.Plan, r chat.Request, parser *stream.Parser, streamed *collector, grammar *gbnf.Grammar, s *scenario, tiny bool) {
 	fault := func(format string, args ...any) { out.Faults = append(out.Faults, fmt.Sprintf(format, args...)) }
 	whole := plan.Parse(out.Output, out.Cut)
@@ -311,6 +332,10 @@ func (out *Outcome) check(plan *engine.Plan, r chat.Request, parser *stream.Pars
 		return
 	}
 	constrained, triggered := subject.Constrained(plan.Output, out.Output)
+	begun := slices.ContainsFunc(plan.Triggers, func(t codegen.Trigger) bool {
+		at, _ := subject.Constrained(&codegen.Output{Lazy: true, Triggers: []codegen.Trigger{t}}, out.Output)
+		return t.Call && at == constrained
+	})
 	if !triggered { // the model answered without a call, which it may
 		if s.trigger && len(out.Message.ToolCalls) == 0 {
 			out.Notes = append(out.Notes, "the lazy grammar's trigger did not come")
@@ -318,7 +343,7 @@ func (out *Outcome) check(plan *engine.Plan, r chat.Request, parser *stream.Pars
 		return
 	}
 	accepts := gbnf.Accepts
-	if out.Result.End == llama.EndStop { // behind the stop's text, or within something that happens to have it
+	if out.Result.End == llama.EndStop && grammar != nil { // behind the stop's text, or within something that happens to have it
 		if done, err := gbnf.Accepts(grammar, constrained); err == nil && !done {
 			out.Cut = true
 		}
@@ -326,14 +351,15 @@ func (out *Outcome) check(plan *engine.Plan, r chat.Request, parser *stream.Pars
 	if out.Cut {
 		accepts = gbnf.AcceptsPrefix
 	}
-	if !utf8.ValidString(constrained) { // llama.cpp takes what only looks like UTF-8, grammars are over characters
+	if grammar == nil {
+	} else if !utf8.ValidString(constrained) { // llama.cpp takes what only looks like UTF-8, grammars are over characters
 		out.Notes = append(out.Notes, "the answer is not UTF-8: it was not held against our matcher")
 	} else if ok, err := accepts(grammar, constrained); err != nil {
 		fault("our matcher: %v", err)
 	} else if !ok {
 		fault("llama.cpp lets through what our matcher does not accept")
 	}
-	if plan.Lazy && len(out.Message.ToolCalls) == 0 {
+	if plan.Lazy && begun && !out.Cut && len(out.Message.ToolCalls) == 0 {
 		fault("the trigger came, and no call was read")
 	}
 	if !tiny { // which writes markers where it likes
