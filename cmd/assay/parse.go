@@ -125,15 +125,27 @@ func (p *parsing) minimize(c *call) error {
 	if err != nil {
 		return err
 	}
-	small, fault, err := reduce.Case{Template: t, Request: request, Fallbacks: *p.fallbacks, Output: output, Cut: p.cut}.Reduce()
-	if errors.Is(err, reduce.ErrHolds) {
-		fmt.Fprintln(c.stderr, err)
-		return nil
-	} else if err != nil {
-		return err
+	holds, err := c.minimize(reduce.Case{Template: t, Request: request, Fallbacks: *p.fallbacks, Output: output, Cut: p.cut})
+	if holds {
+		fmt.Fprintln(c.stderr, reduce.ErrHolds)
 	}
-	fmt.Fprint(c.data(), small.Script(fault))
-	return &failure{errors.New(fault.Text)}
+	return err
+}
+
+// minimize shrinks a case and prints the script that shows how it fails; holds says that it does not. Its error is the failure.
+func (c *call) minimize(big reduce.Case) (holds bool, err error) {
+	small, fault, err := big.Reduce()
+	if errors.Is(err, reduce.ErrHolds) {
+		return true, nil
+	} else if err != nil {
+		return false, err
+	}
+	text, err := small.Script(fault)
+	if err != nil {
+		return false, err
+	}
+	fmt.Fprint(c.data(), text)
+	return false, &failure{errors.New(fault.Text)}
 }
 
 // answerValue is an answer in OpenAI's shape of a choice.

@@ -12,10 +12,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/golden"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/equivalence"
 	"github.com/goassay/assay/harness/gonja"
+	"github.com/goassay/assay/harness/reduce"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/subject"
@@ -34,6 +36,7 @@ The last lines are a matrix of templates and checks. Failures that known.txt of 
 		flags.BoolVar(&r.suite.Update, "update", false, "rewrite what the scripts of CORPUS expect")
 		flags.BoolVar(&r.suite.Continue, "continue", false, "go on after a command of a script that failed")
 		flags.StringVar(&r.suite.WorkDir, "work", "", "keep the scripts' folders below `DIR`")
+		flags.BoolVar(&r.shrink, "minimize", false, "shrink the first case that fails, and print a script that shows it")
 		flags.StringVar(&r.only, "run", "", "run only the template or family with this `NAME`")
 		return r.run
 	},
@@ -43,6 +46,7 @@ type corpusRun struct {
 	output       *output
 	suite        script.Suite
 	vendor, only string
+	shrink       bool
 	embedded     bool // the corpus is the embedded one, whose goldens are embedded too
 	second       gonja.Renderer
 }
@@ -79,7 +83,46 @@ func (r *corpusRun) run(c *call) error {
 	if err != nil {
 		return err
 	}
+	if r.shrink {
+		return r.minimize(c, variants, results)
+	}
 	return r.report(c, slices.Concat(results...))
+}
+
+// minimize shrinks the first case that fails.
+func (r *corpusRun) minimize(c *call, variants []script.Variant, results [][]report.Result) error {
+	var failed error
+	for i, v := range variants {
+		report.Expect(results[i], r.suite.Corpus.Known, key)
+		src, err := r.suite.Source(v)
+		if err != nil {
+			return err
+		}
+		for _, res := range results[i] {
+			if res.Group != "scripts" || res.Status != report.Failed {
+				continue
+			}
+			cases, err := script.Read(r.suite.Corpus.FS, v.Family.Name+"/"+res.Name+".txtar")
+			if err != nil { // the script itself is at fault
+				fmt.Fprintln(c.stderr, source.Detail(err))
+			}
+			for _, s := range cases {
+				big, err := reduce.FromScript(src, s)
+				if err != nil {
+					return fmt.Errorf("%s %s: %w", v.Name, res.Name, err)
+				}
+				if holds, err := c.minimize(big); !holds {
+					return err
+				}
+			}
+			failed = errFailed
+			fmt.Fprintf(c.stderr, "%s %s fails otherwise than by parse, stream, finish, accept or roundtrip, and cannot be shrunk\n", v.Name, res.Name)
+		}
+	}
+	if failed == nil {
+		fmt.Fprintln(c.stderr, "no case fails, so there is nothing to shrink")
+	}
+	return failed
 }
 
 func (r *corpusRun) report(c *call, results []report.Result) error {

@@ -22,6 +22,7 @@ fail for it. These must fail: one that passes is a failure, until it leaves the 
 		v := verification{output: outputFlags(flags)}
 		flags.StringVar(&v.templates, "templates", "", "`DIR` with the templates that vectors name")
 		flags.StringVar(&v.only, "run", "", "run only vectors whose id contains `TEXT`")
+		flags.BoolVar(&v.shrink, "minimize", false, "shrink the first vector of the kind parse that fails, and print a script that shows it")
 		v.known = listFlag(flags, "known", "`FILE` with known failures; may be given again")
 		return v.run
 	},
@@ -30,6 +31,7 @@ fail for it. These must fail: one that passes is a failure, until it leaves the 
 type verification struct {
 	output          *output
 	templates, only string
+	shrink          bool
 	known           *list
 }
 
@@ -65,7 +67,28 @@ func (v *verification) run(c *call) error {
 	if len(chosen) == len(all) {
 		results = append(results, report.Unused(results, known, id)...)
 	}
+	if v.shrink {
+		return v.minimize(c, verifier, chosen, results)
+	}
 	return v.output.write(c, &report.Report{Command: "verify", Version: version(), Results: results})
+}
+
+// minimize shrinks the first vector that fails.
+func (v *verification) minimize(c *call, verifier *vector.Verifier, vectors []vector.Vector, results []report.Result) error {
+	for i := range vectors {
+		if results[i].Status != report.Failed || vectors[i].Kind != "parse" {
+			continue
+		}
+		big, err := verifier.Case(&vectors[i])
+		if err != nil {
+			return fmt.Errorf("%s: %w", vectors[i].ID, err)
+		}
+		if holds, err := c.minimize(big); !holds {
+			return err
+		}
+	}
+	fmt.Fprintln(c.stderr, "no vector of the kind parse fails, so there is nothing to shrink")
+	return nil
 }
 
 func (v *verification) choose(all []vector.Vector) []vector.Vector {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
@@ -172,7 +173,7 @@ func (r *run) expectMessage(ts *testscript.TestScript, file string) {
 	if err != nil {
 		ts.Fatalf("%s: %v", file, err)
 	}
-	if sameMessage(want, r.answer.Message) {
+	if sameMessage(want, r.answer.Message, SameText) {
 		return
 	}
 	r.expect(ts, file, FormatMessage(r.answer.Message))
@@ -217,24 +218,23 @@ func cmdRoundtrip(ts *testscript.TestScript, neg bool, args []string) {
 	want, err := readMessage(readJSON(ts, args[0]))
 	ts.Check(err)
 	plan := r.prepared(ts)
-	turn, err := r.turn(want)
+	turn, err := Turn(r.template, *r.request, want)
 	ts.Check(err)
 	got := plan.Parse(turn, false).Message
-	if !equalMessage(want, got) {
+	if !sameMessage(want, got, SameValue) {
 		ts.Fatalf("%s does not come back\nturn: %q\n%s", args[0], turn, diffMessages(want, got))
 	}
 }
 
-// turn is what a model would have put out for a message: the message rendered as the last one, without the prompt.
-func (r *run) turn(m chat.Message) (string, error) {
-	asked, err := r.template.Render(*r.request)
+// Turn is what a model would have put out for a message: the message rendered as the last one, without the prompt.
+func Turn(t *engine.Template, request chat.Request, m chat.Message) (string, error) {
+	asked, err := t.Render(request)
 	if err != nil {
 		return "", err
 	}
-	request := *r.request
 	request.Messages = append(slices.Clip(request.Messages), m.Value())
 	request.NoGeneration = true
-	answered, err := r.template.Render(request)
+	answered, err := t.Render(request)
 	if err != nil {
 		return "", err
 	}

@@ -47,27 +47,31 @@ func readCall(v ordered.Value) chat.ToolCall {
 	return chat.ToolCall{ID: v.At("id").Text(), Name: function.At("name").Text(), Arguments: text}
 }
 
-// sameMessage compares texts to the byte, and arguments as JSON with its order and digits.
-func sameMessage(want, got chat.Message) bool {
-	return compareMessages(want, got, func(want, got string) bool { return compact(want) == compact(got) })
+// SameText compares a field of a message as the command parse does: texts to the byte, arguments as JSON with its order and
+// digits.
+func SameText(field, want, got string) bool {
+	return want == got || field == "arguments" && compact(want) == compact(got)
 }
 
-// equalMessage compares texts to the byte, and arguments as JSON values: a template writes 1.50 as 1.5, as Python does.
-func equalMessage(want, got chat.Message) bool {
-	return compareMessages(want, got, func(want, got string) bool {
-		w, err1 := ordered.ParseString(want)
-		g, err2 := ordered.ParseString(got)
-		return want == got || err1 == nil && err2 == nil && ordered.Equal(w, g)
-	})
+// SameValue compares a field as the command roundtrip does: arguments as JSON values, since a template writes 1.50 as 1.5, as
+// Python does.
+func SameValue(field, want, got string) bool {
+	if want == got || field != "arguments" {
+		return want == got
+	}
+	w, err1 := ordered.ParseString(want)
+	g, err2 := ordered.ParseString(got)
+	return err1 == nil && err2 == nil && ordered.Equal(w, g)
 }
 
-func compareMessages(want, got chat.Message, sameArguments func(want, got string) bool) bool {
+// sameMessage compares two messages field by field.
+func sameMessage(want, got chat.Message, same func(field, want, got string) bool) bool {
 	if want.Content != got.Content || want.Reasoning != got.Reasoning || len(want.ToolCalls) != len(got.ToolCalls) {
 		return false
 	}
 	for i, w := range want.ToolCalls {
 		g := got.ToolCalls[i]
-		if w.ID != g.ID || w.Name != g.Name || !sameArguments(w.Arguments, g.Arguments) {
+		if w.ID != g.ID || w.Name != g.Name || !same("arguments", w.Arguments, g.Arguments) {
 			return false
 		}
 	}

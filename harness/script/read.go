@@ -28,6 +28,8 @@ type Case struct {
 	Parsed    bool // the case has an output and a message
 	Cut       bool
 	Accepts   bool // the grammar takes the output
+	Finish    chat.FinishReason
+	Roundtrip bool // the message, rendered as the answer, is read back; there is no output
 }
 
 // Read reads a script. Of several outputs in a script each `parse` gives a case.
@@ -86,6 +88,15 @@ func (r *reader) command(line string) (err error) {
 		r.current.HasPrompt = true
 	case "parse":
 		err = r.parse(args)
+	case "finish":
+		if n := len(r.cases); n > 0 {
+			r.cases[n-1].Finish = chat.FinishReason(args[0])
+		}
+	case "roundtrip":
+		c := r.current
+		c.Roundtrip = true
+		c.Message, err = r.message(args[0])
+		r.cases = append(r.cases, c)
 	case "accept":
 		for i := range r.cases {
 			if text, err := r.text(args[0]); err == nil && r.cases[i].Output == text {
@@ -107,14 +118,18 @@ func (r *reader) parse(args []string) (err error) {
 	if c.Output, err = r.text(args[0]); err != nil {
 		return err
 	}
-	v, err := r.json(args[1])
-	if err != nil {
-		return err
-	}
-	c.Message, err = readMessage(v)
+	c.Message, err = r.message(args[1])
 	c.Parsed = true
 	r.cases = append(r.cases, c)
 	return err
+}
+
+func (r *reader) message(name string) (chat.Message, error) {
+	v, err := r.json(name)
+	if err != nil {
+		return chat.Message{}, err
+	}
+	return readMessage(v)
 }
 
 func (r *reader) text(name string) (string, error) {

@@ -69,8 +69,7 @@ func (s sketch) write(family string, t *engine.Template) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	r := &run{template: t, request: &request}
-	turn, err := r.turn(want)
+	turn, err := Turn(t, request, want)
 	if err != nil {
 		return File{}, err
 	}

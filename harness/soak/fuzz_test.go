@@ -104,10 +104,10 @@ func read(t *testing.T, c reduce.Case, seed uint64) {
 	parser := plan.NewParser()
 	schedules := slices.Values(append(cuts, split.Every(len(c.Output))))
 	if _, mismatch := split.CheckSchedules(parser, c.Output, c.Cut, schedules); mismatch != nil {
-		t.Fatalf("%v\n%s", mismatch, c.Script(reduce.Failure{Kind: "split", Text: mismatch.Error()}))
+		t.Fatalf("%v\n%s", mismatch, scriptOf(t, c, mismatch))
 	}
 	if err := soak.Coverage(parser, plan.Prompt.Prefill+c.Output); err != nil {
-		t.Fatalf("%v\n%s", err, c.Script(reduce.Failure{Kind: "account", Text: err.Error()}))
+		t.Fatalf("%v\n%s", err, scriptOf(t, c, err))
 	}
 }
 
@@ -226,4 +226,14 @@ func FuzzOutput(f *testing.F) {
 		}
 		read(t, reduce.Case{Template: tmpl, Request: c.Request, Fallbacks: c.Fallbacks, Output: output, Cut: c.Cut}, seed)
 	})
+}
+
+// scriptOf is a case as a script to reproduce what is wrong with it.
+func scriptOf(t *testing.T, c reduce.Case, err error) string {
+	t.Helper()
+	text, scriptErr := c.Script(reduce.Failure{Kind: "split", Text: err.Error()})
+	if scriptErr != nil {
+		t.Log(scriptErr)
+	}
+	return text
 }

@@ -181,7 +181,9 @@ func (p *Pool) one(o Options, n uint64) (Stats, error) {
 		if reduceErr != nil {
 			small, fault = c.Case, reduce.Failure{Kind: "soak", Text: err.Error()}
 		}
-		f.Script = small.Script(fault)
+		if f.Script, reduceErr = small.Script(fault); reduceErr != nil {
+			f.Script = "no script: " + reduceErr.Error()
+		}
 		return stats, f
 	}
 	return stats, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/reduce"
 	"github.com/goassay/assay/harness/split"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -46,6 +47,38 @@ func (t *template) plan(vec *Vector) (*engine.Plan, error) {
 		return nil, err
 	}
 	return chatTemplate.Prepare(request, engine.PrepareOptions{Insist: true, Fallbacks: stringsOf(vec.Value.At("fallback"))})
+}
+
+// Case returns a vector of the kind parse as a case to reduce.
+func (v *Verifier) Case(vec *Vector) (reduce.Case, error) {
+	if vec.Kind != "parse" {
+		return reduce.Case{}, fmt.Errorf("%s is a vector of the kind %s; those of the kind parse can be shrunk", vec.ID, vec.Kind)
+	}
+	t, err := v.template(vec)
+	if err != nil {
+		return reduce.Case{}, err
+	}
+	chatTemplate, err := t.chat()
+	if err != nil {
+		return reduce.Case{}, err
+	}
+	partial := vec.Value.At("partial").Bool()
+	want := reduce.Want{Accepts: vec.Value.At("grammar_accepts").Bool(), Same: func(field, want, got string) bool {
+		switch field {
+		case "reasoning_content", "content":
+			return strings.TrimSpace(want) == strings.TrimSpace(got)
+		case "arguments":
+			return sameArguments(want, got, partial)
+		}
+		return want == got
+	}}
+	value := vec.Value.At("want")
+	want.Message.Content, want.Message.Reasoning = value.At("content").Text(), value.At("reasoning_content").Text()
+	for _, call := range value.At("tool_calls").Items() {
+		want.Message.ToolCalls = append(want.Message.ToolCalls, chat.ToolCall{Name: call.At("name").Text(), Arguments: call.At("arguments").Text(), ID: call.At("id").Text()})
+	}
+	return reduce.Case{Template: chatTemplate, Request: vec.Value.At("request"), Fallbacks: stringsOf(vec.Value.At("fallback")),
+		Output: vec.Value.At("output").Text(), Cut: partial, Want: &want}, nil
 }
 
 // promptNote says so where the prompt does not end with the vector's generation prompt, since that primes the parser.
