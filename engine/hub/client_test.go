@@ -267,6 +267,7 @@ func TestETags(t *testing.T) {
 func TestListingWithoutSizes(t *testing.T) {
 	sum := sha256.Sum256([]byte("content"))
 	w := &world{t: t, answers: map[string]string{
+		"GET https://hub.example/mirror/api/models/o/m/revision/" + commit:  "\n\n" + `{"sha": "` + commit + `", "siblings": [{"rfilename": "m.gguf"}]}`,
 		"GET https://hub.example/mirror/api/models/o/m":                     "\n\n" + `{"sha": "` + commit + `", "siblings": [{"rfilename": "m.gguf"}]}`,
 		"HEAD https://hub.example/mirror/o/m/resolve/" + commit + "/m.gguf": "ETag: W/\"" + hex.EncodeToString(sum[:]) + "\"\n\ncontent",
 		"GET https://hub.example/mirror/o/m/resolve/" + commit + "/m.gguf":  "\n\ncontent",
@@ -279,6 +280,9 @@ func TestListingWithoutSizes(t *testing.T) {
 	if text, err := os.ReadFile(p.Paths[0]); err != nil || string(text) != "content" {
 		t.Errorf("read %q, %v", text, err)
 	}
+	p.Lock.Files[0].SHA256 = strings.Repeat("0", 64)
+	_, err = w.client("https://hub.example/mirror/", t.TempDir()).Pull(t.Context(), hub.Ref{}, hub.PullOptions{Lock: p.Lock})
+	wantError(t, err, hub.ErrMismatch, "not what was locked: m.gguf has the SHA-256 ")
 }
 
 // TestFileOutsideLFS: a file that is named by git's object id is fetched, checked and locked as well.

@@ -208,13 +208,12 @@ func (p *puller) shown(f File) (string, error) {
 func (p *puller) fulfils(l *Lock) error {
 	var differences []string
 	for i, f := range p.files {
-		if p.checked[i] {
-			continue
-		}
-		path, want := p.cachedPath(p.repo, f), l.Files[i]
-		sum, err := fileSum(path)
-		if err != nil {
-			return err
+		path, want, sum := p.cachedPath(p.repo, f), l.Files[i], f.SHA256
+		if !p.checked[i] {
+			var err error
+			if sum, err = fileSum(path); err != nil {
+				return err
+			}
 		}
 		if sum != want.SHA256 {
 			differences = append(differences, fmt.Sprintf("%s has the SHA-256 %s, locked is %s; if the copy at %s is damaged, remove it and try again",
