@@ -9,7 +9,8 @@
 // # Complexity
 //
 // An output of n bytes is parsed n+33 times; outputs beyond [MaxExhaustive] bytes are cut into two only at that many places,
-// evenly spaced.
+// evenly spaced, and beyond 64 KiB at fewer, so that what is parsed in all stays at about [MaxWork] bytes. Deltas are looked at
+// as they come and not kept.
 package split
 
 import (
@@ -26,8 +27,12 @@ import (
 // MaxExhaustive is the number of cuts into two that are tried for one output.
 const MaxExhaustive = 4096
 
-// partitions is the number of seeded partitions; the seed of each is its number.
-const partitions = 32
+// MaxWork is how many bytes the cuts into two come to at most, in all; the partitions cost about as much.
+const MaxWork = 256 << 20
+
+// partitions is the number of seeded partitions of an output that is not huge; the seed of each is its number. Small pieces
+// cost more than large ones.
+const partitions, partitionCost = 32, 16
 
 // Parser is what is checked. Reset makes it ready for another output.
 type Parser interface {
@@ -48,34 +53,40 @@ type Answer struct {
 // Feed parses an output in the chunks between the cuts, which are ascending offsets. cut says that the output itself was cut
 // off by a limit on its length.
 func Feed(p Parser, output string, cuts []int, cut bool) Answer {
-	p.Reset()
-	var a Answer
-	keep := func(deltas []chat.Delta) { // which are valid until the next call only
+	var all []chat.Delta
+	a := feed(p, output, cuts, cut, func(deltas []chat.Delta) { // which are valid until the next call only
 		for _, d := range deltas {
 			d.ToolCalls = slices.Clone(d.ToolCalls)
-			a.Deltas = append(a.Deltas, d)
+			all = append(all, d)
 		}
-	}
+	})
+	a.Deltas = all
+	return a
+}
+
+// feed is Feed with the deltas handed on.
+func feed(p Parser, output string, cuts []int, cut bool, deltas func([]chat.Delta)) Answer {
+	p.Reset()
 	text, start := []byte(output), 0
 	for _, end := range append(slices.Clip(cuts), len(output)) {
-		keep(p.Write(text[start:end]))
+		deltas(p.Write(text[start:end]))
 		start = end
 	}
-	keep(p.Close(cut))
-	a.Message, a.Finish = p.Message(), p.Finish()
-	return a
+	deltas(p.Close(cut))
+	return Answer{Message: p.Message(), Finish: p.Finish()}
 }
 
 // Schedules yields the cuts to try for an output of n bytes, those with few cuts first.
 func Schedules(n int) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
-		step := max(1, (n+MaxExhaustive-1)/MaxExhaustive)
+		most := min(MaxExhaustive, max(2, MaxWork/max(n, 1)))
+		step := max(1, (n+most-1)/most)
 		for at := step; at < n; at += step {
 			if !yield([]int{at}) {
 				return
 			}
 		}
-		for seed := range uint64(partitions) {
+		for seed := range uint64(min(partitions, max(2, MaxWork/(partitionCost*max(n, 1))))) {
 			if !yield(partition(n, seed)) {
 				return
 			}
@@ -124,7 +135,7 @@ func (m *Mismatch) Error() string {
 	return fmt.Sprintf("cut at %s: %s\nchunks: %s", strings.Trim(fmt.Sprint(m.Cuts), "[]"), m.Text, strings.Join(chunks, " | "))
 }
 
-// Check parses an output in one go and in every split. It returns the answer of the parse in one go, and the split with the
+// Check parses an output in one go and in every split. It returns the answer of the parse in one go, without its deltas, and the split with the
 // fewest cuts that gives another answer or breaks the delta protocol.
 func Check(p Parser, output string, cut bool) (Answer, *Mismatch) {
 	return CheckSchedules(p, output, cut, Schedules(len(output)))
@@ -132,8 +143,12 @@ func Check(p Parser, output string, cut bool) (Answer, *Mismatch) {
 
 // CheckSchedules is [Check] for chosen schedules.
 func CheckSchedules(p Parser, output string, cut bool, schedules iter.Seq[[]int]) (Answer, *Mismatch) {
-	whole := Feed(p, output, nil, cut)
-	differs := func(cuts []int) string { return whole.compare(Feed(p, output, cuts, cut), output) }
+	whole := feed(p, output, nil, cut, func([]chat.Delta) {})
+	differs := func(cuts []int) string {
+		sum := tally{valid: utf8.ValidString(output)}
+		got := feed(p, output, cuts, cut, sum.add)
+		return whole.compare(got, &sum)
+	}
 	if text := differs(nil); text != "" {
 		return whole, &Mismatch{output, nil, text}
 	}
@@ -160,15 +175,15 @@ func shrink(cuts []int, fails func([]int) bool) []int {
 	return cuts
 }
 
-// compare says how an answer to a split of the same output differs; empty means that it does not.
-func (a Answer) compare(b Answer, output string) string {
+// compare says how an answer to a split of the same output, and what its deltas come to, differ; empty means that they do not.
+func (a Answer) compare(b Answer, deltas *tally) string {
 	if text := Diff(a.Message, b.Message); text != "" {
 		return "the message differs from that of one chunk: " + text
 	}
 	if a.Finish != b.Finish {
 		return fmt.Sprintf("finish_reason is %q, in one chunk it is %q", b.Finish, a.Finish)
 	}
-	if text := Protocol(b.Deltas, b.Message, utf8.ValidString(output)); text != "" {
+	if text := deltas.protocol(b.Message); text != "" {
 		return "delta protocol: " + text
 	}
 	return ""
@@ -199,14 +214,46 @@ func Diff(want, got chat.Message) string {
 // and content; a call's name comes once, first, with its id where there is one; only the last call grows; where the
 // output is valid UTF-8, so is every delta; and all of them together are the message.
 func Protocol(deltas []chat.Delta, message chat.Message, valid bool) string {
-	var sum chat.Message
-	for i, d := range deltas {
-		if text := addDelta(&sum, d, valid); text != "" {
-			return fmt.Sprintf("delta %d of %d, %s: %s", i+1, len(deltas), d.Value(), text)
+	sum := tally{valid: valid}
+	sum.add(deltas)
+	return sum.protocol(message)
+}
+
+// tally puts deltas together as they come, and keeps the first breach of the protocol.
+type tally struct {
+	valid              bool // the output is valid UTF-8
+	content, reasoning strings.Builder
+	calls              []tallyCall
+	n, at              int // deltas so far, and which of them breaks the protocol
+	wrong              string
+}
+
+type tallyCall struct {
+	id, name  string
+	arguments *strings.Builder
+}
+
+func (t *tally) add(deltas []chat.Delta) {
+	for _, d := range deltas {
+		t.n++
+		if text := t.delta(d); text != "" && t.wrong == "" {
+			t.at, t.wrong = t.n, fmt.Sprintf("%s: %s", d.Value(), text)
 		}
 	}
-	for i := range min(len(sum.ToolCalls), len(message.ToolCalls)) {
-		sum.ToolCalls[i].Complete = message.ToolCalls[i].Complete // no delta says so
+}
+
+// protocol says what the deltas of a message break; empty means nothing.
+func (t *tally) protocol(message chat.Message) string {
+	if t.wrong != "" {
+		return fmt.Sprintf("delta %d of %d, %s", t.at, t.n, t.wrong)
+	}
+	sum := chat.Message{Reasoning: t.reasoning.String(), Content: t.content.String()}
+	for i, c := range t.calls {
+		call := chat.ToolCall{ID: c.id, Name: c.name, Arguments: c.arguments.String()}
+		if i < len(message.ToolCalls) {
+			call.Complete = message.ToolCalls[i].Complete // no delta says so
+		}
+		sum.ToolCalls = append(sum.ToolCalls, call)
 	}
 	if text := Diff(message, sum); text != "" {
 		return "the deltas do not add up to the message: " + text
@@ -214,46 +261,46 @@ func Protocol(deltas []chat.Delta, message chat.Message, valid bool) string {
 	return ""
 }
 
-func addDelta(sum *chat.Message, d chat.Delta, valid bool) string {
+func (t *tally) delta(d chat.Delta) string {
 	switch {
 	case d.Reasoning == "" && d.Content == "" && len(d.ToolCalls) == 0:
 		return "is empty"
 	case d.Reasoning != "" && d.Content != "":
 		return "has reasoning and content"
-	case valid && !(utf8.ValidString(d.Reasoning) && utf8.ValidString(d.Content)):
+	case t.valid && !(utf8.ValidString(d.Reasoning) && utf8.ValidString(d.Content)):
 		return "splits a UTF-8 sequence"
 	}
-	sum.Reasoning += d.Reasoning
-	sum.Content += d.Content
+	t.reasoning.WriteString(d.Reasoning)
+	t.content.WriteString(d.Content)
 	for _, c := range d.ToolCalls {
-		if text := addCall(sum, c, valid); text != "" {
+		if text := t.call(c); text != "" {
 			return text
 		}
 	}
 	return ""
 }
 
-func addCall(sum *chat.Message, c chat.ToolCallDelta, valid bool) string {
-	last := len(sum.ToolCalls) - 1
+func (t *tally) call(c chat.ToolCallDelta) string {
+	last := len(t.calls) - 1
 	switch {
 	case c.Index == last+1:
 		if c.Name == "" {
 			return "starts a call without its name"
 		}
-		sum.ToolCalls = append(sum.ToolCalls, chat.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
+		t.calls = append(t.calls, tallyCall{c.ID, c.Name, new(strings.Builder)})
 	case c.Index != last:
 		return fmt.Sprintf("has index %d, expected %d or %d", c.Index, last, last+1)
 	case c.Name != "":
 		return "repeats a call's name"
-	case c.ID != "" && (sum.ToolCalls[last].ID != "" || sum.ToolCalls[last].Arguments != ""):
+	case c.ID != "" && (t.calls[last].id != "" || t.calls[last].arguments.Len() > 0):
 		return "repeats a call's id or brings it after arguments"
 	case c.ID == "" && c.Arguments == "":
 		return "has an empty call"
 	default:
-		sum.ToolCalls[last].ID += c.ID
-		sum.ToolCalls[last].Arguments += c.Arguments
+		t.calls[last].id += c.ID
 	}
-	if valid && !utf8.ValidString(c.Arguments) {
+	t.calls[len(t.calls)-1].arguments.WriteString(c.Arguments)
+	if t.valid && !utf8.ValidString(c.Arguments) {
 		return "splits a UTF-8 sequence"
 	}
 	return ""
