@@ -38,7 +38,7 @@
 // # Errors
 //
 // [Generate] returns an error for a format that cannot be read: a spelling without anything to recognise it by, an unknown
-// fallback, a tool whose schema is broken.
+// fallback, a tool whose schema is broken or whose name has white space around it.
 package codegen
 
 import (
@@ -293,6 +293,9 @@ func (b *builder) prepare() error {
 	b.schemas = make([]*schema.Schema, len(b.tools))
 	sorted := slices.ContainsFunc(b.spellings, func(c format.Calls) bool { return c.Body.Sorted })
 	for i, t := range b.tools {
+		if t.Name == "" || strings.TrimSpace(t.Name) != t.Name {
+			return fmt.Errorf("tools[%d].function.name: expected a name without white space around it, which no output tells from the format's own; found %q", i, t.Name)
+		}
 		parameters := t.Parameters
 		if sorted {
 			parameters = sortProperties(parameters)

@@ -22,8 +22,9 @@ import (
 
 // Source is a named text.
 type Source struct {
-	Name string // what errors call it: a file name, usually
-	Text string
+	Name  string // what errors call it: a file name, usually
+	Text  string
+	First int // the number of the text's first line, where it is a part of the file; 0 is the beginning
 }
 
 // New returns a source. An empty name prints as "<input>".
@@ -40,7 +41,7 @@ func (s *Source) Position(off int) Position {
 	off = min(max(off, 0), len(s.Text))
 	head := s.Text[:off]
 	start := strings.LastIndexByte(head, '\n') + 1
-	return Position{Line: strings.Count(head, "\n") + 1, Col: utf8.RuneCountInString(head[start:]) + 1}
+	return Position{Line: strings.Count(head, "\n") + max(s.First, 1), Col: utf8.RuneCountInString(head[start:]) + 1}
 }
 
 // excerptWidth bounds an excerpt, in runes either side of the place, so that a one-line file of a megabyte stays readable.
@@ -55,6 +56,8 @@ func (s *Source) Excerpt(off int) string {
 	if i := strings.IndexByte(s.Text[off:], '\n'); i >= 0 {
 		end = off + i
 	}
+	const most = (excerptWidth + 1) * utf8.UTFMax // bytes that are looked at, of a line that may be huge
+	start, end = max(start, off-most), min(end, off+most)
 	before, after := []rune(clean(s.Text[start:off])), []rune(clean(s.Text[off:end]))
 	left, right := "", ""
 	if len(before) > excerptWidth {
