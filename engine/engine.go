@@ -33,6 +33,7 @@ import (
 	"github.com/goassay/assay/engine/dialect"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/peg/vm"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/stream"
 	"github.com/goassay/assay/engine/verify"
@@ -48,8 +49,18 @@ type Source struct {
 // Options are what a template is compiled with. The zero value is usable.
 type Options struct {
 	Now    func() time.Time // the clock that templates read; nil: a template that asks for the time fails
-	Limits jinja.Limits     // zero: the defaults
+	Limits Limits           // zero: the defaults
 	Format *format.Format   // a format to use instead of the analysed one
+}
+
+// Limits bound what a template and the outputs that it is asked to read may cost. Zero fields are the defaults, which no honest
+// template or output meets; docs/untrusted.md has them all.
+type Limits struct {
+	Render jinja.Limits // of each render
+	// TotalSteps bounds the renders of the template together, those of probes and analysis included; 0: no bound. It is for a
+	// template that is looked at once: one that serves requests would run out.
+	TotalSteps int64
+	Output     vm.Limits // of each parser
 }
 
 // Template is a compiled chat template. It is safe for concurrent use.
@@ -59,6 +70,7 @@ type Template struct {
 	analysis func() *analysis.Analysis
 	report   atomic.Pointer[verify.Report]
 	plans    plans
+	output   vm.Limits
 }
 
 // Compile compiles a template and probes its capabilities. A template that renders no conversation at all is an error.
@@ -67,8 +79,11 @@ func Compile(s Source, o Options) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	ct.Limits = o.Limits
-	t := &Template{Template: ct}
+	ct.Limits = o.Limits.Render
+	if o.Limits.TotalSteps > 0 {
+		ct.Budget = jinja.NewBudget(o.Limits.TotalSteps)
+	}
+	t := &Template{Template: ct, output: o.Limits.Output}
 	if t.caps, err = caps.Detect(ct); err != nil {
 		return nil, err
 	}
@@ -179,6 +194,8 @@ var ErrUnverified = errors.New("the template's tool format is not verified")
 type Plan struct {
 	Prompt Prompt
 	*codegen.Output
+
+	limits vm.Limits
 }
 
 // Prepare renders a request and generates its parser, or takes the one that was generated for the same tools and settings
@@ -210,7 +227,7 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{Prompt: prompt, Output: out}, nil
+	return &Plan{Prompt: prompt, Output: out, limits: t.output}, nil
 }
 
 // mayCall refuses tools where no spelling of calls is known, or where [Template.Verify] found it wrong (E11).
@@ -228,7 +245,9 @@ func (t *Template) mayCall(r chat.Request, o PrepareOptions) error {
 }
 
 // NewParser returns a parser for one answer. Parsers of one plan are independent of each other.
-func (p *Plan) NewParser() *stream.Parser { return stream.NewParser(p.Output) }
+func (p *Plan) NewParser() *stream.Parser {
+	return stream.Options{Limits: p.limits}.NewParser(p.Output)
+}
 
 // Result is a parsed answer.
 type Result struct {

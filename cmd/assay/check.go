@@ -1,16 +1,15 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/gonja"
+	"github.com/goassay/assay/harness/inorder"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/revision"
@@ -24,11 +23,16 @@ var checkCommand = command{
 	long: `A template is a Jinja file, a tokenizer_config.json, or "-" for standard input; of a model folder or a GGUF file all templates
 are checked, and which of them each engine takes (A050 to A055). Errors fail the check, warnings and notes do not; docs/rules.md and ` + "`assay explain`" + ` say what each rule means. {# assay:ignore A021 reason #} in a template
 suppresses a rule there. With --base an edit is judged as well: templates that differ from that commit are compared with what they were
-there, as "assay diff" does, under their old name where they were renamed.`,
+there, as "assay diff" does, under their old name where they were renamed. --untrusted is for templates of strangers: tight
+limits on every render and on all of them together, no second renderer, at most 1 MiB; docs/untrusted.md has the limits.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
-		o := outputFlags(flags)
-		commit := flags.String("base", "", "compare templates with their revision at this `COMMIT` of git, too")
+		k := checking{output: outputFlags(flags), limits: limitFlag(flags, checked)}
+		flags.StringVar(&k.commit, "base", "", "compare templates with their revision at this `COMMIT` of git, too")
 		fallbacks := listFlag(flags, "fallback", "`NAME` of a fallback spelling that the checks allow; may be given again")
+		flags.BoolFunc("untrusted", "expect templates that mean harm; a --limit behind it changes its limits", func(string) error {
+			k.untrusted, k.limits.Limits = true, untrusted
+			return nil
+		})
 		return func(c *call) error {
 			if err := c.want(1, -1, "templates"); err != nil {
 				return err
@@ -36,64 +40,116 @@ there, as "assay diff" does, under their old name where they were renamed.`,
 			if err := knownFallbacks(*fallbacks); err != nil {
 				return err
 			}
-			o.notes = true
-			return runCheck(c, o, *commit, *fallbacks)
+			k.output.notes = true
+			k.options = check.Options{Differ: survey.Differ, Fallbacks: *fallbacks}
+			return k.run(c)
 		}
 	},
 }
 
-func runCheck(c *call, o *output, commit string, fallbacks []string) error {
-	second := new(gonja.Renderer)
-	defer second.Close()
-	options := check.Options{Renderer: second, Differ: survey.Differ, Fallbacks: fallbacks}
+// checking is what the command was told.
+type checking struct {
+	output    *output
+	limits    *limits
+	untrusted bool
+	commit    string
+	options   check.Options
+	since     *base // of commit
+}
+
+// checkedResults is what came of one argument.
+type checkedResults struct {
+	results []report.Result
+	err     error
+}
+
+func (k *checking) run(c *call) error {
+	if !k.untrusted {
+		second := new(gonja.Renderer)
+		defer second.Close()
+		k.options.Renderer = second
+	}
 	r := &report.Report{Command: "check", Version: version(), Rules: check.Rules()}
-	var since *base
-	if commit != "" {
+	if k.commit != "" {
 		var err error
-		if since, err = openBase(commit); err != nil {
+		if k.since, err = openBase(k.commit); err != nil {
 			return err
 		}
 		r.Rules = append(r.Rules, revision.Rules()...)
 	}
-	var checks []func() ([]report.Result, error)
-	for _, name := range take(o.shard, c.args) {
-		if subject.IsModel(name) {
-			m, err := subject.OpenModel(name)
-			if err != nil {
-				return err
-			}
-			checks = append(checks, func() ([]report.Result, error) { return check.Model(m, options), nil })
-			continue
-		}
-		src, err := subject.Open(name, c.stdin)
+	interrupt, stop := c.interruptible()
+	defer stop()
+	ctx, cancel := context.WithCancel(interrupt)
+	defer cancel()
+	var failed error
+	names := take(k.output.shard, c.args)
+	next := inorder.Slice(names)
+	step, end := c.progress("templates", len(names))
+	done := 0
+	err := inorder.Run(ctx, func() (func() checkedResults, error) {
+		name, err := next()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		checks = append(checks, func() ([]report.Result, error) {
-			results := check.Template(src, options)
-			if since == nil || name == "-" {
-				return results, nil
-			}
-			changes, err := since.judge(src)
-			return append(results, changes...), err
-		})
-	}
-	results := make([][]report.Result, len(checks))
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, run := range checks {
-		group.Go(func() (err error) {
-			results[i], err = run()
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+		return k.open(c, name)
+	}, func(run func() checkedResults) checkedResults { return run() }, func(one checkedResults) {
+		if one.err != nil && failed == nil {
+			failed = one.err
+			cancel()
+		}
+		k.output.keep(r, nil, one.results...)
+		if done++; step != nil {
+			step(done)
+		}
+	})
+	end()
+	if failed != nil {
+		return failed
+	} else if err != nil && interrupt.Err() == nil {
 		return err
 	}
-	for i := range results {
-		r.Results = append(r.Results, results[i]...)
+	return c.interrupted(k.output.write(c, r), err, done, len(names), "templates")
+}
+
+// open reads a template, or a model with its templates, and returns what checks it.
+func (k *checking) open(c *call, name string) (func() checkedResults, error) {
+	if subject.IsModel(name) {
+		m, err := subject.OpenModel(name)
+		if err != nil {
+			return nil, err
+		}
+		for i, src := range m.Sources {
+			if err := k.fits(src); err != nil {
+				return nil, err
+			}
+			m.Sources[i] = src.Limited(k.limits.Limits)
+		}
+		return func() checkedResults { return checkedResults{results: check.Model(m, k.options)} }, nil
 	}
-	return o.write(c, r)
+	src, err := subject.Open(name, c.stdin)
+	if err == nil {
+		err = k.fits(src)
+	}
+	if err != nil {
+		return nil, err
+	}
+	src = src.Limited(k.limits.Limits)
+	return func() checkedResults {
+		results := check.Template(src, k.options)
+		if k.since == nil || name == "-" {
+			return checkedResults{results: results}
+		}
+		changes, err := k.since.judge(src)
+		return checkedResults{append(results, changes...), err}
+	}, nil
+}
+
+// fits bounds the size of a template from a stranger.
+func (k *checking) fits(src subject.Source) error {
+	if k.untrusted && len(src.Text) > maxUntrusted {
+		return fmt.Errorf("%s: the template has %d bytes, more than the %d that --untrusted allows", src.Name, len(src.Text), maxUntrusted)
+	}
+	return nil
 }
 
 var explainCommand = command{

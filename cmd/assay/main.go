@@ -1,15 +1,17 @@
 // Command assay tests what a chat template really does.
 //
 // Run "assay help" for the commands and "assay help COMMAND" for one of them. The exit status is 0 when all is well, 1 when
-// something failed or was rejected, 2 when the arguments or the input cannot be used.
+// something failed or was rejected, 2 when the arguments or the input cannot be used, 130 when it was interrupted.
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"strings"
 
@@ -22,10 +24,15 @@ const (
 	exitOK     = 0
 	exitFailed = 1 // something failed or was rejected
 	exitUsage  = 2 // the arguments or the input cannot be used
+
+	exitInterrupted = 130 // an interrupt ended it; what was done is reported
 )
 
 // errFailed ends a command whose checks failed and are reported already.
 var errFailed = errors.New("checks failed")
+
+// errInterrupted ends a command that was interrupted and has said so.
+var errInterrupted = errors.New("interrupted")
 
 // command is one word behind assay.
 type command struct {
@@ -46,6 +53,16 @@ type call struct {
 	// them: for a report, which does that itself and has colours, and for data ([call.data]).
 	stdout, stderr io.Writer
 	raw, rawErr    io.Writer
+	ctx            context.Context // nil: the background
+}
+
+// interruptible returns a context that an interrupt ends; stop gives the signal back.
+func (c *call) interruptible() (ctx context.Context, stop func()) {
+	ctx = c.ctx
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	return signal.NotifyContext(ctx, os.Interrupt)
 }
 
 func main() {
@@ -104,6 +121,8 @@ func (c *call) run(cmd *command, args []string) int {
 		return exitOK
 	case errors.Is(err, errFailed):
 		return exitFailed
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
 	default:
 		fmt.Fprintf(c.stderr, "assay %s: %s\n", cmd.name, source.Detail(err))
 		var failed *failure
@@ -163,7 +182,7 @@ func usage(w io.Writer) {
 		fmt.Fprintf(w, "  %-10s %s\n", commands[i].name, commands[i].short)
 	}
 	fmt.Fprintf(w, "  %-10s %s\n  %-10s %s\n", "help", "explain a command", "version", "print the version")
-	fmt.Fprint(w, "\nexit status: 0 all well, 1 something failed or was rejected, 2 wrong usage or input\n")
+	fmt.Fprint(w, "\nexit status: 0 all well, 1 something failed or was rejected, 2 wrong usage or input, 130 interrupted\n")
 }
 
 func (cmd *command) usage(w io.Writer) {

@@ -65,6 +65,31 @@ func (o *output) write(c *call, r *report.Report) error {
 	return nil
 }
 
+// keep adds results to a report. Those that passed are only counted unless a form lists them or their names are listed as known
+// failures, so that a large run needs no memory for them.
+func (o *output) keep(r *report.Report, known map[string]string, results ...report.Result) {
+	all := o.json || o.verbose || o.junit != "" || o.html != ""
+	for _, res := range results {
+		if _, listed := known[res.Name]; all || listed || res.Status != report.Passed {
+			r.Results = append(r.Results, res)
+		} else {
+			r.Passed++
+		}
+	}
+}
+
+// interrupted says how far a run came that ended before its time, and how to go on; else it returns the run's own error.
+func (c *call) interrupted(failed, cause error, done, total int, what string) error {
+	if cause == nil {
+		return failed
+	}
+	if failed != nil && !errors.Is(failed, errFailed) {
+		return failed
+	}
+	fmt.Fprintf(c.stderr, "interrupted: %d of %d %s were done\n", done, total, what)
+	return errInterrupted
+}
+
 // github writes annotations, to stderr where stdout carries JSON, and adds to the step's summary.
 func (o *output) github(c *call, r *report.Report) error {
 	w := c.raw
@@ -188,14 +213,19 @@ func (s *shard) Set(text string) error {
 	return nil
 }
 
+// has says that item i, counted from 0, is the shard's.
+func (s shard) has(i int) bool { return s.of == 0 || i%s.of == s.part-1 }
+
 // take returns the part of the work that is the shard's: every N-th item, so that slow neighbours are dealt out.
 func take[T any](s shard, items []T) []T {
 	if s.of == 0 {
 		return items
 	}
 	var mine []T
-	for i := s.part - 1; i < len(items); i += s.of {
-		mine = append(mine, items[i])
+	for i, item := range items {
+		if s.has(i) {
+			mine = append(mine, item)
+		}
 	}
 	return mine
 }

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"strings"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/outline"
 	"github.com/goassay/assay/harness/report"
@@ -19,10 +23,11 @@ var verifyCommand = command{
 	long: `A list of known failures has reasons on lines of their own and, indented below each, the ids of the vectors that
 fail for it. These must fail: one that passes is a failure, until it leaves the list.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
-		v := verification{output: outputFlags(flags)}
+		v := verification{output: outputFlags(flags), limits: limitFlag(flags, engine.Limits{})}
 		flags.StringVar(&v.templates, "templates", "", "`DIR` with the templates that vectors name")
 		flags.StringVar(&v.only, "run", "", "run only vectors whose id contains `TEXT`")
 		flags.BoolVar(&v.shrink, "minimize", false, "shrink the first vector of the kind parse that fails, and print a script that shows it")
+		flags.IntVar(&v.from, "from", 0, "leave out the first `N` vectors, which a run that was interrupted has done")
 		v.known = listFlag(flags, "known", "`FILE` with known failures; may be given again")
 		return v.run
 	},
@@ -30,9 +35,11 @@ fail for it. These must fail: one that passes is a failure, until it leaves the 
 
 type verification struct {
 	output          *output
+	limits          *limits
 	templates, only string
 	shrink          bool
 	known           *list
+	from            int
 }
 
 func (v *verification) run(c *call) error {
@@ -47,41 +54,66 @@ func (v *verification) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	var all []vector.Vector
-	for _, name := range c.args {
-		vectors, err := readVectors(name)
-		if err != nil {
-			return err
+	total, chosen, err := v.check(c.args)
+	if err != nil {
+		return err
+	}
+	if chosen == 0 {
+		return fmt.Errorf("no vector's id contains %q, or --from or --shard leave none", v.only)
+	}
+	ctx, stop := c.interruptible()
+	defer stop()
+	r := &report.Report{Command: "verify", Version: version()}
+	step, end := c.progress("vectors", chosen)
+	done := 0
+	in := files{names: c.args}
+	defer in.close()
+	choose := v.chooser()
+	err = verifier.Run(ctx, func() (vector.Vector, error) { return in.next(choose) }, func(res report.Result) {
+		v.output.keep(r, known, res)
+		if done++; step != nil {
+			step(done)
 		}
-		all = append(all, vectors...)
-	}
-	chosen := take(v.output.shard, v.choose(all))
-	if len(chosen) == 0 {
-		return fmt.Errorf("no vector's id contains %q", v.only)
-	}
-	step, end := c.progress("vectors", len(chosen))
-	results := verifier.Run(chosen, step)
+	})
 	end()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
 	id := func(res *report.Result) string { return res.Name }
-	report.Expect(results, known, id)
-	if len(chosen) == len(all) {
-		results = append(results, report.Unused(results, known, id)...)
+	report.Expect(r.Results, known, id)
+	if chosen == total && err == nil {
+		r.Results = append(r.Results, report.Unused(r.Results, known, id)...)
 	}
 	if v.shrink {
-		return v.minimize(c, verifier, chosen, results)
+		return v.minimize(c, verifier, r.Results)
 	}
-	return v.output.write(c, &report.Report{Command: "verify", Version: version(), Results: results})
+	failed := v.output.write(c, r)
+	if err != nil {
+		fmt.Fprintf(c.stderr, "--from %d goes on\n", v.from+done)
+	}
+	return c.interrupted(failed, err, done, chosen, "vectors")
 }
 
 // minimize shrinks the first vector that fails.
-func (v *verification) minimize(c *call, verifier *vector.Verifier, vectors []vector.Vector, results []report.Result) error {
-	for i := range vectors {
-		if results[i].Status != report.Failed || vectors[i].Kind != "parse" {
-			continue
+func (v *verification) minimize(c *call, verifier *vector.Verifier, results []report.Result) error {
+	failed := map[report.Place]bool{}
+	for i := range results {
+		if results[i].Status == report.Failed && results[i].Suite == "parse" {
+			failed[results[i].Place] = true
 		}
-		big, err := verifier.Case(&vectors[i])
+	}
+	in := files{names: c.args}
+	defer in.close()
+	for {
+		vec, err := in.next(func(vec *vector.Vector) bool { return failed[vec.Place] })
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return err
+		}
+		big, err := verifier.Case(&vec)
 		if err != nil {
-			return fmt.Errorf("%s: %w", vectors[i].ID, err)
+			return fmt.Errorf("%s: %w", vec.ID, err)
 		}
 		if holds, err := c.minimize(big); !holds {
 			return err
@@ -91,21 +123,83 @@ func (v *verification) minimize(c *call, verifier *vector.Verifier, vectors []ve
 	return nil
 }
 
-func (v *verification) choose(all []vector.Vector) []vector.Vector {
-	if v.only == "" {
-		return all
+// check reads all files for what is wrong with them, so that nothing runs if something is, and counts the vectors.
+func (v *verification) check(names []string) (total, chosen int, err error) {
+	choose := v.chooser()
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return 0, 0, err
+		}
+		n, err := vector.Check(name, f, func(vec *vector.Vector) bool {
+			total++
+			return choose(vec)
+		})
+		f.Close()
+		if err != nil {
+			return 0, 0, err
+		}
+		chosen += n
 	}
-	var chosen []vector.Vector
-	for i := range all {
-		if strings.Contains(all[i].ID, v.only) {
-			chosen = append(chosen, all[i])
+	return total, chosen, nil
+}
+
+// chooser returns what picks the vectors to run, of all files in turn: by id, then the shard's, then those from --from on.
+func (v *verification) chooser() func(*vector.Vector) bool {
+	named, mine := 0, 0
+	return func(vec *vector.Vector) bool {
+		if !strings.Contains(vec.ID, v.only) {
+			return false
+		}
+		named++
+		if !v.output.shard.has(named - 1) {
+			return false
+		}
+		mine++
+		return mine > v.from
+	}
+}
+
+// files reads the vectors of several files, one after the other.
+type files struct {
+	names  []string
+	file   *os.File
+	reader *vector.Reader
+}
+
+func (f *files) next(chosen func(*vector.Vector) bool) (vector.Vector, error) {
+	for {
+		if f.file == nil {
+			if len(f.names) == 0 {
+				return vector.Vector{}, io.EOF
+			}
+			var err error
+			if f.file, err = os.Open(f.names[0]); err != nil {
+				return vector.Vector{}, err
+			}
+			f.reader, f.names = vector.NewReader(f.names[0], f.file), f.names[1:]
+		}
+		vec, err := f.reader.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			f.close()
+		case err != nil:
+			return vec, err
+		case chosen(&vec):
+			return vec, nil
 		}
 	}
-	return chosen
+}
+
+func (f *files) close() {
+	if f.file != nil {
+		f.file.Close()
+		f.file = nil
+	}
 }
 
 func (v *verification) verifier() (*vector.Verifier, error) {
-	verifier := new(vector.Verifier)
+	verifier := &vector.Verifier{Limits: v.limits.Limits}
 	if v.templates != "" {
 		if info, err := os.Stat(v.templates); err != nil {
 			return nil, err
@@ -132,13 +226,4 @@ func readReasons(files []string) (map[string]string, error) {
 		maps.Copy(all, known)
 	}
 	return all, nil
-}
-
-func readVectors(name string) ([]vector.Vector, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return vector.Read(name, f)
 }

@@ -66,7 +66,8 @@ type Template struct {
 	Source   *source.Source
 	BOS, EOS string // texts of the special tokens, given to the template as bos_token and eos_token
 	Now      func() time.Time
-	Limits   jinja.Limits // zero: the defaults
+	Limits   jinja.Limits  // zero: the defaults
+	Budget   *jinja.Budget // of all renders together; nil: no bound
 
 	program *jinja.Template
 }
@@ -153,5 +154,5 @@ func (t *Template) Observe(in Input) (Observation, error) {
 }
 
 func (t *Template) options() jinja.Options {
-	return jinja.Options{Mode: jinja.Mutable, Limits: t.Limits, Now: t.Now}
+	return jinja.Options{Mode: jinja.Mutable, Limits: t.Limits, Budget: t.Budget, Now: t.Now}
 }

@@ -17,6 +17,7 @@ type eval struct {
 	now         func() time.Time // the clock of strftime_now; nil: there is none
 	rand        *rand.Rand       // of random and lipsum; seeded by the options
 	steps       int64            // steps left: loop iterations, items handled, big-number work
+	scarce      bool             // a budget allows less than the limits do
 	bytes       int64            // bytes left that values may be built of
 	depth       int              // nesting of calls and of recursions over values
 	maxDepth    int              // its limit
@@ -29,6 +30,9 @@ type eval struct {
 func (e *eval) step(n int) error {
 	if e.steps -= int64(n); e.steps < 0 || n < 0 {
 		e.steps = -1
+		if e.scarce {
+			return errf(LimitError, "the renders of the template need more steps than allowed for all of them together")
+		}
 		return errf(LimitError, "the template needs more steps than allowed; it may be looping")
 	}
 	return nil
@@ -49,6 +53,9 @@ func (e *eval) stepKey(key Value) error {
 func (e *eval) charge(n int) error {
 	if e.bytes -= int64(n); e.bytes < 0 || n < 0 {
 		e.bytes = -1
+		if e.scarce {
+			return errf(LimitError, "the renders of the template build more text than allowed for all of them together")
+		}
 		return errf(LimitError, "the template builds more text than allowed")
 	}
 	return nil

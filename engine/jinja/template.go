@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goassay/assay/engine/jinja/syntax"
@@ -32,6 +33,22 @@ type Limits struct {
 // DefaultLimits lets any sane template through and stops others within a second.
 var DefaultLimits = Limits{Steps: 2_000_000, OutputBytes: 16 << 20, Depth: 200}
 
+// Budget is what several renders may cost together. It is safe for concurrent use.
+type Budget struct{ left atomic.Int64 }
+
+// NewBudget returns a budget in steps; 64 bytes of text that is built cost as much as one.
+func NewBudget(steps int64) *Budget {
+	b := new(Budget)
+	b.left.Store(steps)
+	return b
+}
+
+// Left returns the steps that are left.
+func (b *Budget) Left() int64 { return max(b.left.Load(), 0) }
+
+// bytesPerStep is how many bytes of text count as a step of a budget.
+const bytesPerStep = 64
+
 // bytesPerOutput is how many bytes a template may build in strings for each byte it may write.
 const bytesPerOutput = 8
 
@@ -52,6 +69,7 @@ func (l Limits) withDefaults() Limits {
 type Options struct {
 	Mode    Mode
 	Limits  Limits
+	Budget  *Budget          // what all renders that share it may cost besides; nil: no bound
 	Now     func() time.Time // what strftime_now shows; nil: strftime_now fails
 	Clock   func() time.Time // measures Limits.Time
 	Seed    uint64           // of random and lipsum
@@ -172,6 +190,12 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	rt.now = o.Now
 	rt.pcg.Seed(o.Seed, 0)
 	rt.steps, rt.bytes = int64(limits.Steps), int64(limits.OutputBytes)*bytesPerOutput
+	if rt.scarce = false; o.Budget != nil {
+		left := o.Budget.Left()
+		rt.scarce = left < rt.steps || left < rt.bytes/bytesPerStep
+		rt.steps, rt.bytes = min(rt.steps, left), min(rt.bytes, left*bytesPerStep)
+	}
+	steps, bytes := rt.steps, rt.bytes
 	rt.depth, rt.maxDepth = 0, limits.Depth
 	rt.out = builder{buf: rt.out.buf[:0], runs: rt.out.runs[:0], on: rt.origins}
 	rt.maxOut = limits.OutputBytes
@@ -193,6 +217,9 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	}
 	err := t.code.run(f)
 	rt.release(t.root, f)
+	if o.Budget != nil {
+		o.Budget.left.Add(-1 - (steps - max(rt.steps, 0)) - (bytes-max(rt.bytes, 0))/bytesPerStep)
+	}
 	var text Text
 	if err == nil {
 		text.String = string(rt.out.buf)

@@ -57,7 +57,7 @@ func families(f *testing.F) []family {
 }
 
 // tight are the limits of a fuzzed template, so that one that loops costs little.
-var tight = jinja.Limits{Steps: 20_000, OutputBytes: 1 << 16, Depth: 60}
+var tight = engine.Limits{Render: jinja.Limits{Steps: 20_000, OutputBytes: 1 << 16, Depth: 60}}
 
 // compile compiles a template; one that cannot be used has an error with a place or one that says what it lacks.
 func compile(text string) (*engine.Template, error) {

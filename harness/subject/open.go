@@ -41,10 +41,16 @@ func (s Source) WithTokens(bos, eos string) Source {
 }
 
 func newSource(name, text, bos, eos string) Source {
-	src := engine.Source{Name: name, Text: text, BOS: bos, EOS: eos}
-	return Source{Source: src, File: name, compile: sync.OnceValues(func() (*engine.Template, error) {
-		return engine.Compile(src, engine.Options{Now: Now})
-	})}
+	return Source{Source: engine.Source{Name: name, Text: text, BOS: bos, EOS: eos}, File: name}.Limited(engine.Limits{})
+}
+
+// Limited returns the source with limits on its renders; zero: the defaults.
+func (s Source) Limited(l engine.Limits) Source {
+	src := s.Source
+	s.compile = sync.OnceValues(func() (*engine.Template, error) {
+		return engine.Compile(src, engine.Options{Now: Now, Limits: l})
+	})
+	return s
 }
 
 // Open reads a template: a Jinja file, "-" for what comes on stdin, a tokenizer_config.json, a model folder or a model file. Of

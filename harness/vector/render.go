@@ -13,10 +13,52 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// template is a template that vectors name, compiled once for all of them. Rendering alone needs no chat template around it.
+// template is a template that vectors name, compiled once for those that follow each other. Rendering alone needs no chat
+// template around it.
 type template struct {
 	program func() (*jinja.Template, error)
 	chat    func() (*engine.Template, error)
+}
+
+// maxTemplates is how many templates stay compiled.
+const maxTemplates = 64
+
+// cache has the templates that were used last, by file name.
+type cache struct {
+	mu      sync.Mutex
+	entries map[string]*cached
+	clock   int
+}
+
+type cached struct {
+	load func() (*template, error)
+	used int
+}
+
+// get returns the loader of a name, made by load where there is none.
+func (c *cache) get(name string, load func() (*template, error)) func() (*template, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clock++
+	e := c.entries[name]
+	if e == nil {
+		if c.entries == nil {
+			c.entries = map[string]*cached{}
+		}
+		if len(c.entries) >= maxTemplates {
+			oldest := ""
+			for other, e := range c.entries {
+				if oldest == "" || e.used < c.entries[oldest].used {
+					oldest = other
+				}
+			}
+			delete(c.entries, oldest)
+		}
+		e = &cached{load: sync.OnceValues(load)}
+		c.entries[name] = e
+	}
+	e.used = c.clock
+	return e.load
 }
 
 func (v *Verifier) template(vec *Vector) (*template, error) {
@@ -24,17 +66,18 @@ func (v *Verifier) template(vec *Vector) (*template, error) {
 	if v.Templates == nil {
 		return nil, fmt.Errorf("the template %s is needed; --templates says where templates are", name)
 	}
-	load, _ := v.templates.LoadOrStore(name, sync.OnceValues(func() (*template, error) {
+	return v.cache.get(name, func() (*template, error) {
 		text, err := fs.ReadFile(v.Templates, name)
 		if err != nil {
 			return nil, err
 		}
 		return &template{
 			program: sync.OnceValues(func() (*jinja.Template, error) { return jinja.Compile(source.New(name, string(text))) }),
-			chat:    sync.OnceValues(func() (*engine.Template, error) { return subject.New(name, string(text)).Compile() }),
+			chat: sync.OnceValues(func() (*engine.Template, error) {
+				return subject.New(name, string(text)).Limited(v.Limits).Compile()
+			}),
 		}, nil
-	}))
-	return load.(func() (*template, error))()
+	})()
 }
 
 func (v *Verifier) render(vec *Vector) error {
@@ -42,11 +85,11 @@ func (v *Verifier) render(vec *Vector) error {
 	if err != nil {
 		return err
 	}
-	return expectText(vec, t.program)
+	return v.expectText(vec, t.program)
 }
 
 func (v *Verifier) jinja(vec *Vector) error {
-	return expectText(vec, func() (*jinja.Template, error) {
+	return v.expectText(vec, func() (*jinja.Template, error) {
 		return jinja.Compile(source.New(vec.ID, vec.Value.At("template").Text()))
 	})
 }
@@ -55,8 +98,8 @@ func (v *Verifier) jinja(vec *Vector) error {
 // wanted, any error will do.
 var below = []string{"SyntaxError", "RecursionError", "RuntimeError", "AssertionError", "MemoryError"}
 
-func expectText(vec *Vector, compile func() (*jinja.Template, error)) error {
-	text, err := renderVars(vec, compile)
+func (v *Verifier) expectText(vec *Vector, compile func() (*jinja.Template, error)) error {
+	text, err := v.renderVars(vec, compile)
 	if class := vec.Value.At("error").Text(); class != "" {
 		switch got := jinja.Class(err); {
 		case err == nil:
@@ -76,10 +119,10 @@ func expectText(vec *Vector, compile func() (*jinja.Template, error)) error {
 	return nil
 }
 
-func renderVars(vec *Vector, compile func() (*jinja.Template, error)) (string, error) {
+func (v *Verifier) renderVars(vec *Vector, compile func() (*jinja.Template, error)) (string, error) {
 	t, err := compile()
 	if err != nil {
 		return "", err
 	}
-	return t.Render(jinja.NewVars(vec.Value.At("vars").Members()...), jinja.Options{Mode: jinja.Immutable, Now: subject.Now})
+	return t.Render(jinja.NewVars(vec.Value.At("vars").Members()...), jinja.Options{Mode: jinja.Immutable, Limits: v.Limits.Render, Now: subject.Now})
 }

@@ -16,26 +16,35 @@
 // split (package split). Content and reasoning compare without surrounding white space, arguments as JSON values;
 // arguments of an output that is cut off compare as text, without the white space that JSON does not need.
 //
+// # Scale
+//
+// A file is read line by line and never as a whole. [Check] reads it once to find what is wrong with it, [Verifier.Run] runs vectors on
+// all cores, with a bounded number of them in flight and of templates compiled, and hands the results on in the order of the
+// vectors. So memory does not grow with the file, but for 16 bytes an id.
+//
 // # Errors
 //
-// A file that does not read, a line that is not JSON or lacks a field, an id used twice: these are errors with file, line
-// and column ([source.Error]), and nothing is run.
+// A file that does not read, a line that is not JSON, lacks a field or is longer than [MaxLine], an id used twice: these are errors
+// with file, line and column ([source.Error]), and nothing is run.
 package vector
 
 import (
+	"bufio"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"io/fs"
-	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
-	"sync"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/inorder"
 	"github.com/goassay/assay/harness/report"
 )
 
@@ -59,38 +68,97 @@ var checks = map[string]struct {
 	"caps":    {[]string{"template", "want"}, (*Verifier).caps},
 }
 
-// Read reads a file of vectors.
-func Read(name string, r io.Reader) ([]Vector, error) {
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return nil, err
-	}
-	src := source.New(name, string(text))
-	var vectors []Vector
-	seen := map[string]int{}
-	off, number := 0, 0
-	for line := range strings.Lines(src.Text) {
-		start := off
-		off += len(line)
-		number++
+// MaxLine bounds the length of a line, in bytes.
+const MaxLine = 64 << 20
+
+// Reader reads vectors, one a line.
+type Reader struct {
+	name string
+	in   *bufio.Reader
+	line int
+	buf  []byte
+}
+
+// NewReader returns a reader of a file that errors call by its name.
+func NewReader(name string, r io.Reader) *Reader {
+	return &Reader{name: name, in: bufio.NewReaderSize(r, 1<<16)}
+}
+
+// Next returns the next vector, [io.EOF] behind the last one.
+func (r *Reader) Next() (Vector, error) {
+	for {
+		line, err := r.next()
+		if err != nil {
+			return Vector{}, err
+		}
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		v, err := readLine(src, start, line)
+		src := &source.Source{Name: r.name, Text: line, First: r.line}
+		v, err := readLine(src, 0, line)
 		if err != nil {
-			return nil, err
+			return Vector{}, err
 		}
-		if first := seen[v.ID]; first > 0 {
-			return nil, source.Errorf(src, start, "the id %q is used twice, first in line %d", v.ID, first)
+		v.Place = report.Place{File: r.name, Line: r.line}
+		return v, nil
+	}
+}
+
+// next returns the next line, without more than MaxLine bytes of it ever being held.
+func (r *Reader) next() (string, error) {
+	r.buf = r.buf[:0]
+	r.line++
+	for {
+		part, err := r.in.ReadSlice('\n')
+		r.buf = append(r.buf, part...)
+		switch {
+		case len(r.buf) > MaxLine:
+			return "", source.Errorf(&source.Source{Name: r.name, Text: string(r.buf[:100]), First: r.line}, 0, "the line is longer than %d bytes", MaxLine)
+		case err == nil, errors.Is(err, io.EOF) && len(r.buf) > 0:
+			line := string(r.buf)
+			if cap(r.buf) > 1<<20 {
+				r.buf = nil // one long line is no reason to keep so much
+			}
+			return line, nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return "", err
 		}
-		seen[v.ID] = number
-		v.Place = report.Place{File: name, Line: number}
-		vectors = append(vectors, v)
 	}
-	if len(vectors) == 0 {
-		return nil, source.Errorf(src, 0, "no vectors in this file; a vector is a JSON object on a line of its own")
+}
+
+// place is where an id was used: its hash, so that a million of them take little.
+type place struct {
+	id   uint64
+	line int
+}
+
+// Check reads a file, says what is wrong with it, and returns how many vectors satisfy the condition.
+func Check(name string, r io.Reader, chosen func(*Vector) bool) (n int, err error) {
+	in := NewReader(name, r)
+	seed := maphash.MakeSeed()
+	var ids []place
+	for {
+		v, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return 0, err
+		}
+		ids = append(ids, place{maphash.String(seed, v.ID), v.Place.Line})
+		if chosen(&v) {
+			n++
+		}
 	}
-	return vectors, nil
+	if len(ids) == 0 {
+		return 0, source.Errorf(source.New(name, ""), 0, "no vectors in this file; a vector is a JSON object on a line of its own")
+	}
+	slices.SortFunc(ids, func(a, b place) int { return cmp.Or(cmp.Compare(a.id, b.id), a.line-b.line) })
+	for i := range ids[1:] {
+		if ids[i].id == ids[i+1].id {
+			return 0, source.Errorf(&source.Source{Name: name, First: ids[i+1].line}, 0, "an id is used twice, first in line %d", ids[i].line)
+		}
+	}
+	return n, nil
 }
 
 func readLine(src *source.Source, start int, line string) (Vector, error) {
@@ -122,34 +190,16 @@ func readLine(src *source.Source, start int, line string) (Vector, error) {
 
 // Verifier runs vectors. Its zero value runs those that name no template.
 type Verifier struct {
-	Templates fs.FS // where vectors find templates by file name
+	Templates fs.FS         // where vectors find templates by file name
+	Limits    engine.Limits // zero: the defaults
 
-	templates sync.Map // file name -> func() (*template, error)
+	cache cache
 }
 
-// Run runs vectors on all cores. Results are in the order of the vectors.
-func (v *Verifier) Run(vectors []Vector, progress func(done int)) []report.Result {
-	results := make([]report.Result, len(vectors))
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	var done struct {
-		sync.Mutex
-		n int
-	}
-	for i := range vectors {
-		group.Go(func() error {
-			results[i] = v.result(&vectors[i])
-			if progress != nil {
-				done.Lock()
-				done.n++
-				progress(done.n)
-				done.Unlock()
-			}
-			return nil
-		})
-	}
-	group.Wait() // no error is ever returned
-	return results
+// Run runs the vectors that next returns, until its error, which is [io.EOF] at the end, or until the context ends. It hands the
+// results on in the order of the vectors, and returns next's error unless it is io.EOF, or why the context ended.
+func (v *Verifier) Run(ctx context.Context, next func() (Vector, error), result func(report.Result)) error {
+	return inorder.Run(ctx, next, func(vec Vector) report.Result { return v.result(&vec) }, result)
 }
 
 func (v *Verifier) result(vec *Vector) report.Result {

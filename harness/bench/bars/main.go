@@ -6,8 +6,10 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -163,14 +165,17 @@ func (o *options) renderVectors() (w bench.Work, err error) {
 		return w, err
 	}
 	defer file.Close()
-	vectors, err := vector.Read(o.vectors, file)
-	if err != nil {
-		return w, err
-	}
+	vectors := vector.NewReader(o.vectors, file)
 	in := new(bench.Inputs)
 	var renders []bench.Render
 	byName := map[string]int{}
-	for _, v := range vectors {
+	for {
+		v, err := vectors.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return w, err
+		}
 		name := v.Value.At("template").Text()
 		at, ok := byName[name]
 		if !ok {

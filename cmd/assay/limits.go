@@ -1,0 +1,89 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/peg/vm"
+)
+
+// limits is the flag that changes limits: --limit NAME=VALUE. docs/untrusted.md has them all.
+type limits struct{ engine.Limits }
+
+// untrusted are the limits of `assay check --untrusted`. All renders of the most costly template in public use take 44,192 steps.
+var untrusted = engine.Limits{
+	Render:     jinja.Limits{Steps: 200_000, OutputBytes: 1 << 20, Depth: 100},
+	TotalSteps: 5_000_000,
+	Output:     vm.Limits{Held: 1 << 18, Depth: 2_000, Rereads: 16},
+}
+
+// checked are the limits of `assay check`: the defaults, and for all renders together two thousand times what that template takes.
+var checked = engine.Limits{TotalSteps: 100_000_000}
+
+// maxUntrusted is how large a template from a stranger may be, in bytes.
+const maxUntrusted = 1 << 20
+
+func limitFlag(flags *flag.FlagSet, defaults engine.Limits) *limits {
+	l := &limits{defaults}
+	flags.Var(l, "limit", "`NAME=VALUE`: change a limit, "+strings.Join(limitNames(), ", ")+"; may be given again")
+	return l
+}
+
+// limitFields names the limits. 0 stands for the default.
+var limitFields = [...]struct {
+	name string
+	set  func(*engine.Limits, int)
+}{
+	{"steps", func(l *engine.Limits, n int) { l.Render.Steps = n }},
+	{"output", func(l *engine.Limits, n int) { l.Render.OutputBytes = n }},
+	{"depth", func(l *engine.Limits, n int) { l.Render.Depth = n }},
+	{"total", func(l *engine.Limits, n int) { l.TotalSteps = int64(n) }},
+	{"held", func(l *engine.Limits, n int) { l.Output.Held = n }},
+	{"frames", func(l *engine.Limits, n int) { l.Output.Depth = n }},
+	{"rereads", func(l *engine.Limits, n int) { l.Output.Rereads = n }},
+}
+
+func limitNames() []string {
+	names := make([]string, len(limitFields))
+	for i := range limitFields {
+		names[i] = limitFields[i].name
+	}
+	return names
+}
+
+func (l *limits) String() string { return "" }
+
+func (l *limits) Set(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	for i := range limitFields {
+		if limitFields[i].name != name || !ok {
+			continue
+		}
+		n, err := parseSize(value)
+		if err != nil {
+			return err
+		}
+		limitFields[i].set(&l.Limits, n)
+		return nil
+	}
+	return fmt.Errorf("expected NAME=VALUE with a NAME of %s", strings.Join(limitNames(), ", "))
+}
+
+// parseSize reads a number with an optional K, M or G behind it, each 1024 times the one before.
+func parseSize(text string) (int, error) {
+	digits, shift := text, 0
+	if n := len(text); n > 0 {
+		if i := strings.IndexByte("KMG", text[n-1]); i >= 0 {
+			digits, shift = text[:n-1], 10*(i+1)
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 32)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("expected a number up to %d, with K, M or G behind it if need be", 1<<31-1)
+	}
+	return int(n) << shift, nil
+}
