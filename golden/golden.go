@@ -110,6 +110,9 @@ func trailing(line string) string {
 	return strings.Repeat("·", len(line)-len(strings.TrimRight(line, " ")))
 }
 
+// Conflict says what to do about a golden with a conflict marker of git.
+const Conflict = "a conflict marker; take either side (git checkout --theirs golden), then `make golden` writes what is true"
+
 // Compare compares a template with its goldens. A golden that is not there is a failure: `make golden` writes it.
 func Compare(suite, folder string, t *engine.Template) []report.Result {
 	var results []report.Result
@@ -120,6 +123,9 @@ func Compare(suite, folder string, t *engine.Template) []report.Result {
 		switch {
 		case err != nil:
 			res.Text = "no golden; `make golden` writes it"
+		case report.ConflictMarker(string(want)) > 0:
+			res.Place.Line = report.ConflictMarker(string(want))
+			res.Text = Conflict
 		case string(want) != text.Text:
 			res.Text = "differs\n" + string(diff.Diff("golden", want, "found", []byte(text.Text)))
 		}

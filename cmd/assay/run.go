@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 
@@ -36,6 +37,7 @@ The last lines are a matrix of templates and checks. Failures that known.txt of 
 		flags.BoolVar(&r.suite.Update, "update", false, "rewrite what the scripts of CORPUS expect")
 		flags.BoolVar(&r.suite.Continue, "continue", false, "go on after a command of a script that failed")
 		flags.StringVar(&r.suite.WorkDir, "work", "", "keep the scripts' folders below `DIR`")
+		flags.StringVar(&r.suite.Model, "model", "", "`FILE` of a model for scripts with the condition [live], which find it in $MODEL")
 		flags.BoolVar(&r.shrink, "minimize", false, "shrink the first case that fails, and print a script that shows it")
 		flags.StringVar(&r.only, "run", "", "run only the template or family with this `NAME`")
 		return r.run
@@ -60,6 +62,14 @@ func (r *corpusRun) run(c *call) error {
 		return err
 	}
 	defer cleanup()
+	if r.suite.Model != "" {
+		if _, err := os.Stat(r.suite.Model); err != nil {
+			return err
+		}
+		if r.suite.Model, err = filepath.Abs(r.suite.Model); err != nil {
+			return err
+		}
+	}
 	defer r.second.Close()
 	variants := take(r.output.shard, r.choose(r.suite.Variants()))
 	if len(variants) == 0 {

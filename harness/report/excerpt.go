@@ -19,3 +19,16 @@ func Quote(text string, at int) string {
 	const around = 40 // bytes
 	return fmt.Sprintf("%q", strings.ToValidUTF8(text[max(0, at-around):min(len(text), at+around)], ""))
 }
+
+// ConflictMarker returns the first line, counted from 1, that git left in a text where two versions of it conflict; 0 where
+// there is none. A text with one is nobody's, and must be neither compared nor overwritten.
+func ConflictMarker(text string) int {
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		if strings.HasPrefix(line, "<<<<<<< ") || strings.HasPrefix(line, ">>>>>>> ") {
+			return number
+		}
+	}
+	return 0
+}

@@ -34,7 +34,7 @@
 //	roundtrip FILE         the message, rendered as the last of the conversation and cut out, is parsed as itself
 //
 // and those of testscript (cmp, exists, env, ...). The conditions are [vendor], a run of a vendor's template, and [live], a run
-// with a model at hand, besides testscript's own.
+// with a model at hand, whose file $MODEL names (`assay run --model FILE`, or ASSAY_MODEL for `go test`), besides testscript's own.
 //
 // A file of text counts without the line feed at its end, which a txtar archive always has; an output that ends in one has an
 // empty line there. A message has content, reasoning_content and tool_calls[]{name, arguments, id}, what is absent being

@@ -2,7 +2,9 @@ package script
 
 import (
 	"fmt"
+	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -71,22 +73,31 @@ func (r *recorder) Skip(args ...any)  { r.Log(args...); runtime.Goexit() }
 func (r *recorder) Fatal(args ...any) { r.Log(args...); r.FailNow() }
 func (r *recorder) FailNow()          { r.failed = true; runtime.Goexit() }
 
-// verdict is the part of the log that says what failed. testscript writes "FAIL: file:line: what" with the log of the
-// command before it; the line goes into the place.
+// failure is how testscript writes that a command failed: "FAIL: file:line: what", and on the lines after it what else the command
+// had to say.
+var failure = regexp.MustCompile(`^FAIL: .*?:(\d+): (.*)$`)
+
+// verdict is the part of the log that says what failed. The line goes into the place; with [Suite].Continue further failures, each with
+// its line, follow the first.
 func (r *recorder) verdict(place *report.Place) string {
-	log := strings.TrimSpace(r.log.String())
-	at := strings.LastIndex(log, "\nFAIL: ")
-	if at < 0 {
-		return log
+	var texts []string
+	inside := false
+	for line := range strings.SplitSeq(strings.TrimSpace(r.log.String()), "\n") {
+		m := failure.FindStringSubmatch(line)
+		switch {
+		case m != nil && texts == nil:
+			place.Line, _ = strconv.Atoi(m[1])
+			texts, inside = append(texts, m[2]), true
+		case m != nil:
+			texts, inside = append(texts, "line "+m[1]+": "+m[2]), true
+		case strings.HasPrefix(line, "> "):
+			inside = false
+		case inside:
+			texts[len(texts)-1] += "\n" + line
+		}
 	}
-	head, _, _ := strings.Cut(log[at+len("\nFAIL: "):], "\n")
-	file, text, ok := strings.Cut(head, ": ")
-	if !ok {
-		return log
+	if texts == nil {
+		return strings.TrimSpace(r.log.String())
 	}
-	if colon := strings.LastIndexByte(file, ':'); colon >= 0 {
-		fmt.Sscanf(file[colon+1:], "%d", &place.Line)
-	}
-	more := strings.TrimPrefix(log[at+len("\nFAIL: "):], head)
-	return strings.TrimSpace(text + more)
+	return strings.TrimSpace(strings.Join(texts, "\n"))
 }

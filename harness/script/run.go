@@ -10,6 +10,7 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/split"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -70,6 +71,9 @@ func (r *run) expect(ts *testscript.TestScript, name, got string) {
 	want := text(ts, name)
 	if got == want {
 		return
+	}
+	if line := report.ConflictMarker(want); line > 0 {
+		ts.Fatalf("%s:%d: a conflict marker; choose a side", name, line)
 	}
 	if r.suite.Update {
 		r.updates[name] = got

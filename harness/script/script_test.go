@@ -15,18 +15,18 @@ import (
 var (
 	update  = flag.Bool("update", false, "rewrite what the scripts expect")
 	onError = flag.Bool("continue", false, "go on after a command that failed")
-	work    = flag.String("work", "", "keep the scripts' folders below this `DIR`")
 )
 
 const dir = "../../corpus"
 
-// TestCorpus runs the corpus, a subtest for each template and script: -run TestCorpus/hermes/tools_one_call.
+// TestCorpus runs the corpus, a subtest for each template and script: -run TestCorpus/hermes/tools_one_call. -testwork keeps
+// the scripts' folders and says where; it is testscript's own, since -work is the go command's.
 func TestCorpus(t *testing.T) {
 	corpus, err := subject.Load(os.DirFS(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
-	suite := script.Suite{Corpus: corpus, Dir: dir, Update: *update, Continue: *onError, WorkDir: *work}
+	suite := script.Suite{Corpus: corpus, Dir: dir, Update: *update, Continue: *onError, Model: os.Getenv("ASSAY_MODEL")}
 	if vendor := os.Getenv("ASSAY_VENDOR"); vendor != "" {
 		suite.Vendor = os.DirFS(vendor)
 	}

@@ -21,7 +21,7 @@ type Suite struct {
 	Root     string // the corpus as results name its files; Dir if empty
 	Vendors  string // the vendors' folder as results name its files
 	Vendor   fs.FS  // the vendors' templates; nil where they are not at hand
-	Live     bool   // a model is at hand
+	Model    string // the file of a model, for scripts that want one: [live] holds, and $MODEL names it
 	Update   bool   // rewrite what scripts expect
 	Details  bool   // Results has prompt, output and timeline of every case
 	Continue bool   // go on after a command that failed
@@ -111,6 +111,7 @@ func (s *Suite) Params(v Variant, src subject.Source) (testscript.Params, error)
 		Setup: func(env *testscript.Env) error {
 			r := &run{suite: s, variant: v, source: src, updates: map[string]string{}}
 			env.Values[runKey{}] = r
+			env.Setenv("MODEL", s.Model)
 			name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
 			env.Defer(func() { r.writeUpdates(env.T(), filepath.Join(s.Dir, v.Family.Name, name+".txtar")) })
 			return nil
@@ -129,7 +130,7 @@ func (s *Suite) condition(v Variant) func(string) (bool, error) {
 		case "vendor":
 			return v.Vendor != nil, nil
 		case "live":
-			return s.Live, nil
+			return s.Model != "", nil
 		}
 		return false, fmt.Errorf("unknown condition %q; besides testscript's own there are vendor and live", cond)
 	}

@@ -30,6 +30,7 @@ type Vendor struct {
 	Name    string // file name
 	Family  string
 	SHA256  string   // hex
+	Line    int      // of vendor.lock, that pins it
 	Differs []string // in which lines it may differ from the family's own template (package equivalence)
 	Why     string   // the reason for that
 }
@@ -141,7 +142,7 @@ func (c *Corpus) readLock() error {
 		if len(fields) != 3 || len(fields[0]) != 2*sha256.Size {
 			return fmt.Errorf("vendor.lock:%d: expected \"sha256 family file\", found %q", number, strings.TrimSpace(line))
 		}
-		locked[fields[2]] = Vendor{SHA256: fields[0], Family: fields[1]}
+		locked[fields[2]] = Vendor{SHA256: fields[0], Family: fields[1], Line: number}
 	}
 	for i := range c.Families {
 		for j := range c.Families[i].Vendors {
@@ -150,12 +151,12 @@ func (c *Corpus) readLock() error {
 			if !ok || lock.Family != v.Family {
 				return fmt.Errorf("vendor.lock does not have %s as a template of the family %s, which families.txt does; run `make lock`", v.Name, v.Family)
 			}
-			v.SHA256 = lock.SHA256
+			v.SHA256, v.Line = lock.SHA256, lock.Line
 			delete(locked, v.Name)
 		}
 	}
-	for name := range locked {
-		return fmt.Errorf("vendor.lock has %s, which families.txt does not list; run `make lock`", name)
+	for name, lock := range locked {
+		return fmt.Errorf("vendor.lock:%d has %s, which families.txt does not list; run `make lock`", lock.Line, name)
 	}
 	return nil
 }
@@ -205,7 +206,7 @@ func ReadVendor(dir fs.FS, v Vendor) (string, error) {
 		return "", fmt.Errorf("vendor template: %w; `make deps` fetches them", err)
 	}
 	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != v.SHA256 {
-		return "", fmt.Errorf("vendor template %s is not the one that vendor.lock pins: SHA-256 is %x, want %s", v.Name, sum, v.SHA256)
+		return "", fmt.Errorf("vendor template %s is not the one that vendor.lock:%d pins: SHA-256 is %x, want %s", v.Name, v.Line, sum, v.SHA256)
 	}
 	return string(text), nil
 }

@@ -50,7 +50,7 @@ func TestLoad(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = subject.ReadVendor(corpusOf("w.jinja", "changed"), a.Vendors[0])
-	if err == nil || !strings.Contains(err.Error(), "w.jinja is not the one that vendor.lock pins") {
+	if err == nil || !strings.Contains(err.Error(), "w.jinja is not the one that vendor.lock:3 pins") {
 		t.Errorf("a changed vendor template: %v", err)
 	}
 }
@@ -63,7 +63,7 @@ func TestLoadErrors(t *testing.T) {
 		{"no difference", "a: first\n\tv.jinja keys: so\n", "", `families.txt:2: expected "file" or "file differs in name`},
 		{"no lock", families, "# empty\n", "vendor.lock does not have v.jinja as a template of the family a"},
 		{"other family", families, hash + " b v.jinja\n", "vendor.lock does not have v.jinja as a template of the family a"},
-		{"not listed", families, hash + " a v.jinja\n" + hash + " a w.jinja\n", "vendor.lock has w.jinja, which families.txt does not list"},
+		{"not listed", families, hash + " a v.jinja\n" + hash + " a w.jinja\n", "vendor.lock:2 has w.jinja, which families.txt does not list"},
 		{"bad line", families, "v.jinja\n", `vendor.lock:1: expected "sha256 family file", found "v.jinja"`},
 	} {
 		_, err := subject.Load(corpusOf("families.txt", c.families, "vendor.lock", c.lock))
