@@ -103,6 +103,9 @@ func (c *Client) Repo(ctx context.Context, id, revision string) (*Repo, error) {
 	if !isHex(r.Commit, 40) {
 		return nil, c.failf(nil, id, "%s names no commit for revision %s; is HF_ENDPOINT a Hub?", c.endpoint.Host, revision)
 	}
+	if isHex(revision, 40) && r.Commit != revision {
+		return nil, c.failf(ErrMismatch, id, "%s answered about commit %s, asked for was %s", c.endpoint.Host, r.Commit, revision)
+	}
 	if gated := strings.Trim(string(answer.Gated), `"`); gated != "" && gated != "false" && gated != "null" {
 		r.Gated = gated
 	}
