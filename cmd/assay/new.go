@@ -17,9 +17,9 @@ import (
 var newCommand = command{
 	name: "new", args: "TEMPLATE",
 	short: "write a family folder for a template, with first cases from its analysis",
-	long: `The folder is CORPUS/FAMILY; the cases are what the template itself writes for an answer, an answer with reasoning
-and one or two calls, with the messages they mean. Read them, change them, add what real models put out, then run
-"assay run CORPUS". A folder that exists already is left alone.`,
+	long: `The folder is CORPUS/FAMILY; the cases are what the template itself writes for answers, reasoning and calls, whole and cut
+off, with the messages they mean: one at least of every kind that a family of the corpus has. Read them, change them, add what
+real models put out, then run "assay run CORPUS". A folder that exists already is left alone.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		dir := flags.String("corpus", "corpus", "`DIR` of the corpus")
 		family := flags.String("family", "", "`NAME` of the family; default: the file's name in lower case")

@@ -9,7 +9,6 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
-	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/stream"
 	"github.com/goassay/assay/harness/script"
@@ -23,16 +22,8 @@ const minCases = 8
 // says nothing.
 type kind struct {
 	name string
-	of   func(family) bool // nil: every family
+	of   func(script.Shown) bool // nil: every family
 	is   func(sample) bool
-}
-
-// family is what decides about the kinds that a family has.
-type family struct {
-	tools     bool // calls can be read
-	reasoning bool
-	content   bool // reasoning stands beside content, and not only beside calls
-	gate      bool
 }
 
 // sample is one output of a case with what the parser finds wrong in it. That a turn ends with its end text, or begins with the close
@@ -46,16 +37,16 @@ type sample struct {
 	noCall bool
 }
 
-func hasTools(f family) bool { return f.tools }
+func hasTools(f script.Shown) bool { return f.Tools }
 
 var kinds = []kind{
 	{"content alone", nil, func(s sample) bool {
 		return s.whole() && s.Message.Content != "" && s.reasoning == "" && len(s.Message.ToolCalls) == 0
 	}},
-	{"reasoning and content", func(f family) bool { return f.reasoning && f.content }, func(s sample) bool {
+	{"reasoning and content", func(f script.Shown) bool { return f.Reasoning && f.Content }, func(s sample) bool {
 		return s.whole() && s.reasoning != "" && s.Message.Content != "" && len(s.Message.ToolCalls) == 0
 	}},
-	{"reasoning and call", func(f family) bool { return f.reasoning && f.tools }, func(s sample) bool {
+	{"reasoning and call", func(f script.Shown) bool { return f.Reasoning && f.Tools }, func(s sample) bool {
 		return s.whole() && s.reasoning != "" && len(s.Message.ToolCalls) > 0
 	}},
 	{"one call", hasTools, func(s sample) bool {
@@ -78,7 +69,7 @@ var kinds = []kind{
 		return len(s.Message.ToolCalls) > 0 && (s.request.ToolChoice.Mode == chat.ChoiceRequired || s.request.ToolChoice.Mode == chat.ChoiceNamed)
 	}},
 	{"content continued", nil, func(s sample) bool { return s.request.Continue == chat.ContinueContent }},
-	{"reasoning continued", func(f family) bool { return f.reasoning && f.content }, func(s sample) bool {
+	{"reasoning continued", func(f script.Shown) bool { return f.Reasoning && f.Content }, func(s sample) bool {
 		return s.request.Continue == chat.ContinueReasoning
 	}},
 }
@@ -129,31 +120,20 @@ func TestEveryKind(t *testing.T) {
 			for _, file := range f.Cases {
 				samples = append(samples, read(t, corpus, template, file)...)
 			}
-			is := familyOf(template)
+			is := script.ShownBy(template)
 			for _, k := range kinds {
 				if (k.of == nil || k.of(is)) && !slices.ContainsFunc(samples, k.is) {
-					t.Errorf("no case of %s", k.name)
+					t.Errorf("no case of %s; `assay new` writes one where the template shows how, else see another family's", k.name)
 				}
 			}
 			rejected := slices.ContainsFunc(f.Cases, func(file string) bool {
 				text, err := fs.ReadFile(corpus.FS, file)
 				return err == nil && strings.Contains("\n"+string(text), "\n! gate\n")
 			})
-			if rejected == is.gate {
-				t.Errorf("the gate passes the template: %t; there is a case of its rejection: %t", is.gate, rejected)
+			if rejected == is.Gate {
+				t.Errorf("the gate passes the template: %t; there is a case of its rejection: %t", is.Gate, rejected)
 			}
 		})
-	}
-}
-
-func familyOf(t *engine.Template) family {
-	a := t.Analysis()
-	reasoning := func(r format.Route) bool { return r.Kind == format.RouteReasoning }
-	return family{
-		tools:     a.HasCalls(),
-		reasoning: !a.Format.Reasoning.IsZero() || slices.ContainsFunc(a.Format.Routes, reasoning),
-		content:   a.Format.Reasoning.Mode != format.ReasoningToolsOnly,
-		gate:      t.Caps().Gate() == nil,
 	}
 }
 
