@@ -12,8 +12,12 @@ import (
 func Judge(plan *engine.Plan, request chat.Request, body ordered.Value, stream *openai.Stream) []report.Result {
 	q := &question{v: new(Server), s: new(sheet), request: request}
 	piece, streamed := readAnswer(q.s, body), readStream(q.s, stream)
+	q.s.look(ruleAgrees)
+	if difference(piece, streamed) == "" {
+		streamed.raw = piece.raw
+	}
 	for _, r := range [...]*reading{piece, streamed} {
-		r.check(q.s, request, 100)
+		r.check(q.s, request, 1<<20)
 		own := &reading{message: plan.Parse(r.raw, r.cut()).Message, finish: r.finish}
 		q.leaks(r, own, plan.Preserved)
 		q.agrees(r, own)

@@ -1,12 +1,16 @@
 package live_test
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/tools/txtar"
+
+	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
@@ -517,4 +521,84 @@ func FuzzAnswers(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestRecordedOutputs plays the recorded outputs of the corpus as answers of a server, and reads them back. Those of a case that ends the
+// output at a limit, or that has none, are left out.
+func TestRecordedOutputs(t *testing.T) {
+	all, err := subject.Load(corpus.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	played := 0
+	for i := range all.Families {
+		f := &all.Families[i]
+		if !f.Own {
+			continue
+		}
+		var output string
+		tm := compile(t, f.Name)
+		server := livetest.New(tm, livetest.Options{Raw: true, Output: func(chat.Request, *engine.Plan) string { return output }})
+		defer server.Close()
+		client, err := openai.New(server.URL, "", openai.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range f.Cases {
+			text, err := corpus.FS.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request := ordered.Value{}
+			a := txtar.Parse(text)
+			output = ""
+			for _, file := range a.Files {
+				switch file.Name {
+				case "request.json":
+					if request, err = ordered.Parse(file.Data); err != nil {
+						t.Fatal(err)
+					}
+				case "output.txt":
+					output = strings.TrimSuffix(string(file.Data), "\n")
+				}
+			}
+			if request.IsNull() || output == "" || !strings.Contains(string(a.Comment), "\nparse output.txt message.json\n") {
+				continue
+			}
+			played++
+			t.Run(name, func(t *testing.T) { playRecorded(t, tm, client, request) })
+		}
+	}
+	if played < 100 {
+		t.Errorf("only %d outputs were played", played)
+	}
+}
+
+func playRecorded(t *testing.T, tm *engine.Template, client *openai.Client, request ordered.Value) {
+	r, err := chat.ParseRequest(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := tm.Prepare(r, engine.PrepareOptions{})
+	if errors.Is(err, engine.ErrUnverified) {
+		t.Skip("no server can call with this template")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	body, err := client.Post(t.Context(), "/v1/chat/completions", request.Append(nil, ordered.Compact))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request = request.With("stream", ordered.Boolean(true)).With("stream_options", object(ordered.Member{Key: "include_usage", Value: ordered.Boolean(true)}))
+	stream, answer, err := client.Stream(t.Context(), "/v1/chat/completions", request.Append(nil, ordered.Compact))
+	if err != nil || answer != nil {
+		t.Fatal(answer, err)
+	}
+	for _, res := range live.Judge(plan, r, body.JSON, stream) {
+		// What a model wrote may break the request, have markers in it, or leave a call unfinished, which is no reason to run it: what
+		// the server makes of it must be right all the same.
+		if res.Status == report.Failed && !slices.Contains([]string{"S010", "S012", "S016", "S017", "S018", "S019"}, res.Rule) {
+			t.Errorf("[%s] %s", res.Rule, res.Text)
+		}
+	}
 }
