@@ -116,7 +116,7 @@ func (s *serverRun) sampling(r *liveRun) llama.Sampling {
 // ask asks the server for its model and template, where they are not given.
 func (s *serverRun) ask(ctx context.Context, r *liveRun, c *call, v *live.Server) error {
 	p, err := live.AskProperties(ctx, v.Client)
-	if err != nil {
+	if err != nil && !(errors.Is(err, live.ErrNoServer) && s.model != "") {
 		return err
 	}
 	v.Model = p.Model

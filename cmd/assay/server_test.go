@@ -79,8 +79,9 @@ func TestLiveServer(t *testing.T) {
 		{"without tools", []string{"--server", toolless}, exitOK, " passed, 0 failed", "what needs tools is left out"},
 		{"wrong", []string{"--server", wrong}, exitFailed, "FAIL  fake content/stream-ends [S005]: the stream ends without [DONE]\n    stands for P8, P27", ""},
 		{"as JSON", []string{"--server", wrong, "--json"}, exitFailed, `"rule": "S005"`, ""},
-		{"nobody there", []string{"--server", "http://127.0.0.1:1"}, exitUsage, "", "/v1/models: "},
+		{"nobody there", []string{"--server", "http://127.0.0.1:1"}, exitUsage, "", "/props: "},
 		{"a wrong key", []string{"--server", key.URL}, exitUsage, "", `lists no model: HTTP status 401 with the body "the key Bearer [API key] is wrong"`},
+		{"a wrong key, for a model that is named", []string{"--server", key.URL, "--model", "m"}, exitFailed, `HTTP status 401 with the body "the key Bearer [API key] is wrong"`, ""},
 		{"no address", []string{"--server", "127.0.0.1:8080"}, exitUsage, "", "expected one such as http://127.0.0.1:8080"},
 		{"with a model", []string{"--server", right, "model.gguf"}, exitUsage, "", "no model beside --server"},
 		{"with the tiny model", []string{"--server", right, "--tiny"}, exitUsage, "", "--server and --tiny cannot be given together"},
@@ -122,7 +123,7 @@ func TestServerKey(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	status, stdout, _ := runLive("--server", server.URL)
-	if status != exitFailed || !strings.Contains(stdout, "HTTP status 307") || len(got) < 3 || got[0] != "Bearer sk-secret" {
+	if status != exitFailed || !strings.Contains(stdout, "HTTP status 307") || len(got) < 3 || got[1] != "Bearer sk-secret" {
 		t.Errorf("status %d, %q\n%s", status, got, stdout)
 	}
 	for _, g := range got {

@@ -48,20 +48,15 @@ type Properties struct {
 // ErrNoServer is returned where nothing answers as a server does.
 var ErrNoServer = errors.New("this is no OpenAI-compatible server")
 
-// AskProperties asks a server what it serves. Only the list of models is a part of OpenAI's API.
+// maxTemplate bounds the template that a server gives, in bytes. The largest in public use have some 30 kB.
+const maxTemplate = 4 << 20
+
+// AskProperties asks a server what it serves. Only the list of models is a part of OpenAI's API; the error of a server that lists none
+// wraps [ErrNoServer], and what else it says is returned all the same.
 func AskProperties(ctx context.Context, c *openai.Client) (Properties, error) {
 	var p Properties
-	a, err := c.Get(ctx, pathModels)
+	a, err := c.Get(ctx, pathProperties)
 	if err != nil {
-		return p, err
-	}
-	if models := a.JSON.At("data").Items(); a.OK() && len(models) > 0 {
-		p.Model = models[0].At("id").Text()
-	}
-	if p.Model == "" {
-		return p, fmt.Errorf("%w: %s%s lists no model: %s", ErrNoServer, c.Root(), pathModels, a.Fault())
-	}
-	if a, err = c.Get(ctx, pathProperties); err != nil {
 		return p, err
 	}
 	if a.OK() {
@@ -70,6 +65,18 @@ func AskProperties(ctx context.Context, c *openai.Client) (Properties, error) {
 			p.Template = tools
 		}
 		p.BOS, p.EOS = a.JSON.At("bos_token").Text(), a.JSON.At("eos_token").Text()
+	}
+	if len(p.Template) > maxTemplate {
+		return p, fmt.Errorf("%s%s gives a template of %d bytes, which is no template", c.Root(), pathProperties, len(p.Template))
+	}
+	if a, err = c.Get(ctx, pathModels); err != nil {
+		return p, err
+	}
+	if models := a.JSON.At("data").Items(); a.OK() && len(models) > 0 {
+		p.Model = models[0].At("id").Text()
+	}
+	if p.Model == "" {
+		return p, fmt.Errorf("%w: %s%s lists no model: %s", ErrNoServer, c.Root(), pathModels, a.Fault())
 	}
 	return p, nil
 }
