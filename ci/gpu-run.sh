@@ -68,7 +68,9 @@ bin/assay live "${model[@]}" --gpu-layers -1 --record "$out/cases" --date "$(dat
   >"$out/report.json" 2>"$out/live.log" || failed "runs failed, see $out/report.json and $out/live.log"
 
 # The recordings say what computed. It must be what was asked for: llama.cpp without a GPU it can use takes the CPU.
-device=$(find "$out/cases" -name '*.txtar' -exec sed -n 's/^# recorded: llama.cpp [^ ]* on \(.*\)/\1/p' {} + 2>/dev/null | head -n 1)
+device=
+recorded=$(find "$out/cases" -name '*.txtar' -print -quit 2>/dev/null) || true
+[ -z "$recorded" ] || device=$(sed -n 's/^# recorded: llama.cpp [^ ]* on \(.*\)/\1/p' "$recorded")
 [ -n "$device" ] || { failed "nothing was recorded"; device=nothing; }
 say "computed on $device"
 if [ "$backend" = cuda ]; then

@@ -136,7 +136,7 @@ func runLlamaServer(t *testing.T, program, family string, tm *engine.Template) [
 	if p.Template == "" {
 		t.Error("/props has no template")
 	}
-	s := &live.Server{Client: client, Model: p.Model, Template: tm, Raw: true, Max: 400, MaxFree: 40, Extra: ordered.ObjectOf(
+	s := &live.Server{Client: client, Model: p.Model, Template: tm, Raw: true, Max: 200, MaxFree: 30, Extra: ordered.ObjectOf(
 		ordered.Member{Key: "logit_bias", Value: ordered.ArrayOf(bias...)}, ordered.Member{Key: "cache_prompt", Value: ordered.Boolean(false)})}
 	s.Sampling.Temperature, s.Sampling.Seed = 1, 1
 	results, err := s.Run(t.Context())

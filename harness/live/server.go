@@ -361,8 +361,12 @@ func (q *question) judge(ctx context.Context, piece, stream *reading) error {
 		return nil
 	}
 	if q.v.Raw {
-		if err := q.prompt(ctx, plan); err != nil {
+		if plan, err = q.prompt(ctx, plan); err != nil {
 			return err
+		}
+		if plan == nil {
+			q.s.fault(ruleNoRaw, "the server's prompt is another one, so that its answer goes on from elsewhere")
+			return nil
 		}
 		if err := q.raw(ctx, plan, piece, stream); err != nil {
 			return err
@@ -425,34 +429,45 @@ func trimEdges(m *chat.Message) {
 	m.Reasoning, m.Content = strings.TrimSpace(m.Reasoning), strings.TrimSpace(m.Content)
 }
 
-// prompt compares the prompts, where the server shows its own.
-func (q *question) prompt(ctx context.Context, plan *engine.Plan) error {
+// prompt compares the prompts, where the server shows its own. Servers differ in what they take for the default of enable_thinking;
+// the plan that is returned is that of the server's prompt, nil where there is none.
+func (q *question) prompt(ctx context.Context, plan *engine.Plan) (*engine.Plan, error) {
 	a, err := q.v.Client.Post(ctx, pathRender, q.wire(false).Append(nil, ordered.Compact))
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 	if err != nil {
 		q.s.fault(rulePrompt, "%v", err)
-		return nil
+		return nil, nil
 	}
 	if !a.OK() || a.JSON.At("prompt").Kind() != ordered.String {
-		return nil // no part of OpenAI's API
+		return plan, nil // no part of OpenAI's API
 	}
 	q.s.look(rulePrompt)
 	theirs, ours := a.JSON.At("prompt").Text(), plan.Prompt.Text
 	if theirs == ours {
-		return nil
+		return plan, nil
+	}
+	for _, thinking := range [...]bool{true, false} {
+		if q.request.EnableThinking != nil {
+			break
+		}
+		r := q.request
+		r.EnableThinking = &thinking
+		if other, err := q.v.Template.Prepare(r, engine.PrepareOptions{Insist: true}); err == nil && other.Prompt.Text == theirs {
+			return other, nil
+		}
 	}
 	at := 0
 	for at < min(len(theirs), len(ours)) && theirs[at] == ours[at] {
 		at++
 	}
-	for at > 0 && !utf8.RuneStart(ours[min(at, len(ours)-1)]) {
-		at--
-	}
 	from := max(0, at-40)
+	for from > 0 && !utf8.RuneStart(ours[from]) {
+		from--
+	}
 	q.s.fault(rulePrompt, "from byte %d on:\n  server  %s\n  here    %s", at, openai.Excerpt(theirs[from:]), openai.Excerpt(ours[from:]))
-	return nil
+	return nil, nil
 }
 
 // raw gets the text that the model wrote where the answers do not have it: by completing the prompt, which gives the same text where

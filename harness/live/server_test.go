@@ -24,9 +24,15 @@ import (
 // battery puts a server through it.
 func battery(t *testing.T, tm *engine.Template, o livetest.Options, edit func(*live.Server)) []report.Result {
 	t.Helper()
+	return limited(t, tm, openai.Limits{Line: 1 << 16}, o, edit)
+}
+
+// limited is battery with limits.
+func limited(t *testing.T, tm *engine.Template, l openai.Limits, o livetest.Options, edit func(*live.Server)) []report.Result {
+	t.Helper()
 	server := livetest.New(tm, o)
 	t.Cleanup(server.Close)
-	client, err := openai.New(server.URL, "", openai.Limits{Silence: 200 * time.Millisecond, Line: 1 << 16})
+	client, err := openai.New(server.URL, "", l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,15 +115,16 @@ func text(key, value string) ordered.Member {
 // faults are servers that are wrong in one respect each, and the rules that must say so. Rules that follow from the same fault may
 // say so too.
 var faults = []struct {
-	name  string
-	alter func(r *livetest.Reply)
-	want  string // rules, all of them
+	name   string
+	alter  func(r *livetest.Reply)
+	want   string // rules, all of them
+	silent bool   // the server is, so that a short limit is set
 }{
 	{"text that is taken back", func(r *livetest.Reply) {
 		if required(r) {
 			insert(r, 1, object(text("content", "<tool")))
 		}
-	}, "S014"},
+	}, "S014", false},
 	{"a marker leaks", func(r *livetest.Reply) {
 		if !asks(r, "Say hello") {
 			return
@@ -126,12 +133,12 @@ var faults = []struct {
 		editMessage(r, func(m ordered.Value) ordered.Value {
 			return m.With("content", ordered.Str("</think>"+m.At("content").Text()))
 		})
-	}, "S016"},
+	}, "S016", false},
 	{"the name comes twice", func(r *livetest.Reply) {
 		editCalls(r, func(c ordered.Value) ordered.Value {
 			return c.With("function", c.At("function").With("name", ordered.Str("get_weather")))
 		})
-	}, "S009"},
+	}, "S009", false},
 	{"the name is null afterwards", func(r *livetest.Reply) {
 		editCalls(r, func(c ordered.Value) ordered.Value {
 			if c.At("function", "name").IsNull() {
@@ -139,7 +146,7 @@ var faults = []struct {
 			}
 			return c
 		})
-	}, "S009"},
+	}, "S009", false},
 	{"the index is shifted", func(r *livetest.Reply) {
 		editCalls(r, func(c ordered.Value) ordered.Value {
 			if c.At("function", "name").IsNull() {
@@ -147,7 +154,7 @@ var faults = []struct {
 			}
 			return c
 		})
-	}, "S009"},
+	}, "S009", false},
 	{"arguments are encoded twice", func(r *livetest.Reply) {
 		editMessage(r, func(m ordered.Value) ordered.Value {
 			calls := m.At("tool_calls").Items()
@@ -157,7 +164,7 @@ var faults = []struct {
 			f := calls[0].At("function")
 			return m.With("tool_calls", ordered.ArrayOf(calls[0].With("function", f.With("arguments", ordered.Str(f.At("arguments").String())))))
 		})
-	}, "S010"},
+	}, "S010", false},
 	{"arguments are an object", func(r *livetest.Reply) {
 		editMessage(r, func(m ordered.Value) ordered.Value {
 			calls := m.At("tool_calls").Items()
@@ -166,7 +173,7 @@ var faults = []struct {
 			}
 			return m.With("tool_calls", ordered.ArrayOf(calls[0].With("function", calls[0].At("function").With("arguments", object()))))
 		})
-	}, "S010"},
+	}, "S010", false},
 	{"a fragment of the arguments is lost", func(r *livetest.Reply) {
 		lost := false
 		edit(r, func(_ int, delta ordered.Value) *ordered.Value {
@@ -176,15 +183,15 @@ var faults = []struct {
 			}
 			return &delta
 		})
-	}, "S010"},
-	{"no [DONE]", func(r *livetest.Reply) { r.Tail = "" }, "S005"},
-	{"an event behind [DONE]", func(r *livetest.Reply) { r.Tail += "data: {}\n\n" }, "S005"},
+	}, "S010", false},
+	{"no [DONE]", func(r *livetest.Reply) { r.Tail = "" }, "S005", false},
+	{"an event behind [DONE]", func(r *livetest.Reply) { r.Tail += "data: {}\n\n" }, "S005", false},
 	{"no finish reason in the stream", func(r *livetest.Reply) {
 		for i := range r.Chunks {
 			editChoices(&r.Chunks[i], "finish_reason", ordered.Value{})
 		}
-	}, "S005"},
-	{"the stream has other text", func(r *livetest.Reply) { insert(r, 2, object(text("content", " "))) }, "S014"},
+	}, "S005", false},
+	{"the stream has other text", func(r *livetest.Reply) { insert(r, 2, object(text("content", " "))) }, "S014", false},
 	{"the finish reason of a call is stop", func(r *livetest.Reply) {
 		if required(r) {
 			editChoices(&r.Body, "finish_reason", ordered.Str("stop"))
@@ -192,29 +199,29 @@ var faults = []struct {
 				editChoices(&r.Chunks[len(r.Chunks)-2], "finish_reason", ordered.Str("stop"))
 			}
 		}
-	}, "S012"},
-	{"an unknown finish reason", func(r *livetest.Reply) { editChoices(&r.Body, "finish_reason", ordered.Str("eos")) }, "S003"},
+	}, "S012", false},
+	{"an unknown finish reason", func(r *livetest.Reply) { editChoices(&r.Body, "finish_reason", ordered.Str("eos")) }, "S003", false},
 	{"a call that is cut off", func(r *livetest.Reply) {
 		if required(r) {
 			editChoices(&r.Body, "finish_reason", ordered.Str("length"))
 		}
-	}, "S014"},
+	}, "S014", false},
 	{"an error within the stream", func(r *livetest.Reply) {
 		if r.Stream {
 			r.Chunks = append(r.Chunks[:2], object(ordered.Member{Key: "error", Value: object(text("message", "out of memory"))}))
 		}
-	}, "S005"},
+	}, "S005", false},
 	{"status 500", func(r *livetest.Reply) {
 		if required(r) {
 			r.Status, r.Stream, r.Body = http.StatusInternalServerError, false, object(ordered.Member{Key: "error", Value: object(text("message", "parse error"))})
 		}
-	}, "S001"},
-	{"no answer", func(r *livetest.Reply) { r.Hang = required(r) && !r.Stream }, "S001"},
-	{"a stream that goes silent", func(r *livetest.Reply) { r.Hang = required(r) && r.Stream }, "S005"},
-	{"a stream that breaks off", func(r *livetest.Reply) { r.Tail = "data: {\"id\": \"chatc" }, "S005"},
-	{"a line that is no JSON", func(r *livetest.Reply) { r.Tail = "data: {'id': 1}\n\n" + r.Tail }, "S004"},
-	{"an error that is no event", func(r *livetest.Reply) { r.Tail = "{\"error\": {\"message\": \"x\"}}\n\n" + r.Tail }, "S004"},
-	{"a giant line", func(r *livetest.Reply) { r.Tail = "data: \"" + strings.Repeat("x", 1<<17) + "\"\n\n" + r.Tail }, "S004"},
+	}, "S001", false},
+	{"no answer", func(r *livetest.Reply) { r.Hang = required(r) && !r.Stream }, "S001", true},
+	{"a stream that goes silent", func(r *livetest.Reply) { r.Hang = required(r) && r.Stream }, "S005", true},
+	{"a stream that breaks off", func(r *livetest.Reply) { r.Tail = "data: {\"id\": \"chatc" }, "S005", false},
+	{"a line that is no JSON", func(r *livetest.Reply) { r.Tail = "data: {'id': 1}\n\n" + r.Tail }, "S004", false},
+	{"an error that is no event", func(r *livetest.Reply) { r.Tail = "{\"error\": {\"message\": \"x\"}}\n\n" + r.Tail }, "S004", false},
+	{"a giant line", func(r *livetest.Reply) { r.Tail = "data: \"" + strings.Repeat("x", 1<<17) + "\"\n\n" + r.Tail }, "S004", false},
 	{"no call where one is required", func(r *livetest.Reply) {
 		if !required(r) {
 			return
@@ -223,7 +230,7 @@ var faults = []struct {
 			return m.Without("tool_calls").With("content", ordered.Str("It rains."))
 		})
 		editChoices(&r.Body, "finish_reason", ordered.Str("stop"))
-	}, "S017"},
+	}, "S017", false},
 	{"another function than the named one", func(r *livetest.Reply) {
 		if r.Request.At("tool_choice", "function", "name").Text() == "list_notes" {
 			editMessage(r, func(m ordered.Value) ordered.Value {
@@ -231,7 +238,7 @@ var faults = []struct {
 				return m.With("tool_calls", ordered.ArrayOf(call.With("function", call.At("function").With("name", ordered.Str("get_weather")))))
 			})
 		}
-	}, "S017 S018"},
+	}, "S017 S018", false},
 	{"two calls where one is allowed", func(r *livetest.Reply) {
 		if required(r) && !r.Request.At("parallel_tool_calls").Bool() {
 			editMessage(r, func(m ordered.Value) ordered.Value {
@@ -239,7 +246,7 @@ var faults = []struct {
 				return m.With("tool_calls", ordered.ArrayOf(call, call))
 			})
 		}
-	}, "S017"},
+	}, "S017", false},
 	{"a call of an undeclared function", func(r *livetest.Reply) {
 		editMessage(r, func(m ordered.Value) ordered.Value {
 			calls := m.At("tool_calls").Items()
@@ -248,7 +255,7 @@ var faults = []struct {
 			}
 			return m.With("tool_calls", ordered.ArrayOf(calls[0].With("function", calls[0].At("function").With("name", ordered.Str("rm")))))
 		})
-	}, "S018"},
+	}, "S018", false},
 	{"arguments that the schema forbids", func(r *livetest.Reply) {
 		if required(r) {
 			editMessage(r, func(m ordered.Value) ordered.Value {
@@ -256,7 +263,7 @@ var faults = []struct {
 				return m.With("tool_calls", ordered.ArrayOf(call.With("function", object(text("name", "get_weather"), text("arguments", `{"city": "Bern", "days": "2"}`)))))
 			})
 		}
-	}, "S018"},
+	}, "S018", false},
 	{"reasoning in the content", func(r *livetest.Reply) {
 		editMessage(r, func(m ordered.Value) ordered.Value {
 			thought := m.At("reasoning_content").Text()
@@ -265,18 +272,18 @@ var faults = []struct {
 			}
 			return m.Without("reasoning_content").With("content", ordered.Str("<think>"+thought+"</think>"+m.At("content").Text()))
 		})
-	}, "S014 S016"},
+	}, "S014 S016", false},
 	{"the answer is reasoning although thinking is off", func(r *livetest.Reply) {
 		if on := r.Request.At("chat_template_kwargs", "enable_thinking"); on.Kind() == ordered.Bool && !on.Bool() && r.Status == http.StatusOK {
 			editMessage(r, func(m ordered.Value) ordered.Value {
 				return object(text("role", "assistant"), text("reasoning_content", m.At("content").Text()), ordered.Member{Key: "content"})
 			})
 		}
-	}, "S014 S020"},
+	}, "S014 S020", false},
 	{"reasoning and content in one delta", func(r *livetest.Reply) {
 		insert(r, 2, object(text("reasoning_content", "a"), text("content", "b")))
-	}, "S008"},
-	{"a character is split", func(r *livetest.Reply) { insert(r, 2, object(text("content", "\xc3"))) }, "S011"},
+	}, "S008", false},
+	{"a character is split", func(r *livetest.Reply) { insert(r, 2, object(text("content", "\xc3"))) }, "S011", false},
 	{"a character becomes U+FFFD", func(r *livetest.Reply) {
 		edit(r, func(_ int, delta ordered.Value) *ordered.Value {
 			if c := delta.At("content").Text(); strings.Contains(c, "ü") {
@@ -284,62 +291,62 @@ var faults = []struct {
 			}
 			return &delta
 		})
-	}, "S011 S014"},
+	}, "S011 S014", false},
 	{"no role", func(r *livetest.Reply) {
 		edit(r, func(_ int, delta ordered.Value) *ordered.Value { delta = delta.Without("role"); return &delta })
-	}, "S007"},
-	{"another role later", func(r *livetest.Reply) { insert(r, 2, object(text("role", "user"))) }, "S007"},
+	}, "S007", false},
+	{"another role later", func(r *livetest.Reply) { insert(r, 2, object(text("role", "user"))) }, "S007", false},
 	{"the id changes", func(r *livetest.Reply) {
 		for i := range r.Chunks {
 			r.Chunks[i] = r.Chunks[i].With("id", ordered.Str(strings.Repeat("x", i+1)))
 		}
-	}, "S006"},
+	}, "S006", false},
 	{"text behind the finish reason", func(r *livetest.Reply) {
 		if r.Stream {
 			insert(r, len(r.Chunks)-1, object(text("content", "more")))
 		}
-	}, "S006"},
+	}, "S006", false},
 	{"two choices", func(r *livetest.Reply) {
 		for i, c := range r.Chunks {
 			if choices := c.At("choices").Items(); len(choices) == 1 {
 				r.Chunks[i] = c.With("choices", ordered.ArrayOf(choices[0], choices[0].With("index", ordered.Int(1))))
 			}
 		}
-	}, "S006"},
+	}, "S006", false},
 	{"no message", func(r *livetest.Reply) {
 		if r.Status == http.StatusOK {
 			r.Body = object(text("object", "chat.completion"))
 		}
-	}, "S003"},
+	}, "S003", false},
 	{"usage that does not add up", func(r *livetest.Reply) {
 		if r.Status == http.StatusOK {
 			r.Body = r.Body.With("usage", r.Body.At("usage").With("total_tokens", ordered.Int(1)))
 		}
-	}, "S013"},
+	}, "S013", false},
 	{"no usage in the stream", func(r *livetest.Reply) {
 		if r.Stream {
 			r.Chunks = r.Chunks[:len(r.Chunks)-1]
 		}
-	}, "S013"},
+	}, "S013", false},
 	{"more tokens than were asked for", func(r *livetest.Reply) {
 		if r.Status == http.StatusOK {
 			r.Body = r.Body.With("usage", object(ordered.Member{Key: "prompt_tokens", Value: ordered.Int(1)}, ordered.Member{Key: "completion_tokens", Value: ordered.Int(9999)},
 				ordered.Member{Key: "total_tokens", Value: ordered.Int(10000)}))
 		}
-	}, "S013"},
+	}, "S013", false},
 	{"prose instead of JSON", func(r *livetest.Reply) {
 		if !r.Request.At("response_format").IsNull() {
 			editMessage(r, func(m ordered.Value) ordered.Value {
 				return m.Without("tool_calls").With("content", ordered.Str("Sunny."))
 			})
 		}
-	}, "S014 S019"},
+	}, "S014 S019", false},
 	{"errors without a type", func(r *livetest.Reply) {
 		if r.Status != http.StatusOK {
 			r.Body = object(text("detail", "wrong"))
 		}
-	}, "S021"},
-	{"errors with status 200", func(r *livetest.Reply) { r.Status = http.StatusOK }, "S021"},
+	}, "S021", false},
+	{"errors with status 200", func(r *livetest.Reply) { r.Status = http.StatusOK }, "S021", false},
 }
 
 // TestWrongServers breaks one thing at a time.
@@ -349,7 +356,11 @@ func TestWrongServers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			found := map[string]bool{}
-			for _, r := range battery(t, tm, livetest.Options{Alter: tt.alter}, nil) {
+			limits := openai.Limits{Line: 1 << 16}
+			if tt.silent {
+				limits.Silence = 300 * time.Millisecond
+			}
+			for _, r := range limited(t, tm, limits, livetest.Options{Alter: tt.alter}, nil) {
 				if r.Status == report.Failed {
 					found[r.Rule] = true
 					if r.Text == "" {
@@ -443,6 +454,22 @@ func TestRaw(t *testing.T) {
 	}}, func(s *live.Server) { s.Raw = true })
 	for _, r := range results {
 		if want := r.Name == "content/raw-agrees"; want && (r.Status != report.Failed || !strings.Contains(r.Text, "the model wrote")) {
+			t.Errorf("%s: %s %s", r.Name, r.Status, r.Text)
+		}
+	}
+}
+
+// TestPrompts takes the server's default of thinking, and does not judge answers to another prompt.
+func TestPrompts(t *testing.T) {
+	thinks := compile(t, "qwq")
+	for _, r := range battery(t, thinks, livetest.Options{Raw: true, Think: true}, func(s *live.Server) { s.Raw = true }) {
+		if r.Status != report.Passed {
+			t.Errorf("%s [%s]: %s", r.Name, r.Rule, r.Text)
+		}
+	}
+	for _, r := range battery(t, thinks, livetest.Options{Raw: true}, func(s *live.Server) { s.Raw, s.Template = true, compile(t, "llama-3") }) {
+		_, rule, _ := strings.Cut(r.Name, "/")
+		if other := rule == "prompt-agrees" || rule == "raw-known"; other != (r.Status == report.Found) || rule == "raw-agrees" {
 			t.Errorf("%s: %s %s", r.Name, r.Status, r.Text)
 		}
 	}

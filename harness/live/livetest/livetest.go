@@ -40,6 +40,7 @@ const maxBody = 4 << 20
 type Options struct {
 	Source string // of the template, as /props gives it; "": there is no such path
 	Raw    bool   // answers have the text that the model wrote
+	Think  bool   // thinking is on where a request does not say
 	// Output, where set, is what the model writes.
 	Output func(r chat.Request, plan *engine.Plan) string
 	// Alter, where set, changes what is sent.
@@ -129,6 +130,8 @@ func (s *server) read(body io.Reader) (ordered.Value, chat.Request, *engine.Plan
 	if thinking := r.Kwargs.At("enable_thinking"); thinking.Kind() == ordered.Bool {
 		on := thinking.Bool()
 		r.EnableThinking = &on
+	} else if s.o.Think {
+		r.EnableThinking = &s.o.Think
 	}
 	plan, err := s.t.Prepare(r, engine.PrepareOptions{})
 	return v, r, plan, err
