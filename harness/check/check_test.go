@@ -230,6 +230,22 @@ func TestPains(t *testing.T) {
 	}
 }
 
+// TestFallbacks allows a fallback spelling: a template that shows no calls has a grammar to sample from, and what is sampled is read.
+func TestFallbacks(t *testing.T) {
+	plain := strings.Replace(chat, "{%- for call in message.tool_calls or [] %}", "{%- for call in [] %}", 1)
+	for _, fallback := range []string{"hermes", "kimi-k2", "deepseek-r1"} {
+		for text, want := range map[string]string{chat: "", plain: "A038"} {
+			if got, findings := broken(t, subject.New("test.jinja", text), check.Options{Fallbacks: []string{fallback}}); got != want {
+				t.Errorf("with %s: %q, want %q\n%+v", fallback, got, want, findings)
+			}
+		}
+	}
+	// A spelling that is not there cannot be parsed with, which every check that parses calls says.
+	if got, _ := broken(t, subject.New("test.jinja", chat), check.Options{Fallbacks: []string{"frob"}}); got != "A004 A005 A006 A007" {
+		t.Errorf("with a spelling that is not there: %q", got)
+	}
+}
+
 func TestSuppression(t *testing.T) {
 	text := strings.Replace(chat, "message.reasoning_content }}", "message.reasoning_content | trim }}{# assay:ignore A031 it is trained so #}", 1)
 	text = strings.Replace(text, "{{ message.content }}{% else %}", "{{ message.content | trim }}{% else %}", 1)
