@@ -192,8 +192,7 @@ chat_template.jinja default "j" "<g>" "</g>"
 a.gguf#default default "a" "<g>" "</g>"
 transformers: j, j
 vLLM: j, j
-llama.cpp (a.gguf): a, a
-llama.cpp (after conversion): -, -`},
+llama.cpp (a.gguf): a, a`},
 		{"tokens as objects", []string{config, `{"bos_token": {"content": "<b>", "lstrip": false}, "eos_token": null, "chat_template": "c"}`}, `
 tokenizer_config.json#chat_template default "c" "<b>" ""
 transformers: c, c

@@ -90,7 +90,7 @@ func (f *Folder) Picks() []Pick {
 		}
 		picks = append(picks, Pick{LlamaCPP, file, llama(s, false), llama(s, true)})
 	}
-	if f.hasFiles() {
+	if f.configured || len(f.Models) == 0 { // else there is nothing to convert
 		s := f.converted()
 		picks = append(picks, Pick{LlamaCPP, Conversion, llama(s, false), llama(s, true)})
 	}
