@@ -16,7 +16,7 @@
 // # Inputs
 //
 // The vendors' templates where a folder is named, else those of the corpus; the standard battery of conversations; outputs
-// that are made up here. Bars that speak of 70 templates are scaled where there are more or fewer.
+// that are made up here. Bars that speak of a number of templates or prompts are scaled to those that are there.
 package bench
 
 import (
@@ -200,9 +200,13 @@ func (in *Inputs) verify() (before, op func(), err error) {
 
 // RenderWork is the work of rendering prompts whose variables were decoded before.
 func (in *Inputs) RenderWork(name string, renders []Render) Work {
+	bytes := 0
+	for _, r := range renders {
+		bytes += len(r.Want)
+	}
 	return Work{
 		Name: name, What: fmt.Sprintf("render %d prompts (%s), variables decoded before", len(renders), path.Base(name)),
-		Bar:  25 * time.Millisecond * time.Duration(len(renders)) / 1433,
+		Bar:  25 * time.Millisecond * time.Duration(bytes) / 1_333_821, // for 1,433 prompts of so many bytes
 		Make: func() (before, op func(), err error) { return in.render(renders) },
 	}
 }
