@@ -267,20 +267,31 @@ func (d *detector) calls() {
 	asText := text(args.String())
 	best := args
 	var object, copied bool
+	empties := []ordered.Value{{}, text("")} // a probe is not repeated with the second where the first has decided
+	needsEmpty := map[ordered.Kind]bool{}    // by the kind of arguments: a call without content fails, or writes it
 	for _, a := range []ordered.Value{args, asText} {
-		for _, content := range []ordered.Value{{}, text("")} {
+		for n, content := range empties {
 			o, err := d.observe(probeTools(), user(), calling(1, content, a))
+			if n == 0 {
+				needsEmpty[a.Kind()] = err != nil || writes(o, "messages[1].content")
+			}
 			if err != nil || !writes(o, "messages[1].tool_calls[0].function.name") {
 				continue
 			}
 			d.caps.ToolCalls = true
+			decided := false
 			if a.Kind() == ordered.Object {
-				object = object || !printed(o)
+				decided = !printed(o)
+				object = object || decided
 			} else {
-				copied = copied || copies(o, "messages[1].tool_calls[0].function.arguments")
+				decided = copies(o, "messages[1].tool_calls[0].function.arguments")
+				copied = copied || decided
 				if !object {
 					best = asText
 				}
+			}
+			if decided {
+				break
 			}
 		}
 	}
@@ -289,12 +300,12 @@ func (d *detector) calls() {
 		d.caps.ObjectArguments = false
 		return
 	}
-	o, err := d.observe(probeTools(), user(), calling(1, ordered.Value{}, best))
-	d.caps.Needs.EmptyContent = err != nil || writes(o, "messages[1].content")
-	for _, content := range []ordered.Value{{}, text("")} {
-		if o, err := d.observe(probeTools(), user(), calling(2, content, best)); err == nil {
-			d.caps.ParallelToolCalls = d.caps.ParallelToolCalls ||
-				writes(o, "messages[1].tool_calls[0].function.name") && writes(o, "messages[1].tool_calls[1].function.name")
+	d.caps.Needs.EmptyContent = needsEmpty[best.Kind()]
+	for _, content := range empties {
+		o, err := d.observe(probeTools(), user(), calling(2, content, best))
+		if err == nil && writes(o, "messages[1].tool_calls[0].function.name") && writes(o, "messages[1].tool_calls[1].function.name") {
+			d.caps.ParallelToolCalls = true
+			break
 		}
 	}
 }
