@@ -19,7 +19,7 @@ var capsCommand = command{
 			if err := c.want(1, 1, "a template"); err != nil {
 				return err
 			}
-			t, err := c.template()
+			t, err := s.template(c)
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ var analyzeCommand = command{
 			if err := c.want(1, 1, "a template"); err != nil {
 				return err
 			}
-			t, err := c.template()
+			t, err := s.template(c)
 			if err != nil {
 				return err
 			}

@@ -37,7 +37,7 @@ var renderCommand = command{
 }
 
 func (s *step) render(c *call) error {
-	t, err := c.template()
+	t, err := s.template(c)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (s *step) render(c *call) error {
 
 // renderWith renders with another engine, and only what the native one has rendered within its limits just before.
 func (s *step) renderWith(c *call, renderer chattemplate.Renderer) error {
-	t, err := c.template()
+	t, err := s.template(c)
 	if err != nil {
 		return err
 	}

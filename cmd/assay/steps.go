@@ -19,12 +19,13 @@ type step struct {
 	tools     string
 	fallbacks *list
 	insist    bool
+	limits    *limits
 	json      bool
 	explain   bool
 }
 
 func stepFlags(flags *flag.FlagSet) *step {
-	s := new(step)
+	s := &step{limits: limitFlag(flags, engine.Limits{})}
 	flags.BoolVar(&s.json, "json", false, "print JSON")
 	return s
 }
@@ -39,12 +40,12 @@ func (s *step) requestFlags(flags *flag.FlagSet) *step {
 }
 
 // template compiles the command's first argument. A template that does not compile is a verdict, not wrong usage.
-func (c *call) template() (*engine.Template, error) {
+func (s *step) template(c *call) (*engine.Template, error) {
 	src, err := subject.Open(c.args[0], c.stdin)
 	if err != nil {
 		return nil, err
 	}
-	t, err := src.Compile()
+	t, err := src.Limited(s.limits.Limits).Compile()
 	if err != nil {
 		return nil, &failure{err}
 	}
@@ -81,7 +82,7 @@ func (s *step) readRequest(c *call) (chat.Request, error) {
 
 // prepare compiles the template and prepares the request.
 func (s *step) prepare(c *call) (*engine.Plan, error) {
-	t, err := c.template()
+	t, err := s.template(c)
 	if err != nil {
 		return nil, err
 	}

@@ -585,6 +585,9 @@ func filterWordwrap(c *call) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
+	if err := e.step(len(v.text())); err != nil { // each byte may be a piece, and a line, of its own
+		return Value{}, err
+	}
 	paragraphs, err := splitLines(e, v, false)
 	if err != nil {
 		return Value{}, err

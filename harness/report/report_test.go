@@ -190,12 +190,12 @@ func allForms(t *testing.T, r *report.Report) {
 	text(t, r.HTML)
 	text(t, func(w io.Writer) error { return r.Summary(w, 0) })
 	for line := range strings.Lines(text(t, r.Annotations)) {
-		if i := strings.IndexFunc(strings.TrimSuffix(line, "\n"), unicode.IsControl); i >= 0 {
+		if i := strings.IndexFunc(strings.NewReplacer("\n", "", "\t", "").Replace(line), unicode.IsControl); i >= 0 {
 			t.Errorf("an annotation has a control character: %q", line)
 		}
 	}
 	for line := range strings.Lines(text(t, func(w io.Writer) error { return r.Text(w, report.TextOptions{Verbose: true, Notes: true}) })) {
-		if i := strings.IndexFunc(strings.TrimSuffix(line, "\n"), unicode.IsControl); i >= 0 {
+		if i := strings.IndexFunc(strings.NewReplacer("\n", "", "\t", "").Replace(line), unicode.IsControl); i >= 0 {
 			t.Errorf("a line for the terminal has a control character: %q", line)
 		}
 	}

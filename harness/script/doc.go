@@ -33,8 +33,11 @@
 //	accept OUTPUT          the grammar takes the part of the output that it constrains ("! accept" does not)
 //	roundtrip FILE         the message, rendered as the last of the conversation and cut out, is parsed as itself
 //
-// and those of testscript (cmp, exists, env, ...). The conditions are [vendor], a run of a vendor's template, and [live], a run
-// with a model at hand, whose file $MODEL names (`assay run --model FILE`, or ASSAY_MODEL for `go test`), besides testscript's own.
+// and of testscript's own cmp, exists, grep, env, skip and stop. A script that uses any other of them, or names a file outside its
+// folder, is not run: `assay run` may be pointed at a corpus from a stranger. What stands behind [live] may do anything, so
+// name a model only to a corpus that you trust. The conditions are [vendor], a run of a vendor's
+// template, and [live], a run with a model at hand, whose file $MODEL names (`assay run --model FILE`, or ASSAY_MODEL for
+// `go test`), besides testscript's own.
 //
 // A file of text counts without the line feed at its end, which a txtar archive always has; an output that ends in one has an
 // empty line there. A message has content, reasoning_content and tool_calls[]{name, arguments, id}, what is absent being

@@ -39,6 +39,9 @@ func Read(fsys fs.FS, file string) ([]Case, error) {
 		return nil, err
 	}
 	archive := txtar.Parse(data)
+	if err := vet(file, archive); err != nil {
+		return nil, err
+	}
 	r := reader{archive: archive, file: file}
 	r.current.Name = strings.TrimSuffix(path.Base(file), path.Ext(file))
 	for line := range strings.Lines(string(archive.Comment)) {

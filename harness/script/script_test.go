@@ -3,7 +3,9 @@ package script_test
 import (
 	"flag"
 	"os"
+	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -63,4 +65,22 @@ func mustFail(t *testing.T, suite *script.Suite, known script.Variant, src subje
 			t.Errorf("%s passes, but known.txt lists it as a failure; remove it from the list", res.Name)
 		}
 	}
+}
+
+// FuzzRead reads any script: what is taken has its files, and none of them is outside its folder.
+func FuzzRead(f *testing.F) {
+	f.Add("# a case\ntemplate a\nrequest r\nparse o m\n-- r --\n{}\n-- o --\nx\n-- m --\n{\"content\": \"x\"}\n")
+	f.Add("template a\nexec sh\n-- ../x --\n")
+	f.Add("[vendor] ! parse -cut o m\n\x00\n-- o --\n-- o --\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		cases, err := script.Read(fstest.MapFS{"f/c.txtar": &fstest.MapFile{Data: []byte(text)}}, "f/c.txtar")
+		if err != nil {
+			return
+		}
+		for _, c := range cases {
+			if c.Name != "c" || !strings.Contains(text, c.Output) {
+				t.Errorf("%q: %+v", text, c)
+			}
+		}
+	})
 }

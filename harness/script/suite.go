@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/tools/txtar"
 
 	"github.com/goassay/assay/harness/subject"
 )
@@ -99,6 +100,13 @@ func (s *Suite) Params(v Variant, src subject.Source) (testscript.Params, error)
 	files := make([]string, len(v.Family.Cases))
 	for i, name := range v.Family.Cases {
 		files[i] = filepath.Join(s.Dir, filepath.FromSlash(name))
+		archive, err := txtar.ParseFile(files[i])
+		if err == nil {
+			err = vet(name, archive)
+		}
+		if err != nil {
+			return testscript.Params{}, err
+		}
 	}
 	p := testscript.Params{
 		Files:               files,
