@@ -70,7 +70,7 @@ bin/assay live "${model[@]}" --gpu-layers -1 --record "$out/cases" --date "$(dat
 # The recordings say what computed. It must be what was asked for: llama.cpp without a GPU it can use takes the CPU.
 device=
 recorded=$(find "$out/cases" -name '*.txtar' -print -quit 2>/dev/null) || true
-[ -z "$recorded" ] || device=$(sed -n 's/^# recorded: llama.cpp [^ ]* on \(.*\)/\1/p' "$recorded")
+[ -z "$recorded" ] || device=$(sed -n 's/, greedy,.*//; s/, temperature .*//; s/^# recorded: llama.cpp [^ ]* on //p' "$recorded")
 [ -n "$device" ] || { failed "nothing was recorded"; device=nothing; }
 say "computed on $device"
 if [ "$backend" = cuda ]; then

@@ -55,6 +55,8 @@ var battery = [...]scenario{
 		request: `{"messages": [{"role": "user", "content": "Weather in Bern?"}], "tools": TOOLS}`},
 	{name: "auto-parallel", tools: true, trigger: true,
 		request: `{"messages": [{"role": "user", "content": "Weather in Bern and in Basel?"}], "tools": TOOLS, "parallel_tool_calls": true}`},
+	{name: "none", tools: true,
+		request: `{"messages": [{"role": "user", "content": "Weather in Bern?"}], "tools": TOOLS, "tool_choice": "none"}`},
 	{name: "tools-or-schema", tools: true,
 		request: `{"messages": [{"role": "user", "content": "Weather in Bern?"}], "tools": TOOLS, "json_schema": SCHEMA}`},
 	{name: "after-result", tools: true, result: true,

@@ -231,6 +231,15 @@ var faults = []struct {
 		})
 		editChoices(&r.Body, "finish_reason", ordered.Str("stop"))
 	}, "S017", false},
+	{"a call where none is allowed", func(r *livetest.Reply) {
+		if r.Request.At("tool_choice").Text() == "none" {
+			editMessage(r, func(m ordered.Value) ordered.Value {
+				return object(text("role", "assistant"), ordered.Member{Key: "tool_calls", Value: ordered.ArrayOf(object(text("id", "a"), text("type", "function"),
+					ordered.Member{Key: "function", Value: object(text("name", "list_notes"), text("arguments", "{}"))}))})
+			})
+			editChoices(&r.Body, "finish_reason", ordered.Str("tool_calls"))
+		}
+	}, "S014 S017", false},
 	{"another function than the named one", func(r *livetest.Reply) {
 		if r.Request.At("tool_choice", "function", "name").Text() == "list_notes" {
 			editMessage(r, func(m ordered.Value) ordered.Value {
