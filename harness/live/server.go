@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/openai"
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/vector"
 )
 
 // The paths of a server's API.
@@ -420,8 +422,36 @@ func (q *question) agrees(r, own *reading) {
 	}
 	trimEdges(&ours.message)
 	trimEdges(&theirs.message)
+	if r.cut() {
+		meet(&theirs.message, &ours.message)
+	}
 	if text := difference(&theirs, &ours); text != "" {
 		q.s.fault(ruleRaw, "%s\nthe model wrote %s", text, excerpt(r.raw))
+	}
+}
+
+// meet cuts what comes last in two messages of one output that was cut off: what may become a marker is held back by the one and sent by
+// the other, and a call that has begun may be shown or not.
+func meet(a, b *chat.Message) {
+	n := min(len(a.ToolCalls), len(b.ToolCalls))
+	if max(len(a.ToolCalls), len(b.ToolCalls)) > n+1 {
+		return
+	}
+	a.ToolCalls, b.ToolCalls = slices.Clone(a.ToolCalls[:n]), slices.Clone(b.ToolCalls[:n])
+	if n > 0 {
+		x, y := &a.ToolCalls[n-1].Arguments, &b.ToolCalls[n-1].Arguments
+		*x, *y = vector.WithoutSpace(*x), vector.WithoutSpace(*y)
+		shorten(x, y)
+	}
+	shorten(&a.Content, &b.Content)
+	shorten(&a.Reasoning, &b.Reasoning)
+}
+
+// shorten makes two texts of which one begins the other equal, where not all of it is missing.
+func shorten(a, b *string) {
+	n := min(len(*a), len(*b))
+	if (*a)[:n] == (*b)[:n] && n > 0 {
+		*a, *b = (*a)[:n], (*b)[:n]
 	}
 }
 

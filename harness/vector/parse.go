@@ -146,11 +146,11 @@ func sameArguments(want, got string, partial bool) bool {
 	if errWant == nil && errGot == nil {
 		return ordered.Equal(w, g)
 	}
-	return (partial || errWant != nil) && withoutSpace(want) == withoutSpace(got)
+	return (partial || errWant != nil) && WithoutSpace(want) == WithoutSpace(got)
 }
 
-// withoutSpace leaves out the white space of a JSON text that is cut off, as far as it is outside strings.
-func withoutSpace(s string) string {
+// WithoutSpace leaves out the white space of a JSON text that is cut off, as far as it is outside strings.
+func WithoutSpace(s string) string {
 	var b strings.Builder
 	quoted := false
 	for i := 0; i < len(s); i++ {
