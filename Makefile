@@ -75,8 +75,19 @@ model: ## fetch a small real model for live runs: make live MODEL=.deps/SmolLM2-
 
 .PHONY: live
 live: llama ## run every family's battery on the tiny model, by llama.cpp; MODEL=FILE.gguf and ARGS=... for another one
-	@ci/llama.sh $(GO) test -tags llama ./engine/llama ./harness/live
+	@ci/llama.sh $(GO) test -tags llama ./engine/llama
+	@ci/llama.sh $(GO) test -tags llama -run 'TestBattery|TestRetemplated|TestLive' ./harness/live ./cmd/assay
 	bin/assay live $(if $(MODEL),$(MODEL),--tiny) $(ARGS)
+
+.PHONY: live-race
+live-race: ## the binding and one family's battery under the race detector
+	@ci/llama.sh $(GO) test -race -tags llama -count 1 ./engine/llama
+	@ci/llama.sh $(GO) test -race -tags llama -count 1 -run TestBattery ./harness/live
+
+.PHONY: live-leak
+live-leak: ## the same under the address sanitizer, which also reports what is never freed
+	@ci/llama.sh $(GO) test -asan -tags llama -count 1 ./engine/llama
+	@ci/llama.sh $(GO) test -asan -tags llama -count 1 -run TestBattery ./harness/live
 
 .PHONY: live-server
 live-server: ## put llama-server with the tiny model through the battery; ASSAY_FAMILY=NAME for one family

@@ -170,6 +170,9 @@ func (r *liveRun) sources(c *call) ([]compiled, error) {
 	if err := t.Caps().Gate(); err != nil {
 		return nil, &failure{fmt.Errorf("%s rejected: its %w", r.template, err)}
 	}
+	if path := filepath.ToSlash(src.Name); filepath.Base(path) == subject.OwnTemplate && filepath.Dir(path) != "." { // a family's own
+		src.Name = filepath.Dir(path)
+	}
 	src.Name = strings.TrimSuffix(filepath.Base(src.Name), ".jinja")
 	return []compiled{{src, t}}, nil
 }
@@ -338,28 +341,31 @@ func (r *liveRun) one(ctx context.Context, c *call, s compiled, m *llama.Model, 
 	chat.Tiny = r.tiny
 	start, tokens := time.Now(), 0
 	o := r.options
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	o.Done = func(out *live.Outcome) {
 		tokens += out.Result.Tokens
 		c.status(s.src.Name + " " + out.Scenario)
+		if r.record == "" {
+			return
+		}
+		if recorded, err := out.Record(r.record, p); err != nil {
+			stop(err)
+		} else if recorded {
+			r.cases.Add(1)
+		}
 	}
 	outcomes, err := chat.Run(ctx, o)
 	c.status("")
+	if err == nil {
+		err = context.Cause(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
 	results := make([]report.Result, len(outcomes))
 	for i, out := range outcomes {
 		results[i] = out.Report()
-		if r.record == "" {
-			continue
-		}
-		recorded, err := out.Record(r.record, p)
-		if err != nil {
-			return nil, err
-		}
-		if recorded {
-			r.cases.Add(1)
-		}
 	}
 	if r.output.verbose {
 		fmt.Fprintf(c.stderr, "%s: %d runs, %d tokens, %.0f tokens a second\n", s.src.Name, len(outcomes), tokens, float64(tokens)/time.Since(start).Seconds())

@@ -1,11 +1,18 @@
 package main
 
 import (
+	"maps"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine/llama"
+	"github.com/goassay/assay/harness/live"
+	"github.com/goassay/assay/harness/subject"
 )
 
 // TestLiveWithoutLlama says how to get a binary that can do it.
@@ -13,9 +20,171 @@ func TestLiveWithoutLlama(t *testing.T) {
 	if llama.Available() {
 		t.Skip("llama.cpp is in this binary")
 	}
-	var out, err strings.Builder
-	c := &call{stdin: strings.NewReader(""), stdout: &out, stderr: &err, getenv: os.Getenv}
-	if status := c.main([]string{"live", "--tiny", "--run", "qwen3"}); status != exitUsage || !strings.Contains(err.String(), "make llama") {
-		t.Errorf("status %d, %s%s", status, out.String(), err.String())
+	if _, errs, status := assay("", "live", "--tiny", "--run", "qwen3"); status != exitUsage || !strings.Contains(errs, "make llama") {
+		t.Errorf("status %d, %s", status, errs)
+	}
+}
+
+// tinyModel writes the tiny model with a template, that of a family or none.
+func tinyModel(t *testing.T, family string) string {
+	t.Helper()
+	template := ""
+	if family != "" {
+		text, err := corpus.FS.ReadFile(family + "/" + subject.OwnTemplate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		template = string(text)
+	}
+	path, err := live.WriteTinyFile(t.TempDir(), 1, subject.BOS, subject.EOS, []string{"<tool_call>", "</tool_call>", "<|im_start|>", "<|im_end|>"}, template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestLiveErrors runs what cannot be run: exit status 1 says that a model is rejected, 2 that something cannot be used, and what was
+// recorded before is as it was.
+func TestLiveErrors(t *testing.T) {
+	model := tinyModel(t, "hermes")
+	whole, err := os.ReadFile(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := func(name string, data []byte) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	garbled := append([]byte(nil), whole...)
+	copy(garbled[24:], strings.Repeat("\xff", 64))
+	for _, test := range []struct {
+		name   string
+		needs  bool // the library
+		status int
+		want   string
+		args   []string
+	}{
+		{"no template", false, exitFailed, "no chat template", []string{tinyModel(t, "")}},
+		{"a template without tools", false, exitFailed, "rejected: its chat template does not support tool calling (supports_tools=false", []string{tinyModel(t, "plain")}},
+		{"another template without tools", false, exitFailed, "does not support tool calling", []string{"--template", filepath.FromSlash("../../corpus/plain/template.jinja"), model}},
+		{"no such file", false, exitUsage, "none.gguf", []string{"none.gguf"}},
+		{"no model", false, exitUsage, "GGUF", []string{broken("text.gguf", []byte("hello"))}},
+		{"cut header", false, exitUsage, "cut.gguf", []string{broken("cut.gguf", whole[:5000])}},
+		{"garbled header", false, exitUsage, "garbled.gguf", []string{broken("garbled.gguf", garbled)}},
+		{"cut tensors", true, exitUsage, "tensors.gguf", []string{broken("tensors.gguf", whole[:len(whole)-1000])}},
+		{"context too small", true, exitUsage, "the context is too small: the prompt has", []string{"--context", "64", model}},
+		{"context too large", true, exitUsage, "the context cannot be made", []string{"--context", "2147483647", model}},
+	} {
+		if test.needs && !llama.Available() {
+			continue
+		}
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			old := filepath.Join(dir, "hermes", "live_required.txtar")
+			if err := os.MkdirAll(filepath.Dir(old), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(old, []byte("old"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			_, errs, status := assay("", append([]string{"live", "--record", dir, "--date", "2026-01-02"}, test.args...)...)
+			if status != test.status || !strings.Contains(errs, test.want) {
+				t.Errorf("status %d, want %d with %q: %s", status, test.status, test.want, errs)
+			}
+			if files := read(t, dir); files["hermes/live_required.txtar"] != "old" {
+				t.Error("what was recorded before is overwritten")
+			}
+		})
+	}
+}
+
+// read returns the cases below a directory.
+func read(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	paths, err := filepath.Glob(dir + "/*/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[filepath.ToSlash(name)] = string(data)
+	}
+	return files
+}
+
+// TestLiveKilled kills a process that records, at one case after the other: the cases that are there are whole, and recording where they are
+// is refused.
+func TestLiveKilled(t *testing.T) {
+	if !llama.Available() {
+		t.Skip("this test binary was built without llama.cpp")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := filepath.Join(t.TempDir(), "assay") // the name by which TestMain knows the command
+	if err := os.Symlink(self, command); err != nil {
+		t.Fatal(err)
+	}
+	record := func(dir string) *exec.Cmd {
+		return exec.Command(command, "live", "--tiny", "--run", "hermes", "--max", "300", "--record", dir, "--date", "2026-01-02")
+	}
+	all := t.TempDir()
+	if out, err := record(all).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	want := read(t, all)
+	if len(want) < 4 {
+		t.Fatalf("%d cases were recorded", len(want))
+	}
+	for n := range 3 {
+		dir := t.TempDir()
+		cmd := record(dir)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+	wait:
+		for {
+			select {
+			case err := <-ended:
+				t.Fatalf("recording ended before it was killed: %v", err)
+			case <-time.After(time.Millisecond):
+				if entries, _ := os.ReadDir(filepath.Join(dir, "hermes")); len(entries) > n {
+					break wait
+				}
+			}
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		<-ended
+		got := read(t, dir)
+		for name, text := range got {
+			if text != want[name] {
+				t.Errorf("%s: %q, want %q", name, text, want[name])
+			}
+		}
+		if len(got) == 0 {
+			continue
+		}
+		if out, err := record(dir).CombinedOutput(); err == nil || !strings.Contains(string(out), "is not overwritten") {
+			t.Errorf("recording where there are cases: %v\n%s", err, out)
+		}
+		if now := read(t, dir); !maps.Equal(now, got) {
+			t.Errorf("recording again changed what was there")
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/gbnf"
@@ -153,6 +154,8 @@ func (l *lowering) lower(p peg.Pattern) gbnf.Element {
 		hi := p.Max
 		if hi == 0 {
 			hi = gbnf.Unlimited
+		} else if set, ok := p.P.(peg.Set); ok && set.Set.Has(0xff) { // the parser counts bytes, a grammar characters
+			hi = max(p.Min, hi/utf8.UTFMax)
 		}
 		return b.Repeat(l.lower(p.P), p.Min, hi)
 	case peg.Opt:

@@ -244,6 +244,13 @@ func (b *builder) routeText(k int) peg.Pattern {
 	}
 	if b.strict {
 		texts := b.routeTexts()
+		for _, r := range b.f.Routes { // what belongs into a head is nothing to show
+			for _, p := range r.Head {
+				if p.Kind == format.SlotLit && distinctive(p.Text.Text) && !slices.Contains(texts, p.Text.Text) {
+					texts = append(texts, p.Text.Text)
+				}
+			}
+		}
 		return peg.Seq{peg.Until{Kind: kind, Stops: b.stops(texts, b.endTexts())}, b.strictBehind(false)}
 	}
 	return b.textOf(fmt.Sprint("route ", k+1), kind, closeKind, nil)

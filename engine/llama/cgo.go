@@ -323,6 +323,10 @@ func (m *Model) NewContext(o ContextOptions) (*Context, error) {
 		release()
 		return nil, fmt.Errorf("%w: size, batch and threads cannot be %d, %d and %d", ErrMemory, o.Size, o.Batch, o.Threads)
 	}
+	if err := m.fits(o.Size); err != nil {
+		release()
+		return nil, err
+	}
 	c := &Context{model: m, batch: 512, abort: (*C.int)(C.calloc(1, C.sizeof_int))}
 	if o.Batch > 0 {
 		c.batch = o.Batch
@@ -337,6 +341,21 @@ func (m *Model) NewContext(o ContextOptions) (*Context, error) {
 	}
 	c.batch = min(c.batch, int(C.llama_n_batch(c.c)))
 	return c, nil
+}
+
+// tokenBytes is what a layer keeps of a token at the very least, in bytes.
+const tokenBytes = 64
+
+// fits refuses a context that cannot fit the machine's memory, which the library would fill before it noticed.
+func (m *Model) fits(size int) error {
+	var memory uint64
+	for _, d := range Devices() {
+		memory += d.Total
+	}
+	if need := uint64(size) * tokenBytes * uint64(C.llama_model_n_layer(m.c)); memory > 0 && need > memory {
+		return fmt.Errorf("%w: %d tokens take more than %d GiB, and the devices have %d GiB", ErrMemory, size, need>>30, memory>>30)
+	}
+	return nil
 }
 
 // Close frees the context. It waits for a running Generate.
@@ -517,7 +536,11 @@ func (c *Context) next(r Request, sampler *C.struct_llama_sampler, n int) (Token
 		}
 		return r.Begin[n], nil
 	}
-	token := C.assay_sample(sampler, c.c, &e)
+	constrained := C.int(0)
+	if r.Grammar != nil {
+		constrained = 1
+	}
+	token := C.assay_sample(sampler, constrained, c.c, &e)
 	if token < 0 {
 		return 0, fail(ErrSample, "", &e)
 	}

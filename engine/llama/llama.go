@@ -12,7 +12,8 @@
 //
 // [Load] reads a GGUF into a [Model]: weights and vocabulary, which do not change. [Model.NewContext] makes a [Context]: the memory of one
 // sequence, and the threads that compute. [Context.Generate] decodes a prompt, as much of it as differs from the past, and
-// then samples token by token: the grammar first, then top-k, top-p, min-p and temperature. A lazy grammar waits for a
+// then samples token by token: top-k, top-p, min-p and temperature, and where the grammar does not allow what comes of that, the same once more with
+// what it allows. A lazy grammar waits for a
 // trigger; text before it is free. A stop ends the turn wherever its bytes come together, in one token or in several;
 // bytes that may become one are held back until it is known.
 //

@@ -200,6 +200,9 @@ func TestErrors(t *testing.T) {
 	if _, err := m.NewContext(llama.ContextOptions{Size: -1}); !errors.Is(err, llama.ErrMemory) {
 		t.Errorf("a negative size: %v", err)
 	}
+	if _, err := m.NewContext(llama.ContextOptions{Size: 1<<31 - 1}); !errors.Is(err, llama.ErrMemory) || !strings.Contains(err.Error(), "GiB") {
+		t.Errorf("an absurd size: %v", err)
+	}
 	whole, err := os.ReadFile(tinyFile(t))
 	if err != nil {
 		t.Fatal(err)

@@ -117,7 +117,7 @@ struct llama_sampler * assay_sampler(struct llama_sampler * grammar, int top_k, 
     return chain;
 }
 
-llama_token assay_sample(struct llama_sampler * sampler, struct llama_context * ctx, assay_error * error) {
+llama_token assay_sample(struct llama_sampler * sampler, int grammar, struct llama_context * ctx, assay_error * error) {
     return guard<llama_token>(error, -1, [&]() -> llama_token {
         const float * logits = llama_get_logits_ith(ctx, -1);
         const int n = llama_vocab_n_tokens(llama_model_get_vocab(llama_get_model(ctx)));
@@ -126,11 +126,29 @@ llama_token assay_sample(struct llama_sampler * sampler, struct llama_context * 
             return -1;
         }
         std::vector<llama_token_data> data(n);
-        for (int i = 0; i < n; i++) {
-            data[i] = {i, logits[i], 0};
+        llama_token_data_array candidates;
+        auto choose = [&](int first) { // by the samplers of the chain from the first one on
+            for (int i = 0; i < n; i++) {
+                data[i] = {i, logits[i], 0};
+            }
+            candidates = {data.data(), data.size(), -1, false};
+            for (int i = first; i < llama_sampler_chain_n(sampler); i++) {
+                llama_sampler_apply(llama_sampler_chain_get(sampler, i), &candidates);
+            }
+        };
+        choose(grammar ? 1 : 0);
+        if (grammar) { // most tokens conform without being made to, and one is asked about much faster than all are
+            bool conforms = false;
+            if (candidates.selected >= 0) {
+                llama_token_data one = {candidates.data[candidates.selected].id, 1, 0};
+                llama_token_data_array ask = {&one, 1, -1, false};
+                llama_sampler_apply(llama_sampler_chain_get(sampler, 0), &ask);
+                conforms = std::isfinite(one.logit);
+            }
+            if (!conforms) {
+                choose(0);
+            }
         }
-        llama_token_data_array candidates = {data.data(), data.size(), -1, false};
-        llama_sampler_apply(sampler, &candidates);
         if (candidates.selected < 0 || !std::isfinite(candidates.data[candidates.selected].logit)) {
             snprintf(error->text, sizeof error->text, "the grammar allows no token of the vocabulary here");
             return -1;

@@ -22,7 +22,7 @@ struct llama_sampler * assay_grammar(const struct llama_vocab * vocab, const cha
     const llama_token * tokens, size_t n_tokens, assay_error * error);
 struct llama_sampler * assay_sampler(struct llama_sampler * grammar, int top_k, float top_p, float min_p, float temperature, uint32_t seed);
 // assay_sample returns the next token, accepted, or -1.
-llama_token assay_sample(struct llama_sampler * sampler, struct llama_context * ctx, assay_error * error);
+llama_token assay_sample(struct llama_sampler * sampler, int grammar, struct llama_context * ctx, assay_error * error);
 int assay_accept(struct llama_sampler * sampler, llama_token token, assay_error * error);
 
 void assay_stop(int * abort, int value);

@@ -197,6 +197,34 @@ func TestGrammarForbids(t *testing.T) {
 	}
 }
 
+// TestLongNames gives arguments names of many bytes, up to more than a parser takes: what the grammar allows is read.
+func TestLongNames(t *testing.T) {
+	for _, form := range forms {
+		if form.name != "invoke with parameters" {
+			continue
+		}
+		o := usual("")
+		o.Choice = chat.ToolChoice{Mode: chat.ChoiceNamed, Name: "ping"}
+		out := generate(t, form.f, o)
+		g := grammar(t, out)
+		taken := 0
+		for n := 1; n < 2*codegen.MaxName; n += 7 {
+			key := strings.Repeat("日", n)
+			text := "<mm:tool_call>\n<invoke name=\"ping\">\n<parameter name=\"" + key + "\">x</parameter>\n</invoke>\n</mm:tool_call>"
+			if !accepts(t, g, text) {
+				continue
+			}
+			taken++
+			if _, m := read(t, out, text); len(m.ToolCalls) != 1 || !m.ToolCalls[0].Complete || m.ToolCalls[0].Arguments != `{"`+key+`": "x"}` {
+				t.Fatalf("a name of %d characters: %+v", n, m)
+			}
+		}
+		if taken == 0 {
+			t.Error("no name was taken")
+		}
+	}
+}
+
 func TestStops(t *testing.T) {
 	for _, form := range forms {
 		if form.name == "message header" {

@@ -95,6 +95,8 @@ type Outcome struct {
 	Grammar  bool     // the answer was constrained, from its beginning or from a trigger on
 	Faults   []string // what did not hold
 	Notes    []string
+
+	armed bool // the grammar did constrain the answer: a lazy one's trigger came
 }
 
 // Report returns the run as a result.
@@ -201,12 +203,17 @@ func (c *Chat) prompts(first, second ordered.Value) (a, b string, err error) {
 	return a, b, nil
 }
 
-// run makes one run. The error is only that of a context that ended.
+// run makes one run. The error is that of a context that ended, or one that no answer of the model is to blame for.
 func (c *Chat) run(ctx context.Context, s *scenario, request ordered.Value, o Options) (*Outcome, error) {
 	out := &Outcome{Template: c.Name, Scenario: s.name, Request: request}
 	if err := c.generate(ctx, out, s, o); err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
+		}
+		for _, kind := range [...]error{llama.ErrFull, llama.ErrMemory, llama.ErrDecode, llama.ErrGrammar, llama.ErrClosed} {
+			if errors.Is(err, kind) {
+				return nil, fmt.Errorf("scenario %s: %w", s.name, err)
+			}
 		}
 		out.Faults = append(out.Faults, err.Error())
 	}
@@ -342,6 +349,7 @@ func (out *Outcome) check(plan *engine.Plan, r chat.Request, parser *stream.Pars
 		}
 		return
 	}
+	out.armed = true
 	accepts := gbnf.Accepts
 	if out.Result.End == llama.EndStop && grammar != nil { // behind the stop's text, or within something that happens to have it
 		if done, err := gbnf.Accepts(grammar, constrained); err == nil && !done {

@@ -90,7 +90,7 @@ func (o *Outcome) archive(p Provenance) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# Recorded: %s.\n%stemplate %s\nrequest request.json\nparse output.txt message.json\nstream output.txt message.json\n",
 		o.Scenario, p, o.Template)
-	if o.Grammar && o.Result.End == llama.EndToken {
+	if o.armed && o.Result.End == llama.EndToken {
 		b.WriteString("accept output.txt\n")
 	}
 	return txtar.Format(&txtar.Archive{Comment: b.Bytes(), Files: []txtar.File{
