@@ -808,10 +808,16 @@ func (b *builder) slotValue(o *format.Object, f format.Field, tool int) peg.Patt
 	case format.SlotArgs:
 		return peg.Seq{b.arguments(tool, f.Text, quoteOf(o)), b.emit(ArgsEnd, 0, "")}
 	case format.SlotID, format.SlotIndex: // a generated number is an id too
-		text := peg.Rep{P: peg.Set{Set: peg.Bytes(`"'\`).Or(peg.Range(0, 0x1f)).Not()}, Max: MaxName}
-		quoted := peg.Hold{P: peg.Seq{b.quote(o), b.capture(ID, text), b.quote(o), b.emit(IDEnd, 0, "")}}
+		between := func(quote peg.Pattern, not string) peg.Pattern {
+			text := peg.Rep{P: peg.Set{Set: peg.Bytes(not + `\`).Or(peg.Range(0, 0x1f)).Not()}, Max: MaxName}
+			return peg.Hold{P: peg.Seq{quote, b.capture(ID, text), quote, b.emit(IDEnd, 0, "")}}
+		}
+		quoted := between(b.quote(o), `"'`)
 		number := peg.Hold{P: peg.Seq{b.capture(ID, peg.Rep{P: peg.Set{Set: digits}, Min: 1, Max: 20}), b.emit(IDEnd, 0, "")}}
 		id := peg.Choice{quoted, number}
+		if b.on(AnyLiteral) { // an id between quotes may hold the other quote
+			id = peg.Choice{between(peg.Lit{Text: `"`}, `"`), between(peg.Lit{Text: "'"}, "'"), number}
+		}
 		switch {
 		case b.strict && f.Slot == format.SlotIndex && !f.Text:
 			return number
