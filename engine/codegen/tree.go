@@ -94,7 +94,30 @@ func (b *builder) root() peg.Pattern {
 	if header := b.repeatedHeader(); header != nil {
 		return peg.Seq{header, start}
 	}
+	if begun := b.begunMarker(); begun != "" && begun == strings.Trim(b.o.Prefill, format.Space) {
+		return peg.Choice{
+			peg.Seq{peg.And{P: b.wholeMarker()}, peg.Cut{}, start},
+			peg.Seq{peg.Hold{P: peg.Capture{Kind: Dropped, P: peg.Lit{Text: begun}}}, b.mark(format.Marker{}), start},
+		}
+	}
 	return start
+}
+
+// wholeMarker matches the markers and heads with which content and calls begin: the prompt has written the beginning of one, and it is
+// no part of the answer where the model does not go on with it.
+func (b *builder) wholeMarker() peg.Pattern {
+	defer func(was bool) { b.silent = was }(b.silent)
+	b.silent = true
+	var alts peg.Choice
+	if open := b.f.Content.Open.Text; open != "" {
+		alts = append(alts, b.lit(open))
+	}
+	for i := range b.spellings {
+		for _, o := range b.openings(i) {
+			alts = append(alts, peg.Seq{o.p, b.unknownGuard(i)})
+		}
+	}
+	return alts
 }
 
 // start returns the state in which the turn begins, which the prefill decides.
