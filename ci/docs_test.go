@@ -148,6 +148,9 @@ func runDocumented(t *testing.T, dir, command string, targets []string) {
 		}
 		return
 	}
+	if strings.HasSuffix(command, "/cmd/assay run") && os.Getenv("ASSAY_VENDOR") == "" {
+		t.Skip("every family: make test runs it, and here the scripts and goldens are tests already")
+	}
 	cmd := exec.Command("bash", "-c", strings.ReplaceAll(command, "go run ./cmd/assay", "./assay"))
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -9,7 +9,7 @@
 // (\x9b). Kept are line feeds and tabs, and the joiners of Persian words and of emoji. Two things that runners of CI jobs take
 // for commands lose their first character to an escape: "::" at the start of a line and "##[".
 //
-// The escapes are JSON's, so that JSON text stays JSON with the same meaning. They are not marked apart from a
+// The escapes are JSON's, so that JSON text stays JSON with the same meaning, unless carriage returns stand between its tokens. They are not marked apart from a
 // backslash that was in the text: this is for reading, not for reading back.
 package visible
 

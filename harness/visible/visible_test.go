@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/goassay/assay/harness/visible"
 )
@@ -82,5 +83,6 @@ func FuzzWriter(f *testing.F) {
 	})
 }
 
-// validJSON says that a text is UTF-8 throughout, which JSON must be, and has no white space that is none.
-func validJSON(text string) bool { return strings.ToValidUTF8(text, "") == text }
+// validJSON says that a text is UTF-8 throughout, which JSON must be, and has no carriage return: between tokens that is white space, and
+// still it moves the cursor, so that it must be escaped. What this project writes has none.
+func validJSON(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\r") }
