@@ -202,7 +202,7 @@ func (a *analyzer) headSuffix(c *format.Calls, suffix, quote string) {
 		}
 	}
 	bare, ok := a.argued()
-	if first, _ := argsRange(bare.core); ok && first < 0 && b.Pair.IsZero() && strings.Trim(suffix, format.Space) != "" {
+	if first, _ := argsRange(bare.core); ok && first < 0 && b.Pair.IsZero() && !onlySpace(suffix) {
 		shared := snapEnd(commonPrefix(suffix, bare.trail), suffix, bare.trail)
 		if container := suffix[len(shared):]; countMarkers(container) > 0 {
 			ps, rest := cutPieces(close, len(pieces(container)))

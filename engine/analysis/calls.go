@@ -170,10 +170,10 @@ func (a *analyzer) opening(first spelling, isObject bool) string {
 		return lead
 	}
 	s := snapStart(commonSuffix(lead, spoken[0].lead), lead, spoken[0].lead)
-	if strings.Trim(s, format.Space) == "" {
+	if onlySpace(s) {
 		return lead
 	}
-	if gap := strings.TrimSuffix(spoken[0].lead, s); strings.Trim(gap, format.Space) == "" {
+	if gap := strings.TrimSuffix(spoken[0].lead, s); onlySpace(gap) {
 		s = gap + s // white space that is written behind content alone belongs to the open all the same
 	}
 	return s
@@ -300,7 +300,7 @@ func (a *analyzer) parts(c *format.Calls, one spelling) {
 	c.Head = a.slots(head)
 	c.Tail = a.slots(tail)
 	outer, inner := cutLast(c.Call.Open.Full())
-	if strings.Trim(outer, format.Space) == "" {
+	if onlySpace(outer) {
 		outer, inner = "", outer+inner
 	}
 	if inner != "" {
@@ -326,10 +326,10 @@ func (a *analyzer) divideClose(c *format.Calls) {
 			n--
 		}
 	}
-	for at > 0 && at < len(ps) && strings.Trim(ps[at-1], format.Space) == "" {
+	for at > 0 && at < len(ps) && onlySpace(ps[at-1]) {
 		at--
 	}
-	if tail := strings.Join(ps[:at], ""); strings.Trim(tail, format.Space) != "" {
+	if tail := strings.Join(ps[:at], ""); !onlySpace(tail) {
 		c.Tail = append(c.Tail, format.Lit(tail))
 		c.Call.Close = format.Mark(strings.Join(ps[at:], ""))
 	}
@@ -402,7 +402,7 @@ func (a *analyzer) slots(atoms []atom) []format.Part {
 func cutLast(open string) (outer, inner string) {
 	ps := splitMarkers(open)
 	i := len(ps)
-	for i > 0 && strings.Trim(ps[i-1], format.Space) == "" {
+	for i > 0 && onlySpace(ps[i-1]) {
 		i--
 	}
 	if i == 0 {
@@ -411,7 +411,7 @@ func cutLast(open string) (outer, inner string) {
 	if markerAt(ps[i-1]) > 0 {
 		i--
 	} else {
-		for i > 0 && markerAt(ps[i-1]) == 0 && strings.Trim(ps[i-1], format.Space) != "" {
+		for i > 0 && markerAt(ps[i-1]) == 0 && !onlySpace(ps[i-1]) {
 			i--
 		}
 		// An attribute's words belong to their tag: <invoke name=" is one open, cut where the bracket stands.

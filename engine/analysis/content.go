@@ -21,7 +21,7 @@ func (a *analyzer) compareContent() {
 	}
 	open = a.withoutReasoning(open)
 	close := a.contentClose(open, after(a.plain.body, at))
-	if strings.Trim(open, format.Space) == "" && a.thought.observation != nil {
+	if onlySpace(open) && a.thought.observation != nil {
 		if wrapped := a.openBehindReasoning(); wrapped != "" {
 			c.Mode, open = format.ContentWrappedWithReasoning, wrapped
 			_, at := before(a.thought.body, content)
@@ -75,7 +75,7 @@ func (a *analyzer) contentClose(open, behind string) string {
 	}
 	calls := lastLiteral(a.called.body)
 	end := snapStart(commonSuffix(behind, calls), behind, calls)
-	if strings.Trim(end, format.Space) == "" {
+	if onlySpace(end) {
 		return ""
 	}
 	close := strings.TrimSuffix(behind, end)
@@ -120,7 +120,7 @@ func (a *analyzer) openBehindReasoning() string {
 	}
 	between := after(a.thought.body, at)
 	rest, ok := strings.CutPrefix(between, a.result.Format.Reasoning.Close.Full())
-	if !ok || strings.Trim(rest, format.Space) == "" {
+	if !ok || onlySpace(rest) {
 		return ""
 	}
 	return rest

@@ -135,16 +135,16 @@ func divide(lead, between, behind, opening string) (open, sep, close string) {
 		shared := between[len(between)-len(open) : len(close)]
 		marker := strings.Trim(shared, format.Space)
 		precedes := strings.HasPrefix(strings.TrimLeft(opening, format.Space), marker)
-		if marker != "" && !precedes && strings.Trim(open[over:], format.Space) != "" {
+		if marker != "" && !precedes && !onlySpace(open[over:]) {
 			open = open[over:]
 		} else {
 			close = close[:len(close)-over]
 		}
 	}
-	if strings.Trim(open, format.Space) == "" {
+	if onlySpace(open) {
 		open = ""
 	}
-	if strings.Trim(close, format.Space) == "" {
+	if onlySpace(close) {
 		close = ""
 	}
 	return open, between[len(close) : len(between)-len(open)], close

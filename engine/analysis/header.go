@@ -325,14 +325,14 @@ func after(atoms []atom, i int) string {
 
 // pieces returns the markers and words of a literal, white space left out.
 func pieces(s string) []string {
-	return slices.DeleteFunc(splitMarkers(s), func(p string) bool { return strings.Trim(p, format.Space) == "" })
+	return slices.DeleteFunc(splitMarkers(s), func(p string) bool { return onlySpace(p) })
 }
 
 // cutPieces returns the first part of s that holds n pieces, with the white space behind it that belongs to no later one.
 func cutPieces(s string, n int) (string, string) {
 	pos := 0
 	for _, p := range splitMarkers(s) {
-		if strings.Trim(p, format.Space) != "" {
+		if !onlySpace(p) {
 			if n == 0 {
 				break
 			}

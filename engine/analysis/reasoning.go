@@ -48,8 +48,8 @@ func (a *analyzer) split(with, without turn, next ...kind) (open, close string) 
 	bare, _ := before(without.body, next...)
 	rest := snapStart(commonSuffix(between, bare), between, bare)
 	last := at+2 >= len(with.body) // nothing is written behind reasoning but what ends the turn
-	if !last && strings.Trim(strings.TrimSuffix(between, rest), format.Space) != "" {
-		if strings.Trim(rest, format.Space) == "" {
+	if !last && !onlySpace(strings.TrimSuffix(between, rest)) {
+		if onlySpace(rest) {
 			rest = "" // white space alone belongs to the close
 		}
 		close = strings.TrimSuffix(between, rest)
@@ -238,7 +238,7 @@ const maxOpen = 4
 func (a *analyzer) openInHeader(r *format.Reasoning) {
 	ps := splitMarkers(a.result.turnStart)
 	for i, n := len(ps)-1, 0; i >= 0 && n < maxOpen; i-- {
-		if strings.Trim(ps[i], format.Space) == "" {
+		if onlySpace(ps[i]) {
 			continue
 		}
 		n++

@@ -838,7 +838,7 @@ func freeSpace(s string) string {
 	if s == "" {
 		return ""
 	}
-	return `\s*`
+	return someSpace
 }
 
 // undeclared returns the alternatives for calls of functions that are not declared: content, and a diagnostic (E15).
@@ -937,7 +937,7 @@ func (b *builder) trigger(i int, o opening) (pattern, word string) {
 			}
 			pattern += freeSpace(p.Text.Before) + regexp.QuoteMeta(p.Text.Text) + freeSpace(p.Text.After)
 		}
-		return strings.TrimPrefix(pattern, `\s*`), ""
+		return strings.TrimPrefix(pattern, someSpace), ""
 	}
 	pattern += `\{` + someSpace
 	if c.Object.NameIsKey {

@@ -52,9 +52,6 @@ func (b *builder) strictEntries(c *format.Calls, tool int) peg.Pattern {
 		if s.Types()&schema.Object == 0 || !s.IsFree(schema.Object) || s.Types() == schema.AnyType {
 			return peg.Seq{}
 		}
-		if b.closesWithKey(e) { // that a closing tag has the key of the opening one is beyond a grammar
-			return peg.Seq{}
-		}
 		one := b.strictEntry(c, e, name, "", schema.Any())
 		return peg.Opt{P: peg.Seq{one, peg.Rep{P: peg.Seq{sep, one}}}}
 	}
