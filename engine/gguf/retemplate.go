@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/goassay/assay/engine/filelock"
 )
@@ -155,7 +154,7 @@ func RetemplateFile(ctx context.Context, in, out, template string, o RetemplateO
 			return err
 		}
 	}
-	return syncDir(filepath.Dir(out))
+	return filelock.SyncDir(filepath.Dir(out))
 }
 
 // part is an output while it is written. It is locked, so that two runs do not write one.
@@ -463,17 +462,4 @@ func (t *ticking) ReadAt(b []byte, off int64) (int, error) {
 		t.tick.progress(min(t.tick.done, t.tick.total), t.tick.total)
 	}
 	return n, err
-}
-
-// syncDir makes a rename last. Not every file system can.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
-		return fmt.Errorf("flushing %s: %w", dir, err)
-	}
-	return nil
 }

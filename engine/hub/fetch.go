@@ -81,20 +81,7 @@ func (c *Client) keep(r *Repo, f File, s *staged) error {
 		if err := os.Rename(s.path, blob); err != nil {
 			return err
 		}
-		return syncDir(filepath.Dir(blob))
-	}
-	return nil
-}
-
-// syncDir makes a rename last. Not every file system can.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
-		return fmt.Errorf("flushing %s: %w", dir, err)
+		return filelock.SyncDir(filepath.Dir(blob))
 	}
 	return nil
 }

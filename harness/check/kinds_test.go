@@ -1,9 +1,11 @@
 package check_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/subject"
@@ -98,15 +100,33 @@ TURN
 {%- endfor -%}
 {%- if add_generation_prompt -%}<|assistant|>{{ "\n" }}PREFILL{%- endif -%}`
 
+// unbounded finds a repetition without a bound in a trigger's pattern, whose literals are escaped: an engine that matches by recursion
+// would exhaust its stack on a long text.
+var unbounded = regexp.MustCompile(`(^|[^\\])[*+]`)
+
 // TestUnseenKinds checks templates of kinds that nobody prepared the engine for: what they write is read back, their grammar takes
-// it, and what the grammar makes is read as calls.
+// it, what the grammar makes is read as calls, and its triggers are bounded.
 func TestUnseenKinds(t *testing.T) {
 	holds := func(name, text string) {
 		t.Run(name, func(t *testing.T) {
-			_, findings := broken(t, subject.New("kind.jinja", text), check.Options{})
+			src := subject.New("kind.jinja", text)
+			_, findings := broken(t, src, check.Options{})
 			for _, r := range findings {
 				if r.Status == report.Failed || r.Rule == "A038" {
 					t.Errorf("%s: %s", r.Rule, r.Text)
+				}
+			}
+			tm, err := src.Compile()
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, err := tm.Prepare(subject.Tools().Request, engine.PrepareOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, trigger := range plan.Triggers {
+				if trigger.Pattern && unbounded.MatchString(trigger.Text) {
+					t.Errorf("the trigger %s repeats without a bound", trigger.Text)
 				}
 			}
 		})
