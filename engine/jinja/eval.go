@@ -10,6 +10,7 @@ import (
 // eval is what one render carries through every operation: its options, its limits and its trace. Built-ins get it in
 // their call; nothing else is shared between them.
 type eval struct {
+	*memory
 	mutable     bool             // lists and dicts may be changed (E1)
 	autoescape  bool             // an {% autoescape true %} block is being rendered
 	origins     bool             // values carry their provenance (E3); needed for trace

@@ -76,18 +76,18 @@ type tupleExpr struct{ items []expr }
 
 func (x *tupleExpr) eval(f *frame) (Value, error) {
 	items, err := f.all(x.items)
-	return tupleValue(items...), err
+	return f.rt.tuple(items...), err
 }
 
 type listExpr struct{ items []expr }
 
 func (x *listExpr) eval(f *frame) (Value, error) {
 	items, err := f.all(x.items)
-	return listValue(items), err
+	return f.rt.list(items), err
 }
 
 func (f *frame) all(list []expr) ([]Value, error) {
-	items := make([]Value, len(list))
+	items := f.rt.values.take(len(list))
 	for i, x := range list {
 		v, err := x.eval(f)
 		if err != nil {
@@ -104,7 +104,7 @@ type dictExpr struct {
 }
 
 func (x *dictExpr) eval(f *frame) (Value, error) {
-	d := newDict(len(x.keys))
+	d := f.rt.dict(len(x.keys))
 	for i := range x.keys {
 		k, err := x.keys[i].eval(f)
 		if err != nil {

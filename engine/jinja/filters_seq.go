@@ -48,7 +48,7 @@ var sequenceFilters = []entryOf{
 		case Undefined:
 			return generatorValue("do_items", func(*eval) (Value, bool, error) { return Value{}, false, nil }), nil
 		case Dict:
-			it, err := iterate(c.eval, viewValue(c.recv, viewItems))
+			it, err := iterate(c.eval, viewValue(c.eval, c.recv, viewItems))
 			return generatorValue("do_items", it.next), err
 		}
 		return generatorValue("do_items", func(*eval) (Value, bool, error) {
@@ -62,7 +62,7 @@ var sequenceFilters = []entryOf{
 	}},
 	{"list", "", func(c *call) (Value, error) {
 		items, err := collectOwn(c.eval, c.recv)
-		return listValue(items), err
+		return c.list(items), err
 	}},
 	{"map", "* **", filterMap},
 	{"max", "case_sensitive? attribute?", func(c *call) (Value, error) { return extreme(c, ">") }},
@@ -117,7 +117,7 @@ func filterBatch(c *call) (Value, error) {
 				return Value{}, false, err
 			}
 			if full {
-				out := listValue(batch)
+				out := e.list(batch)
 				batch = []Value{item}
 				return out, true, nil
 			}
@@ -143,7 +143,7 @@ func filterBatch(c *call) (Value, error) {
 				batch = append(batch, slices.Repeat([]Value{fill}, n)...)
 			}
 		}
-		out := listValue(batch)
+		out := e.list(batch)
 		batch = nil
 		return out, true, nil
 	}), nil
@@ -178,7 +178,7 @@ func filterDictsort(c *call) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	items, err := collectOwn(c.eval, viewValue(c.recv, viewItems))
+	items, err := collectOwn(c.eval, viewValue(c.eval, c.recv, viewItems))
 	if err != nil {
 		return Value{}, err
 	}
@@ -188,7 +188,7 @@ func filterDictsort(c *call) (Value, error) {
 		}
 		return v, nil
 	}, reverse != 0)
-	return listValue(items), err
+	return c.list(items), err
 }
 
 // sortValues sorts items by key as Python does: stable, with < only, reversed keeping equal items in order.
@@ -284,7 +284,7 @@ func filterSort(c *call) (Value, error) {
 		}
 		return order(c.eval, "<", keys[i][k], keys[j][k])
 	}, reverse != 0)
-	return listValue(items), err
+	return c.list(items), err
 }
 
 func filterGroupby(c *call) (Value, error) {
@@ -325,9 +325,11 @@ func filterGroupby(c *call) (Value, error) {
 		if err != nil {
 			return Value{}, err
 		}
-		groups = append(groups, (&list{items: []Value{shown, listValue([]Value{item})}, group: true}).value(Tuple))
+		pair := c.pair(shown, c.list([]Value{item}))
+		pair.seq().group = true
+		groups = append(groups, pair)
 	}
-	return listValue(groups), nil
+	return c.list(groups), nil
 }
 
 func filterJoin(c *call) (Value, error) {
@@ -349,7 +351,7 @@ func filterJoin(c *call) (Value, error) {
 			}
 			markup = markup || list[i].kind == Markup
 		}
-		items, getter.parts = listValue(list), nil
+		items, getter.parts = c.list(list), nil
 	}
 	text := func(v Value) (Value, error) {
 		if markup {
@@ -608,7 +610,7 @@ func reversed(e *eval, v Value) (func(*eval) (Value, bool, error), error) {
 			}
 		case View:
 			if entries := v.view().d.all(); n < len(entries) {
-				return v.view().item(&entries[n]), true, nil
+				return v.view().item(e.memory, &entries[n]), true, nil
 			}
 		case Range:
 			return v.rng().at(int64(n)), true, nil
@@ -633,7 +635,7 @@ func filterReverse(c *call) (Value, error) {
 		return Value{}, errf(FilterArgumentError, "argument must be iterable")
 	}
 	slices.Reverse(items)
-	return listValue(items), err
+	return c.list(items), err
 }
 
 func filterSlice(c *call) (Value, error) {
@@ -672,7 +674,7 @@ func filterSlice(c *call) (Value, error) {
 			part = append(part, fill)
 		}
 		at++
-		return listValue(part), true, nil
+		return e.list(part), true, nil
 	}), nil
 }
 
@@ -708,7 +710,7 @@ func filterUnique(c *call) (Value, error) {
 	if err != nil {
 		return failing("do_unique", err), nil
 	}
-	seen := newDict(0)
+	seen := c.dict(0)
 	return generatorValue("do_unique", func(e *eval) (Value, bool, error) {
 		for {
 			item, ok, err := it.next(e)

@@ -46,9 +46,9 @@ var textFilters = []entryOf{
 		if err != nil {
 			return Value{}, err
 		}
-		args := tupleValue(slices.Clone(c.args)...)
+		args := c.tuple(slices.Clone(c.args)...)
 		if len(c.kwargs) > 0 {
-			d := newDict(len(c.kwargs))
+			d := c.dict(len(c.kwargs))
 			for _, k := range c.kwargs {
 				d.setString(k.name, k.value)
 			}
@@ -316,7 +316,7 @@ func filterURLEncode(c *call) (Value, error) {
 	}
 	src := c.recv
 	if src.kind == Dict {
-		src = viewValue(src, viewItems)
+		src = viewValue(c.eval, src, viewItems)
 	}
 	it, err := iterate(e, src)
 	if err != nil {

@@ -25,7 +25,7 @@ func initGlobals() {
 	for _, t := range []entryOf{
 		{"range", "/ start stop? step?", makeRange},
 		{"dict", "/ other? **", func(c *call) (Value, error) {
-			d := newDict(len(c.kwargs))
+			d := c.dict(len(c.kwargs))
 			err := updateDict(c, d)
 			return dictValue(d), err
 		}},
@@ -40,7 +40,8 @@ func initGlobals() {
 			return objectValue(&joiner{sep: c.arg(0, stringValue(", "))}), nil
 		}},
 		{"namespace", "/ other? **", func(c *call) (Value, error) {
-			n := &namespace{dict{entries: make([]entry, 0, len(c.kwargs))}}
+			n := c.namespaces.one()
+			n.attrs.entries = c.entries.take(len(c.kwargs))[:0]
 			err := updateDict(c, &n.attrs)
 			return Value{kind: Namespace, ref: ptr(n)}, err
 		}},
@@ -125,12 +126,12 @@ type cycler struct {
 func (cy *cycler) typeName() string { return "Cycler" }
 func (cy *cycler) repr() string     { return "<jinja2.utils.Cycler object" + address }
 
-func (cy *cycler) attr(_ *eval, name string) (Value, bool) {
+func (cy *cycler) attr(e *eval, name string) (Value, bool) {
 	switch name {
 	case "current":
 		return cy.items[cy.pos], true
 	case "items":
-		return tupleValue(cy.items...), true
+		return e.tuple(cy.items...), true
 	case "pos":
 		return intValue(cy.pos), true
 	case "next":

@@ -132,9 +132,11 @@ func (rt *interp) reset() {
 	clear(rt.args[:cap(rt.args)])
 	clear(rt.kwargs[:cap(rt.kwargs)])
 	clear(rt.ctx)
+	rt.memory.reset()
+	memories.Put(rt.memory)
 	clear(rt.out.runs)
 	rt.retired, rt.args, rt.kwargs = rt.retired[:0], rt.args[:0], rt.kwargs[:0]
-	rt.trace, rt.now, rt.clock = nil, nil, nil
+	rt.memory, rt.trace, rt.now, rt.clock = nil, nil, nil, nil
 }
 
 // entryOp sets one variable when a scope is entered.
@@ -190,7 +192,7 @@ func (f *frame) capture(code body) (Value, error) {
 	}
 	v := Value{}
 	if err == nil {
-		v = stringValue(string(out.buf[start:]))
+		v = stringValue(f.rt.text(out.buf[start:]))
 	}
 	if out.on && len(out.buf) > start {
 		own := make([]run, 0, len(out.runs)-runs+1)

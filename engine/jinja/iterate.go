@@ -59,7 +59,7 @@ func (it *iterator) next(e *eval) (Value, bool, error) {
 		entry, err := it.entry(v.view().d)
 		if entry != nil {
 			e.traceRead(entry.value)
-			return v.view().item(entry), true, nil
+			return v.view().item(e.memory, entry), true, nil
 		}
 		return Value{}, false, err
 	case String, Markup:

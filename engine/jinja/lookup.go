@@ -257,7 +257,7 @@ func getslice(e *eval, v, start, stop, step Value) (Value, error) {
 			items[i] = src[from+i*by]
 		}
 	}
-	out := (&list{items: items}).value(v.kind)
+	out := e.seq(items).value(v.kind)
 	out.prov = v.prov
 	return out, nil
 }

@@ -249,7 +249,7 @@ func (l *loopContext) len(e *eval) (int, error) {
 		rest = append(rest, item)
 	}
 	var err error
-	if l.it, err = iterate(e, listValue(rest)); err != nil {
+	if l.it, err = iterate(e, e.list(rest)); err != nil {
 		return 0, err
 	}
 	l.size = len(rest) + l.index0 + 1
@@ -278,7 +278,7 @@ func (l *loopContext) iterate(*eval) (iterator, error) {
 		if !ok || err != nil {
 			return Value{}, false, err
 		}
-		return tupleValue(item, Value{kind: Object, ref: ptr(&l.self)}), true, nil
+		return e.pair(item, Value{kind: Object, ref: ptr(&l.self)}), true, nil
 	}), nil
 }
 
@@ -394,7 +394,7 @@ var loopCycle = &builtin{name: "cycle", varargs: true, run: func(c *call) (Value
 
 var loopChanged = &builtin{name: "changed", varargs: true, run: func(c *call) (Value, error) {
 	l := c.recv.object().(*loopContext)
-	now := tupleValue(append([]Value(nil), c.args...)...)
+	now := c.tuple(append([]Value(nil), c.args...)...)
 	if l.changed.kind != Missing {
 		same, err := equal(c.eval, l.changed, now)
 		if same || err != nil {

@@ -32,8 +32,8 @@ type macro struct {
 }
 
 func newMacro(proto *macroProto, up *frame) Value {
-	m := &macro{proto: proto, up: up}
-	m.self = m
+	m := up.rt.macros.one()
+	m.self, m.proto, m.up = m, proto, up
 	return Value{kind: Object, ref: ptr(&m.self)}
 }
 
@@ -59,7 +59,7 @@ func (m *macro) attr(e *eval, name string) (Value, bool) {
 		for i := range p.params {
 			names[i] = stringValue(p.params[i].name)
 		}
-		return tupleValue(names...), true
+		return e.tuple(names...), true
 	case "catch_kwargs":
 		return boolValue(p.kwargs >= 0), true
 	case "catch_varargs":
@@ -153,7 +153,7 @@ func (m *macro) bind(args []Value, kwargs []kwarg) (*frame, error) {
 		return name == "caller" && p.takesCaller && p.caller >= 0
 	}
 	if p.kwargs >= 0 {
-		d := newDict(len(kwargs))
+		d := f.rt.dict(len(kwargs))
 		for _, k := range kwargs {
 			if !isParam(k.name) {
 				d.setString(k.name, k.value)
@@ -173,7 +173,7 @@ func (m *macro) bind(args []Value, kwargs []kwarg) (*frame, error) {
 		}
 	}
 	if p.varargs >= 0 {
-		f.slots[p.varargs] = tupleValue(append([]Value(nil), args[n:]...)...)
+		f.slots[p.varargs] = f.rt.tuple(append([]Value(nil), args[n:]...)...)
 	} else if len(args) > n {
 		return nil, errf(TypeError, "macro %s takes not more than %d argument(s)", m.quoted(), len(p.params))
 	}

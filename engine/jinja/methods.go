@@ -77,7 +77,7 @@ var listMethods = []entryOf{
 	{"index", "/ value start? stop?", func(c *call) (Value, error) { return indexOfItem(c, c.recv.items()) }},
 	{"copy", "", func(c *call) (Value, error) {
 		items, err := collectOwn(c.eval, c.recv)
-		return listValue(items), err
+		return c.list(items), err
 	}},
 	{"pop", "/ index?", listPop},
 	{"clear", "", func(c *call) (Value, error) {
@@ -241,9 +241,9 @@ var dictMethods = []entryOf{
 		}
 		return c.arg(1, noneValue()), err
 	}},
-	{"items", "", func(c *call) (Value, error) { return viewValue(c.recv, viewItems), nil }},
-	{"keys", "", func(c *call) (Value, error) { return viewValue(c.recv, viewKeys), nil }},
-	{"values", "", func(c *call) (Value, error) { return viewValue(c.recv, viewValues), nil }},
+	{"items", "", func(c *call) (Value, error) { return viewValue(c.eval, c.recv, viewItems), nil }},
+	{"keys", "", func(c *call) (Value, error) { return viewValue(c.eval, c.recv, viewKeys), nil }},
+	{"values", "", func(c *call) (Value, error) { return viewValue(c.eval, c.recv, viewValues), nil }},
 	{"copy", "", func(c *call) (Value, error) {
 		return dictValue(c.recv.dict().clone()).withProv(c.recv.prov), c.step(c.recv.dict().len())
 	}},
@@ -276,7 +276,7 @@ var dictMethods = []entryOf{
 		}
 		last := d.entries[n-1]
 		d.removeAt(n - 1)
-		return tupleValue(last.key, last.value), c.step(n)
+		return c.pair(last.key, last.value), c.step(n)
 	}},
 	{"setdefault", "! / key default?", func(c *call) (Value, error) {
 		d := c.recv.dict()
@@ -292,8 +292,10 @@ var dictMethods = []entryOf{
 	}},
 }
 
-func viewValue(d Value, kind viewKind) Value {
-	return Value{kind: View, ref: ptr(&view{d.dict(), kind}), prov: d.prov}
+func viewValue(e *eval, d Value, kind viewKind) Value {
+	v := e.views.one()
+	v.d, v.kind = d.dict(), kind
+	return Value{kind: View, ref: ptr(v), prov: d.prov}
 }
 
 func dictFromKeys(c *call) (Value, error) {
@@ -301,7 +303,7 @@ func dictFromKeys(c *call) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	d := newDict(len(items))
+	d := c.dict(len(items))
 	for _, key := range items {
 		if err := d.set(key, c.arg(1, noneValue())); err != nil {
 			return Value{}, err
@@ -389,7 +391,7 @@ func viewDifference(e *eval, a, b Value) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	out := newDict(len(left))
+	out := e.dict(len(left))
 	for _, v := range left {
 		if err := out.set(v, noneValue()); err != nil {
 			return Value{}, err
@@ -418,14 +420,14 @@ func (s *set) repr() string {
 	if s.d.len() == 0 {
 		return "set()"
 	}
-	text := reprText(s.e, viewValue(dictValue(s.d), viewKeys))
+	text := reprText(s.e, viewValue(s.e, dictValue(s.d), viewKeys))
 	return "{" + strings.TrimSuffix(strings.TrimPrefix(text, "dict_keys(["), "])") + "}"
 }
 
 func (s *set) attr(*eval, string) (Value, bool) { return Value{}, false }
 func (s *set) length(*eval) (int, error)        { return s.d.len(), nil }
 func (s *set) iterate(e *eval) (iterator, error) {
-	return iterate(e, viewValue(dictValue(s.d), viewKeys))
+	return iterate(e, viewValue(e, dictValue(s.d), viewKeys))
 }
 
 var rangeMethods = []entryOf{
@@ -477,7 +479,7 @@ var intMethods = []entryOf{
 		}
 		return c.computed(intValue(n)), nil
 	}},
-	{"as_integer_ratio", "", func(c *call) (Value, error) { return tupleValue(asInt(c.recv), intValue(1)), nil }},
+	{"as_integer_ratio", "", func(c *call) (Value, error) { return c.pair(asInt(c.recv), intValue(1)), nil }},
 	{"to_bytes", "length? byteorder? signed?", intToBytes},
 }
 
@@ -499,7 +501,7 @@ var floatMethods = []entryOf{
 		}
 		r := new(big.Rat)
 		r.SetFloat64(f)
-		return tupleValue(bigValue(new(big.Int).Set(r.Num())), bigValue(new(big.Int).Set(r.Denom()))), nil
+		return c.tuple(bigValue(new(big.Int).Set(r.Num())), bigValue(new(big.Int).Set(r.Denom()))), nil
 	}},
 	{"hex", "", func(c *call) (Value, error) { return stringValue(floatHex(c.recv.float())), nil }},
 }

@@ -413,7 +413,7 @@ func splitValue(e *eval, v, sep Value, limit int) (Value, error) {
 			parts = append(parts, v.substr(at, i))
 			at = i + len(cut)
 		}
-		return listValue(append(parts, v.substr(at, len(s)))), nil
+		return e.list(append(parts, v.substr(at, len(s)))), nil
 	}
 	var parts []Value
 	at := spaceEnd(s)
@@ -433,7 +433,7 @@ func splitValue(e *eval, v, sep Value, limit int) (Value, error) {
 		parts = append(parts, v.substr(at, end))
 		at = end + spaceEnd(s[end:])
 	}
-	return listValue(parts), e.step(len(parts))
+	return e.list(parts), e.step(len(parts))
 }
 
 func rsplit(c *call) (Value, error) {
@@ -478,7 +478,7 @@ func rsplit(c *call) (Value, error) {
 	for i, j := 0, len(parts)-1; i < j; i, j = i+1, j-1 {
 		parts[i], parts[j] = parts[j], parts[i]
 	}
-	return listValue(parts), c.step(len(parts))
+	return c.list(parts), c.step(len(parts))
 }
 
 // lineEnd returns the extent [i:j] of the first line end at or after at, or the end of s twice.
@@ -511,7 +511,7 @@ func splitLines(e *eval, v Value, keep bool) (Value, error) {
 		lines = append(lines, v.substr(at, i))
 		at = j
 	}
-	return listValue(lines), e.step(len(lines))
+	return e.list(lines), e.step(len(lines))
 }
 
 func partition(c *call, find func(s, sub string) int) (Value, error) {
@@ -527,11 +527,11 @@ func partition(c *call, find func(s, sub string) int) (Value, error) {
 	i := find(v.text(), sep)
 	switch {
 	case i >= 0:
-		return tupleValue(v.substr(0, i), v.substr(i, i+len(sep)), v.substr(i+len(sep), int(v.num))), nil
+		return c.tuple(v.substr(0, i), v.substr(i, i+len(sep)), v.substr(i+len(sep), int(v.num))), nil
 	case c.fn.name == "partition":
-		return tupleValue(v, stringValue(""), stringValue("")), nil
+		return c.tuple(v, stringValue(""), stringValue("")), nil
 	}
-	return tupleValue(stringValue(""), stringValue(""), v), nil
+	return c.tuple(stringValue(""), stringValue(""), v), nil
 }
 
 // replace is str.replace with at most limit replacements, any number where limit is negative. The replacements keep the
@@ -674,7 +674,7 @@ func translate(c *call) (Value, error) {
 }
 
 func makeTranslation(c *call) (Value, error) {
-	out := newDict(8)
+	out := c.dict(8)
 	code := func(s string) Value {
 		r, _ := decodeRune(s)
 		return intValue(int(r))
@@ -762,7 +762,7 @@ func markupMethods(base map[string]*builtin) map[string]*builtin {
 				if err != nil {
 					return Value{}, err
 				}
-				c.args[0] = listValue(items)
+				c.args[0] = c.list(items)
 				return asMarkup(b.run(c))
 			}
 		default:

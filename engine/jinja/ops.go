@@ -39,7 +39,7 @@ func add(e *eval, a, b Value) (Value, error) {
 		if err := e.charge(int(a.num + b.num)); err != nil {
 			return Value{}, err
 		}
-		return concat2(a, b), nil
+		return concat2(e, a, b), nil
 	case a.isString() && b.isString(): // at least one is markup, so both become it
 		x, err := escape(e, a)
 		if err != nil {
@@ -52,7 +52,7 @@ func add(e *eval, a, b Value) (Value, error) {
 		if err := e.charge(int(x.num + y.num)); err != nil {
 			return Value{}, err
 		}
-		return concat2(x, y), nil
+		return concat2(e, x, y), nil
 	case a.kind == Int && b.kind == Int:
 		x, y := a.int(), b.int()
 		if sum := x + y; (sum > x) == (y > 0) {
@@ -64,7 +64,7 @@ func add(e *eval, a, b Value) (Value, error) {
 			return Value{}, err
 		}
 		items := make([]Value, 0, len(x)+len(y))
-		return (&list{items: append(append(items, x...), y...)}).value(a.kind), nil
+		return e.seq(append(append(items, x...), y...)).value(a.kind), nil
 	}
 	if !a.isNumber() || !b.isNumber() {
 		if err := undefinedOperand(a, b); err != nil {
@@ -161,7 +161,7 @@ func repeat(e *eval, v, times Value) (Value, error) {
 	for range n {
 		items = append(items, src...)
 	}
-	return (&list{items: items}).value(v.kind), nil
+	return e.seq(items).value(v.kind), nil
 }
 
 // truediv is Python's a / b.
@@ -479,8 +479,6 @@ func closeToOne(root *big.Float) bool {
 
 // concat is the ~ operator: the values' texts joined. With autoescape on, markup among them makes the others escaped.
 func concat(e *eval, vals []Value) (Value, error) {
-	var b builder
-	b.on = e.origins
 	markup := false
 	if e.autoescape {
 		for _, v := range vals {
@@ -495,7 +493,7 @@ func concat(e *eval, vals []Value) (Value, error) {
 			size += 8
 		}
 	}
-	b.buf = make([]byte, 0, size)
+	b := e.builder(size)
 	for _, v := range vals {
 		if markup {
 			var err error

@@ -246,7 +246,7 @@ type builder struct {
 	on   bool
 }
 
-func (e *eval) builder(size int) builder { return builder{buf: make([]byte, 0, size), on: e.origins} }
+func (e *eval) builder(size int) builder { return builder{buf: e.texts.take(size)[:0], on: e.origins} }
 
 // lit appends the template's own text.
 func (b *builder) lit(s string) {
@@ -338,14 +338,16 @@ func (b *builder) encode(v Value, codec Codec, enc func(dst []byte, s string) []
 }
 
 // concat2 joins two strings; the result's kind is a's.
-func concat2(a, b Value) Value {
+func concat2(e *eval, a, b Value) Value {
 	switch {
 	case a.num == 0 && a.kind == b.kind:
 		return b
 	case b.num == 0:
 		return a
 	}
-	v := stringValue(a.text() + b.text())
+	s := e.texts.take(int(a.num + b.num))
+	copy(s[copy(s, a.text()):], b.text())
+	v := stringValue(bytesToString(s))
 	v.kind = a.kind
 	if a.prov != nil || b.prov != nil {
 		out := builder{on: true}

@@ -51,7 +51,7 @@ func (p *printer) sorted(v Value) (Value, error) {
 				return Value{}, err
 			}
 		}
-		return (&list{items: items}).value(v.kind), p.e.step(len(items))
+		return p.e.seq(items).value(v.kind), p.e.step(len(items))
 	case Dict:
 		entries := p.entries(v.dict())
 		for i := range entries {

@@ -179,6 +179,7 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 		rt = &interp{t: t, ctx: make([]Value, len(t.names)), free: make([][]*frame, t.routines)}
 		rt.rand = rand.New(&rt.pcg)
 	}
+	rt.memory = memories.Get().(*memory)
 	limits := o.Limits.withDefaults()
 	rt.mutable = o.Mode == Mutable
 	rt.autoescape = false
@@ -207,7 +208,7 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	for i := range vars.members {
 		m := &vars.members[i]
 		if k := slices.Index(t.names, m.Key); k >= 0 {
-			rt.ctx[k] = fromInput(&rt.eval, m.Key, &m.Value)
+			rt.ctx[k] = rt.input(m.Key, &m.Value, rt.origins)
 		}
 	}
 	f := rt.frame(t.root, nil)

@@ -262,6 +262,53 @@ func TestInputUnchanged(t *testing.T) {
 	}
 }
 
+// TestReusedMemory holds what a render leaves behind against what it says after others have used its memory again.
+func TestReusedMemory(t *testing.T) {
+	const input = `{"x": "one", "m": {"a": [1, {"b": "c"}], "d": "e"}}`
+	texts := []string{
+		`{% set s = x ~ '-' ~ x %}{{ raise_exception(s + '!' + m|tojson) }}`,
+		`{% set s = x ~ '-' ~ x %}{{ m[s].z }}`,
+		`{% macro f() %}{{ x }}{{ x }}{% endmacro %}{{ {f() + 'k': 1}[f()] + 1 }}`,
+		`{% set s = (m|tojson).replace('1', '2') %}{{ s % (1, 2, 3) }}{{ m.a[1].b ~ s }}`,
+		`{% set ns = namespace(t='') %}{% for k, v in m.items() %}{% set ns.t = ns.t ~ k ~ v %}{% endfor %}{{ x.startswith(ns.t) }}{{ x in ns.t ~ x }}{{ x == ns.t + x }}{{ ns.t }}`,
+		`{{ [x, x]|join('+')|upper }}{{ [m, x]|string }}{{ ('%s' % x)|list|last }}{{ m.a|map('string')|list }}`,
+	}
+	type left struct {
+		text  Text
+		err   string
+		trace Trace
+	}
+	show := func(l *left) string {
+		return fmt.Sprintf("%q %v %s %v %v", l.text.String, l.text.Runs, l.err, l.trace.Reads(), l.trace.Comparisons())
+	}
+	var kept []*left
+	var said []string
+	for range 5 { // blocks grow between renders, so the first ones use the heap
+		for _, text := range texts {
+			tmpl := compile(t, text)
+			for _, o := range []Options{{}, {Origins: true}, {Origins: true, Trace: new(Trace)}} {
+				l := new(left)
+				if o.Trace != nil {
+					o.Trace = &l.trace
+				}
+				var err error
+				if l.text, err = tmpl.RenderText(vars(t, input), o); err != nil {
+					l.err = err.Error()
+				}
+				kept, said = append(kept, l), append(said, strings.Clone(show(l)))
+			}
+		}
+	}
+	for i, l := range kept {
+		if now := show(l); now != said[i] {
+			t.Errorf("a render said %s\nand after others says %s", said[i], now)
+		}
+		if again := said[len(said)-3*len(texts)+i%(3*len(texts))]; said[i] != again {
+			t.Errorf("the same render said %s\nand then %s", said[i], again)
+		}
+	}
+}
+
 func TestNames(t *testing.T) {
 	tmpl := compile(t, "{% set a = b %}{{ a }}{% for x in messages if x.y %}{{ x }}{{ loop.index }}{{ enable_thinking is defined }}{% endfor %}{% macro m(q) %}{{ q }}{{ z }}{% endmacro %}{{ range(1) }}{% if b %}{% set c = 1 %}{% endif %}{{ c }}")
 	if got, want := fmt.Sprint(tmpl.Names()), "[b c enable_thinking messages z]"; got != want {

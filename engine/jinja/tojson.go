@@ -78,7 +78,7 @@ const maxScratch = 1 << 20
 
 // finish returns the text, and gives the buffer back.
 func (j *encoder) finish() Value {
-	v := stringValue(string(j.buf))
+	v := stringValue(j.e.text(j.buf))
 	if j.on {
 		v.prov = newProv(slices.Clone(j.runs))
 		j.e.scratchRuns = j.runs

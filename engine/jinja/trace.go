@@ -229,6 +229,7 @@ func (t *Trace) compared(path, op, literal string) {
 	if t.seen == nil {
 		t.seen = map[Comparison]bool{}
 	}
+	c.Literal = strings.Clone(literal) // it may be a part of what the render built
 	t.seen[c] = true
 	t.literals = append(t.literals, c)
 }

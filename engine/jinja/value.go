@@ -90,11 +90,6 @@ func markupValue(s string) Value {
 	return Value{kind: Markup, ref: unsafe.Pointer(unsafe.StringData(s)), num: uint64(len(s))}
 }
 
-// listValue and tupleValue keep their argument.
-func listValue(items []Value) Value { return (&list{items: items}).value(List) }
-
-func tupleValue(items ...Value) Value { return (&list{items: items}).value(Tuple) }
-
 func (l *list) value(kind Kind) Value { return Value{kind: kind, ref: unsafe.Pointer(l)} }
 
 func dictValue(d *dict) Value { return Value{kind: Dict, ref: unsafe.Pointer(d)} }
@@ -252,8 +247,9 @@ func same(a, b Value) bool {
 type list struct {
 	items []Value
 	src   []ordered.Value
-	node  *node // the input path of this list; nil when origins are off
-	group bool  // a tuple of |groupby, whose items have names
+	node  *node   // the input path of this list; nil when origins are off
+	mem   *memory // where src is set: what items are built of
+	group bool    // a tuple of |groupby, whose items have names
 }
 
 func (l *list) len() int {
@@ -266,7 +262,7 @@ func (l *list) len() int {
 // all returns the items.
 func (l *list) all() []Value {
 	if l.src != nil {
-		l.items, l.src = convertItems(l.src, l.node), nil
+		l.items, l.src = l.mem.convertItems(l.src, l.node), nil
 	}
 	return l.items
 }
@@ -294,10 +290,9 @@ type dict struct {
 	index   map[string]int32 // hash key -> place in entries; nil while there are few
 	src     []ordered.Member
 	node    *node
+	mem     *memory
 	version int // counts changes of size, so that an iteration notices one
 }
-
-func newDict(size int) *dict { return &dict{entries: make([]entry, 0, size)} }
 
 func (d *dict) len() int {
 	if d.src != nil {
@@ -309,7 +304,7 @@ func (d *dict) len() int {
 // all returns the entries in order, for reading.
 func (d *dict) all() []entry {
 	if d.src != nil {
-		d.entries, d.src = convertMembers(d.src, d.node), nil
+		d.entries, d.src = d.mem.convertMembers(d.src, d.node), nil
 	}
 	return d.entries
 }
@@ -540,14 +535,14 @@ func (v *view) typeName() string {
 	return [...]string{"dict_keys", "dict_values", "dict_items"}[v.kind]
 }
 
-func (v *view) item(e *entry) Value {
+func (v *view) item(m *memory, e *entry) Value {
 	switch v.kind {
 	case viewKeys:
 		return e.key
 	case viewValues:
 		return e.value
 	}
-	return tupleValue(e.key, e.value)
+	return m.pair(e.key, e.value)
 }
 
 // rangeObject is Python's range, within int64.
@@ -589,15 +584,6 @@ type function struct {
 	recv Value // Missing for global functions
 }
 
-// fromInput converts an input variable. Containers convert their items when they are first needed. With origins on, it and all
-// that is read from it know their path (E3).
-func fromInput(e *eval, name string, v *ordered.Value) Value {
-	if !e.origins {
-		return convert(v, nil)
-	}
-	return convert(v, new(node).init(nil, name, -1))
-}
-
 func isScalar(v *ordered.Value) bool { return v.Kind() < ordered.Array }
 
 func scalar(v *ordered.Value) Value {
@@ -626,93 +612,4 @@ func parseNumber(text string) Value {
 		return noneValue()
 	}
 	return bigValue(b)
-}
-
-func convert(v *ordered.Value, n *node) Value {
-	var out Value
-	switch v.Kind() {
-	case ordered.Array:
-		out = (&list{src: v.Items(), node: n}).value(List)
-	case ordered.Object:
-		out = dictValue(&dict{src: v.Members(), node: n})
-	default:
-		out = scalar(v)
-	}
-	if n != nil {
-		out.prov = &n.val
-	}
-	return out
-}
-
-func convertItems(src []ordered.Value, parent *node) []Value {
-	items := make([]Value, len(src))
-	if parent != nil {
-		nodes := make([]node, len(src))
-		for i := range src {
-			items[i] = convert(&src[i], nodes[i].init(parent, "", i))
-		}
-		return items
-	}
-	var lists, dicts int
-	for i := range src {
-		count(&src[i], &lists, &dicts)
-	}
-	block := blocks{make([]list, lists), make([]dict, dicts)}
-	for i := range src {
-		items[i] = block.convert(&src[i])
-	}
-	return items
-}
-
-func convertMembers(src []ordered.Member, parent *node) []entry {
-	entries := make([]entry, len(src))
-	if parent != nil {
-		nodes := make([]node, len(src))
-		for i := range src {
-			m := &src[i]
-			n := nodes[i].init(parent, m.Key, -1)
-			entries[i] = entry{stringValue(m.Key).withProv(&n.name), convert(&m.Value, n)}
-		}
-		return entries
-	}
-	var lists, dicts int
-	for i := range src {
-		count(&src[i].Value, &lists, &dicts)
-	}
-	block := blocks{make([]list, lists), make([]dict, dicts)}
-	for i := range src {
-		entries[i] = entry{stringValue(src[i].Key), block.convert(&src[i].Value)}
-	}
-	return entries
-}
-
-// blocks holds the children of one container, so that they cost one allocation a type.
-type blocks struct {
-	lists []list
-	dicts []dict
-}
-
-func count(v *ordered.Value, lists, dicts *int) {
-	switch v.Kind() {
-	case ordered.Array:
-		*lists++
-	case ordered.Object:
-		*dicts++
-	}
-}
-
-func (b *blocks) convert(v *ordered.Value) Value {
-	switch v.Kind() {
-	case ordered.Array:
-		l := &b.lists[0]
-		b.lists = b.lists[1:]
-		l.src = v.Items()
-		return l.value(List)
-	case ordered.Object:
-		d := &b.dicts[0]
-		b.dicts = b.dicts[1:]
-		d.src = v.Members()
-		return dictValue(d)
-	}
-	return scalar(v)
 }
