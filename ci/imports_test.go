@@ -23,9 +23,11 @@ var policy = map[string][]string{
 	"chat":    {"ordered"},
 	"format":  {},
 
+	"internal/slab": {},
+
 	// the left half: templates
 	"jinja/syntax": {"source"},
-	"jinja":        {"jinja/syntax", "ordered", "source"},
+	"jinja":        {"internal/slab", "jinja/syntax", "ordered", "source"},
 	"chattemplate": {"jinja", "ordered", "source"},
 	"caps":         {"chattemplate", "chat", "jinja", "ordered", "source"},
 	"analysis":     {"chattemplate", "chat", "format", "jinja", "ordered", "source"},
@@ -33,7 +35,7 @@ var policy = map[string][]string{
 	// the right half: output
 	"schema":  {"ordered", "source"},
 	"codec":   {"ordered", "format", "schema", "peg"},
-	"peg":     {"source"},
+	"peg":     {"internal/slab", "source"},
 	"peg/vm":  {"peg"},
 	"gbnf":    {"ordered", "schema", "source"},
 	"dialect": {"format"},

@@ -87,7 +87,7 @@ func (x *listExpr) eval(f *frame) (Value, error) {
 }
 
 func (f *frame) all(list []expr) ([]Value, error) {
-	items := f.rt.values.take(len(list))
+	items := f.rt.values.Take(len(list))
 	for i, x := range list {
 		v, err := x.eval(f)
 		if err != nil {

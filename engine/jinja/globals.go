@@ -40,8 +40,8 @@ func initGlobals() {
 			return objectValue(&joiner{sep: c.arg(0, stringValue(", "))}), nil
 		}},
 		{"namespace", "/ other? **", func(c *call) (Value, error) {
-			n := c.namespaces.one()
-			n.attrs.entries = c.entries.take(len(c.kwargs))[:0]
+			n := c.namespaces.One()
+			n.attrs.entries = c.entries.Take(len(c.kwargs))[:0]
 			err := updateDict(c, &n.attrs)
 			return Value{kind: Namespace, ref: ptr(n)}, err
 		}},

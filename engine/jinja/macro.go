@@ -32,7 +32,7 @@ type macro struct {
 }
 
 func newMacro(proto *macroProto, up *frame) Value {
-	m := up.rt.macros.one()
+	m := up.rt.macros.One()
 	m.self, m.proto, m.up = m, proto, up
 	return Value{kind: Object, ref: ptr(&m.self)}
 }

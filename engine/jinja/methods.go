@@ -293,7 +293,7 @@ var dictMethods = []entryOf{
 }
 
 func viewValue(e *eval, d Value, kind viewKind) Value {
-	v := e.views.one()
+	v := e.views.One()
 	v.d, v.kind = d.dict(), kind
 	return Value{kind: View, ref: ptr(v), prov: d.prov}
 }

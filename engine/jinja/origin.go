@@ -246,7 +246,7 @@ type builder struct {
 	on   bool
 }
 
-func (e *eval) builder(size int) builder { return builder{buf: e.texts.take(size)[:0], on: e.origins} }
+func (e *eval) builder(size int) builder { return builder{buf: e.texts.Take(size)[:0], on: e.origins} }
 
 // lit appends the template's own text.
 func (b *builder) lit(s string) {
@@ -345,7 +345,7 @@ func concat2(e *eval, a, b Value) Value {
 	case b.num == 0:
 		return a
 	}
-	s := e.texts.take(int(a.num + b.num))
+	s := e.texts.Take(int(a.num + b.num))
 	copy(s[copy(s, a.text()):], b.text())
 	v := stringValue(bytesToString(s))
 	v.kind = a.kind

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+
+	"github.com/goassay/assay/engine/internal/slab"
 )
 
 // Options says how a tree is compiled.
@@ -43,8 +46,12 @@ func Compile(t Tree, o Options) (p *Program, err error) {
 		autos:  map[string]*Automaton{},
 		untils: map[string]int32{},
 		leaves: map[Pattern]*node{},
+		space:  spaces.Get().(*space),
 	}
 	defer func() {
+		c.space.nodes.Reset(maxBlock)
+		c.space.kids.Reset(maxBlock)
+		spaces.Put(c.space)
 		switch r := recover().(type) {
 		case nil:
 		case *Error:
@@ -70,12 +77,21 @@ type compiler struct {
 	autos  map[string]*Automaton
 	untils map[string]int32
 	calls  []call
-	nodes  []node // room for nodes, and for their lists of kids: a tree has thousands
-	kids   []*node
-	count  int               // of nodes
+	space  *space
 	code   int               // about as many instructions come of the tree, or half as many again
 	leaves map[Pattern]*node // what reads a fixed text, or white space, is the same wherever it stands
 }
+
+// space is where the nodes of a tree live while it is compiled, thousands for many tools.
+type space struct {
+	nodes slab.Slab[node]
+	kids  slab.Slab[*node]
+}
+
+var spaces = sync.Pool{New: func() any { return new(space) }}
+
+// maxBlock bounds what is kept of a space, in bytes for nodes and lists each.
+const maxBlock = 1 << 20
 
 type rule struct {
 	name   string
@@ -213,25 +229,10 @@ func (c *compiler) compile(t Tree) {
 
 // node returns a new node.
 func (c *compiler) node(up *node, place int) *node {
-	if len(c.nodes) == 0 {
-		c.nodes = make([]node, max(64, c.count/4))
-	}
-	c.count++
 	c.code++
-	n := &c.nodes[0]
-	c.nodes = c.nodes[1:]
+	n := c.space.nodes.One()
 	n.up, n.place = up, int32(place)
 	return n
-}
-
-// list returns an empty list that has room for some nodes.
-func (c *compiler) list(n int) []*node {
-	if len(c.kids) < n {
-		c.kids = make([]*node, max(64, n, c.count/4))
-	}
-	l := c.kids[:0:n]
-	c.kids = c.kids[n:]
-	return l
 }
 
 // kid returns the node of a pattern that is a part of n's. A Lit or Space is never what an error is about, so it needs no parent.
@@ -256,9 +257,9 @@ func (c *compiler) kid(n *node, place int, p Pattern) *node {
 func (c *compiler) read(n *node, p Pattern) {
 	n.p = p
 	kids := func(list ...Pattern) {
-		n.kids = c.list(len(list))
+		n.kids = c.space.kids.Take(len(list))
 		for i, q := range list {
-			n.kids = append(n.kids, c.kid(n, i, q))
+			n.kids[i] = c.kid(n, i, q)
 		}
 	}
 	switch p := p.(type) {

@@ -1,0 +1,45 @@
+// Package slab spares the collector what is needed for the time of one job only, such as the values of a render: the next job
+// uses the same memory again.
+package slab
+
+import "unsafe"
+
+// Slab hands out parts of one block, zeroed. What does not fit comes from the heap, and makes the block larger for the next job.
+// So a job that builds without end is the collector's business, as it would be without slabs. The zero value is ready for use.
+type Slab[T any] struct {
+	block []T
+	used  int // of the block
+	asked int // all that this job has asked for
+}
+
+// Take returns n zeroed elements, with no room for more.
+func (s *Slab[T]) Take(n int) []T {
+	s.asked += n
+	if n > len(s.block)-s.used {
+		return make([]T, n)
+	}
+	s.used += n
+	return s.block[s.used-n : s.used : s.used]
+}
+
+// One returns a zeroed element.
+func (s *Slab[T]) One() *T {
+	s.asked++
+	if s.used == len(s.block) {
+		return new(T)
+	}
+	s.used++
+	return &s.block[s.used-1]
+}
+
+// Reset takes back all that was handed out; nothing may refer to it any more. The block grows to what was asked for, to most
+// bytes at most.
+func (s *Slab[T]) Reset(most int) {
+	var t T
+	if want := min(s.asked, most/int(unsafe.Sizeof(t))); want > len(s.block) {
+		s.block = make([]T, want)
+	} else {
+		clear(s.block[:s.used])
+	}
+	s.used, s.asked = 0, 0
+}
