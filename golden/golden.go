@@ -34,6 +34,9 @@ var FS embed.FS
 // suffix is the ending of every golden, goldie's own.
 const suffix = ".golden"
 
+// Group is the group of the results of [Compare], a column of the matrix.
+const Group = "golden"
+
 // Text is one golden: its path in the store without the suffix, and what it should hold.
 type Text struct{ Path, Text string }
 
@@ -118,7 +121,7 @@ func Compare(suite, folder string, t *engine.Template) []report.Result {
 	var results []report.Result
 	for _, text := range Texts(folder, t) {
 		name := text.Path + suffix
-		res := report.Result{Suite: suite, Group: "golden", Name: name, Place: report.Place{File: "golden/" + name}}
+		res := report.Result{Suite: suite, Group: Group, Name: name, Place: report.Place{File: "golden/" + name}}
 		want, err := fs.ReadFile(FS, name)
 		switch {
 		case err != nil:

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"slices"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/gonja"
-	"github.com/goassay/assay/harness/inorder"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/revision"
@@ -57,12 +55,6 @@ type checking struct {
 	since     *base // of commit
 }
 
-// checkedResults is what came of one argument.
-type checkedResults struct {
-	results []report.Result
-	err     error
-}
-
 func (k *checking) run(c *call) error {
 	if !k.untrusted {
 		second := new(gonja.Renderer)
@@ -77,42 +69,17 @@ func (k *checking) run(c *call) error {
 		}
 		r.Rules = append(r.Rules, revision.Rules()...)
 	}
-	interrupt, stop := c.interruptible()
-	defer stop()
-	ctx, cancel := context.WithCancel(interrupt)
-	defer cancel()
-	var failed error
-	names := take(k.output.shard, c.args)
-	next := inorder.Slice(names)
-	step, end := c.progress("templates", len(names))
-	done := 0
-	err := inorder.Run(ctx, func() (func() checkedResults, error) {
-		name, err := next()
-		if err != nil {
-			return nil, err
-		}
-		return k.open(c, name)
-	}, func(run func() checkedResults) checkedResults { return run() }, func(one checkedResults) {
-		if one.err != nil && failed == nil {
-			failed = one.err
-			cancel()
-		}
-		k.output.keep(r, nil, one.results...)
-		if done++; step != nil {
-			step(done)
-		}
+	return each(c, "templates", take(k.output.shard, c.args), func(name string) ([]report.Result, error) {
+		return k.one(c, name)
+	}, func(_ string, results []report.Result) {
+		k.output.keep(r, nil, results...)
+	}, func(bool) error {
+		return k.output.write(c, r)
 	})
-	end()
-	if failed != nil {
-		return failed
-	} else if err != nil && interrupt.Err() == nil {
-		return err
-	}
-	return c.interrupted(k.output.write(c, r), err, done, len(names), "templates")
 }
 
-// open reads a template, or a model with its templates, and returns what checks it.
-func (k *checking) open(c *call, name string) (func() checkedResults, error) {
+// one checks a template, or a model with its templates.
+func (k *checking) one(c *call, name string) ([]report.Result, error) {
 	if subject.IsModel(name) {
 		m, err := subject.OpenModel(name)
 		if err != nil {
@@ -124,7 +91,7 @@ func (k *checking) open(c *call, name string) (func() checkedResults, error) {
 			}
 			m.Sources[i] = src.Limited(k.limits.Limits)
 		}
-		return func() checkedResults { return checkedResults{results: check.Model(m, k.options)} }, nil
+		return check.Model(m, k.options), nil
 	}
 	src, err := subject.Open(name, c.stdin)
 	if err == nil {
@@ -134,14 +101,12 @@ func (k *checking) open(c *call, name string) (func() checkedResults, error) {
 		return nil, err
 	}
 	src = src.Limited(k.limits.Limits)
-	return func() checkedResults {
-		results := check.Template(src, k.options)
-		if k.since == nil || name == "-" {
-			return checkedResults{results: results}
-		}
-		changes, err := k.since.judge(src)
-		return checkedResults{append(results, changes...), err}
-	}, nil
+	results := check.Template(src, k.options)
+	if k.since == nil || name == "-" {
+		return results, nil
+	}
+	changes, err := k.since.judge(src)
+	return append(results, changes...), err
 }
 
 // fits bounds the size of a template from a stranger.

@@ -1,14 +1,10 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/goassay/assay/engine/hub"
 )
@@ -50,24 +46,11 @@ func (r *remote) ref(text string) (hub.Ref, error) {
 	return ref, err
 }
 
-// interruptible is a context that ends when somebody interrupts the command.
-func interruptible() (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-}
-
 // verdict makes a failure of an error that judges what was found; the rest keeps an answer from being found.
 func verdict(err error) error {
 	var rejected *hub.Rejected
 	if errors.As(err, &rejected) || errors.Is(err, hub.ErrMismatch) {
 		return &failure{err}
-	}
-	return interrupted(err)
-}
-
-// interrupted tells an interruption from an error.
-func interrupted(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return errors.New("interrupted")
 	}
 	return err
 }

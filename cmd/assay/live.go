@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -93,7 +92,7 @@ func (r *liveRun) run(c *call) error {
 	if !llama.Available() {
 		return llama.ErrNotBuilt
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := c.interruptible()
 	defer stop()
 	if r.log {
 		llama.SetLog(func(level llama.LogLevel, line string) { fmt.Fprintf(c.stderr, "llama.cpp %s: %s\n", level, line) })

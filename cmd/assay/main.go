@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/visible"
@@ -54,15 +55,33 @@ type call struct {
 	stdout, stderr io.Writer
 	raw, rawErr    io.Writer
 	ctx            context.Context // nil: the background
+	interrupt      context.Context // of interruptible
 }
 
-// interruptible returns a context that an interrupt ends; stop gives the signal back.
+// interruptible returns a context that an interrupt ends, with the cause errInterrupted. A second interrupt ends a command that does not heed
+// the first. stop gives the signals back.
 func (c *call) interruptible() (ctx context.Context, stop func()) {
-	ctx = c.ctx
-	if ctx == nil {
+	if ctx = c.ctx; ctx == nil {
 		ctx = context.Background()
 	}
-	return signal.NotifyContext(ctx, os.Interrupt)
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-signals:
+			cancel(errInterrupted)
+		case <-ctx.Done():
+		}
+		signal.Stop(signals)
+	}()
+	c.interrupt = ctx
+	return ctx, func() { cancel(nil) }
+}
+
+// interrupted says that the command was interrupted, where err is how it ended.
+func (c *call) interrupted(err error) bool {
+	return errors.Is(err, errInterrupted) || c.interrupt != nil && context.Cause(c.interrupt) == errInterrupted
 }
 
 func main() {
@@ -121,7 +140,13 @@ func (c *call) run(cmd *command, args []string) int {
 		return exitOK
 	case errors.Is(err, errFailed):
 		return exitFailed
-	case errors.Is(err, errInterrupted):
+	case err == errInterrupted:
+		return exitInterrupted
+	case c.interrupted(err):
+		if !errors.Is(err, errInterrupted) {
+			err = errInterrupted // what it made fail says nothing
+		}
+		fmt.Fprintf(c.stderr, "assay %s: %v\n", cmd.name, err)
 		return exitInterrupted
 	default:
 		fmt.Fprintf(c.stderr, "assay %s: %s\n", cmd.name, source.Detail(err))

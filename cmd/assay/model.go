@@ -73,11 +73,11 @@ func (i *inspection) onHub(c *call) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible()
+	ctx, stop := c.interruptible()
 	defer stop()
 	m, err := engine.InspectHub(ctx, client, ref, engine.Options{Now: subject.Now})
 	if err != nil {
-		return interrupted(err)
+		return err
 	}
 	if m.Sequential {
 		fmt.Fprintf(c.stderr, "assay inspect: note: the server ignores ranges, so everything up to the header's end was read, %s\n", hub.Bytes(m.Bytes))

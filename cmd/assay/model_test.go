@@ -122,7 +122,7 @@ func terminated(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(cmd.Process.Signal(syscall.SIGTERM))
 	if err := <-ended; err == nil {
 		return
-	} else if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(stderr.String(), "interrupted; nothing is left of the copy") {
+	} else if cmd.ProcessState.ExitCode() != exitInterrupted || !strings.Contains(stderr.String(), "interrupted; nothing is left of the copy") {
 		ts.Fatalf("assay ended with %v\n%s", err, stderr.String())
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goassay/assay/harness/inorder"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/visible"
 )
@@ -78,13 +80,48 @@ func (o *output) keep(r *report.Report, known map[string]string, results ...repo
 	}
 }
 
-// interrupted says how far a run came that ended before its time, and how to go on; else it returns the run's own error.
-func (c *call) interrupted(failed, cause error, done, total int, what string) error {
-	if cause == nil {
+// each does work for every item, on all cores, and hands the results on in order; what the items are is for people. An error ends
+// it. So does an interrupt: finish, which ends the report, is told whether all was done.
+func each[T any](c *call, what string, items []T, do func(T) ([]report.Result, error), take func(T, []report.Result), finish func(complete bool) error) error {
+	type one struct {
+		item    T
+		results []report.Result
+		err     error
+	}
+	interrupt, stop := c.interruptible()
+	defer stop()
+	ctx, cancel := context.WithCancel(interrupt)
+	defer cancel()
+	step, end := c.progress(what, len(items))
+	done := 0
+	var failed error
+	ended := inorder.Run(ctx, inorder.Slice(items), func(item T) one {
+		results, err := do(item)
+		return one{item, results, err}
+	}, func(x one) {
+		if failed != nil {
+			return
+		}
+		if failed = x.err; failed != nil {
+			cancel()
+			return
+		}
+		take(x.item, x.results)
+		if done++; step != nil {
+			step(done)
+		}
+	})
+	end()
+	if failed != nil {
 		return failed
 	}
-	if failed != nil && !errors.Is(failed, errFailed) {
-		return failed
+	return c.ended(ended, finish(ended == nil), done, len(items), what)
+}
+
+// ended says how far a run came that an interrupt ended, if one did; else it returns the run's own error.
+func (c *call) ended(interrupt, err error, done, total int, what string) error {
+	if interrupt == nil || err != nil && !errors.Is(err, errFailed) {
+		return err
 	}
 	fmt.Fprintf(c.stderr, "interrupted: %d of %d %s were done\n", done, total, what)
 	return errInterrupted

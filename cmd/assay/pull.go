@@ -54,7 +54,7 @@ func (p *pull) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible()
+	ctx, stop := c.interruptible()
 	defer stop()
 	show, end := c.downloading()
 	m, err := engine.Pull(ctx, client, ref, engine.PullOptions{

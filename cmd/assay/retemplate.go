@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -64,12 +63,12 @@ func (r *retemplate) run(c *call) error {
 			step(int(done >> 20))
 		}
 	}}
-	ctx, stop := interruptible()
+	ctx, stop := c.interruptible()
 	err = gguf.RetemplateFile(ctx, c.args[0], r.out, src.Text, options)
 	stop()
 	end()
-	if errors.Is(err, context.Canceled) {
-		return errors.New("interrupted; nothing is left of the copy")
+	if err != nil && c.interrupted(err) {
+		return fmt.Errorf("%w; nothing is left of the copy", errInterrupted)
 	}
 	if err != nil {
 		return err

@@ -7,10 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine/source"
@@ -72,46 +69,67 @@ func (r *corpusRun) run(c *call) error {
 	}
 	defer r.second.Close()
 	variants := take(r.output.shard, r.choose(r.suite.Variants()))
-	if len(variants) == 0 {
+	switch {
+	case len(variants) > 0:
+	case r.only != "":
 		return fmt.Errorf("no template or family is named %q", r.only)
+	case r.output.shard.of > 0:
+		return errors.New("the shard has no templates: there are fewer than shards")
+	default:
+		return fmt.Errorf("%s has no family with a case; a family is a folder with %s and at least one .txtar", r.suite.Dir, subject.OwnTemplate)
 	}
-	results := make([][]report.Result, len(variants))
-	step, end := c.progress("templates", len(variants))
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, v := range variants {
-		group.Go(func() (err error) {
-			results[i], err = r.template(v)
-			if step != nil {
-				step(i)
-			}
-			return err
-		})
+	all := &report.Report{Command: "run", Version: version(), Rules: check.Rules()}
+	matrix := report.NewMatrix(append(check.Groups(), script.Group, equivalence.Group, golden.Group)...)
+	var failed []failedScripts
+	return each(c, "templates", variants, r.template, func(v script.Variant, results []report.Result) {
+		report.Expect(results, r.suite.Corpus.Known, key)
+		matrix.Add(results...)
+		r.output.keep(all, nil, results...)
+		if broken := failing(results); r.shrink && len(broken) > 0 {
+			failed = append(failed, failedScripts{v, broken})
+		}
+	}, func(complete bool) error {
+		if r.shrink {
+			return r.minimize(c, failed)
+		}
+		if complete && r.vendor != "" && r.only == "" && r.output.shard.of == 0 {
+			unused := report.Unused(all.Results, r.suite.Corpus.Known, key) // what is listed fails, so it was kept
+			all.Results = append(all.Results, unused...)
+		}
+		if !r.output.json {
+			fmt.Fprint(c.stdout, matrix)
+		}
+		return r.output.write(c, all)
+	})
+}
+
+// failedScripts are the scripts that fail with a template.
+type failedScripts struct {
+	variant script.Variant
+	results []report.Result
+}
+
+// failing returns the results of scripts that fail.
+func failing(results []report.Result) []report.Result {
+	var failed []report.Result
+	for _, res := range results {
+		if res.Group == script.Group && res.Status == report.Failed {
+			failed = append(failed, res)
+		}
 	}
-	err = group.Wait()
-	end()
-	if err != nil {
-		return err
-	}
-	if r.shrink {
-		return r.minimize(c, variants, results)
-	}
-	return r.report(c, slices.Concat(results...))
+	return failed
 }
 
 // minimize shrinks the first case that fails.
-func (r *corpusRun) minimize(c *call, variants []script.Variant, results [][]report.Result) error {
+func (r *corpusRun) minimize(c *call, all []failedScripts) error {
 	var failed error
-	for i, v := range variants {
-		report.Expect(results[i], r.suite.Corpus.Known, key)
+	for _, broken := range all {
+		v := broken.variant
 		src, err := r.suite.Source(v)
 		if err != nil {
 			return err
 		}
-		for _, res := range results[i] {
-			if res.Group != "scripts" || res.Status != report.Failed {
-				continue
-			}
+		for _, res := range broken.results {
 			cases, err := script.Read(r.suite.Corpus.FS, v.Family.Name+"/"+res.Name+".txtar")
 			if err != nil { // the script itself is at fault
 				fmt.Fprintln(c.stderr, source.Detail(err))
@@ -133,18 +151,6 @@ func (r *corpusRun) minimize(c *call, variants []script.Variant, results [][]rep
 		fmt.Fprintln(c.stderr, "no case fails, so there is nothing to shrink")
 	}
 	return failed
-}
-
-func (r *corpusRun) report(c *call, results []report.Result) error {
-	report.Expect(results, r.suite.Corpus.Known, key)
-	if r.vendor != "" && r.only == "" && r.output.shard.of == 0 {
-		results = append(results, report.Unused(results, r.suite.Corpus.Known, key)...)
-	}
-	all := &report.Report{Command: "run", Version: version(), Rules: check.Rules(), Results: results}
-	if !r.output.json {
-		fmt.Fprint(c.stdout, all.Matrix(append(check.Groups(), "scripts", equivalence.Group, "golden")))
-	}
-	return r.output.write(c, all)
 }
 
 // load opens the corpus. testscript reads scripts from the disk, so the embedded corpus is unpacked first.

@@ -78,7 +78,7 @@ func (l *listing) onHub(c *call) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := interruptible()
+	ctx, stop := c.interruptible()
 	defer stop()
 	repo, err := client.Repo(ctx, ref.Repo, ref.Revision)
 	if err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -76,7 +75,7 @@ func (v *verification) run(c *call) error {
 		}
 	})
 	end()
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if err != nil && ctx.Err() == nil {
 		return err
 	}
 	id := func(res *report.Result) string { return res.Name }
@@ -91,7 +90,7 @@ func (v *verification) run(c *call) error {
 	if err != nil {
 		fmt.Fprintf(c.stderr, "--from %d goes on\n", v.from+done)
 	}
-	return c.interrupted(failed, err, done, chosen, "vectors")
+	return c.ended(err, failed, done, chosen, "vectors")
 }
 
 // minimize shrinks the first vector that fails.

@@ -117,11 +117,12 @@ func (r *Report) HTML(w io.Writer) error {
 		data.Suites[at].add(r, res)
 		data.Cases = data.Cases || len(res.Details) > 0
 	}
-	cells := r.cells()
+	counts := NewMatrix(data.Columns...)
+	counts.Add(r.Results...)
 	for i := range data.Suites {
 		s := &data.Suites[i]
 		for _, column := range data.Columns {
-			c := cells[[2]string{s.Name, column}]
+			c := counts.cells[[2]string{s.Name, column}]
 			cell := pageCell{Text: c.String(), Class: c.class()}
 			if g := s.group(column); g >= 0 {
 				cell.Link = s.Groups[g].ID

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Expect applies a list of known failures: results whose key is listed must fail. Those that do are [Known], with the reason
+// Expect applies a list of known failures to all results that its keys can have: results whose key is listed must fail. Those that do are [Known], with the reason
 // as their text; a listed key all of whose results passed is a failure of the list.
 func Expect(results []Result, known map[string]string, key func(*Result) string) {
 	failed := map[string]bool{}

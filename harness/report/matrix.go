@@ -9,48 +9,59 @@ import (
 	"github.com/goassay/assay/harness/visible"
 )
 
-// Matrix is a table of suites and groups, with a line of counts for each cell, and a last line that counts suites.
-func (r *Report) Matrix(columns []string) string {
-	rows, seen := []string{}, map[string]bool{}
-	for i := range r.Results {
-		if res := &r.Results[i]; slices.Contains(columns, res.Group) && !seen[res.Suite] {
-			seen[res.Suite] = true
-			rows = append(rows, res.Suite)
+// Matrix is a table of suites and groups, with what came of the results in each cell, and a last line that counts suites. It needs
+// no memory for single results.
+type Matrix struct {
+	columns []string
+	rows    []string
+	all     map[string]*cellCount // of a row
+	cells   map[[2]string]*cellCount
+}
+
+// NewMatrix returns a table without rows. Its columns are groups.
+func NewMatrix(columns ...string) *Matrix {
+	return &Matrix{columns: columns, all: map[string]*cellCount{}, cells: map[[2]string]*cellCount{}}
+}
+
+// Add counts results. A suite gets its row with its first result in one of the columns.
+func (m *Matrix) Add(results ...Result) {
+	for i := range results {
+		res := &results[i]
+		if !slices.Contains(m.columns, res.Group) {
+			continue
 		}
+		if m.all[res.Suite] == nil {
+			m.all[res.Suite] = new(cellCount)
+			m.rows = append(m.rows, res.Suite)
+		}
+		m.all[res.Suite][res.Status]++
+		at := [2]string{res.Suite, res.Group}
+		if m.cells[at] == nil {
+			m.cells[at] = new(cellCount)
+		}
+		m.cells[at][res.Status]++
 	}
-	cells := r.cells()
+}
+
+// String returns the table.
+func (m *Matrix) String() string {
 	head := []string{"template"}
-	for _, column := range columns {
+	for _, column := range m.columns {
 		head = append(head, visible.Line(column))
 	}
 	table := [][]string{head}
 	clean := 0
-	for _, row := range rows {
-		line, ok := []string{visible.Line(row)}, true
-		for _, column := range columns {
-			c := cells[[2]string{row, column}]
-			line = append(line, c.String())
-			ok = ok && (c == nil || c[Failed] == 0 && c[Known] == 0)
+	for _, row := range m.rows {
+		line := []string{visible.Line(row)}
+		for _, column := range m.columns {
+			line = append(line, m.cells[[2]string{row, column}].String())
 		}
-		if ok {
+		if all := m.all[row]; all[Failed]+all[Known] == 0 {
 			clean++
 		}
 		table = append(table, line)
 	}
-	return align(table) + fmt.Sprintf("%d of %d templates pass everything\n", clean, len(rows))
-}
-
-// cells counts the results of each suite and group.
-func (r *Report) cells() map[[2]string]*cellCount {
-	cells := map[[2]string]*cellCount{}
-	for i := range r.Results {
-		at := [2]string{r.Results[i].Suite, r.Results[i].Group}
-		if cells[at] == nil {
-			cells[at] = new(cellCount)
-		}
-		cells[at][r.Results[i].Status]++
-	}
-	return cells
+	return align(table) + fmt.Sprintf("%d of %d templates pass everything\n", clean, len(m.rows))
 }
 
 // cellCount counts the results of a cell by their status.

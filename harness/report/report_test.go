@@ -70,7 +70,9 @@ func TestForms(t *testing.T) {
 	expect(t, text(t, r.Annotations), "::error file=a.jinja,line=2,col=3,title=a.jinja broken [A001] (a.jinja%3A2%3A3)::it, broke: 100%25 <b>\\u0001%0Aevidence\n", "::warning title=")
 	expect(t, text(t, func(w io.Writer) error { return r.Summary(w, 0) }), "### assay check: 2 passed, 1 failed", `| error | a.jinja broken \[A001]`, "it, broke: 100% &lt;b&gt;")
 	expect(t, text(t, r.HTML), "<title>Assay check: 2 passed", "1 FAIL", "it, broke: 100% &lt;b&gt;", `id="A001"`)
-	expect(t, r.Matrix([]string{"lint", "verify"}), "template  lint    verify\na.jinja   1 FAIL  1 noted\nb.jinja   -       1 known\n0 of 2 templates pass everything\n")
+	m := report.NewMatrix("lint", "verify")
+	m.Add(r.Results...)
+	expect(t, m.String(), "template  lint    verify\na.jinja   1 FAIL  1 noted\nb.jinja   -       1 known\n0 of 2 templates pass everything\n")
 }
 
 // TestFingerprint demands that moving a finding to another line leaves its fingerprint alone.

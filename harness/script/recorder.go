@@ -23,7 +23,7 @@ func (s *Suite) Results(v Variant, src subject.Source, verbose bool) ([]report.R
 	top.guard(func() { testscript.RunT(top, p) })
 	results := make([]report.Result, 0, len(top.children))
 	for i, child := range top.children {
-		res := report.Result{Suite: v.Name, Group: "scripts", Name: child.name, Place: report.Place{File: s.file(v.Family.Cases[i])}}
+		res := report.Result{Suite: v.Name, Group: Group, Name: child.name, Place: report.Place{File: s.file(v.Family.Cases[i])}}
 		if child.failed {
 			res.Status, res.Severity, res.Text = report.Failed, report.Error, child.verdict(&res.Place)
 		} else if verbose {

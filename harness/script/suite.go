@@ -15,6 +15,9 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
+// Group is the group of the results, a column of the matrix.
+const Group = "scripts"
+
 // Suite is a corpus to run.
 type Suite struct {
 	Corpus   *subject.Corpus
