@@ -97,6 +97,14 @@ func Compile(s Source, o Options) (*Template, error) {
 	return t, nil
 }
 
+// Exhausted says that renders were refused for Limits.TotalSteps: what was found of the template is incomplete then, and may be wrong.
+func (t *Template) Exhausted() error {
+	if t.Budget == nil || t.Budget.Left() > 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: all renders of the template together need more steps than allowed, so that what was found of it is incomplete; it loops, or is meant to keep its reader busy", t.Source.Name)
+}
+
 // Caps returns what the template can do.
 func (t *Template) Caps() caps.Caps { return t.caps }
 

@@ -88,6 +88,9 @@ func compileModelTemplate(t gguf.Template, info *gguf.Info, o Options) ModelTemp
 		m.Err = errors.New("it is not valid UTF-8")
 	default:
 		m.Compiled, m.Err = Compile(Source{Name: m.Title(), Text: t.Text, BOS: info.BOS.Text, EOS: info.EOS.Text}, o)
+		if m.Err == nil {
+			m.Err = m.Compiled.Exhausted()
+		}
 	}
 	return m
 }

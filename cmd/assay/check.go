@@ -24,7 +24,7 @@ suppresses a rule there. With --base an edit is judged as well: templates that d
 there, as "assay diff" does, under their old name where they were renamed. --untrusted is for templates of strangers: tight
 limits on every render and on all of them together, no second renderer, at most 1 MiB; docs/untrusted.md has the limits.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
-		k := checking{output: outputFlags(flags), limits: limitFlag(flags, checked)}
+		k := checking{output: outputFlags(flags), limits: limitFlag(flags, lookedAt)}
 		flags.StringVar(&k.commit, "base", "", "compare templates with their revision at this `COMMIT` of git, too")
 		fallbacks := listFlag(flags, "fallback", "`NAME` of a fallback spelling that the checks allow; may be given again")
 		flags.BoolFunc("untrusted", "expect templates that mean harm; a --limit behind it changes its limits", func(string) error {
@@ -85,13 +85,12 @@ func (k *checking) one(c *call, name string) ([]report.Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		for i, src := range m.Sources {
+		for _, src := range m.Sources {
 			if err := k.fits(src); err != nil {
 				return nil, err
 			}
-			m.Sources[i] = src.Limited(k.limits.Limits)
 		}
-		return check.Model(m, k.options), nil
+		return check.Model(m.Limited(k.limits.Limits), k.options), nil
 	}
 	src, err := subject.Open(name, c.stdin)
 	if err == nil {

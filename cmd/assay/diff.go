@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/script"
@@ -21,18 +22,18 @@ var diffCommand = command{
 error), with the evidence; exit status 1 says that one is breaking. The outputs of the cases beside NEW (*.txtar in its folder)
 are parsed with both; --cases names another folder.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
-		o := outputFlags(flags)
+		o, limits := outputFlags(flags), limitFlag(flags, lookedAt)
 		cases := flags.String("cases", "", "`DIR` with the cases whose outputs are parsed with both revisions")
 		return func(c *call) error {
 			if err := c.want(2, 2, "two revisions"); err != nil {
 				return err
 			}
-			return runDiff(c, o, *cases)
+			return runDiff(c, o, limits.Limits, *cases)
 		}
 	},
 }
 
-func runDiff(c *call, o *output, dir string) error {
+func runDiff(c *call, o *output, limits engine.Limits, dir string) error {
 	was, err := openRevision(c, c.args[0])
 	if err != nil {
 		return err
@@ -48,8 +49,16 @@ func runDiff(c *call, o *output, dir string) error {
 	if err != nil {
 		return err
 	}
+	was, is = was.Limited(limits), is.Limited(limits)
+	results := revision.Compare(was, is, cases)
+	for _, src := range []subject.Source{was, is} {
+		t, _ := src.Compile() // what does not compile is among the results
+		if err := exhausted(t); err != nil {
+			return err
+		}
+	}
 	o.notes = true
-	return o.write(c, &report.Report{Command: "diff", Version: version(), Rules: revision.Rules(), Results: revision.Compare(was, is, cases)})
+	return o.write(c, &report.Report{Command: "diff", Version: version(), Rules: revision.Rules(), Results: results})
 }
 
 // openRevision opens a file, or a file of a commit.

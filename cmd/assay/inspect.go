@@ -64,6 +64,12 @@ var analyzeCommand = command{
 
 func (s *step) analyze(c *call, t *engine.Template, verify bool) error {
 	a := t.Analysis()
+	if verify {
+		t.Verify()
+	}
+	if err := exhausted(t); err != nil {
+		return err
+	}
 	out := map[string]any{"format": a.Format}
 	if !s.json {
 		fmt.Fprint(c.stdout, a.Format.String())

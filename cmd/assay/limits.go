@@ -21,8 +21,9 @@ var untrusted = engine.Limits{
 	Output:     vm.Limits{Held: 1 << 18, Depth: 2_000, Rereads: 16},
 }
 
-// checked are the limits of `assay check`: the defaults, and for all renders together two thousand times what that template takes.
-var checked = engine.Limits{TotalSteps: 100_000_000}
+// lookedAt are the limits of commands that look at a template once: the defaults, and for all renders together two thousand times what
+// that template takes.
+var lookedAt = engine.Limits{TotalSteps: 100_000_000}
 
 // maxUntrusted is how large a template from a stranger may be, in bytes.
 const maxUntrusted = 1 << 20
@@ -31,6 +32,19 @@ func limitFlag(flags *flag.FlagSet, defaults engine.Limits) *limits {
 	l := &limits{defaults}
 	flags.Var(l, "limit", "`NAME=VALUE`: change a limit, "+strings.Join(limitNames(), ", ")+"; may be given again")
 	return l
+}
+
+// exhausted is a failure where a template ran into the limit on all its renders together.
+func exhausted(templates ...*engine.Template) error {
+	for _, t := range templates {
+		if t == nil { // it does not compile, which is said elsewhere
+			continue
+		}
+		if err := t.Exhausted(); err != nil {
+			return &failure{err}
+		}
+	}
+	return nil
 }
 
 // limitFields names the limits. 0 stands for the default.

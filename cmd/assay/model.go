@@ -56,7 +56,7 @@ func (i *inspection) run(c *call) error {
 	case i.keys:
 		return i.printKeys(c)
 	}
-	m, err := engine.InspectFile(c.args[0], engine.Options{Now: subject.Now})
+	m, err := engine.InspectFile(c.args[0], engine.Options{Now: subject.Now, Limits: i.limits.Limits})
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (i *inspection) onHub(c *call) error {
 	}
 	ctx, stop := c.interruptible()
 	defer stop()
-	m, err := engine.InspectHub(ctx, client, ref, engine.Options{Now: subject.Now})
+	m, err := engine.InspectHub(ctx, client, ref, engine.Options{Now: subject.Now, Limits: i.limits.Limits})
 	if err != nil {
 		return err
 	}
@@ -95,6 +95,11 @@ func (i *inspection) onHub(c *call) error {
 
 // print prints a model as text behind a head, or as JSON, and fails where the gate rejects it.
 func (i *inspection) print(c *call, m *engine.Model, head string, v ordered.Value) (err error) {
+	if m.Rejection == nil {
+		if err := exhausted(m.Judged.Compiled); err != nil {
+			return err
+		}
+	}
 	if i.json {
 		_, err = fmt.Fprintf(c.stdout, "%s\n", v.Append(nil, ordered.Pretty))
 	} else {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -22,20 +23,21 @@ off, with the messages they mean: one at least of every kind that a family of th
 real models put out, then run "assay run CORPUS". A folder that exists already is left alone.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		dir := flags.String("corpus", "corpus", "`DIR` of the corpus")
+		limits := limitFlag(flags, lookedAt)
 		family := flags.String("family", "", "`NAME` of the family; default: the file's name in lower case")
 		json := flags.Bool("json", false, "print JSON")
 		return func(c *call) error {
 			if err := c.want(1, 1, "a template"); err != nil {
 				return err
 			}
-			return scaffold(c, *dir, *family, *json)
+			return scaffold(c, limits.Limits, *dir, *family, *json)
 		}
 	},
 }
 
 var familyName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
 
-func scaffold(c *call, dir, family string, json bool) error {
+func scaffold(c *call, limits engine.Limits, dir, family string, json bool) error {
 	src, err := subject.Open(c.args[0], c.stdin)
 	if err != nil {
 		return err
@@ -47,7 +49,7 @@ func scaffold(c *call, dir, family string, json bool) error {
 	if !familyName.MatchString(family) {
 		return fmt.Errorf("%q is no name for a family: small letters, digits, points and hyphens; --family gives another", family)
 	}
-	t, err := src.Compile()
+	t, err := src.Limited(limits).Compile()
 	if err != nil {
 		return &failure{err}
 	}
@@ -55,10 +57,13 @@ func scaffold(c *call, dir, family string, json bool) error {
 	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s exists already; remove it or choose another --family", folder)
 	}
+	cases, missing := script.Scaffold(family, t)
+	if err := exhausted(t); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
-	cases, missing := script.Scaffold(family, t)
 	wrote := []string{}
 	for _, f := range append([]script.File{{Name: subject.OwnTemplate, Text: src.Text}}, cases...) {
 		name := filepath.Join(folder, f.Name)

@@ -20,7 +20,7 @@ var parseCommand = command{
 	long: `The output is read from a file, or from standard input. It is parsed in one go and in every split; exit status 1 says
 that a split gives another message. The message is JSON, in OpenAI's shape of a choice.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
-		p := parsing{step: (&step{limits: limitFlag(flags, engine.Limits{})}).requestFlags(flags)}
+		p := parsing{step: (&step{limits: limitFlag(flags, lookedAt)}).requestFlags(flags)}
 		flags.BoolVar(&p.json, "json", false, "print diagnostics, what became of the bytes, and the split that differs as well")
 		flags.StringVar(&p.output, "output", "-", "`FILE` with the output; - is standard input")
 		flags.BoolVar(&p.cut, "cut", false, "the output was cut off by a limit on its length")

@@ -25,7 +25,7 @@ Exit status 1 says that the gate rejects the model, or that something is not wha
 
 ` + hubHelp,
 	setup: func(flags *flag.FlagSet) func(*call) error {
-		p := &pull{remote: remoteFlags(flags)}
+		p := &pull{remote: remoteFlags(flags), limits: limitFlag(flags, lookedAt)}
 		flags.BoolVar(&p.json, "json", false, "print JSON")
 		flags.StringVar(&p.lock, "lock", "", "write to `FILE` what was fetched: repository, commit, files, sizes, hashes, templates")
 		flags.StringVar(&p.locked, "locked", "", "fetch what `FILE` says, nothing else")
@@ -41,6 +41,7 @@ Exit status 1 says that the gate rejects the model, or that something is not wha
 
 type pull struct {
 	*remote
+	limits       *limits
 	json         bool
 	lock, locked string
 }
@@ -58,7 +59,7 @@ func (p *pull) run(c *call) error {
 	defer stop()
 	show, end := c.downloading()
 	m, err := engine.Pull(ctx, client, ref, engine.PullOptions{
-		Options:  engine.Options{Now: subject.Now},
+		Options:  engine.Options{Now: subject.Now, Limits: p.limits.Limits},
 		Progress: show,
 		Warn:     func(text string) { end(); fmt.Fprintf(c.stderr, "assay pull: warning: %s\n", text) },
 		Lock:     lock,

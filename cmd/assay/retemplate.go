@@ -18,7 +18,7 @@ compared with the input, and renamed. An interrupted run leaves nothing, and wha
 model give the first part; all parts are copied. A template that does not compile, or renders no conversation, is refused with
 exit status 1. What the gate says of the copy is printed; it may reject it.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
-		r := new(retemplate)
+		r := &retemplate{limits: limitFlag(flags, lookedAt)}
 		flags.StringVar(&r.template, "template", "", "`FILE` with the template, or - for standard input")
 		flags.StringVar(&r.name, "name", "", "`NAME` of the template, such as tool_use; default: the default template")
 		flags.StringVar(&r.out, "o", "", "`FILE` to write")
@@ -39,6 +39,7 @@ exit status 1. What the gate says of the copy is printed; it may reject it.`,
 type retemplate struct {
 	template, name, out string
 	force, json         bool
+	limits              *limits
 }
 
 func (r *retemplate) run(c *call) error {
@@ -46,11 +47,12 @@ func (r *retemplate) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	m, err := engine.InspectFile(c.args[0], engine.Options{Now: subject.Now})
+	judged := engine.Options{Now: subject.Now, Limits: r.limits.Limits}
+	m, err := engine.InspectFile(c.args[0], judged)
 	if err != nil {
 		return err
 	}
-	if _, err := src.WithTokens(m.Info.BOS.Text, m.Info.EOS.Text).Compile(); err != nil {
+	if _, err := src.WithTokens(m.Info.BOS.Text, m.Info.EOS.Text).Limited(r.limits.Limits).Compile(); err != nil {
 		return &failure{err}
 	}
 	var step func(int)
@@ -73,7 +75,7 @@ func (r *retemplate) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	if m, err = engine.InspectFile(r.out, engine.Options{Now: subject.Now}); err != nil {
+	if m, err = engine.InspectFile(r.out, judged); err != nil {
 		return err
 	}
 	verdict := "accepted"

@@ -29,7 +29,7 @@ With --vendor every case runs with the vendors' templates as well, which must ha
 equivalent to their family's own template: the same capabilities, the same spelling of reasoning, content and calls.
 The last lines are a matrix of templates and checks. Failures that known.txt of the corpus lists with a reason must occur.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
-		r := &corpusRun{output: outputFlags(flags)}
+		r := &corpusRun{output: outputFlags(flags), limits: limitFlag(flags, lookedAt)}
 		flags.StringVar(&r.vendor, "vendor", "", "`DIR` with the vendors' templates (make deps: .deps/llama.cpp/models/templates)")
 		flags.BoolVar(&r.suite.Update, "update", false, "rewrite what the scripts of CORPUS expect")
 		flags.BoolVar(&r.suite.Continue, "continue", false, "go on after a command of a script that failed")
@@ -43,6 +43,7 @@ The last lines are a matrix of templates and checks. Failures that known.txt of 
 
 type corpusRun struct {
 	output       *output
+	limits       *limits
 	suite        script.Suite
 	vendor, only string
 	shrink       bool
@@ -188,6 +189,7 @@ func (r *corpusRun) template(v script.Variant) ([]report.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	src = src.Limited(r.limits.Limits)
 	results := check.Template(src, check.Options{Renderer: &r.second})
 	if len(v.Family.Cases) > 0 {
 		cases, err := r.suite.Results(v, src, r.output.verbose)
@@ -221,7 +223,7 @@ func (r *corpusRun) own(family string) (shared string, ok bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	t, err := subject.New(family, text).Compile()
+	t, err := subject.New(family, text).Limited(r.limits.Limits).Compile()
 	if err != nil {
 		return "", false, nil
 	}

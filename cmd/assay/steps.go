@@ -25,7 +25,7 @@ type step struct {
 }
 
 func stepFlags(flags *flag.FlagSet) *step {
-	s := &step{limits: limitFlag(flags, engine.Limits{})}
+	s := &step{limits: limitFlag(flags, lookedAt)}
 	flags.BoolVar(&s.json, "json", false, "print JSON")
 	return s
 }
@@ -49,7 +49,7 @@ func (s *step) template(c *call) (*engine.Template, error) {
 	if err != nil {
 		return nil, &failure{err}
 	}
-	return t, nil
+	return t, exhausted(t)
 }
 
 // requestValue is the request as JSON.
@@ -94,6 +94,9 @@ func (s *step) prepare(c *call) (*engine.Plan, error) {
 		return nil, err
 	}
 	plan, err := t.Prepare(r, engine.PrepareOptions{Insist: s.insist, Fallbacks: *s.fallbacks})
+	if incomplete := exhausted(t); incomplete != nil {
+		return nil, incomplete
+	}
 	if err != nil {
 		return nil, &failure{err}
 	}

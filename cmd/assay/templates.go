@@ -64,7 +64,7 @@ func (l *listing) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	found := survey.Of(m)
+	found := survey.Of(m.Limited(l.limits.Limits))
 	return l.print(c, found, "", found.Value())
 }
 
@@ -108,13 +108,18 @@ func (l *listing) onHub(c *call) error {
 			return verdict(broken)
 		}
 	}
-	found := survey.Of(subject.NewModel(ref.String(), "", folder))
+	found := survey.Of(subject.NewModel(ref.String(), "", folder).Limited(l.limits.Limits))
 	v := found.Value().With("repository", ordered.Str(repo.ID)).With("commit", ordered.Str(repo.Commit))
 	return l.print(c, found, fmt.Sprintf("repository: %s\ncommit: %s\n", repo.ID, repo.Commit), v)
 }
 
 // print prints a survey as text behind a head, or as JSON, and fails where it has errors.
 func (l *listing) print(c *call, found *survey.Survey, head string, v ordered.Value) (err error) {
+	for _, t := range found.Templates {
+		if err := exhausted(t.Compiled); err != nil {
+			return err
+		}
+	}
 	if l.json {
 		_, err = fmt.Fprintf(c.data(), "%s\n", v.Append(nil, ordered.Pretty))
 	} else {

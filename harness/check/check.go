@@ -60,7 +60,7 @@ type rule struct {
 type finder func(at where, format string, args ...any)
 
 // rules has all rules in the order of their ids.
-var rules = slices.Concat(compileRules, proofRules, templateRules, inputRules, historyRules, valueRules, suppressionRules)
+var rules = slices.Concat(compileRules, proofRules, templateRules, inputRules, historyRules, valueRules, suppressionRules, costRules)
 
 // Rules returns the declarations of all rules, in the order of their ids.
 func Rules() []report.Rule {
@@ -93,6 +93,9 @@ func Template(src subject.Source, o Options) []report.Result {
 		if s.Template != nil || rules[i].group == groupCompile {
 			results = append(results, rules[i].results(s)...)
 		}
+	}
+	if s.Template != nil && s.Template.Exhausted() != nil { // what the others found is due to renders that were refused
+		results = slices.DeleteFunc(results, func(res report.Result) bool { return res.Group != groupCompile && res.Rule != tooCostly })
 	}
 	return results
 }

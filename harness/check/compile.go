@@ -22,6 +22,24 @@ var compileRules = []rule{
 		groupCompile, checkRenders},
 }
 
+// costRules come last, when everything has been rendered.
+var costRules = []rule{
+	{report.Rule{ID: tooCostly, Name: "too-costly", Severity: report.Error,
+		Short:  "The renders of all checks together take more steps than allowed.",
+		Damage: "A request keeps the server busy for long; what could be found of the template is incomplete, so nothing else is reported of it.",
+		Fix:    "Look for loops over loops. An honest template takes some ten thousand steps; --limit total=N allows more."},
+		groupLint, checkCost},
+}
+
+// tooCostly is the rule whose finding voids those of the others.
+const tooCostly = "A056"
+
+func checkCost(s *Subject, find finder) {
+	if err := s.Template.Exhausted(); err != nil {
+		find(nowhere, "%w", err)
+	}
+}
+
 func checkCompiles(s *Subject, find finder) {
 	if at := invalidUTF8(s.Source.Text); at >= 0 {
 		find(nowhere, "%w", source.Errorf(source.New(s.Source.Name, s.Source.Text), at, "the template is not valid UTF-8"))

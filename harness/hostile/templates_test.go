@@ -14,6 +14,7 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/gonja"
+	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -113,22 +114,22 @@ func conversation(open, close, answer string) string {
 func TestChecks(t *testing.T) {
 	limits := engine.Limits{Render: jinja.Limits{Steps: 200_000, OutputBytes: 1 << 20, Depth: 100}, TotalSteps: 1_000_000}
 	whole := func(text string) func(*testing.T) error {
-		return func(t *testing.T) error {
+		return func(t *testing.T) (err error) {
 			src := subject.New("t.jinja", text).Limited(limits)
 			for _, res := range check.Template(src, check.Options{}) {
-				if strings.Contains(res.Text, "internal error") {
-					return fmt.Errorf("%s", res.Text)
+				if strings.Contains(res.Text, "internal error") || res.Rule == "A056" && res.Status != report.Passed {
+					err = fmt.Errorf("%s", res.Text)
 				}
 			}
 			if tmpl, err := src.Compile(); err == nil {
 				t.Logf("%d of %d steps", limits.TotalSteps-tmpl.Budget.Left(), limits.TotalSteps)
 			}
-			return nil
+			return err
 		}
 	}
 	attacks(t, []attack{
-		{"every render is costly", "", whole("{% for i in range(99999) %}{% endfor %}" + conversation("<call>", "</call>", ""))},
-		{"every render is long", "", whole("{{ 'ab' * 300000 }}" + conversation("<call>", "</call>", ""))},
+		{"every render is costly", "all renders of the template together", whole("{% for i in range(99999) %}{% endfor %}" + conversation("<call>", "</call>", ""))},
+		{"every render is long", "all renders of the template together", whole("{{ 'ab' * 300000 }}" + conversation("<call>", "</call>", ""))},
 		{"long opening marker", "", whole(conversation("{{ '<' * 20000 }}", "</call>", ""))},
 		{"long closing marker", "", whole(conversation("<call>", "{{ '>' * 20000 }}", ""))},
 		{"many origins", "", whole(conversation("<call>", "</call>", "{% for i in range(2000) %}{{ m.role }}-{% endfor %}"))},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/modeldir"
 	"github.com/goassay/assay/engine/source"
 )
@@ -59,6 +60,16 @@ func NewModel(name, dir string, f *modeldir.Folder) *Model {
 		m.Sources = append(m.Sources, src)
 	}
 	return m
+}
+
+// Limited returns the model with limits on the renders of each template; zero: the defaults.
+func (m *Model) Limited(l engine.Limits) *Model {
+	limited := *m
+	limited.Sources = make([]Source, len(m.Sources))
+	for i, src := range m.Sources {
+		limited.Sources[i] = src.Limited(l)
+	}
+	return &limited
 }
 
 // openConfig reads a JSON file with templates: a tokenizer_config.json with the files that stand beside it, but for models, or
