@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"github.com/goassay/assay/engine/internal/slab"
 )
@@ -49,9 +50,7 @@ func Compile(t Tree, o Options) (p *Program, err error) {
 		space:  spaces.Get().(*space),
 	}
 	defer func() {
-		c.space.nodes.Reset(maxBlock)
-		c.space.kids.Reset(maxBlock)
-		spaces.Put(c.space)
+		c.space.reset(c.p)
 		switch r := recover().(type) {
 		case nil:
 		case *Error:
@@ -78,7 +77,6 @@ type compiler struct {
 	untils map[string]int32
 	calls  []call
 	space  *space
-	code   int               // about as many instructions come of the tree, or half as many again
 	leaves map[Pattern]*node // what reads a fixed text, or white space, is the same wherever it stands
 }
 
@@ -86,11 +84,23 @@ type compiler struct {
 type space struct {
 	nodes slab.Slab[node]
 	kids  slab.Slab[*node]
+	code  []Inst
+}
+
+// reset takes everything back but the program's code, which gets memory of its own, of its exact size.
+func (s *space) reset(p *Program) {
+	s.nodes.Reset(maxBlock)
+	s.kids.Reset(maxBlock)
+	p.Code, s.code = slices.Clone(p.Code), p.Code
+	if cap(s.code) > maxBlock/int(unsafe.Sizeof(Inst{})) {
+		s.code = nil
+	}
+	spaces.Put(s)
 }
 
 var spaces = sync.Pool{New: func() any { return new(space) }}
 
-// maxBlock bounds what is kept of a space, in bytes for nodes and lists each.
+// maxBlock bounds what is kept of a space, in bytes for nodes, lists and code each.
 const maxBlock = 1 << 20
 
 type rule struct {
@@ -211,7 +221,7 @@ func (c *compiler) compile(t Tree) {
 		c.noLeftRecursion(x)
 	}
 
-	c.p.Code = make([]Inst, 0, c.code+c.code/2)
+	c.p.Code = c.space.code[:0]
 	c.label(Place{Name: "root"})
 	c.gen(root, context{})
 	c.emit(Inst{Op: OpMatch})
@@ -229,7 +239,6 @@ func (c *compiler) compile(t Tree) {
 
 // node returns a new node.
 func (c *compiler) node(up *node, place int) *node {
-	c.code++
 	n := c.space.nodes.One()
 	n.up, n.place = up, int32(place)
 	return n
@@ -239,7 +248,6 @@ func (c *compiler) node(up *node, place int) *node {
 func (c *compiler) kid(n *node, place int, p Pattern) *node {
 	switch p.(type) {
 	case Lit, Space:
-		c.code++
 		k := c.leaves[p]
 		if k == nil {
 			k = c.node(nil, 0)
