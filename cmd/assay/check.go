@@ -31,17 +31,14 @@ limits on every render and on all of them together, no second renderer, at most 
 			k.untrusted, k.limits.Limits = true, untrusted
 			return nil
 		})
-		return func(c *call) error {
-			if err := c.want(1, -1, "templates"); err != nil {
-				return err
-			}
+		return takes(1, -1, "templates", func(c *call) error {
 			if err := knownFallbacks(*fallbacks); err != nil {
 				return err
 			}
 			k.output.notes = true
 			k.options = check.Options{Differ: survey.Differ, Fallbacks: *fallbacks}
 			return k.run(c)
-		}
+		})
 	},
 }
 
@@ -122,12 +119,9 @@ var explainCommand = command{
 	long:  "RULE is an id, such as A012 D004 of changes or S014 of servers, or a name, such as null-content-printed. \"all\" prints every rule.",
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		json := flags.Bool("json", false, "print JSON")
-		return func(c *call) error {
-			if err := c.want(1, 1, "a rule"); err != nil {
-				return err
-			}
+		return takes(1, 1, "a rule", func(c *call) error {
 			return explain(c, *json)
-		}
+		})
 	},
 }
 

@@ -24,12 +24,9 @@ are parsed with both; --cases names another folder.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		o, limits := outputFlags(flags), limitFlag(flags, lookedAt)
 		cases := flags.String("cases", "", "`DIR` with the cases whose outputs are parsed with both revisions")
-		return func(c *call) error {
-			if err := c.want(2, 2, "two revisions"); err != nil {
-				return err
-			}
+		return takes(2, 2, "two revisions", func(c *call) error {
 			return runDiff(c, o, limits.Limits, *cases)
-		}
+		})
 	},
 }
 

@@ -15,12 +15,7 @@ var grammarCommand = command{
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		s := stepFlags(flags).requestFlags(flags)
 		flags.BoolVar(&s.explain, "explain", false, "print triggers, stops and preserved tokens as comments")
-		return func(c *call) error {
-			if err := c.want(1, 1, "a template"); err != nil {
-				return err
-			}
-			return s.grammar(c)
-		}
+		return takes(1, 1, "a template", s.grammar)
 	},
 }
 

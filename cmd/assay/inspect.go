@@ -15,10 +15,7 @@ var capsCommand = command{
 	long:  "Exit status 1 says that the gate rejects the template: it does not describe tools or does not replay calls.",
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		s := stepFlags(flags)
-		return func(c *call) error {
-			if err := c.want(1, 1, "a template"); err != nil {
-				return err
-			}
+		return takes(1, 1, "a template", func(c *call) error {
 			t, err := s.template(c)
 			if err != nil {
 				return err
@@ -37,7 +34,7 @@ var capsCommand = command{
 				err = errFailed
 			}
 			return err
-		}
+		})
 	},
 }
 
@@ -49,16 +46,13 @@ var analyzeCommand = command{
 		s := stepFlags(flags)
 		flags.BoolVar(&s.explain, "explain", false, "print the evidence: each comparison and what it found")
 		verify := flags.Bool("verify", false, "prove the format by round trip")
-		return func(c *call) error {
-			if err := c.want(1, 1, "a template"); err != nil {
-				return err
-			}
+		return takes(1, 1, "a template", func(c *call) error {
 			t, err := s.template(c)
 			if err != nil {
 				return err
 			}
 			return s.analyze(c, t, *verify)
-		}
+		})
 	},
 }
 
@@ -108,10 +102,7 @@ var programCommand = command{
 	long:  "One instruction a line, with its address; \"assay parse --explain\" shows it at work on an output.",
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		s := stepFlags(flags).requestFlags(flags)
-		return func(c *call) error {
-			if err := c.want(1, 1, "a template"); err != nil {
-				return err
-			}
+		return takes(1, 1, "a template", func(c *call) error {
 			plan, err := s.prepare(c)
 			if err != nil {
 				return err
@@ -121,7 +112,7 @@ var programCommand = command{
 			}
 			_, err = io.WriteString(c.stdout, plan.Program.String())
 			return err
-		}
+		})
 	},
 }
 

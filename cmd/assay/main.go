@@ -179,6 +179,16 @@ func parseFlags(flags *flag.FlagSet, args []string) ([]string, error) {
 	}
 }
 
+// takes returns what runs a command that takes so many arguments; what says which.
+func takes(least, most int, what string, run func(*call) error) func(*call) error {
+	return func(c *call) error {
+		if err := c.want(least, most, what); err != nil {
+			return err
+		}
+		return run(c)
+	}
+}
+
 // want checks the number of arguments.
 func (c *call) want(least, most int, what string) error {
 	if n := len(c.args); n < least || most >= 0 && n > most {

@@ -26,16 +26,13 @@ Of a model on the Hub the header alone is fetched; the file is chosen as assay p
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		i := &inspection{step: stepFlags(flags), remote: remoteFlags(flags)}
 		flags.BoolVar(&i.keys, "keys", false, "print every key and tensor instead")
-		return func(c *call) error {
-			if err := c.want(1, 1, "a model file"); err != nil {
-				return err
-			}
+		return takes(1, 1, "a model file", func(c *call) error {
 			err := i.run(c)
 			if err != nil && !errors.Is(err, errFailed) && i.json {
 				fmt.Fprintf(c.stdout, "%s\n", errorValue(c.args[0], err).Append(nil, ordered.Pretty))
 			}
 			return err
-		}
+		})
 	},
 }
 

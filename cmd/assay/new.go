@@ -26,12 +26,9 @@ real models put out, then run "assay run CORPUS". A folder that exists already i
 		limits := limitFlag(flags, lookedAt)
 		family := flags.String("family", "", "`NAME` of the family; default: the file's name in lower case")
 		json := flags.Bool("json", false, "print JSON")
-		return func(c *call) error {
-			if err := c.want(1, 1, "a template"); err != nil {
-				return err
-			}
+		return takes(1, 1, "a template", func(c *call) error {
 			return scaffold(c, limits.Limits, *dir, *family, *json)
-		}
+		})
 	},
 }
 

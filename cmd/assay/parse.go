@@ -27,15 +27,12 @@ that a split gives another message. The message is JSON, in OpenAI's shape of a 
 		flags.BoolVar(&p.stream, "stream", false, "print the deltas of a stream of single bytes instead of the message")
 		flags.BoolVar(&p.shrink, "minimize", false, "shrink a case in which a split differs, and print a script that shows it")
 		flags.BoolVar(&p.explain, "explain", false, "print the machine's steps, what each byte is, and what was odd, too")
-		return func(c *call) error {
-			if err := c.want(1, 1, "a template"); err != nil {
-				return err
-			}
+		return takes(1, 1, "a template", func(c *call) error {
 			if p.shrink {
 				return p.minimize(c)
 			}
 			return p.parse(c)
-		}
+		})
 	},
 }
 

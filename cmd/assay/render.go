@@ -19,10 +19,7 @@ var renderCommand = command{
 		s := stepFlags(flags).requestFlags(flags)
 		renderer := flags.String("renderer", "native", "`ENGINE`: native or gonja")
 		flags.BoolVar(&s.explain, "explain", false, "say what was fitted, on stderr")
-		return func(c *call) error {
-			if err := c.want(1, 1, "a template"); err != nil {
-				return err
-			}
+		return takes(1, 1, "a template", func(c *call) error {
 			switch *renderer {
 			case "native":
 				return s.render(c)
@@ -32,7 +29,7 @@ var renderCommand = command{
 				return s.renderWith(c, second)
 			}
 			return fmt.Errorf("unknown renderer %q; there are native and gonja", *renderer)
-		}
+		})
 	},
 }
 

@@ -24,15 +24,12 @@ exit status 1. What the gate says of the copy is printed; it may reject it.`,
 		flags.StringVar(&r.out, "o", "", "`FILE` to write")
 		flags.BoolVar(&r.json, "json", false, "print JSON")
 		flags.BoolVar(&r.force, "force", false, "replace FILE if it is there; the input is never overwritten")
-		return func(c *call) error {
-			if err := c.want(1, 1, "a model file"); err != nil {
-				return err
-			}
+		return takes(1, 1, "a model file", func(c *call) error {
 			if r.template == "" || r.out == "" {
 				return errors.New("expected --template FILE and -o FILE")
 			}
 			return r.run(c)
-		}
+		})
 	},
 }
 

@@ -30,16 +30,13 @@ reads the headers of all of them.
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		l := &listing{step: stepFlags(flags), remote: remoteFlags(flags)}
 		flags.BoolVar(&l.all, "all", false, "read every GGUF file of a repository")
-		return func(c *call) error {
-			if err := c.want(1, 1, "a model folder, a model file or a repository"); err != nil {
-				return err
-			}
+		return takes(1, 1, "a model folder, a model file or a repository", func(c *call) error {
 			err := l.run(c)
 			if err != nil && !errors.Is(err, errFailed) && l.json {
 				fmt.Fprintf(c.data(), "%s\n", errorValue(c.args[0], err).Append(nil, ordered.Pretty))
 			}
 			return err
-		}
+		})
 	},
 }
 
