@@ -21,7 +21,8 @@ type memory struct {
 	texts      slab.Slab[byte]
 }
 
-// memories are those that no render has.
+// memories are those that no render has. What is in a pool changes no result, so it may belong to the package: a template that is compiled,
+// looked at and dropped would have to fill one of its own.
 var memories = sync.Pool{New: func() any { return new(memory) }}
 
 // maxBlock bounds what is kept of each type, in bytes.

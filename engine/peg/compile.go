@@ -98,6 +98,7 @@ func (s *space) reset(p *Program) {
 	spaces.Put(s)
 }
 
+// spaces are those that no compilation has. What is in a pool changes no result, so it may belong to the package.
 var spaces = sync.Pool{New: func() any { return new(space) }}
 
 // maxBlock bounds what is kept of a space, in bytes for nodes, lists and code each.
