@@ -98,6 +98,8 @@ type analyzer struct {
 	seen     map[string]*observation
 	result   Analysis
 
+	contentCloses bool // what closes reasoning opens content without reasoning, too
+
 	callsOpen string // what opens the calls of a turn
 	callEnd   string // what ends a turn with calls
 	prefills  []string

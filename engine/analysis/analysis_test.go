@@ -240,6 +240,9 @@ func TestReasoningModes(t *testing.T) {
 		{"beside calls alone", `{%- if m.reasoning_content and m.tool_calls %}<think>{{ m.reasoning_content }}</think>{% endif %}`, "", format.ReasoningToolsOnly, "<think>", "</think>"},
 		{"an empty block where there is none", `<think>{{ m.reasoning_content }}</think>`, "", format.ReasoningTagged, "<think>", "</think>"},
 		{"known by the prompt alone", "", `<think>{% if not enable_thinking %}</think>{% endif %}`, format.ReasoningForcedClosed, "<think>", "</think>"},
+		{"an empty block that every prompt opens", `{{ '<think>\n\n</think>\n\n' }}`, `{{ '<think>\n' }}`, format.ReasoningForcedOpen, "<think>\n", "\n</think>\n\n"},
+		{"closed by what opens content", `{% if m.reasoning_content %}Thought: {{ m.reasoning_content ~ '\n' }}{% endif %}{% if m.content %}Final Answer: {% endif %}`, "",
+			format.ReasoningTagged, "Thought: ", "\nFinal Answer: "},
 		{"none", "", "", format.ReasoningNone, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -265,6 +268,15 @@ func TestWrappedContent(t *testing.T) {
 	}
 }
 
+// TestOpenerOfContent checks that what opens content where reasoning precedes it is content's, too.
+func TestOpenerOfContent(t *testing.T) {
+	a := analyze(t, framed(`{% if m.reasoning_content %}<|plan|>{{ m.reasoning_content }}{% endif %}{% if m.content %}<|say|>{% endif %}`,
+		each+`<|act|>{{ c.function|tojson }}`+eachEnd, ""))
+	if r, c := a.Format.Reasoning, a.Format.Content; r.Close.Full() != "<|say|>" || c.Mode != format.ContentWrapped || c.Open.Full() != "<|say|>" {
+		t.Errorf("reasoning %v, content %v %v; evidence %v", r.Pair, c.Mode, c.Pair, a.Evidence)
+	}
+}
+
 func TestUndisclosed(t *testing.T) {
 	if a := analyze(t, framed("", "", "")); !a.Format.Undisclosed {
 		t.Errorf("tools are described and no call is written, yet: %s", a.Format)
@@ -280,6 +292,7 @@ func TestUndecided(t *testing.T) {
 			"T2  undecided: two calls are refused (one only)"},
 		{"calls end the turn in their own way", strings.Replace(framed("", each+call+eachEnd, ""), "{%- endif -%}<|end|>", "{%- endif -%}{{ '<|calls|>' if m.tool_calls else '<|end|>' }}", 1),
 			`T2  undecided: every turn with calls ends with "<|calls|>`},
+		{"turns are numbered", framed("[{{ loop.index }}] ", "", ""), `C1  undecided: before content stands "]", and "2" before that`},
 		{"no call is written", framed("", "", ""), "T1  the template does not say how a call is spelled"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -350,6 +363,13 @@ end: "</s>"
 reasoning.mode: tagged
 reasoning.open: "<|START_PLAN|>"
 reasoning.close: "<|END_PLAN|>"
+content.mode: plain
+`},
+		{"turns that are numbered", loop + `<|{{ m.role }}|>[{{ loop.index }}] {{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`,
+			`header: "<|assistant|>"
+end: "<|end|>"
+end: "</s>"
+reasoning.mode: none
 content.mode: plain
 `},
 		{"the name behind the arguments", loop + `<|{{ m.role }}|>{{ m.content or '' }}{% for c in m.tool_calls or [] %}<args>{{ c.function.arguments | tojson }}</args><fn>{{ c.function.name }}</fn>{% endfor %}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`,

@@ -19,6 +19,10 @@ func (a *analyzer) compareContent() {
 		a.found("C1", "no content written")
 		return
 	}
+	if at > 1 && open != "" {
+		a.found("C1", "undecided: before content stands %q, and %q before that changes from turn to turn; it is taken to be content", open, a.plain.body[at-2].text)
+		return
+	}
 	open = a.withoutReasoning(open)
 	close := a.contentClose(open, after(a.plain.body, at))
 	if onlySpace(open) && a.thought.observation != nil {
@@ -97,8 +101,8 @@ func lastLiteral(atoms []atom) string {
 // generation prompt opens reasoning with counts as such a block's start.
 func (a *analyzer) withoutReasoning(s string) string {
 	r := a.result.Format.Reasoning
-	for _, m := range []format.Marker{r.Open, r.Close} {
-		if m.Text == "" {
+	for i, m := range [...]format.Marker{r.Open, r.Close} {
+		if m.Text == "" || i > 0 && a.contentCloses {
 			continue
 		}
 		trimmed := strings.TrimLeft(s, format.Space)

@@ -58,6 +58,10 @@ func (a *analyzer) split(with, without turn, next ...kind) (open, close string) 
 		}
 		return open, close
 	}
+	if a.onlyBeforeContent(between, bare) {
+		a.contentCloses = true
+		return open, between
+	}
 	// The turn without reasoning has an empty block, or a close alone, so that nothing tells close and next part apart but
 	// their shape: a close has as many markers as its open.
 	if n := len(pieces(open)); n > 0 && len(pieces(between)) > n {
@@ -65,6 +69,18 @@ func (a *analyzer) split(with, without turn, next ...kind) (open, close string) 
 		return open, close
 	}
 	return open, between
+}
+
+// onlyBeforeContent says that reasoning has no close of its own: what stands between it and content opens content in every turn, and
+// before a call reasoning ends without it.
+func (a *analyzer) onlyBeforeContent(between, bare string) bool {
+	ps := pieces(between)
+	if len(ps) == 0 || !a.thought.shown(reasoning) || !a.acted.shown(reasoning) || strings.TrimLeft(between, format.Space) != strings.TrimLeft(bare, format.Space) {
+		return false
+	}
+	_, at := before(a.acted.body, reasoning)
+	acts := pieces(after(a.acted.body, at))
+	return len(acts) > 0 && acts[0] != ps[0]
 }
 
 // closedAt returns where in a literal the mirror of an open ends that the literal begins with, 0 if it does not.
@@ -155,8 +171,20 @@ func (a *analyzer) emptyBlock(r *format.Reasoning) {
 	if a.spoken.shown(content) {
 		turns[1] = a.spoken // what is empty where there is no content may be content's
 	}
+	header := pieces(a.result.turnStart)
 	for _, t := range turns {
 		ps := pieces(literalHead(t.body))
+		if len(header) > 0 && len(ps) > 0 {
+			// A prompt that opens the block as every turn does has taken its open into the header.
+			if last := header[len(header)-1]; markerAt(last) > 0 && isClosing(ps[0]) && mirror(last) == ps[0] {
+				close := literalHead(t.body)
+				rest := strings.TrimLeft(close, format.Space)
+				close = close[:len(close)-len(strings.TrimLeft(rest[len(ps[0]):], format.Space))]
+				r.Pair, r.Mode = format.Pair{Open: format.Mark(last), Close: format.Mark(close)}, format.ReasoningTagged
+				a.found("R1", "every turn closes with %q at once what the prompt opens with %q", close, last)
+				return
+			}
+		}
 		if len(ps) < 2 {
 			continue
 		}

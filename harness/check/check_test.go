@@ -151,6 +151,14 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestNothingBehindAnswers checks that no rule demands a generation prompt behind an answer, which a template may refuse.
+func TestNothingBehindAnswers(t *testing.T) {
+	refuses := chat + `{% if add_generation_prompt and messages[-1].role == 'assistant' %}{{ raise_exception('no prompt behind an answer') }}{% endif %}`
+	if got, findings := broken(t, subject.New("test.jinja", refuses), check.Options{}); got != "" {
+		t.Errorf("breaks %q\n%+v", got, findings)
+	}
+}
+
 // offset is a place of a text in bytes; -1 for the text as a whole.
 func offset(text string, p report.Place) int {
 	if p.Line == 0 {

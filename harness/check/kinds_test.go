@@ -85,6 +85,9 @@ var thoughts = []struct{ name, turn, prefill string }{
 	{"typed parts", `{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content or [] %}{% if p.type == 'thinking' %}<t>{{ p.thinking }}</t>{% else %}{{ p.text }}{% endif %}{% endfor %}{% endif %}`, ``},
 	{"tokens that do not mirror each other", `{% if m.reasoning_content %}<unused6>{{ m.reasoning_content }}<unused7>{% endif %}CONTENT`, ``},
 	{"letters beyond ASCII", `{% if m.reasoning_content %}◁think▷{{ m.reasoning_content }}◁/think▷{% endif %}CONTENT`, ``},
+	{"closed by what opens content", `{% if m.reasoning_content %}<|plan|>{{ '\n' ~ m.reasoning_content ~ '\n' }}{% endif %}{% if m.content %}<|say|>{{ '\n' }}CONTENT{{ '\n' }}{% endif %}`, ``},
+	{"closed by words that open content", `{% if m.reasoning_content %}Thought: {{ m.reasoning_content }}{{ '\n' }}{% endif %}{% if m.content %}Final Answer: CONTENT{% endif %}`, ``},
+	{"an empty block that every prompt opens", `{{ '<think>\n\n</think>\n\n' }}CONTENT`, `{{ '<think>\n' }}`},
 	{"a flag between reasoning and content", `{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}<answer>CONTENT</answer>`, `{% if enable_thinking %}<think>{% else %}<answer>{% endif %}`},
 }
 

@@ -79,13 +79,14 @@ func standardTools() []ordered.Value {
 
 // The parts of the conversations that rules render. Needles are upper-case words that occur nowhere else.
 const (
-	userTurn   = `{"role": "user", "content": "USERNEEDLE"}`
-	userTurn2  = `{"role": "user", "content": "SECONDNEEDLE"}`
-	answerTurn = `{"role": "assistant", "content": "ANSWERNEEDLE"}`
-	callTurn   = `{"role": "assistant", "content": "", "tool_calls": [` + callValue + `]}`
-	callValue  = `{"id": "callid001", "type": "function", "function": {"name": "get_weather", "arguments": {"city": "CITYNEEDLE", "days": 3}}}`
-	callValue2 = `{"id": "callid002", "type": "function", "function": {"name": "list_notes", "arguments": {}}}`
-	resultTurn = `{"role": "tool", "tool_call_id": "callid001", "name": "get_weather", "content": "RESULTNEEDLE"}`
+	userTurn    = `{"role": "user", "content": "USERNEEDLE"}`
+	userTurn2   = `{"role": "user", "content": "SECONDNEEDLE"}`
+	answerTurn  = `{"role": "assistant", "content": "ANSWERNEEDLE"}`
+	callTurn    = `{"role": "assistant", "content": "", "tool_calls": [` + callValue + `]}`
+	callValue   = `{"id": "callid001", "type": "function", "function": {"name": "get_weather", "arguments": {"city": "CITYNEEDLE", "days": 3}}}`
+	callValue2  = `{"id": "callid002", "type": "function", "function": {"name": "list_notes", "arguments": {}}}`
+	resultTurn  = `{"role": "tool", "tool_call_id": "callid001", "name": "get_weather", "content": "RESULTNEEDLE"}`
+	result2Turn = `{"role": "tool", "tool_call_id": "callid002", "name": "list_notes", "content": "RESULT2NEEDLE"}`
 )
 
 // talk joins turns to a conversation.

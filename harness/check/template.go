@@ -98,7 +98,7 @@ var refusable = [...]struct {
 	{"an assistant's message first", talk(answerTurn, userTurn), false},
 	{"two user messages in a row", talk(userTurn, userTurn2), false},
 	{"a call without content", talk(userTurn, strings.Replace(callTurn, `"content": "", `, "", 1), resultTurn), true},
-	{"two calls in a message", talk(userTurn, strings.Replace(callTurn, callValue, callValue+", "+callValue2, 1)), true},
+	{"two calls in a message", talk(userTurn, strings.Replace(callTurn, callValue, callValue+", "+callValue2, 1), resultTurn, result2Turn), true},
 	{"an id that is not nine letters and digits", talk(userTurn, strings.ReplaceAll(callTurn, "callid001", "call_0123-abc"),
 		strings.ReplaceAll(resultTurn, "callid001", "call_0123-abc")), true},
 	{"a user's message right after a tool's result", talk(userTurn, callTurn, resultTurn, userTurn2), true},
