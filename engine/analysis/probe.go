@@ -88,7 +88,7 @@ func (p probe) input() chattemplate.Input {
 		in.Messages = append(in.Messages, in.Messages...)
 	}
 	if p.tools {
-		in.Tools = probeTools()[:max(1, len(p.calls))] // no more than are called: describing tools is most of the work
+		in.Tools = probeTools[:max(1, len(p.calls))] // no more than are called: describing tools is most of the work
 	}
 	return in
 }
@@ -104,7 +104,7 @@ func (p probe) assistant() ordered.Value {
 		}
 		return ordered.Str(s)
 	}
-	msg := object(member("role", ordered.Str("assistant")))
+	var said ordered.Value // null where there is no content
 	switch {
 	case p.typed:
 		var parts []ordered.Value
@@ -114,17 +114,16 @@ func (p probe) assistant() ordered.Value {
 		if p.content != nil {
 			parts = append(parts, textPart(pad(*p.content)))
 		}
-		msg = msg.With("content", ordered.ArrayOf(parts...))
+		said = ordered.ArrayOf(parts...)
 	case p.content != nil && p.parts:
-		msg = msg.With("content", ordered.ArrayOf(textPart(pad(*p.content))))
+		said = ordered.ArrayOf(textPart(pad(*p.content)))
 	case p.content != nil:
-		msg = msg.With("content", pad(*p.content))
-	default:
-		msg = msg.With("content", ordered.Value{})
+		said = pad(*p.content)
 	}
+	members := []ordered.Member{member("role", ordered.Str("assistant")), member("content", said)}
 	if p.reasoning && !p.typed {
 		for _, field := range chat.ReasoningFields {
-			msg = msg.With(field, pad(reasoningNeedle))
+			members = append(members, member(field, pad(reasoningNeedle)))
 		}
 	}
 	if len(p.calls) > 0 {
@@ -139,14 +138,14 @@ func (p probe) assistant() ordered.Value {
 				member("type", ordered.Str("function")),
 				member("function", object(member("name", ordered.Str(c.name)), member("arguments", args))))
 		}
-		msg = msg.With("tool_calls", ordered.ArrayOf(calls...))
+		members = append(members, member("tool_calls", ordered.ArrayOf(calls...)))
 	}
-	return msg
+	return object(members...)
 }
 
 // probeTools declares the functions of all name needles. Every member that a careless template takes for granted is
 // there, so that a template does not fail for want of a description.
-func probeTools() []ordered.Value {
+var probeTools = func() []ordered.Value {
 	property := func(kind string) ordered.Value {
 		return object(member("type", ordered.Str(kind)), member("description", ordered.Str("an argument")))
 	}
@@ -167,7 +166,7 @@ func probeTools() []ordered.Value {
 				)))))
 	}
 	return tools
-}
+}()
 
 // kind says what a stretch of a turn stands for.
 type kind uint8

@@ -230,13 +230,13 @@ func (d *detector) roles() {
 }
 
 func (d *detector) tools() {
-	if o, err := d.observe(probeTools(), user()); err == nil {
+	if o, err := d.observe(probeTools, user()); err == nil {
 		d.caps.Tools = writes(o, "tools[0].function.name")
 	}
 }
 
 // probeTools declares both functions, with every member that a careless template takes for granted.
-func probeTools() []ordered.Value {
+var probeTools = func() []ordered.Value {
 	tools := make([]ordered.Value, len(callNames))
 	for i, name := range callNames {
 		tools[i] = ordered.ObjectOf(member("type", text("function")), member("function", ordered.ObjectOf(
@@ -249,7 +249,7 @@ func probeTools() []ordered.Value {
 				member("required", ordered.ArrayOf(text(argKey))))))))
 	}
 	return tools
-}
+}()
 
 // calling builds an assistant's message with n calls.
 func calling(n int, content, args ordered.Value) ordered.Value {
@@ -271,7 +271,7 @@ func (d *detector) calls() {
 	needsEmpty := map[ordered.Kind]bool{}    // by the kind of arguments: a call without content fails, or writes it
 	for _, a := range []ordered.Value{args, asText} {
 		for n, content := range empties {
-			o, err := d.observe(probeTools(), user(), calling(1, content, a))
+			o, err := d.observe(probeTools, user(), calling(1, content, a))
 			if n == 0 {
 				needsEmpty[a.Kind()] = err != nil || writes(o, "messages[1].content")
 			}
@@ -302,7 +302,7 @@ func (d *detector) calls() {
 	}
 	d.caps.Needs.EmptyContent = needsEmpty[best.Kind()]
 	for _, content := range empties {
-		o, err := d.observe(probeTools(), user(), calling(2, content, best))
+		o, err := d.observe(probeTools, user(), calling(2, content, best))
 		if err == nil && writes(o, "messages[1].tool_calls[0].function.name") && writes(o, "messages[1].tool_calls[1].function.name") {
 			d.caps.ParallelToolCalls = true
 			break
@@ -339,7 +339,7 @@ func (d *detector) reasoning() {
 		for _, f := range chat.ReasoningFields {
 			acting = acting.With(f, text(reasoningText))
 		}
-		if o, err := d.observe(probeTools(), user(), acting); err == nil {
+		if o, err := d.observe(probeTools, user(), acting); err == nil {
 			for _, f := range chat.ReasoningFields {
 				if writes(o, "messages[1]."+f) {
 					d.caps.Needs.ReasoningField = f

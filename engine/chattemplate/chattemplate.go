@@ -17,6 +17,7 @@
 package chattemplate
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -104,11 +105,14 @@ func (t *Template) Vars(in Input) ordered.Value {
 		ordered.Member{Key: "add_generation_prompt", Value: ordered.Boolean(in.Generate)},
 		ordered.Member{Key: "bos_token", Value: ordered.Str(t.BOS)},
 		ordered.Member{Key: "eos_token", Value: ordered.Str(t.EOS)})
-	vars := ordered.ObjectOf(members...)
 	for _, m := range in.Kwargs {
-		vars = vars.With(m.Key, m.Value)
+		if i := slices.IndexFunc(members, func(own ordered.Member) bool { return own.Key == m.Key }); i >= 0 {
+			members[i].Value = m.Value
+			continue
+		}
+		members = append(members, m)
 	}
-	return vars
+	return ordered.ObjectOf(members...)
 }
 
 // Render renders an input, in the mutable sandbox, which is what inference engines allow (E1).
