@@ -503,22 +503,54 @@ func (b *builder) content(after bool) peg.Pattern {
 		return b.ref("answer", b.jsonAnswer)
 	}
 	return b.ref("content", func() peg.Pattern {
-		if b.strict || b.on(ContentAround) && b.on(LooseReasoning) {
+		worded := b.wordedBeginnings()
+		if len(worded) == 0 && (b.strict || b.on(ContentAround) && b.on(LooseReasoning)) {
 			return b.text("content", false, false)
 		}
-		// Calls and reasoning are only taken for what they are at the beginning.
-		alts := b.beginnings(!b.on(ContentAround), !b.on(LooseReasoning))
-		if !b.on(ContentAround) {
-			alts = append(alts, b.undeclared()...)
+		alts := worded
+		if !b.strict {
+			// Calls and reasoning are only taken for what they are at the beginning.
+			alts = append(alts, b.beginnings(!b.on(ContentAround), !b.on(LooseReasoning))...)
+			if !b.on(ContentAround) {
+				alts = append(alts, b.undeclared()...)
+			}
 		}
-		const begun = "content text"
-		return peg.Seq{peg.Capture{Kind: Content, P: peg.Space{}}, append(alts, b.ref(begun, func() peg.Pattern { return b.text(begun, false, true) }))}
+		return peg.Seq{peg.Capture{Kind: Content, P: peg.Space{}}, append(alts, b.begunText())}
 	})
+}
+
+// begunText is the state of reading the answer's text behind its beginning.
+func (b *builder) begunText() peg.Pattern {
+	const begun = "content text"
+	return b.ref(begun, func() peg.Pattern { return b.text(begun, false, !b.strict) })
+}
+
+// worded says that a marker that opens content or reasoning is made of words, such as "Answer:". Any text may hold that, so that it
+// opens something only where text begins. A grammar keeps them out of text elsewhere.
+func (b *builder) worded(m format.Marker) bool {
+	letters := peg.Range('a', 'z').Or(peg.Range('A', 'Z'))
+	return m.Text != "" && letters.Has(m.Text[0]) && !distinctive(m.Text)
+}
+
+// wordedBeginnings returns the alternatives for such markers.
+func (b *builder) wordedBeginnings() (alts peg.Choice) {
+	if m := b.f.Content.Open; b.worded(m) {
+		alts = append(alts, peg.Seq{b.lead(m), b.lit(m.Text), peg.Cut{}, b.trail(m), b.begunText()})
+	}
+	if b.worded(b.f.Reasoning.Open) {
+		alts = append(alts, peg.Seq{b.openReasoning(), peg.Cut{}, b.ref("reasoning", b.reasoning)})
+	}
+	return alts
 }
 
 // refused is the state behind an opener that has just been taken as text, so that the closer that belongs to it is text as well.
 func (b *builder) refused() peg.Pattern {
-	return b.ref("refused", func() peg.Pattern { return b.text("content", true, false) })
+	return b.ref("refused", func() peg.Pattern {
+		if b.worded(b.f.Content.Open) || b.worded(b.f.Reasoning.Open) {
+			return b.text("content text", true, true)
+		}
+		return b.text("content", true, false)
+	})
 }
 
 // beginnings returns the alternatives for calls and for reasoning.
@@ -528,7 +560,7 @@ func (b *builder) beginnings(calls, reasoning bool) (alts peg.Choice) {
 			alts = append(alts, b.openCalls(i)...)
 		}
 	}
-	if reasoning && b.f.Reasoning.Open.Text != "" {
+	if reasoning && b.f.Reasoning.Open.Text != "" && !b.worded(b.f.Reasoning.Open) {
 		alts = append(alts, peg.Seq{b.openReasoning(), peg.Cut{}, b.ref("reasoning", b.reasoning)})
 	}
 	return alts
@@ -540,13 +572,16 @@ func (b *builder) markerTexts(begun bool) []string {
 	if !begun || b.on(ContentAround) {
 		texts = append(texts, b.interrupting()...)
 	}
-	if !begun || b.on(LooseReasoning) {
-		texts = append(texts, b.f.Reasoning.Open.Text)
+	if m := b.f.Reasoning.Open; (!begun || b.on(LooseReasoning)) && (b.strict || !b.worded(m)) {
+		texts = append(texts, m.Text)
 	}
 	for _, m := range b.strayClosers(begun) {
 		texts = append(texts, m.Text)
 	}
-	texts = append(texts, b.f.Content.Open.Text, b.f.Content.Close.Text)
+	if m := b.f.Content.Open; b.strict || !b.worded(m) {
+		texts = append(texts, m.Text)
+	}
+	texts = append(texts, b.f.Content.Close.Text)
 	return slices.DeleteFunc(texts, func(t string) bool { return t == "" })
 }
 
@@ -579,8 +614,8 @@ func (b *builder) opensToo(m format.Marker) bool {
 func (b *builder) markers(next peg.Ref, begun bool) peg.Pattern {
 	alts := b.beginnings(!begun || b.on(ContentAround), !begun || b.on(LooseReasoning))
 	c := &b.f.Content
-	for _, m := range [...]format.Marker{c.Open, c.Close} {
-		if m.Text != "" {
+	for i, m := range [...]format.Marker{c.Open, c.Close} {
+		if m.Text != "" && (i > 0 || !b.worded(m)) {
 			alts = append(alts, peg.Seq{b.lead(m), b.lit(m.Text), peg.Cut{}, b.trail(m), next})
 		}
 	}

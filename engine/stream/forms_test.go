@@ -248,6 +248,14 @@ var forms = []form{
 		{output: "<|T|>why<|/T|><|R|>because<|/R|><|eot|>", want: chat.Message{Reasoning: "why", Content: "because"}},
 		{output: "<|T|>why<|/T|><|A|>[{\"name\": \"ping\", \"arguments\": {}}]<|/A|>", want: chat.Message{Reasoning: "why", ToolCalls: []chat.ToolCall{call("", "ping", "{}")}}},
 	}},
+	{"words", format.Format{End: end, Reasoning: format.Reasoning{Mode: format.ReasoningTagged, Pair: pair("Thought: ", "\nAnswer: ")}, Content: format.Content{Mode: format.ContentWrapped, Pair: pair("Answer: ", "")},
+		Calls: []format.Calls{{Head: []format.Part{lit("Action: "), name, lit("\nInput: ")}, Body: jsonBody}}}, []turn{
+		{output: "Thought: Which?\nAnswer: This one.<|im_end|>", want: chat.Message{Reasoning: "Which?", Content: "This one."}},
+		{output: "Answer: The Answer: is no Thought: of mine.\nThought: so", want: message("The Answer: is no Thought: of mine.\nThought: so")},
+		{output: "Thought: I\nAction: get\nInput: " + rome, want: chat.Message{Reasoning: "I", ToolCalls: []chat.ToolCall{call("", "get", rome)}}},
+		{output: "Answer: no Action: here, Answer: <b>\nAction: ping\nInput: {}", want: message("no Action: here, Answer: <b>", call("", "ping", "{}"))},
+		{output: "\n\nAnswer: Action: nothing, Answer: x", want: message("Action: nothing, Answer: x")},
+	}},
 	{"delimiter", format.Format{End: []string{"<|end|>"}, Reasoning: format.Reasoning{Mode: format.ReasoningDelimiter, Pair: pair("", "\n[FINAL]\n")}, Calls: []format.Calls{{Section: pair("<calls>", "</calls>"), Array: true, Object: plainObject}}}, []turn{
 		{output: "I think.\n[FINAL]\nSo.<|end|>", want: chat.Message{Reasoning: "I think.", Content: "So."}},
 		{output: "Just so.", want: message("Just so.")},
