@@ -109,7 +109,7 @@ func channels() format.Format {
 // Spellings returns all fallback spellings, in the order in which they are tried where all are allowed.
 func Spellings() []Spelling {
 	return []Spelling{
-		{Name: "kimi-k2", Doc: "functions.NAME:INDEX and JSON, in token markers or bare", Calls: indexed()},
+		{Name: "kimi-k2", Doc: "functions.NAME:INDEX and JSON, in token markers or bare", Tokens: true, Calls: indexed()},
 		{Name: "hermes", Doc: "a JSON object in <tool_call>", Tokens: true, Calls: []format.Calls{
 			{Call: pair("<tool_call>\n", "\n</tool_call>"), Object: object("name", "arguments")},
 		}},

@@ -143,6 +143,23 @@ func TestTolerances(t *testing.T) {
 	}
 }
 
+// TestUndisclosed reads calls in spellings that a template need not show (E21 T8); a template may write an id alone, and the name is in it.
+func TestUndisclosed(t *testing.T) {
+	out := generate(t, format.Format{Undisclosed: true}, usual(""))
+	for output, want := range map[string]chat.Message{
+		"<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0<|tool_call_argument_begin|>" + rome + "<|tool_call_end|><|tool_calls_section_end|>": message("", call("functions.get:0", "get", rome)),
+		"functions.ping:1{}":         message("", call("functions.ping:1", "ping", "{}")),
+		"functions.ping:1 is called": message("functions.ping:1 is called"),
+		"[TOOL_CALLS]ping[ARGS]{}":   message("", call("", "ping", "{}")),
+	} {
+		for _, pieces := range [][]string{{output}, bytesOf(output)} {
+			if _, m := read(t, out, pieces...); !reflect.DeepEqual(m, want) {
+				t.Errorf("%q\n got %+v\nwant %+v", pieces, m, want)
+			}
+		}
+	}
+}
+
 // TestFallbacks reads outputs in spellings that the format does not have (E25).
 func TestFallbacks(t *testing.T) {
 	table := []struct {
