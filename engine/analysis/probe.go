@@ -217,10 +217,28 @@ func (a *analyzer) observe(p probe) *observation {
 	o := &observation{probe: p, text: got.Text.String, trace: got.Trace, err: err}
 	if err == nil {
 		o.atoms = atomize(got.Text)
-		o.tail = tailAfterUser(o.atoms)
+		o.tail = a.withoutTools(p, tailAfterUser(o.atoms))
 	}
 	a.seen[key] = o
 	return o
+}
+
+// withoutTools takes off an answer's tail what the template writes behind the messages where there are tools: what an answer without tools
+// does not end with.
+func (a *analyzer) withoutTools(p probe, tail []atom) []atom {
+	described := func(at atom) bool { return at.kind == foreign && strings.HasPrefix(at.path, "tools") }
+	from := slices.IndexFunc(tail, described)
+	if p.plain || !p.tools || from < 1 || tail[from-1].kind != literal {
+		return tail
+	}
+	with := tail[from-1].text
+	without := ""
+	if o := a.observe(p.with(func(p *probe) { p.tools = false })); o.err == nil {
+		without = lastLiteral(o.tail)
+	}
+	end := tail[from-1]
+	end.text = snapEnd(commonPrefix(with, without), with, without)
+	return append(slices.Clone(tail[:from-1]), end)
 }
 
 // atomize turns runs of origin into atoms; neighbours of one meaning become one.

@@ -139,6 +139,9 @@ func TestUnseenKinds(t *testing.T) {
 	for _, kind := range kinds {
 		holds("calls/"+kind.name, strings.Replace(kindsFrame, "CALLS", spell.Replace(kind.calls), 1))
 	}
+	const tools = `{%- if tools %}<|tools|>{{ tools|tojson }}<|end|>{% endif %}`
+	behind := strings.Replace(strings.Replace(kindsFrame, tools, "", 1), "{%- if add_gen", tools+"{%- if add_gen", 1)
+	holds("tools behind the messages", strings.Replace(behind, "CALLS", "{{ m.tool_calls|tojson }}", 1))
 	for _, kind := range thoughts {
 		turn := strings.ReplaceAll(kind.turn, "CONTENT", "{{ m.content or '' }}")
 		holds("reasoning/"+kind.name, strings.NewReplacer("TURN", turn, "PREFILL", kind.prefill).Replace(thoughtsFrame))
