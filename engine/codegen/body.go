@@ -32,7 +32,7 @@ func (b *builder) arguments(tool int, text bool, quote byte) peg.Pattern {
 		}
 		return peg.Label{Name: c.Name, Value: c, P: peg.Scan{Kind: Args, Scanner: codec.Syntax{}}}
 	}
-	value := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{})}
+	value := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{}, quote == '\'')}
 	if !text && !b.on(AnyLiteral) {
 		return value
 	}
@@ -43,10 +43,15 @@ func (b *builder) arguments(tool int, text bool, quote byte) peg.Pattern {
 	}
 }
 
-// literal is a scanner that reads Python literals too where that is tolerated.
-func (b *builder) literal(s codec.Syntax) codec.Syntax {
-	s.Strict = !b.on(AnyLiteral)
+// literal is a scanner that reads Python literals too where the format has them or they are tolerated.
+func (b *builder) literal(s codec.Syntax, python bool) codec.Syntax {
+	s.Strict = !python && !b.on(AnyLiteral)
 	return s
+}
+
+// python says that a body writes values as Python does.
+func python(p *format.Body) bool {
+	return p.Kind == format.BodyDict || p.Codec.Style == format.StylePython || p.Codec.Style == format.StyleStr
 }
 
 // body matches a call's arguments where the call is not a JSON object.
@@ -67,14 +72,14 @@ func (b *builder) body(c *format.Calls, tool int) peg.Pattern {
 			return append(seq, b.strictEntries(c, tool), close)
 		}
 		seq = append(seq, b.entries(c, tool), close, b.emit(Close, 0, ""))
-		if p.Kind == format.BodyTagged && b.on(AnyLiteral) { // models fall back to JSON
+		if p.Kind == format.BodyTagged && (b.on(AnyLiteral) || b.jsonToo(c)) { // models fall back to JSON
 			json := peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Lit{Text: "{"}}}, peg.Cut{}, peg.Space{}, b.arguments(tool, false, '"')}
 			return peg.Choice{json, seq}
 		}
 		return seq
 	case format.BodyDict:
 		syntax := codec.Syntax{Bare: true, Token: p.Codec.Quote, Object: true}
-		scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(syntax)}
+		scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(syntax, true)}
 		if b.strict && len(p.Entry) > 0 { // keys in any order
 			return peg.Seq{peg.Lit{Text: "{"}, peg.Space{}, b.strictEntries(c, tool), peg.Space{}, peg.Lit{Text: "}"}}
 		}
@@ -97,6 +102,14 @@ func (b *builder) body(c *format.Calls, tool int) peg.Pattern {
 	}
 	// Arguments may be missing where there are none.
 	return peg.Seq{open, peg.Choice{append(peg.Seq{ahead, peg.Cut{}}, object...), peg.And{P: peg.Seq{peg.Space{}, behind}}}, close}
+}
+
+// jsonToo says that another spelling begins as this one does and has arguments in JSON: the first one to be recognised reads both.
+func (b *builder) jsonToo(c *format.Calls) bool {
+	return slices.ContainsFunc(b.spellings, func(d format.Calls) bool {
+		head := headLiteral(c).Text
+		return d.Object == nil && d.Body.Kind == format.BodyJSON && head != "" && headLiteral(&d).Text == head
+	})
 }
 
 // dictCodec is how a grammar writes the values of a dict.
@@ -243,7 +256,7 @@ func (b *builder) keyed(c *format.Calls, e entry, key string, s *schema.Schema) 
 		if bare := b.unquoted(c, e); bare != "" {
 			return peg.Choice{
 				peg.Seq{peg.And{P: mid}, peg.Cut{}, as},
-				peg.Seq{b.edge(e.mid.Text.Before), b.lit(bare), peg.Space{}, peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{})}},
+				peg.Seq{b.edge(e.mid.Text.Before), b.lit(bare), peg.Space{}, peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{}, true)}},
 			}
 		}
 		return as
@@ -338,7 +351,7 @@ func (b *builder) entryValue(c *format.Calls, e entry, key string, s *schema.Sch
 		}
 		switch mode {
 		case valueLiteral:
-			scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{Token: p.Codec.Quote})}
+			scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{Token: p.Codec.Quote}, python(p))}
 			return peg.Seq{peg.Space{}, scan, closing}
 		case valueString:
 			info.Mode, info.Types = ValueRaw, 0
@@ -347,7 +360,7 @@ func (b *builder) entryValue(c *format.Calls, e entry, key string, s *schema.Sch
 			if p.Codec.Escaped { // to be unescaped before it is read
 				return b.region(c, e, key, info)
 			}
-			scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{})}
+			scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{}, python(p))}
 			return b.orLiteral(c, e, `"'`, peg.Choice{
 				peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes("{[")}}}, peg.Cut{}, peg.Space{}, scan, closing},
 				b.region(c, e, key, info),
@@ -372,7 +385,7 @@ func (b *builder) orLiteral(c *format.Calls, e entry, firsts string, text peg.Pa
 	if c.Body.Kind != format.BodyKwargs || closeText(e, "") != "" || !b.on(AnyLiteral) {
 		return text
 	}
-	scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{})}
+	scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{}, true)}
 	return peg.Choice{peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes(firsts)}}}, peg.Cut{}, peg.Space{}, scan}, text}
 }
 
@@ -397,8 +410,11 @@ func (b *builder) closing(c *format.Calls, e entry, key string) peg.Pattern {
 	for n, p := range e.close {
 		switch {
 		case p.Kind == format.SlotLit && p.Text.Text != "":
-			if n > 0 || !b.strict { // in a grammar that is a part of the value's pattern
+			switch {
+			case n > 0:
 				seq = append(seq, b.edge(p.Text.Before))
+			case !b.strict: // in a grammar that is a part of the value's pattern; behind text it is the text's, behind a literal nothing
+				seq = append(seq, peg.Space{})
 			}
 			seq = append(seq, b.lit(p.Text.Text))
 			if n+1 < len(e.close) {

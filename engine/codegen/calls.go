@@ -234,7 +234,7 @@ func (b *builder) section(i int) peg.Pattern {
 		var between peg.Seq
 		if sep := c.Sep.Text; sep != "" {
 			between = peg.Seq{b.space(c.Sep.Before), b.lit(sep), b.space(c.Sep.After)}
-		} else if c.Array || c.Object != nil && !b.strict {
+		} else if c.Array || c.Object != nil && b.on(OptionalWrapper) {
 			between = peg.Seq{b.space(""), peg.Lit{Text: ","}, b.space(" ")}
 		}
 		optional := peg.Pattern(between)
@@ -346,6 +346,11 @@ func nameAt(parts []format.Part) int {
 func (b *builder) behindName(c *format.Calls, at int, inID []format.Part) peg.Pattern {
 	if len(inID) > 0 && inID[0].Kind == format.SlotLit {
 		return peg.And{P: peg.Seq{b.space(inID[0].Text.Before), b.lit(inID[0].Text.Text)}}
+	}
+	if at+1 < len(c.Head) && !b.on(FreeSpace) { // its white space is a part of it, by which another spelling may differ
+		if p := c.Head[at+1]; p.Kind == format.SlotLit && p.Text.Text != "" && !p.Opt {
+			return peg.And{P: b.part(c.Head, at+1, nil)}
+		}
 	}
 	var alts peg.Choice
 	for _, t := range b.follow(c, at+1) {
@@ -834,9 +839,9 @@ func (b *builder) slotValue(o *format.Object, f format.Field, tool int) peg.Patt
 }
 
 // freeSpace is the regular expression for the white space of a marker, if it has any.
-func freeSpace(s string) string {
-	if s == "" {
-		return ""
+func (b *builder) freeSpace(s string) string {
+	if s == "" || !b.on(FreeSpace) {
+		return s
 	}
 	return someSpace
 }
@@ -935,9 +940,9 @@ func (b *builder) trigger(i int, o opening) (pattern, word string) {
 				}
 				break
 			}
-			pattern += freeSpace(p.Text.Before) + regexp.QuoteMeta(p.Text.Text) + freeSpace(p.Text.After)
+			pattern += b.freeSpace(p.Text.Before) + regexp.QuoteMeta(p.Text.Text) + b.freeSpace(p.Text.After)
 		}
-		return strings.TrimPrefix(pattern, someSpace), ""
+		return strings.TrimLeft(strings.TrimPrefix(pattern, someSpace), format.Space), ""
 	}
 	pattern += `\{` + someSpace
 	if c.Object.NameIsKey {

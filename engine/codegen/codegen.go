@@ -1,9 +1,9 @@
 // Package codegen makes a parser and a grammar for an output format and a request.
 //
 // [Generate] turns a [format.Format] and [Options] into a tree of patterns (package peg), which is compiled into the program
-// that package stream runs. [Output.Grammar] builds the same tree once more, with every tolerance switched off and the
+// that package stream runs. [Output.Grammar] builds the same tree once more, as the template writes and with the
 // schemas of the arguments in it, and lowers it to a grammar (package gbnf). So what is constrained and what is parsed
-// come from one description, and the language of the grammar is part of the language of the parser (E21).
+// come from one description, and the language of the grammar is part of the language of the parser of the same tolerances (E21).
 //
 // # Terminology
 //
@@ -27,8 +27,26 @@
 //
 // # Reading loosely, writing strictly
 //
-// The tolerances are those of E21, each with a bit in [Tolerances]. The grammar leaves white space beside markers free as well, since
-// models do, but has keys in the template's order and arguments as their schemas want them.
+// The tolerances are those of E21, each with a bit in [Tolerances]. The grammar has keys in the template's order, wrappers where the template has
+// them, values in its notation and arguments as their schemas want them. What it leaves to the model beyond that it leaves only because the
+// parser of the same plan reads it as it is meant, so a tolerance that is switched off can narrow the grammar:
+//
+//	T1 free-space        on: white space beside markers and around values is free; off: as the template writes it, none where it writes none
+//	T2 content-around    on: text, calls, text; off: either text or calls, and calls begin where the output or what follows reasoning does
+//	T3 loose-reasoning   on: reasoning ends with its marker, a call or the turn, and may come in the middle of text; off: it comes first
+//	                     and its marker alone ends it. Without reasoning, or with none between the markers, a turn reads alike either way
+//	T4 optional-wrapper  the grammar always writes the wrappers
+//	T5 stray-closers     on: the text of the answer has no closing marker of calls and not the end of the header, which the parser drops there;
+//	                     off: they are text. The end of reasoning that closes none is let through, since models write it
+//	T6 any-literal       the grammar always writes the template's notation, keys in its order
+//	T7 fences            on: an answer in JSON may stand in a fence; off: it may not
+//	T8 any-spelling      on: undisclosed calls come in the registered spellings; off: there are none, even where the request wants one
+//	T9 close-arguments   the grammar's arguments are closed
+//
+// A lazy grammar without T2 or T3 is armed at the beginning of the output alone, since the parser looks for calls, or for reasoning, there alone.
+// Formats of addressed parts (format.Route) say in each part what it is, so that T2 and T3 change nothing. No text of the
+// answer has a marker in it with which a call or reasoning could begin, whatever is tolerated. What a text has at its very end of the turn's end is
+// dropped (E9).
 //
 // # Limits
 //

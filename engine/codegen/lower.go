@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,8 +17,8 @@ func (o *Output) Grammar() (*gbnf.Grammar, error) { return o.grammar() }
 
 // makeGrammar builds the tree again, strictly, and lowers it.
 func (b builder) makeGrammar(lazy bool) (*gbnf.Grammar, error) {
-	b.callTexts = b.openerTexts()
-	b.strict, b.loose, b.out = true, FreeSpace, &Output{}
+	b.callTexts, b.dropTexts = b.openerTexts(), b.droppedTexts(lazy)
+	b.strict, b.loose, b.out = true, b.loose&FreeSpace, &Output{}
 	b.nestedNames = nil
 	b.lazy = lazy
 	tree := b.tree()
@@ -46,13 +47,37 @@ func (b *builder) strictRoot() peg.Pattern {
 	if begun := b.begunMarker(); begun != "" {
 		return b.goOn(begun)
 	}
-	if b.insideReasoning() && b.justOpened() {
+	if b.insideReasoning() && b.callsBlock() {
 		return b.ref("reasoning opened", func() peg.Pattern { return b.strictReasoning(true) })
 	}
 	if b.insideReasoning() {
 		return b.ref("reasoning", b.reasoning)
 	}
 	return b.content(false)
+}
+
+// closesReasoning says that a closing marker is that of reasoning, or its token.
+func (b *builder) closesReasoning(m format.Marker) bool {
+	return m.Text != "" && strings.HasSuffix(b.f.Reasoning.Close.Text, m.Text)
+}
+
+// droppedTexts returns, for a grammar, a literal of each marker that the parser drops from the answer's text (E20): closers of calls that
+// close nothing, and the end of the header once more, where the output begins, which a lazy
+// grammar does not see. Not the end of reasoning, which models write where there is none.
+func (b *builder) droppedTexts(lazy bool) (texts []string) {
+	add := func(text string) {
+		parts := segments(text)
+		texts = append(texts, parts[max(0, slices.IndexFunc(parts, distinctive))])
+	}
+	for _, m := range b.strayClosers(false) {
+		if !b.closesReasoning(m) {
+			add(m.Text)
+		}
+	}
+	if ends := b.headerEnds(); len(ends) > 0 && !lazy { // of which each has the last one at its end
+		add(ends[len(ends)-1])
+	}
+	return texts
 }
 
 // begunMarker returns the end of the prefill that is the beginning of a marker, as where calls and content begin alike and the prompt
@@ -265,7 +290,7 @@ func (b *builder) triggers() (lazy bool, triggers []Trigger) {
 	if b.answer != nil || !b.calling() || b.required() || len(b.f.Routes) > 0 {
 		return false, nil
 	}
-	b.strict, b.loose, b.opened, b.openers = true, FreeSpace, nil, nil
+	b.strict, b.loose, b.opened, b.openers = true, b.loose&FreeSpace, nil, nil
 	if b.begunMarker() != "" {
 		return false, nil
 	}
@@ -281,8 +306,8 @@ func (b *builder) triggers() (lazy bool, triggers []Trigger) {
 			switch {
 			case forced && word == "":
 				return false, nil
-			case forced && b.justOpened():
-				add(Trigger{Pattern: true, Text: "^" + someSpace + "(" + pattern + ")", Call: true})
+			case forced && b.callsBlock() || !forced && !b.tolerated(ContentAround):
+				add(Trigger{Pattern: true, Text: atBeginning(pattern), Call: true})
 			case forced:
 			case word != "":
 				add(Trigger{Text: word, Call: true})
@@ -293,11 +318,16 @@ func (b *builder) triggers() (lazy bool, triggers []Trigger) {
 	}
 	if forced {
 		add(Trigger{Text: b.f.Reasoning.Close.Text})
-	} else if open := b.f.Reasoning.Open.Text; open != "" {
+	} else if open := b.f.Reasoning.Open.Text; open != "" && (b.worded(b.f.Reasoning.Open) || !b.tolerated(LooseReasoning) || !b.tolerated(ContentAround)) {
+		add(Trigger{Pattern: true, Text: atBeginning(regexp.QuoteMeta(open))})
+	} else if open != "" {
 		add(Trigger{Text: open})
 	}
 	return true, triggers
 }
+
+// atBeginning is the pattern of a trigger that counts where the output begins.
+func atBeginning(pattern string) string { return "^" + someSpace + "(" + pattern + ")" }
 
 // someSpace is white space in a trigger's pattern.
 const someSpace = `\s{0,40}`
@@ -307,7 +337,7 @@ func (b *builder) triggered() peg.Pattern {
 	r := &b.f.Reasoning
 	forced := b.insideReasoning()
 	var alts peg.Choice
-	if !forced || b.justOpened() {
+	if !forced || b.callsBlock() {
 		for i := range b.spellings {
 			alts = append(alts, b.openCalls(i)...)
 		}

@@ -84,10 +84,15 @@ func (b *builder) part0() peg.Pattern {
 
 // heads returns the alternatives for parts with their heads. all: heads that begin with a slot too.
 func (b *builder) heads(all bool) peg.Choice {
+	return b.headsOf(all, format.RouteContent, format.RouteReasoning, format.RouteCall, format.RouteDropped)
+}
+
+// headsOf is heads for some kinds of routes.
+func (b *builder) headsOf(all bool, kinds ...format.RouteKind) peg.Choice {
 	var alts peg.Choice
 	for k := range b.f.Routes {
 		r := &b.f.Routes[k]
-		if len(r.Head) == 0 || !all && (r.Head[0].Kind != format.SlotLit || !distinctive(r.Head[0].Text.Text)) {
+		if len(r.Head) == 0 || !slices.Contains(kinds, r.Kind) || !all && (r.Head[0].Kind != format.SlotLit || !distinctive(r.Head[0].Text.Text)) {
 			continue
 		}
 		switch r.Kind {
@@ -118,9 +123,12 @@ func (b *builder) heads(all bool) peg.Choice {
 // head matches the parts of a head.
 func (b *builder) head(parts []format.Part) peg.Pattern {
 	var seq peg.Seq
-	for _, p := range parts {
+	for n, p := range parts {
 		q := peg.Pattern(b.routeWord())
 		if p.Kind == format.SlotLit {
+			if !b.strict && n > 0 && parts[n-1].Kind != format.SlotLit { // the word has taken it
+				p.Text.Before = ""
+			}
 			q = b.headLit(p)
 		}
 		if p.Opt {
@@ -201,7 +209,7 @@ func (b *builder) routeCall(k, tool int) peg.Pattern {
 		c := &format.Calls{Body: b.f.Routes[k].Body}
 		done := peg.Seq{peg.Space{}, b.body(c, tool), b.emit(ArgsEnd, 0, ""), b.emit(CallEnd, 0, "")}
 		if b.strict {
-			return append(done, b.strictBehind(true))
+			return append(done, b.strictBehind(behindCall))
 		}
 		return peg.Seq{peg.Try{P: done, Else: b.emit(CallBroken, 0, "")}, b.mark(format.Marker{}), b.ref("loose", b.loosePart)}
 	})
@@ -239,7 +247,7 @@ func (b *builder) routeText(k int) peg.Pattern {
 	case b.answer != nil:
 		json := peg.Label{Name: "answer", Value: Constraint{Name: "answer", Schema: b.answer}, P: peg.Scan{Kind: Content, Scanner: codec.Syntax{Strict: true}}}
 		if b.strict {
-			return peg.Seq{peg.Space{}, json, peg.Space{}, b.strictBehind(true)}
+			return peg.Seq{peg.Space{}, json, peg.Space{}, b.strictBehind(behindAnswer)}
 		}
 	}
 	if b.strict {
@@ -251,7 +259,7 @@ func (b *builder) routeText(k int) peg.Pattern {
 				}
 			}
 		}
-		return peg.Seq{peg.Until{Kind: kind, Stops: b.stops(texts, b.endTexts())}, b.strictBehind(false)}
+		return peg.Seq{peg.Until{Kind: kind, Stops: b.stops(texts, b.endTexts())}, b.strictBehind(behindText)}
 	}
 	return b.textOf(fmt.Sprint("route ", k+1), kind, closeKind, nil)
 }
@@ -303,7 +311,7 @@ func (b *builder) strictRoutes() peg.Pattern {
 			return b.routeText(k)
 		}
 	}
-	return b.strictBehind(false)
+	return b.strictBehind(behindText)
 }
 
 // headOf says that text begins with a head.
@@ -327,28 +335,41 @@ func headOf(parts []format.Part, text string) bool {
 	return false
 }
 
-// strictBehind is what the grammar has behind a part: the end, or a further part. called: nothing but the end is left to come.
-func (b *builder) strictBehind(called bool) peg.Pattern {
-	name := "behind"
-	if called {
-		name = "behind-call"
-	}
-	return b.ref(name, func() peg.Pattern {
-		alts := b.mayEnd(called)
+// behindWhat says behind which part of a turn something stands.
+type behindWhat string
+
+const (
+	behindText   behindWhat = "behind"
+	behindCall   behindWhat = "behind-call"
+	behindAnswer behindWhat = "behind-answer" // in JSON, which is all of the answer
+)
+
+// strictBehind is what the grammar has behind a part: the end, or a further part.
+func (b *builder) strictBehind(what behindWhat) peg.Pattern {
+	return b.ref(string(what), func() peg.Pattern {
+		done := what != behindText
+		further := what == behindText || what == behindCall && b.o.Parallel
+		part := func() peg.Pattern {
+			if what == behindCall && b.answer != nil { // either the answer or calls (E22)
+				return b.ref("part-call", func() peg.Pattern { return b.headsOf(true, format.RouteCall) })
+			}
+			return b.ref("part", b.part0)
+		}
+		alts := b.mayEnd(done)
 		for _, m := range b.closes() {
 			close := peg.Seq{peg.Space{}, b.lit(m.Text)}
-			if b.mayEnd(called) != nil {
+			if b.mayEnd(done) != nil {
 				alts = append(alts, close)
 			}
-			if !called || b.o.Parallel {
+			if further {
 				for _, s := range b.starts() {
-					alts = append(alts, append(slices.Clone(close), peg.Space{}, b.lit(s.Text), b.ref("part", b.part0)))
+					alts = append(alts, append(slices.Clone(close), peg.Space{}, b.lit(s.Text), part()))
 				}
 			}
 		}
-		if !called || b.o.Parallel {
+		if further {
 			for _, s := range b.starts() {
-				alts = append(alts, peg.Seq{peg.Space{}, b.lit(s.Text), b.ref("part", b.part0)})
+				alts = append(alts, peg.Seq{peg.Space{}, b.lit(s.Text), part()})
 			}
 		}
 		return alts

@@ -171,23 +171,23 @@ func (b *builder) strictValue(c *format.Calls, e entry, name, key string, s *sch
 		return b.strictNested(c, name, s, stop)
 	}
 	value := peg.Pattern(peg.Label{Name: name, Value: Constraint{Name: name, Schema: s, Codec: gc}, P: peg.Scan{Kind: Args, Scanner: codec.Syntax{}}})
+	before := ""
+	if len(e.close) > 0 {
+		before = e.close[0].Text.Before
+	}
 	if !gc.Raw && lines {
 		return peg.Seq{peg.Lit{Text: e.valueGap}, value, peg.Lit{Text: "\n"}}
 	} else if !gc.Raw {
-		return peg.Seq{peg.Space{}, value, peg.Space{}}
+		return peg.Seq{b.space(e.valueGap), value, b.space(before)}
 	}
 	if c.Body.Codec.CDATA {
 		value = peg.Choice{peg.Seq{peg.Lit{Text: openCDATA}, peg.Until{Kind: Value, Stops: []peg.Stop{{Text: shutCDATA}}}, peg.Lit{Text: shutCDATA}}, value}
 	}
 	// White space beside raw text would be the value's.
-	gap := ""
-	switch {
-	case lines:
-		gap = "\n"
-	case len(e.close) > 0:
-		gap = e.close[0].Text.Before
+	if lines {
+		before = "\n"
 	}
-	return peg.Seq{peg.Lit{Text: e.valueGap}, value, peg.Lit{Text: gap}}
+	return peg.Seq{peg.Lit{Text: e.valueGap}, value, peg.Lit{Text: before}}
 }
 
 // entityQuote is how a template that escapes values writes the quotes of JSON.
@@ -283,6 +283,9 @@ func (b *builder) freeNested(tags codec.Tags, types schema.TypeSet) peg.Pattern 
 // call is a call.
 func (b *builder) strictReasoning(opened bool) peg.Pattern {
 	closed := peg.Seq{b.closeReasoning(), b.content(false)}
+	if !b.tolerated(LooseReasoning) { // nothing else ends it
+		return peg.Seq{peg.Until{Kind: b.reasoningKind(), Stops: b.stops([]string{b.f.Reasoning.Close.Text}, b.endTexts())}, closed}
+	}
 	alts := append(peg.Choice{closed}, b.mayEnd(false)...)
 	was := b.thinking
 	b.thinking = true

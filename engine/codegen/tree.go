@@ -16,7 +16,7 @@ import (
 type builder struct {
 	f         format.Format
 	o         Options
-	loose     Tolerances // that are on; none but FreeSpace for a grammar
+	loose     Tolerances // that are on; of a grammar none but FreeSpace, if that is
 	strict    bool       // the tree is for a grammar
 	keep      bool       // reasoning stays in the content
 	tools     []chat.Tool
@@ -36,11 +36,17 @@ type builder struct {
 	lazy        bool     // the grammar begins at a trigger
 	thinking    bool     // for a grammar: calls come where reasoning may be open
 	callTexts   []string // for a grammar: all literals with which the parser lets calls begin
+	dropTexts   []string // for a grammar: literals of what the parser drops from the answer's text
 	silent      bool     // patterns log nothing: what looks like a call is read as content
 	err         error
 }
 
+// on says that the tree that is built has a tolerance.
 func (b *builder) on(t Tolerances) bool { return b.loose&t != 0 }
+
+// tolerated says that the parser has a tolerance, whichever tree is built: what the grammar may leave to the model because the
+// parser reads it.
+func (b *builder) tolerated(t Tolerances) bool { return b.o.Tolerances&t != 0 }
 
 func (b *builder) fail(format string, args ...any) peg.Pattern {
 	if b.err == nil {
@@ -123,9 +129,8 @@ func (b *builder) wholeMarker() peg.Pattern {
 // start returns the state in which the turn begins, which the prefill decides.
 func (b *builder) start() peg.Pattern {
 	r := &b.f.Reasoning
-	prefill := strings.Trim(b.o.Prefill, format.Space)
 	if r.Open.Text != "" {
-		if b.justOpened() && b.calling() && b.on(LooseReasoning) {
+		if b.callsBlock() {
 			return peg.Seq{peg.Space{}, b.openReasoning(), b.ref("reasoning opened", b.openedReasoning)}
 		}
 		return b.content(false)
@@ -138,7 +143,7 @@ func (b *builder) start() peg.Pattern {
 	if closed := containsAny(b.o.Prefill, variants(r.Close.Text)); closed || b.openAt(b.o.Prefill) {
 		return b.ref("reasoning", b.reasoning)
 	}
-	if prefill != "" || !b.on(LooseReasoning) {
+	if !b.mayDelimit() {
 		return content
 	}
 	until := peg.Until{Kind: b.reasoningKind(), Stops: b.stops(append(b.openerTexts(), r.Close.Text), b.endTexts())}
@@ -146,6 +151,17 @@ func (b *builder) start() peg.Pattern {
 		peg.Seq{peg.Hold{P: peg.Seq{until, b.closeReasoning()}}, peg.Cut{}, content},
 		content,
 	}
+}
+
+// callsBlock says that the prompt has just opened a block of reasoning that a call can begin and so close (E16).
+func (b *builder) callsBlock() bool {
+	return b.justOpened() && b.calling() && b.tolerated(LooseReasoning)
+}
+
+// mayDelimit says that text may turn out to have been reasoning, by the marker that ends it (E17).
+func (b *builder) mayDelimit() bool {
+	r := &b.f.Reasoning
+	return r.Open.Text == "" && r.Close.Text != "" && strings.Trim(b.o.Prefill, format.Space) == "" && b.tolerated(LooseReasoning)
 }
 
 // justOpened says that the prompt has opened a block of reasoning and put nothing into it.
@@ -186,21 +202,28 @@ func (b *builder) calling() bool {
 // repeatedHeader matches the end of the header where the model says it once more (E21 T5): the part of it from a marker
 // on.
 func (b *builder) repeatedHeader() peg.Pattern {
-	header := strings.Trim(b.f.Header, format.Space)
-	if !b.on(StrayClosers) || b.o.Prefill != "" || b.strict {
-		return nil
-	}
 	var alts peg.Choice
-	for i := len(header) - 1; i >= 0; i-- {
-		if (header[i] == '<' || header[i] == '[') && distinctive(header[i:]) {
-			alts = append(alts, peg.Hold{P: peg.Capture{Kind: Dropped, P: b.lit(header[i:])}})
-		}
+	for _, end := range b.headerEnds() {
+		alts = append(alts, peg.Hold{P: peg.Capture{Kind: Dropped, P: b.lit(end)}})
 	}
 	if alts == nil {
 		return nil
 	}
-	slices.Reverse(alts)
 	return peg.Choice{peg.Hold{P: peg.Seq{peg.Opt{P: peg.Hold{P: peg.Capture{Kind: Dropped, P: peg.Space{}}}}, alts, b.mark(format.Marker{})}}, peg.Seq{}}
+}
+
+// headerEnds returns the ends of the header that a model may say once more, the longest first.
+func (b *builder) headerEnds() (ends []string) {
+	header := strings.Trim(b.f.Header, format.Space)
+	if !b.on(StrayClosers) || b.o.Prefill != "" {
+		return nil
+	}
+	for i := range len(header) {
+		if (header[i] == '<' || header[i] == '[') && distinctive(header[i:]) {
+			ends = append(ends, header[i:])
+		}
+	}
+	return ends
 }
 
 // White space and literals.
@@ -503,26 +526,30 @@ func (b *builder) content(after bool) peg.Pattern {
 		return b.ref("answer", b.jsonAnswer)
 	}
 	return b.ref("content", func() peg.Pattern {
-		worded := b.wordedBeginnings()
-		if len(worded) == 0 && (b.strict || b.on(ContentAround) && b.on(LooseReasoning)) {
+		around, loose, worded := b.tolerated(ContentAround), b.tolerated(LooseReasoning), b.wordedBeginnings()
+		if around && loose && len(worded) == 0 {
 			return b.text("content", false, false)
 		}
-		alts := worded
-		if !b.strict {
-			// Calls and reasoning are only taken for what they are at the beginning.
-			alts = append(alts, b.beginnings(!b.on(ContentAround), !b.on(LooseReasoning))...)
-			if !b.on(ContentAround) {
-				alts = append(alts, b.undeclared()...)
-			}
+		alts, lead := worded, peg.Pattern(peg.Space{})
+		// Without the tolerances calls and reasoning are only taken for what they are at the beginning.
+		alts = append(alts, b.beginnings(!around, !loose || b.strict)...)
+		if b.strict {
+			lead = b.space("")
 		}
-		return peg.Seq{peg.Capture{Kind: Content, P: peg.Space{}}, append(alts, b.begunText())}
+		if b.textless() {
+			return peg.Seq{lead, alts}
+		}
+		if !around {
+			alts = append(alts, b.undeclared()...)
+		}
+		return peg.Seq{peg.Capture{Kind: Content, P: lead}, append(alts, b.begunText())}
 	})
 }
 
 // begunText is the state of reading the answer's text behind its beginning.
 func (b *builder) begunText() peg.Pattern {
 	const begun = "content text"
-	return b.ref(begun, func() peg.Pattern { return b.text(begun, false, !b.strict) })
+	return b.ref(begun, func() peg.Pattern { return b.text(begun, false, true) })
 }
 
 // worded says that a marker that opens content or reasoning is made of words, such as "Answer:". Any text may hold that, so that it
@@ -532,9 +559,14 @@ func (b *builder) worded(m format.Marker) bool {
 	return m.Text != "" && letters.Has(m.Text[0]) && !distinctive(m.Text)
 }
 
+// textless says that a grammar has no text in the answer: a call is due, and text would rule it out.
+func (b *builder) textless() bool {
+	return b.strict && b.required() && !b.tolerated(ContentAround)
+}
+
 // wordedBeginnings returns the alternatives for such markers.
 func (b *builder) wordedBeginnings() (alts peg.Choice) {
-	if m := b.f.Content.Open; b.worded(m) {
+	if m := b.f.Content.Open; b.worded(m) && !b.textless() {
 		alts = append(alts, peg.Seq{b.lead(m), b.lit(m.Text), peg.Cut{}, b.trail(m), b.begunText()})
 	}
 	if b.worded(b.f.Reasoning.Open) {
@@ -566,15 +598,16 @@ func (b *builder) beginnings(calls, reasoning bool) (alts peg.Choice) {
 	return alts
 }
 
-// markerTexts returns the literals with which what interrupts the answer's text begins.
+// markerTexts returns the literals with which what interrupts the answer's text begins. In a grammar that is also what would be text if it has begun.
 func (b *builder) markerTexts(begun bool) []string {
 	var texts []string
-	if !begun || b.on(ContentAround) {
+	if !begun || b.strict || b.on(ContentAround) {
 		texts = append(texts, b.interrupting()...)
 	}
-	if m := b.f.Reasoning.Open; (!begun || b.on(LooseReasoning)) && (b.strict || !b.worded(m)) {
+	if m := b.f.Reasoning.Open; b.strict || (!begun || b.on(LooseReasoning)) && !b.worded(m) {
 		texts = append(texts, m.Text)
 	}
+	texts = append(texts, b.dropTexts...)
 	for _, m := range b.strayClosers(begun) {
 		texts = append(texts, m.Text)
 	}
@@ -612,7 +645,8 @@ func (b *builder) opensToo(m format.Marker) bool {
 
 // markers is the state at a marker in the answer's text, or at what looks like one.
 func (b *builder) markers(next peg.Ref, begun bool) peg.Pattern {
-	alts := b.beginnings(!begun || b.on(ContentAround), !begun || b.on(LooseReasoning))
+	alts := b.beginnings(!begun || b.tolerated(ContentAround),
+		!begun || b.tolerated(LooseReasoning) && (!b.strict || b.tolerated(ContentAround))) // what follows reasoning may be a call
 	c := &b.f.Content
 	for i, m := range [...]format.Marker{c.Open, c.Close} {
 		if m.Text != "" && (i > 0 || !b.worded(m)) {
@@ -661,7 +695,7 @@ func (b *builder) shifts(texts []string, next peg.Pattern) peg.Choice {
 // afterCall is the state behind the last of some calls.
 func (b *builder) afterCall() peg.Pattern {
 	switch {
-	case b.strict && b.thinking:
+	case b.strict && (b.thinking || !b.tolerated(ContentAround)):
 		return b.ref("last", b.lastCalls)
 	case b.strict:
 		return b.ref("after", b.afterCalls)
@@ -784,7 +818,7 @@ func (b *builder) jsonAnswer() peg.Pattern {
 			rest = peg.Seq{peg.Space{}, peg.Opt{P: b.lit(m.Text)}, rest}
 		}
 	}
-	if b.on(Fences) || b.strict {
+	if b.tolerated(Fences) {
 		fence := peg.Seq{peg.Lit{Text: "```"}, peg.Opt{P: peg.Lit{Text: "json"}}}
 		alts = append(alts, peg.Seq{
 			b.mark(format.Marker{}), peg.Capture{Kind: Dropped, P: fence}, peg.Cut{}, b.mark(format.Marker{}), peg.Capture{Kind: Content, P: peg.Space{}},
