@@ -237,7 +237,22 @@ func (b *builder) keyEnd(e entry, c *format.Calls) peg.Pattern {
 			alts = append(alts, b.lit(text))
 		}
 	}
+	if len(alts) == 0 {
+		return b.behindKey(e)
+	}
 	return peg.Seq{b.space(e.mid.Text.Before), alts}
+}
+
+// behindKey matches what stands between a key and its type or value. Where that is white space alone, all that follows it is the value's.
+func (b *builder) behindKey(e entry) peg.Pattern {
+	gap := e.mid.Text.Before
+	switch {
+	case e.mid.Text.Text != "" || gap == "":
+		return peg.Seq{b.edge(gap), b.lit(e.mid.Text.Text)}
+	case b.strict:
+		return peg.Lit{Text: gap}
+	}
+	return peg.Choice{peg.Lit{Text: gap}, peg.Set{Set: peg.Bytes(format.Space)}}
 }
 
 // keyWord matches a key that is not declared.
@@ -250,7 +265,7 @@ func (b *builder) keyWord(e entry) peg.Pattern {
 
 // keyed matches what follows a key: its type, its value and what closes the entry.
 func (b *builder) keyed(c *format.Calls, e entry, key string, s *schema.Schema) peg.Pattern {
-	mid := peg.Seq{b.edge(e.mid.Text.Before), b.lit(e.mid.Text.Text)}
+	mid := peg.Seq{b.behindKey(e)}
 	if e.typ == nil {
 		as := append(mid[:len(mid):len(mid)], b.entryValue(c, e, key, s))
 		if bare := b.unquoted(c, e); bare != "" {
@@ -499,6 +514,9 @@ func (b *builder) entryAhead(e entry) peg.Seq {
 	if t := e.open.Text.Text; t != "" {
 		seq = append(seq, b.lit(t), peg.Space{})
 	}
+	if e.mid.Text.Text == "" {
+		return append(seq, b.keyWord(e), b.behindKey(e))
+	}
 	return append(seq, b.keyWord(e), peg.Space{}, b.lit(e.mid.Text.Text))
 }
 
@@ -513,8 +531,14 @@ func (b *builder) openEnd(c *format.Calls, e entry, further peg.Seq, goesOn peg.
 	if sep := c.Body.Sep.Text; sep != "" {
 		out = append(out, ending{sep, append(peg.Seq{peg.Space{}}, further...)})
 	}
+	if open := e.open.Text.Text; distinctive(open) {
+		out = append(out, ending{open, append(peg.Seq{peg.Space{}}, further[min(1, len(further)):]...)})
+	}
 	for _, t := range b.closers(c) {
 		if t != c.Body.Sep.Text {
+			if distinctive(e.open.Text.Text) && distinctive(t) { // a token ends the value and the call: any text may follow
+				return append(out, ending{t, nil})
+			}
 			return append(out, ending{t, peg.Seq{peg.Space{}, goesOn}})
 		}
 	}

@@ -113,7 +113,7 @@ func (b *builder) strictEntry(c *format.Calls, e entry, name, key string, s *sch
 	} else {
 		seq = append(seq, peg.Lit{Text: key})
 	}
-	seq = append(seq, b.edge(e.mid.Text.Before), b.lit(e.mid.Text.Text))
+	seq = append(seq, b.behindKey(e))
 	closing := b.closing(c, e, key)
 	if e.typ == nil {
 		mode := b.valueMode(&c.Body, s)

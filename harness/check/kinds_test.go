@@ -47,6 +47,9 @@ var kinds = []struct{ name, calls string }{
 	{"arguments with types", `EACH<use tool="{{ f.name }}">ARGS<arg name="{{ k }}" type="{{ "string" if v is string else "json" }}">VALUE</arg>END</use>DONE`},
 	{"arguments in a section", `EACH<call>{{ f.name }}<args>ARGS<k>{{ k }}</k><v>VALUE</v>END</args></call>DONE`},
 	{"everything escaped", `EACH<call name="{{ f.name }}">ARGS<arg name="{{ k }}">{{ (v if v is string else v|tojson)|e }}</arg>END</call>DONE`},
+	{"a space between key and value", `EACH(call {{ f.name }}ARGS :{{ k }} {{ v|tojson }}END)DONE`},
+	{"a line break between key and value", `EACH<|call|>{{ f.name }}ARGS<|arg|>{{ k }}{{ "\n" }}VALUE<|/arg|>END<|/call|>DONE`},
+	{"arguments that the next one ends", `EACH<|call|>{{ f.name }}ARGS<|arg|>{{ k }} VALUEEND<|/call|>DONE`},
 	{"a prefix before the name", `EACH<|tool_call|>functions.{{ f.name }}<|args|>{{ f.arguments|tojson }}<|end_call|>DONE`},
 }
 
