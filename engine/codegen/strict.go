@@ -211,8 +211,8 @@ func (b *builder) strictNested(c *format.Calls, name string, s *schema.Schema, s
 		var alts peg.Choice
 		types := s.Types()
 		scalar := types&(schema.Array|schema.Object) == 0 || types&schema.String != 0
-		if types == schema.AnyType || types == schema.Object && len(s.Fields()) == 0 || types == schema.Array && !hasItems(s) {
-			return b.freeNested(tags, types)
+		if types == schema.AnyType || types&^(schema.Object|schema.Array) == 0 && len(s.Fields()) == 0 && !hasItems(s) {
+			return b.freeNested(c, name, tags, types, s)
 		}
 		if scalar {
 			alts = append(alts, peg.Label{Name: name, P: peg.Scan{Kind: Args, Scanner: codec.Syntax{}},
@@ -220,17 +220,30 @@ func (b *builder) strictNested(c *format.Calls, name string, s *schema.Schema, s
 			return alts
 		}
 		if types&schema.Object != 0 {
-			var seq peg.Seq
+			var all peg.Seq    // the entries, those that are required there
+			var one peg.Choice // at least one of them
+			required := false
 			for _, f := range s.Fields() {
 				close := tags.Close + f.Name + tags.CloseMid
 				p := peg.Pattern(peg.Seq{peg.Space{}, peg.Lit{Text: tags.Open + f.Name + tags.Mid},
 					b.strictNested(c, name+"-"+f.Name, f.Schema, close), peg.Lit{Text: close}})
+				for i := range one {
+					one[i] = peg.Seq{one[i], peg.Opt{P: p}}
+				}
+				one, required = append(one, p), required || f.Required
 				if !f.Required {
 					p = peg.Opt{P: p}
 				}
-				seq = append(seq, p)
+				all = append(all, p)
 			}
-			alts = append(alts, append(seq, peg.Space{}))
+			switch {
+			case len(all) == 0:
+				alts = append(alts, b.freeNested(c, name, tags, types&^schema.Array, s))
+			case required || types == schema.Object:
+				alts = append(alts, append(all, peg.Space{}))
+			default: // what is empty is no object where it may be something else
+				alts = append(alts, peg.Seq{one, peg.Space{}})
+			}
 		}
 		if types&schema.Array != 0 && tags.ItemOpen != "" {
 			items := schema.Any()
@@ -240,32 +253,81 @@ func (b *builder) strictNested(c *format.Calls, name string, s *schema.Schema, s
 				}
 			}
 			item := peg.Seq{peg.Space{}, peg.Lit{Text: tags.ItemOpen}, b.strictNested(c, name+"-item", items, tags.ItemClose), peg.Lit{Text: tags.ItemClose}}
-			alts = append(alts, peg.Seq{peg.Rep{P: item}, peg.Space{}})
+			lo, hi := atLeast(types != schema.Array), 0
+			if len(s.Alts) == 0 {
+				lo, hi = max(lo, s.MinItems), max(s.MaxItems, 0)
+			}
+			alts = append(alts, peg.Seq{peg.Rep{P: item, Min: lo, Max: hi}, peg.Space{}})
 		}
 		if rest := types &^ (schema.Array | schema.Object); rest != 0 {
-			alts = append(alts, peg.Label{Name: name, P: peg.Scan{Kind: Args, Scanner: codec.Syntax{}}, Value: Constraint{Name: name, Schema: s}})
+			alts = append(alts, peg.Label{Name: name, P: peg.Scan{Kind: Args, Scanner: codec.Syntax{}}, Value: Constraint{Name: name, Schema: s.Only(rest)}})
 		}
 		return alts
 	})
+}
+
+// atLeast is how many entries or items must be there: what is empty is text where the value may be something else.
+func atLeast(one bool) int {
+	if one {
+		return 1
+	}
+	return 0
 }
 
 func hasItems(s *schema.Schema) bool {
 	return slices.ContainsFunc(append([]*schema.Schema{s}, s.Alts...), func(leaf *schema.Schema) bool { return leaf.Items != nil })
 }
 
-// freeNested matches a value of which the schema says nothing. That a closing tag has the key of the opening one is beyond a grammar.
-func (b *builder) freeNested(tags codec.Tags, types schema.TypeSet) peg.Pattern {
-	return b.ref("nested "+types.String(), func() peg.Pattern {
+// keyBut matches a key that is not declared. One that makes the tag of an item would begin an array.
+func (b *builder) keyBut(tags codec.Tags) peg.Pattern {
+	bytes := peg.Rep{P: peg.Set{Set: nameBytes}, Min: 1, Max: MaxName}
+	item, ok := strings.CutPrefix(tags.ItemOpen, tags.Open)
+	if ok {
+		item, ok = strings.CutSuffix(item, tags.Mid)
+	}
+	if !ok || item == "" || strings.ContainsFunc(item, func(r rune) bool { return r >= 0x80 || !nameBytes.Has(byte(r)) }) {
+		return bytes
+	}
+	return b.ref("nested key", func() peg.Pattern {
+		more := peg.Rep{P: peg.Set{Set: nameBytes}, Max: MaxName - len(item)}
+		alts := peg.Choice{peg.Seq{peg.Lit{Text: item}, peg.Set{Set: nameBytes}, more}}
+		for n := range len(item) {
+			if n > 0 {
+				alts = append(alts, peg.Lit{Text: item[:n]})
+			}
+			other := nameBytes.Not().Or(peg.Bytes(item[n : n+1])).Not()
+			alts = append(alts, peg.Seq{peg.Lit{Text: item[:n]}, peg.Set{Set: other}, more})
+		}
+		return alts
+	})
+}
+
+// freeNested matches a value of which the schema says nothing. That a closing tag has the key of the opening one is beyond a grammar, and the
+// parser does not ask for it where the key is not declared: the closing tag of an entry that only the model has named ends it whatever key
+// it repeats, since nothing else could stand there that the grammar has not kept out.
+// s says, perhaps, what the entries' values are.
+func (b *builder) freeNested(c *format.Calls, name string, tags codec.Tags, types schema.TypeSet, s *schema.Schema) peg.Pattern {
+	rule := "nested " + types.String()
+	value, known := s.Field("")
+	if value == nil || known || value.IsAny() {
+		value = schema.Any()
+	} else {
+		rule += " " + name
+	}
+	return b.ref(rule, func() peg.Pattern {
 		var alts peg.Choice
-		any := func() peg.Pattern { return b.freeNested(tags, schema.AnyType) }
+		any := func() peg.Pattern { return b.freeNested(c, name, tags, schema.AnyType, schema.Any()) }
 		if types&schema.Object != 0 {
-			key := peg.Rep{P: peg.Set{Set: nameBytes}, Min: 1, Max: MaxName}
-			entry := peg.Seq{peg.Space{}, peg.Lit{Text: tags.Open}, key, peg.Lit{Text: tags.Mid}, any(), peg.Lit{Text: tags.Close}, key, peg.Lit{Text: tags.CloseMid}}
-			alts = append(alts, peg.Seq{peg.Rep{P: entry}, peg.Space{}})
+			key, inner := b.keyBut(tags), any()
+			if !value.IsAny() {
+				inner = b.strictNested(c, name+"-value", value, tags.Close)
+			}
+			entry := peg.Seq{peg.Space{}, peg.Lit{Text: tags.Open}, key, peg.Lit{Text: tags.Mid}, inner, peg.Lit{Text: tags.Close}, key, peg.Lit{Text: tags.CloseMid}}
+			alts = append(alts, peg.Seq{peg.Rep{P: entry, Min: atLeast(types != schema.Object)}, peg.Space{}})
 		}
 		if types&schema.Array != 0 && tags.ItemOpen != "" {
 			item := peg.Seq{peg.Space{}, peg.Lit{Text: tags.ItemOpen}, any(), peg.Lit{Text: tags.ItemClose}}
-			alts = append(alts, peg.Seq{peg.Rep{P: item, Min: 1}, peg.Space{}})
+			alts = append(alts, peg.Seq{peg.Rep{P: item, Min: atLeast(types != schema.Array)}, peg.Space{}})
 		}
 		if types == schema.AnyType {
 			stops := []peg.Stop{{Text: tags.Open}, {Text: tags.Close}}

@@ -302,6 +302,20 @@ func (s *Schema) Field(name string) (*Schema, bool) {
 	return union(schemas), false
 }
 
+// Only returns the schema of those of its values that have one of the types.
+func (s *Schema) Only(types TypeSet) *Schema {
+	only := *s
+	only.types &= types
+	only.Enum = slices.DeleteFunc(slices.Clone(s.Enum), func(v ordered.Value) bool { return TypeOf(v)&types == 0 })
+	only.Alts = nil
+	for _, alt := range s.Alts {
+		if alt = alt.Only(types); !alt.IsNever() {
+			only.Alts = append(only.Alts, alt)
+		}
+	}
+	return &only
+}
+
 func union(schemas []*Schema) *Schema {
 	u := &Schema{Path: schemas[0].Path, notes: schemas[0].notes}
 	for _, s := range schemas {
