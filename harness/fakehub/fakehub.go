@@ -26,6 +26,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goassay/assay/engine/gguf"
@@ -41,7 +42,7 @@ type Hub struct {
 	repos    map[string]*Repo
 	tokens   []string
 	faults   []*Fault
-	requests []Request
+	requests []*noted
 }
 
 // Repo is a repository.
@@ -53,6 +54,12 @@ type Repo struct {
 	granted []string          // the tokens that may read it, where not everybody may
 	refs    map[string]string // branch or tag: commit
 	commits map[string]map[string][]byte
+}
+
+// noted is a request with the status of its answer, which is known before the client sees any of it.
+type noted struct {
+	Request
+	status atomic.Int32
 }
 
 // Request is a request that came.
@@ -162,7 +169,11 @@ func (h *Hub) Heal() {
 func (h *Hub) Requests() []Request {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	all := h.requests
+	var all []Request
+	for _, r := range h.requests {
+		r.Status = int(r.status.Load())
+		all = append(all, r.Request)
+	}
 	h.requests = nil
 	return all
 }
@@ -233,7 +244,9 @@ func lfs(name string) bool {
 // handler notes each request, and hands it on with the faults that fit.
 func (h *Hub) handler(host string, serve func(*answer, *http.Request)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a := &answer{ResponseWriter: w, request: r, hub: h, status: http.StatusOK}
+		a := &answer{ResponseWriter: w, request: r, hub: h, noted: &noted{Request: Request{Host: host, Method: r.Method, Path: r.URL.RequestURI(),
+			Range: r.Header.Get("Range"), IfRange: r.Header.Get("If-Range"), Authorization: r.Header.Get("Authorization"), Agent: r.UserAgent()}}}
+		a.noted.status.Store(http.StatusOK)
 		line := host + " " + r.Method + " " + r.URL.RequestURI()
 		h.mu.Lock()
 		h.faults = slices.DeleteFunc(h.faults, func(f *Fault) bool {
@@ -244,13 +257,8 @@ func (h *Hub) handler(host string, serve func(*answer, *http.Request)) http.Hand
 			f.Times--
 			return f.Times == 0
 		})
+		h.requests = append(h.requests, a.noted)
 		h.mu.Unlock()
-		defer func() {
-			h.mu.Lock()
-			h.requests = append(h.requests, Request{host, r.Method, r.URL.RequestURI(), r.Header.Get("Range"), r.Header.Get("If-Range"),
-				r.Header.Get("Authorization"), r.UserAgent(), a.status})
-			h.mu.Unlock()
-		}()
 		if !a.broken() {
 			serve(a, r)
 		}
@@ -445,7 +453,7 @@ type answer struct {
 	hub     *Hub
 	faults  []Fault
 	file    []byte // the content to send once the Hub is unlocked
-	status  int
+	noted   *noted
 	written int
 }
 
@@ -531,7 +539,7 @@ func (a *answer) content(r *http.Request, data []byte) {
 }
 
 func (a *answer) WriteHeader(status int) {
-	a.status = status
+	a.noted.status.Store(int32(status))
 	a.ResponseWriter.WriteHeader(status)
 }
 
