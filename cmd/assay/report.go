@@ -28,7 +28,7 @@ standard output; --junit, --sarif and --json write the other forms.`,
 
 func (o *output) page(c *call) error {
 	if len(c.args) == 0 {
-		r := &corpusRun{output: o}
+		r := &corpusRun{output: o, limits: &limits{lookedAt}}
 		r.suite.Details = true
 		return r.run(c)
 	}

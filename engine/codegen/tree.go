@@ -120,7 +120,8 @@ func (b *builder) wholeMarker() peg.Pattern {
 	}
 	for i := range b.spellings {
 		for _, o := range b.openings(i) {
-			alts = append(alts, peg.Seq{o.p, b.unknownGuard(i)})
+			declared := b.guard(i, func(int) peg.Pattern { return peg.Seq{} }) // whose name may hold any byte
+			alts = append(alts, peg.Seq{o.p, declared}, peg.Seq{o.p, b.unknownGuard(i)})
 		}
 	}
 	return alts

@@ -71,6 +71,32 @@ func TestRequests(t *testing.T) {
 	}
 }
 
+// TestBegunByThePrompt has a prompt that writes the beginning of every part of a turn: what the model says behind it is a part where
+// it goes on with one, be the function's name made of whatever bytes, and content where it does not.
+func TestBegunByThePrompt(t *testing.T) {
+	f := calls(format.Calls{Head: []format.Part{lit(">>>"), name, lit("\n")}, Body: jsonBody})
+	f.Content = format.Content{Mode: format.ContentWrapped, Pair: pair(">>>all\n", "")}
+	o := usual(">>>")
+	o.Tools = append(o.Tools[:len(o.Tools):len(o.Tools)], chat.Tool{Name: "a.b:c/d e"})
+	for _, c := range []struct {
+		output string
+		want   chat.Message
+	}{
+		{"all\nHi.", message("Hi.")},
+		{"ping\n{}", message("", call("", "ping", "{}"))},
+		{"a.b:c/d e\n{\"x\": 1}", message("", call("", "a.b:c/d e", `{"x": 1}`))},
+		{"a.b:c/d", message("a.b:c/d")},
+		{"Hi.", message("Hi.")},
+	} {
+		out := generate(t, f, o)
+		for _, pieces := range [][]string{{c.output}, bytesOf(c.output)} {
+			if _, m := read(t, out, pieces...); !reflect.DeepEqual(m, c.want) {
+				t.Errorf("%q: got %+v, want %+v", pieces, m, c.want)
+			}
+		}
+	}
+}
+
 func TestCut(t *testing.T) {
 	p := stream.NewParser(generate(t, forms[0].f, usual("")))
 	p.Write([]byte("It goes on"))
