@@ -143,6 +143,7 @@ func TestEmbedded(t *testing.T) {
 		`'{"a": 1}'`:                  `{"a": 1}`,
 		`"{\"\ud83d\ude00 é\": ''}" `: `{"😀 é": ""}`,
 		`"{'a': (1, None),} \n" `:     `{"a": [1, null]}`,
+		`"{\"\udda9c\": '\uD83D'}"`:   `{"\udda9c": "\uD83D"}`,
 	} {
 		if got, _, status := both(t, codec.Embedded{}.New(), in); got != want || status != peg.Match {
 			t.Errorf("%s: got %q, %v, want %q", in, got, status, want)

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"bytes"
+	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/peg"
@@ -87,6 +88,9 @@ func (e *embedded) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) 
 			if e.text, n = ordered.AppendUnescaped(e.text[:0], string(rest)); n == 0 {
 				n = min(2, len(rest))
 				e.text = append(e.text, unescapePython(string(rest[:n]))...)
+			}
+			if !utf8.Valid(e.text) { // half of a pair has no bytes of its own; the object's JSON has it as the same escape
+				e.text = append(e.text[:0], rest[:n]...)
 			}
 			fine := e.take(e.text)
 			if fine < len(e.text) {
