@@ -36,11 +36,13 @@ func (b *builder) arguments(tool int, text bool, quote byte) peg.Pattern {
 	if !text && !b.on(AnyLiteral) {
 		return value
 	}
-	string := peg.Seq{peg.Set{Set: peg.Bytes(`"'`)}, peg.Space{}, peg.Lit{Text: "{"}}
-	return peg.Choice{
-		peg.Seq{peg.And{P: string}, peg.Cut{}, peg.Scan{Kind: b.kind(Args), Scanner: codec.Embedded{}}},
-		value,
-	}
+	return b.shared(fmt.Sprintf("arguments %c", quote), func() peg.Pattern {
+		string := peg.Seq{peg.Set{Set: peg.Bytes(`"'`)}, peg.Space{}, peg.Lit{Text: "{"}}
+		return peg.Choice{
+			peg.Seq{peg.And{P: string}, peg.Cut{}, peg.Scan{Kind: b.kind(Args), Scanner: codec.Embedded{}}},
+			value,
+		}
+	})
 }
 
 // literal is a scanner that reads Python literals too where the format has them or they are tolerated.
@@ -202,31 +204,40 @@ func (b *builder) entries(c *format.Calls, tool int) peg.Pattern {
 			if f.Name == "" || slices.Contains(words, f.Name) {
 				continue
 			}
-			key := string(ordered.AppendQuoted(nil, f.Name, false)) + ": "
+			key := string(append(ordered.AppendQuoted(make([]byte, 0, len(f.Name)+8), f.Name, false), ": "...))
 			words = append(words, f.Name)
 			bodies = append(bodies, peg.Seq{b.emit(Key, 0, key), peg.Cut{}, b.keyed(c, e, f.Name, f.Schema), after})
 		}
-		free := peg.Seq{b.capture(KeyText, b.keyWord(e)), b.emit(KeyEnd, 0, ""), peg.And{P: keys}}
 		lead := peg.Seq{peg.Space{}}
 		if t := e.open.Text; t.Text != "" {
 			lead = append(lead, b.lit(t.Text), b.edge(t.After))
 		}
-		alts := peg.Choice{append(lead[:len(lead):len(lead)], peg.Hold{P: free}, peg.Cut{}, b.keyed(c, e, "", schema.Any()), after), peg.Seq{}}
+		lead = slices.Clip(lead)
+		var alts peg.Choice
 		if len(words) > 0 {
-			declared := append(lead[:len(lead):len(lead)], peg.Dispatch{Words: words, After: peg.And{P: keys}, Bodies: bodies})
-			alts = append(peg.Choice{declared}, alts...)
+			alts = append(alts, append(lead, peg.Dispatch{Words: words, After: peg.And{P: keys}, Bodies: bodies}))
 		}
-		// What the end of the output leaves of an entry belongs to the call, which fails there.
-		begun := append(lead[:len(lead):len(lead)], peg.Opt{P: b.keyWord(e)})
-		if t := e.mid.Text.Text; t != "" {
-			begun = append(begun, peg.Opt{P: peg.Seq{b.space(e.mid.Text.Before), b.stub(t)}})
-		}
-		if e.open.Text.Text == "" {
-			begun = append(peg.Seq{peg.Not{P: peg.Seq{peg.Space{}, peg.End{}}}}, begun...)
-		}
-		begun = append(begun, peg.End{}, peg.Cut{}, peg.Not{P: peg.Seq{}})
-		return slices.Insert(alts, len(alts)-1, peg.Pattern(begun))
+		free := b.shared(fmt.Sprint("key ", b.number(c)), func() peg.Pattern {
+			return append(lead, peg.Hold{P: peg.Seq{b.capture(KeyText, b.keyWord(e)), b.emit(KeyEnd, 0, ""), peg.And{P: keys}}})
+		})
+		begun := b.shared(fmt.Sprint("begun key ", b.number(c)), func() peg.Pattern { return b.begunKey(e, lead) })
+		return append(alts,
+			peg.Seq{free, peg.Cut{}, b.keyed(c, e, "", schema.Any()), after},
+			peg.Seq{begun, peg.Cut{}, peg.Not{P: peg.Seq{}}},
+			peg.Seq{})
 	})
+}
+
+// begunKey matches what the end of the output leaves of an entry: it belongs to the call, which fails there.
+func (b *builder) begunKey(e entry, lead peg.Seq) peg.Pattern {
+	begun := append(lead, peg.Opt{P: b.keyWord(e)})
+	if t := e.mid.Text.Text; t != "" {
+		begun = append(begun, peg.Opt{P: peg.Seq{b.space(e.mid.Text.Before), b.stub(t)}})
+	}
+	if e.open.Text.Text == "" {
+		begun = append(peg.Seq{peg.Not{P: peg.Seq{peg.Space{}, peg.End{}}}}, begun...)
+	}
+	return append(begun, peg.End{})
 }
 
 // keyEnd matches what follows a key.
@@ -263,8 +274,20 @@ func (b *builder) keyWord(e entry) peg.Pattern {
 	return b.word([]string{e.mid.Text.Text, "=", " ", "/", "<", ">"})
 }
 
-// keyed matches what follows a key: its type, its value and what closes the entry.
+// keyed matches what follows a key: its type, its value and what closes the entry. Where that depends neither on the key nor on more of the
+// schema than its types, values of one mode are read alike.
 func (b *builder) keyed(c *format.Calls, e entry, key string, s *schema.Schema) peg.Pattern {
+	if c.Body.Codec.Nested || b.closesWithKey(e) {
+		return b.makeKeyed(c, e, key, s)
+	}
+	mode, types := b.valueMode(&c.Body, s), codec.Values(s.Types())
+	if mode == valueString || mode == valueLiteral {
+		types = 0
+	}
+	return b.shared(fmt.Sprintf("value %d %d %v", b.number(c), mode, types), func() peg.Pattern { return b.makeKeyed(c, e, key, s) })
+}
+
+func (b *builder) makeKeyed(c *format.Calls, e entry, key string, s *schema.Schema) peg.Pattern {
 	mid := peg.Seq{b.behindKey(e)}
 	if e.typ == nil {
 		as := append(mid[:len(mid):len(mid)], b.entryValue(c, e, key, s))
@@ -358,40 +381,29 @@ func (b *builder) entryValue(c *format.Calls, e entry, key string, s *schema.Sch
 	if mode == valueNested {
 		return peg.Seq{peg.Scan{Kind: b.kind(Args), Scanner: b.nested(c, s)}, closing}
 	}
-	build := func() peg.Pattern {
-		p := &c.Body
-		info := ValueInfo{Mode: ValueHeld, Types: codec.Values(s.Types()), After: e.valueGap, Entity: p.Codec.Entity}
-		if len(e.close) > 0 {
-			info.Before = e.close[0].Text.Before
+	p := &c.Body
+	info := ValueInfo{Mode: ValueHeld, Types: codec.Values(s.Types()), After: e.valueGap, Entity: p.Codec.Entity}
+	if len(e.close) > 0 {
+		info.Before = e.close[0].Text.Before
+	}
+	switch mode {
+	case valueLiteral:
+		scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{Token: p.Codec.Quote}, python(p))}
+		return peg.Seq{peg.Space{}, scan, closing}
+	case valueString:
+		info.Mode, info.Types = ValueRaw, 0
+		return b.orLiteral(c, e, `"'`, b.region(c, e, key, info))
+	case valueJSON:
+		if p.Codec.Escaped { // to be unescaped before it is read
+			return b.region(c, e, key, info)
 		}
-		switch mode {
-		case valueLiteral:
-			scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{Token: p.Codec.Quote}, python(p))}
-			return peg.Seq{peg.Space{}, scan, closing}
-		case valueString:
-			info.Mode, info.Types = ValueRaw, 0
-			return b.orLiteral(c, e, `"'`, b.region(c, e, key, info))
-		case valueJSON:
-			if p.Codec.Escaped { // to be unescaped before it is read
-				return b.region(c, e, key, info)
-			}
-			scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{}, python(p))}
-			return b.orLiteral(c, e, `"'`, peg.Choice{
-				peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes("{[")}}}, peg.Cut{}, peg.Space{}, scan, closing},
-				b.region(c, e, key, info),
-			})
-		}
-		return b.orLiteral(c, e, `"'[{`, b.region(c, e, key, info))
+		scan := peg.Scan{Kind: b.kind(Args), Scanner: b.literal(codec.Syntax{}, python(p))}
+		return b.orLiteral(c, e, `"'`, peg.Choice{
+			peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes("{[")}}}, peg.Cut{}, peg.Space{}, scan, closing},
+			b.region(c, e, key, info),
+		})
 	}
-	if b.closesWithKey(e) {
-		return build()
-	}
-	// Values of one mode are read alike, whatever their key.
-	types := codec.Values(s.Types())
-	if mode == valueString || mode == valueLiteral {
-		types = 0
-	}
-	return b.ref(fmt.Sprintf("value %d %d %v", b.number(c), mode, types), build)
+	return b.orLiteral(c, e, `"'[{`, b.region(c, e, key, info))
 }
 
 // orLiteral matches a value that nothing encloses as the literal that its first byte says it is, else as text: a template that writes
@@ -462,18 +474,20 @@ func closeText(e entry, key string) string {
 
 // region matches the text of a value and its closing marker: the first one behind which the call goes on (E18).
 func (b *builder) region(c *format.Calls, e entry, key string, info ValueInfo) peg.Pattern {
-	goesOn := peg.Choice{peg.End{}}
-	texts := append([]string{e.open.Text.Text, c.Body.Sep.Text}, append(b.closers(c), b.endTexts()...)...)
-	for _, t := range texts {
-		if t != "" {
-			goesOn = append(goesOn, b.lit(t))
-			goesOn = append(goesOn, b.stub(t)...)
-		}
-	}
 	further := b.entryAhead(e)
-	if e.open.Text.Text == "" {
-		goesOn = append(goesOn, further)
-	}
+	goesOn := b.shared(fmt.Sprint("behind value ", b.number(c)), func() peg.Pattern {
+		alts := peg.Choice{peg.End{}}
+		texts := append([]string{e.open.Text.Text, c.Body.Sep.Text}, append(b.closers(c), b.endTexts()...)...)
+		for _, t := range texts {
+			if t != "" {
+				alts = append(append(alts, b.lit(t)), b.stub(t)...)
+			}
+		}
+		if e.open.Text.Text == "" {
+			alts = append(alts, further)
+		}
+		return alts
+	})
 	close := closeText(e, key)
 	ends := []ending{{close, peg.Seq{peg.Space{}, goesOn}}}
 	if close == "" {
@@ -522,10 +536,10 @@ func (b *builder) entryAhead(e entry) peg.Seq {
 
 // openEnd finds the stops of values that nothing closes: what separates entries, a line break perhaps, where another key follows, and what
 // the call has behind the last one.
-func (b *builder) openEnd(c *format.Calls, e entry, further peg.Seq, goesOn peg.Choice) []ending {
+func (b *builder) openEnd(c *format.Calls, e entry, further peg.Seq, goesOn peg.Pattern) []ending {
 	if b.byLines(c, e) {
 		indent := peg.Rep{P: peg.Set{Set: peg.Bytes(" \t\r")}, Max: maxIndent} // an empty line is the value's
-		return []ending{{"\n", peg.Seq{indent, append(peg.Choice{further}, goesOn...)}}}
+		return []ending{{"\n", peg.Seq{indent, peg.Choice{further, goesOn}}}}
 	}
 	var out []ending
 	if sep := c.Body.Sep.Text; sep != "" {

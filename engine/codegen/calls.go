@@ -125,7 +125,7 @@ func (b *builder) openCalls(i int) peg.Choice {
 			continue
 		}
 		alts = append(alts, peg.Seq{b.lead(o.first), b.emit(Call, i, ""), o.p, b.guard(i, func(tool int) peg.Pattern {
-			return peg.Seq{b.emit(Name, tool, ""), peg.Cut{}, b.announced(i, tool), b.section(i)}
+			return peg.Seq{b.emit(Name, tool, ""), peg.Cut{}, b.announced(i, tool)}
 		})})
 	}
 	return alts
@@ -183,14 +183,15 @@ func (b *builder) behindCall(i int) peg.Pattern {
 	return further
 }
 
-// announced reads what follows a name, whatever it is: a call that has been announced stays one (E14).
+// announced is the state behind a name, whatever follows it: a call that has been announced stays one (E14).
 func (b *builder) announced(i, tool int) peg.Pattern {
-	if b.strict {
-		return b.rest(i, tool)
-	}
 	rest := b.rest(i, tool)
+	if b.strict {
+		return peg.Seq{rest, b.section(i)}
+	}
 	return b.ref("announced, "+rest.(peg.Ref).Name, func() peg.Pattern {
-		return peg.Try{P: rest, Else: b.ref(fmt.Sprint("broken ", i+1), func() peg.Pattern { return b.broken(i) })}
+		broken := b.ref(fmt.Sprint("broken ", i+1), func() peg.Pattern { return b.broken(i) })
+		return peg.Seq{peg.Try{P: rest, Else: broken}, b.section(i)}
 	})
 }
 
@@ -258,7 +259,7 @@ func (b *builder) section(i int) peg.Pattern {
 				alts = append(alts, peg.Seq{peg.Hold{P: whole}, peg.Cut{}, peg.Ref{Name: name}})
 			} else {
 				alts = append(alts, append(next, b.guard(i, func(tool int) peg.Pattern {
-					return peg.Seq{b.emit(Name, tool, ""), peg.Cut{}, b.announced(i, tool), peg.Ref{Name: name}}
+					return peg.Seq{b.emit(Name, tool, ""), peg.Cut{}, b.announced(i, tool)}
 				})))
 			}
 		}
@@ -688,6 +689,11 @@ func (b *builder) objectGuard(o *format.Object, tool int, named func(after peg.P
 	if len(path) == 0 {
 		return b.fail("a tool call that is an object has no field for the function's name")
 	}
+	return peg.Seq{b.shared(fmt.Sprint("object ", b.objectNumber(o)), func() peg.Pattern { return b.upToName(o, path, tool) }), named(closing)}
+}
+
+// upToName matches an object from its brace to the quote before the name.
+func (b *builder) upToName(o *format.Object, path []string, tool int) peg.Pattern {
 	var seq peg.Seq
 	for level := range path {
 		seq = append(seq, peg.Lit{Text: "{"}, peg.Space{})
@@ -705,7 +711,12 @@ func (b *builder) objectGuard(o *format.Object, tool int, named func(after peg.P
 		}
 		seq = append(seq, keys, b.colon())
 	}
-	return peg.Seq{peg.Hold{P: append(seq, b.quote(o))}, named(closing)}
+	return peg.Hold{P: append(seq, b.quote(o))}
+}
+
+// objectNumber returns the number of the spelling with an object, from 1.
+func (b *builder) objectNumber(o *format.Object) int {
+	return 1 + slices.IndexFunc(b.spellings, func(c format.Calls) bool { return c.Object == o })
 }
 
 // under returns the fields of an object below a path, in order, one for each key at that level.
@@ -756,6 +767,10 @@ func (b *builder) fixedMember(o *format.Object, f format.Field, level, tool int)
 
 // member matches any member of the object at a path: a slot, an object that contains some, or what nobody asked for.
 func (b *builder) member(o *format.Object, path []string, tool int) peg.Pattern {
+	return b.shared(fmt.Sprintf("member %d %q", b.objectNumber(o), path), func() peg.Pattern { return b.makeMember(o, path, tool) })
+}
+
+func (b *builder) makeMember(o *format.Object, path []string, tool int) peg.Pattern {
 	var words []string
 	var bodies []peg.Pattern
 	for _, f := range under(o, path) {

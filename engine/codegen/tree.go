@@ -67,6 +67,18 @@ func (b *builder) ref(name string, build func() peg.Pattern) peg.Pattern {
 	return peg.Ref{Name: name}
 }
 
+// shared is what build returns as a rule of the parser, so that it is there once, however often it is needed: what is not there need not be
+// compiled for every request. A grammar has it in place, where it may depend on the tool.
+func (b *builder) shared(name string, build func() peg.Pattern) peg.Pattern {
+	switch {
+	case b.strict:
+		return build()
+	case b.silent:
+		name += " silent"
+	}
+	return b.ref(name, build)
+}
+
 // tree builds the whole.
 func (b *builder) tree() *peg.Tree {
 	b.rules, b.known, b.marks, b.values = nil, map[string]bool{}, map[MarkInfo]int{}, map[ValueInfo]int{}

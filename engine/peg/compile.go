@@ -82,20 +82,30 @@ type compiler struct {
 
 // space is where the nodes of a tree live while it is compiled, thousands for many tools.
 type space struct {
-	nodes slab.Slab[node]
-	kids  slab.Slab[*node]
-	code  []Inst
+	nodes  slab.Slab[node]
+	kids   slab.Slab[*node]
+	code   []Inst
+	labels []Place
 }
 
-// reset takes everything back but the program's code, which gets memory of its own, of its exact size.
+// reset takes everything back but the program's code and labels, which get memory of their own, of its exact size.
 func (s *space) reset(p *Program) {
 	s.nodes.Reset(maxBlock)
 	s.kids.Reset(maxBlock)
-	p.Code, s.code = slices.Clone(p.Code), p.Code
-	if cap(s.code) > maxBlock/int(unsafe.Sizeof(Inst{})) {
-		s.code = nil
-	}
+	p.Code, s.code = exact(p.Code)
+	p.Labels, s.labels = exact(p.Labels)
 	spaces.Put(s)
+}
+
+// exact returns a copy of a list without room for more, and the list's memory for the next one, empty, unless that is too much to keep.
+func exact[T any](list []T) (copied, room []T) {
+	var t T
+	copied = slices.Clone(list)
+	if cap(list) > maxBlock/int(unsafe.Sizeof(t)) {
+		return copied, nil
+	}
+	clear(list)
+	return copied, list[:0]
 }
 
 // spaces are those that no compilation has. What is in a pool changes no result, so it may belong to the package.
@@ -222,7 +232,7 @@ func (c *compiler) compile(t Tree) {
 		c.noLeftRecursion(x)
 	}
 
-	c.p.Code = c.space.code[:0]
+	c.p.Code, c.p.Labels = c.space.code, c.space.labels
 	c.label(Place{Name: "root"})
 	c.gen(root, context{})
 	c.emit(Inst{Op: OpMatch})
@@ -1075,7 +1085,8 @@ func (c *compiler) until(n *node, p Until) {
 	c.land(over...)
 }
 
-// dispatch emits the search and, for each word, its code. A word of which another is a proper prefix falls back to that one:
+// dispatch emits the search, After as a routine that all words call, unless it is short, and, for each word, its code. A word of which another is
+// a proper prefix falls back to that one:
 //
 //	word: choice ->shorter word's code
 //	      skip
@@ -1093,6 +1104,13 @@ func (c *compiler) dispatch(n *node, p Dispatch, x context) (ended bool) {
 	at := int32(len(c.p.Dispatches))
 	c.p.Dispatches = append(c.p.Dispatches, table)
 	c.emit(Inst{Op: OpDispatch, A: at})
+	after := func() { c.gen(n.kids[0], context{}) }
+	if len(n.kids[0].kids) > 0 && len(order) > 1 {
+		routine := c.here()
+		after()
+		c.emit(Inst{Op: OpReturn})
+		after = func() { c.emit(Inst{Op: OpCall, A: routine}) }
+	}
 	var over []int32
 	var prefixes []int // sorted places of the words that are proper prefixes of the next one
 	ended = true
@@ -1112,7 +1130,7 @@ func (c *compiler) dispatch(n *node, p Dispatch, x context) (ended bool) {
 		}
 		prefixes = append(prefixes, i)
 		c.emit(Inst{Op: OpSkip, A: int32(len(word))})
-		c.gen(n.kids[0], context{})
+		after()
 		if shorter {
 			c.commitHere()
 		}
