@@ -33,7 +33,7 @@ var policy = map[string][]string{
 	"analysis":     {"chattemplate", "chat", "format", "jinja", "ordered", "source"},
 
 	// the right half: output
-	"schema":  {"ordered", "source"},
+	"schema":  {"internal/slab", "ordered", "source"},
 	"codec":   {"ordered", "format", "schema", "peg"},
 	"peg":     {"internal/slab", "source"},
 	"peg/vm":  {"peg"},

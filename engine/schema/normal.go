@@ -13,8 +13,10 @@ import (
 // are made at once, since a union that contains itself says nothing.
 type normalizer struct {
 	reader *reader
-	memo   map[string]*work
+	memo   map[string]*work // of sets of several nodes; a node alone has its own
+	works  int
 	queue  []*work
+	free   *node // allows anything
 }
 
 type work struct {
@@ -41,17 +43,25 @@ func (n *normalizer) run(roots []*node) *Schema {
 			n.make(w)
 		}
 	}
-	markRecursive(s)
 	return s
 }
 
 func (n *normalizer) work(nodes []*node) *work {
+	if len(nodes) == 1 {
+		nd := nodes[0].behind()
+		if nd.work == nil {
+			nd.work = n.newWork([]*node{nd})
+		}
+		return nd.work
+	}
 	nodes = slices.Clone(nodes)
 	for i, nd := range nodes {
 		nodes[i] = nd.behind()
 	}
 	slices.SortFunc(nodes, func(a, b *node) int { return a.id - b.id })
-	nodes = slices.Compact(nodes)
+	if nodes = slices.Compact(nodes); len(nodes) == 1 {
+		return n.work(nodes)
+	}
 	var key strings.Builder
 	for _, nd := range nodes {
 		key.WriteString(strconv.Itoa(nd.id))
@@ -59,13 +69,18 @@ func (n *normalizer) work(nodes []*node) *work {
 	}
 	w := n.memo[key.String()]
 	if w == nil {
-		if len(n.memo) >= MaxNodes {
-			fail(nodes[0].path, "merging allOf and references makes more than %d schemas", MaxNodes)
-		}
-		w = &work{nodes: nodes, schema: &Schema{Path: nodes[0].path, notes: n.reader.notes}}
+		w = n.newWork(nodes)
 		n.memo[key.String()] = w
 	}
 	return w
+}
+
+func (n *normalizer) newWork(nodes []*node) *work {
+	path := nodes[0].place.path
+	if n.works++; n.works > MaxNodes {
+		fail(path, "merging allOf and references makes more than %d schemas", MaxNodes)
+	}
+	return &work{nodes: nodes, schema: &Schema{Path: path, notes: n.reader.notes}}
 }
 
 // behind returns the node that a node with nothing but a reference stands for.
@@ -95,7 +110,7 @@ const maxUnionNesting = 1000
 func (n *normalizer) make(w *work) { n.makeAt(w, 0) }
 
 func (n *normalizer) makeAt(w *work, depth int) {
-	path := w.nodes[0].path
+	path := w.nodes[0].place.path
 	if w.state == open {
 		fail(path, "the schema refers to itself without anything in between, so it says nothing")
 	}
@@ -103,9 +118,24 @@ func (n *normalizer) makeAt(w *work, depth int) {
 		fail(path, "anyOf nests deeper than %d levels", maxUnionNesting)
 	}
 	w.state = open
-	// All nodes that must hold: references and allOf are followed.
-	var cores []*node
-	var groups [][]*node
+	cores, groups := collect(w.nodes)
+	if len(groups) == 0 {
+		n.leaf(w.schema, cores)
+	} else {
+		n.union(w.schema, cores, groups, depth)
+	}
+	w.state = done
+}
+
+// collect returns all nodes that must hold where some must, references and allOf followed: those with keywords of their own, and the groups of which
+// one each must.
+func collect(nodes []*node) (cores []*node, groups [][]*node) {
+	if nd := nodes[0]; len(nodes) == 1 && len(nd.all) == 0 && nd.target == nil {
+		if nd.empty {
+			nodes = nil
+		}
+		return nodes, nd.any
+	}
 	const (
 		inside = iota + 1
 		finished
@@ -115,7 +145,7 @@ func (n *normalizer) makeAt(w *work, depth int) {
 	collect = func(nd *node) {
 		switch seen[nd] {
 		case inside:
-			fail(nd.path, "the schema refers to itself without anything in between, so it says nothing")
+			fail(nd.place.path, "the schema refers to itself without anything in between, so it says nothing")
 		case finished:
 			return
 		}
@@ -132,15 +162,10 @@ func (n *normalizer) makeAt(w *work, depth int) {
 		}
 		seen[nd] = finished
 	}
-	for _, nd := range w.nodes {
+	for _, nd := range nodes {
 		collect(nd)
 	}
-	if len(groups) == 0 {
-		n.leaf(w.schema, cores)
-	} else {
-		n.union(w.schema, cores, groups, depth)
-	}
-	w.state = done
+	return cores, groups
 }
 
 // union makes the alternatives: one of each group, together with the keywords beside the groups.
@@ -179,14 +204,11 @@ func (n *normalizer) bare(nd *node) *node {
 	if nd.target == nil && len(nd.all) == 0 && len(nd.any) == 0 {
 		return nd
 	}
-	key := "bare " + strconv.Itoa(nd.id)
-	known := n.reader.nodes[key]
-	if known == nil {
-		n.reader.count++
-		known = &node{id: n.reader.count, path: nd.path, kw: nd.kw}
-		n.reader.nodes[key] = known
+	if nd.bare == nil {
+		nd.bare = n.reader.fresh()
+		nd.bare.place, nd.bare.kw = nd.place, nd.kw
 	}
-	return known
+	return nd.bare
 }
 
 // leaf merges keywords that must all hold.
@@ -285,11 +307,14 @@ func (n *normalizer) object(s *Schema, cores []*node) {
 	if len(additional) > 0 {
 		s.Additional = n.want(additional)
 	}
+	if len(names) == 0 {
+		return
+	}
 	s.Properties = make([]Property, len(names))
 	nodes := make([][]*node, len(names))
 	for _, core := range cores {
 		kw := &core.kw
-		own := map[int]bool{}
+		own := make([]bool, len(names))
 		for _, p := range kw.properties {
 			i := at[p.name]
 			nodes[i] = append(nodes[i], p.schema)
@@ -325,12 +350,11 @@ func (n *normalizer) object(s *Schema, cores []*node) {
 
 // anything returns the node that allows anything.
 func (n *normalizer) anything() *node {
-	const key = "anything"
-	if n.reader.nodes[key] == nil {
-		n.reader.count++
-		n.reader.nodes[key] = &node{id: n.reader.count, path: n.reader.prefix, empty: true}
+	if n.free == nil {
+		n.free = n.reader.fresh()
+		n.free.place.path, n.free.empty = n.reader.prefix, true
 	}
-	return n.reader.nodes[key]
+	return n.free
 }
 
 func smaller(a, b int) int {

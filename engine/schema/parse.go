@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
+	"github.com/goassay/assay/engine/internal/slab"
 	"github.com/goassay/assay/engine/ordered"
 )
 
@@ -38,17 +40,29 @@ func parseAt(path string, v ordered.Value, object bool) (s *Schema, err error) {
 	} else if v.IsNull() {
 		v = objectOnly
 	}
-	r := &reader{doc: v, prefix: path, nodes: map[string]*node{}, notes: new([]Note)}
-	roots := []*node{r.node(v, "", "")}
+	r := &reader{doc: v, prefix: path, notes: new([]Note), nodes: nodePool.Get().(*slab.Slab[node])}
+	defer func() {
+		r.nodes.Reset(maxBlock)
+		nodePool.Put(r.nodes)
+	}()
+	roots := []*node{r.node(v, place{path: path})}
 	if object && roots[0].kw.types != Object {
-		const pointer = "object" // no JSON pointer, so no reference leads there
-		roots = append(roots, r.node(objectOnly, pointer, ""))
+		roots = append(roots, r.node(objectOnly, place{path: path, pointer: "object"})) // no JSON pointer, so no reference leads there
 	}
 	r.resolve()
 	n := &normalizer{reader: r, memo: map[string]*work{}}
 	s = n.run(roots)
+	if r.known != nil { // nothing else leads back
+		markRecursive(s)
+	}
 	return s, nil
 }
+
+// nodePool has the nodes that no parsing needs at the moment. What is in a pool changes no result, so it may belong to the package.
+var nodePool = sync.Pool{New: func() any { return new(slab.Slab[node]) }}
+
+// maxBlock bounds what is kept of nodes, in bytes.
+const maxBlock = 1 << 20
 
 // objectOnly is the schema of any object.
 var objectOnly = ordered.ObjectOf(ordered.Member{Key: "type", Value: ordered.Str("object")})
@@ -61,13 +75,56 @@ func fail(path, format string, args ...any) {
 // node is a schema as written. Its own keywords and the schemas that it is combined with are kept apart.
 type node struct {
 	id     int
-	path   string
+	place  place
 	kw     keywords
 	empty  bool // no keyword of its own
 	ref    string
 	target *node
 	all    []*node
 	any    [][]*node
+	work   *work // of the normalizer: what is made of this node alone
+	bare   *node // of the normalizer
+}
+
+// place is where a schema was written.
+type place struct {
+	path    string // for people
+	up      *node  // the schema that contains it; nil where pointer is given
+	pointer string
+	keyword string // that has it in up
+	member  bool   // it is the member called name of what the keyword has
+	name    string
+	item    int // its number in the keyword's list, from 1; 0: it is in none
+}
+
+// member, item and value return the places of the schemas that a keyword of n has.
+func (n *node) member(keyword, name string) place {
+	p := place{path: n.place.path + "." + keyword + "." + name, up: n, keyword: keyword, member: true, name: name}
+	p.path = strings.TrimPrefix(p.path, ".")
+	return p
+}
+
+func (n *node) item(keyword string, i int) place {
+	return place{path: join(n.place.path, keyword) + "[" + strconv.Itoa(i) + "]", up: n, keyword: keyword, item: i + 1}
+}
+
+func (n *node) value(keyword string) place {
+	return place{path: join(n.place.path, keyword), up: n, keyword: keyword}
+}
+
+// jsonPointer returns a place's JSON pointer (RFC 6901).
+func (p *place) jsonPointer() string {
+	if p.up == nil {
+		return p.pointer
+	}
+	s := p.up.place.jsonPointer() + "/" + escapePointer(p.keyword)
+	switch {
+	case p.member:
+		s += "/" + escapePointer(p.name)
+	case p.item > 0:
+		s += "/" + strconv.Itoa(p.item-1)
+	}
+	return s
 }
 
 // keywords are what applies to a value directly.
@@ -104,25 +161,15 @@ type patternNode struct {
 type reader struct {
 	doc    ordered.Value
 	prefix string
-	nodes  map[string]*node // by JSON pointer
+	nodes  *slab.Slab[node]
+	all    []*node
+	known  map[string]*node // by JSON pointer; nil until the first reference is resolved
 	refs   []*node          // nodes whose reference is still to be resolved
-	count  int
 	notes  *[]Note
 }
 
 func (r *reader) note(path, format string, args ...any) {
 	*r.notes = append(*r.notes, Note{Path: path, Msg: fmt.Sprintf(format, args...)})
-}
-
-// path joins the caller's prefix and a path in the document.
-func (r *reader) path(path string) string {
-	switch {
-	case r.prefix == "":
-		return path
-	case path == "" || strings.HasPrefix(path, "["):
-		return r.prefix + path
-	}
-	return r.prefix + "." + path
 }
 
 func join(path, key string) string {
@@ -136,80 +183,96 @@ func escapePointer(key string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }
 
-// node reads the schema at a JSON pointer, whose path for people is path.
-func (r *reader) node(v ordered.Value, pointer, path string) *node {
-	if known := r.nodes[pointer]; known != nil {
-		return known
+// fresh returns a new node.
+func (r *reader) fresh() *node {
+	n := r.nodes.One()
+	r.all = append(r.all, n)
+	n.id = len(r.all)
+	return n
+}
+
+// node reads the schema at a place.
+func (r *reader) node(v ordered.Value, at place) *node {
+	pointer := ""
+	if r.known != nil {
+		pointer = at.jsonPointer()
+		if known := r.known[pointer]; known != nil {
+			return known
+		}
 	}
-	if r.count++; r.count > MaxNodes {
-		fail(r.path(path), "more than %d schemas in one document", MaxNodes)
+	if len(r.all) >= MaxNodes {
+		fail(at.path, "more than %d schemas in one document", MaxNodes)
 	}
-	n := &node{id: r.count, path: r.path(path), kw: keywords{maxLength: -1, maxItems: -1, maxProps: -1}, empty: true}
-	r.nodes[pointer] = n
+	n := r.fresh()
+	n.place, n.empty = at, true
+	n.kw.maxLength, n.kw.maxItems, n.kw.maxProps = -1, -1, -1
+	if r.known != nil {
+		r.known[pointer] = n
+	}
 	switch v.Kind() {
 	case ordered.Bool:
 		n.empty, n.kw.never = v.Bool(), !v.Bool()
 	case ordered.Object:
 		nullable := false
 		for _, m := range v.Members() {
-			r.keyword(n, m.Key, m.Value, pointer, path, &nullable)
+			r.keyword(n, m.Key, m.Value, &nullable)
 		}
 		if nullable && n.kw.types != 0 {
 			n.kw.types |= Null
 		}
 	default:
-		fail(n.path, "a schema is an object or a boolean, found %s", v.Kind())
+		fail(at.path, "a schema is an object or a boolean, found %s", v.Kind())
 	}
 	return n
 }
 
-func (r *reader) keyword(n *node, key string, v ordered.Value, pointer, path string, nullable *bool) {
+// list reads the schemas in the list that a keyword of n has.
+func (r *reader) list(n *node, key string, v ordered.Value) []*node {
+	if v.Kind() != ordered.Array || len(v.Items()) == 0 {
+		fail(join(n.place.path, key), "expected a list of schemas, found %s", found(v))
+	}
+	nodes := make([]*node, len(v.Items()))
+	for i, item := range v.Items() {
+		nodes[i] = r.node(item, n.item(key, i))
+	}
+	return nodes
+}
+
+// members returns the members of the object of schemas that a keyword of n has.
+func members(n *node, key string, v ordered.Value) []ordered.Member {
+	if v.Kind() != ordered.Object {
+		fail(join(n.place.path, key), "expected an object of schemas, found %s", found(v))
+	}
+	return v.Members()
+}
+
+func (r *reader) keyword(n *node, key string, v ordered.Value, nullable *bool) {
 	kw := &n.kw
-	place := join(path, key)
-	here := r.path(place)
-	sub := pointer + "/" + escapePointer(key)
+	here := func() string { return join(n.place.path, key) }
 	own := true // the keyword constrains a value directly
-	list := func() []*node {
-		if v.Kind() != ordered.Array || len(v.Items()) == 0 {
-			fail(here, "expected a list of schemas, found %s", found(v))
-		}
-		nodes := make([]*node, len(v.Items()))
-		for i, item := range v.Items() {
-			nodes[i] = r.node(item, sub+"/"+strconv.Itoa(i), fmt.Sprintf("%s[%d]", place, i))
-		}
-		return nodes
-	}
-	each := func(visit func(key string, n *node)) {
-		if v.Kind() != ordered.Object {
-			fail(here, "expected an object of schemas, found %s", found(v))
-		}
-		for _, m := range v.Members() {
-			visit(m.Key, r.node(m.Value, sub+"/"+escapePointer(m.Key), join(place, m.Key)))
-		}
-	}
 	switch key {
 	case "type":
-		kw.types = r.types(v, here)
+		kw.types = r.types(v, here())
 	case "nullable":
 		*nullable, own = v.Bool(), false
 	case "enum":
 		if v.Kind() != ordered.Array {
-			fail(here, "expected a list of values, found %s", found(v))
+			fail(here(), "expected a list of values, found %s", found(v))
 		}
 		if len(v.Items()) > MaxEnum {
-			fail(here, "%d values, at most %d are supported", len(v.Items()), MaxEnum)
+			fail(here(), "%d values, at most %d are supported", len(v.Items()), MaxEnum)
 		}
 		kw.enum = restrict(kw.enum, v.Items())
 	case "const":
 		kw.enum = restrict(kw.enum, []ordered.Value{v})
 	case "minLength":
-		kw.minLength = r.lower(v, here)
+		kw.minLength = r.lower(v, here())
 		kw.about |= String
 	case "maxLength":
-		kw.maxLength = r.upper(v, here)
+		kw.maxLength = r.upper(v, here())
 		kw.about |= String
 	case "pattern":
-		if p := r.pattern(v.Kind() == ordered.String, v.Text(), here); p != nil {
+		if p := r.pattern(v.Kind() == ordered.String, v.Text(), here()); p != nil {
 			kw.patterns = append(kw.patterns, p)
 		}
 		kw.about |= String
@@ -223,26 +286,29 @@ func (r *reader) keyword(n *node, key string, v ordered.Value, pointer, path str
 			kw.patterns = append(kw.patterns, p)
 			kw.about |= String
 		} else {
-			r.note(here, "the format %s is not checked", v)
+			r.note(here(), "the format %s is not checked", v)
 			own = false
 		}
 	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
-		r.bound(kw, key, v, here)
+		r.bound(kw, key, v, here())
 		kw.about |= Number
 	case "properties":
-		each(func(name string, n *node) { kw.properties = append(kw.properties, nodeProperty{name, n}) })
+		kw.properties = slices.Grow(kw.properties, len(v.Members()))
+		for _, m := range members(n, key, v) {
+			kw.properties = append(kw.properties, nodeProperty{m.Key, r.node(m.Value, n.member(key, m.Key))})
+		}
 		kw.about |= Object
 	case "required":
 		if v.Kind() == ordered.Bool {
-			r.note(here, "a boolean means nothing here; required is a list of names")
+			r.note(here(), "a boolean means nothing here; required is a list of names")
 			return
 		}
 		if v.Kind() != ordered.Array {
-			fail(here, "expected a list of names, found %s", found(v))
+			fail(here(), "expected a list of names, found %s", found(v))
 		}
 		for i, item := range v.Items() {
 			if item.Kind() != ordered.String {
-				fail(fmt.Sprintf("%s[%d]", here, i), "expected a name, found %s", found(item))
+				fail(fmt.Sprintf("%s[%d]", here(), i), "expected a name, found %s", found(item))
 			}
 			if !slices.Contains(kw.required, item.Text()) {
 				kw.required = append(kw.required, item.Text())
@@ -250,60 +316,62 @@ func (r *reader) keyword(n *node, key string, v ordered.Value, pointer, path str
 		}
 		kw.about |= Object
 	case "patternProperties":
-		each(func(name string, n *node) {
-			if p := r.pattern(true, name, join(here, name)); p != nil {
-				kw.patternProperties = append(kw.patternProperties, patternNode{p, n})
+		for _, m := range members(n, key, v) {
+			at := n.member(key, m.Key)
+			sub := r.node(m.Value, at)
+			if p := r.pattern(true, m.Key, at.path); p != nil {
+				kw.patternProperties = append(kw.patternProperties, patternNode{p, sub})
 			}
-		})
+		}
 		kw.about |= Object
 	case "additionalProperties", "unevaluatedProperties":
 		if kw.additional == nil || key == "additionalProperties" {
-			kw.additional = r.node(v, sub, place)
+			kw.additional = r.node(v, n.value(key))
 		}
 		kw.about |= Object
 	case "minProperties":
-		kw.minProps = r.lower(v, here)
+		kw.minProps = r.lower(v, here())
 		kw.about |= Object
 	case "maxProperties":
-		kw.maxProps = r.upper(v, here)
+		kw.maxProps = r.upper(v, here())
 		kw.about |= Object
 	case "prefixItems":
-		kw.prefix = list()
+		kw.prefix = r.list(n, key, v)
 		kw.about |= Array
 	case "items":
 		if v.Kind() == ordered.Array {
 			if len(v.Items()) > 0 {
-				kw.prefix = list()
+				kw.prefix = r.list(n, key, v)
 			}
 		} else {
-			kw.items = r.node(v, sub, place)
+			kw.items = r.node(v, n.value(key))
 		}
 		kw.about |= Array
 	case "additionalItems":
 		if kw.items == nil {
-			kw.items = r.node(v, sub, place)
+			kw.items = r.node(v, n.value(key))
 		}
 		kw.about |= Array
 	case "minItems":
-		kw.minItems, kw.minItemsGiven = r.lower(v, here), true
+		kw.minItems, kw.minItemsGiven = r.lower(v, here()), true
 		kw.about |= Array
 	case "maxItems":
-		kw.maxItems = r.upper(v, here)
+		kw.maxItems = r.upper(v, here())
 		kw.about |= Array
 	case "anyOf", "oneOf":
-		n.any, own = append(n.any, list()), false
+		n.any, own = append(n.any, r.list(n, key, v)), false
 	case "allOf":
-		n.all, own = list(), false
+		n.all, own = r.list(n, key, v), false
 	case "$ref", "$dynamicRef":
 		if v.Kind() != ordered.String {
-			fail(here, "expected a reference, found %s", found(v))
+			fail(here(), "expected a reference, found %s", found(v))
 		}
 		n.ref, own = v.Text(), false
 		r.refs = append(r.refs, n)
 	case "not", "if", "multipleOf", "uniqueItems", "contains", "minContains", "maxContains", "propertyNames", "dependentSchemas",
 		"dependentRequired", "dependencies", "unevaluatedItems":
 		if v.Kind() != ordered.Bool || v.Bool() {
-			r.note(here, "%s is not supported and ignored", key)
+			r.note(here(), "%s is not supported and ignored", key)
 		}
 		own = false
 	default:
@@ -488,10 +556,16 @@ func tighter(a, b *Bound, lower bool) *Bound {
 
 // resolve follows the references of all nodes, reading the schemas that only references lead to.
 func (r *reader) resolve() {
+	if len(r.refs) > 0 {
+		r.known = map[string]*node{}
+		for _, n := range r.all {
+			r.known[n.place.jsonPointer()] = n
+		}
+	}
 	for len(r.refs) > 0 {
 		n := r.refs[0]
 		r.refs = r.refs[1:]
-		path := join(n.path, "$ref")
+		path := join(n.place.path, "$ref")
 		pointer, ok := strings.CutPrefix(n.ref, "#")
 		if !ok {
 			fail(path, "%q: only references inside the document, such as #/$defs/name, are supported", n.ref)
@@ -504,27 +578,30 @@ func (r *reader) resolve() {
 }
 
 func (r *reader) lookup(pointer, ref, path string) *node {
-	if known := r.nodes[pointer]; known != nil {
+	if known := r.known[pointer]; known != nil {
 		return known
 	}
 	if pointer != "" && pointer[0] != '/' {
 		fail(path, "%q: anchors are not supported; write a path such as #/$defs/name", ref)
 	}
 	v := r.doc
-	place := ""
+	where := ""
 	for key := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		key = strings.ReplaceAll(strings.ReplaceAll(key, "~1", "/"), "~0", "~")
 		next, ok := v.Get(key)
 		if i, err := strconv.Atoi(key); err == nil && v.Kind() == ordered.Array && i >= 0 && i < len(v.Items()) {
 			next, ok = v.Items()[i], true
-			place = fmt.Sprintf("%s[%d]", place, i)
+			where = fmt.Sprintf("%s[%d]", where, i)
 		} else {
-			place = join(place, key)
+			where = join(where, key)
 		}
 		if !ok {
-			fail(path, "%q leads nowhere: there is no %s", ref, place)
+			fail(path, "%q leads nowhere: there is no %s", ref, where)
 		}
 		v = next
 	}
-	return r.node(v, pointer, place)
+	if r.prefix != "" {
+		where = r.prefix + "." + where
+	}
+	return r.node(v, place{path: where, pointer: pointer})
 }
