@@ -69,7 +69,7 @@ func (k *checking) run(c *call) error {
 	return each(c, "templates", take(k.output.shard, c.args), func(name string) ([]report.Result, error) {
 		return k.one(c, name)
 	}, func(_ string, results []report.Result) {
-		k.output.keep(r, nil, results...)
+		k.output.keep(c, r, nil, results...)
 	}, func(bool) error {
 		return k.output.write(c, r)
 	})

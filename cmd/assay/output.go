@@ -46,7 +46,7 @@ func (o *output) write(c *call, r *report.Report) error {
 			return err
 		}
 	}
-	if c.getenv("GITHUB_ACTIONS") == "true" {
+	if c.onGitHub() {
 		if err := o.github(c, located); err != nil {
 			return err
 		}
@@ -67,18 +67,26 @@ func (o *output) write(c *call, r *report.Report) error {
 	return nil
 }
 
-// keep adds results to a report. Those that passed are only counted unless a form lists them or their names are listed as known
-// failures, so that a large run needs no memory for them.
-func (o *output) keep(r *report.Report, known map[string]string, results ...report.Result) {
+// keep adds results to a report. Those that passed, and notes, are only counted unless a form lists them or their names are listed as
+// known failures, so that a large run needs no memory for them.
+func (o *output) keep(c *call, r *report.Report, known map[string]string, results ...report.Result) {
 	all := o.json || o.verbose || o.junit != "" || o.html != ""
+	notes := all || o.notes || o.sarif != "" || c.onGitHub()
 	for _, res := range results {
-		if _, listed := known[res.Name]; all || listed || res.Status != report.Passed {
-			r.Results = append(r.Results, res)
-		} else {
+		_, listed := known[res.Name]
+		switch {
+		case res.Status == report.Passed && !all && !listed:
 			r.Passed++
+		case res.Status == report.Found && !notes && !listed:
+			r.Noted++
+		default:
+			r.Results = append(r.Results, res)
 		}
 	}
 }
+
+// onGitHub says that this is a step of a workflow, which takes annotations.
+func (c *call) onGitHub() bool { return c.getenv("GITHUB_ACTIONS") == "true" }
 
 // each does work for every item, on all cores, and hands the results on in order; what the items are is for people. An error ends
 // it. So does an interrupt: finish, which ends the report, is told whether all was done.

@@ -85,7 +85,7 @@ func (r *corpusRun) run(c *call) error {
 	return each(c, "templates", variants, r.template, func(v script.Variant, results []report.Result) {
 		report.Expect(results, r.suite.Corpus.Known, key)
 		matrix.Add(results...)
-		r.output.keep(all, nil, results...)
+		r.output.keep(c, all, nil, results...)
 		if broken := failing(results); r.shrink && len(broken) > 0 {
 			failed = append(failed, failedScripts{v, broken})
 		}

@@ -69,7 +69,7 @@ func (v *verification) run(c *call) error {
 	defer in.close()
 	choose := v.chooser()
 	err = verifier.Run(ctx, func() (vector.Vector, error) { return in.next(choose) }, func(res report.Result) {
-		v.output.keep(r, known, res)
+		v.output.keep(c, r, known, res)
 		if done++; step != nil {
 			step(done)
 		}

@@ -155,14 +155,15 @@ type Report struct {
 	Version string   `json:"version"`
 	Rules   []Rule   `json:"rules,omitempty"`
 	Results []Result `json:"results"`
-	// Passed counts results that passed and are not among Results, since no form that was asked for lists them: a run of a
-	// million vectors needs no memory for those.
+	// Passed and Noted count results that passed, or have the status Found, and are not among Results, since no form that was asked
+	// for lists them: a run of a million vectors needs no memory for those.
 	Passed int `json:"passed,omitempty"`
+	Noted  int `json:"noted,omitempty"`
 }
 
 // Counts returns the number of results of each status.
 func (r *Report) Counts() (counts [Failed + 1]int) {
-	counts[Passed] = r.Passed
+	counts[Passed], counts[Found] = r.Passed, r.Noted
 	for i := range r.Results {
 		counts[r.Results[i].Status]++
 	}
@@ -197,6 +198,7 @@ func Merge(shards []*Report) (*Report, error) {
 		}
 		merged.Results = append(merged.Results, s.Results...)
 		merged.Passed += s.Passed
+		merged.Noted += s.Noted
 		for _, rule := range s.Rules {
 			if !slices.Contains(merged.Rules, rule) {
 				merged.Rules = append(merged.Rules, rule)

@@ -94,8 +94,8 @@ func Read(r io.Reader) (*Report, error) {
 	if err := d.Decode(report); err != nil {
 		return nil, fmt.Errorf("not a report of assay (--json writes one): %w", err)
 	}
-	if report.Passed < 0 {
-		return nil, fmt.Errorf("not a report of assay (--json writes one): \"passed\" is %d", report.Passed)
+	if report.Passed < 0 || report.Noted < 0 {
+		return nil, fmt.Errorf("not a report of assay (--json writes one): \"passed\" is %d and \"noted\" %d", report.Passed, report.Noted)
 	}
 	return report, nil
 }
