@@ -40,6 +40,7 @@ func (b *builder) arguments(tool int, text bool, quote byte) peg.Pattern {
 		string := peg.Seq{peg.Set{Set: peg.Bytes(`"'`)}, peg.Space{}, peg.Lit{Text: "{"}}
 		return peg.Choice{
 			peg.Seq{peg.And{P: string}, peg.Cut{}, peg.Scan{Kind: b.kind(Args), Scanner: codec.Embedded{}}},
+			peg.Choice{peg.Lit{Text: "null"}, peg.Lit{Text: "None"}}, // none
 			value,
 		}
 	})

@@ -786,7 +786,13 @@ func (b *builder) makeMember(o *format.Object, path []string, tool int) peg.Patt
 		}
 	}
 	any := peg.Scan{Scanner: codec.Syntax{}}
-	unknown := b.capture(Dropped, peg.Seq{peg.And{P: b.quote(o)}, any, b.colon(), any})
+	unknown := peg.Pattern(peg.Seq{
+		b.capture(Dropped, peg.Seq{peg.And{P: b.quote(o)}, any, b.colon()}),
+		peg.Choice{
+			peg.Seq{peg.And{P: peg.Lit{Text: "{"}}, peg.Cut{}, b.emit(Spare, 0, ""), peg.Scan{Kind: b.kind(SpareText), Scanner: codec.Syntax{}}},
+			b.capture(Dropped, any),
+		},
+	})
 	if len(words) == 0 {
 		return unknown
 	}

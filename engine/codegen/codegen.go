@@ -90,6 +90,8 @@ const (
 	IDEnd               // the id is complete
 	Args                // text: of the arguments, JSON
 	ArgsEnd             // the arguments are complete
+	Spare               // an object begins under a key that means nothing: the arguments, where the call has no others
+	SpareText           // text: of it, JSON
 	Open                // the arguments come as entries: a brace is ours to write
 	Key                 // an entry begins; the text is its key as JSON
 	KeyText             // text: of a key that is not declared
@@ -106,7 +108,7 @@ const (
 	kindCount
 )
 
-var kindNames = [kindCount]string{"", "content", "reasoning", "dropped", "mark", "call", "name", "id", "id-end", "args", "args-end",
+var kindNames = [kindCount]string{"", "content", "reasoning", "dropped", "mark", "call", "name", "id", "id-end", "args", "args-end", "spare", "spare-text",
 	"open", "key", "key-text", "key-end", "value", "value-begin", "value-end", "verbatim", "close", "call-end", "call-broken", "undeclared", "end-of-turn"}
 
 // KindName returns the name of a kind of event, for dumps.

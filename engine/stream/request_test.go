@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -267,6 +268,39 @@ func TestDiagnostics(t *testing.T) {
 		d := p.Diagnostics()
 		if len(d) == 0 || d[0].Kind != c.kind || d[0].Text != c.text {
 			t.Errorf("%q: diagnostics %v, want %s of %q", c.output, d, c.kind, c.text)
+		}
+	}
+}
+
+// TestRenamedArguments checks what becomes of arguments under a key that is not the template's: they are the call's where nothing else can be, and
+// a call that may have lost its arguments is not complete.
+func TestRenamedArguments(t *testing.T) {
+	table := []struct {
+		call, args string
+		complete   bool
+		kind       string // of a diagnostic, empty for none
+	}{
+		{`{"name": "get", "parameters": {"city": "Rome"}}`, `{"city": "Rome"}`, true, "renamed-arguments"},
+		{`{'args': {'city': 'R\'s', 'on': True}, 'name': 'get'}`, `{"city": "R's", "on": true}`, true, "renamed-arguments"},
+		{`{"extra": {"a": 1}, "name": "get", "arguments": {"city": "Rome"}}`, `{"city": "Rome"}`, true, "dropped"},
+		{`{"name": "get", "a": {"city": "Rome"}, "b": {}}`, ``, false, "incomplete-call"},
+		{`{"name": "get", "a": [1], "b": "{}"}`, `{}`, true, "dropped"},
+		{`{"name": "get", "arguments": null}`, `{}`, true, ""},
+		{`{"name": "get", "arguments": None, "parameters": {"city": "Rome"}}`, `{"city": "Rome"}`, true, "renamed-arguments"},
+		{`{"name": "get"}`, `{}`, true, ""},
+	}
+	out := generate(t, forms[0].f, usual(""))
+	for _, c := range table {
+		output := "<tool_call>" + c.call + "</tool_call>"
+		want := chat.Message{ToolCalls: []chat.ToolCall{{Name: "get", Arguments: c.args, Complete: c.complete}}}
+		for i := range output {
+			p, m := read(t, out, output[:i], output[i:])
+			if !reflect.DeepEqual(m, want) {
+				t.Fatalf("%q, cut at %d:\n got %+v\nwant %+v", output, i, m, want)
+			}
+			if found := p.Diagnostics(); c.kind == "" && len(found) > 0 || c.kind != "" && !slices.ContainsFunc(found, func(d stream.Diagnostic) bool { return d.Kind == c.kind }) {
+				t.Fatalf("%q: diagnostics %v, want %q", output, found, c.kind)
+			}
 		}
 	}
 }

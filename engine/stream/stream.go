@@ -73,7 +73,7 @@ type Span struct {
 // Diagnostic is something odd in an output.
 type Diagnostic struct {
 	Off  int    // where, in prefill and output as one text
-	Kind string // "undeclared-function", "incomplete-call", "dropped", "limit"
+	Kind string // "undeclared-function", "incomplete-call", "renamed-arguments", "dropped", "limit"
 	Text string // of the output, where some is concerned
 	Msg  string
 }
@@ -478,7 +478,8 @@ type call struct {
 	args      strings.Builder
 	sent      int  // bytes of args that are in deltas
 	argsDone  bool // the arguments are complete
-	entries   int  // entries of tagged arguments begun
+	spares    []spare
+	entries   int // entries of tagged arguments begun
 	key       []byte
 
 	inValue  bool
@@ -486,6 +487,12 @@ type call struct {
 	value    []byte // ValueHeld: the text so far; ValueRaw: held back
 	verbatim bool
 	fresh    bool // nothing but white space of the value so far
+}
+
+// spare is an object that a call has under a key that means nothing.
+type spare struct {
+	text     []byte // as JSON
+	off, end int
 }
 
 func (p *Parser) callEvent(c *call, e *peg.Event) {
@@ -511,6 +518,13 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 		}
 	case codegen.ArgsEnd:
 		c.argsDone = true
+	case codegen.Spare:
+		c.spares = append(c.spares, spare{off: e.Off})
+		return
+	case codegen.SpareText:
+		s := &c.spares[len(c.spares)-1]
+		s.text, s.end = append(s.text, e.Text...), e.End
+		return
 	case codegen.Open:
 		c.args.WriteByte('{')
 	case codegen.Close:
@@ -597,6 +611,25 @@ func (p *Parser) addCall(index int) *chat.ToolCallDelta {
 	return d
 }
 
+// spareArguments gives a call without arguments the one object that it has under another key: models have learnt "parameters" where a template
+// writes "arguments" (E21 T6). It says whether the arguments are known: of several objects any could be meant.
+func (p *Parser) spareArguments(c *call) bool {
+	switch len(c.spares) {
+	case 0:
+		c.args.WriteString("{}")
+	case 1:
+		s := c.spares[0]
+		c.spares = nil
+		p.cover(s.off, s.end, ClassArguments)
+		c.args.Write(s.text)
+		p.diagnose(Diagnostic{Off: s.off, Kind: "renamed-arguments", Text: c.name,
+			Msg: fmt.Sprintf("the call of %s has its arguments under another key than the template's", c.name)})
+	default:
+		return false
+	}
+	return true
+}
+
 // endCall ends the call at hand.
 func (p *Parser) endCall(complete bool, off int) {
 	c := p.call
@@ -604,12 +637,18 @@ func (p *Parser) endCall(complete bool, off int) {
 	if c.inValue {
 		c.endValue(false)
 	}
+	broken := "breaks off"
 	if complete && c.args.Len() == 0 {
-		c.args.WriteString("{}")
+		if complete = p.spareArguments(c); !complete {
+			broken = "has no arguments, but several objects under other keys"
+		}
+	}
+	for _, s := range c.spares {
+		p.drop(&peg.Event{Text: s.text, Off: s.off, End: s.end}, "no part of the message")
 	}
 	c.complete, c.hold = complete, false
 	if !complete {
-		d := Diagnostic{Off: off, Kind: "incomplete-call", Text: c.name, Msg: fmt.Sprintf("the call of %s breaks off", c.name)}
+		d := Diagnostic{Off: off, Kind: "incomplete-call", Text: c.name, Msg: fmt.Sprintf("the call of %s %s", c.name, broken)}
 		if p.out.CloseArgs {
 			if missing, ok := codec.Balance(c.args.String()); ok {
 				c.args.WriteString(missing)
