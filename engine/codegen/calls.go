@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/goassay/assay/engine/codec"
 	"github.com/goassay/assay/engine/format"
@@ -111,9 +112,15 @@ func (b *builder) interrupting() []string {
 	return b.openerTexts()
 }
 
-// tentative says that calls of a spelling are held until they are complete, since nothing in front of them is distinctive.
+// tentative says that calls of a spelling are held until they are complete, since nothing in front of them is distinctive (E14): a brace, or a
+// word that a text may have before a function's name.
 func (b *builder) tentative(i int, o opening) bool {
-	return b.spellings[i].Tentative || o.bare && b.spellings[i].Object != nil
+	return b.spellings[i].Tentative || o.bare && (b.spellings[i].Object != nil || wordsOnly(o.first.Text))
+}
+
+// wordsOnly says that a literal is made of letters and blanks.
+func wordsOnly(text string) bool {
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && r != ' ' })
 }
 
 // openCalls returns the alternatives for the first call of a section.
@@ -252,7 +259,7 @@ func (b *builder) section(i int) peg.Pattern {
 		}
 		next := peg.Seq{b.mark(format.Marker{}), b.emit(Call, i, ""), optional, b.space(""), inner}
 		if b.many() {
-			if b.tentative(i, opening{bare: open.Text == "" && c.Section.Open.Text == ""}) {
+			if b.tentative(i, opening{first: headLiteral(c), bare: open.Text == "" && c.Section.Open.Text == ""}) {
 				whole := append(next, b.guard(i, func(tool int) peg.Pattern {
 					return peg.Seq{b.emit(Name, tool, ""), b.rest(i, tool)}
 				}))

@@ -305,6 +305,24 @@ func TestRenamedArguments(t *testing.T) {
 	}
 }
 
+// TestWordOpener checks that a word before a function's name does not make a call of a text that mentions one (E14).
+func TestWordOpener(t *testing.T) {
+	f := format.Format{Calls: []format.Calls{{
+		Head: []format.Part{format.Lit("CALL "), {Kind: format.SlotName}, format.Lit("(")},
+		Body: format.Body{Kind: format.BodyJSON}, Tail: []format.Part{format.Lit(")")},
+	}}}
+	out := generate(t, f, usual(""))
+	for _, text := range []string{"Please CALL get(now) later", "to CALL get( is", "CALL get({\"city\": "} {
+		if _, m := read(t, out, bytesOf(text)...); m.Content != text || len(m.ToolCalls) > 0 {
+			t.Errorf("%q: %+v", text, m)
+		}
+	}
+	const args = `{"city": "Rome"}`
+	if _, m := read(t, out, bytesOf("First CALL get("+args+")")...); len(m.ToolCalls) != 1 || m.ToolCalls[0].Arguments != args || m.Content != "First" {
+		t.Errorf("%+v", m)
+	}
+}
+
 // TestHeldLimit checks that a tentative call beyond the limit is content, and said to be.
 func TestHeldLimit(t *testing.T) {
 	out := generate(t, forms[1].f, usual(""))
