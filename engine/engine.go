@@ -44,6 +44,9 @@ type Source struct {
 	Name     string // for errors
 	Text     string
 	BOS, EOS string
+	// StandIns says that BOS and EOS are not the model's: something has to stand for them in prompts, but what a template does not write at the end
+	// of turns ends no answer.
+	StandIns bool
 }
 
 // Options are what a template is compiled with. The zero value is usable.
@@ -79,6 +82,7 @@ func Compile(s Source, o Options) (*Template, error) {
 	if err != nil {
 		return nil, err
 	}
+	ct.StandIns = s.StandIns
 	ct.Limits = o.Limits.Render
 	if o.Limits.TotalSteps > 0 {
 		ct.Budget = jinja.NewBudget(o.Limits.TotalSteps)

@@ -191,7 +191,7 @@ func (a *analyzer) findEnds() {
 	if len(plain) > 0 && len(f.End) > len(plain) && !slices.ContainsFunc(plain, known) {
 		a.found("T2", "undecided: every turn with calls ends with %q, and other turns do not; it is taken to end the turn, and may as well close the calls", calls)
 	}
-	if a.template.EOS != "" {
+	if !a.template.StandIns {
 		add(a.template.EOS)
 	}
 	a.found("C1", "turns end with %q", f.End)

@@ -66,6 +66,7 @@ func (n native) Render(vars ordered.Value, now func() time.Time) (string, error)
 type Template struct {
 	Source   *source.Source
 	BOS, EOS string // texts of the special tokens, given to the template as bos_token and eos_token
+	StandIns bool   // those are not the model's
 	Now      func() time.Time
 	Limits   jinja.Limits  // zero: the defaults
 	Budget   *jinja.Budget // of all renders together; nil: no bound

@@ -264,10 +264,10 @@ func (r *reducer) alike(o outcome) bool {
 	return incomplete(o) <= incomplete(r.now)
 }
 
-// keeps says that an output still has the text that is wanted and was not found, if it was there.
+// keeps says that an output still has the text that is wanted and was not found, if it was there: in several places, perhaps.
 func (r *reducer) keeps(output string) bool {
 	for _, d := range r.now.diffs {
-		if d.want != "" && strings.Contains(r.best.Output, d.want) && !strings.Contains(output, d.want) {
+		if d.want != "" && subsequence(d.want, r.best.Output) && !subsequence(d.want, output) {
 			return false
 		}
 	}
@@ -373,6 +373,9 @@ func (r *reducer) without(c Case, removed string) bool {
 	}
 	calls := len(r.now.answer.Message.ToolCalls)
 	for i := range message.ToolCalls {
+		if !r.keeps(c.Output) { // two calls that became one would lose what was lost to the shrinking, not to the fault
+			break
+		}
 		m := message
 		m.ToolCalls = slices.Delete(slices.Clone(m.ToolCalls), i, i+1)
 		if reduced(m, func(o outcome) bool { return r.alike(o) && len(o.answer.Message.ToolCalls) == calls-1 }) {

@@ -30,8 +30,10 @@ type Source struct {
 // Compile compiles the template with the clock of this package, once for all copies of the source.
 func (s Source) Compile() (*engine.Template, error) { return s.compile() }
 
-// New returns a source of a text with the special tokens of this package.
-func New(name, text string) Source { return newSource(name, text, BOS, EOS) }
+// New returns a source of a text with the special tokens of this package, which stand for the model's.
+func New(name, text string) Source {
+	return sourceOf(name, engine.Source{Name: name, Text: text, BOS: BOS, EOS: EOS, StandIns: true})
+}
 
 // WithTokens returns the source with other special tokens.
 func (s Source) WithTokens(bos, eos string) Source {
@@ -41,7 +43,11 @@ func (s Source) WithTokens(bos, eos string) Source {
 }
 
 func newSource(name, text, bos, eos string) Source {
-	return Source{Source: engine.Source{Name: name, Text: text, BOS: bos, EOS: eos}, File: name}.Limited(engine.Limits{})
+	return sourceOf(name, engine.Source{Name: name, Text: text, BOS: bos, EOS: eos})
+}
+
+func sourceOf(file string, src engine.Source) Source {
+	return Source{Source: src, File: file}.Limited(engine.Limits{})
 }
 
 // Limited returns the source with limits on its renders; zero: the defaults.
