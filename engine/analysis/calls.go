@@ -415,7 +415,7 @@ func cutLast(open string) (outer, inner string) {
 			i--
 		}
 		// An attribute's words belong to their tag: <invoke name=" is one open, cut where the bracket stands.
-		if j := strings.LastIndexAny(strings.Join(ps[:i], ""), "<["); j >= 0 {
+		if j := strings.LastIndexAny(strings.Join(ps[:i], ""), format.OpenBrackets); j >= 0 {
 			pos := 0
 			for k, p := range ps[:i] {
 				if pos == j && markerAt(p) == 0 {

@@ -233,7 +233,7 @@ func (a *analyzer) closeOfTrace(open string) string {
 
 // isClosing says that a marker has the shape of a closing one: </x>, [/x], <|/x|>, <|END_x|>, <x|>.
 func isClosing(marker string) bool {
-	inner := strings.TrimLeft(marker, "<[|｜")
+	inner := strings.TrimLeft(marker, format.OpenBrackets+"|｜")
 	return strings.HasPrefix(inner, "/") || strings.HasPrefix(strings.ToUpper(inner), "END")
 }
 
@@ -247,15 +247,18 @@ func mirror(marker string) string {
 			}
 		}
 	}
-	for _, opener := range [...]string{"<|", "<｜", "<", "["} {
-		if rest, ok := strings.CutPrefix(m.Text, opener); ok {
-			if bare, closed := strings.CutPrefix(rest, "/"); closed {
-				return opener + bare
-			}
-			return opener + "/" + rest
+	if strings.TrimLeft(m.Text, format.OpenBrackets) == m.Text {
+		return ""
+	}
+	var opener, rest string
+	for _, opening := range [...]string{format.OpenBrackets, format.OpenBrackets + "|｜"} {
+		rest = strings.TrimLeft(m.Text, opening)
+		opener = m.Text[:len(m.Text)-len(rest)]
+		if bare, closed := strings.CutPrefix(rest, "/"); closed {
+			return opener + bare
 		}
 	}
-	return ""
+	return opener + "/" + rest
 }
 
 // maxOpen is of how many markers and words an open in the header may consist.
