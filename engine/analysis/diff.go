@@ -80,7 +80,7 @@ func markerAt(s string) int {
 		case i < len(open):
 		case strings.HasPrefix(s[i:], shut):
 			return i + len(shut)
-		case strings.HasPrefix(open, string(r)) || strings.ContainsRune("\n{}<>", r):
+		case strings.HasPrefix(open, string(r)) || r == '\n' || r == '{' || r == '}' || r != '[' && r != ']' && isBracket(r):
 			return 0
 		}
 	}
@@ -100,6 +100,10 @@ func bracketsAt(s string) (open, shut string) {
 		return open + open, shut + shut
 	}
 	return open, shut
+}
+
+func isBracket(r rune) bool {
+	return strings.ContainsRune(format.OpenBrackets, r) || strings.ContainsRune(format.ShutBrackets, r)
 }
 
 // plainAt returns the length of the run of white space, the word or the punctuation mark at the start of s.
@@ -125,8 +129,7 @@ func classAt(s string) int {
 	switch {
 	case r < utf8.RuneSelf && isSpace(byte(r)):
 		return space
-	case r >= utf8.RuneSelf && !strings.ContainsRune(format.OpenBrackets+format.ShutBrackets, r),
-		r == '_' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z':
+	case r >= utf8.RuneSelf && !isBracket(r), r == '_' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z':
 		return word
 	}
 	return punctuation
