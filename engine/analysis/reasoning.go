@@ -97,6 +97,8 @@ func closedAt(literal, open string) int {
 // the literals with which the template takes reasoning out of content (E4).
 func (a *analyzer) reasoningOfPrompts(r *format.Reasoning) {
 	open, close := "", ""
+	proven := a.closesOfTrace()
+	closes := func(marker string) bool { return isClosing(marker) || slices.Contains(proven, marker) }
 	for _, p := range a.prefills {
 		if !onlyMarkers(p) {
 			continue
@@ -111,15 +113,15 @@ func (a *analyzer) reasoningOfPrompts(r *format.Reasoning) {
 		for _, p := range a.prefills {
 			switch n := len(pieces(p)); {
 			case !onlyMarkers(p):
-			case n == 1 && !isClosing(pieces(p)[0]):
+			case n == 1 && !closes(pieces(p)[0]):
 				open = p
-			case n == 2 && isClosing(pieces(p)[1]):
+			case n == 2 && closes(pieces(p)[1]):
 				open, close = cutPieces(p, 1)
 			}
 		}
 	}
 	if close == "" {
-		close = a.closeOfTrace(open)
+		close = a.closeOfTrace(open, proven)
 	}
 	if open == "" && close == "" {
 		if a.pairsOfFlags(r); r.Pair.IsZero() {
@@ -127,7 +129,7 @@ func (a *analyzer) reasoningOfPrompts(r *format.Reasoning) {
 		}
 		return
 	}
-	if open == "" {
+	if open == "" && isClosing(close) {
 		open = mirror(close)
 	}
 	if close == "" {
@@ -196,10 +198,10 @@ func (a *analyzer) emptyBlock(r *format.Reasoning) {
 	}
 }
 
-// emptyPairs returns the pairs of an opening marker and its mirror that stand side by side in a text.
+// emptyPairs returns the pairs of an opening marker and its mirror that stand in a text with nothing but white space between them.
 func emptyPairs(text string) []format.Pair {
 	var pairs []format.Pair
-	ps := splitMarkers(text)
+	ps := pieces(text)
 	for i := 1; i < len(ps); i++ {
 		if markerAt(ps[i-1]) > 0 && markerAt(ps[i]) > 0 && mirror(ps[i-1]) == ps[i] {
 			pairs = append(pairs, format.Pair{Open: format.Mark(ps[i-1]), Close: format.Mark(ps[i])})
@@ -209,26 +211,43 @@ func emptyPairs(text string) []format.Pair {
 }
 
 // closeOfTrace returns a marker with which the template searches or splits content and that can close reasoning: the mirror of the
-// open where that is known, else a closing tag.
-func (a *analyzer) closeOfTrace(open string) string {
+// open where that is known, else one that it takes off with what stands before it, else a closing tag.
+func (a *analyzer) closeOfTrace(open string, proven []string) string {
 	want := mirror(strings.TrimSpace(open))
-	a.observe(probe{content: textOf(contentNeedle), past: true}) // templates take reasoning out of past turns
 	var found string
-	for _, o := range a.seen {
-		for _, lit := range o.trace.Literals(assistantPath + ".content") {
-			lit = strings.TrimSpace(lit)
-			if markerAt(lit) != len(lit) || lit == "" || !isClosing(lit) {
-				continue
-			}
-			if lit == want {
-				return lit
-			}
-			if open == "" && (found == "" || lit < found) {
-				found = lit
-			}
+	for _, lit := range a.markersOfTrace() {
+		switch {
+		case lit == want:
+			return lit
+		case slices.Contains(proven, lit) && !slices.Contains(proven, found), open == "" && isClosing(lit) && found == "":
+			found = lit
 		}
 	}
 	return found
+}
+
+// closesOfTrace returns the markers that the template takes off content together with all that stands before them: no matter what
+// they look like, they close what is not to be shown again.
+func (a *analyzer) closesOfTrace() []string {
+	return slices.DeleteFunc(a.markersOfTrace(), func(lit string) bool {
+		o := a.observe(probe{content: textOf(reasoningNeedle + lit + contentNeedle), past: true})
+		return o.err != nil || !strings.Contains(o.text, contentNeedle) || strings.Contains(o.text, reasoningNeedle)
+	})
+}
+
+// markersOfTrace returns the markers with which the template searches or splits content, sorted.
+func (a *analyzer) markersOfTrace() []string {
+	a.observe(probe{content: textOf(contentNeedle), past: true}) // templates take reasoning out of past turns
+	var markers []string
+	for _, o := range a.seen {
+		for _, lit := range o.trace.Literals(assistantPath + ".content") {
+			if lit = strings.TrimSpace(lit); lit != "" && markerAt(lit) == len(lit) && !slices.Contains(markers, lit) {
+				markers = append(markers, lit)
+			}
+		}
+	}
+	slices.Sort(markers)
+	return markers
 }
 
 // isClosing says that a marker has the shape of a closing one: </x>, [/x], <|/x|>, <|END_x|>, <x|>.

@@ -453,6 +453,9 @@ func (b *builder) part(parts []format.Part, n int, follow []string) peg.Pattern 
 				seq = append(seq, b.inID(q))
 			}
 		} else {
+			if len(follow) > 0 {
+				follow = append(follow[:len(follow):len(follow)], " ") // the white space before a literal is no part of the id
+			}
 			seq = peg.Seq{b.capture(ID, b.word(follow))}
 		}
 		out = append(seq, b.emit(IDEnd, 0, ""))
@@ -587,6 +590,13 @@ func (b *builder) tail(c *format.Calls, tool int) peg.Pattern {
 			inner = append(inner, b.again(c.Tail, n, tool, b.behindTail(c, n+1)))
 		case p.Text.Text != "":
 			inner = append(inner, closer(p.Text)...)
+		}
+		if p.Kind == format.SlotLit && n+1 < len(c.Tail) {
+			gap := p.Text.After
+			if p.Text.Text == "" {
+				gap = p.Text.Before
+			}
+			inner = append(inner, b.edge(gap))
 		}
 	}
 	if m := c.Call.Close; m.Text != "" {
