@@ -3,6 +3,8 @@ package analysis
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
@@ -85,12 +87,13 @@ func (a *analyzer) onlyBeforeContent(between, bare string) bool {
 
 // closedAt returns where in a literal the mirror of an open ends that the literal begins with, 0 if it does not.
 func closedAt(literal, open string) int {
-	m := mirror(strings.Trim(open, format.Space))
 	text := strings.TrimLeft(literal, format.Space)
-	if m == "" || !strings.HasPrefix(text, m) {
-		return 0
+	for _, m := range mirrors(open) {
+		if strings.HasPrefix(text, m) {
+			return len(literal) - len(text) + len(m)
+		}
 	}
-	return len(literal) - len(text) + len(m)
+	return 0
 }
 
 // reasoningOfPrompts reads the markers off the generation prompts: a prompt that opens a block, one that closes it as well, and
@@ -130,7 +133,7 @@ func (a *analyzer) reasoningOfPrompts(r *format.Reasoning) {
 		return
 	}
 	if open == "" && isClosing(close) {
-		open = mirror(close)
+		open = a.opens(close)
 	}
 	if close == "" {
 		close = mirror(open)
@@ -139,6 +142,15 @@ func (a *analyzer) reasoningOfPrompts(r *format.Reasoning) {
 	r.Pair = format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
 	r.Mode = format.ReasoningTagged
 	a.found("R2", "reasoning between %q and %q, by the generation prompts and what is split off content", open, close)
+}
+
+// opens returns what opens the reasoning that a marker closes: the mirror with which every turn begins, or the likely one.
+func (a *analyzer) opens(close string) string {
+	header := pieces(a.result.turnStart)
+	if n := len(header); n > 0 && slices.Contains(mirrors(close), header[n-1]) {
+		return header[n-1]
+	}
+	return mirror(close)
 }
 
 // pairsOfFlags looks at what a flag adds to the prompt: where that names a pair of markers with nothing between them, the
@@ -178,7 +190,7 @@ func (a *analyzer) emptyBlock(r *format.Reasoning) {
 		ps := pieces(literalHead(t.body))
 		if len(header) > 0 && len(ps) > 0 {
 			// A prompt that opens the block as every turn does has taken its open into the header.
-			if last := header[len(header)-1]; markerAt(last) > 0 && isClosing(ps[0]) && mirror(last) == ps[0] {
+			if last := header[len(header)-1]; markerAt(last) > 0 && isClosing(ps[0]) && slices.Contains(mirrors(last), ps[0]) {
 				close := literalHead(t.body)
 				rest := strings.TrimLeft(close, format.Space)
 				close = close[:len(close)-len(strings.TrimLeft(rest[len(ps[0]):], format.Space))]
@@ -203,7 +215,7 @@ func emptyPairs(text string) []format.Pair {
 	var pairs []format.Pair
 	ps := pieces(text)
 	for i := 1; i < len(ps); i++ {
-		if markerAt(ps[i-1]) > 0 && markerAt(ps[i]) > 0 && mirror(ps[i-1]) == ps[i] {
+		if markerAt(ps[i-1]) > 0 && markerAt(ps[i]) > 0 && slices.Contains(mirrors(ps[i-1]), ps[i]) {
 			pairs = append(pairs, format.Pair{Open: format.Mark(ps[i-1]), Close: format.Mark(ps[i])})
 		}
 	}
@@ -213,11 +225,11 @@ func emptyPairs(text string) []format.Pair {
 // closeOfTrace returns a marker with which the template searches or splits content and that can close reasoning: the mirror of the
 // open where that is known, else one that it takes off with what stands before it, else a closing tag.
 func (a *analyzer) closeOfTrace(open string, proven []string) string {
-	want := mirror(strings.TrimSpace(open))
+	want := mirrors(open)
 	var found string
 	for _, lit := range a.markersOfTrace() {
 		switch {
-		case lit == want:
+		case slices.Contains(want, lit):
 			return lit
 		case slices.Contains(proven, lit) && !slices.Contains(proven, found), open == "" && isClosing(lit) && found == "":
 			found = lit
@@ -250,34 +262,69 @@ func (a *analyzer) markersOfTrace() []string {
 	return markers
 }
 
-// isClosing says that a marker has the shape of a closing one: </x>, [/x], <|/x|>, <|END_x|>, <x|>.
+// isClosing says that a marker has the shape of a closing one: </x>, [/x], <|/x|>, <|END_x|>, <|x_end|>, <x:close>.
 func isClosing(marker string) bool {
 	inner := strings.TrimLeft(marker, format.OpenBrackets+"|｜")
-	return strings.HasPrefix(inner, "/") || strings.HasPrefix(strings.ToUpper(inner), "END")
+	words := strings.FieldsFunc(strings.ToLower(inner), func(r rune) bool { return !unicode.IsLetter(r) })
+	closes := func(word string) bool { return word == "end" || word == "close" }
+	return strings.HasPrefix(inner, "/") || strings.HasPrefix(strings.ToLower(inner), "end") || len(words) > 1 && (closes(words[0]) || closes(words[len(words)-1]))
 }
 
-// mirror returns the closing form of an opening marker, and the other way round; "" where it has none.
-func mirror(marker string) string {
-	m := format.Mark(marker)
-	for _, pair := range [...][2]string{{"START_", "END_"}, {"start_", "end_"}, {"begin", "end"}, {"BEGIN", "END"}, {"|open|", "|close|"}} {
-		for i := range pair {
-			if strings.Contains(m.Text, pair[i]) {
-				return strings.Replace(m.Text, pair[i], pair[1-i], 1)
+// opposites are words that make an opening marker and the closing one.
+var opposites = [...][2]string{{"start", "end"}, {"begin", "end"}, {"open", "close"}}
+
+// mirrors returns what may close an opening marker, and what may open for a closing one: with the opposite word, if there is more to the
+// marker than this word, and with a slash or without it. The likely one is first.
+func mirrors(marker string) []string {
+	text := format.Mark(marker).Text
+	var found []string
+	for _, pair := range opposites {
+		for i, from := range pair {
+			to := pair[1-i]
+			for _, c := range [...]func(string) string{strings.ToLower, strings.ToUpper, capital} {
+				if at := wordAt(text, c(from)); at >= 0 {
+					found = append(found, text[:at]+c(to)+text[at+len(from):])
+				}
 			}
 		}
 	}
-	if strings.TrimLeft(m.Text, format.OpenBrackets) == m.Text {
-		return ""
-	}
-	var opener, rest string
 	for _, opening := range [...]string{format.OpenBrackets, format.OpenBrackets + "|｜"} {
-		rest = strings.TrimLeft(m.Text, opening)
-		opener = m.Text[:len(m.Text)-len(rest)]
+		rest := strings.TrimLeft(text, opening)
+		opener := text[:len(text)-len(rest)]
 		if bare, closed := strings.CutPrefix(rest, "/"); closed {
-			return opener + bare
+			return append(found, opener+bare)
 		}
 	}
-	return opener + "/" + rest
+	if rest := strings.TrimLeft(text, format.OpenBrackets); rest != text {
+		rest = strings.TrimLeft(rest, "|｜")
+		found = append(found, text[:len(text)-len(rest)]+"/"+rest)
+	}
+	return found
+}
+
+// mirror returns the likely one of a marker's mirrors; "" where it has none.
+func mirror(marker string) string {
+	if all := mirrors(marker); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
+// wordAt returns where a word stands in a marker that has other letters as well, -1 where it does not.
+func wordAt(marker, word string) int {
+	at := strings.Index(marker, word)
+	if at < 0 {
+		return -1
+	}
+	before, behind := marker[:at], marker[at+len(word):]
+	last, _ := utf8.DecodeLastRuneInString(before)
+	next, _ := utf8.DecodeRuneInString(behind)
+	if unicode.IsLetter(last) || unicode.IsLetter(next) || strings.IndexFunc(before+behind, unicode.IsLetter) < 0 {
+		return -1
+	}
+	return at
 }
 
 // maxOpen is of how many markers and words an open in the header may consist.
@@ -297,13 +344,14 @@ func (a *analyzer) openInHeader(r *format.Reasoning) {
 		if markerAt(ps[i]) == 0 || r.Close.Text == "" {
 			continue
 		}
-		switch close := mirror(text); {
+		closed := closedAt(r.Close.Text, text)
+		switch {
 		case text == r.Open.Text:
 			r.Open = format.Mark(moved)
-		case r.Open.Text == "" && close == r.Close.Text:
+		case r.Open.Text == "" && closed == len(r.Close.Text):
 			r.Open = format.Mark(moved + r.Open.Full())
-		case r.Open.Text == "" && close != "" && strings.HasPrefix(r.Close.Text, close):
-			r.Open, r.Close = format.Mark(moved+r.Open.Full()), format.Mark(r.Close.Before+close)
+		case r.Open.Text == "" && closed > 0:
+			r.Open, r.Close = format.Mark(moved+r.Open.Full()), format.Mark(r.Close.Before+r.Close.Text[:closed])
 		default:
 			continue
 		}
