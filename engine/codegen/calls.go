@@ -851,15 +851,19 @@ func (b *builder) slotValue(o *format.Object, f format.Field, tool int) peg.Patt
 	case format.SlotArgs:
 		return peg.Seq{b.arguments(tool, f.Text, quoteOf(o)), b.emit(ArgsEnd, 0, "")}
 	case format.SlotID, format.SlotIndex: // a generated number is an id too
-		between := func(quote peg.Pattern, not string) peg.Pattern {
-			text := peg.Rep{P: peg.Set{Set: peg.Bytes(not + `\`).Or(peg.Range(0, 0x1f)).Not()}, Max: MaxName}
-			return peg.Hold{P: peg.Seq{quote, b.capture(ID, text), quote, b.emit(IDEnd, 0, "")}}
+		between := func(quote byte, not string) peg.Pattern {
+			mark := peg.Lit{Text: string(quote)}
+			char := peg.Pattern(peg.Set{Set: peg.Bytes(not + `\`).Or(peg.Range(0, 0x1f)).Not()})
+			if !b.strict {
+				char = peg.Choice{char, peg.Seq{peg.Lit{Text: `\`}, peg.Set{Set: peg.Range(0, 0x1f).Not()}}}
+			}
+			return peg.Hold{P: peg.Seq{mark, b.capture(ID, peg.Rep{P: char, Max: MaxName}), mark, b.emit(IDEnd, int(quote), "")}}
 		}
-		quoted := between(b.quote(o), `"'`)
+		quoted := between(quoteOf(o), `"'`)
 		number := peg.Hold{P: peg.Seq{b.capture(ID, peg.Rep{P: peg.Set{Set: digits}, Min: 1, Max: 20}), b.emit(IDEnd, 0, "")}}
 		id := peg.Choice{quoted, number}
 		if b.on(AnyLiteral) { // an id between quotes may hold the other quote
-			id = peg.Choice{between(peg.Lit{Text: `"`}, `"`), between(peg.Lit{Text: "'"}, "'"), number}
+			id = peg.Choice{between('"', `"`), between('\'', "'"), number}
 		}
 		switch {
 		case b.strict && f.Slot == format.SlotIndex && !f.Text:
