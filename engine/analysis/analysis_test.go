@@ -193,6 +193,28 @@ tail: "</call>"
 `,
 		},
 		{
+			"a section closed behind several calls alone",
+			each + `{% if loop.first %}<|calls|>{% endif %}<|call|>{{ c.function.name }}<|args|>{{ c.function.arguments|tojson }}<|/call|>{% if loop.last and not loop.first %}<|done|>{% endif %}` + eachEnd,
+			`calls: tag_with_json
+section_start: "<|calls|>"
+section_end: "<|done|>"
+head: "<|call|>" {name} "<|args|>"
+args: json
+codec: json
+tail: "<|/call|>"
+`,
+		},
+		{
+			"double brackets",
+			each + `[[call]]{{ c.function.name }}[[args]]{{ c.function.arguments|tojson }}[[/call]]` + eachEnd,
+			`calls: tag_with_json
+head: "[[call]]" {name} "[[args]]"
+args: json
+codec: json
+tail: "[[/call]]"
+`,
+		},
+		{
 			"python calls",
 			`<|calls|>[` + each + `{{ c.function.name }}({% for k, v in c.function.arguments.items() %}{{ k }}={{ v|string if v is not string else "'" ~ v ~ "'" }}{{ ", " if not loop.last }}{% endfor %}){{ ", " if not loop.last }}` + eachEnd + `]<|calls_end|>`,
 			`calls: tag_with_tagged
@@ -243,6 +265,10 @@ func TestReasoningModes(t *testing.T) {
 		{"an empty block that every prompt opens", `{{ '<think>\n\n</think>\n\n' }}`, `{{ '<think>\n' }}`, format.ReasoningForcedOpen, "<think>\n", "\n</think>\n\n"},
 		{"closed by what opens content", `{% if m.reasoning_content %}Thought: {{ m.reasoning_content ~ '\n' }}{% endif %}{% if m.content %}Final Answer: {% endif %}`, "",
 			format.ReasoningTagged, "Thought: ", "\nFinal Answer: "},
+		{"taken off content at a token like any other", `{%- if m.content and '<|answer|>' in m.content %}{% set m = {"content": m.content.split('<|answer|>')[-1]} %}{% endif %}`, `<|plan|>{{ '\n' }}`,
+			format.ReasoningForcedOpen, "<|plan|>\n", "<|answer|>"},
+		{"words for a slash, in every turn", `<|think_start|>{{ m.reasoning_content }}<|think_end|>`, "<|think_start|>", format.ReasoningForcedOpen, "<|think_start|>", "<|think_end|>"},
+		{"brackets beyond ASCII", `{%- if m.reasoning_content %}◁think▷{{ m.reasoning_content }}◁/think▷{% endif %}`, "◁think▷", format.ReasoningForcedOpen, "◁think▷", "◁/think▷"},
 		{"none", "", "", format.ReasoningNone, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

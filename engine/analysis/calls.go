@@ -198,7 +198,11 @@ func (a *analyzer) section(c *format.Calls, opening string, one, two []spelling)
 		c.Call.Open = format.Mark(opening)
 		c.Section.Open = format.Marker{}
 	}
-	a.sectionEnd(c, behind[len(close):])
+	rest := ""
+	if two[1].trail != behind {
+		rest = strings.TrimPrefix(two[1].trail, close)
+	}
+	a.sectionEnd(c, behind[len(close):], rest)
 }
 
 // single takes what surrounds a call where a template writes one call at most: all of it belongs to the call.
@@ -209,8 +213,9 @@ func (a *analyzer) single(c *format.Calls, opening string, one spelling) {
 	a.callEnd = end
 }
 
-// sectionEnd divides what follows the last call's close into the section's close and the end of the turn.
-func (a *analyzer) sectionEnd(c *format.Calls, rest string) {
+// sectionEnd divides what follows the last call's close into the section's close and the end of the turn. A template may close a section
+// only where it holds several calls: second is what follows the last of two, where that is something else.
+func (a *analyzer) sectionEnd(c *format.Calls, rest, second string) {
 	close, end := a.cutEnd(rest)
 	if _, at := before(a.plain.body, content); end == "" && countMarkers(after(a.plain.body, at)) > 0 && countMarkers(rest) > 0 {
 		// What ends an answer is not there: then the last marker ends a turn with calls.
@@ -227,6 +232,10 @@ func (a *analyzer) sectionEnd(c *format.Calls, rest string) {
 	}
 	if end == "" && strings.Trim(c.Section.Open.Text, "[ ") == "" && !strings.HasPrefix(strings.TrimLeft(close, format.Space), "]") {
 		close, end = "", rest
+	}
+	if several, _ := a.cutEnd(second); close == "" && c.Section.Open.Text != "" && !onlySpace(several) {
+		close = several
+		a.found("T2", "close of the section %q, behind several calls alone", close)
 	}
 	if close == "" && c.Section.Open.Text != "" && !c.Array {
 		// A template that forgets to close a section does not mean that the model does.
@@ -415,7 +424,7 @@ func cutLast(open string) (outer, inner string) {
 			i--
 		}
 		// An attribute's words belong to their tag: <invoke name=" is one open, cut where the bracket stands.
-		if j := strings.LastIndexAny(strings.Join(ps[:i], ""), "<["); j >= 0 {
+		if j := strings.LastIndexAny(strings.Join(ps[:i], ""), format.OpenBrackets); j >= 0 {
 			pos := 0
 			for k, p := range ps[:i] {
 				if pos == j && markerAt(p) == 0 {

@@ -51,9 +51,9 @@ func commonSuffix(texts ...string) string {
 // maxMarker bounds a bracketed marker, in bytes.
 const maxMarker = 80
 
-// splitMarkers cuts a literal into markers and what stands between them. A marker is a bracketed word, <...> or [...],
+// splitMarkers cuts a literal into markers and what stands between them. A marker is a bracketed word, <...> or [...] or <<...>>,
 // without white space at its start and without a bracket inside; everything else is cut into runs of white space, words
-// (letters, digits, underscores, anything beyond ASCII) and single punctuation marks.
+// (letters, digits, underscores, anything beyond ASCII but brackets) and single punctuation marks.
 func splitMarkers(s string) []string {
 	var pieces []string
 	for s != "" {
@@ -71,37 +71,46 @@ func isSpace(c byte) bool { return strings.IndexByte(format.Space, c) >= 0 }
 
 // markerAt returns the length of the marker at the start of s, or 0.
 func markerAt(s string) int {
-	if len(s) < 3 || s[0] != '<' && s[0] != '[' {
+	open, shut := bracketsAt(s)
+	if open == "" || len(s) == len(open) || isSpace(s[len(open)]) || strings.HasPrefix(s[len(open):], shut) {
 		return 0
 	}
-	closing := byte('>')
-	if s[0] == '[' {
-		closing = ']'
-	}
-	if isSpace(s[1]) || s[1] == closing {
-		return 0
-	}
-	for i := 1; i < len(s) && i < maxMarker; i++ {
-		switch s[i] {
-		case closing:
-			return i + 1
-		case s[0], '\n', '{', '}':
-			return 0
-		case '<', '>':
+	for i, r := range s[:min(len(s), maxMarker)] {
+		switch {
+		case i < len(open):
+		case strings.HasPrefix(s[i:], shut):
+			return i + len(shut)
+		case strings.HasPrefix(open, string(r)) || r == '\n' || r == '{' || r == '}' || r != '[' && r != ']' && isBracket(r):
 			return 0
 		}
 	}
 	return 0
 }
 
+// bracketsAt returns the bracket, or the two of a kind, at the start of s and what closes them; "" where there is none.
+func bracketsAt(s string) (open, shut string) {
+	r, size := utf8.DecodeRuneInString(s)
+	i := strings.IndexRune(format.OpenBrackets, r)
+	if i < 0 {
+		return "", ""
+	}
+	closing := []rune(format.ShutBrackets)[utf8.RuneCountInString(format.OpenBrackets[:i])]
+	open, shut = s[:size], string(closing)
+	if strings.HasPrefix(s[size:], open) {
+		return open + open, shut + shut
+	}
+	return open, shut
+}
+
+func isBracket(r rune) bool {
+	return strings.ContainsRune(format.OpenBrackets, r) || strings.ContainsRune(format.ShutBrackets, r)
+}
+
 // plainAt returns the length of the run of white space, the word or the punctuation mark at the start of s.
 func plainAt(s string) int {
-	class := classOf(s[0])
-	if class == punctuation {
-		return 1
-	}
-	for i := 1; i < len(s); i++ {
-		if classOf(s[i]) != class {
+	class := classAt(s)
+	for i := range s {
+		if i > 0 && (class == punctuation || classAt(s[i:]) != class) {
 			return i
 		}
 	}
@@ -114,11 +123,13 @@ const (
 	word
 )
 
-func classOf(c byte) int {
+// classAt returns the class of the character at the start of s.
+func classAt(s string) int {
+	r, _ := utf8.DecodeRuneInString(s)
 	switch {
-	case isSpace(c):
+	case r < utf8.RuneSelf && isSpace(byte(r)):
 		return space
-	case c == '_' || c >= utf8.RuneSelf || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z':
+	case r >= utf8.RuneSelf && !isBracket(r), r == '_' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z':
 		return word
 	}
 	return punctuation
@@ -183,4 +194,4 @@ func snapStart(suffix string, texts ...string) string {
 }
 
 // isWord says that a piece is one which a cut would split in the middle.
-func isWord(piece string) bool { return piece != "" && classOf(piece[0]) == word }
+func isWord(piece string) bool { return piece != "" && classAt(piece) == word }

@@ -162,13 +162,14 @@ func (a *Analysis) CutTurn(text string) (turn string, ok bool) {
 // withoutOpener takes off the header's end what opens a part of the turn: a marker that answers write again before a later
 // part, or what stands between two calls where nothing else opens them.
 func (a *analyzer) withoutOpener(header string) string {
-	ps := splitMarkers(header)
+	bare := strings.TrimRight(header, format.Space)
+	ps := splitMarkers(bare)
 	if len(ps) == 0 {
 		return header
 	}
-	last := ps[len(ps)-1:]
+	last := ps[len(ps)-1]
 	for _, t := range []*turn{&a.plain, &a.thought, &a.acted, &a.called} {
-		if t.observation == nil || t.err != nil || markerAt(last[0]) == 0 {
+		if t.observation == nil || t.err != nil || markerAt(last) == 0 {
 			continue
 		}
 		body := dropPrefix(t.tail, len(header))
@@ -177,8 +178,8 @@ func (a *analyzer) withoutOpener(header string) string {
 			end--
 		}
 		for _, at := range body[:end] {
-			if at.kind == literal && opensWord(at.text, last[0]) {
-				return strings.TrimSuffix(header, last[0])
+			if at.kind == literal && opensWord(at.text, last+header[len(bare):]) {
+				return strings.TrimSuffix(bare, last)
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package analysis
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
@@ -85,18 +87,21 @@ func (a *analyzer) onlyBeforeContent(between, bare string) bool {
 
 // closedAt returns where in a literal the mirror of an open ends that the literal begins with, 0 if it does not.
 func closedAt(literal, open string) int {
-	m := mirror(strings.Trim(open, format.Space))
 	text := strings.TrimLeft(literal, format.Space)
-	if m == "" || !strings.HasPrefix(text, m) {
-		return 0
+	for _, m := range mirrors(open) {
+		if strings.HasPrefix(text, m) {
+			return len(literal) - len(text) + len(m)
+		}
 	}
-	return len(literal) - len(text) + len(m)
+	return 0
 }
 
 // reasoningOfPrompts reads the markers off the generation prompts: a prompt that opens a block, one that closes it as well, and
 // the literals with which the template takes reasoning out of content (E4).
 func (a *analyzer) reasoningOfPrompts(r *format.Reasoning) {
 	open, close := "", ""
+	proven := a.closesOfTrace()
+	closes := func(marker string) bool { return isClosing(marker) || slices.Contains(proven, marker) }
 	for _, p := range a.prefills {
 		if !onlyMarkers(p) {
 			continue
@@ -111,15 +116,15 @@ func (a *analyzer) reasoningOfPrompts(r *format.Reasoning) {
 		for _, p := range a.prefills {
 			switch n := len(pieces(p)); {
 			case !onlyMarkers(p):
-			case n == 1 && !isClosing(pieces(p)[0]):
+			case n == 1 && !closes(pieces(p)[0]):
 				open = p
-			case n == 2 && isClosing(pieces(p)[1]):
+			case n == 2 && closes(pieces(p)[1]):
 				open, close = cutPieces(p, 1)
 			}
 		}
 	}
 	if close == "" {
-		close = a.closeOfTrace(open)
+		close = a.closeOfTrace(open, proven)
 	}
 	if open == "" && close == "" {
 		if a.pairsOfFlags(r); r.Pair.IsZero() {
@@ -127,8 +132,8 @@ func (a *analyzer) reasoningOfPrompts(r *format.Reasoning) {
 		}
 		return
 	}
-	if open == "" {
-		open = mirror(close)
+	if open == "" && isClosing(close) {
+		open = a.opens(close)
 	}
 	if close == "" {
 		close = mirror(open)
@@ -137,6 +142,15 @@ func (a *analyzer) reasoningOfPrompts(r *format.Reasoning) {
 	r.Pair = format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
 	r.Mode = format.ReasoningTagged
 	a.found("R2", "reasoning between %q and %q, by the generation prompts and what is split off content", open, close)
+}
+
+// opens returns what opens the reasoning that a marker closes: the mirror with which every turn begins, or the likely one.
+func (a *analyzer) opens(close string) string {
+	header := pieces(a.result.turnStart)
+	if n := len(header); n > 0 && slices.Contains(mirrors(close), header[n-1]) {
+		return header[n-1]
+	}
+	return mirror(close)
 }
 
 // pairsOfFlags looks at what a flag adds to the prompt: where that names a pair of markers with nothing between them, the
@@ -176,7 +190,7 @@ func (a *analyzer) emptyBlock(r *format.Reasoning) {
 		ps := pieces(literalHead(t.body))
 		if len(header) > 0 && len(ps) > 0 {
 			// A prompt that opens the block as every turn does has taken its open into the header.
-			if last := header[len(header)-1]; markerAt(last) > 0 && isClosing(ps[0]) && mirror(last) == ps[0] {
+			if last := header[len(header)-1]; markerAt(last) > 0 && isClosing(ps[0]) && slices.Contains(mirrors(last), ps[0]) {
 				close := literalHead(t.body)
 				rest := strings.TrimLeft(close, format.Space)
 				close = close[:len(close)-len(strings.TrimLeft(rest[len(ps[0]):], format.Space))]
@@ -196,12 +210,12 @@ func (a *analyzer) emptyBlock(r *format.Reasoning) {
 	}
 }
 
-// emptyPairs returns the pairs of an opening marker and its mirror that stand side by side in a text.
+// emptyPairs returns the pairs of an opening marker and its mirror that stand in a text with nothing but white space between them.
 func emptyPairs(text string) []format.Pair {
 	var pairs []format.Pair
-	ps := splitMarkers(text)
+	ps := pieces(text)
 	for i := 1; i < len(ps); i++ {
-		if markerAt(ps[i-1]) > 0 && markerAt(ps[i]) > 0 && mirror(ps[i-1]) == ps[i] {
+		if markerAt(ps[i-1]) > 0 && markerAt(ps[i]) > 0 && slices.Contains(mirrors(ps[i-1]), ps[i]) {
 			pairs = append(pairs, format.Pair{Open: format.Mark(ps[i-1]), Close: format.Mark(ps[i])})
 		}
 	}
@@ -209,53 +223,108 @@ func emptyPairs(text string) []format.Pair {
 }
 
 // closeOfTrace returns a marker with which the template searches or splits content and that can close reasoning: the mirror of the
-// open where that is known, else a closing tag.
-func (a *analyzer) closeOfTrace(open string) string {
-	want := mirror(strings.TrimSpace(open))
-	a.observe(probe{content: textOf(contentNeedle), past: true}) // templates take reasoning out of past turns
+// open where that is known, else one that it takes off with what stands before it, else a closing tag.
+func (a *analyzer) closeOfTrace(open string, proven []string) string {
+	want := mirrors(open)
 	var found string
-	for _, o := range a.seen {
-		for _, lit := range o.trace.Literals(assistantPath + ".content") {
-			lit = strings.TrimSpace(lit)
-			if markerAt(lit) != len(lit) || lit == "" || !isClosing(lit) {
-				continue
-			}
-			if lit == want {
-				return lit
-			}
-			if open == "" && (found == "" || lit < found) {
-				found = lit
-			}
+	for _, lit := range a.markersOfTrace() {
+		switch {
+		case slices.Contains(want, lit):
+			return lit
+		case slices.Contains(proven, lit) && !slices.Contains(proven, found), open == "" && isClosing(lit) && found == "":
+			found = lit
 		}
 	}
 	return found
 }
 
-// isClosing says that a marker has the shape of a closing one: </x>, [/x], <|/x|>, <|END_x|>, <x|>.
-func isClosing(marker string) bool {
-	inner := strings.TrimLeft(marker, "<[|｜")
-	return strings.HasPrefix(inner, "/") || strings.HasPrefix(strings.ToUpper(inner), "END")
+// closesOfTrace returns the markers that the template takes off content together with all that stands before them: no matter what
+// they look like, they close what is not to be shown again.
+func (a *analyzer) closesOfTrace() []string {
+	return slices.DeleteFunc(a.markersOfTrace(), func(lit string) bool {
+		o := a.observe(probe{content: textOf(reasoningNeedle + lit + contentNeedle), past: true})
+		return o.err != nil || !strings.Contains(o.text, contentNeedle) || strings.Contains(o.text, reasoningNeedle)
+	})
 }
 
-// mirror returns the closing form of an opening marker, and the other way round; "" where it has none.
-func mirror(marker string) string {
-	m := format.Mark(marker)
-	for _, pair := range [...][2]string{{"START_", "END_"}, {"start_", "end_"}, {"begin", "end"}, {"BEGIN", "END"}, {"|open|", "|close|"}} {
-		for i := range pair {
-			if strings.Contains(m.Text, pair[i]) {
-				return strings.Replace(m.Text, pair[i], pair[1-i], 1)
+// markersOfTrace returns the markers with which the template searches or splits content, sorted.
+func (a *analyzer) markersOfTrace() []string {
+	a.observe(probe{content: textOf(contentNeedle), past: true}) // templates take reasoning out of past turns
+	var markers []string
+	for _, o := range a.seen {
+		for _, lit := range o.trace.Literals(assistantPath + ".content") {
+			if lit = strings.TrimSpace(lit); lit != "" && markerAt(lit) == len(lit) && !slices.Contains(markers, lit) {
+				markers = append(markers, lit)
 			}
 		}
 	}
-	for _, opener := range [...]string{"<|", "<｜", "<", "["} {
-		if rest, ok := strings.CutPrefix(m.Text, opener); ok {
-			if bare, closed := strings.CutPrefix(rest, "/"); closed {
-				return opener + bare
+	slices.Sort(markers)
+	return markers
+}
+
+// isClosing says that a marker has the shape of a closing one: </x>, [/x], <|/x|>, <|END_x|>, <|x_end|>, <x:close>.
+func isClosing(marker string) bool {
+	inner := strings.TrimLeft(marker, format.OpenBrackets+"|｜")
+	words := strings.FieldsFunc(strings.ToLower(inner), func(r rune) bool { return !unicode.IsLetter(r) })
+	closes := func(word string) bool { return word == "end" || word == "close" }
+	return strings.HasPrefix(inner, "/") || strings.HasPrefix(strings.ToLower(inner), "end") || len(words) > 1 && (closes(words[0]) || closes(words[len(words)-1]))
+}
+
+// opposites are words that make an opening marker and the closing one.
+var opposites = [...][2]string{{"start", "end"}, {"begin", "end"}, {"open", "close"}}
+
+// mirrors returns what may close an opening marker, and what may open for a closing one: with the opposite word, if there is more to the
+// marker than this word, and with a slash or without it. The likely one is first.
+func mirrors(marker string) []string {
+	text := format.Mark(marker).Text
+	var found []string
+	for _, pair := range opposites {
+		for i, from := range pair {
+			to := pair[1-i]
+			for _, c := range [...]func(string) string{strings.ToLower, strings.ToUpper, capital} {
+				if at := wordAt(text, c(from)); at >= 0 {
+					found = append(found, text[:at]+c(to)+text[at+len(from):])
+				}
 			}
-			return opener + "/" + rest
 		}
+	}
+	for _, opening := range [...]string{format.OpenBrackets, format.OpenBrackets + "|｜"} {
+		rest := strings.TrimLeft(text, opening)
+		opener := text[:len(text)-len(rest)]
+		if bare, closed := strings.CutPrefix(rest, "/"); closed {
+			return append(found, opener+bare)
+		}
+	}
+	if rest := strings.TrimLeft(text, format.OpenBrackets); rest != text {
+		rest = strings.TrimLeft(rest, "|｜")
+		found = append(found, text[:len(text)-len(rest)]+"/"+rest)
+	}
+	return found
+}
+
+// mirror returns the likely one of a marker's mirrors; "" where it has none.
+func mirror(marker string) string {
+	if all := mirrors(marker); len(all) > 0 {
+		return all[0]
 	}
 	return ""
+}
+
+func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
+// wordAt returns where a word stands in a marker that has other letters as well, -1 where it does not.
+func wordAt(marker, word string) int {
+	at := strings.Index(marker, word)
+	if at < 0 {
+		return -1
+	}
+	before, behind := marker[:at], marker[at+len(word):]
+	last, _ := utf8.DecodeLastRuneInString(before)
+	next, _ := utf8.DecodeRuneInString(behind)
+	if unicode.IsLetter(last) || unicode.IsLetter(next) || strings.IndexFunc(before+behind, unicode.IsLetter) < 0 {
+		return -1
+	}
+	return at
 }
 
 // maxOpen is of how many markers and words an open in the header may consist.
@@ -275,13 +344,14 @@ func (a *analyzer) openInHeader(r *format.Reasoning) {
 		if markerAt(ps[i]) == 0 || r.Close.Text == "" {
 			continue
 		}
-		switch close := mirror(text); {
+		closed := closedAt(r.Close.Text, text)
+		switch {
 		case text == r.Open.Text:
 			r.Open = format.Mark(moved)
-		case r.Open.Text == "" && close == r.Close.Text:
+		case r.Open.Text == "" && closed == len(r.Close.Text):
 			r.Open = format.Mark(moved + r.Open.Full())
-		case r.Open.Text == "" && close != "" && strings.HasPrefix(r.Close.Text, close):
-			r.Open, r.Close = format.Mark(moved+r.Open.Full()), format.Mark(r.Close.Before+close)
+		case r.Open.Text == "" && closed > 0:
+			r.Open, r.Close = format.Mark(moved+r.Open.Full()), format.Mark(r.Close.Before+r.Close.Text[:closed])
 		default:
 			continue
 		}

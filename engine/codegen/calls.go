@@ -453,6 +453,9 @@ func (b *builder) part(parts []format.Part, n int, follow []string) peg.Pattern 
 				seq = append(seq, b.inID(q))
 			}
 		} else {
+			if len(follow) > 0 {
+				follow = append(follow[:len(follow):len(follow)], " ") // the white space before a literal is no part of the id
+			}
 			seq = peg.Seq{b.capture(ID, b.word(follow))}
 		}
 		out = append(seq, b.emit(IDEnd, 0, ""))
@@ -587,6 +590,13 @@ func (b *builder) tail(c *format.Calls, tool int) peg.Pattern {
 			inner = append(inner, b.again(c.Tail, n, tool, b.behindTail(c, n+1)))
 		case p.Text.Text != "":
 			inner = append(inner, closer(p.Text)...)
+		}
+		if p.Kind == format.SlotLit && n+1 < len(c.Tail) {
+			gap := p.Text.After
+			if p.Text.Text == "" {
+				gap = p.Text.Before
+			}
+			inner = append(inner, b.edge(gap))
 		}
 	}
 	if m := c.Call.Close; m.Text != "" {
@@ -841,15 +851,19 @@ func (b *builder) slotValue(o *format.Object, f format.Field, tool int) peg.Patt
 	case format.SlotArgs:
 		return peg.Seq{b.arguments(tool, f.Text, quoteOf(o)), b.emit(ArgsEnd, 0, "")}
 	case format.SlotID, format.SlotIndex: // a generated number is an id too
-		between := func(quote peg.Pattern, not string) peg.Pattern {
-			text := peg.Rep{P: peg.Set{Set: peg.Bytes(not + `\`).Or(peg.Range(0, 0x1f)).Not()}, Max: MaxName}
-			return peg.Hold{P: peg.Seq{quote, b.capture(ID, text), quote, b.emit(IDEnd, 0, "")}}
+		between := func(quote byte, not string) peg.Pattern {
+			mark := peg.Lit{Text: string(quote)}
+			char := peg.Pattern(peg.Set{Set: peg.Bytes(not + `\`).Or(peg.Range(0, 0x1f)).Not()})
+			if !b.strict {
+				char = peg.Choice{char, peg.Seq{peg.Lit{Text: `\`}, peg.Set{Set: peg.Range(0, 0x1f).Not()}}}
+			}
+			return peg.Hold{P: peg.Seq{mark, b.capture(ID, peg.Rep{P: char, Max: MaxName}), mark, b.emit(IDEnd, int(quote), "")}}
 		}
-		quoted := between(b.quote(o), `"'`)
+		quoted := between(quoteOf(o), `"'`)
 		number := peg.Hold{P: peg.Seq{b.capture(ID, peg.Rep{P: peg.Set{Set: digits}, Min: 1, Max: 20}), b.emit(IDEnd, 0, "")}}
 		id := peg.Choice{quoted, number}
 		if b.on(AnyLiteral) { // an id between quotes may hold the other quote
-			id = peg.Choice{between(peg.Lit{Text: `"`}, `"`), between(peg.Lit{Text: "'"}, "'"), number}
+			id = peg.Choice{between('"', `"`), between('\'', "'"), number}
 		}
 		switch {
 		case b.strict && f.Slot == format.SlotIndex && !f.Text:

@@ -87,7 +87,7 @@ const (
 	Call                // a call of spelling Arg begins
 	Name                // the call's function is number Arg of Output.Tools: it is announced
 	ID                  // text: of the call's id
-	IDEnd               // the id is complete
+	IDEnd               // the id is complete; Arg is the quote that it stands between, whose escapes it has, or 0
 	Args                // text: of the arguments, JSON
 	ArgsEnd             // the arguments are complete
 	Spare               // an object begins under a key that means nothing: the arguments, where the call has no others

@@ -231,8 +231,8 @@ func (b *builder) headerEnds() (ends []string) {
 	if !b.on(StrayClosers) || b.o.Prefill != "" {
 		return nil
 	}
-	for i := range len(header) {
-		if (header[i] == '<' || header[i] == '[') && distinctive(header[i:]) {
+	for i, r := range header {
+		if strings.ContainsRune(format.OpenBrackets, r) && distinctive(header[i:]) {
 			ends = append(ends, header[i:])
 		}
 	}
@@ -414,9 +414,11 @@ func separate(stops []peg.Stop) {
 	}
 }
 
+const brackets = format.OpenBrackets + format.ShutBrackets
+
 // distinctive says that a literal does not occur by chance: it looks like a tag or a token.
 func distinctive(text string) bool {
-	return len(text) >= 4 && strings.ContainsAny(text, "<>[]|｜") && strings.Trim(text, "<>[](){}|/`\"' ") != ""
+	return len(text) >= 4 && strings.ContainsAny(text, brackets+"|｜") && strings.Trim(text, brackets+"(){}|/`\"' ") != ""
 }
 
 // mark logs a marker's place.
@@ -724,7 +726,7 @@ func (b *builder) strayClosers(begun bool) []format.Marker {
 	var out []format.Marker
 	var add func(m format.Marker)
 	add = func(m format.Marker) {
-		if i := strings.IndexAny(m.Text, "<["); i > 0 { // the token of a marker such as "]</calls>" alone
+		if i := strings.IndexAny(m.Text, format.OpenBrackets); i > 0 { // the token of a marker such as "]</calls>" alone
 			add(format.Marker{Text: m.Text[i:]})
 		}
 		if distinctive(m.Text) && !slices.ContainsFunc(out, func(o format.Marker) bool { return o.Text == m.Text }) {

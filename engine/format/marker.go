@@ -5,6 +5,13 @@ import "strings"
 // Space is what counts as white space beside a marker.
 const Space = " \t\r\n"
 
+// OpenBrackets and ShutBrackets are the characters between which a marker stands, such as <x>, [x] or ◁x▷: what an OpenBracket opens
+// is closed by the ShutBracket at the same place. Parentheses and braces are none, since calls, code and JSON are full of them.
+const (
+	OpenBrackets = "<[«‹◁◀⟨〈《【「『〔〖⟦❮＜［"
+	ShutBrackets = ">]»›▷▶⟩〉》】」』〕〗⟧❯＞］"
+)
+
 // Mark splits a literal into its text and the white space at its edges. A literal of nothing but white space is all
 // Before.
 func Mark(literal string) Marker {

@@ -121,6 +121,9 @@ var forms = []form{
 		Object: object(field(format.SlotName, "name"), field(format.SlotArgs, "arguments"), field(format.SlotID, "id"))}), []turn{
 		{output: `[TOOL_CALLS][{"name": "get", "arguments": ` + rome + `, "id": "123456789"}]`, want: message("", call("123456789", "get", rome))},
 		{output: `[TOOL_CALLS] [{"id": "a", "name": "ping", "extra": [1, {"x": null}]}]`, want: message("", call("a", "ping", "{}"))},
+		{output: `[TOOL_CALLS][{"name": "ping", "arguments": {}, "id": "a\"b\\c\u00e9\/"}]`, want: message("", call(`a"b\cé/`, "ping", "{}"))},
+		{output: `[TOOL_CALLS][{'name': 'ping', 'arguments': {}, 'id': 'it\'s'}]`, want: message("", call("it's", "ping", "{}"))},
+		{output: `[TOOL_CALLS][{"name": "ping", "arguments": {}, "id": "half \ud800"}]`, want: message("", call("half \uFFFD", "ping", "{}"))},
 	}},
 	{"renamed fields, generated id", calls(format.Calls{Section: pair("<|START_ACTION|>", "<|END_ACTION|>"), Array: true, Sep: format.Mark(",\n"),
 		Object: object(format.Field{Path: []string{"tool_call_id"}, Slot: format.SlotIndex, Text: true}, field(format.SlotName, "tool_name"), field(format.SlotArgs, "parameters"))}), []turn{

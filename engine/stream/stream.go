@@ -508,7 +508,7 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 		c.idText = append(c.idText, e.Text...)
 		return
 	case codegen.IDEnd:
-		c.id, c.hold, c.idDone = string(c.idText), false, true
+		c.id, c.hold, c.idDone = unescaped(c.idText, byte(e.Arg)), false, true
 	case codegen.Args:
 		if !c.argsDone {
 			p.cover(e.Off, e.End, ClassArguments)
@@ -659,4 +659,18 @@ func (p *Parser) endCall(complete bool, off int) {
 		p.diagnose(d)
 	}
 	p.send(c)
+}
+
+// unescaped returns a text that stood between quotes without its escapes; as it is where they mean nothing.
+func unescaped(text []byte, quote byte) string {
+	if quote == 0 || slices.Index(text, '\\') < 0 {
+		return string(text)
+	}
+	q := string(quote)
+	literal, _ := codec.Read(q+string(text)+q, false)
+	v, err := ordered.ParseString(literal)
+	if err != nil {
+		return string(text)
+	}
+	return strings.ToValidUTF8(v.Text(), "\uFFFD")
 }

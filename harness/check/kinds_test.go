@@ -35,6 +35,8 @@ var kinds = []struct{ name, calls string }{
 	{"pairs in an array", `<|calls|>[{% for c in m.tool_calls %}["{{ c.function.name }}", {{ c.function.arguments|tojson }}]{{ ", " if not loop.last }}{% endfor %}]<|/calls|>`},
 	{"an id as an attribute", `EACH<call id="{{ c.id }}" fn="{{ f.name }}">{{ f.arguments|tojson }}</call>DONE`},
 	{"an id in the closing tag", `EACH<call fn="{{ f.name }}">{{ f.arguments|tojson }}</call id={{ c.id }}>DONE`},
+	{"an id behind the arguments, white space before it", `EACH[FUNC]{{ f.name }}{{ f.arguments|tojson }}[CALL_ID]{{ "\n" ~ c.id }}DONE`},
+	{"an id before the name, white space behind it", `EACH[CALL_ID]{{ c.id ~ " " }}[FUNC]{{ f.name }}{{ f.arguments|tojson }}DONE`},
 	{"numbered tags", `{% for c in m.tool_calls %}<call{{ loop.index }}>{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments|tojson }}}</call{{ loop.index }}>{% endfor %}`},
 	{"Python's repr", `EACH<call>{'name': '{{ f.name }}', 'arguments': {{ f.arguments }}}</call>DONE`},
 	{"the message's own list", `<calls>{{ m.tool_calls|tojson }}</calls>`},
