@@ -270,7 +270,11 @@ func (b *builder) section(i int) peg.Pattern {
 				})))
 			}
 		}
-		// The end: the array's bracket, the section's marker, or one of them.
+		// The end: the array's bracket, the section's marker, or one of them. Python lets a comma stand before the bracket.
+		trailing := peg.Pattern(peg.Space{})
+		if between != nil && !b.strict && b.on(AnyLiteral) {
+			trailing = peg.Seq{peg.Opt{P: between}, peg.Space{}}
+		}
 		var closers []string
 		if c.Array || c.Object != nil && b.on(OptionalWrapper) {
 			closers = append(closers, "]")
@@ -284,13 +288,13 @@ func (b *builder) section(i int) peg.Pattern {
 		}
 		after := b.trail(end)
 		if len(closers) == 2 {
-			alts = append(alts, peg.Seq{peg.Space{}, b.lit(closers[0]), peg.Space{}, peg.Choice{b.lit(closers[1]), b.stub(closers[1])}, peg.Cut{}, after, b.afterCall()})
+			alts = append(alts, peg.Seq{trailing, b.lit(closers[0]), peg.Space{}, peg.Choice{b.lit(closers[1]), b.stub(closers[1])}, peg.Cut{}, after, b.afterCall()})
 		}
 		for _, t := range closers {
 			if b.strict && (len(closers) == 2 || c.Array && t == "]" && end.Text != "") {
 				continue
 			}
-			alts = append(alts, peg.Seq{peg.Space{}, peg.Choice{b.lit(t), b.stub(t)}, peg.Cut{}, after, b.afterCall()})
+			alts = append(alts, peg.Seq{trailing, peg.Choice{b.lit(t), b.stub(t)}, peg.Cut{}, after, b.afterCall()})
 		}
 		if !b.strict || len(closers) == 0 {
 			alts = append(alts, peg.Seq{after, b.afterCall()})

@@ -155,7 +155,7 @@ func (b *builder) strictValue(c *format.Calls, e entry, name, key string, s *sch
 		if gc = (gbnf.Codec{}); c.Body.Codec.Style == format.StylePython {
 			gc.Style = gbnf.Python
 		}
-		if c.Body.Kind == format.BodyDict {
+		if c.Body.Kind == format.BodyDict && c.Body.Codec.Style != format.StyleJSON { // what is in a value in JSON has its quotes
 			gc = dictCodec(&c.Body)
 		}
 	case valueJSON:

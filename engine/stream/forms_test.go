@@ -244,6 +244,7 @@ var forms = []form{
 	{"keyword arguments", calls(format.Calls{Section: pair("<|start|>", "<|end|>"), Array: true, Sep: format.Mark(", "), Head: []format.Part{name},
 		Body: format.Body{Kind: format.BodyKwargs, Pair: pair("(", ")"), Sep: format.Mark(", "), Entry: []format.Part{key, lit("="), value}, Codec: format.Codec{Style: format.StylePython}}}), []turn{
 		{output: `<|start|>[get(city="it's", n=3, on=True, opts={'a': None}), ping()]<|end|>`, want: message("", call("", "get", `{"city": "it's", "n": 3, "on": true, "opts": {"a": null}}`), call("", "ping", "{}"))},
+		{output: `<|start|>[get(city="Rome", n=[3,],), ping(), ]<|end|>`, want: message("", call("", "get", `{"city": "Rome", "n": [3]}`), call("", "ping", "{}"))},
 		{output: `see [get](url) and [ping]`, want: message(`see [get](url) and [ping]`)},
 	}},
 	{"wrapped content", format.Format{End: []string{"<|eot|>"}, Reasoning: format.Reasoning{Pair: pair("<|T|>", "<|/T|>")}, Content: format.Content{Mode: format.ContentWrapped, Pair: pair("<|R|>", "<|/R|>")},

@@ -52,6 +52,8 @@ var kinds = []struct{ name, calls string }{
 	{"a space between key and value", `EACH(call {{ f.name }}ARGS :{{ k }} {{ v|tojson }}END)DONE`},
 	{"a line break between key and value", `EACH<|call|>{{ f.name }}ARGS<|arg|>{{ k }}{{ "\n" }}VALUE<|/arg|>END<|/call|>DONE`},
 	{"arguments that the next one ends", `EACH<|call|>{{ f.name }}ARGS<|arg|>{{ k }} VALUEEND<|/call|>DONE`},
+	{"a dict with values in JSON", `{% for c in m.tool_calls %}{{ "\nawait functions." ~ c.function.name }}({{ "{" }}{% for k, v in c.function.arguments.items() %}{{ k }}: {{ v|tojson }}{{ ", " if not loop.last }}{% endfor %}});DONE`},
+	{"a word before the name", `EACH{{ "\nCALL " ~ f.name }}({{ f.arguments|tojson }})DONE`},
 	{"a prefix before the name", `EACH<|tool_call|>functions.{{ f.name }}<|args|>{{ f.arguments|tojson }}<|end_call|>DONE`},
 }
 
