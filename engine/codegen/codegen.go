@@ -45,8 +45,8 @@
 //
 // A lazy grammar without T2 or T3 is armed at the beginning of the output alone, since the parser looks for calls, or for reasoning, there alone.
 // Formats of addressed parts (format.Route) say in each part what it is, so that T2 and T3 change nothing. No text of the
-// answer has a marker in it with which a call or reasoning could begin, whatever is tolerated. What a text has at its very end of the turn's end is
-// dropped (E9).
+// answer has a marker in it with which a call or reasoning could begin, whatever is tolerated. What a text has at its very end of the turn's end may be
+// dropped (E9, EndStub).
 //
 // # Limits
 //
@@ -83,6 +83,7 @@ const (
 	Content             // text: of the answer
 	Reasoning           // text: of the reasoning
 	Dropped             // text: not part of the message (E20)
+	EndStub             // text: the beginning of what ends a turn, at the end of the output
 	Mark                // a marker begins or ends here: number Arg of Output.Marks
 	Call                // a call of spelling Arg begins
 	Name                // the call's function is number Arg of Output.Tools: it is announced
@@ -108,7 +109,7 @@ const (
 	kindCount
 )
 
-var kindNames = [kindCount]string{"", "content", "reasoning", "dropped", "mark", "call", "name", "id", "id-end", "args", "args-end", "spare", "spare-text",
+var kindNames = [kindCount]string{"", "content", "reasoning", "dropped", "end-stub", "mark", "call", "name", "id", "id-end", "args", "args-end", "spare", "spare-text",
 	"open", "key", "key-text", "key-end", "value", "value-begin", "value-end", "verbatim", "close", "call-end", "call-broken", "undeclared", "end-of-turn"}
 
 // KindName returns the name of a kind of event, for dumps.

@@ -522,7 +522,7 @@ func (b *builder) ends() peg.Choice {
 		}
 		alts = append(alts,
 			peg.Seq{b.lead(m), peg.Capture{Kind: Dropped, P: b.lit(m.Text)}, peg.Cut{}, ended},
-			peg.Seq{b.lead(m), peg.Capture{Kind: Dropped, P: b.stub(m.Text)}, peg.Cut{}})
+			peg.Seq{peg.Capture{Kind: EndStub, P: b.stub(m.Text)}, peg.Cut{}, b.lead(m)})
 	}
 	return append(alts, peg.Seq{peg.End{}})
 }

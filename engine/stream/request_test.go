@@ -110,6 +110,36 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// TestBegunEnd checks what the beginning of an end text is at the end of an output (E9): a byte or two of it are text where the model was done.
+func TestBegunEnd(t *testing.T) {
+	table := []struct{ output, done, cut string }{
+		{"a <", "a <", "a"},
+		{"a\n<|", "a\n<|", "a"},
+		{"a <|im_e", "a", "a"},
+		{"a <|im_end|>", "a", "a"},
+		{"<", "<", ""},
+		{"a <b", "a <b", "a <b"},
+	}
+	out := generate(t, forms[0].f, usual(""))
+	for _, c := range table {
+		for _, cut := range []bool{false, true} {
+			want := c.done
+			if cut {
+				want = c.cut
+			}
+			p := stream.NewParser(out)
+			for _, piece := range bytesOf(c.output) {
+				p.Write([]byte(piece))
+			}
+			p.Close(cut)
+			if got := p.Message().Content; got != want {
+				t.Errorf("%q, cut %t: %q, want %q", c.output, cut, got, want)
+			}
+			checkCoverage(t, p, c.output)
+		}
+	}
+}
+
 // TestTolerances switches every tolerance on and off: what an output means with it and without (E21).
 func TestTolerances(t *testing.T) {
 	jsonTag := forms[0].f

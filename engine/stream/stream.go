@@ -273,6 +273,8 @@ func (p *Parser) event(e *peg.Event) {
 		p.mark(p.out.Marks[e.Arg])
 	case codegen.Dropped:
 		p.drop(e, "no part of the message")
+	case codegen.EndStub:
+		p.endStub(e)
 	case codegen.Undeclared:
 		p.diagnose(Diagnostic{Off: e.Off, Kind: "undeclared-function", Msg: "what looks like a tool call names a function that is not declared; it is content"})
 	case codegen.Call:
@@ -296,6 +298,23 @@ func (p *Parser) drop(e *peg.Event, why string) {
 		p.diagnose(Diagnostic{Off: e.Off, Kind: "dropped", Msg: why})
 	}
 	p.dropped.Write(e.Text)
+}
+
+// shortStub is how many bytes the beginning of an end text may have, in an output that was not cut off, to be text after all: "a <" is no
+// attempt to end the turn.
+const shortStub = 2
+
+// endStub drops the beginning of an end text at the end of the output (E9).
+func (p *Parser) endStub(e *peg.Event) {
+	if p.cut || len(e.Text) > shortStub {
+		p.drop(e, "no part of the message")
+		return
+	}
+	text := *e
+	if text.Kind = p.text.kind; text.Kind == 0 {
+		text.Kind = codegen.Content
+	}
+	p.addText(&text)
 }
 
 // Text.
