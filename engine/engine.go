@@ -14,7 +14,8 @@
 // # Errors
 //
 // Compile returns positioned errors ([source.Error]). Prepare returns [ErrUnverified] for tools on a template whose tool
-// format was not verified by round trip, unless the caller insists (E11).
+// format is not known, or was found wrong by [Template.Verify], unless the caller insists (E11). It does not verify by itself, which
+// takes milliseconds: a server does that once, when it loads a model.
 package engine
 
 import (

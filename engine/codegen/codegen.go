@@ -112,14 +112,6 @@ const (
 var kindNames = [kindCount]string{"", "content", "reasoning", "dropped", "end-stub", "mark", "call", "name", "id", "id-end", "args", "args-end", "spare", "spare-text",
 	"open", "key", "key-text", "key-end", "value", "value-begin", "value-end", "verbatim", "close", "call-end", "call-broken", "undeclared", "end-of-turn"}
 
-// KindName returns the name of a kind of event, for dumps.
-func KindName(k peg.Kind) string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return fmt.Sprint("kind-", uint8(k))
-}
-
 // Tolerances is a set of the tolerances of E21.
 type Tolerances uint16
 
