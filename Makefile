@@ -76,13 +76,17 @@ model: ## fetch a small real model for live runs: make live MODEL=.deps/SmolLM2-
 .PHONY: live
 live: llama ## run every family's battery on the tiny model, by llama.cpp; MODEL=FILE.gguf and ARGS=... for another one
 	@ci/llama.sh $(GO) test -tags llama ./engine/llama
-	@ci/llama.sh $(GO) test -tags llama -run 'TestBattery|TestRetemplated|TestLive' ./harness/live ./cmd/assay
+	@ci/llama.sh $(GO) test -tags llama -run 'TestBattery|TestRetemplated|TestLive|TestSoak' ./harness/live ./harness/soak ./cmd/assay
 	bin/assay live $(if $(MODEL),$(MODEL),--tiny) $(ARGS)
 
 .PHONY: live-race
 live-race: ## the binding and one family's battery under the race detector
 	@ci/llama.sh $(GO) test -race -tags llama -count 1 ./engine/llama
 	@ci/llama.sh $(GO) test -race -tags llama -count 1 -run TestBattery ./harness/live
+
+.PHONY: live-soak
+live-soak: deps llama ## soak with llama.cpp as the second engine for grammars: T, SEED and CASE as for soak
+	@ASSAY_VENDOR=$(CURDIR)/$(VENDOR) ci/llama.sh $(GO) test -tags llama ./harness/soak -run '^TestSoak$$' -v -count=1 -timeout 0 -args -soak=$(T) -soak-seed=$(or $(SEED),0) -soak-case=$(or $(CASE),0)
 
 .PHONY: live-leak
 live-leak: ## the same under the address sanitizer, which also reports what is never freed

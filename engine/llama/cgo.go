@@ -261,6 +261,38 @@ func (m *Model) CheckGrammar(g Grammar) error {
 	return err
 }
 
+// Accepts says whether the library takes a whole text for a sentence of a grammar, which is not lazy. The text must not have the vocabulary's
+// tokens that end a turn in it: they end it.
+func (m *Model) Accepts(g Grammar, text string) (bool, error) {
+	release, err := m.use()
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	tokens, err := m.tokenize(text)
+	if err != nil {
+		return false, err
+	}
+	c, err := m.grammar(&g)
+	if err != nil {
+		return false, err
+	}
+	defer C.llama_sampler_free(c)
+	var e C.assay_error
+	for _, t := range append(tokens, Token(C.llama_vocab_eos(m.vocab))) {
+		switch C.assay_allows(c, C.llama_token(t), &e) {
+		case 0:
+			return false, nil
+		case -1:
+			return false, fail(ErrGrammar, "", &e)
+		}
+		if C.assay_accept(c, C.llama_token(t), &e) < 0 {
+			return false, fail(ErrGrammar, "", &e)
+		}
+	}
+	return true, nil
+}
+
 // grammar makes the sampler of a grammar.
 func (m *Model) grammar(g *Grammar) (*C.struct_llama_sampler, error) {
 	if strings.ContainsRune(g.Text, 0) {

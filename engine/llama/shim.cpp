@@ -93,6 +93,15 @@ struct llama_sampler * assay_grammar(const struct llama_vocab * vocab, const cha
     });
 }
 
+int assay_allows(struct llama_sampler * grammar, llama_token token, assay_error * error) {
+    return guard(error, -1, [&] {
+        llama_token_data one = {token, 1, 0};
+        llama_token_data_array ask = {&one, 1, -1, false};
+        llama_sampler_apply(grammar, &ask);
+        return std::isfinite(one.logit) ? 1 : 0;
+    });
+}
+
 struct llama_sampler * assay_sampler(struct llama_sampler * grammar, int top_k, float top_p, float min_p, float temperature, uint32_t seed) {
     llama_sampler * chain = llama_sampler_chain_init(llama_sampler_chain_default_params());
     auto add = [&](llama_sampler * s) { llama_sampler_chain_add(chain, s); };
@@ -140,10 +149,11 @@ llama_token assay_sample(struct llama_sampler * sampler, int grammar, struct lla
         if (grammar) { // most tokens conform without being made to, and one is asked about much faster than all are
             bool conforms = false;
             if (candidates.selected >= 0) {
-                llama_token_data one = {candidates.data[candidates.selected].id, 1, 0};
-                llama_token_data_array ask = {&one, 1, -1, false};
-                llama_sampler_apply(llama_sampler_chain_get(sampler, 0), &ask);
-                conforms = std::isfinite(one.logit);
+                const int allowed = assay_allows(llama_sampler_chain_get(sampler, 0), candidates.data[candidates.selected].id, error);
+                if (allowed < 0) {
+                    return -1;
+                }
+                conforms = allowed == 1;
             }
             if (!conforms) {
                 choose(0);

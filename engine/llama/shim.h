@@ -20,6 +20,8 @@ int assay_keep(struct llama_context * ctx, int n);
 
 struct llama_sampler * assay_grammar(const struct llama_vocab * vocab, const char * grammar, int lazy, const char ** patterns, size_t n_patterns,
     const llama_token * tokens, size_t n_tokens, assay_error * error);
+// assay_allows says whether a grammar allows a token: 1 or 0, or -1 with an error.
+int assay_allows(struct llama_sampler * grammar, llama_token token, assay_error * error);
 struct llama_sampler * assay_sampler(struct llama_sampler * grammar, int top_k, float top_p, float min_p, float temperature, uint32_t seed);
 // assay_sample returns the next token, accepted, or -1.
 llama_token assay_sample(struct llama_sampler * sampler, int grammar, struct llama_context * ctx, assay_error * error);

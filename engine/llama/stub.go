@@ -43,6 +43,9 @@ func (*Model) IsEnd(Token) bool { return false }
 // CheckGrammar returns [ErrNotBuilt].
 func (*Model) CheckGrammar(Grammar) error { return ErrNotBuilt }
 
+// Accepts returns [ErrNotBuilt].
+func (*Model) Accepts(Grammar, string) (bool, error) { return false, ErrNotBuilt }
+
 // NewContext returns [ErrNotBuilt].
 func (*Model) NewContext(ContextOptions) (*Context, error) { return nil, ErrNotBuilt }
 

@@ -24,8 +24,9 @@ type Case struct {
 	Name     string // the template's
 	Sentence bool   // the output is a sentence of the request's grammar, as the plan has it
 
-	cuts   [][]int // the ways in which the output is cut
-	second chattemplate.Renderer
+	cuts    [][]int // the ways in which the output is cut
+	second  chattemplate.Renderer
+	accepts Acceptor
 }
 
 // ErrDied is what a second renderer that goes down is reported as.
@@ -65,11 +66,46 @@ func (c Case) Check() (stats Stats, err error) {
 			return stats, fmt.Errorf("tool_calls[%d] is complete, and its arguments are no JSON: %q", i, call.Arguments)
 		}
 	}
+	if err := c.acceptTwice(plan, &stats); err != nil {
+		return stats, err
+	}
 	if c.Sentence {
 		stats.Sentences = 1
 		return stats, c.sentence(plan, answer)
 	}
 	return stats, nil
+}
+
+// acceptTwice holds our matcher against the second engine for grammars. What is no text is left out: engines in C end one at a NUL and read
+// what is no UTF-8 in their own ways.
+func (c Case) acceptTwice(plan *engine.Plan, stats *Stats) error {
+	if c.accepts == nil || !utf8.ValidString(c.Output) || strings.ContainsRune(c.Output, 0) {
+		return nil
+	}
+	grammar, err := plan.Grammar()
+	if err != nil || grammar == nil {
+		return err
+	}
+	m, err := gbnf.NewMatcher(grammar)
+	if err != nil {
+		return err
+	}
+	m.AcceptString(c.Output)
+	if m.Err() != nil {
+		return nil // too many derivations: a limit, not an answer
+	}
+	stats.Asked = 1
+	accepted, err := c.accepts(grammar, c.Output)
+	if err != nil {
+		return fmt.Errorf("the second engine for grammars: %w", err)
+	}
+	if accepted {
+		stats.Accepted = 1
+	}
+	if accepted != m.Done() {
+		return fmt.Errorf("our matcher says %t of %q, the second engine %t; the grammar is\n%s", m.Done(), c.Output, accepted, grammar)
+	}
+	return nil
 }
 
 // plan prepares the case's request.

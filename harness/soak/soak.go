@@ -11,8 +11,9 @@
 //   - arguments that are JSON where a call is complete;
 //   - of a sentence of the grammar that the matcher takes it in any pieces, and that the parser reads it as calls (E21).
 //
-// Panics are failures. A second renderer, where there is one, renders every 64th case: it may refuse it and it may
-// differ, which is counted; what it may not do is to go down.
+// Panics are failures. A second engine for grammars, where there is one, must find of every sentence, and of every 16th other output, what
+// our matcher finds. A second renderer, where there is one, renders every 64th case: it may refuse it and it may differ, which is
+// counted; what it may not do is to go down.
 //
 // # Determinism
 //
@@ -34,6 +35,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/harness/reduce"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/subject"
@@ -94,8 +96,12 @@ type Options struct {
 	First    uint64                // the number of the first case
 	Cases    uint64                // how many to draw; 0: until the context ends
 	Second   chattemplate.Renderer // renders besides the native engine; nil: none
+	Accepts  Acceptor              // takes sentences of grammars besides our matcher; nil: none
 	Progress func(Stats)           // called now and then, by one goroutine at a time; may be nil
 }
+
+// Acceptor says whether a text is a sentence of a grammar.
+type Acceptor func(g *gbnf.Grammar, text string) (bool, error)
 
 // Stats counts what a run did.
 type Stats struct {
@@ -107,12 +113,17 @@ type Stats struct {
 	Calls     uint64 // complete tool calls that came of them
 	Second    uint64 // renders by the second renderer
 	Differ    uint64 // of them, those that it refuses or renders otherwise
+	Asked     uint64 // questions to the second engine for grammars
+	Accepted  uint64 // of them, those that it answered with yes
 }
 
 func (s Stats) String() string {
 	text := fmt.Sprintf("%d cases (%d refused, %d sentences of grammars), %d parses, %d bytes, %d calls", s.Cases, s.Refused, s.Sentences, s.Parses, s.Bytes, s.Calls)
 	if s.Second > 0 {
 		text += fmt.Sprintf(", %d second renders (%d differ)", s.Second, s.Differ)
+	}
+	if s.Asked > 0 {
+		text += fmt.Sprintf(", %d texts held against a second engine's grammar (%d accepted)", s.Asked, s.Accepted)
 	}
 	return text
 }
@@ -174,6 +185,9 @@ func (p *Pool) one(o Options, n uint64) (Stats, error) {
 	if n%64 == 0 {
 		c.second = o.Second
 	}
+	if c.Sentence || n%16 == 0 {
+		c.accepts = o.Accepts
+	}
 	stats, err := c.Check()
 	if err != nil {
 		f := &Failure{Seed: o.Seed, Number: n, Template: c.Name, Err: err}
@@ -220,4 +234,6 @@ func (s *Stats) add(o Stats) {
 	s.Calls += o.Calls
 	s.Second += o.Second
 	s.Differ += o.Differ
+	s.Asked += o.Asked
+	s.Accepted += o.Accepted
 }

@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/engine/llama"
 	"github.com/goassay/assay/harness/gonja"
+	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/soak"
 )
 
@@ -38,13 +41,33 @@ func pool(t testing.TB) *soak.Pool {
 	return p
 }
 
+// acceptor returns llama.cpp's answers where it is built in: those of its grammar sampler for a vocabulary of bytes. Its own tokens are texts that
+// no case has.
+func acceptor(t *testing.T) soak.Acceptor {
+	if !llama.Available() {
+		return nil
+	}
+	path, err := live.WriteTinyFile(t.TempDir(), 1, "<|soak begins|>", "<|soak ends|>", nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	model, err := llama.Load(t.Context(), path, llama.ModelOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { model.Close() })
+	return func(g *gbnf.Grammar, text string) (bool, error) {
+		return model.Accepts(llama.Grammar{Text: g.String()}, text)
+	}
+}
+
 // TestSoak draws cases, 600 of seed 1 or, with -soak, for a time.
 func TestSoak(t *testing.T) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	second := new(gonja.Renderer)
 	defer second.Close()
-	o := soak.Options{Seed: 1, First: *first, Cases: shortRun, Second: second}
+	o := soak.Options{Seed: 1, First: *first, Cases: shortRun, Second: second, Accepts: acceptor(t)}
 	start := time.Now()
 	if *duration > 0 {
 		var cancel context.CancelFunc
