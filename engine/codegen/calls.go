@@ -42,21 +42,25 @@ func (b *builder) makeOpenings(i int) []opening {
 			array = peg.Opt{P: array}
 		}
 	}
+	fence := peg.Pattern(peg.Seq{})
+	if b.fenced(c) {
+		fence = peg.Opt{P: peg.Seq{b.openFence(), peg.Space{}}}
+	}
 	head := headLiteral(c)
 	optional := b.on(OptionalWrapper) && (c.Object != nil || distinctive(head.Text))
 	inner := peg.Pattern(peg.Seq{})
 	if call.Text != "" {
-		inner = peg.Seq{b.lit(call.Text), b.space(call.After)}
+		inner = peg.Seq{b.lit(call.Text), b.space(call.After), fence}
 		if optional {
 			inner = peg.Opt{P: inner}
 		}
 	}
 	var out []opening
 	if sec.Text != "" {
-		out = append(out, opening{first: sec, p: peg.Seq{b.first(sec.Text), b.space(sec.After), array, inner}})
+		out = append(out, opening{first: sec, p: peg.Seq{b.first(sec.Text), b.space(sec.After), fence, array, inner}})
 	}
 	if call.Text != "" && (sec.Text == "" || b.on(OptionalWrapper) && distinctive(call.Text)) {
-		p := peg.Seq{b.first(call.Text), b.space(call.After)}
+		p := peg.Seq{b.first(call.Text), b.space(call.After), fence}
 		if sec.Text == "" {
 			p = append(p, array)
 		}
@@ -76,6 +80,27 @@ func (b *builder) makeOpenings(i int) []opening {
 	}
 	return out
 }
+
+// fenced says that the JSON of a call may stand in a fence (T7): between markers that are none themselves.
+func (b *builder) fenced(c *format.Calls) bool {
+	markers := c.Section.Open.Text + c.Call.Open.Text
+	return c.Object != nil && !b.strict && b.on(Fences) && markers != "" && !strings.Contains(markers, fenceMark)
+}
+
+// openFence matches the beginning of a Markdown fence around JSON.
+func (b *builder) openFence() peg.Pattern {
+	return peg.Seq{peg.Lit{Text: fenceMark}, peg.Opt{P: peg.Lit{Text: "json"}}}
+}
+
+// closeFence matches the end of a fence around the JSON of a call, or nothing.
+func (b *builder) closeFence(c *format.Calls) peg.Pattern {
+	if !b.fenced(c) {
+		return peg.Seq{}
+	}
+	return peg.Opt{P: peg.Seq{peg.Space{}, peg.Lit{Text: fenceMark}}}
+}
+
+const fenceMark = "```"
 
 // headLiteral returns the literal with which a call's head begins, if it does.
 func headLiteral(c *format.Calls) format.Marker {
@@ -288,13 +313,17 @@ func (b *builder) section(i int) peg.Pattern {
 		}
 		after := b.trail(end)
 		if len(closers) == 2 {
-			alts = append(alts, peg.Seq{trailing, b.lit(closers[0]), peg.Space{}, peg.Choice{b.lit(closers[1]), b.stub(closers[1])}, peg.Cut{}, after, b.afterCall()})
+			alts = append(alts, peg.Seq{trailing, b.lit(closers[0]), b.closeFence(c), peg.Space{}, peg.Choice{b.lit(closers[1]), b.stub(closers[1])}, peg.Cut{}, after, b.afterCall()})
 		}
 		for _, t := range closers {
 			if b.strict && (len(closers) == 2 || c.Array && t == "]" && end.Text != "") {
 				continue
 			}
-			alts = append(alts, peg.Seq{trailing, peg.Choice{b.lit(t), b.stub(t)}, peg.Cut{}, after, b.afterCall()})
+			fence := peg.Pattern(peg.Seq{})
+			if t == "]" {
+				fence = b.closeFence(c)
+			}
+			alts = append(alts, peg.Seq{trailing, peg.Choice{b.lit(t), b.stub(t)}, fence, peg.Cut{}, after, b.afterCall()})
 		}
 		if !b.strict || len(closers) == 0 {
 			alts = append(alts, peg.Seq{after, b.afterCall()})
@@ -518,6 +547,7 @@ func (b *builder) rest(i, tool int) peg.Pattern {
 		var seq peg.Seq
 		if c.Object != nil {
 			seq = b.objectRest(c.Object, tool)
+			seq = append(seq, b.closeFence(c))
 		} else {
 			at := nameAt(c.Head)
 			if id := c.Head[at]; id.Kind == format.SlotID {

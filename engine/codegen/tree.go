@@ -834,11 +834,10 @@ func (b *builder) jsonAnswer() peg.Pattern {
 		}
 	}
 	if b.tolerated(Fences) {
-		fence := peg.Seq{peg.Lit{Text: "```"}, peg.Opt{P: peg.Lit{Text: "json"}}}
 		alts = append(alts, peg.Seq{
-			b.mark(format.Marker{}), peg.Capture{Kind: Dropped, P: fence}, peg.Cut{}, b.mark(format.Marker{}), peg.Capture{Kind: Content, P: peg.Space{}},
+			b.mark(format.Marker{}), peg.Capture{Kind: Dropped, P: b.openFence()}, peg.Cut{}, b.mark(format.Marker{}), peg.Capture{Kind: Content, P: peg.Space{}},
 			peg.Try{P: json, Else: peg.Seq{}},
-			peg.Opt{P: peg.Hold{P: peg.Seq{b.mark(format.Marker{}), peg.Capture{Kind: Content, P: peg.Space{}}, peg.Capture{Kind: Dropped, P: peg.Choice{peg.Lit{Text: "```"}, b.stub("```")}}, b.mark(format.Marker{})}}},
+			peg.Opt{P: peg.Hold{P: peg.Seq{b.mark(format.Marker{}), peg.Capture{Kind: Content, P: peg.Space{}}, peg.Capture{Kind: Dropped, P: peg.Choice{peg.Lit{Text: fenceMark}, b.stub(fenceMark)}}, b.mark(format.Marker{})}}},
 			rest,
 		})
 	}

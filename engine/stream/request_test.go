@@ -302,6 +302,33 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
+// TestFencedCalls puts calls into Markdown fences between their markers (T7).
+func TestFencedCalls(t *testing.T) {
+	array := calls(format.Calls{Section: pair("<calls>", "</calls>"), Array: true, Object: plainObject})
+	ping := call("", "ping", "{}")
+	for _, c := range []struct {
+		f      format.Format
+		output string
+		want   chat.Message
+	}{
+		{forms[0].f, "<tool_call>\n```json\n{\"name\": \"ping\", \"arguments\": {}}\n```\n</tool_call>", message("", ping)},
+		{forms[0].f, "<tool_call>```{\"name\": \"ping\", \"arguments\": {}}```</tool_call>```", message("```", ping)},
+		{array, "<calls>```json\n[{\"name\": \"ping\", \"arguments\": {}}, {\"name\": \"ping\", \"arguments\": {}}]\n```\n</calls>", message("", ping, ping)},
+		{array, "<calls>[{\"name\": \"ping\", \"arguments\": {}}]```", message("", ping)},
+	} {
+		for _, pieces := range [][]string{{c.output}, bytesOf(c.output)} {
+			if _, m := read(t, generate(t, c.f, usual("")), pieces...); !reflect.DeepEqual(m, c.want) {
+				t.Errorf("%q\n got %+v\nwant %+v", pieces, m, c.want)
+			}
+		}
+		o := usual("")
+		o.Tolerances &^= codegen.Fences
+		if _, m := read(t, generate(t, c.f, o), c.output); reflect.DeepEqual(m, c.want) {
+			t.Errorf("%q is read as %+v without the tolerance too", c.output, m)
+		}
+	}
+}
+
 // TestRenamedArguments checks what becomes of arguments under a key that is not the template's: they are the call's where nothing else can be, and
 // a call that may have lost its arguments is not complete.
 func TestRenamedArguments(t *testing.T) {
