@@ -365,9 +365,7 @@ func (b *builder) guard(i int, body func(tool int) peg.Pattern) peg.Pattern {
 	}
 	if id := c.Head[at]; id.Kind == format.SlotID { // an id that contains the name
 		inner := nameAt(id.Parts)
-		for n := range inner {
-			seq = append(seq, b.inID(id.Parts[n]))
-		}
+		seq = append(seq, b.beforeName(id.Parts[:inner]))
 		after := b.behindName(c, at, id.Parts[inner+1:])
 		return append(seq, b.named(after, func(tool int) peg.Pattern {
 			return peg.Seq{b.emit(ID, 0, b.tools[tool].Name), body(tool)}
@@ -385,15 +383,17 @@ func nameAt(parts []format.Part) int {
 
 // behindName looks ahead to what must follow a name: a literal, or what no name goes on with.
 func (b *builder) behindName(c *format.Calls, at int, inID []format.Part) peg.Pattern {
+	var alts peg.Choice
 	if len(inID) > 0 && inID[0].Kind == format.SlotLit {
-		return peg.And{P: peg.Seq{b.space(inID[0].Text.Before), b.lit(inID[0].Text.Text)}}
+		if alts = append(alts, b.lit(inID[0].Text.Text)); !b.on(OptionalWrapper) {
+			return peg.And{P: peg.Seq{b.space(inID[0].Text.Before), alts}}
+		}
 	}
 	if at+1 < len(c.Head) && !b.on(FreeSpace) { // its white space is a part of it, by which another spelling may differ
 		if p := c.Head[at+1]; p.Kind == format.SlotLit && p.Text.Text != "" && !p.Opt {
-			return peg.And{P: b.part(c.Head, at+1, nil)}
+			return peg.And{P: append(alts, b.part(c.Head, at+1, nil))}
 		}
 	}
-	var alts peg.Choice
 	for _, t := range b.follow(c, at+1) {
 		alts = append(alts, b.lit(t))
 	}
@@ -507,6 +507,30 @@ func (b *builder) part(parts []format.Part, n int, follow []string) peg.Pattern 
 
 var digits = peg.Range('0', '9')
 
+// beforeName and afterName match the parts of an id beside the function's name, which models leave out: the name is what tells (T4). What has begun
+// behind the name is the id's, wherever it breaks off.
+func (b *builder) beforeName(parts []format.Part) peg.Pattern {
+	if len(parts) == 0 || !b.on(OptionalWrapper) {
+		return b.partsOfID(parts)
+	}
+	return peg.Opt{P: peg.Hold{P: b.partsOfID(parts)}}
+}
+
+func (b *builder) afterName(parts []format.Part) peg.Pattern {
+	if len(parts) == 0 || parts[0].Kind != format.SlotLit || !b.on(OptionalWrapper) {
+		return b.partsOfID(parts)
+	}
+	return peg.Opt{P: b.partsOfID(parts)}
+}
+
+func (b *builder) partsOfID(parts []format.Part) peg.Seq {
+	var seq peg.Seq
+	for _, p := range parts {
+		seq = append(seq, b.inID(p))
+	}
+	return seq
+}
+
 // inID matches a part of an id, all of which is the id's text.
 func (b *builder) inID(p format.Part) peg.Pattern {
 	switch p.Kind {
@@ -551,10 +575,7 @@ func (b *builder) rest(i, tool int) peg.Pattern {
 		} else {
 			at := nameAt(c.Head)
 			if id := c.Head[at]; id.Kind == format.SlotID {
-				for _, p := range id.Parts[nameAt(id.Parts)+1:] {
-					seq = append(seq, b.inID(p))
-				}
-				seq = append(seq, b.emit(IDEnd, 0, ""))
+				seq = append(seq, b.afterName(id.Parts[nameAt(id.Parts)+1:]), b.emit(IDEnd, 0, ""))
 			}
 			for n := at + 1; n < len(c.Head); n++ {
 				seq = append(seq, b.again(c.Head, n, tool, b.follow(c, n+1)))
@@ -982,9 +1003,7 @@ func (b *builder) unknownGuard(i int) peg.Pattern {
 	}
 	if id := c.Head[at]; id.Kind == format.SlotID {
 		inner := nameAt(id.Parts)
-		for n := range inner {
-			seq = append(seq, b.inID(id.Parts[n]))
-		}
+		seq = append(seq, b.beforeName(id.Parts[:inner]))
 		return append(seq, b.word(nil), b.behindName(c, at, id.Parts[inner+1:]))
 	}
 	return append(seq, b.word(nil), b.behindName(c, at, nil))

@@ -162,6 +162,8 @@ var forms = []form{
 		{output: "<|calls_begin|><|call_begin|>functions.get:0<|arg_begin|>" + rome + "<|call_end|><|call_begin|>functions.ping:1<|arg_begin|>{}<|call_end|><|calls_end|>",
 			want: message("", call("functions.get:0", "get", rome), call("functions.ping:1", "ping", "{}"))},
 		{output: "Go <|call_begin|>functions.get_more:0<|arg_begin|>{\"city\": \"x\"}", want: message("Go", call("functions.get_more:0", "get_more", `{"city": "x"}`))},
+		{output: "<|calls_begin|><|call_begin|>get:0<|arg_begin|>{}<|call_end|><|call_begin|>ping<|arg_begin|>{}<|call_end|><|calls_end|>",
+			want: message("", call("get:0", "get", "{}"), call("ping", "ping", "{}"))},
 	}},
 	{"code fence in a call", calls(format.Calls{Section: pair("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"), Call: pair("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"),
 		Head: []format.Part{lit("function<｜tool▁sep｜>"), name, lit("\n```json\n")}, Body: jsonBody, Tail: []format.Part{lit("\n```")}}), []turn{
