@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -66,12 +67,26 @@ func (k *checking) run(c *call) error {
 		}
 		r.Rules = append(r.Rules, revision.Rules()...)
 	}
-	return each(c, "templates", take(k.output.shard, c.args), func(name string) ([]report.Result, error) {
+	names := take(k.output.shard, c.args)
+	unusable := 0
+	return each(c, "templates", names, func(name string) ([]report.Result, error) {
 		return k.one(c, name)
-	}, func(_ string, results []report.Result) {
+	}, func(_ string, results []report.Result, err error) error {
+		if err != nil { // the others are checked all the same
+			c.fail("check", err)
+			unusable++
+			return nil
+		}
 		k.output.keep(c, r, nil, results...)
+		return nil
 	}, func(bool) error {
-		return k.output.write(c, r)
+		if unusable == len(names) && unusable > 0 {
+			return errUnusable
+		}
+		if err := k.output.write(c, r); unusable == 0 || err != nil && !errors.Is(err, errFailed) {
+			return err
+		}
+		return errUnusable
 	})
 }
 
@@ -89,19 +104,22 @@ func (k *checking) one(c *call, name string) ([]report.Result, error) {
 		}
 		return check.Model(m.Limited(k.limits.Limits), k.options), nil
 	}
-	src, err := subject.Open(name, c.stdin)
-	if err == nil {
-		err = k.fits(src)
-	}
+	sources, err := subject.OpenAll(name, c.stdin)
 	if err != nil {
 		return nil, err
 	}
-	src = src.Limited(k.limits.Limits)
-	results := check.Template(src, k.options)
+	var results []report.Result
+	for _, src := range sources {
+		if err := k.fits(src); err != nil {
+			return nil, err
+		}
+		src = src.Limited(k.limits.Limits)
+		results = append(results, check.Template(src, k.options)...)
+	}
 	if k.since == nil || name == "-" {
 		return results, nil
 	}
-	changes, err := k.since.judge(src)
+	changes, err := k.since.judge(sources[0].Limited(k.limits.Limits))
 	return append(results, changes...), err
 }
 

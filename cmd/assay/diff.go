@@ -62,7 +62,7 @@ func runDiff(c *call, o *output, limits engine.Limits, dir string) error {
 func openRevision(c *call, name string) (subject.Source, error) {
 	spec, ok := strings.CutPrefix(name, "git:")
 	if !ok {
-		return subject.Open(name, c.stdin)
+		return c.open(name)
 	}
 	text, err := git("show", "--end-of-options", spec)
 	if err != nil {

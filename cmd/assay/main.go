@@ -32,6 +32,9 @@ const (
 // errFailed ends a command whose checks failed and are reported already.
 var errFailed = errors.New("checks failed")
 
+// errUnusable ends a command that could not use a part of its input and has said so.
+var errUnusable = errors.New("a part of the input cannot be used")
+
 // errInterrupted ends a command that was interrupted and has said so.
 var errInterrupted = errors.New("interrupted")
 
@@ -140,6 +143,8 @@ func (c *call) run(cmd *command, args []string) int {
 		return exitOK
 	case errors.Is(err, errFailed):
 		return exitFailed
+	case errors.Is(err, errUnusable):
+		return exitUsage
 	case err == errInterrupted:
 		return exitInterrupted
 	case c.interrupted(err):
@@ -149,13 +154,18 @@ func (c *call) run(cmd *command, args []string) int {
 		fmt.Fprintf(c.stderr, "assay %s: %v\n", cmd.name, err)
 		return exitInterrupted
 	default:
-		fmt.Fprintf(c.stderr, "assay %s: %s\n", cmd.name, source.Detail(err))
+		c.fail(cmd.name, err)
 		var failed *failure
 		if errors.As(err, &failed) {
 			return exitFailed
 		}
 		return exitUsage
 	}
+}
+
+// fail says what a command could not do.
+func (c *call) fail(name string, err error) {
+	fmt.Fprintf(c.stderr, "assay %s: %s\n", name, source.Detail(err))
 }
 
 // failure is an error that is a verdict: the input could be used, and is bad.

@@ -88,9 +88,9 @@ func (o *output) keep(c *call, r *report.Report, known map[string]string, result
 // onGitHub says that this is a step of a workflow, which takes annotations.
 func (c *call) onGitHub() bool { return c.getenv("GITHUB_ACTIONS") == "true" }
 
-// each does work for every item, on all cores, and hands the results on in order; what the items are is for people. An error ends
-// it. So does an interrupt: finish, which ends the report, is told whether all was done.
-func each[T any](c *call, what string, items []T, do func(T) ([]report.Result, error), take func(T, []report.Result), finish func(complete bool) error) error {
+// each does work for every item, on all cores, and hands the results, or the error, on in order; what the items are is for people. An
+// error that take returns ends it. So does an interrupt: finish, which ends the report, is told whether all was done.
+func each[T any](c *call, what string, items []T, do func(T) ([]report.Result, error), take func(T, []report.Result, error) error, finish func(complete bool) error) error {
 	type one struct {
 		item    T
 		results []report.Result
@@ -110,11 +110,10 @@ func each[T any](c *call, what string, items []T, do func(T) ([]report.Result, e
 		if failed != nil {
 			return
 		}
-		if failed = x.err; failed != nil {
+		if failed = take(x.item, x.results, x.err); failed != nil {
 			cancel()
 			return
 		}
-		take(x.item, x.results)
 		if done++; step != nil {
 			step(done)
 		}

@@ -40,7 +40,7 @@ type retemplate struct {
 }
 
 func (r *retemplate) run(c *call) error {
-	src, err := subject.Open(r.template, c.stdin)
+	src, err := c.open(r.template)
 	if err != nil {
 		return err
 	}

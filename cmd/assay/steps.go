@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
@@ -41,7 +42,7 @@ func (s *step) requestFlags(flags *flag.FlagSet) *step {
 
 // template compiles the command's first argument. A template that does not compile is a verdict, not wrong usage.
 func (s *step) template(c *call) (*engine.Template, error) {
-	src, err := subject.Open(c.args[0], c.stdin)
+	src, err := c.open(c.args[0])
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +51,26 @@ func (s *step) template(c *call) (*engine.Template, error) {
 		return nil, &failure{err}
 	}
 	return t, exhausted(t)
+}
+
+// open opens a template, and says which of several it is.
+func (c *call) open(name string) (subject.Source, error) {
+	src, err := subject.Open(name, c.stdin)
+	if err == nil && len(src.Shadowed) > 0 {
+		c.note("of %s this takes %s, as transformers does for requests with tools, and leaves out %s; to choose another one type its name, %[4]s",
+			name, src.Name, strings.Join(src.Shadowed, ", "), src.Shadowed[0])
+	}
+	return src, err
+}
+
+// note says something on stderr that is no error.
+func (c *call) note(format string, args ...any) { c.say("note", format, args...) }
+
+// warn says on stderr that something is likely not what was meant.
+func (c *call) warn(format string, args ...any) { c.say("warning", format, args...) }
+
+func (c *call) say(kind, format string, args ...any) {
+	fmt.Fprintf(c.stderr, "assay: %s: %s\n", kind, fmt.Sprintf(format, args...))
 }
 
 // requestValue is the request as JSON.
