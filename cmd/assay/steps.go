@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -40,8 +41,25 @@ func (s *step) requestFlags(flags *flag.FlagSet) *step {
 	return s
 }
 
+// stdinOnce refuses a command line that wants standard input for more than one thing.
+func stdinOnce(names ...string) error {
+	wants := 0
+	for _, name := range names {
+		if file, _, _ := strings.Cut(name, "#"); file == "-" {
+			wants++
+		}
+	}
+	if wants > 1 {
+		return errors.New("standard input can be one of template, request, tools and output, not more; give files for the others (--request, --tools, --output)")
+	}
+	return nil
+}
+
 // template compiles the command's first argument. A template that does not compile is a verdict, not wrong usage.
 func (s *step) template(c *call) (*engine.Template, error) {
+	if err := stdinOnce(c.args[0], s.request, s.tools); err != nil {
+		return nil, err
+	}
 	src, err := c.open(c.args[0])
 	if err != nil {
 		return nil, err
@@ -98,7 +116,15 @@ func (s *step) readRequest(c *call) (chat.Request, error) {
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", s.request, err)
 	}
+	c.warnFields(v)
 	return r, nil
+}
+
+// warnMessages says what of the caller's own request does not reach the prompt.
+func (s *step) warnMessages(c *call, t *engine.Template, r chat.Request) {
+	if s.request != "" {
+		c.warnMessages(t, r)
+	}
 }
 
 // prepare compiles the template and prepares the request.
@@ -114,21 +140,39 @@ func (s *step) prepare(c *call) (*engine.Plan, error) {
 	if err := knownFallbacks(*s.fallbacks); err != nil {
 		return nil, err
 	}
+	if s.request == "" && s.tools == "" {
+		c.note("the request has the example tools %s; --tools FILE or --request FILE gives your own", strings.Join(toolNames(r.Tools), ", "))
+	}
+	if len(r.Tools) > 0 && !s.insist && len(*s.fallbacks) == 0 {
+		t.Verify() // Prepare heeds what it found
+	}
 	plan, err := t.Prepare(r, engine.PrepareOptions{Insist: s.insist, Fallbacks: *s.fallbacks})
 	if incomplete := exhausted(t); incomplete != nil {
 		return nil, incomplete
 	}
+	if errors.Is(err, engine.ErrUnverified) {
+		err = fmt.Errorf("%s\n--fallback NAME allows a spelling: %s; --insist goes on as it is", strings.TrimSpace(err.Error()), strings.Join(dialect.Names(), ", "))
+	}
 	if err != nil {
 		return nil, &failure{err}
 	}
+	s.warnMessages(c, t, r)
 	return plan, nil
+}
+
+func toolNames(tools []chat.Tool) []string {
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.Name
+	}
+	return names
 }
 
 // knownFallbacks refuses a name that no fallback spelling has.
 func knownFallbacks(names []string) error {
 	for _, name := range names {
 		if _, ok := dialect.Lookup(name); !ok {
-			return fmt.Errorf("there is no fallback spelling %q; there are %q", name, dialect.Names())
+			return fmt.Errorf("there is no fallback spelling %q; there are %s%s", name, strings.Join(dialect.Names(), ", "), meant(nearest(name, dialect.Names())))
 		}
 	}
 	return nil
