@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/ordered"
@@ -13,6 +14,7 @@ import (
 	"github.com/goassay/assay/harness/reduce"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/split"
+	"github.com/goassay/assay/harness/subject"
 )
 
 var parseCommand = command{
@@ -49,6 +51,13 @@ type parsing struct {
 }
 
 func (p *parsing) parse(c *call) error {
+	if p.request == "" && p.tools == "" {
+		var names []string
+		for _, t := range subject.ToolRequest().Tools {
+			names = append(names, t.Name)
+		}
+		c.note("the request has the example tools %s; --tools FILE or --request FILE gives your own", strings.Join(names, ", "))
+	}
 	plan, err := p.prepare(c)
 	if err != nil {
 		return err

@@ -140,9 +140,6 @@ func (s *step) prepare(c *call) (*engine.Plan, error) {
 	if err := knownFallbacks(*s.fallbacks); err != nil {
 		return nil, err
 	}
-	if s.request == "" && s.tools == "" {
-		c.note("the request has the example tools %s; --tools FILE or --request FILE gives your own", strings.Join(toolNames(r.Tools), ", "))
-	}
 	if len(r.Tools) > 0 && !s.insist && len(*s.fallbacks) == 0 {
 		t.Verify() // Prepare heeds what it found
 	}
@@ -158,14 +155,6 @@ func (s *step) prepare(c *call) (*engine.Plan, error) {
 	}
 	s.warnMessages(c, t, r)
 	return plan, nil
-}
-
-func toolNames(tools []chat.Tool) []string {
-	names := make([]string, len(tools))
-	for i, t := range tools {
-		names[i] = t.Name
-	}
-	return names
 }
 
 // knownFallbacks refuses a name that no fallback spelling has.

@@ -45,9 +45,10 @@ func expect(t *testing.T, got string, wants ...string) {
 
 func TestText(t *testing.T) {
 	r := sample()
+	r.Noted, r.Conclusions = 2, []string{"gate: a.jinja: accepted\x01"}
 	got := text(t, func(w io.Writer) error { return r.Text(w, report.TextOptions{Notes: true}) })
 	want := "FAIL  a.jinja broken [A001] (a.jinja:2:3): it, broke: 100% <b>\\u0001\n    evidence\n" +
-		"warning a.jinja odd [A002]: it is odd\n2 passed, 1 failed (1 known failures, 1 with notes)\n"
+		"warning a.jinja odd [A002]: it is odd\n4 passed, 1 failed (1 known failures, 1 warning, 2 notes)\ngate: a.jinja: accepted\\u0001\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
