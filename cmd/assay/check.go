@@ -141,13 +141,15 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 		src = src.Limited(k.limits.Limits)
 		one.results = append(one.results, check.Template(src, k.options)...)
 		one.judge(src)
+		if k.since != nil && name != "-" {
+			changes, err := k.since.judge(src)
+			if err != nil {
+				return one, err
+			}
+			one.results = append(one.results, changes...)
+		}
 	}
-	if k.since == nil || name == "-" {
-		return one, nil
-	}
-	changes, err := k.since.judge(sources[0].Limited(k.limits.Limits))
-	one.results = append(one.results, changes...)
-	return one, err
+	return one, nil
 }
 
 // fits bounds the size of a template from a stranger.

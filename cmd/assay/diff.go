@@ -61,17 +61,29 @@ func runDiff(c *call, o *output, limits engine.Limits, dir string) error {
 
 // openRevision opens a file, or a file of a commit.
 func openRevision(c *call, name string) (subject.Source, error) {
-	spec, ok := strings.CutPrefix(name, "git:")
-	if !ok {
+	if !strings.HasPrefix(name, "git:") {
 		return c.open(name)
 	}
-	text, err := git("show", "--end-of-options", spec)
+	all, err := openCommitted(name)
 	if err != nil {
 		return subject.Source{}, err
 	}
-	src := subject.New(name, text)
-	_, src.File, _ = strings.Cut(spec, ":")
-	return src, nil
+	c.noteShadowed(name, all[0])
+	return all[0], nil
+}
+
+// openCommitted opens all templates of a file of a commit, git:REV:PATH.
+func openCommitted(name string) ([]subject.Source, error) {
+	spec := strings.TrimPrefix(name, "git:")
+	text, err := git("show", "--end-of-options", spec)
+	if err != nil {
+		return nil, err
+	}
+	all, err := subject.Texts(name, text)
+	for i := range all {
+		_, all[i].File, _ = strings.Cut(spec, ":")
+	}
+	return all, err
 }
 
 func readCases(dir string) ([]script.Case, error) {

@@ -74,11 +74,18 @@ func (s *step) template(c *call) (*engine.Template, error) {
 // open opens a template, and says which of several it is.
 func (c *call) open(name string) (subject.Source, error) {
 	src, err := subject.Open(name, c.stdin)
-	if err == nil && len(src.Shadowed) > 0 {
+	if err == nil {
+		c.noteShadowed(name, src)
+	}
+	return src, err
+}
+
+// noteShadowed says which templates were left out for one.
+func (c *call) noteShadowed(name string, src subject.Source) {
+	if len(src.Shadowed) > 0 {
 		c.note("of %s this takes %s, as transformers does for requests with tools, and leaves out %s; to choose another one type its name, %[4]s",
 			name, src.Name, strings.Join(src.Shadowed, ", "), src.Shadowed[0])
 	}
-	return src, err
 }
 
 // note says something on stderr that is no error.

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/modeldir"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 )
@@ -109,11 +110,28 @@ func open(name string, stdin io.Reader) (*Model, Source, error) {
 	if err != nil {
 		return nil, Source{}, err
 	}
-	if filepath.Ext(name) == ".json" || config.MatchString(text) {
+	if isConfig(name, text) {
 		m, err := openConfig(name, text)
 		return m, Source{}, err
 	}
 	return nil, New(name, text), nil
+}
+
+// Texts are the templates of a file that is not on the disk, such as one of a commit: as [OpenAll] has them, without what stands beside
+// the file.
+func Texts(name, text string) ([]Source, error) {
+	if !isConfig(name, text) {
+		return []Source{New(name, text)}, nil
+	}
+	f, err := modeldir.ReadConfig(name, text)
+	if err != nil {
+		return nil, err
+	}
+	return NewModel(name, "", f).all()
+}
+
+func isConfig(name, text string) bool {
+	return filepath.Ext(name) == ".json" || config.MatchString(text)
 }
 
 // config matches a JSON object with chat templates. No Jinja begins so.
