@@ -134,8 +134,8 @@ func isConfig(name, text string) bool {
 	return filepath.Ext(name) == ".json" || config.MatchString(text)
 }
 
-// config matches a JSON object with chat templates. No Jinja begins so.
-var config = regexp.MustCompile(`^\s*\{\s*"((?s:.*)")?chat_template"\s*:`)
+// config matches a JSON object with chat templates, behind a byte order mark too, which JSON does not allow. No Jinja begins so.
+var config = regexp.MustCompile(`^\x{feff}?\s*\{\s*"((?s:.*)")?chat_template"\s*:`)
 
 // readable refuses what holds no text that could be a template.
 func readable(name, text string) error {
