@@ -62,9 +62,9 @@ func openBase(commit string) (*base, error) {
 	return b, nil
 }
 
-// open returns the revision of a template at the base; false where it is new.
-func (b *base) open(file string) (subject.Source, bool, error) {
-	name := filepath.ToSlash(filepath.Clean(file))
+// open returns the revision of a template at the base, of the same name where its file has several; false where it is new.
+func (b *base) open(is subject.Source) (subject.Source, bool, error) {
+	name := filepath.ToSlash(filepath.Clean(is.File))
 	if old, ok := b.renamed[name]; ok {
 		name = old
 	}
@@ -72,13 +72,24 @@ func (b *base) open(file string) (subject.Source, bool, error) {
 	if _, err := git("cat-file", "-e", object); err != nil {
 		return subject.Source{}, false, nil
 	}
-	src, err := openRevision(nil, "git:"+object)
-	return src, err == nil, err
+	all, err := openCommitted("git:" + object)
+	for _, was := range all {
+		if part(was) == part(is) {
+			return was, true, nil
+		}
+	}
+	return subject.Source{}, false, err
+}
+
+// part is the name of a template in a file that has several; "" where the file is the template.
+func part(src subject.Source) string {
+	_, name, _ := strings.Cut(filepath.Base(src.Name), "#")
+	return name
 }
 
 // judge compares a template with its revision at the base. An edit of nothing says nothing.
 func (b *base) judge(is subject.Source) ([]report.Result, error) {
-	was, ok, err := b.open(is.File)
+	was, ok, err := b.open(is)
 	if err != nil || !ok || was.Text == is.Text {
 		return nil, err
 	}

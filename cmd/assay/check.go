@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -20,7 +21,7 @@ var checkCommand = command{
 	short: "run the automatic checks on templates, model folders and model files",
 	long: `A template is a Jinja file, a tokenizer_config.json, or "-" for standard input; of a model folder or a GGUF file all templates
 are checked, and which of them each engine takes (A050 to A055). Errors fail the check, warnings and notes do not; docs/rules.md and ` + "`assay explain`" + ` say what each rule means. {# assay:ignore A021 reason #} in a template
-suppresses a rule there. With --base an edit is judged as well: templates that differ from that commit are compared with what they were
+suppresses a rule there. The last lines are the gate's verdict on each template, which does not fail the check. With --base an edit is judged as well: templates that differ from that commit are compared with what they were
 there, as "assay diff" does, under their old name where they were renamed. --untrusted is for templates of strangers: tight
 limits on every render and on all of them together, no second renderer, at most 1 MiB; docs/untrusted.md has the limits.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
@@ -66,43 +67,89 @@ func (k *checking) run(c *call) error {
 		}
 		r.Rules = append(r.Rules, revision.Rules()...)
 	}
-	return each(c, "templates", take(k.output.shard, c.args), func(name string) ([]report.Result, error) {
+	names := take(k.output.shard, c.args)
+	unusable := 0
+	return each(c, "templates", names, func(name string) (checked, error) {
 		return k.one(c, name)
-	}, func(_ string, results []report.Result) {
-		k.output.keep(c, r, nil, results...)
+	}, func(_ string, one checked, err error) error {
+		if err != nil { // the others are checked all the same
+			c.fail("check", err)
+			unusable++
+			return nil
+		}
+		k.output.keep(c, r, nil, one.results...)
+		r.Conclusions = append(r.Conclusions, one.verdicts...)
+		return nil
 	}, func(bool) error {
-		return k.output.write(c, r)
+		if unusable == len(names) && unusable > 0 {
+			return errUnusable
+		}
+		if err := k.output.write(c, r); unusable == 0 || err != nil && !errors.Is(err, errFailed) {
+			return err
+		}
+		return errUnusable
 	})
 }
 
+// checked is what came of an argument.
+type checked struct {
+	results  []report.Result
+	verdicts []string // the gate's, on each template
+}
+
+// judge adds the gate's verdict on a template. There is none where the limits did not let it be known.
+func (one *checked) judge(src subject.Source) {
+	t, err := src.Compile()
+	switch {
+	case err != nil:
+		err = errors.New("it does not compile")
+	case t.Exhausted() != nil:
+		return
+	default:
+		err = t.Caps().Gate()
+	}
+	one.verdicts = append(one.verdicts, fmt.Sprintf("gate: %s: %s", src.Name, gateVerdict(err)))
+}
+
 // one checks a template, or a model with its templates.
-func (k *checking) one(c *call, name string) ([]report.Result, error) {
+func (k *checking) one(c *call, name string) (one checked, err error) {
 	if subject.IsModel(name) {
 		m, err := subject.OpenModel(name)
 		if err != nil {
-			return nil, err
+			return one, err
 		}
 		for _, src := range m.Sources {
 			if err := k.fits(src); err != nil {
-				return nil, err
+				return one, err
 			}
 		}
-		return check.Model(m.Limited(k.limits.Limits), k.options), nil
+		m = m.Limited(k.limits.Limits)
+		one.results = check.Model(m, k.options)
+		for _, src := range m.Sources {
+			one.judge(src)
+		}
+		return one, nil
 	}
-	src, err := subject.Open(name, c.stdin)
-	if err == nil {
-		err = k.fits(src)
-	}
+	sources, err := subject.OpenAll(name, c.stdin)
 	if err != nil {
-		return nil, err
+		return one, err
 	}
-	src = src.Limited(k.limits.Limits)
-	results := check.Template(src, k.options)
-	if k.since == nil || name == "-" {
-		return results, nil
+	for _, src := range sources {
+		if err := k.fits(src); err != nil {
+			return one, err
+		}
+		src = src.Limited(k.limits.Limits)
+		one.results = append(one.results, check.Template(src, k.options)...)
+		one.judge(src)
+		if k.since != nil && name != "-" {
+			changes, err := k.since.judge(src)
+			if err != nil {
+				return one, err
+			}
+			one.results = append(one.results, changes...)
+		}
 	}
-	changes, err := k.since.judge(src)
-	return append(results, changes...), err
+	return one, nil
 }
 
 // fits bounds the size of a template from a stranger.

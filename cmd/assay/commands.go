@@ -23,6 +23,14 @@ func find(name string) (*command, bool) {
 	return nil, false
 }
 
+func commandNames() []string {
+	names := make([]string, len(commands))
+	for i := range commands {
+		names[i] = commands[i].name
+	}
+	return names
+}
+
 // list is a flag that may be given several times.
 type list []string
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -59,11 +60,15 @@ func TestConventions(t *testing.T) {
 func TestJSON(t *testing.T) {
 	dir := t.TempDir()
 	const template = "../../corpus/hermes/template.jinja"
+	tools := filepath.Join(t.TempDir(), "tools.json") // parse says whose tools it takes where none are given
+	if err := os.WriteFile(tools, []byte("[]"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for _, args := range [][]string{
 		{"check", template},
 		{"diff", template, template},
 		{"render", template}, {"render", "--renderer", "gonja", template}, {"caps", template}, {"analyze", "--explain", "--verify", template},
-		{"program", template}, {"grammar", template}, {"parse", template},
+		{"program", template}, {"grammar", template}, {"parse", "--tools", tools, template},
 		{"explain", "A012"}, {"explain", "D004"}, {"explain", "S014"}, {"explain", "all"},
 		{"new", "--corpus", dir, "--family", "mine", template}, {"export", dir}, {"export", "--prompts", dir}, {"run", dir},
 	} {

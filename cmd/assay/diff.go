@@ -19,7 +19,7 @@ var diffCommand = command{
 	name: "diff", args: "OLD NEW",
 	short: "compare two revisions of a template by what they do",
 	long: `A revision is a file, or git:REV:PATH for a file of a commit. Every change is safe, risky or breaking (note, warning,
-error), with the evidence; exit status 1 says that one is breaking. The outputs of the cases beside NEW (*.txtar in its folder)
+error), with the evidence; the last line says what they come to, and exit status 1 that one is breaking. The outputs of the cases beside NEW (*.txtar in its folder)
 are parsed with both; --cases names another folder.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		o, limits := outputFlags(flags), limitFlag(flags, lookedAt)
@@ -55,22 +55,35 @@ func runDiff(c *call, o *output, limits engine.Limits, dir string) error {
 		}
 	}
 	o.notes = true
-	return o.write(c, &report.Report{Command: "diff", Version: version(), Rules: revision.Rules(), Results: results})
+	return o.write(c, &report.Report{Command: "diff", Version: version(), Rules: revision.Rules(), Results: results,
+		Conclusions: []string{revision.Conclusion(was, is, results)}})
 }
 
 // openRevision opens a file, or a file of a commit.
 func openRevision(c *call, name string) (subject.Source, error) {
-	spec, ok := strings.CutPrefix(name, "git:")
-	if !ok {
-		return subject.Open(name, c.stdin)
+	if !strings.HasPrefix(name, "git:") {
+		return c.open(name)
 	}
-	text, err := git("show", "--end-of-options", spec)
+	all, err := openCommitted(name)
 	if err != nil {
 		return subject.Source{}, err
 	}
-	src := subject.New(name, text)
-	_, src.File, _ = strings.Cut(spec, ":")
-	return src, nil
+	c.noteShadowed(name, all[0])
+	return all[0], nil
+}
+
+// openCommitted opens all templates of a file of a commit, git:REV:PATH.
+func openCommitted(name string) ([]subject.Source, error) {
+	spec := strings.TrimPrefix(name, "git:")
+	text, err := git("show", "--end-of-options", spec)
+	if err != nil {
+		return nil, err
+	}
+	all, err := subject.Texts(name, text)
+	for i := range all {
+		_, all[i].File, _ = strings.Cut(spec, ":")
+	}
+	return all, err
 }
 
 func readCases(dir string) ([]script.Case, error) {

@@ -44,7 +44,10 @@ func (e *export) run(c *call) error {
 	}
 	fsys := fs.FS(corpus.FS)
 	if len(c.args) == 1 {
-		fsys = os.DirFS(c.args[0])
+		var err error
+		if fsys, err = openCorpus(c.args[0]); err != nil {
+			return err
+		}
 	}
 	loaded, err := subject.Load(fsys)
 	if err != nil {

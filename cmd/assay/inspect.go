@@ -20,11 +20,9 @@ var capsCommand = command{
 			if err != nil {
 				return err
 			}
-			caps, verdict := t.Caps(), "accepted"
+			caps := t.Caps()
 			rejection := caps.Gate()
-			if rejection != nil {
-				verdict = "rejected: " + rejection.Error()
-			}
+			verdict := gateVerdict(rejection)
 			if s.json {
 				err = writeJSON(c.stdout, map[string]any{"caps": caps.Value(), "gate": verdict})
 			} else {
@@ -36,6 +34,14 @@ var capsCommand = command{
 			return err
 		})
 	},
+}
+
+// gateVerdict says in words what the gate says of a template; nil: it accepts it.
+func gateVerdict(rejection error) string {
+	if rejection == nil {
+		return "accepted"
+	}
+	return "rejected: " + rejection.Error()
 }
 
 var analyzeCommand = command{

@@ -158,7 +158,7 @@ func (r *liveRun) sources(c *call) ([]compiled, error) {
 		}
 		return []compiled{{subject.New(strings.TrimSuffix(filepath.Base(c.args[0]), ".gguf"), m.Judged.Text), m.Judged.Compiled}}, nil
 	}
-	src, err := subject.Open(r.template, c.stdin)
+	src, err := c.open(r.template)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,9 @@ const (
 // errFailed ends a command whose checks failed and are reported already.
 var errFailed = errors.New("checks failed")
 
+// errUnusable ends a command that could not use a part of its input and has said so.
+var errUnusable = errors.New("a part of the input cannot be used")
+
 // errInterrupted ends a command that was interrupted and has said so.
 var errInterrupted = errors.New("interrupted")
 
@@ -117,7 +120,7 @@ func (c *call) dispatch(args []string) int {
 	}
 	cmd, ok := find(args[0])
 	if !ok {
-		fmt.Fprintf(c.stderr, "assay: unknown command %q; `assay help` lists the commands\n", args[0])
+		fmt.Fprintf(c.stderr, "assay: unknown command %q; `assay help` lists the commands%s\n", args[0], meant(nearest(args[0], commandNames())))
 		return exitUsage
 	}
 	return c.run(cmd, args[1:])
@@ -132,7 +135,7 @@ func (c *call) run(cmd *command, args []string) int {
 		cmd.usage(c.stdout)
 		return exitOK
 	} else if err != nil {
-		fmt.Fprintf(c.stderr, "assay %s: %v; `assay help %s` shows the usage\n", cmd.name, err, cmd.name)
+		fmt.Fprintf(c.stderr, "assay %s: %v; `assay help %s` shows the usage\n", cmd.name, unknownFlag(flags, err), cmd.name)
 		return exitUsage
 	}
 	switch err := run(c); {
@@ -140,6 +143,8 @@ func (c *call) run(cmd *command, args []string) int {
 		return exitOK
 	case errors.Is(err, errFailed):
 		return exitFailed
+	case errors.Is(err, errUnusable):
+		return exitUsage
 	case err == errInterrupted:
 		return exitInterrupted
 	case c.interrupted(err):
@@ -149,13 +154,18 @@ func (c *call) run(cmd *command, args []string) int {
 		fmt.Fprintf(c.stderr, "assay %s: %v\n", cmd.name, err)
 		return exitInterrupted
 	default:
-		fmt.Fprintf(c.stderr, "assay %s: %s\n", cmd.name, source.Detail(err))
+		c.fail(cmd.name, err)
 		var failed *failure
 		if errors.As(err, &failed) {
 			return exitFailed
 		}
 		return exitUsage
 	}
+}
+
+// fail says what a command could not do.
+func (c *call) fail(name string, err error) {
+	fmt.Fprintf(c.stderr, "assay %s: %s\n", name, source.Detail(err))
 }
 
 // failure is an error that is a verdict: the input could be used, and is bad.
@@ -177,6 +187,20 @@ func parseFlags(flags *flag.FlagSet, args []string) ([]string, error) {
 		rest = append(rest, left[0])
 		args = left[1:]
 	}
+}
+
+// unknownFlag says of a flag that there is none which one may be meant; other errors it returns as they are.
+func unknownFlag(flags *flag.FlagSet, err error) error {
+	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !unknown {
+		return err
+	}
+	var names []string
+	flags.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	if near := nearest(name, names); near != "" {
+		return fmt.Errorf("there is no flag %s; did you mean %s?", dashes(name), dashes(near))
+	}
+	return fmt.Errorf("there is no flag %s", dashes(name))
 }
 
 // takes returns what runs a command that takes so many arguments; what says which.

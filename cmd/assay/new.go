@@ -35,7 +35,7 @@ real models put out, then run "assay run CORPUS". A folder that exists already i
 var familyName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
 
 func scaffold(c *call, limits engine.Limits, dir, family string, json bool) error {
-	src, err := subject.Open(c.args[0], c.stdin)
+	src, err := c.open(c.args[0])
 	if err != nil {
 		return err
 	}

@@ -77,6 +77,8 @@ func (o *output) keep(c *call, r *report.Report, known map[string]string, result
 		switch {
 		case res.Status == report.Passed && !all && !listed:
 			r.Passed++
+		case res.Status == report.Found && !notes && !listed && res.Severity == report.Warning:
+			r.Warned++
 		case res.Status == report.Found && !notes && !listed:
 			r.Noted++
 		default:
@@ -88,13 +90,13 @@ func (o *output) keep(c *call, r *report.Report, known map[string]string, result
 // onGitHub says that this is a step of a workflow, which takes annotations.
 func (c *call) onGitHub() bool { return c.getenv("GITHUB_ACTIONS") == "true" }
 
-// each does work for every item, on all cores, and hands the results on in order; what the items are is for people. An error ends
-// it. So does an interrupt: finish, which ends the report, is told whether all was done.
-func each[T any](c *call, what string, items []T, do func(T) ([]report.Result, error), take func(T, []report.Result), finish func(complete bool) error) error {
+// each does work for every item, on all cores, and hands what came of it, or the error, on in order; what the items are is for people. An
+// error that take returns ends it. So does an interrupt: finish, which ends the report, is told whether all was done.
+func each[T, R any](c *call, what string, items []T, do func(T) (R, error), take func(T, R, error) error, finish func(complete bool) error) error {
 	type one struct {
-		item    T
-		results []report.Result
-		err     error
+		item   T
+		result R
+		err    error
 	}
 	interrupt, stop := c.interruptible()
 	defer stop()
@@ -104,17 +106,16 @@ func each[T any](c *call, what string, items []T, do func(T) ([]report.Result, e
 	done := 0
 	var failed error
 	ended := inorder.Run(ctx, inorder.Slice(items), func(item T) one {
-		results, err := do(item)
-		return one{item, results, err}
+		result, err := do(item)
+		return one{item, result, err}
 	}, func(x one) {
 		if failed != nil {
 			return
 		}
-		if failed = x.err; failed != nil {
+		if failed = take(x.item, x.result, x.err); failed != nil {
 			cancel()
 			return
 		}
-		take(x.item, x.results)
 		if done++; step != nil {
 			step(done)
 		}

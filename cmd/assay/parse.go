@@ -5,20 +5,24 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/peg/vm"
 	"github.com/goassay/assay/engine/stream"
 	"github.com/goassay/assay/harness/reduce"
+	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/split"
+	"github.com/goassay/assay/harness/subject"
 )
 
 var parseCommand = command{
 	name: "parse", args: "TEMPLATE",
 	short: "parse a model's output and print the message",
 	long: `The output is read from a file, or from standard input. It is parsed in one go and in every split; exit status 1 says
-that a split gives another message. The message is JSON, in OpenAI's shape of a choice.`,
+that a split gives another message. The message is JSON, in OpenAI's shape of a choice. What is odd about the output is said on
+standard error. Whether text is a call depends on the functions that the request declares: give yours with --tools.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		p := parsing{step: (&step{limits: limitFlag(flags, lookedAt)}).requestFlags(flags)}
 		flags.BoolVar(&p.json, "json", false, "print diagnostics, what became of the bytes, and the split that differs as well")
@@ -26,8 +30,11 @@ that a split gives another message. The message is JSON, in OpenAI's shape of a 
 		flags.BoolVar(&p.cut, "cut", false, "the output was cut off by a limit on its length")
 		flags.BoolVar(&p.stream, "stream", false, "print the deltas of a stream of single bytes instead of the message")
 		flags.BoolVar(&p.shrink, "minimize", false, "shrink a case in which a split differs, and print a script that shows it")
-		flags.BoolVar(&p.explain, "explain", false, "print the machine's steps, what each byte is, and what was odd, too")
+		flags.BoolVar(&p.explain, "explain", false, "print the machine's steps, and what each byte is, too")
 		return takes(1, 1, "a template", func(c *call) error {
+			if err := stdinOnce(c.args[0], p.request, p.tools, p.output); err != nil {
+				return err
+			}
 			if p.shrink {
 				return p.minimize(c)
 			}
@@ -44,6 +51,13 @@ type parsing struct {
 }
 
 func (p *parsing) parse(c *call) error {
+	if p.request == "" && p.tools == "" {
+		var names []string
+		for _, t := range subject.ToolRequest().Tools {
+			names = append(names, t.Name)
+		}
+		c.note("the request has the example tools %s; --tools FILE or --request FILE gives your own", strings.Join(names, ", "))
+	}
 	plan, err := p.prepare(c)
 	if err != nil {
 		return err
@@ -54,6 +68,9 @@ func (p *parsing) parse(c *call) error {
 	}
 	if p.explain {
 		explainParse(c.stderr, plan, output, p.cut)
+	}
+	for _, d := range plan.Parse(output, p.cut).Diagnostics {
+		c.warn("byte %d of the output: %s%s", max(0, d.Off-len(plan.Prompt.Prefill)), d.Msg, about(d.Text))
 	}
 	if p.stream {
 		for _, d := range split.Feed(plan.NewParser(), output, split.Every(len(output)), p.cut).Deltas {
@@ -92,7 +109,7 @@ func (p *parsing) details(answer ordered.Value, parser *stream.Parser, output st
 	return answer
 }
 
-// explainParse shows how an output is read: a line for each step of the machine, for each run of bytes, and for each diagnostic.
+// explainParse shows how an output is read: a line for each step of the machine, and for each run of bytes.
 func explainParse(w io.Writer, plan *engine.Plan, output string, cut bool) {
 	parser := stream.Options{Step: func(s vm.Step) {
 		fmt.Fprintf(w, "byte %d: %s\n", s.Pos, plan.Program.Inst(s.PC))
@@ -103,9 +120,14 @@ func explainParse(w io.Writer, plan *engine.Plan, output string, cut bool) {
 	for _, span := range parser.Coverage() {
 		fmt.Fprintf(w, "bytes %d-%d: %s %q\n", span.Off, span.End, span.Class, text[span.Off:span.End])
 	}
-	for _, d := range parser.Diagnostics() {
-		fmt.Fprintln(w, d)
+}
+
+// about shows the beginning of what a diagnostic is about.
+func about(text string) string {
+	if text == "" {
+		return ""
 	}
+	return ": " + report.Quote(text, 0)
 }
 
 // minimize shrinks the case. Finding one is a failure, since there should be none.

@@ -46,6 +46,7 @@ func (s *step) render(c *call) error {
 	if err != nil {
 		return &failure{err}
 	}
+	s.warnMessages(c, t, r)
 	if s.explain {
 		fmt.Fprintf(c.stderr, "fitted: %s\nprefill: %q\n", orNone(strings.Join(prompt.Fits, ", ")), prompt.Prefill)
 	}
@@ -70,6 +71,7 @@ func (s *step) renderWith(c *call, renderer chattemplate.Renderer) error {
 	if err != nil {
 		return &failure{err}
 	}
+	s.warnMessages(c, t, r)
 	if s.json {
 		return writeJSON(c.stdout, map[string]any{"prompt": text})
 	}

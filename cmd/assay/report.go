@@ -11,9 +11,9 @@ import (
 var reportCommand = command{
 	name: "report", args: "[REPORT.json...]",
 	short: "write a page from reports, or from a run of the embedded corpus",
-	long: `The reports are what other commands write with --json; several need --merge and must come from shards of one run.
-Without arguments the embedded corpus runs, with prompt, output and timeline of every case. The page goes to --html, or to
-standard output; --junit, --sarif and --json write the other forms.`,
+	long: `The reports are what other commands write with --json, "-" for standard input; several need --merge and must come from shards of one run.
+Without arguments the embedded corpus runs, with prompt, output and timeline of every case. --html writes the page; what failed is
+listed on standard output; --junit, --sarif and --json write the other forms.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		o := outputFlags(flags)
 		merge := flags.Bool("merge", false, "put the reports of shards together")
@@ -34,9 +34,9 @@ func (o *output) page(c *call) error {
 	}
 	var shards []*report.Report
 	for _, name := range c.args {
-		shard, err := readReport(name)
+		shard, err := readReport(c, name)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return err
 		}
 		shards = append(shards, shard)
 	}
@@ -47,11 +47,19 @@ func (o *output) page(c *call) error {
 	return o.write(c, merged)
 }
 
-func readReport(name string) (*report.Report, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
+func readReport(c *call, name string) (*report.Report, error) {
+	in := c.stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
 	}
-	defer f.Close()
-	return report.Read(f)
+	r, err := report.Read(in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
 }

@@ -40,7 +40,7 @@ type retemplate struct {
 }
 
 func (r *retemplate) run(c *call) error {
-	src, err := subject.Open(r.template, c.stdin)
+	src, err := c.open(r.template)
 	if err != nil {
 		return err
 	}
@@ -75,10 +75,7 @@ func (r *retemplate) run(c *call) error {
 	if m, err = engine.InspectFile(r.out, judged); err != nil {
 		return err
 	}
-	verdict := "accepted"
-	if m.Rejection != nil {
-		verdict = "rejected: " + m.Rejection.Error()
-	}
+	verdict := gateVerdict(m.Rejection)
 	if r.json {
 		return writeJSON(c.stdout, map[string]any{"file": r.out, "gate": verdict})
 	}

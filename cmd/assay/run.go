@@ -82,13 +82,17 @@ func (r *corpusRun) run(c *call) error {
 	all := &report.Report{Command: "run", Version: version(), Rules: check.Rules()}
 	matrix := report.NewMatrix(append(check.Groups(), script.Group, equivalence.Group, golden.Group)...)
 	var failed []failedScripts
-	return each(c, "templates", variants, r.template, func(v script.Variant, results []report.Result) {
+	return each(c, "templates", variants, r.template, func(v script.Variant, results []report.Result, err error) error {
+		if err != nil {
+			return err
+		}
 		report.Expect(results, r.suite.Corpus.Known, key)
 		matrix.Add(results...)
 		r.output.keep(c, all, nil, results...)
 		if broken := failing(results); r.shrink && len(broken) > 0 {
 			failed = append(failed, failedScripts{v, broken})
 		}
+		return nil
 	}, func(complete bool) error {
 		if r.shrink {
 			return r.minimize(c, failed)
@@ -160,7 +164,9 @@ func (r *corpusRun) load(c *call) (cleanup func(), err error) {
 	fsys := fs.FS(corpus.FS)
 	if len(c.args) == 1 {
 		r.suite.Dir = c.args[0]
-		fsys = os.DirFS(r.suite.Dir)
+		if fsys, err = openCorpus(r.suite.Dir); err != nil {
+			return cleanup, err
+		}
 	} else {
 		if r.suite.Update {
 			return cleanup, errors.New("the embedded corpus cannot be updated; name the folder")
@@ -181,6 +187,15 @@ func (r *corpusRun) load(c *call) (cleanup func(), err error) {
 		r.suite.Vendor, r.suite.Vendors = os.DirFS(r.vendor), r.vendor
 	}
 	return cleanup, nil
+}
+
+// openCorpus is the folder of a corpus. Errors of what is read of it have names below it, so that the folder is looked for here.
+func openCorpus(dir string) (fs.FS, error) {
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is a file, expected the folder of a corpus", dir)
+	}
+	return os.DirFS(dir), err
 }
 
 // template runs everything on one template.

@@ -17,7 +17,6 @@ import (
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/openai"
 	"github.com/goassay/assay/harness/report"
-	"github.com/goassay/assay/harness/subject"
 )
 
 // keyVariable is where a server's API key is taken from. It has a name of its own, so that no key for somebody else is sent.
@@ -125,7 +124,7 @@ func (s *serverRun) ask(ctx context.Context, r *liveRun, c *call, v *live.Server
 	}
 	src := engine.Source{Name: "the server's template", Text: p.Template, BOS: p.BOS, EOS: p.EOS}
 	if r.template != "" {
-		own, err := subject.Open(r.template, c.stdin)
+		own, err := c.open(r.template)
 		if err != nil {
 			return err
 		}

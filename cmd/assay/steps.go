@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
@@ -39,9 +41,26 @@ func (s *step) requestFlags(flags *flag.FlagSet) *step {
 	return s
 }
 
+// stdinOnce refuses a command line that wants standard input for more than one thing.
+func stdinOnce(names ...string) error {
+	wants := 0
+	for _, name := range names {
+		if file, _, _ := strings.Cut(name, "#"); file == "-" {
+			wants++
+		}
+	}
+	if wants > 1 {
+		return errors.New("standard input can be one of template, request, tools and output, not more; give files for the others (--request, --tools, --output)")
+	}
+	return nil
+}
+
 // template compiles the command's first argument. A template that does not compile is a verdict, not wrong usage.
 func (s *step) template(c *call) (*engine.Template, error) {
-	src, err := subject.Open(c.args[0], c.stdin)
+	if err := stdinOnce(c.args[0], s.request, s.tools); err != nil {
+		return nil, err
+	}
+	src, err := c.open(c.args[0])
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +69,33 @@ func (s *step) template(c *call) (*engine.Template, error) {
 		return nil, &failure{err}
 	}
 	return t, exhausted(t)
+}
+
+// open opens a template, and says which of several it is.
+func (c *call) open(name string) (subject.Source, error) {
+	src, err := subject.Open(name, c.stdin)
+	if err == nil {
+		c.noteShadowed(name, src)
+	}
+	return src, err
+}
+
+// noteShadowed says which templates were left out for one.
+func (c *call) noteShadowed(name string, src subject.Source) {
+	if len(src.Shadowed) > 0 {
+		c.note("of %s this takes %s, as transformers does for requests with tools, and leaves out %s; to choose another one type its name, %[4]s",
+			name, src.Name, strings.Join(src.Shadowed, ", "), src.Shadowed[0])
+	}
+}
+
+// note says something on stderr that is no error.
+func (c *call) note(format string, args ...any) { c.say("note", format, args...) }
+
+// warn says on stderr that something is likely not what was meant.
+func (c *call) warn(format string, args ...any) { c.say("warning", format, args...) }
+
+func (c *call) say(kind, format string, args ...any) {
+	fmt.Fprintf(c.stderr, "assay: %s: %s\n", kind, fmt.Sprintf(format, args...))
 }
 
 // requestValue is the request as JSON.
@@ -77,7 +123,15 @@ func (s *step) readRequest(c *call) (chat.Request, error) {
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", s.request, err)
 	}
+	c.warnFields(v)
 	return r, nil
+}
+
+// warnMessages says what of the caller's own request does not reach the prompt.
+func (s *step) warnMessages(c *call, t *engine.Template, r chat.Request) {
+	if s.request != "" {
+		c.warnMessages(t, r)
+	}
 }
 
 // prepare compiles the template and prepares the request.
@@ -93,13 +147,20 @@ func (s *step) prepare(c *call) (*engine.Plan, error) {
 	if err := knownFallbacks(*s.fallbacks); err != nil {
 		return nil, err
 	}
+	if len(r.Tools) > 0 && !s.insist && len(*s.fallbacks) == 0 {
+		t.Verify() // Prepare heeds what it found
+	}
 	plan, err := t.Prepare(r, engine.PrepareOptions{Insist: s.insist, Fallbacks: *s.fallbacks})
 	if incomplete := exhausted(t); incomplete != nil {
 		return nil, incomplete
 	}
+	if errors.Is(err, engine.ErrUnverified) {
+		err = fmt.Errorf("%s\n--fallback NAME allows a spelling: %s; --insist goes on as it is", strings.TrimSpace(err.Error()), strings.Join(dialect.Names(), ", "))
+	}
 	if err != nil {
 		return nil, &failure{err}
 	}
+	s.warnMessages(c, t, r)
 	return plan, nil
 }
 
@@ -107,7 +168,7 @@ func (s *step) prepare(c *call) (*engine.Plan, error) {
 func knownFallbacks(names []string) error {
 	for _, name := range names {
 		if _, ok := dialect.Lookup(name); !ok {
-			return fmt.Errorf("there is no fallback spelling %q; there are %q", name, dialect.Names())
+			return fmt.Errorf("there is no fallback spelling %q; there are %s%s", name, strings.Join(dialect.Names(), ", "), meant(nearest(name, dialect.Names())))
 		}
 	}
 	return nil

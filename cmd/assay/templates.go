@@ -55,7 +55,7 @@ func (l *listing) run(c *call) error {
 	case l.revision != "" || l.all:
 		return fmt.Errorf("--revision and --all are for models on the Hub, %sOWNER/REPO", hub.Scheme)
 	case !subject.IsModel(name):
-		return fmt.Errorf("%s is neither a folder nor a .gguf file; `assay check` takes single templates", name)
+		return fmt.Errorf("%s is neither a model folder nor a .gguf file; `assay check` takes single templates", name)
 	}
 	m, err := subject.OpenModel(name)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine"
@@ -19,7 +20,7 @@ import (
 var verifyCommand = command{
 	name: "verify", args: "VECTORS...",
 	short: "run test vectors, JSON lines of the kinds render, jinja, parse, grammar, schema and caps",
-	long: `A list of known failures has reasons on lines of their own and, indented below each, the ids of the vectors that
+	long: `VECTORS are files, or "-" for standard input. A list of known failures has reasons on lines of their own and, indented below each, the ids of the vectors that
 fail for it. These must fail: one that passes is a failure, until it leaves the list.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		v := verification{output: outputFlags(flags), limits: limitFlag(flags, engine.Limits{})}
@@ -53,7 +54,12 @@ func (v *verification) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	total, chosen, err := v.check(c.args)
+	inputs, cleanup, err := c.spool(c.args)
+	if err != nil {
+		return err
+	}
+	defer cleanup()
+	total, chosen, err := v.check(inputs)
 	if err != nil {
 		return err
 	}
@@ -65,7 +71,7 @@ func (v *verification) run(c *call) error {
 	r := &report.Report{Command: "verify", Version: version()}
 	step, end := c.progress("vectors", chosen)
 	done := 0
-	in := files{names: c.args}
+	in := files{inputs: inputs}
 	defer in.close()
 	choose := v.chooser()
 	err = verifier.Run(ctx, func() (vector.Vector, error) { return in.next(choose) }, func(res report.Result) {
@@ -84,7 +90,7 @@ func (v *verification) run(c *call) error {
 		r.Results = append(r.Results, report.Unused(r.Results, known, id)...)
 	}
 	if v.shrink {
-		return v.minimize(c, verifier, r.Results)
+		return v.minimize(c, verifier, inputs, r.Results)
 	}
 	failed := v.output.write(c, r)
 	if err != nil {
@@ -94,14 +100,14 @@ func (v *verification) run(c *call) error {
 }
 
 // minimize shrinks the first vector that fails.
-func (v *verification) minimize(c *call, verifier *vector.Verifier, results []report.Result) error {
+func (v *verification) minimize(c *call, verifier *vector.Verifier, inputs []input, results []report.Result) error {
 	failed := map[report.Place]bool{}
 	for i := range results {
 		if results[i].Status == report.Failed && results[i].Suite == "parse" {
 			failed[results[i].Place] = true
 		}
 	}
-	in := files{names: c.args}
+	in := files{inputs: inputs}
 	defer in.close()
 	for {
 		vec, err := in.next(func(vec *vector.Vector) bool { return failed[vec.Place] })
@@ -123,14 +129,14 @@ func (v *verification) minimize(c *call, verifier *vector.Verifier, results []re
 }
 
 // check reads all files for what is wrong with them, so that nothing runs if something is, and counts the vectors.
-func (v *verification) check(names []string) (total, chosen int, err error) {
+func (v *verification) check(inputs []input) (total, chosen int, err error) {
 	choose := v.chooser()
-	for _, name := range names {
-		f, err := os.Open(name)
+	for _, in := range inputs {
+		f, err := os.Open(in.path)
 		if err != nil {
 			return 0, 0, err
 		}
-		n, err := vector.Check(name, f, func(vec *vector.Vector) bool {
+		n, err := vector.Check(in.name, f, func(vec *vector.Vector) bool {
 			total++
 			return choose(vec)
 		})
@@ -159,9 +165,34 @@ func (v *verification) chooser() func(*vector.Vector) bool {
 	}
 }
 
+// input is a file as a person names it, and where it is read from.
+type input struct{ name, path string }
+
+// spool returns the inputs of names. Vectors are read twice, so what comes on stdin is kept in a file, which cleanup removes.
+func (c *call) spool(names []string) (inputs []input, cleanup func(), err error) {
+	for _, name := range names {
+		inputs = append(inputs, input{name, name})
+	}
+	at := slices.Index(names, "-")
+	if at < 0 {
+		return inputs, func() {}, nil
+	}
+	f, err := os.CreateTemp("", "assay-vectors-")
+	if err != nil {
+		return nil, nil, err
+	}
+	_, err = io.Copy(f, c.stdin)
+	if err := errors.Join(err, f.Close()); err != nil {
+		os.Remove(f.Name())
+		return nil, nil, err
+	}
+	inputs[at].path = f.Name()
+	return inputs, func() { os.Remove(f.Name()) }, nil
+}
+
 // files reads the vectors of several files, one after the other.
 type files struct {
-	names  []string
+	inputs []input
 	file   *os.File
 	reader *vector.Reader
 }
@@ -169,14 +200,14 @@ type files struct {
 func (f *files) next(chosen func(*vector.Vector) bool) (vector.Vector, error) {
 	for {
 		if f.file == nil {
-			if len(f.names) == 0 {
+			if len(f.inputs) == 0 {
 				return vector.Vector{}, io.EOF
 			}
 			var err error
-			if f.file, err = os.Open(f.names[0]); err != nil {
+			if f.file, err = os.Open(f.inputs[0].path); err != nil {
 				return vector.Vector{}, err
 			}
-			f.reader, f.names = vector.NewReader(f.names[0], f.file), f.names[1:]
+			f.reader, f.inputs = vector.NewReader(f.inputs[0].name, f.file), f.inputs[1:]
 		}
 		vec, err := f.reader.Next()
 		switch {

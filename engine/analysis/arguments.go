@@ -432,7 +432,7 @@ func (a *analyzer) types(c *format.Calls) {
 	for i, p := range c.Body.Entry {
 		if p.Kind == format.SlotLit && p.Text.Full() == leads[0] {
 			c.Body.Entry = slices.Replace(c.Body.Entry, i, i+1, format.Lit(head), slot, format.Lit(foot))
-			a.found("A2", "types %v", slot.Types)
+			a.found("A2", "types %v", slot)
 			return
 		}
 	}

@@ -118,10 +118,41 @@ var faults = []fault{
 	{"A038", chat, "{%- for call in message.tool_calls or [] %}", "{%- for call in [] %}", "tool | tojson"},
 	{"A040", chat, "{% if message.content is string %}", "{% if message.content is string or message.content is none and not message.tool_calls %}", "message.content }}{% else %}{% for"},
 	{"A041 A037", tagged, "value | tojson", "(value if value is not none else 'null') | tojson", "value is not none"},
+	{"A042", strings.Replace(chat, jsonCall, "", 1), "{%- if tools %}", "{%- if false %}", ""},
+	{"A043", chat, "{{- bos_token }}", "{{- bos_token }}{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}", "('no system')"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A037 #}", "{# assay"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A777 why not #}", "{# assay"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A050 on purpose #}", "{# assay"},
 	{"A099", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A012 it once was #}", "{# assay"},
+}
+
+// TestOneCause breaks the calls of a template so that nothing of them is read: that is one finding, which names all shapes, and
+// nothing that depends on the calls is found besides.
+func TestOneCause(t *testing.T) {
+	const name, rest = `{{ call.function.name }}`, `{{ call.function.arguments if call.function.arguments is string else call.function.arguments | tojson }}`
+	for _, c := range []struct{ call, want, not string }{
+		{`<call:{{ call.function.name | replace("_", "-") }}#{{ call.id }}>` + rest + `</call>`, "call: read back as something else: ", ""},
+		{`<call {{ call.function.name | upper }} {{ call.id }}>` + rest + `</call>`, "call: read back as something else: ", ""},
+		{`<call {{ call.id }}>` + rest + ` -> ` + name + `</call>`, "call: cannot be read back: ", "turn:"},
+	} {
+		got, findings := broken(t, subject.New("test.jinja", strings.Replace(chat, jsonCall, c.call, 1)), check.Options{})
+		if got != "A003" || len(findings) != 1 {
+			t.Errorf("%q breaks %q in %d findings\n%+v", c.call, got, len(findings), findings)
+			continue
+		}
+		if text := findings[0].Text; !strings.HasPrefix(text, c.want) || c.not != "" && strings.Contains(text, c.not) || !strings.Contains(text, "says how): call without arguments, content and call") {
+			t.Errorf("%q: %s", c.call, text)
+		}
+	}
+}
+
+// TestEncodedContent writes an answer as JSON: its white space is there, as escapes.
+func TestEncodedContent(t *testing.T) {
+	encoded := strings.Replace(chat, "{% if message.content is string %}{{ message.content }}",
+		"{% if message.role == 'assistant' and message.content %}{{ message.content | tojson }}{% elif message.content is string %}{{ message.content }}", 1)
+	if got, findings := broken(t, subject.New("test.jinja", encoded), check.Options{}); strings.Contains(got, "A031") {
+		t.Errorf("breaks %q\n%+v", got, findings)
+	}
 }
 
 // TestRules breaks a template without a fault in one place: just those rules are broken, and the finding is where the fault is.

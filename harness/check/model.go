@@ -205,7 +205,7 @@ func checkMissing(s *modelSubject, find modelFinder) {
 		find("nothing that was read has one; %d model files were not read", len(s.Unread))
 		return
 	}
-	find("neither %s, %s nor a GGUF has one", modeldir.JinjaFile, modeldir.TokenizerConfig)
+	find("neither %s, %s nor a GGUF has one%s", modeldir.JinjaFile, modeldir.TokenizerConfig, s.Hint())
 }
 
 func checkFound(s *modelSubject, find modelFinder) {

@@ -62,10 +62,16 @@ func checkVerified(s *Subject, find finder) {
 	g := s.grouped()
 	for _, shape := range s.Template.Verify().Shapes {
 		if shape.Verdict == verify.Failed {
-			g.add(shape, shape.Note, "%s: read back as something else: %s\nturn: %q", shape.Name, shape.Note, shape.Turn)
+			// Of shapes with calls that are not read the first one says why, and so it is with those without.
+			cause := fmt.Sprint(shape.Tools)
+			if shape.Turn == "" {
+				g.add(shape, cause, "%s: cannot be read back: %s", shape.Name, shape.Note)
+			} else {
+				g.add(shape, cause, "%s: read back as something else: %s\nturn: %q", shape.Name, shape.Note, shape.Turn)
+			}
 		}
 	}
-	g.find(find, func(shape verify.Shape) where { return s.turn(shape.Tools) })
+	g.find(find, "also fails (`assay analyze --verify` says how)", func(shape verify.Shape) where { return s.turn(shape.Tools) })
 }
 
 func checkDropped(s *Subject, find finder) {
@@ -75,7 +81,7 @@ func checkDropped(s *Subject, find finder) {
 			g.add(shape, shape.Note, "%s: %s", shape.Name, shape.Note)
 		}
 	}
-	g.find(find, func(shape verify.Shape) where { return s.near(shape.Tools) })
+	g.find(find, "the same", func(shape verify.Shape) where { return s.near(shape.Tools) })
 }
 
 // near is the place that last looked at what a turn with calls, or one with reasoning, has and the prompt has not.
@@ -118,10 +124,10 @@ func (g *groups) add(shape verify.Shape, cause, format string, args ...any) {
 	g.list = append(g.list, group{first: shape, err: fmt.Errorf(format, args...)})
 }
 
-func (g *groups) find(find finder, at func(verify.Shape) where) {
+func (g *groups) find(find finder, further string, at func(verify.Shape) where) {
 	for _, group := range g.list {
 		if group.names != nil {
-			find(at(group.first), "%w\nthe same: %s", group.err, strings.Join(group.names, ", "))
+			find(at(group.first), "%w\n%s: %s", group.err, further, strings.Join(group.names, ", "))
 		} else {
 			find(at(group.first), "%w", group.err)
 		}
@@ -217,6 +223,9 @@ func distinctive(f format.Format) []string {
 }
 
 func checkGrammarTakes(s *Subject, find finder) {
+	if s.Template.Verify().ToolsFailed() {
+		return // A003 says that the calls are not understood, so the grammar cannot be right
+	}
 	plan, err := s.turnPlan()
 	if err != nil {
 		find(nowhere, "%w", err)
@@ -238,7 +247,7 @@ func checkGrammarTakes(s *Subject, find finder) {
 			takes(shape, s.Template.Analysis().Format.End, plan, grammar, g)
 		}
 	}
-	g.find(find, func(shape verify.Shape) where { return s.turn(shape.Tools) })
+	g.find(find, "the same", func(shape verify.Shape) where { return s.turn(shape.Tools) })
 }
 
 // declared says that a message's calls have declared arguments only; a grammar need not take others.
@@ -286,6 +295,9 @@ func takes(shape verify.Shape, ends []string, plan *codegen.Output, grammar *gbn
 const samples = 16
 
 func checkSamples(s *Subject, find finder) {
+	if s.Template.Verify().ToolsFailed() {
+		return // as for A006
+	}
 	if !s.Template.Analysis().HasCalls() && len(s.Options.Fallbacks) == 0 {
 		return
 	}
@@ -335,21 +347,28 @@ func checkEscapable(s *Subject, find finder) {
 	if err != nil || !ok {
 		return
 	}
+	plan, err := s.plan(codegen.Options{Tools: subject.ToolRequest().Tools, Parallel: true})
+	if err != nil {
+		return
+	}
+	read := func(text rendering, value string) (message chat.Message, back, ok bool) {
+		turn, ok := s.turnOf(text.text)
+		if !ok {
+			return message, false, false
+		}
+		message = split.Feed(stream.NewParser(plan), turn, nil, false).Message
+		return message, len(message.ToolCalls) == 1 && strings.Contains(message.ToolCalls[0].Arguments, jsonString(value)), true
+	}
+	if _, back, _ := read(plain, needle); !back {
+		return // not even the plain value is read, which is no matter of escapes
+	}
 	value := "before " + strings.TrimSpace(tail) + " after"
 	text, err := call(value)
 	if err != nil {
 		return
 	}
-	turn, ok := s.turnOf(text.text)
-	if !ok {
-		return
-	}
-	plan, err := s.plan(codegen.Options{Tools: subject.ToolRequest().Tools, Parallel: true})
-	if err != nil {
-		return
-	}
-	message := split.Feed(stream.NewParser(plan), turn, nil, false).Message
-	if len(message.ToolCalls) == 1 && strings.Contains(message.ToolCalls[0].Arguments, jsonString(value)) {
+	message, back, ok := read(text, value)
+	if back || !ok {
 		return
 	}
 	find(plain.of(needle), "an argument with the text %q does not come back: %s", value, message.Value())

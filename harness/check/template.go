@@ -35,11 +35,43 @@ var templateRules = []rule{
 		Short:  "The prompt depends on the time.",
 		Damage: "Cached prefixes are lost when the date changes, and tests that compare prompts fail the day after.",
 		Fix:    "Let the client give the date as a variable."}, groupLint, checkClock},
+	{report.Rule{ID: "A042", Name: "tools-ignored", Severity: report.Note,
+		Short:  "The template describes no tools, and writes no calls.",
+		Damage: "Requests with tools are answered as if they had none: the model has not been told of them. The gate rejects the model.",
+		Fix:    "If the model can call tools, write them into the prompt as it was trained to read them; otherwise there is nothing to do."}, groupLint, checkToolsIgnored},
+	{report.Rule{ID: "A043", Name: "system-refused", Severity: report.Note,
+		Short:  "The template refuses a system message.",
+		Damage: "Clients that send one get an error where the server does not move it into the user's first message.",
+		Fix:    "Write the system message, before the user's first one if the model was trained without that role."}, groupLint, checkSystemRefused},
 }
 
 func checkToolsDescribed(s *Subject, find finder) {
 	if c := s.Template.Caps(); c.ToolCalls && !c.Tools {
 		find(s.of("CITYNEEDLE"), "supports_tool_calls without supports_tools")
+	}
+}
+
+func checkToolsIgnored(s *Subject, find finder) {
+	if c := s.Template.Caps(); !c.Tools && !c.ToolCalls {
+		find(nowhere, "the template describes no tools: a request's tools do not reach the prompt")
+	}
+}
+
+// systemTurn is a system message in the form that the template takes.
+func (s *Subject) systemTurn() string {
+	if c := s.Template.Caps(); c.TypedContent && !c.StringContent {
+		return `{"role": "system", "content": [{"type": "text", "text": "SYSTEMNEEDLE"}]}`
+	}
+	return `{"role": "system", "content": "SYSTEMNEEDLE"}`
+}
+
+// checkSystemRefused renders unfitted: the engine moves the message where a template refuses it, and others do not.
+func checkSystemRefused(s *Subject, find finder) {
+	if _, err := s.raw(talk(userTurn), false); err != nil {
+		return // refused without a system message too
+	}
+	if _, err := s.raw(talk(s.systemTurn(), userTurn), false); err != nil {
+		find(nowhere, "a system message is refused: %w", err)
 	}
 }
 

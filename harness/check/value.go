@@ -119,7 +119,9 @@ func checkSpace(s *Subject, find finder) {
 		turns := []string{userTurn, answerTurn, userTurn2}
 		turns[map[string]int{"user": 0, "assistant": 1}[role]] = `{"role": "` + role + `", "content": ` + padded + `}`
 		prompt, err := s.fitted(talk(turns...), false, true)
-		if err == nil && prompt.has("PADDEDNEEDLE") && !prompt.has(" \n PADDEDNEEDLE \n ") {
+		// Where a message is written as JSON its line feeds are escapes.
+		plain := strings.ReplaceAll(prompt.text, `\n`, "\n")
+		if err == nil && prompt.has("PADDEDNEEDLE") && !strings.Contains(plain, " \n PADDEDNEEDLE \n ") {
 			find(prompt.of("PADDEDNEEDLE"), "the text of the role %s is trimmed: %s", role, prompt.quote("PADDEDNEEDLE"))
 		}
 	}

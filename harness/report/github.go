@@ -77,12 +77,20 @@ func (p Place) properties() string {
 	return s
 }
 
-// Summary writes a step summary in GitHub's Markdown: the counts, then a table of failures and findings. Written is how many
+// Summary writes a step summary in GitHub's Markdown: the counts and the conclusions, then a table of failures and findings. Written is how many
 // bytes the step has in its summary already.
 func (r *Report) Summary(w io.Writer, written int) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### assay %s: %s\n\n", cell(r.Command), r.Line())
 	table, left := false, 0
+	for _, line := range r.Conclusions {
+		if row := "* " + cell(line) + "\n"; written+b.Len()+len(row) <= maxSummary/2 {
+			b.WriteString(row)
+		}
+	}
+	if len(r.Conclusions) > 0 {
+		b.WriteByte('\n')
+	}
 	for i := range r.Results {
 		res := &r.Results[i]
 		if res.Status != Failed && res.Status != Found {

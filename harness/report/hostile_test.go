@@ -12,7 +12,8 @@ import (
 func TestHostileText(t *testing.T) {
 	const bad = "\x1b[31m\u202e<script>alert(1)</script>]]>\x00\ufffe\n::error::owned\n##[error]x|`*\\| %0A::error::"
 	r := &report.Report{Command: "check" + bad, Version: bad,
-		Rules: []report.Rule{{ID: "A001" + bad, Name: bad, Severity: report.Error, Short: bad, Damage: bad, Fix: bad}},
+		Rules:       []report.Rule{{ID: "A001" + bad, Name: bad, Severity: report.Error, Short: bad, Damage: bad, Fix: bad}},
+		Conclusions: []string{"gate: " + bad},
 		Results: []report.Result{
 			{Suite: bad, Group: bad, Name: bad, Rule: bad, Status: report.Failed, Severity: report.Error, Place: report.Place{File: bad, Line: -4, Col: -1}, Text: bad},
 			{Suite: bad, Group: bad, Name: bad, Status: report.Found, Text: bad, Details: []report.Detail{{About: bad, Prompt: bad, Prefill: 1 << 40, Output: bad, Message: bad,

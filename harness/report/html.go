@@ -53,6 +53,7 @@ type (
 		Title, Line, Version string
 		Counts               []pageCell
 		Columns, Parts       []string
+		Conclusions          []string
 		Cases                bool // there are outputs to look at
 		Suites               []pageSuite
 		Rules                []Rule
@@ -92,7 +93,7 @@ type (
 
 // HTML writes the report as one page that needs nothing else: no scripts, no fonts, no network.
 func (r *Report) HTML(w io.Writer) error {
-	data := pageData{Title: "Assay " + r.Command, Line: r.Line(), Version: r.Version, Rules: r.Rules, Parts: parts}
+	data := pageData{Title: "Assay " + r.Command, Line: r.Line(), Version: r.Version, Rules: r.Rules, Parts: parts, Conclusions: r.Conclusions}
 	for status, n := range r.Counts() {
 		if n > 0 || Status(status) == Failed {
 			class := Status(status)

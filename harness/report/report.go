@@ -155,19 +155,33 @@ type Report struct {
 	Version string   `json:"version"`
 	Rules   []Rule   `json:"rules,omitempty"`
 	Results []Result `json:"results"`
-	// Passed and Noted count results that passed, or have the status Found, and are not among Results, since no form that was asked
-	// for lists them: a run of a million vectors needs no memory for those.
+	// Passed, Noted and Warned count results that passed, or are notes or warnings, and are not among Results, since no form that was
+	// asked for lists them: a run of a million vectors needs no memory for those.
 	Passed int `json:"passed,omitempty"`
 	Noted  int `json:"noted,omitempty"`
+	Warned int `json:"warned,omitempty"`
+	// Conclusions say in a line each what the results come to: the gate's verdict on a template, what an edit does.
+	Conclusions []string `json:"conclusions,omitempty"`
 }
 
 // Counts returns the number of results of each status.
 func (r *Report) Counts() (counts [Failed + 1]int) {
-	counts[Passed], counts[Found] = r.Passed, r.Noted
+	counts[Passed], counts[Found] = r.Passed, r.Noted+r.Warned
 	for i := range r.Results {
 		counts[r.Results[i].Status]++
 	}
 	return counts
+}
+
+// warnings is how many of the results with the status Found are warnings; the others are notes.
+func (r *Report) warnings() int {
+	n := r.Warned
+	for i := range r.Results {
+		if r.Results[i].Status == Found && r.Results[i].Severity == Warning {
+			n++
+		}
+	}
+	return n
 }
 
 // OK says that nothing failed.
@@ -199,6 +213,8 @@ func Merge(shards []*Report) (*Report, error) {
 		merged.Results = append(merged.Results, s.Results...)
 		merged.Passed += s.Passed
 		merged.Noted += s.Noted
+		merged.Warned += s.Warned
+		merged.Conclusions = append(merged.Conclusions, s.Conclusions...)
 		for _, rule := range s.Rules {
 			if !slices.Contains(merged.Rules, rule) {
 				merged.Rules = append(merged.Rules, rule)
@@ -208,6 +224,7 @@ func Merge(shards []*Report) (*Report, error) {
 	slices.SortStableFunc(merged.Results, func(a, b Result) int {
 		return cmp.Or(cmp.Compare(a.Suite, b.Suite), cmp.Compare(a.Name, b.Name))
 	})
+	slices.Sort(merged.Conclusions)
 	slices.SortFunc(merged.Rules, func(a, b Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return merged, nil
 }

@@ -45,9 +45,10 @@ func expect(t *testing.T, got string, wants ...string) {
 
 func TestText(t *testing.T) {
 	r := sample()
+	r.Noted, r.Conclusions = 2, []string{"gate: a.jinja: accepted\x01"}
 	got := text(t, func(w io.Writer) error { return r.Text(w, report.TextOptions{Notes: true}) })
 	want := "FAIL  a.jinja broken [A001] (a.jinja:2:3): it, broke: 100% <b>\\u0001\n    evidence\n" +
-		"warning a.jinja odd [A002]: it is odd\n2 passed, 1 failed (1 known failures, 1 with notes)\n"
+		"warning a.jinja odd [A002]: it is odd\n4 passed, 1 failed (1 known failures, 1 warning, 2 notes)\ngate: a.jinja: accepted\\u0001\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -68,7 +69,9 @@ func TestForms(t *testing.T) {
 	expect(t, sarif, `"ruleId": "A001"`, `"startLine": 2`, `"id": "A001"`, `"assay/v1": "`, `"level": "warning"`)
 
 	expect(t, text(t, r.Annotations), "::error file=a.jinja,line=2,col=3,title=a.jinja broken [A001] (a.jinja%3A2%3A3)::it, broke: 100%25 <b>\\u0001%0Aevidence\n", "::warning title=")
-	expect(t, text(t, func(w io.Writer) error { return r.Summary(w, 0) }), "### assay check: 2 passed, 1 failed", `| error | a.jinja broken \[A001]`, "it, broke: 100% &lt;b&gt;")
+	r.Conclusions = []string{"gate: <a>: accepted"}
+	expect(t, text(t, r.HTML), "<li>gate: &lt;a&gt;: accepted</li>")
+	expect(t, text(t, func(w io.Writer) error { return r.Summary(w, 0) }), "* gate: &lt;a&gt;: accepted\n\n| | what", "### assay check: 2 passed, 1 failed", `| error | a.jinja broken \[A001]`, "it, broke: 100% &lt;b&gt;")
 	expect(t, text(t, r.HTML), "<title>Assay check: 2 passed", "1 FAIL", "it, broke: 100% &lt;b&gt;", `id="A001"`)
 	m := report.NewMatrix("lint", "verify")
 	m.Add(r.Results...)

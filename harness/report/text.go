@@ -20,8 +20,8 @@ type TextOptions struct {
 var statusWords = [...]string{"ok   ", "note ", "known", "FAIL "}
 var statusColors = [...]string{"\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[31m"}
 
-// Text writes the results that did not pass, one a paragraph, then "N passed, M failed" as the last line. Results that failed
-// as known are counted apart. What others wrote is escaped (package visible).
+// Text writes the results that did not pass, one a paragraph, then "N passed, M failed", and the conclusions where there are any.
+// Results that failed as known are counted apart. What others wrote is escaped (package visible).
 func (r *Report) Text(w io.Writer, o TextOptions) error {
 	b := bufio.NewWriter(w)
 	for i := range r.Results {
@@ -43,6 +43,9 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintln(b, r.Line())
+	for _, line := range r.Conclusions {
+		fmt.Fprintln(b, visible.Line(line))
+	}
 	return b.Flush()
 }
 
@@ -69,13 +72,24 @@ func (r *Report) Line() string {
 	if n[Known] > 0 {
 		more = append(more, fmt.Sprintf("%d known failures", n[Known]))
 	}
-	if n[Found] > 0 {
-		more = append(more, fmt.Sprintf("%d with notes", n[Found]))
+	warned := r.warnings()
+	if warned > 0 {
+		more = append(more, counted(warned, "warning"))
+	}
+	if noted := n[Found] - warned; noted > 0 {
+		more = append(more, counted(noted, "note"))
 	}
 	if len(more) > 0 {
 		line += " (" + strings.Join(more, ", ") + ")"
 	}
 	return line
+}
+
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 // JSON writes the report as indented JSON.
@@ -94,8 +108,8 @@ func Read(r io.Reader) (*Report, error) {
 	if err := d.Decode(report); err != nil {
 		return nil, fmt.Errorf("not a report of assay (--json writes one): %w", err)
 	}
-	if report.Passed < 0 || report.Noted < 0 {
-		return nil, fmt.Errorf("not a report of assay (--json writes one): \"passed\" is %d and \"noted\" %d", report.Passed, report.Noted)
+	if report.Passed < 0 || report.Noted < 0 || report.Warned < 0 {
+		return nil, fmt.Errorf("not a report of assay (--json writes one): \"passed\" is %d, \"noted\" %d and \"warned\" %d", report.Passed, report.Noted, report.Warned)
 	}
 	return report, nil
 }

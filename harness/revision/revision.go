@@ -118,12 +118,15 @@ type pair struct {
 	changed  bool // they differ in more
 }
 
+// oldBroken is the name of the result where the old revision does not compile.
+const oldBroken = "old-does-not-compile"
+
 // Compare compares two revisions. Cases are recorded outputs of the family; there may be none.
 func Compare(was, is subject.Source, cases []script.Case) []report.Result {
 	p := &pair{cases: cases, source: is}
 	old, err := was.Compile()
 	if err != nil {
-		return []report.Result{{Suite: is.Name, Group: "diff", Name: "old-does-not-compile", Status: report.Found, Severity: report.Note,
+		return []report.Result{{Suite: is.Name, Group: "diff", Name: oldBroken, Status: report.Found, Severity: report.Note,
 			Place: report.Place{File: was.File}, Text: "the old revision does not compile, so there is nothing to compare with: " + err.Error()}}
 	}
 	p.was = old
@@ -233,4 +236,33 @@ func (d Difference) Lines() []string {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// Conclusion is what the results of [Compare] come to, in a line: the class of the worst change and the names of all, the worst first, or that
+// nothing changed.
+func Conclusion(was, is subject.Source, results []report.Result) string {
+	from := was.Name + " and " + is.Name
+	if was.Text == is.Text && was.BOS == is.BOS && was.EOS == is.EOS {
+		return Identical + ": " + from + " are the same template"
+	}
+	var changes []report.Result
+	for _, res := range results {
+		switch {
+		case res.Name == oldBroken:
+			return "not compared: " + was.Name + " does not compile"
+		case res.Status != report.Passed:
+			changes = append(changes, res)
+		}
+	}
+	if changes == nil {
+		return Unseen + ": " + from + " do the same"
+	}
+	slices.SortStableFunc(changes, func(a, b report.Result) int { return cmp.Compare(b.Severity, a.Severity) })
+	var names []string
+	for _, res := range changes {
+		if !slices.Contains(names, res.Name) {
+			names = append(names, res.Name)
+		}
+	}
+	return Class(changes[0].Severity) + ": " + strings.Join(names, ", ")
 }

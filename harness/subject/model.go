@@ -3,6 +3,7 @@ package subject
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,15 +19,26 @@ type Model struct {
 	*modeldir.Folder
 	Path    string   // as a person names it
 	Sources []Source // of the folder's templates, in their order
+	// Ignored are the Jinja files of a folder on the disk that no engine looks for.
+	Ignored []string
 }
 
-// IsModel says that a path is a folder, or has the name of a model file.
+// IsModel says that a path is a model folder, or has the name of a model file.
 func IsModel(name string) bool {
 	if strings.EqualFold(filepath.Ext(name), ".gguf") {
 		return true
 	}
+	if _, own := ownTemplate(name); own {
+		return false
+	}
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir()
+}
+
+// ownTemplate is the template of a family's folder, where a path is one: a folder as a corpus has them, and no model's.
+func ownTemplate(dir string) (string, bool) {
+	own := filepath.Join(dir, OwnTemplate)
+	return own, exists(own) && !exists(filepath.Join(dir, modeldir.JinjaFile)) && !exists(filepath.Join(dir, modeldir.TokenizerConfig))
 }
 
 // OpenModel reads a folder or a model file.
@@ -38,7 +50,9 @@ func OpenModel(name string) (*Model, error) {
 		if err != nil {
 			return nil, err
 		}
-		return NewModel(name, name, f), nil
+		m := NewModel(name, name, f)
+		m.Ignored, err = ignored(name)
+		return m, err
 	}
 	dir, file := filepath.Split(name)
 	f, err := modeldir.ReadGGUF(os.DirFS(filepath.Clean(dir+".")), file)
@@ -46,6 +60,16 @@ func OpenModel(name string) (*Model, error) {
 		return nil, located(dir, err)
 	}
 	return NewModel(name, dir, f), nil
+}
+
+// ignored are the Jinja files that stand in a folder itself, but for the one that engines look for.
+func ignored(dir string) ([]string, error) {
+	files, err := fs.Glob(os.DirFS(dir), "*.jinja")
+	files = slices.DeleteFunc(files, func(file string) bool { return file == modeldir.JinjaFile })
+	for i, file := range files {
+		files[i] = filepath.Join(dir, file)
+	}
+	return files, err
 }
 
 // NewModel returns a model of what was read of a folder; dir is put before the names of files.
@@ -114,15 +138,57 @@ func (m *Model) taken() (Source, error) {
 			if len(m.Problems) > 0 {
 				return Source{}, m.Problems[0]
 			}
-			return Source{}, fmt.Errorf("%s: no chat template for %s: %s", m.Path, p, p.Tools.Why)
+			return Source{}, fmt.Errorf("%s: no chat template for %s: %s%s", m.Path, p, p.Tools.Why, m.Hint())
 		}
 		s := m.Sources[p.Tools.Template]
-		for i, other := range m.Templates {
-			if other.Text != s.Text && !slices.Contains(s.Shadowed, m.Templates[i].ID) {
-				s.Shadowed = append(s.Shadowed, other.ID)
+		for _, other := range m.Sources {
+			if other.Text != s.Text && !slices.Contains(s.Shadowed, other.Name) {
+				s.Shadowed = append(s.Shadowed, other.Name)
 			}
 		}
 		return s, nil
 	}
-	return Source{}, fmt.Errorf("%s: no chat template", m.Path)
+	return Source{}, fmt.Errorf("%s: no chat template%s", m.Path, m.Hint())
+}
+
+// Hint names the Jinja files that were not looked at, and says what to do with them; "" where there are none.
+func (m *Model) Hint() string {
+	if len(m.Ignored) == 0 {
+		return ""
+	}
+	const most = 5
+	names := m.Ignored[:min(most, len(m.Ignored))]
+	text := strings.Join(names, ", ")
+	if more := len(m.Ignored) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("; no engine looks for %s: name the files themselves (%s), or call the model's template %s",
+		text, filepath.Join(filepath.Dir(m.Ignored[0]), "*.jinja"), modeldir.JinjaFile)
+}
+
+// all are the one that is taken and the other templates of the same file, each text once.
+func (m *Model) all() ([]Source, error) {
+	taken, err := m.taken()
+	if err != nil {
+		return nil, err
+	}
+	all := []Source{taken}
+	for _, src := range m.Sources {
+		if src.File == taken.File && !slices.ContainsFunc(all, func(s Source) bool { return s.Text == src.Text }) {
+			all = append(all, src)
+		}
+	}
+	return all, nil
+}
+
+// named is the source of a name, as sources print it.
+func (m *Model) named(name string) (Source, error) {
+	var names []string
+	for _, src := range m.Sources {
+		if src.Name == name {
+			return src, nil
+		}
+		names = append(names, src.Name)
+	}
+	return Source{}, fmt.Errorf("there is no template %s; there are %q", name, names)
 }

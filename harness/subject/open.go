@@ -5,10 +5,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/modeldir"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 )
@@ -20,8 +22,8 @@ const maxTemplate = 4 << 20
 type Source struct {
 	engine.Source
 	File string // where it stands: the name, without the part of the file that is meant
-	// Shadowed are the other templates that stand beside it and differ from it: which of them a server takes depends on
-	// the server.
+	// Shadowed are the names of the other templates that stand beside it and differ from it: which of them a server takes
+	// depends on the server.
 	Shadowed []string
 
 	compile func() (*engine.Template, error)
@@ -59,31 +61,98 @@ func (s Source) Limited(l engine.Limits) Source {
 	return s
 }
 
-// Open reads a template: a Jinja file, "-" for what comes on stdin, a tokenizer_config.json, a model folder or a model file. Of
-// several templates the one is taken that transformers takes from a folder for requests with tools, or llama.cpp from a model file.
+// Open reads a template: a Jinja file, "-" for what comes on stdin, a tokenizer_config.json by any name, a family's folder, a model
+// folder or a model file. Of several templates the one is taken that transformers takes from a folder for requests with tools, or
+// llama.cpp from a model file, unless the name says which: tokenizer_config.json#default.
 func Open(name string, stdin io.Reader) (Source, error) {
-	if IsModel(name) {
-		m, err := OpenModel(name)
-		if err != nil {
-			return Source{}, err
-		}
-		return m.taken()
-	}
-	text, err := read(name, stdin)
+	all, err := OpenAll(name, stdin)
 	if err != nil {
 		return Source{}, err
 	}
-	if strings.TrimSpace(text) == "" {
-		return Source{}, source.Errorf(source.New(name, text), 0, "the file is empty, expected a template")
+	return all[0], nil
+}
+
+// OpenAll reads all templates of what [Open] takes: first the one that Open returns, then the others of the same file, each text
+// once.
+func OpenAll(name string, stdin io.Reader) ([]Source, error) {
+	file, chosen := name, ""
+	if at := strings.LastIndexByte(name, '#'); at >= 0 && !exists(name) {
+		file, chosen = name[:at], name[at+1:]
 	}
-	if filepath.Ext(name) == ".json" {
+	m, src, err := open(file, stdin)
+	switch {
+	case err != nil:
+		return nil, err
+	case m == nil && chosen == "":
+		return []Source{src}, nil
+	case m == nil:
+		return nil, fmt.Errorf("%s is one template and has none named %q", file, chosen)
+	case chosen == "":
+		return m.all()
+	}
+	src, err = m.named(filepath.Clean(name))
+	return []Source{src}, err
+}
+
+// open reads a file with templates, or a model; nil where the file is one template itself.
+func open(name string, stdin io.Reader) (*Model, Source, error) {
+	if IsModel(name) {
+		m, err := OpenModel(name)
+		return m, Source{}, err
+	}
+	if own, ok := ownTemplate(name); ok {
+		name = own
+	}
+	text, err := read(name, stdin)
+	if err == nil {
+		err = readable(name, text)
+	}
+	if err != nil {
+		return nil, Source{}, err
+	}
+	if isConfig(name, text) {
 		m, err := openConfig(name, text)
-		if err != nil {
-			return Source{}, err
-		}
-		return m.taken()
+		return m, Source{}, err
 	}
-	return New(name, text), nil
+	return nil, New(name, text), nil
+}
+
+// Texts are the templates of a file that is not on the disk, such as one of a commit: as [OpenAll] has them, without what stands beside
+// the file.
+func Texts(name, text string) ([]Source, error) {
+	if !isConfig(name, text) {
+		return []Source{New(name, text)}, nil
+	}
+	f, err := modeldir.ReadConfig(name, text)
+	if err != nil {
+		return nil, err
+	}
+	return NewModel(name, "", f).all()
+}
+
+func isConfig(name, text string) bool {
+	return filepath.Ext(name) == ".json" || config.MatchString(text)
+}
+
+// config matches a JSON object with chat templates, behind a byte order mark too, which JSON does not allow. No Jinja begins so.
+var config = regexp.MustCompile(`^\x{feff}?\s*\{\s*"((?s:.*)")?chat_template"\s*:`)
+
+// readable refuses what holds no text that could be a template.
+func readable(name, text string) error {
+	wrong := func(what string) error { return source.Errorf(source.New(name, ""), 0, "%s", what) }
+	switch {
+	case strings.TrimSpace(text) == "":
+		return wrong("the file is empty, expected a template")
+	case strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") || strings.IndexByte(text[:min(2, len(text))], 0) >= 0:
+		return wrong("the file is in UTF-16, expected UTF-8; save it as UTF-8")
+	}
+	return nil
+}
+
+// exists says that there is a file or a folder of a name.
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
 }
 
 func read(name string, stdin io.Reader) (string, error) {
