@@ -62,6 +62,64 @@ object: name=name, arguments=args
 `,
 		},
 		{
+			"json object with a list of the arguments' keys and values",
+			each + `<call>{"name": "{{ c.function.name }}", "parameters": [{% for k, v in c.function.arguments.items() %}{"key": "{{ k }}", "value": {{ v|tojson }}}{{ ", " if not loop.last }}{% endfor %}]}</call>` + eachEnd,
+			`calls: tag_with_tagged
+per_call_start: "<call>{\"name\": "
+per_call_end: "</call>"
+head: "\"" {name} "\", \"parameters\": "
+args: tagged
+args_start: "["
+args_end: "]"
+arg: "{\"key\": \"" {key} "\", \"value\": " {value} "}"
+arg_separator: ", "
+codec: json
+tail: "}"
+`,
+		},
+		{
+			"a section that nothing closes",
+			each + `{{ "<|tools|>" if loop.first else "<|next|>" }}{{ c.function.name }} {{ c.function.arguments|tojson }}` + eachEnd,
+			`calls: tag_with_json
+section_start: "<|tools|>"
+separator: "<|next|>"
+head: {name} " "
+args: json
+codec: json
+`,
+		},
+		{
+			"a section that is closed behind several calls alone",
+			each + `{{ "<|tools|>" if loop.first }}<|call|>{{ c.function.name }} {{ c.function.arguments|tojson }}<|/call|>{{ "<|/tools|>" if loop.last and not loop.first }}` + eachEnd,
+			`calls: tag_with_json
+section_start: "<|tools|>"
+section_end: "<|/tools|>"
+head: "<|call|>" {name} " "
+args: json
+codec: json
+tail: "<|/call|>"
+`,
+		},
+		{
+			"numbers that count the calls and numbers that do not",
+			each + `<call n="{{ loop.index0 }}" of="{{ m.tool_calls|length }}">{{ c.function.name }}:{{ c.function.arguments|tojson|length }}:{{ c.function.arguments|tojson }}</call>` + eachEnd,
+			`calls: tag_with_json
+head: "<call n=\"" {index from 0} "\" of=\"" {number} "\">" {name} ":" {number} ":"
+args: json
+codec: json
+tail: "</call>"
+`,
+		},
+		{
+			"numbers in a json object",
+			each + `<call>{"n": {{ loop.index }}, "size": {{ c.function.arguments|tojson|length }}, "name": "{{ c.function.name }}", "arguments": {{ c.function.arguments|tojson }}}</call>` + eachEnd,
+			`calls: json_native
+per_call_start: "<call>"
+per_call_end: "</call>"
+object: n=id, size=number, name=name, arguments=args
+`,
+		},
+		{
 			"nested function object with id",
 			each + `<call>{"id": "{{ c.id }}", "type": "function", "function": {"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments|tojson }}}}</call>` + eachEnd,
 			`calls: json_native
@@ -247,6 +305,23 @@ codec: python
 	}
 }
 
+// TestUnread checks what is said of calls that hold more of the conversation than a call's parts: no text of a probe may stand for it.
+func TestUnread(t *testing.T) {
+	for _, tt := range []struct{ name, calls, want string }{
+		{"a tool's description in an object", `{"name": "{{ c.function.name }}", "about": "{{ tools[0].function.description }}", "arguments": {{ c.function.arguments|tojson }}}`, `"a function" of the conversation stands among a call's markers`},
+		{"a tool's description between markers", `{{ c.function.name }}<about>{{ tools[0].function.description }}</about>{{ c.function.arguments|tojson }}`, `"a function" of the conversation stands among a call's markers`},
+		{"numbered arguments", `{{ c.function.name }}{% for k, v in c.function.arguments.items() %}{{ loop.index }}. {{ k }} = {{ v|tojson }}{{ "\n" }}{% endfor %}`, "a number that the template computes is written with every argument"},
+		{"the function's name before every argument", `{{ c.function.name }}{% for k, v in c.function.arguments.items() %}<{{ k }} of={{ c.function.name }}>{{ v }}</{{ k }}>{% endfor %}`, `"vq_first" of the conversation stands among an argument's markers`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a := analyze(t, framed("", each+"<call>"+tt.calls+"</call>"+eachEnd, ""))
+			if a.Unread != tt.want || a.HasCalls() {
+				t.Errorf("unread: %q, want %q; calls found: %v", a.Unread, tt.want, a.HasCalls())
+			}
+		})
+	}
+}
+
 func TestReasoningModes(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
@@ -269,6 +344,8 @@ func TestReasoningModes(t *testing.T) {
 			format.ReasoningForcedOpen, "<|plan|>\n", "<|answer|>"},
 		{"words for a slash, in every turn", `<|think_start|>{{ m.reasoning_content }}<|think_end|>`, "<|think_start|>", format.ReasoningForcedOpen, "<|think_start|>", "<|think_end|>"},
 		{"brackets beyond ASCII", `{%- if m.reasoning_content %}◁think▷{{ m.reasoning_content }}◁/think▷{% endif %}`, "◁think▷", format.ReasoningForcedOpen, "◁think▷", "◁/think▷"},
+		{"opened where there are tools", `{%- if m.reasoning_content %}{{ m.reasoning_content }}</think>{% endif %}`, `{% if tools %}<think>{% endif %}`, format.ReasoningForcedOpen, "<think>", "</think>"},
+		{"opened behind a result", `{%- if m.reasoning_content %}{{ m.reasoning_content }}</think>{% endif %}`, `{% if messages[-1].role == 'tool' and not tools %}<think>{% endif %}`, format.ReasoningForcedOpen, "<think>", "</think>"},
 		{"none", "", "", format.ReasoningNone, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -40,7 +41,7 @@ func (a *analyzer) arguments(c *format.Calls, one spelling) {
 		return
 	}
 	for _, at := range one.core[first : last+1] {
-		if at.path == "" && at.kind != literal && at.kind != counter {
+		if at.path == "" && (at.kind == structure || at.kind == argKey || at.kind == argValue) {
 			c.Body.Kind = format.BodyJSON
 			if at.codec == python && !a.result.TextArguments {
 				c.Body.Codec.Style = format.StylePython
@@ -135,6 +136,10 @@ func (a *analyzer) tagged(c *format.Calls, one spelling) {
 		a.found("T5", "two arguments are not written one after the other")
 		return
 	}
+	if first, last := argsRange(pair.core); countersIn(pair.core[first:last+1]) > 0 {
+		a.unread("a number that the template computes is written with every argument")
+		return
+	}
 	lead, between, behind := es[0].lead, es[1].lead, es[1].trail
 	tag := closingTag(es[0].core)
 	if !strings.HasPrefix(between, tag) || !strings.HasPrefix(behind, tag) {
@@ -164,6 +169,10 @@ func (a *analyzer) tagged(c *format.Calls, one spelling) {
 		a.found("A2", "strings stand between %q without escapes", q)
 	}
 	a.headSuffix(c, strings.TrimSuffix(lead, open), q)
+	if number, ok := a.sampled(samples[1].value); ok && b.Codec.CDATA && !inCDATA(number.aroundValue()) {
+		b.Entry = withoutCDATA(b.Entry)
+		a.found("A2", "strings alone are in CDATA sections")
+	}
 	a.found("T5", "separator %q", sep)
 	if b.Kind == format.BodyKwargs && b.Sep.Text == "" {
 		b.Sep = format.Mark(", ") // a template that forgets to separate keyword arguments does not mean that the model does
@@ -195,9 +204,12 @@ func (a *analyzer) headSuffix(c *format.Calls, suffix, quote string) {
 			suffix = open[:len(open)-1]
 			close = shut[1:]
 			b.Pair = format.Pair{Open: format.Marker{Text: pair[:1]}, Close: format.Marker{Text: pair[1:]}}
-			b.Kind = format.BodyDict
-			if pair == "()" {
+			switch {
+			case len(b.Entry) > 0 && b.Entry[0].Kind == format.SlotLit: // brackets around entries that have markers of their own
+			case pair == "()":
 				b.Kind = format.BodyKwargs
+			default:
+				b.Kind = format.BodyDict
 			}
 		}
 	}
@@ -276,8 +288,10 @@ func (a *analyzer) entryParts(open string, core []atom, close string) []format.P
 			if n := len(parts); n == 0 || parts[n-1].Kind != format.SlotValue {
 				parts = append(parts, format.Part{Kind: format.SlotValue})
 			}
-		default:
+		case literal:
 			lit(at.text)
+		default:
+			a.unread(fmt.Sprintf("%q of the conversation stands among an argument's markers", at.text))
 		}
 	}
 	lit(close)
@@ -380,7 +394,7 @@ func (a *analyzer) valueCodec(c *format.Calls, text entry) {
 	}
 	if e, ok := a.sampled(ordered.Str(awkward)); ok {
 		lead, trail := e.aroundValue()
-		codec.CDATA = strings.HasSuffix(lead, "<![CDATA[") && strings.HasPrefix(trail, "]]>")
+		codec.CDATA = inCDATA(lead, trail)
 		written := textOfAtoms(e.core)
 		if n := len(c.Body.Entry); strings.Contains(written, awkward) && (lastQuote(e) != "" || n > 0 && c.Body.Entry[n-1].Kind == format.SlotValue) {
 			a.result.Unescaped = true
@@ -392,6 +406,30 @@ func (a *analyzer) valueCodec(c *format.Calls, text entry) {
 	}
 	a.types(c)
 	a.nested(c)
+}
+
+// The markers of literal text in a value (XML 1.0, 2.7).
+const openCDATA, shutCDATA = "<![CDATA[", "]]>"
+
+// inCDATA says that the literals around a value make it a CDATA section.
+func inCDATA(lead, trail string) bool {
+	return strings.HasSuffix(lead, openCDATA) && strings.HasPrefix(trail, shutCDATA)
+}
+
+// withoutCDATA returns an entry without the section around its value, which the codec says.
+func withoutCDATA(entry []format.Part) []format.Part {
+	var out []format.Part
+	for _, p := range entry {
+		if p.Kind == format.SlotLit {
+			text := strings.TrimPrefix(strings.TrimSuffix(p.Text.Full(), openCDATA), shutCDATA)
+			if text == "" {
+				continue
+			}
+			p = format.Lit(text)
+		}
+		out = append(out, p)
+	}
+	return out
 }
 
 // types compares the literal before values of different types: a word that goes with the type is a slot (A2).

@@ -2,7 +2,9 @@ package analysis
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goassay/assay/engine/format"
@@ -43,7 +45,7 @@ func (a *analyzer) compareCalls() {
 	}
 	if c.Object != nil {
 		a.array(&c)
-		a.numbered(&c, one[0], two)
+		a.numbered(&c)
 		a.found("T1", "calls are JSON objects: %s", c.Object)
 	} else {
 		a.parts(&c, one[0])
@@ -55,6 +57,7 @@ func (a *analyzer) compareCalls() {
 	}
 	a.sortedKeys(&c)
 	switch {
+	case a.result.Unread != "":
 	case c.Object == nil && !named(c.Head):
 		a.unread("the function's name is written behind the arguments")
 	case c.Object == nil && !c.Array && c.Section.Open.Text == "" && c.Call.Open.Text == "" && !begins(c.Head):
@@ -91,6 +94,8 @@ func (a *analyzer) noSecond() string {
 		return "two calls are refused (" + at.Msg + ")"
 	case a.double.err != nil:
 		return "two calls are refused"
+	case slices.ContainsFunc(a.double.tail, func(at atom) bool { return at.kind == name && at.call == 1 }):
+		return "two calls are not written as one call is, twice"
 	}
 	return "a second call is not written"
 }
@@ -237,11 +242,6 @@ func (a *analyzer) sectionEnd(c *format.Calls, rest, second string) {
 		close = several
 		a.found("T2", "close of the section %q, behind several calls alone", close)
 	}
-	if close == "" && c.Section.Open.Text != "" && !c.Array {
-		// A template that forgets to close a section does not mean that the model does.
-		close = mirror(c.Section.Open.Full())
-		a.found("T2", "close of the section derived from its open")
-	}
 	c.Section.Close = format.Mark(close)
 	a.callEnd = end
 }
@@ -306,8 +306,8 @@ func (a *analyzer) parts(c *format.Calls, one spelling) {
 	if first >= 0 {
 		head, tail = one.core[:first], one.core[last+1:]
 	}
-	c.Head = a.slots(head)
-	c.Tail = a.slots(tail)
+	c.Head = a.slots(nil, head)
+	c.Tail = a.slots(one.core[:len(one.core)-len(tail)], tail)
 	outer, inner := cutLast(c.Call.Open.Full())
 	if onlySpace(outer) {
 		outer, inner = "", outer+inner
@@ -384,10 +384,49 @@ func argsRange(core []atom) (first, last int) {
 	return first, last
 }
 
-// slots turns atoms into parts.
-func (a *analyzer) slots(atoms []atom) []format.Part {
-	var parts []format.Part
+// countersIn returns how many numbers that the template computes are among atoms.
+func countersIn(atoms []atom) int {
+	n := 0
 	for _, at := range atoms {
+		n += boolInt(at.kind == counter)
+	}
+	return n
+}
+
+// counts says from where the nth number that is computed in a call counts the calls of a turn, if that is what it does: one call, two and
+// three have the numbers of their places (T7).
+func (a *analyzer) counts(nth int) (base int, yes bool) {
+	for calls := 1; calls <= len(nameNeedles); calls++ {
+		t := turn{observation: a.observe(a.called.probe.with(func(p *probe) { p.calls = callsWith(calls, p.calls[0].args...) }))}
+		if !t.shown(name) {
+			return base, calls > 2
+		}
+		t.body, _ = a.bodyOf(t.tail)
+		cut, ok := a.spellings(t, calls)
+		for i, s := range cut {
+			numbers := slices.DeleteFunc(slices.Clone(s.core), func(at atom) bool { return at.kind != counter })
+			if len(numbers) <= nth {
+				return 0, false
+			}
+			number, err := strconv.Atoi(numbers[nth].text)
+			if calls == 1 {
+				base = number
+			}
+			if err != nil || number != base+i {
+				return 0, false
+			}
+		}
+		if !ok {
+			return 0, false
+		}
+	}
+	return base, true
+}
+
+// slots turns atoms of a call into parts; before are those that precede them.
+func (a *analyzer) slots(before, atoms []atom) []format.Part {
+	var parts []format.Part
+	for i, at := range atoms {
 		switch at.kind {
 		case name:
 			parts = append(parts, format.Part{Kind: format.SlotName})
@@ -395,13 +434,16 @@ func (a *analyzer) slots(atoms []atom) []format.Part {
 			parts = append(parts, format.Part{Kind: format.SlotID})
 			a.found("T7", "the call's id is written")
 		case counter:
-			base := 0
-			if at.text == "1" {
-				base = 1
+			if base, counts := a.counts(countersIn(before) + countersIn(atoms[:i])); counts {
+				parts = append(parts, format.Part{Kind: format.SlotIndex, Base: base})
+				continue
 			}
-			parts = append(parts, format.Part{Kind: format.SlotIndex, Base: base})
-		default:
+			parts = append(parts, format.Part{Kind: format.SlotNumber})
+			a.found("T7", "a number is computed that does not count the calls")
+		case literal:
 			parts = append(parts, format.Lit(at.text))
+		default:
+			a.unread(fmt.Sprintf("%q of the conversation stands among a call's markers", at.text))
 		}
 	}
 	return parts

@@ -60,7 +60,21 @@ func (a *analyzer) findHeader() {
 			prefills = append(prefills, prefill)
 		}
 	}
-	if prompts[0] == before {
+	if proper := header[len(end):]; !onlySpace(proper) {
+		for _, p := range a.laterPrompts() {
+			if last := lastLiteral(p.atoms); strings.Contains(last, proper) {
+				prefills = append(prefills, last[strings.LastIndex(last, proper)+len(proper):])
+			}
+		}
+	}
+	if gap := leadingSpace(prefills); prompts[0] != before {
+		// White space with which every prompt goes on belongs to the header as prompts have it, though turns do without: the model has
+		// not written it.
+		header += gap
+		for i, p := range prefills {
+			prefills[i] = p[len(gap):]
+		}
+	} else {
 		// Nothing is added: the template writes its generation prompt unasked, or has none. The header is not told apart from the
 		// user's end, which then stands for it.
 		end = ""
@@ -117,6 +131,12 @@ func (a *analyzer) alignLoosely(heads []string, before string, prompts []string)
 		gaps = append(gaps, rest[:len(rest)-len(strings.TrimLeft(rest, format.Space))])
 	}
 	return header + commonPrefix(gaps...), end
+}
+
+// leadingSpace returns the white space that all texts begin with.
+func leadingSpace(texts []string) string {
+	shared := commonPrefix(texts...)
+	return shared[:len(shared)-len(strings.TrimLeft(shared, format.Space))]
 }
 
 func onlySpace(s string) bool { return strings.Trim(s, format.Space) == "" }
@@ -240,17 +260,43 @@ func (a *analyzer) bodyOf(tail []atom) ([]atom, bool) {
 	return dropPrefix(tail, n), ok
 }
 
-// prompts renders the generation prompts: plain, and with each flag of the template on and off.
-func (a *analyzer) prompts() []*observation {
+// settings are the ways to set the template's flags: none, and each of them on and off.
+func (a *analyzer) settings() [][]ordered.Member {
 	settings := [][]ordered.Member{nil}
 	for _, flag := range a.flags() {
 		settings = append(settings,
 			[]ordered.Member{member(flag, ordered.Boolean(true))},
 			[]ordered.Member{member(flag, ordered.Boolean(false))})
 	}
+	return settings
+}
+
+// laterPrompts renders the generation prompts where there are tools, behind a user's message and behind a call's result: a template may open
+// or close reasoning there alone.
+func (a *analyzer) laterPrompts() []*observation {
+	probes := []probe{{plain: true, generate: true, tools: true}}
+	if a.called.observation != nil {
+		answered := a.called.probe.with(func(p *probe) { p.answered, p.generate = true, true })
+		for _, tools := range []bool{true, false} {
+			probes = append(probes, answered.with(func(p *probe) { p.tools = tools }))
+		}
+	}
+	var prompts []*observation
+	for _, p := range probes {
+		for _, kwargs := range a.settings() {
+			if o := a.observe(p.with(func(p *probe) { p.kwargs = append(p.kwargs, kwargs...) })); o.err == nil {
+				prompts = append(prompts, o)
+			}
+		}
+	}
+	return prompts
+}
+
+// prompts renders the generation prompts: plain, and with each flag of the template on and off.
+func (a *analyzer) prompts() []*observation {
 	var prompts []*observation
 	seen := map[string]bool{}
-	for _, kwargs := range settings {
+	for _, kwargs := range a.settings() {
 		o := a.observe(probe{plain: true, generate: true, kwargs: kwargs})
 		if o.err != nil || o.tail == nil {
 			continue

@@ -14,8 +14,8 @@ const (
 	python = jinja.Python
 )
 
-// objectOf sees whether a call is written as one JSON object, or as a Python dict, that holds the name and all other slots.
-// If so, the spelling's lead and trail are cut to what stands outside the object.
+// objectOf sees whether a call is written as one JSON object, or as a Python dict, that holds the name and all other slots, each of
+// them as a member's whole value. If so, the spelling's lead and trail are cut to what stands outside the object.
 func (a *analyzer) objectOf(s *spelling) *format.Object {
 	inner := textOfAtoms(s.core)
 	text := s.lead + inner + s.trail
@@ -30,7 +30,7 @@ func (a *analyzer) objectOf(s *spelling) *format.Object {
 		o := &format.Object{Quote: quote}
 		r := objectReader{core: s.core, object: o}
 		r.read(value, nil)
-		if !r.named {
+		if !r.named || r.mixed {
 			continue
 		}
 		s.cut = len(s.lead) - start
@@ -70,6 +70,7 @@ type objectReader struct {
 	core   []atom
 	object *format.Object
 	named  bool
+	mixed  bool // a member that is no slot is made of the call's data, such as a list of the arguments' keys and values
 }
 
 // read matches the members of a call's object with the slots whose values they hold.
@@ -90,11 +91,13 @@ func (r *objectReader) read(v ordered.Value, path []string) {
 			field.Slot = format.SlotArgs
 			field.Text = m.Value.Kind() == ordered.String
 		case text != "" && r.holds(counter, text):
-			field.Slot = format.SlotIndex
+			field.Slot = format.SlotNumber
 			field.Text = m.Value.Kind() == ordered.String
 		case m.Value.Kind() == ordered.Object && len(m.Value.Members()) > 0:
 			r.read(m.Value, here)
 			continue
+		case r.written(m.Value):
+			r.mixed = true
 		default:
 			field.Const = m.Value.String()
 		}
@@ -104,6 +107,18 @@ func (r *objectReader) read(v ordered.Value, path []string) {
 
 func (r *objectReader) holds(k kind, text string) bool {
 	return slices.ContainsFunc(r.core, func(at atom) bool { return at.kind == k && at.text == text })
+}
+
+// written says that something of the conversation stands in a value, as a text or a key or as a part of one: no other call has it, so
+// that it is no constant.
+func (r *objectReader) written(v ordered.Value) bool {
+	of := func(text string) bool {
+		return slices.ContainsFunc(r.core, func(at atom) bool {
+			return at.kind != literal && at.kind != structure && at.kind != counter && strings.Contains(text, at.text)
+		})
+	}
+	return of(v.Text()) || slices.ContainsFunc(v.Items(), r.written) ||
+		slices.ContainsFunc(v.Members(), func(m ordered.Member) bool { return of(m.Key) || r.written(m.Value) })
 }
 
 // isArguments says that a value is the arguments of the probe, as an object or as a string of JSON.
@@ -119,26 +134,18 @@ func (r *objectReader) isArguments(v ordered.Value) bool {
 	return slices.Contains(keyNeedles[:], key)
 }
 
-// numbered checks the counters of objects against a second call (T7): a number that grows is an id that the model makes up by
-// counting, one that stays the same is a constant.
-func (a *analyzer) numbered(c *format.Calls, one spelling, two []spelling) {
-	count := func(s spelling) string {
-		i := slices.IndexFunc(s.core, func(at atom) bool { return at.kind == counter })
-		if i < 0 {
-			return ""
-		}
-		return s.core[i].text
-	}
+// numbered makes ids of the numbers in a call's object that count the calls: the model makes them up by counting (T7).
+func (a *analyzer) numbered(c *format.Calls) {
+	n := 0
 	for i := range c.Object.Fields {
 		f := &c.Object.Fields[i]
-		if f.Slot != format.SlotIndex {
+		if f.Slot != format.SlotNumber {
 			continue
 		}
-		if len(two) == 2 && count(two[0]) == count(two[1]) {
-			f.Slot, f.Const = format.SlotLit, count(one)
-			continue
+		if base, counts := a.counts(n); counts {
+			f.Slot = format.SlotID
+			a.found("T7", "ids are counted, from %d", base)
 		}
-		f.Slot = format.SlotID
-		a.found("T7", "ids are counted")
+		n++
 	}
 }

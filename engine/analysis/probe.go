@@ -17,6 +17,7 @@ const (
 	userNeedle      = "Vqusera1"
 	systemNeedle    = "Vqsystem1"
 	contentNeedle   = "Vqcontent1"
+	resultNeedle    = "Vqresult1"
 	reasoningNeedle = "Vqreason1"
 )
 
@@ -38,6 +39,7 @@ type probe struct {
 	calls     []call
 	tools     bool // describe the functions that are called, one at least
 	plain     bool // no assistant message
+	answered  bool // the first call has a result, the last message
 	generate  bool
 	kwargs    []ordered.Member
 	text      bool // arguments as a string of JSON
@@ -84,6 +86,9 @@ func (p probe) input() chattemplate.Input {
 	if !p.plain {
 		in.Messages = append(in.Messages, p.assistant())
 	}
+	if p.answered {
+		in.Messages = append(in.Messages, p.result())
+	}
 	if p.past {
 		in.Messages = append(in.Messages, in.Messages...)
 	}
@@ -95,6 +100,19 @@ func (p probe) input() chattemplate.Input {
 
 func textPart(text ordered.Value) ordered.Value {
 	return object(member("type", ordered.Str("text")), member("text", text))
+}
+
+// result is the message with the first call's result.
+func (p probe) result() ordered.Value {
+	text := ordered.Str(resultNeedle)
+	if p.parts {
+		text = ordered.ArrayOf(textPart(text))
+	}
+	return object(
+		member("role", ordered.Str("tool")),
+		member("tool_call_id", ordered.Str(p.calls[0].id)),
+		member("name", ordered.Str(p.calls[0].name)),
+		member("content", text))
 }
 
 func (p probe) assistant() ordered.Value {
@@ -226,9 +244,15 @@ func (a *analyzer) observe(p probe) *observation {
 // withoutTools takes off an answer's tail what the template writes behind the messages where there are tools: what an answer without tools
 // does not end with.
 func (a *analyzer) withoutTools(p probe, tail []atom) []atom {
-	described := func(at atom) bool { return at.kind == foreign && strings.HasPrefix(at.path, "tools") }
-	from := slices.IndexFunc(tail, described)
-	if p.plain || !p.tools || from < 1 || tail[from-1].kind != literal {
+	from := len(tail)
+	for i, at := range slices.Backward(tail) {
+		if at.kind == foreign && strings.HasPrefix(at.path, "tools") {
+			from = i
+		} else if at.kind != literal && at.kind != counter && at.kind != foreign {
+			break // a tool that is described before the answer's end is a part of the answer
+		}
+	}
+	if p.plain || !p.tools || from < 1 || from == len(tail) || tail[from-1].kind != literal {
 		return tail
 	}
 	with := tail[from-1].text

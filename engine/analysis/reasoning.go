@@ -19,6 +19,7 @@ func (a *analyzer) compareReasoning() {
 	switch {
 	case a.thought.shown(reasoning):
 		open, close := a.split(a.thought, a.bare, content)
+		close = a.closeBeforeCalls(close)
 		r.Pair = format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
 		r.Mode = format.ReasoningTagged
 		a.found("R1", "reasoning between %q and %q", open, close)
@@ -71,6 +72,22 @@ func (a *analyzer) split(with, without turn, next ...kind) (open, close string) 
 		return open, close
 	}
 	return open, between
+}
+
+// closeBeforeCalls returns what of a close stands between reasoning and calls, too: what else it has encloses both. Where that is no marker,
+// reasoning beside calls ends otherwise, and the close is what it was.
+func (a *analyzer) closeBeforeCalls(close string) string {
+	if !a.acted.shown(reasoning) {
+		return close
+	}
+	_, at := before(a.acted.body, reasoning)
+	acts := after(a.acted.body, at)
+	shared := snapEnd(commonPrefix(close, acts), close, acts)
+	if rest := close[len(shared):]; countMarkers(shared) == 0 || onlySpace(rest) {
+		return close
+	}
+	a.found("R3", "reasoning beside calls ends with %q", shared)
+	return shared
 }
 
 // onlyBeforeContent says that reasoning has no close of its own: what stands between it and content opens content in every turn, and

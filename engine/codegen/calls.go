@@ -196,6 +196,9 @@ func (b *builder) behindCall(i int) peg.Pattern {
 		seq = append(seq, peg.Opt{P: peg.Choice{b.lit(t), b.stub(t)}}, peg.Space{})
 	}
 	further := peg.Choice{append(seq, next)}
+	if t := c.Section.Close.Text; t != "" && t == b.f.Reasoning.Close.Text { // calls are written in the block, and it closes behind them
+		further = append(further, peg.Seq{peg.Space{}, b.lit(t)})
+	}
 	if c.Array || c.Object != nil {
 		further = append(further, peg.Seq{peg.Space{}, peg.Lit{Text: ","}})
 	}
@@ -466,6 +469,9 @@ func (b *builder) part(parts []format.Part, n int, follow []string) peg.Pattern 
 	switch p.Kind {
 	case format.SlotLit:
 		if p.Text.Text == "" {
+			if b.strict && 0 < n && n+1 < len(parts) { // it alone parts two slots
+				return peg.Lit{Text: p.Text.Before}
+			}
 			return b.edge(p.Text.Before)
 		}
 		alts := peg.Choice{b.lit(p.Text.Text)}
@@ -492,7 +498,7 @@ func (b *builder) part(parts []format.Part, n int, follow []string) peg.Pattern 
 			seq = peg.Seq{b.capture(ID, b.word(follow))}
 		}
 		out = append(seq, b.emit(IDEnd, 0, ""))
-	case format.SlotIndex:
+	case format.SlotIndex, format.SlotNumber:
 		out = peg.Rep{P: peg.Set{Set: digits}, Min: 1, Max: 20}
 	case format.SlotName: // once more
 		out = b.word(follow)
@@ -927,6 +933,13 @@ func (b *builder) slotValue(o *format.Object, f format.Field, tool int) peg.Patt
 			return quoted
 		}
 		return append(id, any)
+	case format.SlotNumber:
+		number := peg.Choice{peg.Lit{Text: "0"}, peg.Seq{peg.Set{Set: peg.Range('1', '9')}, peg.Rep{P: peg.Set{Set: digits}, Max: 19}}}
+		if b.strict && f.Text {
+			return peg.Seq{b.quote(o), number, b.quote(o)}
+		} else if b.strict {
+			return number
+		}
 	case format.SlotLit:
 		if b.strict {
 			return peg.Lit{Text: f.Const}

@@ -135,9 +135,9 @@ type Object struct {
 // Field is a member of an [Object], or of an object nested in it.
 type Field struct {
 	Path  []string // keys from the call's object down: ["function", "name"]
-	Slot  SlotKind // SlotName, SlotArgs, SlotID; SlotLit for a constant
+	Slot  SlotKind // SlotName, SlotArgs, SlotID, SlotNumber; SlotLit for a constant
 	Const string   // the constant's JSON text
-	Text  bool     // SlotArgs: the arguments are a string of JSON text; SlotID: a counted id is written as a string
+	Text  bool     // SlotArgs: the arguments are a string of JSON text; SlotID, SlotNumber: the number is written as a string
 }
 
 // SlotKind says what a [Part] stands for.
@@ -155,6 +155,7 @@ const (
 	SlotArgs                      // the arguments, in Calls.Head of a Route; a Body everywhere else
 	SlotValue                     // an argument's value
 	SlotWord                      // a run of bytes up to the next literal that means nothing to us
+	SlotNumber                    // a number that the template computes, such as a length, and that means nothing to us
 )
 
 // Part is one literal or slot. A slot that is written twice must read the same both times.

@@ -9,7 +9,7 @@ import (
 var (
 	reasoningModes = [...]string{"none", "tagged", "delimiter", "forced_open", "forced_closed", "tools_only"}
 	contentModes   = [...]string{"plain", "wrapped", "wrapped_with_reasoning", "wrapped_with_calls"}
-	slotKinds      = [...]string{"lit", "name", "id", "index", "recipient", "key", "type", "args", "value", "word"}
+	slotKinds      = [...]string{"lit", "name", "id", "index", "recipient", "key", "type", "args", "value", "word", "number"}
 	bodyKinds      = [...]string{"none", "json", "tagged", "kwargs", "dict"}
 	valueStyles    = [...]string{"json", "raw", "python", "str"}
 	routeKinds     = [...]string{"content", "reasoning", "call", "dropped"}

@@ -131,6 +131,8 @@ const (
 	// AwkwardStrings is the shape that tells formats apart in which any string can be written from those in which it cannot.
 	AwkwardStrings = "awkward strings"
 
+	closing = "That is all."
+
 	answer = "Here is the answer:\n\n- one, \"two\" & <three>"
 )
 
@@ -168,6 +170,9 @@ func (v *verifier) run(s shape) Shape {
 		result.Verdict, result.Note = Dropped, want.note
 		return result
 	}
+	if want.message.Reasoning != "" {
+		turn = v.prompted(turn)
+	}
 	result.Turn, result.Note = turn, want.note
 	out, err := codegen.Generate(v.analysis.Format, codegen.Options{Tools: Tools(), Parallel: true, Tolerances: codegen.Usual})
 	if err != nil {
@@ -187,21 +192,98 @@ func (v *verifier) run(s shape) Shape {
 	return result
 }
 
-// ambiguity says why no parser could have read a turn back as it was meant, "" if one could.
-func (v *verifier) ambiguity(s shape, turn string, got, want chat.Message) string {
+// prompted returns a turn that shows the close of reasoning alone behind the prefill that opens it: a model writes such a turn only where
+// the prompt does so.
+func (v *verifier) prompted(turn string) string {
 	r := v.analysis.Format.Reasoning
-	opens := r.Open.Text != "" && strings.Contains(turn, r.Open.Text)
+	if r.Open.Text == "" || r.Close.Text == "" || strings.Contains(turn, r.Open.Text) || !strings.Contains(turn, r.Close.Text) {
+		return turn
+	}
+	for _, p := range v.analysis.Prefills {
+		if strings.Contains(p, r.Open.Text) && !strings.Contains(p, r.Close.Text) {
+			return p + turn
+		}
+	}
+	return turn
+}
+
+// ambiguity says why no parser could have read a turn back as it was meant, "" if one could. The reason is always something else that
+// the template writes, never what was found of its format.
+func (v *verifier) ambiguity(s shape, turn string, got, want chat.Message) string {
+	swapped := len(want.ToolCalls) == len(got.ToolCalls) && want.Reasoning == "" && want.Content != "" && got.Reasoning == want.Content && got.Content == ""
 	switch {
-	case want.Reasoning == "" && opens && r.Close.Text != "" && !strings.Contains(turn, r.Close.Text):
-		return "the template opens reasoning before content and does not close it"
-	case want.Reasoning == "" && want.Content != "" && got.Reasoning == want.Content && got.Content == "":
+	case swapped && v.writes(s, got, func(other string) bool { return other == turn }):
 		return "the template writes content beside calls where reasoning goes"
-	case got.Content != want.Content && strings.HasSuffix(turn, got.Content) && strings.TrimRight(got.Content, format.Space) == want.Content:
+	case swapped && v.opened(s, turn, got):
+		return "the template opens reasoning before content and does not close it"
+	case v.padded(s, turn, got, want):
 		return "the template writes white space behind content, and nothing by which it could be told from content's own"
-	case s.name == AwkwardStrings && v.analysis.Unescaped:
+	case s.name == AwkwardStrings && v.unescaped(s, turn):
 		return "strings are written as they are, and what ends them is not escaped inside"
 	}
 	return ""
+}
+
+// writes says that what the template writes for a shape with the text of another message is so.
+func (v *verifier) writes(s shape, m chat.Message, is func(turn string) bool) bool {
+	s.reasoning, s.content = m.Reasoning, m.Content
+	turn, _, err := v.render(s)
+	return err == nil && is(turn)
+}
+
+// opened says that a turn goes on from its beginning to the end of its text as it would where the text is reasoning. Where the template
+// writes no reasoning, it shows elsewhere that it is: prompts begin as the turn does, and of a past answer it takes out what such a prompt
+// would have made reasoning.
+func (v *verifier) opened(s shape, turn string, got chat.Message) bool {
+	lead, _, _ := strings.Cut(turn, got.Reasoning)
+	if strings.Trim(lead, format.Space) == "" {
+		return false
+	}
+	if v.writes(s, got, func(other string) bool { return strings.HasPrefix(other, lead+got.Reasoning) }) {
+		return true
+	}
+	return slices.Contains(v.analysis.Prefills, lead) && v.takesOut(got.Reasoning)
+}
+
+// takesOut says that the template writes of a past answer only what stands behind the close of reasoning.
+func (v *verifier) takesOut(thought string) bool {
+	close := v.analysis.Format.Reasoning.Close.Text
+	asked := object(member("role", ordered.Str("user")), member("content", v.content(userText)))
+	past, err := v.template.Observe(chattemplate.Input{
+		Messages: []ordered.Value{asked, v.message(shape{content: thought + close + closing}), asked},
+		Kwargs:   v.bound,
+	})
+	text := past.Text.String
+	return err == nil && close != "" && strings.Contains(text, closing) && !strings.Contains(text, thought)
+}
+
+// padded says that a turn ends with white space behind content that has been read as content, and that content with as much of its own
+// is written with more.
+func (v *verifier) padded(s shape, turn string, got, want chat.Message) bool {
+	return want.Content != "" && strings.TrimRight(got.Content, format.Space) == want.Content && got.Reasoning == want.Reasoning && strings.HasSuffix(turn, got.Content) &&
+		v.writes(s, got, func(other string) bool { return other != turn && strings.HasPrefix(other, turn) })
+}
+
+// unescaped says that the shape's string is written as it is, and holds what stands behind every string.
+func (v *verifier) unescaped(s shape, turn string) bool {
+	const first, second = "vfyfirst", "vfysecond"
+	awkward := s.calls[0].args.Members()[0].Value.Text()
+	pair := s
+	pair.calls = []call{{s.calls[0].name, args(`{"` + first + `": "` + first + `", "` + second + `": "` + second + `"}`)}}
+	other, _, err := v.render(pair)
+	if err != nil || !strings.Contains(turn, awkward) {
+		return false
+	}
+	behind := func(text string) string { // what follows its last place, the key being the first
+		return other[strings.LastIndex(other, text)+len(text):]
+	}
+	x, y := behind(first), behind(second)
+	n := 0
+	for n < len(x) && n < len(y) && x[n] == y[n] {
+		n++
+	}
+	end := strings.Trim(x[:n], format.Space)
+	return end != "" && strings.Contains(awkward, end)
 }
 
 func firstLine(s string) string {

@@ -17,7 +17,12 @@ const tail = `{% else %}{{ m.content }}{% endif %}<|end|>{% endfor %}{% if add_g
 
 func report(t *testing.T, answer string, change func(*format.Format)) *verify.Report {
 	t.Helper()
-	ct, err := chattemplate.Compile(source.New("template.jinja", head+answer+tail), "", "", nil)
+	return reportOf(t, head+answer+tail, change)
+}
+
+func reportOf(t *testing.T, text string, change func(*format.Format)) *verify.Report {
+	t.Helper()
+	ct, err := chattemplate.Compile(source.New("template.jinja", text), "", "", nil)
 	if err != nil {
 		t.Fatal(source.Detail(err))
 	}
@@ -51,6 +56,8 @@ func TestVerdicts(t *testing.T) {
 		{"no call is written", `{{ m.content or '' }}`, "call", verify.Dropped, "no call"},
 		{"two calls are refused", `{% if m.tool_calls and m.tool_calls|length > 1 %}{{ raise_exception('one call') }}{% endif %}{{ m.content or '' }}` + calls, "two calls", verify.Refused, "one call"},
 		{"reasoning is opened and not closed", `<think>{{ m.reasoning_content ~ '</think>' if m.reasoning_content }}{{ m.content or '' }}`, "content", verify.Ambiguous, "does not close"},
+		{"content goes where reasoning goes", `{% if m.tool_calls %}{% if m.reasoning_content or m.content %}<why>{{ m.reasoning_content or m.content }}</why>{% endif %}{% else %}{% if m.reasoning_content %}<why>{{ m.reasoning_content }}</why>{% endif %}{{ m.content }}{% endif %}` + calls, "content and call", verify.Ambiguous, "where reasoning goes"},
+		{"quotes without escapes", `{% for c in m.tool_calls or [] %}<f={{ c.function.name }}>{% for k, v in c.function.arguments.items() %}{{ k }}={% if v is string %}"{{ v }}"{% else %}{{ v|tojson }}{% endif %}{{ ", " if not loop.last }}{% endfor %}</f>{% endfor %}{{ m.content or '' }}`, verify.AwkwardStrings, verify.Ambiguous, "not escaped"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := report(t, tt.answer, nil)
@@ -61,6 +68,25 @@ func TestVerdicts(t *testing.T) {
 				t.Errorf("a shape failed:\n%s", r)
 			}
 		})
+	}
+}
+
+// TestTakenOut has a template that writes no reasoning and takes it out of past answers: the last answer is in the block that prompts open.
+func TestTakenOut(t *testing.T) {
+	const opens = `<think>{{ m.content if loop.last else m.content.split('</think>')[-1] }}`
+	prompted := strings.Replace(tail, "<|assistant|>", "<|assistant|><think>", 1)
+	if got, note := verdict(reportOf(t, head+opens+prompted, nil), "content"); got != verify.Ambiguous || !strings.Contains(note, "does not close") {
+		t.Errorf("%v %q", got, note)
+	}
+}
+
+// TestNotExcused has a format in which the analysis took what opens calls for the close of reasoning: that reasoning seems open where there is
+// content is no fault of the template.
+func TestNotExcused(t *testing.T) {
+	const answer = `{% if m.reasoning_content or m.tool_calls %}<plan><thought>{{ m.reasoning_content }}</thought>` + calls + `</plan>{% endif %}{{ m.content or '' }}`
+	r := report(t, answer, func(f *format.Format) { f.Reasoning.Close = format.Mark("</thought></plan>") })
+	if got, note := verdict(r, "content and call"); got != verify.Failed {
+		t.Errorf("%v %q\n%s", got, note, r)
 	}
 }
 

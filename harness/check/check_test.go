@@ -120,6 +120,7 @@ var faults = []fault{
 	{"A041 A037", tagged, "value | tojson", "(value if value is not none else 'null') | tojson", "value is not none"},
 	{"A042", strings.Replace(chat, jsonCall, "", 1), "{%- if tools %}", "{%- if false %}", ""},
 	{"A043", chat, "{{- bos_token }}", "{{- bos_token }}{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}", "('no system')"},
+	{"A057 A034", chat, "<think>{{ message.reasoning_content }}</think>{% endif %}", "{% endif %}{% if message.role == 'assistant' %}<think>{{ message.reasoning_content ~ '</think>' if message.reasoning_content }}{% endif %}", ".content }}{% else %}{% for"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A037 #}", "{# assay"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A777 why not #}", "{# assay"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A050 on purpose #}", "{# assay"},

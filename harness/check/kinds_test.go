@@ -1,10 +1,13 @@
 package check_test
 
 import (
+	"io/fs"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/report"
@@ -54,6 +57,13 @@ var kinds = []struct{ name, calls string }{
 	{"arguments that the next one ends", `EACH<|call|>{{ f.name }}ARGS<|arg|>{{ k }} VALUEEND<|/call|>DONE`},
 	{"a dict with values in JSON", `{% for c in m.tool_calls %}{{ "\nawait functions." ~ c.function.name }}({{ "{" }}{% for k, v in c.function.arguments.items() %}{{ k }}: {{ v|tojson }}{{ ", " if not loop.last }}{% endfor %}});DONE`},
 	{"a word before the name", `EACH{{ "\nCALL " ~ f.name }}({{ f.arguments|tojson }})DONE`},
+	{"a list of objects of key and value in an object", `EACH<call>{"name": "{{ f.name }}", "parameters": [{% for k, v in f.arguments.items() %}{"key": "{{ k }}", "value": {{ v|tojson }}}{{ ", " if not loop.last }}{% endfor %}]}</call>DONE`},
+	{"a marker before the first call and another before the next", `EACH{{ "<|tools|>" if loop.first else "<|next|>" }}{{ f.name }} {{ f.arguments|tojson }}DONE`},
+	{"the number of calls and the length of the arguments", `{% for c in m.tool_calls %}<call {{ loop.index }} of {{ m.tool_calls|length }}>{{ c.function.name }} {{ c.function.arguments|tojson|length }} {{ c.function.arguments|tojson }}</call>{% endfor %}`},
+	{"the length of the arguments in an object", `EACH<call>{"size": {{ f.arguments|tojson|length }}, "name": "{{ f.name }}", "arguments": {{ f.arguments|tojson }}, "as": "{{ f.arguments|tojson|length }}"}</call>DONE`},
+	{"strings in CDATA sections", `EACH<{{ f.name }}>ARGS<{{ k }}>{% if v is string %}<![CDATA[{{ v }}]]>{% else %}{{ v|tojson }}{% endif %}</{{ k }}>END</{{ f.name }}>DONE`},
+	{"strings in CDATA sections of elements with names", `EACH<call fn="{{ f.name }}">ARGS<arg name="{{ k }}">{% if v is string %}<![CDATA[{{ v }}]]>{% else %}{{ v|tojson }}{% endif %}</arg>END</call>DONE`},
+	{"all values in CDATA sections", `EACH<call fn="{{ f.name }}">ARGS<arg name="{{ k }}"><![CDATA[VALUE]]></arg>END</call>DONE`},
 	{"a prefix before the name", `EACH<|tool_call|>functions.{{ f.name }}<|args|>{{ f.arguments|tojson }}<|end_call|>DONE`},
 }
 
@@ -72,6 +82,7 @@ const kindsFrame = `{%- if tools %}<|tools|>{{ tools|tojson }}<|end|>{% endif %}
 
 // thoughts are ways to write reasoning and content, and what the generation prompt ends with. CONTENT stands for the content.
 var thoughts = []struct{ name, turn, prefill string }{
+	{"plain behind a prompt that ends with a line break", `CONTENT`, `{{ '\n' }}`},
 	{"tags on lines of their own", `{% if m.thinking %}{{ '<thinking>\n' ~ m.thinking ~ '\n</thinking>\n\n' }}{% endif %}CONTENT`, ``},
 	{"square brackets", `{% if m.reasoning %}[THINK]{{ m.reasoning }}[/THINK]{% endif %}CONTENT`, ``},
 	{"words", `{% if m.reasoning_content %}Reasoning: {{ m.reasoning_content }}{{ '\n' }}Answer: {% endif %}CONTENT`, ``},
@@ -84,6 +95,9 @@ var thoughts = []struct{ name, turn, prefill string }{
 	{"written under a flag alone", `{% if m.reasoning_content and thinking %}<|t|>{{ m.reasoning_content }}<|/t|>{% endif %}CONTENT`, `{% if thinking %}<|t|>{% endif %}`},
 	{"a level that closes it", `{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}CONTENT`, `{% if reasoning_effort == 'none' %}<think></think>{% endif %}`},
 	{"a close alone", `{% if m.reasoning_content %}{{ m.reasoning_content }}</think>{% endif %}CONTENT`, ``},
+	{"a close alone, opened where there are tools", `{% if m.reasoning_content %}{{ m.reasoning_content }}</think>{% endif %}CONTENT`, `{% if tools %}<think>{% endif %}`},
+	{"a close alone, opened behind a result", `{% if m.reasoning_content %}{{ m.reasoning_content }}</think>{% endif %}CONTENT`, `{% if messages[-1].role == 'tool' %}<think>{% endif %}`},
+	{"a close alone, opened by a flag where there are tools", `{% if m.reasoning_content %}{{ m.reasoning_content }}</think>{% endif %}CONTENT`, `{% if tools and enable_thinking %}<think>{% endif %}`},
 	{"a turn of its own", `{% if m.reasoning_content %}{{ '<|thought|>\n' ~ m.reasoning_content ~ '<|end|>\n<|assistant|>\n' }}{% endif %}CONTENT`, ``},
 	{"a channel of its own", `{% if m.reasoning_content %}<|channel|>analysis<|message|>{{ m.reasoning_content }}<|end|><|assistant|>{% endif %}<|channel|>final<|message|>CONTENT`, ``},
 	{"in the last turn alone", `{% if m.reasoning_content and loop.last %}<think>{{ m.reasoning_content }}</think>{% endif %}CONTENT`, ``},
@@ -114,19 +128,21 @@ TURN
 // would exhaust its stack on a long text.
 var unbounded = regexp.MustCompile(`(^|[^\\])[*+]`)
 
+// probed finds what the analysis puts into the conversations that it probes a template with.
+var probed = regexp.MustCompile(`(?i)vq`)
+
 // TestUnseenKinds checks templates of kinds that nobody prepared the engine for: what they write is read back, their grammar takes
 // it, what the grammar makes is read as calls, and its triggers are bounded.
 func TestUnseenKinds(t *testing.T) {
-	holds := func(name, text string) {
-		t.Run(name, func(t *testing.T) {
-			src := subject.New("kind.jinja", text)
-			_, findings := broken(t, src, check.Options{})
+	for _, kind := range unseen() {
+		t.Run(kind.Name, func(t *testing.T) {
+			_, findings := broken(t, kind, check.Options{})
 			for _, r := range findings {
 				if r.Status == report.Failed || r.Rule == "A038" {
 					t.Errorf("%s: %s", r.Rule, r.Text)
 				}
 			}
-			tm, err := src.Compile()
+			tm, err := kind.Compile()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,16 +157,72 @@ func TestUnseenKinds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestProbesStayOut checks that nothing of a probe's conversation becomes a part of a format: what a call has of its own would be
+// demanded of every call.
+func TestProbesStayOut(t *testing.T) {
+	c, err := subject.Load(corpus.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vendor fs.FS
+	if dir := os.Getenv("ASSAY_VENDOR"); dir != "" {
+		vendor = os.DirFS(dir)
+	}
+	sources := unseen()
+	for _, f := range c.Families {
+		if f.Own {
+			text, err := c.Text(f.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources = append(sources, subject.New(f.Name, text))
+		}
+		for _, v := range f.Vendors {
+			if vendor != nil {
+				text, err := subject.ReadVendor(vendor, v)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sources = append(sources, subject.New(v.Name, text))
+			}
+		}
+	}
+	for _, src := range sources {
+		tm, err := src.Compile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := tm.Analysis().Format.String(); probed.MatchString(f) {
+			t.Errorf("%s: the format has a part of a probe:\n%s", src.Name, f)
+		}
+	}
+}
+
+// unseen returns the templates that the tables make.
+func unseen() (sources []subject.Source) {
+	add := func(name, text string) { sources = append(sources, subject.New(name, text)) }
 	spell := strings.NewReplacer("EACH", "{%- for c in m.tool_calls -%}{%- set f = c.function -%}", "DONE", "{%- endfor -%}",
 		"ARGS", "{% for k, v in f.arguments.items() %}", "END", "{% endfor %}", "VALUE", "{{ v if v is string else v|tojson }}")
 	for _, kind := range kinds {
-		holds("calls/"+kind.name, strings.Replace(kindsFrame, "CALLS", spell.Replace(kind.calls), 1))
+		add("calls/"+kind.name, strings.Replace(kindsFrame, "CALLS", spell.Replace(kind.calls), 1))
 	}
 	const tools = `{%- if tools %}<|tools|>{{ tools|tojson }}<|end|>{% endif %}`
 	behind := strings.Replace(strings.Replace(kindsFrame, tools, "", 1), "{%- if add_gen", tools+"{%- if add_gen", 1)
-	holds("tools behind the messages", strings.Replace(behind, "CALLS", "{{ m.tool_calls|tojson }}", 1))
+	add("tools behind the messages", strings.Replace(behind, "CALLS", "{{ m.tool_calls|tojson }}", 1))
+	const (
+		apart = `{%- if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}
+{{- m.content or '' -}}
+{%- if m.tool_calls -%}CALLS{%- endif -%}`
+		nested = `{%- if m.reasoning_content or m.tool_calls %}<plan><thought>{{ m.reasoning_content }}</thought>EACH<step tool="{{ f.name }}">{{ f.arguments|tojson }}</step>DONE</plan>{% endif %}{{ m.content or '' }}`
+	)
+	const inside = `<think>{{ m.reasoning_content or '' }}EACH<call>{"name": "{{ f.name }}", "arguments": {{ f.arguments|tojson }}}</call>DONE</think>{{ m.content or '' }}`
+	add("calls inside reasoning", strings.Replace(kindsFrame, apart, spell.Replace(inside), 1))
+	add("reasoning and calls in one block", strings.Replace(kindsFrame, apart, spell.Replace(nested), 1))
 	for _, kind := range thoughts {
 		turn := strings.ReplaceAll(kind.turn, "CONTENT", "{{ m.content or '' }}")
-		holds("reasoning/"+kind.name, strings.NewReplacer("TURN", turn, "PREFILL", kind.prefill).Replace(thoughtsFrame))
+		add("reasoning/"+kind.name, strings.NewReplacer("TURN", turn, "PREFILL", kind.prefill).Replace(thoughtsFrame))
 	}
+	return sources
 }

@@ -24,6 +24,11 @@ var proofRules = []rule{
 		Damage: "Tool calls arrive as content, arguments change their type, reasoning is lost.",
 		Fix:    "`assay analyze --explain` shows what each comparison found; CONTRIBUTING says what to do where it misses something."},
 		groupVerify, checkVerified},
+	{report.Rule{ID: "A057", Name: "turn-ambiguous", Severity: report.Warning,
+		Short:  "The template writes a message in a way that means another one as well.",
+		Damage: "No parser can tell the two apart: an answer arrives as reasoning, or an argument ends where it should not.",
+		Fix:    "Write the parts of a message differently: close reasoning before content, escape what ends a string."},
+		groupVerify, checkUnambiguous},
 	{report.Rule{ID: "A004", Name: "stream-differs", Severity: report.Error,
 		Short:  "A message depends on how the output is cut into chunks, or the deltas break the protocol.",
 		Damage: "Clients that stream see another answer than clients that do not, or a broken one.",
@@ -72,6 +77,16 @@ func checkVerified(s *Subject, find finder) {
 		}
 	}
 	g.find(find, "also fails (`assay analyze --verify` says how)", func(shape verify.Shape) where { return s.turn(shape.Tools) })
+}
+
+func checkUnambiguous(s *Subject, find finder) {
+	g := s.grouped()
+	for _, shape := range s.Template.Verify().Shapes {
+		if shape.Verdict == verify.Ambiguous {
+			g.add(shape, shape.Note, "%s: %s\nturn: %q", shape.Name, shape.Note, shape.Turn)
+		}
+	}
+	g.find(find, "the same", func(shape verify.Shape) where { return s.turn(shape.Tools) })
 }
 
 func checkDropped(s *Subject, find finder) {
@@ -385,7 +400,7 @@ func checkPlainAnswer(s *Subject, find finder) {
 		}
 		output := s.plainOutput(plan.Prompt.Prefill)
 		message := plan.Parse(output, false).Message
-		if strings.TrimSpace(message.Content) != plainAnswer || strings.Contains(message.Reasoning, plainAnswer) {
+		if strings.TrimRight(message.Content, format.Space) != plainAnswer || strings.Contains(message.Reasoning, plainAnswer) {
 			written, _ := s.ask(r)
 			find(written.at(len(plan.Prompt.Text)-len(plan.Prompt.Prefill)), "thinking %s: %q after the prefill %q is read as %s", mode.name, output, plan.Prompt.Prefill, message.Value())
 		}
