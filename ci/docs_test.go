@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goassay/assay/engine/gguf"
+	"github.com/goassay/assay/engine/model/gguf"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/fakehub"
 	"github.com/goassay/assay/harness/live"

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goassay/assay/engine/hub"
+	"github.com/goassay/assay/engine/model/hub"
 )
 
 // remote has the flags of commands that take a model on the Hub.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/goassay/assay/engine/hub"
+	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/harness/fakehub"
 )
 

@@ -18,8 +18,9 @@ import (
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/caps"
-	"github.com/goassay/assay/engine/gguf"
 	"github.com/goassay/assay/engine/llama"
+	"github.com/goassay/assay/engine/model"
+	"github.com/goassay/assay/engine/model/gguf"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/subject"
@@ -147,7 +148,7 @@ func (r *liveRun) sources(c *call) ([]compiled, error) {
 		return r.families()
 	}
 	if r.template == "" {
-		m, err := engine.InspectFile(c.args[0], engine.Options{Now: subject.Now})
+		m, err := model.Inspect(c.args[0], engine.Options{Now: subject.Now})
 		if err != nil {
 			return nil, err
 		}

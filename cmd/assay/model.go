@@ -8,8 +8,9 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine"
-	"github.com/goassay/assay/engine/gguf"
-	"github.com/goassay/assay/engine/hub"
+	"github.com/goassay/assay/engine/model"
+	"github.com/goassay/assay/engine/model/gguf"
+	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -53,7 +54,7 @@ func (i *inspection) run(c *call) error {
 	case i.keys:
 		return i.printKeys(c)
 	}
-	m, err := engine.InspectFile(c.args[0], engine.Options{Now: subject.Now, Limits: i.limits.Limits})
+	m, err := model.Inspect(c.args[0], engine.Options{Now: subject.Now, Limits: i.limits.Limits})
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (i *inspection) onHub(c *call) error {
 	}
 	ctx, stop := c.interruptible()
 	defer stop()
-	m, err := engine.InspectHub(ctx, client, ref, engine.Options{Now: subject.Now, Limits: i.limits.Limits})
+	m, err := model.InspectHub(ctx, client, ref, engine.Options{Now: subject.Now, Limits: i.limits.Limits})
 	if err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (i *inspection) onHub(c *call) error {
 }
 
 // print prints a model as text behind a head, or as JSON, and fails where the gate rejects it.
-func (i *inspection) print(c *call, m *engine.Model, head string, v ordered.Value) (err error) {
+func (i *inspection) print(c *call, m *model.Model, head string, v ordered.Value) (err error) {
 	if m.Rejection == nil {
 		if err := exhausted(m.Judged.Compiled); err != nil {
 			return err

@@ -8,7 +8,8 @@ import (
 	"os"
 
 	"github.com/goassay/assay/engine"
-	"github.com/goassay/assay/engine/hub"
+	"github.com/goassay/assay/engine/model"
+	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -58,7 +59,7 @@ func (p *pull) run(c *call) error {
 	ctx, stop := c.interruptible()
 	defer stop()
 	show, end := c.downloading()
-	m, err := engine.Pull(ctx, client, ref, engine.PullOptions{
+	m, err := model.Pull(ctx, client, ref, model.PullOptions{
 		Options:  engine.Options{Now: subject.Now, Limits: p.limits.Limits},
 		Progress: show,
 		Warn:     func(text string) { end(); fmt.Fprintf(c.stderr, "assay pull: warning: %s\n", text) },
@@ -101,7 +102,7 @@ func (p *pull) wanted(c *call) (hub.Ref, *hub.Lock, error) {
 	return hub.Ref{Repo: lock.Repository, Revision: lock.Commit}, lock, nil
 }
 
-func (p *pull) print(c *call, m *engine.PulledModel) error {
+func (p *pull) print(c *call, m *model.Pulled) error {
 	if !p.json {
 		_, err := fmt.Fprintf(c.data(), "%s\nrepository: %s\ncommit: %s\ngate: accepted\n", m.Paths[0], m.Repo.ID, m.Repo.Commit)
 		return err

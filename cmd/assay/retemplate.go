@@ -6,7 +6,8 @@ import (
 	"fmt"
 
 	"github.com/goassay/assay/engine"
-	"github.com/goassay/assay/engine/gguf"
+	"github.com/goassay/assay/engine/model"
+	"github.com/goassay/assay/engine/model/gguf"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -45,7 +46,7 @@ func (r *retemplate) run(c *call) error {
 		return err
 	}
 	judged := engine.Options{Now: subject.Now, Limits: r.limits.Limits}
-	m, err := engine.InspectFile(c.args[0], judged)
+	m, err := model.Inspect(c.args[0], judged)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (r *retemplate) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	if m, err = engine.InspectFile(r.out, judged); err != nil {
+	if m, err = model.Inspect(r.out, judged); err != nil {
 		return err
 	}
 	verdict := gateVerdict(m.Rejection)

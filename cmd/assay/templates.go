@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/goassay/assay/engine/hub"
-	"github.com/goassay/assay/engine/modeldir"
+	"github.com/goassay/assay/engine/model/hub"
+	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/subject"
 	"github.com/goassay/assay/harness/survey"

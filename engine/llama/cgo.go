@@ -19,7 +19,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/goassay/assay/engine/gguf"
+	"github.com/goassay/assay/engine/model/gguf"
 )
 
 // Model is a loaded model.

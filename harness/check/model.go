@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goassay/assay/engine/modeldir"
+	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/subject"
 )

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/goassay/assay/engine/gguf"
-	"github.com/goassay/assay/engine/modeldir"
+	"github.com/goassay/assay/engine/model/gguf"
+	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/report"

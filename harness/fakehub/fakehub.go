@@ -29,7 +29,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/goassay/assay/engine/gguf"
+	"github.com/goassay/assay/engine/model/gguf"
 )
 
 // Hub is a running Hub. It is safe for concurrent use.

@@ -11,8 +11,8 @@ import (
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/caps"
-	"github.com/goassay/assay/engine/gguf"
 	"github.com/goassay/assay/engine/llama"
+	"github.com/goassay/assay/engine/model/gguf"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/subject"
 )

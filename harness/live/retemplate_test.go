@@ -9,8 +9,9 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/caps"
-	"github.com/goassay/assay/engine/gguf"
 	"github.com/goassay/assay/engine/llama"
+	"github.com/goassay/assay/engine/model"
+	"github.com/goassay/assay/engine/model/gguf"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -84,7 +85,7 @@ func TestRetemplated(t *testing.T) {
 			if !slices.Equal(tokens, tokens2) || !slices.Equal(texts, texts2) {
 				t.Errorf("the model answers %q to %d tokens, and %q to %d before", texts2, len(tokens2), texts, len(tokens))
 			}
-			judged, err := engine.InspectFile(copied, engine.Options{Now: subject.Now})
+			judged, err := model.Inspect(copied, engine.Options{Now: subject.Now})
 			if err != nil {
 				t.Fatal(err)
 			}

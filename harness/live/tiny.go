@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goassay/assay/engine/gguf"
+	"github.com/goassay/assay/engine/model/gguf"
 )
 
 // The measures of the tiny model. Its context is as large as the battery's prompts are with a token for each byte.

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/goassay/assay/engine"
-	"github.com/goassay/assay/engine/modeldir"
+	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 )

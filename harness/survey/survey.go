@@ -3,7 +3,7 @@
 //
 // # Model
 //
-// A [Survey] joins what others know: engine/modeldir which templates a folder holds and who takes which, harness/check the rules about
+// A [Survey] joins what others know: engine/model/modeldir which templates a folder holds and who takes which, harness/check the rules about
 // that (A050 and those after it), harness/revision how two templates differ. Every template that is not equal to one before it is
 // compared with the first one of its name, or else with the one that is taken for requests without tools.
 package survey
@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine"
-	"github.com/goassay/assay/engine/modeldir"
+	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"

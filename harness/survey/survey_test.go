@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/goassay/assay/corpus"
-	"github.com/goassay/assay/engine/modeldir"
+	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/subject"

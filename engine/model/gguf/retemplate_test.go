@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goassay/assay/engine/gguf"
+	"github.com/goassay/assay/engine/model/gguf"
 )
 
 func retemplated(t testing.TB, data []byte, name, template string) []byte {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goassay/assay/engine/hub"
+	"github.com/goassay/assay/engine/model/hub"
 )
 
 func TestTokenPrintsAsNothing(t *testing.T) {

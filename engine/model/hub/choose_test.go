@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goassay/assay/engine/hub"
+	"github.com/goassay/assay/engine/model/hub"
 )
 
 func TestChoose(t *testing.T) {

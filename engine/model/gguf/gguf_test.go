@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goassay/assay/engine/gguf"
+	"github.com/goassay/assay/engine/model/gguf"
 )
 
 func pair(key string, v gguf.Value) gguf.Pair { return gguf.Pair{Key: key, Value: v} }

@@ -1,4 +1,4 @@
-package engine
+package model
 
 import (
 	"context"
@@ -7,12 +7,13 @@ import (
 	"io"
 	"os"
 
-	"github.com/goassay/assay/engine/gguf"
-	"github.com/goassay/assay/engine/hub"
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/model/gguf"
+	"github.com/goassay/assay/engine/model/hub"
 )
 
-// HubModel is a model on the Hub, judged by its header without fetching it.
-type HubModel struct {
+// Remote is a model on the Hub, judged by its header without fetching it.
+type Remote struct {
 	*Model
 	Repo  *hub.Repo
 	File  string // the model's file, or its first part
@@ -24,7 +25,7 @@ type HubModel struct {
 
 // InspectHub chooses a model of a repository as a pull would, and reads and judges it by the headers of its parts. What the cache has is
 // read there. A rejected model is no error.
-func InspectHub(ctx context.Context, c *hub.Client, ref hub.Ref, o Options) (*HubModel, error) {
+func InspectHub(ctx context.Context, c *hub.Client, ref hub.Ref, o engine.Options) (*Remote, error) {
 	repo, err := c.Repo(ctx, ref.Repo, ref.Revision)
 	if err != nil {
 		return nil, err
@@ -33,7 +34,7 @@ func InspectHub(ctx context.Context, c *hub.Client, ref hub.Ref, o Options) (*Hu
 	if err != nil {
 		return nil, err
 	}
-	m := &HubModel{Repo: repo, File: files[0].Name}
+	m := &Remote{Repo: repo, File: files[0].Name}
 	m.Model, err = inspect(m.File, func(name string) (*gguf.File, io.Closer, error) {
 		file, ok := repo.Find(name)
 		if !ok {
@@ -79,20 +80,20 @@ func (c closer) Close() error { return c() }
 
 // PullOptions says how a model is fetched and judged. The functions may be nil.
 type PullOptions struct {
-	Options
+	engine.Options
 	Progress func(hub.Progress)
 	Warn     func(string) // what does not keep the model from being fetched
 	Lock     *hub.Lock    // what must come, and nothing else; nil: whatever the reference names
 }
 
-// PulledModel is a model that was fetched and accepted.
-type PulledModel struct {
+// Pulled is a model that was fetched and accepted.
+type Pulled struct {
 	*hub.Pulled
 	Model *Model
 }
 
 // Pull brings a model from the Hub into the cache and asks the gate (C.4). A model that the gate rejects is a [hub.Rejected].
-func Pull(ctx context.Context, c *hub.Client, ref hub.Ref, o PullOptions) (*PulledModel, error) {
+func Pull(ctx context.Context, c *hub.Client, ref hub.Ref, o PullOptions) (*Pulled, error) {
 	pulled, err := c.Pull(ctx, ref, hub.PullOptions{
 		Judge:    func(path string) error { return judgeFile(path, o.Options) },
 		Hint:     func(h hub.Hint) error { return judgeHint(h, o.Options) },
@@ -101,7 +102,7 @@ func Pull(ctx context.Context, c *hub.Client, ref hub.Ref, o PullOptions) (*Pull
 	if err != nil {
 		return nil, err
 	}
-	m, err := InspectFile(pulled.Paths[0], o.Options)
+	m, err := Inspect(pulled.Paths[0], o.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -112,11 +113,11 @@ func Pull(ctx context.Context, c *hub.Client, ref hub.Ref, o PullOptions) (*Pull
 	if o.Lock != nil {
 		err = o.Lock.CheckTemplates(c, pulled.Lock.Templates)
 	}
-	return &PulledModel{pulled, m}, err
+	return &Pulled{pulled, m}, err
 }
 
 // judgeFile is the gate on a file that has no name yet.
-func judgeFile(path string, o Options) error {
+func judgeFile(path string, o engine.Options) error {
 	r, err := os.Open(path)
 	if err != nil {
 		return err
@@ -141,7 +142,7 @@ func judgeFile(path string, o Options) error {
 }
 
 // judgeHint asks the gate about the template that the Hub shows. That is the default one alone, so the answer is no verdict (B.4).
-func judgeHint(h hub.Hint, o Options) error {
+func judgeHint(h hub.Hint, o engine.Options) error {
 	if h.Architecture == "" && h.Template == "" {
 		return nil // the Hub has not read the model files
 	}

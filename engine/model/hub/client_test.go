@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goassay/assay/engine/hub"
+	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/harness/fakehub"
 )
 

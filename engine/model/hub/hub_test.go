@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goassay/assay/engine/gguf"
-	"github.com/goassay/assay/engine/hub"
+	"github.com/goassay/assay/engine/model/gguf"
+	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/harness/fakehub"
 )
 

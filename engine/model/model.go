@@ -1,4 +1,18 @@
-package engine
+// Package model judges model files by their chat templates, on the disk and on the Hub, without loading them.
+//
+// # Model
+//
+// [Inspect] reads the header of a file, [InspectHub] that of a file on the Hub; both end in [Judge], which compiles the templates
+// that are in it and asks the gate (E26). [Pull] fetches a model and lets it into the cache only where the gate accepts it.
+// A [Model] prints what was found as text and as JSON.
+//
+// The rooms of this one read bytes and compile nothing: package gguf has model files, hub the Hugging Face Hub and the cache
+// that other programs share, modeldir the templates of model folders, filelock locks between programs.
+//
+// # Stability
+//
+// This package and those below it may change from one minor version to the next; see package engine.
+package model
 
 import (
 	"crypto/sha256"
@@ -11,7 +25,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/goassay/assay/engine/gguf"
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/model/gguf"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 )
@@ -19,28 +34,28 @@ import (
 // Model is a model file, judged by its chat templates without loading it.
 type Model struct {
 	Info      *gguf.Info
-	Templates []ModelTemplate // in the order of Info.Templates
+	Templates []Template // in the order of Info.Templates
 	// Judged is the template that the gate looked at: the one for tools where the model has one, else the default one (E26). It is
 	// nil where there is neither, and its Compiled is nil where it does not compile.
-	Judged *ModelTemplate
+	Judged *Template
 	// Rejection says why the gate rejects the model; nil: it accepts it. It wraps [ErrNoTemplate], caps.ErrToolsUnsupported, or
 	// what the template fails with.
 	Rejection error
 }
 
-// ModelTemplate is a chat template of a model.
-type ModelTemplate struct {
+// Template is a chat template of a model.
+type Template struct {
 	gguf.Template
-	SHA256   string    // of its text, hex
-	Compiled *Template // nil where Err is not
-	Err      error     // why it cannot be used
+	SHA256   string           // of its text, hex
+	Compiled *engine.Template // nil where Err is not
+	Err      error            // why it cannot be used
 }
 
 // ErrNoTemplate is why the gate rejects a model without a chat template. There is no stand-in for one (E26).
 var ErrNoTemplate = errors.New("no chat template")
 
 // Title returns the template's name, "default" for the one without.
-func (t *ModelTemplate) Title() string {
+func (t *Template) Title() string {
 	if t.Name == "" {
 		return "default"
 	}
@@ -48,10 +63,10 @@ func (t *ModelTemplate) Title() string {
 }
 
 // Judge compiles a model's templates with its special tokens and asks the gate.
-func Judge(info *gguf.Info, o Options) *Model {
-	m := &Model{Info: info, Templates: make([]ModelTemplate, len(info.Templates))}
+func Judge(info *gguf.Info, o engine.Options) *Model {
+	m := &Model{Info: info, Templates: make([]Template, len(info.Templates))}
 	for i, t := range info.Templates {
-		m.Templates[i] = compileModelTemplate(t, info, o)
+		m.Templates[i] = compileTemplate(t, info, o)
 	}
 	for i := range m.Templates {
 		t := &m.Templates[i]
@@ -75,10 +90,10 @@ func Judge(info *gguf.Info, o Options) *Model {
 // maxTemplate is the size of the largest template that is compiled, in bytes. The largest in public use have some 30 kB.
 const maxTemplate = 4 << 20
 
-// compileModelTemplate compiles one template. An empty one is none.
-func compileModelTemplate(t gguf.Template, info *gguf.Info, o Options) ModelTemplate {
+// compileTemplate compiles one template. An empty one is none.
+func compileTemplate(t gguf.Template, info *gguf.Info, o engine.Options) Template {
 	sum := sha256.Sum256([]byte(t.Text))
-	m := ModelTemplate{Template: t, SHA256: hex.EncodeToString(sum[:])}
+	m := Template{Template: t, SHA256: hex.EncodeToString(sum[:])}
 	switch {
 	case len(t.Text) > maxTemplate:
 		m.Err = fmt.Errorf("it has %d bytes, expected at most %d", len(t.Text), maxTemplate)
@@ -87,7 +102,7 @@ func compileModelTemplate(t gguf.Template, info *gguf.Info, o Options) ModelTemp
 	case !utf8.ValidString(t.Text):
 		m.Err = errors.New("it is not valid UTF-8")
 	default:
-		m.Compiled, m.Err = Compile(Source{Name: m.Title(), Text: t.Text, BOS: info.BOS.Text, EOS: info.EOS.Text}, o)
+		m.Compiled, m.Err = engine.Compile(engine.Source{Name: m.Title(), Text: t.Text, BOS: info.BOS.Text, EOS: info.EOS.Text}, o)
 		if m.Err == nil {
 			m.Err = m.Compiled.Exhausted()
 		}
@@ -106,9 +121,9 @@ func (m *Model) names() []string {
 // SupportsTools says that the gate accepts the model.
 func (m *Model) SupportsTools() bool { return m.Rejection == nil }
 
-// InspectFile reads and judges the model at a path, the first part of it where it is split; the parts beside it are
+// Inspect reads and judges the model at a path, the first part of it where it is split; the parts beside it are
 // counted in. It reads headers only. A rejected model is no error.
-func InspectFile(path string, o Options) (*Model, error) {
+func Inspect(path string, o engine.Options) (*Model, error) {
 	return inspect(path, func(path string) (*gguf.File, io.Closer, error) {
 		r, f, err := gguf.OpenFile(path)
 		return f, r, err
@@ -119,7 +134,7 @@ func InspectFile(path string, o Options) (*Model, error) {
 type opener func(name string) (*gguf.File, io.Closer, error)
 
 // inspect reads and judges a model.
-func inspect(name string, open opener, o Options) (*Model, error) {
+func inspect(name string, open opener, o engine.Options) (*Model, error) {
 	f, r, err := open(name)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goassay/assay/engine/gguf"
+	"github.com/goassay/assay/engine/model/gguf"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 )

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/goassay/assay/engine/gguf"
-	"github.com/goassay/assay/engine/modeldir"
+	"github.com/goassay/assay/engine/model/gguf"
+	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/source"
 )
 

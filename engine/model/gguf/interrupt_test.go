@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goassay/assay/engine/filelock"
-	"github.com/goassay/assay/engine/gguf"
+	"github.com/goassay/assay/engine/model/filelock"
+	"github.com/goassay/assay/engine/model/gguf"
 )
 
 // bigModel has data of several windows, so that there is something to interrupt.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/goassay/assay/engine/hub"
+	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/harness/fakehub"
 )
 

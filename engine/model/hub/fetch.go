@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/goassay/assay/engine/filelock"
+	"github.com/goassay/assay/engine/model/filelock"
 )
 
 // Progress says how far a download is.

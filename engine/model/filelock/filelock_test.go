@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/goassay/assay/engine/filelock"
+	"github.com/goassay/assay/engine/model/filelock"
 )
 
 func TestTry(t *testing.T) {

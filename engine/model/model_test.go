@@ -1,4 +1,4 @@
-package engine_test
+package model_test
 
 import (
 	"errors"
@@ -7,7 +7,8 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/caps"
-	"github.com/goassay/assay/engine/gguf"
+	"github.com/goassay/assay/engine/model"
+	"github.com/goassay/assay/engine/model/gguf"
 	"github.com/goassay/assay/engine/ordered"
 )
 
@@ -29,22 +30,22 @@ func TestJudge(t *testing.T) {
 		want      error  // what the rejection wraps; nil: accepted
 		reason    string
 	}{
-		{"none", nil, "-", engine.ErrNoTemplate, "no chat template"},
+		{"none", nil, "-", model.ErrNoTemplate, "no chat template"},
 		{"both", []gguf.Template{named("", bothTemplate)}, "default", nil, ""},
 		{"half", []gguf.Template{named("", halfTemplate)}, "default", caps.ErrToolsUnsupported, "supports_tool_calls=false"},
 		{"plain", []gguf.Template{named("", plainTemplate)}, "default", caps.ErrToolsUnsupported, "supports_tools=false, supports_tool_calls=false"},
 		{"variant", []gguf.Template{named("", plainTemplate), named("tool_use", bothTemplate)}, "tool_use", nil, ""},
 		{"variant alone", []gguf.Template{named("tool_use", bothTemplate)}, "tool_use", nil, ""},
 		{"worse variant", []gguf.Template{named("", bothTemplate), named("tool_use", plainTemplate)}, "tool_use", caps.ErrToolsUnsupported, ""},
-		{"other name", []gguf.Template{named("rag", bothTemplate)}, "-", engine.ErrNoTemplate, "only rag"},
-		{"empty", []gguf.Template{named("", " \n")}, "default", engine.ErrNoTemplate, "it is empty"},
+		{"other name", []gguf.Template{named("rag", bothTemplate)}, "-", model.ErrNoTemplate, "only rag"},
+		{"empty", []gguf.Template{named("", " \n")}, "default", model.ErrNoTemplate, "it is empty"},
 		{"syntax", []gguf.Template{named("", "{% for %}")}, "default", nil, "default:1:"},
 		{"UTF-8", []gguf.Template{named("", bothTemplate+"\xff")}, "default", nil, "not valid UTF-8"},
 		{"huge", []gguf.Template{named("", bothTemplate+strings.Repeat(" ", 4<<20))}, "default", nil, "expected at most 4194304"},
 		{"refuses all", []gguf.Template{named("", "{{ raise_exception('no') }}")}, "default", nil, "cannot be used"},
 	}
 	for _, test := range tests {
-		m := engine.Judge(&gguf.Info{Templates: test.templates}, engine.Options{})
+		m := model.Judge(&gguf.Info{Templates: test.templates}, engine.Options{})
 		judged := "-"
 		if m.Judged != nil {
 			judged = m.Judged.Title()
@@ -65,7 +66,7 @@ func TestJudge(t *testing.T) {
 
 // TestModelText: what a file says cannot drive a terminal, and is JSON whatever its bytes are.
 func TestModelText(t *testing.T) {
-	m := engine.Judge(&gguf.Info{
+	m := model.Judge(&gguf.Info{
 		Architecture: "a\x1b[2J", Name: "n\xff\nname: forged", BOS: gguf.Token{ID: 1, Text: "\x1b"}, EOS: gguf.Token{ID: -1},
 		Templates: []gguf.Template{{Name: "x\x07", Text: "{{\x1b"}}, Problems: []string{"p\r"},
 	}, engine.Options{})

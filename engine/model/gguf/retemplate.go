@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goassay/assay/engine/filelock"
+	"github.com/goassay/assay/engine/model/filelock"
 )
 
 // Retemplate writes a copy of a file with another chat template: the default one where name is empty, else the one of that

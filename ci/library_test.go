@@ -1,0 +1,82 @@
+package ci
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// maxDependencies is the number of packages, the standard library's included, that a program links for engine.
+const maxDependencies = 100
+
+// TestDependencies holds the library to what it costs those who import it. Model files, the Hub and its TLS are in engine/model,
+// beside it.
+func TestDependencies(t *testing.T) {
+	cmd := exec.Command("go", "list", "-deps", "./engine")
+	cmd.Dir = ".."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	deps := strings.Fields(string(out))
+	if len(deps) > maxDependencies {
+		t.Errorf("engine links %d packages, at most %d are allowed:\n%s", len(deps), maxDependencies, out)
+	}
+	for _, name := range []string{"net", "net/http", "crypto/tls", module + "engine/model"} {
+		if slices.Contains(deps, name) {
+			t.Errorf("engine links %s", name)
+		}
+	}
+}
+
+var required = regexp.MustCompile(`(?m)^(?:require\s|\t)\s*(\S+) v`)
+
+// TestRequirements makes a module that imports the library, and demands that `go mod tidy` gives it no requirement but this
+// module, and that it builds. The network is switched off: a module that would have to be fetched is one requirement too many.
+func TestRequirements(t *testing.T) {
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("go.mod", "module example.com/embedding\n\ngo 1.26\n\nreplace github.com/goassay/assay => "+root+"\n")
+	write("main.go", `package main
+
+import (
+	"fmt"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/model"
+)
+
+func main() { fmt.Println(engine.Source{}, chat.Request{}, format.Format{}, model.Model{}) }
+`)
+	for _, args := range [][]string{{"mod", "tidy"}, {"vet", "."}} {
+		cmd := exec.Command("go", args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	text := readFile(t, filepath.Join(dir, "go.mod"))
+	for _, m := range required.FindAllStringSubmatch(text, -1) {
+		if m[1] != strings.TrimSuffix(module, "/") {
+			t.Errorf("a module that imports engine requires %s as well", m[1])
+		}
+	}
+	if !strings.Contains(text, strings.TrimSuffix(module, "/")+" v") {
+		t.Errorf("go mod tidy does not require this module:\n%s", text)
+	}
+}
