@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/goassay/assay/corpus"
@@ -34,7 +33,6 @@ The last lines are a matrix of templates and checks. Failures that known.txt of 
 		flags.BoolVar(&r.suite.Update, "update", false, "rewrite what the scripts of CORPUS expect")
 		flags.BoolVar(&r.suite.Continue, "continue", false, "go on after a command of a script that failed")
 		flags.StringVar(&r.suite.WorkDir, "work", "", "keep the scripts' folders below `DIR`")
-		flags.StringVar(&r.suite.Model, "model", "", "`FILE` of a model for scripts with the condition [live], which find it in $MODEL")
 		flags.BoolVar(&r.shrink, "minimize", false, "shrink the first case that fails, and print a script that shows it")
 		flags.StringVar(&r.only, "run", "", "run only the template or family with this `NAME`")
 		return r.run
@@ -60,14 +58,6 @@ func (r *corpusRun) run(c *call) error {
 		return err
 	}
 	defer cleanup()
-	if r.suite.Model != "" {
-		if _, err := os.Stat(r.suite.Model); err != nil {
-			return err
-		}
-		if r.suite.Model, err = filepath.Abs(r.suite.Model); err != nil {
-			return err
-		}
-	}
 	defer r.second.Close()
 	variants := take(r.output.shard, r.choose(r.suite.Variants()))
 	switch {
@@ -189,13 +179,21 @@ func (r *corpusRun) load(c *call) (cleanup func(), err error) {
 	return cleanup, nil
 }
 
-// openCorpus is the folder of a corpus. Errors of what is read of it have names below it, so that the folder is looked for here.
+// openCorpus is the folder of a corpus. Errors of what is read of it have names below it, so that the folder is looked for here. A link
+// in it that leads out of it is an error where it is followed.
 func openCorpus(dir string) (fs.FS, error) {
 	info, err := os.Stat(dir)
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is a file, expected the folder of a corpus", dir)
+	if err != nil {
+		return nil, err
 	}
-	return os.DirFS(dir), err
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s is a file, expected the folder of a corpus", dir)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return root.FS(), nil
 }
 
 // template runs everything on one template.

@@ -33,11 +33,9 @@
 //	accept OUTPUT          the grammar takes the part of the output that it constrains ("! accept" does not)
 //	roundtrip FILE         the message, rendered as the last of the conversation and cut out, is parsed as itself
 //
-// and of testscript's own cmp, exists, grep, env, skip and stop. A script that uses any other of them, or names a file outside its
-// folder, is not run: `assay run` may be pointed at a corpus from a stranger. What stands behind [live] may do anything, so
-// name a model only to a corpus that you trust. The conditions are [vendor], a run of a vendor's
-// template, and [live], a run with a model at hand, whose file $MODEL names (`assay run --model FILE`, or ASSAY_MODEL for
-// `go test`), besides testscript's own.
+// and of testscript's own skip and stop. The only condition is [vendor], a run of a vendor's template. `assay run` may be pointed at a
+// corpus from a stranger, so a script that uses another command or condition, a variable, or a file outside its folder fails
+// without being run.
 //
 // A file of text counts without the line feed at its end, which a txtar archive always has; an output that ends in one has an
 // empty line there. A message has content, reasoning_content and tool_calls[]{name, arguments, id}, what is absent being
@@ -56,5 +54,6 @@
 // # Errors
 //
 // A command that does not hold fails with the script's line, a unified diff and, for splits, the cut that shows the fault.
-// An unknown command, a missing file, JSON that does not read: the script fails at that line, and nothing is written.
+// An unknown command or condition: the script fails, and no line of it is run. A missing file, JSON that does not read: the script fails
+// at that line, and nothing is written.
 package script

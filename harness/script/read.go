@@ -6,7 +6,7 @@ import (
 	"path"
 	"strings"
 
-	"golang.org/x/tools/txtar"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
@@ -34,12 +34,8 @@ type Case struct {
 
 // Read reads a script. Of several outputs in a script each `parse` gives a case.
 func Read(fsys fs.FS, file string) ([]Case, error) {
-	data, err := fs.ReadFile(fsys, file)
+	archive, err := open(fsys, file)
 	if err != nil {
-		return nil, err
-	}
-	archive := txtar.Parse(data)
-	if err := vet(file, archive); err != nil {
 		return nil, err
 	}
 	r := reader{archive: archive, file: file}
@@ -71,12 +67,12 @@ func (r *reader) command(line string) (err error) {
 		}
 		return nil
 	}
-	words := strings.Fields(line)
-	if len(words) < 2 || words[0] == "!" {
-		return nil
+	s, err := readLine(line)
+	if err != nil || len(s.Args) == 0 || s.Negated || len(s.Conditions) > 0 {
+		return err
 	}
-	args := words[1:]
-	switch words[0] {
+	args := s.Args
+	switch s.Name {
 	case "template":
 		r.current.Family, r.current.Template = args[0], ""
 		if strings.HasSuffix(args[0], ".jinja") {

@@ -1,9 +1,12 @@
 package script
 
 import (
+	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,15 +16,29 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// Results runs the cases of a variant with its template outside of `go test`, and reports each.
+// Results runs the cases of a variant with its template outside of `go test`, and reports each. A case that may not run is one that
+// failed.
 func (s *Suite) Results(v Variant, src subject.Source, verbose bool) ([]report.Result, error) {
+	family := *v.Family
+	var refused []report.Result
+	family.Cases = slices.DeleteFunc(slices.Clone(family.Cases), func(file string) bool {
+		_, err := open(s.Corpus.FS, file)
+		if err != nil {
+			refused = append(refused, s.refused(v, file, err))
+		}
+		return err != nil
+	})
+	v.Family = &family
+	if len(family.Cases) == 0 {
+		return refused, nil
+	}
 	p, err := s.Params(v, src)
 	if err != nil {
 		return nil, err
 	}
 	top := &recorder{verbose: verbose}
 	top.guard(func() { testscript.RunT(top, p) })
-	results := make([]report.Result, 0, len(top.children))
+	results := refused
 	for i, child := range top.children {
 		res := report.Result{Suite: v.Name, Group: Group, Name: child.name, Place: report.Place{File: s.file(v.Family.Cases[i])}}
 		if child.failed {
@@ -38,6 +55,18 @@ func (s *Suite) Results(v Variant, src subject.Source, verbose bool) ([]report.R
 		return nil, fmt.Errorf("%s: %s", v.Name, top.log.String())
 	}
 	return results, nil
+}
+
+// refused is the result of a case that may not run.
+func (s *Suite) refused(v Variant, file string, err error) report.Result {
+	name := strings.TrimSuffix(path.Base(file), path.Ext(file))
+	res := report.Result{Suite: v.Name, Group: Group, Name: name, Status: report.Failed, Severity: report.Error, Place: report.Place{File: s.file(file)}}
+	var at *refusal
+	if errors.As(err, &at) {
+		res.Place.Line, err = at.line, at.err
+	}
+	res.Text = err.Error()
+	return res
 }
 
 // recorder is a testscript.T that remembers what happened.

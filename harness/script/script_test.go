@@ -28,7 +28,7 @@ func TestCorpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	suite := script.Suite{Corpus: corpus, Dir: dir, Update: *update, Continue: *onError, Model: os.Getenv("ASSAY_MODEL")}
+	suite := script.Suite{Corpus: corpus, Dir: dir, Update: *update, Continue: *onError}
 	if vendor := os.Getenv("ASSAY_VENDOR"); vendor != "" {
 		suite.Vendor = os.DirFS(vendor)
 	}

@@ -2,7 +2,6 @@ package script
 
 import (
 	"cmp"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -10,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"golang.org/x/tools/txtar"
 
 	"github.com/goassay/assay/harness/subject"
 )
@@ -25,7 +23,6 @@ type Suite struct {
 	Root     string // the corpus as results name its files; Dir if empty
 	Vendors  string // the vendors' folder as results name its files
 	Vendor   fs.FS  // the vendors' templates; nil where they are not at hand
-	Model    string // the file of a model, for scripts that want one: [live] holds, and $MODEL names it
 	Update   bool   // rewrite what scripts expect
 	Details  bool   // Results has prompt, output and timeline of every case
 	Continue bool   // go on after a command that failed
@@ -98,23 +95,19 @@ func (s *Suite) file(name string) string {
 	return filepath.Join(cmp.Or(s.Root, s.Dir), filepath.FromSlash(name))
 }
 
-// Params says to testscript how the cases of a variant run; src is its template ([Suite.Source]).
+// Params says to testscript how the cases of a variant run; src is its template ([Suite.Source]). A case that may not run is an error.
 func (s *Suite) Params(v Variant, src subject.Source) (testscript.Params, error) {
 	files := make([]string, len(v.Family.Cases))
 	for i, name := range v.Family.Cases {
-		files[i] = filepath.Join(s.Dir, filepath.FromSlash(name))
-		archive, err := txtar.ParseFile(files[i])
-		if err == nil {
-			err = vet(name, archive)
-		}
-		if err != nil {
+		if _, err := open(s.Corpus.FS, name); err != nil {
 			return testscript.Params{}, err
 		}
+		files[i] = filepath.Join(s.Dir, filepath.FromSlash(name))
 	}
 	p := testscript.Params{
 		Files:               files,
 		Cmds:                commands,
-		Condition:           s.condition(v),
+		Condition:           func(string) (bool, error) { return v.Vendor != nil, nil }, // of the conditions there is one
 		UpdateScripts:       s.Update,
 		ContinueOnError:     s.Continue,
 		RequireExplicitExec: true,
@@ -122,7 +115,6 @@ func (s *Suite) Params(v Variant, src subject.Source) (testscript.Params, error)
 		Setup: func(env *testscript.Env) error {
 			r := &run{suite: s, variant: v, source: src, updates: map[string]string{}}
 			env.Values[runKey{}] = r
-			env.Setenv("MODEL", s.Model)
 			name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
 			env.Defer(func() { r.writeUpdates(env.T(), filepath.Join(s.Dir, v.Family.Name, name+".txtar")) })
 			return nil
@@ -133,16 +125,4 @@ func (s *Suite) Params(v Variant, src subject.Source) (testscript.Params, error)
 		return p, os.MkdirAll(p.WorkdirRoot, 0o777)
 	}
 	return p, nil
-}
-
-func (s *Suite) condition(v Variant) func(string) (bool, error) {
-	return func(cond string) (bool, error) {
-		switch cond {
-		case "vendor":
-			return v.Vendor != nil, nil
-		case "live":
-			return s.Model != "", nil
-		}
-		return false, fmt.Errorf("unknown condition %q; besides testscript's own there are vendor and live", cond)
-	}
 }

@@ -1,26 +1,64 @@
 package script
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"golang.org/x/tools/txtar"
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// borrowed are the commands of testscript that a case may use, with the number of arguments that are no files. The others, refused,
-// run programs, or write and read wherever they like; a corpus from a stranger must not.
-var (
-	borrowed = map[string]int{"cmp": 0, "exists": 0, "grep": 1, "env": 99, "skip": 99, "stop": 99}
-	refused  = []string{"cd", "chmod", "cmpenv", "cp", "exec", "kill", "mkdir", "mv", "rm", "stderr", "stdin", "stdout", "symlink", "ttyin", "ttyout", "unix2dos", "unquote", "wait"}
-)
+// borrowed are the commands of testscript that a case may use. The others run programs, or read and write files wherever they like.
+var borrowed = []string{"skip", "stop"}
 
-// texts are the commands of this package whose arguments are no files.
-var texts = []string{"fallback", "caps", "gate", "finish"}
+// conditions are the conditions that a case may use. The others look at the machine.
+var conditions = []string{"vendor"}
 
-// vet says what a script does that a case may not: it runs none but the known commands, and touches nothing outside its folder.
+// texts are the commands whose arguments are no files.
+var texts = []string{"fallback", "caps", "gate", "finish", "skip", "stop"}
+
+// statement is a line of a script, read.
+type statement struct {
+	Conditions []string // without brackets; with "!" before one that must not hold
+	Negated    bool
+	Name       string // of the command; empty: the line has none
+	Args       []string
+}
+
+// open reads a script that may run: it has none but known commands and conditions, and names no file outside its folder.
+func open(fsys fs.FS, file string) (*txtar.Archive, error) {
+	data, err := fs.ReadFile(fsys, file)
+	if err != nil {
+		return nil, err
+	}
+	return readArchive(file, string(data))
+}
+
+func readArchive(file, text string) (*txtar.Archive, error) {
+	number := 0
+	for line := range strings.Lines(text) {
+		if number++; strings.TrimRight(line, "\r\n") == "-- --" { // testscript's reader panics there
+			return nil, &refusal{file, number, errors.New("the header of a file without a name")}
+		}
+	}
+	archive := txtar.Parse([]byte(text)) // the reader that testscript has
+	return archive, vet(file, archive)
+}
+
+// refusal says why a script may not run.
+type refusal struct {
+	file string
+	line int
+	err  error
+}
+
+func (r *refusal) Error() string { return fmt.Sprintf("%s:%d: %v", r.file, r.line, r.err) }
+func (r *refusal) Unwrap() error { return r.err }
+
 func vet(file string, archive *txtar.Archive) error {
 	seen := map[string]bool{}
 	for _, f := range archive.Files {
@@ -35,46 +73,113 @@ func vet(file string, archive *txtar.Archive) error {
 	number := 0
 	for line := range strings.Lines(string(archive.Comment)) {
 		number++
-		if err := vetCommand(line); err != nil {
-			return fmt.Errorf("%s:%d: %w", file, number, err)
+		s, err := readLine(strings.TrimSuffix(line, "\n"))
+		if err == nil {
+			err = s.vet()
+		}
+		if err != nil {
+			return &refusal{file, number, err}
 		}
 	}
 	return nil
 }
 
-func vetCommand(line string) error {
-	if i := strings.IndexAny(line, "#'"); i >= 0 && line[i] == '#' { // behind a quote it may be none
-		line = line[:i]
-	}
-	words := strings.Fields(strings.ReplaceAll(line, "'", "")) // at worst more words than there are
-	if len(words) > 0 && words[0] == "[live]" {                // runs only where somebody named a model for this corpus
-		return nil
-	}
-	for len(words) > 0 && (words[0] == "!" || words[0] == "?" || strings.HasPrefix(words[0], "[")) {
-		words = words[1:]
-	}
-	if len(words) == 0 {
-		return nil
-	}
-	name, args := words[0], words[1:]
-	skip, ok := borrowed[name]
-	if _, own := commands[name]; !ok && !own {
-		if !slices.Contains(refused, name) && !strings.Contains(name, "$") {
-			return nil // there is no such command, as the run will say
+func (s statement) vet() error {
+	for _, c := range s.Conditions {
+		if !slices.Contains(conditions, strings.TrimPrefix(c, "!")) {
+			return fmt.Errorf("unknown condition %q; there is %s", c, strings.Join(conditions, ", "))
 		}
-		known := slices.Sorted(maps.Keys(commands))
-		return fmt.Errorf("a case may not use the command %s; there are %s", name, strings.Join(append(known, slices.Sorted(maps.Keys(borrowed))...), ", "))
 	}
-	if slices.Contains(texts, name) {
+	if s.Name == "" {
 		return nil
 	}
-	for _, arg := range args[min(skip, len(args)):] {
+	if _, own := commands[s.Name]; !own && !slices.Contains(borrowed, s.Name) {
+		known := append(slices.Collect(maps.Keys(commands)), borrowed...)
+		slices.Sort(known)
+		return fmt.Errorf("unknown command %q; there are %s", s.Name, strings.Join(known, ", "))
+	}
+	if slices.Contains(texts, s.Name) {
+		return nil
+	}
+	for _, arg := range s.Args {
 		if !inside(arg) {
-			return fmt.Errorf("%s: %s may be outside the script's folder", name, arg)
+			return fmt.Errorf("%s: %q may be outside the script's folder", s.Name, arg)
 		}
 	}
 	return nil
 }
 
-// inside says that a name cannot lead out of a folder, and has no variable in it.
+// readLine reads a line as testscript reads it, but for variables: a line that names one is an error, since nothing in a case
+// needs any.
+func readLine(line string) (statement, error) {
+	words, err := splitLine(line)
+	if err != nil || len(words) == 0 {
+		return statement{}, err
+	}
+	var s statement
+	for strings.HasPrefix(words[0], "[") && strings.HasSuffix(words[0], "]") {
+		c := strings.TrimSpace(words[0][1 : len(words[0])-1])
+		if rest, negated := strings.CutPrefix(c, "!"); negated {
+			c = "!" + strings.TrimSpace(rest)
+		}
+		s.Conditions = append(s.Conditions, c)
+		if words = words[1:]; len(words) == 0 {
+			return s, errors.New("a condition without a command after it")
+		}
+	}
+	if words[0] == "!" {
+		s.Negated = true
+		if words = words[1:]; len(words) == 0 {
+			return s, errors.New("a ! without a command after it")
+		}
+	}
+	if s.Name, s.Args = words[0], words[1:]; s.Name == "" {
+		return s, errors.New("a command without a name")
+	}
+	return s, nil
+}
+
+// splitLine splits a line into its words. Blanks stand between words, a # outside quotes begins a comment, single quotes hold any
+// text, and two of them inside a quoted text are one.
+func splitLine(line string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	inWord, quoted := false, false
+	end := func() {
+		if inWord {
+			words = append(words, word.String())
+			word.Reset()
+			inWord = false
+		}
+	}
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case quoted && c == '\'' && i+1 < len(line) && line[i+1] == '\'':
+			word.WriteByte(c)
+			i++
+		case c == '\'':
+			quoted, inWord = !quoted, true
+		case quoted:
+			word.WriteByte(c)
+		case c == '#':
+			end()
+			return words, nil
+		case c == ' ' || c == '\t' || c == '\r':
+			end()
+		case c == '$':
+			return nil, errors.New("a case has no variables; a $ in a text stands between single quotes")
+		default:
+			word.WriteByte(c)
+			inWord = true
+		}
+	}
+	if quoted {
+		return nil, errors.New("a single quote is not closed")
+	}
+	end()
+	return words, nil
+}
+
+// inside reports whether a name cannot lead out of a folder, and has no variable in it.
 func inside(name string) bool { return filepath.IsLocal(name) && !strings.ContainsAny(name, `$\`) }
