@@ -100,6 +100,7 @@ type analyzer struct {
 
 	contentCloses bool // what closes reasoning opens content without reasoning, too
 
+	othersEnd string // what the template writes behind a user's message that nothing follows
 	callsOpen string // what opens the calls of a turn
 	callEnd   string // what ends a turn with calls
 	prefills  []string

@@ -193,7 +193,8 @@ func (a *analyzer) section(c *format.Calls, opening string, one, two []spelling)
 		between = two[0].trail[:max(0, len(two[0].trail)-two[1].cut)]
 	}
 	behind := one[0].trail
-	open, sep, close := divide(opening, between, behind, opening)
+	inner, _ := a.cutEnd(behind)
+	open, sep, close := divide(opening, between, behind, opening, inner)
 	c.Call.Open = format.Mark(open)
 	c.Call.Close = format.Mark(close)
 	c.Sep = format.Mark(sep)
@@ -251,15 +252,15 @@ func (a *analyzer) cutEnd(rest string) (close, end string) {
 	_, at := before(a.plain.body, content)
 	behind := after(a.plain.body, at)
 	x, y := strings.TrimRight(rest, format.Space), strings.TrimRight(behind, format.Space)
-	shared := snapStart(commonSuffix(x, y), x, y)
+	shared := a.sharedEnd(x, y)
 	marker := strings.Trim(shared, format.Space)
+	i := len(x) - len(strings.TrimLeft(shared, format.Space))
 	if eos := a.template.EOS; marker == "" && eos != "" && strings.Contains(rest, eos) {
-		marker = eos
+		marker, i = eos, strings.Index(rest, eos)
 	}
 	if marker == "" {
 		return rest, ""
 	}
-	i := strings.Index(rest, marker)
 	for i > 0 && isSpace(rest[i-1]) && len(rest)-i < len(shared) {
 		i--
 	}

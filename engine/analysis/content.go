@@ -78,7 +78,7 @@ func (a *analyzer) contentClose(open, behind string) string {
 		return ""
 	}
 	calls := lastLiteral(a.called.body)
-	end := snapStart(commonSuffix(behind, calls), behind, calls)
+	end := a.sharedEnd(behind, calls)
 	if onlySpace(end) {
 		return ""
 	}
@@ -87,6 +87,32 @@ func (a *analyzer) contentClose(open, behind string) string {
 		close = cutMarkers(behind, n)
 	}
 	return close
+}
+
+// sharedEnd returns what two literals end with that both stand at the end of a turn. Where neither of them is nothing but the end, it
+// begins where the turns of others show that theirs begins, if they do, and no marker is lost before it.
+func (a *analyzer) sharedEnd(x, y string) string {
+	shared := commonSuffix(x, y)
+	end := snapStart(shared, x, y)
+	if shared == x || shared == y {
+		return end
+	}
+	for _, known := range []string{a.othersEnd, a.template.EOS} {
+		known = strings.Trim(known, format.Space)
+		if i := strings.LastIndex(shared, known); known != "" && i >= 0 && onlySpace(shared[i+len(known):]) && bracketed(end) <= bracketed(known) {
+			return shared[i:]
+		}
+	}
+	return end
+}
+
+// bracketed returns how many markers between brackets a literal has.
+func bracketed(s string) int {
+	n := 0
+	for _, p := range splitMarkers(s) {
+		n += boolInt(bracketedAt(p) > 0)
+	}
+	return n
 }
 
 // lastLiteral returns the literal text at the end of a turn.

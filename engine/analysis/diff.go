@@ -1,7 +1,9 @@
 package analysis
 
 import (
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/format"
@@ -52,8 +54,8 @@ func commonSuffix(texts ...string) string {
 const maxMarker = 80
 
 // splitMarkers cuts a literal into markers and what stands between them. A marker is a bracketed word, <...> or [...] or <<...>>,
-// without white space at its start and without a bracket inside; everything else is cut into runs of white space, words
-// (letters, digits, underscores, anything beyond ASCII but brackets) and single punctuation marks.
+// without white space at its start and without a bracket inside, or a word between two glyphs of a kind, ⁂...⁂ or ##...##; everything
+// else is cut into runs of white space, words (letters, digits and underscores of all scripts) and single signs.
 func splitMarkers(s string) []string {
 	var pieces []string
 	for s != "" {
@@ -71,6 +73,14 @@ func isSpace(c byte) bool { return strings.IndexByte(format.Space, c) >= 0 }
 
 // markerAt returns the length of the marker at the start of s, or 0.
 func markerAt(s string) int {
+	if n := bracketedAt(s); n > 0 {
+		return n
+	}
+	return fencedAt(s)
+}
+
+// bracketedAt returns the length of the marker between brackets at the start of s, or 0.
+func bracketedAt(s string) int {
 	open, shut := bracketsAt(s)
 	if open == "" || len(s) == len(open) || isSpace(s[len(open)]) || strings.HasPrefix(s[len(open):], shut) {
 		return 0
@@ -106,11 +116,62 @@ func isBracket(r rune) bool {
 	return strings.ContainsRune(format.OpenBrackets, r) || strings.ContainsRune(format.ShutBrackets, r)
 }
 
-// plainAt returns the length of the run of white space, the word or the punctuation mark at the start of s.
+// fences are the signs of ASCII one of which, on both sides of a word, makes a marker, and doubleFences those of which it takes two. The
+// others are quotes, brackets and what JSON and code are written with.
+const fences, doubleFences = "|#@%~*$^", "=-!+:"
+
+// fencedAt returns the length of the marker at the start of s that the same glyphs open and close, or 0.
+func fencedAt(s string) int {
+	if s == "" || classAt(s) != sign || isBracket(firstRune(s)) {
+		return 0
+	}
+	glyph := s[:glyphAt(s)]
+	fence := glyph
+	for strings.HasPrefix(s[len(fence):], glyph) {
+		fence = s[:len(fence)+len(glyph)]
+	}
+	ascii := glyph[0] < utf8.RuneSelf
+	if ascii && strings.IndexByte(fences, glyph[0]) < 0 && (len(fence) < 2 || strings.IndexByte(doubleFences, glyph[0]) < 0) {
+		return 0
+	}
+	inner, _, closed := strings.Cut(s[len(fence):], fence)
+	spaced := strings.Trim(inner, format.Space) != inner || ascii && strings.ContainsAny(inner, format.Space)
+	if !closed || spaced || len(inner) > maxMarker || strings.IndexFunc(inner, isWordRune) < 0 ||
+		strings.ContainsAny(inner, "\n{}\"'") || strings.IndexFunc(inner, isBracket) >= 0 {
+		return 0
+	}
+	return len(fence) + len(inner) + len(fence)
+}
+
+func firstRune(s string) rune {
+	r, _ := utf8.DecodeRuneInString(s)
+	return r
+}
+
+// glyphAt returns the length of the character at the start of s with all that is drawn in one with it: marks, variation selectors, and
+// what a joiner joins (UAX 29, without its tables).
+func glyphAt(s string) int {
+	joined := true
+	for i, r := range s {
+		if !joined && r != joiner && !unicode.Is(unicode.M, r) {
+			return i
+		}
+		joined = r == joiner
+	}
+	return len(s)
+}
+
+// joiner is U+200D, ZERO WIDTH JOINER.
+const joiner = '\u200d'
+
+// plainAt returns the length of the run of white space, the word or the sign at the start of s.
 func plainAt(s string) int {
 	class := classAt(s)
+	if class == sign {
+		return glyphAt(s)
+	}
 	for i := range s {
-		if i > 0 && (class == punctuation || classAt(s[i:]) != class) {
+		if i > 0 && classAt(s[i:]) != class {
 			return i
 		}
 	}
@@ -118,7 +179,7 @@ func plainAt(s string) int {
 }
 
 const (
-	punctuation = iota
+	sign = iota
 	space
 	word
 )
@@ -129,19 +190,32 @@ func classAt(s string) int {
 	switch {
 	case r < utf8.RuneSelf && isSpace(byte(r)):
 		return space
-	case r >= utf8.RuneSelf && !isBracket(r), r == '_' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z':
+	case isWordRune(r):
 		return word
 	}
-	return punctuation
+	return sign
+}
+
+// isWordRune reports whether r can stand inside a word of some script: a letter, a digit, a mark, or a format character such as the joiners
+// of Arabic and Indic scripts.
+func isWordRune(r rune) bool {
+	return r == '_' || unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.Cf)
 }
 
 // divide divides what stands between two like things: the close of the first, a separator, the open of the second. The first
 // thing's lead shows the open, what stands behind the last one shows the close. Where the two overlap, white space goes
 // to the open; a marker does so where all calls begin with it (it then precedes every tag), or where the open is nothing
-// else, and to the close elsewhere (it then ends every tag).
-func divide(lead, between, behind, opening string) (open, sep, close string) {
+// else, and to the close elsewhere (it then ends every tag). Where it is known how much of what stands behind precedes the end of the
+// turn, that is given as inner.
+func divide(lead, between, behind, opening string, inner ...string) (open, sep, close string) {
 	open = snapStart(commonSuffix(lead, between), lead, between)
-	close = snapEnd(commonPrefix(between, behind), between, behind)
+	close = commonPrefix(between, behind)
+	for _, s := range inner {
+		if rest, longer := strings.CutPrefix(close, s); longer && !onlySpace(s) && bracketed(rest) == 0 {
+			close = s // what is left begins the turn's end and the next call alike
+		}
+	}
+	close = snapEnd(close, append(inner, between, behind)...)
 	if over := len(open) + len(close) - len(between); over > 0 {
 		shared := between[len(between)-len(open) : len(close)]
 		marker := strings.Trim(shared, format.Space)
@@ -161,13 +235,15 @@ func divide(lead, between, behind, opening string) (open, sep, close string) {
 	return open, between[len(close) : len(between)-len(open)], close
 }
 
-// snapEnd shortens a common prefix so that it does not end inside a marker of any of the texts that it begins.
+// snapEnd shortens a common prefix so that it does not end inside a marker of any of the texts that it begins. Where one of the texts ends
+// with it, its end is seen and no guess: then it may end inside a word of the others, since words need nothing between them.
 func snapEnd(prefix string, texts ...string) string {
+	seen := slices.Contains(texts, prefix)
 	for _, text := range texts {
 		pos := 0
 		for _, piece := range splitMarkers(text) {
 			if pos+len(piece) > len(prefix) {
-				if markerAt(piece) > 0 || isWord(piece) {
+				if bracketedAt(piece) > 0 || !seen && isWhole(piece) {
 					prefix = prefix[:min(pos, len(prefix))]
 				}
 				break
@@ -178,13 +254,14 @@ func snapEnd(prefix string, texts ...string) string {
 	return prefix
 }
 
-// snapStart shortens a common suffix so that it does not start inside a marker of any of the texts that it ends.
+// snapStart shortens a common suffix so that it does not start inside a marker of any of the texts that it ends; see snapEnd.
 func snapStart(suffix string, texts ...string) string {
+	seen := slices.Contains(texts, suffix)
 	for _, text := range texts {
 		pos := 0
 		for _, piece := range splitMarkers(text) {
 			start := len(text) - len(suffix)
-			if pos < start && start < pos+len(piece) && (markerAt(piece) > 0 || isWord(piece)) {
+			if pos < start && start < pos+len(piece) && (bracketedAt(piece) > 0 || !seen && isWhole(piece)) {
 				suffix = text[pos+len(piece):]
 			}
 			pos += len(piece)
@@ -193,5 +270,7 @@ func snapStart(suffix string, texts ...string) string {
 	return suffix
 }
 
-// isWord says that a piece is one which a cut would split in the middle.
+// isWhole reports whether a piece is one which a cut would split in the middle.
+func isWhole(piece string) bool { return piece != "" && (markerAt(piece) > 0 || isWord(piece)) }
+
 func isWord(piece string) bool { return piece != "" && classAt(piece) == word }

@@ -34,13 +34,14 @@ func (a *analyzer) findHeader() {
 	for _, p := range a.prompts() {
 		prompts = append(prompts, textOfAtoms(p.tail))
 	}
-	shared := snapEnd(commonPrefix(heads...), heads...)
 	if base.err != nil || len(prompts) == 0 {
+		shared := snapEnd(commonPrefix(heads...), heads...)
 		a.setHeader(shared, shared, nil)
 		return
 	}
 	before := textOfAtoms(base.tail)
-	header, end := a.alignHeader(shared, before, prompts, a.withoutOpener)
+	a.othersEnd = before
+	header, end := a.alignHeader(heads, before, prompts, a.withoutOpener)
 	if added, asked := strings.CutPrefix(prompts[0], before); asked && onlySpace(header[len(end):]) && !onlySpace(added) {
 		if loose, from := a.alignLoosely(heads, before, prompts); loose != "" {
 			header, end = loose, from
@@ -84,8 +85,11 @@ func (a *analyzer) findHeader() {
 
 // alignHeader finds the header with the end of the user's turn before it, and that end, which an answer and a prompt without generation
 // share.
-func (a *analyzer) alignHeader(shared, before string, prompts []string, trim func(string) string) (header, end string) {
-	header = snapEnd(commonPrefix(prompts[0], shared), prompts[0], shared)
+func (a *analyzer) alignHeader(heads []string, before string, prompts []string, trim func(string) string) (header, end string) {
+	shared := commonPrefix(heads...)
+	header = commonPrefix(prompts[0], shared)
+	header = snapEnd(header, append([]string{prompts[0]}, heads...)...)
+	shared = snapEnd(shared, heads...)
 	for _, p := range prompts[1:] {
 		// A flag may change the end of the user's turn; such a prompt says nothing of the header's start.
 		if h := snapEnd(commonPrefix(header, p), header, p); len(h) > len(commonPrefix(before, header)) {
@@ -114,8 +118,7 @@ func (a *analyzer) alignLoosely(heads []string, before string, prompts []string)
 		}
 		return out
 	}
-	tight := bare(heads)
-	header, end = a.alignHeader(snapEnd(commonPrefix(tight...), tight...), squeeze(before), bare(prompts), func(h string) string { return h })
+	header, end = a.alignHeader(bare(heads), squeeze(before), bare(prompts), func(h string) string { return h })
 	if header == end {
 		return "", ""
 	}
