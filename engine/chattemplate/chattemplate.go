@@ -130,8 +130,9 @@ func (t *Template) RenderImmutable(in Input) (string, error) {
 
 // Observation is a rendering with what is known about it.
 type Observation struct {
-	jinja.Text              // the prompt, and where each byte came from (E3)
-	Trace      *jinja.Trace // what the template read, and with which literals it compared it (E4)
+	jinja.Text                // the prompt, and where each byte came from (E3)
+	Trace      *jinja.Trace   // what the template read, and with which literals it compared it (E4)
+	Coverage   jinja.Coverage // which branches it took
 
 	src *source.Source
 }
@@ -153,9 +154,21 @@ func (o Observation) WrittenAt(off int) (int, bool) {
 // Observe renders an input with provenance and trace. The trace is there even where rendering fails.
 func (t *Template) Observe(in Input) (Observation, error) {
 	o := t.options()
-	o.Origins, o.Trace = true, new(jinja.Trace)
-	text, err := t.program.RenderText(jinja.VarsFromJSON(t.Vars(in)), o)
-	return Observation{text, o.Trace, t.Source}, err
+	seen := Observation{Trace: new(jinja.Trace), src: t.Source}
+	o.Origins, o.Trace, o.Coverage = true, seen.Trace, &seen.Coverage
+	var err error
+	seen.Text, err = t.program.RenderText(jinja.VarsFromJSON(t.Vars(in)), o)
+	return seen, err
+}
+
+// Sites returns the places where the template decides: the indexes of [jinja.Coverage].
+func (t *Template) Sites() []jinja.Site { return t.program.Sites() }
+
+// Cover renders an input and adds the branches that it takes to a coverage, which it does also where rendering fails.
+func (t *Template) Cover(in Input, c *jinja.Coverage) (string, error) {
+	o := t.options()
+	o.Coverage = c
+	return t.program.Render(jinja.VarsFromJSON(t.Vars(in)), o)
 }
 
 func (t *Template) options() jinja.Options {

@@ -360,7 +360,7 @@ func (c *compiler) print(x expr, esc escaping, pos syntax.Pos) stmt {
 		case *callExpr:
 			return &printCall{x, pos}
 		case *condExpr:
-			s := &printCond{test: x.test, then: c.print(x.then, esc, pos)}
+			s := &printCond{test: x.test, site: x.site, then: c.print(x.then, esc, pos)}
 			if x.otherwise != nil {
 				s.otherwise = c.print(x.otherwise, esc, pos)
 			}
@@ -377,16 +377,22 @@ func (c *compiler) print(x expr, esc escaping, pos syntax.Pos) stmt {
 func (c *compiler) ifStmt(n *syntax.If, p place) stmt {
 	p.soft = true
 	s := &ifStmt{branches: make([]ifBranch, 1, 1+len(n.Elif))}
-	s.branches[0] = ifBranch{c.expr(n.Test, p), c.body(n.Body, p)}
+	branch := func(kind SiteKind, n *syntax.If) ifBranch {
+		site := c.site(kind, n.Pos, syntax.Pos(n.Test.Offset()))
+		return ifBranch{c.expr(n.Test, p), c.body(n.Body, p), site}
+	}
+	s.branches[0] = branch(SiteIf, n)
 	for _, e := range n.Elif {
-		s.branches = append(s.branches, ifBranch{c.expr(e.Test, p), c.body(e.Body, p)})
+		s.branches = append(s.branches, branch(SiteElif, e))
 	}
 	s.otherwise = c.body(n.Else, p)
 	return s
 }
 
 func (c *compiler) forStmt(n *syntax.For, p place) stmt {
-	s := &forStmt{pos: syntax.Pos(n.Iter.Offset()), iter: c.expr(n.Iter, p), loop: -1}
+	s := &forStmt{pos: syntax.Pos(n.Iter.Offset()), loop: -1}
+	s.site = c.site(SiteFor, n.Pos, s.pos)
+	s.iter = c.expr(n.Iter, p)
 	fn := p.fn
 	if n.Recursive {
 		fn = c.newRoutine(p.fn)
@@ -667,7 +673,8 @@ func (c *compiler) expr(x syntax.Expr, p place) expr {
 	case *syntax.Cond:
 		p.soft = true
 		line := c.t.src.Position(x.Offset()).Line
-		return &condExpr{c.expr(x.Test, p), c.expr(x.Then, p), c.maybe(x.Else, p), line}
+		site := c.site(SiteCond, x.Pos, syntax.Pos(x.Test.Offset()))
+		return &condExpr{c.expr(x.Test, p), c.expr(x.Then, p), c.maybe(x.Else, p), line, site}
 	case *syntax.Attr:
 		if name, ok := x.X.(*syntax.Name); ok {
 			if v := p.find(name.Name); v != nil && v.isLoop && v.scope.vars["loop"] == v {

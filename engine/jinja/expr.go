@@ -444,13 +444,16 @@ func (x *chainExpr) eval(f *frame) (Value, error) {
 type condExpr struct {
 	test, then, otherwise expr // otherwise may be nil
 	line                  int
+	site                  int
 }
 
 func (x *condExpr) eval(f *frame) (Value, error) {
 	yes, err := f.test(x.test)
-	switch {
-	case err != nil:
+	if err != nil {
 		return Value{}, err
+	}
+	f.rt.decided(x.site, yes)
+	switch {
 	case yes:
 		return x.then.eval(f)
 	case x.otherwise != nil:

@@ -22,6 +22,7 @@ type interp struct {
 	retired  []retired
 	loops    []*loopContext // for reuse
 	pcg      rand.PCG
+	coverage *Coverage
 	clock    func() time.Time
 	deadline time.Time // where there is a clock
 	ticks    int
@@ -136,7 +137,7 @@ func (rt *interp) reset() {
 	memories.Put(rt.memory)
 	clear(rt.out.runs)
 	rt.retired, rt.args, rt.kwargs = rt.retired[:0], rt.args[:0], rt.kwargs[:0]
-	rt.memory, rt.trace, rt.now, rt.clock = nil, nil, nil, nil
+	rt.memory, rt.trace, rt.now, rt.clock, rt.coverage = nil, nil, nil, nil, nil
 }
 
 // entryOp sets one variable when a scope is entered.
@@ -342,13 +343,16 @@ type printCond struct {
 	test      expr
 	then      stmt
 	otherwise stmt // may be nil
+	site      int
 }
 
 func (s *printCond) exec(f *frame) error {
 	yes, err := f.test(s.test)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	f.rt.decided(s.site, yes)
+	switch {
 	case yes:
 		return s.then.exec(f)
 	case s.otherwise != nil:
@@ -384,6 +388,7 @@ type ifStmt struct {
 type ifBranch struct {
 	test expr
 	code body
+	site int
 }
 
 func (s *ifStmt) exec(f *frame) error {
@@ -393,6 +398,7 @@ func (s *ifStmt) exec(f *frame) error {
 		if err != nil {
 			return err
 		}
+		f.rt.decided(b.site, yes)
 		if yes {
 			return b.code.run(f)
 		}

@@ -23,6 +23,7 @@ type forStmt struct {
 	code       body
 	leave      []int
 	otherwise  body
+	site       int
 	elseEnter  []entryOp
 	elseLeave  []int
 	pos        syntax.Pos
@@ -75,7 +76,7 @@ func (s *forStmt) run(f *frame, v Value, outer *frame, depth int) error {
 		f.slots[s.loop] = Value{kind: Object, ref: ptr(&loop.self)}
 	}
 	complete := false // some iteration reached the end of the body
-	for {
+	for outcome := Entered; ; outcome = Repeated {
 		if err := rt.tick(); err != nil {
 			return f.at(err, s.pos)
 		}
@@ -101,7 +102,13 @@ func (s *forStmt) run(f *frame, v Value, outer *frame, depth int) error {
 			return f.at(err, s.pos)
 		}
 		if !ok {
+			if rt.coverage != nil && outcome == Entered {
+				rt.coverage.reached[s.site] |= 1 << Empty
+			}
 			break
+		}
+		if rt.coverage != nil {
+			rt.coverage.reached[s.site] |= 1 << outcome
 		}
 		if s.single >= 0 {
 			f.slots[s.single] = item

@@ -75,6 +75,8 @@ type Options struct {
 	Seed    uint64           // of random and lipsum
 	Trace   *Trace           // records what is read; nil: off
 	Origins bool             // RenderText returns runs
+	// Coverage records which branches are taken; nil: off
+	Coverage *Coverage
 }
 
 // Template is a compiled template. It is immutable and safe for concurrent use.
@@ -90,6 +92,7 @@ type Template struct {
 	enter    []entryOp
 	code     body
 	self     int // slot of the variable self, or -1
+	sites    []Site
 	pool     sync.Pool
 }
 
@@ -187,6 +190,9 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	rt.trace = o.Trace
 	if rt.trace != nil {
 		rt.trace.writes = rt.trace.writes[:0]
+	}
+	if rt.coverage = o.Coverage; rt.coverage != nil {
+		rt.coverage.start(len(t.sites))
 	}
 	rt.now = o.Now
 	rt.pcg.Seed(o.Seed, 0)
