@@ -1,0 +1,370 @@
+package conversation
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// Exploration is what conversations reached of a template.
+type Exploration struct {
+	Template      *chattemplate.Template
+	Conversations []Conversation // each of which reached something that those before it did not
+	Coverage      jinja.Coverage // of all that were tried
+	Renders       int            // how many were tried
+	Bound         []ordered.Member
+}
+
+// Counts returns how many outcomes the renders reached of how many that count. That a loop had nothing to go through does not.
+func (x *Exploration) Counts() (reached, all int) {
+	for i, s := range x.Template.Sites() {
+		for _, o := range s.Kind.Outcomes() {
+			if o == jinja.Empty {
+				continue
+			}
+			all++
+			if x.Coverage.Reached(i, o) {
+				reached++
+			}
+		}
+	}
+	return reached, all
+}
+
+// Explore renders conversations with a template, those of the grammar first, and then searches for requests that reach what these
+// did not, with at most renders renders in all. Bound are variables without which the template fails.
+func Explore(t *chattemplate.Template, g *Grammar, bound []ordered.Member, renders int) *Exploration {
+	x := &Exploration{Template: t, Bound: bound}
+	s := searcher{Exploration: x, most: renders, tried: map[string]int{}}
+	for _, c := range g.Conversations {
+		if s.done() {
+			return x
+		}
+		s.try(c)
+	}
+	for i := 0; i < len(x.Conversations) && !s.done(); i++ { // what is found is searched in turn
+		s.around(x.Conversations[i])
+	}
+	return x
+}
+
+type searcher struct {
+	*Exploration
+	most  int
+	tried map[string]int // changes, by pattern and value
+	left  int            // of the outcomes that count; -1: to be counted
+}
+
+// done reports whether there is nothing left to find, or nothing to find it with.
+func (s *searcher) done() bool {
+	if s.Renders >= s.most {
+		return true
+	}
+	reached, all := s.Counts()
+	return reached == all
+}
+
+// try renders a conversation and keeps it where it reaches something new.
+func (s *searcher) try(c Conversation) bool {
+	s.Renders++
+	var one jinja.Coverage
+	_, _ = s.Template.Cover(c.Input(s.Bound), &one) // a refusal reaches something, too
+	if !s.Coverage.Add(&one) {
+		return false
+	}
+	s.Conversations = append(s.Conversations, c)
+	return true
+}
+
+// around tries changes of a conversation that its trace suggests.
+func (s *searcher) around(c Conversation) {
+	in := c.Input(s.Bound)
+	o, _ := s.Template.Observe(in)
+	s.Renders++
+	vars := s.Template.Vars(in)
+	for _, path := range compared(o.Trace) {
+		for _, v := range literals(vars, path, o.Trace) {
+			if s.change(c, path, v) {
+				return
+			}
+		}
+	}
+	for _, r := range o.Trace.Reads() {
+		now, there := lookUp(vars, r.Path)
+		if !there && s.ask(c, r.Path) {
+			return
+		}
+		for _, v := range alternatives(now, there) {
+			if s.change(c, r.Path, v) {
+				return
+			}
+		}
+	}
+}
+
+// ask gives a word at a path where there was nothing, to see the literals that it is compared with, and tries these.
+func (s *searcher) ask(c Conversation, path string) bool {
+	key := pattern(path)
+	if s.tried[key]++; s.tried[key] > 1 {
+		return s.done()
+	}
+	given, ok := c.with(path, value{Value: word})
+	if !ok {
+		return false
+	}
+	s.Renders++
+	in := given.Input(s.Bound)
+	o, _ := s.Template.Observe(in)
+	for _, v := range literals(s.Template.Vars(in), path, o.Trace) {
+		if s.change(c, path, v) {
+			return true
+		}
+	}
+	return s.done()
+}
+
+// change tries a conversation with another value at a path, and reports whether the search is over. A change is tried at two places of a
+// pattern and no more, so that long conversations do not use up the renders.
+func (s *searcher) change(c Conversation, path string, v value) bool {
+	key := pattern(path) + "=" + v.String()
+	if s.tried[key] >= 2 {
+		return s.done()
+	}
+	changed, ok := c.with(path, v)
+	if !ok {
+		return false
+	}
+	s.tried[key]++
+	s.try(changed)
+	return s.done()
+}
+
+// value is what a path is set to; absent means that it is taken away.
+type value struct {
+	ordered.Value
+	absent bool
+}
+
+func (v value) String() string {
+	if v.absent {
+		return "absent"
+	}
+	return v.Value.String()
+}
+
+// with returns the conversation with another value at a path.
+func (c Conversation) with(path string, v value) (Conversation, bool) {
+	steps := split(path)
+	r := c.Request
+	switch steps[0] {
+	case "messages":
+		all, ok := put(list(r.Messages...), steps[1:], v)
+		if !ok || all.Kind() != ordered.Array {
+			return c, false
+		}
+		r.Messages = all.Items()
+	case "tools":
+		values := make([]ordered.Value, len(r.Tools))
+		for i, t := range r.Tools {
+			values[i] = t.Value
+		}
+		all, ok := put(list(values...), steps[1:], v)
+		if !ok || all.Kind() != ordered.Array {
+			return c, false
+		}
+		r.Tools = nil
+		for _, t := range all.Items() {
+			r.Tools = append(r.Tools, chat.Tool{Name: t.At("function", "name").Text(), Value: t, Parameters: t.At("function", "parameters")})
+		}
+	case "add_generation_prompt":
+		r.NoGeneration = v.absent || !v.Bool()
+	default:
+		kwargs, ok := put(r.Kwargs, steps, v)
+		if !ok {
+			return c, false
+		}
+		r.Kwargs = kwargs
+	}
+	return Conversation{Name: c.Name + "; " + path + " = " + v.String(), Request: r, Beyond: true}, true
+}
+
+// split returns the keys and indexes of a path, indexes in brackets.
+func split(path string) []string {
+	var steps []string
+	for path != "" {
+		switch path[0] {
+		case '.':
+			path = path[1:]
+		case '[':
+			end := strings.IndexByte(path, ']')
+			if end > 1 && path[1] == '"' {
+				quoted, err := strconv.QuotedPrefix(path[1:])
+				if err != nil {
+					return append(steps, path)
+				}
+				key, _ := strconv.Unquote(quoted)
+				steps, path = append(steps, key), path[1+len(quoted)+1:]
+				continue
+			}
+			steps, path = append(steps, path[:end+1]), path[end+1:]
+		default:
+			end := strings.IndexAny(path, ".[")
+			if end < 0 {
+				end = len(path)
+			}
+			steps, path = append(steps, path[:end]), path[end:]
+		}
+	}
+	return steps
+}
+
+// put returns v with another value at the end of the steps; false where v has no such place.
+func put(v ordered.Value, steps []string, to value) (ordered.Value, bool) {
+	if len(steps) == 0 {
+		return to.Value, !to.absent
+	}
+	step := steps[0]
+	if i, isIndex := index(step); isIndex {
+		items := slices.Clone(v.Items())
+		if v.Kind() != ordered.Array || i >= len(items) {
+			return v, false
+		}
+		if len(steps) == 1 && to.absent {
+			return list(slices.Delete(items, i, i+1)...), true
+		}
+		inner, ok := put(items[i], steps[1:], to)
+		items[i] = inner
+		return list(items...), ok
+	}
+	if v.Kind() != ordered.Object && !v.IsNull() {
+		return v, false
+	}
+	if v.IsNull() {
+		v = object()
+	}
+	if len(steps) == 1 && to.absent {
+		_, there := v.Get(step)
+		return v.Without(step), there
+	}
+	inner, ok := put(v.At(step), steps[1:], to)
+	return v.With(step, inner), ok
+}
+
+func index(step string) (int, bool) {
+	if len(step) < 3 || step[0] != '[' {
+		return 0, false
+	}
+	i, err := strconv.Atoi(step[1 : len(step)-1])
+	return i, err == nil
+}
+
+// lookUp returns the value at a path.
+func lookUp(v ordered.Value, path string) (ordered.Value, bool) {
+	for _, step := range split(path) {
+		if i, ok := index(step); ok {
+			if v.Kind() != ordered.Array || i >= len(v.Items()) {
+				return v, false
+			}
+			v = v.Items()[i]
+			continue
+		}
+		inner, ok := v.Get(step)
+		if !ok {
+			return v, false
+		}
+		v = inner
+	}
+	return v, true
+}
+
+// pattern is a path without the indexes.
+func pattern(path string) string {
+	var b strings.Builder
+	for _, step := range split(path) {
+		if _, ok := index(step); ok {
+			step = "[]"
+		}
+		b.WriteString("." + step)
+	}
+	return b.String()
+}
+
+// compared returns the paths that met literals, each once, in the order of the trace.
+func compared(t *jinja.Trace) []string {
+	var paths []string
+	for _, c := range t.Comparisons() {
+		if !slices.Contains(paths, c.Path) {
+			paths = append(paths, c.Path)
+		}
+	}
+	return paths
+}
+
+// maxLiterals bounds the literals of one path that are tried.
+const maxLiterals = 12
+
+// literals returns values for a path that meet the literals that it was compared with: each alone, and all of them in a row.
+func literals(vars ordered.Value, path string, t *jinja.Trace) []value {
+	now, _ := lookUp(vars, path)
+	var values []value
+	add := func(s string) {
+		v := value{Value: text(s)}
+		if !slices.ContainsFunc(values, func(o value) bool { return o.String() == v.String() }) {
+			values = append(values, v)
+		}
+	}
+	all := ""
+	for i, literal := range t.Literals(path) {
+		if i == maxLiterals || now.Text() == literal {
+			continue
+		}
+		add(literal)
+		if now.Kind() == ordered.String {
+			add(literal + now.Text())
+			add(now.Text() + literal)
+			add(now.Text() + literal + now.Text())
+		}
+		all += literal + "lumorat"
+	}
+	if now.Kind() == ordered.String && all != "" {
+		add("kivarun" + all)
+		add(all)
+	}
+	return values
+}
+
+// word stands for any text.
+var word = text("sumidal")
+
+// alternatives returns values for a path that was looked up: of every kind that a template may ask for.
+func alternatives(now ordered.Value, there bool) []value {
+	given := []value{
+		{Value: ordered.Boolean(true)}, {Value: word}, {Value: ordered.Boolean(false)}, {Value: text("")}, {Value: ordered.Value{}}, {Value: ordered.Int(0)},
+		{Value: ordered.Int(7)}, {Value: list()}, {Value: list(word)}, {Value: list(object(), object())},
+		{Value: list(object(member("type", text("text")), member("text", word)))}, {Value: object(member("bogarel", word), member("nitasov", list(word)))},
+		{Value: object()},
+	}
+	if !there {
+		return given
+	}
+	values := []value{{absent: true}}
+	switch now.Kind() {
+	case ordered.Array:
+		if items := now.Items(); len(items) > 0 {
+			values = append(values, value{Value: list(append(slices.Clone(items), items[len(items)-1])...)}, value{Value: list(items[:1]...)}, value{Value: list(items[1:]...)})
+		}
+	case ordered.Bool:
+		values = append(values, value{Value: ordered.Boolean(!now.Bool())})
+	}
+	for _, v := range given {
+		if v.Value.Kind() != now.Kind() || v.String() == `""` || v.String() == "[]" || v.String() == "{}" {
+			values = append(values, v)
+		}
+	}
+	return values
+}

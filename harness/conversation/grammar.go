@@ -1,0 +1,402 @@
+package conversation
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// Grammar holds the conversations that it derived for a seed.
+type Grammar struct {
+	Seed          uint64
+	Conversations []Conversation // the plainest first
+}
+
+// derivations is how many conversations are derived to choose from; more bring no feature that these lack.
+const derivations = 500
+
+// New derives conversations from the grammar.
+func New(seed uint64) *Grammar {
+	all := make([]derived, derivations)
+	for i := range all {
+		all[i] = derive(seed, uint64(i))
+	}
+	slices.SortStableFunc(all, func(a, b derived) int { return cmp.Compare(a.size, b.size) })
+	seen := map[string]bool{}
+	g := &Grammar{Seed: seed}
+	for _, d := range all {
+		more := false
+		for _, f := range d.features {
+			more = more || !seen[f]
+			seen[f] = true
+		}
+		if more {
+			g.Conversations = append(g.Conversations, d.Conversation)
+		}
+	}
+	return g
+}
+
+// derived is a conversation with the features that it has.
+type derived struct {
+	Conversation
+	features []string
+	size     int
+}
+
+// deriver makes one derivation. Every choice is a feature, and so is every kind of message before another.
+type deriver struct {
+	*words
+	rich     float64 // how likely a choice is another one than the plain one
+	features []string
+	messages []ordered.Value
+	names    []string // of the messages, in words
+	last     string   // the last message's name
+	tools    []ordered.Value
+	switches []ordered.Member
+	ids      []string // calls without a result
+	calls    []string // the functions that these call
+	size     int
+}
+
+func derive(seed, n uint64) derived {
+	r := rand.New(rand.NewPCG(seed, n))
+	d := &deriver{words: newWords(r), rich: float64(n%10) / 12, last: "nothing"}
+	d.conversation()
+	request := chat.Request{Messages: d.messages, NoGeneration: d.choose("prompt", "asked", "not asked") != "asked", ParallelToolCalls: true}
+	d.feature(d.last + " before " + map[bool]string{true: "the end", false: "the model"}[request.NoGeneration])
+	for _, t := range d.tools {
+		request.Tools = append(request.Tools, chat.Tool{Name: t.At("function", "name").Text(), Value: t, Parameters: t.At("function", "parameters")})
+	}
+	if len(d.switches) > 0 {
+		request.Kwargs = ordered.ObjectOf(d.switches...)
+	}
+	return derived{Conversation{Name: strings.Join(d.names, ", "), Request: request}, d.features, d.size}
+}
+
+// feature notes something that the conversation has.
+func (d *deriver) feature(f string) { d.features = append(d.features, f) }
+
+// choose picks one of the forms that something may have. The first is the plain one.
+func (d *deriver) choose(what string, forms ...string) string {
+	form := forms[0]
+	if d.rand.Float64() < d.rich {
+		form = forms[d.rand.IntN(len(forms))]
+	}
+	if form != forms[0] {
+		d.size += 2
+	}
+	d.feature(what + ": " + form)
+	return form
+}
+
+// many picks a number from 1 on, smaller ones more often.
+func (d *deriver) many(what string, most int) int {
+	n := 1
+	for n < most && d.rand.Float64() < d.rich/2 {
+		n++
+	}
+	d.feature(what + ": " + string(rune('0'+n)))
+	return n
+}
+
+func member(key string, v ordered.Value) ordered.Member { return ordered.Member{Key: key, Value: v} }
+
+func text(s string) ordered.Value { return ordered.Str(s) }
+
+func object(members ...ordered.Member) ordered.Value { return ordered.ObjectOf(members...) }
+
+func list(items ...ordered.Value) ordered.Value { return ordered.ArrayOf(items...) }
+
+// conversation is the start symbol.
+//
+//	conversation = [instructions] { exchange [instructions] } last
+//	exchange     = question { question } reply
+//	reply        = answer | loop (answer | ε)
+//	loop         = { calls results }
+//	last         = question { question } [ calls [ results ] | loop answer | answer ]
+func (d *deriver) conversation() {
+	d.declare()
+	switch d.choose("thinking", "unset", "on", "off") {
+	case "on":
+		d.switches = append(d.switches, member("enable_thinking", ordered.Boolean(true)), member("thinking", ordered.Boolean(true)))
+	case "off":
+		d.switches = append(d.switches, member("enable_thinking", ordered.Boolean(false)), member("thinking", ordered.Boolean(false)))
+	}
+	if effort := d.choose("effort", "unset", "low", "medium", "high", "none"); effort != "unset" {
+		d.switches = append(d.switches, member("reasoning_effort", text(effort)))
+	}
+	d.instructions("first")
+	for range d.many("exchanges", 4) - 1 {
+		d.questions()
+		d.reply()
+		if d.choose("middle", "none", "instructions") != "none" {
+			d.instructions("middle")
+		}
+	}
+	d.questions()
+	switch d.choose("last", "question", "answer", "call", "result", "reply") {
+	case "answer":
+		d.answer()
+	case "call":
+		d.call()
+	case "result":
+		d.call()
+		d.results()
+	case "reply":
+		d.reply()
+	}
+}
+
+// say appends a message.
+func (d *deriver) say(name, role string, members ...ordered.Member) {
+	d.feature(name + " after " + d.last)
+	d.last = name
+	d.names = append(d.names, name)
+	d.size += 5
+	d.messages = append(d.messages, object(append([]ordered.Member{member("role", text(role))}, members...)...))
+}
+
+func (d *deriver) instructions(where string) {
+	who := "system"
+	if where == "first" {
+		if who = d.choose("instructions", "none", "system", "developer", "both"); who == "none" {
+			return
+		}
+	} else {
+		who = d.choose("instructions in the middle", "system", "developer")
+	}
+	if who == "both" {
+		d.say("system", "system", d.content("system", "text", "parts", "awkward")...)
+		who = "developer"
+	}
+	d.say(who, who, d.content(who, "text", "parts", "awkward")...)
+}
+
+func (d *deriver) questions() {
+	for range d.many("questions in a row", 2) {
+		d.say("question", "user", d.content("question", "text", "awkward", "parts", "two parts", "image", "images", "audio", "video", "empty")...)
+	}
+}
+
+// content returns a message's content in one of the forms that are named.
+func (d *deriver) content(of string, forms ...string) []ordered.Member {
+	part := func(kind, key string, v ordered.Value) ordered.Value {
+		return object(member("type", text(kind)), member(key, v))
+	}
+	says := func() ordered.Value { return part("text", "text", text(d.sentence("."))) }
+	url := func() ordered.Value { return object(member("url", text("https://example.org/"+d.word()))) }
+	var v ordered.Value
+	switch form := d.choose(of+"'s content", forms...); form {
+	case "absent":
+		return nil
+	case "null":
+	case "empty":
+		v = text("")
+	case "text":
+		v = text(d.sentence("."))
+	case "awkward":
+		v = text(d.awkward())
+	case "JSON":
+		v = text(object(member(d.word(), text(d.word()))).String())
+	case "failed":
+		v = text("Error: " + d.sentence("."))
+	case "parts":
+		v = list(says())
+	case "two parts":
+		v = list(says(), says())
+	case "image":
+		v = list(part("image_url", "image_url", url()), says())
+	case "images":
+		v = list(says(), object(member("type", text("image"))), object(member("type", text("image"))), says())
+	case "audio":
+		v = list(object(member("type", text("audio"))), part("input_audio", "input_audio", object(member("data", text(d.id(8))), member("format", text("wav")))), says())
+	case "video":
+		v = list(object(member("type", text("video"))), part("video_url", "video_url", url()), says())
+	default:
+		panic("conversation: no form " + form)
+	}
+	return []ordered.Member{member("content", v)}
+}
+
+func (d *deriver) reasoning(of string) []ordered.Member {
+	switch field := d.choose(of+"'s reasoning", "none", "reasoning_content", "reasoning", "both", "empty"); field {
+	case "none":
+		return nil
+	case "both":
+		v := text(d.sentence("."))
+		return []ordered.Member{member("reasoning_content", v), member("reasoning", v)}
+	case "empty":
+		return []ordered.Member{member("reasoning_content", text(""))}
+	default:
+		return []ordered.Member{member(field, text(d.sentence(".")))}
+	}
+}
+
+func (d *deriver) answer() {
+	thought := d.reasoning("answer")
+	forms := []string{"text", "awkward", "parts", "empty", "null"}
+	if thought == nil {
+		forms = forms[:3]
+	}
+	name := "answer"
+	if thought != nil {
+		name = "answer with reasoning"
+	}
+	d.say(name, "assistant", append(d.content("answer", forms...), thought...)...)
+}
+
+// reply answers, by calls or at once.
+func (d *deriver) reply() {
+	if d.choose("reply", "answer", "loop", "loop") == "answer" {
+		d.answer()
+		return
+	}
+	for range d.many("steps", 5) {
+		d.call()
+		d.results()
+	}
+	if d.choose("after the last result", "answer", "question") == "answer" {
+		d.answer()
+	}
+}
+
+func (d *deriver) call() {
+	if len(d.tools) == 0 {
+		d.tools = d.someTools(2)
+	}
+	var members []ordered.Member
+	form := d.choose("call's content", "null", "absent", "empty", "text", "awkward")
+	members = append(members, map[bool][]ordered.Member{true: nil, false: d.contentAs(form)}[form == "absent"]...)
+	members = append(members, d.reasoning("call")...)
+	n := d.many("calls", 3)
+	ids := d.choose("ids", "nine", "long", "absent")
+	calls := make([]ordered.Value, n)
+	arguments := d.choose("arguments", "object", "text", "empty object", "empty text")
+	d.ids, d.calls = nil, nil
+	for i := range calls {
+		f := d.tools[d.rand.IntN(len(d.tools))].At("function")
+		name := f.At("name")
+		call := object(member("type", text("function")), member("function", object(member("name", name), member("arguments", d.arguments(f, arguments)))))
+		id := ""
+		switch ids {
+		case "nine":
+			id = d.id(9)
+		case "long":
+			id = "call_" + d.id(24)
+		}
+		if id != "" {
+			call = object(append([]ordered.Member{member("id", text(id))}, call.Members()...)...)
+		}
+		d.ids, d.calls = append(d.ids, id), append(d.calls, name.Text())
+		calls[i] = call
+	}
+	name := "call"
+	if n > 1 {
+		name = "calls"
+	}
+	if form == "text" || form == "awkward" {
+		name = "content and " + name
+	}
+	d.say(name, "assistant", append(members, member("tool_calls", list(calls...)))...)
+}
+
+// contentAs returns content in a form that has been chosen.
+func (d *deriver) contentAs(form string) []ordered.Member {
+	switch form {
+	case "null":
+		return []ordered.Member{member("content", ordered.Value{})}
+	case "empty":
+		return []ordered.Member{member("content", text(""))}
+	case "text":
+		return []ordered.Member{member("content", text(d.sentence(".")))}
+	}
+	return []ordered.Member{member("content", text(d.awkward()))}
+}
+
+// arguments returns arguments for a function: for each parameter that it declares a value of its type, or some of its own.
+func (d *deriver) arguments(f ordered.Value, form string) ordered.Value {
+	var members []ordered.Member
+	for _, p := range f.At("parameters", "properties").Members() {
+		members = append(members, member(p.Key, d.value(p.Value)))
+	}
+	if len(members) == 0 {
+		members = []ordered.Member{member(d.word(), text(d.word())), member(d.word(), text(d.word()))}
+	}
+	v := object(members...)
+	switch form {
+	case "text":
+		return text(v.String())
+	case "empty object":
+		return object()
+	case "empty text":
+		return text("{}")
+	}
+	return v
+}
+
+// value returns a value that a schema allows.
+func (d *deriver) value(schema ordered.Value) ordered.Value {
+	if choices := schema.At("enum").Items(); len(choices) > 0 {
+		return choices[d.rand.IntN(len(choices))]
+	}
+	kind := schema.At("type")
+	for _, key := range []string{"anyOf", "oneOf"} {
+		if options := schema.At(key).Items(); len(options) > 0 {
+			return d.value(options[d.rand.IntN(len(options))])
+		}
+	}
+	name := kind.Text()
+	if options := kind.Items(); len(options) > 0 {
+		name = options[d.rand.IntN(len(options))].Text()
+	}
+	d.feature("argument: " + name)
+	switch name {
+	case "integer":
+		return ordered.Int(10000 + d.rand.IntN(90000))
+	case "number":
+		return ordered.Num("3." + d.id(0) + string(rune('1'+d.rand.IntN(9))) + "5")
+	case "boolean":
+		return ordered.Boolean(d.rand.IntN(2) == 0)
+	case "null":
+		return ordered.Value{}
+	case "array":
+		return list(d.value(schema.At("items")), d.value(schema.At("items")))
+	case "object":
+		var members []ordered.Member
+		for _, p := range schema.At("properties").Members() {
+			members = append(members, member(p.Key, d.value(p.Value)))
+		}
+		return object(members...)
+	}
+	if d.choose("text argument", "plain", "awkward") == "awkward" {
+		return text(d.awkward())
+	}
+	return text(d.word() + " " + d.word())
+}
+
+// results answers all calls of the last message.
+func (d *deriver) results() {
+	order := make([]int, len(d.ids))
+	for i := range order {
+		order[i] = i
+	}
+	if len(order) > 1 && d.choose("order of results", "as called", "other") == "other" {
+		slices.Reverse(order)
+	}
+	named := d.choose("result's name", "absent", "given") == "given"
+	for _, i := range order {
+		var members []ordered.Member
+		if d.ids[i] != "" && d.choose("result's id", "given", "absent") == "given" {
+			members = append(members, member("tool_call_id", text(d.ids[i])))
+		}
+		if named {
+			members = append(members, member("name", text(d.calls[i])))
+		}
+		d.say("result", "tool", append(members, d.content("result", "text", "JSON", "failed", "awkward", "parts", "empty")...)...)
+	}
+}
