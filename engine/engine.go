@@ -269,10 +269,10 @@ type Result struct {
 	Diagnostics []stream.Diagnostic
 }
 
-// Parse parses an answer in one go. Cut says that it ended because a limit was reached, not because the model was done.
-func (p *Plan) Parse(output string, cut bool) Result {
+// Parse parses an answer in one go. The reason is why it ended: [chat.FinishStop], or [chat.FinishLength] where a limit cut it off.
+func (p *Plan) Parse(output string, reason chat.FinishReason) Result {
 	parser := p.NewParser()
 	parser.Write([]byte(output))
-	parser.Close(cut)
+	parser.Close(reason)
 	return Result{parser.Message(), parser.Finish(), parser.Diagnostics()}
 }

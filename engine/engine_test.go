@@ -70,7 +70,7 @@ func Example() {
 			fmt.Println(delta.Value())
 		}
 	}
-	parser.Close(false)
+	parser.Close(chat.FinishStop)
 	fmt.Println(parser.Finish())
 	// Output:
 	// {"reasoning_content": "Rain?"}
@@ -101,7 +101,7 @@ func TestPrefillOpensReasoning(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := plan.Parse(tt.output, false)
+		got := plan.Parse(tt.output, chat.FinishStop)
 		if got.Message.Reasoning != tt.reasoning || got.Message.Content != tt.content || got.Finish != chat.FinishStop {
 			t.Errorf("thinking %s: got %+v", tt.thinking, got)
 		}
@@ -119,7 +119,7 @@ func TestContinue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := plan.Parse(tt.output, false)
+		got := plan.Parse(tt.output, chat.FinishStop)
 		if plan.Prompt.Text != tt.prompt || got.Message.Reasoning != tt.reasoning || got.Message.Content != tt.content {
 			t.Errorf("%s: prompt %q, message %+v", tt.mode, plan.Prompt.Text, got.Message)
 		}
@@ -136,7 +136,7 @@ func TestUnverified(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := plan.Parse("<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Bern\"}}\n</tool_call>", false)
+	got := plan.Parse("<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Bern\"}}\n</tool_call>", chat.FinishStop)
 	if len(got.Message.ToolCalls) != 1 || got.Message.ToolCalls[0].Name != "weather" || got.Finish != chat.FinishToolCalls {
 		t.Errorf("by a fallback spelling: %+v", got)
 	}
@@ -195,7 +195,7 @@ func TestConcurrentUse(t *testing.T) {
 			if _, err := tmpl.Prepare(r, engine.PrepareOptions{}); err != nil {
 				t.Error(err)
 			}
-			if got := plan.Parse(`<call>{"name": "weather", "arguments": {"city": "Bern"}}</call>`, false); len(got.Message.ToolCalls) != 1 {
+			if got := plan.Parse(`<call>{"name": "weather", "arguments": {"city": "Bern"}}</call>`, chat.FinishStop); len(got.Message.ToolCalls) != 1 {
 				t.Errorf("got %+v", got)
 			}
 		})

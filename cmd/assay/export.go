@@ -141,7 +141,7 @@ func (e *export) parse(t *engine.Template, template, id string, c script.Case) {
 	members := []ordered.Member{member("kind", ordered.Str("parse")), member("id", ordered.Str(id)),
 		member("template", ordered.Str(template)), member("request", c.Request), member("output", ordered.Str(c.Output)),
 		member("want", wantValue(c.Message))}
-	if c.Cut {
+	if c.Reason.Cut() {
 		members = append(members, member("partial", ordered.Boolean(true)))
 	}
 	if c.Accepts {

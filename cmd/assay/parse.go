@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/peg/vm"
 	"github.com/goassay/assay/engine/stream"
@@ -50,6 +51,14 @@ type parsing struct {
 	cut, stream, shrink bool
 }
 
+// reason returns why the output ended.
+func (p *parsing) reason() chat.FinishReason {
+	if p.cut {
+		return chat.FinishLength
+	}
+	return chat.FinishStop
+}
+
 func (p *parsing) parse(c *call) error {
 	if p.request == "" && p.tools == "" {
 		var names []string
@@ -67,19 +76,19 @@ func (p *parsing) parse(c *call) error {
 		return err
 	}
 	if p.explain {
-		explainParse(c.stderr, plan, output, p.cut)
+		explainParse(c.stderr, plan, output, p.reason())
 	}
-	for _, d := range plan.Parse(output, p.cut).Diagnostics {
+	for _, d := range plan.Parse(output, p.reason()).Diagnostics {
 		c.warn("byte %d of the output: %s%s", max(0, d.Off-len(plan.Prompt.Prefill)), d.Msg, about(d.Text))
 	}
 	if p.stream {
-		for _, d := range split.Feed(plan.NewParser(), output, split.Every(len(output)), p.cut).Deltas {
+		for _, d := range split.Feed(plan.NewParser(), output, split.Every(len(output)), p.reason()).Deltas {
 			fmt.Fprintln(c.stdout, d.Value())
 		}
 		return nil
 	}
 	parser := plan.NewParser()
-	answer, mismatch := split.Check(parser, output, p.cut)
+	answer, mismatch := split.Check(parser, output, p.reason())
 	value := answerValue(answer)
 	if p.json {
 		value = p.details(value, parser, output, mismatch)
@@ -93,7 +102,7 @@ func (p *parsing) parse(c *call) error {
 
 // details adds to an answer what else is known of it.
 func (p *parsing) details(answer ordered.Value, parser *stream.Parser, output string, mismatch *split.Mismatch) ordered.Value {
-	split.Feed(parser, output, nil, p.cut)
+	split.Feed(parser, output, nil, p.reason())
 	var diagnostics, parts []ordered.Value
 	for _, d := range parser.Diagnostics() {
 		diagnostics = append(diagnostics, ordered.Str(d.String()))
@@ -110,12 +119,12 @@ func (p *parsing) details(answer ordered.Value, parser *stream.Parser, output st
 }
 
 // explainParse shows how an output is read: a line for each step of the machine, and for each run of bytes.
-func explainParse(w io.Writer, plan *engine.Plan, output string, cut bool) {
+func explainParse(w io.Writer, plan *engine.Plan, output string, reason chat.FinishReason) {
 	parser := stream.Options{Step: func(s vm.Step) {
 		fmt.Fprintf(w, "byte %d: %s\n", s.Pos, plan.Program.Inst(s.PC))
 	}}.NewParser(plan.Output)
 	parser.Write([]byte(output))
-	parser.Close(cut)
+	parser.Close(reason)
 	text := plan.Prompt.Prefill + output
 	for _, span := range parser.Coverage() {
 		fmt.Fprintf(w, "bytes %d-%d: %s %q\n", span.Off, span.End, span.Class, text[span.Off:span.End])
@@ -144,7 +153,7 @@ func (p *parsing) minimize(c *call) error {
 	if err != nil {
 		return err
 	}
-	holds, err := c.minimize(reduce.Case{Template: t, Request: request, Fallbacks: *p.fallbacks, Output: output, Cut: p.cut})
+	holds, err := c.minimize(reduce.Case{Template: t, Request: request, Fallbacks: *p.fallbacks, Output: output, Reason: p.reason()})
 	if holds {
 		fmt.Fprintln(c.stderr, reduce.ErrHolds)
 	}

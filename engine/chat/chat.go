@@ -107,12 +107,17 @@ type ToolCallDelta struct {
 	Arguments string
 }
 
-// FinishReason says why a turn ended.
+// FinishReason is why a turn ended, in the words of OpenAI's finish_reason. Servers have further reasons of their own.
 type FinishReason string
 
 // The finish reasons.
 const (
-	FinishStop      FinishReason = "stop"
-	FinishToolCalls FinishReason = "tool_calls" // a complete call is there
-	FinishLength    FinishReason = "length"     // the output was cut off
+	FinishStop          FinishReason = "stop"           // the model ended its turn
+	FinishToolCalls     FinishReason = "tool_calls"     // it did, and a complete call is there
+	FinishLength        FinishReason = "length"         // a limit cut the output off
+	FinishContentFilter FinishReason = "content_filter" // a filter did
 )
+
+// Cut reports whether an output that ended for the reason was cut off where it stands. The empty reason counts as
+// [FinishStop]; every one that is not the model's own is a cut.
+func (r FinishReason) Cut() bool { return r != "" && r != FinishStop && r != FinishToolCalls }

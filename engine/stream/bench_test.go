@@ -28,7 +28,7 @@ func BenchmarkContent(b *testing.B) {
 	for b.Loop() {
 		p.Reset()
 		p.Write(text)
-		p.Close(false)
+		p.Close(chat.FinishStop)
 	}
 }
 
@@ -42,7 +42,7 @@ func BenchmarkArguments(b *testing.B) {
 	for b.Loop() {
 		p.Reset()
 		p.Write(text)
-		p.Close(false)
+		p.Close(chat.FinishStop)
 	}
 }
 
@@ -61,7 +61,7 @@ func BenchmarkTokens(b *testing.B) {
 				for i := 0; i < len(text); i += 4 {
 					p.Write(text[i : i+4])
 				}
-				p.Close(false)
+				p.Close(chat.FinishStop)
 			}
 		})
 	}
@@ -78,7 +78,7 @@ func BenchmarkContentTokens(b *testing.B) {
 		for i := 0; i < len(text); i += 4 {
 			p.Write(text[i : i+4])
 		}
-		p.Close(false)
+		p.Close(chat.FinishStop)
 	}
 }
 

@@ -101,11 +101,11 @@ func TestBegunByThePrompt(t *testing.T) {
 func TestCut(t *testing.T) {
 	p := stream.NewParser(generate(t, forms[0].f, usual("")))
 	p.Write([]byte("It goes on"))
-	p.Close(true)
+	p.Close(chat.FinishLength)
 	if p.Finish() != chat.FinishLength {
 		t.Errorf("finish %q", p.Finish())
 	}
-	if len(p.Write([]byte("more"))) > 0 || len(p.Close(false)) > 0 {
+	if len(p.Write([]byte("more"))) > 0 || len(p.Close(chat.FinishStop)) > 0 {
 		t.Error("a closed parser goes on")
 	}
 }
@@ -122,18 +122,19 @@ func TestBegunEnd(t *testing.T) {
 	}
 	out := generate(t, forms[0].f, usual(""))
 	for _, c := range table {
-		for _, cut := range []bool{false, true} {
-			want := c.done
-			if cut {
-				want = c.cut
-			}
+		for reason, want := range map[chat.FinishReason]string{
+			"": c.done, chat.FinishStop: c.done, chat.FinishToolCalls: c.done, chat.FinishLength: c.cut, chat.FinishContentFilter: c.cut, "abort": c.cut,
+		} {
 			p := stream.NewParser(out)
 			for _, piece := range bytesOf(c.output) {
 				p.Write([]byte(piece))
 			}
-			p.Close(cut)
+			p.Close(reason)
 			if got := p.Message().Content; got != want {
-				t.Errorf("%q, cut %t: %q, want %q", c.output, cut, got, want)
+				t.Errorf("%q, %q: %q, want %q", c.output, reason, got, want)
+			}
+			if got := p.Finish(); got != reason && (reason.Cut() || got != chat.FinishStop) {
+				t.Errorf("%q, %q: the finish reason is %q", c.output, reason, got)
 			}
 			checkCoverage(t, p, c.output)
 		}
@@ -386,7 +387,7 @@ func TestHeldLimit(t *testing.T) {
 	text := `{"name": "get", "parameters": {"city": "` + strings.Repeat("x", 5000) + `"}}`
 	p := stream.Options{Limits: vm.Limits{Held: 1000}}.NewParser(out)
 	p.Write([]byte(text))
-	p.Close(false)
+	p.Close(chat.FinishStop)
 	if m := p.Message(); m.Content != text {
 		t.Errorf("content of %d bytes, want %d", len(m.Content), len(text))
 	}
@@ -432,7 +433,7 @@ func TestReset(t *testing.T) {
 	p := stream.NewParser(out)
 	for range 2 {
 		p.Write([]byte("hm\n</think>\n\nHi."))
-		p.Close(false)
+		p.Close(chat.FinishStop)
 		if m := p.Message(); m.Content != "Hi." || m.Reasoning != "hm" {
 			t.Fatalf("%+v", m)
 		}

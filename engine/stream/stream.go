@@ -33,6 +33,7 @@ package stream
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -103,7 +104,8 @@ type Parser struct {
 	diagnostics        []Diagnostic
 	dropped            strings.Builder // text of the last diagnostic, while more of it may be dropped
 	read               int             // bytes written so far, the prefill included
-	closed, cut        bool
+	closed             bool
+	reason             chat.FinishReason // why the output ended
 
 	text textState
 	call *call
@@ -158,10 +160,12 @@ func (p *Parser) Write(piece []byte) []chat.Delta {
 	return p.deliver()
 }
 
-// Close says that the output is complete, or cut off (by a limit on its length), and returns what that adds.
-func (p *Parser) Close(cut bool) []chat.Delta {
+// Close ends the output for a reason and returns what that adds to the message. A reason that cuts the output off
+// ([chat.FinishReason.Cut]) leaves the last part as it stands; after any other one the model has ended its turn. A second Close
+// changes nothing.
+func (p *Parser) Close(reason chat.FinishReason) []chat.Delta {
 	if !p.closed {
-		p.closed, p.cut = true, cut
+		p.closed, p.reason = true, reason
 		p.m.Close()
 		p.take()
 		p.endText()
@@ -191,13 +195,39 @@ func (p *Parser) Message() chat.Message {
 	return m
 }
 
-// Finish says why the turn ended (E22).
+// Deltas parses an output as it comes and yields what each piece adds to the message. The output yields its pieces, each with
+// the empty reason, but for the last one, which may have the reason why the output ends. Deltas closes the parser with that reason,
+// or, where the output just ends, with [chat.FinishStop]. A delta is valid until the next one is asked for. A caller that stops
+// early has not closed the parser.
+func (p *Parser) Deltas(output iter.Seq2[[]byte, chat.FinishReason]) iter.Seq[chat.Delta] {
+	return func(yield func(chat.Delta) bool) {
+		ended := chat.FinishStop
+		for piece, reason := range output {
+			for _, d := range p.Write(piece) {
+				if !yield(d) {
+					return
+				}
+			}
+			if reason != "" {
+				ended = reason
+				break
+			}
+		}
+		for _, d := range p.Close(ended) {
+			if !yield(d) {
+				return
+			}
+		}
+	}
+}
+
+// Finish returns why the turn ended (E22): tool_calls where a complete call is there, else the reason that Close was given.
 func (p *Parser) Finish() chat.FinishReason {
 	switch {
 	case slices.ContainsFunc(p.calls, func(c *call) bool { return c.complete }):
 		return chat.FinishToolCalls
-	case p.cut:
-		return chat.FinishLength
+	case p.reason.Cut():
+		return p.reason
 	}
 	return chat.FinishStop
 }
@@ -306,7 +336,7 @@ const shortStub = 2
 
 // endStub drops the beginning of an end text at the end of the output (E9).
 func (p *Parser) endStub(e *peg.Event) {
-	if p.cut || len(e.Text) > shortStub {
+	if p.reason.Cut() || len(e.Text) > shortStub {
 		p.drop(e, "no part of the message")
 		return
 	}

@@ -58,7 +58,7 @@ func read(t testing.TB, out *codegen.Output, pieces ...string) (*stream.Parser, 
 		take(p.Write(b))
 		clear(b) // the parser may not keep it
 	}
-	take(p.Close(false))
+	take(p.Close(chat.FinishStop))
 	m := p.Message()
 	for i, c := range m.ToolCalls {
 		if i < len(got.ToolCalls) {
@@ -258,7 +258,7 @@ func ExampleParser() {
 			fmt.Println(d.Value())
 		}
 	}
-	for _, d := range p.Close(false) {
+	for _, d := range p.Close(chat.FinishStop) {
 		fmt.Println(d.Value())
 	}
 	fmt.Println(p.Finish())

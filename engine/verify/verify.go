@@ -314,7 +314,7 @@ func parse(out *codegen.Output, turn string, cut int) chat.Message {
 			p.Write([]byte(turn[i : i+1]))
 		}
 	}
-	p.Close(false)
+	p.Close(chat.FinishStop)
 	return p.Message()
 }
 

@@ -309,6 +309,6 @@ func (in *Inputs) Parse(output string, chunk int) (before, op func(), err error)
 		for at := 0; at < len(text); at += chunk {
 			p.Write(text[at:min(at+chunk, len(text))])
 		}
-		p.Close(false)
+		p.Close(chat.FinishStop)
 	}, nil
 }

@@ -186,7 +186,7 @@ func (s *Subject) turns(yield func(shape verify.Shape, plan *codegen.Output)) er
 
 func checkStream(s *Subject, find finder) {
 	err := s.turns(func(shape verify.Shape, plan *codegen.Output) {
-		_, mismatch := split.Check(stream.NewParser(plan), shape.Turn, false)
+		_, mismatch := split.Check(stream.NewParser(plan), shape.Turn, chat.FinishStop)
 		if mismatch != nil {
 			find(s.turn(shape.Tools), "%s: %w", shape.Name, mismatch)
 		}
@@ -202,7 +202,7 @@ const shortestMarker = 4
 func checkLeaks(s *Subject, find finder) {
 	markers := distinctive(s.Template.Analysis().Format)
 	err := s.turns(func(shape verify.Shape, plan *codegen.Output) {
-		message := split.Feed(stream.NewParser(plan), shape.Turn, nil, false).Message
+		message := split.Feed(stream.NewParser(plan), shape.Turn, nil, chat.FinishStop).Message
 		for _, marker := range markers {
 			if strings.Contains(message.Content, marker) || strings.Contains(message.Reasoning, marker) {
 				find(s.of(marker), "%s: %q leaks: %s", shape.Name, marker, message.Value())
@@ -258,7 +258,7 @@ func checkGrammarTakes(s *Subject, find finder) {
 		if shape.Name == verify.AwkwardStrings && s.Template.Analysis().Unescaped {
 			continue // in a grammar the first quote ends a string
 		}
-		if shape.Verdict == verify.Verified && shape.Tools && declared(split.Feed(stream.NewParser(plan), shape.Turn, nil, false).Message) {
+		if shape.Verdict == verify.Verified && shape.Tools && declared(split.Feed(stream.NewParser(plan), shape.Turn, nil, chat.FinishStop).Message) {
 			takes(shape, s.Template.Analysis().Format.End, plan, grammar, g)
 		}
 	}
@@ -335,7 +335,7 @@ func checkSamples(s *Subject, find finder) {
 			find(nowhere, "seed %d: %w", seed, err)
 			return
 		}
-		if answer := split.Feed(stream.NewParser(plan), text, nil, false); answer.Finish != chat.FinishToolCalls {
+		if answer := split.Feed(stream.NewParser(plan), text, nil, chat.FinishStop); answer.Finish != chat.FinishToolCalls {
 			find(s.turn(true), "seed %d: %q is read as %s", seed, text, answer.Message.Value())
 			return
 		}
@@ -371,7 +371,7 @@ func checkEscapable(s *Subject, find finder) {
 		if !ok {
 			return message, false, false
 		}
-		message = split.Feed(stream.NewParser(plan), turn, nil, false).Message
+		message = split.Feed(stream.NewParser(plan), turn, nil, chat.FinishStop).Message
 		return message, len(message.ToolCalls) == 1 && strings.Contains(message.ToolCalls[0].Arguments, jsonString(value)), true
 	}
 	if _, back, _ := read(plain, needle); !back {
@@ -399,7 +399,7 @@ func checkPlainAnswer(s *Subject, find finder) {
 			continue
 		}
 		output := s.plainOutput(plan.Prompt.Prefill)
-		message := plan.Parse(output, false).Message
+		message := plan.Parse(output, chat.FinishStop).Message
 		if strings.TrimRight(message.Content, format.Space) != plainAnswer || strings.Contains(message.Reasoning, plainAnswer) {
 			written, _ := s.ask(r)
 			find(written.at(len(plan.Prompt.Text)-len(plan.Prompt.Prefill)), "thinking %s: %q after the prefill %q is read as %s", mode.name, output, plan.Prompt.Prefill, message.Value())

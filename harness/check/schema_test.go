@@ -64,7 +64,7 @@ func TestSampledCallsValidate(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				validate(t, validators, seed, output, plan.Parse(output, false).Message)
+				validate(t, validators, seed, output, plan.Parse(output, openai.FinishStop).Message)
 			}
 		})
 	}

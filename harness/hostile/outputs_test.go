@@ -74,7 +74,7 @@ func work(plan *engine.Plan, output string) int {
 		p.Write(b[:k])
 		b = b[k:]
 	}
-	p.Close(false)
+	p.Close(chat.FinishStop)
 	p.Diagnostics()
 	return n
 }
@@ -147,7 +147,7 @@ func TestOutputs(t *testing.T) {
 		{"ten megabytes with a thousand calls", "", func(t *testing.T) error {
 			call := "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"" + strings.Repeat("x", 10_000) + "\"}}\n</tool_call>\n"
 			output := strings.Repeat(call, 1000)
-			answer, mismatch := split.CheckSchedules(plans["hermes"].NewParser(), output, false, slices.Values([][]int{{len(output) / 3}, {99, 5_000_000}}))
+			answer, mismatch := split.CheckSchedules(plans["hermes"].NewParser(), output, chat.FinishStop, slices.Values([][]int{{len(output) / 3}, {99, 5_000_000}}))
 			if mismatch != nil || len(answer.Message.ToolCalls) != 1000 {
 				return fmt.Errorf("%d calls, %v", len(answer.Message.ToolCalls), mismatch)
 			}
@@ -155,12 +155,12 @@ func TestOutputs(t *testing.T) {
 		}},
 		{"thousand streams of one plan", "", func(t *testing.T) error {
 			output := "Let me look.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Zürich\"}}\n</tool_call>"
-			want := split.Feed(plans["hermes"].NewParser(), output, nil, false).Message
+			want := split.Feed(plans["hermes"].NewParser(), output, nil, chat.FinishStop).Message
 			var wait sync.WaitGroup
 			failed := make(chan string, 1000)
 			for i := range 1000 {
 				wait.Go(func() {
-					got := split.Feed(plans["hermes"].NewParser(), output, split.Every(len(output))[i%len(output):], false).Message
+					got := split.Feed(plans["hermes"].NewParser(), output, split.Every(len(output))[i%len(output):], chat.FinishStop).Message
 					if diff := split.Diff(want, got); diff != "" {
 						failed <- diff
 					}

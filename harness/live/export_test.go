@@ -18,7 +18,7 @@ func Judge(plan *engine.Plan, request chat.Request, body ordered.Value, stream *
 	}
 	for _, r := range [...]*reading{piece, streamed} {
 		r.check(q.s, request, 1<<20)
-		own := &reading{message: plan.Parse(r.raw, r.cut()).Message, finish: r.finish}
+		own := &reading{message: plan.Parse(r.raw, ending(r.cut())).Message, finish: r.finish}
 		q.leaks(r, own, plan.Preserved)
 		q.agrees(r, own)
 	}

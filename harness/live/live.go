@@ -261,10 +261,18 @@ func (c *Chat) generate(ctx context.Context, out *Outcome, s *scenario, o Option
 		return err
 	}
 	out.Cut = out.Result.End.Cut()
-	streamed.add(parser.Close(out.Cut))
+	streamed.add(parser.Close(ending(out.Cut)))
 	out.Message = parser.Message()
 	out.check(plan, r, parser, streamed, grammar, s, c.Tiny)
 	return nil
+}
+
+// ending returns why an output ended: a limit cut it off, or the model ended its turn.
+func ending(cut bool) chat.FinishReason {
+	if cut {
+		return chat.FinishLength
+	}
+	return chat.FinishStop
 }
 
 // constrains says that a request constrains its answer: by tools or by a schema. Else the model writes as it likes.
@@ -312,7 +320,7 @@ func (c *Chat) begin(plan *engine.Plan, grammar *gbnf.Grammar) ([]llama.Token, e
 				return c.Model.Tokenize(answer[:n+1])
 			}
 		}
-		if parser.Close(false); len(parser.Message().ToolCalls) > 0 {
+		if parser.Close(chat.FinishStop); len(parser.Message().ToolCalls) > 0 {
 			return c.Model.Tokenize(answer)
 		}
 	}
@@ -325,7 +333,7 @@ const maxSentences = 64
 // check looks at what must hold of an answer. A grammar of nil is one that is known to accept it.
 func (out *Outcome) check(plan *engine.Plan, r chat.Request, parser *stream.Parser, streamed *collector, grammar *gbnf.Grammar, s *scenario, tiny bool) {
 	fault := func(format string, args ...any) { out.Faults = append(out.Faults, fmt.Sprintf(format, args...)) }
-	whole := plan.Parse(out.Output, out.Cut)
+	whole := plan.Parse(out.Output, ending(out.Cut))
 	if a, b := parser.Message().Value().String(), whole.Message.Value().String(); a != b {
 		fault("streamed and in one go differ:\n  streamed   %s\n  in one go  %s", a, b)
 	}

@@ -272,7 +272,7 @@ func (p *probe) judge(what, text string) {
 		streamed.add(parser.Write([]byte(rest[:n])))
 		rest = rest[n:]
 	}
-	streamed.add(parser.Close(out.Cut))
+	streamed.add(parser.Close(ending(out.Cut)))
 	out.Message = parser.Message()
 	out.check(p.plan, p.r, parser, streamed, nil, p.s, true)
 	if len(out.Faults) > 0 {

@@ -381,7 +381,7 @@ func (q *question) judge(ctx context.Context, piece, stream *reading) error {
 		}
 		own := &reading{how: "here", finish: r.finish}
 		if r.hasRaw {
-			own.message = plan.Parse(r.raw, r.cut()).Message
+			own.message = plan.Parse(r.raw, ending(r.cut())).Message
 		}
 		if !q.request.HasJSONSchema { // strings in JSON may have any text
 			q.leaks(r, own, plan.Preserved)

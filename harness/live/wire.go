@@ -28,7 +28,7 @@ type reading struct {
 func (r *reading) cut() bool { return r.finish == chat.FinishLength }
 
 // finishReasons are those of OpenAI's API.
-var finishReasons = []chat.FinishReason{chat.FinishStop, chat.FinishToolCalls, chat.FinishLength, "content_filter"}
+var finishReasons = []chat.FinishReason{chat.FinishStop, chat.FinishToolCalls, chat.FinishLength, chat.FinishContentFilter}
 
 // rawPath is where servers that show what they do keep the text that the model wrote. Streams do not have it.
 var rawPath = []string{"__verbose", "content"}

@@ -42,8 +42,8 @@ type Case struct {
 	Request   ordered.Value
 	Fallbacks []string
 	Output    string
-	Cut       bool
-	Want      *Want // nil: any message will do
+	Reason    chat.FinishReason // why the output ended
+	Want      *Want             // nil: any message will do
 
 	// NewParser makes the parser; nil is the plan's own.
 	NewParser func(*engine.Plan) split.Parser
@@ -102,13 +102,13 @@ func (c Case) run() (o outcome) {
 	if c.NewParser != nil {
 		parser = c.NewParser(plan)
 	}
-	o.answer = split.Feed(parser, c.Output, nil, c.Cut)
+	o.answer = split.Feed(parser, c.Output, nil, c.Reason)
 	if c.Want != nil {
 		if c.Want.compare(&o); o.Kind != "" {
 			return o
 		}
 	}
-	if _, mismatch := split.Check(parser, c.Output, c.Cut); mismatch != nil {
+	if _, mismatch := split.Check(parser, c.Output, c.Reason); mismatch != nil {
 		o.Failure = Failure{"split", mismatch.Error()}
 		return o
 	}
@@ -400,7 +400,7 @@ func (r *reducer) readAnew(c Case) bool {
 		return false
 	}
 	for _, call := range now.answer.Message.ToolCalls {
-		if !call.Complete && !c.Cut {
+		if !call.Complete && !c.Reason.Cut() {
 			return false
 		}
 	}
@@ -500,7 +500,7 @@ func (c Case) Script(f Failure) (string, error) {
 	}
 	commands += "request request.json\n"
 	flag := ""
-	if c.Cut {
+	if c.Reason.Cut() {
 		flag = "-cut "
 	}
 	if f.Kind == "split" || f.Kind == "panic" {
@@ -542,7 +542,7 @@ func FromScript(src subject.Source, s script.Case) (Case, error) {
 	if err != nil {
 		return Case{}, err
 	}
-	c := Case{Template: t, Request: s.Request, Fallbacks: s.Fallbacks, Output: s.Output, Cut: s.Cut,
+	c := Case{Template: t, Request: s.Request, Fallbacks: s.Fallbacks, Output: s.Output, Reason: s.Reason,
 		Want: &Want{Message: s.Message, Finish: s.Finish, Accepts: s.Accepts}}
 	if s.Roundtrip {
 		request, err := chat.ParseRequest(s.Request)

@@ -189,8 +189,8 @@ func parseChanged(p *pair, find finder) {
 		if err != nil || !c.Parsed {
 			continue
 		}
-		was, err1 := parse(p.was, r, c.Fallbacks, c.Output, c.Cut)
-		is, err2 := parse(p.is, r, c.Fallbacks, c.Output, c.Cut)
+		was, err1 := parse(p.was, r, c.Fallbacks, c.Output, c.Reason)
+		is, err2 := parse(p.is, r, c.Fallbacks, c.Output, c.Reason)
 		switch {
 		case err1 == nil && err2 != nil:
 			find(p.turnChange(), "the output of the case %q is refused: %v", c.Name, err2)
@@ -203,8 +203,8 @@ func parseChanged(p *pair, find finder) {
 		if shape.Verdict != verify.Verified {
 			continue
 		}
-		was, err1 := parse(p.was, request, nil, shape.Turn, false)
-		is, err2 := parse(p.is, request, nil, shape.Turn, false)
+		was, err1 := parse(p.was, request, nil, shape.Turn, chat.FinishStop)
+		is, err2 := parse(p.is, request, nil, shape.Turn, chat.FinishStop)
 		if err1 == nil && (err2 != nil || split.Diff(was, is) != "") {
 			find(p.turnChange(), "a turn of the old revision (%s) is read differently: %s", shape.Name, split.Diff(was, is))
 			return
@@ -222,12 +222,12 @@ func partLost(p *pair, find finder) {
 	}
 }
 
-func parse(t *engine.Template, r chat.Request, fallbacks []string, output string, cut bool) (chat.Message, error) {
+func parse(t *engine.Template, r chat.Request, fallbacks []string, output string, reason chat.FinishReason) (chat.Message, error) {
 	plan, err := t.Prepare(r, engine.PrepareOptions{Insist: true, Fallbacks: fallbacks})
 	if err != nil {
 		return chat.Message{}, err
 	}
-	return plan.Parse(output, cut).Message, nil
+	return plan.Parse(output, reason).Message, nil
 }
 
 // samples is the number of sentences that each grammar is asked for.

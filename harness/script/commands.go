@@ -140,26 +140,26 @@ func cmdPrompt(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // outputArgs reads the arguments [-cut] OUTPUT FILE.
-func outputArgs(ts *testscript.TestScript, neg bool, args []string, name string) (output, file string, cut bool) {
+func outputArgs(ts *testscript.TestScript, neg bool, args []string, name string) (output, file string, reason chat.FinishReason) {
 	if len(args) > 0 && args[0] == "-cut" {
-		cut, args = true, args[1:]
+		reason, args = chat.FinishLength, args[1:]
 	}
 	usage(ts, !neg && len(args) == 2, name+" [-cut] OUTPUT FILE")
-	return text(ts, args[0]), args[1], cut
+	return text(ts, args[0]), args[1], reason
 }
 
 func cmdParse(ts *testscript.TestScript, neg bool, args []string) {
-	output, file, cut := outputArgs(ts, neg, args, "parse")
+	output, file, reason := outputArgs(ts, neg, args, "parse")
 	r := runOf(ts)
-	r.answer = split.Feed(r.prepared(ts).NewParser(), output, nil, cut)
+	r.answer = split.Feed(r.prepared(ts).NewParser(), output, nil, reason)
 	r.expectMessage(ts, file)
 }
 
 func cmdStream(ts *testscript.TestScript, neg bool, args []string) {
-	output, file, cut := outputArgs(ts, neg, args, "stream")
+	output, file, reason := outputArgs(ts, neg, args, "stream")
 	r := runOf(ts)
 	plan := r.prepared(ts)
-	answer, mismatch := split.Check(plan.NewParser(), output, cut)
+	answer, mismatch := split.Check(plan.NewParser(), output, reason)
 	if mismatch != nil {
 		ts.Fatalf("%v", mismatch)
 	}
@@ -220,7 +220,7 @@ func cmdRoundtrip(ts *testscript.TestScript, neg bool, args []string) {
 	plan := r.prepared(ts)
 	turn, err := Turn(r.template, *r.request, want)
 	ts.Check(err)
-	got := plan.Parse(turn, false).Message
+	got := plan.Parse(turn, chat.FinishStop).Message
 	if !sameMessage(want, got, SameValue) {
 		ts.Fatalf("%s does not come back\nturn: %q\n%s", args[0], turn, diffMessages(want, got))
 	}

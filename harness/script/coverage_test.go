@@ -62,8 +62,8 @@ var kinds = []kind{
 	{"awkward strings", hasTools, func(s sample) bool {
 		return s.argument(hasAny(`"'`)) && s.argument(hasAny("<{[")) && s.argument(hasAny("\n"))
 	}},
-	{"truncated", hasTools, func(s sample) bool { return s.Cut && (len(s.Message.ToolCalls) > 0 || s.noCall) }},
-	{"malformed", hasTools, func(s sample) bool { return !s.Cut && (len(s.faults) > 0 || s.noCall) }},
+	{"truncated", hasTools, func(s sample) bool { return s.Reason.Cut() && (len(s.Message.ToolCalls) > 0 || s.noCall) }},
+	{"malformed", hasTools, func(s sample) bool { return !s.Reason.Cut() && (len(s.faults) > 0 || s.noCall) }},
 	{"json_schema", nil, func(s sample) bool { return s.request.HasJSONSchema }},
 	{"required choice", hasTools, func(s sample) bool {
 		return len(s.Message.ToolCalls) > 0 && (s.request.ToolChoice.Mode == chat.ChoiceRequired || s.request.ToolChoice.Mode == chat.ChoiceNamed)
@@ -76,7 +76,7 @@ var kinds = []kind{
 
 // whole says that the sample is an ordinary turn, read to its end without a fault.
 func (s sample) whole() bool {
-	return !s.Cut && len(s.faults) == 0 && !s.request.HasJSONSchema && s.request.Continue == chat.ContinueNone &&
+	return !s.Reason.Cut() && len(s.faults) == 0 && !s.request.HasJSONSchema && s.request.Continue == chat.ContinueNone &&
 		!slices.ContainsFunc(s.Message.ToolCalls, func(c chat.ToolCall) bool { return !c.Complete })
 }
 
@@ -158,7 +158,7 @@ func read(t *testing.T, corpus *subject.Corpus, template *engine.Template, file 
 		}
 		p := plan.NewParser()
 		p.Write([]byte(c.Output))
-		p.Close(c.Cut)
+		p.Close(c.Reason)
 		c.Message = p.Message()
 		ordinary := append([]string{template.Analysis().Format.Reasoning.Close.Text}, plan.Stops...)
 		faults := slices.DeleteFunc(p.Diagnostics(), func(d stream.Diagnostic) bool {

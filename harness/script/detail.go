@@ -48,7 +48,7 @@ func (c *Case) plan(src subject.Source) (*engine.Plan, error) {
 // parts says what became of each byte of an output, and which message it is.
 func parts(plan *engine.Plan, c Case) ([]report.Span, string) {
 	p := plan.NewParser()
-	message := split.Feed(p, c.Output, nil, c.Cut).Message
+	message := split.Feed(p, c.Output, nil, c.Reason).Message
 	var spans []report.Span
 	for _, s := range p.Coverage() {
 		start, end := max(0, s.Off-p.Prefill()), min(len(c.Output), s.End-p.Prefill())
@@ -82,7 +82,7 @@ func timeline(plan *engine.Plan, c Case) []report.Step {
 	for i := range len(c.Output) {
 		note(i+1, p.Write([]byte{c.Output[i]}))
 	}
-	note(len(c.Output), p.Close(c.Cut))
+	note(len(c.Output), p.Close(c.Reason))
 	return steps
 }
 

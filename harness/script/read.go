@@ -25,9 +25,9 @@ type Case struct {
 	HasPrompt bool
 	Output    string
 	Message   chat.Message
-	Parsed    bool // the case has an output and a message
-	Cut       bool
-	Accepts   bool // the grammar takes the output
+	Parsed    bool              // the case has an output and a message
+	Reason    chat.FinishReason // why the output ended; empty: the model ended its turn
+	Accepts   bool              // the grammar takes the output
 	Finish    chat.FinishReason
 	Roundtrip bool // the message, rendered as the answer, is read back; there is no output
 }
@@ -109,7 +109,7 @@ func (r *reader) command(line string) (err error) {
 func (r *reader) parse(args []string) (err error) {
 	c := r.current
 	if args[0] == "-cut" {
-		c.Cut, args = true, args[1:]
+		c.Reason, args = chat.FinishLength, args[1:]
 	}
 	if len(args) != 2 {
 		return fmt.Errorf("usage: parse [-cut] OUTPUT FILE")

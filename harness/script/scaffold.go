@@ -164,7 +164,11 @@ func (s sketch) write(family string, t *engine.Template, shown Shown) (File, err
 	if err != nil {
 		return File{}, err
 	}
-	answer, mismatch := split.Check(plan.NewParser(), output, s.limit)
+	reason := chat.FinishStop
+	if s.limit {
+		reason = chat.FinishLength
+	}
+	answer, mismatch := split.Check(plan.NewParser(), output, reason)
 	if mismatch != nil {
 		return File{}, mismatch
 	}
@@ -281,7 +285,7 @@ func spelled(t *engine.Template, request chat.Request, want chat.Message) (strin
 	if opened { // what the prompt has opened is closed
 		ways[0], ways[1] = ways[1], ways[0]
 	}
-	if request.HasJSONSchema && alike(want, plan.Parse(want.Content, false).Message, prefill) && takes(plan, want.Content) {
+	if request.HasJSONSchema && alike(want, plan.Parse(want.Content, chat.FinishStop).Message, prefill) && takes(plan, want.Content) {
 		return want.Content, nil // nothing stands around what a schema constrains
 	}
 	var first error
@@ -294,7 +298,7 @@ func spelled(t *engine.Template, request chat.Request, want chat.Message) (strin
 		}
 		if err == nil {
 			turn = way.before + turn
-			got := plan.Parse(turn, false).Message
+			got := plan.Parse(turn, chat.FinishStop).Message
 			if alike(want, got, prefill) {
 				return turn, nil
 			}

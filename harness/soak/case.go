@@ -49,7 +49,7 @@ func (c Case) Check() (stats Stats, err error) {
 		return stats, err
 	}
 	parser := plan.NewParser()
-	answer, mismatch := split.CheckSchedules(parser, c.Output, c.Cut, slices.Values(c.cuts))
+	answer, mismatch := split.CheckSchedules(parser, c.Output, c.Reason, slices.Values(c.cuts))
 	if mismatch != nil {
 		return stats, mismatch
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/split"
 	"github.com/goassay/assay/harness/subject"
@@ -187,7 +188,10 @@ func (d *drawer) output() {
 			text = d.mutate(text, scraps)
 		}
 	}
-	d.c.Output, d.c.Cut = text, d.oneIn(8)
+	d.c.Output, d.c.Reason = text, chat.FinishStop
+	if d.oneIn(8) {
+		d.c.Reason = chat.FinishLength
+	}
 }
 
 func (d *drawer) piece(first bool) string {

@@ -76,7 +76,11 @@ func whole(t *testing.T, text, output string, seed uint64) {
 	}
 	battery := subject.Battery()
 	conversation := battery[seed%uint64(len(battery))]
-	read(t, reduce.Case{Template: tmpl, Request: conversation.JSON(), Output: output, Cut: seed%16 >= 12}, seed)
+	reason := chat.FinishStop
+	if seed%16 >= 12 {
+		reason = chat.FinishLength
+	}
+	read(t, reduce.Case{Template: tmpl, Request: conversation.JSON(), Output: output, Reason: reason}, seed)
 }
 
 // read prepares a case's request and reads its output in one go and in pieces, and holds the account of it (E20).
@@ -103,7 +107,7 @@ func read(t *testing.T, c reduce.Case, seed uint64) {
 	}
 	parser := plan.NewParser()
 	schedules := slices.Values(append(cuts, split.Every(len(c.Output))))
-	if _, mismatch := split.CheckSchedules(parser, c.Output, c.Cut, schedules); mismatch != nil {
+	if _, mismatch := split.CheckSchedules(parser, c.Output, c.Reason, schedules); mismatch != nil {
 		t.Fatalf("%v\n%s", mismatch, scriptOf(t, c, mismatch))
 	}
 	if err := soak.Coverage(parser, plan.Prompt.Prefill+c.Output); err != nil {
@@ -224,7 +228,7 @@ func FuzzOutput(f *testing.F) {
 			}
 			templates[fam.name] = tmpl
 		}
-		read(t, reduce.Case{Template: tmpl, Request: c.Request, Fallbacks: c.Fallbacks, Output: output, Cut: c.Cut}, seed)
+		read(t, reduce.Case{Template: tmpl, Request: c.Request, Fallbacks: c.Fallbacks, Output: output, Reason: c.Reason}, seed)
 	})
 }
 

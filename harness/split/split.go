@@ -38,7 +38,7 @@ const partitions, partitionCost = 32, 16
 type Parser interface {
 	Reset()
 	Write(chunk []byte) []chat.Delta
-	Close(cut bool) []chat.Delta
+	Close(reason chat.FinishReason) []chat.Delta
 	Message() chat.Message
 	Finish() chat.FinishReason
 }
@@ -50,11 +50,10 @@ type Answer struct {
 	Deltas  []chat.Delta
 }
 
-// Feed parses an output in the chunks between the cuts, which are ascending offsets. cut says that the output itself was cut
-// off by a limit on its length.
-func Feed(p Parser, output string, cuts []int, cut bool) Answer {
+// Feed parses an output in the chunks between the cuts, which are ascending offsets. The reason is why the output ended.
+func Feed(p Parser, output string, cuts []int, reason chat.FinishReason) Answer {
 	var all []chat.Delta
-	a := feed(p, output, cuts, cut, func(deltas []chat.Delta) { // which are valid until the next call only
+	a := feed(p, output, cuts, reason, func(deltas []chat.Delta) { // which are valid until the next call only
 		for _, d := range deltas {
 			d.ToolCalls = slices.Clone(d.ToolCalls)
 			all = append(all, d)
@@ -65,14 +64,14 @@ func Feed(p Parser, output string, cuts []int, cut bool) Answer {
 }
 
 // feed is Feed with the deltas handed on.
-func feed(p Parser, output string, cuts []int, cut bool, deltas func([]chat.Delta)) Answer {
+func feed(p Parser, output string, cuts []int, reason chat.FinishReason, deltas func([]chat.Delta)) Answer {
 	p.Reset()
 	text, start := []byte(output), 0
 	for _, end := range append(slices.Clip(cuts), len(output)) {
 		deltas(p.Write(text[start:end]))
 		start = end
 	}
-	deltas(p.Close(cut))
+	deltas(p.Close(reason))
 	return Answer{Message: p.Message(), Finish: p.Finish()}
 }
 
@@ -137,16 +136,16 @@ func (m *Mismatch) Error() string {
 
 // Check parses an output in one go and in every split. It returns the answer of the parse in one go, without its deltas, and the split with the
 // fewest cuts that gives another answer or breaks the delta protocol.
-func Check(p Parser, output string, cut bool) (Answer, *Mismatch) {
-	return CheckSchedules(p, output, cut, Schedules(len(output)))
+func Check(p Parser, output string, reason chat.FinishReason) (Answer, *Mismatch) {
+	return CheckSchedules(p, output, reason, Schedules(len(output)))
 }
 
 // CheckSchedules is [Check] for chosen schedules.
-func CheckSchedules(p Parser, output string, cut bool, schedules iter.Seq[[]int]) (Answer, *Mismatch) {
-	whole := feed(p, output, nil, cut, func([]chat.Delta) {})
+func CheckSchedules(p Parser, output string, reason chat.FinishReason, schedules iter.Seq[[]int]) (Answer, *Mismatch) {
+	whole := feed(p, output, nil, reason, func([]chat.Delta) {})
 	differs := func(cuts []int) string {
 		sum := tally{valid: utf8.ValidString(output)}
-		got := feed(p, output, cuts, cut, sum.add)
+		got := feed(p, output, cuts, reason, sum.add)
 		return whole.compare(got, &sum)
 	}
 	if text := differs(nil); text != "" {

@@ -44,9 +44,9 @@ func (e *echo) emit(n int) []chat.Delta {
 	return []chat.Delta{{Content: text}}
 }
 
-func (e *echo) Close(bool) []chat.Delta   { return e.emit(len(e.pending)) }
-func (e *echo) Message() chat.Message     { return e.message }
-func (e *echo) Finish() chat.FinishReason { return chat.FinishStop }
+func (e *echo) Close(chat.FinishReason) []chat.Delta { return e.emit(len(e.pending)) }
+func (e *echo) Message() chat.Message                { return e.message }
+func (e *echo) Finish() chat.FinishReason            { return chat.FinishStop }
 
 func TestCheck(t *testing.T) {
 	for _, c := range []struct{ fault, output, want string }{
@@ -58,7 +58,7 @@ func TestCheck(t *testing.T) {
 			"\n" + `chunks: "a\xc3" | "\xa9"`},
 		{"empty deltas", "a", `in one go: delta protocol: delta 2 of 2, {}: is empty`},
 	} {
-		answer, mismatch := split.Check(&echo{fault: c.fault}, c.output, false)
+		answer, mismatch := split.Check(&echo{fault: c.fault}, c.output, chat.FinishStop)
 		got := ""
 		if mismatch != nil {
 			got = mismatch.Error()

@@ -22,9 +22,9 @@ func (v *Verifier) parse(vec *Vector) error {
 	if err != nil {
 		return err
 	}
-	output, cut := vec.Value.At("output").Text(), vec.Value.At("partial").Bool()
-	answer, mismatch := split.Check(plan.NewParser(), output, cut)
-	if err := expectMessage(vec.Value.At("want"), answer.Message, cut); err != nil {
+	output := vec.Value.At("output").Text()
+	answer, mismatch := split.Check(plan.NewParser(), output, reason(vec))
+	if err := expectMessage(vec.Value.At("want"), answer.Message, reason(vec).Cut()); err != nil {
 		return fmt.Errorf("in one go: %w%s", err, promptNote(vec, plan))
 	}
 	if mismatch != nil {
@@ -34,6 +34,14 @@ func (v *Verifier) parse(vec *Vector) error {
 		return expectAccepted(plan, output)
 	}
 	return nil
+}
+
+// reason returns why a vector's output ended: its field "partial" tells that a limit cut it off.
+func reason(vec *Vector) chat.FinishReason {
+	if vec.Value.At("partial").Bool() {
+		return chat.FinishLength
+	}
+	return chat.FinishStop
 }
 
 // plan prepares a vector's request. Tools on a format that is not verified are insisted on: the vector decides.
@@ -62,13 +70,12 @@ func (v *Verifier) Case(vec *Vector) (reduce.Case, error) {
 	if err != nil {
 		return reduce.Case{}, err
 	}
-	partial := vec.Value.At("partial").Bool()
 	want := reduce.Want{Accepts: vec.Value.At("grammar_accepts").Bool(), Same: func(field, want, got string) bool {
 		switch field {
 		case "reasoning_content", "content":
 			return strings.TrimSpace(want) == strings.TrimSpace(got)
 		case "arguments":
-			return sameArguments(want, got, partial)
+			return sameArguments(want, got, reason(vec).Cut())
 		}
 		return want == got
 	}}
@@ -78,7 +85,7 @@ func (v *Verifier) Case(vec *Vector) (reduce.Case, error) {
 		want.Message.ToolCalls = append(want.Message.ToolCalls, chat.ToolCall{Name: call.At("name").Text(), Arguments: call.At("arguments").Text(), ID: call.At("id").Text()})
 	}
 	return reduce.Case{Template: chatTemplate, Request: vec.Value.At("request"), Fallbacks: stringsOf(vec.Value.At("fallback")),
-		Output: vec.Value.At("output").Text(), Cut: partial, Want: &want}, nil
+		Output: vec.Value.At("output").Text(), Reason: reason(vec), Want: &want}, nil
 }
 
 // promptNote says so where the prompt does not end with the vector's generation prompt, since that primes the parser.

@@ -213,9 +213,9 @@ func (s *server) answer(reply *Reply, r chat.Request, plan *engine.Plan) error {
 			return fmt.Errorf("max_tokens: %w", err)
 		}
 	}
-	cut := len(output) > most*tokenSize
-	if cut {
-		output = output[:most*tokenSize]
+	reason := chat.FinishStop
+	if len(output) > most*tokenSize {
+		output, reason = output[:most*tokenSize], chat.FinishLength
 	}
 	s.mu.Lock()
 	s.prompts[plan.Prompt.Text] = output
@@ -235,7 +235,7 @@ func (s *server) answer(reply *Reply, r chat.Request, plan *engine.Plan) error {
 	for at := 0; at < len(output); at += tokenSize {
 		keep(parser.Write([]byte(output[at:min(at+tokenSize, len(output))])))
 	}
-	keep(parser.Close(cut))
+	keep(parser.Close(reason))
 	message := parser.Message()
 	for i := range message.ToolCalls {
 		message.ToolCalls[i].ID = callID(i)
@@ -318,7 +318,7 @@ func (s *server) prose(plan *engine.Plan) string {
 		thought + content,
 		thought + f.Content.Open.Text + content + f.Content.Close.Text,
 	} {
-		if m := plan.Parse(text, false).Message; strings.TrimSpace(m.Content) == content {
+		if m := plan.Parse(text, chat.FinishStop).Message; strings.TrimSpace(m.Content) == content {
 			return text
 		}
 	}
