@@ -69,6 +69,21 @@ deps: ## fetch llama.cpp 0.5.0 with the vendor templates (LLAMA_SOURCE=npm|git, 
 llama: ## build bin/assay with llama.cpp in it; the library is built where none is installed (LLAMA_BACKEND=cpu|cuda|vulkan)
 	@ci/llama.sh $(GO) build -tags llama -o bin/assay ./cmd/assay
 
+.PHONY: hub
+hub: ## fetch 786 templates of the Hugging Face Hub as .deps/hub; `make test` does not need them
+	@ci/sets.sh hub
+
+.PHONY: fixtures
+fixtures: ## fetch 469 public fixtures of outputs and their messages as .deps/fixtures; `make test` does not need them
+	@ci/sets.sh fixtures
+
+PROVEN := $(addprefix --only ,A001 A003 A004 A005 A006 A007)
+
+.PHONY: sets
+sets: deps hub fixtures ## hold the engine to both: read the fixtures, and prove the templates' formats
+	$(GO) run ./cmd/assay verify --known ci/known/fixtures.txt --templates .deps/hub --templates $(VENDOR) --templates corpus .deps/fixtures
+	$(GO) run ./cmd/assay check --brief $(PROVEN) --known ci/known/hub.txt .deps/hub/*.jinja
+
 .PHONY: model
 model: ## fetch a small real model for live runs: make live MODEL=.deps/SmolLM2-135M-Instruct.Q4_1.gguf
 	@ci/model.sh

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -27,6 +28,9 @@ limits on every render and on all of them together, no second renderer, at most 
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		k := checking{output: outputFlags(flags), limits: limitFlag(flags, lookedAt)}
 		flags.StringVar(&k.commit, "base", "", "compare templates with their revision at this `COMMIT` of git, too")
+		flags.BoolVar(&k.output.brief, "brief", false, "print a line for each template instead of its findings")
+		known := listFlag(flags, "known", "`FILE` with known failures, lines of the form \"file rule\"; may be given again")
+		only := listFlag(flags, "only", "run the rule with this `ID` and no other; may be given again")
 		fallbacks := listFlag(flags, "fallback", "`NAME` of a fallback spelling that the checks allow; may be given again")
 		flags.BoolFunc("untrusted", "expect templates that mean harm; a --limit behind it changes its limits", func(string) error {
 			k.untrusted, k.limits.Limits = true, untrusted
@@ -36,8 +40,18 @@ limits on every render and on all of them together, no second renderer, at most 
 			if err := knownFallbacks(*fallbacks); err != nil {
 				return err
 			}
-			k.output.notes = true
-			k.options = check.Options{Differ: survey.Differ, Fallbacks: *fallbacks}
+			for _, id := range *only {
+				if !slices.ContainsFunc(check.Rules(), func(r report.Rule) bool { return r.ID == id }) {
+					return fmt.Errorf("--only %s: there is no such rule; `assay explain all` lists them", id)
+				}
+			}
+			var err error
+			if k.known, err = readReasons(*known); err != nil {
+				return err
+			}
+			k.output.notes = !k.output.brief
+			k.output.all = k.output.brief || len(k.known) > 0
+			k.options = check.Options{Differ: survey.Differ, Fallbacks: *fallbacks, Only: *only}
 			return k.run(c)
 		})
 	},
@@ -49,6 +63,7 @@ type checking struct {
 	limits    *limits
 	untrusted bool
 	commit    string
+	known     map[string]string // "file rule" -> why it fails
 	options   check.Options
 	since     *base // of commit
 }
@@ -80,7 +95,11 @@ func (k *checking) run(c *call) error {
 		k.output.keep(c, r, nil, one.results...)
 		r.Conclusions = append(r.Conclusions, one.verdicts...)
 		return nil
-	}, func(bool) error {
+	}, func(complete bool) error {
+		report.Expect(r.Results, k.known, knownKey)
+		if complete && k.output.shard.of == 0 {
+			r.Results = append(r.Results, report.Unused(r.Results, k.known, knownKey)...)
+		}
 		if unusable == len(names) && unusable > 0 {
 			return errUnusable
 		}
@@ -90,6 +109,9 @@ func (k *checking) run(c *call) error {
 		return errUnusable
 	})
 }
+
+// knownKey is how a list of known failures names a result: the template's file and the rule.
+func knownKey(res *report.Result) string { return filepath.Base(res.Suite) + " " + res.Rule }
 
 // checked is what came of an argument.
 type checked struct {

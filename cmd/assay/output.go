@@ -19,6 +19,8 @@ import (
 // output has the flags of every command that ends in a report, and writes it.
 type output struct {
 	json, verbose, notes bool
+	brief                bool // a line for each suite
+	all                  bool // keep results that no form lists
 	junit, sarif, html   string
 	shard                shard
 }
@@ -54,6 +56,9 @@ func (o *output) write(c *call, r *report.Report) error {
 	show := func(w io.Writer) error {
 		return r.Text(w, report.TextOptions{Verbose: o.verbose, Notes: o.notes || o.verbose, Color: c.colors(c.raw)})
 	}
+	if o.brief {
+		show = func(w io.Writer) error { return r.Brief(w, report.TextOptions{Color: c.colors(c.raw)}) }
+	}
 	w := c.raw // the report makes texts visible itself
 	if o.json {
 		show, w = r.JSON, c.data()
@@ -70,7 +75,7 @@ func (o *output) write(c *call, r *report.Report) error {
 // keep adds results to a report. Those that passed, and notes, are only counted unless a form lists them or their names are listed as
 // known failures, so that a large run needs no memory for them.
 func (o *output) keep(c *call, r *report.Report, known map[string]string, results ...report.Result) {
-	all := o.json || o.verbose || o.junit != "" || o.html != ""
+	all := o.json || o.verbose || o.all || o.junit != "" || o.html != ""
 	notes := all || o.notes || o.sarif != "" || c.onGitHub()
 	for _, res := range results {
 		_, listed := known[res.Name]

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -19,12 +20,12 @@ import (
 
 var verifyCommand = command{
 	name: "verify", args: "VECTORS...",
-	short: "run test vectors, JSON lines of the kinds render, jinja, parse, grammar, schema and caps",
-	long: `VECTORS are files, or "-" for standard input. A list of known failures has reasons on lines of their own and, indented below each, the ids of the vectors that
+	short: "run test vectors, JSON lines of the kinds render, jinja, parse, grammar, schema and caps, and CanIToolCall's fixtures",
+	long: `VECTORS are files, folders of *.jsonl files, or "-" for standard input. A list of known failures has reasons on lines of their own and, indented below each, the ids of the vectors that
 fail for it. These must fail: one that passes is a failure, until it leaves the list.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
 		v := verification{output: outputFlags(flags), limits: limitFlag(flags, engine.Limits{})}
-		flags.StringVar(&v.templates, "templates", "", "`DIR` with the templates that vectors name")
+		v.templates = listFlag(flags, "templates", "`DIR` with the templates that vectors name; may be given again")
 		flags.StringVar(&v.only, "run", "", "run only vectors whose id contains `TEXT`")
 		flags.BoolVar(&v.shrink, "minimize", false, "shrink the first vector of the kind parse that fails, and print a script that shows it")
 		flags.IntVar(&v.from, "from", 0, "leave out the first `N` vectors, which a run that was interrupted has done")
@@ -34,12 +35,13 @@ fail for it. These must fail: one that passes is a failure, until it leaves the 
 }
 
 type verification struct {
-	output          *output
-	limits          *limits
-	templates, only string
-	shrink          bool
-	known           *list
-	from            int
+	output    *output
+	limits    *limits
+	only      string
+	shrink    bool
+	templates *list
+	known     *list
+	from      int
 }
 
 func (v *verification) run(c *call) error {
@@ -171,9 +173,15 @@ type input struct{ name, path string }
 // spool returns the inputs of names. Vectors are read twice, so what comes on stdin is kept in a file, which cleanup removes.
 func (c *call) spool(names []string) (inputs []input, cleanup func(), err error) {
 	for _, name := range names {
-		inputs = append(inputs, input{name, name})
+		files, err := vector.Files(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, file := range files {
+			inputs = append(inputs, input{file, file})
+		}
 	}
-	at := slices.Index(names, "-")
+	at := slices.Index(inputs, input{"-", "-"})
 	if at < 0 {
 		return inputs, func() {}, nil
 	}
@@ -230,13 +238,17 @@ func (f *files) close() {
 
 func (v *verification) verifier() (*vector.Verifier, error) {
 	verifier := &vector.Verifier{Limits: v.limits.Limits}
-	if v.templates != "" {
-		if info, err := os.Stat(v.templates); err != nil {
+	var folders []fs.FS
+	for _, name := range *v.templates {
+		if info, err := os.Stat(name); err != nil {
 			return nil, err
 		} else if !info.IsDir() {
-			return nil, fmt.Errorf("--templates %s is not a folder", v.templates)
+			return nil, fmt.Errorf("--templates %s is not a folder", name)
 		}
-		verifier.Templates = os.DirFS(v.templates)
+		folders = append(folders, os.DirFS(name))
+	}
+	if folders != nil {
+		verifier.Templates = vector.NewTemplates(folders...)
 	}
 	return verifier, nil
 }

@@ -80,9 +80,13 @@ type Options struct {
 	Renderer   chattemplate.Renderer // the second renderer to compare with; nil: none
 	Suppressed map[string]string     // rule ids with reasons, beside those in the template
 	Fallbacks  []string              // names of fallback spellings that whatever parses allows
+	Only       []string              // ids of the rules to run; nil: all
 	// Differ says in a word how two templates differ, and what of; "" where nobody can observe it. [Model] needs it.
 	Differ func(was, is subject.Source) (class, evidence string)
 }
+
+// runs reports whether a rule is to be run.
+func (o Options) runs(id string) bool { return o.Only == nil || slices.Contains(o.Only, id) }
 
 // Template runs all rules on a template. A rule gives one result that passed, or one for each finding.
 func Template(src subject.Source, o Options) []report.Result {
@@ -90,7 +94,7 @@ func Template(src subject.Source, o Options) []report.Result {
 	s.rules = rules
 	var results []report.Result
 	for i := range rules {
-		if s.Template != nil || rules[i].group == groupCompile {
+		if o.runs(rules[i].ID) && (s.Template != nil || rules[i].group == groupCompile) {
 			results = append(results, rules[i].results(s)...)
 		}
 	}

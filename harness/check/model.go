@@ -73,6 +73,9 @@ func ModelOnly(m *subject.Model, o Options) []report.Result {
 	var all []report.Result
 	for i := range modelRules {
 		r := &modelRules[i]
+		if !o.runs(r.ID) {
+			continue
+		}
 		never := func(string) bool { return false }
 		all = append(all, results(r.Rule, groupLint, m.Path, m.Path, never, func(add func(report.Place, string)) {
 			r.run(s, func(format string, args ...any) { add(s.place(fmt.Errorf(format, args...))) })

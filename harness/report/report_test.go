@@ -54,6 +54,16 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestBrief(t *testing.T) {
+	r := sample()
+	r.Results = append(r.Results, r.Results[1], report.Result{Suite: "c\x01.jinja", Name: "fine"})
+	got := text(t, func(w io.Writer) error { return r.Brief(w, report.TextOptions{}) })
+	want := "FAIL  a.jinja: A001 broken (2)\nknown b.jinja: old\nok    c\\u0001.jinja\n3 passed, 2 failed (1 known failures, 1 warning)\n"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestForms(t *testing.T) {
 	r := sample()
 	junit := text(t, r.JUnit)

@@ -49,6 +49,66 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 	return b.Flush()
 }
 
+// Brief writes a line for each suite: how it went, and the rules that it broke, each with how often; then [Report.Line]. It needs the
+// results that passed, too.
+func (r *Report) Brief(w io.Writer, o TextOptions) error {
+	b := bufio.NewWriter(w)
+	for _, suite := range r.suites() {
+		word := statusWords[suite.worst]
+		if o.Color {
+			word = statusColors[suite.worst] + word + "\x1b[0m"
+		}
+		fmt.Fprintf(b, "%s %s", word, visible.Line(suite.name))
+		if len(suite.broken) > 0 {
+			fmt.Fprintf(b, ": %s", strings.Join(suite.broken, ", "))
+		}
+		b.WriteByte('\n')
+	}
+	fmt.Fprintln(b, r.Line())
+	return b.Flush()
+}
+
+// suite is a suite's results in a line.
+type suite struct {
+	name   string
+	worst  Status
+	broken []string // the rules, with their names and how often where that is more than once
+}
+
+// suites sums results up by their suites, in the order of the first result of each.
+func (r *Report) suites() []*suite {
+	var all []*suite
+	byName := map[string]*suite{}
+	times := map[[2]string]int{}
+	for i := range r.Results {
+		res := &r.Results[i]
+		if res.Status == Failed || res.Status == Known {
+			times[[2]string{res.Suite, res.Rule}]++
+		}
+	}
+	for i := range r.Results {
+		res := &r.Results[i]
+		s := byName[res.Suite]
+		if s == nil {
+			s = &suite{name: res.Suite}
+			byName[res.Suite] = s
+			all = append(all, s)
+		}
+		if res.Status != Found {
+			s.worst = max(s.worst, res.Status)
+		}
+		if n := times[[2]string{res.Suite, res.Rule}]; n > 0 {
+			text := strings.TrimSpace(res.Rule + " " + res.Name)
+			if n > 1 {
+				text += fmt.Sprintf(" (%d)", n)
+			}
+			s.broken = append(s.broken, text)
+			delete(times, [2]string{res.Suite, res.Rule})
+		}
+	}
+	return all
+}
+
 // title is the suite and name, the rule and the place, as far as they say something new.
 func (res *Result) title() string {
 	title := res.Suite

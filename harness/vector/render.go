@@ -2,7 +2,6 @@ package vector
 
 import (
 	"fmt"
-	"io/fs"
 	"slices"
 	"sync"
 
@@ -62,19 +61,20 @@ func (c *cache) get(name string, load func() (*template, error)) func() (*templa
 }
 
 func (v *Verifier) template(vec *Vector) (*template, error) {
-	name := vec.Value.At("template").Text()
-	if v.Templates == nil {
-		return nil, fmt.Errorf("the template %s is needed; --templates says where templates are", name)
-	}
+	return v.named(vec.Value.At("template").Text())
+}
+
+// named returns a template by its path in one of the folders.
+func (v *Verifier) named(name string) (*template, error) {
 	return v.cache.get(name, func() (*template, error) {
-		text, err := fs.ReadFile(v.Templates, name)
+		text, err := v.Templates.text(name)
 		if err != nil {
 			return nil, err
 		}
 		return &template{
-			program: sync.OnceValues(func() (*jinja.Template, error) { return jinja.Compile(source.New(name, string(text))) }),
+			program: sync.OnceValues(func() (*jinja.Template, error) { return jinja.Compile(source.New(name, text)) }),
 			chat: sync.OnceValues(func() (*engine.Template, error) {
-				return subject.New(name, string(text)).Limited(v.Limits).Compile()
+				return subject.New(name, text).Limited(v.Limits).Compile()
 			}),
 		}, nil
 	})()

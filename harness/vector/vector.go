@@ -11,6 +11,13 @@
 //	grammar  grammar (GBNF), accept[], reject[]
 //	schema   schema (JSON Schema), accept[], reject[], against the grammar made of it
 //	caps     template, want: capability -> bool
+//	fixture  a record of CanIToolCall's fixture specification 0.1, which has no kind and is known by its raw_output: models, tools,
+//	         raw_output; expected {content, reasoning_content, tool_calls[]} or expected_error {reason, accept[]}
+//
+// A fixture names its template by digest (provenance.template_sha256) and by the models that write so; [Templates] says how it is
+// found. It has no messages: it is read as the answer to one user's message, in the first mode of thinking whose prompt ends as the
+// fixture's does. Its calls are compared without ids. Where an output breaks off, servers differ in whether a call that is not complete
+// is shown, so only complete calls count.
 //
 // Templates are rendered in the immutable sandbox with the clock of package subject. An output is parsed in one go and in every
 // split (package split). Content and reasoning compare without surrounding white space, arguments as JSON values;
@@ -37,6 +44,9 @@ import (
 	"hash/maphash"
 	"io"
 	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -66,6 +76,26 @@ var checks = map[string]struct {
 	"grammar": {[]string{"grammar", "accept", "reject"}, (*Verifier).grammar},
 	"schema":  {[]string{"schema", "accept", "reject"}, (*Verifier).schema},
 	"caps":    {[]string{"template", "want"}, (*Verifier).caps},
+	"fixture": {[]string{"models", "tools", "raw_output", "tags"}, (*Verifier).fixture},
+}
+
+// Files returns the files of vectors that a name stands for: itself, or the *.jsonl files of a folder and the folders in it, sorted.
+func Files(name string) ([]string, error) {
+	info, err := os.Stat(name)
+	if err != nil || !info.IsDir() {
+		return []string{name}, nil // opening it says what is wrong with it
+	}
+	var files []string
+	err = fs.WalkDir(os.DirFS(name), ".", func(file string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && path.Ext(file) == ".jsonl" {
+			files = append(files, filepath.Join(name, filepath.FromSlash(file)))
+		}
+		return err
+	})
+	if err == nil && files == nil {
+		err = fmt.Errorf("%s has no *.jsonl files", name)
+	}
+	return files, err
 }
 
 // MaxLine bounds the length of a line, in bytes.
@@ -172,12 +202,15 @@ func readLine(src *source.Source, start int, line string) (Vector, error) {
 		return Vector{}, source.Errorf(src, start+n, "text after the vector; a line is one JSON object")
 	}
 	v := Vector{ID: value.At("id").Text(), Kind: value.At("kind").Text(), Value: value}
+	if v.Kind == "" && isFixture(value) {
+		v.Kind = "fixture"
+	}
 	kind, ok := checks[v.Kind]
 	switch {
 	case v.ID == "":
 		return Vector{}, source.Errorf(src, start, `a vector without an "id"`)
 	case !ok:
-		return Vector{}, source.Errorf(src, start, "%s has the kind %q; kinds are caps, grammar, jinja, parse, render, schema", v.ID, v.Kind)
+		return Vector{}, source.Errorf(src, start, "%s has the kind %q; kinds are caps, grammar, jinja, parse, render, schema, and records with a raw_output are fixtures", v.ID, v.Kind)
 	}
 	for _, field := range kind.fields {
 		if _, ok := value.Get(field); !ok {
@@ -190,7 +223,7 @@ func readLine(src *source.Source, start int, line string) (Vector, error) {
 
 // Verifier runs vectors. Its zero value runs those that name no template.
 type Verifier struct {
-	Templates fs.FS         // where vectors find templates by file name
+	Templates *Templates    // where vectors find templates
 	Limits    engine.Limits // zero: the defaults
 
 	cache cache

@@ -37,7 +37,7 @@ func TestRun(t *testing.T) {
 		}
 		fmt.Fprintf(&b, `{"kind": "render", "id": "v%d", "template": %q, "vars": {"a": "x"}, "want": %q}`+"\n", i, name, strings.ReplaceAll(want, " ", ""))
 	}
-	results := run(t, &vector.Verifier{Templates: templates}, b.String())
+	results := run(t, &vector.Verifier{Templates: vector.NewTemplates(templates)}, b.String())
 	for i, r := range results {
 		if r.Name != fmt.Sprint("v", i) || r.Place.Line != i+1 || (r.Status == report.Failed) != (i == 17) {
 			t.Errorf("result %d: %+v", i, r)
@@ -101,7 +101,7 @@ func FuzzCheck(f *testing.F) {
 			}
 			return
 		}
-		v := &vector.Verifier{Templates: templates}
+		v := &vector.Verifier{Templates: vector.NewTemplates(templates)}
 		v.Limits.Render.Steps, v.Limits.Render.OutputBytes = 10_000, 1<<16
 		results := run(t, v, text)
 		if len(results) != n {
