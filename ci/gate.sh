@@ -6,10 +6,17 @@
 # Run it in the folder of the templates. ASSAY is the command to run; by default it is built from this checkout. With --report,
 # check.sarif and check.xml (JUnit) are left in DIR. Where GITHUB_OUTPUT names a file, "verdict" is added to it: accepted, rejected,
 # failed or nothing. Exit status: 0 accepted or nothing to judge, 1 rejected, 2 could not run.
+#
+# The repository may be a stranger's. Its names are shown as text that no terminal and no runner of jobs obeys; a template that is a
+# link out of what git tracks is rejected unread; a report goes through no link.
 set -euo pipefail
 
 base='' only_changed='' templates='*.jinja' report=''
-die() { echo "gate: $*" >&2; verdict failed; exit 2; }
+show() { # NAME, so that it stays on its line and means nothing to who prints it
+  local LC_ALL=C
+  case $1 in *[!\ -~]* | *'##['*) printf '%q' "$1" ;; *) printf '%s' "$1" ;; esac
+}
+die() { echo "gate: $(show "$*")" >&2; verdict failed; exit 2; }
 verdict() { [ -z "${GITHUB_OUTPUT:-}" ] || echo "verdict=$1" >>"$GITHUB_OUTPUT"; }
 while [ $# -gt 0 ]; do
   case $1 in --base | --templates | --report) [ $# -gt 1 ] || die "$1 needs a value" ;; esac
@@ -35,7 +42,7 @@ if [ -n "$base" ]; then
   fi
   since=$(git merge-base --end-of-options "$base" HEAD 2>/dev/null || echo "$base")
   git diff --name-only -z --relative --diff-filter=D --find-renames "$since" -- "$templates" >"$work/deleted" || die "git diff failed"
-  while IFS= read -r -d '' file; do echo "gate: deleted, so not judged: $file"; done <"$work/deleted"
+  while IFS= read -r -d '' file; do echo "gate: deleted, so not judged: $(show "$file")"; done <"$work/deleted"
 fi
 if [ -n "$only_changed" ]; then
   git diff --name-only -z --relative --diff-filter=d "$since" -- "$templates" >"$work/files" || die "git diff failed"
@@ -43,8 +50,27 @@ if [ -n "$only_changed" ]; then
 else
   git ls-files -z --cached --others --exclude-standard --deduplicate -- "$templates" >"$work/files" || die "git ls-files failed"
 fi
-files=()
-while IFS= read -r -d '' file; do [ ! -f "$file" ] || files+=("$file"); done <"$work/files"
+top=$(git rev-parse --show-toplevel) || die "$PWD has no work tree, where templates are looked for"
+tracked() { # FILE: what a link leads to is a file of the work tree
+  local target
+  target=$(readlink -f -- "$1" && echo .) || return 1
+  target=${target%$'\n.'}
+  case $target in "$top"/*) ;; *) return 1 ;; esac
+  git -C "$top" ls-files --error-unmatch -- ":(literal)${target#"$top"/}" >"$work/found" 2>&1
+}
+files=() refused=''
+while IFS= read -r -d '' file; do
+  if [ -L "$file" ] && ! tracked "$file"; then
+    echo "gate: rejected: $(show "$file") is a link that leads to no file of the repository"
+    refused=1
+  elif [ -f "$file" ]; then
+    files+=("$file")
+  fi
+done <"$work/files"
+if [ ${#files[@]} = 0 ] && [ -n "$refused" ]; then
+  verdict rejected
+  exit 1
+fi
 if [ ${#files[@]} = 0 ]; then
   echo "gate: no template to judge"
   verdict nothing
@@ -58,13 +84,21 @@ if [ -z "${ASSAY:-}" ]; then
 fi
 arguments=()
 if [ -n "$report" ]; then
-  mkdir -p "$report" || die "the folder $report cannot be made"
+  case $report in /*) path=$report ;; *) path=$(pwd -P)/$report ;; esac
+  for path in "$path/check.sarif" "$path/check.xml"; do
+    while case $path in "$top"/*) ;; *) false ;; esac; do
+      [ ! -L "$path" ] || die "the report cannot be written: $path is a link"
+      path=$(dirname -- "$path")
+    done
+  done
+  mkdir -p -- "$report" || die "the folder $report cannot be made"
   arguments+=(--sarif "$report/check.sarif" --junit "$report/check.xml")
 fi
 [ -z "$base" ] || arguments+=(--base "$base")
-printf 'gate: judging %s\n' "${files[@]}"
+for file in "${files[@]}"; do echo "gate: judging $(show "$file")"; done
 status=0
 "${assay[@]}" check ${arguments[@]+"${arguments[@]}"} "$@" -- "${files[@]}" || status=$?
+[ $status != 0 ] || [ -z "$refused" ] || status=1
 case $status in
   0) verdict accepted ;;
   1) verdict rejected ;;

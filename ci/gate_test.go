@@ -100,6 +100,17 @@ func TestGate(t *testing.T) {
 	s.write("one.jinja", good)
 	s.write("sub/two words.jinja", good)
 	base := s.commit("base")
+	// silenced drops system messages, an error, A013.
+	const silenced = "{% for m in messages if m.role != 'system' %}<|{{ m.role }}|>{{ m.content or '' }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("{% secret"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	link := func(target, name string) {
+		if err := os.Symlink(target, filepath.Join(s.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	only := []string{"--base", base, "--only-changed"}
 	for _, c := range []struct {
 		name   string
@@ -138,6 +149,39 @@ func TestGate(t *testing.T) {
 			s.git("checkout", "-q", "main")
 			s.write("sub/two words.jinja", "{#- a comment -#}\n"+good)
 		}, args: only, want: []string{"judging sub/two words.jinja"}, lacks: "one.jinja", output: "accepted"},
+		{name: "an edit that silences what it breaks", edit: func() {
+			s.write("new.jinja", "{#- assay:ignore A013 so -#}"+silenced)
+		}, args: only, code: 1, want: []string{"[A013]", "The template suppresses A013, which counts only where it was accepted before."}, output: "rejected"},
+		{name: "an edit of what was silenced", edit: func() {
+			s.write("new.jinja", "{#- assay:ignore A013 so -#}"+silenced)
+			only[1] = s.commit("silenced")
+			s.write("new.jinja", "{#- assay:ignore A013 so -#}{#- a comment -#}"+silenced)
+		}, args: only, lacks: "[A013]", output: "accepted"},
+		{name: "an edit that silences everything", edit: func() {
+			s.write("one.jinja", "{#- assay:ignore A001 so -#}{#- assay:ignore A002 so -#}{#- assay:ignore A056 so -#}{% if")
+		}, args: only, code: 1, want: []string{"does-not-compile [A001]"}, output: "rejected"},
+		{name: "a name that gives orders", edit: func() {
+			s.write("x\n::error::owned\n::set-output name=verdict::accepted\n\x1b[31m##[group]\u202e.jinja", "{% if")
+			s.git("mv", "one.jinja", "moved\n::stop-commands::x.jinja")
+		}, args: only, code: 1, want: []string{`judging $'x\n::error::owned\n::set-output name=verdict::accepted\n\E[31m`, "[A001]"}, lacks: "\n::", output: "rejected"},
+		{name: "a deleted name that gives orders", edit: func() {
+			s.write("x\n::error::owned.jinja", good)
+			only[1] = s.commit("orders")
+			s.git("rm", "-q", "x\n::error::owned.jinja")
+		}, args: only, want: []string{`deleted, so not judged: $'x\n::error::owned.jinja'`}, lacks: "\n::", output: "nothing"},
+		{name: "a link out of the repository", edit: func() { link(secret, "new.jinja") }, args: only, code: 1,
+			want: []string{"rejected: new.jinja is a link that leads to no file of the repository"}, lacks: "secret", output: "rejected"},
+		{name: "a link to git's own files", edit: func() { link(".git/config", "new.jinja") }, args: only, code: 1,
+			want: []string{"rejected: new.jinja is a link that leads to no file of the repository"}, lacks: "[core]", output: "rejected"},
+		{name: "a link of another template's", edit: func() { link("one.jinja", "new.jinja") }, args: only, want: []string{"judging new.jinja"}, output: "accepted"},
+		{name: "a bad link beside a template", edit: func() { link(secret, "new.jinja"); s.write("one.jinja", "{#- a comment -#}\n"+good) }, args: only, code: 1,
+			want: []string{"rejected: new.jinja is a link", "judging one.jinja"}, output: "rejected"},
+		{name: "a report over a link", edit: func() { s.write("reports/x", ""); link(secret, "reports/check.sarif") }, args: []string{"--report", "reports"}, code: 2,
+			want: []string{"reports/check.sarif is a link"}, output: "failed"},
+		{name: "a report beside a link", edit: func() { s.write("reports/x", ""); link(secret, "reports/check.sarif.new") }, args: []string{"--report", "reports"},
+			output: "accepted"},
+		{name: "a report in a folder that is a link", edit: func() { link(filepath.Dir(secret), "reports") }, args: []string{"--report", "reports/x/.."}, code: 2,
+			want: []string{"reports is a link"}, output: "failed"},
 		{name: "arguments of check", args: []string{"--", "--notes", "--fallback", "frob"}, code: 2, want: []string{`no fallback spelling "frob"`}, output: "failed"},
 		{name: "wrong usage", args: []string{"--frob"}, code: 2, want: []string{"unknown argument --frob"}, output: "failed"},
 		{name: "no value", args: []string{"--base"}, code: 2, want: []string{"--base needs a value"}, output: "failed"},
@@ -167,6 +211,9 @@ func TestGate(t *testing.T) {
 			}
 			if c.lacks != "" && strings.Contains(out, c.lacks) {
 				t.Errorf("%q is in the output", c.lacks)
+			}
+			if kept := readFile(t, secret); kept != "{% secret" {
+				t.Errorf("a file outside the repository is %q", kept)
 			}
 			if verdict := readFile(t, output); verdict != "verdict="+c.output+"\n" {
 				t.Errorf("the output is %q", verdict)

@@ -22,7 +22,7 @@ var checkCommand = command{
 	short: "run the automatic checks on templates, model folders and model files",
 	long: `A template is a Jinja file, a tokenizer_config.json, or "-" for standard input; of a model folder or a GGUF file all templates
 are checked, and which of them each engine takes (A050 to A055). Errors fail the check, warnings and notes do not; docs/rules.md and ` + "`assay explain`" + ` say what each rule means. {# assay:ignore A021 reason #} in a template
-suppresses a rule there. The last lines are the gate's verdict on each template, which does not fail the check. With --base an edit is judged as well: templates that differ from that commit are compared with what they were
+suppresses a rule there; with --base only where the base does so too, and with --untrusted nowhere. The last lines are the gate's verdict on each template, which does not fail the check. With --base an edit is judged as well: templates that differ from that commit are compared with what they were
 there, as "assay diff" does, under their old name where they were renamed. --untrusted is for templates of strangers: tight
 limits on every render and on all of them together, no second renderer, at most 1 MiB; docs/untrusted.md has the limits.`,
 	setup: func(flags *flag.FlagSet) func(*call) error {
@@ -75,6 +75,9 @@ func (k *checking) run(c *call) error {
 		k.options.Renderer = second
 	}
 	r := &report.Report{Command: "check", Version: version(), Rules: check.Rules()}
+	if k.untrusted || k.commit != "" {
+		k.options.Accepted = new([]string)
+	}
 	if k.commit != "" {
 		var err error
 		if k.since, err = openBase(k.commit); err != nil {
@@ -161,7 +164,11 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 			return one, err
 		}
 		src = src.Limited(k.limits.Limits)
-		one.results = append(one.results, check.Template(src, k.options)...)
+		options, err := k.accepting(src, name)
+		if err != nil {
+			return one, err
+		}
+		one.results = append(one.results, check.Template(src, options)...)
 		one.judge(src)
 		if k.since != nil && name != "-" {
 			changes, err := k.since.judge(src)
@@ -172,6 +179,19 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 		}
 	}
 	return one, nil
+}
+
+// accepting returns the options for a template: in a gate it may suppress only the rules that its revision at the base suppresses, and
+// one from a stranger none.
+func (k *checking) accepting(src subject.Source, name string) (check.Options, error) {
+	o := k.options
+	if k.since == nil || name == "-" {
+		return o, nil
+	}
+	was, _, err := k.since.open(src)
+	accepted := check.Suppressed(was.Text)
+	o.Accepted = &accepted
+	return o, err
 }
 
 // fits bounds the size of a template from a stranger.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/harness/inorder"
+	"github.com/goassay/assay/harness/outfile"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/visible"
 )
@@ -44,7 +45,10 @@ func (o *output) write(c *call, r *report.Report) error {
 		name  string
 		write func(io.Writer) error
 	}{{o.junit, located.JUnit}, {o.sarif, located.SARIF}, {o.html, r.HTML}} {
-		if err := writeFile(f.name, f.write); err != nil {
+		if f.name == "" {
+			continue
+		}
+		if err := outfile.Write(f.name, f.write); err != nil {
 			return err
 		}
 	}
@@ -176,30 +180,6 @@ func (c *call) inRepository(file string) string {
 		}
 	}
 	return filepath.ToSlash(file)
-}
-
-// writeFile writes a file by a rename, so that no half of one is ever seen. An empty name writes nothing.
-func writeFile(name string, write func(io.Writer) error) (err error) {
-	if name == "" {
-		return nil
-	}
-	f, err := os.Create(name + ".new")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-		}
-	}()
-	if err := write(f); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
 }
 
 // terminal says that a person looks at w.

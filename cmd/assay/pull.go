@@ -11,6 +11,7 @@ import (
 	"github.com/goassay/assay/engine/model"
 	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/outfile"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -69,12 +70,14 @@ func (p *pull) run(c *call) error {
 	if err != nil {
 		return verdict(err)
 	}
-	err = writeFile(p.lock, func(w io.Writer) error {
-		_, err := w.Write(m.Lock.Text())
-		return err
-	})
-	if err != nil {
-		return err
+	if p.lock != "" {
+		err := outfile.Write(p.lock, func(w io.Writer) error {
+			_, err := w.Write(m.Lock.Text())
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return p.print(c, m)
 }

@@ -16,7 +16,8 @@
 //
 // A finding that is meant to be is suppressed by a comment in the template, {# assay:ignore A021 the reason #}, or by
 // [Options].Suppressed for templates that are not ours. A suppression needs a reason, and one that suppresses nothing is a
-// finding itself (A098, A099).
+// finding itself (A098, A099). A template that does not compile or render, and one that is too costly, cannot suppress that. A
+// template cannot judge itself either: a gate takes only the suppressions of the revision before ([Options].Accepted).
 //
 // # Errors
 //
@@ -79,6 +80,7 @@ func Rules() []report.Rule {
 type Options struct {
 	Renderer   chattemplate.Renderer // the second renderer to compare with; nil: none
 	Suppressed map[string]string     // rule ids with reasons, beside those in the template
+	Accepted   *[]string             // the rules that comments in the template may suppress; nil: any
 	Fallbacks  []string              // names of fallback spellings that whatever parses allows
 	Only       []string              // ids of the rules to run; nil: all
 	// Differ says in a word how two templates differ, and what of; "" where nobody can observe it. [Model] needs it.
@@ -111,12 +113,17 @@ func (r *rule) results(s *Subject) []report.Result {
 	})
 }
 
+// unsuppressed silences nothing.
+func unsuppressed(string) (bool, string) { return false, "" }
+
 // results runs a rule, guarded: a panic is a bug of the engine and a finding of the rule that showed it.
-func results(rule report.Rule, group, suite, file string, suppressed func(id string) bool, run func(add func(report.Place, string))) (results []report.Result) {
+func results(rule report.Rule, group, suite, file string, suppressed func(id string) (bool, string), run func(add func(report.Place, string))) (results []report.Result) {
 	add := func(place report.Place, text string) {
-		if suppressed(rule.ID) {
+		silenced, note := suppressed(rule.ID)
+		if silenced {
 			return
 		}
+		text += note
 		status := report.Found
 		if rule.Severity == report.Error {
 			status = report.Failed
@@ -127,6 +134,7 @@ func results(rule report.Rule, group, suite, file string, suppressed func(id str
 	func() {
 		defer func() {
 			if p := recover(); p != nil {
+				suppressed = unsuppressed
 				add(report.Place{File: file}, fmt.Sprintf("internal error: panic: %v\n%s", p, debug.Stack()))
 			}
 		}()

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
@@ -291,6 +292,34 @@ func TestSuppression(t *testing.T) {
 	text = strings.Replace(text, "{{ message.content }}{% else %}", "{{ message.content | trim }}{% else %}", 1)
 	if got, _ := broken(t, subject.New("test.jinja", text), check.Options{}); got != "" {
 		t.Errorf("the suppressed template breaks %q", got)
+	}
+	if got, _ := broken(t, subject.New("test.jinja", text), check.Options{Accepted: &[]string{"A031"}}); got != "" {
+		t.Errorf("with what it suppressed before, it breaks %q", got)
+	}
+	got, findings := broken(t, subject.New("test.jinja", text), check.Options{Accepted: new([]string)})
+	if got != "A031" || !strings.Contains(findings[0].Text, "\nThe template suppresses A031, which counts only where it was accepted before.") {
+		t.Errorf("with what it did not suppress before, it breaks %q: %+v", got, findings)
+	}
+}
+
+// TestNeverSuppressed has templates that try to silence what makes all other findings void.
+func TestNeverSuppressed(t *testing.T) {
+	costly := subject.New("test.jinja", "{# assay:ignore A056 so #}{% for i in range(2000) %}{% endfor %}"+chat).Limited(engine.Limits{TotalSteps: 20_000})
+	for _, c := range []struct {
+		src  subject.Source
+		want string
+	}{
+		{subject.New("test.jinja", "{# assay:ignore A001 so #}{% if"), "A001"},
+		{subject.New("test.jinja", "{# assay:ignore A001 so #}{# assay:ignore A002 so #}{{ x.y.z }}"), "A002"},
+		{costly, "A056"},
+		{subject.New("test.jinja", "{# assay:ignore A056 so #}"+chat), "A098"},
+		{subject.New("test.jinja", "{# assay:ignore A098 so #}{# assay:ignore A099 so #}"+chat), "A098"},
+	} {
+		for _, o := range []check.Options{{}, {Suppressed: map[string]string{"A001": "so", "A002": "so", "A056": "so"}}} {
+			if got, _ := broken(t, c.src, o); !strings.Contains(got, c.want) {
+				t.Errorf("%q breaks %q, want %q", c.src.Text[:min(80, len(c.src.Text))], got, c.want)
+			}
+		}
 	}
 }
 

@@ -76,8 +76,7 @@ func ModelOnly(m *subject.Model, o Options) []report.Result {
 		if !o.runs(r.ID) {
 			continue
 		}
-		never := func(string) bool { return false }
-		all = append(all, results(r.Rule, groupLint, m.Path, m.Path, never, func(add func(report.Place, string)) {
+		all = append(all, results(r.Rule, groupLint, m.Path, m.Path, unsuppressed, func(add func(report.Place, string)) {
 			r.run(s, func(format string, args ...any) { add(s.place(fmt.Errorf(format, args...))) })
 		})...)
 	}

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,21 +31,44 @@ func suppressionsOf(text string, outside map[string]string) []*suppression {
 	return list
 }
 
-// suppressed says that a finding of a rule is silenced, and remembers that the suppression was needed.
-func (s *Subject) suppressed(id string) bool {
-	for _, sup := range s.suppressions {
-		if sup.rule == id && sup.reason != "" {
-			sup.used = true
-			return true
+// never are the rules that nothing suppresses: without them the others are not heard.
+var never = []string{"A001", "A002", "A098", "A099", tooCostly}
+
+// Suppressed returns the rules that the comments of a template suppress. In a gate, those of the revision that was accepted before are
+// what a new one may suppress ([Options].Accepted).
+func Suppressed(text string) []string {
+	var ids []string
+	for _, sup := range suppressionsOf(text, nil) {
+		if sup.reason != "" {
+			ids = append(ids, sup.rule)
 		}
 	}
-	return false
+	return ids
+}
+
+// suppressed reports whether a finding of a rule is silenced, and remembers that the suppression was needed. Where a comment would
+// silence it and may not, note tells so.
+func (s *Subject) suppressed(id string) (silenced bool, note string) {
+	if slices.Contains(never, id) {
+		return false, ""
+	}
+	for _, sup := range s.suppressions {
+		if sup.rule != id || sup.reason == "" {
+			continue
+		}
+		sup.used = true
+		if sup.at == nowhere || s.Options.Accepted == nil || slices.Contains(*s.Options.Accepted, id) {
+			return true, ""
+		}
+		note = fmt.Sprintf("\nThe template suppresses %s, which counts only where it was accepted before.", id)
+	}
+	return false, note
 }
 
 // suppressionRules come last, when it is known which suppressions were needed.
 var suppressionRules = []rule{
 	{report.Rule{ID: "A098", Name: "suppression-invalid", Severity: report.Error,
-		Short:  "A suppression names no rule, or gives no reason.",
+		Short:  "A suppression names no rule or one that cannot be suppressed, or gives no reason.",
 		Damage: "A finding is silenced and nobody remembers why, or not silenced at all.",
 		Fix:    "Write {# assay:ignore A021 and then why #}."}, groupLint, checkSuppressions},
 	{report.Rule{ID: "A099", Name: "suppression-unused", Severity: report.Error,
@@ -58,6 +82,8 @@ func checkSuppressions(s *Subject, find finder) {
 		switch {
 		case isModelRule(sup.rule):
 			find(sup.at, "assay:ignore names %s, which is about the model that the template belongs to; a template cannot suppress it", sup.rule)
+		case slices.Contains(never, sup.rule):
+			find(sup.at, "assay:ignore names %s, which cannot be suppressed", sup.rule)
 		case !s.isRule(sup.rule):
 			find(sup.at, "assay:ignore names %q, which is no rule", sup.rule)
 		case sup.reason == "":
@@ -68,7 +94,7 @@ func checkSuppressions(s *Subject, find finder) {
 
 func checkUnused(s *Subject, find finder) {
 	for _, sup := range s.suppressions {
-		if !sup.used && sup.reason != "" && s.isRule(sup.rule) {
+		if !sup.used && sup.reason != "" && s.isRule(sup.rule) && !slices.Contains(never, sup.rule) {
 			find(sup.at, "assay:ignore %s (%s) silences nothing", sup.rule, sup.reason)
 		}
 	}

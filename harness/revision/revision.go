@@ -132,7 +132,9 @@ func Compare(was, is subject.Source, cases []script.Case) []report.Result {
 	p.was = old
 	p.is, p.err = is.Compile()
 	if p.err == nil {
-		p.findings = [2][]report.Result{check.Template(was, check.Options{}), check.Template(is, check.Options{})}
+		accepted := check.Suppressed(was.Text) // the new revision cannot silence what it introduces
+		o := check.Options{Accepted: &accepted}
+		p.findings = [2][]report.Result{check.Template(was, o), check.Template(is, o)}
 		p.compareFormats()
 	}
 	var results []report.Result
