@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -18,25 +17,28 @@ import (
 )
 
 var checkCommand = command{
-	name: "check", args: "TEMPLATE...",
+	group: judging, name: "check", args: "TEMPLATE...", takes: arity{1, -1, "at least one template"}, files: templateFiles,
 	short: "run the automatic checks on templates, model folders and model files",
 	long: `A template is a Jinja file, a tokenizer_config.json, or "-" for standard input; of a model folder or a GGUF file all templates
 are checked, and which of them each engine takes (A050 to A055). Errors fail the check, warnings and notes do not; docs/rules.md and ` + "`assay explain`" + ` say what each rule means. {# assay:ignore A021 reason #} in a template
 suppresses a rule there; with --base only where the base does so too, and with --untrusted nowhere. The last lines are the gate's verdict on each template, which does not fail the check. With --base an edit is judged as well: templates that differ from that commit are compared with what they were
 there, as "assay diff" does, under their old name where they were renamed. --untrusted is for templates of strangers: tight
 limits on every render and on all of them together, no second renderer, at most 1 MiB; docs/untrusted.md has the limits.`,
-	setup: func(flags *flag.FlagSet) func(*call) error {
-		k := checking{output: outputFlags(flags), limits: limitFlag(flags, lookedAt)}
+	setup: func(flags *flagSet) func(*call) error {
+		k := checking{}
 		flags.StringVar(&k.commit, "base", "", "compare templates with their revision at this `COMMIT` of git, too")
+		only := flags.StringArray("only", nil, "run the rule with this `ID` and no other; may be given again")
+		flags.completes("only", ruleNames)
+		fallbacks := fallbackFlag(flags)
+		k.output = outputFlags(flags)
 		flags.BoolVar(&k.output.brief, "brief", false, "print a line for each template instead of its findings")
-		known := listFlag(flags, "known", "`FILE` with known failures, lines of the form \"file rule\"; may be given again")
-		only := listFlag(flags, "only", "run the rule with this `ID` and no other; may be given again")
-		fallbacks := listFlag(flags, "fallback", "`NAME` of a fallback spelling that the checks allow; may be given again")
-		flags.BoolFunc("untrusted", "expect templates that mean harm; a --limit behind it changes its limits", func(string) error {
+		known := flags.StringArray("known", nil, "`FILE` with known failures, lines of the form \"file rule\"; may be given again")
+		k.limits = limitFlag(flags, lookedAt)
+		flags.BoolFunc("untrusted", "expect templates that mean harm; a --limit after it changes its limits", func(string) error {
 			k.untrusted, k.limits.Limits = true, untrusted
 			return nil
 		})
-		return takes(1, -1, "templates", func(c *call) error {
+		return func(c *call) error {
 			if err := knownFallbacks(*fallbacks); err != nil {
 				return err
 			}
@@ -53,7 +55,7 @@ limits on every render and on all of them together, no second renderer, at most 
 			k.output.all = k.output.brief || len(k.known) > 0
 			k.options = check.Options{Differ: survey.Differ, Fallbacks: *fallbacks, Only: *only}
 			return k.run(c)
-		})
+		}
 	},
 }
 
@@ -91,7 +93,7 @@ func (k *checking) run(c *call) error {
 		return k.one(c, name)
 	}, func(_ string, one checked, err error) error {
 		if err != nil { // the others are checked all the same
-			c.fail("check", err)
+			c.fail(err)
 			unusable++
 			return nil
 		}
@@ -203,14 +205,14 @@ func (k *checking) fits(src subject.Source) error {
 }
 
 var explainCommand = command{
-	name: "explain", args: "RULE",
+	group: judging, name: "explain", args: "RULE", takes: arity{1, 1, "a rule"}, files: words(ruleNames),
 	short: "explain a rule: its damage and its fix",
 	long:  "RULE is an id, such as A012 D004 of changes or S014 of servers, or a name, such as null-content-printed. \"all\" prints every rule.",
-	setup: func(flags *flag.FlagSet) func(*call) error {
+	setup: func(flags *flagSet) func(*call) error {
 		json := flags.Bool("json", false, "print JSON")
-		return takes(1, 1, "a rule", func(c *call) error {
+		return func(c *call) error {
 			return explain(c, *json)
-		})
+		}
 	},
 }
 
@@ -234,4 +236,13 @@ func explain(c *call, json bool) error {
 		return err
 	}
 	return fmt.Errorf("there is no rule %q; `assay explain all` lists them", c.args[0])
+}
+
+// ruleNames names every rule.
+func ruleNames() []string {
+	names := []string{"all"}
+	for _, r := range slices.Concat(check.Rules(), revision.Rules(), live.Rules()) {
+		names = append(names, r.ID, r.Name)
+	}
+	return names
 }

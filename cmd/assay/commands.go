@@ -1,44 +1,87 @@
 package main
 
-import "flag"
+import (
+	"strings"
 
-// commands has every command in the order in which help lists them.
-var commands []command
+	"github.com/spf13/cobra"
+)
+
+// A group is a heading of the list of commands.
+type group struct{ id, title string }
+
+// The groups, in the order in which help lists them.
+var (
+	judging = group{"judge", "Judge templates"}
+	looking = group{"look", "Look at one step"}
+	serving = group{"serve", "Models and servers"}
+	proving = group{"test", "Corpora and test vectors"}
+	program = group{"program", "This program"}
+
+	groups = []group{judging, looking, serving, proving, program}
+)
+
+// A command is a word after assay, as data: the tree of the command line, help, completion and the man pages are made of it.
+type command struct {
+	group group
+	name  string
+	args  string // for the usage line, such as "OLD NEW"
+	takes arity
+	files cobra.CompletionFunc // completes the arguments; nil: with any file
+	short string               // one line, without a full stop
+	long  string               // the rest of its help: paragraphs, which are wrapped
+	apart [][]string           // flags that exclude each other
+	// setup declares the flags and returns the function that runs once they are set. It is nil where within has the commands below this one.
+	setup  func(*flagSet) func(*call) error
+	within []*command
+}
+
+// arity is how many arguments a command takes; the zero value is none.
+type arity struct {
+	least, most int // most < 0: any number
+	what        string
+}
+
+// commands has every command in the order in which help lists those of a group.
+var commands []*command
 
 func init() {
-	commands = []command{
-		checkCommand, runCommand, verifyCommand, diffCommand, newCommand,
-		renderCommand, capsCommand, analyzeCommand, programCommand, grammarCommand, parseCommand,
-		explainCommand, exportCommand, reportCommand, liveCommand,
-		inspectCommand, pullCommand, templatesCommand, retemplateCommand,
+	cobra.EnableCommandSorting = false
+	commands = []*command{
+		&checkCommand, &diffCommand, &templatesCommand, &explainCommand,
+		&renderCommand, &capsCommand, &analyzeCommand, &programCommand, &grammarCommand, &parseCommand,
+		&inspectCommand, &pullCommand, &retemplateCommand, &liveCommand, &probeCommand,
+		&runCommand, &newCommand, &exportCommand, &verifyCommand, &reportCommand,
+		&helpCommand, &versionCommand, &completionCommand, &manCommand,
 	}
 }
 
-func find(name string) (*command, bool) {
-	for i := range commands {
-		if commands[i].name == name {
-			return &commands[i], true
+// The arguments that several commands take, for the completion of shells.
+var (
+	templateFiles = filesOf("jinja", "j2", "json", "gguf")
+	modelFiles    = filesOf("gguf")
+	reportFiles   = filesOf("json")
+	vectorFiles   = filesOf("jsonl")
+)
+
+// filesOf completes with the files that have one of these extensions, and with folders.
+func filesOf(extensions ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(extensions, cobra.ShellCompDirectiveFilterFileExt)
+}
+
+// folders completes with folders.
+func folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// words completes with one of a few words.
+func words(list func() []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		var matching []string
+		for _, word := range list() {
+			if strings.HasPrefix(word, begun) {
+				matching = append(matching, word)
+			}
 		}
+		return matching, cobra.ShellCompDirectiveNoFileComp
 	}
-	return nil, false
-}
-
-func commandNames() []string {
-	names := make([]string, len(commands))
-	for i := range commands {
-		names[i] = commands[i].name
-	}
-	return names
-}
-
-// list is a flag that may be given several times.
-type list []string
-
-func (l *list) String() string     { return "" }
-func (l *list) Set(s string) error { *l = append(*l, s); return nil }
-
-func listFlag(flags *flag.FlagSet, name, usage string) *list {
-	l := new(list)
-	flags.Var(l, name, usage)
-	return l
 }

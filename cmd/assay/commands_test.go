@@ -3,12 +3,16 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
-	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // assay runs a command line in this process.
@@ -19,39 +23,162 @@ func assay(stdin string, args ...string) (stdout, stderr string, status int) {
 	return out.String(), errs.String(), status
 }
 
-// TestConventions holds every command to what they have in common: --json, help, and status 2 for wrong usage.
+// withoutJSON are the commands that print what has a form of its own.
+var withoutJSON = []string{"help", "version", "completion", "man"}
+
+// TestConventions holds every command to what they have in common: a group, flags in categories, --json, help, and status 2 for wrong usage.
 func TestConventions(t *testing.T) {
-	for i := range commands {
-		cmd := &commands[i]
-		flags := flag.NewFlagSet(cmd.name, flag.ContinueOnError)
-		flags.SetOutput(io.Discard)
-		cmd.setup(flags)
-		if flags.Lookup("json") == nil {
-			t.Errorf("%s has no --json", cmd.name)
+	root := new(call).tree()
+	var walk func(parent *cobra.Command)
+	walk = func(parent *cobra.Command) {
+		for _, cmd := range parent.Commands() {
+			testConventions(t, cmd)
+			walk(cmd)
 		}
-		if cmd.long == "" || cmd.short == "" || strings.HasSuffix(cmd.short, ".") || strings.HasPrefix(cmd.args, " ") {
-			t.Errorf("%s has no help, or not in the usual form: %q, %q", cmd.name, cmd.short, cmd.long)
+	}
+	walk(root)
+	for _, g := range groups {
+		if !slices.ContainsFunc(root.Commands(), func(cmd *cobra.Command) bool { return cmd.GroupID == g.id }) {
+			t.Errorf("the group %q has no command", g.title)
 		}
-		flags.VisitAll(func(f *flag.Flag) {
-			if f.Usage == "" || strings.HasSuffix(f.Usage, ".") {
-				t.Errorf("%s: the flag %s is described by %q", cmd.name, f.Name, f.Usage)
+	}
+	for _, args := range [][]string{{"help", "frob"}, {"help", "check", "diff"}, {"version", "x"}, {"frob"}, {}, {"export"}, {"export", "frob"}} {
+		if out, errs, status := assay("", args...); status != exitUsage || out != "" || errs == "" {
+			t.Errorf("%v ends with %d, prints %q and %q", args, status, out, errs)
+		}
+	}
+}
+
+func testConventions(t *testing.T, cmd *cobra.Command) {
+	words := strings.Fields(cmd.CommandPath())[1:]
+	name := strings.Join(words, " ")
+	if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") || cmd.Short == strings.ToUpper(cmd.Short[:1])+cmd.Short[1:] {
+		t.Errorf("%s has no help, or not in the usual form: %q", name, cmd.Short)
+	}
+	if !cmd.Parent().HasParent() && cmd.GroupID == "" {
+		t.Errorf("%s is in no group", name)
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Usage == "" || strings.HasSuffix(f.Usage, ".") || categoryOf(f) == "" {
+			t.Errorf("%s: the flag %s, of the category %q, is described by %q", name, f.Name, categoryOf(f), f.Usage)
+		}
+		if placeholder, _ := pflag.UnquoteUsage(f); placeholder == f.Value.Type() && len(placeholder) > 5 {
+			t.Errorf("%s: the flag %s has no placeholder", name, f.Name)
+		}
+	})
+	for _, args := range [][]string{append([]string{"help"}, words...), append(words, "-h"), append(words, "--help")} {
+		if out, errs, status := assay("", args...); status != exitOK || !strings.HasPrefix(out, "usage: assay "+name) || errs != "" {
+			t.Errorf("%v ends with %d: %s", args, status, errs)
+		}
+	}
+	if cmd.HasSubCommands() {
+		return
+	}
+	wrong := [][]string{{"--frobnicate"}, {"a", "b", "c", "--no-such-flag=1"}}
+	if !slices.Contains(withoutJSON, words[0]) {
+		if cmd.Flags().Lookup("json") == nil {
+			t.Errorf("%s has no --json", name)
+		}
+		wrong = append(wrong, []string{"--json=perhaps"})
+	}
+	for _, args := range wrong {
+		out, errs, status := assay("", append(words, args...)...)
+		if status != exitUsage || out != "" || !strings.Contains(errs, "`assay help "+name+"` shows the usage") {
+			t.Errorf("%v %v ends with %d, prints %q and %q", words, args, status, out, errs)
+		}
+	}
+}
+
+// TestHelpWidth wraps every text of help.
+func TestHelpWidth(t *testing.T) {
+	for _, columns := range []int{60, 80, 100} {
+		for _, name := range append(names(new(call).tree()), "") {
+			args := strings.Fields("help " + name)
+			var out bytes.Buffer
+			c := &call{stdin: strings.NewReader(""), stdout: &out, stderr: &out, getenv: func(variable string) string {
+				return map[string]string{"COLUMNS": strconv.Itoa(columns)}[variable]
+			}}
+			if c.main(args); out.Len() == 0 {
+				t.Errorf("help %s prints nothing", name)
 			}
-		})
-		for _, args := range [][]string{{"help", cmd.name}, {cmd.name, "-h"}, {cmd.name, "--help"}} {
-			if out, errs, status := assay("", args...); status != exitOK || !strings.HasPrefix(out, "usage: assay "+cmd.name) || errs != "" {
-				t.Errorf("%v ends with %d: %s", args, status, errs)
-			}
-		}
-		for _, args := range [][]string{{cmd.name, "--frobnicate"}, {cmd.name, "a", "b", "c", "--no-such-flag=1"}, {cmd.name, "--json=perhaps"}} {
-			out, errs, status := assay("", args...)
-			if status != exitUsage || out != "" || !strings.Contains(errs, "`assay help "+cmd.name+"` shows the usage") {
-				t.Errorf("%v ends with %d, prints %q and %q", args, status, out, errs)
+			for line := range strings.Lines(out.String()) {
+				if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > columns && strings.Contains(strings.TrimSpace(line), " ") && !strings.HasPrefix(line, "usage:") {
+					t.Errorf("help %s in %d columns has a line of %d: %s", name, columns, n, line)
+				}
 			}
 		}
 	}
-	for _, args := range [][]string{{"help", "frob"}, {"help", "check", "diff"}, {"version", "x"}, {"frob"}, {}} {
-		if out, errs, status := assay("", args...); status != exitUsage || out != "" || errs == "" {
-			t.Errorf("%v ends with %d, prints %q and %q", args, status, out, errs)
+}
+
+// TestCompletion writes the scripts of all shells, and completes what they would ask for.
+func TestCompletion(t *testing.T) {
+	for _, shell := range shellNames() {
+		if out, errs, status := assay("", "completion", shell); status != exitOK || errs != "" || !strings.Contains(out, "__complete") {
+			t.Errorf("completion %s ends with %d: %s", shell, status, errs)
+		}
+	}
+	for _, test := range []struct{ line, want string }{
+		{"che", "check"},
+		{"check --un", "--untrusted"},
+		{"check --fallback ", "hermes"},
+		{"explain null-content", "null-content-printed"},
+		{"live --family qwen3", "qwen3"},
+		{"completion z", "zsh"},
+	} {
+		args := append([]string{"__complete"}, strings.Split(test.line, " ")...)
+		if out, _, status := assay("", args...); status != exitOK || !strings.Contains(out, test.want) {
+			t.Errorf("%q completes to\n%s", test.line, out)
+		}
+	}
+}
+
+// TestMan writes a page for every command.
+func TestMan(t *testing.T) {
+	t.Setenv("SOURCE_DATE_EPOCH", "1767225600")
+	dir := t.TempDir()
+	if _, errs, status := assay("", "man", dir); status != exitOK {
+		t.Fatalf("status %d: %s", status, errs)
+	}
+	for _, name := range append(names(new(call).tree()), "export cases") {
+		page, err := os.ReadFile(filepath.Join(dir, "assay-"+strings.ReplaceAll(name, " ", "-")+".1"))
+		if err != nil || !bytes.Contains(page, []byte("Jan 2026")) || !bytes.Contains(page, []byte(`\fB--help\fP`)) {
+			t.Errorf("%s: %v\n%.500s", name, err, page)
+		}
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "assay-run.1"))
+	if err != nil || !bytes.Contains(page, []byte("<family>/template.jinja")) {
+		t.Errorf("what Markdown would swallow is missing: %v\n%s", err, page)
+	}
+}
+
+// TestWrongUsage says what is wrong in words for people.
+func TestWrongUsage(t *testing.T) {
+	for _, test := range []struct{ line, want string }{
+		{"chek", `there is no command "chek"; did you mean check?; ` + "`assay help` lists the commands"},
+		{"help chek", `there is no command "chek"; did you mean check?`},
+		{"export promts", `assay export: there is no command "promts"; did you mean prompts?`},
+		{"check", "assay check: takes at least one template, found none; `assay help check` shows the usage"},
+		{"diff a", "takes two revisions, found one argument"},
+		{"version x y", `takes no arguments, found "x y"`},
+		{"check --shrad 1/2 x", "there is no flag --shrad; did you mean --shard?"},
+		{"check -json x", "there is no flag -json; did you mean --json?"},
+		{"check --base", "--base needs a value, COMMIT"},
+		{"check --shard 3/2 x", `--shard: expected I/N with 1 <= I <= N, found "3/2"`},
+		{"check --json=perhaps x", `--json takes true or false, found "perhaps"`},
+		{"check --limit steps=x y", `--limit: expected a number up to`},
+		{"check --fallback hermse x", "did you mean hermes?"},
+		{"live --gpu-layers many x", `--gpu-layers takes a whole number, found "many"`},
+		{"live --tiny x.gguf", "--tiny takes no model file"},
+		{"live", "takes a model file, or --tiny"},
+		{"live --family all --template x y", "--family and --template exclude each other"},
+		{"live --tiny --record x", "--record needs --date"},
+		{"live --tiny --date 2026-01-01", "--date is for the cases of --record"},
+		{"probe --timeout soon http://127.0.0.1:1", `--timeout takes a time such as 30s or 5m, found "soon"`},
+		{"completion tcsh", `there is no completion for "tcsh"; there are bash, zsh, fish, powershell`},
+	} {
+		out, errs, status := assay("", strings.Fields(test.line)...)
+		if status != exitUsage || out != "" || !strings.Contains(errs, test.want) || strings.Count(errs, "\n") != 1 {
+			t.Errorf("assay %s ends with %d, prints %q and says\n%s", test.line, status, out, errs)
 		}
 	}
 }
@@ -70,7 +197,7 @@ func TestJSON(t *testing.T) {
 		{"render", template}, {"render", "--renderer", "gonja", template}, {"caps", template}, {"analyze", "--explain", "--verify", template},
 		{"program", template}, {"grammar", template}, {"parse", "--tools", tools, template},
 		{"explain", "A012"}, {"explain", "D004"}, {"explain", "S014"}, {"explain", "all"},
-		{"new", "--corpus", dir, "--family", "mine", template}, {"export", dir}, {"export", "--prompts", dir}, {"run", dir},
+		{"new", "--corpus", dir, "--family", "mine", template}, {"export", "cases", dir}, {"export", "prompts", dir}, {"run", dir},
 	} {
 		out, errs, status := assay("Hello", append(args, "--json")...)
 		if !json.Valid([]byte(out)) || status != exitOK || errs != "" {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,17 +15,17 @@ import (
 )
 
 var diffCommand = command{
-	name: "diff", args: "OLD NEW",
+	group: judging, name: "diff", args: "OLD NEW", takes: arity{2, 2, "two revisions"}, files: templateFiles,
 	short: "compare two revisions of a template by what they do",
 	long: `A revision is a file, or git:REV:PATH for a file of a commit. Every change is safe, risky or breaking (note, warning,
 error), with the evidence; the last line says what they come to, and exit status 1 that one is breaking. The outputs of the cases beside NEW (*.txtar in its folder)
 are parsed with both; --cases names another folder.`,
-	setup: func(flags *flag.FlagSet) func(*call) error {
-		o, limits := outputFlags(flags), limitFlag(flags, lookedAt)
+	setup: func(flags *flagSet) func(*call) error {
 		cases := flags.String("cases", "", "`DIR` with the cases whose outputs are parsed with both revisions")
-		return takes(2, 2, "two revisions", func(c *call) error {
+		o, limits := outputFlags(flags), limitFlag(flags, lookedAt)
+		return func(c *call) error {
 			return runDiff(c, o, limits.Limits, *cases)
-		})
+		}
 	},
 }
 

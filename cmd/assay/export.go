@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,32 +15,51 @@ import (
 )
 
 var exportCommand = command{
-	name: "export", args: "[CORPUS]",
+	group: proving, name: "export",
 	short: "write a corpus as test vectors",
-	long: `The vectors of the cases (kinds parse and caps) name templates as FAMILY/template.jinja, so that
-"assay verify --templates CORPUS" and other engines can run them. --prompts writes the prompts of the standard battery
-instead, as vectors of the kind jinja, which have everything that another implementation of Jinja needs.`,
-	setup: func(flags *flag.FlagSet) func(*call) error {
-		e := new(export)
-		flags.BoolVar(&e.json, "json", false, "write one JSON array instead of a line for each vector")
-		flags.BoolVar(&e.prompts, "prompts", false, "write the battery's prompts as vectors of the kind jinja")
-		flags.StringVar(&e.vendor, "vendor", "", "with --prompts: `DIR` with the vendors' templates, which are exported too")
-		return e.run
-	},
+	long:  `The vectors are JSON lines. "assay verify" and other engines can run them.`,
+	within: []*command{{
+		name: "cases", args: "[CORPUS]", takes: arity{0, 1, "at most one corpus"}, files: folders,
+		short: "write the cases as vectors of the kinds parse and caps",
+		long: `The vectors name templates as FAMILY/template.jinja, for "assay verify --templates CORPUS". Without CORPUS the embedded one is
+written.`,
+		setup: func(flags *flagSet) func(*call) error {
+			e := exportFlags(flags)
+			return func(c *call) error { return e.run(c, e.cases) }
+		},
+	}, {
+		name: "prompts", args: "[CORPUS]", takes: arity{0, 1, "at most one corpus"}, files: folders,
+		short: "write the prompts of the standard battery as vectors of the kind jinja",
+		long:  "They have everything that another implementation of Jinja needs. Without CORPUS the templates of the embedded one are rendered.",
+		setup: func(flags *flagSet) func(*call) error {
+			e := exportFlags(flags)
+			vendor := flags.String("vendor", "", "`DIR` with the vendors' templates, which are rendered too")
+			return func(c *call) error {
+				if *vendor != "" {
+					e.suite.Vendor = os.DirFS(*vendor)
+				}
+				return e.run(c, e.battery)
+			}
+		},
+	}},
 }
 
+// export writes vectors.
 type export struct {
-	prompts bool
 	json    bool
-	vendor  string
+	suite   script.Suite
 	out     *bufio.Writer
 	written int // vectors
 }
 
-func (e *export) run(c *call) error {
-	if err := c.want(0, 1, "at most one corpus"); err != nil {
-		return err
-	}
+func exportFlags(flags *flagSet) *export {
+	e := new(export)
+	flags.BoolVar(&e.json, "json", false, "write one JSON array instead of a line for each vector")
+	return e
+}
+
+// run writes the vectors of every template.
+func (e *export) run(c *call, write func(script.Variant) error) error {
 	fsys := fs.FS(corpus.FS)
 	if len(c.args) == 1 {
 		var err error
@@ -49,22 +67,13 @@ func (e *export) run(c *call) error {
 			return err
 		}
 	}
-	loaded, err := subject.Load(fsys)
-	if err != nil {
+	var err error
+	if e.suite.Corpus, err = subject.Load(fsys); err != nil {
 		return err
 	}
 	e.out = bufio.NewWriter(c.data())
-	suite := script.Suite{Corpus: loaded}
-	if e.vendor != "" {
-		suite.Vendor = os.DirFS(e.vendor)
-	}
-	for _, v := range suite.Variants() {
-		if e.prompts {
-			err = e.battery(&suite, v)
-		} else if v.Vendor == nil {
-			err = e.family(loaded, v.Family)
-		}
-		if err != nil {
+	for _, v := range e.suite.Variants() {
+		if err := write(v); err != nil {
 			return err
 		}
 	}
@@ -89,8 +98,8 @@ func (e *export) vector(members ...ordered.Member) {
 func member(key string, v ordered.Value) ordered.Member { return ordered.Member{Key: key, Value: v} }
 
 // battery exports the prompts of a template.
-func (e *export) battery(suite *script.Suite, v script.Variant) error {
-	src, err := suite.Source(v)
+func (e *export) battery(v script.Variant) error {
+	src, err := e.suite.Source(v)
 	if err != nil {
 		return err
 	}
@@ -110,9 +119,10 @@ func (e *export) battery(suite *script.Suite, v script.Variant) error {
 	return nil
 }
 
-// family exports the cases of a family and its capabilities.
-func (e *export) family(loaded *subject.Corpus, f *subject.Family) error {
-	text, err := loaded.Text(f.Name)
+// cases exports the cases of a family and its capabilities.
+func (e *export) cases(v script.Variant) error {
+	f := v.Family
+	text, err := e.suite.Corpus.Text(f.Name)
 	if err != nil {
 		return err
 	}
@@ -124,7 +134,7 @@ func (e *export) family(loaded *subject.Corpus, f *subject.Family) error {
 	e.vector(member("kind", ordered.Str("caps")), member("id", ordered.Str("caps/"+f.Name)),
 		member("template", ordered.Str(template)), member("want", t.Caps().Value()))
 	for _, file := range f.Cases {
-		cases, err := script.Read(loaded.FS, file)
+		cases, err := script.Read(e.suite.Corpus.FS, file)
 		if err != nil {
 			return err
 		}

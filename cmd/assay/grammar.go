@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
 
@@ -9,13 +8,14 @@ import (
 )
 
 var grammarCommand = command{
-	name: "grammar", args: "TEMPLATE",
+	group: looking, name: "grammar", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
 	short: "print the grammar made for a template and a request",
 	long:  "Nothing is printed where the request needs no grammar. --explain adds what arms it, and what stops an answer.",
-	setup: func(flags *flag.FlagSet) func(*call) error {
-		s := stepFlags(flags).requestFlags(flags)
+	setup: func(flags *flagSet) func(*call) error {
+		s := new(step)
 		flags.BoolVar(&s.explain, "explain", false, "print triggers, stops and preserved tokens as comments")
-		return takes(1, 1, "a template", s.grammar)
+		s.flags(flags).requestFlags(flags)
+		return s.grammar
 	},
 }
 

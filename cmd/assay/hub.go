@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"strings"
 
@@ -15,7 +14,8 @@ type remote struct {
 	retries  int
 }
 
-func remoteFlags(flags *flag.FlagSet) *remote {
+func remoteFlags(flags *flagSet) *remote {
+	flags.category("The Hub")
 	r := new(remote)
 	flags.StringVar(&r.revision, "revision", "", "`REVISION` on the Hub: a branch, tag or commit; default: main")
 	flags.IntVar(&r.retries, "retries", hub.DefaultRetries, "how often a request to the Hub is tried again, `N` times in a row")

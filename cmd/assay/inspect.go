@@ -1,130 +1,134 @@
 package main
 
 import (
-	"encoding/json"
-	"flag"
+	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/model"
+	"github.com/goassay/assay/engine/model/gguf"
+	"github.com/goassay/assay/engine/model/hub"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/subject"
 )
 
-var capsCommand = command{
-	name: "caps", args: "TEMPLATE",
-	short: "print what a template can do, and the gate's verdict",
-	long:  "Exit status 1 says that the gate rejects the template: it does not describe tools or does not replay calls.",
-	setup: func(flags *flag.FlagSet) func(*call) error {
-		s := stepFlags(flags)
-		return takes(1, 1, "a template", func(c *call) error {
-			t, err := s.template(c)
-			if err != nil {
-				return err
-			}
-			caps := t.Caps()
-			rejection := caps.Gate()
-			verdict := gateVerdict(rejection)
-			if s.json {
-				err = writeJSON(c.stdout, map[string]any{"caps": caps.Value(), "gate": verdict})
-			} else {
-				_, err = fmt.Fprintf(c.stdout, "%sgate: %s\n", caps, verdict)
-			}
-			if err == nil && rejection != nil {
-				err = errFailed
+var inspectCommand = command{
+	group: serving, name: "inspect", args: "MODEL.gguf|hf:OWNER/REPO[:FILE]", takes: arity{1, 1, "one model file"}, files: modelFiles,
+	short: "print what a model file says of itself, and the gate's verdict",
+	long: `Only the file's header is read, so a model of any size takes milliseconds. Of a split model give the first part. The gate
+judges the template named tool_use where there is one, else the default one. Exit status 1 says that it rejects the model,
+2 that the file cannot be read; with --json that is an object of type "error".
+
+Of a model on the Hub the header alone is fetched; the file is chosen as assay pull does it.
+` + hubHelp,
+	setup: func(flags *flagSet) func(*call) error {
+		i := new(inspection)
+		flags.BoolVar(&i.keys, "keys", false, "print every key and tensor instead")
+		i.step, i.remote = new(step).flags(flags), remoteFlags(flags)
+		return func(c *call) error {
+			err := i.run(c)
+			if err != nil && !errors.Is(err, errFailed) && i.json {
+				fmt.Fprintf(c.stdout, "%s\n", errorValue(c.args[0], err).Append(nil, ordered.Pretty))
 			}
 			return err
-		})
+		}
 	},
 }
 
-// gateVerdict says in words what the gate says of a template; nil: it accepts it.
-func gateVerdict(rejection error) string {
-	if rejection == nil {
-		return "accepted"
-	}
-	return "rejected: " + rejection.Error()
+type inspection struct {
+	*step
+	*remote
+	keys bool
 }
 
-var analyzeCommand = command{
-	name: "analyze", args: "TEMPLATE",
-	short: "print the output format that a template shows",
-	long:  "--explain adds what each comparison found, --verify proves the format by round trip (exit status 1 if a shape fails).",
-	setup: func(flags *flag.FlagSet) func(*call) error {
-		s := stepFlags(flags)
-		flags.BoolVar(&s.explain, "explain", false, "print the evidence: each comparison and what it found")
-		verify := flags.Bool("verify", false, "prove the format by round trip")
-		return takes(1, 1, "a template", func(c *call) error {
-			t, err := s.template(c)
-			if err != nil {
-				return err
-			}
-			return s.analyze(c, t, *verify)
-		})
-	},
-}
-
-func (s *step) analyze(c *call, t *engine.Template, verify bool) error {
-	a := t.Analysis()
-	if verify {
-		t.Verify()
+func (i *inspection) run(c *call) error {
+	switch onHub := strings.HasPrefix(c.args[0], hub.Scheme); {
+	case i.json && i.keys:
+		return errors.New("--keys prints text only")
+	case onHub:
+		return i.onHub(c)
+	case i.revision != "":
+		return fmt.Errorf("--revision is for models on the Hub, %sOWNER/REPO", hub.Scheme)
+	case i.keys:
+		return i.printKeys(c)
 	}
-	if err := exhausted(t); err != nil {
+	m, err := model.Inspect(c.args[0], engine.Options{Now: subject.Now, Limits: i.limits.Limits})
+	if err != nil {
 		return err
 	}
-	out := map[string]any{"format": a.Format}
-	if !s.json {
-		fmt.Fprint(c.stdout, a.Format.String())
+	return i.print(c, m, "", m.Value().With("file", ordered.Str(c.args[0])))
+}
+
+// onHub inspects a model on the Hub.
+func (i *inspection) onHub(c *call) error {
+	ref, err := i.ref(c.args[0])
+	if err != nil {
+		return err
 	}
-	if s.explain {
-		out["evidence"] = a.Evidence
-		for _, e := range a.Evidence {
-			s.text(c, e.String())
-		}
+	client, err := i.client(c)
+	if err != nil {
+		return err
 	}
-	if verify {
-		out["verified"] = t.Verify().Shapes
-		s.text(c, t.Verify().String())
+	ctx, stop := c.interruptible()
+	defer stop()
+	m, err := model.InspectHub(ctx, client, ref, engine.Options{Now: subject.Now, Limits: i.limits.Limits})
+	if err != nil {
+		return err
 	}
-	if s.json {
-		if err := writeJSON(c.stdout, out); err != nil {
+	if m.Sequential {
+		fmt.Fprintf(c.stderr, "assay inspect: note: the server ignores ranges, so everything up to the header's end was read, %s\n", hub.Bytes(m.Bytes))
+	}
+	if i.keys {
+		_, err = io.WriteString(c.stdout, m.Keys)
+		return err
+	}
+	v := m.Value().With("file", ordered.Str(m.File)).
+		With("repository", ordered.Str(m.Repo.ID)).
+		With("commit", ordered.Str(m.Repo.Commit)).
+		With("bytes_read", ordered.Int(int(m.Bytes)))
+	return i.print(c, m.Model, fmt.Sprintf("repository: %s\ncommit: %s\nfile: %s\n", m.Repo.ID, m.Repo.Commit, m.File), v)
+}
+
+// print prints a model as text behind a head, or as JSON, and fails where the gate rejects it.
+func (i *inspection) print(c *call, m *model.Model, head string, v ordered.Value) (err error) {
+	if m.Rejection == nil {
+		if err := exhausted(m.Judged.Compiled); err != nil {
 			return err
 		}
 	}
-	if verify && !t.Verify().OK() {
-		return errFailed
+	if i.json {
+		_, err = fmt.Fprintf(c.stdout, "%s\n", v.Append(nil, ordered.Pretty))
+	} else {
+		_, err = io.WriteString(c.stdout, head+m.String())
 	}
-	return nil
-}
-
-// text prints a line unless JSON is wanted.
-func (s *step) text(c *call, line string) {
-	if !s.json {
-		fmt.Fprintln(c.stdout, line)
+	if err == nil && m.Rejection != nil {
+		err = errFailed
 	}
+	return err
 }
 
-var programCommand = command{
-	name: "program", args: "TEMPLATE",
-	short: "print the parser program made for a template and a request",
-	long:  "One instruction a line, with its address; \"assay parse --explain\" shows it at work on an output.",
-	setup: func(flags *flag.FlagSet) func(*call) error {
-		s := stepFlags(flags).requestFlags(flags)
-		return takes(1, 1, "a template", func(c *call) error {
-			plan, err := s.prepare(c)
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return writeJSON(c.stdout, map[string]any{"program": plan.Program.String(), "prefill": plan.Prompt.Prefill})
-			}
-			_, err = io.WriteString(c.stdout, plan.Program.String())
-			return err
-		})
-	},
+// printKeys prints every key and tensor of a file.
+func (i *inspection) printKeys(c *call) error {
+	r, f, err := gguf.OpenFile(c.args[0])
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	_, err = io.WriteString(c.stdout, f.String())
+	return err
 }
 
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
+// errorValue is an error as JSON, with its place in the file where it has one.
+func errorValue(file string, err error) ordered.Value {
+	v := ordered.ObjectOf(
+		ordered.Member{Key: "type", Value: ordered.Str("error")},
+		ordered.Member{Key: "message", Value: ordered.Str(err.Error())},
+		ordered.Member{Key: "file", Value: ordered.Str(file)})
+	var at *gguf.Error
+	if errors.As(err, &at) {
+		v = v.With("offset", ordered.Int(int(at.Off)))
+	}
+	return v
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"strconv"
 	"strings"
@@ -28,7 +27,8 @@ var lookedAt = engine.Limits{TotalSteps: 100_000_000}
 // maxUntrusted is how large a template from a stranger may be, in bytes.
 const maxUntrusted = 1 << 20
 
-func limitFlag(flags *flag.FlagSet, defaults engine.Limits) *limits {
+func limitFlag(flags *flagSet, defaults engine.Limits) *limits {
+	flags.category("Limits")
 	l := &limits{defaults}
 	flags.Var(l, "limit", "`NAME=VALUE`: change a limit, "+strings.Join(limitNames(), ", ")+"; may be given again")
 	return l
@@ -70,6 +70,9 @@ func limitNames() []string {
 }
 
 func (l *limits) String() string { return "" }
+
+// Type implements pflag.Value.
+func (l *limits) Type() string { return "limit" }
 
 func (l *limits) Set(text string) error {
 	name, value, ok := strings.Cut(text, "=")

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,62 +26,91 @@ import (
 )
 
 var liveCommand = command{
-	name: "live", args: "[MODEL.gguf]",
-	short: "put a model or a server through a battery of requests, and check what comes of it",
+	group: serving, name: "live", args: "[MODEL.gguf]", takes: arity{0, 1, "one model file"}, files: modelFiles,
+	short: "put a model through a battery of requests, and check what comes of it",
 	long: `The template is the model's own, that for tools where it has one, or that of --template; the gate judges it, and exit status 1
-says that it rejects it. With --all-families the model goes through every template of the embedded corpus, and those that the gate rejects run the
-scenarios without tools. --tiny takes the place of MODEL.gguf: a model with random weights, made on the spot for each template.
---record writes the answers as cases of a corpus, DIR/TEMPLATE/live_*.txtar; nothing is overwritten.
-That needs a binary with llama.cpp in it: ` + "`make llama` provides the library and bin/assay with it." + `
-With --server an OpenAI-compatible server takes the model's place: each request is answered in one piece and as a stream, and both answers are held
-to the rules of docs/server-rules.md. Sampling is greedy unless --temperature is given. The template is that of --template, else the one that the server gives.
-An API key is taken from the environment variable ` + keyVariable + ".",
-	setup: func(flags *flag.FlagSet) func(*call) error {
-		r := &liveRun{output: outputFlags(flags)}
+says that it rejects it. With --family the model goes through templates of the embedded corpus, and those that the gate rejects run the
+scenarios without tools. --tiny takes the place of MODEL.gguf: a model with random weights, made on the spot for each template, of all
+families unless one is named. --record writes the answers as cases of a corpus, DIR/TEMPLATE/live_*.txtar; nothing is overwritten.
+
+This needs a binary with llama.cpp in it: ` + "`make llama`" + ` provides the library and bin/assay with it. ` + "`assay probe`" + ` puts a server
+through the same battery and needs none.`,
+	apart: [][]string{{"family", "template"}},
+	setup: func(flags *flagSet) func(*call) error {
+		r := new(liveRun)
+		flags.category("The model")
 		flags.BoolVar(&r.tiny, "tiny", false, "use the tiny model with random weights")
-		flags.StringVar(&r.template, "template", "", "use this `TEMPLATE` instead of the model's")
-		flags.BoolVar(&r.all, "all-families", false, "use every template of the embedded corpus")
-		flags.StringVar(&r.only, "run", "", "with --all-families: only this `FAMILY`")
 		flags.IntVar(&r.layers, "gpu-layers", -1, "offload the last `N` layers; negative: all")
 		flags.IntVar(&r.context.Threads, "threads", 0, "compute with `N` threads (default: llama.cpp's choice; of the tiny model 1)")
-		flags.IntVar(&r.context.Size, "context", 16384, "tokens that prompt and answer may have; 0: what the model was trained for")
-		flags.IntVar(&r.options.Max, "max", 1200, "most `TOKENS` of a constrained answer")
-		flags.IntVar(&r.options.MaxFree, "max-free", 64, "most `TOKENS` of an answer that nothing constrains")
-		flags.Float64Var(&r.temperature, "temperature", 1, "sampling temperature; 0: greedy")
-		flags.IntVar(&r.options.Sampling.TopK, "top-k", 0, "sample from the `N` likeliest tokens; 0: off")
-		flags.Float64Var(&r.topP, "top-p", 0, "sample from the likeliest tokens with this total probability; 0: off")
-		flags.Float64Var(&r.minP, "min-p", 0, "leave out tokens less likely than this part of the likeliest; 0: off")
-		flags.Uint64Var(&r.seed, "seed", 1, "of the sampler, and of the tiny model's weights")
-		flags.StringVar(&r.record, "record", "", "write the answers as cases into `DIR`")
-		flags.StringVar(&r.date, "date", "", "with --record: the `DATE` that the cases carry")
+		flags.IntVar(&r.context.Size, "context", 16384, "`TOKENS` that prompt and answer may have; 0: what the model was trained for")
 		flags.BoolVar(&r.log, "log", false, "show llama.cpp's log")
-		r.server = serverFlags(flags)
+		flags.category("The template")
+		flags.StringVar(&r.template, "template", "", "use this `TEMPLATE` instead of the model's")
+		flags.StringVar(&r.family, "family", "", "use the template of this `FAMILY` of the embedded corpus; \"all\": every one")
+		flags.completes("family", familyNames)
+		r.sampling = samplingFlags(flags, 1, "of the sampler, and of the tiny model's weights")
+		flags.category("Recording")
+		flags.StringVar(&r.record, "record", "", "write the answers as cases into `DIR`")
+		flags.StringVar(&r.date, "date", "", "the `DATE` that the cases carry, such as 2026-01-31")
+		r.output = outputFlags(flags)
 		return r.run
 	},
 }
 
-type liveRun struct {
-	output                  *output
-	tiny, all, log          bool
-	template, only          string
-	record, date            string
-	layers                  int
-	context                 llama.ContextOptions
-	options                 live.Options
+// sampling has the flags of how a model chooses its tokens, and how many.
+type sampling struct {
 	temperature, topP, minP float64
+	topK, max, maxFree      int
 	seed                    uint64
-	server                  *serverRun
+}
+
+func samplingFlags(flags *flagSet, temperature float64, seed string) *sampling {
+	s := new(sampling)
+	flags.category("Sampling")
+	flags.Float64Var(&s.temperature, "temperature", temperature, "sampling temperature; 0: greedy")
+	flags.IntVar(&s.topK, "top-k", 0, "sample from the `N` likeliest tokens; 0: off")
+	flags.Float64Var(&s.topP, "top-p", 0, "sample from the likeliest tokens with this total probability; 0: off")
+	flags.Float64Var(&s.minP, "min-p", 0, "leave out tokens less likely than this part of the likeliest; 0: off")
+	flags.Uint64Var(&s.seed, "seed", 1, seed)
+	flags.IntVar(&s.max, "max", 1200, "most `TOKENS` of a constrained answer")
+	flags.IntVar(&s.maxFree, "max-free", 64, "most `TOKENS` of an answer that nothing constrains")
+	return s
+}
+
+func (s *sampling) of() llama.Sampling {
+	return llama.Sampling{Temperature: float32(s.temperature), TopK: s.topK, TopP: float32(s.topP), MinP: float32(s.minP), Seed: uint32(s.seed)}
+}
+
+// familyNames names the families of the embedded corpus that have a template of their own.
+func familyNames() []string {
+	names := []string{allFamilies}
+	if all, err := subject.Load(corpus.FS); err == nil {
+		for i := range all.Families {
+			if all.Families[i].Own {
+				names = append(names, all.Families[i].Name)
+			}
+		}
+	}
+	return names
+}
+
+// allFamilies is the value of --family that names every family.
+const allFamilies = "all"
+
+type liveRun struct {
+	output           *output
+	tiny, log        bool
+	template, family string
+	record, date     string
+	layers           int
+	context          llama.ContextOptions
+	sampling         *sampling
 
 	results []report.Result
 	cases   atomic.Int64
 }
 
 func (r *liveRun) run(c *call) error {
-	r.options.Sampling.Temperature, r.options.Sampling.Seed = float32(r.temperature), uint32(r.seed)
-	r.options.Sampling.TopP, r.options.Sampling.MinP = float32(r.topP), float32(r.minP)
-	if r.server.url != "" {
-		return r.server.run(r, c)
-	}
 	if err := r.usage(c); err != nil {
 		return err
 	}
@@ -113,25 +141,18 @@ func (r *liveRun) run(c *call) error {
 }
 
 func (r *liveRun) usage(c *call) error {
-	if name := r.server.stray(); name != "" {
-		return fmt.Errorf("--%s needs --server", name)
+	switch {
+	case r.tiny && len(c.args) > 0:
+		return usageError{errors.New("--tiny takes no model file")}
+	case !r.tiny && len(c.args) == 0:
+		return usageError{errors.New("takes a model file, or --tiny")}
+	case r.record != "" && r.date == "":
+		return usageError{errors.New("--record needs --date, such as --date 2026-01-31")}
+	case r.record == "" && r.date != "":
+		return usageError{errors.New("--date is for the cases of --record")}
 	}
-	if r.tiny {
-		if err := c.want(0, 0, "no model beside --tiny"); err != nil {
-			return err
-		}
-		r.all = r.all || r.template == ""
-	} else if err := c.want(1, 1, "a model file, or --tiny"); err != nil {
-		return err
-	}
-	if r.all && r.template != "" {
-		return errors.New("--all-families and --template cannot be given together")
-	}
-	if r.only != "" && !r.all {
-		return errors.New("--run needs --all-families")
-	}
-	if r.record != "" && r.date == "" {
-		return errors.New("--record needs --date, such as --date 2026-01-31")
+	if r.tiny && r.template == "" && r.family == "" {
+		r.family = allFamilies
 	}
 	return nil
 }
@@ -144,7 +165,7 @@ type compiled struct {
 
 // sources compiles what runs. The gate's verdict comes first, and needs no library: it is a failure.
 func (r *liveRun) sources(c *call) ([]compiled, error) {
-	if r.all {
+	if r.family != "" {
 		return r.families()
 	}
 	if r.template == "" {
@@ -185,7 +206,7 @@ func (r *liveRun) families() ([]compiled, error) {
 	var list []compiled
 	for i := range all.Families {
 		f := &all.Families[i]
-		if !f.Own || r.only != "" && f.Name != r.only {
+		if !f.Own || r.family != allFamilies && f.Name != r.family {
 			continue
 		}
 		text, err := all.Text(f.Name)
@@ -200,7 +221,7 @@ func (r *liveRun) families() ([]compiled, error) {
 		list = append(list, compiled{src, t})
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("no family is named %q", r.only)
+		return nil, fmt.Errorf("--family %s: the embedded corpus has no such family%s", r.family, meant(r.family, familyNames()))
 	}
 	return take(r.output.shard, list), nil
 }
@@ -237,7 +258,7 @@ func (r *liveRun) tinyOne(ctx context.Context, c *call, dir string, s compiled) 
 	if err != nil {
 		return nil, err
 	}
-	path, err := live.WriteTinyFile(dir, r.seed, s.src.BOS, s.src.EOS, plan.Preserved, s.src.Text)
+	path, err := live.WriteTinyFile(dir, r.sampling.seed, s.src.BOS, s.src.EOS, plan.Preserved, s.src.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -269,7 +290,7 @@ func (r *liveRun) runModel(ctx context.Context, c *call, sources []compiled) err
 // load loads a model, shows how far it is, and returns what recordings say of it.
 func (r *liveRun) load(ctx context.Context, c *call, path, name string) (*llama.Model, live.Provenance, error) {
 	o := llama.ModelOptions{GPULayers: r.layers}
-	p := live.Provenance{Model: name, FileType: fileType(path), Version: llama.Version(), Device: r.device(), Sampling: r.options.Sampling, Date: r.date}
+	p := live.Provenance{Model: name, FileType: fileType(path), Version: llama.Version(), Device: r.device(), Sampling: r.sampling.of(), Date: r.date}
 	if c.showsStatus() && !r.tiny {
 		o.Progress = func(done float64) { c.status(fmt.Sprintf("loading %s: %.0f%%", name, 100*done)) }
 	}
@@ -340,7 +361,7 @@ func (r *liveRun) one(ctx context.Context, c *call, s compiled, m *llama.Model, 
 	defer chat.Close()
 	chat.Tiny = r.tiny
 	start, tokens := time.Now(), 0
-	o := r.options
+	o := live.Options{Sampling: r.sampling.of(), Max: r.sampling.max, MaxFree: r.sampling.maxFree}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	o.Done = func(out *live.Outcome) {

@@ -20,7 +20,7 @@ func TestLiveWithoutLlama(t *testing.T) {
 	if llama.Available() {
 		t.Skip("llama.cpp is in this binary")
 	}
-	if _, errs, status := assay("", "live", "--tiny", "--run", "qwen3"); status != exitUsage || !strings.Contains(errs, "make llama") {
+	if _, errs, status := assay("", "live", "--tiny", "--family", "qwen3"); status != exitUsage || !strings.Contains(errs, "make llama") {
 		t.Errorf("status %d, %s", status, errs)
 	}
 }
@@ -138,7 +138,7 @@ func TestLiveKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	record := func(dir string) *exec.Cmd {
-		return exec.Command(command, "live", "--tiny", "--run", "hermes", "--max", "300", "--record", dir, "--date", "2026-01-02")
+		return exec.Command(command, "live", "--tiny", "--family", "hermes", "--max", "300", "--record", dir, "--date", "2026-01-02")
 	}
 	all := t.TempDir()
 	if out, err := record(all).CombinedOutput(); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,19 +15,19 @@ import (
 )
 
 var newCommand = command{
-	name: "new", args: "TEMPLATE",
+	group: proving, name: "new", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
 	short: "write a family folder for a template, with first cases from its analysis",
 	long: `The folder is CORPUS/FAMILY; the cases are what the template itself writes for answers, reasoning and calls, whole and cut
 off, with the messages they mean: one at least of every kind that a family of the corpus has. Read them, change them, add what
 real models put out, then run "assay run CORPUS". A folder that exists already is left alone.`,
-	setup: func(flags *flag.FlagSet) func(*call) error {
+	setup: func(flags *flagSet) func(*call) error {
 		dir := flags.String("corpus", "corpus", "`DIR` of the corpus")
-		limits := limitFlag(flags, lookedAt)
 		family := flags.String("family", "", "`NAME` of the family; default: the file's name in lower case")
 		json := flags.Bool("json", false, "print JSON")
-		return takes(1, 1, "a template", func(c *call) error {
+		limits := limitFlag(flags, lookedAt)
+		return func(c *call) error {
 			return scaffold(c, limits.Limits, *dir, *family, *json)
-		})
+		}
 	},
 }
 

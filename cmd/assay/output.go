@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"golang.org/x/term"
 
 	"github.com/goassay/assay/harness/inorder"
 	"github.com/goassay/assay/harness/outfile"
@@ -26,15 +27,16 @@ type output struct {
 	shard                shard
 }
 
-func outputFlags(flags *flag.FlagSet) *output {
+func outputFlags(flags *flagSet) *output {
 	o := new(output)
+	flags.category("The report")
 	flags.BoolVar(&o.json, "json", false, "write the report as JSON instead of text")
-	flags.BoolVar(&o.verbose, "v", false, "list what passed as well")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "list what passed as well")
 	flags.BoolVar(&o.notes, "notes", false, "list notes as well")
 	flags.StringVar(&o.junit, "junit", "", "write JUnit XML to `FILE`")
 	flags.StringVar(&o.sarif, "sarif", "", "write SARIF to `FILE`")
 	flags.StringVar(&o.html, "html", "", "write a page that stands alone to `FILE`")
-	flags.Var(&o.shard, "shard", "do part `I/N` of the work; `assay report --merge` puts the parts together")
+	flags.Var(&o.shard, "shard", "do part `I/N` of the work; `assay report` puts the parts together")
 	return o
 }
 
@@ -185,11 +187,7 @@ func (c *call) inRepository(file string) string {
 // terminal says that a person looks at w.
 func terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // colors says that a person looks at w, who wants colours.
@@ -232,6 +230,9 @@ func (c *call) progress(what string, total int) (step func(done int), end func()
 type shard struct{ part, of int }
 
 func (s *shard) String() string { return "" }
+
+// Type implements pflag.Value.
+func (s *shard) Type() string { return "shard" }
 
 func (s *shard) Set(text string) error {
 	part, of, _ := strings.Cut(text, "/")

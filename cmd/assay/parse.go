@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"strings"
@@ -19,20 +18,22 @@ import (
 )
 
 var parseCommand = command{
-	name: "parse", args: "TEMPLATE",
+	group: looking, name: "parse", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
 	short: "parse a model's output and print the message",
 	long: `The output is read from a file, or from standard input. It is parsed in one go and in every split; exit status 1 says
 that a split gives another message. The message is JSON, in OpenAI's shape of a choice. What is odd about the output is said on
 standard error. Whether text is a call depends on the functions that the request declares: give yours with --tools.`,
-	setup: func(flags *flag.FlagSet) func(*call) error {
-		p := parsing{step: (&step{limits: limitFlag(flags, lookedAt)}).requestFlags(flags)}
+	setup: func(flags *flagSet) func(*call) error {
+		p := parsing{step: new(step)}
 		flags.BoolVar(&p.json, "json", false, "print diagnostics, what became of the bytes, and the split that differs as well")
 		flags.StringVar(&p.output, "output", "-", "`FILE` with the output; - is standard input")
 		flags.BoolVar(&p.cut, "cut", false, "the output was cut off by a limit on its length")
 		flags.BoolVar(&p.stream, "stream", false, "print the deltas of a stream of single bytes instead of the message")
 		flags.BoolVar(&p.shrink, "minimize", false, "shrink a case in which a split differs, and print a script that shows it")
 		flags.BoolVar(&p.explain, "explain", false, "print the machine's steps, and what each byte is, too")
-		return takes(1, 1, "a template", func(c *call) error {
+		p.limits = limitFlag(flags, lookedAt)
+		p.requestFlags(flags)
+		return func(c *call) error {
 			if err := stdinOnce(c.args[0], p.request, p.tools, p.output); err != nil {
 				return err
 			}
@@ -40,7 +41,7 @@ standard error. Whether text is a call depends on the functions that the request
 				return p.minimize(c)
 			}
 			return p.parse(c)
-		})
+		}
 	},
 }
 

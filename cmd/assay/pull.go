@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -16,7 +15,7 @@ import (
 )
 
 var pullCommand = command{
-	name: "pull", args: "[OWNER/REPO[:FILE]]",
+	group: serving, name: "pull", args: "[OWNER/REPO[:FILE]]", takes: arity{0, 1, "one model"},
 	short: "fetch a model from the Hub into the cache, check it and ask the gate",
 	long: `FILE is a file of the repository or a quantisation such as Q8_0; without it the only model is taken, else Q4_K_M, Q5_K_M, Q4_0, Q8_0,
 Q6_K, Q3_K_M or Q2_K. All parts of a split model are fetched. What broke off goes on where it stopped. Size and hash must be what the Hub
@@ -26,11 +25,12 @@ beside it. --lock notes what was fetched, --locked fetches exactly that, or fail
 Exit status 1 says that the gate rejects the model, or that something is not what was promised or locked, 2 that it could not be fetched.
 
 ` + hubHelp,
-	setup: func(flags *flag.FlagSet) func(*call) error {
-		p := &pull{remote: remoteFlags(flags), limits: limitFlag(flags, lookedAt)}
+	setup: func(flags *flagSet) func(*call) error {
+		p := new(pull)
 		flags.BoolVar(&p.json, "json", false, "print JSON")
 		flags.StringVar(&p.lock, "lock", "", "write to `FILE` what was fetched: repository, commit, files, sizes, hashes, templates")
 		flags.StringVar(&p.locked, "locked", "", "fetch what `FILE` says, nothing else")
+		p.remote, p.limits = remoteFlags(flags), limitFlag(flags, lookedAt)
 		return func(c *call) error {
 			err := p.run(c)
 			if err != nil && p.json {
@@ -85,8 +85,8 @@ func (p *pull) run(c *call) error {
 // wanted reads the reference, or the lock that stands for one.
 func (p *pull) wanted(c *call) (hub.Ref, *hub.Lock, error) {
 	if p.locked == "" {
-		if err := c.want(1, 1, "a model, OWNER/REPO[:FILE]"); err != nil {
-			return hub.Ref{}, nil, err
+		if len(c.args) == 0 {
+			return hub.Ref{}, nil, usageError{errors.New("takes a model, OWNER/REPO[:FILE], or --locked FILE")}
 		}
 		ref, err := p.ref(c.args[0])
 		return ref, nil, err

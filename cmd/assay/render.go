@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"strings"
@@ -12,14 +11,16 @@ import (
 )
 
 var renderCommand = command{
-	name: "render", args: "TEMPLATE",
+	group: looking, name: "render", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
 	short: "render a request and print the prompt",
 	long:  "The prompt is printed to the byte, without a line feed at its end; --explain says which polyfills the request took.",
-	setup: func(flags *flag.FlagSet) func(*call) error {
-		s := stepFlags(flags).requestFlags(flags)
+	setup: func(flags *flagSet) func(*call) error {
+		s := new(step)
 		renderer := flags.String("renderer", "native", "`ENGINE`: native or gonja")
+		flags.completes("renderer", func() []string { return []string{"native", "gonja"} })
 		flags.BoolVar(&s.explain, "explain", false, "say what was fitted, on stderr")
-		return takes(1, 1, "a template", func(c *call) error {
+		s.flags(flags).requestFlags(flags)
+		return func(c *call) error {
 			switch *renderer {
 			case "native":
 				return s.render(c)
@@ -29,7 +30,7 @@ var renderCommand = command{
 				return s.renderWith(c, second)
 			}
 			return fmt.Errorf("unknown renderer %q; there are native and gonja", *renderer)
-		})
+		}
 	},
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os"
 
@@ -9,20 +8,14 @@ import (
 )
 
 var reportCommand = command{
-	name: "report", args: "[REPORT.json...]",
+	group: proving, name: "report", args: "[REPORT.json...]", takes: arity{0, -1, ""}, files: reportFiles,
 	short: "write a page from reports, or from a run of the embedded corpus",
-	long: `The reports are what other commands write with --json, "-" for standard input; several need --merge and must come from shards of one run.
+	long: `The reports are what other commands write with --json, "-" for standard input; several must come from the shards of one run.
 Without arguments the embedded corpus runs, with prompt, output and timeline of every case. --html writes the page; what failed is
 listed on standard output; --junit, --sarif and --json write the other forms.`,
-	setup: func(flags *flag.FlagSet) func(*call) error {
+	setup: func(flags *flagSet) func(*call) error {
 		o := outputFlags(flags)
-		merge := flags.Bool("merge", false, "put the reports of shards together")
-		return func(c *call) error {
-			if len(c.args) > 1 && !*merge {
-				return fmt.Errorf("%d reports; --merge puts those of shards together", len(c.args))
-			}
-			return o.page(c)
-		}
+		return o.page
 	},
 }
 

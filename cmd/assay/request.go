@@ -27,7 +27,7 @@ var otherFields = []string{"model", "audio", "frequency_penalty", "logit_bias", 
 func (c *call) warnFields(request ordered.Value) {
 	for _, m := range request.Members() {
 		if !slices.Contains(readFields, m.Key) && !slices.Contains(otherFields, m.Key) {
-			c.warn("the request's field %q is not read%s", m.Key, meant(nearest(m.Key, readFields)))
+			c.warn("the request's field %q is not read%s", m.Key, meant(m.Key, readFields))
 		}
 	}
 }

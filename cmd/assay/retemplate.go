@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 
 	"github.com/goassay/assay/engine"
@@ -12,25 +11,26 @@ import (
 )
 
 var retemplateCommand = command{
-	name: "retemplate", args: "MODEL.gguf",
+	group: serving, name: "retemplate", args: "MODEL.gguf", takes: arity{1, 1, "one model file"}, files: modelFiles,
 	short: "copy a model file with another chat template",
 	long: `The tensors are copied as they are. The copy appears whole or not at all: it is written beside its place, flushed, read back,
 compared with the input, and renamed. An interrupted run leaves nothing, and what a killed one left is used again. Of a split
 model give the first part; all parts are copied. A template that does not compile, or renders no conversation, is refused with
 exit status 1. What the gate says of the copy is printed; it may reject it.`,
-	setup: func(flags *flag.FlagSet) func(*call) error {
-		r := &retemplate{limits: limitFlag(flags, lookedAt)}
+	setup: func(flags *flagSet) func(*call) error {
+		r := new(retemplate)
 		flags.StringVar(&r.template, "template", "", "`FILE` with the template, or - for standard input")
 		flags.StringVar(&r.name, "name", "", "`NAME` of the template, such as tool_use; default: the default template")
-		flags.StringVar(&r.out, "o", "", "`FILE` to write")
+		flags.StringVarP(&r.out, "out", "o", "", "`FILE` to write")
 		flags.BoolVar(&r.json, "json", false, "print JSON")
 		flags.BoolVar(&r.force, "force", false, "replace FILE if it is there; the input is never overwritten")
-		return takes(1, 1, "a model file", func(c *call) error {
+		r.limits = limitFlag(flags, lookedAt)
+		return func(c *call) error {
 			if r.template == "" || r.out == "" {
-				return errors.New("expected --template FILE and -o FILE")
+				return usageError{errors.New("needs --template FILE and --out FILE")}
 			}
 			return r.run(c)
-		})
+		}
 	},
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -21,20 +20,22 @@ import (
 )
 
 var runCommand = command{
-	name: "run", args: "[CORPUS]",
+	group: proving, name: "run", args: "[CORPUS]", takes: arity{0, 1, "at most one corpus"}, files: folders,
 	short: "run a corpus: automatic checks, scripts and goldens of every template",
 	long: `Without CORPUS the embedded one runs. CORPUS is a folder of families: <family>/template.jinja and <family>/*.txtar.
 With --vendor every case runs with the vendors' templates as well, which must have the SHA-256 that vendor.lock pins and be
 equivalent to their family's own template: the same capabilities, the same spelling of reasoning, content and calls.
 The last lines are a matrix of templates and checks. Failures that known.txt of the corpus lists with a reason must occur.`,
-	setup: func(flags *flag.FlagSet) func(*call) error {
-		r := &corpusRun{output: outputFlags(flags), limits: limitFlag(flags, lookedAt)}
+	setup: func(flags *flagSet) func(*call) error {
+		r := new(corpusRun)
 		flags.StringVar(&r.vendor, "vendor", "", "`DIR` with the vendors' templates (make deps: .deps/llama.cpp/models/templates)")
 		flags.BoolVar(&r.suite.Update, "update", false, "rewrite what the scripts of CORPUS expect")
 		flags.BoolVar(&r.suite.Continue, "continue", false, "go on after a command of a script that failed")
 		flags.StringVar(&r.suite.WorkDir, "work", "", "keep the scripts' folders below `DIR`")
 		flags.BoolVar(&r.shrink, "minimize", false, "shrink the first case that fails, and print a script that shows it")
 		flags.StringVar(&r.only, "run", "", "run only the template or family with this `NAME`")
+		flags.completes("run", familyNames)
+		r.output, r.limits = outputFlags(flags), limitFlag(flags, lookedAt)
 		return r.run
 	},
 }
@@ -50,9 +51,6 @@ type corpusRun struct {
 }
 
 func (r *corpusRun) run(c *call) error {
-	if err := c.want(0, 1, "at most one corpus"); err != nil {
-		return err
-	}
 	cleanup, err := r.load(c)
 	if err != nil {
 		return err

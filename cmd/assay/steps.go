@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -19,24 +18,26 @@ import (
 type step struct {
 	request   string
 	tools     string
-	fallbacks *list
+	fallbacks *[]string
 	insist    bool
 	limits    *limits
 	json      bool
 	explain   bool
 }
 
-func stepFlags(flags *flag.FlagSet) *step {
-	s := &step{limits: limitFlag(flags, lookedAt)}
+// flags adds the flags of all those commands.
+func (s *step) flags(flags *flagSet) *step {
 	flags.BoolVar(&s.json, "json", false, "print JSON")
+	s.limits = limitFlag(flags, lookedAt)
 	return s
 }
 
 // requestFlags adds the flags of commands that take a request.
-func (s *step) requestFlags(flags *flag.FlagSet) *step {
+func (s *step) requestFlags(flags *flagSet) *step {
+	flags.category("The request")
 	flags.StringVar(&s.request, "request", "", "`FILE` with the request, OpenAI's JSON; default: the battery's request with tools")
 	flags.StringVar(&s.tools, "tools", "", "`FILE` with tools, a JSON array, in place of the request's")
-	s.fallbacks = listFlag(flags, "fallback", "`NAME` of a fallback spelling to allow; may be given again")
+	s.fallbacks = fallbackFlag(flags)
 	flags.BoolVar(&s.insist, "insist", false, "go on with tools though no verified spelling of calls was found")
 	return s
 }
@@ -164,11 +165,18 @@ func (s *step) prepare(c *call) (*engine.Plan, error) {
 	return plan, nil
 }
 
+// fallbackFlag is the flag that allows fallback spellings.
+func fallbackFlag(flags *flagSet) *[]string {
+	names := flags.StringArray("fallback", nil, "allow the fallback spelling of this `NAME`; may be given again")
+	flags.completes("fallback", dialect.Names)
+	return names
+}
+
 // knownFallbacks refuses a name that no fallback spelling has.
 func knownFallbacks(names []string) error {
 	for _, name := range names {
 		if _, ok := dialect.Lookup(name); !ok {
-			return fmt.Errorf("there is no fallback spelling %q; there are %s%s", name, strings.Join(dialect.Names(), ", "), meant(nearest(name, dialect.Names())))
+			return fmt.Errorf("there is no fallback spelling %q; there are %s%s", name, strings.Join(dialect.Names(), ", "), meant(name, dialect.Names()))
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"strings"
@@ -15,7 +14,7 @@ import (
 )
 
 var templatesCommand = command{
-	name: "templates", args: "FOLDER|MODEL.gguf|hf:OWNER/REPO[:FILE]",
+	group: judging, name: "templates", args: "FOLDER|MODEL.gguf|hf:OWNER/REPO[:FILE]", takes: arity{1, 1, "a model folder, a model file or a repository"}, files: modelFiles,
 	short: "list a model's chat templates, and say which of them each engine takes",
 	long: `A model folder holds templates in chat_template.jinja, additional_chat_templates, chat_template.json, processor_config.json,
 tokenizer_config.json and GGUF files. All are listed with the gate's verdict; then which one transformers, vLLM and llama.cpp
@@ -27,16 +26,17 @@ template. docs/templates.md has the engines' rules.
 Of a repository on the Hub only small files are fetched, and the header of the one GGUF file that assay pull would choose; --all
 reads the headers of all of them.
 ` + hubHelp,
-	setup: func(flags *flag.FlagSet) func(*call) error {
-		l := &listing{step: stepFlags(flags), remote: remoteFlags(flags)}
+	setup: func(flags *flagSet) func(*call) error {
+		l := new(listing)
 		flags.BoolVar(&l.all, "all", false, "read every GGUF file of a repository")
-		return takes(1, 1, "a model folder, a model file or a repository", func(c *call) error {
+		l.step, l.remote = new(step).flags(flags), remoteFlags(flags)
+		return func(c *call) error {
 			err := l.run(c)
 			if err != nil && !errors.Is(err, errFailed) && l.json {
 				fmt.Fprintf(c.data(), "%s\n", errorValue(c.args[0], err).Append(nil, ordered.Pretty))
 			}
 			return err
-		})
+		}
 	},
 }
 

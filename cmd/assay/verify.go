@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -19,17 +18,18 @@ import (
 )
 
 var verifyCommand = command{
-	name: "verify", args: "VECTORS...",
+	group: proving, name: "verify", args: "VECTORS...", takes: arity{1, -1, "at least one file of vectors"}, files: vectorFiles,
 	short: "run test vectors, JSON lines of the kinds render, jinja, parse, grammar, schema and caps, and CanIToolCall's fixtures",
 	long: `VECTORS are files, folders of *.jsonl files, or "-" for standard input. A list of known failures has reasons on lines of their own and, indented below each, the ids of the vectors that
 fail for it. These must fail: one that passes is a failure, until it leaves the list.`,
-	setup: func(flags *flag.FlagSet) func(*call) error {
-		v := verification{output: outputFlags(flags), limits: limitFlag(flags, engine.Limits{})}
-		v.templates = listFlag(flags, "templates", "`DIR` with the templates that vectors name; may be given again")
+	setup: func(flags *flagSet) func(*call) error {
+		v := new(verification)
+		flags.StringArrayVar(&v.templates, "templates", nil, "`DIR` with the templates that vectors name; may be given again")
 		flags.StringVar(&v.only, "run", "", "run only vectors whose id contains `TEXT`")
 		flags.BoolVar(&v.shrink, "minimize", false, "shrink the first vector of the kind parse that fails, and print a script that shows it")
 		flags.IntVar(&v.from, "from", 0, "leave out the first `N` vectors, which a run that was interrupted has done")
-		v.known = listFlag(flags, "known", "`FILE` with known failures; may be given again")
+		flags.StringArrayVar(&v.known, "known", nil, "`FILE` with known failures; may be given again")
+		v.output, v.limits = outputFlags(flags), limitFlag(flags, engine.Limits{})
 		return v.run
 	},
 }
@@ -39,20 +39,17 @@ type verification struct {
 	limits    *limits
 	only      string
 	shrink    bool
-	templates *list
-	known     *list
+	templates []string
+	known     []string
 	from      int
 }
 
 func (v *verification) run(c *call) error {
-	if err := c.want(1, -1, "files of vectors"); err != nil {
-		return err
-	}
 	verifier, err := v.verifier()
 	if err != nil {
 		return err
 	}
-	known, err := readReasons(*v.known)
+	known, err := readReasons(v.known)
 	if err != nil {
 		return err
 	}
@@ -239,7 +236,7 @@ func (f *files) close() {
 func (v *verification) verifier() (*vector.Verifier, error) {
 	verifier := &vector.Verifier{Limits: v.limits.Limits}
 	var folders []fs.FS
-	for _, name := range *v.templates {
+	for _, name := range v.templates {
 		if info, err := os.Stat(name); err != nil {
 			return nil, err
 		} else if !info.IsDir() {

@@ -148,7 +148,7 @@ func Rules() []report.Rule {
 // Manual is docs/server-rules.md: every rule, in the order of their ids.
 func Manual() string {
 	var b strings.Builder
-	b.WriteString("# What a server is held to\n\nThe rules of `assay live --server`; [servers.md](servers.md) says how to run it. An error fails the run, a warning and a note do not. " +
+	b.WriteString("# What a server is held to\n\nThe rules of `assay probe`; [servers.md](servers.md) says how to run it. An error fails the run, a warning and a note do not. " +
 		"Ids never change their meaning.\nThis page is written by `make update` from the code; `assay explain S014` prints a part of it.\n")
 	for i := range serverRules {
 		b.WriteString("\n" + serverRules[i].Markdown())

@@ -7,7 +7,7 @@ type Pain struct {
 	ID    string // "P13"
 	What  string
 	Seen  string   // issues, as OWNER/REPOSITORY#NUMBER
-	Rules []string // of `assay check` (A...), `assay diff` (D...) and `assay live --server` (S...)
+	Rules []string // of `assay check` (A...), `assay diff` (D...) and `assay probe` (S...)
 }
 
 // Pains returns the faults that rules are there for.

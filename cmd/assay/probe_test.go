@@ -14,8 +14,8 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// runLive runs assay live with a key in the environment.
-func runLive(args ...string) (status int, stdout, stderr string) {
+// runProbe runs assay probe with a key in the environment.
+func runProbe(args ...string) (status int, stdout, stderr string) {
 	var out, err strings.Builder
 	c := &call{stdin: strings.NewReader(""), stdout: &out, stderr: &err, getenv: func(name string) string {
 		if name == keyVariable {
@@ -23,7 +23,7 @@ func runLive(args ...string) (status int, stdout, stderr string) {
 		}
 		return ""
 	}}
-	status = c.main(append([]string{"live"}, args...))
+	status = c.main(append([]string{"probe"}, args...))
 	return status, out.String(), err.String()
 }
 
@@ -45,7 +45,7 @@ func serveFamily(t *testing.T, family string, o livetest.Options) string {
 	return server.URL
 }
 
-func TestLiveServer(t *testing.T) {
+func TestProbe(t *testing.T) {
 	dir := t.TempDir()
 	template := filepath.Join(dir, "qwen3.jinja")
 	text, err := corpus.FS.ReadFile("qwen3/" + subject.OwnTemplate)
@@ -71,28 +71,25 @@ func TestLiveServer(t *testing.T) {
 		status         int
 		stdout, stderr string // parts
 	}{
-		{"right", []string{"--server", right, "--raw", "--junit", junit}, exitOK, " passed, 0 failed", ""},
-		{"right, below /v1", []string{"--server", right + "/v1", "--model", "other", "-v"}, exitOK, "ok    other content/stream-agrees", ""},
-		{"without a template", []string{"--server", silent}, exitOK, " passed, 0 failed", "--template names it"},
-		{"with a template of ours", []string{"--server", silent, "--template", template}, exitOK, " passed, 0 failed", ""},
-		{"raw without a template", []string{"--server", silent, "--raw"}, exitUsage, "", "--raw needs the template"},
-		{"without tools", []string{"--server", toolless}, exitOK, " passed, 0 failed", "what needs tools is left out"},
-		{"wrong", []string{"--server", wrong}, exitFailed, "FAIL  fake content/stream-ends [S005]: the stream ends without [DONE]\n    stands for P8, P27", ""},
-		{"as JSON", []string{"--server", wrong, "--json"}, exitFailed, `"rule": "S005"`, ""},
-		{"nobody there", []string{"--server", "http://127.0.0.1:1"}, exitUsage, "", "/props: "},
-		{"a wrong key", []string{"--server", key.URL}, exitUsage, "", `lists no model: HTTP status 401 with the body "the key Bearer [API key] is wrong"`},
-		{"a wrong key, for a model that is named", []string{"--server", key.URL, "--model", "m"}, exitFailed, `HTTP status 401 with the body "the key Bearer [API key] is wrong"`, ""},
-		{"no address", []string{"--server", "127.0.0.1:8080"}, exitUsage, "", "expected one such as http://127.0.0.1:8080"},
-		{"with a model", []string{"--server", right, "model.gguf"}, exitUsage, "", "no model beside --server"},
-		{"with the tiny model", []string{"--server", right, "--tiny"}, exitUsage, "", "--server and --tiny cannot be given together"},
-		{"recording", []string{"--server", right, "--record", dir}, exitUsage, "", "--server and --record cannot be given together"},
-		{"no time", []string{"--server", right, "--timeout", "0s"}, exitUsage, "", "--timeout must be positive"},
-		{"extra", []string{"--server", right, "--extra", `{"max_tokens": 1}`}, exitOK, " passed, 0 failed", ""},
-		{"extra that is none", []string{"--server", right, "--extra", "[]"}, exitUsage, "", "--extra: expected an object, found []"},
-		{"raw alone", []string{"--tiny", "--raw"}, exitUsage, "", "--raw needs --server"},
+		{"right", []string{right, "--raw", "--junit", junit}, exitOK, " passed, 0 failed", ""},
+		{"right, below /v1", []string{right + "/v1", "--model", "other", "-v"}, exitOK, "ok    other content/stream-agrees", ""},
+		{"without a template", []string{silent}, exitOK, " passed, 0 failed", "--template names it"},
+		{"with a template of ours", []string{silent, "--template", template}, exitOK, " passed, 0 failed", ""},
+		{"raw without a template", []string{silent, "--raw"}, exitUsage, "", "--raw needs the template"},
+		{"without tools", []string{toolless}, exitOK, " passed, 0 failed", "what needs tools is left out"},
+		{"wrong", []string{wrong}, exitFailed, "FAIL  fake content/stream-ends [S005]: the stream ends without [DONE]\n    stands for P8, P27", ""},
+		{"as JSON", []string{wrong, "--json"}, exitFailed, `"rule": "S005"`, ""},
+		{"nobody there", []string{"http://127.0.0.1:1"}, exitUsage, "", "/props: "},
+		{"a wrong key", []string{key.URL}, exitUsage, "", `lists no model: HTTP status 401 with the body "the key Bearer [API key] is wrong"`},
+		{"a wrong key, for a model that is named", []string{key.URL, "--model", "m"}, exitFailed, `HTTP status 401 with the body "the key Bearer [API key] is wrong"`, ""},
+		{"two", []string{right, wrong}, exitUsage, "", "takes the address of a server, found 2 arguments"},
+		{"no address", []string{"127.0.0.1:8080"}, exitUsage, "", "expected one such as http://127.0.0.1:8080"},
+		{"no time", []string{right, "--timeout", "0s"}, exitUsage, "", "--timeout must be positive"},
+		{"extra", []string{right, "--extra", `{"max_tokens": 1}`}, exitOK, " passed, 0 failed", ""},
+		{"extra that is none", []string{right, "--extra", "[]"}, exitUsage, "", "--extra: expected an object, found []"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			status, stdout, stderr := runLive(tt.args...)
+			status, stdout, stderr := runProbe(tt.args...)
 			if status != tt.status || !strings.Contains(stdout, tt.stdout) || !strings.Contains(stderr, tt.stderr) {
 				t.Errorf("status %d\n%s%s", status, stdout, stderr)
 			}
@@ -107,8 +104,8 @@ func TestLiveServer(t *testing.T) {
 	}
 }
 
-// TestServerKey sends the key, and nothing to a server that is redirected to.
-func TestServerKey(t *testing.T) {
+// TestProbeKey sends the key, and nothing to a server that is redirected to.
+func TestProbeKey(t *testing.T) {
 	var got []string
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { got = append(got, "other") }))
 	t.Cleanup(other.Close)
@@ -122,7 +119,7 @@ func TestServerKey(t *testing.T) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	}))
 	t.Cleanup(server.Close)
-	status, stdout, _ := runLive("--server", server.URL)
+	status, stdout, _ := runProbe(server.URL)
 	if status != exitFailed || !strings.Contains(stdout, "HTTP status 307") || len(got) < 3 || got[1] != "Bearer sk-secret" {
 		t.Errorf("status %d, %q\n%s", status, got, stdout)
 	}

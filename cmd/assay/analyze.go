@@ -1,0 +1,130 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/goassay/assay/engine"
+)
+
+var capsCommand = command{
+	group: looking, name: "caps", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
+	short: "print what a template can do, and the gate's verdict",
+	long:  "Exit status 1 says that the gate rejects the template: it does not describe tools or does not replay calls.",
+	setup: func(flags *flagSet) func(*call) error {
+		s := new(step).flags(flags)
+		return func(c *call) error {
+			t, err := s.template(c)
+			if err != nil {
+				return err
+			}
+			caps := t.Caps()
+			rejection := caps.Gate()
+			verdict := gateVerdict(rejection)
+			if s.json {
+				err = writeJSON(c.stdout, map[string]any{"caps": caps.Value(), "gate": verdict})
+			} else {
+				_, err = fmt.Fprintf(c.stdout, "%sgate: %s\n", caps, verdict)
+			}
+			if err == nil && rejection != nil {
+				err = errFailed
+			}
+			return err
+		}
+	},
+}
+
+// gateVerdict says in words what the gate says of a template; nil: it accepts it.
+func gateVerdict(rejection error) string {
+	if rejection == nil {
+		return "accepted"
+	}
+	return "rejected: " + rejection.Error()
+}
+
+var analyzeCommand = command{
+	group: looking, name: "analyze", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
+	short: "print the output format that a template shows",
+	long:  "--explain adds what each comparison found, --verify proves the format by round trip (exit status 1 if a shape fails).",
+	setup: func(flags *flagSet) func(*call) error {
+		s := new(step)
+		flags.BoolVar(&s.explain, "explain", false, "print the evidence: each comparison and what it found")
+		verify := flags.Bool("verify", false, "prove the format by round trip")
+		s.flags(flags)
+		return func(c *call) error {
+			t, err := s.template(c)
+			if err != nil {
+				return err
+			}
+			return s.analyze(c, t, *verify)
+		}
+	},
+}
+
+func (s *step) analyze(c *call, t *engine.Template, verify bool) error {
+	a := t.Analysis()
+	if verify {
+		t.Verify()
+	}
+	if err := exhausted(t); err != nil {
+		return err
+	}
+	out := map[string]any{"format": a.Format}
+	if !s.json {
+		fmt.Fprint(c.stdout, a.Format.String())
+	}
+	if s.explain {
+		out["evidence"] = a.Evidence
+		for _, e := range a.Evidence {
+			s.text(c, e.String())
+		}
+	}
+	if verify {
+		out["verified"] = t.Verify().Shapes
+		s.text(c, t.Verify().String())
+	}
+	if s.json {
+		if err := writeJSON(c.stdout, out); err != nil {
+			return err
+		}
+	}
+	if verify && !t.Verify().OK() {
+		return errFailed
+	}
+	return nil
+}
+
+// text prints a line unless JSON is wanted.
+func (s *step) text(c *call, line string) {
+	if !s.json {
+		fmt.Fprintln(c.stdout, line)
+	}
+}
+
+var programCommand = command{
+	group: looking, name: "program", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
+	short: "print the parser program made for a template and a request",
+	long:  "One instruction a line, with its address; \"assay parse --explain\" shows it at work on an output.",
+	setup: func(flags *flagSet) func(*call) error {
+		s := new(step).flags(flags).requestFlags(flags)
+		return func(c *call) error {
+			plan, err := s.prepare(c)
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return writeJSON(c.stdout, map[string]any{"program": plan.Program.String(), "prefill": plan.Prompt.Prefill})
+			}
+			_, err = io.WriteString(c.stdout, plan.Program.String())
+			return err
+		}
+	},
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}

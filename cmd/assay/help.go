@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+)
+
+const exitStatuses = "Exit status: 0 all is well, 1 something failed or was rejected, 2 the arguments or the input cannot be used, " +
+	"130 it was interrupted."
+
+// The widths of lines of prose, in characters.
+const (
+	narrowest = 40
+	widest    = 100 // longer lines are hard to read; also where nobody looks
+)
+
+// width is how long lines for people may be: as the terminal is wide, or COLUMNS says.
+func (c *call) width() int {
+	n, err := strconv.Atoi(c.getenv("COLUMNS"))
+	if err != nil {
+		n = widest
+		if f, ok := c.raw.(*os.File); ok {
+			if wide, _, err := term.GetSize(int(f.Fd())); err == nil {
+				n = wide
+			}
+		}
+	}
+	return min(max(n, narrowest), widest)
+}
+
+// help explains a command, or lists all of them.
+func (c *call) help(w io.Writer, cmd *cobra.Command) {
+	width := c.width()
+	if !cmd.HasParent() {
+		fmt.Fprintf(w, "%s.\n\nusage: assay COMMAND [FLAGS] [ARGUMENTS]\n", cmd.Short)
+		for _, g := range cmd.Groups() {
+			fmt.Fprintf(w, "\n%s:\n", g.Title)
+			list(w, width, cmd, g.ID)
+		}
+		fmt.Fprintf(w, "\n%s\n", wrap("`assay help COMMAND` explains one. "+cmd.Long, width, ""))
+		return
+	}
+	fmt.Fprintf(w, "usage: %s\n\n%s\n", cmd.UseLine(), wrap(strings.ToUpper(cmd.Short[:1])+cmd.Short[1:]+".", width, ""))
+	if cmd.Long != "" {
+		fmt.Fprintf(w, "\n%s\n", wrap(cmd.Long, width, ""))
+	}
+	if cmd.HasSubCommands() {
+		fmt.Fprint(w, "\nCommands:\n")
+		list(w, width, cmd, "")
+	}
+	for _, category := range categories(cmd.Flags()) {
+		fmt.Fprintf(w, "\n%s:\n%s", category.name, category.flags.FlagUsagesWrapped(width))
+	}
+}
+
+// list lists the commands of a group.
+func list(w io.Writer, width int, parent *cobra.Command, group string) {
+	const column = 14
+	for _, cmd := range parent.Commands() {
+		if cmd.GroupID == group && !cmd.Hidden {
+			text := wrap(cmd.Short, width-column, strings.Repeat(" ", column))
+			fmt.Fprintf(w, "  %-*s%s\n", column-2, cmd.Name(), strings.TrimLeft(text, " "))
+		}
+	}
+}
+
+type category struct {
+	name  string
+	flags *pflag.FlagSet
+}
+
+// categories sorts flags by their categories, which keep the order of their declaration.
+func categories(flags *pflag.FlagSet) []category {
+	var all []category
+	at := map[string]int{}
+	flags.VisitAll(func(f *pflag.Flag) {
+		name := categoryOf(f)
+		i, known := at[name]
+		if !known {
+			i = len(all)
+			at[name] = i
+			all = append(all, category{name, pflag.NewFlagSet(name, pflag.ContinueOnError)})
+			all[i].flags.SortFlags = false
+		}
+		all[i].flags.AddFlag(f)
+	})
+	return all
+}
+
+// categoryOf is the heading that a flag stands below.
+func categoryOf(f *pflag.Flag) string {
+	if names := f.Annotations[categoryKey]; len(names) > 0 {
+		return names[0]
+	}
+	return ""
+}
+
+// wrap breaks the lines of paragraphs anew, so that none is longer than width where its words allow it. Paragraphs stand apart by an
+// empty line; each line begins with the indent.
+func wrap(text string, width int, indent string) string {
+	var b strings.Builder
+	for i, paragraph := range strings.Split(text, "\n\n") {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		column := 0
+		for _, word := range strings.Fields(paragraph) {
+			n := utf8.RuneCountInString(word)
+			switch {
+			case column == 0:
+				b.WriteString(indent)
+			case column+1+n > width:
+				b.WriteString("\n" + indent)
+				column = 0
+			default:
+				b.WriteByte(' ')
+				column++
+			}
+			b.WriteString(word)
+			column += n
+		}
+	}
+	return b.String()
+}
