@@ -29,8 +29,9 @@ var policy = map[string][]string{
 	"jinja/syntax": {"source"},
 	"jinja":        {"internal/slab", "jinja/syntax", "ordered", "source"},
 	"chattemplate": {"jinja", "ordered", "source"},
-	"caps":         {"chattemplate", "chat", "jinja", "ordered", "source"},
-	"analysis":     {"chattemplate", "chat", "format", "jinja", "ordered", "source"},
+	"observe":      {"chattemplate", "chat", "jinja", "ordered"},
+	"caps":         {"chattemplate", "chat", "observe", "ordered"},
+	"analysis":     {"format", "jinja", "observe", "ordered", "source"},
 
 	// the right half: output
 	"schema":  {"internal/slab", "ordered", "source"},
@@ -43,8 +44,8 @@ var policy = map[string][]string{
 	"stream":  {"chat", "codec", "codegen", "format", "ordered", "peg", "peg/vm", "schema"},
 
 	// above both
-	"verify": {"analysis", "chat", "chattemplate", "codegen", "format", "jinja", "ordered", "stream"},
-	"": {"analysis", "caps", "chat", "chattemplate", "codegen", "dialect", "format", "jinja", "ordered", "peg/vm", "source",
+	"verify": {"analysis", "caps", "chat", "chattemplate", "codegen", "format", "jinja", "ordered", "stream"},
+	"": {"analysis", "caps", "chat", "chattemplate", "codegen", "dialect", "format", "jinja", "observe", "ordered", "peg/vm", "source",
 		"stream", "verify"},
 
 	// the room beside it: model files, the Hub, model folders

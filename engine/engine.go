@@ -34,6 +34,7 @@ import (
 	"github.com/goassay/assay/engine/dialect"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/observe"
 	"github.com/goassay/assay/engine/peg/vm"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/stream"
@@ -89,11 +90,14 @@ func Compile(s Source, o Options) (*Template, error) {
 		ct.Budget = jinja.NewBudget(o.Limits.TotalSteps)
 	}
 	t := &Template{Template: ct, output: o.Limits.Output}
-	if t.caps, err = caps.Detect(ct); err != nil {
+	observer, err := observe.New(ct)
+	if err != nil {
 		return nil, err
 	}
+	t.caps = caps.Of(observer)
 	t.analysis = sync.OnceValue(func() *analysis.Analysis {
-		a := analysis.Analyze(ct, analysis.Options{Dialects: dialect.Formats(), Bound: t.caps.Needs.Bound})
+		a := analysis.Analyze(observer, analysis.Options{Dialects: dialect.Formats()})
+		observer = nil // its renderings are not needed again
 		if o.Format != nil {
 			a.Format = *o.Format
 		}
@@ -121,7 +125,7 @@ func (t *Template) Verify() *verify.Report {
 	if r := t.report.Load(); r != nil {
 		return r
 	}
-	t.report.CompareAndSwap(nil, verify.Verify(t.Template, t.Analysis(), t.caps.Needs.Bound))
+	t.report.CompareAndSwap(nil, verify.Verify(t.Template, t.caps, t.Analysis()))
 	return t.report.Load()
 }
 

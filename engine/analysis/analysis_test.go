@@ -8,6 +8,7 @@ import (
 	"github.com/goassay/assay/engine/analysis"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/observe"
 	"github.com/goassay/assay/engine/source"
 )
 
@@ -43,7 +44,11 @@ func analyze(t *testing.T, text string) *analysis.Analysis {
 	if err != nil {
 		t.Fatal(source.Detail(err))
 	}
-	return analysis.Analyze(ct, analysis.Options{})
+	o, err := observe.New(ct)
+	if err != nil {
+		t.Fatal(source.Detail(err))
+	}
+	return analysis.Analyze(o, analysis.Options{})
 }
 
 func TestCallForms(t *testing.T) {

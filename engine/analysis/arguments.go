@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"github.com/goassay/assay/engine/observe"
 	"slices"
 	"strings"
 
@@ -9,12 +10,6 @@ import (
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
 )
-
-// keyNeedles are the names of the probes' arguments.
-var keyNeedles = [...]string{"vqkeya", "vqkeyb"}
-
-// valueNeedle is a string value that no codec changes.
-const valueNeedle = "vqvalue"
 
 // awkward holds what codecs escape.
 const awkward = "vq<b>&'\"\nvq"
@@ -24,12 +19,12 @@ var samples = [...]struct {
 	kind  string
 	value ordered.Value
 }{
-	{"string", ordered.Str(valueNeedle)},
+	{"string", ordered.Str(observe.ValueNeedle)},
 	{"integer", ordered.Num("7341")},
 	{"number", ordered.Num("73.41")},
 	{"boolean", ordered.Boolean(true)},
 	{"null", ordered.Value{}},
-	{"object", object(member("vqinner", ordered.Str("vqdeep")))},
+	{"object", ordered.ObjectOf(ordered.MemberOf("vqinner", ordered.Str("vqdeep")))},
 	{"array", ordered.ArrayOf(ordered.Str("vqitema"), ordered.Str("vqitemb"))},
 }
 
@@ -41,9 +36,9 @@ func (a *analyzer) arguments(c *format.Calls, one spelling) {
 		return
 	}
 	for _, at := range one.core[first : last+1] {
-		if at.path == "" && (at.kind == structure || at.kind == argKey || at.kind == argValue) {
+		if at.Path == "" && (at.Kind == observe.Structure || at.Kind == observe.ArgKey || at.Kind == observe.ArgValue) {
 			c.Body.Kind = format.BodyJSON
-			if at.codec == python && !a.result.TextArguments {
+			if at.Codec == python && !a.called.Probe.Text {
 				c.Body.Codec.Style = format.StylePython
 			}
 			a.found("A1", "arguments are one JSON object")
@@ -56,7 +51,7 @@ func (a *analyzer) arguments(c *format.Calls, one spelling) {
 // entry is one argument in a rendering: the literal before it, its atoms, the literal behind it.
 type entry struct {
 	lead  string
-	core  []atom
+	core  []observe.Atom
 	trail string
 }
 
@@ -66,7 +61,7 @@ func entries(s spelling, keys ...string) ([]entry, bool) {
 	for _, key := range keys {
 		first, last := -1, -1
 		for i, at := range s.core {
-			if at.path == "."+key || strings.HasPrefix(at.path, "."+key+".") || strings.HasPrefix(at.path, "."+key+"[") {
+			if at.Path == "."+key || strings.HasPrefix(at.Path, "."+key+".") || strings.HasPrefix(at.Path, "."+key+"[") {
 				if first < 0 {
 					first = i
 				}
@@ -77,13 +72,13 @@ func entries(s spelling, keys ...string) ([]entry, bool) {
 			return nil, false
 		}
 		e := entry{core: s.core[first : last+1]}
-		if first > 0 && s.core[first-1].kind == literal {
-			e.lead = s.core[first-1].text
+		if first > 0 && s.core[first-1].Kind == observe.Literal {
+			e.lead = s.core[first-1].Text
 		} else if first == 0 {
 			e.lead = s.lead
 		}
-		if last+1 < len(s.core) && s.core[last+1].kind == literal {
-			e.trail = s.core[last+1].text
+		if last+1 < len(s.core) && s.core[last+1].Kind == observe.Literal {
+			e.trail = s.core[last+1].Text
 		} else if last+1 == len(s.core) {
 			e.trail = s.trail
 		}
@@ -94,8 +89,8 @@ func entries(s spelling, keys ...string) ([]entry, bool) {
 
 // argued renders the call probe with other arguments.
 func (a *analyzer) argued(args ...ordered.Member) (spelling, bool) {
-	t := turn{observation: a.observe(a.called.probe.with(func(p *probe) { p.calls = callsWith(1, args...) }))}
-	if !t.shown(name) {
+	t := turn{observation: a.observe(a.called.Probe.With(func(p *observe.Probe) { p.Calls = observe.CallsWith(1, args...) }))}
+	if !t.shown(observe.Name) {
 		return spelling{}, false
 	}
 	var ok bool
@@ -111,12 +106,12 @@ func (a *analyzer) argued(args ...ordered.Member) (spelling, bool) {
 
 // sortedKeys sees whether keys that are given in another order are written in alphabetical order (T5).
 func (a *analyzer) sortedKeys(c *format.Calls) {
-	s, ok := a.argued(member(keyNeedles[1], ordered.Str(valueNeedle)), member(keyNeedles[0], ordered.Str(valueNeedle)))
+	s, ok := a.argued(ordered.MemberOf(observe.KeyNeedles[1], ordered.Str(observe.ValueNeedle)), ordered.MemberOf(observe.KeyNeedles[0], ordered.Str(observe.ValueNeedle)))
 	if !ok {
 		return
 	}
-	first := slices.IndexFunc(s.core, func(at atom) bool { return at.kind == argKey })
-	c.Body.Sorted = first >= 0 && s.core[first].path == "."+keyNeedles[0]
+	first := slices.IndexFunc(s.core, func(at observe.Atom) bool { return at.Kind == observe.ArgKey })
+	c.Body.Sorted = first >= 0 && s.core[first].Path == "."+observe.KeyNeedles[0]
 	if c.Body.Sorted {
 		a.found("T5", "keys are sorted")
 	}
@@ -126,12 +121,12 @@ func (a *analyzer) sortedKeys(c *format.Calls) {
 func (a *analyzer) tagged(c *format.Calls, one spelling) {
 	b := &c.Body
 	b.Kind = format.BodyTagged
-	pair, ok := a.argued(member(keyNeedles[0], ordered.Str(valueNeedle)), member(keyNeedles[1], ordered.Str(valueNeedle)))
+	pair, ok := a.argued(ordered.MemberOf(observe.KeyNeedles[0], ordered.Str(observe.ValueNeedle)), ordered.MemberOf(observe.KeyNeedles[1], ordered.Str(observe.ValueNeedle)))
 	if !ok {
 		a.found("T5", "two arguments are not written")
 		return
 	}
-	es, ok := entries(pair, keyNeedles[:]...)
+	es, ok := entries(pair, observe.KeyNeedles[:]...)
 	if !ok {
 		a.found("T5", "two arguments are not written one after the other")
 		return
@@ -235,12 +230,12 @@ func (a *analyzer) headSuffix(c *format.Calls, suffix, quote string) {
 
 // closingTag returns how the tag ends that an entry ends with, where its key is written twice: as the one that it begins with,
 // which is the literal behind the first key.
-func closingTag(core []atom) string {
-	first := slices.IndexFunc(core, func(at atom) bool { return at.kind == argKey })
-	if first < 0 || first == len(core)-1 || core[len(core)-1].kind != argKey {
+func closingTag(core []observe.Atom) string {
+	first := slices.IndexFunc(core, func(at observe.Atom) bool { return at.Kind == observe.ArgKey })
+	if first < 0 || first == len(core)-1 || core[len(core)-1].Kind != observe.ArgKey {
 		return ""
 	}
-	head, _ := cutPieces(after(core, first), 1)
+	head, _ := cutPieces(observe.After(core, first), 1)
 	return head
 }
 
@@ -267,7 +262,7 @@ func withoutEntryClose(close string, b *format.Body) string {
 }
 
 // entryParts turns an entry into parts: literals, keys, one value.
-func (a *analyzer) entryParts(open string, core []atom, close string) []format.Part {
+func (a *analyzer) entryParts(open string, core []observe.Atom, close string) []format.Part {
 	var parts []format.Part
 	lit := func(text string) {
 		if text == "" {
@@ -281,17 +276,17 @@ func (a *analyzer) entryParts(open string, core []atom, close string) []format.P
 	}
 	lit(open)
 	for _, at := range core {
-		switch at.kind {
-		case argKey:
+		switch at.Kind {
+		case observe.ArgKey:
 			parts = append(parts, format.Part{Kind: format.SlotKey})
-		case argValue, structure:
+		case observe.ArgValue, observe.Structure:
 			if n := len(parts); n == 0 || parts[n-1].Kind != format.SlotValue {
 				parts = append(parts, format.Part{Kind: format.SlotValue})
 			}
-		case literal:
-			lit(at.text)
+		case observe.Literal:
+			lit(at.Text)
 		default:
-			a.unread(fmt.Sprintf("%q of the conversation stands among an argument's markers", at.text))
+			a.unread(fmt.Sprintf("%q of the conversation stands among an argument's markers", at.Text))
 		}
 	}
 	lit(close)
@@ -300,11 +295,11 @@ func (a *analyzer) entryParts(open string, core []atom, close string) []format.P
 
 // sampled renders one argument of a value and returns its entry.
 func (a *analyzer) sampled(v ordered.Value) (entry, bool) {
-	s, ok := a.argued(member(keyNeedles[0], v))
+	s, ok := a.argued(ordered.MemberOf(observe.KeyNeedles[0], v))
 	if !ok {
 		return entry{}, false
 	}
-	es, ok := entries(s, keyNeedles[0])
+	es, ok := entries(s, observe.KeyNeedles[0])
 	if !ok {
 		return entry{}, false
 	}
@@ -315,7 +310,7 @@ func (a *analyzer) sampled(v ordered.Value) (entry, bool) {
 func (e entry) aroundValue() (lead, trail string) {
 	first, last := -1, -1
 	for i, at := range e.core {
-		if at.kind == argValue || at.kind == structure {
+		if at.Kind == observe.ArgValue || at.Kind == observe.Structure {
 			if first < 0 {
 				first = i
 			}
@@ -326,11 +321,11 @@ func (e entry) aroundValue() (lead, trail string) {
 		return "", ""
 	}
 	if first > 0 {
-		lead = e.core[first-1].text
+		lead = e.core[first-1].Text
 	}
 	trail = e.trail
 	if last+1 < len(e.core) {
-		trail = e.core[last+1].text
+		trail = e.core[last+1].Text
 	}
 	return lead, trail
 }
@@ -351,11 +346,11 @@ func (a *analyzer) quote(text entry) string {
 }
 
 // withoutQuote returns an entry's atoms without the quotes around its value.
-func withoutQuote(core []atom, q string) []atom {
+func withoutQuote(core []observe.Atom, q string) []observe.Atom {
 	core = slices.Clone(core)
 	for i := range core {
-		if core[i].kind == literal {
-			core[i].text = strings.TrimSuffix(strings.TrimPrefix(core[i].text, q), q)
+		if core[i].Kind == observe.Literal {
+			core[i].Text = strings.TrimSuffix(strings.TrimPrefix(core[i].Text, q), q)
 		}
 	}
 	return core
@@ -366,9 +361,9 @@ func (a *analyzer) valueCodec(c *format.Calls, text entry) {
 	codec := &c.Body.Codec
 	style := func(e entry) (jinja.Codec, bool) {
 		for _, at := range e.core {
-			if at.kind == structure || at.kind == argValue {
-				if at.kind == structure || at.codec != plain {
-					return at.codec, true
+			if at.Kind == observe.Structure || at.Kind == observe.ArgValue {
+				if at.Kind == observe.Structure || at.Codec != plain {
+					return at.Codec, true
 				}
 			}
 		}
@@ -379,7 +374,7 @@ func (a *analyzer) valueCodec(c *format.Calls, text entry) {
 	case jinja.JSON:
 		codec.Style = format.StyleJSON
 	case python:
-		if slices.ContainsFunc(text.core, func(at atom) bool { return at.kind == structure }) {
+		if slices.ContainsFunc(text.core, func(at observe.Atom) bool { return at.Kind == observe.Structure }) {
 			codec.Style = format.StylePython
 		}
 	case jinja.HTML:
@@ -387,7 +382,7 @@ func (a *analyzer) valueCodec(c *format.Calls, text entry) {
 	}
 	if e, ok := a.sampled(samples[3].value); ok && codec.Style == format.StyleRaw {
 		for _, at := range e.core {
-			if at.kind == argValue && at.text == "True" {
+			if at.Kind == observe.ArgValue && at.Text == "True" {
 				codec.Style = format.StyleStr
 			}
 		}
@@ -395,14 +390,14 @@ func (a *analyzer) valueCodec(c *format.Calls, text entry) {
 	if e, ok := a.sampled(ordered.Str(awkward)); ok {
 		lead, trail := e.aroundValue()
 		codec.CDATA = inCDATA(lead, trail)
-		written := textOfAtoms(e.core)
+		written := observe.Text(e.core)
 		if n := len(c.Body.Entry); strings.Contains(written, awkward) && (lastQuote(e) != "" || n > 0 && c.Body.Entry[n-1].Kind == format.SlotValue) {
 			a.result.Unescaped = true
 		}
 		codec.Entity = codec.Entity || strings.Contains(written, "&lt;") && !strings.Contains(written, "<b>")
 	}
 	if e, ok := a.sampled(samples[5].value); ok && codec.Entity {
-		codec.Escaped = strings.Contains(textOfAtoms(e.core), "&#34;")
+		codec.Escaped = strings.Contains(observe.Text(e.core), "&#34;")
 	}
 	a.types(c)
 	a.nested(c)
@@ -480,10 +475,10 @@ func (a *analyzer) types(c *format.Calls) {
 // the parts of such a value, and no codec wrote it.
 func (a *analyzer) nested(c *format.Calls) {
 	e, ok := a.sampled(samples[5].value)
-	if !ok || !slices.ContainsFunc(e.core, func(at atom) bool { return at.kind == argKey && at.path != "."+keyNeedles[0] }) {
+	if !ok || !slices.ContainsFunc(e.core, func(at observe.Atom) bool { return at.Kind == observe.ArgKey && at.Path != "."+observe.KeyNeedles[0] }) {
 		return
 	}
-	if slices.ContainsFunc(e.core, func(at atom) bool { return at.kind == structure }) {
+	if slices.ContainsFunc(e.core, func(at observe.Atom) bool { return at.Kind == observe.Structure }) {
 		return
 	}
 	c.Body.Codec.Nested = c.Body.Kind == format.BodyTagged && c.Body.Codec.Quote == ""
@@ -496,15 +491,15 @@ func (a *analyzer) nested(c *format.Calls) {
 	}
 	var at []int
 	for i, x := range array.core {
-		if x.kind == argValue {
+		if x.Kind == observe.ArgValue {
 			at = append(at, i)
 		}
 	}
 	if len(at) != 2 || at[0] == 0 {
 		return
 	}
-	lead, between := array.core[at[0]-1].text, after(array.core, at[0])
-	behind := after(array.core, at[1])
+	lead, between := array.core[at[0]-1].Text, observe.After(array.core, at[0])
+	behind := observe.After(array.core, at[1])
 	open, _, close := divide(lead, between, behind, a.callsOpen)
 	c.Body.Item = []format.Part{format.Lit(open), {Kind: format.SlotValue}, format.Lit(close)}
 	a.found("A2", "values nest; items between %q and %q", open, close)

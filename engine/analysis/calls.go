@@ -3,6 +3,7 @@ package analysis
 import (
 	"errors"
 	"fmt"
+	"github.com/goassay/assay/engine/observe"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ func (a *analyzer) compareCalls() {
 	c := format.Calls{}
 	c.Object = a.objectOf(&one[0])
 	two, parallel := []spelling(nil), false
-	if a.double.shown(name) {
+	if a.double.shown(observe.Name) {
 		if two, parallel = a.spellings(a.double, 2); parallel && c.Object != nil {
 			for i := range two {
 				parallel = parallel && a.objectOf(&two[i]) != nil
@@ -90,30 +91,30 @@ func begins(parts []format.Part) bool {
 func (a *analyzer) noSecond() string {
 	var at *source.Error
 	switch {
-	case errors.As(a.double.err, &at):
+	case errors.As(a.double.Err, &at):
 		return "two calls are refused (" + at.Msg + ")"
-	case a.double.err != nil:
+	case a.double.Err != nil:
 		return "two calls are refused"
-	case slices.ContainsFunc(a.double.tail, func(at atom) bool { return at.kind == name && at.call == 1 }):
+	case slices.ContainsFunc(a.double.tail, func(at observe.Atom) bool { return at.Kind == observe.Name && at.Call == 1 }):
 		return "two calls are not written as one call is, twice"
 	}
 	return "a second call is not written"
 }
 
 func (a *analyzer) describesTools() bool {
-	o := a.observe(probe{plain: true, tools: true, generate: true})
-	return o.err == nil && slices.ContainsFunc(o.atoms, func(at atom) bool {
-		return at.kind == foreign && strings.HasPrefix(at.path, "tools[0]") && strings.Contains(at.path, "name")
+	o := a.observe(observe.Probe{Plain: true, Tools: true, Generate: true})
+	return o.Err == nil && slices.ContainsFunc(o.Atoms, func(at observe.Atom) bool {
+		return at.Kind == observe.Foreign && strings.HasPrefix(at.Path, "tools[0]") && strings.Contains(at.Path, "name")
 	})
 }
 
 // spelling is one call in a turn: the literal before it, its atoms from the first slot to the last, the literal behind.
 type spelling struct {
 	lead    string
-	core    []atom
+	core    []observe.Atom
 	trail   string
-	follows kind // what stands before lead
-	cut     int  // the bytes of the literal before the first slot that belong to the call's JSON object
+	follows observe.Kind // what stands before lead
+	cut     int          // the bytes of the literal before the first slot that belong to the call's JSON object
 }
 
 // spellings cuts a turn of n calls into its calls. All calls of a probe have the same shape, so the slots of a turn divide evenly;
@@ -121,12 +122,12 @@ type spelling struct {
 func (a *analyzer) spellings(t turn, n int) ([]spelling, bool) {
 	var slots []int // indexes of the atoms that belong to calls
 	for i, at := range t.body {
-		if slices.Contains(callKinds, at.kind) {
+		if slices.Contains(callKinds, at.Kind) {
 			slots = append(slots, i)
 		}
 	}
 	// A counter behind the last call belongs to nothing.
-	for len(slots) > 0 && len(slots)%n != 0 && t.body[slots[len(slots)-1]].kind == counter {
+	for len(slots) > 0 && len(slots)%n != 0 && t.body[slots[len(slots)-1]].Kind == observe.Counter {
 		slots = slots[:len(slots)-1]
 	}
 	if len(slots) == 0 || len(slots)%n != 0 {
@@ -137,22 +138,22 @@ func (a *analyzer) spellings(t turn, n int) ([]spelling, bool) {
 	for i := range calls {
 		first, last := slots[i*size], slots[(i+1)*size-1]
 		core := t.body[first : last+1]
-		if !slices.ContainsFunc(core, func(at atom) bool { return at.kind == name }) {
+		if !slices.ContainsFunc(core, func(at observe.Atom) bool { return at.Kind == observe.Name }) {
 			return nil, false
 		}
 		for _, at := range core {
-			if at.kind != literal && at.kind != counter && at.call != i {
+			if at.Kind != observe.Literal && at.Kind != observe.Counter && at.Call != i {
 				return nil, false
 			}
 		}
 		calls[i].core = core
-		if first > 0 && t.body[first-1].kind == literal {
-			calls[i].lead = t.body[first-1].text
+		if first > 0 && t.body[first-1].Kind == observe.Literal {
+			calls[i].lead = t.body[first-1].Text
 			if first > 1 {
-				calls[i].follows = t.body[first-2].kind
+				calls[i].follows = t.body[first-2].Kind
 			}
 		}
-		calls[i].trail = after(t.body, last)
+		calls[i].trail = observe.After(t.body, last)
 	}
 	return calls, true
 }
@@ -167,11 +168,11 @@ func (a *analyzer) opening(first spelling, isObject bool) string {
 			lead = rest
 		}
 	}
-	if !a.spoken.shown(content) {
+	if !a.spoken.shown(observe.Content) {
 		return lead
 	}
 	spoken, ok := a.spellings(a.spoken, 1)
-	if !ok || isObject && a.objectOf(&spoken[0]) == nil || spoken[0].follows != content {
+	if !ok || isObject && a.objectOf(&spoken[0]) == nil || spoken[0].follows != observe.Content {
 		return lead
 	}
 	s := snapStart(commonSuffix(lead, spoken[0].lead), lead, spoken[0].lead)
@@ -223,7 +224,7 @@ func (a *analyzer) single(c *format.Calls, opening string, one spelling) {
 // only where it holds several calls: second is what follows the last of two, where that is something else.
 func (a *analyzer) sectionEnd(c *format.Calls, rest, second string) {
 	close, end := a.cutEnd(rest)
-	if _, at := before(a.plain.body, content); end == "" && countMarkers(after(a.plain.body, at)) > 0 && countMarkers(rest) > 0 {
+	if _, at := observe.Before(a.plain.body, observe.Content); end == "" && countMarkers(observe.After(a.plain.body, at)) > 0 && countMarkers(rest) > 0 {
 		// What ends an answer is not there: then the last marker ends a turn with calls.
 		close = cutMarkers(rest, countMarkers(rest)-1)
 		c.Section.Close = format.Mark(close)
@@ -249,13 +250,13 @@ func (a *analyzer) sectionEnd(c *format.Calls, rest, second string) {
 
 // cutEnd cuts what ends every turn off a literal behind calls.
 func (a *analyzer) cutEnd(rest string) (close, end string) {
-	_, at := before(a.plain.body, content)
-	behind := after(a.plain.body, at)
+	_, at := observe.Before(a.plain.body, observe.Content)
+	behind := observe.After(a.plain.body, at)
 	x, y := strings.TrimRight(rest, format.Space), strings.TrimRight(behind, format.Space)
 	shared := a.sharedEnd(x, y)
 	marker := strings.Trim(shared, format.Space)
 	i := len(x) - len(strings.TrimLeft(shared, format.Space))
-	if eos := a.template.EOS; marker == "" && eos != "" && strings.Contains(rest, eos) {
+	if eos := a.observer.Template().EOS; marker == "" && eos != "" && strings.Contains(rest, eos) {
 		marker, i = eos, strings.Index(rest, eos)
 	}
 	if marker == "" {
@@ -303,7 +304,7 @@ func (a *analyzer) array(c *format.Calls) {
 // parts reads a call that is no JSON object: head, arguments, tail (T3, T7, A1, A2).
 func (a *analyzer) parts(c *format.Calls, one spelling) {
 	first, last := argsRange(one.core)
-	head, tail := one.core, []atom(nil)
+	head, tail := one.core, []observe.Atom(nil)
 	if first >= 0 {
 		head, tail = one.core[:first], one.core[last+1:]
 	}
@@ -372,10 +373,10 @@ func composeID(parts []format.Part) []format.Part {
 }
 
 // argsRange returns the indexes of the first and last atom of the arguments, -1 where there are none.
-func argsRange(core []atom) (first, last int) {
+func argsRange(core []observe.Atom) (first, last int) {
 	first, last = -1, -1
 	for i, at := range core {
-		if at.kind == structure || at.kind == argKey || at.kind == argValue {
+		if at.Kind == observe.Structure || at.Kind == observe.ArgKey || at.Kind == observe.ArgValue {
 			if first < 0 {
 				first = i
 			}
@@ -386,10 +387,10 @@ func argsRange(core []atom) (first, last int) {
 }
 
 // countersIn returns how many numbers that the template computes are among atoms.
-func countersIn(atoms []atom) int {
+func countersIn(atoms []observe.Atom) int {
 	n := 0
 	for _, at := range atoms {
-		n += boolInt(at.kind == counter)
+		n += boolInt(at.Kind == observe.Counter)
 	}
 	return n
 }
@@ -397,19 +398,19 @@ func countersIn(atoms []atom) int {
 // counts says from where the nth number that is computed in a call counts the calls of a turn, if that is what it does: one call, two and
 // three have the numbers of their places (T7).
 func (a *analyzer) counts(nth int) (base int, yes bool) {
-	for calls := 1; calls <= len(nameNeedles); calls++ {
-		t := turn{observation: a.observe(a.called.probe.with(func(p *probe) { p.calls = callsWith(calls, p.calls[0].args...) }))}
-		if !t.shown(name) {
+	for calls := 1; calls <= len(observe.NameNeedles); calls++ {
+		t := turn{observation: a.observe(a.called.Probe.With(func(p *observe.Probe) { p.Calls = observe.CallsWith(calls, p.Calls[0].Args...) }))}
+		if !t.shown(observe.Name) {
 			return base, calls > 2
 		}
 		t.body, _ = a.bodyOf(t.tail)
 		cut, ok := a.spellings(t, calls)
 		for i, s := range cut {
-			numbers := slices.DeleteFunc(slices.Clone(s.core), func(at atom) bool { return at.kind != counter })
+			numbers := slices.DeleteFunc(slices.Clone(s.core), func(at observe.Atom) bool { return at.Kind != observe.Counter })
 			if len(numbers) <= nth {
 				return 0, false
 			}
-			number, err := strconv.Atoi(numbers[nth].text)
+			number, err := strconv.Atoi(numbers[nth].Text)
 			if calls == 1 {
 				base = number
 			}
@@ -425,26 +426,26 @@ func (a *analyzer) counts(nth int) (base int, yes bool) {
 }
 
 // slots turns atoms of a call into parts; before are those that precede them.
-func (a *analyzer) slots(before, atoms []atom) []format.Part {
+func (a *analyzer) slots(before, atoms []observe.Atom) []format.Part {
 	var parts []format.Part
 	for i, at := range atoms {
-		switch at.kind {
-		case name:
+		switch at.Kind {
+		case observe.Name:
 			parts = append(parts, format.Part{Kind: format.SlotName})
-		case id:
+		case observe.ID:
 			parts = append(parts, format.Part{Kind: format.SlotID})
 			a.found("T7", "the call's id is written")
-		case counter:
+		case observe.Counter:
 			if base, counts := a.counts(countersIn(before) + countersIn(atoms[:i])); counts {
 				parts = append(parts, format.Part{Kind: format.SlotIndex, Base: base})
 				continue
 			}
 			parts = append(parts, format.Part{Kind: format.SlotNumber})
 			a.found("T7", "a number is computed that does not count the calls")
-		case literal:
-			parts = append(parts, format.Lit(at.text))
+		case observe.Literal:
+			parts = append(parts, format.Lit(at.Text))
 		default:
-			a.unread(fmt.Sprintf("%q of the conversation stands among a call's markers", at.text))
+			a.unread(fmt.Sprintf("%q of the conversation stands among a call's markers", at.Text))
 		}
 	}
 	return parts

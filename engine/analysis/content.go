@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"github.com/goassay/assay/engine/observe"
 	"slices"
 	"strings"
 
@@ -14,22 +15,22 @@ func (a *analyzer) compareContent() {
 	if c.Mode != format.ContentPlain {
 		return // found beside reasoning already
 	}
-	open, at := before(a.plain.body, content)
+	open, at := observe.Before(a.plain.body, observe.Content)
 	if at < 0 {
 		a.found("C1", "no content written")
 		return
 	}
 	if at > 1 && open != "" {
-		a.found("C1", "undecided: before content stands %q, and %q before that changes from turn to turn; it is taken to be content", open, a.plain.body[at-2].text)
+		a.found("C1", "undecided: before content stands %q, and %q before that changes from turn to turn; it is taken to be content", open, a.plain.body[at-2].Text)
 		return
 	}
 	open = a.withoutReasoning(open)
-	close := a.contentClose(open, after(a.plain.body, at))
+	close := a.contentClose(open, observe.After(a.plain.body, at))
 	if onlySpace(open) && a.thought.observation != nil {
 		if wrapped := a.openBehindReasoning(); wrapped != "" {
 			c.Mode, open = format.ContentWrappedWithReasoning, wrapped
-			_, at := before(a.thought.body, content)
-			close = a.contentClose(wrapped, after(a.thought.body, at))
+			_, at := observe.Before(a.thought.body, observe.Content)
+			close = a.contentClose(wrapped, observe.After(a.thought.body, at))
 		}
 	}
 	if beside := a.pairBesideCalls(); onlySpace(open) && c.Mode == format.ContentPlain && !beside.IsZero() {
@@ -46,24 +47,24 @@ func (a *analyzer) compareContent() {
 		c.Open = format.Mark(open)
 		a.found("C1", "content plain, behind %q", open)
 	}
-	padded := a.observe(a.plain.probe.with(func(p *probe) { p.padded = true }))
+	padded := a.observe(a.plain.Probe.With(func(p *observe.Probe) { p.Padded = true }))
 	for _, at := range padded.tail {
-		if at.kind == content {
-			c.Trim = at.text == contentNeedle
+		if at.Kind == observe.Content {
+			c.Trim = at.Text == observe.ContentNeedle
 		}
 	}
 }
 
 // pairBesideCalls returns the markers around content that precedes calls, which the template writes there even if the content is empty.
 func (a *analyzer) pairBesideCalls() format.Pair {
-	if !a.spoken.shown(content) || !a.called.shown(name) {
+	if !a.spoken.shown(observe.Content) || !a.called.shown(observe.Name) {
 		return format.Pair{}
 	}
-	open, at := before(a.spoken.body, content)
+	open, at := observe.Before(a.spoken.body, observe.Content)
 	open = a.withoutReasoning(open)
 	n := countMarkers(open)
-	close := cutMarkers(after(a.spoken.body, at), n)
-	empty, _ := before(a.called.body, callKinds...)
+	close := cutMarkers(observe.After(a.spoken.body, at), n)
+	empty, _ := observe.Before(a.called.body, callKinds...)
 	if n == 0 || !onlyMarkers(open) || !onlyMarkers(close) || countMarkers(close) != n || !strings.HasPrefix(a.withoutReasoning(empty), open+close) {
 		return format.Pair{}
 	}
@@ -77,7 +78,7 @@ func (a *analyzer) contentClose(open, behind string) string {
 	if a.called.observation == nil {
 		return ""
 	}
-	calls := lastLiteral(a.called.body)
+	calls := observe.LastLiteral(a.called.body)
 	end := a.sharedEnd(behind, calls)
 	if onlySpace(end) {
 		return ""
@@ -97,7 +98,7 @@ func (a *analyzer) sharedEnd(x, y string) string {
 	if shared == x || shared == y {
 		return end
 	}
-	for _, known := range []string{a.othersEnd, a.template.EOS} {
+	for _, known := range []string{a.othersEnd, a.observer.Template().EOS} {
 		known = strings.Trim(known, format.Space)
 		if i := strings.LastIndex(shared, known); known != "" && i >= 0 && onlySpace(shared[i+len(known):]) && bracketed(end) <= bracketed(known) {
 			return shared[i:]
@@ -113,14 +114,6 @@ func bracketed(s string) int {
 		n += boolInt(bracketedAt(p) > 0)
 	}
 	return n
-}
-
-// lastLiteral returns the literal text at the end of a turn.
-func lastLiteral(atoms []atom) string {
-	if n := len(atoms); n > 0 && atoms[n-1].kind == literal {
-		return atoms[n-1].text
-	}
-	return ""
 }
 
 // withoutReasoning takes an empty block of reasoning, or its close alone, off the start of a literal. A marker that a
@@ -144,11 +137,11 @@ func (a *analyzer) withoutReasoning(s string) string {
 
 // openBehindReasoning returns what opens content only where reasoning precedes it.
 func (a *analyzer) openBehindReasoning() string {
-	_, at := before(a.thought.body, reasoning)
-	if at+2 >= len(a.thought.body) || a.thought.body[at+2].kind != content {
+	_, at := observe.Before(a.thought.body, observe.Reasoning)
+	if at+2 >= len(a.thought.body) || a.thought.body[at+2].Kind != observe.Content {
 		return ""
 	}
-	between := after(a.thought.body, at)
+	between := observe.After(a.thought.body, at)
 	rest, ok := strings.CutPrefix(between, a.result.Format.Reasoning.Close.Full())
 	if !ok || onlySpace(rest) {
 		return ""
@@ -160,18 +153,18 @@ func (a *analyzer) openBehindReasoning() string {
 // follows, where that begins alike: what comes after it (an end of the whole text, the beginning of a next turn) is no part of
 // the turn.
 func (a *analyzer) turnEnd() string {
-	_, at := before(a.plain.body, content)
+	_, at := observe.Before(a.plain.body, observe.Content)
 	close := ""
 	if c := a.result.Format.Content; c.Mode == format.ContentWrapped {
 		close = c.Close.Full()
 	}
-	behind := strings.TrimPrefix(after(a.plain.body, at), close)
-	o := a.observe(a.plain.probe.with(func(p *probe) { p.past = true }))
-	if o.err != nil {
+	behind := strings.TrimPrefix(observe.After(a.plain.body, at), close)
+	o := a.observe(a.plain.Probe.With(func(p *observe.Probe) { p.Past = true }))
+	if o.Err != nil {
 		return behind
 	}
-	_, at = before(o.atoms, content)
-	between := strings.TrimPrefix(after(o.atoms, at), close)
+	_, at = observe.Before(o.Atoms, observe.Content)
+	between := strings.TrimPrefix(observe.After(o.Atoms, at), close)
 	end := a.withoutNextTurn(snapEnd(commonPrefix(behind, between), behind, between))
 	if text := strings.Trim(end, format.Space); text == "" || text == strings.Trim(behind, format.Space) {
 		return behind
@@ -182,7 +175,7 @@ func (a *analyzer) turnEnd() string {
 // withoutNextTurn cuts off an end where a next turn begins: as the prompt does, behind a token for its beginning perhaps.
 func (a *analyzer) withoutNextTurn(end string) string {
 	var opening []string
-	for _, p := range splitMarkers(literalHead(a.plain.atoms)) {
+	for _, p := range splitMarkers(observe.FirstLiteral(a.plain.Atoms)) {
 		if len(opening) == 2 || markerAt(p) == 0 {
 			break
 		}
@@ -217,8 +210,8 @@ func (a *analyzer) findEnds() {
 	if len(plain) > 0 && len(f.End) > len(plain) && !slices.ContainsFunc(plain, known) {
 		a.found("T2", "undecided: every turn with calls ends with %q, and other turns do not; it is taken to end the turn, and may as well close the calls", calls)
 	}
-	if !a.template.StandIns {
-		add(a.template.EOS)
+	if !a.observer.Template().StandIns {
+		add(a.observer.Template().EOS)
 	}
 	a.found("C1", "turns end with %q", f.End)
 }

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"github.com/goassay/assay/engine/observe"
 	"strings"
 
 	"github.com/goassay/assay/engine/format"
@@ -27,7 +28,7 @@ func (a *analyzer) matchDialect(dialects []format.Format) {
 // speaks says that content stands behind the head of a content route, reasoning, where it is shown, behind one of a reasoning
 // route, and a call, where one is shown, behind one of a call route.
 func (a *analyzer) speaks(d format.Format) bool {
-	lead, at := before(a.plain.body, content)
+	lead, at := observe.Before(a.plain.body, observe.Content)
 	if at < 0 || !heads(d, format.RouteContent, lead) {
 		return false
 	}
@@ -35,7 +36,7 @@ func (a *analyzer) speaks(d format.Format) bool {
 		if t.observation == nil {
 			continue
 		}
-		if lead, at := before(t.body, reasoning); at >= 0 && !heads(d, format.RouteReasoning, lead) {
+		if lead, at := observe.Before(t.body, observe.Reasoning); at >= 0 && !heads(d, format.RouteReasoning, lead) {
 			return false
 		}
 	}
@@ -44,12 +45,12 @@ func (a *analyzer) speaks(d format.Format) bool {
 	}
 	i := len(a.called.body)
 	for j, at := range a.called.body {
-		if at.kind == structure || at.kind == argKey || at.kind == argValue {
+		if at.Kind == observe.Structure || at.Kind == observe.ArgKey || at.Kind == observe.ArgValue {
 			i = j
 			break
 		}
 	}
-	return heads(d, format.RouteCall, textOfAtoms(a.called.body[:i]))
+	return heads(d, format.RouteCall, observe.Text(a.called.body[:i]))
 }
 
 // heads says that a literal is the head of one of a dialect's routes, word slots and recipients standing for any text.

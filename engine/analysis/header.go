@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"github.com/goassay/assay/engine/observe"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -10,10 +11,10 @@ import (
 )
 
 // turns returns the probes that show an answer.
-func (a *analyzer) turns() []*turn {
+func (a *analyzer) answers() []*turn {
 	var shown []*turn
 	for _, t := range []*turn{&a.plain, &a.bare, &a.thought, &a.called, &a.acted, &a.spoken, &a.double} {
-		if t.observation != nil && t.err == nil {
+		if t.observation != nil && t.Err == nil {
 			shown = append(shown, t)
 		}
 	}
@@ -26,20 +27,20 @@ func (a *analyzer) turns() []*turn {
 // after all messages (instructions, or a generation prompt that cannot be switched off), the header is found behind it. Where
 // answers and prompts differ in white space before the header is complete, white space does not count.
 func (a *analyzer) findHeader() {
-	base := a.observe(probe{plain: true})
+	base := a.observe(observe.Probe{Plain: true})
 	var heads, prompts []string
-	for _, t := range a.turns() {
-		heads = append(heads, literalHead(t.tail))
+	for _, t := range a.answers() {
+		heads = append(heads, observe.FirstLiteral(t.tail))
 	}
 	for _, p := range a.prompts() {
-		prompts = append(prompts, textOfAtoms(p.tail))
+		prompts = append(prompts, observe.Text(p.tail))
 	}
-	if base.err != nil || len(prompts) == 0 {
+	if base.Err != nil || len(prompts) == 0 {
 		shared := snapEnd(commonPrefix(heads...), heads...)
 		a.setHeader(shared, shared, nil)
 		return
 	}
-	before := textOfAtoms(base.tail)
+	before := observe.Text(base.tail)
 	a.othersEnd = before
 	header, end := a.alignHeader(heads, before, prompts, a.withoutOpener)
 	if added, asked := strings.CutPrefix(prompts[0], before); asked && onlySpace(header[len(end):]) && !onlySpace(added) {
@@ -57,13 +58,13 @@ func (a *analyzer) findHeader() {
 		}
 	}
 	for _, p := range a.wordedPrompts() {
-		if prefill, ok := strings.CutPrefix(textOfAtoms(p.tail), header); ok {
+		if prefill, ok := strings.CutPrefix(observe.Text(p.tail), header); ok {
 			prefills = append(prefills, prefill)
 		}
 	}
 	if proper := header[len(end):]; !onlySpace(proper) {
 		for _, p := range a.laterPrompts() {
-			if last := lastLiteral(p.atoms); strings.Contains(last, proper) {
+			if last := observe.LastLiteral(p.Atoms); strings.Contains(last, proper) {
 				prefills = append(prefills, last[strings.LastIndex(last, proper)+len(proper):])
 			}
 		}
@@ -192,27 +193,27 @@ func (a *analyzer) withoutOpener(header string) string {
 	}
 	last := ps[len(ps)-1]
 	for _, t := range []*turn{&a.plain, &a.thought, &a.acted, &a.called} {
-		if t.observation == nil || t.err != nil || markerAt(last) == 0 {
+		if t.observation == nil || t.Err != nil || markerAt(last) == 0 {
 			continue
 		}
-		body := dropPrefix(t.tail, len(header))
+		body := observe.DropPrefix(t.tail, len(header))
 		end := len(body)
-		for end > 0 && body[end-1].kind == literal {
+		for end > 0 && body[end-1].Kind == observe.Literal {
 			end--
 		}
 		for _, at := range body[:end] {
-			if at.kind == literal && opensWord(at.text, last+header[len(bare):]) {
+			if at.Kind == observe.Literal && opensWord(at.Text, last+header[len(bare):]) {
 				return strings.TrimSuffix(bare, last)
 			}
 		}
 	}
-	if a.double.shown(name) && a.called.shown(name) {
-		first := dropPrefix(a.called.tail, len(header))
-		if len(first) > 0 && first[0].kind == name {
-			body := dropPrefix(a.double.tail, len(header))
+	if a.double.shown(observe.Name) && a.called.shown(observe.Name) {
+		first := observe.DropPrefix(a.called.tail, len(header))
+		if len(first) > 0 && first[0].Kind == observe.Name {
+			body := observe.DropPrefix(a.double.tail, len(header))
 			for i, at := range body {
-				if at.kind == name && at.call == 1 && i > 0 && body[i-1].kind == literal {
-					return strings.TrimSuffix(header, strings.Trim(commonSuffix(header, body[i-1].text), format.Space))
+				if at.Kind == observe.Name && at.Call == 1 && i > 0 && body[i-1].Kind == observe.Literal {
+					return strings.TrimSuffix(header, strings.Trim(commonSuffix(header, body[i-1].Text), format.Space))
 				}
 			}
 		}
@@ -249,27 +250,27 @@ func (a *analyzer) setHeader(whole, proper string, prefills []string) {
 
 // cutBodies cuts the header off the turns.
 func (a *analyzer) cutBodies() {
-	for _, t := range a.turns() {
+	for _, t := range a.answers() {
 		t.body, _ = a.bodyOf(t.tail)
 	}
 }
 
 // bodyOf returns what follows the header in a tail.
-func (a *analyzer) bodyOf(tail []atom) ([]atom, bool) {
-	n, ok := cutStart(literalHead(tail), a.result.turnStart)
+func (a *analyzer) bodyOf(tail []observe.Atom) ([]observe.Atom, bool) {
+	n, ok := cutStart(observe.FirstLiteral(tail), a.result.turnStart)
 	if !ok {
 		n = len(a.result.turnStart)
 	}
-	return dropPrefix(tail, n), ok
+	return observe.DropPrefix(tail, n), ok
 }
 
 // settings are the ways to set the template's flags: none, and each of them on and off.
 func (a *analyzer) settings() [][]ordered.Member {
 	settings := [][]ordered.Member{nil}
-	for _, flag := range a.flags() {
+	for _, flag := range a.observer.Flags() {
 		settings = append(settings,
-			[]ordered.Member{member(flag, ordered.Boolean(true))},
-			[]ordered.Member{member(flag, ordered.Boolean(false))})
+			[]ordered.Member{ordered.MemberOf(flag, ordered.Boolean(true))},
+			[]ordered.Member{ordered.MemberOf(flag, ordered.Boolean(false))})
 	}
 	return settings
 }
@@ -277,17 +278,17 @@ func (a *analyzer) settings() [][]ordered.Member {
 // laterPrompts renders the generation prompts where there are tools, behind a user's message and behind a call's result: a template may open
 // or close reasoning there alone.
 func (a *analyzer) laterPrompts() []*observation {
-	probes := []probe{{plain: true, generate: true, tools: true}}
+	probes := []observe.Probe{{Plain: true, Generate: true, Tools: true}}
 	if a.called.observation != nil {
-		answered := a.called.probe.with(func(p *probe) { p.answered, p.generate = true, true })
+		answered := a.called.Probe.With(func(p *observe.Probe) { p.Answered, p.Generate = true, true })
 		for _, tools := range []bool{true, false} {
-			probes = append(probes, answered.with(func(p *probe) { p.tools = tools }))
+			probes = append(probes, answered.With(func(p *observe.Probe) { p.Tools = tools }))
 		}
 	}
 	var prompts []*observation
 	for _, p := range probes {
 		for _, kwargs := range a.settings() {
-			if o := a.observe(p.with(func(p *probe) { p.kwargs = append(p.kwargs, kwargs...) })); o.err == nil {
+			if o := a.observe(p.With(func(p *observe.Probe) { p.Kwargs = append(p.Kwargs, kwargs...) })); o.Err == nil {
 				prompts = append(prompts, o)
 			}
 		}
@@ -300,11 +301,11 @@ func (a *analyzer) prompts() []*observation {
 	var prompts []*observation
 	seen := map[string]bool{}
 	for _, kwargs := range a.settings() {
-		o := a.observe(probe{plain: true, generate: true, kwargs: kwargs})
-		if o.err != nil || o.tail == nil {
+		o := a.observe(observe.Probe{Plain: true, Generate: true, Kwargs: kwargs})
+		if o.Err != nil || o.tail == nil {
 			continue
 		}
-		if text := textOfAtoms(o.tail); !seen[text] {
+		if text := observe.Text(o.tail); !seen[text] {
 			seen[text] = true
 			prompts = append(prompts, o)
 		}
@@ -316,61 +317,20 @@ func (a *analyzer) prompts() []*observation {
 // may ask for anything, so that these prompts say nothing of the header.
 func (a *analyzer) wordedPrompts() []*observation {
 	var prompts []*observation
-	for _, flag := range a.flags() {
-		on := a.observe(probe{plain: true, generate: true, kwargs: []ordered.Member{member(flag, ordered.Boolean(true))}})
-		if on.err != nil {
+	for _, flag := range a.observer.Flags() {
+		on := a.observe(observe.Probe{Plain: true, Generate: true, Kwargs: []ordered.Member{ordered.MemberOf(flag, ordered.Boolean(true))}})
+		if on.Err != nil {
 			continue
 		}
-		words := on.trace.Literals(flag, "==", "!=")
+		words := on.Trace.Literals(flag, "==", "!=")
 		for _, word := range words[:min(len(words), maxWords)] {
-			o := a.observe(probe{plain: true, generate: true, kwargs: []ordered.Member{member(flag, ordered.Str(word))}})
-			if o.err == nil {
+			o := a.observe(observe.Probe{Plain: true, Generate: true, Kwargs: []ordered.Member{ordered.MemberOf(flag, ordered.Str(word))}})
+			if o.Err == nil {
 				prompts = append(prompts, o)
 			}
 		}
 	}
 	return prompts
-}
-
-// literalHead returns the literal text at the start of a tail.
-func literalHead(atoms []atom) string {
-	if len(atoms) > 0 && atoms[0].kind == literal {
-		return atoms[0].text
-	}
-	return ""
-}
-
-// dropPrefix returns atoms without their first n bytes, which are literal.
-func dropPrefix(atoms []atom, n int) []atom {
-	if n == 0 || len(atoms) == 0 {
-		return atoms
-	}
-	first := atoms[0]
-	first.text = first.text[min(n, len(first.text)):]
-	if first.text == "" {
-		return atoms[1:]
-	}
-	return append([]atom{first}, atoms[1:]...)
-}
-
-// before returns the literal text that directly precedes the first atom of a kind, and the atom's index, -1 if there is none.
-func before(atoms []atom, kinds ...kind) (string, int) {
-	i := slices.IndexFunc(atoms, func(at atom) bool { return slices.Contains(kinds, at.kind) })
-	if i < 0 {
-		return "", -1
-	}
-	if i > 0 && atoms[i-1].kind == literal {
-		return atoms[i-1].text, i
-	}
-	return "", i
-}
-
-// after returns the literal text that directly follows the atom at an index.
-func after(atoms []atom, i int) string {
-	if i >= 0 && i+1 < len(atoms) && atoms[i+1].kind == literal {
-		return atoms[i+1].text
-	}
-	return ""
 }
 
 // pieces returns the markers and words of a literal, white space left out.

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"github.com/goassay/assay/engine/observe"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ const (
 // objectOf sees whether a call is written as one JSON object, or as a Python dict, that holds the name and all other slots, each of
 // them as a member's whole value. If so, the spelling's lead and trail are cut to what stands outside the object.
 func (a *analyzer) objectOf(s *spelling) *format.Object {
-	inner := textOfAtoms(s.core)
+	inner := observe.Text(s.core)
 	text := s.lead + inner + s.trail
 	for start := 0; start < len(s.lead); start++ {
 		if s.lead[start] != '{' {
@@ -67,7 +68,7 @@ func readObject(text string) (ordered.Value, int, byte) {
 var pythonToJSON = strings.NewReplacer("'", `"`, "True", "true", "False", "false", "None", "null")
 
 type objectReader struct {
-	core   []atom
+	core   []observe.Atom
 	object *format.Object
 	named  bool
 	mixed  bool // a member that is no slot is made of the call's data, such as a list of the arguments' keys and values
@@ -79,18 +80,18 @@ func (r *objectReader) read(v ordered.Value, path []string) {
 		here := append(slices.Clone(path), m.Key)
 		field := format.Field{Path: here}
 		switch text := m.Value.Text(); {
-		case r.holds(name, m.Key):
+		case r.holds(observe.Name, m.Key):
 			r.named, r.object.NameIsKey = true, true
 			field = format.Field{Slot: format.SlotArgs, Path: path}
-		case m.Value.Kind() == ordered.String && r.holds(name, text):
+		case m.Value.Kind() == ordered.String && r.holds(observe.Name, text):
 			r.named = true
 			field.Slot = format.SlotName
-		case m.Value.Kind() == ordered.String && r.holds(id, text):
+		case m.Value.Kind() == ordered.String && r.holds(observe.ID, text):
 			field.Slot = format.SlotID
 		case r.isArguments(m.Value):
 			field.Slot = format.SlotArgs
 			field.Text = m.Value.Kind() == ordered.String
-		case text != "" && r.holds(counter, text):
+		case text != "" && r.holds(observe.Counter, text):
 			field.Slot = format.SlotNumber
 			field.Text = m.Value.Kind() == ordered.String
 		case m.Value.Kind() == ordered.Object && len(m.Value.Members()) > 0:
@@ -105,16 +106,16 @@ func (r *objectReader) read(v ordered.Value, path []string) {
 	}
 }
 
-func (r *objectReader) holds(k kind, text string) bool {
-	return slices.ContainsFunc(r.core, func(at atom) bool { return at.kind == k && at.text == text })
+func (r *objectReader) holds(k observe.Kind, text string) bool {
+	return slices.ContainsFunc(r.core, func(at observe.Atom) bool { return at.Kind == k && at.Text == text })
 }
 
 // written says that something of the conversation stands in a value, as a text or a key or as a part of one: no other call has it, so
 // that it is no constant.
 func (r *objectReader) written(v ordered.Value) bool {
 	of := func(text string) bool {
-		return slices.ContainsFunc(r.core, func(at atom) bool {
-			return at.kind != literal && at.kind != structure && at.kind != counter && strings.Contains(text, at.text)
+		return slices.ContainsFunc(r.core, func(at observe.Atom) bool {
+			return at.Kind != observe.Literal && at.Kind != observe.Structure && at.Kind != observe.Counter && strings.Contains(text, at.Text)
 		})
 	}
 	return of(v.Text()) || slices.ContainsFunc(v.Items(), r.written) ||
@@ -131,7 +132,7 @@ func (r *objectReader) isArguments(v ordered.Value) bool {
 		return false
 	}
 	key := v.Members()[0].Key
-	return slices.Contains(keyNeedles[:], key)
+	return slices.Contains(observe.KeyNeedles[:], key)
 }
 
 // numbered makes ids of the numbers in a call's object that count the calls: the model makes them up by counting (T7).

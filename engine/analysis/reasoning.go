@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"github.com/goassay/assay/engine/observe"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,19 +12,19 @@ import (
 )
 
 // callKinds are the atoms that belong to a call.
-var callKinds = []kind{name, id, counter, structure, argKey, argValue}
+var callKinds = []observe.Kind{observe.Name, observe.ID, observe.Counter, observe.Structure, observe.ArgKey, observe.ArgValue}
 
 // compareReasoning runs R1, R3 and, where no rendering shows reasoning, reads the markers off the generation prompts (R2).
 func (a *analyzer) compareReasoning() {
 	r := &a.result.Format.Reasoning
 	switch {
-	case a.thought.shown(reasoning):
-		open, close := a.split(a.thought, a.bare, content)
+	case a.thought.shown(observe.Reasoning):
+		open, close := a.split(a.thought, a.bare, observe.Content)
 		close = a.closeBeforeCalls(close)
 		r.Pair = format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
 		r.Mode = format.ReasoningTagged
 		a.found("R1", "reasoning between %q and %q", open, close)
-	case a.acted.shown(reasoning):
+	case a.acted.shown(observe.Reasoning):
 		open, close := a.split(a.acted, a.called, callKinds...)
 		r.Pair = format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
 		r.Mode = format.ReasoningToolsOnly
@@ -45,10 +46,10 @@ func (a *analyzer) compareReasoning() {
 
 // split finds what opens and closes reasoning in a turn that shows it. Between reasoning and what follows stand the close of
 // reasoning and the open of the next part; a turn without reasoning shows the latter alone, or behind an empty block.
-func (a *analyzer) split(with, without turn, next ...kind) (open, close string) {
-	open, at := before(with.body, reasoning)
-	between := after(with.body, at)
-	bare, _ := before(without.body, next...)
+func (a *analyzer) split(with, without turn, next ...observe.Kind) (open, close string) {
+	open, at := observe.Before(with.body, observe.Reasoning)
+	between := observe.After(with.body, at)
+	bare, _ := observe.Before(without.body, next...)
 	rest := snapStart(commonSuffix(between, bare), between, bare)
 	last := at+2 >= len(with.body) // nothing is written behind reasoning but what ends the turn
 	if !last && !onlySpace(strings.TrimSuffix(between, rest)) {
@@ -77,11 +78,11 @@ func (a *analyzer) split(with, without turn, next ...kind) (open, close string) 
 // closeBeforeCalls returns what of a close stands between reasoning and calls, too: what else it has encloses both. Where that is no marker,
 // reasoning beside calls ends otherwise, and the close is what it was.
 func (a *analyzer) closeBeforeCalls(close string) string {
-	if !a.acted.shown(reasoning) {
+	if !a.acted.shown(observe.Reasoning) {
 		return close
 	}
-	_, at := before(a.acted.body, reasoning)
-	acts := after(a.acted.body, at)
+	_, at := observe.Before(a.acted.body, observe.Reasoning)
+	acts := observe.After(a.acted.body, at)
 	shared := snapEnd(commonPrefix(close, acts), close, acts)
 	if rest := close[len(shared):]; countMarkers(shared) == 0 || onlySpace(rest) {
 		return close
@@ -94,11 +95,11 @@ func (a *analyzer) closeBeforeCalls(close string) string {
 // before a call reasoning ends without it.
 func (a *analyzer) onlyBeforeContent(between, bare string) bool {
 	ps := pieces(between)
-	if len(ps) == 0 || !a.thought.shown(reasoning) || !a.acted.shown(reasoning) || strings.TrimLeft(between, format.Space) != strings.TrimLeft(bare, format.Space) {
+	if len(ps) == 0 || !a.thought.shown(observe.Reasoning) || !a.acted.shown(observe.Reasoning) || strings.TrimLeft(between, format.Space) != strings.TrimLeft(bare, format.Space) {
 		return false
 	}
-	_, at := before(a.acted.body, reasoning)
-	acts := pieces(after(a.acted.body, at))
+	_, at := observe.Before(a.acted.body, observe.Reasoning)
+	acts := pieces(observe.After(a.acted.body, at))
 	return len(acts) > 0 && acts[0] != ps[0]
 }
 
@@ -173,15 +174,15 @@ func (a *analyzer) opens(close string) string {
 // pairsOfFlags looks at what a flag adds to the prompt: where that names a pair of markers with nothing between them, the
 // model is told to think between these; a second pair encloses its answer.
 func (a *analyzer) pairsOfFlags(r *format.Reasoning) {
-	off := a.observe(probe{plain: true, generate: true})
-	for _, flag := range a.flags() {
-		on := a.observe(probe{plain: true, generate: true, kwargs: []ordered.Member{member(flag, ordered.Boolean(true))}})
-		if off.err != nil || on.err != nil || on.text == off.text {
+	off := a.observe(observe.Probe{Plain: true, Generate: true})
+	for _, flag := range a.observer.Flags() {
+		on := a.observe(observe.Probe{Plain: true, Generate: true, Kwargs: []ordered.Member{ordered.MemberOf(flag, ordered.Boolean(true))}})
+		if off.Err != nil || on.Err != nil || on.String == off.String {
 			continue
 		}
-		head := commonPrefix(off.text, on.text)
-		tail := commonSuffix(off.text[len(head):], on.text[len(head):])
-		pairs := emptyPairs(on.text[len(head) : len(on.text)-len(tail)])
+		head := commonPrefix(off.String, on.String)
+		tail := commonSuffix(off.String[len(head):], on.String[len(head):])
+		pairs := emptyPairs(on.String[len(head) : len(on.String)-len(tail)])
 		if len(pairs) == 0 {
 			continue
 		}
@@ -199,16 +200,16 @@ func (a *analyzer) pairsOfFlags(r *format.Reasoning) {
 // the block empty.
 func (a *analyzer) emptyBlock(r *format.Reasoning) {
 	turns := []turn{a.plain, a.called}
-	if a.spoken.shown(content) {
+	if a.spoken.shown(observe.Content) {
 		turns[1] = a.spoken // what is empty where there is no content may be content's
 	}
 	header := pieces(a.result.turnStart)
 	for _, t := range turns {
-		ps := pieces(literalHead(t.body))
+		ps := pieces(observe.FirstLiteral(t.body))
 		if len(header) > 0 && len(ps) > 0 {
 			// A prompt that opens the block as every turn does has taken its open into the header.
 			if last := header[len(header)-1]; markerAt(last) > 0 && isClosing(ps[0]) && slices.Contains(mirrors(last), ps[0]) {
-				close := literalHead(t.body)
+				close := observe.FirstLiteral(t.body)
 				rest := strings.TrimLeft(close, format.Space)
 				close = close[:len(close)-len(strings.TrimLeft(rest[len(ps[0]):], format.Space))]
 				r.Pair, r.Mode = format.Pair{Open: format.Mark(last), Close: format.Mark(close)}, format.ReasoningTagged
@@ -259,20 +260,18 @@ func (a *analyzer) closeOfTrace(open string, proven []string) string {
 // they look like, they close what is not to be shown again.
 func (a *analyzer) closesOfTrace() []string {
 	return slices.DeleteFunc(a.markersOfTrace(), func(lit string) bool {
-		o := a.observe(probe{content: textOf(reasoningNeedle + lit + contentNeedle), past: true})
-		return o.err != nil || !strings.Contains(o.text, contentNeedle) || strings.Contains(o.text, reasoningNeedle)
+		o := a.observe(observe.Probe{Content: new(observe.ReasoningNeedle + lit + observe.ContentNeedle), Past: true})
+		return o.Err != nil || !strings.Contains(o.String, observe.ContentNeedle) || strings.Contains(o.String, observe.ReasoningNeedle)
 	})
 }
 
 // markersOfTrace returns the markers with which the template searches or splits content, sorted.
 func (a *analyzer) markersOfTrace() []string {
-	a.observe(probe{content: textOf(contentNeedle), past: true}) // templates take reasoning out of past turns
+	a.observe(observe.Probe{Content: new(observe.ContentNeedle), Past: true}) // templates take reasoning out of past turns
 	var markers []string
-	for _, o := range a.seen {
-		for _, lit := range o.trace.Literals(assistantPath + ".content") {
-			if lit = strings.TrimSpace(lit); lit != "" && markerAt(lit) == len(lit) && !slices.Contains(markers, lit) {
-				markers = append(markers, lit)
-			}
+	for _, lit := range a.observer.Searched() {
+		if lit = strings.TrimSpace(lit); lit != "" && markerAt(lit) == len(lit) && !slices.Contains(markers, lit) {
+			markers = append(markers, lit)
 		}
 	}
 	slices.Sort(markers)
@@ -426,10 +425,10 @@ func (a *analyzer) reasoningTrim(r *format.Reasoning) {
 		if t.observation == nil {
 			continue
 		}
-		o := a.observe(t.probe.with(func(p *probe) { p.padded = true }))
+		o := a.observe(t.Probe.With(func(p *observe.Probe) { p.Padded = true }))
 		for _, at := range o.tail {
-			if at.kind == reasoning {
-				r.Trim = at.text == reasoningNeedle
+			if at.Kind == observe.Reasoning {
+				r.Trim = at.Text == observe.ReasoningNeedle
 			}
 		}
 		return

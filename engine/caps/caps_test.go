@@ -9,6 +9,7 @@ import (
 	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/observe"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 )
@@ -24,11 +25,11 @@ func compile(t *testing.T, text string) *chattemplate.Template {
 
 func detect(t *testing.T, text string) caps.Caps {
 	t.Helper()
-	c, err := caps.Detect(compile(t, text))
+	o, err := observe.New(compile(t, text))
 	if err != nil {
 		t.Fatal(source.Detail(err))
 	}
-	return c
+	return caps.Of(o)
 }
 
 func TestDetect(t *testing.T) {
@@ -75,9 +76,9 @@ func TestGate(t *testing.T) {
 		caps caps.Caps
 		want string
 	}{
-		{caps.Caps{Tools: true, ToolCalls: true}, ""},
-		{caps.Caps{Tools: true}, "chat template does not support tool calling (supports_tool_calls=false)"},
-		{caps.Caps{ToolCalls: true}, "chat template does not support tool calling (supports_tools=false)"},
+		{caps.Caps{Facts: observe.Facts{Tools: true, ToolCalls: true}}, ""},
+		{caps.Caps{Facts: observe.Facts{Tools: true}}, "chat template does not support tool calling (supports_tool_calls=false)"},
+		{caps.Caps{Facts: observe.Facts{ToolCalls: true}}, "chat template does not support tool calling (supports_tools=false)"},
 		{caps.Caps{}, "chat template does not support tool calling (supports_tools=false, supports_tool_calls=false)"},
 	} {
 		err := tt.caps.Gate()
@@ -91,7 +92,7 @@ func TestGate(t *testing.T) {
 }
 
 func TestDetectFails(t *testing.T) {
-	_, err := caps.Detect(compile(t, "{{ raise_exception('never') }}"))
+	_, err := observe.New(compile(t, "{{ raise_exception('never') }}"))
 	if err == nil || !strings.Contains(err.Error(), "template.jinja:1:") || !strings.Contains(err.Error(), "never") {
 		t.Errorf("error %v, want a positioned one that says 'never'", err)
 	}
@@ -154,11 +155,6 @@ func TestFit(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			ct := compile(t, tt.template)
-			c, err := caps.Detect(ct)
-			if err != nil {
-				t.Fatal(err)
-			}
 			v, err := ordered.ParseString(tt.request)
 			if err != nil {
 				t.Fatal(err)
@@ -167,8 +163,8 @@ func TestFit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fitted := c.Fit(request)
-			got, err := ct.Render(fitted.Input)
+			fitted := detect(t, tt.template).Fit(request)
+			got, err := compile(t, tt.template).Render(fitted.Input)
 			if err != nil {
 				t.Fatal(err)
 			}

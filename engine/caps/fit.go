@@ -6,40 +6,8 @@ import (
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
-	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
 )
-
-// maxBound bounds how many missing variables are bound, one rendering each.
-const maxBound = 8
-
-// bind finds the variables without which not even the plainest conversation renders, and gives each a value: the name "functions",
-// OpenAI's older word for tools, gets the functions' JSON text when a request has tools, everything else an empty string.
-func (d *detector) bind() error {
-	names := d.template.Names()
-	_, err := d.observe(nil, user())
-	for len(d.caps.Needs.Bound) < maxBound && jinja.Class(err) == "UndefinedError" {
-		missing := ""
-		for _, name := range names {
-			if strings.Contains(err.Error(), "'"+name+"' is undefined") {
-				missing = name
-			}
-		}
-		if missing == "" {
-			return err
-		}
-		d.caps.Needs.Bound = append(d.caps.Needs.Bound, member(missing, text("")))
-		names = slices.DeleteFunc(names, func(n string) bool { return n == missing })
-		_, err = d.observe(nil, user())
-	}
-	if err != nil {
-		// A template may refuse a conversation without a system message, or with nothing but a user's.
-		if _, again := d.observe(nil, message("system", text(systemText)), user()); again == nil {
-			return nil
-		}
-	}
-	return err
-}
 
 // Fitted is a request as a template takes it, and the polyfills that it took.
 type Fitted struct {
@@ -88,7 +56,7 @@ func (f *fitter) used(name string) {
 func (f *fitter) kwargs(r chat.Request) {
 	if r.EnableThinking != nil {
 		for _, name := range []string{"enable_thinking", "thinking"} {
-			f.Input.Kwargs = append(f.Input.Kwargs, member(name, ordered.Boolean(*r.EnableThinking)))
+			f.Input.Kwargs = append(f.Input.Kwargs, ordered.MemberOf(name, ordered.Boolean(*r.EnableThinking)))
 		}
 	}
 	f.Input.Kwargs = append(f.Input.Kwargs, r.Kwargs.Members()...)
@@ -101,7 +69,7 @@ func (f *fitter) developerRole() {
 	}
 	for i, m := range f.Input.Messages {
 		if m.At("role").Text() == "developer" {
-			f.Input.Messages[i] = m.With("role", text("system"))
+			f.Input.Messages[i] = m.With("role", ordered.Str("system"))
 			f.used("developer-as-system")
 		}
 	}
@@ -121,13 +89,13 @@ func (f *fitter) systemRole() {
 			f.used("system-in-user")
 			continue
 		case role == "user" && len(system) > 0:
-			m = m.With("content", text(strings.Join(append(system, plainText(m.At("content"))), "\n\n")))
+			m = m.With("content", ordered.Str(strings.Join(append(system, plainText(m.At("content"))), "\n\n")))
 			system = nil
 		}
 		kept = append(kept, m)
 	}
 	if len(system) > 0 {
-		kept = append(kept, message("user", text(strings.Join(system, "\n\n"))))
+		kept = append(kept, chat.MessageOf("user", ordered.Str(strings.Join(system, "\n\n"))))
 	}
 	f.Input.Messages = kept
 }
@@ -157,19 +125,19 @@ func (f *fitter) typedContent() {
 		if content.Kind() != ordered.Array || slices.ContainsFunc(content.Items(), func(p ordered.Value) bool { return p.At("type").Text() != "text" }) {
 			continue
 		}
-		f.Input.Messages[i] = m.With("content", text(plainText(content)))
+		f.Input.Messages[i] = m.With("content", ordered.Str(plainText(content)))
 		f.used("typed-content-as-string")
 	}
 }
 
 // stringContent turns strings into typed parts where the template takes parts alone.
 func (f *fitter) stringContent() {
-	if !f.caps.typedOnly() {
+	if !f.caps.TypedOnly() {
 		return
 	}
 	for i, m := range f.Input.Messages {
 		if content := m.At("content"); content.Kind() == ordered.String {
-			f.Input.Messages[i] = m.With("content", ordered.ArrayOf(textPart(content)))
+			f.Input.Messages[i] = m.With("content", ordered.ArrayOf(chat.TextPart(content)))
 			f.used("string-as-typed-content")
 		}
 	}
@@ -191,7 +159,7 @@ func (f *fitter) arguments() {
 					f.used("arguments-as-object")
 				}
 			case !f.caps.ObjectArguments && args.Kind() == ordered.Object:
-				calls[j] = call.With("function", call.At("function").With("arguments", text(args.String())))
+				calls[j] = call.With("function", call.At("function").With("arguments", ordered.Str(args.String())))
 				f.used("arguments-as-string")
 			}
 		}
@@ -206,7 +174,7 @@ func (f *fitter) nullContent() {
 	}
 	for i, m := range f.Input.Messages {
 		if m.At("content").IsNull() {
-			f.Input.Messages[i] = m.With("content", text(""))
+			f.Input.Messages[i] = m.With("content", ordered.Str(""))
 			f.used("null-content-as-empty")
 		}
 	}
@@ -243,12 +211,12 @@ func (f *fitter) reasoningPart() {
 			if r.Kind() != ordered.String || r.Text() == "" {
 				continue
 			}
-			parts := []ordered.Value{thinkingPart(r)}
+			parts := []ordered.Value{chat.ThinkingPart(r)}
 			switch content := m.At("content"); {
 			case content.Kind() == ordered.Array:
 				parts = append(parts, content.Items()...)
 			case content.Text() != "":
-				parts = append(parts, textPart(content))
+				parts = append(parts, chat.TextPart(content))
 			}
 			f.Input.Messages[i] = m.Without(field).With("content", ordered.ArrayOf(parts...))
 			f.used("reasoning-as-part")
@@ -257,7 +225,8 @@ func (f *fitter) reasoningPart() {
 	}
 }
 
-// variables binds what the template demands and the request does not give.
+// variables binds what the template demands and the request does not give: the name "functions", OpenAI's older word for tools,
+// gets the functions' JSON text when a request has tools.
 func (f *fitter) variables() {
 	for _, b := range f.caps.Needs.Bound {
 		if slices.ContainsFunc(f.Input.Kwargs, func(m ordered.Member) bool { return m.Key == b.Key }) {
@@ -268,7 +237,7 @@ func (f *fitter) variables() {
 			for i, t := range f.Input.Tools {
 				functions[i] = t.At("function")
 			}
-			b.Value = text(ordered.ArrayOf(functions...).String())
+			b.Value = ordered.Str(ordered.ArrayOf(functions...).String())
 		}
 		f.Input.Kwargs = append(f.Input.Kwargs, b)
 		f.used("variable-" + b.Key)

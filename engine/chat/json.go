@@ -2,12 +2,10 @@ package chat
 
 import "github.com/goassay/assay/engine/ordered"
 
-func member(key string, v ordered.Value) ordered.Member { return ordered.Member{Key: key, Value: v} }
-
 // Value returns the message in OpenAI's shape. Reasoning is left out where there is none, content is null where there is
 // none beside calls.
 func (m Message) Value() ordered.Value {
-	v := ordered.ObjectOf(member("role", ordered.Str("assistant")))
+	v := ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("assistant")))
 	if m.Reasoning != "" {
 		v = v.With("reasoning_content", ordered.Str(m.Reasoning))
 	}
@@ -33,7 +31,7 @@ func (c ToolCall) Value() ordered.Value {
 		v = v.With("id", ordered.Str(c.ID))
 	}
 	return v.With("type", ordered.Str("function")).With("function", ordered.ObjectOf(
-		member("name", ordered.Str(c.Name)), member("arguments", ordered.Str(c.Arguments))))
+		ordered.MemberOf("name", ordered.Str(c.Name)), ordered.MemberOf("arguments", ordered.Str(c.Arguments))))
 }
 
 // Value returns the delta in OpenAI's shape.
@@ -50,7 +48,7 @@ func (d Delta) Value() ordered.Value {
 	}
 	calls := make([]ordered.Value, len(d.ToolCalls))
 	for i, c := range d.ToolCalls {
-		call := ordered.ObjectOf(member("index", ordered.Int(c.Index)))
+		call := ordered.ObjectOf(ordered.MemberOf("index", ordered.Int(c.Index)))
 		if c.ID != "" {
 			call = call.With("id", ordered.Str(c.ID))
 		}

@@ -63,6 +63,9 @@ type Member struct {
 	Value Value
 }
 
+// MemberOf returns the member of an object with a key and a value.
+func MemberOf(key string, value Value) Member { return Member{key, value} }
+
 // The constructors. Num's text must be a JSON number; ArrayOf and ObjectOf keep their argument.
 
 func Str(s string) Value               { return Value{kind: String, text: s} }

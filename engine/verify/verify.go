@@ -17,8 +17,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/goassay/assay/engine/analysis"
+	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/codegen"
@@ -89,9 +91,12 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// Verify verifies the format of an analysis against its template. Bound are the variables that the template demands.
-func Verify(t *chattemplate.Template, a *analysis.Analysis, bound []ordered.Member) *Report {
-	v := verifier{template: t, analysis: a, bound: bound}
+// Verify verifies the format of an analysis against its template. What it renders is fitted by the capabilities, as every request is.
+func Verify(t *chattemplate.Template, c caps.Caps, a *analysis.Analysis) *Report {
+	v := verifier{template: t, caps: c, analysis: a}
+	v.output = sync.OnceValues(func() (*codegen.Output, error) {
+		return codegen.Generate(a.Format, codegen.Options{Tools: Tools(), Parallel: true, Tolerances: codegen.Usual})
+	})
 	r := &Report{}
 	for _, s := range shapes {
 		r.Shapes = append(r.Shapes, v.run(s))
@@ -101,8 +106,9 @@ func Verify(t *chattemplate.Template, a *analysis.Analysis, bound []ordered.Memb
 
 type verifier struct {
 	template *chattemplate.Template
+	caps     caps.Caps
 	analysis *analysis.Analysis
-	bound    []ordered.Member
+	output   func() (*codegen.Output, error) // reads the turns
 }
 
 // shape is a message to render.
@@ -174,7 +180,7 @@ func (v *verifier) run(s shape) Shape {
 		turn = v.prompted(turn)
 	}
 	result.Turn, result.Note = turn, want.note
-	out, err := codegen.Generate(v.analysis.Format, codegen.Options{Tools: Tools(), Parallel: true, Tolerances: codegen.Usual})
+	out, err := v.output()
 	if err != nil {
 		result.Verdict, result.Note = Failed, firstLine(err.Error())
 		return result
@@ -248,13 +254,15 @@ func (v *verifier) opened(s shape, turn string, got chat.Message) bool {
 // takesOut says that the template writes of a past answer only what stands behind the close of reasoning.
 func (v *verifier) takesOut(thought string) bool {
 	close := v.analysis.Format.Reasoning.Close.Text
-	asked := object(member("role", ordered.Str("user")), member("content", v.content(userText)))
-	past, err := v.template.Observe(chattemplate.Input{
-		Messages: []ordered.Value{asked, v.message(shape{content: thought + close + closing}), asked},
-		Kwargs:   v.bound,
-	})
+	past, err := v.observe(chat.Request{Messages: []ordered.Value{asked(), shape{content: thought + close + closing}.message(), asked()}})
 	text := past.Text.String
 	return err == nil && close != "" && strings.Contains(text, closing) && !strings.Contains(text, thought)
+}
+
+// observe renders a request as the engine does, with provenance.
+func (v *verifier) observe(r chat.Request) (chattemplate.Observation, error) {
+	r.NoGeneration = true
+	return v.template.Observe(v.caps.Fit(r).Input)
 }
 
 // padded says that a turn ends with white space behind content that has been read as content, and that content with as much of its own
@@ -327,24 +335,16 @@ type expected struct {
 
 // render renders a shape and returns the text behind the header with what should be read from it.
 func (v *verifier) render(s shape) (string, expected, error) {
-	in := chattemplate.Input{
-		Messages: []ordered.Value{object(member("role", ordered.Str("user")), member("content", v.content(userText))), v.message(s)},
-		Kwargs:   append(v.bound[:len(v.bound):len(v.bound)], v.analysis.Thinking...),
+	r := chat.Request{
+		Messages: []ordered.Value{asked(), s.message()},
+		Kwargs:   ordered.ObjectOf(v.caps.Needs.Thinking...),
 	}
-	if len(s.calls) > 0 {
-		for _, t := range Tools() {
-			in.Tools = append(in.Tools, t.Value)
+	for _, t := range Tools() { // no more than are called: one that a template fails to describe says nothing of the others
+		if slices.ContainsFunc(s.calls, func(c call) bool { return c.name == t.Name }) {
+			r.Tools = append(r.Tools, t)
 		}
 	}
-	o, err := v.template.Observe(in)
-	if err != nil && in.Tools != nil {
-		// A template that fails to describe tools may replay calls all the same.
-		in.Tools = nil
-		var again error
-		if o, again = v.template.Observe(in); again == nil {
-			err = nil
-		}
-	}
+	o, err := v.observe(r)
 	if err != nil {
 		return "", expected{}, err
 	}
@@ -437,55 +437,19 @@ func (v *verifier) expect(s shape, written map[string]int) expected {
 
 const userText = "Please help me."
 
-func member(key string, v ordered.Value) ordered.Member { return ordered.Member{Key: key, Value: v} }
-
-func object(members ...ordered.Member) ordered.Value { return ordered.ObjectOf(members...) }
+// asked is the user's message.
+func asked() ordered.Value { return chat.MessageOf("user", ordered.Str(userText)) }
 
 // callID is nine letters and digits, since some templates demand that.
 func callID(i int) string { return fmt.Sprintf("vfycall%02d", i) }
 
-// content returns a text as content in the form that the template reads.
-func (v *verifier) content(text string) ordered.Value {
-	if !v.analysis.Parts {
-		return ordered.Str(text)
-	}
-	return ordered.ArrayOf(object(member("type", ordered.Str("text")), member("text", ordered.Str(text))))
-}
-
-// message builds the assistant's message of a shape in the form that the template reads.
-func (v *verifier) message(s shape) ordered.Value {
-	m := object(member("role", ordered.Str("assistant")))
-	content := v.content(s.content)
-	if s.content == "" && !v.analysis.NullContent {
-		content = ordered.Value{}
-	}
-	if v.analysis.Typed && s.reasoning != "" {
-		parts := []ordered.Value{object(member("type", ordered.Str("thinking")), member("thinking", ordered.Str(s.reasoning)))}
-		if s.content != "" {
-			parts = append(parts, object(member("type", ordered.Str("text")), member("text", ordered.Str(s.content))))
-		}
-		m = m.With("content", ordered.ArrayOf(parts...))
-	} else {
-		m = m.With("content", content)
-		if s.reasoning != "" {
-			for _, field := range chat.ReasoningFields {
-				m = m.With(field, ordered.Str(s.reasoning))
-			}
-		}
-	}
-	if len(s.calls) == 0 {
-		return m
-	}
-	calls := make([]ordered.Value, len(s.calls))
+// message builds the assistant's message of a shape as a client gives it.
+func (s shape) message() ordered.Value {
+	m := chat.Message{Reasoning: s.reasoning, Content: s.content}
 	for i, c := range s.calls {
-		arguments := c.args
-		if v.analysis.TextArguments {
-			arguments = ordered.Str(c.args.String())
-		}
-		calls[i] = object(member("id", ordered.Str(callID(i))), member("type", ordered.Str("function")),
-			member("function", object(member("name", ordered.Str(c.name)), member("arguments", arguments))))
+		m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: callID(i), Name: c.name, Arguments: c.args.String()})
 	}
-	return m.With("tool_calls", ordered.ArrayOf(calls...))
+	return m.Value()
 }
 
 // Tools declares the functions that the shapes call; a turn is read with them.

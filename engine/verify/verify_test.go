@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	"github.com/goassay/assay/engine/analysis"
+	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/observe"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/verify"
 )
@@ -26,11 +28,15 @@ func reportOf(t *testing.T, text string, change func(*format.Format)) *verify.Re
 	if err != nil {
 		t.Fatal(source.Detail(err))
 	}
-	a := analysis.Analyze(ct, analysis.Options{})
+	o, err := observe.New(ct)
+	if err != nil {
+		t.Fatal(source.Detail(err))
+	}
+	a := analysis.Analyze(o, analysis.Options{})
 	if change != nil {
 		change(&a.Format)
 	}
-	return verify.Verify(ct, a, nil)
+	return verify.Verify(ct, caps.Of(o), a)
 }
 
 func verdict(r *verify.Report, name string) (verify.Verdict, string) {

@@ -216,7 +216,7 @@ func (s sketch) requestText(t *engine.Template, shown Shown) (string, error) {
 	if len(want.ToolCalls) > 0 || strings.Contains(s.history, "tool_calls") {
 		text += sketchTools
 	}
-	if flags := t.Analysis().Thinking; want.Reasoning != "" && len(flags) > 0 {
+	if flags := t.Caps().Needs.Thinking; want.Reasoning != "" && len(flags) > 0 {
 		text += `, "chat_template_kwargs": ` + ordered.ObjectOf(flags...).String()
 	}
 	return text + "}", nil

@@ -1,0 +1,48 @@
+package chat
+
+import "github.com/goassay/assay/engine/ordered"
+
+// MessageOf builds a message in OpenAI's shape: its role, its content and, after these, what else it has.
+func MessageOf(role string, content ordered.Value, more ...ordered.Member) ordered.Value {
+	members := make([]ordered.Member, 0, 2+len(more))
+	members = append(members, ordered.MemberOf("role", ordered.Str(role)), ordered.MemberOf("content", content))
+	return ordered.ObjectOf(append(members, more...)...)
+}
+
+// TextPart builds a part of typed content with a text.
+func TextPart(text ordered.Value) ordered.Value {
+	return ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("text")), ordered.MemberOf("text", text))
+}
+
+// ThinkingPart builds a part of typed content with reasoning.
+func ThinkingPart(text ordered.Value) ordered.Value {
+	return ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("thinking")), ordered.MemberOf("thinking", text))
+}
+
+// CallOf builds a call of a message. Arguments are an object, or a string of JSON.
+func CallOf(id, name string, arguments ordered.Value) ordered.Value {
+	return ordered.ObjectOf(
+		ordered.MemberOf("id", ordered.Str(id)),
+		ordered.MemberOf("type", ordered.Str("function")),
+		ordered.MemberOf("function", ordered.ObjectOf(
+			ordered.MemberOf("name", ordered.Str(name)), ordered.MemberOf("arguments", arguments))))
+}
+
+// ResultOf builds the message with the result of a call.
+func ResultOf(id, name string, content ordered.Value) ordered.Value {
+	return ordered.ObjectOf(
+		ordered.MemberOf("role", ordered.Str("tool")),
+		ordered.MemberOf("tool_call_id", ordered.Str(id)),
+		ordered.MemberOf("name", ordered.Str(name)),
+		ordered.MemberOf("content", content))
+}
+
+// ToolOf builds the declaration of a function. Parameters are a JSON Schema.
+func ToolOf(name, description string, parameters ordered.Value) ordered.Value {
+	return ordered.ObjectOf(
+		ordered.MemberOf("type", ordered.Str("function")),
+		ordered.MemberOf("function", ordered.ObjectOf(
+			ordered.MemberOf("name", ordered.Str(name)),
+			ordered.MemberOf("description", ordered.Str(description)),
+			ordered.MemberOf("parameters", parameters))))
+}

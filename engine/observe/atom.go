@@ -1,0 +1,202 @@
+package observe
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/jinja"
+)
+
+// Kind says what a stretch of a turn stands for.
+type Kind uint8
+
+const (
+	Literal   Kind = iota // the template's own text
+	Content               // the assistant's content
+	Reasoning             // its reasoning, under whatever name
+	Name                  // a call's function name
+	ID                    // a call's id
+	Counter               // computed by the template
+	Structure             // what a codec writes around arguments
+	ArgKey                // a key in the arguments
+	ArgValue              // a value in the arguments, or the arguments as text
+	Foreign               // anything else from the input
+)
+
+// Atom is a stretch of a turn with one meaning.
+type Atom struct {
+	Kind  Kind
+	Text  string
+	Call  int    // of name, id, structure, argKey, argValue: which call
+	Path  string // of structure, argKey, argValue: the place below the arguments, such as .city or .list[0]; "" for the whole
+	Codec jinja.Codec
+	Exact bool
+}
+
+// atomize turns runs of origin into atoms; neighbours of one meaning become one.
+func atomize(text jinja.Text, answer string) []Atom {
+	atoms := make([]Atom, 0, len(text.Runs))
+	pos := 0
+	for _, run := range text.Runs {
+		at := classify(run, answer)
+		at.Text = text.String[pos : pos+run.Len]
+		pos += run.Len
+		if at.Text == "" {
+			continue
+		}
+		if n := len(atoms); n > 0 && atoms[n-1].Kind == at.Kind && atoms[n-1].Call == at.Call && atoms[n-1].Path == at.Path && atoms[n-1].Codec == at.Codec {
+			atoms[n-1].Text += at.Text
+			atoms[n-1].Exact = atoms[n-1].Exact && at.Exact
+			continue
+		}
+		atoms = append(atoms, at)
+	}
+	return atoms
+}
+
+func classify(run jinja.Run, answer string) Atom {
+	if run.Role == jinja.Literal {
+		return Atom{Kind: Literal, Exact: true}
+	}
+	if run.Path == "bos_token" || run.Path == "eos_token" {
+		return Atom{Kind: Literal, Exact: true} // the template's own text, kept beside it
+	}
+	path, ours := strings.CutPrefix(run.Path, answer+".")
+	if !ours {
+		if run.Role == jinja.Computed && run.Path == "" {
+			return Atom{Kind: Counter}
+		}
+		return Atom{Kind: Foreign, Path: run.Path, Exact: run.Exact}
+	}
+	at := Atom{Codec: run.Codec, Exact: run.Exact}
+	switch {
+	case path == "role":
+		return Atom{Kind: Literal, Exact: true} // a template that writes the role's name means a literal
+	case isTyped(path, "text") && run.Codec != jinja.Plain || isTyped(path, "thinking") && run.Codec != jinja.Plain:
+		at.Kind = Foreign // the list of parts printed as a whole
+	case path == "content" || isTyped(path, "text"):
+		at.Kind = Content
+	case slices.Contains(chat.ReasoningFields[:], path) || isTyped(path, "thinking"):
+		at.Kind = Reasoning
+	case strings.HasPrefix(path, "tool_calls"):
+		return classifyCall(at, strings.TrimPrefix(path, "tool_calls"), run.Role)
+	default:
+		at.Kind = Foreign
+	}
+	if run.Role != jinja.FromValue {
+		at.Kind = Foreign
+	}
+	return at
+}
+
+// isTyped says that a path below the message is the text of a typed part of the content.
+func isTyped(path, field string) bool {
+	rest, ok := strings.CutPrefix(path, "content[")
+	if !ok {
+		return false
+	}
+	_, rest, ok = strings.Cut(rest, "]")
+	return ok && rest == "."+field
+}
+
+// classifyCall reads the path of a part of a call, which starts behind "tool_calls". What a codec writes around or above the
+// arguments (the keys "name" and "arguments", say) belongs to the format, not to the call: literal text.
+func classifyCall(at Atom, path string, role jinja.Role) Atom {
+	index, path, ok := strings.Cut(strings.TrimPrefix(path, "["), "]")
+	if !ok {
+		return Atom{Kind: Literal, Exact: true}
+	}
+	at.Call, _ = strconv.Atoi(index)
+	switch {
+	case path == ".function.name" && role == jinja.FromValue:
+		at.Kind = Name
+	case path == ".id" && role == jinja.FromValue:
+		at.Kind = ID
+	case strings.HasPrefix(path, ".function.arguments"):
+		rest := strings.TrimPrefix(path, ".function.arguments")
+		switch {
+		case role == jinja.Structure:
+			at.Kind = Structure
+		case role == jinja.FromKey && rest != "":
+			at.Kind = ArgKey
+		case role == jinja.FromKey:
+			return Atom{Kind: Literal, Exact: true}
+		default:
+			at.Kind = ArgValue
+		}
+		at.Path = rest
+	default:
+		return Atom{Kind: Literal, Exact: true}
+	}
+	return at
+}
+
+// tailAfterUser returns the atoms behind the last byte of the user's message.
+func tailAfterUser(atoms []Atom, user string) []Atom {
+	for i := len(atoms) - 1; i >= 0; i-- {
+		if atoms[i].Kind == Foreign && strings.HasPrefix(atoms[i].Path, user+".content") {
+			return atoms[i+1:]
+		}
+	}
+	return nil
+}
+
+// Text returns the text of atoms.
+func Text(atoms []Atom) string {
+	var b strings.Builder
+	for _, at := range atoms {
+		b.WriteString(at.Text)
+	}
+	return b.String()
+}
+
+// LastLiteral returns the literal text at the end of a turn.
+func LastLiteral(atoms []Atom) string {
+	if n := len(atoms); n > 0 && atoms[n-1].Kind == Literal {
+		return atoms[n-1].Text
+	}
+	return ""
+}
+
+// FirstLiteral returns the literal text at the start of a tail.
+func FirstLiteral(atoms []Atom) string {
+	if len(atoms) > 0 && atoms[0].Kind == Literal {
+		return atoms[0].Text
+	}
+	return ""
+}
+
+// DropPrefix returns atoms without their first n bytes, which are literal.
+func DropPrefix(atoms []Atom, n int) []Atom {
+	if n == 0 || len(atoms) == 0 {
+		return atoms
+	}
+	first := atoms[0]
+	first.Text = first.Text[min(n, len(first.Text)):]
+	if first.Text == "" {
+		return atoms[1:]
+	}
+	return append([]Atom{first}, atoms[1:]...)
+}
+
+// Before returns the literal text that directly precedes the first atom of a kind, and the atom's index, -1 if there is none.
+func Before(atoms []Atom, kinds ...Kind) (string, int) {
+	i := slices.IndexFunc(atoms, func(at Atom) bool { return slices.Contains(kinds, at.Kind) })
+	if i < 0 {
+		return "", -1
+	}
+	if i > 0 && atoms[i-1].Kind == Literal {
+		return atoms[i-1].Text, i
+	}
+	return "", i
+}
+
+// After returns the literal text that directly follows the atom at an index.
+func After(atoms []Atom, i int) string {
+	if i >= 0 && i+1 < len(atoms) && atoms[i+1].Kind == Literal {
+		return atoms[i+1].Text
+	}
+	return ""
+}

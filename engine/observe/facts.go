@@ -1,0 +1,279 @@
+package observe
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// Facts are what is known of a template: what it can do, and what it needs.
+type Facts struct {
+	Tools             bool // describes the tools of a request in the prompt
+	ToolCalls         bool // replays the calls of an assistant's message
+	SystemRole        bool // writes a system message
+	ParallelToolCalls bool // replays all calls of a message
+	PreserveReasoning bool // keeps the reasoning of earlier turns
+	StringContent     bool // takes content as a string
+	TypedContent      bool // takes content as a list of typed parts
+	ObjectArguments   bool // takes a call's arguments as an object
+	ReasoningEffort   bool // heeds reasoning_effort
+
+	Needs Needs
+}
+
+// Needs are what a template demands of its input beyond its capabilities.
+type Needs struct {
+	// EmptyContent: null content beside calls is refused or printed as text, an empty string is not.
+	EmptyContent bool
+	// Developer: a developer's message is written as one; else it is given as a system message.
+	Developer bool
+	// ReasoningField is the field that reasoning is read from; "" if none was seen to be.
+	ReasoningField string
+	// ReasoningPart: reasoning is read from no field, but from a part of the content whose type is "thinking".
+	ReasoningPart bool
+	// Thinking are the variables under which reasoning is written; none where it always is, or never.
+	Thinking []ordered.Member
+	// Bound are variables without which the template fails, with a value that it can use.
+	Bound []ordered.Member
+}
+
+// TypedOnly reports whether content is written where it comes as typed parts, and nowhere else.
+func (f *Facts) TypedOnly() bool { return f.TypedContent && !f.StringContent }
+
+// Turns are the answers that the template was seen to write, each in the first form that it takes. Nil where it writes no such
+// answer.
+type Turns struct {
+	Plain   *Rendering // content only; never nil
+	Bare    *Rendering // content only, under the variables of Thought
+	Thought *Rendering // reasoning and content
+	Called  *Rendering // one call
+	Acted   *Rendering // reasoning and one call
+	Spoken  *Rendering // content and one call
+	Double  *Rendering // two calls
+}
+
+// maxBound bounds how many missing variables are bound, one rendering each.
+const maxBound = 8
+
+// bind finds the variables without which not even the plainest conversation renders, and gives each an empty string.
+func (o *Observer) bind() error {
+	names := o.template.Names()
+	user := Probe{Plain: true}
+	err := o.Observe(user).Err
+	for len(o.Facts.Needs.Bound) < maxBound && jinja.Class(err) == "UndefinedError" {
+		missing := ""
+		for _, name := range names {
+			if strings.Contains(err.Error(), "'"+name+"' is undefined") {
+				missing = name
+			}
+		}
+		if missing == "" {
+			return err
+		}
+		o.Facts.Needs.Bound = append(o.Facts.Needs.Bound, ordered.MemberOf(missing, ordered.Str("")))
+		names = slices.DeleteFunc(names, func(n string) bool { return n == missing })
+		err = o.Observe(user).Err
+	}
+	if err != nil && o.Observe(Probe{Plain: true, System: "system"}).Err == nil {
+		return nil // a template may refuse a conversation without a system message, or with nothing but a user's
+	}
+	return err
+}
+
+func (o *Observer) contents() {
+	plain := o.Observe(Probe{Plain: true})
+	parts := o.Observe(Probe{Plain: true, Parts: true})
+	path := plain.Probe.UserPath() + ".content"
+	o.Facts.StringContent = plain.Copies(path)
+	o.Facts.TypedContent = parts.Copies(path + "[0].text")
+	o.parts = o.Facts.TypedOnly()
+	answer := Probe{Content: new(ContentNeedle)}
+	if o.Turns.Plain = o.Observe(answer); !o.Turns.Plain.Shows(Content) {
+		answer.Parts = true
+		if typed := o.Observe(answer); typed.Shows(Content) {
+			o.Turns.Plain, o.parts = typed, true
+		}
+	}
+}
+
+func (o *Observer) roles() {
+	writes := func(role string) bool {
+		r := o.Observe(Probe{Plain: true, System: role})
+		return r.Writes("messages[0].content") || r.Writes("messages[0].content[0].text")
+	}
+	o.Facts.SystemRole = writes("system")
+	o.Facts.Needs.Developer = writes("developer")
+}
+
+func (o *Observer) tools() {
+	o.Facts.Tools = o.Observe(Probe{Plain: true, Tools: true}).Writes("tools[0].function.name")
+}
+
+// oneArgument is what the calls of probes are called with.
+var oneArgument = ordered.MemberOf(KeyNeedles[0], ordered.Str(ValueNeedle))
+
+// calls climbs the ladder for an answer with calls: with the tools described or not, arguments as an object or as text, content
+// null or empty, up to the first rendering that is clean and shows the call.
+func (o *Observer) calls() {
+	name := Probe{}.AnswerPath() + ".tool_calls[0].function.name"
+	for _, tools := range []bool{true, false} {
+		for _, text := range []bool{false, true} {
+			for _, content := range []*string{nil, new("")} {
+				r := o.Observe(Probe{Content: content, Calls: CallsWith(1, oneArgument), Tools: tools, Text: text})
+				o.Facts.ToolCalls = o.Facts.ToolCalls || tools && r.Writes(name)
+				if o.clean(r) && r.Shows(Name) {
+					o.called(r)
+					return
+				}
+			}
+		}
+	}
+	o.Facts.ObjectArguments = o.Facts.ToolCalls
+}
+
+// called notes how calls must be given, and renders what else can stand beside one.
+func (o *Observer) called(r *Rendering) {
+	p := r.Probe
+	o.Turns.Called = r
+	o.Facts.Needs.EmptyContent = p.Content != nil
+	o.Turns.Double = o.Observe(p.With(func(p *Probe) { p.Calls = CallsWith(2, oneArgument) }))
+	o.Turns.Spoken = o.Observe(p.With(func(p *Probe) { p.Content = new(ContentNeedle) }))
+	if !o.Facts.ToolCalls {
+		return
+	}
+	o.Facts.ObjectArguments = !p.Text
+	calls := p.AnswerPath() + ".tool_calls"
+	o.Facts.ParallelToolCalls = o.Turns.Double.Writes(calls+"[0].function.name") && o.Turns.Double.Writes(calls+"[1].function.name")
+}
+
+// clean reports whether a rendering with a call is as the model would write it: no null content printed, and no arguments
+// written as a Python value where a string of JSON would have been copied.
+func (o *Observer) clean(r *Rendering) bool {
+	if r.Err != nil {
+		return false
+	}
+	for _, at := range r.Tail {
+		switch {
+		case at.Kind == Content && r.Probe.Content == nil:
+			return false // "None"
+		case at.Kind == Structure && at.Path == "" && at.Codec == jinja.Python && !r.Probe.Text && o.copiesText(r.Probe):
+			return false
+		case at.Kind == ArgValue && at.Path == "" && at.Codec != jinja.Plain:
+			return false // JSON text quoted once more
+		}
+	}
+	return true
+}
+
+// copiesText reports whether arguments that are given as a string of JSON are copied as they are.
+func (o *Observer) copiesText(p Probe) bool {
+	r := o.Observe(p.With(func(p *Probe) { p.Text = true }))
+	return r.Err == nil && slices.ContainsFunc(r.Tail, func(at Atom) bool {
+		return at.Kind == ArgValue && at.Path == "" && at.Codec == jinja.Plain && at.Exact
+	})
+}
+
+// reasoning finds how reasoning must be given to be written, beside content and beside calls, and whether earlier turns keep it.
+func (o *Observer) reasoning() {
+	t := &o.Turns
+	t.Thought = o.thoughtful(Probe{Content: new(ContentNeedle)})
+	if t.Thought != nil {
+		o.wrote(t.Thought)
+		// What reasoning adds is seen against an answer under the same variables.
+		t.Bare = o.Observe(t.Thought.Probe.With(func(p *Probe) { p.Reasoning, p.Typed = false, false }))
+	}
+	if t.Called != nil {
+		if t.Acted = o.thoughtful(t.Called.Probe); t.Acted != nil && t.Thought == nil {
+			o.wrote(t.Acted)
+		}
+	}
+	for _, field := range chat.ReasoningFields {
+		past := o.Observe(Probe{Content: new(ContentNeedle), Reasoning: true, Followed: true})
+		if past.Writes(past.Probe.AnswerPath() + "." + field) {
+			o.Facts.PreserveReasoning = true
+			o.Facts.Needs.ReasoningField = field
+		}
+	}
+}
+
+// wrote notes how reasoning must be given to be written as it is in a rendering.
+func (o *Observer) wrote(r *Rendering) {
+	n := &o.Facts.Needs
+	n.Thinking, n.ReasoningPart = r.Probe.Kwargs, r.Probe.Typed
+	for _, field := range chat.ReasoningFields {
+		if r.Writes(r.Probe.AnswerPath() + "." + field) {
+			n.ReasoningField = field
+		}
+	}
+}
+
+// thoughtful renders a probe with reasoning added: under the names of fields, then as typed parts, then with the template's
+// flags switched on, each of them alone, but only if all of them together, where that can be rendered, show anything. The
+// first rendering that shows reasoning is returned, nil if none does.
+func (o *Observer) thoughtful(p Probe) *Rendering {
+	fields := p.With(func(p *Probe) { p.Reasoning = true })
+	ways := []Probe{fields, fields.With(func(p *Probe) { p.Typed = true })}
+	for _, q := range ways {
+		if r := o.Observe(q); r.Shows(Reasoning) {
+			return r
+		}
+	}
+	with := func(p Probe, flags ...string) *Rendering {
+		return o.Observe(p.With(func(p *Probe) {
+			for _, flag := range flags {
+				p.Kwargs = append(p.Kwargs, ordered.MemberOf(flag, ordered.Boolean(true)))
+			}
+		}))
+	}
+	for _, q := range ways {
+		if r := with(q, o.Flags()...); r.Err == nil && !r.Shows(Reasoning) {
+			continue
+		}
+		for _, flag := range o.Flags() {
+			if r := with(q, flag); r.Shows(Reasoning) {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// effort decides whether values of reasoning_effort make different prompts.
+func (o *Observer) effort() {
+	with := func(effort string) *Rendering {
+		return o.Observe(Probe{Plain: true, Generate: true, Kwargs: []ordered.Member{ordered.MemberOf("reasoning_effort", ordered.Str(effort))}})
+	}
+	low, high := with("low"), with("high")
+	o.Facts.ReasoningEffort = low.Err == nil && high.Err == nil && low.String != high.String
+}
+
+// standard are the variables that every conversation has; the others that a template reads may be flags.
+var standard = []string{"messages", "tools", "add_generation_prompt", "bos_token", "eos_token", "pad_token", "unk_token",
+	"documents", "raise_exception", "strftime_now", "namespace", "range", "dict", "tools_in_user_message", "date_string",
+	"custom_tools", "builtin_tools", "continue_final_message"}
+
+// maxFlags bounds how many flags are tried, so that a template with hundreds of variables costs no more than others.
+const maxFlags = 12
+
+// Flags returns the variables of the template that may be flags, the likely ones first.
+func (o *Observer) Flags() []string {
+	var flags []string
+	for _, n := range o.template.Names() {
+		if !slices.Contains(standard, n) && !slices.ContainsFunc(o.Facts.Needs.Bound, func(m ordered.Member) bool { return m.Key == n }) {
+			flags = append(flags, n)
+		}
+	}
+	// Names that speak of thinking first, since they are the likely ones; this is an order of trying, nothing more.
+	slices.SortStableFunc(flags, func(x, y string) int { return rank(x) - rank(y) })
+	return flags[:min(len(flags), maxFlags)]
+}
+
+func rank(flag string) int {
+	if strings.Contains(flag, "think") {
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,114 @@
+// Package observe is the one place that renders probes and holds the facts about a template.
+//
+// # Model
+//
+// A [Probe] is a small conversation, made of needles: texts that no template writes by itself. An [Observer] renders probes with
+// provenance (E3), each once, and cuts a rendering into atoms: stretches of the template's own text, and stretches that stand for
+// one part of the conversation ([Atom]).
+//
+// [New] renders the ladder of probes (E5) and decides the [Facts]: what the template can do, and how it must be spoken to. A fact is
+// decided by what a rendering read and wrote. The template's source is never searched. Package caps judges by the facts and fits
+// requests to them; package analysis compares the renderings, and has no facts of its own.
+//
+// # Errors
+//
+// A probe that the template refuses is evidence (E5): the rendering carries the error. New fails only where the template renders no
+// conversation at all.
+package observe
+
+import (
+	"slices"
+
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// Observer renders probes of a template, and keeps what it rendered. It is not safe for concurrent use; its facts are.
+type Observer struct {
+	// Facts are known when New returns.
+	Facts Facts
+	// Turns are the renderings that the facts were found by.
+	Turns Turns
+
+	template *chattemplate.Template
+	parts    bool // probes have typed content, since answers are seen in no other form
+	seen     map[string]*Rendering
+}
+
+// New renders the probes that decide the facts. It fails only where the template renders no conversation at all: the error is
+// the one of the plainest.
+func New(t *chattemplate.Template) (*Observer, error) {
+	o := &Observer{template: t, seen: map[string]*Rendering{}}
+	if err := o.bind(); err != nil {
+		return nil, err
+	}
+	o.contents()
+	o.roles()
+	o.tools()
+	o.calls()
+	o.reasoning()
+	o.effort()
+	return o, nil
+}
+
+// Template returns the template.
+func (o *Observer) Template() *chattemplate.Template { return o.template }
+
+// Rendering is a rendered probe, cut into atoms.
+type Rendering struct {
+	Probe Probe
+	jinja.Text
+	Atoms []Atom // of the whole prompt
+	Tail  []Atom // what follows the last byte of the user's message
+	Trace *jinja.Trace
+	Err   error // why the template refuses the probe; there are no atoms then
+}
+
+// Observe renders a probe, with the variables that the template demands and, where it shows nothing else, with typed content.
+// The same probe again costs nothing.
+func (o *Observer) Observe(p Probe) *Rendering {
+	p.Parts = p.Parts || o.parts
+	in := p.input()
+	in.Kwargs = append(slices.Clip(o.Facts.Needs.Bound), in.Kwargs...)
+	key := string(o.template.Vars(in).Append(nil, ordered.Compact))
+	if r, ok := o.seen[key]; ok {
+		return r
+	}
+	got, err := o.template.Observe(in)
+	r := &Rendering{Probe: p, Text: got.Text, Trace: got.Trace, Err: err}
+	if err == nil {
+		r.Atoms = atomize(got.Text, p.AnswerPath())
+		r.Tail = tailAfterUser(r.Atoms, p.UserPath())
+	}
+	o.seen[key] = r
+	return r
+}
+
+// Searched returns the literals with which the template searched, split, stripped or compared the content of an answer in any
+// probe so far (E4), sorted.
+func (o *Observer) Searched() []string {
+	var found []string
+	for _, r := range o.seen {
+		found = append(found, r.Trace.Literals(r.Probe.AnswerPath()+".content")...)
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// Shows reports whether the probe was rendered and its turn, after the user's message, has an atom of a kind.
+func (r *Rendering) Shows(k Kind) bool {
+	return r != nil && r.Err == nil && slices.ContainsFunc(r.Tail, func(at Atom) bool { return at.Kind == k })
+}
+
+// Writes reports whether the rendering has text that was copied from a path.
+func (r *Rendering) Writes(path string) bool { return r.wrote(path, false) }
+
+// Copies reports whether the rendering has the text from a path as it is, and not as a part of a printed list or object.
+func (r *Rendering) Copies(path string) bool { return r.wrote(path, true) }
+
+func (r *Rendering) wrote(path string, plain bool) bool {
+	return r != nil && r.Err == nil && slices.ContainsFunc(r.Runs, func(run jinja.Run) bool {
+		return run.Path == path && run.Role == jinja.FromValue && (!plain || run.Codec == jinja.Plain)
+	})
+}

@@ -1,0 +1,179 @@
+package observe
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// The needles: texts that no template writes by itself, without white space or characters that a codec would change. The
+// provenance of a byte says where it came from; needles keep the probes apart for people who read the evidence.
+const (
+	UserNeedle      = "Vqusera1"
+	SystemNeedle    = "Vqsystem1"
+	ContentNeedle   = "Vqcontent1"
+	ResultNeedle    = "Vqresult1"
+	ReasoningNeedle = "Vqreason1"
+	ValueNeedle     = "vqvalue"
+)
+
+// The needles of calls: the names of the functions, the ids, and the names of the arguments.
+var (
+	NameNeedles = [...]string{"vq_first", "vq_second", "vq_third"}
+	IDNeedles   = [...]string{"vqcall001", "vqcall002", "vqcall003"} // nine letters and digits: some templates demand that
+	KeyNeedles  = [...]string{"vqkeya", "vqkeyb"}
+)
+
+// Probe is one conversation to render: a user's message, the assistant's and what surrounds them.
+type Probe struct {
+	System    string  // the role of a message that precedes the user's; "" for none
+	Content   *string // of the assistant's message; nil: null
+	Reasoning bool    // under every name that it may have
+	Typed     bool    // content and reasoning come as typed parts
+	Parts     bool    // all content comes as typed parts, the user's too
+	Calls     []Call
+	Tools     bool // describe the functions that are called, one at least
+	Plain     bool // no assistant message
+	Answered  bool // the first call has a result, the last message
+	Generate  bool
+	Kwargs    []ordered.Member
+	Text      bool // arguments as a string of JSON
+	Padded    bool // content and reasoning have white space around them
+	Past      bool // both speak once more
+	Followed  bool // the user speaks once more
+}
+
+// Call is a call in a probe.
+type Call struct {
+	Name, ID string
+	Args     []ordered.Member
+}
+
+// CallsWith returns n calls with the same arguments, three at most.
+func CallsWith(n int, args ...ordered.Member) []Call {
+	calls := make([]Call, n)
+	for i := range calls {
+		calls[i] = Call{NameNeedles[i], IDNeedles[i], args}
+	}
+	return calls
+}
+
+// With returns a probe that differs in what change does.
+func (p Probe) With(change func(*Probe)) Probe {
+	p.Kwargs = slices.Clone(p.Kwargs)
+	change(&p)
+	return p
+}
+
+// padding is the white space around content in a padded probe.
+const padding = " \n "
+
+// path returns the place in the conversation of the nth message from the user's.
+func (p Probe) path(n int) string {
+	if p.System != "" {
+		n++
+	}
+	return fmt.Sprintf("messages[%d]", n)
+}
+
+// UserPath is the place of the user's message in the conversation, such as messages[0].
+func (p Probe) UserPath() string { return p.path(0) }
+
+// AnswerPath is the place of the assistant's message in the conversation.
+func (p Probe) AnswerPath() string { return p.path(1) }
+
+func (p Probe) input() chattemplate.Input {
+	user := chat.MessageOf("user", p.say(UserNeedle))
+	in := chattemplate.Input{Generate: p.Generate, Kwargs: p.Kwargs}
+	if p.System != "" {
+		in.Messages = append(in.Messages, chat.MessageOf(p.System, p.say(SystemNeedle)))
+	}
+	in.Messages = append(in.Messages, user)
+	if !p.Plain {
+		in.Messages = append(in.Messages, p.answer())
+	}
+	if p.Answered {
+		in.Messages = append(in.Messages, chat.ResultOf(p.Calls[0].ID, p.Calls[0].Name, p.say(ResultNeedle)))
+	}
+	if p.Past {
+		in.Messages = append(in.Messages, in.Messages...)
+	}
+	if p.Followed {
+		in.Messages = append(in.Messages, user)
+	}
+	if p.Tools {
+		in.Tools = probeTools[:max(1, len(p.Calls))] // no more than are called: describing tools is most of the work
+	}
+	return in
+}
+
+// say returns a text as content.
+func (p Probe) say(text string) ordered.Value {
+	if p.Parts {
+		return ordered.ArrayOf(chat.TextPart(ordered.Str(text)))
+	}
+	return ordered.Str(text)
+}
+
+// answer builds the assistant's message.
+func (p Probe) answer() ordered.Value {
+	pad := func(s string) string {
+		if p.Padded {
+			s = padding + s + padding
+		}
+		return s
+	}
+	var said ordered.Value // null where there is no content
+	switch {
+	case p.Typed:
+		var parts []ordered.Value
+		if p.Reasoning {
+			parts = append(parts, chat.ThinkingPart(ordered.Str(pad(ReasoningNeedle))))
+		}
+		if p.Content != nil {
+			parts = append(parts, chat.TextPart(ordered.Str(pad(*p.Content))))
+		}
+		said = ordered.ArrayOf(parts...)
+	case p.Content != nil:
+		said = p.say(pad(*p.Content))
+	}
+	var more []ordered.Member
+	if p.Reasoning && !p.Typed {
+		for _, field := range chat.ReasoningFields {
+			more = append(more, ordered.MemberOf(field, ordered.Str(pad(ReasoningNeedle))))
+		}
+	}
+	if len(p.Calls) > 0 {
+		calls := make([]ordered.Value, len(p.Calls))
+		for i, c := range p.Calls {
+			args := ordered.ObjectOf(c.Args...)
+			if p.Text {
+				args = ordered.Str(args.String())
+			}
+			calls[i] = chat.CallOf(c.ID, c.Name, args)
+		}
+		more = append(more, ordered.MemberOf("tool_calls", ordered.ArrayOf(calls...)))
+	}
+	return chat.MessageOf("assistant", said, more...)
+}
+
+// probeTools declares the functions of all name needles. Every member that a careless template takes for granted is
+// there, so that a template does not fail for want of a description.
+var probeTools = func() []ordered.Value {
+	argument := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("string")), ordered.MemberOf("description", ordered.Str("an argument")))
+	parameters := ordered.ObjectOf(
+		ordered.MemberOf("type", ordered.Str("object")),
+		ordered.MemberOf("properties", ordered.ObjectOf(
+			ordered.MemberOf(KeyNeedles[0], argument),
+			ordered.MemberOf(KeyNeedles[1], argument),
+		)),
+		ordered.MemberOf("required", ordered.ArrayOf(ordered.Str(KeyNeedles[0]))))
+	tools := make([]ordered.Value, len(NameNeedles))
+	for i, name := range NameNeedles {
+		tools[i] = chat.ToolOf(name, "a function", parameters)
+	}
+	return tools
+}()
