@@ -203,7 +203,7 @@ type Output struct {
 	Marks   []MarkInfo
 	Values  []ValueInfo
 	HoldID  []bool // by spelling: an id may come behind the arguments, which are held until it is known (E24)
-	Prefill string // to be read first
+	Prefill string // what of the prefill a parser reads first: all of it that may reach the message (E29)
 
 	TrimContent   bool // the template trims content
 	TrimReasoning bool // the template trims reasoning
@@ -223,8 +223,10 @@ func Generate(f format.Format, o Options) (*Output, error) {
 	if err := b.prepare(); err != nil {
 		return nil, err
 	}
-	out := &Output{Prefill: o.Prefill, TrimContent: f.Content.Trim, TrimReasoning: f.Reasoning.Trim, CloseArgs: o.Tolerances&CloseArguments != 0}
+	out := &Output{TrimContent: f.Content.Trim, TrimReasoning: f.Reasoning.Trim, CloseArgs: o.Tolerances&CloseArguments != 0}
 	b.out = out
+	b.o.Prefill = b.primed(o.Prefill)
+	out.Prefill = b.o.Prefill
 	tree := b.tree()
 	if b.err != nil {
 		return nil, b.err

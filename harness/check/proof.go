@@ -10,6 +10,7 @@ import (
 	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/stream"
 	"github.com/goassay/assay/engine/verify"
@@ -393,6 +394,9 @@ func checkEscapable(s *Subject, find finder) {
 func checkPlainAnswer(s *Subject, find finder) {
 	for _, mode := range thinkingModes() {
 		r := chat.Request{Messages: conversation(talk(userTurn)), EnableThinking: mode.on}
+		if mode.on != nil && s.refused(r) {
+			continue // that thinking cannot be switched so is what the template has to say, and no answer is misread
+		}
 		plan, err := s.prepare(r)
 		if err != nil {
 			find(nowhere, "thinking %s: %w", mode.name, err)
@@ -407,6 +411,12 @@ func checkPlainAnswer(s *Subject, find finder) {
 	}
 }
 
+// refused reports whether the template itself refuses a request, by raise_exception.
+func (s *Subject) refused(r chat.Request) bool {
+	_, err := s.ask(r)
+	return jinja.Class(err) == "TemplateError"
+}
+
 const plainAnswer = "It is a plain answer."
 
 // plainOutput is what a model puts out for a plain answer: what the template writes behind the prefill or, where the prompt
@@ -414,7 +424,8 @@ const plainAnswer = "It is a plain answer."
 func (s *Subject) plainOutput(prefill string) string {
 	text, err := s.fitted(talk(userTurn, strings.Replace(answerTurn, "ANSWERNEEDLE", plainAnswer, 1)), false, false)
 	if turn, ok := s.turnOf(text.text); err == nil && ok {
-		if output, ok := strings.CutPrefix(turn, prefill); ok && strings.Contains(output, s.opened(prefill)) {
+		output, ok := strings.CutPrefix(turn, prefill)
+		if ok && strings.Contains(output, plainAnswer) && strings.Contains(output, s.opened(prefill)) {
 			return output
 		}
 	}

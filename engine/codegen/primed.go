@@ -1,0 +1,87 @@
+package codegen
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/format"
+)
+
+// primed returns the part of a prefill that an answer's parser reads first: what says in which state the answer begins, and what may
+// reach the message (E29). That is
+//
+//   - reasoning that the prompt leaves open, from its opener on;
+//   - the opener of content or of a call, or the beginning of one, that nothing closes;
+//   - the markers of reasoning that the prompt closes, without what stands between them; nothing where reasoning is kept in the content.
+//
+// All else is the prompt's own text, which the model did not write. A message that is continued is read from its first byte on.
+func (b *builder) primed(prefill string) string {
+	if b.o.Continue != chat.ContinueNone {
+		return prefill
+	}
+	if len(b.f.Routes) > 0 {
+		return b.primedRoute(prefill)
+	}
+	r := &b.f.Reasoning
+	if b.openAt(prefill) {
+		return prefill[max(0, lastOf(prefill, variants(r.Open.Text))):]
+	}
+	closed := ""
+	if r.Close.Text != "" {
+		for _, text := range variants(r.Close.Text) {
+			if i := strings.LastIndex(prefill, text); i >= 0 {
+				prefill, closed = prefill[i+len(text):], r.Open.Text+text
+			}
+		}
+	}
+	if b.o.Reasoning == chat.ReasoningKeep {
+		closed = ""
+	}
+	return closed + b.begun(prefill)
+}
+
+// begun returns the end of a text that begins content or a call, or a marker of theirs; empty if there is none.
+func (b *builder) begun(text string) string {
+	bare := strings.TrimRight(text, format.Space)
+	openers := []string{b.f.Content.Open.Text}
+	for i := range b.spellings {
+		c := &b.spellings[i]
+		openers = append(openers, c.Section.Open.Text, c.Call.Open.Text, headLiteral(c).Text)
+	}
+	if i := lastOf(bare, openers); i >= 0 {
+		if close := b.f.Content.Close.Text; close == "" || !strings.Contains(bare[i:], close) {
+			return text[i:]
+		}
+	}
+	for i := range bare {
+		for _, open := range openers {
+			if strings.HasPrefix(open, bare[i:]) {
+				return text[i:]
+			}
+		}
+	}
+	return ""
+}
+
+// lastOf returns where the last of some texts begins in s, -1 if none is there.
+func lastOf(s string, texts []string) int {
+	at := -1
+	for _, t := range texts {
+		if t != "" {
+			at = max(at, strings.LastIndex(s, t))
+		}
+	}
+	return at
+}
+
+// primedRoute returns the end of a prefill from the start or the head of its last part on, if that is open.
+func (b *builder) primedRoute(prefill string) string {
+	for i := range prefill {
+		for k := range b.f.Routes {
+			if r := &b.f.Routes[k]; headOf(r.Head, prefill[i:]) || strings.HasPrefix(prefill[i:], r.Start.Text) && r.Start.Text != "" {
+				return prefill[i:]
+			}
+		}
+	}
+	return ""
+}

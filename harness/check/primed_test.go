@@ -1,0 +1,87 @@
+package check_test
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/engine"
+	request "github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// prompting are templates whose generation prompts write more than a header: text, a marker that no turn has, an end of the turn before, a
+// block of reasoning that is open or closed, a beginning of content.
+var prompting = []string{
+	`{% for m in messages %}{{ m.role }}: {{ m.content }}
+{% endfor %}{% if add_generation_prompt %}Reply:{% endif %}`,
+	`{% for m in messages %}{% if m.role == 'assistant' %}{{ m.content }}</s>{% else %}[{{ m.role }}]{{ m.content }}[/{{ m.role }}]{% endif %}{% endfor %}`,
+	`{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|user|>Answer shortly.<|end|><|assistant|>{% endif %}`,
+	`{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|><plan>{% endif %}`,
+	`{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'assistant' %}{{ m.content.split('</think>')[-1] }}{% else %}{{ m.content }}{% endif %}<|end|>{% endfor %}` +
+		`{% if add_generation_prompt %}<|assistant|>{% if enable_thinking is false %}<think>Nothing to think about.</think>{% else %}<think>{% endif %}{% endif %}`,
+	`{% for m in messages %}<|{{ m.role }}|>{% if m.role == 'assistant' and tools %}<answer>{{ m.content }}</answer>{% else %}{{ m.content }}{% endif %}<|end|>{% endfor %}` +
+		`{% if tools %}{{ tools|tojson }}{% endif %}{% if add_generation_prompt %}<|assistant|>{% if tools %}<answer>{% endif %}{% endif %}`,
+}
+
+// TestNoPromptInMessages answers with one word, whatever the prompt and however reasoning is wanted: the message has that word, as content
+// or as the reasoning that the prompt left open, and where reasoning is kept in the content its opener, but nothing else of the
+// prompt (E29).
+func TestNoPromptInMessages(t *testing.T) {
+	templates := prompting
+	files, err := fs.Glob(corpus.FS, "*/template.jinja")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no templates in the corpus")
+	}
+	for _, name := range files {
+		text, err := fs.ReadFile(corpus.FS, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		templates = append(templates, string(text))
+	}
+	on, off := true, false
+	asked, err := ordered.ParseString(`[{"role": "user", "content": "Hi"}]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
+	for _, text := range templates {
+		ct, err := engine.Compile(engine.Source{Text: text}, engine.Options{Now: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reasoning := ct.Analysis().Format.Reasoning
+		for _, thinking := range []*bool{nil, &on, &off} {
+			for _, tools := range [][]request.Tool{nil, subject.ToolRequest().Tools} {
+				for _, kept := range []bool{false, true} {
+					r := request.Request{Messages: asked.Items(), Tools: tools, EnableThinking: thinking}
+					if kept {
+						r.ReasoningFormat = request.ReasoningKeep
+					}
+					plan, err := ct.Prepare(r, engine.PrepareOptions{Insist: true})
+					if err != nil {
+						continue // refused
+					}
+					const said = "Word."
+					m := plan.Parse(said, request.FinishStop).Message
+					content, opened := strings.CutPrefix(strings.TrimSpace(m.Content), strings.TrimSpace(reasoning.Open.Text))
+					ok := m.Content == said && m.Reasoning == "" || m.Reasoning == said && m.Content == ""
+					if kept && opened {
+						ok = strings.TrimSpace(content) == said && m.Reasoning == ""
+					}
+					if reasoning.Mode == format.ReasoningDelimiter { // the prompt's words begin a part that no marker opens
+						ok = m.Reasoning+m.Content == plan.Prompt.Prefill+said
+					}
+					if !ok {
+						t.Errorf("prefill %q, kept %v: content %q, reasoning %q", plan.Prompt.Prefill, kept, m.Content, m.Reasoning)
+					}
+				}
+			}
+		}
+	}
+}
