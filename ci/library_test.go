@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/harness/subject"
 )
 
 // maxDependencies is the number of packages, the standard library's included, that a program links for engine.
@@ -78,5 +81,38 @@ func main() { fmt.Println(engine.Source{}, chat.Request{}, format.Format{}, mode
 	}
 	if !strings.Contains(text, strings.TrimSuffix(module, "/")+" v") {
 		t.Errorf("go mod tidy does not require this module:\n%s", text)
+	}
+}
+
+// TestZeroOptions renders the battery with every template under the zero Options, whose clock is the wall clock. Each prompt
+// comes out that does under the tests' clock.
+func TestZeroOptions(t *testing.T) {
+	templates, err := filepath.Glob("../corpus/*/" + subject.OwnTemplate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dir := os.Getenv("ASSAY_VENDOR"); dir != "" {
+		vendors, err := filepath.Glob(filepath.Join(dir, "*.jinja"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		templates = append(templates, vendors...)
+	}
+	for _, name := range templates {
+		s := engine.Source{Name: name, Text: readFile(t, name), BOS: subject.BOS, EOS: subject.EOS}
+		zero, err := engine.Compile(s, engine.Options{})
+		fixed, errFixed := engine.Compile(s, engine.Options{Now: subject.Now})
+		if (err == nil) != (errFixed == nil) {
+			t.Errorf("%s: error %v, under the tests' clock %v", name, err, errFixed)
+		}
+		if err != nil {
+			continue
+		}
+		for _, c := range subject.Battery() {
+			_, err := zero.Render(c.Request)
+			if _, errFixed := fixed.Render(c.Request); (err == nil) != (errFixed == nil) {
+				t.Errorf("%s: %s: error %v, under the tests' clock %v", name, c.Name, err, errFixed)
+			}
+		}
 	}
 }

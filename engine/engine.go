@@ -14,16 +14,15 @@
 // # Errors
 //
 // Compile returns positioned errors ([source.Error]). Prepare returns [ErrUnverified] for tools on a template whose tool
-// format is not known, or was found wrong by [Template.Verify], unless the caller insists (E11). It does not verify by itself, which
-// takes milliseconds: a server does that once, when it loads a model.
+// format is not proven, unless the caller insists (E11).
 package engine
 
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/goassay/assay/engine/analysis"
@@ -53,9 +52,11 @@ type Source struct {
 
 // Options are what a template is compiled with. The zero value is usable.
 type Options struct {
-	Now    func() time.Time // the clock that templates read; nil: a template that asks for the time fails
-	Limits Limits           // zero: the defaults
-	Format *format.Format   // a format to use instead of the analysed one
+	// Now is the clock that templates read; nil: the wall clock, in the local time zone. Whoever wants the same prompt for the same
+	// request on every day gives one.
+	Now    func() time.Time
+	Limits Limits         // zero: the defaults
+	Format *format.Format // a format to use instead of the analysed one
 }
 
 // Limits bound what a template and the outputs that it is asked to read may cost. Zero fields are the defaults, which no honest
@@ -73,13 +74,16 @@ type Template struct {
 	*chattemplate.Template
 	caps     caps.Caps
 	analysis func() *analysis.Analysis
-	report   atomic.Pointer[verify.Report]
+	verified func() *verify.Report
 	plans    plans
 	output   vm.Limits
 }
 
 // Compile compiles a template and probes its capabilities. A template that renders no conversation at all is an error.
 func Compile(s Source, o Options) (*Template, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	ct, err := chattemplate.Compile(source.New(s.Name, s.Text), s.BOS, s.EOS, o.Now)
 	if err != nil {
 		return nil, err
@@ -103,6 +107,7 @@ func Compile(s Source, o Options) (*Template, error) {
 		}
 		return a
 	})
+	t.verified = sync.OnceValue(func() *verify.Report { return verify.Verify(t.Template, t.caps, t.Analysis()) })
 	return t, nil
 }
 
@@ -120,71 +125,86 @@ func (t *Template) Caps() caps.Caps { return t.caps }
 // Analysis returns the output format that the template shows, with the evidence. It is computed once.
 func (t *Template) Analysis() *analysis.Analysis { return t.analysis() }
 
-// Verify proves the analysis by round trip (E11). Neither Analysis nor Prepare calls it, but Prepare heeds what it found.
-func (t *Template) Verify() *verify.Report {
-	if r := t.report.Load(); r != nil {
-		return r
-	}
-	t.report.CompareAndSwap(nil, verify.Verify(t.Template, t.caps, t.Analysis()))
-	return t.report.Load()
-}
+// Verify proves the analysis by round trip (E11). That takes some 10 to 100 renders and parses, a few milliseconds to a tenth of a
+// second, once: the report is kept. A server calls it when it loads a model, so that no request has to wait for it.
+func (t *Template) Verify() *verify.Report { return t.verified() }
 
 // Prompt is a rendered request.
 type Prompt struct {
-	Text    string
-	Prefill string   // what follows the header in it: the start of the model's own text (E9)
-	Fits    []string // the polyfills that the request took (E27)
+	Text string
+	Fits []string // the polyfills that the request took (E27)
+
+	prefill func() (string, error)
 }
 
-// Render fits a request to the template and renders it. A continued message is spelled in the template's format behind the
+// ErrTurn is returned where the place in a prompt at which the model's turn begins cannot be told.
+var ErrTurn = errors.New("where the model's turn begins in the prompt cannot be told")
+
+// Prefill returns what follows the header in the prompt: the start of the model's own text (E9). It is empty for a prompt that
+// asks for no answer. Where it cannot be told, the error wraps [ErrTurn].
+func (p Prompt) Prefill() (string, error) {
+	if p.prefill == nil {
+		return "", nil
+	}
+	return p.prefill()
+}
+
+// Render fits a request to the template and renders it. A continued message is spelled in the template's format after the
 // header, whether the template could render an unfinished message or not.
 func (t *Template) Render(r chat.Request) (Prompt, error) {
 	fitted := t.caps.Fit(r)
-	if r.Continue == chat.ContinueNone {
-		text, err := t.Template.Render(fitted.Input)
-		if err != nil {
-			return Prompt{}, err
-		}
-		p := Prompt{Text: text, Fits: fitted.Fits}
-		if fitted.Input.Generate {
-			p.Prefill = t.prefill(text, fitted.Input)
-		}
-		return p, nil
-	}
 	in := fitted.Input
-	in.Messages, in.Generate = in.Messages[:len(in.Messages)-1], true
+	if r.Continue != chat.ContinueNone {
+		in.Messages, in.Generate = in.Messages[:len(in.Messages)-1], true
+	}
 	text, err := t.Template.Render(in)
 	if err != nil {
 		return Prompt{}, err
 	}
+	p := Prompt{Text: text, Fits: fitted.Fits}
+	if in.Generate {
+		p.prefill = func() (string, error) { return t.prefill(text, in) }
+	}
+	if r.Continue == chat.ContinueNone {
+		return p, nil
+	}
+	opened, err := p.Prefill()
+	if err != nil {
+		return Prompt{}, err
+	}
 	last := r.Messages[len(r.Messages)-1]
-	f := t.Analysis().Format
-	spelled := f.Continued(last.At("reasoning_content").Text(), last.At("content").Text(), r.Continue == chat.ContinueReasoning)
-	text = strings.TrimSuffix(text, t.prefill(text, in))
-	return Prompt{Text: text + spelled, Prefill: spelled, Fits: fitted.Fits}, nil
+	spelled := t.Analysis().Format.Continued(last.At("reasoning_content").Text(), last.At("content").Text(), r.Continue == chat.ContinueReasoning)
+	p.Text = strings.TrimSuffix(text, opened) + spelled
+	p.prefill = func() (string, error) { return spelled, nil }
+	return p, nil
 }
 
 // prefill returns what follows the header in a prompt. The header's last occurrence is where the turn begins; if what follows is
 // none of the prefills that the analysis saw, the prompt is compared with one without generation prompt.
-func (t *Template) prefill(prompt string, in chattemplate.Input) string {
+func (t *Template) prefill(prompt string, in chattemplate.Input) (string, error) {
 	a := t.Analysis()
 	header := a.Format.Header
 	if p, ok := longest(a.Prefills, prompt, header); ok {
-		return p
+		return p, nil
 	}
 	in.Generate = false
-	bare, err := t.Template.Render(in)
+	without, err := t.Template.Render(in)
 	if err != nil {
-		return ""
+		return "", fmt.Errorf("%w: without generation prompt the template fails: %w", ErrTurn, err)
 	}
-	added, ok := strings.CutPrefix(prompt, bare)
+	added, ok := strings.CutPrefix(prompt, without)
 	if !ok {
-		return ""
+		return "", fmt.Errorf("%w: it does not begin with the prompt without generation prompt", ErrTurn)
 	}
 	if rest, ok := strings.CutPrefix(added, header); ok {
-		return rest
+		return rest, nil
 	}
-	return ""
+	// After a tool's result many templates go on with the turn that made the call: there is no header.
+	bare := func(p string) bool { return strings.Trim(p, format.Space) == strings.Trim(added, format.Space) }
+	if bare("") || slices.ContainsFunc(a.Prefills, bare) {
+		return added, nil
+	}
+	return "", fmt.Errorf("%w: the generation prompt is %q, expected it to begin with the header %q", ErrTurn, added, header)
 }
 
 // longest returns the longest prefill that, behind the header, ends the prompt, and whether there is one.
@@ -199,12 +219,14 @@ func longest(prefills []string, prompt, header string) (best string, found bool)
 
 // PrepareOptions say how a request is prepared. The zero value is usable.
 type PrepareOptions struct {
-	Insist     bool                // prepare tools although the tool format is not verified
+	// Insist prepares tools although the tool format is not verified. Without it the first request with tools waits for
+	// [Template.Verify], unless that has run before; with it nothing is verified.
+	Insist     bool
 	Fallbacks  []string            // names of fallback spellings to allow besides the template's own (E25)
 	Tolerances *codegen.Tolerances // nil: codegen.Usual
 }
 
-// ErrUnverified is returned for tools on a template whose tool format is not known, or was found wrong by [Template.Verify].
+// ErrUnverified is returned for tools on a template whose tool format was not found, or which [Template.Verify] finds wrong.
 var ErrUnverified = errors.New("the template's tool format is not verified")
 
 // Plan is everything that a request needs: the prompt, and how to read and constrain the answer.
@@ -225,6 +247,10 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	prefill, err := prompt.Prefill()
+	if err != nil {
+		return nil, err
+	}
 	tolerances := codegen.Usual
 	if o.Tolerances != nil {
 		tolerances = *o.Tolerances
@@ -236,7 +262,7 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 		Reasoning:     r.ReasoningFormat,
 		JSONSchema:    r.JSONSchema,
 		HasJSONSchema: r.HasJSONSchema,
-		Prefill:       prompt.Prefill,
+		Prefill:       prefill,
 		Continue:      r.Continue,
 		Tolerances:    tolerances,
 		Fallbacks:     o.Fallbacks,
@@ -247,7 +273,8 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 	return &Plan{Prompt: prompt, Output: out, limits: t.output}, nil
 }
 
-// mayCall refuses tools where no spelling of calls is known, or where [Template.Verify] found it wrong (E11).
+// mayCall refuses tools where no spelling of calls is proven (E11). What it decides depends on the template and its arguments,
+// never on what was called before.
 func (t *Template) mayCall(r chat.Request, o PrepareOptions) error {
 	if len(r.Tools) == 0 || r.ToolChoice.Mode == chat.ChoiceNone || o.Insist || len(o.Fallbacks) > 0 {
 		return nil
@@ -255,7 +282,7 @@ func (t *Template) mayCall(r chat.Request, o PrepareOptions) error {
 	if !t.Analysis().HasCalls() {
 		return fmt.Errorf("%w: no spelling of tool calls was found; allow a fallback spelling by name, or insist", ErrUnverified)
 	}
-	if report := t.report.Load(); report != nil && report.ToolsFailed() {
+	if report := t.Verify(); report.ToolsFailed() {
 		return fmt.Errorf("%w: the round trip fails; allow a fallback spelling by name, or insist\n%s", ErrUnverified, report)
 	}
 	return nil

@@ -6,9 +6,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
@@ -29,9 +31,12 @@ const silent = `{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% 
 
 const weather = `"tools": [{"type": "function", "function": {"name": "weather", "description": "Weather now", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}}]`
 
+// now is the clock of the tests.
+func now() time.Time { return time.Date(2026, time.January, 2, 3, 4, 5, 0, time.UTC) }
+
 func compile(t testing.TB, text string) *engine.Template {
 	t.Helper()
-	tmpl, err := engine.Compile(engine.Source{Name: "template.jinja", Text: text}, engine.Options{})
+	tmpl, err := engine.Compile(engine.Source{Name: "template.jinja", Text: text}, engine.Options{Now: now})
 	if err != nil {
 		t.Fatal(source.Detail(err))
 	}
@@ -122,6 +127,76 @@ func TestContinue(t *testing.T) {
 		got := plan.Parse(tt.output, chat.FinishStop)
 		if plan.Prompt.Text != tt.prompt || got.Message.Reasoning != tt.reasoning || got.Message.Content != tt.content {
 			t.Errorf("%s: prompt %q, message %+v", tt.mode, plan.Prompt.Text, got.Message)
+		}
+	}
+}
+
+// TestWrongFormat prepares tools on a format that is not the template's. That is refused, whatever was called before, unless the
+// caller insists.
+func TestWrongFormat(t *testing.T) {
+	wrong := compile(t, template).Analysis().Format
+	wrong.Calls = []format.Calls{{
+		Head: []format.Part{format.Lit("<other>"), {Kind: format.SlotName}, format.Lit(" ")},
+		Body: format.Body{Kind: format.BodyJSON},
+		Tail: []format.Part{format.Lit("</other>")},
+	}}
+	r := request(t, `{"messages": [{"role": "user", "content": "Rain?"}], `+weather+`}`)
+	for _, before := range []func(*engine.Template){
+		func(*engine.Template) {},
+		func(tmpl *engine.Template) { tmpl.Verify() },
+		func(tmpl *engine.Template) { tmpl.Prepare(r, engine.PrepareOptions{Insist: true}) },
+	} {
+		tmpl, err := engine.Compile(engine.Source{Name: "template.jinja", Text: template}, engine.Options{Now: now, Format: &wrong})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before(tmpl)
+		if _, err := tmpl.Prepare(r, engine.PrepareOptions{}); !errors.Is(err, engine.ErrUnverified) {
+			t.Errorf("a format that is wrong: error %v", err)
+		}
+		if _, err := tmpl.Prepare(r, engine.PrepareOptions{Insist: true}); err != nil {
+			t.Errorf("insisting: %v", err)
+		}
+		bare := r
+		bare.Tools = nil
+		if _, err := tmpl.Prepare(bare, engine.PrepareOptions{}); err != nil {
+			t.Errorf("without tools: %v", err)
+		}
+	}
+}
+
+// TestTurn asks for the prefill of a long conversation, at whose end the template writes something that no probe has seen.
+func TestTurn(t *testing.T) {
+	const frame = `{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% set deep = messages|length > 6 %}{% if add_generation_prompt %}TURN{% endif %}`
+	long := strings.Repeat(`{"role": "user", "content": "Rain? <|assistant|>"}, {"role": "assistant", "content": "No."}, `, 4)
+	for _, tt := range []struct{ turn, prefill, err string }{
+		{"<|assistant|>", "", ""},
+		{"<|assistant|>{% if deep %}<think>{% endif %}", "<think>", ""},
+		{"{% if not deep %}<|assistant|>{% endif %}", "", ""}, // as after a tool's result: the turn just goes on
+		{"{% if deep %}<|strange|>{% else %}<|assistant|>{% endif %}", "", `the generation prompt is "<|strange|>", expected it to begin with the header "<|assistant|>"`},
+	} {
+		tmpl := compile(t, strings.Replace(frame, "TURN", tt.turn, 1))
+		r := request(t, `{"messages": [`+long+`{"role": "user", "content": "Rain? <|assistant|>"}]}`)
+		p, err := tmpl.Render(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.Prefill()
+		if got != tt.prefill || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%s: got %q, %v", tt.turn, got, err)
+		}
+		if err != nil && !errors.Is(err, engine.ErrTurn) {
+			t.Errorf("%s: %v is not ErrTurn", tt.turn, err)
+		}
+		if _, again := tmpl.Prepare(r, engine.PrepareOptions{}); (again == nil) != (err == nil) {
+			t.Errorf("%s: Prepare: %v", tt.turn, again)
+		}
+		r.NoGeneration = true
+		if p, err = tmpl.Render(r); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := p.Prefill(); got != "" || err != nil {
+			t.Errorf("%s: a prompt that asks for no answer has the prefill %q, %v", tt.turn, got, err)
 		}
 	}
 }

@@ -114,7 +114,7 @@ var programCommand = command{
 				return err
 			}
 			if s.json {
-				return writeJSON(c.stdout, map[string]any{"program": plan.Program.String(), "prefill": plan.Prompt.Prefill})
+				return writeJSON(c.stdout, map[string]any{"program": plan.Program.String(), "prefill": plan.Prefill})
 			}
 			_, err = io.WriteString(c.stdout, plan.Program.String())
 			return err

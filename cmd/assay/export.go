@@ -166,7 +166,9 @@ func (e *export) parse(t *engine.Template, template, id string, c script.Case) {
 	}
 	if r, err := chat.ParseRequest(c.Request); err == nil {
 		if prompt, err := t.Render(r); err == nil {
-			members = append(members, member("generation_prompt", ordered.Str(prompt.Prefill)))
+			if prefill, err := prompt.Prefill(); err == nil {
+				members = append(members, member("generation_prompt", ordered.Str(prefill)))
+			}
 		}
 	}
 	e.vector(members...)

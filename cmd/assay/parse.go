@@ -80,7 +80,7 @@ func (p *parsing) parse(c *call) error {
 		explainParse(c.stderr, plan, output, p.reason())
 	}
 	for _, d := range plan.Parse(output, p.reason()).Diagnostics {
-		c.warn("byte %d of the output: %s%s", max(0, d.Off-len(plan.Prompt.Prefill)), d.Msg, about(d.Text))
+		c.warn("byte %d of the output: %s%s", max(0, d.Off-len(plan.Prefill)), d.Msg, about(d.Text))
 	}
 	if p.stream {
 		for _, d := range split.Feed(plan.NewParser(), output, split.Every(len(output)), p.reason()).Deltas {
@@ -126,7 +126,7 @@ func explainParse(w io.Writer, plan *engine.Plan, output string, reason chat.Fin
 	}}.NewParser(plan.Output)
 	parser.Write([]byte(output))
 	parser.Close(reason)
-	text := plan.Prompt.Prefill + output
+	text := plan.Prefill + output
 	for _, span := range parser.Coverage() {
 		fmt.Fprintf(w, "bytes %d-%d: %s %q\n", span.Off, span.End, span.Class, text[span.Off:span.End])
 	}

@@ -48,11 +48,18 @@ func (s *step) render(c *call) error {
 		return &failure{err}
 	}
 	s.warnMessages(c, t, r)
-	if s.explain {
-		fmt.Fprintf(c.stderr, "fitted: %s\nprefill: %q\n", orNone(strings.Join(prompt.Fits, ", ")), prompt.Prefill)
+	prefill, unknown := prompt.Prefill()
+	if s.explain && unknown == nil {
+		fmt.Fprintf(c.stderr, "fitted: %s\nprefill: %q\n", orNone(strings.Join(prompt.Fits, ", ")), prefill)
+	} else if s.explain {
+		fmt.Fprintf(c.stderr, "fitted: %s\nprefill: %v\n", orNone(strings.Join(prompt.Fits, ", ")), unknown)
 	}
 	if s.json {
-		return writeJSON(c.stdout, map[string]any{"prompt": prompt.Text, "prefill": prompt.Prefill, "fitted": prompt.Fits})
+		out := map[string]any{"prompt": prompt.Text, "prefill": prefill, "fitted": prompt.Fits}
+		if unknown != nil {
+			out["prefill"] = nil
+		}
+		return writeJSON(c.stdout, out)
 	}
 	_, err = io.WriteString(c.data(), prompt.Text)
 	return err

@@ -148,9 +148,6 @@ func (s *step) prepare(c *call) (*engine.Plan, error) {
 	if err := knownFallbacks(*s.fallbacks); err != nil {
 		return nil, err
 	}
-	if len(r.Tools) > 0 && !s.insist && len(*s.fallbacks) == 0 {
-		t.Verify() // Prepare heeds what it found
-	}
 	plan, err := t.Prepare(r, engine.PrepareOptions{Insist: s.insist, Fallbacks: *s.fallbacks})
 	if incomplete := exhausted(t); incomplete != nil {
 		return nil, incomplete

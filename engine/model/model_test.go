@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/caps"
@@ -45,7 +46,7 @@ func TestJudge(t *testing.T) {
 		{"refuses all", []gguf.Template{named("", "{{ raise_exception('no') }}")}, "default", nil, "cannot be used"},
 	}
 	for _, test := range tests {
-		m := model.Judge(&gguf.Info{Templates: test.templates}, engine.Options{})
+		m := model.Judge(&gguf.Info{Templates: test.templates}, engine.Options{Now: func() time.Time { return time.Time{} }})
 		judged := "-"
 		if m.Judged != nil {
 			judged = m.Judged.Title()
@@ -69,7 +70,7 @@ func TestModelText(t *testing.T) {
 	m := model.Judge(&gguf.Info{
 		Architecture: "a\x1b[2J", Name: "n\xff\nname: forged", BOS: gguf.Token{ID: 1, Text: "\x1b"}, EOS: gguf.Token{ID: -1},
 		Templates: []gguf.Template{{Name: "x\x07", Text: "{{\x1b"}}, Problems: []string{"p\r"},
-	}, engine.Options{})
+	}, engine.Options{Now: func() time.Time { return time.Time{} }})
 	text := m.String()
 	if strings.ContainsAny(text, "\x1b\x07\r") || strings.Count(text, "\nname: ") != 1 || !strings.Contains(text, `architecture: a\x1b[2J`) {
 		t.Errorf("%q", text)

@@ -38,7 +38,7 @@ func checkGeneration(s *Subject, find finder) {
 		}
 		asked := ask
 		answer := answerTurn
-		if s.opened(prompt.Prefill) != "" {
+		if prefill, err := prompt.Prefill(); err == nil && s.opened(prefill) != "" {
 			answer = strings.TrimSuffix(answerTurn, "}") + `, "reasoning_content": "REASONNEEDLE"}`
 		}
 		ask.Messages, ask.NoGeneration = conversation(talk(userTurn, answer)), true
@@ -95,8 +95,11 @@ func checkEmptyReasoning(s *Subject, find finder) {
 func checkPreopened(s *Subject, find finder) {
 	ask := chat.Request{Messages: conversation(talk(userTurn))}
 	prompt, err := s.Template.Render(ask)
-	if err == nil && opens(prompt.Prefill, s.Template.Analysis().Format.Reasoning) {
+	if err != nil {
+		return
+	}
+	if prefill, err := prompt.Prefill(); err == nil && opens(prefill, s.Template.Analysis().Format.Reasoning) {
 		written, _ := s.ask(ask)
-		find(written.at(len(prompt.Text)-len(prompt.Prefill)), "the prefill is %q", prompt.Prefill)
+		find(written.at(len(prompt.Text)-len(prefill)), "the prefill is %q", prefill)
 	}
 }

@@ -75,10 +75,10 @@ func TestNoPromptInMessages(t *testing.T) {
 						ok = strings.TrimSpace(content) == said && m.Reasoning == ""
 					}
 					if reasoning.Mode == format.ReasoningDelimiter { // the prompt's words begin a part that no marker opens
-						ok = m.Reasoning+m.Content == plan.Prompt.Prefill+said
+						ok = m.Reasoning+m.Content == plan.Prefill+said
 					}
 					if !ok {
-						t.Errorf("prefill %q, kept %v: content %q, reasoning %q", plan.Prompt.Prefill, kept, m.Content, m.Reasoning)
+						t.Errorf("prefill %q, kept %v: content %q, reasoning %q", plan.Prefill, kept, m.Content, m.Reasoning)
 					}
 				}
 			}

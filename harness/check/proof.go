@@ -402,11 +402,11 @@ func checkPlainAnswer(s *Subject, find finder) {
 			find(nowhere, "thinking %s: %w", mode.name, err)
 			continue
 		}
-		output := s.plainOutput(plan.Prompt.Prefill)
+		output := s.plainOutput(plan.Prefill)
 		message := plan.Parse(output, chat.FinishStop).Message
 		if strings.TrimRight(message.Content, format.Space) != plainAnswer || strings.Contains(message.Reasoning, plainAnswer) {
 			written, _ := s.ask(r)
-			find(written.at(len(plan.Prompt.Text)-len(plan.Prompt.Prefill)), "thinking %s: %q after the prefill %q is read as %s", mode.name, output, plan.Prompt.Prefill, message.Value())
+			find(written.at(len(plan.Prompt.Text)-len(plan.Prefill)), "thinking %s: %q after the prefill %q is read as %s", mode.name, output, plan.Prefill, message.Value())
 		}
 	}
 }

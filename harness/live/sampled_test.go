@@ -276,6 +276,6 @@ func (p *probe) judge(what, text string) {
 	out.Message = parser.Message()
 	out.check(p.plan, p.r, parser, streamed, nil, p.s, true)
 	if len(out.Faults) > 0 {
-		p.t.Errorf("%s, %s, lazy %t: %s\n  prefill %q\n  answer  %q\n  message %s", p.s.name, what, p.plan.Lazy, strings.Join(out.Faults, "\n  "), p.plan.Prompt.Prefill, text, out.Message.Value())
+		p.t.Errorf("%s, %s, lazy %t: %s\n  prefill %q\n  answer  %q\n  message %s", p.s.name, what, p.plan.Lazy, strings.Join(out.Faults, "\n  "), p.plan.Prefill, text, out.Message.Value())
 	}
 }

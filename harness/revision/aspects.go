@@ -129,11 +129,15 @@ func (p *pair) prompts(yield func(c subject.Conversation, was, is engine.Prompt,
 
 // tail is what a prompt ends with: the header and the prefill.
 func tail(t *engine.Template, p engine.Prompt) string {
-	header := t.Analysis().Format.Header
-	if before, ok := strings.CutSuffix(p.Text, p.Prefill); ok && strings.HasSuffix(before, header) {
-		return header + p.Prefill
+	prefill, err := p.Prefill()
+	if err != nil {
+		return ""
 	}
-	return p.Prefill
+	header := t.Analysis().Format.Header
+	if before, ok := strings.CutSuffix(p.Text, prefill); ok && strings.HasSuffix(before, header) {
+		return header + prefill
+	}
+	return prefill
 }
 
 func generationChanged(p *pair, find finder) {

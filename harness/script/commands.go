@@ -238,10 +238,14 @@ func Turn(t *engine.Template, request chat.Request, m chat.Message) (string, err
 	if err != nil {
 		return "", err
 	}
-	header := strings.TrimSuffix(asked.Text, asked.Prefill)
+	prefill, err := asked.Prefill()
+	if err != nil {
+		return "", err
+	}
+	header := strings.TrimSuffix(asked.Text, prefill)
 	turn, ok := strings.CutPrefix(answered.Text, header)
 	if !ok {
 		return "", fmt.Errorf("the rendered turn does not start like the prompt\nprompt: %q\nturn:   %q", header, answered.Text)
 	}
-	return strings.TrimPrefix(turn, asked.Prefill), nil
+	return strings.TrimPrefix(turn, prefill), nil
 }

@@ -166,7 +166,7 @@ func read(t *testing.T, corpus *subject.Corpus, template *engine.Template, file 
 		})
 		calls := template.Analysis().Format.Calls
 		noCall := len(calls) > 0 && calls[0].Object != nil && calls[0].Section.IsZero() && calls[0].Call.IsZero() && len(c.Message.ToolCalls) == 0 && strings.Contains(c.Output, `{"`) && !r.HasJSONSchema
-		samples = append(samples, sample{c, r, strings.TrimPrefix(c.Message.Reasoning, strings.TrimSpace(plan.Prompt.Prefill)), faults, noCall})
+		samples = append(samples, sample{c, r, strings.TrimPrefix(c.Message.Reasoning, strings.TrimSpace(plan.Prefill)), faults, noCall})
 	}
 	return samples
 }

@@ -23,7 +23,7 @@ func (s *Suite) details(src subject.Source, file string) []report.Detail {
 			continue
 		}
 		parts, message := parts(plan, c)
-		all = append(all, report.Detail{About: c.About, Prompt: plan.Prompt.Text, Prefill: len(plan.Prompt.Prefill), Output: c.Output, Parts: parts,
+		all = append(all, report.Detail{About: c.About, Prompt: plan.Prompt.Text, Prefill: len(plan.Prefill), Output: c.Output, Parts: parts,
 			Message: message, Timeline: timeline(plan, c)})
 	}
 	return all

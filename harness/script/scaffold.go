@@ -267,7 +267,7 @@ func spelled(t *engine.Template, request chat.Request, want chat.Message) (strin
 		return "", err
 	}
 	r := t.Analysis().Format.Reasoning
-	prefill := plan.Prompt.Prefill
+	prefill := plan.Prefill
 	opened := r.Open.Text == "" && r.Close.Text != "" || r.Open.Text != "" && strings.LastIndex(prefill, r.Open.Text) > strings.LastIndex(prefill, r.Close.Text)
 	thought := r.Open.Full() + want.Reasoning + r.Close.Full()
 	if opened {

@@ -54,7 +54,7 @@ func (c Case) Check() (stats Stats, err error) {
 		return stats, mismatch
 	}
 	stats.Bytes, stats.Parses = uint64(len(c.Output)), uint64(len(c.cuts)+2)
-	if err := Coverage(parser, plan.Prompt.Prefill+c.Output); err != nil {
+	if err := Coverage(parser, plan.Prefill+c.Output); err != nil {
 		return stats, err
 	}
 	for i, call := range answer.Message.ToolCalls {

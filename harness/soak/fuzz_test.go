@@ -93,7 +93,7 @@ func read(t *testing.T, c reduce.Case, seed uint64) {
 	if err != nil {
 		return // a template may refuse a request
 	}
-	if !utf8.ValidString(plan.Prompt.Prefill) {
+	if !utf8.ValidString(plan.Prefill) {
 		return // a template can write half a character; whether a delta splits one cannot be told then
 	}
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -110,7 +110,7 @@ func read(t *testing.T, c reduce.Case, seed uint64) {
 	if _, mismatch := split.CheckSchedules(parser, c.Output, c.Reason, schedules); mismatch != nil {
 		t.Fatalf("%v\n%s", mismatch, scriptOf(t, c, mismatch))
 	}
-	if err := soak.Coverage(parser, plan.Prompt.Prefill+c.Output); err != nil {
+	if err := soak.Coverage(parser, plan.Prefill+c.Output); err != nil {
 		t.Fatalf("%v\n%s", err, scriptOf(t, c, err))
 	}
 }
