@@ -31,6 +31,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -61,7 +62,7 @@ type rule struct {
 type finder func(at where, format string, args ...any)
 
 // rules has all rules in the order of their ids.
-var rules = slices.Concat(compileRules, proofRules, templateRules, inputRules, historyRules, valueRules, suppressionRules, costRules)
+var rules = slices.Concat(compileRules, proofRules, templateRules, inputRules, historyRules, valueRules, turnRules, suppressionRules, costRules)
 
 // Rules returns the declarations of all rules, in the order of their ids.
 func Rules() []report.Rule {
@@ -83,6 +84,7 @@ type Options struct {
 	Accepted   *[]string             // the rules that comments in the template may suppress; nil: any
 	Fallbacks  []string              // names of fallback spellings that whatever parses allows
 	Only       []string              // ids of the rules to run; nil: all
+	Grammar    *conversation.Grammar // the conversations that the template is held against; nil: those of the usual seed
 	// Differ says in a word how two templates differ, and what of; "" where nobody can observe it. [Model] needs it.
 	Differ func(was, is subject.Source) (class, evidence string)
 }

@@ -31,7 +31,7 @@ var historyRules = []rule{
 
 func checkGeneration(s *Subject, find finder) {
 	for _, mode := range thinkingModes() {
-		ask := chat.Request{Messages: conversation(talk(userTurn)), EnableThinking: mode.on}
+		ask := chat.Request{Messages: said(talk(userTurn)), EnableThinking: mode.on}
 		prompt, err := s.Template.Render(ask)
 		if err != nil {
 			continue
@@ -41,7 +41,7 @@ func checkGeneration(s *Subject, find finder) {
 		if prefill, err := prompt.Prefill(); err == nil && s.opened(prefill) != "" {
 			answer = strings.TrimSuffix(answerTurn, "}") + `, "reasoning_content": "REASONNEEDLE"}`
 		}
-		ask.Messages, ask.NoGeneration = conversation(talk(userTurn, answer)), true
+		ask.Messages, ask.NoGeneration = said(talk(userTurn, answer)), true
 		turn, err := s.Template.Render(ask)
 		if err != nil || strings.HasPrefix(turn.Text, prompt.Text) {
 			continue
@@ -93,7 +93,7 @@ func checkEmptyReasoning(s *Subject, find finder) {
 }
 
 func checkPreopened(s *Subject, find finder) {
-	ask := chat.Request{Messages: conversation(talk(userTurn))}
+	ask := chat.Request{Messages: said(talk(userTurn))}
 	prompt, err := s.Template.Render(ask)
 	if err != nil {
 		return

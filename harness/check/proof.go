@@ -393,7 +393,7 @@ func checkEscapable(s *Subject, find finder) {
 // checkPlainAnswer parses a plain answer with thinking as it comes, on and off.
 func checkPlainAnswer(s *Subject, find finder) {
 	for _, mode := range thinkingModes() {
-		r := chat.Request{Messages: conversation(talk(userTurn)), EnableThinking: mode.on}
+		r := chat.Request{Messages: said(talk(userTurn)), EnableThinking: mode.on}
 		if mode.on != nil && s.refused(r) {
 			continue // that thinking cannot be switched so is what the template has to say, and no answer is misread
 		}

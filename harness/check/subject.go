@@ -21,6 +21,7 @@ type Subject struct {
 	Template *engine.Template // nil where it does not compile
 	Options  Options
 
+	talks        func() []*talked
 	turnPlan     func() (*codegen.Output, error) // reads the turns of verify
 	rules        []rule
 	err          error // why it does not compile
@@ -34,14 +35,15 @@ func newSubject(src subject.Source, o Options) *Subject {
 	} else {
 		s.Template = t
 	}
+	s.talks = sync.OnceValue(s.observeTalks)
 	s.turnPlan = sync.OnceValues(func() (*codegen.Output, error) {
 		return s.plan(codegen.Options{Tools: verify.Tools(), Parallel: true})
 	})
 	return s
 }
 
-// conversation reads messages written in JSON; what is wrong with it is a bug of this package.
-func conversation(text string) []ordered.Value {
+// said reads messages written in JSON; what is wrong with it is a bug of this package.
+func said(text string) []ordered.Value {
 	v, err := ordered.ParseString(text)
 	if err != nil {
 		panic(fmt.Sprintf("check: %v in %s", err, text))
@@ -51,7 +53,7 @@ func conversation(text string) []ordered.Value {
 
 // raw renders messages as they are, as a server does that fits nothing, with the standard tools where tools is true.
 func (s *Subject) raw(messages string, tools bool) (rendering, error) {
-	in := chattemplate.Input{Messages: conversation(messages), Kwargs: s.Template.Caps().Needs.Bound}
+	in := chattemplate.Input{Messages: said(messages), Kwargs: s.Template.Caps().Needs.Bound}
 	if tools {
 		in.Tools = standardTools()
 	}
@@ -61,7 +63,7 @@ func (s *Subject) raw(messages string, tools bool) (rendering, error) {
 // fitted renders messages as the engine does, fitted to the template; with tools also where tools is true, and with
 // a generation prompt where generate is true.
 func (s *Subject) fitted(messages string, tools, generate bool) (rendering, error) {
-	r := chat.Request{Messages: conversation(messages), NoGeneration: !generate}
+	r := chat.Request{Messages: said(messages), NoGeneration: !generate}
 	if tools {
 		r.Tools = subject.ToolRequest().Tools
 	}

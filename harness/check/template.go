@@ -149,7 +149,7 @@ func checkRoles(s *Subject, find finder) {
 
 // checkClock renders at two times.
 func checkClock(s *Subject, find finder) {
-	in := s.Template.Caps().Fit(chat.Request{Messages: conversation(talk(userTurn))}).Input
+	in := s.Template.Caps().Fit(chat.Request{Messages: said(talk(userTurn))}).Input
 	native := chattemplate.Native{Limits: s.Template.Limits}
 	program, err := native.Compile(s.Template.Source)
 	if err != nil {

@@ -17,7 +17,7 @@ type Grammar struct {
 }
 
 // derivations is how many conversations are derived to choose from; more bring no feature that these lack.
-const derivations = 500
+const derivations = 300
 
 // New derives conversations from the grammar.
 func New(seed uint64) *Grammar {
@@ -26,13 +26,13 @@ func New(seed uint64) *Grammar {
 		all[i] = derive(seed, uint64(i))
 	}
 	slices.SortStableFunc(all, func(a, b derived) int { return cmp.Compare(a.size, b.size) })
-	seen := map[string]bool{}
+	seen := map[string]int{}
 	g := &Grammar{Seed: seed}
 	for _, d := range all {
 		more := false
-		for _, f := range d.features {
-			more = more || !seen[f]
-			seen[f] = true
+		for f, need := range d.features {
+			more = more || seen[f] < need
+			seen[f]++
 		}
 		if more {
 			g.Conversations = append(g.Conversations, d.Conversation)
@@ -41,10 +41,10 @@ func New(seed uint64) *Grammar {
 	return g
 }
 
-// derived is a conversation with the features that it has.
+// derived is a conversation with the features that it has, and how many conversations should have each.
 type derived struct {
 	Conversation
-	features []string
+	features map[string]int
 	size     int
 }
 
@@ -52,7 +52,7 @@ type derived struct {
 type deriver struct {
 	*words
 	rich     float64 // how likely a choice is another one than the plain one
-	features []string
+	features map[string]int
 	messages []ordered.Value
 	names    []string // of the messages, in words
 	last     string   // the last message's name
@@ -65,10 +65,10 @@ type deriver struct {
 
 func derive(seed, n uint64) derived {
 	r := rand.New(rand.NewPCG(seed, n))
-	d := &deriver{words: newWords(r), rich: float64(n%10) / 12, last: "nothing"}
+	d := &deriver{words: newWords(r), rich: float64(n%8) / 12, last: "nothing", features: map[string]int{}}
 	d.conversation()
-	request := chat.Request{Messages: d.messages, NoGeneration: d.choose("prompt", "asked", "not asked") != "asked", ParallelToolCalls: true}
-	d.feature(d.last + " before " + map[bool]string{true: "the end", false: "the model"}[request.NoGeneration])
+	request := chat.Request{Messages: d.messages, NoGeneration: d.pick("asked", "asked", "not asked") != "asked", ParallelToolCalls: true}
+	d.follows(d.last + " before " + map[bool]string{true: "the end", false: "the model"}[request.NoGeneration])
 	for _, t := range d.tools {
 		request.Tools = append(request.Tools, chat.Tool{Name: t.At("function", "name").Text(), Value: t, Parameters: t.At("function", "parameters")})
 	}
@@ -79,7 +79,13 @@ func derive(seed, n uint64) derived {
 }
 
 // feature notes something that the conversation has.
-func (d *deriver) feature(f string) { d.features = append(d.features, f) }
+func (d *deriver) feature(f string) { d.features[f] = 1 }
+
+// follows notes which kind of message stands before which other; what stands between the two is held against the same elsewhere.
+func (d *deriver) follows(f string) { d.features[f] = 3 }
+
+// pick picks how the conversation goes on.
+func (d *deriver) pick(forms ...string) string { return forms[d.rand.IntN(len(forms))] }
 
 // choose picks one of the forms that something may have. The first is the plain one.
 func (d *deriver) choose(what string, forms ...string) string {
@@ -131,15 +137,15 @@ func (d *deriver) conversation() {
 		d.switches = append(d.switches, member("reasoning_effort", text(effort)))
 	}
 	d.instructions("first")
-	for range d.many("exchanges", 4) - 1 {
+	for range d.rand.IntN(3) {
 		d.questions()
 		d.reply()
-		if d.choose("middle", "none", "instructions") != "none" {
+		if d.choose("middle", "none", "none", "instructions") != "none" {
 			d.instructions("middle")
 		}
 	}
 	d.questions()
-	switch d.choose("last", "question", "answer", "call", "result", "reply") {
+	switch d.pick("question", "question", "question", "answer", "call", "result", "reply") {
 	case "answer":
 		d.answer()
 	case "call":
@@ -154,7 +160,7 @@ func (d *deriver) conversation() {
 
 // say appends a message.
 func (d *deriver) say(name, role string, members ...ordered.Member) {
-	d.feature(name + " after " + d.last)
+	d.follows(name + " after " + d.last)
 	d.last = name
 	d.names = append(d.names, name)
 	d.size += 5
@@ -164,7 +170,7 @@ func (d *deriver) say(name, role string, members ...ordered.Member) {
 func (d *deriver) instructions(where string) {
 	who := "system"
 	if where == "first" {
-		if who = d.choose("instructions", "none", "system", "developer", "both"); who == "none" {
+		if who = d.pick("none", "none", "system", "system", "developer", "both"); who == "none" {
 			return
 		}
 	} else {
@@ -252,7 +258,7 @@ func (d *deriver) answer() {
 
 // reply answers, by calls or at once.
 func (d *deriver) reply() {
-	if d.choose("reply", "answer", "loop", "loop") == "answer" {
+	if d.pick("answer", "loop") == "answer" {
 		d.answer()
 		return
 	}
@@ -260,7 +266,7 @@ func (d *deriver) reply() {
 		d.call()
 		d.results()
 	}
-	if d.choose("after the last result", "answer", "question") == "answer" {
+	if d.pick("answer", "answer", "question") == "answer" {
 		d.answer()
 	}
 }

@@ -104,4 +104,6 @@ var pains = []Pain{
 		"ggml-org/llama.cpp#11616, containers/ramalama#1857", []string{"A053", "A054"}},
 	{"P48", "special tokens were in the answer",
 		"vllm-project/vllm#46224", []string{"S016"}},
+	{"P49", "a turn was left open in one place only, after a tool's result, and the model read two turns as one",
+		"Gemma 4's template, for 96 days", []string{"A058", "A059", "A060"}},
 }

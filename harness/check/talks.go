@@ -1,0 +1,143 @@
+package check
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/harness/conversation"
+)
+
+// talk is a conversation of the grammar as the template writes it, fitted as the engine fits it.
+type talked struct {
+	conversation.Conversation
+	rendering
+	o     chattemplate.Observation
+	err   error
+	kinds []conversation.Kind
+	spans []span // of the messages
+}
+
+// span is the stretch of a prompt from the first to the last byte that came from a message, its role apart. The zero span is of a
+// message that is not there.
+type span struct{ from, to int }
+
+// grammar returns the conversations that the template is held against.
+func (s *Subject) grammar() *conversation.Grammar {
+	if s.Options.Grammar != nil {
+		return s.Options.Grammar
+	}
+	return defaultGrammar()
+}
+
+// defaultGrammar has the conversations of the seed that is used where no other is asked for.
+var defaultGrammar = sync.OnceValue(func() *conversation.Grammar { return conversation.New(1) })
+
+// observeTalks renders the conversations of the grammar with their origins.
+func (s *Subject) observeTalks() []*talked {
+	all := make([]*talked, 0, len(s.grammar().Conversations))
+	for _, c := range s.grammar().Conversations {
+		in := s.Template.Caps().Fit(c.Request).Input
+		t := &talked{Conversation: c}
+		t.o, t.err = s.Template.Template.Observe(in)
+		t.rendering = rendering{t.o.String, s.Template.Template, in}
+		for _, m := range in.Messages {
+			t.kinds = append(t.kinds, conversation.KindOf(m))
+		}
+		if t.err == nil {
+			t.measure()
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// messageOf returns the message that a run of text came from, -1 where it came from none, or is its role.
+func messageOf(r jinja.Run) int {
+	rest, ok := strings.CutPrefix(r.Path, "messages[")
+	if !ok || r.Role == jinja.Literal || r.Role == jinja.Computed {
+		return -1
+	}
+	digits, rest, _ := strings.Cut(rest, "]")
+	i, err := strconv.Atoi(digits)
+	if err != nil || rest == ".role" {
+		return -1
+	}
+	return i
+}
+
+// measure finds the spans of the messages.
+func (t *talked) measure() {
+	t.spans = make([]span, len(t.kinds))
+	at := 0
+	for _, r := range t.o.Runs {
+		if i := messageOf(r); i >= 0 && i < len(t.spans) {
+			if s := &t.spans[i]; s.to == 0 {
+				*s = span{at, at + r.Len}
+			} else {
+				s.to = at + r.Len
+			}
+		}
+		at += r.Len
+	}
+}
+
+// gap is what stands between two messages that follow each other, or between one and an end of the prompt.
+type gap struct {
+	before, after conversation.Kind // None at an end of the prompt
+	asked         bool              // at the end: with a generation prompt
+	text          string            // without what came from messages
+	in            *talked
+	at, to        int // where in the prompt it is
+}
+
+// hole stands in a gap for what came from a message.
+const hole = "\x00"
+
+// gaps returns what stands between the messages of a conversation; messages that leave nothing in the prompt have none.
+func (t *talked) gaps() []gap {
+	if t.err != nil || len(t.spans) == 0 {
+		return nil
+	}
+	var all []gap
+	add := func(before, after conversation.Kind, from, to int) {
+		if from <= to {
+			all = append(all, gap{before, after, after == conversation.None && t.in.Generate, t.between(from, to), t, from, to})
+		}
+	}
+	for i, s := range t.spans {
+		switch {
+		case s.to == 0:
+		case i == 0:
+			add(conversation.None, t.kinds[0], 0, s.from)
+		case t.spans[i-1].to > 0:
+			add(t.kinds[i-1], t.kinds[i], t.spans[i-1].to, s.from)
+		}
+	}
+	if last := len(t.spans) - 1; t.spans[last].to > 0 {
+		add(t.kinds[last], conversation.None, t.spans[last].to, len(t.text))
+	}
+	return all
+}
+
+// between returns a stretch of the prompt with holes where it came from messages.
+func (t *talked) between(from, to int) string {
+	var b strings.Builder
+	at := 0
+	for _, r := range t.o.Runs {
+		lo, hi := max(at, from), min(at+r.Len, to)
+		at += r.Len
+		switch {
+		case lo >= hi:
+		case messageOf(r) >= 0:
+			if !strings.HasSuffix(b.String(), hole) {
+				b.WriteString(hole)
+			}
+		default:
+			b.WriteString(t.text[lo:hi])
+		}
+	}
+	return b.String()
+}

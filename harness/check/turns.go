@@ -1,0 +1,263 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/report"
+)
+
+// turnRules hold what stands between two messages against what stands between others: a turn ends as it ends elsewhere, and the next one
+// opens as it opens elsewhere.
+var turnRules = []rule{
+	{report.Rule{ID: "A058", Name: "turn-not-closed", Severity: report.Error,
+		Short:  "A turn is opened while the one before it is still open.",
+		Damage: "The model reads two turns as one: it answers its own tool's result, or believes that it cannot call tools.",
+		Fix:    "Write what ends a turn in this place, too; the finding names both places."}, groupLint, checkClosed},
+	{report.Rule{ID: "A059", Name: "turn-not-opened", Severity: report.Error,
+		Short:  "A turn is closed, and the next message follows without a header.",
+		Damage: "The message belongs to nobody: the model has never seen text between two turns.",
+		Fix:    "Write the header of the turn in this place, too, or do not close the one before."}, groupLint, checkOpened},
+	{report.Rule{ID: "A060", Name: "turn-closed-twice", Severity: report.Error,
+		Short:  "Two markers that end a turn stand right after each other.",
+		Damage: "The model sees the end of a turn where none was open, and learns to write it.",
+		Fix:    "Let one place end the turn."}, groupLint, checkClosedOnce},
+}
+
+// frame is how a template frames turns, learnt from its questions and answers.
+type frame struct {
+	closer  string                       // what ends a question's and an answer's turn
+	headers map[conversation.Kind]string // what opens the turn of a kind, after a closer
+}
+
+// learnFrame finds the frame; false where questions and answers end differently, or with nothing at all.
+func learnFrame(gaps []gap) (frame, bool) {
+	f := frame{headers: map[conversation.Kind]string{}}
+	ends := map[conversation.Kind]string{}
+	for _, g := range gaps { // without a generation prompt the end of a prompt is what ends a turn
+		if g.after == conversation.None && !g.asked {
+			meet(ends, g.before, strings.TrimSpace(g.text))
+		}
+	}
+	f.closer = ends[conversation.Question]
+	if f.closer == "" || f.closer != ends[conversation.Answer] || strings.Contains(f.closer, hole) {
+		return f, false
+	}
+	for _, g := range gaps {
+		if header, ok := f.after(g); ok && plain(g.before) {
+			meet(f.headers, g.after, header)
+		}
+	}
+	for _, g := range gaps { // a result has no other place than after calls and results
+		if header, ok := f.after(g); ok && g.after == conversation.Result {
+			meet(f.headers, g.after, header)
+		}
+	}
+	for kind, header := range f.headers {
+		if strings.TrimSpace(header) == "" || strings.HasPrefix(header, hole) {
+			delete(f.headers, kind)
+		}
+	}
+	return f, true
+}
+
+// plain reports whether the turn of a kind ends in the same way in every template that frames turns.
+func plain(k conversation.Kind) bool {
+	return k == conversation.System || k == conversation.Developer || k == conversation.Question || k == conversation.Answer
+}
+
+// meet keeps what all texts of a kind begin with.
+func meet(texts map[conversation.Kind]string, k conversation.Kind, text string) {
+	if known, ok := texts[k]; ok {
+		text = commonPrefix(known, text)
+	}
+	texts[k] = text
+}
+
+// after returns what a gap between two messages has after the last closer.
+func (f frame) after(g gap) (string, bool) {
+	at := strings.LastIndex(g.text, f.closer)
+	if at < 0 || g.before == conversation.None || g.after == conversation.None {
+		return "", false
+	}
+	return strings.TrimLeft(g.text[at+len(f.closer):], " \t\n"), true
+}
+
+// open reports whether the turn that a gap follows has been opened by a header.
+func (f frame) open(g gap) bool {
+	text := g.in.text[:g.at]
+	text = text[strings.LastIndex(text, f.closer)+1:]
+	for _, header := range f.headers {
+		if strings.Contains(text, header) {
+			return true
+		}
+	}
+	return false
+}
+
+// header returns what opens the turn after a gap; the model's where the prompt ends.
+func (f frame) header(g gap) string {
+	if g.after == conversation.None {
+		return f.headers[conversation.Answer]
+	}
+	return f.headers[g.after]
+}
+
+// faults are the gaps with one fault, for each kind of message before them.
+type faults struct {
+	kinds []conversation.Kind // before
+	gaps  map[conversation.Kind][]gap
+}
+
+func (f *faults) add(g gap) {
+	if f.gaps == nil {
+		f.gaps = map[conversation.Kind][]gap{}
+	}
+	if f.gaps[g.before] == nil {
+		f.kinds = append(f.kinds, g.before)
+	}
+	f.gaps[g.before] = append(f.gaps[g.before], g)
+}
+
+// followers names the kinds of message that stand after the gaps.
+func followers(gaps []gap) string {
+	var names []string
+	for _, g := range gaps {
+		name := g.after.String()
+		if g.after == conversation.None {
+			name = "generation prompt"
+		}
+		if name = article(name); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " or ")
+}
+
+func article(name string) string {
+	if strings.ContainsRune("aeiou", rune(name[0])) {
+		return "an " + name
+	}
+	return "a " + name
+}
+
+func checkClosed(s *Subject, find finder) {
+	gaps := s.gaps()
+	f, ok := learnFrame(gaps)
+	if !ok {
+		return
+	}
+	var unclosed faults
+	for _, g := range gaps {
+		header := f.header(g)
+		at := strings.LastIndex(g.text, header)
+		if header == "" || at < 0 || g.before == conversation.None || !f.open(g) || strings.Contains(g.text, f.closer) {
+			continue
+		}
+		if before := g.text[:at]; strings.TrimSpace(before) == "" || goesOn(gaps, g.before, before) {
+			unclosed.add(g)
+		}
+	}
+	for _, kind := range unclosed.kinds {
+		g := unclosed.gaps[kind][0]
+		_, at := g.of(f.header(g))
+		find(s.closing(gaps, f, g), "the turn of %s is left open where %s follows: %s\nelsewhere %s ends it; conversation: %s",
+			article(kind.String()), followers(unclosed.gaps[kind]), report.Quote(g.in.text, at), jsonString(f.closer), g.in.Name)
+	}
+}
+
+func checkOpened(s *Subject, find finder) {
+	gaps := s.gaps()
+	f, ok := learnFrame(gaps)
+	if !ok {
+		return
+	}
+	var unopened faults
+	for _, g := range gaps {
+		if rest, ok := f.after(g); ok && strings.TrimSpace(strings.ReplaceAll(rest, hole, "")) == "" && f.headers[g.after] != "" {
+			unopened.add(g)
+		}
+	}
+	for _, kind := range unopened.kinds {
+		g := unopened.gaps[kind][0]
+		_, at := g.of(f.closer)
+		find(g.in.at(at), "after the turn of %s, %s follows without a header: %s\nelsewhere %s opens it; conversation: %s",
+			article(kind.String()), followers(unopened.gaps[kind]), report.Quote(g.in.text, at), jsonString(f.headers[g.after]), g.in.Name)
+	}
+}
+
+func checkClosedOnce(s *Subject, find finder) {
+	gaps := s.gaps()
+	f, ok := learnFrame(gaps)
+	if !ok {
+		return
+	}
+	var twice faults
+	for _, g := range gaps {
+		_, rest, _ := strings.Cut(g.text, f.closer)
+		if strings.HasPrefix(strings.TrimSpace(rest), f.closer) && g.before != conversation.None {
+			twice.add(g)
+		}
+	}
+	for _, kind := range twice.kinds {
+		g := twice.gaps[kind][0]
+		_, at := g.of(f.closer)
+		find(g.in.at(at), "the turn of %s is closed twice where %s follows: %s\nconversation: %s",
+			article(kind.String()), followers(twice.gaps[kind]), report.Quote(g.in.text, at), g.in.Name)
+	}
+}
+
+// goesOn reports whether a kind's message ends with a text somewhere where its turn goes on: the next message's text, or the model's,
+// follows at once.
+func goesOn(gaps []gap, kind conversation.Kind, end string) bool {
+	for _, g := range gaps {
+		if g.before == kind && strings.TrimSpace(g.text) == strings.TrimSpace(end) && (g.after != conversation.None || g.asked) {
+			return true
+		}
+	}
+	return false
+}
+
+// closing is the place that ends the turn of the same kind of message elsewhere; where there is none, that of the same speaker.
+func (s *Subject) closing(gaps []gap, f frame, bad gap) where {
+	speaker := func(k conversation.Kind) bool {
+		return k == bad.before || bad.before == conversation.Result && (k == conversation.Answer || k == conversation.Call) ||
+			bad.before == conversation.Call && k == conversation.Answer
+	}
+	for _, same := range []func(conversation.Kind) bool{func(k conversation.Kind) bool { return k == bad.before }, speaker, plain} {
+		for _, g := range gaps {
+			if at, _ := g.of(f.closer); at >= 0 && same(g.before) {
+				return g.in.at(at)
+			}
+		}
+	}
+	return bad.in.at(bad.at)
+}
+
+// of returns where in the prompt a gap has a text first, and where last; -1 where it has it nowhere.
+func (g gap) of(text string) (first, last int) {
+	own := g.in.text[g.at:g.to]
+	if !strings.Contains(own, text) {
+		return -1, -1
+	}
+	return g.at + strings.Index(own, text), g.at + strings.LastIndex(own, text)
+}
+
+// commonPrefix is the longest text that both begin with.
+func commonPrefix(a, b string) string {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return a[:n]
+}
+
+// gaps returns the gaps of all conversations of the protocol.
+func (s *Subject) gaps() []gap {
+	var all []gap
+	for _, t := range s.talks() {
+		all = append(all, t.gaps()...)
+	}
+	return all
+}

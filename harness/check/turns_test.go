@@ -1,0 +1,65 @@
+package check_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// repair closes the model's turn where anybody but the model speaks after a tool's results, and leaves it open where the model goes on.
+var repair = strings.NewReplacer(
+	"{%- set ns_tr_out = namespace(flag=false) -%}", "{%- set ns_tr_out = namespace(flag=false, next='') -%}",
+	"{%- set ns_tool_scan.stopped = true -%}", "{%- set ns_tool_scan.stopped = true -%}{%- set ns_tr_out.next = loop_messages[k]['role'] -%}",
+	"{%- elif not (ns_tr_out.flag and not message.get('content')) -%}", "{%- elif not ns_tr_out.flag or ns_tr_out.next not in ['', 'assistant'] -%}",
+)
+
+// TestTurnLeftOpen finds the bug of a vendor's template that left the model's turn open for 96 days, where it is, and nothing in its
+// sibling and in a repair.
+func TestTurnLeftOpen(t *testing.T) {
+	dir := os.Getenv("ASSAY_VENDOR")
+	if dir == "" {
+		return
+	}
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	turns := func(text string) (open []report.Result, all []string) {
+		_, findings := broken(t, subject.New("test.jinja", text), check.Options{})
+		for _, f := range findings {
+			switch f.Rule {
+			case "A058":
+				open = append(open, f)
+				fallthrough
+			case "A059", "A060":
+				all = append(all, f.Rule+" "+f.Text)
+			}
+		}
+		return open, all
+	}
+	text := read("google-gemma-4-31B-it.jinja")
+	open, _ := turns(text)
+	if len(open) != 1 || open[0].Severity != report.Error {
+		t.Fatalf("the turn that is left open is not one error: %+v", open)
+	}
+	line := strings.Split(text, "\n")[open[0].Place.Line-1]
+	if !strings.Contains(line, "<turn|>") || !strings.Contains(open[0].Text, "where a question follows") || !strings.Contains(open[0].Text, "<tool_response|><|turn>user") {
+		t.Errorf("found at %s, %q: %s", open[0].Place, line, open[0].Text)
+	}
+	if repaired := repair.Replace(text); repaired == text {
+		t.Error("the repair changes nothing")
+	} else if _, all := turns(repaired); all != nil {
+		t.Errorf("the repaired template: %q", all)
+	}
+	if _, all := turns(read("google-gemma-4-31B-it-interleaved.jinja")); all != nil {
+		t.Errorf("the sibling: %q", all)
+	}
+}
