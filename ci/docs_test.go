@@ -43,7 +43,7 @@ func readFile(t *testing.T, name string) string {
 
 // TestRulesPage holds the pages of the rules against the code.
 func TestRulesPage(t *testing.T) {
-	for name, text := range map[string]string{"../docs/rules.md": check.Manual(), "../docs/server-rules.md": live.Manual(), "../docs/change-rules.md": revision.Manual()} {
+	for name, text := range map[string]string{"../docs/rules.md": check.Book().Manual(), "../docs/server-rules.md": live.Book().Manual(), "../docs/change-rules.md": revision.Book().Manual()} {
 		if *update {
 			if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 				t.Fatal(err)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -117,11 +118,11 @@ func trailing(line string) string {
 const Conflict = "a conflict marker; take either side (git checkout --theirs golden), then `make golden` writes what is true"
 
 // Compare compares a template with its goldens. A golden that is not there is a failure: `make golden` writes it.
-func Compare(suite, folder string, t *engine.Template) []report.Result {
-	var results []report.Result
+func Compare(suite, folder string, t *engine.Template) []rule.Result {
+	var results []rule.Result
 	for _, text := range Texts(folder, t) {
 		name := text.Path + suffix
-		res := report.Result{Suite: suite, Group: Group, Name: name, Place: report.Place{File: "golden/" + name}}
+		res := rule.Result{Suite: suite, Group: Group, Name: name, Place: rule.Place{File: "golden/" + name}}
 		want, err := fs.ReadFile(FS, name)
 		switch {
 		case err != nil:
@@ -133,7 +134,7 @@ func Compare(suite, folder string, t *engine.Template) []report.Result {
 			res.Text = "differs\n" + string(diff.Diff("golden", want, "found", []byte(text.Text)))
 		}
 		if res.Text != "" {
-			res.Status, res.Severity = report.Failed, report.Error
+			res.Status, res.Severity = rule.Failed, rule.Error
 		}
 		results = append(results, res)
 	}

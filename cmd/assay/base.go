@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/revision"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -88,7 +88,7 @@ func part(src subject.Source) string {
 }
 
 // judge compares a template with its revision at the base. An edit of nothing says nothing.
-func (b *base) judge(is subject.Source) ([]report.Result, error) {
+func (b *base) judge(is subject.Source) ([]rule.Result, error) {
 	was, ok, err := b.open(is)
 	if err != nil || !ok || was.Text == is.Text {
 		return nil, err

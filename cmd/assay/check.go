@@ -12,6 +12,7 @@ import (
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/revision"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 	"github.com/goassay/assay/harness/survey"
 )
@@ -43,7 +44,7 @@ limits on every render and on all of them together, no second renderer, at most 
 				return err
 			}
 			for _, id := range *only {
-				if !slices.ContainsFunc(check.Rules(), func(r report.Rule) bool { return r.ID == id }) {
+				if !slices.ContainsFunc(check.Rules(), func(r rule.Rule) bool { return r.ID == id }) {
 					return fmt.Errorf("--only %s: there is no such rule; `assay explain all` lists them", id)
 				}
 			}
@@ -101,9 +102,9 @@ func (k *checking) run(c *call) error {
 		r.Conclusions = append(r.Conclusions, one.verdicts...)
 		return nil
 	}, func(complete bool) error {
-		report.Expect(r.Results, k.known, knownKey)
+		rule.Expect(r.Results, k.known, knownKey)
 		if complete && k.output.shard.of == 0 {
-			r.Results = append(r.Results, report.Unused(r.Results, k.known, knownKey)...)
+			r.Results = append(r.Results, rule.Unused(r.Results, k.known, knownKey)...)
 		}
 		if unusable == len(names) && unusable > 0 {
 			return errUnusable
@@ -116,11 +117,11 @@ func (k *checking) run(c *call) error {
 }
 
 // knownKey is how a list of known failures names a result: the template's file and the rule.
-func knownKey(res *report.Result) string { return filepath.Base(res.Suite) + " " + res.Rule }
+func knownKey(res *rule.Result) string { return filepath.Base(res.Suite) + " " + res.Rule }
 
 // checked is what came of an argument.
 type checked struct {
-	results  []report.Result
+	results  []rule.Result
 	verdicts []string // the gate's, on each template
 }
 
@@ -207,7 +208,7 @@ func (k *checking) fits(src subject.Source) error {
 var explainCommand = command{
 	group: judging, name: "explain", args: "RULE", takes: arity{1, 1, "a rule"}, files: words(ruleNames),
 	short: "explain a rule: its damage and its fix",
-	long:  "RULE is an id, such as A012 D004 of changes or S014 of servers, or a name, such as null-content-printed. \"all\" prints every rule.",
+	long:  "RULE is an id, such as A012, D004 of changes or S014 of servers, or a name, such as null-content-printed. \"all\" prints every rule.",
 	setup: func(flags *flagSet) func(*call) error {
 		json := flags.Bool("json", false, "print JSON")
 		return func(c *call) error {
@@ -216,33 +217,51 @@ var explainCommand = command{
 	},
 }
 
+// books have all rules: those of templates, of edits and of servers.
+func books() []*rule.Book { return []*rule.Book{check.Book(), revision.Book(), live.Book()} }
+
 func explain(c *call, json bool) error {
-	all := slices.Concat(check.Rules(), revision.Rules(), live.Rules())
-	if c.args[0] == "all" {
-		if json {
-			return writeJSON(c.stdout, all)
-		}
-		_, err := fmt.Fprint(c.stdout, check.Manual()+"\n"+revision.Manual()+"\n"+live.Manual())
-		return err
+	if c.args[0] == allRules {
+		return explainAll(c, json)
 	}
-	for _, r := range all {
-		if !strings.EqualFold(r.ID, c.args[0]) && r.Name != c.args[0] {
-			continue
-		}
-		if json {
+	for _, book := range books() {
+		r, ok := book.Lookup(c.args[0])
+		switch {
+		case !ok:
+		case json:
 			return writeJSON(c.stdout, r)
+		default:
+			_, err := fmt.Fprint(c.stdout, strings.TrimPrefix(r.Markdown(), "## "))
+			return err
 		}
-		_, err := fmt.Fprint(c.stdout, strings.TrimPrefix(r.Markdown(), "## "))
-		return err
 	}
-	return fmt.Errorf("there is no rule %q; `assay explain all` lists them", c.args[0])
+	return fmt.Errorf("there is no rule %q%s; `assay explain all` lists them", c.args[0], meant(c.args[0], ruleNames()))
 }
 
-// ruleNames names every rule.
+func explainAll(c *call, json bool) error {
+	var rules []rule.Rule
+	var pages []string
+	for _, book := range books() {
+		rules = append(rules, book.Rules...)
+		pages = append(pages, book.Manual())
+	}
+	if json {
+		return writeJSON(c.stdout, rules)
+	}
+	_, err := fmt.Fprint(c.stdout, strings.Join(pages, "\n"))
+	return err
+}
+
+// allRules is the argument of explain that means every rule.
+const allRules = "all"
+
+// ruleNames names every rule, and all.
 func ruleNames() []string {
-	names := []string{"all"}
-	for _, r := range slices.Concat(check.Rules(), revision.Rules(), live.Rules()) {
-		names = append(names, r.ID, r.Name)
+	names := []string{allRules}
+	for _, book := range books() {
+		for _, r := range book.Rules {
+			names = append(names, r.ID, r.Name)
+		}
 	}
 	return names
 }

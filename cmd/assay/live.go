@@ -22,6 +22,7 @@ import (
 	"github.com/goassay/assay/engine/model/gguf"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -106,7 +107,7 @@ type liveRun struct {
 	context          llama.ContextOptions
 	sampling         *sampling
 
-	results []report.Result
+	results []rule.Result
 	cases   atomic.Int64
 }
 
@@ -236,7 +237,7 @@ func (r *liveRun) runTiny(ctx context.Context, c *call, sources []compiled) erro
 	if r.context.Threads == 0 {
 		r.context.Threads = 1 // more only wait for each other
 	}
-	results := make([][]report.Result, len(sources))
+	results := make([][]rule.Result, len(sources))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, s := range sources {
@@ -253,7 +254,7 @@ func (r *liveRun) runTiny(ctx context.Context, c *call, sources []compiled) erro
 	return err
 }
 
-func (r *liveRun) tinyOne(ctx context.Context, c *call, dir string, s compiled) ([]report.Result, error) {
+func (r *liveRun) tinyOne(ctx context.Context, c *call, dir string, s compiled) ([]rule.Result, error) {
 	plan, err := s.t.Prepare(subject.ToolRequest(), engine.PrepareOptions{Insist: true})
 	if err != nil {
 		return nil, err
@@ -353,7 +354,7 @@ func (r *liveRun) device() string {
 }
 
 // one runs the battery with a template.
-func (r *liveRun) one(ctx context.Context, c *call, s compiled, m *llama.Model, p live.Provenance) ([]report.Result, error) {
+func (r *liveRun) one(ctx context.Context, c *call, s compiled, m *llama.Model, p live.Provenance) ([]rule.Result, error) {
 	chat, err := live.OpenRaw(s.src.Name, s.t, m, r.context)
 	if err != nil {
 		return nil, err
@@ -384,7 +385,7 @@ func (r *liveRun) one(ctx context.Context, c *call, s compiled, m *llama.Model, 
 	if err != nil {
 		return nil, err
 	}
-	results := make([]report.Result, len(outcomes))
+	results := make([]rule.Result, len(outcomes))
 	for i, out := range outcomes {
 		results[i] = out.Report()
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/goassay/assay/harness/inorder"
 	"github.com/goassay/assay/harness/outfile"
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/visible"
 )
 
@@ -80,17 +81,17 @@ func (o *output) write(c *call, r *report.Report) error {
 
 // keep adds results to a report. Those that passed, and notes, are only counted unless a form lists them or their names are listed as
 // known failures, so that a large run needs no memory for them.
-func (o *output) keep(c *call, r *report.Report, known map[string]string, results ...report.Result) {
+func (o *output) keep(c *call, r *report.Report, known map[string]string, results ...rule.Result) {
 	all := o.json || o.verbose || o.all || o.junit != "" || o.html != ""
 	notes := all || o.notes || o.sarif != "" || c.onGitHub()
 	for _, res := range results {
 		_, listed := known[res.Name]
 		switch {
-		case res.Status == report.Passed && !all && !listed:
+		case res.Status == rule.Passed && !all && !listed:
 			r.Passed++
-		case res.Status == report.Found && !notes && !listed && res.Severity == report.Warning:
+		case res.Status == rule.Found && !notes && !listed && res.Severity == rule.Warning:
 			r.Warned++
-		case res.Status == report.Found && !notes && !listed:
+		case res.Status == rule.Found && !notes && !listed:
 			r.Noted++
 		default:
 			r.Results = append(r.Results, res)

@@ -15,6 +15,7 @@ import (
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/openai"
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 )
 
 // keyVariable is where a server's API key is taken from. It has a name of its own, so that no key for somebody else is sent.
@@ -71,7 +72,7 @@ func (p *probe) run(c *call) error {
 	if err := p.ask(ctx, c, v); err != nil {
 		return err
 	}
-	v.Done = func(scenario string, _ []report.Result) { c.status(v.Model + " " + scenario) }
+	v.Done = func(scenario string, _ []rule.Result) { c.status(v.Model + " " + scenario) }
 	results, err := v.Run(ctx)
 	c.status("")
 	if err != nil {

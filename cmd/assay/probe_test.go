@@ -77,7 +77,7 @@ func TestProbe(t *testing.T) {
 		{"with a template of ours", []string{silent, "--template", template}, exitOK, " passed, 0 failed", ""},
 		{"raw without a template", []string{silent, "--raw"}, exitUsage, "", "--raw needs the template"},
 		{"without tools", []string{toolless}, exitOK, " passed, 0 failed", "what needs tools is left out"},
-		{"wrong", []string{wrong}, exitFailed, "FAIL  fake content/stream-ends [S005]: the stream ends without [DONE]\n    stands for P8, P27", ""},
+		{"wrong", []string{wrong}, exitFailed, "FAIL  fake content/stream-ends [S005]: the stream ends without [DONE]\n", ""},
 		{"as JSON", []string{wrong, "--json"}, exitFailed, `"rule": "S005"`, ""},
 		{"nobody there", []string{"http://127.0.0.1:1"}, exitUsage, "", "/props: "},
 		{"a wrong key", []string{key.URL}, exitUsage, "", `lists no model: HTTP status 401 with the body "the key Bearer [API key] is wrong"`},

@@ -15,6 +15,7 @@ import (
 	"github.com/goassay/assay/harness/gonja"
 	"github.com/goassay/assay/harness/reduce"
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -70,11 +71,11 @@ func (r *corpusRun) run(c *call) error {
 	all := &report.Report{Command: "run", Version: version(), Rules: check.Rules()}
 	matrix := report.NewMatrix(append(check.Groups(), script.Group, equivalence.Group, golden.Group)...)
 	var failed []failedScripts
-	return each(c, "templates", variants, r.template, func(v script.Variant, results []report.Result, err error) error {
+	return each(c, "templates", variants, r.template, func(v script.Variant, results []rule.Result, err error) error {
 		if err != nil {
 			return err
 		}
-		report.Expect(results, r.suite.Corpus.Known, key)
+		rule.Expect(results, r.suite.Corpus.Known, key)
 		matrix.Add(results...)
 		r.output.keep(c, all, nil, results...)
 		if broken := failing(results); r.shrink && len(broken) > 0 {
@@ -86,7 +87,7 @@ func (r *corpusRun) run(c *call) error {
 			return r.minimize(c, failed)
 		}
 		if complete && r.vendor != "" && r.only == "" && r.output.shard.of == 0 {
-			unused := report.Unused(all.Results, r.suite.Corpus.Known, key) // what is listed fails, so it was kept
+			unused := rule.Unused(all.Results, r.suite.Corpus.Known, key) // what is listed fails, so it was kept
 			all.Results = append(all.Results, unused...)
 		}
 		if !r.output.json {
@@ -99,14 +100,14 @@ func (r *corpusRun) run(c *call) error {
 // failedScripts are the scripts that fail with a template.
 type failedScripts struct {
 	variant script.Variant
-	results []report.Result
+	results []rule.Result
 }
 
 // failing returns the results of scripts that fail.
-func failing(results []report.Result) []report.Result {
-	var failed []report.Result
+func failing(results []rule.Result) []rule.Result {
+	var failed []rule.Result
 	for _, res := range results {
-		if res.Group == script.Group && res.Status == report.Failed {
+		if res.Group == script.Group && res.Status == rule.Failed {
 			failed = append(failed, res)
 		}
 	}
@@ -195,7 +196,7 @@ func openCorpus(dir string) (fs.FS, error) {
 }
 
 // template runs everything on one template.
-func (r *corpusRun) template(v script.Variant) ([]report.Result, error) {
+func (r *corpusRun) template(v script.Variant) ([]rule.Result, error) {
 	src, err := r.suite.Source(v)
 	if err != nil {
 		return nil, err
@@ -250,7 +251,7 @@ func folder(v script.Variant) string {
 }
 
 // key is how known.txt names a result: the template, and the rule, script or golden.
-func key(res *report.Result) string {
+func key(res *rule.Result) string {
 	if res.Rule != "" {
 		return res.Suite + " " + res.Rule
 	}

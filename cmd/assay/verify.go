@@ -14,6 +14,7 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/outline"
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/vector"
 )
 
@@ -73,7 +74,7 @@ func (v *verification) run(c *call) error {
 	in := files{inputs: inputs}
 	defer in.close()
 	choose := v.chooser()
-	err = verifier.Run(ctx, func() (vector.Vector, error) { return in.next(choose) }, func(res report.Result) {
+	err = verifier.Run(ctx, func() (vector.Vector, error) { return in.next(choose) }, func(res rule.Result) {
 		v.output.keep(c, r, known, res)
 		if done++; step != nil {
 			step(done)
@@ -83,10 +84,10 @@ func (v *verification) run(c *call) error {
 	if err != nil && ctx.Err() == nil {
 		return err
 	}
-	id := func(res *report.Result) string { return res.Name }
-	report.Expect(r.Results, known, id)
+	id := func(res *rule.Result) string { return res.Name }
+	rule.Expect(r.Results, known, id)
 	if chosen == total && err == nil {
-		r.Results = append(r.Results, report.Unused(r.Results, known, id)...)
+		r.Results = append(r.Results, rule.Unused(r.Results, known, id)...)
 	}
 	if v.shrink {
 		return v.minimize(c, verifier, inputs, r.Results)
@@ -99,10 +100,10 @@ func (v *verification) run(c *call) error {
 }
 
 // minimize shrinks the first vector that fails.
-func (v *verification) minimize(c *call, verifier *vector.Verifier, inputs []input, results []report.Result) error {
-	failed := map[report.Place]bool{}
+func (v *verification) minimize(c *call, verifier *vector.Verifier, inputs []input, results []rule.Result) error {
+	failed := map[rule.Place]bool{}
 	for i := range results {
-		if results[i].Status == report.Failed && results[i].Suite == "parse" {
+		if results[i].Status == rule.Failed && results[i].Suite == "parse" {
 			failed[results[i].Place] = true
 		}
 	}

@@ -25,14 +25,12 @@
 package check
 
 import (
-	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/harness/conversation"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -51,29 +49,19 @@ func Groups() []string {
 	return []string{groupCompile, groupVerify, groupStream, groupLeak, groupGrammar, groupLint}
 }
 
-// rule is a rule and what looks for its fault.
-type rule struct {
-	report.Rule
-	group string
-	run   func(*Subject, finder)
-}
+// lookout is a rule about a template, and what looks for its fault.
+type lookout = rule.Check[*Subject, where]
 
 // finder takes the findings of a rule: where in the template, and a sentence, with evidence on further lines.
-type finder func(at where, format string, args ...any)
+type finder = rule.Finder[where]
 
 // rules has all rules in the order of their ids.
 var rules = slices.Concat(compileRules, proofRules, templateRules, inputRules, historyRules, valueRules, turnRules, suppressionRules, costRules)
 
 // Rules returns the declarations of all rules, in the order of their ids.
-func Rules() []report.Rule {
-	var all []report.Rule
-	for i := range rules {
-		all = append(all, rules[i].Rule)
-	}
-	for i := range modelRules {
-		all = append(all, modelRules[i].Rule)
-	}
-	slices.SortFunc(all, func(a, b report.Rule) int { return strings.Compare(a.ID, b.ID) })
+func Rules() []rule.Rule {
+	all := append(rule.Declared(rules), rule.Declared(modelRules)...)
+	slices.SortFunc(all, func(a, b rule.Rule) int { return strings.Compare(a.ID, b.ID) })
 	return all
 }
 
@@ -93,57 +81,18 @@ type Options struct {
 func (o Options) runs(id string) bool { return o.Only == nil || slices.Contains(o.Only, id) }
 
 // Template runs all rules on a template. A rule gives one result that passed, or one for each finding.
-func Template(src subject.Source, o Options) []report.Result {
+func Template(src subject.Source, o Options) []rule.Result {
 	s := newSubject(src, o)
 	s.rules = rules
-	var results []report.Result
+	scope := rule.Scope[where]{Suite: src.Name, File: src.File, Place: s.place, Suppressed: s.suppressed}
+	var results []rule.Result
 	for i := range rules {
-		if o.runs(rules[i].ID) && (s.Template != nil || rules[i].group == groupCompile) {
-			results = append(results, rules[i].results(s)...)
+		if o.runs(rules[i].ID) && (s.Template != nil || rules[i].Group == groupCompile) {
+			results = append(results, rules[i].Run(s, scope)...)
 		}
 	}
 	if s.Template != nil && s.Template.Exhausted() != nil { // what the others found is due to renders that were refused
-		results = slices.DeleteFunc(results, func(res report.Result) bool { return res.Group != groupCompile && res.Rule != tooCostly })
-	}
-	return results
-}
-
-// results runs the rule on a template.
-func (r *rule) results(s *Subject) []report.Result {
-	return results(r.Rule, r.group, s.Source.Name, s.Source.File, s.suppressed, func(add func(report.Place, string)) {
-		r.run(s, func(at where, format string, args ...any) { add(s.place(at, fmt.Errorf(format, args...))) })
-	})
-}
-
-// unsuppressed silences nothing.
-func unsuppressed(string) (bool, string) { return false, "" }
-
-// results runs a rule, guarded: a panic is a bug of the engine and a finding of the rule that showed it.
-func results(rule report.Rule, group, suite, file string, suppressed func(id string) (bool, string), run func(add func(report.Place, string))) (results []report.Result) {
-	add := func(place report.Place, text string) {
-		silenced, note := suppressed(rule.ID)
-		if silenced {
-			return
-		}
-		text += note
-		status := report.Found
-		if rule.Severity == report.Error {
-			status = report.Failed
-		}
-		results = append(results, report.Result{Suite: suite, Group: group, Name: rule.Name, Rule: rule.ID, Severity: rule.Severity, Status: status,
-			Place: place, Text: text})
-	}
-	func() {
-		defer func() {
-			if p := recover(); p != nil {
-				suppressed = unsuppressed
-				add(report.Place{File: file}, fmt.Sprintf("internal error: panic: %v\n%s", p, debug.Stack()))
-			}
-		}()
-		run(add)
-	}()
-	if len(results) == 0 {
-		results = append(results, report.Result{Suite: suite, Group: group, Name: rule.Name, Rule: rule.ID, Place: report.Place{File: file}})
+		results = slices.DeleteFunc(results, func(res rule.Result) bool { return res.Group != groupCompile && res.Rule != tooCostly })
 	}
 	return results
 }

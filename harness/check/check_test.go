@@ -13,8 +13,8 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/live"
-	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/revision"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -56,12 +56,12 @@ func (s shouting) Render(vars ordered.Value, now func() time.Time) (string, erro
 }
 
 // broken returns the ids of the rules that a template breaks, sorted, and the findings.
-func broken(t *testing.T, src subject.Source, o check.Options) (string, []report.Result) {
+func broken(t *testing.T, src subject.Source, o check.Options) (string, []rule.Result) {
 	t.Helper()
 	var ids []string
-	var findings []report.Result
+	var findings []rule.Result
 	for _, res := range check.Template(src, o) {
-		if res.Status != report.Passed {
+		if res.Status != rule.Passed {
 			ids, findings = append(ids, res.Rule), append(findings, res)
 		}
 		if strings.Contains(res.Text, "internal error") {
@@ -174,16 +174,16 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s: %q is not in the template", c.breaks, c.old)
 		}
 		want := strings.Fields(c.breaks)
-		rule := want[0]
+		broke := want[0]
 		slices.Sort(want)
 		got, findings := broken(t, subject.New("test.jinja", text), check.Options{})
 		if got != strings.Join(want, " ") {
 			t.Errorf("%s: %q for %q breaks %q\n%+v", c.breaks, c.new, c.old, got, findings)
 			continue
 		}
-		at := slices.IndexFunc(findings, func(r report.Result) bool { return r.Rule == rule })
+		at := slices.IndexFunc(findings, func(r rule.Result) bool { return r.Rule == broke })
 		if off := offset(text, findings[at].Place); !lies(off, text, c.at) {
-			t.Errorf("%s: %q for %q is found at %s, %.40q, want %q", rule, c.new, c.old, findings[at].Place, text[max(0, off):], c.at)
+			t.Errorf("%s: %q for %q is found at %s, %.40q, want %q", broke, c.new, c.old, findings[at].Place, text[max(0, off):], c.at)
 		}
 	}
 }
@@ -197,7 +197,7 @@ func TestNothingBehindAnswers(t *testing.T) {
 }
 
 // offset is a place of a text in bytes; -1 for the text as a whole.
-func offset(text string, p report.Place) int {
+func offset(text string, p rule.Place) int {
 	if p.Line == 0 {
 		return -1
 	}
@@ -260,9 +260,9 @@ func TestPains(t *testing.T) {
 	for _, r := range slices.Concat(check.Rules(), revision.Rules(), live.Rules()) {
 		declared[r.ID] = true
 	}
-	pains := report.Pains()
+	pains := rule.Pains()
 	for _, id := range strings.Fields("P13 P15 P19 P20 P22 P23 P24 P25 P26 P28 P32 P36 P38 P39 P40 P41 P42 P43 P44 P45 P46 P47") {
-		at := slices.IndexFunc(pains, func(p report.Pain) bool { return p.ID == id })
+		at := slices.IndexFunc(pains, func(p rule.Pain) bool { return p.ID == id })
 		if at < 0 || len(pains[at].Rules) == 0 {
 			t.Errorf("no rule catches %s", id)
 			continue
@@ -339,7 +339,7 @@ func TestRuleDeclarations(t *testing.T) {
 				t.Errorf("%s: %q is no sentence", r.ID, text)
 			}
 		}
-		if !strings.Contains(check.Manual(), r.Markdown()) {
+		if !strings.Contains(check.Book().Manual(), r.Markdown()) {
 			t.Errorf("the manual lacks %s", r.ID)
 		}
 	}

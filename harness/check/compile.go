@@ -5,30 +5,30 @@ import (
 
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/source"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
-var compileRules = []rule{
-	{report.Rule{ID: "A001", Name: "does-not-compile", Severity: report.Error,
+var compileRules = []lookout{
+	{Rule: rule.Rule{ID: "A001", Name: "does-not-compile", Severity: rule.Error,
 		Short:  "The template is not valid Jinja.",
 		Damage: "Servers refuse to load the model, or fall back silently to another template and produce garbage.",
 		Fix:    "The message has the place. A template that renders elsewhere may use an extension that transformers does not have."},
-		groupCompile, checkCompiles},
-	{report.Rule{ID: "A002", Name: "renders-nothing", Severity: report.Error,
+		Group: groupCompile, Find: checkCompiles},
+	{Rule: rule.Rule{ID: "A002", Name: "renders-nothing", Severity: rule.Error,
 		Short:  "The template fails on the plainest conversation.",
 		Damage: "Every request ends in an error.",
 		Fix:    "Render one user message and nothing else; give variables that may be missing a default."},
-		groupCompile, checkRenders},
+		Group: groupCompile, Find: checkRenders},
 }
 
 // costRules come last, when everything has been rendered.
-var costRules = []rule{
-	{report.Rule{ID: tooCostly, Name: "too-costly", Severity: report.Error,
+var costRules = []lookout{
+	{Rule: rule.Rule{ID: tooCostly, Name: "too-costly", Severity: rule.Error,
 		Short:  "The renders of all checks together take more steps than allowed.",
 		Damage: "A request keeps the server busy for long; what could be found of the template is incomplete, so nothing else is reported of it.",
 		Fix:    "Look for loops over loops. An honest template takes some ten thousand steps; --limit total=N allows more."},
-		groupLint, checkCost},
+		Group: groupLint, Find: checkCost},
 }
 
 // tooCostly is the rule whose finding voids those of the others.

@@ -5,28 +5,29 @@ import (
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 )
 
 // historyRules check that a conversation grows at its end: servers keep the work done for a prompt as long as the next one
 // starts with it.
-var historyRules = []rule{
-	{report.Rule{ID: "A019", Name: "generation-prompt-differs", Severity: report.Warning,
+var historyRules = []lookout{
+	{Rule: rule.Rule{ID: "A019", Name: "generation-prompt-differs", Severity: rule.Warning,
 		Short:  "The generation prompt is not how the template begins the same turn in the history.",
 		Damage: "The prompt of the next turn does not start with this one, so that all of it is processed again.",
-		Fix:    "Write after the header of a turn in the history what the generation prompt writes."}, groupLint, checkGeneration},
-	{report.Rule{ID: "A020", Name: "history-rewritten", Severity: report.Warning,
+		Fix:    "Write after the header of a turn in the history what the generation prompt writes."}, Group: groupLint, Find: checkGeneration},
+	{Rule: rule.Rule{ID: "A020", Name: "history-rewritten", Severity: rule.Warning,
 		Short:  "A turn is rendered differently once another one follows it.",
 		Damage: "Every turn changes the prompt near its start; caches miss and long conversations crawl.",
-		Fix:    "Render a turn the same wherever it stands; let the client leave reasoning out if it is not wanted."}, groupLint, checkRewritten},
-	{report.Rule{ID: "A021", Name: "empty-reasoning-printed", Severity: report.Note,
+		Fix:    "Render a turn the same wherever it stands; let the client leave reasoning out if it is not wanted."}, Group: groupLint, Find: checkRewritten},
+	{Rule: rule.Rule{ID: "A021", Name: "empty-reasoning-printed", Severity: rule.Note,
 		Short:  "An answer without reasoning gets an empty reasoning block in the history.",
 		Damage: "The model sees that it never thinks, and stops thinking.",
-		Fix:    "Write the block only if there is reasoning."}, groupLint, checkEmptyReasoning},
-	{report.Rule{ID: "A022", Name: "reasoning-preopened", Severity: report.Note,
+		Fix:    "Write the block only if there is reasoning."}, Group: groupLint, Find: checkEmptyReasoning},
+	{Rule: rule.Rule{ID: "A022", Name: "reasoning-preopened", Severity: rule.Note,
 		Short:  "The generation prompt opens the reasoning block.",
 		Damage: "The output has an end marker and no start; servers that look for both lose the reasoning or show the marker.",
 		Fix:    "Nothing, if the server reads the prompt's tail together with the output; see the prefill in `assay render --explain`."},
-		groupLint, checkPreopened},
+		Group: groupLint, Find: checkPreopened},
 }
 
 func checkGeneration(s *Subject, find finder) {

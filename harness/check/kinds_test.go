@@ -10,7 +10,7 @@ import (
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -138,7 +138,7 @@ func TestUnseenKinds(t *testing.T) {
 		t.Run(kind.Name, func(t *testing.T) {
 			_, findings := broken(t, kind, check.Options{})
 			for _, r := range findings {
-				if r.Status == report.Failed || r.Rule == "A038" {
+				if r.Status == rule.Failed || r.Rule == "A038" {
 					t.Errorf("%s: %s", r.Rule, r.Text)
 				}
 			}

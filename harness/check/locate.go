@@ -8,7 +8,7 @@ import (
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -134,9 +134,9 @@ func (s *Subject) turn(tools bool) where {
 }
 
 // place is where a finding is, and its text without the place. An error with a place in the template has the last word.
-func (s *Subject) place(at where, err error) (report.Place, string) {
+func (s *Subject) place(at where, err error) (rule.Place, string) {
 	place, text := Place(s.Source, err)
-	if place == (report.Place{File: s.Source.File}) && at >= 0 {
+	if place == (rule.Place{File: s.Source.File}) && at >= 0 {
 		place = PlaceAt(s.Source, int(at))
 	}
 	return place, text
@@ -144,22 +144,22 @@ func (s *Subject) place(at where, err error) (report.Place, string) {
 
 // Place returns where in a template an error is, and what it says beside the place; the template as a whole for an error that has no
 // place there.
-func Place(src subject.Source, err error) (report.Place, string) {
+func Place(src subject.Source, err error) (rule.Place, string) {
 	for _, e := range positioned(err, nil) {
 		if e.Src != nil && e.Src.Name == src.Name {
 			return PlaceAt(src, e.Off), strings.Replace(err.Error(), e.Error(), e.Msg, 1)
 		}
 	}
-	return report.Place{File: src.File}, err.Error()
+	return rule.Place{File: src.File}, err.Error()
 }
 
 // PlaceAt returns the place of a byte offset of a template.
-func PlaceAt(src subject.Source, off int) report.Place {
+func PlaceAt(src subject.Source, off int) rule.Place {
 	pos := source.New(src.Name, src.Text).Position(off)
 	if part, ok := strings.CutPrefix(src.Name, src.File+"#"); ok { // the file has the template as a string
-		return report.Place{File: src.File, Part: fmt.Sprintf("%s:%d:%d", part, pos.Line, pos.Col)}
+		return rule.Place{File: src.File, Part: fmt.Sprintf("%s:%d:%d", part, pos.Line, pos.Col)}
 	}
-	return report.Place{File: src.File, Line: pos.Line, Col: pos.Col}
+	return rule.Place{File: src.File, Line: pos.Line, Col: pos.Col}
 }
 
 // positioned are the positioned errors in an error's tree, the outermost first.

@@ -2,51 +2,54 @@ package check
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/model/modeldir"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
-// modelRule is a rule about a model as a whole.
-type modelRule struct {
-	report.Rule
-	run func(*modelSubject, modelFinder)
-}
+// modelLookout is a rule about a model as a whole, and what looks for its fault.
+type modelLookout = rule.Check[*modelSubject, struct{}]
 
-// modelFinder takes the findings of a rule about a model: a sentence, with evidence on further lines.
+// modelFinder takes the findings of a rule about a model: a sentence, with evidence on further lines. Errors in it say where.
 type modelFinder func(format string, args ...any)
 
+// anywhere makes of a function whose findings have no place but those of errors one that a lookout has.
+func anywhere(look func(*modelSubject, modelFinder)) func(*modelSubject, rule.Finder[struct{}]) {
+	return func(s *modelSubject, find rule.Finder[struct{}]) {
+		look(s, func(format string, args ...any) { find(struct{}{}, format, args...) })
+	}
+}
+
 // modelRules ask which template is taken by whom. None of them can be suppressed in a template.
-var modelRules = []modelRule{
-	{report.Rule{ID: "A050", Name: "loaders-disagree", Severity: report.Warning,
+var modelRules = []modelLookout{
+	{Rule: rule.Rule{ID: "A050", Name: "loaders-disagree", Severity: rule.Warning,
 		Short:  "Inference engines take templates from this model that do not do the same.",
 		Damage: "A fix in chat_template.jinja never reaches those who read tokenizer_config.json or an older GGUF; what is tested with one engine fails in another.",
 		Fix:    "Keep one template: in chat_template.jinja, with named ones in additional_chat_templates; convert GGUF files again, or `assay retemplate` them."},
-		checkLoaders},
-	{report.Rule{ID: "A051", Name: "tools-template-not-taken", Severity: report.Warning,
+		Group: groupLint, Find: anywhere(checkLoaders)},
+	{Rule: rule.Rule{ID: "A051", Name: "tools-template-not-taken", Severity: rule.Warning,
 		Short:  "For requests with tools an engine takes a template without tool support, though the model has one with it.",
 		Damage: "The model is never told of its tools there, and the gate rejects what works elsewhere.",
-		Fix:    "Make the default template support tools, or put the one that does where that engine looks."}, checkToolsTaken},
-	{report.Rule{ID: "A052", Name: "template-file-unusable", Severity: report.Error,
+		Fix:    "Make the default template support tools, or put the one that does where that engine looks."}, Group: groupLint, Find: anywhere(checkToolsTaken)},
+	{Rule: rule.Rule{ID: "A052", Name: "template-file-unusable", Severity: rule.Error,
 		Short:  "A file that holds chat templates cannot be read, or contradicts another one.",
 		Damage: "Engines refuse to load the model, or go on silently with another template.",
-		Fix:    "The message has the place and what is expected there."}, checkFiles},
-	{report.Rule{ID: "A053", Name: "template-missing", Severity: report.Error,
+		Fix:    "The message has the place and what is expected there."}, Group: groupLint, Find: anywhere(checkFiles)},
+	{Rule: rule.Rule{ID: "A053", Name: "template-missing", Severity: rule.Error,
 		Short:  "The model has no chat template.",
 		Damage: "Chat requests are refused, or answered with a template of another model.",
-		Fix:    "Add the template that the model was trained with: chat_template.jinja, or `assay retemplate` for a GGUF."}, checkMissing},
-	{report.Rule{ID: "A054", Name: "loader-finds-none", Severity: report.Warning,
+		Fix:    "Add the template that the model was trained with: chat_template.jinja, or `assay retemplate` for a GGUF."}, Group: groupLint, Find: anywhere(checkMissing)},
+	{Rule: rule.Rule{ID: "A054", Name: "loader-finds-none", Severity: rule.Warning,
 		Short:  "An engine finds no template that it can take, though the model has some.",
 		Damage: "Requests are refused there, or the engine falls back to a built-in template that the model was not trained with.",
-		Fix:    "Let one template be the default one, in chat_template.jinja."}, checkFound},
-	{report.Rule{ID: "A055", Name: "special-tokens-differ", Severity: report.Warning,
+		Fix:    "Let one template be the default one, in chat_template.jinja."}, Group: groupLint, Find: anywhere(checkFound)},
+	{Rule: rule.Rule{ID: "A055", Name: "special-tokens-differ", Severity: rule.Warning,
 		Short:  "Two files of the model give different texts for the BOS or EOS token.",
 		Damage: "The same template renders different prompts, and an engine does not stop where the model does.",
-		Fix:    "Make them equal; a GGUF has to be converted again."}, checkTokens},
+		Fix:    "Make them equal; a GGUF has to be converted again."}, Group: groupLint, Find: anywhere(checkTokens)},
 }
 
 // modelSubject is a model while it is checked.
@@ -57,7 +60,7 @@ type modelSubject struct {
 }
 
 // Model runs the rules about a model, and those about templates on each of its templates, once where several are equal.
-func Model(m *subject.Model, o Options) []report.Result {
+func Model(m *subject.Model, o Options) []rule.Result {
 	all := ModelOnly(m, o)
 	for i, src := range m.Sources {
 		if !slices.ContainsFunc(m.Sources[:i], func(s subject.Source) bool { return same(s, src) }) {
@@ -68,17 +71,14 @@ func Model(m *subject.Model, o Options) []report.Result {
 }
 
 // ModelOnly runs the rules about a model, without looking for faults of its templates.
-func ModelOnly(m *subject.Model, o Options) []report.Result {
+func ModelOnly(m *subject.Model, o Options) []rule.Result {
 	s := &modelSubject{m, m.Picks(), o}
-	var all []report.Result
+	var all []rule.Result
+	scope := rule.Scope[struct{}]{Suite: m.Path, File: m.Path, Place: s.place}
 	for i := range modelRules {
-		r := &modelRules[i]
-		if !o.runs(r.ID) {
-			continue
+		if o.runs(modelRules[i].ID) {
+			all = append(all, modelRules[i].Run(s, scope)...)
 		}
-		all = append(all, results(r.Rule, groupLint, m.Path, m.Path, unsuppressed, func(add func(report.Place, string)) {
-			r.run(s, func(format string, args ...any) { add(s.place(fmt.Errorf(format, args...))) })
-		})...)
 	}
 	return all
 }
@@ -87,18 +87,18 @@ func ModelOnly(m *subject.Model, o Options) []report.Result {
 func same(a, b subject.Source) bool { return a.Text == b.Text && a.BOS == b.BOS && a.EOS == b.EOS }
 
 // place is the file that an error is about, with the place there, and what it says beside that; else the model.
-func (s *modelSubject) place(err error) (report.Place, string) {
+func (s *modelSubject) place(_ struct{}, err error) (rule.Place, string) {
 	for _, at := range positioned(err, nil) {
 		if at.Src != nil {
 			p := at.Src.Position(at.Off)
-			return report.Place{File: at.Src.Name, Line: p.Line, Col: p.Col}, strings.Replace(err.Error(), at.Error(), at.Msg, 1)
+			return rule.Place{File: at.Src.Name, Line: p.Line, Col: p.Col}, strings.Replace(err.Error(), at.Error(), at.Msg, 1)
 		}
 	}
 	var problem modeldir.Problem
 	if errors.As(err, &problem) {
-		return report.Place{File: problem.File}, err.Error()
+		return rule.Place{File: problem.File}, err.Error()
 	}
-	return report.Place{File: s.Path}, err.Error()
+	return rule.Place{File: s.Path}, err.Error()
 }
 
 // disagreement is two templates that are taken for the same requests, and by whom the second one is.

@@ -10,7 +10,7 @@ import (
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -93,7 +93,7 @@ func TestModelRules(t *testing.T) {
 		m := subject.NewModel("dir", "dir", folder)
 		var ids, texts []string
 		for _, res := range check.ModelOnly(m, check.Options{Differ: differ}) {
-			if res.Status == report.Passed {
+			if res.Status == rule.Passed {
 				continue
 			}
 			if texts = append(texts, res.Text); len(ids) == 0 || ids[len(ids)-1] != res.Rule {

@@ -14,54 +14,54 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/stream"
 	"github.com/goassay/assay/engine/verify"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/split"
 	"github.com/goassay/assay/harness/subject"
 )
 
-var proofRules = []rule{
-	{report.Rule{ID: "A003", Name: "analysis-unverified", Severity: report.Error,
+var proofRules = []lookout{
+	{Rule: rule.Rule{ID: "A003", Name: "analysis-unverified", Severity: rule.Error,
 		Short:  "What the template writes for a message is not read back as that message.",
 		Damage: "Tool calls arrive as content, arguments change their type, reasoning is lost.",
 		Fix:    "`assay analyze --explain` shows what each comparison found; CONTRIBUTING says what to do where it misses something."},
-		groupVerify, checkVerified},
-	{report.Rule{ID: "A057", Name: "turn-ambiguous", Severity: report.Warning,
+		Group: groupVerify, Find: checkVerified},
+	{Rule: rule.Rule{ID: "A057", Name: "turn-ambiguous", Severity: rule.Warning,
 		Short:  "The template writes a message in a way that means another one as well.",
 		Damage: "No parser can tell the two apart: an answer arrives as reasoning, or an argument ends where it should not.",
 		Fix:    "Write the parts of a message differently: close reasoning before content, escape what ends a string."},
-		groupVerify, checkUnambiguous},
-	{report.Rule{ID: "A004", Name: "stream-differs", Severity: report.Error,
+		Group: groupVerify, Find: checkUnambiguous},
+	{Rule: rule.Rule{ID: "A004", Name: "stream-differs", Severity: rule.Error,
 		Short:  "A message depends on how the output is cut into chunks, or the deltas break the protocol.",
 		Damage: "Clients that stream see another answer than clients that do not, or a broken one.",
-		Fix:    "This is a bug of the engine: please report it with the template."}, groupStream, checkStream},
-	{report.Rule{ID: "A005", Name: "marker-leaks", Severity: report.Error,
+		Fix:    "This is a bug of the engine: please report it with the template."}, Group: groupStream, Find: checkStream},
+	{Rule: rule.Rule{ID: "A005", Name: "marker-leaks", Severity: rule.Error,
 		Short:  "A marker of the format shows up in the content or the reasoning of a message.",
 		Damage: "Users read <think> or [TOOL_CALLS] in the answer.",
-		Fix:    "`assay analyze` lists the markers; one of them is written in more than one way, or not always."}, groupLeak, checkLeaks},
-	{report.Rule{ID: "A006", Name: "grammar-rejects-turn", Severity: report.Error,
+		Fix:    "`assay analyze` lists the markers; one of them is written in more than one way, or not always."}, Group: groupLeak, Find: checkLeaks},
+	{Rule: rule.Rule{ID: "A006", Name: "grammar-rejects-turn", Severity: rule.Error,
 		Short:  "The grammar does not take a call as the template itself writes it.",
 		Damage: "Constrained decoding forces the model off the spelling it was trained on, or fails.",
-		Fix:    "Close in every branch what the template opens. If it does, this is a bug of the engine: please report it with the template."}, groupGrammar, checkGrammarTakes},
-	{report.Rule{ID: "A007", Name: "sample-not-parsed", Severity: report.Error,
+		Fix:    "Close in every branch what the template opens. If it does, this is a bug of the engine: please report it with the template."}, Group: groupGrammar, Find: checkGrammarTakes},
+	{Rule: rule.Rule{ID: "A007", Name: "sample-not-parsed", Severity: rule.Error,
 		Short:  "A sentence of the grammar is not parsed as calls.",
 		Damage: "An answer that was constrained to be a call arrives as content.",
-		Fix:    "This is a bug of the engine: please report it with the template."}, groupGrammar, checkSamples},
-	{report.Rule{ID: "A011", Name: "not-escapable", Severity: report.Warning,
+		Fix:    "This is a bug of the engine: please report it with the template."}, Group: groupGrammar, Find: checkSamples},
+	{Rule: rule.Rule{ID: "A011", Name: "not-escapable", Severity: rule.Warning,
 		Short:  "An argument that contains the format's own closing markers cannot be told from the end of the argument.",
 		Damage: "A model that writes code about tool calls gets its arguments cut off silently.",
-		Fix:    "Escape values (as JSON, CDATA or entities), or choose closing markers that are special tokens."}, groupLint, checkEscapable},
-	{report.Rule{ID: "A034", Name: "plain-answer-misread", Severity: report.Error,
+		Fix:    "Escape values (as JSON, CDATA or entities), or choose closing markers that are special tokens."}, Group: groupLint, Find: checkEscapable},
+	{Rule: rule.Rule{ID: "A034", Name: "plain-answer-misread", Severity: rule.Error,
 		Short:  "A plain answer is not read as content under every setting of thinking.",
 		Damage: "The answer lands in reasoning_content and the content is null.",
-		Fix:    "Let the generation prompt close the reasoning block when thinking is off."}, groupVerify, checkPlainAnswer},
-	{report.Rule{ID: "A037", Name: "shape-dropped", Severity: report.Note,
+		Fix:    "Let the generation prompt close the reasoning block when thinking is off."}, Group: groupVerify, Find: checkPlainAnswer},
+	{Rule: rule.Rule{ID: "A037", Name: "shape-dropped", Severity: rule.Note,
 		Short:  "The template does not write a part of some messages, so that nothing shows how the model spells it.",
 		Damage: "The history that the model sees lacks what it said: content beside calls, say.",
-		Fix:    "Write every part of a message; if that is meant to be, there is nothing to do."}, groupLint, checkDropped},
-	{report.Rule{ID: "A038", Name: "calls-undisclosed", Severity: report.Warning,
+		Fix:    "Write every part of a message; if that is meant to be, there is nothing to do."}, Group: groupLint, Find: checkDropped},
+	{Rule: rule.Rule{ID: "A038", Name: "calls-undisclosed", Severity: rule.Warning,
 		Short:  "The template describes tools and never writes a call.",
 		Damage: "A server can only guess how the model spells calls, and the model does not see the calls that it made.",
-		Fix:    "Write the calls of an assistant's message in the spelling that the model was trained on."}, groupLint, checkDisclosed},
+		Fix:    "Write the calls of an assistant's message in the spelling that the model was trained on."}, Group: groupLint, Find: checkDisclosed},
 }
 
 func checkVerified(s *Subject, find finder) {

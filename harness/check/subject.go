@@ -23,7 +23,7 @@ type Subject struct {
 
 	talks        func() []*talked
 	turnPlan     func() (*codegen.Output, error) // reads the turns of verify
-	rules        []rule
+	rules        []lookout
 	err          error // why it does not compile
 	suppressions []*suppression
 }

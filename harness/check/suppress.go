@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 )
 
 // suppression silences one rule for one template.
@@ -66,15 +66,15 @@ func (s *Subject) suppressed(id string) (silenced bool, note string) {
 }
 
 // suppressionRules come last, when it is known which suppressions were needed.
-var suppressionRules = []rule{
-	{report.Rule{ID: "A098", Name: "suppression-invalid", Severity: report.Error,
+var suppressionRules = []lookout{
+	{Rule: rule.Rule{ID: "A098", Name: "suppression-invalid", Severity: rule.Error,
 		Short:  "A suppression names no rule or one that cannot be suppressed, or gives no reason.",
 		Damage: "A finding is silenced and nobody remembers why, or not silenced at all.",
-		Fix:    "Write {# assay:ignore A021 and then why #}."}, groupLint, checkSuppressions},
-	{report.Rule{ID: "A099", Name: "suppression-unused", Severity: report.Error,
+		Fix:    "Write {# assay:ignore A021 and then why #}."}, Group: groupLint, Find: checkSuppressions},
+	{Rule: rule.Rule{ID: "A099", Name: "suppression-unused", Severity: rule.Error,
 		Short:  "A suppression silences nothing.",
 		Damage: "The next fault of that kind is silenced too.",
-		Fix:    "Remove the suppression."}, groupLint, checkUnused},
+		Fix:    "Remove the suppression."}, Group: groupLint, Find: checkUnused},
 }
 
 func checkSuppressions(s *Subject, find finder) {
@@ -101,9 +101,9 @@ func checkUnused(s *Subject, find finder) {
 }
 
 func isModelRule(id string) bool {
-	return slices.ContainsFunc(modelRules, func(r modelRule) bool { return r.ID == id })
+	return slices.ContainsFunc(modelRules, func(r modelLookout) bool { return r.ID == id })
 }
 
 func (s *Subject) isRule(id string) bool {
-	return slices.ContainsFunc(s.rules, func(r rule) bool { return r.ID == id })
+	return slices.ContainsFunc(s.rules, func(r lookout) bool { return r.ID == id })
 }

@@ -6,23 +6,24 @@ import (
 
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 )
 
 // turnRules hold what stands between two messages against what stands between others: a turn ends as it ends elsewhere, and the next one
 // opens as it opens elsewhere.
-var turnRules = []rule{
-	{report.Rule{ID: "A058", Name: "turn-not-closed", Severity: report.Error,
+var turnRules = []lookout{
+	{Rule: rule.Rule{ID: "A058", Name: "turn-not-closed", Severity: rule.Error,
 		Short:  "A turn is opened while the one before it is still open.",
 		Damage: "The model reads two turns as one: it answers its own tool's result, or believes that it cannot call tools.",
-		Fix:    "Write what ends a turn in this place, too; the finding names both places."}, groupLint, checkClosed},
-	{report.Rule{ID: "A059", Name: "turn-not-opened", Severity: report.Error,
+		Fix:    "Write what ends a turn in this place, too; the finding names both places."}, Group: groupLint, Find: checkClosed},
+	{Rule: rule.Rule{ID: "A059", Name: "turn-not-opened", Severity: rule.Error,
 		Short:  "A turn is closed, and the next message follows without a header.",
 		Damage: "The message belongs to nobody: the model has never seen text between two turns.",
-		Fix:    "Write the header of the turn in this place, too, or do not close the one before."}, groupLint, checkOpened},
-	{report.Rule{ID: "A060", Name: "turn-closed-twice", Severity: report.Error,
+		Fix:    "Write the header of the turn in this place, too, or do not close the one before."}, Group: groupLint, Find: checkOpened},
+	{Rule: rule.Rule{ID: "A060", Name: "turn-closed-twice", Severity: rule.Error,
 		Short:  "Two markers that end a turn stand right after each other.",
 		Damage: "The model sees the end of a turn where none was open, and learns to write it.",
-		Fix:    "Let one place end the turn."}, groupLint, checkClosedOnce},
+		Fix:    "Let one place end the turn."}, Group: groupLint, Find: checkClosedOnce},
 }
 
 // frame is how a template frames turns, learnt from its questions and answers.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -32,7 +32,7 @@ func TestTurnLeftOpen(t *testing.T) {
 		}
 		return string(text)
 	}
-	turns := func(text string) (open []report.Result, all []string) {
+	turns := func(text string) (open []rule.Result, all []string) {
 		_, findings := broken(t, subject.New("test.jinja", text), check.Options{})
 		for _, f := range findings {
 			switch f.Rule {
@@ -47,7 +47,7 @@ func TestTurnLeftOpen(t *testing.T) {
 	}
 	text := read("google-gemma-4-31B-it.jinja")
 	open, _ := turns(text)
-	if len(open) != 1 || open[0].Severity != report.Error {
+	if len(open) != 1 || open[0].Severity != rule.Error {
 		t.Fatalf("the turn that is left open is not one error: %+v", open)
 	}
 	line := strings.Split(text, "\n")[open[0].Place.Line-1]

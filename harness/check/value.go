@@ -5,34 +5,35 @@ import (
 
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 )
 
 // valueRules check that values survive being written.
-var valueRules = []rule{
-	{report.Rule{ID: "A023", Name: "argument-order-changed", Severity: report.Warning,
+var valueRules = []lookout{
+	{Rule: rule.Rule{ID: "A023", Name: "argument-order-changed", Severity: rule.Warning,
 		Short:  "The arguments of a call in the history are not in the order in which the model wrote them.",
 		Damage: "The prompt of the next turn does not start with this one, and some models drop calls.",
-		Fix:    "Do not sort: tojson keeps the order, dictsort does not."}, groupLint, checkOrder},
-	{report.Rule{ID: "A024", Name: "number-changed", Severity: report.Warning,
+		Fix:    "Do not sort: tojson keeps the order, dictsort does not."}, Group: groupLint, Find: checkOrder},
+	{Rule: rule.Rule{ID: "A024", Name: "number-changed", Severity: rule.Warning,
 		Short:  "A number in the arguments of a call is written with other digits.",
 		Damage: "An id of 19 digits becomes another id.",
-		Fix:    "Print numbers with tojson, not with round, int or float."}, groupLint, checkNumbers},
-	{report.Rule{ID: "A025", Name: "values-ambiguous", Severity: report.Note,
+		Fix:    "Print numbers with tojson, not with round, int or float."}, Group: groupLint, Find: checkNumbers},
+	{Rule: rule.Rule{ID: "A025", Name: "values-ambiguous", Severity: rule.Note,
 		Short:  "A string and a number are written the same, so that only the tool's schema tells them apart.",
 		Damage: "Without a schema the string \"02134\" comes back as the number 2134.",
-		Fix:    "Declare the type of every parameter; or write strings with quotes."}, groupLint, checkAmbiguous},
-	{report.Rule{ID: "A041", Name: "null-ambiguous", Severity: report.Note,
+		Fix:    "Declare the type of every parameter; or write strings with quotes."}, Group: groupLint, Find: checkAmbiguous},
+	{Rule: rule.Rule{ID: "A041", Name: "null-ambiguous", Severity: rule.Note,
 		Short:  "A null and the string that spells it are written the same, so that only the tool's schema tells them apart.",
 		Damage: "The unit \"none\" becomes null, or a parameter that was left out becomes the text \"None\".",
-		Fix:    "Leave arguments out that are null; or write strings with quotes."}, groupLint, checkNullAmbiguous},
-	{report.Rule{ID: "A029", Name: "text-escaped", Severity: report.Warning,
+		Fix:    "Leave arguments out that are null; or write strings with quotes."}, Group: groupLint, Find: checkNullAmbiguous},
+	{Rule: rule.Rule{ID: "A029", Name: "text-escaped", Severity: rule.Warning,
 		Short:  "Text in tools or arguments is written with escapes that JSON does not need.",
 		Damage: "The model reads \\u003cb\\u003e or \\u00fc, answers in kind, and needs more tokens for it.",
-		Fix:    "Use tojson as transformers defines it: no HTML escapes, no ASCII escapes."}, groupLint, checkEscapes},
-	{report.Rule{ID: "A031", Name: "whitespace-changed", Severity: report.Note,
+		Fix:    "Use tojson as transformers defines it: no HTML escapes, no ASCII escapes."}, Group: groupLint, Find: checkEscapes},
+	{Rule: rule.Rule{ID: "A031", Name: "whitespace-changed", Severity: rule.Note,
 		Short:  "White space at the edges of a message's text is changed.",
 		Damage: "What the model said and what it sees in the history differ; the cached prefix is lost.",
-		Fix:    "Do not trim content."}, groupLint, checkSpace},
+		Fix:    "Do not trim content."}, Group: groupLint, Find: checkSpace},
 }
 
 func checkOrder(s *Subject, find finder) {

@@ -33,7 +33,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/goassay/assay/engine"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -48,10 +48,10 @@ func Text(t *engine.Template) string {
 
 // Compare holds a vendor's template against the own one of its family; own is that one's [Text]. The differences that families.txt
 // declares must be there, and no others.
-func Compare(v subject.Vendor, own string, vendor *engine.Template) report.Result {
-	res := report.Result{Suite: v.Name, Group: Group, Name: "equivalent", Place: report.Place{File: v.Name}}
+func Compare(v subject.Vendor, own string, vendor *engine.Template) rule.Result {
+	res := rule.Result{Suite: v.Name, Group: Group, Name: "equivalent", Place: rule.Place{File: v.Name}}
 	if faults := faults(v, own, Text(vendor)); len(faults) > 0 {
-		res.Status, res.Severity, res.Text = report.Failed, report.Error, strings.Join(faults, "\n")
+		res.Status, res.Severity, res.Text = rule.Failed, rule.Error, strings.Join(faults, "\n")
 	}
 	return res
 }

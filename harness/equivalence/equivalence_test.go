@@ -8,7 +8,7 @@ import (
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/equivalence"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -38,7 +38,7 @@ func TestVendors(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if res := equivalence.Compare(v, own, compile(t, v.Name, text)); res.Status != report.Passed {
+				if res := equivalence.Compare(v, own, compile(t, v.Name, text)); res.Status != rule.Passed {
 					t.Error(res.Text)
 				}
 			})
@@ -88,7 +88,7 @@ func TestCompare(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			v := subject.Vendor{Name: "vendor.jinja", Family: "family", Differs: c.differs}
 			res := equivalence.Compare(v, equivalence.Text(compile(t, "own", own)), compile(t, v.Name, c.vendor))
-			if failed := res.Status == report.Failed; failed != (c.want != nil) {
+			if failed := res.Status == rule.Failed; failed != (c.want != nil) {
 				t.Errorf("failed: %t\n%s", failed, res.Text)
 			}
 			for _, want := range c.want {

@@ -14,7 +14,7 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/gonja"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -117,7 +117,7 @@ func TestChecks(t *testing.T) {
 		return func(t *testing.T) (err error) {
 			src := subject.New("t.jinja", text).Limited(limits)
 			for _, res := range check.Template(src, check.Options{}) {
-				if strings.Contains(res.Text, "internal error") || res.Rule == "A056" && res.Status != report.Passed {
+				if strings.Contains(res.Text, "internal error") || res.Rule == "A056" && res.Status != rule.Passed {
 					err = fmt.Errorf("%s", res.Text)
 				}
 			}

@@ -5,11 +5,11 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/openai"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 )
 
 // Judge holds answers that are there against a request, without a server.
-func Judge(plan *engine.Plan, request chat.Request, body ordered.Value, stream *openai.Stream) []report.Result {
+func Judge(plan *engine.Plan, request chat.Request, body ordered.Value, stream *openai.Stream) []rule.Result {
 	q := &question{v: new(Server), s: new(sheet), request: request}
 	piece, streamed := readAnswer(q.s, body), readStream(q.s, stream)
 	q.s.look(ruleAgrees)

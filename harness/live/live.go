@@ -40,7 +40,7 @@ import (
 	"github.com/goassay/assay/engine/schema"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/stream"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -100,14 +100,14 @@ type Outcome struct {
 }
 
 // Report returns the run as a result.
-func (o *Outcome) Report() report.Result {
-	r := report.Result{Suite: o.Template, Group: "live", Name: o.Scenario}
+func (o *Outcome) Report() rule.Result {
+	r := rule.Result{Suite: o.Template, Group: "live", Name: o.Scenario}
 	switch {
 	case len(o.Faults) > 0:
-		r.Status, r.Severity = report.Failed, report.Error
+		r.Status, r.Severity = rule.Failed, rule.Error
 		r.Text = strings.Join(o.Faults, "\n") + "\noutput: " + excerpt(o.Output)
 	case len(o.Notes) > 0:
-		r.Status, r.Text = report.Found, strings.Join(o.Notes, "\n")
+		r.Status, r.Text = rule.Found, strings.Join(o.Notes, "\n")
 	}
 	return r
 }

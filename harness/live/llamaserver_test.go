@@ -20,7 +20,7 @@ import (
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/openai"
 	"github.com/goassay/assay/harness/outline"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -62,7 +62,7 @@ func TestLlamaServer(t *testing.T) {
 		}
 		t.Run(f.Name, func(t *testing.T) {
 			for _, r := range runLlamaServer(t, program, f.Name, tm) {
-				if r.Status == report.Failed && !known.has(f.Name, r.Name) {
+				if r.Status == rule.Failed && !known.has(f.Name, r.Name) {
 					t.Errorf("%s [%s]: %s", r.Name, r.Rule, r.Text)
 				}
 			}
@@ -99,7 +99,7 @@ func (k *knownList) has(family, name string) bool {
 
 // runLlamaServer starts a server with the tiny model of a family's template, and puts it through the battery. The bias keeps the
 // model from strewing markers over its nonsense, and makes it call.
-func runLlamaServer(t *testing.T, program, family string, tm *engine.Template) []report.Result {
+func runLlamaServer(t *testing.T, program, family string, tm *engine.Template) []rule.Result {
 	t.Helper()
 	plan, err := tm.Prepare(subject.ToolRequest(), engine.PrepareOptions{Insist: true})
 	if err != nil {

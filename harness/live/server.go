@@ -13,7 +13,7 @@ import (
 	"github.com/goassay/assay/engine/llama"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/openai"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/vector"
 )
 
@@ -37,7 +37,7 @@ type Server struct {
 	MaxFree  int           // tokens of another
 	Extra    ordered.Value // an object whose members every request for an answer has as well; null: none
 	// Done is called after every scenario with what was found in it; nil: nobody.
-	Done func(scenario string, results []report.Result)
+	Done func(scenario string, results []rule.Result)
 }
 
 // Properties are what a server says of itself.
@@ -85,8 +85,8 @@ func AskProperties(ctx context.Context, c *openai.Client) (Properties, error) {
 
 // Run puts the server through the battery. What goes wrong is in the results; the error is that of a context that ended, or
 // that the server cannot be reached.
-func (v *Server) Run(ctx context.Context) ([]report.Result, error) {
-	var results []report.Result
+func (v *Server) Run(ctx context.Context) ([]rule.Result, error) {
+	var results []rule.Result
 	add := func(s *sheet) {
 		found := s.results(v.Model)
 		results = append(results, found...)
@@ -275,7 +275,7 @@ func (q *question) wire(stream bool) ordered.Value {
 }
 
 // accepts is the rule that a refusal of the request breaks: some requests have fields that are not OpenAI's.
-func (q *question) accepts() rule {
+func (q *question) accepts() ruleIndex {
 	if q.request.EnableThinking != nil || q.request.Continue != chat.ContinueNone {
 		return ruleExtension
 	}

@@ -17,18 +17,18 @@ import (
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/live/livetest"
 	"github.com/goassay/assay/harness/openai"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
 // battery puts a server through it.
-func battery(t *testing.T, tm *engine.Template, o livetest.Options, edit func(*live.Server)) []report.Result {
+func battery(t *testing.T, tm *engine.Template, o livetest.Options, edit func(*live.Server)) []rule.Result {
 	t.Helper()
 	return limited(t, tm, openai.Limits{Line: 1 << 16}, o, edit)
 }
 
 // limited is battery with limits.
-func limited(t *testing.T, tm *engine.Template, l openai.Limits, o livetest.Options, edit func(*live.Server)) []report.Result {
+func limited(t *testing.T, tm *engine.Template, l openai.Limits, o livetest.Options, edit func(*live.Server)) []rule.Result {
 	t.Helper()
 	server := livetest.New(tm, o)
 	t.Cleanup(server.Close)
@@ -370,7 +370,7 @@ func TestWrongServers(t *testing.T) {
 				limits.Silence = 300 * time.Millisecond
 			}
 			for _, r := range limited(t, tm, limits, livetest.Options{Alter: tt.alter}, nil) {
-				if r.Status == report.Failed {
+				if r.Status == rule.Failed {
 					found[r.Rule] = true
 					if r.Text == "" {
 						t.Errorf("%s says nothing", r.Rule)
@@ -393,7 +393,7 @@ func TestRightServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rules := map[string]bool{}
 			for _, r := range battery(t, tm, livetest.Options{}, change) {
-				if r.Status != report.Passed {
+				if r.Status != rule.Passed {
 					t.Errorf("%s [%s]: %s", r.Name, r.Rule, r.Text)
 				}
 				_, rule, _ := strings.Cut(r.Name, "/")
@@ -421,14 +421,14 @@ func TestUnsteadyServer(t *testing.T) {
 		return "Hello" + strings.Repeat("!", n)
 	}}, func(s *live.Server) { s.Template = nil })
 	for _, r := range results {
-		if strings.HasPrefix(r.Name, "content/") && r.Status == report.Failed {
+		if strings.HasPrefix(r.Name, "content/") && r.Status == rule.Failed {
 			t.Errorf("%s: %s", r.Name, r.Text)
 		}
-		if r.Name == "content/repeats" && r.Status != report.Found {
+		if r.Name == "content/repeats" && r.Status != rule.Found {
 			t.Errorf("%s: %s", r.Name, r.Status)
 		}
 	}
-	if !slices.ContainsFunc(results, func(r report.Result) bool { return r.Rule == "S015" }) {
+	if !slices.ContainsFunc(results, func(r rule.Result) bool { return r.Rule == "S015" }) {
 		t.Error("nobody saw that the server does not repeat itself")
 	}
 }
@@ -440,11 +440,11 @@ func TestRawByCompletion(t *testing.T) {
 			editMessage(r, func(m ordered.Value) ordered.Value { return m.With("content", ordered.Str("Hello.")) })
 		}
 	}}, func(s *live.Server) { s.Raw = true })
-	status := map[string]report.Status{}
+	status := map[string]rule.Status{}
 	for _, r := range results {
 		status[r.Name] = r.Status
 	}
-	for name, want := range map[string]report.Status{"content/raw-agrees": report.Failed, "continued/raw-agrees": report.Passed, "required/raw-known": report.Found} {
+	for name, want := range map[string]rule.Status{"content/raw-agrees": rule.Failed, "continued/raw-agrees": rule.Passed, "required/raw-known": rule.Found} {
 		if got, ok := status[name]; !ok || got != want {
 			t.Errorf("%s: %s, %t, want %s", name, got, ok, want)
 		}
@@ -462,7 +462,7 @@ func TestRaw(t *testing.T) {
 		}
 	}}, func(s *live.Server) { s.Raw = true })
 	for _, r := range results {
-		if want := r.Name == "content/raw-agrees"; want && (r.Status != report.Failed || !strings.Contains(r.Text, "the model wrote")) {
+		if want := r.Name == "content/raw-agrees"; want && (r.Status != rule.Failed || !strings.Contains(r.Text, "the model wrote")) {
 			t.Errorf("%s: %s %s", r.Name, r.Status, r.Text)
 		}
 	}
@@ -472,13 +472,13 @@ func TestRaw(t *testing.T) {
 func TestPrompts(t *testing.T) {
 	thinks := compile(t, "qwq")
 	for _, r := range battery(t, thinks, livetest.Options{Raw: true, Think: true}, func(s *live.Server) { s.Raw = true }) {
-		if r.Status != report.Passed {
+		if r.Status != rule.Passed {
 			t.Errorf("%s [%s]: %s", r.Name, r.Rule, r.Text)
 		}
 	}
 	for _, r := range battery(t, thinks, livetest.Options{Raw: true}, func(s *live.Server) { s.Raw, s.Template = true, compile(t, "llama-3") }) {
-		_, rule, _ := strings.Cut(r.Name, "/")
-		if other := rule == "prompt-agrees" || rule == "raw-known"; other != (r.Status == report.Found) || rule == "raw-agrees" {
+		_, name, _ := strings.Cut(r.Name, "/")
+		if other := name == "prompt-agrees" || name == "raw-known"; other != (r.Status == rule.Found) || name == "raw-agrees" {
 			t.Errorf("%s: %s %s", r.Name, r.Status, r.Text)
 		}
 	}
@@ -491,7 +491,7 @@ func TestRules(t *testing.T) {
 			t.Errorf("rule %+v", r)
 		}
 		ids[r.ID] = true
-		if !strings.Contains(live.Manual(), r.Markdown()) {
+		if !strings.Contains(live.Book().Manual(), r.Markdown()) {
 			t.Errorf("the manual lacks %s", r.ID)
 		}
 	}
@@ -501,7 +501,7 @@ func TestRules(t *testing.T) {
 			seen[id] = true
 		}
 	}
-	for _, p := range report.Pains() {
+	for _, p := range rule.Pains() {
 		for _, id := range p.Rules {
 			if id[0] == 'S' && !ids[id] {
 				t.Errorf("%s names the rule %s, which is not there", p.ID, id)
@@ -509,7 +509,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	for _, r := range live.Rules() {
-		if r.Severity == report.Error && !seen[r.ID] && r.ID != "S022" { // which TestRaw breaks
+		if r.Severity == rule.Error && !seen[r.ID] && r.ID != "S022" { // which TestRaw breaks
 			t.Errorf("no test breaks %s", r.ID)
 		}
 	}
@@ -552,7 +552,7 @@ func FuzzAnswers(f *testing.F) {
 		v, _ := ordered.ParseString(body) // null where it is no JSON, as from a server
 		chunks, _ := ordered.ParseString(events)
 		for _, r := range live.Judge(plan, request, v, &openai.Stream{Events: chunks.Items(), Done: true}) {
-			if (r.Status == report.Passed) != (r.Text == "") {
+			if (r.Status == rule.Passed) != (r.Text == "") {
 				t.Errorf("%+v", r)
 			}
 		}
@@ -633,7 +633,7 @@ func playRecorded(t *testing.T, tm *engine.Template, client *openai.Client, requ
 	for _, res := range live.Judge(plan, r, body.JSON, stream) {
 		// What a model wrote may break the request, have markers in it, or leave a call unfinished, which is no reason to run it: what
 		// the server makes of it must be right all the same.
-		if res.Status == report.Failed && !slices.Contains([]string{"S010", "S012", "S016", "S017", "S018", "S019"}, res.Rule) {
+		if res.Status == rule.Failed && !slices.Contains([]string{"S010", "S012", "S016", "S017", "S018", "S019"}, res.Rule) {
 			t.Errorf("[%s] %s", res.Rule, res.Text)
 		}
 	}

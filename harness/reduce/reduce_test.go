@@ -13,7 +13,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/split"
 	"github.com/goassay/assay/harness/subject"
@@ -169,7 +169,7 @@ func runs(t *testing.T, text string) (failed bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if failed = results[0].Status == report.Failed; failed {
+	if failed = results[0].Status == rule.Failed; failed {
 		t.Log(results[0].Text)
 	}
 	return failed

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/visible"
 )
 
@@ -26,23 +27,23 @@ var escapeProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", "
 func (r *Report) Annotations(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	levels := [...]string{"notice", "warning", "error"}
-	for level := Error; ; level-- {
+	for level := rule.Error; ; level-- {
 		n := 0
 		for i := range r.Results {
 			res := &r.Results[i]
-			if res.Status != Failed && res.Status != Found || res.level() != level {
+			if res.Status != rule.Failed && res.Status != rule.Found || res.Level() != level {
 				continue
 			}
 			if n++; n > maxAnnotations {
 				continue
 			}
-			fmt.Fprintf(b, "::%s %stitle=%s::%s\n", levels[level], res.Place.properties(),
-				escapeProperty.Replace(visible.Line(res.title())), escapeData.Replace(short(visible.Text(res.Text), maxAnnotation)))
+			fmt.Fprintf(b, "::%s %stitle=%s::%s\n", levels[level], properties(res.Place),
+				escapeProperty.Replace(visible.Line(title(res))), escapeData.Replace(short(visible.Text(res.Text), maxAnnotation)))
 		}
 		if n > maxAnnotations {
 			fmt.Fprintf(b, "and %d more of the level %s\n", n-maxAnnotations, levels[level])
 		}
-		if level == Note {
+		if level == rule.Note {
 			return b.Flush()
 		}
 	}
@@ -56,14 +57,8 @@ func short(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
-func (res *Result) level() Severity {
-	if res.Status == Failed {
-		return Error
-	}
-	return res.Severity
-}
-
-func (p Place) properties() string {
+// properties are a place as annotations have it.
+func properties(p rule.Place) string {
 	if p.File == "" {
 		return ""
 	}
@@ -93,14 +88,14 @@ func (r *Report) Summary(w io.Writer, written int) error {
 	}
 	for i := range r.Results {
 		res := &r.Results[i]
-		if res.Status != Failed && res.Status != Found {
+		if res.Status != rule.Failed && res.Status != rule.Found {
 			continue
 		}
 		if !table {
 			b.WriteString("| | what | |\n| --- | --- | --- |\n")
 			table = true
 		}
-		row := fmt.Sprintf("| %s | %s | %s |\n", res.level(), cell(res.title()), cell(res.Text))
+		row := fmt.Sprintf("| %s | %s | %s |\n", res.Level(), cell(title(res)), cell(res.Text))
 		if written+b.Len()+len(row) > maxSummary-100 {
 			left++
 			continue

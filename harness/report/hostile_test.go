@@ -6,20 +6,21 @@ import (
 	"testing"
 
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 )
 
 // TestHostileText puts what means harm into every field that others write, and looks for it in every form.
 func TestHostileText(t *testing.T) {
 	const bad = "\x1b[31m\u202e<script>alert(1)</script>]]>\x00\ufffe\n::error::owned\n##[error]x|`*\\| %0A::error::"
 	r := &report.Report{Command: "check" + bad, Version: bad,
-		Rules:       []report.Rule{{ID: "A001" + bad, Name: bad, Severity: report.Error, Short: bad, Damage: bad, Fix: bad}},
+		Rules:       []rule.Rule{{ID: "A001" + bad, Name: bad, Severity: rule.Error, Short: bad, Damage: bad, Fix: bad}},
 		Conclusions: []string{"gate: " + bad},
-		Results: []report.Result{
-			{Suite: bad, Group: bad, Name: bad, Rule: bad, Status: report.Failed, Severity: report.Error, Place: report.Place{File: bad, Line: -4, Col: -1}, Text: bad},
-			{Suite: bad, Group: bad, Name: bad, Status: report.Found, Text: bad, Details: []report.Detail{{About: bad, Prompt: bad, Prefill: 1 << 40, Output: bad, Message: bad,
-				Parts:    []report.Span{{Start: 5, End: 2}, {Start: -9, End: 7, Class: bad}, {Start: 3, End: 1 << 40, Class: "marker"}},
-				Timeline: []report.Step{{Part: bad, From: -1 << 60, To: 1 << 60, Text: bad}}}}},
-			{Suite: bad, Group: "g", Status: report.Known, Text: bad},
+		Results: []rule.Result{
+			{Suite: bad, Group: bad, Name: bad, Rule: bad, Status: rule.Failed, Severity: rule.Error, Place: rule.Place{File: bad, Line: -4, Col: -1}, Text: bad},
+			{Suite: bad, Group: bad, Name: bad, Status: rule.Found, Text: bad, Details: []rule.Detail{{About: bad, Prompt: bad, Prefill: 1 << 40, Output: bad, Message: bad,
+				Parts:    []rule.Span{{Start: 5, End: 2}, {Start: -9, End: 7, Class: bad}, {Start: 3, End: 1 << 40, Class: "marker"}},
+				Timeline: []rule.Step{{Part: bad, From: -1 << 60, To: 1 << 60, Text: bad}}}}},
+			{Suite: bad, Group: "g", Status: rule.Known, Text: bad},
 		}}
 	allForms(t, r)
 	m := report.NewMatrix(bad, "g")

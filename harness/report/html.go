@@ -8,35 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/visible"
 )
-
-// Detail is what a page shows of a case behind its verdict. Offsets are bytes of the output.
-type Detail struct {
-	About    string `json:"about,omitempty"` // the story that the case tells
-	Prompt   string `json:"prompt"`
-	Prefill  int    `json:"prefill,omitempty"` // bytes at the prompt's end that are the start of the answer
-	Output   string `json:"output"`
-	Parts    []Span `json:"parts,omitempty"` // what became of the output, without gaps
-	Message  string `json:"message"`         // JSON
-	Timeline []Step `json:"timeline,omitempty"`
-}
-
-// Span is a part of an output, and what became of it: "marker", "content", "reasoning", "id", "arguments" or "dropped".
-type Span struct {
-	Start int    `json:"start"`
-	End   int    `json:"end"`
-	Class string `json:"class"`
-}
-
-// Step is a part of the message as it left when the output was streamed byte by byte: how many bytes had been read at its first
-// and its last delta, and the deltas' texts together.
-type Step struct {
-	Part string `json:"part"` // "reasoning", "content" or "call 1"
-	From int    `json:"from"`
-	To   int    `json:"to"`
-	Text string `json:"text"`
-}
 
 //go:embed page.html
 var pageText string
@@ -56,7 +30,7 @@ type (
 		Conclusions          []string
 		Cases                bool // there are outputs to look at
 		Suites               []pageSuite
-		Rules                []Rule
+		Rules                []rule.Rule
 	}
 	pageSuite struct {
 		Name, ID string
@@ -70,7 +44,7 @@ type (
 		Results  []pageResult
 	}
 	pageResult struct {
-		Result
+		rule.Result
 		Word, Class string
 		Head, More  string
 		About       string
@@ -86,7 +60,7 @@ type (
 	}
 	pagePiece struct{ Text, Class string }
 	pageStep  struct {
-		Step
+		rule.Step
 		Start, Width int // per cent of the output
 	}
 )
@@ -95,10 +69,10 @@ type (
 func (r *Report) HTML(w io.Writer) error {
 	data := pageData{Title: "Assay " + r.Command, Line: r.Line(), Version: r.Version, Rules: r.Rules, Parts: parts, Conclusions: r.Conclusions}
 	for status, n := range r.Counts() {
-		if n > 0 || Status(status) == Failed {
-			class := Status(status)
+		if n > 0 || rule.Status(status) == rule.Failed {
+			class := rule.Status(status)
 			if n == 0 {
-				class = Passed
+				class = rule.Passed
 			}
 			data.Counts = append(data.Counts, pageCell{Text: fmt.Sprintf("%d %s", n, countWords[status]), Class: class.String()})
 		}
@@ -141,12 +115,12 @@ func (c *cellCount) class() string {
 	if c == nil {
 		return "none"
 	}
-	for status := Failed; status > Passed; status-- {
+	for status := rule.Failed; status > rule.Passed; status-- {
 		if c[status] > 0 {
 			return status.String()
 		}
 	}
-	return Passed.String()
+	return rule.Passed.String()
 }
 
 func (s *pageSuite) group(name string) int {
@@ -154,9 +128,9 @@ func (s *pageSuite) group(name string) int {
 }
 
 // add adds a result to its group, if there is something to see behind it.
-func (s *pageSuite) add(r *Report, res *Result) {
-	s.Fine = s.Fine && res.Status == Passed
-	if res.Status == Passed && len(res.Details) == 0 {
+func (s *pageSuite) add(r *Report, res *rule.Result) {
+	s.Fine = s.Fine && res.Status == rule.Passed
+	if res.Status == rule.Passed && len(res.Details) == 0 {
 		return
 	}
 	at := s.group(res.Group)
@@ -165,14 +139,14 @@ func (s *pageSuite) add(r *Report, res *Result) {
 		s.Groups = append(s.Groups, pageGroup{Name: res.Group, ID: fmt.Sprintf("%s-%d", s.ID, at)})
 	}
 	p := pageResult{Result: *res, Word: strings.TrimSpace(statusWords[res.Status]), Class: res.Status.String()}
-	if res.Status == Found {
+	if res.Status == rule.Found {
 		p.Word = res.Severity.String()
 	}
 	p.Head, p.More, _ = strings.Cut(res.Text, "\n")
-	p.Declared = slices.ContainsFunc(r.Rules, func(rule Rule) bool { return rule.ID == res.Rule })
+	p.Declared = slices.ContainsFunc(r.Rules, func(declared rule.Rule) bool { return declared.ID == res.Rule })
 	for i, d := range res.Details {
 		p.About = d.About
-		c := d.page()
+		c := casePage(&d)
 		if i > 0 && d.Prompt == res.Details[i-1].Prompt {
 			c.Prompt, c.Opened = "", "" // as above
 		}
@@ -181,7 +155,8 @@ func (s *pageSuite) add(r *Report, res *Result) {
 	s.Groups[at].Results = append(s.Groups[at].Results, p)
 }
 
-func (d *Detail) page() pageCase {
+// casePage is what the page shows of a case.
+func casePage(d *rule.Detail) pageCase {
 	clamp := func(n, most int) int { return min(max(n, 0), most) } // a report that was read from a file may say anything
 	end := len(d.Prompt) - clamp(d.Prefill, len(d.Prompt))
 	c := pageCase{Prompt: d.Prompt[:end], Opened: d.Prompt[end:], Message: d.Message, Length: len(d.Output)}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/visible"
 )
 
@@ -73,18 +74,18 @@ func (r *Report) JUnit(w io.Writer) error {
 	return err
 }
 
-func (s *junitSuite) add(res *Result) {
+func (s *junitSuite) add(res *rule.Result) {
 	c := junitCase{Class: visible.Line(res.Suite), Name: visible.Line(res.Name), File: visible.Line(res.Place.File), Line: res.Place.Line}
 	head, _, _ := strings.Cut(res.Text, "\n")
 	message := &junitMessage{Message: visible.Text(head), Type: visible.Line(res.Rule), Text: visible.Text(res.Text)}
 	switch res.Status {
-	case Failed:
+	case rule.Failed:
 		c.Failure = message
 		s.Fails++
-	case Known:
+	case rule.Known:
 		c.Skipped = message
 		s.Skips++
-	case Found:
+	case rule.Found:
 		c.Out = visible.Text(res.Rule + " " + res.Text)
 	}
 	s.Tests++

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/visible"
 )
 
@@ -24,7 +25,7 @@ func NewMatrix(columns ...string) *Matrix {
 }
 
 // Add counts results. A suite gets its row with its first result in one of the columns.
-func (m *Matrix) Add(results ...Result) {
+func (m *Matrix) Add(results ...rule.Result) {
 	for i := range results {
 		res := &results[i]
 		if !slices.Contains(m.columns, res.Group) {
@@ -56,7 +57,7 @@ func (m *Matrix) String() string {
 		for _, column := range m.columns {
 			line = append(line, m.cells[[2]string{row, column}].String())
 		}
-		if all := m.all[row]; all[Failed]+all[Known] == 0 {
+		if all := m.all[row]; all[rule.Failed]+all[rule.Known] == 0 {
 			clean++
 		}
 		table = append(table, line)
@@ -65,18 +66,18 @@ func (m *Matrix) String() string {
 }
 
 // cellCount counts the results of a cell by their status.
-type cellCount [Failed + 1]int
+type cellCount [rule.Statuses]int
 
 func (c *cellCount) String() string {
 	switch {
 	case c == nil:
 		return "-"
-	case c[Failed] > 0:
-		return fmt.Sprintf("%d FAIL", c[Failed])
-	case c[Known] > 0:
-		return fmt.Sprintf("%d known", c[Known])
-	case c[Found] > 0:
-		return fmt.Sprintf("%d noted", c[Found])
+	case c[rule.Failed] > 0:
+		return fmt.Sprintf("%d FAIL", c[rule.Failed])
+	case c[rule.Known] > 0:
+		return fmt.Sprintf("%d known", c[rule.Known])
+	case c[rule.Found] > 0:
+		return fmt.Sprintf("%d noted", c[rule.Found])
 	}
 	return "ok"
 }

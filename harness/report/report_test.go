@@ -12,16 +12,17 @@ import (
 	"unicode/utf8"
 
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 )
 
 func sample() *report.Report {
-	return &report.Report{Command: "check", Version: "v1", Rules: []report.Rule{{ID: "A001", Name: "broken", Severity: report.Error, Short: "It broke.", Damage: "Harm.", Fix: "Mend it."}},
-		Results: []report.Result{
+	return &report.Report{Command: "check", Version: "v1", Rules: []rule.Rule{{ID: "A001", Name: "broken", Severity: rule.Error, Short: "It broke.", Damage: "Harm.", Fix: "Mend it."}},
+		Results: []rule.Result{
 			{Suite: "a.jinja", Group: "lint", Name: "fine"},
-			{Suite: "a.jinja", Group: "lint", Name: "broken", Rule: "A001", Status: report.Failed, Severity: report.Error,
-				Place: report.Place{File: "a.jinja", Line: 2, Col: 3}, Text: "it, broke: 100% <b>\x01\nevidence"},
-			{Suite: "a.jinja", Group: "verify", Name: "odd", Rule: "A002", Status: report.Found, Severity: report.Warning, Text: "it is odd"},
-			{Suite: "b.jinja", Group: "verify", Name: "old", Status: report.Known, Text: "it never worked"},
+			{Suite: "a.jinja", Group: "lint", Name: "broken", Rule: "A001", Status: rule.Failed, Severity: rule.Error,
+				Place: rule.Place{File: "a.jinja", Line: 2, Col: 3}, Text: "it, broke: 100% <b>\x01\nevidence"},
+			{Suite: "a.jinja", Group: "verify", Name: "odd", Rule: "A002", Status: rule.Found, Severity: rule.Warning, Text: "it is odd"},
+			{Suite: "b.jinja", Group: "verify", Name: "old", Status: rule.Known, Text: "it never worked"},
 		}}
 }
 
@@ -56,7 +57,7 @@ func TestText(t *testing.T) {
 
 func TestBrief(t *testing.T) {
 	r := sample()
-	r.Results = append(r.Results, r.Results[1], report.Result{Suite: "c\x01.jinja", Name: "fine"})
+	r.Results = append(r.Results, r.Results[1], rule.Result{Suite: "c\x01.jinja", Name: "fine"})
 	got := text(t, func(w io.Writer) error { return r.Brief(w, report.TextOptions{}) })
 	want := "FAIL  a.jinja: A001 broken (2)\nknown b.jinja: old\nok    c\\u0001.jinja\n3 passed, 2 failed (1 known failures, 1 warning)\n"
 	if got != want {
@@ -154,13 +155,13 @@ func TestLimits(t *testing.T) {
 
 func TestExpect(t *testing.T) {
 	r := sample()
-	key := func(res *report.Result) string { return res.Suite + " " + res.Name }
+	key := func(res *rule.Result) string { return res.Suite + " " + res.Name }
 	known := map[string]string{"a.jinja broken": "why", "a.jinja fine": "why not", "c gone": "lost"}
-	report.Expect(r.Results, known, key)
-	if r.Results[1].Status != report.Known || r.Results[0].Status != report.Failed {
+	rule.Expect(r.Results, known, key)
+	if r.Results[1].Status != rule.Known || r.Results[0].Status != rule.Failed {
 		t.Errorf("statuses %v and %v", r.Results[1].Status, r.Results[0].Status)
 	}
-	if unused := report.Unused(r.Results, known, key); len(unused) != 1 || unused[0].Name != "c gone" {
+	if unused := rule.Unused(r.Results, known, key); len(unused) != 1 || unused[0].Name != "c gone" {
 		t.Errorf("unused: %v", unused)
 	}
 }
@@ -178,7 +179,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		merged, err := report.Merge([]*report.Report{r, r})
-		if err != nil || merged.Passed != 2*r.Passed || merged.Counts()[report.Failed] != 2*r.Counts()[report.Failed] {
+		if err != nil || merged.Passed != 2*r.Passed || merged.Counts()[rule.Failed] != 2*r.Counts()[rule.Failed] {
 			t.Fatalf("merged with itself: %v, %v", merged.Counts(), err)
 		}
 		allForms(t, r)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/visible"
 )
 
@@ -74,7 +75,7 @@ type (
 const home = "https://github.com/goassay/assay"
 
 // failedRule is declared for failures that no rule produced: a script, a vector, a golden.
-var failedRule = Rule{ID: "A000", Name: "check-failed", Severity: Error, Short: "A check of the corpus failed.",
+var failedRule = rule.Rule{ID: "A000", Name: "check-failed", Severity: rule.Error, Short: "A check of the corpus failed.",
 	Damage: "Behaviour that the corpus promises is gone.", Fix: "Read the message; run `assay run` for the full text."}
 
 // SARIF writes failures and findings as SARIF 2.1.0. All rules are declared, broken or not. A fingerprint is made of the
@@ -82,12 +83,12 @@ var failedRule = Rule{ID: "A000", Name: "check-failed", Severity: Error, Short: 
 func (r *Report) SARIF(w io.Writer) error {
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "assay", InformationURI: home, Version: visible.Line(r.Version)}
-	for _, rule := range append([]Rule{failedRule}, r.Rules...) {
-		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, rule.sarif())
+	for _, broken := range append([]rule.Rule{failedRule}, r.Rules...) {
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, ruleSARIF(broken))
 	}
 	for i := range r.Results {
-		if res := &r.Results[i]; res.Status == Failed || res.Status == Found {
-			run.Results = append(run.Results, res.sarif())
+		if res := &r.Results[i]; res.Status == rule.Failed || res.Status == rule.Found {
+			run.Results = append(run.Results, resultSARIF(res))
 		}
 	}
 	e := json.NewEncoder(w)
@@ -99,38 +100,38 @@ func (r *Report) SARIF(w io.Writer) error {
 	})
 }
 
-// page is the page of the documents that has the rule.
-func (rule Rule) page() string {
+// manual is the page of the documents that has the rule.
+func manual(id string) string {
 	switch {
-	case strings.HasPrefix(rule.ID, "D"):
+	case strings.HasPrefix(id, "D"):
 		return "change-rules.md"
-	case strings.HasPrefix(rule.ID, "S"):
+	case strings.HasPrefix(id, "S"):
 		return "server-rules.md"
 	}
 	return "rules.md"
 }
 
-func (rule Rule) sarif() sarifRule {
-	rule = rule.visible()
+func ruleSARIF(r rule.Rule) sarifRule {
+	r = visibleRule(r)
 	return sarifRule{
-		ID: rule.ID, Name: rule.Name, Short: sarifText{rule.Short},
-		Full: sarifText{rule.Short + " " + rule.Damage}, Help: sarifText{rule.Fix},
-		HelpURI: home + "/blob/main/docs/" + rule.page() + "#" + strings.ToLower(rule.ID),
-		Default: sarifDefault{rule.Severity.String()},
+		ID: r.ID, Name: r.Name, Short: sarifText{r.Short},
+		Full: sarifText{r.Short + " " + r.Damage}, Help: sarifText{r.Fix},
+		HelpURI: home + "/blob/main/docs/" + manual(r.ID) + "#" + strings.ToLower(r.ID),
+		Default: sarifDefault{r.Severity.String()},
 	}
 }
 
-func (res *Result) sarif() sarifResult {
-	rule, level := res.Rule, res.Severity.String()
-	if rule == "" {
-		rule, level = failedRule.ID, failedRule.Severity.String()
+func resultSARIF(res *rule.Result) sarifResult {
+	id, level := res.Rule, res.Severity.String()
+	if id == "" {
+		id, level = failedRule.ID, failedRule.Severity.String()
 	}
 	head, _, _ := strings.Cut(res.Text, "\n")
-	sum := sha256.Sum256([]byte(strings.Join([]string{rule, res.Suite, res.Name, head}, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join([]string{id, res.Suite, res.Name, head}, "\x00")))
 	file := cmp.Or(res.Place.File, res.Suite)
 	place := sarifPhysical{sarifArtifact{fileURI(file)}, sarifRegion{max(res.Place.Line, 1), max(res.Place.Col, 0)}}
 	return sarifResult{
-		RuleID: visible.Line(rule), Level: level, Message: sarifText{visible.Text(res.Name + ": " + res.Text)},
+		RuleID: visible.Line(id), Level: level, Message: sarifText{visible.Text(res.Name + ": " + res.Text)},
 		Locations:    []sarifLocation{{place}},
 		Fingerprints: map[string]string{"assay/v1": hex.EncodeToString(sum[:16])},
 	}

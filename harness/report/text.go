@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/visible"
 )
 
@@ -26,17 +27,17 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 	b := bufio.NewWriter(w)
 	for i := range r.Results {
 		res := &r.Results[i]
-		if res.Status == Passed && !o.Verbose || res.Status == Known && !o.Verbose || res.Status == Found && !o.Notes {
+		if res.Status == rule.Passed && !o.Verbose || res.Status == rule.Known && !o.Verbose || res.Status == rule.Found && !o.Notes {
 			continue
 		}
 		word := statusWords[res.Status]
-		if res.Status == Found {
+		if res.Status == rule.Found {
 			word = res.Severity.String()
 		}
 		if o.Color {
 			word = statusColors[res.Status] + word + "\x1b[0m"
 		}
-		fmt.Fprintf(b, "%s %s", word, visible.Line(res.title()))
+		fmt.Fprintf(b, "%s %s", word, visible.Line(title(res)))
 		if res.Text != "" {
 			fmt.Fprintf(b, ": %s", strings.ReplaceAll(visible.Text(res.Text), "\n", "\n    "))
 		}
@@ -71,7 +72,7 @@ func (r *Report) Brief(w io.Writer, o TextOptions) error {
 // suite is a suite's results in a line.
 type suite struct {
 	name   string
-	worst  Status
+	worst  rule.Status
 	broken []string // the rules, with their names and how often where that is more than once
 }
 
@@ -82,7 +83,7 @@ func (r *Report) suites() []*suite {
 	times := map[[2]string]int{}
 	for i := range r.Results {
 		res := &r.Results[i]
-		if res.Status == Failed || res.Status == Known {
+		if res.Status == rule.Failed || res.Status == rule.Known {
 			times[[2]string{res.Suite, res.Rule}]++
 		}
 	}
@@ -94,7 +95,7 @@ func (r *Report) suites() []*suite {
 			byName[res.Suite] = s
 			all = append(all, s)
 		}
-		if res.Status != Found {
+		if res.Status != rule.Found {
 			s.worst = max(s.worst, res.Status)
 		}
 		if n := times[[2]string{res.Suite, res.Rule}]; n > 0 {
@@ -110,7 +111,7 @@ func (r *Report) suites() []*suite {
 }
 
 // title is the suite and name, the rule and the place, as far as they say something new.
-func (res *Result) title() string {
+func title(res *rule.Result) string {
 	title := res.Suite
 	if res.Name != "" && res.Name != res.Suite {
 		title += " " + res.Name
@@ -127,16 +128,16 @@ func (res *Result) title() string {
 // Line sums a report up: "N passed, M failed", with the known failures and findings in brackets where there are any.
 func (r *Report) Line() string {
 	n := r.Counts()
-	line := fmt.Sprintf("%d passed, %d failed", n[Passed]+n[Found], n[Failed])
+	line := fmt.Sprintf("%d passed, %d failed", n[rule.Passed]+n[rule.Found], n[rule.Failed])
 	var more []string
-	if n[Known] > 0 {
-		more = append(more, fmt.Sprintf("%d known failures", n[Known]))
+	if n[rule.Known] > 0 {
+		more = append(more, fmt.Sprintf("%d known failures", n[rule.Known]))
 	}
 	warned := r.warnings()
 	if warned > 0 {
 		more = append(more, counted(warned, "warning"))
 	}
-	if noted := n[Found] - warned; noted > 0 {
+	if noted := n[rule.Found] - warned; noted > 0 {
 		more = append(more, counted(noted, "note"))
 	}
 	if len(more) > 0 {

@@ -14,18 +14,19 @@ import (
 	"github.com/goassay/assay/engine/verify"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/split"
 	"github.com/goassay/assay/harness/subject"
 )
 
 // file is the new revision as a whole.
-func (p *pair) file() report.Place { return report.Place{File: p.source.File} }
+func (p *pair) file() rule.Place { return rule.Place{File: p.source.File} }
 
 // blame is where an error of the new revision is, and what it says.
-func (p *pair) blame(err error) (report.Place, string) { return check.Place(p.source, err) }
+func (p *pair) blame(err error) (rule.Place, string) { return check.Place(p.source, err) }
 
 // wrote is the place in the new revision that wrote a byte of a conversation's prompt.
-func (p *pair) wrote(r chat.Request, off int) report.Place {
+func (p *pair) wrote(r chat.Request, off int) rule.Place {
 	o, err := p.is.Observe(p.is.Caps().Fit(r).Input)
 	if err == nil && len(o.String) > 0 {
 		if at, ok := o.WrittenAt(min(off, len(o.String)-1)); ok {
@@ -36,10 +37,10 @@ func (p *pair) wrote(r chat.Request, off int) report.Place {
 }
 
 // change is the place in the new revision that writes what the old one did not, the first in the battery.
-func (p *pair) change() report.Place { return p.changeBehind(func(chat.Request) string { return "" }) }
+func (p *pair) change() rule.Place { return p.changeBehind(func(chat.Request) string { return "" }) }
 
 // turnChange is the same behind the first question, where turns are.
-func (p *pair) turnChange() report.Place {
+func (p *pair) turnChange() rule.Place {
 	place := p.changeBehind(func(r chat.Request) string {
 		for _, m := range r.Messages {
 			if m.At("role").Text() == "user" {
@@ -55,7 +56,7 @@ func (p *pair) turnChange() report.Place {
 }
 
 // changeBehind is the place that writes the first change behind a text of each conversation.
-func (p *pair) changeBehind(text func(chat.Request) string) report.Place {
+func (p *pair) changeBehind(text func(chat.Request) string) rule.Place {
 	place, found := p.file(), false
 	p.prompts(func(c subject.Conversation, was, is engine.Prompt, wasErr, isErr error) {
 		if found || wasErr != nil || isErr != nil {
@@ -277,10 +278,10 @@ func grammarOf(t *engine.Template) *gbnf.Grammar {
 }
 
 // introduced finds what the automatic checks find in the new revision only. A rule counts once.
-func introduced(severity report.Severity) func(*pair, finder) {
+func introduced(severity rule.Severity) func(*pair, finder) {
 	return func(p *pair, find finder) {
 		for _, res := range p.findings[1] {
-			if res.Status != report.Passed && res.Severity == severity && !broken(p.findings[0], res.Rule) {
+			if res.Status != rule.Passed && res.Severity == severity && !broken(p.findings[0], res.Rule) {
 				find(res.Place, "%s %s: %s", res.Rule, res.Name, res.Text)
 			}
 		}
@@ -289,12 +290,12 @@ func introduced(severity report.Severity) func(*pair, finder) {
 
 func mended(p *pair, find finder) {
 	for _, res := range p.findings[0] {
-		if res.Status != report.Passed && !broken(p.findings[1], res.Rule) {
+		if res.Status != rule.Passed && !broken(p.findings[1], res.Rule) {
 			find(p.file(), "%s %s no longer: %s", res.Rule, res.Name, res.Text)
 		}
 	}
 }
 
-func broken(results []report.Result, rule string) bool {
-	return slices.ContainsFunc(results, func(r report.Result) bool { return r.Rule == rule && r.Status != report.Passed })
+func broken(results []rule.Result, id string) bool {
+	return slices.ContainsFunc(results, func(r rule.Result) bool { return r.Rule == id && r.Status != rule.Passed })
 }

@@ -26,84 +26,84 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/subject"
 )
 
 // comparison is one aspect by which revisions are compared.
-type comparison struct {
-	report.Rule
-	run func(*pair, finder)
-}
+type comparison = rule.Check[*pair, rule.Place]
 
 // finder takes the changes of an aspect: where in the new revision, and a sentence, with evidence on further lines.
-type finder func(at report.Place, format string, args ...any)
+type finder = rule.Finder[rule.Place]
+
+// group is the column of all aspects.
+const group = "diff"
 
 // comparisons has all aspects in the order of their ids. Severity is the class: error is breaking, warning risky, note safe.
 var comparisons = []comparison{
-	{report.Rule{ID: "D001", Name: "no-longer-compiles", Severity: report.Error,
-		Short: "The new revision does not compile, or renders nothing.", Damage: "Every request fails.", Fix: "The message has the place."}, compiles},
-	{report.Rule{ID: "D002", Name: "capability-lost", Severity: report.Error,
-		Short: "A capability is gone.", Damage: "Requests that worked are refused, or lose a part.", Fix: "Bring it back, or say so to users."}, capsLost},
-	{report.Rule{ID: "D003", Name: "capability-gained", Severity: report.Note,
-		Short: "A capability is new.", Damage: "None.", Fix: "Nothing to do."}, capsGained},
-	{report.Rule{ID: "D004", Name: "format-changed", Severity: report.Error,
+	{Rule: rule.Rule{ID: "D001", Name: "no-longer-compiles", Severity: rule.Error,
+		Short: "The new revision does not compile, or renders nothing.", Damage: "Every request fails.", Fix: "The message has the place."}, Group: group, Find: compiles},
+	{Rule: rule.Rule{ID: "D002", Name: "capability-lost", Severity: rule.Error,
+		Short: "A capability is gone.", Damage: "Requests that worked are refused, or lose a part.", Fix: "Bring it back, or say so to users."}, Group: group, Find: capsLost},
+	{Rule: rule.Rule{ID: "D003", Name: "capability-gained", Severity: rule.Note,
+		Short: "A capability is new.", Damage: "None.", Fix: "Nothing to do."}, Group: group, Find: capsGained},
+	{Rule: rule.Rule{ID: "D004", Name: "format-changed", Severity: rule.Error,
 		Short:  "The spelling of answers has changed: markers, modes, fields or ids.",
 		Damage: "Parsers made for the old revision do not read the new one; a model trained on the old spelling sees another one.",
-		Fix:    "Keep the spelling that the model was trained on."}, formatChanged},
-	{report.Rule{ID: "D005", Name: "format-spacing-changed", Severity: report.Warning,
+		Fix:    "Keep the spelling that the model was trained on."}, Group: group, Find: formatChanged},
+	{Rule: rule.Rule{ID: "D005", Name: "format-spacing-changed", Severity: rule.Warning,
 		Short:  "Only white space beside markers has changed.",
 		Damage: "The model sees other tokens than in training; strict parsers fail.",
-		Fix:    "Keep the white space, unless the old one was wrong."}, spacingChanged},
-	{report.Rule{ID: "D006", Name: "generation-prompt-changed", Severity: report.Error,
+		Fix:    "Keep the white space, unless the old one was wrong."}, Group: group, Find: spacingChanged},
+	{Rule: rule.Rule{ID: "D006", Name: "generation-prompt-changed", Severity: rule.Error,
 		Short:  "The generation prompt has changed.",
 		Damage: "The answer starts in another state: with reasoning open or closed, or without the model's role.",
-		Fix:    "Keep it, or change the servers that rely on it at the same time."}, generationChanged},
-	{report.Rule{ID: "D007", Name: "prompt-refused", Severity: report.Error,
-		Short: "A conversation that was rendered is refused.", Damage: "Requests that worked end in an error.", Fix: "Render it."}, promptRefused},
-	{report.Rule{ID: "D008", Name: "prompt-changed", Severity: report.Warning,
+		Fix:    "Keep it, or change the servers that rely on it at the same time."}, Group: group, Find: generationChanged},
+	{Rule: rule.Rule{ID: "D007", Name: "prompt-refused", Severity: rule.Error,
+		Short: "A conversation that was rendered is refused.", Damage: "Requests that worked end in an error.", Fix: "Render it."}, Group: group, Find: promptRefused},
+	{Rule: rule.Rule{ID: "D008", Name: "prompt-changed", Severity: rule.Warning,
 		Short:  "The prompt of a conversation has changed.",
-		Damage: "Answers change; cached prefixes are lost.", Fix: "Read the difference and decide."}, promptChanged},
-	{report.Rule{ID: "D009", Name: "prompt-accepted", Severity: report.Note,
-		Short: "A conversation that was refused is rendered.", Damage: "None.", Fix: "Nothing to do."}, promptAccepted},
-	{report.Rule{ID: "D010", Name: "parse-changed", Severity: report.Error,
+		Damage: "Answers change; cached prefixes are lost.", Fix: "Read the difference and decide."}, Group: group, Find: promptChanged},
+	{Rule: rule.Rule{ID: "D009", Name: "prompt-accepted", Severity: rule.Note,
+		Short: "A conversation that was refused is rendered.", Damage: "None.", Fix: "Nothing to do."}, Group: group, Find: promptAccepted},
+	{Rule: rule.Rule{ID: "D010", Name: "parse-changed", Severity: rule.Error,
 		Short:  "An output is read as another message.",
 		Damage: "What models already put out means something else after the change.",
-		Fix:    "Keep the format compatible."}, parseChanged},
-	{report.Rule{ID: "D011", Name: "grammar-changed", Severity: report.Warning,
+		Fix:    "Keep the format compatible."}, Group: group, Find: parseChanged},
+	{Rule: rule.Rule{ID: "D011", Name: "grammar-changed", Severity: rule.Warning,
 		Short:  "The grammars of the two revisions have different languages.",
-		Damage: "Constrained decoding forces another spelling.", Fix: "Read the sample and decide."}, grammarChanged},
-	{report.Rule{ID: "D012", Name: "error-introduced", Severity: report.Error,
-		Short: "The automatic checks find an error that was not there.", Damage: "See the rule that it names.", Fix: "See the rule that it names."}, introduced(report.Error)},
-	{report.Rule{ID: "D013", Name: "warning-introduced", Severity: report.Warning,
-		Short: "The automatic checks warn of something that was not there.", Damage: "See the rule that it names.", Fix: "See the rule that it names."}, introduced(report.Warning)},
-	{report.Rule{ID: "D014", Name: "finding-mended", Severity: report.Note,
-		Short: "The automatic checks no longer find something.", Damage: "None.", Fix: "Nothing to do."}, mended},
-	{report.Rule{ID: "D015", Name: "part-no-longer-written", Severity: report.Error,
+		Damage: "Constrained decoding forces another spelling.", Fix: "Read the sample and decide."}, Group: group, Find: grammarChanged},
+	{Rule: rule.Rule{ID: "D012", Name: "error-introduced", Severity: rule.Error,
+		Short: "The automatic checks find an error that was not there.", Damage: "See the rule that it names.", Fix: "See the rule that it names."}, Group: group, Find: introduced(rule.Error)},
+	{Rule: rule.Rule{ID: "D013", Name: "warning-introduced", Severity: rule.Warning,
+		Short: "The automatic checks warn of something that was not there.", Damage: "See the rule that it names.", Fix: "See the rule that it names."}, Group: group, Find: introduced(rule.Warning)},
+	{Rule: rule.Rule{ID: "D014", Name: "finding-mended", Severity: rule.Note,
+		Short: "The automatic checks no longer find something.", Damage: "None.", Fix: "Nothing to do."}, Group: group, Find: mended},
+	{Rule: rule.Rule{ID: "D015", Name: "part-no-longer-written", Severity: rule.Error,
 		Short:  "A part of an answer is no longer written into the prompt: reasoning, content or a call.",
 		Damage: "The model does not see what it said before, and goes on as if it had not.",
-		Fix:    "Write the part, or say so to users."}, partLost},
+		Fix:    "Write the part, or say so to users."}, Group: group, Find: partLost},
 }
+
+// oldBroken is the rule of an edit whose old revision does not compile; no other rule has something to compare then.
+var oldBroken = comparison{Rule: rule.Rule{ID: "D016", Name: "old-does-not-compile", Severity: rule.Note,
+	Short: "The old revision does not compile, so there is nothing to compare with.", Damage: "None: what broke was broken before.",
+	Fix: "`assay check` judges the new revision alone."}, Group: group, Find: func(p *pair, find finder) {
+	find(rule.Place{}, "the old revision does not compile, so there is nothing to compare with: %w", p.err)
+}}
 
 // Rules returns the declarations of all aspects.
-func Rules() []report.Rule {
-	rules := make([]report.Rule, len(comparisons))
-	for i := range comparisons {
-		rules[i] = comparisons[i].Rule
-	}
-	return rules
-}
+func Rules() []rule.Rule { return append(rule.Declared(comparisons), oldBroken.Rule) }
 
-// Manual is docs/change-rules.md: every aspect, in the order of their ids.
-func Manual() string {
-	var b strings.Builder
-	b.WriteString("# What a change of a template is held to\n\nThe rules of `assay diff` and `assay check --base`; [gate.md](gate.md) says how to run them. " +
-		"An error is a breaking change and fails, a warning is a risky one, a note a safe one. Ids never change their meaning.\n" +
-		"This page is written by `make update` from the code; `assay explain D004` prints a part of it.\n")
-	for i := range comparisons {
-		b.WriteString("\n" + comparisons[i].Markdown())
+// Book has every aspect: docs/change-rules.md.
+func Book() *rule.Book {
+	return &rule.Book{
+		Title: "What a change of a template is held to",
+		Intro: "The rules of `assay diff` and `assay check --base`; [gate.md](gate.md) says how to run them. " +
+			"An error is a breaking change and fails, a warning is a risky one, a note a safe one.",
+		Rules: Rules(),
 	}
-	return b.String()
 }
 
 // pair is two revisions while they are compared.
@@ -112,58 +112,48 @@ type pair struct {
 	source   subject.Source // of the new one
 	err      error          // why it does not compile
 	cases    []script.Case
-	findings [2][]report.Result // of the automatic checks
+	findings [2][]rule.Result // of the automatic checks
 	formats  [2]string
 	respaced bool // the formats differ in white space only
 	changed  bool // they differ in more
 }
 
-// oldBroken is the name of the result where the old revision does not compile.
-const oldBroken = "old-does-not-compile"
-
 // Compare compares two revisions. Cases are recorded outputs of the family; there may be none.
-func Compare(was, is subject.Source, cases []script.Case) []report.Result {
+func Compare(was, is subject.Source, cases []script.Case) []rule.Result {
 	p := &pair{cases: cases, source: is}
-	old, err := was.Compile()
-	if err != nil {
-		return []report.Result{{Suite: is.Name, Group: "diff", Name: oldBroken, Status: report.Found, Severity: report.Note,
-			Place: report.Place{File: was.File}, Text: "the old revision does not compile, so there is nothing to compare with: " + err.Error()}}
+	if p.was, p.err = was.Compile(); p.err != nil {
+		return oldBroken.Run(p, scope(was.File, is, rule.Note))
 	}
-	p.was = old
 	p.is, p.err = is.Compile()
 	if p.err == nil {
 		accepted := check.Suppressed(was.Text) // the new revision cannot silence what it introduces
 		o := check.Options{Accepted: &accepted}
-		p.findings = [2][]report.Result{check.Template(was, o), check.Template(is, o)}
+		p.findings = [2][]rule.Result{check.Template(was, o), check.Template(is, o)}
 		p.compareFormats()
 	}
-	var results []report.Result
+	var results []rule.Result
 	for i := range comparisons {
-		if c := &comparisons[i]; p.err == nil || i == 0 {
-			results = append(results, c.results(p)...)
+		c := &comparisons[i]
+		if p.err != nil && i > 0 {
+			break
 		}
+		results = append(results, c.Run(p, scope(is.File, is, c.Severity))...)
 	}
 	return results
 }
 
-func (c *comparison) results(p *pair) []report.Result {
-	var results []report.Result
-	c.run(p, func(at report.Place, format string, args ...any) {
-		status := report.Found
-		if c.Severity == report.Error {
-			status = report.Failed
+// scope is that of a comparison, whose findings begin with the class of the change.
+func scope(file string, is subject.Source, s rule.Severity) rule.Scope[rule.Place] {
+	return rule.Scope[rule.Place]{Suite: is.Name, File: file, Place: func(at rule.Place, err error) (rule.Place, string) {
+		if at.File == "" {
+			at.File = file
 		}
-		results = append(results, report.Result{Suite: p.source.Name, Group: "diff", Name: c.Name, Rule: c.ID, Status: status, Severity: c.Severity,
-			Place: at, Text: Class(c.Severity) + ": " + fmt.Sprintf(format, args...)})
-	})
-	if results == nil {
-		results = append(results, report.Result{Suite: p.source.Name, Group: "diff", Name: c.Name, Rule: c.ID, Place: p.file()})
-	}
-	return results
+		return at, Class(s) + ": " + err.Error()
+	}}
 }
 
 // Class is the word for a severity of a change.
-func Class(s report.Severity) string {
+func Class(s rule.Severity) string {
 	return [...]string{"safe", "risky", "breaking"}[s]
 }
 
@@ -183,8 +173,8 @@ const (
 
 // Difference is how two templates of one model differ.
 type Difference struct {
-	Class   string          // one of those above, or "safe", "risky", "breaking"
-	Changes []report.Result // what can be observed, the worst first
+	Class   string        // one of those above, or "safe", "risky", "breaking"
+	Changes []rule.Result // what can be observed, the worst first
 }
 
 // Between classes how two templates differ, by the class of the worst change from one to the other. Equal texts with other special
@@ -204,11 +194,11 @@ func Between(was, is subject.Source) Difference {
 		d.Class = WhiteSpace
 	}
 	for _, res := range Compare(was, is, nil) {
-		if res.Status != report.Passed {
+		if res.Status != rule.Passed {
 			d.Changes = append(d.Changes, res)
 		}
 	}
-	slices.SortStableFunc(d.Changes, func(a, b report.Result) int { return cmp.Compare(b.Severity, a.Severity) })
+	slices.SortStableFunc(d.Changes, func(a, b rule.Result) int { return cmp.Compare(b.Severity, a.Severity) })
 	if len(d.Changes) > 0 {
 		d.Class = Class(d.Changes[0].Severity)
 	}
@@ -219,7 +209,7 @@ func Between(was, is subject.Source) Difference {
 func (d Difference) Lines() []string {
 	var lines []string
 	for i, res := range d.Changes {
-		same := func(r report.Result) bool { return r.Rule == res.Rule }
+		same := func(r rule.Result) bool { return r.Rule == res.Rule }
 		if slices.ContainsFunc(d.Changes[:i], same) {
 			continue
 		}
@@ -242,24 +232,24 @@ func (d Difference) Lines() []string {
 
 // Conclusion is what the results of [Compare] come to, in a line: the class of the worst change and the names of all, the worst first, or that
 // nothing changed.
-func Conclusion(was, is subject.Source, results []report.Result) string {
+func Conclusion(was, is subject.Source, results []rule.Result) string {
 	from := was.Name + " and " + is.Name
 	if was.Text == is.Text && was.BOS == is.BOS && was.EOS == is.EOS {
 		return Identical + ": " + from + " are the same template"
 	}
-	var changes []report.Result
+	var changes []rule.Result
 	for _, res := range results {
 		switch {
-		case res.Name == oldBroken:
+		case res.Rule == oldBroken.ID:
 			return "not compared: " + was.Name + " does not compile"
-		case res.Status != report.Passed:
+		case res.Status != rule.Passed:
 			changes = append(changes, res)
 		}
 	}
 	if changes == nil {
 		return Unseen + ": " + from + " do the same"
 	}
-	slices.SortStableFunc(changes, func(a, b report.Result) int { return cmp.Compare(b.Severity, a.Severity) })
+	slices.SortStableFunc(changes, func(a, b rule.Result) int { return cmp.Compare(b.Severity, a.Severity) })
 	var names []string
 	for _, res := range changes {
 		if !slices.Contains(names, res.Name) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/goassay/assay/corpus"
-	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/revision"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -15,46 +15,46 @@ import (
 // edit is one change of a template of the corpus, and the worst class that it must get.
 type edit struct {
 	name, family, old, new string
-	class                  report.Severity
+	class                  rule.Severity
 }
 
 // invisible is the class of an edit that nobody can see.
-const invisible = report.Severity(255)
+const invisible = rule.Severity(255)
 
 // The edits of the gate's mutation test, 32 that somebody can see and 8 that nobody can. They are made to our own templates.
 var edits = []edit{
-	{"call opener dropped", "hermes", `'<tool_call>\n{"name": "' +`, `'{"name": "' +`, report.Error},
-	{"call closer dropped", "hermes", `'}\n</tool_call>'`, `'}'`, report.Error},
-	{"name field renamed", "hermes", `\n{"name": "' + function`, `\n{"tool": "' + function`, report.Error},
-	{"arguments field renamed", "hermes", `function.name + '", "arguments": '`, `function.name + '", "parameters": '`, report.Error},
-	{"null printed", "hermes", `(message.content or '')`, `(message.content | string)`, report.Error},
-	{"line feed between calls lost", "hermes", `'\n' if message.content or not loop.first`, `'\n' if message.content`, report.Warning},
-	{"line feed of the generation prompt lost", "hermes", "{{- '<|im_start|>assistant\\n' }}\n{%- endif %}", "{{- '<|im_start|>assistant' }}\n{%- endif %}", report.Error},
-	{"generation prompt dropped", "hermes", `if add_generation_prompt`, `if false`, report.Error},
-	{"tools not described without a system message", "hermes", `if tools or system`, `if system`, report.Error},
-	{"tool result dropped", "hermes", `'\n<tool_response>\n' + message.content`, `'\n<tool_response>\n'`, report.Error},
-	{"instruction reworded", "hermes", `These functions are available`, `You can call these functions`, report.Warning},
-	{"id before arguments", "mistral-nemo", `{"name": "' + call.function.name + '", "arguments": ' }}`, `{"id": "' + id_of(call.id) + '", "name": "' + call.function.name + '", "arguments": ' }}`, report.Error},
-	{"comma behind the last call", "mistral-nemo", `', ' if not loop.last`, `', '`, report.Error},
-	{"section marker renamed", "mistral-nemo", `'[TOOL_CALLS]['`, `'[CALLS]['`, report.Error},
-	{"end of an answer dropped", "mistral-nemo", `(message.content or '') + eos_token`, `(message.content or '')`, report.Warning},
-	{"BOS doubled", "mistral-nemo", `{{- bos_token }}`, `{{- bos_token + bos_token }}`, report.Error},
-	{"tools dropped", "mistral-nemo", `question.index and tools`, `question.index and false`, report.Error},
-	{"only the first call written", "mistral-nemo", `for call in message.tool_calls %}`, `for call in message.tool_calls[:1] %}`, report.Error},
-	{"system text dropped", "mistral-nemo", `system + '\n\n' if system and`, `'' if system and`, report.Error},
-	{"reasoning marker renamed", "qwen3", `'<think>\n' + reasoning`, `'<thinking>\n' + reasoning`, report.Error},
-	{"reasoning not closed when thinking is off", "qwen3", `{{- '<think>\n\n</think>\n\n' }}`, `{{- '' }}`, report.Error},
-	{"reasoning dropped", "qwen3", `loop.index0 > question.index and (reasoning or loop.last)`, `false`, report.Error},
-	{"reasoning kept for ever", "qwen3", `loop.index0 > question.index and (reasoning or loop.last)`, `reasoning or loop.last`, report.Warning},
-	{"system message refused", "qwen3", `{%- set question =`, `{%- if system %}{{ raise_exception('no system message') }}{% endif %}{%- set question =`, report.Error},
-	{"line feed before a closer lost", "qwen3-coder", `'\n</parameter>\n' }}`, `'</parameter>\n' }}`, report.Error},
-	{"parameter tag renamed", "qwen3-coder", `'<parameter=' + key`, `'<param=' + key`, report.Error},
-	{"strings quoted", "qwen3-coder", `else value | string`, `else value | tojson`, report.Error},
-	{"separator renamed", "deepseek-v3.1", `<｜tool▁sep｜>`, `<｜sep｜>`, report.Error},
-	{"reasoning always opened", "deepseek-v3.1", `('<think>' if thinking else '<think></think>')`, `'<think>'`, report.Error},
-	{"wrapper of content dropped", "command-r7b", `'<|START_RESPONSE|>' + (message.content or '') + '<|END_RESPONSE|>'`, `(message.content or '')`, report.Error},
-	{"arguments encoded twice", "command-r7b", `call.function.arguments if call.function.arguments is string else call.function.arguments | tojson`, `call.function.arguments | tojson`, report.Warning},
-	{"tools reduced to their names", "command-r7b", `tool.function | tojson`, `tool.function.name`, report.Warning},
+	{"call opener dropped", "hermes", `'<tool_call>\n{"name": "' +`, `'{"name": "' +`, rule.Error},
+	{"call closer dropped", "hermes", `'}\n</tool_call>'`, `'}'`, rule.Error},
+	{"name field renamed", "hermes", `\n{"name": "' + function`, `\n{"tool": "' + function`, rule.Error},
+	{"arguments field renamed", "hermes", `function.name + '", "arguments": '`, `function.name + '", "parameters": '`, rule.Error},
+	{"null printed", "hermes", `(message.content or '')`, `(message.content | string)`, rule.Error},
+	{"line feed between calls lost", "hermes", `'\n' if message.content or not loop.first`, `'\n' if message.content`, rule.Warning},
+	{"line feed of the generation prompt lost", "hermes", "{{- '<|im_start|>assistant\\n' }}\n{%- endif %}", "{{- '<|im_start|>assistant' }}\n{%- endif %}", rule.Error},
+	{"generation prompt dropped", "hermes", `if add_generation_prompt`, `if false`, rule.Error},
+	{"tools not described without a system message", "hermes", `if tools or system`, `if system`, rule.Error},
+	{"tool result dropped", "hermes", `'\n<tool_response>\n' + message.content`, `'\n<tool_response>\n'`, rule.Error},
+	{"instruction reworded", "hermes", `These functions are available`, `You can call these functions`, rule.Warning},
+	{"id before arguments", "mistral-nemo", `{"name": "' + call.function.name + '", "arguments": ' }}`, `{"id": "' + id_of(call.id) + '", "name": "' + call.function.name + '", "arguments": ' }}`, rule.Error},
+	{"comma behind the last call", "mistral-nemo", `', ' if not loop.last`, `', '`, rule.Error},
+	{"section marker renamed", "mistral-nemo", `'[TOOL_CALLS]['`, `'[CALLS]['`, rule.Error},
+	{"end of an answer dropped", "mistral-nemo", `(message.content or '') + eos_token`, `(message.content or '')`, rule.Warning},
+	{"BOS doubled", "mistral-nemo", `{{- bos_token }}`, `{{- bos_token + bos_token }}`, rule.Error},
+	{"tools dropped", "mistral-nemo", `question.index and tools`, `question.index and false`, rule.Error},
+	{"only the first call written", "mistral-nemo", `for call in message.tool_calls %}`, `for call in message.tool_calls[:1] %}`, rule.Error},
+	{"system text dropped", "mistral-nemo", `system + '\n\n' if system and`, `'' if system and`, rule.Error},
+	{"reasoning marker renamed", "qwen3", `'<think>\n' + reasoning`, `'<thinking>\n' + reasoning`, rule.Error},
+	{"reasoning not closed when thinking is off", "qwen3", `{{- '<think>\n\n</think>\n\n' }}`, `{{- '' }}`, rule.Error},
+	{"reasoning dropped", "qwen3", `loop.index0 > question.index and (reasoning or loop.last)`, `false`, rule.Error},
+	{"reasoning kept for ever", "qwen3", `loop.index0 > question.index and (reasoning or loop.last)`, `reasoning or loop.last`, rule.Warning},
+	{"system message refused", "qwen3", `{%- set question =`, `{%- if system %}{{ raise_exception('no system message') }}{% endif %}{%- set question =`, rule.Error},
+	{"line feed before a closer lost", "qwen3-coder", `'\n</parameter>\n' }}`, `'</parameter>\n' }}`, rule.Error},
+	{"parameter tag renamed", "qwen3-coder", `'<parameter=' + key`, `'<param=' + key`, rule.Error},
+	{"strings quoted", "qwen3-coder", `else value | string`, `else value | tojson`, rule.Error},
+	{"separator renamed", "deepseek-v3.1", `<｜tool▁sep｜>`, `<｜sep｜>`, rule.Error},
+	{"reasoning always opened", "deepseek-v3.1", `('<think>' if thinking else '<think></think>')`, `'<think>'`, rule.Error},
+	{"wrapper of content dropped", "command-r7b", `'<|START_RESPONSE|>' + (message.content or '') + '<|END_RESPONSE|>'`, `(message.content or '')`, rule.Error},
+	{"arguments encoded twice", "command-r7b", `call.function.arguments if call.function.arguments is string else call.function.arguments | tojson`, `call.function.arguments | tojson`, rule.Warning},
+	{"tools reduced to their names", "command-r7b", `tool.function | tojson`, `tool.function.name`, rule.Warning},
 
 	{"comment added", "hermes", `{%- for message in turns %}`, `{#- every turn -#}{%- for message in turns %}`, invisible},
 	{"comment removed", "hermes", `{#- Results that follow each other share one turn. #}`, ``, invisible},
@@ -66,10 +66,10 @@ var edits = []edit{
 	{"strings joined otherwise", "command-r7b", `tool.function | tojson + '\n'`, `(tool.function | tojson) ~ '\n'`, invisible},
 }
 
-func classOf(results []report.Result) (worst report.Severity, evidence string) {
+func classOf(results []rule.Result) (worst rule.Severity, evidence string) {
 	worst = invisible
 	for _, res := range results {
-		if res.Status != report.Passed && (worst == invisible || res.Severity > worst) {
+		if res.Status != rule.Passed && (worst == invisible || res.Severity > worst) {
 			worst, evidence = res.Severity, res.Rule+" "+res.Name+": "+res.Text
 		}
 	}
@@ -94,7 +94,7 @@ func TestEdits(t *testing.T) {
 			}
 			results := revision.Compare(subject.New("was", was), subject.New("is", is), cases(t, loaded, e.family))
 			for _, res := range results {
-				if res.Status != report.Passed && res.Severity != report.Note && res.Place.Line == 0 && res.Rule != "D002" { // what was fitted for a lost capability may be the old prompt
+				if res.Status != rule.Passed && res.Severity != rule.Note && res.Place.Line == 0 && res.Rule != "D002" { // what was fitted for a lost capability may be the old prompt
 					t.Errorf("%s %s: the change has no place", res.Rule, res.Text)
 				}
 			}
@@ -106,7 +106,7 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-func class(s report.Severity) string {
+func class(s rule.Severity) string {
 	if s == invisible {
 		return "none"
 	}

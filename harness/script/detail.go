@@ -5,25 +5,25 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/split"
 	"github.com/goassay/assay/harness/subject"
 )
 
 // details are what a page shows of a script's cases; none of a case that cannot be prepared.
-func (s *Suite) details(src subject.Source, file string) []report.Detail {
+func (s *Suite) details(src subject.Source, file string) []rule.Detail {
 	cases, err := Read(s.Corpus.FS, file)
 	if err != nil {
 		return nil
 	}
-	var all []report.Detail
+	var all []rule.Detail
 	for _, c := range cases {
 		plan, err := c.plan(src)
 		if err != nil || !c.Parsed {
 			continue
 		}
 		parts, message := parts(plan, c)
-		all = append(all, report.Detail{About: c.About, Prompt: plan.Prompt.Text, Prefill: len(plan.Prefill), Output: c.Output, Parts: parts,
+		all = append(all, rule.Detail{About: c.About, Prompt: plan.Prompt.Text, Prefill: len(plan.Prefill), Output: c.Output, Parts: parts,
 			Message: message, Timeline: timeline(plan, c)})
 	}
 	return all
@@ -46,10 +46,10 @@ func (c *Case) plan(src subject.Source) (*engine.Plan, error) {
 }
 
 // parts says what became of each byte of an output, and which message it is.
-func parts(plan *engine.Plan, c Case) ([]report.Span, string) {
+func parts(plan *engine.Plan, c Case) ([]rule.Span, string) {
 	p := plan.NewParser()
 	message := split.Feed(p, c.Output, nil, c.Reason).Message
-	var spans []report.Span
+	var spans []rule.Span
 	for _, s := range p.Coverage() {
 		start, end := max(0, s.Off-p.Prefill()), min(len(c.Output), s.End-p.Prefill())
 		if start >= end {
@@ -59,14 +59,14 @@ func parts(plan *engine.Plan, c Case) ([]report.Span, string) {
 			spans[n-1].End = end
 			continue
 		}
-		spans = append(spans, report.Span{Start: start, End: end, Class: s.Class.String()})
+		spans = append(spans, rule.Span{Start: start, End: end, Class: s.Class.String()})
 	}
 	return spans, FormatMessage(message)
 }
 
 // timeline feeds an output byte by byte and notes what left when; deltas of the same part in a row are one step.
-func timeline(plan *engine.Plan, c Case) []report.Step {
-	var steps []report.Step
+func timeline(plan *engine.Plan, c Case) []rule.Step {
+	var steps []rule.Step
 	note := func(read int, deltas []chat.Delta) {
 		for _, d := range deltas {
 			part, text := partOf(d)
@@ -75,7 +75,7 @@ func timeline(plan *engine.Plan, c Case) []report.Step {
 				steps[last].Text += text
 				continue
 			}
-			steps = append(steps, report.Step{Part: part, From: read, To: read, Text: text})
+			steps = append(steps, rule.Step{Part: part, From: read, To: read, Text: text})
 		}
 	}
 	p := plan.NewParser()

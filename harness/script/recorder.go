@@ -12,15 +12,15 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
 // Results runs the cases of a variant with its template outside of `go test`, and reports each. A case that may not run is one that
 // failed.
-func (s *Suite) Results(v Variant, src subject.Source, verbose bool) ([]report.Result, error) {
+func (s *Suite) Results(v Variant, src subject.Source, verbose bool) ([]rule.Result, error) {
 	family := *v.Family
-	var refused []report.Result
+	var refused []rule.Result
 	family.Cases = slices.DeleteFunc(slices.Clone(family.Cases), func(file string) bool {
 		_, err := open(s.Corpus.FS, file)
 		if err != nil {
@@ -40,9 +40,9 @@ func (s *Suite) Results(v Variant, src subject.Source, verbose bool) ([]report.R
 	top.guard(func() { testscript.RunT(top, p) })
 	results := refused
 	for i, child := range top.children {
-		res := report.Result{Suite: v.Name, Group: Group, Name: child.name, Place: report.Place{File: s.file(v.Family.Cases[i])}}
+		res := rule.Result{Suite: v.Name, Group: Group, Name: child.name, Place: rule.Place{File: s.file(v.Family.Cases[i])}}
 		if child.failed {
-			res.Status, res.Severity, res.Text = report.Failed, report.Error, child.verdict(&res.Place)
+			res.Status, res.Severity, res.Text = rule.Failed, rule.Error, child.verdict(&res.Place)
 		} else if verbose {
 			res.Text = child.log.String()
 		}
@@ -58,9 +58,9 @@ func (s *Suite) Results(v Variant, src subject.Source, verbose bool) ([]report.R
 }
 
 // refused is the result of a case that may not run.
-func (s *Suite) refused(v Variant, file string, err error) report.Result {
+func (s *Suite) refused(v Variant, file string, err error) rule.Result {
 	name := strings.TrimSuffix(path.Base(file), path.Ext(file))
-	res := report.Result{Suite: v.Name, Group: Group, Name: name, Status: report.Failed, Severity: report.Error, Place: report.Place{File: s.file(file)}}
+	res := rule.Result{Suite: v.Name, Group: Group, Name: name, Status: rule.Failed, Severity: rule.Error, Place: rule.Place{File: s.file(file)}}
 	var at *refusal
 	if errors.As(err, &at) {
 		res.Place.Line, err = at.line, at.err
@@ -108,7 +108,7 @@ var failure = regexp.MustCompile(`^FAIL: .*?:(\d+): (.*)$`)
 
 // verdict is the part of the log that says what failed. The line goes into the place; with [Suite].Continue further failures, each with
 // its line, follow the first.
-func (r *recorder) verdict(place *report.Place) string {
+func (r *recorder) verdict(place *rule.Place) string {
 	var texts []string
 	inside := false
 	for line := range strings.SplitSeq(strings.TrimSpace(r.log.String()), "\n") {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -69,7 +69,7 @@ func TestScaffold(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, res := range results {
-				if res.Status != report.Passed {
+				if res.Status != rule.Passed {
 					t.Errorf("%s: %s", res.Name, res.Text)
 				}
 			}

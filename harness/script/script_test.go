@@ -9,7 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -61,7 +61,7 @@ func mustFail(t *testing.T, suite *script.Suite, known script.Variant, src subje
 		t.Fatal(err)
 	}
 	for _, res := range results {
-		if res.Status != report.Failed {
+		if res.Status != rule.Failed {
 			t.Errorf("%s passes, but known.txt lists it as a failure; remove it from the list", res.Name)
 		}
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
-	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/revision"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -31,7 +31,7 @@ type Survey struct {
 	Templates   []Template // in the order of Model.Templates
 	Picks       []modeldir.Pick
 	Differences []Difference
-	Findings    []report.Result // of the rules about models, those that passed left out
+	Findings    []rule.Result // of the rules about models, those that passed left out
 }
 
 // Template is a template with the gate's verdict.
@@ -75,7 +75,7 @@ func Of(m *subject.Model) *Survey {
 		}
 	}
 	for _, res := range check.ModelOnly(m, check.Options{Differ: differ.sources}) {
-		if res.Status != report.Passed {
+		if res.Status != rule.Passed {
 			s.Findings = append(s.Findings, res)
 		}
 	}
@@ -132,7 +132,7 @@ func (m *memo) sources(was, is subject.Source) (class, evidence string) {
 
 // OK says that no finding is an error.
 func (s *Survey) OK() bool {
-	return !slices.ContainsFunc(s.Findings, func(r report.Result) bool { return r.Status == report.Failed })
+	return !slices.ContainsFunc(s.Findings, func(r rule.Result) bool { return r.Status == rule.Failed })
 }
 
 // String returns the survey as lines "name: value"; evidence is indented.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/vector"
 )
 
@@ -45,7 +45,7 @@ func TestFixtures(t *testing.T) {
 		v := &vector.Verifier{Templates: vector.NewTemplates(fstest.MapFS{"owner-some-model.jinja": {Data: []byte(marked)}})}
 		got := run(t, v, c.line)[0]
 		switch {
-		case c.wrong == "" && got.Status != report.Passed:
+		case c.wrong == "" && got.Status != rule.Passed:
 			t.Errorf("%s: %s", c.name, got.Text)
 		case c.wrong != "" && !strings.Contains(got.Text, c.wrong):
 			t.Errorf("%s: got %q, want %q", c.name, got.Text, c.wrong)
@@ -75,7 +75,7 @@ func TestFixtureTemplate(t *testing.T) {
 			folders = append(folders, f)
 		}
 		v := &vector.Verifier{Templates: vector.NewTemplates(folders...)}
-		if got := run(t, v, c.line)[0]; got.Status != report.Passed {
+		if got := run(t, v, c.line)[0]; got.Status != rule.Passed {
 			t.Errorf("%s: %s", c.name, got.Text)
 		}
 	}

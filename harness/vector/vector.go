@@ -55,13 +55,13 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/inorder"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 )
 
 // Vector is one case.
 type Vector struct {
 	ID, Kind string
-	Place    report.Place
+	Place    rule.Place
 	Value    ordered.Value // the whole object
 }
 
@@ -129,7 +129,7 @@ func (r *Reader) Next() (Vector, error) {
 		if err != nil {
 			return Vector{}, err
 		}
-		v.Place = report.Place{File: r.name, Line: r.line}
+		v.Place = rule.Place{File: r.name, Line: r.line}
 		return v, nil
 	}
 }
@@ -231,14 +231,14 @@ type Verifier struct {
 
 // Run runs the vectors that next returns, until its error, which is [io.EOF] at the end, or until the context ends. It hands the
 // results on in the order of the vectors, and returns next's error unless it is io.EOF, or why the context ended.
-func (v *Verifier) Run(ctx context.Context, next func() (Vector, error), result func(report.Result)) error {
-	return inorder.Run(ctx, next, func(vec Vector) report.Result { return v.result(&vec) }, result)
+func (v *Verifier) Run(ctx context.Context, next func() (Vector, error), result func(rule.Result)) error {
+	return inorder.Run(ctx, next, func(vec Vector) rule.Result { return v.result(&vec) }, result)
 }
 
-func (v *Verifier) result(vec *Vector) report.Result {
-	res := report.Result{Suite: vec.Kind, Group: vec.Kind, Name: vec.ID, Place: vec.Place}
+func (v *Verifier) result(vec *Vector) rule.Result {
+	res := rule.Result{Suite: vec.Kind, Group: vec.Kind, Name: vec.ID, Place: vec.Place}
 	if err := v.check(vec); err != nil {
-		res.Status, res.Severity, res.Text = report.Failed, report.Error, source.Detail(err)
+		res.Status, res.Severity, res.Text = rule.Failed, rule.Error, source.Detail(err)
 	}
 	return res
 }

@@ -10,15 +10,15 @@ import (
 	"testing/fstest"
 
 	"github.com/goassay/assay/engine/source"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/vector"
 )
 
 // run runs a file's vectors and returns what came of each, in order.
-func run(t testing.TB, v *vector.Verifier, text string) []report.Result {
+func run(t testing.TB, v *vector.Verifier, text string) []rule.Result {
 	t.Helper()
-	var results []report.Result
-	if err := v.Run(context.Background(), vector.NewReader("f", strings.NewReader(text)).Next, func(r report.Result) { results = append(results, r) }); err != nil {
+	var results []rule.Result
+	if err := v.Run(context.Background(), vector.NewReader("f", strings.NewReader(text)).Next, func(r rule.Result) { results = append(results, r) }); err != nil {
 		t.Fatal(err)
 	}
 	return results
@@ -39,7 +39,7 @@ func TestRun(t *testing.T) {
 	}
 	results := run(t, &vector.Verifier{Templates: vector.NewTemplates(templates)}, b.String())
 	for i, r := range results {
-		if r.Name != fmt.Sprint("v", i) || r.Place.Line != i+1 || (r.Status == report.Failed) != (i == 17) {
+		if r.Name != fmt.Sprint("v", i) || r.Place.Line != i+1 || (r.Status == rule.Failed) != (i == 17) {
 			t.Errorf("result %d: %+v", i, r)
 		}
 	}

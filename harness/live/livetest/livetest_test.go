@@ -7,7 +7,7 @@ import (
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/live/livetest"
 	"github.com/goassay/assay/harness/openai"
-	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -44,7 +44,7 @@ func TestEveryFamily(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, r := range results {
-				if r.Status != report.Passed {
+				if r.Status != rule.Passed {
 					t.Errorf("%s [%s]: %s", r.Name, r.Rule, r.Text)
 				}
 			}

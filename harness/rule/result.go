@@ -1,0 +1,108 @@
+package rule
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Status says how a check went.
+type Status uint8
+
+// The statuses. Found is a check that worked and has something to say: a finding below an error.
+const (
+	Passed Status = iota
+	Found
+	Known // failed, as a list of known failures says it must
+	Failed
+
+	Statuses // how many there are
+)
+
+var statusNames = [Statuses]string{"passed", "found", "known", "failed"}
+
+func (s Status) String() string { return statusNames[s] }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (s *Status) UnmarshalText(text []byte) error {
+	i, err := index("status", statusNames[:], string(text))
+	*s = Status(i)
+	return err
+}
+
+func index(what string, names []string, text string) (int, error) {
+	if i := slices.Index(names, text); i >= 0 {
+		return i, nil
+	}
+	return 0, fmt.Errorf("%q is no %s; expected one of %q", text, what, names)
+}
+
+// Place is where in a file something is. The zero value is nowhere; Line 0 is the file as a whole.
+type Place struct {
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"` // 1-based
+	Col  int    `json:"col,omitempty"`  // 1-based, in runes
+	Part string `json:"part,omitempty"` // where in a template that the file has as a string: chat_template:3:5
+}
+
+func (p Place) String() string {
+	switch {
+	case p.Part != "":
+		return p.File + "#" + p.Part
+	case p.Line == 0:
+		return p.File
+	case p.Col == 0:
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
+}
+
+// Result is one check and how it went.
+type Result struct {
+	Suite    string   `json:"suite"` // a template, a family or a file of vectors
+	Group    string   `json:"group"` // what kind of check: a column of the matrix
+	Name     string   `json:"name"`  // a check, a script or a vector's id
+	Status   Status   `json:"status"`
+	Rule     string   `json:"rule,omitempty"` // the id of the rule that was broken
+	Severity Severity `json:"severity"`
+	Place    Place    `json:"place"`
+	Text     string   `json:"text,omitempty"`    // what is wrong in a line; further lines are evidence
+	Details  []Detail `json:"details,omitempty"` // of its cases, where a page is wanted
+}
+
+// Level is how bad the result is: a failure is an error, whatever rule produced it.
+func (res *Result) Level() Severity {
+	if res.Status == Failed {
+		return Error
+	}
+	return res.Severity
+}
+
+// Detail is what a page shows of a case beside its verdict. Offsets are bytes of the output.
+type Detail struct {
+	About    string `json:"about,omitempty"` // the story that the case tells
+	Prompt   string `json:"prompt"`
+	Prefill  int    `json:"prefill,omitempty"` // bytes at the prompt's end that are the start of the answer
+	Output   string `json:"output"`
+	Parts    []Span `json:"parts,omitempty"` // what became of the output, without gaps
+	Message  string `json:"message"`         // JSON
+	Timeline []Step `json:"timeline,omitempty"`
+}
+
+// Span is a part of an output, and what became of it: "marker", "content", "reasoning", "id", "arguments" or "dropped".
+type Span struct {
+	Start int    `json:"start"`
+	End   int    `json:"end"`
+	Class string `json:"class"`
+}
+
+// Step is a part of the message as it left when the output was streamed byte by byte: how many bytes had been read at its first
+// and its last delta, and the deltas' texts together.
+type Step struct {
+	Part string `json:"part"` // "reasoning", "content" or "call 1"
+	From int    `json:"from"`
+	To   int    `json:"to"`
+	Text string `json:"text"`
+}

@@ -1,0 +1,159 @@
+// Package rule is what every judgement is made of: rules, what they find, and the results that come of it.
+//
+// # Model
+//
+// A [Rule] declares one kind of fault: an id that never changes its meaning, a severity, an example of the damage, what to do about
+// it. A [Check] joins it with the function that looks for the fault; a table of checks runs on one subject, each guarded, and every
+// finding becomes a [Result] by [Rule.Results]. A program that comes upon the faults of several rules on its way gathers [Findings]
+// for each, and makes results of them by the same method.
+//
+// Results of other kinds, cases and goldens, name no rule. Package report writes all of them.
+//
+// A [Book] explains the rules of a command: it is a page of docs, and `assay explain`.
+package rule
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Severity says how bad a finding is.
+type Severity uint8
+
+// The severities. Only an error fails a run.
+const (
+	Note Severity = iota
+	Warning
+	Error
+)
+
+var severityNames = [...]string{"note", "warning", "error"}
+
+func (s Severity) String() string { return severityNames[s] }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (s *Severity) UnmarshalText(text []byte) error {
+	i, err := index("severity", severityNames[:], string(text))
+	*s = Severity(i)
+	return err
+}
+
+// status is how a check went that found something of this severity.
+func (s Severity) status() Status {
+	if s == Error {
+		return Failed
+	}
+	return Found
+}
+
+// Rule is one kind of fault.
+type Rule struct {
+	ID       string   `json:"id"`       // "A012"; never used for anything else
+	Name     string   `json:"name"`     // "null-content-printed"
+	Severity Severity `json:"severity"` // of its findings
+	Short    string   `json:"short"`    // what it means to break the rule, one sentence
+	Damage   string   `json:"damage"`   // an example of the damage that it does
+	Fix      string   `json:"fix"`      // what to do about it
+}
+
+// Results makes results of what was found of the rule, one that passed where it is nothing. The base has what they have in common; its
+// place is that of a result that passed.
+func (r Rule) Results(base Result, found *Findings) []Result {
+	base.Rule = r.ID
+	if base.Name == "" {
+		base.Name = r.Name
+	}
+	if len(found.list) == 0 {
+		return []Result{base}
+	}
+	base.Severity, base.Status = r.Severity, r.Severity.status()
+	results := make([]Result, len(found.list))
+	for i, f := range found.list {
+		results[i] = base
+		results[i].Place, results[i].Text = f.Place, f.Text
+	}
+	if found.more > 0 {
+		results[len(results)-1].Text += fmt.Sprintf("\nand %d more", found.more)
+	}
+	return results
+}
+
+// Markdown describes the rule, as a section of a page, with what public trackers have of it.
+func (r Rule) Markdown() string {
+	text := fmt.Sprintf("## %s\n\n**%s** (%s). %s\n\n*Damage:* %s\n\n*Fix:* %s\n", r.ID, r.Name, r.Severity, r.Short, r.Damage, r.Fix)
+	for _, p := range pains {
+		if slices.Contains(p.Rules, r.ID) {
+			text += fmt.Sprintf("\n*Seen* (%s): %s: %s.\n", p.ID, p.What, p.Seen)
+		}
+	}
+	return text
+}
+
+// Finding is one fault: where, and a sentence, with evidence on further lines.
+type Finding struct {
+	Place Place
+	Text  string
+}
+
+// Findings gathers what was found of a rule: each finding once, the first ones, and how many follow.
+type Findings struct {
+	list []Finding
+	more int
+}
+
+// MaxFindings bounds the findings of a rule that are kept of one look at a subject.
+const MaxFindings = 20
+
+// Add adds a finding.
+func (f *Findings) Add(at Place, text string) {
+	found := Finding{at, text}
+	switch {
+	case slices.Contains(f.list, found):
+	case len(f.list) < MaxFindings:
+		f.list = append(f.list, found)
+	default:
+		f.more++
+	}
+}
+
+// String lists the texts of the findings.
+func (f *Findings) String() string {
+	texts := make([]string, len(f.list))
+	for i := range f.list {
+		texts[i] = f.list[i].Text
+	}
+	return strings.Join(texts, "\n")
+}
+
+// Book is the rules of a command, and how a page introduces them.
+type Book struct {
+	Title string
+	Intro string // what the rules are for, and what their severities mean
+	Rules []Rule // in the order of their ids
+	Tail  string // comes after the rules
+}
+
+// Manual is the book as a page.
+func (b *Book) Manual() string {
+	var page strings.Builder
+	fmt.Fprintf(&page, "# %s\n\n%s Ids never change their meaning.\nThis page is written by `make update` from the code; `assay explain %s` prints a part of it.\n",
+		b.Title, b.Intro, b.Rules[0].ID)
+	for _, r := range b.Rules {
+		page.WriteString("\n" + r.Markdown())
+	}
+	page.WriteString(b.Tail)
+	return page.String()
+}
+
+// Lookup returns the rule of an id, in any case, or of a name.
+func (b *Book) Lookup(name string) (Rule, bool) {
+	i := slices.IndexFunc(b.Rules, func(r Rule) bool { return strings.EqualFold(r.ID, name) || r.Name == name })
+	if i < 0 {
+		return Rule{}, false
+	}
+	return b.Rules[i], true
+}
