@@ -62,16 +62,22 @@ type Options struct {
 // Limits bound what a template and the outputs that it is asked to read may cost. Zero fields are the defaults, which no honest
 // template or output meets; docs/untrusted.md has them all.
 type Limits struct {
-	Render jinja.Limits // of each render
+	Render RenderLimits // of each render
 	// TotalSteps bounds the renders of the template together, those of probes and analysis included; 0: no bound. It is for a
 	// template that is looked at once: one that serves requests would run out.
 	TotalSteps int64
-	Output     vm.Limits // of each parser
+	Output     OutputLimits // of each parser
 }
+
+// RenderLimits bound one render.
+type RenderLimits = jinja.Limits
+
+// OutputLimits bound one parser.
+type OutputLimits = vm.Limits
 
 // Template is a compiled chat template. It is safe for concurrent use.
 type Template struct {
-	*chattemplate.Template
+	chat     *chattemplate.Template
 	caps     caps.Caps
 	analysis func() *analysis.Analysis
 	verified func() *verify.Report
@@ -93,7 +99,7 @@ func Compile(s Source, o Options) (*Template, error) {
 	if o.Limits.TotalSteps > 0 {
 		ct.Budget = jinja.NewBudget(o.Limits.TotalSteps)
 	}
-	t := &Template{Template: ct, output: o.Limits.Output}
+	t := &Template{chat: ct, output: o.Limits.Output}
 	observer, err := observe.New(ct)
 	if err != nil {
 		return nil, err
@@ -107,17 +113,21 @@ func Compile(s Source, o Options) (*Template, error) {
 		}
 		return a
 	})
-	t.verified = sync.OnceValue(func() *verify.Report { return verify.Verify(t.Template, t.caps, t.Analysis()) })
+	t.verified = sync.OnceValue(func() *verify.Report { return verify.Verify(t.chat, t.caps, t.Analysis()) })
 	return t, nil
 }
 
 // Exhausted says that renders were refused for Limits.TotalSteps: what was found of the template is incomplete then, and may be wrong.
 func (t *Template) Exhausted() error {
-	if t.Budget == nil || t.Budget.Left() > 0 {
+	if t.chat.Budget == nil || t.chat.Budget.Left() > 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: all renders of the template together need more steps than allowed, so that what was found of it is incomplete; it loops, or is meant to keep its reader busy", t.Source.Name)
+	return fmt.Errorf("%s: all renders of the template together need more steps than allowed, so that what was found of it is incomplete; it loops, or is meant to keep its reader busy", t.chat.Source.Name)
 }
+
+// ChatTemplate returns the template under the façade, which renders conversations without fitting them. Its type may change, as
+// everything of package chattemplate may.
+func (t *Template) ChatTemplate() *chattemplate.Template { return t.chat }
 
 // Caps returns what the template can do.
 func (t *Template) Caps() caps.Caps { return t.caps }
@@ -157,7 +167,7 @@ func (t *Template) Render(r chat.Request) (Prompt, error) {
 	if r.Continue != chat.ContinueNone {
 		in.Messages, in.Generate = in.Messages[:len(in.Messages)-1], true
 	}
-	text, err := t.Template.Render(in)
+	text, err := t.chat.Render(in)
 	if err != nil {
 		return Prompt{}, err
 	}
@@ -188,7 +198,7 @@ func (t *Template) prefill(prompt string, in chattemplate.Input) (string, error)
 		return p, nil
 	}
 	in.Generate = false
-	without, err := t.Template.Render(in)
+	without, err := t.chat.Render(in)
 	if err != nil {
 		return "", fmt.Errorf("%w: without generation prompt the template fails: %w", ErrTurn, err)
 	}
@@ -231,10 +241,31 @@ var ErrUnverified = errors.New("the template's tool format is not verified")
 
 // Plan is everything that a request needs: the prompt, and how to read and constrain the answer.
 type Plan struct {
-	Prompt Prompt
-	*codegen.Output
+	Prompt  Prompt
+	Prefill string // what of the prompt's prefill the parser reads first, before the output: all of it that may reach the message (E29)
+
+	Lazy      bool      // the grammar constrains nothing until a trigger comes
+	Triggers  []Trigger // of a lazy grammar
+	Stops     []string  // texts that end the turn and nothing else
+	Preserved []string  // all markers, which a tokeniser must not cut
+
+	// Output is what the parser and the grammar are made from. Its type may change, as everything of package codegen may.
+	Output *codegen.Output
 
 	limits vm.Limits
+}
+
+// Trigger is what switches a lazy grammar on.
+type Trigger = codegen.Trigger
+
+// Grammar returns the grammar of the answers that the plan's parser is to read, in llama.cpp's notation. It is generated when it is
+// asked for the first time.
+func (p *Plan) Grammar() (string, error) {
+	g, err := p.Output.Grammar()
+	if err != nil {
+		return "", err
+	}
+	return g.String(), nil
 }
 
 // Prepare renders a request and generates its parser, or takes the one that was generated for the same tools and settings
@@ -270,7 +301,11 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{Prompt: prompt, Output: out, limits: t.output}, nil
+	return &Plan{
+		Prompt: prompt, Prefill: out.Prefill,
+		Lazy: out.Lazy, Triggers: out.Triggers, Stops: out.Stops, Preserved: out.Preserved,
+		Output: out, limits: t.output,
+	}, nil
 }
 
 // mayCall refuses tools where no spelling of calls is proven (E11). What it decides depends on the template and its arguments,
@@ -288,8 +323,14 @@ func (t *Template) mayCall(r chat.Request, o PrepareOptions) error {
 	return nil
 }
 
+// Parser parses one answer, piece by piece, and returns deltas.
+type Parser = stream.Parser
+
+// Diagnostic is something odd in an answer.
+type Diagnostic = stream.Diagnostic
+
 // NewParser returns a parser for one answer. Parsers of one plan are independent of each other.
-func (p *Plan) NewParser() *stream.Parser {
+func (p *Plan) NewParser() *Parser {
 	return stream.Options{Limits: p.limits}.NewParser(p.Output)
 }
 
@@ -297,7 +338,7 @@ func (p *Plan) NewParser() *stream.Parser {
 type Result struct {
 	Message     chat.Message
 	Finish      chat.FinishReason
-	Diagnostics []stream.Diagnostic
+	Diagnostics []Diagnostic
 }
 
 // Parse parses an answer in one go. The reason is why it ended: [chat.FinishStop], or [chat.FinishLength] where a limit cut it off.

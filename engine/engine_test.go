@@ -232,7 +232,7 @@ func TestGrammarIgnoresProse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := plan.Grammar()
+		g, err := plan.Output.Grammar()
 		if err != nil {
 			t.Fatal(err)
 		}

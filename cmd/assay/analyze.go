@@ -114,9 +114,9 @@ var programCommand = command{
 				return err
 			}
 			if s.json {
-				return writeJSON(c.stdout, map[string]any{"program": plan.Program.String(), "prefill": plan.Prefill})
+				return writeJSON(c.stdout, map[string]any{"program": plan.Output.Program.String(), "prefill": plan.Prefill})
 			}
-			_, err = io.WriteString(c.stdout, plan.Program.String())
+			_, err = io.WriteString(c.stdout, plan.Output.Program.String())
 			return err
 		}
 	},

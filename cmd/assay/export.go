@@ -109,12 +109,12 @@ func (e *export) battery(v script.Variant) error {
 	}
 	for _, c := range subject.Battery() {
 		in := t.Caps().Fit(c.Request).Input
-		text, err := t.RenderImmutable(in)
+		text, err := t.ChatTemplate().RenderImmutable(in)
 		if err != nil {
 			continue // what the native engine refuses is no golden prompt
 		}
 		e.vector(member("kind", ordered.Str("jinja")), member("id", ordered.Str(v.Name+"/"+c.Name)),
-			member("template", ordered.Str(src.Text)), member("vars", t.Vars(in)), member("want", ordered.Str(text)))
+			member("template", ordered.Str(src.Text)), member("vars", t.ChatTemplate().Vars(in)), member("want", ordered.Str(text)))
 	}
 	return nil
 }

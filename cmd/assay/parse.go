@@ -122,7 +122,7 @@ func (p *parsing) details(answer ordered.Value, parser *stream.Parser, output st
 // explainParse shows how an output is read: a line for each step of the machine, and for each run of bytes.
 func explainParse(w io.Writer, plan *engine.Plan, output string, reason chat.FinishReason) {
 	parser := stream.Options{Step: func(s vm.Step) {
-		fmt.Fprintf(w, "byte %d: %s\n", s.Pos, plan.Program.Inst(s.PC))
+		fmt.Fprintf(w, "byte %d: %s\n", s.Pos, plan.Output.Program.Inst(s.PC))
 	}}.NewParser(plan.Output)
 	parser.Write([]byte(output))
 	parser.Close(reason)

@@ -36,7 +36,7 @@ func (c *call) warnFields(request ordered.Value) {
 // prompt is the same.
 func (c *call) warnMessages(t *engine.Template, r chat.Request) {
 	in := t.Caps().Fit(r).Input
-	written, err := t.Observe(in)
+	written, err := t.ChatTemplate().Observe(in)
 	if err != nil || r.Continue != chat.ContinueNone {
 		return
 	}
@@ -51,7 +51,7 @@ func (c *call) warnMessages(t *engine.Template, r chat.Request) {
 		}
 		without := in
 		without.Messages = slices.Delete(slices.Clone(in.Messages), i, i+1)
-		if text, err := t.Template.Render(without); err == nil && text == written.String {
+		if text, err := t.ChatTemplate().Render(without); err == nil && text == written.String {
 			c.warn("nothing of a message with the role %q reaches the prompt: %s", m.At("role").Text(), report.Quote(m.At("content").Text(), 0))
 		}
 	}

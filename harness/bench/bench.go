@@ -122,8 +122,8 @@ func (in *Inputs) Renders() ([]Render, error) {
 	for i, t := range templates {
 		for _, c := range subject.Battery() {
 			input := t.Caps().Fit(c.Request).Input
-			if text, err := t.RenderImmutable(input); err == nil {
-				all = append(all, Render{Template: i, Vars: t.Vars(input), Want: text})
+			if text, err := t.ChatTemplate().RenderImmutable(input); err == nil {
+				all = append(all, Render{Template: i, Vars: t.ChatTemplate().Vars(input), Want: text})
 			}
 		}
 	}

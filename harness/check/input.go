@@ -164,7 +164,7 @@ func checkToolText(s *Subject, find finder) {
 
 func checkBOS(s *Subject, find finder) {
 	prompt, err := s.fitted(talk(userTurn), false, true)
-	if bos := s.Template.BOS; err == nil && bos != "" && strings.HasPrefix(prompt.text, bos+bos) {
+	if bos := s.Template.ChatTemplate().BOS; err == nil && bos != "" && strings.HasPrefix(prompt.text, bos+bos) {
 		find(prompt.at(len(bos)), "the prompt starts with %q", bos+bos)
 	}
 }

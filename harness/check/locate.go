@@ -28,8 +28,8 @@ type rendering struct {
 
 // render renders an input.
 func (s *Subject) render(in chattemplate.Input) (rendering, error) {
-	text, err := s.Template.Template.Render(in)
-	return rendering{text, s.Template.Template, in}, err
+	text, err := s.Template.ChatTemplate().Render(in)
+	return rendering{text, s.Template.ChatTemplate(), in}, err
 }
 
 // ask renders a request as the engine does, fitted to the template.

@@ -51,7 +51,7 @@ func TestSampledCallsValidate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			grammar, err := plan.Grammar()
+			grammar, err := plan.Output.Grammar()
 			if err != nil {
 				t.Fatal(err)
 			}

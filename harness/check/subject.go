@@ -104,14 +104,14 @@ func first(err error) string {
 // other one only ever sees what ends within the limits.
 func RenderWith(renderer chattemplate.Renderer, t *engine.Template, r chat.Request) (string, error) {
 	in := t.Caps().Fit(r).Input
-	if _, err := t.Template.Render(in); err != nil {
+	if _, err := t.ChatTemplate().Render(in); err != nil {
 		return "", err
 	}
-	program, err := renderer.Compile(t.Source)
+	program, err := renderer.Compile(t.ChatTemplate().Source)
 	if err != nil {
 		return "", err
 	}
-	return program.Render(t.Vars(in), subject.Now)
+	return program.Render(t.ChatTemplate().Vars(in), subject.Now)
 }
 
 // thinkingModes are the settings of thinking that a request can have.

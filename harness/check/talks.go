@@ -41,8 +41,8 @@ func (s *Subject) observeTalks() []*talked {
 	for _, c := range s.grammar().Conversations {
 		in := s.Template.Caps().Fit(c.Request).Input
 		t := &talked{Conversation: c}
-		t.o, t.err = s.Template.Template.Observe(in)
-		t.rendering = rendering{t.o.String, s.Template.Template, in}
+		t.o, t.err = s.Template.ChatTemplate().Observe(in)
+		t.rendering = rendering{t.o.String, s.Template.ChatTemplate(), in}
 		for _, m := range in.Messages {
 			t.kinds = append(t.kinds, conversation.KindOf(m))
 		}

@@ -79,15 +79,15 @@ func checkSystemRefused(s *Subject, find finder) {
 func checkSandbox(s *Subject, find finder) {
 	for _, c := range subject.Battery() {
 		in := s.Template.Caps().Fit(c.Request).Input
-		mutable, err := s.Template.Template.Render(in)
+		mutable, err := s.Template.ChatTemplate().Render(in)
 		if err != nil {
 			continue
 		}
-		if text, err := s.Template.RenderImmutable(in); err != nil {
+		if text, err := s.Template.ChatTemplate().RenderImmutable(in); err != nil {
 			find(nowhere, "the conversation %q: %w", c.Name, err)
 			return
 		} else if text != mutable {
-			written := rendering{mutable, s.Template.Template, in}
+			written := rendering{mutable, s.Template.ChatTemplate(), in}
 			find(written.at(report.Parting(text, mutable)), "the conversation %q is rendered differently", c.Name)
 			return
 		}
@@ -151,15 +151,15 @@ func checkRoles(s *Subject, find finder) {
 // checkClock renders at two times.
 func checkClock(s *Subject, find finder) {
 	in := s.Template.Caps().Fit(chat.Request{Messages: said(talk(userTurn))}).Input
-	native := chattemplate.Native{Limits: s.Template.Limits}
-	program, err := native.Compile(s.Template.Source)
+	native := chattemplate.Native{Limits: s.Template.ChatTemplate().Limits}
+	program, err := native.Compile(s.Template.ChatTemplate().Source)
 	if err != nil {
 		return
 	}
-	now, err1 := program.Render(s.Template.Vars(in), subject.Now)
-	later, err2 := program.Render(s.Template.Vars(in), subject.Later)
+	now, err1 := program.Render(s.Template.ChatTemplate().Vars(in), subject.Now)
+	later, err2 := program.Render(s.Template.ChatTemplate().Vars(in), subject.Later)
 	if at := report.Parting(now, later); err1 == nil && err2 == nil && now != later {
-		written := rendering{now, s.Template.Template, in}
+		written := rendering{now, s.Template.ChatTemplate(), in}
 		find(written.at(at), "the prompt changes with the date: %s", report.Quote(now, at))
 	}
 }

@@ -136,7 +136,7 @@ func TestOutputs(t *testing.T) {
 		{"half characters", "", linear(func(_ *engine.Plan, n int) string { return fill("\xf0\x9f\xed\xa0", n) })},
 		{"thousand tools with names alike", "", func(t *testing.T) error {
 			for _, family := range []string{"hermes", "qwen3-coder", "gpt-oss"} {
-				g, err := prepare(t, family, tools(t, 1000, alike)).Grammar()
+				g, err := prepare(t, family, tools(t, 1000, alike)).Output.Grammar()
 				if err != nil {
 					return err
 				}

@@ -122,7 +122,7 @@ func TestChecks(t *testing.T) {
 				}
 			}
 			if tmpl, err := src.Compile(); err == nil {
-				t.Logf("%d of %d steps", limits.TotalSteps-tmpl.Budget.Left(), limits.TotalSteps)
+				t.Logf("%d of %d steps", limits.TotalSteps-tmpl.ChatTemplate().Budget.Left(), limits.TotalSteps)
 			}
 			return err
 		}

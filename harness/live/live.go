@@ -236,7 +236,7 @@ func (c *Chat) generate(ctx context.Context, out *Outcome, s *scenario, o Option
 	if request.Prompt, err = c.Model.Tokenize(plan.Prompt.Text); err != nil {
 		return err
 	}
-	grammar, err := plan.Grammar()
+	grammar, err := plan.Output.Grammar()
 	if err != nil {
 		return fmt.Errorf("grammar: %w", err)
 	}

@@ -87,7 +87,7 @@ func sampled(t *testing.T, name, text string, seeds int64) {
 				t.Errorf("%s: the trigger %s has an unbounded repetition, which would exhaust a backtracking engine's stack", s.name, trigger.Text)
 			}
 		}
-		grammar, err := plan.Grammar()
+		grammar, err := plan.Output.Grammar()
 		if err != nil || grammar == nil || !constrains(r) {
 			if err != nil {
 				t.Errorf("%s: %v", s.name, err)
@@ -153,7 +153,7 @@ func snippets(t *testing.T, tm *engine.Template, r chat.Request, plan *engine.Pl
 	if err != nil {
 		return out
 	}
-	grammar, err := loose.Grammar()
+	grammar, err := loose.Output.Grammar()
 	if err != nil || grammar == nil {
 		return out
 	}

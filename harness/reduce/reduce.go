@@ -126,7 +126,7 @@ func (w *Want) rest(plan *engine.Plan, finish chat.FinishReason, output string) 
 	if !w.Accepts {
 		return Failure{}
 	}
-	grammar, err := plan.Grammar()
+	grammar, err := plan.Output.Grammar()
 	if err != nil {
 		return Failure{"grammar", err.Error()}
 	}
@@ -519,7 +519,7 @@ func (c Case) Script(f Failure) (string, error) {
 		message = c.expected()
 	}
 	archive := txtar.Archive{Comment: []byte(commands), Files: []txtar.File{
-		{Name: "template.jinja", Data: []byte(c.Template.Source.Text)},
+		{Name: "template.jinja", Data: []byte(c.Template.ChatTemplate().Source.Text)},
 		{Name: "request.json", Data: append(c.Request.Append(nil, ordered.Pretty), '\n')},
 		{Name: "output.txt", Data: []byte(c.Output + "\n")},
 		{Name: "message.json", Data: []byte(script.FormatMessage(message) + "\n")},

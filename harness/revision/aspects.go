@@ -27,7 +27,7 @@ func (p *pair) blame(err error) (rule.Place, string) { return check.Place(p.sour
 
 // wrote is the place in the new revision that wrote a byte of a conversation's prompt.
 func (p *pair) wrote(r chat.Request, off int) rule.Place {
-	o, err := p.is.Observe(p.is.Caps().Fit(r).Input)
+	o, err := p.is.ChatTemplate().Observe(p.is.Caps().Fit(r).Input)
 	if err == nil && len(o.String) > 0 {
 		if at, ok := o.WrittenAt(min(off, len(o.String)-1)); ok {
 			return check.PlaceAt(p.source, at)
@@ -270,7 +270,7 @@ func grammarOf(t *engine.Template) *gbnf.Grammar {
 	if err != nil {
 		return nil
 	}
-	grammar, err := plan.Grammar()
+	grammar, err := plan.Output.Grammar()
 	if err != nil {
 		return nil
 	}

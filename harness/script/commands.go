@@ -189,7 +189,7 @@ func cmdFinish(ts *testscript.TestScript, neg bool, args []string) {
 func cmdAccept(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) == 1, "accept OUTPUT")
 	plan := runOf(ts).prepared(ts)
-	grammar, err := plan.Grammar()
+	grammar, err := plan.Output.Grammar()
 	ts.Check(err)
 	if grammar == nil {
 		ts.Fatalf("the request has no grammar")

@@ -313,7 +313,7 @@ func spelled(t *engine.Template, request chat.Request, want chat.Message) (strin
 
 // takes says that the grammar takes what it constrains of an output.
 func takes(plan *engine.Plan, output string) bool {
-	grammar, err := plan.Grammar()
+	grammar, err := plan.Output.Grammar()
 	if err != nil || grammar == nil {
 		return false
 	}

@@ -82,7 +82,7 @@ func (c Case) acceptTwice(plan *engine.Plan, stats *Stats) error {
 	if c.accepts == nil || !utf8.ValidString(c.Output) || strings.ContainsRune(c.Output, 0) {
 		return nil
 	}
-	grammar, err := plan.Grammar()
+	grammar, err := plan.Output.Grammar()
 	if err != nil || grammar == nil {
 		return err
 	}
@@ -127,15 +127,15 @@ func (c Case) renderTwice(stats *Stats) error {
 		return nil
 	}
 	in := c.Template.Caps().Fit(r).Input
-	want, err := c.Template.Template.Render(in)
+	want, err := c.Template.ChatTemplate().Render(in)
 	if err != nil {
 		return nil
 	}
 	stats.Second = 1
-	rendering, err := c.second.Compile(c.Template.Source)
+	rendering, err := c.second.Compile(c.Template.ChatTemplate().Source)
 	var text string
 	if err == nil {
-		text, err = rendering.Render(c.Template.Vars(in), c.Template.Now)
+		text, err = rendering.Render(c.Template.ChatTemplate().Vars(in), c.Template.ChatTemplate().Now)
 	}
 	if err != nil && strings.Contains(err.Error(), "died") {
 		return fmt.Errorf("%w: %w", ErrDied, err)
@@ -148,7 +148,7 @@ func (c Case) renderTwice(stats *Stats) error {
 
 // sentence checks what holds for a sentence of the plan's grammar.
 func (c Case) sentence(plan *engine.Plan, answer split.Answer) error {
-	grammar, err := plan.Grammar()
+	grammar, err := plan.Output.Grammar()
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func Coverage(p *stream.Parser, text string) error {
 
 // sample draws a sentence of the grammar that a plan has; ok is false where it has none.
 func sample(plan *engine.Plan, seed int64, most int) (text string, ok bool) {
-	grammar, err := plan.Grammar()
+	grammar, err := plan.Output.Grammar()
 	if err != nil || grammar == nil {
 		return "", false
 	}

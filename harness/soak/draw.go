@@ -223,7 +223,7 @@ func (d *drawer) scraps() []string {
 	}
 	for range 3 { // they matter more
 		scraps = append(scraps, plan.Preserved...)
-		scraps = append(scraps, plan.Tools...)
+		scraps = append(scraps, plan.Output.Tools...)
 		scraps = append(scraps, plan.Stops...)
 	}
 	return slices.DeleteFunc(scraps, func(s string) bool { return s == "" })

@@ -98,7 +98,7 @@ func promptNote(vec *Vector, plan *engine.Plan) string {
 }
 
 func expectAccepted(plan *engine.Plan, output string) error {
-	grammar, err := plan.Grammar()
+	grammar, err := plan.Output.Grammar()
 	if err != nil {
 		return fmt.Errorf("grammar: %w", err)
 	} else if grammar == nil {

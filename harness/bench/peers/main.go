@@ -260,7 +260,7 @@ func write(in *bench.Inputs, name string) error {
 		member("templates", ordered.ArrayOf(templates...)),
 		member("renders", ordered.ArrayOf(prompts...)),
 		member("request", ordered.ObjectOf(member("messages", ordered.ArrayOf(request.Messages...)), member("tools", ordered.ArrayOf(tools...)))),
-		member("own", ordered.Str(own.Source.Text)),
+		member("own", ordered.Str(own.ChatTemplate().Source.Text)),
 		member("outputs", ordered.ObjectOf(outputs...)),
 	).String()
 	return os.WriteFile(name, []byte(text), 0o666)
@@ -369,7 +369,7 @@ func analyse(in *bench.Inputs) (good int) {
 		if err != nil {
 			continue
 		}
-		if _, err := plan.Grammar(); err == nil {
+		if _, err := plan.Output.Grammar(); err == nil {
 			good++
 		}
 	}

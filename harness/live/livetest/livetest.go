@@ -287,7 +287,7 @@ func (s *server) output(r chat.Request, plan *engine.Plan) (string, error) {
 	if s.o.Output != nil {
 		return s.o.Output(r, plan), nil
 	}
-	grammar, err := plan.Grammar()
+	grammar, err := plan.Output.Grammar()
 	if err != nil {
 		return "", err
 	}
