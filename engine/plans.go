@@ -15,8 +15,10 @@ const maxPlans = 64
 // plans keeps what was generated, by everything that generating depends on. Prompts differ from request to request, parsers do
 // not.
 type plans struct {
-	mu  sync.Mutex
-	out map[string]*codegen.Output
+	once      sync.Once
+	generator *codegen.Generator
+	mu        sync.Mutex
+	out       map[string]*codegen.Output
 }
 
 // generate returns the output for a format and options, generating it if need be. An output is never changed afterwards.
@@ -28,7 +30,8 @@ func (p *plans) generate(t *Template, o codegen.Options) (*codegen.Output, error
 	if out != nil {
 		return out, nil
 	}
-	out, err := codegen.Generate(t.Analysis().Format, o)
+	p.once.Do(func() { p.generator = codegen.NewGenerator(t.Analysis().Format) })
+	out, err := p.generator.Generate(o)
 	if err != nil {
 		return nil, err
 	}

@@ -1,20 +1,33 @@
 // Package codegen makes a parser and a grammar for an output format and a request.
 //
 // [Generate] turns a [format.Format] and [Options] into a tree of patterns (package peg), which is compiled into the program
-// that package stream runs. [Output.Grammar] builds the same tree once more, as the template writes and with the
-// schemas of the arguments in it, and lowers it to a grammar (package gbnf). So what is constrained and what is parsed
-// come from one description, and the language of the grammar is part of the language of the parser of the same tolerances (E21).
+// that package stream runs. [Output.Grammar] makes a second tree, as the template writes and with the schemas of the arguments in
+// it, and lowers it to a grammar (package gbnf). Both trees are made from one description of how a turn is spelled, and the language of
+// the grammar is part of the language of the parser of the same tolerances (E21). docs/rationale.md says why there are two.
+//
+// # Where to look
+//
+//	turn.go       what a request asks of a format, and where the prefill has arrived
+//	spelling.go   how a call is spelled: its openings, its parts, their order, what may be missing
+//	shape.go      the order of a format's literals, of which FIRST, FOLLOW and the closing markers are computed
+//	literal.go    how one literal is written
+//	read*.go      the parser's tree: a turn (reader.go), a call, an object, arguments, addressed parts
+//	link.go       the frame of a program, which serves all tools, and what is linked into it for each of them
+//	write*.go     the grammar's tree, with the same parts
+//	lower.go      the grammar of that tree
+//	demand.go     when a grammar sets in: triggers; and which literals a tokeniser must keep whole
 //
 // # Terminology
 //
 // The text that a program reads is the prefill, which the prompt already contains, and the output. A turn is in one of a
-// few states, which are the rules of the tree:
+// few states, which are the rules of the trees:
 //
 //	content       text of the answer, until a marker comes
 //	after         the same, once there was a call
 //	reasoning     between reasoning's markers
 //	section K     behind a call of spelling K: another one, the section's end, or neither
 //	rest K        behind the name of a call of spelling K: its arguments and closing markers
+//	refused       behind an opener that turned out to be text
 //	ended         behind the end of the turn
 //
 // States go on to each other without returning. A spelling is one [format.Calls]. An opener is a marker by which a call
@@ -61,12 +74,11 @@ package codegen
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/goassay/assay/engine/chat"
-	"github.com/goassay/assay/engine/dialect"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/ordered"
@@ -197,7 +209,6 @@ type Trigger struct {
 
 // Output is what [Generate] makes. It is safe for concurrent use.
 type Output struct {
-	Tree    *peg.Tree
 	Program *peg.Program
 	Tools   []string // by the number in Name events
 	Marks   []MarkInfo
@@ -214,38 +225,27 @@ type Output struct {
 	Stops     []string  // texts that end the turn and nothing else
 	Preserved []string  // all markers, which a tokeniser must not cut
 
+	frame   *frame
+	parts   peg.Parts
 	grammar func() (*gbnf.Grammar, error)
 }
 
-// Generate makes the program for a format and a request.
-func Generate(f format.Format, o Options) (*Output, error) {
-	b := builder{f: f, o: o, loose: o.Tolerances}
-	if err := b.prepare(); err != nil {
-		return nil, err
+// Generate makes the program for a format and a request. A [Generator] makes several for one format, faster.
+func Generate(f format.Format, o Options) (*Output, error) { return NewGenerator(f).Generate(o) }
+
+// Tree returns the patterns of the program: the frame's, those that the tools have added, and, as a rule for each place where a name has
+// been read, what follows it for each tool.
+func (o *Output) Tree() *peg.Tree {
+	tree := *o.frame.tree
+	tree.Rules = append(slices.Clip(tree.Rules), o.parts.Rules...)
+	for _, name := range slices.Sorted(maps.Keys(o.parts.Bodies)) {
+		tree.Rules = append(tree.Rules, peg.Rule{Name: "switch " + name, P: peg.Dispatch{Words: o.parts.Words, Bodies: o.parts.Bodies[name]}})
 	}
-	out := &Output{TrimContent: f.Content.Trim, TrimReasoning: f.Reasoning.Trim, CloseArgs: o.Tolerances&CloseArguments != 0}
-	b.out = out
-	b.o.Prefill = b.primed(o.Prefill)
-	out.Prefill = b.o.Prefill
-	tree := b.tree()
-	if b.err != nil {
-		return nil, b.err
-	}
-	program, err := peg.Compile(*tree, peg.Options{})
-	if err != nil {
-		return nil, fmt.Errorf("format %q: %w", f.Name, err)
-	}
-	out.Tree, out.Program = tree, program
-	for _, t := range b.tools {
-		out.Tools = append(out.Tools, t.Name)
-	}
-	out.Stops = b.turnEnds()
-	out.Preserved = b.preserved()
-	again := b
-	out.Lazy, out.Triggers = b.triggers()
-	out.grammar = sync.OnceValues(func() (*gbnf.Grammar, error) { return again.makeGrammar(out.Lazy) })
-	return out, nil
+	return &tree
 }
+
+// Grammar returns the grammar for decoding. It is made when it is first asked for.
+func (o *Output) Grammar() (*gbnf.Grammar, error) { return o.grammar() }
 
 // sortProperties returns a schema with all properties in alphabetical order, as jinja2's dictsort has it: without regard to
 // case.
@@ -273,53 +273,4 @@ func sortProperties(v ordered.Value) ordered.Value {
 		return ordered.ObjectOf(members...)
 	}
 	return v
-}
-
-// prepare collects the spellings and tools that matter for the request.
-func (b *builder) prepare() error {
-	b.keep = b.o.Reasoning == chat.ReasoningKeep
-	if len(b.o.Tools) > 0 && b.o.Choice.Mode != chat.ChoiceNone { // E22
-		b.tools = b.o.Tools
-		b.spellings = slices.Clone(b.f.Calls)
-		for _, name := range b.o.Fallbacks {
-			s, ok := dialect.Lookup(name)
-			if !ok {
-				return fmt.Errorf("fallback %q: expected one of %q", name, dialect.Names())
-			}
-			for _, c := range s.Calls {
-				c.Name = name
-				b.spellings = append(b.spellings, c)
-			}
-			if b.f.Reasoning.IsZero() {
-				b.f.Reasoning = s.Reasoning
-			}
-		}
-		if b.f.Undisclosed && len(b.f.Calls) == 0 && b.on(AnySpelling) {
-			b.spellings = append(b.spellings, dialect.Undisclosed()...)
-		}
-	}
-	if b.o.HasJSONSchema {
-		s, err := schema.ParseAt("json_schema", b.o.JSONSchema)
-		if err != nil {
-			return err
-		}
-		b.answer = s
-	}
-	b.schemas = make([]*schema.Schema, len(b.tools))
-	sorted := slices.ContainsFunc(b.spellings, func(c format.Calls) bool { return c.Body.Sorted })
-	for i, t := range b.tools {
-		if t.Name == "" || strings.TrimSpace(t.Name) != t.Name {
-			return fmt.Errorf("tools[%d].function.name: expected a name without white space around it, which no output tells from the format's own; found %q", i, t.Name)
-		}
-		parameters := t.Parameters
-		if sorted {
-			parameters = sortProperties(parameters)
-		}
-		s, err := schema.ParseObjectAt("tools["+fmt.Sprint(i)+"].function.parameters", parameters)
-		if err != nil {
-			return err
-		}
-		b.schemas[i] = s
-	}
-	return nil
 }

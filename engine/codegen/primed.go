@@ -15,15 +15,15 @@ import (
 //   - the markers of reasoning that the prompt closes, without what stands between them; nothing where reasoning is kept in the content.
 //
 // All else is the prompt's own text, which the model did not write. A message that is continued is read from its first byte on.
-func (b *builder) primed(prefill string) string {
-	if b.o.Continue != chat.ContinueNone {
+func (t *turn) primed(prefill string) string {
+	if t.o.Continue != chat.ContinueNone {
 		return prefill
 	}
-	if len(b.f.Routes) > 0 {
-		return b.primedRoute(prefill)
+	if len(t.f.Routes) > 0 {
+		return t.primedRoute(prefill)
 	}
-	r := &b.f.Reasoning
-	if b.openAt(prefill) {
+	r := &t.f.Reasoning
+	if t.leavesOpen(prefill) {
 		return prefill[max(0, lastOf(prefill, variants(r.Open.Text))):]
 	}
 	closed := ""
@@ -34,22 +34,21 @@ func (b *builder) primed(prefill string) string {
 			}
 		}
 	}
-	if b.o.Reasoning == chat.ReasoningKeep {
+	if t.keepsReasoning() {
 		closed = ""
 	}
-	return closed + b.begun(prefill)
+	return closed + t.begun(prefill)
 }
 
 // begun returns the end of a text that begins content or a call, or a marker of theirs; empty if there is none.
-func (b *builder) begun(text string) string {
+func (t *turn) begun(text string) string {
 	bare := strings.TrimRight(text, format.Space)
-	openers := []string{b.f.Content.Open.Text}
-	for i := range b.spellings {
-		c := &b.spellings[i]
-		openers = append(openers, c.Section.Open.Text, c.Call.Open.Text, headLiteral(c).Text)
+	openers := []string{t.f.Content.Open.Text}
+	for _, s := range t.calls {
+		openers = append(openers, s.Section.Open.Text, s.Call.Open.Text, headLiteral(s.Calls).Text)
 	}
 	if i := lastOf(bare, openers); i >= 0 {
-		if close := b.f.Content.Close.Text; close == "" || !strings.Contains(bare[i:], close) {
+		if close := t.f.Content.Close.Text; close == "" || !strings.Contains(bare[i:], close) {
 			return text[i:]
 		}
 	}
@@ -66,19 +65,19 @@ func (b *builder) begun(text string) string {
 // lastOf returns where the last of some texts begins in s, -1 if none is there.
 func lastOf(s string, texts []string) int {
 	at := -1
-	for _, t := range texts {
-		if t != "" {
-			at = max(at, strings.LastIndex(s, t))
+	for _, text := range texts {
+		if text != "" {
+			at = max(at, strings.LastIndex(s, text))
 		}
 	}
 	return at
 }
 
 // primedRoute returns the end of a prefill from the start or the head of its last part on, if that is open.
-func (b *builder) primedRoute(prefill string) string {
+func (t *turn) primedRoute(prefill string) string {
 	for i := range prefill {
-		for k := range b.f.Routes {
-			if r := &b.f.Routes[k]; headOf(r.Head, prefill[i:]) || strings.HasPrefix(prefill[i:], r.Start.Text) && r.Start.Text != "" {
+		for k := range t.f.Routes {
+			if r := &t.f.Routes[k]; headOf(r.Head, prefill[i:]) || strings.HasPrefix(prefill[i:], r.Start.Text) && r.Start.Text != "" {
 				return prefill[i:]
 			}
 		}

@@ -12,12 +12,6 @@ import (
 	"github.com/goassay/assay/engine/internal/slab"
 )
 
-// Options says how a tree is compiled.
-type Options struct {
-	// Tolerances names the tolerances that are switched on.
-	Tolerances map[string]bool
-}
-
 // Error is a tree that does not compile.
 type Error struct {
 	Path string // where in the tree, from the root or a rule down: "rule calls: choice 2: seq 1"
@@ -35,49 +29,49 @@ func (e *Error) Error() string {
 
 // Compile turns a tree into a program. It takes time linear in the size of the tree, but for the words of a Dispatch, which it
 // sorts. All errors are *Error.
-func Compile(t Tree, o Options) (p *Program, err error) {
-	c := &compiler{
-		p:      &Program{Kinds: t.Kinds},
-		o:      o,
-		rules:  map[string]*rule{},
-		lits:   map[string]int32{},
-		sets:   map[ByteSet]int32{},
-		texts:  map[string]int32{},
-		scans:  map[ScannerType]int32{},
-		autos:  map[string]*Automaton{},
-		untils: map[string]int32{},
-		leaves: map[Pattern]*node{},
-		space:  spaces.Get().(*space),
+func Compile(t Tree) (*Program, error) {
+	f, err := CompileFrame(t)
+	if err != nil {
+		return nil, err
 	}
-	defer func() {
-		c.space.reset(c.p)
-		switch r := recover().(type) {
-		case nil:
-		case *Error:
-			p, err = nil, r
-		default:
-			panic(r)
-		}
-	}()
-	c.compile(t)
-	return c.p, nil
+	return f.Link(Parts{})
 }
 
 // compiler holds what is shared by the passes: read builds nodes, solve computes their facts, noLeftRecursion checks, and
 // gen emits code.
 type compiler struct {
 	p      *Program
-	o      Options
 	rules  map[string]*rule
-	lits   map[string]int32
-	sets   map[ByteSet]int32
-	texts  map[string]int32
-	scans  map[ScannerType]int32
+	under  map[string]*rule // the frame's, of what is linked to one
+	lits   numbers[string]
+	sets   numbers[ByteSet]
+	texts  numbers[string]
+	scans  numbers[ScannerType]
+	untils numbers[string]
 	autos  map[string]*Automaton
-	untils map[string]int32
 	calls  []call
+	opens  []open
 	space  *space
-	leaves map[Pattern]*node // what reads a fixed text, or white space, is the same wherever it stands
+
+	autosUnder map[string]*Automaton // the frame's
+	leaves     map[Pattern]*node     // what reads a fixed text, or white space, is the same wherever it stands
+}
+
+// numbers are the places of things in a table of the program. What a frame has is under what is linked to it, and stays as it is.
+type numbers[K comparable] struct{ under, own map[K]int32 }
+
+func (m *numbers[K]) of(k K, add func() int) int32 {
+	i, ok := m.under[k]
+	if !ok {
+		i, ok = m.own[k]
+	}
+	if !ok {
+		if i = int32(add()); m.own == nil {
+			m.own = map[K]int32{}
+		}
+		m.own[k] = i
+	}
+	return i
 }
 
 // space is where the nodes of a tree live while it is compiled, thousands for many tools.
@@ -86,15 +80,6 @@ type space struct {
 	kids   slab.Slab[*node]
 	code   []Inst
 	labels []Place
-}
-
-// reset takes everything back but the program's code and labels, which get memory of their own, of its exact size.
-func (s *space) reset(p *Program) {
-	s.nodes.Reset(maxBlock)
-	s.kids.Reset(maxBlock)
-	p.Code, s.code = exact(p.Code)
-	p.Labels, s.labels = exact(p.Labels)
-	spaces.Put(s)
 }
 
 // exact returns a copy of a list without room for more, and the list's memory for the next one, empty, unless that is too much to keep.
@@ -202,40 +187,45 @@ func (n *node) name() string {
 			}
 			at++
 		}
-	case Tolerance:
-		return "tolerance " + p.Name
+	case Switch:
+		return "after"
 	case Label:
 		return p.Name
 	}
 	return ""
 }
 
-func (c *compiler) compile(t Tree) {
-	var order []*rule
-	for _, r := range t.Rules {
-		if c.rules[r.Name] != nil {
+// declare makes a rule for each of a tree's.
+func (c *compiler) declare(rules []Rule) (order []*rule) {
+	for _, r := range rules {
+		if c.rule(r.Name) != nil {
 			(&node{owner: &rule{name: r.Name}}).fail("", "there is another rule of this name")
 		}
 		x := &rule{name: r.Name, width: -1}
 		c.rules[r.Name] = x
 		order = append(order, x)
 	}
-	root := c.node(nil, 0)
-	c.read(root, t.Root)
+	return order
+}
+
+func (c *compiler) rule(name string) *rule {
+	if r := c.rules[name]; r != nil {
+		return r
+	}
+	return c.under[name]
+}
+
+// bodies reads the patterns of rules.
+func (c *compiler) bodies(order []*rule, rules []Rule) {
 	for i, x := range order {
 		x.body = c.node(nil, 0)
 		x.body.owner = x
-		c.read(x.body, t.Rules[i].P)
+		c.read(x.body, rules[i].P)
 	}
-	c.solve(root, order)
-	for _, x := range order {
-		c.noLeftRecursion(x)
-	}
+}
 
-	c.p.Code, c.p.Labels = c.space.code, c.space.labels
-	c.label(Place{Name: "root"})
-	c.gen(root, context{})
-	c.emit(Inst{Op: OpMatch})
+// routines emits the code of rules, and the places of all rules that are called.
+func (c *compiler) routines(order []*rule) {
 	for _, x := range order {
 		x.entry = c.here()
 		c.label(Place{Name: x.name})
@@ -246,6 +236,22 @@ func (c *compiler) compile(t Tree) {
 	for _, call := range c.calls {
 		c.p.Code[call.pc].A = call.rule.entry
 	}
+}
+
+func (c *compiler) compile(t Tree) {
+	order := c.declare(t.Rules)
+	root := c.node(nil, 0)
+	c.read(root, t.Root)
+	c.bodies(order, t.Rules)
+	c.solve(root, order)
+	for _, x := range order {
+		c.noLeftRecursion(x)
+	}
+	c.p.Code, c.p.Labels = c.space.code, c.space.labels
+	c.label(Place{Name: "root"})
+	c.gen(root, context{})
+	c.emit(Inst{Op: OpMatch})
+	c.routines(order)
 }
 
 // node returns a new node.
@@ -342,15 +348,14 @@ func (c *compiler) read(n *node, p Pattern) {
 			n.fail("", "a Scan needs a Scanner")
 		}
 	case Ref:
-		if n.rule = c.rules[p.Name]; n.rule == nil {
+		if n.rule = c.rule(p.Name); n.rule == nil {
 			n.fail("", "there is no rule %q", p.Name)
 		}
-	case Tolerance:
-		q := p.Strict
-		if c.o.Tolerances[p.Name] {
-			q = p.Loose
+	case Switch:
+		if p.After == nil {
+			p.After = Seq(nil)
 		}
-		kids(q)
+		kids(p.After)
 	case Label:
 		kids(p.P)
 	default:
@@ -434,7 +439,7 @@ func (n *node) solve() {
 	case Rep:
 		f.null = p.Min == 0 || n.kids[0].facts.null
 		f.first = n.kids[0].facts.first
-	case Hold, Label, Tolerance:
+	case Hold, Label:
 		f.null, f.first = n.kids[0].facts.null, n.kids[0].facts.first
 	case Capture:
 		f.null, f.first = n.kids[0].facts.null, n.kids[0].facts.first
@@ -462,6 +467,11 @@ func (n *node) solve() {
 			f.first.Add(w[0])
 		}
 		final = final || f.emits
+	case Switch:
+		if n.kids[0].facts.emits {
+			n.kids[0].fail("log events in the bodies", "After logs events")
+		}
+		f.first, f.emits, final = all, p.Logs, true
 	case Until:
 		f.null, f.first, f.emits = true, all, p.Kind != 0
 		for _, k := range n.kids {
@@ -503,7 +513,7 @@ func (c *compiler) noLeftRecursion(r *rule) {
 					return
 				}
 			}
-		case Dispatch, Until: // what they contain runs, or looks, behind a word
+		case Dispatch, Switch, Until: // what they contain runs, or looks, behind a word
 		default:
 			for _, k := range n.kids {
 				walk(k)
@@ -562,7 +572,7 @@ func (n *node) width() (bytes int, done bool) {
 			return many, false
 		}
 		return min(many, w*max(p.Max, 1)), false
-	case Label, Tolerance:
+	case Label:
 		return n.kids[0].width()
 	case Dispatch:
 		longest := 0
@@ -572,6 +582,9 @@ func (n *node) width() (bytes int, done bool) {
 		after, _ := n.kids[0].width()
 		w, done := widest(n.kids[1:])
 		return min(many, longest+after+w), done
+	case Switch:
+		after, _ := n.kids[0].width()
+		return min(many, MaxWord+after), p.Cuts
 	case Until, Scan, Rejected:
 		return many, false
 	case Ref:
@@ -589,10 +602,12 @@ func (n *node) width() (bytes int, done bool) {
 
 // cuts says whether the alternative n contains a Cut of its own, which decides it.
 func (n *node) cuts() bool {
-	switch n.p.(type) {
+	switch p := n.p.(type) {
 	case Cut:
 		return true
-	case Seq, Label, Tolerance:
+	case Switch:
+		return p.Cuts
+	case Seq, Label:
 		return slices.ContainsFunc(n.kids, (*node).cuts)
 	case Dispatch:
 		with := 0
@@ -614,7 +629,7 @@ func (n *node) blank() bool {
 	switch n.p.(type) {
 	case Cut:
 		return true
-	case Seq, Label, Tolerance:
+	case Seq, Label:
 		for _, k := range n.kids {
 			if k.cuts() {
 				return k.blank()
@@ -633,7 +648,7 @@ func (n *node) rejected() *node {
 		switch n.p.(type) {
 		case Rejected:
 			return n
-		case Seq, Label, Tolerance:
+		case Seq, Label:
 			if len(n.kids) == 0 {
 				return nil
 			}
@@ -650,7 +665,7 @@ func (n *node) held() (*node, bool) {
 		switch n.p.(type) {
 		case Hold:
 			return n.kids[0], true
-		case Label, Tolerance:
+		case Label:
 			n = n.kids[0]
 		default:
 			return n, false
@@ -735,21 +750,12 @@ func (c *compiler) label(l Place) {
 	c.p.Labels = append(c.p.Labels, l)
 }
 
-func index[K comparable](m map[K]int32, k K, add func() int) int32 {
-	i, ok := m[k]
-	if !ok {
-		i = int32(add())
-		m[k] = i
-	}
-	return i
-}
-
 func (c *compiler) lit(s string) int32 {
-	return index(c.lits, s, func() int { c.p.Lits = append(c.p.Lits, s); return len(c.p.Lits) - 1 })
+	return c.lits.of(s, func() int { c.p.Lits = append(c.p.Lits, s); return len(c.p.Lits) - 1 })
 }
 
 func (c *compiler) set(s ByteSet) int32 {
-	return index(c.sets, s, func() int { c.p.Sets = append(c.p.Sets, s); return len(c.p.Sets) - 1 })
+	return c.sets.of(s, func() int { c.p.Sets = append(c.p.Sets, s); return len(c.p.Sets) - 1 })
 }
 
 func (c *compiler) scanner(s ScannerType) int32 {
@@ -757,7 +763,7 @@ func (c *compiler) scanner(s ScannerType) int32 {
 	if !reflect.TypeOf(s).Comparable() {
 		return int32(add())
 	}
-	return index(c.scans, s, add)
+	return c.scans.of(s, add)
 }
 
 // gen emits the code of a node and says whether control never reaches the place behind it.
@@ -785,7 +791,7 @@ func (c *compiler) gen(n *node, x context) (ended bool) {
 		}
 		at := int32(-1)
 		if p.Text != "" {
-			at = index(c.texts, p.Text, func() int { c.p.Texts = append(c.p.Texts, []byte(p.Text)); return len(c.p.Texts) - 1 })
+			at = c.texts.of(p.Text, func() int { c.p.Texts = append(c.p.Texts, []byte(p.Text)); return len(c.p.Texts) - 1 })
 		}
 		c.emit(Inst{Op: OpEmit, Kind: p.Kind, A: int32(p.Arg), B: at})
 	case Scan:
@@ -797,8 +803,6 @@ func (c *compiler) gen(n *node, x context) (ended bool) {
 		return ended
 	case Label:
 		c.label(Place{Name: p.Name})
-		return c.gen(n.kids[0], x)
-	case Tolerance:
 		return c.gen(n.kids[0], x)
 	case Cut:
 		switch k := x.cut; {
@@ -862,6 +866,8 @@ func (c *compiler) gen(n *node, x context) (ended bool) {
 		c.until(n, p)
 	case Dispatch:
 		return c.dispatch(n, p, x)
+	case Switch:
+		c.open(n, p, x)
 	case Ref:
 		op := OpCall
 		if x.jump() {
@@ -1048,7 +1054,10 @@ func (c *compiler) until(n *node, p Until) {
 			u.AnySp = u.AnySp || s.Space
 		}
 		autoKey := strings.Join(texts, "\x00")
-		if u.Auto = c.autos[autoKey]; u.Auto == nil {
+		if u.Auto = c.autosUnder[autoKey]; u.Auto == nil {
+			u.Auto = c.autos[autoKey]
+		}
+		if u.Auto == nil {
 			if u.Auto = newAutomaton(texts); u.Auto == nil {
 				n.fail("", "the stops are too long together")
 			}
@@ -1058,7 +1067,7 @@ func (c *compiler) until(n *node, p Until) {
 		return len(c.p.Untils) - 1
 	}
 	if !tests {
-		c.emit(Inst{Op: OpUntil, Kind: p.Kind, A: index(c.untils, key, table)})
+		c.emit(Inst{Op: OpUntil, Kind: p.Kind, A: c.untils.of(key, table)})
 		return
 	}
 	at := int32(table())
@@ -1095,38 +1104,71 @@ func (c *compiler) until(n *node, p Until) {
 //	      body
 func (c *compiler) dispatch(n *node, p Dispatch, x context) (ended bool) {
 	n.cuts() // all or none
-	order := make([]int, len(p.Words))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(i, j int) int { return strings.Compare(p.Words[i], p.Words[j]) })
-	table := DispatchTable{Words: make([]string, len(order)), Targets: make([]int32, len(order))}
 	at := int32(len(c.p.Dispatches))
-	c.p.Dispatches = append(c.p.Dispatches, table)
+	c.p.Dispatches = append(c.p.Dispatches, DispatchTable{})
 	c.emit(Inst{Op: OpDispatch, A: at})
 	after := func() { c.gen(n.kids[0], context{}) }
-	if len(n.kids[0].kids) > 0 && len(order) > 1 {
-		routine := c.here()
-		after()
-		c.emit(Inst{Op: OpReturn})
+	if len(n.kids[0].kids) > 0 && len(p.Words) > 1 {
+		routine := c.routine(n.kids[0])
 		after = func() { c.emit(Inst{Op: OpCall, A: routine}) }
 	}
-	var over []int32
+	var bodies []*node
+	if len(p.Bodies) > 0 {
+		bodies = n.kids[1:]
+	}
+	over, ended := c.words(n, at, sorted(p.Words), bodies, after, x)
+	if x.cut != nil && n.cuts() {
+		x.cut.done = true
+	}
+	c.land(over...)
+	return ended
+}
+
+// routine emits a pattern as a routine and returns its place.
+func (c *compiler) routine(n *node) int32 {
+	routine := c.here()
+	c.gen(n, context{})
+	c.emit(Inst{Op: OpReturn})
+	return routine
+}
+
+// wordList is a list of words in order, and where each stood before.
+type wordList struct {
+	words  []string
+	places []int
+}
+
+func sorted(words []string) wordList {
+	l := wordList{make([]string, len(words)), make([]int, len(words))}
+	for i := range l.places {
+		l.places[i] = i
+	}
+	slices.SortFunc(l.places, func(i, j int) int { return strings.Compare(words[i], words[j]) })
+	for i, at := range l.places {
+		l.words[i] = words[at]
+	}
+	return l
+}
+
+// words emits the code of the words of a table, with their bodies by the place where the words stood before. It returns the jumps of those
+// that go on behind the dispatch, and says whether none does.
+func (c *compiler) words(n *node, table int32, list wordList, bodies []*node, after func(), x context) (over []int32, ended bool) {
+	targets := make([]int32, len(list.words))
+	c.p.Dispatches[table] = DispatchTable{Words: list.words, Targets: targets}
 	var prefixes []int // sorted places of the words that are proper prefixes of the next one
 	ended = true
-	for i, at := range order {
-		word := p.Words[at]
-		for len(prefixes) > 0 && !strings.HasPrefix(word, table.Words[prefixes[len(prefixes)-1]]) {
+	for i, word := range list.words {
+		for len(prefixes) > 0 && !strings.HasPrefix(word, list.words[prefixes[len(prefixes)-1]]) {
 			prefixes = prefixes[:len(prefixes)-1]
 		}
-		if i > 0 && table.Words[i-1] == word {
+		if i > 0 && list.words[i-1] == word {
 			n.fail("", "the word %q is there twice", word)
 		}
-		table.Words[i], table.Targets[i] = word, c.here()
+		targets[i] = c.here()
 		c.label(Place{Name: word, Word: true})
 		shorter := len(prefixes) > 0
 		if shorter {
-			c.emit(Inst{Op: OpChoice, A: table.Targets[prefixes[len(prefixes)-1]]})
+			c.emit(Inst{Op: OpChoice, A: targets[prefixes[len(prefixes)-1]]})
 		}
 		prefixes = append(prefixes, i)
 		c.emit(Inst{Op: OpSkip, A: int32(len(word))})
@@ -1135,22 +1177,18 @@ func (c *compiler) dispatch(n *node, p Dispatch, x context) (ended bool) {
 			c.commitHere()
 		}
 		done := false
-		if len(p.Bodies) > 0 {
+		if bodies != nil {
 			y := context{tail: x.tail, cut: x.cut}
 			if x.cut != nil {
 				own := *x.cut // each body has the Cut to itself
 				y.cut = &own
 			}
-			done = c.gen(n.kids[1+at], y)
+			done = c.gen(bodies[list.places[i]], y)
 		}
 		if !done {
 			ended = false
 			over = append(over, c.emit(Inst{Op: OpJump}))
 		}
 	}
-	if x.cut != nil && n.cuts() {
-		x.cut.done = true
-	}
-	c.land(over...)
-	return ended
+	return over, ended
 }

@@ -122,6 +122,14 @@ type (
 		Bodies []Pattern
 	}
 
+	// Switch is a Dispatch whose words and bodies are not known yet: they come when the frame that it stands in is linked
+	// ([Frame.Link]). Every body has a Cut where Cuts is set, else none has; only where Logs is set may one log events.
+	Switch struct {
+		Name       string
+		After      Pattern
+		Cuts, Logs bool
+	}
+
 	// And matches without input where P would match; Not where P would fail. P logs nothing.
 	And struct{ P Pattern }
 	// Not is the opposite of And.
@@ -190,13 +198,6 @@ type Stop struct {
 
 // Annotations.
 type (
-	// Tolerance is Loose where the tolerance is switched on (Options.Tolerances), else Strict. A grammar made from the
-	// tree uses Strict always: what it generates is a subset of what the program matches (E21).
-	Tolerance struct {
-		Name          string
-		Strict, Loose Pattern
-	}
-
 	// Label is P. The name appears in dumps; the value is for other readers of the tree, such as a grammar generator.
 	Label struct {
 		Name  string
@@ -213,28 +214,28 @@ const ConfirmBytes = 4096
 // earlier in a longer run is text.
 const SpaceBytes = 1 << 16
 
-func (Lit) pattern()       {}
-func (Set) pattern()       {}
-func (Any) pattern()       {}
-func (Space) pattern()     {}
-func (End) pattern()       {}
-func (Before) pattern()    {}
-func (Stub) pattern()      {}
-func (Seq) pattern()       {}
-func (Choice) pattern()    {}
-func (Rep) pattern()       {}
-func (Opt) pattern()       {}
-func (Cut) pattern()       {}
-func (Hold) pattern()      {}
-func (Rejected) pattern()  {}
-func (Dispatch) pattern()  {}
-func (And) pattern()       {}
-func (Not) pattern()       {}
-func (Try) pattern()       {}
-func (Ref) pattern()       {}
-func (Emit) pattern()      {}
-func (Capture) pattern()   {}
-func (Until) pattern()     {}
-func (Scan) pattern()      {}
-func (Tolerance) pattern() {}
-func (Label) pattern()     {}
+func (Lit) pattern()      {}
+func (Set) pattern()      {}
+func (Any) pattern()      {}
+func (Space) pattern()    {}
+func (End) pattern()      {}
+func (Before) pattern()   {}
+func (Stub) pattern()     {}
+func (Seq) pattern()      {}
+func (Choice) pattern()   {}
+func (Rep) pattern()      {}
+func (Opt) pattern()      {}
+func (Cut) pattern()      {}
+func (Hold) pattern()     {}
+func (Rejected) pattern() {}
+func (Dispatch) pattern() {}
+func (And) pattern()      {}
+func (Not) pattern()      {}
+func (Try) pattern()      {}
+func (Ref) pattern()      {}
+func (Emit) pattern()     {}
+func (Capture) pattern()  {}
+func (Until) pattern()    {}
+func (Scan) pattern()     {}
+func (Switch) pattern()   {}
+func (Label) pattern()    {}

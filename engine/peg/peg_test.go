@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,8 +46,7 @@ func everything() peg.Tree {
 			},
 			peg.Rep{P: peg.Seq{lit("ab"), peg.Opt{P: lit("c")}}, Min: 1, Max: 5},
 			peg.Dispatch{Words: []string{"get", "get_all"}, After: lit(">"), Bodies: []peg.Pattern{peg.Seq{}, emit()}},
-			peg.And{P: lit("x")}, peg.Not{P: lit("y")},
-			peg.Tolerance{Name: "T1", Strict: lit("\n"), Loose: peg.Space{}},
+			peg.And{P: lit("x")}, peg.Not{P: lit("y")}, peg.Space{},
 			peg.Label{Name: "here", P: peg.Scan{Kind: 1, Scanner: word{"word"}}},
 		},
 		Rules: []peg.Rule{{Name: "rule", P: peg.Try{
@@ -136,13 +136,13 @@ rule:
 
 func TestString(t *testing.T) {
 	tree := everything()
-	wantTree := `root = rule [a-z] . _ ^3 ("<a>" ! mark=7 / hold(text<"<end>"...>) / @text mark="{" / $) ("ab" "c"?){1,5} dispatch("get" (); "get_all" text=0)&">" &"x" ~"y" T1("\n"; _) here:text%word
+	wantTree := `root = rule [a-z] . _ ^3 ("<a>" ! mark=7 / hold(text<"<end>"...>) / @text mark="{" / $) ("ab" "c"?){1,5} dispatch("get" (); "get_all" text=0)&">" &"x" ~"y" _ here:text%word
 rule = try(text{_"<"&(_ "/") "</s>"... _$}; "z"*)
 `
 	if got := tree.String(); got != wantTree {
 		t.Errorf("got  %swant %s", got, wantTree)
 	}
-	p, err := peg.Compile(tree, peg.Options{Tolerances: map[string]bool{"T1": true}})
+	p, err := peg.Compile(tree)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,13 +247,13 @@ func TestCompileErrors(t *testing.T) {
 			if strings.Contains(test.want, "rule left") {
 				tree.Rules = append(tree.Rules, left)
 			}
-			_, err := peg.Compile(tree, peg.Options{})
+			_, err := peg.Compile(tree)
 			if err == nil || err.Error() != "peg: "+test.want {
 				t.Errorf("\n got %v\nwant peg: %s", err, test.want)
 			}
 		})
 	}
-	if _, err := peg.Compile(peg.Tree{Root: lit("a"), Rules: []peg.Rule{nest, nest}}, peg.Options{}); err == nil ||
+	if _, err := peg.Compile(peg.Tree{Root: lit("a"), Rules: []peg.Rule{nest, nest}}); err == nil ||
 		err.Error() != "peg: rule nest: there is another rule of this name" {
 		t.Error(err)
 	}
@@ -272,7 +272,7 @@ func TestCompiles(t *testing.T) {
 		"kind 0 logs nothing":      peg.Choice{peg.Until{}, peg.Emit{}, peg.Capture{P: lit("x")}, lit("ac")},
 		"uncomparable scanners":    peg.Seq{peg.Scan{Scanner: uncomparable{word: word{"a"}}}, peg.Scan{Scanner: uncomparable{word: word{"a"}}}},
 	} {
-		p, err := peg.Compile(peg.Tree{Root: p}, peg.Options{})
+		p, err := peg.Compile(peg.Tree{Root: p})
 		if err == nil {
 			err = p.Verify()
 		}
@@ -344,7 +344,7 @@ func ExampleCompile() {
 			}},
 		},
 	}
-	program, err := peg.Compile(tree, peg.Options{})
+	program, err := peg.Compile(tree)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -378,7 +378,7 @@ func TestManyWords(t *testing.T) {
 			d.Bodies = append(d.Bodies, emit())
 		}
 	}
-	p, err := peg.Compile(peg.Tree{Root: d}, peg.Options{})
+	p, err := peg.Compile(peg.Tree{Root: d})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,5 +387,58 @@ func TestManyWords(t *testing.T) {
 	}
 	if len(p.Code) > 7*len(d.Words)+10 {
 		t.Errorf("%d instructions for %d words", len(p.Code), len(d.Words))
+	}
+}
+
+// TestFrame links words to a frame and compares the program with that of the same tree whose words were known from the start: both
+// match the same texts. A frame is linked several times, and keeps nothing of what it was linked with.
+func TestFrame(t *testing.T) {
+	tail := peg.Seq{peg.Ref{Name: "tail"}, peg.End{}}
+	tree := func(words peg.Pattern) peg.Tree {
+		return peg.Tree{
+			Root:  peg.Choice{peg.Seq{emit(), lit("<"), words, tail}, peg.Seq{peg.Rejected{Kind: 1}, peg.Until{Kind: 1}, peg.End{}}},
+			Rules: []peg.Rule{{Name: "tail", P: peg.Opt{P: lit("!")}}},
+		}
+	}
+	after := peg.And{P: peg.Choice{lit(">"), lit("/")}}
+	f, err := peg.CompileFrame(tree(peg.Switch{Name: "s", After: after, Cuts: true, Logs: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range [][]string{{"get"}, {"put", "get", "get_all"}, {"a"}} {
+		var bodies []peg.Pattern
+		for range words {
+			bodies = append(bodies, peg.Seq{peg.Cut{}, peg.Ref{Name: "more"}, peg.Ref{Name: "tail"}})
+		}
+		more := peg.Rule{Name: "more", P: peg.Set{Set: peg.Bytes(">/")}}
+		linked, err := f.Link(peg.Parts{Words: words, Bodies: map[string][]peg.Pattern{"s": bodies}, Rules: []peg.Rule{more}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := linked.Verify(); err != nil {
+			t.Errorf("%q: %v\n%s", words, err, linked)
+		}
+		whole := tree(peg.Dispatch{Words: words, After: after, Bodies: bodies})
+		whole.Rules = append(whole.Rules, more)
+		compiled, err := peg.Compile(whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(linked.Dispatches) != 1 || !slices.Equal(linked.Dispatches[0].Words, compiled.Dispatches[0].Words) {
+			t.Errorf("%q: linked %v, compiled %v", words, linked.Dispatches, compiled.Dispatches)
+		}
+	}
+	for _, c := range []struct {
+		parts peg.Parts
+		want  string
+	}{
+		{peg.Parts{}, "needs words"},
+		{peg.Parts{Words: []string{"a"}}, "1 words, but 0 bodies"},
+		{peg.Parts{Words: []string{"a"}, Bodies: map[string][]peg.Pattern{"s": {peg.Seq{}}}}, "as the Switch says"},
+		{peg.Parts{Words: []string{strings.Repeat("a", peg.MaxWord+1)}, Bodies: map[string][]peg.Pattern{"s": {peg.Cut{}}}}, "not 1025"},
+	} {
+		if _, err := f.Link(c.parts); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %q", err, c.want)
+		}
 	}
 }

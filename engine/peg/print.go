@@ -19,6 +19,7 @@ import (
 //	kind{_"stop" ... }       Until: _ for Space, ... for Stub, &p for After
 //	kind%scanner             Scan
 //	name                     Ref
+//	dispatch(...) switch(s)  Dispatch, Switch
 func (t Tree) String() string {
 	pr := printer{t: t}
 	pr.b.WriteString("root = ")
@@ -184,9 +185,12 @@ func (pr *printer) print(p Pattern, level int) {
 			b.WriteByte('&')
 			pr.print(p.After, levelPost)
 		}
-	case Tolerance:
-		b.WriteString(p.Name)
-		call("", p.Strict, p.Loose)
+	case Switch:
+		b.WriteString("switch(" + p.Name + ")")
+		if p.After != nil {
+			b.WriteByte('&')
+			pr.print(p.After, levelPost)
+		}
 	case Label:
 		b.WriteString(p.Name + ":")
 		pr.print(p.P, levelPost)

@@ -62,7 +62,7 @@ func turn(tb testing.TB, stops ...peg.Stop) *vm.Machine {
 		{Name: "arguments", P: peg.Seq{
 			peg.Try{P: peg.Seq{peg.Scan{Kind: kindC, Scanner: object{}}, space, peg.Lit{Text: "}"}, space, peg.Lit{Text: "</tool_call>"}}, Else: peg.Emit{Kind: markB}},
 			peg.Ref{Name: "content"}}},
-	}}, peg.Options{})
+	}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func BenchmarkHeld(b *testing.B) {
 	p, err := peg.Compile(peg.Tree{Kinds: kinds, Root: peg.Choice{
 		peg.Hold{P: peg.Seq{peg.Until{Kind: kindA, Stops: []peg.Stop{{Text: "<end>", Space: true}}}, peg.Lit{Text: "<end>"}}},
 		peg.Rejected{Kind: kindB},
-	}}, peg.Options{})
+	}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func BenchmarkCompile(b *testing.B) {
 			}}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := peg.Compile(tree, peg.Options{}); err != nil {
+				if _, err := peg.Compile(tree); err != nil {
 					b.Fatal(err)
 				}
 			}

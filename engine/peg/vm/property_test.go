@@ -341,7 +341,7 @@ func (g gen) schedules(n int) (out [][]int) {
 // compare holds one random program against the reference, in many ways of cutting random texts. It says whether the tree compiled.
 func compare(t *testing.T, g gen, nTexts int) bool {
 	tree := g.tree()
-	p, err := peg.Compile(tree, peg.Options{})
+	p, err := peg.Compile(tree)
 	if err != nil {
 		if _, ok := err.(*peg.Error); !ok {
 			t.Fatal(err)
@@ -422,7 +422,7 @@ func TestRandomStops(t *testing.T) {
 			}
 		}
 		tree := peg.Tree{Kinds: kinds, Root: peg.Seq{u, peg.Capture{Kind: kindB, P: peg.Opt{P: peg.Any{}}}, u, peg.Until{Kind: kindC}}}
-		p, err := peg.Compile(tree, peg.Options{})
+		p, err := peg.Compile(tree)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -118,8 +118,6 @@ func (r *reference) match(p peg.Pattern, cut *bool) bool {
 		}
 	case peg.Label:
 		return r.match(p.P, cut)
-	case peg.Tolerance:
-		return r.match(p.Strict, cut)
 	case peg.Cut:
 		*cut = true
 	case peg.Choice:
@@ -243,8 +241,6 @@ func rejected(p peg.Pattern) *peg.Rejected {
 		}
 	case peg.Label:
 		return rejected(p.P)
-	case peg.Tolerance:
-		return rejected(p.Strict)
 	}
 	return nil
 }
@@ -255,8 +251,6 @@ func afterRejected(p peg.Pattern) peg.Pattern {
 		return append(peg.Seq{afterRejected(p[0])}, p[1:]...)
 	case peg.Label:
 		return afterRejected(p.P)
-	case peg.Tolerance:
-		return afterRejected(p.Strict)
 	}
 	return peg.Seq{}
 }
@@ -373,8 +367,6 @@ func isHold(p peg.Pattern) bool {
 		return true
 	case peg.Label:
 		return isHold(p.P)
-	case peg.Tolerance:
-		return isHold(p.Strict)
 	}
 	return false
 }
@@ -391,8 +383,6 @@ func (r *reference) cuts(p peg.Pattern) bool {
 		}
 	case peg.Label:
 		return r.cuts(p.P)
-	case peg.Tolerance:
-		return r.cuts(p.Strict)
 	case peg.Dispatch:
 		return len(p.Bodies) > 0 && r.cuts(p.Bodies[0])
 	}
@@ -414,8 +404,6 @@ func (r *reference) parts(p peg.Pattern) []peg.Pattern {
 		return []peg.Pattern{p.P}
 	case peg.Label:
 		return []peg.Pattern{p.P}
-	case peg.Tolerance:
-		return []peg.Pattern{p.Strict}
 	case peg.Capture:
 		return []peg.Pattern{p.P}
 	case peg.Try:
@@ -487,7 +475,7 @@ func (r *reference) null(p peg.Pattern, in path) bool {
 		return false
 	case peg.Rep:
 		return p.Min == 0 || r.null(p.P, in)
-	case peg.Hold, peg.Label, peg.Tolerance, peg.Capture:
+	case peg.Hold, peg.Label, peg.Capture:
 		return r.null(r.parts(p)[0], in)
 	case peg.Try:
 		return r.null(p.P, in) || r.null(p.Else, in)

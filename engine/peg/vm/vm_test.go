@@ -16,7 +16,7 @@ import (
 
 func machine(t testing.TB, l vm.Limits, root peg.Pattern, rules ...peg.Rule) *vm.Machine {
 	t.Helper()
-	p, err := peg.Compile(peg.Tree{Root: root, Rules: rules, Kinds: kinds}, peg.Options{})
+	p, err := peg.Compile(peg.Tree{Root: root, Rules: rules, Kinds: kinds})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +334,7 @@ func TestNoAllocations(t *testing.T) {
 
 // mutate runs a random program with some operands and operations changed, where Verify lets it pass, which it reports.
 func mutate(t *testing.T, g gen) bool {
-	compiled, err := peg.Compile(g.tree(), peg.Options{})
+	compiled, err := peg.Compile(g.tree())
 	if err != nil {
 		return false
 	}

@@ -1,0 +1,139 @@
+package codegen
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/peg"
+)
+
+// This file decides how one literal is written: which of its characters have others beside them, where white space in it is free, and
+// what of it the end of the output may leave.
+
+// variants returns the ways in which a marker is written: as it is, and with plain bars or underscores in place of the
+// typographic ones.
+func variants(text string) []string {
+	out := []string{text}
+	for _, r := range [...]*strings.Replacer{plainBars, plainBlanks} {
+		for _, v := range out {
+			if plain := r.Replace(v); plain != v {
+				out = append(out, plain)
+			}
+		}
+	}
+	return out
+}
+
+var plainBars, plainBlanks = strings.NewReplacer("｜", "|"), strings.NewReplacer("▁", "_")
+
+// segments cuts a literal at its line breaks, white space around them included: there a model's white space is free.
+func segments(text string) []string {
+	var parts []string
+	for {
+		i := strings.IndexByte(text, '\n')
+		if i < 0 {
+			return append(parts, text)
+		}
+		parts = append(parts, strings.TrimRight(text[:i], format.Space))
+		text = strings.TrimLeft(text[i:], format.Space)
+	}
+}
+
+// heads returns the literals with which the ways of writing a marker begin, as an Until looks for them.
+func heads(text string) []string {
+	return each(variants(text), func(v string) string { return segments(v)[0] })
+}
+
+// stub matches the beginning of a marker, at least a byte of it, that the end of the input cuts off.
+func stub(texts ...string) peg.Choice {
+	var alts peg.Choice
+	for _, text := range texts {
+		for _, v := range variants(text) {
+			var lead peg.Seq
+			for i, s := range segments(v) {
+				if i > 0 {
+					alts = append(alts, append(lead[:len(lead):len(lead)], peg.End{}))
+				}
+				alts = append(alts, append(lead[:len(lead):len(lead)], peg.Stub{Text: s}))
+				lead = append(lead, peg.Lit{Text: s}, peg.Space{})
+			}
+		}
+	}
+	return alts
+}
+
+// stops returns the stops for texts; those of ends also end the text where the end of the input cuts them off.
+func stops(texts, ends []string) []peg.Stop {
+	var stops []peg.Stop
+	seen := map[string]int{}
+	add := func(text string, isEnd bool) {
+		for _, first := range heads(text) {
+			if first == "" {
+				continue
+			}
+			if i, ok := seen[first]; ok {
+				stops[i].Stub = stops[i].Stub || isEnd
+				continue
+			}
+			seen[first] = len(stops)
+			stops = append(stops, peg.Stop{Text: first, Stub: isEnd})
+		}
+	}
+	for _, t := range texts {
+		add(t, false)
+	}
+	for _, t := range ends {
+		add(t, true)
+	}
+	return stops
+}
+
+const brackets = format.OpenBrackets + format.ShutBrackets
+
+// distinctive reports whether a literal looks like a tag or a token, which does not occur by chance.
+func distinctive(text string) bool {
+	return len(text) >= 4 && strings.ContainsAny(text, brackets+"|｜") && strings.Trim(text, brackets+"(){}|/`\"' ") != ""
+}
+
+// worded reports whether a marker that opens content or reasoning is made of words, such as "Answer:". Any text may hold that, so that it
+// opens something only where text begins. A grammar keeps them out of text elsewhere.
+func worded(m format.Marker) bool {
+	letters := peg.Range('a', 'z').Or(peg.Range('A', 'Z'))
+	return m.Text != "" && letters.Has(m.Text[0]) && !distinctive(m.Text)
+}
+
+// nameBytes are the bytes that names are made of when nothing else tells where one ends.
+var nameBytes = peg.Range('a', 'z').Or(peg.Range('A', 'Z')).Or(peg.Range('0', '9')).Or(peg.Bytes("_-.")).Or(peg.Range(0x80, 0xff))
+
+var digits = peg.Range('0', '9')
+
+// number matches the digits of a number that the format writes.
+var number = peg.Rep{P: peg.Set{Set: digits}, Min: 1, Max: 20}
+
+// wordBefore matches a run of bytes that ends before any of the literals, or at the end of the line: a name or an id that is not known
+// beforehand. Without literals it is a run of name bytes. A literal may be empty, being white space and nothing else.
+func wordBefore(follow []string) peg.Pattern {
+	set := nameBytes
+	if len(follow) > 0 {
+		not := peg.Bytes("\n")
+		for _, t := range follow {
+			for _, v := range variants(t) {
+				if v != "" {
+					not.Add(v[0])
+				}
+			}
+		}
+		set = not.Not()
+	}
+	return word(set)
+}
+
+func word(set peg.ByteSet) peg.Pattern { return peg.Rep{P: peg.Set{Set: set}, Min: 1, Max: MaxName} }
+
+// openFence matches the beginning of a Markdown fence around JSON.
+var openFence = peg.Seq{peg.Lit{Text: fenceMark}, peg.Opt{P: peg.Lit{Text: "json"}}}
+
+const fenceMark = "```"
+
+// The markers of literal text in a value (XML 1.0, 2.7).
+const openCDATA, shutCDATA = "<![CDATA[", "]]>"

@@ -1,0 +1,484 @@
+package codegen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/peg"
+)
+
+// callReader makes the states of the calls of one spelling. A pattern that has read a call up to the name ends with a peg.Switch; what
+// follows for each tool is put there by the linker.
+type callReader struct {
+	*reader
+	s *spelling
+}
+
+func (c *callReader) name(state string) string { return fmt.Sprint(state, " ", c.s.number) }
+
+// prepare makes the rules that what is linked for a tool refers to.
+func (c *callReader) prepare() {
+	c.broken()
+	c.section()
+	if !c.s.repeatsName() {
+		c.tail(nil)
+	}
+	switch {
+	case !c.s.perTool():
+		c.announced(nil)
+	case c.s.Body.Kind == format.BodyTagged || c.s.Body.Kind == format.BodyKwargs:
+		c.entries().prepare()
+	}
+}
+
+// opening matches what precedes the head of a first call, from its first literal on.
+func (c *callReader) opening(o opening) peg.Pattern {
+	s := c.s
+	section, call := s.Section.Open, s.Call.Open
+	array := peg.Pattern(peg.Seq{})
+	if s.Array || s.Object != nil && c.t.on(OptionalWrapper) && (section.Text != "" || call.Text != "") {
+		array = peg.Seq{peg.Lit{Text: "["}, c.space("")}
+		if c.t.on(OptionalWrapper) {
+			array = peg.Opt{P: array}
+		}
+	}
+	fence := peg.Pattern(peg.Seq{})
+	if s.fenced() {
+		fence = peg.Opt{P: peg.Seq{openFence, peg.Space{}}}
+	}
+	switch o.from {
+	case atSection:
+		inner := peg.Pattern(peg.Seq{})
+		if call.Text != "" {
+			inner = peg.Seq{c.lit(call.Text), c.space(call.After), fence}
+			if s.optionalCall() {
+				inner = peg.Opt{P: inner}
+			}
+		}
+		return peg.Seq{c.lit(section.Text), c.space(section.After), fence, array, inner}
+	case atCall:
+		p := peg.Seq{c.lit(call.Text), c.space(call.After), fence}
+		if section.Text == "" {
+			p = append(p, array)
+		}
+		return p
+	case atArray:
+		return peg.Seq{peg.Lit{Text: "["}, c.space("")}
+	}
+	return peg.Seq{}
+}
+
+// closeFence matches the end of a fence around the JSON of a call, or nothing.
+func (c *callReader) closeFence() peg.Pattern {
+	if !c.s.fenced() {
+		return peg.Seq{}
+	}
+	return peg.Opt{P: peg.Seq{peg.Space{}, peg.Lit{Text: fenceMark}}}
+}
+
+// open returns the alternatives for the first call of a section.
+func (c *callReader) open() peg.Choice {
+	var alts peg.Choice
+	for _, o := range c.s.openings {
+		if c.s.tentative(o) {
+			alts = append(alts, peg.Seq{peg.Hold{P: c.whole(o)}, peg.Cut{}, c.section()})
+			continue
+		}
+		alts = append(alts, peg.Seq{c.lead(o.first), peg.Emit{Kind: Call, Arg: c.s.number - 1}, c.opening(o), c.declared(announce)})
+	}
+	return alts
+}
+
+// openInReasoning returns the alternatives for a first call inside reasoning: it is held until it is complete and what follows it belongs
+// behind a call (E16).
+func (c *callReader) openInReasoning() peg.Choice {
+	var alts peg.Choice
+	for _, o := range c.s.openings {
+		alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{c.whole(o), peg.And{P: c.ended()}}}, peg.Cut{}, c.section()})
+	}
+	return alts
+}
+
+// whole matches a first call from its opening to its end.
+func (c *callReader) whole(o opening) peg.Pattern {
+	return peg.Seq{c.lead(o.first), peg.Emit{Kind: Call, Arg: c.s.number - 1}, c.opening(o), c.declared(read)}
+}
+
+// ended matches what may follow a call that closes reasoning (E16): a further call, or, perhaps behind the section's end, the end
+// of the turn or of the output.
+func (c *callReader) ended() peg.Pattern {
+	s := c.s
+	next := peg.Choice{peg.End{}}
+	for _, t := range either(c.t.anyCall(), literals(c.t.endTexts())).firsts() {
+		next = append(append(next, c.lit(t)), stub(t)...)
+	}
+	items := s.Array || s.Object != nil
+	seq := peg.Seq{peg.Space{}}
+	if items {
+		seq = append(seq, peg.Opt{P: peg.Lit{Text: "]"}}, peg.Space{})
+	}
+	close := s.Section.Close.Text
+	if close != "" {
+		seq = append(seq, peg.Opt{P: c.orStub(close)}, peg.Space{})
+	}
+	further := peg.Choice{append(seq, next)}
+	if close != "" && close == c.t.f.Reasoning.Close.Text { // calls are written in the block, and it closes behind them
+		further = append(further, peg.Seq{peg.Space{}, c.lit(close)})
+	}
+	if items {
+		further = append(further, peg.Seq{peg.Space{}, peg.Lit{Text: ","}})
+	}
+	if t := s.Sep.Text; t != "" {
+		further = append(further, peg.Seq{peg.Space{}, c.lit(t)})
+	}
+	if s.Section.Open.Text != "" && (s.Object == nil || !s.Array && s.Sep.Text == "") {
+		another := peg.Seq{peg.Space{}}
+		if t := s.Call.Open.Text; t != "" {
+			another = append(another, peg.Opt{P: c.lit(t)})
+		}
+		further = append(further, append(another, c.recognised()))
+	}
+	return further
+}
+
+// broken is the state in which an announced call ends incomplete. A marker of it that the end of the output cuts off is no content.
+func (c *callReader) broken() peg.Pattern {
+	return c.ref(c.name("broken"), func() peg.Pattern {
+		broken := peg.Seq{peg.Emit{Kind: CallBroken}}
+		if cut := stub(c.s.shape().all()...); len(cut) > 0 {
+			broken = append(broken, peg.Opt{P: peg.Seq{peg.Space{}, cut}})
+		}
+		return broken
+	})
+}
+
+// separator matches what separates calls; nil where nothing does.
+func (c *callReader) separator() peg.Pattern {
+	switch sep := c.s.Sep; {
+	case sep.Text != "":
+		return peg.Seq{c.space(sep.Before), c.lit(sep.Text), c.space(sep.After)}
+	case c.s.listed():
+		return peg.Seq{c.space(""), peg.Lit{Text: ","}, c.space(" ")}
+	}
+	return nil
+}
+
+// section is the state behind a call: another call of the section, the section's end, or neither.
+func (c *callReader) section() peg.Pattern {
+	if !c.s.sections() {
+		return peg.Seq{c.trail(c.s.Call.Close), c.content()}
+	}
+	return c.ref(c.name("section"), func() peg.Pattern {
+		return append(peg.Choice{c.another()}, c.sectionEnds()...)
+	})
+}
+
+// another is the alternative for a further call of a section.
+func (c *callReader) another() peg.Pattern {
+	s, between := c.s, c.separator()
+	optional := peg.Pattern(peg.Seq{})
+	if between != nil {
+		if optional = between; c.t.on(OptionalWrapper) && !s.Array {
+			optional = peg.Opt{P: between}
+		}
+	}
+	inner := peg.Pattern(peg.Seq{})
+	if open := s.Call.Open; open.Text != "" {
+		inner = peg.Seq{c.space(open.Before), c.lit(open.Text), c.space(open.After)}
+		if between != nil && s.optionalCall() {
+			inner = peg.Opt{P: inner}
+		}
+	}
+	next := peg.Seq{c.mark(format.Marker{}), peg.Emit{Kind: Call, Arg: s.number - 1}, optional, c.space(""), inner}
+	if s.tentative(s.further()) {
+		whole := append(next, c.declared(read))
+		return peg.Seq{peg.Hold{P: whole}, peg.Cut{}, peg.Ref{Name: c.name("section")}}
+	}
+	return append(next, c.declared(announce))
+}
+
+// sectionEnds returns the alternatives for the end of a section: the array's bracket, the section's marker, or one of them. Python lets a
+// comma stand before the bracket.
+func (c *callReader) sectionEnds() (alts peg.Choice) {
+	s, between := c.s, c.separator()
+	trailing := peg.Pattern(peg.Space{})
+	if between != nil && c.t.on(AnyLiteral) {
+		trailing = peg.Seq{peg.Opt{P: between}, peg.Space{}}
+	}
+	var closers []string
+	if s.listed() {
+		closers = append(closers, "]")
+	}
+	end := s.Section.Close
+	if end.Text == "" {
+		end = s.Call.Close
+	}
+	if end.Text != "" && (end == s.Section.Close || len(closers) > 0) {
+		closers = append(closers, end.Text)
+	}
+	after := c.trail(end)
+	if len(closers) == 2 {
+		alts = append(alts, peg.Seq{trailing, c.lit(closers[0]), c.closeFence(), peg.Space{}, c.orStub(closers[1]), peg.Cut{}, after, c.content()})
+	}
+	for _, t := range closers {
+		fence := peg.Pattern(peg.Seq{})
+		if t == "]" {
+			fence = c.closeFence()
+		}
+		alts = append(alts, peg.Seq{trailing, c.orStub(t), fence, peg.Cut{}, after, c.content()})
+	}
+	return append(alts, peg.Seq{after, c.content()})
+}
+
+// The head.
+
+// The switches behind a name.
+const (
+	announce = "announce" // the call is announced, and read
+	read     = "read"     // it is read; it must be complete
+	know     = "know"     // the name is one of the tools', and nothing is read
+)
+
+// declared matches a call from its first byte to its name, then what the linker has for the tool of that name.
+func (c *callReader) declared(name string) peg.Pattern {
+	return c.head(func(after peg.Pattern) peg.Pattern {
+		return peg.Switch{Name: c.name(name), After: after, Cuts: name == announce, Logs: name != know}
+	})
+}
+
+// recognised matches a call from its first byte to the name of a tool, and logs nothing.
+func (c *callReader) recognised() peg.Pattern {
+	return c.mute(c.declared(know))
+}
+
+// unknown matches a call from its first byte to its name, whatever that is.
+func (c *callReader) unknown() peg.Pattern {
+	name := wordBefore(nil)
+	if c.s.Object != nil {
+		name = word(peg.Bytes(`"'\`).Or(peg.Range(0, 0x1f)).Not())
+	}
+	return c.head(func(after peg.Pattern) peg.Pattern { return peg.Seq{name, after} })
+}
+
+// head matches a call from its first byte to its name.
+func (c *callReader) head(named func(after peg.Pattern) peg.Pattern) peg.Pattern {
+	s := c.s
+	if s.Object != nil {
+		return c.object().upToName(named)
+	}
+	var seq peg.Seq
+	for n := range s.name {
+		seq = append(seq, c.part(s.Head, n, s.afterHead(n+1).firsts()))
+	}
+	if id := s.Head[s.name]; id.Kind == format.SlotID { // an id that contains the name
+		inner := nameAt(id.Parts)
+		return append(seq, c.beforeName(id.Parts[:inner]), named(c.behindName(id.Parts[inner+1:])))
+	}
+	return append(seq, named(c.behindName(nil)))
+}
+
+// behindName looks ahead to what must follow a name: a literal, or what no name goes on with.
+func (c *callReader) behindName(inID []format.Part) peg.Pattern {
+	s := c.s
+	var alts peg.Choice
+	if len(inID) > 0 && inID[0].Kind == format.SlotLit {
+		if alts = append(alts, c.lit(inID[0].Text.Text)); !c.t.on(OptionalWrapper) {
+			return peg.And{P: peg.Seq{c.space(inID[0].Text.Before), alts}}
+		}
+	}
+	if s.name+1 < len(s.Head) && !c.t.on(FreeSpace) { // its white space is a part of it, by which another spelling may differ
+		if p := s.Head[s.name+1]; p.Kind == format.SlotLit && p.Text.Text != "" && !p.Opt {
+			return peg.And{P: append(alts, c.part(s.Head, s.name+1, nil))}
+		}
+	}
+	for _, t := range s.afterHead(s.name + 1).firsts() {
+		alts = append(alts, c.lit(t))
+	}
+	if e, ok := takeApart(s.Body.Entry); ok && s.Body.Open.Text == "" && e.open.Text.Text == "" && e.mid.Text.Text != "" && onlySpace(s.Head[s.name+1:]) {
+		alts = append(alts, c.entries().ahead(e)) // nothing but a key behind the name
+	}
+	if len(alts) == 0 {
+		return peg.Not{P: peg.Set{Set: nameBytes}}
+	}
+	return peg.And{P: peg.Seq{peg.Space{}, alts}}
+}
+
+// onlySpace reports whether parts are literals of nothing but white space.
+func onlySpace(parts []format.Part) bool {
+	return !slices.ContainsFunc(parts, func(p format.Part) bool { return p.Kind != format.SlotLit || p.Text.Text != "" })
+}
+
+// part matches one part of a head or tail that is not the name. follow are the literals that end a slot.
+func (c *callReader) part(parts []format.Part, n int, follow []string) peg.Pattern {
+	p := parts[n]
+	var out peg.Pattern
+	switch p.Kind {
+	case format.SlotLit:
+		if p.Text.Text == "" {
+			return c.space(p.Text.Before)
+		}
+		alts := peg.Choice{c.lit(p.Text.Text)}
+		for _, t := range p.Alts {
+			alts = append(alts, c.lit(strings.Trim(t, format.Space)))
+		}
+		out = peg.Seq{c.space(p.Text.Before), alts, c.space(p.Text.After)}
+	case format.SlotID:
+		var seq peg.Seq
+		if len(p.Parts) > 0 {
+			seq = c.inID(p.Parts)
+		} else {
+			if len(follow) > 0 {
+				follow = append(slices.Clip(follow), " ") // the white space before a literal is no part of the id
+			}
+			seq = peg.Seq{peg.Capture{Kind: ID, P: wordBefore(follow)}}
+		}
+		out = append(seq, peg.Emit{Kind: IDEnd})
+	case format.SlotIndex, format.SlotNumber:
+		out = number
+	default:
+		out = wordBefore(follow)
+	}
+	if p.Opt {
+		return peg.Opt{P: peg.Hold{P: out}}
+	}
+	return out
+}
+
+// beforeName and afterName match the parts of an id beside the function's name, which models leave out: the name is what tells (T4). What has begun
+// behind the name is the id's, wherever it breaks off.
+func (c *callReader) beforeName(parts []format.Part) peg.Pattern {
+	if len(parts) == 0 || !c.t.on(OptionalWrapper) {
+		return c.inID(parts)
+	}
+	return peg.Opt{P: peg.Hold{P: c.inID(parts)}}
+}
+
+func (c *callReader) afterName(parts []format.Part) peg.Pattern {
+	if len(parts) == 0 || parts[0].Kind != format.SlotLit || !c.t.on(OptionalWrapper) {
+		return c.inID(parts)
+	}
+	return peg.Opt{P: c.inID(parts)}
+}
+
+// inID matches parts of an id, all of which is the id's text.
+func (c *callReader) inID(parts []format.Part) peg.Seq {
+	var seq peg.Seq
+	for _, p := range parts {
+		text := wordBefore(nil)
+		switch p.Kind {
+		case format.SlotLit:
+			text = c.lit(p.Text.Full())
+		case format.SlotIndex:
+			text = number
+		}
+		seq = append(seq, peg.Capture{Kind: ID, P: text})
+	}
+	return seq
+}
+
+// Behind the name.
+
+// The states behind a name are rules of their own; where they are another one for each tool, its name is in theirs. tool is nil where they
+// are not.
+
+func (c *callReader) toolName(state string, tool *tool) string {
+	if c.s.perTool() {
+		return c.name(state) + " " + tool.name
+	}
+	return c.name(state)
+}
+
+// announced is the state behind a name, whatever follows it: a call that has been announced stays one (E14).
+func (c *callReader) announced(tool *tool) peg.Pattern {
+	return c.ref(c.toolName("announced", tool), func() peg.Pattern {
+		return peg.Seq{peg.Try{P: c.rest(tool), Else: c.broken()}, c.section()}
+	})
+}
+
+// rest is the state behind a name: what remains of the head, the arguments, the tail and the call's closing marker.
+func (c *callReader) rest(tool *tool) peg.Pattern {
+	s := c.s
+	return c.ref(c.toolName("rest", tool), func() peg.Pattern {
+		var seq peg.Seq
+		if s.Object != nil {
+			seq = append(c.object().rest(), c.closeFence())
+		} else {
+			if id := s.Head[s.name]; id.Kind == format.SlotID {
+				seq = append(seq, c.afterName(id.Parts[nameAt(id.Parts)+1:]), peg.Emit{Kind: IDEnd})
+			}
+			for n := s.name + 1; n < len(s.Head); n++ {
+				seq = append(seq, c.again(s.Head, n, tool, s.afterHead(n+1).firsts()))
+			}
+			seq = append(seq, c.entries().body(tool), peg.Emit{Kind: ArgsEnd})
+		}
+		return append(seq, c.tail(tool), peg.Emit{Kind: CallEnd})
+	})
+}
+
+// again is part for a place behind the name, where the name's slots read as the name did.
+func (c *callReader) again(parts []format.Part, n int, tool *tool, follow []string) peg.Pattern {
+	if parts[n].Kind == format.SlotName {
+		return once(tool.name)
+	}
+	return c.part(parts, n, follow)
+}
+
+// tail is the state in which a call is closed.
+func (c *callReader) tail(tool *tool) peg.Pattern {
+	if c.s.repeatsName() {
+		return c.closing(tool)
+	}
+	return c.ref(c.name("tail"), func() peg.Pattern { return c.closing(nil) })
+}
+
+// closing matches what closes a call. Behind arguments whose end shows, all of it may be missing (T4); where the output ends inside
+// it, the call is complete.
+func (c *callReader) closing(tool *tool) peg.Pattern {
+	s := c.s
+	var inner, outer peg.Seq
+	var texts []string
+	slots := false
+	closer := func(m format.Marker) peg.Seq {
+		texts = append(texts, m.Text)
+		return peg.Seq{c.space(m.Before), c.lit(m.Text)}
+	}
+	for n, p := range s.Tail {
+		switch {
+		case p.Kind != format.SlotLit:
+			slots = true
+			inner = append(inner, c.again(s.Tail, n, tool, s.inWordAfter(n+1)))
+		case p.Text.Text != "":
+			inner = append(inner, closer(p.Text)...)
+		}
+		if p.Kind == format.SlotLit && n+1 < len(s.Tail) {
+			gap := p.Text.After
+			if p.Text.Text == "" {
+				gap = p.Text.Before
+			}
+			inner = append(inner, c.space(gap))
+		}
+	}
+	if m := s.Call.Close; m.Text != "" {
+		outer = closer(m)
+	}
+	both := append(slices.Clip(inner), outer...)
+	if len(both) == 0 || !c.t.on(OptionalWrapper) {
+		return both
+	}
+	var alts peg.Choice
+	if len(inner) > 0 {
+		alts = append(alts, peg.Hold{P: append(slices.Clip(inner), peg.Opt{P: outer})})
+	}
+	switch {
+	case slots: // an id, say, must be read
+		return append(inner, peg.Opt{P: outer})
+	case len(outer) > 0:
+		alts = append(alts, peg.Hold{P: outer})
+	}
+	if s.selfDelimiting() {
+		return append(alts, peg.Seq{peg.Space{}, stub(texts...)}, peg.Seq{})
+	}
+	return alts
+}

@@ -1,0 +1,435 @@
+package codegen
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goassay/assay/engine/codec"
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/peg"
+	"github.com/goassay/assay/engine/schema"
+)
+
+// entryReader makes the states of a call's arguments, as JSON or one by one.
+type entryReader struct {
+	*reader
+	s *spelling
+}
+
+func (c *callReader) entries() *entryReader { return &entryReader{c.reader, c.s} }
+
+// literal is a scanner that reads Python literals too where the format has them or they are tolerated.
+func (c *entryReader) literal(s codec.Syntax, python bool) codec.Syntax {
+	s.Strict = !python && !c.t.on(AnyLiteral)
+	return s
+}
+
+// arguments matches arguments that are JSON, or Python literals where single quotes are used; text: as a string.
+func (c *entryReader) arguments(text bool, quote byte) peg.Pattern {
+	value := peg.Scan{Kind: Args, Scanner: c.literal(codec.Syntax{}, quote == '\'')}
+	if !text && !c.t.on(AnyLiteral) {
+		return value
+	}
+	return c.ref(fmt.Sprintf("arguments %c", quote), func() peg.Pattern {
+		string := peg.Seq{peg.Set{Set: peg.Bytes(`"'`)}, peg.Space{}, peg.Lit{Text: "{"}}
+		return peg.Choice{
+			peg.Seq{peg.And{P: string}, peg.Cut{}, peg.Scan{Kind: Args, Scanner: codec.Embedded{}}},
+			peg.Choice{peg.Lit{Text: "null"}, peg.Lit{Text: "None"}}, // none
+			value,
+		}
+	})
+}
+
+// body matches a call's arguments where the call is not a JSON object.
+func (c *entryReader) body(tool *tool) peg.Pattern {
+	p := &c.s.Body
+	switch p.Kind {
+	case format.BodyTagged:
+		body := peg.Seq{c.ref(fmt.Sprint("entries open ", c.s.number), func() peg.Pattern {
+			return peg.Seq{peg.Emit{Kind: Open}, c.optional(p.Open)}
+		}), c.entries(tool), c.ref(fmt.Sprint("entries close ", c.s.number), func() peg.Pattern {
+			return peg.Seq{c.optional(p.Close), peg.Emit{Kind: Close}}
+		})}
+		if c.t.on(AnyLiteral) || c.s.jsonToo() { // models fall back to JSON
+			brace := peg.And{P: peg.Seq{peg.Space{}, peg.Lit{Text: "{"}}}
+			return peg.Choice{peg.Seq{brace, peg.Cut{}, peg.Space{}, c.arguments(false, '"')}, body}
+		}
+		return body
+	case format.BodyKwargs:
+		return peg.Seq{peg.Emit{Kind: Open}, c.marker(p.Open), c.entries(tool),
+			c.space(p.Close.Before), c.orStub(p.Close.Text), peg.Emit{Kind: Close}}
+	case format.BodyDict:
+		open, close := c.optional(p.Open), c.optional(p.Close)
+		if p.Open.Text == "{" { // the braces are the dict's own
+			open, close = peg.Seq{}, peg.Seq{}
+		}
+		syntax := codec.Syntax{Bare: true, Token: p.Codec.Quote, Object: true}
+		return peg.Seq{open, peg.Space{}, peg.Scan{Kind: Args, Scanner: c.literal(syntax, true)}, close}
+	}
+	return c.json()
+}
+
+// json matches arguments that are one JSON object, which may be missing where there are none.
+func (c *entryReader) json() peg.Pattern {
+	p := &c.s.Body
+	open, close := c.optional(p.Open), c.optional(p.Close)
+	ahead := peg.And{P: peg.Seq{peg.Space{}, peg.Opt{P: peg.Set{Set: peg.Bytes(`"'`)}}, peg.Space{}, peg.Lit{Text: "{"}}}
+	object := peg.Seq{peg.Space{}, c.arguments(false, '"')}
+	behind := peg.Choice(each(c.s.afterArguments().firsts(), c.lit))
+	if len(behind) == 0 {
+		return peg.Seq{open, ahead, object, close}
+	}
+	return peg.Seq{open, peg.Choice{append(peg.Seq{ahead, peg.Cut{}}, object...), peg.And{P: peg.Seq{peg.Space{}, behind}}}, close}
+}
+
+// optional matches a marker around arguments, which may be missing (T4).
+func (c *entryReader) optional(m format.Marker) peg.Pattern {
+	switch {
+	case m.Text == "":
+		return peg.Seq{}
+	case !c.t.on(OptionalWrapper):
+		return c.marker(m)
+	}
+	return peg.Opt{P: peg.Seq{c.space(m.Before), c.orStub(m.Text), c.space(m.After)}}
+}
+
+// entry takes the spelling of an argument apart.
+func (c *entryReader) entry() entry {
+	e, ok := takeApart(c.s.Body.Entry)
+	if !ok {
+		c.fail("the arguments of tool calls are spelled without a key and a value")
+	}
+	return e
+}
+
+func (c *entryReader) name(state string) string { return fmt.Sprint(state, " ", c.s.number) }
+
+// prepare makes the rules that are alike for all tools.
+func (c *entryReader) prepare() {
+	c.body(&tool{schema: schema.Any()})
+	e := c.entry()
+	for _, types := range []schema.TypeSet{schema.String, schema.Integer, schema.Number, schema.Boolean, schema.Array, schema.Object, schema.AnyType} {
+		c.keyed(e, "", typed(types))
+	}
+}
+
+// entries is the state of reading the arguments of a tool, one after the other in any order.
+func (c *entryReader) entries(tool *tool) peg.Pattern {
+	name := c.name("entries") + " " + tool.name
+	return c.ref(name, func() peg.Pattern {
+		e := c.entry()
+		after := peg.Pattern(peg.Ref{Name: name})
+		if sep := c.s.Body.Sep; sep.Text != "" {
+			after = peg.Seq{c.ref(c.name("separator"), func() peg.Pattern {
+				return peg.Opt{P: peg.Seq{c.space(sep.Before), c.lit(sep.Text)}}
+			}), after}
+		}
+		lead := c.lead(e)
+		var words []string
+		var bodies []peg.Pattern
+		for _, f := range tool.schema.Fields() {
+			if f.Name == "" || slices.Contains(words, f.Name) {
+				continue
+			}
+			key := string(append(ordered.AppendQuoted(make([]byte, 0, len(f.Name)+8), f.Name, false), ": "...))
+			words = append(words, f.Name)
+			bodies = append(bodies, peg.Seq{peg.Emit{Kind: Key, Text: key}, peg.Cut{}, c.keyed(e, f.Name, f.Schema), after})
+		}
+		var alts peg.Choice
+		if len(words) > 0 {
+			alts = append(alts, append(lead, peg.Dispatch{Words: words, After: c.afterKey(e), Bodies: bodies}))
+		}
+		free := c.ref(c.name("key"), func() peg.Pattern {
+			return append(lead, peg.Hold{P: peg.Seq{peg.Capture{Kind: KeyText, P: c.key(e)}, peg.Emit{Kind: KeyEnd}, c.afterKey(e)}})
+		})
+		begun := c.ref(c.name("begun key"), func() peg.Pattern { return c.begunKey(e, lead) })
+		return append(alts,
+			peg.Seq{free, peg.Cut{}, c.keyed(e, "", schema.Any()), after},
+			peg.Seq{begun, peg.Cut{}, peg.Not{P: peg.Seq{}}},
+			peg.Seq{})
+	})
+}
+
+// lead matches what precedes a key.
+func (c *entryReader) lead(e entry) peg.Seq {
+	lead := peg.Seq{peg.Space{}}
+	if t := e.open.Text; t.Text != "" {
+		lead = append(lead, c.lit(t.Text), c.space(t.After))
+	}
+	return slices.Clip(lead)
+}
+
+// begunKey matches what the end of the output leaves of an entry: it belongs to the call, which fails there.
+func (c *entryReader) begunKey(e entry, lead peg.Seq) peg.Pattern {
+	begun := append(lead, peg.Opt{P: c.key(e)})
+	if t := e.mid.Text.Text; t != "" {
+		begun = append(begun, peg.Opt{P: peg.Seq{c.space(e.mid.Text.Before), stub(t)}})
+	}
+	if e.open.Text.Text == "" {
+		begun = append(peg.Seq{peg.Not{P: peg.Seq{peg.Space{}, peg.End{}}}}, begun...)
+	}
+	return append(begun, peg.End{})
+}
+
+// afterKey looks ahead to what follows a key.
+func (c *entryReader) afterKey(e entry) peg.Pattern {
+	return c.ref(c.name("after key"), func() peg.Pattern {
+		var alts peg.Choice
+		for _, text := range []string{e.mid.Text.Text, e.typEnd.Text.Text, c.unquoted(e)} {
+			if text != "" {
+				alts = append(alts, c.lit(text))
+			}
+		}
+		if len(alts) == 0 {
+			return peg.And{P: c.mid(e)}
+		}
+		return peg.And{P: peg.Seq{c.space(e.mid.Text.Before), alts}}
+	})
+}
+
+// mid matches what stands between a key and its type or value. Where that is white space alone, all that follows it is the value's.
+func (c *entryReader) mid(e entry) peg.Pattern {
+	gap := e.mid.Text.Before
+	if e.mid.Text.Text != "" || gap == "" {
+		return peg.Seq{c.space(gap), c.lit(e.mid.Text.Text)}
+	}
+	return peg.Choice{peg.Lit{Text: gap}, peg.Set{Set: peg.Bytes(format.Space)}}
+}
+
+// key matches a key that is not declared.
+func (c *entryReader) key(e entry) peg.Pattern {
+	if e.open.Text.Text == "" {
+		return wordBefore(nil)
+	}
+	return wordBefore([]string{e.mid.Text.Text, "=", " ", "/", "<", ">"})
+}
+
+// ahead matches the beginning of an entry up to what stands behind its key.
+func (c *entryReader) ahead(e entry) peg.Seq {
+	var seq peg.Seq
+	if t := e.open.Text.Text; t != "" {
+		seq = append(seq, c.lit(t), peg.Space{})
+	}
+	if e.mid.Text.Text == "" {
+		return append(seq, c.key(e), c.mid(e))
+	}
+	return append(seq, c.key(e), peg.Space{}, c.lit(e.mid.Text.Text))
+}
+
+// keyed matches what follows a key: its type, its value and what closes the entry. Where that depends neither on the key nor on more of the
+// schema than its types, values of one mode are read alike.
+func (c *entryReader) keyed(e entry, key string, s *schema.Schema) peg.Pattern {
+	if c.s.Body.Codec.Nested || e.closesWithKey() {
+		return c.makeKeyed(e, key, s)
+	}
+	mode, types := valueModeOf(&c.s.Body, s.Types()), codec.Values(s.Types())
+	if mode == valueString || mode == valueLiteral {
+		types = 0
+	}
+	return c.ref(fmt.Sprintf("value %d %d %v", c.s.number, mode, types), func() peg.Pattern { return c.makeKeyed(e, key, s) })
+}
+
+func (c *entryReader) makeKeyed(e entry, key string, s *schema.Schema) peg.Pattern {
+	mid := peg.Seq{c.mid(e)}
+	if e.typ == nil {
+		as := append(slices.Clip(mid), c.entryValue(e, key, s))
+		if bare := c.unquoted(e); bare != "" {
+			return peg.Choice{
+				peg.Seq{peg.And{P: mid}, peg.Cut{}, as},
+				peg.Seq{c.space(e.mid.Text.Before), c.lit(bare), peg.Space{}, peg.Scan{Kind: Args, Scanner: c.literal(codec.Syntax{}, true)}},
+			}
+		}
+		return as
+	}
+	end := peg.Seq{c.space(e.typEnd.Text.Before), c.lit(e.typEnd.Text.Text)}
+	var words []string
+	var bodies []peg.Pattern
+	for _, t := range e.typ.Types {
+		as := s
+		switch {
+		case t.Raw:
+			as = typed(schema.String)
+		case s.Types()&schema.String != 0:
+			as = typed(schema.AnyType &^ schema.String)
+		}
+		words = append(words, t.Word)
+		bodies = append(bodies, peg.Seq{peg.Cut{}, end, c.entryValue(e, key, as)})
+	}
+	typed := peg.Seq{mid, peg.Choice{
+		peg.Dispatch{Words: words, After: peg.And{P: end}, Bodies: bodies},
+		peg.Seq{wordBefore([]string{e.typEnd.Text.Text}), end, c.entryValue(e, key, s)},
+	}}
+	return peg.Choice{peg.Seq{peg.And{P: mid}, peg.Cut{}, typed}, peg.Seq{end, c.entryValue(e, key, s)}}
+}
+
+// unquoted returns what precedes a value where the template writes every value between quotes, as key="value", without the quote: a
+// model writes a Python literal there, and quotes around strings alone (E21 T6). It is empty elsewhere.
+func (c *entryReader) unquoted(e entry) string {
+	mid, close := e.mid.Text.Text, e.closeText("")
+	if c.s.Body.Kind != format.BodyKwargs || !c.t.on(AnyLiteral) || len(mid) < 2 || close == "" {
+		return ""
+	}
+	if quote := mid[len(mid)-1]; quote != close[0] || quote != '"' && quote != '\'' {
+		return ""
+	}
+	return mid[:len(mid)-1]
+}
+
+// entryValue matches a value and what closes its entry.
+func (c *entryReader) entryValue(e entry, key string, s *schema.Schema) peg.Pattern {
+	p := &c.s.Body
+	mode := valueModeOf(p, s.Types())
+	closing := c.closing(e, key)
+	info := ValueInfo{Mode: ValueHeld, Types: codec.Values(s.Types()), Before: e.closeGap(), After: e.valueGap, Entity: p.Codec.Entity}
+	switch mode {
+	case valueNested:
+		tags, ok := nestedTags(p.Entry, p.Item)
+		if !ok {
+			return c.fail(untagged)
+		}
+		return peg.Seq{peg.Scan{Kind: Args, Scanner: &codec.NestedType{Tags: tags, Schema: s}}, closing}
+	case valueLiteral:
+		scan := peg.Scan{Kind: Args, Scanner: c.literal(codec.Syntax{Token: p.Codec.Quote}, python(p))}
+		return peg.Seq{peg.Space{}, scan, closing}
+	case valueString:
+		info.Mode, info.Types = ValueRaw, 0
+		return c.orLiteral(e, `"'`, c.region(e, key, info))
+	case valueJSON:
+		if p.Codec.Escaped { // to be unescaped before it is read
+			return c.region(e, key, info)
+		}
+		scan := peg.Scan{Kind: Args, Scanner: c.literal(codec.Syntax{}, python(p))}
+		return c.orLiteral(e, `"'`, peg.Choice{
+			peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes("{[")}}}, peg.Cut{}, peg.Space{}, scan, closing},
+			c.region(e, key, info),
+		})
+	}
+	return c.orLiteral(e, `"'[{`, c.region(e, key, info))
+}
+
+const untagged = "nested arguments need tags with a key in the opening and the closing one, and tags for items"
+
+// orLiteral matches a value that nothing encloses as the literal that its first byte says it is, else as text: a template that writes
+// key=value does not mean that a model leaves out the quotes of strings (E21 T6).
+func (c *entryReader) orLiteral(e entry, firsts string, text peg.Pattern) peg.Pattern {
+	if c.s.Body.Kind != format.BodyKwargs || e.closeText("") != "" || !c.t.on(AnyLiteral) {
+		return text
+	}
+	scan := peg.Scan{Kind: Args, Scanner: c.literal(codec.Syntax{}, true)}
+	return peg.Choice{peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes(firsts)}}}, peg.Cut{}, peg.Space{}, scan}, text}
+}
+
+// closing matches what closes an entry. Without a key it is unknown, and so is the key in the closing tag.
+func (c *entryReader) closing(e entry, key string) peg.Pattern {
+	var seq peg.Seq
+	for n, p := range e.close {
+		switch {
+		case p.Kind == format.SlotLit && p.Text.Text != "":
+			if n > 0 {
+				seq = append(seq, c.space(p.Text.Before))
+			} else { // behind text it is the text's, behind a literal nothing
+				seq = append(seq, peg.Space{})
+			}
+			seq = append(seq, c.lit(p.Text.Text))
+			if n+1 < len(e.close) {
+				seq = append(seq, c.space(p.Text.After))
+			}
+		case p.Kind == format.SlotKey && key != "":
+			seq = append(seq, once(key))
+		case p.Kind == format.SlotKey:
+			seq = append(seq, c.key(e))
+		}
+	}
+	return seq
+}
+
+// region matches the text of a value and its closing marker: the first one behind which the call goes on (E18).
+func (c *entryReader) region(e entry, key string, info ValueInfo) peg.Pattern {
+	stops := c.valueStops(e, key)
+	number := c.value(info)
+	begin, end := peg.Emit{Kind: ValueBegin, Arg: number}, peg.Seq{c.closing(e, key), peg.Emit{Kind: ValueEnd}}
+	if !c.s.Body.Codec.CDATA {
+		return peg.Seq{begin, peg.Until{Kind: Value, Stops: stops}, end}
+	}
+	name := fmt.Sprintf("text %d %q", number, e.closeText(key))
+	text := c.ref(name, func() peg.Pattern {
+		literal := peg.Seq{peg.Lit{Text: openCDATA}, peg.Cut{}, peg.Emit{Kind: Verbatim, Arg: 1},
+			peg.Until{Kind: Value, Stops: []peg.Stop{{Text: shutCDATA, Stub: true}}},
+			peg.Choice{peg.Lit{Text: shutCDATA}, peg.Stub{Text: shutCDATA}}, peg.Emit{Kind: Verbatim}, peg.Ref{Name: name}}
+		return peg.Seq{peg.Until{Kind: Value, Stops: append(slices.Clone(stops), peg.Stop{Text: openCDATA})}, peg.Choice{literal, peg.Seq{}}}
+	})
+	return peg.Seq{begin, text, end}
+}
+
+// ending is a literal that ends a value where what must follow it does.
+type ending struct {
+	text   string
+	behind peg.Seq
+}
+
+// valueStops returns what ends the text of a value.
+func (c *entryReader) valueStops(e entry, key string) (stops []peg.Stop) {
+	ends := []ending{{e.closeText(key), peg.Seq{peg.Space{}, c.goesOn(e)}}}
+	if ends[0].text == "" {
+		ends = c.openEnd(e)
+	}
+	for _, end := range ends {
+		for _, v := range variants(end.text) {
+			parts, confirm := segments(v), end.behind
+			if parts[0] == "" { // a line break
+				stops = append(stops, peg.Stop{Text: v, Stub: true, After: confirm})
+				continue
+			}
+			for n := len(parts) - 1; n > 0; n-- {
+				confirm = append(peg.Seq{peg.Space{}, peg.Lit{Text: parts[n]}}, confirm...)
+			}
+			stops = append(stops, peg.Stop{Text: parts[0], Stub: true, After: confirm})
+		}
+	}
+	return stops
+}
+
+// goesOn matches the beginning of what may follow a value's closing marker: a further entry, the end of the call, the turn or the output.
+func (c *entryReader) goesOn(e entry) peg.Pattern {
+	return c.ref(c.name("behind value"), func() peg.Pattern {
+		alts := peg.Choice{peg.End{}}
+		follow := either(literal(e.open.Text.Text), literal(c.s.Body.Sep.Text), c.s.afterArguments(), literals(c.t.endTexts()))
+		for _, t := range follow.firsts() {
+			alts = append(append(alts, c.lit(t)), stub(t)...)
+		}
+		if e.open.Text.Text == "" {
+			alts = append(alts, c.ahead(e))
+		}
+		return alts
+	})
+}
+
+// openEnd finds the stops of values that nothing closes: what separates entries, a line break perhaps, where another key follows, and what
+// the call has behind the last one.
+func (c *entryReader) openEnd(e entry) (out []ending) {
+	further, goesOn := c.ahead(e), c.goesOn(e)
+	open := e.open.Text.Text
+	for _, text := range c.s.openEnds(e) {
+		behind := peg.Seq{peg.Space{}, goesOn}
+		switch {
+		case c.s.byLines(e):
+			indent := peg.Rep{P: peg.Set{Set: peg.Bytes(" \t\r")}, Max: maxIndent} // an empty line is the value's
+			behind = peg.Seq{indent, peg.Choice{further, goesOn}}
+		case text == c.s.Body.Sep.Text:
+			behind = append(peg.Seq{peg.Space{}}, further...)
+		case text == open:
+			behind = append(peg.Seq{peg.Space{}}, further[min(1, len(further)):]...)
+		case distinctive(open) && distinctive(text): // a token ends the value and the call: any text may follow
+			behind = nil
+		}
+		out = append(out, ending{text, behind})
+	}
+	return out
+}
+
+// maxIndent bounds the white space before a line that ends the value above it.
+const maxIndent = 40
+
+// typed is the schema of any value of some types.
+func typed(types schema.TypeSet) *schema.Schema { return schema.Any().Only(types) }

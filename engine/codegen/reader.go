@@ -1,0 +1,447 @@
+package codegen
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/codec"
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/peg"
+)
+
+// reader makes the parser's tree: the states of a turn. A callReader makes those of a call, a routeReader those of addressed parts.
+type reader struct {
+	*sheet
+	t     *turn
+	calls []*callReader
+}
+
+func newReader(t *turn, s *sheet) *reader {
+	r := &reader{sheet: s, t: t}
+	for _, spelled := range t.calls {
+		r.calls = append(r.calls, &callReader{reader: r, s: spelled})
+	}
+	return r
+}
+
+// root is the whole of a turn. Whatever happens, what is left is content (E20).
+func (r *reader) root() peg.Pattern {
+	root := r.turn()
+	for _, c := range r.calls {
+		c.prepare()
+	}
+	return peg.Seq{peg.Try{P: root, Else: peg.Seq{}}, peg.Until{Kind: Content}, peg.End{}}
+}
+
+func (r *reader) turn() peg.Pattern {
+	if len(r.t.f.Routes) > 0 {
+		routes := &routeReader{reader: r}
+		return r.ref("next", routes.next)
+	}
+	start := r.start()
+	prefill := r.t.o.Prefill
+	if c := r.t.f.Content.Open; c.Text == "" && c.Before != "" && (prefill == "" || strings.HasPrefix(prefill, c.Before)) {
+		start = peg.Seq{r.trail(format.Marker{After: c.Before}), start}
+	}
+	if header := r.repeatedHeader(); header != nil {
+		return peg.Seq{header, start}
+	}
+	if begun := r.t.begunMarker(); begun != "" && begun == strings.Trim(prefill, format.Space) {
+		return peg.Choice{
+			peg.Seq{peg.And{P: r.wholeMarker()}, peg.Cut{}, start},
+			peg.Seq{peg.Hold{P: peg.Capture{Kind: Dropped, P: peg.Lit{Text: begun}}}, r.mark(format.Marker{}), start},
+		}
+	}
+	return start
+}
+
+// lit matches the text of a marker, which has no white space at its edges.
+func (r *reader) lit(text string) peg.Pattern {
+	ways := variants(text)
+	if len(ways) == 1 {
+		return r.spelled(text)
+	}
+	return peg.Choice(each(ways, r.spelled))
+}
+
+// marker matches a marker with the white space beside it.
+func (r *reader) marker(m format.Marker) peg.Pattern {
+	return peg.Seq{r.space(m.Before), r.lit(m.Text), r.space(m.After)}
+}
+
+// orStub matches a literal, or the beginning of it that the end of the output leaves.
+func (r *reader) orStub(text string) peg.Pattern {
+	return peg.Choice{r.lit(text), stub(text)}
+}
+
+// once matches a name or key once more, as much of it as the end of the input leaves.
+func once(text string) peg.Pattern {
+	return peg.Choice{peg.Lit{Text: text}, peg.Stub{Text: text}}
+}
+
+// wholeMarker matches the markers and heads with which content and calls begin: the prompt has written the beginning of one, and it is
+// no part of the answer where the model does not go on with it.
+func (r *reader) wholeMarker() peg.Pattern {
+	var alts peg.Choice
+	if open := r.t.f.Content.Open.Text; open != "" {
+		alts = append(alts, r.lit(open))
+	}
+	for _, c := range r.calls {
+		for _, o := range c.s.openings {
+			declared := peg.Seq{c.opening(o), c.recognised()} // whose name may hold any byte
+			alts = append(alts, declared, r.mute(peg.Seq{c.opening(o), c.unknown()}))
+		}
+	}
+	return alts
+}
+
+// repeatedHeader matches the end of the header where the model writes it once more (E21 T5): the part of it from a marker
+// on.
+func (r *reader) repeatedHeader() peg.Pattern {
+	var alts peg.Choice
+	for _, end := range r.t.headerEnds() {
+		alts = append(alts, peg.Hold{P: peg.Capture{Kind: Dropped, P: r.lit(end)}})
+	}
+	if alts == nil {
+		return nil
+	}
+	return peg.Choice{peg.Hold{P: peg.Seq{peg.Opt{P: peg.Hold{P: peg.Capture{Kind: Dropped, P: peg.Space{}}}}, alts, r.mark(format.Marker{})}}, peg.Seq{}}
+}
+
+// start returns the state in which the turn begins, which the prefill decides.
+func (r *reader) start() peg.Pattern {
+	reasoning := &r.t.f.Reasoning
+	if reasoning.Open.Text != "" {
+		if r.t.callsBlock() {
+			return peg.Seq{peg.Space{}, r.openReasoning(), r.ref("reasoning opened", r.openedReasoning)}
+		}
+		return r.answer()
+	}
+	if reasoning.Close.Text == "" {
+		return r.answer()
+	}
+	// Delimiter reasoning (E17).
+	content := r.answer()
+	closed := slices.ContainsFunc(variants(reasoning.Close.Text), func(v string) bool { return strings.Contains(r.t.o.Prefill, v) })
+	if closed || r.t.insideReasoning() {
+		return r.ref("reasoning", r.reasoning)
+	}
+	if !r.t.mayDelimit() {
+		return content
+	}
+	until := peg.Until{Kind: r.reasoningKind(), Stops: stops(append(r.t.openers(), reasoning.Close.Text), r.t.endTexts())}
+	return peg.Choice{
+		peg.Seq{peg.Hold{P: peg.Seq{until, r.closeReasoning()}}, peg.Cut{}, content},
+		content,
+	}
+}
+
+// The end of the turn.
+
+// ends returns the alternatives for the end of the turn and of the input.
+func (r *reader) ends() peg.Choice {
+	var alts peg.Choice
+	for _, end := range r.t.f.End {
+		m := format.Mark(end)
+		if m.Text == "" {
+			continue
+		}
+		ended := r.ref("ended", func() peg.Pattern {
+			return peg.Seq{peg.Emit{Kind: EndOfTurn}, peg.Until{Kind: Dropped}, peg.End{}}
+		})
+		alts = append(alts,
+			peg.Seq{r.lead(m), peg.Capture{Kind: Dropped, P: r.lit(m.Text)}, peg.Cut{}, ended},
+			peg.Seq{peg.Capture{Kind: EndStub, P: stub(m.Text)}, peg.Cut{}, r.lead(m)})
+	}
+	return append(alts, peg.Seq{peg.End{}})
+}
+
+// Content.
+
+// answer is the state of reading the answer from its beginning on.
+func (r *reader) answer() peg.Pattern {
+	if r.t.o.HasJSONSchema {
+		return r.ref("answer", r.jsonAnswer)
+	}
+	return r.content()
+}
+
+// content is the state of reading the answer's text, before and after calls.
+func (r *reader) content() peg.Pattern {
+	return r.ref("content", func() peg.Pattern {
+		around, loose, worded := r.t.on(ContentAround), r.t.on(LooseReasoning), r.wordedBeginnings()
+		if around && loose && len(worded) == 0 {
+			return r.anyText()
+		}
+		// Without the tolerances calls and reasoning are only taken for what they are at the beginning.
+		alts := worded
+		if !around {
+			alts = append(alts, r.callBeginnings()...)
+		}
+		if !loose {
+			alts = append(alts, r.reasoningBeginnings()...)
+		}
+		if !around {
+			alts = append(alts, r.undeclared()...)
+		}
+		return peg.Seq{peg.Capture{Kind: Content, P: peg.Space{}}, append(alts, r.begunText())}
+	})
+}
+
+// wordedBeginnings returns the alternatives for markers made of words.
+func (r *reader) wordedBeginnings() (alts peg.Choice) {
+	if m := r.t.f.Content.Open; worded(m) {
+		alts = append(alts, peg.Seq{r.lead(m), r.lit(m.Text), peg.Cut{}, r.trail(m), r.begunText()})
+	}
+	if worded(r.t.f.Reasoning.Open) {
+		alts = append(alts, r.thought())
+	}
+	return alts
+}
+
+func (r *reader) callBeginnings() (alts peg.Choice) {
+	for _, c := range r.calls {
+		alts = append(alts, c.open()...)
+	}
+	return alts
+}
+
+func (r *reader) reasoningBeginnings() peg.Choice {
+	if m := r.t.f.Reasoning.Open; m.Text != "" && !worded(m) {
+		return peg.Choice{r.thought()}
+	}
+	return nil
+}
+
+func (r *reader) thought() peg.Pattern {
+	return peg.Seq{r.openReasoning(), peg.Cut{}, r.ref("reasoning", r.reasoning)}
+}
+
+// text is how the answer's text is read: up to which literals, and what may interrupt it.
+type text struct {
+	name  string // of its state
+	begun bool   // calls and reasoning do not count that are recognised at the beginning only (T2, T3 switched off)
+}
+
+// anyText reads text from the beginning of the answer, begunText text that has begun.
+func (r *reader) anyText() peg.Pattern { return r.text(text{name: "content"}) }
+
+func (r *reader) begunText() peg.Pattern {
+	return r.ref("content text", func() peg.Pattern { return r.text(text{name: "content text", begun: true}) })
+}
+
+// refused is the state behind an opener that has just been taken as text, so that the closer that belongs to it is text as well.
+func (r *reader) refused() peg.Pattern {
+	x := text{name: "content"}
+	if worded(r.t.f.Content.Open) || worded(r.t.f.Reasoning.Open) {
+		x = text{name: "content text", begun: true}
+	}
+	return r.ref("refused", func() peg.Pattern {
+		next := peg.Ref{Name: x.name}
+		var alts peg.Choice
+		for _, m := range r.t.strays(x.begun) {
+			if !r.t.opensToo(m) {
+				alts = append(alts, peg.Seq{peg.Capture{Kind: Content, P: r.lit(m)}, peg.Cut{}, next})
+			} else if !r.mayBeText(m) {
+				alts = append(alts, peg.Seq{r.stray(m), next})
+			}
+		}
+		return r.textUp(x, alts)
+	})
+}
+
+// text is a state of reading the answer's text up to a marker.
+func (r *reader) text(x text) peg.Pattern {
+	var alts peg.Choice
+	for _, m := range r.t.strays(x.begun) {
+		if !r.mayBeText(m) {
+			alts = append(alts, append(r.stray(m), peg.Ref{Name: x.name}))
+		}
+	}
+	return r.textUp(x, alts)
+}
+
+func (r *reader) textUp(x text, alts peg.Choice) peg.Pattern {
+	at := r.ref(x.name+" marker", func() peg.Pattern { return r.markers(x) })
+	return peg.Seq{peg.Until{Kind: Content, Stops: stops(r.interruptions(x.begun).firsts(), r.t.endTexts())}, append(alts, at)}
+}
+
+// stray drops a closing marker that closes nothing.
+func (r *reader) stray(text string) peg.Seq {
+	mark := r.markInfo(MarkInfo{Free: true, Stray: true})
+	return peg.Seq{mark, peg.Capture{Kind: Dropped, P: r.lit(text)}, peg.Cut{}, mark}
+}
+
+// mayBeText reports whether a closing marker is not known for one where it begins.
+func (r *reader) mayBeText(text string) bool { return r.t.opensToo(text) || len(segments(text)) > 1 }
+
+// interruptions is the shape of what interrupts the answer's text.
+func (r *reader) interruptions(begun bool) shape {
+	var parts []shape
+	if !begun || r.t.on(ContentAround) {
+		parts = append(parts, r.t.anyCall())
+	}
+	if m := r.t.f.Reasoning.Open; (!begun || r.t.on(LooseReasoning)) && !worded(m) {
+		parts = append(parts, literal(m.Text))
+	}
+	parts = append(parts, literals(r.t.strays(begun)))
+	if m := r.t.f.Content.Open; !worded(m) {
+		parts = append(parts, literal(m.Text))
+	}
+	return either(append(parts, literal(r.t.f.Content.Close.Text))...)
+}
+
+// markers is the state at a marker in the answer's text, or at what looks like one.
+func (r *reader) markers(x text) peg.Pattern {
+	var alts peg.Choice
+	next := peg.Ref{Name: x.name}
+	if !x.begun || r.t.on(ContentAround) {
+		alts = append(alts, r.callBeginnings()...)
+	}
+	if !x.begun || r.t.on(LooseReasoning) {
+		alts = append(alts, r.reasoningBeginnings()...)
+	}
+	c := &r.t.f.Content
+	for i, m := range [...]format.Marker{c.Open, c.Close} {
+		if m.Text != "" && (i > 0 || !worded(m)) {
+			alts = append(alts, peg.Seq{r.lead(m), r.lit(m.Text), peg.Cut{}, r.trail(m), next})
+		}
+	}
+	for _, m := range r.t.strays(x.begun) {
+		if r.mayBeText(m) {
+			alts = append(alts, append(r.stray(m), next))
+		}
+	}
+	alts = append(alts, r.ends()...)
+	if !x.begun || r.t.on(ContentAround) { // what is nothing else may be a call of something else
+		alts = append(alts, r.undeclared()...)
+	}
+	alts = append(alts, r.shifts(r.interruptions(x.begun).firsts(), next)...)
+	if r.t.calling() && !x.begun {
+		return append(alts, peg.Seq{peg.Rejected{Kind: Content}, r.refused()})
+	}
+	return append(alts, peg.Seq{peg.Rejected{Kind: Content}, next})
+}
+
+// shifts returns the alternatives for refused markers that end as they begin, such as ">>>": the text goes on not behind them but where the
+// next one can begin.
+func (r *reader) shifts(texts []string, next peg.Pattern) (alts peg.Choice) {
+	for _, t := range texts {
+		for _, text := range heads(t) {
+			n := len(text) - 1
+			for n > 0 && text[:n] != text[len(text)-n:] {
+				n--
+			}
+			if n > 0 {
+				alts = append(alts, peg.Seq{peg.And{P: peg.Lit{Text: text}}, peg.Capture{Kind: Content, P: peg.Lit{Text: text[:len(text)-n]}}, peg.Cut{}, next})
+			}
+		}
+	}
+	return alts
+}
+
+// undeclared returns the alternatives for calls of functions that are not declared: content, and a diagnostic (E15).
+func (r *reader) undeclared() (alts peg.Choice) {
+	for _, c := range r.calls {
+		for _, o := range c.s.openings {
+			if c.s.tentative(o) {
+				continue
+			}
+			kind := Content
+			if c.s.addressed(o) {
+				kind = Dropped
+			}
+			text := peg.Capture{Kind: kind, P: r.mute(peg.Seq{c.opening(o), c.unknown()})}
+			alt := peg.Seq{peg.Hold{P: peg.Seq{text, peg.Emit{Kind: Undeclared}}}, peg.Cut{}}
+			if kind == Dropped { // all of the part is
+				alts = append(alts, append(alt, r.ref("dropped part", r.droppedPart)))
+			} else {
+				alts = append(alts, append(alt, r.refused()))
+			}
+		}
+	}
+	return alts
+}
+
+// droppedPart is the state of reading a part that is addressed to somebody who is not declared.
+func (r *reader) droppedPart() peg.Pattern {
+	texts := either(r.t.anyCall(), literal(r.t.f.Content.Open.Text), literal(r.t.f.Reasoning.Open.Text)).firsts()
+	return peg.Seq{peg.Until{Kind: Dropped, Stops: stops(texts, r.t.endTexts())}, r.mark(format.Marker{}), r.answer()}
+}
+
+// Reasoning.
+
+func (r *reader) reasoningKind() peg.Kind {
+	if r.t.keepsReasoning() {
+		return Content
+	}
+	return Reasoning
+}
+
+// openReasoning and closeReasoning read reasoning's markers, which are content where reasoning stays in it.
+func (r *reader) openReasoning() peg.Pattern  { return r.reasoningMarker(r.t.f.Reasoning.Open) }
+func (r *reader) closeReasoning() peg.Pattern { return r.reasoningMarker(r.t.f.Reasoning.Close) }
+
+func (r *reader) reasoningMarker(m format.Marker) peg.Pattern {
+	if r.t.keepsReasoning() {
+		return peg.Capture{Kind: Content, P: r.lit(m.Text)}
+	}
+	return peg.Seq{r.lead(m), r.lit(m.Text), r.trail(m)}
+}
+
+// reasoning is the state inside reasoning. A call there is tentative (E16).
+func (r *reader) reasoning() peg.Pattern {
+	texts := literal(r.t.f.Reasoning.Close.Text)
+	alts := peg.Choice{peg.Seq{r.closeReasoning(), peg.Cut{}, r.answer()}}
+	if r.t.on(LooseReasoning) {
+		texts = either(texts, r.t.anyCall())
+		for _, c := range r.calls {
+			alts = append(alts, c.openInReasoning()...)
+		}
+	}
+	alts = append(alts, r.ends()...)
+	alts = append(alts, peg.Seq{peg.Rejected{Kind: r.reasoningKind()}, peg.Ref{Name: "reasoning"}})
+	return peg.Seq{peg.Until{Kind: r.reasoningKind(), Stops: stops(texts.firsts(), r.t.endTexts())}, alts}
+}
+
+// openedReasoning is the beginning of a block that the prompt opened: an opener there closes the block (E16).
+func (r *reader) openedReasoning() peg.Pattern {
+	var alts peg.Choice
+	for _, alt := range r.callBeginnings() {
+		alts = append(alts, peg.Seq{peg.Space{}, alt})
+	}
+	return append(alts, r.ref("reasoning", r.reasoning))
+}
+
+// jsonAnswer is the state in which the answer is JSON, in a fence perhaps (E22, T7), or begins a call.
+func (r *reader) jsonAnswer() peg.Pattern {
+	var alts peg.Choice
+	reasoning, content := &r.t.f.Reasoning, &r.t.f.Content
+	if reasoning.Open.Text != "" {
+		alts = append(alts, r.thought())
+	}
+	if content.Open.Text != "" {
+		alts = append(alts, peg.Seq{r.mark(content.Open), r.lit(content.Open.Text), peg.Cut{}, peg.Ref{Name: "answer"}})
+	}
+	if !r.t.keepsReasoning() && reasoning.Close.Text != "" && r.t.on(StrayClosers) {
+		alts = append(alts, peg.Seq{r.mark(reasoning.Close), peg.Capture{Kind: Dropped, P: r.lit(reasoning.Close.Text)}, peg.Cut{}, peg.Ref{Name: "answer"}})
+	}
+	alts = append(alts, r.callBeginnings()...)
+	json := answerText()
+	rest := r.content()
+	if r.t.on(Fences) {
+		alts = append(alts, peg.Seq{
+			r.mark(format.Marker{}), peg.Capture{Kind: Dropped, P: openFence}, peg.Cut{}, r.mark(format.Marker{}), peg.Capture{Kind: Content, P: peg.Space{}},
+			peg.Try{P: json, Else: peg.Seq{}},
+			peg.Opt{P: peg.Hold{P: peg.Seq{r.mark(format.Marker{}), peg.Capture{Kind: Content, P: peg.Space{}}, peg.Capture{Kind: Dropped, P: peg.Choice{peg.Lit{Text: fenceMark}, stub(fenceMark)}}, r.mark(format.Marker{})}}},
+			rest,
+		})
+	}
+	alts = append(alts, peg.Seq{peg.Try{P: json, Else: peg.Seq{}}, rest})
+	return peg.Seq{peg.Capture{Kind: Content, P: peg.Space{}}, alts}
+}
+
+// answerText matches an answer in JSON.
+func answerText() peg.Pattern {
+	return peg.Label{Name: "answer", P: peg.Scan{Kind: Content, Scanner: codec.Syntax{Strict: true}}}
+}

@@ -1,0 +1,113 @@
+package codegen
+
+import "slices"
+
+// A shape is the order in which the literals of a format may stand: the tree that FIRST and FOLLOW sets are computed from (A. Aho et al.,
+// Compilers, 2006, section 4.4.2). It has no patterns in it; the parser and the grammar each make theirs.
+type shape struct {
+	kind  shapeKind
+	text  string   // literal
+	words []string // slot: what can stand in it, where that is known
+	parts []shape
+}
+
+type shapeKind uint8
+
+const (
+	shapeLiteral shapeKind = iota
+	shapeSlot              // data
+	shapeRow               // its parts, one after the other
+	shapeEither            // one of its parts
+	shapeMaybe             // its one part, or nothing
+)
+
+func literal(text string) shape     { return shape{kind: shapeLiteral, text: text} }
+func slot(words ...string) shape    { return shape{kind: shapeSlot, words: words} }
+func row(parts ...shape) shape      { return shape{kind: shapeRow, parts: parts} }
+func either(parts ...shape) shape   { return shape{kind: shapeEither, parts: parts} }
+func maybe(s shape) shape           { return shape{kind: shapeMaybe, parts: []shape{s}} }
+func literals(texts []string) shape { return either(each(texts, literal)...) }
+
+func each[T, U any](list []T, f func(T) U) []U {
+	out := make([]U, len(list))
+	for i, x := range list {
+		out[i] = f(x)
+	}
+	return out
+}
+
+// first returns the literals with which a shape can begin, in order, and reports whether it may be empty.
+func (s shape) first() (texts []string, empty bool) {
+	add := func(list []string) {
+		for _, t := range list {
+			if !slices.Contains(texts, t) {
+				texts = append(texts, t)
+			}
+		}
+	}
+	switch s.kind {
+	case shapeLiteral:
+		if s.text == "" {
+			return nil, true
+		}
+		return []string{s.text}, false
+	case shapeSlot:
+		return s.words, false
+	case shapeMaybe:
+		texts, _ = s.parts[0].first()
+		return texts, true
+	case shapeRow:
+		for _, part := range s.parts {
+			list, empty := part.first()
+			if add(list); !empty {
+				return texts, false
+			}
+		}
+		return texts, true
+	}
+	for _, part := range s.parts {
+		list, none := part.first()
+		add(list)
+		empty = empty || none
+	}
+	return texts, empty
+}
+
+// firsts is first without the report.
+func (s shape) firsts() []string {
+	texts, _ := s.first()
+	return texts
+}
+
+// all returns the literals in a shape.
+func (s shape) all() (texts []string) {
+	if s.kind == shapeLiteral && s.text != "" {
+		return []string{s.text}
+	}
+	for _, part := range s.parts {
+		for _, t := range part.all() {
+			if !slices.Contains(texts, t) {
+				texts = append(texts, t)
+			}
+		}
+	}
+	return texts
+}
+
+// closing returns the literals that close something: in each row, those after its last slot, the outer row's before those of the rows in it.
+func (s shape) closing() (texts []string) {
+	if s.kind == shapeRow {
+		for i := len(s.parts) - 1; i >= 0 && !s.parts[i].holds(); i-- {
+			texts = append(s.parts[i].all(), texts...)
+		}
+	}
+	for _, part := range s.parts {
+		texts = append(texts, part.closing()...)
+	}
+	return texts
+}
+
+// holds reports whether there is a slot in a shape.
+func (s shape) holds() bool {
+	return s.kind == shapeSlot || slices.ContainsFunc(s.parts, shape.holds)
+}
