@@ -57,6 +57,17 @@ type Options struct {
 	Now    func() time.Time
 	Limits Limits         // zero: the defaults
 	Format *format.Format // a format to use instead of the analysed one
+
+	budget *jinja.Budget // see Together
+}
+
+// Together returns the options for templates that come together, as those of a model file do: Limits.TotalSteps bounds the renders of
+// all that are compiled with them.
+func (o Options) Together() Options {
+	if o.Limits.TotalSteps > 0 {
+		o.budget = jinja.NewBudget(o.Limits.TotalSteps)
+	}
+	return o
 }
 
 // Limits bound what a template and the outputs that it is asked to read may cost. Zero fields are the defaults, which no honest
@@ -96,9 +107,10 @@ func Compile(s Source, o Options) (*Template, error) {
 	}
 	ct.StandIns = s.StandIns
 	ct.Limits = o.Limits.Render
-	if o.Limits.TotalSteps > 0 {
-		ct.Budget = jinja.NewBudget(o.Limits.TotalSteps)
+	if o.budget == nil {
+		o = o.Together()
 	}
+	ct.Budget = o.budget
 	t := &Template{chat: ct, output: o.Limits.Output}
 	observer, err := observe.New(ct)
 	if err != nil {

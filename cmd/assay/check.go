@@ -146,10 +146,8 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 		if err != nil {
 			return one, err
 		}
-		for _, src := range m.Sources {
-			if err := k.fits(src); err != nil {
-				return one, err
-			}
+		if err := k.fit(name, m.Sources); err != nil {
+			return one, err
 		}
 		m = m.Limited(k.limits.Limits)
 		one.results = check.Model(m, k.options)
@@ -162,11 +160,10 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 	if err != nil {
 		return one, err
 	}
-	for _, src := range sources {
-		if err := k.fits(src); err != nil {
-			return one, err
-		}
-		src = src.Limited(k.limits.Limits)
+	if err := k.fit(name, sources); err != nil {
+		return one, err
+	}
+	for _, src := range subject.Limited(sources, k.limits.Limits) {
 		options, err := k.accepting(src, name)
 		if err != nil {
 			return one, err
@@ -197,10 +194,14 @@ func (k *checking) accepting(src subject.Source, name string) (check.Options, er
 	return o, err
 }
 
-// fits bounds the size of a template from a stranger.
-func (k *checking) fits(src subject.Source) error {
-	if k.untrusted && len(src.Text) > maxUntrusted {
-		return fmt.Errorf("%s: the template has %d bytes, more than the %d that --untrusted allows", src.Name, len(src.Text), maxUntrusted)
+// fit bounds the size of the templates that come together from a stranger.
+func (k *checking) fit(name string, sources []subject.Source) error {
+	size := 0
+	for _, src := range sources {
+		size += len(src.Text)
+	}
+	if k.untrusted && size > maxUntrusted {
+		return fmt.Errorf("%s: the templates have %d bytes, more than the %d that --untrusted allows", name, size, maxUntrusted)
 	}
 	return nil
 }

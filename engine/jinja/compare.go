@@ -58,17 +58,17 @@ func equalValues(e *eval, a, b Value) (bool, error) {
 		}
 		defer e.leave()
 		for _, entry := range x.all() {
-			i := y.find(entry.key)
-			if i < 0 {
-				return false, nil
-			}
 			if err := e.step(1); err != nil {
 				return false, err
 			}
-			if same(entry.value, y.entries[i].value) {
+			other, ok, err := y.get(e, entry.key)
+			if !ok {
+				return false, err
+			}
+			if same(entry.value, other) {
 				continue
 			}
-			if ok, err := equalValues(e, entry.value, y.entries[i].value); !ok {
+			if ok, err := equalValues(e, entry.value, other); !ok {
 				return false, err
 			}
 		}
@@ -252,25 +252,19 @@ func contains(e *eval, container, item Value) (bool, error) {
 		if e.trace != nil {
 			e.traceText("in", container, item)
 		}
-		if err := e.stepKey(item); err != nil {
-			return false, err
-		}
-		_, ok, err := container.dict().get(item)
+		_, ok, err := container.dict().get(e, item)
 		return ok, err
 	case View:
 		v := container.view()
 		switch v.kind {
 		case viewKeys:
-			if err := e.stepKey(item); err != nil {
-				return false, err
-			}
-			_, ok, err := v.d.get(item)
+			_, ok, err := v.d.get(e, item)
 			return ok, err
 		case viewItems:
 			if item.kind != Tuple || len(item.items()) != 2 {
 				return false, nil
 			}
-			got, ok, err := v.d.get(item.items()[0])
+			got, ok, err := v.d.get(e, item.items()[0])
 			if !ok {
 				return false, err
 			}

@@ -2,6 +2,7 @@ package jinja
 
 import (
 	"fmt"
+	"math/big"
 	"math/rand/v2"
 	"time"
 	"unsafe"
@@ -42,13 +43,34 @@ func (e *eval) step(n int) error {
 // scanSteps is what looking at all of a string costs; short ones are free.
 func scanSteps(v Value) int { return int(v.num >> 8) }
 
-// stepKey charges looking a key up.
+// sizeSteps is what looking at all of a text or a large integer costs.
+func sizeSteps(v Value) int {
+	switch v.kind {
+	case String, Markup:
+		return scanSteps(v)
+	case BigInt:
+		return 1 + bigSteps(v.big())
+	}
+	return 0
+}
+
+// stepKey charges looking a key up. One that cannot be a key is a TypeError.
 func (e *eval) stepKey(key Value) error {
 	if key.isString() {
-		return e.step(scanSteps(key))
+		if steps := scanSteps(key); steps > 0 {
+			return e.step(steps)
+		}
+		return nil
 	}
-	return nil
+	steps, err := keySteps(key)
+	if err != nil {
+		return err
+	}
+	return e.step(steps)
 }
+
+// bigSteps is what looking at all of a large integer costs.
+func bigSteps(x *big.Int) int { return x.BitLen() / (8 * 256) }
 
 // charge charges the building of n bytes, before they are built, and fails when more than allowed would be made.
 func (e *eval) charge(n int) error {
@@ -177,14 +199,9 @@ func (c *call) given(i int) bool { return !c.args[i].isMissing() }
 
 // invoke calls a builtin: arguments are bound to its parameters as Python does, and given to its function.
 func (e *eval) invoke(b *builtin, recv Value, args []Value, kwargs []kwarg) (Value, error) {
-	steps := 1
-	if recv.isString() {
-		steps += scanSteps(recv)
-	}
+	steps := 1 + sizeSteps(recv)
 	for i := range args {
-		if args[i].isString() {
-			steps += scanSteps(args[i])
-		}
+		steps += sizeSteps(args[i])
 	}
 	if err := e.step(steps); err != nil {
 		return Value{}, err

@@ -114,10 +114,7 @@ func (x *dictExpr) eval(f *frame) (Value, error) {
 		if err != nil {
 			return Value{}, err
 		}
-		if err = f.rt.stepKey(k); err == nil {
-			err = d.set(k, v)
-		}
-		if err != nil {
+		if err = d.set(&f.rt.eval, k, v); err != nil {
 			return Value{}, f.at(err, x.pos)
 		}
 	}

@@ -721,15 +721,12 @@ func filterUnique(c *call) (Value, error) {
 			if err != nil {
 				return Value{}, false, err
 			}
-			if err := e.stepKey(key); err != nil {
-				return Value{}, false, err
-			}
-			_, old, err := seen.get(key)
+			_, old, err := seen.get(e, key)
 			if err != nil {
 				return Value{}, false, err
 			}
 			if !old {
-				return item, true, seen.set(key, noneValue())
+				return item, true, seen.set(e, key, noneValue())
 			}
 		}
 	}), nil

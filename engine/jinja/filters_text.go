@@ -88,7 +88,15 @@ var textFilters = []entryOf{
 		if err != nil {
 			return Value{}, err
 		}
-		return c.computed(intValue(len(strings.FieldsFunc(v.text(), func(r rune) bool { return !isWord(r) })))), nil
+		count, inside := 0, false
+		for _, r := range v.text() {
+			if word := isWord(r); word != inside {
+				if inside = word; word {
+					count++
+				}
+			}
+		}
+		return c.computed(intValue(count)), c.step(scanSteps(v))
 	}},
 	{"wordwrap", "width? break_long_words? wrapstring? break_on_hyphens?", filterWordwrap},
 	{"xmlattr", "autospace?", filterXMLAttr},
@@ -431,7 +439,7 @@ func filterURLize(c *call) (Value, error) {
 				return Value{}, errf(TypeError, "expected string or bytes-like object, got '%s'", typeName(item))
 			}
 			if !schemePattern.MatchString(item.text()) {
-				return Value{}, errf(FilterArgumentError, "%s is not a valid URI scheme prefix.", pyQuote(item.text()))
+				return Value{}, errf(FilterArgumentError, "%s is not a valid URI scheme prefix.", quoteExcerpt(item.text()))
 			}
 			schemes = append(schemes, item.text())
 		}
@@ -447,6 +455,9 @@ func filterURLize(c *call) (Value, error) {
 			end = len(s)
 		}
 		if end > 0 {
+			if err := e.step(1); err != nil {
+				return Value{}, err
+			}
 			if err := linkWord(e, &b, s[:end], attrs, limit, schemes); err != nil {
 				return Value{}, err
 			}
@@ -534,7 +545,7 @@ func filterXMLAttr(c *call) (Value, error) {
 			return Value{}, errf(TypeError, "expected string or bytes-like object, got '%s'", typeName(entry.key))
 		}
 		if strings.ContainsAny(entry.key.text(), " \t\n\r\f\v/>=") {
-			return Value{}, errf(ValueError, "Invalid character in attribute name: %s", pyQuote(entry.key.text()))
+			return Value{}, errf(ValueError, "Invalid character in attribute name: %s", quoteExcerpt(entry.key.text()))
 		}
 		key, err := escape(e, entry.key)
 		if err != nil {

@@ -669,7 +669,7 @@ func (f *formatter) argument(name string) (Value, error) {
 			return k.value, nil
 		}
 	}
-	return Value{}, errf(KeyError, "%s", pyQuote(name))
+	return Value{}, errf(KeyError, "%s", quoteExcerpt(name))
 }
 
 // mappingItem is Python's m[key] with its errors.

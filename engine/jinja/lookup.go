@@ -160,10 +160,10 @@ func subscript(e *eval, v, key Value) (Value, bool, error) {
 	case Undefined:
 		return Value{}, false, undefinedError(v)
 	case Dict:
-		if err := e.stepKey(key); err != nil {
+		item, ok, err := v.dict().get(e, key)
+		if isClass(err, LimitError) {
 			return Value{}, false, err
 		}
-		item, ok, err := v.dict().get(key)
 		return item, ok && err == nil, nil
 	case List, Tuple:
 		if i, ok := index(key, v.seq().len()); ok {

@@ -231,7 +231,7 @@ func listPop(c *call) (Value, error) {
 
 var dictMethods = []entryOf{
 	{"get", "/ key default?", func(c *call) (Value, error) {
-		v, ok, err := c.recv.dict().get(c.args[0])
+		v, ok, err := c.recv.dict().get(c.eval, c.args[0])
 		if ok {
 			c.traceRead(v)
 			return v, nil
@@ -254,7 +254,7 @@ var dictMethods = []entryOf{
 	}},
 	{"pop", "! / key default?", func(c *call) (Value, error) {
 		d := c.recv.dict()
-		v, ok, err := d.get(c.args[0])
+		v, ok, err := d.get(c.eval, c.args[0])
 		if err != nil {
 			return Value{}, err
 		}
@@ -280,12 +280,12 @@ var dictMethods = []entryOf{
 	}},
 	{"setdefault", "! / key default?", func(c *call) (Value, error) {
 		d := c.recv.dict()
-		v, ok, err := d.get(c.args[0])
+		v, ok, err := d.get(c.eval, c.args[0])
 		if ok || err != nil {
 			return v, err
 		}
 		v = c.arg(1, noneValue())
-		return v, d.set(c.args[0], v)
+		return v, d.set(c.eval, c.args[0], v)
 	}},
 	{"update", "! / other? **", func(c *call) (Value, error) {
 		return noneValue(), updateDict(c, c.recv.dict())
@@ -305,7 +305,7 @@ func dictFromKeys(c *call) (Value, error) {
 	}
 	d := c.dict(len(items))
 	for _, key := range items {
-		if err := d.set(key, c.arg(1, noneValue())); err != nil {
+		if err := d.set(c.eval, key, c.arg(1, noneValue())); err != nil {
 			return Value{}, err
 		}
 	}
@@ -318,7 +318,7 @@ func updateDict(c *call, d *dict) error {
 	case Missing:
 	case Dict:
 		for _, e := range src.dict().all() {
-			if err := d.set(e.key, e.value); err != nil {
+			if err := d.set(c.eval, e.key, e.value); err != nil {
 				return err
 			}
 		}
@@ -348,7 +348,7 @@ func updateDict(c *call, d *dict) error {
 			if len(pair) != 2 {
 				return errf(ValueError, "dictionary update sequence element #%d has length %d; 2 is required", i, len(pair))
 			}
-			if err := d.set(pair[0], pair[1]); err != nil {
+			if err := d.set(c.eval, pair[0], pair[1]); err != nil {
 				return err
 			}
 		}
@@ -391,18 +391,22 @@ func viewDifference(e *eval, a, b Value) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	out := e.dict(len(left))
-	for _, v := range left {
-		if err := out.set(v, noneValue()); err != nil {
+	gone := e.dict(len(right))
+	for _, v := range right {
+		if err := gone.set(e, v, noneValue()); err != nil {
 			return Value{}, err
 		}
 	}
-	for _, v := range right {
-		if err := checkHashable(v); err != nil {
-			return Value{}, err
+	out := e.dict(len(left))
+	for _, v := range left {
+		if _, ok, err := gone.get(e, v); ok || err != nil {
+			if err != nil {
+				return Value{}, err
+			}
+			continue
 		}
-		if i := out.find(v); i >= 0 {
-			out.removeAt(i)
+		if err := out.set(e, v, noneValue()); err != nil {
+			return Value{}, err
 		}
 	}
 	return objectValue(&set{out, e}), nil

@@ -643,6 +643,9 @@ func expandTabs(c *call) (Value, error) {
 func translate(c *call) (Value, error) {
 	b := c.builder(int(c.recv.num))
 	s := c.recv.text()
+	if err := c.step(len(s) / 16); err != nil {
+		return Value{}, err
+	}
 	for i := 0; i < len(s); {
 		r, n := decodeRune(s[i:])
 		to, ok, err := subscript(c.eval, c.args[0], intValue(int(r)))
@@ -693,7 +696,7 @@ func makeTranslation(c *call) (Value, error) {
 			} else if key.kind != Int && key.kind != Bool {
 				return Value{}, errf(TypeError, "keys in translate table must be strings or integers")
 			}
-			if err := out.set(key, e.value); err != nil {
+			if err := out.set(c.eval, key, e.value); err != nil {
 				return Value{}, err
 			}
 		}
@@ -711,7 +714,7 @@ func makeTranslation(c *call) (Value, error) {
 		return Value{}, errf(ValueError, "the first two maketrans arguments must have equal length")
 	}
 	for from != "" {
-		if err := out.set(code(from), code(to)); err != nil {
+		if err := out.set(c.eval, code(from), code(to)); err != nil {
 			return Value{}, err
 		}
 		from, to = from[runeSize(from):], to[runeSize(to):]
@@ -722,7 +725,7 @@ func makeTranslation(c *call) (Value, error) {
 			return Value{}, err
 		}
 		for ; none != ""; none = none[runeSize(none):] {
-			if err := out.set(code(none), noneValue()); err != nil {
+			if err := out.set(c.eval, code(none), noneValue()); err != nil {
 				return Value{}, err
 			}
 		}

@@ -11,8 +11,8 @@ import (
 
 func ptr[T any](p *T) unsafe.Pointer { return unsafe.Pointer(p) }
 
-// maxBits bounds the size of an integer, in bits: more than any template computes, and cheap to compute with.
-const maxBits = 1 << 17
+// maxBits bounds the size of an integer, in bits: more than CPython prints (4,300 digits), and cheap to compute with.
+const maxBits = 1 << 14
 
 // undefinedOperand returns the error of an operator with an undefined operand, or nil.
 func undefinedOperand(a, b Value) error {
@@ -287,6 +287,9 @@ func bigArithmetic(e *eval, op string, x, y *big.Int) (Value, error) {
 		return Value{}, errf(ZeroDivisionError, "integer modulo by zero")
 	}
 	if op == "/" {
+		if err := chargeBits(e, max(x.BitLen(), y.BitLen())); err != nil {
+			return Value{}, err
+		}
 		f, _ := new(big.Rat).SetFrac(x, y).Float64()
 		if math.IsInf(f, 0) {
 			return Value{}, errf(OverflowError, "integer division result too large for a float")
@@ -530,12 +533,19 @@ func toInt(v Value) (int, error) {
 // decimal digits.
 func parseInt(s string, base int) (Value, error) {
 	fail := func() (Value, error) {
-		return Value{}, errf(ValueError, "invalid literal for int() with base %d: %s", base, pyQuote(s))
+		return Value{}, errf(ValueError, "invalid literal for int() with base %d: %s", base, quoteExcerpt(s))
 	}
 	if base != 0 && (base < 2 || base > 36) {
 		return Value{}, errf(ValueError, "int() base must be >= 2 and <= 36, or 0")
 	}
-	t := asciiDigits(trimSpace(s))
+	t := trimSpace(s)
+	if len(t) > 8*maxDigits { // with underscores and digits of four bytes, still more than has a value
+		if base != 10 {
+			return Value{}, errf(LimitError, "an integer of more than %d bits", maxBits)
+		}
+		return fail()
+	}
+	t = asciiDigits(t)
 	negative := strings.HasPrefix(t, "-")
 	if negative || strings.HasPrefix(t, "+") {
 		t = t[1:]
@@ -590,7 +600,7 @@ const maxDigits = 4300
 // parseFloat is Python's float(text).
 func parseFloat(s string) (float64, error) {
 	t := asciiDigits(trimSpace(s))
-	fail := errf(ValueError, "could not convert string to float: %s", pyQuote(s))
+	fail := errf(ValueError, "could not convert string to float: %s", quoteExcerpt(s))
 	body := strings.TrimLeft(t, "+-")
 	if len(t)-len(body) > 1 {
 		return 0, fail

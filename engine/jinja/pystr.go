@@ -276,6 +276,15 @@ func pyQuote(s string) string {
 	return string(append(appendRepr([]byte{quote}, s, quote), quote))
 }
 
+// quoteExcerpt is pyQuote of a text in an error, of whose length nothing is known.
+func quoteExcerpt(s string) string {
+	const most = 100
+	if len(s) <= most {
+		return pyQuote(s)
+	}
+	return pyQuote(s[:most]) + "..."
+}
+
 const hexDigits = "0123456789abcdef"
 
 // appendRepr appends s with what repr escapes escaped.

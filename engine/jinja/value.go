@@ -3,6 +3,7 @@ package jinja
 import (
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -128,7 +129,7 @@ func undefinedHint(msg string) Value { return undefText(undefHint, msg) }
 // undefinedAttr is what a missing attribute or item of obj gives. The read is on record already (E4).
 func undefinedAttr(obj Value, name string) Value {
 	if obj.kind == Object || obj.kind == View {
-		return undefinedHint(pyQuote(typeRepr(obj)) + " has no attribute " + pyQuote(name))
+		return undefinedHint(pyQuote(typeRepr(obj)) + " has no attribute " + quoteExcerpt(name))
 	}
 	return undefText(undefAttr+undefKind(obj.kind), name)
 }
@@ -137,7 +138,11 @@ func undefinedItem(e *eval, obj, key Value) Value {
 	if key.isString() {
 		return undefinedAttr(obj, key.text())
 	}
-	return undefinedHint(typeRepr(obj) + " has no element " + reprText(e, key))
+	shown := typeRepr(key)
+	if key.isNumber() || key.isNone() {
+		shown = reprText(e, key)
+	}
+	return undefinedHint(typeRepr(obj) + " has no element " + shown)
 }
 
 // undefinedMessage is the text of the error that using v raises.
@@ -148,7 +153,7 @@ func undefinedMessage(v Value) string {
 	case v.sub < undefAttr:
 		return s
 	default:
-		return pyQuote(typeRepr(Value{kind: Kind(v.sub - undefAttr)})) + " has no attribute " + pyQuote(s)
+		return pyQuote(typeRepr(Value{kind: Kind(v.sub - undefAttr)})) + " has no attribute " + quoteExcerpt(s)
 	}
 }
 
@@ -343,44 +348,68 @@ func (d *dict) findString(key string) int {
 	return d.lookup("s" + key)
 }
 
-func (d *dict) lookup(hash string) int {
-	if d.index == nil {
-		d.index = make(map[string]int32, len(d.entries))
-		for i := range d.entries {
-			d.index[hashKey(d.entries[i].key)] = int32(i)
-		}
+// indexed builds the index where there is none and is to be one.
+func (d *dict) indexed() {
+	if d.index != nil || len(d.entries) < indexFrom {
+		return
 	}
+	d.index = make(map[string]int32, len(d.entries))
+	for i := range d.entries {
+		d.index[hashKey(d.entries[i].key)] = int32(i)
+	}
+}
+
+func (d *dict) lookup(hash string) int {
+	d.indexed()
 	if i, ok := d.index[hash]; ok {
 		return int(i)
 	}
 	return -1
 }
 
-// find returns the place of a hashable key, or -1.
+// find returns the place of a hashable key that was charged, or -1.
 func (d *dict) find(key Value) int {
-	d.all()
 	if key.isString() {
 		return d.findString(key.text())
 	}
-	hash := hashKey(key)
 	if len(d.entries) >= indexFrom {
-		return d.lookup(hash)
+		return d.lookup(hashKey(key))
 	}
 	for i := range d.entries {
-		if k := &d.entries[i].key; !k.isString() && hashKey(*k) == hash {
+		if sameKey(d.entries[i].key, key) {
 			return i
 		}
 	}
 	return -1
 }
 
-// get looks a key up. An unhashable key is a TypeError.
-func (d *dict) get(key Value) (Value, bool, error) {
-	if key.isString() {
-		v, ok := d.getString(key.text())
-		return v, ok, nil
+// charge charges a look-up: of the key, and of the keys that are there where the index is still to be built of them. An unhashable key
+// is a TypeError.
+func (d *dict) charge(e *eval, key Value) error {
+	if err := e.stepKey(key); err != nil {
+		return err
 	}
-	if err := checkHashable(key); err != nil {
+	if entries := d.all(); d.index == nil && len(entries) >= indexFrom {
+		for i := range entries {
+			if err := e.step(1); err != nil {
+				return err
+			}
+			if err := e.stepKey(entries[i].key); err != nil {
+				return err
+			}
+		}
+		d.indexed()
+	}
+	return nil
+}
+
+// get looks a key up. An unhashable key is a TypeError.
+func (d *dict) get(e *eval, key Value) (Value, bool, error) {
+	if key.isString() && d.src != nil && len(d.src) < indexFrom {
+		v, ok := d.getString(key.text())
+		return v, ok, e.stepKey(key)
+	}
+	if err := d.charge(e, key); err != nil {
 		return Value{}, false, err
 	}
 	if i := d.find(key); i >= 0 {
@@ -390,24 +419,30 @@ func (d *dict) get(key Value) (Value, bool, error) {
 }
 
 // set sets a key, in its place if it is there already. An unhashable key is a TypeError.
-func (d *dict) set(key, value Value) error {
-	if err := checkHashable(key); err != nil {
+func (d *dict) set(e *eval, key, value Value) error {
+	if err := d.charge(e, key); err != nil {
 		return err
 	}
+	d.put(key, value)
+	return nil
+}
+
+// put is set for a key that was charged.
+func (d *dict) put(key, value Value) {
+	d.all()
 	if i := d.find(key); i >= 0 {
 		d.entries[i].value = value
-		return nil
+		return
 	}
 	d.entries = append(d.entries, entry{key, value})
 	d.version++
 	if d.index != nil {
 		d.index[hashKey(key)] = int32(len(d.entries) - 1)
 	}
-	return nil
 }
 
-// setString is set for a literal key.
-func (d *dict) setString(key string, value Value) { _ = d.set(stringValue(key), value) }
+// setString is set for a key of the template's source.
+func (d *dict) setString(key string, value Value) { d.put(stringValue(key), value) }
 
 // removeAt removes an entry.
 func (d *dict) removeAt(i int) {
@@ -425,12 +460,24 @@ const maxKeyItems = 512
 
 // checkHashable returns Python's TypeError for a value that cannot be a key.
 func checkHashable(v Value) error {
-	budget := maxKeyItems
-	return hashable(v, &budget)
+	_, err := keySteps(v)
+	return err
 }
 
-func hashable(v Value, budget *int) error {
+// keySteps is what looking a key up costs: a step for each item of a tuple and for each 256 bytes. A value that cannot be a key is
+// Python's TypeError.
+func keySteps(v Value) (int, error) {
+	items, steps := maxKeyItems, 0
+	err := hashable(v, &items, &steps)
+	return steps + maxKeyItems - items, err
+}
+
+func hashable(v Value, budget, steps *int) error {
 	switch v.kind {
+	case String, Markup:
+		*steps += scanSteps(v)
+	case BigInt:
+		*steps += 1 + bigSteps(v.big())
 	case List, Dict:
 		return errf(TypeError, "unhashable type: '%s'", typeName(v))
 	case View:
@@ -442,7 +489,7 @@ func hashable(v Value, budget *int) error {
 			if *budget--; *budget < 0 {
 				return errf(LimitError, "a tuple of more than %d items as a key", maxKeyItems)
 			}
-			if err := hashable(item, budget); err != nil {
+			if err := hashable(item, budget, steps); err != nil {
 				return err
 			}
 		}
@@ -452,46 +499,73 @@ func hashable(v Value, budget *int) error {
 
 // hashKey maps a hashable value to text such that equal keys have equal text: 1, 1.0 and true are one key.
 func hashKey(v Value) string {
+	if v.isString() {
+		return "s" + v.text()
+	}
+	var buf [32]byte
+	return string(appendHash(buf[:0], v))
+}
+
+// appendHash appends the text of a value that is no string. Its length follows from its beginning, so that tuples need no marks between
+// items.
+func appendHash(b []byte, v Value) []byte {
 	switch v.kind {
 	case String, Markup:
-		return "s" + v.text()
+		b = append(strconv.AppendUint(append(b, 's'), v.num, 10), ':')
+		return append(b, v.text()...)
 	case Bool, Int:
-		return "i" + strconv.FormatInt(v.int(), 10)
+		return append(strconv.AppendInt(append(b, 'i'), v.int(), 16), ' ')
 	case BigInt:
-		return "i" + v.big().String()
+		return append(v.big().Append(append(b, 'i'), 16), ' ')
 	case Float:
 		f := v.float()
 		if f == math.Trunc(f) && !math.IsInf(f, 0) {
-			b, _ := big.NewFloat(f).Int(nil)
-			return "i" + b.String()
+			whole, _ := big.NewFloat(f).Int(nil)
+			return append(whole.Append(append(b, 'i'), 16), ' ')
 		}
-		return "f" + strconv.FormatFloat(f, 'g', -1, 64)
+		return append(strconv.AppendFloat(append(b, 'f'), f, 'g', -1, 64), ' ')
 	case None:
-		return "n"
+		return append(b, 'n')
 	case Undefined:
-		return "u" // jinja2 hashes undefined values by type, and they are equal to each other
+		return append(b, 'u') // jinja2 hashes undefined values by type, and they are equal to each other
 	case Tuple:
-		var b strings.Builder
-		b.WriteByte('t')
-		for _, item := range v.items() {
-			h := hashKey(item)
-			b.WriteString(strconv.Itoa(len(h)))
-			b.WriteByte(':')
-			b.WriteString(h)
+		items := v.items()
+		b = append(strconv.AppendInt(append(b, 't'), int64(len(items)), 10), ':')
+		for _, item := range items {
+			b = appendHash(b, item)
 		}
-		return b.String()
+		return b
 	case Range:
 		r := v.rng()
-		h := "r" + strconv.FormatInt(r.len(), 10)
+		b = strconv.AppendInt(append(b, 'r'), r.len(), 10)
 		if r.len() > 0 {
-			h += "," + strconv.FormatInt(r.start, 10)
+			b = strconv.AppendInt(append(b, ','), r.start, 10)
 		}
 		if r.len() > 1 {
-			h += "," + strconv.FormatInt(r.step, 10)
+			b = strconv.AppendInt(append(b, ','), r.step, 10)
 		}
-		return h
+		return append(b, ' ')
 	}
-	return "p" + strconv.FormatUint(uint64(uintptr(v.ref)), 16)
+	return append(strconv.AppendUint(append(b, 'p'), uint64(uintptr(v.ref)), 16), ' ')
+}
+
+// sameKey reports whether two hashable values are one key, as their texts would, without making them.
+func sameKey(a, b Value) bool {
+	switch {
+	case a.isString() || b.isString():
+		return a.isString() && b.isString() && a.num == b.num && a.rawText() == b.rawText()
+	case a.isNumber() && b.isNumber():
+		return equalNumbers(a, b) || a.kind == Float && b.kind == Float && math.IsNaN(a.float()) && math.IsNaN(b.float())
+	case a.kind != b.kind:
+		return false
+	case a.kind == Tuple:
+		return slices.EqualFunc(a.items(), b.items(), sameKey)
+	case a.kind == Range:
+		return hashKey(a) == hashKey(b)
+	case a.kind == None || a.kind == Undefined:
+		return true
+	}
+	return a.ref == b.ref
 }
 
 // namespace is the object behind namespace(): attributes that a template may set.

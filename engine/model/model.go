@@ -62,9 +62,10 @@ func (t *Template) Title() string {
 	return t.Name
 }
 
-// Judge compiles a model's templates with its special tokens and asks the gate.
+// Judge compiles a model's templates with its special tokens and asks the gate. They have the limits together.
 func Judge(info *gguf.Info, o engine.Options) *Model {
 	m := &Model{Info: info, Templates: make([]Template, len(info.Templates))}
+	o = o.Together()
 	for i, t := range info.Templates {
 		m.Templates[i] = compileTemplate(t, info, o)
 	}

@@ -86,13 +86,10 @@ func NewModel(name, dir string, f *modeldir.Folder) *Model {
 	return m
 }
 
-// Limited returns the model with limits on the renders of each template; zero: the defaults.
+// Limited returns the model with limits on the renders of its templates together; zero: the defaults.
 func (m *Model) Limited(l engine.Limits) *Model {
 	limited := *m
-	limited.Sources = make([]Source, len(m.Sources))
-	for i, src := range m.Sources {
-		limited.Sources[i] = src.Limited(l)
-	}
+	limited.Sources = Limited(m.Sources, l)
 	return &limited
 }
 

@@ -54,11 +54,23 @@ func sourceOf(file string, src engine.Source) Source {
 
 // Limited returns the source with limits on its renders; zero: the defaults.
 func (s Source) Limited(l engine.Limits) Source {
+	return s.with(engine.Options{Now: Now, Limits: l})
+}
+
+func (s Source) with(o engine.Options) Source {
 	src := s.Source
-	s.compile = sync.OnceValues(func() (*engine.Template, error) {
-		return engine.Compile(src, engine.Options{Now: Now, Limits: l})
-	})
+	s.compile = sync.OnceValues(func() (*engine.Template, error) { return engine.Compile(src, o) })
 	return s
+}
+
+// Limited returns sources that come together, such as those of a file, with limits that they have together.
+func Limited(sources []Source, l engine.Limits) []Source {
+	o := engine.Options{Now: Now, Limits: l}.Together()
+	limited := make([]Source, len(sources))
+	for i, src := range sources {
+		limited[i] = src.with(o)
+	}
+	return limited
 }
 
 // Open reads a template: a Jinja file, "-" for what comes on stdin, a tokenizer_config.json by any name, a family's folder, a model

@@ -1,0 +1,153 @@
+package jinja
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/goassay/assay/engine/source"
+)
+
+// operands are expressions of every type, small and as large as they get cheaply. The prelude makes the large ones.
+const prelude = `{%- set zs = 'x' * 60000 %}{% set zt = zs ~ 'y' %}{% set zu = 'é' * 30000 %}{% set zl = range(600) | list %}
+{%- set zw = ['x' * 60000] * 400 %}{% set zb = 2 ** 16000 %}{% set zc = 3 ** 9000 %}{% set zd = {'a': 1, 'b': zs, zb: 2, (zs, zt): 3} %}
+{%- set zk = {} %}{% for i in zl %}{% set _ = zk.update({i: i}) %}{% endfor %}{% set zp = (zs, zt, zs) * 100 %}{% set zn = (1, (2, (3, zl | join))) %}{% set zm = zs | e %}
+{%- macro f(a=1) %}{{ a }}{% endmacro %}{% set ns = namespace(a=zs) %}`
+
+var operands = []string{
+	"'abc'", "zs", "zt", "zu", "zm", "'%s'", "'%70000d'", "'x '*9000", "3", "-1", "true", "zb", "-zc", "1.5", "1e308", "none", "undefinedthing",
+	"[]", "zl", "zw", "(1, 2)", "zp", "zn", "{}", "zd", "zk", "zk.keys()", "zk.items()", "zk.values()", "range(90000)", "f", "ns", "loop",
+}
+
+// fewer are the operands that stand on a second side, or as an argument.
+var fewer = []string{"'x'", "zt", "3", "zb", "1.5", "none", "zl", "zp", "zk", "zk.keys()", "range(90000)"}
+
+var operators = []string{"+", "-", "*", "/", "//", "%", "**", "~", "==", "!=", "<", "<=", "in", "not in", "and", "or"}
+
+// expressions are all operators, filters, tests, methods and functions with operands of all types.
+func expressions() (all []string) {
+	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	for _, a := range operands {
+		for _, op := range operators {
+			for _, b := range fewer {
+				add("(%s) %s (%s)", a, op, b)
+			}
+		}
+		for _, op := range []string{"-(%s)", "+(%s)", "not (%s)", "{(%s): 1}", "(%s)[1]", "(%s)[-1:]", "(%s)[::-1]", "(%s).a", "(%s)[zb]", "zk[%s]", "zd[%s]", "[%[1]s, %[1]s]", "{1: %s}.get(1)",
+			"(%s)()", "range(%s)", "dict(%s)", "namespace(%s)", "cycler(%s)", "joiner(%s)", "lipsum(%s)", "(%s) if (%[1]s) else 1"} {
+			add(op, a)
+		}
+		for _, name := range slices.Sorted(maps.Keys(filters)) {
+			if name == "pprint" && a == "loop" {
+				continue
+			}
+			add("(%s) | %s", a, name)
+			for _, b := range []string{"'x'", "3", "zb", "zt", "'abs'", "'upper'", "'a', 'b'", "2, 'x'", "none, true"} {
+				add("(%s) | %s(%s)", a, name, b)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(tests)) {
+			add("(%s) is %s", a, quotedTest(name))
+			for _, b := range []string{"'x'", "zb", "zt", "zp", "zk"} {
+				add("(%s) is %s(%s)", a, quotedTest(name), b)
+			}
+		}
+		for _, name := range methodNames() {
+			for _, args := range []string{"", "'x'", "zt", "3", "zb", "zl", "'x', 'y'", "'x', zt", "70000, 'x'", "1, 2, 3"} {
+				add("(%s).%s(%s)", a, name, args)
+			}
+		}
+	}
+	return all
+}
+
+// quotedTest is the name of a test as a template can write it; those of operators have other names as well.
+func quotedTest(name string) string {
+	if name[0] < 'a' || name[0] > 'z' {
+		return "defined"
+	}
+	return name
+}
+
+func methodNames() []string {
+	names := map[string]bool{}
+	for _, table := range methodTables {
+		for name := range table {
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// cpu is the processor time that this process has taken.
+func cpu() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		panic(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// whole measures everything: make hostile.
+var whole = flag.Bool("whole", false, "measure every expression, not only some")
+
+// The bounds of what a step may cost. 5,000,000 steps of all renders together, the limit for templates of strangers, take at most 10 s.
+const (
+	perStep      = 2500 * time.Nanosecond
+	bytesPerWork = 2048
+)
+
+// TestCostOfSteps bounds the time and the memory of a step, whatever operator or function takes it and whatever it works on. A step
+// is a step or 64 bytes of text, as budgets count.
+func TestCostOfSteps(t *testing.T) {
+	all := expressions()
+	stride := 97
+	if *whole {
+		stride = 1
+	}
+	for i := 0; i < len(all); i += stride {
+		measure(t, all[i])
+	}
+}
+
+func measure(t *testing.T, expression string) {
+	text := prelude + "{% for i in range(3000) %}{% if (" + expression + ") is defined %}{% endif %}{% endfor %}"
+	template, err := Compile(source.New("t", text))
+	if err != nil {
+		t.Errorf("%s: %v", expression, err)
+		return
+	}
+	const more = 4000 // steps that are not the expression's: those of the prelude, and a fixed cost
+	var least time.Duration
+	for try := range 3 {
+		budget := NewBudget(1 << 40)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start := cpu()
+		_, err = template.Render(Vars{}, Options{Mode: Mutable, Limits: Limits{Steps: 20_000, OutputBytes: 1 << 20, Depth: 100}, Budget: budget})
+		took := cpu() - start
+		runtime.ReadMemStats(&after)
+		work := 1<<40 - budget.Left() + more
+		if bytes := after.TotalAlloc - before.TotalAlloc; bytes > uint64(work)*bytesPerWork {
+			t.Errorf("%s: %d bytes for %d steps (%v)", expression, bytes, work, err)
+			return
+		}
+		if per := took / time.Duration(work); try == 0 || per < least {
+			least = per
+		}
+		if least <= perStep {
+			return
+		}
+	}
+	msg := "no error"
+	if err != nil {
+		msg, _, _ = strings.Cut(err.Error(), "\n")
+	}
+	t.Errorf("%s: %v a step (%s)", expression, least, msg)
+}
