@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/harness/families"
+	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -87,7 +89,7 @@ func main() { fmt.Println(engine.Source{}, chat.Request{}, format.Format{}, mode
 // TestZeroOptions renders the battery with every template under the zero Options, whose clock is the wall clock. Each prompt
 // comes out that does under the tests' clock.
 func TestZeroOptions(t *testing.T) {
-	templates, err := filepath.Glob("../corpus/*/" + subject.OwnTemplate)
+	templates, err := filepath.Glob("../corpus/*/" + families.OwnTemplate)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +110,7 @@ func TestZeroOptions(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		for _, c := range subject.Battery() {
+		for _, c := range standard.Battery() {
 			_, err := zero.Render(c.Request)
 			if _, errFixed := fixed.Render(c.Request); (err == nil) != (errFixed == nil) {
 				t.Errorf("%s: %s: error %v, under the tests' clock %v", name, c.Name, err, errFixed)

@@ -22,9 +22,10 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/harness/constraint"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/standard"
 )
 
 // FS has the goldens.
@@ -63,14 +64,14 @@ func formatText(t *engine.Template) string {
 }
 
 func grammarText(t *engine.Template) string {
-	plan, err := t.Prepare(subject.ToolRequest(), engine.PrepareOptions{Insist: true})
+	plan, err := t.Prepare(standard.ToolRequest(), engine.PrepareOptions{Insist: true})
 	if err != nil {
 		return comment(err)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# lazy: %t\n", plan.Lazy)
 	for _, trigger := range plan.Triggers {
-		fmt.Fprintf(&b, "# trigger: %s\n", subject.TriggerText(trigger))
+		fmt.Fprintf(&b, "# trigger: %s\n", constraint.TriggerText(trigger))
 	}
 	for _, stop := range plan.Stops {
 		fmt.Fprintf(&b, "# stop: %q\n", stop)
@@ -78,7 +79,7 @@ func grammarText(t *engine.Template) string {
 	for _, token := range plan.Preserved {
 		fmt.Fprintf(&b, "# preserved: %q\n", token)
 	}
-	text, err := subject.GrammarText(plan.Output)
+	text, err := constraint.Text(plan.Output)
 	if err != nil {
 		return comment(err)
 	}
@@ -91,7 +92,7 @@ func comment(err error) string {
 
 func promptsText(t *engine.Template) string {
 	var b strings.Builder
-	for _, c := range subject.Battery() {
+	for _, c := range standard.Battery() {
 		prompt, err := t.Render(c.Request)
 		fmt.Fprintf(&b, "== %s\n", c.Name)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/golden"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -69,7 +70,7 @@ func sources(t *testing.T) []source {
 		}
 		for _, v := range f.Vendors {
 			if vendor != nil {
-				text, err := subject.ReadVendor(vendor, v)
+				text, err := families.ReadVendor(vendor, v)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -80,8 +81,8 @@ func sources(t *testing.T) []source {
 	return all
 }
 
-func load(t *testing.T) *subject.Corpus {
-	c, err := subject.Load(corpus.FS)
+func load(t *testing.T) *families.Corpus {
+	c, err := families.Load(corpus.FS)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,9 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/script"
+	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -68,7 +70,7 @@ func (e *export) run(c *call, write func(script.Variant) error) error {
 		}
 	}
 	var err error
-	if e.suite.Corpus, err = subject.Load(fsys); err != nil {
+	if e.suite.Corpus, err = families.Load(fsys); err != nil {
 		return err
 	}
 	e.out = bufio.NewWriter(c.data())
@@ -107,7 +109,7 @@ func (e *export) battery(v script.Variant) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range subject.Battery() {
+	for _, c := range standard.Battery() {
 		in := t.Caps().Fit(c.Request).Input
 		text, err := t.ChatTemplate().RenderImmutable(in)
 		if err != nil {
@@ -126,7 +128,7 @@ func (e *export) cases(v script.Variant) error {
 	if err != nil {
 		return err
 	}
-	template := f.Name + "/" + subject.OwnTemplate
+	template := f.Name + "/" + families.OwnTemplate
 	t, err := subject.New(template, text).Compile()
 	if err != nil {
 		return err

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/constraint"
 )
 
 var grammarCommand = command{
@@ -24,7 +24,7 @@ func (s *step) grammar(c *call) error {
 	if err != nil {
 		return err
 	}
-	text, err := subject.GrammarText(plan.Output)
+	text, err := constraint.Text(plan.Output)
 	if err != nil {
 		return &failure{err}
 	}
@@ -35,7 +35,7 @@ func (s *step) grammar(c *call) error {
 	if s.explain {
 		fmt.Fprintf(c.stdout, "# lazy: %t\n", plan.Lazy)
 		for _, t := range plan.Triggers {
-			fmt.Fprintf(c.stdout, "# trigger: %s\n", subject.TriggerText(t))
+			fmt.Fprintf(c.stdout, "# trigger: %s\n", constraint.TriggerText(t))
 		}
 		fmt.Fprintf(c.stdout, "# stops: %q\n# preserved: %q\n", plan.Stops, plan.Preserved)
 	}

@@ -20,9 +20,11 @@ import (
 	"github.com/goassay/assay/engine/llama"
 	"github.com/goassay/assay/engine/model"
 	"github.com/goassay/assay/engine/model/gguf"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -85,7 +87,7 @@ func (s *sampling) of() llama.Sampling {
 // familyNames names the families of the embedded corpus that have a template of their own.
 func familyNames() []string {
 	names := []string{allFamilies}
-	if all, err := subject.Load(corpus.FS); err == nil {
+	if all, err := families.Load(corpus.FS); err == nil {
 		for i := range all.Families {
 			if all.Families[i].Own {
 				names = append(names, all.Families[i].Name)
@@ -192,7 +194,7 @@ func (r *liveRun) sources(c *call) ([]compiled, error) {
 	if err := t.Caps().Gate(); err != nil {
 		return nil, &failure{fmt.Errorf("%s rejected: its %w", r.template, err)}
 	}
-	if path := filepath.ToSlash(src.Name); filepath.Base(path) == subject.OwnTemplate && filepath.Dir(path) != "." { // a family's own
+	if path := filepath.ToSlash(src.Name); filepath.Base(path) == families.OwnTemplate && filepath.Dir(path) != "." { // a family's own
 		src.Name = filepath.Dir(path)
 	}
 	src.Name = strings.TrimSuffix(filepath.Base(src.Name), ".jinja")
@@ -200,7 +202,7 @@ func (r *liveRun) sources(c *call) ([]compiled, error) {
 }
 
 func (r *liveRun) families() ([]compiled, error) {
-	all, err := subject.Load(corpus.FS)
+	all, err := families.Load(corpus.FS)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +257,7 @@ func (r *liveRun) runTiny(ctx context.Context, c *call, sources []compiled) erro
 }
 
 func (r *liveRun) tinyOne(ctx context.Context, c *call, dir string, s compiled) ([]rule.Result, error) {
-	plan, err := s.t.Prepare(subject.ToolRequest(), engine.PrepareOptions{Insist: true})
+	plan, err := s.t.Prepare(standard.ToolRequest(), engine.PrepareOptions{Insist: true})
 	if err != nil {
 		return nil, err
 	}

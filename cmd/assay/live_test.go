@@ -11,6 +11,7 @@ import (
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine/llama"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -30,7 +31,7 @@ func tinyModel(t *testing.T, family string) string {
 	t.Helper()
 	template := ""
 	if family != "" {
-		text, err := corpus.FS.ReadFile(family + "/" + subject.OwnTemplate)
+		text, err := corpus.FS.ReadFile(family + "/" + families.OwnTemplate)
 		if err != nil {
 			t.Fatal(err)
 		}

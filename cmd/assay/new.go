@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/script"
-	"github.com/goassay/assay/harness/subject"
 )
 
 var newCommand = command{
@@ -61,7 +61,7 @@ func scaffold(c *call, limits engine.Limits, dir, family string, json bool) erro
 		return err
 	}
 	wrote := []string{}
-	for _, f := range append([]script.File{{Name: subject.OwnTemplate, Text: src.Text}}, cases...) {
+	for _, f := range append([]script.File{{Name: families.OwnTemplate, Text: src.Text}}, cases...) {
 		name := filepath.Join(folder, f.Name)
 		if err := os.WriteFile(name, []byte(f.Text), 0o666); err != nil {
 			return err

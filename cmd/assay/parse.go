@@ -14,7 +14,7 @@ import (
 	"github.com/goassay/assay/harness/reduce"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/split"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/standard"
 )
 
 var parseCommand = command{
@@ -63,7 +63,7 @@ func (p *parsing) reason() chat.FinishReason {
 func (p *parsing) parse(c *call) error {
 	if p.request == "" && p.tools == "" {
 		var names []string
-		for _, t := range subject.ToolRequest().Tools {
+		for _, t := range standard.ToolRequest().Tools {
 			names = append(names, t.Name)
 		}
 		c.note("the request has the example tools %s; --tools FILE or --request FILE gives your own", strings.Join(names, ", "))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/live/livetest"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -29,7 +30,7 @@ func runProbe(args ...string) (status int, stdout, stderr string) {
 
 func serveFamily(t *testing.T, family string, o livetest.Options) string {
 	t.Helper()
-	text, err := corpus.FS.ReadFile(family + "/" + subject.OwnTemplate)
+	text, err := corpus.FS.ReadFile(family + "/" + families.OwnTemplate)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func serveFamily(t *testing.T, family string, o livetest.Options) string {
 func TestProbe(t *testing.T) {
 	dir := t.TempDir()
 	template := filepath.Join(dir, "qwen3.jinja")
-	text, err := corpus.FS.ReadFile("qwen3/" + subject.OwnTemplate)
+	text, err := corpus.FS.ReadFile("qwen3/" + families.OwnTemplate)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/goassay/assay/golden"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/equivalence"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/gonja"
 	"github.com/goassay/assay/harness/reduce"
 	"github.com/goassay/assay/harness/report"
@@ -66,7 +67,7 @@ func (r *corpusRun) run(c *call) error {
 	case r.output.shard.of > 0:
 		return errors.New("the shard has no templates: there are fewer than shards")
 	default:
-		return fmt.Errorf("%s has no family with a case; a family is a folder with %s and at least one .txtar", r.suite.Dir, subject.OwnTemplate)
+		return fmt.Errorf("%s has no family with a case; a family is a folder with %s and at least one .txtar", r.suite.Dir, families.OwnTemplate)
 	}
 	all := &report.Report{Command: "run", Version: version(), Rules: check.Rules()}
 	matrix := report.NewMatrix(append(check.Groups(), script.Group, equivalence.Group, golden.Group)...)
@@ -169,7 +170,7 @@ func (r *corpusRun) load(c *call) (cleanup func(), err error) {
 			return cleanup, err
 		}
 	}
-	if r.suite.Corpus, err = subject.Load(fsys); err != nil {
+	if r.suite.Corpus, err = families.Load(fsys); err != nil {
 		return cleanup, err
 	}
 	if r.vendor != "" {

@@ -11,6 +11,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/dialect"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -101,7 +102,7 @@ func (c *call) say(kind, format string, args ...any) {
 
 // requestValue is the request as JSON.
 func (s *step) requestValue(c *call) (ordered.Value, error) {
-	request := subject.Tools().JSON()
+	request := standard.Tools().JSON()
 	if s.request != "" {
 		var err error
 		if request, err = subject.ReadJSON(s.request, c.stdin); err != nil {

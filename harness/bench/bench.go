@@ -32,7 +32,9 @@ import (
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/script"
+	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -56,7 +58,7 @@ type Inputs struct {
 
 // Load returns the vendors' templates of a folder, or the corpus's own where that is nil.
 func Load(vendor fs.FS) (*Inputs, error) {
-	loaded, err := subject.Load(corpus.FS)
+	loaded, err := families.Load(corpus.FS)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +122,7 @@ func (in *Inputs) Renders() ([]Render, error) {
 	}
 	var all []Render
 	for i, t := range templates {
-		for _, c := range subject.Battery() {
+		for _, c := range standard.Battery() {
 			input := t.Caps().Fit(c.Request).Input
 			if text, err := t.ChatTemplate().RenderImmutable(input); err == nil {
 				all = append(all, Render{Template: i, Vars: t.ChatTemplate().Vars(input), Want: text})
@@ -233,7 +235,7 @@ func (in *Inputs) render(renders []Render) (before, op func(), err error) {
 
 // Tools returns the battery's request with n tools whose names are nobody else's: prefix goes before them.
 func Tools(n int, prefix string) chat.Request {
-	r := subject.ToolRequest()
+	r := standard.ToolRequest()
 	base := r.Tools
 	r.Tools = nil
 	for i := range n {
@@ -298,7 +300,7 @@ func (in *Inputs) Parse(output string, chunk int) (before, op func(), err error)
 	if err != nil {
 		return nil, nil, err
 	}
-	plan, err := t.Prepare(subject.ToolRequest(), engine.PrepareOptions{})
+	plan, err := t.Prepare(standard.ToolRequest(), engine.PrepareOptions{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,7 +10,9 @@ import (
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -146,7 +148,7 @@ func TestUnseenKinds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan, err := tm.Prepare(subject.Tools().Request, engine.PrepareOptions{})
+			plan, err := tm.Prepare(standard.Tools().Request, engine.PrepareOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +164,7 @@ func TestUnseenKinds(t *testing.T) {
 // TestProbesStayOut checks that nothing of a probe's conversation becomes a part of a format: what a call has of its own would be
 // demanded of every call.
 func TestProbesStayOut(t *testing.T) {
-	c, err := subject.Load(corpus.FS)
+	c, err := families.Load(corpus.FS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +183,7 @@ func TestProbesStayOut(t *testing.T) {
 		}
 		for _, v := range f.Vendors {
 			if vendor != nil {
-				text, err := subject.ReadVendor(vendor, v)
+				text, err := families.ReadVendor(vendor, v)
 				if err != nil {
 					t.Fatal(err)
 				}

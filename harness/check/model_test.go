@@ -11,6 +11,7 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -113,7 +114,7 @@ func differ(was, is subject.Source) (class, evidence string) {
 		if err != nil {
 			return err.Error()
 		}
-		p, err := compiled.Render(subject.ToolRequest())
+		p, err := compiled.Render(standard.ToolRequest())
 		if err != nil {
 			return err.Error()
 		}

@@ -11,7 +11,7 @@ import (
 	request "github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/standard"
 )
 
 // prompting are templates whose generation prompts write more than a header: text, a marker that no turn has, an end of the turn before, a
@@ -57,7 +57,7 @@ func TestNoPromptInMessages(t *testing.T) {
 		}
 		reasoning := ct.Analysis().Format.Reasoning
 		for _, thinking := range []*bool{nil, &on, &off} {
-			for _, tools := range [][]request.Tool{nil, subject.ToolRequest().Tools} {
+			for _, tools := range [][]request.Tool{nil, standard.ToolRequest().Tools} {
 				for _, kept := range []bool{false, true} {
 					r := request.Request{Messages: asked.Items(), Tools: tools, EnableThinking: thinking}
 					if kept {

@@ -14,9 +14,10 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/stream"
 	"github.com/goassay/assay/engine/verify"
+	"github.com/goassay/assay/harness/constraint"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/split"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/standard"
 )
 
 var proofRules = []lookout{
@@ -294,12 +295,12 @@ func takes(shape verify.Shape, ends []string, plan *codegen.Output, grammar *gbn
 			turn = before + end
 		}
 	}
-	text, ok := subject.Constrained(plan, turn)
+	text, ok := constraint.Part(plan, turn)
 	if !ok {
 		g.add(shape, "unarmed", "%s: nothing in the turn arms the grammar: %q", shape.Name, shape.Turn)
 		return
 	}
-	if refusal, err := subject.Refusal(grammar, text); err != nil {
+	if refusal, err := constraint.Refusal(grammar, text); err != nil {
 		g.add(shape, err.Error(), "%s: %w", shape.Name, err)
 	} else if refusal != "" {
 		_, expected, _ := strings.Cut(refusal, "\nit expects ")
@@ -363,7 +364,7 @@ func checkEscapable(s *Subject, find finder) {
 	if err != nil || !ok {
 		return
 	}
-	plan, err := s.plan(codegen.Options{Tools: subject.ToolRequest().Tools, Parallel: true})
+	plan, err := s.plan(codegen.Options{Tools: standard.ToolRequest().Tools, Parallel: true})
 	if err != nil {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/verify"
+	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -45,7 +46,7 @@ func TestSampledCallsValidate(t *testing.T) {
 			if !tmpl.Analysis().HasCalls() {
 				return
 			}
-			request := subject.ToolRequest()
+			request := standard.ToolRequest()
 			request.Tools, request.ToolChoice.Mode, request.ParallelToolCalls = verify.Tools(), openai.ChoiceRequired, true
 			plan, err := tmpl.Prepare(request, engine.PrepareOptions{})
 			if err != nil {

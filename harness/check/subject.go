@@ -12,6 +12,7 @@ import (
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/verify"
+	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -65,13 +66,13 @@ func (s *Subject) raw(messages string, tools bool) (rendering, error) {
 func (s *Subject) fitted(messages string, tools, generate bool) (rendering, error) {
 	r := chat.Request{Messages: said(messages), NoGeneration: !generate}
 	if tools {
-		r.Tools = subject.ToolRequest().Tools
+		r.Tools = standard.ToolRequest().Tools
 	}
 	return s.ask(r)
 }
 
 func standardTools() []ordered.Value {
-	tools := subject.ToolRequest().Tools
+	tools := standard.ToolRequest().Tools
 	values := make([]ordered.Value, len(tools))
 	for i, t := range tools {
 		values[i] = t.Value

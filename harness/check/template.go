@@ -7,6 +7,7 @@ import (
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -77,7 +78,7 @@ func checkSystemRefused(s *Subject, find finder) {
 }
 
 func checkSandbox(s *Subject, find finder) {
-	for _, c := range subject.Battery() {
+	for _, c := range standard.Battery() {
 		in := s.Template.Caps().Fit(c.Request).Input
 		mutable, err := s.Template.ChatTemplate().Render(in)
 		if err != nil {
@@ -98,7 +99,7 @@ func checkRenderers(s *Subject, find finder) {
 	if s.Options.Renderer == nil {
 		return
 	}
-	for _, c := range subject.Battery() {
+	for _, c := range standard.Battery() {
 		written, err := s.ask(c.Request)
 		if err != nil {
 			continue

@@ -33,8 +33,8 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/subject"
 )
 
 // Group is the group of the results, a column of the matrix.
@@ -48,7 +48,7 @@ func Text(t *engine.Template) string {
 
 // Compare holds a vendor's template against the own one of its family; own is that one's [Text]. The differences that families.txt
 // declares must be there, and no others.
-func Compare(v subject.Vendor, own string, vendor *engine.Template) rule.Result {
+func Compare(v families.Vendor, own string, vendor *engine.Template) rule.Result {
 	res := rule.Result{Suite: v.Name, Group: Group, Name: "equivalent", Place: rule.Place{File: v.Name}}
 	if faults := faults(v, own, Text(vendor)); len(faults) > 0 {
 		res.Status, res.Severity, res.Text = rule.Failed, rule.Error, strings.Join(faults, "\n")
@@ -57,7 +57,7 @@ func Compare(v subject.Vendor, own string, vendor *engine.Template) rule.Result 
 }
 
 // faults says what is wrong between two texts in view of what is declared.
-func faults(v subject.Vendor, own, vendor string) []string {
+func faults(v families.Vendor, own, vendor string) []string {
 	ours, theirs := lines(own), lines(vendor)
 	var faults []string
 	for _, name := range v.Differs {
@@ -71,7 +71,7 @@ func faults(v subject.Vendor, own, vendor string) []string {
 	}
 	if own != vendor {
 		faults = append(faults, fmt.Sprintf("is not equivalent to the family's own template %s/%s; change that one, or give the vendor's a family of its own\n%s",
-			v.Family, subject.OwnTemplate, diff.Diff("own", []byte(own), "vendor", []byte(vendor))))
+			v.Family, families.OwnTemplate, diff.Diff("own", []byte(own), "vendor", []byte(vendor))))
 	}
 	return faults
 }

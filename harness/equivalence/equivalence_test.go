@@ -8,6 +8,7 @@ import (
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/equivalence"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -19,7 +20,7 @@ func TestVendors(t *testing.T) {
 	if dir == "" {
 		t.Skip("ASSAY_VENDOR is not set; `make test` sets it")
 	}
-	c, err := subject.Load(corpus.FS)
+	c, err := families.Load(corpus.FS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func TestVendors(t *testing.T) {
 		own := equivalence.Text(compile(t, f.Name, text))
 		for _, v := range f.Vendors {
 			t.Run(v.Name, func(t *testing.T) {
-				text, err := subject.ReadVendor(os.DirFS(dir), v)
+				text, err := families.ReadVendor(os.DirFS(dir), v)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -86,7 +87,7 @@ func TestCompare(t *testing.T) {
 		{"an unknown name", own, []string{"toolss"}, []string{"declares a difference in toolss, which is no line of either template"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			v := subject.Vendor{Name: "vendor.jinja", Family: "family", Differs: c.differs}
+			v := families.Vendor{Name: "vendor.jinja", Family: "family", Differs: c.differs}
 			res := equivalence.Compare(v, equivalence.Text(compile(t, "own", own)), compile(t, v.Name, c.vendor))
 			if failed := res.Status == rule.Failed; failed != (c.want != nil) {
 				t.Errorf("failed: %t\n%s", failed, res.Text)

@@ -13,6 +13,8 @@ import (
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/verify"
+	"github.com/goassay/assay/harness/families"
+	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -122,7 +124,7 @@ const closesByName = "its arguments are tags with their names, told from the cal
 // the words of a marker or on the shape of its brackets. Own templates get every third renaming, vendors' templates every sixth, so that
 // each renaming meets dozens of formats.
 func TestRenamed(t *testing.T) {
-	c, err := subject.Load(corpus.FS)
+	c, err := families.Load(corpus.FS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +141,7 @@ func TestRenamed(t *testing.T) {
 			if vendors == "" {
 				break
 			}
-			text, err := subject.ReadVendor(os.DirFS(vendors), v)
+			text, err := families.ReadVendor(os.DirFS(vendors), v)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,7 +234,7 @@ func markersOf(own *engine.Template, text string) []marker {
 
 // respelled says that two templates write the same prompts but for the spelling.
 func respelled(own, spelled *engine.Template, respell *strings.Replacer) bool {
-	for _, c := range subject.Battery() {
+	for _, c := range standard.Battery() {
 		want, errWant := own.Render(c.Request)
 		got, err := spelled.Render(c.Request)
 		if (errWant == nil) != (err == nil) || respell.Replace(want.Text) != got.Text {

@@ -16,15 +16,17 @@ import (
 	"github.com/goassay/assay/engine/peg/vm"
 	"github.com/goassay/assay/engine/schema"
 	"github.com/goassay/assay/engine/stream"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/split"
+	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
 // prepare prepares the standard request, or one with other tools, for a family of the corpus.
 func prepare(t *testing.T, family string, tools []chat.Tool) *engine.Plan {
 	t.Helper()
-	loaded, err := subject.Load(corpus.FS)
+	loaded, err := families.Load(corpus.FS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +38,7 @@ func prepare(t *testing.T, family string, tools []chat.Tool) *engine.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := subject.ToolRequest()
+	r := standard.ToolRequest()
 	if tools != nil {
 		r.Tools = tools
 	}
@@ -85,7 +87,7 @@ const maxWork = 600
 // TestOutputs feeds every family of the corpus what is nearly a marker, for as long as it takes to show whether the work grows faster
 // than the output.
 func TestOutputs(t *testing.T) {
-	loaded, err := subject.Load(corpus.FS)
+	loaded, err := families.Load(corpus.FS)
 	if err != nil {
 		t.Fatal(err)
 	}

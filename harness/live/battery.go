@@ -6,7 +6,7 @@ import (
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/standard"
 )
 
 // scenario is a request of the battery.
@@ -21,7 +21,7 @@ type scenario struct {
 
 // expand fills the requests in: TOOLS are the standard tools, WEATHER a call with its result, SCHEMA that of an answer.
 var expand = strings.NewReplacer(
-	"TOOLS", subject.StandardTools,
+	"TOOLS", standard.ToolsJSON,
 	"WEATHER", `{"role": "assistant", "content": "", "tool_calls": [{"id": "call00001", "type": "function",
 		"function": {"name": "get_weather", "arguments": "{\"city\": \"Bern\"}"}}]},
 		{"role": "tool", "tool_call_id": "call00001", "name": "get_weather", "content": "{\"sky\": \"clear\"}"}`,

@@ -40,8 +40,8 @@ import (
 	"github.com/goassay/assay/engine/schema"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/stream"
+	"github.com/goassay/assay/harness/constraint"
 	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/subject"
 )
 
 // Chat is a template on a model.
@@ -310,7 +310,7 @@ func (c *Chat) begin(plan *engine.Plan, grammar *gbnf.Grammar) ([]llama.Token, e
 			return nil, err
 		}
 		answer := text + sentence
-		if found, ok := subject.Constrained(plan.Output, answer); !ok || found != sentence {
+		if found, ok := constraint.Part(plan.Output, answer); !ok || found != sentence {
 			answer = sentence // which a pattern wants at the beginning
 		}
 		parser := plan.NewParser()
@@ -346,9 +346,9 @@ func (out *Outcome) check(plan *engine.Plan, r chat.Request, parser *stream.Pars
 	if !out.Grammar {
 		return
 	}
-	constrained, triggered := subject.Constrained(plan.Output, out.Output)
+	constrained, triggered := constraint.Part(plan.Output, out.Output)
 	begun := slices.ContainsFunc(plan.Triggers, func(t codegen.Trigger) bool {
-		at, _ := subject.Constrained(&codegen.Output{Lazy: true, Triggers: []codegen.Trigger{t}}, out.Output)
+		at, _ := constraint.Part(&codegen.Output{Lazy: true, Triggers: []codegen.Trigger{t}}, out.Output)
 		return t.Call && at == constrained
 	})
 	if !triggered { // the model answered without a call, which it may

@@ -13,7 +13,9 @@ import (
 	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/llama"
 	"github.com/goassay/assay/engine/model/gguf"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/live"
+	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -47,7 +49,7 @@ func TestTinyModel(t *testing.T) {
 // templateText is a family's own template.
 func templateText(t *testing.T, family string) string {
 	t.Helper()
-	text, err := corpus.FS.ReadFile(family + "/" + subject.OwnTemplate)
+	text, err := corpus.FS.ReadFile(family + "/" + families.OwnTemplate)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +83,7 @@ func TestBattery(t *testing.T) {
 		t.Skip("this test binary was built without llama.cpp")
 	}
 	tm := compile(t, "hermes")
-	plan, err := tm.Prepare(subject.ToolRequest(), engine.PrepareOptions{})
+	plan, err := tm.Prepare(standard.ToolRequest(), engine.PrepareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,10 +17,12 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/openai"
 	"github.com/goassay/assay/harness/outline"
 	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -46,7 +48,7 @@ func TestLlamaServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := &knownList{reasons: reasons, used: map[string]bool{}}
-	all, err := subject.Load(corpus.FS)
+	all, err := families.Load(corpus.FS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +103,7 @@ func (k *knownList) has(family, name string) bool {
 // model from strewing markers over its nonsense, and makes it call.
 func runLlamaServer(t *testing.T, program, family string, tm *engine.Template) []rule.Result {
 	t.Helper()
-	plan, err := tm.Prepare(subject.ToolRequest(), engine.PrepareOptions{Insist: true})
+	plan, err := tm.Prepare(standard.ToolRequest(), engine.PrepareOptions{Insist: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/goassay/assay/engine/model"
 	"github.com/goassay/assay/engine/model/gguf"
 	"github.com/goassay/assay/harness/live"
+	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -51,7 +52,7 @@ func TestRetemplated(t *testing.T) {
 		t.Skip("this test binary was built without llama.cpp")
 	}
 	tm := compile(t, "hermes")
-	plan, err := tm.Prepare(subject.ToolRequest(), engine.PrepareOptions{})
+	plan, err := tm.Prepare(standard.ToolRequest(), engine.PrepareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/goassay/assay/engine/llama"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/constraint"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -25,7 +27,7 @@ import (
 // it. Sentences are drawn, and then openers, closers and whole calls with arguments that no schema wants are put into them wherever the
 // grammar lets them through, since that is where a parser reads what the grammar did not mean.
 func TestSampled(t *testing.T) {
-	all, err := subject.Load(corpus.FS)
+	all, err := families.Load(corpus.FS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +48,7 @@ func TestSampled(t *testing.T) {
 			if vendor == "" {
 				break
 			}
-			text, err := subject.ReadVendor(os.DirFS(vendor), v)
+			text, err := families.ReadVendor(os.DirFS(vendor), v)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -203,7 +205,7 @@ func (p *probe) all(what, sentence string) {
 	judge := func(what, prefix, sentence string) {
 		text := prefix + sentence
 		if p.plan.Lazy {
-			if armed, ok := subject.Constrained(p.plan.Output, text); !ok || armed != sentence {
+			if armed, ok := constraint.Part(p.plan.Output, text); !ok || armed != sentence {
 				return
 			}
 		}

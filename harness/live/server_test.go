@@ -14,10 +14,12 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/live/livetest"
 	"github.com/goassay/assay/harness/openai"
 	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -543,7 +545,7 @@ func FuzzAnswers(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	request := subject.ToolRequest()
+	request := standard.ToolRequest()
 	plan, err := tm.Prepare(request, engine.PrepareOptions{Insist: true})
 	if err != nil {
 		f.Fatal(err)
@@ -562,7 +564,7 @@ func FuzzAnswers(f *testing.F) {
 // TestRecordedOutputs plays the recorded outputs of the corpus as answers of a server, and reads them back. Those of a case that ends the
 // output at a limit, or that has none, are left out.
 func TestRecordedOutputs(t *testing.T) {
-	all, err := subject.Load(corpus.FS)
+	all, err := families.Load(corpus.FS)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/constraint"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/split"
 	"github.com/goassay/assay/harness/subject"
@@ -130,11 +131,11 @@ func (w *Want) rest(plan *engine.Plan, finish chat.FinishReason, output string) 
 	if err != nil {
 		return Failure{"grammar", err.Error()}
 	}
-	text, ok := subject.Constrained(plan.Output, output)
+	text, ok := constraint.Part(plan.Output, output)
 	if grammar == nil || !ok {
 		return Failure{}
 	}
-	refusal, err := subject.Refusal(grammar, text)
+	refusal, err := constraint.Refusal(grammar, text)
 	if err != nil {
 		refusal = err.Error()
 	}

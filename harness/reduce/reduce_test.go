@@ -13,6 +13,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/split"
@@ -155,7 +156,7 @@ func runs(t *testing.T, text string) (failed bool) {
 			t.Fatal(err)
 		}
 	}
-	loaded, err := subject.Load(os.DirFS(dir))
+	loaded, err := families.Load(os.DirFS(dir))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/split"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/standard"
 )
 
 // file is the new revision as a whole.
@@ -58,7 +58,7 @@ func (p *pair) turnChange() rule.Place {
 // changeBehind is the place that writes the first change behind a text of each conversation.
 func (p *pair) changeBehind(text func(chat.Request) string) rule.Place {
 	place, found := p.file(), false
-	p.prompts(func(c subject.Conversation, was, is engine.Prompt, wasErr, isErr error) {
+	p.prompts(func(c standard.Conversation, was, is engine.Prompt, wasErr, isErr error) {
 		if found || wasErr != nil || isErr != nil {
 			return
 		}
@@ -120,8 +120,8 @@ func spacingChanged(p *pair, find finder) {
 }
 
 // prompts renders every conversation of the battery with both revisions.
-func (p *pair) prompts(yield func(c subject.Conversation, was, is engine.Prompt, wasErr, isErr error)) {
-	for _, c := range subject.Battery() {
+func (p *pair) prompts(yield func(c standard.Conversation, was, is engine.Prompt, wasErr, isErr error)) {
+	for _, c := range standard.Battery() {
 		was, wasErr := p.was.Render(c.Request)
 		is, isErr := p.is.Render(c.Request)
 		yield(c, was, is, wasErr, isErr)
@@ -143,7 +143,7 @@ func tail(t *engine.Template, p engine.Prompt) string {
 
 func generationChanged(p *pair, find finder) {
 	seen := false
-	p.prompts(func(c subject.Conversation, was, is engine.Prompt, wasErr, isErr error) {
+	p.prompts(func(c standard.Conversation, was, is engine.Prompt, wasErr, isErr error) {
 		if wasErr != nil || isErr != nil || seen {
 			return
 		}
@@ -155,7 +155,7 @@ func generationChanged(p *pair, find finder) {
 }
 
 func promptRefused(p *pair, find finder) {
-	p.prompts(func(c subject.Conversation, _, _ engine.Prompt, wasErr, isErr error) {
+	p.prompts(func(c standard.Conversation, _, _ engine.Prompt, wasErr, isErr error) {
 		if wasErr == nil && isErr != nil {
 			at, text := p.blame(isErr)
 			find(at, "the conversation %q is refused: %s", c.Name, text)
@@ -164,7 +164,7 @@ func promptRefused(p *pair, find finder) {
 }
 
 func promptAccepted(p *pair, find finder) {
-	p.prompts(func(c subject.Conversation, _, _ engine.Prompt, wasErr, isErr error) {
+	p.prompts(func(c standard.Conversation, _, _ engine.Prompt, wasErr, isErr error) {
 		if wasErr != nil && isErr == nil {
 			find(p.file(), "the conversation %q was refused (%v) and is rendered", c.Name, wasErr)
 		}
@@ -175,7 +175,7 @@ func promptAccepted(p *pair, find finder) {
 func promptChanged(p *pair, find finder) {
 	var names []string
 	evidence, at := "", p.file()
-	p.prompts(func(c subject.Conversation, was, is engine.Prompt, wasErr, isErr error) {
+	p.prompts(func(c standard.Conversation, was, is engine.Prompt, wasErr, isErr error) {
 		if wasErr == nil && isErr == nil && was.Text != is.Text {
 			if names = append(names, c.Name); len(names) == 1 {
 				evidence, at = excerpt(was.Text, is.Text), p.wrote(c.Request, report.Parting(was.Text, is.Text))
@@ -203,7 +203,7 @@ func parseChanged(p *pair, find finder) {
 			find(p.turnChange(), "the output of the case %q: %s", c.Name, split.Diff(was, is))
 		}
 	}
-	request := chat.Request{Messages: subject.ToolRequest().Messages, Tools: verify.Tools(), ParallelToolCalls: true}
+	request := chat.Request{Messages: standard.ToolRequest().Messages, Tools: verify.Tools(), ParallelToolCalls: true}
 	for _, shape := range p.was.Verify().Shapes {
 		if shape.Verdict != verify.Verified {
 			continue
@@ -266,7 +266,7 @@ func grammarChanged(p *pair, find finder) {
 }
 
 func grammarOf(t *engine.Template) *gbnf.Grammar {
-	plan, err := t.Prepare(subject.ToolRequest(), engine.PrepareOptions{Insist: true})
+	plan, err := t.Prepare(standard.ToolRequest(), engine.PrepareOptions{Insist: true})
 	if err != nil {
 		return nil
 	}

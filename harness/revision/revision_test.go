@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/script"
@@ -77,7 +78,7 @@ func classOf(results []rule.Result) (worst rule.Severity, evidence string) {
 }
 
 func TestEdits(t *testing.T) {
-	loaded, err := subject.Load(corpus.FS)
+	loaded, err := families.Load(corpus.FS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +114,7 @@ func class(s rule.Severity) string {
 	return revision.Class(s)
 }
 
-func cases(t *testing.T, loaded *subject.Corpus, family string) []script.Case {
+func cases(t *testing.T, loaded *families.Corpus, family string) []script.Case {
 	f, ok := loaded.Family(family)
 	if !ok {
 		t.Fatalf("no family %s", family)

@@ -11,6 +11,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/stream"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -99,7 +100,7 @@ func hasAny(chars string) func(ordered.Value) bool {
 // TestEveryKind demands of every family that its cases show everything that its format can spell, that its template's
 // rejection is a case where the gate rejects it, and that there are enough of them.
 func TestEveryKind(t *testing.T) {
-	corpus, err := subject.Load(os.DirFS(dir))
+	corpus, err := families.Load(os.DirFS(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +139,7 @@ func TestEveryKind(t *testing.T) {
 }
 
 // read returns what a script parses, parsed.
-func read(t *testing.T, corpus *subject.Corpus, template *engine.Template, file string) []sample {
+func read(t *testing.T, corpus *families.Corpus, template *engine.Template, file string) []sample {
 	cases, err := script.Read(corpus.FS, file)
 	if err != nil {
 		t.Fatal(err)

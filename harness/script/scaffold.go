@@ -12,8 +12,8 @@ import (
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/constraint"
 	"github.com/goassay/assay/harness/split"
-	"github.com/goassay/assay/harness/subject"
 )
 
 // File is a script as text.
@@ -317,11 +317,11 @@ func takes(plan *engine.Plan, output string) bool {
 	if err != nil || grammar == nil {
 		return false
 	}
-	constrained, ok := subject.Constrained(plan.Output, output)
+	constrained, ok := constraint.Part(plan.Output, output)
 	if !ok {
 		return false
 	}
-	refusal, err := subject.Refusal(grammar, constrained)
+	refusal, err := constraint.Refusal(grammar, constrained)
 	return err == nil && refusal == ""
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/subject"
@@ -15,7 +16,7 @@ import (
 // TestScaffold writes first cases for every family's own template and runs them. Where nothing was left out, they show everything that
 // a family's cases must.
 func TestScaffold(t *testing.T) {
-	corpus, err := subject.Load(os.DirFS(dir))
+	corpus, err := families.Load(os.DirFS(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func TestScaffold(t *testing.T) {
 			}
 			files, missing := script.Scaffold(f.Name, template)
 			root := t.TempDir()
-			files = append(files, script.File{Name: subject.OwnTemplate, Text: text})
+			files = append(files, script.File{Name: families.OwnTemplate, Text: text})
 			if err := os.Mkdir(filepath.Join(root, f.Name), 0o777); err != nil {
 				t.Fatal(err)
 			}
@@ -41,7 +42,7 @@ func TestScaffold(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			written, err := subject.Load(os.DirFS(root))
+			written, err := families.Load(os.DirFS(root))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/subject"
@@ -24,7 +25,7 @@ const dir = "../../corpus"
 // TestCorpus runs the corpus, a subtest for each template and script: -run TestCorpus/hermes/tools_one_call. -testwork keeps
 // the scripts' folders and says where; it is testscript's own, since -work is the go command's.
 func TestCorpus(t *testing.T) {
-	corpus, err := subject.Load(os.DirFS(dir))
+	corpus, err := families.Load(os.DirFS(dir))
 	if err != nil {
 		t.Fatal(err)
 	}

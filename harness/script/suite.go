@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -18,7 +19,7 @@ const Group = "scripts"
 
 // Suite is a corpus to run.
 type Suite struct {
-	Corpus   *subject.Corpus
+	Corpus   *families.Corpus
 	Dir      string // where the scripts are on disk
 	Root     string // the corpus as results name its files; Dir if empty
 	Vendors  string // the vendors' folder as results name its files
@@ -32,8 +33,8 @@ type Suite struct {
 // Variant is a template that the cases of a family run with.
 type Variant struct {
 	Name   string // the family for its own template, else the vendor template's file name
-	Family *subject.Family
-	Vendor *subject.Vendor // nil for the family's own template
+	Family *families.Family
+	Vendor *families.Vendor // nil for the family's own template
 }
 
 // Variants returns the templates that have cases to run with, family by family, the own one first.
@@ -77,7 +78,7 @@ func (s *Suite) Source(v Variant) (subject.Source, error) {
 	var text string
 	var err error
 	if v.Vendor != nil {
-		text, err = subject.ReadVendor(s.Vendor, *v.Vendor)
+		text, err = families.ReadVendor(s.Vendor, *v.Vendor)
 	} else {
 		text, err = s.Corpus.Text(v.Family.Name)
 	}
@@ -85,7 +86,7 @@ func (s *Suite) Source(v Variant) (subject.Source, error) {
 	if v.Vendor != nil {
 		src.File = filepath.Join(s.Vendors, v.Vendor.Name)
 	} else {
-		src.File = s.file(v.Family.Name + "/" + subject.OwnTemplate)
+		src.File = s.file(v.Family.Name + "/" + families.OwnTemplate)
 	}
 	return src, err
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/split"
-	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/standard"
 )
 
 func newRand(seed int64) *legacy.Rand { return legacy.New(legacy.NewSource(seed)) }
@@ -31,7 +31,7 @@ func pick[T any](d *drawer, list []T) T { return list[d.IntN(len(list))] }
 
 // request draws a request: one of the family's cases or of the battery, with members changed.
 func (d *drawer) request() {
-	v := pick(d, subject.Battery()).JSON()
+	v := pick(d, standard.Battery()).JSON()
 	if len(d.template.cases) > 0 && !d.oneIn(4) {
 		c := pick(d, d.template.cases)
 		d.c.Fallbacks = c.Fallbacks
@@ -102,7 +102,7 @@ func (d *drawer) tools() []ordered.Value {
 		tools = append(tools, object("type", ordered.Str("function"), "function", f))
 	}
 	if d.oneIn(4) {
-		tools = append(tools, subject.Tools().JSON().At("tools").Items()...)
+		tools = append(tools, standard.Tools().JSON().At("tools").Items()...)
 	}
 	return tools
 }

@@ -13,10 +13,12 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/reduce"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/soak"
 	"github.com/goassay/assay/harness/split"
+	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -26,8 +28,8 @@ type family struct {
 	cases      []script.Case
 }
 
-func families(f *testing.F) []family {
-	loaded, err := subject.Load(corpus.FS)
+func loadFamilies(f *testing.F) []family {
+	loaded, err := families.Load(corpus.FS)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -74,7 +76,7 @@ func whole(t *testing.T, text, output string, seed uint64) {
 		}
 		return
 	}
-	battery := subject.Battery()
+	battery := standard.Battery()
 	conversation := battery[seed%uint64(len(battery))]
 	reason := chat.FinishStop
 	if seed%16 >= 12 {
@@ -117,7 +119,7 @@ func read(t *testing.T, c reduce.Case, seed uint64) {
 
 // FuzzTemplate takes any template and any output.
 func FuzzTemplate(f *testing.F) {
-	for i, fam := range families(f) {
+	for i, fam := range loadFamilies(f) {
 		f.Add(fam.text, fam.cases[0].Output, uint64(i))
 	}
 	f.Fuzz(func(t *testing.T, text, output string, seed uint64) {
@@ -130,7 +132,7 @@ func FuzzTemplate(f *testing.F) {
 // FuzzEdits edits the templates of the corpus so that most of them still compile: runs of their pieces, tags and the texts between
 // them, are lost, doubled and moved, and literals replaced. Every eighth is verified as well.
 func FuzzEdits(f *testing.F) {
-	all := families(f)
+	all := loadFamilies(f)
 	for i, fam := range all {
 		f.Add(uint(i), uint64(i), fam.cases[i%len(fam.cases)].Output)
 	}
@@ -207,7 +209,7 @@ func requote(r *rand.Rand, piece string) string {
 
 // FuzzOutput reads any output with the templates and requests of the corpus.
 func FuzzOutput(f *testing.F) {
-	all := families(f)
+	all := loadFamilies(f)
 	for i, fam := range all {
 		for j, c := range fam.cases {
 			f.Add(uint(i), uint(j), uint64(j), c.Output)

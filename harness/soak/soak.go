@@ -36,6 +36,7 @@ import (
 
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/reduce"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/subject"
@@ -56,7 +57,7 @@ type pooled struct {
 
 // Load reads a corpus, and the vendors' templates where vendor is not nil.
 func Load(corpus, vendor fs.FS) (*Pool, error) {
-	loaded, err := subject.Load(corpus)
+	loaded, err := families.Load(corpus)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/families"
 )
 
 // Model is a model folder, or a model file, with its templates as sources.
@@ -37,7 +38,7 @@ func IsModel(name string) bool {
 
 // ownTemplate is the template of a family's folder, where a path is one: a folder as a corpus has them, and no model's.
 func ownTemplate(dir string) (string, bool) {
-	own := filepath.Join(dir, OwnTemplate)
+	own := filepath.Join(dir, families.OwnTemplate)
 	return own, exists(own) && !exists(filepath.Join(dir, modeldir.JinjaFile)) && !exists(filepath.Join(dir, modeldir.TokenizerConfig))
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/subject"
 	"github.com/goassay/assay/harness/survey"
@@ -32,7 +33,7 @@ func config(template string) string {
 
 // TestClasses: each class of difference, on edits of one of the corpus's templates.
 func TestClasses(t *testing.T) {
-	loaded, err := subject.Load(corpus.FS)
+	loaded, err := families.Load(corpus.FS)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/constraint"
 	"github.com/goassay/assay/harness/reduce"
 	"github.com/goassay/assay/harness/split"
-	"github.com/goassay/assay/harness/subject"
 )
 
 func (v *Verifier) parse(vec *Vector) error {
@@ -104,11 +104,11 @@ func expectAccepted(plan *engine.Plan, output string) error {
 	} else if grammar == nil {
 		return errors.New("the request has no grammar")
 	}
-	text, ok := subject.Constrained(plan.Output, output)
+	text, ok := constraint.Part(plan.Output, output)
 	if !ok {
 		return nil // nothing arms the grammar
 	}
-	refusal, err := subject.Refusal(grammar, text)
+	refusal, err := constraint.Refusal(grammar, text)
 	if err == nil && refusal != "" {
 		err = errors.New(refusal)
 	}

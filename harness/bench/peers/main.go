@@ -32,6 +32,7 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/bench"
 	"github.com/goassay/assay/harness/gonja"
+	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -241,7 +242,7 @@ func write(in *bench.Inputs, name string) error {
 	for _, r := range renders {
 		prompts = append(prompts, ordered.ObjectOf(member("template", ordered.Int(r.Template)), member("vars", r.Vars), member("want", ordered.Str(r.Want))))
 	}
-	request := subject.ToolRequest()
+	request := standard.ToolRequest()
 	var tools []ordered.Value
 	for _, t := range request.Tools {
 		tools = append(tools, t.Value)
@@ -358,7 +359,7 @@ func renderWork(in *bench.Inputs, peer, kind string, good *int) (op func(), err 
 
 // analyse does what llama.cpp's init and apply do, and counts the templates that give a parser and a grammar.
 func analyse(in *bench.Inputs) (good int) {
-	r := subject.ToolRequest()
+	r := standard.ToolRequest()
 	r.ParallelToolCalls = true
 	for _, src := range in.Templates {
 		t, err := engine.Compile(src, engine.Options{Now: subject.Now})

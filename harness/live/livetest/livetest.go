@@ -24,6 +24,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/constraint"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -300,11 +301,11 @@ func (s *server) output(r chat.Request, plan *engine.Plan) (string, error) {
 	}
 	for _, before := range append([]string{""}, plan.Preserved...) { // some triggers want a marker before them
 		text := "I look that up. " + before + sentence
-		if found, ok := subject.Constrained(plan.Output, text); ok && found == sentence {
+		if found, ok := constraint.Part(plan.Output, text); ok && found == sentence {
 			return text, nil
 		}
 	}
-	return "", fmt.Errorf("no trigger (%s, ...) is in %q", subject.TriggerText(plan.Triggers[0]), sentence)
+	return "", fmt.Errorf("no trigger (%s, ...) is in %q", constraint.TriggerText(plan.Triggers[0]), sentence)
 }
 
 // prose is an answer in the template's format, as far as the prompt has not begun it: with reasoning where there may be some.

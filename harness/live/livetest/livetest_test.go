@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/live/livetest"
 	"github.com/goassay/assay/harness/openai"
@@ -13,7 +14,7 @@ import (
 
 // TestEveryFamily puts a right server of each family's template through the battery.
 func TestEveryFamily(t *testing.T) {
-	all, err := subject.Load(corpus.FS)
+	all, err := families.Load(corpus.FS)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,6 @@
-package subject
+// Package constraint looks at the grammar of a plan from the outside: which part of an output it constrains, where it refuses a text, and
+// how it and its triggers are shown to people.
+package constraint
 
 import (
 	"fmt"
@@ -9,9 +11,9 @@ import (
 	"github.com/goassay/assay/engine/gbnf"
 )
 
-// Constrained returns the part of an output that a plan's grammar constrains: all of it, or, where the grammar is lazy, what
+// Part returns the part of an output that a plan's grammar constrains: all of it, or, where the grammar is lazy, what
 // comes from the first trigger on. ok is false where no trigger is in the output.
-func Constrained(plan *codegen.Output, output string) (text string, ok bool) {
+func Part(plan *codegen.Output, output string) (text string, ok bool) {
 	if !plan.Lazy {
 		return output, true
 	}
@@ -42,8 +44,8 @@ func armed(trigger codegen.Trigger, output string) int {
 	return -1
 }
 
-// GrammarText returns a plan's grammar as text, "" where the request needs none.
-func GrammarText(plan *codegen.Output) (string, error) {
+// Text returns a plan's grammar as text, "" where the request needs none.
+func Text(plan *codegen.Output) (string, error) {
 	grammar, err := plan.Grammar()
 	if err != nil || grammar == nil {
 		return "", err

@@ -1,4 +1,6 @@
-package subject
+// Package standard has the requests that stand for all others: those whose prompts goldens hold, by which revisions are compared and
+// that commands take where none is given.
+package standard
 
 import (
 	"fmt"
@@ -17,9 +19,9 @@ type Conversation struct {
 	value ordered.Value
 }
 
-// StandardTools is the tool set of the battery, and the one that golden grammars are made for: a string, typed values, an
+// ToolsJSON is the tool set of the battery, and the one that golden grammars are made for: a string, typed values, an
 // enumeration, a nested object, and a function without parameters.
-const StandardTools = `[
+const ToolsJSON = `[
 {"type": "function", "function": {"name": "get_weather", "description": "Weather of a place, now",
  "parameters": {"type": "object", "properties": {
   "city": {"type": "string", "description": "City and country"},
@@ -61,7 +63,7 @@ func (c Conversation) JSON() ordered.Value { return c.value }
 
 // Battery returns the standard battery.
 var Battery = sync.OnceValue(func() []Conversation {
-	expand := strings.NewReplacer("TOOLS", StandardTools,
+	expand := strings.NewReplacer("TOOLS", ToolsJSON,
 		"CALL2", `{"id": "call00002", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\": \"Zürich\", \"days\": 2}"}}`,
 		"CALL", `{"id": "call00001", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\": \"Zürich\"}"}}`)
 	conversations := make([]Conversation, len(battery))
@@ -80,7 +82,7 @@ func newConversation(name, text string) Conversation {
 			return Conversation{Name: name, Request: r, value: v}
 		}
 	}
-	panic(fmt.Sprintf("subject: conversation %q: %v", name, err))
+	panic(fmt.Sprintf("standard: conversation %q: %v", name, err))
 }
 
 // Tools is the conversation of the battery that has the standard tools and no call yet.
@@ -90,7 +92,7 @@ func Tools() Conversation {
 			return c
 		}
 	}
-	panic("subject: the battery has no conversation with tools")
+	panic("standard: the battery has no conversation with tools")
 }
 
 // ToolRequest returns a request with the standard tools.

@@ -1,4 +1,15 @@
-package subject
+// Package families reads a corpus: its families, the vendors' templates, and what is known to fail.
+//
+// # Terminology
+//
+// A family is one output format in full. Its own template is <family>/template.jinja of the corpus; its vendor templates are
+// those that families.txt lists, files of a directory outside the repository whose SHA-256 vendor.lock pins.
+//
+// # Errors
+//
+// A list that does not read is a positioned error ([source.Error]); a vendor template whose bytes are not those of
+// vendor.lock is an error that names both hashes.
+package families
 
 import (
 	"crypto/sha256"
