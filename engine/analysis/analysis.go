@@ -56,6 +56,10 @@ type Analysis struct {
 	// turnStart is what stands between a user's text and the model's first byte in a conversation of one user message: the end of
 	// the user's turn and the header.
 	turnStart string
+	// otherStarts are the same where a flag changes the end of the user's turn, and headless says that some answers follow that end without
+	// the header.
+	otherStarts []string
+	headless    bool
 }
 
 // HasCalls says that there is a way to read tool calls: a spelling, routes, or the registered ones.

@@ -28,24 +28,31 @@ func (a *analyzer) answers() []*turn {
 // answers and prompts differ in white space before the header is complete, white space does not count.
 func (a *analyzer) findHeader() {
 	base := a.observe(observe.Probe{Plain: true})
-	var heads, prompts []string
+	asked := a.prompts()
+	var heads []string
 	for _, t := range a.answers() {
 		heads = append(heads, observe.FirstLiteral(t.tail))
 	}
-	for _, p := range a.prompts() {
-		prompts = append(prompts, observe.Text(p.tail))
-	}
-	if base.Err != nil || len(prompts) == 0 {
+	if base.Err != nil || len(asked) == 0 {
 		shared := snapEnd(commonPrefix(heads...), heads...)
 		a.setHeader(shared, shared, nil)
 		return
 	}
 	before := observe.Text(base.tail)
 	a.othersEnd = before
+	prompts, moved := a.movedHeaders(heads, before, asked)
 	header, end := a.alignHeader(heads, before, prompts, a.withoutOpener)
 	if added, asked := strings.CutPrefix(prompts[0], before); asked && onlySpace(header[len(end):]) && !onlySpace(added) {
 		if loose, from := a.alignLoosely(heads, before, prompts); loose != "" {
 			header, end = loose, from
+		}
+	}
+	if whole, from, ok := a.headerOfContent(header, before, prompts); ok {
+		header, end, a.result.headless = whole, from, true
+	}
+	for _, m := range moved {
+		if proper := snapStart(commonSuffix(header[len(end):], m.header), header, m.header); !onlySpace(proper) {
+			end = strings.TrimSuffix(header, proper)
 		}
 	}
 	var prefills []string
@@ -56,6 +63,10 @@ func (a *analyzer) findHeader() {
 		} else {
 			prefills = append(prefills, strings.TrimPrefix(p, header))
 		}
+	}
+	for _, m := range moved {
+		prefills = append(prefills, m.prefill)
+		a.result.otherStarts = append(a.result.otherStarts, m.header)
 	}
 	for _, p := range a.wordedPrompts() {
 		if prefill, ok := strings.CutPrefix(observe.Text(p.tail), header); ok {
@@ -84,6 +95,66 @@ func (a *analyzer) findHeader() {
 	a.setHeader(header, header[len(end):], prefills)
 }
 
+// moved is the header of a prompt before which a flag has changed the end of the user's turn, with that end, and the prefill.
+type moved struct{ header, prefill string }
+
+// movedHeaders returns the prompts, and apart from them those before which a flag has changed the end of the user's turn: an answer under the same
+// flag shows it as well, and shares more with such a prompt than other answers do.
+func (a *analyzer) movedHeaders(heads []string, before string, asked []*observation) (prompts []string, apart []moved) {
+	first := observe.Text(asked[0].tail)
+	header, _ := a.alignHeader(heads, before, []string{first}, a.withoutOpener)
+	plain := observe.FirstLiteral(a.plain.tail)
+	for _, o := range asked {
+		p := observe.Text(o.tail)
+		begun := strings.TrimPrefix(commonPrefix(header, p), commonPrefix(header, before)) // where the header begins alike, it has not moved
+		if strings.HasPrefix(first, header) && !strings.HasPrefix(p, header) && bracketed(begun) == 0 {
+			answer := a.observe(a.plain.Probe.With(func(p *observe.Probe) { p.Kwargs = append(p.Kwargs, o.Probe.Kwargs...) }))
+			n := 0
+			if answer.Err == nil {
+				n = endOf(commonPrefix(observe.FirstLiteral(answer.tail), p), header)
+			}
+			if n == 0 {
+				n = endOf(p, header) // nor does an answer show what the flag adds
+			}
+			if n > 0 && !strings.HasPrefix(plain, p[:n]) {
+				apart = append(apart, moved{p[:n], p[n:]})
+				continue
+			}
+		}
+		prompts = append(prompts, p)
+	}
+	return prompts, apart
+}
+
+// endOf returns where in a text the longest end of a header ends that is in it, 0 if none is. An end begins with a marker or a word.
+func endOf(text, header string) int {
+	for pos := 0; pos < len(header); {
+		end := header[pos:]
+		piece := splitMarkers(end)[0]
+		if i := strings.Index(text, end); i >= 0 && !onlySpace(piece) {
+			return i + len(end)
+		}
+		pos += len(piece)
+	}
+	return 0
+}
+
+// headerOfContent finds the header with the end of the user's turn before it where only answers with content have it: what every prompt
+// adds and stands directly before content opens neither reasoning nor content. It must be longer than the one that all turns share.
+func (a *analyzer) headerOfContent(shared, before string, prompts []string) (header, end string, ok bool) {
+	heads := []string{observe.FirstLiteral(a.plain.tail)}
+	header, end = a.alignHeader(heads, before, prompts, a.withoutOpener)
+	if prompts[0] == before || len(squeeze(header)) <= len(squeeze(shared)) || squeeze(header) != squeeze(heads[0]) {
+		return "", "", false
+	}
+	for _, t := range a.answers() {
+		if t.shown(observe.Content) && !strings.HasPrefix(observe.FirstLiteral(t.tail), strings.TrimRight(header, format.Space)) {
+			return "", "", false
+		}
+	}
+	return header, end, true
+}
+
 // alignHeader finds the header with the end of the user's turn before it, and that end, which an answer and a prompt without generation
 // share.
 func (a *analyzer) alignHeader(heads []string, before string, prompts []string, trim func(string) string) (header, end string) {
@@ -105,6 +176,7 @@ func (a *analyzer) alignHeader(heads []string, before string, prompts []string, 
 		// What is added stands behind other text: look for it where the answers have it.
 		added := strings.TrimPrefix(commonPrefix(prompts...), before)
 		header, end = a.headerBehind(shared, added)
+		header = snapEnd(header, shared, header+strings.TrimPrefix(added, header[len(end):]))
 	}
 	return header, end
 }
@@ -179,8 +251,21 @@ func cutStart(text, start string) (int, bool) {
 
 // CutTurn returns what stands behind the header in a text that follows a user's message: the turn.
 func (a *Analysis) CutTurn(text string) (turn string, ok bool) {
-	n, ok := cutStart(text, a.turnStart)
+	n, ok := a.startOf(text)
 	return text[n:], ok
+}
+
+// startOf returns how long the end of the user's turn and the header are in a text that follows a user's message.
+func (a *Analysis) startOf(text string) (n int, ok bool) {
+	for _, start := range append([]string{a.turnStart}, a.otherStarts...) {
+		if n, ok := cutStart(text, start); ok {
+			return n, true
+		}
+	}
+	if a.headless {
+		return cutStart(text, strings.TrimSuffix(a.turnStart, a.Format.Header))
+	}
+	return 0, false
 }
 
 // withoutOpener takes off the header's end what opens a part of the turn: a marker that answers write again before a later
@@ -257,7 +342,7 @@ func (a *analyzer) cutBodies() {
 
 // bodyOf returns what follows the header in a tail.
 func (a *analyzer) bodyOf(tail []observe.Atom) ([]observe.Atom, bool) {
-	n, ok := cutStart(observe.FirstLiteral(tail), a.result.turnStart)
+	n, ok := a.result.startOf(observe.FirstLiteral(tail))
 	if !ok {
 		n = len(a.result.turnStart)
 	}

@@ -141,34 +141,104 @@ func (a *analyzer) reasoningOfPrompts(r *format.Reasoning) {
 			}
 		}
 	}
+	if open != "" && a.headsContent(open) {
+		open, close = "", "" // content stands where it would have opened reasoning
+	}
 	if close == "" {
-		close = a.closeOfTrace(open, proven)
+		if close = a.closeOfTrace(open, proven); close != "" {
+			r.Basis = format.Traced
+		}
 	}
 	if open == "" && close == "" {
+		open, close = a.pairOfTrace()
+		r.Basis = format.Traced
+	}
+	if open == "" && close == "" {
+		r.Basis = format.Observed
 		if a.pairsOfFlags(r); r.Pair.IsZero() {
 			a.emptyBlock(r)
 		}
 		return
 	}
 	if open == "" && isClosing(close) {
-		open = a.opens(close)
+		var seen bool
+		if open, seen = a.opens(close); !seen {
+			r.Basis = format.Mirrored
+			a.found("R2", "open of reasoning taken to be the counterpart of its close")
+		}
 	}
 	if close == "" {
-		close = mirror(open)
-		a.found("R2", "close of reasoning derived from its open")
+		if close = counterpart(open); close == "" {
+			a.found("R2", "undecided: prompts end with %q, and nothing shows what would close it; it is taken for a part of the prompt", open)
+			return
+		}
+		r.Basis = format.Mirrored
+		a.found("R2", "close of reasoning taken to be the counterpart of its open")
 	}
 	r.Pair = format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
 	r.Mode = format.ReasoningTagged
 	a.found("R2", "reasoning between %q and %q, by the generation prompts and what is split off content", open, close)
 }
 
-// opens returns what opens the reasoning that a marker closes: the mirror with which every turn begins, or the likely one.
-func (a *analyzer) opens(close string) string {
+// headsContent reports whether answers with content alone begin as a prompt does that goes on with a marker, and do not close it: then it opens
+// the answer, and no reasoning.
+func (a *analyzer) headsContent(open string) bool {
+	lead, at := observe.Before(a.plain.body, observe.Content)
+	return at >= 0 && strings.TrimSpace(lead) == strings.TrimSpace(open)
+}
+
+// opens returns what opens the reasoning that a marker closes: the mirror with which every turn begins, or the likely one, which is not
+// seen.
+func (a *analyzer) opens(close string) (open string, seen bool) {
 	header := pieces(a.result.turnStart)
 	if n := len(header); n > 0 && slices.Contains(mirrors(close), header[n-1]) {
-		return header[n-1]
+		return header[n-1], true
 	}
-	return mirror(close)
+	return mirror(close), false
+}
+
+// counterpart returns the closing tag of an opening one, <x> or [x], or a marker with the opposite word; "" for every other marker, since
+// nothing in its shape says how it is closed.
+func counterpart(open string) string {
+	for _, m := range mirrors(open) {
+		if slash := strings.Contains(m, "/"); !slash || !strings.ContainsAny(m, "|｜") {
+			return m
+		}
+	}
+	return ""
+}
+
+// maxPairs bounds how many markers of the trace are tried as open and close of reasoning, each with each.
+const maxPairs = 6
+
+// pairOfTrace returns the markers of the trace between which the template takes text out of content, and no other text, so that they enclose
+// what is not to be shown again. Where a prompt writes both with nothing of a message between them, all that it writes there belongs
+// to the open.
+func (a *analyzer) pairOfTrace() (open, close string) {
+	markers := a.markersOfTrace()
+	for _, lit := range a.observer.Searched() { // of any shape, since it is tried
+		if lit = strings.TrimSpace(lit); len(lit) > 1 && !slices.Contains(markers, lit) {
+			markers = append(markers, lit)
+		}
+	}
+	markers = markers[:min(len(markers), maxPairs)]
+	for _, o := range markers {
+		for _, c := range markers {
+			text := observe.ContentNeedle + o + observe.ReasoningNeedle + c + observe.ValueNeedle
+			r := a.observe(observe.Probe{Content: new(text), Past: true})
+			if o == c || r.Err != nil || strings.Contains(r.String, observe.ReasoningNeedle) ||
+				!strings.Contains(r.String, observe.ContentNeedle) || !strings.Contains(r.String, observe.ValueNeedle) {
+				continue
+			}
+			for _, p := range a.prefills {
+				if at := strings.Index(p, c); at > 0 && strings.HasPrefix(strings.TrimLeft(p, format.Space), o) {
+					return p[:at], c
+				}
+			}
+			return o, c
+		}
+	}
+	return "", ""
 }
 
 // pairsOfFlags looks at what a flag adds to the prompt: where that names a pair of markers with nothing between them, the
@@ -381,6 +451,9 @@ func (a *analyzer) openInHeader(r *format.Reasoning) {
 func (a *analyzer) moveFromHeader(suffix string) {
 	a.result.turnStart = strings.TrimSuffix(a.result.turnStart, suffix)
 	a.result.Format.Header = strings.TrimSuffix(a.result.Format.Header, suffix)
+	for i, start := range a.result.otherStarts {
+		a.result.otherStarts[i] = strings.TrimSuffix(start, suffix)
+	}
 	for i := range a.prefills {
 		a.prefills[i] = suffix + a.prefills[i]
 	}

@@ -79,7 +79,20 @@ type Reasoning struct {
 	Mode ReasoningMode // R1, R2, R3
 	Pair               // R1, R3; R2 where no rendering shows reasoning
 	Trim bool          // the template trims reasoning text before it writes it (R1)
+
+	// Basis says how the markers are known, the weaker of the two.
+	Basis Basis
 }
+
+// Basis says what a marker rests on (E28).
+type Basis uint8
+
+// The bases, the strongest first.
+const (
+	Observed Basis = iota // the template writes it
+	Traced                // the template searches or splits answers with it
+	Mirrored              // the template writes or traces its counterpart alone, whose shape names it: <x> and </x>
+)
 
 // ContentMode says how a template wraps content.
 type ContentMode uint8

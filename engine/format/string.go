@@ -10,6 +10,7 @@ var (
 	reasoningModes = [...]string{"none", "tagged", "delimiter", "forced_open", "forced_closed", "tools_only"}
 	contentModes   = [...]string{"plain", "wrapped", "wrapped_with_reasoning", "wrapped_with_calls"}
 	slotKinds      = [...]string{"lit", "name", "id", "index", "recipient", "key", "type", "args", "value", "word", "number"}
+	bases          = [...]string{"observed", "traced", "mirrored"}
 	bodyKinds      = [...]string{"none", "json", "tagged", "kwargs", "dict"}
 	valueStyles    = [...]string{"json", "raw", "python", "str"}
 	routeKinds     = [...]string{"content", "reasoning", "call", "dropped"}
@@ -17,6 +18,7 @@ var (
 
 func (m ReasoningMode) String() string { return reasoningModes[m] }
 func (m ContentMode) String() string   { return contentModes[m] }
+func (b Basis) String() string         { return bases[b] }
 func (k SlotKind) String() string      { return slotKinds[k] }
 func (k BodyKind) String() string      { return bodyKinds[k] }
 func (s ValueStyle) String() string    { return valueStyles[s] }
@@ -127,6 +129,9 @@ func (f Format) String() string {
 	line("reasoning.mode", f.Reasoning.Mode.String())
 	marker("reasoning.open", f.Reasoning.Open)
 	marker("reasoning.close", f.Reasoning.Close)
+	if f.Reasoning.Basis != Observed {
+		line("reasoning.basis", f.Reasoning.Basis.String())
+	}
 	if f.Reasoning.Trim {
 		line("reasoning.trim", "true")
 	}
