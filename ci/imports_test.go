@@ -32,7 +32,7 @@ var policy = map[string][]string{
 	"chattemplate": {"jinja", "ordered", "source"},
 	"observe":      {"chattemplate", "chat", "jinja", "ordered"},
 	"caps":         {"chattemplate", "chat", "observe", "ordered"},
-	"analysis":     {"format", "jinja", "observe", "ordered", "source"},
+	"analysis":     {"chat", "chattemplate", "format", "jinja", "observe", "ordered", "source"},
 
 	// the right half: output
 	"schema":  {"internal/slab", "ordered", "source"},

@@ -20,7 +20,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -160,7 +159,7 @@ type Prompt struct {
 }
 
 // ErrTurn is returned where the place in a prompt at which the model's turn begins cannot be told.
-var ErrTurn = errors.New("where the model's turn begins in the prompt cannot be told")
+var ErrTurn = analysis.ErrTurn
 
 // Prefill returns what follows the header in the prompt: the start of the model's own text (E9). It is empty for a prompt that
 // asks for no answer. Where it cannot be told, the error wraps [ErrTurn].
@@ -185,7 +184,7 @@ func (t *Template) Render(r chat.Request) (Prompt, error) {
 	}
 	p := Prompt{Text: text, Fits: fitted.Fits}
 	if in.Generate {
-		p.prefill = func() (string, error) { return t.prefill(text, in) }
+		p.prefill = func() (string, error) { return t.Analysis().Prefill(t.chat, in, text) }
 	}
 	if r.Continue == chat.ContinueNone {
 		return p, nil
@@ -199,44 +198,6 @@ func (t *Template) Render(r chat.Request) (Prompt, error) {
 	p.Text = strings.TrimSuffix(text, opened) + spelled
 	p.prefill = func() (string, error) { return spelled, nil }
 	return p, nil
-}
-
-// prefill returns what follows the header in a prompt. The header's last occurrence is where the turn begins; if what follows is
-// none of the prefills that the analysis saw, the prompt is compared with one without generation prompt.
-func (t *Template) prefill(prompt string, in chattemplate.Input) (string, error) {
-	a := t.Analysis()
-	header := a.Format.Header
-	if p, ok := longest(a.Prefills, prompt, header); ok {
-		return p, nil
-	}
-	in.Generate = false
-	without, err := t.chat.Render(in)
-	if err != nil {
-		return "", fmt.Errorf("%w: without generation prompt the template fails: %w", ErrTurn, err)
-	}
-	added, ok := strings.CutPrefix(prompt, without)
-	if !ok {
-		return "", fmt.Errorf("%w: it does not begin with the prompt without generation prompt", ErrTurn)
-	}
-	if rest, ok := strings.CutPrefix(added, header); ok {
-		return rest, nil
-	}
-	// After a tool's result many templates go on with the turn that made the call: there is no header.
-	bare := func(p string) bool { return strings.Trim(p, format.Space) == strings.Trim(added, format.Space) }
-	if bare("") || slices.ContainsFunc(a.Prefills, bare) {
-		return added, nil
-	}
-	return "", fmt.Errorf("%w: the generation prompt is %q, expected it to begin with the header %q", ErrTurn, added, header)
-}
-
-// longest returns the longest prefill that, behind the header, ends the prompt, and whether there is one.
-func longest(prefills []string, prompt, header string) (best string, found bool) {
-	for _, p := range prefills {
-		if header+p != "" && len(p) >= len(best) && strings.HasSuffix(prompt, header+p) {
-			best, found = p, true
-		}
-	}
-	return best, found
 }
 
 // PrepareOptions say how a request is prepared. The zero value is usable.

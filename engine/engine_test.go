@@ -173,7 +173,7 @@ func TestTurn(t *testing.T) {
 		{"<|assistant|>", "", ""},
 		{"<|assistant|>{% if deep %}<think>{% endif %}", "<think>", ""},
 		{"{% if not deep %}<|assistant|>{% endif %}", "", ""}, // as after a tool's result: the turn just goes on
-		{"{% if deep %}<|strange|>{% else %}<|assistant|>{% endif %}", "", `the generation prompt is "<|strange|>", expected it to begin with the header "<|assistant|>"`},
+		{"{% if deep %}<|strange|>{% else %}<|assistant|>{% endif %}", "", `the generation prompt is "<|strange|>", expected the header "<|assistant|>" in it`},
 	} {
 		tmpl := compile(t, strings.Replace(frame, "TURN", tt.turn, 1))
 		r := request(t, `{"messages": [`+long+`{"role": "user", "content": "Rain? <|assistant|>"}]}`)

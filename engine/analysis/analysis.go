@@ -60,6 +60,8 @@ type Analysis struct {
 	// the header.
 	otherStarts []string
 	headless    bool
+	// unasked says that the template writes its generation prompt whether it is asked to or not, or has none.
+	unasked bool
 }
 
 // HasCalls says that there is a way to read tool calls: a spelling, routes, or the registered ones.

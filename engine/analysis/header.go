@@ -91,6 +91,7 @@ func (a *analyzer) findHeader() {
 		// Nothing is added: the template writes its generation prompt unasked, or has none. The header is not told apart from the
 		// user's end, which then stands for it.
 		end = ""
+		a.result.unasked = true
 	}
 	a.setHeader(header, header[len(end):], prefills)
 }

@@ -200,3 +200,18 @@ func After(atoms []Atom, i int) string {
 	}
 	return ""
 }
+
+// OwnEnd returns the text at the end of a rendering that the template wrote itself: after the last byte of its input, the names of
+// roles apart.
+func OwnEnd(text jinja.Text) string {
+	at := len(text.String)
+	for _, run := range slices.Backward(text.Runs) {
+		computed := run.Role == jinja.Computed && run.Path == ""
+		token := run.Path == "bos_token" || run.Path == "eos_token"
+		if run.Role != jinja.Literal && !computed && !token && !strings.HasSuffix(run.Path, ".role") {
+			break
+		}
+		at -= run.Len
+	}
+	return text.String[at:]
+}
