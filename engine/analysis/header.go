@@ -77,6 +77,8 @@ func (a *analyzer) findHeader() {
 		for _, p := range a.laterPrompts() {
 			if last := observe.LastLiteral(p.Atoms); strings.Contains(last, proper) {
 				prefills = append(prefills, last[strings.LastIndex(last, proper)+len(proper):])
+			} else if goesOn := a.addedTo(p); p.Probe.Answered && !onlySpace(goesOn) {
+				prefills = append(prefills, goesOn) // the turn goes on after a result, without a header
 			}
 		}
 	}
@@ -380,6 +382,16 @@ func (a *analyzer) laterPrompts() []*observation {
 		}
 	}
 	return prompts
+}
+
+// addedTo returns what a generation prompt adds to a rendering; "" where it changes more.
+func (a *analyzer) addedTo(p *observation) string {
+	bare := a.observe(p.Probe.With(func(p *observe.Probe) { p.Generate = false }))
+	added, ok := strings.CutPrefix(p.String, bare.String)
+	if bare.Err != nil || !ok {
+		return ""
+	}
+	return added
 }
 
 // prompts renders the generation prompts: plain, and with each flag of the template on and off.
