@@ -262,7 +262,7 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 	out, err := t.plans.generate(t, codegen.Options{
 		Tools:         r.Tools,
 		Choice:        r.ToolChoice,
-		Parallel:      r.ParallelToolCalls,
+		Parallel:      !r.OneCall,
 		Reasoning:     r.ReasoningFormat,
 		JSONSchema:    r.JSONSchema,
 		HasJSONSchema: r.HasJSONSchema,

@@ -24,7 +24,7 @@ func (c Caps) Fit(r chat.Request) Fitted {
 	}}}
 	if r.ToolChoice.Mode != chat.ChoiceNone {
 		for _, t := range r.Tools {
-			f.Input.Tools = append(f.Input.Tools, t.Value)
+			f.Input.Tools = append(f.Input.Tools, t.Wire())
 		}
 	}
 	f.kwargs(r)

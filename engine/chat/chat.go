@@ -22,7 +22,9 @@ type Tool struct {
 	Name        string
 	Description string
 	Parameters  ordered.Value // a JSON Schema; null where the function declares none
-	Value       ordered.Value // the tool as it came, which is what a template sees
+
+	// Value is the tool as it came, which is what a template sees. Null in a tool that is made by hand: [Tool.Wire] builds one then.
+	Value ordered.Value
 }
 
 // ChoiceMode says whether a model may, must or must not call tools.
@@ -63,27 +65,32 @@ const (
 
 // Request is what a client asks.
 type Request struct {
-	Messages          []ordered.Value // objects, each with a "role"
-	Tools             []Tool
-	ToolChoice        ToolChoice
-	ParallelToolCalls bool
-	ReasoningFormat   ReasoningFormat
-	EnableThinking    *bool         // nil: not given, the template's default
-	NoGeneration      bool          // add_generation_prompt is false
-	Continue          Continue      // continue_final_message
-	JSONSchema        ordered.Value // of the answer; null where there is none
-	HasJSONSchema     bool          // a schema was given (it may be {} or true)
-	Kwargs            ordered.Value // chat_template_kwargs: further template variables, an object or null
+	Messages        []ordered.Value // objects, each with a "role"
+	Tools           []Tool
+	ToolChoice      ToolChoice
+	OneCall         bool // parallel_tool_calls is false: a grammar allows one call
+	ReasoningFormat ReasoningFormat
+	EnableThinking  *bool         // nil: not given, the template's default
+	NoGeneration    bool          // add_generation_prompt is false
+	Continue        Continue      // continue_final_message
+	JSONSchema      ordered.Value // of the answer; null where there is none
+	HasJSONSchema   bool          // a schema was given (it may be {} or true)
+	Kwargs          ordered.Value // chat_template_kwargs: further template variables, an object or null
+
+	// Rest is an object with the fields of the request that are not above (model, temperature, stream, ...), in the order in which
+	// they came; null where there are none. They do not concern a template.
+	Rest ordered.Value
 }
 
-// Message is what a model answered.
+// Message is what a model answered. Its JSON is OpenAI's.
 type Message struct {
 	Reasoning string // reasoning_content
 	Content   string
 	ToolCalls []ToolCall
 }
 
-// ToolCall is one call in a [Message].
+// ToolCall is one call in a [Message]. Its JSON is OpenAI's, which has no place for Complete: a call that is read from JSON is
+// complete.
 type ToolCall struct {
 	ID        string // empty where the output carries none (E22)
 	Name      string
@@ -91,7 +98,8 @@ type ToolCall struct {
 	Complete  bool   // the call was read to its end (E14)
 }
 
-// Delta is one increment of a message. Reasoning and content never stand in one delta; a delta is never empty (E24).
+// Delta is one increment of a message. Reasoning and content never stand in one delta; a delta is never empty (E24). Its JSON is
+// OpenAI's.
 type Delta struct {
 	Reasoning string
 	Content   string

@@ -49,7 +49,7 @@ func TestParseRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(r.Messages) != 2 || r.Tools[0].Description != "d" || r.ToolChoice != (chat.ToolChoice{Mode: chat.ChoiceNamed, Name: "f"}) ||
-		!r.ParallelToolCalls || *r.EnableThinking || r.Continue != chat.ContinueReasoning || !r.HasJSONSchema || r.JSONSchema.String() != `{"type": "object"}` {
+		r.OneCall || *r.EnableThinking || r.Continue != chat.ContinueReasoning || !r.HasJSONSchema || r.JSONSchema.String() != `{"type": "object"}` {
 		t.Errorf("got %+v", r)
 	}
 }

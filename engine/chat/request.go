@@ -2,19 +2,33 @@ package chat
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goassay/assay/engine/ordered"
 )
 
+// requestFields are the fields of a request that have a place of their own in a [Request].
+var requestFields = []string{"messages", "tools", "tool_choice", "parallel_tool_calls", "reasoning_format", "enable_thinking",
+	"add_generation_prompt", "continue_final_message", "json_schema", "response_format", "chat_template_kwargs"}
+
 // ParseRequest reads a request in OpenAI's shape. Fields: messages, tools, tool_choice ("auto", "required", "none" or a named
 // function), parallel_tool_calls, reasoning_format ("auto" or "none"), enable_thinking, add_generation_prompt,
 // continue_final_message (true, "content" or "reasoning_content"), json_schema or response_format, chat_template_kwargs.
-// Other fields (model, temperature, ...) are ignored, since they do not concern a template.
+// Other fields (model, temperature, ...) do not concern a template, and are kept in Rest.
 func ParseRequest(v ordered.Value) (Request, error) {
 	if v.Kind() != ordered.Object {
 		return Request{}, fmt.Errorf("a request must be an object, found %s", v.Kind())
 	}
 	var r Request
+	var rest []ordered.Member
+	for _, m := range v.Members() {
+		if !slices.Contains(requestFields, m.Key) {
+			rest = append(rest, m)
+		}
+	}
+	if rest != nil {
+		r.Rest = ordered.ObjectOf(rest...)
+	}
 	for _, read := range [...]func(*Request, ordered.Value) error{
 		readMessages, readTools, readChoice, readFlags, readContinue, readSchema,
 	} {
@@ -86,25 +100,26 @@ func ParseTool(v ordered.Value) (Tool, error) {
 	return Tool{Name: name.Text(), Description: f.At("description").Text(), Parameters: f.At("parameters"), Value: v}, nil
 }
 
-func readChoice(r *Request, v ordered.Value) error {
-	switch choice := v.At("tool_choice"); {
-	case choice.IsNull(), choice.Text() == "auto":
-	case choice.Text() == "required":
-		r.ToolChoice.Mode = ChoiceRequired
-	case choice.Text() == "none":
-		r.ToolChoice.Mode = ChoiceNone
-	case choice.At("function", "name").Text() != "":
-		r.ToolChoice = ToolChoice{Mode: ChoiceNamed, Name: choice.At("function", "name").Text()}
-		for _, t := range r.Tools {
-			if t.Name == r.ToolChoice.Name {
-				return nil
-			}
-		}
+func readChoice(r *Request, v ordered.Value) (err error) {
+	r.ToolChoice, err = parseChoice(v.At("tool_choice"))
+	named := func(t Tool) bool { return t.Name == r.ToolChoice.Name }
+	if err == nil && r.ToolChoice.Mode == ChoiceNamed && !slices.ContainsFunc(r.Tools, named) {
 		return fmt.Errorf("tool_choice: no tool is named %q", r.ToolChoice.Name)
-	default:
-		return wrong("tool_choice", `"auto", "required", "none" or {"type": "function", "function": {"name": ...}}`, choice)
 	}
-	return nil
+	return err
+}
+
+func parseChoice(v ordered.Value) (ToolChoice, error) {
+	if v.IsNull() {
+		return ToolChoice{}, nil
+	}
+	if mode := slices.Index(choices[:], v.Text()); mode >= 0 && v.Kind() == ordered.String {
+		return ToolChoice{Mode: ChoiceMode(mode)}, nil
+	}
+	if name := v.At("function", "name"); name.Kind() == ordered.String && name.Text() != "" {
+		return ToolChoice{Mode: ChoiceNamed, Name: name.Text()}, nil
+	}
+	return ToolChoice{}, wrong("tool_choice", `"auto", "required", "none" or {"type": "function", "function": {"name": ...}}`, v)
 }
 
 func readFlags(r *Request, v ordered.Value) error {
@@ -112,7 +127,7 @@ func readFlags(r *Request, v ordered.Value) error {
 		name string
 		set  func(bool)
 	}{
-		{"parallel_tool_calls", func(b bool) { r.ParallelToolCalls = b }},
+		{"parallel_tool_calls", func(b bool) { r.OneCall = !b }},
 		{"enable_thinking", func(b bool) { r.EnableThinking = &b }},
 		{"add_generation_prompt", func(b bool) { r.NoGeneration = !b }},
 	} {
@@ -183,7 +198,7 @@ func readSchema(r *Request, v ordered.Value) error {
 func (r Request) ToolsValue() ordered.Value {
 	values := make([]ordered.Value, len(r.Tools))
 	for i, t := range r.Tools {
-		values[i] = t.Value
+		values[i] = t.Wire()
 	}
 	return ordered.ArrayOf(values...)
 }

@@ -47,7 +47,7 @@ func TestSampledCallsValidate(t *testing.T) {
 				return
 			}
 			request := standard.ToolRequest()
-			request.Tools, request.ToolChoice.Mode, request.ParallelToolCalls = verify.Tools(), openai.ChoiceRequired, true
+			request.Tools, request.ToolChoice.Mode = verify.Tools(), openai.ChoiceRequired
 			plan, err := tmpl.Prepare(request, engine.PrepareOptions{})
 			if err != nil {
 				t.Fatal(err)

@@ -75,7 +75,7 @@ func standardTools() []ordered.Value {
 	tools := standard.ToolRequest().Tools
 	values := make([]ordered.Value, len(tools))
 	for i, t := range tools {
-		values[i] = t.Value
+		values[i] = t.Wire()
 	}
 	return values
 }

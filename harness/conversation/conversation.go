@@ -41,7 +41,7 @@ type Conversation struct {
 func (c Conversation) Input(bound []ordered.Member) chattemplate.Input {
 	in := chattemplate.Input{Messages: c.Request.Messages, Generate: !c.Request.NoGeneration}
 	for _, t := range c.Request.Tools {
-		in.Tools = append(in.Tools, t.Value)
+		in.Tools = append(in.Tools, t.Wire())
 	}
 	in.Kwargs = append(in.Kwargs, bound...)
 	in.Kwargs = append(in.Kwargs, c.Request.Kwargs.Members()...)

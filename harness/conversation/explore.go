@@ -171,7 +171,7 @@ func (c Conversation) with(path string, v value) (Conversation, bool) {
 	case "tools":
 		values := make([]ordered.Value, len(r.Tools))
 		for i, t := range r.Tools {
-			values[i] = t.Value
+			values[i] = t.Wire()
 		}
 		all, ok := put(list(values...), steps[1:], v)
 		if !ok || all.Kind() != ordered.Array {

@@ -67,7 +67,7 @@ func derive(seed, n uint64) derived {
 	r := rand.New(rand.NewPCG(seed, n))
 	d := &deriver{words: newWords(r), rich: float64(n%8) / 12, last: "nothing", features: map[string]int{}}
 	d.conversation()
-	request := chat.Request{Messages: d.messages, NoGeneration: d.pick("asked", "asked", "not asked") != "asked", ParallelToolCalls: true}
+	request := chat.Request{Messages: d.messages, NoGeneration: d.pick("asked", "asked", "not asked") != "asked"}
 	d.follows(d.last + " before " + map[bool]string{true: "the end", false: "the model"}[request.NoGeneration])
 	for _, t := range d.tools {
 		request.Tools = append(request.Tools, chat.Tool{Name: t.At("function", "name").Text(), Value: t, Parameters: t.At("function", "parameters")})

@@ -416,7 +416,7 @@ func (out *Outcome) checkCalls(r chat.Request, fault func(string, ...any)) {
 	if required && len(calls) == 0 {
 		fault("a call was required, and there is none")
 	}
-	if !r.ParallelToolCalls && len(calls) > 1 {
+	if r.OneCall && len(calls) > 1 {
 		fault("%d calls, where parallel calls are not allowed", len(calls))
 	}
 	for i, call := range calls {

@@ -139,7 +139,7 @@ func snippets(t *testing.T, tm *engine.Template, r chat.Request, plan *engine.Pl
 		}
 	}
 	free := r
-	free.ToolChoice, free.ParallelToolCalls, free.HasJSONSchema = chat.ToolChoice{Mode: chat.ChoiceRequired}, true, false
+	free.ToolChoice, free.OneCall, free.HasJSONSchema = chat.ToolChoice{Mode: chat.ChoiceRequired}, false, false
 	free.Tools = slices.Clone(r.Tools)
 	for i := range free.Tools {
 		v, err := ordered.ParseString(`{"type": "object", "properties": {"city": {"type": "integer"}, "unit": {"type": "string"}, "wrong": {"type": "boolean"}}}`)

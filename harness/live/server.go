@@ -240,7 +240,7 @@ func (q *question) wire(stream bool) ordered.Value {
 	number := func(f float32) ordered.Value { return ordered.Num(fmt.Sprint(f)) }
 	w := ordered.ObjectOf(member("model", ordered.Str(q.v.Model)), member("messages", q.value.At("messages")))
 	if tools := q.value.At("tools"); !tools.IsNull() {
-		w = w.With("tools", tools).With("parallel_tool_calls", ordered.Boolean(q.request.ParallelToolCalls))
+		w = w.With("tools", tools).With("parallel_tool_calls", ordered.Boolean(!q.request.OneCall))
 		if choice := q.value.At("tool_choice"); !choice.IsNull() {
 			w = w.With("tool_choice", choice)
 		}

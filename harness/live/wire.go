@@ -443,7 +443,7 @@ func (r *reading) checkChoice(s *sheet, request chat.Request) {
 		fault("a call was required, and there is none")
 	case mode == chat.ChoiceNone && len(calls) > 0:
 		fault("no call was allowed, and there are %d", len(calls))
-	case !request.ParallelToolCalls && len(calls) > 1:
+	case request.OneCall && len(calls) > 1:
 		fault("%d calls, where parallel calls are not allowed", len(calls))
 	case mode == chat.ChoiceNamed && len(calls) > 0 && calls[0].Name != request.ToolChoice.Name:
 		fault("a call of %q, where %q was demanded", calls[0].Name, request.ToolChoice.Name)

@@ -203,7 +203,7 @@ func parseChanged(p *pair, find finder) {
 			find(p.turnChange(), "the output of the case %q: %s", c.Name, split.Diff(was, is))
 		}
 	}
-	request := chat.Request{Messages: standard.ToolRequest().Messages, Tools: verify.Tools(), ParallelToolCalls: true}
+	request := chat.Request{Messages: standard.ToolRequest().Messages, Tools: verify.Tools()}
 	for _, shape := range p.was.Verify().Shapes {
 		if shape.Verdict != verify.Verified {
 			continue

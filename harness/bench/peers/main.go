@@ -245,7 +245,7 @@ func write(in *bench.Inputs, name string) error {
 	request := standard.ToolRequest()
 	var tools []ordered.Value
 	for _, t := range request.Tools {
-		tools = append(tools, t.Value)
+		tools = append(tools, t.Wire())
 	}
 	var outputs []ordered.Member
 	for _, out := range bench.Outputs {
@@ -360,7 +360,6 @@ func renderWork(in *bench.Inputs, peer, kind string, good *int) (op func(), err 
 // analyse does what llama.cpp's init and apply do, and counts the templates that give a parser and a grammar.
 func analyse(in *bench.Inputs) (good int) {
 	r := standard.ToolRequest()
-	r.ParallelToolCalls = true
 	for _, src := range in.Templates {
 		t, err := engine.Compile(src, engine.Options{Now: subject.Now})
 		if err != nil {
