@@ -126,6 +126,11 @@ var faults = []fault{
 	{"A058", chat, "{{ message.content }}<|end|>\n{% else %}", "{{ message.content }}{% if loop.last or loop.nextitem.role != 'user' %}<|end|>{% endif %}\n{% else %}", "<|end|>{% endif %}"},
 	{"A059", chat, "{% else %}<|{{ message.role }}|>\n", "{% else %}{% if loop.first or loop.previtem.role != 'tool' or message.role != 'assistant' %}<|{{ message.role }}|>\n{% endif %}", "<|end|>\n"},
 	{"A060", chat, "{% endfor %}<|end|>\n{% endif %}\n{%- endfor %}", "{% endfor %}<|end|>\n{% if message.tool_calls and message.content %}<|end|>\n{% endif %}{% endif %}\n{%- endfor %}", "<|end|>\n{% endif %}{%"},
+	{"A061", chat, "{%- for message in messages %}", "{%- for message in messages %}{% if message.role == 'system' and not loop.first %}{% continue %}{% endif %}", "{%- for message in messages %}{% if message.role == 'system' and not loop.first %}"},
+	{"A062 A026 A027", chat, "message.tool_calls or []", "(message.tool_calls if message.content != '' else []) or []", "(message.tool_calls if message.content != ''"},
+	{"A063", chat, "{{ message.content }}{% else %}", "{{ message.content }}{% if message.role == 'system' %}{{ message.content }}{% endif %}{% else %}", "{{ message.content }}{% endif %}"},
+	{"A064", chat, "in messages %}", "in (messages if messages | length < 5 else messages[:-2] + [messages[-1], messages[-2]]) %}", "message.content"},
+	{"A065", chat, "<|{{ message.role }}|>", "<|{{ 'user' if message.role == 'assistant' and loop.index0 > 3 else message.role }}|>", "<|{{ 'user'"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A037 #}", "{# assay"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A777 why not #}", "{# assay"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A050 on purpose #}", "{# assay"},
@@ -261,7 +266,7 @@ func TestPains(t *testing.T) {
 		declared[r.ID] = true
 	}
 	pains := rule.Pains()
-	for _, id := range strings.Fields("P13 P15 P19 P20 P22 P23 P24 P25 P26 P28 P32 P36 P38 P39 P40 P41 P42 P43 P44 P45 P46 P47") {
+	for _, id := range strings.Fields("P13 P15 P19 P20 P22 P23 P24 P25 P26 P28 P32 P36 P38 P39 P40 P41 P42 P43 P44 P45 P46 P47 P49") {
 		at := slices.IndexFunc(pains, func(p rule.Pain) bool { return p.ID == id })
 		if at < 0 || len(pains[at].Rules) == 0 {
 			t.Errorf("no rule catches %s", id)

@@ -1,8 +1,10 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
 )
@@ -122,43 +124,36 @@ func checkSystem(s *Subject, find finder) {
 	prompt, err := s.raw(talk(s.systemTurn(), userTurn), false)
 	if err == nil && !prompt.has("SYSTEMNEEDLE") {
 		find(prompt.near("SYSTEMNEEDLE"), "a system message is dropped without an error")
+		return
+	}
+	if c := s.Template.Caps(); c.SystemRole {
+		first := slices.DeleteFunc(s.census().of(conversation.System, conversation.Content), func(l lost) bool { return !l.alone() })
+		s.census().findLost(find, first)
 	}
 }
 
+// checkMessages looks for the texts of questions and answers. Beside an image a text counts only where the template knows parts.
 func checkMessages(s *Subject, find finder) {
-	prompt, err := s.fitted(talk(userTurn, answerTurn, userTurn2), false, true)
-	if err != nil {
-		return // A033 says so
+	gone := s.census().of(conversation.Question, conversation.Content)
+	if !s.Template.Caps().TypedContent {
+		gone = slices.DeleteFunc(gone, func(l lost) bool { return strings.HasSuffix(l.Path, ".text") })
 	}
-	if gone := prompt.lacks("USERNEEDLE", "ANSWERNEEDLE", "SECONDNEEDLE"); gone != nil {
-		find(prompt.near(gone[0]), "of a question, an answer and a question %d are missing: %q", len(gone), gone)
-	}
+	s.census().findLost(find, gone)
+	s.census().findLost(find, s.census().of(conversation.Answer, conversation.Content))
 }
 
 func checkResult(s *Subject, find finder) {
-	if !s.Template.Caps().ToolCalls {
-		return
-	}
-	prompt, err := s.fitted(talk(userTurn, callTurn, resultTurn), true, true)
-	if err == nil && !prompt.has("RESULTNEEDLE") {
-		find(prompt.near("RESULTNEEDLE"), "the content of a message with the role tool is missing")
+	if s.Template.Caps().ToolCalls {
+		gone := s.census().of(conversation.Result, conversation.Content)
+		s.census().findLost(find, slices.DeleteFunc(gone, func(l lost) bool { // without an id it is anybody's guess whose result it is
+			return l.in.in.Messages[l.Message].At("tool_call_id").Text() == ""
+		}))
 	}
 }
 
-// toolNeedles are texts of the standard tools that a model needs to know.
-var toolNeedles = []string{"get_weather", "Weather of a place, now", "city", "City and country", "days", "unit", "fahrenheit",
-	"store_note", "tags", "place", "lat", "list_notes"}
-
 func checkToolText(s *Subject, find finder) {
-	if !s.Template.Caps().Tools {
-		return
-	}
-	prompt, err := s.fitted(talk(userTurn), true, true)
-	if err != nil {
-		return
-	}
-	if gone := prompt.lacks(toolNeedles...); gone != nil {
-		find(prompt.near(gone[0]), "of the tools' descriptions these are missing: %q", gone)
+	if s.Template.Caps().Tools {
+		s.census().findLost(find, s.census().of(conversation.None, conversation.ToolName, conversation.Description, conversation.Parameter, conversation.Choice, conversation.Required))
 	}
 }
 

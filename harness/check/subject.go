@@ -23,6 +23,7 @@ type Subject struct {
 	Options  Options
 
 	talks        func() []*talked
+	census       func() *census
 	turnPlan     func() (*codegen.Output, error) // reads the turns of verify
 	rules        []lookout
 	err          error // why it does not compile
@@ -37,6 +38,7 @@ func newSubject(src subject.Source, o Options) *Subject {
 		s.Template = t
 	}
 	s.talks = sync.OnceValue(s.observeTalks)
+	s.census = sync.OnceValue(s.takeCensus)
 	s.turnPlan = sync.OnceValues(func() (*codegen.Output, error) {
 		return s.plan(codegen.Options{Tools: verify.Tools(), Parallel: true})
 	})

@@ -32,28 +32,27 @@ type frame struct {
 	headers map[conversation.Kind]string // what opens the turn of a kind, after a closer
 }
 
+// plainest is how many gaps a header is learnt from; the plainest conversations come first, and the others are held against them.
+const plainest = 8
+
 // learnFrame finds the frame; false where questions and answers end differently, or with nothing at all.
 func learnFrame(gaps []gap) (frame, bool) {
 	f := frame{headers: map[conversation.Kind]string{}}
-	ends := map[conversation.Kind]string{}
-	for _, g := range gaps { // without a generation prompt the end of a prompt is what ends a turn
-		if g.after == conversation.None && !g.asked {
-			meet(ends, g.before, strings.TrimSpace(g.text))
-		}
-	}
-	f.closer = ends[conversation.Question]
-	if f.closer == "" || f.closer != ends[conversation.Answer] || strings.Contains(f.closer, hole) {
+	// Without a generation prompt the end of a prompt is what ends a turn; after an answer that is all reasoning it may be more.
+	f.closer = usualEnd(gaps, conversation.Question)
+	if f.closer == "" || f.closer != usualEnd(gaps, conversation.Answer) || strings.Contains(f.closer, hole) {
 		return f, false
 	}
-	for _, g := range gaps {
-		if header, ok := f.after(g); ok && plain(g.before) {
+	seen := map[conversation.Kind]int{}
+	for _, g := range gaps { // a result has no other place than after calls and results
+		header, ok := f.after(g)
+		if ok && (plain(g.before) || g.after == conversation.Result) && seen[g.after] < plainest {
+			seen[g.after]++
 			meet(f.headers, g.after, header)
 		}
 	}
-	for _, g := range gaps { // a result has no other place than after calls and results
-		if header, ok := f.after(g); ok && g.after == conversation.Result {
-			meet(f.headers, g.after, header)
-		}
+	if call, ok := f.headers[conversation.Call]; ok { // the speaker is the same
+		f.headers[conversation.Call] = commonPrefix(call, f.headers[conversation.Answer])
 	}
 	for kind, header := range f.headers {
 		if strings.TrimSpace(header) == "" || strings.HasPrefix(header, hole) {
@@ -61,6 +60,21 @@ func learnFrame(gaps []gap) (frame, bool) {
 		}
 	}
 	return f, true
+}
+
+// usualEnd is the text that most prompts end with after a kind of message, where no generation prompt is asked for.
+func usualEnd(gaps []gap, kind conversation.Kind) string {
+	count := map[string]int{}
+	best := ""
+	for _, g := range gaps {
+		if g.before == kind && g.after == conversation.None && !g.asked {
+			end := strings.TrimSpace(g.text)
+			if count[end]++; count[end] > count[best] {
+				best = end
+			}
+		}
+	}
+	return best
 }
 
 // plain reports whether the turn of a kind ends in the same way in every template that frames turns.

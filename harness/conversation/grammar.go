@@ -8,6 +8,7 @@ import (
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/words"
 )
 
 // Grammar holds the conversations that it derived for a seed.
@@ -50,7 +51,8 @@ type derived struct {
 
 // deriver makes one derivation. Every choice is a feature, and so is every kind of message before another.
 type deriver struct {
-	*words
+	*words.Source
+	rand     *rand.Rand
 	rich     float64 // how likely a choice is another one than the plain one
 	features map[string]int
 	messages []ordered.Value
@@ -65,9 +67,12 @@ type deriver struct {
 
 func derive(seed, n uint64) derived {
 	r := rand.New(rand.NewPCG(seed, n))
-	d := &deriver{words: newWords(r), rich: float64(n%8) / 12, last: "nothing", features: map[string]int{}}
+	d := &deriver{Source: words.New(r.Uint64()), rand: r, rich: float64(n%8) / 12, last: "nothing", features: map[string]int{}}
 	d.conversation()
 	request := chat.Request{Messages: d.messages, NoGeneration: d.pick("asked", "asked", "not asked") != "asked"}
+	if k := KindOf(d.messages[len(d.messages)-1]); k == Answer || k == Call {
+		request.NoGeneration = true // nobody asks for an answer to one
+	}
 	d.follows(d.last + " before " + map[bool]string{true: "the end", false: "the model"}[request.NoGeneration])
 	for _, t := range d.tools {
 		request.Tools = append(request.Tools, chat.Tool{Name: t.At("function", "name").Text(), Value: t, Parameters: t.At("function", "parameters")})
@@ -82,7 +87,13 @@ func derive(seed, n uint64) derived {
 func (d *deriver) feature(f string) { d.features[f] = 1 }
 
 // follows notes which kind of message stands before which other; what stands between the two is held against the same elsewhere.
-func (d *deriver) follows(f string) { d.features[f] = 3 }
+// Templates cut a system message off and count from there, so both is wanted.
+func (d *deriver) follows(f string) {
+	if role := d.messages[0].At("role").Text(); role != "user" {
+		f += ", under instructions"
+	}
+	d.features[f] = 2
+}
 
 // pick picks how the conversation goes on.
 func (d *deriver) pick(forms ...string) string { return forms[d.rand.IntN(len(forms))] }
@@ -160,11 +171,11 @@ func (d *deriver) conversation() {
 
 // say appends a message.
 func (d *deriver) say(name, role string, members ...ordered.Member) {
-	d.follows(name + " after " + d.last)
-	d.last = name
 	d.names = append(d.names, name)
 	d.size += 5
 	d.messages = append(d.messages, object(append([]ordered.Member{member("role", text(role))}, members...)...))
+	d.follows(name + " after " + d.last)
+	d.last = name
 }
 
 func (d *deriver) instructions(where string) {
@@ -194,8 +205,15 @@ func (d *deriver) content(of string, forms ...string) []ordered.Member {
 	part := func(kind, key string, v ordered.Value) ordered.Value {
 		return object(member("type", text(kind)), member(key, v))
 	}
-	says := func() ordered.Value { return part("text", "text", text(d.sentence("."))) }
-	url := func() ordered.Value { return object(member("url", text("https://example.org/"+d.word()))) }
+	say := d.Remark
+	switch of {
+	case "question":
+		say = d.Question
+	case "system", "developer":
+		say = d.Rule
+	}
+	says := func() ordered.Value { return part("text", "text", text(say())) }
+	url := func() ordered.Value { return object(member("url", text("https://example.org/"+d.Word()))) }
 	var v ordered.Value
 	switch form := d.choose(of+"'s content", forms...); form {
 	case "absent":
@@ -204,13 +222,13 @@ func (d *deriver) content(of string, forms ...string) []ordered.Member {
 	case "empty":
 		v = text("")
 	case "text":
-		v = text(d.sentence("."))
+		v = text(say())
 	case "awkward":
 		v = text(d.awkward())
 	case "JSON":
-		v = text(object(member(d.word(), text(d.word()))).String())
+		v = text(object(member(d.Word(), text(d.Word()))).String())
 	case "failed":
-		v = text("Error: " + d.sentence("."))
+		v = text("Error: " + d.Remark())
 	case "parts":
 		v = list(says())
 	case "two parts":
@@ -220,7 +238,7 @@ func (d *deriver) content(of string, forms ...string) []ordered.Member {
 	case "images":
 		v = list(says(), object(member("type", text("image"))), object(member("type", text("image"))), says())
 	case "audio":
-		v = list(object(member("type", text("audio"))), part("input_audio", "input_audio", object(member("data", text(d.id(8))), member("format", text("wav")))), says())
+		v = list(object(member("type", text("audio"))), part("input_audio", "input_audio", object(member("data", text(d.ID())), member("format", text("wav")))), says())
 	case "video":
 		v = list(object(member("type", text("video"))), part("video_url", "video_url", url()), says())
 	default:
@@ -234,12 +252,12 @@ func (d *deriver) reasoning(of string) []ordered.Member {
 	case "none":
 		return nil
 	case "both":
-		v := text(d.sentence("."))
+		v := text(d.Thought())
 		return []ordered.Member{member("reasoning_content", v), member("reasoning", v)}
 	case "empty":
 		return []ordered.Member{member("reasoning_content", text(""))}
 	default:
-		return []ordered.Member{member(field, text(d.sentence(".")))}
+		return []ordered.Member{member(field, text(d.Thought()))}
 	}
 }
 
@@ -291,9 +309,9 @@ func (d *deriver) call() {
 		id := ""
 		switch ids {
 		case "nine":
-			id = d.id(9)
+			id = d.ID()
 		case "long":
-			id = "call_" + d.id(24)
+			id = "call_" + d.ID() + d.ID()
 		}
 		if id != "" {
 			call = object(append([]ordered.Member{member("id", text(id))}, call.Members()...)...)
@@ -319,7 +337,7 @@ func (d *deriver) contentAs(form string) []ordered.Member {
 	case "empty":
 		return []ordered.Member{member("content", text(""))}
 	case "text":
-		return []ordered.Member{member("content", text(d.sentence(".")))}
+		return []ordered.Member{member("content", text(d.Remark()))}
 	}
 	return []ordered.Member{member("content", text(d.awkward()))}
 }
@@ -331,7 +349,7 @@ func (d *deriver) arguments(f ordered.Value, form string) ordered.Value {
 		members = append(members, member(p.Key, d.value(p.Value)))
 	}
 	if len(members) == 0 {
-		members = []ordered.Member{member(d.word(), text(d.word())), member(d.word(), text(d.word()))}
+		members = []ordered.Member{member(d.Word(), text(d.Word())), member(d.Word(), text(d.Word()))}
 	}
 	v := object(members...)
 	switch form {
@@ -365,7 +383,7 @@ func (d *deriver) value(schema ordered.Value) ordered.Value {
 	case "integer":
 		return ordered.Int(10000 + d.rand.IntN(90000))
 	case "number":
-		return ordered.Num("3." + d.id(0) + string(rune('1'+d.rand.IntN(9))) + "5")
+		return ordered.Num("3." + string(rune('1'+d.rand.IntN(9))) + "5")
 	case "boolean":
 		return ordered.Boolean(d.rand.IntN(2) == 0)
 	case "null":
@@ -382,7 +400,7 @@ func (d *deriver) value(schema ordered.Value) ordered.Value {
 	if d.choose("text argument", "plain", "awkward") == "awkward" {
 		return text(d.awkward())
 	}
-	return text(d.word() + " " + d.word())
+	return text(d.Word() + " " + d.Word())
 }
 
 // results answers all calls of the last message.
@@ -405,4 +423,10 @@ func (d *deriver) results() {
 		}
 		d.say("result", "tool", append(members, d.content("result", "text", "JSON", "failed", "awkward", "parts", "empty")...)...)
 	}
+}
+
+// awkward draws text with everything in it that careless code changes: quotes, markup, other scripts, blank lines and indentation
+// inside.
+func (d *deriver) awkward() string {
+	return d.Word() + " <b>\"" + d.Word() + "\"</b> & it's ü日本\n\n    " + d.Word() + `  C:\` + d.Word() + " {x}"
 }

@@ -91,7 +91,7 @@ var pains = []Pain{
 	{"P41", "content that was null was printed as None",
 		"vllm-project/vllm#54337, Blaizzy/mlx-vlm#1864", []string{"A012", "A040", "S023"}},
 	{"P42", "system messages and results of tools were dropped or refused",
-		"vllm-project/vllm#39614, ggml-org/llama.cpp#20733, ggml-org/llama.cpp#27367", []string{"A013", "A014", "A015", "A016", "A030", "A033", "S023"}},
+		"vllm-project/vllm#39614, ggml-org/llama.cpp#20733, ggml-org/llama.cpp#27367", []string{"A013", "A014", "A015", "A016", "A030", "A033", "A061", "A062", "S023"}},
 	{"P43", "prompts began with two BOS tokens",
 		"abetlen/llama-cpp-python#1501, ggml-org/llama.cpp#15086, unslothai/unsloth#10682", []string{"A017", "S023"}},
 	{"P44", "white space drifted between templates that were meant to be equal, and answers changed",
