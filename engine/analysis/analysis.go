@@ -34,7 +34,6 @@
 package analysis
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/goassay/assay/engine/format"
@@ -53,15 +52,8 @@ type Analysis struct {
 	// Unescaped says that strings are written between quotes, or up to the end of a line or a separator, that are not escaped inside,
 	// so that a string which holds one can be read in two ways.
 	Unescaped bool
-	// turnStart is what stands between a user's text and the model's first byte in a conversation of one user message: the end of
-	// the user's turn and the header.
-	turnStart string
-	// otherStarts are the same where a flag changes the end of the user's turn, and headless says that some answers follow that end without
-	// the header.
-	otherStarts []string
-	headless    bool
-	// unasked says that the template writes its generation prompt whether it is asked to or not, or has none.
-	unasked bool
+
+	heading
 }
 
 // HasCalls says that there is a way to read tool calls: a spelling, routes, or the registered ones.
@@ -83,18 +75,42 @@ type Options struct {
 	Dialects []format.Format
 }
 
-type analyzer struct {
-	observer *observe.Observer
-	turns    map[*observe.Rendering]*observation
-	result   Analysis
+// Analyze analyses the template of an observer: the passes in their order, each of which gets what the ones before have found.
+func Analyze(o *observe.Observer, opt Options) *Analysis {
+	s := state{lab: &lab{observer: o, tails: map[*observe.Rendering]*observation{}}}
+	s.turns = s.shared()
+	if err := s.plain.Err; err != nil {
+		s.found("C1", "the template renders no answer: %v", err)
+		return s.result()
+	}
+	s = findHeader(s)                // R2: header.go
+	s = findReasoning(s)             // R1, R2, R3: reasoning.go
+	s = findContent(s)               // C1: content.go
+	s = findCalls(s)                 // T1 to T7, A1, A2: calls.go, object.go, arguments.go
+	s = findEnds(s)                  // ends.go
+	s = findDialect(s, opt.Dialects) // dialect.go
+	return s.result()
+}
 
-	contentCloses bool // what closes reasoning opens content without reasoning, too
+// state is what the passes have found so far. A pass takes one and returns one.
+type state struct {
+	*lab
+	turns
+	heading
+	format        format.Format
+	contentCloses bool   // what closes reasoning opens content without reasoning, too
+	callEnd       string // what ends a turn with calls
+	unreadable    string // why calls cannot be read
+	unescaped     bool   // what ends a string is not escaped in it
+}
 
-	othersEnd string // what the template writes behind a user's message that nothing follows
-	callsOpen string // what opens the calls of a turn
-	callEnd   string // what ends a turn with calls
-	prefills  []string
+func (a *state) result() *Analysis {
+	a.format.Header = a.proper
+	return &Analysis{Format: a.format, Evidence: a.evidence, Prefills: a.prefills, Unread: a.unreadable, Unescaped: a.unescaped, heading: a.heading}
+}
 
+// turns are the answers that the comparisons share. One that the template does not write has no observation.
+type turns struct {
 	plain   turn // content only
 	bare    turn // content only, under the flags of thought
 	thought turn // reasoning and content; body nil where no template shows it
@@ -104,31 +120,15 @@ type analyzer struct {
 	double  turn // two calls
 }
 
-// Analyze analyses the template of an observer.
-func Analyze(o *observe.Observer, opt Options) *Analysis {
-	a := &analyzer{observer: o, turns: map[*observe.Rendering]*observation{}}
-	t := o.Turns
-	for _, it := range []struct {
-		turn *turn
-		from *observe.Rendering
-	}{{&a.plain, t.Plain}, {&a.bare, t.Bare}, {&a.thought, t.Thought}, {&a.called, t.Called}, {&a.acted, t.Acted}, {&a.spoken, t.Spoken}, {&a.double, t.Double}} {
-		it.turn.observation = a.seen(it.from)
+// answers returns the probes that show an answer.
+func (a *turns) answers() []*turn {
+	var shown []*turn
+	for _, t := range []*turn{&a.plain, &a.bare, &a.thought, &a.called, &a.acted, &a.spoken, &a.double} {
+		if t.observation != nil && t.Err == nil {
+			shown = append(shown, t)
+		}
 	}
-	if err := a.plain.Err; err != nil {
-		a.found("C1", "the template renders no answer: %v", err)
-		return &a.result
-	}
-	a.findHeader()
-	a.compareReasoning()
-	a.compareContent()
-	a.compareCalls()
-	a.findEnds()
-	a.matchDialect(opt.Dialects)
-	return &a.result
-}
-
-func (a *analyzer) found(comparison, text string, args ...any) {
-	a.result.Evidence = append(a.result.Evidence, Evidence{comparison, fmt.Sprintf(text, args...)})
+	return shown
 }
 
 // turn is a probe's rendering behind the header.
@@ -140,14 +140,4 @@ type turn struct {
 // shown says that the probe was rendered and its turn has an atom of a kind.
 func (t turn) shown(k observe.Kind) bool {
 	return t.observation != nil && t.Err == nil && slices.ContainsFunc(t.tail, func(at observe.Atom) bool { return at.Kind == k })
-}
-
-// maxWords bounds how many words a flag is set to.
-const maxWords = 4
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

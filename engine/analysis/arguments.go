@@ -28,8 +28,11 @@ var samples = [...]struct {
 	{"array", ordered.ArrayOf(ordered.Str("vqitema"), ordered.Str("vqitemb"))},
 }
 
+// argumentsPass finds how a call's arguments are written; a part of the pass of calls.
+type argumentsPass struct{ *callsPass }
+
 // arguments reads how a call's arguments are written: as a whole by a codec, or one by one (T5, T6, A1, A2).
-func (a *analyzer) arguments(c *format.Calls, one spelling) {
+func (a *argumentsPass) arguments(c *format.Calls, one spelling) {
 	first, last := argsRange(one.core)
 	if first < 0 {
 		a.found("A1", "no arguments written")
@@ -88,7 +91,7 @@ func entries(s spelling, keys ...string) ([]entry, bool) {
 }
 
 // argued renders the call probe with other arguments.
-func (a *analyzer) argued(args ...ordered.Member) (spelling, bool) {
+func (a *callsPass) argued(args ...ordered.Member) (spelling, bool) {
 	t := turn{observation: a.observe(a.called.Probe.With(func(p *observe.Probe) { p.Calls = observe.CallsWith(1, args...) }))}
 	if !t.shown(observe.Name) {
 		return spelling{}, false
@@ -105,7 +108,7 @@ func (a *analyzer) argued(args ...ordered.Member) (spelling, bool) {
 }
 
 // sortedKeys sees whether keys that are given in another order are written in alphabetical order (T5).
-func (a *analyzer) sortedKeys(c *format.Calls) {
+func (a *argumentsPass) sortedKeys(c *format.Calls) {
 	s, ok := a.argued(ordered.MemberOf(observe.KeyNeedles[1], ordered.Str(observe.ValueNeedle)), ordered.MemberOf(observe.KeyNeedles[0], ordered.Str(observe.ValueNeedle)))
 	if !ok {
 		return
@@ -118,7 +121,7 @@ func (a *analyzer) sortedKeys(c *format.Calls) {
 }
 
 // tagged reads arguments that are written one by one.
-func (a *analyzer) tagged(c *format.Calls, one spelling) {
+func (a *argumentsPass) tagged(c *format.Calls, one spelling) {
 	b := &c.Body
 	b.Kind = format.BodyTagged
 	pair, ok := a.argued(ordered.MemberOf(observe.KeyNeedles[0], ordered.Str(observe.ValueNeedle)), ordered.MemberOf(observe.KeyNeedles[1], ordered.Str(observe.ValueNeedle)))
@@ -143,7 +146,7 @@ func (a *analyzer) tagged(c *format.Calls, one spelling) {
 	if quote := lastQuote(es[0]); tag == "" && quote != "" && strings.HasPrefix(between, quote) && strings.HasPrefix(behind, quote) {
 		tag = quote
 	}
-	open, sep, close := divide(lead, between[len(tag):], behind[len(tag):], a.callsOpen)
+	open, sep, close := divide(lead, between[len(tag):], behind[len(tag):], a.open)
 	close = tag + close
 	core := es[0].core
 	q := a.quote(es[0])
@@ -160,7 +163,7 @@ func (a *analyzer) tagged(c *format.Calls, one spelling) {
 	a.valueCodec(c, es[0])
 	if q != b.Codec.Quote {
 		b.Codec.Style = format.StylePython
-		a.result.Unescaped = true
+		a.unescaped = true
 		a.found("A2", "strings stand between %q without escapes", q)
 	}
 	a.headSuffix(c, strings.TrimSuffix(lead, open), q)
@@ -179,7 +182,7 @@ func (a *analyzer) tagged(c *format.Calls, one spelling) {
 // headSuffix places what stands between the name and the first argument, and what stands behind the last one. Where a
 // call without arguments has them as well, or they are no brackets, they belong to the call; else they enclose the
 // arguments (T6).
-func (a *analyzer) headSuffix(c *format.Calls, suffix, quote string) {
+func (a *argumentsPass) headSuffix(c *format.Calls, suffix, quote string) {
 	b := &c.Body
 	close := c.Call.Close.Full()
 	// What follows the last value is the entry's close and the tail's or the call's.
@@ -262,7 +265,7 @@ func withoutEntryClose(close string, b *format.Body) string {
 }
 
 // entryParts turns an entry into parts: literals, keys, one value.
-func (a *analyzer) entryParts(open string, core []observe.Atom, close string) []format.Part {
+func (a *argumentsPass) entryParts(open string, core []observe.Atom, close string) []format.Part {
 	var parts []format.Part
 	lit := func(text string) {
 		if text == "" {
@@ -294,7 +297,7 @@ func (a *analyzer) entryParts(open string, core []observe.Atom, close string) []
 }
 
 // sampled renders one argument of a value and returns its entry.
-func (a *analyzer) sampled(v ordered.Value) (entry, bool) {
+func (a *callsPass) sampled(v ordered.Value) (entry, bool) {
 	s, ok := a.argued(ordered.MemberOf(observe.KeyNeedles[0], v))
 	if !ok {
 		return entry{}, false
@@ -331,7 +334,7 @@ func (e entry) aroundValue() (lead, trail string) {
 }
 
 // quote compares a string with a number (A2): a token that stands on both sides of the string alone is its quote.
-func (a *analyzer) quote(text entry) string {
+func (a *argumentsPass) quote(text entry) string {
 	number, ok := a.sampled(samples[1].value)
 	if !ok {
 		return ""
@@ -357,7 +360,7 @@ func withoutQuote(core []observe.Atom, q string) []observe.Atom {
 }
 
 // valueCodec finds how values are written and escaped (A2).
-func (a *analyzer) valueCodec(c *format.Calls, text entry) {
+func (a *argumentsPass) valueCodec(c *format.Calls, text entry) {
 	codec := &c.Body.Codec
 	style := func(e entry) (jinja.Codec, bool) {
 		for _, at := range e.core {
@@ -392,7 +395,7 @@ func (a *analyzer) valueCodec(c *format.Calls, text entry) {
 		codec.CDATA = inCDATA(lead, trail)
 		written := observe.Text(e.core)
 		if n := len(c.Body.Entry); strings.Contains(written, awkward) && (lastQuote(e) != "" || n > 0 && c.Body.Entry[n-1].Kind == format.SlotValue) {
-			a.result.Unescaped = true
+			a.unescaped = true
 		}
 		codec.Entity = codec.Entity || strings.Contains(written, "&lt;") && !strings.Contains(written, "<b>")
 	}
@@ -428,7 +431,7 @@ func withoutCDATA(entry []format.Part) []format.Part {
 }
 
 // types compares the literal before values of different types: a word that goes with the type is a slot (A2).
-func (a *analyzer) types(c *format.Calls) {
+func (a *argumentsPass) types(c *format.Calls) {
 	var leads []string
 	var kinds []string
 	for _, s := range samples {
@@ -473,7 +476,7 @@ func (a *analyzer) types(c *format.Calls) {
 
 // nested sees whether objects and arrays are spelled as entries and items (A2): then literals of the template stand between
 // the parts of such a value, and no codec wrote it.
-func (a *analyzer) nested(c *format.Calls) {
+func (a *argumentsPass) nested(c *format.Calls) {
 	e, ok := a.sampled(samples[5].value)
 	if !ok || !slices.ContainsFunc(e.core, func(at observe.Atom) bool { return at.Kind == observe.ArgKey && at.Path != "."+observe.KeyNeedles[0] }) {
 		return
@@ -500,7 +503,7 @@ func (a *analyzer) nested(c *format.Calls) {
 	}
 	lead, between := array.core[at[0]-1].Text, observe.After(array.core, at[0])
 	behind := observe.After(array.core, at[1])
-	open, _, close := divide(lead, between, behind, a.callsOpen)
+	open, _, close := divide(lead, between, behind, a.open)
 	c.Body.Item = []format.Part{format.Lit(open), {Kind: format.SlotValue}, format.Lit(close)}
 	a.found("A2", "values nest; items between %q and %q", open, close)
 }

@@ -12,12 +12,24 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
+// callsPass finds how calls are written.
+type callsPass struct {
+	state
+	open string // what opens the calls of a turn
+}
+
+func findCalls(s state) state {
+	p := callsPass{state: s}
+	p.compareCalls()
+	return p.state
+}
+
 // compareCalls runs T1 to T7.
-func (a *analyzer) compareCalls() {
+func (a *callsPass) compareCalls() {
 	if a.called.observation == nil {
-		a.result.Format.Undisclosed = a.describesTools()
-		a.found("T1", "no call written; tools described: %v", a.result.Format.Undisclosed)
-		if a.result.Format.Undisclosed {
+		a.format.Undisclosed = a.describesTools()
+		a.found("T1", "no call written; tools described: %v", a.format.Undisclosed)
+		if a.format.Undisclosed {
 			a.found("T1", "the template does not say how a call is spelled: it may come in any registered spelling")
 		}
 		return
@@ -38,7 +50,7 @@ func (a *analyzer) compareCalls() {
 		}
 	}
 	opening := a.opening(one[0], c.Object != nil)
-	a.callsOpen = opening
+	a.open = opening
 	if parallel {
 		a.section(&c, opening, one, two)
 	} else {
@@ -56,21 +68,21 @@ func (a *analyzer) compareCalls() {
 	if !parallel {
 		a.found("T2", "undecided: %s, so that nothing tells what encloses all calls from what encloses each; it is taken to enclose each", a.noSecond())
 	}
-	a.sortedKeys(&c)
+	(&argumentsPass{a}).sortedKeys(&c)
 	switch {
-	case a.result.Unread != "":
+	case a.unreadable != "":
 	case c.Object == nil && !named(c.Head):
 		a.unread("the function's name is written behind the arguments")
 	case c.Object == nil && !c.Array && c.Section.Open.Text == "" && c.Call.Open.Text == "" && !begins(c.Head):
 		a.unread("nothing is written before the function's name by which a call could be told from text")
 	default:
-		a.result.Format.Calls = []format.Calls{c}
+		a.format.Calls = []format.Calls{c}
 	}
 }
 
 // unread notes why calls cannot be read although the template writes them.
-func (a *analyzer) unread(why string) {
-	a.result.Unread = why
+func (a *callsPass) unread(why string) {
+	a.unreadable = why
 	a.found("T1", "calls cannot be read: %s", why)
 }
 
@@ -88,7 +100,7 @@ func begins(parts []format.Part) bool {
 }
 
 // noSecond says why there are no two calls to compare.
-func (a *analyzer) noSecond() string {
+func (a *callsPass) noSecond() string {
 	var at *source.Error
 	switch {
 	case errors.As(a.double.Err, &at):
@@ -99,13 +111,6 @@ func (a *analyzer) noSecond() string {
 		return "two calls are not written as one call is, twice"
 	}
 	return "a second call is not written"
-}
-
-func (a *analyzer) describesTools() bool {
-	o := a.observe(observe.Probe{Plain: true, Tools: true, Generate: true})
-	return o.Err == nil && slices.ContainsFunc(o.Atoms, func(at observe.Atom) bool {
-		return at.Kind == observe.Foreign && strings.HasPrefix(at.Path, "tools[0]") && strings.Contains(at.Path, "name")
-	})
 }
 
 // spelling is one call in a turn: the literal before it, its atoms from the first slot to the last, the literal behind.
@@ -119,7 +124,7 @@ type spelling struct {
 
 // spellings cuts a turn of n calls into its calls. All calls of a probe have the same shape, so the slots of a turn divide evenly;
 // the names say whether they do.
-func (a *analyzer) spellings(t turn, n int) ([]spelling, bool) {
+func (a *callsPass) spellings(t turn, n int) ([]spelling, bool) {
 	var slots []int // indexes of the atoms that belong to calls
 	for i, at := range t.body {
 		if slices.Contains(callKinds, at.Kind) {
@@ -161,9 +166,9 @@ func (a *analyzer) spellings(t turn, n int) ([]spelling, bool) {
 // opening returns what opens the first call of a turn: the literal before it without what a turn without content has of
 // reasoning and content. A turn with content shows it behind the content; where the template drops content beside calls,
 // the known markers are taken off.
-func (a *analyzer) opening(first spelling, isObject bool) string {
+func (a *callsPass) opening(first spelling, isObject bool) string {
 	lead := a.withoutReasoning(first.lead)
-	for _, m := range []format.Marker{a.result.Format.Content.Open, a.result.Format.Content.Close} {
+	for _, m := range []format.Marker{a.format.Content.Open, a.format.Content.Close} {
 		if rest, ok := strings.CutPrefix(lead, m.Full()); ok {
 			lead = rest
 		}
@@ -187,7 +192,7 @@ func (a *analyzer) opening(first spelling, isObject bool) string {
 
 // section compares one call with two (T2). What precedes every call is the call's open, what precedes the first alone the
 // section's; the same for the closes; what is left between two calls is the separator.
-func (a *analyzer) section(c *format.Calls, opening string, one, two []spelling) {
+func (a *callsPass) section(c *format.Calls, opening string, one, two []spelling) {
 	between := two[1].lead
 	if c.Object != nil {
 		// The literal between two objects was cut at both ends: behind the first, before the second.
@@ -213,7 +218,7 @@ func (a *analyzer) section(c *format.Calls, opening string, one, two []spelling)
 }
 
 // single takes what surrounds a call where a template writes one call at most: all of it belongs to the call.
-func (a *analyzer) single(c *format.Calls, opening string, one spelling) {
+func (a *callsPass) single(c *format.Calls, opening string, one spelling) {
 	c.Call.Open = format.Mark(opening)
 	close, end := a.cutEnd(one.trail)
 	c.Call.Close = format.Mark(close)
@@ -222,7 +227,7 @@ func (a *analyzer) single(c *format.Calls, opening string, one spelling) {
 
 // sectionEnd divides what follows the last call's close into the section's close and the end of the turn. A template may close a section
 // only where it holds several calls: second is what follows the last of two, where that is something else.
-func (a *analyzer) sectionEnd(c *format.Calls, rest, second string) {
+func (a *callsPass) sectionEnd(c *format.Calls, rest, second string) {
 	close, end := a.cutEnd(rest)
 	if _, at := observe.Before(a.plain.body, observe.Content); end == "" && countMarkers(observe.After(a.plain.body, at)) > 0 && countMarkers(rest) > 0 {
 		// What ends an answer is not there: then the last marker ends a turn with calls.
@@ -249,7 +254,7 @@ func (a *analyzer) sectionEnd(c *format.Calls, rest, second string) {
 }
 
 // cutEnd cuts what ends every turn off a literal behind calls.
-func (a *analyzer) cutEnd(rest string) (close, end string) {
+func (a *callsPass) cutEnd(rest string) (close, end string) {
 	_, at := observe.Before(a.plain.body, observe.Content)
 	behind := observe.After(a.plain.body, at)
 	x, y := strings.TrimRight(rest, format.Space), strings.TrimRight(behind, format.Space)
@@ -268,21 +273,8 @@ func (a *analyzer) cutEnd(rest string) (close, end string) {
 	return rest[:i], rest[i:]
 }
 
-// cutMarkers returns the start of s that ends with its n-th marker.
-func cutMarkers(s string, n int) string {
-	pos := 0
-	for _, p := range splitMarkers(s) {
-		if n == 0 {
-			break
-		}
-		pos += len(p)
-		n -= boolInt(markerAt(p) > 0)
-	}
-	return s[:pos]
-}
-
 // array sees whether the calls are the items of a JSON array: then its brackets are no part of the section's markers.
-func (a *analyzer) array(c *format.Calls) {
+func (a *callsPass) array(c *format.Calls) {
 	open, close := &c.Section.Open, &c.Section.Close
 	if c.Section.IsZero() {
 		open, close = &c.Call.Open, &c.Call.Close
@@ -302,7 +294,7 @@ func (a *analyzer) array(c *format.Calls) {
 }
 
 // parts reads a call that is no JSON object: head, arguments, tail (T3, T7, A1, A2).
-func (a *analyzer) parts(c *format.Calls, one spelling) {
+func (a *callsPass) parts(c *format.Calls, one spelling) {
 	first, last := argsRange(one.core)
 	head, tail := one.core, []observe.Atom(nil)
 	if first >= 0 {
@@ -319,14 +311,14 @@ func (a *analyzer) parts(c *format.Calls, one spelling) {
 	}
 	c.Call.Open = format.Mark(outer)
 	c.Head = composeID(c.Head)
-	a.arguments(c, one)
+	(&argumentsPass{a}).arguments(c, one)
 	a.divideClose(c)
 	a.found("T3", "head %v, tail %v", c.Head, c.Tail)
 }
 
 // divideClose gives the call as many closing markers as it has opening ones; the rest closes the arguments and belongs to the
 // tail.
-func (a *analyzer) divideClose(c *format.Calls) {
+func (a *callsPass) divideClose(c *format.Calls) {
 	close := c.Call.Close.Full()
 	n := countMarkers(c.Call.Open.Full())
 	ps := splitMarkers(close)
@@ -344,14 +336,6 @@ func (a *analyzer) divideClose(c *format.Calls) {
 		c.Tail = append(c.Tail, format.Lit(tail))
 		c.Call.Close = format.Mark(strings.Join(ps[at:], ""))
 	}
-}
-
-func countMarkers(s string) int {
-	n := 0
-	for _, p := range splitMarkers(s) {
-		n += boolInt(markerAt(p) > 0)
-	}
-	return n
 }
 
 // composeID joins a name and a counter that are glued together, without white space, quote or marker between them, with the
@@ -397,7 +381,7 @@ func countersIn(atoms []observe.Atom) int {
 
 // counts says from where the nth number that is computed in a call counts the calls of a turn, if that is what it does: one call, two and
 // three have the numbers of their places (T7).
-func (a *analyzer) counts(nth int) (base int, yes bool) {
+func (a *callsPass) counts(nth int) (base int, yes bool) {
 	for calls := 1; calls <= len(observe.NameNeedles); calls++ {
 		t := turn{observation: a.observe(a.called.Probe.With(func(p *observe.Probe) { p.Calls = observe.CallsWith(calls, p.Calls[0].Args...) }))}
 		if !t.shown(observe.Name) {
@@ -426,7 +410,7 @@ func (a *analyzer) counts(nth int) (base int, yes bool) {
 }
 
 // slots turns atoms of a call into parts; before are those that precede them.
-func (a *analyzer) slots(before, atoms []observe.Atom) []format.Part {
+func (a *callsPass) slots(before, atoms []observe.Atom) []format.Part {
 	var parts []format.Part
 	for i, at := range atoms {
 		switch at.Kind {
@@ -449,35 +433,4 @@ func (a *analyzer) slots(before, atoms []observe.Atom) []format.Part {
 		}
 	}
 	return parts
-}
-
-// cutLast cuts the last marker or word group off an open: what is left encloses it.
-func cutLast(open string) (outer, inner string) {
-	ps := splitMarkers(open)
-	i := len(ps)
-	for i > 0 && onlySpace(ps[i-1]) {
-		i--
-	}
-	if i == 0 {
-		return open, ""
-	}
-	if markerAt(ps[i-1]) > 0 {
-		i--
-	} else {
-		for i > 0 && markerAt(ps[i-1]) == 0 && !onlySpace(ps[i-1]) {
-			i--
-		}
-		// An attribute's words belong to their tag: <invoke name=" is one open, cut where the bracket stands.
-		if j := strings.LastIndexAny(strings.Join(ps[:i], ""), format.OpenBrackets); j >= 0 {
-			pos := 0
-			for k, p := range ps[:i] {
-				if pos == j && markerAt(p) == 0 {
-					i = k
-					break
-				}
-				pos += len(p)
-			}
-		}
-	}
-	return strings.Join(ps[:i], ""), strings.Join(ps[i:], "")
 }

@@ -2,16 +2,24 @@ package analysis
 
 import (
 	"github.com/goassay/assay/engine/observe"
-	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/format"
 )
 
+// contentPass finds what encloses content.
+type contentPass struct{ state }
+
+func findContent(s state) state {
+	p := contentPass{s}
+	p.compareContent()
+	return p.state
+}
+
 // compareContent runs C1: what stands around content, alone and behind reasoning, that is neither the header nor reasoning nor
 // what ends every turn.
-func (a *analyzer) compareContent() {
-	c := &a.result.Format.Content
+func (a *contentPass) compareContent() {
+	c := &a.format.Content
 	if c.Mode != format.ContentPlain {
 		return // found beside reasoning already
 	}
@@ -56,7 +64,7 @@ func (a *analyzer) compareContent() {
 }
 
 // pairBesideCalls returns the markers around content that precedes calls, which the template writes there even if the content is empty.
-func (a *analyzer) pairBesideCalls() format.Pair {
+func (a *contentPass) pairBesideCalls() format.Pair {
 	if !a.spoken.shown(observe.Content) || !a.called.shown(observe.Name) {
 		return format.Pair{}
 	}
@@ -74,7 +82,7 @@ func (a *analyzer) pairBesideCalls() format.Pair {
 // contentClose returns what closes content: the literal behind it without what ends the turn. Turns of different kinds share
 // their end; what only content is followed by is its close. A close has as many markers as its open, even where the end
 // happens to begin like it.
-func (a *analyzer) contentClose(open, behind string) string {
+func (a *contentPass) contentClose(open, behind string) string {
 	if a.called.observation == nil {
 		return ""
 	}
@@ -90,36 +98,10 @@ func (a *analyzer) contentClose(open, behind string) string {
 	return close
 }
 
-// sharedEnd returns what two literals end with that both stand at the end of a turn. Where neither of them is nothing but the end, it
-// begins where the turns of others show that theirs begins, if they do, and no marker is lost before it.
-func (a *analyzer) sharedEnd(x, y string) string {
-	shared := commonSuffix(x, y)
-	end := snapStart(shared, x, y)
-	if shared == x || shared == y {
-		return end
-	}
-	for _, known := range []string{a.othersEnd, a.observer.Template().EOS} {
-		known = strings.Trim(known, format.Space)
-		if i := strings.LastIndex(shared, known); known != "" && i >= 0 && onlySpace(shared[i+len(known):]) && bracketed(end) <= bracketed(known) {
-			return shared[i:]
-		}
-	}
-	return end
-}
-
-// bracketed returns how many markers between brackets a literal has.
-func bracketed(s string) int {
-	n := 0
-	for _, p := range splitMarkers(s) {
-		n += boolInt(bracketedAt(p) > 0)
-	}
-	return n
-}
-
 // withoutReasoning takes an empty block of reasoning, or its close alone, off the start of a literal. A marker that a
 // generation prompt opens reasoning with counts as such a block's start.
-func (a *analyzer) withoutReasoning(s string) string {
-	r := a.result.Format.Reasoning
+func (a *state) withoutReasoning(s string) string {
+	r := a.format.Reasoning
 	for i, m := range [...]format.Marker{r.Open, r.Close} {
 		if m.Text == "" || i > 0 && a.contentCloses {
 			continue
@@ -136,82 +118,15 @@ func (a *analyzer) withoutReasoning(s string) string {
 }
 
 // openBehindReasoning returns what opens content only where reasoning precedes it.
-func (a *analyzer) openBehindReasoning() string {
+func (a *contentPass) openBehindReasoning() string {
 	_, at := observe.Before(a.thought.body, observe.Reasoning)
 	if at+2 >= len(a.thought.body) || a.thought.body[at+2].Kind != observe.Content {
 		return ""
 	}
 	between := observe.After(a.thought.body, at)
-	rest, ok := strings.CutPrefix(between, a.result.Format.Reasoning.Close.Full())
+	rest, ok := strings.CutPrefix(between, a.format.Reasoning.Close.Full())
 	if !ok || onlySpace(rest) {
 		return ""
 	}
 	return rest
-}
-
-// turnEnd returns what stands behind the last answer and its close, shortened to what stands behind an answer that a user's message
-// follows, where that begins alike: what comes after it (an end of the whole text, the beginning of a next turn) is no part of
-// the turn.
-func (a *analyzer) turnEnd() string {
-	_, at := observe.Before(a.plain.body, observe.Content)
-	close := ""
-	if c := a.result.Format.Content; c.Mode == format.ContentWrapped {
-		close = c.Close.Full()
-	}
-	behind := strings.TrimPrefix(observe.After(a.plain.body, at), close)
-	o := a.observe(a.plain.Probe.With(func(p *observe.Probe) { p.Past = true }))
-	if o.Err != nil {
-		return behind
-	}
-	_, at = observe.Before(o.Atoms, observe.Content)
-	between := strings.TrimPrefix(observe.After(o.Atoms, at), close)
-	end := a.withoutNextTurn(snapEnd(commonPrefix(behind, between), behind, between))
-	if text := strings.Trim(end, format.Space); text == "" || text == strings.Trim(behind, format.Space) {
-		return behind
-	}
-	return end
-}
-
-// withoutNextTurn cuts off an end where a next turn begins: as the prompt does, behind a token for its beginning perhaps.
-func (a *analyzer) withoutNextTurn(end string) string {
-	var opening []string
-	for _, p := range splitMarkers(observe.FirstLiteral(a.plain.Atoms)) {
-		if len(opening) == 2 || markerAt(p) == 0 {
-			break
-		}
-		opening = append(opening, p)
-	}
-	pos := 0
-	for _, p := range splitMarkers(end) {
-		if slices.Contains(opening, p) && !onlySpace(end[:pos]) {
-			return end[:pos]
-		}
-		pos += len(p)
-	}
-	return end
-}
-
-// findEnds collects what ends turns: the literal behind content or calls that belongs to neither.
-func (a *analyzer) findEnds() {
-	f := &a.result.Format
-	add := func(end string) {
-		if !onlySpace(end) && !slices.Contains(f.End, end) {
-			f.End = append(f.End, end)
-		}
-	}
-	add(a.turnEnd())
-	plain := f.End
-	calls := a.withoutNextTurn(a.callEnd)
-	add(calls)
-	known := func(end string) bool {
-		end, calls := strings.Trim(end, format.Space), strings.Trim(calls, format.Space)
-		return strings.Contains(end, calls) || strings.Contains(calls, end)
-	}
-	if len(plain) > 0 && len(f.End) > len(plain) && !slices.ContainsFunc(plain, known) {
-		a.found("T2", "undecided: every turn with calls ends with %q, and other turns do not; it is taken to end the turn, and may as well close the calls", calls)
-	}
-	if !a.observer.Template().StandIns {
-		add(a.observer.Template().EOS)
-	}
-	a.found("C1", "turns end with %q", f.End)
 }

@@ -7,27 +7,28 @@ import (
 	"github.com/goassay/assay/engine/format"
 )
 
-// matchDialect takes a hand-written format instead of the analysed one where the dialect's routes spell what the probes show: every
+// findDialect takes a hand-written format instead of the analysed one where the dialect's routes spell what the probes show: every
 // literal between the header and a slot is the head of the route that carries the slot's kind (E10). Prose and source are
 // never looked at.
-func (a *analyzer) matchDialect(dialects []format.Format) {
+func findDialect(a state, dialects []format.Format) state {
 	for _, d := range dialects {
 		if !a.speaks(d) {
 			continue
 		}
-		d.Header = a.result.Format.Header
-		for _, end := range a.result.Format.End {
+		d.Header = a.proper
+		for _, end := range a.format.End {
 			d.End = append(d.End[:len(d.End):len(d.End)], end)
 		}
-		a.result.Format = d
+		a.format = d
 		a.found("T1", "the probes are spelled as the dialect %q has it", d.Name)
-		return
+		break
 	}
+	return a
 }
 
 // speaks says that content stands behind the head of a content route, reasoning, where it is shown, behind one of a reasoning
 // route, and a call, where one is shown, behind one of a call route.
-func (a *analyzer) speaks(d format.Format) bool {
+func (a *state) speaks(d format.Format) bool {
 	lead, at := observe.Before(a.plain.body, observe.Content)
 	if at < 0 || !heads(d, format.RouteContent, lead) {
 		return false

@@ -4,21 +4,33 @@ import (
 	"github.com/goassay/assay/engine/observe"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/format"
-	"github.com/goassay/assay/engine/ordered"
 )
 
-// turns returns the probes that show an answer.
-func (a *analyzer) answers() []*turn {
-	var shown []*turn
-	for _, t := range []*turn{&a.plain, &a.bare, &a.thought, &a.called, &a.acted, &a.spoken, &a.double} {
-		if t.observation != nil && t.Err == nil {
-			shown = append(shown, t)
-		}
-	}
-	return shown
+// heading is what is known of the place where turns begin.
+type heading struct {
+	// start is what stands between a user's text and the model's first byte in a conversation of one user message: the end of
+	// the user's turn and the header. proper is the header alone.
+	start, proper string
+	// others are further starts, where a flag changes the end of the user's turn, and headless says that some answers follow that
+	// end without the header.
+	others   []string
+	headless bool
+	// unasked says that the template writes its generation prompt whether it is asked to or not, or has none.
+	unasked bool
+	// othersEnd is what the template writes after a user's message that nothing follows.
+	othersEnd string
+	prefills  []string // what prompts were seen to add after the header
+}
+
+// headerPass finds the heading.
+type headerPass struct{ state }
+
+func findHeader(s state) state {
+	p := headerPass{s}
+	p.findHeader()
+	return p.state
 }
 
 // findHeader finds what stands between the last message and the model's first byte (E9), and the prefills (R2).
@@ -26,7 +38,7 @@ func (a *analyzer) answers() []*turn {
 // All answers and generation prompts share the end of the user's message and the header. Where the template writes something
 // after all messages (instructions, or a generation prompt that cannot be switched off), the header is found behind it. Where
 // answers and prompts differ in white space before the header is complete, white space does not count.
-func (a *analyzer) findHeader() {
+func (a *headerPass) findHeader() {
 	base := a.observe(observe.Probe{Plain: true})
 	asked := a.prompts()
 	var heads []string
@@ -48,7 +60,7 @@ func (a *analyzer) findHeader() {
 		}
 	}
 	if whole, from, ok := a.headerOfContent(header, before, prompts); ok {
-		header, end, a.result.headless = whole, from, true
+		header, end, a.headless = whole, from, true
 	}
 	for _, m := range moved {
 		if proper := snapStart(commonSuffix(header[len(end):], m.header), header, m.header); !onlySpace(proper) {
@@ -66,7 +78,7 @@ func (a *analyzer) findHeader() {
 	}
 	for _, m := range moved {
 		prefills = append(prefills, m.prefill)
-		a.result.otherStarts = append(a.result.otherStarts, m.header)
+		a.others = append(a.others, m.header)
 	}
 	for _, p := range a.wordedPrompts() {
 		if prefill, ok := strings.CutPrefix(observe.Text(p.tail), header); ok {
@@ -93,7 +105,7 @@ func (a *analyzer) findHeader() {
 		// Nothing is added: the template writes its generation prompt unasked, or has none. The header is not told apart from the
 		// user's end, which then stands for it.
 		end = ""
-		a.result.unasked = true
+		a.unasked = true
 	}
 	a.setHeader(header, header[len(end):], prefills)
 }
@@ -103,7 +115,7 @@ type moved struct{ header, prefill string }
 
 // movedHeaders returns the prompts, and apart from them those before which a flag has changed the end of the user's turn: an answer under the same
 // flag shows it as well, and shares more with such a prompt than other answers do.
-func (a *analyzer) movedHeaders(heads []string, before string, asked []*observation) (prompts []string, apart []moved) {
+func (a *headerPass) movedHeaders(heads []string, before string, asked []*observation) (prompts []string, apart []moved) {
 	first := observe.Text(asked[0].tail)
 	header, _ := a.alignHeader(heads, before, []string{first}, a.withoutOpener)
 	plain := observe.FirstLiteral(a.plain.tail)
@@ -144,7 +156,7 @@ func endOf(text, header string) int {
 
 // headerOfContent finds the header with the end of the user's turn before it where only answers with content have it: what every prompt
 // adds and stands directly before content opens neither reasoning nor content. It must be longer than the one that all turns share.
-func (a *analyzer) headerOfContent(shared, before string, prompts []string) (header, end string, ok bool) {
+func (a *headerPass) headerOfContent(shared, before string, prompts []string) (header, end string, ok bool) {
 	heads := []string{observe.FirstLiteral(a.plain.tail)}
 	header, end = a.alignHeader(heads, before, prompts, a.withoutOpener)
 	if prompts[0] == before || len(squeeze(header)) <= len(squeeze(shared)) || squeeze(header) != squeeze(heads[0]) {
@@ -160,7 +172,7 @@ func (a *analyzer) headerOfContent(shared, before string, prompts []string) (hea
 
 // alignHeader finds the header with the end of the user's turn before it, and that end, which an answer and a prompt without generation
 // share.
-func (a *analyzer) alignHeader(heads []string, before string, prompts []string, trim func(string) string) (header, end string) {
+func (a *headerPass) alignHeader(heads []string, before string, prompts []string, trim func(string) string) (header, end string) {
 	shared := commonPrefix(heads...)
 	header = commonPrefix(prompts[0], shared)
 	header = snapEnd(header, append([]string{prompts[0]}, heads...)...)
@@ -186,7 +198,7 @@ func (a *analyzer) alignHeader(heads []string, before string, prompts []string, 
 
 // alignLoosely finds the header in texts without their white space, and returns it and the end of the user's turn as the first prompt
 // has them.
-func (a *analyzer) alignLoosely(heads []string, before string, prompts []string) (header, end string) {
+func (a *headerPass) alignLoosely(heads []string, before string, prompts []string) (header, end string) {
 	bare := func(texts []string) []string {
 		out := make([]string, len(texts))
 		for i, s := range texts {
@@ -212,46 +224,6 @@ func (a *analyzer) alignLoosely(heads []string, before string, prompts []string)
 	return header + commonPrefix(gaps...), end
 }
 
-// leadingSpace returns the white space that all texts begin with.
-func leadingSpace(texts []string) string {
-	shared := commonPrefix(texts...)
-	return shared[:len(shared)-len(strings.TrimLeft(shared, format.Space))]
-}
-
-func onlySpace(s string) bool { return strings.Trim(s, format.Space) == "" }
-
-// squeeze takes all white space out of a text.
-func squeeze(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < utf8.RuneSelf && isSpace(byte(r)) {
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// cutStart returns the length of a text's prefix that is the given one, or, where it is not there to the byte, the same but for
-// white space. White space behind a prefix of the latter kind is not part of it.
-func cutStart(text, start string) (int, bool) {
-	if strings.HasPrefix(text, start) {
-		return len(start), true
-	}
-	i := 0
-	for j := 0; j < len(start); j++ {
-		if isSpace(start[j]) {
-			continue
-		}
-		for i < len(text) && isSpace(text[i]) {
-			i++
-		}
-		if i == len(text) || text[i] != start[j] {
-			return 0, false
-		}
-		i++
-	}
-	return i, true
-}
-
 // CutTurn returns what stands behind the header in a text that follows a user's message: the turn.
 func (a *Analysis) CutTurn(text string) (turn string, ok bool) {
 	n, ok := a.startOf(text)
@@ -259,21 +231,21 @@ func (a *Analysis) CutTurn(text string) (turn string, ok bool) {
 }
 
 // startOf returns how long the end of the user's turn and the header are in a text that follows a user's message.
-func (a *Analysis) startOf(text string) (n int, ok bool) {
-	for _, start := range append([]string{a.turnStart}, a.otherStarts...) {
+func (a *heading) startOf(text string) (n int, ok bool) {
+	for _, start := range append([]string{a.start}, a.others...) {
 		if n, ok := cutStart(text, start); ok {
 			return n, true
 		}
 	}
 	if a.headless {
-		return cutStart(text, strings.TrimSuffix(a.turnStart, a.Format.Header))
+		return cutStart(text, strings.TrimSuffix(a.start, a.proper))
 	}
 	return 0, false
 }
 
 // withoutOpener takes off the header's end what opens a part of the turn: a marker that answers write again before a later
 // part, or what stands between two calls where nothing else opens them.
-func (a *analyzer) withoutOpener(header string) string {
+func (a *headerPass) withoutOpener(header string) string {
 	bare := strings.TrimRight(header, format.Space)
 	ps := splitMarkers(bare)
 	if len(ps) == 0 {
@@ -309,14 +281,8 @@ func (a *analyzer) withoutOpener(header string) string {
 	return header
 }
 
-// opensWord says that a literal has a marker with a word directly behind it.
-func opensWord(text, marker string) bool {
-	_, rest, found := strings.Cut(text, marker)
-	return found && rest != "" && isWord(rest)
-}
-
 // headerBehind finds the longest start of the added text that the answers' shared text ends with or contains.
-func (a *analyzer) headerBehind(shared, added string) (header, end string) {
+func (a *headerPass) headerBehind(shared, added string) (header, end string) {
 	best, at := 0, 0
 	for i := range shared {
 		if n := len(commonPrefix(shared[i:], added)); n > best {
@@ -326,133 +292,27 @@ func (a *analyzer) headerBehind(shared, added string) (header, end string) {
 	return shared[:at+best], shared[:at]
 }
 
-func (a *analyzer) setHeader(whole, proper string, prefills []string) {
-	a.result.turnStart = whole
-	a.result.Format.Header = proper
+func (a *headerPass) setHeader(whole, proper string, prefills []string) {
+	a.start = whole
+	a.proper = proper
 	slices.Sort(prefills)
 	a.prefills = slices.Compact(prefills)
-	a.result.Prefills = a.prefills
 	a.found("R2", "header %q, prefills %q", proper, a.prefills)
 	a.cutBodies()
 }
 
 // cutBodies cuts the header off the turns.
-func (a *analyzer) cutBodies() {
+func (a *state) cutBodies() {
 	for _, t := range a.answers() {
 		t.body, _ = a.bodyOf(t.tail)
 	}
 }
 
 // bodyOf returns what follows the header in a tail.
-func (a *analyzer) bodyOf(tail []observe.Atom) ([]observe.Atom, bool) {
-	n, ok := a.result.startOf(observe.FirstLiteral(tail))
+func (a *state) bodyOf(tail []observe.Atom) ([]observe.Atom, bool) {
+	n, ok := a.startOf(observe.FirstLiteral(tail))
 	if !ok {
-		n = len(a.result.turnStart)
+		n = len(a.start)
 	}
 	return observe.DropPrefix(tail, n), ok
-}
-
-// settings are the ways to set the template's flags: none, and each of them on and off.
-func (a *analyzer) settings() [][]ordered.Member {
-	settings := [][]ordered.Member{nil}
-	for _, flag := range a.observer.Flags() {
-		settings = append(settings,
-			[]ordered.Member{ordered.MemberOf(flag, ordered.Boolean(true))},
-			[]ordered.Member{ordered.MemberOf(flag, ordered.Boolean(false))})
-	}
-	return settings
-}
-
-// laterPrompts renders the generation prompts where there are tools, behind a user's message and behind a call's result: a template may open
-// or close reasoning there alone.
-func (a *analyzer) laterPrompts() []*observation {
-	probes := []observe.Probe{{Plain: true, Generate: true, Tools: true}}
-	if a.called.observation != nil {
-		answered := a.called.Probe.With(func(p *observe.Probe) { p.Answered, p.Generate = true, true })
-		for _, tools := range []bool{true, false} {
-			probes = append(probes, answered.With(func(p *observe.Probe) { p.Tools = tools }))
-		}
-	}
-	var prompts []*observation
-	for _, p := range probes {
-		for _, kwargs := range a.settings() {
-			if o := a.observe(p.With(func(p *observe.Probe) { p.Kwargs = append(p.Kwargs, kwargs...) })); o.Err == nil {
-				prompts = append(prompts, o)
-			}
-		}
-	}
-	return prompts
-}
-
-// addedTo returns what a generation prompt adds to a rendering; "" where it changes more.
-func (a *analyzer) addedTo(p *observation) string {
-	bare := a.observe(p.Probe.With(func(p *observe.Probe) { p.Generate = false }))
-	added, ok := strings.CutPrefix(p.String, bare.String)
-	if bare.Err != nil || !ok {
-		return ""
-	}
-	return added
-}
-
-// prompts renders the generation prompts: plain, and with each flag of the template on and off.
-func (a *analyzer) prompts() []*observation {
-	var prompts []*observation
-	seen := map[string]bool{}
-	for _, kwargs := range a.settings() {
-		o := a.observe(observe.Probe{Plain: true, Generate: true, Kwargs: kwargs})
-		if o.Err != nil || o.tail == nil {
-			continue
-		}
-		if text := observe.Text(o.tail); !seen[text] {
-			seen[text] = true
-			prompts = append(prompts, o)
-		}
-	}
-	return prompts
-}
-
-// wordedPrompts renders the generation prompts with each flag set to the words that the template compares it with (E4). Such a word
-// may ask for anything, so that these prompts say nothing of the header.
-func (a *analyzer) wordedPrompts() []*observation {
-	var prompts []*observation
-	for _, flag := range a.observer.Flags() {
-		on := a.observe(observe.Probe{Plain: true, Generate: true, Kwargs: []ordered.Member{ordered.MemberOf(flag, ordered.Boolean(true))}})
-		if on.Err != nil {
-			continue
-		}
-		words := on.Trace.Literals(flag, "==", "!=")
-		for _, word := range words[:min(len(words), maxWords)] {
-			o := a.observe(observe.Probe{Plain: true, Generate: true, Kwargs: []ordered.Member{ordered.MemberOf(flag, ordered.Str(word))}})
-			if o.Err == nil {
-				prompts = append(prompts, o)
-			}
-		}
-	}
-	return prompts
-}
-
-// pieces returns the markers and words of a literal, white space left out.
-func pieces(s string) []string {
-	return slices.DeleteFunc(splitMarkers(s), func(p string) bool { return onlySpace(p) })
-}
-
-// cutPieces returns the first part of s that holds n pieces, with the white space behind it that belongs to no later one.
-func cutPieces(s string, n int) (string, string) {
-	pos := 0
-	for _, p := range splitMarkers(s) {
-		if !onlySpace(p) {
-			if n == 0 {
-				break
-			}
-			n--
-		}
-		pos += len(p)
-	}
-	return s[:pos], s[pos:]
-}
-
-// onlyMarkers says that a literal is made of bracketed markers and white space.
-func onlyMarkers(s string) bool {
-	ps := pieces(s)
-	return len(ps) > 0 && !slices.ContainsFunc(ps, func(p string) bool { return markerAt(p) == 0 })
 }

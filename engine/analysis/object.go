@@ -17,7 +17,7 @@ const (
 
 // objectOf sees whether a call is written as one JSON object, or as a Python dict, that holds the name and all other slots, each of
 // them as a member's whole value. If so, the spelling's lead and trail are cut to what stands outside the object.
-func (a *analyzer) objectOf(s *spelling) *format.Object {
+func (a *callsPass) objectOf(s *spelling) *format.Object {
 	inner := observe.Text(s.core)
 	text := s.lead + inner + s.trail
 	for start := 0; start < len(s.lead); start++ {
@@ -136,7 +136,7 @@ func (r *objectReader) isArguments(v ordered.Value) bool {
 }
 
 // numbered makes ids of the numbers in a call's object that count the calls: the model makes them up by counting (T7).
-func (a *analyzer) numbered(c *format.Calls) {
+func (a *callsPass) numbered(c *format.Calls) {
 	n := 0
 	for i := range c.Object.Fields {
 		f := &c.Object.Fields[i]

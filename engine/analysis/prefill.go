@@ -48,7 +48,7 @@ func (a *Analysis) Prefill(t *chattemplate.Template, in chattemplate.Input, prom
 		return "", fmt.Errorf("%w: %w", ErrTurn, err)
 	}
 	own := observe.OwnEnd(traced.Text)
-	if start, ok := strings.CutPrefix(own, a.turnStart); ok {
+	if start, ok := strings.CutPrefix(own, a.start); ok {
 		return start, nil
 	}
 	if start, ok := a.afterHeader(own); ok {

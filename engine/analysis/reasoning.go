@@ -4,8 +4,6 @@ import (
 	"github.com/goassay/assay/engine/observe"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
@@ -14,9 +12,18 @@ import (
 // callKinds are the atoms that belong to a call.
 var callKinds = []observe.Kind{observe.Name, observe.ID, observe.Counter, observe.Structure, observe.ArgKey, observe.ArgValue}
 
+// reasoningPass finds what encloses reasoning.
+type reasoningPass struct{ state }
+
+func findReasoning(s state) state {
+	p := reasoningPass{s}
+	p.compareReasoning()
+	return p.state
+}
+
 // compareReasoning runs R1, R3 and, where no rendering shows reasoning, reads the markers off the generation prompts (R2).
-func (a *analyzer) compareReasoning() {
-	r := &a.result.Format.Reasoning
+func (a *reasoningPass) compareReasoning() {
+	r := &a.format.Reasoning
 	switch {
 	case a.thought.shown(observe.Reasoning):
 		open, close := a.split(a.thought, a.bare, observe.Content)
@@ -46,7 +53,7 @@ func (a *analyzer) compareReasoning() {
 
 // split finds what opens and closes reasoning in a turn that shows it. Between reasoning and what follows stand the close of
 // reasoning and the open of the next part; a turn without reasoning shows the latter alone, or behind an empty block.
-func (a *analyzer) split(with, without turn, next ...observe.Kind) (open, close string) {
+func (a *reasoningPass) split(with, without turn, next ...observe.Kind) (open, close string) {
 	open, at := observe.Before(with.body, observe.Reasoning)
 	between := observe.After(with.body, at)
 	bare, _ := observe.Before(without.body, next...)
@@ -77,7 +84,7 @@ func (a *analyzer) split(with, without turn, next ...observe.Kind) (open, close 
 
 // closeBeforeCalls returns what of a close stands between reasoning and calls, too: what else it has encloses both. Where that is no marker,
 // reasoning beside calls ends otherwise, and the close is what it was.
-func (a *analyzer) closeBeforeCalls(close string) string {
+func (a *reasoningPass) closeBeforeCalls(close string) string {
 	if !a.acted.shown(observe.Reasoning) {
 		return close
 	}
@@ -93,7 +100,7 @@ func (a *analyzer) closeBeforeCalls(close string) string {
 
 // onlyBeforeContent says that reasoning has no close of its own: what stands between it and content opens content in every turn, and
 // before a call reasoning ends without it.
-func (a *analyzer) onlyBeforeContent(between, bare string) bool {
+func (a *reasoningPass) onlyBeforeContent(between, bare string) bool {
 	ps := pieces(between)
 	if len(ps) == 0 || !a.thought.shown(observe.Reasoning) || !a.acted.shown(observe.Reasoning) || strings.TrimLeft(between, format.Space) != strings.TrimLeft(bare, format.Space) {
 		return false
@@ -103,20 +110,9 @@ func (a *analyzer) onlyBeforeContent(between, bare string) bool {
 	return len(acts) > 0 && acts[0] != ps[0]
 }
 
-// closedAt returns where in a literal the mirror of an open ends that the literal begins with, 0 if it does not.
-func closedAt(literal, open string) int {
-	text := strings.TrimLeft(literal, format.Space)
-	for _, m := range mirrors(open) {
-		if strings.HasPrefix(text, m) {
-			return len(literal) - len(text) + len(m)
-		}
-	}
-	return 0
-}
-
 // reasoningOfPrompts reads the markers off the generation prompts: a prompt that opens a block, one that closes it as well, and
 // the literals with which the template takes reasoning out of content (E4).
-func (a *analyzer) reasoningOfPrompts(r *format.Reasoning) {
+func (a *reasoningPass) reasoningOfPrompts(r *format.Reasoning) {
 	open, close := "", ""
 	proven := a.closesOfTrace()
 	closes := func(marker string) bool { return isClosing(marker) || slices.Contains(proven, marker) }
@@ -182,15 +178,15 @@ func (a *analyzer) reasoningOfPrompts(r *format.Reasoning) {
 
 // headsContent reports whether answers with content alone begin as a prompt does that goes on with a marker, and do not close it: then it opens
 // the answer, and no reasoning.
-func (a *analyzer) headsContent(open string) bool {
+func (a *reasoningPass) headsContent(open string) bool {
 	lead, at := observe.Before(a.plain.body, observe.Content)
 	return at >= 0 && strings.TrimSpace(lead) == strings.TrimSpace(open)
 }
 
 // opens returns what opens the reasoning that a marker closes: the mirror with which every turn begins, or the likely one, which is not
 // seen.
-func (a *analyzer) opens(close string) (open string, seen bool) {
-	header := pieces(a.result.turnStart)
+func (a *reasoningPass) opens(close string) (open string, seen bool) {
+	header := pieces(a.start)
 	if n := len(header); n > 0 && slices.Contains(mirrors(close), header[n-1]) {
 		return header[n-1], true
 	}
@@ -214,7 +210,7 @@ const maxPairs = 6
 // pairOfTrace returns the markers of the trace between which the template takes text out of content, and no other text, so that they enclose
 // what is not to be shown again. Where a prompt writes both with nothing of a message between them, all that it writes there belongs
 // to the open.
-func (a *analyzer) pairOfTrace() (open, close string) {
+func (a *reasoningPass) pairOfTrace() (open, close string) {
 	markers := a.markersOfTrace()
 	for _, lit := range a.observer.Searched() { // of any shape, since it is tried
 		if lit = strings.TrimSpace(lit); len(lit) > 1 && !slices.Contains(markers, lit) {
@@ -243,7 +239,7 @@ func (a *analyzer) pairOfTrace() (open, close string) {
 
 // pairsOfFlags looks at what a flag adds to the prompt: where that names a pair of markers with nothing between them, the
 // model is told to think between these; a second pair encloses its answer.
-func (a *analyzer) pairsOfFlags(r *format.Reasoning) {
+func (a *reasoningPass) pairsOfFlags(r *format.Reasoning) {
 	off := a.observe(observe.Probe{Plain: true, Generate: true})
 	for _, flag := range a.observer.Flags() {
 		on := a.observe(observe.Probe{Plain: true, Generate: true, Kwargs: []ordered.Member{ordered.MemberOf(flag, ordered.Boolean(true))}})
@@ -259,7 +255,7 @@ func (a *analyzer) pairsOfFlags(r *format.Reasoning) {
 		r.Pair, r.Mode = pairs[0], format.ReasoningTagged
 		a.found("R2", "%s tells the model to think between %s", flag, pairs[0])
 		if len(pairs) > 1 {
-			a.result.Format.Content = format.Content{Mode: format.ContentWrappedWithReasoning, Pair: pairs[1]}
+			a.format.Content = format.Content{Mode: format.ContentWrappedWithReasoning, Pair: pairs[1]}
 			a.found("C1", "%s tells the model to answer between %s", flag, pairs[1])
 		}
 		return
@@ -268,12 +264,12 @@ func (a *analyzer) pairsOfFlags(r *format.Reasoning) {
 
 // emptyBlock looks for a pair of markers with nothing between them at the very start of a turn: a template that knows no reasoning writes
 // the block empty.
-func (a *analyzer) emptyBlock(r *format.Reasoning) {
+func (a *reasoningPass) emptyBlock(r *format.Reasoning) {
 	turns := []turn{a.plain, a.called}
 	if a.spoken.shown(observe.Content) {
 		turns[1] = a.spoken // what is empty where there is no content may be content's
 	}
-	header := pieces(a.result.turnStart)
+	header := pieces(a.start)
 	for _, t := range turns {
 		ps := pieces(observe.FirstLiteral(t.body))
 		if len(header) > 0 && len(ps) > 0 {
@@ -298,21 +294,9 @@ func (a *analyzer) emptyBlock(r *format.Reasoning) {
 	}
 }
 
-// emptyPairs returns the pairs of an opening marker and its mirror that stand in a text with nothing but white space between them.
-func emptyPairs(text string) []format.Pair {
-	var pairs []format.Pair
-	ps := pieces(text)
-	for i := 1; i < len(ps); i++ {
-		if markerAt(ps[i-1]) > 0 && markerAt(ps[i]) > 0 && slices.Contains(mirrors(ps[i-1]), ps[i]) {
-			pairs = append(pairs, format.Pair{Open: format.Mark(ps[i-1]), Close: format.Mark(ps[i])})
-		}
-	}
-	return pairs
-}
-
 // closeOfTrace returns a marker with which the template searches or splits content and that can close reasoning: the mirror of the
 // open where that is known, else one that it takes off with what stands before it, else a closing tag.
-func (a *analyzer) closeOfTrace(open string, proven []string) string {
+func (a *reasoningPass) closeOfTrace(open string, proven []string) string {
 	want := mirrors(open)
 	var found string
 	for _, lit := range a.markersOfTrace() {
@@ -328,7 +312,7 @@ func (a *analyzer) closeOfTrace(open string, proven []string) string {
 
 // closesOfTrace returns the markers that the template takes off content together with all that stands before them: no matter what
 // they look like, they close what is not to be shown again.
-func (a *analyzer) closesOfTrace() []string {
+func (a *reasoningPass) closesOfTrace() []string {
 	return slices.DeleteFunc(a.markersOfTrace(), func(lit string) bool {
 		o := a.observe(observe.Probe{Content: new(observe.ReasoningNeedle + lit + observe.ContentNeedle), Past: true})
 		return o.Err != nil || !strings.Contains(o.String, observe.ContentNeedle) || strings.Contains(o.String, observe.ReasoningNeedle)
@@ -336,7 +320,7 @@ func (a *analyzer) closesOfTrace() []string {
 }
 
 // markersOfTrace returns the markers with which the template searches or splits content, sorted.
-func (a *analyzer) markersOfTrace() []string {
+func (a *reasoningPass) markersOfTrace() []string {
 	a.observe(observe.Probe{Content: new(observe.ContentNeedle), Past: true}) // templates take reasoning out of past turns
 	var markers []string
 	for _, lit := range a.observer.Searched() {
@@ -348,78 +332,13 @@ func (a *analyzer) markersOfTrace() []string {
 	return markers
 }
 
-// isClosing says that a marker has the shape of a closing one: </x>, [/x], <|/x|>, <|END_x|>, <|x_end|>, <x:close>.
-func isClosing(marker string) bool {
-	inner := strings.TrimLeft(marker, format.OpenBrackets+"|｜")
-	words := strings.FieldsFunc(strings.ToLower(inner), func(r rune) bool { return !unicode.IsLetter(r) })
-	closes := func(word string) bool { return word == "end" || word == "close" }
-	return strings.HasPrefix(inner, "/") || strings.HasPrefix(strings.ToLower(inner), "end") || len(words) > 1 && (closes(words[0]) || closes(words[len(words)-1]))
-}
-
-// opposites are words that make an opening marker and the closing one.
-var opposites = [...][2]string{{"start", "end"}, {"begin", "end"}, {"open", "close"}}
-
-// mirrors returns what may close an opening marker, and what may open for a closing one: with the opposite word, if there is more to the
-// marker than this word, and with a slash or without it. The likely one is first.
-func mirrors(marker string) []string {
-	text := format.Mark(marker).Text
-	var found []string
-	for _, pair := range opposites {
-		for i, from := range pair {
-			to := pair[1-i]
-			for _, c := range [...]func(string) string{strings.ToLower, strings.ToUpper, capital} {
-				if at := wordAt(text, c(from)); at >= 0 {
-					found = append(found, text[:at]+c(to)+text[at+len(from):])
-				}
-			}
-		}
-	}
-	for _, opening := range [...]string{format.OpenBrackets, format.OpenBrackets + "|｜"} {
-		rest := strings.TrimLeft(text, opening)
-		opener := text[:len(text)-len(rest)]
-		if bare, closed := strings.CutPrefix(rest, "/"); closed {
-			return append(found, opener+bare)
-		}
-	}
-	if rest := strings.TrimLeft(text, format.OpenBrackets); rest != text {
-		rest = strings.TrimLeft(rest, "|｜")
-		found = append(found, text[:len(text)-len(rest)]+"/"+rest)
-	}
-	return found
-}
-
-// mirror returns the likely one of a marker's mirrors; "" where it has none.
-func mirror(marker string) string {
-	if all := mirrors(marker); len(all) > 0 {
-		return all[0]
-	}
-	return ""
-}
-
-func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
-
-// wordAt returns where a word stands in a marker that has other letters as well, -1 where it does not.
-func wordAt(marker, word string) int {
-	at := strings.Index(marker, word)
-	if at < 0 {
-		return -1
-	}
-	before, behind := marker[:at], marker[at+len(word):]
-	last, _ := utf8.DecodeLastRuneInString(before)
-	next, _ := utf8.DecodeRuneInString(behind)
-	if unicode.IsLetter(last) || unicode.IsLetter(next) || strings.IndexFunc(before+behind, unicode.IsLetter) < 0 {
-		return -1
-	}
-	return at
-}
-
 // maxOpen is of how many markers and words an open in the header may consist.
 const maxOpen = 4
 
 // openInHeader moves the open of reasoning out of the header: where every answer and every prompt opens a block, all of them
 // share its open, and it looks like a part of the header. It shows by its mirror, which begins the close.
-func (a *analyzer) openInHeader(r *format.Reasoning) {
-	ps := splitMarkers(a.result.turnStart)
+func (a *reasoningPass) openInHeader(r *format.Reasoning) {
+	ps := splitMarkers(a.start)
 	for i, n := len(ps)-1, 0; i >= 0 && n < maxOpen; i-- {
 		if onlySpace(ps[i]) {
 			continue
@@ -448,11 +367,11 @@ func (a *analyzer) openInHeader(r *format.Reasoning) {
 }
 
 // moveFromHeader shortens the header by a suffix, which then begins every turn and prefill.
-func (a *analyzer) moveFromHeader(suffix string) {
-	a.result.turnStart = strings.TrimSuffix(a.result.turnStart, suffix)
-	a.result.Format.Header = strings.TrimSuffix(a.result.Format.Header, suffix)
-	for i, start := range a.result.otherStarts {
-		a.result.otherStarts[i] = strings.TrimSuffix(start, suffix)
+func (a *reasoningPass) moveFromHeader(suffix string) {
+	a.start = strings.TrimSuffix(a.start, suffix)
+	a.proper = strings.TrimSuffix(a.proper, suffix)
+	for i, start := range a.others {
+		a.others[i] = strings.TrimSuffix(start, suffix)
 	}
 	for i := range a.prefills {
 		a.prefills[i] = suffix + a.prefills[i]
@@ -461,7 +380,7 @@ func (a *analyzer) moveFromHeader(suffix string) {
 }
 
 // adoptPrefill takes the open from a generation prompt where answers show a close alone.
-func (a *analyzer) adoptPrefill(r *format.Reasoning) {
+func (a *reasoningPass) adoptPrefill(r *format.Reasoning) {
 	for _, p := range a.prefills {
 		if ps := pieces(p); onlyMarkers(p) && len(ps) == 1 && ps[0] != r.Close.Text {
 			r.Open = format.Mark(p)
@@ -473,7 +392,7 @@ func (a *analyzer) adoptPrefill(r *format.Reasoning) {
 }
 
 // reasoningMode tells the modes apart by what the generation prompts hold (R2).
-func (a *analyzer) reasoningMode(r *format.Reasoning) {
+func (a *reasoningPass) reasoningMode(r *format.Reasoning) {
 	if r.Open.Text == "" {
 		r.Mode = format.ReasoningDelimiter
 		return
@@ -493,7 +412,7 @@ func (a *analyzer) reasoningMode(r *format.Reasoning) {
 }
 
 // reasoningTrim sees whether the template trims reasoning.
-func (a *analyzer) reasoningTrim(r *format.Reasoning) {
+func (a *reasoningPass) reasoningTrim(r *format.Reasoning) {
 	for _, t := range []turn{a.thought, a.acted} {
 		if t.observation == nil {
 			continue

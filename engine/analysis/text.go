@@ -274,3 +274,231 @@ func snapStart(suffix string, texts ...string) string {
 func isWhole(piece string) bool { return piece != "" && (markerAt(piece) > 0 || isWord(piece)) }
 
 func isWord(piece string) bool { return piece != "" && classAt(piece) == word }
+
+// pieces returns the markers and words of a literal, white space left out.
+func pieces(s string) []string {
+	return slices.DeleteFunc(splitMarkers(s), func(p string) bool { return onlySpace(p) })
+}
+
+// cutPieces returns the first part of s that holds n pieces, with the white space behind it that belongs to no later one.
+func cutPieces(s string, n int) (string, string) {
+	pos := 0
+	for _, p := range splitMarkers(s) {
+		if !onlySpace(p) {
+			if n == 0 {
+				break
+			}
+			n--
+		}
+		pos += len(p)
+	}
+	return s[:pos], s[pos:]
+}
+
+// onlyMarkers says that a literal is made of bracketed markers and white space.
+func onlyMarkers(s string) bool {
+	ps := pieces(s)
+	return len(ps) > 0 && !slices.ContainsFunc(ps, func(p string) bool { return markerAt(p) == 0 })
+}
+
+func onlySpace(s string) bool { return strings.Trim(s, format.Space) == "" }
+
+// squeeze takes all white space out of a text.
+func squeeze(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf && isSpace(byte(r)) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// leadingSpace returns the white space that all texts begin with.
+func leadingSpace(texts []string) string {
+	shared := commonPrefix(texts...)
+	return shared[:len(shared)-len(strings.TrimLeft(shared, format.Space))]
+}
+
+// cutStart returns the length of a text's prefix that is the given one, or, where it is not there to the byte, the same but for
+// white space. White space behind a prefix of the latter kind is not part of it.
+func cutStart(text, start string) (int, bool) {
+	if strings.HasPrefix(text, start) {
+		return len(start), true
+	}
+	i := 0
+	for j := 0; j < len(start); j++ {
+		if isSpace(start[j]) {
+			continue
+		}
+		for i < len(text) && isSpace(text[i]) {
+			i++
+		}
+		if i == len(text) || text[i] != start[j] {
+			return 0, false
+		}
+		i++
+	}
+	return i, true
+}
+
+func countMarkers(s string) int {
+	n := 0
+	for _, p := range splitMarkers(s) {
+		n += boolInt(markerAt(p) > 0)
+	}
+	return n
+}
+
+// cutMarkers returns the start of s that ends with its n-th marker.
+func cutMarkers(s string, n int) string {
+	pos := 0
+	for _, p := range splitMarkers(s) {
+		if n == 0 {
+			break
+		}
+		pos += len(p)
+		n -= boolInt(markerAt(p) > 0)
+	}
+	return s[:pos]
+}
+
+// cutLast cuts the last marker or word group off an open: what is left encloses it.
+func cutLast(open string) (outer, inner string) {
+	ps := splitMarkers(open)
+	i := len(ps)
+	for i > 0 && onlySpace(ps[i-1]) {
+		i--
+	}
+	if i == 0 {
+		return open, ""
+	}
+	if markerAt(ps[i-1]) > 0 {
+		i--
+	} else {
+		for i > 0 && markerAt(ps[i-1]) == 0 && !onlySpace(ps[i-1]) {
+			i--
+		}
+		// An attribute's words belong to their tag: <invoke name=" is one open, cut where the bracket stands.
+		if j := strings.LastIndexAny(strings.Join(ps[:i], ""), format.OpenBrackets); j >= 0 {
+			pos := 0
+			for k, p := range ps[:i] {
+				if pos == j && markerAt(p) == 0 {
+					i = k
+					break
+				}
+				pos += len(p)
+			}
+		}
+	}
+	return strings.Join(ps[:i], ""), strings.Join(ps[i:], "")
+}
+
+// isClosing says that a marker has the shape of a closing one: </x>, [/x], <|/x|>, <|END_x|>, <|x_end|>, <x:close>.
+func isClosing(marker string) bool {
+	inner := strings.TrimLeft(marker, format.OpenBrackets+"|｜")
+	words := strings.FieldsFunc(strings.ToLower(inner), func(r rune) bool { return !unicode.IsLetter(r) })
+	closes := func(word string) bool { return word == "end" || word == "close" }
+	return strings.HasPrefix(inner, "/") || strings.HasPrefix(strings.ToLower(inner), "end") || len(words) > 1 && (closes(words[0]) || closes(words[len(words)-1]))
+}
+
+// opposites are words that make an opening marker and the closing one.
+var opposites = [...][2]string{{"start", "end"}, {"begin", "end"}, {"open", "close"}}
+
+// mirrors returns what may close an opening marker, and what may open for a closing one: with the opposite word, if there is more to the
+// marker than this word, and with a slash or without it. The likely one is first.
+func mirrors(marker string) []string {
+	text := format.Mark(marker).Text
+	var found []string
+	for _, pair := range opposites {
+		for i, from := range pair {
+			to := pair[1-i]
+			for _, c := range [...]func(string) string{strings.ToLower, strings.ToUpper, capital} {
+				if at := wordAt(text, c(from)); at >= 0 {
+					found = append(found, text[:at]+c(to)+text[at+len(from):])
+				}
+			}
+		}
+	}
+	for _, opening := range [...]string{format.OpenBrackets, format.OpenBrackets + "|｜"} {
+		rest := strings.TrimLeft(text, opening)
+		opener := text[:len(text)-len(rest)]
+		if bare, closed := strings.CutPrefix(rest, "/"); closed {
+			return append(found, opener+bare)
+		}
+	}
+	if rest := strings.TrimLeft(text, format.OpenBrackets); rest != text {
+		rest = strings.TrimLeft(rest, "|｜")
+		found = append(found, text[:len(text)-len(rest)]+"/"+rest)
+	}
+	return found
+}
+
+// mirror returns the likely one of a marker's mirrors; "" where it has none.
+func mirror(marker string) string {
+	if all := mirrors(marker); len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
+// wordAt returns where a word stands in a marker that has other letters as well, -1 where it does not.
+func wordAt(marker, word string) int {
+	at := strings.Index(marker, word)
+	if at < 0 {
+		return -1
+	}
+	before, behind := marker[:at], marker[at+len(word):]
+	last, _ := utf8.DecodeLastRuneInString(before)
+	next, _ := utf8.DecodeRuneInString(behind)
+	if unicode.IsLetter(last) || unicode.IsLetter(next) || strings.IndexFunc(before+behind, unicode.IsLetter) < 0 {
+		return -1
+	}
+	return at
+}
+
+// closedAt returns where in a literal the mirror of an open ends that the literal begins with, 0 if it does not.
+func closedAt(literal, open string) int {
+	text := strings.TrimLeft(literal, format.Space)
+	for _, m := range mirrors(open) {
+		if strings.HasPrefix(text, m) {
+			return len(literal) - len(text) + len(m)
+		}
+	}
+	return 0
+}
+
+// emptyPairs returns the pairs of an opening marker and its mirror that stand in a text with nothing but white space between them.
+func emptyPairs(text string) []format.Pair {
+	var pairs []format.Pair
+	ps := pieces(text)
+	for i := 1; i < len(ps); i++ {
+		if markerAt(ps[i-1]) > 0 && markerAt(ps[i]) > 0 && slices.Contains(mirrors(ps[i-1]), ps[i]) {
+			pairs = append(pairs, format.Pair{Open: format.Mark(ps[i-1]), Close: format.Mark(ps[i])})
+		}
+	}
+	return pairs
+}
+
+// bracketed returns how many markers between brackets a literal has.
+func bracketed(s string) int {
+	n := 0
+	for _, p := range splitMarkers(s) {
+		n += boolInt(bracketedAt(p) > 0)
+	}
+	return n
+}
+
+// opensWord says that a literal has a marker with a word directly behind it.
+func opensWord(text, marker string) bool {
+	_, rest, found := strings.Cut(text, marker)
+	return found && rest != "" && isWord(rest)
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,98 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/observe"
+)
+
+// sharedEnd returns what two literals end with that both stand at the end of a turn. Where neither of them is nothing but the end, it
+// begins where the turns of others show that theirs begins, if they do, and no marker is lost before it.
+func (a *state) sharedEnd(x, y string) string {
+	shared := commonSuffix(x, y)
+	end := snapStart(shared, x, y)
+	if shared == x || shared == y {
+		return end
+	}
+	for _, known := range []string{a.othersEnd, a.observer.Template().EOS} {
+		known = strings.Trim(known, format.Space)
+		if i := strings.LastIndex(shared, known); known != "" && i >= 0 && onlySpace(shared[i+len(known):]) && bracketed(end) <= bracketed(known) {
+			return shared[i:]
+		}
+	}
+	return end
+}
+
+// turnEnd returns what stands behind the last answer and its close, shortened to what stands behind an answer that a user's message
+// follows, where that begins alike: what comes after it (an end of the whole text, the beginning of a next turn) is no part of
+// the turn.
+func (a *state) turnEnd() string {
+	_, at := observe.Before(a.plain.body, observe.Content)
+	close := ""
+	if c := a.format.Content; c.Mode == format.ContentWrapped {
+		close = c.Close.Full()
+	}
+	behind := strings.TrimPrefix(observe.After(a.plain.body, at), close)
+	o := a.observe(a.plain.Probe.With(func(p *observe.Probe) { p.Past = true }))
+	if o.Err != nil {
+		return behind
+	}
+	_, at = observe.Before(o.Atoms, observe.Content)
+	between := strings.TrimPrefix(observe.After(o.Atoms, at), close)
+	end := a.withoutNextTurn(snapEnd(commonPrefix(behind, between), behind, between))
+	if text := strings.Trim(end, format.Space); text == "" || text == strings.Trim(behind, format.Space) {
+		return behind
+	}
+	return end
+}
+
+// withoutNextTurn cuts off an end where a next turn begins: as the prompt does, behind a token for its beginning perhaps.
+func (a *state) withoutNextTurn(end string) string {
+	var opening []string
+	for _, p := range splitMarkers(observe.FirstLiteral(a.plain.Atoms)) {
+		if len(opening) == 2 || markerAt(p) == 0 {
+			break
+		}
+		opening = append(opening, p)
+	}
+	pos := 0
+	for _, p := range splitMarkers(end) {
+		if slices.Contains(opening, p) && !onlySpace(end[:pos]) {
+			return end[:pos]
+		}
+		pos += len(p)
+	}
+	return end
+}
+
+func findEnds(s state) state {
+	s.findEnds()
+	return s
+}
+
+// findEnds collects what ends turns: the literal behind content or calls that belongs to neither.
+func (a *state) findEnds() {
+	f := &a.format
+	add := func(end string) {
+		if !onlySpace(end) && !slices.Contains(f.End, end) {
+			f.End = append(f.End, end)
+		}
+	}
+	add(a.turnEnd())
+	plain := f.End
+	calls := a.withoutNextTurn(a.callEnd)
+	add(calls)
+	known := func(end string) bool {
+		end, calls := strings.Trim(end, format.Space), strings.Trim(calls, format.Space)
+		return strings.Contains(end, calls) || strings.Contains(calls, end)
+	}
+	if len(plain) > 0 && len(f.End) > len(plain) && !slices.ContainsFunc(plain, known) {
+		a.found("T2", "undecided: every turn with calls ends with %q, and other turns do not; it is taken to end the turn, and may as well close the calls", calls)
+	}
+	if !a.observer.Template().StandIns {
+		add(a.observer.Template().EOS)
+	}
+	a.found("C1", "turns end with %q", f.End)
+}

@@ -1,0 +1,163 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/observe"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// lab renders probes for the passes, and keeps what they find.
+type lab struct {
+	observer *observe.Observer
+	tails    map[*observe.Rendering]*observation
+	evidence []Evidence
+}
+
+func (a *lab) found(comparison, text string, args ...any) {
+	a.evidence = append(a.evidence, Evidence{comparison, fmt.Sprintf(text, args...)})
+}
+
+// shared returns the answers that the comparisons share.
+func (a *lab) shared() turns {
+	t := a.observer.Turns
+	of := func(r *observe.Rendering) turn { return turn{observation: a.seen(r)} }
+	return turns{of(t.Plain), of(t.Bare), of(t.Thought), of(t.Called), of(t.Acted), of(t.Spoken), of(t.Double)}
+}
+
+// observation is a rendered probe and the turn in it.
+type observation struct {
+	*observe.Rendering
+	tail []observe.Atom // what follows the last byte of the user's message, without what is written of tools after the answer
+}
+
+// observe renders a probe once; the same probe again costs nothing.
+func (a *lab) observe(p observe.Probe) *observation { return a.seen(a.observer.Observe(p)) }
+
+// seen returns a rendering with its turn; nil for nil.
+func (a *lab) seen(r *observe.Rendering) *observation {
+	if r == nil {
+		return nil
+	}
+	o, ok := a.tails[r]
+	if !ok {
+		o = &observation{r, a.withoutTools(r.Probe, r.Tail)}
+		a.tails[r] = o
+	}
+	return o
+}
+
+// withoutTools takes off an answer's tail what the template writes behind the messages where there are tools: what an answer without tools
+// does not end with.
+func (a *lab) withoutTools(p observe.Probe, tail []observe.Atom) []observe.Atom {
+	from := len(tail)
+	for i, at := range slices.Backward(tail) {
+		if at.Kind == observe.Foreign && strings.HasPrefix(at.Path, "tools") {
+			from = i
+		} else if at.Kind != observe.Literal && at.Kind != observe.Counter && at.Kind != observe.Foreign {
+			break // a tool that is described before the answer's end is a part of the answer
+		}
+	}
+	if p.Plain || !p.Tools || from < 1 || from == len(tail) || tail[from-1].Kind != observe.Literal {
+		return tail
+	}
+	with := tail[from-1].Text
+	without := ""
+	if o := a.observe(p.With(func(p *observe.Probe) { p.Tools = false })); o.Err == nil {
+		without = observe.LastLiteral(o.tail)
+	}
+	end := tail[from-1]
+	end.Text = snapEnd(commonPrefix(with, without), with, without)
+	return append(slices.Clone(tail[:from-1]), end)
+}
+
+// settings are the ways to set the template's flags: none, and each of them on and off.
+func (a *lab) settings() [][]ordered.Member {
+	settings := [][]ordered.Member{nil}
+	for _, flag := range a.observer.Flags() {
+		settings = append(settings,
+			[]ordered.Member{ordered.MemberOf(flag, ordered.Boolean(true))},
+			[]ordered.Member{ordered.MemberOf(flag, ordered.Boolean(false))})
+	}
+	return settings
+}
+
+// laterPrompts renders the generation prompts where there are tools, behind a user's message and behind a call's result: a template may open
+// or close reasoning there alone.
+func (a *lab) laterPrompts() []*observation {
+	probes := []observe.Probe{{Plain: true, Generate: true, Tools: true}}
+	if called := a.observer.Turns.Called; called != nil {
+		answered := called.Probe.With(func(p *observe.Probe) { p.Answered, p.Generate = true, true })
+		for _, tools := range []bool{true, false} {
+			probes = append(probes, answered.With(func(p *observe.Probe) { p.Tools = tools }))
+		}
+	}
+	var prompts []*observation
+	for _, p := range probes {
+		for _, kwargs := range a.settings() {
+			if o := a.observe(p.With(func(p *observe.Probe) { p.Kwargs = append(p.Kwargs, kwargs...) })); o.Err == nil {
+				prompts = append(prompts, o)
+			}
+		}
+	}
+	return prompts
+}
+
+// addedTo returns what a generation prompt adds to a rendering; "" where it changes more.
+func (a *lab) addedTo(p *observation) string {
+	bare := a.observe(p.Probe.With(func(p *observe.Probe) { p.Generate = false }))
+	added, ok := strings.CutPrefix(p.String, bare.String)
+	if bare.Err != nil || !ok {
+		return ""
+	}
+	return added
+}
+
+// prompts renders the generation prompts: plain, and with each flag of the template on and off.
+func (a *lab) prompts() []*observation {
+	var prompts []*observation
+	seen := map[string]bool{}
+	for _, kwargs := range a.settings() {
+		o := a.observe(observe.Probe{Plain: true, Generate: true, Kwargs: kwargs})
+		if o.Err != nil || o.tail == nil {
+			continue
+		}
+		if text := observe.Text(o.tail); !seen[text] {
+			seen[text] = true
+			prompts = append(prompts, o)
+		}
+	}
+	return prompts
+}
+
+// wordedPrompts renders the generation prompts with each flag set to the words that the template compares it with (E4). Such a word
+// may ask for anything, so that these prompts say nothing of the header.
+func (a *lab) wordedPrompts() []*observation {
+	var prompts []*observation
+	for _, flag := range a.observer.Flags() {
+		on := a.observe(observe.Probe{Plain: true, Generate: true, Kwargs: []ordered.Member{ordered.MemberOf(flag, ordered.Boolean(true))}})
+		if on.Err != nil {
+			continue
+		}
+		words := on.Trace.Literals(flag, "==", "!=")
+		for _, word := range words[:min(len(words), maxWords)] {
+			o := a.observe(observe.Probe{Plain: true, Generate: true, Kwargs: []ordered.Member{ordered.MemberOf(flag, ordered.Str(word))}})
+			if o.Err == nil {
+				prompts = append(prompts, o)
+			}
+		}
+	}
+	return prompts
+}
+
+func (a *lab) describesTools() bool {
+	o := a.observe(observe.Probe{Plain: true, Tools: true, Generate: true})
+	return o.Err == nil && slices.ContainsFunc(o.Atoms, func(at observe.Atom) bool {
+		return at.Kind == observe.Foreign && strings.HasPrefix(at.Path, "tools[0]") && strings.Contains(at.Path, "name")
+	})
+}
+
+// maxWords bounds how many words a flag is set to.
+const maxWords = 4
