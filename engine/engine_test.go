@@ -221,7 +221,7 @@ func TestUnverified(t *testing.T) {
 }
 
 // TestGrammarIgnoresProse holds the metamorphic rule: descriptions, and the order and number of tools, do not change what is
-// accepted (P33).
+// accepted.
 func TestGrammarIgnoresProse(t *testing.T) {
 	tmpl := compile(t, template)
 	tool := func(name, description string) string {

@@ -19,7 +19,7 @@
 //	A1  the key's surroundings                      how an argument's name is written
 //	A2  values of different types                   how a value is written and escaped
 //
-// The names are those of the compositional specification (T4 there is A1 and A2 here).
+// docs/engine-rules.md has a paragraph for each (E8).
 //
 // # Provenance locates, it does not determine (E6)
 //

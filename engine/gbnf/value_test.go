@@ -228,7 +228,7 @@ func TestIntegerRanges(t *testing.T) {
 	}
 }
 
-// Prose never changes a grammar (P33).
+// Prose never changes a grammar.
 func TestProseDoesNotMatter(t *testing.T) {
 	prose := `"title": "T", "description": "one of \"a\" or | [b] ::= c\n#", "examples": [{"x": 1}], "default": "zzz", "$comment": "c", "deprecated": true, `
 	for _, tt := range schemas {

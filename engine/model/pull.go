@@ -92,7 +92,7 @@ type Pulled struct {
 	Model *Model
 }
 
-// Pull brings a model from the Hub into the cache and asks the gate (C.4). A model that the gate rejects is a [hub.Rejected].
+// Pull brings a model from the Hub into the cache and asks the gate (M2). A model that the gate rejects is a [hub.Rejected].
 func Pull(ctx context.Context, c *hub.Client, ref hub.Ref, o PullOptions) (*Pulled, error) {
 	pulled, err := c.Pull(ctx, ref, hub.PullOptions{
 		Judge:    func(path string) error { return judgeFile(path, o.Options) },
@@ -141,7 +141,7 @@ func judgeFile(path string, o engine.Options) error {
 	return Judge(info, o).Rejection
 }
 
-// judgeHint asks the gate about the template that the Hub shows. That is the default one alone, so the answer is no verdict (B.4).
+// judgeHint asks the gate about the template that the Hub shows. That is the default one alone, so the answer is no verdict (M1).
 func judgeHint(h hub.Hint, o engine.Options) error {
 	if h.Architecture == "" && h.Template == "" {
 		return nil // the Hub has not read the model files

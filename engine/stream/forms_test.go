@@ -90,7 +90,7 @@ func recipients() format.Format {
 	}}
 }
 
-// forms are the forms of FORMATS.md: what a template can show, and what it cannot.
+// forms are the forms of docs/engine-rules.md: what a template can show, and what it cannot.
 var forms = []form{
 	{"json in tag", calls(format.Calls{Call: pair("<tool_call>\n", "\n</tool_call>"), Object: plainObject}), []turn{
 		{output: "<tool_call>\n{\"name\": \"get\", \"arguments\": " + rome + "}\n</tool_call><|im_end|>", want: message("", call("", "get", rome))},

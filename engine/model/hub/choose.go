@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// quantisations are what is taken where nothing is asked for, in order (C.4).
+// quantisations are what is taken where nothing is asked for, in order (M3).
 var quantisations = [...]string{"q4_k_m", "q5_k_m", "q4_0", "q8_0", "q6_k", "q3_k_m", "q2_k"}
 
 // part is the name of a part of a split model.
@@ -27,7 +27,7 @@ type candidate struct {
 }
 
 // Choose returns the model file that is wanted, or all parts of it in order. want is the name of a file, of any part, or a
-// quantisation such as "Q8_0"; where it is empty, the one file there is, else Q4_K_M and the fallbacks of C.4 decide. Where
+// quantisation such as "Q8_0"; where it is empty, the one file there is, else Q4_K_M and the fallbacks of M3 decide. Where
 // that leaves several or none, the error lists what there is and is of kind [ErrChoice].
 func (r *Repo) Choose(want string) ([]File, error) {
 	all := r.candidates()

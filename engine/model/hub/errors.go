@@ -64,7 +64,7 @@ type transient struct {
 
 func (t *transient) Unwrap() error { return t.error }
 
-// statusError makes an error of an answer that is not the one hoped for (C.5): about a repository, or one file of it.
+// statusError makes an error of an answer that is not the one hoped for (M4): about a repository, or one file of it.
 func (c *Client) statusError(resp *http.Response, what, repo string) error {
 	e := c.failf(nil, what, "%s", c.statusText(resp))
 	e.Status = resp.StatusCode

@@ -13,7 +13,7 @@
 // [FromEnv] reads the settings that every program of the Hub understands; [New] makes a [Client] of them. [Client.Repo] lists
 // the files at a revision, and refuses what cannot be read before anything is fetched. [Client.ReadFile] reads a small file,
 // [Client.Open] opens one of any size for reading by ranges: the header of a model file takes its own length and at most
-// 600 KB more. [Client.FS] makes a file system of both. [Client.Hint] asks for the template that the Hub shows. [Client.Pull] is the whole way of C.4: choose, check
+// 600 KB more. [Client.FS] makes a file system of both. [Client.Hint] asks for the template that the Hub shows. [Client.Pull] is the whole way of M2: choose, check
 // access, download, compare, judge, and only then show the file to the world.
 //
 // # Cache
@@ -54,7 +54,7 @@
 //
 // # Specifications followed
 //
-// The calls and their answers are those of C.4 and C.5; the cache, the environment and the headers those of the huggingface_hub
+// The calls and their answers are those that M2 and M4 need; the cache, the environment and the headers those of the huggingface_hub
 // library's documentation ("Understand caching", "Environment variables").
 package hub
 

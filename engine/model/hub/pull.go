@@ -10,7 +10,7 @@ import (
 type PullOptions struct {
 	// Judge is the gate: it looks at the model, or its first part, before it is shown to the world. An error rejects it.
 	Judge func(path string) error
-	// Hint looks at what the Hub shows, before the download. Its error becomes a warning, never a verdict (B.4).
+	// Hint looks at what the Hub shows, before the download. Its error becomes a warning, never a verdict (M1).
 	Hint     func(Hint) error
 	Progress func(Progress)
 	Warn     func(string)
@@ -48,7 +48,7 @@ func (r *Rejected) Error() string {
 // Unwrap returns the gate's reason.
 func (r *Rejected) Unwrap() error { return r.Err }
 
-// Pull brings a model into the cache (C.4): it resolves the revision, chooses the files, makes sure that they may be read, downloads what is
+// Pull brings a model into the cache (M2): it resolves the revision, chooses the files, makes sure that they may be read, downloads what is
 // not there, compares it with what was promised, asks the gate, and shows it. Of a split model the gate sees the first part
 // before the others come. A rejected model is a [Rejected].
 func (c *Client) Pull(ctx context.Context, ref Ref, o PullOptions) (*Pulled, error) {

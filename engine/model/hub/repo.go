@@ -136,7 +136,7 @@ func (c *Client) Repo(ctx context.Context, id, revision string) (*Repo, error) {
 	return r, nil
 }
 
-// admitted says before anything is fetched that a token is missing (C.5).
+// admitted says before anything is fetched that a token is missing (M4).
 func (c *Client) admitted(r *Repo) error {
 	switch {
 	case c.token != "":
@@ -153,7 +153,7 @@ func (c *Client) api(ctx context.Context, id, revision, query string, answer any
 	return c.retried(ctx, func() error { return c.ask(ctx, id, revision, query, answer) })
 }
 
-// ask asks about a repository once. The main revision has the address of C.4.
+// ask asks about a repository once. The main revision has an address of its own.
 func (c *Client) ask(ctx context.Context, id, revision, query string, answer any) error {
 	u := c.endpoint.JoinPath("api", "models", id)
 	what := id
@@ -184,7 +184,7 @@ func (c *Client) ask(ctx context.Context, id, revision, query string, answer any
 }
 
 // Hint is what the Hub itself has read in a repository's model files. It shows the default template alone, so that it is no verdict
-// (B.4).
+// (M1).
 type Hint struct {
 	Template      string // "": the Hub shows none
 	BOS, EOS      string

@@ -26,8 +26,8 @@
 // Of transformers, "Storing and loading chat templates" (docs/source/en/chat_templating_writing.md in its repository), held against
 // what version 5.23.0 does with folders of every kind. The two differ in one respect: a chat_template.jinja, or any file of
 // additional_chat_templates, replaces all that tokenizer_config.json has, its named templates too. Of vLLM, the order that its API reference gives for
-// vllm.renderers.hf.resolve_chat_template. Of llama.cpp, docs/function-calling.md on the two templates of a model, and
-// what gguf-py's SpecialVocab of version 0.5.0, which its converter uses, takes from folders of every kind.
+// vllm.renderers.hf.resolve_chat_template. Of llama.cpp, https://github.com/ggml-org/llama.cpp/blob/master/docs/function-calling.md
+// on the two templates of a model, and what gguf-py's SpecialVocab of version 0.5.0, which its converter uses, takes from folders of every kind.
 //
 // # Limits
 //
