@@ -225,8 +225,7 @@ type Output struct {
 	Stops     []string  // texts that end the turn and nothing else
 	Preserved []string  // all markers, which a tokeniser must not cut
 
-	frame   *frame
-	parts   peg.Parts
+	made    made
 	grammar func() (*gbnf.Grammar, error)
 }
 
@@ -236,10 +235,10 @@ func Generate(f format.Format, o Options) (*Output, error) { return NewGenerator
 // Tree returns the patterns of the program: the frame's, those that the tools have added, and, as a rule for each place where a name has
 // been read, what follows it for each tool.
 func (o *Output) Tree() *peg.Tree {
-	tree := *o.frame.tree
-	tree.Rules = append(slices.Clip(tree.Rules), o.parts.Rules...)
-	for _, name := range slices.Sorted(maps.Keys(o.parts.Bodies)) {
-		tree.Rules = append(tree.Rules, peg.Rule{Name: "switch " + name, P: peg.Dispatch{Words: o.parts.Words, Bodies: o.parts.Bodies[name]}})
+	tree, parts := *o.made.frame.tree, o.made.parts
+	tree.Rules = append(slices.Clip(tree.Rules), parts.Rules...)
+	for _, name := range slices.Sorted(maps.Keys(parts.Bodies)) {
+		tree.Rules = append(tree.Rules, peg.Rule{Name: "switch " + name, P: peg.Dispatch{Words: parts.Words, Bodies: parts.Bodies[name]}})
 	}
 	return &tree
 }

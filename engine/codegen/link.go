@@ -49,6 +49,12 @@ type frame struct {
 	program *peg.Frame
 }
 
+// made is what a program was made of.
+type made struct {
+	frame *frame
+	parts peg.Parts
+}
+
 func (g *Generator) frame(o Options) (*frame, error) {
 	key := frameKey{o.Prefill, strings.Join(o.Fallbacks, "\x00"), o.Tolerances, o.Reasoning, o.Continue, o.HasJSONSchema, len(o.Tools) > 0 && o.Choice.Mode != chat.ChoiceNone}
 	g.mu.Lock()
@@ -113,7 +119,7 @@ func (g *Generator) Generate(o Options) (*Output, error) {
 		TrimContent: g.f.Content.Trim, TrimReasoning: g.f.Reasoning.Trim, CloseArgs: f.t.on(CloseArguments),
 		HoldID: make([]bool, max(1, len(f.t.calls))),
 		Stops:  f.t.stopTexts(), Preserved: f.t.preserved(),
-		frame: f, parts: parts,
+		made: made{f, parts},
 	}
 	for i, c := range f.t.calls {
 		out.HoldID[i] = c.hasID()

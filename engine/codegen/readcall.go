@@ -1,7 +1,6 @@
 package codegen
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,23 +12,28 @@ import (
 // follows for each tool is put there by the linker.
 type callReader struct {
 	*reader
-	s *spelling
+	s    *spelling
+	args *entryReader
 }
 
-func (c *callReader) name(state string) string { return fmt.Sprint(state, " ", c.s.number) }
+func (r *reader) callReader(s *spelling) *callReader {
+	return &callReader{r, s, newEntryReader(r, s)}
+}
+
+// name returns the name of a state of the spelling's calls.
+func (c *callReader) name(state string) string { return state + " " + c.s.id }
 
 // prepare makes the rules that what is linked for a tool refers to.
 func (c *callReader) prepare() {
 	c.broken()
 	c.section()
-	if !c.s.repeatsName() {
-		c.tail(nil)
-	}
-	switch {
-	case !c.s.perTool():
+	if c.s.perTool() {
+		c.rest(&tool{name: "any", schema: anyValue}) // whose parts are other tools' too
+		if c.s.entry != nil {
+			c.args.prepare()
+		}
+	} else {
 		c.announced(nil)
-	case c.s.Body.Kind == format.BodyTagged || c.s.Body.Kind == format.BodyKwargs:
-		c.entries().prepare()
 	}
 }
 
@@ -296,8 +300,8 @@ func (c *callReader) behindName(inID []format.Part) peg.Pattern {
 	for _, t := range s.afterHead(s.name + 1).firsts() {
 		alts = append(alts, c.lit(t))
 	}
-	if e, ok := takeApart(s.Body.Entry); ok && s.Body.Open.Text == "" && e.open.Text.Text == "" && e.mid.Text.Text != "" && onlySpace(s.Head[s.name+1:]) {
-		alts = append(alts, c.entries().ahead(e)) // nothing but a key behind the name
+	if e := s.entry; e != nil && s.Body.Open.Text == "" && e.open.Text.Text == "" && e.mid.Text.Text != "" && onlySpace(s.Head[s.name+1:]) {
+		alts = append(alts, c.args.ahead()) // nothing but a key behind the name
 	}
 	if len(alts) == 0 {
 		return peg.Not{P: peg.Set{Set: nameBytes}}
@@ -401,20 +405,32 @@ func (c *callReader) announced(tool *tool) peg.Pattern {
 func (c *callReader) rest(tool *tool) peg.Pattern {
 	s := c.s
 	return c.ref(c.toolName("rest", tool), func() peg.Pattern {
-		var seq peg.Seq
 		if s.Object != nil {
-			seq = append(c.object().rest(), c.closeFence())
-		} else {
-			if id := s.Head[s.name]; id.Kind == format.SlotID {
-				seq = append(seq, c.afterName(id.Parts[nameAt(id.Parts)+1:]), peg.Emit{Kind: IDEnd})
-			}
-			for n := s.name + 1; n < len(s.Head); n++ {
-				seq = append(seq, c.again(s.Head, n, tool, s.afterHead(n+1).firsts()))
-			}
-			seq = append(seq, c.entries().body(tool), peg.Emit{Kind: ArgsEnd})
+			return append(c.object().rest(), c.closeFence(), c.tail(tool))
 		}
-		return append(seq, c.tail(tool), peg.Emit{Kind: CallEnd})
+		return peg.Seq{c.perTool("head end", tool, c.headEnd), c.args.body(tool), c.tail(tool)}
 	})
+}
+
+// headEnd matches what remains of the head.
+func (c *callReader) headEnd(tool *tool) peg.Pattern {
+	s := c.s
+	var seq peg.Seq
+	if id := s.Head[s.name]; id.Kind == format.SlotID {
+		seq = append(seq, c.afterName(id.Parts[nameAt(id.Parts)+1:]), peg.Emit{Kind: IDEnd})
+	}
+	for n := s.name + 1; n < len(s.Head); n++ {
+		seq = append(seq, c.again(s.Head, n, tool, s.afterHead(n+1).firsts()))
+	}
+	return seq
+}
+
+// perTool makes a pattern for each tool where a call repeats its name, else one rule for all.
+func (c *callReader) perTool(state string, t *tool, build func(*tool) peg.Pattern) peg.Pattern {
+	if c.s.repeatsName() {
+		return build(t)
+	}
+	return c.ref(c.name(state), func() peg.Pattern { return build(nil) })
 }
 
 // again is part for a place behind the name, where the name's slots read as the name did.
@@ -426,11 +442,10 @@ func (c *callReader) again(parts []format.Part, n int, tool *tool, follow []stri
 }
 
 // tail is the state in which a call is closed.
-func (c *callReader) tail(tool *tool) peg.Pattern {
-	if c.s.repeatsName() {
-		return c.closing(tool)
-	}
-	return c.ref(c.name("tail"), func() peg.Pattern { return c.closing(nil) })
+func (c *callReader) tail(of *tool) peg.Pattern {
+	return c.perTool("tail", of, func(t *tool) peg.Pattern {
+		return peg.Seq{peg.Emit{Kind: ArgsEnd}, c.closing(t), peg.Emit{Kind: CallEnd}}
+	})
 }
 
 // closing matches what closes a call. Behind arguments whose end shows, all of it may be missing (T4); where the output ends inside

@@ -3,6 +3,7 @@ package codegen
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/goassay/assay/engine/codec"
 	"github.com/goassay/assay/engine/format"
@@ -17,7 +18,7 @@ type entryReader struct {
 	s *spelling
 }
 
-func (c *callReader) entries() *entryReader { return &entryReader{c.reader, c.s} }
+func newEntryReader(r *reader, s *spelling) *entryReader { return &entryReader{r, s} }
 
 // literal is a scanner that reads Python literals too where the format has them or they are tolerated.
 func (c *entryReader) literal(s codec.Syntax, python bool) codec.Syntax {
@@ -43,31 +44,48 @@ func (c *entryReader) arguments(text bool, quote byte) peg.Pattern {
 
 // body matches a call's arguments where the call is not a JSON object.
 func (c *entryReader) body(tool *tool) peg.Pattern {
-	p := &c.s.Body
-	switch p.Kind {
+	switch c.s.Body.Kind {
 	case format.BodyTagged:
-		body := peg.Seq{c.ref(fmt.Sprint("entries open ", c.s.number), func() peg.Pattern {
-			return peg.Seq{peg.Emit{Kind: Open}, c.optional(p.Open)}
-		}), c.entries(tool), c.ref(fmt.Sprint("entries close ", c.s.number), func() peg.Pattern {
-			return peg.Seq{c.optional(p.Close), peg.Emit{Kind: Close}}
-		})}
+		body := peg.Seq{c.ref(c.name("entries open"), c.open), c.entries(tool), c.ref(c.name("entries close"), c.close)}
 		if c.t.on(AnyLiteral) || c.s.jsonToo() { // models fall back to JSON
-			brace := peg.And{P: peg.Seq{peg.Space{}, peg.Lit{Text: "{"}}}
-			return peg.Choice{peg.Seq{brace, peg.Cut{}, peg.Space{}, c.arguments(false, '"')}, body}
+			return peg.Choice{peg.Seq{c.ref("JSON ahead", jsonAhead), peg.Cut{}, peg.Space{}, c.arguments(false, '"')}, body}
 		}
 		return body
 	case format.BodyKwargs:
-		return peg.Seq{peg.Emit{Kind: Open}, c.marker(p.Open), c.entries(tool),
-			c.space(p.Close.Before), c.orStub(p.Close.Text), peg.Emit{Kind: Close}}
+		return peg.Seq{c.ref(c.name("entries open"), c.open), c.entries(tool), c.ref(c.name("entries close"), c.close)}
 	case format.BodyDict:
-		open, close := c.optional(p.Open), c.optional(p.Close)
-		if p.Open.Text == "{" { // the braces are the dict's own
-			open, close = peg.Seq{}, peg.Seq{}
-		}
-		syntax := codec.Syntax{Bare: true, Token: p.Codec.Quote, Object: true}
-		return peg.Seq{open, peg.Space{}, peg.Scan{Kind: Args, Scanner: c.literal(syntax, true)}, close}
+		return c.dict()
 	}
 	return c.json()
+}
+
+func jsonAhead() peg.Pattern { return peg.And{P: peg.Seq{peg.Space{}, peg.Lit{Text: "{"}}} }
+
+// open and close match the markers around arguments that come one by one.
+func (c *entryReader) open() peg.Pattern {
+	if c.s.Body.Kind == format.BodyKwargs {
+		return peg.Seq{peg.Emit{Kind: Open}, c.marker(c.s.Body.Open)}
+	}
+	return peg.Seq{peg.Emit{Kind: Open}, c.optional(c.s.Body.Open)}
+}
+
+func (c *entryReader) close() peg.Pattern {
+	close := c.s.Body.Close
+	if c.s.Body.Kind == format.BodyKwargs {
+		return peg.Seq{c.space(close.Before), c.orStub(close.Text), peg.Emit{Kind: Close}}
+	}
+	return peg.Seq{c.optional(close), peg.Emit{Kind: Close}}
+}
+
+// dict matches arguments that are one object without quotes around its keys.
+func (c *entryReader) dict() peg.Pattern {
+	p := &c.s.Body
+	open, close := c.optional(p.Open), c.optional(p.Close)
+	if p.Open.Text == "{" { // the braces are the dict's own
+		open, close = peg.Seq{}, peg.Seq{}
+	}
+	syntax := codec.Syntax{Bare: true, Token: p.Codec.Quote, Object: true}
+	return peg.Seq{open, peg.Space{}, peg.Scan{Kind: Args, Scanner: c.literal(syntax, true)}, close}
 }
 
 // json matches arguments that are one JSON object, which may be missing where there are none.
@@ -94,23 +112,12 @@ func (c *entryReader) optional(m format.Marker) peg.Pattern {
 	return peg.Opt{P: peg.Seq{c.space(m.Before), c.orStub(m.Text), c.space(m.After)}}
 }
 
-// entry takes the spelling of an argument apart.
-func (c *entryReader) entry() entry {
-	e, ok := takeApart(c.s.Body.Entry)
-	if !ok {
-		c.fail("the arguments of tool calls are spelled without a key and a value")
-	}
-	return e
-}
-
-func (c *entryReader) name(state string) string { return fmt.Sprint(state, " ", c.s.number) }
+func (c *entryReader) name(state string) string { return state + " " + c.s.id }
 
 // prepare makes the rules that are alike for all tools.
 func (c *entryReader) prepare() {
-	c.body(&tool{schema: schema.Any()})
-	e := c.entry()
 	for _, types := range []schema.TypeSet{schema.String, schema.Integer, schema.Number, schema.Boolean, schema.Array, schema.Object, schema.AnyType} {
-		c.keyed(e, "", typed(types))
+		c.keyed("", typed(types))
 	}
 }
 
@@ -118,14 +125,7 @@ func (c *entryReader) prepare() {
 func (c *entryReader) entries(tool *tool) peg.Pattern {
 	name := c.name("entries") + " " + tool.name
 	return c.ref(name, func() peg.Pattern {
-		e := c.entry()
-		after := peg.Pattern(peg.Ref{Name: name})
-		if sep := c.s.Body.Sep; sep.Text != "" {
-			after = peg.Seq{c.ref(c.name("separator"), func() peg.Pattern {
-				return peg.Opt{P: peg.Seq{c.space(sep.Before), c.lit(sep.Text)}}
-			}), after}
-		}
-		lead := c.lead(e)
+		separator, next := c.ref(c.name("separator"), c.separator), c.ref(name, nil)
 		var words []string
 		var bodies []peg.Pattern
 		for _, f := range tool.schema.Fields() {
@@ -134,35 +134,51 @@ func (c *entryReader) entries(tool *tool) peg.Pattern {
 			}
 			key := string(append(ordered.AppendQuoted(make([]byte, 0, len(f.Name)+8), f.Name, false), ": "...))
 			words = append(words, f.Name)
-			bodies = append(bodies, peg.Seq{peg.Emit{Kind: Key, Text: key}, peg.Cut{}, c.keyed(e, f.Name, f.Schema), after})
+			bodies = append(bodies, peg.Seq{peg.Emit{Kind: Key, Text: key}, peg.Cut{}, c.keyed(f.Name, f.Schema)})
 		}
-		var alts peg.Choice
+		alts := make(peg.Choice, 0, 4)
 		if len(words) > 0 {
-			alts = append(alts, append(lead, peg.Dispatch{Words: words, After: c.afterKey(e), Bodies: bodies}))
+			declared := peg.Dispatch{Words: words, After: c.ref(c.name("after key"), c.afterKey), Bodies: bodies}
+			alts = append(alts, peg.Seq{c.ref(c.name("lead"), c.lead), declared, separator, next})
 		}
-		free := c.ref(c.name("key"), func() peg.Pattern {
-			return append(lead, peg.Hold{P: peg.Seq{peg.Capture{Kind: KeyText, P: c.key(e)}, peg.Emit{Kind: KeyEnd}, c.afterKey(e)}})
-		})
-		begun := c.ref(c.name("begun key"), func() peg.Pattern { return c.begunKey(e, lead) })
 		return append(alts,
-			peg.Seq{free, peg.Cut{}, c.keyed(e, "", schema.Any()), after},
-			peg.Seq{begun, peg.Cut{}, peg.Not{P: peg.Seq{}}},
+			peg.Seq{c.ref(c.name("key"), c.freeKey), peg.Cut{}, c.keyed("", anyValue), separator, next},
+			peg.Seq{c.ref(c.name("begun key"), c.begunKey), peg.Cut{}, peg.Not{P: peg.Seq{}}},
 			peg.Seq{})
 	})
 }
 
+// anyValue is the schema of arguments that are not declared.
+var anyValue = schema.Any()
+
+// separator matches what separates entries, or nothing.
+func (c *entryReader) separator() peg.Pattern {
+	if sep := c.s.Body.Sep; sep.Text != "" {
+		return peg.Opt{P: peg.Seq{c.space(sep.Before), c.lit(sep.Text)}}
+	}
+	return peg.Seq{}
+}
+
 // lead matches what precedes a key.
-func (c *entryReader) lead(e entry) peg.Seq {
+func (c *entryReader) lead() peg.Pattern { return c.leading() }
+
+func (c *entryReader) leading() peg.Seq {
 	lead := peg.Seq{peg.Space{}}
-	if t := e.open.Text; t.Text != "" {
+	if t := c.s.entry.open.Text; t.Text != "" {
 		lead = append(lead, c.lit(t.Text), c.space(t.After))
 	}
 	return slices.Clip(lead)
 }
 
+// freeKey matches a key that is not declared, with what precedes it.
+func (c *entryReader) freeKey() peg.Pattern {
+	return append(c.leading(), peg.Hold{P: peg.Seq{peg.Capture{Kind: KeyText, P: c.key()}, peg.Emit{Kind: KeyEnd}, c.ref(c.name("after key"), c.afterKey)}})
+}
+
 // begunKey matches what the end of the output leaves of an entry: it belongs to the call, which fails there.
-func (c *entryReader) begunKey(e entry, lead peg.Seq) peg.Pattern {
-	begun := append(lead, peg.Opt{P: c.key(e)})
+func (c *entryReader) begunKey() peg.Pattern {
+	e := c.s.entry
+	begun := append(c.leading(), peg.Opt{P: c.key()})
 	if t := e.mid.Text.Text; t != "" {
 		begun = append(begun, peg.Opt{P: peg.Seq{c.space(e.mid.Text.Before), stub(t)}})
 	}
@@ -173,23 +189,23 @@ func (c *entryReader) begunKey(e entry, lead peg.Seq) peg.Pattern {
 }
 
 // afterKey looks ahead to what follows a key.
-func (c *entryReader) afterKey(e entry) peg.Pattern {
-	return c.ref(c.name("after key"), func() peg.Pattern {
-		var alts peg.Choice
-		for _, text := range []string{e.mid.Text.Text, e.typEnd.Text.Text, c.unquoted(e)} {
-			if text != "" {
-				alts = append(alts, c.lit(text))
-			}
+func (c *entryReader) afterKey() peg.Pattern {
+	e := c.s.entry
+	var alts peg.Choice
+	for _, text := range []string{e.mid.Text.Text, e.typEnd.Text.Text, c.unquoted()} {
+		if text != "" {
+			alts = append(alts, c.lit(text))
 		}
-		if len(alts) == 0 {
-			return peg.And{P: c.mid(e)}
-		}
-		return peg.And{P: peg.Seq{c.space(e.mid.Text.Before), alts}}
-	})
+	}
+	if len(alts) == 0 {
+		return peg.And{P: c.mid()}
+	}
+	return peg.And{P: peg.Seq{c.space(e.mid.Text.Before), alts}}
 }
 
 // mid matches what stands between a key and its type or value. Where that is white space alone, all that follows it is the value's.
-func (c *entryReader) mid(e entry) peg.Pattern {
+func (c *entryReader) mid() peg.Pattern {
+	e := c.s.entry
 	gap := e.mid.Text.Before
 	if e.mid.Text.Text != "" || gap == "" {
 		return peg.Seq{c.space(gap), c.lit(e.mid.Text.Text)}
@@ -198,7 +214,8 @@ func (c *entryReader) mid(e entry) peg.Pattern {
 }
 
 // key matches a key that is not declared.
-func (c *entryReader) key(e entry) peg.Pattern {
+func (c *entryReader) key() peg.Pattern {
+	e := c.s.entry
 	if e.open.Text.Text == "" {
 		return wordBefore(nil)
 	}
@@ -206,35 +223,37 @@ func (c *entryReader) key(e entry) peg.Pattern {
 }
 
 // ahead matches the beginning of an entry up to what stands behind its key.
-func (c *entryReader) ahead(e entry) peg.Seq {
+func (c *entryReader) ahead() peg.Seq {
+	e := c.s.entry
 	var seq peg.Seq
 	if t := e.open.Text.Text; t != "" {
 		seq = append(seq, c.lit(t), peg.Space{})
 	}
 	if e.mid.Text.Text == "" {
-		return append(seq, c.key(e), c.mid(e))
+		return append(seq, c.key(), c.mid())
 	}
-	return append(seq, c.key(e), peg.Space{}, c.lit(e.mid.Text.Text))
+	return append(seq, c.key(), peg.Space{}, c.lit(e.mid.Text.Text))
 }
 
 // keyed matches what follows a key: its type, its value and what closes the entry. Where that depends neither on the key nor on more of the
 // schema than its types, values of one mode are read alike.
-func (c *entryReader) keyed(e entry, key string, s *schema.Schema) peg.Pattern {
-	if c.s.Body.Codec.Nested || e.closesWithKey() {
-		return c.makeKeyed(e, key, s)
+func (c *entryReader) keyed(key string, s *schema.Schema) peg.Pattern {
+	if c.s.Body.Codec.Nested || c.s.entry.closesWithKey() {
+		return c.makeKeyed(key, s)
 	}
 	mode, types := valueModeOf(&c.s.Body, s.Types()), codec.Values(s.Types())
 	if mode == valueString || mode == valueLiteral {
 		types = 0
 	}
-	return c.ref(fmt.Sprintf("value %d %d %v", c.s.number, mode, types), func() peg.Pattern { return c.makeKeyed(e, key, s) })
+	return c.ref(c.name("value")+" "+strconv.Itoa(int(mode))+" "+strconv.Itoa(int(types)), func() peg.Pattern { return c.makeKeyed(key, s) })
 }
 
-func (c *entryReader) makeKeyed(e entry, key string, s *schema.Schema) peg.Pattern {
-	mid := peg.Seq{c.mid(e)}
+func (c *entryReader) makeKeyed(key string, s *schema.Schema) peg.Pattern {
+	e := c.s.entry
+	mid := peg.Seq{c.mid()}
 	if e.typ == nil {
-		as := append(slices.Clip(mid), c.entryValue(e, key, s))
-		if bare := c.unquoted(e); bare != "" {
+		as := append(slices.Clip(mid), c.entryValue(key, s))
+		if bare := c.unquoted(); bare != "" {
 			return peg.Choice{
 				peg.Seq{peg.And{P: mid}, peg.Cut{}, as},
 				peg.Seq{c.space(e.mid.Text.Before), c.lit(bare), peg.Space{}, peg.Scan{Kind: Args, Scanner: c.literal(codec.Syntax{}, true)}},
@@ -254,18 +273,19 @@ func (c *entryReader) makeKeyed(e entry, key string, s *schema.Schema) peg.Patte
 			as = typed(schema.AnyType &^ schema.String)
 		}
 		words = append(words, t.Word)
-		bodies = append(bodies, peg.Seq{peg.Cut{}, end, c.entryValue(e, key, as)})
+		bodies = append(bodies, peg.Seq{peg.Cut{}, end, c.entryValue(key, as)})
 	}
 	typed := peg.Seq{mid, peg.Choice{
 		peg.Dispatch{Words: words, After: peg.And{P: end}, Bodies: bodies},
-		peg.Seq{wordBefore([]string{e.typEnd.Text.Text}), end, c.entryValue(e, key, s)},
+		peg.Seq{wordBefore([]string{e.typEnd.Text.Text}), end, c.entryValue(key, s)},
 	}}
-	return peg.Choice{peg.Seq{peg.And{P: mid}, peg.Cut{}, typed}, peg.Seq{end, c.entryValue(e, key, s)}}
+	return peg.Choice{peg.Seq{peg.And{P: mid}, peg.Cut{}, typed}, peg.Seq{end, c.entryValue(key, s)}}
 }
 
 // unquoted returns what precedes a value where the template writes every value between quotes, as key="value", without the quote: a
 // model writes a Python literal there, and quotes around strings alone (E21 T6). It is empty elsewhere.
-func (c *entryReader) unquoted(e entry) string {
+func (c *entryReader) unquoted() string {
+	e := c.s.entry
 	mid, close := e.mid.Text.Text, e.closeText("")
 	if c.s.Body.Kind != format.BodyKwargs || !c.t.on(AnyLiteral) || len(mid) < 2 || close == "" {
 		return ""
@@ -277,10 +297,11 @@ func (c *entryReader) unquoted(e entry) string {
 }
 
 // entryValue matches a value and what closes its entry.
-func (c *entryReader) entryValue(e entry, key string, s *schema.Schema) peg.Pattern {
+func (c *entryReader) entryValue(key string, s *schema.Schema) peg.Pattern {
+	e := c.s.entry
 	p := &c.s.Body
 	mode := valueModeOf(p, s.Types())
-	closing := c.closing(e, key)
+	closing := c.closing(key)
 	info := ValueInfo{Mode: ValueHeld, Types: codec.Values(s.Types()), Before: e.closeGap(), After: e.valueGap, Entity: p.Codec.Entity}
 	switch mode {
 	case valueNested:
@@ -294,25 +315,26 @@ func (c *entryReader) entryValue(e entry, key string, s *schema.Schema) peg.Patt
 		return peg.Seq{peg.Space{}, scan, closing}
 	case valueString:
 		info.Mode, info.Types = ValueRaw, 0
-		return c.orLiteral(e, `"'`, c.region(e, key, info))
+		return c.orLiteral(`"'`, c.region(key, info))
 	case valueJSON:
 		if p.Codec.Escaped { // to be unescaped before it is read
-			return c.region(e, key, info)
+			return c.region(key, info)
 		}
 		scan := peg.Scan{Kind: Args, Scanner: c.literal(codec.Syntax{}, python(p))}
-		return c.orLiteral(e, `"'`, peg.Choice{
+		return c.orLiteral(`"'`, peg.Choice{
 			peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes("{[")}}}, peg.Cut{}, peg.Space{}, scan, closing},
-			c.region(e, key, info),
+			c.region(key, info),
 		})
 	}
-	return c.orLiteral(e, `"'[{`, c.region(e, key, info))
+	return c.orLiteral(`"'[{`, c.region(key, info))
 }
 
 const untagged = "nested arguments need tags with a key in the opening and the closing one, and tags for items"
 
 // orLiteral matches a value that nothing encloses as the literal that its first byte says it is, else as text: a template that writes
 // key=value does not mean that a model leaves out the quotes of strings (E21 T6).
-func (c *entryReader) orLiteral(e entry, firsts string, text peg.Pattern) peg.Pattern {
+func (c *entryReader) orLiteral(firsts string, text peg.Pattern) peg.Pattern {
+	e := c.s.entry
 	if c.s.Body.Kind != format.BodyKwargs || e.closeText("") != "" || !c.t.on(AnyLiteral) {
 		return text
 	}
@@ -321,7 +343,8 @@ func (c *entryReader) orLiteral(e entry, firsts string, text peg.Pattern) peg.Pa
 }
 
 // closing matches what closes an entry. Without a key it is unknown, and so is the key in the closing tag.
-func (c *entryReader) closing(e entry, key string) peg.Pattern {
+func (c *entryReader) closing(key string) peg.Pattern {
+	e := c.s.entry
 	var seq peg.Seq
 	for n, p := range e.close {
 		switch {
@@ -338,17 +361,18 @@ func (c *entryReader) closing(e entry, key string) peg.Pattern {
 		case p.Kind == format.SlotKey && key != "":
 			seq = append(seq, once(key))
 		case p.Kind == format.SlotKey:
-			seq = append(seq, c.key(e))
+			seq = append(seq, c.key())
 		}
 	}
 	return seq
 }
 
 // region matches the text of a value and its closing marker: the first one behind which the call goes on (E18).
-func (c *entryReader) region(e entry, key string, info ValueInfo) peg.Pattern {
-	stops := c.valueStops(e, key)
+func (c *entryReader) region(key string, info ValueInfo) peg.Pattern {
+	e := c.s.entry
+	stops := c.valueStops(key)
 	number := c.value(info)
-	begin, end := peg.Emit{Kind: ValueBegin, Arg: number}, peg.Seq{c.closing(e, key), peg.Emit{Kind: ValueEnd}}
+	begin, end := peg.Emit{Kind: ValueBegin, Arg: number}, peg.Seq{c.closing(key), peg.Emit{Kind: ValueEnd}}
 	if !c.s.Body.Codec.CDATA {
 		return peg.Seq{begin, peg.Until{Kind: Value, Stops: stops}, end}
 	}
@@ -369,10 +393,11 @@ type ending struct {
 }
 
 // valueStops returns what ends the text of a value.
-func (c *entryReader) valueStops(e entry, key string) (stops []peg.Stop) {
-	ends := []ending{{e.closeText(key), peg.Seq{peg.Space{}, c.goesOn(e)}}}
+func (c *entryReader) valueStops(key string) (stops []peg.Stop) {
+	e := c.s.entry
+	ends := []ending{{e.closeText(key), peg.Seq{peg.Space{}, c.goesOn()}}}
 	if ends[0].text == "" {
-		ends = c.openEnd(e)
+		ends = c.openEnd()
 	}
 	for _, end := range ends {
 		for _, v := range variants(end.text) {
@@ -391,7 +416,8 @@ func (c *entryReader) valueStops(e entry, key string) (stops []peg.Stop) {
 }
 
 // goesOn matches the beginning of what may follow a value's closing marker: a further entry, the end of the call, the turn or the output.
-func (c *entryReader) goesOn(e entry) peg.Pattern {
+func (c *entryReader) goesOn() peg.Pattern {
+	e := c.s.entry
 	return c.ref(c.name("behind value"), func() peg.Pattern {
 		alts := peg.Choice{peg.End{}}
 		follow := either(literal(e.open.Text.Text), literal(c.s.Body.Sep.Text), c.s.afterArguments(), literals(c.t.endTexts()))
@@ -399,7 +425,7 @@ func (c *entryReader) goesOn(e entry) peg.Pattern {
 			alts = append(append(alts, c.lit(t)), stub(t)...)
 		}
 		if e.open.Text.Text == "" {
-			alts = append(alts, c.ahead(e))
+			alts = append(alts, c.ahead())
 		}
 		return alts
 	})
@@ -407,13 +433,14 @@ func (c *entryReader) goesOn(e entry) peg.Pattern {
 
 // openEnd finds the stops of values that nothing closes: what separates entries, a line break perhaps, where another key follows, and what
 // the call has behind the last one.
-func (c *entryReader) openEnd(e entry) (out []ending) {
-	further, goesOn := c.ahead(e), c.goesOn(e)
+func (c *entryReader) openEnd() (out []ending) {
+	e := c.s.entry
+	further, goesOn := c.ahead(), c.goesOn()
 	open := e.open.Text.Text
-	for _, text := range c.s.openEnds(e) {
+	for _, text := range c.s.openEnds() {
 		behind := peg.Seq{peg.Space{}, goesOn}
 		switch {
-		case c.s.byLines(e):
+		case c.s.byLines():
 			indent := peg.Rep{P: peg.Set{Set: peg.Bytes(" \t\r")}, Max: maxIndent} // an empty line is the value's
 			behind = peg.Seq{indent, peg.Choice{further, goesOn}}
 		case text == c.s.Body.Sep.Text:

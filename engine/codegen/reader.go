@@ -19,7 +19,7 @@ type reader struct {
 func newReader(t *turn, s *sheet) *reader {
 	r := &reader{sheet: s, t: t}
 	for _, spelled := range t.calls {
-		r.calls = append(r.calls, &callReader{reader: r, s: spelled})
+		r.calls = append(r.calls, r.callReader(spelled))
 	}
 	return r
 }

@@ -75,7 +75,7 @@ func (c *objectReader) beforeName() peg.Pattern {
 // rest matches an object behind its name.
 func (c *objectReader) rest() peg.Seq {
 	if c.o.NameIsKey {
-		return peg.Seq{c.entries().arguments(false, quoteOf(c.o)), peg.Emit{Kind: ArgsEnd}, peg.Space{}, peg.Lit{Text: "}"}}
+		return peg.Seq{c.args.arguments(false, quoteOf(c.o)), peg.Space{}, peg.Lit{Text: "}"}}
 	}
 	path := namePath(c.o)
 	var seq peg.Seq
@@ -91,7 +91,7 @@ func (c *objectReader) rest() peg.Seq {
 		}
 		seq = append(seq, peg.Lit{Text: "}"})
 	}
-	return append(seq, peg.Emit{Kind: ArgsEnd})
+	return seq
 }
 
 // fixedMember matches a member where the template has it.
@@ -152,7 +152,7 @@ func (c *objectReader) members(path []string) peg.Pattern {
 func (c *objectReader) value(f format.Field) peg.Pattern {
 	switch f.Slot {
 	case format.SlotArgs:
-		return peg.Seq{c.entries().arguments(f.Text, quoteOf(c.o)), peg.Emit{Kind: ArgsEnd}}
+		return peg.Seq{c.args.arguments(f.Text, quoteOf(c.o)), peg.Emit{Kind: ArgsEnd}}
 	case format.SlotID, format.SlotIndex: // a generated number is an id too
 		digits := peg.Hold{P: peg.Seq{peg.Capture{Kind: ID, P: number}, peg.Emit{Kind: IDEnd}}}
 		if c.t.on(AnyLiteral) { // an id between quotes may hold the other quote

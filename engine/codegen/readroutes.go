@@ -145,7 +145,7 @@ func (r *routeReader) named(k, tool int) peg.Pattern {
 // arguments is the state of reading a call's arguments.
 func (r *routeReader) arguments(k int) peg.Pattern {
 	return r.ref(fmt.Sprint("call of route ", k+1), func() peg.Pattern {
-		body := (&entryReader{r.reader, routeSpelling(r.t, k)}).body(nil)
+		body := newEntryReader(r.reader, routeSpelling(r.t, k)).body(nil)
 		done := peg.Seq{peg.Space{}, body, peg.Emit{Kind: ArgsEnd}, peg.Emit{Kind: CallEnd}}
 		return peg.Seq{peg.Try{P: done, Else: peg.Emit{Kind: CallBroken}}, r.mark(format.Marker{}), r.loose()}
 	})
@@ -153,7 +153,7 @@ func (r *routeReader) arguments(k int) peg.Pattern {
 
 // routeSpelling is how the calls of a route are spelled, their head apart.
 func routeSpelling(t *turn, k int) *spelling {
-	return &spelling{Calls: &format.Calls{Body: t.f.Routes[k].Body}, t: t, name: -1}
+	return &spelling{Calls: &format.Calls{Body: t.f.Routes[k].Body}, t: t, id: "0", name: -1}
 }
 
 // loose is the state of text that has no head: behind a call, or where the model has left out the head.

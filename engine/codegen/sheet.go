@@ -12,7 +12,8 @@ import (
 type sheet struct {
 	free   bool // white space at markers is free (T1)
 	rules  []peg.Rule
-	known  table[string]
+	under  map[string]peg.Pattern // references to the rules of the sheet before
+	known  map[string]peg.Pattern // and to its own
 	marks  table[MarkInfo]
 	values table[ValueInfo]
 	nested table[*schema.Schema] // whose values are spelled as entries and items
@@ -21,11 +22,13 @@ type sheet struct {
 	nestedNames []string // what each of them was first called
 }
 
-func newSheet(t *turn) *sheet { return &sheet{free: t.on(FreeSpace)} }
+func newSheet(t *turn) *sheet {
+	return &sheet{free: t.on(FreeSpace), known: map[string]peg.Pattern{}}
+}
 
 // extend returns a sheet that goes on where one ends. The one stays as it is, and others may go on from it.
 func (s *sheet) extend() *sheet {
-	return &sheet{free: s.free, known: s.known.extend(), marks: s.marks.extend(), values: s.values.extend()}
+	return &sheet{free: s.free, under: s.known, known: map[string]peg.Pattern{}, marks: s.marks.extend(), values: s.values.extend()}
 }
 
 // table numbers things as they come.
@@ -39,21 +42,21 @@ func (t *table[K]) extend() table[K] {
 	return table[K]{under: t.own, list: t.list[:len(t.list):len(t.list)]}
 }
 
-// of returns the number of a thing, and reports whether it is new.
-func (t *table[K]) of(k K) (i int, isNew bool) {
+// of returns the number of a thing.
+func (t *table[K]) of(k K) int {
 	i, ok := t.own[k]
 	if !ok {
 		i, ok = t.under[k]
 	}
 	if ok {
-		return i, false
+		return i
 	}
 	if t.own == nil {
 		t.own = map[K]int{}
 	}
 	t.own[k] = len(t.list)
 	t.list = append(t.list, k)
-	return len(t.list) - 1, true
+	return len(t.list) - 1
 }
 
 func (s *sheet) fail(format string, args ...any) peg.Pattern {
@@ -65,13 +68,19 @@ func (s *sheet) fail(format string, args ...any) peg.Pattern {
 
 // ref returns a reference to a rule, which is built when it is first referred to.
 func (s *sheet) ref(name string, build func() peg.Pattern) peg.Pattern {
-	if _, isNew := s.known.of(name); isNew {
+	if ref := s.under[name]; ref != nil {
+		return ref
+	}
+	ref := s.known[name]
+	if ref == nil {
+		ref = peg.Ref{Name: name}
+		s.known[name] = ref
 		i := len(s.rules)
 		s.rules = append(s.rules, peg.Rule{Name: name})
 		p := build()
 		s.rules[i].P = p
 	}
-	return peg.Ref{Name: name}
+	return ref
 }
 
 // rule returns the body of a rule of this sheet.
@@ -111,8 +120,7 @@ func (s *sheet) mark(m format.Marker) peg.Pattern {
 }
 
 func (s *sheet) markInfo(info MarkInfo) peg.Pattern {
-	i, _ := s.marks.of(info)
-	return peg.Emit{Kind: Mark, Arg: i}
+	return peg.Emit{Kind: Mark, Arg: s.marks.of(info)}
 }
 
 // lead logs the mark before a marker, trail the one after it.
@@ -121,8 +129,7 @@ func (s *sheet) trail(m format.Marker) peg.Pattern { return s.mark(format.Marker
 
 // value returns the number of a kind of value.
 func (s *sheet) value(v ValueInfo) int {
-	i, _ := s.values.of(v)
-	return i
+	return s.values.of(v)
 }
 
 // mute returns a pattern that reads the same and logs nothing.

@@ -3,6 +3,7 @@ package codegen
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -17,8 +18,10 @@ import (
 type spelling struct {
 	*format.Calls
 	t        *turn
-	number   int // from 1; 0 for a route's
-	name     int // the part of the head that is or contains the function's name; -1 where the call is an object
+	number   int    // from 1; 0 for a route's
+	id       string // the number
+	entry    *entry // how arguments are spelled that come one by one
+	name     int    // the part of the head that is or contains the function's name; -1 where the call is an object
 	openings []opening
 }
 
@@ -43,8 +46,14 @@ const (
 func (o opening) bare() bool { return o.from >= atHead }
 
 func newSpelling(t *turn, number int, c *format.Calls) (*spelling, error) {
-	s := &spelling{Calls: c, t: t, number: number, name: nameAt(c.Head)}
+	s := &spelling{Calls: c, t: t, number: number, id: strconv.Itoa(number), name: nameAt(c.Head)}
+	e, ok := takeApart(c.Body.Entry)
+	if ok {
+		s.entry = &e
+	}
 	switch {
+	case !ok && (c.Body.Kind == format.BodyTagged || c.Body.Kind == format.BodyKwargs):
+		return nil, fmt.Errorf("the arguments of tool calls are spelled without a key and a value")
 	case c.Object == nil && s.name < 0:
 		return nil, fmt.Errorf("spelling %d of tool calls has no slot for the function's name", number)
 	case c.Object != nil && !c.Object.NameIsKey && len(namePath(c.Object)) == 0:
@@ -299,12 +308,12 @@ func joined(parts []format.Part) format.Part {
 }
 
 // closesWithKey reports whether an entry has its key once more behind the value.
-func (e entry) closesWithKey() bool {
+func (e *entry) closesWithKey() bool {
 	return slices.ContainsFunc(e.close, func(p format.Part) bool { return p.Kind == format.SlotKey })
 }
 
 // closeText returns the literal that closes a value with this key.
-func (e entry) closeText(key string) string {
+func (e *entry) closeText(key string) string {
 	text := ""
 	for _, p := range e.close {
 		switch {
@@ -320,7 +329,7 @@ func (e entry) closeText(key string) string {
 }
 
 // closeGap returns the white space that the template writes before what closes a value.
-func (e entry) closeGap() string {
+func (e *entry) closeGap() string {
 	if len(e.close) == 0 {
 		return ""
 	}
@@ -328,15 +337,17 @@ func (e entry) closeGap() string {
 }
 
 // byLines reports whether nothing but the end of the line ends a value.
-func (s *spelling) byLines(e entry) bool {
+func (s *spelling) byLines() bool {
+	e := s.entry
 	gap := s.Body.Sep.Before + e.open.Text.Before + e.closeGap()
 	return e.closeText("") == "" && s.Body.Sep.Text == "" && strings.Contains(gap, "\n")
 }
 
 // openEnds returns the literals that end values which nothing closes: what separates entries, a line break perhaps, and what the call has behind
 // the last one.
-func (s *spelling) openEnds(e entry) []string {
-	if s.byLines(e) {
+func (s *spelling) openEnds() []string {
+	e := s.entry
+	if s.byLines() {
 		return []string{"\n"}
 	}
 	texts := []string{s.Body.Sep.Text}

@@ -73,11 +73,7 @@ const maxKeySets = 4
 // entries matches a tool's arguments: declared keys in any order, each once and the required ones all, or with many keys, at
 // least as many as are required.
 func (c *entryWriter) entries(t *tool) peg.Pattern {
-	e, ok := takeApart(c.s.Body.Entry)
-	if !ok {
-		return c.fail("the arguments of tool calls are spelled without a key and a value")
-	}
-	s := t.schema
+	e, s := c.s.entry, t.schema
 	fields := s.Fields()
 	sep := peg.Pattern(peg.Space{})
 	if m := c.s.Body.Sep; m.Text != "" {
@@ -88,14 +84,14 @@ func (c *entryWriter) entries(t *tool) peg.Pattern {
 		if e.closesWithKey() || s.Types()&schema.Object == 0 || !s.IsFree(schema.Object) || s.Types() == schema.AnyType {
 			return peg.Seq{}
 		}
-		one := c.entry(e, t.name, "", schema.Any())
+		one := c.entry(t.name, "", schema.Any())
 		return peg.Opt{P: peg.Seq{one, peg.Rep{P: peg.Seq{sep, one}}}}
 	}
 	entries := make(peg.Choice, len(fields))
 	required := 0
 	for i, f := range fields {
 		entries[i] = c.ref(fmt.Sprintf("%s-%s-%d", t.name, f.Name, c.s.number), func() peg.Pattern {
-			return c.entry(e, t.name+"-"+f.Name, f.Name, f.Schema)
+			return c.entry(t.name+"-"+f.Name, f.Name, f.Schema)
 		})
 		if f.Required {
 			required++
@@ -143,7 +139,8 @@ func (c *entryWriter) permuted(t *tool, entries peg.Choice, sep peg.Pattern) peg
 }
 
 // entry matches one argument. Without a key it is one that is not declared.
-func (c *entryWriter) entry(e entry, name, key string, s *schema.Schema) peg.Pattern {
+func (c *entryWriter) entry(name, key string, s *schema.Schema) peg.Pattern {
+	e := c.s.entry
 	seq := peg.Seq{}
 	if t := e.open.Text; t.Text != "" {
 		seq = append(seq, c.space(""), c.spelled(t.Text), c.edge(t.After))
@@ -153,14 +150,14 @@ func (c *entryWriter) entry(e entry, name, key string, s *schema.Schema) peg.Pat
 	} else {
 		seq = append(seq, peg.Lit{Text: key})
 	}
-	seq = append(seq, c.mid(e))
-	closing := c.closing(e, key)
+	seq = append(seq, c.mid())
+	closing := c.closing(key)
 	if e.typ == nil {
 		mode := valueModeOf(&c.s.Body, s.Types())
 		if e.closeText(key) == "" && c.s.Body.Kind == format.BodyKwargs {
 			mode = valueLiteral // of what nothing encloses, only a literal says where it ends
 		}
-		return append(seq, c.value(e, name, key, s, mode), closing)
+		return append(seq, c.value(name, key, s, mode), closing)
 	}
 	end := peg.Seq{c.edge(e.typEnd.Text.Before), c.spelled(e.typEnd.Text.Text)}
 	var alts peg.Choice
@@ -172,13 +169,14 @@ func (c *entryWriter) entry(e entry, name, key string, s *schema.Schema) peg.Pat
 		if (s.Types()&schema.String != 0) != t.Raw && (t.Raw || s.Types() == schema.String) {
 			continue
 		}
-		alts = append(alts, peg.Seq{peg.Lit{Text: t.Word}, end, c.value(e, name, key, s, mode)})
+		alts = append(alts, peg.Seq{peg.Lit{Text: t.Word}, end, c.value(name, key, s, mode)})
 	}
 	return append(seq, alts, closing)
 }
 
 // mid matches what stands between a key and its type or value.
-func (c *entryWriter) mid(e entry) peg.Pattern {
+func (c *entryWriter) mid() peg.Pattern {
+	e := c.s.entry
 	if gap := e.mid.Text.Before; e.mid.Text.Text == "" && gap != "" {
 		return peg.Lit{Text: gap}
 	}
@@ -186,7 +184,8 @@ func (c *entryWriter) mid(e entry) peg.Pattern {
 }
 
 // closing matches what closes an entry. The white space before its first literal is a part of the value's pattern.
-func (c *entryWriter) closing(e entry, key string) peg.Pattern {
+func (c *entryWriter) closing(key string) peg.Pattern {
+	e := c.s.entry
 	var seq peg.Seq
 	for n, p := range e.close {
 		switch {
@@ -208,7 +207,8 @@ func (c *entryWriter) closing(e entry, key string) peg.Pattern {
 }
 
 // codec is how a value of a mode is written.
-func (c *entryWriter) codec(e entry, key string, mode valueMode) gbnf.Codec {
+func (c *entryWriter) codec(key string, mode valueMode) gbnf.Codec {
+	e := c.s.entry
 	p := &c.s.Body
 	var gc gbnf.Codec
 	switch mode {
@@ -228,7 +228,7 @@ func (c *entryWriter) codec(e entry, key string, mode valueMode) gbnf.Codec {
 		if stop := e.closeText(key); stop != "" {
 			gc.Stops = heads(stop)
 		} else {
-			gc.Stops = append([]string{}, c.s.openEnds(e)...)
+			gc.Stops = append([]string{}, c.s.openEnds()...)
 		}
 		if p.Codec.CDATA {
 			gc.Stops = append(gc.Stops, openCDATA)
@@ -244,7 +244,8 @@ func (c *entryWriter) codec(e entry, key string, mode valueMode) gbnf.Codec {
 const entityQuote = "&#34;"
 
 // value matches a value as its schema wants it.
-func (c *entryWriter) value(e entry, name, key string, s *schema.Schema, mode valueMode) peg.Pattern {
+func (c *entryWriter) value(name, key string, s *schema.Schema, mode valueMode) peg.Pattern {
+	e := c.s.entry
 	if mode == valueNested {
 		tags, ok := nestedTags(c.s.Body.Entry, c.s.Body.Item)
 		if !ok {
@@ -252,8 +253,8 @@ func (c *entryWriter) value(e entry, name, key string, s *schema.Schema, mode va
 		}
 		return (&nestedWriter{c.sheet, tags}).value(name, s, e.closeText(key))
 	}
-	lines, before := c.s.byLines(e), e.closeGap()
-	gc := c.codec(e, key, mode)
+	lines, before := c.s.byLines(), e.closeGap()
+	gc := c.codec(key, mode)
 	value := constrained(name, s, gc)
 	if !gc.Raw && lines {
 		return peg.Seq{peg.Lit{Text: e.valueGap}, value, peg.Lit{Text: "\n"}}

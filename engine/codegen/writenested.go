@@ -19,7 +19,7 @@ type nestedWriter struct {
 
 // value matches a value to the depth to which the schema says what it is.
 func (c *nestedWriter) value(name string, s *schema.Schema, stop string) peg.Pattern {
-	n, _ := c.nested.of(s)
+	n := c.nested.of(s)
 	return c.ref(fmt.Sprintf("nested %s %d", c.nestedName(n, name), n+1), func() peg.Pattern {
 		types := s.Types()
 		switch {
