@@ -41,7 +41,7 @@ var policy = map[string][]string{
 	"peg/vm":  {"peg"},
 	"gbnf":    {"ordered", "schema", "source"},
 	"dialect": {"format"},
-	"codegen": {"chat", "codec", "dialect", "format", "gbnf", "ordered", "peg", "schema", "source"},
+	"codegen": {"chat", "codec", "dialect", "format", "gbnf", "ordered", "peg", "schema"},
 	"stream":  {"chat", "codec", "codegen", "format", "ordered", "peg", "peg/vm", "schema"},
 
 	// above both

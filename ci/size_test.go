@@ -16,7 +16,7 @@ var sizes = []struct {
 	methods, fields int
 }{
 	{"../engine/codegen", 40, 15},
-	{"../engine/analysis", 72, 15},
+	{"../engine/analysis", 80, 15},
 }
 
 // TestSizes counts.

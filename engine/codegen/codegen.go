@@ -17,6 +17,9 @@
 //	lower.go      the grammar of that tree
 //	demand.go     when a grammar sets in: triggers; and which literals a tokeniser must keep whole
 //
+// It decides by the format (format, and dialect for the fallback spellings), by the request (chat, and schema for the arguments) and by
+// nothing else; it makes patterns (peg) with scanners for values (codec), and grammars (gbnf).
+//
 // # Terminology
 //
 // The text that a program reads is the prefill, which the prompt already contains, and the output. A turn is in one of a

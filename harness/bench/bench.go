@@ -148,16 +148,21 @@ func (in *Inputs) Works() ([]Work, error) {
 		family, of string
 		tools      int
 		fresh      bool
-	}{{"hermes", "JSON", 2, false}, {"hermes", "JSON", 30, false}, {"hermes", "JSON", 2, true}, {"hermes", "JSON", 30, true}, {"qwen3-coder", "tagged", 2, true}, {"qwen3-coder", "tagged", 30, true}} {
-		what, bar := "seen before", 100*time.Microsecond
+		bar        time.Duration
+	}{
+		{"hermes", "JSON", 2, false, 100 * time.Microsecond},
+		{"hermes", "JSON", 30, false, time.Millisecond},
+		{"hermes", "JSON", 2, true, 100 * time.Microsecond},
+		{"hermes", "JSON", 30, true, 350 * time.Microsecond},
+		{"qwen3-coder", "tagged", 2, true, 120 * time.Microsecond},
+		{"qwen3-coder", "tagged", 30, true, 700 * time.Microsecond},
+	} {
+		what := "seen before"
 		if p.fresh {
 			what = "never seen before"
 		}
-		if p.tools > 2 {
-			bar = time.Millisecond
-		}
 		works = append(works, Work{Name: fmt.Sprintf("prepare/%s/tools=%d/fresh=%t", p.family, p.tools, p.fresh),
-			What: fmt.Sprintf("prepare a request, %d tools %s, %s calls", p.tools, what, p.of), Bar: bar,
+			What: fmt.Sprintf("prepare a request, %d tools %s, %s calls", p.tools, what, p.of), Bar: p.bar,
 			Make: func() (before, op func(), err error) { return in.prepare(p.family, p.tools, p.fresh) }})
 	}
 	for _, o := range Outputs {
