@@ -49,6 +49,9 @@ type Analysis struct {
 	Prefills []string
 	// Unread says why calls cannot be read although the template writes them; empty where they can, and where it writes none.
 	Unread string
+	// NextTurn is what stands between the end of an answer and the text of a user's message that follows, where answers with calls
+	// were seen before one alone (see [observe.Needs]).
+	NextTurn string
 	// Unescaped says that strings are written between quotes, or up to the end of a line or a separator, that are not escaped inside,
 	// so that a string which holds one can be read in two ways.
 	Unescaped bool
@@ -78,6 +81,9 @@ type Options struct {
 // Analyze analyses the template of an observer: the passes in their order, each of which gets what the ones before have found.
 func Analyze(o *observe.Observer, opt Options) *Analysis {
 	s := state{lab: &lab{observer: o, tails: map[*observe.Rendering]*observation{}}}
+	if o.Facts.Needs.Followed {
+		s.next = s.nextTurn()
+	}
 	s.turns = s.shared()
 	if err := s.plain.Err; err != nil {
 		s.found("C1", "the template renders no answer: %v", err)
@@ -106,7 +112,7 @@ type state struct {
 
 func (a *state) result() *Analysis {
 	a.format.Header = a.proper
-	return &Analysis{Format: a.format, Evidence: a.evidence, Prefills: a.prefills, Unread: a.unreadable, Unescaped: a.unescaped, heading: a.heading}
+	return &Analysis{Format: a.format, Evidence: a.evidence, Prefills: a.prefills, Unread: a.unreadable, Unescaped: a.unescaped, NextTurn: a.next, heading: a.heading}
 }
 
 // turns are the answers that the comparisons share. One that the template does not write has no observation.

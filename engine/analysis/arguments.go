@@ -92,7 +92,7 @@ func entries(s spelling, keys ...string) ([]entry, bool) {
 
 // argued renders the call probe with other arguments.
 func (a *callsPass) argued(args ...ordered.Member) (spelling, bool) {
-	t := turn{observation: a.observe(a.called.Probe.With(func(p *observe.Probe) { p.Calls = observe.CallsWith(1, args...) }))}
+	t := turn{observation: a.observe(a.called.Probe.With(func(p *observe.Probe) { p.Calls = a.observer.CallsWith(1, args...) }))}
 	if !t.shown(observe.Name) {
 		return spelling{}, false
 	}

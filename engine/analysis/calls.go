@@ -26,6 +26,11 @@ func findCalls(s state) state {
 
 // compareCalls runs T1 to T7.
 func (a *callsPass) compareCalls() {
+	if err := a.observer.Facts.WhyUnjudged("supports_tool_calls"); err != nil {
+		why, _, _ := strings.Cut(err.Error(), "\n")
+		a.unread("not judged: no probe with a call can be rendered: " + why)
+		return
+	}
 	if a.called.observation == nil {
 		a.format.Undisclosed = a.describesTools()
 		a.found("T1", "no call written; tools described: %v", a.format.Undisclosed)
@@ -383,7 +388,7 @@ func countersIn(atoms []observe.Atom) int {
 // three have the numbers of their places (T7).
 func (a *callsPass) counts(nth int) (base int, yes bool) {
 	for calls := 1; calls <= len(observe.NameNeedles); calls++ {
-		t := turn{observation: a.observe(a.called.Probe.With(func(p *observe.Probe) { p.Calls = observe.CallsWith(calls, p.Calls[0].Args...) }))}
+		t := turn{observation: a.observe(a.called.Probe.With(func(p *observe.Probe) { p.Calls = a.observer.CallsWith(calls, p.Calls[0].Args...) }))}
 		if !t.shown(observe.Name) {
 			return base, calls > 2
 		}

@@ -14,6 +14,7 @@ type lab struct {
 	observer *observe.Observer
 	tails    map[*observe.Rendering]*observation
 	evidence []Evidence
+	next     string // what opens a user's message that follows an answer, where probes have one
 }
 
 func (a *lab) found(comparison, text string, args ...any) {
@@ -43,7 +44,7 @@ func (a *lab) seen(r *observe.Rendering) *observation {
 	}
 	o, ok := a.tails[r]
 	if !ok {
-		o = &observation{r, a.withoutTools(r.Probe, r.Tail)}
+		o = &observation{r, a.withoutNext(r.Probe, a.withoutTools(r.Probe, r.Tail))}
 		a.tails[r] = o
 	}
 	return o
@@ -71,6 +72,35 @@ func (a *lab) withoutTools(p observe.Probe, tail []observe.Atom) []observe.Atom 
 	end := tail[from-1]
 	end.Text = snapEnd(commonPrefix(with, without), with, without)
 	return append(slices.Clone(tail[:from-1]), end)
+}
+
+// withoutNext takes off an answer's tail the user's message that follows it, and what opens that.
+func (a *lab) withoutNext(p observe.Probe, tail []observe.Atom) []observe.Atom {
+	if !p.Followed || p.Plain {
+		return tail
+	}
+	next := strings.TrimSuffix(p.AnswerPath(), "[1]") + "[2]"
+	from := slices.IndexFunc(tail, func(at observe.Atom) bool { return at.Kind == observe.Foreign && strings.HasPrefix(at.Path, next) })
+	if from < 1 || tail[from-1].Kind != observe.Literal {
+		return tail
+	}
+	end := tail[from-1]
+	end.Text = strings.TrimSuffix(end.Text, a.next)
+	return append(slices.Clone(tail[:from-1]), end)
+}
+
+// nextTurn returns what stands between an answer with content and a user's message that follows it, and does not end such an answer
+// where it is the last.
+func (a *lab) nextTurn() string {
+	last := a.observer.Observe(observe.Probe{Content: new(observe.ContentNeedle)})
+	past := a.observer.Observe(observe.Probe{Content: new(observe.ContentNeedle), Followed: true})
+	if last.Err != nil || past.Err != nil {
+		return ""
+	}
+	_, at := observe.Before(past.Tail, observe.Content)
+	between := observe.After(past.Tail, at)
+	_, at = observe.Before(last.Tail, observe.Content)
+	return strings.TrimPrefix(between, observe.After(last.Tail, at))
 }
 
 // settings are the ways to set the template's flags: none, and each of them on and off.

@@ -46,3 +46,29 @@ func TestReasoningIsEvidenced(t *testing.T) {
 		}
 	}
 }
+
+// TestCallsAreFound sees that calls are found wherever a template writes them: before a following message alone, or with a name in the id
+// alone; and that a probe which fails for a reason of its own is no sign that there are none.
+func TestCallsAreFound(t *testing.T) {
+	const turn = `{%- if tools %}[tools]{{ tools|tojson }}{% endif %}{%- for m in messages %}{% if m.role == 'assistant' %}[bot]{{ m.content or '' }}CALLS[end]{% else %}[{{ m.role }}]{{ m.content }}{% endif %}{% endfor %}{% if add_generation_prompt %}[bot]{% endif %}`
+	for _, tt := range []struct{ name, calls, want, unread string }{
+		{"followed", `{% if not loop.last %}{% for c in m.tool_calls or [] %}<c>{{ c.function|tojson }}</c>{% endfor %}{% endif %}`,
+			`end: "[end]" calls: json_native per_call_start: "<c>" per_call_end: "</c>" object: name=name, arguments=args`, ""},
+		{"named by their ids", `{% for c in m.tool_calls or [] %}<c>{{ c.id }}<a>{{ c.function.arguments|tojson }}</c>{% endfor %}`,
+			`end: "[end]" calls: tag_with_json per_call_start: "<c>" per_call_end: "</c>" head: {id: "functions." {name} ":" {index from 0}} "<a>" args: json codec: json`, ""},
+		{"named by their ids, and followed", `{% if not loop.last %}{% for c in m.tool_calls or [] %}<c>{{ c.id }}<a>{{ c.function.arguments|tojson }}</c>{% endfor %}{% endif %}`,
+			`end: "[end]" calls: tag_with_json per_call_start: "<c>" per_call_end: "</c>" head: {id: "functions." {name} ":" {index from 0}} "<a>" args: json codec: json`, ""},
+		{"an unknown filter", `{% for c in m.tool_calls or [] %}<c>{% if c %}{{ c.function|yaml }}{% endif %}</c>{% endfor %}`,
+			`end: "[end]"`, "No filter named 'yaml' found."},
+	} {
+		a := analyze(t, strings.Replace(turn, "CALLS", tt.calls, 1))
+		_, calls, _ := strings.Cut(a.Format.String(), "\nend:")
+		calls = strings.ReplaceAll("end:"+calls, "reasoning.mode: none\ncontent.mode: plain\n", "")
+		if got := strings.Replace(strings.Join(strings.Fields(calls), " "), ` end: "</s>"`, "", 1); got != tt.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", tt.name, got, tt.want)
+		}
+		if !strings.HasSuffix(a.Unread, tt.unread) || (a.Unread == "") != (tt.unread == "") {
+			t.Errorf("%s: calls cannot be read since %q, want %q", tt.name, a.Unread, tt.unread)
+		}
+	}
+}

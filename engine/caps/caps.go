@@ -82,17 +82,27 @@ func (c Caps) Supports(name string) (value, known bool) {
 var ErrToolsUnsupported = errors.New("chat template does not support tool calling")
 
 // Gate returns nil if a template with these capabilities may be loaded for tool calling, else an error that says which
-// capability is missing (E26).
+// capability is missing, or why it is not known (E26, E32).
 func (c Caps) Gate() error {
 	var missing []string
-	if !c.Tools {
-		missing = append(missing, "supports_tools=false")
-	}
-	if !c.ToolCalls {
-		missing = append(missing, "supports_tool_calls=false")
+	for _, need := range []struct {
+		name string
+		has  bool
+	}{{"supports_tools", c.Tools}, {"supports_tool_calls", c.ToolCalls}} {
+		switch err := c.WhyUnjudged(need.name); {
+		case err != nil:
+			missing = append(missing, need.name+" not judged: "+firstLine(err))
+		case !need.has:
+			missing = append(missing, need.name+"=false")
+		}
 	}
 	if missing == nil {
 		return nil
 	}
 	return fmt.Errorf("%w (%s)", ErrToolsUnsupported, strings.Join(missing, ", "))
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
 }

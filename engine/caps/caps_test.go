@@ -50,6 +50,12 @@ func TestDetect(t *testing.T) {
 			"tools tool_calls system_role string_content object_arguments"},
 		{"arguments as text", `{{ tools|tojson if tools }}{% for m in messages %}{{ m.content or '' }}{% for c in m.tool_calls or [] %}{{ c.function.name + c.function.arguments }}{% endfor %}{% endfor %}`,
 			"tools tool_calls system_role parallel_tool_calls string_content"},
+		{"calls that a message follows", `{{ tools|tojson if tools }}{% for m in messages %}{{ m.content or '' }}{% if not loop.last %}` + calls + `{% endif %}{% endfor %}`,
+			"tools tool_calls system_role parallel_tool_calls string_content object_arguments"},
+		{"names in ids", `{{ tools|tojson if tools }}{% for m in messages %}{{ m.content or '' }}{% for c in m.tool_calls or [] %}<call>{{ c.id }}|{{ c.function.arguments|tojson }}{% endfor %}{% endfor %}`,
+			"tools tool_calls system_role parallel_tool_calls string_content object_arguments"},
+		{"tools beside a system message", `{% for m in messages %}{% if m.role == 'system' %}{{ m.content }}{{ tools|tojson if tools }}{% else %}{{ m.content or '' }}` + calls + `{% endif %}{% endfor %}`,
+			"tools tool_calls system_role parallel_tool_calls string_content object_arguments"},
 		{"typed content", `{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endif %}{% endfor %}`,
 			"system_role string_content typed_content"},
 		{"reasoning kept", `{% for m in messages %}{{ m.reasoning_content }}{{ m.content }}{% endfor %}`, "system_role preserve_reasoning string_content"},
@@ -87,6 +93,24 @@ func TestGate(t *testing.T) {
 			t.Errorf("Gate of %+v: %v, want %q", tt.caps, err, tt.want)
 		case err != nil && !errors.Is(err, caps.ErrToolsUnsupported):
 			t.Errorf("%v does not wrap ErrToolsUnsupported", err)
+		}
+	}
+}
+
+// TestNotJudged sees that a probe that fails for a reason of its own is never taken for a template that cannot do what it probes (E32).
+func TestNotJudged(t *testing.T) {
+	const frame = `TOOLS{% for m in messages %}{{ m.content or '' }}{% for c in m.tool_calls or [] %}CALL{% endfor %}{% endfor %}`
+	for _, tt := range []struct{ name, tools, call, want string }{
+		{"an unknown filter", `{{ tools|tojson if tools }}`, `{{ c.function.name }}{% if c %}{{ c.function.arguments|from_json }}{% endif %}`, "supports_tool_calls not judged: template.jinja:1:160: No filter named 'from_json' found."},
+		{"a place that is not there", `{{ tools|tojson if tools }}`, `{{ '<call>' + c.nom }}`, "supports_tool_calls not judged: template.jinja:1:117: 'dict object' has no attribute 'nom'"},
+		{"tools that cannot be written", `{% for t in tools or [] %}{{ t.function.name + t.function.returns }}{% endfor %}`, `{{ c.function|tojson }}`,
+			"supports_tools not judged: template.jinja:1:46: 'dict object' has no attribute 'returns', supports_tool_calls=false"},
+		{"calls that are refused", `{{ tools|tojson if tools }}`, `{{ raise_exception('no calls') }}`, "supports_tool_calls=false"},
+		{"calls that are left out", `{{ tools|tojson if tools }}`, ``, "supports_tool_calls=false"},
+	} {
+		err := detect(t, strings.NewReplacer("TOOLS", tt.tools, "CALL", tt.call).Replace(frame)).Gate()
+		if err == nil || !errors.Is(err, caps.ErrToolsUnsupported) || !strings.Contains(err.Error(), "("+tt.want+")") {
+			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)
 		}
 	}
 }

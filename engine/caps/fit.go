@@ -32,7 +32,9 @@ func (c Caps) Fit(r chat.Request) Fitted {
 	f.systemRole()
 	f.typedContent()
 	f.stringContent()
+	f.toolsSystem()
 	f.arguments()
+	f.namedIDs()
 	f.nullContent()
 	f.reasoningField()
 	f.reasoningPart()
@@ -164,6 +166,43 @@ func (f *fitter) arguments() {
 			}
 		}
 		f.Input.Messages[i] = m.With("tool_calls", ordered.ArrayOf(calls...))
+	}
+}
+
+// toolsSystem puts an empty system message first where the template describes tools beside one alone.
+func (f *fitter) toolsSystem() {
+	isSystem := func(m ordered.Value) bool { return m.At("role").Text() == "system" }
+	if !f.caps.Needs.ToolsSystem || len(f.Input.Tools) == 0 || slices.ContainsFunc(f.Input.Messages, isSystem) {
+		return
+	}
+	f.Input.Messages = slices.Insert(f.Input.Messages, 0, chat.MessageOf("system", ordered.Str("")))
+	f.used("empty-system-for-tools")
+}
+
+// namedIDs gives calls ids that hold their names where the template writes the name nowhere else, and their results the same ids.
+func (f *fitter) namedIDs() {
+	if !f.caps.Needs.NameInID {
+		return
+	}
+	renamed := map[string]string{}
+	n := 0
+	for i, m := range f.Input.Messages {
+		calls := slices.Clone(m.At("tool_calls").Items())
+		for j, call := range calls {
+			id, name := call.At("id").Text(), call.At("function", "name").Text()
+			if named := chat.NamedID(name, n); !strings.Contains(id, name) {
+				renamed[id] = named
+				calls[j] = call.With("id", ordered.Str(named))
+				f.used("name-in-call-id")
+			}
+			n++
+		}
+		if len(calls) > 0 {
+			f.Input.Messages[i] = m.With("tool_calls", ordered.ArrayOf(calls...))
+		}
+		if named, ok := renamed[m.At("tool_call_id").Text()]; ok {
+			f.Input.Messages[i] = m.With("tool_call_id", ordered.Str(named))
+		}
 	}
 }
 

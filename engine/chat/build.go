@@ -1,6 +1,10 @@
 package chat
 
-import "github.com/goassay/assay/engine/ordered"
+import (
+	"fmt"
+
+	"github.com/goassay/assay/engine/ordered"
+)
 
 // MessageOf builds a message in OpenAI's shape: its role, its content and, after these, what else it has.
 func MessageOf(role string, content ordered.Value, more ...ordered.Member) ordered.Value {
@@ -46,3 +50,6 @@ func ToolOf(name, description string, parameters ordered.Value) ordered.Value {
 			ordered.MemberOf("description", ordered.Str(description)),
 			ordered.MemberOf("parameters", parameters))))
 }
+
+// NamedID returns an id that holds the name and the number of a call, as models write it where nothing else has the name.
+func NamedID(name string, index int) string { return fmt.Sprintf("functions.%s:%d", name, index) }

@@ -56,6 +56,28 @@ func atomize(text jinja.Text, answer string) []Atom {
 	return atoms
 }
 
+// namedIDs cuts ids that hold the call's name (see [chat.NamedID]) into the name, the number and what stands around them.
+func namedIDs(atoms []Atom) []Atom {
+	out := make([]Atom, 0, len(atoms))
+	for _, at := range atoms {
+		lead, rest, dot := strings.Cut(at.Text, ".")
+		name, index, colon := strings.Cut(rest, ":")
+		if at.Kind != ID || !dot || !colon {
+			out = append(out, at)
+			continue
+		}
+		part := func(kind Kind, text string) Atom { return Atom{Kind: kind, Text: text, Call: at.Call, Exact: at.Exact} }
+		literal := part(Literal, lead+".")
+		if n := len(out); n > 0 && out[n-1].Kind == Literal {
+			out[n-1].Text += literal.Text
+		} else {
+			out = append(out, literal)
+		}
+		out = append(out, part(Name, name), part(Literal, ":"), part(Counter, index))
+	}
+	return out
+}
+
 func classify(run jinja.Run, answer string) Atom {
 	if run.Role == jinja.Literal {
 		return Atom{Kind: Literal, Exact: true}

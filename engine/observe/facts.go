@@ -22,6 +22,25 @@ type Facts struct {
 	ReasoningEffort   bool // heeds reasoning_effort
 
 	Needs Needs
+
+	// Unjudged are the capabilities that no probe decides, since those that would fail for a reason of their own (E32).
+	Unjudged []Unjudged
+}
+
+// Unjudged is a capability that is not known, and the error that keeps it from being known.
+type Unjudged struct {
+	Capability string // such as supports_tool_calls
+	Err        error
+}
+
+// WhyUnjudged returns the error that keeps a capability from being known; nil where it is known.
+func (f *Facts) WhyUnjudged(capability string) error {
+	for _, u := range f.Unjudged {
+		if u.Capability == capability {
+			return u.Err
+		}
+	}
+	return nil
 }
 
 // Needs are what a template demands of its input beyond its capabilities.
@@ -34,6 +53,12 @@ type Needs struct {
 	ReasoningField string
 	// ReasoningPart: reasoning is read from no field, but from a part of the content whose type is "thinking".
 	ReasoningPart bool
+	// NameInID: a call's name is written nowhere but inside its id, functions.NAME:INDEX.
+	NameInID bool
+	// Followed: calls are written only where a message follows them.
+	Followed bool
+	// ToolsSystem: tools are described only where there is a system message.
+	ToolsSystem bool
 	// Thinking are the variables under which reasoning is written; none where it always is, or never.
 	Thinking []ordered.Member
 	// Bound are variables without which the template fails, with a value that it can use.
@@ -108,30 +133,92 @@ func (o *Observer) roles() {
 	o.Facts.Needs.Developer = writes("developer")
 }
 
+// tools decides whether tools are described, with a user's message alone or beside a system message.
 func (o *Observer) tools() {
-	o.Facts.Tools = o.Observe(Probe{Plain: true, Tools: true}).Writes("tools[0].function.name")
+	const name = "tools[0].function.name"
+	p := Probe{Plain: true, Tools: true}
+	if o.Facts.Tools = o.Observe(p).Writes(name); o.Facts.Tools {
+		return
+	}
+	p.System = "system"
+	beside := o.Observe(p)
+	o.Facts.Tools = beside.Writes(name)
+	o.Facts.Needs.ToolsSystem = o.Facts.Tools
+	if !o.Facts.Tools {
+		o.unjudged("supports_tools", o.Observe(Probe{Plain: true, Tools: true}), beside)
+	}
+}
+
+// unjudged notes a capability that no probe has shown, if all failed, and one of them not because the template refuses it.
+func (o *Observer) unjudged(capability string, probes ...*Rendering) {
+	var why error
+	for _, r := range probes {
+		if r.Err == nil {
+			return
+		}
+		if jinja.Class(r.Err) != "TemplateError" {
+			why = r.Err // the last one asks the least
+		}
+	}
+	if why != nil {
+		o.Facts.Unjudged = append(o.Facts.Unjudged, Unjudged{capability, why})
+	}
 }
 
 // oneArgument is what the calls of probes are called with.
 var oneArgument = ordered.MemberOf(KeyNeedles[0], ordered.Str(ValueNeedle))
 
 // calls climbs the ladder for an answer with calls: with the tools described or not, arguments as an object or as text, content
-// null or empty, up to the first rendering that is clean and shows the call.
+// null or empty, up to the first rendering that is clean and shows the call. Where none does, calls may be written only where a
+// message follows, or without their names but for their ids.
 func (o *Observer) calls() {
-	name := Probe{}.AnswerPath() + ".tool_calls[0].function.name"
-	for _, tools := range []bool{true, false} {
-		for _, text := range []bool{false, true} {
-			for _, content := range []*string{nil, new("")} {
-				r := o.Observe(Probe{Content: content, Calls: CallsWith(1, oneArgument), Tools: tools, Text: text})
-				o.Facts.ToolCalls = o.Facts.ToolCalls || tools && r.Writes(name)
-				if o.clean(r) && r.Shows(Name) {
-					o.called(r)
-					return
-				}
-			}
+	probes, ok := o.climb(Probe{})
+	if ok {
+		return
+	}
+	read := func(r *Rendering) bool {
+		followed := o.Observe(r.Probe.With(func(p *Probe) { p.Followed = true }))
+		return followed.Trace.Read(r.Probe.AnswerPath() + ".tool_calls")
+	}
+	if slices.ContainsFunc(probes[:2], read) { // content null and empty
+		more, ok := o.climb(Probe{Followed: true})
+		if o.Facts.Needs.Followed = ok; ok {
+			return
+		}
+		probes = append(probes, more...)
+	}
+	shown := func(r *Rendering) bool { return r.Shows(ID) && (r.Shows(ArgKey) || r.Shows(ArgValue)) }
+	if i := slices.IndexFunc(probes, shown); i >= 0 {
+		o.ids = true
+		_, ok := o.climb(Probe{Followed: probes[i].Probe.Followed})
+		if o.ids, o.Facts.Needs.NameInID, o.Facts.Needs.Followed = ok, ok, ok && probes[i].Probe.Followed; ok {
+			return
 		}
 	}
 	o.Facts.ObjectArguments = o.Facts.ToolCalls
+	if !o.Facts.ToolCalls {
+		o.unjudged("supports_tool_calls", probes...)
+	}
+}
+
+// climb renders the ladder of answers with a call, and notes what the first clean one shows. It returns what it rendered.
+func (o *Observer) climb(base Probe) (probes []*Rendering, ok bool) {
+	for _, tools := range []bool{true, false} {
+		for _, text := range []bool{false, true} {
+			for _, content := range []*string{nil, new("")} {
+				r := o.Observe(base.With(func(p *Probe) {
+					p.Content, p.Calls, p.Tools, p.Text = content, o.CallsWith(1, oneArgument), tools, text
+				}))
+				o.Facts.ToolCalls = o.Facts.ToolCalls || tools && r.Shows(Name)
+				if o.clean(r) && r.Shows(Name) {
+					o.called(r)
+					return nil, true
+				}
+				probes = append(probes, r)
+			}
+		}
+	}
+	return probes, false
 }
 
 // called notes how calls must be given, and renders what else can stand beside one.
@@ -139,14 +226,16 @@ func (o *Observer) called(r *Rendering) {
 	p := r.Probe
 	o.Turns.Called = r
 	o.Facts.Needs.EmptyContent = p.Content != nil
-	o.Turns.Double = o.Observe(p.With(func(p *Probe) { p.Calls = CallsWith(2, oneArgument) }))
+	o.Turns.Double = o.Observe(p.With(func(p *Probe) { p.Calls = o.CallsWith(2, oneArgument) }))
 	o.Turns.Spoken = o.Observe(p.With(func(p *Probe) { p.Content = new(ContentNeedle) }))
 	if !o.Facts.ToolCalls {
 		return
 	}
 	o.Facts.ObjectArguments = !p.Text
-	calls := p.AnswerPath() + ".tool_calls"
-	o.Facts.ParallelToolCalls = o.Turns.Double.Writes(calls+"[0].function.name") && o.Turns.Double.Writes(calls+"[1].function.name")
+	shows := func(call int) bool {
+		return slices.ContainsFunc(o.Turns.Double.Tail, func(at Atom) bool { return at.Kind == Name && at.Call == call })
+	}
+	o.Facts.ParallelToolCalls = shows(0) && shows(1)
 }
 
 // clean reports whether a rendering with a call is as the model would write it: no null content printed, and no arguments

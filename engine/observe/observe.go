@@ -33,6 +33,7 @@ type Observer struct {
 
 	template *chattemplate.Template
 	parts    bool // probes have typed content, since answers are seen in no other form
+	ids      bool // calls have ids that hold their names
 	seen     map[string]*Rendering
 }
 
@@ -79,6 +80,9 @@ func (o *Observer) Observe(p Probe) *Rendering {
 	r := &Rendering{Probe: p, Text: got.Text, Trace: got.Trace, Err: err}
 	if err == nil {
 		r.Atoms = atomize(got.Text, p.AnswerPath())
+		if o.ids {
+			r.Atoms = namedIDs(r.Atoms)
+		}
 		r.Tail = tailAfterUser(r.Atoms, p.UserPath())
 	}
 	o.seen[key] = r

@@ -52,11 +52,14 @@ type Call struct {
 	Args     []ordered.Member
 }
 
-// CallsWith returns n calls with the same arguments, three at most.
-func CallsWith(n int, args ...ordered.Member) []Call {
+// CallsWith returns n calls with the same arguments, three at most, with ids that the template can do with.
+func (o *Observer) CallsWith(n int, args ...ordered.Member) []Call {
 	calls := make([]Call, n)
 	for i := range calls {
 		calls[i] = Call{NameNeedles[i], IDNeedles[i], args}
+		if o.ids {
+			calls[i].ID = chat.NamedID(calls[i].Name, i)
+		}
 	}
 	return calls
 }

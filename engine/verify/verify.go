@@ -344,16 +344,25 @@ func (v *verifier) render(s shape) (string, expected, error) {
 			r.Tools = append(r.Tools, t)
 		}
 	}
+	if v.caps.Needs.Followed {
+		r.Messages = append(r.Messages, asked())
+	}
 	o, err := v.observe(r)
 	if err != nil {
 		return "", expected{}, err
 	}
-	start, pos := 0, 0
+	start, pos, stop := 0, 0, len(o.Text.String)
 	written := map[string]int{} // the first byte of what was copied from a path
 	for _, run := range o.Runs {
+		if v.caps.Needs.ToolsSystem && len(r.Tools) > 0 {
+			run.Path = withoutSystem(run.Path)
+		}
 		if run.Role == jinja.FromValue {
 			if run.Path == "messages[0].content" || run.Path == "messages[0].content[0].text" {
 				start = pos + run.Len
+			}
+			if strings.HasPrefix(run.Path, "messages[2].") && stop == len(o.Text.String) { // the message that follows
+				stop = len(strings.TrimSuffix(o.Text.String[:pos], v.analysis.NextTurn))
 			}
 			if _, ok := written[run.Path]; !ok {
 				written[run.Path] = pos
@@ -361,7 +370,7 @@ func (v *verifier) render(s shape) (string, expected, error) {
 		}
 		pos += run.Len
 	}
-	turn, ok := v.analysis.CutTurn(o.Text.String[start:])
+	turn, ok := v.analysis.CutTurn(o.Text.String[start:stop])
 	if !ok {
 		return "", expected{}, fmt.Errorf("the turn does not begin with the header %q", v.analysis.Format.Header)
 	}
@@ -375,13 +384,23 @@ func (v *verifier) render(s shape) (string, expected, error) {
 			end = min(end, from+i)
 		}
 	}
-	limit := len(o.Text.String) - len(turn) + end
+	limit := stop - len(turn) + end
 	for path, at := range written {
 		if at > limit {
 			delete(written, path)
 		}
 	}
 	return turn, v.expect(s, written), nil
+}
+
+// withoutSystem returns a path in a conversation as it is in the same one without the system message that precedes it.
+func withoutSystem(path string) string {
+	for i := range 3 {
+		if rest, ok := strings.CutPrefix(path, fmt.Sprintf("messages[%d]", i+1)); ok {
+			return fmt.Sprintf("messages[%d]", i) + rest
+		}
+	}
+	return path
 }
 
 // expect leaves out of a shape's message what the template does not write.
@@ -412,7 +431,7 @@ func (v *verifier) expect(s shape, written map[string]int) expected {
 	}
 	for i, c := range s.calls {
 		base := fmt.Sprintf("messages[1].tool_calls[%d]", i)
-		if !has(base + ".function.name") {
+		if !has(base+".function.name") && !(v.caps.Needs.NameInID && has(base+".id")) {
 			dropped = append(dropped, fmt.Sprintf("call %d", i+1))
 			e.any = false
 			continue
@@ -426,6 +445,9 @@ func (v *verifier) expect(s shape, written map[string]int) expected {
 		id := ""
 		if has(base + ".id") {
 			id = callID(i)
+			if v.caps.Needs.NameInID {
+				id = chat.NamedID(c.name, i)
+			}
 		}
 		e.message.ToolCalls = append(e.message.ToolCalls, chat.ToolCall{ID: id, Name: c.name, Arguments: c.args.String(), Complete: true})
 	}
