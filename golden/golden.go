@@ -5,7 +5,7 @@
 //
 // A template has a folder, own/<family> or vendor/<file>, with three files:
 //
-//	format.golden    caps, gate, modes, markers, ids, field order, and what verification said of each shape
+//	format.golden    caps, gate, modes, markers, ids, field order, how each field is known, and what verification said of each shape
 //	grammar.golden   the grammar, triggers, stops and preserved tokens for the standard tools
 //	prompts.golden   the prompts of the standard battery, each line behind a bar
 //
@@ -60,7 +60,11 @@ func formatText(t *engine.Template) string {
 	if err := t.Caps().Gate(); err != nil {
 		verdict = "rejected, " + err.Error()
 	}
-	return fmt.Sprintf("# capabilities\n%sgate: %s\n\n# format\n%s\n# verified\n%s", t.Caps(), verdict, t.Analysis().Format, t.Verify())
+	var grounds strings.Builder
+	for _, g := range t.Analysis().Grounds() {
+		fmt.Fprintln(&grounds, g)
+	}
+	return fmt.Sprintf("# capabilities\n%sgate: %s\n\n# format\n%s\n# evidence\n%s\n# verified\n%s", t.Caps(), verdict, t.Analysis().Format, &grounds, t.Verify())
 }
 
 func grammarText(t *engine.Template) string {

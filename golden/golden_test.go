@@ -131,3 +131,23 @@ func TestStore(t *testing.T) {
 		}
 	}
 }
+
+// TestGrounds asks of every template how each field of its format is known.
+func TestGrounds(t *testing.T) {
+	for _, s := range sources(t) {
+		compiled, err := s.source.Compile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := compiled.Analysis()
+		known := map[string]bool{"reasoning.basis": true} // which says so itself
+		for _, g := range a.Grounds() {
+			known[g.Field] = true
+		}
+		for _, field := range a.Format.Fields() {
+			if !known[field] {
+				t.Errorf("%s: no comparison says that it gave %s", s.folder, field)
+			}
+		}
+	}
+}

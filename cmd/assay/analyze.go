@@ -75,9 +75,12 @@ func (s *step) analyze(c *call, t *engine.Template, verify bool) error {
 		fmt.Fprint(c.stdout, a.Format.String())
 	}
 	if s.explain {
-		out["evidence"] = a.Evidence
+		out["evidence"], out["grounds"] = a.Evidence, a.Grounds()
 		for _, e := range a.Evidence {
 			s.text(c, e.String())
+		}
+		for _, g := range a.Grounds() {
+			s.text(c, g.String())
 		}
 	}
 	if verify {

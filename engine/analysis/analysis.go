@@ -66,11 +66,45 @@ func (a *Analysis) HasCalls() bool {
 
 // Evidence is one comparison and what it found.
 type Evidence struct {
-	Comparison string // R1, R2, ...
-	Found      string // in words and quoted markers
+	Comparison string       `json:"comparison"`       // R1, R2, ...
+	Fields     []string     `json:"fields,omitempty"` // what it gave of the format, by the names that Format.String prints
+	Basis      format.Basis `json:"basis"`            // what these fields rest on
+	Found      string       `json:"found"`            // in words and quoted markers
 }
 
-func (e Evidence) String() string { return e.Comparison + "  " + e.Found }
+// String returns the evidence in one line.
+func (e Evidence) String() string {
+	line := e.Comparison + "  " + e.Found
+	if len(e.Fields) > 0 && e.Basis != format.Observed {
+		line += " (" + e.Basis.String() + ")"
+	}
+	return line
+}
+
+// Ground says how a field of the format is known: which comparison gave it, and what that rests on (E28).
+type Ground struct {
+	Field      string       `json:"field"` // as Format.String prints it
+	Comparison string       `json:"comparison"`
+	Basis      format.Basis `json:"basis"`
+}
+
+// String returns "field: comparison basis".
+func (g Ground) String() string { return g.Field + ": " + g.Comparison + " " + g.Basis.String() }
+
+// Grounds returns how each field of the format is known, in the order in which the format prints them. Of several comparisons that
+// gave a field the last one counts. A field that none gave was not analysed but given by the caller, and is left out.
+func (a *Analysis) Grounds() []Ground {
+	var grounds []Ground
+	for _, field := range a.Format.Fields() {
+		for _, e := range slices.Backward(a.Evidence) {
+			if slices.Contains(e.Fields, field) {
+				grounds = append(grounds, Ground{field, e.Comparison, e.Basis})
+				break
+			}
+		}
+	}
+	return grounds
+}
 
 // Options are what the analysis is told beside the template.
 type Options struct {

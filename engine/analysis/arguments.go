@@ -44,7 +44,7 @@ func (a *argumentsPass) arguments(c *format.Calls, one spelling) {
 			if at.Codec == python && !a.called.Probe.Text {
 				c.Body.Codec.Style = format.StylePython
 			}
-			a.found("A1", "arguments are one JSON object")
+			a.gave("A1", "args codec", format.Observed, "arguments are one JSON object")
 			return
 		}
 	}
@@ -116,7 +116,7 @@ func (a *argumentsPass) sortedKeys(c *format.Calls) {
 	first := slices.IndexFunc(s.core, func(at observe.Atom) bool { return at.Kind == observe.ArgKey })
 	c.Body.Sorted = first >= 0 && s.core[first].Path == "."+observe.KeyNeedles[0]
 	if c.Body.Sorted {
-		a.found("T5", "keys are sorted")
+		a.gave("T5", "keys", format.Observed, "keys are sorted")
 	}
 }
 
@@ -164,19 +164,19 @@ func (a *argumentsPass) tagged(c *format.Calls, one spelling) {
 	if q != b.Codec.Quote {
 		b.Codec.Style = format.StylePython
 		a.unescaped = true
-		a.found("A2", "strings stand between %q without escapes", q)
+		a.gave("A2", "codec", format.Observed, "strings stand between %q without escapes", q)
 	}
 	a.headSuffix(c, strings.TrimSuffix(lead, open), q)
 	if number, ok := a.sampled(samples[1].value); ok && b.Codec.CDATA && !inCDATA(number.aroundValue()) {
 		b.Entry = withoutCDATA(b.Entry)
-		a.found("A2", "strings alone are in CDATA sections")
+		a.gave("A2", "arg codec", format.Observed, "strings alone are in CDATA sections")
 	}
-	a.found("T5", "separator %q", sep)
+	a.gave("T5", "arg_separator", format.Observed, "separator %q", sep)
 	if b.Kind == format.BodyKwargs && b.Sep.Text == "" {
 		b.Sep = format.Mark(", ") // a template that forgets to separate keyword arguments does not mean that the model does
-		a.found("T5", "separator %q taken for granted between keyword arguments", b.Sep.Full())
+		a.gave("T5", "arg_separator", format.Assumed, "separator %q taken for granted between keyword arguments", b.Sep.Full())
 	}
-	a.found("A1", "argument %v, codec %+v", b.Entry, b.Codec)
+	a.gave("A1", "args arg codec", format.Observed, "argument %v, codec %+v", b.Entry, b.Codec)
 }
 
 // headSuffix places what stands between the name and the first argument, and what stands behind the last one. Where a
@@ -202,6 +202,7 @@ func (a *argumentsPass) headSuffix(c *format.Calls, suffix, quote string) {
 			suffix = open[:len(open)-1]
 			close = shut[1:]
 			b.Pair = format.Pair{Open: format.Marker{Text: pair[:1]}, Close: format.Marker{Text: pair[1:]}}
+			a.gave("T6", "args_start args_end", format.Observed, "arguments between %q and %q", pair[:1], pair[1:])
 			switch {
 			case len(b.Entry) > 0 && b.Entry[0].Kind == format.SlotLit: // brackets around entries that have markers of their own
 			case pair == "()":
@@ -218,7 +219,7 @@ func (a *argumentsPass) headSuffix(c *format.Calls, suffix, quote string) {
 			ps, rest := cutPieces(close, len(pieces(container)))
 			suffix, close = shared, rest
 			b.Pair = format.Pair{Open: format.Mark(container), Close: format.Mark(ps)}
-			a.found("T6", "arguments between %q and %q", container, ps)
+			a.gave("T6", "args_start args_end", format.Observed, "arguments between %q and %q", container, ps)
 		}
 	}
 	c.Call.Close = format.Mark(close)
@@ -468,7 +469,7 @@ func (a *argumentsPass) types(c *format.Calls) {
 	for i, p := range c.Body.Entry {
 		if p.Kind == format.SlotLit && p.Text.Full() == leads[0] {
 			c.Body.Entry = slices.Replace(c.Body.Entry, i, i+1, format.Lit(head), slot, format.Lit(foot))
-			a.found("A2", "types %v", slot)
+			a.gave("A2", "arg", format.Observed, "types %v", slot)
 			return
 		}
 	}
@@ -505,5 +506,5 @@ func (a *argumentsPass) nested(c *format.Calls) {
 	behind := observe.After(array.core, at[1])
 	open, _, close := divide(lead, between, behind, a.open)
 	c.Body.Item = []format.Part{format.Lit(open), {Kind: format.SlotValue}, format.Lit(close)}
-	a.found("A2", "values nest; items between %q and %q", open, close)
+	a.gave("A2", "item codec", format.Observed, "values nest; items between %q and %q", open, close)
 }

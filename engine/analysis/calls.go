@@ -33,7 +33,7 @@ func (a *callsPass) compareCalls() {
 	}
 	if a.called.observation == nil {
 		a.format.Undisclosed = a.describesTools()
-		a.found("T1", "no call written; tools described: %v", a.format.Undisclosed)
+		a.gave("T1", "calls", format.Observed, "no call written; tools described: %v", a.format.Undisclosed)
 		if a.format.Undisclosed {
 			a.found("T1", "the template does not say how a call is spelled: it may come in any registered spelling")
 		}
@@ -64,14 +64,14 @@ func (a *callsPass) compareCalls() {
 	if c.Object != nil {
 		a.array(&c)
 		a.numbered(&c)
-		a.found("T1", "calls are JSON objects: %s", c.Object)
+		a.gave("T1", "object", format.Observed, "calls are JSON objects: %s", c.Object)
 	} else {
 		a.parts(&c, one[0])
 	}
-	a.found("T2", "section %q %q, call %q %q, separator %q, array %v",
+	a.gave("T2", "calls section_start section_end per_call_start per_call_end separator", format.Observed, "section %q %q, call %q %q, separator %q, array %v",
 		c.Section.Open.Full(), c.Section.Close.Full(), c.Call.Open.Full(), c.Call.Close.Full(), c.Sep.Full(), c.Array)
 	if !parallel {
-		a.found("T2", "undecided: %s, so that nothing tells what encloses all calls from what encloses each; it is taken to enclose each", a.noSecond())
+		a.gave("T2", "section_start section_end per_call_start per_call_end", format.Assumed, "%s, so that nothing tells what encloses all calls from what encloses each; it is taken to enclose each", a.noSecond())
 	}
 	(&argumentsPass{a}).sortedKeys(&c)
 	switch {
@@ -252,7 +252,7 @@ func (a *callsPass) sectionEnd(c *format.Calls, rest, second string) {
 	}
 	if several, _ := a.cutEnd(second); close == "" && c.Section.Open.Text != "" && !onlySpace(several) {
 		close = several
-		a.found("T2", "close of the section %q, behind several calls alone", close)
+		a.gave("T2", "section_end", format.Observed, "close of the section %q, behind several calls alone", close)
 	}
 	c.Section.Close = format.Mark(close)
 	a.callEnd = end
@@ -318,7 +318,7 @@ func (a *callsPass) parts(c *format.Calls, one spelling) {
 	c.Head = composeID(c.Head)
 	(&argumentsPass{a}).arguments(c, one)
 	a.divideClose(c)
-	a.found("T3", "head %v, tail %v", c.Head, c.Tail)
+	a.gave("T3", "head tail", format.Observed, "head %v, tail %v", c.Head, c.Tail)
 }
 
 // divideClose gives the call as many closing markers as it has opening ones; the rest closes the arguments and belongs to the
@@ -423,14 +423,14 @@ func (a *callsPass) slots(before, atoms []observe.Atom) []format.Part {
 			parts = append(parts, format.Part{Kind: format.SlotName})
 		case observe.ID:
 			parts = append(parts, format.Part{Kind: format.SlotID})
-			a.found("T7", "the call's id is written")
+			a.gave("T7", "head tail", format.Observed, "the call's id is written")
 		case observe.Counter:
 			if base, counts := a.counts(countersIn(before) + countersIn(atoms[:i])); counts {
 				parts = append(parts, format.Part{Kind: format.SlotIndex, Base: base})
 				continue
 			}
 			parts = append(parts, format.Part{Kind: format.SlotNumber})
-			a.found("T7", "a number is computed that does not count the calls")
+			a.gave("T7", "head tail", format.Observed, "a number is computed that does not count the calls")
 		case observe.Literal:
 			parts = append(parts, format.Lit(at.Text))
 		default:

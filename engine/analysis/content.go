@@ -25,11 +25,11 @@ func (a *contentPass) compareContent() {
 	}
 	open, at := observe.Before(a.plain.body, observe.Content)
 	if at < 0 {
-		a.found("C1", "no content written")
+		a.gave("C1", "content.mode", format.Observed, "no content written")
 		return
 	}
 	if at > 1 && open != "" {
-		a.found("C1", "undecided: before content stands %q, and %q before that changes from turn to turn; it is taken to be content", open, a.plain.body[at-2].Text)
+		a.gave("C1", "content.mode", format.Assumed, "before content stands %q, and %q before that changes from turn to turn; it is taken to be content", open, a.plain.body[at-2].Text)
 		return
 	}
 	open = a.withoutReasoning(open)
@@ -43,23 +43,26 @@ func (a *contentPass) compareContent() {
 	}
 	if beside := a.pairBesideCalls(); onlySpace(open) && c.Mode == format.ContentPlain && !beside.IsZero() {
 		c.Mode, c.Pair = format.ContentWrappedWithCalls, beside
-		a.found("C1", "content between %q and %q beside calls", beside.Open.Full(), beside.Close.Full())
+		a.gave("C1", "content.mode content.open content.close", format.Observed, "content between %q and %q beside calls", beside.Open.Full(), beside.Close.Full())
 	} else if !onlySpace(open) || c.Mode != format.ContentPlain {
 		if c.Mode == format.ContentPlain {
 			c.Mode = format.ContentWrapped
 		}
 		c.Pair = format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
-		a.found("C1", "content between %q and %q", open, close)
+		a.gave("C1", "content.mode content.open content.close", format.Observed, "content between %q and %q", open, close)
 	} else {
 		// White space before content is the template's, where it writes some; behind content it stands before an end.
 		c.Open = format.Mark(open)
-		a.found("C1", "content plain, behind %q", open)
+		a.gave("C1", "content.mode content.open", format.Observed, "content plain, behind %q", open)
 	}
 	padded := a.observe(a.plain.Probe.With(func(p *observe.Probe) { p.Padded = true }))
 	for _, at := range padded.tail {
 		if at.Kind == observe.Content {
 			c.Trim = at.Text == observe.ContentNeedle
 		}
+	}
+	if c.Trim {
+		a.gave("C1", "content.trim", format.Observed, "content is trimmed")
 	}
 }
 

@@ -20,7 +20,7 @@ func findDialect(a state, dialects []format.Format) state {
 			d.End = append(d.End[:len(d.End):len(d.End)], end)
 		}
 		a.format = d
-		a.found("T1", "the probes are spelled as the dialect %q has it", d.Name)
+		a.gave("E10", strings.Join(d.Fields(), " "), format.Observed, "the probes are spelled as the dialect %q has it", d.Name)
 		break
 	}
 	return a

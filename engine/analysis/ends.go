@@ -88,11 +88,12 @@ func (a *state) findEnds() {
 		end, calls := strings.Trim(end, format.Space), strings.Trim(calls, format.Space)
 		return strings.Contains(end, calls) || strings.Contains(calls, end)
 	}
-	if len(plain) > 0 && len(f.End) > len(plain) && !slices.ContainsFunc(plain, known) {
-		a.found("T2", "undecided: every turn with calls ends with %q, and other turns do not; it is taken to end the turn, and may as well close the calls", calls)
-	}
+	apart := len(plain) > 0 && len(f.End) > len(plain) && !slices.ContainsFunc(plain, known)
 	if !a.observer.Template().StandIns {
 		add(a.observer.Template().EOS)
 	}
-	a.found("C1", "turns end with %q", f.End)
+	a.gave("C1", "end", format.Observed, "turns end with %q", f.End)
+	if apart {
+		a.gave("T2", "end", format.Assumed, "every turn with calls ends with %q, and other turns do not; it is taken to end the turn, and may as well close the calls", calls)
+	}
 }

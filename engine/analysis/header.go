@@ -297,7 +297,7 @@ func (a *headerPass) setHeader(whole, proper string, prefills []string) {
 	a.proper = proper
 	slices.Sort(prefills)
 	a.prefills = slices.Compact(prefills)
-	a.found("R2", "header %q, prefills %q", proper, a.prefills)
+	a.gave("R2", "header", format.Observed, "header %q, prefills %q", proper, a.prefills)
 	a.cutBodies()
 }
 

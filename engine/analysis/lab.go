@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/observe"
 	"github.com/goassay/assay/engine/ordered"
 )
@@ -17,8 +18,15 @@ type lab struct {
 	next     string // what opens a user's message that follows an answer, where probes have one
 }
 
+// found notes what a comparison found.
 func (a *lab) found(comparison, text string, args ...any) {
-	a.evidence = append(a.evidence, Evidence{comparison, fmt.Sprintf(text, args...)})
+	a.evidence = append(a.evidence, Evidence{Comparison: comparison, Found: fmt.Sprintf(text, args...)})
+}
+
+// gave notes what a comparison found and what that gives: fields of the format, their names with spaces between them, and the basis
+// on which they rest.
+func (a *lab) gave(comparison, fields string, basis format.Basis, text string, args ...any) {
+	a.evidence = append(a.evidence, Evidence{comparison, strings.Fields(fields), basis, fmt.Sprintf(text, args...)})
 }
 
 // shared returns the answers that the comparisons share.

@@ -145,7 +145,7 @@ func (a *callsPass) numbered(c *format.Calls) {
 		}
 		if base, counts := a.counts(n); counts {
 			f.Slot = format.SlotID
-			a.found("T7", "ids are counted, from %d", base)
+			a.gave("T7", "object", format.Observed, "ids are counted, from %d", base)
 		}
 		n++
 	}

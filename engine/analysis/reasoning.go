@@ -30,17 +30,17 @@ func (a *reasoningPass) compareReasoning() {
 		close = a.closeBeforeCalls(close)
 		r.Pair = format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
 		r.Mode = format.ReasoningTagged
-		a.found("R1", "reasoning between %q and %q", open, close)
+		a.gave("R1", "reasoning.mode reasoning.open reasoning.close", format.Observed, "reasoning between %q and %q", open, close)
 	case a.acted.shown(observe.Reasoning):
 		open, close := a.split(a.acted, a.called, callKinds...)
 		r.Pair = format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
 		r.Mode = format.ReasoningToolsOnly
-		a.found("R3", "reasoning only beside calls, between %q and %q", open, close)
+		a.gave("R3", "reasoning.mode reasoning.open reasoning.close", format.Observed, "reasoning only beside calls, between %q and %q", open, close)
 	default:
 		a.reasoningOfPrompts(r)
 	}
 	if r.Pair.IsZero() {
-		a.found("R1", "no reasoning written")
+		a.gave("R1", "reasoning.mode", format.Observed, "no reasoning written")
 		return
 	}
 	a.openInHeader(r)
@@ -94,7 +94,7 @@ func (a *reasoningPass) closeBeforeCalls(close string) string {
 	if rest := close[len(shared):]; countMarkers(shared) == 0 || onlySpace(rest) {
 		return close
 	}
-	a.found("R3", "reasoning beside calls ends with %q", shared)
+	a.gave("R3", "reasoning.close", format.Observed, "reasoning beside calls ends with %q", shared)
 	return shared
 }
 
@@ -156,24 +156,26 @@ func (a *reasoningPass) reasoningOfPrompts(r *format.Reasoning) {
 		}
 		return
 	}
+	known, mirrored := r.Basis, ""
 	if open == "" && isClosing(close) {
 		var seen bool
 		if open, seen = a.opens(close); !seen {
-			r.Basis = format.Mirrored
-			a.found("R2", "open of reasoning taken to be the counterpart of its close")
+			r.Basis, mirrored = format.Mirrored, "reasoning.open"
 		}
 	}
 	if close == "" {
 		if close = counterpart(open); close == "" {
-			a.found("R2", "undecided: prompts end with %q, and nothing shows what would close it; it is taken for a part of the prompt", open)
+			a.gave("R2", "header", format.Assumed, "prompts end with %q, and nothing shows what would close it; it is taken for a part of the prompt", open)
 			return
 		}
-		r.Basis = format.Mirrored
-		a.found("R2", "close of reasoning taken to be the counterpart of its open")
+		r.Basis, mirrored = format.Mirrored, "reasoning.close"
 	}
 	r.Pair = format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
 	r.Mode = format.ReasoningTagged
-	a.found("R2", "reasoning between %q and %q, by the generation prompts and what is split off content", open, close)
+	a.gave("R2", "reasoning.mode reasoning.open reasoning.close", known, "reasoning between %q and %q, by the generation prompts and what is split off content", open, close)
+	if mirrored != "" {
+		a.gave("R2", mirrored, format.Mirrored, "the one of these markers is taken to be the counterpart of the other")
+	}
 }
 
 // headsContent reports whether answers with content alone begin as a prompt does that goes on with a marker, and do not close it: then it opens
@@ -253,10 +255,10 @@ func (a *reasoningPass) pairsOfFlags(r *format.Reasoning) {
 			continue
 		}
 		r.Pair, r.Mode = pairs[0], format.ReasoningTagged
-		a.found("R2", "%s tells the model to think between %s", flag, pairs[0])
+		a.gave("R2", "reasoning.mode reasoning.open reasoning.close", format.Observed, "%s tells the model to think between %s", flag, pairs[0])
 		if len(pairs) > 1 {
 			a.format.Content = format.Content{Mode: format.ContentWrappedWithReasoning, Pair: pairs[1]}
-			a.found("C1", "%s tells the model to answer between %s", flag, pairs[1])
+			a.gave("C1", "content.mode content.open content.close", format.Observed, "%s tells the model to answer between %s", flag, pairs[1])
 		}
 		return
 	}
@@ -279,7 +281,7 @@ func (a *reasoningPass) emptyBlock(r *format.Reasoning) {
 				rest := strings.TrimLeft(close, format.Space)
 				close = close[:len(close)-len(strings.TrimLeft(rest[len(ps[0]):], format.Space))]
 				r.Pair, r.Mode = format.Pair{Open: format.Mark(last), Close: format.Mark(close)}, format.ReasoningTagged
-				a.found("R1", "every turn closes with %q at once what the prompt opens with %q", close, last)
+				a.gave("R1", "reasoning.mode reasoning.open reasoning.close", format.Observed, "every turn closes with %q at once what the prompt opens with %q", close, last)
 				return
 			}
 		}
@@ -288,7 +290,7 @@ func (a *reasoningPass) emptyBlock(r *format.Reasoning) {
 		}
 		if pairs := emptyPairs(ps[0] + ps[1]); len(pairs) > 0 {
 			r.Pair, r.Mode = pairs[0], format.ReasoningTagged
-			a.found("R1", "every turn begins with an empty block between %s", pairs[0])
+			a.gave("R1", "reasoning.mode reasoning.open reasoning.close", format.Observed, "every turn begins with an empty block between %s", pairs[0])
 			return
 		}
 	}
@@ -361,7 +363,7 @@ func (a *reasoningPass) openInHeader(r *format.Reasoning) {
 			continue
 		}
 		a.moveFromHeader(moved)
-		a.found("R2", "every turn opens reasoning with %q", moved)
+		a.gave("R2", "header reasoning.open reasoning.close", format.Observed, "every turn opens reasoning with %q", moved)
 		return
 	}
 }
@@ -384,7 +386,7 @@ func (a *reasoningPass) adoptPrefill(r *format.Reasoning) {
 	for _, p := range a.prefills {
 		if ps := pieces(p); onlyMarkers(p) && len(ps) == 1 && ps[0] != r.Close.Text {
 			r.Open = format.Mark(p)
-			a.found("R2", "open of reasoning %q, by the generation prompt", p)
+			a.gave("R2", "reasoning.open", format.Observed, "open of reasoning %q, by the generation prompt", p)
 			return
 		}
 	}
@@ -395,8 +397,14 @@ func (a *reasoningPass) adoptPrefill(r *format.Reasoning) {
 func (a *reasoningPass) reasoningMode(r *format.Reasoning) {
 	if r.Open.Text == "" {
 		r.Mode = format.ReasoningDelimiter
+		a.gave("R1", "reasoning.mode", format.Observed, "nothing opens reasoning")
 		return
 	}
+	defer func(was format.ReasoningMode) {
+		if r.Mode != was {
+			a.gave("R2", "reasoning.mode", format.Observed, "some prompt opens reasoning; the mode is %s", r.Mode)
+		}
+	}(r.Mode)
 	opened := slices.ContainsFunc(a.prefills, func(p string) bool {
 		return strings.Contains(p, r.Open.Text) && !strings.Contains(p, r.Close.Text)
 	})
@@ -422,6 +430,9 @@ func (a *reasoningPass) reasoningTrim(r *format.Reasoning) {
 			if at.Kind == observe.Reasoning {
 				r.Trim = at.Text == observe.ReasoningNeedle
 			}
+		}
+		if r.Trim {
+			a.gave("R1", "reasoning.trim", format.Observed, "reasoning is trimmed")
 		}
 		return
 	}

@@ -92,6 +92,7 @@ const (
 	Observed Basis = iota // the template writes it
 	Traced                // the template searches or splits answers with it
 	Mirrored              // the template writes or traces its counterpart alone, whose shape names it: <x> and </x>
+	Assumed               // nothing that the template does tells it from another reading
 )
 
 // ContentMode says how a template wraps content.

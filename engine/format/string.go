@@ -2,6 +2,7 @@ package format
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,7 +11,7 @@ var (
 	reasoningModes = [...]string{"none", "tagged", "delimiter", "forced_open", "forced_closed", "tools_only"}
 	contentModes   = [...]string{"plain", "wrapped", "wrapped_with_reasoning", "wrapped_with_calls"}
 	slotKinds      = [...]string{"lit", "name", "id", "index", "recipient", "key", "type", "args", "value", "word", "number"}
-	bases          = [...]string{"observed", "traced", "mirrored"}
+	bases          = [...]string{"observed", "traced", "mirrored", "assumed"}
 	bodyKinds      = [...]string{"none", "json", "tagged", "kwargs", "dict"}
 	valueStyles    = [...]string{"json", "raw", "python", "str"}
 	routeKinds     = [...]string{"content", "reasoning", "call", "dropped"}
@@ -19,10 +20,14 @@ var (
 func (m ReasoningMode) String() string { return reasoningModes[m] }
 func (m ContentMode) String() string   { return contentModes[m] }
 func (b Basis) String() string         { return bases[b] }
-func (k SlotKind) String() string      { return slotKinds[k] }
-func (k BodyKind) String() string      { return bodyKinds[k] }
-func (s ValueStyle) String() string    { return valueStyles[s] }
-func (k RouteKind) String() string     { return routeKinds[k] }
+
+// MarshalText implements [encoding.TextMarshaler]: a basis is its word in JSON as well.
+func (b Basis) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
+func (k SlotKind) String() string   { return slotKinds[k] }
+func (k BodyKind) String() string   { return bodyKinds[k] }
+func (s ValueStyle) String() string { return valueStyles[s] }
+func (k RouteKind) String() string  { return routeKinds[k] }
 
 // String returns the marker as the template writes it, quoted.
 func (m Marker) String() string { return strconv.Quote(m.Full()) }
@@ -115,9 +120,26 @@ func (o *Object) String() string {
 // those of the golden markers.
 func (f Format) String() string {
 	var b strings.Builder
+	f.each(func(name, value string) { fmt.Fprintf(&b, "%s: %s\n", name, value) })
+	return b.String()
+}
+
+// Fields returns the names of the fields that String prints, each once, in its order.
+func (f Format) Fields() []string {
+	var names []string
+	f.each(func(name, _ string) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	})
+	return names
+}
+
+// each calls print for every field that was found.
+func (f Format) each(print func(name, value string)) {
 	line := func(name, value string) {
 		if value != "" && value != `""` {
-			fmt.Fprintf(&b, "%s: %s\n", name, value)
+			print(name, value)
 		}
 	}
 	marker := func(name string, m Marker) { line(name, m.String()) }
@@ -150,7 +172,6 @@ func (f Format) String() string {
 	for _, r := range f.Routes {
 		line("route", r.String())
 	}
-	return b.String()
 }
 
 func (c Calls) lines(line func(name, value string), marker func(name string, m Marker)) {
