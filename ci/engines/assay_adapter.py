@@ -1,0 +1,85 @@
+"""The loop of an adapter in Python: one JSON object a line in, one out (docs/adapters.md).
+
+An adapter passes `serve` a function for each operation it knows. A function takes the request and
+returns the answer. An exception becomes an answer with "error"; Unsupported becomes one with
+"unsupported", for what the engine does not do by its own documentation.
+"""
+
+import json
+import os
+import sys
+import traceback
+
+
+class Unsupported(Exception):
+    """The engine does not do this, by design."""
+
+
+def serve(**operations):
+    # Engines print to standard output and to the log; neither may reach the protocol's stream.
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    for line in sys.stdin.buffer:
+        request = json.loads(line)
+        try:
+            operation = operations.get(request.get("op"))
+            if operation is None:
+                raise Unsupported("no operation " + str(request.get("op")))
+            answer = operation(request)
+        except Unsupported as e:
+            answer = {"unsupported": str(e)}
+        except (Exception, SystemExit) as e:
+            where = traceback.extract_tb(e.__traceback__)[-1]
+            answer = {
+                "error": f"{type(e).__name__}: {e}"[:2000],
+                "at": f"{os.path.basename(where.filename)}:{where.lineno}",
+            }
+        answer["id"] = request.get("id", "")
+        text = json.dumps(answer, ensure_ascii=False, default=str)
+        out.write(text.encode("utf-8", "replace").decode("utf-8") + "\n")
+        out.flush()
+
+
+def declared(tools):
+    """Returns the tools of a request as OpenAI's protocol has them, whatever shape they came in."""
+    return [t if "function" in t else {"type": "function", "function": t} for t in tools or []]
+
+
+class Message:
+    """Joins deltas: reasoning, content, and calls by index."""
+
+    def __init__(self):
+        self.reasoning, self.content, self.calls, self.deltas = "", "", {}, []
+
+    def add(self, reasoning=None, content=None, calls=()):
+        delta = {}
+        if reasoning:
+            self.reasoning += reasoning
+            delta["reasoning_content"] = reasoning
+        if content:
+            self.content += content
+            delta["content"] = content
+        for index, call_id, name, arguments in calls:
+            call = self.calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
+            call["id"] = call["id"] or call_id or ""
+            call["name"] += name or ""
+            call["arguments"] += arguments or ""
+            function = {}
+            if name:
+                function["name"] = name
+            if arguments:
+                function["arguments"] = arguments
+            part = {"index": index, "function": function}
+            if call_id and name:
+                part["id"] = call_id
+            delta.setdefault("tool_calls", []).append(part)
+        if delta:
+            self.deltas.append(delta)
+
+    def answer(self, streamed):
+        message = {
+            "reasoning_content": self.reasoning,
+            "content": self.content,
+            "tool_calls": [self.calls[i] for i in sorted(self.calls)],
+        }
+        return {"message": message, "deltas": self.deltas} if streamed else {"message": message}

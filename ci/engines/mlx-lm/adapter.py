@@ -1,0 +1,98 @@
+"""mlx-lm's tool parsers, called as its server calls them: on the text between a call's markers."""
+
+import importlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import pkgutil
+import sys
+import types
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from assay_adapter import Message, Unsupported, declared, serve  # noqa: E402
+
+# The package imports mlx, which needs Apple's hardware; its parsers do not.
+_spec = importlib.util.find_spec("mlx_lm")
+_package = types.ModuleType("mlx_lm")
+_package.__path__ = list(_spec.submodule_search_locations)
+sys.modules["mlx_lm"] = _package
+
+import mlx_lm.tool_parsers  # noqa: E402
+
+PARSERS = {
+    m.name: importlib.import_module("mlx_lm.tool_parsers." + m.name)
+    for m in pkgutil.iter_modules(mlx_lm.tool_parsers.__path__)
+}
+
+
+def inference():
+    """Takes the function that picks a parser out of a module that imports mlx at its top."""
+    path = os.path.join(_package.__path__[0], "tokenizer_utils.py")
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    import ast
+
+    tree = ast.parse(text)
+    wanted = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name in ("_infer_tool_parser", "_is_xtml_vocab")]
+    wanted += [n for n in tree.body if isinstance(n, ast.Assign) and all(isinstance(t, ast.Name) and t.id.startswith("_XTML") for t in n.targets)]
+    wanted.sort(key=lambda n: n.lineno)
+    scope = {}
+    exec(compile(ast.Module(wanted, []), path, "exec"), scope)
+    return scope["_infer_tool_parser"]
+
+
+INFER = inference()
+
+
+def describe(_):
+    return {
+        "engine": "mlx-lm",
+        "version": importlib.metadata.version("mlx-lm"),
+        "tool_parsers": sorted(PARSERS),
+        "reasoning_parsers": [],
+        "streams": False,
+        "reasoning": False,
+    }
+
+
+def detect(r):
+    tokenizer = types.SimpleNamespace(
+        chat_template=r["template"],
+        get_vocab=lambda: {t: i for i, t in enumerate(r.get("special_tokens") or [])},
+    )
+    return {"parser": {"tool": INFER(tokenizer) or "", "reasoning": ""}}
+
+
+def parse(r):
+    if r.get("chunks") is not None:
+        raise Unsupported("mlx-lm has no streaming parser of calls")
+    name = (r.get("parser") or {}).get("tool")
+    tools = declared(r["request"].get("tools"))
+    message = Message()
+    text = r["output"]
+    if not name or not tools:
+        message.add(content=text)
+        return message.answer(False)
+    module = PARSERS[name]
+    start, end = module.tool_call_start, module.tool_call_end
+    calls = []
+    while True:
+        before, found, rest = text.partition(start)
+        message.add(content=before)
+        if not found:
+            break
+        section, _, text = rest.partition(end) if end else (rest, "", "")
+        parsed = module.parse_tool_call(section, tools)
+        calls += parsed if isinstance(parsed, list) else [parsed]
+    made = []
+    for i, call in enumerate(calls):
+        arguments = call.get("arguments")
+        if not isinstance(arguments, str):
+            arguments = json.dumps(arguments, ensure_ascii=False)
+        made.append((i, call.get("id"), call.get("name"), arguments))
+    message.add(calls=made)
+    return message.answer(False)
+
+
+serve(describe=describe, detect=detect, parse=parse)

@@ -1,0 +1,114 @@
+"""vLLM's parsers, called as its server calls them, with torch stood in for (stub.py)."""
+
+import importlib.util
+import os
+import sys
+import types
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+
+import stub  # noqa: E402
+
+stub.install("torch", "torchvision", "torchaudio", "triton")
+
+_root = os.environ["ASSAY_VLLM"]  # the unpacked wheel, without its compiled modules
+sys.path.insert(0, _root)
+_package = types.ModuleType("vllm")  # its __init__ patches torch
+_package.__path__ = [os.path.join(_root, "vllm")]
+with open(os.path.join(_root, "VERSION"), encoding="utf-8") as f:
+    _package.__version__ = f.read().strip()
+sys.modules["vllm"] = _package
+
+from assay_adapter import Message, declared, serve  # noqa: E402
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers  # noqa: E402
+from transformers import PreTrainedTokenizerFast  # noqa: E402
+from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest  # noqa: E402
+from vllm.parser import ParserManager  # noqa: E402
+from vllm.reasoning import ReasoningParserManager  # noqa: E402
+from vllm.tool_parsers import ToolParserManager  # noqa: E402
+
+
+def describe(_):
+    return {
+        "engine": "vllm",
+        "version": _package.__version__,
+        "tool_parsers": sorted(ToolParserManager.list_registered()),
+        "reasoning_parsers": sorted(ReasoningParserManager.list_registered()),
+        "streams": True,
+    }
+
+
+_tokenizers = {}
+
+
+def tokenizer(special):
+    """A byte-level tokeniser that has one token a byte, and one for each of the family's markers."""
+    key = tuple(special)
+    if key not in _tokenizers:
+        alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+        raw = Tokenizer(models.BPE(vocab={c: i for i, c in enumerate(alphabet)}, merges=[]))
+        raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        raw.decoder = decoders.ByteLevel()
+        raw.add_tokens([AddedToken(t, normalized=False) for t in special])
+        raw.add_special_tokens([AddedToken("<|assay-eos|>", special=True)])
+        fast = PreTrainedTokenizerFast(tokenizer_object=raw, eos_token="<|assay-eos|>")
+        _tokenizers[key] = fast
+    return _tokenizers[key]
+
+
+_classes = {}
+
+
+def parser(r, tok, request):
+    names = r.get("parser") or {}
+    key = (names.get("tool"), names.get("reasoning"))
+    if key not in _classes:
+        _classes[key] = ParserManager.get_parser(
+            tool_parser_name=key[0] or None,
+            reasoning_parser_name=key[1] or None,
+            enable_auto_tools=True,
+        )
+    cls = _classes[key]
+    if cls is None:
+        return None
+    return cls(tok, request.tools, chat_template_kwargs=r["request"].get("chat_template_kwargs") or {})
+
+
+def parse(r):
+    tok = tokenizer(r.get("special_tokens") or [])
+    tools = declared(r["request"].get("tools"))
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+    if tools:
+        body["tools"], body["tool_choice"] = tools, "auto"
+    body["chat_template_kwargs"] = r["request"].get("chat_template_kwargs") or {}
+    request = ChatCompletionRequest(**body)
+    p = parser(r, tok, request)
+    message = Message()
+    chunks = r.get("chunks")
+    if p is None:
+        message.add(content=r["output"])
+        return message.answer(chunks is not None)
+    adjusted = p.adjust_request(request)
+    request = adjusted if adjusted is not None else request
+    prompt_ids = tok.encode(r.get("prompt") or "", add_special_tokens=False)
+    if chunks is None:
+        ids = tok.encode(r["output"], add_special_tokens=False)
+        p.set_prompt_token_ids(prompt_ids)
+        thought, content, calls = p.parse(r["output"], request, enable_auto_tools=True, model_output_token_ids=ids)
+        message.add(reasoning=thought, content=content, calls=[(i, None, c.name, c.arguments) for i, c in enumerate(calls or [])])
+        return message.answer(False)
+    for i, chunk in enumerate(chunks):
+        ids = tok.encode(chunk, add_special_tokens=False)
+        d = p.parse_delta(chunk, ids, request, prompt_ids, finished=i + 1 == len(chunks))
+        if d is None:
+            continue
+        thought = getattr(d, "reasoning", None) or getattr(d, "reasoning_content", None)
+        calls = [(c.index, c.id, c.function.name if c.function else None, c.function.arguments if c.function else None) for c in d.tool_calls or []]
+        message.add(reasoning=thought, content=d.content, calls=calls)
+    return message.answer(True)
+
+
+serve(describe=describe, parse=parse)
