@@ -40,9 +40,11 @@ def serve(**operations):
         out.flush()
 
 
-def declared(tools):
-    """Returns the tools of a request as OpenAI's protocol has them, whatever shape they came in."""
-    return [t if "function" in t else {"type": "function", "function": t} for t in tools or []]
+def declared(request):
+    """Returns the tools that an answer may call: none where the request's tool_choice is none."""
+    if request.get("tool_choice") == "none":
+        return []
+    return [t if "function" in t else {"type": "function", "function": t} for t in request.get("tools") or []]
 
 
 class Message:

@@ -50,7 +50,7 @@ func init() {
 		&checkCommand, &diffCommand, &templatesCommand, &explainCommand,
 		&renderCommand, &capsCommand, &analyzeCommand, &programCommand, &grammarCommand, &parseCommand,
 		&inspectCommand, &pullCommand, &retemplateCommand, &liveCommand, &probeCommand,
-		&runCommand, &newCommand, &exportCommand, &verifyCommand, &reportCommand,
+		&runCommand, &newCommand, &exportCommand, &verifyCommand, &enginesCommand, &reportCommand,
 		&helpCommand, &versionCommand, &completionCommand, &manCommand,
 	}
 }

@@ -68,7 +68,7 @@ def parse(r):
     if r.get("chunks") is not None:
         raise Unsupported("mlx-lm has no streaming parser of calls")
     name = (r.get("parser") or {}).get("tool")
-    tools = declared(r["request"].get("tools"))
+    tools = declared(r["request"])
     message = Message()
     text = r["output"]
     if not name or not tools:

@@ -60,7 +60,7 @@ def detect(r):
 
 def parse(r):
     names = r.get("parser") or {}
-    tools = [Tool(**t) for t in declared(r["request"].get("tools"))]
+    tools = [Tool(**t) for t in declared(r["request"])]
     chunks = r.get("chunks")
     streamed = chunks is not None
     message = Message()

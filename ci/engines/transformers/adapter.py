@@ -72,7 +72,7 @@ def spelled(result):
 
 
 def parse(r):
-    tools = declared(r["request"].get("tools")) or None
+    tools = declared(r["request"]) or None
     prefix = r.get("prompt") or ""
     if r.get("chunks") is None:
         return spelled(parse_response(r["output"], template(r), prefix=prefix, tools=tools))

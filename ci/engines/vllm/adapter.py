@@ -79,7 +79,7 @@ def parser(r, tok, request):
 
 def parse(r):
     tok = tokenizer(r.get("special_tokens") or [])
-    tools = declared(r["request"].get("tools"))
+    tools = declared(r["request"])
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
     if tools:
         body["tools"], body["tool_choice"] = tools, "auto"

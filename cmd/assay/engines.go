@@ -1,0 +1,179 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/harness/engines"
+	"github.com/goassay/assay/harness/subject"
+)
+
+var enginesCommand = command{
+	group: proving, name: "engines",
+	short: "hold other engines to the corpus, and pick their parsers for a template",
+	long: `An adapter is a program that lets another engine answer, one JSON object a line (docs/adapters.md). Those of the repository lie under
+ci/engines and are set up by "make engines".`,
+	within: []*command{&enginesRunCommand, &enginesPickCommand},
+}
+
+var enginesRunCommand = command{
+	name: "run", args: "ADAPTER...", takes: arity{1, -1, "an adapter: a program, or one with its arguments in quotes"},
+	short: "run every case of the corpus through engines",
+	long: `For each family the parsers are taken that read what the family's template writes. Each case goes in whole, in chunks like tokens, and
+rune by rune. The results are JSON lines on standard output, or in --results, where those of other runs stay.`,
+	setup: func(flags *flagSet) func(*call) error {
+		r := new(enginesRun)
+		flags.StringVar(&r.corpus, "corpus", "", "`DIR` with another corpus")
+		flags.StringVar(&r.only, "run", "", "only families whose name contains `TEXT`")
+		flags.StringVar(&r.results, "results", "", "`FILE` of JSON lines to merge the results into")
+		flags.StringVar(&r.page, "page", "", "write the tables into the Markdown `FILE`")
+		flags.StringVar(&r.html, "html", "", "write one page that stands alone into `FILE`")
+		return r.run
+	},
+}
+
+type enginesRun struct{ corpus, only, results, page, html string }
+
+func (r *enginesRun) run(c *call) error {
+	ctx, stop := c.interruptible()
+	defer stop()
+	fsys := fs.FS(corpus.FS)
+	if r.corpus != "" {
+		var err error
+		if fsys, err = openCorpus(r.corpus); err != nil {
+			return err
+		}
+	}
+	loaded, err := subject.Load(fsys)
+	if err != nil {
+		return err
+	}
+	matrix, err := engines.ReadMatrix(r.results)
+	if err != nil {
+		return err
+	}
+	out := json.NewEncoder(c.data())
+	out.SetEscapeHTML(false)
+	for _, adapter := range c.args {
+		a, err := engines.Start(ctx, strings.Fields(adapter), nil)
+		if err != nil {
+			return err
+		}
+		defer a.Close()
+		fmt.Fprintf(c.stderr, "%s %s\n", a.Engine, a.Version)
+		for i := range loaded.Families {
+			f := &loaded.Families[i]
+			if !strings.Contains(f.Name, r.only) || len(f.Cases) == 0 {
+				continue
+			}
+			s, cases, err := engines.CorpusCases(loaded, f)
+			if err != nil {
+				return err
+			}
+			choice, err := a.Pick(ctx, s)
+			if err != nil {
+				return err
+			}
+			var results []engines.Result
+			err = a.Run(ctx, s, cases, choice, func(res engines.Result) { results = append(results, res) })
+			if err != nil {
+				return err
+			}
+			matrix.Add(results...)
+			if r.results == "" {
+				for _, res := range results {
+					if err := out.Encode(res); err != nil {
+						return err
+					}
+				}
+			}
+			fmt.Fprintf(c.stderr, "  %s\n", engines.Summary(f.Name, choice, results))
+		}
+	}
+	if r.results != "" {
+		if err := matrix.Write(r.results); err != nil {
+			return err
+		}
+	}
+	if r.page != "" {
+		if err := os.WriteFile(r.page, []byte(matrix.Markdown()), 0o644); err != nil {
+			return err
+		}
+	}
+	if r.html != "" {
+		return os.WriteFile(r.html, []byte(matrix.HTML()), 0o644)
+	}
+	return nil
+}
+
+var enginesPickCommand = command{
+	name: "pick", args: "TEMPLATE", takes: arity{1, 1, "a template"}, files: templateFiles,
+	short: "find the parsers of an engine that read what a template writes",
+	long: `Every parser of the engine is tried on the template's own turns. The exit status is 1 where a parser that --tool or --reasoning names
+does not read them, and where the engine's own detection picks one that does not.`,
+	setup: func(flags *flagSet) func(*call) error {
+		p := new(enginesPick)
+		flags.StringVar(&p.engine, "engine", "", "the engine: a folder under ci/engines that \"make engines\" set up")
+		flags.StringVar(&p.adapter, "adapter", "", "the adapter's `COMMAND`, for an engine that is not under ci/engines")
+		flags.StringVar(&p.tool, "tool", "", "the `PARSER` of calls that is to be used")
+		flags.StringVar(&p.reasoning, "reasoning", "", "the `PARSER` of reasoning that is to be used")
+		flags.BoolVar(&p.json, "json", false, "print one JSON object")
+		return p.run
+	},
+}
+
+type enginesPick struct {
+	engine, adapter, tool, reasoning string
+	json                             bool
+}
+
+func (p *enginesPick) run(c *call) error {
+	ctx, stop := c.interruptible()
+	defer stop()
+	command := strings.Fields(p.adapter)
+	switch {
+	case p.engine == "" && p.adapter == "":
+		return usageError{fmt.Errorf("name an engine with --engine or an adapter with --adapter")}
+	case p.adapter == "":
+		command = []string{filepath.Join("ci", "engines", p.engine, "run")}
+		if _, err := os.Stat(command[0]); err != nil {
+			return fmt.Errorf("%w; run this in Assay's repository, after `make engines ENGINE=%s`, or give --adapter", err, p.engine)
+		}
+	}
+	src, err := subject.Open(c.args[0], c.stdin)
+	if err != nil {
+		return err
+	}
+	s, err := engines.NewSubject(src)
+	if err != nil {
+		return err
+	}
+	a, err := engines.Start(ctx, command, nil)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	choice, err := a.Pick(ctx, s)
+	if err != nil {
+		return err
+	}
+	report := engines.NewPick(a.Description, choice, engines.Parser{Tool: p.tool, Reasoning: p.reasoning})
+	if p.json {
+		text, err := json.MarshalIndent(report, "", "  ")
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(c.data(), "%s\n", text)
+	} else {
+		fmt.Fprint(c.stdout, report.String())
+	}
+	if len(report.Faults) > 0 {
+		return errFailed
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package engines
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/stream"
+	"github.com/goassay/assay/engine/verify"
+	"github.com/goassay/assay/harness/script"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// Case is one output to hold an engine to.
+type Case struct {
+	ID      string // family and case
+	Family  string
+	About   string // what the case is about, in a sentence
+	Tools   bool   // the request declares tools
+	Request Request
+	Want    Message
+}
+
+// Subject is a template that engines are asked about.
+type Subject struct {
+	Source   subject.Source
+	Template *engine.Template
+}
+
+// NewSubject compiles a template.
+func NewSubject(src subject.Source) (*Subject, error) {
+	t, err := src.Compile()
+	if err != nil {
+		return nil, err
+	}
+	return &Subject{src, t}, nil
+}
+
+// marker matches a delimiter that a tokeniser may hold as one token: a bracketed word without white space.
+var marker = regexp.MustCompile(`<[^<>\s="']{1,60}>|\[[A-Z/][A-Z_/ ]{1,40}\]`)
+
+// specialTokens returns the markers of a plan that can be single tokens.
+func specialTokens(plan *engine.Plan, f *format.Format) []string {
+	var tokens []string
+	for _, text := range slices.Concat(plan.Preserved, plan.Stops, f.End, []string{f.Header, plan.Prompt.Prefill}) {
+		tokens = append(tokens, marker.FindAllString(text, -1)...)
+	}
+	slices.Sort(tokens)
+	return slices.Compact(tokens)
+}
+
+// request makes the part of an adapter's request that is the same for all ways to cut an output.
+func (s *Subject) request(r chat.Request, value json.RawMessage, fallbacks []string, output string, reason chat.FinishReason) (Request, error) {
+	plan, err := s.Template.Prepare(r, engine.PrepareOptions{Insist: true, Fallbacks: fallbacks})
+	if err != nil {
+		return Request{}, err
+	}
+	f := &s.Template.Analysis().Format
+	open := f.Reasoning.Open.Text != "" && strings.Contains(plan.Prompt.Prefill, f.Reasoning.Open.Text)
+	if close := f.Reasoning.Close.Text; open && close != "" {
+		open = strings.LastIndex(plan.Prompt.Prefill, close) < strings.LastIndex(plan.Prompt.Prefill, f.Reasoning.Open.Text)
+	}
+	if reason == "" {
+		reason = chat.FinishStop
+	}
+	return Request{Op: "parse", Template: s.Source.Text, BOS: s.Template.BOS, EOS: s.Template.EOS, Request: value, Prompt: plan.Prompt.Text,
+		Prefill: plan.Prompt.Prefill, ReasoningOpen: open, Output: output, Reason: string(reason), SpecialTokens: specialTokens(plan, f)}, nil
+}
+
+// CorpusCases returns the cases of a family that parse an output, with the family's own template.
+func CorpusCases(c *subject.Corpus, f *subject.Family) (*Subject, []Case, error) {
+	text, err := c.Text(f.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := NewSubject(subject.New(f.Name+"/"+subject.OwnTemplate, text))
+	if err != nil {
+		return nil, nil, err
+	}
+	var cases []Case
+	for _, file := range f.Cases {
+		read, err := script.Read(c.FS, file)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i, one := range read {
+			if !one.Parsed || one.Template != "" || len(one.Fallbacks) > 0 {
+				continue // a fallback spelling is the caller's wish, which no other engine knows
+			}
+			r, err := chat.ParseRequest(one.Request)
+			if err != nil {
+				return nil, nil, err
+			}
+			if r.ReasoningFormat == chat.ReasoningKeep {
+				continue // a wish, too
+			}
+			id := fmt.Sprintf("%s/%s/%d", f.Name, one.Name, i)
+			request, err := s.request(r, json.RawMessage(one.Request.String()), nil, one.Output, one.Reason)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", id, err)
+			}
+			about, _, _ := strings.Cut(one.About, "\n")
+			cases = append(cases, Case{ID: id, Family: f.Name, About: about, Tools: len(r.Tools) > 0, Request: request, Want: continuation(r, messageOf(one.Message))})
+		}
+	}
+	return s, cases, nil
+}
+
+// continuation takes the text of a message that the request continues off the message wanted: engines return what the model adds.
+func continuation(r chat.Request, m Message) Message {
+	if r.Continue == chat.ContinueNone || len(r.Messages) == 0 {
+		return m
+	}
+	last := r.Messages[len(r.Messages)-1]
+	m.Content = strings.TrimPrefix(m.Content, last.At("content").Text())
+	m.Reasoning = strings.TrimPrefix(m.Reasoning, last.At("reasoning_content").Text())
+	return m
+}
+
+func messageOf(m chat.Message) Message {
+	out := Message{Reasoning: m.Reasoning, Content: m.Content, Calls: []Call{}}
+	for _, c := range m.ToolCalls {
+		out.Calls = append(out.Calls, Call{c.ID, c.Name, c.Arguments})
+	}
+	return out
+}
+
+// Turns returns what a template itself writes for the shapes of answers that are verified, as cases: a model that was trained
+// on the template writes nothing else.
+func (s *Subject) Turns() ([]Case, error) {
+	tools := verify.Tools()
+	values := make([]json.RawMessage, len(tools))
+	for i, t := range tools {
+		values[i] = json.RawMessage(t.Value.String())
+	}
+	var cases []Case
+	for _, shape := range s.Template.Verify().Shapes {
+		if shape.Verdict != verify.Verified || shape.Turn == "" {
+			continue
+		}
+		request := map[string]any{"messages": []any{map[string]any{"role": "user", "content": "Hello."}}}
+		if shape.Tools {
+			request["tools"] = values
+		}
+		value, err := json.Marshal(request)
+		if err != nil {
+			return nil, err
+		}
+		parsed, err := ordered.ParseString(string(value))
+		if err != nil {
+			return nil, err
+		}
+		r, err := chat.ParseRequest(parsed)
+		if err != nil {
+			return nil, err
+		}
+		plan, err := s.Template.Prepare(r, engine.PrepareOptions{Insist: true})
+		if err != nil {
+			return nil, err
+		}
+		output, prompted := strings.CutPrefix(shape.Turn, plan.Prompt.Prefill)
+		output = withoutEnd(output, s.Template.Analysis().Format.End)
+		out, err := s.request(r, value, nil, output, chat.FinishStop)
+		if err != nil {
+			return nil, err
+		}
+		if !prompted && out.ReasoningOpen {
+			// The history drops reasoning, the prompt opens it: a model thinks, closes it, and goes on with what the template shows.
+			out.Output = "I see." + s.Template.Analysis().Format.Reasoning.Close.Full() + output
+			prompted = true
+		}
+		var want Message
+		if prompted {
+			want = messageOf(plan.Parse(out.Output, chat.FinishStop).Message)
+		} else {
+			// The prompt holds what this shape does not have: a server that was asked for it has a prompt that ends with the header.
+			out.Prompt, out.Prefill = strings.TrimSuffix(out.Prompt, out.Prefill), ""
+			if want, err = s.parse(r, output); err != nil {
+				return nil, err
+			}
+		}
+		cases = append(cases, Case{ID: shape.Name, Family: s.Source.Name, About: shape.Name, Tools: shape.Tools, Request: out, Want: want})
+	}
+	return cases, nil
+}
+
+// parse reads an output that follows a header alone.
+func (s *Subject) parse(r chat.Request, output string) (Message, error) {
+	out, err := codegen.Generate(s.Template.Analysis().Format, codegen.Options{Tools: r.Tools, Parallel: true})
+	if err != nil {
+		return Message{}, err
+	}
+	parser := stream.Options{}.NewParser(out)
+	parser.Write([]byte(output))
+	parser.Close(chat.FinishStop)
+	return messageOf(parser.Message()), nil
+}
+
+// withoutEnd takes the end of a turn off an output: it is a token on which servers stop, and no parser sees it.
+func withoutEnd(output string, ends []string) string {
+	for _, end := range ends {
+		if cut, ok := strings.CutSuffix(output, end); ok && end != "" {
+			return cut
+		}
+	}
+	return output
+}

@@ -1,0 +1,245 @@
+package engines
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Matrix holds results by engine, case and cut. Its zero value is empty.
+type Matrix struct{ results map[string]Result }
+
+// ReadMatrix reads results from JSON lines. A file that does not exist yet, or no name, is an empty matrix.
+func ReadMatrix(name string) (*Matrix, error) {
+	m := &Matrix{results: map[string]Result{}}
+	if name == "" {
+		return m, nil
+	}
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, maxAnswer)
+	for n := 1; in.Scan(); n++ {
+		var r Result
+		if err := json.Unmarshal(in.Bytes(), &r); err != nil {
+			return nil, fmt.Errorf("%s:%d: not a result of `assay engines run`: %w", name, n, err)
+		}
+		m.Add(r)
+	}
+	return m, in.Err()
+}
+
+// Add adds results; one of the same engine, case and cut replaces the one before.
+func (m *Matrix) Add(results ...Result) {
+	for _, r := range results {
+		m.results[r.key()] = r
+	}
+}
+
+// Results returns the results in order of engine, case and cut.
+func (m *Matrix) Results() []Result {
+	var all []Result
+	for _, r := range m.results {
+		all = append(all, r)
+	}
+	slices.SortFunc(all, func(a, b Result) int { return cmp.Compare(a.key(), b.key()) })
+	return all
+}
+
+// Write writes the results as JSON lines to a fresh file, which then takes the name.
+func (m *Matrix) Write(name string) error {
+	var b strings.Builder
+	out := json.NewEncoder(&b)
+	out.SetEscapeHTML(false)
+	for _, r := range m.Results() {
+		if err := out.Encode(r); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(name+".new", []byte(b.String()), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
+}
+
+// tally counts the cases of a cell: a case counts once, with the worst that any cut showed.
+type tally struct {
+	cases, right, policy, fault, unsupported int
+	parser                                   Parser
+	worst                                    []Result // of the cases that are not right
+}
+
+var badness = map[Verdict]int{Equal: 0, Spaced: 1, Unsupported: 2, Policy: 3, NoParser: 4, Fault: 5}
+
+// cells returns the tallies by family and engine, with the engines and families in order.
+func (m *Matrix) cells() (cells map[[2]string]*tally, families, engines []string, versions map[string]string) {
+	cells, versions = map[[2]string]*tally{}, map[string]string{}
+	worst := map[[2]string]Result{}
+	for _, r := range m.Results() {
+		key := [2]string{r.Engine, r.Case}
+		was, ok := worst[key]
+		if !ok || badness[r.Verdict] > badness[was.Verdict] && !(r.Verdict == Unsupported && r.Cut != whole) {
+			worst[key] = r
+		}
+		versions[r.Engine] = r.Version
+	}
+	for _, r := range worst {
+		key := [2]string{r.Family, r.Engine}
+		t := cells[key]
+		if t == nil {
+			t = &tally{}
+			cells[key] = t
+		}
+		t.cases++
+		t.parser = r.Parser
+		switch r.Verdict {
+		case Equal, Spaced:
+			t.right++
+			continue
+		case Policy:
+			t.policy++
+		case Unsupported, NoParser:
+			t.unsupported++
+		default:
+			t.fault++
+		}
+		t.worst = append(t.worst, r)
+	}
+	for key, t := range cells {
+		if !slices.Contains(families, key[0]) {
+			families = append(families, key[0])
+		}
+		if !slices.Contains(engines, key[1]) {
+			engines = append(engines, key[1])
+		}
+		slices.SortFunc(t.worst, func(a, b Result) int { return cmp.Compare(a.Case, b.Case) })
+	}
+	slices.Sort(families)
+	slices.Sort(engines)
+	return cells, families, engines, versions
+}
+
+// String returns "13/16" and what else there is: policies after a plus sign, parts that the engine does not do after a question mark.
+func (t *tally) String() string {
+	if t == nil {
+		return ""
+	}
+	if t.unsupported == t.cases {
+		return "none"
+	}
+	text := fmt.Sprintf("%d/%d", t.right, t.cases)
+	if t.policy > 0 {
+		text += fmt.Sprintf(" +%d", t.policy)
+	}
+	if t.unsupported > 0 {
+		text += fmt.Sprintf(" ?%d", t.unsupported)
+	}
+	return text
+}
+
+// Markdown returns the table of families by engines, and the kinds of faults and policies by engine.
+func (m *Matrix) Markdown() string {
+	cells, families, engines, versions := m.cells()
+	var b strings.Builder
+	head := "| family |"
+	rule := "| --- |"
+	for _, e := range engines {
+		head += fmt.Sprintf(" %s %s |", e, versions[e])
+		rule += " --- |"
+	}
+	fmt.Fprintf(&b, "%s\n%s\n", head, rule)
+	for _, f := range families {
+		fmt.Fprintf(&b, "| %s |", f)
+		for _, e := range engines {
+			fmt.Fprintf(&b, " %s |", cells[[2]string{f, e}])
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("| **all** |")
+	for _, e := range engines {
+		var sum tally
+		for _, f := range families {
+			if t := cells[[2]string{f, e}]; t != nil {
+				sum.cases += t.cases
+				sum.right += t.right
+				sum.policy += t.policy
+				sum.unsupported += t.unsupported
+			}
+		}
+		fmt.Fprintf(&b, " **%s** |", &sum)
+	}
+	b.WriteString("\n\n")
+	m.kinds(&b, engines)
+	return b.String()
+}
+
+// kinds writes how many cases each kind of fault and policy has, by engine.
+func (m *Matrix) kinds(b *strings.Builder, engines []string) {
+	counts := map[string]map[string]int{}
+	seen := map[string]bool{}
+	for _, r := range m.Results() {
+		if r.Verdict != Fault && r.Verdict != Policy {
+			continue
+		}
+		kind := string(r.Verdict) + ": " + r.Kind
+		key := kind + "\x00" + r.Engine + "\x00" + r.Case
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		if counts[kind] == nil {
+			counts[kind] = map[string]int{}
+		}
+		counts[kind][r.Engine]++
+	}
+	b.WriteString("| cases with |")
+	for _, e := range engines {
+		b.WriteString(" " + e + " |")
+	}
+	b.WriteString("\n| --- |" + strings.Repeat(" --- |", len(engines)) + "\n")
+	kinds := make([]string, 0, len(counts))
+	for k := range counts {
+		kinds = append(kinds, k)
+	}
+	slices.Sort(kinds)
+	for _, k := range kinds {
+		fmt.Fprintf(b, "| %s |", k)
+		for _, e := range engines {
+			if n := counts[k][e]; n > 0 {
+				fmt.Fprintf(b, " %d |", n)
+			} else {
+				b.WriteString(" |")
+			}
+		}
+		b.WriteString("\n")
+	}
+}
+
+// Summary returns a line about a family in an engine.
+func Summary(family string, choice Choice, results []Result) string {
+	m := Matrix{results: map[string]Result{}}
+	m.Add(results...)
+	cells, _, _, _ := m.cells()
+	for _, t := range cells {
+		line := fmt.Sprintf("%-24s %-14s", family, t)
+		if p := t.parser; p != (Parser{}) {
+			line += fmt.Sprintf(" tool %s, reasoning %s", cmp.Or(p.Tool, "none"), cmp.Or(p.Reasoning, "none"))
+		}
+		if d := choice.Detected; d != nil && *d != choice.Best {
+			line += fmt.Sprintf(" (its own choice: %s, %s)", cmp.Or(d.Tool, "none"), cmp.Or(d.Reasoning, "none"))
+		}
+		return line
+	}
+	return family + ": no cases"
+}

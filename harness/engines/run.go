@@ -1,0 +1,307 @@
+package engines
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Result is what became of one case in one engine, cut in one way.
+type Result struct {
+	Engine  string `json:"engine"`
+	Version string `json:"version"`
+	Family  string `json:"family"`
+	Case    string `json:"case"`
+	About   string `json:"about,omitempty"`
+	Cut     cut    `json:"cut"`
+	Parser  Parser `json:"parser"`
+	Judgement
+	// Of faults and policies: the output, the chunks that show the difference, both messages.
+	Output string   `json:"output,omitempty"`
+	Chunks []string `json:"chunks,omitempty"`
+	Want   *Message `json:"want,omitempty"`
+	Got    *Message `json:"got,omitempty"`
+}
+
+// key identifies what a result is of, so that a later run replaces it.
+func (r *Result) key() string { return r.Engine + "\x00" + r.Case + "\x00" + string(r.Cut) }
+
+// Run puts cases of a template to an engine, with the parsers that read the most of what the template writes.
+func (a *Adapter) Run(ctx context.Context, s *Subject, cases []Case, choice Choice, found func(Result)) error {
+	p, err := a.favour(ctx, cases, choice)
+	if err != nil {
+		return err
+	}
+	for i := range cases {
+		c := &cases[i]
+		if lacks := a.lacks(c, choice, p); lacks != "" {
+			found(Result{Engine: a.Engine, Version: a.Version, Family: c.Family, Case: c.ID, About: c.About, Cut: whole, Parser: p,
+				Judgement: Judgement{NoParser, "", lacks}})
+			continue
+		}
+		var batch *Message
+		for _, how := range cuts {
+			if how != whole && !a.Streams {
+				continue
+			}
+			r, err := a.one(ctx, c, p, how, uint64(i))
+			if err != nil {
+				return err
+			}
+			switch {
+			case how == whole:
+				batch = r.Got
+			case r.Got != nil && batch != nil && (r.Verdict == Equal || r.Verdict == Spaced || r.Verdict == Policy):
+				// The whole output has been judged; a stream must come to the same.
+				if text := streamDiffers(*batch, *r.Got); text != "" {
+					r.Judgement = Judgement{Fault, "stream differs", text}
+				}
+			}
+			if r.Verdict != Fault && r.Verdict != Policy {
+				r.Output, r.Chunks, r.Want, r.Got = "", nil, nil, nil
+			}
+			found(r)
+		}
+	}
+	return nil
+}
+
+// favour chooses among the parsers that read equally much of what the template writes: those that read most of the cases. So an
+// engine is always seen from its best side.
+func (a *Adapter) favour(ctx context.Context, cases []Case, choice Choice) (Parser, error) {
+	best := choice.Best
+	tied := func(readings []Reading) []string {
+		var names []string
+		for _, r := range readings {
+			if r.Read > 0 && r.Read == readings[0].Read {
+				names = append(names, r.Parser)
+			}
+		}
+		return names
+	}
+	try := func(names []string, with func(string) Parser) (string, error) {
+		if len(names) < 2 {
+			return "", nil
+		}
+		top, most := "", -1
+		for _, name := range names {
+			right := 0
+			for i := range cases {
+				r, err := a.one(ctx, &cases[i], with(name), whole, 0)
+				if err != nil {
+					return "", err
+				}
+				if r.Verdict == Equal || r.Verdict == Spaced {
+					right++
+				}
+			}
+			if right > most {
+				top, most = name, right
+			}
+		}
+		return top, nil
+	}
+	name, err := try(tied(choice.Tools), func(n string) Parser { return Parser{n, best.Reasoning} })
+	if err != nil {
+		return best, err
+	}
+	if name != "" {
+		best.Tool = name
+	}
+	thoughts := tied(choice.Thoughts)
+	if len(choice.Thoughts) == 0 && slices.ContainsFunc(cases, func(c Case) bool { return c.Want.Reasoning != "" }) {
+		// The template takes reasoning out of its history and never writes it.
+		if thoughts = append([]string{""}, a.ReasoningParsers...); choice.Detected != nil && choice.Detected.Reasoning != "" {
+			thoughts = []string{choice.Detected.Reasoning}
+			best.Reasoning = thoughts[0]
+		}
+	}
+	name, err = try(thoughts, func(n string) Parser { return Parser{best.Tool, n} })
+	if name != "" {
+		best.Reasoning = name
+	}
+	return best, err
+}
+
+// lacks returns what part of a case no parser of the engine reads; "" where none is missing.
+func (a *Adapter) lacks(c *Case, choice Choice, p Parser) string {
+	switch {
+	case a.ByTemplate:
+		return ""
+	case c.Tools && p.Tool == "" && len(choice.Tools) > 0:
+		return "no parser reads the calls that the template writes"
+	case c.Want.Reasoning != "" && p.Reasoning == "":
+		return "no parser reads the reasoning that the template writes"
+	}
+	return ""
+}
+
+// one puts a case to an engine in one way.
+func (a *Adapter) one(ctx context.Context, c *Case, p Parser, how cut, seed uint64) (Result, error) {
+	r := c.Request
+	r.Parser = &p
+	r.Chunks = how.chunks(r.Output, r.SpecialTokens, seed)
+	answer, err := a.Ask(ctx, r)
+	if err != nil {
+		return Result{}, err
+	}
+	res := Result{Engine: a.Engine, Version: a.Version, Family: c.Family, Case: c.ID, About: c.About, Cut: how, Parser: p,
+		Output: r.Output, Chunks: r.Chunks, Want: &c.Want, Got: answer.Message}
+	res.Judgement = Judge(c, answer)
+	if how != whole && answer.Deltas != nil && res.Verdict != Fault {
+		if _, breach := Joined(answer.Deltas); breach != "" {
+			res.Judgement = Judgement{Fault, "delta protocol", breach}
+		}
+	}
+	return res, nil
+}
+
+// streamDiffers returns what differs between a batch and a stream that were both judged right: calls, or the texts but for white space.
+func streamDiffers(batch, stream Message) string {
+	switch {
+	case len(batch.Calls) != len(stream.Calls):
+		return fmt.Sprintf("%d calls in one go, %d streamed", len(batch.Calls), len(stream.Calls))
+	case squeezed(batch.Reasoning) != squeezed(stream.Reasoning):
+		return fmt.Sprintf("reasoning %q in one go, %q streamed", batch.Reasoning, stream.Reasoning)
+	case squeezed(batch.Content) != squeezed(stream.Content):
+		return fmt.Sprintf("content %q in one go, %q streamed", batch.Content, stream.Content)
+	}
+	return ""
+}
+
+// Choice is what [Adapter.Pick] found: the engine's own detection, the parser that reads most, and what each reads.
+type Choice struct {
+	Best     Parser    `json:"best"`
+	Detected *Parser   `json:"detected,omitempty"` // the engine's own choice, where it makes one
+	Tools    []Reading `json:"tools"`              // by how much they read, best first
+	Thoughts []Reading `json:"reasoning"`
+}
+
+// Reading is how many of a template's turns a parser reads.
+type Reading struct {
+	Parser string `json:"parser"`
+	Read   int    `json:"read"`
+	Of     int    `json:"of"`
+	// Witness is the first turn that it misreads, and how.
+	Witness string `json:"witness,omitempty"`
+}
+
+// reads reports whether a parser reads all turns.
+func (r Reading) reads() bool { return r.Of > 0 && r.Read == r.Of }
+
+// Fits reports whether a parser of the given name reads every turn. A name that is not among the readings does not fit.
+func Fits(readings []Reading, name string) (Reading, bool) {
+	i := slices.IndexFunc(readings, func(r Reading) bool { return r.Parser == name })
+	if i < 0 {
+		return Reading{Parser: name}, false
+	}
+	return readings[i], readings[i].reads()
+}
+
+// Pick tries every parser of the engine on the turns of a template.
+func (a *Adapter) Pick(ctx context.Context, s *Subject) (Choice, error) {
+	turns, err := s.Turns()
+	if err != nil {
+		return Choice{}, err
+	}
+	var choice Choice
+	if a.ByTemplate {
+		return choice, nil
+	}
+	tokens := []string(nil)
+	if len(turns) > 0 {
+		tokens = turns[0].Request.SpecialTokens
+	}
+	answer, err := a.Ask(ctx, Request{Op: "detect", Template: s.Source.Text, SpecialTokens: tokens})
+	if err != nil {
+		return Choice{}, err
+	}
+	choice.Detected = answer.Parser
+	first := Parser{}
+	if choice.Detected != nil {
+		first = *choice.Detected
+	}
+	thoughts := slices.DeleteFunc(slices.Clone(turns), func(c Case) bool { return c.Want.Reasoning == "" || len(c.Want.Calls) > 0 })
+	plain := slices.DeleteFunc(slices.Clone(turns), func(c Case) bool { return c.Want.Reasoning != "" || len(c.Want.Calls) > 0 })
+	if len(thoughts) > 0 {
+		thoughts = append(thoughts, plain...)
+		if choice.Thoughts, err = a.readings(ctx, leading(a.ReasoningParsers, first.Reasoning), thoughts, func(name string) Parser { return Parser{Reasoning: name} }, readsThoughts); err != nil {
+			return Choice{}, err
+		}
+		if len(choice.Thoughts) > 0 && choice.Thoughts[0].Read > 0 {
+			choice.Best.Reasoning = choice.Thoughts[0].Parser
+		}
+	}
+	reads := cmp.Or(choice.Best.Reasoning, first.Reasoning)
+	calls := slices.DeleteFunc(slices.Clone(turns), func(c Case) bool { return len(c.Want.Calls) == 0 })
+	if choice.Tools, err = a.readings(ctx, leading(a.ToolParsers, first.Tool), calls, func(name string) Parser { return Parser{name, reads} }, readsCalls); err != nil {
+		return Choice{}, err
+	}
+	if len(choice.Tools) > 0 && choice.Tools[0].Read > 0 {
+		choice.Best.Tool = choice.Tools[0].Parser
+	}
+	return choice, nil
+}
+
+// leading returns names with one of them first, so that it wins ties.
+func leading(names []string, first string) []string {
+	i := slices.Index(names, first)
+	if i < 0 {
+		return names
+	}
+	return slices.Concat(names[i:i+1], names[:i], names[i+1:])
+}
+
+// readings tries parsers on cases, best first; ties are in the engine's order.
+func (a *Adapter) readings(ctx context.Context, names []string, cases []Case, parser func(string) Parser, reads func(*Case, Message) string) ([]Reading, error) {
+	var all []Reading
+	for _, name := range names {
+		r := Reading{Parser: name, Of: len(cases)}
+		failed := 0
+		for i := range cases {
+			c := &cases[i]
+			request, p := c.Request, parser(name)
+			request.Parser = &p
+			answer, err := a.Ask(ctx, request)
+			if err != nil {
+				return nil, err
+			}
+			text := answer.Error + answer.Unsupported
+			if answer.Message != nil {
+				text = reads(c, *answer.Message)
+			}
+			if text == "" {
+				r.Read++
+				failed = 0
+				continue
+			}
+			if r.Witness == "" {
+				r.Witness = fmt.Sprintf("%s: %s\noutput: %q", c.About, text, request.Output)
+			}
+			if failed++; failed == 4 && r.Read == 0 {
+				break // it reads nothing of this spelling
+			}
+		}
+		all = append(all, r)
+	}
+	slices.SortStableFunc(all, func(x, y Reading) int { return y.Read - x.Read })
+	return all, nil
+}
+
+// readsCalls returns what is wrong with the calls of a message; where a call stands, its reasoning is another parser's.
+func readsCalls(c *Case, got Message) string {
+	_, text := callsDiffer(c, got.Calls)
+	return text
+}
+
+// readsThoughts returns what is wrong with reasoning and content.
+func readsThoughts(c *Case, got Message) string {
+	if squeezed(c.Want.Reasoning) != squeezed(got.Reasoning) {
+		return fmt.Sprintf("reasoning_content is %q, want %q", got.Reasoning, c.Want.Reasoning)
+	}
+	if squeezed(c.Want.Content) != squeezed(got.Content) {
+		return fmt.Sprintf("content is %q, want %q", got.Content, c.Want.Content)
+	}
+	return ""
+}
