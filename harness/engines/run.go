@@ -235,7 +235,7 @@ func (a *Adapter) Pick(ctx context.Context, s *Subject) (Choice, error) {
 	}
 	reads := cmp.Or(choice.Best.Reasoning, first.Reasoning)
 	calls := slices.DeleteFunc(slices.Clone(turns), func(c Case) bool { return len(c.Want.Calls) == 0 })
-	if choice.Tools, err = a.readings(ctx, leading(a.ToolParsers, first.Tool), calls, func(name string) Parser { return Parser{name, reads} }, readsCalls); err != nil {
+	if choice.Tools, err = a.readings(ctx, leading(leading(a.ToolParsers, reads), first.Tool), calls, func(name string) Parser { return Parser{name, reads} }, readsCalls); err != nil {
 		return Choice{}, err
 	}
 	if len(choice.Tools) > 0 && choice.Tools[0].Read > 0 {

@@ -22,7 +22,7 @@ with open(os.path.join(_root, "VERSION"), encoding="utf-8") as f:
     _package.__version__ = f.read().strip()
 sys.modules["vllm"] = _package
 
-from assay_adapter import Message, declared, serve  # noqa: E402
+from assay_adapter import Message, Unsupported, declared, serve  # noqa: E402
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers  # noqa: E402
 from transformers import PreTrainedTokenizerFast  # noqa: E402
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest  # noqa: E402
@@ -41,11 +41,40 @@ def describe(_):
     }
 
 
+class Vocabulary(dict):
+    """A vocabulary that remembers what was looked up in vain."""
+
+    def __init__(self, tokens):
+        super().__init__(tokens)
+        self.missed = []
+
+    def __contains__(self, token):
+        return self.get(token) is not None
+
+    def get(self, token, default=None):
+        found = super().get(token)
+        if found is None and isinstance(token, str):
+            self.missed.append(token)
+        return default if found is None else found
+
+    def __missing__(self, token):
+        self.missed.append(token)
+        raise KeyError(token)
+
+
+class ByteTokenizer(PreTrainedTokenizerFast):
+    """One token a byte, and one for each marker."""
+
+    def get_vocab(self):
+        if not hasattr(self, "looked_up"):
+            self.looked_up = Vocabulary(super().get_vocab())
+        return self.looked_up
+
+
 _tokenizers = {}
 
 
 def tokenizer(special):
-    """A byte-level tokeniser that has one token a byte, and one for each of the family's markers."""
     key = tuple(special)
     if key not in _tokenizers:
         alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
@@ -54,15 +83,19 @@ def tokenizer(special):
         raw.decoder = decoders.ByteLevel()
         raw.add_tokens([AddedToken(t, normalized=False) for t in special])
         raw.add_special_tokens([AddedToken("<|assay-eos|>", special=True)])
-        fast = PreTrainedTokenizerFast(tokenizer_object=raw, eos_token="<|assay-eos|>")
-        _tokenizers[key] = fast
+        _tokenizers[key] = ByteTokenizer(tokenizer_object=raw, eos_token="<|assay-eos|>")
     return _tokenizers[key]
 
 
-_classes = {}
+_classes, _demanded = {}, {}
 
 
-def parser(r, tok, request):
+def parser(r, tools):
+    """Returns the parser of a request and its tokeniser; None where no parser is named.
+
+    A parser may demand tokens that its model's tokeniser has and the template does not write, such as
+    <|python_tag|>. Where its constructor fails, it gets the tokens that it looked up in vain.
+    """
     names = r.get("parser") or {}
     key = (names.get("tool"), names.get("reasoning"))
     if key not in _classes:
@@ -72,20 +105,38 @@ def parser(r, tok, request):
             enable_auto_tools=True,
         )
     cls = _classes[key]
-    if cls is None:
-        return None
-    return cls(tok, request.tools, chat_template_kwargs=r["request"].get("chat_template_kwargs") or {})
+    special = r.get("special_tokens") or []
+    extra = _demanded.setdefault((key, tuple(special)), [])
+    options = {"chat_template_kwargs": r["request"].get("chat_template_kwargs") or {}}
+    while True:
+        tok = tokenizer(special + extra)
+        if cls is None:
+            return None, tok
+        tok.get_vocab().missed.clear()
+        try:
+            return cls(tok, tools, **options), tok
+        except (RuntimeError, ValueError, KeyError, AttributeError):
+            missed = [t for t in dict.fromkeys(tok.get_vocab().missed) if t not in special + extra]
+            if not missed:
+                raise
+            extra += missed
 
 
 def parse(r):
-    tok = tokenizer(r.get("special_tokens") or [])
     tools = declared(r["request"])
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
     if tools:
         body["tools"], body["tool_choice"] = tools, "auto"
     body["chat_template_kwargs"] = r["request"].get("chat_template_kwargs") or {}
     request = ChatCompletionRequest(**body)
-    p = parser(r, tok, request)
+    try:
+        p, tok = parser(r, request.tools)
+        return run(r, p, tok, request)
+    except NotImplementedError as e:
+        raise Unsupported(str(e)) from e
+
+
+def run(r, p, tok, request):
     message = Message()
     chunks = r.get("chunks")
     if p is None:
