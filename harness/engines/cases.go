@@ -47,9 +47,9 @@ func NewSubject(src subject.Source) (*Subject, error) {
 var marker = regexp.MustCompile(`<[^<>\s="']{1,60}>|\[[A-Z/][A-Z_/ ]{1,40}\]`)
 
 // specialTokens returns the markers of a plan that can be single tokens.
-func specialTokens(plan *engine.Plan, f *format.Format) []string {
+func specialTokens(plan *engine.Plan, f *format.Format, prefill string) []string {
 	var tokens []string
-	for _, text := range slices.Concat(plan.Preserved, plan.Stops, f.End, []string{f.Header, plan.Prompt.Prefill}) {
+	for _, text := range slices.Concat(plan.Preserved, plan.Stops, f.End, []string{f.Header, prefill}) {
 		tokens = append(tokens, marker.FindAllString(text, -1)...)
 	}
 	slices.Sort(tokens)
@@ -62,16 +62,20 @@ func (s *Subject) request(r chat.Request, value json.RawMessage, fallbacks []str
 	if err != nil {
 		return Request{}, err
 	}
+	prefill, err := plan.Prompt.Prefill()
+	if err != nil {
+		return Request{}, err
+	}
 	f := &s.Template.Analysis().Format
-	open := f.Reasoning.Open.Text != "" && strings.Contains(plan.Prompt.Prefill, f.Reasoning.Open.Text)
+	open := f.Reasoning.Open.Text != "" && strings.Contains(prefill, f.Reasoning.Open.Text)
 	if close := f.Reasoning.Close.Text; open && close != "" {
-		open = strings.LastIndex(plan.Prompt.Prefill, close) < strings.LastIndex(plan.Prompt.Prefill, f.Reasoning.Open.Text)
+		open = strings.LastIndex(prefill, close) < strings.LastIndex(prefill, f.Reasoning.Open.Text)
 	}
 	if reason == "" {
 		reason = chat.FinishStop
 	}
-	return Request{Op: "parse", Template: s.Source.Text, BOS: s.Template.BOS, EOS: s.Template.EOS, Request: value, Prompt: plan.Prompt.Text,
-		Prefill: plan.Prompt.Prefill, ReasoningOpen: open, Output: output, Reason: string(reason), SpecialTokens: specialTokens(plan, f)}, nil
+	return Request{Op: "parse", Template: s.Source.Text, BOS: s.Source.BOS, EOS: s.Source.EOS, Request: value, Prompt: plan.Prompt.Text,
+		Prefill: prefill, ReasoningOpen: open, Output: output, Reason: string(reason), SpecialTokens: specialTokens(plan, f, prefill)}, nil
 }
 
 // CorpusCases returns the cases of a family that parse an output, with the family's own template.
@@ -165,7 +169,11 @@ func (s *Subject) Turns() ([]Case, error) {
 		if err != nil {
 			return nil, err
 		}
-		output, prompted := strings.CutPrefix(shape.Turn, plan.Prompt.Prefill)
+		prefill, err := plan.Prompt.Prefill()
+		if err != nil {
+			return nil, err
+		}
+		output, prompted := strings.CutPrefix(shape.Turn, prefill)
 		output = withoutEnd(output, s.Template.Analysis().Format.End)
 		out, err := s.request(r, value, nil, output, chat.FinishStop)
 		if err != nil {
@@ -193,7 +201,7 @@ func (s *Subject) Turns() ([]Case, error) {
 
 // parse reads an output that follows a header alone.
 func (s *Subject) parse(r chat.Request, output string) (Message, error) {
-	out, err := codegen.Generate(s.Template.Analysis().Format, codegen.Options{Tools: r.Tools, Parallel: true})
+	out, err := codegen.Generate(s.Template.Analysis().Format, codegen.Options{Tools: r.Tools, Parallel: true, Tolerances: codegen.Usual})
 	if err != nil {
 		return Message{}, err
 	}
