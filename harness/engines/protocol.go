@@ -91,6 +91,8 @@ type Description struct {
 	// ByTemplate reports whether the engine chooses by the template alone, so that there is nothing to name.
 	ByTemplate bool `json:"by_template,omitempty"`
 	Streams    bool `json:"streams,omitempty"`
+	// OneParser reports whether one parser reads calls and reasoning alike, so that both names have to be the same.
+	OneParser bool `json:"one_parser,omitempty"`
 	// TakesResponseTemplate reports whether the engine parses with the object of a request.
 	TakesResponseTemplate bool `json:"response_template,omitempty"`
 }

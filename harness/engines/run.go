@@ -102,6 +102,13 @@ func (a *Adapter) favour(ctx context.Context, cases []Case, choice Choice) (Pars
 		}
 		return top, nil
 	}
+	if a.OneParser {
+		name, err := try(tied(choice.Tools), func(n string) Parser { return Parser{n, n} })
+		if name != "" {
+			best = Parser{name, name}
+		}
+		return best, err
+	}
 	name, err := try(tied(choice.Tools), func(n string) Parser { return Parser{n, best.Reasoning} })
 	if err != nil {
 		return best, err
@@ -221,6 +228,16 @@ func (a *Adapter) Pick(ctx context.Context, s *Subject) (Choice, error) {
 	first := Parser{}
 	if choice.Detected != nil {
 		first = *choice.Detected
+	}
+	if a.OneParser {
+		both := func(c *Case, got Message) string { return cmp.Or(readsCalls(c, got), readsThoughts(c, got)) }
+		if choice.Tools, err = a.readings(ctx, leading(a.ToolParsers, first.Tool), turns, func(name string) Parser { return Parser{name, name} }, both); err != nil {
+			return Choice{}, err
+		}
+		if len(choice.Tools) > 0 && choice.Tools[0].Read > 0 {
+			choice.Best = Parser{choice.Tools[0].Parser, choice.Tools[0].Parser}
+		}
+		return choice, nil
 	}
 	thoughts := slices.DeleteFunc(slices.Clone(turns), func(c Case) bool { return c.Want.Reasoning == "" || len(c.Want.Calls) > 0 })
 	plain := slices.DeleteFunc(slices.Clone(turns), func(c Case) bool { return c.Want.Reasoning != "" || len(c.Want.Calls) > 0 })
