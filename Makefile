@@ -100,6 +100,12 @@ live-race: ## the binding and one family's battery under the race detector
 	@ci/llama.sh $(GO) test -race -tags llama -count 1 ./engine/llama
 	@ci/llama.sh $(GO) test -race -tags llama -count 1 -run TestBattery ./harness/live
 
+.PHONY: engines
+engines: ## set up other engines and hold them to the corpus: ENGINE=sglang for one; the results go to out/engines.jsonl
+	@ci/engines.sh $(ENGINE)
+	@mkdir -p out
+	$(GO) run ./cmd/assay engines run --results out/engines.jsonl $(if $(ENGINE),ci/engines/$(ENGINE)/run,$(wildcard ci/engines/*/run))
+
 .PHONY: live-soak
 live-soak: deps llama ## soak with llama.cpp as the second engine for grammars: T, SEED and CASE as for soak
 	@ASSAY_VENDOR=$(CURDIR)/$(VENDOR) ci/llama.sh $(GO) test -tags llama ./harness/soak -run '^TestSoak$$' -v -count=1 -timeout 0 -args -soak=$(T) -soak-seed=$(or $(SEED),0) -soak-case=$(or $(CASE),0)

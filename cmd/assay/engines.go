@@ -10,6 +10,7 @@ import (
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/harness/engines"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -49,7 +50,7 @@ func (r *enginesRun) run(c *call) error {
 			return err
 		}
 	}
-	loaded, err := subject.Load(fsys)
+	loaded, err := families.Load(fsys)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/stream"
 	"github.com/goassay/assay/engine/verify"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -79,12 +80,12 @@ func (s *Subject) request(r chat.Request, value json.RawMessage, fallbacks []str
 }
 
 // CorpusCases returns the cases of a family that parse an output, with the family's own template.
-func CorpusCases(c *subject.Corpus, f *subject.Family) (*Subject, []Case, error) {
+func CorpusCases(c *families.Corpus, f *families.Family) (*Subject, []Case, error) {
 	text, err := c.Text(f.Name)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := NewSubject(subject.New(f.Name+"/"+subject.OwnTemplate, text))
+	s, err := NewSubject(subject.New(f.Name+"/"+families.OwnTemplate, text))
 	if err != nil {
 		return nil, nil, err
 	}
