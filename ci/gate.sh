@@ -17,7 +17,10 @@ show() { # NAME, so that it stays on its line and means nothing to who prints it
   case $1 in *[!\ -~]* | *'##['*) printf '%q' "$1" ;; *) printf '%s' "$1" ;; esac
 }
 die() { echo "gate: $(show "$*")" >&2; verdict failed; exit 2; }
-verdict() { [ -z "${GITHUB_OUTPUT:-}" ] || echo "verdict=$1" >>"$GITHUB_OUTPUT"; }
+verdict() { # the last line says what the exit status does
+  [ -z "${GITHUB_OUTPUT:-}" ] || echo "verdict=$1" >>"$GITHUB_OUTPUT"
+  case $1 in accepted | rejected) echo "gate: $1" ;; nothing) echo "gate: nothing to judge" ;; esac
+}
 while [ $# -gt 0 ]; do
   case $1 in --base | --templates | --report) [ $# -gt 1 ] || die "$1 needs a value" ;; esac
   case $1 in
@@ -72,7 +75,6 @@ if [ ${#files[@]} = 0 ] && [ -n "$refused" ]; then
   exit 1
 fi
 if [ ${#files[@]} = 0 ]; then
-  echo "gate: no template to judge"
   verdict nothing
   exit 0
 fi

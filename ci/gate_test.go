@@ -111,6 +111,9 @@ func TestGate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	plain := readFile(t, "../corpus/plain/template.jinja")
+	// refusing refuses what the template takes: an answer with reasoning in the history.
+	const refusing = "{%- for m in messages if m.reasoning_content %}{{ raise_exception('no reasoning') }}{% endfor -%}"
 	only := []string{"--base", base, "--only-changed"}
 	for _, c := range []struct {
 		name   string
@@ -123,25 +126,52 @@ func TestGate(t *testing.T) {
 		output string // the verdict
 	}{
 		{name: "all templates", want: []string{"judging one.jinja", "judging sub/two words.jinja"}, output: "accepted"},
-		{name: "no template changed", args: only, want: []string{"no template to judge"}, output: "nothing"},
+		{name: "no template changed", args: only, want: []string{"nothing to judge"}, output: "nothing"},
 		{name: "an edit that nobody sees", edit: func() { s.write("one.jinja", "{#- a comment -#}\n"+good) }, args: only,
-			want: []string{"judging one.jinja"}, lacks: "D0", output: "accepted"},
+			want: []string{"edit: one.jinja: identical"}, lacks: "D0", output: "accepted"},
+		{name: "an edit that is risky", edit: func() {
+			s.write("one.jinja", strings.Replace(good, "These functions are available", "You may call these functions", 1))
+		}, args: only, want: []string{"warning: risky: ", "[D008]", "edit: one.jinja: risky: prompt-changed"}, output: "accepted"},
+		{name: "an edit that is safe", edit: func() {
+			s.write("one.jinja", refusing+good)
+			only[1] = s.commit("refusing")
+			s.write("one.jinja", good)
+		}, args: only, want: []string{"edit: one.jinja: safe: "}, output: "accepted"},
+		{name: "what failed before", edit: func() {
+			s.write("one.jinja", silenced)
+			only[1] = s.commit("bad")
+			s.write("one.jinja", "{#- a comment -#}"+silenced)
+		}, args: only, want: []string{"edit: one.jinja: identical", "(1 known failure"}, output: "accepted"},
+		{name: "what failed before, and more", edit: func() {
+			s.write("one.jinja", silenced)
+			only[1] = s.commit("bad")
+			s.write("one.jinja", strings.Replace(silenced, "m.content or ''", "m.content", 1)+"{% if")
+		}, args: only, code: 1, want: []string{"edit: one.jinja: breaking: ", "[A001]"}, output: "rejected"},
+		{name: "an earlier report", edit: func() {
+			s.write("one.jinja", silenced)
+			out, _ := s.run("", nil, s.assay, "check", "--format", "json", "one.jinja", "sub/two words.jinja")
+			s.write("baseline.json", out)
+		}, args: []string{"--", "--baseline", "baseline.json"}, want: []string{"(1 known failure"}, output: "accepted"},
+		{name: "no tools", edit: func() { s.write("one.jinja", plain) }, args: []string{"--", "--require-tools"}, code: 1,
+			want: []string{"one.jinja: error: the chat template does not support tool calling", "[A097]"}, output: "rejected"},
+		{name: "no tools, which need not be", edit: func() { s.write("new.jinja", plain) }, args: only,
+			want: []string{"supports tools: new.jinja: no, ", "edit: new.jinja: new, so nothing is compared"}, output: "accepted"},
 		{name: "an edit that breaks", edit: func() { s.write("one.jinja", breaks) }, args: only, code: 1,
-			want: []string{"FAIL  one.jinja format-changed [D004] (one.jinja:", "breaking: "}, lacks: "two words", output: "rejected"},
+			want: []string{"one.jinja:", "error: breaking: ", "[D004]", "edit: one.jinja: breaking: format-changed"}, lacks: "two words", output: "rejected"},
 		{name: "the same in a folder", edit: func() { s.write("sub/two words.jinja", breaks) }, dir: "sub", args: only, code: 1,
-			want: []string{"FAIL  two words.jinja format-changed [D004] (two words.jinja:"}, output: "rejected"},
+			want: []string{"two words.jinja:", "[D004]", "edit: two words.jinja: breaking: format-changed"}, output: "rejected"},
 		{name: "a template that is broken", edit: func() { s.write("one.jinja", good+"{% if") }, args: only, code: 1,
-			want: []string{"does-not-compile [A001] (one.jinja:", "no-longer-compiles [D001] (one.jinja:"}, output: "rejected"},
+			want: []string{"one.jinja:44:6: error: ", "[A001]", "[D001]", "edit: one.jinja: breaking: no-longer-compiles"}, output: "rejected"},
 		{name: "a template that was broken", edit: func() {
 			s.write("one.jinja", "{% if")
 			only[1] = s.commit("broken")
 			s.write("one.jinja", good)
-		}, args: only, want: []string{"the old revision does not compile"}, output: "accepted"},
+		}, args: only, want: []string{"edit: one.jinja: safe: old-does-not-compile"}, output: "accepted"},
 		{name: "renamed and broken", edit: func() { s.git("mv", "one.jinja", "new name.jinja"); s.write("new name.jinja", breaks) }, args: only, code: 1,
-			want: []string{"FAIL  new name.jinja format-changed [D004]"}, output: "rejected"},
+			want: []string{"new name.jinja:", "[D004]", "edit: new name.jinja: breaking: format-changed"}, output: "rejected"},
 		{name: "renamed", edit: func() { s.git("mv", "one.jinja", "sub/one.jinja") }, args: only, want: []string{"judging sub/one.jinja"}, lacks: "D0", output: "accepted"},
 		{name: "added", edit: func() { s.write("three.jinja", breaks) }, args: only, want: []string{"judging three.jinja"}, lacks: "D0", output: "accepted"},
-		{name: "deleted", edit: func() { s.git("rm", "-q", "one.jinja") }, args: only, want: []string{"deleted, so not judged: one.jinja", "no template to judge"}, output: "nothing"},
+		{name: "deleted", edit: func() { s.git("rm", "-q", "one.jinja") }, args: only, want: []string{"deleted, so not judged: one.jinja", "nothing to judge"}, output: "nothing"},
 		{name: "a base that went on", edit: func() {
 			s.git("checkout", "-q", "-b", "other")
 			s.write("one.jinja", breaks)
@@ -159,7 +189,7 @@ func TestGate(t *testing.T) {
 		}, args: only, lacks: "[A013]", output: "accepted"},
 		{name: "an edit that silences everything", edit: func() {
 			s.write("one.jinja", "{#- assay:ignore A001 so -#}{#- assay:ignore A002 so -#}{#- assay:ignore A056 so -#}{% if")
-		}, args: only, code: 1, want: []string{"does-not-compile [A001]"}, output: "rejected"},
+		}, args: only, code: 1, want: []string{"[A001]"}, output: "rejected"},
 		{name: "a name that gives orders", edit: func() {
 			s.write("x\n::error::owned\n::set-output name=verdict::accepted\n\x1b[31m##[group]\u202e.jinja", "{% if")
 			s.git("mv", "one.jinja", "moved\n::stop-commands::x.jinja")
@@ -217,6 +247,11 @@ func TestGate(t *testing.T) {
 			}
 			if verdict := readFile(t, output); verdict != "verdict="+c.output+"\n" {
 				t.Errorf("the output is %q", verdict)
+			}
+			lines := strings.Split(strings.TrimSpace(out), "\n")
+			last := map[string]string{"accepted": "gate: accepted", "rejected": "gate: rejected", "nothing": "gate: nothing to judge", "failed": ""}[c.output]
+			if got := lines[len(lines)-1]; last != "" && got != last {
+				t.Errorf("the last line is %q, want %q", got, last)
 			}
 			if code != c.code || t.Failed() {
 				t.Errorf("status %d, want %d\n%s", code, c.code, out)
@@ -301,9 +336,9 @@ func TestAction(t *testing.T) {
 			[]string{"::error file=templates/one.jinja,line=", "format-changed [D004]"}, "two.jinja", "templates/reports"},
 		{"all templates", map[string]string{"only-changed": "false", "templates": "templates/two.jinja", "args": "--notes --shard 1/1"}, 0, "accepted",
 			[]string{"judging templates/two.jinja", "::notice file=templates/two.jinja,line="}, "one.jinja", ""},
-		{"no template", map[string]string{"templates": "*.j2"}, 0, "nothing", []string{"no template to judge"}, "::error", ""},
+		{"no template", map[string]string{"templates": "*.j2"}, 0, "nothing", []string{"nothing to judge"}, "::error", ""},
 		{"not a pull request", map[string]string{"base": ""}, 0, "accepted", []string{"judging templates/one.jinja", "judging templates/two.jinja"}, "D0", ""},
-		{"hostile inputs", map[string]string{"templates": "$(touch owned)*.j2", "base": base}, 0, "nothing", []string{"no template to judge"}, "", ""},
+		{"hostile inputs", map[string]string{"templates": "$(touch owned)*.j2", "base": base}, 0, "nothing", []string{"nothing to judge"}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s.t = t

@@ -64,7 +64,7 @@ say "the tests of the binding and of the live suite; the log is $out/tests.log"
 
 say "the live suite"
 rm -rf "$out/cases" # of an earlier run; recordings are never overwritten
-bin/assay live "${model[@]}" --gpu-layers -1 --record "$out/cases" --date "$(date -u +%Y-%m-%d)" --junit "$out/report.xml" --json \
+bin/assay live "${model[@]}" --gpu-layers -1 --record "$out/cases" --date "$(date -u +%Y-%m-%d)" --junit "$out/report.xml" --format json \
   >"$out/report.json" 2>"$out/live.log" || failed "runs failed, see $out/report.json and $out/live.log"
 
 # The recordings say what computed. It must be what was asked for: llama.cpp without a GPU it can use takes the CPU.

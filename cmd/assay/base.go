@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
@@ -87,15 +90,53 @@ func part(src subject.Source) string {
 	return name
 }
 
-// judge compares a template with its revision at the base. An edit of nothing says nothing.
-func (b *base) judge(is subject.Source) ([]rule.Result, error) {
+// edit is what became of a template since the base.
+type edit struct {
+	was     *subject.Source // nil: the base does not have it
+	changes []rule.Result   // as `assay diff` finds them, without what the checks find themselves
+}
+
+// edit compares a template with its revision at the base.
+func (b *base) edit(is subject.Source, limits engine.Limits) (edit, error) {
 	was, ok, err := b.open(is)
-	if err != nil || !ok || was.Text == is.Text {
-		return nil, err
+	if err != nil || !ok {
+		return edit{}, err
+	}
+	was = was.Limited(limits)
+	e := edit{was: &was}
+	if was.Text == is.Text {
+		return e, nil
 	}
 	cases, err := readCases(filepath.Dir(is.File))
 	if err != nil {
-		return nil, err
+		return e, err
 	}
-	return revision.Compare(was, is, cases), nil
+	e.changes = slices.DeleteFunc(revision.Compare(was, is, cases), func(res rule.Result) bool { return slices.Contains(revision.OfFindings, res.Rule) })
+	return e, nil
+}
+
+// class says what the edit is, with what changed: new, identical, safe, risky or breaking. It is breaking where a check fails that did
+// not at the base.
+func (e edit) class(findings []rule.Result) string {
+	if e.was == nil {
+		return "new, so nothing is compared"
+	}
+	changed := slices.Clone(e.changes)
+	for _, res := range findings {
+		if res.Status == rule.Failed {
+			changed = append(changed, res)
+		}
+	}
+	changed = slices.DeleteFunc(changed, func(res rule.Result) bool { return res.Status == rule.Passed })
+	if len(changed) == 0 {
+		return revision.Identical
+	}
+	slices.SortStableFunc(changed, func(a, b rule.Result) int { return cmp.Compare(b.Severity, a.Severity) })
+	var names []string
+	for _, res := range changed {
+		if !slices.Contains(names, res.Name) {
+			names = append(names, res.Name)
+		}
+	}
+	return revision.Class(changed[0].Severity) + ": " + strings.Join(names, ", ")
 }

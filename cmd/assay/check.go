@@ -21,19 +21,29 @@ var checkCommand = command{
 	group: judging, name: "check", args: "TEMPLATE...", takes: arity{1, -1, "at least one template"}, files: templateFiles,
 	short: "run the automatic checks on templates, model folders and model files",
 	long: `A template is a Jinja file, a tokenizer_config.json, or "-" for standard input; of a model folder or a GGUF file all templates
-are checked, and which of them each engine takes (A050 to A055). Errors fail the check, warnings and notes do not; docs/rules.md and ` + "`assay explain`" + ` say what each rule means. {# assay:ignore A021 reason #} in a template
-suppresses a rule there; with --base only where the base does so too, and with --untrusted nowhere. The last lines are the gate's verdict on each template, which does not fail the check. With --base an edit is judged as well: templates that differ from that commit are compared with what they were
-there, as "assay diff" does, under their old name where they were renamed. --untrusted is for templates of strangers: tight
-limits on every render and on all of them together, no second renderer, at most 1 MiB; docs/untrusted.md has the limits.`,
+are checked, and which of them each engine takes (A050 to A055). Errors fail the check, warnings and notes do not; docs/rules.md and ` + "`assay explain`" + `
+say what each rule means. {# assay:ignore A021 reason #} in a template suppresses a rule there; with --base only where the base does so too, and
+with --untrusted nowhere. The last lines say which templates support tools, which is a condition only with --require-tools, and how many
+checks passed and failed.
+
+With --base an edit is judged: templates that differ from that commit are compared with what they were there, as "assay diff" does, under
+their old name where they were renamed, and each is called identical, safe, risky or breaking. What failed there already does not fail.
+--baseline does the latter with an earlier report in place of a commit.
+
+--untrusted is for templates of strangers: tight limits on every render and on all of them together, no second renderer, at most 1 MiB;
+docs/untrusted.md has the limits.`,
 	setup: func(flags *flagSet) func(*call) error {
 		k := checking{}
-		flags.StringVar(&k.commit, "base", "", "compare templates with their revision at this `COMMIT` of git, too")
+		flags.BoolVar(&k.tools, "require-tools", false, "fail where no template of an argument supports tools")
+		flags.category("What was there before")
+		flags.StringVar(&k.commit, "base", "", "judge the edit since this `COMMIT` of git: what failed there already does not fail")
+		baseline := flags.String("baseline", "", "`FILE` with an earlier report (--format json): what failed there does not fail")
+		known := flags.StringArray("known", nil, "`FILE` with known failures, lines of the form \"file rule\"; may be given again")
+		flags.category("The checks")
 		only := flags.StringArray("only", nil, "run the rule with this `ID` and no other; may be given again")
 		flags.completes("only", ruleNames)
 		fallbacks := fallbackFlag(flags)
 		k.output = outputFlags(flags)
-		flags.BoolVar(&k.output.brief, "brief", false, "print a line for each template instead of its findings")
-		known := flags.StringArray("known", nil, "`FILE` with known failures, lines of the form \"file rule\"; may be given again")
 		k.limits = limitFlag(flags, lookedAt)
 		flags.BoolFunc("untrusted", "expect templates that mean harm; a --limit after it changes its limits", func(string) error {
 			k.untrusted, k.limits.Limits = true, untrusted
@@ -52,8 +62,14 @@ limits on every render and on all of them together, no second renderer, at most 
 			if k.known, err = readReasons(*known); err != nil {
 				return err
 			}
-			k.output.notes = !k.output.brief
-			k.output.all = k.output.brief || len(k.known) > 0
+			if *baseline != "" {
+				before, err := readReport(c, *baseline)
+				if err != nil {
+					return err
+				}
+				k.baseline = before.Results
+			}
+			k.output.all = len(k.known) > 0
 			k.options = check.Options{Differ: survey.Differ, Fallbacks: *fallbacks, Only: *only}
 			return k.run(c)
 		}
@@ -69,6 +85,8 @@ type checking struct {
 	known     map[string]string // "file rule" -> why it fails
 	options   check.Options
 	since     *base // of commit
+	tools     bool  // support of tools is required
+	baseline  []rule.Result
 }
 
 func (k *checking) run(c *call) error {
@@ -90,6 +108,7 @@ func (k *checking) run(c *call) error {
 	}
 	names := take(k.output.shard, c.args)
 	unusable := 0
+	var edits, able []string
 	return each(c, "templates", names, func(name string) (checked, error) {
 		return k.one(c, name)
 	}, func(_ string, one checked, err error) error {
@@ -99,15 +118,20 @@ func (k *checking) run(c *call) error {
 			return nil
 		}
 		k.output.keep(c, r, nil, one.results...)
-		r.Conclusions = append(r.Conclusions, one.verdicts...)
+		edits, able = append(edits, one.edits...), append(able, one.able...)
 		return nil
 	}, func(complete bool) error {
 		rule.Expect(r.Results, k.known, knownKey)
 		if complete && k.output.shard.of == 0 {
 			r.Results = append(r.Results, rule.Unused(r.Results, k.known, knownKey)...)
 		}
+		rule.Settle(r.Results, k.baseline, "The baseline has it.", check.ToolsRequired)
+		r.Conclusions = append(able, edits...)
 		if unusable == len(names) && unusable > 0 {
 			return errUnusable
+		}
+		if unusable > 0 {
+			r.Verdict = fmt.Sprintf("%d of %d could not be used; %s", unusable, len(names), r.Line())
 		}
 		if err := k.output.write(c, r); unusable == 0 || err != nil && !errors.Is(err, errFailed) {
 			return err
@@ -121,11 +145,12 @@ func knownKey(res *rule.Result) string { return filepath.Base(res.Suite) + " " +
 
 // checked is what came of an argument.
 type checked struct {
-	results  []rule.Result
-	verdicts []string // the gate's, on each template
+	results []rule.Result
+	edits   []string // what became of each template since the base
+	able    []string // which template supports tools
 }
 
-// judge adds the gate's verdict on a template. There is none where the limits did not let it be known.
+// judge says whether a template supports tools. Where the limits did not let it be known, nothing is said.
 func (one *checked) judge(src subject.Source) {
 	t, err := src.Compile()
 	switch {
@@ -136,7 +161,21 @@ func (one *checked) judge(src subject.Source) {
 	default:
 		err = t.Caps().Gate()
 	}
-	one.verdicts = append(one.verdicts, fmt.Sprintf("gate: %s: %s", src.Name, gateVerdict(err)))
+	able := "yes"
+	if err != nil {
+		able = "no, " + err.Error()
+	}
+	one.able = append(one.able, fmt.Sprintf("supports tools: %s: %s", src.Name, able))
+}
+
+// able is the source that must support tools where that is required: the first that does, else the first.
+func able(sources []subject.Source) subject.Source {
+	for _, src := range sources {
+		if t, err := src.Compile(); err == nil && t.Caps().Gate() == nil {
+			return src
+		}
+	}
+	return sources[0]
 }
 
 // one checks a template, or a model with its templates.
@@ -151,9 +190,7 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 		}
 		m = m.Limited(k.limits.Limits)
 		one.results = check.Model(m, k.options)
-		for _, src := range m.Sources {
-			one.judge(src)
-		}
+		k.judge(&one, m.Sources)
 		return one, nil
 	}
 	sources, err := subject.OpenAll(name, c.stdin)
@@ -163,35 +200,57 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 	if err := k.fit(name, sources); err != nil {
 		return one, err
 	}
-	for _, src := range subject.Limited(sources, k.limits.Limits) {
-		options, err := k.accepting(src, name)
-		if err != nil {
+	sources = subject.Limited(sources, k.limits.Limits)
+	for _, src := range sources {
+		if err := k.template(&one, src, name != "-"); err != nil {
 			return one, err
 		}
-		one.results = append(one.results, check.Template(src, options)...)
-		one.judge(src)
-		if k.since != nil && name != "-" {
-			changes, err := k.since.judge(src)
-			if err != nil {
-				return one, err
-			}
-			one.results = append(one.results, changes...)
-		}
 	}
+	k.judge(&one, sources)
 	return one, nil
 }
 
-// accepting returns the options for a template: in a gate it may suppress only the rules that its revision at the base suppresses, and
-// one from a stranger none.
-func (k *checking) accepting(src subject.Source, name string) (check.Options, error) {
-	o := k.options
-	if k.since == nil || name == "-" {
-		return o, nil
+// judge says of templates that come together which support tools, and fails where one must and none does.
+func (k *checking) judge(one *checked, sources []subject.Source) {
+	for _, src := range sources {
+		one.judge(src)
 	}
-	was, _, err := k.since.open(src)
-	accepted := check.Suppressed(was.Text)
-	o.Accepted = &accepted
-	return o, err
+	if k.tools && len(sources) > 0 {
+		one.results = append(one.results, check.ToolCapable(able(sources), k.options)...)
+	}
+}
+
+// template checks a template, and what became of it since the base. What failed there already does not fail.
+func (k *checking) template(one *checked, src subject.Source, file bool) error {
+	if k.since == nil || !file {
+		one.results = append(one.results, check.Template(src, k.options)...)
+		return nil
+	}
+	edit, err := k.since.edit(src, k.limits.Limits)
+	if err != nil {
+		return err
+	}
+	o := k.options
+	o.Accepted = new([]string)
+	if edit.was != nil {
+		*o.Accepted = check.Suppressed(edit.was.Text)
+	}
+	findings := check.Template(src, o)
+	if edit.was != nil {
+		before := slices.Clone(findings)
+		if edit.was.Text != src.Text {
+			before = check.Template(*edit.was, o)
+		}
+		for i := range before {
+			before[i].Suite = src.Name
+		}
+		rule.Settle(findings, before, "It failed at "+k.commit+", too.")
+	}
+	one.results = append(append(one.results, findings...), edit.changes...)
+	if edit.was == nil || edit.was.Text != src.Text {
+		one.edits = append(one.edits, fmt.Sprintf("edit: %s: %s", src.Name, edit.class(findings)))
+	}
+	return nil
 }
 
 // fit bounds the size of the templates that come together from a stranger.

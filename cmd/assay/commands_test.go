@@ -26,7 +26,8 @@ func assay(stdin string, args ...string) (stdout, stderr string, status int) {
 // withoutJSON are the commands that print what has a form of its own.
 var withoutJSON = []string{"help", "version", "completion", "man"}
 
-// TestConventions holds every command to what they have in common: a group, flags in categories, --json, help, and status 2 for wrong usage.
+// TestConventions holds every command to what they have in common: a group, flags in categories, --json or a --format json, help, and
+// status 2 for wrong usage.
 func TestConventions(t *testing.T) {
 	root := new(call).tree()
 	var walk func(parent *cobra.Command)
@@ -76,10 +77,15 @@ func testConventions(t *testing.T, cmd *cobra.Command) {
 	}
 	wrong := [][]string{{"--frobnicate"}, {"a", "b", "c", "--no-such-flag=1"}}
 	if !slices.Contains(withoutJSON, words[0]) {
-		if cmd.Flags().Lookup("json") == nil {
-			t.Errorf("%s has no --json", name)
+		json, format := cmd.Flags().Lookup("json"), cmd.Flags().Lookup("format")
+		if (json == nil) == (format == nil) {
+			t.Errorf("%s has not one of --json and --format", name)
 		}
-		wrong = append(wrong, []string{"--json=perhaps"})
+		if format != nil {
+			wrong = append(wrong, []string{"--format=perhaps"})
+		} else {
+			wrong = append(wrong, []string{"--json=perhaps"})
+		}
 	}
 	for _, args := range wrong {
 		out, errs, status := assay("", append(words, args...)...)
@@ -161,10 +167,12 @@ func TestWrongUsage(t *testing.T) {
 		{"diff a", "takes two revisions, found one argument"},
 		{"version x y", `takes no arguments, found "x y"`},
 		{"check --shrad 1/2 x", "there is no flag --shrad; did you mean --shard?"},
-		{"check -json x", "there is no flag -json; did you mean --json?"},
+		{"caps -json x", "there is no flag -json; did you mean --json?"},
+		{"check --json x", "there is no flag --json; did you mean --format json?"},
+		{"check --format jsno x", `--format: expected one of long, short, brief, json, sarif, junit, github, found "jsno"`},
 		{"check --base", "--base needs a value, COMMIT"},
 		{"check --shard 3/2 x", `--shard: expected I/N with 1 <= I <= N, found "3/2"`},
-		{"check --json=perhaps x", `--json takes true or false, found "perhaps"`},
+		{"caps --json=perhaps x", `--json takes true or false, found "perhaps"`},
 		{"check --limit steps=x y", `--limit: expected a number up to`},
 		{"check --fallback hermse x", "did you mean hermes?"},
 		{"live --gpu-layers many x", `--gpu-layers takes a whole number, found "many"`},
@@ -183,7 +191,7 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// TestJSON reads what commands print with --json; those that need a model or the network have scripts of their own.
+// TestJSON reads what commands print with --json or --format json; those that need a model or the network have scripts of their own.
 func TestJSON(t *testing.T) {
 	dir := t.TempDir()
 	const template = "../../corpus/hermes/template.jinja"
@@ -199,7 +207,11 @@ func TestJSON(t *testing.T) {
 		{"explain", "A012"}, {"explain", "D004"}, {"explain", "S014"}, {"explain", "all"},
 		{"new", "--corpus", dir, "--family", "mine", template}, {"export", "cases", dir}, {"export", "prompts", dir}, {"run", dir},
 	} {
-		out, errs, status := assay("Hello", append(args, "--json")...)
+		flag := []string{"--json"}
+		if slices.Contains([]string{"check", "diff", "run"}, args[0]) {
+			flag = []string{"--format", "json"}
+		}
+		out, errs, status := assay("Hello", append(args, flag...)...)
 		if !json.Valid([]byte(out)) || status != exitOK || errs != "" {
 			t.Errorf("%v ends with %d, says %q and prints\n%.500s", args, status, errs, out)
 		}

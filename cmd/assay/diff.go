@@ -53,9 +53,9 @@ func runDiff(c *call, o *output, limits engine.Limits, dir string) error {
 			return err
 		}
 	}
-	o.notes = true
+	o.notes = true // a safe change is one
 	return o.write(c, &report.Report{Command: "diff", Version: version(), Rules: revision.Rules(), Results: results,
-		Conclusions: []string{revision.Conclusion(was, is, results)}})
+		Verdict: revision.Conclusion(was, is, results)})
 }
 
 // openRevision opens a file, or a file of a commit.

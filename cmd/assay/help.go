@@ -6,11 +6,12 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
+
+	"github.com/goassay/assay/harness/visible"
 )
 
 const exitStatuses = "Exit status: 0 all is well, 1 something failed or was rejected, 2 the arguments or the input cannot be used, " +
@@ -45,12 +46,12 @@ func (c *call) help(w io.Writer, cmd *cobra.Command) {
 			fmt.Fprintf(w, "\n%s:\n", g.Title)
 			list(w, width, cmd, g.ID)
 		}
-		fmt.Fprintf(w, "\n%s\n", wrap("`assay help COMMAND` explains one. "+cmd.Long, width, ""))
+		fmt.Fprintf(w, "\n%s\n", visible.Wrap("`assay help COMMAND` explains one. "+cmd.Long, width, ""))
 		return
 	}
-	fmt.Fprintf(w, "usage: %s\n\n%s\n", cmd.UseLine(), wrap(strings.ToUpper(cmd.Short[:1])+cmd.Short[1:]+".", width, ""))
+	fmt.Fprintf(w, "usage: %s\n\n%s\n", cmd.UseLine(), visible.Wrap(strings.ToUpper(cmd.Short[:1])+cmd.Short[1:]+".", width, ""))
 	if cmd.Long != "" {
-		fmt.Fprintf(w, "\n%s\n", wrap(cmd.Long, width, ""))
+		fmt.Fprintf(w, "\n%s\n", visible.Wrap(cmd.Long, width, ""))
 	}
 	if cmd.HasSubCommands() {
 		fmt.Fprint(w, "\nCommands:\n")
@@ -66,7 +67,7 @@ func list(w io.Writer, width int, parent *cobra.Command, group string) {
 	const column = 14
 	for _, cmd := range parent.Commands() {
 		if cmd.GroupID == group && !cmd.Hidden {
-			text := wrap(cmd.Short, width-column, strings.Repeat(" ", column))
+			text := visible.Wrap(cmd.Short, width, strings.Repeat(" ", column))
 			fmt.Fprintf(w, "  %-*s%s\n", column-2, cmd.Name(), strings.TrimLeft(text, " "))
 		}
 	}
@@ -101,32 +102,4 @@ func categoryOf(f *pflag.Flag) string {
 		return names[0]
 	}
 	return ""
-}
-
-// wrap breaks the lines of paragraphs anew, so that none is longer than width where its words allow it. Paragraphs stand apart by an
-// empty line; each line begins with the indent.
-func wrap(text string, width int, indent string) string {
-	var b strings.Builder
-	for i, paragraph := range strings.Split(text, "\n\n") {
-		if i > 0 {
-			b.WriteString("\n\n")
-		}
-		column := 0
-		for _, word := range strings.Fields(paragraph) {
-			n := utf8.RuneCountInString(word)
-			switch {
-			case column == 0:
-				b.WriteString(indent)
-			case column+1+n > width:
-				b.WriteString("\n" + indent)
-				column = 0
-			default:
-				b.WriteByte(' ')
-				column++
-			}
-			b.WriteString(word)
-			column += n
-		}
-	}
-	return b.String()
 }

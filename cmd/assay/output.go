@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,24 +22,50 @@ import (
 
 // output has the flags of every command that ends in a report, and writes it.
 type output struct {
-	json, verbose, notes bool
-	brief                bool // a line for each suite
-	all                  bool // keep results that no form lists
-	junit, sarif, html   string
-	shard                shard
+	format                choice
+	verbose, notes, quiet bool
+	all                   bool          // keep results that passed, whatever is written
+	least                 rule.Severity // of what is listed without --notes; a note counts as a warning
+	junit, sarif, html    string
+	shard                 shard
 }
 
+// The forms of a report on standard output.
+const (
+	formLong   = "long"
+	formShort  = "short"
+	formBrief  = "brief"
+	formJSON   = "json"
+	formSARIF  = "sarif"
+	formJUnit  = "junit"
+	formGitHub = "github"
+)
+
 func outputFlags(flags *flagSet) *output {
-	o := new(output)
+	o := &output{format: choice{of: []string{formLong, formShort, formBrief, formJSON, formSARIF, formJUnit, formGitHub}}}
 	flags.category("The report")
-	flags.BoolVar(&o.json, "json", false, "write the report as JSON instead of text")
+	flags.Var(&o.format, "format", "print it in this `FORM`: long, short (a line for each finding), brief (a line for each template), json, sarif, junit, "+
+		"github (annotations besides); default: long, in a workflow of GitHub github")
+	flags.completes("format", func() []string { return o.format.of })
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "list what passed as well")
 	flags.BoolVar(&o.notes, "notes", false, "list notes as well")
-	flags.StringVar(&o.junit, "junit", "", "write JUnit XML to `FILE`")
-	flags.StringVar(&o.sarif, "sarif", "", "write SARIF to `FILE`")
-	flags.StringVar(&o.html, "html", "", "write a page that stands alone to `FILE`")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "list errors only, and nothing where there are none")
+	flags.StringVar(&o.junit, "junit", "", "write JUnit XML to `FILE`, too")
+	flags.StringVar(&o.sarif, "sarif", "", "write SARIF to `FILE`, too")
+	flags.StringVar(&o.html, "html", "", "write a page that stands alone to `FILE`, too")
 	flags.Var(&o.shard, "shard", "do part `I/N` of the work; `assay report` puts the parts together")
 	return o
+}
+
+// form is the form that was asked for, or fits the place where this runs.
+func (o *output) form(c *call) string {
+	switch {
+	case o.format.chosen != "":
+		return o.format.chosen
+	case c.onGitHub():
+		return formGitHub
+	}
+	return formLong
 }
 
 // write writes a report in every form asked for; it returns errFailed where something failed.
@@ -55,22 +82,7 @@ func (o *output) write(c *call, r *report.Report) error {
 			return err
 		}
 	}
-	if c.onGitHub() {
-		if err := o.github(c, located); err != nil {
-			return err
-		}
-	}
-	show := func(w io.Writer) error {
-		return r.Text(w, report.TextOptions{Verbose: o.verbose, Notes: o.notes || o.verbose, Color: c.colors(c.raw)})
-	}
-	if o.brief {
-		show = func(w io.Writer) error { return r.Brief(w, report.TextOptions{Color: c.colors(c.raw)}) }
-	}
-	w := c.raw // the report makes texts visible itself
-	if o.json {
-		show, w = r.JSON, c.data()
-	}
-	if err := show(w); err != nil {
+	if err := o.print(c, r, located); err != nil {
 		return err
 	}
 	if !r.OK() {
@@ -79,24 +91,76 @@ func (o *output) write(c *call, r *report.Report) error {
 	return nil
 }
 
+// print writes the report to standard output. Forms that machines read name files as the repository does.
+func (o *output) print(c *call, r, located *report.Report) error {
+	options := report.TextOptions{Verbose: o.verbose, Least: max(o.least, rule.Warning), Color: c.colors(c.raw)}
+	if o.notes || o.verbose {
+		options.Least = rule.Note
+	}
+	if options.Quiet = o.quiet; o.quiet {
+		options.Least = rule.Error
+	}
+	if terminal(c.raw) {
+		options.Width = c.width()
+	}
+	form := o.form(c)
+	switch form {
+	case formJSON:
+		return r.JSON(c.data())
+	case formSARIF:
+		return located.SARIF(c.data())
+	case formJUnit:
+		return located.JUnit(c.data())
+	case formBrief:
+		return r.Brief(c.raw, options)
+	case formGitHub:
+		if err := o.github(c, located); err != nil {
+			return err
+		}
+	}
+	options.Short = form == formShort
+	return r.Text(c.raw, options) // the report makes texts visible itself
+}
+
 // keep adds results to a report. Those that passed, and notes, are only counted unless a form lists them or their names are listed as
 // known failures, so that a large run needs no memory for them.
 func (o *output) keep(c *call, r *report.Report, known map[string]string, results ...rule.Result) {
-	all := o.json || o.verbose || o.all || o.junit != "" || o.html != ""
-	notes := all || o.notes || o.sarif != "" || c.onGitHub()
+	form := o.form(c)
+	all := o.verbose || o.all || o.junit != "" || o.html != "" || form == formJSON || form == formJUnit || form == formBrief
+	notes := all || o.notes || o.sarif != "" || form == formSARIF || form == formGitHub
+	warnings := notes || o.least < rule.Error
 	for _, res := range results {
 		_, listed := known[res.Name]
 		switch {
 		case res.Status == rule.Passed && !all && !listed:
 			r.Passed++
-		case res.Status == rule.Found && !notes && !listed && res.Severity == rule.Warning:
-			r.Warned++
-		case res.Status == rule.Found && !notes && !listed:
+		case res.Status == rule.Found && res.Severity == rule.Note && !notes && !listed:
 			r.Noted++
+		case res.Status == rule.Found && res.Severity == rule.Warning && !warnings && !listed:
+			r.Warned++
 		default:
 			r.Results = append(r.Results, res)
 		}
 	}
+}
+
+// choice is a flag whose value is one of a few words.
+type choice struct {
+	chosen string
+	of     []string
+}
+
+func (c *choice) String() string { return c.chosen }
+
+// Type implements pflag.Value.
+func (c *choice) Type() string { return "choice" }
+
+func (c *choice) Set(text string) error {
+	if !slices.Contains(c.of, text) {
+		return fmt.Errorf("expected one of %s", strings.Join(c.of, ", "))
+	}
+	c.chosen = text
+	return nil
 }
 
 // onGitHub says that this is a step of a workflow, which takes annotations.
@@ -148,13 +212,9 @@ func (c *call) ended(interrupt, err error, done, total int, what string) error {
 	return errInterrupted
 }
 
-// github writes annotations, to stderr where stdout carries JSON, and adds to the step's summary.
+// github writes annotations, and adds to the step's summary.
 func (o *output) github(c *call, r *report.Report) error {
-	w := c.raw
-	if o.json {
-		w = c.rawErr
-	}
-	if err := r.Annotations(w); err != nil {
+	if err := r.Annotations(c.raw); err != nil {
 		return err
 	}
 	name := c.getenv("GITHUB_STEP_SUMMARY")

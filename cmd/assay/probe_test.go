@@ -73,13 +73,13 @@ func TestProbe(t *testing.T) {
 		stdout, stderr string // parts
 	}{
 		{"right", []string{right, "--raw", "--junit", junit}, exitOK, " passed, 0 failed", ""},
-		{"right, below /v1", []string{right + "/v1", "--model", "other", "-v"}, exitOK, "ok    other content/stream-agrees", ""},
+		{"right, below /v1", []string{right + "/v1", "--model", "other", "-v"}, exitOK, "other: ok: content/stream-agrees [S014]", ""},
 		{"without a template", []string{silent}, exitOK, " passed, 0 failed", "--template names it"},
 		{"with a template of ours", []string{silent, "--template", template}, exitOK, " passed, 0 failed", ""},
 		{"raw without a template", []string{silent, "--raw"}, exitUsage, "", "--raw needs the template"},
 		{"without tools", []string{toolless}, exitOK, " passed, 0 failed", "what needs tools is left out"},
-		{"wrong", []string{wrong}, exitFailed, "FAIL  fake content/stream-ends [S005]: the stream ends without [DONE]\n", ""},
-		{"as JSON", []string{wrong, "--json"}, exitFailed, `"rule": "S005"`, ""},
+		{"wrong", []string{wrong}, exitFailed, "fake: error: content/stream-ends: the stream ends without [DONE] [S005] (18 times)\n", ""},
+		{"as JSON", []string{wrong, "--format", "json"}, exitFailed, `"rule": "S005"`, ""},
 		{"nobody there", []string{"http://127.0.0.1:1"}, exitUsage, "", "/props: "},
 		{"a wrong key", []string{key.URL}, exitUsage, "", `lists no model: HTTP status 401 with the body "the key Bearer [API key] is wrong"`},
 		{"a wrong key, for a model that is named", []string{key.URL, "--model", "m"}, exitFailed, `HTTP status 401 with the body "the key Bearer [API key] is wrong"`, ""},

@@ -38,6 +38,7 @@ The last lines are a matrix of templates and checks. Failures that known.txt of 
 		flags.StringVar(&r.only, "run", "", "run only the template or family with this `NAME`")
 		flags.completes("run", familyNames)
 		r.output, r.limits = outputFlags(flags), limitFlag(flags, lookedAt)
+		r.output.least = rule.Error // of all those templates
 		return r.run
 	},
 }
@@ -91,7 +92,7 @@ func (r *corpusRun) run(c *call) error {
 			unused := rule.Unused(all.Results, r.suite.Corpus.Known, key) // what is listed fails, so it was kept
 			all.Results = append(all.Results, unused...)
 		}
-		if !r.output.json {
+		if form := r.output.form(c); form == formLong || form == formGitHub {
 			fmt.Fprint(c.stdout, matrix)
 		}
 		return r.output.write(c, all)

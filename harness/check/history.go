@@ -49,7 +49,7 @@ func checkGeneration(s *Subject, find finder) {
 		}
 		at := report.Parting(turn.Text, prompt.Text)
 		written, _ := s.ask(asked)
-		find(written.at(at), "thinking %s: prompt and turn part at byte %d\nprompt: %s\nturn:   %s", mode.name, at, report.Quote(prompt.Text, at), report.Quote(turn.Text, at))
+		find(written.at(at), "thinking %s: prompt and turn part at byte %d\n%s", mode.name, at, report.Sides("turn", turn.Text, "prompt", prompt.Text))
 		return
 	}
 }
@@ -68,7 +68,7 @@ func checkRewritten(s *Subject, find finder) {
 		if at >= strings.LastIndex(last.text, "ANSWERNEEDLE")+len("ANSWERNEEDLE") {
 			continue // only what ends the turn changes
 		}
-		find(last.at(at), "%s changes at byte %d once a question follows\nlast: %s\nthen: %s", c.name, at, report.Quote(last.text, at), report.Quote(then.text, at))
+		find(last.at(at), "%s changes at byte %d once a question follows\n%s", c.name, at, report.Sides("last", last.text, "then", then.text))
 		return
 	}
 }

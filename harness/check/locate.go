@@ -155,11 +155,12 @@ func Place(src subject.Source, err error) (rule.Place, string) {
 
 // PlaceAt returns the place of a byte offset of a template.
 func PlaceAt(src subject.Source, off int) rule.Place {
-	pos := source.New(src.Name, src.Text).Position(off)
+	at := rule.At(src.File, source.New(src.Name, src.Text), off)
 	if part, ok := strings.CutPrefix(src.Name, src.File+"#"); ok { // the file has the template as a string
-		return rule.Place{File: src.File, Part: fmt.Sprintf("%s:%d:%d", part, pos.Line, pos.Col)}
+		at.Part = fmt.Sprintf("%s:%d:%d", part, at.Line, at.Col)
+		at.Line, at.Col = 0, 0
 	}
-	return rule.Place{File: src.File, Line: pos.Line, Col: pos.Col}
+	return at
 }
 
 // positioned are the positioned errors in an error's tree, the outermost first.

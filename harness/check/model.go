@@ -90,8 +90,7 @@ func same(a, b subject.Source) bool { return a.Text == b.Text && a.BOS == b.BOS 
 func (s *modelSubject) place(_ struct{}, err error) (rule.Place, string) {
 	for _, at := range positioned(err, nil) {
 		if at.Src != nil {
-			p := at.Src.Position(at.Off)
-			return rule.Place{File: at.Src.Name, Line: p.Line, Col: p.Col}, strings.Replace(err.Error(), at.Error(), at.Msg, 1)
+			return rule.At(at.Src.Name, at.Src, at.Off), strings.Replace(err.Error(), at.Error(), at.Msg, 1)
 		}
 	}
 	var problem modeldir.Problem

@@ -111,7 +111,7 @@ func checkRenderers(s *Subject, find finder) {
 			return
 		}
 		if at := report.Parting(want, got); want != got {
-			find(written.at(at), "the conversation %q differs at byte %d\nnative: %s\nsecond: %s", c.Name, at, report.Quote(want, at), report.Quote(got, at))
+			find(written.at(at), "the conversation %q differs at byte %d\n%s", c.Name, at, report.Sides("native", want, "second", got))
 			return
 		}
 	}

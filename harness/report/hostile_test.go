@@ -26,7 +26,7 @@ func TestHostileText(t *testing.T) {
 	m := report.NewMatrix(bad, "g")
 	m.Add(r.Results...)
 	for name, write := range map[string]func(io.Writer) error{
-		"text":        func(w io.Writer) error { return r.Text(w, report.TextOptions{Verbose: true, Notes: true}) },
+		"text":        func(w io.Writer) error { return r.Text(w, report.TextOptions{Verbose: true, Color: true, Width: 60}) },
 		"matrix":      func(w io.Writer) error { _, err := io.WriteString(w, m.String()); return err },
 		"HTML":        r.HTML,
 		"JUnit":       r.JUnit,

@@ -41,6 +41,8 @@ type Report struct {
 	Warned int `json:"warned,omitempty"`
 	// Conclusions say in a line each what the results come to: the gate's verdict on a template, what an edit does.
 	Conclusions []string `json:"conclusions,omitempty"`
+	// Verdict is the last line for people, where it is not how many passed and failed.
+	Verdict string `json:"verdict,omitempty"`
 }
 
 // Counts returns the number of results of each status.

@@ -45,21 +45,54 @@ func expect(t *testing.T, got string, wants ...string) {
 }
 
 func TestText(t *testing.T) {
-	r := sample()
-	r.Noted, r.Conclusions = 2, []string{"gate: a.jinja: accepted\x01"}
-	got := text(t, func(w io.Writer) error { return r.Text(w, report.TextOptions{Notes: true}) })
-	want := "FAIL  a.jinja broken [A001] (a.jinja:2:3): it, broke: 100% <b>\\u0001\n    evidence\n" +
-		"warning a.jinja odd [A002]: it is odd\n4 passed, 1 failed (1 known failures, 1 warning, 2 notes)\ngate: a.jinja: accepted\\u0001\n"
-	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	const counts = "4 passed, 1 failed (1 known failure, 1 warning, 2 notes)\n"
+	for _, c := range []struct {
+		name string
+		edit func(*report.Report)
+		o    report.TextOptions
+		want string
+	}{
+		{"long", nil, report.TextOptions{Least: rule.Warning},
+			"a.jinja:2:3: error: it, broke: 100% <b>\\u0001 [A001]\n    2 | {{ broken }}\n      |    ^\n    evidence\n    - was: \"a\"\n    + is:  \"b\"\n" +
+				"a.jinja: warning: odd: it is odd [A002]\n2 notes not shown; --notes lists them\nsupports tools: a.jinja: yes\\u0001\n" + counts},
+		{"short", nil, report.TextOptions{Least: rule.Warning, Short: true},
+			"a.jinja:2:3: error: it, broke: 100% <b>\\u0001 [A001]\na.jinja: warning: odd: it is odd [A002]\n2 notes not shown; --notes lists them\n" +
+				"supports tools: a.jinja: yes\\u0001\n" + counts},
+		{"errors", nil, report.TextOptions{Least: rule.Error, Short: true},
+			"a.jinja:2:3: error: it, broke: 100% <b>\\u0001 [A001]\n1 warning, 2 notes not shown; --notes lists them\nsupports tools: a.jinja: yes\\u0001\n" + counts},
+		{"quiet", nil, report.TextOptions{Least: rule.Error, Short: true, Quiet: true},
+			"a.jinja:2:3: error: it, broke: 100% <b>\\u0001 [A001]\n" + counts},
+		{"quiet and well", func(r *report.Report) { r.Results = r.Results[:1] }, report.TextOptions{Least: rule.Error, Quiet: true}, ""},
+		{"the worst first, one cause once", func(r *report.Report) {
+			r.Results = []rule.Result{r.Results[2], r.Results[2], r.Results[1], r.Results[0], r.Results[1]}
+			r.Noted, r.Conclusions, r.Verdict = 0, nil, "rejected"
+		}, report.TextOptions{Short: true, Verbose: true},
+			"a.jinja:2:3: error: it, broke: 100% <b>\\u0001 [A001] (2 times)\na.jinja: warning: odd: it is odd [A002] (2 times)\na.jinja: ok: fine\nrejected\n"},
+		{"a narrow terminal", func(r *report.Report) { r.Results, r.Noted, r.Conclusions = r.Results[1:2], 0, nil }, report.TextOptions{Short: true, Width: 30},
+			"a.jinja:2:3: error: it, broke:\n    100% <b>\\u0001 [A001]\n0 passed, 1 failed\n"},
+	} {
+		r := sample()
+		r.Results[1].Place.Excerpt = "{{ broken }}\n   ^"
+		r.Results[1].Text += "\n- was: \"a\"\n+ is:  \"b\""
+		r.Noted, r.Conclusions = 2, []string{"supports tools: a.jinja: yes\x01"}
+		if c.edit != nil {
+			c.edit(r)
+		}
+		if got := text(t, func(w io.Writer) error { return r.Text(w, c.o) }); got != c.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", c.name, got, c.want)
+		}
 	}
+	r := sample()
+	r.Results[1].Text += "\n- was: \"a\"\n+ is:  \"b\""
+	got := text(t, func(w io.Writer) error { return r.Text(w, report.TextOptions{Color: true}) })
+	expect(t, got, "\x1b[1ma.jinja:2:3:\x1b[0m \x1b[1;31merror:\x1b[0m it, broke", "\x1b[31m    - was: \"a\"\x1b[0m\n\x1b[32m    + is:  \"b\"\x1b[0m\n")
 }
 
 func TestBrief(t *testing.T) {
 	r := sample()
 	r.Results = append(r.Results, r.Results[1], rule.Result{Suite: "c\x01.jinja", Name: "fine"})
 	got := text(t, func(w io.Writer) error { return r.Brief(w, report.TextOptions{}) })
-	want := "FAIL  a.jinja: A001 broken (2)\nknown b.jinja: old\nok    c\\u0001.jinja\n3 passed, 2 failed (1 known failures, 1 warning)\n"
+	want := "FAIL  a.jinja: A001 broken (2)\nknown b.jinja: old\nok    c\\u0001.jinja\n3 passed, 2 failed (1 known failure, 1 warning)\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -210,7 +243,7 @@ func allForms(t *testing.T, r *report.Report) {
 			t.Errorf("an annotation has a control character: %q", line)
 		}
 	}
-	for line := range strings.Lines(text(t, func(w io.Writer) error { return r.Text(w, report.TextOptions{Verbose: true, Notes: true}) })) {
+	for line := range strings.Lines(text(t, func(w io.Writer) error { return r.Text(w, report.TextOptions{Verbose: true, Width: 60}) })) {
 		if i := strings.IndexFunc(strings.NewReplacer("\n", "", "\t", "").Replace(line), unicode.IsControl); i >= 0 {
 			t.Errorf("a line for the terminal has a control character: %q", line)
 		}

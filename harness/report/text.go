@@ -2,9 +2,12 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goassay/assay/harness/rule"
@@ -13,41 +16,220 @@ import (
 
 // TextOptions say how [Report.Text] writes.
 type TextOptions struct {
-	Verbose bool // passed results too
+	Verbose bool          // passed results and known failures too
+	Least   rule.Severity // of the findings that are listed; the others are counted
+	Quiet   bool          // nothing is counted, and there is no last line where nothing failed
+	Short   bool          // a line for each finding
 	Color   bool
-	Notes   bool // results with the status Found too
+	Width   int // of the terminal, in characters; 0: lines are not broken
 }
 
 var statusWords = [...]string{"ok   ", "note ", "known", "FAIL "}
 var statusColors = [...]string{"\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[31m"}
 
-// Text writes the results that did not pass, one a paragraph, then "N passed, M failed", and the conclusions where there are any.
-// Results that failed as known are counted apart. What others wrote is escaped (package visible).
+// Colours of a terminal.
+const (
+	bold      = "\x1b[1m"
+	red       = "\x1b[31m"
+	green     = "\x1b[32m"
+	plainText = "\x1b[0m"
+)
+
+var levelColors = [...]string{rule.Note: "\x1b[36m", rule.Warning: "\x1b[33m", rule.Error: "\x1b[1;31m"}
+
+// Text writes findings as compilers do: "file:line:col: warning: what is wrong [A020]", then the line with a caret and the evidence. Errors
+// come before warnings and these before notes. Findings with one cause, which are of one rule at one place, are told once, with how many
+// they are. Then come how many notes were left out, the conclusions, and [Report.Line].
+//
+// What others wrote is escaped (package visible).
 func (r *Report) Text(w io.Writer, o TextOptions) error {
 	b := bufio.NewWriter(w)
-	for i := range r.Results {
-		res := &r.Results[i]
-		if res.Status == rule.Passed && !o.Verbose || res.Status == rule.Known && !o.Verbose || res.Status == rule.Found && !o.Notes {
-			continue
+	p := printer{Writer: b, TextOptions: o, report: r}
+	var left [rule.Error]int
+	left[rule.Note], left[rule.Warning] = r.Noted, r.Warned
+	for _, one := range r.causes() {
+		switch res := one.Result; {
+		case res.Status == rule.Passed || res.Status == rule.Known:
+			if o.Verbose {
+				p.print(one)
+			}
+		case res.Level() < o.Least:
+			left[res.Level()] += one.times
+		default:
+			p.print(one)
 		}
-		word := statusWords[res.Status]
-		if res.Status == rule.Found {
-			word = res.Severity.String()
-		}
-		if o.Color {
-			word = statusColors[res.Status] + word + "\x1b[0m"
-		}
-		fmt.Fprintf(b, "%s %s", word, visible.Line(title(res)))
-		if res.Text != "" {
-			fmt.Fprintf(b, ": %s", strings.ReplaceAll(visible.Text(res.Text), "\n", "\n    "))
-		}
-		b.WriteByte('\n')
 	}
-	fmt.Fprintln(b, r.Line())
+	if o.Quiet {
+		if !r.OK() {
+			fmt.Fprintln(b, cmp.Or(visible.Line(r.Verdict), r.Line()))
+		}
+		return b.Flush()
+	}
+	if hidden := tally(left[rule.Warning], left[rule.Note]); hidden != "" {
+		fmt.Fprintf(b, "%s not shown; --notes lists them\n", hidden)
+	}
 	for _, line := range r.Conclusions {
 		fmt.Fprintln(b, visible.Line(line))
 	}
+	fmt.Fprintln(b, cmp.Or(visible.Line(r.Verdict), r.Line()))
 	return b.Flush()
+}
+
+// cause is a result that stands for all with its cause.
+type cause struct {
+	*rule.Result
+	times int
+}
+
+// causes are the results, those of one cause once, the worst first; those that are equally bad keep their order.
+func (r *Report) causes() []cause {
+	type key struct {
+		suite, rule, text string
+		place             rule.Place
+	}
+	var all []cause
+	index := map[key]int{}
+	for i := range r.Results {
+		res := &r.Results[i]
+		if res.Rule == "" || res.Status == rule.Passed || res.Status == rule.Known {
+			all = append(all, cause{res, 1})
+			continue
+		}
+		k := key{suite: res.Suite, rule: res.Rule, place: res.Place}
+		if res.Place.Line == 0 && res.Place.Part == "" {
+			k.text, _, _ = strings.Cut(res.Text, "\n")
+		}
+		if at, known := index[k]; known {
+			all[at].times++
+			continue
+		}
+		index[k] = len(all)
+		all = append(all, cause{res, 1})
+	}
+	slices.SortStableFunc(all, func(a, b cause) int { return cmp.Compare(b.weight(), a.weight()) })
+	return all
+}
+
+// weight says how early a result is told: failures, warnings, notes, known failures, the rest.
+func (c cause) weight() int {
+	switch c.Status {
+	case rule.Passed:
+		return 0
+	case rule.Known:
+		return 1
+	}
+	return 2 + int(c.Level())
+}
+
+// printer prints results for people.
+type printer struct {
+	*bufio.Writer
+	TextOptions
+	report *Report
+}
+
+// paint colours a text that has no colours itself.
+func (p *printer) paint(color, text string) string {
+	if !p.Color || text == "" {
+		return text
+	}
+	return color + text + plainText
+}
+
+func (p *printer) print(c cause) {
+	res := c.Result
+	word, color := res.Level().String(), levelColors[res.Level()]
+	if res.Status == rule.Passed || res.Status == rule.Known {
+		word, color = strings.TrimSpace(statusWords[res.Status]), statusColors[res.Status]
+	}
+	text, evidence, _ := strings.Cut(visible.Text(res.Text), "\n")
+	if name := visible.Line(p.report.name(res)); name != "" {
+		text = strings.TrimSuffix(name+": "+text, ": ")
+	}
+	if res.Rule != "" {
+		text += " [" + visible.Line(res.Rule) + "]"
+	}
+	if c.times > 1 {
+		text += fmt.Sprintf(" (%d times)", c.times)
+	}
+	place := visible.Line(subject(res))
+	line := fmt.Sprintf("%s: %s: %s", place, word, text)
+	if p.Width > 0 {
+		line = visible.Fold(line, p.Width, "    ")
+	}
+	if head := place + ": " + word + ":"; p.Color && strings.HasPrefix(line, head) {
+		line = p.paint(bold, place+":") + " " + p.paint(color, word+":") + strings.TrimPrefix(line, head)
+	}
+	fmt.Fprintln(p, line)
+	if p.Short {
+		return
+	}
+	if source, caret, ok := strings.Cut(res.Place.Excerpt, "\n"); ok {
+		number := fmt.Sprintf("%5s", lineNumber(res.Place))
+		fmt.Fprintf(p, "%s | %s\n%s | %s\n", number, visible.Line(source), strings.Repeat(" ", len(number)), p.paint(green, visible.Line(caret)))
+	}
+	if evidence == "" {
+		return
+	}
+	for line := range strings.Lines(evidence + "\n") {
+		line = strings.TrimSuffix(line, "\n")
+		folded := "    " + line
+		if p.Width > 0 {
+			folded = visible.Fold(folded, p.Width, "      ")
+		}
+		switch {
+		case strings.HasPrefix(line, "-"):
+			folded = p.paint(red, folded)
+		case strings.HasPrefix(line, "+"):
+			folded = p.paint(green, folded)
+		}
+		fmt.Fprintln(p, folded)
+	}
+}
+
+// subject is what a result is about, as the beginning of its line: the place, else the suite.
+func subject(res *rule.Result) string {
+	if res.Place.File == "" {
+		return res.Suite
+	}
+	return res.Place.String()
+}
+
+// lineNumber is the number of a place's line, in a file's part too.
+func lineNumber(p rule.Place) string {
+	if p.Part == "" {
+		return strconv.Itoa(p.Line)
+	}
+	parts := strings.Split(p.Part, ":")
+	return visible.Line(parts[max(0, len(parts)-2)])
+}
+
+// name is what a result's line says before its text: the suite where the place does not show it, and the check where no rule names it.
+func (r *Report) name(res *rule.Result) string {
+	var parts []string
+	if res.Suite != "" && !strings.HasPrefix(subject(res), res.Suite) && !strings.HasSuffix(res.Place.File, res.Suite) {
+		parts = append(parts, res.Suite)
+	}
+	declared := slices.ContainsFunc(r.Rules, func(d rule.Rule) bool { return d.ID == res.Rule && d.Name == res.Name })
+	if res.Name != "" && res.Name != res.Suite && (!declared || res.Status == rule.Passed) {
+		parts = append(parts, res.Name)
+	}
+	return strings.Join(parts, ": ")
+}
+
+// title is the suite and name, the rule and the place, as far as they say something new.
+func title(res *rule.Result) string {
+	title := res.Suite
+	if res.Name != "" && res.Name != res.Suite {
+		title += " " + res.Name
+	}
+	if res.Rule != "" {
+		title += " [" + res.Rule + "]"
+	}
+	if res.Place.Line > 0 || res.Place.Part != "" {
+		title += " (" + res.Place.String() + ")"
+	}
+	return title
 }
 
 // Brief writes a line for each suite: how it went, and the rules that it broke, each with how often; then [Report.Line]. It needs the
@@ -110,40 +292,34 @@ func (r *Report) suites() []*suite {
 	return all
 }
 
-// title is the suite and name, the rule and the place, as far as they say something new.
-func title(res *rule.Result) string {
-	title := res.Suite
-	if res.Name != "" && res.Name != res.Suite {
-		title += " " + res.Name
-	}
-	if res.Rule != "" {
-		title += " [" + res.Rule + "]"
-	}
-	if res.Place.Line > 0 || res.Place.Part != "" {
-		title += " (" + res.Place.String() + ")"
-	}
-	return title
-}
-
 // Line sums a report up: "N passed, M failed", with the known failures and findings in brackets where there are any.
 func (r *Report) Line() string {
 	n := r.Counts()
 	line := fmt.Sprintf("%d passed, %d failed", n[rule.Passed]+n[rule.Found], n[rule.Failed])
 	var more []string
 	if n[rule.Known] > 0 {
-		more = append(more, fmt.Sprintf("%d known failures", n[rule.Known]))
+		more = append(more, counted(n[rule.Known], "known failure"))
 	}
 	warned := r.warnings()
-	if warned > 0 {
-		more = append(more, counted(warned, "warning"))
-	}
-	if noted := n[rule.Found] - warned; noted > 0 {
-		more = append(more, counted(noted, "note"))
+	if found := tally(warned, n[rule.Found]-warned); found != "" {
+		more = append(more, found)
 	}
 	if len(more) > 0 {
 		line += " (" + strings.Join(more, ", ") + ")"
 	}
 	return line
+}
+
+// tally counts warnings and notes; "" where there are none.
+func tally(warnings, notes int) string {
+	var parts []string
+	if warnings > 0 {
+		parts = append(parts, counted(warnings, "warning"))
+	}
+	if notes > 0 {
+		parts = append(parts, counted(notes, "note"))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func counted(n int, what string) string {
@@ -167,10 +343,10 @@ func Read(r io.Reader) (*Report, error) {
 	d.DisallowUnknownFields()
 	report := new(Report)
 	if err := d.Decode(report); err != nil {
-		return nil, fmt.Errorf("not a report of assay (--json writes one): %w", err)
+		return nil, fmt.Errorf("not a report of assay (--format json writes one): %w", err)
 	}
 	if report.Passed < 0 || report.Noted < 0 || report.Warned < 0 {
-		return nil, fmt.Errorf("not a report of assay (--json writes one): \"passed\" is %d, \"noted\" %d and \"warned\" %d", report.Passed, report.Noted, report.Warned)
+		return nil, fmt.Errorf("not a report of assay (--format json writes one): \"passed\" is %d, \"noted\" %d and \"warned\" %d", report.Passed, report.Noted, report.Warned)
 	}
 	return report, nil
 }

@@ -93,6 +93,9 @@ var oldBroken = comparison{Rule: rule.Rule{ID: "D016", Name: "old-does-not-compi
 	find(rule.Place{}, "the old revision does not compile, so there is nothing to compare with: %w", p.err)
 }}
 
+// OfFindings are the rules about what the automatic checks find. Whoever runs those as well has no need of them.
+var OfFindings = []string{"D012", "D013", "D014"}
+
 // Rules returns the declarations of all aspects.
 func Rules() []rule.Rule { return append(rule.Declared(comparisons), oldBroken.Rule) }
 
@@ -159,8 +162,7 @@ func Class(s rule.Severity) string {
 
 // excerpt shows two texts where they part.
 func excerpt(was, is string) string {
-	at := report.Parting(was, is)
-	return "was: " + report.Quote(was, at) + "\nis:  " + report.Quote(is, at)
+	return report.Sides("was", was, "is", is)
 }
 
 // The classes of differences beside those of changes.

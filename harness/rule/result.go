@@ -3,6 +3,9 @@ package rule
 import (
 	"fmt"
 	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/source"
 )
 
 // Status says how a check went.
@@ -45,6 +48,15 @@ type Place struct {
 	Line int    `json:"line,omitempty"` // 1-based
 	Col  int    `json:"col,omitempty"`  // 1-based, in runes
 	Part string `json:"part,omitempty"` // where in a template that the file has as a string: chat_template:3:5
+	// Excerpt is the line, and below it a caret under the place; a long line is cut. "" where the text is not at hand.
+	Excerpt string `json:"excerpt,omitempty"`
+}
+
+// At returns the place of an offset in a text, with an excerpt.
+func At(file string, src *source.Source, off int) Place {
+	pos := src.Position(off)
+	excerpt := strings.ReplaceAll(src.Excerpt(off), "\n    ", "\n")
+	return Place{File: file, Line: pos.Line, Col: pos.Col, Excerpt: strings.TrimPrefix(excerpt, "    ")}
 }
 
 func (p Place) String() string {

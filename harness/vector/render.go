@@ -114,7 +114,7 @@ func (v *Verifier) expectText(vec *Vector, compile func() (*jinja.Template, erro
 	}
 	if want := vec.Value.At("want").Text(); text != want {
 		at := report.Parting(want, text)
-		return fmt.Errorf("rendered another text from byte %d on\nwant %s\ngot  %s", at, report.Quote(want, at), report.Quote(text, at))
+		return fmt.Errorf("rendered another text from byte %d on\n%s", at, report.Sides("want", want, "got", text))
 	}
 	return nil
 }
