@@ -58,6 +58,8 @@ func TestCallsAreFound(t *testing.T) {
 			`end: "[end]" calls: tag_with_json per_call_start: "<c>" per_call_end: "</c>" head: {id: "functions." {name} ":" {index from 0}} "<a>" args: json codec: json`, ""},
 		{"named by their ids, and followed", `{% if not loop.last %}{% for c in m.tool_calls or [] %}<c>{{ c.id }}<a>{{ c.function.arguments|tojson }}</c>{% endfor %}{% endif %}`,
 			`end: "[end]" calls: tag_with_json per_call_start: "<c>" per_call_end: "</c>" head: {id: "functions." {name} ":" {index from 0}} "<a>" args: json codec: json`, ""},
+		{"escaped where arguments are objects", `{% for c in m.tool_calls or [] %}{% set a = c.function.arguments %}{% set a = a if a is string else a|tojson|safe %}{{ '<c>{"name": "' + c.function.name + '", "arguments": ' + a + '}' }}{% endfor %}`,
+			`end: "[end]" calls: json_native per_call_start: "<c>" object: name=name, arguments=args`, ""},
 		{"an unknown filter", `{% for c in m.tool_calls or [] %}<c>{% if c %}{{ c.function|yaml }}{% endif %}</c>{% endfor %}`,
 			`end: "[end]"`, "No filter named 'yaml' found."},
 	} {

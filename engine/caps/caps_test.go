@@ -56,6 +56,8 @@ func TestDetect(t *testing.T) {
 			"tools tool_calls system_role parallel_tool_calls string_content object_arguments"},
 		{"tools beside a system message", `{% for m in messages %}{% if m.role == 'system' %}{{ m.content }}{{ tools|tojson if tools }}{% else %}{{ m.content or '' }}` + calls + `{% endif %}{% endfor %}`,
 			"tools tool_calls system_role parallel_tool_calls string_content object_arguments"},
+		{"objects that make entities of quotes", `{{ tools|tojson if tools }}{% for m in messages %}{{ m.content or '' }}{% for c in m.tool_calls or [] %}{% set a = c.function.arguments %}{% set a = a if a is string else a|tojson|safe %}{{ '<call>{"name": "' + c.function.name + '", "arguments": ' + a + '}' }}{% endfor %}{% endfor %}`,
+			"tools tool_calls system_role parallel_tool_calls string_content"},
 		{"typed content", `{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endif %}{% endfor %}`,
 			"system_role string_content typed_content"},
 		{"reasoning kept", `{% for m in messages %}{{ m.reasoning_content }}{{ m.content }}{% endfor %}`, "system_role preserve_reasoning string_content"},

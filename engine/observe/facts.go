@@ -21,6 +21,10 @@ type Facts struct {
 	ObjectArguments   bool // takes a call's arguments as an object
 	ReasoningEffort   bool // heeds reasoning_effort
 
+	// EscapedObjects: where a call's arguments come as an object, the template's own quotes around them are written as HTML entities,
+	// and where they come as text they are not.
+	EscapedObjects bool
+
 	Needs Needs
 
 	// Unjudged are the capabilities that no probe decides, since those that would fail for a reason of their own (E32).
@@ -254,7 +258,21 @@ func (o *Observer) clean(r *Rendering) bool {
 			return false // JSON text quoted once more
 		}
 	}
+	if !r.Probe.Text && escaped(r) {
+		if text := o.Observe(r.Probe.With(func(p *Probe) { p.Text = true })); text.Shows(Name) && !escaped(text) {
+			o.Facts.EscapedObjects = true
+			return false // two spellings, and no model writes the one with entities
+		}
+	}
 	return true
+}
+
+// escaped reports whether the template's own text around a call has quotes written as HTML entities, as where it joins text with a value that
+// is marked as safe.
+func escaped(r *Rendering) bool {
+	return slices.ContainsFunc(r.Tail, func(at Atom) bool {
+		return at.Kind == Literal && (strings.Contains(at.Text, "&#34;") || strings.Contains(at.Text, "&#39;"))
+	})
 }
 
 // copiesText reports whether arguments that are given as a string of JSON are copied as they are.

@@ -131,6 +131,7 @@ var faults = []fault{
 	{"A063", chat, "{{ message.content }}{% else %}", "{{ message.content }}{% if message.role == 'system' %}{{ message.content }}{% endif %}{% else %}", "{{ message.content }}{% endif %}"},
 	{"A064", chat, "in messages %}", "in (messages if messages | length < 5 else messages[:-2] + [messages[-1], messages[-2]]) %}", "message.content"},
 	{"A065", chat, "<|{{ message.role }}|>", "<|{{ 'user' if message.role == 'assistant' and loop.index0 > 3 else message.role }}|>", "<|{{ 'user'"},
+	{"A076", chat, jsonCall, `{{ '{"id": "' + call.id + '", "name": "' + call.function.name + '", "arguments": ' + (call.function.arguments if call.function.arguments is string else call.function.arguments | tojson | safe) + '}' }}`, "+ '}' }}{% endfor"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A037 #}", "{# assay"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A777 why not #}", "{# assay"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A050 on purpose #}", "{# assay"},

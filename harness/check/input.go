@@ -43,6 +43,10 @@ var inputRules = []lookout{
 		Short:  "Arguments that come as a string, as OpenAI's API sends them, are printed as a quoted string.",
 		Damage: "The model sees \"{\\\"city\\\": ...}\" in its history and answers in kind.",
 		Fix:    "Print arguments with tojson only if they are not a string."}, Group: groupLint, Find: checkStringArguments},
+	{Rule: rule.Rule{ID: "A076", Name: "call-escaped", Severity: rule.Error,
+		Short:  "The quotes of a call are written as HTML entities where its arguments come as an object.",
+		Damage: "A server that gives objects, as transformers does, shows the model {&#34;name&#34;: ...}, and it answers in kind.",
+		Fix:    "Mark nothing as safe: jinja2 escapes all text that is joined with such a value, the template's own as well."}, Group: groupLint, Find: checkEscapedCalls},
 	{Rule: rule.Rule{ID: "A026", Name: "call-dropped", Severity: rule.Warning,
 		Short:  "Of two calls in a message only one is written, or the message is refused.",
 		Damage: "Agents that call tools in parallel lose calls, or get an error.",
@@ -182,6 +186,24 @@ func checkStringArguments(s *Subject, find finder) {
 	prompt, err := s.withArguments(stringArguments)
 	if quoted := `\"city\"`; err == nil && prompt.has(quoted) {
 		find(prompt.of(quoted), "arguments that come as a string are quoted again: %s", prompt.quote(quoted))
+	}
+}
+
+// checkEscapedCalls compares the two forms of arguments: entities that only objects bring are no model's spelling.
+func checkEscapedCalls(s *Subject, find finder) {
+	if !s.Template.Caps().ToolCalls {
+		return
+	}
+	asString, err1 := s.withArguments(stringArguments)
+	asObject, err2 := s.withArguments(objectArguments)
+	if err1 != nil || err2 != nil {
+		return
+	}
+	for _, entity := range []string{"&#34;", "&#39;"} {
+		if asObject.has(entity) && !asString.has(entity) {
+			find(asObject.of(entity), "arguments that come as an object make entities of quotes: %s", asObject.quote(entity))
+			return
+		}
 	}
 }
 
