@@ -97,8 +97,6 @@ func (e *export) vector(members ...ordered.Member) {
 	e.written++
 }
 
-func member(key string, v ordered.Value) ordered.Member { return ordered.Member{Key: key, Value: v} }
-
 // battery exports the prompts of a template.
 func (e *export) battery(v script.Variant) error {
 	src, err := e.suite.Source(v)
@@ -115,8 +113,8 @@ func (e *export) battery(v script.Variant) error {
 		if err != nil {
 			continue // what the native engine refuses is no golden prompt
 		}
-		e.vector(member("kind", ordered.Str("jinja")), member("id", ordered.Str(v.Name+"/"+c.Name)),
-			member("template", ordered.Str(src.Text)), member("vars", t.ChatTemplate().Vars(in)), member("want", ordered.Str(text)))
+		e.vector(ordered.MemberOf("kind", ordered.Str("jinja")), ordered.MemberOf("id", ordered.Str(v.Name+"/"+c.Name)),
+			ordered.MemberOf("template", ordered.Str(src.Text)), ordered.MemberOf("vars", t.ChatTemplate().Vars(in)), ordered.MemberOf("want", ordered.Str(text)))
 	}
 	return nil
 }
@@ -133,8 +131,8 @@ func (e *export) cases(v script.Variant) error {
 	if err != nil {
 		return err
 	}
-	e.vector(member("kind", ordered.Str("caps")), member("id", ordered.Str("caps/"+f.Name)),
-		member("template", ordered.Str(template)), member("want", t.Caps().Value()))
+	e.vector(ordered.MemberOf("kind", ordered.Str("caps")), ordered.MemberOf("id", ordered.Str("caps/"+f.Name)),
+		ordered.MemberOf("template", ordered.Str(template)), ordered.MemberOf("want", t.Caps().Value()))
 	for _, file := range f.Cases {
 		cases, err := script.Read(e.suite.Corpus.FS, file)
 		if err != nil {
@@ -150,26 +148,26 @@ func (e *export) cases(v script.Variant) error {
 }
 
 func (e *export) parse(t *engine.Template, template, id string, c script.Case) {
-	members := []ordered.Member{member("kind", ordered.Str("parse")), member("id", ordered.Str(id)),
-		member("template", ordered.Str(template)), member("request", c.Request), member("output", ordered.Str(c.Output)),
-		member("want", wantValue(c.Message))}
+	members := []ordered.Member{ordered.MemberOf("kind", ordered.Str("parse")), ordered.MemberOf("id", ordered.Str(id)),
+		ordered.MemberOf("template", ordered.Str(template)), ordered.MemberOf("request", c.Request), ordered.MemberOf("output", ordered.Str(c.Output)),
+		ordered.MemberOf("want", wantValue(c.Message))}
 	if c.Reason.Cut() {
-		members = append(members, member("partial", ordered.Boolean(true)))
+		members = append(members, ordered.MemberOf("partial", ordered.Boolean(true)))
 	}
 	if c.Accepts {
-		members = append(members, member("grammar_accepts", ordered.Boolean(true)))
+		members = append(members, ordered.MemberOf("grammar_accepts", ordered.Boolean(true)))
 	}
 	if len(c.Fallbacks) > 0 {
 		names := make([]ordered.Value, len(c.Fallbacks))
 		for i, name := range c.Fallbacks {
 			names[i] = ordered.Str(name)
 		}
-		members = append(members, member("fallback", ordered.ArrayOf(names...)))
+		members = append(members, ordered.MemberOf("fallback", ordered.ArrayOf(names...)))
 	}
 	if r, err := chat.ParseRequest(c.Request); err == nil {
 		if prompt, err := t.Render(r); err == nil {
 			if prefill, err := prompt.Prefill(); err == nil {
-				members = append(members, member("generation_prompt", ordered.Str(prefill)))
+				members = append(members, ordered.MemberOf("generation_prompt", ordered.Str(prefill)))
 			}
 		}
 	}
@@ -180,8 +178,8 @@ func (e *export) parse(t *engine.Template, template, id string, c script.Case) {
 func wantValue(m chat.Message) ordered.Value {
 	calls := make([]ordered.Value, len(m.ToolCalls))
 	for i, c := range m.ToolCalls {
-		calls[i] = ordered.ObjectOf(member("name", ordered.Str(c.Name)), member("arguments", ordered.Str(c.Arguments)), member("id", ordered.Str(c.ID)))
+		calls[i] = ordered.ObjectOf(ordered.MemberOf("name", ordered.Str(c.Name)), ordered.MemberOf("arguments", ordered.Str(c.Arguments)), ordered.MemberOf("id", ordered.Str(c.ID)))
 	}
-	return ordered.ObjectOf(member("content", ordered.Str(m.Content)), member("reasoning_content", ordered.Str(m.Reasoning)),
-		member("tool_calls", ordered.ArrayOf(calls...)))
+	return ordered.ObjectOf(ordered.MemberOf("content", ordered.Str(m.Content)), ordered.MemberOf("reasoning_content", ordered.Str(m.Reasoning)),
+		ordered.MemberOf("tool_calls", ordered.ArrayOf(calls...)))
 }

@@ -109,8 +109,8 @@ func (p *parsing) details(answer ordered.Value, parser *stream.Parser, output st
 		diagnostics = append(diagnostics, ordered.Str(d.String()))
 	}
 	for _, s := range parser.Coverage() {
-		parts = append(parts, ordered.ObjectOf(member("start", ordered.Int(s.Off-parser.Prefill())), member("end", ordered.Int(s.End-parser.Prefill())),
-			member("class", ordered.Str(s.Class.String()))))
+		parts = append(parts, ordered.ObjectOf(ordered.MemberOf("start", ordered.Int(s.Off-parser.Prefill())), ordered.MemberOf("end", ordered.Int(s.End-parser.Prefill())),
+			ordered.MemberOf("class", ordered.Str(s.Class.String()))))
 	}
 	answer = answer.With("diagnostics", ordered.ArrayOf(diagnostics...)).With("parts", ordered.ArrayOf(parts...))
 	if mismatch != nil {

@@ -245,7 +245,7 @@ func put(v ordered.Value, steps []string, to value) (ordered.Value, bool) {
 		return v, false
 	}
 	if v.IsNull() {
-		v = object()
+		v = ordered.ObjectOf()
 	}
 	if len(steps) == 1 && to.absent {
 		_, there := v.Get(step)
@@ -345,9 +345,9 @@ var word = text("sumidal")
 func alternatives(now ordered.Value, there bool) []value {
 	given := []value{
 		{Value: ordered.Boolean(true)}, {Value: word}, {Value: ordered.Boolean(false)}, {Value: text("")}, {Value: ordered.Value{}}, {Value: ordered.Int(0)},
-		{Value: ordered.Int(7)}, {Value: list()}, {Value: list(word)}, {Value: list(object(), object())},
-		{Value: list(object(member("type", text("text")), member("text", word)))}, {Value: object(member("bogarel", word), member("nitasov", list(word)))},
-		{Value: object()},
+		{Value: ordered.Int(7)}, {Value: list()}, {Value: list(word)}, {Value: list(ordered.ObjectOf(), ordered.ObjectOf())},
+		{Value: list(ordered.ObjectOf(ordered.MemberOf("type", text("text")), ordered.MemberOf("text", word)))}, {Value: ordered.ObjectOf(ordered.MemberOf("bogarel", word), ordered.MemberOf("nitasov", list(word)))},
+		{Value: ordered.ObjectOf()},
 	}
 	if !there {
 		return given

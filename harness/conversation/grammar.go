@@ -121,11 +121,7 @@ func (d *deriver) many(what string, most int) int {
 	return n
 }
 
-func member(key string, v ordered.Value) ordered.Member { return ordered.Member{Key: key, Value: v} }
-
 func text(s string) ordered.Value { return ordered.Str(s) }
-
-func object(members ...ordered.Member) ordered.Value { return ordered.ObjectOf(members...) }
 
 func list(items ...ordered.Value) ordered.Value { return ordered.ArrayOf(items...) }
 
@@ -140,12 +136,12 @@ func (d *deriver) conversation() {
 	d.declare()
 	switch d.choose("thinking", "unset", "on", "off") {
 	case "on":
-		d.switches = append(d.switches, member("enable_thinking", ordered.Boolean(true)), member("thinking", ordered.Boolean(true)))
+		d.switches = append(d.switches, ordered.MemberOf("enable_thinking", ordered.Boolean(true)), ordered.MemberOf("thinking", ordered.Boolean(true)))
 	case "off":
-		d.switches = append(d.switches, member("enable_thinking", ordered.Boolean(false)), member("thinking", ordered.Boolean(false)))
+		d.switches = append(d.switches, ordered.MemberOf("enable_thinking", ordered.Boolean(false)), ordered.MemberOf("thinking", ordered.Boolean(false)))
 	}
 	if effort := d.choose("effort", "unset", "low", "medium", "high", "none"); effort != "unset" {
-		d.switches = append(d.switches, member("reasoning_effort", text(effort)))
+		d.switches = append(d.switches, ordered.MemberOf("reasoning_effort", text(effort)))
 	}
 	d.instructions("first")
 	for range d.rand.IntN(3) {
@@ -173,7 +169,7 @@ func (d *deriver) conversation() {
 func (d *deriver) say(name, role string, members ...ordered.Member) {
 	d.names = append(d.names, name)
 	d.size += 5
-	d.messages = append(d.messages, object(append([]ordered.Member{member("role", text(role))}, members...)...))
+	d.messages = append(d.messages, ordered.ObjectOf(append([]ordered.Member{ordered.MemberOf("role", text(role))}, members...)...))
 	d.follows(name + " after " + d.last)
 	d.last = name
 }
@@ -203,7 +199,7 @@ func (d *deriver) questions() {
 // content returns a message's content in one of the forms that are named.
 func (d *deriver) content(of string, forms ...string) []ordered.Member {
 	part := func(kind, key string, v ordered.Value) ordered.Value {
-		return object(member("type", text(kind)), member(key, v))
+		return ordered.ObjectOf(ordered.MemberOf("type", text(kind)), ordered.MemberOf(key, v))
 	}
 	say := d.Remark
 	switch of {
@@ -213,7 +209,9 @@ func (d *deriver) content(of string, forms ...string) []ordered.Member {
 		say = d.Rule
 	}
 	says := func() ordered.Value { return part("text", "text", text(say())) }
-	url := func() ordered.Value { return object(member("url", text("https://example.org/"+d.Word()))) }
+	url := func() ordered.Value {
+		return ordered.ObjectOf(ordered.MemberOf("url", text("https://example.org/"+d.Word())))
+	}
 	var v ordered.Value
 	switch form := d.choose(of+"'s content", forms...); form {
 	case "absent":
@@ -226,7 +224,7 @@ func (d *deriver) content(of string, forms ...string) []ordered.Member {
 	case "awkward":
 		v = text(d.awkward())
 	case "JSON":
-		v = text(object(member(d.Word(), text(d.Word()))).String())
+		v = text(ordered.ObjectOf(ordered.MemberOf(d.Word(), text(d.Word()))).String())
 	case "failed":
 		v = text("Error: " + d.Remark())
 	case "parts":
@@ -236,15 +234,15 @@ func (d *deriver) content(of string, forms ...string) []ordered.Member {
 	case "image":
 		v = list(part("image_url", "image_url", url()), says())
 	case "images":
-		v = list(says(), object(member("type", text("image"))), object(member("type", text("image"))), says())
+		v = list(says(), ordered.ObjectOf(ordered.MemberOf("type", text("image"))), ordered.ObjectOf(ordered.MemberOf("type", text("image"))), says())
 	case "audio":
-		v = list(object(member("type", text("audio"))), part("input_audio", "input_audio", object(member("data", text(d.ID())), member("format", text("wav")))), says())
+		v = list(ordered.ObjectOf(ordered.MemberOf("type", text("audio"))), part("input_audio", "input_audio", ordered.ObjectOf(ordered.MemberOf("data", text(d.ID())), ordered.MemberOf("format", text("wav")))), says())
 	case "video":
-		v = list(object(member("type", text("video"))), part("video_url", "video_url", url()), says())
+		v = list(ordered.ObjectOf(ordered.MemberOf("type", text("video"))), part("video_url", "video_url", url()), says())
 	default:
 		panic("conversation: no form " + form)
 	}
-	return []ordered.Member{member("content", v)}
+	return []ordered.Member{ordered.MemberOf("content", v)}
 }
 
 func (d *deriver) reasoning(of string) []ordered.Member {
@@ -253,11 +251,11 @@ func (d *deriver) reasoning(of string) []ordered.Member {
 		return nil
 	case "both":
 		v := text(d.Thought())
-		return []ordered.Member{member("reasoning_content", v), member("reasoning", v)}
+		return []ordered.Member{ordered.MemberOf("reasoning_content", v), ordered.MemberOf("reasoning", v)}
 	case "empty":
-		return []ordered.Member{member("reasoning_content", text(""))}
+		return []ordered.Member{ordered.MemberOf("reasoning_content", text(""))}
 	default:
-		return []ordered.Member{member(field, text(d.Thought()))}
+		return []ordered.Member{ordered.MemberOf(field, text(d.Thought()))}
 	}
 }
 
@@ -305,7 +303,7 @@ func (d *deriver) call() {
 	for i := range calls {
 		f := d.tools[d.rand.IntN(len(d.tools))].At("function")
 		name := f.At("name")
-		call := object(member("type", text("function")), member("function", object(member("name", name), member("arguments", d.arguments(f, arguments)))))
+		call := ordered.ObjectOf(ordered.MemberOf("type", text("function")), ordered.MemberOf("function", ordered.ObjectOf(ordered.MemberOf("name", name), ordered.MemberOf("arguments", d.arguments(f, arguments)))))
 		id := ""
 		switch ids {
 		case "nine":
@@ -314,7 +312,7 @@ func (d *deriver) call() {
 			id = "call_" + d.ID() + d.ID()
 		}
 		if id != "" {
-			call = object(append([]ordered.Member{member("id", text(id))}, call.Members()...)...)
+			call = ordered.ObjectOf(append([]ordered.Member{ordered.MemberOf("id", text(id))}, call.Members()...)...)
 		}
 		d.ids, d.calls = append(d.ids, id), append(d.calls, name.Text())
 		calls[i] = call
@@ -326,37 +324,37 @@ func (d *deriver) call() {
 	if form == "text" || form == "awkward" {
 		name = "content and " + name
 	}
-	d.say(name, "assistant", append(members, member("tool_calls", list(calls...)))...)
+	d.say(name, "assistant", append(members, ordered.MemberOf("tool_calls", list(calls...)))...)
 }
 
 // contentAs returns content in a form that has been chosen.
 func (d *deriver) contentAs(form string) []ordered.Member {
 	switch form {
 	case "null":
-		return []ordered.Member{member("content", ordered.Value{})}
+		return []ordered.Member{ordered.MemberOf("content", ordered.Value{})}
 	case "empty":
-		return []ordered.Member{member("content", text(""))}
+		return []ordered.Member{ordered.MemberOf("content", text(""))}
 	case "text":
-		return []ordered.Member{member("content", text(d.Remark()))}
+		return []ordered.Member{ordered.MemberOf("content", text(d.Remark()))}
 	}
-	return []ordered.Member{member("content", text(d.awkward()))}
+	return []ordered.Member{ordered.MemberOf("content", text(d.awkward()))}
 }
 
 // arguments returns arguments for a function: for each parameter that it declares a value of its type, or some of its own.
 func (d *deriver) arguments(f ordered.Value, form string) ordered.Value {
 	var members []ordered.Member
 	for _, p := range f.At("parameters", "properties").Members() {
-		members = append(members, member(p.Key, d.value(p.Value)))
+		members = append(members, ordered.MemberOf(p.Key, d.value(p.Value)))
 	}
 	if len(members) == 0 {
-		members = []ordered.Member{member(d.Word(), text(d.Word())), member(d.Word(), text(d.Word()))}
+		members = []ordered.Member{ordered.MemberOf(d.Word(), text(d.Word())), ordered.MemberOf(d.Word(), text(d.Word()))}
 	}
-	v := object(members...)
+	v := ordered.ObjectOf(members...)
 	switch form {
 	case "text":
 		return text(v.String())
 	case "empty object":
-		return object()
+		return ordered.ObjectOf()
 	case "empty text":
 		return text("{}")
 	}
@@ -393,9 +391,9 @@ func (d *deriver) value(schema ordered.Value) ordered.Value {
 	case "object":
 		var members []ordered.Member
 		for _, p := range schema.At("properties").Members() {
-			members = append(members, member(p.Key, d.value(p.Value)))
+			members = append(members, ordered.MemberOf(p.Key, d.value(p.Value)))
 		}
-		return object(members...)
+		return ordered.ObjectOf(members...)
 	}
 	if d.choose("text argument", "plain", "awkward") == "awkward" {
 		return text(d.awkward())
@@ -416,10 +414,10 @@ func (d *deriver) results() {
 	for _, i := range order {
 		var members []ordered.Member
 		if d.ids[i] != "" && d.choose("result's id", "given", "absent") == "given" {
-			members = append(members, member("tool_call_id", text(d.ids[i])))
+			members = append(members, ordered.MemberOf("tool_call_id", text(d.ids[i])))
 		}
 		if named {
-			members = append(members, member("name", text(d.calls[i])))
+			members = append(members, ordered.MemberOf("name", text(d.calls[i])))
 		}
 		d.say("result", "tool", append(members, d.content("result", "text", "JSON", "failed", "awkward", "parts", "empty")...)...)
 	}

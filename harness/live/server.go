@@ -232,13 +232,11 @@ type question struct {
 	most    int
 }
 
-func member(key string, v ordered.Value) ordered.Member { return ordered.Member{Key: key, Value: v} }
-
 // wire spells the request in OpenAI's API, and for what it lacks as vLLM and others do.
 func (q *question) wire(stream bool) ordered.Value {
 	o := q.v.Sampling
 	number := func(f float32) ordered.Value { return ordered.Num(fmt.Sprint(f)) }
-	w := ordered.ObjectOf(member("model", ordered.Str(q.v.Model)), member("messages", q.value.At("messages")))
+	w := ordered.ObjectOf(ordered.MemberOf("model", ordered.Str(q.v.Model)), ordered.MemberOf("messages", q.value.At("messages")))
 	if tools := q.value.At("tools"); !tools.IsNull() {
 		w = w.With("tools", tools).With("parallel_tool_calls", ordered.Boolean(!q.request.OneCall))
 		if choice := q.value.At("tool_choice"); !choice.IsNull() {
@@ -246,11 +244,11 @@ func (q *question) wire(stream bool) ordered.Value {
 		}
 	}
 	if q.request.HasJSONSchema {
-		w = w.With("response_format", ordered.ObjectOf(member("type", ordered.Str("json_schema")), member("json_schema", ordered.ObjectOf(
-			member("name", ordered.Str("answer")), member("strict", ordered.Boolean(true)), member("schema", q.request.JSONSchema)))))
+		w = w.With("response_format", ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("json_schema")), ordered.MemberOf("json_schema", ordered.ObjectOf(
+			ordered.MemberOf("name", ordered.Str("answer")), ordered.MemberOf("strict", ordered.Boolean(true)), ordered.MemberOf("schema", q.request.JSONSchema)))))
 	}
 	if q.request.EnableThinking != nil {
-		w = w.With("chat_template_kwargs", ordered.ObjectOf(member("enable_thinking", ordered.Boolean(*q.request.EnableThinking))))
+		w = w.With("chat_template_kwargs", ordered.ObjectOf(ordered.MemberOf("enable_thinking", ordered.Boolean(*q.request.EnableThinking))))
 	}
 	if q.request.Continue != chat.ContinueNone {
 		w = w.With("continue_final_message", ordered.Boolean(true)).With("add_generation_prompt", ordered.Boolean(false))
@@ -269,7 +267,7 @@ func (q *question) wire(stream bool) ordered.Value {
 		w = w.With(m.Key, m.Value)
 	}
 	if stream {
-		w = w.With("stream", ordered.Boolean(true)).With("stream_options", ordered.ObjectOf(member("include_usage", ordered.Boolean(true))))
+		w = w.With("stream", ordered.Boolean(true)).With("stream_options", ordered.ObjectOf(ordered.MemberOf("include_usage", ordered.Boolean(true))))
 	}
 	return w
 }
@@ -556,7 +554,7 @@ func (q *question) raw(ctx context.Context, plan *engine.Plan, answers ...*readi
 // completion asks for the prompt's completion, special tokens included, which vLLM and SGLang leave out unless they are asked.
 func (q *question) completion(plan *engine.Plan) ordered.Value {
 	w := q.wire(false)
-	c := ordered.ObjectOf(member("prompt", ordered.Str(plan.Prompt.Text)))
+	c := ordered.ObjectOf(ordered.MemberOf("prompt", ordered.Str(plan.Prompt.Text)))
 	for _, key := range [...]string{"model", "max_tokens", "temperature", "seed", "top_p", "top_k", "min_p"} {
 		if value, ok := w.Get(key); ok {
 			c = c.With(key, value)

@@ -108,8 +108,6 @@ func insert(r *livetest.Reply, at int, delta ordered.Value) {
 	}
 }
 
-func object(members ...ordered.Member) ordered.Value { return ordered.ObjectOf(members...) }
-
 func text(key, value string) ordered.Member {
 	return ordered.Member{Key: key, Value: ordered.Str(value)}
 }
@@ -124,14 +122,14 @@ var faults = []struct {
 }{
 	{"text that is taken back", func(r *livetest.Reply) {
 		if required(r) {
-			insert(r, 1, object(text("content", "<tool")))
+			insert(r, 1, ordered.ObjectOf(text("content", "<tool")))
 		}
 	}, "S014", false},
 	{"a marker leaks", func(r *livetest.Reply) {
 		if !asks(r, "Say hello") {
 			return
 		}
-		insert(r, 2, object(text("content", "</think>")))
+		insert(r, 2, ordered.ObjectOf(text("content", "</think>")))
 		editMessage(r, func(m ordered.Value) ordered.Value {
 			return m.With("content", ordered.Str("</think>"+m.At("content").Text()))
 		})
@@ -173,7 +171,7 @@ var faults = []struct {
 			if len(calls) == 0 {
 				return m
 			}
-			return m.With("tool_calls", ordered.ArrayOf(calls[0].With("function", calls[0].At("function").With("arguments", object()))))
+			return m.With("tool_calls", ordered.ArrayOf(calls[0].With("function", calls[0].At("function").With("arguments", ordered.ObjectOf()))))
 		})
 	}, "S010", false},
 	{"a fragment of the arguments is lost", func(r *livetest.Reply) {
@@ -193,7 +191,7 @@ var faults = []struct {
 			editChoices(&r.Chunks[i], "finish_reason", ordered.Value{})
 		}
 	}, "S005", false},
-	{"the stream has other text", func(r *livetest.Reply) { insert(r, 2, object(text("content", " "))) }, "S014", false},
+	{"the stream has other text", func(r *livetest.Reply) { insert(r, 2, ordered.ObjectOf(text("content", " "))) }, "S014", false},
 	{"the finish reason of a call is stop", func(r *livetest.Reply) {
 		if required(r) {
 			editChoices(&r.Body, "finish_reason", ordered.Str("stop"))
@@ -210,12 +208,12 @@ var faults = []struct {
 	}, "S014", false},
 	{"an error within the stream", func(r *livetest.Reply) {
 		if r.Stream {
-			r.Chunks = append(r.Chunks[:2], object(ordered.Member{Key: "error", Value: object(text("message", "out of memory"))}))
+			r.Chunks = append(r.Chunks[:2], ordered.ObjectOf(ordered.Member{Key: "error", Value: ordered.ObjectOf(text("message", "out of memory"))}))
 		}
 	}, "S005", false},
 	{"status 500", func(r *livetest.Reply) {
 		if required(r) {
-			r.Status, r.Stream, r.Body = http.StatusInternalServerError, false, object(ordered.Member{Key: "error", Value: object(text("message", "parse error"))})
+			r.Status, r.Stream, r.Body = http.StatusInternalServerError, false, ordered.ObjectOf(ordered.Member{Key: "error", Value: ordered.ObjectOf(text("message", "parse error"))})
 		}
 	}, "S001", false},
 	{"no answer", func(r *livetest.Reply) { r.Hang = required(r) && !r.Stream }, "S001", true},
@@ -236,8 +234,8 @@ var faults = []struct {
 	{"a call where none is allowed", func(r *livetest.Reply) {
 		if r.Request.At("tool_choice").Text() == "none" {
 			editMessage(r, func(m ordered.Value) ordered.Value {
-				return object(text("role", "assistant"), ordered.Member{Key: "tool_calls", Value: ordered.ArrayOf(object(text("id", "a"), text("type", "function"),
-					ordered.Member{Key: "function", Value: object(text("name", "list_notes"), text("arguments", "{}"))}))})
+				return ordered.ObjectOf(text("role", "assistant"), ordered.Member{Key: "tool_calls", Value: ordered.ArrayOf(ordered.ObjectOf(text("id", "a"), text("type", "function"),
+					ordered.Member{Key: "function", Value: ordered.ObjectOf(text("name", "list_notes"), text("arguments", "{}"))}))})
 			})
 			editChoices(&r.Body, "finish_reason", ordered.Str("tool_calls"))
 		}
@@ -271,7 +269,7 @@ var faults = []struct {
 		if required(r) {
 			editMessage(r, func(m ordered.Value) ordered.Value {
 				call := m.At("tool_calls").Items()[0]
-				return m.With("tool_calls", ordered.ArrayOf(call.With("function", object(text("name", "get_weather"), text("arguments", `{"city": "Bern", "days": "2"}`)))))
+				return m.With("tool_calls", ordered.ArrayOf(call.With("function", ordered.ObjectOf(text("name", "get_weather"), text("arguments", `{"city": "Bern", "days": "2"}`)))))
 			})
 		}
 	}, "S018", false},
@@ -287,14 +285,14 @@ var faults = []struct {
 	{"the answer is reasoning although thinking is off", func(r *livetest.Reply) {
 		if on := r.Request.At("chat_template_kwargs", "enable_thinking"); on.Kind() == ordered.Bool && !on.Bool() && r.Status == http.StatusOK {
 			editMessage(r, func(m ordered.Value) ordered.Value {
-				return object(text("role", "assistant"), text("reasoning_content", m.At("content").Text()), ordered.Member{Key: "content"})
+				return ordered.ObjectOf(text("role", "assistant"), text("reasoning_content", m.At("content").Text()), ordered.Member{Key: "content"})
 			})
 		}
 	}, "S014 S020", false},
 	{"reasoning and content in one delta", func(r *livetest.Reply) {
-		insert(r, 2, object(text("reasoning_content", "a"), text("content", "b")))
+		insert(r, 2, ordered.ObjectOf(text("reasoning_content", "a"), text("content", "b")))
 	}, "S008", false},
-	{"a character is split", func(r *livetest.Reply) { insert(r, 2, object(text("content", "\xc3"))) }, "S011", false},
+	{"a character is split", func(r *livetest.Reply) { insert(r, 2, ordered.ObjectOf(text("content", "\xc3"))) }, "S011", false},
 	{"a character becomes U+FFFD", func(r *livetest.Reply) {
 		edit(r, func(_ int, delta ordered.Value) *ordered.Value {
 			if c := delta.At("content").Text(); strings.Contains(c, "ü") {
@@ -306,7 +304,7 @@ var faults = []struct {
 	{"no role", func(r *livetest.Reply) {
 		edit(r, func(_ int, delta ordered.Value) *ordered.Value { delta = delta.Without("role"); return &delta })
 	}, "S007", false},
-	{"another role later", func(r *livetest.Reply) { insert(r, 2, object(text("role", "user"))) }, "S007", false},
+	{"another role later", func(r *livetest.Reply) { insert(r, 2, ordered.ObjectOf(text("role", "user"))) }, "S007", false},
 	{"the id changes", func(r *livetest.Reply) {
 		for i := range r.Chunks {
 			r.Chunks[i] = r.Chunks[i].With("id", ordered.Str(strings.Repeat("x", i+1)))
@@ -314,7 +312,7 @@ var faults = []struct {
 	}, "S006", false},
 	{"text behind the finish reason", func(r *livetest.Reply) {
 		if r.Stream {
-			insert(r, len(r.Chunks)-1, object(text("content", "more")))
+			insert(r, len(r.Chunks)-1, ordered.ObjectOf(text("content", "more")))
 		}
 	}, "S006", false},
 	{"two choices", func(r *livetest.Reply) {
@@ -326,7 +324,7 @@ var faults = []struct {
 	}, "S006", false},
 	{"no message", func(r *livetest.Reply) {
 		if r.Status == http.StatusOK {
-			r.Body = object(text("object", "chat.completion"))
+			r.Body = ordered.ObjectOf(text("object", "chat.completion"))
 		}
 	}, "S003", false},
 	{"usage that does not add up", func(r *livetest.Reply) {
@@ -341,7 +339,7 @@ var faults = []struct {
 	}, "S013", false},
 	{"more tokens than were asked for", func(r *livetest.Reply) {
 		if r.Status == http.StatusOK {
-			r.Body = r.Body.With("usage", object(ordered.Member{Key: "prompt_tokens", Value: ordered.Int(1)}, ordered.Member{Key: "completion_tokens", Value: ordered.Int(9999)},
+			r.Body = r.Body.With("usage", ordered.ObjectOf(ordered.Member{Key: "prompt_tokens", Value: ordered.Int(1)}, ordered.Member{Key: "completion_tokens", Value: ordered.Int(9999)},
 				ordered.Member{Key: "total_tokens", Value: ordered.Int(10000)}))
 		}
 	}, "S013", false},
@@ -354,7 +352,7 @@ var faults = []struct {
 	}, "S014 S019", false},
 	{"errors without a type", func(r *livetest.Reply) {
 		if r.Status != http.StatusOK {
-			r.Body = object(text("detail", "wrong"))
+			r.Body = ordered.ObjectOf(text("detail", "wrong"))
 		}
 	}, "S021", false},
 	{"errors with status 200", func(r *livetest.Reply) { r.Status = http.StatusOK }, "S021", false},
@@ -627,7 +625,7 @@ func playRecorded(t *testing.T, tm *engine.Template, client *openai.Client, requ
 	if err != nil {
 		t.Fatal(err)
 	}
-	request = request.With("stream", ordered.Boolean(true)).With("stream_options", object(ordered.Member{Key: "include_usage", Value: ordered.Boolean(true)}))
+	request = request.With("stream", ordered.Boolean(true)).With("stream_options", ordered.ObjectOf(ordered.Member{Key: "include_usage", Value: ordered.Boolean(true)}))
 	stream, answer, err := client.Stream(t.Context(), "/v1/chat/completions", request.Append(nil, ordered.Compact))
 	if err != nil || answer != nil {
 		t.Fatal(answer, err)

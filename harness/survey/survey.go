@@ -198,36 +198,36 @@ func (s *Survey) Value() ordered.Value {
 		templates = append(templates, t.value())
 	}
 	for _, t := range s.Tokens {
-		tokens = append(tokens, ordered.ObjectOf(member("file", text(t.File)), member("bos", textOrNull(t.BOS)), member("eos", textOrNull(t.EOS))))
+		tokens = append(tokens, ordered.ObjectOf(ordered.MemberOf("file", text(t.File)), ordered.MemberOf("bos", textOrNull(t.BOS)), ordered.MemberOf("eos", textOrNull(t.EOS))))
 	}
 	for _, p := range s.Picks {
-		loaders = append(loaders, ordered.ObjectOf(member("loader", text(p.Loader)), member("of", textOrNull(p.Of)),
-			member("plain", s.choiceValue(p.Plain)), member("tools", s.choiceValue(p.Tools))))
+		loaders = append(loaders, ordered.ObjectOf(ordered.MemberOf("loader", text(p.Loader)), ordered.MemberOf("of", textOrNull(p.Of)),
+			ordered.MemberOf("plain", s.choiceValue(p.Plain)), ordered.MemberOf("tools", s.choiceValue(p.Tools))))
 	}
 	for _, d := range s.Differences {
 		var changes []ordered.Value
 		for _, c := range d.Changes {
-			changes = append(changes, ordered.ObjectOf(member("rule", text(c.Rule)), member("name", text(c.Name)), member("text", text(c.Text))))
+			changes = append(changes, ordered.ObjectOf(ordered.MemberOf("rule", text(c.Rule)), ordered.MemberOf("name", text(c.Name)), ordered.MemberOf("text", text(c.Text))))
 		}
-		differences = append(differences, ordered.ObjectOf(member("from", text(s.Templates[d.From].ID)), member("to", text(s.Templates[d.To].ID)),
-			member("class", text(d.Class)), member("changes", ordered.ArrayOf(changes...))))
+		differences = append(differences, ordered.ObjectOf(ordered.MemberOf("from", text(s.Templates[d.From].ID)), ordered.MemberOf("to", text(s.Templates[d.To].ID)),
+			ordered.MemberOf("class", text(d.Class)), ordered.MemberOf("changes", ordered.ArrayOf(changes...))))
 	}
 	for _, f := range s.Findings {
-		findings = append(findings, ordered.ObjectOf(member("rule", text(f.Rule)), member("name", text(f.Name)), member("severity", text(f.Severity.String())),
-			member("place", text(f.Place.String())), member("text", text(f.Text))))
+		findings = append(findings, ordered.ObjectOf(ordered.MemberOf("rule", text(f.Rule)), ordered.MemberOf("name", text(f.Name)), ordered.MemberOf("severity", text(f.Severity.String())),
+			ordered.MemberOf("place", text(f.Place.String())), ordered.MemberOf("text", text(f.Text))))
 	}
 	for _, file := range s.Unread {
 		unread = append(unread, text(file))
 	}
 	return ordered.ObjectOf(
-		member("type", text("model_templates")),
-		member("path", text(s.Path)),
-		member("templates", ordered.ArrayOf(templates...)),
-		member("tokens", ordered.ArrayOf(tokens...)),
-		member("unread", ordered.ArrayOf(unread...)),
-		member("loaders", ordered.ArrayOf(loaders...)),
-		member("differences", ordered.ArrayOf(differences...)),
-		member("findings", ordered.ArrayOf(findings...)))
+		ordered.MemberOf("type", text("model_templates")),
+		ordered.MemberOf("path", text(s.Path)),
+		ordered.MemberOf("templates", ordered.ArrayOf(templates...)),
+		ordered.MemberOf("tokens", ordered.ArrayOf(tokens...)),
+		ordered.MemberOf("unread", ordered.ArrayOf(unread...)),
+		ordered.MemberOf("loaders", ordered.ArrayOf(loaders...)),
+		ordered.MemberOf("differences", ordered.ArrayOf(differences...)),
+		ordered.MemberOf("findings", ordered.ArrayOf(findings...)))
 }
 
 func (t *Template) value() ordered.Value {
@@ -238,9 +238,9 @@ func (t *Template) value() ordered.Value {
 	if t.Err != nil {
 		reason = text(t.Err.Error())
 	}
-	return ordered.ObjectOf(member("id", text(t.ID)), member("file", text(t.File)), member("name", text(t.Name)), member("sha256", text(t.SHA256)),
-		member("bytes", ordered.Int(len(t.Text))), member("bos", textOrNull(t.BOS)), member("eos", textOrNull(t.EOS)),
-		member("supports_tools", ordered.Boolean(t.Err == nil)), member("reason", reason), member("caps", caps))
+	return ordered.ObjectOf(ordered.MemberOf("id", text(t.ID)), ordered.MemberOf("file", text(t.File)), ordered.MemberOf("name", text(t.Name)), ordered.MemberOf("sha256", text(t.SHA256)),
+		ordered.MemberOf("bytes", ordered.Int(len(t.Text))), ordered.MemberOf("bos", textOrNull(t.BOS)), ordered.MemberOf("eos", textOrNull(t.EOS)),
+		ordered.MemberOf("supports_tools", ordered.Boolean(t.Err == nil)), ordered.MemberOf("reason", reason), ordered.MemberOf("caps", caps))
 }
 
 func (s *Survey) choiceValue(c modeldir.Choice) ordered.Value {
@@ -248,10 +248,8 @@ func (s *Survey) choiceValue(c modeldir.Choice) ordered.Value {
 	if c.Template >= 0 {
 		id = text(s.Templates[c.Template].ID)
 	}
-	return ordered.ObjectOf(member("template", id), member("why", textOrNull(c.Why)))
+	return ordered.ObjectOf(ordered.MemberOf("template", id), ordered.MemberOf("why", textOrNull(c.Why)))
 }
-
-func member(key string, v ordered.Value) ordered.Member { return ordered.Member{Key: key, Value: v} }
 
 func text(s string) ordered.Value { return ordered.Str(strings.ToValidUTF8(s, "\uFFFD")) }
 

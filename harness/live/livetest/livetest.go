@@ -77,13 +77,13 @@ func New(t *engine.Template, o Options) *httptest.Server {
 	s := &server{t: t, o: o, prompts: map[string]string{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
-		send(w, http.StatusOK, object(member("object", ordered.Str("list")), member("data", ordered.ArrayOf(object(
-			member("id", ordered.Str(Model)), member("object", ordered.Str("model")))))))
+		send(w, http.StatusOK, ordered.ObjectOf(ordered.MemberOf("object", ordered.Str("list")), ordered.MemberOf("data", ordered.ArrayOf(ordered.ObjectOf(
+			ordered.MemberOf("id", ordered.Str(Model)), ordered.MemberOf("object", ordered.Str("model")))))))
 	})
 	if o.Source != "" {
 		mux.HandleFunc("GET /props", func(w http.ResponseWriter, _ *http.Request) {
-			send(w, http.StatusOK, object(member("chat_template", ordered.Str(o.Source)),
-				member("bos_token", ordered.Str(subject.BOS)), member("eos_token", ordered.Str(subject.EOS))))
+			send(w, http.StatusOK, ordered.ObjectOf(ordered.MemberOf("chat_template", ordered.Str(o.Source)),
+				ordered.MemberOf("bos_token", ordered.Str(subject.BOS)), ordered.MemberOf("eos_token", ordered.Str(subject.EOS))))
 		})
 	}
 	mux.HandleFunc("POST /apply-template", s.render)
@@ -100,9 +100,6 @@ type server struct {
 	prompts map[string]string // what was written for each
 }
 
-func member(key string, v ordered.Value) ordered.Member { return ordered.Member{Key: key, Value: v} }
-func object(members ...ordered.Member) ordered.Value    { return ordered.ObjectOf(members...) }
-
 func send(w http.ResponseWriter, status int, v ordered.Value) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -110,8 +107,8 @@ func send(w http.ResponseWriter, status int, v ordered.Value) {
 }
 
 func mistaken(err error) ordered.Value {
-	return object(member("error", object(member("message", ordered.Str(err.Error())), member("type", ordered.Str("invalid_request_error")),
-		member("param", ordered.Value{}), member("code", ordered.Value{}))))
+	return ordered.ObjectOf(ordered.MemberOf("error", ordered.ObjectOf(ordered.MemberOf("message", ordered.Str(err.Error())), ordered.MemberOf("type", ordered.Str("invalid_request_error")),
+		ordered.MemberOf("param", ordered.Value{}), ordered.MemberOf("code", ordered.Value{}))))
 }
 
 // read reads a request and prepares it.
@@ -144,7 +141,7 @@ func (s *server) render(w http.ResponseWriter, q *http.Request) {
 		send(w, http.StatusBadRequest, mistaken(err))
 		return
 	}
-	send(w, http.StatusOK, object(member("prompt", ordered.Str(plan.Prompt.Text))))
+	send(w, http.StatusOK, ordered.ObjectOf(ordered.MemberOf("prompt", ordered.Str(plan.Prompt.Text))))
 }
 
 // complete gives the text that was written for a prompt.
@@ -161,8 +158,8 @@ func (s *server) complete(w http.ResponseWriter, q *http.Request) {
 		send(w, http.StatusBadRequest, mistaken(errors.New("expected the prompt of a request that was answered before")))
 		return
 	}
-	send(w, http.StatusOK, object(member("object", ordered.Str("text_completion")), member("usage", usage(len(body.Prompt), len(output))),
-		member("choices", ordered.ArrayOf(object(member("index", ordered.Int(0)), member("text", ordered.Str(output)))))))
+	send(w, http.StatusOK, ordered.ObjectOf(ordered.MemberOf("object", ordered.Str("text_completion")), ordered.MemberOf("usage", usage(len(body.Prompt), len(output))),
+		ordered.MemberOf("choices", ordered.ArrayOf(ordered.ObjectOf(ordered.MemberOf("index", ordered.Int(0)), ordered.MemberOf("text", ordered.Str(output)))))))
 }
 
 func (s *server) chat(w http.ResponseWriter, q *http.Request) {
@@ -244,10 +241,10 @@ func (s *server) answer(reply *Reply, r chat.Request, plan *engine.Plan) error {
 	finish := ordered.Str(string(parser.Finish()))
 	usage := usage(len(plan.Prompt.Text), len(output))
 	shell := func(kind string) ordered.Value {
-		return object(member("id", ordered.Str("chatcmpl-1")), member("object", ordered.Str(kind)), member("created", ordered.Int(1767322800)), member("model", ordered.Str(Model)))
+		return ordered.ObjectOf(ordered.MemberOf("id", ordered.Str("chatcmpl-1")), ordered.MemberOf("object", ordered.Str(kind)), ordered.MemberOf("created", ordered.Int(1767322800)), ordered.MemberOf("model", ordered.Str(Model)))
 	}
 	choice := func(key string, v, finish ordered.Value) ordered.Value {
-		return ordered.ArrayOf(object(member("index", ordered.Int(0)), member(key, v), member("finish_reason", finish)))
+		return ordered.ArrayOf(ordered.ObjectOf(ordered.MemberOf("index", ordered.Int(0)), ordered.MemberOf(key, v), ordered.MemberOf("finish_reason", finish)))
 	}
 	if !reply.Stream {
 		reply.Body = s.raw(shell("chat.completion").With("choices", choice("message", message.Value(), finish)).With("usage", usage), output)
@@ -257,11 +254,11 @@ func (s *server) answer(reply *Reply, r chat.Request, plan *engine.Plan) error {
 	add := func(delta, finish ordered.Value) {
 		reply.Chunks = append(reply.Chunks, chunk.With("choices", choice("delta", delta, finish)))
 	}
-	add(object(member("role", ordered.Str("assistant")), member("content", ordered.Str(""))), ordered.Value{})
+	add(ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("assistant")), ordered.MemberOf("content", ordered.Str(""))), ordered.Value{})
 	for _, d := range deltas {
 		add(d, ordered.Value{})
 	}
-	add(object(), finish)
+	add(ordered.ObjectOf(), finish)
 	if reply.Request.At("stream_options", "include_usage").Bool() {
 		reply.Chunks = append(reply.Chunks, chunk.With("choices", ordered.ArrayOf()).With("usage", usage))
 	}
@@ -272,7 +269,7 @@ func callID(i int) string { return fmt.Sprintf("call%05d", i+1) }
 
 func usage(prompt, output int) ordered.Value {
 	prompt, output = (prompt+tokenSize-1)/tokenSize, (output+tokenSize-1)/tokenSize
-	return object(member("prompt_tokens", ordered.Int(prompt)), member("completion_tokens", ordered.Int(output)), member("total_tokens", ordered.Int(prompt+output)))
+	return ordered.ObjectOf(ordered.MemberOf("prompt_tokens", ordered.Int(prompt)), ordered.MemberOf("completion_tokens", ordered.Int(output)), ordered.MemberOf("total_tokens", ordered.Int(prompt+output)))
 }
 
 // raw adds the text that the model wrote, as llama.cpp's server does when it shows what it does.
@@ -280,7 +277,7 @@ func (s *server) raw(v ordered.Value, output string) ordered.Value {
 	if !s.o.Raw {
 		return v
 	}
-	return v.With("__verbose", object(member("content", ordered.Str(output))))
+	return v.With("__verbose", ordered.ObjectOf(ordered.MemberOf("content", ordered.Str(output))))
 }
 
 // output is what the model writes.
