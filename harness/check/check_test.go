@@ -61,7 +61,7 @@ func broken(t *testing.T, src subject.Source, o check.Options) (string, []rule.R
 	var ids []string
 	var findings []rule.Result
 	for _, res := range check.Template(src, o) {
-		if res.Status != rule.Passed {
+		if res.Status != rule.Passed && res.Rule != "A074" { // which nearly every template breaks; TestInjection is about it
 			ids, findings = append(ids, res.Rule), append(findings, res)
 		}
 		if strings.Contains(res.Text, "internal error") {
@@ -84,8 +84,8 @@ var faults = []fault{
 	{"A001", chat, "{%- endfor %}\n{%- if add", "{%- endfro %}\n{%- if add", "endfro"},
 	{"A001", chat, "<|system|>", "<|system\xff|>", "\xff|>"},
 	{"A002", chat, "{{- bos_token }}", "{{- raise_exception('no') }}", "('no')"},
-	{"A003", chat, "</call>{% endfor %}", "</call>{% if loop.last and not loop.first %}</calls>{% endif %}{% endfor %}", "if call.function.arguments is"},
-	{"A006", chat, jsonCall, "{% if loop.first %}<calls>{% endif %}" + jsonCall + "{% if loop.last and not loop.first %}</calls>{% endif %}", "if call.function.arguments is"},
+	{"A003 A073", chat, "</call>{% endfor %}", "</call>{% if loop.last and not loop.first %}</calls>{% endif %}{% endfor %}", "if call.function.arguments is"},
+	{"A006 A073", chat, jsonCall, "{% if loop.first %}<calls>{% endif %}" + jsonCall + "{% if loop.last and not loop.first %}</calls>{% endif %}", "if call.function.arguments is"},
 	{"A008", chat, "{%- if tools %}", "{%- if false %}", "if call.function.arguments is"},
 	{"A009", chat, "{{- bos_token }}", "{{- bos_token }}{% set l = [] %}{% set _ = l.append(1) %}", "(1) %}"},
 	{"A011 A025 A041", tagged, "value | tojson", "value if value is string else value | tojson", "if value is string"},
@@ -131,6 +131,15 @@ var faults = []fault{
 	{"A063", chat, "{{ message.content }}{% else %}", "{{ message.content }}{% if message.role == 'system' %}{{ message.content }}{% endif %}{% else %}", "{{ message.content }}{% endif %}"},
 	{"A064", chat, "in messages %}", "in (messages if messages | length < 5 else messages[:-2] + [messages[-1], messages[-2]]) %}", "message.content"},
 	{"A065", chat, "<|{{ message.role }}|>", "<|{{ 'user' if message.role == 'assistant' and loop.index0 > 3 else message.role }}|>", "<|{{ 'user'"},
+	{"A066", chat, "{{ tool | tojson }}", "{{ '# ' + tool.function.description + ' ' }}{{ tool | tojson }}", "+ tool.function.description"},
+	{"A067 A003", chat, "{{ message.content }}{% else %}", "{{ message.content | replace('\\n\\n', '\\n') }}{% else %}", "message.content | replace"},
+	{"A068", chat, "{{ tool | tojson }}", "{{ tool }}", "{{ tool }}"},
+	{"A069 A019", chat, "{%- if add_generation_prompt %}<|assistant|>\n", "{%- if add_generation_prompt %}<|assistant|>\n{% if enable_thinking is defined and enable_thinking %}<think></think>{% endif %}", "<think></think>{% endif %}"},
+	{"A070", chat, "{{- bos_token }}", "{{- bos_token }}{% if enable_thinking %}{% endif %}", "enable_thinking"},
+	{"A071", chat, "{%- if add_generation_prompt %}<|assistant|>\n{% endif %}", "<|assistant|>\n", "<|assistant|>\n"},
+	{"A072", chat, "{% if message.reasoning_content %}", "{% if message.reasoning_content and (loop.last or loop.nextitem.role != 'tool' or messages | length < 5 or loop.index0 > 2) %}", "message.reasoning_content"},
+	{"A073 A003", chat, "{% endfor %}<|end|>\n{% endif %}\n{%- endfor %}", "{% endfor %}{% if message.tool_calls and message.tool_calls | length > 1 %}<done>{% endif %}<|end|>\n{% endif %}\n{%- endfor %}", "<|end|>\n"},
+	{"A075", chat, "{% if message.content is string %}", "{% if message.role == 'system' %}{{ message.content + '' }}{% elif message.content is string %}", "+ ''"},
 	{"A076", chat, jsonCall, `{{ '{"id": "' + call.id + '", "name": "' + call.function.name + '", "arguments": ' + (call.function.arguments if call.function.arguments is string else call.function.arguments | tojson | safe) + '}' }}`, "+ '}' }}{% endfor"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A037 #}", "{# assay"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A777 why not #}", "{# assay"},
@@ -294,6 +303,21 @@ func TestFallbacks(t *testing.T) {
 	// A spelling that is not there cannot be parsed with, which every check that parses calls says.
 	if got, _ := broken(t, subject.New("test.jinja", chat), check.Options{Fallbacks: []string{"frob"}}); got != "A004 A005 A006 A007" {
 		t.Errorf("with a spelling that is not there: %q", got)
+	}
+}
+
+// TestInjection counts the markers that arrive from a user's text.
+func TestInjection(t *testing.T) {
+	for text, want := range map[string]string{
+		chat: "of 7 markers arrive", strings.ReplaceAll(chat, "message.content }}", "message.content | replace('<', '(') }}"): "",
+	} {
+		got := ""
+		for _, res := range check.Template(subject.New("test.jinja", text), check.Options{Only: []string{"A074"}}) {
+			got += res.Text
+		}
+		if want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

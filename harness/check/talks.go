@@ -96,6 +96,9 @@ type gap struct {
 // hole stands in a gap for what came from a message.
 const hole = "\x00"
 
+// counter stands in a gap for what the template computed, such as the number of a call.
+const counter = "\x01"
+
 // gaps returns what stands between the messages of a conversation; messages that leave nothing in the prompt have none.
 func (t *talked) gaps() []gap {
 	if t.err != nil || len(t.spans) == 0 {
@@ -135,6 +138,8 @@ func (t *talked) between(from, to int) string {
 			if !strings.HasSuffix(b.String(), hole) {
 				b.WriteString(hole)
 			}
+		case r.Role == jinja.Computed:
+			b.WriteString(counter)
 		default:
 			b.WriteString(t.text[lo:hi])
 		}

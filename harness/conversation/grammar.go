@@ -62,6 +62,7 @@ type deriver struct {
 	switches []ordered.Member
 	ids      []string // calls without a result
 	calls    []string // the functions that these call
+	thinks   string   // the field of reasoning in every answer and call; "none", "mixed"
 	size     int
 }
 
@@ -134,6 +135,7 @@ func list(items ...ordered.Value) ordered.Value { return ordered.ArrayOf(items..
 //	last         = question { question } [ calls [ results ] | loop answer | answer ]
 func (d *deriver) conversation() {
 	d.declare()
+	d.thinks = d.choose("reasoning", "none", "reasoning_content", "reasoning", "mixed")
 	switch d.choose("thinking", "unset", "on", "off") {
 	case "on":
 		d.switches = append(d.switches, ordered.MemberOf("enable_thinking", ordered.Boolean(true)), ordered.MemberOf("thinking", ordered.Boolean(true)))
@@ -246,7 +248,12 @@ func (d *deriver) content(of string, forms ...string) []ordered.Member {
 }
 
 func (d *deriver) reasoning(of string) []ordered.Member {
-	switch field := d.choose(of+"'s reasoning", "none", "reasoning_content", "reasoning", "both", "empty"); field {
+	form := d.thinks
+	if form == "mixed" {
+		form = d.choose(of+"'s reasoning", "none", "reasoning_content", "reasoning", "both", "empty")
+	}
+	d.feature(of + "'s reasoning: " + form)
+	switch form {
 	case "none":
 		return nil
 	case "both":
@@ -255,7 +262,7 @@ func (d *deriver) reasoning(of string) []ordered.Member {
 	case "empty":
 		return []ordered.Member{ordered.MemberOf("reasoning_content", text(""))}
 	default:
-		return []ordered.Member{ordered.MemberOf(field, text(d.Thought()))}
+		return []ordered.Member{ordered.MemberOf(form, text(d.Thought()))}
 	}
 }
 

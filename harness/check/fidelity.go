@@ -1,0 +1,94 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
+)
+
+// fidelityRules ask that text arrives as it was.
+var fidelityRules = []lookout{
+	{Rule: rule.Rule{ID: "A067", Name: "text-changed", Severity: rule.Warning,
+		Short:  "A text reaches the prompt with something changed inside it.",
+		Damage: "Code loses its indentation or blank lines, a path its backslashes; what the model quotes is not what was said.",
+		Fix:    "Write texts as they are; strip at most their edges."}, Group: groupLint, Find: checkChanged},
+	{Rule: rule.Rule{ID: "A068", Name: "python-printed", Severity: rule.Warning,
+		Short:  "Arguments or tools are printed as Python writes values, although the calls of the format are JSON.",
+		Damage: "The model reads {'city': None, 'now': True} and answers in kind: no parser of JSON takes it.",
+		Fix:    "Print values with tojson."}, Group: groupLint, Find: checkPython},
+}
+
+// checkChanged compares what a text became with the text: as it is, as JSON writes it, or in escapes, which are A029's.
+func checkChanged(s *Subject, find finder) {
+	seen := map[sort]bool{}
+	for _, t := range s.talks() {
+		if t.err != nil {
+			continue
+		}
+		var found map[origin]int
+		for _, l := range conversation.Leaves(t.in) {
+			if l.Part != conversation.Content && l.Part != conversation.Argument && l.Part != conversation.Description && l.Part != conversation.Reasoning || l.Coded || t.shows(l.Text) {
+				continue
+			}
+			if found == nil {
+				found = t.origins()
+			}
+			at, there := found[originOf(l)]
+			of := sort{lost{l, t}.kind(), l.Part}
+			if !there || seen[of] || t.escapes(l) {
+				continue
+			}
+			seen[of] = true
+			find(t.at(at), "%s is changed: %s became %s\nconversation: %s", subjectOf(lost{l, t}), jsonString(l.Text), jsonString(t.written(l.Path)), t.Name)
+		}
+	}
+}
+
+// written is all text of a prompt that came from a path.
+func (t *talked) written(path string) string {
+	var b strings.Builder
+	at := 0
+	for _, r := range t.o.Runs {
+		if r.Path == path && r.Role == jinja.FromValue {
+			b.WriteString(t.text[at : at+r.Len])
+		}
+		at += r.Len
+	}
+	return b.String()
+}
+
+// escapes reports whether a leaf is written in a code that has escapes of its own.
+func (t *talked) escapes(l conversation.Leaf) bool {
+	for _, r := range t.o.Runs {
+		if r.Path == l.Path && r.Role == jinja.FromValue && r.Codec != jinja.Plain {
+			return true
+		}
+	}
+	return false
+}
+
+func checkPython(s *Subject, find finder) {
+	for _, c := range s.Template.Analysis().Format.Calls {
+		if c.Body.Kind > format.BodyJSON || c.Body.Codec != (format.Codec{}) || c.Object != nil && c.Object.Quote == '\'' {
+			return // the format has a code of its own
+		}
+	}
+	for _, t := range s.talks() {
+		if t.err != nil {
+			continue
+		}
+		at := 0
+		for _, r := range t.o.Runs {
+			inTools := strings.HasPrefix(r.Path, "tools[") || strings.Contains(r.Path, ".arguments")
+			if inTools && r.Codec == jinja.Python && r.Role == jinja.Structure {
+				find(t.at(at), "%s is printed as Python does: %s\nconversation: %s", r.Path, report.Quote(t.text, at), t.Name)
+				return
+			}
+			at += r.Len
+		}
+	}
+}

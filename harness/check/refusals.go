@@ -1,0 +1,132 @@
+package check
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/rule"
+)
+
+// refusalRules ask that whatever the protocol permits and clients send ends in a prompt. A refusal in the template's own words
+// (raise_exception) is a constraint that it documents, and no fault.
+var refusalRules = []lookout{
+	{Rule: rule.Rule{ID: "A066", Name: "request-crashes", Severity: rule.Error,
+		Short:  "A request that the protocol permits ends in an error that the template did not mean to raise.",
+		Damage: "A client that leaves out a tool's description, or sends a call without content, gets status 500 in the middle of its work.",
+		Fix:    "Ask whether a field is there before using it; where the model cannot do without it, say so with raise_exception."}, Group: groupLint, Find: checkCrashes},
+	{Rule: rule.Rule{ID: "A075", Name: "parts-crash", Severity: rule.Warning,
+		Short:  "Content in parts ends in an error in a message that is not the user's, though a user's may come so.",
+		Damage: "Clients that send all content in parts fail with a system message, or in the second turn.",
+		Fix:    "Write the content of every role by the same macro."}, Group: groupLint, Find: checkPartsCrash},
+}
+
+// worded reports whether the template refused in its own words.
+func worded(err error) bool { return jinja.Class(err) == "TemplateError" }
+
+func checkCrashes(s *Subject, find finder) { s.findCrashes(find, false) }
+
+func checkPartsCrash(s *Subject, find finder) { s.findCrashes(find, true) }
+
+// inParts reports whether content comes in parts in a message that is not a user's.
+func (t *talked) inParts() bool {
+	for i, m := range t.in.Messages {
+		if t.kinds[i] != conversation.Question && m.At("content").Kind() == ordered.Array {
+			return true
+		}
+	}
+	return false
+}
+
+// findCrashes reports why conversations crash, each cause once: of those that have parts where no user speaks, or of the others. What
+// crashes without such parts is not reported again with them.
+func (s *Subject) findCrashes(find finder, parts bool) {
+	type cause struct {
+		off int
+		msg string
+	}
+	seen := map[cause][]*talked{}
+	plain := map[cause]bool{}
+	var causes []cause
+	for _, t := range s.talks() {
+		if t.err == nil || worded(t.err) || !s.expected(t) {
+			continue
+		}
+		c := cause{msg: first(t.err)}
+		if at := (*source.Error)(nil); errors.As(t.err, &at) {
+			c = cause{at.Off, at.Msg}
+		}
+		if seen[c] == nil {
+			causes = append(causes, c)
+		}
+		seen[c] = append(seen[c], t)
+		plain[c] = plain[c] || !t.inParts()
+	}
+	for _, c := range causes {
+		if plain[c] == parts {
+			continue
+		}
+		first := seen[c][slices.IndexFunc(seen[c], func(t *talked) bool { return t.inParts() == parts })]
+		find(nowhere, "%w\nin %s; first: %s%s", first.err, plural(len(seen[c]), "conversation"), first.Name, s.shape(first))
+	}
+}
+
+// expected reports whether a template can be expected to render a conversation: one with calls if it writes calls, one with images and
+// the like if it takes typed content.
+func (s *Subject) expected(t *talked) bool {
+	c := s.Template.Caps()
+	for i, m := range t.in.Messages {
+		k := t.kinds[i]
+		if k == conversation.Answer && m.At("content").IsNull() || k == conversation.Result && m.At("tool_call_id").IsNull() {
+			return false // beyond the protocol
+		}
+		for _, call := range m.At("tool_calls").Items() {
+			if call.At("id").IsNull() {
+				return false
+			}
+		}
+		if (k == conversation.Call || k == conversation.Result) && !c.ToolCalls {
+			return false
+		}
+		for _, part := range m.At("content").Items() {
+			if part.At("type").Text() != "text" && !c.TypedContent {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// shape says in words what is special about a conversation.
+func (s *Subject) shape(t *talked) string {
+	var forms []string
+	for _, tool := range t.in.Tools {
+		f := tool.At("function")
+		if _, ok := f.Get("description"); !ok {
+			forms = append(forms, "a tool without a description")
+		}
+		if _, ok := f.Get("parameters"); !ok {
+			forms = append(forms, "a tool without parameters")
+		}
+		break
+	}
+	for i, m := range t.in.Messages {
+		content, there := m.Get("content")
+		switch {
+		case !there:
+			forms = append(forms, article(t.kinds[i].String())+" without content")
+		case content.IsNull():
+			forms = append(forms, article(t.kinds[i].String())+" with null content")
+		case content.Kind() == ordered.Array:
+			forms = append(forms, article(t.kinds[i].String())+" in parts")
+		}
+	}
+	if forms == nil {
+		return ""
+	}
+	return "; with " + strings.Join(forms, ", ")
+}

@@ -1,0 +1,236 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
+)
+
+// switchRules ask that the switches of a request do what they say.
+var switchRules = []lookout{
+	{Rule: rule.Rule{ID: "A069", Name: "thinking-inverted", Severity: rule.Error,
+		Short:  "With thinking off the prompt opens reasoning, and with thinking on it does not.",
+		Damage: "Whoever switches thinking off pays for it, and whoever switches it on does not get it.",
+		Fix:    "Exchange the branches."}, Group: groupLint, Find: checkInverted},
+	{Rule: rule.Rule{ID: "A070", Name: "switch-ignored", Severity: rule.Warning,
+		Short:  "The template asks for the switch of thinking, and no prompt depends on its value.",
+		Damage: "A client switches thinking off and nothing happens.",
+		Fix:    "Use the value, or do not read the variable."}, Group: groupLint, Find: checkIgnored},
+	{Rule: rule.Rule{ID: "A071", Name: "generation-prompt-ignored", Severity: rule.Warning,
+		Short:  "The model's header ends the prompt whether a generation prompt is asked for or not, or never does.",
+		Damage: "Where none was asked for, training texts end in an empty answer; where one was, the model goes on with the user's turn.",
+		Fix:    "Write the model's header at the end only {% if add_generation_prompt %}."}, Group: groupLint, Find: checkAsked},
+}
+
+// plainQuestion renders a question under the settings.
+func (s *Subject) plainQuestion(thinking *bool, asked bool, more ...ordered.Member) (rendering, error) {
+	r := chat.Request{Messages: said(talk(userTurn)), EnableThinking: thinking, NoGeneration: !asked}
+	if len(more) > 0 {
+		r.Kwargs = ordered.ObjectOf(more...)
+	}
+	return s.ask(r)
+}
+
+// checkInverted asks which setting of thinking leaves reasoning open at the end of the prompt.
+func checkInverted(s *Subject, find finder) {
+	r := s.Template.Analysis().Format.Reasoning
+	if r.Open.Text == "" || r.Close.Text == "" {
+		return
+	}
+	yes, no := true, false
+	on, err1 := s.plainQuestion(&yes, true)
+	off, err2 := s.plainQuestion(&no, true)
+	if err1 != nil || err2 != nil || on.text == off.text {
+		return
+	}
+	opened := func(p rendering) bool {
+		return strings.LastIndex(p.text, r.Open.Text) > strings.LastIndex(p.text, r.Close.Text)
+	}
+	closed := func(p rendering) bool {
+		return strings.LastIndex(p.text, r.Close.Text) > strings.LastIndex(p.text, "USERNEEDLE")
+	}
+	if opened(off) && !opened(on) || closed(on) && !closed(off) {
+		at := report.Parting(on.text, off.text)
+		find(on.at(at), "thinking is switched the wrong way\non:  %s\noff: %s", report.Quote(on.text, at), report.Quote(off.text, at))
+	}
+}
+
+// checkIgnored renders all conversations that have the switch with the other value.
+func checkIgnored(s *Subject, find finder) {
+	read := map[string]where{}
+	for _, t := range s.talks() {
+		for _, name := range []string{"enable_thinking", "thinking"} {
+			if r, ok := t.o.Trace.Reading(name); ok && t.err == nil && t.in.Generate {
+				read[name] = where(r.First)
+				for _, m := range t.in.Kwargs {
+					if m.Key != name || m.Value.Kind() != ordered.Bool {
+						continue
+					}
+					other := t.in
+					other.Kwargs = append([]ordered.Member{}, t.in.Kwargs...)
+					for i := range other.Kwargs {
+						if other.Kwargs[i].Key == name {
+							other.Kwargs[i].Value = ordered.Boolean(!m.Value.Bool())
+						}
+					}
+					if again, err := s.render(other); err != nil || again.text != t.text {
+						return
+					}
+				}
+			}
+		}
+	}
+	for _, name := range []string{"enable_thinking", "thinking"} {
+		if at, ok := read[name]; ok {
+			find(at, "%s is read, and on and off give the same prompt in every conversation", name)
+		}
+	}
+}
+
+// checkAsked compares what ends a prompt after a question with what stands between the question and what may follow it. Where the
+// model's turn has no header there is nothing to ask for.
+func checkAsked(s *Subject, find finder) {
+	asked, err1 := s.plainQuestion(nil, true)
+	not, err2 := s.plainQuestion(nil, false)
+	if err1 != nil || err2 != nil || asked.text != not.text || !asked.has("USERNEEDLE") {
+		return
+	}
+	_, end, _ := strings.Cut(not.text, "USERNEEDLE")
+	end = strings.TrimSpace(end)
+	for _, g := range s.gaps() {
+		if g.before != conversation.Question {
+			continue
+		}
+		rest, closes := strings.CutPrefix(strings.TrimSpace(g.text), end)
+		rest, _, _ = strings.Cut(rest, hole)
+		switch {
+		case g.after == conversation.Question && !closes:
+			find(asked.at(len(asked.text)-1), "the model's header is there though no generation prompt was asked for: %s", report.Quote(not.text, len(not.text)))
+			return
+		case g.after == conversation.Answer && closes && strings.TrimSpace(rest) != "":
+			find(asked.at(len(asked.text)-1), "the model's header is missing though a generation prompt was asked for: %s\nin the history it is %s", report.Quote(asked.text, len(asked.text)), jsonString(rest))
+			return
+		}
+	}
+}
+
+// loopRules look at what a model does in several steps.
+var loopRules = []lookout{
+	{Rule: rule.Rule{ID: "A072", Name: "reasoning-lost-in-loop", Severity: rule.Warning,
+		Short:  "While calls go on, the reasoning of an earlier step is dropped and that of a later one kept.",
+		Damage: "The model forgets its plan between two calls, and each step changes the prompt before it.",
+		Fix:    "Keep the reasoning of all steps since the last question, or of none."}, Group: groupLint, Find: checkLoopReasoning},
+	{Rule: rule.Rule{ID: "A073", Name: "calls-closed-differently", Severity: rule.Error,
+		Short:  "A message with one call ends otherwise than a message with several.",
+		Damage: "The section of calls is left open where there is only one, and the model never learns to close it.",
+		Fix:    "Close the section after the loop over the calls."}, Group: groupLint, Find: checkCallsClosed},
+}
+
+func checkLoopReasoning(s *Subject, find finder) {
+	for _, t := range s.talks() {
+		if t.err != nil {
+			continue
+		}
+		var gone *conversation.Leaf
+		found := t.origins()
+		for _, l := range conversation.Leaves(t.in) {
+			switch {
+			case l.Message < 0:
+			case t.kinds[l.Message] == conversation.Question:
+				gone = nil
+			case l.Part == conversation.Reasoning && t.kinds[l.Message] == conversation.Call && s.reads(l.Path):
+				if _, ok := found[originOf(l)]; !ok {
+					gone = &l
+				} else if gone != nil {
+					find(t.near(gone.Text), "the reasoning of message %d is dropped, that of message %d is kept\nconversation: %s", gone.Message+1, l.Message+1, t.Name)
+					return
+				}
+			}
+		}
+	}
+}
+
+// reads reports whether a path ends in the field that the template reads reasoning from.
+func (s *Subject) reads(path string) bool {
+	field := s.Template.Caps().Needs.ReasoningField
+	return field != "" && strings.HasSuffix(path, "."+field)
+}
+
+func checkCallsClosed(s *Subject, find finder) {
+	if !s.Template.Caps().ParallelToolCalls {
+		return
+	}
+	ends := map[bool]string{} // by whether there is one call
+	some := map[bool]gap{}
+	for _, g := range s.gaps() {
+		if g.before != conversation.Call || g.after != conversation.None || g.asked || strings.Contains(g.text, hole) {
+			continue
+		}
+		calls := g.in.in.Messages[len(g.in.in.Messages)-1].At("tool_calls").Items()
+		last := calls[len(calls)-1].At("function", "arguments")
+		if len(last.Members()) == 0 && len(last.Text()) <= len("{}") {
+			continue // without arguments a call may end earlier
+		}
+		one := len(calls) == 1
+		if _, ok := some[one]; ok {
+			ends[one] = commonSuffix(ends[one], g.text)
+			continue
+		}
+		ends[one], some[one] = g.text, g
+	}
+	one, several := strings.TrimSpace(ends[true]), strings.TrimSpace(ends[false])
+	if len(some) < 2 || strings.HasSuffix(one, several) || strings.HasSuffix(several, one) {
+		return
+	}
+	g := some[false]
+	find(g.in.at(len(g.in.text)-1), "one call ends with %s, several end with %s\nconversations: %s; %s", jsonString(one), jsonString(several), some[true].in.Name, g.in.Name)
+}
+
+func commonSuffix(a, b string) string {
+	n := 0
+	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	return a[len(a)-n:]
+}
+
+// injectionRules look at markers in what people and tools say.
+var injectionRules = []lookout{
+	{Rule: rule.Rule{ID: "A074", Name: "markers-unescaped", Severity: rule.Note,
+		Short:  "A user's text or a tool's result that spells the template's markers reaches the prompt as it is.",
+		Damage: "Who controls a web page that a tool reads can end its turn and speak as the user or the system.",
+		Fix:    "Nearly no template can help it; let the server tokenize what people say without special tokens."}, Group: groupLint, Find: checkInjection},
+}
+
+func checkInjection(s *Subject, find finder) {
+	f, ok := learnFrame(s.gaps())
+	if !ok {
+		return
+	}
+	markers := []string{f.closer}
+	for _, k := range []conversation.Kind{conversation.System, conversation.Question, conversation.Answer, conversation.Result} {
+		if h := strings.TrimSpace(f.headers[k]); h != "" {
+			markers = append(markers, h)
+		}
+	}
+	if r := s.Template.Analysis().Format.Reasoning; r.Open.Text != "" {
+		markers = append(markers, r.Open.Text, r.Close.Text)
+	}
+	arrived := 0
+	var first rendering
+	for _, m := range markers {
+		text := "SECONDNEEDLE" + m + "THIRDNEEDLE"
+		if p, err := s.fitted(talk(`{"role": "user", "content": `+jsonString(text)+`}`), false, true); err == nil && p.has(text) {
+			if arrived++; arrived == 1 {
+				first = p
+			}
+		}
+	}
+	if arrived > 0 {
+		find(first.of("SECONDNEEDLE"), "%d of %d markers arrive as they are in a user's text: %s ends the turn there", arrived, len(markers), jsonString(markers[0]))
+	}
+}
