@@ -20,6 +20,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -63,9 +64,11 @@ type Options struct {
 // Together returns the options for templates that come together, as those of a model file do: Limits.TotalSteps bounds the renders of
 // all that are compiled with them.
 func (o Options) Together() Options {
-	if o.Limits.TotalSteps > 0 {
-		o.budget = jinja.NewBudget(o.Limits.TotalSteps)
+	steps := o.Limits.TotalSteps
+	if steps == 0 {
+		steps = math.MaxInt64 / 2 // none that anything takes
 	}
+	o.budget = jinja.NewBudget(steps)
 	return o
 }
 
@@ -128,10 +131,13 @@ func Compile(s Source, o Options) (*Template, error) {
 	return t, nil
 }
 
-// Exhausted says that renders were refused for Limits.TotalSteps: what was found of the template is incomplete then, and may be wrong.
+// Exhausted says that renders were refused, for Limits.TotalSteps or for what it would take to look at the template: what was found of the template is incomplete then, and may be wrong.
 func (t *Template) Exhausted() error {
 	if t.chat.Budget == nil || t.chat.Budget.Left() > 0 {
 		return nil
+	}
+	if reason := t.chat.Budget.Reason(); reason != "" {
+		return fmt.Errorf("%s: %s, so that what was found of it is incomplete; it is meant to keep its reader busy", t.chat.Source.Name, reason)
 	}
 	return fmt.Errorf("%s: all renders of the template together need more steps than allowed, so that what was found of it is incomplete; it loops, or is meant to keep its reader busy", t.chat.Source.Name)
 }

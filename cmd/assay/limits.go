@@ -16,13 +16,13 @@ type limits struct{ engine.Limits }
 // untrusted are the limits of `assay check --untrusted`. All renders of the most costly template in public use take 44,192 steps.
 var untrusted = engine.Limits{
 	Render:     jinja.Limits{Steps: 200_000, OutputBytes: 1 << 20, Depth: 100},
-	TotalSteps: 5_000_000,
+	TotalSteps: 2_000_000,
 	Output:     vm.Limits{Held: 1 << 18, Depth: 2_000, Rereads: 16},
 }
 
-// lookedAt are the limits of commands that look at a template once: the defaults, and for all renders together two thousand times what
+// lookedAt are the limits of commands that look at a template once: the defaults, and for all renders together some hundred times what
 // that template takes.
-var lookedAt = engine.Limits{TotalSteps: 100_000_000}
+var lookedAt = engine.Limits{TotalSteps: 20_000_000}
 
 // maxUntrusted is how large a template from a stranger may be, in bytes.
 const maxUntrusted = 1 << 20

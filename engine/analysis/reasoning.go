@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"github.com/goassay/assay/engine/observe"
 	"slices"
 	"strings"
@@ -321,6 +322,9 @@ func (a *reasoningPass) closesOfTrace() []string {
 	})
 }
 
+// maxSearched is with how many markers a template may search content. Those in public use have at most five.
+const maxSearched = 64
+
 // markersOfTrace returns the markers with which the template searches or splits content, sorted.
 func (a *reasoningPass) markersOfTrace() []string {
 	a.observe(observe.Probe{Content: new(observe.ContentNeedle), Past: true}) // templates take reasoning out of past turns
@@ -328,6 +332,10 @@ func (a *reasoningPass) markersOfTrace() []string {
 	for _, lit := range a.observer.Searched() {
 		if lit = strings.TrimSpace(lit); lit != "" && markerAt(lit) == len(lit) && !slices.Contains(markers, lit) {
 			markers = append(markers, lit)
+		}
+		if len(markers) > maxSearched { // each is tried with a probe of its own
+			a.observer.GiveUp(fmt.Sprintf("the template searches content for more than %d markers", maxSearched))
+			return nil
 		}
 	}
 	slices.Sort(markers)

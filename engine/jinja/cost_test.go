@@ -97,10 +97,11 @@ func cpu() time.Duration {
 // whole measures everything: make hostile.
 var whole = flag.Bool("whole", false, "measure every expression, not only some")
 
-// The bounds of what a step may cost. 5,000,000 steps of all renders together, the limit for templates of strangers, take at most 10 s.
+// The bounds of what a step may cost. 2,000,000 steps of all renders together, the limit for templates of
+// strangers, take at most 8 s.
 const (
-	perStep      = 2500 * time.Nanosecond
-	bytesPerWork = 2048
+	perStep      = 4 * time.Microsecond
+	bytesPerWork = 4096
 )
 
 // TestCostOfSteps bounds the time and the memory of a step, whatever operator or function takes it and whatever it works on. A step

@@ -34,13 +34,39 @@ type Limits struct {
 var DefaultLimits = Limits{Steps: 2_000_000, OutputBytes: 16 << 20, Depth: 200}
 
 // Budget is what several renders may cost together. It is safe for concurrent use.
-type Budget struct{ left atomic.Int64 }
+type Budget struct {
+	left   atomic.Int64
+	reason atomic.Pointer[string]
+}
 
 // NewBudget returns a budget in steps; 64 bytes of text that is built cost as much as one.
 func NewBudget(steps int64) *Budget {
 	b := new(Budget)
 	b.left.Store(steps)
 	return b
+}
+
+// Spend takes steps that something beside a render costs, such as keeping what it gave.
+func (b *Budget) Spend(steps int64) {
+	if b != nil {
+		b.left.Add(-steps)
+	}
+}
+
+// Exhaust takes all steps that are left, for a reason that [Budget.Reason] returns.
+func (b *Budget) Exhaust(reason string) {
+	if b != nil {
+		b.reason.CompareAndSwap(nil, &reason)
+		b.left.Store(0)
+	}
+}
+
+// Reason returns why nothing is left: "" where renders took it all.
+func (b *Budget) Reason() string {
+	if r := b.reason.Load(); r != nil {
+		return *r
+	}
+	return ""
 }
 
 // Left returns the steps that are left.

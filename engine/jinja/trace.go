@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unsafe"
 
 	"github.com/goassay/assay/engine/jinja/syntax"
 )
@@ -53,6 +54,18 @@ type pendingRead struct {
 	path    string
 	missing bool
 	pos     syntax.Pos
+}
+
+// Size is about how many bytes the trace takes.
+func (t *Trace) Size() int {
+	size := len(t.writes) * int(unsafe.Sizeof(Write{}))
+	for i := range t.reads {
+		size += 2*int(unsafe.Sizeof(t.reads[i])) + len(t.reads[i].Path)
+	}
+	for i := range t.literals {
+		size += 2*int(unsafe.Sizeof(t.literals[i])) + len(t.literals[i].Path) + len(t.literals[i].Literal)
+	}
+	return size
 }
 
 // Reads returns the paths that were looked up, in the order of the first time. The caller must not change them.

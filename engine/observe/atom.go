@@ -38,7 +38,7 @@ type Atom struct {
 // atomize turns runs of origin into atoms; neighbours of one meaning become one.
 func atomize(text jinja.Text, answer string) []Atom {
 	atoms := make([]Atom, 0, len(text.Runs))
-	pos := 0
+	pos, start := 0, 0 // start is where the last atom begins
 	for _, run := range text.Runs {
 		at := classify(run, answer)
 		at.Text = text.String[pos : pos+run.Len]
@@ -47,13 +47,13 @@ func atomize(text jinja.Text, answer string) []Atom {
 			continue
 		}
 		if n := len(atoms); n > 0 && atoms[n-1].Kind == at.Kind && atoms[n-1].Call == at.Call && atoms[n-1].Path == at.Path && atoms[n-1].Codec == at.Codec {
-			atoms[n-1].Text += at.Text
+			atoms[n-1].Text = text.String[start:pos]
 			atoms[n-1].Exact = atoms[n-1].Exact && at.Exact
 			continue
 		}
-		atoms = append(atoms, at)
+		atoms, start = append(atoms, at), pos-len(at.Text)
 	}
-	return atoms
+	return slices.Clip(atoms)
 }
 
 // namedIDs cuts ids that hold the call's name (see [chat.NamedID]) into the name, the number and what stands around them.

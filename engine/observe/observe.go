@@ -17,7 +17,10 @@
 package observe
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
@@ -84,9 +87,31 @@ func (o *Observer) Observe(p Probe) *Rendering {
 			r.Atoms = namedIDs(r.Atoms)
 		}
 		r.Tail = tailAfterUser(r.Atoms, p.UserPath())
+		if len(r.Tail) > maxTail {
+			o.GiveUp(fmt.Sprintf("the template writes an answer in %d pieces, more than %d", len(r.Tail), maxTail))
+			r = &Rendering{Probe: p, Trace: got.Trace, Err: errTail}
+		}
 	}
 	o.seen[key] = r
+	o.template.Budget.Spend(int64(r.size()+len(key)) / bytesPerStep)
 	return r
+}
+
+// maxTail is of how many atoms an answer may consist, since those of one rendering are held against those of others. Templates in public
+// use write at most a hundred.
+const maxTail = 1000
+
+var errTail = errors.New("an answer in more pieces than are looked at")
+
+// GiveUp ends the look at a template for a reason: the renders that come after it are refused, and nothing is judged by what they lack.
+func (o *Observer) GiveUp(reason string) { o.template.Budget.Exhaust(reason) }
+
+// bytesPerStep is how many bytes of what an observer keeps cost as much as a step of a render.
+const bytesPerStep = 16
+
+// size is about how many bytes a rendering takes.
+func (r *Rendering) size() int {
+	return len(r.String) + len(r.Runs)*int(unsafe.Sizeof(jinja.Run{})) + cap(r.Atoms)*int(unsafe.Sizeof(Atom{})) + r.Trace.Size()
 }
 
 // Searched returns the literals with which the template searched, split, stripped or compared the content of an answer in any
