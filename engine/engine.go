@@ -66,7 +66,7 @@ type Options struct {
 func (o Options) Together() Options {
 	steps := o.Limits.TotalSteps
 	if steps == 0 {
-		steps = math.MaxInt64 / 2 // none that anything takes
+		steps = math.MaxInt64 / 1024 // more than anything takes; text counts 64 bytes a step
 	}
 	o.budget = jinja.NewBudget(steps)
 	return o
