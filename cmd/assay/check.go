@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ var checkCommand = command{
 	group: judging, name: "check", args: "TEMPLATE...", takes: arity{1, -1, "at least one template"}, files: templateFiles,
 	short: "run the automatic checks on templates, model folders and model files",
 	long: `A template is a Jinja file, a tokenizer_config.json, or "-" for standard input; of a model folder or a GGUF file all templates
-are checked, and which of them each engine takes (A050 to A055). Errors fail the check, warnings and notes do not; docs/rules.md and ` + "`assay explain`" + `
+are checked, and which of them each engine takes (A050 to A055). In any other folder model folders and *.jinja files are looked for. Errors fail the check, warnings and notes do not; docs/rules.md and ` + "`assay explain`" + `
 say what each rule means. {# assay:ignore A021 reason #} in a template suppresses a rule there; with --base only where the base does so too, and
 with --untrusted nowhere. The last lines say which templates support tools, which is a condition only with --require-tools, and how many
 checks passed and failed.
@@ -106,7 +107,11 @@ func (k *checking) run(c *call) error {
 		}
 		r.Rules = append(r.Rules, revision.Rules()...)
 	}
-	names := take(k.output.shard, c.args)
+	named, err := c.found()
+	if err != nil {
+		return err
+	}
+	names := take(k.output.shard, named)
 	unusable := 0
 	var edits, able []string
 	return each(c, "templates", names, func(name string) (checked, error) {
@@ -138,6 +143,26 @@ func (k *checking) run(c *call) error {
 		}
 		return errUnusable
 	})
+}
+
+// found returns the arguments with what folders hold in their place, and says what that is.
+func (c *call) found() ([]string, error) {
+	var all []string
+	for _, name := range c.args {
+		if info, err := os.Stat(name); err != nil || !info.IsDir() {
+			all = append(all, name)
+			continue
+		}
+		found, err := subject.Find(name)
+		if err != nil {
+			return nil, err
+		}
+		if len(found.Templates) > 0 || len(found.Models) > 1 || found.Models[0] != name {
+			c.note("%s has %s", name, found)
+		}
+		all = append(append(all, found.Templates...), found.Models...)
+	}
+	return all, nil
 }
 
 // knownKey is how a list of known failures names a result: the template's file and the rule.

@@ -23,8 +23,8 @@ func assay(stdin string, args ...string) (stdout, stderr string, status int) {
 	return out.String(), errs.String(), status
 }
 
-// withoutJSON are the commands that print what has a form of its own.
-var withoutJSON = []string{"help", "version", "completion", "man"}
+// withoutJSON are the commands that print what has a form of its own; of engines run it is JSON lines.
+var withoutJSON = []string{"help", "version", "completion", "man", "engines run"}
 
 // TestConventions holds every command to what they have in common: a group, flags in categories, --json or a --format json, help, and
 // status 2 for wrong usage.
@@ -76,7 +76,7 @@ func testConventions(t *testing.T, cmd *cobra.Command) {
 		return
 	}
 	wrong := [][]string{{"--frobnicate"}, {"a", "b", "c", "--no-such-flag=1"}}
-	if !slices.Contains(withoutJSON, words[0]) {
+	if !slices.Contains(withoutJSON, name) {
 		json, format := cmd.Flags().Lookup("json"), cmd.Flags().Lookup("format")
 		if (json == nil) == (format == nil) {
 			t.Errorf("%s has not one of --json and --format", name)

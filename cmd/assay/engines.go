@@ -119,7 +119,7 @@ var enginesPickCommand = command{
 does not read them, and where the engine's own detection picks one that does not.`,
 	setup: func(flags *flagSet) func(*call) error {
 		p := new(enginesPick)
-		flags.StringVar(&p.engine, "engine", "", "the engine: a folder under ci/engines that \"make engines\" set up")
+		flags.StringVar(&p.engine, "engine", "", "the `ENGINE`: a folder under ci/engines that \"make engines\" set up")
 		flags.StringVar(&p.adapter, "adapter", "", "the adapter's `COMMAND`, for an engine that is not under ci/engines")
 		flags.StringVar(&p.tool, "tool", "", "the `PARSER` of calls that is to be used")
 		flags.StringVar(&p.reasoning, "reasoning", "", "the `PARSER` of reasoning that is to be used")

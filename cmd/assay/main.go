@@ -93,6 +93,9 @@ func (c *call) main(args []string) int {
 	c.raw, c.rawErr, c.stdout, c.stderr = c.stdout, c.stderr, out, errs
 	defer out.Flush()
 	defer errs.Flush()
+	if terminal(c.stdin) {
+		c.stdin = &typed{Reader: c.stdin, call: c}
+	}
 	return c.dispatch(args)
 }
 
@@ -133,6 +136,22 @@ func (c *call) dispatch(args []string) int {
 		}
 		return exitUsage
 	}
+}
+
+// typed is standard input that a person types, who is told once that it is waited for.
+type typed struct {
+	io.Reader
+	call *call
+	told bool
+}
+
+// Read implements [io.Reader].
+func (t *typed) Read(p []byte) (int, error) {
+	if !t.told {
+		t.told = true
+		t.call.note("this reads what you type now, up to Ctrl-D; `assay help %s` says how to name a file instead", t.call.command.Name())
+	}
+	return t.Reader.Read(p)
 }
 
 // fail says what a command could not do.

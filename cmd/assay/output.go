@@ -245,9 +245,9 @@ func (c *call) inRepository(file string) string {
 	return filepath.ToSlash(file)
 }
 
-// terminal says that a person looks at w.
-func terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// terminal reports whether a person is at the other end of a stream.
+func terminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

@@ -80,7 +80,7 @@ func TestProbe(t *testing.T) {
 		{"without tools", []string{toolless}, exitOK, " passed, 0 failed", "what needs tools is left out"},
 		{"wrong", []string{wrong}, exitFailed, "fake: error: content/stream-ends: the stream ends without [DONE] [S005] (18 times)\n", ""},
 		{"as JSON", []string{wrong, "--format", "json"}, exitFailed, `"rule": "S005"`, ""},
-		{"nobody there", []string{"http://127.0.0.1:1"}, exitUsage, "", "/props: "},
+		{"nobody there", []string{"http://127.0.0.1:1"}, exitUsage, "", "assay probe: nothing listens at http://127.0.0.1:1: connection refused; is the server running?"},
 		{"a wrong key", []string{key.URL}, exitUsage, "", `lists no model: HTTP status 401 with the body "the key Bearer [API key] is wrong"`},
 		{"a wrong key, for a model that is named", []string{key.URL, "--model", "m"}, exitFailed, `HTTP status 401 with the body "the key Bearer [API key] is wrong"`, ""},
 		{"two", []string{right, wrong}, exitUsage, "", "takes the address of a server, found 2 arguments"},

@@ -64,7 +64,7 @@ func (r *corpusRun) run(c *call) error {
 	switch {
 	case len(variants) > 0:
 	case r.only != "":
-		return fmt.Errorf("no template or family is named %q", r.only)
+		return fmt.Errorf("--run %s: no template or family has that name%s", r.only, meant(r.only, r.names()))
 	case r.output.shard.of > 0:
 		return errors.New("the shard has no templates: there are fewer than shards")
 	default:
@@ -95,7 +95,11 @@ func (r *corpusRun) run(c *call) error {
 		if form := r.output.form(c); form == formLong || form == formGitHub {
 			fmt.Fprint(c.stdout, matrix)
 		}
-		return r.output.write(c, all)
+		err := r.output.write(c, all)
+		if err == nil && r.embedded && r.only == "" && r.output.form(c) == formLong && !r.output.quiet {
+			c.note("next: `assay check FILE` judges a template of yours, `assay new FILE` begins a family for it, `assay help` lists the rest")
+		}
+		return err
 	})
 }
 
@@ -258,6 +262,15 @@ func key(res *rule.Result) string {
 		return res.Suite + " " + res.Rule
 	}
 	return res.Suite + " " + res.Name
+}
+
+// names are the names that --run may have.
+func (r *corpusRun) names() []string {
+	var names []string
+	for _, v := range r.suite.Variants() {
+		names = append(names, v.Name, v.Family.Name)
+	}
+	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
 func (r *corpusRun) choose(variants []script.Variant) []script.Variant {

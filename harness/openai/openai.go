@@ -37,6 +37,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/goassay/assay/engine/ordered"
@@ -182,8 +183,9 @@ func (c *Client) open(ctx context.Context, method, path string, body []byte) (*r
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
+		err = c.failure(ctx, path, err) // before the watchdog ends the context
 		watch.stop()
-		return nil, c.failure(ctx, path, err)
+		return nil, err
 	}
 	watch.seen()
 	return &reply{Response: response, c: c, ctx: ctx, watch: watch, left: c.limits.Body}, nil
@@ -238,6 +240,9 @@ func (c *Client) failure(ctx context.Context, path string, err error) error {
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		err = ErrTruncated
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("nothing listens at %s: %w; is the server running?", c.Root(), syscall.ECONNREFUSED)
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }

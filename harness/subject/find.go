@@ -1,0 +1,112 @@
+package subject
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/model/modeldir"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// Found is what a folder holds that can be opened, each as a name for [OpenAll] or [OpenModel], in the order of the names.
+type Found struct {
+	Templates []string // Jinja files
+	Models    []string // model folders, with their model files and configurations
+}
+
+// ErrNoTemplate is wrapped by the error of a folder in which nothing was found.
+var ErrNoTemplate = errors.New("no chat template")
+
+// maxFound bounds what is found in one folder, so that a slip (/) does not check a disk.
+const maxFound = 10_000
+
+// skipped are folders in which nobody keeps templates of his own.
+var skipped = []string{"node_modules", "__pycache__"}
+
+// Find looks for templates in a folder and in those below it, but for hidden ones: model folders, and all other files named *.jinja. Links
+// to folders are not followed.
+func Find(dir string) (Found, error) {
+	var found Found
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path == dir:
+			return err
+		case err != nil:
+			return nil // what cannot be read is not ours to judge
+		case d.IsDir():
+			name := d.Name()
+			if path != dir && (strings.HasPrefix(name, ".") || slices.Contains(skipped, name)) {
+				return fs.SkipDir
+			}
+			if name == modeldir.AdditionalDir && slices.Contains(found.Models, filepath.Dir(path)) {
+				return fs.SkipDir // the model's
+			}
+			if holdsModel(path) {
+				found.Models = append(found.Models, path)
+			}
+		case strings.EqualFold(filepath.Ext(path), ".jinja") && d.Name() != modeldir.JinjaFile:
+			found.Templates = append(found.Templates, path)
+		}
+		if len(found.Templates)+len(found.Models) > maxFound {
+			return fmt.Errorf("%s holds more than %d templates; name a folder below it", dir, maxFound)
+		}
+		return nil
+	})
+	if err == nil && len(found.Templates)+len(found.Models) == 0 {
+		err = fmt.Errorf("%w in %s: looked for *.jinja, %s, %s, %s and *.gguf, in the folders below it as well", ErrNoTemplate, dir,
+			modeldir.TokenizerConfig, modeldir.ProcessorTemplate, modeldir.ProcessorConfig)
+	}
+	return found, err
+}
+
+// holdsModel reports whether a folder itself has a file that makes it a model's.
+func holdsModel(dir string) bool {
+	for _, name := range []string{modeldir.JinjaFile, modeldir.ProcessorTemplate, modeldir.ProcessorConfig, modeldir.TokenizerConfig} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
+			return true
+		}
+	}
+	files, err := fs.Glob(os.DirFS(dir), "*.gguf")
+	return err == nil && len(files) > 0 || configured(dir)
+}
+
+// configured reports whether a folder has the config.json of a model, which says of what type that is. Other programs have files of the
+// name, too.
+func configured(dir string) bool {
+	text, err := read(filepath.Join(dir, "config.json"), nil)
+	if err != nil {
+		return false
+	}
+	config, err := ordered.ParseString(text)
+	return err == nil && !config.At("model_type").IsNull()
+}
+
+// String lists what was found, for people.
+func (f Found) String() string {
+	var parts []string
+	for _, kind := range []struct {
+		names     []string
+		one, many string
+	}{{f.Templates, "template", "templates"}, {f.Models, "model folder", "model folders"}} {
+		const most = 3
+		n := len(kind.names)
+		if n == 0 {
+			continue
+		}
+		word := kind.many
+		if n == 1 {
+			word = kind.one
+		}
+		text := fmt.Sprintf("%d %s (%s", n, word, strings.Join(kind.names[:min(n, most)], ", "))
+		if n > most {
+			text += ", ..."
+		}
+		parts = append(parts, text+")")
+	}
+	return strings.Join(parts, " and ")
+}
