@@ -40,7 +40,7 @@ lint: ## gofmt, go vet, staticcheck, actionlint, go mod tidy
 update: deps ## rewrite what the scripts and goldens expect; read the diff before committing it
 	ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./harness/script ./golden -update
 	$(GO) test ./engine/codegen -run "TestForms|TestRequests" -update
-	$(GO) test ./ci -run TestRulesPage -update
+	$(GO) test ./ci -run 'TestRulesPage|TestAPI|TestEmbedding' -update
 
 .PHONY: golden
 golden: deps ## rewrite the goldens only

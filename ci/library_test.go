@@ -43,18 +43,7 @@ var required = regexp.MustCompile(`(?m)^(?:require\s|\t)\s*(\S+) v`)
 // TestRequirements makes a module that imports the library, and demands that `go mod tidy` gives it no requirement but this
 // module, and that it builds. The network is switched off: a module that would have to be fetched is one requirement too many.
 func TestRequirements(t *testing.T) {
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("go.mod", "module example.com/embedding\n\ngo 1.26\n\nreplace github.com/goassay/assay => "+root+"\n")
-	write("main.go", `package main
+	run := scratchModule(t, map[string]string{"main.go": `package main
 
 import (
 	"fmt"
@@ -66,16 +55,9 @@ import (
 )
 
 func main() { fmt.Println(engine.Source{}, chat.Request{}, format.Format{}, model.Model{}) }
-`)
-	for _, args := range [][]string{{"mod", "tidy"}, {"vet", "."}} {
-		cmd := exec.Command("go", args...)
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
-	}
-	text := readFile(t, filepath.Join(dir, "go.mod"))
+`})
+	text := run("mod", "tidy")
+	run("vet", ".")
 	for _, m := range required.FindAllStringSubmatch(text, -1) {
 		if m[1] != strings.TrimSuffix(module, "/") {
 			t.Errorf("a module that imports engine requires %s as well", m[1])

@@ -9,7 +9,7 @@ trap 'rm -rf "$scratch"' EXIT
 git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -xf - -C "$scratch"
 cd "$scratch"
 git init -q && git add -A && git -c user.name=ci -c user.email=ci@localhost commit -q -m scratch
-if ! { ASSAY_VENDOR=$vendor go test ./harness/script ./golden -update && go test ./engine/codegen -run "TestForms|TestRequests" -update && go test ./ci -run TestRulesPage -update; } >update.log 2>&1; then
+if ! { ASSAY_VENDOR=$vendor go test ./harness/script ./golden -update && go test ./engine/codegen -run "TestForms|TestRequests" -update && go test ./ci -run 'TestRulesPage|TestAPI|TestEmbedding' -update; } >update.log 2>&1; then
   tail -40 update.log
   echo "no-change: updating failed; run \`make update\` to see more" >&2
   exit 1

@@ -2,6 +2,10 @@
 // families.txt (which vendor template belongs to which family) and vendor.lock (their SHA-256).
 //
 // Package harness/script documents the scripts, CONTRIBUTING.md how to add one.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package corpus
 
 import "embed"

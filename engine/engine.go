@@ -1,4 +1,5 @@
-// Package engine is the façade: from a chat template to a prompt, a parser and a grammar.
+// Package engine is the façade: from a chat template to a prompt, a parser and a grammar. docs/embedding.md has a server that
+// uses it.
 //
 // # Life of a request
 //
@@ -10,6 +11,20 @@
 // Each stage is a package that can be used alone; this one only joins them. The left half (jinja, chattemplate, caps,
 // analysis) understands templates, the right half (schema, codec, peg, gbnf, codegen, stream, dialect) handles output; between
 // them stands [format.Format], which is plain data.
+//
+// Each method depends on its receiver and its arguments alone, never on what was called before.
+//
+// # Stability
+//
+// This package, package chat and package format are the stable surface: their API is listed in ci/api.txt, and a test holds it
+// there. Every other package of the module may change with every release. Where this package leads to one of them (Caps, Analysis,
+// Verify, ChatTemplate, Plan.Output), the method stays, and the type that it returns may change.
+//
+// # Cost
+//
+// Compile, Analysis and Verify take milliseconds and happen once for a template; Analysis and Verify when they are asked for, or
+// when the first Prepare needs them. Prepare takes microseconds for tools that it has seen, and reading an output nanoseconds for
+// a byte. A Template and a Plan are safe for concurrent use; a Parser belongs to one answer.
 //
 // # Errors
 //
@@ -211,9 +226,12 @@ type PrepareOptions struct {
 	// Insist prepares tools although the tool format is not verified. Without it the first request with tools waits for
 	// [Template.Verify], unless that has run before; with it nothing is verified.
 	Insist     bool
-	Fallbacks  []string            // names of fallback spellings to allow besides the template's own (E25)
-	Tolerances *codegen.Tolerances // nil: codegen.Usual
+	Fallbacks  []string    // names of fallback spellings to allow besides the template's own (E25)
+	Tolerances *Tolerances // nil: the usual ones
 }
+
+// Tolerances are what a parser forgives (E21).
+type Tolerances = codegen.Tolerances
 
 // ErrUnverified is returned for tools on a template whose tool format was not found, or which [Template.Verify] finds wrong.
 var ErrUnverified = errors.New("the template's tool format is not verified")

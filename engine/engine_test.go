@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -54,36 +53,6 @@ func request(t testing.TB, text string) chat.Request {
 		t.Fatal(err)
 	}
 	return r
-}
-
-func Example() {
-	tmpl, err := engine.Compile(engine.Source{Name: "template.jinja", Text: template}, engine.Options{})
-	if err != nil {
-		fmt.Println(source.Detail(err))
-		return
-	}
-	v, _ := ordered.ParseString(`{"messages": [{"role": "user", "content": "Is it raining in Bern?"}], ` + weather + `}`)
-	r, _ := chat.ParseRequest(v)
-	plan, err := tmpl.Prepare(r, engine.PrepareOptions{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	parser := plan.NewParser()
-	for _, token := range []string{"<th", "ink>Rain?", "</think>", "Let me", " look.<ca", `ll>{"name": "wea`, `ther", "arguments": {"city": "Be`, `rn"}}</call>`, "<|end|>"} {
-		for _, delta := range parser.Write([]byte(token)) {
-			fmt.Println(delta.Value())
-		}
-	}
-	parser.Close(chat.FinishStop)
-	fmt.Println(parser.Finish())
-	// Output:
-	// {"reasoning_content": "Rain?"}
-	// {"content": "Let me"}
-	// {"content": " look."}
-	// {"tool_calls": [{"index": 0, "type": "function", "function": {"name": "weather", "arguments": "{\"city\": \"Be"}}]}
-	// {"tool_calls": [{"index": 0, "function": {"arguments": "rn\"}"}}]}
-	// tool_calls
 }
 
 func TestVerified(t *testing.T) {

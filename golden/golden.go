@@ -11,6 +11,10 @@
 //
 // Tests compare them and rewrite them through goldie (`make golden`); `assay run` compares them with what it has embedded.
 // A file that no template reads is a fault of the store. Prompts are blessed by Python's jinja2, not by us: `make oracle`.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package golden
 
 import (

@@ -31,6 +31,10 @@
 //
 // There are none: a probe that the template refuses is evidence (E5). A template that renders no answer at all has an empty
 // format, and the evidence says why.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package analysis
 
 import (

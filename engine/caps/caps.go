@@ -14,6 +14,10 @@
 //
 // [Caps.Fit] turns a request into what the template can take, one named function per polyfill (E27), and says which ones it
 // needed.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package caps
 
 import (

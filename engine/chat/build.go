@@ -53,3 +53,12 @@ func ToolOf(name, description string, parameters ordered.Value) ordered.Value {
 
 // NamedID returns an id that holds the name and the number of a call, as models write it where nothing else has the name.
 func NamedID(name string, index int) string { return fmt.Sprintf("functions.%s:%d", name, index) }
+
+// User builds a user's message.
+func User(text string) Value { return MessageOf("user", ordered.Str(text)) }
+
+// System builds a system message.
+func System(text string) Value { return MessageOf("system", ordered.Str(text)) }
+
+// Result builds the message with the result of a call, of which the id may be empty.
+func Result(id, name, text string) Value { return ResultOf(id, name, ordered.Str(text)) }

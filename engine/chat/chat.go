@@ -7,12 +7,24 @@
 // field of them and prints their keys in the order in which they came. A [Message] is what a model answered; a [Delta] one
 // increment of it.
 //
+// # Wire
+//
+// All of them marshal to and unmarshal from OpenAI's JSON with encoding/json. Fields that a request has besides are kept in its
+// Rest; unknown fields of answers are skipped. An [Envelope] makes the objects in which a server sends an answer.
+//
+// # Stability
+//
+// This package is part of the stable surface; see package engine.
+//
 // # Errors
 //
 // [ParseRequest] names the field that is wrong by its path ("messages[1].role"), what was expected and what was found.
 package chat
 
 import "github.com/goassay/assay/engine/ordered"
+
+// Value is a JSON value that keeps the order of keys and the digits of numbers. It marshals and unmarshals with encoding/json.
+type Value = ordered.Value
 
 // ReasoningFields are the names under which reasoning arrives in a message, the common one first (E5).
 var ReasoningFields = [...]string{"reasoning_content", "reasoning", "thinking", "thought"}

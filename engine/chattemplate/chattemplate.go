@@ -14,6 +14,10 @@
 //
 // A template that does not compile, or fails while it renders, gives a positioned error ([source.Error]) that carries
 // Python's class name ([jinja.Class]).
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package chattemplate
 
 import (

@@ -19,6 +19,10 @@
 // # Limits
 //
 // Values nest at most [ordered.MaxDepth] levels deep; deeper ones fail.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package codec
 
 import (

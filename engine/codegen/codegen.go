@@ -73,6 +73,10 @@
 //
 // [Generate] returns an error for a format that cannot be read: a spelling without anything to recognise it by, an unknown
 // fallback, a tool whose schema is broken or whose name has white space around it.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package codegen
 
 import (

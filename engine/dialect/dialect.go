@@ -14,6 +14,10 @@
 // one of them (E21 T8). Their names are the only model names in the engine.
 //
 // Everything returned is a fresh copy.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package dialect
 
 import "github.com/goassay/assay/engine/format"

@@ -19,6 +19,10 @@
 //
 // Everything's zero value means "not found". The comment of each field names the comparison that finds it (R1-R3, C1, T1-T7,
 // A1, A2; see package analysis).
+//
+// # Stability
+//
+// This package is part of the stable surface; see package engine.
 package format
 
 // Format is one output format in full: reasoning, content and tool calls together.

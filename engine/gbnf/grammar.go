@@ -33,6 +33,10 @@
 //
 // [Parse] returns a [source.Error] or a [source.List]; [Grammar.Validate] and [Builder.Grammar] return an error that
 // names the rule.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package gbnf
 
 import (

@@ -32,4 +32,8 @@
 //
 // Errors of [Compile] and of a render are [source.Error] values at the expression at fault, with jinja2's text. [Class] gives the name
 // of the exception that jinja2 would raise.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package jinja

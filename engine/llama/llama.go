@@ -37,6 +37,10 @@
 // # Errors
 //
 // Errors wrap one of the Err variables of this package and carry what the library logged, where it did.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package llama
 
 import "errors"

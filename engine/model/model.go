@@ -11,7 +11,7 @@
 //
 // # Stability
 //
-// This package and those below it may change from one minor version to the next; see package engine.
+// This package may change with every release; package engine says what is stable.
 package model
 
 import (

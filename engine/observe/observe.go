@@ -14,6 +14,10 @@
 //
 // A probe that the template refuses is evidence (E5): the rendering carries the error. New fails only where the template renders no
 // conversation at all.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package observe
 
 import (

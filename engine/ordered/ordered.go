@@ -15,6 +15,10 @@
 // # Errors
 //
 // [Parse] returns a [source.Error] with the byte offset of the fault.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package ordered
 
 import (

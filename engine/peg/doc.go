@@ -25,4 +25,8 @@
 // # Errors
 //
 // [Compile] returns an [*Error] that names the place in the tree and says what to do.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package peg

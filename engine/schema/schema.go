@@ -28,6 +28,10 @@
 //
 // [Parse] and [Schema.Validate] return an [Error] with the path of the fault, such as
 // "tools[2].parameters.properties.x.pattern".
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package schema
 
 import (

@@ -9,6 +9,10 @@
 //
 // [Error] is what every reader of foreign text returns (templates, grammars, case files, vectors, JSON). It prints as
 // "file:line:column: message"; [Error.Detail] adds the line with a caret under the place and what to do about it.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package source
 
 import (

@@ -29,6 +29,10 @@
 // # Errors
 //
 // There are none: every text has a reading. What is odd about it is in [Parser.Diagnostics].
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package stream
 
 import (

@@ -11,6 +11,10 @@
 // # Use
 //
 // Neither the analysis nor Prepare calls this package (E11); the façade offers it, the harness runs it on every template.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package verify
 
 import (

@@ -6,6 +6,10 @@
 //
 // A drawn text is its own: it does not occur in the texts that it shall avoid (a template's source, say), nor in another drawn text, nor
 // does another occur in it, in capital letters or small ones. Wherever it turns up in a rendering, it came from where the probe put it.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package words
 
 import (

@@ -17,6 +17,10 @@
 //
 // The vendors' templates where a folder is named, else those of the corpus; the standard battery of conversations; outputs
 // that are made up here. Bars that speak of a number of templates or prompts are scaled to those that are there.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package bench
 
 import (

@@ -22,6 +22,10 @@
 // # Errors
 //
 // There are none: a template that does not compile, a probe that a template refuses, a bug of the engine, all are findings.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package check
 
 import (

@@ -1,5 +1,9 @@
 // Package constraint looks at the grammar of a plan from the outside: which part of an output it constrains, where it refuses a text, and
 // how it and its triggers are shown to people.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package constraint
 
 import (

@@ -18,6 +18,10 @@
 // # Errors
 //
 // There are none. A template that refuses a conversation is an observation.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package conversation
 
 import (

@@ -18,6 +18,10 @@
 //
 // An adapter that cannot be started, or that breaks the protocol, is an error that names its command and shows the line. An engine that
 // fails on a case is a result, never an error.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package engines
 
 import (

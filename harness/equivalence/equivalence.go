@@ -23,6 +23,10 @@
 //
 // names lines of the text. That is for faults which our own template should not have; a format of its own is a family of its
 // own. A declared difference that is none, or a name that no template has a line of, is a failure, so that the list stays true.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package equivalence
 
 import (

@@ -9,6 +9,10 @@
 // depend on. [Hub.Fault] breaks some or all of them; [Hub.Requests] tells what was asked, with which headers.
 //
 // It is no mock of our client: it knows nothing of it, and the huggingface_hub library could fetch from it as well.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package fakehub
 
 import (

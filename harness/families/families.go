@@ -9,6 +9,10 @@
 //
 // A list that does not read is a positioned error ([source.Error]); a vendor template whose bytes are not those of
 // vendor.lock is an error that names both hashes.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package families
 
 import (

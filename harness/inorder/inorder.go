@@ -1,5 +1,9 @@
 // Package inorder does work on all cores and hands the results on in the order of the work, with a bounded number of pieces in
 // flight: memory does not grow with the work, and what is written does not depend on how it was scheduled.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package inorder
 
 import (

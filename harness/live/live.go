@@ -19,6 +19,10 @@
 //
 // [OpenChat] returns an error that wraps caps.ErrToolsUnsupported for a template that the gate rejects. What goes wrong in a
 // run is a result of the report. An error of [Run] is one that keeps all runs from being made.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package live
 
 import (

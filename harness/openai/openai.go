@@ -25,6 +25,10 @@
 //
 // Server-sent events: the WHATWG's HTML standard, section 9.2.6, with what it lets pass silently (fields without a meaning, an event
 // that nothing ends) as errors, since text is lost there.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package openai
 
 import (

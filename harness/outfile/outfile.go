@@ -3,6 +3,10 @@
 // A file appears under its name when it is whole: it is written beside it, under a name that nobody else has, and renamed. A pipe or a
 // device is written to and stays what it is. A link is an error, since whoever made the folder chose where it leads; the names that the
 // system itself links, below /dev and /proc, are written to.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package outfile
 
 import (

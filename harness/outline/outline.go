@@ -8,6 +8,10 @@
 // # Errors
 //
 // Items without a heading, headings without items and items listed twice are positioned errors ([source.Error]).
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package outline
 
 import (

@@ -14,6 +14,10 @@
 // # Limits
 //
 // At most [MaxTries] cases are tried; then the smallest one so far is the result.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package reduce
 
 import (

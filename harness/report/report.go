@@ -9,6 +9,10 @@
 //
 // [Report.Text] is for terminals, [Report.JSON] for other programs and for [Merge], [Report.JUnit] and [Report.SARIF] for CI
 // systems, [Report.Annotations] and [Report.Summary] for GitHub, [Report.HTML] is a page that stands alone.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package report
 
 import (

@@ -15,6 +15,10 @@
 // # Errors
 //
 // There are none: a revision that does not compile is a change.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package revision
 
 import (

@@ -10,6 +10,10 @@
 // Results of other kinds, cases and goldens, name no rule. Package report writes all of them.
 //
 // A [Book] explains the rules of a command: it is a page of docs, and `assay explain`.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package rule
 
 import (

@@ -56,4 +56,8 @@
 // A command that does not hold fails with the script's line, a unified diff and, for splits, the cut that shows the fault.
 // An unknown command or condition: the script fails, and no line of it is run. A missing file, JSON that does not read: the script fails
 // at that line, and nothing is written.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package script

@@ -19,6 +19,10 @@
 //
 // Case n of a seed is always the same case, whatever was drawn before and on how many cores. A [Failure] names both and is reduced
 // to a script (package reduce).
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package soak
 
 import (

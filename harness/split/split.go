@@ -11,6 +11,10 @@
 // An output of n bytes is parsed n+33 times; outputs beyond [MaxExhaustive] bytes are cut into two only at that many places,
 // evenly spaced, and beyond 64 KiB at fewer, so that what is parsed in all stays at about [MaxWork] bytes. Deltas are looked at
 // as they come and not kept.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package split
 
 import (

@@ -1,5 +1,9 @@
 // Package standard has the requests that stand for all others: those whose prompts goldens hold, by which revisions are compared and
 // that commands take where none is given.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package standard
 
 import (

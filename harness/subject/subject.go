@@ -4,6 +4,10 @@
 //
 // Every template of a run sees the same clock, [Now], and the same special tokens, so that a prompt does not depend on when
 // or where it was rendered.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package subject
 
 import "time"

@@ -6,6 +6,10 @@
 // A [Survey] joins what others know: engine/model/modeldir which templates a folder holds and who takes which, harness/check the rules about
 // that (A050 and those after it), harness/revision how two templates differ. Every template that is not equal to one before it is
 // compared with the first one of its name, or else with the one that is taken for requests without tools.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package survey
 
 import (

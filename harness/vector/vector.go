@@ -33,6 +33,10 @@
 //
 // A file that does not read, a line that is not JSON, lacks a field or is longer than [MaxLine], an id used twice: these are errors
 // with file, line and column ([source.Error]), and nothing is run.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package vector
 
 import (

@@ -11,6 +11,10 @@
 //
 // The escapes are JSON's, so that JSON text stays JSON with the same meaning, unless carriage returns stand between its tokens. They are not marked apart from a
 // backslash that was in the text: this is for reading, not for reading back.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package visible
 
 import (

@@ -25,6 +25,10 @@
 // whose text is jinja2's where jinja2 has one.
 //
 // The language is that of jinja2 3.1.2 (lexer.py, parser.py).
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package syntax
 
 import "strings"

@@ -4,6 +4,10 @@
 //
 // [Try] takes the lock that flock gives, the one of the huggingface_hub library on the same systems. It is advice: who does not ask
 // does not see it. Where the system has no flock it does nothing, and what is written has to be compared afterwards, as its users do.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package filelock
 
 import (

@@ -41,6 +41,10 @@
 // # Errors
 //
 // [Error] says at which byte of the file what is wrong. An error of the underlying reader is wrapped as the cause of one.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package gguf
 
 import (

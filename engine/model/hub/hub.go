@@ -56,6 +56,10 @@
 //
 // The calls and their answers are those that M2 and M4 need; the cache, the environment and the headers those of the huggingface_hub
 // library's documentation ("Understand caching", "Environment variables").
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package hub
 
 import (

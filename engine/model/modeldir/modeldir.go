@@ -38,6 +38,10 @@
 //
 // Read fails where the folder cannot be listed. A [Problem] wraps a positioned [source.Error] where a text is at fault, a
 // [gguf.Error] where a model file is, or the error of the file system.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package modeldir
 
 import (

@@ -32,6 +32,10 @@
 //
 // See [Limits]. A limit that is hit is a failure at that place, like any other, which the program handles as it handles those
 // (a tentative span becomes plain text); [Machine.Err] tells that it happened.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package vm
 
 import (

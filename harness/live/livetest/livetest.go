@@ -8,6 +8,10 @@
 // same answer.
 //
 // A test makes a server wrong by altering replies before they are sent ([Options].Alter).
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
 package livetest
 
 import (
