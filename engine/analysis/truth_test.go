@@ -1,8 +1,11 @@
 package analysis_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/goassay/assay/engine/format"
 )
 
 // TestReasoningIsEvidenced sees that markers of reasoning rest on something: on what is written, on what the template takes out of content, or on
@@ -71,6 +74,20 @@ func TestCallsAreFound(t *testing.T) {
 		}
 		if !strings.HasSuffix(a.Unread, tt.unread) || (a.Unread == "") != (tt.unread == "") {
 			t.Errorf("%s: calls cannot be read since %q, want %q", tt.name, a.Unread, tt.unread)
+		}
+	}
+}
+
+// TestFlagAmongMany finds the one variable of many that does something, whatever its name and place.
+func TestFlagAmongMany(t *testing.T) {
+	for _, flag := range []string{"a_mull", "mm_mull", "zz_mull"} {
+		var others strings.Builder
+		for i := range 40 {
+			fmt.Fprintf(&others, "{%% set x = variable_%d %%}", i)
+		}
+		a := analyze(t, others.String()+strings.ReplaceAll(`{% for m in messages %}<|{{ m.role }}|>{% if m.reasoning and FLAG %}[mull]{{ m.reasoning }}[/mull]{% endif %}{{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% if FLAG %}[mull]{% endif %}{% endif %}`, "FLAG", flag))
+		if r := a.Format.Reasoning; r.Open.Text != "[mull]" || r.Close.Text != "[/mull]" || r.Mode != format.ReasoningForcedOpen {
+			t.Errorf("%s: reasoning %v, mode %v", flag, r.Pair, r.Mode)
 		}
 	}
 }

@@ -362,25 +362,60 @@ var standard = []string{"messages", "tools", "add_generation_prompt", "bos_token
 	"documents", "raise_exception", "strftime_now", "namespace", "range", "dict", "tools_in_user_message", "date_string",
 	"custom_tools", "builtin_tools", "continue_final_message"}
 
-// maxFlags bounds how many flags are tried, so that a template with hundreds of variables costs no more than others.
-const maxFlags = 12
+// fewFlags is up to how many variables are all taken for flags, and maxTrials bounds how many renderings it may cost to find the flags among
+// more: a bound of work, which no order or name of variables changes.
+const fewFlags, maxTrials = 12, 128
 
-// Flags returns the variables of the template that may be flags, the likely ones first.
+// Flags returns the variables of the template that may be flags. Of many these are the ones that do something: set to true or to
+// false they change what a prompt or an answer with reasoning is written as, or make the template fail.
 func (o *Observer) Flags() []string {
-	var flags []string
+	if o.flags != nil {
+		return o.flags
+	}
+	names := []string{}
 	for _, n := range o.template.Names() {
 		if !slices.Contains(standard, n) && !slices.ContainsFunc(o.Facts.Needs.Bound, func(m ordered.Member) bool { return m.Key == n }) {
-			flags = append(flags, n)
+			names = append(names, n)
 		}
 	}
-	// Names that speak of thinking first, since they are the likely ones; this is an order of trying, nothing more.
-	slices.SortStableFunc(flags, func(x, y string) int { return rank(x) - rank(y) })
-	return flags[:min(len(flags), maxFlags)]
+	if len(names) > fewFlags {
+		trials := maxTrials
+		names = o.effective(names, &trials)
+	}
+	o.flags = names
+	return names
 }
 
-func rank(flag string) int {
-	if strings.Contains(flag, "think") {
-		return 0
+// effective returns the variables of a group that do something, by group testing: a group that does nothing as a whole is left out.
+func (o *Observer) effective(group []string, trials *int) []string {
+	if !o.changes(group, trials) {
+		return []string{}
 	}
-	return 1
+	if len(group) == 1 {
+		return group
+	}
+	half := len(group) / 2
+	return append(slices.Clip(o.effective(group[:half], trials)), o.effective(group[half:], trials)...)
+}
+
+// changes reports whether some rendering is another one, or none, where all variables of a group are set to true, or all to false. What
+// is not tried for want of trials changes nothing.
+func (o *Observer) changes(group []string, trials *int) bool {
+	for _, p := range []Probe{{Plain: true, Generate: true}, {Content: new(ContentNeedle), Reasoning: true}} {
+		bare := o.Observe(p)
+		for _, value := range []bool{true, false} {
+			if *trials--; *trials < 0 {
+				return false
+			}
+			set := o.Observe(p.With(func(p *Probe) {
+				for _, name := range group {
+					p.Kwargs = append(p.Kwargs, ordered.MemberOf(name, ordered.Boolean(value)))
+				}
+			}))
+			if set.Err != nil || set.String != bare.String {
+				return true
+			}
+		}
+	}
+	return false
 }

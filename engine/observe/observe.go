@@ -40,6 +40,7 @@ type Observer struct {
 
 	template *chattemplate.Template
 	parts    bool // probes have typed content, since answers are seen in no other form
+	flags    []string
 	ids      bool // calls have ids that hold their names
 	seen     map[string]*Rendering
 }
