@@ -162,7 +162,10 @@ func (a *argumentsPass) tagged(c *format.Calls, one spelling) {
 	b.Entry = a.entryParts(open, core, close)
 	a.valueCodec(c, es[0])
 	if q != b.Codec.Quote {
-		b.Codec.Style = format.StylePython
+		// The quotes are the template's, and no codec: what writes the other values is the language of strings, too.
+		if b.Codec.Style = format.StylePython; a.pythonic() < 0 {
+			b.Codec.Style = format.StyleJSON
+		}
 		a.unescaped = true
 		a.gave("A2", "codec", format.Observed, "strings stand between %q without escapes", q)
 	}
@@ -384,12 +387,8 @@ func (a *argumentsPass) valueCodec(c *format.Calls, text entry) {
 	case jinja.HTML:
 		codec.Entity = true
 	}
-	if e, ok := a.sampled(samples[3].value); ok && codec.Style == format.StyleRaw {
-		for _, at := range e.core {
-			if at.Kind == observe.ArgValue && at.Text == "True" {
-				codec.Style = format.StyleStr
-			}
-		}
+	if codec.Style == format.StyleRaw && a.pythonic() > 0 {
+		codec.Style = format.StyleStr
 	}
 	if e, ok := a.sampled(ordered.Str(awkward)); ok {
 		lead, trail := e.aroundValue()
@@ -405,6 +404,22 @@ func (a *argumentsPass) valueCodec(c *format.Calls, text entry) {
 	}
 	a.types(c)
 	a.nested(c)
+}
+
+// pythonic returns how many of a boolean, null and a list are written as Python writes them, less those that are written as JSON: one
+// alone decides nothing, since templates care for single values.
+func (a *argumentsPass) pythonic() int {
+	votes := 0
+	for _, v := range []struct {
+		sample       int
+		python, json string
+	}{{3, "True", "true"}, {4, "None", "null"}, {6, "'vqitema'", `"vqitema"`}} {
+		if e, ok := a.sampled(samples[v.sample].value); ok {
+			written := observe.Text(e.core) + e.trail // a word that stands for a boolean is the template's own
+			votes += boolInt(strings.Contains(written, v.python)) - boolInt(strings.Contains(written, v.json))
+		}
+	}
+	return votes
 }
 
 // The markers of literal text in a value (XML 1.0, 2.7).

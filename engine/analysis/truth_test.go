@@ -91,3 +91,22 @@ func TestFlagAmongMany(t *testing.T) {
 		}
 	}
 }
+
+// TestCodecByAllValues sees that quotes which the template writes around strings are no codec, and that a word for one value alone decides
+// none.
+func TestCodecByAllValues(t *testing.T) {
+	const turn = `{% for m in messages %}[{{ m.role }}]{{ m.content or '' }}{% for c in m.tool_calls or [] %}<c>{{ c.function.name }}OPEN{% for k, v in c.function.arguments.items() %}ENTRY{% endfor %}SHUT</c>{% endfor %}[end]{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}`
+	for _, tt := range []struct{ open, entry, shut, want string }{
+		{"(", `{{ k }}={{ '"' ~ v ~ '"' if v is string else v|tojson }}{{ ", " if not loop.last }}`, ")", "json"},
+		{"(", `{{ k }}={{ '"' ~ v ~ '"' if v is string else v }}{{ ", " if not loop.last }}`, ")", "python"},
+		{"(", `{{ k }}={{ v|tojson }}{{ ", " if not loop.last }}`, ")", "json"},
+		{"", `<k>{{ k }}</k><v>{{ v if v is string or v is none else v|tojson }}</v>`, "", "raw"},
+		{"", `<k>{{ k }}</k><v>{{ v }}</v>`, "", "str"},
+		{"", `<k>{{ k }}</k><v>{{ 'true' if v is true else 'false' if v is false else v if v is string or v is none else v|tojson }}</v>`, "", "raw"},
+	} {
+		a := analyze(t, strings.NewReplacer("OPEN", tt.open, "ENTRY", tt.entry, "SHUT", tt.shut).Replace(turn))
+		if len(a.Format.Calls) != 1 || a.Format.Calls[0].Body.Codec.Style.String() != tt.want {
+			t.Errorf("%s: want codec %s, got\n%s", tt.entry, tt.want, a.Format)
+		}
+	}
+}
