@@ -123,13 +123,14 @@ const (
 	Close               // the entries are complete
 	CallEnd             // the call is complete
 	CallBroken          // the call ends incomplete
+	Skipped             // text: what is left of an incomplete call
 	Undeclared          // text that looks like a call names a function that is not declared
 	EndOfTurn           // the turn has ended
 	kindCount
 )
 
 var kindNames = [kindCount]string{"", "content", "reasoning", "dropped", "end-stub", "mark", "call", "name", "id", "id-end", "args", "args-end", "spare", "spare-text",
-	"open", "key", "key-text", "key-end", "value", "value-begin", "value-end", "verbatim", "close", "call-end", "call-broken", "undeclared", "end-of-turn"}
+	"open", "key", "key-text", "key-end", "value", "value-begin", "value-end", "verbatim", "close", "call-end", "call-broken", "skipped", "undeclared", "end-of-turn"}
 
 // Tolerances is a set of the tolerances of E21.
 type Tolerances uint16

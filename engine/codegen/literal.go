@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/peg"
@@ -39,9 +40,32 @@ func segments(text string) []string {
 	}
 }
 
+// tokens cuts a literal further, behind each marker in it that another one follows: "</key><value>" is two of them, and models put white space
+// between them that a template does not (T1).
+func tokens(text string) (parts []string) {
+	for _, s := range segments(text) {
+		from := 0
+		for i, r := range s {
+			if strings.ContainsRune(format.OpenBrackets, r) && bracketed(s[from:i]) {
+				parts = append(parts, s[from:i])
+				from = i
+			}
+		}
+		parts = append(parts, s[from:])
+	}
+	return parts
+}
+
+// bracketed reports whether a text is a marker between brackets.
+func bracketed(text string) bool {
+	first, _ := utf8.DecodeRuneInString(text)
+	last, _ := utf8.DecodeLastRuneInString(text)
+	return distinctive(text) && strings.ContainsRune(format.OpenBrackets, first) && strings.ContainsRune(format.ShutBrackets, last)
+}
+
 // heads returns the literals with which the ways of writing a marker begin, as an Until looks for them.
 func heads(text string) []string {
-	return each(variants(text), func(v string) string { return segments(v)[0] })
+	return each(variants(text), func(v string) string { return tokens(v)[0] })
 }
 
 // stub matches the beginning of a marker, at least a byte of it, that the end of the input cuts off.
@@ -50,7 +74,7 @@ func stub(texts ...string) peg.Choice {
 	for _, text := range texts {
 		for _, v := range variants(text) {
 			var lead peg.Seq
-			for i, s := range segments(v) {
+			for i, s := range tokens(v) {
 				if i > 0 {
 					alts = append(alts, append(lead[:len(lead):len(lead)], peg.End{}))
 				}

@@ -147,12 +147,23 @@ func (c *callReader) ended() peg.Pattern {
 	return further
 }
 
-// broken is the state in which an announced call ends incomplete. A marker of it that the end of the output cuts off is no content.
+// broken is the state in which an announced call ends incomplete. What is left of it is skipped, up to where the answer can go on (E30).
 func (c *callReader) broken() peg.Pattern {
 	return c.ref(c.name("broken"), func() peg.Pattern {
-		broken := peg.Seq{peg.Emit{Kind: CallBroken}}
-		if cut := stub(c.s.shape().all()...); len(cut) > 0 {
-			broken = append(broken, peg.Opt{P: peg.Seq{peg.Space{}, cut}})
+		end := stops(c.s.resuming(), c.t.endTexts())
+		for i := range end {
+			end[i].Stub = false
+		}
+		if c.s.listed() { // or the next item of the array
+			end = append(end, peg.Stop{Text: ",", After: peg.Seq{peg.Space{}, c.recognised()}})
+		}
+		var closers peg.Choice
+		for _, text := range either(either(each(c.s.Tail, partShape)...), literal(c.s.Call.Close.Text)).firsts() {
+			closers = append(closers, c.lit(text))
+		}
+		broken := peg.Seq{peg.Emit{Kind: CallBroken}, peg.Until{Kind: Skipped, Stops: end}}
+		if len(closers) > 0 {
+			broken = append(broken, peg.Rep{P: peg.Hold{P: peg.Seq{peg.Space{}, closers}}})
 		}
 		return broken
 	})
@@ -300,6 +311,9 @@ func (c *callReader) behindName(inID []format.Part) peg.Pattern {
 	for _, t := range s.afterHead(s.name + 1).firsts() {
 		alts = append(alts, c.lit(t))
 	}
+	if tag, ok := s.selfClosing(); ok {
+		alts = append(alts, c.selfClosing(tag))
+	}
 	if e := s.entry; e != nil && s.Body.Open.Text == "" && e.open.Text.Text == "" && e.mid.Text.Text != "" && onlySpace(s.Head[s.name+1:]) {
 		alts = append(alts, c.args.ahead()) // nothing but a key behind the name
 	}
@@ -408,8 +422,56 @@ func (c *callReader) rest(tool *tool) peg.Pattern {
 		if s.Object != nil {
 			return append(c.object().rest(), c.closeFence(), c.tail(tool))
 		}
-		return peg.Seq{c.perTool("head end", tool, c.headEnd), c.args.body(tool), c.tail(tool)}
+		rest := peg.Seq{c.perTool("head end", tool, c.headEnd), c.args.body(tool), c.tail(tool)}
+		if tag, ok := s.selfClosing(); ok {
+			return peg.Choice{peg.Seq{c.ref(c.name("self-closing"), func() peg.Pattern { return c.selfClosing(tag) }), peg.Cut{}, c.noArguments()}, rest}
+		}
+		return rest
 	})
+}
+
+func (c *callReader) selfClosing(tag string) peg.Pattern {
+	return peg.Seq{peg.Space{}, c.lit(tag), peg.Space{}, peg.Lit{Text: "/>"}}
+}
+
+// noArguments says that a call has no arguments.
+func (c *callReader) noArguments() peg.Pattern {
+	return c.ref("no arguments", func() peg.Pattern {
+		return peg.Seq{peg.Emit{Kind: Open}, peg.Emit{Kind: Close}, peg.Emit{Kind: ArgsEnd}, peg.Emit{Kind: CallEnd}}
+	})
+}
+
+// empty returns the alternatives for markers around calls that have none between them, or something else, and for those with which the
+// output ends (E20, E30). They are dropped; what they stand around is read on.
+func (c *callReader) empty() (alts peg.Choice) {
+	s := c.s
+	drop := func(m format.Marker, p peg.Pattern, next peg.Pattern) {
+		alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{c.lead(m), peg.Capture{Kind: Dropped, P: peg.Seq{c.lit(m.Text), p}}}}, peg.Cut{}, next})
+	}
+	bracket := peg.Pattern(peg.Seq{})
+	if s.listed() {
+		bracket = peg.Opt{P: peg.Seq{peg.Lit{Text: "["}, peg.Space{}}}
+	}
+	for _, o := range s.openings {
+		if !distinctive(o.first.Text) || o.bare() {
+			continue
+		}
+		close := s.Section.Close
+		if o.from == atCall {
+			close = s.Call.Close
+		}
+		if distinctive(close.Text) {
+			drop(o.first, peg.Seq{peg.Space{}, bracket, peg.Opt{P: peg.Seq{peg.Lit{Text: "]"}, peg.Space{}}}, c.lit(close.Text)}, peg.Seq{c.trail(close), c.content()})
+		} else if s.listed() {
+			drop(o.first, peg.Seq{peg.Space{}, peg.Lit{Text: "["}, peg.Space{}, peg.Lit{Text: "]"}}, peg.Seq{c.trail(close), c.content()})
+		}
+		if call := s.Call.Open.Text; o.from == atSection && distinctive(call) { // noise before the first call
+			noise := peg.Until{Stops: stops(append([]string{call, close.Text}, c.t.openers()...), c.t.endTexts())}
+			drop(o.first, peg.Seq{noise, peg.And{P: c.lit(call)}}, c.section())
+		}
+		drop(o.first, peg.Seq{peg.Space{}, peg.End{}}, peg.Seq{})
+	}
+	return alts
 }
 
 // headEnd matches what remains of the head.
@@ -420,7 +482,12 @@ func (c *callReader) headEnd(tool *tool) peg.Pattern {
 		seq = append(seq, c.afterName(id.Parts[nameAt(id.Parts)+1:]), peg.Emit{Kind: IDEnd})
 	}
 	for n := s.name + 1; n < len(s.Head); n++ {
-		seq = append(seq, c.again(s.Head, n, tool, s.afterHead(n+1).firsts()))
+		p := c.again(s.Head, n, tool, s.afterHead(n+1).firsts())
+		if s.optionalID(n) {
+			n++
+			p = peg.Choice{peg.Hold{P: peg.Seq{p, c.part(s.Head, n, s.afterHead(n+1).firsts())}}, peg.Emit{Kind: IDEnd}}
+		}
+		seq = append(seq, p)
 	}
 	return seq
 }

@@ -301,7 +301,7 @@ func (c *entryReader) entryValue(key string, s *schema.Schema) peg.Pattern {
 	e := c.s.entry
 	p := &c.s.Body
 	mode := valueModeOf(p, s.Types())
-	closing := c.closing(key)
+	closing := c.closed(key)
 	info := ValueInfo{Mode: ValueHeld, Types: codec.Values(s.Types()), Before: e.closeGap(), After: e.valueGap, Entity: p.Codec.Entity}
 	switch mode {
 	case valueNested:
@@ -343,7 +343,7 @@ func (c *entryReader) orLiteral(firsts string, text peg.Pattern) peg.Pattern {
 }
 
 // closing matches what closes an entry. Without a key it is unknown, and so is the key in the closing tag.
-func (c *entryReader) closing(key string) peg.Pattern {
+func (c *entryReader) closing(key string) peg.Seq {
 	e := c.s.entry
 	var seq peg.Seq
 	for n, p := range e.close {
@@ -372,7 +372,7 @@ func (c *entryReader) region(key string, info ValueInfo) peg.Pattern {
 	e := c.s.entry
 	stops := c.valueStops(key)
 	number := c.value(info)
-	begin, end := peg.Emit{Kind: ValueBegin, Arg: number}, peg.Seq{c.closing(key), peg.Emit{Kind: ValueEnd}}
+	begin, end := peg.Emit{Kind: ValueBegin, Arg: number}, peg.Seq{c.closed(key), peg.Emit{Kind: ValueEnd}}
 	if !c.s.Body.Codec.CDATA {
 		return peg.Seq{begin, peg.Until{Kind: Value, Stops: stops}, end}
 	}
@@ -394,25 +394,74 @@ type ending struct {
 
 // valueStops returns what ends the text of a value.
 func (c *entryReader) valueStops(key string) (stops []peg.Stop) {
+	add := func(s peg.Stop) {
+		i := slices.IndexFunc(stops, func(o peg.Stop) bool { return o.Text == s.Text })
+		switch {
+		case i < 0:
+			stops = append(stops, s)
+		case stops[i].After == nil || s.After == nil:
+			stops[i].After = nil
+		default: // two markers begin alike
+			stops[i].After = peg.Choice{stops[i].After, s.After}
+		}
+	}
 	e := c.s.entry
 	ends := []ending{{e.closeText(key), peg.Seq{peg.Space{}, c.goesOn()}}}
 	if ends[0].text == "" {
 		ends = c.openEnd()
+	} else if c.t.on(OptionalWrapper) {
+		open, closers := c.s.afterValue()
+		for _, text := range closers {
+			ends = append(ends, ending{text, peg.Seq{peg.Space{}, c.ref(c.name("call goes on"), c.callGoesOn)}})
+		}
+		if open != "" {
+			ends = append(ends, ending{c.s.keyGap() + open, append(peg.Seq{peg.Space{}}, c.ahead()[2:]...)})
+		}
 	}
 	for _, end := range ends {
 		for _, v := range variants(end.text) {
-			parts, confirm := segments(v), end.behind
+			parts, confirm := tokens(v), end.behind
+			if parts[0] == "" && len(parts) == 2 && parts[1] != "" { // a line break before a marker
+				add(peg.Stop{Text: "\n" + parts[1], Stub: true, After: confirm})
+				continue
+			}
 			if parts[0] == "" { // a line break
-				stops = append(stops, peg.Stop{Text: v, Stub: true, After: confirm})
+				add(peg.Stop{Text: v, Stub: true, After: confirm})
 				continue
 			}
 			for n := len(parts) - 1; n > 0; n-- {
 				confirm = append(peg.Seq{peg.Space{}, peg.Lit{Text: parts[n]}}, confirm...)
 			}
-			stops = append(stops, peg.Stop{Text: parts[0], Stub: true, After: confirm})
+			add(peg.Stop{Text: parts[0], Stub: true, After: confirm})
 		}
 	}
 	return stops
+}
+
+// callGoesOn matches what may follow the first of a call's closing markers.
+func (c *entryReader) callGoesOn() peg.Pattern {
+	alts := peg.Choice{peg.End{}}
+	for _, t := range either(c.s.afterArguments(), c.t.anyCall(), literals(c.t.endTexts())).firsts() {
+		alts = append(append(alts, c.lit(t)), stub(t)...)
+	}
+	return alts
+}
+
+// closed matches what closes an entry. Where that is missing, the next key's opener and the call's own closing markers close it (T4).
+func (c *entryReader) closed(key string) peg.Pattern {
+	closing := c.closing(key)
+	if len(closing) == 0 || !c.t.on(OptionalWrapper) {
+		return closing
+	}
+	open, closers := c.s.afterValue()
+	outer := peg.Choice(each(closers, c.lit))
+	if open != "" {
+		outer = append(outer, c.lit(open))
+	}
+	if len(outer) == 0 {
+		return closing
+	}
+	return peg.Choice{closing, peg.And{P: peg.Seq{peg.Space{}, outer}}}
 }
 
 // goesOn matches the beginning of what may follow a value's closing marker: a further entry, the end of the call, the turn or the output.

@@ -57,11 +57,11 @@ func (r *reader) turn() peg.Pattern {
 
 // lit matches the text of a marker, which has no white space at its edges.
 func (r *reader) lit(text string) peg.Pattern {
-	ways := variants(text)
+	ways := each(variants(text), func(v string) peg.Pattern { return r.apart(v, tokens(v)) })
 	if len(ways) == 1 {
-		return r.spelled(text)
+		return ways[0]
 	}
-	return peg.Choice(each(ways, r.spelled))
+	return peg.Choice(ways)
 }
 
 // marker matches a marker with the white space beside it.
@@ -273,7 +273,7 @@ func (r *reader) stray(text string) peg.Seq {
 }
 
 // mayBeText reports whether a closing marker is not known for one where it begins.
-func (r *reader) mayBeText(text string) bool { return r.t.opensToo(text) || len(segments(text)) > 1 }
+func (r *reader) mayBeText(text string) bool { return r.t.opensToo(text) || len(tokens(text)) > 1 }
 
 // interruptions is the shape of what interrupts the answer's text.
 func (r *reader) interruptions(begun bool) shape {
@@ -315,6 +315,9 @@ func (r *reader) markers(x text) peg.Pattern {
 	alts = append(alts, r.ends()...)
 	if !x.begun || r.t.on(ContentAround) { // what is nothing else may be a call of something else
 		alts = append(alts, r.undeclared()...)
+		for _, c := range r.calls {
+			alts = append(alts, c.empty()...)
+		}
 	}
 	alts = append(alts, r.shifts(r.interruptions(x.begun).firsts(), next)...)
 	if r.t.calling() && !x.begun {

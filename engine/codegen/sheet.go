@@ -101,9 +101,11 @@ func (s *sheet) space(exact string) peg.Pattern {
 	return peg.Lit{Text: exact}
 }
 
-// spelled matches a literal in one of its ways: whole, or with free white space at its line breaks.
-func (s *sheet) spelled(text string) peg.Pattern {
-	parts := segments(text)
+// spelled matches a literal as it is, its line breaks apart, where white space is free.
+func (s *sheet) spelled(text string) peg.Pattern { return s.apart(text, segments(text)) }
+
+// apart matches the parts of a literal with free white space between them.
+func (s *sheet) apart(text string, parts []string) peg.Pattern {
 	if len(parts) == 1 || !s.free {
 		return peg.Lit{Text: text}
 	}

@@ -172,6 +172,13 @@ func (s *spelling) jsonToo() bool {
 	})
 }
 
+// optionalID reports whether a part of the head after the name is the marker of an id, which models leave out together with it (T4): the marker
+// tells whether there is one.
+func (s *spelling) optionalID(n int) bool {
+	return s.t.on(OptionalWrapper) && s.name < n && n+1 < len(s.Head) && s.Head[n].Kind == format.SlotLit && distinctive(s.Head[n].Text.Text) &&
+		s.Head[n+1].Kind == format.SlotID && len(s.Head[n+1].Parts) == 0
+}
+
 // hasID reports whether an id may come after the name, so that what follows is held until it is known (E24).
 func (s *spelling) hasID() bool {
 	isID := func(p format.Part) bool { return p.Kind == format.SlotID }
@@ -230,7 +237,16 @@ func (s *spelling) afterHead(n int) shape {
 	if s.t.on(OptionalWrapper) {
 		open = maybe(open)
 	}
-	return row(append(each(s.Head[n:], partShape), open, maybe(args), s.afterArguments())...)
+	var head []shape
+	for ; n < len(s.Head); n++ {
+		if s.optionalID(n) {
+			head = append(head, maybe(row(partShape(s.Head[n]), partShape(s.Head[n+1]))))
+			n++
+			continue
+		}
+		head = append(head, partShape(s.Head[n]))
+	}
+	return row(append(head, open, maybe(args), s.afterArguments())...)
 }
 
 // afterArguments is the shape of what follows the arguments.
@@ -361,6 +377,49 @@ func (s *spelling) openEnds() []string {
 		}
 	}
 	return slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+}
+
+// afterValue returns the literals that end a value whose own closing marker is missing: the next key's opener, and what closes the call. Only
+// those count that do not occur by chance.
+func (s *spelling) afterValue() (key string, closers []string) {
+	if s.Body.Codec.CDATA || s.Body.Kind == format.BodyKwargs {
+		return "", nil
+	}
+	for _, text := range s.afterArguments().firsts() {
+		if distinctive(text) && !strings.HasPrefix(s.entry.closeText(""), text) && !strings.HasPrefix(s.entry.open.Text.Text, text) {
+			closers = append(closers, text)
+		}
+	}
+	if text := s.entry.open.Text.Text; distinctive(text) && !s.entry.closesWithKey() { // else an entry in the value begins alike
+		key = text
+	}
+	return key, closers
+}
+
+// selfClosing returns what precedes the "/>" that closes a call at once, without arguments, in place of the ">" that ends the tag with its name
+// (T4), and reports whether there is such a tag.
+func (s *spelling) selfClosing() (tag string, ok bool) {
+	if s.name < 0 || s.name+2 != len(s.Head) || len(s.Tail) == 0 || !s.t.on(OptionalWrapper) || !strings.HasPrefix(headLiteral(s.Calls).Text, "<") {
+		return "", false
+	}
+	tag, ok = strings.CutSuffix(s.Head[s.name+1].Text.Text, ">")
+	return tag, ok && !strings.HasSuffix(tag, "/")
+}
+
+// keyGap is what must stand before the next key's opener where that ends a value: a line break, where the template writes one.
+func (s *spelling) keyGap() string {
+	if strings.Contains(s.Body.Sep.Before+s.Body.Sep.After+s.entry.open.Text.Before+s.entry.closeGap(), "\n") {
+		return "\n"
+	}
+	return ""
+}
+
+// resuming is the shape of what an incomplete call is left at: its closing markers, a further call and the end of the turn (E30). Only those
+// count that do not occur by chance.
+func (s *spelling) resuming() []string {
+	tail := either(each(s.Tail, partShape)...)
+	texts := either(tail, literal(s.Call.Close.Text), literal(s.Section.Close.Text), s.t.anyCall()).firsts()
+	return slices.DeleteFunc(texts, func(text string) bool { return !distinctive(text) })
 }
 
 // valueMode tells apart the rules for values.

@@ -227,6 +227,12 @@ func (c *entryWriter) codec(key string, mode valueMode) gbnf.Codec {
 		gc = gbnf.Codec{Raw: true, Entity: p.Codec.Entity}
 		if stop := e.closeText(key); stop != "" {
 			gc.Stops = heads(stop)
+			if c.on(OptionalWrapper) {
+				open, closers := c.s.afterValue()
+				if gc.Stops = append(gc.Stops, closers...); open != "" {
+					gc.Stops = append(gc.Stops, c.s.keyGap()+open)
+				}
+			}
 		} else {
 			gc.Stops = append([]string{}, c.s.openEnds()...)
 		}

@@ -307,6 +307,8 @@ func (p *Parser) event(e *peg.Event) {
 		p.mark(p.out.Marks[e.Arg])
 	case codegen.Dropped:
 		p.drop(e, "no part of the message")
+	case codegen.Skipped:
+		p.drop(e, "what is left of an incomplete call")
 	case codegen.EndStub:
 		p.endStub(e)
 	case codegen.Undeclared:
@@ -532,7 +534,8 @@ type call struct {
 	sent      int  // bytes of args that are in deltas
 	argsDone  bool // the arguments are complete
 	spares    []spare
-	entries   int // entries of tagged arguments begun
+	entries   int  // entries of tagged arguments begun
+	empty     bool // there are none, and the brace is still to be written
 	key       []byte
 
 	inValue  bool
@@ -581,8 +584,12 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 	case codegen.Open:
 		c.args.WriteByte('{')
 	case codegen.Close:
+		// Without entries only the end of the call tells that there are none: a call that breaks off has no "{}", which would look complete.
+		if c.argsDone = true; c.entries == 0 {
+			c.empty = true
+			return
+		}
 		c.args.WriteByte('}')
-		c.argsDone = true
 	case codegen.Key:
 		c.comma()
 		c.args.Write(e.Text)
@@ -689,6 +696,9 @@ func (p *Parser) endCall(complete bool, off int) {
 	p.call = nil
 	if c.inValue {
 		c.endValue(false)
+	}
+	if c.empty && complete {
+		c.args.WriteByte('}')
 	}
 	broken := "breaks off"
 	if complete && c.args.Len() == 0 {
