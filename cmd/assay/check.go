@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/gonja"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/report"
@@ -191,6 +192,10 @@ func (one *checked) judge(src subject.Source) {
 		able = "no, " + err.Error()
 	}
 	one.able = append(one.able, fmt.Sprintf("supports tools: %s: %s", src.Name, able))
+	if t != nil {
+		x := conversation.Explore(t.ChatTemplate(), conversation.Usual(), t.Caps().Needs.Bound, conversation.UsualRenders)
+		one.able = append(one.able, fmt.Sprintf("exercised: %s: %s", src.Name, x.Summary()))
+	}
 }
 
 // able is the source that must support tools where that is required: the first that does, else the first.

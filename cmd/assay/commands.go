@@ -47,7 +47,7 @@ var commands []*command
 func init() {
 	cobra.EnableCommandSorting = false
 	commands = []*command{
-		&checkCommand, &diffCommand, &templatesCommand, &explainCommand,
+		&checkCommand, &coverageCommand, &diffCommand, &templatesCommand, &explainCommand,
 		&renderCommand, &capsCommand, &analyzeCommand, &programCommand, &grammarCommand, &parseCommand,
 		&inspectCommand, &pullCommand, &retemplateCommand, &liveCommand, &probeCommand,
 		&runCommand, &newCommand, &exportCommand, &verifyCommand, &enginesCommand, &reportCommand,

@@ -3,7 +3,6 @@ package check
 import (
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
@@ -29,11 +28,8 @@ func (s *Subject) grammar() *conversation.Grammar {
 	if s.Options.Grammar != nil {
 		return s.Options.Grammar
 	}
-	return defaultGrammar()
+	return conversation.Usual()
 }
-
-// defaultGrammar has the conversations of the seed that is used where no other is asked for.
-var defaultGrammar = sync.OnceValue(func() *conversation.Grammar { return conversation.New(1) })
 
 // observeTalks renders the conversations of the grammar with their origins.
 func (s *Subject) observeTalks() []*talked {

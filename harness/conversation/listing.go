@@ -1,0 +1,137 @@
+package conversation
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// Usual returns the conversations of the seed that is used where no other is asked for.
+var Usual = sync.OnceValue(func() *Grammar { return New(1) })
+
+// UsualRenders is how many conversations are tried with a template where nothing else is asked for. Most templates show everything that
+// they do to a tenth of them.
+const UsualRenders = 400
+
+// Decision is a site of a template with what was reached of it.
+type Decision struct {
+	jinja.Site
+	Line, Col int // 1-based, in runes
+	Reached   []jinja.Outcome
+	Missing   []jinja.Outcome
+}
+
+// Counts returns how many outcomes were reached of how many that count.
+func (d Decision) Counts() (reached, all int) {
+	count := func(outcomes []jinja.Outcome) (n int) {
+		for _, o := range outcomes {
+			if o != jinja.Empty {
+				n++
+			}
+		}
+		return n
+	}
+	return count(d.Reached), count(d.Reached) + count(d.Missing)
+}
+
+// Decisions returns the template's decisions in the order of the source.
+func (x *Exploration) Decisions() []Decision {
+	all := make([]Decision, len(x.Template.Sites()))
+	for i, s := range x.Template.Sites() {
+		pos := x.Template.Source.Position(s.Off)
+		all[i] = Decision{Site: s, Line: pos.Line, Col: pos.Col}
+		for _, o := range s.Kind.Outcomes() {
+			if x.Coverage.Reached(i, o) {
+				all[i].Reached = append(all[i].Reached, o)
+			} else {
+				all[i].Missing = append(all[i].Missing, o)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Decision) int { return cmp.Compare(a.Off, b.Off) })
+	return all
+}
+
+// maxLines bounds the lines that a summary names.
+const maxLines = 8
+
+// Summary says in a line how much of the template was exercised, and which lines decide something that no request reached.
+func (x *Exploration) Summary() string {
+	reached, all := x.Counts()
+	if all == 0 {
+		return "it decides nothing"
+	}
+	text := fmt.Sprintf("%d of %d outcomes of its branches (%d%%)", reached, all, 100*reached/all)
+	var lines []string
+	for _, d := range x.Decisions() {
+		line := fmt.Sprint(d.Line)
+		if got, of := d.Counts(); got < of && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 0 {
+		return text
+	}
+	if more := len(lines) - maxLines; more > 0 {
+		lines = append(lines[:maxLines], fmt.Sprintf("%d more", more))
+	}
+	return text + "; no request reached all of lines " + strings.Join(lines, ", ")
+}
+
+// String shows the template line by line: how many outcomes were reached of how many the line has, and after it those that no request
+// reached. That a loop never had nothing to go through is listed in brackets and does not count.
+func (x *Exploration) String() string {
+	var b strings.Builder
+	decisions := x.Decisions()
+	for i, line := range strings.Split(x.Template.Source.Text, "\n") {
+		reached, all := 0, 0
+		var missing []string
+		for len(decisions) > 0 && decisions[0].Line == i+1 {
+			d := decisions[0]
+			decisions = decisions[1:]
+			got, of := d.Counts()
+			reached, all = reached+got, all+of
+			for _, o := range d.Missing {
+				text := fmt.Sprintf("%d:%d: %s: never %s", d.Line, d.Col, d.Kind, o)
+				if o == jinja.Empty {
+					text = "(" + text + ")"
+				}
+				missing = append(missing, text)
+			}
+		}
+		counts := ""
+		if all > 0 {
+			counts = fmt.Sprintf("%d/%d", reached, all)
+		}
+		b.WriteString(strings.TrimRight(fmt.Sprintf("%5d %5s | %s", i+1, counts, line), " ") + "\n")
+		for _, text := range missing {
+			b.WriteString("            ! " + text + "\n")
+		}
+	}
+	fmt.Fprintf(&b, "%s\n%d conversations reach them, of %d that were tried\n", x.Summary(), len(x.Conversations), x.Renders)
+	return b.String()
+}
+
+// Value is the exploration as JSON.
+func (x *Exploration) Value() ordered.Value {
+	names := func(outcomes []jinja.Outcome) ordered.Value {
+		items := make([]ordered.Value, len(outcomes))
+		for i, o := range outcomes {
+			items[i] = ordered.Str(o.String())
+		}
+		return ordered.ArrayOf(items...)
+	}
+	reached, all := x.Counts()
+	var sites []ordered.Value
+	for _, d := range x.Decisions() {
+		sites = append(sites, ordered.ObjectOf(ordered.MemberOf("line", ordered.Int(d.Line)), ordered.MemberOf("column", ordered.Int(d.Col)),
+			ordered.MemberOf("kind", ordered.Str(d.Kind.String())), ordered.MemberOf("reached", names(d.Reached)), ordered.MemberOf("missing", names(d.Missing))))
+	}
+	return ordered.ObjectOf(ordered.MemberOf("reached", ordered.Int(reached)), ordered.MemberOf("outcomes", ordered.Int(all)),
+		ordered.MemberOf("conversations", ordered.Int(len(x.Conversations))), ordered.MemberOf("tried", ordered.Int(x.Renders)), ordered.MemberOf("sites", ordered.ArrayOf(sites...)))
+}
