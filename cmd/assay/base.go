@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
@@ -65,23 +67,72 @@ func openBase(commit string) (*base, error) {
 	return b, nil
 }
 
-// open returns the revision of a template at the base, of the same name where its file has several; false where it is new.
-func (b *base) open(is subject.Source) (subject.Source, bool, error) {
+// open returns the revision of a template at the base, of the same name where its file has several; nil where the base has none that can
+// be used.
+func (b *base) open(is subject.Source) *subject.Source {
 	name := filepath.ToSlash(filepath.Clean(is.File))
+	if strings.EqualFold(filepath.Ext(name), ".gguf") {
+		return nil // git has no text of it
+	}
 	if old, ok := b.renamed[name]; ok {
 		name = old
 	}
 	object := b.commit + ":./" + name
 	if _, err := git("cat-file", "-e", object); err != nil {
-		return subject.Source{}, false, nil
+		return nil
 	}
 	all, err := openCommitted("git:" + object)
+	if err != nil {
+		return nil
+	}
 	for _, was := range all {
 		if part(was) == part(is) {
-			return was, true, nil
+			return &was
 		}
 	}
-	return subject.Source{}, false, err
+	return nil
+}
+
+// model returns a model folder as it was at the base, without its model files; nil where the base has no such folder.
+func (b *base) model(dir string) (*subject.Model, error) {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, err
+	}
+	at := filepath.ToSlash(filepath.Clean(dir))
+	list, err := git("ls-tree", "-r", "-z", "--name-only", b.commit, "--", "./"+at+"/")
+	if err != nil {
+		return nil, err
+	}
+	copied, err := os.MkdirTemp("", "assay-base-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(copied)
+	for file := range strings.SplitSeq(strings.TrimSuffix(list, "\x00"), "\x00") {
+		name, err := filepath.Rel(dir, filepath.FromSlash(file))
+		if ext := filepath.Ext(name); err != nil || !filepath.IsLocal(name) || ext != ".json" && ext != ".jinja" {
+			continue
+		}
+		text, err := git("show", "--end-of-options", b.commit+":./"+file)
+		if err != nil {
+			return nil, err
+		}
+		target := filepath.Join(copied, name)
+		if err := os.MkdirAll(filepath.Dir(target), 0o777); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(target, []byte(text), 0o666); err != nil {
+			return nil, err
+		}
+	}
+	if list == "" {
+		return nil, nil
+	}
+	folder, err := modeldir.Read(os.DirFS(copied), modeldir.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return subject.NewModel(dir, dir, folder), nil
 }
 
 // part is the name of a template in a file that has several; "" where the file is the template.
@@ -96,14 +147,13 @@ type edit struct {
 	changes []rule.Result   // as `assay diff` finds them, without what the checks find themselves
 }
 
-// edit compares a template with its revision at the base.
-func (b *base) edit(is subject.Source, limits engine.Limits) (edit, error) {
-	was, ok, err := b.open(is)
-	if err != nil || !ok {
-		return edit{}, err
+// since compares a template with its revision at the base, if there is one.
+func since(was *subject.Source, is subject.Source, limits engine.Limits) (edit, error) {
+	if was == nil {
+		return edit{}, nil
 	}
-	was = was.Limited(limits)
-	e := edit{was: &was}
+	limited := was.Limited(limits)
+	e := edit{was: &limited}
 	if was.Text == is.Text {
 		return e, nil
 	}
@@ -111,7 +161,7 @@ func (b *base) edit(is subject.Source, limits engine.Limits) (edit, error) {
 	if err != nil {
 		return e, err
 	}
-	e.changes = slices.DeleteFunc(revision.Compare(was, is, cases), func(res rule.Result) bool { return slices.Contains(revision.OfFindings, res.Rule) })
+	e.changes = slices.DeleteFunc(revision.Compare(limited, is, cases), func(res rule.Result) bool { return slices.Contains(revision.OfFindings, res.Rule) })
 	return e, nil
 }
 

@@ -219,9 +219,9 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 			return one, err
 		}
 		m = m.Limited(k.limits.Limits)
-		one.results = check.Model(m, k.options)
+		err = k.model(&one, m)
 		k.judge(&one, m.Sources)
-		return one, nil
+		return one, err
 	}
 	sources, err := subject.OpenAll(name, c.stdin)
 	if err != nil {
@@ -232,13 +232,47 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 	}
 	sources = subject.Limited(sources, k.limits.Limits)
 	for _, src := range sources {
-		if err := k.template(&one, src, name != "-"); err != nil {
+		if k.since == nil || name == "-" {
+			one.results = append(one.results, check.Template(src, k.options)...)
+		} else if err := k.edited(&one, src, k.since.open(src)); err != nil {
 			return one, err
 		}
 	}
 	k.judge(&one, sources)
 	return one, nil
 }
+
+// model checks a model, and what became of it since the base.
+func (k *checking) model(one *checked, m *subject.Model) error {
+	if k.since == nil {
+		one.results = check.Model(m, k.options)
+		return nil
+	}
+	findings := check.ModelOnly(m, k.options)
+	was, err := k.since.model(m.Path)
+	if err != nil {
+		return err
+	}
+	if was != nil {
+		rule.Settle(findings, check.ModelOnly(was.Limited(k.limits.Limits), k.options), k.settled())
+	}
+	one.results = findings
+	for _, src := range check.Distinct(m) {
+		var old *subject.Source
+		if was != nil {
+			if i := slices.IndexFunc(was.Sources, func(s subject.Source) bool { return s.Name == src.Name }); i >= 0 {
+				old = &was.Sources[i]
+			}
+		}
+		if err := k.edited(one, src, old); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settled is what a failure says that is no news.
+func (k *checking) settled() string { return "It failed at " + k.commit + ", too." }
 
 // judge says of templates that come together which support tools, and fails where one must and none does.
 func (k *checking) judge(one *checked, sources []subject.Source) {
@@ -250,13 +284,9 @@ func (k *checking) judge(one *checked, sources []subject.Source) {
 	}
 }
 
-// template checks a template, and what became of it since the base. What failed there already does not fail.
-func (k *checking) template(one *checked, src subject.Source, file bool) error {
-	if k.since == nil || !file {
-		one.results = append(one.results, check.Template(src, k.options)...)
-		return nil
-	}
-	edit, err := k.since.edit(src, k.limits.Limits)
+// edited checks a template, and what became of it since the base. What failed there already does not fail.
+func (k *checking) edited(one *checked, src subject.Source, was *subject.Source) error {
+	edit, err := since(was, src, k.limits.Limits)
 	if err != nil {
 		return err
 	}
@@ -274,7 +304,7 @@ func (k *checking) template(one *checked, src subject.Source, file bool) error {
 		for i := range before {
 			before[i].Suite = src.Name
 		}
-		rule.Settle(findings, before, "It failed at "+k.commit+", too.")
+		rule.Settle(findings, before, k.settled())
 	}
 	one.results = append(append(one.results, findings...), edit.changes...)
 	if edit.was == nil || edit.was.Text != src.Text {

@@ -62,9 +62,18 @@ type modelSubject struct {
 // Model runs the rules about a model, and those about templates on each of its templates, once where several are equal.
 func Model(m *subject.Model, o Options) []rule.Result {
 	all := ModelOnly(m, o)
-	for i, src := range m.Sources {
-		if !slices.ContainsFunc(m.Sources[:i], func(s subject.Source) bool { return same(s, src) }) {
-			all = append(all, Template(src, o)...)
+	for _, src := range Distinct(m) {
+		all = append(all, Template(src, o)...)
+	}
+	return all
+}
+
+// Distinct are the templates of a model, each once where several are equal.
+func Distinct(m *subject.Model) []subject.Source {
+	var all []subject.Source
+	for _, src := range m.Sources {
+		if !slices.ContainsFunc(all, func(s subject.Source) bool { return same(s, src) }) {
+			all = append(all, src)
 		}
 	}
 	return all
