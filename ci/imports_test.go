@@ -41,6 +41,7 @@ var policy = map[string][]string{
 	"peg/vm":  {"peg"},
 	"gbnf":    {"ordered", "schema", "source"},
 	"dialect": {"format"},
+	"emit":    {"format", "ordered", "source"},
 	"codegen": {"chat", "codec", "dialect", "format", "gbnf", "ordered", "peg", "schema"},
 	"stream":  {"chat", "codec", "codegen", "format", "ordered", "peg", "peg/vm", "schema"},
 

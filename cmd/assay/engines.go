@@ -85,6 +85,11 @@ func (r *enginesRun) run(c *call) error {
 			if err != nil {
 				return err
 			}
+			if a.TakesResponseTemplate {
+				if err := a.RunEmitted(ctx, s, cases, func(res engines.Result) { results = append(results, res) }); err != nil {
+					return err
+				}
+			}
 			matrix.Add(results...)
 			if r.results == "" {
 				for _, res := range results {
@@ -93,7 +98,9 @@ func (r *enginesRun) run(c *call) error {
 					}
 				}
 			}
-			fmt.Fprintf(c.stderr, "  %s\n", engines.Summary(f.Name, choice, results))
+			for _, line := range engines.Summary(f.Name, choice, results) {
+				fmt.Fprintf(c.stderr, "  %s\n", line)
+			}
 		}
 	}
 	if r.results != "" {

@@ -27,6 +27,8 @@ type Case struct {
 	Tools   bool   // the request declares tools
 	Request Request
 	Want    Message
+	// Full is the message wanted with the part that the request gave, of a message that is continued; engines return either.
+	Full *Message
 }
 
 // Subject is a template that engines are asked about.
@@ -112,7 +114,12 @@ func CorpusCases(c *families.Corpus, f *families.Family) (*Subject, []Case, erro
 				return nil, nil, fmt.Errorf("%s: %w", id, err)
 			}
 			about, _, _ := strings.Cut(one.About, "\n")
-			cases = append(cases, Case{ID: id, Family: f.Name, About: about, Tools: len(r.Tools) > 0, Request: request, Want: continuation(r, messageOf(one.Message))})
+			cases = append(cases, Case{ID: id, Family: f.Name, About: about, Tools: len(r.Tools) > 0, Request: request, Want: messageOf(one.Message)})
+			if r.Continue != chat.ContinueNone {
+				last := &cases[len(cases)-1]
+				full := last.Want
+				last.Full, last.Want = &full, continuation(r, full)
+			}
 		}
 	}
 	return s, cases, nil
@@ -120,7 +127,7 @@ func CorpusCases(c *families.Corpus, f *families.Family) (*Subject, []Case, erro
 
 // continuation takes the text of a message that the request continues off the message wanted: engines return what the model adds.
 func continuation(r chat.Request, m Message) Message {
-	if r.Continue == chat.ContinueNone || len(r.Messages) == 0 {
+	if len(r.Messages) == 0 {
 		return m
 	}
 	last := r.Messages[len(r.Messages)-1]

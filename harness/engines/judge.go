@@ -69,13 +69,16 @@ func Judge(c *Case, a Answer) Judgement {
 		}
 		return Judgement{Fault, kind, text}
 	}
+	for _, want := range []*Message{&c.Want, c.Full} {
+		switch {
+		case want == nil:
+		case want.Reasoning == got.Reasoning && want.Content == got.Content:
+			return Judgement{Verdict: Equal}
+		case strings.TrimSpace(want.Reasoning) == strings.TrimSpace(got.Reasoning) && strings.TrimSpace(want.Content) == strings.TrimSpace(got.Content):
+			return Judgement{Verdict: Spaced}
+		}
+	}
 	want := c.Want
-	if want.Reasoning == got.Reasoning && want.Content == got.Content {
-		return Judgement{Verdict: Equal}
-	}
-	if strings.TrimSpace(want.Reasoning) == strings.TrimSpace(got.Reasoning) && strings.TrimSpace(want.Content) == strings.TrimSpace(got.Content) {
-		return Judgement{Verdict: Spaced}
-	}
 	name, w, g := "content", want.Content, got.Content
 	if strings.TrimSpace(want.Reasoning) != strings.TrimSpace(got.Reasoning) {
 		name, w, g = "reasoning_content", want.Reasoning, got.Reasoning

@@ -226,20 +226,25 @@ func (m *Matrix) kinds(b *strings.Builder, engines []string) {
 	}
 }
 
-// Summary returns a line about a family in an engine.
-func Summary(family string, choice Choice, results []Result) string {
+// Summary returns a line about a family for each engine in the results.
+func Summary(family string, choice Choice, results []Result) []string {
 	m := Matrix{results: map[string]Result{}}
 	m.Add(results...)
-	cells, _, _, _ := m.cells()
-	for _, t := range cells {
-		line := fmt.Sprintf("%-24s %-14s", family, t)
+	cells, _, engines, _ := m.cells()
+	var lines []string
+	for _, e := range engines {
+		t := cells[[2]string{family, e}]
+		if t == nil {
+			continue
+		}
+		line := fmt.Sprintf("%-24s %-14s %s", family, t, e)
 		if p := t.parser; p != (Parser{}) {
 			line += fmt.Sprintf(" tool %s, reasoning %s", cmp.Or(p.Tool, "none"), cmp.Or(p.Reasoning, "none"))
 		}
 		if d := choice.Detected; d != nil && *d != choice.Best {
 			line += fmt.Sprintf(" (its own choice: %s, %s)", cmp.Or(d.Tool, "none"), cmp.Or(d.Reasoning, "none"))
 		}
-		return line
+		lines = append(lines, line)
 	}
-	return family + ": no cases"
+	return lines
 }

@@ -3,8 +3,11 @@ package engines
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/goassay/assay/engine/emit"
 )
 
 // Result is what became of one case in one engine, cut in one way.
@@ -40,28 +43,36 @@ func (a *Adapter) Run(ctx context.Context, s *Subject, cases []Case, choice Choi
 				Judgement: Judgement{NoParser, "", lacks}})
 			continue
 		}
-		var batch *Message
-		for _, how := range cuts {
-			if how != whole && !a.Streams {
-				continue
-			}
-			r, err := a.one(ctx, c, p, how, uint64(i))
-			if err != nil {
-				return err
-			}
-			switch {
-			case how == whole:
-				batch = r.Got
-			case r.Got != nil && batch != nil && (r.Verdict == Equal || r.Verdict == Spaced || r.Verdict == Policy):
-				// The whole output has been judged; a stream must come to the same.
-				if text := streamDiffers(*batch, *r.Got); text != "" {
-					r.Judgement = Judgement{Fault, "stream differs", text}
-				}
-			}
-			if r.Verdict != Fault && r.Verdict != Policy {
-				r.Output, r.Chunks, r.Want, r.Got = "", nil, nil, nil
-			}
-			found(r)
+		if err := a.all(ctx, c, p, uint64(i), found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RunEmitted puts cases to an engine that parses with the object of a request: with the one that is emitted from the template's
+// format. The results are of an engine of their own, "NAME with ours".
+func (a *Adapter) RunEmitted(ctx context.Context, s *Subject, cases []Case, found func(Result)) error {
+	name := a.Engine + " with ours"
+	rename := func(r Result) {
+		r.Engine = name
+		found(r)
+	}
+	object, err := emit.ResponseTemplate(s.Template.Analysis().Format)
+	if err != nil {
+		for i := range cases {
+			rename(Result{Version: a.Version, Family: cases[i].Family, Case: cases[i].ID, About: cases[i].About, Cut: whole,
+				Judgement: Judgement{NoParser, "", err.Error()}})
+		}
+		return nil
+	}
+	cases = slices.Clone(cases)
+	for i := range cases {
+		cases[i].Request.ResponseTemplate = json.RawMessage(object.String())
+	}
+	for i := range cases {
+		if err := a.all(ctx, &cases[i], Parser{}, uint64(i), rename); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -142,6 +153,34 @@ func (a *Adapter) lacks(c *Case, choice Choice, p Parser) string {
 		return "no parser reads the reasoning that the template writes"
 	}
 	return ""
+}
+
+// all puts a case to an engine, cut in every way.
+func (a *Adapter) all(ctx context.Context, c *Case, p Parser, seed uint64, found func(Result)) error {
+	var batch *Message
+	for _, how := range cuts {
+		if how != whole && !a.Streams {
+			continue
+		}
+		r, err := a.one(ctx, c, p, how, seed)
+		if err != nil {
+			return err
+		}
+		switch {
+		case how == whole:
+			batch = r.Got
+		case r.Got != nil && batch != nil && (r.Verdict == Equal || r.Verdict == Spaced || r.Verdict == Policy):
+			// The whole output has been judged; a stream must come to the same.
+			if text := streamDiffers(*batch, *r.Got); text != "" {
+				r.Judgement = Judgement{Fault, "stream differs", text}
+			}
+		}
+		if r.Verdict != Fault && r.Verdict != Policy {
+			r.Output, r.Chunks, r.Want, r.Got = "", nil, nil, nil
+		}
+		found(r)
+	}
+	return nil
 }
 
 // one puts a case to an engine in one way.

@@ -33,7 +33,8 @@ def shipped():
     return constants["_RESPONSE_TEMPLATE_FALLBACKS"]
 
 
-SHIPPED = shipped()
+# The table is by groups of model types; each object goes by the first of its group.
+SHIPPED = {(types if isinstance(types, str) else types[0]): o for types, o in shipped().items()}
 
 
 def describe(_):

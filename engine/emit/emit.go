@@ -1,0 +1,28 @@
+// Package emit writes a format in the languages of other engines.
+//
+// # Targets
+//
+//	ResponseTemplate   transformers' response_template, version 1: a parser of whole and streamed outputs
+//
+// # Exact, or refused
+//
+// A target either reads what the format spells, or the emitter returns an [Inexpressible] that names the part of the format for which the
+// target's language has no words. It never approximates.
+//
+// # Stability
+//
+// This package may change; engine, engine/chat and engine/format are the stable surface.
+package emit
+
+import "fmt"
+
+// Inexpressible is the error of a format that a target's language cannot express.
+type Inexpressible struct {
+	Target string // such as "response_template"
+	Part   string // of the format
+	Reason string
+}
+
+func (e *Inexpressible) Error() string {
+	return fmt.Sprintf("%s cannot express this format's %s: %s", e.Target, e.Part, e.Reason)
+}

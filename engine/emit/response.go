@@ -1,0 +1,531 @@
+package emit
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// ResponseTemplate returns transformers' response_template object, version 1, for a format: what tokenizer_config.json holds beside
+// chat_template. Patterns are of Python's regex module with DOTALL, as transformers compiles them.
+func ResponseTemplate(f format.Format) (ordered.Value, error) {
+	r := response{f: &f}
+	if f.Header == "" {
+		return ordered.Value{}, r.no("header", "a prompt without a text before the model's turn gives no anchor")
+	}
+	var err error
+	switch {
+	case f.Undisclosed:
+		err = r.no("calls", "the template describes tools and shows no call")
+	case len(f.Routes) > 0:
+		err = r.routes()
+	default:
+		err = r.parts()
+	}
+	if err != nil {
+		return ordered.Value{}, err
+	}
+	return object(
+		"version", ordered.Int(1),
+		"defaults", object("role", ordered.Str("assistant")),
+		"start_anchor", ordered.Str(f.Header),
+		"fields", ordered.ObjectOf(r.fields...)), nil
+}
+
+// response collects the fields of a response_template.
+type response struct {
+	f      *format.Format
+	fields []ordered.Member
+}
+
+func (r *response) no(part, reason string) error {
+	return &Inexpressible{"response_template", part, reason}
+}
+
+func (r *response) add(name string, members ...any) {
+	r.fields = append(r.fields, ordered.Member{Key: name, Value: object(members...)})
+}
+
+// object makes an object of keys and values by turns.
+func object(members ...any) ordered.Value {
+	var all []ordered.Member
+	for i := 0; i < len(members); i += 2 {
+		all = append(all, ordered.Member{Key: members[i].(string), Value: members[i+1].(ordered.Value)})
+	}
+	return ordered.ObjectOf(all...)
+}
+
+// parts writes the fields of a format whose parts have markers.
+func (r *response) parts() error {
+	f := r.f
+	if open, close := f.Reasoning.Open.Text, f.Reasoning.Close.Text; open != "" || close != "" {
+		switch {
+		case open == "":
+			return r.no("reasoning", "it has an end marker and no opener, and only content may stand outside all markers")
+		case close == "":
+			return r.no("reasoning", "nothing closes it")
+		}
+		r.add("reasoning_content", "open_pattern", ordered.Str(`\s*`+quote(open)), "close_pattern", ordered.Str(quote(close)+`\s*`), "content", ordered.Str("text"))
+	}
+	for i := range f.Calls {
+		if err := r.calls(&f.Calls[i]); err != nil {
+			return err
+		}
+	}
+	return r.content()
+}
+
+// content writes the field of content: what stands outside all others, or between markers of its own.
+func (r *response) content() error {
+	f := r.f
+	ends := r.ends()
+	if open := f.Content.Open.Text; open != "" {
+		if f.Content.Mode != format.ContentWrapped {
+			return r.no("content", "its markers stand in some turns only")
+		}
+		close := quote(f.Content.Close.Text)
+		if f.Content.Close.Text == "" {
+			close = ends
+		}
+		r.add("content", "open_pattern", ordered.Str(`\s*`+quote(open)), "close_pattern", ordered.Str(`\s*(?:`+close+`)\s*`), "content", ordered.Str("text"))
+		return nil
+	}
+	// The field is closed wherever another one opens, and white space after the last marker would erase it: so its pieces are joined.
+	members := []any{"content", ordered.Str("text"), "repeats", ordered.Boolean(true), "join", ordered.Str("")}
+	if closers := r.closers(); len(closers) > 0 {
+		members = append([]any{"close_pattern", ordered.Str(`\s*(?:` + strings.Join(closers, "|") + `)\s*`)}, members...)
+	}
+	r.add("content", members...)
+	return nil
+}
+
+// closers returns patterns of what ends a piece of content and is no part of it: the turn's end, and closers that stand alone, such as that
+// of reasoning which the prompt closes (E31).
+func (r *response) closers() []string {
+	var alts []string
+	add := func(m format.Marker) {
+		if text := quote(m.Text); text != "" && m.Text != "}" && m.Text != "]" && m.Text != ")" && !slices.Contains(alts, text) {
+			alts = append(alts, text)
+		}
+	}
+	if ends := r.ends(); ends != "" {
+		alts = append(alts, ends)
+	}
+	add(r.f.Reasoning.Close)
+	for i := range r.f.Calls {
+		c := &r.f.Calls[i]
+		add(c.Section.Close)
+		add(c.Call.Close)
+		if n := len(c.Tail); n > 0 && c.Tail[n-1].Kind == format.SlotLit {
+			add(c.Tail[n-1].Text)
+		}
+	}
+	return alts
+}
+
+// ends returns a pattern of the texts that end a turn.
+func (r *response) ends() string {
+	var alts []string
+	for _, end := range r.f.End {
+		if text := strings.TrimSpace(end); text != "" {
+			alts = append(alts, quote(text))
+		}
+	}
+	return strings.Join(alts, "|")
+}
+
+const (
+	namePattern = `(?P<name>[^\s<>"'{}()\[\]|]+)`
+	keyPattern  = `(?P<key>[^\s<>"'=:,|]+)`
+)
+
+// calls writes the field of calls.
+func (r *response) calls(c *format.Calls) error {
+	if c.Tentative {
+		return r.no("calls", "nothing in their spelling is distinctive, so that text may open them")
+	}
+	if c.Array {
+		return r.array(c)
+	}
+	open := pattern(c.Call.Open)
+	head, named, err := r.head(c.Head)
+	if err != nil {
+		return err
+	}
+	open += head
+	section := quote(c.Section.Open.Text)
+	if section == "" && quote(c.Call.Open.Text) == "" && !startsWithLiteral(c.Head) {
+		return r.no("calls", "nothing opens them that a pattern could wait for")
+	}
+	switch {
+	case section == "":
+	case strings.TrimSpace(c.Call.Open.Text) != "" || startsWithLiteral(c.Head):
+		open = `(?:` + section + `\s*)?` + open
+	case c.Sep.Text != "":
+		open = `(?:` + section + `|` + quote(c.Sep.Text) + `)\s*` + open
+	default:
+		open = section + `\s*` + open
+	}
+	tail, _, err := r.head(c.Tail)
+	if err != nil {
+		return err
+	}
+	close := tail + pattern(c.Call.Close)
+	optional := quote(c.Section.Close.Text)
+	switch {
+	case strings.ReplaceAll(close, `\s*`, "") != "":
+		if optional != "" {
+			close += `(?:\s*` + optional + `)?`
+		}
+	case optional != "":
+		// Nothing closes one call: it ends where the section does, or before the next one.
+		close = `\s*(?:` + optional + `|(?=` + strings.ReplaceAll(open, "?P<", "?P<_") + `))`
+	default:
+		close = r.bareClose(open)
+	}
+	if c.Object == nil && close == "" {
+		return r.no("calls", "nothing closes them")
+	}
+	members := []any{"open_pattern", ordered.Str(`\s*` + open), "close_pattern", ordered.Str(close + `\s*`), "repeats", ordered.Boolean(true)}
+	if c.Object != nil {
+		return r.object(c, members)
+	}
+	body, arguments, err := r.body(&c.Body)
+	if err != nil {
+		return err
+	}
+	if !named {
+		return r.no("calls", "the function's name stands where no opener can capture it")
+	}
+	function := object("name", ordered.Str("{name}"), "arguments", arguments)
+	call := object("type", ordered.Str("function"), "function", function)
+	if hasID(c.Head) {
+		call = object("type", ordered.Str("function"), "id", ordered.Str("{id}"), "function", function)
+	}
+	r.add("tool_calls", append(append(members, body...), "transform", call)...)
+	return nil
+}
+
+// bareClose returns the pattern that closes calls without closers: the next call's opener, or the turn's end.
+func (r *response) bareClose(open string) string {
+	next := `(?=` + unnamed(open) + `)`
+	if ends := r.ends(); ends != "" {
+		next += `|` + ends
+	}
+	return `\s*(?:` + next + `)`
+}
+
+// unnamed turns the named groups of a pattern into plain ones.
+func unnamed(p string) string {
+	for {
+		i := strings.Index(p, "(?P<")
+		if i < 0 {
+			return p
+		}
+		j := strings.IndexByte(p[i:], '>')
+		p = p[:i] + "(?:" + p[i+j+1:]
+	}
+}
+
+func startsWithLiteral(parts []format.Part) bool {
+	return len(parts) > 0 && parts[0].Kind == format.SlotLit && strings.TrimSpace(parts[0].Text.Text) != ""
+}
+
+func hasID(parts []format.Part) bool {
+	return slices.ContainsFunc(parts, func(p format.Part) bool { return p.Kind == format.SlotID })
+}
+
+// object writes calls that are one JSON object each.
+func (r *response) object(c *format.Calls, members []any) error {
+	if err := r.quoted(c.Object); err != nil {
+		return err
+	}
+	call, err := r.objectCall(c.Object, "content.")
+	if err != nil {
+		return err
+	}
+	r.add("tool_calls", append(members, "content", ordered.Str("json"), "transform", call)...)
+	return nil
+}
+
+func (r *response) quoted(o *format.Object) error {
+	if o.Quote == '\'' {
+		return r.no("calls", "they are Python dicts, not JSON")
+	}
+	if o.NameIsKey {
+		return r.no("calls", "the function's name is a key, and placeholders name keys that are known")
+	}
+	return nil
+}
+
+// objectCall returns the transform of a call's object. prefix is where its members are looked up.
+func (r *response) objectCall(o *format.Object, prefix string) (ordered.Value, error) {
+	var name, arguments, id string
+	for _, f := range o.Fields {
+		path := "{" + prefix + strings.Join(f.Path, ".") + "}"
+		switch f.Slot {
+		case format.SlotName:
+			name = path
+		case format.SlotArgs:
+			arguments = path
+		case format.SlotID:
+			id = path
+		}
+	}
+	if name == "" {
+		return ordered.Value{}, r.no("calls", "their object has no member with the function's name")
+	}
+	if arguments == "" {
+		return ordered.Value{}, r.no("calls", "their object has no member with the arguments")
+	}
+	function := object("name", ordered.Str(name), "arguments", ordered.Str(arguments))
+	if id == "" {
+		return object("type", ordered.Str("function"), "function", function), nil
+	}
+	return object("type", ordered.Str("function"), "id", ordered.Str(id), "function", function), nil
+}
+
+// array writes calls that are the items of one JSON array.
+func (r *response) array(c *format.Calls) error {
+	open := quote(c.Section.Open.Text)
+	if open == "" || c.Object == nil {
+		return r.no("calls", "they are an array without a marker before it")
+	}
+	if c.Call.Open.Text != "" || c.Call.Close.Text != "" {
+		return r.no("calls", "the items of their array have markers of their own")
+	}
+	if err := r.quoted(c.Object); err != nil {
+		return err
+	}
+	for _, f := range c.Object.Fields {
+		if len(f.Path) > 1 {
+			return r.no("calls", "the items of their array nest, and an item's placeholders name its own keys")
+		}
+	}
+	call, err := r.objectCall(c.Object, "")
+	if err != nil {
+		return err
+	}
+	close := quote(c.Section.Close.Text)
+	if close == "" {
+		close = r.ends()
+	}
+	if close == "" {
+		return r.no("calls", "nothing closes their array")
+	}
+	r.add("tool_calls", "open_pattern", ordered.Str(`\s*`+open), "close_pattern", ordered.Str(`\s*(?:`+close+`)\s*`), "content", ordered.Str("json"),
+		"transform", call, "transform_each", ordered.Boolean(true))
+	return nil
+}
+
+// head returns the pattern of parts, and whether it captures the function's name.
+func (r *response) head(parts []format.Part) (text string, named bool, err error) {
+	for _, p := range parts {
+		one := ""
+		switch p.Kind {
+		case format.SlotLit:
+			one = pattern(p.Text)
+			if len(p.Alts) > 0 {
+				one = `(?:` + one
+				for _, alt := range p.Alts {
+					one += `|` + quote(alt)
+				}
+				one += `)`
+			}
+		case format.SlotName:
+			if one = namePattern; named {
+				one = `(?P=name)`
+			}
+			named = true
+		case format.SlotID:
+			inner := `[^\s<>\[\]{}|]+`
+			if len(p.Parts) > 0 {
+				var found bool
+				if inner, found, err = r.head(p.Parts); err != nil {
+					return "", false, err
+				}
+				named = named || found
+			}
+			one = `(?P<id>` + inner + `)`
+		case format.SlotIndex, format.SlotNumber:
+			one = `\d+`
+		case format.SlotWord:
+			one = `[^\s<|]*`
+		default:
+			return "", false, r.no("calls", "a "+p.Kind.String()+" stands beside the arguments")
+		}
+		if p.Opt {
+			one = `(?:` + one + `)?`
+		}
+		text += one
+	}
+	return text, named, nil
+}
+
+// body returns the members that parse arguments, and the placeholder of the result.
+func (r *response) body(b *format.Body) (members []any, arguments ordered.Value, err error) {
+	arguments = ordered.Str("{content}")
+	switch b.Kind {
+	case format.BodyNone:
+		return []any{"content", ordered.Str("text")}, ordered.ObjectOf(), nil
+	case format.BodyJSON:
+		if b.Codec.Style == format.StylePython {
+			return nil, arguments, r.no("arguments", "they are a Python dict, not JSON")
+		}
+		return []any{"content", ordered.Str("json"), "content_args", object("allow_non_json", ordered.Boolean(true))}, arguments, nil
+	case format.BodyDict:
+		if b.Codec.Quote == "" {
+			return nil, arguments, r.no("arguments", "they are a dict whose values are Python's")
+		}
+		delimiters := ordered.ArrayOf(ordered.ArrayOf(ordered.Str(b.Codec.Quote), ordered.Str(b.Codec.Quote)))
+		return []any{"content", ordered.Str("json"), "content_args", object("unquoted_keys", ordered.Boolean(true), "string_delims", delimiters)}, arguments, nil
+	case format.BodyTagged:
+		entry, err := r.entry(b)
+		if err != nil {
+			return nil, arguments, err
+		}
+		args := []any{"tag_pattern", ordered.Str(entry)}
+		if b.Codec.Style == format.StyleJSON {
+			args = append(args, "value_parser", object("content", ordered.Str("json"), "content_args", object("allow_non_json", ordered.Boolean(true))))
+		}
+		return []any{"content", ordered.Str("xml-inline"), "content_args", object(args...)}, arguments, nil
+	}
+	return nil, arguments, r.no("arguments", "they are keyword arguments with Python's literals, which no content parser reads")
+}
+
+// entry returns the pattern of one tagged argument, with the groups key and value.
+func (r *response) entry(b *format.Body) (string, error) {
+	switch c := b.Codec; {
+	case c.Nested:
+		return "", r.no("arguments", "objects and arrays are nested tags")
+	case c.CDATA:
+		return "", r.no("arguments", "strings may stand in CDATA sections")
+	case c.Entity || c.Escaped:
+		return "", r.no("arguments", "values are HTML-escaped")
+	case c.Style == format.StylePython:
+		return "", r.no("arguments", "values are written as Python writes them")
+	}
+	text, keyed, valued := "", false, false
+	for i, p := range b.Entry {
+		switch p.Kind {
+		case format.SlotLit:
+			text += pattern(p.Text)
+		case format.SlotKey:
+			if keyed {
+				text += `(?P=key)`
+			} else {
+				text += keyPattern
+			}
+			keyed = true
+		case format.SlotType:
+			return "", r.no("arguments", "a type is written beside each value, which decides how it is read")
+		case format.SlotValue:
+			valued = true
+			text += `(?P<value>.*?)`
+			if i == len(b.Entry)-1 {
+				next := quote(b.Sep.Text)
+				if next == "" && startsWithLiteral(b.Entry) {
+					next = quote(b.Entry[0].Text.Text)
+				}
+				if next == "" {
+					return "", r.no("arguments", "nothing ends a value")
+				}
+				text += `(?=` + next + `|\s*$)`
+			}
+		default:
+			return "", r.no("arguments", "a "+p.Kind.String()+" is written with each")
+		}
+	}
+	if !keyed || !valued {
+		return "", r.no("arguments", "key and value are not both written")
+	}
+	return text, nil
+}
+
+// routes writes the fields of a format whose parts are addressed.
+func (r *response) routes() error {
+	var done []format.RouteKind
+	for _, route := range r.f.Routes {
+		if route.Kind == format.RouteDropped {
+			continue
+		}
+		if slices.Contains(done, route.Kind) {
+			return r.no("routes", "parts of one kind have two heads, and a field has one opener")
+		}
+		done = append(done, route.Kind)
+		var head []format.Part
+		for _, p := range route.Head {
+			if p.Kind == format.SlotRecipient {
+				p = format.Part{Kind: format.SlotName}
+			}
+			head = append(head, p)
+		}
+		open, named, err := r.head(head)
+		if err != nil {
+			return err
+		}
+		open = `(?:` + quote(route.Start.Text) + `)?` + open
+		var ends []string
+		for _, m := range route.Close {
+			if m.Text != "" {
+				ends = append(ends, quote(m.Text))
+			}
+		}
+		if end := r.ends(); end != "" {
+			ends = append(ends, end)
+		}
+		close := strings.Join(ends, "|")
+		if close == "" {
+			return r.no("routes", "nothing closes a part")
+		}
+		members := []any{"open_pattern", ordered.Str(open), "close_pattern", ordered.Str(close)}
+		switch route.Kind {
+		case format.RouteReasoning:
+			r.add("reasoning_content", append(members, "content", ordered.Str("text"), "repeats", ordered.Boolean(true), "join", ordered.Str(""))...)
+		case format.RouteContent:
+			r.add("content", append(members, "content", ordered.Str("text"), "repeats", ordered.Boolean(true), "join", ordered.Str(""))...)
+		case format.RouteCall:
+			if !named {
+				return r.no("routes", "a call's recipient is not in its head")
+			}
+			body, arguments, err := r.body(&route.Body)
+			if err != nil {
+				return err
+			}
+			call := object("type", ordered.Str("function"), "function", object("name", ordered.Str("{name}"), "arguments", arguments))
+			members = append(append(members, "repeats", ordered.Boolean(true)), body...)
+			r.add("tool_calls", append(members, "transform", call)...)
+		}
+	}
+	return nil
+}
+
+// pattern returns the pattern of a marker: any white space where it has some at its edges.
+func pattern(m format.Marker) string {
+	if m.Text == "" {
+		if m.Full() == "" {
+			return ""
+		}
+		return `\s*`
+	}
+	return `\s*` + quote(m.Text) + `\s*`
+}
+
+// quote escapes a text for Python's regex module.
+func quote(text string) string {
+	var b strings.Builder
+	for _, c := range text {
+		switch {
+		case strings.ContainsRune(`\.+*?()|[]{}^$#&~-`, c):
+			b.WriteByte('\\')
+			b.WriteRune(c)
+		case c == '\n':
+			b.WriteString(`\n`)
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}

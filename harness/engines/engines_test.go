@@ -1,0 +1,240 @@
+package engines_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/harness/engines"
+	"github.com/goassay/assay/harness/families"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// TestMain lets the test's program be an adapter: Assay itself, right or wrong at will.
+func TestMain(m *testing.M) {
+	if how := os.Getenv("ENGINES_TEST_ADAPTER"); how != "" {
+		adapter(how)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// adapter answers with what the case's template and Assay make of the output. The ways to be wrong are words of how.
+func adapter(how string) {
+	in := bufio.NewReader(os.Stdin)
+	out := json.NewEncoder(os.Stdout)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var r engines.Request
+		if err := json.Unmarshal(line, &r); err != nil {
+			panic(err)
+		}
+		answer := engines.Answer{ID: r.ID}
+		switch {
+		case r.Op == "describe":
+			answer.Description = engines.Description{Engine: "fake", Version: "1", ToolParsers: []string{"none", "right"}, Streams: true}
+		case how == "dies" && strings.Contains(r.Output, "<tool_call>"):
+			os.Exit(3)
+		case how == "babbles":
+			os.Stdout.WriteString("Loading checkpoint shards\n")
+			continue
+		case r.Op == "parse":
+			answer.Message = &engines.Message{Content: r.Output}
+			if _, call, ok := strings.Cut(r.Output, "<tool_call>\n"); ok && r.Parser.Tool == "right" {
+				call, _, _ = strings.Cut(call, "\n</tool_call>")
+				var c struct {
+					Name      string
+					Arguments json.RawMessage
+				}
+				if json.Unmarshal([]byte(call), &c) == nil {
+					answer.Message = &engines.Message{Calls: []engines.Call{{Name: c.Name, Arguments: string(c.Arguments)}}}
+				}
+			}
+		default:
+			answer.Unsupported = "no operation " + r.Op
+		}
+		if out.Encode(answer) != nil {
+			return
+		}
+	}
+}
+
+func start(t *testing.T, how string) (*engines.Adapter, error) {
+	t.Helper()
+	t.Setenv("ENGINES_TEST_ADAPTER", how)
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := engines.Start(context.Background(), []string{program}, nil)
+	if err == nil {
+		t.Cleanup(a.Close)
+	}
+	return a, err
+}
+
+func hermes(t *testing.T) (*engines.Subject, []engines.Case) {
+	t.Helper()
+	c, err := families.Load(corpus.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, ok := c.Family("hermes")
+	if !ok {
+		t.Fatal("the corpus has no family hermes")
+	}
+	s, cases, err := engines.CorpusCases(c, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, cases
+}
+
+func TestPickAndRun(t *testing.T) {
+	a, err := start(t, "right")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, cases := hermes(t)
+	choice, err := a.Pick(context.Background(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if choice.Best.Tool != "right" || choice.Tools[1].Read != 0 || choice.Tools[1].Witness == "" {
+		t.Errorf("picked %+v", choice)
+	}
+	var one, broken engines.Result
+	if err := a.Run(context.Background(), s, cases, choice, func(r engines.Result) {
+		switch {
+		case strings.Contains(r.Case, "tools_one_call") && r.Cut == "whole":
+			one = r
+		case strings.Contains(r.Case, "tools_parallel") && r.Verdict == engines.Fault:
+			broken = r
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if one.Verdict != engines.Equal {
+		t.Errorf("one call: %+v", one)
+	}
+	if broken.Kind != "lost call" || broken.Output == "" || broken.Got == nil {
+		t.Errorf("parallel calls, of which the adapter reads the first: %+v", broken)
+	}
+	m, err := engines.ReadMatrix("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Add(one, broken)
+	if text := m.Markdown(); !strings.Contains(text, "| hermes | 1/2 |") || !strings.Contains(text, "| fault: lost call | 1 |") {
+		t.Errorf("the table is\n%s", text)
+	}
+	if html := m.HTML(); !strings.Contains(html, "hermes in fake") {
+		t.Errorf("the page has no details:\n%s", html)
+	}
+	name := t.TempDir() + "/results.jsonl"
+	if err := m.Write(name); err != nil {
+		t.Fatal(err)
+	}
+	again, err := engines.ReadMatrix(name)
+	if err != nil || again.Markdown() != m.Markdown() {
+		t.Errorf("read back: %v\n%s", err, again.Markdown())
+	}
+}
+
+// TestAdapterFaults has adapters that die and that break the protocol.
+func TestAdapterFaults(t *testing.T) {
+	a, err := start(t, "dies")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, cases := hermes(t)
+	var verdicts []engines.Verdict
+	choice := engines.Choice{Best: engines.Parser{Tool: "right"}}
+	if err := a.Run(context.Background(), s, cases, choice, func(r engines.Result) { verdicts = append(verdicts, r.Verdict) }); err != nil {
+		t.Fatal(err)
+	}
+	faults, right := 0, 0
+	for _, v := range verdicts {
+		switch v {
+		case engines.Fault:
+			faults++
+		case engines.Equal:
+			right++
+		}
+	}
+	if faults == 0 || right == 0 {
+		t.Errorf("%d faults and %d right: an adapter that dies costs one answer", faults, right)
+	}
+	a, err = start(t, "babbles")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = a.Pick(context.Background(), s)
+	if err == nil || !strings.Contains(err.Error(), "the answer is not a JSON object of the protocol") || !strings.Contains(err.Error(), "Loading checkpoint") {
+		t.Errorf("an adapter that prints its log: %v", err)
+	}
+}
+
+// TestJoined puts deltas together and finds breaches.
+func TestJoined(t *testing.T) {
+	part := func(index int, name, arguments string) engines.CallDelta {
+		d := engines.CallDelta{Index: index}
+		d.Function.Name, d.Function.Arguments = name, arguments
+		return d
+	}
+	for _, tt := range []struct {
+		name   string
+		deltas []engines.Delta
+		breach string
+	}{
+		{"right", []engines.Delta{{Content: "a"}, {Calls: []engines.CallDelta{part(0, "f", "")}}, {Calls: []engines.CallDelta{part(0, "", "{}")}}}, ""},
+		{"empty", []engines.Delta{{}}, "delta 1 of 1 is empty"},
+		{"late name", []engines.Delta{{Calls: []engines.CallDelta{part(0, "", "{")}}}, "delta 1 of 1 starts a call without its name"},
+		{"name twice", []engines.Delta{{Calls: []engines.CallDelta{part(0, "f", ""), part(0, "f", "{}")}}}, "delta 1 of 1 repeats a call's name"},
+		{"index", []engines.Delta{{Calls: []engines.CallDelta{part(2, "f", "")}}}, "delta 1 of 1 has the index 2, expected 0 or 0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, breach := engines.Joined(tt.deltas); breach != tt.breach {
+				t.Errorf("breach %q, want %q", breach, tt.breach)
+			}
+		})
+	}
+}
+
+// TestTurns checks that a template's turns are read by its own parser, and that none holds the turn's end.
+func TestTurns(t *testing.T) {
+	s, err := engines.NewSubject(subject.New("t.jinja", mustText(t, "qwen3")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	turns, err := s.Turns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for _, c := range turns {
+		calls += len(c.Want.Calls)
+		if strings.Contains(c.Request.Output, "<|im_end|>") {
+			t.Errorf("%s holds the turn's end: %q", c.ID, c.Request.Output)
+		}
+	}
+	if calls < 5 {
+		t.Errorf("%d calls in %d turns", calls, len(turns))
+	}
+}
+
+func mustText(t *testing.T, family string) string {
+	t.Helper()
+	text, err := corpus.FS.ReadFile(family + "/template.jinja")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
