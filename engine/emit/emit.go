@@ -11,7 +11,7 @@
 //
 // # Stability
 //
-// This package may change; engine, engine/chat and engine/format are the stable surface.
+// This package may change with every release; engine, engine/chat and engine/format are the stable surface.
 package emit
 
 import "fmt"
