@@ -201,13 +201,16 @@ func (a *argumentsPass) headSuffix(c *format.Calls, suffix, quote string) {
 	open := strings.TrimRight(suffix, format.Space)
 	for _, pair := range [...]string{"{}", "()", "[]"} {
 		shut := strings.TrimLeft(close, format.Space)
+		if keyed := len(b.Entry) > 0 && b.Entry[0].Kind == format.SlotKey; keyed && marked(b.Entry) && pair != "()" {
+			continue // the head and the tail have the brackets: the entries are no members of an object
+		}
 		if strings.HasSuffix(open, pair[:1]) && strings.HasPrefix(shut, pair[1:]) {
 			suffix = open[:len(open)-1]
 			close = shut[1:]
 			b.Pair = format.Pair{Open: format.Marker{Text: pair[:1]}, Close: format.Marker{Text: pair[1:]}}
 			a.gave("T6", "args_start args_end", format.Observed, "arguments between %q and %q", pair[:1], pair[1:])
 			switch {
-			case len(b.Entry) > 0 && b.Entry[0].Kind == format.SlotLit: // brackets around entries that have markers of their own
+			case marked(b.Entry): // brackets around entries that have markers of their own
 			case pair == "()":
 				b.Kind = format.BodyKwargs
 			default:
@@ -233,6 +236,14 @@ func (a *argumentsPass) headSuffix(c *format.Calls, suffix, quote string) {
 	if suffix != "" {
 		c.Head = append(c.Head, format.Lit(suffix))
 	}
+}
+
+// marked reports whether an entry begins or ends with a literal, or has a marker between key and value, so that it is more than a key and a
+// value.
+func marked(entry []format.Part) bool {
+	n := len(entry)
+	return n > 0 && (entry[0].Kind == format.SlotLit || entry[n-1].Kind == format.SlotLit ||
+		slices.ContainsFunc(entry, func(p format.Part) bool { return p.Kind == format.SlotLit && countMarkers(p.Text.Full()) > 0 }))
 }
 
 // closingTag returns how the tag ends that an entry ends with, where its key is written twice: as the one that it begins with,

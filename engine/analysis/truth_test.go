@@ -63,6 +63,8 @@ func TestCallsAreFound(t *testing.T) {
 			`end: "[end]" calls: tag_with_json per_call_start: "<c>" per_call_end: "</c>" head: {id: "functions." {name} ":" {index from 0}} "<a>" args: json codec: json`, ""},
 		{"escaped where arguments are objects", `{% for c in m.tool_calls or [] %}{% set a = c.function.arguments %}{% set a = a if a is string else a|tojson|safe %}{{ '<c>{"name": "' + c.function.name + '", "arguments": ' + a + '}' }}{% endfor %}`,
 			`end: "[end]" calls: json_native per_call_start: "<c>" object: name=name, arguments=args`, ""},
+		{"with values that one marker opens and closes", `{% for c in m.tool_calls or [] %}<c>{{ c.function.name }}{ {%- for k, v in c.function.arguments.items() %}{{ k }}:<q>{{ v }}<q>{{ "," if not loop.last }}{% endfor %}}</c>{% endfor %}`,
+			`end: "[end]" calls: tag_with_tagged head: "<c>" {name} "{" args: tagged arg: {key} ":<q>" {value} "<q>" arg_separator: "," codec: str tail: "}</c>"`, ""},
 		{"an unknown filter", `{% for c in m.tool_calls or [] %}<c>{% if c %}{{ c.function|yaml }}{% endif %}</c>{% endfor %}`,
 			`end: "[end]"`, "No filter named 'yaml' found."},
 	} {

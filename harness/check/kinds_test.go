@@ -66,6 +66,8 @@ var kinds = []struct{ name, calls string }{
 	{"strings in CDATA sections", `EACH<{{ f.name }}>ARGS<{{ k }}>{% if v is string %}<![CDATA[{{ v }}]]>{% else %}{{ v|tojson }}{% endif %}</{{ k }}>END</{{ f.name }}>DONE`},
 	{"strings in CDATA sections of elements with names", `EACH<call fn="{{ f.name }}">ARGS<arg name="{{ k }}">{% if v is string %}<![CDATA[{{ v }}]]>{% else %}{{ v|tojson }}{% endif %}</arg>END</call>DONE`},
 	{"all values in CDATA sections", `EACH<call fn="{{ f.name }}">ARGS<arg name="{{ k }}"><![CDATA[VALUE]]></arg>END</call>DONE`},
+	{"values that one marker opens and closes", `EACH<call>{{ f.name }}{{ "{" }}ARGS{{ k }}:<q>VALUE<q>{{ "," if not loop.last }}END{{ "}" }}</call>DONE`},
+	{"names in ids alone", `EACH<|call|>{{ c.id }}<|args|>{{ f.arguments|tojson }}<|/call|>DONE`},
 	{"a prefix before the name", `EACH<|tool_call|>functions.{{ f.name }}<|args|>{{ f.arguments|tojson }}<|end_call|>DONE`},
 }
 
