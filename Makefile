@@ -83,7 +83,7 @@ PROVEN := $(addprefix --only ,A001 A003 A004 A005 A006 A007)
 .PHONY: sets
 sets: deps hub fixtures ## hold the engine to both: read the fixtures, and prove the templates' formats
 	$(GO) run ./cmd/assay verify --known ci/known/fixtures.txt --templates .deps/hub --templates $(VENDOR) --templates corpus .deps/fixtures
-	$(GO) run ./cmd/assay check --brief $(PROVEN) --known ci/known/hub.txt .deps/hub/*.jinja
+	$(GO) run ./cmd/assay check --format brief $(PROVEN) --known ci/known/hub.txt .deps/hub/*.jinja
 
 .PHONY: model
 model: ## fetch a small real model for live runs: make live MODEL=.deps/SmolLM2-135M-Instruct.Q4_1.gguf

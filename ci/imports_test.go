@@ -43,10 +43,11 @@ var policy = map[string][]string{
 	"dialect": {"format"},
 	"emit":    {"format", "ordered", "source"},
 	"codegen": {"chat", "codec", "dialect", "format", "gbnf", "ordered", "peg", "schema"},
+	"spell":   {"chat", "codec", "format", "ordered"},
 	"stream":  {"chat", "codec", "codegen", "format", "ordered", "peg", "peg/vm", "schema"},
 
 	// above both
-	"verify": {"analysis", "caps", "chat", "chattemplate", "codegen", "format", "jinja", "ordered", "stream"},
+	"verify": {"analysis", "caps", "chat", "chattemplate", "codegen", "format", "jinja", "ordered", "spell", "stream"},
 	"": {"analysis", "caps", "chat", "chattemplate", "codegen", "dialect", "format", "jinja", "observe", "ordered", "peg/vm", "source",
 		"stream", "verify"},
 

@@ -99,6 +99,7 @@ codec: json
 			`calls: tag_with_json
 section_start: "<|tools|>"
 section_end: "<|/tools|>"
+section_end.after: several calls
 head: "<|call|>" {name} " "
 args: json
 codec: json
@@ -261,6 +262,7 @@ tail: "</call>"
 			`calls: tag_with_json
 section_start: "<|calls|>"
 section_end: "<|done|>"
+section_end.after: several calls
 head: "<|call|>" {name} "<|args|>"
 args: json
 codec: json

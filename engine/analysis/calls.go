@@ -251,8 +251,8 @@ func (a *callsPass) sectionEnd(c *format.Calls, rest, second string) {
 		close, end = "", rest
 	}
 	if several, _ := a.cutEnd(second); close == "" && c.Section.Open.Text != "" && !onlySpace(several) {
-		close = several
-		a.gave("T2", "section_end", format.Observed, "close of the section %q, behind several calls alone", close)
+		close, c.Unclosed = several, true
+		a.gave("T2", "section_end section_end.after", format.Observed, "close of the section %q, behind several calls alone", close)
 	}
 	c.Section.Close = format.Mark(close)
 	a.callEnd = end

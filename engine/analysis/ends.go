@@ -96,4 +96,9 @@ func (a *state) findEnds() {
 	if apart {
 		a.gave("T2", "end", format.Assumed, "every turn with calls ends with %q, and other turns do not; it is taken to end the turn, and may as well close the calls", calls)
 	}
+	for _, end := range f.End { // what ends a turn closes no content
+		if text, ok := strings.CutSuffix(f.Content.Close.Text, strings.Trim(end, format.Space)); ok {
+			f.Content.Close = format.Mark(f.Content.Close.Before + text)
+		}
+	}
 }

@@ -26,17 +26,20 @@ func Unescape(s string) string {
 		}
 		b.WriteString(s[:i])
 		s = s[i:]
-		n, text := entity(s)
+		n, text := Entity(s)
 		b.WriteString(text)
 		s = s[n:]
 	}
 }
 
-// entity reads the entity with which s begins, or its first byte.
-func entity(s string) (n int, text string) {
+// Entity returns the length in bytes of the HTML entity with which s begins, and what it means; of another text its first byte.
+func Entity(s string) (n int, text string) {
+	if s == "" {
+		return 0, ""
+	}
 	end := strings.IndexByte(s[:min(len(s), MaxEntity)], ';')
-	if end < 2 {
-		return 1, "&"
+	if s[0] != '&' || end < 2 {
+		return 1, s[:1]
 	}
 	name := s[1:end]
 	if text, ok := entities[name]; ok {
@@ -51,5 +54,5 @@ func entity(s string) (n int, text string) {
 			return end + 1, string(rune(r))
 		}
 	}
-	return 1, "&"
+	return 1, s[:1]
 }

@@ -40,6 +40,13 @@ func Read(text string, strict bool) (string, bool) {
 	return string(out.text), status == peg.Match && n == len(text)
 }
 
+// Prefix returns the JSON text of the value with which a text begins, the length of the value's own text in bytes, and whether there is one.
+func Prefix(text string, s Syntax) (json string, n int, ok bool) {
+	out := collector{in: []byte(text)}
+	n, status := NewLiteral(s).Step(out.in, true, &out)
+	return string(out.text), n, status == peg.Match
+}
+
 // collector puts together what a scanner produces in one step.
 type collector struct {
 	in   []byte

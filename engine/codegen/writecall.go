@@ -78,6 +78,9 @@ func (c *callWriter) section(where surroundings) peg.Pattern {
 		default:
 			alts = append(alts, c.after(where))
 		}
+		if s.Unclosed && end.Text != "" { // the model has learnt a single call without the section's close
+			alts = append(alts, c.after(where))
+		}
 		return alts
 	})
 }

@@ -135,6 +135,9 @@ type Calls struct {
 	Body    Body    // the arguments (A1, A2, T5, T6)
 	Tail    []Part  // what follows the arguments (T3, T7)
 
+	// Unclosed says that the template leaves a section of one call open: only after several it writes the close (T2).
+	Unclosed bool
+
 	// Tentative says that nothing in the spelling is distinctive: a call is held back whole until it is complete, and is
 	// content if it does not become one (E13, E14).
 	Tentative bool

@@ -179,6 +179,9 @@ func (c Calls) lines(line func(name, value string), marker func(name string, m M
 	line("calls.name", c.Name)
 	marker("section_start", c.Section.Open)
 	marker("section_end", c.Section.Close)
+	if c.Unclosed {
+		line("section_end.after", "several calls")
+	}
 	marker("per_call_start", c.Call.Open)
 	marker("per_call_end", c.Call.Close)
 	marker("separator", c.Sep)

@@ -1,12 +1,22 @@
-// Package verify proves an analysed format by round trip: what the template writes for a message, the parser that was generated
-// from the format must read back as that message.
+// Package verify proves an analysed format (E28): of what the template writes for a message, the format alone spells the same bytes, the
+// parser that was generated from it reads back the same message, and its grammar takes the calls.
 //
 // # Model
 //
 // A shape is a kind of answer: content, reasoning and content, one call, two calls, values of every type, and so on. For each
 // shape a message is made up and rendered as the last one of a conversation; what stands behind the header is the text that
-// a model would have produced, and is parsed in one go and in pieces. Provenance says which parts of the message the
-// template wrote at all: what it drops (content beside calls, say) is not expected back, and said in the report.
+// a model would have produced. Provenance says which parts of the message the template wrote at all: what it drops (content beside
+// calls, say) is not expected back, and said in the report.
+//
+// # Proofs
+//
+//	spelling  package spell writes the message from the format alone, and the turn is one of its texts
+//	parse     the turn is read back as the message, in one go and in pieces
+//	grammar   a grammar with the shapes' tools takes the turn, as far as it constrains it; of shapes with calls
+//
+// A shape is verified when all of them hold. The parser alone proves little, since it is loose; a wrong format that it forgives spells
+// another text, or forces a model off its own. A shape whose turn means two things ([Ambiguous]) cannot be read back by any parser; it has to be
+// spelled right all the same.
 //
 // # Use
 //
@@ -31,6 +41,7 @@ import (
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/spell"
 	"github.com/goassay/assay/engine/stream"
 )
 
@@ -39,24 +50,67 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	Verified  Verdict = iota // read back as it was written
+	Verified  Verdict = iota // all proofs hold
 	Dropped                  // the template writes nothing of what makes up the shape
 	Refused                  // the template fails to render the shape
 	Ambiguous                // read back as something else, because the template's own writing means two things
-	Failed                   // read back as something else
+	Failed                   // a proof does not hold
 )
 
 var verdicts = [...]string{"verified", "dropped", "refused", "ambiguous", "failed"}
 
 func (v Verdict) String() string { return verdicts[v] }
 
+// Proof is one of the proofs of a shape.
+type Proof uint8
+
+// The proofs.
+const (
+	Parse    Proof = iota // the parser reads the turn back as the message
+	Spelling              // the format alone spells the turn
+	Grammar               // the grammar takes the turn
+)
+
+var proofs = [...]string{"parse", "spelling", "grammar"}
+
+func (p Proof) String() string { return proofs[p] }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (p Proof) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// Fault is a proof that does not hold, and what differs.
+type Fault struct {
+	Proof Proof
+	Text  string
+}
+
+func (f Fault) String() string { return f.Proof.String() + ": " + f.Text }
+
 // Shape is one kind of answer and what became of it.
 type Shape struct {
 	Name    string
 	Tools   bool // has calls
 	Verdict Verdict
-	Note    string // why it was dropped or refused, or what differs
-	Turn    string // the text that was parsed
+	Note    string  // why it was dropped or refused, or what differs
+	Faults  []Fault // of a shape that failed: the proofs that do not hold, in their order
+	Turn    string  // the text that the template writes for it
+}
+
+// Fails reports whether a proof of the shape does not hold.
+func (s Shape) Fails(p Proof) bool {
+	return slices.ContainsFunc(s.Faults, func(f Fault) bool { return f.Proof == p })
+}
+
+// fail notes a proof that does not hold.
+func (s *Shape) fail(p Proof, text string) {
+	if s.Faults == nil {
+		s.Verdict, s.Note = Failed, ""
+	} else {
+		s.Note += "; "
+	}
+	f := Fault{p, text}
+	s.Faults = append(s.Faults, f)
+	s.Note += f.String()
 }
 
 // String returns "name: verdict" and the note, in one line.
@@ -164,7 +218,7 @@ var shapes = []shape{
 func (v *verifier) run(s shape) Shape {
 	result := Shape{Name: s.name, Tools: len(s.calls) > 0}
 	if result.Tools && v.analysis.Unread != "" {
-		result.Verdict, result.Note = Failed, v.analysis.Unread
+		result.fail(Parse, v.analysis.Unread)
 		return result
 	}
 	if result.Tools && (!v.analysis.HasCalls() || v.analysis.Format.Undisclosed) {
@@ -184,22 +238,72 @@ func (v *verifier) run(s shape) Shape {
 		turn = v.prompted(turn)
 	}
 	result.Turn, result.Note = turn, want.note
+	v.prove(&result, s, want.message)
+	return result
+}
+
+// prove holds the proofs against a shape's turn.
+func (v *verifier) prove(result *Shape, s shape, want chat.Message) {
+	turn := result.Turn
 	out, err := v.output()
 	if err != nil {
-		result.Verdict, result.Note = Failed, firstLine(err.Error())
-		return result
+		result.fail(Parse, firstLine(err.Error()))
+		return
 	}
+	var got chat.Message
 	for _, cut := range partitions(len(turn)) {
-		got := parse(out, turn, cut)
-		if diff := compare(got, want.message); diff != "" {
-			result.Verdict, result.Note = Failed, diff
-			if why := v.ambiguity(s, turn, got, want.message); why != "" {
+		got = parse(out, turn, cut)
+		if diff := compare(got, want); diff != "" {
+			if why := v.ambiguity(s, turn, got, want); why != "" {
 				result.Verdict, result.Note = Ambiguous, why
+			} else {
+				result.fail(Parse, diff)
 			}
-			return result
+			break
 		}
 	}
-	return result
+	n, err := v.spelled(want, turn)
+	if err != nil && result.Verdict == Ambiguous {
+		if _, err = v.spelled(got, turn); result.Note == unclosed || result.Note == unescaped {
+			err = nil // no message is spelled so: the turn lacks a close, or an escape
+		} // else the turn is right for what it means besides
+	}
+	if err != nil {
+		result.fail(Spelling, err.Error())
+	}
+	if result.Verdict == Verified && result.Tools && !(s.name == AwkwardStrings && v.analysis.Unescaped) { // in a grammar the first quote ends a string
+		if refusal := constrain(out, turn[:n]); refusal != "" {
+			result.fail(Grammar, refusal)
+		}
+	}
+}
+
+// spelled returns the length of the text of a message's spelling with which a turn begins, or how the turn departs from it.
+func (v *verifier) spelled(m chat.Message, turn string) (int, error) {
+	spelling, err := spell.Of(v.analysis.Format, m)
+	if err != nil {
+		return 0, err
+	}
+	return spelling.Match(turn)
+}
+
+// constrain says how a grammar refuses a turn with calls, "" if it takes it, as far as it constrains it.
+func constrain(out *codegen.Output, turn string) string {
+	grammar, err := out.Grammar()
+	if err != nil {
+		return err.Error()
+	} else if grammar == nil {
+		return "" // nothing to constrain
+	}
+	text, ok := out.Constrained(turn)
+	if !ok {
+		return "nothing in the turn arms the grammar"
+	}
+	refusal, err := grammar.Refusal(text)
+	if err != nil {
+		return err.Error()
+	}
+	return refusal
 }
 
 // prompted returns a turn that shows the close of reasoning alone behind the prefill that opens it: a model writes such a turn only where
@@ -217,6 +321,12 @@ func (v *verifier) prompted(turn string) string {
 	return turn
 }
 
+// Why turns mean two things and are spelled as no message is.
+const (
+	unclosed  = "the template opens reasoning before content and does not close it"
+	unescaped = "strings are written as they are, and what ends them is not escaped inside"
+)
+
 // ambiguity says why no parser could have read a turn back as it was meant, "" if one could. The reason is always something else that
 // the template writes, never what was found of its format.
 func (v *verifier) ambiguity(s shape, turn string, got, want chat.Message) string {
@@ -225,11 +335,11 @@ func (v *verifier) ambiguity(s shape, turn string, got, want chat.Message) strin
 	case swapped && v.writes(s, got, func(other string) bool { return other == turn }):
 		return "the template writes content beside calls where reasoning goes"
 	case swapped && v.opened(s, turn, got):
-		return "the template opens reasoning before content and does not close it"
+		return unclosed
 	case v.padded(s, turn, got, want):
 		return "the template writes white space behind content, and nothing by which it could be told from content's own"
 	case s.name == AwkwardStrings && v.unescaped(s, turn):
-		return "strings are written as they are, and what ends them is not escaped inside"
+		return unescaped
 	}
 	return ""
 }
@@ -249,7 +359,11 @@ func (v *verifier) opened(s shape, turn string, got chat.Message) bool {
 	if strings.Trim(lead, format.Space) == "" {
 		return false
 	}
-	if v.writes(s, got, func(other string) bool { return strings.HasPrefix(other, lead+got.Reasoning) }) {
+	closes := func(other string) bool { // the close is the template's own, where there is something to close
+		rest, ok := strings.CutPrefix(other, lead+got.Reasoning)
+		return ok && strings.HasPrefix(strings.TrimLeft(rest, format.Space), v.analysis.Format.Reasoning.Close.Text)
+	}
+	if v.writes(s, got, closes) {
 		return true
 	}
 	return slices.Contains(v.analysis.Prefills, lead) && v.takesOut(got.Reasoning)

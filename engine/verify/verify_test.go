@@ -1,6 +1,7 @@
 package verify_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,5 +109,44 @@ func TestWrongFormatIsFound(t *testing.T) {
 		if r := report(t, answer, change); r.OK() && name != "calls" || name == "calls" && r.ToolsOK() {
 			t.Errorf("%s: nothing found:\n%s", name, r)
 		}
+	}
+}
+
+// TestProofs breaks a format in ways that the parser forgives: another proof finds each of them.
+func TestProofs(t *testing.T) {
+	const call = `{% for c in m.tool_calls or [] %}⁂call⁂{"name": {{ c.function.name|tojson }}, "arguments": {{ c.function.arguments|tojson }}}⁂fincall⁂{% endfor %}{{ m.content or '' }}`
+	if r := report(t, call, nil); !r.OK() || !r.ToolsOK() {
+		t.Fatalf("the format as it is fails:\n%s", r)
+	}
+	for _, tt := range []struct {
+		name   string
+		proof  verify.Proof
+		damage func(*format.Calls)
+	}{
+		{"the end of the turn in a call's close", verify.Spelling, func(c *format.Calls) { c.Call.Close.Text += "<|end|>" }},
+		{"a separator that the template does not write", verify.Spelling, func(c *format.Calls) { c.Sep = format.Mark(";") }},
+		{"a section that is not there", verify.Spelling, func(c *format.Calls) { c.Section.Open = format.Mark("⁂calls⁂") }},
+		{"fields in another order", verify.Spelling, func(c *format.Calls) { slices.Reverse(c.Object.Fields) }},
+		{"arguments as a text", verify.Spelling, func(c *format.Calls) { c.Object.Fields[1].Text = true }},
+	} {
+		r := report(t, call, func(f *format.Format) {
+			c := f.Calls[0]
+			o := *c.Object
+			o.Fields = slices.Clone(o.Fields)
+			c.Object = &o
+			f.Calls = []format.Calls{c}
+			tt.damage(&f.Calls[0])
+		})
+		if !slices.ContainsFunc(r.Shapes, func(s verify.Shape) bool { return s.Fails(tt.proof) }) || !r.ToolsFailed() {
+			t.Errorf("%s: no shape fails the proof by %s:\n%s", tt.name, tt.proof, r)
+		}
+	}
+}
+
+// TestUnclosed has a template that closes a section only where it holds several calls: the format says so, and both are proven.
+func TestUnclosed(t *testing.T) {
+	r := report(t, `{% for c in m.tool_calls or [] %}{% if loop.first %}[calls]{% endif %}[call]{{ c.function.name }}[args]{{ c.function.arguments|tojson }}[/call]{% if loop.last and not loop.first %}[/calls]{% endif %}{% endfor %}{{ m.content or '' }}`, nil)
+	if !r.OK() || !r.ToolsOK() {
+		t.Errorf("a shape failed:\n%s", r)
 	}
 }

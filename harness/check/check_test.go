@@ -85,7 +85,8 @@ var faults = []fault{
 	{"A001", chat, "<|system|>", "<|system\xff|>", "\xff|>"},
 	{"A002", chat, "{{- bos_token }}", "{{- raise_exception('no') }}", "('no')"},
 	{"A003 A073", chat, "</call>{% endfor %}", "</call>{% if loop.last and not loop.first %}</calls>{% endif %}{% endfor %}", "if call.function.arguments is"},
-	{"A006 A073", chat, jsonCall, "{% if loop.first %}<calls>{% endif %}" + jsonCall + "{% if loop.last and not loop.first %}</calls>{% endif %}", "if call.function.arguments is"},
+	{"A006 A011", chat, jsonCall, `<call id="{{ call.id }}">{{ call.function.name }}({% if call.function.arguments is mapping %}{% for key, value in call.function.arguments.items() %}{{ key }}={{ value }}{{ ", " if not loop.last }}{% endfor %}{% endif %})</call>`, "{{ value }}"},
+	{"A073", chat, jsonCall, "{% if loop.first %}<calls>{% endif %}" + jsonCall + "{% if loop.last and not loop.first %}</calls>{% endif %}", "\n{% endif %}\n{%- endfor %}\n{%- if add_ge"},
 	{"A008", chat, "{%- if tools %}", "{%- if false %}", "if call.function.arguments is"},
 	{"A009", chat, "{{- bos_token }}", "{{- bos_token }}{% set l = [] %}{% set _ = l.append(1) %}", "(1) %}"},
 	{"A011 A025 A041", tagged, "value | tojson", "value if value is string else value | tojson", "if value is string"},
@@ -301,7 +302,7 @@ func TestFallbacks(t *testing.T) {
 		}
 	}
 	// A spelling that is not there cannot be parsed with, which every check that parses calls says.
-	if got, _ := broken(t, subject.New("test.jinja", chat), check.Options{Fallbacks: []string{"frob"}}); got != "A004 A005 A006 A007" {
+	if got, _ := broken(t, subject.New("test.jinja", chat), check.Options{Fallbacks: []string{"frob"}}); got != "A004 A005 A007" {
 		t.Errorf("with a spelling that is not there: %q", got)
 	}
 }

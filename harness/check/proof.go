@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"math/rand"
-	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
@@ -11,10 +10,8 @@ import (
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/jinja"
-	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/stream"
 	"github.com/goassay/assay/engine/verify"
-	"github.com/goassay/assay/harness/constraint"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/split"
 	"github.com/goassay/assay/harness/standard"
@@ -22,7 +19,7 @@ import (
 
 var proofRules = []lookout{
 	{Rule: rule.Rule{ID: "A003", Name: "analysis-unverified", Severity: rule.Error,
-		Short:  "What the template writes for a message is not read back as that message.",
+		Short:  "What the template writes for a message is not read back as that message, or the format that was found spells it otherwise.",
 		Damage: "Tool calls arrive as content, arguments change their type, reasoning is lost.",
 		Fix:    "`assay analyze --explain` shows what each comparison found; CONTRIBUTING says what to do where it misses something."},
 		Group: groupVerify, Find: checkVerified},
@@ -68,15 +65,26 @@ var proofRules = []lookout{
 func checkVerified(s *Subject, find finder) {
 	g := s.grouped()
 	for _, shape := range s.Template.Verify().Shapes {
-		if shape.Verdict == verify.Failed {
-			// Of shapes with calls that are not read the first one says why, and so it is with those without.
-			cause := fmt.Sprint(shape.Tools)
-			if shape.Turn == "" {
-				g.add(shape, cause, "%s: cannot be read back: %s", shape.Name, shape.Note)
-			} else {
-				g.add(shape, cause, "%s: read back as something else: %s\nturn: %q", shape.Name, shape.Note, shape.Turn)
+		text := ""
+		for _, fault := range shape.Faults {
+			switch {
+			case fault.Proof == verify.Grammar: // A006
+			case shape.Turn == "":
+				text += "; cannot be read back: " + fault.Text
+			case fault.Proof == verify.Parse:
+				text += "; read back as something else: " + fault.Text
+			default:
+				text += "; the format spells something else: " + fault.Text
 			}
 		}
+		if text == "" {
+			continue
+		}
+		if text = shape.Name + ": " + text[2:]; shape.Turn != "" {
+			text += fmt.Sprintf("\nturn: %q", shape.Turn)
+		}
+		// Of shapes with calls that fail a proof the first one says why, and so it is with those without.
+		g.add(shape, fmt.Sprint(shape.Tools), "%s", text)
 	}
 	g.find(find, "also fails (`assay analyze --verify` says how)", func(shape verify.Shape) where { return s.turn(shape.Tools) })
 }
@@ -240,72 +248,16 @@ func distinctive(f format.Format) []string {
 }
 
 func checkGrammarTakes(s *Subject, find finder) {
-	if s.Template.Verify().ToolsFailed() {
-		return // A003 says that the calls are not understood, so the grammar cannot be right
-	}
-	plan, err := s.turnPlan()
-	if err != nil {
-		find(nowhere, "%w", err)
-		return
-	}
-	grammar, err := plan.Grammar()
-	if err != nil {
-		find(nowhere, "%w", err)
-		return
-	} else if grammar == nil {
-		return // nothing to constrain
-	}
 	g := s.grouped()
 	for _, shape := range s.Template.Verify().Shapes {
-		if shape.Name == verify.AwkwardStrings && s.Template.Analysis().Unescaped {
-			continue // in a grammar the first quote ends a string
-		}
-		if shape.Verdict == verify.Verified && shape.Tools && declared(split.Feed(stream.NewParser(plan), shape.Turn, nil, chat.FinishStop).Message) {
-			takes(shape, s.Template.Analysis().Format.End, plan, grammar, g)
-		}
-	}
-	g.find(find, "the same", func(shape verify.Shape) where { return s.turn(shape.Tools) })
-}
-
-// declared says that a message's calls have declared arguments only; a grammar need not take others.
-func declared(m chat.Message) bool {
-	for _, call := range m.ToolCalls {
-		at := slices.IndexFunc(verify.Tools(), func(t chat.Tool) bool { return t.Name == call.Name })
-		args, err := ordered.ParseString(call.Arguments)
-		if at < 0 || err != nil {
-			return false
-		}
-		for _, arg := range args.Members() {
-			if _, ok := verify.Tools()[at].Parameters.At("properties").Get(arg.Key); !ok {
-				return false
+		for _, fault := range shape.Faults {
+			if fault.Proof == verify.Grammar {
+				_, expected, _ := strings.Cut(fault.Text, "\nit expects ")
+				g.add(shape, expected, "%s: %s\nturn: %q", shape.Name, fault.Text, shape.Turn)
 			}
 		}
 	}
-	return true
-}
-
-// takes checks that a plan's grammar takes a turn with calls, up to the text that ends it.
-func takes(shape verify.Shape, ends []string, plan *codegen.Output, grammar *gbnf.Grammar, g *groups) {
-	turn := shape.Turn
-	for _, end := range ends {
-		if end = strings.TrimSpace(end); end == "" {
-			continue
-		}
-		if before, _, ok := strings.Cut(turn, end); ok {
-			turn = before + end
-		}
-	}
-	text, ok := constraint.Part(plan, turn)
-	if !ok {
-		g.add(shape, "unarmed", "%s: nothing in the turn arms the grammar: %q", shape.Name, shape.Turn)
-		return
-	}
-	if refusal, err := constraint.Refusal(grammar, text); err != nil {
-		g.add(shape, err.Error(), "%s: %w", shape.Name, err)
-	} else if refusal != "" {
-		_, expected, _ := strings.Cut(refusal, "\nit expects ")
-		g.add(shape, expected, "%s: %s", shape.Name, refusal)
-	}
+	g.find(find, "the same", func(shape verify.Shape) where { return s.turn(shape.Tools) })
 }
 
 // samples is the number of sentences that are drawn from a grammar.

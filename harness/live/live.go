@@ -44,7 +44,6 @@ import (
 	"github.com/goassay/assay/engine/schema"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/stream"
-	"github.com/goassay/assay/harness/constraint"
 	"github.com/goassay/assay/harness/rule"
 )
 
@@ -314,7 +313,7 @@ func (c *Chat) begin(plan *engine.Plan, grammar *gbnf.Grammar) ([]llama.Token, e
 			return nil, err
 		}
 		answer := text + sentence
-		if found, ok := constraint.Part(plan.Output, answer); !ok || found != sentence {
+		if found, ok := plan.Output.Constrained(answer); !ok || found != sentence {
 			answer = sentence // which a pattern wants at the beginning
 		}
 		parser := plan.NewParser()
@@ -350,9 +349,9 @@ func (out *Outcome) check(plan *engine.Plan, r chat.Request, parser *stream.Pars
 	if !out.Grammar {
 		return
 	}
-	constrained, triggered := constraint.Part(plan.Output, out.Output)
+	constrained, triggered := plan.Output.Constrained(out.Output)
 	begun := slices.ContainsFunc(plan.Triggers, func(t codegen.Trigger) bool {
-		at, _ := constraint.Part(&codegen.Output{Lazy: true, Triggers: []codegen.Trigger{t}}, out.Output)
+		at, _ := (&codegen.Output{Lazy: true, Triggers: []codegen.Trigger{t}}).Constrained(out.Output)
 		return t.Call && at == constrained
 	})
 	if !triggered { // the model answered without a call, which it may

@@ -18,7 +18,6 @@ import (
 	"github.com/goassay/assay/engine/llama"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
-	"github.com/goassay/assay/harness/constraint"
 	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -205,7 +204,7 @@ func (p *probe) all(what, sentence string) {
 	judge := func(what, prefix, sentence string) {
 		text := prefix + sentence
 		if p.plan.Lazy {
-			if armed, ok := constraint.Part(p.plan.Output, text); !ok || armed != sentence {
+			if armed, ok := p.plan.Output.Constrained(text); !ok || armed != sentence {
 				return
 			}
 		}

@@ -32,7 +32,6 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
-	"github.com/goassay/assay/harness/constraint"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/split"
 	"github.com/goassay/assay/harness/subject"
@@ -135,11 +134,11 @@ func (w *Want) rest(plan *engine.Plan, finish chat.FinishReason, output string) 
 	if err != nil {
 		return Failure{"grammar", err.Error()}
 	}
-	text, ok := constraint.Part(plan.Output, output)
+	text, ok := plan.Output.Constrained(output)
 	if grammar == nil || !ok {
 		return Failure{}
 	}
-	refusal, err := constraint.Refusal(grammar, text)
+	refusal, err := grammar.Refusal(text)
 	if err != nil {
 		refusal = err.Error()
 	}

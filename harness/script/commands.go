@@ -11,7 +11,6 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
-	"github.com/goassay/assay/harness/constraint"
 	"github.com/goassay/assay/harness/split"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -195,11 +194,11 @@ func cmdAccept(ts *testscript.TestScript, neg bool, args []string) {
 	if grammar == nil {
 		ts.Fatalf("the request has no grammar")
 	}
-	constrained, ok := constraint.Part(plan.Output, text(ts, args[0]))
+	constrained, ok := plan.Output.Constrained(text(ts, args[0]))
 	if !ok {
 		ts.Fatalf("nothing in the output arms the grammar; triggers: %v", plan.Triggers)
 	}
-	refusal, err := constraint.Refusal(grammar, constrained)
+	refusal, err := grammar.Refusal(constrained)
 	ts.Check(err)
 	switch {
 	case refusal != "" && !neg:

@@ -12,7 +12,6 @@ import (
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
-	"github.com/goassay/assay/harness/constraint"
 	"github.com/goassay/assay/harness/split"
 )
 
@@ -317,11 +316,11 @@ func takes(plan *engine.Plan, output string) bool {
 	if err != nil || grammar == nil {
 		return false
 	}
-	constrained, ok := constraint.Part(plan.Output, output)
+	constrained, ok := plan.Output.Constrained(output)
 	if !ok {
 		return false
 	}
-	refusal, err := constraint.Refusal(grammar, constrained)
+	refusal, err := grammar.Refusal(constrained)
 	return err == nil && refusal == ""
 }
 

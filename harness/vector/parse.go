@@ -8,7 +8,6 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/constraint"
 	"github.com/goassay/assay/harness/reduce"
 	"github.com/goassay/assay/harness/split"
 )
@@ -104,11 +103,11 @@ func expectAccepted(plan *engine.Plan, output string) error {
 	} else if grammar == nil {
 		return errors.New("the request has no grammar")
 	}
-	text, ok := constraint.Part(plan.Output, output)
+	text, ok := plan.Output.Constrained(output)
 	if !ok {
 		return nil // nothing arms the grammar
 	}
-	refusal, err := constraint.Refusal(grammar, text)
+	refusal, err := grammar.Refusal(text)
 	if err == nil && refusal != "" {
 		err = errors.New(refusal)
 	}

@@ -302,7 +302,7 @@ func (s *server) output(r chat.Request, plan *engine.Plan) (string, error) {
 	}
 	for _, before := range append([]string{""}, plan.Preserved...) { // some triggers want a marker before them
 		text := "I look that up. " + before + sentence
-		if found, ok := constraint.Part(plan.Output, text); ok && found == sentence {
+		if found, ok := plan.Output.Constrained(text); ok && found == sentence {
 			return text, nil
 		}
 	}
