@@ -139,6 +139,34 @@ func startHub(t *testing.T) string {
 	return h.URL()
 }
 
+var (
+	console = regexp.MustCompile("(?ms)^```console\n\\$ (.*?)\n(.*?)^```$")
+	counts  = regexp.MustCompile(`(?m)^(exercised: .*|[0-9]+ (notes?|warnings?|passed)\b.*)$`)
+	digits  = regexp.MustCompile(`[0-9]+`)
+)
+
+// TestShown runs the commands whose output README shows. How many checks there are is not compared.
+func TestShown(t *testing.T) {
+	shown := console.FindAllStringSubmatch(readFile(t, "../README.md"), -1)
+	if len(shown) == 0 {
+		t.Error("README shows no output")
+	}
+	uncounted := func(text string) string {
+		return counts.ReplaceAllStringFunc(text, func(line string) string { return digits.ReplaceAllString(line, "N") })
+	}
+	for _, m := range shown {
+		cmd := exec.Command("bash", "-c", m[1])
+		cmd.Dir = ".."
+		out, err := cmd.Output()
+		if _, ran := err.(*exec.ExitError); err != nil && !ran {
+			t.Fatal(err)
+		}
+		if got, want := uncounted(string(out)), uncounted(m[2]); got != want {
+			t.Errorf("%s prints\n%s\nREADME shows\n%s", m[1], got, want)
+		}
+	}
+}
+
 func runDocumented(t *testing.T, dir, command string, targets []string) {
 	if words := strings.Fields(command); words[0] == "git" {
 		return

@@ -27,6 +27,9 @@ type TextOptions struct {
 var statusWords = [...]string{"ok   ", "note ", "known", "FAIL "}
 var statusColors = [...]string{"\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[31m"}
 
+// maxLine bounds a line of a finding, in bytes. The machine-readable forms have all of it.
+const maxLine = 600
+
 // Colours of a terminal.
 const (
 	bold      = "\x1b[1m"
@@ -143,6 +146,7 @@ func (p *printer) print(c cause) {
 		word, color = strings.TrimSpace(statusWords[res.Status]), statusColors[res.Status]
 	}
 	text, evidence, _ := strings.Cut(visible.Text(res.Text), "\n")
+	text = short(text, maxLine)
 	if name := visible.Line(p.report.name(res)); name != "" {
 		text = strings.TrimSuffix(name+": "+text, ": ")
 	}
@@ -172,7 +176,7 @@ func (p *printer) print(c cause) {
 		return
 	}
 	for line := range strings.Lines(evidence + "\n") {
-		line = strings.TrimSuffix(line, "\n")
+		line = short(strings.TrimSuffix(line, "\n"), maxLine)
 		folded := "    " + line
 		if p.Width > 0 {
 			folded = visible.Fold(folded, p.Width, "      ")
