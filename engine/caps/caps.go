@@ -47,7 +47,7 @@ var fields = []field{
 	{"supports_tool_calls", func(c *Caps) *bool { return &c.ToolCalls }},
 	{"supports_system_role", func(c *Caps) *bool { return &c.SystemRole }},
 	{"supports_parallel_tool_calls", func(c *Caps) *bool { return &c.ParallelToolCalls }},
-	{"supports_preserve_reasoning", func(c *Caps) *bool { return &c.PreserveReasoning }},
+	{preserves, func(c *Caps) *bool { return &c.PreserveReasoning }},
 	{"supports_string_content", func(c *Caps) *bool { return &c.StringContent }},
 	{"supports_typed_content", func(c *Caps) *bool { return &c.TypedContent }},
 	{"supports_object_arguments", func(c *Caps) *bool { return &c.ObjectArguments }},
@@ -63,13 +63,30 @@ func (c Caps) Value() ordered.Value {
 	return ordered.ObjectOf(members...)
 }
 
-// String returns a line per capability, "name: true" or "name: false".
+// String returns a line per capability, "name: true" or "name: false". Where a template keeps reasoning only under some variables,
+// the line names them: "supports_preserve_reasoning: true, by clear_thinking=false".
 func (c Caps) String() string {
 	var b strings.Builder
 	for _, f := range fields {
-		fmt.Fprintf(&b, "%s: %v\n", f.name, *f.get(&c))
+		fmt.Fprintf(&b, "%s: %v", f.name, *f.get(&c))
+		if f.name == preserves && len(c.PreservedBy) > 0 {
+			b.WriteString(", by " + switches(c.PreservedBy))
+		}
+		b.WriteByte('\n')
 	}
 	return b.String()
+}
+
+// preserves is the capability that a template may have under some variables alone.
+const preserves = "supports_preserve_reasoning"
+
+// switches writes variables as name=value, with spaces between them.
+func switches(variables []ordered.Member) string {
+	words := make([]string, len(variables))
+	for i, v := range variables {
+		words[i] = v.Key + "=" + v.Value.String()
+	}
+	return strings.Join(words, " ")
 }
 
 // Supports returns a capability by its name, and whether there is one of that name.

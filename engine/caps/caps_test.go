@@ -124,6 +124,29 @@ func TestDetectFails(t *testing.T) {
 	}
 }
 
+// TestReasoning looks at what changes how a template writes reasoning.
+func TestReasoning(t *testing.T) {
+	const past = `{% for m in messages %}{{ m.content }}{% if m.reasoning_content and (loop.last or KEEP) %}<think>{{ m.reasoning_content }}</think>{% endif %}{% endfor %}`
+	keeps := func(keep string) string { return strings.Replace(past, "KEEP", keep, 1) }
+	const asked = `{% for m in messages %}{{ m.content }}{% endfor %}{% if add_generation_prompt %}EFFORT{% endif %}`
+	heeds := func(effort string) string { return strings.Replace(asked, "EFFORT", effort, 1) }
+	for _, tt := range []struct{ name, template, want string }{
+		{"kept", keeps("true"), "supports_preserve_reasoning: true\n"},
+		{"never kept", keeps("false"), "supports_preserve_reasoning: false\n"},
+		{"kept by a switch", keeps("keep_thoughts"), "supports_preserve_reasoning: true, by keep_thoughts=true\n"},
+		{"kept unless a switch is on", keeps("forget is defined and not forget"), "supports_preserve_reasoning: true, by forget=false\n"},
+		{"an effort is written", heeds("{{ reasoning_effort }}"), "supports_reasoning_effort: true\n"},
+		{"the default is the one that is tried first", heeds("{{ 'think' if reasoning_effort|default('low') == 'low' else 'think hard' }}"), "supports_reasoning_effort: true\n"},
+		{"a word of its own", heeds("{{ 'think' if reasoning_effort == 'deep' }}"), "supports_reasoning_effort: true\n"},
+		{"others are refused", heeds("{% if reasoning_effort is defined %}{% if reasoning_effort not in ['none', 'deep'] %}{{ raise_exception('which?') }}{% endif %}{{ '<' ~ reasoning_effort ~ '>' }}{% endif %}"), "supports_reasoning_effort: true\n"},
+		{"none is heeded", heeds("{% if reasoning_effort is defined and reasoning_effort not in ['low'] %}{{ raise_exception('which?') }}{% endif %}"), "supports_reasoning_effort: false\n"},
+	} {
+		if got := detect(t, tt.template).String(); !strings.Contains(got, tt.want) {
+			t.Errorf("%s: no %q in\n%s", tt.name, tt.want, got)
+		}
+	}
+}
+
 // TestFit sends requests through templates that cannot take them as they are, and compares prompts.
 func TestFit(t *testing.T) {
 	for _, tt := range []struct {
@@ -172,6 +195,42 @@ func TestFit(t *testing.T) {
 			`{{ 'f:' + functions }}{% for m in messages %}{{ m.content }}{% endfor %}`,
 			`{"messages": [{"role": "user", "content": "U"}], "tools": [{"type": "function", "function": {"name": "f"}}]}`,
 			`f:[{"name": "f"}]U`, []string{"variable-functions"},
+		},
+		{
+			"null content that fails where a message follows",
+			`{% for m in messages %}[{{ m.role }}]{{ m.content.strip() if not loop.last else m.content or '' }}{% for c in m.tool_calls or [] %}{{ c.function.name }}{{ c.function.arguments|tojson }}{% endfor %}{% endfor %}`,
+			`{"messages": [{"role": "user", "content": "U"}, {"role": "assistant", "content": null, "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": {}}}]}, {"role": "tool", "tool_call_id": "1", "content": "R"}]}`,
+			"[user]U[assistant]f{}[tool]R", []string{"null-content-as-empty"},
+		},
+		{
+			"a result without the function's name",
+			`{% for m in messages %}{{ m.content }}{% if m.role == 'tool' %}<{{ m.name }}>{% endif %}{% for c in m.tool_calls or [] %}{{ c.function.name }}{{ c.function.arguments|tojson }}{% endfor %}{% endfor %}`,
+			`{"messages": [{"role": "user", "content": "U"}, {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": {}}}, {"id": "2", "function": {"name": "g", "arguments": {}}}]}, {"role": "tool", "tool_call_id": "2", "content": "R"}]}`,
+			"Uf{}g{}R<g>", []string{"result-name"},
+		},
+		{
+			"typed content in a turn that carries the tools",
+			`{% for m in messages %}{% if tools and loop.first %}{{ tools|length ~ tools[0].function.name + m.content }}{% elif m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endif %}{% endfor %}`,
+			`{"messages": [{"role": "user", "content": [{"type": "text", "text": "U"}]}], "tools": [{"type": "function", "function": {"name": "f"}}]}`,
+			"1fU", []string{"typed-content-as-string"},
+		},
+		{
+			"the same without tools",
+			`{% for m in messages %}{% if tools and loop.first %}{{ tools|length ~ tools[0].function.name + m.content }}{% elif m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endif %}{% endfor %}`,
+			`{"messages": [{"role": "user", "content": [{"type": "text", "text": "U"}]}]}`,
+			"U", nil,
+		},
+		{
+			"a tool without description and parameters",
+			`{% for t in tools or [] %}{{ t.function.name + ':' + t.function.description }}{% for k, v in t.function.parameters.properties.items() %}{{ k + ':' + v.description }}{% endfor %};{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}`,
+			`{"messages": [{"role": "user", "content": "U"}], "tools": [{"type": "function", "function": {"name": "f"}}, {"type": "function", "function": {"name": "g", "parameters": {"type": "object", "properties": {"a": {"type": "string"}}}}}]}`,
+			"f:;g:a:;U", []string{"tool-description", "tool-parameters", "argument-description"},
+		},
+		{
+			"a tool that the template can do with",
+			`{% for t in tools or [] %}{{ t.function|tojson }}{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}`,
+			`{"messages": [{"role": "user", "content": "U"}], "tools": [{"type": "function", "function": {"name": "f"}}]}`,
+			`{"name": "f"}U`, nil,
 		},
 		{
 			"nothing to fit",

@@ -30,12 +30,15 @@ func (c Caps) Fit(r chat.Request) Fitted {
 	f.kwargs(r)
 	f.developerRole()
 	f.systemRole()
+	f.toolMembers()
 	f.typedContent()
+	f.typedBesideTools()
 	f.stringContent()
 	f.toolsSystem()
 	f.arguments()
 	f.namedIDs()
 	f.nullContent()
+	f.resultNames()
 	f.reasoningField()
 	f.reasoningPart()
 	f.variables()
@@ -124,11 +127,77 @@ func (f *fitter) typedContent() {
 	}
 	for i, m := range f.Input.Messages {
 		content := m.At("content")
-		if content.Kind() != ordered.Array || slices.ContainsFunc(content.Items(), func(p ordered.Value) bool { return p.At("type").Text() != "text" }) {
+		if !onlyText(content) {
 			continue
 		}
 		f.Input.Messages[i] = m.With("content", ordered.Str(plainText(content)))
 		f.used("typed-content-as-string")
+	}
+}
+
+// typedBesideTools joins a user's typed parts into a string where the template writes the tools into the user's message and cannot do so
+// with parts.
+func (f *fitter) typedBesideTools() {
+	if !f.caps.Needs.StringBesideTools || len(f.Input.Tools) == 0 {
+		return
+	}
+	for i, m := range f.Input.Messages {
+		if content := m.At("content"); m.At("role").Text() == "user" && onlyText(content) {
+			f.Input.Messages[i] = m.With("content", ordered.Str(plainText(content)))
+			f.used("typed-content-as-string")
+		}
+	}
+}
+
+// onlyText reports whether content is a list of parts that are text.
+func onlyText(content ordered.Value) bool {
+	return content.Kind() == ordered.Array &&
+		!slices.ContainsFunc(content.Items(), func(p ordered.Value) bool { return p.At("type").Text() != "text" })
+}
+
+// toolMembers gives a tool what it lacks and the template fails without: an empty description, no parameters, empty descriptions of
+// its parameters.
+func (f *fitter) toolMembers() {
+	n := f.caps.Needs
+	fill := func(needed bool, v ordered.Value, key string, value ordered.Value, polyfill string) ordered.Value {
+		if !needed || !v.At(key).IsNull() {
+			return v
+		}
+		f.used(polyfill)
+		return v.With(key, value)
+	}
+	for i, t := range f.Input.Tools {
+		function := fill(n.ToolDescription, t.At("function"), "description", ordered.Str(""), "tool-description")
+		function = fill(n.ToolParameters, function, "parameters", noParameters, "tool-parameters")
+		if properties := function.At("parameters", "properties"); n.ArgumentDescription && properties.Kind() == ordered.Object {
+			for _, m := range properties.Members() {
+				if m.Value.Kind() == ordered.Object {
+					properties = properties.With(m.Key, fill(true, m.Value, "description", ordered.Str(""), "argument-description"))
+				}
+			}
+			function = function.With("parameters", function.At("parameters").With("properties", properties))
+		}
+		f.Input.Tools[i] = t.With("function", function)
+	}
+}
+
+// noParameters is the schema of a function without parameters.
+var noParameters = ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("object")), ordered.MemberOf("properties", ordered.ObjectOf()))
+
+// resultNames gives a tool's result the name of the function where the template writes it: that of the last call with the result's id.
+func (f *fitter) resultNames() {
+	if !f.caps.Needs.ResultName {
+		return
+	}
+	names := map[string]string{}
+	for i, m := range f.Input.Messages {
+		for _, call := range m.At("tool_calls").Items() {
+			names[call.At("id").Text()] = call.At("function", "name").Text()
+		}
+		if name := names[m.At("tool_call_id").Text()]; m.At("role").Text() == "tool" && m.At("name").IsNull() && name != "" {
+			f.Input.Messages[i] = m.With("name", ordered.Str(name))
+			f.used("result-name")
+		}
 	}
 }
 

@@ -15,11 +15,14 @@ type Facts struct {
 	ToolCalls         bool // replays the calls of an assistant's message
 	SystemRole        bool // writes a system message
 	ParallelToolCalls bool // replays all calls of a message
-	PreserveReasoning bool // keeps the reasoning of earlier turns
+	PreserveReasoning bool // keeps the reasoning of earlier turns, always or by PreservedBy
 	StringContent     bool // takes content as a string
 	TypedContent      bool // takes content as a list of typed parts
 	ObjectArguments   bool // takes a call's arguments as an object
 	ReasoningEffort   bool // heeds reasoning_effort
+
+	// PreservedBy are the variables under which earlier turns keep their reasoning; none where they always do.
+	PreservedBy []ordered.Member
 
 	// EscapedObjects: where a call's arguments come as an object, the template's own quotes around them are written as HTML entities,
 	// and where they come as text they are not.
@@ -49,7 +52,8 @@ func (f *Facts) WhyUnjudged(capability string) error {
 
 // Needs are what a template demands of its input beyond its capabilities.
 type Needs struct {
-	// EmptyContent: null content beside calls is refused or printed as text, an empty string is not.
+	// EmptyContent: null content beside calls is refused or printed as text, in the last message or before others; an empty
+	// string is not.
 	EmptyContent bool
 	// Developer: a developer's message is written as one; else it is given as a system message.
 	Developer bool
@@ -63,6 +67,12 @@ type Needs struct {
 	Followed bool
 	// ToolsSystem: tools are described only where there is a system message.
 	ToolsSystem bool
+	// ResultName: a tool's result is written with the name of the function, or refused without.
+	ResultName bool
+	// StringBesideTools: where there are tools, a user's typed content is refused or printed; a string is not.
+	StringBesideTools bool
+	// ToolDescription, ToolParameters and ArgumentDescription: a tool without that member is refused.
+	ToolDescription, ToolParameters, ArgumentDescription bool
 	// Thinking are the variables under which reasoning is written; none where it always is, or never.
 	Thinking []ordered.Member
 	// Bound are variables without which the template fails, with a value that it can use.
@@ -346,15 +356,6 @@ func (o *Observer) thoughtful(p Probe) *Rendering {
 		}
 	}
 	return nil
-}
-
-// effort decides whether values of reasoning_effort make different prompts.
-func (o *Observer) effort() {
-	with := func(effort string) *Rendering {
-		return o.Observe(Probe{Plain: true, Generate: true, Kwargs: []ordered.Member{ordered.MemberOf("reasoning_effort", ordered.Str(effort))}})
-	}
-	low, high := with("low"), with("high")
-	o.Facts.ReasoningEffort = low.Err == nil && high.Err == nil && low.String != high.String
 }
 
 // standard are the variables that every conversation has; the others that a template reads may be flags.

@@ -57,7 +57,9 @@ func New(t *chattemplate.Template) (*Observer, error) {
 	o.tools()
 	o.calls()
 	o.reasoning()
+	o.preserved()
 	o.effort()
+	o.needs()
 	return o, nil
 }
 

@@ -1,0 +1,148 @@
+package observe
+
+import (
+	"slices"
+
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// needs decides what a template demands of requests that the probes of the ladder meet without saying so.
+func (o *Observer) needs() {
+	o.laterContent()
+	o.resultName()
+	o.typedBesideTools()
+	o.toolMembers()
+}
+
+// laterContent looks at null content where the message with the calls is not the last one: a template may refuse or print it there alone.
+func (o *Observer) laterContent() {
+	n := &o.Facts.Needs
+	if o.Turns.Called == nil || n.EmptyContent {
+		return
+	}
+	for _, followed := range []bool{false, true} {
+		null := o.Observe(o.Turns.Called.Probe.With(func(p *Probe) { p.Answered, p.Followed = true, followed }))
+		empty := o.Observe(null.Probe.With(func(p *Probe) { p.Content = new("") }))
+		if empty.Err == nil && (null.Err != nil || null.Writes(null.Probe.AnswerPath()+".content")) {
+			n.EmptyContent = true
+			return
+		}
+	}
+}
+
+// resultName decides whether a result must say the name of the function: the template writes it, or fails without it.
+func (o *Observer) resultName() {
+	if o.Turns.Called == nil {
+		return
+	}
+	r := o.Observe(o.Turns.Called.Probe.With(func(p *Probe) { p.Answered = true }))
+	o.Facts.Needs.ResultName = r.Writes(r.Probe.path(2)+".name") || o.refuses(r, func(in *chattemplate.Input) {
+		last := len(in.Messages) - 1
+		in.Messages[last] = in.Messages[last].Without("name")
+	})
+}
+
+// typedBesideTools decides whether a user's typed content is written where the template describes tools in the user's message.
+func (o *Observer) typedBesideTools() {
+	if !o.Facts.Tools || !o.Facts.TypedContent || !o.Facts.StringContent || o.Facts.Needs.ToolsSystem {
+		return
+	}
+	text := o.Observe(Probe{Plain: true, Tools: true})
+	parts := o.Observe(Probe{Plain: true, Tools: true, Parts: true})
+	path := text.Probe.UserPath() + ".content"
+	o.Facts.Needs.StringBesideTools = text.Copies(path) && !parts.Copies(path+"[0].text")
+}
+
+// toolMembers finds the members of a tool without which the template fails.
+func (o *Observer) toolMembers() {
+	if !o.Facts.Tools {
+		return
+	}
+	p := Probe{Plain: true, Tools: true}
+	if o.Facts.Needs.ToolsSystem {
+		p.System = "system"
+	}
+	r := o.Observe(p)
+	without := func(change func(function ordered.Value) ordered.Value) bool {
+		return o.refuses(r, func(in *chattemplate.Input) {
+			in.Tools = slices.Clone(in.Tools)
+			for i, t := range in.Tools {
+				in.Tools[i] = t.With("function", change(t.At("function")))
+			}
+		})
+	}
+	n := &o.Facts.Needs
+	n.ToolDescription = without(func(f ordered.Value) ordered.Value { return f.Without("description") })
+	n.ToolParameters = without(func(f ordered.Value) ordered.Value { return f.Without("parameters") })
+	n.ArgumentDescription = without(func(f ordered.Value) ordered.Value {
+		properties := f.At("parameters", "properties")
+		for _, m := range properties.Members() {
+			properties = properties.With(m.Key, m.Value.Without("description"))
+		}
+		return f.With("parameters", f.At("parameters").With("properties", properties))
+	})
+}
+
+// refuses reports whether the template fails on what it rendered, once that is changed.
+func (o *Observer) refuses(r *Rendering, change func(*chattemplate.Input)) bool {
+	if r.Err != nil {
+		return false
+	}
+	in := r.Probe.input()
+	in.Kwargs = append(slices.Clip(o.Facts.Needs.Bound), in.Kwargs...)
+	change(&in)
+	_, err := o.template.Render(in)
+	return err != nil && jinja.Class(err) != "LimitError"
+}
+
+// preserved finds the variables under which earlier turns keep their reasoning: none where they always do.
+func (o *Observer) preserved() {
+	if o.Facts.PreserveReasoning || o.Turns.Thought == nil {
+		return
+	}
+	past := o.Turns.Thought.Probe.With(func(p *Probe) { p.Followed = true })
+	settings := [][]ordered.Member{nil}
+	for _, flag := range o.Flags() {
+		for _, on := range []bool{true, false} {
+			settings = append(settings, []ordered.Member{ordered.MemberOf(flag, ordered.Boolean(on))})
+		}
+	}
+	for _, kwargs := range settings {
+		r := o.Observe(past.With(func(p *Probe) { p.Kwargs = append(p.Kwargs, kwargs...) }))
+		if r.Shows(Reasoning) {
+			o.Facts.PreserveReasoning, o.Facts.PreservedBy = true, r.Probe.Kwargs
+			return
+		}
+	}
+}
+
+// effort decides whether some value of reasoning_effort changes the prompt: one of the usual, or one that the template compares it with.
+func (o *Observer) effort() {
+	const name = "reasoning_effort"
+	asked := Probe{Plain: true, Generate: true}
+	values := []string{"low", "medium", "high"}
+	texts := map[string]bool{}
+	if unset := o.Observe(asked); unset.Err == nil {
+		texts[unset.String] = true
+	}
+	for i := 0; i < len(values) && i < maxEfforts; i++ {
+		r := o.Observe(asked.With(func(p *Probe) { p.Kwargs = append(p.Kwargs, ordered.MemberOf(name, ordered.Str(values[i]))) }))
+		if r.Err == nil {
+			texts[r.String] = true
+		}
+		for _, literal := range r.Trace.Literals(name) {
+			if !slices.Contains(values, literal) {
+				values = append(values, literal)
+			}
+		}
+		if len(texts) > 1 {
+			o.Facts.ReasoningEffort = true
+			return
+		}
+	}
+}
+
+// maxEfforts bounds how many values of reasoning_effort are tried.
+const maxEfforts = 12
