@@ -155,6 +155,12 @@ func onlyText(content ordered.Value) bool {
 		!slices.ContainsFunc(content.Items(), func(p ordered.Value) bool { return p.At("type").Text() != "text" })
 }
 
+// FillsTools reports whether a polyfill fills in what a tool lacks.
+func FillsTools(polyfill string) bool { return slices.Contains(toolPolyfills[:], polyfill) }
+
+// toolPolyfills are the polyfills for a tool without description, without parameters, and with a parameter without description.
+var toolPolyfills = [...]string{"tool-description", "tool-parameters", "argument-description"}
+
 // toolMembers gives a tool what it lacks and the template fails without: an empty description, no parameters, empty descriptions of
 // its parameters.
 func (f *fitter) toolMembers() {
@@ -167,12 +173,12 @@ func (f *fitter) toolMembers() {
 		return v.With(key, value)
 	}
 	for i, t := range f.Input.Tools {
-		function := fill(n.ToolDescription, t.At("function"), "description", ordered.Str(""), "tool-description")
-		function = fill(n.ToolParameters, function, "parameters", noParameters, "tool-parameters")
+		function := fill(n.ToolDescription, t.At("function"), "description", ordered.Str(""), toolPolyfills[0])
+		function = fill(n.ToolParameters, function, "parameters", noParameters, toolPolyfills[1])
 		if properties := function.At("parameters", "properties"); n.ArgumentDescription && properties.Kind() == ordered.Object {
 			for _, m := range properties.Members() {
 				if m.Value.Kind() == ordered.Object {
-					properties = properties.With(m.Key, fill(true, m.Value, "description", ordered.Str(""), "argument-description"))
+					properties = properties.With(m.Key, fill(true, m.Value, "description", ordered.Str(""), toolPolyfills[2]))
 				}
 			}
 			function = function.With("parameters", function.At("parameters").With("properties", properties))

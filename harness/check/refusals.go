@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -53,11 +54,12 @@ func (s *Subject) findCrashes(find finder, parts bool) {
 	plain := map[cause]bool{}
 	var causes []cause
 	for _, t := range s.talks() {
-		if t.err == nil || worded(t.err) || !s.expected(t) {
+		err := cmp.Or(t.err, t.unfilled)
+		if err == nil || worded(err) || !s.expected(t) {
 			continue
 		}
-		c := cause{msg: first(t.err)}
-		if at := (*source.Error)(nil); errors.As(t.err, &at) {
+		c := cause{msg: first(err)}
+		if at := (*source.Error)(nil); errors.As(err, &at) {
 			c = cause{at.Off, at.Msg}
 		}
 		if seen[c] == nil {
@@ -71,7 +73,7 @@ func (s *Subject) findCrashes(find finder, parts bool) {
 			continue
 		}
 		first := seen[c][slices.IndexFunc(seen[c], func(t *talked) bool { return t.inParts() == parts })]
-		find(nowhere, "%w\nin %s; first: %s%s", first.err, plural(len(seen[c]), "conversation"), first.Name, s.shape(first))
+		find(nowhere, "%w\nin %s; first: %s%s", cmp.Or(first.err, first.unfilled), plural(len(seen[c]), "conversation"), first.Name, s.shape(first))
 	}
 }
 

@@ -1,11 +1,15 @@
 package check
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/goassay/assay/engine/caps"
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/conversation"
 )
 
@@ -17,6 +21,8 @@ type talked struct {
 	err   error
 	kinds []conversation.Kind
 	spans []span // of the messages
+
+	unfilled error // with which the tools are refused as they came
 }
 
 // span is the stretch of a prompt from the first to the last byte that came from a message, its role apart. The zero span is of a
@@ -35,7 +41,8 @@ func (s *Subject) grammar() *conversation.Grammar {
 func (s *Subject) observeTalks() []*talked {
 	all := make([]*talked, 0, len(s.grammar().Conversations))
 	for _, c := range s.grammar().Conversations {
-		in := s.Template.Caps().Fit(c.Request).Input
+		fitted := s.Template.Caps().Fit(c.Request)
+		in := fitted.Input
 		t := &talked{Conversation: c}
 		t.o, t.err = s.Template.ChatTemplate().Observe(in)
 		t.rendering = rendering{t.o.String, s.Template.ChatTemplate(), in}
@@ -44,10 +51,26 @@ func (s *Subject) observeTalks() []*talked {
 		}
 		if t.err == nil {
 			t.measure()
+			t.unfilled = s.unfilled(c.Request, fitted)
 		}
 		all = append(all, t)
 	}
 	return all
+}
+
+// unfilled returns the error with which a template fails on the tools of a request as they came, where Fit has filled in what they
+// lack: others do not.
+func (s *Subject) unfilled(r chat.Request, fitted caps.Fitted) error {
+	if !slices.ContainsFunc(fitted.Fits, caps.FillsTools) {
+		return nil
+	}
+	in := fitted.Input
+	in.Tools = make([]ordered.Value, len(r.Tools))
+	for i, t := range r.Tools {
+		in.Tools[i] = t.Wire()
+	}
+	_, err := s.Template.ChatTemplate().Render(in)
+	return err
 }
 
 // messageOf returns the message that a run of text came from, -1 where it came from none, or is its role.
