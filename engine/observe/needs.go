@@ -97,7 +97,8 @@ func (o *Observer) refuses(r *Rendering, change func(*chattemplate.Input)) bool 
 	return err != nil && jinja.Class(err) != "LimitError"
 }
 
-// preserved finds the variables under which earlier turns keep their reasoning: none where they always do.
+// preserved finds the variables under which earlier turns keep their reasoning: none where they always do. Of several settings it
+// takes the one that changes least besides.
 func (o *Observer) preserved() {
 	if o.Facts.PreserveReasoning || o.Turns.Thought == nil {
 		return
@@ -109,11 +110,24 @@ func (o *Observer) preserved() {
 			settings = append(settings, []ordered.Member{ordered.MemberOf(flag, ordered.Boolean(on))})
 		}
 	}
+	least := 0
 	for _, kwargs := range settings {
-		r := o.Observe(past.With(func(p *Probe) { p.Kwargs = append(p.Kwargs, kwargs...) }))
-		if r.Shows(Reasoning) {
-			o.Facts.PreserveReasoning, o.Facts.PreservedBy = true, r.Probe.Kwargs
-			return
+		under := func(p Probe) *Rendering {
+			return o.Observe(p.With(func(p *Probe) { p.Kwargs = append(p.Kwargs, kwargs...) }))
+		}
+		kept := under(past)
+		if !kept.Shows(Reasoning) {
+			continue
+		}
+		changes := 1 // in what is written of a question, and of an answer with reasoning that is the last message
+		for _, p := range []Probe{{Plain: true, Generate: true}, o.Turns.Thought.Probe} {
+			if under(p).String != o.Observe(p).String {
+				changes++
+			}
+		}
+		if least == 0 || changes < least {
+			least = changes
+			o.Facts.PreserveReasoning, o.Facts.PreservedBy = true, kept.Probe.Kwargs
 		}
 	}
 }
