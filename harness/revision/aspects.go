@@ -86,7 +86,24 @@ func (p *pair) capsThat(was bool, find finder, text string) {
 	}
 }
 
-func capsLost(p *pair, find finder)   { p.capsThat(true, find, "%s was true and is false") }
+func capsLost(p *pair, find finder) {
+	p.capsThat(true, find, "%s was true and is false")
+	// What is there under a new condition is lost to those who do not meet it.
+	was, is := p.was.Caps().Needs, p.is.Caps().Needs
+	for _, c := range []struct {
+		was, is bool
+		text    string
+	}{
+		{was.ToolsSystem, is.ToolsSystem, "tools are described only beside a system message"},
+		{was.Followed, is.Followed, "calls are written only where a message follows"},
+		{was.NameInID, is.NameInID, "a call's name is written only inside its id"},
+	} {
+		if c.is && !c.was {
+			find(p.change(), "%s", c.text)
+		}
+	}
+}
+
 func capsGained(p *pair, find finder) { p.capsThat(false, find, "%s was false and is true") }
 
 // compareFormats compares the formats as text, and once more without the white space beside markers.
@@ -282,7 +299,11 @@ func introduced(severity rule.Severity) func(*pair, finder) {
 	return func(p *pair, find finder) {
 		for _, res := range p.findings[1] {
 			if res.Status != rule.Passed && res.Severity == severity && !broken(p.findings[0], res.Rule) {
-				find(res.Place, "%s %s: %s", res.Rule, res.Name, res.Text)
+				place := res.Place
+				if place.Line == 0 {
+					place = p.change() // what the template lacks has no place, what took it away has
+				}
+				find(place, "%s %s: %s", res.Rule, res.Name, res.Text)
 			}
 		}
 	}
