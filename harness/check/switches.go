@@ -101,20 +101,24 @@ func checkAsked(s *Subject, find finder) {
 	}
 	_, end, _ := strings.Cut(not.text, "USERNEEDLE")
 	end = strings.TrimSpace(end)
+	answer, others := "", false // what opens an answer; something else follows a question
 	for _, g := range s.gaps() {
-		if g.before != conversation.Question {
-			continue
-		}
-		rest, closes := strings.CutPrefix(strings.TrimSpace(g.text), end)
-		rest, _, _ = strings.Cut(rest, hole)
+		between, _, _ := strings.Cut(strings.TrimSpace(g.text), hole)
 		switch {
-		case g.after == conversation.Question && !closes:
-			find(asked.at(len(asked.text)-1), "the model's header is there though no generation prompt was asked for: %s", report.Quote(not.text, len(not.text)))
-			return
-		case g.after == conversation.Answer && closes && strings.TrimSpace(rest) != "":
-			find(asked.at(len(asked.text)-1), "the model's header is missing though a generation prompt was asked for: %s\nin the history it is %s", report.Quote(asked.text, len(asked.text)), jsonString(rest))
-			return
+		case g.before != conversation.Question || between == "":
+		case g.after == conversation.Answer && answer == "":
+			answer = between
+		case g.after == conversation.Answer:
+			answer = commonPrefix(answer, between)
+		case g.after == conversation.Question:
+			others = others || !strings.HasPrefix(between, end)
 		}
+	}
+	switch rest, opens := strings.CutPrefix(strings.TrimSpace(answer), end); {
+	case opens && rest != "":
+		find(asked.at(len(asked.text)-1), "the model's header is missing though a generation prompt was asked for: %s\nin the history it is %s", report.Quote(asked.text, len(asked.text)), jsonString(rest))
+	case opens && others:
+		find(asked.at(len(asked.text)-1), "the model's header is there though no generation prompt was asked for: %s", report.Quote(not.text, len(not.text)))
 	}
 }
 
