@@ -9,8 +9,11 @@ import (
 	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/subject"
 	"github.com/goassay/assay/harness/survey"
+	"github.com/goassay/assay/harness/visible"
 )
 
 var templatesCommand = command{
@@ -120,10 +123,24 @@ func (l *listing) print(c *call, found *survey.Survey, head string, v ordered.Va
 	if l.json {
 		_, err = fmt.Fprintf(c.data(), "%s\n", v.Append(nil, ordered.Pretty))
 	} else {
-		_, err = io.WriteString(c.stdout, head+found.String())
+		err = l.text(c, found, head)
 	}
 	if err == nil && !found.OK() {
 		err = errFailed
 	}
 	return err
+}
+
+// text prints a survey, and what is wrong with the model.
+func (l *listing) text(c *call, found *survey.Survey, head string) error {
+	if _, err := io.WriteString(c.stdout, head+found.String()); err != nil || len(found.Findings) == 0 {
+		return err
+	}
+	if out, ok := c.stdout.(*visible.Writer); ok {
+		if err := out.Flush(); err != nil { // what comes now makes texts visible itself
+			return err
+		}
+	}
+	findings := &report.Report{Command: "templates", Version: version(), Rules: check.Rules(), Results: found.Findings}
+	return findings.Text(c.raw, report.TextOptions{Short: true, Color: c.colors(c.raw)}) // the evidence stands above, with the differences
 }

@@ -139,7 +139,7 @@ func (s *Survey) OK() bool {
 	return !slices.ContainsFunc(s.Findings, func(r rule.Result) bool { return r.Status == rule.Failed })
 }
 
-// String returns the survey as lines "name: value"; evidence is indented.
+// String returns the survey as lines "name: value"; evidence is indented. The findings are not among them: package report writes those.
 func (s *Survey) String() string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) { fmt.Fprintf(&b, name+": "+format+"\n", args...) }
@@ -172,14 +172,6 @@ func (s *Survey) String() string {
 		for _, change := range d.Lines() {
 			fmt.Fprintf(&b, "    %s\n", change)
 		}
-	}
-	for _, f := range s.Findings {
-		first, _, _ := strings.Cut(f.Text, "\n") // what follows stands above, with the differences
-		place := ""
-		if f.Place.Line > 0 {
-			place = fmt.Sprintf(" (%s)", source.Printable(f.Place.String()))
-		}
-		line(f.Severity.String(), "%s [%s]%s: %s", f.Name, f.Rule, place, first)
 	}
 	return b.String()
 }
