@@ -167,8 +167,12 @@ func cmdStream(ts *testscript.TestScript, neg bool, args []string) {
 	r.expectMessage(ts, file)
 }
 
-// expectMessage compares the answer's message with a file's, or writes it there.
+// expectMessage compares the answer's message with a file's, or writes it there. An empty file expects nothing yet.
 func (r *run) expectMessage(ts *testscript.TestScript, file string) {
+	if strings.TrimSpace(text(ts, file)) == "" {
+		r.expect(ts, file, FormatMessage(r.answer.Message))
+		return
+	}
 	want, err := readMessage(readJSON(ts, file))
 	if err != nil {
 		ts.Fatalf("%s: %v", file, err)
