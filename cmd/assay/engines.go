@@ -31,6 +31,8 @@ rune by rune. The results are JSON lines on standard output, or in --results, wh
 		r := new(enginesRun)
 		flags.StringVar(&r.corpus, "corpus", "", "`DIR` with another corpus")
 		flags.StringVar(&r.only, "run", "", "only families whose name contains `TEXT`")
+		flags.BoolVar(&r.emitted, "emitted", false, "run engines that parse with an object of the request with the one that assay emits, and nothing else")
+		flags.StringArrayVar(&r.known, "known", nil, "`FILE` with the cases that are known to be faults, with reasons: any other fault fails, and so does one that is none")
 		flags.StringVar(&r.results, "results", "", "`FILE` of JSON lines to merge the results into")
 		flags.StringVar(&r.page, "page", "", "write the tables into the Markdown `FILE`")
 		flags.StringVar(&r.html, "html", "", "write one page that stands alone into `FILE`")
@@ -38,7 +40,11 @@ rune by rune. The results are JSON lines on standard output, or in --results, wh
 	},
 }
 
-type enginesRun struct{ corpus, only, results, page, html string }
+type enginesRun struct {
+	corpus, only, results, page, html string
+	emitted                           bool
+	known                             []string
+}
 
 func (r *enginesRun) run(c *call) error {
 	ctx, stop := c.interruptible()
@@ -58,6 +64,11 @@ func (r *enginesRun) run(c *call) error {
 	if err != nil {
 		return err
 	}
+	known, err := readReasons(r.known)
+	if err != nil {
+		return err
+	}
+	var ran []engines.Result
 	out := json.NewEncoder(c.data())
 	out.SetEscapeHTML(false)
 	for _, adapter := range c.args {
@@ -76,22 +87,25 @@ func (r *enginesRun) run(c *call) error {
 			if err != nil {
 				return err
 			}
-			choice, err := a.Pick(ctx, s)
-			if err != nil {
-				return err
-			}
 			var results []engines.Result
-			err = a.Run(ctx, s, cases, choice, func(res engines.Result) { results = append(results, res) })
-			if err != nil {
-				return err
-			}
-			if a.TakesResponseTemplate {
-				if err := a.RunEmitted(ctx, s, cases, func(res engines.Result) { results = append(results, res) }); err != nil {
+			take := func(res engines.Result) { results = append(results, res) }
+			var choice engines.Choice
+			if !r.emitted {
+				if choice, err = a.Pick(ctx, s); err != nil {
+					return err
+				}
+				if err := a.Run(ctx, s, cases, choice, take); err != nil {
 					return err
 				}
 			}
+			if a.TakesResponseTemplate {
+				if err := a.RunEmitted(ctx, s, cases, take); err != nil {
+					return err
+				}
+			}
+			ran = append(ran, results...)
 			matrix.Add(results...)
-			if r.results == "" {
+			if r.results == "" && len(r.known) == 0 {
 				for _, res := range results {
 					if err := out.Encode(res); err != nil {
 						return err
@@ -114,7 +128,20 @@ func (r *enginesRun) run(c *call) error {
 		}
 	}
 	if r.html != "" {
-		return os.WriteFile(r.html, []byte(matrix.HTML()), 0o644)
+		if err := os.WriteFile(r.html, []byte(matrix.HTML()), 0o644); err != nil {
+			return err
+		}
+	}
+	if len(r.known) == 0 {
+		return nil
+	}
+	unexpected := engines.Unexpected(ran, known)
+	for _, text := range unexpected {
+		fmt.Fprintln(c.stderr, text)
+	}
+	fmt.Fprintf(c.stderr, "%d results, %d known faults, %d not as expected\n", len(ran), len(known), len(unexpected))
+	if len(unexpected) > 0 {
+		return errFailed
 	}
 	return nil
 }

@@ -420,7 +420,12 @@ func (r *response) entry(b *format.Body) (string, error) {
 			}
 			keyed = true
 		case format.SlotType:
-			return "", r.no("arguments", "a type is written beside each value, which decides how it is read")
+			// The word is not needed: transformers casts values by the schema, and text without one stays text.
+			var words []string
+			for _, t := range p.Types {
+				words = append(words, quote(t.Word))
+			}
+			text += `(?:` + strings.Join(words, "|") + `)`
 		case format.SlotValue:
 			valued = true
 			text += `(?P<value>.*?)`

@@ -248,3 +248,32 @@ func Summary(family string, choice Choice, results []Result) []string {
 	}
 	return lines
 }
+
+// Unexpected compares results with a list of known faults, engine and case with the reason, and returns a line for each fault that is not
+// on it, for each entry that is no fault any more, and for each that names no case that was run.
+func Unexpected(results []Result, known map[string]string) []string {
+	faults, ran := map[string]Result{}, map[string]bool{}
+	for _, r := range results {
+		id := r.Engine + "/" + r.Case
+		ran[id] = true
+		if _, ok := faults[id]; r.Verdict == Fault && !ok {
+			faults[id] = r
+		}
+	}
+	var lines []string
+	for id, r := range faults {
+		if _, ok := known[id]; !ok {
+			lines = append(lines, fmt.Sprintf("%s (%s): %s: %s", id, r.Cut, r.Kind, r.Text))
+		}
+	}
+	for id, reason := range known {
+		switch {
+		case !ran[id]:
+			lines = append(lines, id+": known to be a fault, and was not run")
+		case faults[id].Engine == "":
+			lines = append(lines, id+": known to be a fault and is none; take it off the list ("+reason+")")
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
