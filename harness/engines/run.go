@@ -99,11 +99,18 @@ func (a *Adapter) favour(ctx context.Context, cases []Case, choice Choice) (Pars
 		for _, name := range names {
 			right := 0
 			for i := range cases {
-				r, err := a.one(ctx, &cases[i], with(name), whole, 0)
-				if err != nil {
-					return "", err
+				good := true
+				for _, how := range cuts {
+					if how == runes || how != whole && !a.Streams {
+						continue // what tokens show is enough to choose
+					}
+					r, err := a.one(ctx, &cases[i], with(name), how, uint64(i))
+					if err != nil {
+						return "", err
+					}
+					good = good && (r.Verdict == Equal || r.Verdict == Spaced)
 				}
-				if r.Verdict == Equal || r.Verdict == Spaced {
+				if good {
 					right++
 				}
 			}
@@ -289,7 +296,10 @@ func (a *Adapter) Pick(ctx context.Context, s *Subject) (Choice, error) {
 			choice.Best.Reasoning = choice.Thoughts[0].Parser
 		}
 	}
-	reads := cmp.Or(choice.Best.Reasoning, first.Reasoning)
+	reads := first.Reasoning // a parser that misreads reasoning would spoil the calls
+	if len(choice.Thoughts) > 0 && choice.Thoughts[0].reads() {
+		reads = choice.Best.Reasoning
+	}
 	calls := slices.DeleteFunc(slices.Clone(turns), func(c Case) bool { return len(c.Want.Calls) == 0 })
 	if choice.Tools, err = a.readings(ctx, leading(leading(a.ToolParsers, reads), first.Tool), calls, func(name string) Parser { return Parser{name, reads} }, readsCalls); err != nil {
 		return Choice{}, err

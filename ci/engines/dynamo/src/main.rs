@@ -4,8 +4,9 @@ use std::io::{BufRead, Write};
 use std::panic::AssertUnwindSafe;
 
 use dynamo_parsers::tool_calling::jail::{apply_tool_calling_jail, Annotated};
-use dynamo_parsers::tool_calling::{detect_and_parse_tool_call, get_available_tool_parsers, ToolDefinition};
-use dynamo_parsers::{get_available_reasoning_parsers, ReasoningParser, ReasoningParserType};
+use dynamo_parsers::tool_calling::parsers::get_available_tool_parsers;
+use dynamo_parsers::tool_calling::{detect_and_parse_tool_call, ToolDefinition};
+use dynamo_parsers::reasoning::{get_available_reasoning_parsers, ReasoningParser, ReasoningParserType};
 use dynamo_protocols::types::CreateChatCompletionStreamResponse;
 use futures::StreamExt;
 use serde_json::{json, Map, Value};
