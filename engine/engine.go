@@ -33,6 +33,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -95,6 +96,10 @@ type Limits struct {
 	// template that is looked at once: one that serves requests would run out.
 	TotalSteps int64
 	Output     OutputLimits // of each parser
+
+	// Context ends all renders of the template, one that is under way too; they fail with its cause, and so does Compile. It is for
+	// a look at a template that somebody may break off, such as a command; nil: nothing ends them.
+	Context context.Context
 }
 
 // RenderLimits bound one render.
@@ -123,7 +128,7 @@ func Compile(s Source, o Options) (*Template, error) {
 		return nil, err
 	}
 	ct.StandIns = s.StandIns
-	ct.Limits = o.Limits.Render
+	ct.Limits, ct.Context = o.Limits.Render, o.Limits.Context
 	if o.budget == nil {
 		o = o.Together()
 	}
@@ -146,8 +151,12 @@ func Compile(s Source, o Options) (*Template, error) {
 	return t, nil
 }
 
-// Exhausted says that renders were refused, for Limits.TotalSteps or for what it would take to look at the template: what was found of the template is incomplete then, and may be wrong.
+// Exhausted returns why renders were refused, nil where none was: for Limits.TotalSteps, for what it would take to look at the
+// template, or because Limits.Context is done. What was found of the template is incomplete then, and may be wrong.
 func (t *Template) Exhausted() error {
+	if ctx := t.chat.Context; ctx != nil && ctx.Err() != nil {
+		return fmt.Errorf("%s: the look at it was broken off: %w", t.chat.Source.Name, context.Cause(ctx))
+	}
 	if t.chat.Budget == nil || t.chat.Budget.Left() > 0 {
 		return nil
 	}

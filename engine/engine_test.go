@@ -1,7 +1,9 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -167,6 +169,37 @@ func TestTurn(t *testing.T) {
 		if got, err := p.Prefill(); got != "" || err != nil {
 			t.Errorf("%s: a prompt that asks for no answer has the prefill %q, %v", tt.turn, got, err)
 		}
+	}
+}
+
+// TestBrokenOff breaks renders off, by a clock that the template reads before it loops for longer than anybody waits.
+func TestBrokenOff(t *testing.T) {
+	const slow = `{% for m in messages %}{{ m.content }}{% if "stop" in m.content %}{{ strftime_now("%Y") }}` +
+		`{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}{% endfor %}{% endfor %}{% endfor %}{% endif %}{% endfor %}`
+	cause := errors.New("seen enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	o := engine.Options{
+		Now:    func() time.Time { cancel(cause); return now() },
+		Limits: engine.Limits{Render: engine.RenderLimits{Steps: math.MaxInt}, Context: ctx},
+	}
+	tmpl, err := engine.Compile(engine.Source{Name: "slow.jinja", Text: slow}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tmpl.Exhausted(); err != nil {
+		t.Errorf("before: %v", err)
+	}
+	if _, err := tmpl.Render(chat.Request{Messages: []chat.Value{chat.User("stop")}}); !errors.Is(err, cause) {
+		t.Errorf("under way: error %v, want %v", err, cause)
+	}
+	if _, err := tmpl.Render(chat.Request{Messages: []chat.Value{chat.User("go")}}); !errors.Is(err, cause) {
+		t.Errorf("afterwards: error %v, want %v", err, cause)
+	}
+	if err := tmpl.Exhausted(); !errors.Is(err, cause) {
+		t.Errorf("afterwards, what was found counts as complete: %v", err)
+	}
+	if _, err := engine.Compile(engine.Source{Name: "slow.jinja", Text: slow}, o); !errors.Is(err, cause) {
+		t.Errorf("Compile: error %v, want %v", err, cause)
 	}
 }
 

@@ -218,8 +218,8 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 		if err := k.fit(name, m.Sources); err != nil {
 			return one, err
 		}
-		m = m.Limited(k.limits.Limits)
-		err = k.model(&one, m)
+		m = m.Limited(k.limits.of(c))
+		err = k.model(c, &one, m)
 		k.judge(&one, m.Sources)
 		return one, err
 	}
@@ -230,11 +230,11 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 	if err := k.fit(name, sources); err != nil {
 		return one, err
 	}
-	sources = subject.Limited(sources, k.limits.Limits)
+	sources = subject.Limited(sources, k.limits.of(c))
 	for _, src := range sources {
 		if k.since == nil || name == "-" {
 			one.results = append(one.results, check.Template(src, k.options)...)
-		} else if err := k.edited(&one, src, k.since.open(src)); err != nil {
+		} else if err := k.edited(c, &one, src, k.since.open(src)); err != nil {
 			return one, err
 		}
 	}
@@ -243,7 +243,7 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 }
 
 // model checks a model, and what became of it since the base.
-func (k *checking) model(one *checked, m *subject.Model) error {
+func (k *checking) model(c *call, one *checked, m *subject.Model) error {
 	if k.since == nil {
 		one.results = check.Model(m, k.options)
 		return nil
@@ -254,7 +254,7 @@ func (k *checking) model(one *checked, m *subject.Model) error {
 		return err
 	}
 	if was != nil {
-		rule.Settle(findings, check.ModelOnly(was.Limited(k.limits.Limits), k.options), k.settled())
+		rule.Settle(findings, check.ModelOnly(was.Limited(k.limits.of(c)), k.options), k.settled())
 	}
 	one.results = findings
 	for _, src := range check.Distinct(m) {
@@ -264,7 +264,7 @@ func (k *checking) model(one *checked, m *subject.Model) error {
 				old = &was.Sources[i]
 			}
 		}
-		if err := k.edited(one, src, old); err != nil {
+		if err := k.edited(c, one, src, old); err != nil {
 			return err
 		}
 	}
@@ -285,8 +285,8 @@ func (k *checking) judge(one *checked, sources []subject.Source) {
 }
 
 // edited checks a template, and what became of it since the base. What failed there already does not fail.
-func (k *checking) edited(one *checked, src subject.Source, was *subject.Source) error {
-	edit, err := since(was, src, k.limits.Limits)
+func (k *checking) edited(c *call, one *checked, src subject.Source, was *subject.Source) error {
+	edit, err := since(was, src, k.limits.of(c))
 	if err != nil {
 		return err
 	}

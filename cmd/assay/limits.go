@@ -34,6 +34,13 @@ func limitFlag(flags *flagSet, defaults engine.Limits) *limits {
 	return l
 }
 
+// of returns the limits for templates that a command looks at: an interrupt ends their renders, one that is under way too.
+func (l *limits) of(c *call) engine.Limits {
+	limits := l.Limits
+	limits.Context = c.interrupt
+	return limits
+}
+
 // exhausted is a failure where a template ran into the limit on all its renders together.
 func exhausted(templates ...*engine.Template) error {
 	for _, t := range templates {

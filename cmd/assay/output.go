@@ -173,6 +173,7 @@ func each[T, R any](c *call, what string, items []T, do func(T) (R, error), take
 		item   T
 		result R
 		err    error
+		cut    bool // an interrupt came before it was done: what was found may lack something
 	}
 	interrupt, stop := c.interruptible()
 	defer stop()
@@ -181,11 +182,12 @@ func each[T, R any](c *call, what string, items []T, do func(T) (R, error), take
 	step, end := c.progress(what, len(items))
 	done := 0
 	var failed error
+	cut := false
 	ended := inorder.Run(ctx, inorder.Slice(items), func(item T) one {
 		result, err := do(item)
-		return one{item, result, err}
+		return one{item, result, err, interrupt.Err() != nil}
 	}, func(x one) {
-		if failed != nil {
+		if cut = cut || x.cut; cut || failed != nil {
 			return
 		}
 		if failed = take(x.item, x.result, x.err); failed != nil {
@@ -199,6 +201,9 @@ func each[T, R any](c *call, what string, items []T, do func(T) (R, error), take
 	end()
 	if failed != nil {
 		return failed
+	}
+	if ended == nil && cut {
+		ended = context.Cause(interrupt)
 	}
 	return c.ended(ended, finish(ended == nil), done, len(items), what)
 }

@@ -73,7 +73,7 @@ func (r *corpusRun) run(c *call) error {
 	all := &report.Report{Command: "run", Version: version(), Rules: check.Rules()}
 	matrix := report.NewMatrix(append(check.Groups(), script.Group, equivalence.Group, golden.Group)...)
 	var failed []failedScripts
-	return each(c, "templates", variants, r.template, func(v script.Variant, results []rule.Result, err error) error {
+	return each(c, "templates", variants, func(v script.Variant) ([]rule.Result, error) { return r.template(c, v) }, func(v script.Variant, results []rule.Result, err error) error {
 		if err != nil {
 			return err
 		}
@@ -202,12 +202,12 @@ func openCorpus(dir string) (fs.FS, error) {
 }
 
 // template runs everything on one template.
-func (r *corpusRun) template(v script.Variant) ([]rule.Result, error) {
+func (r *corpusRun) template(c *call, v script.Variant) ([]rule.Result, error) {
 	src, err := r.suite.Source(v)
 	if err != nil {
 		return nil, err
 	}
-	src = src.Limited(r.limits.Limits)
+	src = src.Limited(r.limits.of(c))
 	results := check.Template(src, check.Options{Renderer: &r.second})
 	if len(v.Family.Cases) > 0 {
 		cases, err := r.suite.Results(v, src, r.output.verbose)
@@ -221,7 +221,7 @@ func (r *corpusRun) template(v script.Variant) ([]rule.Result, error) {
 		return results, nil // the checks say so
 	}
 	if v.Vendor != nil {
-		own, ok, err := r.own(v.Family.Name)
+		own, ok, err := r.own(c, v.Family.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -236,12 +236,12 @@ func (r *corpusRun) template(v script.Variant) ([]rule.Result, error) {
 }
 
 // own returns what all templates of a family share, read off its own one. One that does not compile fails in its own checks.
-func (r *corpusRun) own(family string) (shared string, ok bool, err error) {
+func (r *corpusRun) own(c *call, family string) (shared string, ok bool, err error) {
 	text, err := r.suite.Corpus.Text(family)
 	if err != nil {
 		return "", false, err
 	}
-	t, err := subject.New(family, text).Limited(r.limits.Limits).Compile()
+	t, err := subject.New(family, text).Limited(r.limits.of(c)).Compile()
 	if err != nil {
 		return "", false, nil
 	}

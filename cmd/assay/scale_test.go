@@ -79,6 +79,7 @@ func TestSignals(t *testing.T) {
 		fmt.Fprintf(&vectors, `{"kind": "grammar", "id": "%d", "grammar": "root ::= [a-z]*", "accept": ["%s"], "reject": []}`+"\n", i, strings.Repeat("a", 50_000))
 	}
 	one := write("one.jinja", string(template))
+	slow := write("slow.jinja", "{% for m in messages %}{{ m.content }}{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}{% endfor %}")
 	for _, c := range []struct {
 		args   []string
 		signal syscall.Signal
@@ -86,6 +87,7 @@ func TestSignals(t *testing.T) {
 	}{
 		{[]string{"run", filepath.Join(dir, "corpus")}, syscall.SIGTERM, `(?s)passed, 0 failed.*interrupted: \d+ of 2000 templates were done\n$`},
 		{append([]string{"check"}, slices.Repeat([]string{one}, n)...), syscall.SIGINT, `(?s)passed, 0 failed.*interrupted: \d+ of 2000 templates were done\n$`},
+		{[]string{"check", "--limit", "steps=2147483647", "--limit", "total=2147483647", slow}, syscall.SIGTERM, `interrupted: 0 of 1 templates were done\n$`},
 		{[]string{"verify", write("v.jsonl", vectors.String())}, syscall.SIGINT, `(?s)passed, 0 failed.*--from \d+ goes on\ninterrupted: \d+ of 2000 vectors were done\n$`},
 	} {
 		for wait := 250 * time.Millisecond; ; wait *= 2 { // until it had begun when the signal came

@@ -108,7 +108,7 @@ func (l *listing) onHub(c *call) error {
 			return verdict(broken)
 		}
 	}
-	found := survey.Of(subject.NewModel(ref.String(), "", folder).Limited(l.limits.Limits))
+	found := survey.Of(subject.NewModel(ref.String(), "", folder).Limited(l.limits.of(c)))
 	v := found.Value().With("repository", ordered.Str(repo.ID)).With("commit", ordered.Str(repo.Commit))
 	return l.print(c, found, fmt.Sprintf("repository: %s\ncommit: %s\n", repo.ID, repo.Commit), v)
 }

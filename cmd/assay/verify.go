@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -68,6 +69,8 @@ func (v *verification) run(c *call) error {
 	}
 	ctx, stop := c.interruptible()
 	defer stop()
+	verifier.Limits.Context = ctx
+	cut := false
 	r := &report.Report{Command: "verify", Version: version()}
 	step, end := c.progress("vectors", chosen)
 	done := 0
@@ -75,12 +78,18 @@ func (v *verification) run(c *call) error {
 	defer in.close()
 	choose := v.chooser()
 	err = verifier.Run(ctx, func() (vector.Vector, error) { return in.next(choose) }, func(res rule.Result) {
+		if cut = cut || ctx.Err() != nil; cut { // a render may have been broken off: what was found may lack something
+			return
+		}
 		v.output.keep(c, r, known, res)
 		if done++; step != nil {
 			step(done)
 		}
 	})
 	end()
+	if err == nil && cut {
+		err = context.Cause(ctx)
+	}
 	if err != nil && ctx.Err() == nil {
 		return err
 	}

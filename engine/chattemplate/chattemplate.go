@@ -21,6 +21,7 @@
 package chattemplate
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -72,8 +73,9 @@ type Template struct {
 	BOS, EOS string // texts of the special tokens, given to the template as bos_token and eos_token
 	StandIns bool   // those are not the model's
 	Now      func() time.Time
-	Limits   jinja.Limits  // zero: the defaults
-	Budget   *jinja.Budget // of all renders together; nil: no bound
+	Limits   jinja.Limits    // zero: the defaults
+	Context  context.Context // ends all renders, which then fail with the cause; nil: nothing does
+	Budget   *jinja.Budget   // of all renders together; nil: no bound
 
 	program *jinja.Template
 }
@@ -176,5 +178,5 @@ func (t *Template) Cover(in Input, c *jinja.Coverage) (string, error) {
 }
 
 func (t *Template) options() jinja.Options {
-	return jinja.Options{Mode: jinja.Mutable, Limits: t.Limits, Budget: t.Budget, Now: t.Now}
+	return jinja.Options{Mode: jinja.Mutable, Limits: t.Limits, Context: t.Context, Budget: t.Budget, Now: t.Now}
 }

@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"time"
@@ -24,7 +25,8 @@ type interp struct {
 	pcg      rand.PCG
 	coverage *Coverage
 	clock    func() time.Time
-	deadline time.Time // where there is a clock
+	deadline time.Time       // where there is a clock
+	context  context.Context // nil: nobody breaks the render off
 	ticks    int
 }
 
@@ -79,10 +81,16 @@ func (f *frame) grown(pos syntax.Pos) error {
 	return nil
 }
 
-// tick looks at the clock now and then.
+// tick looks now and then at the clock, and whether the render has been broken off.
 func (rt *interp) tick() error {
-	if rt.ticks++; rt.ticks&63 == 0 && rt.clock != nil && rt.clock().After(rt.deadline) {
+	if rt.ticks++; rt.ticks&63 != 0 {
+		return nil
+	}
+	if rt.clock != nil && rt.clock().After(rt.deadline) {
 		return errf(LimitError, "the template takes longer than allowed")
+	}
+	if rt.context != nil && rt.context.Err() != nil {
+		return context.Cause(rt.context)
 	}
 	return nil
 }
@@ -137,7 +145,7 @@ func (rt *interp) reset() {
 	memories.Put(rt.memory)
 	clear(rt.out.runs)
 	rt.retired, rt.args, rt.kwargs = rt.retired[:0], rt.args[:0], rt.kwargs[:0]
-	rt.memory, rt.trace, rt.now, rt.clock, rt.coverage = nil, nil, nil, nil, nil
+	rt.memory, rt.trace, rt.now, rt.clock, rt.context, rt.coverage = nil, nil, nil, nil, nil, nil
 }
 
 // entryOp sets one variable when a scope is entered.

@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -96,6 +97,7 @@ type Options struct {
 	Mode    Mode
 	Limits  Limits
 	Budget  *Budget          // what all renders that share it may cost besides; nil: no bound
+	Context context.Context  // ends a render, which then fails with the cause; nil: nothing does
 	Now     func() time.Time // what strftime_now shows; nil: strftime_now fails
 	Clock   func() time.Time // measures Limits.Time
 	Seed    uint64           // of random and lipsum
@@ -203,6 +205,9 @@ func (t *Template) Render(vars Vars, o Options) (string, error) {
 
 // RenderText renders the template, with the origin of each byte where Options.Origins is set (E3).
 func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
+	if o.Context != nil && o.Context.Err() != nil {
+		return Text{}, context.Cause(o.Context)
+	}
 	rt, _ := t.pool.Get().(*interp)
 	if rt == nil {
 		rt = &interp{t: t, ctx: make([]Value, len(t.names)), free: make([][]*frame, t.routines)}
@@ -232,7 +237,7 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	rt.depth, rt.maxDepth = 0, limits.Depth
 	rt.out = builder{buf: rt.out.buf[:0], runs: rt.out.runs[:0], on: rt.origins}
 	rt.maxOut = limits.OutputBytes
-	rt.ticks, rt.clock = 0, nil
+	rt.ticks, rt.clock, rt.context = 0, nil, o.Context
 	if limits.Time > 0 && o.Clock != nil {
 		rt.clock, rt.deadline = o.Clock, o.Clock().Add(limits.Time)
 	}

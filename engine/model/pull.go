@@ -26,6 +26,9 @@ type Remote struct {
 // InspectHub chooses a model of a repository as a pull would, and reads and judges it by the headers of its parts. What the cache has is
 // read there. A rejected model is no error.
 func InspectHub(ctx context.Context, c *hub.Client, ref hub.Ref, o engine.Options) (*Remote, error) {
+	if o.Limits.Context == nil {
+		o.Limits.Context = ctx
+	}
 	repo, err := c.Repo(ctx, ref.Repo, ref.Revision)
 	if err != nil {
 		return nil, err
@@ -94,6 +97,9 @@ type Pulled struct {
 
 // Pull brings a model from the Hub into the cache and asks the gate (M2). A model that the gate rejects is a [hub.Rejected].
 func Pull(ctx context.Context, c *hub.Client, ref hub.Ref, o PullOptions) (*Pulled, error) {
+	if o.Limits.Context == nil {
+		o.Limits.Context = ctx
+	}
 	pulled, err := c.Pull(ctx, ref, hub.PullOptions{
 		Judge:    func(path string) error { return judgeFile(path, o.Options) },
 		Hint:     func(h hub.Hint) error { return judgeHint(h, o.Options) },
