@@ -2,7 +2,6 @@ package chat
 
 import (
 	"fmt"
-	"hash/fnv"
 	"strconv"
 
 	"github.com/goassay/assay/engine/ordered"
@@ -91,9 +90,10 @@ func (e Envelope) callID(own string, index int) string {
 		return e.CallID(index)
 	}
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	h := fnv.New64a()
-	h.Write([]byte(e.ID + "\x00" + strconv.Itoa(index)))
-	sum := h.Sum64()
+	sum := uint64(14695981039346656037) // FNV-1a; hash/fnv would be two packages more for everybody who links this one
+	for _, b := range []byte(e.ID + "\x00" + strconv.Itoa(index)) {
+		sum = (sum ^ uint64(b)) * 1099511628211
+	}
 	id := make([]byte, 9)
 	for i := range id {
 		id[i] = digits[sum%uint64(len(digits))]
