@@ -47,7 +47,7 @@ var policy = map[string][]string{
 	"stream":  {"chat", "codec", "codegen", "format", "ordered", "peg", "peg/vm", "schema"},
 
 	// above both
-	"verify": {"analysis", "caps", "chat", "chattemplate", "codegen", "format", "jinja", "ordered", "spell", "stream"},
+	"verify": {"analysis", "caps", "chat", "chattemplate", "codegen", "format", "gbnf", "jinja", "ordered", "spell", "stream"},
 	"": {"analysis", "caps", "chat", "chattemplate", "codegen", "dialect", "format", "jinja", "observe", "ordered", "peg/vm", "source",
 		"stream", "verify"},
 

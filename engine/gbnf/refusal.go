@@ -11,6 +11,12 @@ func (g *Grammar) Refusal(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return m.Refusal(text)
+}
+
+// Refusal is [Grammar.Refusal] with a matcher of the grammar, which it resets.
+func (m *Matcher) Refusal(text string) (string, error) {
+	m.Reset()
 	m.AcceptString(text)
 	if m.Err() != nil || m.Done() {
 		return "", m.Err()

@@ -39,6 +39,7 @@ import (
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/spell"
@@ -155,6 +156,17 @@ func Verify(t *chattemplate.Template, c caps.Caps, a *analysis.Analysis) *Report
 	v.output = sync.OnceValues(func() (*codegen.Output, error) {
 		return codegen.Generate(a.Format, codegen.Options{Tools: Tools(), Parallel: true, Tolerances: codegen.Usual})
 	})
+	v.matcher = sync.OnceValues(func() (*gbnf.Matcher, error) {
+		out, err := v.output()
+		if err != nil {
+			return nil, err
+		}
+		grammar, err := out.Grammar()
+		if err != nil || grammar == nil {
+			return nil, err
+		}
+		return gbnf.NewMatcher(grammar)
+	})
 	r := &Report{}
 	for _, s := range shapes {
 		r.Shapes = append(r.Shapes, v.run(s))
@@ -167,6 +179,7 @@ type verifier struct {
 	caps     caps.Caps
 	analysis *analysis.Analysis
 	output   func() (*codegen.Output, error) // reads the turns
+	matcher  func() (*gbnf.Matcher, error)   // holds turns against the grammar; nil: nothing is constrained
 }
 
 // shape is a message to render.
@@ -272,7 +285,7 @@ func (v *verifier) prove(result *Shape, s shape, want chat.Message) {
 		result.fail(Spelling, err.Error())
 	}
 	if result.Verdict == Verified && result.Tools && !(s.name == AwkwardStrings && v.analysis.Unescaped) { // in a grammar the first quote ends a string
-		if refusal := constrain(out, turn[:n]); refusal != "" {
+		if refusal := v.constrain(turn[:n]); refusal != "" {
 			result.fail(Grammar, refusal)
 		}
 	}
@@ -288,18 +301,22 @@ func (v *verifier) spelled(m chat.Message, turn string) (int, error) {
 }
 
 // constrain says how a grammar refuses a turn with calls, "" if it takes it, as far as it constrains it.
-func constrain(out *codegen.Output, turn string) string {
-	grammar, err := out.Grammar()
+func (v *verifier) constrain(turn string) string {
+	out, err := v.output()
 	if err != nil {
 		return err.Error()
-	} else if grammar == nil {
+	}
+	matcher, err := v.matcher()
+	if err != nil {
+		return err.Error()
+	} else if matcher == nil {
 		return "" // nothing to constrain
 	}
 	text, ok := out.Constrained(turn)
 	if !ok {
 		return "nothing in the turn arms the grammar"
 	}
-	refusal, err := grammar.Refusal(text)
+	refusal, err := matcher.Refusal(text)
 	if err != nil {
 		return err.Error()
 	}
