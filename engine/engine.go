@@ -235,8 +235,9 @@ type PrepareOptions struct {
 	// Insist prepares tools although the tool format is not verified. Without it the first request with tools waits for
 	// [Template.Verify], unless that has run before; with it nothing is verified.
 	Insist     bool
-	Fallbacks  []string    // names of fallback spellings to allow besides the template's own (E25)
-	Tolerances *Tolerances // nil: the usual ones
+	Fallbacks  []string           // names of fallback spellings to allow besides the template's own (E25)
+	Incomplete codegen.Incomplete // what becomes of calls that break off or are malformed (E30)
+	Tolerances *Tolerances        // nil: the usual ones
 }
 
 // Tolerances are what a parser forgives (E21).
@@ -303,6 +304,7 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 		Continue:      r.Continue,
 		Tolerances:    tolerances,
 		Fallbacks:     o.Fallbacks,
+		Incomplete:    o.Incomplete,
 	})
 	if err != nil {
 		return nil, err

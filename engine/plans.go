@@ -46,7 +46,7 @@ func (p *plans) generate(t *Template, o codegen.Options) (*codegen.Output, error
 
 // planKey spells options out: fixed fields as bytes, texts with their length before them, so that no two options share a key.
 func planKey(o codegen.Options) string {
-	key := []byte{byte(o.Choice.Mode), byte(o.Reasoning), byte(o.Continue), flag(o.Parallel), flag(o.HasJSONSchema)}
+	key := []byte{byte(o.Choice.Mode), byte(o.Reasoning), byte(o.Continue), flag(o.Parallel), flag(o.HasJSONSchema), byte(o.Incomplete)}
 	key = binary.AppendUvarint(key, uint64(o.Tolerances))
 	text := func(s string) {
 		key = binary.AppendUvarint(key, uint64(len(s)))

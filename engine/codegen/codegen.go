@@ -58,6 +58,7 @@
 //	T7 fences            on: an answer in JSON may stand in a fence; off: it may not
 //	T8 any-spelling      on: undisclosed calls come in the registered spellings; off: there are none, even where the request wants one
 //	T9 close-arguments   the grammar's arguments are closed
+//	T10 repeated-opener  on: reasoning has no opener of its own in its text, of which the parser drops one at its beginning
 //
 // A lazy grammar without T2 or T3 is armed at the beginning of the output alone, since the parser looks for calls, or for reasoning, there alone.
 // Formats of addressed parts (format.Route) say in each part what it is, so that T2 and T3 change nothing. No text of the
@@ -115,7 +116,7 @@ const (
 	Open                // the arguments come as entries: a brace is ours to write
 	Key                 // an entry begins; the text is its key as JSON
 	KeyText             // text: of a key that is not declared
-	KeyEnd              // it is complete
+	KeyEnd              // it is complete; Arg 1: it may have entities
 	Value               // text: of a value
 	ValueBegin          // a value of kind Arg of Output.Values begins
 	ValueEnd            // the value is complete
@@ -126,11 +127,12 @@ const (
 	Skipped             // text: what is left of an incomplete call
 	Undeclared          // text that looks like a call names a function that is not declared
 	EndOfTurn           // the turn has ended
+	AfterEnd            // text: behind the end of the turn
 	kindCount
 )
 
 var kindNames = [kindCount]string{"", "content", "reasoning", "dropped", "end-stub", "mark", "call", "name", "id", "id-end", "args", "args-end", "spare", "spare-text",
-	"open", "key", "key-text", "key-end", "value", "value-begin", "value-end", "verbatim", "close", "call-end", "call-broken", "skipped", "undeclared", "end-of-turn"}
+	"open", "key", "key-text", "key-end", "value", "value-begin", "value-end", "verbatim", "close", "call-end", "call-broken", "skipped", "undeclared", "end-of-turn", "after-end"}
 
 // Tolerances is a set of the tolerances of E21.
 type Tolerances uint16
@@ -146,17 +148,18 @@ const (
 	Fences                                 // T7: a Markdown fence around JSON
 	AnySpelling                            // T8: undisclosed calls in any registered spelling
 	CloseArguments                         // T9: arguments that break off are closed
+	RepeatedOpener                         // T10: an opener of reasoning at the beginning of an open block is dropped
 
 	// Usual is what is on unless a caller says otherwise.
 	Usual = FreeSpace | ContentAround | LooseReasoning | OptionalWrapper | StrayClosers | AnyLiteral | Fences | AnySpelling
 )
 
-var toleranceNames = [...]string{"free-space", "content-around", "loose-reasoning", "optional-wrapper", "stray-closers", "any-literal", "fences", "any-spelling", "close-arguments"}
+var toleranceNames = [...]string{"free-space", "content-around", "loose-reasoning", "optional-wrapper", "stray-closers", "any-literal", "fences", "any-spelling", "close-arguments", "repeated-opener"}
 
 // ToleranceNames returns the names of all tolerances, T1 first.
 func ToleranceNames() []string { return slices.Clone(toleranceNames[:]) }
 
-// ParseTolerance returns the tolerance of a name, or of "T1" to "T9".
+// ParseTolerance returns the tolerance of a name, or of "T1" to "T10".
 func ParseTolerance(name string) (Tolerances, error) {
 	for i, n := range toleranceNames {
 		if name == n || name == fmt.Sprintf("T%d", i+1) {
@@ -164,6 +167,28 @@ func ParseTolerance(name string) (Tolerances, error) {
 		}
 	}
 	return 0, fmt.Errorf("tolerance %q: expected one of %q", name, toleranceNames)
+}
+
+// Incomplete is the policy for calls that break off or are malformed behind their announcement (E30).
+type Incomplete uint8
+
+// The policies. Under the latter two a call comes when it is complete, as a whole.
+const (
+	IncompleteKeep Incomplete = iota // the call is in the message, as far as it came, and is not complete
+	IncompleteDrop                   // it is in no message; a diagnostic tells
+	IncompleteText                   // its text is content
+)
+
+var incompleteNames = [...]string{"keep", "drop", "text"}
+
+func (i Incomplete) String() string { return incompleteNames[i] }
+
+// ParseIncomplete returns the policy of a name: "keep", "drop" or "text".
+func ParseIncomplete(name string) (Incomplete, error) {
+	if i := slices.Index(incompleteNames[:], name); i >= 0 {
+		return Incomplete(i), nil
+	}
+	return 0, fmt.Errorf("policy %q for incomplete calls: expected one of %q", name, incompleteNames)
 }
 
 // Options is what a request adds to a format.
@@ -178,6 +203,7 @@ type Options struct {
 	Continue      chat.Continue
 	Tolerances    Tolerances
 	Fallbacks     []string // names of dialect.Spellings
+	Incomplete    Incomplete
 }
 
 // ValueInfo says how the text of a tagged value becomes JSON. Values that are literals in the output never get here: their text comes
@@ -227,14 +253,14 @@ type Output struct {
 	TrimContent   bool // the template trims content
 	TrimReasoning bool // the template trims reasoning
 	CloseArgs     bool // T9
+	Incomplete    Incomplete
 
 	Lazy      bool      // the grammar waits for a trigger
 	Triggers  []Trigger // of a lazy grammar
 	Stops     []string  // texts that end the turn and nothing else
 	Preserved []string  // all markers, which a tokeniser must not cut
 
-	made    made
-	grammar func() (*gbnf.Grammar, error)
+	made made
 }
 
 // Generate makes the program for a format and a request. A [Generator] makes several for one format, faster.
@@ -252,7 +278,7 @@ func (o *Output) Tree() *peg.Tree {
 }
 
 // Grammar returns the grammar for decoding. It is made when it is first asked for.
-func (o *Output) Grammar() (*gbnf.Grammar, error) { return o.grammar() }
+func (o *Output) Grammar() (*gbnf.Grammar, error) { return o.made.grammar() }
 
 // sortProperties returns a schema with all properties in alphabetical order, as jinja2's dictsort has it: without regard to
 // case.

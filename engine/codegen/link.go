@@ -51,8 +51,9 @@ type frame struct {
 
 // made is what a program was made of.
 type made struct {
-	frame *frame
-	parts peg.Parts
+	frame   *frame
+	parts   peg.Parts
+	grammar func() (*gbnf.Grammar, error)
 }
 
 func (g *Generator) frame(o Options) (*frame, error) {
@@ -116,10 +117,10 @@ func (g *Generator) Generate(o Options) (*Output, error) {
 	out := &Output{
 		Program: program, Prefill: f.t.o.Prefill,
 		Marks: s.marks.list, Values: s.values.list,
-		TrimContent: g.f.Content.Trim, TrimReasoning: g.f.Reasoning.Trim, CloseArgs: f.t.on(CloseArguments),
+		TrimContent: g.f.Content.Trim, TrimReasoning: g.f.Reasoning.Trim, CloseArgs: f.t.on(CloseArguments), Incomplete: o.Incomplete,
 		HoldID: make([]bool, max(1, len(f.t.calls))),
 		Stops:  f.t.stopTexts(), Preserved: f.t.preserved(),
-		made: made{f, parts},
+		made: made{frame: f, parts: parts},
 	}
 	for i, c := range f.t.calls {
 		out.HoldID[i] = c.hasID()
@@ -129,7 +130,7 @@ func (g *Generator) Generate(o Options) (*Output, error) {
 	}
 	w := &demand{request: r, parallel: o.Parallel}
 	out.Lazy, out.Triggers = w.triggers()
-	out.grammar = sync.OnceValues(func() (*gbnf.Grammar, error) { return w.grammar(out.Lazy) })
+	out.made.grammar = sync.OnceValues(func() (*gbnf.Grammar, error) { return w.grammar(out.Lazy) })
 	return out, nil
 }
 

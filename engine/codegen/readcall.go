@@ -86,11 +86,25 @@ func (c *callReader) closeFence() peg.Pattern {
 func (c *callReader) open() peg.Choice {
 	var alts peg.Choice
 	for _, o := range c.s.openings {
-		if c.s.tentative(o) {
+		switch {
+		case c.s.bracketsAlone(o): // in the middle of a text it is an example, as in a fence (E31)
+			alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{c.whole(o), peg.And{P: c.ended()}}}, peg.Cut{}, c.section()})
+			continue
+		case c.s.tentative(o):
 			alts = append(alts, peg.Seq{peg.Hold{P: c.whole(o)}, peg.Cut{}, c.section()})
 			continue
 		}
 		alts = append(alts, peg.Seq{c.lead(o.first), peg.Emit{Kind: Call, Arg: c.s.number - 1}, c.opening(o), c.declared(announce)})
+	}
+	return alts
+}
+
+// openAtStart returns the alternatives for a first call at the start of the answer, where one is recognised that elsewhere would be text.
+func (c *callReader) openAtStart() (alts peg.Choice) {
+	for _, o := range c.s.openings {
+		if c.s.bracketsAlone(o) {
+			alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{peg.Space{}, c.whole(o)}}, peg.Cut{}, c.section()})
+		}
 	}
 	return alts
 }
@@ -163,7 +177,7 @@ func (c *callReader) broken() peg.Pattern {
 		}
 		broken := peg.Seq{peg.Emit{Kind: CallBroken}, peg.Until{Kind: Skipped, Stops: end}}
 		if len(closers) > 0 {
-			broken = append(broken, peg.Rep{P: peg.Hold{P: peg.Seq{peg.Space{}, closers}}})
+			broken = append(broken, peg.Rep{P: peg.Hold{P: peg.Capture{Kind: Skipped, P: peg.Seq{peg.Space{}, closers}}}})
 		}
 		return broken
 	})

@@ -2,8 +2,10 @@ package codegen
 
 import (
 	"fmt"
+	"html"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/goassay/assay/engine/codec"
 	"github.com/goassay/assay/engine/format"
@@ -134,7 +136,15 @@ func (c *entryReader) entries(tool *tool) peg.Pattern {
 			}
 			key := string(append(ordered.AppendQuoted(make([]byte, 0, len(f.Name)+8), f.Name, false), ": "...))
 			words = append(words, f.Name)
-			bodies = append(bodies, peg.Seq{peg.Emit{Kind: Key, Text: key}, peg.Cut{}, c.keyed(f.Name, f.Schema)})
+			body := peg.Seq{peg.Emit{Kind: Key, Text: key}, peg.Cut{}, c.keyed(f.Name, f.Schema)}
+			bodies = append(bodies, body)
+			if escaped := html.EscapeString(f.Name); escaped != f.Name && c.s.attributes() {
+				for _, word := range []string{escaped, entityNames.Replace(escaped)} {
+					if !slices.Contains(words, word) {
+						words, bodies = append(words, word), append(bodies, body)
+					}
+				}
+			}
 		}
 		alts := make(peg.Choice, 0, 4)
 		if len(words) > 0 {
@@ -150,6 +160,9 @@ func (c *entryReader) entries(tool *tool) peg.Pattern {
 
 // anyValue is the schema of arguments that are not declared.
 var anyValue = schema.Any()
+
+// entityNames writes quotes by name, as XML does, where Go's escaping writes their number.
+var entityNames = strings.NewReplacer("&#34;", "&quot;", "&#39;", "&apos;")
 
 // separator matches what separates entries, or nothing.
 func (c *entryReader) separator() peg.Pattern {
@@ -172,7 +185,7 @@ func (c *entryReader) leading() peg.Seq {
 
 // freeKey matches a key that is not declared, with what precedes it.
 func (c *entryReader) freeKey() peg.Pattern {
-	return append(c.leading(), peg.Hold{P: peg.Seq{peg.Capture{Kind: KeyText, P: c.key()}, peg.Emit{Kind: KeyEnd}, c.ref(c.name("after key"), c.afterKey)}})
+	return append(c.leading(), peg.Hold{P: peg.Seq{peg.Capture{Kind: KeyText, P: c.key()}, peg.Emit{Kind: KeyEnd, Arg: c.s.keyEscapes()}, c.ref(c.name("after key"), c.afterKey)}})
 }
 
 // begunKey matches what the end of the output leaves of an entry: it belongs to the call, which fails there.
@@ -216,8 +229,11 @@ func (c *entryReader) mid() peg.Pattern {
 // key matches a key that is not declared.
 func (c *entryReader) key() peg.Pattern {
 	e := c.s.entry
-	if e.open.Text.Text == "" {
+	switch {
+	case e.open.Text.Text == "":
 		return wordBefore(nil)
+	case c.s.attributes():
+		return wordBefore([]string{e.mid.Text.Text, "<", ">"})
 	}
 	return wordBefore([]string{e.mid.Text.Text, "=", " ", "/", "<", ">"})
 }

@@ -113,7 +113,7 @@ func (r *reader) start() peg.Pattern {
 	reasoning := &r.t.f.Reasoning
 	if reasoning.Open.Text != "" {
 		if r.t.callsBlock() {
-			return peg.Seq{peg.Space{}, r.openReasoning(), r.ref("reasoning opened", r.openedReasoning)}
+			return peg.Seq{peg.Space{}, r.openReasoning(), r.again(), r.ref("reasoning opened", r.openedReasoning)}
 		}
 		return r.answer()
 	}
@@ -147,7 +147,11 @@ func (r *reader) ends() peg.Choice {
 			continue
 		}
 		ended := r.ref("ended", func() peg.Pattern {
-			return peg.Seq{peg.Emit{Kind: EndOfTurn}, peg.Until{Kind: Dropped}, peg.End{}}
+			// Behind the end a token begins nothing of the model's; words are its own.
+			token := peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes("<[")}}}
+			words := peg.Seq{peg.Until{Kind: AfterEnd, Stops: stops(r.t.nextTurn(), nil)}, peg.Until{Kind: Dropped}, peg.End{}}
+			return peg.Seq{peg.Emit{Kind: EndOfTurn}, r.mark(format.Marker{}),
+				peg.Choice{peg.Seq{token, peg.Cut{}, peg.Until{Kind: Dropped}, peg.End{}}, words}}
 		})
 		alts = append(alts,
 			peg.Seq{r.lead(m), peg.Capture{Kind: Dropped, P: r.lit(m.Text)}, peg.Cut{}, ended},
@@ -163,7 +167,14 @@ func (r *reader) answer() peg.Pattern {
 	if r.t.o.HasJSONSchema {
 		return r.ref("answer", r.jsonAnswer)
 	}
-	return r.content()
+	var alts peg.Choice
+	for _, c := range r.calls {
+		alts = append(alts, c.openAtStart()...)
+	}
+	if len(alts) == 0 {
+		return r.content()
+	}
+	return r.ref("start", func() peg.Pattern { return append(alts, r.content()) })
 }
 
 // content is the state of reading the answer's text, before and after calls.
@@ -214,7 +225,16 @@ func (r *reader) reasoningBeginnings() peg.Choice {
 }
 
 func (r *reader) thought() peg.Pattern {
-	return peg.Seq{r.openReasoning(), peg.Cut{}, r.ref("reasoning", r.reasoning)}
+	return peg.Seq{r.openReasoning(), peg.Cut{}, r.again(), r.ref("reasoning", r.reasoning)}
+}
+
+// again matches the opener of reasoning once more at the beginning of an open block: models write it although the prompt has (T10).
+func (r *reader) again() peg.Pattern {
+	open := r.t.f.Reasoning.Open
+	if !r.t.on(RepeatedOpener) || r.t.keepsReasoning() || !distinctive(open.Text) {
+		return peg.Seq{}
+	}
+	return peg.Opt{P: peg.Hold{P: peg.Seq{r.lead(open), peg.Space{}, peg.Capture{Kind: Dropped, P: r.lit(open.Text)}, r.trail(open)}}}
 }
 
 // text is how the answer's text is read: up to which literals, and what may interrupt it.
@@ -230,7 +250,8 @@ func (r *reader) begunText() peg.Pattern {
 	return r.ref("content text", func() peg.Pattern { return r.text(text{name: "content text", begun: true}) })
 }
 
-// refused is the state behind an opener that has just been taken as text, so that the closer that belongs to it is text as well.
+// refused is the state behind an opener that has been taken as text: the closers that belong to it are text as well (E31), until something is
+// read that is none.
 func (r *reader) refused() peg.Pattern {
 	x := text{name: "content"}
 	if worded(r.t.f.Content.Open) || worded(r.t.f.Reasoning.Open) {
@@ -241,7 +262,7 @@ func (r *reader) refused() peg.Pattern {
 		var alts peg.Choice
 		for _, m := range r.t.strays(x.begun) {
 			if !r.t.opensToo(m) {
-				alts = append(alts, peg.Seq{peg.Capture{Kind: Content, P: r.lit(m)}, peg.Cut{}, next})
+				alts = append(alts, peg.Seq{peg.Capture{Kind: Content, P: r.lit(m)}, peg.Cut{}, peg.Ref{Name: "refused"}})
 			} else if !r.mayBeText(m) {
 				alts = append(alts, peg.Seq{r.stray(m), next})
 			}

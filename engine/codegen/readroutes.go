@@ -28,7 +28,8 @@ func (r *routeReader) next() peg.Pattern {
 // part is the state in which a head must come.
 func (r *routeReader) part() peg.Pattern {
 	return r.ref("part", func() peg.Pattern {
-		alts := append(r.heads(), r.ends()...)
+		alts := append(r.heads(), r.begun()...)
+		alts = append(alts, r.ends()...)
 		return append(alts, r.loose())
 	})
 }
@@ -47,6 +48,22 @@ func (r *routeReader) evident() (alts peg.Choice) {
 		if head := r.t.f.Routes[k].Head; len(head) > 0 && head[0].Kind == format.SlotLit && distinctive(head[0].Text.Text) {
 			alts = append(alts, r.headed(k)...)
 		}
+	}
+	return alts
+}
+
+// begun returns the alternatives for heads that the end of the output cuts off, behind their first literal.
+func (r *routeReader) begun() (alts peg.Choice) {
+	for _, route := range r.t.f.Routes {
+		if len(route.Head) < 2 || route.Head[0].Kind != format.SlotLit {
+			continue
+		}
+		rest := peg.Pattern(peg.Seq{})
+		for n := len(route.Head) - 1; n > 0; n-- {
+			rest = peg.Opt{P: peg.Seq{r.head(route.Head[n : n+1]), rest}}
+		}
+		head := peg.Capture{Kind: Dropped, P: peg.Seq{r.head(route.Head[:1]), rest}}
+		alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{r.mark(format.Marker{}), head, peg.End{}}}, peg.Cut{}})
 	}
 	return alts
 }
@@ -147,7 +164,9 @@ func (r *routeReader) arguments(k int) peg.Pattern {
 	return r.ref(fmt.Sprint("call of route ", k+1), func() peg.Pattern {
 		body := newEntryReader(r.reader, routeSpelling(r.t, k)).body(nil)
 		done := peg.Seq{peg.Space{}, body, peg.Emit{Kind: ArgsEnd}, peg.Emit{Kind: CallEnd}}
-		return peg.Seq{peg.Try{P: done, Else: peg.Emit{Kind: CallBroken}}, r.mark(format.Marker{}), r.loose()}
+		left := stops(either(literals(each(r.t.starts(), markerText)), literals(each(r.t.closes(), markerText))).firsts(), r.t.endTexts())
+		broken := peg.Seq{peg.Emit{Kind: CallBroken}, peg.Until{Kind: Skipped, Stops: left}}
+		return peg.Seq{peg.Try{P: done, Else: broken}, r.mark(format.Marker{}), r.loose()}
 	})
 }
 
@@ -158,7 +177,7 @@ func routeSpelling(t *turn, k int) *spelling {
 
 // loose is the state of text that has no head: behind a call, or where the model has left out the head.
 func (r *routeReader) loose() peg.Pattern {
-	return r.ref("loose", func() peg.Pattern { return r.textOf("loose", Content, 0, r.undeclared()) })
+	return r.ref("loose", func() peg.Pattern { return r.textOf("loose", r.t.closes(), Content, 0, r.undeclared()) })
 }
 
 // undeclared returns the alternatives for text that looks like the head of a call of a function that is not declared (E15).
@@ -174,23 +193,23 @@ func (r *routeReader) undeclared() (alts peg.Choice) {
 
 // routeText is the state of reading the text of a part.
 func (r *routeReader) routeText(k int) peg.Pattern {
-	name := fmt.Sprint("route ", k+1)
+	name, closers := fmt.Sprint("route ", k+1), r.t.f.Routes[k].Close
 	switch kind := r.t.f.Routes[k].Kind; {
 	case kind == format.RouteReasoning && !r.t.keepsReasoning():
-		return r.textOf(name, Reasoning, 0, nil)
+		return r.textOf(name, closers, Reasoning, 0, nil)
 	case kind == format.RouteReasoning:
-		return r.textOf(name, Content, Content, nil)
+		return r.textOf(name, closers, Content, Content, nil)
 	case kind == format.RouteDropped:
-		return r.textOf(name, Dropped, Dropped, nil)
+		return r.textOf(name, closers, Dropped, Dropped, nil)
 	}
-	return r.textOf(name, Content, 0, nil)
+	return r.textOf(name, closers, Content, 0, nil)
 }
 
 // textOf is a state of reading text of a kind until something else begins. The marker that ends it is text of another kind; 0: of none.
-func (r *routeReader) textOf(name string, kind, closeKind peg.Kind, more peg.Choice) peg.Pattern {
+func (r *routeReader) textOf(name string, closers []format.Marker, kind, closeKind peg.Kind, more peg.Choice) peg.Pattern {
 	var alts peg.Choice
 	next := r.ref("next", r.next)
-	for _, m := range r.t.closes() {
+	for _, m := range closers {
 		switch close := r.lit(m.Text); closeKind {
 		case 0:
 			alts = append(alts, peg.Seq{r.lead(m), close, peg.Cut{}, r.trail(m), next})

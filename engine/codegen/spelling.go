@@ -112,6 +112,10 @@ func (s *spelling) tentative(o opening) bool {
 	return s.Tentative || o.bare() && (s.Object != nil || wordsOnly(o.first.Text))
 }
 
+// bracketsAlone reports whether nothing but a brace or a bracket begins a call, as it does an example: such a call stands at the start or the end of
+// an answer (E31).
+func (s *spelling) bracketsAlone(o opening) bool { return o.from == atObject || o.from == atArray }
+
 // further is the opening of a call after another one.
 func (s *spelling) further() opening {
 	o := opening{headLiteral(s.Calls), atHead}
@@ -404,6 +408,20 @@ func (s *spelling) selfClosing() (tag string, ok bool) {
 	}
 	tag, ok = strings.CutSuffix(s.Head[s.name+1].Text.Text, ">")
 	return tag, ok && !strings.HasSuffix(tag, "/")
+}
+
+// attributes reports whether keys are the values of attributes, key="...", in which a template escapes what XML does and a model does so too
+// (T6).
+func (s *spelling) attributes() bool {
+	return s.t.on(AnyLiteral) && strings.HasSuffix(s.entry.open.Text.Text, `="`) && strings.HasPrefix(s.entry.mid.Text.Text, `"`)
+}
+
+// keyEscapes is the argument of KeyEnd.
+func (s *spelling) keyEscapes() int {
+	if s.attributes() {
+		return 1
+	}
+	return 0
 }
 
 // keyGap is what must stand before the next key's opener where that ends a value: a line break, where the template writes one.

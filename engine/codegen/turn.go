@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/dialect"
@@ -190,6 +191,22 @@ func (t *turn) leavesOpen(text string) bool {
 		return lastOf(text, variants(r.Open.Text)) > closed
 	}
 	return strings.Trim(text, format.Space) != "" && closed < 0 && t.o.Continue != chat.ContinueContent
+}
+
+// nextTurn returns the literals behind which, once the turn has ended, nothing is the model's: a further end, and the marker with which the header of
+// a turn begins. What follows that is a turn that the model has made up.
+func (t *turn) nextTurn() (texts []string) {
+	for _, end := range t.endTexts() {
+		texts = append(texts, segments(end)...)
+	}
+	header := strings.TrimLeft(t.f.Header, format.Space)
+	if i := strings.IndexAny(header, format.ShutBrackets); i > 0 {
+		_, n := utf8.DecodeRuneInString(header[i:])
+		if bracketed(header[:i+n]) {
+			texts = append(texts, header[:i+n])
+		}
+	}
+	return texts
 }
 
 // headerEnds returns the ends of the header that a model may write once more, the longest first.

@@ -40,7 +40,10 @@ func (c *callWriter) opening() peg.Pattern {
 
 // open returns the alternative for the first call of a section.
 func (c *callWriter) open() peg.Choice {
-	if c.s.tentative(c.s.openings[0]) {
+	switch o := c.s.openings[0]; {
+	case c.s.bracketsAlone(o): // no text may follow, or the parser would take it for an example
+		return peg.Choice{peg.Seq{c.whole(), c.section(inThought)}}
+	case c.s.tentative(o):
 		return peg.Choice{peg.Seq{c.whole(), c.section(inAnswer)}}
 	}
 	return peg.Choice{peg.Seq{c.opening(), c.head(func(t *tool) peg.Pattern { return peg.Seq{c.rest(t), c.section(inAnswer)} })}}

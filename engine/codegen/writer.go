@@ -336,14 +336,25 @@ func (w *writer) openedReasoning() peg.Pattern {
 
 // onlyReasoning is reasoning that nothing but its marker ends.
 func (w *writer) onlyReasoning() peg.Pattern {
-	return peg.Seq{w.until(literal(w.f.Reasoning.Close.Text)), w.closedReasoning()}
+	ends := literal(w.f.Reasoning.Close.Text)
+	if w.on(RepeatedOpener) {
+		ends = either(ends, literal(w.f.Reasoning.Open.Text))
+	}
+	return peg.Seq{w.until(ends), w.closedReasoning()}
 }
 
 func (w *writer) closedReasoning() peg.Pattern {
 	return peg.Seq{w.spelled(w.f.Reasoning.Close.Text), w.answer()}
 }
 
-func (w *writer) thoughtEnds() shape { return either(w.anyCall(), literal(w.f.Reasoning.Close.Text)) }
+// thoughtEnds is the shape of what reasoning has no text of: its end, calls, and its beginning, where the parser drops that.
+func (w *writer) thoughtEnds() shape {
+	ends := either(w.anyCall(), literal(w.f.Reasoning.Close.Text))
+	if w.on(RepeatedOpener) {
+		ends = either(ends, literal(w.f.Reasoning.Open.Text))
+	}
+	return ends
+}
 
 // follow is the shape of what the parser takes for a further call after one, for its separator or for an end.
 func (w *writer) follow(c *callWriter) shape {

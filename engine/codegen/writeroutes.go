@@ -152,7 +152,7 @@ func (w *routeWriter) behind(what behindWhat) peg.Pattern {
 			ends = w.mayEnd()
 		}
 		alts := slices.Clip(ends)
-		for _, m := range w.closes() {
+		for _, m := range w.closers(what) {
 			close := peg.Seq{peg.Space{}, w.spelled(m.Text)}
 			if ends != nil {
 				alts = append(alts, close)
@@ -165,6 +165,22 @@ func (w *routeWriter) behind(what behindWhat) peg.Pattern {
 			alts = append(alts, start)
 		}
 		return alts
+	})
+}
+
+// closers returns the markers that end a part, whichever of the calls or of the texts it is.
+func (w *routeWriter) closers(what behindWhat) []format.Marker {
+	ended := func(r format.Route) bool {
+		switch what {
+		case behindCall:
+			return r.Kind == format.RouteCall
+		case behindAnswer:
+			return r.Kind == format.RouteContent
+		}
+		return r.Kind != format.RouteCall
+	}
+	return slices.DeleteFunc(w.closes(), func(m format.Marker) bool {
+		return slices.ContainsFunc(w.f.Routes, func(r format.Route) bool { return ended(r) && !slices.Contains(r.Close, m) })
 	})
 }
 

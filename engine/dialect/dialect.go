@@ -86,10 +86,16 @@ func channels() format.Format {
 	function := format.Lit(" to=functions.")
 	word, name, recipient := slot(format.SlotWord), slot(format.SlotName), slot(format.SlotRecipient)
 	start := format.Mark("<|start|>assistant")
-	close := []format.Marker{format.Mark("<|end|>"), format.Mark("<|call|>"), format.Mark("<|return|>")}
+	// Reasoning quotes the marker that ends calls.
+	thought := []format.Marker{format.Mark("<|end|>"), format.Mark("<|return|>")}
+	close := append(thought[:2:2], format.Mark("<|call|>"))
 	in := func(kind format.RouteKind, channel string) format.Route {
-		return format.Route{Kind: kind, Start: start, Close: close,
+		r := format.Route{Kind: kind, Start: start, Close: close,
 			Head: []format.Part{format.Lit("<|channel|>" + channel), optional(word), message}}
+		if kind == format.RouteReasoning {
+			r.Close = thought
+		}
+		return r
 	}
 	route := func(kind format.RouteKind, head ...format.Part) format.Route {
 		r := format.Route{Kind: kind, Start: start, Close: close, Head: head}
@@ -107,6 +113,7 @@ func channels() format.Format {
 		in(format.RouteContent, "final"),
 		in(format.RouteContent, "commentary"),
 		route(format.RouteContent, channel, word, message),
+		route(format.RouteContent, message),
 	}}
 }
 

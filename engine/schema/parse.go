@@ -449,8 +449,23 @@ func (r *reader) typeNamed(name, path string) TypeSet {
 			return t.set
 		}
 	}
-	fail(path, "unknown type %q; the types are string, number, integer, boolean, null, array and object", name)
-	return 0
+	if set, ok := typeAliases[strings.ToLower(name)]; ok {
+		r.note(path, "%q is no type of JSON Schema; it is read as %s", name, set)
+		return set
+	}
+	r.note(path, "unknown type %q, read as any; the types are string, number, integer, boolean, null, array and object", name)
+	return AnyType
+}
+
+// typeAliases are names that tools made from the types of a programming language have for those of JSON Schema.
+var typeAliases = map[string]TypeSet{
+	"str": String, "text": String, "char": String, "varchar": String,
+	"float": Number, "double": Number, "decimal": Number, "number": Number, "real": Number,
+	"int": Integer, "int32": Integer, "int64": Integer, "uint": Integer, "long": Integer, "integer": Integer,
+	"bool": Boolean, "boolean": Boolean,
+	"list": Array, "tuple": Array, "set": Array, "array": Array,
+	"dict": Object, "map": Object, "object": Object, "string": String,
+	"none": Null, "nil": Null, "null": Null,
 }
 
 // lower and upper read a count. A count may be written as 1.0.
@@ -568,7 +583,8 @@ func (r *reader) resolve() {
 		path := join(n.place.path, "$ref")
 		pointer, ok := strings.CutPrefix(n.ref, "#")
 		if !ok {
-			fail(path, "%q: only references inside the document, such as #/$defs/name, are supported", n.ref)
+			n.target = r.anything(path, "%q is read as any value: only references inside the document, such as #/$defs/name, are supported", n.ref)
+			continue
 		}
 		if text, err := url.PathUnescape(pointer); err == nil {
 			pointer = text
@@ -577,12 +593,18 @@ func (r *reader) resolve() {
 	}
 }
 
+// anything is the schema of any value, in place of one that is not there.
+func (r *reader) anything(path, format string, args ...any) *node {
+	r.note(path, format, args...)
+	return r.node(ordered.ObjectOf(), place{path: path, pointer: "/?" + path}) // where no reference leads
+}
+
 func (r *reader) lookup(pointer, ref, path string) *node {
 	if known := r.known[pointer]; known != nil {
 		return known
 	}
 	if pointer != "" && pointer[0] != '/' {
-		fail(path, "%q: anchors are not supported; write a path such as #/$defs/name", ref)
+		return r.anything(path, "%q is read as any value: anchors are not supported; write a path such as #/$defs/name", ref)
 	}
 	v := r.doc
 	where := ""
@@ -596,7 +618,7 @@ func (r *reader) lookup(pointer, ref, path string) *node {
 			where = join(where, key)
 		}
 		if !ok {
-			fail(path, "%q leads nowhere: there is no %s", ref, where)
+			return r.anything(path, "%q is read as any value: it leads nowhere, there is no %s", ref, where)
 		}
 		v = next
 	}

@@ -87,7 +87,6 @@ func TestParseErrors(t *testing.T) {
 	product := `{"allOf": [` + strings.TrimSuffix(strings.Repeat(`{"anyOf": [{"minLength": 1}, {"maxLength": 5}, {"pattern": "a"}, {"pattern": "b"}]},`, 6), ",") + `]}`
 	for _, tt := range []struct{ schema, want string }{
 		{`1`, "p: a schema is an object or a boolean, found number"},
-		{`{"type": "str"}`, `p.type: unknown type "str"; the types are string, number, integer, boolean, null, array and object`},
 		{`{"type": ["string", 1]}`, `p.type[1]: expected the name of a type, found 1`},
 		{`{"type": []}`, `p.type: expected the name of a type or a list of names, found an empty list`},
 		{`{"properties": {"x": {"pattern": "a("}}}`, `p.properties.x.pattern: a ( without its ) at byte 1 of the pattern`},
@@ -100,9 +99,6 @@ func TestParseErrors(t *testing.T) {
 		{`{"minItems": 99999999999}`, `p.minItems: 99999999999 is more than the 1000000 that are supported`},
 		{`{"minimum": "1"}`, `p.minimum: expected a number, found "1"`},
 		{`{"required": ["a", 1]}`, `p.required[1]: expected a name, found 1`},
-		{`{"$ref": "https://example.com/s"}`, `p.$ref: "https://example.com/s": only references inside the document, such as #/$defs/name, are supported`},
-		{`{"$ref": "#/$defs/x"}`, `p.$ref: "#/$defs/x" leads nowhere: there is no $defs`},
-		{`{"$ref": "#x"}`, `p.$ref: "#x": anchors are not supported; write a path such as #/$defs/name`},
 		{`{"$ref": "#"}`, `p: the schema refers to itself without anything in between, so it says nothing`},
 		{`{"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"allOf": [{"$ref": "#/$defs/a"}]}}}`, `p.$defs.b: the schema refers to itself without anything in between, so it says nothing`},
 		{`{"anyOf": [{"type": "string"}, {"$ref": "#"}]}`, `p: the schema refers to itself without anything in between, so it says nothing`},
@@ -329,5 +325,26 @@ func TestParseObjectAt(t *testing.T) {
 	}
 	if s, err := schema.ParseObjectAt("parameters", value(t, `{"type": "string"}`)); err != nil || !s.IsNever() {
 		t.Errorf("a string as parameters: %v, %v", s, err)
+	}
+}
+
+// TestLenient reads what tools of the wild have for types and references. None of it refuses a request; a note tells.
+func TestLenient(t *testing.T) {
+	for _, tt := range []struct{ schema, types, note string }{
+		{`{"type": "float"}`, "number", `"float" is no type of JSON Schema; it is read as number`},
+		{`{"type": ["int", "None"]}`, "null|integer", `"int" is no type of JSON Schema; it is read as integer`},
+		{`{"type": "uint"}`, "integer", `"uint" is no type of JSON Schema; it is read as integer`},
+		{`{"type": "file"}`, "any", `unknown type "file", read as any; the types are string, number, integer, boolean, null, array and object`},
+		{`{"$ref": "https://example.com/s"}`, "any", `"https://example.com/s" is read as any value: only references inside the document, such as #/$defs/name, are supported`},
+		{`{"$ref": "#/$defs/x"}`, "any", `"#/$defs/x" is read as any value: it leads nowhere, there is no $defs`},
+		{`{"$ref": "#x"}`, "any", `"#x" is read as any value: anchors are not supported; write a path such as #/$defs/name`},
+	} {
+		s := parse(t, tt.schema)
+		if got := s.Types().String(); got != tt.types {
+			t.Errorf("%s: %s, want %s", tt.schema, got, tt.types)
+		}
+		if notes := s.Notes(); len(notes) == 0 || notes[0].Msg != tt.note {
+			t.Errorf("%s: notes %v, want %s", tt.schema, notes, tt.note)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/format"
 )
 
@@ -60,6 +61,22 @@ var odd = []struct {
 	{"noise in a section", "prefixed and indexed", "Well. <|calls_begin|> some noise <|call_begin|>functions.ping:0<|arg_begin|>{}<|call_end|> noise<|calls_end|>", "",
 		message("Well. noise", call("functions.ping:0", "ping", "{}"))},
 	{"an opener with which the output ends", "json in tag", "Let me see.<tool_call>\n", "", message("Let me see.")},
+	{"text behind the end of the turn", "json in tag", "So.<|im_end|>\nAnd more.", "", message("So.\nAnd more.")},
+	{"a part without a channel", "channels", "<|message|>Hello.<|end|>", "", message("Hello.")},
+	{"a marker quoted in reasoning", "channels", "<|channel|>analysis<|message|>No <|call|> or <|channel|>final yet.<|end|><|start|>assistant<|channel|>final<|message|>Yes.", "",
+		chat.Message{Reasoning: "No <|call|> or <|channel|>final yet.", Content: "Yes."}},
+	{"a part that the next one ends", "channels", "<|channel|>analysis<|message|>Hm. <|channel|>final<|message|>Yes.", "", chat.Message{Reasoning: "Hm.", Content: "Yes."}},
+	{"a head that the end cuts off", "channels", "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant to=functions.get<|channel|>commentary <|constrain|>js", "", chat.Message{Reasoning: "Hm."}},
+	{"a malformed call of a part", "channels", " to=functions.get<|channel|>commentary<|message|>{\"city\": Oslo}<|call|><|start|>assistant<|channel|>final<|message|>Yes.", "",
+		message("Yes.", incomplete("get", `{"city": `))},
+	{"escaped keys in attributes", "invoke with parameters", "<mm:tool_call>\n<invoke name=\"get\">\n<parameter name=\"a &quot;b&quot; &amp; c\">x & y</parameter>\n</invoke>\n</mm:tool_call>", "",
+		message("", call("", "get", `{"a \"b\" & c": "x & y"}`))},
+	{"closers of a call that is not declared", "tagged arguments", "<tool_call>\n<function=nobody>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call> so", "",
+		message("<tool_call>\n<function=nobody>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call> so")},
+	{"a bare call at the beginning", "bare json", ` {"name": "ping", "parameters": {}} Done.`, "", message("Done.", call("", "ping", "{}"))},
+	{"a bare call at the end", "bare json", `I call {"name": "ping", "parameters": {}} {"name": "get", "parameters": {"n": 1}}<|im_end|>`, "", message("I call", call("", "ping", "{}"), call("", "get", `{"n": 1}`))},
+	{"a bare call in a fence", "bare json", "Write\n```json\n{\"name\": \"ping\", \"parameters\": {}}\n```\nto call.", "", message("Write\n```json\n{\"name\": \"ping\", \"parameters\": {}}\n```\nto call.")},
+	{"a bare call in a fence that ends the answer", "bare json", "Write\n```json\n{\"name\": \"ping\", \"parameters\": {}}\n```", "", message("Write\n```json\n{\"name\": \"ping\", \"parameters\": {}}\n```")},
 }
 
 // TestOdd reads them whole, cut in two everywhere, and byte by byte.
@@ -79,5 +96,65 @@ func TestOdd(t *testing.T) {
 			}
 			check(bytesOf(c.output)...)
 		})
+	}
+}
+
+// TestIncomplete reads outputs with incomplete calls under each policy: batch and stream agree.
+func TestIncomplete(t *testing.T) {
+	const malformed = "Well. <tool_call>\n{\"name\": \"get\", \"arguments\": {\"city\": Oslo}}\n</tool_call>\nDone. <tool_call>{\"name\": \"ping\", \"arguments\": {}}</tool_call>"
+	const cut = "Well. <tool_call>\n{\"name\": \"get\", \"arguments\": {\"city\": \"Os"
+	const tag = "<tool_call>\n<function=get>\n<parameter=city>\nOs"
+	for _, c := range []struct {
+		form, output string
+		want         [3]chat.Message
+	}{
+		{"json in tag", malformed, [...]chat.Message{
+			message("Well.\nDone.", incomplete("get", `{"city": `), call("", "ping", "{}")),
+			message("Well.\nDone.", call("", "ping", "{}")),
+			message("Well. <tool_call>\n{\"name\": \"get\", \"arguments\": {\"city\": Oslo}}\n</tool_call>\nDone.", call("", "ping", "{}")),
+		}},
+		{"json in tag", cut, [...]chat.Message{
+			message("Well.", incomplete("get", `{"city": "Os`)), message("Well."), message("Well. <tool_call>\n{\"name\": \"get\", \"arguments\": {\"city\": \"Os"),
+		}},
+		{"tagged arguments", tag, [...]chat.Message{message("", incomplete("get", `{"city": "Os`)), {}, message(tag)}},
+		{"bracket tag", "[TOOL_CALLS]get[CALL_ID]1[ARGS]{", [...]chat.Message{
+			message("", chat.ToolCall{ID: "1", Name: "get", Arguments: "{"}), {}, message("[TOOL_CALLS]get[CALL_ID]1[ARGS]{"),
+		}},
+	} {
+		for i, want := range c.want {
+			policy := codegen.Incomplete(i)
+			if again, err := codegen.ParseIncomplete(policy.String()); err != nil || again != policy {
+				t.Errorf("%s: %v, %v", policy, again, err)
+			}
+			o := usual("")
+			o.Incomplete = policy
+			out := generate(t, formNamed(t, c.form), o)
+			for n := range c.output {
+				if _, m := read(t, out, c.output[:n], c.output[n:]); !reflect.DeepEqual(m, want) {
+					t.Fatalf("%s, cut at %d: %q\n got %+v\nwant %+v", policy, n, c.output, m, want)
+				}
+			}
+			if _, m := read(t, out, bytesOf(c.output)...); !reflect.DeepEqual(m, want) {
+				t.Fatalf("%s, byte by byte: %q\n got %+v\nwant %+v", policy, c.output, m, want)
+			}
+		}
+	}
+	if _, err := codegen.ParseIncomplete("none"); err == nil {
+		t.Error("none is a policy")
+	}
+}
+
+// TestRepeatedOpener has reasoning opened by the prompt and by the model, with T10 and without it, as it is usual.
+func TestRepeatedOpener(t *testing.T) {
+	const output = "<think>\nWhy.\n</think>\n\nSo."
+	for tolerances, want := range map[codegen.Tolerances]string{codegen.Usual: "<think>\nWhy.", codegen.Usual | codegen.RepeatedOpener: "Why."} {
+		o := usual("<think>\n")
+		o.Tolerances = tolerances
+		out := generate(t, formNamed(t, "json in tag"), o)
+		for _, pieces := range [][]string{{output}, bytesOf(output)} {
+			if _, m := read(t, out, pieces...); m.Reasoning != want || m.Content != "So." {
+				t.Errorf("%q: %+v, want reasoning %q", pieces, m, want)
+			}
+		}
 	}
 }

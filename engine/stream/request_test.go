@@ -196,8 +196,8 @@ func TestTolerances(t *testing.T) {
 			t.Errorf("%q is %v, %v", name, got, err)
 		}
 	}
-	if _, err := codegen.ParseTolerance("T10"); err == nil {
-		t.Error("T10 is no tolerance")
+	if _, err := codegen.ParseTolerance("T11"); err == nil {
+		t.Error("T11 is no tolerance")
 	}
 }
 
@@ -291,7 +291,7 @@ func TestDiagnostics(t *testing.T) {
 		{`<tool_call>{"name": "nobody", "arguments": {}}</tool_call>`, "undeclared-function", ""},
 		{`<tool_call>{"name": "get", "arguments": {"city": oops}}</tool_call>`, "incomplete-call", "get"},
 		{`stray</tool_call>`, "dropped", "</tool_call>"},
-		{`done<|im_end|>more`, "dropped", "<|im_end|>more"},
+		{`done<|im_end|>more`, "dropped", "<|im_end|>"},
 		{`<tool_call>{"name": "ping", "extra": [1, 2]}</tool_call>`, "dropped", `"extra": [1, 2]`},
 	}
 	for _, c := range table {

@@ -37,6 +37,7 @@ package stream
 
 import (
 	"fmt"
+	"html"
 	"iter"
 	"slices"
 	"strings"
@@ -78,7 +79,7 @@ type Span struct {
 // Diagnostic is something odd in an output.
 type Diagnostic struct {
 	Off  int    // where, in prefill and output as one text
-	Kind string // "undeclared-function", "incomplete-call", "renamed-arguments", "dropped", "limit"
+	Kind string // "undeclared-function", "incomplete-call", "renamed-arguments", "dropped", "after-end", "limit"
 	Text string // of the output, where some is concerned
 	Msg  string
 }
@@ -108,6 +109,7 @@ type Parser struct {
 	diagnostics        []Diagnostic
 	dropped            strings.Builder // text of the last diagnostic, while more of it may be dropped
 	read               int             // bytes written so far, the prefill included
+	raw                []byte          // all of them, where incomplete calls become text
 	closed             bool
 	reason             chat.FinishReason // why the output ended
 
@@ -150,6 +152,7 @@ func (p *Parser) start() {
 	if p.out.Prefill != "" {
 		p.m.Write([]byte(p.out.Prefill))
 		p.read = len(p.out.Prefill)
+		p.raw = []byte(p.out.Prefill)
 		p.take()
 	}
 }
@@ -159,6 +162,9 @@ func (p *Parser) Write(piece []byte) []chat.Delta {
 	if !p.closed && len(piece) > 0 {
 		p.m.Write(piece)
 		p.read += len(piece)
+		if p.out.Incomplete == codegen.IncompleteText {
+			p.raw = append(p.raw, piece...)
+		}
 		p.take()
 	}
 	return p.deliver()
@@ -307,14 +313,20 @@ func (p *Parser) event(e *peg.Event) {
 		p.mark(p.out.Marks[e.Arg])
 	case codegen.Dropped:
 		p.drop(e, "no part of the message")
+	case codegen.AfterEnd:
+		p.afterEnd(e)
 	case codegen.Skipped:
-		p.drop(e, "what is left of an incomplete call")
+		if p.out.Incomplete == codegen.IncompleteText {
+			p.addContent(e)
+		} else {
+			p.drop(e, "what is left of an incomplete call")
+		}
 	case codegen.EndStub:
 		p.endStub(e)
 	case codegen.Undeclared:
 		p.diagnose(Diagnostic{Off: e.Off, Kind: "undeclared-function", Msg: "what looks like a tool call names a function that is not declared; it is content"})
 	case codegen.Call:
-		p.call = &call{hold: p.out.HoldID[e.Arg]}
+		p.call = &call{off: e.Off, hold: p.out.HoldID[e.Arg] || p.out.Incomplete != codegen.IncompleteKeep}
 	default:
 		if p.call != nil {
 			p.callEvent(p.call, e)
@@ -334,6 +346,22 @@ func (p *Parser) drop(e *peg.Event, why string) {
 		p.diagnose(Diagnostic{Off: e.Off, Kind: "dropped", Msg: why})
 	}
 	p.dropped.Write(e.Text)
+}
+
+// afterEnd keeps text behind the end of the turn, which a server that stops at its tokens never sees: it is the model's, and a diagnostic
+// tells where it begins. White space alone is nothing.
+func (p *Parser) afterEnd(e *peg.Event) {
+	if p.text.kind != codegen.AfterEnd && strings.Trim(string(e.Text), " \t\r\n") != "" {
+		p.diagnose(Diagnostic{Off: e.Off, Kind: "after-end", Msg: "text follows the end of the turn; it is content"})
+	}
+	p.addContent(e)
+}
+
+// addContent adds the text of an event of another kind to the content.
+func (p *Parser) addContent(e *peg.Event) {
+	text := *e
+	text.Kind = codegen.Content
+	p.addText(&text)
 }
 
 // shortStub is how many bytes the beginning of an end text may have, in an output that was not cut off, to be text after all: "a <" is no
@@ -522,6 +550,7 @@ func (p *Parser) last() *chat.Delta {
 
 // call is a call that is being read, or was.
 type call struct {
+	off       int // where it begins
 	index     int // -1 until it is announced
 	name, id  string
 	named     bool
@@ -564,7 +593,8 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 		c.idText = append(c.idText, e.Text...)
 		return
 	case codegen.IDEnd:
-		c.id, c.hold, c.idDone = unescaped(c.idText, byte(e.Arg)), false, true
+		c.id, c.idDone = unescaped(c.idText, byte(e.Arg)), true
+		c.hold = p.out.Incomplete != codegen.IncompleteKeep
 	case codegen.Args:
 		if !c.argsDone {
 			p.cover(e.Off, e.End, ClassArguments)
@@ -599,7 +629,11 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 		return
 	case codegen.KeyEnd:
 		c.comma()
-		c.args.Write(append(ordered.AppendQuoted(nil, string(c.key), false), ": "...))
+		key := string(c.key)
+		if e.Arg == 1 {
+			key = html.UnescapeString(key)
+		}
+		c.args.Write(append(ordered.AppendQuoted(nil, key, false), ": "...))
 		c.key = c.key[:0]
 	case codegen.ValueBegin:
 		c.inValue, c.info, c.value, c.verbatim, c.fresh = true, p.out.Values[e.Arg], c.value[:0], false, true
@@ -720,8 +754,33 @@ func (p *Parser) endCall(complete bool, off int) {
 			}
 		}
 		p.diagnose(d)
+		if !c.complete && p.out.Incomplete != codegen.IncompleteKeep {
+			p.withdraw(c, off)
+			return
+		}
 	}
 	p.send(c)
+}
+
+// withdraw takes back an incomplete call, of which nothing was said, and makes text of it where the policy says so.
+func (p *Parser) withdraw(c *call, off int) {
+	for i := len(p.spans) - 1; i >= 0 && p.spans[i].Off >= c.off; i-- {
+		if p.spans[i].Class == ClassID || p.spans[i].Class == ClassArguments {
+			p.spans[i].Class = ClassDropped
+		}
+	}
+	if p.out.Incomplete != codegen.IncompleteText {
+		return
+	}
+	p.spans = slices.DeleteFunc(p.spans, func(s Span) bool { return s.Off >= c.off && s.Class == ClassDropped })
+	from, known := max(c.off, p.Prefill()), p.Prefill()
+	for _, s := range p.spans {
+		known = max(known, s.End)
+	}
+	for from > known && isSpace(p.raw[from-1]) { // which was dropped beside the marker
+		from--
+	}
+	p.addText(&peg.Event{Kind: codegen.Content, Off: from, End: off, Text: p.raw[from:off]})
 }
 
 // unescaped returns a text that stood between quotes without its escapes; as it is where they mean nothing.
