@@ -488,6 +488,7 @@ func (v *verifier) render(s shape) (string, expected, error) {
 	}
 	start, pos, stop := 0, 0, len(o.Text.String)
 	written := map[string]int{} // the first byte of what was copied from a path
+	last := map[string]int{}    // and where the last of it ends
 	for _, run := range o.Runs {
 		if v.caps.Needs.ToolsSystem && len(r.Tools) > 0 {
 			run.Path = withoutSystem(run.Path)
@@ -502,6 +503,7 @@ func (v *verifier) render(s shape) (string, expected, error) {
 			if _, ok := written[run.Path]; !ok {
 				written[run.Path] = pos
 			}
+			last[run.Path] = pos + run.Len
 		}
 		pos += run.Len
 	}
@@ -515,6 +517,9 @@ func (v *verifier) render(s shape) (string, expected, error) {
 		from = strings.Index(turn, c) + len(c)
 	}
 	for _, e := range v.analysis.Format.End {
+		if v.closesPart(e) {
+			continue // what ends a part ends the turn only where no other part follows
+		}
 		if i := strings.Index(turn[from:], strings.Trim(e, format.Space)); i >= 0 {
 			end = min(end, from+i)
 		}
@@ -525,7 +530,25 @@ func (v *verifier) render(s shape) (string, expected, error) {
 			delete(written, path)
 		}
 	}
-	return turn, v.expect(s, written), nil
+	e := v.expect(s, written)
+	for _, path := range contentPaths {
+		// That a template changes what was said, and writes it once, is no matter of how it is read.
+		if from, ok := written[path]; ok && e.message.Content != "" && last[path] > from && last[path] <= limit && last[path]-from < len(strings.TrimSpace(s.content)) {
+			e.message.Content = o.Text.String[from:last[path]]
+		}
+	}
+	return turn, e, nil
+}
+
+// contentPaths are where the content of a shape's message may come from.
+var contentPaths = []string{"messages[1].content", "messages[1].content[0].text", "messages[1].content[1].text"}
+
+// closesPart reports whether a text that ends turns is what ends each part of one.
+func (v *verifier) closesPart(end string) bool {
+	end = strings.Trim(end, format.Space)
+	return slices.ContainsFunc(v.analysis.Format.Routes, func(r format.Route) bool {
+		return slices.ContainsFunc(r.Close, func(m format.Marker) bool { return m.Text == end })
+	})
 }
 
 // withoutSystem returns a path in a conversation as it is in the same one without the system message that precedes it.
@@ -560,7 +583,7 @@ func (v *verifier) expect(s shape, written map[string]int) expected {
 	}
 	put("reasoning", s.reasoning, &e.message.Reasoning, fields...)
 	reasoned := e.any
-	put("content", s.content, &e.message.Content, "messages[1].content", "messages[1].content[0].text", "messages[1].content[1].text")
+	put("content", s.content, &e.message.Content, contentPaths...)
 	if s.reasoning != "" {
 		e.any = reasoned
 	}

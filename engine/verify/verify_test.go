@@ -58,6 +58,7 @@ func TestVerdicts(t *testing.T) {
 		note                string
 	}{
 		{"all is written", `{{ m.content or '' }}` + calls, "content and call", verify.Verified, ""},
+		{"content is rewritten", `{{ (m.content or '').replace('\n\n', '\n') }}` + calls, "content", verify.Verified, ""},
 		{"content is dropped beside calls", `{% if not m.tool_calls %}{{ m.content }}{% endif %}` + calls, "content and call", verify.Verified, "no content"},
 		{"reasoning is not written", `{{ m.content or '' }}` + calls, "reasoning and content", verify.Dropped, "no reasoning"},
 		{"no call is written", `{{ m.content or '' }}`, "call", verify.Dropped, "no call"},
@@ -98,6 +99,13 @@ func TestNotExcused(t *testing.T) {
 }
 
 // TestWrongFormatIsFound changes an analysed format in ways that an analysis might get wrong.
+// TestWrittenTwice sees that an answer which a template writes twice is no answer that it rewrites.
+func TestWrittenTwice(t *testing.T) {
+	if v, note := verdict(report(t, `{{ m.content or '' }} {{ m.content or '' }}`, nil), "content"); v != verify.Failed {
+		t.Errorf("%v (%s)", v, note)
+	}
+}
+
 func TestWrongFormatIsFound(t *testing.T) {
 	const answer = `{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content or '' }}` + calls
 	for name, change := range map[string]func(*format.Format){
