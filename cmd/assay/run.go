@@ -95,11 +95,10 @@ func (r *corpusRun) run(c *call) error {
 		if form := r.output.form(c); form == formLong || form == formGitHub {
 			fmt.Fprint(c.stdout, matrix)
 		}
-		err := r.output.write(c, all)
-		if err == nil && r.embedded && r.only == "" && r.output.form(c) == formLong && !r.output.quiet {
-			c.note("next: `assay check FILE` judges a template of yours, `assay new FILE` begins a family for it, `assay help` lists the rest")
+		if complete && r.embedded && r.only == "" {
+			all.Conclusions = append(all.Conclusions, "next: `assay check FILE` judges a template of yours, `assay help` lists what else there is")
 		}
-		return err
+		return r.output.write(c, all)
 	})
 }
 
