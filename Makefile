@@ -83,6 +83,7 @@ PROVEN := $(addprefix --only ,A001 A003 A004 A005 A006 A007)
 .PHONY: sets
 sets: deps hub fixtures ## hold the engine to both: read the fixtures, and prove the templates' formats
 	$(GO) run ./cmd/assay verify --known ci/known/fixtures.txt --templates .deps/hub --templates $(VENDOR) --templates corpus .deps/fixtures
+	ASSAY_HUB=$(CURDIR)/.deps/hub $(GO) test ./harness/conversation -run TestHub -v
 	$(GO) run ./cmd/assay check --format brief $(PROVEN) --known ci/known/hub.txt .deps/hub/*.jinja
 
 .PHONY: model
