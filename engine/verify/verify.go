@@ -32,6 +32,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/analysis"
 	"github.com/goassay/assay/engine/caps"
@@ -281,6 +282,9 @@ func (v *verifier) prove(result *Shape, s shape, want chat.Message) {
 			err = nil // no message is spelled so: the turn lacks a close, or an escape
 		} // else the turn is right for what it means besides
 	}
+	if err == nil && result.Verdict == Verified {
+		err = v.ended(turn[n:])
+	}
 	if err != nil {
 		result.fail(Spelling, err.Error())
 	}
@@ -298,6 +302,39 @@ func (v *verifier) spelled(m chat.Message, turn string) (int, error) {
 		return 0, err
 	}
 	return spelling.Match(turn)
+}
+
+// ended checks what follows the end of a turn: nothing, white space, or another marker, between brackets or as a turn or its end begins.
+// Anything else that stands right there belongs to an end that the format has by half.
+func (v *verifier) ended(rest string) error {
+	if rest == "" || strings.IndexByte(format.Space, rest[0]) >= 0 || len(v.analysis.Format.Routes) > 0 || bracketed(rest) {
+		return nil
+	}
+	for _, end := range append(slices.Clone(v.analysis.Format.End), v.analysis.Format.Header) {
+		if end = strings.Trim(end, format.Space); end != "" && strings.HasPrefix(rest, end) {
+			return nil
+		}
+	}
+	return fmt.Errorf("the template writes %q right after the end of the turn, which the format does not have", excerpt(rest))
+}
+
+// bracketed reports whether a text begins with a marker between brackets.
+func bracketed(text string) bool {
+	first, size := utf8.DecodeRuneInString(text)
+	at := slices.Index([]rune(format.OpenBrackets), first)
+	if at < 0 {
+		return false
+	}
+	shut := strings.IndexRune(text[size:], []rune(format.ShutBrackets)[at])
+	return shut > 0 && !strings.ContainsAny(text[size:size+shut], format.Space)
+}
+
+// excerpt is the beginning of a text, at most 60 bytes of it.
+func excerpt(s string) string {
+	if len(s) > 60 {
+		s = strings.ToValidUTF8(s[:60], "") + "..."
+	}
+	return s
 }
 
 // constrain says how a grammar refuses a turn with calls, "" if it takes it, as far as it constrains it.

@@ -151,6 +151,14 @@ func TestProofs(t *testing.T) {
 	}
 }
 
+// TestHalfAnEnd has an end that lacks what the template writes right behind it.
+func TestHalfAnEnd(t *testing.T) {
+	r := report(t, `{{ m.content or '' }}`+calls, func(f *format.Format) { f.End = []string{"<|end"} })
+	if r.OK() {
+		t.Errorf("all shapes are verified:\n%s", r)
+	}
+}
+
 // TestUnclosed has a template that closes a section only where it holds several calls: the format says so, and both are proven.
 func TestUnclosed(t *testing.T) {
 	r := report(t, `{% for c in m.tool_calls or [] %}{% if loop.first %}[calls]{% endif %}[call]{{ c.function.name }}[args]{{ c.function.arguments|tojson }}[/call]{% if loop.last and not loop.first %}[/calls]{% endif %}{% endfor %}{{ m.content or '' }}`, nil)
