@@ -61,7 +61,7 @@ func checkToolsIgnored(s *Subject, find finder) {
 
 // systemTurn is a system message in the form that the template takes.
 func (s *Subject) systemTurn() string {
-	if c := s.Template.Caps(); c.TypedContent && !c.StringContent {
+	if c := s.Template.Caps(); c.TypedOnly() {
 		return `{"role": "system", "content": [{"type": "text", "text": "SYSTEMNEEDLE"}]}`
 	}
 	return `{"role": "system", "content": "SYSTEMNEEDLE"}`

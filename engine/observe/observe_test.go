@@ -1,0 +1,55 @@
+package observe_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/observe"
+	"github.com/goassay/assay/engine/source"
+)
+
+func observer(t *testing.T, text string) *observe.Observer {
+	t.Helper()
+	ct, err := chattemplate.Compile(source.New("template.jinja", text), "", "", nil)
+	if err != nil {
+		t.Fatal(source.Detail(err))
+	}
+	o, err := observe.New(ct)
+	if err != nil {
+		t.Fatal(source.Detail(err))
+	}
+	return o
+}
+
+// TestObserve renders a probe twice and looks at what its turn is made of.
+func TestObserve(t *testing.T) {
+	o := observer(t, `{% for m in messages %}<|{{ m.role }}|>{{ m.content or '' }}{% for c in m.tool_calls or [] %}<call>{{ c.function.name }} {{ c.function.arguments|tojson }}</call>{% endfor %}<|end|>{% endfor %}`)
+	p := observe.Probe{Content: new(observe.ContentNeedle), Calls: o.CallsWith(1)}
+	r := o.Observe(p)
+	if o.Observe(p) != r {
+		t.Error("the same probe is rendered twice")
+	}
+	var kinds []observe.Kind
+	for _, at := range r.Tail {
+		kinds = append(kinds, at.Kind)
+	}
+	want := []observe.Kind{observe.Literal, observe.Content, observe.Literal, observe.Name, observe.Literal, observe.Structure, observe.Literal}
+	if !slices.Equal(kinds, want) {
+		t.Errorf("the turn %q has the atoms %v, want %v", observe.Text(r.Tail), kinds, want)
+	}
+	if got := observe.OwnEnd(r.Text); got != "</call><|end|>" {
+		t.Errorf("the template ends the prompt with %q of its own", got)
+	}
+}
+
+// TestRefusal has a probe that is refused: that is evidence, and no error of the observer.
+func TestRefusal(t *testing.T) {
+	o := observer(t, `{% for m in messages %}{% if m.role == 'assistant' and not m.content %}{{ raise_exception('say something') }}{% endif %}{{ m.content }}{% endfor %}`)
+	if r := o.Observe(observe.Probe{Content: new("")}); r.Err == nil || r.Shows(observe.Content) || r.Trace == nil {
+		t.Errorf("an empty answer gives %v", r.Err)
+	}
+	if !o.Facts.StringContent || o.Facts.ToolCalls {
+		t.Errorf("facts %+v", o.Facts)
+	}
+}
