@@ -148,7 +148,11 @@ func (r *reader) ends() peg.Choice {
 		}
 		ended := r.ref("ended", func() peg.Pattern {
 			// Behind the end a token begins nothing of the model's; words are its own.
-			token := peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes("<[")}}}
+			var open peg.Choice
+			for _, bracket := range format.OpenBrackets {
+				open = append(open, peg.Lit{Text: string(bracket)})
+			}
+			token := peg.And{P: peg.Seq{peg.Space{}, open}}
 			words := peg.Seq{peg.Until{Kind: AfterEnd, Stops: stops(r.t.nextTurn(), nil)}, peg.Until{Kind: Dropped}, peg.End{}}
 			return peg.Seq{peg.Emit{Kind: EndOfTurn}, r.mark(format.Marker{}),
 				peg.Choice{peg.Seq{token, peg.Cut{}, peg.Until{Kind: Dropped}, peg.End{}}, words}}
