@@ -4,6 +4,7 @@ import (
 	"github.com/goassay/assay/engine/observe"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/format"
 )
@@ -141,11 +142,17 @@ func (a *headerPass) movedHeaders(heads []string, before string, asked []*observ
 	return prompts, apart
 }
 
+// maxHeader bounds the end of a header that is looked for in other prompts, in bytes.
+const maxHeader = 1 << 10
+
 // endOf returns where in a text the longest end of a header ends that is in it, 0 if none is. An end begins with a marker or a word.
 func endOf(text, header string) int {
-	for pos := 0; pos < len(header); {
+	pos := max(0, len(header)-maxHeader)
+	for pos > 0 && !utf8.RuneStart(header[pos]) {
+		pos++
+	}
+	for _, piece := range splitMarkers(header[pos:]) {
 		end := header[pos:]
-		piece := splitMarkers(end)[0]
 		if i := strings.Index(text, end); i >= 0 && !onlySpace(piece) {
 			return i + len(end)
 		}

@@ -125,9 +125,10 @@ func fencedAt(s string) int {
 	if s == "" || classAt(s) != sign || isBracket(firstRune(s)) {
 		return 0
 	}
-	glyph := s[:glyphAt(s)]
+	glyph := s[:glyphAt(s[:min(len(s), maxMarker)])]
 	fence := glyph
-	for strings.HasPrefix(s[len(fence):], glyph) {
+	s = s[:min(len(s), 3*maxMarker)]
+	for len(fence) < maxMarker && strings.HasPrefix(s[len(fence):], glyph) {
 		fence = s[:len(fence)+len(glyph)]
 	}
 	ascii := glyph[0] < utf8.RuneSelf

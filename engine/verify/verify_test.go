@@ -98,7 +98,6 @@ func TestNotExcused(t *testing.T) {
 	}
 }
 
-// TestWrongFormatIsFound changes an analysed format in ways that an analysis might get wrong.
 // TestWrittenTwice sees that an answer which a template writes twice is no answer that it rewrites.
 func TestWrittenTwice(t *testing.T) {
 	if v, note := verdict(report(t, `{{ m.content or '' }} {{ m.content or '' }}`, nil), "content"); v != verify.Failed {
@@ -106,6 +105,7 @@ func TestWrittenTwice(t *testing.T) {
 	}
 }
 
+// TestWrongFormatIsFound changes an analysed format in ways that an analysis might get wrong.
 func TestWrongFormatIsFound(t *testing.T) {
 	const answer = `{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content or '' }}` + calls
 	for name, change := range map[string]func(*format.Format){
