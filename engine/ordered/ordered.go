@@ -54,9 +54,14 @@ func (k Kind) String() string { return kindNames[k] }
 
 // Value is a JSON value. The zero value is null.
 type Value struct {
-	kind    Kind
-	yes     bool
-	text    string // of a string or a number
+	kind Kind
+	yes  bool
+	text string // of a string or a number
+	in   *inside
+}
+
+// inside is what an array or an object has. It stands apart, so that a value is small: a text of a few bytes may have as many values.
+type inside struct {
 	items   []Value
 	members []Member
 }
@@ -72,12 +77,22 @@ func MemberOf(key string, value Value) Member { return Member{key, value} }
 
 // The constructors. Num's text must be a JSON number; ArrayOf and ObjectOf keep their argument.
 
-func Str(s string) Value               { return Value{kind: String, text: s} }
-func Num(text string) Value            { return Value{kind: Number, text: text} }
-func Int(i int) Value                  { return Num(strconv.Itoa(i)) }
-func Boolean(b bool) Value             { return Value{kind: Bool, yes: b} }
-func ArrayOf(items ...Value) Value     { return Value{kind: Array, items: items} }
-func ObjectOf(members ...Member) Value { return Value{kind: Object, members: members} }
+func Str(s string) Value    { return Value{kind: String, text: s} }
+func Num(text string) Value { return Value{kind: Number, text: text} }
+func Int(i int) Value       { return Num(strconv.Itoa(i)) }
+func Boolean(b bool) Value  { return Value{kind: Bool, yes: b} }
+func ArrayOf(items ...Value) Value {
+	if len(items) == 0 {
+		return Value{kind: Array}
+	}
+	return Value{kind: Array, in: &inside{items: items}}
+}
+func ObjectOf(members ...Member) Value {
+	if len(members) == 0 {
+		return Value{kind: Object}
+	}
+	return Value{kind: Object, in: &inside{members: members}}
+}
 
 // Kind returns the value's JSON type.
 func (v Value) Kind() Kind { return v.kind }
@@ -92,16 +107,27 @@ func (v Value) Text() string { return v.text }
 func (v Value) Bool() bool { return v.yes }
 
 // Items returns an array's items; the caller must not change them.
-func (v Value) Items() []Value { return v.items }
+func (v Value) Items() []Value {
+	if v.in == nil {
+		return nil
+	}
+	return v.in.items
+}
 
 // Members returns an object's members in order; the caller must not change them.
-func (v Value) Members() []Member { return v.members }
+func (v Value) Members() []Member {
+	if v.in == nil {
+		return nil
+	}
+	return v.in.members
+}
 
 // Get returns the member of an object by key, and whether there is one.
 func (v Value) Get(key string) (Value, bool) {
-	for i := range v.members {
-		if v.members[i].Key == key {
-			return v.members[i].Value, true
+	members := v.Members()
+	for i := range members {
+		if members[i].Key == key {
+			return members[i].Value, true
 		}
 	}
 	return Value{}, false
@@ -118,19 +144,21 @@ func (v Value) At(keys ...string) Value {
 // With returns an object with a member set: in its place where the key exists, else at the end. Null counts as an empty
 // object.
 func (v Value) With(key string, value Value) Value {
-	members := slices.Clone(v.members)
+	members := slices.Clone(v.Members())
 	if i := slices.IndexFunc(members, func(m Member) bool { return m.Key == key }); i >= 0 {
 		members[i].Value = value
 	} else {
 		members = append(members, Member{key, value})
 	}
-	return Value{kind: Object, members: members}
+	return ObjectOf(members...)
 }
 
 // Without returns an object without a key.
 func (v Value) Without(key string) Value {
-	v.members = slices.DeleteFunc(slices.Clone(v.members), func(m Member) bool { return m.Key == key })
-	return v
+	if v.kind != Object {
+		return v
+	}
+	return ObjectOf(slices.DeleteFunc(slices.Clone(v.Members()), func(m Member) bool { return m.Key == key })...)
 }
 
 // Equal says that two values are the same JSON: keys in any order, numbers by exact value (1 equals 1.0 and 1e0).
@@ -146,12 +174,12 @@ func Equal(a, b Value) bool {
 	case String:
 		return a.text == b.text
 	case Array:
-		return slices.EqualFunc(a.items, b.items, Equal)
+		return slices.EqualFunc(a.Items(), b.Items(), Equal)
 	case Object:
-		if len(a.members) != len(b.members) {
+		if len(a.Members()) != len(b.Members()) {
 			return false
 		}
-		x, y := sorted(a.members), sorted(b.members)
+		x, y := sorted(a.Members()), sorted(b.Members())
 		return slices.EqualFunc(x, y, func(m, n Member) bool { return m.Key == n.Key && Equal(m.Value, n.Value) })
 	}
 	return true
@@ -225,21 +253,21 @@ func (v Value) append(dst []byte, style Style, depth int) []byte {
 	case String:
 		return AppendQuoted(dst, v.text, style.ASCII)
 	case Array:
-		if len(v.items) == 0 {
+		if v.in == nil {
 			return append(dst, "[]"...)
 		}
 		dst = append(dst, '[')
-		for i, item := range v.items {
+		for i, item := range v.Items() {
 			dst = style.separate(dst, i, depth+1)
 			dst = item.append(dst, style, depth+1)
 		}
 		return append(style.newline(dst, depth), ']')
 	default:
-		if len(v.members) == 0 {
+		if v.in == nil {
 			return append(dst, "{}"...)
 		}
 		dst = append(dst, '{')
-		for i, m := range v.members {
+		for i, m := range v.Members() {
 			dst = style.separate(dst, i, depth+1)
 			dst = append(AppendQuoted(dst, m.Key, style.ASCII), style.Colon...)
 			dst = m.Value.append(dst, style, depth+1)
@@ -278,15 +306,17 @@ func Canonical(v Value) string {
 	sort = func(v Value) Value {
 		switch v.kind {
 		case Array:
-			v.items = slices.Clone(v.items)
-			for i := range v.items {
-				v.items[i] = sort(v.items[i])
+			items := slices.Clone(v.Items())
+			for i := range items {
+				items[i] = sort(items[i])
 			}
+			return ArrayOf(items...)
 		case Object:
-			v.members = slices.Clone(sorted(v.members))
-			for i := range v.members {
-				v.members[i].Value = sort(v.members[i].Value)
+			members := slices.Clone(sorted(v.Members()))
+			for i := range members {
+				members[i].Value = sort(members[i].Value)
 			}
+			return ObjectOf(members...)
 		}
 		return v
 	}

@@ -2,6 +2,7 @@ package ordered_test
 
 import (
 	"encoding/json"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -91,4 +92,29 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q printed as %q, which reads as %q (%v)", text, v, again, err)
 		}
 	})
+}
+
+// TestSize bounds what a text of many values takes.
+func TestSize(t *testing.T) {
+	const n = 1 << 20
+	for name, text := range map[string]string{
+		"numbers": "[" + strings.Repeat("0,", n) + "0]",
+		"arrays":  "[" + strings.Repeat("[],", n) + "0]",
+		"lists":   "[" + strings.Repeat("[0],", n/2) + "0]",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		v, err := ordered.ParseString(text)
+		if err != nil || v.Kind() != ordered.Array {
+			t.Fatalf("%s: %v", name, err)
+		}
+		runtime.ReadMemStats(&after)
+		if per := (after.TotalAlloc - before.TotalAlloc) / n; per > 300 {
+			t.Errorf("%s: %d bytes allocated for each value", name, per)
+		}
+	}
+	_, err := ordered.ParseString("[" + strings.Repeat("0,", ordered.MaxValues) + "0]")
+	if err == nil || !strings.Contains(err.Error(), "JSON of more than 4194304 values") {
+		t.Errorf("too many values: %v", err)
+	}
 }

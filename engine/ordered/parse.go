@@ -1,6 +1,7 @@
 package ordered
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -35,7 +36,14 @@ type parser struct {
 	text  string
 	pos   int
 	fault string // the first fault, at pos; then everything returns at once
+
+	values  int      // read so far
+	items   []Value  // of the arrays that are being read, the inner ones last
+	members []Member // of the objects
 }
+
+// MaxValues bounds the values of a text, those in others counted: a byte or two may be one, and takes a hundred times that in memory.
+const MaxValues = 4 << 20
 
 func (p *parser) fail(msg string) Value {
 	if p.fault == "" {
@@ -65,6 +73,9 @@ func (p *parser) peek() byte {
 func (p *parser) value(depth int) Value {
 	if depth > MaxDepth {
 		return p.fail("JSON is nested deeper than 1000 levels")
+	}
+	if p.values++; p.values > MaxValues {
+		return p.fail("JSON of more than 4194304 values")
 	}
 	switch c := p.peek(); {
 	case c == '{':
@@ -101,25 +112,27 @@ func (p *parser) word(w string) bool {
 
 func (p *parser) array(depth int) Value {
 	p.pos++
-	v := Value{kind: Array}
 	p.space()
 	if p.peek() == ']' {
 		p.pos++
-		return v
+		return ArrayOf()
 	}
+	start := len(p.items)
 	for {
 		p.space()
 		item := p.value(depth + 1)
 		if p.fault != "" {
 			return Value{}
 		}
-		v.items = append(v.items, item)
+		p.items = append(p.items, item)
 		p.space()
 		switch p.peek() {
 		case ',':
 			p.pos++
 		case ']':
 			p.pos++
+			v := ArrayOf(slices.Clone(p.items[start:])...)
+			p.items = p.items[:start]
 			return v
 		default:
 			return p.fail("expected ',' or ']' in a JSON array")
@@ -132,12 +145,12 @@ const indexFrom = 16
 
 func (p *parser) object(depth int) Value {
 	p.pos++
-	v := Value{kind: Object}
 	p.space()
 	if p.peek() == '}' {
 		p.pos++
-		return v
+		return ObjectOf()
 	}
+	start := len(p.members)
 	var index map[string]int
 	for {
 		p.space()
@@ -158,14 +171,14 @@ func (p *parser) object(depth int) Value {
 		if p.fault != "" {
 			return Value{}
 		}
-		if i := find(v.members, index, key); i >= 0 {
-			v.members[i].Value = member
+		if i := find(p.members[start:], index, key); i >= 0 {
+			p.members[start+i].Value = member
 		} else {
-			v.members = append(v.members, Member{key, member})
-			switch n := len(v.members); {
+			p.members = append(p.members, Member{key, member})
+			switch n := len(p.members) - start; {
 			case n == indexFrom:
 				index = make(map[string]int, 2*indexFrom)
-				for i, m := range v.members {
+				for i, m := range p.members[start:] {
 					index[m.Key] = i
 				}
 			case n > indexFrom:
@@ -178,6 +191,8 @@ func (p *parser) object(depth int) Value {
 			p.pos++
 		case '}':
 			p.pos++
+			v := ObjectOf(slices.Clone(p.members[start:])...)
+			p.members = p.members[:start]
 			return v
 		default:
 			return p.fail("expected ',' or '}' in a JSON object")
