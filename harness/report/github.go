@@ -25,6 +25,7 @@ var escapeProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", "
 
 // Annotations writes GitHub's workflow commands for failures and findings, the worst first.
 func (r *Report) Annotations(w io.Writer) error {
+	r = r.bounded()
 	b := bufio.NewWriter(w)
 	levels := [...]string{"notice", "warning", "error"}
 	for level := rule.Error; ; level-- {
@@ -75,6 +76,7 @@ func properties(p rule.Place) string {
 // Summary writes a step summary in GitHub's Markdown: the counts and the conclusions, then a table of failures and findings. Written is how many
 // bytes the step has in its summary already.
 func (r *Report) Summary(w io.Writer, written int) error {
+	r = r.bounded()
 	var b strings.Builder
 	fmt.Fprintf(&b, "### assay %s: %s\n\n", cell(r.Command), r.Line())
 	table, left := false, 0

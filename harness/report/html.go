@@ -67,6 +67,7 @@ type (
 
 // HTML writes the report as one page that needs nothing else: no scripts, no fonts, no network.
 func (r *Report) HTML(w io.Writer) error {
+	r = r.bounded()
 	data := pageData{Title: "Assay " + r.Command, Line: r.Line(), Version: r.Version, Rules: r.Rules, Parts: parts, Conclusions: r.Conclusions}
 	for status, n := range r.Counts() {
 		if n > 0 || rule.Status(status) == rule.Failed {

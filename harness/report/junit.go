@@ -45,6 +45,7 @@ type (
 
 // JUnit writes the report as JUnit XML. Texts are made visible, which leaves nothing that XML 1.0 cannot carry.
 func (r *Report) JUnit(w io.Writer) error {
+	r = r.bounded()
 	all := junitSuites{Name: visible.Line("assay " + r.Command)}
 	suites := map[string]int{}
 	for i := range r.Results {

@@ -81,6 +81,7 @@ var failedRule = rule.Rule{ID: "A000", Name: "check-failed", Severity: rule.Erro
 // SARIF writes failures and findings as SARIF 2.1.0. All rules are declared, broken or not. A fingerprint is made of the
 // rule, the suite, the name and the first line of the text, so that it stays when lines move.
 func (r *Report) SARIF(w io.Writer) error {
+	r = r.bounded()
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "assay", InformationURI: home, Version: visible.Line(r.Version)}
 	for _, broken := range append([]rule.Rule{failedRule}, r.Rules...) {

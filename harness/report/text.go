@@ -46,6 +46,7 @@ var levelColors = [...]string{rule.Note: "\x1b[36m", rule.Warning: "\x1b[33m", r
 //
 // What others wrote is escaped (package visible).
 func (r *Report) Text(w io.Writer, o TextOptions) error {
+	r = r.bounded()
 	b := bufio.NewWriter(w)
 	p := printer{Writer: b, TextOptions: o, report: r}
 	var left [rule.Error]int
@@ -239,6 +240,7 @@ func title(res *rule.Result) string {
 // Brief writes a line for each suite: how it went, and the rules that it broke, each with how often; then [Report.Line]. It needs the
 // results that passed, too.
 func (r *Report) Brief(w io.Writer, o TextOptions) error {
+	r = r.bounded()
 	b := bufio.NewWriter(w)
 	for _, suite := range r.suites() {
 		word := statusWords[suite.worst]
@@ -335,6 +337,7 @@ func counted(n int, what string) string {
 
 // JSON writes the report as indented JSON.
 func (r *Report) JSON(w io.Writer) error {
+	r = r.bounded()
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)

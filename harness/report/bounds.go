@@ -1,0 +1,66 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/goassay/assay/harness/rule"
+)
+
+// What strangers name and write has any length; a report shows so many bytes of it.
+const (
+	maxName   = 300
+	maxText   = 16 << 10
+	maxDetail = 256 << 10
+)
+
+// bounded returns the report as every form shows it: without the rest of texts that are too long. The report itself where none is.
+func (r *Report) bounded() *Report {
+	long := func(res rule.Result) bool {
+		changed := res
+		return cutResult(&changed)
+	}
+	cutLine := func(line string) bool { return len(line) > maxText }
+	if !slices.ContainsFunc(r.Results, long) && !slices.ContainsFunc(r.Conclusions, cutLine) && len(r.Verdict) <= maxText {
+		return r
+	}
+	short := *r
+	short.Results, short.Conclusions = slices.Clone(r.Results), slices.Clone(r.Conclusions)
+	for i := range short.Results {
+		cutResult(&short.Results[i])
+	}
+	for i := range short.Conclusions {
+		cut(&short.Conclusions[i], maxText)
+	}
+	cut(&short.Verdict, maxText)
+	return &short
+}
+
+// cutResult cuts the texts of a result, and reports whether one was too long.
+func cutResult(res *rule.Result) bool {
+	long := false
+	for _, text := range []*string{&res.Suite, &res.Group, &res.Name, &res.Rule, &res.Place.File, &res.Place.Part} {
+		long = cut(text, maxName) || long
+	}
+	long = cut(&res.Place.Excerpt, maxName) || long
+	long = cut(&res.Text, maxText) || long
+	if !slices.ContainsFunc(res.Details, func(d rule.Detail) bool { return len(d.Prompt) > maxDetail || len(d.Output) > maxDetail }) {
+		return long
+	}
+	res.Details = slices.DeleteFunc(slices.Clone(res.Details), func(d rule.Detail) bool { return len(d.Prompt) > maxDetail || len(d.Output) > maxDetail })
+	return true
+}
+
+// cut cuts a text to a number of bytes, and says how many are left out.
+func cut(text *string, limit int) bool {
+	if len(*text) <= limit {
+		return false
+	}
+	end := limit
+	for end > 0 && !utf8.RuneStart((*text)[end]) {
+		end--
+	}
+	*text = fmt.Sprintf("%s... (%d bytes more)", (*text)[:end], len(*text)-end)
+	return true
+}
