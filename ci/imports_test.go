@@ -29,7 +29,7 @@ var policy = map[string][]string{
 	// the left half: templates
 	"jinja/syntax": {"source"},
 	"jinja":        {"internal/slab", "jinja/syntax", "ordered", "source"},
-	"chattemplate": {"jinja", "ordered", "source"},
+	"chattemplate": {"jinja", "ordered", "source", "words"},
 	"observe":      {"chattemplate", "chat", "jinja", "ordered"},
 	"caps":         {"chattemplate", "chat", "observe", "ordered"},
 	"analysis":     {"chat", "chattemplate", "format", "jinja", "observe", "ordered", "source"},
@@ -49,7 +49,7 @@ var policy = map[string][]string{
 	// above both
 	"verify": {"analysis", "caps", "chat", "chattemplate", "codegen", "format", "gbnf", "jinja", "ordered", "spell", "stream"},
 	"": {"analysis", "caps", "chat", "chattemplate", "codegen", "dialect", "format", "jinja", "observe", "ordered", "peg/vm", "source",
-		"stream", "verify"},
+		"stream", "verify", "words"},
 
 	// the room beside it: model files, the Hub, model folders
 	"model":          {"", "model/gguf", "model/hub", "ordered", "source"},

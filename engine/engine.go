@@ -54,6 +54,7 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/stream"
 	"github.com/goassay/assay/engine/verify"
+	"github.com/goassay/assay/engine/words"
 )
 
 // Source is a template as it comes from a file: its text and the texts of its special tokens.
@@ -71,7 +72,10 @@ type Options struct {
 	// Now is the clock that templates read; nil: the wall clock, in the local time zone. Whoever wants the same prompt for the same
 	// request on every day gives one.
 	Now    func() time.Time
-	Limits Limits         // zero: the defaults
+	Limits Limits // zero: the defaults
+	// Seed draws the words of the probes that a template is looked at with, so that it cannot know them ([words.Mask]); 0: they are the
+	// same every time. Every seed gives the same result for a template that does not try to know.
+	Seed   uint64
 	Format *format.Format // a format to use instead of the analysed one
 
 	budget *jinja.Budget // see Together
@@ -129,6 +133,9 @@ func Compile(s Source, o Options) (*Template, error) {
 	}
 	ct.StandIns = s.StandIns
 	ct.Limits, ct.Context = o.Limits.Render, o.Limits.Context
+	if o.Seed != 0 {
+		ct.Mask = words.NewMask(o.Seed, s.Text)
+	}
 	if o.budget == nil {
 		o = o.Together()
 	}

@@ -3,11 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/gonja"
@@ -45,6 +47,7 @@ docs/untrusted.md has the limits.`,
 		only := flags.StringArray("only", nil, "run the rule with this `ID` and no other; may be given again")
 		flags.completes("only", ruleNames)
 		fallbacks := fallbackFlag(flags)
+		flags.Uint64Var(&k.seed, "seed", 0, "draw the words of probes with seed `N`; 0: the usual words, and a new seed with --base or --untrusted")
 		k.output = outputFlags(flags)
 		k.limits = limitFlag(flags, lookedAt)
 		flags.BoolFunc("untrusted", "expect templates that mean harm; a --limit after it changes its limits", func(string) error {
@@ -88,6 +91,7 @@ type checking struct {
 	options   check.Options
 	since     *base // of commit
 	tools     bool  // support of tools is required
+	seed      uint64
 	baseline  []rule.Result
 }
 
@@ -100,6 +104,9 @@ func (k *checking) run(c *call) error {
 	r := &report.Report{Command: "check", Version: version(), Rules: check.Rules()}
 	if k.untrusted || k.commit != "" {
 		k.options.Accepted = new([]string)
+		for k.seed == 0 {
+			k.seed = uint64(rand.Uint32())
+		}
 	}
 	if k.commit != "" {
 		var err error
@@ -133,6 +140,9 @@ func (k *checking) run(c *call) error {
 		}
 		rule.Settle(r.Results, k.baseline, "The baseline has it.", check.ToolsRequired)
 		r.Conclusions = append(able, edits...)
+		if k.seed != 0 {
+			r.Conclusions = append(r.Conclusions, fmt.Sprintf("the words of probes were drawn with --seed %d", k.seed))
+		}
 		if unusable == len(names) && unusable > 0 {
 			return errUnusable
 		}
@@ -218,7 +228,7 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 		if err := k.fit(name, m.Sources); err != nil {
 			return one, err
 		}
-		m = m.Limited(k.limits.of(c))
+		m = m.With(engine.Options{Limits: k.limits.of(c), Seed: k.seed})
 		err = k.model(c, &one, m)
 		k.judge(&one, m.Sources)
 		return one, err
@@ -230,7 +240,7 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 	if err := k.fit(name, sources); err != nil {
 		return one, err
 	}
-	sources = subject.Limited(sources, k.limits.of(c))
+	sources = subject.With(sources, engine.Options{Limits: k.limits.of(c), Seed: k.seed})
 	for _, src := range sources {
 		if k.since == nil || name == "-" {
 			one.results = append(one.results, check.Template(src, k.options)...)

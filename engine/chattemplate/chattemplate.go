@@ -29,6 +29,7 @@ import (
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/engine/words"
 )
 
 // Renderer is an engine for the template language.
@@ -76,6 +77,7 @@ type Template struct {
 	Limits   jinja.Limits    // zero: the defaults
 	Context  context.Context // ends all renders, which then fail with the cause; nil: nothing does
 	Budget   *jinja.Budget   // of all renders together; nil: no bound
+	Mask     *words.Mask     // of the words of probes; nil: none
 
 	program *jinja.Template
 }
@@ -124,14 +126,64 @@ func (t *Template) Vars(in Input) ordered.Value {
 
 // Render renders an input, in the mutable sandbox, which is what inference engines allow (E1).
 func (t *Template) Render(in Input) (string, error) {
-	return t.program.Render(jinja.VarsFromJSON(t.Vars(in)), t.options())
+	return t.render(in, t.options())
+}
+
+// render renders an input under the mask.
+func (t *Template) render(in Input, o jinja.Options) (string, error) {
+	text, err := t.program.Render(t.vars(in), o)
+	if t.Mask != nil {
+		text, err = t.Mask.Show(text), t.shown(err)
+	}
+	return text, err
+}
+
+// shown returns an error of a render with the needles in their places.
+func (t *Template) shown(err error) error {
+	e, ok := err.(*source.Error)
+	if !ok {
+		return err
+	}
+	under := *e
+	under.Msg = t.Mask.Show(e.Msg)
+	return &under
+}
+
+// vars are the variables of a render under the mask.
+func (t *Template) vars(in Input) jinja.Vars {
+	v := t.Vars(in)
+	if t.Mask != nil {
+		v = hide(t.Mask, v)
+	}
+	return jinja.VarsFromJSON(v)
+}
+
+// hide returns a value with the texts in it masked; keys are left.
+func hide(m *words.Mask, v ordered.Value) ordered.Value {
+	switch v.Kind() {
+	case ordered.String:
+		return ordered.Str(m.Hide(v.Text()))
+	case ordered.Array:
+		items := slices.Clone(v.Items())
+		for i := range items {
+			items[i] = hide(m, items[i])
+		}
+		return ordered.ArrayOf(items...)
+	case ordered.Object:
+		members := slices.Clone(v.Members())
+		for i := range members {
+			members[i].Value = hide(m, members[i].Value)
+		}
+		return ordered.ObjectOf(members...)
+	}
+	return v
 }
 
 // RenderImmutable renders an input as Hugging Face's transformers does, where a template must not change its input (E1).
 func (t *Template) RenderImmutable(in Input) (string, error) {
 	o := t.options()
 	o.Mode = jinja.Immutable
-	return t.program.Render(jinja.VarsFromJSON(t.Vars(in)), o)
+	return t.render(in, o)
 }
 
 // Observation is a rendering with what is known about it.
@@ -163,7 +215,10 @@ func (t *Template) Observe(in Input) (Observation, error) {
 	seen := Observation{Trace: new(jinja.Trace), src: t.Source}
 	o.Origins, o.Trace, o.Coverage = true, seen.Trace, &seen.Coverage
 	var err error
-	seen.Text, err = t.program.RenderText(jinja.VarsFromJSON(t.Vars(in)), o)
+	seen.Text, err = t.program.RenderText(t.vars(in), o)
+	if t.Mask != nil {
+		seen.String, err = t.Mask.Show(seen.String), t.shown(err)
+	}
 	return seen, err
 }
 
@@ -174,7 +229,7 @@ func (t *Template) Sites() []jinja.Site { return t.program.Sites() }
 func (t *Template) Cover(in Input, c *jinja.Coverage) (string, error) {
 	o := t.options()
 	o.Coverage = c
-	return t.program.Render(jinja.VarsFromJSON(t.Vars(in)), o)
+	return t.render(in, o)
 }
 
 func (t *Template) options() jinja.Options {

@@ -60,7 +60,7 @@ type lookout = rule.Check[*Subject, where]
 type finder = rule.Finder[where]
 
 // rules has all rules in the order of their ids.
-var rules = slices.Concat(compileRules, proofRules, templateRules, inputRules, historyRules, valueRules, turnRules, needleRules, refusalRules, fidelityRules, switchRules, loopRules, injectionRules, suppressionRules, costRules)
+var rules = slices.Concat(compileRules, proofRules, templateRules, inputRules, historyRules, valueRules, turnRules, needleRules, refusalRules, fidelityRules, switchRules, loopRules, injectionRules, literalRules, suppressionRules, costRules)
 
 // Rules returns the declarations of all rules, in the order of their ids.
 func Rules() []rule.Rule {
@@ -94,6 +94,9 @@ func Template(src subject.Source, o Options) []rule.Result {
 		if o.runs(rules[i].ID) && (s.Template != nil || rules[i].Group == groupCompile) {
 			results = append(results, rules[i].Run(s, scope)...)
 		}
+	}
+	if s.Template != nil && s.Template.Exhausted() != nil && !o.runs(tooCostly) { // else nothing would say so
+		return Template(src, Options{Only: []string{tooCostly}})
 	}
 	if s.Template != nil && s.Template.Exhausted() != nil { // what the others found is due to renders that were refused
 		results = slices.DeleteFunc(results, func(res rule.Result) bool { return res.Group != groupCompile && res.Rule != tooCostly })

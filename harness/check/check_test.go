@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -142,6 +143,7 @@ var faults = []fault{
 	{"A073 A003", chat, "{% endfor %}<|end|>\n{% endif %}\n{%- endfor %}", "{% endfor %}{% if message.tool_calls and message.tool_calls | length > 1 %}<done>{% endif %}<|end|>\n{% endif %}\n{%- endfor %}", "<|end|>\n"},
 	{"A075", chat, "{% if message.content is string %}", "{% if message.role == 'system' %}{{ message.content + '' }}{% elif message.content is string %}", "+ ''"},
 	{"A076", chat, jsonCall, `{{ '{"id": "' + call.id + '", "name": "' + call.function.name + '", "arguments": ' + (call.function.arguments if call.function.arguments is string else call.function.arguments | tojson | safe) + '}' }}`, "+ '}' }}{% endfor"},
+	{"A077", chat, "{{- bos_token }}", "{{- bos_token }}{% if 'Weather' not in messages[0].content | string %}<|hidden|>{% endif %}", "messages[0].content"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A037 #}", "{# assay"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A777 why not #}", "{# assay"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A050 on purpose #}", "{# assay"},
@@ -372,6 +374,25 @@ func TestRuleDeclarations(t *testing.T) {
 		}
 		if !strings.Contains(check.Book().Manual(), r.Markdown()) {
 			t.Errorf("the manual lacks %s", r.ID)
+		}
+	}
+}
+
+// TestSeeds checks a template under several seeds: the same findings, to the byte. One that knows the usual words of probes knows
+// those of none.
+func TestSeeds(t *testing.T) {
+	found := func(text string, seed uint64) string {
+		sources := subject.With([]subject.Source{subject.New("test.jinja", text)}, engine.Options{Seed: seed})
+		return fmt.Sprint(check.Template(sources[0], check.Options{}))
+	}
+	edited := strings.Replace(chat, "{{ message.content }}{% else %}", "{{ message.content | trim }}{% else %}", 1)
+	knowing := strings.Replace(chat, "{{- bos_token }}", "{{- bos_token }}{% if 'NEEDLE' not in messages | string and 'Vq' not in messages | string %}{{ raise_exception('no test') }}{% endif %}", 1)
+	for _, seed := range []uint64{1, 2, 1 << 40} {
+		if usual, got := found(edited, 0), found(edited, seed); usual != got {
+			t.Errorf("seed %d: %s\nusual: %s", seed, got, usual)
+		}
+		if got := found(knowing, seed); !strings.Contains(got, "no test") {
+			t.Errorf("seed %d: the template knows that it is tested: %s", seed, got)
 		}
 	}
 }

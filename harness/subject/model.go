@@ -89,9 +89,14 @@ func NewModel(name, dir string, f *modeldir.Folder) *Model {
 
 // Limited returns the model with limits on the renders of its templates together; zero: the defaults.
 func (m *Model) Limited(l engine.Limits) *Model {
-	limited := *m
-	limited.Sources = Limited(m.Sources, l)
-	return &limited
+	return m.With(engine.Options{Limits: l})
+}
+
+// With returns the model with options for its templates together, but for the clock.
+func (m *Model) With(o engine.Options) *Model {
+	with := *m
+	with.Sources = With(m.Sources, o)
+	return &with
 }
 
 // openConfig reads a JSON file with templates: a tokenizer_config.json with the files that stand beside it, but for models, or

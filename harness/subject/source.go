@@ -65,7 +65,13 @@ func (s Source) with(o engine.Options) Source {
 
 // Limited returns sources that come together, such as those of a file, with limits that they have together.
 func Limited(sources []Source, l engine.Limits) []Source {
-	o := engine.Options{Now: Now, Limits: l}.Together()
+	return With(sources, engine.Options{Limits: l})
+}
+
+// With returns sources that come together with options that they have together, but for the clock, which is this package's.
+func With(sources []Source, o engine.Options) []Source {
+	o.Now = Now
+	o = o.Together()
 	limited := make([]Source, len(sources))
 	for i, src := range sources {
 		limited[i] = src.with(o)

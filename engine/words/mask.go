@@ -1,0 +1,113 @@
+package words
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// needles are the words that probes are written with: easy to read in evidence, and easy to know for a template.
+var needles = regexp.MustCompile(`[A-Z0-9]*NEEDLE[A-Z0-9]*|SECONDCITY|Vq[a-z]+[0-9]*|vq_[a-z]+|vqcall[0-9]+|Hello there|Weather`)
+
+// Mask puts drawn words in the place of the needles of probes before a template sees them, and the needles back into what it wrote. So
+// probes and evidence read the same under every seed, and no template can know by a word that it is looked at. A drawn text is as long
+// as its needle, so that offsets stay what they are. A mask is safe for concurrent use.
+type Mask struct {
+	seed  uint64
+	avoid string // in small letters
+
+	mu    sync.Mutex
+	drawn map[string]string // of a needle
+	back  *strings.Replacer
+}
+
+// NewMask returns a mask. Nothing that it draws occurs in a text, which is the template's source.
+func NewMask(seed uint64, avoid string) *Mask {
+	return &Mask{seed: seed, avoid: strings.ToLower(avoid), drawn: map[string]string{}, back: strings.NewReplacer()}
+}
+
+// Hide returns a text with drawn words in the place of needles.
+func (m *Mask) Hide(text string) string {
+	if !needles.MatchString(text) {
+		return text
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return needles.ReplaceAllStringFunc(text, m.draw)
+}
+
+// Show returns a text that a template wrote with the needles in their places.
+func (m *Mask) Show(text string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.back.Replace(text)
+}
+
+func (m *Mask) draw(needle string) string {
+	if text, ok := m.drawn[needle]; ok {
+		return text
+	}
+	stream := uint64(0) // a generator of its own for each needle, so that the order in which they come does not count
+	for _, c := range []byte(needle) {
+		stream = stream*31 + uint64(c)
+	}
+	s := Source{rand: rand.New(rand.NewPCG(m.seed, stream))}
+	text := ""
+	for try := 0; ; try++ {
+		text = s.like(needle)
+		if try == tries || !m.met(strings.ToLower(text)) {
+			break
+		}
+	}
+	m.drawn[needle] = text
+	var pairs []string
+	for needle, text := range m.drawn {
+		pairs = append(pairs, text, needle, strings.ToUpper(text), strings.ToUpper(needle), strings.ToLower(text), strings.ToLower(needle))
+	}
+	m.back = strings.NewReplacer(pairs...)
+	return text
+}
+
+// met reports whether a text occurs in the source or in a drawn one, or one of those in it.
+func (m *Mask) met(small string) bool {
+	if strings.Contains(m.avoid, small) {
+		return true
+	}
+	for _, text := range m.drawn {
+		if text = strings.ToLower(text); strings.Contains(text, small) || strings.Contains(small, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// leads are how short remarks begin.
+var leads = []string{"ask ", "for ", "see ", "call ", "tell ", "near ", "visit ", "about ", "write "}
+
+// like draws a text that is as long as a needle, and of its kind: the name of a function, an id, a word, or a remark of words.
+func (s *Source) like(needle string) string {
+	n := len(needle)
+	switch {
+	case strings.HasPrefix(needle, "vq_"):
+		return s.letters(n-4) + "_" + s.letters(3)
+	case strings.HasPrefix(needle, "vqcall"):
+		return s.letters(n-3) + string([]byte{s.digit(), s.digit(), s.digit()})
+	case strings.HasPrefix(needle, "Vq") || n < 10:
+		return title(s.letters(n))
+	}
+	lead := s.pick(leads)
+	return lead + title(s.letters(n-len(lead)))
+}
+
+func (s *Source) digit() byte { return byte('0' + s.rand.IntN(10)) }
+
+// letters draws n letters that can be spoken.
+func (s *Source) letters(n int) string {
+	var b strings.Builder
+	for b.Len() < n {
+		b.WriteString(s.pick(onsets))
+		b.WriteString(s.pick(vowels))
+	}
+	return b.String()[:n]
+}
