@@ -134,7 +134,7 @@ var faults = []fault{
 	{"A064", chat, "in messages %}", "in (messages if messages | length < 5 else messages[:-2] + [messages[-1], messages[-2]]) %}", "message.content"},
 	{"A065", chat, "<|{{ message.role }}|>", "<|{{ 'user' if message.role == 'assistant' and loop.index0 > 3 else message.role }}|>", "<|{{ 'user'"},
 	{"A066", chat, "{{ tool | tojson }}", "{{ '# ' + tool.function.description + ' ' }}{{ tool | tojson }}", "+ tool.function.description"},
-	{"A067 A003", chat, "{{ message.content }}{% else %}", "{{ message.content | replace('\\n\\n', '\\n') }}{% else %}", "message.content | replace"},
+	{"A067", chat, "{{ message.content }}{% else %}", "{{ message.content | replace('\\n\\n', '\\n') }}{% else %}", "message.content | replace"},
 	{"A068", chat, "{{ tool | tojson }}", "{{ tool }}", "{{ tool }}"},
 	{"A069 A019", chat, "{%- if add_generation_prompt %}<|assistant|>\n", "{%- if add_generation_prompt %}<|assistant|>\n{% if enable_thinking is defined and enable_thinking %}<think></think>{% endif %}", "<think></think>{% endif %}"},
 	{"A070", chat, "{{- bos_token }}", "{{- bos_token }}{% if enable_thinking %}{% endif %}", "enable_thinking"},
