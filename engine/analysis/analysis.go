@@ -144,7 +144,7 @@ func Analyze(o *observe.Observer, opt Options) *Analysis {
 
 // maxFormat is how long a format may be, written down, in bytes: whatever parses or constrains by it costs in proportion. Those of
 // templates in public use have less than 2,000.
-const maxFormat = 32 << 10
+const maxFormat = 8 << 10
 
 // state is what the passes have found so far. A pass takes one and returns one.
 type state struct {
