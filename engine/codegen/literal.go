@@ -60,7 +60,7 @@ func tokens(text string) (parts []string) {
 func bracketed(text string) bool {
 	first, _ := utf8.DecodeRuneInString(text)
 	last, _ := utf8.DecodeLastRuneInString(text)
-	return distinctive(text) && strings.ContainsRune(format.OpenBrackets, first) && strings.ContainsRune(format.ShutBrackets, last)
+	return strings.ContainsRune(format.OpenBrackets, first) && strings.ContainsRune(format.ShutBrackets, last) && distinctive(text)
 }
 
 // heads returns the literals with which the ways of writing a marker begin, as an Until looks for them.
