@@ -326,7 +326,7 @@ func bracketed(text string) bool {
 		return false
 	}
 	shut := strings.IndexRune(text[size:], []rune(format.ShutBrackets)[at])
-	return shut > 0 && !strings.ContainsAny(text[size:size+shut], format.Space)
+	return shut > 0 && !strings.Contains(text[size:size+shut], "\n")
 }
 
 // excerpt is the beginning of a text, at most 60 bytes of it.
