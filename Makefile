@@ -105,7 +105,7 @@ live-race: ## the binding and one family's battery under the race detector
 engines: ## set up other engines and hold them to the corpus: ENGINE=sglang for one; the results go to out/engines.jsonl
 	@ci/engines.sh $(ENGINE)
 	@mkdir -p out
-	$(GO) run ./cmd/assay engines run --results out/engines.jsonl $(if $(ENGINE),ci/engines/$(ENGINE)/run,$(wildcard ci/engines/*/run))
+	$(GO) run ./cmd/assay engines run --results out/engines.jsonl --page out/engines.md --html out/engines.html $(if $(ENGINE),ci/engines/$(ENGINE)/run,$(wildcard ci/engines/*/run))
 
 .PHONY: live-soak
 live-soak: deps llama ## soak with llama.cpp as the second engine for grammars: T, SEED and CASE as for soak
