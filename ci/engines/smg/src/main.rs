@@ -4,7 +4,11 @@ use std::io::{BufRead, Write};
 use std::panic::AssertUnwindSafe;
 
 use openai_protocol::common::Tool;
-use serde_json::{json, Map, Value};
+use serde_json::{json, Value};
+
+#[path = "../../message.rs"]
+mod message;
+use message::Message;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -33,59 +37,6 @@ fn describe() -> Value {
     let mut thoughts = reasoning_parser::ParserFactory::new().list_parsers();
     thoughts.sort();
     json!({"engine": "smg", "version": "1.10.0", "tool_parsers": tools, "reasoning_parsers": thoughts, "streams": true})
-}
-
-#[derive(Default)]
-struct Message {
-    reasoning: String,
-    content: String,
-    calls: Vec<(String, String)>,
-    deltas: Vec<Value>,
-}
-
-impl Message {
-    fn text(&mut self, reasoning: &str, content: &str) {
-        self.reasoning += reasoning;
-        self.content += content;
-        let mut delta = Map::new();
-        if !reasoning.is_empty() {
-            delta.insert("reasoning_content".into(), reasoning.into());
-        }
-        if !content.is_empty() {
-            delta.insert("content".into(), content.into());
-        }
-        if !delta.is_empty() {
-            self.deltas.push(delta.into());
-        }
-    }
-
-    fn call(&mut self, index: usize, name: Option<&str>, arguments: &str) {
-        while self.calls.len() <= index {
-            self.calls.push(Default::default());
-        }
-        self.calls[index].0 += name.unwrap_or("");
-        self.calls[index].1 += arguments;
-        let mut function = Map::new();
-        if let Some(name) = name {
-            function.insert("name".into(), name.into());
-        }
-        if !arguments.is_empty() {
-            function.insert("arguments".into(), arguments.into());
-        }
-        if !function.is_empty() {
-            self.deltas.push(json!({"tool_calls": [{"index": index, "function": function}]}));
-        }
-    }
-
-    fn answer(self, streamed: bool) -> Value {
-        let calls: Vec<Value> =
-            self.calls.iter().map(|(n, a)| json!({"id": "", "name": n, "arguments": a})).collect();
-        let mut answer = json!({"message": {"reasoning_content": self.reasoning, "content": self.content, "tool_calls": calls}});
-        if streamed {
-            answer["deltas"] = self.deltas.into();
-        }
-        answer
-    }
 }
 
 async fn parse(r: &Value) -> Result<Value, String> {

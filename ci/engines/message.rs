@@ -1,0 +1,56 @@
+//! What the adapters in Rust share: a message that is joined of its increments.
+
+use serde_json::{json, Map, Value};
+
+#[derive(Default)]
+pub struct Message {
+    pub reasoning: String,
+    pub content: String,
+    pub calls: Vec<(String, String)>,
+    deltas: Vec<Value>,
+}
+
+impl Message {
+    pub fn text(&mut self, reasoning: &str, content: &str) {
+        self.reasoning += reasoning;
+        self.content += content;
+        let mut delta = Map::new();
+        if !reasoning.is_empty() {
+            delta.insert("reasoning_content".into(), reasoning.into());
+        }
+        if !content.is_empty() {
+            delta.insert("content".into(), content.into());
+        }
+        if !delta.is_empty() {
+            self.deltas.push(delta.into());
+        }
+    }
+
+    pub fn call(&mut self, index: usize, name: Option<&str>, arguments: &str) {
+        while self.calls.len() <= index {
+            self.calls.push(Default::default());
+        }
+        self.calls[index].0 += name.unwrap_or("");
+        self.calls[index].1 += arguments;
+        let mut function = Map::new();
+        if let Some(name) = name {
+            function.insert("name".into(), name.into());
+        }
+        if !arguments.is_empty() {
+            function.insert("arguments".into(), arguments.into());
+        }
+        if !function.is_empty() {
+            self.deltas.push(json!({"tool_calls": [{"index": index, "function": function}]}));
+        }
+    }
+
+    pub fn answer(self, streamed: bool) -> Value {
+        let calls: Vec<Value> =
+            self.calls.iter().map(|(n, a)| json!({"id": "", "name": n, "arguments": a})).collect();
+        let mut answer = json!({"message": {"reasoning_content": self.reasoning, "content": self.content, "tool_calls": calls}});
+        if streamed {
+            answer["deltas"] = self.deltas.into();
+        }
+        answer
+    }
+}
