@@ -106,15 +106,14 @@ func (s *Subject) expected(t *talked) bool {
 // shape says in words what is special about a conversation.
 func (s *Subject) shape(t *talked) string {
 	var forms []string
-	for _, tool := range t.in.Tools {
-		f := tool.At("function")
+	if len(t.in.Tools) > 0 { // the first one says what is special about all
+		f := t.in.Tools[0].At("function")
 		if _, ok := f.Get("description"); !ok {
 			forms = append(forms, "a tool without a description")
 		}
 		if _, ok := f.Get("parameters"); !ok {
 			forms = append(forms, "a tool without parameters")
 		}
-		break
 	}
 	for i, m := range t.in.Messages {
 		content, there := m.Get("content")

@@ -57,7 +57,6 @@ type searcher struct {
 	*Exploration
 	most  int
 	tried map[string]int // changes, by pattern and value
-	left  int            // of the outcomes that count; -1: to be counted
 }
 
 // done reports whether there is nothing left to find, or nothing to find it with.
