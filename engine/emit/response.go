@@ -181,7 +181,7 @@ func (r *response) calls(c *format.Calls) error {
 		}
 	case optional != "":
 		// Nothing closes one call: it ends where the section does, or before the next one.
-		close = `\s*(?:` + optional + `|(?=` + strings.ReplaceAll(open, "?P<", "?P<_") + `))`
+		close = `\s*(?:` + optional + `|(?=` + unnamed(open) + `))`
 	default:
 		close = r.bareClose(open)
 	}

@@ -235,7 +235,7 @@ func checkOrderOfMessages(s *Subject, find finder) {
 
 func checkRolesKept(s *Subject, find finder) {
 	gaps := s.gaps()
-	f, ok := learnFrame(gaps)
+	f, ok := s.frame()
 	if !ok {
 		return
 	}

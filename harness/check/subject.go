@@ -24,6 +24,8 @@ type Subject struct {
 
 	talks        func() []*talked
 	census       func() *census
+	gaps         func() []gap                    // of all conversations
+	frame        func() (frame, bool)            // of turns, where it can be learnt
 	turnPlan     func() (*codegen.Output, error) // reads the turns of verify
 	rules        []lookout
 	err          error // why it does not compile
@@ -39,6 +41,8 @@ func newSubject(src subject.Source, o Options) *Subject {
 	}
 	s.talks = sync.OnceValue(s.observeTalks)
 	s.census = sync.OnceValue(s.takeCensus)
+	s.gaps = sync.OnceValue(s.findGaps)
+	s.frame = sync.OnceValues(func() (frame, bool) { return learnFrame(s.gaps()) })
 	s.turnPlan = sync.OnceValues(func() (*codegen.Output, error) {
 		return s.plan(codegen.Options{Tools: verify.Tools(), Parallel: true})
 	})

@@ -211,7 +211,7 @@ var injectionRules = []lookout{
 }
 
 func checkInjection(s *Subject, find finder) {
-	f, ok := learnFrame(s.gaps())
+	f, ok := s.frame()
 	if !ok {
 		return
 	}

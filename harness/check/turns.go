@@ -159,7 +159,7 @@ func article(name string) string {
 
 func checkClosed(s *Subject, find finder) {
 	gaps := s.gaps()
-	f, ok := learnFrame(gaps)
+	f, ok := s.frame()
 	if !ok {
 		return
 	}
@@ -184,7 +184,7 @@ func checkClosed(s *Subject, find finder) {
 
 func checkOpened(s *Subject, find finder) {
 	gaps := s.gaps()
-	f, ok := learnFrame(gaps)
+	f, ok := s.frame()
 	if !ok {
 		return
 	}
@@ -204,7 +204,7 @@ func checkOpened(s *Subject, find finder) {
 
 func checkClosedOnce(s *Subject, find finder) {
 	gaps := s.gaps()
-	f, ok := learnFrame(gaps)
+	f, ok := s.frame()
 	if !ok {
 		return
 	}
@@ -268,8 +268,8 @@ func commonPrefix(a, b string) string {
 	return a[:n]
 }
 
-// gaps returns the gaps of all conversations of the protocol.
-func (s *Subject) gaps() []gap {
+// findGaps returns the gaps of all conversations of the protocol.
+func (s *Subject) findGaps() []gap {
 	var all []gap
 	for _, t := range s.talks() {
 		all = append(all, t.gaps()...)

@@ -182,8 +182,8 @@ func TestAdapterFaults(t *testing.T) {
 	}
 }
 
-// TestJoined puts deltas together and finds breaches.
-func TestJoined(t *testing.T) {
+// TestBreach finds breaches of the protocol of deltas.
+func TestBreach(t *testing.T) {
 	part := func(index int, name, arguments string) engines.CallDelta {
 		d := engines.CallDelta{Index: index}
 		d.Function.Name, d.Function.Arguments = name, arguments
@@ -201,7 +201,7 @@ func TestJoined(t *testing.T) {
 		{"index", []engines.Delta{{Calls: []engines.CallDelta{part(2, "f", "")}}}, "delta 1 of 1 has the index 2, expected 0 or 0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if _, breach := engines.Joined(tt.deltas); breach != tt.breach {
+			if breach := engines.Breach(tt.deltas); breach != tt.breach {
 				t.Errorf("breach %q, want %q", breach, tt.breach)
 			}
 		})

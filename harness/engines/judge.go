@@ -205,40 +205,30 @@ func typing(c *Case, function string) string {
 	return "typing"
 }
 
-// Joined puts deltas together, and names the first breach of the protocol: a name that comes twice or late, an index that jumps, an empty
-// delta, reasoning beside content.
-func Joined(deltas []Delta) (m Message, breach string) {
-	m.Calls = []Call{}
+// Breach names the first breach of the protocol of deltas: a name that comes twice or late, an index that jumps, an empty delta. It is
+// empty where there is none.
+func Breach(deltas []Delta) string {
+	calls := 0
 	for i, d := range deltas {
-		at := func(text string) {
-			if breach == "" {
-				breach = fmt.Sprintf("delta %d of %d %s", i+1, len(deltas), text)
-			}
-		}
+		at := func(text string) string { return fmt.Sprintf("delta %d of %d %s", i+1, len(deltas), text) }
 		if d.Reasoning == "" && d.Content == "" && len(d.Calls) == 0 {
-			at("is empty")
+			return at("is empty")
 		}
-		m.Reasoning += d.Reasoning
-		m.Content += d.Content
 		for _, part := range d.Calls {
-			last := len(m.Calls) - 1
+			last := calls - 1
 			switch {
-			case part.Index == last+1:
-				if part.Function.Name == "" {
-					at("starts a call without its name")
-				}
-				m.Calls = append(m.Calls, Call{part.ID, part.Function.Name, part.Function.Arguments})
-				continue
+			case part.Index == calls && part.Function.Name == "":
+				return at("starts a call without its name")
+			case part.Index == calls:
+				calls++
 			case part.Index < 0 || part.Index > last:
-				at(fmt.Sprintf("has the index %d, expected %d or %d", part.Index, max(last, 0), last+1))
-				continue
+				return at(fmt.Sprintf("has the index %d, expected %d or %d", part.Index, max(last, 0), calls))
 			case part.Index < last:
-				at(fmt.Sprintf("goes back to call %d after call %d", part.Index+1, last+1))
+				return at(fmt.Sprintf("goes back to call %d after call %d", part.Index+1, calls))
 			case part.Function.Name != "":
-				at("repeats a call's name")
+				return at("repeats a call's name")
 			}
-			m.Calls[part.Index].Arguments += part.Function.Arguments
 		}
 	}
-	return m, breach
+	return ""
 }

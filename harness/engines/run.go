@@ -203,7 +203,7 @@ func (a *Adapter) one(ctx context.Context, c *Case, p Parser, how cut, seed uint
 		Output: r.Output, Chunks: r.Chunks, Want: &c.Want, Got: answer.Message}
 	res.Judgement = Judge(c, answer)
 	if how != whole && answer.Deltas != nil && res.Verdict != Fault {
-		if _, breach := Joined(answer.Deltas); breach != "" {
+		if breach := Breach(answer.Deltas); breach != "" {
 			res.Judgement = Judgement{Fault, "delta protocol", breach}
 		}
 	}

@@ -1,34 +1,14 @@
 //! smg's parsers (crates tool-parser and reasoning-parser) behind the protocol of docs/adapters.md.
 
-use std::io::{BufRead, Write};
-use std::panic::AssertUnwindSafe;
-
 use openai_protocol::common::Tool;
 use serde_json::{json, Value};
 
-#[path = "../../message.rs"]
-mod message;
-use message::Message;
+#[path = "../../protocol.rs"]
+mod protocol;
+use protocol::Message;
 
 fn main() {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let mut out = std::io::stdout().lock();
-    for line in std::io::stdin().lock().lines() {
-        let request: Value = serde_json::from_str(&line.unwrap()).unwrap();
-        let answer = std::panic::catch_unwind(AssertUnwindSafe(|| runtime.block_on(answer(&request))));
-        let mut answer = answer.unwrap_or_else(|_| json!({"error": "panic"}));
-        answer["id"] = request["id"].clone();
-        writeln!(out, "{answer}").unwrap();
-        out.flush().unwrap();
-    }
-}
-
-async fn answer(r: &Value) -> Value {
-    match r["op"].as_str() {
-        Some("describe") => describe(),
-        Some("parse") => parse(r).await.unwrap_or_else(|e| json!({ "error": e })),
-        _ => json!({"unsupported": "no such operation"}),
-    }
+    protocol::serve(describe, parse);
 }
 
 fn describe() -> Value {

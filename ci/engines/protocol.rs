@@ -1,4 +1,7 @@
-//! What the adapters in Rust share: a message that is joined of its increments.
+//! The protocol of docs/adapters.md for adapters in Rust: the loop, and a message joined of its increments.
+
+use std::io::{BufRead, Write};
+use std::panic::AssertUnwindSafe;
 
 use serde_json::{json, Map, Value};
 
@@ -52,5 +55,23 @@ impl Message {
             answer["deltas"] = self.deltas.into();
         }
         answer
+    }
+}
+
+/// Answers the requests on standard input, one a line, until it ends.
+pub fn serve(describe: fn() -> Value, parse: impl AsyncFn(&Value) -> Result<Value, String>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let mut out = std::io::stdout().lock();
+    for line in std::io::stdin().lock().lines() {
+        let request: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let answer = std::panic::catch_unwind(AssertUnwindSafe(|| match request["op"].as_str() {
+            Some("describe") => describe(),
+            Some("parse") => runtime.block_on(parse(&request)).unwrap_or_else(|e| json!({ "error": e })),
+            _ => json!({"unsupported": "no such operation"}),
+        }));
+        let mut answer = answer.unwrap_or_else(|_| json!({"error": "panic"}));
+        answer["id"] = request["id"].clone();
+        writeln!(out, "{answer}").unwrap();
+        out.flush().unwrap();
     }
 }
