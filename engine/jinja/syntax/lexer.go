@@ -69,6 +69,7 @@ var kindNames = [...]string{
 type token struct {
 	kind kind
 	off  int32 // byte offset in the source as given
+	end  int32 // the offset behind the token; white space that its tag strips does not count
 	text string
 }
 
@@ -163,14 +164,14 @@ func (l *lexer) next() token {
 func (l *lexer) lexText() (token, bool) {
 	start := l.pos
 	if start == len(l.text) {
-		return token{kind: tEOF, off: l.offset(start)}, true
+		return token{kind: tEOF, off: l.offset(start), end: l.offset(start)}, true
 	}
 	at := start
 	for {
 		i := strings.IndexByte(l.text[at:], '{')
 		if i < 0 || at+i+1 >= len(l.text) {
 			l.pos = len(l.text)
-			return token{tData, l.offset(start), l.text[start:]}, true
+			return l.data(start, l.text[start:]), true
 		}
 		at += i
 		if c := l.text[at+1]; c == '{' || c == '%' || c == '#' {
@@ -184,7 +185,7 @@ func (l *lexer) lexText() (token, bool) {
 		after++
 	}
 	mark := l.text[at+1]
-	data := token{tData, l.offset(start), l.strip(l.text[start:at], sign, mark != '{')}
+	data := l.data(start, l.strip(l.text[start:at], sign, mark != '{'))
 	switch mark {
 	case '{':
 		l.tag, l.state, l.pending = token{kind: tVariableBegin, off: l.offset(at)}, inVariable, true
@@ -209,6 +210,11 @@ func (l *lexer) lexText() (token, bool) {
 		return l.tag, true
 	}
 	return token{}, false
+}
+
+// data is a token of text.
+func (l *lexer) data(start int, text string) token {
+	return token{tData, l.offset(start), l.offset(start + len(text)), text}
 }
 
 // strip removes white space at the end of the text before a tag, as its sign and lstrip_blocks ask.
@@ -306,7 +312,7 @@ func (l *lexer) lexRaw(at int) token {
 			if end, ok = l.blockEnd(end); ok {
 				text := l.strip(l.text[start:i], sign, true)
 				l.pos, l.lineStart = end, l.text[end-1] == '\n'
-				return token{tData, l.offset(start), text}
+				return l.data(start, text)
 			}
 		}
 	}
@@ -349,6 +355,7 @@ func (l *lexer) lexTag() token {
 		if l.state == inBlock {
 			if end, ok := l.blockEnd(pos); ok {
 				tok.kind, l.state = tBlockEnd, inText
+				tok.end = tok.off + int32(strings.IndexByte(l.text[pos:], '}')) + 1
 				l.pos, l.lineStart = end, l.text[end-1] == '\n'
 				return tok
 			}
@@ -361,6 +368,7 @@ func (l *lexer) lexTag() token {
 			}
 			if end > 0 {
 				tok.kind, l.state = tVariableEnd, inText
+				tok.end = tok.off + int32(strings.Index(l.text[pos:], "}}")) + 2
 				l.pos, l.lineStart = end, l.text[end-1] == '\n'
 				return tok
 			}
@@ -376,6 +384,7 @@ func (l *lexer) lexTag() token {
 	default:
 		l.operator(&tok)
 	}
+	tok.end = l.offset(l.pos)
 	return tok
 }
 

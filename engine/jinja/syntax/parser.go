@@ -8,8 +8,11 @@ import (
 )
 
 // Parse reads a template. The error is a [source.Error] with a [Class] as its cause.
-func Parse(src *source.Source) (t *Template, err error) {
-	p := &parser{lexer: newLexer(src)}
+func Parse(src *source.Source) (*Template, error) { return read(src, nil) }
+
+// read reads a template, and notes the spans where there is room for them.
+func read(src *source.Source, spans *Spans) (t *Template, err error) {
+	p := &parser{lexer: newLexer(src), spans: spans}
 	defer func() {
 		if r := recover(); r != nil {
 			b, ok := r.(bailout)
@@ -53,11 +56,17 @@ type parser struct {
 	operators int        // so far in the tag
 	tags      []string   // the open statements, innermost last
 	ends      [][]string // the end tags that open statements wait for, innermost last
+
+	spans *Spans   // nil: nobody asks
+	begin int32    // where the tag that is read begins
+	end   int32    // where the token before cur ends
+	open  [][]Span // the tags of the open statements, innermost last
 }
 
 // advance returns the current token and goes on to the next.
 func (p *parser) advance() token {
 	t := p.cur
+	p.end = t.end
 	if p.hasAhead {
 		p.cur, p.hasAhead = p.ahead, false
 	} else {
@@ -151,22 +160,28 @@ func (p *parser) body(ends []string) []Stmt {
 			}
 			return body
 		case tData:
-			parts = append(parts, &Const{Pos(tok.off), Data, tok.text})
 			p.advance()
+			parts = append(parts, p.span(tok.off, &Const{Pos(tok.off), Data, tok.text}))
 		case tVariableBegin:
 			p.advance()
-			parts = append(parts, p.tuple(tupleMode{}))
+			x := p.tuple(tupleMode{})
+			parts = append(parts, x)
 			p.expect(tVariableEnd)
+			p.printed(tok.off, x)
 		default: // tBlockBegin
 			flush()
 			p.advance()
+			p.begin = tok.off
 			for _, end := range ends {
 				if p.cur.is(end) {
 					return body
 				}
 			}
-			body = append(body, p.statement())
-			p.expect(tBlockEnd)
+			p.opens()
+			s := p.statement()
+			body = append(body, s)
+			p.endTag()
+			p.closes(s)
 		}
 	}
 }
@@ -174,7 +189,7 @@ func (p *parser) body(ends []string) []Stmt {
 // statements reads the body of a statement from behind its head, and stops on the word of the end tag.
 func (p *parser) statements(ends ...string) []Stmt {
 	p.skip(tColon) // as Python programmers write it
-	p.expect(tBlockEnd)
+	p.endTag()
 	return p.body(ends)
 }
 
@@ -456,7 +471,9 @@ func (p *parser) nameTarget() *Name {
 	case "true", "false", "none", "True", "False", "None":
 		p.fail(SyntaxError, tok.off, "can't assign to 'name'")
 	}
-	return &Name{Pos(tok.off), tok.text}
+	name := &Name{Pos(tok.off), tok.text}
+	p.span(tok.off, name)
+	return name
 }
 
 // target reads what is assigned to: a name, a tuple, or an attribute where attr is set.
@@ -464,7 +481,8 @@ func (p *parser) target(attr bool) Expr {
 	if attr && p.look().kind == tDot {
 		name := p.expect(tName)
 		p.advance()
-		return &AttrTarget{Pos(name.off), name.text, p.expect(tName).text}
+		attr := p.expect(tName)
+		return p.span(name.off, &AttrTarget{Pos(name.off), name.text, attr.text})
 	}
 	target := p.tuple(tupleMode{primary: true})
 	p.assignable(target, target)
@@ -536,7 +554,7 @@ func (p *parser) tuple(mode tupleMode) Expr {
 			if n == 0 && !mode.parens {
 				p.fail(SyntaxError, p.cur.off, "Expected an expression, got %s", quote(p.cur.describe()))
 			}
-			return &Tuple{pos, items}
+			return p.span(int32(pos), &Tuple{pos, items})
 		}
 		var x Expr
 		switch {
@@ -556,7 +574,7 @@ func (p *parser) tuple(mode tupleMode) Expr {
 			if n == 0 {
 				return first
 			}
-			return &Tuple{pos, items}
+			return p.span(int32(pos), &Tuple{pos, items})
 		}
 	}
 }
@@ -572,7 +590,7 @@ func (p *parser) expression() Expr {
 			c.Else = p.expression()
 			p.leave()
 		}
-		x = c
+		x = p.after(c.Then, c)
 	}
 	return x
 }
@@ -582,7 +600,7 @@ func (p *parser) or() Expr {
 	for p.cur.is("or") {
 		p.operator()
 		pos := Pos(p.advance().off)
-		x = &Logic{pos, "or", x, p.and()}
+		x = p.after(x, &Logic{pos, "or", x, p.and()})
 	}
 	return x
 }
@@ -592,7 +610,7 @@ func (p *parser) and() Expr {
 	for p.cur.is("and") {
 		p.operator()
 		pos := Pos(p.advance().off)
-		x = &Logic{pos, "and", x, p.not()}
+		x = p.after(x, &Logic{pos, "and", x, p.not()})
 	}
 	return x
 }
@@ -604,7 +622,7 @@ func (p *parser) not() Expr {
 	p.enter()
 	defer p.leave()
 	pos := Pos(p.advance().off)
-	return &Unary{pos, "not", p.not()}
+	return p.span(int32(pos), &Unary{pos, "not", p.not()})
 }
 
 func (p *parser) compare() Expr {
@@ -633,7 +651,7 @@ func (p *parser) compare() Expr {
 	if ops == nil {
 		return x
 	}
-	return &Compare{pos, x, ops}
+	return p.after(x, &Compare{pos, x, ops})
 }
 
 func (p *parser) sum() Expr {
@@ -641,7 +659,7 @@ func (p *parser) sum() Expr {
 	for p.cur.kind == tAdd || p.cur.kind == tSub {
 		p.operator()
 		op := p.advance()
-		x = &Binary{Pos(op.off), kindNames[op.kind], x, p.concat()}
+		x = p.after(x, &Binary{Pos(op.off), kindNames[op.kind], x, p.concat()})
 	}
 	return x
 }
@@ -655,7 +673,7 @@ func (p *parser) concat() Expr {
 	for p.skip(tTilde) {
 		c.Items = append(c.Items, p.product())
 	}
-	return c
+	return p.after(x, c)
 }
 
 func (p *parser) product() Expr {
@@ -663,7 +681,7 @@ func (p *parser) product() Expr {
 	for p.cur.kind == tMul || p.cur.kind == tDiv || p.cur.kind == tFloorDiv || p.cur.kind == tMod {
 		p.operator()
 		op := p.advance()
-		x = &Binary{Pos(op.off), kindNames[op.kind], x, p.power()}
+		x = p.after(x, &Binary{Pos(op.off), kindNames[op.kind], x, p.power()})
 	}
 	return x
 }
@@ -673,7 +691,7 @@ func (p *parser) power() Expr {
 	for p.cur.kind == tPow {
 		p.operator()
 		op := p.advance()
-		x = &Binary{Pos(op.off), "**", x, p.unary(true)}
+		x = p.after(x, &Binary{Pos(op.off), "**", x, p.unary(true)})
 	}
 	return x
 }
@@ -683,7 +701,7 @@ func (p *parser) unary(filters bool) Expr {
 	if k := p.cur.kind; k == tSub || k == tAdd {
 		p.enter()
 		op := p.advance()
-		x = &Unary{Pos(op.off), kindNames[op.kind], p.unary(false)}
+		x = p.span(op.off, &Unary{Pos(op.off), kindNames[op.kind], p.unary(false)})
 		p.leave()
 	} else {
 		x = p.primary()
@@ -695,7 +713,13 @@ func (p *parser) unary(filters bool) Expr {
 	return x
 }
 
+// primary reads a name, a literal, or what is in brackets.
 func (p *parser) primary() Expr {
+	from := p.cur.off
+	return p.span(from, p.atom())
+}
+
+func (p *parser) atom() Expr {
 	tok := p.cur
 	pos := Pos(tok.off)
 	switch tok.kind {
@@ -813,9 +837,10 @@ func (p *parser) subscript(x Expr) Expr {
 	if tok.kind == tDot {
 		switch name := p.advance(); name.kind {
 		case tName:
-			return &Attr{pos, x, name.text}
+			return p.after(x, &Attr{pos, x, name.text})
 		case tInteger:
-			return &Item{pos, x, &Const{Pos(name.off), Int, name.text}}
+			index := p.span(name.off, &Const{Pos(name.off), Int, name.text})
+			return p.after(x, &Item{pos, x, index})
 		default:
 			p.fail(SyntaxError, name.off, "expected name or number")
 		}
@@ -831,9 +856,9 @@ func (p *parser) subscript(x Expr) Expr {
 	}
 	p.advance()
 	if len(args) == 1 {
-		return &Item{pos, x, args[0]}
+		return p.after(x, &Item{pos, x, args[0]})
 	}
-	return &Item{pos, x, &Tuple{pos, args}}
+	return p.after(x, &Item{pos, x, p.span(int32(pos), &Tuple{pos, args})})
 }
 
 // index reads one index or slice.
@@ -859,7 +884,7 @@ func (p *parser) index() Expr {
 		}
 		s.Step = part()
 	}
-	return s
+	return p.span(int32(s.Pos), s)
 }
 
 func (p *parser) args() Args {
@@ -910,7 +935,7 @@ func (p *parser) args() Args {
 func (p *parser) call(x Expr) Expr {
 	p.operator()
 	pos := Pos(p.cur.off)
-	return &Call{pos, x, p.args()}
+	return p.after(x, &Call{pos, x, p.args()})
 }
 
 // dotted reads the name of a filter or test.
@@ -936,6 +961,7 @@ func (p *parser) filters(x Expr, inline bool) *Filter {
 		if p.cur.kind == tLParen {
 			f.Args = p.args()
 		}
+		p.after(x, f)
 		x = f
 	}
 	return f
@@ -959,8 +985,9 @@ func (p *parser) test(x Expr) Expr {
 		}
 		t.Args.Args = []Expr{p.postfix(p.primary())}
 	}
+	p.after(t.X, t)
 	if negated {
-		return &Unary{pos, "not", t}
+		return p.after(t, &Unary{pos, "not", t})
 	}
 	return t
 }

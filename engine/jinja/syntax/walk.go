@@ -1,0 +1,124 @@
+package syntax
+
+// Children returns the nodes right below a node, in the order of the source as far as the tree
+// keeps it.
+func Children(n Node) []Node {
+	var all []Node
+	add := func(xs ...Expr) {
+		for _, x := range xs {
+			if x != nil {
+				all = append(all, x)
+			}
+		}
+	}
+	body := func(body []Stmt) {
+		for _, s := range body {
+			all = append(all, s)
+		}
+	}
+	args := func(a Args) {
+		add(a.Args...)
+		for _, k := range a.Keywords {
+			add(k.Value)
+		}
+		add(a.Star, a.StarStar)
+	}
+	params := func(p Params) {
+		for _, name := range p.Params {
+			add(name)
+		}
+		add(p.Defaults...)
+	}
+	switch n := n.(type) {
+	case *Tuple:
+		add(n.Items...)
+	case *List:
+		add(n.Items...)
+	case *Dict:
+		for _, pair := range n.Items {
+			add(pair.Key, pair.Value)
+		}
+	case *Unary:
+		add(n.X)
+	case *Binary:
+		add(n.X, n.Y)
+	case *Logic:
+		add(n.X, n.Y)
+	case *Concat:
+		add(n.Items...)
+	case *Compare:
+		add(n.X)
+		for _, op := range n.Ops {
+			add(op.X)
+		}
+	case *Cond:
+		add(n.Then, n.Test, n.Else)
+	case *Attr:
+		add(n.X)
+	case *Item:
+		add(n.X, n.Index)
+	case *Slice:
+		add(n.Start, n.Stop, n.Step)
+	case *Call:
+		add(n.Func)
+		args(n.Args)
+	case *Filter:
+		add(n.X)
+		args(n.Args)
+	case *Test:
+		add(n.X)
+		args(n.Args)
+	case *Output:
+		add(n.Parts...)
+	case *If:
+		add(n.Test)
+		body(n.Body)
+		for _, branch := range n.Elif {
+			all = append(all, branch)
+		}
+		body(n.Else)
+	case *For:
+		add(n.Target, n.Iter, n.Test)
+		body(n.Body)
+		body(n.Else)
+	case *Macro:
+		params(n.Params)
+		body(n.Body)
+	case *CallBlock:
+		params(n.Params)
+		add(n.Call)
+		body(n.Body)
+	case *FilterBlock:
+		add(n.Filter)
+		body(n.Body)
+	case *With:
+		for i := range n.Targets {
+			add(n.Targets[i], n.Values[i])
+		}
+		body(n.Body)
+	case *Assign:
+		add(n.Target, n.Value)
+	case *AssignBlock:
+		add(n.Target)
+		if n.Filter != nil {
+			add(n.Filter)
+		}
+		body(n.Body)
+	case *Block:
+		body(n.Body)
+	case *Extends:
+		add(n.Template)
+	case *Include:
+		add(n.Template)
+	case *Import:
+		add(n.Template)
+	case *FromImport:
+		add(n.Template)
+	case *Autoescape:
+		add(n.On)
+		body(n.Body)
+	case *Generation:
+		body(n.Body)
+	}
+	return all
+}
