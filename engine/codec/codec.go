@@ -28,6 +28,8 @@ package codec
 import (
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/goassay/assay/engine/ordered"
 )
 
 // MaxHeld bounds, in bytes, the runs that a scanner holds back: a top-level number, the white space behind a comma.
@@ -65,13 +67,41 @@ func incomplete(b []byte) int {
 	for n := 1; n <= min(len(b), utf8.UTFMax-1); n++ {
 		c := b[len(b)-n]
 		if utf8.RuneStart(c) {
-			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-n:]) || n == 2 && c == 0xED && b[len(b)-1] >= 0xA0 {
+			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-n:]) {
 				return n
 			}
 			return 0
 		}
 	}
 	return 0
+}
+
+// AppendText appends text as it came from a model, inside a JSON string. Each byte that is not
+// UTF-8 becomes U+FFFD, those of surrogates in their three-byte form too: a pair of them cannot be
+// told from two halves before both have come.
+func AppendText(dst []byte, text string) []byte {
+	for text != "" {
+		n := validPrefix(text)
+		dst = ordered.AppendEscaped(dst, text[:n], false)
+		if text = text[n:]; text != "" {
+			dst = append(dst, "\uFFFD"...)
+			text = text[1:]
+		}
+	}
+	return dst
+}
+
+// validPrefix returns the length of the longest prefix of a text that is UTF-8.
+func validPrefix(text string) int {
+	if utf8.ValidString(text) {
+		return len(text)
+	}
+	for i, r := range text {
+		if _, n := utf8.DecodeRuneInString(text[i:]); r == utf8.RuneError && n == 1 {
+			return i
+		}
+	}
+	return len(text)
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }

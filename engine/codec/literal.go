@@ -183,9 +183,14 @@ func (w *writer) put(text string, i, end int) {
 }
 
 // escape hands on the open run up to i, and the bytes [i, end) as text inside a JSON string.
-func (w *writer) escape(i, end int) { w.quoted(string(w.buf[i:end]), i, end) }
+func (w *writer) escape(i, end int) {
+	w.flush(i)
+	w.esc = AppendText(w.esc[:0], string(w.buf[i:end]))
+	w.out.Text(w.esc, i, end)
+	w.from = end
+}
 
-// quoted is escape for bytes that mean a different text.
+// quoted is escape for bytes that mean a different text, which may be half a pair of surrogates.
 func (w *writer) quoted(text string, i, end int) {
 	w.flush(i)
 	w.esc = ordered.AppendEscaped(w.esc[:0], text, false)
@@ -471,7 +476,7 @@ func (l *Literal) readBareKey(buf []byte, i int, closed bool, w *writer) (int, v
 	switch {
 	case j == len(buf) && !closed && j-i < MaxHeld:
 		return i, held
-	case j > i && j < len(buf) && bareKey[buf[j]]:
+	case j > i && j-i < MaxHeld && j < len(buf) && bareKey[buf[j]]:
 		w.escape(i, j)
 		return j, goOn
 	}

@@ -329,7 +329,7 @@ func (n *Nested) readNext(buf []byte, i int, closed bool, w *writer) (int, verdi
 			top.free = !top.free
 			top.count++
 			w.flush(i)
-			w.esc = ordered.AppendEscaped(append(append(w.esc[:0], comma...), '"'), top.key, false)
+			w.esc = AppendText(append(append(w.esc[:0], comma...), '"'), top.key)
 			w.esc = append(w.esc, `": `...)
 			w.out.Text(w.esc, i, i+length+m+len(t.Mid))
 			n.state = nestValue

@@ -16,7 +16,7 @@ func Decode(dst []byte, text string, types schema.TypeSet, strict bool) []byte {
 			return append(dst, value...)
 		}
 	}
-	return ordered.AppendQuoted(dst, text, false)
+	return append(AppendText(append(dst, '"'), text), '"')
 }
 
 // Values returns the types of which a value that may be of the given types is read, for [Decode]: beside strings, which stand for themselves, all

@@ -28,9 +28,10 @@ func (c *entryReader) literal(s codec.Syntax, python bool) codec.Syntax {
 	return s
 }
 
-// arguments matches arguments that are JSON, or Python literals where single quotes are used; text: as a string.
+// arguments matches arguments that are an object in JSON, or a Python literal where single quotes
+// are used; text: as a string. Another value is no arguments: the call is malformed (E14).
 func (c *entryReader) arguments(text bool, quote byte) peg.Pattern {
-	value := peg.Scan{Kind: Args, Scanner: c.literal(codec.Syntax{}, quote == '\'')}
+	value := peg.Scan{Kind: Args, Scanner: c.literal(codec.Syntax{Object: true}, quote == '\'')}
 	if !text && !c.t.on(AnyLiteral) {
 		return value
 	}
@@ -38,7 +39,7 @@ func (c *entryReader) arguments(text bool, quote byte) peg.Pattern {
 		string := peg.Seq{peg.Set{Set: peg.Bytes(`"'`)}, peg.Space{}, peg.Lit{Text: "{"}}
 		return peg.Choice{
 			peg.Seq{peg.And{P: string}, peg.Cut{}, peg.Scan{Kind: Args, Scanner: codec.Embedded{}}},
-			peg.Choice{peg.Lit{Text: "null"}, peg.Lit{Text: "None"}}, // none
+			none,
 			value,
 		}
 	})
@@ -60,6 +61,10 @@ func (c *entryReader) body(tool *tool) peg.Pattern {
 	}
 	return c.json()
 }
+
+// none matches what stands for no arguments.
+var none = peg.Choice(each([]string{"null", "None", `""`, "''"},
+	func(text string) peg.Pattern { return peg.Lit{Text: text} }))
 
 func jsonAhead() peg.Pattern { return peg.And{P: peg.Seq{peg.Space{}, peg.Lit{Text: "{"}}} }
 

@@ -44,6 +44,23 @@ var odd = []struct {
 		message("", call("", "get", `{"city": "in </parameter> and <parameter=n> here </function> too"}`))},
 	{"a malformed value in an announced call (E30)", "json in tag", "<tool_call>\n{\"name\": \"get\", \"arguments\": {\"city\": Oslo}}\n</tool_call>\nDone. <tool_call>{\"name\": \"ping\", \"arguments\": {}}</tool_call>", "",
 		message("Done.", incomplete("get", `{"city": `), call("", "ping", "{}"))},
+	{"arguments that are no object: a number (E14)", "json in tag",
+		"<tool_call>\n" + `{"name": "get", "arguments": 5}` + "\n</tool_call>\nDone.", "",
+		message("Done.", incomplete("get", ""))},
+	{"arguments that are no object: a text", "json in tag",
+		`<tool_call>{"name": "get", "arguments": "x"}</tool_call>` +
+			`<tool_call>{"name": "ping", "arguments": {}}</tool_call>`, "",
+		message("", incomplete("get", ""), call("", "ping", "{}"))},
+	{"arguments that are no object: a list", "json array in tag",
+		`<TOOLCALL>[{"name": "get", "arguments": [1]}, {"name": "ping", "arguments": {}}]</TOOLCALL>`, "",
+		message("", incomplete("get", ""), call("", "ping", "{}"))},
+	{"arguments that are no object, in a part", "channels",
+		" to=functions.get<|channel|>commentary<|message|>[1]<|call|>", "",
+		message("", incomplete("get", ""))},
+	{"a bare object with arguments that are no object", "bare json",
+		`{"name": "get", "parameters": 5}`, "", message(`{"name": "get", "parameters": 5}`)},
+	{"arguments that are an empty text", "json in tag",
+		`<tool_call>{"name": "ping", "arguments": ""}</tool_call>`, "", message("", call("", "ping", "{}"))},
 	{"a malformed item of an array", "json array in tag", `<TOOLCALL>[{"name": "get", "arguments": {"city": Oslo, "n": 1}}, {"name": "ping", "arguments": {}}]</TOOLCALL> Done.`, "",
 		message("Done.", incomplete("get", `{"city": `), call("", "ping", "{}"))},
 	{"a malformed keyword argument", "keyword arguments", `<|start|>[get(city=Oslo!, n=3), ping()]<|end|>`, "",
@@ -141,6 +158,25 @@ func TestIncomplete(t *testing.T) {
 	}
 	if _, err := codegen.ParseIncomplete("none"); err == nil {
 		t.Error("none is a policy")
+	}
+}
+
+// TestCloseNoObject demands that no tolerance makes a complete call of arguments that are no object
+// (T9).
+func TestCloseNoObject(t *testing.T) {
+	o := usual("")
+	o.Tolerances |= codegen.CloseArguments
+	out := generate(t, formNamed(t, "json in tag"), o)
+	all := []string{"5", `"x"`, "[1]", "[", "tru", `"x`, "[{}]", "{}", "{", "null"}
+	for _, arguments := range all {
+		for _, tail := range []string{"", "}", "}</tool_call>"} {
+			p, m := read(t, out, "<tool_call>{\"name\": \"get\", \"arguments\": "+arguments+tail)
+			called := len(m.ToolCalls) == 1 && m.ToolCalls[0].Complete
+			want := arguments[0] == '{' || arguments == "null" && tail != ""
+			if called != want || !want && len(p.Diagnostics()) == 0 {
+				t.Errorf("arguments %s%s: %+v, %v", arguments, tail, m, p.Diagnostics())
+			}
+		}
 	}
 }
 

@@ -2,29 +2,35 @@
 //
 // # Model
 //
-// A [Parser] runs the program of a [codegen.Output] over the prefill and the output and translates the program's events. It
-// owns what a machine of patterns cannot know: that arguments wait for the name of their function, how the text of a
-// value becomes JSON, which white space belongs to a marker, and how a message is put together from increments.
+// A [Parser] runs the program of a [codegen.Output] over the prefill and the output and translates
+// the program's events. It owns what a machine of patterns cannot know: that arguments wait for the
+// name of their function, how the text of a value becomes JSON, which white space belongs to a
+// marker, and how a message is put together from increments.
 //
 // # Deltas (E24)
 //
-// The deltas of a turn, put together, are its message, in any chunking. A call has a stable index; its id and name come once
-// and before its arguments. Reasoning and content are never in one delta, no delta is empty, none ends inside a character.
-// What the prefill contributes to the message comes with the first Write or Close.
+// The deltas of a turn, put together, are its message, in any chunking. A call has a stable index;
+// its id and name come once and before its arguments. Reasoning and content are never in one delta,
+// no delta is empty, none ends inside a character. What the prefill contributes to the message
+// comes with the first Write or Close.
 //
 // # White space (E19)
 //
-// White space beside a marker is not text: all of it where white space at markers is free (T1), else what the template writes there. Where
-// text goes on behind what interrupted it, the white space behind the marker stays, to keep the two apart. Where the
-// template trims, it goes at the ends too. Everything else is kept to the byte.
+// White space beside a marker is not text: all of it where white space at markers is free (T1),
+// else what the template writes there. Where text goes on behind what interrupted it, the white
+// space behind the marker stays, to keep the two apart. Where the template trims, it goes at the
+// ends too. Everything else is kept to the byte.
 //
 // # Nothing is lost (E20)
 //
-// [Parser.Coverage] says of every byte what became of it: text of the message, a marker, or dropped.
+// [Parser.Coverage] says of every byte what became of it: text of the message, a marker, or
+// dropped.
 //
 // # Limits
 //
-// White space is held back up to [MaxSpace] bytes; what is longer is text. The machine's limits are vm.Limits.
+// White space is held back up to [MaxSpace] bytes. Of a longer run whole blocks of that length are
+// decided as if text followed them. The machine's limits are vm.Limits. Limits count bytes of the
+// output from its beginning, so that they fall alike however it is cut.
 //
 // # Errors
 //
@@ -125,6 +131,7 @@ type textState struct {
 	after  string   // white space that the template writes behind the last mark
 	free   bool     // all white space behind the last mark goes
 	stray  bool     // nothing but white space since a stray closer
+	beyond bool     // there was text after the end of the turn
 	space  []byte   // white space that is held
 	runs   []Span   // where it stands in the input
 }
@@ -351,8 +358,11 @@ func (p *Parser) drop(e *peg.Event, why string) {
 // afterEnd keeps text behind the end of the turn, which a server that stops at its tokens never sees: it is the model's, and a diagnostic
 // tells where it begins. White space alone is nothing.
 func (p *Parser) afterEnd(e *peg.Event) {
-	if p.text.kind != codegen.AfterEnd && strings.Trim(string(e.Text), " \t\r\n") != "" {
-		p.diagnose(Diagnostic{Off: e.Off, Kind: "after-end", Msg: "text follows the end of the turn; it is content"})
+	first := slices.IndexFunc(e.Text, func(c byte) bool { return !isSpace(c) })
+	if first >= 0 && !p.text.beyond {
+		p.text.beyond = true
+		p.diagnose(Diagnostic{Off: e.Off + first, Kind: "after-end",
+			Msg: "text follows the end of the turn; it is content"})
 	}
 	p.addContent(e)
 }
@@ -397,7 +407,7 @@ func (p *Parser) addText(e *peg.Event) {
 	for first < len(text) && isSpace(text[first]) {
 		first++
 	}
-	t.hold(text[:first], off)
+	p.holdSpace(text[:first], off)
 	if first < len(text) {
 		if t.fresh || len(t.space) > 0 {
 			p.leadSpace()
@@ -408,27 +418,35 @@ func (p *Parser) addText(e *peg.Event) {
 		}
 		p.emitText(text[first:last], off+first)
 		t.stray = false
-		t.hold(text[last:], off+last)
-	}
-	if len(t.space) > MaxSpace {
-		p.leadSpace()
+		p.holdSpace(text[last:], off+last)
 	}
 }
 
-// hold holds white space back.
-func (t *textState) hold(space []byte, off int) {
-	if len(space) > 0 {
-		t.space = append(t.space, space...)
-		t.runs = append(t.runs, Span{Off: off, End: off + len(space)})
+// holdSpace holds white space back.
+func (p *Parser) holdSpace(space []byte, off int) {
+	t := &p.text
+	for len(space) > 0 {
+		if len(t.space) == MaxSpace {
+			fresh := t.fresh && p.leadGoes()
+			p.leadSpace()
+			t.fresh = fresh // and what follows goes as well
+		}
+		n := min(len(space), MaxSpace-len(t.space))
+		t.space = append(t.space, space[:n]...)
+		t.runs = append(t.runs, Span{Off: off, End: off + n})
+		space, off = space[n:], off+n
 	}
 }
+
+// leadGoes reports whether all white space goes that precedes a text.
+func (p *Parser) leadGoes() bool { return !p.resumes() && (p.text.free || p.trims(p.text.kind)) }
 
 // leadSpace emits the held white space, since text follows it.
 func (p *Parser) leadSpace() {
 	t := &p.text
 	n := 0
 	if t.fresh {
-		if !p.resumes() && (t.free || p.trims(t.kind)) {
+		if p.leadGoes() {
 			n = len(t.space)
 		}
 		for n < len(t.space) && n < len(t.after) && t.space[n] == t.after[n] {
@@ -633,7 +651,7 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 		if e.Arg == 1 {
 			key = html.UnescapeString(key)
 		}
-		c.args.Write(append(ordered.AppendQuoted(nil, key, false), ": "...))
+		c.args.Write(append(codec.AppendText([]byte{'"'}, key), `": `...))
 		c.key = c.key[:0]
 	case codegen.ValueBegin:
 		c.inValue, c.info, c.value, c.verbatim, c.fresh = true, p.out.Values[e.Arg], c.value[:0], false, true

@@ -6,7 +6,6 @@ import (
 
 	"github.com/goassay/assay/engine/codec"
 	"github.com/goassay/assay/engine/codegen"
-	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/schema"
 )
 
@@ -25,22 +24,18 @@ func (c *call) flushValue(all bool, before string) {
 	v := c.value
 	if c.fresh && !c.verbatim {
 		n := 0
-		for n < len(v) && isSpace(v[n]) {
+		for n < len(v) && n < len(c.info.After) && v[n] == c.info.After[n] {
 			n++
 		}
-		if n == len(v) && !all && n <= MaxSpace { // a value of white space alone: its edges are not known yet
+		if n == len(v) && n < len(c.info.After) && !all {
 			return
 		}
-		m := 0
-		for m < n && m < len(c.info.After) && v[m] == c.info.After[m] {
-			m++
-		}
-		v = v[m:]
+		v = v[n:]
 		c.fresh = false
 	}
 	end := len(v)
-	if !c.verbatim && !all {
-		for end > 0 && isSpace(v[end-1]) && len(v)-end < MaxSpace {
+	if !c.verbatim && !all { // of the white space at the end, as much may not be the value's
+		for end > 0 && len(v)-end < len(c.info.Before) && isSpace(v[end-1]) {
 			end--
 		}
 	}
@@ -64,7 +59,7 @@ func (c *call) flushValue(all bool, before string) {
 // writeString writes text inside a JSON string.
 func (c *call) writeString(text string) {
 	if text != "" {
-		c.args.Write(ordered.AppendEscaped(nil, text, false))
+		c.args.Write(codec.AppendText(nil, text))
 	}
 }
 

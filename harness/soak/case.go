@@ -62,8 +62,10 @@ func (c Case) Check() (stats Stats, err error) {
 			continue
 		}
 		stats.Calls++
-		if !ordered.Valid(call.Arguments) && utf8.ValidString(c.Output) {
-			return stats, fmt.Errorf("tool_calls[%d] is complete, and its arguments are no JSON: %q", i, call.Arguments)
+		v, err := ordered.ParseString(call.Arguments)
+		if (err != nil || v.Kind() != ordered.Object) && utf8.ValidString(c.Output) {
+			return stats, fmt.Errorf("tool_calls[%d] is complete, its arguments are no JSON object: %q",
+				i, call.Arguments)
 		}
 	}
 	if err := c.acceptTwice(plan, &stats); err != nil {

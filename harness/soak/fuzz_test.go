@@ -2,7 +2,9 @@ package soak_test
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,8 +13,12 @@ import (
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/codec"
+	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/peg/vm"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/engine/stream"
 	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/reduce"
 	"github.com/goassay/assay/harness/script"
@@ -232,6 +238,154 @@ func FuzzOutput(f *testing.F) {
 		}
 		read(t, reduce.Case{Template: tmpl, Request: c.Request, Fallbacks: c.Fallbacks, Output: output, Reason: c.Reason}, seed)
 	})
+}
+
+// FuzzBytes reads any bytes with every template there is, the vendors' too where ASSAY_VENDOR names
+// them, under limits, tolerances and a policy for incomplete calls that are drawn: a stream has the
+// message, the deltas, the diagnostics and the account of the same output in one go.
+func FuzzBytes(f *testing.F) {
+	all := loadVariants(f)
+	for i, v := range all {
+		for j, c := range v.cases {
+			f.Add(uint(i), uint(j), uint64(i*j), []byte(c.Output))
+		}
+	}
+	templates := map[string]*engine.Template{}
+	f.Fuzz(func(t *testing.T, which, number uint, seed uint64, output []byte) {
+		if len(output) > 4<<10 {
+			return
+		}
+		v := all[which%uint(len(all))]
+		c := v.cases[number%uint(len(v.cases))]
+		if templates[v.name] == nil {
+			var err error
+			if templates[v.name], err = v.source.Compile(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := rand.New(rand.NewPCG(seed, 3))
+		request, err := chat.ParseRequest(c.Request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := drawOptions(r)
+		o.Fallbacks = c.Fallbacks
+		plan, err := templates[v.name].Prepare(request, o)
+		if err != nil {
+			return // a template may refuse a request
+		}
+		limits := drawLimits(r)
+		drawn := fmt.Sprintf("%s, request %d, %+v, %+v", v.name, number, o, limits)
+		text := string(disturb(r, output))
+		reason := []chat.FinishReason{chat.FinishStop, chat.FinishLength}[r.IntN(2)]
+		parser := stream.Options{Limits: limits}.NewParser(plan.Output)
+		account := func(cuts []int) string {
+			split.Feed(parser, text, cuts, reason)
+			return fmt.Sprint(parser.Diagnostics(), parser.Coverage())
+		}
+		whole := account(nil)
+		if err := soak.Coverage(parser, plan.Prefill+text); err != nil {
+			t.Fatalf("%s, output %q: %v", drawn, text, err)
+		}
+		if !utf8.ValidString(plan.Prefill) {
+			return // a template can write half a character: no delta tells whether it splits one
+		}
+		cuts := [][]int{split.Every(len(text))}
+		for range 3 {
+			var some []int
+			for most, at := 1+r.IntN(40), 0; ; some = append(some, at) {
+				if at += 1 + r.IntN(most); at >= len(text) {
+					break
+				}
+			}
+			cuts = append(cuts, some)
+		}
+		schedules := slices.Values(cuts)
+		if _, mismatch := split.CheckSchedules(parser, text, reason, schedules); mismatch != nil {
+			t.Fatalf("%s: %v", drawn, mismatch)
+		}
+		for _, some := range cuts {
+			if got := account(some); got != whole {
+				t.Fatalf("%s, output %q, cut at %v:\n%s, want\n%s", drawn, text, some, got, whole)
+			}
+		}
+	})
+}
+
+// loadVariants returns the corpus's own templates, and the vendors' where there are any, with the
+// cases of their families.
+func loadVariants(f *testing.F) []variant {
+	loaded, err := families.Load(corpus.FS)
+	if err != nil {
+		f.Fatal(err)
+	}
+	suite := script.Suite{Corpus: loaded}
+	if dir := os.Getenv("ASSAY_VENDOR"); dir != "" {
+		suite.Vendor = os.DirFS(dir)
+	}
+	cases := map[string][]script.Case{}
+	for _, fam := range loadFamilies(f) {
+		cases[fam.name] = fam.cases
+	}
+	var all []variant
+	for _, v := range suite.Variants() {
+		source, err := suite.Source(v)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if len(cases[v.Family.Name]) > 0 {
+			all = append(all, variant{v.Name, source, cases[v.Family.Name]})
+		}
+	}
+	return all
+}
+
+// variant is a template with the cases of its family.
+type variant struct {
+	name   string
+	source subject.Source
+	cases  []script.Case
+}
+
+// drawOptions draws tolerances, the usual ones half of the time, and a policy.
+func drawOptions(r *rand.Rand) engine.PrepareOptions {
+	o := engine.PrepareOptions{Insist: true, Incomplete: codegen.Incomplete(r.IntN(3))}
+	if r.IntN(2) == 0 {
+		some := engine.Tolerances(r.Uint32()) & (codegen.RepeatedOpener<<1 - 1)
+		o.Tolerances = &some
+	}
+	return o
+}
+
+// drawLimits draws limits, the usual ones half of the time.
+func drawLimits(r *rand.Rand) (l vm.Limits) {
+	if r.IntN(2) == 0 {
+		l.Held = []int{0, 1 + r.IntN(64), 1 + r.IntN(4096)}[r.IntN(3)]
+		l.Depth = []int{0, 4 + r.IntN(60)}[r.IntN(2)]
+		l.Rereads = r.IntN(3)
+	}
+	return l
+}
+
+// scraps are bytes that are no UTF-8, whole and in part, and white space about as long as the caps
+// on it.
+var scraps = []string{"\xed\xa0\x80", "\xed\xa0\xbd\xed\xb8\x80", "\xed\xa0", "\xf0\x9f\x98",
+	"\xc3", "\xff", "\x80", "\xef\xbf\xbd", "\xf4\x90\x80\x80", "\x00"}
+
+var lengths = []int{codec.MaxHeld, stream.MaxSpace}
+
+// disturb puts some of them into an output.
+func disturb(r *rand.Rand, output []byte) []byte {
+	put := func(s string) {
+		output = slices.Insert(slices.Clone(output), r.IntN(len(output)+1), []byte(s)...)
+	}
+	for range r.IntN(4) {
+		put(scraps[r.IntN(len(scraps))])
+	}
+	if r.IntN(16) == 0 {
+		put(strings.Repeat([]string{" ", "\n", "\t\r"}[r.IntN(3)], lengths[r.IntN(2)]+r.IntN(3)-1))
+	}
+	return output
 }
 
 // scriptOf is a case as a script to reproduce what is wrong with it.

@@ -8,7 +8,7 @@
 //
 //   - the same message, finish reason and deltas that keep to the protocol, however the output is cut (E24);
 //   - that every byte of the output is accounted for (E20);
-//   - arguments that are JSON where a call is complete;
+//   - arguments that are a JSON object where a call is complete;
 //   - of a sentence of the grammar that the matcher takes it in any pieces, and that the parser reads it as calls (E21).
 //
 // Panics are failures. A second engine for grammars, where there is one, must find of every sentence, and of every 16th other output, what
