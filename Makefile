@@ -58,6 +58,10 @@ oracle: deps ## render the goldens' prompts again with Python's jinja2 and compa
 page: ## write out/page.html, the report as a page, and look at it in headless Chromium
 	ci/page.sh
 
+.PHONY: snapshot
+snapshot: ## build what a release consists of, install it from the built files and run it; nothing is published: PLATFORMS=all
+	ci/snapshot.sh $(PLATFORMS)
+
 .PHONY: lock
 lock: deps ## rewrite corpus/vendor.lock from corpus/families.txt and the fetched templates
 	ci/lock.sh

@@ -164,8 +164,14 @@ type failure struct{ error }
 
 func (f *failure) Unwrap() error { return f.error }
 
-// version is the module's version, or the revision that was built.
+// release is the version of a released binary, which the linker sets (ci/package).
+var release string
+
+// version is the release's, or the module's, or the revision that was built.
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
 		return "devel"

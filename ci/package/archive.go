@@ -1,0 +1,111 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"time"
+)
+
+// file is a file of an archive.
+type file struct {
+	name string // with slashes
+	text []byte
+	mode fs.FileMode
+}
+
+// epoch is the date of every file in every archive, the earliest that zip can write: two builds of a commit give the same bytes.
+var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// archive writes the archive of a platform: what tar and Windows' Explorer open, all in one folder.
+func (r *release) archive(b built) error {
+	binary, err := b.text()
+	if err != nil {
+		return err
+	}
+	folder := fmt.Sprintf("assay_%s_%s_%s", r.version, b.os, b.arch)
+	files := []file{{folder + "/" + b.binary(), binary, 0o755}}
+	for _, f := range b.shared {
+		f.name = folder + "/" + f.name
+		files = append(files, f)
+	}
+	if b.os == "windows" {
+		text, err := zipped(files)
+		if err != nil {
+			return err
+		}
+		return r.write(folder+".zip", text)
+	}
+	text, err := tarred(files)
+	if err != nil {
+		return err
+	}
+	if text, err = gzipped(text); err != nil {
+		return err
+	}
+	return r.write(folder+".tar.gz", text)
+}
+
+// tarred returns a tar archive; a file whose name ends in a slash is a folder.
+func tarred(files []file) ([]byte, error) {
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for _, f := range files {
+		h := &tar.Header{Name: f.name, Mode: int64(f.mode.Perm()), Size: int64(len(f.text)), ModTime: epoch, Format: tar.FormatPAX}
+		if f.mode&fs.ModeSticky != 0 {
+			h.Mode |= 0o1000
+		}
+		if path.Base(f.name)+"/" == f.name || f.name[len(f.name)-1] == '/' {
+			h.Typeflag = tar.TypeDir
+		}
+		if err := w.WriteHeader(h); err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(f.text); err != nil {
+			return nil, err
+		}
+	}
+	err := w.Close()
+	return out.Bytes(), err
+}
+
+func gzipped(text []byte) ([]byte, error) {
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(text); err != nil {
+		return nil, err
+	}
+	err = w.Close()
+	return out.Bytes(), err
+}
+
+// zipped returns a zip archive, in the order of the files.
+func zipped(files []file) ([]byte, error) {
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	w.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) {
+		return flate.NewWriter(to, flate.BestCompression)
+	})
+	for _, f := range files {
+		h := &zip.FileHeader{Name: f.name, Method: zip.Deflate, Modified: epoch}
+		h.SetMode(f.mode)
+		to, err := w.CreateHeader(h)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := to.Write(f.text); err != nil {
+			return nil, err
+		}
+	}
+	err := w.Close()
+	return out.Bytes(), err
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+)
+
+// built is the command for a platform, and what it comes with on any.
+type built struct {
+	platform
+	path   string
+	shared []file
+}
+
+// text returns the binary itself.
+func (b built) text() ([]byte, error) { return os.ReadFile(b.path) }
+
+// build builds the command: static, without the tables that only debuggers read and without the paths of this machine.
+func (r *release) build(p platform) (string, error) {
+	path := filepath.Join(r.work, p.os+"-"+p.arch, p.binary())
+	return path, r.compile(path, "./cmd/assay", "GOOS="+p.os, "GOARCH="+p.arch)
+}
+
+func (r *release) compile(path, pkg string, env ...string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.release="+r.version, "-o", path, pkg)
+	cmd.Dir = r.root
+	cmd.Env = append(os.Environ(), append([]string{"CGO_ENABLED=0", "GOFLAGS="}, env...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build %s for %v: %w\n%s", pkg, env, err, out)
+	}
+	return nil
+}
+
+// shared returns what every archive has beside the binary: licence, notice, README, and the completions and manual pages, which the
+// command writes itself, built for this machine.
+func (r *release) shared() ([]file, error) {
+	host, err := r.build(platform{os: runtime.GOOS, arch: runtime.GOARCH})
+	if err != nil {
+		return nil, err
+	}
+	var all []file
+	for _, name := range []string{"LICENSE", "NOTICE", "README.md"} {
+		text, err := r.read(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, file{name, text, 0o644})
+	}
+	for _, shell := range []struct{ name, file string }{
+		{"bash", "assay.bash"}, {"zsh", "_assay"}, {"fish", "assay.fish"}, {"powershell", "assay.ps1"},
+	} {
+		text, err := exec.Command(host, "completion", shell.name).Output()
+		if err != nil {
+			return nil, fmt.Errorf("assay completion %s: %w", shell.name, err)
+		}
+		all = append(all, file{"completions/" + shell.file, text, 0o644})
+	}
+	man := filepath.Join(r.work, "man")
+	if err := os.Mkdir(man, 0o777); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(host, "man", man)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", epoch.Unix()))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("assay man: %w\n%s", err, bytes.TrimSpace(out))
+	}
+	pages, err := os.ReadDir(man)
+	if err != nil {
+		return nil, err
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(filepath.Join(man, page.Name()))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, file{"man/" + page.Name(), text, 0o644})
+	}
+	return all, nil
+}

@@ -1,0 +1,174 @@
+// Command package builds what a release consists of, into one folder, and publishes nothing:
+//
+//   - an archive for each platform, with completions and manual pages;
+//   - a wheel for each platform, with the Python package of ci/package/python beside the binary;
+//   - npm packages: one for each platform, and assay-chat, which takes the one that fits;
+//   - a container image for Linux, as an OCI layout in one file;
+//   - the page that runs in a browser;
+//   - a list of the modules in each binary (CycloneDX), checksums of all of it, and their signature.
+//
+// # Why this and no other tool
+//
+// GoReleaser's free edition makes neither wheels nor npm packages, and takes longer to compile than one platform's release takes
+// to build. The formats are archives with a few lines of text, which the standard library writes; `make snapshot` installs each
+// of them with the tool that it is meant for. The same commit gives the same bytes: no clock and no name of a machine gets in.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// platform is what a binary is built for, in the words of each kind of package.
+type platform struct {
+	os, arch string // Go's
+	wheel    string // PEP 425's platform tag
+	npm      string // Node's process.platform and process.arch
+}
+
+// platforms are those that are released. The binaries are static, so that any Linux has what they need; Go's oldest macOS is 12.
+var platforms = []platform{
+	{"linux", "amd64", "manylinux2014_x86_64.manylinux_2_17_x86_64.musllinux_1_1_x86_64", "linux-x64"},
+	{"linux", "arm64", "manylinux2014_aarch64.manylinux_2_17_aarch64.musllinux_1_1_aarch64", "linux-arm64"},
+	{"darwin", "amd64", "macosx_12_0_x86_64", "darwin-x64"},
+	{"darwin", "arm64", "macosx_12_0_arm64", "darwin-arm64"},
+	{"windows", "amd64", "win_amd64", "win32-x64"},
+	{"windows", "arm64", "win_arm64", "win32-arm64"},
+}
+
+func (p platform) String() string { return p.os + "/" + p.arch }
+
+// binary is the name that the command has on the platform.
+func (p platform) binary() string {
+	if p.os == "windows" {
+		return "assay.exe"
+	}
+	return "assay"
+}
+
+// release is one release while it is built.
+type release struct {
+	version string // without v: 0.1.0, or 0.1.0-dev for a snapshot
+	root    string // the checkout
+	out     string
+	work    string // for what is built and not released
+}
+
+// versions are those that every kind of package takes: PyPI's spelling of 0.1.0-dev is derived, see python.
+var versions = regexp.MustCompile(`^v?(\d+\.\d+\.\d+(-dev)?)$`)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "package:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	flags := flag.NewFlagSet("package", flag.ContinueOnError)
+	version := flags.String("version", "", "`VERSION`, such as v0.1.0 or 0.1.0-dev")
+	out := flags.String("out", "", "`DIR` for the files; what is in it is removed")
+	only := flags.String("platforms", "all", "`LIST` of platforms, such as linux/amd64,windows/arm64; all; or host")
+	key := flags.String("key", "", "`FILE` with the private key (PEM, ECDSA P-256) that signs; empty: one that is made for this and thrown away")
+	root := flags.String("root", ".", "`DIR` of the checkout")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	m := versions.FindStringSubmatch(*version)
+	if m == nil {
+		return fmt.Errorf("-version %q: expected one such as v0.1.0, or 0.1.0-dev for a snapshot", *version)
+	}
+	chosen, err := choose(*only)
+	if err != nil {
+		return err
+	}
+	if *out == "" {
+		return errors.New("-out names the folder for the files")
+	}
+	work, err := os.MkdirTemp("", "assay-package.")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	r := &release{version: m[1], root: *root, out: *out, work: work}
+	if err := os.RemoveAll(r.out); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(r.out, 0o777); err != nil {
+		return err
+	}
+	if err := r.all(chosen); err != nil {
+		return err
+	}
+	return r.sign(*key)
+}
+
+// all writes every file of the release but the checksums.
+func (r *release) all(chosen []platform) error {
+	shared, err := r.shared()
+	if err != nil {
+		return err
+	}
+	var image []built
+	for _, p := range chosen {
+		binary, err := r.build(p)
+		if err != nil {
+			return err
+		}
+		b := built{p, binary, shared}
+		for _, write := range []func(built) error{r.archive, r.wheel, r.npmBinary, r.components} {
+			if err := write(b); err != nil {
+				return fmt.Errorf("%s: %w", p, err)
+			}
+		}
+		if p.os == "linux" {
+			image = append(image, b)
+		}
+	}
+	if err := r.npmLauncher(); err != nil {
+		return err
+	}
+	if len(image) == 0 {
+		return nil
+	}
+	return r.image(image)
+}
+
+// choose returns the platforms of a list.
+func choose(list string) ([]platform, error) {
+	switch list {
+	case "all":
+		return platforms, nil
+	case "host":
+		list = runtime.GOOS + "/" + runtime.GOARCH
+	}
+	var chosen []platform
+	for _, name := range strings.Split(list, ",") {
+		i := slices.IndexFunc(platforms, func(p platform) bool { return p.String() == name })
+		if i < 0 {
+			return nil, fmt.Errorf("-platforms: there is no release for %q; there are %v", name, platforms)
+		}
+		chosen = append(chosen, platforms[i])
+	}
+	return chosen, nil
+}
+
+// write writes a file of the release and says how large it is.
+func (r *release) write(name string, text []byte) error {
+	fmt.Printf("%9d %s\n", len(text), name)
+	return os.WriteFile(filepath.Join(r.out, name), text, 0o666)
+}
+
+// read reads a file of the checkout.
+func (r *release) read(name string) ([]byte, error) { return os.ReadFile(filepath.Join(r.root, name)) }

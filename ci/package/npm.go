@@ -1,0 +1,82 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// manifest is a package.json.
+type manifest struct {
+	Name         string            `json:"name"`
+	Version      string            `json:"version"`
+	Description  string            `json:"description"`
+	License      string            `json:"license"`
+	Repository   string            `json:"repository"`
+	OS           []string          `json:"os,omitempty"`
+	CPU          []string          `json:"cpu,omitempty"`
+	Bin          map[string]string `json:"bin,omitempty"`
+	Dependencies map[string]string `json:"optionalDependencies,omitempty"`
+	Engines      map[string]string `json:"engines,omitempty"`
+}
+
+func (r *release) manifest(name, about string) manifest {
+	return manifest{Name: name, Version: r.version, Description: about, License: "Apache-2.0", Repository: "github:goassay/assay"}
+}
+
+// npmBinary writes the npm package of a platform. npm installs it only where os and cpu fit.
+func (r *release) npmBinary(b built) error {
+	binary, err := b.text()
+	if err != nil {
+		return err
+	}
+	system, cpu, _ := strings.Cut(b.npm, "-")
+	m := r.manifest("assay-chat-"+b.npm, "The binary of assay-chat for "+b.npm)
+	m.OS, m.CPU = []string{system}, []string{cpu}
+	return r.npm(m, file{b.binary(), binary, 0o755})
+}
+
+// npmLauncher writes the npm package that people name: it depends on those of all platforms, of which npm installs one.
+func (r *release) npmLauncher() error {
+	m := r.manifest("assay-chat", "Tests what a chat template really does")
+	m.Bin = map[string]string{"assay": "assay.js", "assay-chat": "assay.js"}
+	m.Engines = map[string]string{"node": ">=18"}
+	m.Dependencies = map[string]string{}
+	for _, p := range platforms {
+		m.Dependencies["assay-chat-"+p.npm] = r.version
+	}
+	var files []file
+	for _, name := range []string{"assay.js", "README.md"} {
+		text, err := r.read("ci/package/npm/" + name)
+		if err != nil {
+			return err
+		}
+		files = append(files, file{name, text, 0o755})
+	}
+	return r.npm(m, files...)
+}
+
+func (r *release) npm(m manifest, files ...file) error {
+	about, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	files = append([]file{{"package.json", append(about, '\n'), 0o644}}, files...)
+	for _, name := range []string{"LICENSE", "NOTICE"} {
+		text, err := r.read(name)
+		if err != nil {
+			return err
+		}
+		files = append(files, file{name, text, 0o644})
+	}
+	for i := range files {
+		files[i].name = "package/" + files[i].name
+	}
+	text, err := tarred(files)
+	if err != nil {
+		return err
+	}
+	if text, err = gzipped(text); err != nil {
+		return err
+	}
+	return r.write(m.Name+"-"+m.Version+".tgz", text)
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// python returns the version as PEP 440 spells it.
+func python(version string) string { return strings.Replace(version, "-dev", ".dev0", 1) }
+
+// wheel writes the wheel of a platform (PEP 427): the Python package, the binary in it, and the two commands, which run that.
+func (r *release) wheel(b built) error {
+	binary, err := b.text()
+	if err != nil {
+		return err
+	}
+	sources := filepath.Join(r.root, "ci", "package", "python", "assay_chat")
+	entries, err := os.ReadDir(sources)
+	if err != nil {
+		return err
+	}
+	var files []file
+	for _, entry := range entries {
+		if name := entry.Name(); strings.HasSuffix(name, ".py") || name == "py.typed" {
+			text, err := os.ReadFile(filepath.Join(sources, name))
+			if err != nil {
+				return err
+			}
+			files = append(files, file{"assay_chat/" + name, text, 0o644})
+		}
+	}
+	files = append(files, file{"assay_chat/" + b.binary(), binary, 0o755})
+	readme, err := r.read("ci/package/python/README.md")
+	if err != nil {
+		return err
+	}
+	info := fmt.Sprintf("assay_chat-%s.dist-info/", python(r.version))
+	about := fmt.Sprintf(`Metadata-Version: 2.1
+Name: assay-chat
+Version: %s
+Summary: Tests what a chat template really does: checks, diffs, prompts, streaming parsers
+License: Apache-2.0
+Project-URL: Source, https://github.com/goassay/assay
+Keywords: chat template,jinja,tool calling,llm
+Classifier: Framework :: Pytest
+Classifier: Typing :: Typed
+Requires-Python: >=3.10
+Description-Content-Type: text/markdown
+
+%s`, python(r.version), readme)
+	tags := "Wheel-Version: 1.0\nGenerator: assay\nRoot-Is-Purelib: false\n"
+	for _, tag := range strings.Split(b.wheel, ".") {
+		tags += "Tag: py3-none-" + tag + "\n"
+	}
+	for _, name := range []string{"LICENSE", "NOTICE"} {
+		text, err := r.read(name)
+		if err != nil {
+			return err
+		}
+		files = append(files, file{info + "licenses/" + name, text, 0o644})
+	}
+	files = append(files,
+		file{info + "METADATA", []byte(about), 0o644},
+		file{info + "WHEEL", []byte(tags), 0o644},
+		file{info + "entry_points.txt", []byte("[console_scripts]\nassay = assay_chat.__main__:main\nassay-chat = assay_chat.__main__:main\n\n" +
+			"[pytest11]\nassay = assay_chat.pytest_plugin\n"), 0o644})
+	var record strings.Builder
+	for _, f := range files {
+		sum := sha256.Sum256(f.text)
+		fmt.Fprintf(&record, "%s,sha256=%s,%d\n", f.name, base64.RawURLEncoding.EncodeToString(sum[:]), len(f.text))
+	}
+	fmt.Fprintf(&record, "%sRECORD,,\n", info)
+	text, err := zipped(append(files, file{info + "RECORD", []byte(record.String()), 0o644}))
+	if err != nil {
+		return err
+	}
+	return r.write(fmt.Sprintf("assay_chat-%s-py3-none-%s.whl", python(r.version), b.wheel), text)
+}
