@@ -4,8 +4,8 @@
 #   ci/gate.sh [--base COMMIT] [--only-changed] [--templates PATHSPEC] [--report DIR] [-- ARGUMENTS OF CHECK]
 #
 # Run it in the folder of the templates. ASSAY is the command to run; by default it is built from this checkout. With --report,
-# check.sarif and check.xml (JUnit) are left in DIR. Where GITHUB_OUTPUT names a file, "verdict" is added to it: accepted, rejected,
-# failed or nothing. Exit status: 0 accepted or nothing to judge, 1 rejected, 2 could not run.
+# check.sarif and check.xml (JUnit) are left in DIR. Where GITHUB_OUTPUT names a file, "verdict" is added to it: pass, fail,
+# error or nothing. Exit status: 0 pass or nothing to judge, 1 fail, 2 error: it could not run.
 #
 # The repository may be a stranger's. Its names are shown as text that no terminal and no runner of jobs obeys; a template that is a
 # link out of what git tracks is rejected unread; a report goes through no link.
@@ -16,10 +16,10 @@ show() { # NAME, so that it stays on its line and means nothing to who prints it
   local LC_ALL=C
   case $1 in *[!\ -~]* | *'##['*) printf '%q' "$1" ;; *) printf '%s' "$1" ;; esac
 }
-die() { echo "gate: $(show "$*")" >&2; verdict failed; exit 2; }
+die() { echo "gate: $(show "$*")" >&2; verdict error; exit 2; }
 verdict() { # the last line says what the exit status does
   [ -z "${GITHUB_OUTPUT:-}" ] || echo "verdict=$1" >>"$GITHUB_OUTPUT"
-  case $1 in accepted | rejected) echo "gate: $1" ;; nothing) echo "gate: nothing to judge" ;; esac
+  case $1 in pass | fail) echo "gate: $1" ;; nothing) echo "gate: nothing to judge" ;; esac
 }
 while [ $# -gt 0 ]; do
   case $1 in --base | --templates | --report) [ $# -gt 1 ] || die "$1 needs a value" ;; esac
@@ -64,14 +64,14 @@ tracked() { # FILE: what a link leads to is a file of the work tree
 files=() refused=''
 while IFS= read -r -d '' file; do
   if [ -L "$file" ] && ! tracked "$file"; then
-    echo "gate: rejected: $(show "$file") is a link that leads to no file of the repository"
+    echo "gate: fail: $(show "$file") is a link that leads to no file of the repository"
     refused=1
   elif [ -f "$file" ]; then
     files+=("$file")
   fi
 done <"$work/files"
 if [ ${#files[@]} = 0 ] && [ -n "$refused" ]; then
-  verdict rejected
+  verdict fail
   exit 1
 fi
 if [ ${#files[@]} = 0 ]; then
@@ -102,8 +102,8 @@ status=0
 "${assay[@]}" check ${arguments[@]+"${arguments[@]}"} "$@" -- "${files[@]}" || status=$?
 [ $status != 0 ] || [ -z "$refused" ] || status=1
 case $status in
-  0) verdict accepted ;;
-  1) verdict rejected ;;
-  *) verdict failed; status=2 ;;
+  0) verdict pass ;;
+  1) verdict fail ;;
+  *) verdict error; status=2 ;;
 esac
 exit $status

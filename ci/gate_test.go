@@ -125,52 +125,52 @@ func TestGate(t *testing.T) {
 		lacks  string
 		output string // the verdict
 	}{
-		{name: "all templates", want: []string{"judging one.jinja", "judging sub/two words.jinja"}, output: "accepted"},
+		{name: "all templates", want: []string{"judging one.jinja", "judging sub/two words.jinja"}, output: "pass"},
 		{name: "no template changed", args: only, want: []string{"nothing to judge"}, output: "nothing"},
 		{name: "an edit that nobody sees", edit: func() { s.write("one.jinja", "{#- a comment -#}\n"+good) }, args: only,
-			want: []string{"edit: one.jinja: identical"}, lacks: "D0", output: "accepted"},
+			want: []string{"edit: one.jinja: identical"}, lacks: "D0", output: "pass"},
 		{name: "an edit that is risky", edit: func() {
 			s.write("one.jinja", strings.Replace(good, "These functions are available", "You may call these functions", 1))
-		}, args: only, want: []string{"warning: risky: ", "[D008]", "edit: one.jinja: risky: prompt-changed"}, output: "accepted"},
+		}, args: only, want: []string{"warning: risky: ", "[D008]", "edit: one.jinja: risky: prompt-changed"}, output: "pass"},
 		{name: "an edit that is safe", edit: func() {
 			s.write("one.jinja", refusing+good)
 			only[1] = s.commit("refusing")
 			s.write("one.jinja", good)
-		}, args: only, want: []string{"edit: one.jinja: safe: "}, output: "accepted"},
+		}, args: only, want: []string{"edit: one.jinja: safe: "}, output: "pass"},
 		{name: "what failed before", edit: func() {
 			s.write("one.jinja", silenced)
 			only[1] = s.commit("bad")
 			s.write("one.jinja", "{#- a comment -#}"+silenced)
-		}, args: only, want: []string{"edit: one.jinja: identical", "(1 known failure"}, output: "accepted"},
+		}, args: only, want: []string{"edit: one.jinja: identical", "(1 known failure"}, output: "pass"},
 		{name: "what failed before, and more", edit: func() {
 			s.write("one.jinja", silenced)
 			only[1] = s.commit("bad")
 			s.write("one.jinja", strings.Replace(silenced, "m.content or ''", "m.content", 1)+"{% if")
-		}, args: only, code: 1, want: []string{"edit: one.jinja: breaking: ", "[A001]"}, output: "rejected"},
+		}, args: only, code: 1, want: []string{"edit: one.jinja: breaking: ", "[A001]"}, output: "fail"},
 		{name: "an earlier report", edit: func() {
 			s.write("one.jinja", silenced)
 			out, _ := s.run("", nil, s.assay, "check", "--format", "json", "one.jinja", "sub/two words.jinja")
 			s.write("baseline.json", out)
-		}, args: []string{"--", "--baseline", "baseline.json"}, want: []string{"(1 known failure"}, output: "accepted"},
+		}, args: []string{"--", "--baseline", "baseline.json"}, want: []string{"(1 known failure"}, output: "pass"},
 		{name: "no tools", edit: func() { s.write("one.jinja", plain) }, args: []string{"--", "--require-tools"}, code: 1,
-			want: []string{"one.jinja: error: the chat template does not support tool calling", "[A097]"}, output: "rejected"},
+			want: []string{"one.jinja: error: chat template does not support tool calling", "[A097]"}, output: "fail"},
 		{name: "no tools, which need not be", edit: func() { s.write("new.jinja", plain) }, args: only,
-			want: []string{"supports tools: new.jinja: no, ", "edit: new.jinja: new, so nothing is compared"}, output: "accepted"},
+			want: []string{"tool-capable: new.jinja: no, ", "edit: new.jinja: new, so nothing is compared"}, output: "pass"},
 		{name: "an edit that breaks", edit: func() { s.write("one.jinja", breaks) }, args: only, code: 1,
-			want: []string{"one.jinja:", "error: breaking: ", "[D004]", "edit: one.jinja: breaking: format-changed"}, lacks: "two words", output: "rejected"},
+			want: []string{"one.jinja:", "error: breaking: ", "[D004]", "edit: one.jinja: breaking: format-changed"}, lacks: "two words", output: "fail"},
 		{name: "the same in a folder", edit: func() { s.write("sub/two words.jinja", breaks) }, dir: "sub", args: only, code: 1,
-			want: []string{"two words.jinja:", "[D004]", "edit: two words.jinja: breaking: format-changed"}, output: "rejected"},
+			want: []string{"two words.jinja:", "[D004]", "edit: two words.jinja: breaking: format-changed"}, output: "fail"},
 		{name: "a template that is broken", edit: func() { s.write("one.jinja", good+"{% if") }, args: only, code: 1,
-			want: []string{"one.jinja:44:6: error: ", "[A001]", "[D001]", "edit: one.jinja: breaking: no-longer-compiles"}, output: "rejected"},
+			want: []string{"one.jinja:44:6: error: ", "[A001]", "[D001]", "edit: one.jinja: breaking: no-longer-compiles"}, output: "fail"},
 		{name: "a template that was broken", edit: func() {
 			s.write("one.jinja", "{% if")
 			only[1] = s.commit("broken")
 			s.write("one.jinja", good)
-		}, args: only, want: []string{"edit: one.jinja: safe: old-does-not-compile"}, output: "accepted"},
+		}, args: only, want: []string{"edit: one.jinja: safe: old-does-not-compile"}, output: "pass"},
 		{name: "renamed and broken", edit: func() { s.git("mv", "one.jinja", "new name.jinja"); s.write("new name.jinja", breaks) }, args: only, code: 1,
-			want: []string{"new name.jinja:", "[D004]", "edit: new name.jinja: breaking: format-changed"}, output: "rejected"},
-		{name: "renamed", edit: func() { s.git("mv", "one.jinja", "sub/one.jinja") }, args: only, want: []string{"judging sub/one.jinja"}, lacks: "D0", output: "accepted"},
-		{name: "added", edit: func() { s.write("three.jinja", breaks) }, args: only, want: []string{"judging three.jinja"}, lacks: "D0", output: "accepted"},
+			want: []string{"new name.jinja:", "[D004]", "edit: new name.jinja: breaking: format-changed"}, output: "fail"},
+		{name: "renamed", edit: func() { s.git("mv", "one.jinja", "sub/one.jinja") }, args: only, want: []string{"judging sub/one.jinja"}, lacks: "D0", output: "pass"},
+		{name: "added", edit: func() { s.write("three.jinja", breaks) }, args: only, want: []string{"judging three.jinja"}, lacks: "D0", output: "pass"},
 		{name: "deleted", edit: func() { s.git("rm", "-q", "one.jinja") }, args: only, want: []string{"deleted, so not judged: one.jinja", "nothing to judge"}, output: "nothing"},
 		{name: "a base that went on", edit: func() {
 			s.git("checkout", "-q", "-b", "other")
@@ -178,45 +178,45 @@ func TestGate(t *testing.T) {
 			only[1] = s.commit("elsewhere")
 			s.git("checkout", "-q", "main")
 			s.write("sub/two words.jinja", "{#- a comment -#}\n"+good)
-		}, args: only, want: []string{"judging sub/two words.jinja"}, lacks: "one.jinja", output: "accepted"},
+		}, args: only, want: []string{"judging sub/two words.jinja"}, lacks: "one.jinja", output: "pass"},
 		{name: "an edit that silences what it breaks", edit: func() {
 			s.write("new.jinja", "{#- assay:ignore A013 so -#}"+silenced)
-		}, args: only, code: 1, want: []string{"[A013]", "The template suppresses A013, which counts only where it was accepted before."}, output: "rejected"},
+		}, args: only, code: 1, want: []string{"[A013]", "The template suppresses A013, which counts only where it was accepted before."}, output: "fail"},
 		{name: "an edit of what was silenced", edit: func() {
 			s.write("new.jinja", "{#- assay:ignore A013 so -#}"+silenced)
 			only[1] = s.commit("silenced")
 			s.write("new.jinja", "{#- assay:ignore A013 so -#}{#- a comment -#}"+silenced)
-		}, args: only, lacks: "[A013]", output: "accepted"},
+		}, args: only, lacks: "[A013]", output: "pass"},
 		{name: "an edit that silences everything", edit: func() {
 			s.write("one.jinja", "{#- assay:ignore A001 so -#}{#- assay:ignore A002 so -#}{#- assay:ignore A056 so -#}{% if")
-		}, args: only, code: 1, want: []string{"[A001]"}, output: "rejected"},
+		}, args: only, code: 1, want: []string{"[A001]"}, output: "fail"},
 		{name: "a name that gives orders", edit: func() {
 			s.write("x\n::error::owned\n::set-output name=verdict::accepted\n\x1b[31m##[group]\u202e.jinja", "{% if")
 			s.git("mv", "one.jinja", "moved\n::stop-commands::x.jinja")
-		}, args: only, code: 1, want: []string{`judging $'x\n::error::owned\n::set-output name=verdict::accepted\n\E[31m`, "[A001]"}, lacks: "\n::", output: "rejected"},
+		}, args: only, code: 1, want: []string{`judging $'x\n::error::owned\n::set-output name=verdict::accepted\n\E[31m`, "[A001]"}, lacks: "\n::", output: "fail"},
 		{name: "a deleted name that gives orders", edit: func() {
 			s.write("x\n::error::owned.jinja", good)
 			only[1] = s.commit("orders")
 			s.git("rm", "-q", "x\n::error::owned.jinja")
 		}, args: only, want: []string{`deleted, so not judged: $'x\n::error::owned.jinja'`}, lacks: "\n::", output: "nothing"},
 		{name: "a link out of the repository", edit: func() { link(secret, "new.jinja") }, args: only, code: 1,
-			want: []string{"rejected: new.jinja is a link that leads to no file of the repository"}, lacks: "secret", output: "rejected"},
+			want: []string{"fail: new.jinja is a link that leads to no file of the repository"}, lacks: "secret", output: "fail"},
 		{name: "a link to git's own files", edit: func() { link(".git/config", "new.jinja") }, args: only, code: 1,
-			want: []string{"rejected: new.jinja is a link that leads to no file of the repository"}, lacks: "[core]", output: "rejected"},
-		{name: "a link of another template's", edit: func() { link("one.jinja", "new.jinja") }, args: only, want: []string{"judging new.jinja"}, output: "accepted"},
+			want: []string{"fail: new.jinja is a link that leads to no file of the repository"}, lacks: "[core]", output: "fail"},
+		{name: "a link of another template's", edit: func() { link("one.jinja", "new.jinja") }, args: only, want: []string{"judging new.jinja"}, output: "pass"},
 		{name: "a bad link beside a template", edit: func() { link(secret, "new.jinja"); s.write("one.jinja", "{#- a comment -#}\n"+good) }, args: only, code: 1,
-			want: []string{"rejected: new.jinja is a link", "judging one.jinja"}, output: "rejected"},
+			want: []string{"fail: new.jinja is a link", "judging one.jinja"}, output: "fail"},
 		{name: "a report over a link", edit: func() { s.write("reports/x", ""); link(secret, "reports/check.sarif") }, args: []string{"--report", "reports"}, code: 2,
-			want: []string{"reports/check.sarif is a link"}, output: "failed"},
+			want: []string{"reports/check.sarif is a link"}, output: "error"},
 		{name: "a report beside a link", edit: func() { s.write("reports/x", ""); link(secret, "reports/check.sarif.new") }, args: []string{"--report", "reports"},
-			output: "accepted"},
+			output: "pass"},
 		{name: "a report in a folder that is a link", edit: func() { link(filepath.Dir(secret), "reports") }, args: []string{"--report", "reports/x/.."}, code: 2,
-			want: []string{"reports is a link"}, output: "failed"},
-		{name: "arguments of check", args: []string{"--", "--notes", "--fallback", "frob"}, code: 2, want: []string{`no fallback spelling "frob"`}, output: "failed"},
-		{name: "wrong usage", args: []string{"--frob"}, code: 2, want: []string{"unknown argument --frob"}, output: "failed"},
-		{name: "no value", args: []string{"--base"}, code: 2, want: []string{"--base needs a value"}, output: "failed"},
-		{name: "nothing to compare with", args: []string{"--only-changed"}, code: 2, want: []string{"needs --base"}, output: "failed"},
-		{name: "no such base", args: []string{"--base", "0123456789012345678901234567890123456789"}, code: 2, want: []string{"is not in this repository"}, output: "failed"},
+			want: []string{"reports is a link"}, output: "error"},
+		{name: "arguments of check", args: []string{"--", "--notes", "--fallback", "frob"}, code: 2, want: []string{`no fallback spelling "frob"`}, output: "error"},
+		{name: "wrong usage", args: []string{"--frob"}, code: 2, want: []string{"unknown argument --frob"}, output: "error"},
+		{name: "no value", args: []string{"--base"}, code: 2, want: []string{"--base needs a value"}, output: "error"},
+		{name: "nothing to compare with", args: []string{"--only-changed"}, code: 2, want: []string{"needs --base"}, output: "error"},
+		{name: "no such base", args: []string{"--base", "0123456789012345678901234567890123456789"}, code: 2, want: []string{"is not in this repository"}, output: "error"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s.t = t
@@ -249,7 +249,7 @@ func TestGate(t *testing.T) {
 				t.Errorf("the output is %q", verdict)
 			}
 			lines := strings.Split(strings.TrimSpace(out), "\n")
-			last := map[string]string{"accepted": "gate: accepted", "rejected": "gate: rejected", "nothing": "gate: nothing to judge", "failed": ""}[c.output]
+			last := map[string]string{"pass": "gate: pass", "fail": "gate: fail", "nothing": "gate: nothing to judge", "error": ""}[c.output]
 			if got := lines[len(lines)-1]; last != "" && got != last {
 				t.Errorf("the last line is %q, want %q", got, last)
 			}
@@ -332,12 +332,12 @@ func TestAction(t *testing.T) {
 		lacks   string
 		reports string // folder with reports
 	}{
-		{"a pull request that breaks", map[string]string{"working-directory": "templates", "report": "reports"}, 1, "rejected",
+		{"a pull request that breaks", map[string]string{"working-directory": "templates", "report": "reports"}, 1, "fail",
 			[]string{"::error file=templates/one.jinja,line=", "format-changed [D004]"}, "two.jinja", "templates/reports"},
-		{"all templates", map[string]string{"only-changed": "false", "templates": "templates/two.jinja", "args": "--notes --shard 1/1"}, 0, "accepted",
+		{"all templates", map[string]string{"only-changed": "false", "templates": "templates/two.jinja", "args": "--notes --shard 1/1"}, 0, "pass",
 			[]string{"judging templates/two.jinja", "::notice file=templates/two.jinja,line="}, "one.jinja", ""},
 		{"no template", map[string]string{"templates": "*.j2"}, 0, "nothing", []string{"nothing to judge"}, "::error", ""},
-		{"not a pull request", map[string]string{"base": ""}, 0, "accepted", []string{"judging templates/one.jinja", "judging templates/two.jinja"}, "D0", ""},
+		{"not a pull request", map[string]string{"base": ""}, 0, "pass", []string{"judging templates/one.jinja", "judging templates/two.jinja"}, "D0", ""},
 		{"hostile inputs", map[string]string{"templates": "$(touch owned)*.j2", "base": base}, 0, "nothing", []string{"nothing to judge"}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -28,13 +28,13 @@
 //
 // # Errors
 //
-// Compile returns positioned errors ([source.Error]). Prepare returns [ErrUnverified] for tools on a template whose tool
-// format is not proven, unless the caller insists (E11).
+// Compile returns positioned errors ([source.Error]). Prepare returns [ErrUnverified] where the template's
+// format is not proven to read the answers to the request, unless the caller insists (E11). [Template.Gate]
+// says so of the template as a whole.
 package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -239,8 +239,9 @@ func (t *Template) Render(r chat.Request) (Prompt, error) {
 
 // PrepareOptions say how a request is prepared. The zero value is usable.
 type PrepareOptions struct {
-	// Insist prepares tools although the tool format is not verified. Without it the first request with tools waits for
-	// [Template.Verify], unless that has run before; with it nothing is verified.
+	// Insist prepares a request although the format is not proven to read its answers. Without it the
+	// first request waits for [Template.Verify], unless that has run before; with it nothing is verified.
+	// A request that cannot end in a call needs no proof of calls, nor does one with Fallbacks.
 	Insist     bool
 	Fallbacks  []string           // names of fallback spellings to allow besides the template's own (E25)
 	Incomplete codegen.Incomplete // what becomes of calls that break off or are malformed (E30)
@@ -249,9 +250,6 @@ type PrepareOptions struct {
 
 // Tolerances are what a parser forgives (E21).
 type Tolerances = codegen.Tolerances
-
-// ErrUnverified is returned for tools on a template whose tool format was not found, or which [Template.Verify] finds wrong.
-var ErrUnverified = errors.New("the template's tool format is not verified")
 
 // Plan is everything that a request needs: the prompt, and how to read and constrain the answer.
 type Plan struct {
@@ -285,7 +283,7 @@ func (p *Plan) Grammar() (string, error) {
 // Prepare renders a request and generates its parser, or takes the one that was generated for the same tools and settings
 // before; its grammar is generated when it is asked for.
 func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
-	if err := t.mayCall(r, o); err != nil {
+	if err := t.proven(r, o); err != nil {
 		return nil, err
 	}
 	prompt, err := t.Render(r)
@@ -321,21 +319,6 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 		Lazy: out.Lazy, Triggers: out.Triggers, Stops: out.Stops, Preserved: out.Preserved,
 		Output: out, limits: t.output,
 	}, nil
-}
-
-// mayCall refuses tools where no spelling of calls is proven (E11). What it decides depends on the template and its arguments,
-// never on what was called before.
-func (t *Template) mayCall(r chat.Request, o PrepareOptions) error {
-	if len(r.Tools) == 0 || r.ToolChoice.Mode == chat.ChoiceNone || o.Insist || len(o.Fallbacks) > 0 {
-		return nil
-	}
-	if !t.Analysis().HasCalls() {
-		return fmt.Errorf("%w: no spelling of tool calls was found; allow a fallback spelling by name, or insist", ErrUnverified)
-	}
-	if report := t.Verify(); report.ToolsFailed() {
-		return fmt.Errorf("%w: the round trip fails; allow a fallback spelling by name, or insist\n%s", ErrUnverified, report)
-	}
-	return nil
 }
 
 // Parser parses one answer, piece by piece, and returns deltas.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -59,10 +60,10 @@ func request(t testing.TB, text string) chat.Request {
 
 func TestVerified(t *testing.T) {
 	report := compile(t, template).Verify()
-	if !report.OK() || !report.ToolsOK() {
+	if report.Proven(true) != nil {
 		t.Errorf("round trip:\n%s", report)
 	}
-	if report := compile(t, silent).Verify(); !report.OK() || report.ToolsOK() {
+	if report := compile(t, silent).Verify(); !report.OK() || report.Proven(true) == nil {
 		t.Errorf("a template without calls:\n%s", report)
 	}
 }
@@ -278,4 +279,72 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// TestVerdict judges templates that can be used for tools, that cannot, and whose format nothing proves.
+func TestVerdict(t *testing.T) {
+	wrong := compile(t, template).Analysis().Format
+	wrong.End = []string{"<|fin|>"}
+	const refusing = `{% if tools %}{{ raise_exception('no tools') }}{% endif %}` + template
+	for _, tt := range []struct {
+		name, text string
+		format     *format.Format
+		capable    bool
+		want       string // of String
+	}{
+		{"verified", template, nil, true, `^pass$`},
+		{"another format", template, &wrong, true, `^fail: the output format is not verified: content: failed \(`},
+		{"without tools", silent, nil, false,
+			`^fail: chat template does not support tool calling \(supports_tools=false, supports_tool_calls=false\)$`},
+		{"both", silent, &wrong, false, `^fail: chat template .*; the output format is not verified: content: failed`},
+		{"refused", refusing, nil, false, `^fail: chat template does not support tool calling \(supports_tools=false`},
+		{"not judged", strings.Replace(template, "tools|tojson", "tools|nosuch", 1), nil, false,
+			`^fail: chat template .* \(supports_tools not judged: .*nosuch`},
+	} {
+		tmpl, err := engine.Compile(engine.Source{Name: "t.jinja", Text: tt.text},
+			engine.Options{Now: now, Format: tt.format})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := tmpl.Gate()
+		if v.ToolCapable() != tt.capable || !regexp.MustCompile(tt.want).MatchString(v.String()) {
+			t.Errorf("%s: tool-capable %t, %s; want %t, %s", tt.name, v.ToolCapable(), v, tt.capable, tt.want)
+		}
+		if v.Pass() != (v.Err() == nil) || v.Pass() != (v.String() == "pass") {
+			t.Errorf("%s: pass %t, error %v, %s", tt.name, v.Pass(), v.Err(), v)
+		}
+		if !v.Pass() && !errors.Is(v.Err(), engine.ErrUnverified) && !errors.Is(v.Err(), engine.ErrToolsUnsupported) {
+			t.Errorf("%s: %v", tt.name, v.Err())
+		}
+	}
+}
+
+// TestUnproven prepares requests on templates whose answers nothing proves: those that need the proof are refused.
+func TestUnproven(t *testing.T) {
+	plain := compile(t, silent).Analysis().Format
+	plain.End = []string{"<|fin|>"}
+	tools := request(t, `{"messages": [{"role": "user", "content": "Rain?"}], `+weather+`}`)
+	bare := tools
+	bare.Tools = nil
+	tmpl, err := engine.Compile(engine.Source{Name: "t.jinja", Text: silent}, engine.Options{Now: now, Format: &plain})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []chat.Request{bare, tools} {
+		for _, o := range []engine.PrepareOptions{{}, {Fallbacks: []string{"hermes"}}} {
+			if _, err := tmpl.Prepare(r, o); !errors.Is(err, engine.ErrUnverified) {
+				t.Errorf("%d tools, %+v: error %v", len(r.Tools), o, err)
+			}
+		}
+	}
+	if _, err := tmpl.Prepare(tools, engine.PrepareOptions{Insist: true}); err != nil {
+		t.Error(err)
+	}
+	undisclosed := compile(t, `{% if tools %}{{ tools | tojson }}{% endif %}`+silent)
+	if _, err := undisclosed.Prepare(tools, engine.PrepareOptions{}); !errors.Is(err, engine.ErrUnverified) {
+		t.Errorf("calls that no turn shows: error %v", err)
+	}
+	if _, err := undisclosed.Prepare(bare, engine.PrepareOptions{}); err != nil {
+		t.Errorf("without tools: %v", err)
+	}
 }

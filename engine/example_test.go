@@ -89,7 +89,7 @@ func ExampleCompile() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("may call tools:", t.Caps().Gate() == nil)
+	fmt.Println("may call tools:", t.Gate().Pass())
 
 	_, err = engine.Compile(engine.Source{Name: "broken.jinja", Text: "{% for m in messages %}{{ m.content }}"}, engine.Options{})
 	fmt.Println(err)

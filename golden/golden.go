@@ -60,15 +60,12 @@ func Texts(folder string, t *engine.Template) []Text {
 }
 
 func formatText(t *engine.Template) string {
-	verdict := "accepted"
-	if err := t.Caps().Gate(); err != nil {
-		verdict = "rejected, " + err.Error()
-	}
+	gate := t.Gate()
 	var grounds strings.Builder
 	for _, g := range t.Analysis().Grounds() {
 		fmt.Fprintln(&grounds, g)
 	}
-	return fmt.Sprintf("# capabilities\n%sgate: %s\n\n# format\n%s\n# evidence\n%s\n# verified\n%s", t.Caps(), verdict, t.Analysis().Format, &grounds, t.Verify())
+	return fmt.Sprintf("# capabilities\n%stool-capable: %t\ngate: %s\n\n# format\n%s\n# evidence\n%s\n# verified\n%s", t.Caps(), gate.ToolCapable(), gate, t.Analysis().Format, &grounds, t.Verify())
 }
 
 func grammarText(t *engine.Template) string {

@@ -11,7 +11,8 @@ import (
 var capsCommand = command{
 	group: looking, name: "caps", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
 	short: "print what a template can do, and the gate's verdict",
-	long:  "Exit status 1 says that the gate rejects the template: it does not describe tools or does not replay calls.",
+	long: `Tool-capable is a template that describes tools and replays calls. The gate passes one that is also verified: the format that was
+found of it spells what the template writes, and reads it back ("assay analyze --verify"). Exit status 1 if it fails.`,
 	setup: func(flags *flagSet) func(*call) error {
 		s := new(step).flags(flags)
 		return func(c *call) error {
@@ -20,27 +21,18 @@ var capsCommand = command{
 				return err
 			}
 			caps := t.Caps()
-			rejection := caps.Gate()
-			verdict := gateVerdict(rejection)
+			gate := t.Gate()
 			if s.json {
-				err = writeJSON(c.stdout, map[string]any{"caps": caps.Value(), "gate": verdict})
+				err = writeJSON(c.stdout, map[string]any{"caps": caps.Value(), "tool_capable": gate.ToolCapable(), "gate": gate.String()})
 			} else {
-				_, err = fmt.Fprintf(c.stdout, "%sgate: %s\n", caps, verdict)
+				_, err = fmt.Fprintf(c.stdout, "%stool-capable: %t\ngate: %s\n", caps, gate.ToolCapable(), gate)
 			}
-			if err == nil && rejection != nil {
+			if err == nil && !gate.Pass() {
 				err = errFailed
 			}
 			return err
 		}
 	},
-}
-
-// gateVerdict says in words what the gate says of a template; nil: it accepts it.
-func gateVerdict(rejection error) string {
-	if rejection == nil {
-		return "accepted"
-	}
-	return "rejected: " + rejection.Error()
 }
 
 var analyzeCommand = command{

@@ -27,7 +27,7 @@ var checkCommand = command{
 	long: `A template is a Jinja file, a tokenizer_config.json, or "-" for standard input; of a model folder or a GGUF file all templates
 are checked, and which of them each engine takes (A050 to A055). In any other folder model folders and *.jinja files are looked for. Errors fail the check, warnings and notes do not; docs/rules.md and ` + "`assay explain`" + `
 say what each rule means. {# assay:ignore A021 reason #} in a template suppresses a rule there; with --base only where the base does so too, and
-with --untrusted nowhere. The last lines say which templates support tools, which is a condition only with --require-tools, and how many
+with --untrusted nowhere. The last lines say which templates are tool-capable, which is a condition only with --require-tools, and how many
 checks passed and failed.
 
 With --base an edit is judged: templates that differ from that commit are compared with what they were there, as "assay diff" does, under
@@ -38,7 +38,7 @@ their old name where they were renamed, and each is called identical, safe, risk
 docs/untrusted.md has the limits.`,
 	setup: func(flags *flagSet) func(*call) error {
 		k := checking{}
-		flags.BoolVar(&k.tools, "require-tools", false, "fail where no template of an argument supports tools")
+		flags.BoolVar(&k.tools, "require-tools", false, "fail where no template of an argument is tool-capable and verified")
 		flags.category("What was there before")
 		flags.StringVar(&k.commit, "base", "", "judge the edit since this `COMMIT` of git: what failed there already does not fail")
 		baseline := flags.String("baseline", "", "`FILE` with an earlier report (--format json): what failed there does not fail")
@@ -90,7 +90,7 @@ type checking struct {
 	known     map[string]string // "file rule" -> why it fails
 	options   check.Options
 	since     *base // of commit
-	tools     bool  // support of tools is required
+	tools     bool  // a template must serve tools
 	seed      uint64
 	baseline  []rule.Result
 }
@@ -183,35 +183,39 @@ func knownKey(res *rule.Result) string { return filepath.Base(res.Suite) + " " +
 type checked struct {
 	results []rule.Result
 	edits   []string // what became of each template since the base
-	able    []string // which template supports tools
+	able    []string // which template is tool-capable
 }
 
-// judge says whether a template supports tools. Where the limits did not let it be known, nothing is said.
+// judge says whether a template is tool-capable. Where the limits did not let it be known, nothing is said.
 func (one *checked) judge(src subject.Source) {
 	t, err := src.Compile()
+	var gate engine.Verdict
 	switch {
 	case err != nil:
-		err = errors.New("it does not compile")
+		gate.Incapable = errors.New("it does not compile")
 	case t.Exhausted() != nil:
 		return
 	default:
-		err = t.Caps().Gate()
+		gate = t.Gate()
 	}
 	able := "yes"
-	if err != nil {
-		able = "no, " + err.Error()
+	switch {
+	case gate.Incapable != nil:
+		able = "no, " + gate.Incapable.Error()
+	case gate.Unverified != nil:
+		able = "yes, but " + gate.Unverified.Error()
 	}
-	one.able = append(one.able, fmt.Sprintf("supports tools: %s: %s", src.Name, able))
+	one.able = append(one.able, fmt.Sprintf("tool-capable: %s: %s", src.Name, able))
 	if t != nil {
 		x := conversation.Explore(t.ChatTemplate(), conversation.Usual(), t.Caps().Needs.Bound, conversation.UsualRenders)
 		one.able = append(one.able, fmt.Sprintf("exercised: %s: %s", src.Name, x.Summary()))
 	}
 }
 
-// able is the source that must support tools where that is required: the first that does, else the first.
+// able is the source that must pass the gate where that is required: the first that does, else the first.
 func able(sources []subject.Source) subject.Source {
 	for _, src := range sources {
-		if t, err := src.Compile(); err == nil && t.Caps().Gate() == nil {
+		if t, err := src.Compile(); err == nil && t.Gate().Pass() {
 			return src
 		}
 	}
@@ -284,7 +288,7 @@ func (k *checking) model(c *call, one *checked, m *subject.Model) error {
 // settled is what a failure says that is no news.
 func (k *checking) settled() string { return "It failed at " + k.commit + ", too." }
 
-// judge says of templates that come together which support tools, and fails where one must and none does.
+// judge says of templates that come together which are tool-capable, and fails where one must and none does.
 func (k *checking) judge(one *checked, sources []subject.Source) {
 	for _, src := range sources {
 		one.judge(src)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
-	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/llama"
 	"github.com/goassay/assay/engine/model"
 	"github.com/goassay/assay/engine/model/gguf"
@@ -176,9 +175,7 @@ func (r *liveRun) sources(c *call) ([]compiled, error) {
 		if err != nil {
 			return nil, err
 		}
-		if errors.Is(m.Rejection, caps.ErrToolsUnsupported) {
-			return nil, &failure{fmt.Errorf("model %s rejected: its %w", filepath.Base(c.args[0]), m.Rejection)}
-		} else if m.Rejection != nil {
+		if m.Rejection != nil {
 			return nil, &failure{fmt.Errorf("model %s rejected: %w", filepath.Base(c.args[0]), m.Rejection)}
 		}
 		return []compiled{{subject.New(strings.TrimSuffix(filepath.Base(c.args[0]), ".gguf"), m.Judged.Text), m.Judged.Compiled}}, nil
@@ -191,8 +188,8 @@ func (r *liveRun) sources(c *call) ([]compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.Caps().Gate(); err != nil {
-		return nil, &failure{fmt.Errorf("%s rejected: its %w", r.template, err)}
+	if err := t.Gate().Err(); err != nil {
+		return nil, &failure{fmt.Errorf("%s rejected: %w", r.template, err)}
 	}
 	if path := filepath.ToSlash(src.Name); filepath.Base(path) == families.OwnTemplate && filepath.Dir(path) != "." { // a family's own
 		src.Name = filepath.Dir(path)

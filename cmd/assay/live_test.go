@@ -69,7 +69,7 @@ func TestLiveErrors(t *testing.T) {
 		args   []string
 	}{
 		{"no template", false, exitFailed, "no chat template", []string{tinyModel(t, "")}},
-		{"a template without tools", false, exitFailed, "rejected: its chat template does not support tool calling (supports_tools=false", []string{tinyModel(t, "plain")}},
+		{"a template without tools", false, exitFailed, "rejected: chat template does not support tool calling (supports_tools=false", []string{tinyModel(t, "plain")}},
 		{"another template without tools", false, exitFailed, "does not support tool calling", []string{"--template", filepath.FromSlash("../../corpus/plain/template.jinja"), model}},
 		{"no such file", false, exitUsage, "none.gguf", []string{"none.gguf"}},
 		{"no model", false, exitUsage, "GGUF", []string{broken("text.gguf", []byte("hello"))}},

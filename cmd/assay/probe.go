@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goassay/assay/engine"
-	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/openai"
@@ -112,8 +111,8 @@ func (p *probe) ask(ctx context.Context, c *call, v *live.Server) error {
 	if v.Template, err = engine.Compile(src, engine.Options{Now: time.Now}); err != nil { // the server's clock is not ours to set
 		return err
 	}
-	if err := v.Template.Caps().Gate(); errors.Is(err, caps.ErrToolsUnsupported) {
-		fmt.Fprintf(c.stderr, "%s: its %v; what needs tools is left out\n", src.Name, err)
+	if err := v.Template.Gate().Err(); err != nil {
+		fmt.Fprintf(c.stderr, "%s: %v; what needs tools is left out\n", src.Name, err)
 	}
 	return nil
 }

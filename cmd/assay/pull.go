@@ -107,7 +107,7 @@ func (p *pull) wanted(c *call) (hub.Ref, *hub.Lock, error) {
 
 func (p *pull) print(c *call, m *model.Pulled) error {
 	if !p.json {
-		_, err := fmt.Fprintf(c.data(), "%s\nrepository: %s\ncommit: %s\ngate: accepted\n", m.Paths[0], m.Repo.ID, m.Repo.Commit)
+		_, err := fmt.Fprintf(c.data(), "%s\nrepository: %s\ncommit: %s\ngate: pass\n", m.Paths[0], m.Repo.ID, m.Repo.Commit)
 		return err
 	}
 	files := make([]ordered.Value, len(m.Paths))

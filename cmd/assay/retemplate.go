@@ -76,7 +76,7 @@ func (r *retemplate) run(c *call) error {
 	if m, err = model.Inspect(r.out, judged); err != nil {
 		return err
 	}
-	verdict := gateVerdict(m.Rejection)
+	verdict := m.Verdict()
 	if r.json {
 		return writeJSON(c.stdout, map[string]any{"file": r.out, "gate": verdict})
 	}

@@ -1,4 +1,4 @@
-// Package caps says what a chat template can do, judges it (the gate), and fits requests to it.
+// Package caps says what a chat template can do, and fits requests to it.
 //
 // # Model
 //
@@ -6,9 +6,9 @@
 // itself. This follows the probes of llama.cpp's documented capability detection, and goes further where that one only asks what
 // was read.
 //
-// # Gate
+// # Tool-capable
 //
-// Only a template that describes tools and replays tool calls passes (E26): [Caps.Gate].
+// A template that describes tools and replays calls is tool-capable (E26): [Caps.ToolCapable].
 //
 // # Fit
 //
@@ -99,12 +99,13 @@ func (c Caps) Supports(name string) (value, known bool) {
 	return false, false
 }
 
-// ErrToolsUnsupported is what every rejection of the gate wraps.
+// ErrToolsUnsupported is why a template is not tool-capable.
 var ErrToolsUnsupported = errors.New("chat template does not support tool calling")
 
-// Gate returns nil if a template with these capabilities may be loaded for tool calling, else an error that says which
-// capability is missing, or why it is not known (E26, E32).
-func (c Caps) Gate() error {
+// ToolCapable returns nil where the template describes tools and replays calls, else an error that says
+// which capability is missing, or why it is not known (E26, E32). It says nothing of how calls are spelled;
+// the gate, which proves that, is the façade's.
+func (c Caps) ToolCapable() error {
 	var missing []string
 	for _, need := range []struct {
 		name string

@@ -79,7 +79,7 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-func TestGate(t *testing.T) {
+func TestToolCapable(t *testing.T) {
 	for _, tt := range []struct {
 		caps caps.Caps
 		want string
@@ -89,7 +89,7 @@ func TestGate(t *testing.T) {
 		{caps.Caps{Facts: observe.Facts{ToolCalls: true}}, "chat template does not support tool calling (supports_tools=false)"},
 		{caps.Caps{}, "chat template does not support tool calling (supports_tools=false, supports_tool_calls=false)"},
 	} {
-		err := tt.caps.Gate()
+		err := tt.caps.ToolCapable()
 		switch {
 		case tt.want == "" && err != nil, tt.want != "" && (err == nil || err.Error() != tt.want):
 			t.Errorf("Gate of %+v: %v, want %q", tt.caps, err, tt.want)
@@ -110,7 +110,7 @@ func TestNotJudged(t *testing.T) {
 		{"calls that are refused", `{{ tools|tojson if tools }}`, `{{ raise_exception('no calls') }}`, "supports_tool_calls=false"},
 		{"calls that are left out", `{{ tools|tojson if tools }}`, ``, "supports_tool_calls=false"},
 	} {
-		err := detect(t, strings.NewReplacer("TOOLS", tt.tools, "CALL", tt.call).Replace(frame)).Gate()
+		err := detect(t, strings.NewReplacer("TOOLS", tt.tools, "CALL", tt.call).Replace(frame)).ToolCapable()
 		if err == nil || !errors.Is(err, caps.ErrToolsUnsupported) || !strings.Contains(err.Error(), "("+tt.want+")") {
 			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)
 		}

@@ -38,8 +38,8 @@ type Model struct {
 	// Judged is the template that the gate looked at: the one for tools where the model has one, else the default one (E26). It is
 	// nil where there is neither, and its Compiled is nil where it does not compile.
 	Judged *Template
-	// Rejection says why the gate rejects the model; nil: it accepts it. It wraps [ErrNoTemplate], caps.ErrToolsUnsupported, or
-	// what the template fails with.
+	// Rejection says why the gate rejects the model; nil: it accepts it. It wraps [ErrNoTemplate],
+	// engine.ErrToolsUnsupported, engine.ErrUnverified, or what the template fails with.
 	Rejection error
 }
 
@@ -83,7 +83,7 @@ func Judge(info *gguf.Info, o engine.Options) *Model {
 	case m.Judged.Err != nil:
 		m.Rejection = fmt.Errorf("the %s chat template cannot be used: %w", m.Judged.Title(), m.Judged.Err)
 	default:
-		m.Rejection = m.Judged.Compiled.Caps().Gate()
+		m.Rejection = m.Judged.Compiled.Gate().Err()
 	}
 	return m
 }
@@ -206,6 +206,7 @@ func (m *Model) Value() ordered.Value {
 		{Key: "type", Value: ordered.Str("model_info")},
 		{Key: "supports_tools", Value: ordered.Boolean(m.SupportsTools())},
 		{Key: "caps", Value: ordered.Value{}},
+		{Key: "tool_capable", Value: ordered.Boolean(m.Judged != nil && m.Judged.Err == nil && m.Judged.Compiled.Gate().ToolCapable())},
 		{Key: "chat_format", Value: stringOrNull(m.ChatFormat())},
 		{Key: "has_tool_use_template", Value: ordered.Boolean(toolUse)},
 		{Key: "architecture", Value: stringOrNull(i.Architecture)},
@@ -228,7 +229,7 @@ func (m *Model) Value() ordered.Value {
 	if m.Judged != nil && m.Judged.Err == nil {
 		f := m.Judged.Compiled.Analysis().Format
 		members[2].Value = m.Judged.Compiled.Caps().Value()
-		members[13].Value = ordered.ObjectOf(
+		members[14].Value = ordered.ObjectOf(
 			ordered.Member{Key: "reasoning", Value: ordered.Str(f.Reasoning.Mode.String())},
 			ordered.Member{Key: "content", Value: ordered.Str(f.Content.Mode.String())},
 			ordered.Member{Key: "calls", Value: ordered.Str(f.Shape())})
@@ -249,7 +250,7 @@ func (m *Model) templateValues() []ordered.Value {
 		if t.Err != nil {
 			members = append(members, ordered.Member{Key: "error", Value: ordered.Str(valid(t.Err.Error()))})
 		} else {
-			members = append(members, ordered.Member{Key: "supports_tools", Value: ordered.Boolean(t.Compiled.Caps().Gate() == nil)})
+			members = append(members, ordered.Member{Key: "tool_capable", Value: ordered.Boolean(t.Compiled.Gate().ToolCapable())})
 		}
 		values[i] = ordered.ObjectOf(members...)
 	}
@@ -257,13 +258,21 @@ func (m *Model) templateValues() []ordered.Value {
 }
 
 func (m *Model) verdict() ordered.Value {
-	reason := ordered.Value{}
+	verdict, reason := "pass", ordered.Value{}
 	if m.Rejection != nil {
-		reason = ordered.Str(valid(m.Rejection.Error()))
+		verdict, reason = "fail", ordered.Str(valid(m.Rejection.Error()))
 	}
 	return ordered.ObjectOf(
-		ordered.Member{Key: "accepted", Value: ordered.Boolean(m.Rejection == nil)},
+		ordered.Member{Key: "verdict", Value: ordered.Str(verdict)},
 		ordered.Member{Key: "reason", Value: reason})
+}
+
+// Verdict returns "pass", or "fail: " and why the gate rejects the model.
+func (m *Model) Verdict() string {
+	if m.Rejection == nil {
+		return "pass"
+	}
+	return "fail: " + m.Rejection.Error()
 }
 
 func tokenValue(t gguf.Token) ordered.Value {
@@ -341,6 +350,7 @@ func (m *Model) String() string {
 	if m.Judged != nil && m.Judged.Err == nil {
 		f := m.Judged.Compiled.Analysis().Format
 		b.WriteString(m.Judged.Compiled.Caps().String())
+		line("tool-capable", "%t", m.Judged.Compiled.Gate().ToolCapable())
 		line("reasoning", "%s", f.Reasoning.Mode)
 		line("content", "%s", f.Content.Mode)
 		line("chat_format", "%s", f.Shape())
@@ -348,10 +358,6 @@ func (m *Model) String() string {
 	for _, p := range i.Problems {
 		line("problem", "%s", source.Printable(p))
 	}
-	if m.Rejection != nil {
-		line("gate", "rejected: %s", source.Printable(m.Rejection.Error()))
-	} else {
-		line("gate", "accepted")
-	}
+	line("gate", "%s", source.Printable(m.Verdict()))
 	return b.String()
 }

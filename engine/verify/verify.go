@@ -28,6 +28,7 @@
 package verify
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -132,14 +133,28 @@ func (r *Report) OK() bool {
 	return !slices.ContainsFunc(r.Shapes, func(s Shape) bool { return s.Verdict == Failed })
 }
 
-// ToolsFailed says that some shape with calls was read back as something else.
-func (r *Report) ToolsFailed() bool {
-	return slices.ContainsFunc(r.Shapes, func(s Shape) bool { return s.Tools && s.Verdict == Failed })
-}
-
-// ToolsOK says that some shape with calls was verified and none failed.
-func (r *Report) ToolsOK() bool {
-	return !r.ToolsFailed() && slices.ContainsFunc(r.Shapes, func(s Shape) bool { return s.Tools && s.Verdict == Verified })
+// Proven returns nil where answers are proven to be read as they are meant: no shape failed, and some shape
+// is verified. With calls it asks so of the shapes with calls as well as of the others.
+func (r *Report) Proven(calls bool) error {
+	for _, tools := range []bool{false, true} {
+		var about []Shape
+		for _, s := range r.Shapes {
+			if s.Tools == tools && (calls || !tools) {
+				about = append(about, s)
+			}
+		}
+		failed := slices.DeleteFunc(slices.Clone(about), func(s Shape) bool { return s.Verdict != Failed })
+		proven := func(s Shape) bool { return s.Verdict == Verified || s.Verdict == Ambiguous }
+		switch {
+		case len(failed) > 1:
+			return fmt.Errorf("%s; and %d more", failed[0], len(failed)-1)
+		case len(failed) == 1:
+			return errors.New(failed[0].String())
+		case len(about) > 0 && !slices.ContainsFunc(about, proven):
+			return fmt.Errorf("nothing proves it: %s", about[0])
+		}
+	}
+	return nil
 }
 
 // String returns a line per shape.
@@ -557,9 +572,7 @@ func (v *verifier) render(s shape) (string, expected, error) {
 		if v.closesPart(e) {
 			continue // what ends a part ends the turn only where no other part follows
 		}
-		if i := strings.Index(turn[from:], strings.Trim(e, format.Space)); i >= 0 {
-			end = min(end, from+i)
-		}
+		end = min(end, v.endsAt(turn, from, strings.Trim(e, format.Space)))
 	}
 	limit := stop - len(turn) + end
 	for path, at := range written {
@@ -575,6 +588,28 @@ func (v *verifier) render(s shape) (string, expected, error) {
 		}
 	}
 	return turn, e, nil
+}
+
+// endsAt returns the first place at or after from at which a text ends the turn, its length where there is
+// none. Where calls open with the end of a message, the end does not stand where a call opens.
+func (v *verifier) endsAt(turn string, from int, end string) int {
+	opens := func(rest string) bool {
+		return slices.ContainsFunc(v.analysis.Format.Calls, func(c format.Calls) bool {
+			return slices.ContainsFunc([]string{c.Section.Open.Text, c.Call.Open.Text}, func(open string) bool {
+				return len(open) > len(end) && strings.HasPrefix(rest, open)
+			})
+		})
+	}
+	for at := from; ; {
+		i := strings.Index(turn[at:], end)
+		if i < 0 {
+			return len(turn)
+		}
+		if at += i; end == "" || !opens(turn[at:]) {
+			return at
+		}
+		at += len(end)
+	}
 }
 
 // contentPaths are where the content of a shape's message may come from.

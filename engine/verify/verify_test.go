@@ -114,7 +114,7 @@ func TestWrongFormatIsFound(t *testing.T) {
 		"reasoning": func(f *format.Format) { f.Reasoning.Close = format.Mark("</thought>") },
 		"end":       func(f *format.Format) { f.End = nil },
 	} {
-		if r := report(t, answer, change); r.OK() && name != "calls" || name == "calls" && r.ToolsOK() {
+		if r := report(t, answer, change); r.Proven(true) == nil {
 			t.Errorf("%s: nothing found:\n%s", name, r)
 		}
 	}
@@ -123,7 +123,7 @@ func TestWrongFormatIsFound(t *testing.T) {
 // TestProofs breaks a format in ways that the parser forgives: another proof finds each of them.
 func TestProofs(t *testing.T) {
 	const call = `{% for c in m.tool_calls or [] %}⁂call⁂{"name": {{ c.function.name|tojson }}, "arguments": {{ c.function.arguments|tojson }}}⁂fincall⁂{% endfor %}{{ m.content or '' }}`
-	if r := report(t, call, nil); !r.OK() || !r.ToolsOK() {
+	if r := report(t, call, nil); r.Proven(true) != nil {
 		t.Fatalf("the format as it is fails:\n%s", r)
 	}
 	for _, tt := range []struct {
@@ -145,7 +145,7 @@ func TestProofs(t *testing.T) {
 			f.Calls = []format.Calls{c}
 			tt.damage(&f.Calls[0])
 		})
-		if !slices.ContainsFunc(r.Shapes, func(s verify.Shape) bool { return s.Fails(tt.proof) }) || !r.ToolsFailed() {
+		if !slices.ContainsFunc(r.Shapes, func(s verify.Shape) bool { return s.Fails(tt.proof) }) || r.Proven(true) == nil {
 			t.Errorf("%s: no shape fails the proof by %s:\n%s", tt.name, tt.proof, r)
 		}
 	}
@@ -162,7 +162,7 @@ func TestHalfAnEnd(t *testing.T) {
 // TestUnclosed has a template that closes a section only where it holds several calls: the format says so, and both are proven.
 func TestUnclosed(t *testing.T) {
 	r := report(t, `{% for c in m.tool_calls or [] %}{% if loop.first %}[calls]{% endif %}[call]{{ c.function.name }}[args]{{ c.function.arguments|tojson }}[/call]{% if loop.last and not loop.first %}[/calls]{% endif %}{% endfor %}{{ m.content or '' }}`, nil)
-	if !r.OK() || !r.ToolsOK() {
+	if r.Proven(true) != nil {
 		t.Errorf("a shape failed:\n%s", r)
 	}
 }

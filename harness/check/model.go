@@ -175,7 +175,7 @@ func gate(src subject.Source) error {
 	if err != nil {
 		return err
 	}
-	return t.Caps().Gate()
+	return t.Gate().Err()
 }
 
 func checkToolsTaken(s *modelSubject, find modelFinder) {

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"math/rand"
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
@@ -260,11 +261,14 @@ func checkGrammarTakes(s *Subject, find finder) {
 	g.find(find, "the same", func(shape verify.Shape) where { return s.turn(shape.Tools) })
 }
 
+// failedCall reports whether a shape with calls failed.
+func failedCall(s verify.Shape) bool { return s.Tools && s.Verdict == verify.Failed }
+
 // samples is the number of sentences that are drawn from a grammar.
 const samples = 16
 
 func checkSamples(s *Subject, find finder) {
-	if s.Template.Verify().ToolsFailed() {
+	if slices.ContainsFunc(s.Template.Verify().Shapes, failedCall) {
 		return // as for A006
 	}
 	if !s.Template.Analysis().HasCalls() && len(s.Options.Fallbacks) == 0 {

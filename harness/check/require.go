@@ -11,7 +11,7 @@ const ToolsRequired = "A097"
 // requirements are conditions that somebody sets. Most templates need not meet them.
 var requirements = []lookout{
 	{Rule: rule.Rule{ID: ToolsRequired, Name: "tools-required", Severity: rule.Error,
-		Short:  "The template is required to support tools (--require-tools) and does not.",
+		Short:  "The template must serve tools (--require-tools) and does not: it is not tool-capable, or not verified.",
 		Damage: "Whoever serves the model for agents finds out by their failures.",
 		Fix:    "Describe the tools in the prompt and replay the calls; `assay caps` shows which of the two is missing."},
 		Group: groupLint, Find: checkToolCapable},
@@ -26,7 +26,7 @@ func ToolCapable(src subject.Source, o Options) []rule.Result {
 func checkToolCapable(s *Subject, find finder) {
 	if s.Template == nil {
 		find(nowhere, "the template does not compile, so it supports nothing")
-	} else if err := s.Template.Caps().Gate(); err != nil {
-		find(nowhere, "the %w", err)
+	} else if err := s.Template.Gate().Err(); err != nil {
+		find(nowhere, "%w", err)
 	}
 }

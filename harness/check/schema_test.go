@@ -48,7 +48,7 @@ func TestSampledCallsValidate(t *testing.T) {
 			}
 			request := standard.ToolRequest()
 			request.Tools, request.ToolChoice.Mode = verify.Tools(), openai.ChoiceRequired
-			plan, err := tmpl.Prepare(request, engine.PrepareOptions{})
+			plan, err := tmpl.Prepare(request, engine.PrepareOptions{Insist: true})
 			if err != nil {
 				t.Fatal(err)
 			}

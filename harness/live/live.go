@@ -56,11 +56,11 @@ type Chat struct {
 	Tiny     bool // the model says nonsense: triggers are forced
 }
 
-// OpenChat judges a template for tool calling and opens a chat with it. What is rejected wraps caps.ErrToolsUnsupported; the name is
+// OpenChat judges a template for tool calling and opens a chat with it. What is rejected wraps engine.ErrToolsUnsupported or engine.ErrUnverified; the name is
 // the model's, as its user knows it.
 func OpenChat(name string, t *engine.Template, m *llama.Model, o llama.ContextOptions) (*Chat, error) {
-	if err := t.Caps().Gate(); err != nil {
-		return nil, fmt.Errorf("model %s rejected: its %w", name, err)
+	if err := t.Gate().Err(); err != nil {
+		return nil, fmt.Errorf("model %s rejected: %w", name, err)
 	}
 	return OpenRaw(name, t, m, o)
 }
@@ -128,7 +128,7 @@ func excerpt(text string) string {
 // Run puts a chat through the battery. It stops when ctx ends, with its cause.
 func (c *Chat) Run(ctx context.Context, o Options) ([]*Outcome, error) {
 	var outcomes []*Outcome
-	tools := c.Template.Caps().Gate() == nil
+	tools := c.Template.Gate().Pass()
 	for i := range battery {
 		s := &battery[i]
 		if s.tools && !tools || s.result && !c.Template.Caps().ToolCalls {

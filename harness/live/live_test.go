@@ -71,7 +71,7 @@ func TestGate(t *testing.T) {
 	if !errors.Is(err, caps.ErrToolsUnsupported) {
 		t.Fatal(err)
 	}
-	const want = "model small.gguf rejected: its chat template does not support tool calling (supports_tools=false, supports_tool_calls=false)"
+	const want = "model small.gguf rejected: chat template does not support tool calling (supports_tools=false, supports_tool_calls=false)"
 	if err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}

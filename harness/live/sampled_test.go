@@ -62,7 +62,7 @@ func sampled(t *testing.T, name, text string, seeds int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools := tm.Caps().Gate() == nil
+	tools := tm.Gate().Pass()
 	for i := range battery {
 		s := &battery[i]
 		if s.tools && !tools || s.result && !tm.Caps().ToolCalls {

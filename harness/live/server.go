@@ -94,7 +94,7 @@ func (v *Server) Run(ctx context.Context) ([]rule.Result, error) {
 			v.Done(s.scenario, found)
 		}
 	}
-	tools := v.Template == nil || v.Template.Caps().Gate() == nil
+	tools := v.Template == nil || v.Template.Gate().Pass()
 	for i := range battery {
 		b := &battery[i]
 		if b.tools && !tools || b.result && v.Template != nil && !v.Template.Caps().ToolCalls {

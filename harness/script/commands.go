@@ -117,7 +117,7 @@ func cmdGate(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) == 0, "gate")
 	r := runOf(ts)
 	r.needTemplate(ts)
-	switch err := r.template.Caps().Gate(); {
+	switch err := r.template.Gate().Err(); {
 	case err != nil && !neg:
 		ts.Fatalf("the gate rejects the template: %v", err)
 	case err == nil && neg:

@@ -34,7 +34,7 @@ func ShownBy(t *engine.Template) Shown {
 		Tools:     a.HasCalls(),
 		Reasoning: !a.Format.Reasoning.IsZero() || slices.ContainsFunc(a.Format.Routes, reasoning),
 		Content:   a.Format.Reasoning.Mode != format.ReasoningToolsOnly,
-		Gate:      t.Caps().Gate() == nil,
+		Gate:      t.Gate().Pass(),
 	}
 }
 

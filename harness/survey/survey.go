@@ -68,7 +68,7 @@ func Of(m *subject.Model) *Survey {
 		sum := sha256.Sum256([]byte(t.Text))
 		template := Template{Template: t, SHA256: hex.EncodeToString(sum[:])}
 		if template.Compiled, template.Err = m.Sources[i].Compile(); template.Err == nil {
-			template.Err = template.Compiled.Caps().Gate()
+			template.Err = template.Compiled.Gate().Err()
 		}
 		s.Templates = append(s.Templates, template)
 	}
@@ -144,10 +144,10 @@ func (s *Survey) String() string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) { fmt.Fprintf(&b, name+": "+format+"\n", args...) }
 	for _, t := range s.Templates {
-		verdict := "gate accepts"
+		verdict := "gate: pass"
 		if t.Err != nil {
 			first, _, _ := strings.Cut(t.Err.Error(), "\n")
-			verdict = "gate rejects: " + source.Printable(first)
+			verdict = "gate: fail: " + source.Printable(first)
 		}
 		line("template", "%s, %s, %d bytes, sha256 %s, %s", t.ID, source.Printable(t.Name), len(t.Text), t.SHA256, verdict)
 	}
@@ -228,15 +228,17 @@ func (s *Survey) Value() ordered.Value {
 
 func (t *Template) value() ordered.Value {
 	caps, reason := ordered.Value{}, ordered.Value{}
+	capable, gate := false, "pass"
 	if t.Compiled != nil {
 		caps = t.Compiled.Caps().Value()
+		capable = t.Compiled.Gate().ToolCapable()
 	}
 	if t.Err != nil {
-		reason = text(t.Err.Error())
+		gate, reason = "fail", text(t.Err.Error())
 	}
 	return ordered.ObjectOf(ordered.MemberOf("id", text(t.ID)), ordered.MemberOf("file", text(t.File)), ordered.MemberOf("name", text(t.Name)), ordered.MemberOf("sha256", text(t.SHA256)),
 		ordered.MemberOf("bytes", ordered.Int(len(t.Text))), ordered.MemberOf("bos", textOrNull(t.BOS)), ordered.MemberOf("eos", textOrNull(t.EOS)),
-		ordered.MemberOf("supports_tools", ordered.Boolean(t.Err == nil)), ordered.MemberOf("reason", reason), ordered.MemberOf("caps", caps))
+		ordered.MemberOf("tool_capable", ordered.Boolean(capable)), ordered.MemberOf("gate", ordered.Str(gate)), ordered.MemberOf("reason", reason), ordered.MemberOf("caps", caps))
 }
 
 func (s *Survey) choiceValue(c modeldir.Choice) ordered.Value {

@@ -74,7 +74,7 @@ func TestClasses(t *testing.T) {
 			t.Errorf("%s:\n%s", c.class, s)
 		}
 	}
-	if s := of(t, modeldir.JinjaFile, base, modeldir.TokenizerConfig, config("{% for %}")); !strings.Contains(s.String(), "gate rejects: dir/tokenizer_config.json#chat_template:1:") {
+	if s := of(t, modeldir.JinjaFile, base, modeldir.TokenizerConfig, config("{% for %}")); !strings.Contains(s.String(), "gate: fail: dir/tokenizer_config.json#chat_template:1:") {
 		t.Errorf("no place:\n%s", s)
 	}
 	// The broken one as the one to compare with: the difference is seen from the other side.

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goassay/assay/engine/caps"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/verify"
+)
+
+// ErrToolsUnsupported is why a template is not tool-capable.
+var ErrToolsUnsupported = caps.ErrToolsUnsupported
+
+// ErrUnverified is why a template fails at the gate though it is tool-capable, and why Prepare refuses a
+// request.
+var ErrUnverified = errors.New("the output format is not verified")
+
+// Verdict is what the gate says of a template. Tool-capable is a property of it: it describes tools and
+// replays calls. The verdict is pass or fail: only a template that is tool-capable and verified passes
+// (E26, E28).
+type Verdict struct {
+	// Incapable is why the template is not tool-capable; nil: it is. It wraps [ErrToolsUnsupported].
+	Incapable error
+	// Unverified is why the template is not verified: a shape of answer fails, nothing is proven, or
+	// something could not be judged (E32). It wraps [ErrUnverified]; nil: all that it writes is proven.
+	Unverified error
+}
+
+// ToolCapable reports whether the template describes tools and replays calls.
+func (v Verdict) ToolCapable() bool { return v.Incapable == nil }
+
+// Pass reports whether the template is tool-capable and verified.
+func (v Verdict) Pass() bool { return v.Err() == nil }
+
+// Err returns why the template fails, nil where it passes.
+func (v Verdict) Err() error {
+	if v.Incapable != nil {
+		return v.Incapable
+	}
+	return v.Unverified
+}
+
+// String returns "pass", or "fail: " and every reason, in one line.
+func (v Verdict) String() string {
+	var why []string
+	for _, err := range []error{v.Incapable, v.Unverified} {
+		if err != nil {
+			why = append(why, strings.ReplaceAll(err.Error(), "\n", " "))
+		}
+	}
+	if why == nil {
+		return "pass"
+	}
+	return "fail: " + strings.Join(why, "; ")
+}
+
+// Gate judges the template: its capabilities, and the proofs of its format ([Template.Verify]). Whoever
+// wants to know whether a template may serve tools asks here.
+func (t *Template) Gate() Verdict {
+	v := Verdict{Incapable: t.caps.ToolCapable()}
+	report := t.Verify()
+	// A shape with calls that fails counts for every template, one that proves nothing for those that
+	// are said to replay calls.
+	v.Unverified = t.unproven(report, v.ToolCapable() || !report.OK())
+	return v
+}
+
+// unproven returns why answers are not proven to be read, those with calls too where calls says so.
+func (t *Template) unproven(report *verify.Report, calls bool) error {
+	if err := t.Exhausted(); err != nil {
+		return fmt.Errorf("%w: not judged: %w", ErrUnverified, err)
+	}
+	if err := report.Proven(calls); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnverified, err)
+	}
+	return nil
+}
+
+// proven refuses a request whose answers the format is not proven to read (E11). What it decides depends
+// on the template and its arguments, never on what was called before.
+func (t *Template) proven(r chat.Request, o PrepareOptions) error {
+	if o.Insist {
+		return nil
+	}
+	calls := len(r.Tools) > 0 && r.ToolChoice.Mode != chat.ChoiceNone && len(o.Fallbacks) == 0
+	switch err := t.unproven(t.Verify(), calls); {
+	case err == nil:
+		return nil
+	case calls:
+		return fmt.Errorf("%w; allow a fallback spelling of calls by name, or insist", err)
+	default:
+		return fmt.Errorf("%w; insist to take it as it is", err)
+	}
+}
