@@ -57,6 +57,8 @@ type Analysis struct {
 	// NextTurn is what stands between the end of an answer and the text of a user's message that follows, where answers with calls
 	// were seen before one alone (see [observe.Needs]).
 	NextTurn string
+	// NextPrompt is what the template writes unasked after the end of a last answer: the prompt for another one. It is no part of the turn.
+	NextPrompt string
 	// Unescaped says that strings are written between quotes, or up to the end of a line or a separator, that are not escaped inside,
 	// so that a string which holds one can be read in two ways.
 	Unescaped bool
@@ -154,13 +156,14 @@ type state struct {
 	format        format.Format
 	contentCloses bool   // what closes reasoning opens content without reasoning, too
 	callEnd       string // what ends a turn with calls
+	appended      string // what is written unasked after the end of a last answer
 	unreadable    string // why calls cannot be read
 	unescaped     bool   // what ends a string is not escaped in it
 }
 
 func (a *state) result() *Analysis {
 	a.format.Header = a.proper
-	return &Analysis{Format: a.format, Evidence: a.evidence, Prefills: a.prefills, Unread: a.unreadable, Unescaped: a.unescaped, NextTurn: a.next, heading: a.heading}
+	return &Analysis{Format: a.format, Evidence: a.evidence, Prefills: a.prefills, Unread: a.unreadable, Unescaped: a.unescaped, NextTurn: a.next, NextPrompt: a.appended, heading: a.heading}
 }
 
 // turns are the answers that the comparisons share. One that the template does not write has no observation.

@@ -234,9 +234,9 @@ func (a *callsPass) single(c *format.Calls, opening string, one spelling) {
 // only where it holds several calls: second is what follows the last of two, where that is something else.
 func (a *callsPass) sectionEnd(c *format.Calls, rest, second string) {
 	close, end := a.cutEnd(rest)
-	if _, at := observe.Before(a.plain.body, observe.Content); end == "" && countMarkers(observe.After(a.plain.body, at)) > 0 && countMarkers(rest) > 0 {
+	if _, at := observe.Before(a.plain.body, observe.Content); end == "" && countMarkers(observe.After(a.plain.body, at)) > 0 && countMarkers(rest) > 0 && !mirrored(c.Section.Open.Full(), rest) {
 		// What ends an answer is not there: then the last marker ends a turn with calls.
-		close = cutMarkers(rest, countMarkers(rest)-1)
+		close = rest[:lastMarker(rest)]
 		c.Section.Close = format.Mark(close)
 		a.callEnd = rest[len(close):]
 		return
@@ -250,12 +250,24 @@ func (a *callsPass) sectionEnd(c *format.Calls, rest, second string) {
 	if end == "" && strings.Trim(c.Section.Open.Text, "[ ") == "" && !strings.HasPrefix(strings.TrimLeft(close, format.Space), "]") {
 		close, end = "", rest
 	}
-	if several, _ := a.cutEnd(second); close == "" && c.Section.Open.Text != "" && !onlySpace(several) {
+	if several, ended := a.cutEnd(second); close == "" && c.Section.Open.Text != "" && !onlySpace(several) {
+		if n := countMarkers(c.Section.Open.Full()); ended == "" && n > 0 && countMarkers(several) > n {
+			several = cutMarkers(several, n) // what is left ends the turn
+			end = second[len(several):]
+			a.gave("T2", "end", format.Assumed, "%q follows several calls: as many of these markers close the section as open it, and what is left is taken to end the turn", second)
+		}
 		close, c.Unclosed = several, true
 		a.gave("T2", "section_end section_end.after", format.Observed, "close of the section %q, behind several calls alone", close)
 	}
 	c.Section.Close = format.Mark(close)
 	a.callEnd = end
+}
+
+// mirrored reports whether the last marker of a close is the mirror of the first one of an open, so that it ends what that begins.
+func mirrored(open, close string) bool {
+	first := pieces(open)
+	last := strings.TrimRight(close[lastMarker(close):], format.Space)
+	return len(first) > 0 && markerAt(first[0]) > 0 && slices.Contains(mirrors(first[0]), last)
 }
 
 // cutEnd cuts what ends every turn off a literal behind calls.

@@ -42,10 +42,25 @@ func (a *state) turnEnd() string {
 	_, at = observe.Before(o.Atoms, observe.Content)
 	between := strings.TrimPrefix(observe.After(o.Atoms, at), close)
 	end := a.withoutNextTurn(snapEnd(commonPrefix(behind, between), behind, between))
+	if end != behind {
+		end = withoutOpening(end, between, observe.LeadOf(o.Atoms, o.Probe.UserPath()+".content"))
+	}
 	if text := strings.Trim(end, format.Space); text == "" || text == strings.Trim(behind, format.Space) {
 		return behind
 	}
 	return end
+}
+
+// nextPrompt returns what a template writes after the end of a last answer as it does after a user's message, unasked: the prompt for an
+// answer, and no part of the one before it.
+func (a *state) nextPrompt(end string) string {
+	_, at := observe.Before(a.plain.body, observe.Content)
+	_, rest, _ := strings.Cut(observe.After(a.plain.body, at), end)
+	if !a.unasked || onlySpace(rest) || !strings.HasSuffix(a.othersEnd, rest) {
+		return ""
+	}
+	a.gave("C1", "end", format.Observed, "the prompt for an answer is written unasked: %q", rest)
+	return rest
 }
 
 // withoutNextTurn cuts off an end where a next turn begins: as the prompt does, behind a token for its beginning perhaps.
@@ -67,6 +82,18 @@ func (a *state) withoutNextTurn(end string) string {
 	return end
 }
 
+// withoutOpening cuts off an end what opens a user's message, where that begins as the text does that follows the last answer: between is what
+// stands between an answer and a user's message, opening what opens the conversation with such a message. Both end alike, and
+// where that begins in the middle of the end, the end goes no further. A marker between brackets is left: it may as well end what stands
+// before it.
+func withoutOpening(end, between, opening string) string {
+	at := len(between) - len(snapStart(commonSuffix(opening, between), opening, between))
+	if at >= len(end) || onlySpace(between[:at]) || onlySpace(end[at:]) || bracketed(end[at:]) > 0 {
+		return end
+	}
+	return end[:at]
+}
+
 func findEnds(s state) state {
 	s.findEnds()
 	return s
@@ -80,7 +107,9 @@ func (a *state) findEnds() {
 			f.End = append(f.End, end)
 		}
 	}
-	add(a.turnEnd())
+	end := a.turnEnd()
+	add(end)
+	a.appended = a.nextPrompt(end)
 	plain := f.End
 	calls := a.withoutNextTurn(a.callEnd)
 	add(calls)

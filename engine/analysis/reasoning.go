@@ -40,6 +40,11 @@ func (a *reasoningPass) compareReasoning() {
 	default:
 		a.reasoningOfPrompts(r)
 	}
+	if r.Mode == format.ReasoningTagged && r.Open.Text == "" && r.Close.Text == "" {
+		a.gave("R1", "reasoning.mode", format.Observed, "reasoning stands between %q and %q: nothing tells it from content", r.Open.Full(), r.Close.Full())
+		*r = format.Reasoning{}
+		return
+	}
 	if r.Pair.IsZero() {
 		a.gave("R1", "reasoning.mode", format.Observed, "no reasoning written")
 		return

@@ -363,6 +363,18 @@ func cutMarkers(s string, n int) string {
 	return s[:pos]
 }
 
+// lastMarker returns where the last marker of s begins, len(s) where there is none.
+func lastMarker(s string) int {
+	last, pos := len(s), 0
+	for _, p := range splitMarkers(s) {
+		if markerAt(p) > 0 {
+			last = pos
+		}
+		pos += len(p)
+	}
+	return last
+}
+
 // cutLast cuts the last marker or word group off an open: what is left encloses it.
 func cutLast(open string) (outer, inner string) {
 	ps := splitMarkers(open)

@@ -80,6 +80,31 @@ func TestCallsAreFound(t *testing.T) {
 	}
 }
 
+// TestEnds sees where turns end, and which of the markers after calls close them.
+func TestEnds(t *testing.T) {
+	const turn = `{%- if tools %}[tools]{{ tools|tojson }}{% endif %}{%- for m in messages %}{% if m.role == 'assistant' %}[bot]{{ m.content or '' }}` +
+		`{% if m.tool_calls %}CALLS{% else %}<|end|>{% endif %}{% else %}[{{ m.role }}]{{ m.content }}<|end|>{% endif %}{% endfor %}{% if add_generation_prompt %}[bot]{% endif %}`
+	const list = `{% for c in m.tool_calls %}{{ {c.function.name: c.function.arguments}|tojson }}{{ ', ' if not loop.last }}{% endfor %}`
+	for _, tt := range []struct{ name, template, want string }{
+		{"a marker of its own after calls", strings.Replace(turn, "CALLS", `<|ask|>[`+list+`]<|asked|>`, 1),
+			`header: "[bot]" end: "<|end|>" end: "<|asked|>" calls: array of json_native section_start: "<|ask|>" object: name is key, =args`},
+		{"the mirror of what opens the calls", strings.Replace(turn, "CALLS", `<ask>[`+list+`]</ask>`, 1),
+			`header: "[bot]" end: "<|end|>" calls: array of json_native section_start: "<ask>" section_end: "</ask>" object: name is key, =args`},
+		{"a section that several calls alone close, and an end that no other turn has",
+			`{%- if tools %}[tools]{{ tools|tojson }}{% endif %}{%- for m in messages %}{% if m.role == 'assistant' %}[bot]{{ m.content or '' }}{% for c in m.tool_calls or [] %}` +
+				`{{ '<calls>' if loop.first }}<call>{{ c.function|tojson }}</call>{{ '</calls><over>' if not loop.first }}{% endfor %}{% else %}[{{ m.role }}]{{ m.content }}{% endif %}{% endfor %}{% if add_generation_prompt %}[bot]{% endif %}`,
+			`header: "[bot]" end: "<over>" calls: json_native section_start: "<calls>" section_end: "</calls>" section_end.after: several calls per_call_start: "<call>" per_call_end: "</call>" object: name=name, arguments=args`},
+		{"a prompt that is written unasked, and begins as a question does",
+			`Help.{% for m in messages %}{{ '\n### ' ~ ('Task' if m.role == 'user' else 'Reply') ~ ':\n' ~ m.content }}{% if m.role == 'assistant' %}|END|{% endif %}{% endfor %}{{ '\n### Reply:\n' }}`,
+			`header: "\n### Reply:\n" end: "|END|"`},
+	} {
+		got := strings.NewReplacer("reasoning.mode: none\ncontent.mode: plain\n", "", "end: \"</s>\"\n", "").Replace(analyze(t, tt.template).Format.String())
+		if got := strings.Join(strings.Fields(got), " "); got != tt.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", tt.name, got, tt.want)
+		}
+	}
+}
+
 // TestFlagAmongMany finds the one variable of many that does something, whatever its name and place.
 func TestFlagAmongMany(t *testing.T) {
 	for _, flag := range []string{"a_mull", "mm_mull", "zz_mull"} {

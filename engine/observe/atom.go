@@ -87,6 +87,9 @@ func classify(run jinja.Run, answer string) Atom {
 	}
 	path, ours := strings.CutPrefix(run.Path, answer+".")
 	if !ours {
+		if isRole(run.Path) && run.Role == jinja.FromValue {
+			return Atom{Kind: Literal, Exact: true} // so is another message's
+		}
 		if run.Role == jinja.Computed && run.Path == "" {
 			return Atom{Kind: Counter}
 		}
@@ -111,6 +114,16 @@ func classify(run jinja.Run, answer string) Atom {
 		at.Kind = Foreign
 	}
 	return at
+}
+
+// isRole reports whether a path is that of a message's role.
+func isRole(path string) bool {
+	index, ok := strings.CutPrefix(path, "messages[")
+	if !ok {
+		return false
+	}
+	_, field, _ := strings.Cut(index, "]")
+	return field == ".role"
 }
 
 // isTyped says that a path below the message is the text of a typed part of the content.
@@ -213,6 +226,15 @@ func Before(atoms []Atom, kinds ...Kind) (string, int) {
 		return atoms[i-1].Text, i
 	}
 	return "", i
+}
+
+// LeadOf returns the literal text that directly precedes the first atom that is written from a path of the input.
+func LeadOf(atoms []Atom, path string) string {
+	i := slices.IndexFunc(atoms, func(at Atom) bool { return at.Kind == Foreign && strings.HasPrefix(at.Path, path) })
+	if i > 0 && atoms[i-1].Kind == Literal {
+		return atoms[i-1].Text
+	}
+	return ""
 }
 
 // After returns the literal text that directly follows the atom at an index.

@@ -401,8 +401,10 @@ const (
 func (v *verifier) ambiguity(s shape, turn string, got, want chat.Message) string {
 	swapped := len(want.ToolCalls) == len(got.ToolCalls) && want.Reasoning == "" && want.Content != "" && got.Reasoning == want.Content && got.Content == ""
 	switch {
-	case swapped && v.writes(s, got, func(other string) bool { return other == turn }):
+	case swapped && (v.writes(s, got, func(other string) bool { return other == turn }) || len(s.calls) > 0 && v.thinks(turn, got.Reasoning)):
 		return "the template writes content beside calls where reasoning goes"
+	case v.unmarked(s, turn, got, want):
+		return "the template writes reasoning as it writes content"
 	case swapped && v.opened(s, turn, got):
 		return unclosed
 	case v.padded(s, turn, got, want):
@@ -418,6 +420,26 @@ func (v *verifier) writes(s shape, m chat.Message, is func(turn string) bool) bo
 	s.reasoning, s.content = m.Reasoning, m.Content
 	turn, _, err := v.render(s)
 	return err == nil && is(turn)
+}
+
+// thinks says that a turn begins as one whose reasoning is a text, up to and with a part of what closes that.
+func (v *verifier) thinks(turn, text string) bool {
+	other, _, err := v.render(shape{reasoning: text, content: closing})
+	lead, behind, found := strings.Cut(other, text)
+	rest, ok := strings.CutPrefix(turn, lead+text)
+	shared := 0
+	for shared < len(rest) && shared < len(behind) && rest[shared] == behind[shared] {
+		shared++
+	}
+	return err == nil && found && ok && strings.Trim(lead, format.Space) != "" && strings.Trim(rest[:shared], format.Space) != ""
+}
+
+// unmarked says that reasoning was read as content, all of it and nothing else, and that the template writes the same where it is content:
+// white space alone tells the two apart.
+func (v *verifier) unmarked(s shape, turn string, got, want chat.Message) bool {
+	squeeze := func(text string) string { return strings.Join(strings.Fields(text), "") }
+	return want.Reasoning != "" && got.Reasoning == "" && squeeze(got.Content) == squeeze(want.Reasoning+want.Content) &&
+		v.writes(s, got, func(other string) bool { return squeeze(other) == squeeze(turn) })
 }
 
 // opened says that a turn goes on from its beginning to the end of its text as it would where the text is reasoning. Where the template
@@ -549,7 +571,7 @@ func (v *verifier) render(s shape) (string, expected, error) {
 			if run.Path == "messages[0].content" || run.Path == "messages[0].content[0].text" {
 				start = pos + run.Len
 			}
-			if strings.HasPrefix(run.Path, "messages[2].") && stop == len(o.Text.String) { // the message that follows
+			if strings.HasPrefix(run.Path, "messages[2].content") && stop == len(o.Text.String) { // the message that follows
 				stop = len(strings.TrimSuffix(o.Text.String[:pos], v.analysis.NextTurn))
 			}
 			if _, ok := written[run.Path]; !ok {
@@ -559,7 +581,10 @@ func (v *verifier) render(s shape) (string, expected, error) {
 		}
 		pos += run.Len
 	}
-	turn, ok := v.analysis.CutTurn(o.Text.String[start:stop])
+	if stop == len(o.Text.String) {
+		stop = len(strings.TrimSuffix(o.Text.String, v.analysis.NextPrompt))
+	}
+	turn, ok := v.analysis.CutTurn(o.Text.String[start:max(start, stop)])
 	if !ok {
 		return "", expected{}, fmt.Errorf("the turn does not begin with the header %q", v.analysis.Format.Header)
 	}

@@ -65,6 +65,10 @@ func TestVerdicts(t *testing.T) {
 		{"two calls are refused", `{% if m.tool_calls and m.tool_calls|length > 1 %}{{ raise_exception('one call') }}{% endif %}{{ m.content or '' }}` + calls, "two calls", verify.Refused, "one call"},
 		{"reasoning is opened and not closed", `<think>{{ m.reasoning_content ~ '</think>' if m.reasoning_content }}{{ m.content or '' }}`, "content", verify.Ambiguous, "does not close"},
 		{"content goes where reasoning goes", `{% if m.tool_calls %}{% if m.reasoning_content or m.content %}<why>{{ m.reasoning_content or m.content }}</why>{% endif %}{% else %}{% if m.reasoning_content %}<why>{{ m.reasoning_content }}</why>{% endif %}{{ m.content }}{% endif %}` + calls, "content and call", verify.Ambiguous, "where reasoning goes"},
+		{"content goes where reasoning goes beside content", `{% if m.tool_calls %}{% if m.content %}<why>{{ m.content }}</why>{% endif %}` +
+			`{% else %}{% if m.reasoning_content %}<why>{{ m.reasoning_content }}</why>{% endif %}{{ m.content }}{% endif %}` + calls, "content and call", verify.Ambiguous, "where reasoning goes"},
+		{"white space alone parts reasoning from content", `{{ m.reasoning_content ~ '\n' if m.reasoning_content }}{{ m.content or '' }}` + calls,
+			"reasoning and content", verify.Ambiguous, "as it writes content"},
 		{"quotes without escapes", `{% for c in m.tool_calls or [] %}<f={{ c.function.name }}>{% for k, v in c.function.arguments.items() %}{{ k }}={% if v is string %}"{{ v }}"{% else %}{{ v|tojson }}{% endif %}{{ ", " if not loop.last }}{% endfor %}</f>{% endfor %}{{ m.content or '' }}`, verify.AwkwardStrings, verify.Ambiguous, "not escaped"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -85,6 +89,21 @@ func TestTakenOut(t *testing.T) {
 	prompted := strings.Replace(tail, "<|assistant|>", "<|assistant|><think>", 1)
 	if got, note := verdict(reportOf(t, head+opens+prompted, nil), "content"); got != verify.Ambiguous || !strings.Contains(note, "does not close") {
 		t.Errorf("%v %q", got, note)
+	}
+}
+
+// TestUnasked has a template that writes the prompt for the next answer unasked: it is no part of the turn, and the turn ends where a
+// message that follows shows it, though the prompt and that message begin alike.
+func TestUnasked(t *testing.T) {
+	for _, template := range []string{
+		`You help.{% for m in messages %}{{ '\n### ' ~ ('Task' if m.role == 'user' else 'Reply') ~ ':\n' ~ m.content }}{% if m.role == 'assistant' %}|END|{% endif %}{% endfor %}{{ '\n### Reply:\n' }}`,
+		`{% for m in messages %}{{ 'From: ' ~ m.role ~ '\n ' ~ m.content ~ ' <over> ' }}{% endfor %}{{ 'From: assistant\nTo: user\n ' }}`,
+		`{% for m in messages %}{{ m.role ~ ': ' ~ m.content ~ '<|done|>\n' }}{% endfor %}assistant:`,
+	} {
+		r := reportOf(t, template, nil)
+		if got, note := verdict(r, "content"); got != verify.Verified {
+			t.Errorf("%s\n%v %s", template, got, note)
+		}
 	}
 }
 
