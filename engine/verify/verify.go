@@ -390,8 +390,9 @@ func (v *verifier) prompted(turn string) string {
 	return turn
 }
 
-// Why turns mean two things and are spelled as no message is.
+// Why turns mean two things; unclosed and unescaped ones are spelled as no message is.
 const (
+	misplaced = "the template writes content beside calls where reasoning goes"
 	unclosed  = "the template opens reasoning before content and does not close it"
 	unescaped = "strings are written as they are, and what ends them is not escaped inside"
 )
@@ -401,12 +402,14 @@ const (
 func (v *verifier) ambiguity(s shape, turn string, got, want chat.Message) string {
 	swapped := len(want.ToolCalls) == len(got.ToolCalls) && want.Reasoning == "" && want.Content != "" && got.Reasoning == want.Content && got.Content == ""
 	switch {
-	case swapped && (v.writes(s, got, func(other string) bool { return other == turn }) || len(s.calls) > 0 && v.thinks(turn, got.Reasoning)):
-		return "the template writes content beside calls where reasoning goes"
+	case swapped && v.writes(s, got, func(other string) bool { return other == turn }):
+		return misplaced
 	case v.unmarked(s, turn, got, want):
 		return "the template writes reasoning as it writes content"
 	case swapped && v.opened(s, turn, got):
 		return unclosed
+	case swapped && len(s.calls) > 0 && v.thinks(turn, got.Reasoning):
+		return misplaced
 	case v.padded(s, turn, got, want):
 		return "the template writes white space behind content, and nothing by which it could be told from content's own"
 	case s.name == AwkwardStrings && v.unescaped(s, turn):
