@@ -54,6 +54,10 @@ no-change: deps ## prove in a scratch copy that updating changes nothing
 oracle: deps ## render the goldens' prompts again with Python's jinja2 and compare
 	ci/oracle.sh
 
+.PHONY: moved
+moved: ## hold the corpus against the one in which each case was a file: nothing is missing without a reason
+	ci/moved.sh
+
 .PHONY: page
 page: ## write out/page.html, the report as a page, and look at it in headless Chromium
 	ci/page.sh

@@ -11,9 +11,9 @@ loop controls, the generation block, and tojson without HTML escapes.
 import datetime
 import json
 import pathlib
-import re
 import sys
 
+import corpus
 import jinja2
 from jinja2 import nodes
 from jinja2.ext import Extension
@@ -52,12 +52,6 @@ def environment():
     env.globals["raise_exception"] = raise_exception
     env.globals["strftime_now"] = NOW.strftime
     return env
-
-
-def sections(archive):
-    """The files of a txtar archive, without the line feed at the end of each; its comment under the name ""."""
-    parts = re.split(r"^-- (.+) --\n", archive, flags=re.MULTILINE)
-    return {name: text.removesuffix("\n") for name, text in zip(["", *parts[1::2]], parts[0::2])}
 
 
 def variables(request, as_object):
@@ -101,23 +95,22 @@ class Comparison:
             text = f"{type(error).__name__}: {error}"
         self.compare(vector["id"], text, vector["want"])
 
-    def script(self, path):
-        files = sections(path.read_text(encoding="utf-8"))
-        golden = re.search(r"^prompt (\S+)$", files[""], flags=re.MULTILINE)
-        request = re.search(r"^request (\S+)$", files[""], flags=re.MULTILINE)
-        if not golden or not request:
+    def case(self, root, case):
+        named = dict(line.split(" ")[:2] for line in case.commands if line.startswith(("prompt ", "request ")))
+        if "prompt" not in named or "request" not in named:
             return
-        source = (path.parent / "template.jinja").read_text(encoding="utf-8")
-        given = variables(files[request[1]], as_object=True)
+        source = (root / case.family / "template.jinja").read_text(encoding="utf-8")
+        request = case.files[named["request"]]
+        given = variables(request, as_object=True)
         functions = {"functions": tojson([tool["function"] for tool in given.get("tools", [])])}
-        attempts = [given, variables(files[request[1]], as_object=False), given | functions]
+        attempts = [given, variables(request, as_object=False), given | functions]
         for attempt in attempts:
             try:
                 text = self.render(source, attempt)
                 break
             except Exception as error:
                 text = f"{type(error).__name__}: {error}"
-        self.compare(path, text, files[golden[1]])
+        self.compare(f"{case.family}/{case.name}", text, case.files[named["prompt"]].removesuffix("\n"))
 
 
 def main():
@@ -125,8 +118,8 @@ def main():
     for line in sys.stdin:
         comparison.vector(json.loads(line))
     for folder in sys.argv[1:]:
-        for path in sorted(pathlib.Path(folder).glob("*/*.txtar")):
-            comparison.script(path)
+        for case in corpus.Corpus(folder).cases():
+            comparison.case(pathlib.Path(folder), case)
     total, failed = comparison.total, comparison.failed
     print(f"{total - failed} prompts as jinja2 {jinja2.__version__} renders them, {failed} not")
     sys.exit(1 if failed or not total else 0)

@@ -11,4 +11,4 @@ if ! python3 -c 'import jinja2' 2>/dev/null; then
   "$cache/venv/bin/python" -c 'import jinja2' 2>/dev/null || "$cache/venv/bin/pip" install --quiet jinja2==3.1.6
   python=$cache/venv/bin/python
 fi
-go run ./cmd/assay export prompts --vendor .deps/llama.cpp/models/templates | "${python:-python3}" ci/oracle.py corpus
+go run ./cmd/assay export prompts --vendor .deps/llama.cpp/models/templates | PYTHONDONTWRITEBYTECODE=1 "${python:-python3}" ci/oracle.py corpus

@@ -1,7 +1,9 @@
-// Package corpus is the corpus as data: a folder for each family with its own template and its cases (txtar scripts),
-// families.txt (which vendor template belongs to which family) and vendor.lock (their SHA-256).
+// Package corpus is the corpus as data: the kinds of cases, a folder for each family with its own
+// template, its outputs and the cases that it alone has, families.txt (which vendor template belongs
+// to which family) and vendor.lock (their SHA-256).
 //
-// Package harness/script documents the scripts, CONTRIBUTING.md how to add one.
+// README.md is its manual. Package harness/families reads it, package harness/script documents the
+// scripts.
 //
 // # Stability
 //
@@ -10,7 +12,7 @@ package corpus
 
 import "embed"
 
-// FS is the corpus: families.txt, vendor.lock, <family>/template.jinja, <family>/*.txtar.
+// FS is the corpus.
 //
 //go:embed *
 var FS embed.FS

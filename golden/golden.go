@@ -3,11 +3,13 @@
 //
 // # Files
 //
-// A template has a folder, own/<family> or vendor/<file>, with three files:
+// A template has a file, own/<family>.golden or vendor/<file>.golden, with three parts under headings
+// as in a txtar archive:
 //
-//	format.golden    caps, gate, modes, markers, ids, field order, how each field is known, and what verification said of each shape
-//	grammar.golden   the grammar, triggers, stops and preserved tokens for the standard tools
-//	prompts.golden   the prompts of the standard battery, each line behind a bar
+//	format    caps, gate, modes, markers, ids, field order, how each field is known, and what
+//	          verification found of each shape
+//	grammar   the grammar, triggers, stops and preserved tokens for the standard tools
+//	prompts   the prompts of the standard battery, each line after a bar
 //
 // Tests compare them and rewrite them through goldie (`make golden`); `assay run` compares them with what it has embedded.
 // A file that no template reads is a fault of the store. Prompts are blessed by Python's jinja2, not by us: `make oracle`.
@@ -24,6 +26,7 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/constraint"
@@ -43,20 +46,26 @@ const suffix = ".golden"
 // Group is the group of the results of [Compare], a column of the matrix.
 const Group = "golden"
 
-// Text is one golden: its path in the store without the suffix, and what it should hold.
-type Text struct{ Path, Text string }
-
-// Own and Vendor name the folder of a template.
+// Own and Vendor name the golden of a template, a path in the store without the suffix.
 func Own(family string) string  { return "own/" + family }
 func Vendor(file string) string { return "vendor/" + strings.TrimSuffix(file, ".jinja") }
 
-// Texts returns the goldens of a template.
-func Texts(folder string, t *engine.Template) []Text {
-	return []Text{
-		{folder + "/format", formatText(t)},
-		{folder + "/grammar", grammarText(t)},
-		{folder + "/prompts", promptsText(t)},
+// Text returns what the golden of a template should hold.
+func Text(t *engine.Template) string {
+	var b strings.Builder
+	for _, p := range parts {
+		fmt.Fprintf(&b, "-- %s --\n%s", p.name, p.text(t))
 	}
+	return b.String()
+}
+
+var parts = []struct {
+	name string
+	text func(*engine.Template) string
+}{
+	{"format", formatText},
+	{"grammar", grammarText},
+	{"prompts", promptsText},
 }
 
 func formatText(t *engine.Template) string {
@@ -123,26 +132,36 @@ func trailing(line string) string {
 // Conflict says what to do about a golden with a conflict marker of git.
 const Conflict = "a conflict marker; take either side (git checkout --theirs golden), then `make golden` writes what is true"
 
-// Compare compares a template with its goldens. A golden that is not there is a failure: `make golden` writes it.
-func Compare(suite, folder string, t *engine.Template) []rule.Result {
+// Compare compares a template with its golden, a result for each part that differs. A golden that is
+// not there is a failure: `make golden` writes it.
+func Compare(suite, path string, t *engine.Template) []rule.Result {
+	file := path + suffix
+	failed := func(name string, line int, text string) rule.Result {
+		return rule.Result{Suite: suite, Group: Group, Name: name, Status: rule.Failed, Severity: rule.Error,
+			Place: rule.Place{File: "golden/" + file, Line: line}, Text: text}
+	}
+	golden, err := fs.ReadFile(FS, file)
+	if err != nil {
+		return []rule.Result{failed(path, 0, "no golden; `make golden` writes it")}
+	}
+	if line := report.ConflictMarker(string(golden)); line > 0 {
+		return []rule.Result{failed(path, line, Conflict)}
+	}
+	wanted := map[string]string{}
+	for _, f := range txtar.Parse(golden).Files {
+		wanted[f.Name] = string(f.Data)
+	}
 	var results []rule.Result
-	for _, text := range Texts(folder, t) {
-		name := text.Path + suffix
-		res := rule.Result{Suite: suite, Group: Group, Name: name, Place: rule.Place{File: "golden/" + name}}
-		want, err := fs.ReadFile(FS, name)
-		switch {
-		case err != nil:
-			res.Text = "no golden; `make golden` writes it"
-		case report.ConflictMarker(string(want)) > 0:
-			res.Place.Line = report.ConflictMarker(string(want))
-			res.Text = Conflict
-		case string(want) != text.Text:
-			res.Text = "differs\n" + string(diff.Diff("golden", want, "found", []byte(text.Text)))
+	for _, p := range parts {
+		name := path + " " + p.name
+		found := p.text(t)
+		if want := wanted[p.name]; want != found {
+			results = append(results, failed(name, 0,
+				"differs\n"+string(diff.Diff("golden", []byte(want), "found", []byte(found)))))
+			continue
 		}
-		if res.Text != "" {
-			res.Status, res.Severity = rule.Failed, rule.Error
-		}
-		results = append(results, res)
+		results = append(results, rule.Result{Suite: suite, Group: Group, Name: name,
+			Place: rule.Place{File: "golden/" + file}})
 	}
 	return results
 }

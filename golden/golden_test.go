@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/sebdah/goldie/v2"
@@ -20,17 +21,15 @@ import (
 // templates (make test sets it); without it only our own templates are compared.
 func TestGolden(t *testing.T) {
 	for _, s := range sources(t) {
-		t.Run(s.folder, func(t *testing.T) {
+		t.Run(s.path, func(t *testing.T) {
 			t.Parallel()
 			compiled, err := s.source.Compile()
 			if err != nil {
 				t.Fatal(err)
 			}
 			g := goldie.New(t, goldie.WithFixtureDir("."), goldie.WithDiffEngine(goldie.ClassicDiff))
-			for _, text := range golden.Texts(s.folder, compiled) {
-				if !conflicts(t, text.Path+".golden") { // which is nobody's to overwrite
-					g.Assert(t, text.Path, []byte(text.Text))
-				}
+			if !conflicts(t, s.path+".golden") { // which is nobody's to overwrite
+				g.Assert(t, s.path, []byte(golden.Text(compiled)))
 			}
 		})
 	}
@@ -48,7 +47,7 @@ func conflicts(t *testing.T, file string) bool {
 }
 
 type source struct {
-	folder string
+	path   string // of the golden, without its suffix
 	source subject.Source
 }
 
@@ -111,19 +110,14 @@ func TestStore(t *testing.T) {
 			if err != nil || d.IsDir() {
 				return err
 			}
-			folder := filepath.ToSlash(filepath.Dir(path))
-			switch name := filepath.Base(path); {
-			case !used[folder] && updating():
-				if err := os.RemoveAll(filepath.Dir(path)); err != nil {
-					return err
-				}
-				return fs.SkipDir
-			case !used[folder]:
-				t.Errorf("%s: no template reads this golden any more; remove it", path)
-			case name != "format.golden" && name != "grammar.golden" && name != "prompts.golden":
-				t.Errorf("%s: a template has the goldens format, grammar and prompts", path)
+			switch name, golden := strings.CutSuffix(filepath.ToSlash(path), ".golden"); {
+			case golden && used[name]:
+				conflicts(t, path)
+				return nil
+			case updating():
+				return os.Remove(path)
 			}
-			conflicts(t, path)
+			t.Errorf("%s: no template reads this file any more; remove it", path)
 			return nil
 		})
 		if err != nil {
@@ -146,7 +140,7 @@ func TestGrounds(t *testing.T) {
 		}
 		for _, field := range a.Format.Fields() {
 			if !known[field] {
-				t.Errorf("%s: no comparison says that it gave %s", s.folder, field)
+				t.Errorf("%s: no comparison says that it gave %s", s.path, field)
 			}
 		}
 	}

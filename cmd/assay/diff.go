@@ -2,12 +2,11 @@ package main
 
 import (
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/script"
@@ -85,17 +84,18 @@ func openCommitted(name string) ([]subject.Source, error) {
 	return all, err
 }
 
+// readCases reads the cases of a folder: scripts, and the outputs of a family.
 func readCases(dir string) ([]script.Case, error) {
 	if dir == "" {
 		return nil, nil
 	}
-	files, err := fs.Glob(os.DirFS(dir), "*.txtar")
+	fsys, files, err := families.Folder(dir)
 	if err != nil {
 		return nil, err
 	}
 	var all []script.Case
 	for _, file := range files {
-		cases, err := script.Read(os.DirFS(dir), file)
+		cases, err := script.Read(fsys, file)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", dir, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/script"
@@ -16,8 +17,8 @@ import (
 
 var newCommand = command{
 	group: proving, name: "new", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
-	short: "write a family folder for a template, with first cases from its analysis",
-	long: `The folder is CORPUS/FAMILY; the cases are what the template itself writes for answers, reasoning and calls, whole and cut
+	short: "write a family folder for a template, with first outputs from its analysis",
+	long: `The folder is CORPUS/FAMILY; the outputs are what the template itself writes for answers, reasoning and calls, whole and cut
 off, with the messages they mean: one at least of every kind that a family of the corpus has. Read them, change them, add what
 real models put out, then run "assay run CORPUS". A folder that exists already is left alone.`,
 	setup: func(flags *flagSet) func(*call) error {
@@ -53,7 +54,11 @@ func scaffold(c *call, limits engine.Limits, dir, family string, json bool) erro
 	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s exists already; remove it or choose another --family", folder)
 	}
-	cases, missing := script.Scaffold(family, t)
+	kinds, err := readKinds(dir)
+	if err != nil {
+		return err
+	}
+	cases, missing := script.Scaffold(kinds, family, t)
 	if err := exhausted(t); err != nil {
 		return err
 	}
@@ -61,7 +66,7 @@ func scaffold(c *call, limits engine.Limits, dir, family string, json bool) erro
 		return err
 	}
 	wrote := []string{}
-	for _, f := range append([]script.File{{Name: families.OwnTemplate, Text: src.Text}}, cases...) {
+	for _, f := range []script.File{{Name: families.OwnTemplate, Text: src.Text}, cases} {
 		name := filepath.Join(folder, f.Name)
 		if err := os.WriteFile(name, []byte(f.Text), 0o666); err != nil {
 			return err
@@ -79,4 +84,16 @@ func scaffold(c *call, limits engine.Limits, dir, family string, json bool) erro
 	}
 	fmt.Fprintf(c.stdout, "next: go run ./cmd/assay run --run %s %s\n", family, dir)
 	return nil
+}
+
+// readKinds reads the kinds of the corpus in a folder, which need not be there yet.
+func readKinds(dir string) (*families.Kinds, error) {
+	fsys, err := openCorpus(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		fsys, err = corpus.FS, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return families.ReadKinds(fsys)
 }

@@ -54,11 +54,9 @@ type corpusRun struct {
 }
 
 func (r *corpusRun) run(c *call) error {
-	cleanup, err := r.load(c)
-	if err != nil {
+	if err := r.load(c); err != nil {
 		return err
 	}
-	defer cleanup()
 	defer r.second.Close()
 	variants := take(r.output.shard, r.choose(r.suite.Variants()))
 	switch {
@@ -68,7 +66,8 @@ func (r *corpusRun) run(c *call) error {
 	case r.output.shard.of > 0:
 		return errors.New("the shard has no templates: there are fewer than shards")
 	default:
-		return fmt.Errorf("%s has no family with a case; a family is a folder with %s and at least one .txtar", r.suite.Dir, families.OwnTemplate)
+		return fmt.Errorf("%s has no family with a case; a family is a folder with %s and %s or a case of its own, *.txtar",
+			r.suite.Dir, families.OwnTemplate, families.Outputs)
 	}
 	all := &report.Report{Command: "run", Version: version(), Rules: check.Rules()}
 	matrix := report.NewMatrix(append(check.Groups(), script.Group, equivalence.Group, golden.Group)...)
@@ -152,35 +151,27 @@ func (r *corpusRun) minimize(c *call, all []failedScripts) error {
 	return failed
 }
 
-// load opens the corpus. testscript reads scripts from the disk, so the embedded corpus is unpacked first.
-func (r *corpusRun) load(c *call) (cleanup func(), err error) {
-	cleanup = func() {}
+// load opens the corpus.
+func (r *corpusRun) load(c *call) (err error) {
 	fsys := fs.FS(corpus.FS)
 	if len(c.args) == 1 {
 		r.suite.Dir = c.args[0]
 		if fsys, err = openCorpus(r.suite.Dir); err != nil {
-			return cleanup, err
+			return err
 		}
 	} else {
 		if r.suite.Update {
-			return cleanup, errors.New("the embedded corpus cannot be updated; name the folder")
+			return errors.New("the embedded corpus cannot be updated; name the folder")
 		}
 		r.embedded, r.suite.Root = true, "corpus"
-		if r.suite.Dir, err = os.MkdirTemp("", "assay-corpus-"); err != nil {
-			return cleanup, err
-		}
-		cleanup = func() { os.RemoveAll(r.suite.Dir) }
-		if err := os.CopyFS(r.suite.Dir, corpus.FS); err != nil {
-			return cleanup, err
-		}
 	}
 	if r.suite.Corpus, err = families.Load(fsys); err != nil {
-		return cleanup, err
+		return err
 	}
 	if r.vendor != "" {
 		r.suite.Vendor, r.suite.Vendors = os.DirFS(r.vendor), r.vendor
 	}
-	return cleanup, nil
+	return nil
 }
 
 // openCorpus is the folder of a corpus. Errors of what is read of it have names below it, so that the folder is looked for here. A link

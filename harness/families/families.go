@@ -5,6 +5,11 @@
 // A family is one output format in full. Its own template is <family>/template.jinja of the corpus; its vendor templates are
 // those that families.txt lists, files of a directory outside the repository whose SHA-256 vendor.lock pins.
 //
+// A kind of case (one call, two calls, ...) is kinds/KIND.txtar: a script, and the request and the
+// message for each setting. <family>/outputs.txtar has the outputs of a family for the kinds. The two
+// make the case FAMILY/KIND.txtar, which is no file on disk and which [Corpus].FS reads all the same.
+// A script in a family's folder is a case that this family alone has.
+//
 // # Errors
 //
 // A list that does not read is a positioned error ([source.Error]); a vendor template whose bytes are not those of
@@ -21,6 +26,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -52,15 +59,19 @@ type Vendor struct {
 
 // Corpus is a corpus read: its families, sorted by name, and what is known to fail.
 type Corpus struct {
+	// FS has the corpus' files, and each case that a kind makes for a family, FAMILY/KIND.txtar.
 	FS       fs.FS
 	Families []Family
 	Known    map[string]string // of known.txt: "template check" -> reason
+	Kinds    *Kinds            // nil where no family has an outputs file
+
+	outputs map[string]*family // of each family that has some
 }
 
 // Load reads a corpus: families.txt, vendor.lock, known.txt and the folders. A corpus without families.txt is a folder of families
 // without vendor templates.
 func Load(fsys fs.FS) (*Corpus, error) {
-	c := &Corpus{FS: fsys}
+	c := &Corpus{FS: fsys, outputs: map[string]*family{}}
 	if err := c.readFamilies(); err != nil {
 		return nil, err
 	}
@@ -73,8 +84,21 @@ func Load(fsys fs.FS) (*Corpus, error) {
 	if err := c.readKnown(); err != nil {
 		return nil, err
 	}
+	c.FS = composed{fsys, c}
 	slices.SortFunc(c.Families, func(a, b Family) int { return strings.Compare(a.Name, b.Name) })
 	return c, nil
+}
+
+// Folder returns the cases of a folder alone, as paths in a file system: its scripts, and those that
+// its outputs make with the kinds of the corpus around it, or of the one that is built in.
+func Folder(dir string) (fs.FS, []string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &Corpus{FS: os.DirFS(filepath.Dir(dir)), outputs: map[string]*family{}}
+	cases, err := c.readCases(filepath.Base(dir))
+	return composed{c.FS, c}, cases, err
 }
 
 // Family returns a family by name.
@@ -182,13 +206,14 @@ func (c *Corpus) readFolders() error {
 		return err
 	}
 	for _, e := range entries {
-		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") || e.Name() == kindsFolder {
 			continue
 		}
 		if _, err := fs.Stat(c.FS, e.Name()+"/"+OwnTemplate); err != nil {
-			return fmt.Errorf("the folder %s has no %s; every folder of a corpus is a family", e.Name(), OwnTemplate)
+			return fmt.Errorf("the folder %s has no %s; every folder of a corpus but %s is a family",
+				e.Name(), OwnTemplate, kindsFolder)
 		}
-		cases, err := fs.Glob(c.FS, e.Name()+"/*.txtar")
+		cases, err := c.readCases(e.Name())
 		if err != nil {
 			return err
 		}
@@ -200,6 +225,41 @@ func (c *Corpus) readFolders() error {
 		f.Own, f.Cases = true, cases
 	}
 	return nil
+}
+
+// readCases returns the cases of a family: its scripts, and those that its outputs make.
+func (c *Corpus) readCases(name string) ([]string, error) {
+	cases, err := fs.Glob(c.FS, name+"/*"+scriptEnding)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.Index(cases, name+"/"+Outputs)
+	if at < 0 {
+		return cases, nil
+	}
+	cases = slices.Delete(cases, at, at+1)
+	if c.Kinds == nil {
+		if c.Kinds, err = ReadKinds(c.FS); err != nil {
+			return nil, err
+		}
+	}
+	archive, err := readArchive(c.FS, name+"/"+Outputs)
+	if err != nil {
+		return nil, err
+	}
+	f, err := c.Kinds.readOutputs(name, archive)
+	if err != nil {
+		return nil, err
+	}
+	c.outputs[name] = f
+	for _, file := range f.cases() {
+		if slices.Contains(cases, file) {
+			return nil, fmt.Errorf("%s: %s/%s has a case of this name already", file, name, Outputs)
+		}
+		cases = append(cases, file)
+	}
+	slices.Sort(cases)
+	return cases, nil
 }
 
 // readKnown reads known.txt: under each reason, "template check".

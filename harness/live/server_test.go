@@ -2,6 +2,7 @@ package live_test
 
 import (
 	"errors"
+	"io/fs"
 	"net/http"
 	"slices"
 	"strings"
@@ -581,7 +582,7 @@ func TestRecordedOutputs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range f.Cases {
-			text, err := corpus.FS.ReadFile(name)
+			text, err := fs.ReadFile(all.FS, name)
 			if err != nil {
 				t.Fatal(err)
 			}

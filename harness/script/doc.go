@@ -2,6 +2,9 @@
 //
 // # A case
 //
+// Most cases are made of a kind, which has the script, and of a family's outputs (corpus/README.md). A
+// script in a family's folder is one that the family alone has.
+//
 // A case tells one story. Its first lines, comments, say what and why; its name starts with the category. Then come
 // commands, then the files that they use:
 //

@@ -3,6 +3,7 @@ package script
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"regexp"
 	"runtime"
@@ -32,7 +33,12 @@ func (s *Suite) Results(v Variant, src subject.Source, verbose bool) ([]rule.Res
 	if len(family.Cases) == 0 {
 		return refused, nil
 	}
-	p, err := s.Params(v, src)
+	dir, err := os.MkdirTemp("", "assay-scripts-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	p, err := s.Params(v, src, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -40,9 +46,13 @@ func (s *Suite) Results(v Variant, src subject.Source, verbose bool) ([]rule.Res
 	top.guard(func() { testscript.RunT(top, p) })
 	results := refused
 	for i, child := range top.children {
-		res := rule.Result{Suite: v.Name, Group: Group, Name: child.name, Place: rule.Place{File: s.file(v.Family.Cases[i])}}
+		file := v.Family.Cases[i]
+		res := rule.Result{Suite: v.Name, Group: Group, Name: child.name}
+		res.Place, _ = s.place(file, 0)
 		if child.failed {
-			res.Status, res.Severity, res.Text = rule.Failed, rule.Error, child.verdict(&res.Place)
+			line, text := child.verdict(s.Corpus.Origin(file).Shift)
+			place, where := s.place(file, line)
+			res.Status, res.Severity, res.Place, res.Text = rule.Failed, rule.Error, place, where+text
 		} else if verbose {
 			res.Text = child.log.String()
 		}
@@ -60,12 +70,15 @@ func (s *Suite) Results(v Variant, src subject.Source, verbose bool) ([]rule.Res
 // refused is the result of a case that may not run.
 func (s *Suite) refused(v Variant, file string, err error) rule.Result {
 	name := strings.TrimSuffix(path.Base(file), path.Ext(file))
-	res := rule.Result{Suite: v.Name, Group: Group, Name: name, Status: rule.Failed, Severity: rule.Error, Place: rule.Place{File: s.file(file)}}
+	res := rule.Result{Suite: v.Name, Group: Group, Name: name, Status: rule.Failed, Severity: rule.Error}
+	res.Place, _ = s.place(file, 0)
+	res.Text = err.Error()
 	var at *refusal
 	if errors.As(err, &at) {
-		res.Place.Line, err = at.line, at.err
+		var where string
+		res.Place, where = s.place(file, at.line)
+		res.Text = where + at.err.Error()
 	}
-	res.Text = err.Error()
 	return res
 }
 
@@ -106,19 +119,20 @@ func (r *recorder) FailNow()          { r.failed = true; runtime.Goexit() }
 // had to say.
 var failure = regexp.MustCompile(`^FAIL: .*?:(\d+): (.*)$`)
 
-// verdict is the part of the log that says what failed. The line goes into the place; with [Suite].Continue further failures, each with
-// its line, follow the first.
-func (r *recorder) verdict(place *rule.Place) string {
+// verdict returns the part of the log that tells what failed, and the line of the first failure. With
+// [Suite].Continue further failures follow, each with its line less shift.
+func (r *recorder) verdict(shift int) (first int, text string) {
 	var texts []string
 	inside := false
 	for line := range strings.SplitSeq(strings.TrimSpace(r.log.String()), "\n") {
 		m := failure.FindStringSubmatch(line)
 		switch {
 		case m != nil && texts == nil:
-			place.Line, _ = strconv.Atoi(m[1])
+			first, _ = strconv.Atoi(m[1])
 			texts, inside = append(texts, m[2]), true
 		case m != nil:
-			texts, inside = append(texts, "line "+m[1]+": "+m[2]), true
+			line, _ := strconv.Atoi(m[1])
+			texts, inside = append(texts, fmt.Sprintf("line %d: %s", line-shift, m[2])), true
 		case strings.HasPrefix(line, "> "):
 			inside = false
 		case inside:
@@ -126,7 +140,7 @@ func (r *recorder) verdict(place *rule.Place) string {
 		}
 	}
 	if texts == nil {
-		return strings.TrimSpace(r.log.String())
+		return 0, strings.TrimSpace(r.log.String())
 	}
-	return strings.TrimSpace(strings.Join(texts, "\n"))
+	return first, strings.TrimSpace(strings.Join(texts, "\n"))
 }

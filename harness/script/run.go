@@ -1,8 +1,12 @@
 package script
 
 import (
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -82,19 +86,29 @@ func (r *run) expect(ts *testscript.TestScript, name, got string) {
 	ts.Fatalf("%s is not what was found\n%s", name, diff.Diff(name, []byte(want+"\n"), "found", []byte(got+"\n")))
 }
 
-// writeUpdates rewrites the script with what was found, if the script holds otherwise: a script with a fault is not touched.
+// updating keeps cases that share a file from writing it at the same time.
+var updating sync.Mutex
+
+// writeUpdates rewrites a case with what was found, if the case holds otherwise: one with a fault is
+// not touched. What a case of a kind found goes into the family's outputs, even where the kind itself
+// has the expectation: the diff shows it, and a person decides for all families.
 func (r *run) writeUpdates(t testscript.T, file string) {
 	if failed, ok := t.(interface{ Failed() bool }); len(r.updates) == 0 || !ok || failed.Failed() {
 		return
 	}
+	updating.Lock()
+	defer updating.Unlock()
+	origin, before := r.suite.Corpus.Origin(file), ""
+	if origin.Kind != "" {
+		before = origin.Kind + "/"
+	}
+	file = filepath.Join(r.suite.Dir, filepath.FromSlash(origin.File))
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range archive.Files {
-		if text, ok := r.updates[archive.Files[i].Name]; ok {
-			archive.Files[i].Data = []byte(text + "\n")
-		}
+	for _, name := range slices.Sorted(maps.Keys(r.updates)) {
+		put(archive, before+name, before, []byte(r.updates[name]+"\n"))
 	}
 	updated := txtar.Format(archive)
 	if again := txtar.Parse(updated); len(again.Files) != len(archive.Files) {
@@ -103,4 +117,19 @@ func (r *run) writeUpdates(t testscript.T, file string) {
 	if err := os.WriteFile(file, updated, 0o666); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// put replaces a file of an archive, or adds it after the last one whose name begins with before.
+func put(archive *txtar.Archive, name, before string, data []byte) {
+	after := len(archive.Files)
+	for i := range archive.Files {
+		if archive.Files[i].Name == name {
+			archive.Files[i].Data = data
+			return
+		}
+		if strings.HasPrefix(archive.Files[i].Name, before) {
+			after = i + 1
+		}
+	}
+	archive.Files = slices.Insert(archive.Files, after, txtar.File{Name: name, Data: data})
 }

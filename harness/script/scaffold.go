@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/split"
 )
 
@@ -38,79 +40,50 @@ func ShownBy(t *engine.Template) Shown {
 	}
 }
 
-// sketch is a first case: what is asked, and the message whose spelling the template shows. The output is that spelling, or a part.
+// sketch is a first output of a kind, as the template itself spells it: the whole message, or the part
+// up to a text.
 type sketch struct {
-	name, about string
-	of          func(Shown) bool // which templates have it; nil: all
-	history     string           // the messages; "": one question
-	ask         string           // further members of the request
-	message     string
-	begun       string // the part of the message's text that stands already, and is continued: the output is what follows it
-	// behind is the text of the message behind which the output ends; "": it is whole. It ends because a limit was reached where
-	// limit is set.
-	behind string
-	limit  bool
+	kind string
+	of   func(Shown) bool // which templates have it; nil: all
+	rest string           // completes the arguments that the kind's message has cut off
+	upTo string           // the text of the message that the output ends with; "": it is whole
 }
 
 func calls(s Shown) bool     { return s.Tools }
 func reasoning(s Shown) bool { return s.Reasoning && s.Content }
+func both(s Shown) bool      { return s.Reasoning && s.Tools }
+func noCalls(s Shown) bool   { return !s.Tools }
 
-const (
-	oneCall = `{"id": "call00001", "name": "tide", "arguments": "{\"port\": \"Brest\"}"}`
-	asked   = `{"role": "user", "content": "When does the tide turn?"}`
-)
+// sketched is the setting in which first cases are told.
+const sketched = "weather"
 
 // sketches are first cases of every kind that a family must have.
 var sketches = []sketch{
-	{name: "content_plain", about: "A plain answer.", message: `{"content": "The tide turns at noon."}`},
-	{name: "content_lines", about: "An answer of several lines, with marks that mean something elsewhere.",
-		message: `{"content": "Low water, \"<b>6:10</b>\":\n\n` + "```" + `json\n{\"height\": 0.8}\n` + "```" + `\nHaute mer à 12 h 25 – 7 m."}`},
-	{name: "content_system", about: "A system message before the question.",
-		history: `[{"role": "system", "content": "You are a harbour master."}, ` + asked + `]`, message: `{"content": "The tide turns at noon."}`},
-	{name: "content_turns", about: "A question after an answer.",
-		history: `[{"role": "user", "content": "Is the harbour open?"}, {"role": "assistant", "content": "It is."}, ` + asked + `]`, message: `{"content": "The tide turns at noon."}`},
-	{name: "content_cut", about: "The answer was cut off. What came stands in the message.", message: `{"content": "The tide turns at noon."}`,
-		behind: "The tide tu", limit: true},
-	{name: "content_schema", about: "Structured output: with a schema the content is the JSON itself.",
-		ask:     `, "json_schema": {"type": "object", "properties": {"turn": {"type": "string"}, "height": {"type": "number"}}, "required": ["turn", "height"]}`,
-		message: `{"content": "{\"turn\": \"noon\", \"height\": 6.5}"}`},
-	{name: "continue_content", about: "The model goes on with an answer that has begun.", begun: "The tide turns", message: `{"content": "The tide turns at noon."}`},
-	{name: "gate_rejected", about: "The gate does not let the template pass.", of: func(s Shown) bool { return !s.Gate }},
-	{name: "reasoning_and_content", about: "Reasoning, then the answer.", of: reasoning,
-		message: `{"reasoning_content": "High water was at six.", "content": "The tide turns at noon."}`},
-	{name: "continue_reasoning", about: "The prompt ends inside the reasoning. The model finishes it, then answers.", of: reasoning, begun: "High water was",
-		message: `{"reasoning_content": "High water was at six.", "content": "The tide turns at noon."}`},
-	{name: "reasoning_and_call", about: "Reasoning, then a call.", of: func(s Shown) bool { return s.Reasoning && s.Tools },
-		message: `{"reasoning_content": "The table has it.", "content": "", "tool_calls": [` + oneCall + `]}`},
-	{name: "tools_one_call", about: "One call.", of: calls, message: `{"content": "", "tool_calls": [` + oneCall + `]}`},
-	{name: "tools_content_and_call", about: "Content, then a call.", of: calls, message: `{"content": "Let me look.", "tool_calls": [` + oneCall + `]}`},
-	{name: "tools_two_calls", about: "Two calls in one answer.", of: calls,
-		message: `{"content": "", "tool_calls": [` + oneCall + `, {"id": "call00002", "name": "tide", "arguments": "{\"port\": \"Lorient\"}"}]}`},
-	{name: "tools_typed", about: "Arguments of every type.", of: calls,
-		message: `{"content": "", "tool_calls": [{"id": "call00001", "name": "log", "arguments": "{\"note\": \"02134\", \"height\": 6.5, \"days\": 2, \"spring\": true, \"ports\": [\"Brest\", \"Lorient\"], \"place\": {\"lat\": 48.4}}"}]}`},
-	{name: "tools_awkward_strings", about: "A string with quotes, brackets and lines.", of: calls,
-		message: `{"content": "", "tool_calls": [{"id": "call00001", "name": "log", "arguments": "{\"note\": \"\\\"Low\\\", it's <b>6:10</b>;\\n[1] {x}, 5 < 6 & 7\"}"}]}`},
-	{name: "tools_required", about: "A call is demanded, and made.", of: calls, ask: `, "tool_choice": "required"`, message: `{"content": "", "tool_calls": [` + oneCall + `]}`},
-	{name: "tools_result", about: "The answer after a result.", of: calls,
-		history: `[` + asked + `, {"role": "assistant", "content": "", "tool_calls": [{"id": "call00001", "type": "function", "function": {"name": "tide", "arguments": "{\"port\": \"Brest\"}"}}]},
-  {"role": "tool", "tool_call_id": "call00001", "name": "tide", "content": "12:25"}]`, message: `{"content": "The tide turns at noon."}`},
-	{name: "truncated_in_argument", about: "The output was cut off inside a string. Nothing is closed or completed.", of: calls,
-		message: `{"content": "", "tool_calls": [` + oneCall + `]}`, behind: "Bre", limit: true},
-	{name: "malformed_missing_end", about: "What closes the call is missing. The call was announced and stays a call.", of: calls,
-		message: `{"content": "", "tool_calls": [` + oneCall + `]}`, behind: "Brest"},
+	{kind: "content"},
+	{kind: "content_foreign_markers"},
+	{kind: "content_parts"},
+	{kind: "content_with_tools_ignored", of: noCalls},
+	{kind: "truncated_answer", upTo: "dew poi"},
+	{kind: "schema"},
+	{kind: "continue_content"},
+	{kind: "reasoning", of: reasoning},
+	{kind: "continue_reasoning", of: reasoning},
+	{kind: "tools_reasoning_and_call", of: both},
+	{kind: "tools_one_call", of: calls},
+	{kind: "tools_content_and_call", of: calls},
+	{kind: "tools_parallel", of: calls},
+	{kind: "tools_no_arguments", of: calls},
+	{kind: "tools_typed", of: calls},
+	{kind: "tools_awkward_strings", of: calls},
+	{kind: "choice_required", of: calls},
+	{kind: "result", of: calls},
+	{kind: "truncated_in_argument", of: calls, rest: `"}`, upTo: "Reykj"},
+	{kind: "malformed_missing_end", of: calls, upTo: "Norway"},
 }
 
-const sketchTools = `, "tools": [
-  {"type": "function", "function": {"name": "tide", "description": "Tides of a port",
-    "parameters": {"type": "object", "properties": {"port": {"type": "string"}, "days": {"type": "integer"}}, "required": ["port"]}}},
-  {"type": "function", "function": {"name": "log", "description": "Writes into the log book",
-    "parameters": {"type": "object", "properties": {"note": {"type": "string"}, "height": {"type": "number"}, "days": {"type": "integer"},
-      "spring": {"type": "boolean"}, "ports": {"type": "array", "items": {"type": "string"}},
-      "place": {"type": "object", "properties": {"lat": {"type": "number"}}}}, "required": ["note"]}}}], "parallel_tool_calls": true`
-
-// Scaffold writes first cases for a template from what it writes itself, one at least of every kind that the corpus asks of a family.
-// missing says what could not be written, and why.
-func Scaffold(family string, t *engine.Template) (files []File, missing []string) {
+// Scaffold writes the outputs of a family from what its template itself writes, one at least of every
+// kind that the corpus asks of a family. missing lists what could not be written, and why.
+func Scaffold(kinds *families.Kinds, family string, t *engine.Template) (file File, missing []string) {
 	shown := ShownBy(t)
 	if !shown.Tools {
 		why := "the template writes none"
@@ -122,140 +95,170 @@ func Scaffold(family string, t *engine.Template) (files []File, missing []string
 	if !shown.Reasoning {
 		missing = append(missing, "cases with reasoning: the template writes none")
 	}
+	gate := "gate"
+	if !shown.Gate {
+		gate = "! gate"
+	}
+	first := firstOutputs{kinds: kinds, template: t, asks: map[string][]string{}, without: map[string][]string{}}
 	for _, s := range sketches {
 		if s.of != nil && !s.of(shown) {
 			continue
 		}
-		file, err := s.write(family, t, shown)
-		if err != nil {
+		if err := first.add(s); err != nil {
 			line, _, _ := strings.Cut(source.Detail(err), "\n")
-			missing = append(missing, s.name+": "+line)
-			continue
+			missing = append(missing, s.kind+": "+line)
 		}
-		files = append(files, file)
 	}
-	return files, missing
+	var head strings.Builder
+	fmt.Fprintf(&head, "# %s: first outputs, as the template itself writes them.\nsetting %s\n%s\n", family, sketched, gate)
+	for _, ask := range slices.Sorted(maps.Keys(first.asks)) {
+		fmt.Fprintf(&head, "ask '%s' %s\n", ask, strings.Join(first.asks[ask], " "))
+	}
+	for _, command := range slices.Sorted(maps.Keys(first.without)) {
+		fmt.Fprintf(&head, "without %s %s\n", command, strings.Join(first.without[command], " "))
+	}
+	archive := txtar.Archive{Comment: []byte(head.String()), Files: first.files}
+	return File{families.Outputs, string(txtar.Format(&archive))}, missing
 }
 
-func (s sketch) write(family string, t *engine.Template, shown Shown) (File, error) {
-	requestText, err := s.requestText(t, shown)
+// firstOutputs are the outputs of a family while they are made.
+type firstOutputs struct {
+	kinds    *families.Kinds
+	template *engine.Template
+	files    []txtar.File
+	asks     map[string][]string // JSON -> kinds
+	without  map[string][]string // command -> kinds
+}
+
+func (o *firstOutputs) add(s sketch) error {
+	asked, err := o.kinds.Request(s.kind, sketched)
 	if err != nil {
-		return File{}, err
+		return err
 	}
-	head := "# " + s.about + "\ntemplate " + family + "\nrequest request.json\n"
-	if s.message == "" {
-		archive := txtar.Archive{Comment: []byte(head + "! gate\n"), Files: []txtar.File{{Name: "request.json", Data: []byte(requestText + "\n")}}}
-		return File{s.name + ".txtar", string(txtar.Format(&archive))}, nil
-	}
-	request, err := readRequest(requestText)
+	want, err := o.wanted(s)
 	if err != nil {
-		return File{}, err
+		return err
 	}
-	prompt, err := t.Render(request)
-	if err != nil {
-		return File{}, err
+	ask := ordered.ObjectOf()
+	if flags := o.template.Caps().Needs.Thinking; want.Reasoning != "" && len(flags) > 0 {
+		ask = ask.With("chat_template_kwargs", ordered.ObjectOf(flags...))
+		for _, m := range ask.Members() {
+			asked = asked.With(m.Key, m.Value)
+		}
 	}
-	output, want, err := s.output(t, request)
+	request, err := chat.ParseRequest(asked)
 	if err != nil {
-		return File{}, err
+		return err
 	}
-	plan, err := t.Prepare(request, engine.PrepareOptions{Insist: true})
+	prompt, err := o.template.Render(request)
 	if err != nil {
-		return File{}, err
+		return err
+	}
+	output, err := s.output(o.template, request, want)
+	if err != nil {
+		return err
+	}
+	plan, err := o.template.Prepare(request, engine.PrepareOptions{Insist: true})
+	if err != nil {
+		return err
 	}
 	reason := chat.FinishStop
-	if s.limit {
+	if o.kinds.Cut(s.kind) {
 		reason = chat.FinishLength
 	}
 	answer, mismatch := split.Check(plan.NewParser(), output, reason)
 	if mismatch != nil {
-		return File{}, mismatch
+		return mismatch
 	}
-	if s.begun != "" && !alike(want, answer.Message, "") {
-		return File{}, fmt.Errorf("%q is read as %s", output, answer.Message.Value())
+	if request.Continue != chat.ContinueNone && !alike(want, answer.Message, "") {
+		return fmt.Errorf("%q is read as %s", output, answer.Message.Value())
 	}
-	cut, end := "", ""
-	if s.limit {
-		cut, end = "-cut ", "finish length\n"
+	if o.kinds.Runs(s.kind, "prompt") {
+		o.file(s.kind, "prompt.txt", prompt.Text)
 	}
-	head += "prompt prompt.golden\nparse " + cut + "output.txt message.json\nstream " + cut + "output.txt message.json\n" + end
-	if s.behind == "" && (len(want.ToolCalls) > 0 || request.HasJSONSchema) {
-		head += "accept output.txt\n"
+	o.file(s.kind, "output.txt", output)
+	expected := answer.Message
+	if same, err := o.expects(s.kind, answer.Message); err != nil {
+		return err
+	} else if !same {
+		o.file(s.kind, "message.json", FormatMessage(answer.Message))
 	}
-	archive := txtar.Archive{Comment: []byte(head), Files: []txtar.File{
-		{Name: "request.json", Data: []byte(requestText + "\n")},
-		{Name: "prompt.golden", Data: []byte(prompt.Text + "\n")},
-		{Name: "output.txt", Data: []byte(output + "\n")},
-		{Name: "message.json", Data: []byte(FormatMessage(answer.Message) + "\n")},
-	}}
-	return File{s.name + ".txtar", string(txtar.Format(&archive))}, nil
+	if len(ask.Members()) > 0 {
+		o.asks[ask.String()] = append(o.asks[ask.String()], s.kind)
+	}
+	if o.kinds.Runs(s.kind, "accept") && !takes(plan, output) {
+		o.without["accept"] = append(o.without["accept"], s.kind)
+	}
+	if o.kinds.Runs(s.kind, "finish") && !o.kinds.Finishes(s.kind, string(answer.Finish)) {
+		o.without["finish"] = append(o.without["finish"], s.kind)
+	}
+	if o.kinds.Runs(s.kind, "roundtrip") && !comesBack(o.template, plan, request, expected) {
+		o.without["roundtrip"] = append(o.without["roundtrip"], s.kind)
+	}
+	return nil
 }
 
-// requestText is the request in JSON: with tools where the message has calls, and with the flags under which the template writes
-// reasoning where it has some.
-func (s sketch) requestText(t *engine.Template, shown Shown) (string, error) {
-	want, err := s.wanted()
-	if err != nil {
-		return "", err
-	}
-	messages := s.history
-	if messages == "" {
-		messages = "[" + asked + "]"
-	}
-	if s.begun != "" {
-		last, on := ordered.ObjectOf(ordered.Member{Key: "role", Value: ordered.Str("assistant")}), "content"
-		if want.Reasoning != "" {
-			last, on = last.With("content", ordered.Str("")), "reasoning_content"
-		}
-		last = last.With(on, ordered.Str(s.begun))
-		messages = strings.TrimSuffix(messages, "]") + ", " + last.String() + "]"
-		s.ask += `, "continue_final_message": ` + ordered.Str(on).String()
-	}
-	text := `{"messages": ` + messages + s.ask
-	if len(want.ToolCalls) > 0 || strings.Contains(s.history, "tool_calls") {
-		text += sketchTools
-	}
-	if flags := t.Caps().Needs.Thinking; want.Reasoning != "" && len(flags) > 0 {
-		text += `, "chat_template_kwargs": ` + ordered.ObjectOf(flags...).String()
-	}
-	return text + "}", nil
+func (o *firstOutputs) file(kind, name, text string) {
+	o.files = append(o.files, txtar.File{Name: kind + "/" + name, Data: []byte(text + "\n")})
 }
 
-func (s sketch) wanted() (chat.Message, error) {
-	if s.message == "" {
-		return chat.Message{}, nil
+// expects reports whether a kind expects the message already.
+func (o *firstOutputs) expects(kind string, got chat.Message) (bool, error) {
+	want, err := o.message(kind)
+	return sameMessage(want, got, SameText), err
+}
+
+func (o *firstOutputs) message(kind string) (chat.Message, error) {
+	text, ok := o.kinds.Message(kind, sketched)
+	if !ok {
+		return chat.Message{}, fmt.Errorf("the kind %s has no message in the setting %s", kind, sketched)
 	}
-	v, err := ordered.ParseString(s.message)
+	v, err := ordered.ParseString(text)
 	if err != nil {
 		return chat.Message{}, err
 	}
 	return readMessage(v)
 }
 
-// output is what a model would have put out, and the message that it means.
-func (s sketch) output(t *engine.Template, request chat.Request) (string, chat.Message, error) {
-	want, err := s.wanted()
-	if err != nil {
-		return "", want, err
+// wanted is the message that the template is to spell: the kind's, completed, with ids for its calls.
+func (o *firstOutputs) wanted(s sketch) (chat.Message, error) {
+	m, err := o.message(s.kind)
+	for i := range m.ToolCalls {
+		m.ToolCalls[i].ID = fmt.Sprintf("call%05d", i+1)
+		m.ToolCalls[i].Arguments += s.rest
 	}
-	whole := request
-	if s.begun != "" { // the whole turn first, of which the output is the rest
-		whole.Messages, whole.Continue = request.Messages[:len(request.Messages)-1], chat.ContinueNone
+	return m, err
+}
+
+// output is what a model would have put out for a message: of a turn that is continued the rest, of one
+// that breaks off the beginning.
+func (s sketch) output(t *engine.Template, request chat.Request, want chat.Message) (string, error) {
+	whole, begun := request, ""
+	if request.Continue != chat.ContinueNone { // the whole turn first, of which the output is the rest
+		last := len(request.Messages) - 1
+		begun = request.Messages[last].At("content").Text() + request.Messages[last].At("reasoning_content").Text()
+		whole.Messages, whole.Continue = request.Messages[:last], chat.ContinueNone
 	}
 	turn, err := spelled(t, whole, want)
 	if err != nil {
-		return "", want, err
+		return "", err
 	}
-	before, rest, ok := strings.Cut(turn, s.begun+s.behind)
+	before, rest, ok := strings.Cut(turn, begun+s.upTo)
 	switch {
 	case !ok:
-		return "", want, fmt.Errorf("%q is not spelled as it is: %q", s.begun+s.behind, turn)
-	case s.begun != "":
-		return rest, want, nil
-	case s.behind != "":
-		return before + s.behind, want, nil
+		return "", fmt.Errorf("%q is not spelled as it is: %q", begun+s.upTo, turn)
+	case begun != "":
+		return rest, nil
+	case s.upTo != "":
+		return before + s.upTo, nil
 	}
-	return turn, want, nil
+	return turn, nil
+}
+
+// comesBack reports whether the template shows a message as it is read.
+func comesBack(t *engine.Template, plan *engine.Plan, request chat.Request, m chat.Message) bool {
+	turn, err := Turn(t, request, m)
+	return err == nil && sameMessage(m, plan.Parse(turn, chat.FinishStop).Message, SameValue)
 }
 
 // spelled is a turn that is read as a message. A template shows one in the history, where it may leave out reasoning, or content
@@ -322,14 +325,6 @@ func takes(plan *engine.Plan, output string) bool {
 	}
 	refusal, err := grammar.Refusal(constrained)
 	return err == nil && refusal == ""
-}
-
-func readRequest(text string) (chat.Request, error) {
-	v, err := ordered.ParseString(text)
-	if err != nil {
-		return chat.Request{}, err
-	}
-	return chat.ParseRequest(v)
 }
 
 // alike compares messages as far as a template writes them: without ids, without white space around texts, and without the reasoning

@@ -31,9 +31,9 @@ func TestScaffold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			files, missing := script.Scaffold(f.Name, template)
+			outputs, missing := script.Scaffold(corpus.Kinds, f.Name, template)
 			root := t.TempDir()
-			files = append(files, script.File{Name: families.OwnTemplate, Text: text})
+			files := []script.File{outputs, {Name: families.OwnTemplate, Text: text}}
 			if err := os.Mkdir(filepath.Join(root, f.Name), 0o777); err != nil {
 				t.Fatal(err)
 			}

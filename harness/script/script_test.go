@@ -41,7 +41,7 @@ func TestCorpus(t *testing.T) {
 			}
 			must, known := suite.Known(v)
 			if len(must.Family.Cases) > 0 {
-				p, err := suite.Params(must, src)
+				p, err := suite.Params(must, src, t.TempDir())
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -2,6 +2,7 @@ package script
 
 import (
 	"cmp"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -11,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/goassay/assay/harness/families"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -20,7 +22,7 @@ const Group = "scripts"
 // Suite is a corpus to run.
 type Suite struct {
 	Corpus   *families.Corpus
-	Dir      string // where the scripts are on disk
+	Dir      string // where the corpus is on disk, to be updated
 	Root     string // the corpus as results name its files; Dir if empty
 	Vendors  string // the vendors' folder as results name its files
 	Vendor   fs.FS  // the vendors' templates; nil where they are not at hand
@@ -96,14 +98,49 @@ func (s *Suite) file(name string) string {
 	return filepath.Join(cmp.Or(s.Root, s.Dir), filepath.FromSlash(name))
 }
 
-// Params says to testscript how the cases of a variant run; src is its template ([Suite.Source]). A case that may not run is an error.
-func (s *Suite) Params(v Variant, src subject.Source) (testscript.Params, error) {
+// place returns where people find a line of a case. For a case that a kind makes this is the family's
+// output, and where is the line of the kind's script.
+func (s *Suite) place(file string, line int) (place rule.Place, where string) {
+	o := s.Corpus.Origin(file)
+	place = rule.Place{File: s.file(o.File), Line: line}
+	if o.Kind == "" {
+		return place, ""
+	}
+	place.Line = 0
+	if text, err := fs.ReadFile(s.Corpus.FS, o.File); err == nil {
+		place.Line = headerLine(string(text), o.Kind)
+	}
+	return place, fmt.Sprintf("%s:%d: ", s.file(o.Script), line-o.Shift)
+}
+
+// headerLine returns the line of the first file of a kind in an outputs file, or 0.
+func headerLine(text, kind string) int {
+	number := 0
+	for line := range strings.Lines(text) {
+		if number++; strings.HasPrefix(line, "-- "+kind+"/") {
+			return number
+		}
+	}
+	return 0
+}
+
+// Params tells testscript how the cases of a variant run; src is its template ([Suite.Source]).
+// testscript reads scripts from the disk, so they are written into dir. A case that may not run is an
+// error.
+func (s *Suite) Params(v Variant, src subject.Source, dir string) (testscript.Params, error) {
 	files := make([]string, len(v.Family.Cases))
 	for i, name := range v.Family.Cases {
 		if _, err := open(s.Corpus.FS, name); err != nil {
 			return testscript.Params{}, err
 		}
-		files[i] = filepath.Join(s.Dir, filepath.FromSlash(name))
+		text, err := fs.ReadFile(s.Corpus.FS, name)
+		if err != nil {
+			return testscript.Params{}, err
+		}
+		files[i] = filepath.Join(dir, path.Base(name))
+		if err := os.WriteFile(files[i], text, 0o666); err != nil {
+			return testscript.Params{}, err
+		}
 	}
 	p := testscript.Params{
 		Files:               files,
@@ -117,7 +154,7 @@ func (s *Suite) Params(v Variant, src subject.Source) (testscript.Params, error)
 			r := &run{suite: s, variant: v, source: src, updates: map[string]string{}}
 			env.Values[runKey{}] = r
 			name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
-			env.Defer(func() { r.writeUpdates(env.T(), filepath.Join(s.Dir, v.Family.Name, name+".txtar")) })
+			env.Defer(func() { r.writeUpdates(env.T(), v.Family.Name+"/"+name+".txtar") })
 			return nil
 		},
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/goassay/assay/harness/families"
 )
 
 // borrowed are the commands of testscript that a case may use. The others run programs, or read and write files wherever they like.
@@ -39,11 +41,8 @@ func open(fsys fs.FS, file string) (*txtar.Archive, error) {
 }
 
 func readArchive(file, text string) (*txtar.Archive, error) {
-	number := 0
-	for line := range strings.Lines(text) {
-		if number++; strings.TrimRight(line, "\r\n") == "-- --" { // testscript's reader panics there
-			return nil, &refusal{file, number, errors.New("the header of a file without a name")}
-		}
+	if line := families.Nameless(text); line > 0 {
+		return nil, &refusal{file, line, errors.New("the header of a file without a name")}
 	}
 	archive := txtar.Parse([]byte(text)) // the reader that testscript has
 	return archive, vet(file, archive)

@@ -50,7 +50,7 @@ func loadFamilies(f *testing.F) []family {
 		}
 		one := family{name: fam.Name, text: text}
 		for _, file := range fam.Cases {
-			cases, err := script.Read(corpus.FS, file)
+			cases, err := script.Read(loaded.FS, file)
 			if err != nil {
 				f.Fatal(err)
 			}

@@ -71,7 +71,7 @@ func Load(corpus, vendor fs.FS) (*Pool, error) {
 	for _, v := range suite.Variants() {
 		if cases[v.Family.Name] == nil {
 			for _, file := range v.Family.Cases {
-				more, err := script.Read(corpus, file)
+				more, err := script.Read(loaded.FS, file)
 				if err != nil {
 					return nil, err
 				}
