@@ -49,7 +49,7 @@ func init() {
 	commands = []*command{
 		&checkCommand, &coverageCommand, &diffCommand, &templatesCommand, &explainCommand,
 		&renderCommand, &capsCommand, &analyzeCommand, &programCommand, &grammarCommand, &parseCommand,
-		&inspectCommand, &pullCommand, &retemplateCommand, &emitCommand, &liveCommand, &probeCommand,
+		&inspectCommand, &pullCommand, &retemplateCommand, &emitCommand, &liveCommand, &probeCommand, &pipeCommand,
 		&runCommand, &newCommand, &exportCommand, &verifyCommand, &enginesCommand, &reportCommand,
 		&helpCommand, &versionCommand, &completionCommand, &manCommand,
 	}

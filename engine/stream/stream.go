@@ -271,6 +271,30 @@ func (p *Parser) diagnose(d Diagnostic) {
 // Prefill returns how many bytes of the text that offsets refer to precede the output.
 func (p *Parser) Prefill() int { return len(p.out.Prefill) }
 
+// Held returns how many of the bytes read last have gone into no delta because what follows decides what they are, and why in words
+// for people; 0 and "" where nothing is held.
+func (p *Parser) Held() (n int, why string) {
+	switch c := p.call; {
+	case p.closed:
+		return 0, ""
+	case p.m.Held() > 0:
+		n, why = p.m.Held(), "a marker or a call may begin here"
+	case c != nil && !c.announced && c.off < p.read:
+		return p.read - c.off, "a call begins here; its name or its id is still to come"
+	case c != nil && c.inValue && len(c.value) > 0:
+		return len(c.value), "a value that is not complete: its type, or where it ends, is open"
+	}
+	if len(p.text.runs) > 0 {
+		if from := p.text.runs[0].Off; p.read-from > n {
+			if n == 0 {
+				why = "white space, which belongs to a marker if one follows"
+			}
+			n = p.read - from
+		}
+	}
+	return min(n, p.read-p.Prefill()), why
+}
+
 // Coverage says of every byte read so far what became of it; bytes that are still held count as markers. The spans adjoin.
 func (p *Parser) Coverage() []Span {
 	// White space is told later than what follows it.

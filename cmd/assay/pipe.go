@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"io"
+
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/gonja"
+	"github.com/goassay/assay/harness/service"
+	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/survey"
+)
+
+var pipeCommand = command{
+	group: serving, name: "pipe",
+	short: "answer requests of another program, one JSON object a line",
+	long: `Requests come on standard input, answers leave on standard output in the same order, until the input ends. A program in any language
+checks, compares and renders templates so, and reads model outputs as they stream; the Python package does. docs/protocol.md has the
+operations. A request that cannot be answered gets an answer that says why, and the next one is read.`,
+	setup: func(flags *flagSet) func(*call) error {
+		limits := limitFlag(flags, lookedAt)
+		return func(c *call) error {
+			second := new(gonja.Renderer)
+			defer second.Close()
+			s := service.New(service.Options{
+				Version: version(),
+				Open:    func(name string) ([]subject.Source, error) { return subject.OpenAll(name, nil) },
+				Find:    findAll,
+				Check:   check.Options{Differ: survey.Differ, Renderer: second},
+				Limits:  limits.Limits,
+				Tight:   untrusted,
+			})
+			return pipe(s, c.stdin, c.raw)
+		}
+	},
+}
+
+// findAll names what lies in a folder, as the arguments of check do.
+func findAll(dir string) ([]string, error) {
+	found, err := subject.Find(dir)
+	return append(found.Templates, found.Models...), err
+}
+
+// pipe answers line by line.
+func pipe(s *service.Service, in io.Reader, out io.Writer) error {
+	lines := bufio.NewReaderSize(in, 64<<10)
+	for {
+		line, err := readLine(lines)
+		if len(line) > 0 {
+			if _, err := out.Write(s.Answer(line)); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// readLine reads a line without its line feed. Of one that is too long it keeps a byte more than a request may have, so that it is refused.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		piece, err := r.ReadSlice('\n')
+		if len(line) <= service.MaxRequest {
+			line = append(line, piece...)
+			line = line[:min(len(line), service.MaxRequest+1)]
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if n := len(line); n > 0 && n <= service.MaxRequest && line[n-1] == '\n' {
+			line = line[:n-1]
+		}
+		return line, err
+	}
+}

@@ -1,0 +1,125 @@
+package service
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/revision"
+	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// Judgement is the answer of check.
+type Judgement struct {
+	OK       bool          `json:"ok"`       // no finding is an error
+	Findings []rule.Result `json:"findings"` // the worst first
+	Passed   int           `json:"passed"`   // checks that found nothing
+	// Templates are those that were checked: their names, and whether they are tool-capable.
+	Templates []TemplateTold `json:"templates"`
+}
+
+// TemplateTold is what check says of a template beside its findings.
+type TemplateTold struct {
+	Name      string `json:"name"`
+	Tools     bool   `json:"tool_capable"`
+	Why       string `json:"why,omitempty"`       // it is not, or its format is not proven
+	Exercised string `json:"exercised,omitempty"` // how many outcomes of its branches the conversations reached
+}
+
+func (s *Service) check(r *request) (any, error) {
+	sources, err := s.sources(r, "template", r.Template)
+	if err != nil {
+		return nil, err
+	}
+	o := s.o.Check
+	o.Only = r.Only
+	if r.Untrusted {
+		o.Renderer, o.Accepted = nil, new([]string)
+	}
+	j := &Judgement{OK: true, Findings: []rule.Result{}}
+	for _, src := range sources {
+		for _, res := range check.Template(src, o) {
+			if res.Status == rule.Passed {
+				j.Passed++
+				continue
+			}
+			j.OK = j.OK && res.Status != rule.Failed
+			j.Findings = append(j.Findings, res)
+		}
+		j.Templates = append(j.Templates, told(src))
+	}
+	ByWeight(j.Findings)
+	return j, nil
+}
+
+// ByWeight sorts findings: errors, warnings, notes, each in the order of the lines.
+func ByWeight(findings []rule.Result) {
+	slices.SortStableFunc(findings, func(a, b rule.Result) int {
+		return cmp.Or(cmp.Compare(b.Level(), a.Level()), cmp.Compare(a.Suite, b.Suite), cmp.Compare(a.Place.Line, b.Place.Line))
+	})
+}
+
+func told(src subject.Source) TemplateTold {
+	t := TemplateTold{Name: src.Name}
+	compiled, err := src.Compile()
+	if err != nil {
+		t.Why = "it does not compile"
+		return t
+	}
+	gate := compiled.Gate()
+	t.Tools = gate.ToolCapable()
+	if gate.Err() != nil {
+		t.Why = gate.Err().Error()
+	}
+	x := conversation.Explore(compiled.ChatTemplate(), conversation.Usual(), compiled.Caps().Needs.Bound, conversation.UsualRenders)
+	t.Exercised = x.Summary()
+	return t
+}
+
+// Difference is the answer of diff.
+type Difference struct {
+	Class   string        `json:"class"` // identical, not observable, white space, safe, risky, breaking, neither can be used
+	Changes []rule.Result `json:"changes"`
+}
+
+func (s *Service) diff(r *request) (any, error) {
+	was, err := s.source(r, "was", r.Was)
+	if err != nil {
+		return nil, err
+	}
+	is, err := s.source(r, "is", r.Is)
+	if err != nil {
+		return nil, err
+	}
+	d := revision.Between(was, is)
+	if d.Changes == nil {
+		d.Changes = []rule.Result{}
+	}
+	return Difference{d.Class, d.Changes}, nil
+}
+
+func (s *Service) coverage(r *request) (any, error) {
+	t, err := s.template(r)
+	if err != nil {
+		return nil, err
+	}
+	x := conversation.Explore(t.ChatTemplate(), conversation.Usual(), t.Caps().Needs.Bound, conversation.UsualRenders)
+	return x.Value().With("summary", text(x.Summary())), nil
+}
+
+// conversations returns requests to look at a template with: those of the standard battery, and those that reach its branches.
+func (s *Service) conversations(r *request) (any, error) {
+	t, err := s.template(r)
+	if err != nil {
+		return nil, err
+	}
+	return conversationsOf(t), nil
+}
+
+func (s *Service) rules(*request) (any, error) {
+	return struct {
+		Rules []rule.Rule `json:"rules"`
+	}{append(check.Rules(), revision.Rules()...)}, nil
+}
