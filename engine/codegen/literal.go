@@ -129,6 +129,12 @@ func worded(m format.Marker) bool {
 // nameBytes are the bytes that names are made of when nothing else tells where one ends.
 var nameBytes = peg.Range('a', 'z').Or(peg.Range('A', 'Z')).Or(peg.Range('0', '9')).Or(peg.Bytes("_-.")).Or(peg.Range(0x80, 0xff))
 
+// wordBytes are the bytes of the words that qualify a name, of which there are at most
+// maxQualifiers, each of at most maxQualifier bytes.
+var wordBytes = nameBytes.Not().Or(peg.Bytes(".")).Not()
+
+const maxQualifiers, maxQualifier = 4, 64
+
 var digits = peg.Range('0', '9')
 
 // number matches the digits of a number that the format writes.

@@ -148,8 +148,10 @@ func (c *callReader) ended() peg.Pattern {
 	if items {
 		further = append(further, peg.Seq{peg.Space{}, peg.Lit{Text: ","}})
 	}
-	if t := s.Sep.Text; t != "" {
-		further = append(further, peg.Seq{peg.Space{}, c.lit(t)})
+	for _, sep := range append([]format.Marker{s.Sep}, s.also...) {
+		if sep.Text != "" {
+			further = append(further, peg.Seq{peg.Space{}, c.lit(sep.Text)})
+		}
 	}
 	if s.Section.Open.Text != "" && (s.Object == nil || !s.Array && s.Sep.Text == "") {
 		another := peg.Seq{peg.Space{}}
@@ -185,13 +187,22 @@ func (c *callReader) broken() peg.Pattern {
 
 // separator matches what separates calls; nil where nothing does.
 func (c *callReader) separator() peg.Pattern {
-	switch sep := c.s.Sep; {
-	case sep.Text != "":
-		return peg.Seq{c.space(sep.Before), c.lit(sep.Text), c.space(sep.After)}
-	case c.s.listed():
-		return peg.Seq{c.space(""), peg.Lit{Text: ","}, c.space(" ")}
+	var alts peg.Choice
+	for _, sep := range append([]format.Marker{c.s.Sep}, c.s.also...) {
+		if sep.Text != "" {
+			alts = append(alts, peg.Seq{c.space(sep.Before), c.lit(sep.Text), c.space(sep.After)})
+		}
 	}
-	return nil
+	if c.s.Sep.Text == "" && c.s.listed() {
+		alts = append(alts, peg.Seq{c.space(""), peg.Lit{Text: ","}, c.space(" ")})
+	}
+	switch len(alts) {
+	case 0:
+		return nil
+	case 1:
+		return alts[0]
+	}
+	return alts
 }
 
 // section is the state behind a call: another call of the section, the section's end, or neither.
@@ -221,7 +232,7 @@ func (c *callReader) another() peg.Pattern {
 		}
 	}
 	next := peg.Seq{c.mark(format.Marker{}), peg.Emit{Kind: Call, Arg: s.number - 1}, optional, c.space(""), inner}
-	if s.tentative(s.further()) {
+	if s.tentative(s.further()) && !s.Array { // a further item of an array is a call for sure
 		whole := append(next, c.declared(read))
 		return peg.Seq{peg.Hold{P: whole}, peg.Cut{}, peg.Ref{Name: c.name("section")}}
 	}
@@ -273,8 +284,22 @@ const (
 // declared matches a call from its first byte to its name, then what the linker has for the tool of that name.
 func (c *callReader) declared(name string) peg.Pattern {
 	return c.head(func(after peg.Pattern) peg.Pattern {
-		return peg.Switch{Name: c.name(name), After: after, Cuts: name == announce, Logs: name != know}
+		cuts, logs := name == announce, name != know
+		named := peg.Switch{Name: c.name(name), After: after, Cuts: cuts, Logs: logs}
+		if !c.t.qualified {
+			return named
+		}
+		return peg.Seq{c.qualifiers(after), named}
 	})
+}
+
+// qualifiers matches the words with dots that qualify a declared name, as many as there are before
+// one. A name that has dots itself is looked for first.
+func (c *callReader) qualifiers(after peg.Pattern) peg.Pattern {
+	known := peg.Switch{Name: c.name(know), After: after}
+	word := peg.Rep{P: peg.Set{Set: wordBytes}, Min: 1, Max: maxQualifier}
+	qualifier := peg.Seq{peg.Not{P: known}, word, peg.Lit{Text: "."}}
+	return peg.Hold{P: peg.Rep{P: qualifier, Max: maxQualifiers}}
 }
 
 // recognised matches a call from its first byte to the name of a tool, and logs nothing.
@@ -467,7 +492,11 @@ func (c *callReader) empty() (alts peg.Choice) {
 		bracket = peg.Opt{P: peg.Seq{peg.Lit{Text: "["}, peg.Space{}}}
 	}
 	for _, o := range s.openings {
-		if !distinctive(o.first.Text) || o.bare() {
+		if !distinctive(o.first.Text) {
+			continue
+		}
+		if o.bare() { // the literal with which the head of a call begins
+			drop(o.first, peg.Seq{peg.Space{}, peg.End{}}, peg.Seq{})
 			continue
 		}
 		close := s.Section.Close

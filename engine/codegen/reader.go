@@ -426,6 +426,11 @@ func (r *reader) reasoning() peg.Pattern {
 		for _, c := range r.calls {
 			alts = append(alts, c.openInReasoning()...)
 		}
+		if m := r.t.f.Content.Open; r.t.answersOpenly() {
+			texts = either(texts, literal(m.Text))
+			begins := peg.Seq{r.lead(m), r.lit(m.Text), peg.Cut{}, r.trail(m)}
+			alts = append(alts, append(begins, r.content()))
+		}
 	}
 	alts = append(alts, r.ends()...)
 	alts = append(alts, peg.Seq{peg.Rejected{Kind: r.reasoningKind()}, peg.Ref{Name: "reasoning"}})

@@ -23,6 +23,7 @@ type spelling struct {
 	entry    *entry // how arguments are spelled that come one by one
 	name     int    // the part of the head that is or contains the function's name; -1 where the call is an object
 	openings []opening
+	also     []format.Marker // what may separate calls besides
 }
 
 // opening is a way in which the first call of a section can begin: with the outermost marker that is there.
@@ -116,6 +117,11 @@ func (s *spelling) tentative(o opening) bool {
 // an answer (E31).
 func (s *spelling) bracketsAlone(o opening) bool { return o.from == atObject || o.from == atArray }
 
+// bareObject reports whether a call is an object without anything before it.
+func (s *spelling) bareObject() bool {
+	return s.Object != nil && !s.Array && s.openings[0].from == atObject
+}
+
 // further is the opening of a call after another one.
 func (s *spelling) further() opening {
 	o := opening{headLiteral(s.Calls), atHead}
@@ -143,7 +149,8 @@ func (s *spelling) listed() bool {
 
 // sections reports whether there is anything between calls, or after them, that belongs to them together.
 func (s *spelling) sections() bool {
-	return s.Section.Close.Text != "" || s.Sep.Text != "" || s.Section.Open.Text != "" || s.listed()
+	return s.Section.Close.Text != "" || s.Sep.Text != "" || len(s.also) > 0 ||
+		s.Section.Open.Text != "" || s.listed()
 }
 
 // fenced reports whether the JSON of a call may stand in a fence (T7): between markers that are none themselves.

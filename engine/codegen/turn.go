@@ -19,6 +19,8 @@ type turn struct {
 	o     Options // but for the tools, the choice of them and the schema of the answer
 	tools bool    // there are some that may be called
 	calls []*spelling
+	// qualified says that words with dots may stand before a function's name.
+	qualified bool
 }
 
 func newTurn(f format.Format, o Options) (*turn, error) {
@@ -41,7 +43,8 @@ func (t *turn) spell(calls []format.Calls) error {
 		if !ok {
 			return fmt.Errorf("fallback %q: expected one of %q", name, dialect.Names())
 		}
-		for _, c := range s.Calls {
+		t.qualified = t.qualified || s.Qualified
+		for _, c := range s.For(t.f) {
 			c.Name = name
 			calls = append(slices.Clip(calls), c)
 		}
@@ -58,6 +61,13 @@ func (t *turn) spell(calls []format.Calls) error {
 			return err
 		}
 		t.calls = append(t.calls, s)
+	}
+	for _, s := range t.calls { // bare objects are read as those of the first spelling of them
+		for _, o := range t.calls {
+			if s != o && s.bareObject() && o.bareObject() && o.Sep.Text != "" {
+				s.also = append(s.also, o.Sep)
+			}
+		}
 	}
 	return nil
 }
@@ -159,6 +169,14 @@ func (t *turn) strays(begun bool) []string {
 }
 
 // Where the prefill has arrived.
+
+// answersOpenly reports whether the answer has an opener of its own, which ends reasoning whose end
+// is missing (E21 T3).
+func (t *turn) answersOpenly() bool {
+	open, thought := t.f.Content.Open.Text, &t.f.Reasoning
+	return t.on(LooseReasoning) && distinctive(open) && t.f.Content.Mode != format.ContentPlain &&
+		!strings.HasPrefix(thought.Open.Text, open) && !strings.HasPrefix(thought.Close.Text, open)
+}
 
 // justOpened reports whether the prompt has opened a block of reasoning and put nothing into it.
 func (t *turn) justOpened() bool {

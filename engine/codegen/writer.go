@@ -353,6 +353,9 @@ func (w *writer) thoughtEnds() shape {
 	if w.on(RepeatedOpener) {
 		ends = either(ends, literal(w.f.Reasoning.Open.Text))
 	}
+	if w.answersOpenly() {
+		ends = either(ends, literal(w.f.Content.Open.Text))
+	}
 	return ends
 }
 

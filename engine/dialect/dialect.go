@@ -28,9 +28,27 @@ type Spelling struct {
 	Doc       string // one line for people
 	Calls     []format.Calls
 	Reasoning format.Reasoning // of a spelling that brings its own; used where the template has none
+	// InMarkers says that calls are JSON objects between the markers that the template has around
+	// its own, which are spelled otherwise.
+	InMarkers bool
+	// Qualified says that a function's name may stand after words that qualify it, each with a dot:
+	// ns.f for a declared f.
+	Qualified bool
 	// Tokens says that no form is likely to occur by chance, so that the spelling can be allowed without being asked for where
 	// calls are undisclosed.
 	Tokens bool
+}
+
+// For returns the forms of a spelling beside those of a format.
+func (s Spelling) For(f format.Format) []format.Calls {
+	calls := s.Calls
+	for _, c := range f.Calls {
+		if s.InMarkers && c.Object == nil && c.Section.Open.Text+c.Call.Open.Text != "" {
+			calls = append(calls, format.Calls{Section: c.Section, Call: c.Call, Sep: c.Sep,
+				Unclosed: c.Unclosed, Object: object("name", "arguments")})
+		}
+	}
+	return calls
 }
 
 // Lookup returns the spelling of a name.
@@ -156,7 +174,34 @@ func Spellings() []Spelling {
 			Head: []format.Part{slot(format.SlotName), format.Lit("[ARGS]")},
 			Body: format.Body{Kind: format.BodyJSON},
 		}}},
+		{Name: "bracket-name", Doc: "[TOOL_CALLS]NAME and JSON", Calls: []format.Calls{{
+			Call: pair("[TOOL_CALLS]", ""),
+			Head: []format.Part{slot(format.SlotName)},
+			Body: format.Body{Kind: format.BodyJSON},
+		}}},
+		{Name: "python-tag", Doc: "JSON objects with ; between them, after <|python_tag|> or bare",
+			Calls: []format.Calls{objects("<|python_tag|>"), objects("")}},
+		{Name: "python-start", Doc: "a list of Python calls in <|python_start|>",
+			Calls: []format.Calls{pythonic(pair("<|python_start|>", "<|python_end|>"), false)}},
+		{Name: "functools", Doc: "functools and a JSON array of calls",
+			Calls: []format.Calls{functools()}},
+		{Name: "json-in-markers", Doc: "JSON objects between the template's own markers of calls",
+			InMarkers: true},
+		{Name: "qualified-names", Doc: "words and dots before a function's name, as in ns.NAME",
+			Qualified: true},
 	}
+}
+
+// objects spells calls as objects with semicolons between them.
+func objects(open string) format.Calls {
+	return format.Calls{Section: pair(open, ""), Sep: format.Mark("; "),
+		Object: object("name", "parameters"), Tentative: open == ""}
+}
+
+func functools() format.Calls {
+	c := list("functools", "")
+	c.Tentative = true
+	return c
 }
 
 func object(name, args string) *format.Object {

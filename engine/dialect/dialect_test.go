@@ -19,7 +19,8 @@ func TestSpellings(t *testing.T) {
 			t.Errorf("two spellings are called %q", name)
 		}
 		s, ok := dialect.Lookup(name)
-		if !ok || s.Name != name || s.Doc == "" || len(s.Calls) == 0 {
+		empty := len(s.Calls) == 0 && !s.InMarkers && !s.Qualified
+		if !ok || s.Name != name || s.Doc == "" || empty {
 			t.Errorf("spelling %q: %+v", name, s)
 		}
 	}

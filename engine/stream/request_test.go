@@ -238,6 +238,22 @@ func TestFallbacks(t *testing.T) {
 		{"function-tags", "<function=get>" + rome + "</function>", message("", call("", "get", rome))},
 		{"json-list", `<|tool_call|>[{"name": "get", "arguments": ` + rome + `}]`, message("", call("", "get", rome))},
 		{"bracket", "[TOOL_CALLS]get[ARGS]" + rome, message("", call("", "get", rome))},
+		{"bracket-name", "Well. [TOOL_CALLS]get" + rome + "[TOOL_CALLS]ping{}",
+			message("Well.", call("", "get", rome), call("", "ping", "{}"))},
+		{"bracket-name", "[TOOL_CALLS]nobody{}", message("[TOOL_CALLS]nobody{}")},
+		{"python-tag",
+			`<|python_tag|>{"name": "get", "parameters": ` + rome + `}; {"name": "ping", "parameters": {}}`,
+			message("", call("", "get", rome), call("", "ping", "{}"))},
+		{"python-tag", `<|python_tag|>{"type": "function", "name": "get", "parameters": ` + rome + `}`,
+			message("", call("", "get", rome))},
+		{"python-tag", `{"name": "get", "parameters": ` + rome + `}; {"name": "ping", "parameters": {}}`,
+			message("", call("", "get", rome), call("", "ping", "{}"))},
+		{"python-start", "So. <|python_start|>[get(city='Rome', n=3), ping()]<|python_end|>",
+			message("So.", call("", "get", rome), call("", "ping", "{}"))},
+		{"functools",
+			`functools[{"name": "get", "arguments": ` + rome + `}, {"name": "ping", "arguments": {}}]`,
+			message("", call("", "get", rome), call("", "ping", "{}"))},
+		{"functools", "I use functools [partial] for it.", message("I use functools [partial] for it.")},
 	}
 	for _, c := range table {
 		t.Run(c.spelling, func(t *testing.T) {
@@ -251,6 +267,57 @@ func TestFallbacks(t *testing.T) {
 			}
 			if _, err := out.Grammar(); err != nil {
 				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestFallbacksBeside reads those that change how a format's own calls are read.
+func TestFallbacksBeside(t *testing.T) {
+	const object = `{"name": "get", "arguments": ` + rome + `}`
+	for _, c := range []struct {
+		spelling, form, output string
+		want                   chat.Message
+	}{
+		{"json-in-markers", "tagged arguments", "<tool_call>\n" + object + "\n</tool_call>",
+			message("", call("", "get", rome))},
+		{"json-in-markers", "tagged arguments",
+			"<tool_call>\n" + object + "\n</tool_call>\n" +
+				"<tool_call>\n<function=ping>\n</function>\n</tool_call>",
+			message("", call("", "get", rome), call("", "ping", "{}"))},
+		{"json-in-markers", "key and value tags", "Well. <tool_call>" + object + "</tool_call>",
+			message("Well.", call("", "get", rome))},
+		{"json-in-markers", "invoke with parameters", "<mm:tool_call>\n" + object + "\n</mm:tool_call>",
+			message("", call("", "get", rome))},
+		{"python-tag", "bare json",
+			`{"name": "get", "parameters": ` + rome + `}; {"name": "ping", "parameters": {}}`,
+			message("", call("", "get", rome), call("", "ping", "{}"))},
+		{"qualified-names", "json in tag",
+			`<tool_call>{"name": "functions.get", "arguments": ` + rome + `}</tool_call>`,
+			message("", call("", "get", rome))},
+		{"qualified-names", "tagged arguments",
+			"<function=a.b-1.get>\n<parameter=city>\nRome\n</parameter>\n</function>",
+			message("", call("", "get", `{"city": "Rome"}`))},
+		{"qualified-names", "keyword arguments", `<|start|>[ns.get(city='Rome', n=3), ns.ping()]<|end|>`,
+			message("", call("", "get", rome), call("", "ping", "{}"))},
+		{"qualified-names", "bracket tag", "[TOOL_CALLS]ns.nobody[ARGS]{}",
+			message("[TOOL_CALLS]ns.nobody[ARGS]{}")},
+		{"qualified-names", "bracket tag", "[TOOL_CALLS].get[ARGS]{}",
+			message("[TOOL_CALLS].get[ARGS]{}")},
+	} {
+		t.Run(c.spelling+" in "+c.form, func(t *testing.T) {
+			f := formNamed(t, c.form)
+			_, m := read(t, generate(t, f, usual("")), c.output)
+			if reflect.DeepEqual(m, c.want) && len(m.ToolCalls) > 0 {
+				t.Errorf("%q is read without the spelling", c.output)
+			}
+			o := usual("")
+			o.Fallbacks = []string{c.spelling}
+			out := generate(t, f, o)
+			for _, pieces := range [][]string{{c.output}, bytesOf(c.output)} {
+				if _, m := read(t, out, pieces...); !reflect.DeepEqual(m, c.want) {
+					t.Fatalf("%q\n got %+v\nwant %+v", pieces, m, c.want)
+				}
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/dialect"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/ordered"
@@ -95,6 +96,32 @@ func TestSubset(t *testing.T) {
 				for _, w := range wishes {
 					texts := prefills(form.f)
 					newSubset(t, form.f, w, set, texts[seed%int64(len(texts))]).sample(seed)
+					seed++
+				}
+			}
+		})
+	}
+}
+
+// TestSubsetFallbacks does the same with each fallback spelling beside spellings of several kinds.
+func TestSubsetFallbacks(t *testing.T) {
+	none := format.Format{End: end, Reasoning: think}
+	beside := []format.Format{none, formNamed(t, "tagged arguments"), formNamed(t, "bare json")}
+	for _, name := range dialect.Names() {
+		t.Run(name, func(t *testing.T) {
+			seed := int64(0)
+			for _, f := range beside {
+				for _, w := range wishes {
+					with := w
+					with.options = func(o *codegen.Options) {
+						w.options(o)
+						o.Fallbacks = []string{name}
+					}
+					spelling, _ := dialect.Lookup(name)
+					with.call = w.call && len(f.Calls)+len(spelling.Calls) > 0
+					texts := prefills(f)
+					s := newSubset(t, f, with, codegen.Usual, texts[seed%int64(len(texts))])
+					s.sample(seed)
 					seed++
 				}
 			}

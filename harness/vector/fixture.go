@@ -54,6 +54,25 @@ func ended(vec *Vector) chat.FinishReason {
 	return chat.FinishStop
 }
 
+// tagged are the tags with which a fixture names a spelling that its template does not show, and
+// the fallback spellings that read it.
+var tagged = map[string][]string{
+	"x-llama-pythonic":    {"python-start", "pythonic"},
+	"x-python-tag-prefix": {"python-start", "python-tag"},
+}
+
+// spelledIn returns the fallback spellings of a fixture.
+func spelledIn(vec *Vector) (names []string) {
+	for _, tag := range stringsOf(vec.Value.At("tags")) {
+		for _, name := range tagged[tag] {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
 // answered prepares the request that a fixture's output answers.
 func (t *template) answered(vec *Vector) (*engine.Plan, error) {
 	chatTemplate, err := t.chat()
@@ -67,7 +86,8 @@ func (t *template) answered(vec *Vector) (*engine.Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		plan, err := chatTemplate.Prepare(request, engine.PrepareOptions{Insist: true})
+		o := engine.PrepareOptions{Insist: true, Fallbacks: spelledIn(vec)}
+		plan, err := chatTemplate.Prepare(request, o)
 		if err != nil && i == 0 {
 			return nil, err
 		}
