@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds a snapshot of a release and uses it as people will: checks the checksums and their signature, and installs the command from
-# the built files into clean environments, where it has to judge a template: the archive on PATH, the wheel in a virtual environment,
-# the npm packages in a folder, the image's root file system by chroot. Nothing is published.
+# the built files into clean environments, where it has to judge a template: the archive on PATH, the wheel in virtual
+# environments, where the Python package's tests run too, the npm packages in a folder, the image's root file system by chroot. Nothing is published.
 #
 #   ci/snapshot.sh [PLATFORMS]     host (default), all, or a list such as linux/amd64,windows/arm64
 set -euo pipefail
@@ -39,11 +39,27 @@ os=$(go env GOOS) arch=$(go env GOARCH)
 tar -xzf "$out/assay_${version}_${os}_$arch.tar.gz" -C "$work"
 path=$work/assay_${version}_${os}_$arch:$path judges "archive" assay
 
-python=$(command -v python3)
-"$python" -m venv "$work/venv"
-"$work/venv/bin/pip" install --quiet --no-index --disable-pip-version-check --find-links "$out" --pre assay-chat
-judges "wheel, assay-chat" "$work/venv/bin/assay-chat"
-judges "wheel, python -m" "$work/venv/bin/python" -m assay_chat
+# The wheel is tested with the oldest CPython that it supports, and with the newest that is here.
+for python in "$HOME"/.pyenv/versions/3.*/bin/python /usr/bin/python3.?? "$(command -v python3.10)" "$(command -v python3)"; do
+  "$python" -c 'import sys, venv, ensurepip; print(*sys.version_info[:3], sys.executable, sep=" ")' 2>/dev/null || true
+done | sort -u -k1,1n -k2,2n -k3,3n >"$work/pythons"
+pythons=$( (grep -m1 '^3 10 ' "$work/pythons"; grep -E '^3 1[1-9] ' "$work/pythons" | tail -1) | cut -d' ' -f4)
+if ! grep -q '^3 10 ' "$work/pythons"; then
+  [ -z "${ASSAY_NEED_PYTHONS:-}" ] || die "there is no CPython 3.10, which the wheel is to be tested with"
+  echo "snapshot: there is no CPython 3.10 here, so the wheel is tested with the newest alone"
+fi
+[ -n "$pythons" ] || die "there is no CPython 3.10 or newer with venv"
+for python in $pythons; do
+  version_of=$("$python" -c 'import platform; print(platform.python_version())')
+  venv=$work/venv-$version_of
+  "$python" -m venv "$venv"
+  "$venv/bin/pip" install --quiet --no-index --disable-pip-version-check --find-links "$out" --pre assay-chat
+  judges "wheel, CPython $version_of" "$venv/bin/assay-chat"
+  judges "wheel, CPython $version_of, python -m" "$venv/bin/python" -m assay_chat
+  "$venv/bin/pip" install --quiet --disable-pip-version-check pytest==8.4.2
+  TEMPLATES=$work EXAMPLES=$PWD/ci/package/python/examples "$venv/bin/python" -m pytest -q -p no:cacheprovider ci/package/python/tests ||
+    die "wheel, CPython $version_of: the package's tests fail"
+done
 
 mkdir "$work/npm"
 (cd "$work/npm" && npm install --silent --no-audit --no-fund --offline --omit=optional "$out"/assay-chat-*.tgz --force >npm.log 2>&1) ||
