@@ -94,6 +94,10 @@ sets: deps hub fixtures ## hold the engine to both: read the fixtures, and prove
 	ASSAY_HUB=$(CURDIR)/.deps/hub $(GO) test ./harness/conversation -run TestHub -v
 	$(GO) run ./cmd/assay check --format brief $(PROVEN) --known ci/known/hub.txt .deps/hub/*.jinja
 
+.PHONY: fixes
+fixes: deps hub ## mend all templates of the Hub's set and llama.cpp's, and prove every patch
+	ASSAY_HUB=$(CURDIR)/.deps/hub ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./harness/fix -run TestWhole -count=1 -timeout 60m -v
+
 .PHONY: model
 model: ## fetch a small real model for live runs: make live MODEL=.deps/SmolLM2-135M-Instruct.Q4_1.gguf
 	@ci/model.sh

@@ -145,11 +145,15 @@ var (
 	digits  = regexp.MustCompile(`[0-9]+`)
 )
 
-// TestShown runs the commands whose output README shows. How many checks there are is not compared.
+// TestShown runs the commands whose output the documents show. How many checks there are is not
+// compared.
 func TestShown(t *testing.T) {
-	shown := console.FindAllStringSubmatch(readFile(t, "../README.md"), -1)
+	var shown [][]string
+	for _, page := range documents(t) {
+		shown = append(shown, console.FindAllStringSubmatch(readFile(t, page), -1)...)
+	}
 	if len(shown) == 0 {
-		t.Error("README shows no output")
+		t.Error("no document shows an output")
 	}
 	uncounted := func(text string) string {
 		return counts.ReplaceAllStringFunc(text, func(line string) string { return digits.ReplaceAllString(line, "N") })
@@ -162,7 +166,7 @@ func TestShown(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, want := uncounted(string(out)), uncounted(m[2]); got != want {
-			t.Errorf("%s prints\n%s\nREADME shows\n%s", m[1], got, want)
+			t.Errorf("%s prints\n%s\nthe document shows\n%s", m[1], got, want)
 		}
 	}
 }

@@ -251,6 +251,9 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 		} else if err := k.edited(c, &one, src, k.since.open(src)); err != nil {
 			return one, err
 		}
+		if !k.untrusted {
+			k.offer(c, &one, src)
+		}
 	}
 	k.judge(&one, sources)
 	return one, nil

@@ -47,7 +47,7 @@ var commands []*command
 func init() {
 	cobra.EnableCommandSorting = false
 	commands = []*command{
-		&checkCommand, &coverageCommand, &diffCommand, &templatesCommand, &explainCommand,
+		&checkCommand, &fixCommand, &coverageCommand, &diffCommand, &templatesCommand, &explainCommand,
 		&renderCommand, &capsCommand, &analyzeCommand, &programCommand, &grammarCommand, &parseCommand,
 		&inspectCommand, &pullCommand, &retemplateCommand, &emitCommand, &liveCommand, &probeCommand, &pipeCommand,
 		&runCommand, &newCommand, &exportCommand, &verifyCommand, &enginesCommand, &reportCommand,

@@ -111,3 +111,9 @@ func foldString(v Value) Value {
 	}
 	return v
 }
+
+// HasFilter reports whether the language has a filter of a name.
+func HasFilter(name string) bool { return lookupFilter(name) != nil }
+
+// HasTest reports whether the language has a test of a name.
+func HasTest(name string) bool { return lookupTest(name) != nil }

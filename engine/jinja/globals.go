@@ -266,3 +266,9 @@ func paragraph(e *eval, words []string, count int) string {
 	}
 	return text + "."
 }
+
+// HasFunction reports whether the environment has a function of a name.
+func HasFunction(name string) bool {
+	_, ok := lookupGlobal(name)
+	return ok
+}

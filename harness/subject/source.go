@@ -214,3 +214,9 @@ func ReadJSON(name string, stdin io.Reader) (ordered.Value, error) {
 	}
 	return v, nil
 }
+
+// WithText returns the source with another text, such as one that was edited.
+func (s Source) WithText(text string) Source {
+	s.Source.Text = text
+	return s.Limited(engine.Limits{})
+}

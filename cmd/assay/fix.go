@@ -1,0 +1,199 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/fix"
+	"github.com/goassay/assay/harness/outfile"
+	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/subject"
+)
+
+var fixCommand = command{
+	group: judging, name: "fix", args: "TEMPLATE...", takes: arity{1, -1, "at least one template"}, files: templateFiles,
+	short: "patch what can be mended in a template without judgement",
+	long: `Null content, arguments as text, tools without a description or parameters, values in Python's spelling, unions in types, turns that
+stay open, names that the language does not have. Patches are printed as a unified diff; --write writes the files. A patch is offered only
+where it is proven: every conversation that was rendered well is rendered as before, the fault is gone, and no rule of "assay check" finds
+anything that it did not find before. What cannot be mended is listed with the reason, and makes the exit status 1. docs/fix.md has more.`,
+	setup: func(flags *flagSet) func(*call) error {
+		f := new(fixing)
+		flags.BoolVar(&f.write, "write", false, "write the files in place of a diff")
+		flags.BoolVar(
+			&f.options.Refuse,
+			"refuse",
+			false,
+			"refuse arguments as text in words where the template needs an object",
+		)
+		flags.StringArrayVar(
+			&f.options.Only,
+			"only",
+			nil,
+			"mend what the rule with this `ID` finds and nothing else; may be given again",
+		)
+		flags.completes("only", fix.Rules)
+		flags.BoolVar(&f.json, "json", false, "print JSON")
+		limits := limitFlag(flags, engine.Limits{})
+		return func(c *call) error {
+			f.options.Limits = limits.of(c)
+			return f.run(c)
+		}
+	},
+}
+
+type fixing struct {
+	options     fix.Options
+	write, json bool
+}
+
+// fixed is what came of a template, as JSON.
+type fixed struct {
+	Template string        `json:"template"`
+	Patches  []fixedPatch  `json:"patches"`
+	Left     []fixedReason `json:"left"` // what is not mended
+}
+
+type fixedPatch struct {
+	Kind fix.Kind `json:"kind"`
+	Gone []string `json:"gone"` // ids of the rules that find less
+	Diff string   `json:"diff"`
+}
+
+type fixedReason struct {
+	Kind   fix.Kind   `json:"kind"`
+	Place  rule.Place `json:"place"`
+	Reason string     `json:"reason"`
+}
+
+func (f *fixing) run(c *call) error {
+	named, err := c.found()
+	if err != nil {
+		return err
+	}
+	all := []fixed{}
+	mended, left := 0, 0
+	for _, name := range named {
+		if subject.IsModel(name) {
+			return fmt.Errorf(
+				"%s is a model; name the file with the template, and for a GGUF file see `assay help retemplate`",
+				name,
+			)
+		}
+		sources, err := subject.OpenAll(name, c.stdin)
+		if err != nil {
+			return err
+		}
+		for _, src := range sources {
+			m := fix.Mend(src, f.options, check.Options{})
+			if f.write && len(m.Patches) > 0 {
+				if err := f.rewrite(m); err != nil {
+					return err
+				}
+			}
+			mended, left = mended+len(m.Patches), left+len(m.Left)
+			all = append(all, f.report(c, m))
+		}
+	}
+	switch {
+	case f.json:
+		if err := writeJSON(c.data(), all); err != nil {
+			return err
+		}
+	case mended+left == 0:
+		fmt.Fprintln(c.stderr, "there is nothing to mend")
+	default:
+		fmt.Fprintf(c.stderr, "%d mended, %d left\n", mended, left)
+	}
+	if left > 0 {
+		return errFailed
+	}
+	return nil
+}
+
+// report prints what came of a template, and returns it.
+func (f *fixing) report(c *call, m *fix.Mended) fixed {
+	one := fixed{Template: m.Source.Name, Patches: []fixedPatch{}, Left: []fixedReason{}}
+	for _, p := range m.Patches {
+		one.Patches = append(one.Patches, fixedPatch{p.Kind, p.Rules(), p.Diff(m.Source.Name)})
+	}
+	for _, r := range m.Left {
+		one.Left = append(one.Left, fixedReason(r))
+	}
+	if f.json {
+		return one
+	}
+	if !f.write {
+		fmt.Fprint(c.data(), m.Diff())
+	}
+	for _, p := range m.Patches {
+		gone := ""
+		if ids := p.Rules(); len(ids) > 0 {
+			gone = " [" + strings.Join(ids, ", ") + "]"
+		}
+		fmt.Fprintf(c.stderr, "%s: mended: %s%s\n", m.Source.Name, p.Kind, gone)
+	}
+	for _, r := range m.Left {
+		fmt.Fprintf(c.stderr, "%s: left: %s: %s\n", r.Place, r.Kind, r.Reason)
+	}
+	return one
+}
+
+// rewrite writes the file of a template with its patches, as a whole or not at all.
+func (f *fixing) rewrite(m *fix.Mended) error {
+	name := m.Source.File
+	if name == "-" {
+		return usageError{errors.New("--write needs a file; standard input has none")}
+	}
+	info, err := os.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf(
+			"%s is no regular file, and is not written; name the file itself",
+			filepath.Clean(name),
+		)
+	}
+	was, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	is, err := m.Into(string(was))
+	if err != nil {
+		return err
+	}
+	return errors.Join(outfile.Write(name, func(w io.Writer) error {
+		_, err := io.WriteString(w, is)
+		return err
+	}), os.Chmod(name, info.Mode().Perm()))
+}
+
+// offer says at the findings of a template that "assay fix" mends them, where it does.
+func (k *checking) offer(c *call, one *checked, src subject.Source) {
+	var mendable []*rule.Result
+	var ids []string
+	for i := range one.results {
+		res := &one.results[i]
+		isFound := res.Status == rule.Failed || res.Status == rule.Found
+		if isFound && res.Suite == src.Name && slices.Contains(fix.Rules(), res.Rule) {
+			mendable, ids = append(mendable, res), append(ids, res.Rule)
+		}
+	}
+	if mendable == nil {
+		return
+	}
+	m := fix.Mend(src, fix.Options{Only: ids, Limits: k.limits.of(c)}, check.Options{})
+	for _, res := range mendable {
+		if slices.ContainsFunc(m.Patches, func(p fix.Patch) bool { return p.Mends(res) }) {
+			res.Text += "\n`assay fix " + src.File + "` mends it"
+		}
+	}
+}

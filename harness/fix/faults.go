@@ -1,0 +1,618 @@
+package fix
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/conversation"
+)
+
+// Kind names what a patch mends, in words.
+type Kind string
+
+// The kinds.
+const (
+	NullContent     Kind = "null content"
+	BareTools       Kind = "tools without description or parameters"
+	Unions          Kind = "unions in types"
+	TextArguments   Kind = "arguments as text"
+	ObjectArguments Kind = "arguments as an object"
+	Refused         Kind = "arguments as text, refused in words"
+	PythonValues    Kind = "values in Python's spelling"
+	UnclosedTurn    Kind = "an unclosed turn"
+	UnknownName     Kind = "an unknown name"
+)
+
+// kindOf is how faults of a kind are found and mended.
+type kindOf struct {
+	kind   Kind
+	rules  []string // whose findings are about it
+	keys   []string // the fields of a request that it is about
+	faults func(*mender) []fault
+	forms  []wrap
+}
+
+// kinds are tried in this order: a tool that crashes hides what is wrong with its types.
+var kinds = []kindOf{
+	{UnknownName, []string{"A001", "A002", "A066", "A036"}, nil, nil, nil},
+	{NullContent, []string{"A012", "A040", "A066"}, []string{"content"}, (*mender).nullFaults,
+		[]wrap{orEmpty, orText, orNone}},
+	{
+		BareTools,
+		[]string{"A066", "A010", "A002", "A016"},
+		[]string{"description", "parameters", "properties", "function"},
+		(*mender).toolFaults,
+		[]wrap{orEmpty, orText, orParameters},
+	},
+	{Unions, []string{"A066"}, []string{"type"}, (*mender).unionFaults,
+		[]wrap{joinTypes, orTypes, orEmpty}},
+	{
+		TextArguments,
+		[]string{"A036", "A018", "A066", "A076"},
+		[]string{"arguments"},
+		(*mender).textFaults,
+		[]wrap{asText},
+	},
+	{
+		ObjectArguments,
+		[]string{"A036", "A068", "A066", "A076"},
+		[]string{"arguments"},
+		(*mender).objectFaults,
+		[]wrap{asJSON, toJSON},
+	},
+	{PythonValues, []string{"A068"}, nil, (*mender).pythonFaults, []wrap{toJSON}},
+}
+
+// form is the form of arguments that the template was written for.
+type form uint8
+
+const (
+	formNone form = iota // it takes neither
+	formObject
+	formText
+)
+
+// fault is a request and the prompts that its twins have.
+type fault struct {
+	name  string
+	in    chattemplate.Input
+	wants []string // any of them
+	loose bool     // white space apart
+}
+
+// solved reports whether a template writes the request as its twin.
+func (f fault) solved(st *state) bool { return f.matches(st.render(f.in)) }
+
+func (f fault) matches(o outcome) bool {
+	return o.err == nil && slices.ContainsFunc(f.wants, func(want string) bool {
+		return o.text == want || f.loose && squeezed(o.text) == squeezed(want)
+	})
+}
+
+// squeezed is a text without white space.
+func squeezed(s string) string { return strings.Join(strings.Fields(s), "") }
+
+// failure is the error that the request ends in, nil where it ends in a prompt.
+func (f fault) failure(st *state) error {
+	_, err := st.t.Render(f.in)
+	return err
+}
+
+// worded reports whether an error is a refusal in the template's own words.
+func worded(err error) bool { return jinja.Class(err) == "TemplateError" }
+
+// plain are the conversations that faults are put into. No word in them stands in another place.
+var plain = []struct{ name, messages string }{
+	{"a question", `[{"role": "user", "content": "Pilova?"}]`},
+	{
+		"an answer",
+		`[{"role": "user", "content": "Pilova?"}, {"role": "assistant", "content": "Dorune."}, {"role": "user", "content": "Kesami?"}]`,
+	},
+	{
+		"instructions and an answer",
+		`[{"role": "system", "content": "Velano."}, {"role": "user", "content": "Pilova?"},
+		{"role": "assistant", "content": "Dorune."}, {"role": "user", "content": "Kesami?"}]`,
+	},
+	{"a call", `[{"role": "user", "content": "Pilova?"}, CALL]`},
+	{"a call and its result", `[{"role": "user", "content": "Pilova?"}, CALL, RESULT]`},
+	{
+		"a question after a call",
+		`[{"role": "user", "content": "Pilova?"}, CALL, {"role": "user", "content": "Kesami?"}]`,
+	},
+	{
+		"a call and an answer",
+		`[{"role": "user", "content": "Pilova?"}, CALL, RESULT, {"role": "assistant", "content": "Dorune."},
+		{"role": "user", "content": "Kesami?"}]`,
+	},
+	{
+		"instructions and two calls",
+		`[{"role": "system", "content": "Velano."}, {"role": "user", "content": "Pilova?"}, CALLS, RESULT, RESULT2,
+		{"role": "assistant", "content": "Dorune."}, {"role": "user", "content": "Kesami?"}, CALL, RESULT]`,
+	},
+}
+
+const (
+	oneCall   = `{"id": "callid001", "type": "function", "function": {"name": "find_place", "arguments": {"city": "Lumati", "days": 3}}}`
+	twoCall   = `{"id": "callid002", "type": "function", "function": {"name": "keep_note", "arguments": {"words": "Tarono"}}}`
+	result    = `{"role": "tool", "tool_call_id": "callid001", "name": "find_place", "content": "Sorume"}`
+	result2   = `{"role": "tool", "tool_call_id": "callid002", "name": "keep_note", "content": "Gadilo"}`
+	plainTool = `[{"type": "function", "function": {"name": "find_place", "description": "Rivatu.", "parameters": {"type": "object",
+		"properties": {"city": {"type": "string", "description": "Bolani."}, "days": {"type": "integer", "description": "Fekuro."}}, "required": ["city"]}}},
+		{"type": "function", "function": {"name": "keep_note", "description": "Nasoli.", "parameters": {"type": "object",
+		"properties": {"words": {"type": "string", "description": "Zumela."}}, "required": ["words"]}}}]`
+)
+
+var spelledOut = strings.NewReplacer(
+	"CALLS", `{"role": "assistant", "content": "", "tool_calls": [`+oneCall+`, `+twoCall+`]}`,
+	"CALL", `{"role": "assistant", "content": "", "tool_calls": [`+oneCall+`]}`,
+	"RESULT2", result2, "RESULT", result)
+
+// base is a conversation that a fault can be put into.
+type base struct {
+	name string
+	in   chattemplate.Input
+}
+
+func items(text string) []ordered.Value {
+	v, err := ordered.ParseString(text)
+	if err != nil {
+		panic("fix: " + err.Error() + " in " + text)
+	}
+	return v.Items()
+}
+
+// plainBases are the plain conversations, with tools and without.
+func plainBases(bound []ordered.Member) []base {
+	var all []base
+	for _, p := range plain {
+		messages := items(spelledOut.Replace(p.messages))
+		in := chattemplate.Input{Messages: messages, Tools: items(plainTool), Kwargs: bound}
+		in.Generate = messages[len(messages)-1].At("role").Text() != "assistant"
+		all = append(all, base{p.name, in})
+		if !strings.Contains(p.messages, "CALL") {
+			in.Tools = nil
+			all = append(all, base{p.name + ", no tools", in})
+		}
+	}
+	return all
+}
+
+// survey renders all conversations, and keeps the prompts of those that are rendered well.
+func (m *mender) survey(t *engine.Template) {
+	bound := t.Caps().Needs.Bound
+	var all []base
+	for _, b := range plainBases(bound) {
+		all = append(all, b, base{b.name, formed(b.in, formText)})
+	}
+	grammar := conversation.Usual()
+	for _, c := range grammar.Conversations {
+		all = append(all, base{c.Name, c.Input(bound)})
+		fitted := t.Caps().Fit(c.Request).Input
+		all = append(all, base{c.Name, fitted})
+	}
+	explored := conversation.Explore(t.ChatTemplate(), grammar, bound, conversation.UsualRenders)
+	for _, c := range explored.Conversations {
+		all = append(all, base{c.Name, c.Input(bound)})
+	}
+	for _, b := range all {
+		if text, err := m.now.t.Render(b.in); err == nil {
+			m.good = append(m.good, kept{b.in, text})
+		}
+	}
+	m.bases = plainBases(bound)
+	for i := range m.bases {
+		m.bases[i].in = filled(m.bases[i].in)
+	}
+	m.form = m.formOf()
+	for _, b := range slices.Clone(m.bases) { // some templates write calls beside null alone
+		in := spoken(true, nulled)(b.in)
+		if m.form == formNone || same(in.Messages, b.in.Messages) {
+			continue
+		}
+		text, err := m.now.t.Render(formed(in, m.form))
+		twin, _ := m.now.t.Render(formed(b.in, m.form))
+		if err == nil && !printsNull(in, text, twin) {
+			m.bases = append(m.bases, base{b.name + ", null content", in})
+		}
+	}
+	m.calls = t.Caps().ToolCalls
+	m.sound()
+}
+
+// sound takes those prompts out of the good ones that hold a fault.
+func (m *mender) sound() {
+	m.good = slices.DeleteFunc(m.good, func(k kept) bool { return m.spoiled(k) })
+}
+
+// spoiled reports whether a prompt has in it what a kind of fault writes: it may change.
+func (m *mender) spoiled(k kept) bool {
+	for _, twin := range m.twins(k.in) {
+		text, err := m.now.t.Render(twin.in)
+		if err == nil && text != k.text && twin.shows(k.in, k.text, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// calls changes the arguments of every call.
+func formed(in chattemplate.Input, to form) chattemplate.Input {
+	return eachArguments(in, func(v ordered.Value) ordered.Value {
+		switch {
+		case to == formText && v.Kind() == ordered.Object:
+			return ordered.Str(v.String())
+		case to == formObject && v.Kind() == ordered.String:
+			if parsed, err := ordered.ParseString(v.Text()); err == nil && parsed.Kind() == ordered.Object {
+				return parsed
+			}
+		}
+		return v
+	})
+}
+
+func eachArguments(
+	in chattemplate.Input,
+	change func(ordered.Value) ordered.Value,
+) chattemplate.Input {
+	in.Messages = slices.Clone(in.Messages)
+	for i, msg := range in.Messages {
+		calls := slices.Clone(msg.At("tool_calls").Items())
+		for j, call := range calls {
+			f := call.At("function")
+			if _, ok := f.Get("arguments"); ok {
+				calls[j] = call.With("function", f.With("arguments", change(f.At("arguments"))))
+			}
+		}
+		if len(calls) > 0 {
+			in.Messages[i] = msg.With("tool_calls", ordered.ArrayOf(calls...))
+		}
+	}
+	return in
+}
+
+// filled returns an input with what clients may leave out: content of the assistant, descriptions
+// and parameters.
+func filled(in chattemplate.Input) chattemplate.Input {
+	in = eachMessage(in, func(msg ordered.Value) ordered.Value {
+		if msg.At("role").Text() == "assistant" && msg.At("content").IsNull() {
+			return msg.With("content", ordered.Str(""))
+		}
+		return msg
+	})
+	return eachTool(in, func(f ordered.Value) ordered.Value {
+		return fillProperties(fill(fill(f, "description", ordered.Str("")), "parameters", noParameters))
+	})
+}
+
+func eachMessage(
+	in chattemplate.Input,
+	change func(ordered.Value) ordered.Value,
+) chattemplate.Input {
+	in.Messages = slices.Clone(in.Messages)
+	for i, msg := range in.Messages {
+		in.Messages[i] = change(msg)
+	}
+	return in
+}
+
+// eachTool changes the functions that are declared.
+func eachTool(
+	in chattemplate.Input,
+	change func(f ordered.Value) ordered.Value,
+) chattemplate.Input {
+	in.Tools = slices.Clone(in.Tools)
+	for i, t := range in.Tools {
+		in.Tools[i] = t.With("function", change(t.At("function")))
+	}
+	return in
+}
+
+var noParameters = ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("object")),
+	ordered.MemberOf("properties", ordered.ObjectOf()))
+
+// fill sets a member where it is not there.
+func fill(v ordered.Value, key string, to ordered.Value) ordered.Value {
+	if v.Kind() == ordered.Object && v.At(key).IsNull() {
+		return v.With(key, to)
+	}
+	return v
+}
+
+func fillProperties(f ordered.Value) ordered.Value {
+	return eachProperty(f, func(p ordered.Value) ordered.Value {
+		return fill(p, "description", ordered.Str(""))
+	})
+}
+
+// eachProperty changes the parameters of a function.
+func eachProperty(f ordered.Value, change func(ordered.Value) ordered.Value) ordered.Value {
+	properties := f.At("parameters", "properties")
+	if properties.Kind() != ordered.Object {
+		return f
+	}
+	changed := make([]ordered.Member, 0, len(properties.Members()))
+	for _, p := range properties.Members() {
+		changed = append(changed, ordered.MemberOf(p.Key, change(p.Value)))
+	}
+	return f.With("parameters", f.At("parameters").With("properties", ordered.ObjectOf(changed...)))
+}
+
+// formOf returns the form of arguments that a call is written well in.
+func (m *mender) formOf() form {
+	for _, f := range []form{formObject, formText} {
+		for _, b := range m.bases {
+			if len(b.in.Tools) == 0 || !strings.Contains(b.name, "call") {
+				continue
+			}
+			for _, in := range []chattemplate.Input{formed(b.in, f), spoken(true, nulled)(formed(b.in, f))} {
+				text, err := m.now.t.Render(in)
+				written := err == nil && strings.Contains(text, "Lumati")
+				if written && !printsObject(in, text, "") {
+					return f
+				}
+			}
+		}
+	}
+	return formNone
+}
+
+// arguments are those of the first call of an input.
+func arguments(in chattemplate.Input) ordered.Value {
+	for _, msg := range in.Messages {
+		for _, call := range msg.At("tool_calls").Items() {
+			return call.At("function", "arguments")
+		}
+	}
+	return ordered.Value{}
+}
+
+// twin is another form of a request, which is written well, and how a prompt shows that this was
+// not.
+type twin struct {
+	in    chattemplate.Input
+	shows symptom
+}
+
+// symptom reports whether a request's prompt, beside its twin's, shows a fault.
+type symptom func(in chattemplate.Input, text, twin string) bool
+
+// never is the symptom of faults that end in errors.
+func never(chattemplate.Input, string, string) bool { return false }
+
+// more reports whether a text has any of the words more often than another.
+func more(text, other string, words ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool {
+		return strings.Count(text, word) > strings.Count(other, word)
+	})
+}
+
+// printsNull reports whether null was printed as a word.
+func printsNull(_ chattemplate.Input, text, twin string) bool {
+	return more(text, twin, "None", "null")
+}
+
+// printsText reports whether arguments that came as text were encoded again.
+func printsText(in chattemplate.Input, text, twin string) bool {
+	found := false
+	eachArguments(in, func(v ordered.Value) ordered.Value {
+		found = found || v.Kind() == ordered.String && more(text, twin, v.String())
+		return v
+	})
+	return found
+}
+
+// printsObject reports whether arguments that came as an object were printed as Python does.
+func printsObject(in chattemplate.Input, text, twin string) bool {
+	found := false
+	eachArguments(in, func(v ordered.Value) ordered.Value {
+		found = found || len(spelled(v)) > 0 && more(text, twin, "'", "&#")
+		return v
+	})
+	return found
+}
+
+// twins are the forms of a request whose prompts show whether its own is at fault.
+func (m *mender) twins(in chattemplate.Input) []twin {
+	var all []twin
+	other := in
+	if full := filled(in); !same(full.Messages, in.Messages) {
+		other.Messages = full.Messages
+		all = append(all, twin{other, printsNull})
+	}
+	if m.form != formNone {
+		if written := formed(in, m.form); !same(written.Messages, in.Messages) {
+			shows := symptom(printsText)
+			if m.form == formText {
+				shows = printsObject
+			}
+			all = append(all, twin{written, shows})
+		}
+	}
+	return all
+}
+
+func same(a, b []ordered.Value) bool {
+	return slices.EqualFunc(a, b, func(x, y ordered.Value) bool { return x.String() == y.String() })
+}
+
+// put makes faults of the plain conversations: of each that change changes, where its twin is
+// written well and it is not.
+func (m *mender) put(change func(chattemplate.Input) chattemplate.Input, shows symptom,
+	twins ...func(chattemplate.Input) chattemplate.Input) []fault {
+	var faults []fault
+	for _, b := range m.bases {
+		in := b.in
+		if m.form != formNone {
+			in = formed(in, m.form)
+		}
+		changed := change(in)
+		if same(changed.Messages, in.Messages) && same(changed.Tools, in.Tools) {
+			continue
+		}
+		f := fault{name: b.name, in: changed}
+		for _, of := range twins {
+			other := of(in)
+			if text, err := m.now.t.Render(other); err == nil {
+				f.wants = append(f.wants, text)
+				if dumped := redumped(text, other.Tools, changed.Tools); dumped != text {
+					f.wants = append(f.wants, dumped)
+				}
+			}
+		}
+		if len(f.wants) == 0 {
+			continue
+		}
+		text, err := m.now.t.Render(changed)
+		if err != nil || !f.matches(outcome{text: text}) && shows(changed, text, f.wants[0]) {
+			faults = append(faults, f)
+		}
+	}
+	return faults
+}
+
+// redumped returns a prompt of some tools with others in the places where it has them as JSON.
+func redumped(text string, was, is []ordered.Value) string {
+	for i, t := range was {
+		for _, keys := range [][]string{{}, {"function"}} {
+			text = strings.ReplaceAll(text, t.At(keys...).String(), is[i].At(keys...).String())
+		}
+	}
+	return text
+}
+
+func itself(in chattemplate.Input) chattemplate.Input { return in }
+
+// spoken changes the content of the assistant's messages that are calls, or of those that are not.
+func spoken(
+	calls bool,
+	change func(ordered.Value) ordered.Value,
+) func(chattemplate.Input) chattemplate.Input {
+	return func(in chattemplate.Input) chattemplate.Input {
+		return eachMessage(in, func(msg ordered.Value) ordered.Value {
+			isCall := len(msg.At("tool_calls").Items()) > 0
+			if msg.At("role").Text() != "assistant" || isCall != calls {
+				return msg
+			}
+			return change(msg)
+		})
+	}
+}
+
+func nulled(msg ordered.Value) ordered.Value  { return msg.With("content", ordered.Value{}) }
+func omitted(msg ordered.Value) ordered.Value { return msg.Without("content") }
+func emptied(msg ordered.Value) ordered.Value { return msg.With("content", ordered.Str("")) }
+
+// nullFaults are calls with null content and without any, where the template writes calls, and
+// answers whose null is printed: that an answer which says nothing is refused may be meant.
+func (m *mender) nullFaults() []fault {
+	var faults []fault
+	if m.calls {
+		faults = m.put(spoken(true, nulled), printsNull, itself)
+		faults = append(faults, m.put(spoken(true, omitted), printsNull, spoken(true, nulled), itself)...)
+	}
+	answers := m.put(spoken(false, nulled), printsNull, spoken(false, emptied))
+	return append(
+		faults,
+		slices.DeleteFunc(answers, func(f fault) bool { return f.failure(m.now) != nil })...)
+}
+
+// dropping leaves a member of every function out, and the twin has it empty.
+func (m *mender) dropping(keys []string, fills ...func(ordered.Value) ordered.Value) []fault {
+	with := func(fills ...func(ordered.Value) ordered.Value) func(chattemplate.Input) chattemplate.Input {
+		return func(in chattemplate.Input) chattemplate.Input {
+			return eachTool(in, func(f ordered.Value) ordered.Value {
+				for _, key := range keys {
+					f = f.Without(key)
+				}
+				for _, fill := range fills {
+					f = fill(f)
+				}
+				return f
+			})
+		}
+	}
+	twins := []func(chattemplate.Input) chattemplate.Input{with(fills...)}
+	for _, fill := range fills { // one alone may be enough
+		twins = append(twins, with(fill))
+	}
+	return m.put(with(), never, twins...)
+}
+
+func (m *mender) toolFaults() []fault {
+	description := func(f ordered.Value) ordered.Value { return fill(f, "description", ordered.Str("")) }
+	parameters := func(f ordered.Value) ordered.Value { return fill(f, "parameters", noParameters) }
+	faults := m.dropping([]string{"description"}, description)
+	faults = append(faults, m.dropping([]string{"parameters"}, parameters)...)
+	faults = append(
+		faults,
+		m.dropping([]string{"description", "parameters"}, description, parameters)...)
+	return append(faults, m.put(
+		func(in chattemplate.Input) chattemplate.Input {
+			return eachTool(in, func(f ordered.Value) ordered.Value {
+				return eachProperty(f, func(p ordered.Value) ordered.Value { return p.Without("description") })
+			})
+		}, never,
+		func(in chattemplate.Input) chattemplate.Input {
+			return eachTool(in, func(f ordered.Value) ordered.Value {
+				return eachProperty(
+					f,
+					func(p ordered.Value) ordered.Value { return p.With("description", ordered.Str("")) },
+				)
+			})
+		})...)
+}
+
+// union is how types that are alternatives are written in a word.
+const union = " | "
+
+func (m *mender) unionFaults() []fault {
+	types := func(t ordered.Value, anyOf ...ordered.Value) func(chattemplate.Input) chattemplate.Input {
+		return func(in chattemplate.Input) chattemplate.Input {
+			return eachTool(in, func(f ordered.Value) ordered.Value {
+				return eachProperty(f, func(p ordered.Value) ordered.Value {
+					if len(anyOf) > 0 {
+						p = p.With("anyOf", ordered.ArrayOf(anyOf...))
+					}
+					if t.IsNull() {
+						return p.Without("type")
+					}
+					return p.With("type", t)
+				})
+			})
+		}
+	}
+	text, null := ordered.Str("string"), ordered.Str("null")
+	typed := func(t ordered.Value) ordered.Value { return ordered.ObjectOf(ordered.MemberOf("type", t)) }
+	joined := types(ordered.Str("string" + union + "null"))
+	faults := m.put(types(ordered.ArrayOf(text, null)), never, joined, types(text))
+	return append(faults, m.put(types(ordered.Value{}, typed(text), typed(null)), never,
+		types(ordered.Str("string"+union+"null"), typed(text), typed(null)), joined,
+		types(ordered.Str(""), typed(text), typed(null)), types(ordered.Str("")))...)
+}
+
+func (m *mender) textFaults() []fault {
+	if m.form != formObject || !m.calls {
+		return nil
+	}
+	faults := m.put(
+		func(in chattemplate.Input) chattemplate.Input { return formed(in, formText) },
+		printsText,
+		itself,
+	)
+	for i := range faults {
+		faults[i].loose = true
+	}
+	return faults
+}
+
+func (m *mender) objectFaults() []fault {
+	if m.form != formText || !m.calls {
+		return nil
+	}
+	return m.put(func(in chattemplate.Input) chattemplate.Input { return formed(in, formObject) },
+		printsObject, itself)
+}

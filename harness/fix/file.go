@@ -1,0 +1,123 @@
+package fix
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// Diff returns all patches as a unified diff, "" where there are none.
+func (m *Mended) Diff() string { return unified(m.Source.Name, m.Source.Text, m.Text) }
+
+// Diff returns the patch as a unified diff of the template that the patches before it left.
+func (p Patch) Diff(name string) string { return unified(name, p.Before, p.After) }
+
+func unified(name, was, is string) string {
+	text := string(diff.Diff(name, []byte(was), name, []byte(is)))
+	_, text, _ = strings.Cut(text, "\n") // the line that says diff
+	return text
+}
+
+// Into returns the text of the file that the template stands in with the patches. In a JSON file
+// every byte stays that no edit touches, how the template's own text is escaped included.
+func (m *Mended) Into(file string) (string, error) {
+	if file == m.Source.Text {
+		return m.Text, nil
+	}
+	raw := strings.TrimPrefix(file, "\ufeff")
+	in := json.NewDecoder(strings.NewReader(raw))
+	literals, err := m.literals(in, raw)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", m.Source.File, err)
+	}
+	if len(literals) == 0 {
+		return "", fmt.Errorf("%s: the file does not have the template as a string", m.Source.Name)
+	}
+	for i := len(literals) - 1; i >= 0; i-- {
+		from, to := literals[i][0], literals[i][1]
+		literal := raw[from:to]
+		for _, step := range m.Steps {
+			literal = respelled(literal, step)
+		}
+		raw = raw[:from] + literal + raw[to:]
+	}
+	return file[:len(file)-len(strings.TrimPrefix(file, "\ufeff"))] + raw, nil
+}
+
+// literals returns where the strings stand in a JSON text that are the template.
+func (m *Mended) literals(in *json.Decoder, raw string) ([][2]int, error) {
+	var found [][2]int
+	for {
+		before := int(in.InputOffset())
+		token, err := in.Token()
+		if err == io.EOF {
+			return found, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		text, isText := token.(string)
+		if !isText || text != m.Source.Text {
+			continue
+		}
+		to := int(in.InputOffset())
+		found = append(found, [2]int{before + strings.IndexByte(raw[before:to], '"'), to})
+	}
+}
+
+// respelled applies edits of the text of a JSON string to the string.
+func respelled(literal string, edits []Edit) string {
+	at := offsets(literal)
+	var b bytes.Buffer
+	last := 0
+	for _, e := range edits {
+		b.WriteString(literal[last:at[e.From]])
+		quoted := ordered.Str(e.Text).String()
+		b.WriteString(quoted[1 : len(quoted)-1])
+		last = at[e.To]
+	}
+	return b.String() + literal[last:]
+}
+
+// offsets returns, for every byte of a JSON string's text and for its end, where it is spelled.
+func offsets(literal string) []int {
+	var at []int
+	for i := 1; i < len(literal)-1; {
+		n, size := 1, 1
+		if literal[i] == '\\' {
+			n = 2
+			if literal[i+1] == 'u' {
+				n = 6
+				if i+12 <= len(literal) && literal[i+6] == '\\' && surrogate(literal[i:i+12]) {
+					n = 12
+				}
+				var text string
+				if json.Unmarshal([]byte(`"`+literal[i:i+n]+`"`), &text) == nil {
+					size = len(text)
+				}
+			}
+		} else {
+			_, n = utf8.DecodeRuneInString(literal[i:])
+			size = n
+		}
+		for range size {
+			at = append(at, i)
+		}
+		i += n
+	}
+	return append(at, len(literal)-1)
+}
+
+// surrogate reports whether two escapes are one character.
+func surrogate(escapes string) bool {
+	var text string
+	err := json.Unmarshal([]byte(`"`+escapes+`"`), &text)
+	return err == nil && utf8.RuneCountInString(text) == 1
+}

@@ -1,0 +1,200 @@
+package fix_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/fix"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// sound is a template without a fault that is mended; the cases below change a line of it.
+const sound = `{%- if tools %}
+{{- '<|im_start|>system\nTools:\n' }}
+{%- for tool in tools %}
+{{- tool|tojson + '\n' }}
+{%- endfor %}
+{{- '<|im_end|>\n' }}
+{%- endif %}
+{%- for message in messages %}
+{%- if message.role == 'assistant' %}
+{{- '<|im_start|>assistant\n' }}
+{{- message.content or '' }}
+{%- for call in message.tool_calls or [] %}
+{{- '<tool_call>{"name": "' + call.function.name + '", "arguments": ' }}
+{{- call.function.arguments if call.function.arguments is string else call.function.arguments|tojson }}
+{{- '}</tool_call>' }}
+{%- endfor %}
+{{- '<|im_end|>\n' }}
+{%- else %}
+{{- '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}
+{%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}
+{{- '<|im_start|>assistant\n' }}
+{%- endif %}
+`
+
+const (
+	printTool = `{{- tool|tojson + '\n' }}`
+	printText = `{{- message.content or '' }}`
+	printArgs = `{{- call.function.arguments if call.function.arguments is string else call.function.arguments|tojson }}`
+)
+
+// TestMend breaks the sound template in one place, and wants the patch that an author would write.
+func TestMend(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		line, broken  string // what stands there in the sound template, and in the broken one
+		want          string // what the patch makes of it; "" where there is none
+		kind          fix.Kind
+		left          string // a part of the reason why nothing is done
+		refuse, plain bool   // plain: the rest of the template may change, too
+	}{
+		{name: "sound"},
+		{name: "null content printed", line: printText, broken: `{{- message.content }}`,
+			want: `{{- message.content or '' }}`, kind: fix.NullContent},
+		{name: "null content crashes", line: printText, broken: `{{- 'A: ' + message.content }}`,
+			want: `{{- 'A: ' + (message.content or '') }}`, kind: fix.NullContent},
+		{name: "null content searched", line: printText, broken: `{%- if 'x' in message['content'] %}{{- message['content'] }}{% else %}{{- message['content'] }}{% endif %}`,
+			want: `{%- if 'x' in (message['content'] or '') %}{{- message['content'] }}{% else %}{{- message['content'] or '' }}{% endif %}`, kind: fix.NullContent},
+		{name: "null content of a variable", line: printText, broken: `{%- set text = message.content %}{{- text.split('</think>')[-1] }}`,
+			want: `{%- set text = message.content or '' %}{{- text.split('</think>')[-1] }}`, kind: fix.NullContent},
+		{name: "null content in parts", line: printText,
+			broken: `{%- if message.content is string %}{{- message.content }}{% else %}{% for p in message.content %}{{- p.text }}{% endfor %}{% endif %}`,
+			want:   `{%- if message.content is string %}{{- message.content }}{% else %}{% for p in message.content or [] %}{{- p.text }}{% endfor %}{% endif %}`, kind: fix.NullContent},
+		{name: "no description", line: printTool, broken: `{{- tool.function.name + ': ' + tool.function.description + '\n' + tool.function.parameters|tojson }}`,
+			kind: fix.BareTools, want: `{{- tool.function.name + ': ' + (tool.function.description or '') + '\n' + (tool.function.parameters or {'type': 'object', 'properties': {}})|tojson }}`},
+		{name: "no parameters", line: printTool,
+			broken: `{{- tool.function.name }}{%- for name, p in tool.function.parameters.properties.items() %}{{- name + (p.description or '') }}{%- endfor %}`,
+			kind:   fix.BareTools,
+			want:   `{{- tool.function.name }}{%- for name, p in (tool.function.parameters or {'type': 'object', 'properties': {}}).properties.items() %}{{- name + (p.description or '') }}{%- endfor %}`},
+		{name: "arguments encoded twice", line: printArgs, broken: `{{- call.function.arguments|tojson }}`,
+			want: printArgs, kind: fix.TextArguments},
+		{name: "arguments encoded twice in a sum", line: printArgs, broken: `{{- '' ~ call['function']['arguments'] | tojson(indent=none) }}`,
+			want: `{{- '' ~ (call['function']['arguments'] if call['function']['arguments'] is string else call['function']['arguments'] | tojson(indent=none)) }}`, kind: fix.TextArguments},
+		{name: "arguments as text alone", line: printArgs, broken: `{{- '' + call.function.arguments }}`,
+			want: `{{- '' + (call.function.arguments if call.function.arguments is string else call.function.arguments|tojson) }}`, kind: fix.ObjectArguments},
+		{name: "arguments as Python writes them", line: printArgs, broken: `{{- call.function.arguments }}`,
+			want: `{{- call.function.arguments if call.function.arguments is string else call.function.arguments|tojson }}`, kind: fix.ObjectArguments},
+		{name: "tools as Python writes them", line: printTool, broken: `{{- tool|string + '\n' }}`,
+			want: printTool, kind: fix.PythonValues},
+		{name: "types in one word", line: printTool,
+			broken: `{{- tool|tojson }}{%- for name, p in ((tool.function.parameters or {}).properties or {}).items() %}{{- name + ': ' + p.type }}{%- endfor %}`,
+			kind:   fix.Unions,
+			want:   `{{- tool|tojson }}{%- for name, p in ((tool.function.parameters or {}).properties or {}).items() %}{{- name + ': ' + (p.type if p.type is string else p.type|join(' | ')) }}{%- endfor %}`},
+		{name: "an object is needed", line: printArgs,
+			broken: `{%- for key, value in call.function.arguments.items() %}{{- '<' + key + '>' + value|string }}{%- endfor %}`,
+			kind:   fix.TextArguments, left: "--refuse adds a refusal in words"},
+		{name: "an object is needed, and said so", line: printArgs, refuse: true,
+			broken: `{%- for key, value in call.function.arguments.items() %}{{- '<' + key + '>' + value|string }}{%- endfor %}`,
+			kind:   fix.Refused,
+			want: `{%- if call.function.arguments is string %}
+    {{- raise_exception('The arguments of a tool call must be an object, not a text: read the JSON first.') }}
+{%- endif %}
+{%- for key, value in call.function.arguments.items() %}{{- '<' + key + '>' + value|string }}{%- endfor %}`},
+		{name: "a filter of another name", line: printTool, broken: `{{- tool|to_json + '\n' }}`, want: printTool, kind: fix.UnknownName},
+		{name: "a filter that is a method", line: printText, broken: `{{- (message.content or '')|split('</think>')|last }}`,
+			want: `{{- (message.content or '').split('</think>')|last }}`, kind: fix.UnknownName},
+		{name: "a test of another name", line: printText, broken: `{{- message.content if message.content is not null else '' }}`,
+			want: `{{- message.content if message.content is not none else '' }}`, kind: fix.UnknownName},
+		{name: "a function of Python", line: printTool, broken: `{{- json.dumps(tool) + '\n' }}`, want: printToolBack, kind: fix.UnknownName},
+		{name: "a filter that nothing is like", line: printArgs, broken: `{{- call.function.arguments|from_yaml }}`,
+			kind: fix.UnknownName, left: `"from_yaml" is not in the language`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			broken, want := sound, sound
+			if c.line != "" {
+				broken = strings.Replace(sound, c.line, c.broken, 1)
+			}
+			if c.want != "" {
+				want = strings.Replace(sound, c.line, c.want, 1)
+			} else {
+				want = broken
+			}
+			m := fix.Mend(subject.New("t.jinja", broken), fix.Options{Refuse: c.refuse}, check.Options{})
+			if m.Text != want {
+				t.Errorf("mended to another text:\n%s\nwant %s", m.Diff(), c.want)
+			}
+			if c.want != "" && (len(m.Patches) != 1 || m.Patches[0].Kind != c.kind) {
+				t.Errorf("patches %+v, want one of %s", m.Patches, c.kind)
+			}
+			switch {
+			case c.left == "" && len(m.Left) > 0:
+				t.Errorf("left: %+v", m.Left)
+			case c.left != "" && (len(m.Left) == 0 || !strings.Contains(m.Left[0].Reason, c.left)):
+				t.Errorf("left %+v, want %q", m.Left, c.left)
+			}
+		})
+	}
+}
+
+const printToolBack = `{{- (tool|tojson) + '\n' }}`
+
+// TestSteps makes the patched text of the steps in a file, where the template stands as a string with
+// escapes of every sort.
+func TestSteps(t *testing.T) {
+	broken := strings.Replace(sound, printText, `{{- "ü" + message.content }}`, 1)
+	m := fix.Mend(subject.New("t.jinja", broken), fix.Options{}, check.Options{})
+	if len(m.Patches) == 0 {
+		t.Fatal("no patch")
+	}
+	spell := strings.NewReplacer(
+		"\n",
+		`\n`,
+		`"`,
+		`\"`,
+		`\`,
+		`\\`,
+		"ü",
+		`\u00fc`,
+		"<",
+		`\u003c`,
+		"/",
+		`\/`,
+	)
+	file := func(text string) string {
+		return `{"a": [1.50,2],` + "\n\t" + `"chat_template" : "` + spell.Replace(
+			text,
+		) + `" ,  "z": "\u00e9" }` + "\n"
+	}
+	got, err := m.Into(file(broken))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What the patch writes is written in JSON's plainest form.
+	want := strings.Replace(file(m.Text), `\u003c/x`, `</x`, 1)
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if _, err := m.Into(`{"chat_template": "another"}`); err == nil {
+		t.Error("a file without the template was written")
+	}
+}
+
+// textAlone are the corpus' templates that take arguments as text alone, as the vendors' do.
+var textAlone = []string{"deepseek-r1-distill-llama", "functionary-3.2"}
+
+// TestCorpus mends the corpus' own templates, which leave nothing else to mend.
+func TestCorpus(t *testing.T) {
+	all, err := subject.Find("../../corpus")
+	if err != nil || len(all.Templates) == 0 {
+		t.Fatal(all, err)
+	}
+	for _, name := range all.Templates {
+		src, err := subject.Open(name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		family := filepath.Base(filepath.Dir(name))
+		for _, p := range fix.Mend(src, fix.Options{}, check.Options{}).Patches {
+			if p.Kind == fix.ObjectArguments && slices.Contains(textAlone, family) {
+				continue
+			}
+			t.Errorf("%s: %s: %v\n%s", name, p.Kind, p.Gone, p.Diff(name))
+		}
+	}
+}

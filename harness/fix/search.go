@@ -1,0 +1,232 @@
+package fix
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/harness/report"
+)
+
+// Bounds of a search.
+const (
+	maxTries  = 600 // edits that are tried for a fault
+	maxDepth  = 6   // edits that one fault may need
+	maxBranch = 3   // edits that are gone on from
+)
+
+// candidate is what may mend a fault: expressions wrapped.
+type candidate struct{ wraps [][]Edit }
+
+// edits returns all edits of a candidate in order.
+func (c candidate) edits() []Edit { return sorted(slices.Concat(c.wraps...)) }
+
+// candidates returns edits that may mend what happened at a place, the likeliest first.
+func (st *state) candidates(k kindOf, off int) []candidate {
+	a := st.survey(k.keys)
+	var all []candidate
+	seen := map[string]bool{}
+	add := func(wraps ...[]Edit) {
+		c := candidate{wraps}
+		edits := c.edits()
+		if key := fmt.Sprint(edits); apart(edits) && !seen[key] {
+			seen[key] = true
+			all = append(all, c)
+		}
+	}
+	near := a.near(off)
+	slices.SortStableFunc(near, func(x, y *site) int { return -compareBool(x.keyed, y.keyed) })
+	each := func(sites []*site) {
+		for _, s := range sites {
+			for _, form := range k.forms {
+				if edits, ok := form(s); ok {
+					add(edits)
+				}
+			}
+		}
+	}
+	each(near)
+	keyed := a.keyed()
+	each(keyed)
+	// All places that read a field alike, all of which are tests or not.
+	for _, s := range slices.Concat(near, keyed) {
+		for _, form := range k.forms {
+			var every, alike [][]Edit
+			for _, other := range keyed {
+				if other.text != s.text {
+					continue
+				}
+				if edits, ok := form(other); ok {
+					every = append(every, edits)
+					if other.place == s.place {
+						alike = append(alike, edits)
+					}
+				}
+			}
+			add(alike...)
+			add(every...)
+		}
+	}
+	return all
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// apply applies edits, and reports whether the result compiles.
+func (m *mender) apply(st *state, edits []Edit) (*state, bool) {
+	next, ok := m.state(edited(st.text, edits))
+	if ok {
+		next.from, next.step = st, edits
+	}
+	return next, ok
+}
+
+// search looks for edits that mend a fault and keep every other prompt.
+func (m *mender) search(k kindOf, st *state, f fault, depth int) (*state, bool) {
+	was := st.render(f.in)
+	off := was.off
+	if was.err == nil {
+		off = st.written(f, was.text)
+	}
+	if off < 0 {
+		return nil, false
+	}
+	type step struct {
+		*state
+		parts int
+	}
+	var further []step
+	for _, c := range st.candidates(k, off) {
+		if m.tries--; m.tries < 0 {
+			break
+		}
+		next, ok := m.apply(st, c.edits())
+		if !ok {
+			continue
+		}
+		is := next.render(f.in)
+		switch {
+		case f.matches(is):
+			if m.keeps(next) {
+				return m.least(st, next, f, c), true
+			}
+		case is.err != nil && (worded(is.err) || was.err == nil):
+		case is.err != nil && (is.off != moved(was.off, c.edits()) || is.msg != was.msg):
+			further = append(further, step{next, 0})
+		case is.err == nil && was.err == nil:
+			if parts := report.Parting(is.text, f.wants[0]); parts > report.Parting(was.text, f.wants[0]) {
+				further = append(further, step{next, parts})
+			}
+		case is.err == nil:
+			further = append(further, step{next, report.Parting(is.text, f.wants[0])})
+		}
+	}
+	if depth == 1 {
+		return nil, false
+	}
+	slices.SortStableFunc(further, func(a, b step) int { return -cmp.Compare(a.parts, b.parts) })
+	tried := 0
+	for _, s := range further {
+		if tried == maxBranch || m.tries < 0 {
+			break
+		}
+		if !m.keeps(s.state) {
+			continue
+		}
+		tried++
+		if end, ok := m.search(k, s.state, f, depth-1); ok {
+			return end, true
+		}
+	}
+	return nil, false
+}
+
+// least leaves out every expression of a candidate that need not be wrapped.
+func (m *mender) least(st, mended *state, f fault, c candidate) *state {
+	for i := len(c.wraps) - 1; i >= 0 && len(c.wraps) > 1; i-- {
+		less := candidate{slices.Delete(slices.Clone(c.wraps), i, i+1)}
+		next, ok := m.apply(st, less.edits())
+		if ok && f.solved(next) && m.keeps(next) {
+			c, mended = less, next
+		}
+	}
+	return mended
+}
+
+// written is the place that wrote the first byte that is not as it should be.
+func (st *state) written(f fault, text string) int {
+	o, err := st.t.Observe(f.in)
+	if err != nil || len(text) == 0 {
+		return -1
+	}
+	at := report.Parting(text, f.wants[0])
+	if off, ok := o.WrittenAt(min(at, len(text)-1)); ok {
+		return off
+	}
+	return -1
+}
+
+// fewer leaves out every edit without which the faults are mended as well.
+func (m *mender) fewer(before, st *state, cured []fault) *state {
+	for i := len(st.steps(before)) - 1; i >= 0; i-- {
+		steps := st.steps(before)
+		if len(steps) == 1 {
+			break
+		}
+		less, ok := m.without(before, steps, i)
+		if ok && m.keeps(less) &&
+			!slices.ContainsFunc(cured, func(f fault) bool { return !f.solved(less) }) {
+			st = less
+		}
+	}
+	return st
+}
+
+// refusal looks for a statement that refuses a request in words where it fails now.
+func (m *mender) refusal(k kindOf, f fault) (*state, bool) {
+	st := m.now
+	was := st.render(f.in)
+	if was.off < 0 {
+		return nil, false
+	}
+	for _, s := range st.survey(k.keys).near(was.off) {
+		if !simple(s.x) || s.at < 0 {
+			continue
+		}
+		next, ok := m.apply(st, []Edit{{s.at, s.at, s.refusing(st.text)}})
+		if !ok {
+			continue
+		}
+		if is := next.render(f.in); is.err != nil && worded(is.err) && m.keeps(next) {
+			return next, true
+		}
+	}
+	return nil, false
+}
+
+// refusing returns a statement, to stand before the tag of an expression, that refuses text.
+func (s *site) refusing(text string) string {
+	const words = "The arguments of a tool call must be an object, not a text: read the JSON first."
+	line := strings.LastIndexByte(text[:s.at], '\n') + 1
+	indent, inner := text[line:s.at], ""
+	if strings.TrimSpace(indent) == "" {
+		indent, inner = "\n"+indent, "    "
+	} else {
+		indent = ""
+	}
+	open := "{%"
+	if strings.HasPrefix(text[s.at:], "{%-") || strings.HasPrefix(text[s.at:], "{{-") {
+		open = "{%-"
+	}
+	return open + " if " + s.text + " is string %}" + indent + inner + "{{- raise_exception(" + s.quote + words + s.quote + ") }}" +
+		indent + "{%- endif %}" + indent
+}

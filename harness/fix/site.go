@@ -1,0 +1,587 @@
+package fix
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/jinja/syntax"
+)
+
+// site is an expression of a template that may be wrapped.
+type site struct {
+	x     syntax.Expr
+	text  string // as the author wrote it
+	span  syntax.Span
+	place place
+	use   use
+	quote string // that the author uses
+	keyed bool   // it reads a field that the fault is about
+	at    int    // where the tag begins that it stands in; -1: inside another statement
+}
+
+// place says which expressions may stand where another one does.
+type place uint8
+
+const (
+	operand place = iota // a primary, or anything in parentheses
+	chained              // the same, and a filter needs parentheses, too
+	test                 // anything but an inline if
+	whole                // anything
+)
+
+// use says what a value is used for.
+type use uint8
+
+const (
+	asAny   use = iota
+	asHolds     // something is looked up in it
+	asList      // a loop goes through it
+)
+
+// wrap is a form that an expression may be given: the edits that make it so.
+type wrap func(s *site) ([]Edit, bool)
+
+// around puts text before and after an expression.
+func (s *site) around(before, after string) []Edit {
+	return []Edit{{s.span.From, s.span.From, before}, {s.span.To, s.span.To, after}}
+}
+
+// loose reports whether an operator after the expression would bind to its end alone.
+func (s *site) loose() bool {
+	_, isCond := s.x.(*syntax.Cond)
+	return isCond && s.text[0] != '('
+}
+
+// or returns the wrap "x or default".
+func or(other func(s *site) string) wrap {
+	return func(s *site) ([]Edit, bool) {
+		before, after := "", " or "+other(s)
+		if s.loose() {
+			before, after = "(", ")"+after
+		}
+		if s.place < test {
+			before, after = "("+before, after+")"
+		}
+		return s.around(before, after), true
+	}
+}
+
+// filtered returns edits that put a filter after an expression.
+func (s *site) filtered(filter string) []Edit {
+	before, after := "", "|"+filter
+	switch s.x.(type) {
+	case *syntax.Name, *syntax.Attr, *syntax.Item, *syntax.Call, *syntax.Filter, *syntax.List, *syntax.Dict:
+	default:
+		if s.text[0] != '(' {
+			before, after = "(", ")"+after
+		}
+	}
+	if s.place == chained {
+		before, after = "("+before, after+")"
+	}
+	return s.around(before, after)
+}
+
+// chosen returns edits that make an expression the last one of an inline if.
+func (s *site) chosen(condition string) []Edit {
+	before, after := condition+" else ", ""
+	if s.place < whole {
+		before, after = "("+before, ")"
+	}
+	return s.around(before, after)
+}
+
+func quoted(text string) func(s *site) string {
+	return func(s *site) string { return s.quote + text + s.quote }
+}
+
+var (
+	orText = or(quoted(""))
+
+	// orEmpty gives an empty value of the kind that is used.
+	orEmpty = or(func(s *site) string {
+		switch s.use {
+		case asHolds:
+			return "{}"
+		case asList:
+			return "[]"
+		}
+		return quoted("")(s)
+	})
+)
+
+// orParameters gives the schema of a function without parameters.
+var orParameters = or(func(s *site) string {
+	return strings.ReplaceAll(noParameters.String(), `"`, s.quote)
+})
+
+// orNone makes null of what is not there.
+func orNone(s *site) ([]Edit, bool) { return s.filtered("default(none)"), true }
+
+// joinTypes writes alternatives in one word.
+func joinTypes(s *site) ([]Edit, bool) {
+	if !simple(s.x) {
+		return nil, false
+	}
+	edits := s.filtered("join(" + s.quote + union + s.quote + ")")
+	return merged(s.chosen(s.text+" if "+s.text+" is string"), edits), true
+}
+
+// orTypes writes the types of the alternatives where there is no type.
+func orTypes(s *site) ([]Edit, bool) {
+	_, of, ok := field(s.x)
+	if !ok {
+		return nil, false
+	}
+	holder := s.text[:len(s.text)-s.tail(of)]
+	return or(func(s *site) string {
+		return "(" + holder + ".anyOf or [])|map(attribute=" + s.quote + "type" + s.quote + ")|join(" +
+			s.quote + union + s.quote + ")"
+	})(s)
+}
+
+// tail is how many bytes of the text follow what a field is read of.
+func (s *site) tail(of syntax.Expr) int {
+	if n, ok := s.x.(*syntax.Attr); ok {
+		return len(s.text) - (n.Offset() - s.span.From)
+	}
+	if n, ok := s.x.(*syntax.Item); ok {
+		return len(s.text) - (n.Offset() - s.span.From)
+	}
+	return 0
+}
+
+// asText leaves text as it is where a filter writes JSON.
+func asText(s *site) ([]Edit, bool) {
+	f, ok := s.x.(*syntax.Filter)
+	if !ok || f.X == nil || f.Name != "tojson" {
+		return nil, false
+	}
+	bar := strings.LastIndex(s.text[:f.Offset()-s.span.From], "|")
+	if bar < 0 || s.text[0] == '(' && s.text[len(s.text)-1] == ')' {
+		return nil, false
+	}
+	inner := strings.TrimSpace(s.text[:bar])
+	return s.chosen(inner + " if " + inner + " is string"), true
+}
+
+// asJSON writes what is not text as JSON.
+func asJSON(s *site) ([]Edit, bool) {
+	if !simple(s.x) {
+		return nil, false
+	}
+	return merged(s.chosen(s.text+" if "+s.text+" is string"), s.filtered("tojson")), true
+}
+
+// toJSON writes a value as JSON, also where it was made text.
+func toJSON(s *site) ([]Edit, bool) {
+	if f, ok := s.x.(*syntax.Filter); ok && f.Name == "string" {
+		at := f.Offset()
+		return []Edit{{at, at + len(f.Name), "tojson"}}, true
+	}
+	return s.filtered("tojson"), true
+}
+
+// simple reports whether an expression may well be written twice.
+func simple(x syntax.Expr) bool {
+	switch x := x.(type) {
+	case *syntax.Name:
+		return true
+	case *syntax.Attr:
+		return simple(x.X)
+	case *syntax.Item:
+		_, isConst := x.Index.(*syntax.Const)
+		_, isName := x.Index.(*syntax.Name)
+		return (isConst || isName) && simple(x.X)
+	}
+	return false
+}
+
+// merged joins the edits around an expression, the first ones outside.
+func merged(outer, inner []Edit) []Edit {
+	return []Edit{{outer[0].From, outer[0].To, outer[0].Text + inner[0].Text},
+		{inner[1].From, inner[1].To, inner[1].Text + outer[1].Text}}
+}
+
+// field returns the name of the field that an expression reads, and of what.
+func field(x syntax.Expr) (key string, of syntax.Expr, ok bool) {
+	switch x := x.(type) {
+	case *syntax.Attr:
+		return x.Name, x.X, true
+	case *syntax.Item:
+		if c, isConst := x.Index.(*syntax.Const); isConst && c.Kind == syntax.String {
+			return c.Text, x.X, true
+		}
+	case *syntax.Call: // x.get("field")
+		if a, isAttr := x.Func.(*syntax.Attr); isAttr && a.Name == "get" && len(x.Args.Args) > 0 {
+			if c, isConst := x.Args.Args[0].(*syntax.Const); isConst && c.Kind == syntax.String {
+				return c.Text, a.X, true
+			}
+		}
+	}
+	return "", nil, false
+}
+
+// root is an expression that stands in a tag for itself, with the sites in it.
+type root struct {
+	span  syntax.Span
+	stmt  syntax.Stmt
+	sites []*site
+}
+
+// map of a template: the roots, where names get their values from.
+type atlas struct {
+	roots []*root
+	// The roots of values by the name that gets them: of assignments, loops and calls of macros.
+	values map[string][]*root
+}
+
+// survey maps a template.
+func (st *state) survey(keys []string) *atlas {
+	tree, spans := st.parsed()
+	a := &atlas{values: map[string][]*root{}}
+	w := &surveyor{
+		atlas:  a,
+		st:     st,
+		spans:  spans,
+		keys:   keys,
+		quote:  quoteOf(st.text),
+		macros: map[string]*syntax.Macro{},
+	}
+	w.collect(tree.Body)
+	w.stmts(tree.Body)
+	return a
+}
+
+type surveyor struct {
+	*atlas
+	st     *state
+	spans  *syntax.Spans
+	keys   []string
+	quote  string
+	macros map[string]*syntax.Macro
+}
+
+// quoteOf returns the quote that a template uses more.
+func quoteOf(text string) string {
+	if strings.Count(text, `"`) > strings.Count(text, "'") {
+		return `"`
+	}
+	return "'"
+}
+
+// collect notes the macros.
+func (w *surveyor) collect(body []syntax.Stmt) {
+	for _, s := range body {
+		w.note(s)
+	}
+}
+
+func (w *surveyor) note(n syntax.Node) {
+	if m, ok := n.(*syntax.Macro); ok {
+		w.macros[m.Name] = m
+	}
+	for _, c := range syntax.Children(n) {
+		w.note(c)
+	}
+}
+
+func (w *surveyor) stmts(body []syntax.Stmt) {
+	for _, s := range body {
+		w.stmt(s)
+	}
+}
+
+func (w *surveyor) stmt(s syntax.Stmt) {
+	switch s := s.(type) {
+	case *syntax.Output:
+		for _, p := range s.Parts {
+			w.root(s, p, whole)
+		}
+		return
+	case *syntax.If:
+		w.root(s, s.Test, test)
+		w.stmts(s.Body)
+		for _, e := range s.Elif {
+			w.stmt(e)
+		}
+		w.stmts(s.Else)
+		return
+	case *syntax.For:
+		r := w.root(s, s.Iter, test)
+		for _, one := range r.sites {
+			if one.x == s.Iter {
+				one.use = asList
+			}
+		}
+		w.value(s.Target, r)
+		if s.Test != nil {
+			w.root(s, s.Test, test)
+		}
+		w.stmts(s.Body)
+		w.stmts(s.Else)
+		return
+	case *syntax.Assign:
+		w.value(s.Target, w.root(s, s.Value, whole))
+		return
+	case *syntax.AssignBlock:
+		n := len(w.roots)
+		w.stmts(s.Body)
+		for _, r := range w.roots[n:] {
+			w.value(s.Target, r)
+		}
+		return
+	case *syntax.Macro:
+		n := len(w.roots)
+		w.stmts(s.Body)
+		for _, r := range w.roots[n:] {
+			w.value(&syntax.Name{Name: s.Name}, r)
+		}
+		return
+	case *syntax.With:
+		for i := range s.Values {
+			w.value(s.Targets[i], w.root(s, s.Values[i], whole))
+		}
+		w.stmts(s.Body)
+		return
+	}
+	for _, c := range syntax.Children(s) {
+		switch c := c.(type) {
+		case syntax.Stmt:
+			w.stmt(c)
+		case syntax.Expr:
+			if _, isCall := c.(*syntax.Call); isCall {
+				w.root(s, c, operand)
+			}
+		}
+	}
+}
+
+// value notes that names get their values from a root.
+func (w *surveyor) value(target syntax.Expr, r *root) {
+	switch t := target.(type) {
+	case *syntax.Name:
+		w.values[t.Name] = append(w.values[t.Name], r)
+	case *syntax.AttrTarget:
+		w.values[t.Name+"."+t.Attr] = append(w.values[t.Name+"."+t.Attr], r)
+	case *syntax.Tuple:
+		for _, item := range t.Items {
+			w.value(item, r)
+		}
+	}
+}
+
+func (w *surveyor) root(s syntax.Stmt, x syntax.Expr, p place) *root {
+	r := &root{span: w.spans.Expr(x), stmt: s}
+	if tag := w.spans.Print(x); tag.To > r.span.To {
+		r.span = tag
+	}
+	w.sites(r, x, p)
+	w.roots = append(w.roots, r)
+	at := -1
+	switch tags := w.spans.Tags(s); {
+	case w.spans.Print(x).From < r.span.From || w.st.text[r.span.From] == '{':
+		at = w.spans.Print(x).From
+	case len(tags) > 0:
+		at = tags[0].From
+	}
+	for _, one := range r.sites {
+		one.at = at
+	}
+	return r
+}
+
+// sites adds an expression and those in it.
+func (w *surveyor) sites(r *root, x syntax.Expr, p place) {
+	span := w.spans.Expr(x)
+	add := span.To > span.From
+	switch x.(type) {
+	case *syntax.Const, *syntax.Compare, *syntax.Test, *syntax.Unary, *syntax.Slice, *syntax.Tuple:
+		add = false
+	}
+	if add {
+		key, _, ok := field(x)
+		r.sites = append(r.sites, &site{x: x, text: w.st.text[span.From:span.To], span: span, place: p,
+			quote: w.quote, keyed: ok && slices.Contains(w.keys, key)})
+	}
+	below := func(y syntax.Expr, p place, u ...use) {
+		if y == nil {
+			return
+		}
+		n := len(r.sites)
+		w.sites(r, y, p)
+		if len(u) > 0 && len(r.sites) > n && r.sites[n].x == y {
+			r.sites[n].use = u[0]
+		}
+	}
+	args := func(a *syntax.Args) {
+		for _, y := range a.Args {
+			below(y, whole)
+		}
+		for _, k := range a.Keywords {
+			below(k.Value, whole)
+		}
+	}
+	switch x := x.(type) {
+	case *syntax.Attr:
+		below(x.X, chained, asHolds)
+	case *syntax.Item:
+		below(x.X, chained, asHolds)
+	case *syntax.Call:
+		if a, ok := x.Func.(*syntax.Attr); ok {
+			below(a.X, chained)
+		}
+		if name, ok := x.Func.(*syntax.Name); ok && w.macros[name.Name] != nil {
+			w.called(r, w.macros[name.Name], x)
+		}
+		args(&x.Args)
+	case *syntax.Filter:
+		if x.Name == "items" || x.Name == "dictsort" {
+			below(x.X, operand, asHolds)
+		} else {
+			below(x.X, operand)
+		}
+		args(&x.Args)
+	case *syntax.Test:
+		below(x.X, operand)
+		args(&x.Args)
+	case *syntax.List:
+		for _, y := range x.Items {
+			below(y, whole)
+		}
+	case *syntax.Dict:
+		for _, pair := range x.Items {
+			below(pair.Value, whole)
+		}
+	case *syntax.Tuple:
+		for _, y := range x.Items {
+			below(y, whole)
+		}
+	default:
+		for _, c := range syntax.Children(x) {
+			if y, ok := c.(syntax.Expr); ok {
+				below(y, operand)
+			}
+		}
+	}
+}
+
+// called notes which arguments the parameters of a macro get.
+func (w *surveyor) called(r *root, m *syntax.Macro, call *syntax.Call) {
+	for i, y := range call.Args.Args {
+		if i < len(m.Params.Params) {
+			w.argument(r, m.Params.Params[i].Name, y)
+		}
+	}
+	for _, k := range call.Keywords {
+		w.argument(r, k.Name, k.Value)
+	}
+}
+
+func (w *surveyor) argument(r *root, name string, x syntax.Expr) {
+	one := &root{span: w.spans.Expr(x), stmt: r.stmt}
+	w.sites(one, x, whole)
+	for _, s := range one.sites {
+		s.at = -1
+	}
+	w.values[name] = append(w.values[name], one)
+}
+
+// at returns the roots at a place of the text: those that have it, or of the statement that has it.
+func (a *atlas) at(off int) []*root {
+	var all []*root
+	for _, r := range a.roots {
+		if r.span.From <= off && off < r.span.To {
+			all = append(all, r)
+		}
+	}
+	if all == nil {
+		for _, r := range a.roots {
+			if r.stmt.Offset() <= off && off < r.span.To {
+				all = append(all, r)
+			}
+		}
+		slices.SortStableFunc(
+			all,
+			func(a, b *root) int { return cmp.Compare(b.stmt.Offset(), a.stmt.Offset()) },
+		)
+		all = all[:min(len(all), 1)]
+	}
+	return all
+}
+
+// near returns the sites that may be the cause of what happened at a place, the likeliest first:
+// those around it, then those that the names in them get their values from.
+func (a *atlas) near(off int) []*site {
+	var all []*site
+	seen := map[syntax.Expr]bool{}
+	add := func(sites []*site) {
+		for _, s := range sites {
+			if !seen[s.x] {
+				seen[s.x] = true
+				all = append(all, s)
+			}
+		}
+	}
+	visited := map[*root]bool{}
+	level := a.at(off)
+	for depth := 0; depth < 3 && len(level) > 0; depth++ {
+		var next []*root
+		for _, r := range level {
+			if visited[r] {
+				continue
+			}
+			visited[r] = true
+			sites := slices.Clone(r.sites)
+			if depth == 0 {
+				slices.SortStableFunc(
+					sites,
+					func(a, b *site) int { return cmp.Compare(a.distance(off), b.distance(off)) },
+				)
+			}
+			add(sites)
+			for _, s := range r.sites {
+				switch x := s.x.(type) {
+				case *syntax.Name:
+					next = append(next, a.values[x.Name]...)
+				case *syntax.Call:
+					if of, ok := x.Func.(*syntax.Name); ok {
+						next = append(next, a.values[of.Name]...)
+					}
+				case *syntax.Attr:
+					if of, ok := x.X.(*syntax.Name); ok {
+						next = append(next, a.values[of.Name+"."+x.Name]...)
+					}
+				}
+			}
+		}
+		level = next
+	}
+	return all
+}
+
+// distance is how far a place is from an expression; of those that have it, the smaller ones are
+// nearer.
+func (s *site) distance(off int) int {
+	switch {
+	case off < s.span.From:
+		return s.span.From - off
+	case off > s.span.To:
+		return off - s.span.To
+	}
+	return (s.span.To - s.span.From) / 8
+}
+
+// keyed returns the sites that read a field that the fault is about.
+func (a *atlas) keyed() []*site {
+	var all []*site
+	for _, r := range a.roots {
+		for _, s := range r.sites {
+			if s.keyed {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}

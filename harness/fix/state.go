@@ -1,0 +1,163 @@
+package fix
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/engine/source"
+)
+
+// state is the template after some edits.
+type state struct {
+	text string
+	t    *chattemplate.Template
+	from *state // that was edited
+	step []Edit // of from's text, in its order
+
+	tree  *syntax.Template
+	spans *syntax.Spans
+}
+
+// parsed returns the tree and its spans.
+func (st *state) parsed() (*syntax.Template, *syntax.Spans) {
+	if st.tree == nil {
+		st.tree, st.spans, _ = syntax.ParseSpans(st.t.Source) // it compiles
+	}
+	return st.tree, st.spans
+}
+
+// edited applies edits, which must be in order and apart.
+func edited(text string, edits []Edit) string {
+	var b strings.Builder
+	at := 0
+	for _, e := range edits {
+		b.WriteString(text[at:e.From] + e.Text)
+		at = e.To
+	}
+	return b.String() + text[at:]
+}
+
+// apart reports whether edits, sorted, do not overlap.
+func apart(edits []Edit) bool {
+	for i := 1; i < len(edits); i++ {
+		if edits[i].From < edits[i-1].To {
+			return false
+		}
+	}
+	return true
+}
+
+func sorted(edits []Edit) []Edit {
+	slices.SortStableFunc(
+		edits,
+		func(a, b Edit) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) },
+	)
+	return edits
+}
+
+// moved returns where a place of a text stands after edits of it.
+func moved(off int, edits []Edit) int {
+	for _, e := range edits {
+		if e.From <= off {
+			off += len(e.Text) - (e.To - e.From)
+		}
+	}
+	return off
+}
+
+// steps returns the edits from an earlier state to this one, the first one first.
+func (st *state) steps(from *state) [][]Edit {
+	var all [][]Edit
+	for s := st; s != from; s = s.from {
+		all = append(all, s.step)
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// without returns the state that the steps from an earlier one make when one of them is left out;
+// false where a later one builds on it, or the result does not compile.
+func (m *mender) without(from *state, steps [][]Edit, left int) (*state, bool) {
+	st := from
+	for i, step := range steps {
+		if i == left {
+			continue
+		}
+		if i > left {
+			rebased := make([]Edit, len(step))
+			for j, e := range step {
+				// The steps between the two are in the places of both.
+				off, ok := back(moves(steps, left, i), e)
+				if !ok {
+					return nil, false
+				}
+				rebased[j] = off
+			}
+			step = rebased
+		}
+		next, ok := m.apply(st, step)
+		if !ok {
+			return nil, false
+		}
+		st = next
+	}
+	return st, true
+}
+
+// moves returns the edits of a step in the places that they have after the steps up to another one.
+func moves(steps [][]Edit, of, upTo int) []Edit {
+	var all []Edit
+	shift := 0
+	for _, e := range steps[of] {
+		at := Edit{e.From + shift, e.From + shift + len(e.Text), ""} // what it wrote
+		shift += len(e.Text) - (e.To - e.From)
+		for _, step := range steps[of+1 : upTo] {
+			from, to := moved(at.From, step), moved(at.To, step)
+			at.From, at.To = from, to
+		}
+		at.Text = strings.Repeat("x", e.To-e.From) // what stood there
+		all = append(all, at)
+	}
+	return all
+}
+
+// back returns an edit as it stands where other edits are undone; false where it touches them.
+func back(undone []Edit, e Edit) (Edit, bool) {
+	shift := 0
+	for _, u := range undone {
+		switch {
+		case e.From >= u.To:
+			shift += len(u.Text) - (u.To - u.From)
+		case e.To <= u.From:
+		default:
+			return e, false
+		}
+	}
+	e.From, e.To = e.From+shift, e.To+shift
+	return e, true
+}
+
+// outcome is a render: the prompt, or where it failed.
+type outcome struct {
+	text string
+	err  error
+	off  int    // of the failure; -1: it has no place
+	msg  string // of the failure
+}
+
+// render renders an input.
+func (st *state) render(in chattemplate.Input) outcome {
+	text, err := st.t.Render(in)
+	o := outcome{text: text, err: err, off: -1}
+	if err != nil {
+		o.msg = err.Error()
+		if at := (*source.Error)(nil); errors.As(err, &at) {
+			o.off, o.msg = at.Off, at.Msg
+		}
+	}
+	return o
+}
