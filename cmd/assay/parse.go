@@ -8,6 +8,7 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/peg/vm"
 	"github.com/goassay/assay/engine/stream"
@@ -31,13 +32,22 @@ standard error. Whether text is a call depends on the functions that the request
 		flags.BoolVar(&p.stream, "stream", false, "print the deltas of a stream of single bytes instead of the message")
 		flags.BoolVar(&p.shrink, "minimize", false, "shrink a case in which a split differs, and print a script that shows it")
 		flags.BoolVar(&p.explain, "explain", false, "print the machine's steps, and what each byte is, too")
+		policies := &choice{of: codegen.IncompleteNames()}
+		policies.chosen = policies.of[0]
+		flags.Var(policies, "incomplete", "`POLICY` for calls that break off or are malformed: keep, drop, text")
+		flags.completes("incomplete", codegen.IncompleteNames)
 		p.limits = limitFlag(flags, lookedAt)
 		p.requestFlags(flags)
 		return func(c *call) error {
 			if err := stdinOnce(c.args[0], p.request, p.tools, p.output); err != nil {
 				return err
 			}
-			if p.shrink {
+			p.policy, _ = codegen.ParseIncomplete(policies.chosen)
+			switch {
+			case p.shrink && p.policy != codegen.IncompleteKeep:
+				return errors.New("--minimize makes a script, and scripts have the policy keep; " +
+					"leave out --incomplete")
+			case p.shrink:
 				return p.minimize(c)
 			}
 			return p.parse(c)

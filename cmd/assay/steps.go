@@ -9,6 +9,7 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/dialect"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/standard"
@@ -21,6 +22,7 @@ type step struct {
 	tools     string
 	fallbacks *[]string
 	insist    bool
+	policy    codegen.Incomplete // for incomplete calls
 	limits    *limits
 	json      bool
 	explain   bool
@@ -149,7 +151,8 @@ func (s *step) prepare(c *call) (*engine.Plan, error) {
 	if err := knownFallbacks(*s.fallbacks); err != nil {
 		return nil, err
 	}
-	plan, err := t.Prepare(r, engine.PrepareOptions{Insist: s.insist, Fallbacks: *s.fallbacks})
+	o := engine.PrepareOptions{Insist: s.insist, Fallbacks: *s.fallbacks, Incomplete: s.policy}
+	plan, err := t.Prepare(r, o)
 	if incomplete := exhausted(t); incomplete != nil {
 		return nil, incomplete
 	}

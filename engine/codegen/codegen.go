@@ -183,6 +183,9 @@ var incompleteNames = [...]string{"keep", "drop", "text"}
 
 func (i Incomplete) String() string { return incompleteNames[i] }
 
+// IncompleteNames returns the names of the policies, that of the default first.
+func IncompleteNames() []string { return slices.Clone(incompleteNames[:]) }
+
 // ParseIncomplete returns the policy of a name: "keep", "drop" or "text".
 func ParseIncomplete(name string) (Incomplete, error) {
 	if i := slices.Index(incompleteNames[:], name); i >= 0 {
