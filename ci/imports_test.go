@@ -22,6 +22,7 @@ var policy = map[string][]string{
 	"ordered": {"source"},
 	"chat":    {"ordered"},
 	"format":  {},
+	"vocab":   {"format"},
 
 	"internal/slab": {},
 	"words":         {},
@@ -44,12 +45,12 @@ var policy = map[string][]string{
 	"emit":    {"format", "ordered", "source"},
 	"codegen": {"chat", "codec", "dialect", "format", "gbnf", "ordered", "peg", "schema"},
 	"spell":   {"chat", "codec", "format", "ordered"},
-	"stream":  {"chat", "codec", "codegen", "format", "ordered", "peg", "peg/vm", "schema"},
+	"stream":  {"chat", "codec", "codegen", "format", "ordered", "peg", "peg/vm", "schema", "vocab"},
 
 	// above both
 	"verify": {"analysis", "caps", "chat", "chattemplate", "codegen", "format", "gbnf", "jinja", "ordered", "spell", "stream"},
 	"": {"analysis", "caps", "chat", "chattemplate", "codegen", "dialect", "format", "jinja", "observe", "ordered", "peg/vm", "source",
-		"stream", "verify", "words"},
+		"stream", "verify", "vocab", "words"},
 
 	// the room beside it: model files, the Hub, model folders
 	"model":          {"", "model/gguf", "model/hub", "ordered", "source"},

@@ -54,6 +54,7 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/stream"
 	"github.com/goassay/assay/engine/verify"
+	"github.com/goassay/assay/engine/vocab"
 	"github.com/goassay/assay/engine/words"
 )
 
@@ -77,6 +78,12 @@ type Options struct {
 	// same every time. Every seed gives the same result for a template that does not try to know.
 	Seed   uint64
 	Format *format.Format // a format to use instead of the analysed one
+	// Vocabulary has the added tokens of the model's tokeniser. With it, parsers read tokens by
+	// their ids ([Parser.WriteTokens]); nil: they read bytes only.
+	Vocabulary *Vocabulary
+	// Segments says that prompts will be asked for their segments, so that a render notes them at
+	// once. Without it [Prompt.Segments] renders a second time.
+	Segments bool
 
 	budget *jinja.Budget // see Together
 }
@@ -106,6 +113,16 @@ type Limits struct {
 	Context context.Context
 }
 
+// Vocabulary is the added tokens of a tokeniser.
+type Vocabulary = vocab.Vocabulary
+
+// VocabularyFiles are the texts of the files that name a tokeniser's added tokens.
+type VocabularyFiles = vocab.Files
+
+// ReadVocabulary reads the added tokens of a tokeniser from its files; package model reads those of a
+// folder or of a GGUF.
+func ReadVocabulary(f VocabularyFiles) (*Vocabulary, error) { return vocab.Read(f) }
+
 // RenderLimits bound one render.
 type RenderLimits = jinja.Limits
 
@@ -120,6 +137,8 @@ type Template struct {
 	verified func() *verify.Report
 	plans    plans
 	output   vm.Limits
+	vocab    *Vocabulary
+	segments bool
 }
 
 // Compile compiles a template and probes its capabilities. A template that renders no conversation at all is an error.
@@ -140,7 +159,7 @@ func Compile(s Source, o Options) (*Template, error) {
 		o = o.Together()
 	}
 	ct.Budget = o.budget
-	t := &Template{chat: ct, output: o.Limits.Output}
+	t := &Template{chat: ct, output: o.Limits.Output, vocab: o.Vocabulary, segments: o.Segments}
 	observer, err := observe.New(ct)
 	if err != nil {
 		return nil, err
@@ -192,7 +211,8 @@ type Prompt struct {
 	Text string
 	Fits []string // the polyfills that the request took (E27)
 
-	prefill func() (string, error)
+	prefill  func() (string, error)
+	segments *segmenter
 }
 
 // ErrTurn is returned where the place in a prompt at which the model's turn begins cannot be told.
@@ -215,11 +235,12 @@ func (t *Template) Render(r chat.Request) (Prompt, error) {
 	if r.Continue != chat.ContinueNone {
 		in.Messages, in.Generate = in.Messages[:len(in.Messages)-1], true
 	}
-	text, err := t.chat.Render(in)
+	s := &segmenter{t: t, request: r, fitted: fitted, in: in}
+	text, err := s.render(t.segments)
 	if err != nil {
 		return Prompt{}, err
 	}
-	p := Prompt{Text: text, Fits: fitted.Fits}
+	p := Prompt{Text: text, Fits: fitted.Fits, segments: s}
 	if in.Generate {
 		p.prefill = func() (string, error) { return t.Analysis().Prefill(t.chat, in, text) }
 	}
@@ -230,12 +251,27 @@ func (t *Template) Render(r chat.Request) (Prompt, error) {
 	if err != nil {
 		return Prompt{}, err
 	}
-	last := r.Messages[len(r.Messages)-1]
-	spelled := t.Analysis().Format.Continued(last.At("reasoning_content").Text(), last.At("content").Text(), r.Continue == chat.ContinueReasoning)
+	spelled := continued(t.Analysis().Format, r, asIs)
 	p.Text = strings.TrimSuffix(text, opened) + spelled
+	s.kept, s.spelled = len(p.Text)-len(spelled), spelled
 	p.prefill = func() (string, error) { return spelled, nil }
 	return p, nil
 }
+
+// continued spells a message that is to be continued in a format, with its texts written by a
+// function.
+func continued(f format.Format, r chat.Request, write func(text string) string) string {
+	last := r.Messages[len(r.Messages)-1]
+	reasoning := last.At("reasoning_content").Text()
+	if reasoning != "" {
+		reasoning = write(reasoning)
+	}
+	content := write(last.At("content").Text())
+	return f.Continued(reasoning, content, r.Continue == chat.ContinueReasoning)
+}
+
+// asIs writes a text as it is.
+func asIs(text string) string { return text }
 
 // PrepareOptions say how a request is prepared. The zero value is usable.
 type PrepareOptions struct {
@@ -265,6 +301,7 @@ type Plan struct {
 	Output *codegen.Output
 
 	limits vm.Limits
+	tokens *stream.Tokens // nil: there is no vocabulary
 }
 
 // Trigger is what switches a lazy grammar on.
@@ -298,7 +335,7 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 	if o.Tolerances != nil {
 		tolerances = *o.Tolerances
 	}
-	out, err := t.plans.generate(t, codegen.Options{
+	settings := codegen.Options{
 		Tools:         r.Tools,
 		Choice:        r.ToolChoice,
 		Parallel:      !r.OneCall,
@@ -310,26 +347,45 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 		Tolerances:    tolerances,
 		Fallbacks:     o.Fallbacks,
 		Incomplete:    o.Incomplete,
-	})
+	}
+	out, err := t.plans.generate(t, settings)
 	if err != nil {
 		return nil, err
+	}
+	var tokens *stream.Tokens
+	if t.vocab != nil {
+		settings.Literal = t.literal
+		if settings.Prefill = t.literal(prefill); r.Continue != chat.ContinueNone {
+			settings.Prefill = continued(t.Analysis().Format.Literals(t.literal), r, asIs)
+		}
+		byTokens, err := t.plans.generate(t, settings)
+		if err != nil {
+			return nil, err
+		}
+		tokens = &stream.Tokens{Output: byTokens, Vocabulary: t.vocab}
 	}
 	return &Plan{
 		Prompt: prompt, Prefill: out.Prefill,
 		Lazy: out.Lazy, Triggers: out.Triggers, Stops: out.Stops, Preserved: out.Preserved,
-		Output: out, limits: t.output,
+		Output: out, limits: t.output, tokens: tokens,
 	}, nil
 }
 
+// literal returns a literal as a parser reads it by tokens.
+func (t *Template) literal(text string) string { return t.vocab.Mark(text, codegen.TokenMark) }
+
 // Parser parses one answer, piece by piece, and returns deltas.
 type Parser = stream.Parser
+
+// Token is a token of an output: its id and its bytes.
+type Token = stream.Token
 
 // Diagnostic is something odd in an answer.
 type Diagnostic = stream.Diagnostic
 
 // NewParser returns a parser for one answer. Parsers of one plan are independent of each other.
 func (p *Plan) NewParser() *Parser {
-	return stream.Options{Limits: p.limits}.NewParser(p.Output)
+	return stream.Options{Limits: p.limits, Tokens: p.tokens}.NewParser(p.Output)
 }
 
 // Result is a parsed answer.

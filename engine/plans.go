@@ -16,7 +16,8 @@ const maxPlans = 64
 // not.
 type plans struct {
 	once      sync.Once
-	generator *codegen.Generator
+	generator *codegen.Generator // of programs for bytes
+	byTokens  *codegen.Generator // and for tokens
 	mu        sync.Mutex
 	out       map[string]*codegen.Output
 }
@@ -30,8 +31,15 @@ func (p *plans) generate(t *Template, o codegen.Options) (*codegen.Output, error
 	if out != nil {
 		return out, nil
 	}
-	p.once.Do(func() { p.generator = codegen.NewGenerator(t.Analysis().Format) })
-	out, err := p.generator.Generate(o)
+	p.once.Do(func() {
+		f := t.Analysis().Format
+		p.generator, p.byTokens = codegen.NewGenerator(f), codegen.NewGenerator(f)
+	})
+	generator := p.generator
+	if o.Literal != nil {
+		generator = p.byTokens
+	}
+	out, err := generator.Generate(o)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +54,10 @@ func (p *plans) generate(t *Template, o codegen.Options) (*codegen.Output, error
 
 // planKey spells options out: fixed fields as bytes, texts with their length before them, so that no two options share a key.
 func planKey(o codegen.Options) string {
-	key := []byte{byte(o.Choice.Mode), byte(o.Reasoning), byte(o.Continue), flag(o.Parallel), flag(o.HasJSONSchema), byte(o.Incomplete)}
+	key := []byte{
+		byte(o.Choice.Mode), byte(o.Reasoning), byte(o.Continue), flag(o.Parallel), flag(o.HasJSONSchema),
+		byte(o.Incomplete), flag(o.Literal != nil),
+	}
 	key = binary.AppendUvarint(key, uint64(o.Tolerances))
 	text := func(s string) {
 		key = binary.AppendUvarint(key, uint64(len(s)))

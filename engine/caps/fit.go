@@ -13,6 +13,19 @@ import (
 type Fitted struct {
 	Input chattemplate.Input
 	Fits  []string
+	// From has, for each message of the input, the number of the request's that it is, -1 for one
+	// that a polyfill has put in; nil: they are the request's, one by one. A message into which
+	// another one was folded is itself.
+	From []int
+}
+
+// Place returns the number of the request's message that a message of the input is, -1 where it is
+// none of them.
+func (f *Fitted) Place(message int) int {
+	if f.From == nil {
+		return message
+	}
+	return f.From[message]
 }
 
 // Fit turns a request into an input for the template. Everything that a client may say and the template cannot take is
@@ -87,22 +100,26 @@ func (f *fitter) systemRole() {
 	}
 	var system []string
 	var kept []ordered.Value
-	for _, m := range f.Input.Messages {
+	var from []int
+	last := 0
+	for i, m := range f.Input.Messages {
 		switch role := m.At("role").Text(); {
 		case role == "system":
 			system = append(system, plainText(m.At("content")))
 			f.used("system-in-user")
+			last = i
 			continue
 		case role == "user" && len(system) > 0:
 			m = m.With("content", ordered.Str(strings.Join(append(system, plainText(m.At("content"))), "\n\n")))
 			system = nil
 		}
-		kept = append(kept, m)
+		kept, from = append(kept, m), append(from, i)
 	}
 	if len(system) > 0 {
 		kept = append(kept, chat.MessageOf("user", ordered.Str(strings.Join(system, "\n\n"))))
+		from = append(from, last)
 	}
-	f.Input.Messages = kept
+	f.Input.Messages, f.From = kept, from
 }
 
 // plainText returns content as a string: the texts of its parts, where it has parts.
@@ -250,6 +267,10 @@ func (f *fitter) toolsSystem() {
 	if !f.caps.Needs.ToolsSystem || len(f.Input.Tools) == 0 || slices.ContainsFunc(f.Input.Messages, isSystem) {
 		return
 	}
+	for i := range f.Input.Messages {
+		f.From = append(f.From, i)
+	}
+	f.From = slices.Insert(f.From, 0, -1)
 	f.Input.Messages = slices.Insert(f.Input.Messages, 0, chat.MessageOf("system", ordered.Str("")))
 	f.used("empty-system-for-tools")
 }

@@ -222,6 +222,18 @@ func (t *Template) Observe(in Input) (Observation, error) {
 	return seen, err
 }
 
+// RenderFields renders an input as [Template.Render] does and tells the origin of each byte by the
+// fields of the input ([jinja.Options].Fields).
+func (t *Template) RenderFields(in Input) (jinja.Text, error) {
+	o := t.options()
+	o.Fields = true
+	text, err := t.program.RenderText(t.vars(in), o)
+	if t.Mask != nil {
+		text.String, err = t.Mask.Show(text.String), t.shown(err)
+	}
+	return text, err
+}
+
 // Sites returns the places where the template decides: the indexes of [jinja.Coverage].
 func (t *Template) Sites() []jinja.Site { return t.program.Sites() }
 

@@ -207,6 +207,19 @@ type Options struct {
 	Tolerances    Tolerances
 	Fallbacks     []string // names of dialect.Spellings
 	Incomplete    Incomplete
+
+	// Literal, where set, returns a literal with a [TokenMark] before each token in it: the program
+	// then reads tokens by their ids. The prefill has to have the marks. A generator is asked for
+	// programs with one such function only, or with none.
+	Literal func(string) string
+}
+
+// spelled returns a format as the program is to read it.
+func (o *Options) spelled(f format.Format) format.Format {
+	if o.Literal == nil {
+		return f
+	}
+	return f.Literals(o.Literal)
 }
 
 // ValueInfo says how the text of a tagged value becomes JSON. Values that are literals in the output never get here: their text comes

@@ -11,6 +11,14 @@ import (
 // This file decides how one literal is written: which of its characters have others beside them, where white space in it is free, and
 // what of it the end of the output may leave.
 
+// TokenMark stands, in the literals of a program that reads tokens by their ids and in its input,
+// before each text that is a token of its own: an added token of the tokeniser. The byte is no part
+// of any text, so that text which spells a token does not match its literal.
+const TokenMark = "\xff"
+
+// tokenAt returns where the token begins whose text begins at i; i where no token does.
+func tokenAt(s string, i int) int { return len(strings.TrimSuffix(s[:i], TokenMark)) }
+
 // variants returns the ways in which a marker is written: as it is, and with plain bars or underscores in place of the
 // typographic ones.
 func variants(text string) []string {
@@ -46,9 +54,10 @@ func tokens(text string) (parts []string) {
 	for _, s := range segments(text) {
 		from := 0
 		for i, r := range s {
-			if strings.ContainsRune(format.OpenBrackets, r) && bracketed(s[from:i]) {
-				parts = append(parts, s[from:i])
-				from = i
+			begin := tokenAt(s, i)
+			if strings.ContainsRune(format.OpenBrackets, r) && bracketed(s[from:begin]) {
+				parts = append(parts, s[from:begin])
+				from = begin
 			}
 		}
 		parts = append(parts, s[from:])
@@ -58,6 +67,7 @@ func tokens(text string) (parts []string) {
 
 // bracketed reports whether a text is a marker between brackets.
 func bracketed(text string) bool {
+	text = strings.TrimPrefix(text, TokenMark)
 	first, _ := utf8.DecodeRuneInString(text)
 	last, _ := utf8.DecodeLastRuneInString(text)
 	return strings.ContainsRune(format.OpenBrackets, first) && strings.ContainsRune(format.ShutBrackets, last) && distinctive(text)
@@ -116,7 +126,9 @@ const brackets = format.OpenBrackets + format.ShutBrackets
 
 // distinctive reports whether a literal looks like a tag or a token, which does not occur by chance.
 func distinctive(text string) bool {
-	return len(text) >= 4 && strings.ContainsAny(text, brackets+"|｜") && strings.Trim(text, brackets+"(){}|/`\"' ") != ""
+	return strings.Contains(text, TokenMark) ||
+		len(text) >= 4 && strings.ContainsAny(text, brackets+"|｜") &&
+			strings.Trim(text, brackets+"(){}|/`\"' ") != ""
 }
 
 // worded reports whether a marker that opens content or reasoning is made of words, such as "Answer:". Any text may hold that, so that it
@@ -127,7 +139,8 @@ func worded(m format.Marker) bool {
 }
 
 // nameBytes are the bytes that names are made of when nothing else tells where one ends.
-var nameBytes = peg.Range('a', 'z').Or(peg.Range('A', 'Z')).Or(peg.Range('0', '9')).Or(peg.Bytes("_-.")).Or(peg.Range(0x80, 0xff))
+var nameBytes = peg.Range('a', 'z').Or(peg.Range('A', 'Z')).Or(peg.Range('0', '9')).
+	Or(peg.Bytes("_-.")).Or(peg.Range(0x80, 0xfe)) // not that of [TokenMark]
 
 // wordBytes are the bytes of the words that qualify a name, of which there are at most
 // maxQualifiers, each of at most maxQualifier bytes.

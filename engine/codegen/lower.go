@@ -51,7 +51,8 @@ func (l *lowering) lower(p peg.Pattern) gbnf.Element {
 		hi := p.Max
 		if hi == 0 {
 			hi = gbnf.Unlimited
-		} else if set, ok := p.P.(peg.Set); ok && set.Set.Has(0xff) { // the parser counts bytes, a grammar characters
+		} else if set, ok := p.P.(peg.Set); ok && set.Set.Has(0x80) {
+			// The parser counts bytes, a grammar characters.
 			hi = max(p.Min, hi/utf8.UTFMax)
 		}
 		return b.Repeat(l.lower(p.P), p.Min, hi)
@@ -140,7 +141,7 @@ func ranges(set peg.ByteSet) []gbnf.Range {
 			}
 		}
 	}
-	if set.Has(0xff) {
+	if set.Has(0x80) {
 		out = append(out, gbnf.Range{Lo: 0x80, Hi: 0x10ffff})
 	}
 	return out

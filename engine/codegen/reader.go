@@ -152,6 +152,9 @@ func (r *reader) ends() peg.Choice {
 			for _, bracket := range format.OpenBrackets {
 				open = append(open, peg.Lit{Text: string(bracket)})
 			}
+			if r.t.o.Literal != nil {
+				open = append(open, peg.Lit{Text: TokenMark})
+			}
 			token := peg.And{P: peg.Seq{peg.Space{}, open}}
 			words := peg.Seq{peg.Until{Kind: AfterEnd, Stops: stops(r.t.nextTurn(), nil)}, peg.Until{Kind: Dropped}, peg.End{}}
 			return peg.Seq{peg.Emit{Kind: EndOfTurn}, r.mark(format.Marker{}),

@@ -24,6 +24,7 @@ type turn struct {
 }
 
 func newTurn(f format.Format, o Options) (*turn, error) {
+	f = o.spelled(f)
 	t := &turn{f: f, tools: len(o.Tools) > 0 && o.Choice.Mode != chat.ChoiceNone} // E22
 	o.Tools, o.Choice, o.JSONSchema = nil, chat.ToolChoice{}, schemaless
 	t.o = o
@@ -44,16 +45,18 @@ func (t *turn) spell(calls []format.Calls) error {
 			return fmt.Errorf("fallback %q: expected one of %q", name, dialect.Names())
 		}
 		t.qualified = t.qualified || s.Qualified
-		for _, c := range s.For(t.f) {
+		f := t.o.spelled(format.Format{Calls: s.For(t.f), Reasoning: s.Reasoning})
+		for _, c := range f.Calls {
 			c.Name = name
 			calls = append(slices.Clip(calls), c)
 		}
 		if t.f.Reasoning.IsZero() {
-			t.f.Reasoning = s.Reasoning
+			t.f.Reasoning = f.Reasoning
 		}
 	}
 	if t.f.Undisclosed && len(t.f.Calls) == 0 && t.on(AnySpelling) {
-		calls = append(slices.Clip(calls), dialect.Undisclosed()...)
+		f := t.o.spelled(format.Format{Calls: dialect.Undisclosed()})
+		calls = append(slices.Clip(calls), f.Calls...)
 	}
 	for i := range calls {
 		s, err := newSpelling(t, i+1, &calls[i])
@@ -145,7 +148,8 @@ func (t *turn) strays(begun bool) []string {
 	var out []string
 	var add func(text string)
 	add = func(text string) {
-		if i := strings.IndexAny(text, format.OpenBrackets); i > 0 { // the token of a marker such as "]</calls>" alone
+		i := tokenAt(text, max(0, strings.IndexAny(text, format.OpenBrackets)))
+		if i > 0 { // the token of a marker such as "]</calls>" alone
 			add(text[i:])
 		}
 		if distinctive(text) && !slices.Contains(out, text) {
@@ -235,7 +239,7 @@ func (t *turn) headerEnds() (ends []string) {
 	header := strings.Trim(t.f.Header, format.Space)
 	for i, r := range header {
 		if strings.ContainsRune(format.OpenBrackets, r) && distinctive(header[i:]) {
-			ends = append(ends, header[i:])
+			ends = append(ends, header[tokenAt(header, i):])
 		}
 	}
 	return ends

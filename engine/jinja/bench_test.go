@@ -81,7 +81,10 @@ func BenchmarkRender(b *testing.B) {
 	for _, c := range []struct {
 		name string
 		o    Options
-	}{{"plain", Options{}}, {"origins", Options{Origins: true}}, {"trace", Options{Trace: new(Trace)}}} {
+	}{
+		{"plain", Options{}}, {"origins", Options{Origins: true}}, {"fields", Options{Fields: true}},
+		{"trace", Options{Trace: new(Trace)}},
+	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -19,6 +19,10 @@ type memory struct {
 	views      slab.Slab[view]
 	nodes      slab.Slab[node]
 	texts      slab.Slab[byte]
+	provs      slab.Slab[prov]
+	runs       slab.Slab[run]
+
+	fields bool // places end at fields ([Options].Fields)
 }
 
 // memories are those that no render has. What is in a pool changes no result, so it may belong to the package: a template that is compiled,
@@ -39,6 +43,8 @@ func (m *memory) reset() {
 	m.views.Reset(maxBlock)
 	m.nodes.Reset(maxBlock)
 	m.texts.Reset(maxBlock)
+	m.provs.Reset(maxBlock)
+	m.runs.Reset(maxBlock)
 }
 
 // text is a string of its own with the text of b.
@@ -80,7 +86,15 @@ func (m *memory) input(name string, v *ordered.Value, origins bool) Value {
 	if !origins {
 		return m.convert(v, nil)
 	}
-	return m.convert(v, m.nodes.One().init(nil, name, -1))
+	return m.convert(v, m.place(m.nodes.One(), nil, name, -1))
+}
+
+// place makes n a place, as fine as the render wants it.
+func (m *memory) place(n, parent *node, key string, index int) *node {
+	if m.fields {
+		return n.field(parent, key, index)
+	}
+	return n.init(parent, key, index)
 }
 
 // convert converts a value that is at a place, or nowhere in particular where origins are off.
@@ -112,9 +126,15 @@ func (m *memory) convertItems(src []ordered.Value, parent *node) []Value {
 		}
 		return items
 	}
+	if parent.whole {
+		for i := range src {
+			items[i] = m.convert(&src[i], parent)
+		}
+		return items
+	}
 	nodes := m.nodes.Take(len(src))
 	for i := range src {
-		items[i] = m.convert(&src[i], nodes[i].init(parent, "", i))
+		items[i] = m.convert(&src[i], m.place(&nodes[i], parent, "", i))
 	}
 	return items
 }
@@ -127,9 +147,16 @@ func (m *memory) convertMembers(src []ordered.Member, parent *node) []entry {
 		}
 		return entries
 	}
+	if parent.whole {
+		for i := range src {
+			key := stringValue(src[i].Key).withProv(&parent.val)
+			entries[i] = entry{key, m.convert(&src[i].Value, parent)}
+		}
+		return entries
+	}
 	nodes := m.nodes.Take(len(src))
 	for i := range src {
-		n := nodes[i].init(parent, src[i].Key, -1)
+		n := m.place(&nodes[i], parent, src[i].Key, -1)
 		entries[i] = entry{stringValue(src[i].Key).withProv(&n.name), m.convert(&src[i].Value, n)}
 	}
 	return entries

@@ -1,7 +1,6 @@
 package jinja
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/goassay/assay/engine/jinja/syntax"
@@ -61,6 +60,7 @@ type node struct {
 	str    string // the path, once asked for
 	val    prov   // the provenance of the value here
 	name   prov   // that of the key, if it has one
+	whole  bool   // what is in the value has no place of its own
 }
 
 // init makes n a place, by its key or, where that is not negative, its index.
@@ -71,24 +71,52 @@ func (n *node) init(parent *node, key string, index int) *node {
 	return n
 }
 
+// A field is the part of the input that a run of [Fields] names: a member of a message, another
+// item of a list, or any other variable. The list of messages is the one variable whose items are
+// looked into, since they are what has roles.
+const messages = "messages"
+
+// field makes n a place as init does, and one without places in it where it is a field.
+func (n *node) field(parent *node, key string, index int) *node {
+	n.init(parent, key, index)
+	switch {
+	case parent == nil:
+		n.whole = key != messages && key != "tools"
+	case parent.parent == nil:
+		n.whole = parent.key != messages
+	default:
+		n.whole = true
+	}
+	n.name.run = n.val.run
+	return n
+}
+
 // path returns the place as text: identifiers after a dot, other keys quoted in brackets, indexes in brackets.
 func (n *node) path() string {
 	if n == nil {
 		return ""
 	}
 	if n.str == "" {
-		switch {
-		case n.index >= 0:
-			n.str = n.parent.path() + "[" + strconv.Itoa(n.index) + "]"
-		case n.parent == nil:
-			n.str = n.key
-		case isIdentifier(n.key):
-			n.str = n.parent.path() + "." + n.key
-		default:
-			n.str = n.parent.path() + "[" + strconv.Quote(n.key) + "]"
-		}
+		n.str = string(n.appendPath(nil))
 	}
 	return n.str
+}
+
+func (n *node) appendPath(dst []byte) []byte {
+	switch {
+	case n.str != "":
+		return append(dst, n.str...)
+	case n.parent == nil:
+		return append(dst, n.key...)
+	}
+	dst = n.parent.appendPath(dst)
+	switch {
+	case n.index >= 0:
+		return append(strconv.AppendInt(append(dst, '['), int64(n.index), 10), ']')
+	case isIdentifier(n.key):
+		return append(append(dst, '.'), n.key...)
+	}
+	return append(strconv.AppendQuote(append(dst, '['), n.key), ']')
 }
 
 func isIdentifier(s string) bool {
@@ -124,6 +152,22 @@ func (r run) public() Run {
 type prov struct {
 	run
 	runs []run
+}
+
+// pieces returns how many runs a string has at most.
+func (p *prov) pieces() int {
+	if p == nil {
+		return 1
+	}
+	return max(1, len(p.runs))
+}
+
+// field returns the provenance of a value that is a field, or of what is in one; nil for any other.
+func (p *prov) field() *prov {
+	if p != nil && p.runs == nil && p.node != nil && p.node.whole {
+		return p
+	}
+	return nil
 }
 
 // computedProv is the provenance of counters, lengths and results of arithmetic.
@@ -217,8 +261,8 @@ func appendRuns(dst, src []run, i, j int) []run {
 // changed is the provenance of text derived from v as a whole, such as by a case change: one inexact run of its single
 // origin, or one run of unknown place where there are several.
 func changed(v Value) *prov {
-	if v.prov == nil {
-		return nil
+	if v.prov == nil || v.prov.field() != nil {
+		return v.prov
 	}
 	r := run{node: v.origin(), role: FromValue, inexact: true}
 	if v.prov.runs == nil {
@@ -287,7 +331,7 @@ func (b *builder) prov(p *prov, n int) {
 		r.n = n
 		b.runs = appendRun(b.runs, r)
 	default:
-		b.runs = appendRuns(slices.Grow(b.runs, len(p.runs)+1), p.runs, 0, n)
+		b.runs = appendRuns(b.runs, p.runs, 0, n)
 	}
 }
 
@@ -319,7 +363,7 @@ func (b *builder) encode(v Value, codec Codec, enc func(dst []byte, s string) []
 	piece := func(r run, s string) {
 		start := len(b.buf)
 		b.buf = enc(b.buf, s)
-		if r.role != Literal {
+		if r.role != Literal && (r.node == nil || !r.node.whole) {
 			r.codec = codec
 		}
 		b.mark(start, r)
@@ -350,16 +394,33 @@ func concat2(e *eval, a, b Value) Value {
 	v := stringValue(bytesToString(s))
 	v.kind = a.kind
 	if a.prov != nil || b.prov != nil {
-		out := builder{on: true}
+		out := builder{on: true, runs: e.runs.Take(a.prov.pieces() + b.prov.pieces())[:0]}
 		out.prov(a.prov, int(a.num))
 		out.prov(b.prov, int(b.num))
-		v.prov = newProv(out.runs)
+		switch r := out.runs; {
+		case len(r) > 1:
+			v.prov = e.provs.One()
+			v.prov.runs = r
+		case r[0] != run{n: r[0].n}:
+			v.prov = e.provs.One()
+			v.prov.run = r[0]
+			v.prov.n = 0
+		}
 	}
 	return v
 }
 
 // publicRuns returns the exported form of runs.
 func publicRuns(runs []run) []Run {
+	// The paths are parts of one text, since each would be garbage of its own.
+	var text []byte
+	for _, r := range runs {
+		if r.node != nil && r.node.str == "" {
+			from := len(text)
+			text = r.node.appendPath(text)
+			r.node.str = bytesToString(text[from:len(text):len(text)])
+		}
+	}
 	out := make([]Run, len(runs))
 	for i, r := range runs {
 		out[i] = r.public()
@@ -372,6 +433,9 @@ func structure(v Value, codec Codec) run {
 	if v.prov == nil {
 		return run{}
 	}
+	if p := v.prov.field(); p != nil {
+		return p.run
+	}
 	return run{node: v.prov.node, role: Structure, codec: codec}
 }
 
@@ -381,7 +445,9 @@ func leaf(v Value, codec Codec) run {
 		return run{}
 	}
 	r := v.prov.run
-	r.codec = codec
+	if r.node == nil || !r.node.whole {
+		r.codec = codec
+	}
 	return r
 }
 

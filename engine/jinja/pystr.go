@@ -255,7 +255,7 @@ func (b *builder) reprString(e *eval, v Value) error {
 	}
 	around := run{}
 	if n := v.origin(); n != nil {
-		around = run{node: n, role: Structure, codec: Python}
+		around = structure(Value{prov: &n.val}, Python)
 	}
 	put := func() {
 		b.buf = append(b.buf, quote)

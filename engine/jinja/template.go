@@ -103,6 +103,10 @@ type Options struct {
 	Seed    uint64           // of random and lipsum
 	Trace   *Trace           // records what is read; nil: off
 	Origins bool             // RenderText returns runs
+	// Fields has RenderText return runs that name no place below a field: a member of a message, an
+	// item of another list, or any other variable. That costs far less than Origins, which wins
+	// where both are set.
+	Fields bool
 	// Coverage records which branches are taken; nil: off
 	Coverage *Coverage
 }
@@ -217,7 +221,8 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	limits := o.Limits.withDefaults()
 	rt.mutable = o.Mode == Mutable
 	rt.autoescape = false
-	rt.origins = o.Origins || o.Trace != nil
+	rt.origins = o.Origins || o.Fields || o.Trace != nil
+	rt.memory.fields = o.Fields && !o.Origins && o.Trace == nil
 	rt.trace = o.Trace
 	if rt.trace != nil {
 		rt.trace.writes = rt.trace.writes[:0]
@@ -261,7 +266,7 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	var text Text
 	if err == nil {
 		text.String = string(rt.out.buf)
-		if o.Origins {
+		if o.Origins || o.Fields {
 			text.Runs = publicRuns(rt.out.runs)
 		}
 	}

@@ -27,6 +27,10 @@ type encoder struct {
 // filterJSON is tojson as transformers defines it: json.dumps with ensure_ascii off.
 func filterJSON(c *call) (Value, error) {
 	j := encoder{builder: builder{buf: c.scratch[:0], runs: c.scratchRuns[:0], on: c.origins}, e: c.eval, comma: ", ", colon: ": "}
+	field := c.recv.prov.field()
+	if field != nil {
+		j.on = false
+	}
 	var err error
 	if j.ascii, err = truth(c.eval, c.args[0]); err != nil {
 		return Value{}, err
@@ -55,7 +59,7 @@ func filterJSON(c *call) (Value, error) {
 	}
 	if c.recv.isString() { // json.dumps looks at nothing else then
 		j.text(c.recv)
-		return j.finish(), c.charge(len(j.buf))
+		return j.finish(field), c.charge(len(j.buf))
 	}
 	switch v := c.arg(1, noneValue()); {
 	case v.isNone():
@@ -70,15 +74,16 @@ func filterJSON(c *call) (Value, error) {
 	if err := j.value(c.recv); err != nil {
 		return Value{}, err
 	}
-	return j.finish(), nil
+	return j.finish(field), nil
 }
 
 // maxScratch bounds the buffer that is kept, in bytes.
 const maxScratch = 1 << 20
 
-// finish returns the text, and gives the buffer back.
-func (j *encoder) finish() Value {
-	v := stringValue(j.e.text(j.buf))
+// finish returns the text, all of which is from a field where there is one, and gives the buffer
+// back.
+func (j *encoder) finish(field *prov) Value {
+	v := stringValue(j.e.text(j.buf)).withProv(field)
 	if j.on {
 		v.prov = newProv(slices.Clone(j.runs))
 		j.e.scratchRuns = j.runs
@@ -164,7 +169,7 @@ func (j *encoder) text(v Value) {
 	}
 	quotes := run{}
 	if n := v.origin(); n != nil {
-		quotes = run{node: n, role: Structure, codec: JSON}
+		quotes = structure(Value{prov: &n.val}, JSON)
 	}
 	j.put(`"`, quotes)
 	j.encode(v, JSON, func(dst []byte, s string) []byte {

@@ -21,6 +21,14 @@
 // space behind the marker stays, to keep the two apart. Where the template trims, it goes at the
 // ends too. Everything else is kept to the byte.
 //
+// # Tokens
+//
+// [Parser.WriteTokens] takes the output as token ids with their bytes. A marker that is a token of
+// its own then matches that token alone, and text that spells it is text. There is one machine and
+// one way to read: the program's literals have a byte before each token that no text has
+// ([codegen.TokenMark]), and so has its input. The parser puts it in and takes it out; no text,
+// place or length that it tells counts it.
+//
 // # Nothing is lost (E20)
 //
 // [Parser.Coverage] says of every byte what became of it: text of the message, a marker, or
@@ -42,6 +50,7 @@
 package stream
 
 import (
+	"bytes"
 	"fmt"
 	"html"
 	"iter"
@@ -99,6 +108,8 @@ type Options struct {
 	Event func(peg.Event)
 	// Step, where set, sees the machine's instructions.
 	Step func(vm.Step)
+	// Tokens, where set, is what [Parser.WriteTokens] reads by.
+	Tokens *Tokens
 }
 
 // Parser parses one turn.
@@ -106,6 +117,14 @@ type Parser struct {
 	out *codegen.Output
 	o   Options
 	m   *vm.Machine
+
+	plain     *codegen.Output // the program for bytes, and its machine
+	byBytes   *vm.Machine
+	byTokens  *vm.Machine // nil until there are tokens
+	tokens    bool        // the output comes in tokens
+	joined    []byte      // what is written to the machine, where that is not what came
+	marks     []int       // where in the machine's text a byte stands that the output has not
+	unescaped []byte      // an event's text without them
 
 	content, reasoning strings.Builder
 	calls              []*call
@@ -141,16 +160,27 @@ func NewParser(out *codegen.Output) *Parser { return Options{}.NewParser(out) }
 
 // NewParser returns a parser with options.
 func (o Options) NewParser(out *codegen.Output) *Parser {
-	p := &Parser{out: out, o: o, m: vm.New(out.Program, o.Limits)}
-	p.m.Trace = o.Step
+	m := vm.New(out.Program, o.Limits)
+	m.Trace = o.Step
+	p := &Parser{out: out, o: o, m: m, plain: out, byBytes: m}
 	p.start()
 	return p
 }
 
 // Reset makes the parser ready for another turn of the same plan.
 func (p *Parser) Reset() {
-	*p = Parser{out: p.out, o: p.o, m: p.m, deltas: p.deltas[:0], callDeltas: p.callDeltas[:0], spans: p.spans[:0]}
-	p.m.Reset()
+	p.restart(p.plain, p.byBytes)
+}
+
+// restart makes the parser ready to read by a program.
+func (p *Parser) restart(out *codegen.Output, m *vm.Machine) {
+	*p = Parser{
+		out: out, o: p.o, m: m,
+		plain: p.plain, byBytes: p.byBytes, byTokens: p.byTokens, tokens: out != p.plain,
+		joined: p.joined[:0], marks: p.marks[:0], unescaped: p.unescaped,
+		deltas: p.deltas[:0], callDeltas: p.callDeltas[:0], spans: p.spans[:0],
+	}
+	m.Reset()
 	p.start()
 }
 
@@ -160,12 +190,21 @@ func (p *Parser) start() {
 		p.m.Write([]byte(p.out.Prefill))
 		p.read = len(p.out.Prefill)
 		p.raw = []byte(p.out.Prefill)
+		p.note(p.out.Prefill, 0)
 		p.take()
 	}
 }
 
 // Write reads more of the output and returns what it adds to the message. The deltas are valid until the next call.
 func (p *Parser) Write(piece []byte) []chat.Delta {
+	if p.tokens {
+		p.joined = p.appendText(p.joined[:0], piece)
+		piece = p.joined
+	}
+	return p.write(piece)
+}
+
+func (p *Parser) write(piece []byte) []chat.Delta {
 	if !p.closed && len(piece) > 0 {
 		p.m.Write(piece)
 		p.read += len(piece)
@@ -252,7 +291,14 @@ func (p *Parser) Finish() chat.FinishReason {
 // Diagnostics returns what was odd so far.
 func (p *Parser) Diagnostics() []Diagnostic {
 	p.settle()
-	return p.diagnostics
+	if len(p.marks) == 0 {
+		return p.diagnostics
+	}
+	list := slices.Clone(p.diagnostics)
+	for i := range list {
+		list[i].Off = p.place(list[i].Off)
+	}
+	return list
 }
 
 // settle gives the last diagnostic its text.
@@ -269,7 +315,7 @@ func (p *Parser) diagnose(d Diagnostic) {
 }
 
 // Prefill returns how many bytes of the text that offsets refer to precede the output.
-func (p *Parser) Prefill() int { return len(p.out.Prefill) }
+func (p *Parser) Prefill() int { return p.place(len(p.out.Prefill)) }
 
 // Held returns how many of the bytes read last have gone into no delta because what follows decides what they are, and why in words
 // for people; 0 and "" where nothing is held.
@@ -311,6 +357,9 @@ func (p *Parser) Coverage() []Span {
 	if p.read > at {
 		out = append(out, Span{at, p.read, ClassMarker})
 	}
+	if len(p.marks) > 0 {
+		out = p.placed(out)
+	}
 	return out
 }
 
@@ -331,6 +380,10 @@ func (p *Parser) take() {
 	for i := range events {
 		if p.o.Event != nil {
 			p.o.Event(events[i])
+		}
+		if p.tokens && bytes.IndexByte(events[i].Text, tokenMark) >= 0 {
+			p.unmarked(&events[i])
+			continue
 		}
 		p.event(&events[i])
 	}
@@ -368,7 +421,7 @@ func (p *Parser) event(e *peg.Event) {
 // drop notes text that is no part of the message. In the prefill it is a marker, however it stands there: the template wrote it,
 // and nothing of the output is lost.
 func (p *Parser) drop(e *peg.Event, why string) {
-	if e.End <= p.Prefill() {
+	if e.End <= len(p.out.Prefill) {
 		p.cover(e.Off, e.End, ClassMarker)
 		return
 	}
@@ -815,14 +868,14 @@ func (p *Parser) withdraw(c *call, off int) {
 		return
 	}
 	p.spans = slices.DeleteFunc(p.spans, func(s Span) bool { return s.Off >= c.off && s.Class == ClassDropped })
-	from, known := max(c.off, p.Prefill()), p.Prefill()
+	from, known := max(c.off, len(p.out.Prefill)), len(p.out.Prefill)
 	for _, s := range p.spans {
 		known = max(known, s.End)
 	}
 	for from > known && isSpace(p.raw[from-1]) { // which was dropped beside the marker
 		from--
 	}
-	p.addText(&peg.Event{Kind: codegen.Content, Off: from, End: off, Text: p.raw[from:off]})
+	p.unmarked(&peg.Event{Kind: codegen.Content, Off: from, End: off, Text: p.raw[from:off]})
 }
 
 // unescaped returns a text that stood between quotes without its escapes; as it is where they mean nothing.
