@@ -22,7 +22,7 @@ var policy = map[string][]string{
 	"ordered": {"source"},
 	"chat":    {"ordered"},
 	"format":  {},
-	"vocab":   {"format"},
+	"vocab":   {"format", "ordered"},
 
 	"internal/slab": {},
 	"words":         {},

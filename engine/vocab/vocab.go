@@ -25,13 +25,12 @@
 //
 // # Stability
 //
-// [Vocabulary], [Token] and [Piece] are part of the stable surface, by their names in package
-// engine.
+// This package may change with every release; package engine, which has [Vocabulary] and [Piece], says
+// what is stable.
 package vocab
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -40,6 +39,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/ordered"
 )
 
 // Token is an added token.
@@ -367,46 +367,35 @@ type Files struct {
 	Generation string // generation_config.json
 }
 
-// added is an added token as the files have it.
-type added struct {
-	ID      int    `json:"id"`
-	Content string `json:"content"`
-	Special bool   `json:"special"`
-	LStrip  bool   `json:"lstrip"`
-	RStrip  bool   `json:"rstrip"`
+// token reads an added token.
+func token(v ordered.Value) Token {
+	return Token{
+		Text: v.At("content").Text(), Special: v.At("special").Bool(),
+		LStrip: v.At("lstrip").Bool(), RStrip: v.At("rstrip").Bool(),
+	}
 }
 
-func (a added) token() Token { return Token{a.ID, a.Content, a.Special, a.LStrip, a.RStrip} }
-
-// text is a token's text, which files give as text or as an object with its content.
-type text string
-
-func (t *text) UnmarshalJSON(data []byte) error {
-	var object struct {
-		Content string `json:"content"`
+// text reads a token's text, which files give as text or as an object with its content.
+func text(v ordered.Value) string {
+	if v.Kind() == ordered.Object {
+		v = v.At("content")
 	}
-	if json.Unmarshal(data, (*string)(t)) == nil {
-		return nil
-	}
-	if err := json.Unmarshal(data, &object); err != nil {
-		return err
-	}
-	*t = text(object.Content)
-	return nil
+	return v.Text()
 }
 
-// ids is an id or a list of them.
-type ids []int
+// id reads the id of a token.
+func id(v ordered.Value) (int, bool) {
+	n, err := strconv.Atoi(v.Text())
+	return n, err == nil && v.Kind() == ordered.Number && n >= 0
+}
 
-func (l *ids) UnmarshalJSON(data []byte) error {
-	var one *int
-	if json.Unmarshal(data, &one) == nil {
-		if one != nil {
-			*l = ids{*one}
-		}
+// flag reads a boolean; nil: there is none.
+func flag(v ordered.Value) *bool {
+	if v.Kind() != ordered.Bool {
 		return nil
 	}
-	return json.Unmarshal(data, (*[]int)(l))
+	b := v.Bool()
+	return &b
 }
 
 // Read reads a vocabulary from a model's files. It needs one of tokenizer.json and
@@ -414,101 +403,93 @@ func (l *ids) UnmarshalJSON(data []byte) error {
 func Read(f Files) (*Vocabulary, error) {
 	if f.Tokenizer == "" && f.Config == "" {
 		return nil, fmt.Errorf(
-			"no tokenizer.json and no tokenizer_config.json: nothing names the added tokens",
-		)
+			"no tokenizer.json and no tokenizer_config.json: nothing names the added tokens")
 	}
 	var tokens []Token
 	var c Config
 	if f.Config != "" {
-		var config struct {
-			Added  map[string]added `json:"added_tokens_decoder"`
-			BOS    *text            `json:"bos_token"`
-			EOS    *text            `json:"eos_token"`
-			AddBOS *bool            `json:"add_bos_token"`
-			AddEOS *bool            `json:"add_eos_token"`
+		config, err := object("tokenizer_config.json", f.Config)
+		if err != nil {
+			return nil, err
 		}
-		if err := json.Unmarshal([]byte(f.Config), &config); err != nil {
-			return nil, fmt.Errorf("tokenizer_config.json: %w", err)
-		}
-		for key, a := range config.Added {
-			id, err := strconv.Atoi(key)
-			if err != nil {
+		for _, m := range config.At("added_tokens_decoder").Members() {
+			t := token(m.Value)
+			if t.ID, err = strconv.Atoi(m.Key); err != nil || t.ID < 0 {
 				return nil, fmt.Errorf(
-					"tokenizer_config.json: added_tokens_decoder: %q is no token id",
-					key,
-				)
+					"tokenizer_config.json: added_tokens_decoder: %q is no token id", m.Key)
 			}
-			a.ID = id
-			tokens = append(tokens, a.token())
+			tokens = append(tokens, t)
 		}
-		slices.SortFunc(tokens, func(a, b Token) int { return cmp.Compare(a.ID, b.ID) })
-		if config.BOS != nil {
-			c.BOS = string(*config.BOS)
-		}
-		if config.EOS != nil {
-			c.EOS = string(*config.EOS)
-		}
-		c.AddsBOS, c.AddsEOS = config.AddBOS, config.AddEOS
+		slices.SortStableFunc(tokens, func(a, b Token) int { return cmp.Compare(a.ID, b.ID) })
+		c.BOS, c.EOS = text(config.At("bos_token")), text(config.At("eos_token"))
+		c.AddsBOS, c.AddsEOS = flag(config.At("add_bos_token")), flag(config.At("add_eos_token"))
 	}
 	if f.Tokenizer != "" {
-		var tokenizer struct {
-			Added []added         `json:"added_tokens"`
-			Post  json.RawMessage `json:"post_processor"`
+		tokenizer, err := object("tokenizer.json", f.Tokenizer)
+		if err != nil {
+			return nil, err
 		}
-		if err := json.Unmarshal([]byte(f.Tokenizer), &tokenizer); err != nil {
-			return nil, fmt.Errorf("tokenizer.json: %w", err)
+		for i, v := range tokenizer.At("added_tokens").Items() {
+			t, ok := token(v), false
+			if t.ID, ok = id(v.At("id")); !ok {
+				return nil, fmt.Errorf("tokenizer.json: added_tokens[%d] has no id", i)
+			}
+			tokens = append(tokens, t)
 		}
-		for _, a := range tokenizer.Added {
-			tokens = append(tokens, a.token())
-		}
-		c.around(tokenizer.Post)
+		c.around(tokenizer.At("post_processor"))
 	}
 	if f.Generation != "" {
-		var generation struct {
-			EOS ids `json:"eos_token_id"`
+		generation, err := object("generation_config.json", f.Generation)
+		if err != nil {
+			return nil, err
 		}
-		if err := json.Unmarshal([]byte(f.Generation), &generation); err != nil {
-			return nil, fmt.Errorf("generation_config.json: %w", err)
+		stops := generation.At("eos_token_id")
+		list := stops.Items()
+		if stops.Kind() == ordered.Number {
+			list = []ordered.Value{stops}
 		}
-		c.Stops = generation.EOS
+		for _, v := range list {
+			n, ok := id(v)
+			if !ok {
+				return nil, fmt.Errorf("generation_config.json: eos_token_id: %s is no token id", v)
+			}
+			c.Stops = append(c.Stops, n)
+		}
 	}
 	return New(tokens, c), nil
 }
 
+// object reads a file that is an object.
+func object(file, text string) (ordered.Value, error) {
+	v, err := ordered.ParseString(text)
+	if err != nil {
+		return v, fmt.Errorf("%s: %w", file, err)
+	}
+	if v.Kind() != ordered.Object {
+		return v, fmt.Errorf("%s: expected an object", file)
+	}
+	return v, nil
+}
+
 // around notes which tokens a post-processor writes around a text: it is what does so, whatever
 // add_bos_token says.
-func (c *Config) around(post json.RawMessage) {
-	if len(post) == 0 || string(post) == "null" {
-		return
-	}
-	type item struct {
-		Special *struct {
-			ID string `json:"id"`
-		} `json:"SpecialToken"`
-		Sequence *struct{} `json:"Sequence"`
-	}
-	var processor struct {
-		Type       string            `json:"type"`
-		Single     []item            `json:"single"`
-		Processors []json.RawMessage `json:"processors"`
-	}
-	if json.Unmarshal(post, &processor) != nil {
-		return
-	}
-	for _, p := range processor.Processors {
+func (c *Config) around(processor ordered.Value) {
+	for _, p := range processor.At("processors").Items() {
 		c.around(p)
 	}
-	if processor.Type != "TemplateProcessing" {
+	if processor.At("type").Text() != "TemplateProcessing" {
 		return
 	}
 	var bos, eos, after bool
-	for _, i := range processor.Single {
+	for _, item := range processor.At("single").Items() {
+		_, sequence := item.Get("Sequence")
+		_, special := item.Get("SpecialToken")
 		switch {
-		case i.Sequence != nil:
+		case sequence:
 			after = true
-		case i.Special != nil && after:
+		case special && after:
 			eos = true
-		case i.Special != nil:
+		case special:
 			bos = true
 		}
 	}
