@@ -62,7 +62,7 @@ func (a *callsPass) compareCalls() {
 		a.single(&c, opening, one[0])
 	}
 	if c.Object != nil {
-		a.array(&c)
+		a.array(&c, parallel)
 		a.numbered(&c)
 		a.gave("T1", "object", format.Observed, "calls are JSON objects: %s", c.Object)
 	} else {
@@ -290,15 +290,16 @@ func (a *callsPass) cutEnd(rest string) (close, end string) {
 	return rest[:i], rest[i:]
 }
 
-// array sees whether the calls are the items of a JSON array: then its brackets are no part of the section's markers.
-func (a *callsPass) array(c *format.Calls) {
+// array sees whether the calls are the items of a JSON array: then its brackets are no part of the section's markers. Where several calls
+// were seen, commas separate them.
+func (a *callsPass) array(c *format.Calls, several bool) {
 	open, close := &c.Section.Open, &c.Section.Close
 	if c.Section.IsZero() {
 		open, close = &c.Call.Open, &c.Call.Close
 	}
 	text, opened := strings.CutSuffix(open.Text, "[")
 	rest, closed := strings.CutPrefix(close.Text, "]")
-	if !opened || !closed {
+	if !opened || !closed || several && c.Sep.Text != "," {
 		return
 	}
 	c.Array = true

@@ -65,6 +65,9 @@ func (a *state) nextPrompt(end string) string {
 
 // withoutNextTurn cuts off an end where a next turn begins: as the prompt does, behind a token for its beginning perhaps.
 func (a *state) withoutNextTurn(end string) string {
+	if end == "" {
+		return "" // nor need there be an answer
+	}
 	var opening []string
 	for _, p := range splitMarkers(observe.FirstLiteral(a.plain.Atoms)) {
 		if len(opening) == 2 || markerAt(p) == 0 {
@@ -107,9 +110,11 @@ func (a *state) findEnds() {
 			f.End = append(f.End, end)
 		}
 	}
-	end := a.turnEnd()
-	add(end)
-	a.appended = a.nextPrompt(end)
+	if a.plain.observation != nil {
+		end := a.turnEnd()
+		add(end)
+		a.appended = a.nextPrompt(end)
+	}
 	plain := f.End
 	calls := a.withoutNextTurn(a.callEnd)
 	add(calls)

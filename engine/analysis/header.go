@@ -31,7 +31,64 @@ type headerPass struct{ state }
 func findHeader(s state) state {
 	p := headerPass{s}
 	p.findHeader()
+	if p.judged() {
+		p.withTools()
+	}
 	return p.state
+}
+
+// judged reports whether an assistant's message is no answer: the template writes it before what ends a user's message, as something that is
+// asked about, and no turn begins as prompts do.
+func (a *headerPass) judged() bool {
+	asked, bare := a.observe(observe.Probe{Plain: true, Generate: true, Tools: a.tooled}), a.observe(observe.Probe{Plain: true, Tools: a.tooled})
+	added, ok := strings.CutPrefix(asked.String, bare.String)
+	if asked.Err != nil || bare.Err != nil || !ok || onlySpace(added) || !onlySpace(a.proper) {
+		return false
+	}
+	end, _, _ := strings.Cut(observe.Text(bare.tail), added)
+	i := slices.IndexFunc(a.plain.Atoms, func(at observe.Atom) bool { return at.Kind == observe.Content })
+	_, follows := cutStart(observe.FirstLiteral(a.plain.tail), end)
+	return !onlySpace(end) && !follows && squeeze(observe.After(a.plain.Atoms, i)) == squeeze(end)
+}
+
+// withTools looks for the header in answers beside tools, where a template writes them nowhere else. Where it does not write them there
+// either, it writes none: the header is what prompts add.
+func (a *headerPass) withTools() {
+	beside := func(t *turn) {
+		if t.observation != nil {
+			t.observation = a.observe(t.Probe.With(func(p *observe.Probe) { p.Tools = true }))
+		}
+	}
+	was := a.state
+	a.tooled = true
+	beside(&a.plain)
+	beside(&a.bare)
+	beside(&a.thought)
+	if a.plain.Err == nil {
+		a.heading = heading{}
+		if a.findHeader(); !onlySpace(a.proper) {
+			a.found("R2", "without tools an assistant's message is a part of what is asked; answers are written beside tools alone")
+			return
+		}
+	}
+	a.state = was
+	a.turns = turns{}
+	bare := a.observe(observe.Probe{Plain: true})
+	header := ""
+	var prefills []string
+	for _, p := range a.prompts() {
+		added := strings.TrimPrefix(observe.Text(p.tail), observe.Text(bare.tail))
+		if header == "" {
+			header = added
+		}
+		header = snapEnd(commonPrefix(header, added), header, added)
+		prefills = append(prefills, added)
+	}
+	for i, p := range prefills {
+		prefills[i] = strings.TrimPrefix(p, header)
+	}
+	a.setHeader(observe.Text(bare.tail)+header, header, prefills)
+	a.found("R2", "the template writes an assistant's message as a part of what is asked, and no answer")
 }
 
 // findHeader finds what stands between the last message and the model's first byte (E9), and the prefills (R2).
@@ -40,7 +97,7 @@ func findHeader(s state) state {
 // after all messages (instructions, or a generation prompt that cannot be switched off), the header is found behind it. Where
 // answers and prompts differ in white space before the header is complete, white space does not count.
 func (a *headerPass) findHeader() {
-	base := a.observe(observe.Probe{Plain: true})
+	base := a.observe(observe.Probe{Plain: true, Tools: a.tooled})
 	asked := a.prompts()
 	var heads []string
 	for _, t := range a.answers() {
@@ -170,7 +227,10 @@ func (a *headerPass) headerOfContent(shared, before string, prompts []string) (h
 		return "", "", false
 	}
 	for _, t := range a.answers() {
-		if t.shown(observe.Content) && !strings.HasPrefix(observe.FirstLiteral(t.tail), strings.TrimRight(header, format.Space)) {
+		if !t.shown(observe.Content) {
+			continue
+		}
+		if _, ok := cutStart(observe.FirstLiteral(t.tail), strings.TrimRight(header, format.Space)); !ok {
 			return "", "", false
 		}
 	}

@@ -16,6 +16,7 @@ type lab struct {
 	tails    map[*observe.Rendering]*observation
 	evidence []Evidence
 	next     string // what opens a user's message that follows an answer, where probes have one
+	tooled   bool   // answers are written beside tools alone
 }
 
 // found notes what a comparison found.
@@ -158,7 +159,7 @@ func (a *lab) prompts() []*observation {
 	var prompts []*observation
 	seen := map[string]bool{}
 	for _, kwargs := range a.settings() {
-		o := a.observe(observe.Probe{Plain: true, Generate: true, Kwargs: kwargs})
+		o := a.observe(observe.Probe{Plain: true, Generate: true, Tools: a.tooled, Kwargs: kwargs})
 		if o.Err != nil || o.tail == nil {
 			continue
 		}

@@ -65,6 +65,10 @@ func TestCallsAreFound(t *testing.T) {
 			`end: "[end]" calls: json_native per_call_start: "<c>" object: name=name, arguments=args`, ""},
 		{"with values that one marker opens and closes", `{% for c in m.tool_calls or [] %}<c>{{ c.function.name }}{ {%- for k, v in c.function.arguments.items() %}{{ k }}:<q>{{ v }}<q>{{ "," if not loop.last }}{% endfor %}}</c>{% endfor %}`,
 			`end: "[end]" calls: tag_with_tagged head: "<c>" {name} "{" args: tagged arg: {key} ":<q>" {value} "<q>" arg_separator: "," codec: str tail: "}</c>"`, ""},
+		{"whose name and arguments are beside their function", `{% for c in m.tool_calls or [] %}<c>{{ {'name': c.name, 'arguments': c.arguments}|tojson }}</c>{% endfor %}`,
+			`end: "[end]" calls: json_native per_call_start: "<c>" per_call_end: "</c>" object: name=name, arguments=args`, ""},
+		{"in brackets without commas", `{% if m.tool_calls %}<c>[{% for c in m.tool_calls %}{{ c.function|tojson }}{% endfor %}]</c>{% endif %}`,
+			`end: "[end]" calls: json_native section_start: "<c>[" section_end: "]</c>" object: name=name, arguments=args`, ""},
 		{"an unknown filter", `{% for c in m.tool_calls or [] %}<c>{% if c %}{{ c.function|yaml }}{% endif %}</c>{% endfor %}`,
 			`end: "[end]"`, "No filter named 'yaml' found."},
 	} {
@@ -76,6 +80,28 @@ func TestCallsAreFound(t *testing.T) {
 		}
 		if !strings.HasSuffix(a.Unread, tt.unread) || (a.Unread == "") != (tt.unread == "") {
 			t.Errorf("%s: calls cannot be read since %q, want %q", tt.name, a.Unread, tt.unread)
+		}
+	}
+}
+
+// TestAnswersElsewhere has templates whose answers stand where no user's message leads: in a prompt without one, beside tools alone, nowhere.
+func TestAnswersElsewhere(t *testing.T) {
+	const judge = `{% if tools %}{% for m in messages %}[{{ m.role }}]{{ m.content or '' }}{% for c in m.tool_calls or [] %}<c>{{ c.function|tojson }}</c>{% endfor %}[over]{% endfor %}` +
+		`{% else %}[user]Judge: {% for m in messages %}{{ '(' ~ m.role ~ ') ' ~ m.content ~ '\n' }}{% endfor %}[over]{% endif %}{% if add_generation_prompt %}[assistant]{% endif %}`
+	for _, tt := range []struct{ name, template, want string }{
+		{"no user's message", `[user]{% for m in messages %}{% if m.role == 'assistant' %}[bot]{{ m.content }}[over]{% endif %}{% endfor %}{% if add_generation_prompt %}[bot]{% endif %}`,
+			`header: "[bot]" end: "[over]"`},
+		{"answers beside tools", judge,
+			`header: "[assistant]" end: "[over]" calls: json_native per_call_start: "<c>" per_call_end: "</c>" object: name=name, arguments=args`},
+		{"no answers", `[user]Is this right?{% for m in messages %}{{ ' ' ~ m.content }}{% endfor %} Say yes or no.[over]{% if add_generation_prompt %}[bot]{{ '<mull>' if mull }}{% endif %}`,
+			`header: "[bot]" reasoning.mode: forced_open reasoning.open: "<mull>" reasoning.close: "</mull>" reasoning.basis: mirrored`},
+		{"calls after an answer's end", `{% for m in messages %}{% if m.content %}{{ '[' ~ m.role ~ ']' ~ m.content ~ '[over]' }}{% endif %}` +
+			`{% if m.tool_calls %}<calls>{{ m.tool_calls|tojson }}</calls>{% endif %}{% endfor %}{{ '[assistant]' if add_generation_prompt }}`,
+			`header: "[assistant]" end: "[over]" calls: array of json_native section_start: "<calls>" section_end: "</calls>" object: id=id, type="function", function.name=name, function.arguments=args`},
+	} {
+		got := strings.NewReplacer("reasoning.mode: none\n", "", "content.mode: plain\n", "", "end: \"</s>\"\n", "").Replace(analyze(t, tt.template).Format.String())
+		if got := strings.Join(strings.Fields(got), " "); got != tt.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", tt.name, got, tt.want)
 		}
 	}
 }

@@ -56,6 +56,8 @@ func TestDetect(t *testing.T) {
 			"tools tool_calls system_role parallel_tool_calls string_content object_arguments"},
 		{"tools beside a system message", `{% for m in messages %}{% if m.role == 'system' %}{{ m.content }}{{ tools|tojson if tools }}{% else %}{{ m.content or '' }}` + calls + `{% endif %}{% endfor %}`,
 			"tools tool_calls system_role parallel_tool_calls string_content object_arguments"},
+		{"calls without a function", `{{ tools|tojson if tools }}{% for m in messages %}{{ m.content or '' }}{% for c in m.tool_calls or [] %}<call>{{ c.name + '|' + c.arguments|tojson }}{% endfor %}{% endfor %}`,
+			"tools tool_calls system_role parallel_tool_calls string_content object_arguments"},
 		{"objects that make entities of quotes", `{{ tools|tojson if tools }}{% for m in messages %}{{ m.content or '' }}{% for c in m.tool_calls or [] %}{% set a = c.function.arguments %}{% set a = a if a is string else a|tojson|safe %}{{ '<call>{"name": "' + c.function.name + '", "arguments": ' + a + '}' }}{% endfor %}{% endfor %}`,
 			"tools tool_calls system_role parallel_tool_calls string_content"},
 		{"typed content", `{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endif %}{% endfor %}`,
@@ -207,6 +209,12 @@ func TestFit(t *testing.T) {
 			`{% for m in messages %}{{ m.content }}{% if m.role == 'tool' %}<{{ m.name }}>{% endif %}{% for c in m.tool_calls or [] %}{{ c.function.name }}{{ c.function.arguments|tojson }}{% endfor %}{% endfor %}`,
 			`{"messages": [{"role": "user", "content": "U"}, {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": {}}}, {"id": "2", "function": {"name": "g", "arguments": {}}}]}, {"role": "tool", "tool_call_id": "2", "content": "R"}]}`,
 			"Uf{}g{}R<g>", []string{"result-name"},
+		},
+		{
+			"calls whose name and arguments are looked for beside their function",
+			`{% for m in messages %}{{ m.content or '' }}{% for c in m.tool_calls or [] %}{{ c.name + '|' + c.arguments|tojson }}{% endfor %}{% endfor %}`,
+			`{"messages": [{"role": "user", "content": "U"}, {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": {"a": 1}}}]}]}`,
+			`Uf|{"a": 1}`, []string{"flat-calls"},
 		},
 		{
 			"typed content in a turn that carries the tools",

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/observe"
 	"github.com/goassay/assay/engine/ordered"
 )
 
@@ -50,6 +51,7 @@ func (c Caps) Fit(r chat.Request) Fitted {
 	f.toolsSystem()
 	f.arguments()
 	f.namedIDs()
+	f.flatCalls()
 	f.nullContent()
 	f.resultNames()
 	f.reasoningField()
@@ -298,6 +300,23 @@ func (f *fitter) namedIDs() {
 		}
 		if named, ok := renamed[m.At("tool_call_id").Text()]; ok {
 			f.Input.Messages[i] = m.With("tool_call_id", ordered.Str(named))
+		}
+	}
+}
+
+// flatCalls gives calls the members of their functions where the template reads them there alone.
+func (f *fitter) flatCalls() {
+	if !f.caps.Needs.FlatCalls {
+		return
+	}
+	for i, m := range f.Input.Messages {
+		calls := slices.Clone(m.At("tool_calls").Items())
+		for j, call := range calls {
+			calls[j] = observe.Flat(call)
+			f.used("flat-calls")
+		}
+		if len(calls) > 0 {
+			f.Input.Messages[i] = m.With("tool_calls", ordered.ArrayOf(calls...))
 		}
 	}
 }

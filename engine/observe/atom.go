@@ -144,13 +144,14 @@ func classifyCall(at Atom, path string, role jinja.Role) Atom {
 		return Atom{Kind: Literal, Exact: true}
 	}
 	at.Call, _ = strconv.Atoi(index)
+	path = strings.TrimPrefix(path, ".function")
 	switch {
-	case path == ".function.name" && role == jinja.FromValue:
+	case path == ".name" && role == jinja.FromValue:
 		at.Kind = Name
 	case path == ".id" && role == jinja.FromValue:
 		at.Kind = ID
-	case strings.HasPrefix(path, ".function.arguments"):
-		rest := strings.TrimPrefix(path, ".function.arguments")
+	case strings.HasPrefix(path, ".arguments"):
+		rest := strings.TrimPrefix(path, ".arguments")
 		switch {
 		case role == jinja.Structure:
 			at.Kind = Structure

@@ -63,6 +63,8 @@ type Needs struct {
 	ReasoningPart bool
 	// NameInID: a call's name is written nowhere but inside its id, functions.NAME:INDEX.
 	NameInID bool
+	// FlatCalls: a call's name and arguments are read from the call itself, and not from its function.
+	FlatCalls bool
 	// Followed: calls are written only where a message follows them.
 	Followed bool
 	// ToolsSystem: tools are described only where there is a system message.
@@ -129,6 +131,11 @@ func (o *Observer) contents() {
 	o.Facts.StringContent = plain.Copies(path)
 	o.Facts.TypedContent = parts.Copies(path + "[0].text")
 	o.parts = o.Facts.TypedOnly()
+	if o.silent = plain.Err == nil && !plain.Writes(path) && !parts.Writes(path+"[0].text"); o.silent {
+		for _, r := range o.seen {
+			r.Tail = r.Atoms
+		}
+	}
 	answer := Probe{Content: new(ContentNeedle)}
 	if o.Turns.Plain = o.Observe(answer); !o.Turns.Plain.Shows(Content) {
 		answer.Parts = true
@@ -184,7 +191,7 @@ var oneArgument = ordered.MemberOf(KeyNeedles[0], ordered.Str(ValueNeedle))
 
 // calls climbs the ladder for an answer with calls: with the tools described or not, arguments as an object or as text, content
 // null or empty, up to the first rendering that is clean and shows the call. Where none does, calls may be written only where a
-// message follows, or without their names but for their ids.
+// message follows, or without their names but for their ids, or be looked for in another place.
 func (o *Observer) calls() {
 	probes, ok := o.climb(Probe{})
 	if ok {
@@ -206,6 +213,16 @@ func (o *Observer) calls() {
 		o.ids = true
 		_, ok := o.climb(Probe{Followed: probes[i].Probe.Followed})
 		if o.ids, o.Facts.Needs.NameInID, o.Facts.Needs.Followed = ok, ok, ok && probes[i].Probe.Followed; ok {
+			return
+		}
+	}
+	flat := func(r *Rendering) bool {
+		return slices.Contains(r.Trace.Missing(), r.Probe.AnswerPath()+".tool_calls[0].name")
+	}
+	if slices.ContainsFunc(probes, flat) {
+		o.flat = true
+		if _, o.flat = o.climb(Probe{}); o.flat {
+			o.Facts.Needs.FlatCalls = true
 			return
 		}
 	}

@@ -40,8 +40,10 @@ type Observer struct {
 
 	template *chattemplate.Template
 	parts    bool // probes have typed content, since answers are seen in no other form
+	silent   bool // nothing of a user's message is written
 	flags    []string
 	ids      bool // calls have ids that hold their names
+	flat     bool // calls have their names and arguments beside their functions, too
 	seen     map[string]*Rendering
 }
 
@@ -71,7 +73,7 @@ type Rendering struct {
 	Probe Probe
 	jinja.Text
 	Atoms []Atom // of the whole prompt
-	Tail  []Atom // what follows the last byte of the user's message
+	Tail  []Atom // what follows the last byte of the user's message; all of them where the template writes no such message
 	Trace *jinja.Trace
 	Err   error // why the template refuses the probe; there are no atoms then
 }
@@ -93,7 +95,9 @@ func (o *Observer) Observe(p Probe) *Rendering {
 		if o.ids {
 			r.Atoms = namedIDs(r.Atoms)
 		}
-		r.Tail = tailAfterUser(r.Atoms, p.UserPath())
+		if r.Tail = tailAfterUser(r.Atoms, p.UserPath()); o.silent {
+			r.Tail = r.Atoms
+		}
 		if len(r.Tail) > maxTail {
 			o.GiveUp(fmt.Sprintf("the template writes an answer in %d pieces, more than %d", len(r.Tail), maxTail))
 			r = &Rendering{Probe: p, Trace: got.Trace, Err: errTail}

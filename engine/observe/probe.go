@@ -50,13 +50,22 @@ type Probe struct {
 type Call struct {
 	Name, ID string
 	Args     []ordered.Member
+	Flat     bool // its name and arguments stand beside its function, too
 }
 
-// CallsWith returns n calls with the same arguments, three at most, with ids that the template can do with.
+// Flat returns a call with the members of its function beside it, as a template reads it that knows no "function".
+func Flat(call ordered.Value) ordered.Value {
+	for _, m := range call.At("function").Members() {
+		call = call.With(m.Key, m.Value)
+	}
+	return call
+}
+
+// CallsWith returns n calls with the same arguments, three at most, in the form that the template can do with.
 func (o *Observer) CallsWith(n int, args ...ordered.Member) []Call {
 	calls := make([]Call, n)
 	for i := range calls {
-		calls[i] = Call{NameNeedles[i], IDNeedles[i], args}
+		calls[i] = Call{NameNeedles[i], IDNeedles[i], args, o.flat}
 		if o.ids {
 			calls[i].ID = chat.NamedID(calls[i].Name, i)
 		}
@@ -157,6 +166,9 @@ func (p Probe) answer() ordered.Value {
 				args = ordered.Str(args.String())
 			}
 			calls[i] = chat.CallOf(c.ID, c.Name, args)
+			if c.Flat {
+				calls[i] = Flat(calls[i])
+			}
 		}
 		more = append(more, ordered.MemberOf("tool_calls", ordered.ArrayOf(calls...)))
 	}

@@ -689,13 +689,17 @@ func (v *verifier) expect(s shape, written map[string]int) expected {
 	}
 	for i, c := range s.calls {
 		base := fmt.Sprintf("messages[1].tool_calls[%d]", i)
-		if !has(base+".function.name") && !(v.caps.Needs.NameInID && has(base+".id")) {
+		function := base + ".function"
+		if v.caps.Needs.FlatCalls {
+			function = base
+		}
+		if !has(function+".name") && !(v.caps.Needs.NameInID && has(base+".id")) {
 			dropped = append(dropped, fmt.Sprintf("call %d", i+1))
 			e.any = false
 			continue
 		}
 		for _, m := range c.args.Members() {
-			if m.Value.IsNull() && !has(base+".function.arguments."+m.Key) && !has(base+".function.arguments") {
+			if m.Value.IsNull() && !has(function+".arguments."+m.Key) && !has(function+".arguments") {
 				dropped = append(dropped, "null")
 			}
 		}

@@ -97,6 +97,7 @@ func capsLost(p *pair, find finder) {
 		{was.ToolsSystem, is.ToolsSystem, "tools are described only beside a system message"},
 		{was.Followed, is.Followed, "calls are written only where a message follows"},
 		{was.NameInID, is.NameInID, "a call's name is written only inside its id"},
+		{was.FlatCalls, is.FlatCalls, "a call's name is read from the call itself, and not from its function"},
 	} {
 		if c.is && !c.was {
 			find(p.change(), "%s", c.text)
