@@ -1,11 +1,21 @@
 package ci
 
 import (
+	"archive/tar"
+	"bytes"
 	"cmp"
+	"compress/gzip"
+	"crypto/sha256"
+	"errors"
+	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -317,6 +327,7 @@ func TestAction(t *testing.T) {
 		}
 	}
 	s := newScratch(t)
+	releases := startReleases(t, s.assay)
 	good := readFile(t, "../corpus/hermes/template.jinja")
 	s.write("templates/one.jinja", good)
 	s.write("templates/two.jinja", good)
@@ -339,13 +350,22 @@ func TestAction(t *testing.T) {
 		{"no template", map[string]string{"templates": "*.j2"}, 0, "nothing", []string{"nothing to judge"}, "::error", ""},
 		{"not a pull request", map[string]string{"base": ""}, 0, "pass", []string{"judging templates/one.jinja", "judging templates/two.jinja"}, "D0", ""},
 		{"hostile inputs", map[string]string{"templates": "$(touch owned)*.j2", "base": base}, 0, "nothing", []string{"nothing to judge"}, "", ""},
+		{"a release", map[string]string{"assay": "", "version": "v1.2.3", "templates": "templates/one.jinja"}, 1, "fail", []string{"format-changed [D004]"}, "", ""},
+		{"the release of the action", map[string]string{"assay": "", "templates": "templates/two.jinja", "base": ""}, 0, "pass",
+			[]string{"judging templates/two.jinja"}, "", ""},
+		{"a release that was changed on its way", map[string]string{"assay": "", "version": "6.6.6"}, 2, "failed", []string{"the checksum of"}, "", ""},
+		{"no such release", map[string]string{"assay": "", "version": "v9.9.9"}, 2, "failed", []string{"/v9.9.9/checksums.txt cannot be fetched"}, "", ""},
+		{"a version that is none", map[string]string{"assay": "", "version": "$(touch owned)"}, 2, "failed", []string{"expected a version"}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s.t = t
 			contexts := map[string]string{"github.action_path": actionPath(t, file), "github.event.pull_request.base.sha": base}
 			for name, input := range a.Inputs {
 				value, ok := c.inputs[name]
-				if !ok {
+				switch {
+				case !ok && name == "assay":
+					value = s.assay
+				case !ok:
 					value = expand(t, contexts, input.Default)
 				}
 				contexts["inputs."+name] = value
@@ -363,7 +383,7 @@ func TestAction(t *testing.T) {
 				if err := os.WriteFile(script, []byte(step.Run), 0o666); err != nil {
 					t.Fatal(err)
 				}
-				env := []string{"CI=true", "GITHUB_ACTIONS=true", "GITHUB_WORKSPACE=" + s.dir, "RUNNER_TEMP=" + files, "ASSAY=" + s.assay,
+				env := []string{"CI=true", "GITHUB_ACTIONS=true", "GITHUB_WORKSPACE=" + s.dir, "RUNNER_TEMP=" + files, "ASSAY_RELEASES=" + releases,
 					"GITHUB_OUTPUT=" + filepath.Join(files, "output"), "GITHUB_ENV=" + filepath.Join(files, "env"),
 					"GITHUB_STEP_SUMMARY=" + filepath.Join(files, "summary")}
 				for _, name := range slices.Sorted(maps.Keys(step.Env)) {
@@ -384,7 +404,7 @@ func TestAction(t *testing.T) {
 			if got := readFile(t, filepath.Join(files, "output")); got != "verdict="+c.verdict+"\n" {
 				t.Errorf("the output is %q", got)
 			}
-			if c.verdict != "nothing" && !strings.Contains(readFile(t, filepath.Join(files, "summary")), "### assay check: ") {
+			if c.verdict != "nothing" && c.verdict != "failed" && !strings.Contains(readFile(t, filepath.Join(files, "summary")), "### assay check: ") {
 				t.Error("the step has no summary")
 			}
 			if c.reports != "" {
@@ -401,6 +421,51 @@ func TestAction(t *testing.T) {
 			}
 		})
 	}
+}
+
+// startReleases serves releases that consist of the command's archive for this machine and its checksum: 1.2.3, the one that
+// docs/changes.md begins with, and 6.6.6, whose checksum is another file's. It returns their address.
+func startReleases(t *testing.T, command string) string {
+	t.Helper()
+	text, err := os.ReadFile(command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	newest := regexp.MustCompile(`(?m)^## ([0-9.]+)`).FindStringSubmatch(readFile(t, "../docs/changes.md"))[1]
+	for _, version := range []string{"1.2.3", newest, "6.6.6"} {
+		folder := fmt.Sprintf("assay_%s_%s_%s", version, runtime.GOOS, runtime.GOARCH)
+		var archive bytes.Buffer
+		z, err := gzip.NewWriterLevel(&archive, gzip.BestSpeed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := tar.NewWriter(z)
+		if err := w.WriteHeader(&tar.Header{Name: folder + "/assay", Mode: 0o755, Size: int64(len(text))}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(text); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.Close(), z.Close()); err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256(archive.Bytes())
+		if version == "6.6.6" {
+			sum[0]++
+		}
+		files["/v"+version+"/"+folder+".tar.gz"] = archive.Bytes()
+		files["/v"+version+"/checksums.txt"] = fmt.Appendf(nil, "%x  %s.tar.gz\n", sum, folder)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if text, ok := files[r.URL.Path]; ok {
+			_, _ = w.Write(text)
+			return
+		}
+		http.NotFound(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 func actionPath(t *testing.T, file string) string {
