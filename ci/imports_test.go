@@ -53,7 +53,7 @@ var policy = map[string][]string{
 		"stream", "verify", "vocab", "words"},
 
 	// the room beside it: model files, the Hub, model folders
-	"model":          {"", "model/gguf", "model/hub", "ordered", "source"},
+	"model":          {"", "model/gguf", "model/hub", "ordered", "source", "vocab"},
 	"model/filelock": {},
 	"model/gguf":     {"model/filelock", "source", "ordered"},
 	"model/modeldir": {"model/gguf", "ordered", "source"},

@@ -16,6 +16,7 @@ import (
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/split"
 	"github.com/goassay/assay/harness/standard"
+	"github.com/goassay/assay/harness/tokens"
 )
 
 var parseCommand = command{
@@ -23,7 +24,8 @@ var parseCommand = command{
 	short: "parse a model's output and print the message",
 	long: `The output is read from a file, or from standard input. It is parsed in one go and in every split; exit status 1 says
 that a split gives another message. The message is JSON, in OpenAI's shape of a choice. What is odd about the output is said on
-standard error. Whether text is a call depends on the functions that the request declares: give yours with --tools.`,
+standard error. With --tokens and --tokenizer the output comes in tokens: a marker that is a token
+of its own matches that token only, and the splits are groups of 1 to 8 tokens and bursts. Whether text is a call depends on the functions that the request declares: give yours with --tools.`,
 	setup: func(flags *flagSet) func(*call) error {
 		p := parsing{step: new(step)}
 		flags.BoolVar(&p.json, "json", false, "print diagnostics, what became of the bytes, and the split that differs as well")
@@ -36,14 +38,19 @@ standard error. Whether text is a call depends on the functions that the request
 		policies.chosen = policies.of[0]
 		flags.Var(policies, "incomplete", "`POLICY` for calls that break off or are malformed: keep, drop, text")
 		flags.completes("incomplete", codegen.IncompleteNames)
+		flags.StringVar(&p.tokens, "tokens", "",
+			"`FILE` with the output as tokens: JSON lines {\"id\": 1, \"text\": \"Hi\"}")
+		p.tokenizerFlag(flags)
 		p.limits = limitFlag(flags, lookedAt)
 		p.requestFlags(flags)
 		return func(c *call) error {
-			if err := stdinOnce(c.args[0], p.request, p.tools, p.output); err != nil {
+			if err := stdinOnce(c.args[0], p.request, p.tools, p.output, p.tokens); err != nil {
 				return err
 			}
 			p.policy, _ = codegen.ParseIncomplete(policies.chosen)
 			switch {
+			case p.tokens != "":
+				return p.parseTokens(c)
 			case p.shrink && p.policy != codegen.IncompleteKeep:
 				return errors.New("--minimize makes a script, and scripts have the policy keep; " +
 					"leave out --incomplete")
@@ -58,7 +65,7 @@ standard error. Whether text is a call depends on the functions that the request
 // parsing is what the command was told.
 type parsing struct {
 	*step
-	output              string
+	output, tokens      string
 	cut, stream, shrink bool
 }
 
@@ -105,6 +112,36 @@ func (p *parsing) parse(c *call) error {
 		value = p.details(value, parser, output, mismatch)
 	}
 	fmt.Fprintf(c.stdout, "%s\n", value.Append(nil, ordered.Pretty))
+	if mismatch != nil {
+		return &failure{mismatch}
+	}
+	return nil
+}
+
+// parseTokens parses an output that comes in tokens.
+func (p *parsing) parseTokens(c *call) error {
+	if p.output != "-" || p.shrink || p.explain || p.stream || p.json {
+		return usageError{errors.New("--tokens has the output: " +
+			"leave out --output, --stream, --minimize, --explain and --json")}
+	}
+	if p.tokenizer == "" {
+		return usageError{errors.New("--tokens needs --tokenizer FILE, which says what the ids are")}
+	}
+	plan, err := p.prepare(c)
+	if err != nil {
+		return err
+	}
+	text, err := c.readInput(p.tokens)
+	if err != nil {
+		return err
+	}
+	list, err := tokens.Read(p.tokens, text, p.vocabulary)
+	if err != nil {
+		return err
+	}
+	parser := plan.NewParser()
+	answer, mismatch := tokens.Check(parser, list, p.reason())
+	fmt.Fprintf(c.stdout, "%s\n", answerValue(answer).Append(nil, ordered.Pretty))
 	if mismatch != nil {
 		return &failure{mismatch}
 	}

@@ -13,14 +13,23 @@ import (
 var renderCommand = command{
 	group: looking, name: "render", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
 	short: "render a request and print the prompt",
-	long:  "The prompt is printed to the byte, without a line feed at its end; --explain says which polyfills the request took.",
+	long: `The prompt is printed to the byte, without a line feed at its end; --explain says which
+polyfills the request took. --spans tells where the prompt's text is from: in colours on a terminal,
+else as JSON. With --tokenizer it says besides how a server gives the prompt to its tokeniser, so
+that nothing in the request becomes a special token.`,
 	setup: func(flags *flagSet) func(*call) error {
 		s := new(step)
 		renderer := flags.String("renderer", "native", "`ENGINE`: native or gonja")
 		flags.completes("renderer", func() []string { return []string{"native", "gonja"} })
 		flags.BoolVar(&s.explain, "explain", false, "say what was fitted, on stderr")
+		spans := flags.Bool("spans", false,
+			"print the segments: the template's own text, and what came from the request")
+		s.tokenizerFlag(flags)
 		s.flags(flags).requestFlags(flags)
 		return func(c *call) error {
+			if *spans {
+				return s.spans(c)
+			}
 			switch *renderer {
 			case "native":
 				return s.render(c)

@@ -11,6 +11,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/dialect"
+	"github.com/goassay/assay/engine/model"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
@@ -26,6 +27,9 @@ type step struct {
 	limits    *limits
 	json      bool
 	explain   bool
+	tokenizer string // where the vocabulary is; "": nowhere
+
+	vocabulary *engine.Vocabulary // of the tokenizer
 }
 
 // flags adds the flags of all those commands.
@@ -43,6 +47,12 @@ func (s *step) requestFlags(flags *flagSet) *step {
 	s.fallbacks = fallbackFlag(flags)
 	flags.BoolVar(&s.insist, "insist", false, "go on with tools though no verified spelling of calls was found")
 	return s
+}
+
+// tokenizerFlag adds the flag for a vocabulary.
+func (s *step) tokenizerFlag(flags *flagSet) {
+	flags.StringVar(&s.tokenizer, "tokenizer", "",
+		"`FILE` with the added tokens: tokenizer.json, tokenizer_config.json, a GGUF, or a model folder")
 }
 
 // stdinOnce refuses a command line that wants standard input for more than one thing.
@@ -68,7 +78,14 @@ func (s *step) template(c *call) (*engine.Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := src.Limited(s.limits.Limits).Compile()
+	o := engine.Options{Limits: s.limits.Limits}
+	if s.tokenizer != "" {
+		if o.Vocabulary, err = model.Vocabulary(s.tokenizer); err != nil {
+			return nil, err
+		}
+		s.vocabulary = o.Vocabulary
+	}
+	t, err := subject.With([]subject.Source{src}, o)[0].Compile()
 	if err != nil {
 		return nil, &failure{err}
 	}
