@@ -19,8 +19,9 @@ import (
 )
 
 var (
-	part    = flag.Int("mutants", 40, "judge one mutant of so many; 1: all")
-	listing = flag.String("survivors", "", "write the mutants that change a render and are not noticed to this file")
+	part     = flag.Int("mutants", 40, "judge one mutant of so many; 1: all")
+	compared = flag.Bool("compare", false, "ask the comparison of revisions, too")
+	listing  = flag.String("survivors", "", "write the mutants that change a render and are not noticed to this file")
 )
 
 // The suite's templates: of the corpus and of the vendors those with the smallest SHA-256 of their names.

@@ -1,0 +1,107 @@
+package mutate_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/harness/families"
+	"github.com/goassay/assay/harness/mutate"
+)
+
+// judged is what came of an edit.
+type judged struct {
+	mutate.Edit
+	mutate.Verdict
+	err error
+}
+
+// judgeEdits makes edits to the templates of the corpus and judges each.
+func judgeEdits(t *testing.T, edits []mutate.Edit, compare bool) []judged {
+	t.Helper()
+	loaded, err := families.Load(corpus.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[string]*mutate.Template{}
+	for _, e := range edits {
+		if of[e.Template] == nil {
+			text, err := loaded.Text(e.Template)
+			if err != nil {
+				t.Fatalf("line %d: %v", e.Line, err)
+			}
+			if of[e.Template], err = mutate.NewTemplate(e.Template, text); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return each(len(edits), func(i int) judged {
+		e := edits[i]
+		text, err := e.Apply(of[e.Template].Text)
+		if err != nil {
+			return judged{e, mutate.Verdict{}, err}
+		}
+		return judged{e, of[e.Template].Judge(mutate.Mutant{Text: text}, compare), nil}
+	})
+}
+
+// heldOut reports whether an edit belongs to the third that rules were not tuned by.
+func heldOut(e mutate.Edit) bool {
+	var n int
+	fmt.Sscanf(digest(e.Class + e.Template + e.Why)[:7], "%x", &n)
+	return n%3 == 0
+}
+
+func TestBugs(t *testing.T) {
+	edits, err := mutate.Bugs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes, templates := map[string]bool{}, map[string]bool{}
+	noticed, classed, held, heldNoticed := 0, 0, 0, 0
+	for _, j := range judgeEdits(t, edits, *compared) {
+		classes[j.Edit.Class], templates[j.Template] = true, true
+		if j.err != nil {
+			t.Error(j.err)
+			continue
+		}
+		if !j.Changes {
+			t.Errorf("line %d: %s: %s: no rendering changes", j.Line, j.Template, j.Why)
+		}
+		if heldOut(j.Edit) {
+			held++
+		}
+		if j.Noticed != nil {
+			noticed++
+			if heldOut(j.Edit) {
+				heldNoticed++
+			}
+		}
+		if j.Verdict.Class == "risky" || j.Verdict.Class == "breaking" {
+			classed++
+		} else if *compared {
+			t.Logf("diff: line %d: %s: %s: %s", j.Line, j.Template, j.Why, j.Verdict.Class)
+		}
+		if j.Noticed == nil && !heldOut(j.Edit) {
+			t.Logf("line %d: %s: %s: %s", j.Line, j.Edit.Class, j.Template, j.Why)
+		} else if testing.Verbose() && !heldOut(j.Edit) {
+			t.Logf("noticed line %d by %s", j.Line, strings.Join(j.Noticed, " "))
+		}
+	}
+	t.Logf("%d bugs in %d classes over %d templates: %d noticed (%d of the %d held out), %d classed", len(edits), len(classes), len(templates), noticed, heldNoticed, held, classed)
+}
+
+func TestHarmless(t *testing.T) {
+	edits, err := mutate.Harmless()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range judgeEdits(t, edits, false) {
+		if j.err != nil {
+			t.Error(j.err)
+		} else if j.Noticed != nil {
+			t.Errorf("line %d: %s: %s: blamed by %v", j.Line, j.Template, j.Why, j.Noticed)
+		}
+	}
+}
