@@ -155,6 +155,9 @@ func (t *Trace) WriteAt(off int) (Write, bool) {
 	return t.writes[i], true
 }
 
+// Writes returns the stretches of the last render's output in order. The caller must not change them.
+func (t *Trace) Writes() []Write { return t.writes }
+
 // wrote records that the output has grown.
 func (t *Trace) wrote(to int, pos syntax.Pos) {
 	from, last := 0, len(t.writes)-1

@@ -72,10 +72,12 @@ func (t *talked) escapes(l conversation.Leaf) bool {
 }
 
 func checkPython(s *Subject, find finder) {
+	arguments := true // where the format has no code of its own
 	for _, c := range s.Template.Analysis().Format.Calls {
-		if c.Body.Kind > format.BodyJSON || c.Body.Codec != (format.Codec{}) || c.Object != nil && c.Object.Quote == '\'' {
-			return // the format has a code of its own
+		if c.Body.Kind > format.BodyTagged || c.Object != nil && c.Object.Quote == '\'' {
+			return // calls are as Python writes them, and so may tools be
 		}
+		arguments = arguments && c.Body.Kind <= format.BodyJSON && c.Body.Codec == (format.Codec{})
 	}
 	for _, t := range s.talks() {
 		if t.err != nil {
@@ -83,8 +85,8 @@ func checkPython(s *Subject, find finder) {
 		}
 		at := 0
 		for _, r := range t.o.Runs {
-			inTools := strings.HasPrefix(r.Path, "tools[") || strings.Contains(r.Path, ".arguments")
-			if inTools && r.Codec == jinja.Python && r.Role == jinja.Structure {
+			printed := r.Path == "tools" || strings.HasPrefix(r.Path, "tools[") || arguments && strings.Contains(r.Path, ".arguments")
+			if printed && r.Codec == jinja.Python && r.Role == jinja.Structure {
 				find(t.at(at), "%s is printed as Python does: %s\nconversation: %s", r.Path, report.Quote(t.text, at), t.Name)
 				return
 			}

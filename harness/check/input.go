@@ -89,11 +89,15 @@ func checkNull(s *Subject, find finder) {
 		return
 	}
 	null := func(call string) string { return strings.Replace(call, `"content": ""`, `"content": null`, 1) }
-	empty, err := s.raw(talk(userTurn, callTurn, userTurn2), true)
-	if err != nil {
-		return // refused with an empty string too, so null is not the reason
+	call := callTurn
+	empty, err := s.raw(talk(userTurn, call, userTurn2), true)
+	if err != nil { // the form of the arguments may be the reason (A036)
+		call = strings.Replace(callTurn, objectArguments, stringArguments, 1)
+		if empty, err = s.raw(talk(userTurn, call, userTurn2), true); err != nil {
+			return // refused with an empty string too, so null is not the reason
+		}
 	}
-	prompt, err := s.raw(talk(userTurn, null(callTurn), userTurn2), true)
+	prompt, err := s.raw(talk(userTurn, null(call), userTurn2), true)
 	if err == nil {
 		s.findNull(find, "null content beside a call", prompt, empty)
 		return

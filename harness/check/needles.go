@@ -150,9 +150,9 @@ var needleRules = []lookout{
 		Damage: "The model sees the result of a call that it has not made, and makes it again.",
 		Fix:    "Write the calls of a message whatever its content is: null, absent, an empty string, a text."}, Group: groupLint, Find: checkCallsWritten},
 	{Rule: rule.Rule{ID: "A063", Name: "text-doubled", Severity: rule.Warning,
-		Short:  "The text of a message is in the prompt twice.",
+		Short:  "The text of a message, or a tool, is in the prompt twice.",
 		Damage: "The model reads a question twice, and long contexts fill up twice as fast.",
-		Fix:    "Write each message in one place."}, Group: groupLint, Find: checkDoubled},
+		Fix:    "Write each message and each tool in one place."}, Group: groupLint, Find: checkDoubled},
 	{Rule: rule.Rule{ID: "A064", Name: "order-changed", Severity: rule.Error,
 		Short:  "Messages do not stand in the prompt in the order in which they were said.",
 		Damage: "The model reads an answer before its question, or a text after the result that came later.",
@@ -188,18 +188,19 @@ func checkCallsWritten(s *Subject, find finder) {
 	s.census().findLost(find, slices.DeleteFunc(all, func(l lost) bool { return l.Index > 0 })) // A026 is about those
 }
 
-// checkDoubled counts the texts of questions and answers.
+// checkDoubled counts the texts of messages, and the descriptions of tools.
 func checkDoubled(s *Subject, find finder) {
 	for _, t := range s.talks() {
 		if t.err != nil {
 			continue
 		}
 		for _, l := range conversation.Leaves(t.in) {
-			if l.Part != conversation.Content || strings.Count(t.text, l.Text) < 2 {
+			described := l.Part == conversation.Description && strings.Contains(l.Path, ".properties") // the whole tool
+			if l.Part != conversation.Content && !described || strings.Count(t.text, l.Text) < 2 {
 				continue
 			}
 			at := strings.LastIndex(t.text, l.Text)
-			find(t.at(at), "the content of %s stands in the prompt %d times: %s\nconversation: %s", article(t.kinds[l.Message].String()), strings.Count(t.text, l.Text), report.Quote(t.text, at), t.Name)
+			find(t.at(at), "%s stands in the prompt %d times: %s\nconversation: %s", subjectOf(lost{l, t}), strings.Count(t.text, l.Text), report.Quote(t.text, at), t.Name)
 			return
 		}
 	}

@@ -49,6 +49,13 @@ func newSubject(src subject.Source, o Options) *Subject {
 	return s
 }
 
+// quiet reports whether a rule finds nothing; another one need not report the same cause again.
+func (s *Subject) quiet(look func(*Subject, finder)) bool {
+	found := false
+	look(s, func(where, string, ...any) { found = true })
+	return !found
+}
+
 // said reads messages written in JSON; what is wrong with it is a bug of this package.
 func said(text string) []ordered.Value {
 	v, err := ordered.ParseString(text)

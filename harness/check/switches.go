@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
@@ -91,35 +92,57 @@ func checkIgnored(s *Subject, find finder) {
 	}
 }
 
-// checkAsked compares what ends a prompt after a question with what stands between the question and what may follow it. Where the
-// model's turn has no header there is nothing to ask for.
+// checkAsked compares what ends a prompt after a question with what stands between the question and what may follow it, under each
+// setting of thinking. Where the model's turn has no header there is nothing to ask for.
 func checkAsked(s *Subject, find finder) {
-	asked, err1 := s.plainQuestion(nil, true)
-	not, err2 := s.plainQuestion(nil, false)
-	if err1 != nil || err2 != nil || asked.text != not.text || !asked.has("USERNEEDLE") {
+	answer, turn := s.answerHeaders()
+	for _, mode := range thinkingModes() {
+		asked, err1 := s.plainQuestion(mode.on, true)
+		not, err2 := s.plainQuestion(mode.on, false)
+		if err1 != nil || err2 != nil || !asked.has("USERNEEDLE") {
+			continue
+		}
+		_, end, _ := strings.Cut(not.text, "USERNEEDLE")
+		_, tail, _ := strings.Cut(asked.text, "USERNEEDLE")
+		rest, opens := strings.CutPrefix(answer, strings.TrimSpace(end))
+		others := slices.ContainsFunc(s.gaps(), func(g gap) bool { // something else may follow
+			return g.before == conversation.Question && g.after == conversation.Question && !strings.HasPrefix(strings.TrimSpace(g.text), strings.TrimSpace(end))
+		})
+		switch {
+		case asked.text == not.text && opens && rest != "":
+			find(asked.at(len(asked.text)-1), "the model's header is missing though a generation prompt was asked for: %s\nin the history it is %s", report.Quote(asked.text, len(asked.text)), jsonString(rest))
+		case asked.text == not.text && opens && others:
+			find(asked.at(len(asked.text)-1), "the model's header is there though no generation prompt was asked for: %s", report.Quote(not.text, len(not.text)))
+		case asked.text != not.text && opens && rest == "" && others && strings.HasPrefix(end, strings.TrimSpace(tail)):
+			find(not.at(len(not.text)-1), "the model's header is there where no generation prompt was asked for, and missing where one was: %s", report.Quote(not.text, len(not.text)))
+		case strings.TrimSpace(tail) != "" && tail == strings.TrimRight(turn, "\n") && tail != turn:
+			find(asked.at(len(asked.text)-1), "the generation prompt ends before the line feed that follows the model's header in the history: %s", report.Quote(asked.text, len(asked.text)))
+		default:
+			continue
+		}
 		return
 	}
-	_, end, _ := strings.Cut(not.text, "USERNEEDLE")
-	end = strings.TrimSpace(end)
-	answer, others := "", false // what opens an answer; something else follows a question
+}
+
+// answerHeaders returns what stands between a question and an answer in all of the history, without white space around it; and
+// what stands between a question and whatever the model writes.
+func (s *Subject) answerHeaders() (answer, turn string) {
+	first := true
 	for _, g := range s.gaps() {
-		between, _, _ := strings.Cut(strings.TrimSpace(g.text), hole)
-		switch {
-		case g.before != conversation.Question || between == "":
-		case g.after == conversation.Answer && answer == "":
-			answer = between
-		case g.after == conversation.Answer:
-			answer = commonPrefix(answer, between)
-		case g.after == conversation.Question:
-			others = others || !strings.HasPrefix(between, end)
+		between, _, _ := strings.Cut(g.text, hole)
+		if g.before != conversation.Question || g.after != conversation.Answer && g.after != conversation.Call || strings.TrimSpace(between) == "" {
+			continue
+		}
+		if turn = commonPrefix(turn, between); first {
+			turn, first = between, false
+		}
+		if g.after == conversation.Answer && answer == "" {
+			answer = strings.TrimSpace(between)
+		} else if g.after == conversation.Answer {
+			answer = commonPrefix(answer, strings.TrimSpace(between))
 		}
 	}
-	switch rest, opens := strings.CutPrefix(strings.TrimSpace(answer), end); {
-	case opens && rest != "":
-		find(asked.at(len(asked.text)-1), "the model's header is missing though a generation prompt was asked for: %s\nin the history it is %s", report.Quote(asked.text, len(asked.text)), jsonString(rest))
-	case opens && others:
-		find(asked.at(len(asked.text)-1), "the model's header is there though no generation prompt was asked for: %s", report.Quote(not.text, len(not.text)))
-	}
+	return answer, turn
 }
 
 // loopRules look at what a model does in several steps.

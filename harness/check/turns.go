@@ -39,8 +39,8 @@ const plainest = 8
 func learnFrame(gaps []gap) (frame, bool) {
 	f := frame{headers: map[conversation.Kind]string{}}
 	// Without a generation prompt the end of a prompt is what ends a turn; after an answer that is all reasoning it may be more.
-	f.closer = usualEnd(gaps, conversation.Question)
-	if f.closer == "" || f.closer != usualEnd(gaps, conversation.Answer) || strings.Contains(f.closer, hole) {
+	f.closer = sameEnd(gaps, usualEnd(gaps, conversation.Question), usualEnd(gaps, conversation.Answer))
+	if f.closer == "" || strings.Contains(f.closer, hole) {
 		return f, false
 	}
 	seen := map[conversation.Kind]int{}
@@ -60,6 +60,37 @@ func learnFrame(gaps []gap) (frame, bool) {
 		}
 	}
 	return f, true
+}
+
+// sameEnd is what ends a question as well as an answer: one of the two ends where the other only repeats it, or where the last answer
+// of all ends otherwise than those before a question.
+func sameEnd(gaps []gap, question, answer string) string {
+	repeats := func(long, short string) bool {
+		return short != "" && strings.Contains(long, short) && strings.TrimSpace(strings.ReplaceAll(long, short, "")) == ""
+	}
+	switch {
+	case question == answer || repeats(answer, question):
+		return question
+	case repeats(question, answer):
+		return answer
+	}
+	if question == "" {
+		return ""
+	}
+	before := 0
+	for _, g := range gaps {
+		if g.before != conversation.Answer || g.after != conversation.Question {
+			continue
+		}
+		if !strings.HasPrefix(strings.TrimSpace(g.text), question) {
+			return ""
+		}
+		before++
+	}
+	if before == 0 {
+		return ""
+	}
+	return question
 }
 
 // usualEnd is the text that most prompts end with after a kind of message, where no generation prompt is asked for.
@@ -170,7 +201,8 @@ func checkClosed(s *Subject, find finder) {
 		if header == "" || at < 0 || g.before == conversation.None || !f.open(g) || strings.Contains(g.text, f.closer) {
 			continue
 		}
-		if before := g.text[:at]; strings.TrimSpace(before) == "" || goesOn(gaps, g.before, before) {
+		before := g.text[:at]
+		if strings.TrimSpace(before) == "" || goesOn(gaps, g.before, before) || f.closes(gaps, g.before, before) || g.ownEnd(before) {
 			unclosed.add(g)
 		}
 	}
@@ -190,12 +222,21 @@ func checkOpened(s *Subject, find finder) {
 	}
 	var unopened faults
 	for _, g := range gaps {
+		if g.before == conversation.None && plain(g.after) && f.bare(s, g) {
+			unopened.add(g)
+			continue
+		}
 		if rest, ok := f.after(g); ok && strings.TrimSpace(strings.ReplaceAll(rest, hole, "")) == "" && f.headers[g.after] != "" {
 			unopened.add(g)
 		}
 	}
 	for _, kind := range unopened.kinds {
 		g := unopened.gaps[kind][0]
+		if kind == conversation.None {
+			find(g.in.at(g.to), "%s stands without a header at the start of the prompt, and its turn is closed: %s\nconversation: %s",
+				followers(unopened.gaps[kind]), report.Quote(g.in.text, g.to), g.in.Name)
+			continue
+		}
 		_, at := g.of(f.closer)
 		find(g.in.at(at), "after the turn of %s, %s follows without a header: %s\nelsewhere %s opens it; conversation: %s",
 			article(kind.String()), followers(unopened.gaps[kind]), report.Quote(g.in.text, at), jsonString(f.headers[g.after]), g.in.Name)
@@ -232,6 +273,42 @@ func goesOn(gaps []gap, kind conversation.Kind, end string) bool {
 		}
 	}
 	return false
+}
+
+// closes reports whether the closer follows a kind's message and this text elsewhere.
+func (f frame) closes(gaps []gap, kind conversation.Kind, end string) bool {
+	end = strings.TrimSpace(end)
+	return slices.ContainsFunc(gaps, func(g gap) bool {
+		rest, ok := strings.CutPrefix(strings.TrimSpace(g.text), end)
+		return ok && g.before == kind && strings.HasPrefix(strings.TrimSpace(rest), f.closer)
+	})
+}
+
+// bare reports whether nothing but BOS stands before the first message of a prompt, though the closer follows it and others have
+// headers.
+func (f frame) bare(s *Subject, g gap) bool {
+	before := strings.TrimPrefix(strings.TrimSpace(g.text), s.Template.ChatTemplate().BOS)
+	if strings.TrimSpace(before) != "" || len(f.headers) == 0 || strings.Contains(g.text, hole) {
+		return false
+	}
+	end := g.in.spans[0].to
+	return strings.HasPrefix(strings.TrimSpace(g.in.text[end:]), f.closer)
+}
+
+// ownEnd reports whether a text after a message only ends what the message itself opened: brackets, quotes, and
+// markers whose other half stands before.
+func (g gap) ownEnd(end string) bool {
+	opened := map[string]bool{}
+	for _, m := range markersOf(g.in.own()[:g.at]) {
+		opened[m.key] = true
+	}
+	rest := end
+	for _, m := range slices.Backward(markersOf(end)) {
+		if m.side == closing && opened[m.key] {
+			rest = rest[:m.at] + rest[m.to:]
+		}
+	}
+	return strings.Trim(rest, " \n\t]}\"'`)") == ""
 }
 
 // closing is the place that ends the turn of the same kind of message elsewhere; where there is none, that of the same speaker.

@@ -3,9 +3,12 @@ package check
 import (
 	"strings"
 
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/standard"
 )
 
 // valueRules check that values survive being written.
@@ -27,7 +30,7 @@ var valueRules = []lookout{
 		Damage: "The unit \"none\" becomes null, or a parameter that was left out becomes the text \"None\".",
 		Fix:    "Leave arguments out that are null; or write strings with quotes."}, Group: groupLint, Find: checkNullAmbiguous},
 	{Rule: rule.Rule{ID: "A029", Name: "text-escaped", Severity: rule.Warning,
-		Short:  "Text in tools or arguments is written with escapes that JSON does not need.",
+		Short:  "Text in messages, tools or arguments is written with escapes that JSON does not need.",
 		Damage: "The model reads \\u003cb\\u003e or \\u00fc, answers in kind, and needs more tokens for it.",
 		Fix:    "Use tojson as transformers defines it: no HTML escapes, no ASCII escapes."}, Group: groupLint, Find: checkEscapes},
 	{Rule: rule.Rule{ID: "A031", Name: "whitespace-changed", Severity: rule.Note,
@@ -92,7 +95,63 @@ func checkNullAmbiguous(s *Subject, find finder) {
 // escapes are ways to write the text ü<&' that JSON does not need.
 var escapes = []string{`\u00fc`, `\u003c`, `\u0026`, `\u0027`, "&lt;", "&amp;", "&#39;", "&#x27;"}
 
+// awkward has the characters that the escapes are of.
+const awkward = "ü<&'"
+
+// escaped reports an escape that a prompt with awkward text has and one with plain text has not.
+func escaped(find finder, of string, plain, prompt rendering) bool {
+	for _, escape := range escapes {
+		if strings.Count(prompt.text, escape) > strings.Count(plain.text, escape) {
+			find(prompt.at(strings.LastIndex(prompt.text, escape)), "in %s %s is written for a character of %q", of, escape, awkward)
+			return true
+		}
+	}
+	return false
+}
+
 func checkEscapes(s *Subject, find finder) {
+	for _, role := range [...]struct{ of, turn string }{
+		{"a question", userTurn}, {"an answer", answerTurn}, {"a result", resultTurn},
+	} {
+		ask := func(text string) (rendering, error) {
+			turns := []string{userTurn, answerTurn}
+			if role.turn == resultTurn {
+				turns = []string{userTurn, callTurn, resultTurn}
+			}
+			messages := strings.Join(turns, ", ")
+			i := strings.Index(role.turn, `"content": "`) + len(`"content": "`)
+			needle, _, _ := strings.Cut(role.turn[i:], `"`)
+			return s.fitted("["+strings.Replace(messages, needle, text, 1)+"]", role.turn == resultTurn, false)
+		}
+		if role.turn == resultTurn && !s.Template.Caps().ToolCalls {
+			continue
+		}
+		plain, err1 := ask("plain")
+		prompt, err2 := ask(awkward)
+		if err1 == nil && err2 == nil && escaped(find, role.of, plain, prompt) {
+			return
+		}
+	}
+	if s.Template.Caps().Tools && s.escapedTools(find) {
+		return
+	}
+	s.escapedArguments(find)
+}
+
+// escapedTools gives a tool a description with awkward text.
+func (s *Subject) escapedTools(find finder) bool {
+	ask := func(text string) (rendering, error) {
+		tool := standard.ToolRequest().Tools[0]
+		f := tool.Value.At("function")
+		tool.Value = tool.Value.With("function", f.With("description", ordered.Str(text)))
+		return s.ask(chat.Request{Messages: said(talk(userTurn)), Tools: []chat.Tool{tool}})
+	}
+	plain, err1 := ask("plain")
+	prompt, err2 := ask(awkward)
+	return err1 == nil && err2 == nil && escaped(find, "a tool", plain, prompt)
+}
+
+func (s *Subject) escapedArguments(find finder) {
 	if !s.Template.Caps().ToolCalls {
 		return
 	}
@@ -105,12 +164,8 @@ func checkEscapes(s *Subject, find finder) {
 	if err != nil {
 		return
 	}
-	prompt, err := s.withArguments(`{"city": "ü<&'"}`)
-	for _, escape := range escapes {
-		if err == nil && strings.Count(prompt.text, escape) > strings.Count(plain.text, escape) {
-			find(prompt.at(strings.LastIndex(prompt.text, escape)), "%s is written for a character of \"ü<&'\"", escape)
-			return
-		}
+	if prompt, err := s.withArguments(`{"city": ` + jsonString(awkward) + `}`); err == nil {
+		escaped(find, "an argument", plain, prompt)
 	}
 }
 

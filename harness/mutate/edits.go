@@ -34,8 +34,9 @@ func Bugs() ([]Edit, error) { return readEdits("testdata/bugs.txt") }
 // Harmless returns the edits of testdata/harmless.txt.
 func Harmless() ([]Edit, error) { return readEdits("testdata/harmless.txt") }
 
-// readEdits reads a list: "## class", and for each edit "@ template", the stretch that is found behind "- ",
-// that which takes its place behind "+ ", and a sentence behind "= ". Lines without a sign continue a stretch.
+// readEdits reads a list: "## class", and for each edit "@ template", the stretch that is found
+// behind "- ", that which takes its place behind "+ ", and a sentence behind "= ". Lines without a
+// sign continue a stretch.
 func readEdits(name string) ([]Edit, error) {
 	text, err := edits.ReadFile(name)
 	if err != nil {
@@ -58,7 +59,8 @@ func readEdits(name string) ([]Edit, error) {
 		case "":
 		case "-", "+", "=":
 			if len(all) == 0 {
-				return nil, fmt.Errorf("%s:%d: expected @ and a template before %q", name, i+1, line)
+				return nil, fmt.Errorf("%s:%d: expected @ and a template before %q", name, i+1,
+					line)
 			}
 			e := &all[len(all)-1]
 			switch sign {
@@ -70,7 +72,8 @@ func readEdits(name string) ([]Edit, error) {
 				e.Why, into = rest, nil
 			}
 		default:
-			return nil, fmt.Errorf("%s:%d: %q begins with none of the signs ## @ - + =", name, i+1, line)
+			return nil, fmt.Errorf("%s:%d: %q begins with none of the signs ## @ - + =", name,
+				i+1, line)
 		}
 	}
 	return all, nil

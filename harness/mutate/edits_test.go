@@ -89,7 +89,8 @@ func TestBugs(t *testing.T) {
 			t.Logf("noticed line %d by %s", j.Line, strings.Join(j.Noticed, " "))
 		}
 	}
-	t.Logf("%d bugs in %d classes over %d templates: %d noticed (%d of the %d held out), %d classed", len(edits), len(classes), len(templates), noticed, heldNoticed, held, classed)
+	t.Logf("%d bugs in %d classes over %d templates: %d noticed (%d of the %d held out), %d "+
+		"classed", len(edits), len(classes), len(templates), noticed, heldNoticed, held, classed)
 }
 
 func TestHarmless(t *testing.T) {

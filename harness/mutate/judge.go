@@ -19,8 +19,8 @@ import (
 //go:embed testdata/reference.jsonl
 var reference string
 
-// Reference returns the conversations by whose renderings mutants are divided, as a server gives them to a
-// template that fits nothing. They are fixed, and have no part in the checks.
+// Reference returns the conversations by whose renderings mutants are divided, as a server gives
+// them to a template that fits nothing. They are fixed, and have no part in the checks.
 var Reference = sync.OnceValue(func() []chattemplate.Input {
 	var all []chattemplate.Input
 	for line := range strings.Lines(reference) {
@@ -49,9 +49,11 @@ var Reference = sync.OnceValue(func() []chattemplate.Input {
 // failed stands for the rendering of a conversation that a template refuses.
 const failed = "\x00failed"
 
-// Renders renders the conversations of the reference. The error is that of a template that is no valid Jinja.
+// Renders renders the conversations of the reference. The error is that of a template that is no
+// valid Jinja.
 func Renders(text string) ([]string, error) {
-	t, err := chattemplate.Compile(source.New("template", text), subject.BOS, subject.EOS, subject.Now)
+	t, err := chattemplate.Compile(source.New("template", text), subject.BOS, subject.EOS,
+		subject.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +123,8 @@ type Verdict struct {
 	Class   string   // what the comparison of revisions calls it; "" where it was not asked
 }
 
-// Changes reports whether a mutant changes a rendering of the reference. One that does not compile does.
+// Changes reports whether a mutant changes a rendering of the reference. One that does not compile
+// does.
 func (t *Template) Changes(m Mutant) bool {
 	renders, err := Renders(m.Text)
 	return err != nil || !slices.Equal(renders, t.renders)

@@ -1,19 +1,21 @@
-// Package mutate measures how many bugs the automatic checks notice, and how often they blame a change that
-// is none.
+// Package mutate measures how many bugs the automatic checks notice, and how often they blame a
+// change that is none.
 //
 // # Model
 //
-// [Mutants] makes the mistakes that authors of templates make, one at a time, at every site of a template: a
-// branch is dropped, a condition negated, the first taken for the last, tojson forgotten, a separator, a marker
-// or a role left out, a field misspelt, a block moved or repeated. [Rewrites] makes changes that keep the
-// behaviour: other names, turned conditions, white space inside tags. Both edit the source where the tree
-// says that a part stands ([syntax.Spans]); all else stays as the author wrote it.
+// [Mutants] makes the mistakes that authors of templates make, one at a time, at every site of a
+// template: a branch is dropped, a condition negated, the first taken for the last, tojson
+// forgotten, a separator, a marker or a role left out, a field misspelt, a block moved or repeated.
+// [Rewrites] makes changes that keep the behaviour: other names, turned conditions, white space
+// inside tags. Both edit the source where the tree says that a part stands ([syntax.Spans]); all
+// else stays as the author wrote it.
 //
-// [Reference] has conversations that no check knows of. Whether a mutant matters is decided by their
-// renderings alone: some rendering changes, or none does. [Judge] then asks the checks, which see only the
-// mutant, and the comparison of revisions, which sees both.
+// [Reference] has conversations that no check knows of. Whether a mutant matters is decided by
+// their renderings alone: some rendering changes, or none does. [Judge] then asks the checks, which
+// see only the mutant, and the comparison of revisions, which sees both.
 //
-// The bugs in testdata are made by hand, as are the edits that do no harm; they are read by [ReadEdits].
+// The bugs in testdata are made by hand, as are the edits that do no harm; they are read by
+// [ReadEdits].
 //
 // # Stability
 //
@@ -99,7 +101,8 @@ func newMaker(text string) (*maker, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &maker{text: text, tree: tree, spans: spans, seen: map[string]bool{text: true}, roles: []string{"system", "user", "assistant", "tool", "model", "developer"}}
+	m := &maker{text: text, tree: tree, spans: spans, seen: map[string]bool{text: true},
+		roles: []string{"system", "user", "assistant", "tool", "model", "developer"}}
 	m.own = append(m.own, "loop")
 	m.walk(func(n syntax.Node, _ []syntax.Node) {
 		switch n := n.(type) {
@@ -111,7 +114,8 @@ func newMaker(text string) (*maker, error) {
 			}
 		case *syntax.Compare: // a role that the template asks for
 			for _, op := range n.Ops {
-				if c, ok := op.X.(*syntax.Const); ok && c.Kind == syntax.String && isField(n.X, "role") && !slices.Contains(m.roles, c.Text) {
+				if c, ok := op.X.(*syntax.Const); ok && c.Kind == syntax.String && isField(n.X,
+					"role") && !slices.Contains(m.roles, c.Text) {
 					m.roles = append(m.roles, c.Text)
 				}
 			}
@@ -177,8 +181,8 @@ func (m *maker) replace(of Operator, s syntax.Span, text string) {
 	}
 }
 
-// Mutants returns the template with each mistake at each site. The error is that of a template that is no
-// valid Jinja.
+// Mutants returns the template with each mistake at each site. The error is that of a template that
+// is no valid Jinja.
 func Mutants(text string) ([]Mutant, error) {
 	m, err := newMaker(text)
 	if err != nil {
@@ -270,8 +274,8 @@ func (m *maker) ends(n syntax.Node, above []syntax.Node) {
 	}
 }
 
-// printed reports whether an expression reaches the prompt as text: it is a part of an output, or of a text that
-// is put together for one.
+// printed reports whether an expression reaches the prompt as text: it is a part of an output, or
+// of a text that is put together for one.
 func printed(x syntax.Expr, above []syntax.Node) bool {
 	var child syntax.Node = x
 	for i := len(above) - 1; i >= 0; i-- {
@@ -297,7 +301,8 @@ func printed(x syntax.Expr, above []syntax.Node) bool {
 	return false
 }
 
-// marker is a special token as authors write them. It says where a mutant is made, and decides nothing.
+// marker is a special token as authors write them. It says where a mutant is made, and decides
+// nothing.
 var marker = regexp.MustCompile(`<[^\s<>]{1,60}>|\[/?[A-Z_]{3,}\]`)
 
 // written drops separators, markers and roles from what the template writes.
@@ -338,7 +343,8 @@ func (m *maker) written(n syntax.Node, above []syntax.Node) {
 	at := 0
 	for _, found := range append(marker.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
 		between := text[at:found[0]]
-		if word := strings.TrimSpace(between); slices.Contains(m.roles, word) && (at > 0 || found[0] < len(text) || word == text) {
+		if word := strings.TrimSpace(between); slices.Contains(m.roles, word) && (at > 0 ||
+			found[0] < len(text) || word == text) {
 			from := at + strings.Index(between, word)
 			drop(DropRole, from, from+len(word))
 		}
@@ -383,7 +389,8 @@ func (m *maker) fields(n syntax.Node, above []syntax.Node) {
 			return // a method
 		}
 		whole := m.spans.Expr(n)
-		m.replace(MisspellField, syntax.Span{From: whole.To - len(n.Name), To: whole.To}, misspelt(n.Name))
+		m.replace(MisspellField, syntax.Span{From: whole.To - len(n.Name), To: whole.To},
+			misspelt(n.Name))
 	case *syntax.Item:
 		if c, ok := n.Index.(*syntax.Const); ok && c.Kind == syntax.String {
 			m.replace(MisspellField, m.spans.Expr(c), quote(misspelt(c.Text), '\''))

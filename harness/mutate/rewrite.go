@@ -7,8 +7,8 @@ import (
 	"github.com/goassay/assay/engine/jinja/syntax"
 )
 
-// Rewrites returns the template with each change that keeps its behaviour, at each site. The error is that of a
-// template that is no valid Jinja.
+// Rewrites returns the template with each change that keeps its behaviour, at each site. The error
+// is that of a template that is no valid Jinja.
 func Rewrites(text string) ([]Mutant, error) {
 	m, err := newMaker(text)
 	if err != nil {
@@ -45,7 +45,8 @@ func (m *maker) names() {
 			}
 		case *syntax.AttrTarget:
 			s := m.spans.Expr(n)
-			stands[n.Name] = append(stands[n.Name], syntax.Span{From: s.From, To: s.From + len(n.Name)})
+			stands[n.Name] = append(stands[n.Name], syntax.Span{From: s.From,
+				To: s.From + len(n.Name)})
 		case *syntax.Macro: // a parameter may be given by its name
 			taken[n.Name] = true
 			for _, p := range n.Params.Params {
@@ -70,9 +71,12 @@ func (m *maker) names() {
 }
 
 // requested are the variables that requests bring; a template may assign them as well.
-var requested = []string{"messages", "tools", "add_generation_prompt", "bos_token", "eos_token", "enable_thinking", "thinking", "documents",
-	"reasoning_effort", "date_string", "tools_in_user_message", "builtin_tools", "custom_tools", "functions", "datetime", "model_identity",
-	"builtin_tools", "xml_tools", "python_tools", "keep_past_thinking", "clear_thinking", "preserve_thinking", "add_vision_id", "today"}
+var requested = []string{"messages", "tools", "add_generation_prompt", "bos_token", "eos_token",
+	"enable_thinking", "thinking", "documents",
+	"reasoning_effort", "date_string", "tools_in_user_message", "builtin_tools", "custom_tools",
+	"functions", "datetime", "model_identity",
+	"builtin_tools", "xml_tools", "python_tools", "keep_past_thinking", "clear_thinking",
+	"preserve_thinking", "add_vision_id", "today"}
 
 // conditions writes conditions in another way that comes to the same.
 func (m *maker) conditions(n syntax.Node, above []syntax.Node) {
@@ -85,19 +89,23 @@ func (m *maker) conditions(n syntax.Node, above []syntax.Node) {
 		}
 		yes, no := m.bare(tags[0], tags[1]), m.bare(tags[1], tags[2])
 		if yes != nil && no != nil { // else white space would be stripped otherwise
-			m.add(SwapBranches, edit{m.spans.Expr(n.Test), "not (" + m.source(n.Test) + ")"}, edit{*yes, m.cut(*no)}, edit{*no, m.cut(*yes)})
+			m.add(SwapBranches, edit{m.spans.Expr(n.Test), "not (" + m.source(n.Test) + ")"},
+				edit{*yes, m.cut(*no)}, edit{*no, m.cut(*yes)})
 		}
 	case *syntax.Cond:
 		if n.Else != nil {
-			text := "(" + m.source(n.Else) + ") if not (" + m.source(n.Test) + ") else (" + m.source(n.Then) + ")"
+			text := "(" + m.source(n.Else) + ") if not (" + m.source(n.Test) + ") else " +
+				"(" + m.source(n.Then) + ")"
 			m.replace(SwapBranches, m.spans.Expr(n), "("+text+")")
 		}
 	case *syntax.Compare:
 		if len(n.Ops) == 1 && (n.Ops[0].Op == "==" || n.Ops[0].Op == "!=") {
-			m.replace(TurnCondition, m.spans.Expr(n), "(("+m.source(n.Ops[0].X)+") "+n.Ops[0].Op+" ("+m.source(n.X)+"))")
+			m.replace(TurnCondition, m.spans.Expr(n),
+				"(("+m.source(n.Ops[0].X)+") "+n.Ops[0].Op+" ("+m.source(n.X)+"))")
 		}
 	case *syntax.Logic:
-		m.replace(TurnCondition, m.spans.Expr(n), "(("+m.source(n.X)+") "+n.Op+" ("+m.source(n.Y)+"))")
+		m.replace(TurnCondition, m.spans.Expr(n),
+			"(("+m.source(n.X)+") "+n.Op+" ("+m.source(n.Y)+"))")
 	}
 }
 
@@ -118,7 +126,8 @@ func (m *maker) spelling(n syntax.Node, above []syntax.Node) {
 	}
 	if o, ok := n.(*syntax.Output); ok {
 		for _, x := range o.Parts {
-			if tag := m.spans.Print(x); strings.HasPrefix(m.cut(tag), "{{") && m.spans.Expr(x) != tag {
+			if tag := m.spans.Print(x); strings.HasPrefix(m.cut(tag), "{{") &&
+				m.spans.Expr(x) != tag {
 				m.space(tag)
 			}
 		}
@@ -136,11 +145,13 @@ func (m *maker) space(tag syntax.Span) {
 	open, end := 2, len(text)-2
 	if text[open] == '-' || text[open] == '+' {
 		open++
-	} else if before := m.text[:tag.From]; before != "" && !strings.ContainsAny(before[len(before)-1:], " \t\r\n") {
+	} else if before := m.text[:tag.From]; before != "" &&
+		!strings.ContainsAny(before[len(before)-1:], " \t\r\n") {
 		m.replace(SpaceInTags, syntax.Span{From: tag.From + 2, To: tag.From + 2}, "-")
 	}
 	if text[end-1] == '-' || text[end-1] == '+' {
 		end--
 	}
-	m.replace(SpaceInTags, syntax.Span{From: tag.From, To: tag.To}, text[:open]+"\n  "+text[open:end]+"  "+text[end:])
+	m.replace(SpaceInTags, syntax.Span{From: tag.From, To: tag.To},
+		text[:open]+"\n  "+text[open:end]+"  "+text[end:])
 }

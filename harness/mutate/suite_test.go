@@ -21,10 +21,12 @@ import (
 var (
 	part     = flag.Int("mutants", 40, "judge one mutant of so many; 1: all")
 	compared = flag.Bool("compare", false, "ask the comparison of revisions, too")
-	listing  = flag.String("survivors", "", "write the mutants that change a render and are not noticed to this file")
+	listing  = flag.String("survivors", "", "write the mutants that change a render and are not "+
+		"noticed to this file")
 )
 
-// The suite's templates: of the corpus and of the vendors those with the smallest SHA-256 of their names.
+// The suite's templates: of the corpus and of the vendors those with the smallest SHA-256 of their
+// names.
 const (
 	ownTemplates    = 15
 	vendorTemplates = 10
@@ -66,7 +68,10 @@ func templates(t *testing.T) []*mutate.Template {
 		of   []named
 		most int
 	}{{own, ownTemplates}, {vendors, vendorTemplates}} {
-		slices.SortFunc(set.of, func(a, b named) int { return cmp.Compare(digest(a.name), digest(b.name)) })
+		slices.SortFunc(set.of, func(a, b named) int {
+			return cmp.Compare(digest(a.name),
+				digest(b.name))
+		})
 		for _, n := range set.of[:min(set.most, len(set.of))] {
 			one, err := mutate.NewTemplate(n.name, n.text)
 			if err != nil {
@@ -153,7 +158,8 @@ func TestMutants(t *testing.T) {
 		}
 		if v.Changes && v.Noticed == nil {
 			line := 1 + strings.Count(s.of.Text[:s.Off], "\n")
-			survivors = append(survivors, fmt.Sprintf("%s %s:%d %s\n\t- %q\n\t+ %q\n", s.digest[:8], s.of.Name, line, s.Operator, s.Was, s.Is))
+			survivors = append(survivors, fmt.Sprintf("%s %s:%d %s\n\t- %q\n\t+ %q\n",
+				s.digest[:8], s.of.Name, line, s.Operator, s.Was, s.Is))
 		}
 	}
 	for _, o := range append(order, "all") {
@@ -161,7 +167,9 @@ func TestMutants(t *testing.T) {
 		if o == "all" {
 			c = &all
 		}
-		t.Logf("%-20s made %5d, changed %5d, noticed %5d (%.1f%%), as an error or a warning %5d", o, c.made, c.changed, c.noticed, 100*float64(c.noticed)/float64(max(1, c.changed)), c.loud)
+		t.Logf("%-20s made %5d, changed %5d, noticed %5d (%.1f%%), as an error or a warning "+
+			"%5d", o, c.made, c.changed, c.noticed, 100*float64(c.noticed)/float64(max(1,
+			c.changed)), c.loud)
 	}
 	if *listing != "" {
 		slices.Sort(survivors)

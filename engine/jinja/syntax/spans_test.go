@@ -13,9 +13,11 @@ import (
 // TestSpans cuts every part of templates out of their source: read alone it is the same part.
 func TestSpans(t *testing.T) {
 	texts := map[string]string{
-		"every tag": "a\r\n  {%- if (a + b) * -c ** 2 > d.e['f'][1:2]|trim(1)|upper is not none -%}\n {{- x if y else (1, 2) -}}" +
+		"every tag": "a\r\n  {%- if (a + b) * -c ** 2 > d.e['f'][1:2]|trim(1)|upper is not none " +
+			"-%}\n {{- x if y else (1, 2) -}}" +
 			"{% elif not q %} {% else %}{% set ns.x = f(*a, **b) ~ 'x' 'y' %}{% endif %}" +
-			"{% for k, v in d.items() if v recursive %}z\n{% endfor %}{% print 1, {'a': [2]} %}{% filter upper %}x{% endfilter %}",
+			"{% for k, v in d.items() if v recursive %}z\n{% endfor %}{% print 1, {'a': [2]} " +
+			"%}{% filter upper %}x{% endfilter %}",
 		"raw": "{% raw %} {{ x }} {%- endraw %}{{ y }}",
 	}
 	paths, _ := filepath.Glob("../../../corpus/*/template.jinja")
@@ -38,7 +40,8 @@ func TestSpans(t *testing.T) {
 			switch n := n.(type) {
 			case *syntax.If: // an elif has no tags of its own
 			case syntax.Stmt:
-				if s := cut(spans.Stmt(n)); spans.Tags(n) != nil && !(strings.HasPrefix(s, "{%") && strings.HasSuffix(s, "%}")) {
+				if s := cut(spans.Stmt(n)); spans.Tags(n) != nil && !(strings.HasPrefix(s,
+					"{%") && strings.HasSuffix(s, "%}")) {
 					t.Errorf("%s: a %T is %q", name, n, s)
 				}
 			case *syntax.AttrTarget, *syntax.Slice:

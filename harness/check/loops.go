@@ -1,0 +1,291 @@
+package check
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/standard"
+)
+
+// stepRules look at what several messages make together: calls beside each other, a result beside a
+// question, a step after another.
+var stepRules = []lookout{
+	{Rule: rule.Rule{ID: "A085", Name: "content-form-dropped", Severity: rule.Warning,
+		Short: "Content reaches the prompt in one of its two forms, text or parts, and " +
+			"vanishes silently in the other.",
+		Damage: "Clients send either form; with one of them the model sees an empty question, " +
+			"and nobody is told.",
+		Fix: "Ask {% if message.content is string %} and write both."}, Group: groupLint,
+		Find: checkForms},
+	{Rule: rule.Rule{ID: "A086", Name: "calls-joined", Severity: rule.Warning,
+		Short: "The calls of a message are not joined as a model could write them.",
+		Damage: "An array of calls is no JSON, or the second call is spelt otherwise than the " +
+			"third.",
+		Fix: "Write the separator before every call but the first."}, Group: groupLint,
+		Find: checkJoined},
+	{Rule: rule.Rule{ID: "A087", Name: "step-rewritten", Severity: rule.Warning,
+		Short: "While calls go on, the next step changes the prompt before it.",
+		Damage: "Servers process the whole turn again at each step, and the model sees another " +
+			"past than the one it wrote.",
+		Fix: "Write a call and its result the same wherever they stand."}, Group: groupLint,
+		Find: checkSteps},
+	{Rule: rule.Rule{ID: "A088", Name: "turns-spaced-differently", Severity: rule.Warning,
+		Short:  "The white space between two turns is not the same everywhere.",
+		Damage: "The model sees a spelling of turns that it was not trained on; tokens drift.",
+		Fix:    "End every turn with the same text."}, Group: groupLint, Find: checkSpacing},
+	{Rule: rule.Rule{ID: "A089", Name: "result-as-question", Severity: rule.Warning,
+		Short:  "A tool's result is written exactly as a user's message would be.",
+		Damage: "The model cannot tell a web page that a tool read from what its user wants.",
+		Fix:    "Give results a role or a marker of their own."}, Group: groupLint,
+		Find: checkResultRole},
+}
+
+// checkForms renders unfitted: the engine gives the form that the template takes, and others do
+// not.
+func checkForms(s *Subject, find finder) {
+	forms := [...]struct{ name, message string }{
+		{"text", userTurn},
+		{"parts", `{"role": "user", "content": [{"type": "text", "text": "USERNEEDLE"}]}`},
+	}
+	var arrives [2]bool
+	var prompts [2]rendering
+	for i, form := range forms {
+		p, err := s.raw(talk(form.message), false)
+		if err != nil {
+			return // refused aloud
+		}
+		arrives[i], prompts[i] = p.has("USERNEEDLE"), p
+	}
+	for i := range forms {
+		if !arrives[i] && arrives[1-i] {
+			find(prompts[i].near("USERNEEDLE"),
+				"a question that comes as %s is not in the prompt, and nothing is raised; as %s "+
+					"it is", forms[i].name, forms[1-i].name)
+		}
+	}
+}
+
+// callText is a call with an argument of its own.
+func callText(id, value string) string {
+	return `{"id": "` + id + `", "type": "function", "function": ` +
+		`{"name": "get_weather", "arguments": {"city": "` + value + `"}}}`
+}
+
+// checkJoined renders three calls that differ in nothing but a word of equal length. What is
+// between the first two must be between the last two, and what is between brackets must be an
+// array.
+func checkJoined(s *Subject, find finder) {
+	c := s.Template.Caps()
+	if !c.ToolCalls || !c.ParallelToolCalls {
+		return
+	}
+	turn := func(calls ...string) string {
+		return `{"role": "assistant", "content": "", "tool_calls": [` + strings.Join(calls,
+			", ") + `]}`
+	}
+	one, two, three := callText("callid001", "CITYONE"), callText("callid002", "CITYTWO"),
+		callText("callid003", "CITYSIX")
+	t, err := s.observed(talk(userTurn, turn(one, two, three)), true, false)
+	if err != nil {
+		return
+	}
+	at := [3]int{strings.Index(t.text, "CITYONE"), strings.Index(t.text, "CITYTWO"),
+		strings.Index(t.text, "CITYSIX")}
+	if at[0] < 0 || at[1] < at[0] || at[2] < at[1] {
+		return
+	}
+	own := t.own()
+	first, second := own[at[0]+len("CITYONE"):at[1]], own[at[1]+len("CITYTWO"):at[2]]
+	if first != second {
+		find(t.at(at[1]), "between the first two calls stands %s, between the next two %s: %s",
+			jsonString(shownOwn(first)), jsonString(shownOwn(second)), report.Quote(t.text, at[1]))
+		return
+	}
+	s.checkArray(find, t, at)
+}
+
+// shownOwn shows the template's own text with an ellipsis for what others wrote.
+func shownOwn(own string) string {
+	var b strings.Builder
+	for i, part := range strings.FieldsFunc(own, func(r rune) bool { return r == 0 }) {
+		if i > 0 {
+			b.WriteString("...")
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// checkArray asks whether calls that stand in an array of JSON objects make one: an object opens
+// each, and the template opens a bracket before the first and closes it after the last.
+func (s *Subject) checkArray(find finder, t *talked, at [3]int) {
+	start := strings.Index(t.text, "USERNEEDLE") + len("USERNEEDLE")
+	open := strings.LastIndexByte(t.text[start:at[0]], '[')
+	for open >= 0 && strings.TrimLeft(t.text[start+open+1:], " \n\t") != "" &&
+		!strings.HasPrefix(strings.TrimLeft(t.text[start+open+1:], " \n\t"), "{") {
+		open = strings.LastIndexByte(t.text[start:start+open], '[')
+	}
+	if open < 0 {
+		return
+	}
+	rest := t.text[at[2]:]
+	end := strings.IndexByte(rest, ']')
+	if end < 0 {
+		return
+	}
+	array := t.text[start+open : at[2]+end+1]
+	separate := strings.Contains(array, "]") && strings.Index(array,
+		"]") < len(array)-1 // an array for each call
+	if separate || json.Valid([]byte(array)) {
+		return
+	}
+	// It is the template's fault where each object alone is one, and the text around them is not an
+	// array's.
+	objects := 0
+	decoder := ""
+	for _, part := range strings.Split(array[1:len(array)-1], "}}") {
+		part = strings.TrimLeft(part, ", \n\t")
+		if part == "" {
+			continue
+		}
+		if decoder = part + "}}"; !json.Valid([]byte(strings.TrimSpace(decoder))) {
+			return
+		}
+		objects++
+	}
+	if objects == 3 {
+		find(t.at(at[1]), "the calls stand in an array that is no JSON: %s", jsonString(array))
+	}
+}
+
+// checkSteps renders a loop of calls step by step. Each prompt, and each with the answer to it, is
+// the beginning of the next one.
+func checkSteps(s *Subject, find finder) {
+	if !s.Template.Caps().ToolCalls || !s.quiet(checkLoopReasoning) ||
+		!s.quiet(checkOrderOfMessages) {
+		return
+	}
+	thinking := strings.Replace(callTurn, `"content": ""`,
+		`"content": "", "reasoning_content": "REASONNEEDLE"`, 1)
+	call2 := `{"role": "assistant", "content": "", "reasoning_content": "SECONDNEEDLE", "tool_calls": [` + callValue2 + `]}`
+	type step struct {
+		name     string
+		messages string
+		generate bool
+	}
+	steps := []step{
+		{"the call", talk(userTurn, thinking), false},
+		{"the result", talk(userTurn, thinking, resultTurn), true},
+		{"the second call", talk(userTurn, thinking, resultTurn, call2), false},
+		{"the second result", talk(userTurn, thinking, resultTurn, call2, result2Turn), true},
+	}
+	var before *rendering
+	for i, st := range steps {
+		r := chat.Request{Messages: said(st.messages), NoGeneration: !st.generate,
+			Tools: standard.ToolRequest().Tools}
+		p, err := s.ask(r)
+		if err != nil {
+			return
+		}
+		if before != nil && !steps[i-1].generate && !strings.HasPrefix(p.text, before.text) {
+			at := report.Parting(before.text, p.text)
+			if last := lastNeedle(before.text); at < last {
+				find(before.at(at), "%s changes the prompt from byte %d on: %d bytes are "+
+					"processed again\n%s", st.name, at, len(before.text)-at, report.Sides("was",
+					before.text, "is", p.text))
+				return
+			}
+		}
+		if !st.generate {
+			before = &p
+		} else {
+			before = nil
+		}
+	}
+}
+
+// lastNeedle is where the last text of a step that the model wrote ends in a prompt.
+func lastNeedle(text string) int {
+	last := -1
+	for _, needle := range []string{"REASONNEEDLE", "CITYNEEDLE", "SECONDNEEDLE", "list_notes"} {
+		if at := strings.LastIndex(text, needle); at >= 0 {
+			last = max(last, at+len(needle))
+		}
+	}
+	return last
+}
+
+// checkSpacing compares the white space between the closer and what opens the turn of a kind, for
+// each kind alone.
+func checkSpacing(s *Subject, find finder) {
+	f, ok := s.frame()
+	if !ok || !s.quiet(checkClosed) {
+		return
+	}
+	type seen struct {
+		count map[string]int
+		gap   map[string]gap
+	}
+	all := map[conversation.Kind]*seen{}
+	for _, g := range s.gaps() {
+		at := strings.LastIndex(g.text, f.closer)
+		if at < 0 || g.before == conversation.None || g.after == conversation.None ||
+			!plain(g.after) {
+			continue
+		}
+		rest := g.text[at+len(f.closer):]
+		bare := strings.TrimLeft(rest, " \n\t")
+		if f.headers[g.after] == "" || !strings.HasPrefix(bare,
+			strings.TrimLeft(f.headers[g.after], " \n\t")) {
+			continue
+		}
+		if all[g.after] == nil {
+			all[g.after] = &seen{map[string]int{}, map[string]gap{}}
+		}
+		space := rest[:len(rest)-len(bare)]
+		if all[g.after].count[space]++; all[g.after].count[space] == 1 {
+			all[g.after].gap[space] = g
+		}
+	}
+	for kind := conversation.System; kind <= conversation.Result; kind++ {
+		if all[kind] == nil || len(all[kind].count) < 2 {
+			continue
+		}
+		usual, odd := "", ""
+		for space, n := range all[kind].count {
+			if n > all[kind].count[usual] || n == all[kind].count[usual] && space > usual {
+				usual = space
+			}
+		}
+		for space := range all[kind].count {
+			if space != usual && (odd == "" || space < odd || all[kind].gap[odd].in == nil) {
+				odd = space
+			}
+		}
+		g := all[kind].gap[odd]
+		_, at := g.of(f.closer)
+		find(g.in.at(at), "between %s and %s stands %s, elsewhere %s: %s\nconversation: %s",
+			article(g.before.String()), article(kind.String()),
+			jsonString(f.closer+odd), jsonString(f.closer+usual), report.Quote(g.in.text, at),
+			g.in.Name)
+		return
+	}
+}
+
+// checkResultRole writes the same text as a result and as a question.
+func checkResultRole(s *Subject, find finder) {
+	if !s.Template.Caps().ToolCalls {
+		return
+	}
+	result, err1 := s.fitted(talk(userTurn, callTurn, resultTurn), true, true)
+	question, err2 := s.fitted(talk(userTurn, callTurn,
+		`{"role": "user", "content": "RESULTNEEDLE"}`), true, true)
+	if err1 == nil && err2 == nil && result.has("RESULTNEEDLE") && result.text == question.text {
+		find(result.of("RESULTNEEDLE"), "a result is written as a question is: %s",
+			result.quote("RESULTNEEDLE"))
+	}
+}
