@@ -38,17 +38,22 @@ func findHeader(s state) state {
 }
 
 // judged reports whether an assistant's message is no answer: the template writes it before what ends a user's message, as something that is
-// asked about, and no turn begins as prompts do.
+// asked about, and no turn begins as prompts do. Where prompts are written unasked, what ends both has to have sentences: it says what
+// to judge, and is no end of the text.
 func (a *headerPass) judged() bool {
 	asked, bare := a.observe(observe.Probe{Plain: true, Generate: true, Tools: a.tooled}), a.observe(observe.Probe{Plain: true, Tools: a.tooled})
 	added, ok := strings.CutPrefix(asked.String, bare.String)
-	if asked.Err != nil || bare.Err != nil || !ok || onlySpace(added) || !onlySpace(a.proper) {
+	if asked.Err != nil || bare.Err != nil || !ok {
 		return false
 	}
-	end, _, _ := strings.Cut(observe.Text(bare.tail), added)
-	i := slices.IndexFunc(a.plain.Atoms, func(at observe.Atom) bool { return at.Kind == observe.Content })
+	lead, i := observe.Before(a.plain.Atoms, observe.Content)
+	ends, end := squeeze(observe.After(a.plain.Atoms, i)), observe.Text(bare.tail)
+	if onlySpace(added) {
+		frame := commonSuffix(observe.After(a.plain.Atoms, i), end)
+		return a.unasked && commonPrefix(squeeze(lead), squeeze(end)) == "" && hasSentence(frame)
+	}
 	_, follows := cutStart(observe.FirstLiteral(a.plain.tail), end)
-	return !onlySpace(end) && !follows && squeeze(observe.After(a.plain.Atoms, i)) == squeeze(end)
+	return onlySpace(a.proper) && !onlySpace(end) && !follows && ends == squeeze(end)
 }
 
 // withTools looks for the header in answers beside tools, where a template writes them nowhere else. Where it does not write them there
@@ -73,21 +78,18 @@ func (a *headerPass) withTools() {
 	}
 	a.state = was
 	a.turns = turns{}
-	bare := a.observe(observe.Probe{Plain: true})
-	header := ""
-	var prefills []string
+	before := observe.Text(a.observe(observe.Probe{Plain: true}).tail)
+	var added []string
 	for _, p := range a.prompts() {
-		added := strings.TrimPrefix(observe.Text(p.tail), observe.Text(bare.tail))
-		if header == "" {
-			header = added
+		if text, ok := strings.CutPrefix(observe.Text(p.tail), before); ok {
+			added = append(added, text)
 		}
-		header = snapEnd(commonPrefix(header, added), header, added)
-		prefills = append(prefills, added)
 	}
-	for i, p := range prefills {
-		prefills[i] = strings.TrimPrefix(p, header)
+	header := snapEnd(commonPrefix(added...), added...)
+	for i, text := range added {
+		added[i] = text[len(header):]
 	}
-	a.setHeader(observe.Text(bare.tail)+header, header, prefills)
+	a.setHeader(before+header, header, added)
 	a.found("R2", "the template writes an assistant's message as a part of what is asked, and no answer")
 }
 

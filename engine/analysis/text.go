@@ -363,6 +363,25 @@ func cutMarkers(s string, n int) string {
 	return s[:pos]
 }
 
+// sentence is how many words in a row make one, with blanks between them.
+const sentence = 4
+
+// hasSentence reports whether a text has so many words in a row as no marker has.
+func hasSentence(s string) bool {
+	words := 0
+	for _, p := range splitMarkers(s) {
+		switch {
+		case isWord(p):
+			if words++; words == sentence {
+				return true
+			}
+		case p != " ":
+			words = 0
+		}
+	}
+	return false
+}
+
 // lastMarker returns where the last marker of s begins, len(s) where there is none.
 func lastMarker(s string) int {
 	last, pos := len(s), 0

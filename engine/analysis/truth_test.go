@@ -95,6 +95,8 @@ func TestAnswersElsewhere(t *testing.T) {
 			`header: "[assistant]" end: "[over]" calls: json_native per_call_start: "<c>" per_call_end: "</c>" object: name=name, arguments=args`},
 		{"no answers", `[user]Is this right?{% for m in messages %}{{ ' ' ~ m.content }}{% endfor %} Say yes or no.[over]{% if add_generation_prompt %}[bot]{{ '<mull>' if mull }}{% endif %}`,
 			`header: "[bot]" reasoning.mode: forced_open reasoning.open: "<mull>" reasoning.close: "</mull>" reasoning.basis: mirrored`},
+		{"no answers, and a prompt that is written unasked", `[user]Rate it.{% for m in messages %}{{ '\n' ~ m.role ~ ': ' ~ m.content ~ '\n' }}{% endfor %}Is the last {{ messages[-1].role }} message safe? Say yes or no.[over][bot]`,
+			``},
 		{"calls after an answer's end", `{% for m in messages %}{% if m.content %}{{ '[' ~ m.role ~ ']' ~ m.content ~ '[over]' }}{% endif %}` +
 			`{% if m.tool_calls %}<calls>{{ m.tool_calls|tojson }}</calls>{% endif %}{% endfor %}{{ '[assistant]' if add_generation_prompt }}`,
 			`header: "[assistant]" end: "[over]" calls: array of json_native section_start: "<calls>" section_end: "</calls>" object: id=id, type="function", function.name=name, function.arguments=args`},

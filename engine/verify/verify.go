@@ -588,7 +588,9 @@ func (v *verifier) render(s shape) (string, expected, error) {
 		stop = len(strings.TrimSuffix(o.Text.String, v.analysis.NextPrompt))
 	}
 	turn, ok := v.analysis.CutTurn(o.Text.String[start:max(start, stop)])
-	if !ok {
+	if !ok && v.analysis.Format.Header == "" {
+		return "", expected{}, errors.New("the template writes no answer where its prompts lead")
+	} else if !ok {
 		return "", expected{}, fmt.Errorf("the turn does not begin with the header %q", v.analysis.Format.Header)
 	}
 	// A template may write a second turn for the same message; what stands there is not this turn's.
