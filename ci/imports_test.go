@@ -43,6 +43,8 @@ var policy = map[string][]string{
 	"gbnf":    {"ordered", "schema", "source"},
 	"dialect": {"format"},
 	"emit":    {"format", "ordered", "source"},
+
+	"formatjson": {"format", "ordered"},
 	"codegen": {"chat", "codec", "dialect", "format", "gbnf", "ordered", "peg", "schema"},
 	"spell":   {"chat", "codec", "format", "ordered"},
 	"stream":  {"chat", "codec", "codegen", "format", "ordered", "peg", "peg/vm", "schema", "vocab"},

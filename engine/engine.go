@@ -331,23 +331,7 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	tolerances := codegen.Usual
-	if o.Tolerances != nil {
-		tolerances = *o.Tolerances
-	}
-	settings := codegen.Options{
-		Tools:         r.Tools,
-		Choice:        r.ToolChoice,
-		Parallel:      !r.OneCall,
-		Reasoning:     r.ReasoningFormat,
-		JSONSchema:    r.JSONSchema,
-		HasJSONSchema: r.HasJSONSchema,
-		Prefill:       prefill,
-		Continue:      r.Continue,
-		Tolerances:    tolerances,
-		Fallbacks:     o.Fallbacks,
-		Incomplete:    o.Incomplete,
-	}
+	settings := o.settings(r, prefill)
 	out, err := t.plans.generate(t, settings)
 	if err != nil {
 		return nil, err
@@ -364,11 +348,47 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 		}
 		tokens = &stream.Tokens{Output: byTokens, Vocabulary: t.vocab}
 	}
-	return &Plan{
-		Prompt: prompt, Prefill: out.Prefill,
-		Lazy: out.Lazy, Triggers: out.Triggers, Stops: out.Stops, Preserved: out.Preserved,
-		Output: out, limits: t.output, tokens: tokens,
-	}, nil
+	plan := planOf(out)
+	plan.Prompt, plan.limits, plan.tokens = prompt, t.output, tokens
+	return plan, nil
+}
+
+// PrepareFormat generates the parser for a request whose prompt somebody else renders: of a format that
+// was written down (package formatjson), there is no template. The prefill is what the prompt has after
+// the header of the answer. The plan has no prompt; whether the format is proven is for the caller to
+// know.
+func PrepareFormat(f format.Format, prefill string, r chat.Request, o PrepareOptions) (*Plan, error) {
+	out, err := codegen.Generate(f, o.settings(r, prefill))
+	if err != nil {
+		return nil, err
+	}
+	return planOf(out), nil
+}
+
+func planOf(out *codegen.Output) *Plan {
+	return &Plan{Prefill: out.Prefill, Lazy: out.Lazy, Triggers: out.Triggers, Stops: out.Stops,
+		Preserved: out.Preserved, Output: out}
+}
+
+// settings returns everything but the format that a parser depends on.
+func (o PrepareOptions) settings(r chat.Request, prefill string) codegen.Options {
+	tolerances := codegen.Usual
+	if o.Tolerances != nil {
+		tolerances = *o.Tolerances
+	}
+	return codegen.Options{
+		Tools:         r.Tools,
+		Choice:        r.ToolChoice,
+		Parallel:      !r.OneCall,
+		Reasoning:     r.ReasoningFormat,
+		JSONSchema:    r.JSONSchema,
+		HasJSONSchema: r.HasJSONSchema,
+		Prefill:       prefill,
+		Continue:      r.Continue,
+		Tolerances:    tolerances,
+		Fallbacks:     o.Fallbacks,
+		Incomplete:    o.Incomplete,
+	}
 }
 
 // literal returns a literal as a parser reads it by tokens.
