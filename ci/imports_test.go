@@ -45,9 +45,9 @@ var policy = map[string][]string{
 	"emit":    {"format", "ordered", "source"},
 
 	"formatjson": {"format", "ordered"},
-	"codegen": {"chat", "codec", "dialect", "format", "gbnf", "ordered", "peg", "schema"},
-	"spell":   {"chat", "codec", "format", "ordered"},
-	"stream":  {"chat", "codec", "codegen", "format", "ordered", "peg", "peg/vm", "schema", "vocab"},
+	"codegen":    {"chat", "codec", "dialect", "format", "gbnf", "ordered", "peg", "schema"},
+	"spell":      {"chat", "codec", "format", "ordered"},
+	"stream":     {"chat", "codec", "codegen", "format", "ordered", "peg", "peg/vm", "schema", "vocab"},
 
 	// above both
 	"verify": {"analysis", "caps", "chat", "chattemplate", "codegen", "format", "gbnf", "jinja", "ordered", "spell", "stream"},

@@ -62,7 +62,7 @@ func (s *step) analyze(c *call, t *engine.Template, verify bool) error {
 	if err := exhausted(t); err != nil {
 		return err
 	}
-	out := map[string]any{"format": a.Format}
+	out := map[string]any{"format": formatDocument(t)}
 	if !s.json {
 		fmt.Fprint(c.stdout, a.Format.String())
 	}

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/formatjson"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/peg/vm"
 	"github.com/goassay/assay/engine/stream"
@@ -16,11 +18,12 @@ import (
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/split"
 	"github.com/goassay/assay/harness/standard"
+	"github.com/goassay/assay/harness/subject"
 	"github.com/goassay/assay/harness/tokens"
 )
 
 var parseCommand = command{
-	group: looking, name: "parse", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
+	group: looking, name: "parse", args: "[TEMPLATE]", takes: arity{0, 1, "one template, or none beside --format"}, files: templateFiles,
 	short: "parse a model's output and print the message",
 	long: `The output is read from a file, or from standard input. It is parsed in one go and in every split; exit status 1 says
 that a split gives another message. The message is JSON, in OpenAI's shape of a choice. What is odd about the output is said on
@@ -41,10 +44,19 @@ of its own matches that token only, and the splits are groups of 1 to 8 tokens a
 		flags.StringVar(&p.tokens, "tokens", "",
 			"`FILE` with the output as tokens: JSON lines {\"id\": 1, \"text\": \"Hi\"}")
 		p.tokenizerFlag(flags)
+		flags.StringVar(&p.format, "format", "",
+			"`FILE` with a format as JSON in place of a template; \"assay emit format\" writes one")
+		flags.StringVar(&p.prefill, "prefill", "", "beside --format, the `TEXT` that the prompt has "+
+			"after the header; default: the first that the format lists")
 		p.limits = limitFlag(flags, lookedAt)
 		p.requestFlags(flags)
 		return func(c *call) error {
-			if err := stdinOnce(c.args[0], p.request, p.tools, p.output, p.tokens); err != nil {
+			p.prefilled = flags.Changed("prefill")
+			if err := p.oneSource(c.args); err != nil {
+				return err
+			}
+			names := append(slices.Clone(c.args), p.format, p.request, p.tools, p.output, p.tokens)
+			if err := stdinOnce(names...); err != nil {
 				return err
 			}
 			p.policy, _ = codegen.ParseIncomplete(policies.chosen)
@@ -67,6 +79,58 @@ type parsing struct {
 	*step
 	output, tokens      string
 	cut, stream, shrink bool
+	format, prefill     string
+	prefilled           bool // the prefill is given
+}
+
+// oneSource demands a template or a format, and what goes with it.
+func (p *parsing) oneSource(args []string) error {
+	switch {
+	case p.format == "" && len(args) == 0:
+		return usageError{errors.New("expected a template, or --format FILE")}
+	case p.format == "" && p.prefilled:
+		return usageError{errors.New("--prefill goes with --format; a template's prompt has its own")}
+	case p.format != "" && len(args) > 0:
+		return usageError{fmt.Errorf("--format takes the place of the template %s; leave out one", args[0])}
+	case p.format != "" && p.tokens != "":
+		return usageError{errors.New("--tokens needs a template, whose markers the vocabulary is asked " +
+			"about; leave out --format")}
+	case p.format != "" && p.shrink:
+		return usageError{errors.New("--minimize makes a script, which has a template; leave out --format")}
+	}
+	return nil
+}
+
+// plan prepares the request with the template, or with the format that is given in its place.
+func (p *parsing) plan(c *call) (*engine.Plan, error) {
+	if p.format == "" {
+		return p.prepare(c)
+	}
+	v, err := subject.ReadJSON(p.format, c.stdin)
+	if err != nil {
+		return nil, err
+	}
+	d, err := formatjson.Read(v)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.format, err)
+	}
+	r, err := p.readRequest(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := knownFallbacks(*p.fallbacks); err != nil {
+		return nil, err
+	}
+	prefill := p.prefill
+	if !p.prefilled && len(d.Prefills) > 0 {
+		prefill = d.Prefills[0]
+	}
+	o := engine.PrepareOptions{Fallbacks: *p.fallbacks, Incomplete: p.policy}
+	plan, err := engine.PrepareFormat(d.Format, prefill, r, o)
+	if err != nil {
+		return nil, &failure{fmt.Errorf("%s: %w", p.format, err)}
+	}
+	return plan, nil
 }
 
 // reason returns why the output ended.
@@ -85,7 +149,7 @@ func (p *parsing) parse(c *call) error {
 		}
 		c.note("the request has the example tools %s; --tools FILE or --request FILE gives your own", strings.Join(names, ", "))
 	}
-	plan, err := p.prepare(c)
+	plan, err := p.plan(c)
 	if err != nil {
 		return err
 	}

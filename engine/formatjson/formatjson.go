@@ -15,6 +15,10 @@
 // version before would get wrong: a new member, a new word. A reader refuses versions and members that
 // it does not know, since a format that is read in part reads outputs wrongly.
 //
+// # Limits
+//
+// Documents may come from strangers: [MaxText] bounds their texts, and parts nest 32 levels deep.
+//
 // # Errors
 //
 // [Read] returns an [Error] with the path of the fault: calls[0].body.entry[2].slot.
@@ -62,6 +66,10 @@ func (e *Error) Error() string {
 	return e.Path + ": " + e.Msg
 }
 
+// MaxText bounds the texts of a document together, in bytes. The largest format of a template in public
+// use has under 4 KiB.
+const MaxText = 16 << 10
+
 const versionKey = "assay_format"
 
 // Write returns a document as JSON.
@@ -84,7 +92,8 @@ func Read(v ordered.Value) (Document, error) {
 	case version.String() != fmt.Sprint(Version):
 		return d, &Error{Path: versionKey, Msg: fmt.Sprintf("expected %d, found %s", Version, version)}
 	}
-	r := &reader{in: v, known: map[string]bool{versionKey: true}, fault: new(error)}
+	r := &reader{in: v, known: map[string]bool{versionKey: true}, fault: new(error), left: new(int)}
+	*r.left = MaxText
 	document(r, &d)
 	r.end()
 	return d, *r.fault

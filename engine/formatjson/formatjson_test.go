@@ -120,6 +120,8 @@ func TestReadErrors(t *testing.T) {
 		{`{"assay_format": 1, "calls": [{"head": [{"base": 1.5}]}]}`, "calls[0].head[0].base: expected a whole number, found 1.5"},
 		{`{"assay_format": 1, "calls": [{"head": ` + strings.Repeat(`[{"parts": `, 40) + `[]` + strings.Repeat(`}]`, 40) + `}]}`,
 			"more than 32 levels"},
+		{`{"assay_format": 1, "end": ["` + strings.Repeat("x", formatjson.MaxText) + `"]}`,
+			"end: the texts of the document are longer than 16384 bytes"},
 	} {
 		if _, err := read(c.text); err == nil || !strings.HasSuffix(err.Error(), c.want) {
 			t.Errorf("%s: %v, expected %q", c.text, err, c.want)

@@ -20,6 +20,7 @@ type reader struct {
 	in    ordered.Value
 	known map[string]bool
 	fault *error // the first one, of the whole document
+	left  *int   // bytes of text that the document may still have
 }
 
 // member returns a member of the object, if it is there and of the kind.
@@ -46,6 +47,14 @@ func (r *reader) at(key string) string {
 	return r.path + "." + key
 }
 
+// take returns a text and counts its bytes.
+func (r *reader) take(key, text string) string {
+	if *r.left -= len(text) + 1; *r.left < 0 {
+		r.fail(key, "the texts of the document are longer than %d bytes", MaxText)
+	}
+	return text
+}
+
 // end refuses the members that nobody has asked for.
 func (r *reader) end() {
 	for _, m := range r.in.Members() {
@@ -57,7 +66,7 @@ func (r *reader) end() {
 
 func (r *reader) text(key string, s *string) {
 	if v, ok := r.member(key, ordered.String); ok {
-		*s = v.Text()
+		*s = r.take(key, v.Text())
 	}
 }
 
@@ -97,7 +106,10 @@ func (r *reader) texts(key string, s *[]string) {
 		if ok && item.Kind() != ordered.String {
 			r.fail(fmt.Sprintf("%s[%d]", key, i), "expected string, found %s", item.Kind())
 		}
-		*s = append(*s, item.Text())
+		if *r.fault != nil {
+			return
+		}
+		*s = append(*s, r.take(key, item.Text()))
 	}
 }
 
@@ -111,6 +123,9 @@ func (r *reader) marker(key string, m *format.Marker) {
 func (r *reader) markers(key string, m *[]format.Marker) {
 	v, _ := r.member(key, ordered.Array)
 	for i, item := range v.Items() {
+		if *r.fault != nil {
+			return
+		}
 		*m = append(*m, r.readMarker(fmt.Sprintf("%s[%d]", key, i), item))
 	}
 }
@@ -118,7 +133,7 @@ func (r *reader) markers(key string, m *[]format.Marker) {
 func (r *reader) readMarker(key string, v ordered.Value) (m format.Marker) {
 	switch v.Kind() {
 	case ordered.String:
-		return format.Mark(v.Text())
+		return format.Mark(r.take(key, v.Text()))
 	case ordered.Object:
 		inner := r.inner(key, v)
 		inner.text("before", &m.Before)
@@ -146,12 +161,12 @@ func (r *reader) quote(key string, q *byte) {
 func (r *reader) json(key string, text *string) {
 	r.known[key] = true
 	if v, ok := r.in.Get(key); ok {
-		*text = v.String()
+		*text = r.take(key, v.String())
 	}
 }
 
 func (r *reader) inner(key string, v ordered.Value) *reader {
-	return &reader{path: r.at(key), depth: r.depth + 1, in: v, known: map[string]bool{}, fault: r.fault}
+	return &reader{path: r.at(key), depth: r.depth + 1, in: v, known: map[string]bool{}, fault: r.fault, left: r.left}
 }
 
 func (r *reader) object(key string, _ bool, each func(visitor)) bool {
@@ -178,6 +193,10 @@ func (r *reader) list(key string, _ int, grow func(int), each func(int, visitor)
 		at := fmt.Sprintf("%s[%d]", key, i)
 		if item.Kind() != ordered.Object {
 			r.fail(at, "expected object, found %s", item.Kind())
+			return
+		}
+		r.take(at, "")
+		if *r.fault != nil {
 			return
 		}
 		inner := r.inner(at, item)
