@@ -173,7 +173,7 @@ func (e edit) class(findings []rule.Result) string {
 	}
 	changed := slices.Clone(e.changes)
 	for _, res := range findings {
-		if res.Status == rule.Failed {
+		if res.Bad() {
 			changed = append(changed, res)
 		}
 	}

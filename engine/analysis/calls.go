@@ -26,9 +26,9 @@ func findCalls(s state) state {
 
 // compareCalls runs T1 to T7.
 func (a *callsPass) compareCalls() {
-	if err := a.observer.Facts.WhyUnjudged("supports_tool_calls"); err != nil {
+	if err := a.observer.Facts.WhyUnjudged("supports_tool_calls"); err != nil && a.called.observation == nil {
 		why, _, _ := strings.Cut(err.Error(), "\n")
-		a.unread("not judged: no probe with a call can be rendered: " + why)
+		a.unread("no probe with a call can be rendered: " + why)
 		return
 	}
 	if a.called.observation == nil {

@@ -108,7 +108,7 @@ func TestNotJudged(t *testing.T) {
 		{"an unknown filter", `{{ tools|tojson if tools }}`, `{{ c.function.name }}{% if c %}{{ c.function.arguments|from_json }}{% endif %}`, "supports_tool_calls not judged: template.jinja:1:160: No filter named 'from_json' found."},
 		{"a place that is not there", `{{ tools|tojson if tools }}`, `{{ '<call>' + c.nom }}`, "supports_tool_calls not judged: template.jinja:1:117: 'dict object' has no attribute 'nom'"},
 		{"tools that cannot be written", `{% for t in tools or [] %}{{ t.function.name + t.function.returns }}{% endfor %}`, `{{ c.function|tojson }}`,
-			"supports_tools not judged: template.jinja:1:46: 'dict object' has no attribute 'returns', supports_tool_calls=false"},
+			"supports_tools not judged: template.jinja:1:46: 'dict object' has no attribute 'returns', supports_tool_calls not judged: template.jinja:1:46: 'dict object' has no attribute 'returns'"},
 		{"calls that are refused", `{{ tools|tojson if tools }}`, `{{ raise_exception('no calls') }}`, "supports_tool_calls=false"},
 		{"calls that are left out", `{{ tools|tojson if tools }}`, ``, "supports_tool_calls=false"},
 	} {

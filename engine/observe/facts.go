@@ -195,6 +195,9 @@ var oneArgument = ordered.MemberOf(KeyNeedles[0], ordered.Str(ValueNeedle))
 func (o *Observer) calls() {
 	probes, ok := o.climb(Probe{})
 	if ok {
+		if !o.Facts.ToolCalls { // calls are shown where no tools are described; with tools it may not be known
+			o.unjudged("supports_tool_calls", probes...)
+		}
 		return
 	}
 	read := func(r *Rendering) bool {
@@ -232,7 +235,8 @@ func (o *Observer) calls() {
 	}
 }
 
-// climb renders the ladder of answers with a call, and notes what the first clean one shows. It returns what it rendered.
+// climb renders the ladder of answers with a call, and notes what the first clean one shows. It returns what it
+// rendered before that.
 func (o *Observer) climb(base Probe) (probes []*Rendering, ok bool) {
 	for _, tools := range []bool{true, false} {
 		for _, text := range []bool{false, true} {
@@ -243,7 +247,7 @@ func (o *Observer) climb(base Probe) (probes []*Rendering, ok bool) {
 				o.Facts.ToolCalls = o.Facts.ToolCalls || tools && r.Shows(Name)
 				if o.clean(r) && r.Shows(Name) {
 					o.called(r)
-					return nil, true
+					return probes, true
 				}
 				probes = append(probes, r)
 			}

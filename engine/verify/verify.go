@@ -55,12 +55,13 @@ type Verdict uint8
 const (
 	Verified  Verdict = iota // all proofs hold
 	Dropped                  // the template writes nothing of what makes up the shape
-	Refused                  // the template fails to render the shape
+	Refused                  // the template refuses the shape in its own words
 	Ambiguous                // read back as something else, because the template's own writing means two things
+	Unjudged                 // no such shape can be rendered, though the template does not refuse it (E32)
 	Failed                   // a proof does not hold
 )
 
-var verdicts = [...]string{"verified", "dropped", "refused", "ambiguous", "failed"}
+var verdicts = [...]string{"verified", "dropped", "refused", "ambiguous", "not judged", "failed"}
 
 func (v Verdict) String() string { return verdicts[v] }
 
@@ -128,13 +129,14 @@ func (s Shape) String() string {
 // Report is the outcome for all shapes, in a fixed order.
 type Report struct{ Shapes []Shape }
 
-// OK says that no shape failed.
-func (r *Report) OK() bool {
-	return !slices.ContainsFunc(r.Shapes, func(s Shape) bool { return s.Verdict == Failed })
-}
+// OK reports whether all shapes were judged and none failed.
+func (r *Report) OK() bool { return !slices.ContainsFunc(r.Shapes, Shape.bad) }
 
-// Proven returns nil where answers are proven to be read as they are meant: no shape failed, and some shape
-// is verified. With calls it asks so of the shapes with calls as well as of the others.
+// bad reports whether a shape failed, or was not judged.
+func (s Shape) bad() bool { return s.Verdict == Failed || s.Verdict == Unjudged }
+
+// Proven returns nil where answers are proven to be read as they are meant: no shape failed or was left
+// unjudged, and some shape is verified. With calls it asks so of the shapes with calls as well as of the others.
 func (r *Report) Proven(calls bool) error {
 	for _, tools := range []bool{false, true} {
 		var about []Shape
@@ -143,7 +145,7 @@ func (r *Report) Proven(calls bool) error {
 				about = append(about, s)
 			}
 		}
-		failed := slices.DeleteFunc(slices.Clone(about), func(s Shape) bool { return s.Verdict != Failed })
+		failed := slices.DeleteFunc(slices.Clone(about), func(s Shape) bool { return !s.bad() })
 		proven := func(s Shape) bool { return s.Verdict == Verified || s.Verdict == Ambiguous }
 		switch {
 		case len(failed) > 1:
@@ -246,7 +248,12 @@ var shapes = []shape{
 // run renders and parses one shape.
 func (v *verifier) run(s shape) Shape {
 	result := Shape{Name: s.name, Tools: len(s.calls) > 0}
-	if result.Tools && v.analysis.Unread != "" {
+	switch {
+	case !result.Tools || v.analysis.Unread == "":
+	case v.caps.WhyUnjudged("supports_tool_calls") != nil:
+		result.Verdict, result.Note = Unjudged, v.analysis.Unread
+		return result
+	default:
 		result.fail(Parse, v.analysis.Unread)
 		return result
 	}
@@ -257,7 +264,9 @@ func (v *verifier) run(s shape) Shape {
 	turn, want, err := v.render(s)
 	switch {
 	case err != nil:
-		result.Verdict, result.Note = Refused, firstLine(err.Error())
+		if result.Verdict, result.Note = Unjudged, firstLine(err.Error()); jinja.Class(err) == "TemplateError" {
+			result.Verdict = Refused
+		}
 		return result
 	case want.note != "" && !want.any:
 		result.Verdict, result.Note = Dropped, want.note
@@ -754,7 +763,7 @@ func Tools() []chat.Tool {
 		declare("ping", `{}`),
 		declare("all_types", `{"text": {"type": "string", "description": "."}, "whole": {"type": "integer", "description": "."},
 			"real": {"type": "number", "description": "."}, "yes": {"type": "boolean", "description": "."}, "no": {"type": "boolean", "description": "."},
-			"nothing": {"type": "string", "description": ".", "nullable": true}, "object": {"type": "object", "description": "."}, "array": {"type": "array", "description": ".", "items": {"type": "string"}}}`),
+			"nothing": {"type": "string", "description": ".", "nullable": true}, "object": {"type": "object", "description": ".", "additionalProperties": {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}}}, "array": {"type": "array", "description": ".", "items": {"type": "string"}}}`),
 	}
 }
 

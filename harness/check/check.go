@@ -21,7 +21,8 @@
 //
 // # Errors
 //
-// There are none: a template that does not compile, a probe that a template refuses, a bug of the engine, all are findings.
+// There are none: a template that does not compile and a bug of the engine are findings. A rule whose probe
+// fails for a reason of its own is not judged, with that reason ([rule.NotJudged]).
 //
 // # Stability
 //
@@ -95,11 +96,20 @@ func Template(src subject.Source, o Options) []rule.Result {
 			results = append(results, rules[i].Run(s, scope)...)
 		}
 	}
-	if s.Template != nil && s.Template.Exhausted() != nil && !o.runs(tooCostly) { // else nothing would say so
-		return Template(src, Options{Only: []string{tooCostly}})
+	if s.Template == nil || s.Template.Exhausted() == nil {
+		return results
 	}
-	if s.Template != nil && s.Template.Exhausted() != nil { // what the others found is due to renders that were refused
-		results = slices.DeleteFunc(results, func(res rule.Result) bool { return res.Group != groupCompile && res.Rule != tooCostly })
+	results = nil // what was found is due to renders that were refused
+	for i := range rules {
+		switch l := &rules[i]; {
+		case l.ID == tooCostly: // whatever was asked for, else nothing would tell
+			results = append(results, l.Run(s, scope)...)
+		case !o.runs(l.ID):
+		case l.Group == groupCompile:
+			results = append(results, l.Run(s, scope)...)
+		default:
+			results = append(results, cutOff(l, scope)...)
+		}
 	}
 	return results
 }

@@ -56,14 +56,19 @@ func (s shouting) Render(vars ordered.Value, now func() time.Time) (string, erro
 	return strings.ToUpper(text), err
 }
 
-// broken returns the ids of the rules that a template breaks, sorted, and the findings.
+// broken returns the ids of the rules that a template breaks, and of those that are not judged with a "?"
+// after them, sorted; and the results.
 func broken(t *testing.T, src subject.Source, o check.Options) (string, []rule.Result) {
 	t.Helper()
 	var ids []string
 	var findings []rule.Result
 	for _, res := range check.Template(src, o) {
 		if res.Status != rule.Passed && res.Rule != "A074" { // which nearly every template breaks; TestInjection is about it
-			ids, findings = append(ids, res.Rule), append(findings, res)
+			id := res.Rule
+			if res.Status == rule.Unjudged {
+				id += "?"
+			}
+			ids, findings = append(ids, id), append(findings, res)
 		}
 		if strings.Contains(res.Text, "internal error") {
 			t.Error(res.Text)
@@ -85,16 +90,16 @@ var faults = []fault{
 	{"A001", chat, "{%- endfor %}\n{%- if add", "{%- endfro %}\n{%- if add", "endfro"},
 	{"A001", chat, "<|system|>", "<|system\xff|>", "\xff|>"},
 	{"A002", chat, "{{- bos_token }}", "{{- raise_exception('no') }}", "('no')"},
-	{"A003 A073", chat, "</call>{% endfor %}", "</call>{% if loop.last and not loop.first %}</calls>{% endif %}{% endfor %}", "if call.function.arguments is"},
-	{"A006 A011", chat, jsonCall, `<call id="{{ call.id }}">{{ call.function.name }}({% if call.function.arguments is mapping %}{% for key, value in call.function.arguments.items() %}{{ key }}={{ value }}{{ ", " if not loop.last }}{% endfor %}{% endif %})</call>`, "{{ value }}"},
+	{"A003 A007? A073", chat, "</call>{% endfor %}", "</call>{% if loop.last and not loop.first %}</calls>{% endif %}{% endfor %}", "if call.function.arguments is"},
+	{"A006 A007? A011", chat, jsonCall, `<call id="{{ call.id }}">{{ call.function.name }}({% if call.function.arguments is mapping %}{% for key, value in call.function.arguments.items() %}{{ key }}={{ value }}{{ ", " if not loop.last }}{% endfor %}{% endif %})</call>`, "{{ value }}"},
 	{"A073", chat, jsonCall, "{% if loop.first %}<calls>{% endif %}" + jsonCall + "{% if loop.last and not loop.first %}</calls>{% endif %}", "\n{% endif %}\n{%- endfor %}\n{%- if add_ge"},
 	{"A008", chat, "{%- if tools %}", "{%- if false %}", "if call.function.arguments is"},
-	{"A009", chat, "{{- bos_token }}", "{{- bos_token }}{% set l = [] %}{% set _ = l.append(1) %}", "(1) %}"},
+	{"A009 A035?", chat, "{{- bos_token }}", "{{- bos_token }}{% set l = [] %}{% set _ = l.append(1) %}", "(1) %}"},
 	{"A011 A025 A041", tagged, "value | tojson", "value if value is string else value | tojson", "if value is string"},
 	{"A012 A040", chat, "{% if message.content is string %}", "{% if message.content is string or message.content is none %}", "message.content }}{% else %}{% for"},
 	{"A012", chat, "{{- bos_token }}", "{{- bos_token }}{% for m in messages %}{% if m.tool_calls and 'x' in m.content %}{% endif %}{% endfor %}", "in m.content"},
 	{"A013", chat, "{%- for message in messages %}", "{%- for message in messages if message.role != 'system' %}", ".role != 'system'"},
-	{"A014 A019", chat, "{{ message.content }}{% else %}", "{{ message.content if message.role != 'user' or loop.last }}{% else %}", "message.content is string"},
+	{"A014 A003? A019", chat, "{{ message.content }}{% else %}", "{{ message.content if message.role != 'user' or loop.last }}{% else %}", "message.content is string"},
 	{"A015", chat, "<|tool|>\n{{ message.content }}", "<|tool|>\ndone", ".role == 'tool'"},
 	{"A016", chat, "{{ tool | tojson }}", "{{ tool.function.name }}", ".function.name }}{{ '\\n'"},
 	{"A017", chat, "{{- bos_token }}", "{{- bos_token }}{{ bos_token }}", "bos_token }}\n"},
@@ -140,7 +145,7 @@ var faults = []fault{
 	{"A070", chat, "{{- bos_token }}", "{{- bos_token }}{% if enable_thinking %}{% endif %}", "enable_thinking"},
 	{"A071", chat, "{%- if add_generation_prompt %}<|assistant|>\n{% endif %}", "<|assistant|>\n", "<|assistant|>\n"},
 	{"A072", chat, "{% if message.reasoning_content %}", "{% if message.reasoning_content and (loop.last or loop.nextitem.role != 'tool' or messages | length < 5 or loop.index0 > 2) %}", "message.reasoning_content"},
-	{"A073 A003", chat, "{% endfor %}<|end|>\n{% endif %}\n{%- endfor %}", "{% endfor %}{% if message.tool_calls and message.tool_calls | length > 1 %}<done>{% endif %}<|end|>\n{% endif %}\n{%- endfor %}", "<|end|>\n"},
+	{"A073 A003 A007?", chat, "{% endfor %}<|end|>\n{% endif %}\n{%- endfor %}", "{% endfor %}{% if message.tool_calls and message.tool_calls | length > 1 %}<done>{% endif %}<|end|>\n{% endif %}\n{%- endfor %}", "<|end|>\n"},
 	{"A075", chat, "{% if message.content is string %}", "{% if message.role == 'system' %}{{ message.content + '' }}{% elif message.content is string %}", "+ ''"},
 	{"A076", chat, jsonCall, `{{ '{"id": "' + call.id + '", "name": "' + call.function.name + '", "arguments": ' + (call.function.arguments if call.function.arguments is string else call.function.arguments | tojson | safe) + '}' }}`, "+ '}' }}{% endfor"},
 	{"A077", chat, "{{- bos_token }}", "{{- bos_token }}{% if 'Weather' not in messages[0].content | string %}<|hidden|>{% endif %}", "messages[0].content"},
@@ -165,7 +170,7 @@ var faults = []fault{
 }
 
 // TestOneCause breaks the calls of a template so that nothing of them is read: that is one finding, which names all shapes, and
-// nothing that depends on the calls is found besides.
+// nothing that depends on the calls is found besides: what needs them is not judged.
 func TestOneCause(t *testing.T) {
 	const name, rest = `{{ call.function.name }}`, `{{ call.function.arguments if call.function.arguments is string else call.function.arguments | tojson }}`
 	for _, c := range []struct{ call, want, not string }{
@@ -174,7 +179,7 @@ func TestOneCause(t *testing.T) {
 		{`<call {{ call.id }}>` + rest + ` -> ` + name + `</call>`, "call: cannot be read back: ", "turn:"},
 	} {
 		got, findings := broken(t, subject.New("test.jinja", strings.Replace(chat, jsonCall, c.call, 1)), check.Options{})
-		if got != "A003" || len(findings) != 1 {
+		if got != "A003 A007?" || len(findings) != 2 {
 			t.Errorf("%q breaks %q in %d findings\n%+v", c.call, got, len(findings), findings)
 			continue
 		}
@@ -318,7 +323,7 @@ func TestFallbacks(t *testing.T) {
 		}
 	}
 	// A spelling that is not there cannot be parsed with, which every check that parses calls says.
-	if got, _ := broken(t, subject.New("test.jinja", chat), check.Options{Fallbacks: []string{"frob"}}); got != "A004 A005 A007" {
+	if got, _ := broken(t, subject.New("test.jinja", chat), check.Options{Fallbacks: []string{"frob"}}); got != "A004 A005 A007 A011?" {
 		t.Errorf("with a spelling that is not there: %q", got)
 	}
 }

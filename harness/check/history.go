@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
@@ -35,6 +36,9 @@ func checkGeneration(s *Subject, find finder) {
 		ask := chat.Request{Messages: said(talk(userTurn)), EnableThinking: mode.on}
 		prompt, err := s.Template.Render(ask)
 		if err != nil {
+			if mode.on == nil || !worded(err) { // else the switch is refused
+				unjudged(find, fmt.Errorf("thinking %s: %w", mode.name, err))
+			}
 			continue
 		}
 		asked := ask
@@ -44,7 +48,7 @@ func checkGeneration(s *Subject, find finder) {
 		}
 		ask.Messages, ask.NoGeneration = said(talk(userTurn, answer)), true
 		turn, err := s.Template.Render(ask)
-		if err != nil || strings.HasPrefix(turn.Text, prompt.Text) {
+		if !judged(find, err) || strings.HasPrefix(turn.Text, prompt.Text) {
 			continue
 		}
 		at := report.Parting(turn.Text, prompt.Text)
@@ -61,7 +65,7 @@ func checkRewritten(s *Subject, find finder) {
 	} {
 		last, err1 := s.fitted(talk(userTurn, c.answer), false, false)
 		then, err2 := s.fitted(talk(userTurn, c.answer, userTurn2), false, true)
-		if err1 != nil || err2 != nil || strings.HasPrefix(then.text, last.text) {
+		if !judged(find, err1, err2) || strings.HasPrefix(then.text, last.text) {
 			continue
 		}
 		at := report.Parting(last.text, then.text)
@@ -79,7 +83,7 @@ func checkEmptyReasoning(s *Subject, find finder) {
 		return
 	}
 	prompt, err := s.fitted(talk(userTurn, answerTurn, userTurn2), false, false)
-	for rest := prompt.text; err == nil; {
+	for rest := prompt.text; judged(find, err); {
 		_, after, ok := strings.Cut(rest, r.Open.Text)
 		if !ok {
 			return
@@ -96,10 +100,10 @@ func checkEmptyReasoning(s *Subject, find finder) {
 func checkPreopened(s *Subject, find finder) {
 	ask := chat.Request{Messages: said(talk(userTurn))}
 	prompt, err := s.Template.Render(ask)
-	if err != nil {
+	if !judged(find, err) {
 		return
 	}
-	if prefill, err := prompt.Prefill(); err == nil && opens(prefill, s.Template.Analysis().Format.Reasoning) {
+	if prefill, err := prompt.Prefill(); judged(find, err) && opens(prefill, s.Template.Analysis().Format.Reasoning) {
 		written, _ := s.ask(ask)
 		find(written.at(len(prompt.Text)-len(prefill)), "the prefill is %q", prefill)
 	}

@@ -85,25 +85,29 @@ func (r rendering) quote(text string) string {
 }
 
 func checkNull(s *Subject, find finder) {
-	if !s.Template.Caps().ToolCalls {
+	if !s.supports(find, replaysCalls) {
 		return
 	}
 	null := func(call string) string { return strings.Replace(call, `"content": ""`, `"content": null`, 1) }
-	call := callTurn
-	empty, err := s.raw(talk(userTurn, call, userTurn2), true)
-	if err != nil { // the form of the arguments may be the reason (A036)
-		call = strings.Replace(callTurn, objectArguments, stringArguments, 1)
-		if empty, err = s.raw(talk(userTurn, call, userTurn2), true); err != nil {
-			return // refused with an empty string too, so null is not the reason
+	call, follows := callTurn, userTurn2
+	empty, err := s.raw(talk(userTurn, call, follows), true)
+	for _, form := range [...]struct{ arguments, follows string }{{stringArguments, userTurn2}, {objectArguments, resultTurn}, {stringArguments, resultTurn}} {
+		if err == nil {
+			break
 		}
+		call, follows = strings.Replace(callTurn, objectArguments, form.arguments, 1), form.follows
+		empty, err = s.raw(talk(userTurn, call, follows), true)
 	}
-	prompt, err := s.raw(talk(userTurn, null(call), userTurn2), true)
+	if !judged(find, err) { // refused with an empty string too, so null is not the reason
+		return
+	}
+	prompt, err := s.raw(talk(userTurn, null(call), follows), true)
 	if err == nil {
 		s.findNull(find, "null content beside a call", prompt, empty)
 		return
 	}
 	// A template may write calls only where content is null, and refuse the form of their arguments (A036).
-	if _, again := s.raw(talk(userTurn, strings.Replace(null(callTurn), objectArguments, stringArguments, 1), userTurn2), true); again != nil {
+	if _, again := s.raw(talk(userTurn, strings.Replace(null(call), objectArguments, stringArguments, 1), follows), true); again != nil {
 		find(nowhere, "null content beside a call is refused: %w", err)
 	}
 }
@@ -112,7 +116,7 @@ func checkNullAnswer(s *Subject, find finder) {
 	answer := func(content string) string { return strings.Replace(answerTurn, `"ANSWERNEEDLE"`, content, 1) }
 	empty, err1 := s.raw(talk(userTurn, answer(`""`), userTurn2), false)
 	prompt, err2 := s.raw(talk(userTurn, answer("null"), userTurn2), false)
-	if err1 == nil && err2 == nil { // an answer that says nothing may well be refused
+	if err2 == nil && judged(find, err1) { // an answer that says nothing may well be refused
 		s.findNull(find, "null content of an answer", prompt, empty)
 	}
 }
@@ -134,7 +138,7 @@ func checkSystem(s *Subject, find finder) {
 		find(prompt.near("SYSTEMNEEDLE"), "a system message is dropped without an error")
 		return
 	}
-	if c := s.Template.Caps(); c.SystemRole {
+	if c := s.Template.Caps(); c.SystemRole && s.heard(find, conversation.System) {
 		first := slices.DeleteFunc(s.census().of(conversation.System, conversation.Content), func(l lost) bool { return !l.alone() })
 		s.census().findLost(find, first)
 	}
@@ -142,6 +146,9 @@ func checkSystem(s *Subject, find finder) {
 
 // checkMessages looks for the texts of questions and answers. Beside an image a text counts only where the template knows parts.
 func checkMessages(s *Subject, find finder) {
+	if !s.heard(find) {
+		return
+	}
 	gone := s.census().of(conversation.Question, conversation.Content)
 	if !s.Template.Caps().TypedContent {
 		gone = slices.DeleteFunc(gone, func(l lost) bool { return strings.HasSuffix(l.Path, ".text") })
@@ -151,7 +158,7 @@ func checkMessages(s *Subject, find finder) {
 }
 
 func checkResult(s *Subject, find finder) {
-	if s.Template.Caps().ToolCalls {
+	if s.supports(find, replaysCalls) && s.heard(find, conversation.Result) {
 		gone := s.census().of(conversation.Result, conversation.Content)
 		s.census().findLost(find, slices.DeleteFunc(gone, func(l lost) bool { // without an id it is anybody's guess whose result it is
 			return l.in.in.Messages[l.Message].At("tool_call_id").Text() == ""
@@ -160,14 +167,14 @@ func checkResult(s *Subject, find finder) {
 }
 
 func checkToolText(s *Subject, find finder) {
-	if s.Template.Caps().Tools {
+	if s.supports(find, describesTools) && s.heard(find) {
 		s.census().findLost(find, s.census().of(conversation.None, conversation.ToolName, conversation.Description, conversation.Parameter, conversation.Choice, conversation.Required))
 	}
 }
 
 func checkBOS(s *Subject, find finder) {
 	prompt, err := s.fitted(talk(userTurn), false, true)
-	if bos := s.Template.ChatTemplate().BOS; err == nil && bos != "" && strings.HasPrefix(prompt.text, bos+bos) {
+	if bos := s.Template.ChatTemplate().BOS; judged(find, err) && bos != "" && strings.HasPrefix(prompt.text, bos+bos) {
 		find(prompt.at(len(bos)), "the prompt starts with %q", bos+bos)
 	}
 }
@@ -178,13 +185,24 @@ const (
 	stringArguments = `"{\"city\": \"CITYNEEDLE\", \"days\": 3}"`
 )
 
+// writes renders a call with arguments, given as an object, or as text where the template refuses objects.
+func (s *Subject) writes(arguments string) (rendering, error) {
+	r, err := s.withArguments(arguments)
+	if err != nil {
+		if text, again := s.withArguments(jsonString(arguments)); again == nil {
+			return text, nil
+		}
+	}
+	return r, err
+}
+
 // withArguments renders a call with other arguments, unfitted.
 func (s *Subject) withArguments(arguments string) (rendering, error) {
 	return s.raw(talk(userTurn, strings.Replace(callTurn, objectArguments, arguments, 1), resultTurn), true)
 }
 
 func checkStringArguments(s *Subject, find finder) {
-	if !s.Template.Caps().ToolCalls {
+	if !s.supports(find, replaysCalls) {
 		return
 	}
 	prompt, err := s.withArguments(stringArguments)
@@ -195,16 +213,16 @@ func checkStringArguments(s *Subject, find finder) {
 
 // checkEscapedCalls compares the two forms of arguments: entities that only objects bring are no model's spelling.
 func checkEscapedCalls(s *Subject, find finder) {
-	if !s.Template.Caps().ToolCalls {
+	if !s.supports(find, replaysCalls) {
 		return
 	}
 	asString, err1 := s.withArguments(stringArguments)
 	asObject, err2 := s.withArguments(objectArguments)
-	if err1 != nil || err2 != nil {
-		return
+	if err2 != nil {
+		return // no object is written, with entities or without
 	}
 	for _, entity := range []string{"&#34;", "&#39;"} {
-		if asObject.has(entity) && !asString.has(entity) {
+		if asObject.has(entity) && judged(find, err1) && !asString.has(entity) {
 			find(asObject.of(entity), "arguments that come as an object make entities of quotes: %s", asObject.quote(entity))
 			return
 		}
@@ -212,11 +230,14 @@ func checkEscapedCalls(s *Subject, find finder) {
 }
 
 func checkArgumentForms(s *Subject, find finder) {
-	if !s.Template.Caps().ToolCalls {
+	if !s.supports(find, replaysCalls) {
 		return
 	}
 	_, asString := s.withArguments(stringArguments)
 	_, asObject := s.withArguments(objectArguments)
+	if asString != nil && asObject != nil {
+		unjudged(find, asObject)
+	}
 	if asString != nil && asObject == nil {
 		find(nowhere, "arguments as a string of JSON: %w", asString)
 	}
@@ -226,7 +247,7 @@ func checkArgumentForms(s *Subject, find finder) {
 }
 
 func checkCalls(s *Subject, find finder) {
-	if !s.Template.Caps().ToolCalls {
+	if !s.supports(find, replaysCalls) {
 		return
 	}
 	with := func(calls string) (rendering, error) {
@@ -250,11 +271,11 @@ func checkCalls(s *Subject, find finder) {
 }
 
 func checkIDs(s *Subject, find finder) {
-	if !s.Template.Caps().ToolCalls {
+	if !s.supports(find, replaysCalls) {
 		return
 	}
 	prompt, err := s.fitted(talk(userTurn, callTurn, resultTurn), true, true)
-	if err == nil && !prompt.has("callid001") {
+	if judged(find, err) && !prompt.has("callid001") {
 		find(prompt.near("callid001"), "the id of a call is written neither with the call nor with its result")
 	}
 }

@@ -66,7 +66,7 @@ func (s *Subject) wordsOf(messages []ordered.Value, at int) []string {
 }
 
 func (s *Subject) probe(messages []ordered.Value) chattemplate.Input {
-	return chattemplate.Input{Messages: messages, Tools: standardTools(), Generate: true, Kwargs: s.Template.Caps().Needs.Bound}
+	return chattemplate.Input{Messages: messages, Tools: s.tools(), Generate: true, Kwargs: s.Template.Caps().Needs.Bound}
 }
 
 // tryWord reports a word that changes more of the prompt than itself.

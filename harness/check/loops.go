@@ -8,7 +8,6 @@ import (
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/standard"
 )
 
 // stepRules look at what several messages make together: calls beside each other, a result beside a
@@ -165,7 +164,7 @@ func (s *Subject) checkArray(find finder, t *talked, at [3]int) {
 // checkSteps renders a loop of calls step by step. Each prompt, and each with the answer to it, is
 // the beginning of the next one.
 func checkSteps(s *Subject, find finder) {
-	if !s.Template.Caps().ToolCalls || !s.quiet(checkLoopReasoning) ||
+	if !s.supports(find, replaysCalls) || !s.quiet(checkLoopReasoning) ||
 		!s.quiet(checkOrderOfMessages) {
 		return
 	}
@@ -186,9 +185,9 @@ func checkSteps(s *Subject, find finder) {
 	var before *rendering
 	for i, st := range steps {
 		r := chat.Request{Messages: said(st.messages), NoGeneration: !st.generate,
-			Tools: standard.ToolRequest().Tools}
+			Tools: called()}
 		p, err := s.ask(r)
-		if err != nil {
+		if !judged(find, err) {
 			return
 		}
 		if before != nil && !steps[i-1].generate && !strings.HasPrefix(p.text, before.text) {
@@ -278,13 +277,13 @@ func checkSpacing(s *Subject, find finder) {
 
 // checkResultRole writes the same text as a result and as a question.
 func checkResultRole(s *Subject, find finder) {
-	if !s.Template.Caps().ToolCalls {
+	if !s.supports(find, replaysCalls) {
 		return
 	}
 	result, err1 := s.fitted(talk(userTurn, callTurn, resultTurn), true, true)
 	question, err2 := s.fitted(talk(userTurn, callTurn,
 		`{"role": "user", "content": "RESULTNEEDLE"}`), true, true)
-	if err1 == nil && err2 == nil && result.has("RESULTNEEDLE") && result.text == question.text {
+	if judged(find, err1) && err2 == nil && result.has("RESULTNEEDLE") && result.text == question.text {
 		find(result.of("RESULTNEEDLE"), "a result is written as a question is: %s",
 			result.quote("RESULTNEEDLE"))
 	}

@@ -164,7 +164,7 @@ var needleRules = []lookout{
 }
 
 func checkLaterInstructions(s *Subject, find finder) {
-	if c := s.Template.Caps(); c.SystemRole {
+	if c := s.Template.Caps(); c.SystemRole && s.heard(find, conversation.System) {
 		later := slices.DeleteFunc(s.census().of(conversation.System, conversation.Content), lost.alone)
 		s.census().findLost(find, append(later, s.census().of(conversation.Developer, conversation.Content)...))
 	}
@@ -181,7 +181,7 @@ func (l lost) alone() bool {
 }
 
 func checkCallsWritten(s *Subject, find finder) {
-	if !s.Template.Caps().ToolCalls {
+	if !s.supports(find, replaysCalls) || !s.heard(find, conversation.Call) {
 		return
 	}
 	all := s.census().of(conversation.Call, conversation.CallName, conversation.Key, conversation.Argument)
@@ -190,6 +190,9 @@ func checkCallsWritten(s *Subject, find finder) {
 
 // checkDoubled counts the texts of messages, and the descriptions of tools.
 func checkDoubled(s *Subject, find finder) {
+	if !s.heard(find) {
+		return
+	}
 	for _, t := range s.talks() {
 		if t.err != nil {
 			continue
@@ -208,6 +211,9 @@ func checkDoubled(s *Subject, find finder) {
 
 // checkOrderOfMessages compares where the texts of messages begin. Instructions may stand anywhere, and a result with its call.
 func checkOrderOfMessages(s *Subject, find finder) {
+	if !s.heard(find) {
+		return
+	}
 	for _, t := range s.talks() {
 		if t.err != nil {
 			continue
@@ -237,7 +243,7 @@ func checkOrderOfMessages(s *Subject, find finder) {
 func checkRolesKept(s *Subject, find finder) {
 	gaps := s.gaps()
 	f, ok := s.frame()
-	if !ok {
+	if !s.heard(find) || !ok {
 		return
 	}
 	var changed faults

@@ -87,6 +87,22 @@ func checkVerified(s *Subject, find finder) {
 		// Of shapes with calls that fail a proof the first one says why, and so it is with those without.
 		g.add(shape, fmt.Sprint(shape.Tools), "%s", text)
 	}
+	if err := s.Template.Gate().Unverified; err != nil && s.Template.Verify().OK() {
+		unjudged(find, err) // nothing failed, and nothing is proven
+	}
+	var whys []string
+	names := map[string][]string{}
+	for _, shape := range s.Template.Verify().Shapes {
+		if shape.Verdict == verify.Unjudged {
+			if names[shape.Note] == nil {
+				whys = append(whys, shape.Note)
+			}
+			names[shape.Note] = append(names[shape.Note], shape.Name)
+		}
+	}
+	for _, why := range whys {
+		unjudged(find, fmt.Errorf("%s: %s", strings.Join(names[why], ", "), why))
+	}
 	g.find(find, "also fails (`assay analyze --verify` says how)", func(shape verify.Shape) where { return s.turn(shape.Tools) })
 }
 
@@ -268,8 +284,9 @@ func failedCall(s verify.Shape) bool { return s.Tools && s.Verdict == verify.Fai
 const samples = 16
 
 func checkSamples(s *Subject, find finder) {
-	if slices.ContainsFunc(s.Template.Verify().Shapes, failedCall) {
-		return // as for A006
+	if i := slices.IndexFunc(s.Template.Verify().Shapes, failedCall); i >= 0 {
+		unjudged(find, fmt.Errorf("the spelling of calls is not verified: %s", s.Template.Verify().Shapes[i].Name))
+		return
 	}
 	if !s.Template.Analysis().HasCalls() && len(s.Options.Fallbacks) == 0 {
 		return
@@ -317,11 +334,11 @@ func checkEscapable(s *Subject, find finder) {
 	}
 	plain, err := call(needle)
 	_, tail, ok := strings.Cut(plain.text, needle)
-	if err != nil || !ok {
+	if s.Template.Caps().ToolCalls && !judged(find, err) || !ok {
 		return
 	}
 	plan, err := s.plan(codegen.Options{Tools: standard.ToolRequest().Tools, Parallel: true})
-	if err != nil {
+	if !judged(find, err) {
 		return
 	}
 	read := func(text rendering, value string) (message chat.Message, back, ok bool) {
@@ -337,7 +354,7 @@ func checkEscapable(s *Subject, find finder) {
 	}
 	value := "before " + strings.TrimSpace(tail) + " after"
 	text, err := call(value)
-	if err != nil {
+	if !judged(find, err) {
 		return
 	}
 	message, back, ok := read(text, value)

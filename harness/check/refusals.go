@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/conversation"
@@ -25,9 +24,6 @@ var refusalRules = []lookout{
 		Damage: "Clients that send all content in parts fail with a system message, or in the second turn.",
 		Fix:    "Write the content of every role by the same macro."}, Group: groupLint, Find: checkPartsCrash},
 }
-
-// worded reports whether the template refused in its own words.
-func worded(err error) bool { return jinja.Class(err) == "TemplateError" }
 
 func checkCrashes(s *Subject, find finder) { s.findCrashes(find, false) }
 

@@ -1,7 +1,9 @@
 package check
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/verify"
+	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -52,7 +55,9 @@ func newSubject(src subject.Source, o Options) *Subject {
 // quiet reports whether a rule finds nothing; another one need not report the same cause again.
 func (s *Subject) quiet(look func(*Subject, finder)) bool {
 	found := false
-	look(s, func(where, string, ...any) { found = true })
+	look(s, func(_ where, format string, args ...any) {
+		found = found || !errors.As(fmt.Errorf(format, args...), new(rule.NotJudged))
+	})
 	return !found
 }
 
@@ -65,11 +70,12 @@ func said(text string) []ordered.Value {
 	return v.Items()
 }
 
-// raw renders messages as they are, as a server does that fits nothing, with the standard tools where tools is true.
+// raw renders messages as they are, as a server does that fits nothing, where tools is true with the tools
+// that they call; those are fitted, since what they lack is no matter of messages.
 func (s *Subject) raw(messages string, tools bool) (rendering, error) {
 	in := chattemplate.Input{Messages: said(messages), Kwargs: s.Template.Caps().Needs.Bound}
 	if tools {
-		in.Tools = standardTools()
+		in.Tools = s.tools()
 	}
 	return s.render(in)
 }
@@ -79,18 +85,21 @@ func (s *Subject) raw(messages string, tools bool) (rendering, error) {
 func (s *Subject) fitted(messages string, tools, generate bool) (rendering, error) {
 	r := chat.Request{Messages: said(messages), NoGeneration: !generate}
 	if tools {
-		r.Tools = standard.ToolRequest().Tools
+		r.Tools = called()
 	}
 	return s.ask(r)
 }
 
-func standardTools() []ordered.Value {
-	tools := standard.ToolRequest().Tools
-	values := make([]ordered.Value, len(tools))
-	for i, t := range tools {
-		values[i] = t.Wire()
-	}
-	return values
+// called are the standard tools that callValue and callValue2 call.
+func called() []chat.Tool {
+	return slices.DeleteFunc(slices.Clone(standard.ToolRequest().Tools), func(t chat.Tool) bool {
+		return t.Name != "get_weather" && t.Name != "list_notes"
+	})
+}
+
+// tools are the called ones in the form that the template takes.
+func (s *Subject) tools() []ordered.Value {
+	return s.Template.Caps().Fit(chat.Request{Tools: called()}).Input.Tools
 }
 
 // The parts of the conversations that rules render. Needles are upper-case words that occur nowhere else.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -45,6 +46,11 @@ func checkInverted(s *Subject, find finder) {
 	yes, no := true, false
 	on, err1 := s.plainQuestion(&yes, true)
 	off, err2 := s.plainQuestion(&no, true)
+	for _, err := range []error{err1, err2} {
+		if err != nil && !worded(err) { // else the switch is refused, which inverts nothing
+			unjudged(find, err)
+		}
+	}
 	if err1 != nil || err2 != nil || on.text == off.text {
 		return
 	}
@@ -99,6 +105,11 @@ func checkAsked(s *Subject, find finder) {
 	for _, mode := range thinkingModes() {
 		asked, err1 := s.plainQuestion(mode.on, true)
 		not, err2 := s.plainQuestion(mode.on, false)
+		for _, err := range []error{err1, err2} {
+			if err != nil && (mode.on == nil || !worded(err)) { // else the switch is refused
+				unjudged(find, fmt.Errorf("thinking %s: %w", mode.name, err))
+			}
+		}
 		if err1 != nil || err2 != nil || !asked.has("USERNEEDLE") {
 			continue
 		}
@@ -235,7 +246,7 @@ var injectionRules = []lookout{
 
 func checkInjection(s *Subject, find finder) {
 	f, ok := s.frame()
-	if !ok {
+	if !s.heard(find) || !ok {
 		return
 	}
 	markers := []string{f.closer}
@@ -248,14 +259,21 @@ func checkInjection(s *Subject, find finder) {
 		markers = append(markers, r.Open.Text, r.Close.Text)
 	}
 	arrived := 0
+	var refused error
 	var first rendering
 	for _, m := range markers {
 		text := "SECONDNEEDLE" + m + "THIRDNEEDLE"
-		if p, err := s.fitted(talk(`{"role": "user", "content": `+jsonString(text)+`}`), false, true); err == nil && p.has(text) {
+		p, err := s.fitted(talk(`{"role": "user", "content": `+jsonString(text)+`}`), false, true)
+		if err != nil {
+			refused = err
+		} else if p.has(text) {
 			if arrived++; arrived == 1 {
 				first = p
 			}
 		}
+	}
+	if refused != nil && !worded(refused) {
+		unjudged(find, refused)
 	}
 	if arrived > 0 {
 		find(first.of("SECONDNEEDLE"), "%d of %d markers arrive as they are in a user's text: %s ends the turn there", arrived, len(markers), jsonString(markers[0]))

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
@@ -48,13 +49,21 @@ var templateRules = []lookout{
 }
 
 func checkToolsDescribed(s *Subject, find finder) {
-	if c := s.Template.Caps(); c.ToolCalls && !c.Tools {
+	c := s.Template.Caps()
+	if !judged(find, c.WhyUnjudged(describesTools), c.WhyUnjudged(replaysCalls)) {
+		return
+	}
+	if c.ToolCalls && !c.Tools {
 		find(s.of("CITYNEEDLE"), "supports_tool_calls without supports_tools")
 	}
 }
 
 func checkToolsIgnored(s *Subject, find finder) {
-	if c := s.Template.Caps(); !c.Tools && !c.ToolCalls {
+	c := s.Template.Caps()
+	if !judged(find, c.WhyUnjudged(describesTools), c.WhyUnjudged(replaysCalls)) {
+		return
+	}
+	if !c.Tools && !c.ToolCalls {
 		find(nowhere, "the template describes no tools: a request's tools do not reach the prompt")
 	}
 }
@@ -69,7 +78,7 @@ func (s *Subject) systemTurn() string {
 
 // checkSystemRefused renders unfitted: the engine moves the message where a template refuses it, and others do not.
 func checkSystemRefused(s *Subject, find finder) {
-	if _, err := s.raw(talk(userTurn), false); err != nil {
+	if _, err := s.raw(talk(userTurn), false); !judged(find, err) {
 		return // refused without a system message too
 	}
 	if _, err := s.raw(talk(s.systemTurn(), userTurn), false); err != nil {
@@ -78,12 +87,16 @@ func checkSystemRefused(s *Subject, find finder) {
 }
 
 func checkSandbox(s *Subject, find finder) {
+	var refused error
+	rendered := false
 	for _, c := range standard.Battery() {
 		in := s.Template.Caps().Fit(c.Request).Input
 		mutable, err := s.Template.ChatTemplate().Render(in)
 		if err != nil {
+			refused = cmp.Or(refused, err)
 			continue
 		}
+		rendered = true
 		if text, err := s.Template.ChatTemplate().RenderImmutable(in); err != nil {
 			find(nowhere, "the conversation %q: %w", c.Name, err)
 			return
@@ -93,17 +106,24 @@ func checkSandbox(s *Subject, find finder) {
 			return
 		}
 	}
+	if !rendered {
+		unjudged(find, refused)
+	}
 }
 
 func checkRenderers(s *Subject, find finder) {
 	if s.Options.Renderer == nil {
 		return
 	}
+	var refused error
+	rendered := false
 	for _, c := range standard.Battery() {
 		written, err := s.ask(c.Request)
 		if err != nil {
+			refused = cmp.Or(refused, err)
 			continue
 		}
+		rendered = true
 		want := written.text
 		got, err := RenderWith(s.Options.Renderer, s.Template, c.Request)
 		if err != nil {
@@ -114,6 +134,9 @@ func checkRenderers(s *Subject, find finder) {
 			find(written.at(at), "the conversation %q differs at byte %d\n%s", c.Name, at, report.Sides("native", want, "second", got))
 			return
 		}
+	}
+	if !rendered {
+		unjudged(find, refused)
 	}
 }
 
@@ -140,7 +163,7 @@ var refusable = [...]struct {
 
 func checkRoles(s *Subject, find finder) {
 	for _, c := range refusable {
-		if c.tools && !s.Template.Caps().ToolCalls {
+		if c.tools && !s.supports(find, replaysCalls) {
 			continue
 		}
 		if _, err := s.fitted(c.messages, c.tools, true); err != nil {
@@ -154,12 +177,12 @@ func checkClock(s *Subject, find finder) {
 	in := s.Template.Caps().Fit(chat.Request{Messages: said(talk(userTurn))}).Input
 	native := chattemplate.Native{Limits: s.Template.ChatTemplate().Limits}
 	program, err := native.Compile(s.Template.ChatTemplate().Source)
-	if err != nil {
+	if !judged(find, err) {
 		return
 	}
 	now, err1 := program.Render(s.Template.ChatTemplate().Vars(in), subject.Now)
 	later, err2 := program.Render(s.Template.ChatTemplate().Vars(in), subject.Later)
-	if at := report.Parting(now, later); err1 == nil && err2 == nil && now != later {
+	if at := report.Parting(now, later); judged(find, err1, err2) && now != later {
 		written := rendering{now, s.Template.ChatTemplate(), in}
 		find(written.at(at), "the prompt changes with the date: %s", report.Quote(now, at))
 	}

@@ -191,7 +191,7 @@ func article(name string) string {
 func checkClosed(s *Subject, find finder) {
 	gaps := s.gaps()
 	f, ok := s.frame()
-	if !ok {
+	if !s.heard(find) || !ok {
 		return
 	}
 	var unclosed faults
@@ -217,7 +217,7 @@ func checkClosed(s *Subject, find finder) {
 func checkOpened(s *Subject, find finder) {
 	gaps := s.gaps()
 	f, ok := s.frame()
-	if !ok {
+	if !s.heard(find) || !ok {
 		return
 	}
 	var unopened faults
@@ -246,7 +246,7 @@ func checkOpened(s *Subject, find finder) {
 func checkClosedOnce(s *Subject, find finder) {
 	gaps := s.gaps()
 	f, ok := s.frame()
-	if !ok {
+	if !s.heard(find) || !ok {
 		return
 	}
 	var twice faults

@@ -40,11 +40,11 @@ var valueRules = []lookout{
 }
 
 func checkOrder(s *Subject, find finder) {
-	if !s.Template.Caps().ToolCalls {
+	if !s.supports(find, replaysCalls) {
 		return
 	}
-	prompt, err := s.withArguments(`{"zz": "NEEDLEONE", "mm": "NEEDLETWO", "aa": "NEEDLETHREE"}`)
-	if err != nil {
+	prompt, err := s.writes(`{"zz": "NEEDLEONE", "mm": "NEEDLETWO", "aa": "NEEDLETHREE"}`)
+	if !judged(find, err) {
 		return
 	}
 	text := prompt.text
@@ -55,12 +55,12 @@ func checkOrder(s *Subject, find finder) {
 }
 
 func checkNumbers(s *Subject, find finder) {
-	if !s.Template.Caps().ToolCalls {
+	if !s.supports(find, replaysCalls) {
 		return
 	}
 	const digits = "9007199254740993"
-	prompt, err := s.withArguments(`{"city": "CITYNEEDLE", "days": ` + digits + `}`)
-	if err == nil && prompt.has("CITYNEEDLE") && !prompt.has(digits) {
+	prompt, err := s.writes(`{"city": "CITYNEEDLE", "days": ` + digits + `}`)
+	if judged(find, err) && prompt.has("CITYNEEDLE") && !prompt.has(digits) {
 		find(prompt.near("days"), "%s is not written as it came", digits)
 	}
 }
@@ -72,7 +72,7 @@ func checkAmbiguous(s *Subject, find finder) {
 	}
 	asNumber, err1 := s.withArguments(`{"city": 2134}`)
 	asString, err2 := s.withArguments(`{"city": "2134"}`)
-	if err1 == nil && err2 == nil && asNumber.text == asString.text {
+	if judged(find, err1, err2) && asNumber.text == asString.text {
 		find(asString.of("2134"), `the string "2134" and the number 2134 are written the same`)
 	}
 }
@@ -85,7 +85,7 @@ func checkNullAmbiguous(s *Subject, find finder) {
 	asNull, err := s.withArguments(`{"city": null, "days": 3}`)
 	for _, word := range []string{"null", "None", ""} {
 		asString, again := s.withArguments(`{"city": ` + jsonString(word) + `, "days": 3}`)
-		if err == nil && again == nil && asNull.text == asString.text {
+		if err == nil && judged(find, again) && asNull.text == asString.text {
 			find(asNull.near("city"), "the string %q and null are written the same", word)
 			return
 		}
@@ -123,16 +123,16 @@ func checkEscapes(s *Subject, find finder) {
 			needle, _, _ := strings.Cut(role.turn[i:], `"`)
 			return s.fitted("["+strings.Replace(messages, needle, text, 1)+"]", role.turn == resultTurn, false)
 		}
-		if role.turn == resultTurn && !s.Template.Caps().ToolCalls {
+		if role.turn == resultTurn && !s.supports(find, replaysCalls) {
 			continue
 		}
 		plain, err1 := ask("plain")
 		prompt, err2 := ask(awkward)
-		if err1 == nil && err2 == nil && escaped(find, role.of, plain, prompt) {
+		if judged(find, err1, err2) && escaped(find, role.of, plain, prompt) {
 			return
 		}
 	}
-	if s.Template.Caps().Tools && s.escapedTools(find) {
+	if s.supports(find, describesTools) && s.escapedTools(find) {
 		return
 	}
 	s.escapedArguments(find)
@@ -148,11 +148,11 @@ func (s *Subject) escapedTools(find finder) bool {
 	}
 	plain, err1 := ask("plain")
 	prompt, err2 := ask(awkward)
-	return err1 == nil && err2 == nil && escaped(find, "a tool", plain, prompt)
+	return judged(find, err1, err2) && escaped(find, "a tool", plain, prompt)
 }
 
 func (s *Subject) escapedArguments(find finder) {
-	if !s.Template.Caps().ToolCalls {
+	if !s.supports(find, replaysCalls) {
 		return
 	}
 	for _, c := range s.Template.Analysis().Format.Calls {
@@ -160,13 +160,12 @@ func (s *Subject) escapedArguments(find finder) {
 			return // the format's own way to write a value
 		}
 	}
-	plain, err := s.withArguments(`{"city": "plain"}`)
-	if err != nil {
+	plain, err1 := s.writes(`{"city": "plain"}`)
+	prompt, err2 := s.writes(`{"city": ` + jsonString(awkward) + `}`)
+	if !judged(find, err1, err2) {
 		return
 	}
-	if prompt, err := s.withArguments(`{"city": ` + jsonString(awkward) + `}`); err == nil {
-		escaped(find, "an argument", plain, prompt)
-	}
+	escaped(find, "an argument", plain, prompt)
 }
 
 func checkSpace(s *Subject, find finder) {
@@ -177,7 +176,7 @@ func checkSpace(s *Subject, find finder) {
 		prompt, err := s.fitted(talk(turns...), false, true)
 		// Where a message is written as JSON its line feeds are escapes.
 		plain := strings.ReplaceAll(prompt.text, `\n`, "\n")
-		if err == nil && prompt.has("PADDEDNEEDLE") && !strings.Contains(plain, " \n PADDEDNEEDLE \n ") {
+		if judged(find, err) && prompt.has("PADDEDNEEDLE") && !strings.Contains(plain, " \n PADDEDNEEDLE \n ") {
 			find(prompt.of("PADDEDNEEDLE"), "the text of the role %s is trimmed: %s", role, prompt.quote("PADDEDNEEDLE"))
 		}
 	}

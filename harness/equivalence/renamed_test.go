@@ -204,7 +204,7 @@ func learntOf(t *engine.Template, spelling bool) string {
 	var b strings.Builder
 	b.WriteString(t.Caps().String() + f.String())
 	for _, s := range t.Verify().Shapes {
-		if s.Verdict == verify.Refused {
+		if s.Verdict == verify.Refused || s.Verdict == verify.Unjudged {
 			s.Note = "" // what the template says may hold markers cut short
 		}
 		b.WriteString(s.String() + "\n")

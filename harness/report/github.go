@@ -23,6 +23,25 @@ const (
 var escapeData = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 var escapeProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 
+// told reports whether results of a status are news: those that passed or are known are not.
+func told(s rule.Status) bool { return s == rule.Failed || s == rule.Found || s == rule.Unjudged }
+
+// word says how a result went, in a word for tables.
+func word(res *rule.Result) string {
+	if res.Status == rule.Unjudged {
+		return res.Status.String()
+	}
+	return res.Level().String()
+}
+
+// annotated is the title of a result's annotation.
+func annotated(res *rule.Result) string {
+	if res.Status == rule.Unjudged {
+		return title(res) + " not judged"
+	}
+	return title(res)
+}
+
 // Annotations writes GitHub's workflow commands for failures and findings, the worst first.
 func (r *Report) Annotations(w io.Writer) error {
 	r = r.bounded()
@@ -32,14 +51,14 @@ func (r *Report) Annotations(w io.Writer) error {
 		n := 0
 		for i := range r.Results {
 			res := &r.Results[i]
-			if res.Status != rule.Failed && res.Status != rule.Found || res.Level() != level {
+			if !told(res.Status) || res.Level() != level {
 				continue
 			}
 			if n++; n > maxAnnotations {
 				continue
 			}
 			fmt.Fprintf(b, "::%s %stitle=%s::%s\n", levels[level], properties(res.Place),
-				escapeProperty.Replace(visible.Line(title(res))), escapeData.Replace(short(visible.Text(res.Text), maxAnnotation)))
+				escapeProperty.Replace(visible.Line(annotated(res))), escapeData.Replace(short(visible.Text(res.Text), maxAnnotation)))
 		}
 		if n > maxAnnotations {
 			fmt.Fprintf(b, "and %d more of the level %s\n", n-maxAnnotations, levels[level])
@@ -90,14 +109,14 @@ func (r *Report) Summary(w io.Writer, written int) error {
 	}
 	for i := range r.Results {
 		res := &r.Results[i]
-		if res.Status != rule.Failed && res.Status != rule.Found {
+		if !told(res.Status) {
 			continue
 		}
 		if !table {
 			b.WriteString("| | what | |\n| --- | --- | --- |\n")
 			table = true
 		}
-		row := fmt.Sprintf("| %s | %s | %s |\n", res.Level(), cell(title(res)), cell(res.Text))
+		row := fmt.Sprintf("| %s | %s | %s |\n", word(res), cell(title(res)), cell(res.Text))
 		if written+b.Len()+len(row) > maxSummary-100 {
 			left++
 			continue

@@ -75,7 +75,7 @@ func (r *Report) HTML(w io.Writer) error {
 			if n == 0 {
 				class = rule.Passed
 			}
-			data.Counts = append(data.Counts, pageCell{Text: fmt.Sprintf("%d %s", n, countWords[status]), Class: class.String()})
+			data.Counts = append(data.Counts, pageCell{Text: fmt.Sprintf("%d %s", n, countWords[status]), Class: className(class)})
 		}
 	}
 	index := map[string]int{}
@@ -109,7 +109,7 @@ func (r *Report) HTML(w io.Writer) error {
 	return page.Execute(w, data)
 }
 
-var countWords = [...]string{"passed", "with findings", "known failures", "failed"}
+var countWords = [...]string{"passed", "with findings", "known failures", "not judged", "failed"}
 
 // class is the worst status of a cell, as a CSS class.
 func (c *cellCount) class() string {
@@ -118,11 +118,14 @@ func (c *cellCount) class() string {
 	}
 	for status := rule.Failed; status > rule.Passed; status-- {
 		if c[status] > 0 {
-			return status.String()
+			return className(status)
 		}
 	}
-	return rule.Passed.String()
+	return className(rule.Passed)
 }
+
+// className is the CSS class of a status.
+func className(s rule.Status) string { return strings.ReplaceAll(s.String(), " ", "-") }
 
 func (s *pageSuite) group(name string) int {
 	return slices.IndexFunc(s.Groups, func(g pageGroup) bool { return g.Name == name })
@@ -139,7 +142,7 @@ func (s *pageSuite) add(r *Report, res *rule.Result) {
 		at = len(s.Groups)
 		s.Groups = append(s.Groups, pageGroup{Name: res.Group, ID: fmt.Sprintf("%s-%d", s.ID, at)})
 	}
-	p := pageResult{Result: *res, Word: strings.TrimSpace(statusWords[res.Status]), Class: res.Status.String()}
+	p := pageResult{Result: *res, Word: strings.TrimSpace(statusWords[res.Status]), Class: className(res.Status)}
 	if res.Status == rule.Found {
 		p.Word = res.Severity.String()
 	}

@@ -10,22 +10,25 @@ import (
 )
 
 // The JUnit form that CI systems agree on: a suite for each of ours, a case for each result. Findings below an error are
-// kept as the output of a case that passed; known failures are skipped cases, whose message is the reason.
+// kept as the output of a case that passed; known failures are skipped cases, whose message is the reason. A
+// check for errors that was not judged is a case with an error, a lesser one a skipped case.
 type (
 	junitSuites struct {
 		XMLName xml.Name     `xml:"testsuites"`
 		Name    string       `xml:"name,attr"`
 		Tests   int          `xml:"tests,attr"`
 		Fails   int          `xml:"failures,attr"`
+		Errors  int          `xml:"errors,attr"`
 		Skips   int          `xml:"skipped,attr"`
 		Suites  []junitSuite `xml:"testsuite"`
 	}
 	junitSuite struct {
-		Name  string      `xml:"name,attr"`
-		Tests int         `xml:"tests,attr"`
-		Fails int         `xml:"failures,attr"`
-		Skips int         `xml:"skipped,attr"`
-		Cases []junitCase `xml:"testcase"`
+		Name   string      `xml:"name,attr"`
+		Tests  int         `xml:"tests,attr"`
+		Fails  int         `xml:"failures,attr"`
+		Errors int         `xml:"errors,attr"`
+		Skips  int         `xml:"skipped,attr"`
+		Cases  []junitCase `xml:"testcase"`
 	}
 	junitCase struct {
 		Class   string        `xml:"classname,attr"`
@@ -33,6 +36,7 @@ type (
 		File    string        `xml:"file,attr,omitempty"`
 		Line    int           `xml:"line,attr,omitempty"`
 		Failure *junitMessage `xml:"failure"`
+		Error   *junitMessage `xml:"error"`
 		Skipped *junitMessage `xml:"skipped"`
 		Out     string        `xml:"system-out,omitempty"`
 	}
@@ -61,6 +65,7 @@ func (r *Report) JUnit(w io.Writer) error {
 	for i := range all.Suites {
 		all.Tests += all.Suites[i].Tests
 		all.Fails += all.Suites[i].Fails
+		all.Errors += all.Suites[i].Errors
 		all.Skips += all.Suites[i].Skips
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
@@ -79,14 +84,20 @@ func (s *junitSuite) add(res *rule.Result) {
 	c := junitCase{Class: visible.Line(res.Suite), Name: visible.Line(res.Name), File: visible.Line(res.Place.File), Line: res.Place.Line}
 	head, _, _ := strings.Cut(res.Text, "\n")
 	message := &junitMessage{Message: visible.Text(head), Type: visible.Line(res.Rule), Text: visible.Text(res.Text)}
-	switch res.Status {
-	case rule.Failed:
+	if res.Status == rule.Unjudged {
+		message.Message = "not judged: " + message.Message
+	}
+	switch {
+	case res.Status == rule.Failed:
 		c.Failure = message
 		s.Fails++
-	case rule.Known:
+	case res.Bad():
+		c.Error = message
+		s.Errors++
+	case res.Status == rule.Known || res.Status == rule.Unjudged:
 		c.Skipped = message
 		s.Skips++
-	case rule.Found:
+	case res.Status == rule.Found:
 		c.Out = visible.Text(res.Rule + " " + res.Text)
 	}
 	s.Tests++

@@ -35,12 +35,16 @@ func (m *Matrix) Add(results ...rule.Result) {
 			m.all[res.Suite] = new(cellCount)
 			m.rows = append(m.rows, res.Suite)
 		}
-		m.all[res.Suite][res.Status]++
+		status := res.Status
+		if status == rule.Unjudged && !res.Bad() {
+			status = rule.Found // it fails nothing
+		}
+		m.all[res.Suite][status]++
 		at := [2]string{res.Suite, res.Group}
 		if m.cells[at] == nil {
 			m.cells[at] = new(cellCount)
 		}
-		m.cells[at][res.Status]++
+		m.cells[at][status]++
 	}
 }
 
@@ -57,7 +61,7 @@ func (m *Matrix) String() string {
 		for _, column := range m.columns {
 			line = append(line, m.cells[[2]string{row, column}].String())
 		}
-		if all := m.all[row]; all[rule.Failed]+all[rule.Known] == 0 {
+		if all := m.all[row]; all[rule.Failed]+all[rule.Unjudged]+all[rule.Known] == 0 {
 			clean++
 		}
 		table = append(table, line)
@@ -74,6 +78,8 @@ func (c *cellCount) String() string {
 		return "-"
 	case c[rule.Failed] > 0:
 		return fmt.Sprintf("%d FAIL", c[rule.Failed])
+	case c[rule.Unjudged] > 0:
+		return fmt.Sprintf("%d not judged", c[rule.Unjudged])
 	case c[rule.Known] > 0:
 		return fmt.Sprintf("%d known", c[rule.Known])
 	case c[rule.Found] > 0:

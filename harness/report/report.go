@@ -58,6 +58,20 @@ func (r *Report) Counts() (counts [rule.Statuses]int) {
 	return counts
 }
 
+// unjudged counts the results that were not judged: those that fail the run, and the others.
+func (r *Report) unjudged() (bad, others int) {
+	for i := range r.Results {
+		switch res := &r.Results[i]; {
+		case res.Status != rule.Unjudged:
+		case res.Bad():
+			bad++
+		default:
+			others++
+		}
+	}
+	return bad, others
+}
+
 // warnings is how many of the results with the status Found are warnings; the others are notes.
 func (r *Report) warnings() int {
 	n := r.Warned
@@ -69,8 +83,10 @@ func (r *Report) warnings() int {
 	return n
 }
 
-// OK says that nothing failed.
-func (r *Report) OK() bool { return r.Counts()[rule.Failed] == 0 }
+// OK reports whether nothing failed, and no check that looks for errors was left unjudged.
+func (r *Report) OK() bool {
+	return !slices.ContainsFunc(r.Results, func(res rule.Result) bool { return res.Bad() })
+}
 
 // Rebase returns the report with every file under another name, such as relative to another folder.
 func (r *Report) Rebase(name func(file string) string) *Report {

@@ -104,7 +104,7 @@ func TestForms(t *testing.T) {
 	if err := xml.Unmarshal([]byte(junit), new(any)); err != nil {
 		t.Error(err)
 	}
-	expect(t, junit, `<testsuites name="assay check" tests="4" failures="1" skipped="1">`, `line="2"`, `it, broke: 100% &lt;b&gt;`, `<skipped message="it never worked">`)
+	expect(t, junit, `<testsuites name="assay check" tests="4" failures="1" errors="0" skipped="1">`, `line="2"`, `it, broke: 100% &lt;b&gt;`, `<skipped message="it never worked">`)
 
 	sarif := text(t, r.SARIF)
 	if !json.Valid([]byte(sarif)) {

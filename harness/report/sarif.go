@@ -51,6 +51,7 @@ type (
 	}
 	sarifResult struct {
 		RuleID       string            `json:"ruleId"`
+		Kind         string            `json:"kind,omitempty"` // "" is "fail"
 		Level        string            `json:"level"`
 		Message      sarifText         `json:"message"`
 		Locations    []sarifLocation   `json:"locations"`
@@ -78,7 +79,8 @@ const home = "https://github.com/goassay/assay"
 var failedRule = rule.Rule{ID: "A000", Name: "check-failed", Severity: rule.Error, Short: "A check of the corpus failed.",
 	Damage: "Behaviour that the corpus promises is gone.", Fix: "Read the message; run `assay run` for the full text."}
 
-// SARIF writes failures and findings as SARIF 2.1.0. All rules are declared, broken or not. A fingerprint is made of the
+// SARIF writes failures and findings as SARIF 2.1.0, and what was not judged as results of the kind "open",
+// which have no level (section 3.27.9). All rules are declared, broken or not. A fingerprint is made of the
 // rule, the suite, the name and the first line of the text, so that it stays when lines move.
 func (r *Report) SARIF(w io.Writer) error {
 	r = r.bounded()
@@ -88,7 +90,7 @@ func (r *Report) SARIF(w io.Writer) error {
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, ruleSARIF(broken))
 	}
 	for i := range r.Results {
-		if res := &r.Results[i]; res.Status == rule.Failed || res.Status == rule.Found {
+		if res := &r.Results[i]; told(res.Status) {
 			run.Results = append(run.Results, resultSARIF(res))
 		}
 	}
@@ -127,12 +129,16 @@ func resultSARIF(res *rule.Result) sarifResult {
 	if id == "" {
 		id, level = failedRule.ID, failedRule.Severity.String()
 	}
+	kind, name := "", res.Name
+	if res.Status == rule.Unjudged {
+		kind, level, name = "open", "none", name+": not judged"
+	}
 	head, _, _ := strings.Cut(res.Text, "\n")
 	sum := sha256.Sum256([]byte(strings.Join([]string{id, res.Suite, res.Name, head}, "\x00")))
 	file := cmp.Or(res.Place.File, res.Suite)
 	place := sarifPhysical{sarifArtifact{fileURI(file)}, sarifRegion{max(res.Place.Line, 1), max(res.Place.Col, 0)}}
 	return sarifResult{
-		RuleID: visible.Line(id), Level: level, Message: sarifText{visible.Text(res.Name + ": " + res.Text)},
+		RuleID: visible.Line(id), Kind: kind, Level: level, Message: sarifText{visible.Text(name + ": " + res.Text)},
 		Locations:    []sarifLocation{{place}},
 		Fingerprints: map[string]string{"assay/v1": hex.EncodeToString(sum[:16])},
 	}

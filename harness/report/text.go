@@ -24,8 +24,8 @@ type TextOptions struct {
 	Width   int // of the terminal, in characters; 0: lines are not broken
 }
 
-var statusWords = [...]string{"ok   ", "note ", "known", "FAIL "}
-var statusColors = [...]string{"\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[31m"}
+var statusWords = [...]string{"ok   ", "note ", "known", "not judged", "FAIL "}
+var statusColors = [...]string{"\x1b[32m", "\x1b[36m", "\x1b[33m", "\x1b[35m", "\x1b[31m"}
 
 // maxLine bounds a line of a finding, in bytes. The machine-readable forms have all of it.
 const maxLine = 600
@@ -58,7 +58,7 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 				p.print(one)
 			}
 		case res.Level() < o.Least:
-			left[res.Level()] += one.times
+			left[res.Level()] += one.times + len(one.more)
 		default:
 			p.print(one)
 		}
@@ -83,6 +83,17 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 type cause struct {
 	*rule.Result
 	times int
+	more  []string // of what was not judged: the other rules that the same reason kept from it
+}
+
+// rules names the rules of a cause: all of a few, else the first ones and how many.
+func (c cause) rules() string {
+	const few = 4
+	all := append([]string{c.Rule}, c.more...)
+	if len(all) <= few {
+		return strings.Join(all, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(all[:few-1], ", "), len(all)-few+1)
 }
 
 // causes are the results, those of one cause once, the worst first; those that are equally bad keep their order.
@@ -90,25 +101,33 @@ func (r *Report) causes() []cause {
 	type key struct {
 		suite, rule, text string
 		place             rule.Place
+		unjudged          bool
+		severity          rule.Severity // of what was not judged
 	}
 	var all []cause
 	index := map[key]int{}
 	for i := range r.Results {
 		res := &r.Results[i]
 		if res.Rule == "" || res.Status == rule.Passed || res.Status == rule.Known {
-			all = append(all, cause{res, 1})
+			all = append(all, cause{Result: res, times: 1})
 			continue
 		}
-		k := key{suite: res.Suite, rule: res.Rule, place: res.Place}
+		k := key{suite: res.Suite, rule: res.Rule, place: res.Place, unjudged: res.Status == rule.Unjudged}
 		if res.Place.Line == 0 && res.Place.Part == "" {
 			k.text, _, _ = strings.Cut(res.Text, "\n")
 		}
-		if at, known := index[k]; known {
+		if res.Status == rule.Unjudged { // one reason keeps many rules from being judged
+			k.rule, k.text, k.severity = "", res.Text, res.Severity
+		}
+		if at, known := index[k]; known && res.Status == rule.Unjudged {
+			all[at].more = append(all[at].more, res.Rule)
+			continue
+		} else if known {
 			all[at].times++
 			continue
 		}
 		index[k] = len(all)
-		all = append(all, cause{res, 1})
+		all = append(all, cause{Result: res, times: 1})
 	}
 	slices.SortStableFunc(all, func(a, b cause) int { return cmp.Compare(b.weight(), a.weight()) })
 	return all
@@ -121,8 +140,10 @@ func (c cause) weight() int {
 		return 0
 	case rule.Known:
 		return 1
+	case rule.Unjudged: // after the findings that are as bad
+		return 2 + 2*int(c.Level())
 	}
-	return 2 + int(c.Level())
+	return 3 + 2*int(c.Level())
 }
 
 // printer prints results for people.
@@ -143,7 +164,7 @@ func (p *printer) paint(color, text string) string {
 func (p *printer) print(c cause) {
 	res := c.Result
 	word, color := res.Level().String(), levelColors[res.Level()]
-	if res.Status == rule.Passed || res.Status == rule.Known {
+	if res.Status == rule.Passed || res.Status == rule.Known || res.Status == rule.Unjudged {
 		word, color = strings.TrimSpace(statusWords[res.Status]), statusColors[res.Status]
 	}
 	text, evidence, _ := strings.Cut(visible.Text(res.Text), "\n")
@@ -152,7 +173,7 @@ func (p *printer) print(c cause) {
 		text = strings.TrimSuffix(name+": "+text, ": ")
 	}
 	if res.Rule != "" {
-		text += " [" + visible.Line(res.Rule) + "]"
+		text += " [" + visible.Line(c.rules()) + "]"
 	}
 	if c.times > 1 {
 		text += fmt.Sprintf(" (%d times)", c.times)
@@ -271,7 +292,7 @@ func (r *Report) suites() []*suite {
 	times := map[[2]string]int{}
 	for i := range r.Results {
 		res := &r.Results[i]
-		if res.Status == rule.Failed || res.Status == rule.Known {
+		if res.Bad() || res.Status == rule.Known {
 			times[[2]string{res.Suite, res.Rule}]++
 		}
 	}
@@ -283,7 +304,7 @@ func (r *Report) suites() []*suite {
 			byName[res.Suite] = s
 			all = append(all, s)
 		}
-		if res.Status != rule.Found {
+		if res.Bad() || res.Status == rule.Known {
 			s.worst = max(s.worst, res.Status)
 		}
 		if n := times[[2]string{res.Suite, res.Rule}]; n > 0 {
@@ -298,10 +319,16 @@ func (r *Report) suites() []*suite {
 	return all
 }
 
-// Line sums a report up: "N passed, M failed", with the known failures and findings in brackets where there are any.
+// Line sums a report up: "N passed, M failed", and "K not judged" where checks that look for errors were not.
+// A run is fine where M is 0 and K is not there. In brackets stands what fails no run: known failures,
+// findings, and lesser checks that were not judged.
 func (r *Report) Line() string {
 	n := r.Counts()
 	line := fmt.Sprintf("%d passed, %d failed", n[rule.Passed]+n[rule.Found], n[rule.Failed])
+	unjudged, others := r.unjudged()
+	if unjudged > 0 {
+		line += fmt.Sprintf(", %d not judged", unjudged)
+	}
 	var more []string
 	if n[rule.Known] > 0 {
 		more = append(more, counted(n[rule.Known], "known failure"))
@@ -309,6 +336,9 @@ func (r *Report) Line() string {
 	warned := r.warnings()
 	if found := tally(warned, n[rule.Found]-warned); found != "" {
 		more = append(more, found)
+	}
+	if others > 0 {
+		more = append(more, fmt.Sprintf("%d not judged", others))
 	}
 	if len(more) > 0 {
 		line += " (" + strings.Join(more, ", ") + ")"

@@ -1,41 +1,46 @@
 package rule
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// Settle marks as known the failures of now that were there before, of each rule in each suite as many as before had: first those that say
-// the same in their first line, then any. The rules of exempt must hold whatever was before. It returns how many it marked.
+// Settle marks as known the failures of now that were there before, and what was not judged before either, of
+// each rule in each suite as many as before had: first those that say the same in their first line, then any.
+// What failed before may go unjudged now; what was not judged before and fails now is news. The rules of
+// exempt must hold whatever was before. It returns how many it marked.
 func Settle(now, before []Result, reason string, exempt ...string) int {
-	type key struct{ suite, rule, text string }
+	type key struct {
+		suite, rule, text string
+		unjudged          bool
+	}
 	of := func(res *Result) key {
 		first, _, _ := strings.Cut(res.Text, "\n")
-		return key{res.Suite, res.Rule, first}
+		return key{res.Suite, res.Rule, first, res.Status == Unjudged}
 	}
 	same, any := map[key]int{}, map[key]int{}
 	for i := range before {
 		res := &before[i]
-		if res.Status == Failed || res.Status == Known {
+		if (res.Bad() || res.Status == Known) && !slices.Contains(exempt, res.Rule) {
 			k := of(res)
 			same[k]++
 			k.text = ""
 			any[k]++
 		}
 	}
-	for _, id := range exempt {
-		for k := range any {
-			if k.rule == id {
-				delete(any, k)
-			}
-		}
-	}
 	settled := 0
 	for _, exact := range [...]bool{true, false} {
 		for i := range now {
 			res := &now[i]
-			if res.Status != Failed || res.Rule == "" {
+			if !res.Bad() || res.Rule == "" {
 				continue
 			}
 			k := of(res)
-			broad := key{k.suite, k.rule, ""}
+			broad := k
+			broad.text = ""
+			if k.unjudged && any[broad] == 0 {
+				k.unjudged, broad.unjudged = false, false
+			}
 			if any[broad] == 0 || exact && same[k] == 0 {
 				continue
 			}

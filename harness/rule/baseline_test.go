@@ -17,7 +17,11 @@ func TestSettle(t *testing.T) {
 				results = append(results, rule.Result{Suite: words[len(words)-1], Rule: "R1"})
 				continue
 			}
-			results = append(results, rule.Result{Suite: words[0], Rule: words[1], Text: words[2] + "\nevidence", Status: rule.Failed, Severity: rule.Error})
+			res := rule.Result{Suite: words[0], Rule: words[1], Text: words[2] + "\nevidence", Status: rule.Failed, Severity: rule.Error}
+			if len(words) > 3 {
+				res.Status = rule.Unjudged
+			}
+			results = append(results, res)
 		}
 		return results
 	}
@@ -31,6 +35,10 @@ func TestSettle(t *testing.T) {
 		{"a R1 x, a R1 new", "a R1 x, a R1 y", ""},
 		{"a R1 x, a R1 x", "a R1 x", "a R1 x"},
 		{"a R9 x", "a R9 x", "a R9 x"},
+		{"a R1 x unjudged", "a R1 x unjudged", ""},
+		{"a R1 x unjudged", "a R1 y", ""},
+		{"a R1 x", "a R1 x unjudged", "a R1 x"},
+		{"a R1 x, a R1 y unjudged", "a R1 y unjudged", "a R1 x"},
 	} {
 		now := read(c.now)
 		settled := rule.Settle(now, read(c.before), "It was there.", "R9")

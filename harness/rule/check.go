@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 )
@@ -13,7 +14,8 @@ type Check[S, At any] struct {
 }
 
 // Finder takes the findings of a rule: where, and a sentence, with evidence on further lines. An error in the arguments that has a place
-// of its own may have the last word on that ([Scope].Place).
+// of its own may have the last word on that ([Scope].Place). An error [NotJudged] in the arguments makes no
+// finding: the rule is not judged.
 type Finder[At any] func(at At, format string, args ...any)
 
 // Scope is what the results of checks on one subject have in common.
@@ -36,7 +38,8 @@ func (c *Check[S, At]) Run(subject S, scope Scope[At]) []Result {
 			}
 		}()
 		c.Find(subject, func(at At, format string, args ...any) {
-			place, text := scope.Place(at, fmt.Errorf(format, args...))
+			err := fmt.Errorf(format, args...)
+			place, text := scope.Place(at, err)
 			if scope.Suppressed != nil {
 				silenced, note := scope.Suppressed(c.ID)
 				if silenced {
@@ -44,7 +47,11 @@ func (c *Check[S, At]) Run(subject S, scope Scope[At]) []Result {
 				}
 				text += note
 			}
-			found.Add(place, text)
+			if errors.As(err, new(NotJudged)) {
+				found.Unjudged(place, text)
+			} else {
+				found.Add(place, text)
+			}
 		})
 	}()
 	return c.Results(Result{Suite: scope.Suite, Group: c.Group, Place: Place{File: scope.File}}, &found)

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Expect applies a list of known failures to all results that its keys can have: results whose key is listed must fail. Those that do are [Known], with the reason
-// as their text; a listed key all of whose results passed is a failure of the list.
+// Expect applies a list of known failures to all results that its keys can have: results whose key is listed must fail, or not be judged.
+// Those that do are [Known], with the reason as their text; a listed key all of whose results passed is a failure of the list.
 func Expect(results []Result, known map[string]string, key func(*Result) string) {
 	failed := map[string]bool{}
 	for i := range results {
-		if k := key(&results[i]); results[i].Status == Failed {
+		if k := key(&results[i]); results[i].Bad() {
 			failed[k] = true
 		}
 	}
@@ -20,7 +20,7 @@ func Expect(results []Result, known map[string]string, key func(*Result) string)
 		reason, listed := known[k]
 		switch {
 		case !listed:
-		case res.Status == Failed:
+		case res.Bad():
 			res.Status, res.Severity, res.Text = Known, Note, reason
 		case !failed[k]:
 			res.Status, res.Severity = Failed, Error

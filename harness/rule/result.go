@@ -11,17 +11,20 @@ import (
 // Status says how a check went.
 type Status uint8
 
-// The statuses. Found is a check that worked and has something to say: a finding below an error.
+// The statuses. Found is a check that worked and has something to say: a finding below an error. Unjudged is
+// a check whose probe failed for a reason of its own, so that nobody knows (E32); it never counts as
+// passed.
 const (
 	Passed Status = iota
 	Found
-	Known // failed, as a list of known failures says it must
+	Known // failed or was not judged, as a list of known failures says it must
+	Unjudged
 	Failed
 
 	Statuses // how many there are
 )
 
-var statusNames = [Statuses]string{"passed", "found", "known", "failed"}
+var statusNames = [Statuses]string{"passed", "found", "known", "not judged", "failed"}
 
 func (s Status) String() string { return statusNames[s] }
 
@@ -82,6 +85,11 @@ type Result struct {
 	Place    Place    `json:"place"`
 	Text     string   `json:"text,omitempty"`    // what is wrong in a line; further lines are evidence
 	Details  []Detail `json:"details,omitempty"` // of its cases, where a page is wanted
+}
+
+// Bad reports whether the result fails a run: a check failed, or one that looks for errors was not judged.
+func (res *Result) Bad() bool {
+	return res.Status == Failed || res.Status == Unjudged && res.Severity == Error
 }
 
 // Level is how bad the result is: a failure is an error, whatever rule produced it.

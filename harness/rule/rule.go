@@ -64,24 +64,36 @@ type Rule struct {
 	Fix      string   `json:"fix"`      // what to do about it
 }
 
-// Results makes results of what was found of the rule, one that passed where it is nothing. The base has what they have in common; its
-// place is that of a result that passed.
+// Results makes results of what was found of the rule: one for each finding, one that says why it was not
+// judged, and one that passed where there is neither. The base has what they have in common; its place is
+// that of a result that passed.
 func (r Rule) Results(base Result, found *Findings) []Result {
 	base.Rule = r.ID
 	if base.Name == "" {
 		base.Name = r.Name
 	}
-	if len(found.list) == 0 {
+	if len(found.list)+len(found.unjudged) == 0 {
 		return []Result{base}
 	}
-	base.Severity, base.Status = r.Severity, r.Severity.status()
-	results := make([]Result, len(found.list))
-	for i, f := range found.list {
-		results[i] = base
-		results[i].Place, results[i].Text = f.Place, f.Text
+	base.Severity = r.Severity
+	var results []Result
+	add := func(status Status, f Finding) {
+		res := base
+		res.Status, res.Place, res.Text = status, f.Place, f.Text
+		results = append(results, res)
+	}
+	for _, f := range found.list {
+		add(r.Severity.status(), f)
 	}
 	if found.more > 0 {
 		results[len(results)-1].Text += fmt.Sprintf("\nand %d more", found.more)
+	}
+	if len(found.unjudged) > 0 {
+		reason := found.unjudged[0]
+		for _, other := range found.unjudged[1:] {
+			reason.Text += "\nand: " + other.Text
+		}
+		add(Unjudged, reason)
 	}
 	return results
 }
@@ -103,11 +115,22 @@ type Finding struct {
 	Text  string
 }
 
-// Findings gathers what was found of a rule: each finding once, the first ones, and how many follow.
+// Findings gathers what was found of a rule: each finding once, the first ones, and how many follow; and why
+// it could not be judged, once for each reason.
 type Findings struct {
-	list []Finding
-	more int
+	list     []Finding
+	more     int
+	unjudged []Finding
 }
+
+// NotJudged is an error with which a rule tells its [Finder] that a probe failed for a reason of its own:
+// what it would have shown is not known (E32).
+type NotJudged struct{ Why error }
+
+func (e NotJudged) Error() string { return e.Why.Error() }
+
+// Unwrap returns the reason.
+func (e NotJudged) Unwrap() error { return e.Why }
 
 // MaxFindings bounds the findings of a rule that are kept of one look at a subject.
 const MaxFindings = 20
@@ -124,11 +147,22 @@ func (f *Findings) Add(at Place, text string) {
 	}
 }
 
-// String lists the texts of the findings.
+// Unjudged adds a reason why the rule could not be judged.
+func (f *Findings) Unjudged(at Place, why string) {
+	reason := Finding{at, why}
+	if len(f.unjudged) < MaxFindings && !slices.Contains(f.unjudged, reason) {
+		f.unjudged = append(f.unjudged, reason)
+	}
+}
+
+// String lists the texts of the findings, then why the rule could not be judged.
 func (f *Findings) String() string {
-	texts := make([]string, len(f.list))
-	for i := range f.list {
-		texts[i] = f.list[i].Text
+	var texts []string
+	for _, found := range f.list {
+		texts = append(texts, found.Text)
+	}
+	for _, reason := range f.unjudged {
+		texts = append(texts, "not judged: "+reason.Text)
 	}
 	return strings.Join(texts, "\n")
 }

@@ -44,6 +44,23 @@ func TestRun(t *testing.T) {
 	if got := run(func(n int, find rule.Finder[int]) { find(n, "so") }, silence); len(got) != 1 || got[0].Status != rule.Passed {
 		t.Errorf("suppressed: %+v", got)
 	}
+	unjudged := func(n int, find rule.Finder[int]) {
+		find(n, "%w", rule.NotJudged{Why: errors.New("no filter")})
+		find(n, "%w", rule.NotJudged{Why: errors.New("no filter")})
+		find(n, "the second: %w", rule.NotJudged{Why: errors.New("cut off")})
+	}
+	got = run(unjudged, nil)
+	if len(got) != 1 || got[0].Status != rule.Unjudged || got[0].Severity != rule.Error || !got[0].Bad() ||
+		got[0].Text != "no filter\nand: the second: cut off" || got[0].Place.Line != 3 {
+		t.Errorf("not judged: %+v", got)
+	}
+	if got := run(unjudged, silence); len(got) != 1 || got[0].Status != rule.Passed {
+		t.Errorf("not judged, and suppressed: %+v", got)
+	}
+	got = run(func(n int, find rule.Finder[int]) { unjudged(n, find); find(n, "so") }, nil)
+	if len(got) != 2 || got[0].Status != rule.Failed || got[1].Status != rule.Unjudged {
+		t.Errorf("a finding, and not judged besides: %+v", got)
+	}
 	got = run(func(int, rule.Finder[int]) { panic("at the disco") }, silence)
 	if len(got) != 1 || got[0].Status != rule.Failed || !strings.HasPrefix(got[0].Text, "internal error: panic: at the disco\n") {
 		t.Errorf("a panic, which nothing suppresses: %+v", got)
