@@ -88,6 +88,10 @@ fixtures: ## fetch 469 public fixtures of outputs and their messages as .deps/fi
 
 PROVEN := $(addprefix --only ,A001 A003 A004 A005 A006 A007)
 
+.PHONY: hostile
+hostile: ## let what strangers give grow up to a megabyte along every dimension, and hold what it costs to the bounds: ONLY='schema: enum'
+	$(GO) test ./harness/hostile -run TestGrowth -v -timeout 0 -args -whole -only "$(ONLY)"
+
 .PHONY: sets
 sets: deps hub fixtures ## hold the engine to both: read the fixtures, and prove the templates' formats
 	$(GO) run ./cmd/assay verify --known ci/known/fixtures.txt --templates .deps/hub --templates $(VENDOR) --templates corpus .deps/fixtures

@@ -52,17 +52,14 @@ func (c *nestedWriter) nestedName(n int, name string) string {
 
 // object matches the entries of an object with declared keys.
 func (c *nestedWriter) object(name string, s *schema.Schema) peg.Pattern {
-	var all peg.Seq    // the entries, those that are required there
-	var one peg.Choice // at least one of them
+	var all peg.Seq // the entries, those that are required there
+	var each []peg.Pattern
 	required := false
 	for _, f := range s.Fields() {
 		close := c.tags.Close + f.Name + c.tags.CloseMid
 		p := peg.Pattern(peg.Seq{peg.Space{}, peg.Lit{Text: c.tags.Open + f.Name + c.tags.Mid},
-			c.value(name+"-"+f.Name, f.Schema, close), peg.Lit{Text: close}})
-		for i := range one {
-			one[i] = peg.Seq{one[i], peg.Opt{P: p}}
-		}
-		one, required = append(one, p), required || f.Required
+			c.value(nestedPart(name, f.Name), f.Schema, close), peg.Lit{Text: close}})
+		each, required = append(each, p), required || f.Required
 		if !f.Required {
 			p = peg.Opt{P: p}
 		}
@@ -74,7 +71,34 @@ func (c *nestedWriter) object(name string, s *schema.Schema) peg.Pattern {
 	case required || s.Types() == schema.Object:
 		return append(all, peg.Space{})
 	}
-	return peg.Seq{one, peg.Space{}} // what is empty is no object where it may be something else
+	return peg.Seq{c.oneOf(each), peg.Space{}} // what is empty is no object where it may be something else
+}
+
+// maxSpelledEntries bounds the entries for which it is spelled out what may follow each of them.
+const maxSpelledEntries = 8
+
+// oneOf matches at least one of the entries of an object: in their order, or any so many where there are many.
+func (c *nestedWriter) oneOf(entries []peg.Pattern) peg.Pattern {
+	if len(entries) > maxSpelledEntries { // spelled out, n entries would make n*n/2 of them
+		return peg.Rep{P: peg.Choice(entries), Min: 1, Max: len(entries)}
+	}
+	var one peg.Choice
+	for i, p := range entries {
+		for k := range i {
+			one[k] = peg.Seq{one[k], peg.Opt{P: p}}
+		}
+		one = append(one, p)
+	}
+	return one
+}
+
+// nestedPart names what is part of something named; the beginning of a long name is enough for a rule's.
+func nestedPart(name, part string) string {
+	const most = 240
+	if name += "-" + part; len(name) > most {
+		return strings.ToValidUTF8(name[:most], "")
+	}
+	return name
 }
 
 // array matches the items of an array.
@@ -85,7 +109,7 @@ func (c *nestedWriter) array(name string, s *schema.Schema) peg.Pattern {
 			items = leaf.Items
 		}
 	}
-	item := peg.Seq{peg.Space{}, peg.Lit{Text: c.tags.ItemOpen}, c.value(name+"-item", items, c.tags.ItemClose), peg.Lit{Text: c.tags.ItemClose}}
+	item := peg.Seq{peg.Space{}, peg.Lit{Text: c.tags.ItemOpen}, c.value(nestedPart(name, "item"), items, c.tags.ItemClose), peg.Lit{Text: c.tags.ItemClose}}
 	lo, hi := atLeast(s.Types() != schema.Array), 0
 	if len(s.Alts) == 0 {
 		lo, hi = max(lo, s.MinItems), max(s.MaxItems, 0)
@@ -147,7 +171,7 @@ func (c *nestedWriter) free(name string, types schema.TypeSet, s *schema.Schema)
 		if types&schema.Object != 0 {
 			key, inner := c.key(), any()
 			if !value.IsAny() {
-				inner = c.value(name+"-value", value, tags.Close)
+				inner = c.value(nestedPart(name, "value"), value, tags.Close)
 			}
 			entry := peg.Seq{peg.Space{}, peg.Lit{Text: tags.Open}, key, peg.Lit{Text: tags.Mid}, inner, peg.Lit{Text: tags.Close}, key, peg.Lit{Text: tags.CloseMid}}
 			alts = append(alts, peg.Seq{peg.Rep{P: entry, Min: atLeast(types != schema.Object)}, peg.Space{}})

@@ -12,6 +12,10 @@ import (
 // MaxRules bounds how many rules a [Builder] makes.
 const MaxRules = 200_000
 
+// MaxParts bounds how many parts a [Builder] puts together to sequences and choices, those of parts that stand in several places counted
+// in each. A request with a thousand tools takes some hundred thousand.
+const MaxParts = 2_000_000
+
 // splitCount is the largest count that a built repetition has. Engines that expand a repetition into copies refuse or
 // crawl on larger ones; nesting keeps the copies few and the language the same.
 const splitCount = 1000
@@ -28,6 +32,7 @@ type Builder struct {
 	values  map[valueKey]Element   // schemas that have their elements
 	untils  map[string]Element
 	shared  map[string]Element // the rules that all values use
+	parts   int                // put together so far
 	err     error
 }
 
@@ -108,7 +113,15 @@ func (b *Builder) Seq(parts ...Element) Element {
 	if len(seq) == 1 {
 		return seq[0]
 	}
-	return Element{Kind: Group, Alts: []Alternate{seq}}
+	return b.counted(Element{Kind: Group, Alts: []Alternate{seq}}, len(seq))
+}
+
+// counted returns an element of so many parts, unless they are too many.
+func (b *Builder) counted(e Element, parts int) Element {
+	if b.parts += parts; b.parts > MaxParts {
+		return b.fail(fmt.Errorf("a grammar of more than %d parts: the schemas say too much in too many places", MaxParts))
+	}
+	return e
 }
 
 func appendJoined(seq Alternate, e Element) Alternate {
@@ -138,7 +151,7 @@ func (b *Builder) Alt(choices ...Element) Element {
 	case len(alts) == 1 && len(alts[0]) == 1:
 		return alts[0][0]
 	}
-	return Element{Kind: Group, Alts: alts}
+	return b.counted(Element{Kind: Group, Alts: alts}, len(alts))
 }
 
 // distinct drops repeated alternatives, which add nothing but work.

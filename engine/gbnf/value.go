@@ -49,7 +49,10 @@ func (b *Builder) Value(name string, s *schema.Schema, c Codec) Element {
 	if s == nil {
 		s = schema.Any()
 	}
-	l := &lowering{b: b, codec: c, key: fmt.Sprintf("%+v", c), ws: b.Space()}
+	unstopped := c
+	unstopped.Stops = nil
+	l := &lowering{b: b, codec: c, key: fmt.Sprintf("%+v", unstopped), ws: b.Space()}
+	l.stopped = l.key + fmt.Sprintf("%q", c.Stops)
 	if c.Style == Python {
 		l.prefix = "py-"
 	} else if c.Quote != "" {
@@ -66,16 +69,21 @@ func FromSchema(s *schema.Schema) (*Grammar, error) {
 
 // lowering turns schemas into elements for one codec.
 type lowering struct {
-	b      *Builder
-	codec  Codec
-	key    string
-	prefix string // of the names of the shared rules
-	ws     Element
+	b       *Builder
+	codec   Codec
+	key     string // of the codec, but for its stops
+	stopped string // of all of it
+	prefix  string // of the names of the shared rules
+	ws      Element
 }
 
-// sub makes the name of what is part of something named.
+// sub makes the name of what is part of something named. Of a long one it keeps what a rule's name has room for.
 func sub(parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "-")
+	name := strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "-")
+	if len(name) > maxName {
+		return ruleName(name)
+	}
+	return name
 }
 
 // inlineWeight is how many elements a value may have to stand where it is used rather than in a rule.
@@ -85,7 +93,11 @@ func (l *lowering) value(s *schema.Schema, name string, bare bool) Element {
 	if s.IsNever() {
 		return l.b.Never()
 	}
+	bare = bare && s.Types()&schema.String != 0 // all else stands as it does in a value
 	key := valueKey{s, l.key, bare}
+	if bare && stops(s) {
+		key.codec = l.stopped
+	}
 	if e, ok := l.b.values[key]; ok {
 		return e
 	}
@@ -98,7 +110,7 @@ func (l *lowering) value(s *schema.Schema, name string, bare bool) Element {
 		l.b.values[key] = e
 		body := l.body(s, name, bare)
 		if body.Kind == Never && l.b.err == nil {
-			return l.b.fail(fmt.Errorf("%sno value can satisfy the schema", pathPrefix(s.Path)))
+			return l.b.fail(fmt.Errorf("%sno value can satisfy the schema", pathPrefix(s.Path())))
 		}
 		l.b.Define(e, body)
 		return e
@@ -109,6 +121,14 @@ func (l *lowering) value(s *schema.Schema, name string, bare bool) Element {
 	}
 	l.b.values[key] = e
 	return e
+}
+
+// stops reports whether the markers that end a bare text make a difference for a schema's values.
+func stops(s *schema.Schema) bool {
+	if len(s.Alts) > 0 {
+		return slices.ContainsFunc(s.Alts, stops)
+	}
+	return s.Enum == nil && s.Types()&schema.String != 0
 }
 
 func pathPrefix(path string) string {
@@ -142,10 +162,10 @@ func (l *lowering) body(s *schema.Schema, name string, bare bool) Element {
 	types := s.Types()
 	var choices []Element
 	if types.Has(schema.Object) {
-		choices = append(choices, l.object(s, name))
+		choices = append(choices, l.part(s, name, bare, l.object))
 	}
 	if types.Has(schema.Array) {
-		choices = append(choices, l.array(s, name))
+		choices = append(choices, l.part(s, name, bare, l.array))
 	}
 	if types.Has(schema.String) {
 		choices = append(choices, l.text(s, bare))
@@ -162,6 +182,16 @@ func (l *lowering) body(s *schema.Schema, name string, bare bool) Element {
 		choices = append(choices, l.null())
 	}
 	return b.Alt(choices...)
+}
+
+// part matches the objects or the arrays among values that may be bare texts. Where such texts end makes no difference for them, so they
+// have a rule that all have in common.
+func (l *lowering) part(s *schema.Schema, name string, bare bool, make func(*schema.Schema, string) Element) Element {
+	e := make(s, name)
+	if bare && weight(e) > inlineWeight {
+		return l.b.Rule(name, e)
+	}
+	return e
 }
 
 func (l *lowering) rule(name string, e Element) Element { return l.b.Rule(l.prefix+name, e) }
@@ -425,6 +455,7 @@ type members struct {
 }
 
 func (m *members) build() Element {
+	b := m.l.b
 	m.memo = map[[2]int]Element{}
 	m.optional = slices.IndexFunc(m.all, func(x member) bool { return !x.required })
 	if m.optional < 0 {
@@ -432,17 +463,33 @@ func (m *members) build() Element {
 	} else {
 		for i := range m.all {
 			if weight(m.all[i].kv) > inlineWeight {
-				m.all[i].kv = m.l.b.Rule(sub(m.name, m.all[i].name, "kv"), m.all[i].kv)
+				m.all[i].kv = b.Rule(sub(m.name, m.all[i].name, "kv"), m.all[i].kv)
 			}
 		}
 	}
 	// From the end, so that long lists do not recurse.
-	for i := len(m.all); i >= 0; i-- {
-		for c := min(i, m.top); c >= 0; c-- {
+	for i := len(m.all); i >= m.optional; i-- {
+		for c := min(i, m.top); c >= min(m.optional, m.top); c-- {
 			m.memo[[2]int{i, c}] = m.at(i, c)
 		}
 	}
-	return m.memo[[2]int{0, 0}]
+	// The members before the first optional one are all there, so they make one sequence.
+	if m.most >= 0 && m.optional > m.most {
+		return b.Never()
+	}
+	parts := make([]Element, 0, m.optional+1)
+	for i := range m.optional {
+		parts = append(parts, m.part(i, i))
+	}
+	return b.Seq(append(parts, m.memo[[2]int{m.optional, min(m.optional, m.top)}])...)
+}
+
+// part matches member i after c others.
+func (m *members) part(i, c int) Element {
+	if c == 0 {
+		return m.all[i].kv
+	}
+	return m.l.b.Seq(m.l.comma(), m.all[i].kv)
 }
 
 func (m *members) at(i, c int) Element {
@@ -450,10 +497,7 @@ func (m *members) at(i, c int) Element {
 	if i == len(m.all) {
 		return m.end(c)
 	}
-	part := m.all[i].kv
-	if c > 0 {
-		part = b.Seq(m.l.comma(), part)
-	}
+	part := m.part(i, c)
 	next := m.memo[[2]int{i + 1, min(c+1, m.top)}]
 	full := m.most >= 0 && c >= m.most
 	var e Element

@@ -28,6 +28,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // MaxDepth bounds the nesting of arrays and objects, in levels; deeper input is refused so that recursion over a value
@@ -229,6 +230,46 @@ var (
 
 // String returns the value's JSON text in the style Spaced.
 func (v Value) String() string { return string(v.Append(nil, Spaced)) }
+
+// Excerpt returns the value's JSON text as [Value.String] does, cut off at a character after about so many bytes; "..." stands for the
+// rest. It costs no more than what it returns.
+func (v Value) Excerpt(bytes int) string {
+	b := v.head(nil, bytes, 0)
+	if len(b) <= bytes {
+		return string(b)
+	}
+	for bytes > 0 && !utf8.RuneStart(b[bytes]) {
+		bytes--
+	}
+	return string(b[:bytes]) + "..."
+}
+
+// head appends the beginning of the value's text, more than so many bytes of it where there are more.
+func (v Value) head(dst []byte, bytes, depth int) []byte {
+	switch {
+	case v.kind == Number:
+		return append(dst, v.text[:min(len(v.text), bytes+1)]...)
+	case v.kind == String:
+		return AppendQuoted(dst, v.text[:min(len(v.text), bytes+utf8.UTFMax)], false)
+	case v.in == nil:
+		return v.append(dst, Spaced, depth)
+	}
+	dst = append(dst, "[{"[v.kind-Array])
+	for i, item := range v.Items() {
+		if len(dst) > bytes {
+			return dst
+		}
+		dst = item.head(Spaced.separate(dst, i, depth), bytes, depth+1)
+	}
+	for i, m := range v.Members() {
+		if len(dst) > bytes {
+			return dst
+		}
+		dst = append(Str(m.Key).head(Spaced.separate(dst, i, depth), bytes, depth), Spaced.Colon...)
+		dst = m.Value.head(dst, bytes, depth+1)
+	}
+	return append(dst, "]}"[v.kind-Array])
+}
 
 // MarshalJSON implements [encoding/json.Marshaler].
 func (v Value) MarshalJSON() ([]byte, error) { return v.Append(nil, Compact), nil }

@@ -15,6 +15,7 @@ type normalizer struct {
 	reader *reader
 	memo   map[string]*work // of sets of several nodes; a node alone has its own
 	works  int
+	merged int // properties that were held against a schema that does not declare them
 	queue  []*work
 	free   *node // allows anything
 }
@@ -76,11 +77,11 @@ func (n *normalizer) work(nodes []*node) *work {
 }
 
 func (n *normalizer) newWork(nodes []*node) *work {
-	path := nodes[0].place.path
+	at := nodes[0].path
 	if n.works++; n.works > MaxNodes {
-		fail(path, "merging allOf and references makes more than %d schemas", MaxNodes)
+		fail(at, "merging allOf and references makes more than %d schemas", MaxNodes)
 	}
-	return &work{nodes: nodes, schema: &Schema{Path: path, notes: n.reader.notes}}
+	return &work{nodes: nodes, schema: &Schema{at: at, notes: n.reader.notes}}
 }
 
 // behind returns the node that a node with nothing but a reference stands for.
@@ -110,12 +111,12 @@ const maxUnionNesting = 1000
 func (n *normalizer) make(w *work) { n.makeAt(w, 0) }
 
 func (n *normalizer) makeAt(w *work, depth int) {
-	path := w.nodes[0].place.path
+	at := w.nodes[0].path
 	if w.state == open {
-		fail(path, "the schema refers to itself without anything in between, so it says nothing")
+		fail(at, "the schema refers to itself without anything in between, so it says nothing")
 	}
 	if depth > maxUnionNesting {
-		fail(path, "anyOf nests deeper than %d levels", maxUnionNesting)
+		fail(at, "anyOf nests deeper than %d levels", maxUnionNesting)
 	}
 	w.state = open
 	cores, groups := collect(w.nodes)
@@ -145,7 +146,7 @@ func collect(nodes []*node) (cores []*node, groups [][]*node) {
 	collect = func(nd *node) {
 		switch seen[nd] {
 		case inside:
-			fail(nd.place.path, "the schema refers to itself without anything in between, so it says nothing")
+			fail(nd.path, "the schema refers to itself without anything in between, so it says nothing")
 		case finished:
 			return
 		}
@@ -183,7 +184,7 @@ func (n *normalizer) union(s *Schema, cores []*node, groups [][]*node, depth int
 			}
 		}
 		if choices = next; len(choices) > MaxAlternatives {
-			fail(s.Path, "the alternatives of anyOf and oneOf combine to more than %d", MaxAlternatives)
+			fail(s.at, "the alternatives of anyOf and oneOf combine to more than %d", MaxAlternatives)
 		}
 	}
 	for _, choice := range choices {
@@ -194,7 +195,7 @@ func (n *normalizer) union(s *Schema, cores []*node, groups [][]*node, depth int
 		s.add(w.schema)
 	}
 	if len(s.Alts) > MaxAlternatives {
-		fail(s.Path, "more than %d alternatives", MaxAlternatives)
+		fail(s.at, "more than %d alternatives", MaxAlternatives)
 	}
 	s.settle()
 }
@@ -206,7 +207,7 @@ func (n *normalizer) bare(nd *node) *node {
 	}
 	if nd.bare == nil {
 		nd.bare = n.reader.fresh()
-		nd.bare.place, nd.bare.kw = nd.place, nd.kw
+		nd.bare.path, nd.bare.kw = nd.path, nd.kw
 	}
 	return nd.bare
 }
@@ -314,28 +315,15 @@ func (n *normalizer) object(s *Schema, cores []*node) {
 	nodes := make([][]*node, len(names))
 	for _, core := range cores {
 		kw := &core.kw
-		own := make([]bool, len(names))
 		for _, p := range kw.properties {
 			i := at[p.name]
 			nodes[i] = append(nodes[i], p.schema)
-			own[i] = true
 		}
 		for _, name := range kw.required {
 			s.Properties[at[name]].Required = true
 		}
-		for i, name := range names {
-			if own[i] {
-				continue
-			}
-			matched := false
-			for _, p := range kw.patternProperties {
-				if ok, err := p.pattern.Match(name); ok && err == nil {
-					nodes[i], matched = append(nodes[i], p.schema), true
-				}
-			}
-			if !matched && kw.additional != nil {
-				nodes[i] = append(nodes[i], kw.additional)
-			}
+		if len(kw.patternProperties) > 0 || kw.additional != nil {
+			n.others(kw, names, nodes)
 		}
 	}
 	for i, name := range names {
@@ -348,11 +336,36 @@ func (n *normalizer) object(s *Schema, cores []*node) {
 	}
 }
 
+// others adds what keywords say of the properties that they do not declare, of those that all keywords together do.
+func (n *normalizer) others(kw *keywords, names []string, nodes [][]*node) {
+	own := make(map[string]bool, len(kw.properties))
+	for _, p := range kw.properties {
+		own[p.name] = true
+	}
+	for i, name := range names {
+		if own[name] {
+			continue
+		}
+		if n.merged++; n.merged > MaxMerged {
+			fail(n.reader.root, "properties that one part of allOf declares and another does not, more than %d in all", MaxMerged)
+		}
+		matched := false
+		for _, p := range kw.patternProperties {
+			if ok, err := p.pattern.Match(name); ok && err == nil {
+				nodes[i], matched = append(nodes[i], p.schema), true
+			}
+		}
+		if !matched && kw.additional != nil {
+			nodes[i] = append(nodes[i], kw.additional)
+		}
+	}
+}
+
 // anything returns the node that allows anything.
 func (n *normalizer) anything() *node {
 	if n.free == nil {
 		n.free = n.reader.fresh()
-		n.free.place.path, n.free.empty = n.reader.prefix, true
+		n.free.path, n.free.empty = n.reader.root, true
 	}
 	return n.free
 }
@@ -378,7 +391,7 @@ func (n *normalizer) filter(s *Schema) {
 		t := TypeOf(value)
 		probe := *s
 		probe.Enum = nil
-		if declared.Has(t) && v.leaf(&probe, value, "") == nil {
+		if declared.Has(t) && v.leaf(&probe, value, nil) == nil {
 			if kept = append(kept, value); t == fraction {
 				t = Number
 			}

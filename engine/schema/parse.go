@@ -35,24 +35,24 @@ func parseAt(path string, v ordered.Value, object bool) (s *Schema, err error) {
 	}()
 	if v.IsNull() && !object {
 		s := Any()
-		s.Path = path
+		s.at = begun(path)
 		return s, nil
 	} else if v.IsNull() {
 		v = objectOnly
 	}
-	r := &reader{doc: v, prefix: path, notes: new([]Note), nodes: nodePool.Get().(*slab.Slab[node])}
+	r := &reader{doc: v, root: begun(path), notes: new([]Note), nodes: nodePool.Get().(*slab.Slab[node])}
 	defer func() {
 		r.nodes.Reset(maxBlock)
 		nodePool.Put(r.nodes)
 	}()
-	roots := []*node{r.node(v, place{path: path})}
+	roots := []*node{r.node(v, r.root)}
 	if object && roots[0].kw.types != Object {
-		roots = append(roots, r.node(objectOnly, place{path: path, pointer: "object"})) // no JSON pointer, so no reference leads there
+		roots = append(roots, r.node(objectOnly, r.root))
 	}
 	r.resolve()
 	n := &normalizer{reader: r, memo: map[string]*work{}}
 	s = n.run(roots)
-	if r.known != nil { // nothing else leads back
+	if r.referred { // nothing else leads back
 		markRecursive(s)
 	}
 	return s, nil
@@ -68,14 +68,15 @@ const maxBlock = 1 << 20
 var objectOnly = ordered.ObjectOf(ordered.Member{Key: "type", Value: ordered.Str("object")})
 
 // fail leaves the reader; ParseAt returns the error.
-func fail(path, format string, args ...any) {
-	panic(&Error{Path: path, Msg: fmt.Sprintf(format, args...)})
+func fail(at *path, format string, args ...any) {
+	panic(&Error{Path: at.String(), Msg: fmt.Sprintf(format, args...)})
 }
 
 // node is a schema as written. Its own keywords and the schemas that it is combined with are kept apart.
 type node struct {
 	id     int
-	place  place
+	path   *path
+	value  ordered.Value
 	kw     keywords
 	empty  bool // no keyword of its own
 	ref    string
@@ -84,47 +85,6 @@ type node struct {
 	any    [][]*node
 	work   *work // of the normalizer: what is made of this node alone
 	bare   *node // of the normalizer
-}
-
-// place is where a schema was written.
-type place struct {
-	path    string // for people
-	up      *node  // the schema that contains it; nil where pointer is given
-	pointer string
-	keyword string // that has it in up
-	member  bool   // it is the member called name of what the keyword has
-	name    string
-	item    int // its number in the keyword's list, from 1; 0: it is in none
-}
-
-// member, item and value return the places of the schemas that a keyword of n has.
-func (n *node) member(keyword, name string) place {
-	p := place{path: n.place.path + "." + keyword + "." + name, up: n, keyword: keyword, member: true, name: name}
-	p.path = strings.TrimPrefix(p.path, ".")
-	return p
-}
-
-func (n *node) item(keyword string, i int) place {
-	return place{path: join(n.place.path, keyword) + "[" + strconv.Itoa(i) + "]", up: n, keyword: keyword, item: i + 1}
-}
-
-func (n *node) value(keyword string) place {
-	return place{path: join(n.place.path, keyword), up: n, keyword: keyword}
-}
-
-// jsonPointer returns a place's JSON pointer (RFC 6901).
-func (p *place) jsonPointer() string {
-	if p.up == nil {
-		return p.pointer
-	}
-	s := p.up.place.jsonPointer() + "/" + escapePointer(p.keyword)
-	switch {
-	case p.member:
-		s += "/" + escapePointer(p.name)
-	case p.item > 0:
-		s += "/" + strconv.Itoa(p.item-1)
-	}
-	return s
 }
 
 // keywords are what applies to a value directly.
@@ -159,28 +119,19 @@ type patternNode struct {
 }
 
 type reader struct {
-	doc    ordered.Value
-	prefix string
-	nodes  *slab.Slab[node]
-	all    []*node
-	known  map[string]*node // by JSON pointer; nil until the first reference is resolved
-	refs   []*node          // nodes whose reference is still to be resolved
-	notes  *[]Note
+	doc      ordered.Value
+	root     *path
+	nodes    *slab.Slab[node]
+	all      []*node
+	known    map[ordered.Value]*node                    // the nodes of objects with keywords; nil until the first reference is resolved
+	indexes  map[ordered.Value]map[string]ordered.Value // the members of objects that references lead through
+	refs     []*node                                    // nodes whose reference is still to be resolved
+	referred bool                                       // there were such
+	notes    *[]Note
 }
 
-func (r *reader) note(path, format string, args ...any) {
-	*r.notes = append(*r.notes, Note{Path: path, Msg: fmt.Sprintf(format, args...)})
-}
-
-func join(path, key string) string {
-	if path == "" {
-		return key
-	}
-	return path + "." + key
-}
-
-func escapePointer(key string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
+func (r *reader) note(at *path, format string, args ...any) {
+	*r.notes = append(*r.notes, Note{Path: at.String(), Msg: fmt.Sprintf(format, args...)})
 }
 
 // fresh returns a new node.
@@ -191,23 +142,19 @@ func (r *reader) fresh() *node {
 	return n
 }
 
-// node reads the schema at a place.
-func (r *reader) node(v ordered.Value, at place) *node {
-	pointer := ""
-	if r.known != nil {
-		pointer = at.jsonPointer()
-		if known := r.known[pointer]; known != nil {
-			return known
-		}
+// node reads the schema at a path. One that was read is known by its object: a reference leads back to it.
+func (r *reader) node(v ordered.Value, at *path) *node {
+	if known := r.known[v]; known != nil {
+		return known
 	}
 	if len(r.all) >= MaxNodes {
-		fail(at.path, "more than %d schemas in one document", MaxNodes)
+		fail(at, "more than %d schemas in one document", MaxNodes)
 	}
 	n := r.fresh()
-	n.place, n.empty = at, true
+	n.path, n.value, n.empty = at, v, true
 	n.kw.maxLength, n.kw.maxItems, n.kw.maxProps = -1, -1, -1
 	if r.known != nil {
-		r.known[pointer] = n
+		r.know(n)
 	}
 	switch v.Kind() {
 	case ordered.Bool:
@@ -221,19 +168,26 @@ func (r *reader) node(v ordered.Value, at place) *node {
 			n.kw.types |= Null
 		}
 	default:
-		fail(at.path, "a schema is an object or a boolean, found %s", v.Kind())
+		fail(at, "a schema is an object or a boolean, found %s", v.Kind())
 	}
 	return n
+}
+
+// know remembers a node by its object, unless that is empty: all empty ones are alike.
+func (r *reader) know(n *node) {
+	if len(n.value.Members()) > 0 {
+		r.known[n.value] = n
+	}
 }
 
 // list reads the schemas in the list that a keyword of n has.
 func (r *reader) list(n *node, key string, v ordered.Value) []*node {
 	if v.Kind() != ordered.Array || len(v.Items()) == 0 {
-		fail(join(n.place.path, key), "expected a list of schemas, found %s", found(v))
+		fail(n.path.step(key), "expected a list of schemas, found %s", found(v))
 	}
 	nodes := make([]*node, len(v.Items()))
 	for i, item := range v.Items() {
-		nodes[i] = r.node(item, n.item(key, i))
+		nodes[i] = r.node(item, n.path.step(key).at(i))
 	}
 	return nodes
 }
@@ -241,14 +195,14 @@ func (r *reader) list(n *node, key string, v ordered.Value) []*node {
 // members returns the members of the object of schemas that a keyword of n has.
 func members(n *node, key string, v ordered.Value) []ordered.Member {
 	if v.Kind() != ordered.Object {
-		fail(join(n.place.path, key), "expected an object of schemas, found %s", found(v))
+		fail(n.path.step(key), "expected an object of schemas, found %s", found(v))
 	}
 	return v.Members()
 }
 
 func (r *reader) keyword(n *node, key string, v ordered.Value, nullable *bool) {
 	kw := &n.kw
-	here := func() string { return join(n.place.path, key) }
+	here := func() *path { return n.path.step(key) }
 	own := true // the keyword constrains a value directly
 	switch key {
 	case "type":
@@ -286,7 +240,7 @@ func (r *reader) keyword(n *node, key string, v ordered.Value, nullable *bool) {
 			kw.patterns = append(kw.patterns, p)
 			kw.about |= String
 		} else {
-			r.note(here(), "the format %s is not checked", v)
+			r.note(here(), "the format %s is not checked", found(v))
 			own = false
 		}
 	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
@@ -294,8 +248,9 @@ func (r *reader) keyword(n *node, key string, v ordered.Value, nullable *bool) {
 		kw.about |= Number
 	case "properties":
 		kw.properties = slices.Grow(kw.properties, len(v.Members()))
+		at := here()
 		for _, m := range members(n, key, v) {
-			kw.properties = append(kw.properties, nodeProperty{m.Key, r.node(m.Value, n.member(key, m.Key))})
+			kw.properties = append(kw.properties, nodeProperty{m.Key, r.node(m.Value, at.step(m.Key))})
 		}
 		kw.about |= Object
 	case "required":
@@ -306,27 +261,31 @@ func (r *reader) keyword(n *node, key string, v ordered.Value, nullable *bool) {
 		if v.Kind() != ordered.Array {
 			fail(here(), "expected a list of names, found %s", found(v))
 		}
+		known := make(map[string]bool, len(v.Items()))
+		for _, name := range kw.required {
+			known[name] = true
+		}
 		for i, item := range v.Items() {
 			if item.Kind() != ordered.String {
-				fail(fmt.Sprintf("%s[%d]", here(), i), "expected a name, found %s", found(item))
+				fail(here().at(i), "expected a name, found %s", found(item))
 			}
-			if !slices.Contains(kw.required, item.Text()) {
-				kw.required = append(kw.required, item.Text())
+			if name := item.Text(); !known[name] {
+				kw.required, known[name] = append(kw.required, name), true
 			}
 		}
 		kw.about |= Object
 	case "patternProperties":
 		for _, m := range members(n, key, v) {
-			at := n.member(key, m.Key)
+			at := n.path.step(key).step(m.Key)
 			sub := r.node(m.Value, at)
-			if p := r.pattern(true, m.Key, at.path); p != nil {
+			if p := r.pattern(true, m.Key, at); p != nil {
 				kw.patternProperties = append(kw.patternProperties, patternNode{p, sub})
 			}
 		}
 		kw.about |= Object
 	case "additionalProperties", "unevaluatedProperties":
 		if kw.additional == nil || key == "additionalProperties" {
-			kw.additional = r.node(v, n.value(key))
+			kw.additional = r.node(v, n.path.step(key))
 		}
 		kw.about |= Object
 	case "minProperties":
@@ -344,12 +303,12 @@ func (r *reader) keyword(n *node, key string, v ordered.Value, nullable *bool) {
 				kw.prefix = r.list(n, key, v)
 			}
 		} else {
-			kw.items = r.node(v, n.value(key))
+			kw.items = r.node(v, n.path.step(key))
 		}
 		kw.about |= Array
 	case "additionalItems":
 		if kw.items == nil {
-			kw.items = r.node(v, n.value(key))
+			kw.items = r.node(v, n.path.step(key))
 		}
 		kw.about |= Array
 	case "minItems":
@@ -387,11 +346,10 @@ func found(v ordered.Value) string {
 	if v.Kind() == ordered.Array && len(v.Items()) == 0 {
 		return "an empty list"
 	}
-	text := v.String()
-	if len(text) > 40 {
-		return v.Kind().String()
+	if text := v.Excerpt(41); len(text) <= 40 {
+		return text
 	}
-	return text
+	return v.Kind().String()
 }
 
 // restrict intersects the values of two enums; the first may be nil, which allows all.
@@ -422,16 +380,16 @@ func enumKey(v ordered.Value) string {
 	return ordered.Canonical(v)
 }
 
-func (r *reader) types(v ordered.Value, path string) TypeSet {
+func (r *reader) types(v ordered.Value, at *path) TypeSet {
 	if v.Kind() == ordered.String {
-		return r.typeNamed(v.Text(), path)
+		return r.typeNamed(v.Text(), at)
 	}
 	if v.Kind() != ordered.Array || len(v.Items()) == 0 {
-		fail(path, "expected the name of a type or a list of names, found %s", found(v))
+		fail(at, "expected the name of a type or a list of names, found %s", found(v))
 	}
 	var set TypeSet
 	for i, item := range v.Items() {
-		here := fmt.Sprintf("%s[%d]", path, i)
+		here := at.at(i)
 		if item.Kind() != ordered.String {
 			fail(here, "expected the name of a type, found %s", found(item))
 		}
@@ -440,7 +398,7 @@ func (r *reader) types(v ordered.Value, path string) TypeSet {
 	return set
 }
 
-func (r *reader) typeNamed(name, path string) TypeSet {
+func (r *reader) typeNamed(name string, at *path) TypeSet {
 	if name == "any" {
 		return AnyType
 	}
@@ -450,10 +408,10 @@ func (r *reader) typeNamed(name, path string) TypeSet {
 		}
 	}
 	if set, ok := typeAliases[strings.ToLower(name)]; ok {
-		r.note(path, "%q is no type of JSON Schema; it is read as %s", name, set)
+		r.note(at, "%q is no type of JSON Schema; it is read as %s", excerpt(name), set)
 		return set
 	}
-	r.note(path, "unknown type %q, read as any; the types are string, number, integer, boolean, null, array and object", name)
+	r.note(at, "unknown type %q, read as any; the types are string, number, integer, boolean, null, array and object", excerpt(name))
 	return AnyType
 }
 
@@ -469,27 +427,27 @@ var typeAliases = map[string]TypeSet{
 }
 
 // lower and upper read a count. A count may be written as 1.0.
-func (r *reader) lower(v ordered.Value, path string) int {
-	n := r.countOf(v, path)
+func (r *reader) lower(v ordered.Value, at *path) int {
+	n := r.countOf(v, at)
 	if n > MaxCount {
-		fail(path, "%s is more than the %d that are supported", v, MaxCount)
+		fail(at, "%s is more than the %d that are supported", found(v), MaxCount)
 	}
 	return n
 }
 
-func (r *reader) upper(v ordered.Value, path string) int {
-	n := r.countOf(v, path)
+func (r *reader) upper(v ordered.Value, at *path) int {
+	n := r.countOf(v, at)
 	if n > MaxCount {
-		r.note(path, "%s is beyond the %d that are checked, taken as no bound", v, MaxCount)
+		r.note(at, "%s is beyond the %d that are checked, taken as no bound", found(v), MaxCount)
 		return -1
 	}
 	return n
 }
 
-func (r *reader) countOf(v ordered.Value, path string) int {
+func (r *reader) countOf(v ordered.Value, at *path) int {
 	x, ok := rational(v.Text())
 	if v.Kind() != ordered.Number || ok && (!x.IsInt() || x.Sign() < 0) {
-		fail(path, "expected a count, found %s", found(v))
+		fail(at, "expected a count, found %s", found(v))
 	}
 	if !ok || !x.Num().IsInt64() || x.Num().Int64() > MaxCount {
 		return MaxCount + 1
@@ -497,22 +455,22 @@ func (r *reader) countOf(v ordered.Value, path string) int {
 	return int(x.Num().Int64())
 }
 
-func (r *reader) pattern(isString bool, text, path string) *Pattern {
+func (r *reader) pattern(isString bool, text string, at *path) *Pattern {
 	if !isString {
-		fail(path, "expected a regular expression as a string")
+		fail(at, "expected a regular expression as a string")
 	}
 	p, err := ParsePattern(text)
 	switch {
 	case errors.Is(err, errUnsupported):
-		r.note(path, "the pattern is ignored: %v is not in the regular subset", err)
+		r.note(at, "the pattern is ignored: %v is not in the regular subset", err)
 		return nil
 	case err != nil:
-		fail(path, "%v", err)
+		fail(at, "%v", err)
 	}
 	return p
 }
 
-func (r *reader) bound(kw *keywords, key string, v ordered.Value, path string) {
+func (r *reader) bound(kw *keywords, key string, v ordered.Value, at *path) {
 	lower := strings.HasSuffix(strings.ToLower(key), "minimum")
 	exclusive := strings.HasPrefix(key, "exclusive")
 	if exclusive && v.Kind() == ordered.Bool { // draft 4: a flag of the other keyword
@@ -526,11 +484,11 @@ func (r *reader) bound(kw *keywords, key string, v ordered.Value, path string) {
 		return
 	}
 	if v.Kind() != ordered.Number {
-		fail(path, "expected a number, found %s", found(v))
+		fail(at, "expected a number, found %s", found(v))
 	}
 	x, ok := rational(v.Text())
 	if !ok {
-		r.note(path, "%s is too large or too small to be checked", found(v))
+		r.note(at, "%s is too large or too small to be checked", found(v))
 		return
 	}
 	b := &Bound{Value: x, Exclusive: exclusive}
@@ -571,59 +529,77 @@ func tighter(a, b *Bound, lower bool) *Bound {
 
 // resolve follows the references of all nodes, reading the schemas that only references lead to.
 func (r *reader) resolve() {
-	if len(r.refs) > 0 {
-		r.known = map[string]*node{}
+	if r.referred = len(r.refs) > 0; r.referred {
+		r.known = map[ordered.Value]*node{}
 		for _, n := range r.all {
-			r.known[n.place.jsonPointer()] = n
+			r.know(n)
 		}
 	}
 	for len(r.refs) > 0 {
 		n := r.refs[0]
 		r.refs = r.refs[1:]
-		path := join(n.place.path, "$ref")
-		pointer, ok := strings.CutPrefix(n.ref, "#")
-		if !ok {
-			n.target = r.anything(path, "%q is read as any value: only references inside the document, such as #/$defs/name, are supported", n.ref)
-			continue
-		}
-		if text, err := url.PathUnescape(pointer); err == nil {
-			pointer = text
-		}
-		n.target = r.lookup(pointer, n.ref, path)
+		n.target = r.lookup(n.ref, n.path.step("$ref"))
 	}
 }
 
-// anything is the schema of any value, in place of one that is not there.
-func (r *reader) anything(path, format string, args ...any) *node {
-	r.note(path, format, args...)
-	return r.node(ordered.ObjectOf(), place{path: path, pointer: "/?" + path}) // where no reference leads
+// anything is the schema of any value, in place of one that a reference does not lead to.
+func (r *reader) anything(ref string, at *path, format string, args ...any) *node {
+	r.note(at, "%q is read as any value: "+format, append([]any{excerpt(ref)}, args...)...)
+	return r.node(ordered.ObjectOf(), at)
 }
 
-func (r *reader) lookup(pointer, ref, path string) *node {
-	if known := r.known[pointer]; known != nil {
-		return known
+// lookup returns the schema that a reference leads to: a JSON pointer (RFC 6901) inside the document.
+func (r *reader) lookup(ref string, at *path) *node {
+	pointer, ok := strings.CutPrefix(ref, "#")
+	if !ok {
+		return r.anything(ref, at, "only references inside the document, such as #/$defs/name, are supported")
 	}
-	if pointer != "" && pointer[0] != '/' {
-		return r.anything(path, "%q is read as any value: anchors are not supported; write a path such as #/$defs/name", ref)
+	if text, err := url.PathUnescape(pointer); err == nil {
+		pointer = text
 	}
-	v := r.doc
-	where := ""
-	for key := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+	v, where := r.doc, r.root
+	if pointer == "" {
+		return r.node(v, where)
+	} else if pointer[0] != '/' {
+		return r.anything(ref, at, "anchors are not supported; write a path such as #/$defs/name")
+	}
+	for key := range strings.SplitSeq(pointer[1:], "/") {
 		key = strings.ReplaceAll(strings.ReplaceAll(key, "~1", "/"), "~0", "~")
-		next, ok := v.Get(key)
+		next, ok := r.member(v, key)
 		if i, err := strconv.Atoi(key); err == nil && v.Kind() == ordered.Array && i >= 0 && i < len(v.Items()) {
 			next, ok = v.Items()[i], true
-			where = fmt.Sprintf("%s[%d]", where, i)
+			where = where.at(i)
 		} else {
-			where = join(where, key)
+			where = where.step(key)
 		}
 		if !ok {
-			return r.anything(path, "%q is read as any value: it leads nowhere, there is no %s", ref, where)
+			return r.anything(ref, at, "it leads nowhere, there is no %s", strings.TrimPrefix(where.below(r.root).String(), "."))
 		}
 		v = next
 	}
-	if r.prefix != "" {
-		where = r.prefix + "." + where
+	return r.node(v, where)
+}
+
+// indexFrom is the number of members from which those of an object are found by a map.
+const indexFrom = 16
+
+// member is [ordered.Value.Get] for an object that many references lead through.
+func (r *reader) member(v ordered.Value, key string) (ordered.Value, bool) {
+	members := v.Members()
+	if len(members) < indexFrom {
+		return v.Get(key)
 	}
-	return r.node(v, place{path: where, pointer: pointer})
+	index := r.indexes[v]
+	if index == nil {
+		index = make(map[string]ordered.Value, len(members))
+		for _, m := range members {
+			index[m.Key] = m.Value
+		}
+		if r.indexes == nil {
+			r.indexes = map[ordered.Value]map[string]ordered.Value{}
+		}
+		r.indexes[v] = index
+	}
+	found, ok := index[key]
+	return found, ok
 }

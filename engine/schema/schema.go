@@ -21,7 +21,7 @@
 //
 // # Limits
 //
-// Schemas are foreign text: [MaxNodes], [MaxAlternatives], [MaxEnum], [MaxCount], [MaxPattern] and [MaxSteps] bound what
+// Schemas are foreign text: [MaxNodes], [MaxAlternatives], [MaxMerged], [MaxEnum], [MaxCount], [MaxPattern] and [MaxSteps] bound what
 // they can cost. An upper bound above MaxCount is dropped, a lower bound above it is an error.
 //
 // # Errors
@@ -47,6 +47,7 @@ import (
 const (
 	MaxNodes        = 50_000    // schemas in one document, before and after merging
 	MaxAlternatives = 1000      // alternatives of one union after merging
+	MaxMerged       = 20_000    // properties that parts of allOf constrain and do not declare, in one document
 	MaxEnum         = 20_000    // values of one enum
 	MaxCount        = 1_000_000 // minItems, minLength, minProperties
 	MaxPattern      = 10_000    // bytes of one pattern
@@ -124,7 +125,6 @@ func TypeOf(v ordered.Value) TypeSet {
 
 // Schema is a union (Alts is not empty; then nothing else is set) or a leaf. It is immutable.
 type Schema struct {
-	Path string    // where it was written; of merged schemas the first
 	Alts []*Schema // any one of these
 
 	Enum []ordered.Value // if not nil, exactly these values; they satisfy all other keywords
@@ -145,6 +145,7 @@ type Schema struct {
 	Additional                   *Schema // of other properties; nil where not given
 	MinProperties, MaxProperties int     // MaxProperties is -1 without a bound
 
+	at        *path // where it was written; of merged schemas the first
 	types     TypeSet
 	declared  bool // types were given rather than inferred
 	recursive bool
@@ -198,6 +199,9 @@ func at(path, msg string) string {
 func Any() *Schema {
 	return &Schema{MaxLength: -1, MaxItems: -1, MaxProperties: -1, types: AnyType, notes: new([]Note)}
 }
+
+// Path returns where the schema was written, such as "tools[2].parameters.properties.x"; of merged schemas the first.
+func (s *Schema) Path() string { return s.at.String() }
 
 // Types returns the types that a value may have, after references, alternatives, enum and const. A leaf without a type
 // has those that its keywords are about, or all.
@@ -321,7 +325,7 @@ func (s *Schema) Only(types TypeSet) *Schema {
 }
 
 func union(schemas []*Schema) *Schema {
-	u := &Schema{Path: schemas[0].Path, notes: schemas[0].notes}
+	u := &Schema{at: schemas[0].at, notes: schemas[0].notes}
 	for _, s := range schemas {
 		u.add(s)
 	}
@@ -343,9 +347,9 @@ func (s *Schema) add(alt *Schema) {
 // settle ends the making of a union: its types are those of its alternatives, and a single alternative takes its place.
 func (s *Schema) settle() {
 	if len(s.Alts) == 1 {
-		path := s.Path
-		if *s = *s.Alts[0]; s.Path == "" {
-			s.Path = path
+		at := s.at
+		if *s = *s.Alts[0]; s.at == nil {
+			s.at = at
 		}
 		return
 	}
@@ -355,7 +359,11 @@ func (s *Schema) settle() {
 	}
 }
 
-// String describes the schema in one line, for messages and dumps; recursion prints as "...".
+// maxDescription is after how many bytes a description of a schema breaks off: a schema that others refer to is described wherever they
+// do, and references double.
+const maxDescription = 2000
+
+// String describes the schema in one line, for messages and dumps; recursion, and what a long description has no room for, prints as "...".
 func (s *Schema) String() string {
 	var b strings.Builder
 	s.describe(&b, map[*Schema]bool{})
@@ -363,6 +371,12 @@ func (s *Schema) String() string {
 }
 
 func (s *Schema) describe(b *strings.Builder, open map[*Schema]bool) {
+	if b.Len() > maxDescription {
+		if !strings.HasSuffix(b.String(), "...") {
+			b.WriteString("...")
+		}
+		return
+	}
 	if open[s] {
 		b.WriteString("...")
 		return
@@ -374,7 +388,9 @@ func (s *Schema) describe(b *strings.Builder, open map[*Schema]bool) {
 			if i > 0 {
 				b.WriteString(" or ")
 			}
-			alt.describe(b, open)
+			if alt.describe(b, open); b.Len() > maxDescription {
+				break
+			}
 		}
 		return
 	}
@@ -384,7 +400,11 @@ func (s *Schema) describe(b *strings.Builder, open map[*Schema]bool) {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			b.WriteString(v.String())
+			if b.Len() > maxDescription {
+				b.WriteString("...")
+				break
+			}
+			b.WriteString(v.Excerpt(maxDescription))
 		}
 		return
 	}

@@ -13,7 +13,7 @@ import (
 // specification has it.
 func (s *Schema) Validate(v ordered.Value) error {
 	val := &validator{}
-	if err := val.check(s, v, ""); err != nil {
+	if err := val.check(s, v, nil); err != nil {
 		return err
 	}
 	return nil
@@ -22,23 +22,33 @@ func (s *Schema) Validate(v ordered.Value) error {
 type validator struct {
 	steps   int
 	shallow bool // do not look into arrays and objects
+	value   ordered.Value
+	key     string // of value
 }
 
-func bad(path, format string, args ...any) *Error {
-	return &Error{Path: path, Msg: fmt.Sprintf(format, args...)}
+// keyOf is [enumKey] for a value that is held against one enum after the other.
+func (val *validator) keyOf(v ordered.Value) string {
+	if val.key == "" || val.value != v {
+		val.value, val.key = v, enumKey(v)
+	}
+	return val.key
 }
 
-func (val *validator) check(s *Schema, v ordered.Value, path string) *Error {
+func bad(at *path, format string, args ...any) *Error {
+	return &Error{Path: at.String(), Msg: fmt.Sprintf(format, args...)}
+}
+
+func (val *validator) check(s *Schema, v ordered.Value, at *path) *Error {
 	if val.steps++; val.steps > MaxSteps {
-		return bad(path, "the validation takes more than %d steps", MaxSteps)
+		return bad(at, "the validation takes more than %d steps", MaxSteps)
 	}
 	if len(s.Alts) == 0 {
-		return val.leaf(s, v, path)
+		return val.leaf(s, v, at)
 	}
 	var first *Error
 	var meant []*Error // of the alternatives that take values of this type
 	for _, alt := range s.Alts {
-		err := val.leaf(alt, v, path)
+		err := val.leaf(alt, v, at)
 		if err == nil {
 			return nil
 		}
@@ -53,90 +63,90 @@ func (val *validator) check(s *Schema, v ordered.Value, path string) *Error {
 	if len(meant) == 1 {
 		return meant[0]
 	}
-	if first.Path == path {
-		return bad(path, "expected %s, found %s", s, found(v))
+	if first.Path == at.String() {
+		return bad(at, "expected %s, found %s", s, found(v))
 	}
 	return first
 }
 
-func (val *validator) leaf(s *Schema, v ordered.Value, path string) *Error {
+func (val *validator) leaf(s *Schema, v ordered.Value, at *path) *Error {
 	t := TypeOf(v)
 	if s.Enum != nil {
-		key := enumKey(v)
+		val.steps += len(s.Enum)
 		for _, want := range s.Enum {
-			if want.Kind() == v.Kind() && enumKey(want) == key {
+			if want.Kind() == v.Kind() && enumKey(want) == val.keyOf(v) {
 				return nil
 			}
 		}
-		return bad(path, "expected %s, found %s", s, found(v))
+		return bad(at, "expected %s, found %s", s, found(v))
 	}
 	if (s.declared || s.types == 0) && !s.types.Has(t) {
 		if s.types == 0 {
-			return bad(path, "no value is allowed here, found %s", found(v))
+			return bad(at, "no value is allowed here, found %s", found(v))
 		}
-		return bad(path, "expected %s, found %s", s.types, found(v))
+		return bad(at, "expected %s, found %s", s.types, found(v))
 	}
 	switch t {
 	case String:
-		return val.text(s, v.Text(), path)
+		return val.text(s, v.Text(), at)
 	case Integer, fraction:
-		return val.number(s, v, path)
+		return val.number(s, v, at)
 	case Array:
-		return val.array(s, v.Items(), path)
+		return val.array(s, v.Items(), at)
 	case Object:
-		return val.object(s, v, path)
+		return val.object(s, v, at)
 	}
 	return nil
 }
 
-func (val *validator) text(s *Schema, text, path string) *Error {
+func (val *validator) text(s *Schema, text string, at *path) *Error {
 	n := utf8.RuneCountInString(text)
 	switch {
 	case n < s.MinLength:
-		return bad(path, "expected at least %d characters, found %d", s.MinLength, n)
+		return bad(at, "expected at least %d characters, found %d", s.MinLength, n)
 	case s.MaxLength >= 0 && n > s.MaxLength:
-		return bad(path, "expected at most %d characters, found %d", s.MaxLength, n)
+		return bad(at, "expected at most %d characters, found %d", s.MaxLength, n)
 	}
 	for _, p := range s.Patterns {
 		if ok, err := p.Match(text); err != nil {
-			return bad(path, "%v", err)
+			return bad(at, "%v", err)
 		} else if !ok {
 			if s.Format != "" && formats[s.Format] == p.Text {
-				return bad(path, "expected a %s, found %s", s.Format, found(ordered.Str(text)))
+				return bad(at, "expected a %s, found %s", s.Format, found(ordered.Str(text)))
 			}
-			return bad(path, "expected a text that matches %s, found %s", p.Text, found(ordered.Str(text)))
+			return bad(at, "expected a text that matches %s, found %s", p.Text, found(ordered.Str(text)))
 		}
 	}
 	return nil
 }
 
-func (val *validator) number(s *Schema, v ordered.Value, path string) *Error {
+func (val *validator) number(s *Schema, v ordered.Value, at *path) *Error {
 	if s.Minimum == nil && s.Maximum == nil {
 		return nil
 	}
 	x, ok := rational(v.Text())
 	if !ok {
-		return bad(path, "%s is too large or too small to be compared", found(v))
+		return bad(at, "%s is too large or too small to be compared", found(v))
 	}
 	if b := s.Minimum; b != nil {
 		if c := x.Cmp(b.Value); c < 0 || c == 0 && b.Exclusive {
-			return bad(path, "expected %s, found %s", strings.TrimPrefix(s.String(), s.types.String()+" "), v)
+			return bad(at, "expected %s, found %s", strings.TrimPrefix(s.String(), s.types.String()+" "), v)
 		}
 	}
 	if b := s.Maximum; b != nil {
 		if c := x.Cmp(b.Value); c > 0 || c == 0 && b.Exclusive {
-			return bad(path, "expected %s, found %s", strings.TrimPrefix(s.String(), s.types.String()+" "), v)
+			return bad(at, "expected %s, found %s", strings.TrimPrefix(s.String(), s.types.String()+" "), v)
 		}
 	}
 	return nil
 }
 
-func (val *validator) array(s *Schema, items []ordered.Value, path string) *Error {
+func (val *validator) array(s *Schema, items []ordered.Value, at *path) *Error {
 	switch {
 	case len(items) < s.MinItems:
-		return bad(path, "expected at least %d items, found %d", s.MinItems, len(items))
+		return bad(at, "expected at least %d items, found %d", s.MinItems, len(items))
 	case s.MaxItems >= 0 && len(items) > s.MaxItems:
-		return bad(path, "expected at most %d items, found %d", s.MaxItems, len(items))
+		return bad(at, "expected at most %d items, found %d", s.MaxItems, len(items))
 	case val.shallow:
 		return nil
 	}
@@ -148,35 +158,37 @@ func (val *validator) array(s *Schema, items []ordered.Value, path string) *Erro
 		if schema == nil {
 			return nil
 		}
-		if err := val.check(schema, item, fmt.Sprintf("%s[%d]", path, i)); err != nil {
+		if err := val.check(schema, item, at.at(i)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (val *validator) object(s *Schema, v ordered.Value, path string) *Error {
+func (val *validator) object(s *Schema, v ordered.Value, at *path) *Error {
 	members := v.Members()
 	switch {
 	case len(members) < s.MinProperties:
-		return bad(path, "expected at least %d properties, found %d", s.MinProperties, len(members))
+		return bad(at, "expected at least %d properties, found %d", s.MinProperties, len(members))
 	case s.MaxProperties >= 0 && len(members) > s.MaxProperties:
-		return bad(path, "expected at most %d properties, found %d", s.MaxProperties, len(members))
+		return bad(at, "expected at most %d properties, found %d", s.MaxProperties, len(members))
+	}
+	there := make(map[string]bool, len(members))
+	for _, m := range members {
+		there[m.Key] = true
 	}
 	declared := make(map[string]*Schema, len(s.Properties))
 	for _, p := range s.Properties {
 		declared[p.Name] = p.Schema
-		if p.Required {
-			if _, ok := v.Get(p.Name); !ok {
-				return bad(path, "the required property %q is missing", p.Name)
-			}
+		if p.Required && !there[p.Name] {
+			return bad(at, "the required property %q is missing", p.Name)
 		}
 	}
 	if val.shallow {
 		return nil
 	}
 	for _, m := range members {
-		here := join(path, m.Key)
+		here := at.step(m.Key)
 		schema, matched := declared[m.Key]
 		if schema != nil {
 			if err := val.check(schema, m.Value, here); err != nil {

@@ -23,26 +23,40 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// prepare prepares the standard request, or one with other tools, for a family of the corpus.
-func prepare(t *testing.T, family string, tools []chat.Tool) *engine.Plan {
-	t.Helper()
-	loaded, err := families.Load(corpus.FS)
+// compiled compiles a family's own template once.
+func compiled(family string) (*engine.Template, error) {
+	once, _ := templatesOf.LoadOrStore(family, sync.OnceValues(func() (*engine.Template, error) {
+		loaded, err := families.Load(corpus.FS)
+		if err != nil {
+			return nil, err
+		}
+		source, err := loaded.Text(family)
+		if err != nil {
+			return nil, err
+		}
+		return subject.New(family, source).Compile()
+	}))
+	return once.(func() (*engine.Template, error))()
+}
+
+var templatesOf sync.Map // of families: func() (*engine.Template, error)
+
+// planned prepares the standard request, with other tools where there are any, for a family of the corpus.
+func planned(family string, tools []chat.Tool) (*engine.Plan, error) {
+	tmpl, err := compiled(family)
 	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := loaded.Text(family)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tmpl, err := subject.New(family, source).Compile()
-	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	r := standard.ToolRequest()
 	if tools != nil {
 		r.Tools = tools
 	}
-	plan, err := tmpl.Prepare(r, engine.PrepareOptions{Insist: true})
+	return tmpl.Prepare(r, engine.PrepareOptions{Insist: true})
+}
+
+func prepare(t *testing.T, family string, tools []chat.Tool) *engine.Plan {
+	t.Helper()
+	plan, err := planned(family, tools)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,47 @@
+package main
+
+import "github.com/goassay/assay/engine"
+
+// doors returns all that reads what strangers give, with the generators of what it reads.
+func doors() []door {
+	all := []door{
+		{"check", false, templates, checked},
+		{"caps", true, templates, compiled(func(*engine.Template) error { return nil })},
+		{"analysis", true, templates, compiled(analysed)},
+		{
+			"verify",
+			true,
+			templates,
+			compiled(func(t *engine.Template) error { t.Verify(); return nil }),
+		},
+		{"diff", true, templates, revised},
+		{"schema", false, schemas, spelled},
+		{"answer", false, schemas, answered},
+	}
+	for i, family := range kinds {
+		all = append(
+			all,
+			door{"tool of " + family, i > 1, schemas, offered(family)},
+			door{
+				"tools of " + family,
+				i > 1,
+				toolLists,
+				offeredAll(family),
+			},
+			door{"output of " + family, i > 1, outputs, parsed(family)},
+		)
+	}
+	return append(all,
+		door{"json", false, documents, decoded},
+		door{"grammar", false, grammars, matched},
+		door{"request", false, requests, requested},
+		door{"model", false, models, inspected},
+		door{"folder", false, folders, surveyed},
+		door{"vector", false, vectors, verified},
+		door{"script", false, scripts, scripted},
+	)
+}
+
+// kinds are families whose arguments are spelled in different ways: as JSON, tagged, nested, as
+// keyword arguments and as a dict.
+var kinds = []string{"hermes", "qwen3-coder", "minimax-m3", "lfm2", "gemma-4"}

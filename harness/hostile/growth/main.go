@@ -1,0 +1,161 @@
+// Growth runs one generator of package hostile's and prints what its inputs cost: a line of JSON
+// for each size.
+//
+//	growth SUBJECT GENERATOR FROM TO
+//	growth -list
+//
+// It counts the blocks of the project's code that run, so it is built with counters:
+//
+//	go build -cover -covermode=atomic -coverpkg=./engine/...,./harness/... ./harness/hostile/growth
+//
+// The tests of package hostile build it and hold what it prints to the bounds.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// generator makes inputs that grow along one dimension: of about the given number of bytes.
+type generator struct {
+	name string
+	make func(size int) string
+}
+
+// door is something that reads what strangers give.
+type door struct {
+	name       string
+	thorough   bool // it is a part of another one, or like one, and not tried in each run of CI
+	generators []generator
+	run        func(input string) error
+}
+
+// errLimit is what a run returns that ended in a limit: how much more it costs beyond says nothing.
+var errLimit = errors.New("limit")
+
+// maxReports is how many bytes what is said of one input may have, in all forms together.
+const maxReports = 16 << 20
+
+// Cost is what a run took.
+type Cost struct {
+	Bytes    int    // of the input
+	Blocks   uint64 // of the project's code that ran
+	Memory   uint64 // bytes allocated in all
+	Peak     uint64 // by which the live heap grew, in bytes
+	Resident uint64 // at most, of the process, in bytes
+	Millis   int64  // of the processor
+	Limit    bool   // the run ended in a limit
+	Error    string
+}
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) == 1 && args[0] == "-list" {
+		for _, d := range doors() {
+			for _, g := range d.generators {
+				fmt.Printf("%s\t%s\t%t\n", d.name, g.name, d.thorough)
+			}
+		}
+		return nil
+	}
+	if len(args) != 4 {
+		return errors.New("expected SUBJECT GENERATOR FROM TO, or -list")
+	}
+	from, err1 := strconv.Atoi(args[2])
+	to, err2 := strconv.Atoi(args[3])
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	for _, d := range doors() {
+		for _, g := range d.generators {
+			if d.name != args[0] || g.name != args[1] {
+				continue
+			}
+			d.run(g.make(64)) // what is made once is not counted
+			for size := from; size <= to; size *= 2 {
+				c := measured(g.make(size), d.run)
+				if err := json.NewEncoder(os.Stdout).Encode(c); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no generator %q for %q", args[1], args[0])
+}
+
+func measured(input string, run func(string) error) Cost {
+	var err error
+	c := Cost{Bytes: len(input)}
+	before := processor()
+	c.Peak, c.Memory = heap(func() { c.Blocks = blocks(func() { err = run(input) }) })
+	after := processor()
+	c.Millis = (after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano()) / int64(
+		time.Millisecond,
+	)
+	c.Resident = uint64(after.Maxrss) << 10
+	if err != nil {
+		c.Limit = errors.Is(err, errLimit)
+		c.Error, _, _ = strings.Cut(err.Error(), "\n")
+		c.Error = c.Error[:min(len(c.Error), 200)]
+	}
+	return c
+}
+
+func processor() (usage syscall.Rusage) {
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		panic(err)
+	}
+	return usage
+}
+
+// heap runs something and returns by how much the live heap grew at most and what was allocated in
+// all, in bytes.
+func heap(run func()) (peak, total uint64) {
+	runtime.GC()
+	samples := []metrics.Sample{
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/gc/heap/allocs:bytes"},
+	}
+	read := func() (uint64, uint64) {
+		metrics.Read(samples)
+		return samples[0].Value.Uint64(), samples[1].Value.Uint64()
+	}
+	base, allocated := read()
+	top := base
+	stop, stopped := make(chan bool), make(chan bool)
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(5 * time.Millisecond):
+				live, _ := read()
+				if top = max(top, live); top > 3<<30 {
+					fmt.Fprintln(os.Stderr, "the heap has more than 3 GiB")
+					os.Exit(3)
+				}
+			}
+		}
+	}()
+	run()
+	close(stop)
+	<-stopped
+	live, all := read()
+	return max(top, live) - base, all - allocated
+}

@@ -1,0 +1,283 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/peg/vm"
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/revision"
+	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// untrusted are the limits of `assay check --untrusted`.
+var untrusted = engine.Limits{
+	Render:     jinja.Limits{Steps: 200_000, OutputBytes: 1 << 20, Depth: 100},
+	TotalSteps: 2_000_000, // each of 4 microseconds at most (package jinja)
+	Output:     vm.Limits{Held: 1 << 18, Depth: 2_000, Rereads: 16},
+}
+
+// conversation is a template with calls around which an attacker may write what he likes.
+func conversation(open, close, answer string) string {
+	return strings.NewReplacer("OPEN", open, "CLOSE", close, "ANSWER", answer).
+		Replace(`{%- if tools %}[tools]{{ tools|tojson }}[/tools]{% endif %}
+{%- for m in messages %}{{- '<|' ~ m.role ~ '|>' }}
+{%- if m.role == 'assistant' %}{{- m.content or '' }}ANSWER
+{%- for c in m.tool_calls or [] %}OPEN{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments|tojson }}}CLOSE{% endfor %}
+{%- else %}{{ m.content }}{% endif %}<|end|>{%- endfor %}
+{%- if add_generation_prompt %}<|assistant|>{% endif %}`)
+}
+
+// around puts what a generator makes into a template with calls, in the place of KEY.
+func around(place string, make func(int) string) func(int) string {
+	return func(size int) string {
+		text := make(size)
+		switch place {
+		case "first":
+			return text + conversation("<call>", "</call>", "")
+		case "open":
+			return conversation("<call>"+text, "</call>", "")
+		case "close":
+			return conversation("<call>", text+"</call>", "")
+		}
+		return conversation("<call>", "</call>", text)
+	}
+}
+
+// templates grow along every dimension that a template has.
+var templates = []generator{
+	{"branches", around("answer", times("{% if m.content == 'xxxxxxx%d' %}a{% endif %}"))},
+	{
+		"literals in content",
+		around("answer", times("{% if '<x%d>' in (m.content or '') %}{% endif %}")),
+	},
+	{
+		"literals that split",
+		around("answer", times("{% set _ = (m.content or '').split('</x%d>') %}")),
+	},
+	{
+		"literals that are stripped",
+		around("answer", times("{% set _ = (m.content or '').strip('[x%d]') %}")),
+	},
+	{
+		"literals of a variable",
+		around("answer", times("{% if reasoning_effort == 'x%d' %}%d{% endif %}")),
+	},
+	{
+		"literals of thinking",
+		around("answer", times("{% if enable_thinking == 'x%d' %}%d{% endif %}")),
+	},
+	{"fields that are missing", around("answer", times("{{ m.field%d }}"))},
+	{"variables that are missing", around("answer", times("{{ variable%d }}"))},
+	{"variables that are demanded", around("answer", times("{{ variable%d.x }}"))},
+	{"text", around("answer", times("text "))},
+	{"text in front", around("first", times("text "))},
+	{"text in the opening", around("open", times("text "))},
+	{"text in the closing", around("close", times("text "))},
+	{"markers", around("answer", times("<x%d>"))},
+	{"markers in the opening", around("open", times("<x%d>"))},
+	{"markers in the closing", around("close", times("</x%d>"))},
+	{"one value again and again", around("answer", times("{{ m.content }}"))},
+	{"one value and a marker", around("answer", times("{{ m.content }}<x>"))},
+	{"names again and again", around("open", times("{{ c.function.name }}"))},
+	{"roles again and again", around("answer", times("{{ m.role }}"))},
+	{
+		"reasoning again and again",
+		around("answer", times("<think>{{ m.reasoning_content }}</think>")),
+	},
+	{"arguments again and again", around("open", times("{{ c.function.arguments|tojson }}"))},
+	{"tools again and again", around("first", times("{{ tools|tojson if tools }}"))},
+	{"macros", around("first", times("{% macro m%d() %}{{ m%d }}{% endmacro %}"))},
+	{
+		"calls of a macro",
+		around(
+			"first",
+			func(n int) string { return "{% macro f(x) %}{{ x }}{% endmacro %}" + times("{{ f('%d') }}")(n) },
+		),
+	},
+	{"assignments", around("first", times("{% set v%d = 1 %}"))},
+	{"namespaces", around("first", times("{% set v%d = namespace(a=1) %}"))},
+	{"loops", around("first", times("{% for x in messages %}{{ x.role }}{% endfor %}"))},
+	{"integers", around("first", times("{{ %d * 999999999999 }}"))},
+	{
+		"long integer",
+		around("first", func(n int) string { return "{{ 1" + strings.Repeat("0", n) + " }}" }),
+	},
+	{"one letter", around("answer", func(n int) string { return strings.Repeat("x", n) })},
+	{"one letter in front", around("first", func(n int) string { return strings.Repeat("x", n) })},
+	{
+		"one letter in the opening",
+		around("open", func(n int) string { return strings.Repeat("x", n) }),
+	},
+	{
+		"one letter in the closing",
+		around("close", func(n int) string { return strings.Repeat("x", n) }),
+	},
+	{"brackets", around("answer", func(n int) string { return strings.Repeat("<", n) })},
+	{
+		"brackets in the opening",
+		around("open", func(n int) string { return strings.Repeat("<", n) }),
+	},
+	{
+		"brackets in the closing",
+		around("close", func(n int) string { return strings.Repeat("<|", n/2) }),
+	},
+	{"white space", around("answer", func(n int) string { return strings.Repeat(" ", n) + "." })},
+	{
+		"white space in the opening",
+		around("open", func(n int) string { return "." + strings.Repeat(" \n", n/2) + "." }),
+	},
+	{
+		"long marker",
+		around("answer", func(n int) string { return "<" + strings.Repeat("x", n) + ">" }),
+	},
+	{
+		"long marker in the opening",
+		around("open", func(n int) string { return "<" + strings.Repeat("x", n) + ">" }),
+	},
+	{
+		"long marker in the closing",
+		around("close", func(n int) string { return "</" + strings.Repeat("x_", n/2) + ">" }),
+	},
+	{
+		"long text",
+		around("first", func(n int) string { return "{{ '" + strings.Repeat("x", n) + "' }}" }),
+	},
+	{
+		"long list",
+		around("first", func(n int) string { return "{% set l = [" + times("%d, ")(n) + "] %}" }),
+	},
+	{
+		"long dict",
+		around(
+			"first",
+			func(n int) string { return "{% set l = {" + times("'k%d': %d, ")(n) + "} %}" },
+		),
+	},
+	{
+		"long name",
+		around(
+			"first",
+			func(n int) string { return "{% set " + strings.Repeat("x", n) + " = 1 %}" },
+		),
+	},
+	{"comments", around("first", times("{# a comment %d #}"))},
+	{"suppressions", around("first", times("{# assay:ignore A%d because #}"))},
+	{"depth", around("first", func(n int) string {
+		return strings.Repeat(
+			"{% if 1 %}",
+			min(n/20, 190),
+		) + strings.Repeat(
+			"{% endif %}",
+			min(n/20, 190),
+		) + times(
+			"{% if 1 %}{% if 1 %}x{% endif %}{% endif %}",
+		)(
+			n,
+		)
+	})},
+	{"filters", around("first", times("{{ 'x'|upper|lower|trim|replace('a', 'b') }}"))},
+	{"repetition of a value", func(n int) string {
+		return conversation(
+			"<call>",
+			"</call>",
+			fmt.Sprintf("{%% for i in range(%d) %%}{{ m.content }}{%% endfor %%}", n),
+		)
+	}},
+	{"repetition of a name", func(n int) string {
+		return conversation(
+			fmt.Sprintf("<call>{%% for i in range(%d) %%}{{ c.function.name }}{%% endfor %%}", n),
+			"</call>",
+			"",
+		)
+	}},
+	{"repetition of a marker", func(n int) string {
+		return conversation("<call>", "</call>", fmt.Sprintf("{{ '<x>' * %d }}", n))
+	}},
+	{"repetition of a value between markers", func(n int) string {
+		return conversation(
+			"<call>",
+			"</call>",
+			fmt.Sprintf(
+				"{%% for i in range(%d) %%}<{{ i }}>{{ m.content }}</{{ i }}>{%% endfor %%}",
+				n,
+			),
+		)
+	}},
+	{"literals that are made", func(n int) string {
+		return conversation(
+			"<call>",
+			"</call>",
+			fmt.Sprintf(
+				"{%% for i in range(%d) %%}{%% if ('<' ~ i ~ '>') in (m.content or '') %%}{%% endif %%}{%% endfor %%}",
+				n/10,
+			),
+		)
+	}},
+}
+
+// source returns a template as --untrusted reads it.
+func source(text string) subject.Source { return subject.New("t.jinja", text).Limited(untrusted) }
+
+// checked runs all checks as --untrusted does, and writes every report.
+func checked(text string) error {
+	r := &report.Report{
+		Results: check.Template(source(text), check.Options{Accepted: new([]string)}),
+	}
+	var limited error
+	for _, res := range r.Results {
+		if res.Rule == "A056" && res.Status != rule.Passed ||
+			res.Rule == "A001" && res.Status != rule.Passed {
+			limited = fmt.Errorf("%w: %s", errLimit, res.Text)
+		}
+	}
+	return errors.Join(limited, written(r))
+}
+
+// written writes a report in every form, and bounds what it prints.
+func written(r *report.Report) error {
+	var b bytes.Buffer
+	for _, err := range []error{r.Text(&b, report.TextOptions{}), r.Brief(&b, report.TextOptions{}), r.JUnit(&b), r.SARIF(&b), r.HTML(&b),
+		r.JSON(&b), r.Annotations(&b), r.Summary(&b, 0)} {
+		if err != nil {
+			return err
+		}
+	}
+	if b.Len() > maxReports {
+		return fmt.Errorf("the reports have %d bytes", b.Len())
+	}
+	return nil
+}
+
+// compiled compiles a template and runs one stage of what is found of it.
+func compiled(stage func(t *engine.Template) error) func(text string) error {
+	return func(text string) error {
+		t, err := source(text).Compile()
+		if err == nil {
+			err = errors.Join(stage(t), t.Exhausted())
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", errLimit, err)
+		}
+		return nil
+	}
+}
+
+func analysed(t *engine.Template) error {
+	if n := len(t.Analysis().Format.String()); n > maxReports {
+		return fmt.Errorf("a format of %d bytes", n)
+	}
+	return nil
+}
+
+// revised compares a template with itself less its last piece.
+func revised(text string) error {
+	was := text[:len(text)/2] + text[min(len(text), len(text)/2+1):]
+	return written(&report.Report{Results: revision.Compare(source(was), source(text), nil)})
+}
