@@ -114,11 +114,16 @@ func (t *Template) Vars(in Input) ordered.Value {
 		ordered.Member{Key: "add_generation_prompt", Value: ordered.Boolean(in.Generate)},
 		ordered.Member{Key: "bos_token", Value: ordered.Str(t.BOS)},
 		ordered.Member{Key: "eos_token", Value: ordered.Str(t.EOS)})
+	at := make(map[string]int, cap(members))
+	for i, m := range members {
+		at[m.Key] = i
+	}
 	for _, m := range in.Kwargs {
-		if i := slices.IndexFunc(members, func(own ordered.Member) bool { return own.Key == m.Key }); i >= 0 {
+		if i, ok := at[m.Key]; ok {
 			members[i].Value = m.Value
 			continue
 		}
+		at[m.Key] = len(members)
 		members = append(members, m)
 	}
 	return ordered.ObjectOf(members...)
