@@ -231,9 +231,9 @@ var (
 // String returns the value's JSON text in the style Spaced.
 func (v Value) String() string { return string(v.Append(nil, Spaced)) }
 
-// Excerpt returns the value's JSON text as [Value.String] does, cut off at a character after about so many bytes; "..." stands for the
+// Excerpt returns a value's JSON text as [Value.String] does, cut off at a character after about so many bytes; "..." stands for the
 // rest. It costs no more than what it returns.
-func (v Value) Excerpt(bytes int) string {
+func Excerpt(v Value, bytes int) string {
 	b := v.head(nil, bytes, 0)
 	if len(b) <= bytes {
 		return string(b)

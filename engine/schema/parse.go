@@ -346,7 +346,7 @@ func found(v ordered.Value) string {
 	if v.Kind() == ordered.Array && len(v.Items()) == 0 {
 		return "an empty list"
 	}
-	if text := v.Excerpt(41); len(text) <= 40 {
+	if text := ordered.Excerpt(v, 41); len(text) <= 40 {
 		return text
 	}
 	return v.Kind().String()

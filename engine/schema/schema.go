@@ -404,7 +404,7 @@ func (s *Schema) describe(b *strings.Builder, open map[*Schema]bool) {
 				b.WriteString("...")
 				break
 			}
-			b.WriteString(v.Excerpt(maxDescription))
+			b.WriteString(ordered.Excerpt(v, maxDescription))
 		}
 		return
 	}
