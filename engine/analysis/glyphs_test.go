@@ -93,6 +93,23 @@ func TestMarkersOfAnyGlyphs(t *testing.T) {
 	}
 }
 
+// TestWordsThatMeet sees that markers which are words of one script or of two are told apart where nothing stands between them.
+func TestWordsThatMeet(t *testing.T) {
+	for _, words := range [][4]string{ // before and after a key, after a value and after a call
+		{"ключ", "знач", "конец", "всё"},
+		{"key", "ταδε", "хватит", "结束"},
+		{"мысль", "value", "نهاية", "ключ"},
+	} {
+		entry := fmt.Sprintf(`%s{{ k }}%s{{ v if v is string else v|tojson }}%s`, words[0], words[1], words[2])
+		a := analyze(t, `{{ tools|tojson if tools }}{% for m in messages %}<{{ m.role }}>{{ m.content or '' }}{% for c in m.tool_calls or [] %}<call>{{ c.function.name }}`+
+			`<with>{% for k, v in c.function.arguments.items() %}`+entry+`{% endfor %}`+words[3]+`{% endfor %}<end>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}`)
+		want := fmt.Sprintf("args: tagged\narg: %q {key} %q {value} %q\ncodec: raw\ntail: %q\n", words[0], words[1], words[2], words[3])
+		if !strings.HasSuffix(a.Format.String(), want) {
+			t.Errorf("%q: got\n%s\nwant\n%s", words, a.Format, want)
+		}
+	}
+}
+
 // spelled is what a format says, however it is divided between calls and sections.
 func spelled(a *analysis.Analysis) string {
 	f := a.Format

@@ -55,7 +55,7 @@ const maxMarker = 80
 
 // splitMarkers cuts a literal into markers and what stands between them. A marker is a bracketed word, <...> or [...] or <<...>>,
 // without white space at its start and without a bracket inside, or a word between two glyphs of a kind, ⁂...⁂ or ##...##; everything
-// else is cut into runs of white space, words (letters, digits and underscores of all scripts) and single signs.
+// else is cut into runs of white space, words (letters, digits and underscores, of one script each) and single signs.
 func splitMarkers(s string) []string {
 	var pieces []string
 	for s != "" {
@@ -171,12 +171,55 @@ func plainAt(s string) int {
 	if class == sign {
 		return glyphAt(s)
 	}
-	for i := range s {
+	var written *unicode.RangeTable
+	for i, r := range s {
 		if i > 0 && classAt(s[i:]) != class {
 			return i
 		}
+		if script := scriptOf(r); script != nil {
+			if written != nil && script != written {
+				return i
+			}
+			written = script
+		}
 	}
 	return len(s)
+}
+
+// scripts are the ones in which words are told apart: a word is written in one of them, so that another begins where the script changes.
+var scripts = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Arabic, unicode.Devanagari, eastern, unicode.Hebrew, unicode.Thai}
+
+// eastern are the scripts that words of Chinese, Japanese and Korean mix.
+var eastern = rangetable(unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo)
+
+// rangetable joins tables.
+func rangetable(tables ...*unicode.RangeTable) *unicode.RangeTable {
+	all := &unicode.RangeTable{}
+	for _, t := range tables {
+		all.R16, all.R32 = append(all.R16, t.R16...), append(all.R32, t.R32...)
+	}
+	slices.SortFunc(all.R16, func(a, b unicode.Range16) int { return int(a.Lo) - int(b.Lo) })
+	slices.SortFunc(all.R32, func(a, b unicode.Range32) int { return int(a.Lo) - int(b.Lo) })
+	return all
+}
+
+// scriptOf returns the script of a letter, nil for all that stands in words of any: digits, marks, the underscore.
+func scriptOf(r rune) *unicode.RangeTable {
+	switch {
+	case r < utf8.RuneSelf:
+		if 'a' <= r|0x20 && r|0x20 <= 'z' {
+			return unicode.Latin
+		}
+		return nil
+	case !unicode.IsLetter(r):
+		return nil
+	}
+	for _, s := range scripts {
+		if unicode.Is(s, r) {
+			return s
+		}
+	}
+	return nil
 }
 
 const (
@@ -209,8 +252,11 @@ func isWordRune(r rune) bool {
 // else, and to the close elsewhere (it then ends every tag). Where it is known how much of what stands behind precedes the end of the
 // turn, that is given as inner.
 func divide(lead, between, behind, opening string, inner ...string) (open, sep, close string) {
-	open = snapStart(commonSuffix(lead, between), lead, between)
-	close = commonPrefix(between, behind)
+	open, close = commonSuffix(lead, between), commonPrefix(between, behind)
+	if close+open == between && !onlySpace(open) && !onlySpace(close) {
+		return open, "", close // they meet, so that neither is cut in a word
+	}
+	open = snapStart(open, lead, between)
 	for _, s := range inner {
 		if rest, longer := strings.CutPrefix(close, s); longer && !onlySpace(s) && bracketed(rest) == 0 {
 			close = s // what is left begins the turn's end and the next call alike
