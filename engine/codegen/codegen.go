@@ -1,9 +1,11 @@
 // Package codegen makes a parser and a grammar for an output format and a request.
 //
-// [Generate] turns a [format.Format] and [Options] into a tree of patterns (package peg), which is compiled into the program
-// that package stream runs. [Output.Grammar] makes a second tree, as the template writes and with the schemas of the arguments in
-// it, and lowers it to a grammar (package gbnf). Both trees are made from one description of how a turn is spelled, and the language of
-// the grammar is part of the language of the parser of the same tolerances (E21). docs/rationale.md says why there are two.
+// [Generate] turns a [format.Format] and [Options] into a tree of patterns (package peg), which is
+// compiled into the program that package stream runs. [Output.Grammar] makes a second tree, as the
+// template writes and with the schemas of the arguments in it, and lowers it to a grammar (package
+// gbnf). Both trees are made from one description of how a turn is spelled, and the language of the
+// grammar is part of the language of the parser of the same tolerances (E21). docs/rationale.md
+// says why there are two.
 //
 // # Where to look
 //
@@ -11,19 +13,21 @@
 //	spelling.go   how a call is spelled: its openings, its parts, their order, what may be missing
 //	shape.go      the order of a format's literals, of which FIRST, FOLLOW and the closing markers are computed
 //	literal.go    how one literal is written
-//	read*.go      the parser's tree: a turn (reader.go), a call, an object, arguments, addressed parts
+//	read*.go      the parser's tree: a turn (reader.go), calls, objects, arguments, addressed parts,
+//	              closers of nothing, calls that are malformed, empty or of something else
 //	link.go       the frame of a program, which serves all tools, and what is linked into it for each of them
 //	write*.go     the grammar's tree, with the same parts
 //	lower.go      the grammar of that tree
 //	demand.go     when a grammar sets in: triggers; and which literals a tokeniser must keep whole
 //
-// It decides by the format (format, and dialect for the fallback spellings), by the request (chat, and schema for the arguments) and by
-// nothing else; it makes patterns (peg) with scanners for values (codec), and grammars (gbnf).
+// It decides by the format (format, and dialect for the fallback spellings), by the request (chat,
+// and schema for the arguments) and by nothing else; it makes patterns (peg) with scanners for
+// values (codec), and grammars (gbnf).
 //
 // # Terminology
 //
-// The text that a program reads is the prefill, which the prompt already contains, and the output. A turn is in one of a
-// few states, which are the rules of the trees:
+// The text that a program reads is the prefill, which the prompt already contains, and the output.
+// A turn is in one of a few states, which are the rules of the trees:
 //
 //	content       text of the answer, until a marker comes
 //	after         the same, once there was a call
@@ -33,19 +37,22 @@
 //	refused       behind an opener that turned out to be text
 //	ended         behind the end of the turn
 //
-// States go on to each other without returning. A spelling is one [format.Calls]. An opener is a marker by which a call
-// can begin; a guard is what must be read until a call is announced (E14).
+// States go on to each other without returning. A spelling is one [format.Calls]. An opener is a
+// marker by which a call can begin; a guard is what must be read until a call is announced (E14).
 //
 // # Events
 //
-// The program's events have the kinds of this package: text of the message, where calls, arguments and values begin and
-// end, and markers, beside which white space may be dropped (E19). Input that is in no event was a marker.
+// The program's events have the kinds of this package: text of the message, where calls, arguments
+// and values begin and end, and markers, beside which white space may be dropped (E19). Input that
+// is in no event was a marker.
 //
 // # Reading loosely, writing strictly
 //
-// The tolerances are those of E21, each with a bit in [Tolerances]. The grammar has keys in the template's order, wrappers where the template has
-// them, values in its notation and arguments as their schemas want them. What it leaves to the model beyond that it leaves only because the
-// parser of the same plan reads it as it is meant, so a tolerance that is switched off can narrow the grammar:
+// The tolerances are those of E21, each with a bit in [Tolerances]. The grammar has keys in the
+// template's order, wrappers where the template has them, values in its notation and arguments as
+// their schemas want them. What it leaves to the model beyond that it leaves only because the
+// parser of the same plan reads it as it is meant, so a tolerance that is switched off can narrow
+// the grammar:
 //
 //	T1 free-space        on: white space beside markers and around values is free; off: as the template writes it, none where it writes none
 //	T2 content-around    on: text, calls, text; off: either text or calls, and calls begin where the output or what follows reasoning does
@@ -60,20 +67,22 @@
 //	T9 close-arguments   the grammar's arguments are closed
 //	T10 repeated-opener  on: reasoning has no opener of its own in its text, of which the parser drops one at its beginning
 //
-// A lazy grammar without T2 or T3 is armed at the beginning of the output alone, since the parser looks for calls, or for reasoning, there alone.
-// Formats of addressed parts (format.Route) say in each part what it is, so that T2 and T3 change nothing. No text of the
-// answer has a marker in it with which a call or reasoning could begin, whatever is tolerated. What a text has at its very end of the turn's end may be
-// dropped (E9, EndStub).
+// A lazy grammar without T2 or T3 is armed at the beginning of the output alone, since the parser
+// looks for calls, or for reasoning, there alone. Formats of addressed parts (format.Route) say in
+// each part what it is, so that T2 and T3 change nothing. No text of the answer has a marker in it
+// with which a call or reasoning could begin, whatever is tolerated. What a text has at its very
+// end of the turn's end may be dropped (E9, EndStub).
 //
 // # Limits
 //
-// Names and keys have at most [MaxName] bytes. What must be held until it is known to be a call is bounded by the machine
-// (vm.Limits.Held).
+// Names and keys have at most [MaxName] bytes. What must be held until it is known to be a call is
+// bounded by the machine (vm.Limits.Held).
 //
 // # Errors
 //
-// [Generate] returns an error for a format that cannot be read: a spelling without anything to recognise it by, an unknown
-// fallback, a tool whose schema is broken or whose name has white space around it.
+// [Generate] returns an error for a format that cannot be read: a spelling without anything to
+// recognise it by, an unknown fallback, a tool whose schema is broken or whose name has white space
+// around it.
 //
 // # Stability
 //

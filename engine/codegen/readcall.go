@@ -25,7 +25,7 @@ func (c *callReader) name(state string) string { return state + " " + c.s.id }
 
 // prepare makes the rules that what is linked for a tool refers to.
 func (c *callReader) prepare() {
-	c.broken()
+	c.disorder().broken()
 	c.section()
 	if c.s.perTool() {
 		c.rest(&tool{name: "any", schema: anyValue}) // whose parts are other tools' too
@@ -163,26 +163,9 @@ func (c *callReader) ended() peg.Pattern {
 	return further
 }
 
-// broken is the state in which an announced call ends incomplete. What is left of it is skipped, up to where the answer can go on (E30).
-func (c *callReader) broken() peg.Pattern {
-	return c.ref(c.name("broken"), func() peg.Pattern {
-		end := stops(c.s.resuming(), c.t.endTexts())
-		for i := range end {
-			end[i].Stub = false
-		}
-		if c.s.listed() { // or the next item of the array
-			end = append(end, peg.Stop{Text: ",", After: peg.Seq{peg.Space{}, c.recognised()}})
-		}
-		var closers peg.Choice
-		for _, text := range either(either(each(c.s.Tail, partShape)...), literal(c.s.Call.Close.Text)).firsts() {
-			closers = append(closers, c.lit(text))
-		}
-		broken := peg.Seq{peg.Emit{Kind: CallBroken}, peg.Until{Kind: Skipped, Stops: end}}
-		if len(closers) > 0 {
-			broken = append(broken, peg.Rep{P: peg.Hold{P: peg.Capture{Kind: Skipped, P: peg.Seq{peg.Space{}, closers}}}})
-		}
-		return broken
-	})
+// known matches the name of a tool, and reads nothing more.
+func (c *callReader) known(after peg.Pattern) peg.Pattern {
+	return peg.Switch{Name: c.name(know), After: after}
 }
 
 // separator matches what separates calls; nil where nothing does.
@@ -208,10 +191,11 @@ func (c *callReader) separator() peg.Pattern {
 // section is the state behind a call: another call of the section, the section's end, or neither.
 func (c *callReader) section() peg.Pattern {
 	if !c.s.sections() {
-		return peg.Seq{c.trail(c.s.Call.Close), c.content()}
+		return peg.Seq{c.trail(c.s.Call.Close), c.afterCalls()}
 	}
 	return c.ref(c.name("section"), func() peg.Pattern {
-		return append(peg.Choice{c.another()}, c.sectionEnds()...)
+		further := append(peg.Choice{c.another()}, c.disorder().strange()...)
+		return append(further, c.sectionEnds()...)
 	})
 }
 
@@ -260,16 +244,17 @@ func (c *callReader) sectionEnds() (alts peg.Choice) {
 	}
 	after := c.trail(end)
 	if len(closers) == 2 {
-		alts = append(alts, peg.Seq{trailing, c.lit(closers[0]), c.closeFence(), peg.Space{}, c.orStub(closers[1]), peg.Cut{}, after, c.content()})
+		both := peg.Seq{trailing, c.lit(closers[0]), c.closeFence(), peg.Space{}}
+		alts = append(alts, append(both, c.orStub(closers[1]), peg.Cut{}, after, c.afterCalls()))
 	}
 	for _, t := range closers {
 		fence := peg.Pattern(peg.Seq{})
 		if t == "]" {
 			fence = c.closeFence()
 		}
-		alts = append(alts, peg.Seq{trailing, c.orStub(t), fence, peg.Cut{}, after, c.content()})
+		alts = append(alts, peg.Seq{trailing, c.orStub(t), fence, peg.Cut{}, after, c.afterCalls()})
 	}
-	return append(alts, peg.Seq{after, c.content()})
+	return append(alts, peg.Seq{after, c.afterCalls()})
 }
 
 // The head.
@@ -296,9 +281,8 @@ func (c *callReader) declared(name string) peg.Pattern {
 // qualifiers matches the words with dots that qualify a declared name, as many as there are before
 // one. A name that has dots itself is looked for first.
 func (c *callReader) qualifiers(after peg.Pattern) peg.Pattern {
-	known := peg.Switch{Name: c.name(know), After: after}
 	word := peg.Rep{P: peg.Set{Set: wordBytes}, Min: 1, Max: maxQualifier}
-	qualifier := peg.Seq{peg.Not{P: known}, word, peg.Lit{Text: "."}}
+	qualifier := peg.Seq{peg.Not{P: c.known(after)}, word, peg.Lit{Text: "."}}
 	return peg.Hold{P: peg.Rep{P: qualifier, Max: maxQualifiers}}
 }
 
@@ -318,12 +302,17 @@ func (c *callReader) unknown() peg.Pattern {
 
 // head matches a call from its first byte to its name.
 func (c *callReader) head(named func(after peg.Pattern) peg.Pattern) peg.Pattern {
-	s := c.s
-	if s.Object != nil {
+	if c.s.Object != nil {
 		return c.object().upToName(named)
 	}
+	return c.headFrom(0, named)
+}
+
+// headFrom is head without its first parts.
+func (c *callReader) headFrom(from int, named func(after peg.Pattern) peg.Pattern) peg.Pattern {
+	s := c.s
 	var seq peg.Seq
-	for n := range s.name {
+	for n := from; n < s.name; n++ {
 		seq = append(seq, c.part(s.Head, n, s.afterHead(n+1).firsts()))
 	}
 	if id := s.Head[s.name]; id.Kind == format.SlotID { // an id that contains the name
@@ -450,7 +439,7 @@ func (c *callReader) toolName(state string, tool *tool) string {
 // announced is the state behind a name, whatever follows it: a call that has been announced stays one (E14).
 func (c *callReader) announced(tool *tool) peg.Pattern {
 	return c.ref(c.toolName("announced", tool), func() peg.Pattern {
-		return peg.Seq{peg.Try{P: c.rest(tool), Else: c.broken()}, c.section()}
+		return peg.Seq{peg.Try{P: c.rest(tool), Else: c.disorder().broken()}, c.section()}
 	})
 }
 
@@ -478,43 +467,6 @@ func (c *callReader) noArguments() peg.Pattern {
 	return c.ref("no arguments", func() peg.Pattern {
 		return peg.Seq{peg.Emit{Kind: Open}, peg.Emit{Kind: Close}, peg.Emit{Kind: ArgsEnd}, peg.Emit{Kind: CallEnd}}
 	})
-}
-
-// empty returns the alternatives for markers around calls that have none between them, or something else, and for those with which the
-// output ends (E20, E30). They are dropped; what they stand around is read on.
-func (c *callReader) empty() (alts peg.Choice) {
-	s := c.s
-	drop := func(m format.Marker, p peg.Pattern, next peg.Pattern) {
-		alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{c.lead(m), peg.Capture{Kind: Dropped, P: peg.Seq{c.lit(m.Text), p}}}}, peg.Cut{}, next})
-	}
-	bracket := peg.Pattern(peg.Seq{})
-	if s.listed() {
-		bracket = peg.Opt{P: peg.Seq{peg.Lit{Text: "["}, peg.Space{}}}
-	}
-	for _, o := range s.openings {
-		if !distinctive(o.first.Text) {
-			continue
-		}
-		if o.bare() { // the literal with which the head of a call begins
-			drop(o.first, peg.Seq{peg.Space{}, peg.End{}}, peg.Seq{})
-			continue
-		}
-		close := s.Section.Close
-		if o.from == atCall {
-			close = s.Call.Close
-		}
-		if distinctive(close.Text) {
-			drop(o.first, peg.Seq{peg.Space{}, bracket, peg.Opt{P: peg.Seq{peg.Lit{Text: "]"}, peg.Space{}}}, c.lit(close.Text)}, peg.Seq{c.trail(close), c.content()})
-		} else if s.listed() {
-			drop(o.first, peg.Seq{peg.Space{}, peg.Lit{Text: "["}, peg.Space{}, peg.Lit{Text: "]"}}, peg.Seq{c.trail(close), c.content()})
-		}
-		if call := s.Call.Open.Text; o.from == atSection && distinctive(call) { // noise before the first call
-			noise := peg.Until{Stops: stops(append([]string{call, close.Text}, c.t.openers()...), c.t.endTexts())}
-			drop(o.first, peg.Seq{noise, peg.And{P: c.lit(call)}}, c.section())
-		}
-		drop(o.first, peg.Seq{peg.Space{}, peg.End{}}, peg.Seq{})
-	}
-	return alts
 }
 
 // headEnd matches what remains of the head.

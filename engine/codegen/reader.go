@@ -178,18 +178,22 @@ func (r *reader) answer() peg.Pattern {
 	for _, c := range r.calls {
 		alts = append(alts, c.openAtStart()...)
 	}
+	alts = append(alts, r.closers().atStart()...)
 	if len(alts) == 0 {
 		return r.content()
 	}
 	return r.ref("start", func() peg.Pattern { return append(alts, r.content()) })
 }
 
-// content is the state of reading the answer's text, before and after calls.
-func (r *reader) content() peg.Pattern {
-	return r.ref("content", func() peg.Pattern {
+// content is the state of reading the answer's text, afterCalls the same once there was a call.
+func (r *reader) content() peg.Pattern    { return r.contentOf(text{name: "content"}) }
+func (r *reader) afterCalls() peg.Pattern { return r.contentOf(text{name: "after", after: true}) }
+
+func (r *reader) contentOf(x text) peg.Pattern {
+	return r.ref(x.name, func() peg.Pattern {
 		around, loose, worded := r.t.on(ContentAround), r.t.on(LooseReasoning), r.wordedBeginnings()
 		if around && loose && len(worded) == 0 {
-			return r.anyText()
+			return r.text(x)
 		}
 		// Without the tolerances calls and reasoning are only taken for what they are at the beginning.
 		alts := worded
@@ -202,14 +206,15 @@ func (r *reader) content() peg.Pattern {
 		if !around {
 			alts = append(alts, r.undeclared()...)
 		}
-		return peg.Seq{peg.Capture{Kind: Content, P: peg.Space{}}, append(alts, r.begunText())}
+		return peg.Seq{peg.Capture{Kind: Content, P: peg.Space{}}, append(alts, r.begunText(x))}
 	})
 }
 
 // wordedBeginnings returns the alternatives for markers made of words.
 func (r *reader) wordedBeginnings() (alts peg.Choice) {
 	if m := r.t.f.Content.Open; worded(m) {
-		alts = append(alts, peg.Seq{r.lead(m), r.lit(m.Text), peg.Cut{}, r.trail(m), r.begunText()})
+		begun := r.begunText(text{name: "content"})
+		alts = append(alts, peg.Seq{r.lead(m), r.lit(m.Text), peg.Cut{}, r.trail(m), begun})
 	}
 	if worded(r.t.f.Reasoning.Open) {
 		alts = append(alts, r.thought())
@@ -248,13 +253,13 @@ func (r *reader) again() peg.Pattern {
 type text struct {
 	name  string // of its state
 	begun bool   // calls and reasoning do not count that are recognised at the beginning only (T2, T3 switched off)
+	after bool   // there was a call, so that its closing markers may still come (E31)
 }
 
-// anyText reads text from the beginning of the answer, begunText text that has begun.
-func (r *reader) anyText() peg.Pattern { return r.text(text{name: "content"}) }
-
-func (r *reader) begunText() peg.Pattern {
-	return r.ref("content text", func() peg.Pattern { return r.text(text{name: "content text", begun: true}) })
+// begunText reads text that has begun.
+func (r *reader) begunText(x text) peg.Pattern {
+	x.name, x.begun = x.name+" text", true
+	return r.ref(x.name, func() peg.Pattern { return r.text(x) })
 }
 
 // refused is the state behind an opener that has been taken as text: the closers that belong to it are text as well (E31), until something is
@@ -271,7 +276,7 @@ func (r *reader) refused() peg.Pattern {
 			if !r.t.opensToo(m) {
 				alts = append(alts, peg.Seq{peg.Capture{Kind: Content, P: r.lit(m)}, peg.Cut{}, peg.Ref{Name: "refused"}})
 			} else if !r.mayBeText(m) {
-				alts = append(alts, peg.Seq{r.stray(m), next})
+				alts = append(alts, peg.Seq{r.closers().stray(m), next})
 			}
 		}
 		return r.textUp(x, alts)
@@ -283,7 +288,7 @@ func (r *reader) text(x text) peg.Pattern {
 	var alts peg.Choice
 	for _, m := range r.t.strays(x.begun) {
 		if !r.mayBeText(m) {
-			alts = append(alts, append(r.stray(m), peg.Ref{Name: x.name}))
+			alts = append(alts, r.closers().lone(m, x)...)
 		}
 	}
 	return r.textUp(x, alts)
@@ -292,12 +297,6 @@ func (r *reader) text(x text) peg.Pattern {
 func (r *reader) textUp(x text, alts peg.Choice) peg.Pattern {
 	at := r.ref(x.name+" marker", func() peg.Pattern { return r.markers(x) })
 	return peg.Seq{peg.Until{Kind: Content, Stops: stops(r.interruptions(x.begun).firsts(), r.t.endTexts())}, append(alts, at)}
-}
-
-// stray drops a closing marker that closes nothing.
-func (r *reader) stray(text string) peg.Seq {
-	mark := r.markInfo(MarkInfo{Free: true, Stray: true})
-	return peg.Seq{mark, peg.Capture{Kind: Dropped, P: r.lit(text)}, peg.Cut{}, mark}
 }
 
 // mayBeText reports whether a closing marker is not known for one where it begins.
@@ -335,18 +334,18 @@ func (r *reader) markers(x text) peg.Pattern {
 			alts = append(alts, peg.Seq{r.lead(m), r.lit(m.Text), peg.Cut{}, r.trail(m), next})
 		}
 	}
+	if !x.begun || r.t.on(ContentAround) { // what is no call may be one of something else
+		alts = append(alts, r.undeclared()...)
+		for _, c := range r.calls {
+			alts = append(alts, c.disorder().empty()...)
+		}
+	}
 	for _, m := range r.t.strays(x.begun) {
 		if r.mayBeText(m) {
-			alts = append(alts, append(r.stray(m), next))
+			alts = append(alts, r.closers().lone(m, x)...)
 		}
 	}
 	alts = append(alts, r.ends()...)
-	if !x.begun || r.t.on(ContentAround) { // what is nothing else may be a call of something else
-		alts = append(alts, r.undeclared()...)
-		for _, c := range r.calls {
-			alts = append(alts, c.empty()...)
-		}
-	}
 	alts = append(alts, r.shifts(r.interruptions(x.begun).firsts(), next)...)
 	if r.t.calling() && !x.begun {
 		return append(alts, peg.Seq{peg.Rejected{Kind: Content}, r.refused()})
@@ -387,7 +386,7 @@ func (r *reader) undeclared() (alts peg.Choice) {
 			if kind == Dropped { // all of the part is
 				alts = append(alts, append(alt, r.ref("dropped part", r.droppedPart)))
 			} else {
-				alts = append(alts, append(alt, r.refused()))
+				alts = append(alts, append(alt, c.disorder().siblings()))
 			}
 		}
 	}

@@ -393,7 +393,7 @@ func (s *spelling) openEnds() []string {
 // afterValue returns the literals that end a value whose own closing marker is missing: the next key's opener, and what closes the call. Only
 // those count that do not occur by chance.
 func (s *spelling) afterValue() (key string, closers []string) {
-	if s.Body.Codec.CDATA || s.Body.Kind == format.BodyKwargs {
+	if s.Body.Kind == format.BodyKwargs {
 		return "", nil
 	}
 	for _, text := range s.afterArguments().firsts() {

@@ -139,6 +139,15 @@ func (t *turn) opensToo(text string) bool {
 	return slices.ContainsFunc(t.openers(), func(opener string) bool { return strings.HasPrefix(opener, text) })
 }
 
+// closesCall reports whether a marker closes calls, and nothing else.
+func (t *turn) closesCall(text string) bool {
+	ends := func(m string) bool { return strings.HasSuffix(m, text) }
+	closes := func(s *spelling) bool {
+		return slices.ContainsFunc(s.around(slot()).closing(), ends)
+	}
+	return !slices.Contains(t.thinking().closing(), text) && slices.ContainsFunc(t.calls, closes)
+}
+
 // strays returns the closing markers that are dropped where they close nothing (E21 T5). Where the text has begun, and calls count no more
 // behind text (T2 switched off), theirs are text.
 func (t *turn) strays(begun bool) []string {

@@ -1,0 +1,57 @@
+package codegen
+
+import "github.com/goassay/assay/engine/peg"
+
+// closerReader matches closing markers that close nothing (E31).
+type closerReader struct{ *reader }
+
+func (r *reader) closers() closerReader { return closerReader{r} }
+
+// atStart returns the alternative for closing markers of calls with which the answer begins:
+// they are nobody's text.
+func (r closerReader) atStart() peg.Choice {
+	var closers peg.Choice
+	for _, m := range r.t.strays(false) {
+		if r.t.closesCall(m) && !r.t.opensToo(m) {
+			closers = append(closers, r.lit(m))
+		}
+	}
+	if closers == nil {
+		return nil
+	}
+	mark := r.markInfo(MarkInfo{Free: true, Stray: true})
+	space := peg.Capture{Kind: Content, P: peg.Space{}}
+	first := peg.Hold{P: peg.Seq{space, mark, peg.Capture{Kind: Dropped, P: closers}}}
+	return peg.Choice{peg.Seq{first, peg.Cut{}, mark, peg.Ref{Name: "start"}}}
+}
+
+// lone returns the alternatives for a closing marker that closes nothing. One of a call, where
+// there was none, is dropped before the end of the answer and beside another marker, and is text in
+// the middle of a text (E31).
+func (r closerReader) lone(m string, x text) peg.Choice {
+	dropped := append(r.stray(m), peg.Ref{Name: x.name})
+	if x.after || !r.t.closesCall(m) {
+		return peg.Choice{dropped}
+	}
+	edge := peg.And{P: peg.Seq{r.lit(m), peg.Space{}, r.ref("edge of text", r.edge)}}
+	return peg.Choice{
+		append(peg.Seq{edge}, dropped...),
+		peg.Seq{peg.Capture{Kind: Content, P: r.lit(m)}, peg.Cut{}, peg.Ref{Name: x.name}},
+	}
+}
+
+// edge looks ahead to what a text ends with: a marker, or the end.
+func (r closerReader) edge() peg.Pattern {
+	alts := peg.Choice{peg.End{}}
+	markers := either(r.t.anyCall(), literals(r.t.strays(false)), r.t.thinking(), r.t.answering())
+	for _, m := range append(markers.all(), r.t.endTexts()...) {
+		alts = append(append(alts, r.lit(m)), stub(m)...)
+	}
+	return alts
+}
+
+// stray drops a closing marker that closes nothing.
+func (r closerReader) stray(text string) peg.Seq {
+	mark := r.markInfo(MarkInfo{Free: true, Stray: true})
+	return peg.Seq{mark, peg.Capture{Kind: Dropped, P: r.lit(text)}, peg.Cut{}, mark}
+}
