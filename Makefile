@@ -98,6 +98,10 @@ sets: deps hub fixtures ## hold the engine to both: read the fixtures, and prove
 	ASSAY_HUB=$(CURDIR)/.deps/hub $(GO) test ./harness/conversation -run TestHub -v
 	$(GO) run ./cmd/assay check --format brief $(PROVEN) --known ci/known/hub.txt .deps/hub/*.jinja
 
+.PHONY: clients
+clients: ## record what clients send: fetch their packages, let them talk to a server on loopback, rewrite harness/clients
+	ci/clients/record.sh
+
 .PHONY: fixes
 fixes: deps hub ## mend all templates of the Hub's set and llama.cpp's, and prove every patch
 	ASSAY_HUB=$(CURDIR)/.deps/hub ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./harness/fix -run TestWhole -count=1 -timeout 60m -v

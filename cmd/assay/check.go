@@ -11,6 +11,7 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/clients"
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/gonja"
 	"github.com/goassay/assay/harness/live"
@@ -34,6 +35,8 @@ With --base an edit is judged: templates that differ from that commit are compar
 their old name where they were renamed, and each is called identical, safe, risky or breaking. What failed there already does not fail.
 --baseline does the latter with an earlier report in place of a commit.
 
+--client holds a template against the requests that a client really sends, such as claude-code or langchain (A095, A096).
+
 --untrusted is for templates of strangers: tight limits on every render and on all of them together, no second renderer, at most 1 MiB;
 docs/untrusted.md has the limits.`,
 	setup: func(flags *flagSet) func(*call) error {
@@ -46,6 +49,8 @@ docs/untrusted.md has the limits.`,
 		flags.category("The checks")
 		only := flags.StringArray("only", nil, "run the rule with this `ID` and no other; may be given again")
 		flags.completes("only", ruleNames)
+		asked := flags.StringArray("client", nil, "hold the template against the requests of this `CLIENT`, or all; may be given again")
+		flags.completes("client", func() []string { return append(clients.Names(), allClients) })
 		fallbacks := fallbackFlag(flags)
 		flags.Uint64Var(&k.seed, "seed", 0, "draw the words of probes with seed `N`; 0: the usual words, and a new seed with --base or --untrusted")
 		k.output = outputFlags(flags)
@@ -64,6 +69,9 @@ docs/untrusted.md has the limits.`,
 				}
 			}
 			var err error
+			if k.clients, err = clientsNamed(*asked); err != nil {
+				return err
+			}
 			if k.known, err = readReasons(*known); err != nil {
 				return err
 			}
@@ -93,6 +101,7 @@ type checking struct {
 	tools     bool  // a template must serve tools
 	seed      uint64
 	baseline  []rule.Result
+	clients   []clients.Client // whose requests are asked for
 }
 
 func (k *checking) run(c *call) error {
@@ -234,6 +243,11 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 		}
 		m = m.With(engine.Options{Limits: k.limits.of(c), Seed: k.seed})
 		err = k.model(c, &one, m)
+		for _, src := range check.Distinct(m) {
+			if len(k.clients) > 0 {
+				one.results = append(one.results, check.Clients(src, k.options, k.clients)...)
+			}
+		}
 		k.judge(&one, m.Sources)
 		return one, err
 	}
@@ -250,6 +264,9 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 			one.results = append(one.results, check.Template(src, k.options)...)
 		} else if err := k.edited(c, &one, src, k.since.open(src)); err != nil {
 			return one, err
+		}
+		if len(k.clients) > 0 {
+			one.results = append(one.results, check.Clients(src, k.options, k.clients)...)
 		}
 		if !k.untrusted {
 			k.offer(c, &one, src)
@@ -340,6 +357,26 @@ func (k *checking) fit(name string, sources []subject.Source) error {
 		return fmt.Errorf("%s: the templates have %d bytes, more than the %d that --untrusted allows", name, size, maxUntrusted)
 	}
 	return nil
+}
+
+// allClients is the client that means every client.
+const allClients = "all"
+
+// clientsNamed returns the clients of names.
+func clientsNamed(names []string) ([]clients.Client, error) {
+	var list []clients.Client
+	for _, name := range names {
+		if name == allClients {
+			return clients.All(), nil
+		}
+		client, ok := clients.Named(name)
+		if !ok {
+			return nil, fmt.Errorf("--client %s: no such client%s; there are %s and all", name,
+				meant(name, clients.Names()), strings.Join(clients.Names(), ", "))
+		}
+		list = append(list, client)
+	}
+	return list, nil
 }
 
 var explainCommand = command{

@@ -178,7 +178,7 @@ func (f *fixing) rewrite(m *fix.Mended) error {
 
 // offer says at the findings of a template that "assay fix" mends them, where it does.
 func (k *checking) offer(c *call, one *checked, src subject.Source) {
-	var mendable []*rule.Result
+	var mendable, ofClients []*rule.Result
 	var ids []string
 	for i := range one.results {
 		res := &one.results[i]
@@ -186,11 +186,29 @@ func (k *checking) offer(c *call, one *checked, src subject.Source) {
 		if isFound && res.Suite == src.Name && slices.Contains(fix.Rules(), res.Rule) {
 			mendable, ids = append(mendable, res), append(ids, res.Rule)
 		}
+		if isFound && res.Suite == src.Name && check.OfClients(res.Rule) {
+			ofClients = append(ofClients, res)
+		}
 	}
-	if mendable == nil {
+	o := fix.Options{Only: ids, Limits: k.limits.of(c)}
+	if ofClients != nil {
+		o.Only = nil
+	} else if mendable == nil {
 		return
 	}
-	m := fix.Mend(src, fix.Options{Only: ids, Limits: k.limits.of(c)}, check.Options{})
+	m := fix.Mend(src, o, check.Options{})
+	if len(m.Patches) == 0 {
+		return
+	}
+	var still []rule.Result
+	if ofClients != nil {
+		still = check.Clients(src.WithText(m.Text).Limited(o.Limits), k.options, k.clients)
+	}
+	for _, res := range ofClients {
+		if !slices.ContainsFunc(still, func(s rule.Result) bool { return s.Same(res) }) {
+			res.Text += "\n`assay fix " + src.File + "` mends it"
+		}
+	}
 	for _, res := range mendable {
 		if slices.ContainsFunc(m.Patches, func(p fix.Patch) bool { return p.Mends(res) }) {
 			res.Text += "\n`assay fix " + src.File + "` mends it"

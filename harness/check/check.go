@@ -65,7 +65,8 @@ var rules = slices.Concat(compileRules, proofRules, templateRules, inputRules, h
 
 // Rules returns the declarations of all rules, in the order of their ids.
 func Rules() []rule.Rule {
-	all := slices.Concat(rule.Declared(rules), rule.Declared(modelRules), rule.Declared(requirements))
+	all := slices.Concat(rule.Declared(rules), rule.Declared(modelRules), rule.Declared(requirements),
+		rule.Declared(clientRules))
 	slices.SortFunc(all, func(a, b rule.Rule) int { return strings.Compare(a.ID, b.ID) })
 	return all
 }

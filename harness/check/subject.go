@@ -14,6 +14,7 @@ import (
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/verify"
+	"github.com/goassay/assay/harness/clients"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
@@ -31,7 +32,8 @@ type Subject struct {
 	frame        func() (frame, bool)            // of turns, where it can be learnt
 	turnPlan     func() (*codegen.Output, error) // reads the turns of verify
 	rules        []lookout
-	err          error // why it does not compile
+	clients      []clients.Client // whose requests are asked for
+	err          error            // why it does not compile
 	suppressions []*suppression
 }
 

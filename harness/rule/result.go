@@ -100,6 +100,13 @@ func (res *Result) Level() Severity {
 	return res.Severity
 }
 
+// Same reports whether two results are the same finding of a rule: their first lines say the same.
+func (res *Result) Same(other *Result) bool {
+	first, _, _ := strings.Cut(res.Text, "\n")
+	second, _, _ := strings.Cut(other.Text, "\n")
+	return res.Rule == other.Rule && res.Status == other.Status && first == second
+}
+
 // Detail is what a page shows of a case beside its verdict. Offsets are bytes of the output.
 type Detail struct {
 	About    string `json:"about,omitempty"` // the story that the case tells

@@ -1,0 +1,563 @@
+package check
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/clients"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// clientRules run only on the requests of clients that are asked for, by [Clients].
+var clientRules = []lookout{
+	{Rule: rule.Rule{ID: "A095", Name: "client-request-fails", Severity: rule.Error,
+		Short:  "A request that a client sends (--client) ends in an error that the template did not mean to raise.",
+		Damage: "The client gets status 500 in the middle of its work, and its users are told that the model is broken.",
+		Fix:    "The finding names the message, and the form in which it is rendered; `assay fix` mends some."}, Group: groupLint, Find: checkClientFails},
+	{Rule: rule.Rule{ID: "A096", Name: "client-request-changed", Severity: rule.Warning,
+		Short:  "A request that a client sends (--client) is refused in the template's words, or a part of it does not reach the prompt as it was.",
+		Damage: "The client must send something else to this model, or the model does not see what was said.",
+		Fix:    "The finding names the message, and the form in which it is rendered; render it where it stands."}, Group: groupLint, Find: checkClientChanged},
+}
+
+// Clients runs the rules about clients on a template.
+func Clients(src subject.Source, o Options, of []clients.Client) []rule.Result {
+	s := newSubject(src, o)
+	s.clients = of
+	scope := rule.Scope[where]{
+		Suite:      src.Name,
+		File:       src.File,
+		Place:      s.place,
+		Suppressed: s.suppressed,
+	}
+	var results []rule.Result
+	for i := range clientRules {
+		if o.runs(clientRules[i].ID) && s.Template != nil {
+			results = append(results, clientRules[i].Run(s, scope)...)
+		}
+	}
+	return results
+}
+
+// OfClients reports whether a rule runs only on the requests of clients.
+func OfClients(id string) bool {
+	return slices.ContainsFunc(clientRules, func(l lookout) bool { return l.ID == id })
+}
+
+// trouble is a request that is not rendered as it came.
+type trouble struct {
+	client  clients.Client
+	request clients.Request
+	err     error
+	remedy  string // the message, and the form in which it is rendered
+	more    int    // requests of the client with the same trouble
+}
+
+// told is the rest of a finding: which requests have it.
+func (t *trouble) told() string {
+	return fmt.Sprintf("%s of %s; first: %s", plural(t.more+1, "request"), t.client, t.request.Name)
+}
+
+// served returns the input of a request as a server gives it to the template that fits nothing but
+// the arguments, which every server reads as JSON where the template takes objects.
+func (s *Subject) served(q clients.Request) chattemplate.Input {
+	in := chattemplate.Input{
+		Messages: q.Messages,
+		Generate: true,
+		Kwargs:   s.Template.Caps().Needs.Bound,
+	}
+	for _, t := range q.Tools {
+		in.Tools = append(in.Tools, t.Wire())
+	}
+	if s.Template.Caps().ObjectArguments {
+		in = each(in, argumentsRead)
+	}
+	return in
+}
+
+// remedy is another form of a message or a tool.
+type remedy struct {
+	name    string // what the message has
+	instead string // and the form in which it is rendered
+	message func(m ordered.Value) ordered.Value
+	tool    func(t ordered.Value) ordered.Value
+	// all changes the messages together; it names the first of them that it is about, -1: none.
+	all func(messages []ordered.Value) ([]ordered.Value, int)
+}
+
+var remedies = []remedy{
+	{
+		name:    "null content",
+		instead: "with an empty string",
+		message: func(m ordered.Value) ordered.Value {
+			if content, there := m.Get("content"); there && content.IsNull() {
+				return m.With("content", ordered.Str(""))
+			}
+			return m
+		},
+	},
+	{
+		name:    "the role developer",
+		instead: "with the role system",
+		message: func(m ordered.Value) ordered.Value {
+			if m.At("role").Text() == "developer" {
+				return m.With("role", ordered.Str("system"))
+			}
+			return m
+		},
+	},
+	{name: "an image", instead: "without the image", message: func(m ordered.Value) ordered.Value {
+		parts := slices.DeleteFunc(slices.Clone(m.At("content").Items()), func(p ordered.Value) bool {
+			return p.At("type").Text() != "text"
+		})
+		if len(parts) == len(m.At("content").Items()) {
+			return m
+		}
+		return m.With("content", ordered.ArrayOf(parts...))
+	}},
+	{
+		name:    "content in parts",
+		instead: "as one text (vLLM: --chat-template-content-format string)",
+		message: joinedParts,
+	},
+	{
+		name:    "a second message of instructions",
+		instead: "with all instructions in one system message in first place",
+		all:     oneSystem,
+	},
+	{
+		name:    "the role of the message before",
+		instead: "as one message with that",
+		all:     neighboursJoined,
+	},
+	{name: "several calls", instead: "with one call in a message", all: singleCalls},
+	{name: "a call's id", instead: "with ids of nine letters and digits", message: shortIDs},
+	{name: "no description", instead: "with an empty description", tool: withDescription},
+	{
+		name:    "a type that is no word",
+		instead: "with a single type",
+		tool: func(t ordered.Value) ordered.Value {
+			return t.With("function", singleTypes(t.At("function")))
+		},
+	},
+}
+
+// oneSystem puts all instructions into one system message in first place.
+func oneSystem(messages []ordered.Value) ([]ordered.Value, int) {
+	var said []string
+	var rest []ordered.Value
+	second := -1
+	for i, m := range messages {
+		role := m.At("role").Text()
+		if role != "system" && role != "developer" {
+			rest = append(rest, m)
+			continue
+		}
+		if i > 0 && second < 0 {
+			second = i
+		}
+		said = append(said, joinedParts(m).At("content").Text())
+	}
+	if second < 0 {
+		return messages, -1
+	}
+	return append(
+		[]ordered.Value{chat.MessageOf("system", ordered.Str(strings.Join(said, "\n\n")))},
+		rest...), second
+}
+
+// neighboursJoined makes one message of users' messages that follow each other.
+func neighboursJoined(messages []ordered.Value) ([]ordered.Value, int) {
+	var joined []ordered.Value
+	second := -1
+	for i, m := range messages {
+		last := len(joined) - 1
+		if last < 0 || m.At("role").Text() != "user" || joined[last].At("role").Text() != "user" {
+			joined = append(joined, m)
+			continue
+		}
+		if second < 0 {
+			second = i
+		}
+		before, after := joinedParts(
+			joined[last],
+		).At("content").
+			Text(),
+			joinedParts(
+				m,
+			).At("content").
+				Text()
+		joined[last] = m.With("content", ordered.Str(before+"\n\n"+after))
+	}
+	return joined, second
+}
+
+// singleCalls leaves every message one call, and out the results of the others.
+func singleCalls(messages []ordered.Value) ([]ordered.Value, int) {
+	var kept []ordered.Value
+	gone := map[string]bool{}
+	found := -1
+	for i, m := range messages {
+		calls := m.At("tool_calls").Items()
+		if len(calls) > 1 {
+			if found < 0 {
+				found = i
+			}
+			for _, call := range calls[1:] {
+				gone[call.At("id").Text()] = true
+			}
+			m = m.With("tool_calls", ordered.ArrayOf(calls[0]))
+		}
+		if !gone[m.At("tool_call_id").Text()] {
+			kept = append(kept, m)
+		}
+	}
+	return kept, found
+}
+
+// argumentsRead makes objects of arguments that are JSON.
+func argumentsRead(m ordered.Value) ordered.Value {
+	calls := slices.Clone(m.At("tool_calls").Items())
+	for i, call := range calls {
+		v, err := ordered.ParseString(call.At("function", "arguments").Text())
+		if err == nil && v.Kind() == ordered.Object {
+			calls[i] = call.With("function", call.At("function").With("arguments", v))
+		}
+	}
+	if len(calls) == 0 {
+		return m
+	}
+	return m.With("tool_calls", ordered.ArrayOf(calls...))
+}
+
+func joinedParts(m ordered.Value) ordered.Value {
+	var text []string
+	parts := m.At("content").Items()
+	for _, p := range parts {
+		if p.At("type").Text() != "text" {
+			return m
+		}
+		text = append(text, p.At("text").Text())
+	}
+	if m.At("content").Kind() != ordered.Array {
+		return m
+	}
+	return m.With("content", ordered.Str(strings.Join(text, "\n")))
+}
+
+// shortIDs gives calls and results ids as some templates demand them.
+func shortIDs(m ordered.Value) ordered.Value {
+	short := func(id string) ordered.Value {
+		keep := strings.Map(func(r rune) rune {
+			if '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+				return r
+			}
+			return -1
+		}, id) + "000000000"
+		return ordered.Str(keep[:9])
+	}
+	calls := slices.Clone(m.At("tool_calls").Items())
+	for i, call := range calls {
+		calls[i] = call.With("id", short(call.At("id").Text()))
+	}
+	if len(calls) > 0 {
+		m = m.With("tool_calls", ordered.ArrayOf(calls...))
+	}
+	if id := m.At("tool_call_id"); !id.IsNull() {
+		m = m.With("tool_call_id", short(id.Text()))
+	}
+	return m
+}
+
+func withDescription(t ordered.Value) ordered.Value {
+	described := func(v ordered.Value) ordered.Value {
+		if v.Kind() == ordered.Object && v.At("description").IsNull() {
+			return v.With("description", ordered.Str(""))
+		}
+		return v
+	}
+	f := described(t.At("function"))
+	properties := f.At("parameters", "properties")
+	for _, p := range properties.Members() {
+		properties = properties.With(p.Key, described(p.Value))
+	}
+	if len(properties.Members()) > 0 {
+		f = f.With("parameters", f.At("parameters").With("properties", properties))
+	}
+	return t.With("function", f)
+}
+
+// singleTypes replaces alternatives by the first of them, everywhere in a schema.
+func singleTypes(v ordered.Value) ordered.Value {
+	switch v.Kind() {
+	case ordered.Array:
+		items := slices.Clone(v.Items())
+		for i := range items {
+			items[i] = singleTypes(items[i])
+		}
+		return ordered.ArrayOf(items...)
+	case ordered.Object:
+		var members []ordered.Member
+		for _, m := range v.Members() {
+			first := ordered.Value{}
+			if options := m.Value.Items(); len(options) > 0 {
+				first = options[0]
+			}
+			switch {
+			case m.Key == "type" && m.Value.Kind() == ordered.Array:
+				members = append(members, ordered.MemberOf("type", first))
+			case (m.Key == "anyOf" || m.Key == "oneOf") && first.Kind() == ordered.Object:
+				members = append(members, singleTypes(first).Members()...)
+			case m.Key == "$ref":
+				members = append(members, ordered.MemberOf("type", ordered.Str("object")))
+			default:
+				members = append(members, ordered.MemberOf(m.Key, singleTypes(m.Value)))
+			}
+		}
+		return ordered.ObjectOf(members...)
+	}
+	return v
+}
+
+// each changes every message.
+func each(in chattemplate.Input, change func(ordered.Value) ordered.Value) chattemplate.Input {
+	in.Messages = slices.Clone(in.Messages)
+	for i, m := range in.Messages {
+		in.Messages[i] = change(m)
+	}
+	return in
+}
+
+// with applies a remedy to an input, but for the message or tool of an index.
+func (r remedy) with(in chattemplate.Input, but int) chattemplate.Input {
+	change := func(all []ordered.Value, f func(ordered.Value) ordered.Value) []ordered.Value {
+		all = slices.Clone(all)
+		for i, v := range all {
+			if i != but && f != nil {
+				all[i] = f(v)
+			}
+		}
+		return all
+	}
+	in.Messages, in.Tools = change(in.Messages, r.message), change(in.Tools, r.tool)
+	if r.all != nil {
+		in.Messages, _ = r.all(in.Messages)
+	}
+	return in
+}
+
+// first is the first message or tool without the remedy of which the rest does not help.
+func (r remedy) first(in chattemplate.Input, works func(chattemplate.Input) bool) string {
+	for i, m := range in.Messages {
+		if r.message != nil && !works(r.with(in, i)) {
+			return fmt.Sprintf("messages[%d] (%s)", i, m.At("role").Text())
+		}
+	}
+	for i, t := range in.Tools {
+		if r.tool != nil && !works(r.with(in, i)) {
+			return fmt.Sprintf("tools[%d] (%s)", i, t.At("function", "name").Text())
+		}
+	}
+	if r.all != nil {
+		if _, i := r.all(in.Messages); i >= 0 {
+			return fmt.Sprintf("messages[%d] (%s)", i, in.Messages[i].At("role").Text())
+		}
+	}
+	if r.tool != nil {
+		return "the tools"
+	}
+	return "the messages"
+}
+
+// cure says in which form an input is rendered: the fewest remedies that make it work.
+func cure(in chattemplate.Input, works func(chattemplate.Input) bool) string {
+	apply := func(chosen []remedy) chattemplate.Input {
+		with := in
+		for _, r := range chosen {
+			with = r.with(with, -1)
+		}
+		return with
+	}
+	chosen := slices.Clone(remedies)
+	if !works(apply(chosen)) {
+		return ""
+	}
+	for i := len(chosen) - 1; i >= 0; i-- {
+		if less := slices.Delete(slices.Clone(chosen), i, i+1); works(apply(less)) {
+			chosen = less
+		}
+	}
+	var said []string
+	for i, r := range chosen {
+		others := apply(slices.Delete(slices.Clone(chosen), i, i+1))
+		said = append(
+			said,
+			fmt.Sprintf("%s has %s; it is rendered %s", r.first(others, works), r.name, r.instead),
+		)
+	}
+	return strings.Join(said, ", and ")
+}
+
+// troubles are the requests that fail, each cause once a client: those that crash, or those that
+// the template refuses in its own words.
+func (s *Subject) troubles(isWorded bool) []*trouble {
+	type cause struct {
+		client, what string
+	}
+	seen := map[cause]*trouble{}
+	var all []*trouble
+	for _, c := range s.clients {
+		for _, q := range c.Requests {
+			in := s.served(q)
+			_, err := s.Template.ChatTemplate().Render(in)
+			if err == nil || worded(err) != isWorded {
+				continue
+			}
+			works := func(in chattemplate.Input) bool {
+				_, err := s.Template.ChatTemplate().Render(in)
+				return err == nil
+			}
+			t := &trouble{client: c, request: q, err: err, remedy: cure(in, works)}
+			what := cmp.Or(t.remedy, first(err))
+			if at := (*source.Error)(nil); t.remedy == "" && errors.As(err, &at) {
+				what = fmt.Sprint(at.Off, at.Msg)
+			}
+			if before := seen[cause{c.Name, what}]; before != nil {
+				before.more++
+				continue
+			}
+			seen[cause{c.Name, what}] = t
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+func (s *Subject) findTroubles(find finder, isWorded bool, verb string) {
+	for _, t := range s.troubles(isWorded) {
+		find(nowhere, "a request of %s %s: %w\n%s\n%s", t.client.Name, verb, t.err,
+			cmp.Or(t.remedy, "no other form of a message or a tool is rendered"), t.told())
+	}
+}
+
+func checkClientFails(s *Subject, find finder) { s.findTroubles(find, false, "ends in an error") }
+
+func checkClientChanged(s *Subject, find finder) {
+	s.findTroubles(find, true, "is refused")
+	for _, c := range s.clients {
+		s.findGone(find, c)
+	}
+}
+
+// findGone reports what of a client's requests does not reach the prompt, or reaches it as a word of
+// Python.
+func (s *Subject) findGone(find finder, c clients.Client) {
+	type loss struct {
+		kind conversation.Kind
+		part conversation.Part
+	}
+	counted := map[loss]*trouble{}
+	var order []loss
+	var texts []string
+	var places []where
+	printed := map[string]bool{}
+	for _, q := range c.Requests {
+		in := s.served(q)
+		o, err := s.Template.ChatTemplate().Observe(in)
+		if err != nil {
+			continue
+		}
+		t := &talked{rendering: rendering{o.String, s.Template.ChatTemplate(), in}, o: o}
+		for _, m := range in.Messages {
+			t.kinds = append(t.kinds, conversation.KindOf(m))
+		}
+		found := t.origins()
+		for _, l := range conversation.Leaves(in) {
+			if l.Part == conversation.CallID || l.Part == conversation.ResultName {
+				continue
+			}
+			if _, there := found[originOf(l)]; there && !l.Coded || t.shows(l.Text) {
+				continue
+			}
+			kind := conversation.None
+			switch {
+			case l.Message >= 0:
+				kind = t.kinds[l.Message]
+			case !s.Template.Caps().Tools && l.Part != conversation.ToolName:
+				continue // one finding says that there are no tools
+			}
+			of := loss{kind, l.Part}
+			if before := counted[of]; before != nil {
+				if before.request.Name != q.Name {
+					before.more++
+				}
+				continue
+			}
+			counted[of] = &trouble{client: c, request: q}
+			order = append(order, of)
+			at := nowhere
+			if pos, ok := o.Trace.Nearest(l.Path); ok {
+				at = where(pos)
+			}
+			places = append(places, at)
+			texts = append(
+				texts,
+				fmt.Sprintf(
+					"of a request of %s %s does not reach the prompt: %s",
+					c.Name,
+					l.Path,
+					report.Quote(l.Text, 0),
+				),
+			)
+		}
+		if path, at, ok := t.pythonAt(); ok && !printed[path] {
+			printed[path] = true
+			find(
+				t.at(at),
+				"of a request of %s %s is printed as Python does: %s",
+				c.Name,
+				path,
+				report.Quote(t.text, at),
+			)
+		}
+	}
+	for i, of := range order {
+		find(places[i], "%s\n%s", texts[i], counted[of].told())
+	}
+}
+
+// pythonAt returns where a prompt has null, or a list of parts, as Python prints it.
+func (t *talked) pythonAt() (path string, at int, ok bool) {
+	for _, r := range t.o.Runs {
+		isContent := strings.HasSuffix(r.Path, ".content") && strings.HasPrefix(r.Path, "messages[")
+		null := isContent && r.Role != jinja.Literal && t.text[at:at+r.Len] == "None" && t.o.Runs != nil
+		list := strings.Contains(r.Path, ".content") && r.Codec == jinja.Python &&
+			r.Role == jinja.Structure
+		if null && contentIsNull(t.in, r.Path) || list {
+			return r.Path, at, true
+		}
+		at += r.Len
+	}
+	return "", 0, false
+}
+
+// contentIsNull reports whether the content at a path of a message is null.
+func contentIsNull(in chattemplate.Input, path string) bool {
+	for i, m := range in.Messages {
+		if path == fmt.Sprintf("messages[%d].content", i) {
+			return m.At("content").IsNull()
+		}
+	}
+	return false
+}
