@@ -81,8 +81,9 @@ type Options struct {
 	// Vocabulary has the added tokens of the model's tokeniser. With it, parsers read tokens by
 	// their ids ([Parser.WriteTokens]); nil: they read bytes only.
 	Vocabulary *Vocabulary
-	// Segments says that prompts will be asked for their segments, so that a render notes them at
-	// once. Without it [Prompt.Segments] renders a second time.
+	// Segments says that prompts will be asked for their segments, so that Render notes them at once,
+	// as Prepare always does. Without it [Prompt.Segments] of a prompt from Render renders a second
+	// time.
 	Segments bool
 
 	budget *jinja.Budget // see Together
@@ -229,20 +230,25 @@ func (p Prompt) Prefill() (string, error) {
 
 // Render fits a request to the template and renders it. A continued message is spelled in the template's format after the
 // header, whether the template could render an unfinished message or not.
-func (t *Template) Render(r chat.Request) (Prompt, error) {
+func (t *Template) Render(r chat.Request) (Prompt, error) { return t.render(r, t.segments) }
+
+// render renders a request, with a note of where the bytes are from or without.
+func (t *Template) render(r chat.Request, note bool) (Prompt, error) {
 	fitted := t.caps.Fit(r)
 	in := fitted.Input
 	if r.Continue != chat.ContinueNone {
 		in.Messages, in.Generate = in.Messages[:len(in.Messages)-1], true
 	}
 	s := &segmenter{t: t, request: r, fitted: fitted, in: in}
-	text, err := s.render(t.segments)
+	text, err := s.render(note)
 	if err != nil {
 		return Prompt{}, err
 	}
 	p := Prompt{Text: text, Fits: fitted.Fits, segments: s}
 	if in.Generate {
-		p.prefill = func() (string, error) { return t.Analysis().Prefill(t.chat, in, text) }
+		p.prefill = func() (string, error) {
+			return t.Analysis().Prefill(t.chat, in, jinja.Text{String: text, Runs: s.runs})
+		}
 	}
 	if r.Continue == chat.ContinueNone {
 		return p, nil
@@ -323,7 +329,7 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 	if err := t.proven(r, o); err != nil {
 		return nil, err
 	}
-	prompt, err := t.Render(r)
+	prompt, err := t.render(r, true) // where the model's turn begins is seen by the note
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/observe"
 	"github.com/goassay/assay/engine/ordered"
 )
@@ -16,7 +17,8 @@ import (
 // ErrTurn is returned where the place in a prompt at which the model's turn begins cannot be told.
 var ErrTurn = errors.New("where the model's turn begins in the prompt cannot be told")
 
-// Prefill returns what follows the header in a prompt that was rendered for an input: the start of the model's own text (E9).
+// Prefill returns what follows the header in a prompt that was rendered for an input: the start of the model's own text (E9). The
+// text of the prompt may come with its runs or without; with them it mostly needs no other render.
 //
 // The template's own text at the end of the prompt is known from provenance: it is what the same input without a generation
 // prompt lacks or, where the template cannot be asked for one, what follows the last byte of the conversation. The header is
@@ -24,10 +26,14 @@ var ErrTurn = errors.New("where the model's turn begins in the prompt cannot be 
 // header, and it adds nothing, or what it was seen to begin turns with.
 //
 // An error wraps [ErrTurn] and says what the prompt ends with.
-func (a *Analysis) Prefill(t *chattemplate.Template, in chattemplate.Input, prompt string) (string, error) {
+func (a *Analysis) Prefill(t *chattemplate.Template, in chattemplate.Input, text jinja.Text) (string, error) {
 	if !in.Generate {
 		return "", nil
 	}
+	if start, ok := a.known(in, text); ok {
+		return start, nil
+	}
+	prompt := text.String
 	if !a.unasked {
 		bare := in
 		bare.Generate = false
@@ -61,6 +67,21 @@ func (a *Analysis) Prefill(t *chattemplate.Template, in chattemplate.Input, prom
 		return "", nil
 	}
 	return "", a.unknown(t, own)
+}
+
+// known finds the prefill in the runs of a prompt alone. After a question or a result nothing of the model's
+// can stand before its turn in the template's own end of the prompt; where the header is there once, and
+// what follows it is a prefill that the template was seen to write, the turn begins there.
+func (a *Analysis) known(in chattemplate.Input, text jinja.Text) (string, bool) {
+	n, header := len(in.Messages), a.Format.Header
+	if len(text.Runs) == 0 || a.unasked || n == 0 || strings.Trim(header, format.Space) == "" {
+		return "", false
+	}
+	if role := in.Messages[n-1].At("role").Text(); role != "user" && role != "tool" {
+		return "", false
+	}
+	_, start, ok := strings.Cut(observe.OwnEnd(text), header)
+	return start, ok && !strings.Contains(start, header) && slices.Contains(a.Prefills, start)
 }
 
 // unknown is the error for a prompt that ends with a text of the template's own in which no header is.

@@ -9,6 +9,7 @@ import (
 	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/observe"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
@@ -54,7 +55,7 @@ func TestPrefill(t *testing.T) {
 			if err != nil {
 				t.Fatal(source.Detail(err))
 			}
-			got, err := analysis.Analyze(o, analysis.Options{}).Prefill(ct, in, prompt)
+			got, err := analysis.Analyze(o, analysis.Options{}).Prefill(ct, in, jinja.Text{String: prompt})
 			switch {
 			case tt.fails == "" && (err != nil || got != tt.want):
 				t.Errorf("the prompt %q has the prefill %q, %v, want %q", prompt, got, err, tt.want)

@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"io/fs"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +81,58 @@ func TestNoPromptInMessages(t *testing.T) {
 					if !ok {
 						t.Errorf("prefill %q, kept %v: content %q, reasoning %q", plan.Prefill, kept, m.Content, m.Reasoning)
 					}
+				}
+			}
+		}
+	}
+}
+
+// TestPrefillsAgree finds where the model's turn begins in two ways: Prepare by the origins of the bytes of the one render, as far as
+// they tell, and Render by comparing the prompt with one that asks for no answer.
+func TestPrefillsAgree(t *testing.T) {
+	templates := prompting
+	dirs := []fs.FS{corpus.FS}
+	patterns := []string{"*/template.jinja"}
+	if dir := os.Getenv("ASSAY_VENDOR"); dir != "" {
+		dirs, patterns = append(dirs, os.DirFS(dir)), append(patterns, "*.jinja")
+	}
+	for i, dir := range dirs {
+		names, err := fs.Glob(dir, patterns[i])
+		if err != nil || len(names) == 0 {
+			t.Fatalf("there are no templates %s (%v)", patterns[i], err)
+		}
+		for _, name := range names {
+			text, err := fs.ReadFile(dir, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			templates = append(templates, string(text))
+		}
+	}
+	on, off := true, false
+	clock := func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
+	for _, text := range templates {
+		ct, err := engine.Compile(engine.Source{Text: text, BOS: "<s>", EOS: "</s>"}, engine.Options{Now: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range standard.Battery() {
+			for _, thinking := range []*bool{nil, &on, &off} {
+				r := c.Request
+				r.EnableThinking = thinking
+				plan, err := ct.Prepare(r, engine.PrepareOptions{Insist: true})
+				if err != nil {
+					continue
+				}
+				fast, err1 := plan.Prompt.Prefill()
+				rendered, err := ct.Render(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				slow, err2 := rendered.Prefill()
+				if fast != slow || err1 != nil || err2 != nil {
+					t.Errorf("%s: prefill %q by origins, %q by comparison (%v, %v) of the prompt %q",
+						c.Name, fast, slow, err1, err2, rendered.Text[max(0, len(rendered.Text)-120):])
 				}
 			}
 		}
