@@ -62,6 +62,10 @@ moved: ## hold the corpus against the one in which each case was a file: nothing
 page: ## write out/page.html, the report as a page, and look at it in headless Chromium
 	ci/page.sh
 
+.PHONY: site
+site: ## build the page that runs in a browser as out/site, and try it in headless Chromium
+	ci/site.sh
+
 .PHONY: snapshot
 snapshot: ## build what a release consists of, install it from the built files and run it; nothing is published: PLATFORMS=all
 	ci/snapshot.sh $(PLATFORMS)

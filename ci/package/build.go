@@ -22,15 +22,16 @@ func (b built) text() ([]byte, error) { return os.ReadFile(b.path) }
 // build builds the command: static, without the tables that only debuggers read and without the paths of this machine.
 func (r *release) build(p platform) (string, error) {
 	path := filepath.Join(r.work, p.os+"-"+p.arch, p.binary())
-	return path, r.compile(path, "./cmd/assay", "GOOS="+p.os, "GOARCH="+p.arch)
+	return path, r.compile(path, "./cmd/assay", "main.release", "GOOS="+p.os, "GOARCH="+p.arch)
 }
 
-func (r *release) compile(path, pkg string, env ...string) error {
+// compile builds a command, whose variable gets the version.
+func (r *release) compile(path, pkg, variable string, env ...string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.release="+r.version, "-o", path, pkg)
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X "+variable+"="+r.version, "-o", path, pkg)
 	cmd.Dir = r.root
 	cmd.Env = append(os.Environ(), append([]string{"CGO_ENABLED=0", "GOFLAGS="}, env...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -81,6 +81,7 @@ func run(args []string) error {
 	out := flags.String("out", "", "`DIR` for the files; what is in it is removed")
 	only := flags.String("platforms", "all", "`LIST` of platforms, such as linux/amd64,windows/arm64; all; or host")
 	key := flags.String("key", "", "`FILE` with the private key (PEM, ECDSA P-256) that signs; empty: one that is made for this and thrown away")
+	page := flags.Bool("page", false, "write nothing but the page that runs in a browser, unpacked")
 	root := flags.String("root", ".", "`DIR` of the checkout")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -107,6 +108,9 @@ func run(args []string) error {
 	}
 	if err := os.MkdirAll(r.out, 0o777); err != nil {
 		return err
+	}
+	if *page {
+		return r.unpackPage()
 	}
 	if err := r.all(chosen); err != nil {
 		return err
@@ -136,7 +140,7 @@ func (r *release) all(chosen []platform) error {
 			image = append(image, b)
 		}
 	}
-	if err := r.npmLauncher(); err != nil {
+	if err := errors.Join(r.npmLauncher(), r.page()); err != nil {
 		return err
 	}
 	if len(image) == 0 {

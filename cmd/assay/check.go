@@ -18,6 +18,7 @@ import (
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/service"
 	"github.com/goassay/assay/harness/subject"
 	"github.com/goassay/assay/harness/survey"
 )
@@ -131,6 +132,7 @@ func (k *checking) run(c *call) error {
 	names := take(k.output.shard, named)
 	unusable := 0
 	var edits, able []string
+	var sources []subject.Source
 	return each(c, "templates", names, func(name string) (checked, error) {
 		return k.one(c, name)
 	}, func(_ string, one checked, err error) error {
@@ -140,7 +142,7 @@ func (k *checking) run(c *call) error {
 			return nil
 		}
 		k.output.keep(c, r, nil, one.results...)
-		edits, able = append(edits, one.edits...), append(able, one.able...)
+		edits, able, sources = append(edits, one.edits...), append(able, one.able...), append(sources, one.sources...)
 		return nil
 	}, func(complete bool) error {
 		rule.Expect(r.Results, k.known, knownKey)
@@ -154,6 +156,13 @@ func (k *checking) run(c *call) error {
 		}
 		if unusable == len(names) && unusable > 0 {
 			return errUnusable
+		}
+		if k.output.html != "" && len(sources) == 1 {
+			view, err := c.service(k.options, k.limits.of(c)).View(sources[0], r.Results)
+			if err != nil {
+				return err
+			}
+			k.output.page = view.HTML
 		}
 		if unusable > 0 {
 			r.Verdict = fmt.Sprintf("%d of %d could not be used; %s", unusable, len(names), r.Line())
@@ -191,6 +200,7 @@ func knownKey(res *rule.Result) string { return filepath.Base(res.Suite) + " " +
 // checked is what came of an argument.
 type checked struct {
 	results []rule.Result
+	sources []subject.Source
 	edits   []string // what became of each template since the base
 	able    []string // which template is tool-capable
 }
@@ -308,8 +318,14 @@ func (k *checking) model(c *call, one *checked, m *subject.Model) error {
 // settled is what a failure says that is no news.
 func (k *checking) settled() string { return "It failed at " + k.commit + ", too." }
 
+// service answers what the page of a template asks.
+func (c *call) service(o check.Options, limits engine.Limits) *service.Service {
+	return service.New(service.Options{Version: version(), Check: o, Limits: limits, Tight: limits})
+}
+
 // judge says of templates that come together which are tool-capable, and fails where one must and none does.
 func (k *checking) judge(one *checked, sources []subject.Source) {
+	one.sources = sources
 	for _, src := range sources {
 		one.judge(src)
 	}

@@ -48,7 +48,7 @@ func init() {
 	cobra.EnableCommandSorting = false
 	commands = []*command{
 		&checkCommand, &fixCommand, &coverageCommand, &diffCommand, &templatesCommand, &explainCommand,
-		&renderCommand, &capsCommand, &analyzeCommand, &programCommand, &grammarCommand, &parseCommand,
+		&renderCommand, &capsCommand, &analyzeCommand, &programCommand, &grammarCommand, &parseCommand, &pageCommand,
 		&inspectCommand, &pullCommand, &retemplateCommand, &emitCommand, &liveCommand, &probeCommand, &pipeCommand,
 		&runCommand, &newCommand, &exportCommand, &verifyCommand, &enginesCommand, &reportCommand,
 		&helpCommand, &versionCommand, &completionCommand, &manCommand,
@@ -59,7 +59,7 @@ func init() {
 var (
 	templateFiles = filesOf("jinja", "j2", "json", "gguf")
 	modelFiles    = filesOf("gguf")
-	reportFiles   = filesOf("json")
+	reportFiles   = filesOf("json", "jinja", "j2")
 	vectorFiles   = filesOf("jsonl")
 )
 

@@ -23,8 +23,8 @@ func assay(stdin string, args ...string) (stdout, stderr string, status int) {
 	return out.String(), errs.String(), status
 }
 
-// withoutJSON are the commands that print what has a form of its own; of engines run and pipe it is JSON lines.
-var withoutJSON = []string{"help", "version", "completion", "man", "emit", "engines run", "pipe"}
+// withoutJSON are the commands that print what has a form of its own; of engines run and pipe it is JSON lines, page has none.
+var withoutJSON = []string{"help", "version", "completion", "man", "emit", "engines run", "pipe", "page"}
 
 // TestConventions holds every command to what they have in common: a group, flags in categories, --json or a --format json, help, and
 // status 2 for wrong usage.

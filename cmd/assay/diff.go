@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/revision"
@@ -53,6 +54,13 @@ func runDiff(c *call, o *output, limits engine.Limits, dir string) error {
 		}
 	}
 	o.notes = true // a safe change is one
+	if o.html != "" {
+		view, err := c.service(check.Options{}, limits).EditView(was, is, results)
+		if err != nil {
+			return err
+		}
+		o.page = view.HTML
+	}
 	return o.write(c, &report.Report{Command: "diff", Version: version(), Rules: revision.Rules(), Results: results,
 		Verdict: revision.Conclusion(was, is, results)})
 }

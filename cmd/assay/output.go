@@ -28,6 +28,7 @@ type output struct {
 	least                 rule.Severity // of what is listed without --notes; a note counts as a warning
 	junit, sarif, html    string
 	shard                 shard
+	page                  func(io.Writer) error // writes the page of --html, where it is not the report's own
 }
 
 // The forms of a report on standard output.
@@ -71,10 +72,14 @@ func (o *output) form(c *call) string {
 // write writes a report in every form asked for; it returns errFailed where something failed.
 func (o *output) write(c *call, r *report.Report) error {
 	located := r.Rebase(c.inRepository)
+	page := r.HTML
+	if o.page != nil {
+		page = o.page
+	}
 	for _, f := range [...]struct {
 		name  string
 		write func(io.Writer) error
-	}{{o.junit, located.JUnit}, {o.sarif, located.SARIF}, {o.html, r.HTML}} {
+	}{{o.junit, located.JUnit}, {o.sarif, located.SARIF}, {o.html, page}} {
 		if f.name == "" {
 			continue
 		}

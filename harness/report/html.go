@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -67,7 +68,9 @@ type (
 
 // HTML writes the report as one page that needs nothing else: no scripts, no fonts, no network.
 func (r *Report) HTML(w io.Writer) error {
-	r = r.bounded()
+	shown := *r.bounded()
+	r = &shown
+	r.Rules = r.Fired()
 	data := pageData{Title: "Assay " + r.Command, Line: r.Line(), Version: r.Version, Rules: r.Rules, Parts: parts, Conclusions: r.Conclusions}
 	for status, n := range r.Counts() {
 		if n > 0 || rule.Status(status) == rule.Failed {
@@ -97,6 +100,11 @@ func (r *Report) HTML(w io.Writer) error {
 	counts.Add(r.Results...)
 	for i := range data.Suites {
 		s := &data.Suites[i]
+		for _, g := range s.Groups {
+			slices.SortStableFunc(g.Results, func(a, b pageResult) int {
+				return cmp.Or(cmp.Compare(b.Status, a.Status), cmp.Compare(b.Severity, a.Severity))
+			})
+		}
 		for _, column := range data.Columns {
 			c := counts.cells[[2]string{s.Name, column}]
 			cell := pageCell{Text: c.String(), Class: c.class()}

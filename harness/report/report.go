@@ -100,6 +100,20 @@ func (r *Report) Rebase(name func(file string) string) *Report {
 	return &out
 }
 
+// ByWeight sorts findings: errors, warnings, notes, each in the order of suites and lines.
+func ByWeight(findings []rule.Result) {
+	slices.SortStableFunc(findings, func(a, b rule.Result) int {
+		return cmp.Or(cmp.Compare(b.Level(), a.Level()), cmp.Compare(a.Suite, b.Suite), cmp.Compare(a.Place.Line, b.Place.Line))
+	})
+}
+
+// Fired returns the rules that found something, in the order of their ids.
+func (r *Report) Fired() []rule.Rule {
+	return slices.DeleteFunc(slices.Clone(r.Rules), func(declared rule.Rule) bool {
+		return !slices.ContainsFunc(r.Results, func(res rule.Result) bool { return res.Rule == declared.ID && res.Status != rule.Passed })
+	})
+}
+
 // Merge puts the shards of one run together: results in the order of suite and name, rules once.
 func Merge(shards []*Report) (*Report, error) {
 	if len(shards) == 0 {

@@ -1,11 +1,9 @@
 package service
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
@@ -38,27 +36,29 @@ func (s *Service) check(r *request) (any, error) {
 	if r.Untrusted {
 		o.Renderer, o.Accepted = nil, new([]string)
 	}
-	j := &Judgement{OK: true, Findings: []rule.Result{}}
+	var results []rule.Result
 	for _, src := range sources {
-		for _, res := range check.Template(src, o) {
-			if res.Status == rule.Passed {
-				j.Passed++
-				continue
-			}
-			j.OK = j.OK && res.Status != rule.Failed
-			j.Findings = append(j.Findings, res)
-		}
-		j.Templates = append(j.Templates, told(src))
+		results = append(results, check.Template(src, o)...)
 	}
-	ByWeight(j.Findings)
-	return j, nil
+	return judge(results, sources...), nil
 }
 
-// ByWeight sorts findings: errors, warnings, notes, each in the order of the lines.
-func ByWeight(findings []rule.Result) {
-	slices.SortStableFunc(findings, func(a, b rule.Result) int {
-		return cmp.Or(cmp.Compare(b.Level(), a.Level()), cmp.Compare(a.Suite, b.Suite), cmp.Compare(a.Place.Line, b.Place.Line))
-	})
+// judge makes a judgement of the results of checks.
+func judge(results []rule.Result, sources ...subject.Source) Judgement {
+	j := Judgement{OK: true, Findings: []rule.Result{}}
+	for _, res := range results {
+		if res.Status == rule.Passed {
+			j.Passed++
+			continue
+		}
+		j.OK = j.OK && res.Status != rule.Failed
+		j.Findings = append(j.Findings, res)
+	}
+	for _, src := range sources {
+		j.Templates = append(j.Templates, told(src))
+	}
+	report.ByWeight(j.Findings)
+	return j
 }
 
 func told(src subject.Source) TemplateTold {

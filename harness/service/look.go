@@ -9,7 +9,9 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/spell"
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/standard"
 )
@@ -157,11 +159,9 @@ func whose(in chattemplate.Input, path string) (who, shown string) {
 // Analyzed is the answer of analyze.
 type Analyzed struct {
 	Caps     ordered.Value `json:"caps"`
-	Gate     string        `json:"gate"` // the gate's verdict in words
 	Format   string        `json:"format"`
-	Verified bool          `json:"verified"`
-	Why      string        `json:"why,omitempty"` // what is not verified
 	Evidence []string      `json:"evidence"`
+	Sample   string        `json:"sample"` // an answer as the format spells it, with as many parts as it has
 	Diagram  Node          `json:"diagram"`
 }
 
@@ -170,15 +170,52 @@ func (s *Service) analyze(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, report := t.Analysis(), t.Verify()
-	answer := Analyzed{Caps: t.Caps().Value(), Format: a.Format.String(), Verified: report.OK(), Evidence: []string{}, Diagram: Diagram(a.Format), Gate: t.Gate().String()}
-	if !answer.Verified {
-		answer.Why = report.String()
-	}
+	a := t.Analysis()
+	answer := Analyzed{Caps: t.Caps().Value(), Format: a.Format.String(), Evidence: []string{}, Diagram: Diagram(a.Format), Sample: sample(a.Format)}
 	for _, e := range a.Evidence {
 		answer.Evidence = append(answer.Evidence, e.String())
 	}
 	return answer, nil
+}
+
+// Proven is the answer of verify.
+type Proven struct {
+	Gate     string `json:"gate"` // the gate's verdict in words
+	Verified bool   `json:"verified"`
+	Why      string `json:"why,omitempty"` // what is not verified
+}
+
+func (s *Service) verify(r *request) (any, error) {
+	t, err := s.template(r)
+	if err != nil {
+		return nil, err
+	}
+	answer := Proven{Gate: t.Gate().String(), Verified: t.Verify().OK()}
+	if err := t.Exhausted(); err != nil {
+		return nil, failed("limit", err)
+	}
+	if !answer.Verified {
+		answer.Why = t.Verify().String()
+	}
+	return answer, nil
+}
+
+// sample spells an answer to the standard request: with reasoning, content and two calls, or as many of them as the format has.
+func sample(f format.Format) string {
+	calls := []chat.ToolCall{
+		{ID: "call00001", Name: "get_weather", Arguments: `{"city": "Zürich", "days": 3}`, Complete: true},
+		{ID: "call00002", Name: "list_notes", Arguments: `{}`, Complete: true},
+	}
+	const thought, said = "Zürich first, then the notes.", "I look."
+	for _, m := range []chat.Message{
+		{Reasoning: thought, Content: said, ToolCalls: calls}, {Reasoning: thought, ToolCalls: calls}, {Content: said, ToolCalls: calls},
+		{ToolCalls: calls}, {ToolCalls: calls[:1]}, {Reasoning: thought, Content: said},
+	} {
+		if s, err := spell.Of(f, m); err == nil {
+			return s.String()
+		}
+	}
+	return said
 }
 
 // plan prepares the conversation of a request.

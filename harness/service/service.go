@@ -26,6 +26,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 
@@ -131,7 +132,7 @@ func init() {
 	operations = map[string]operation{
 		"describe": (*Service).describe, "rules": (*Service).rules, "find": (*Service).find,
 		"check": (*Service).check, "diff": (*Service).diff, "coverage": (*Service).coverage,
-		"analyze": (*Service).analyze, "render": (*Service).render, "grammar": (*Service).grammar, "stream": (*Service).stream,
+		"analyze": (*Service).analyze, "verify": (*Service).verify, "render": (*Service).render, "grammar": (*Service).grammar, "stream": (*Service).stream,
 		"conversations": (*Service).conversations,
 		"parser":        (*Service).open, "write": (*Service).write, "close": (*Service).close, "drop": (*Service).drop,
 	}
@@ -181,7 +182,15 @@ func (s *Service) do(line []byte, r *request) (result any, err error) {
 	if !ok {
 		return nil, wrong("there is no operation %q; describe lists them", r.Op)
 	}
-	return op(s, r)
+	kept := maps.Clone(s.kept)
+	result, err = op(s, r)
+	for key, t := range kept {
+		if err != nil && s.kept[key] == t && t.Exhausted() != nil { // it had served others before: once more, from the start
+			delete(s.kept, key)
+			return op(s, r)
+		}
+	}
+	return result, err
 }
 
 // limits are those for the templates of a request.
@@ -240,30 +249,24 @@ func (s *Service) source(r *request, field string, ref *reference) (subject.Sour
 	return all[0], nil
 }
 
-// template compiles the template of a request, or takes it from those that are kept. It is looked at within the limits of a look first;
-// the template that then serves requests has no bound on all its renders together.
+// template compiles the template of a request, or takes it from those that are kept. The bound on all renders of a template together
+// is that of a look; one that has served until it is met is compiled again, and one that meets it at once is refused.
 func (s *Service) template(r *request) (*engine.Template, error) {
 	src, err := s.source(r, "template", r.Template)
 	if err != nil {
 		return nil, err
 	}
 	key := fmt.Sprintf("%t\x00%s\x00%s\x00%s\x00%s", r.Untrusted, src.Name, src.BOS, src.EOS, src.Text)
-	if t := s.kept[key]; t != nil {
+	if t := s.kept[key]; t != nil && t.Exhausted() == nil {
 		return t, nil
 	}
-	look, err := src.Compile()
+	t, err := src.Compile()
 	if err != nil {
 		return nil, failed("template", err)
 	}
-	look.Verify()
-	if err := look.Exhausted(); err != nil {
+	t.Analysis()
+	if err := t.Exhausted(); err != nil {
 		return nil, failed("limit", err)
-	}
-	limits := s.limits(r)
-	limits.TotalSteps = 0
-	t, err := src.Limited(limits).Compile()
-	if err != nil {
-		return nil, failed("template", err)
 	}
 	if len(s.kept) >= maxKept {
 		clear(s.kept)

@@ -149,7 +149,10 @@ func TestLook(t *testing.T) {
 		return more
 	}
 	a := ask[service.Analyzed](c, "analyze", with(map[string]any{}))
-	if !a.Verified || !strings.Contains(a.Format, "calls:") || a.Diagram.Kind != "sequence" || len(a.Diagram.Items) < 3 {
+	if p := ask[service.Proven](c, "verify", with(map[string]any{})); !p.Verified || p.Gate == "" {
+		t.Errorf("%+v", p)
+	}
+	if !strings.Contains(a.Format, "calls:") || !strings.Contains(a.Sample, "get_weather") || a.Diagram.Kind != "sequence" || len(a.Diagram.Items) < 3 {
 		t.Errorf("%+v", a)
 	}
 	p := ask[service.Prompt](c, "render", with(map[string]any{"request": map[string]any{"messages": []any{map[string]any{"role": "user", "content": "Grüezi"}}}}))

@@ -324,8 +324,9 @@ def render(template: AnyTemplate, request: Mapping[str, Any]) -> Prompt:
 
 def analyze(template: AnyTemplate) -> Analysis:
     """Return the output format that a template shows, and what it can do."""
-    answer = shared.ask("analyze", template=_reference(template))
-    return Analysis(answer["caps"], answer["format"], answer["verified"], answer["gate"], answer["evidence"])
+    reference = _reference(template)
+    answer, proven = shared.ask("analyze", template=reference), shared.ask("verify", template=reference)
+    return Analysis(answer["caps"], answer["format"], proven["verified"], proven["gate"], answer["evidence"])
 
 
 def find(folder: str | os.PathLike[str]) -> list[str]:

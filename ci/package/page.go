@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/goassay/assay/harness/report"
+)
+
+// page writes the page that runs in a browser: its static files, the engine in WebAssembly and the templates to choose from.
+func (r *release) page() error {
+	files, err := r.pageFiles()
+	if err != nil {
+		return err
+	}
+	folder := "assay_" + r.version + "_page"
+	for i := range files {
+		files[i].name = folder + "/" + files[i].name
+	}
+	text, err := tarred(files)
+	if err != nil {
+		return err
+	}
+	if text, err = gzipped(text); err != nil {
+		return err
+	}
+	return r.write(folder+".tar.gz", text)
+}
+
+func (r *release) pageFiles() ([]file, error) {
+	var files []file
+	err := fs.WalkDir(report.Web(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(report.Web(), name)
+		files = append(files, file{name, text, 0o644})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	engine := filepath.Join(r.work, "assay.wasm")
+	if err := r.compile(engine, "./cmd/page", "main.version", "GOOS=js", "GOARCH=wasm"); err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(engine)
+	if err != nil {
+		return nil, err
+	}
+	packed, err := gzipped(text)
+	if err != nil {
+		return nil, err
+	}
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env GOROOT: %w", err)
+	}
+	glue, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js"))
+	if err != nil {
+		return nil, err
+	}
+	families, err := r.families()
+	if err != nil {
+		return nil, err
+	}
+	return append(files, file{"assay.wasm.gz", packed, 0o644}, file{"wasm_exec.js", glue, 0o644}, file{"families.json", families, 0o644}), nil
+}
+
+// families lists the corpus' own templates.
+func (r *release) families() ([]byte, error) {
+	names, err := filepath.Glob(filepath.Join(r.root, "corpus", "*", "template.jinja"))
+	if err != nil {
+		return nil, err
+	}
+	var all []report.Family
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, report.Family{Name: filepath.Base(filepath.Dir(name)), Template: string(bytes.ToValidUTF8(text, nil))})
+	}
+	return json.Marshal(all)
+}
+
+// unpackPage writes the page into a folder, to be served as it is.
+func (r *release) unpackPage() error {
+	files, err := r.pageFiles()
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := r.write(f.name, f.text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

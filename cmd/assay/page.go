@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/families"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/service"
+)
+
+var pageCommand = command{
+	group: looking, name: "page", args: "[TEMPLATE]", takes: arity{0, 1, "one template"}, files: templateFiles,
+	short: "open a page that shows what a template does while you edit it",
+	long: `The page has the findings beside the lines, the prompt by whose text it is, the format as a diagram, outputs as they stream, two
+revisions and the coverage. This program answers it, on this machine alone and to nobody who does not know the key in the address, until
+it is interrupted; no file is read or written. The same page runs without any program, from static files (docs/page.md).`,
+	setup: func(flags *flagSet) func(*call) error {
+		stay := flags.Bool("no-browser", false, "print the address and open no browser")
+		limits := limitFlag(flags, lookedAt)
+		return func(c *call) error {
+			fragment := ""
+			if len(c.args) == 1 {
+				src, err := c.open(c.args[0])
+				if err != nil {
+					return err
+				}
+				if fragment, err = pageState(src.Text); err != nil {
+					return err
+				}
+			}
+			s := service.New(service.Options{Version: version(), Check: check.Options{}, Limits: limits.Limits, Tight: untrusted})
+			return servePage(c, s, fragment, !*stay)
+		}
+	},
+}
+
+// pageState packs a template as links of the page do.
+func pageState(text string) (string, error) {
+	state, err := json.Marshal(map[string]string{"template": text})
+	if err != nil {
+		return "", err
+	}
+	var packed bytes.Buffer
+	w, err := flate.NewWriter(&packed, flate.BestCompression)
+	if err != nil {
+		return "", err
+	}
+	_, err = w.Write(state)
+	err = errors.Join(err, w.Close())
+	return "#" + base64.RawURLEncoding.EncodeToString(packed.Bytes()), err
+}
+
+func servePage(c *call, s *service.Service, fragment string, browse bool) error {
+	ctx, stop := c.interruptible()
+	defer stop()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	key := rand.Text()
+	address := "http://" + listener.Addr().String() + "/?key=" + url.QueryEscape(key) + fragment
+	server := &http.Server{Handler: pageHandler(s, listener.Addr().String(), key), ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		<-ctx.Done()
+		_ = server.Close()
+	}()
+	fmt.Fprintln(c.raw, address)
+	c.note("the page is there until Ctrl-C ends this")
+	if browse {
+		openBrowser(ctx, address)
+	}
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// pageHandler serves the page's files, and answers who knows the key. Another site that a browser shows cannot: it does not know the
+// key, and a name that resolves to this machine is not the host.
+func pageHandler(s *service.Service, host, key string) http.Handler {
+	files := http.FileServerFS(report.Web())
+	var one sync.Mutex
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		switch {
+		case r.Host != host:
+			http.Error(w, "the host is not "+host, http.StatusForbidden)
+		case r.URL.Path == "/families.json":
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(ownFamilies())
+		case r.URL.Path != "/ask":
+			files.ServeHTTP(w, r)
+		case r.Method != http.MethodPost || r.Header.Get("X-Assay-Key") != key:
+			http.Error(w, "the key is missing", http.StatusForbidden)
+		default:
+			line, err := io.ReadAll(http.MaxBytesReader(w, r.Body, service.MaxRequest))
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+				return
+			}
+			one.Lock()
+			defer one.Unlock()
+			if r.Context().Err() != nil {
+				return // nobody waits for it any more
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(s.Answer(line))
+		}
+	})
+}
+
+// ownFamilies lists the embedded templates.
+var ownFamilies = sync.OnceValue(func() []report.Family {
+	names, err := fs.Glob(corpus.FS, "*/"+families.OwnTemplate)
+	if err != nil {
+		panic(err) // the pattern is wrong
+	}
+	var all []report.Family
+	for _, name := range names {
+		text, err := fs.ReadFile(corpus.FS, name)
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		all = append(all, report.Family{Name: strings.TrimSuffix(name, "/"+families.OwnTemplate), Template: string(text)})
+	}
+	return all
+})
+
+// openBrowser opens an address as the desktop does; where there is none, the address that was printed has to do.
+func openBrowser(ctx context.Context, address string) {
+	name, args := "xdg-open", []string{address}
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
+	}
+	_ = exec.CommandContext(ctx, name, args...).Start()
+}
