@@ -8,7 +8,7 @@
 #
 # In it are assay and the tests of the binding and of the live suite, linked with a libllama of the same version whose place is taken there
 # by the one that run.sh builds; that library's source; and run.sh (ci/gpu-run.sh). The tiny model and the corpus are in assay.
-# What runs this must have what `make llama` needs, and a C library that is not newer than there.
+# The machine that runs this must have the tools that `make llama` needs, and a C library that is not newer than there.
 set -euo pipefail
 
 version=0.5.0

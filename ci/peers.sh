@@ -7,7 +7,7 @@
 #   llama.cpp            its chat library, built from the source that `make deps` fetched, against the libllama of ci/llama.sh; takes
 #                        some minutes once
 #
-# What is fetched or built stays in ${XDG_CACHE_HOME:-$HOME/.cache}/assay. A peer whose tools are not installed (python3; node and npm; cmake
+# Fetched and built files stay in ${XDG_CACHE_HOME:-$HOME/.cache}/assay. A peer whose tools are not installed (python3; node and npm; cmake
 # and a C++ compiler) is left out, with a line that says so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
