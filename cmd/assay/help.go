@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -28,7 +27,7 @@ func (c *call) width() int {
 	n, err := strconv.Atoi(c.getenv("COLUMNS"))
 	if err != nil {
 		n = widest
-		if f, ok := c.raw.(*os.File); ok {
+		if f := file(c.raw); f != nil {
 			if wide, _, err := term.GetSize(int(f.Fd())); err == nil {
 				n = wide
 			}

@@ -89,14 +89,44 @@ func main() {
 
 // main runs a command line and returns the exit status.
 func (c *call) main(args []string) int {
-	out, errs := visible.NewWriter(c.stdout), visible.NewWriter(c.stderr)
-	c.raw, c.rawErr, c.stdout, c.stderr = c.stdout, c.stderr, out, errs
-	defer out.Flush()
+	raw := &sink{Writer: c.stdout}
+	out, errs := visible.NewWriter(raw), visible.NewWriter(c.stderr)
+	c.raw, c.rawErr, c.stdout, c.stderr = raw, c.stderr, out, errs
 	defer errs.Flush()
 	if terminal(c.stdin) {
 		c.stdin = &typed{Reader: c.stdin, call: c}
 	}
-	return c.dispatch(args)
+	status := c.dispatch(args)
+	out.Flush()
+	if raw.err != nil && status == exitOK {
+		fmt.Fprintf(c.stderr, "assay: the output cannot be written: %v\n", raw.err)
+		return exitUsage
+	}
+	return status
+}
+
+// sink remembers that something could not be written: a command that prints and does not ask fails too.
+type sink struct {
+	io.Writer
+	err error
+}
+
+// Write implements [io.Writer].
+func (s *sink) Write(p []byte) (int, error) {
+	n, err := s.Writer.Write(p)
+	if s.err == nil {
+		s.err = err
+	}
+	return n, err
+}
+
+// file returns the file that a stream is, nil for a stream that is none.
+func file(stream any) *os.File {
+	if s, ok := stream.(*sink); ok {
+		stream = s.Writer
+	}
+	f, _ := stream.(*os.File)
+	return f
 }
 
 func (c *call) dispatch(args []string) int {

@@ -257,8 +257,8 @@ func (c *call) inRepository(file string) string {
 
 // terminal reports whether a person is at the other end of a stream.
 func terminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	f := file(stream)
+	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
 // colors says that a person looks at w, who wants colours.
