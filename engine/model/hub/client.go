@@ -75,6 +75,10 @@ func (c *Client) send(ctx context.Context, what, method string, u *url.URL, head
 
 // exchange sends one request.
 func (c *Client) exchange(ctx context.Context, what, method string, u *url.URL, header http.Header, trusted bool) (*http.Response, error) {
+	spent := budgetOf(ctx)
+	if err := c.spend(spent, what, u, 0, 0, 1); err != nil {
+		return nil, err
+	}
 	watched, cancel := context.WithCancelCause(ctx)
 	dog := &watchdog{idle: c.idle, cancel: cancel}
 	dog.timer = time.AfterFunc(c.idle, func() { cancel(errStalled) })
@@ -91,14 +95,23 @@ func (c *Client) exchange(ctx context.Context, what, method string, u *url.URL, 
 	if trusted && c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+string(c.token))
 	}
+	start := c.now()
 	resp, err := c.http.Do(req)
+	late := c.spend(spent, what, u, c.now().Sub(start), 0, 0)
 	if err != nil {
 		err = c.netError(ctx, watched, what, u, err)
 		dog.stop()
+		if late != nil && context.Cause(ctx) == nil {
+			err = late
+		}
 		return nil, err
 	}
 	dog.timer.Stop()
-	resp.Body = &body{ReadCloser: resp.Body, dog: dog, fail: func(err error) error { return c.netError(ctx, watched, what, u, err) }}
+	resp.Body = &body{
+		ReadCloser: resp.Body, dog: dog, now: c.now,
+		fail: func(err error) error { return c.netError(ctx, watched, what, u, err) },
+		took: func(waited time.Duration, came int) error { return c.spend(spent, what, u, waited, came, 0) },
+	}
 	return resp, nil
 }
 
@@ -120,13 +133,21 @@ func (d *watchdog) stop() {
 type body struct {
 	io.ReadCloser
 	dog  *watchdog
+	now  func() time.Time
 	fail func(error) error
+	took func(waited time.Duration, came int) error // an error where it was too much
+	late error
 }
 
 func (b *body) Read(p []byte) (int, error) {
+	if b.late != nil {
+		return 0, b.late
+	}
 	b.dog.timer.Reset(b.dog.idle)
+	start := b.now()
 	n, err := b.ReadCloser.Read(p)
 	b.dog.timer.Stop()
+	b.late = b.took(b.now().Sub(start), n) // of the next read: what has come counts
 	if err != nil && err != io.EOF {
 		err = b.fail(err)
 	}
@@ -211,6 +232,9 @@ func (r *retrier) wait(ctx context.Context, err error) error {
 		return r.final(again, fmt.Sprintf("; it asks to wait %v, so try again later", wait))
 	}
 	r.tries++
+	if err := r.c.spend(budgetOf(ctx), "", r.c.endpoint, wait, 0, 0); err != nil {
+		return r.final(again, "; that took too long")
+	}
 	return r.c.sleep(ctx, wait)
 }
 

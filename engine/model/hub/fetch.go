@@ -143,6 +143,7 @@ type download struct {
 	out     *os.File
 	sum     hash.Hash // of what is in out
 	done    int64     // bytes in out; done ≤ file.Size
+	most    int64     // that were ever in out: what comes again is no progress
 	resumed bool      // some of them were there before
 	etag    string    // the storage's own, of what has come in this run
 }
@@ -167,13 +168,12 @@ func (d *download) run(ctx context.Context) (err error) {
 	}
 	again := d.c.retrier()
 	for d.done < d.file.Size {
-		before := d.done
 		err := d.request(ctx)
 		if err == nil {
 			continue
 		}
-		if d.done-before >= step {
-			again.tries = 0
+		if d.done-d.most >= step {
+			again.tries, d.most = 0, d.done
 		}
 		if err := again.wait(ctx, err); err != nil {
 			return err

@@ -42,10 +42,12 @@
 // The Hub is not trusted: names, commits and etags are checked before they become paths.
 //
 //	redirects            8
-//	answer of the API    64 MiB
+//	answer of the API    16 MiB
 //	wait on request      5 minutes     a Retry-After beyond it is an error
 //	retries              5             in a row without a MiB of progress
 //	silence              30 s          or HF_HUB_DOWNLOAD_TIMEOUT
+//	waiting in all       10 minutes    for one thing that is done, and a second for each 16 KiB that come
+//	requests in all      200           and one for each 64 KiB that come
 //
 // # Errors
 //
@@ -84,7 +86,7 @@ const DefaultEndpoint = "https://huggingface.co"
 // The limits; see the package's comment.
 const (
 	maxRedirects   = 8
-	maxAnswer      = 64 << 20 // bytes
+	maxAnswer      = 16 << 20 // bytes
 	maxWait        = 5 * time.Minute
 	defaultIdle    = 30 * time.Second
 	DefaultRetries = 5

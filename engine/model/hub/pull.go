@@ -52,6 +52,7 @@ func (r *Rejected) Unwrap() error { return r.Err }
 // not there, compares it with what was promised, asks the gate, and shows it. Of a split model the gate sees the first part
 // before the others come. A rejected model is a [Rejected].
 func (c *Client) Pull(ctx context.Context, ref Ref, o PullOptions) (*Pulled, error) {
+	ctx = patient(ctx)
 	p := &puller{Client: c, options: o}
 	if o.Progress == nil {
 		p.options.Progress = func(Progress) {}

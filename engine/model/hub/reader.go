@@ -46,6 +46,7 @@ type piece struct {
 
 // Open opens a file for reading by ranges; from the cache where it is there. Reads fail once the context has ended.
 func (c *Client) Open(ctx context.Context, r *Repo, f File) (*Reader, error) {
+	ctx = patient(ctx)
 	local, err := c.openCached(r, f)
 	if err != nil {
 		return nil, err

@@ -70,6 +70,7 @@ func (r *Repo) named(name string) string { return r.ID + ": " + name }
 // Repo lists the files of a repository at a revision ("": main). A gated or private repository without a token is an [ErrAccess]:
 // nothing could be read from it. Offline it lists what the cache has.
 func (c *Client) Repo(ctx context.Context, id, revision string) (*Repo, error) {
+	ctx = patient(ctx)
 	if !validRepo(id) {
 		return nil, fmt.Errorf("%q: expected OWNER/NAME", id)
 	}
@@ -194,6 +195,7 @@ type Hint struct {
 
 // Hint asks once what the Hub shows of a repository's model files. Its zero value says that it shows nothing, as offline.
 func (c *Client) Hint(ctx context.Context, r *Repo) (Hint, error) {
+	ctx = patient(ctx)
 	if c.offline {
 		return Hint{}, nil
 	}
@@ -226,6 +228,7 @@ func (c *Client) resolve(r *Repo, name string) *url.URL {
 // Stat asks for a file's size and etag, and so whether it may be read at all. What it says must agree with what the listing said, and
 // with the commit.
 func (c *Client) Stat(ctx context.Context, r *Repo, f File) (File, error) {
+	ctx = patient(ctx)
 	if c.offline {
 		return f, nil
 	}
@@ -289,6 +292,7 @@ func unquote(etag string) string {
 
 // ReadFile reads a file of at most so many bytes. Its content is checked against the etag where that is known.
 func (c *Client) ReadFile(ctx context.Context, r *Repo, f File, most int64) ([]byte, error) {
+	ctx = patient(ctx)
 	tooLong := func(n int64) error {
 		return c.failf(nil, r.named(f.Name), "%d bytes, expected at most %d", n, most)
 	}
