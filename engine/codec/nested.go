@@ -42,6 +42,7 @@ type Nested struct {
 	state nestedState
 	seen  int // bytes of a held run that were searched already
 	w     writer
+	route route
 }
 
 // level is an object or array that is open, or the place of the value around all.
@@ -52,6 +53,62 @@ type level struct {
 	value  *schema.Schema // of that entry, or of an item
 	free   bool           // the entry is not declared: any key may stand in its closing tag
 	count  int            // entries or items begun
+
+	// A value that may be an array is held until another key comes: entries that repeat a key are
+	// the items of one.
+	holding bool
+	held    []byte // the JSON of the values so far
+	times   int    // how many they are
+}
+
+// single reports whether a held value is to be written as it is: there is one, and it may be no
+// array.
+func (l *level) single() bool {
+	array := bytes.HasPrefix(l.held, []byte("["))
+	return l.times == 1 && (array || l.value.Types()&^schema.Null != schema.Array)
+}
+
+// route hands on what is read: to the innermost value that is held, else out.
+type route struct {
+	n   *Nested
+	out peg.Out
+	buf []byte
+}
+
+func (r *route) Copy(from, to int) { r.Text(r.buf[from:to], from, to) }
+
+func (r *route) Text(text []byte, from, to int) {
+	for i := len(r.n.stack) - 1; i >= 0; i-- {
+		if l := &r.n.stack[i]; l.holding {
+			l.held = append(l.held, text...)
+			r.out.String("", from, to)
+			return
+		}
+	}
+	r.out.Text(text, from, to)
+}
+
+func (r *route) String(text string, from, to int) { r.Text([]byte(text), from, to) }
+
+// release writes the entry that a level holds, if it does. A value that breaks off is written as it
+// came.
+func (n *Nested) release(l *level, i int, whole bool, w *writer) {
+	if !l.holding {
+		return
+	}
+	l.holding = false
+	w.flush(i)
+	text := append(AppendText([]byte{'"'}, l.key), `": `...)
+	if !whole && l.times == 1 || whole && l.single() {
+		text = append(text, l.held...)
+	} else {
+		text = append(append(text, '['), l.held...)
+		if whole {
+			text = append(text, ']')
+		}
+	}
+	w.out.Text(text, i, i)
+	l.held = l.held[:0]
 }
 
 type nestedState uint8
@@ -69,11 +126,17 @@ func (n *Nested) Reset() { n.stack, n.state, n.seen = n.stack[:0], nestValue, 0 
 // Step implements [peg.Scanner].
 func (n *Nested) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) {
 	w := &n.w
-	w.begin(out, buf)
+	n.route = route{n, out, buf}
+	w.begin(&n.route, buf)
 	i, v := 0, goOn
 	for v == goOn {
 		w.from = i
 		i, v = n.read(buf, i, closed, w)
+	}
+	if v == broken || closed && v != done {
+		for at := len(n.stack) - 1; at >= 0; at-- {
+			n.release(&n.stack[at], i, false, w)
+		}
 	}
 	if v == held && closed && i < len(buf) { // a tag that breaks off
 		w.from = i
@@ -324,16 +387,29 @@ func (n *Nested) readNext(buf []byte, i int, closed bool, w *writer) (int, verdi
 				}
 				return i, broken
 			}
+			end := i + length + m + len(t.Mid)
+			n.state = nestValue
+			if top.holding && top.key == string(key[:m]) { // once more
+				top.times++
+				w.put(", ", i, end)
+				return end, goOn
+			}
+			n.release(top, i, true, w)
 			top.key = string(key[:m])
 			top.value, top.free = top.schema.Field(top.key)
 			top.free = !top.free
 			top.count++
+			w.put(comma, i, i)
+			if top.value.Types()&schema.Array != 0 {
+				top.holding, top.times = true, 1
+				w.put("", i, end)
+				return end, goOn
+			}
 			w.flush(i)
-			w.esc = AppendText(append(append(w.esc[:0], comma...), '"'), top.key)
-			w.esc = append(w.esc, `": `...)
-			w.out.Text(w.esc, i, i+length+m+len(t.Mid))
-			n.state = nestValue
-			return i + length + m + len(t.Mid), goOn
+			w.esc = append(AppendText(append(w.esc[:0], '"'), top.key), `": `...)
+			w.out.Text(w.esc, i, end)
+			w.from = end
+			return end, goOn
 		}
 		if end == held {
 			return i, held
@@ -346,6 +422,7 @@ func (n *Nested) readNext(buf []byte, i int, closed bool, w *writer) (int, verdi
 		n.stack = append(n.stack, open)
 		return i, v
 	}
+	n.release(&open, i, true, w)
 	bracket := "}"
 	if open.array {
 		bracket = "]"

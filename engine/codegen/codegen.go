@@ -257,6 +257,17 @@ type MarkInfo struct {
 	Stray         bool   // it closes nothing: in the middle of a text it leaves the white space beside it alone
 }
 
+// IDPlace says where a template writes the id of a call, of which a delta comes before those of the
+// arguments.
+type IDPlace uint8
+
+// The places.
+const (
+	IDNone  IDPlace = iota // there is none
+	IDFirst                // before the arguments: once they come, none is waited for
+	IDLast                 // after the arguments, which wait for it
+)
+
 // Trigger is what switches a lazy grammar on.
 type Trigger struct {
 	// Pattern says that Text is a regular expression in the syntax that RE2 and ECMAScript share, to be searched in the output from
@@ -272,8 +283,8 @@ type Output struct {
 	Tools   []string // by the number in Name events
 	Marks   []MarkInfo
 	Values  []ValueInfo
-	HoldID  []bool // by spelling: an id may come behind the arguments, which are held until it is known (E24)
-	Prefill string // what of the prefill a parser reads first: all of it that may reach the message (E29)
+	IDs     []IDPlace // by spelling: what waits for a call's id (E24)
+	Prefill string    // what of the prefill a parser reads first: all of it that may reach the message (E29)
 
 	TrimContent   bool // the template trims content
 	TrimReasoning bool // the template trims reasoning

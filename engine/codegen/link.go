@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"fmt"
+	"html"
 	"slices"
 	"strings"
 	"sync"
@@ -118,12 +119,12 @@ func (g *Generator) Generate(o Options) (*Output, error) {
 		Program: program, Prefill: f.t.o.Prefill,
 		Marks: s.marks.list, Values: s.values.list,
 		TrimContent: g.f.Content.Trim, TrimReasoning: g.f.Reasoning.Trim, CloseArgs: f.t.on(CloseArguments), Incomplete: o.Incomplete,
-		HoldID: make([]bool, max(1, len(f.t.calls))),
-		Stops:  f.t.stopTexts(), Preserved: f.t.preserved(),
+		IDs:   make([]IDPlace, max(1, len(f.t.calls))),
+		Stops: f.t.stopTexts(), Preserved: f.t.preserved(),
 		made: made{frame: f, parts: parts},
 	}
 	for i, c := range f.t.calls {
-		out.HoldID[i] = c.hasID()
+		out.IDs[i] = c.idPlace()
 	}
 	for _, tool := range r.list {
 		out.Tools = append(out.Tools, tool.Name)
@@ -157,6 +158,13 @@ func (l *linker) parts() (parts peg.Parts) {
 	numbers := l.r.words()
 	for _, n := range numbers {
 		parts.Words = append(parts.Words, l.r.list[n].Name)
+	}
+	attributes := slices.ContainsFunc(l.t.calls, (*spelling).namesInAttributes)
+	for _, n := range numbers { // as the value of an attribute writes it
+		escaped := html.EscapeString(l.r.list[n].Name)
+		if attributes && !slices.Contains(parts.Words, escaped) {
+			numbers, parts.Words = append(numbers, n), append(parts.Words, escaped)
+		}
 	}
 	add := func(name string, body func(t *tool) peg.Pattern) {
 		list := make([]peg.Pattern, len(numbers))

@@ -190,11 +190,36 @@ func (s *spelling) optionalID(n int) bool {
 		s.Head[n+1].Kind == format.SlotID && len(s.Head[n+1].Parts) == 0
 }
 
-// hasID reports whether an id may come after the name, so that what follows is held until it is known (E24).
-func (s *spelling) hasID() bool {
+// idPlace returns where a call has its id.
+func (s *spelling) idPlace() IDPlace {
 	isID := func(p format.Part) bool { return p.Kind == format.SlotID }
-	return slices.ContainsFunc(s.Head, isID) || slices.ContainsFunc(s.Tail, isID) ||
-		s.Object != nil && slices.ContainsFunc(s.Object.Fields, func(f format.Field) bool { return f.Slot == format.SlotID || f.Slot == format.SlotIndex })
+	place := IDNone
+	if slices.ContainsFunc(s.Head, isID) {
+		place = IDFirst
+	}
+	if slices.ContainsFunc(s.Tail, isID) {
+		place = IDLast
+	}
+	if s.Object == nil {
+		return place
+	}
+	arguments := s.Object.NameIsKey
+	for _, f := range s.Object.Fields {
+		switch f.Slot {
+		case format.SlotArgs:
+			arguments = true
+		case format.SlotID, format.SlotIndex:
+			if place = IDFirst; arguments {
+				place = IDLast
+			}
+		}
+	}
+	return place
+}
+
+// namesInAttributes reports whether the name stands in an attribute, name="...".
+func (s *spelling) namesInAttributes() bool {
+	return s.t.on(AnyLiteral) && s.name > 0 && strings.HasSuffix(s.Head[s.name-1].Text.Text, `="`)
 }
 
 // addressed reports whether calls and content begin alike, with a marker and a name that says to whom they go: a part that goes to somebody

@@ -205,6 +205,14 @@ var forms = []form{
 			want: message("", call("", "get", `{"city": "Rome", "opts": {"a": 1, "b": ["x", {"c": true}]}, "list": ["1"]}`))},
 		{output: "~[<calls>\n~[<invoke name=\"get\">~[<any>~[</any>~[<opts>~[</opts>~[<new>v~[</new>~[</invoke>\n~[<invoke name=\"ping\">~[</invoke>\n~[</calls>", want: message("", call("", "get", `{"any": "", "opts": {}, "new": "v"}`), call("", "ping", "{}"))},
 	}},
+	{"id before the arguments", calls(format.Calls{Call: pair("<call>", "</call>"),
+		Object: object(field(format.SlotID, "id"), field(format.SlotName, "name"),
+			field(format.SlotArgs, "arguments"))}), []turn{
+		{output: `<call>{"id": "7", "name": "get", "arguments": ` + rome + `}</call>`,
+			want: message("", call("7", "get", rome))},
+		{output: `<call>{"name": "get", "id": "7", "arguments": ` + rome + `}</call>`,
+			want: message("", call("7", "get", rome))},
+	}},
 	{"CDATA", calls(format.Calls{Head: []format.Part{lit(`<function name="`), name, lit(`">`)}, Tail: []format.Part{lit("</function>")},
 		Body: func() format.Body {
 			b := tagged(`<param name="`, `">`, "</param>", "")

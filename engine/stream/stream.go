@@ -410,7 +410,8 @@ func (p *Parser) event(e *peg.Event) {
 	case codegen.Undeclared:
 		p.diagnose(Diagnostic{Off: e.Off, Kind: "undeclared-function", Msg: "what looks like a tool call names a function that is not declared; it is content"})
 	case codegen.Call:
-		p.call = &call{off: e.Off, hold: p.out.HoldID[e.Arg] || p.out.Incomplete != codegen.IncompleteKeep}
+		ids, keep := p.out.IDs[e.Arg], p.out.Incomplete == codegen.IncompleteKeep
+		p.call = &call{off: e.Off, ids: ids, hold: ids != codegen.IDNone || !keep}
 	default:
 		if p.call != nil {
 			p.callEvent(p.call, e)
@@ -651,6 +652,7 @@ type call struct {
 	named     bool
 	idText    []byte
 	idDone    bool
+	ids       codegen.IDPlace
 	hold      bool // the id may still come, and must come first
 	announced bool
 	complete  bool
@@ -680,17 +682,25 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 	case codegen.Name:
 		c.name, c.named = p.out.Tools[e.Arg], true
 	case codegen.ID:
-		if c.idDone {
+		switch {
+		case c.idDone:
 			p.drop(e, "the call has its id already")
+			return
+		case c.announced:
+			p.drop(e, "the id of the call comes after its arguments")
 			return
 		}
 		p.cover(e.Off, e.End, ClassID)
 		c.idText = append(c.idText, e.Text...)
 		return
 	case codegen.IDEnd:
+		if c.announced {
+			return
+		}
 		c.id, c.idDone = unescaped(c.idText, byte(e.Arg)), true
 		c.hold = p.out.Incomplete != codegen.IncompleteKeep
 	case codegen.Args:
+		c.waitNoMore(p.out.Incomplete)
 		if !c.argsDone {
 			p.cover(e.Off, e.End, ClassArguments)
 			extend(&c.args, e.Text)
@@ -707,6 +717,7 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 		s.text, s.end = append(s.text, e.Text...), e.End
 		return
 	case codegen.Open:
+		c.waitNoMore(p.out.Incomplete)
 		c.args.WriteByte('{')
 	case codegen.Close:
 		// Without entries only the end of the call tells that there are none: a call that breaks off has no "{}", which would look complete.
@@ -753,6 +764,13 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 		return
 	}
 	p.send(c)
+}
+
+// waitNoMore lets arguments go that have come where the template writes the id before them.
+func (c *call) waitNoMore(policy codegen.Incomplete) {
+	if c.ids == codegen.IDFirst && policy == codegen.IncompleteKeep {
+		c.hold = false
+	}
 }
 
 func (c *call) comma() {
