@@ -238,8 +238,10 @@ var valuesOf = map[string]string{
 // unknownFlag names a flag that there is none of, and one that may be meant.
 func unknownFlag(flags *pflag.FlagSet, err *pflag.NotExistError) error {
 	name := err.GetSpecifiedName()
-	if format := flags.Lookup("format"); format != nil && slices.Contains(format.Value.(*choice).of, name) {
-		return fmt.Errorf("there is no flag --%s; did you mean --format %[1]s?", name)
+	if format := flags.Lookup("format"); format != nil {
+		if forms, ok := format.Value.(*choice); ok && slices.Contains(forms.of, name) {
+			return fmt.Errorf("there is no flag --%s; did you mean --format %[1]s?", name)
+		}
 	}
 	var all []string
 	flags.VisitAll(func(f *pflag.Flag) { all = append(all, dashes(f.Name)) })
