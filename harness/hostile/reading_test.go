@@ -153,6 +153,16 @@ var disorders = []struct {
 	{"two calls", func(c calling) []string { return []string{c.two} }, "(Oslo 3) (Bergen 4)"},
 	{"text after the end of a call (E20)", func(c calling) []string { return []string{c.one + " Done."} },
 		"Done. (Oslo 3)"},
+	{"each end of a turn after a call, a result's beginning too (E9)", func(c calling) (all []string) {
+		call := c.one
+		for _, end := range c.f.End {
+			call = strings.TrimSuffix(call, strings.TrimSpace(end))
+		}
+		for _, end := range c.f.End {
+			all = append(all, call+end, call+"\n"+end)
+		}
+		return all
+	}, "(Oslo 3)"},
 	{"a lone closer in the middle of a text (E31)", func(c calling) (all []string) {
 		for _, m := range c.closers() {
 			all = append(all, "So "+m+" it is.")
