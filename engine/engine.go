@@ -135,7 +135,7 @@ type Template struct {
 	chat     *chattemplate.Template
 	caps     caps.Caps
 	analysis func() *analysis.Analysis
-	verified func() *verify.Report
+	proved   func() proofs
 	plans    plans
 	output   vm.Limits
 	vocab    *Vocabulary
@@ -174,7 +174,7 @@ func Compile(s Source, o Options) (*Template, error) {
 		}
 		return a
 	})
-	t.verified = sync.OnceValue(func() *verify.Report { return verify.Verify(t.chat, t.caps, t.Analysis()) })
+	t.proved = sync.OnceValue(t.prove)
 	return t, nil
 }
 
@@ -205,7 +205,7 @@ func (t *Template) Analysis() *analysis.Analysis { return t.analysis() }
 
 // Verify proves the analysis by round trip (E11). That takes some 10 to 100 renders and parses, a few milliseconds to a tenth of a
 // second, once: the report is kept. A server calls it when it loads a model, so that no request has to wait for it.
-func (t *Template) Verify() *verify.Report { return t.verified() }
+func (t *Template) Verify() *verify.Report { return t.proved().report }
 
 // Prompt is a rendered request.
 type Prompt struct {

@@ -60,22 +60,38 @@ func (v Verdict) String() string {
 // wants to know whether a template may serve tools asks here.
 func (t *Template) Gate() Verdict {
 	v := Verdict{Incapable: t.caps.ToolCapable()}
-	report := t.Verify()
+	p := t.proved()
 	// A shape with calls that fails counts for every template, one that proves nothing for those that
 	// are said to replay calls.
-	v.Unverified = t.unproven(report, v.ToolCapable() || !report.OK())
+	if v.Unverified = p.plain; v.Unverified == nil && (v.ToolCapable() || !p.report.OK()) {
+		v.Unverified = p.calls
+	}
 	return v
 }
 
-// unproven returns why answers are not proven to be read, those with calls too where calls says so.
-func (t *Template) unproven(report *verify.Report, calls bool) error {
-	if err := t.Exhausted(); err != nil {
-		return fmt.Errorf("%w: not judged: %w", ErrUnverified, err)
+// proofs are what verification came to.
+type proofs struct {
+	report *verify.Report
+	// plain is why answers are not proven to be read, those with calls left aside, calls why those
+	// with calls are not; each wraps [ErrUnverified] where it is not nil.
+	plain, calls error
+}
+
+// prove verifies the template.
+func (t *Template) prove() proofs {
+	p := proofs{report: verify.Verify(t.chat, t.caps, t.Analysis())}
+	exhausted := t.Exhausted()
+	unproven := func(calls bool) error {
+		if exhausted != nil {
+			return fmt.Errorf("%w: not judged: %w", ErrUnverified, exhausted)
+		}
+		if err := p.report.Proven(calls); err != nil {
+			return fmt.Errorf("%w: %w", ErrUnverified, err)
+		}
+		return nil
 	}
-	if err := report.Proven(calls); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnverified, err)
-	}
-	return nil
+	p.plain, p.calls = unproven(false), unproven(true)
+	return p
 }
 
 // proven refuses a request whose answers the format is not proven to read (E11). What it decides depends
@@ -85,12 +101,11 @@ func (t *Template) proven(r chat.Request, o PrepareOptions) error {
 		return nil
 	}
 	calls := len(r.Tools) > 0 && r.ToolChoice.Mode != chat.ChoiceNone && len(o.Fallbacks) == 0
-	switch err := t.unproven(t.Verify(), calls); {
-	case err == nil:
-		return nil
-	case calls:
-		return fmt.Errorf("%w; allow a fallback spelling of calls by name, or insist", err)
-	default:
-		return fmt.Errorf("%w; insist to take it as it is", err)
+	switch p := t.proved(); {
+	case calls && p.calls != nil:
+		return fmt.Errorf("%w; allow a fallback spelling of calls by name, or insist", p.calls)
+	case p.plain != nil:
+		return fmt.Errorf("%w; insist to take it as it is", p.plain)
 	}
+	return nil
 }
