@@ -26,7 +26,7 @@ type plans struct {
 func (p *plans) generate(t *Template, o codegen.Options) (*codegen.Output, error) {
 	key := planKey(o)
 	p.mu.Lock()
-	out := p.out[key]
+	out := p.out[string(key)]
 	p.mu.Unlock()
 	if out != nil {
 		return out, nil
@@ -48,16 +48,16 @@ func (p *plans) generate(t *Template, o codegen.Options) (*codegen.Output, error
 	if p.out == nil || len(p.out) >= maxPlans {
 		p.out = map[string]*codegen.Output{}
 	}
-	p.out[key] = out
+	p.out[string(key)] = out
 	return out, nil
 }
 
 // planKey spells options out: fixed fields as bytes, texts with their length before them, so that no two options share a key.
-func planKey(o codegen.Options) string {
-	key := []byte{
+func planKey(o codegen.Options) []byte {
+	key := append(make([]byte, 0, 1024),
 		byte(o.Choice.Mode), byte(o.Reasoning), byte(o.Continue), flag(o.Parallel), flag(o.HasJSONSchema),
 		byte(o.Incomplete), flag(o.Literal != nil),
-	}
+	)
 	key = binary.AppendUvarint(key, uint64(o.Tolerances))
 	text := func(s string) {
 		key = binary.AppendUvarint(key, uint64(len(s)))
@@ -80,7 +80,7 @@ func planKey(o codegen.Options) string {
 		text(tool.Name)
 		value(tool.Parameters)
 	}
-	return string(key)
+	return key
 }
 
 func flag(b bool) byte {

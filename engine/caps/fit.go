@@ -184,6 +184,9 @@ var toolPolyfills = [...]string{"tool-description", "tool-parameters", "argument
 // its parameters.
 func (f *fitter) toolMembers() {
 	n := f.caps.Needs
+	if !n.ToolDescription && !n.ToolParameters && !n.ArgumentDescription {
+		return
+	}
 	fill := func(needed bool, v ordered.Value, key string, value ordered.Value, polyfill string) ordered.Value {
 		if !needed || !v.At(key).IsNull() {
 			return v
