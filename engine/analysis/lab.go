@@ -112,15 +112,22 @@ func (a *lab) nextTurn() string {
 	return strings.TrimPrefix(between, observe.After(last.Tail, at))
 }
 
-// settings are the ways to set the template's flags: none, and each of them on and off.
-func (a *lab) settings() [][]ordered.Member {
-	settings := [][]ordered.Member{nil}
+// settings renders a probe as it is, and with each of the template's flags on and off. A flag that the probe's
+// render has not looked up changes nothing of it, and is left out (E4).
+func (a *lab) settings(p observe.Probe) []*observation {
+	bare := a.observe(p)
+	all := []*observation{bare}
 	for _, flag := range a.observer.Flags() {
-		settings = append(settings,
-			[]ordered.Member{ordered.MemberOf(flag, ordered.Boolean(true))},
-			[]ordered.Member{ordered.MemberOf(flag, ordered.Boolean(false))})
+		if !bare.LooksUp(flag) {
+			continue
+		}
+		for _, value := range []bool{true, false} {
+			all = append(all, a.observe(p.With(func(p *observe.Probe) {
+				p.Kwargs = append(p.Kwargs, ordered.MemberOf(flag, ordered.Boolean(value)))
+			})))
+		}
 	}
-	return settings
+	return all
 }
 
 // laterPrompts renders the generation prompts where there are tools, behind a user's message and behind a call's result: a template may open
@@ -135,8 +142,8 @@ func (a *lab) laterPrompts() []*observation {
 	}
 	var prompts []*observation
 	for _, p := range probes {
-		for _, kwargs := range a.settings() {
-			if o := a.observe(p.With(func(p *observe.Probe) { p.Kwargs = append(p.Kwargs, kwargs...) })); o.Err == nil {
+		for _, o := range a.settings(p) {
+			if o.Err == nil {
 				prompts = append(prompts, o)
 			}
 		}
@@ -158,8 +165,7 @@ func (a *lab) addedTo(p *observation) string {
 func (a *lab) prompts() []*observation {
 	var prompts []*observation
 	seen := map[string]bool{}
-	for _, kwargs := range a.settings() {
-		o := a.observe(observe.Probe{Plain: true, Generate: true, Tools: a.tooled, Kwargs: kwargs})
+	for _, o := range a.settings(observe.Probe{Plain: true, Generate: true, Tools: a.tooled}) {
 		if o.Err != nil || o.tail == nil {
 			continue
 		}
@@ -175,7 +181,11 @@ func (a *lab) prompts() []*observation {
 // may ask for anything, so that these prompts say nothing of the header.
 func (a *lab) wordedPrompts() []*observation {
 	var prompts []*observation
+	bare := a.observe(observe.Probe{Plain: true, Generate: true})
 	for _, flag := range a.observer.Flags() {
+		if !bare.LooksUp(flag) {
+			continue
+		}
 		on := a.observe(observe.Probe{Plain: true, Generate: true, Kwargs: []ordered.Member{ordered.MemberOf(flag, ordered.Boolean(true))}})
 		if on.Err != nil {
 			continue

@@ -105,7 +105,11 @@ func (o *Observer) preserved() {
 	}
 	past := o.Turns.Thought.Probe.With(func(p *Probe) { p.Followed = true })
 	settings := [][]ordered.Member{nil}
+	bare := o.Observe(past)
 	for _, flag := range o.Flags() {
+		if !bare.LooksUp(flag) {
+			continue
+		}
 		for _, on := range []bool{true, false} {
 			settings = append(settings, []ordered.Member{ordered.MemberOf(flag, ordered.Boolean(on))})
 		}
@@ -138,8 +142,12 @@ func (o *Observer) effort() {
 	asked := Probe{Plain: true, Generate: true}
 	values := []string{"low", "medium", "high"}
 	texts := map[string]bool{}
-	if unset := o.Observe(asked); unset.Err == nil {
+	unset := o.Observe(asked)
+	if unset.Err == nil {
 		texts[unset.String] = true
+	}
+	if !unset.LooksUp(name) {
+		return
 	}
 	for i := 0; i < len(values) && i < maxEfforts; i++ {
 		r := o.Observe(asked.With(func(p *Probe) { p.Kwargs = append(p.Kwargs, ordered.MemberOf(name, ordered.Str(values[i]))) }))

@@ -136,6 +136,13 @@ func (o *Observer) Searched() []string {
 	return slices.Compact(found)
 }
 
+// LooksUp reports whether the rendering, or what there was of it before it failed, looked a variable up. One
+// that it did not look up changes nothing of it (E4).
+func (r *Rendering) LooksUp(variable string) bool {
+	_, looked := r.Trace.Reading(variable)
+	return looked
+}
+
 // Shows reports whether the probe was rendered and its turn, after the user's message, has an atom of a kind.
 func (r *Rendering) Shows(k Kind) bool {
 	return r != nil && r.Err == nil && slices.ContainsFunc(r.Tail, func(at Atom) bool { return at.Kind == k })
