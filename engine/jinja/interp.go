@@ -339,8 +339,12 @@ type printCall struct {
 }
 
 func (s *printCall) exec(f *frame) error {
+	start := len(f.rt.out.buf)
 	v, err := s.x.run(f, true, nil)
 	if err != nil || v.kind == Missing {
+		if f.rt.trace != nil {
+			f.rt.trace.called(start, len(f.rt.out.buf), s.pos)
+		}
 		return err
 	}
 	return f.write(v, escapeOff, s.pos)

@@ -225,7 +225,7 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	rt.memory.fields = o.Fields && !o.Origins && o.Trace == nil
 	rt.trace = o.Trace
 	if rt.trace != nil {
-		rt.trace.writes = rt.trace.writes[:0]
+		rt.trace.writes, rt.trace.calls = rt.trace.writes[:0], rt.trace.calls[:0]
 	}
 	if rt.coverage = o.Coverage; rt.coverage != nil {
 		rt.coverage.start(len(t.sites))

@@ -20,6 +20,7 @@ type Trace struct {
 	pending  []pendingRead // look-ups of the operand of an "is defined"
 	testing  int
 	writes   []Write
+	calls    []Write // what calls printed as a whole, in order; calls within them are left out
 	pos      syntax.Pos // of the part of the template that is at work
 	lookups  int
 }
@@ -158,6 +159,27 @@ func (t *Trace) WriteAt(off int) (Write, bool) {
 // Writes returns the stretches of the last render's output in order. The caller must not change them.
 func (t *Trace) Writes() []Write { return t.writes }
 
+// PrintAt returns the statement outside of macros that wrote a byte of the last render's output, with all
+// that it wrote there; false: there is no such byte. Of what a macro writes [Trace.WriteAt] tells the place
+// in the macro, and this the place that calls it.
+func (t *Trace) PrintAt(off int) (Write, bool) {
+	i := sort.Search(len(t.calls), func(i int) bool { return t.calls[i].To > off })
+	if i < len(t.calls) && off >= t.calls[i].From {
+		return t.calls[i], true
+	}
+	return t.WriteAt(off)
+}
+
+// called records that a call has printed what was written since an offset of the output.
+func (t *Trace) called(from, to int, pos syntax.Pos) {
+	for n := len(t.calls); n > 0 && t.calls[n-1].From >= from; n-- {
+		t.calls = t.calls[:n-1]
+	}
+	if to > from {
+		t.calls = append(t.calls, Write{from, to, pos.Offset()})
+	}
+}
+
 // wrote records that the output has grown.
 func (t *Trace) wrote(to int, pos syntax.Pos) {
 	from, last := 0, len(t.writes)-1
@@ -173,6 +195,9 @@ func (t *Trace) wrote(to int, pos syntax.Pos) {
 func (t *Trace) unwrite(from int) {
 	for len(t.writes) > 0 && t.writes[len(t.writes)-1].To > from {
 		t.writes = t.writes[:len(t.writes)-1]
+	}
+	for len(t.calls) > 0 && t.calls[len(t.calls)-1].To > from {
+		t.calls = t.calls[:len(t.calls)-1]
 	}
 }
 

@@ -1,0 +1,301 @@
+// Package train makes templates fit for training.
+//
+// # Terminology
+//
+// What the model writes in an answer is its content, its reasoning, its calls and the end of its turn: not the
+// header, and not what the generation prompt has there already. The mask of a conversation is those bytes. The
+// tags are {% generation %} and {% endgeneration %}, of which transformers makes the mask.
+//
+// # Model
+//
+// [Render] finds what the model writes by provenance: where the bytes of a message are, which header precedes
+// them, which end follows. [Tag] renders many conversations, notes for each place of the template whether it
+// writes the model's text, and puts the tags around those places. A place that writes both is split first: a
+// chain of texts into its operands, a literal where the model's text begins, a branch that serves all roles
+// into one for answers and one for the others. The edits touch nothing else of the source.
+//
+// # Proof
+//
+// A tagged template is offered only if every conversation renders the same bytes as before, or fails as
+// before, and if the tags mark what provenance marks.
+//
+// # Limits
+//
+// transformers counts only what a template writes at its top level, in loops and in conditions. So the tags never
+// stand in macros or in what is captured, and they enclose no assignment, which would be lost after them.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
+package train
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/standard"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// Inputs returns the conversations that a template is looked at with, fitted to it: the standard battery
+// and those of a seed.
+func Inputs(t *engine.Template, seed uint64) (all []chattemplate.Input) {
+	for _, c := range standard.Battery() {
+		in := t.Caps().Fit(c.Request).Input
+		in.Generate = false
+		all = append(all, in)
+	}
+	for _, c := range conversation.New(seed).Conversations {
+		in := t.Caps().Fit(c.Request).Input
+		in.Generate = false
+		all = append(all, in)
+	}
+	return all
+}
+
+// Tagged is a template with tags.
+type Tagged struct {
+	Source subject.Source // as it was
+	Text   string         // with tags
+	Tags   bool           // it had them before
+	Tested int            // conversations that render alike
+	// Headers says that the tags mark the headers of some answers: the place that writes them writes parts
+	// of answers too.
+	Headers bool
+}
+
+// ErrUntaggable is why a template gets no tags.
+var ErrUntaggable = errors.New("the tags cannot be placed")
+
+// maxRounds bounds how often mixed parts are split.
+const maxRounds = 8
+
+// Tag puts tags into a template. The error wraps [ErrUntaggable] where that cannot be done.
+func Tag(src subject.Source, seed uint64) (*Tagged, error) {
+	was, err := src.Compile()
+	if err != nil {
+		return nil, err
+	}
+	tagged := &Tagged{Source: src, Text: src.Text}
+	if hasTags(was) {
+		tagged.Tags = true
+		return tagged, nil
+	}
+	inputs := Inputs(was, seed)
+	read := 0
+	var refusal error
+	for _, in := range inputs {
+		if _, err := Render(was, in); err == nil {
+			read++
+		} else if _, failed := was.ChatTemplate().Render(in); failed == nil && refusal == nil {
+			refusal = err
+		}
+	}
+	if read == 0 && refusal != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUntaggable, refusal)
+	}
+	if err := tagged.tag(was, inputs, false); err == nil {
+		return tagged, nil
+	}
+	// Where one place of the template writes headers and parts of answers alike, its headers count.
+	tagged.Text, tagged.Headers = src.Text, true
+	if err := tagged.tag(was, inputs, true); err != nil {
+		return nil, err
+	}
+	return tagged, nil
+}
+
+// tag places the tags, and proves them.
+func (tagged *Tagged) tag(was *engine.Template, inputs []chattemplate.Input, loose bool) error {
+	src := tagged.Source
+	for round := 0; ; round++ {
+		t, err := compile(src, tagged.Text)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrUntaggable, err)
+		}
+		p, err := newPlan(t, inputs, loose)
+		if err != nil {
+			return err
+		}
+		left := p.mixed()
+		if len(left) == 0 {
+			p.place(p.tree.Body, len(p.src))
+			if len(p.edits) == 0 {
+				return fmt.Errorf("%w: no conversation shows what the model writes", ErrUntaggable)
+			}
+			tagged.Text = apply(p.src, p.edits)
+			break
+		}
+		text, ok := p.split()
+		if !ok && p.byRole(p.tree.Body, "") {
+			text, ok = apply(p.src, p.edits), true
+		}
+		for i := 0; !ok && i < len(left); i++ {
+			var e edit
+			if e, ok = p.cutOut(left[i], p.parts[left[i]], was.Analysis().Format.Header); ok {
+				text = apply(p.src, []edit{e})
+			}
+		}
+		if !ok || round == maxRounds {
+			at := t.ChatTemplate().Source.Position(p.spans.Print(left[0]).From)
+			return fmt.Errorf("%w: the text that is written at line %d is in part the model's, "+
+				"and cannot be divided: %.80q", ErrUntaggable, at.Line,
+				p.src[p.spans.Print(left[0]).From:p.spans.Print(left[0]).To])
+		}
+		tagged.Text = text
+	}
+	return tagged.prove(was, inputs, loose)
+}
+
+// compile compiles another text of a template.
+func compile(src subject.Source, text string) (*engine.Template, error) {
+	s := src.Source
+	s.Text = text
+	return engine.Compile(s, engine.Options{Now: subject.Now})
+}
+
+// hasTags reports whether a template has tags.
+func hasTags(t *engine.Template) bool {
+	tree, err := syntax.Parse(t.ChatTemplate().Source)
+	return err == nil && generates(tree.Body)
+}
+
+func generates(list []syntax.Stmt) bool {
+	for _, s := range list {
+		if _, ok := s.(*syntax.Generation); ok {
+			return true
+		}
+		for _, body := range bodies(s) {
+			if generates(body) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// prove renders every conversation with and without tags, with and without a generation prompt, and holds
+// what the tags mark against provenance.
+func (g *Tagged) prove(was *engine.Template, inputs []chattemplate.Input, loose bool) error {
+	is, err := compile(g.Source, g.Text)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUntaggable, err)
+	}
+	for i, in := range inputs {
+		for _, generate := range []bool{false, true} {
+			in.Generate = generate
+			want, wantErr := was.ChatTemplate().Render(in)
+			got, gotErr := is.ChatTemplate().Render(in)
+			if (wantErr == nil) != (gotErr == nil) || got != want {
+				return fmt.Errorf("%w: conversation %d renders differently with them", ErrUntaggable, i)
+			}
+			if wantErr == nil {
+				g.Tested++
+			}
+		}
+		in.Generate = false
+		r, err := Render(was, in)
+		if err != nil {
+			continue
+		}
+		if loose {
+			r.Held = append(r.Held, r.Headers...)
+		}
+		marked, err := Marked(is, in)
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrUntaggable, err)
+		}
+		if !r.matches(marked) {
+			return fmt.Errorf("%w: in conversation %d they mark %v, and the model writes %v of %q",
+				ErrUntaggable, i, marked, r.Written, r.String)
+		}
+	}
+	return nil
+}
+
+// matches reports whether spans are what the model writes, with or without what the generation prompt
+// has already.
+func (r *Rendering) matches(marked []Span) bool {
+	const yes, either = 1, 2
+	want := make([]byte, len(r.String))
+	fill := func(spans []Span, v byte) {
+		for _, s := range spans {
+			for i := s.From; i < s.To; i++ {
+				want[i] = v
+			}
+		}
+	}
+	fill(r.Written, yes)
+	fill(r.Held, either)
+	got := make([]bool, len(r.String))
+	for _, s := range marked {
+		for i := s.From; i < s.To; i++ {
+			got[i] = true
+		}
+	}
+	for i := range want {
+		if want[i] != either && got[i] != (want[i] == yes) {
+			return false
+		}
+	}
+	return true
+}
+
+// Marked returns what the tags of a template mark in a conversation.
+func Marked(t *engine.Template, in chattemplate.Input) ([]Span, error) {
+	src := t.ChatTemplate().Source
+	tree, spans, err := syntax.ParseSpans(source.New(src.Name, src.Text))
+	if err != nil {
+		return nil, err
+	}
+	var tagged []syntax.Span
+	var find func(list []syntax.Stmt)
+	find = func(list []syntax.Stmt) {
+		for _, s := range list {
+			if _, ok := s.(*syntax.Generation); ok {
+				tagged = append(tagged, spans.Stmt(s))
+			}
+			for _, body := range bodies(s) {
+				find(body)
+			}
+		}
+	}
+	find(tree.Body)
+	obs, err := t.ChatTemplate().Observe(in)
+	if err != nil {
+		return nil, err
+	}
+	var out []Span
+	for off := 0; off < len(obs.String); {
+		w, ok := obs.Trace.PrintAt(off)
+		if !ok {
+			break
+		}
+		for _, s := range tagged {
+			if s.From <= w.Off && w.Off < s.To {
+				if n := len(out); n > 0 && out[n-1].To == w.From {
+					out[n-1].To = w.To
+				} else {
+					out = append(out, Span{w.From, w.To})
+				}
+				break
+			}
+		}
+		off = w.To
+	}
+	return out, nil
+}
+
+// title shortens a text for people.
+func title(text string) string {
+	if i := strings.IndexByte(text, '\n'); i >= 0 {
+		text = text[:i]
+	}
+	return text
+}

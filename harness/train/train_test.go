@@ -1,0 +1,332 @@
+package train_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/families"
+	"github.com/goassay/assay/harness/script"
+	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/train"
+)
+
+// TestTag tags a template that writes all roles alike: the answers get a branch of their own, chains of
+// texts are divided, and the bytes stay.
+func TestTag(t *testing.T) {
+	const text = "{{ bos_token }}{% for m in messages %}\n" +
+		"{{- '<|' + m['role'] + '|>\\n' + m['content'] + '<|end|>\\n' }}\n{%- endfor %}" +
+		"{% if add_generation_prompt %}{{ '<|assistant|>\\n' }}{% endif %}"
+	const want = "{{ bos_token }}{% for m in messages %}\n" +
+		"{{- '<|' }}{{ '' + m['role'] }}{{ '|>\\n' }}" +
+		"{%+ if m['role'] == 'assistant' +%}{%+ generation +%}{{ '' + m['content'] }}{{ '<|end|>' }}" +
+		"{%+ endgeneration +%}{{ '\\n' }}{%+ else +%}{{ '' + m['content'] }}{{ '<|end|>\\n' }}{%+ endif +%}" +
+		"\n{%- endfor %}{% if add_generation_prompt %}{{ '<|assistant|>\\n' }}{% endif %}"
+	tagged, err := train.Tag(subject.New("t.jinja", text), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tagged.Text != want {
+		t.Errorf("got  %s\nwant %s", tagged.Text, want)
+	}
+	again, err := train.Tag(subject.New("t.jinja", tagged.Text), 1)
+	if err != nil || again.Text != tagged.Text || !again.Tags {
+		t.Errorf("a tagged template is tagged again: %v\n%s", err, again.Text)
+	}
+}
+
+// TestRefused says which place cannot be divided.
+func TestRefused(t *testing.T) {
+	const text = "{% for m in messages %}{{ ('<|' ~ m.role ~ '|>' ~ m.content ~ '<|end|>') | replace('x', 'y') }}" +
+		"{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
+	_, err := train.Tag(subject.New("t.jinja", text), 1)
+	if err == nil {
+		return // a way was found
+	}
+	if !errors.Is(err, train.ErrUntaggable) || !strings.Contains(err.Error(), "line 1") {
+		t.Errorf("%v", err)
+	}
+}
+
+// untaggable are the templates of the corpus whose model's text is written by places that write other text
+// too, and cannot be divided.
+var untaggable = map[string]bool{
+	"apertus": true, "apriel-1.6": true, "command-r-plus": true, "gpt-oss": true, "rwkv-world": true,
+	"solar-open": true,
+}
+
+// own calls a function for the corpus's own templates.
+func own(t *testing.T, f func(name string, src subject.Source)) {
+	t.Helper()
+	loaded, err := families.Load(corpus.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	suite := script.Suite{Corpus: loaded}
+	for _, v := range suite.Variants() {
+		src, err := suite.Source(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(v.Name, src)
+	}
+}
+
+// TestCorpus tags the corpus's own templates: each renders the same bytes, and the tags mark what
+// provenance marks, which Tag proves of all it returns.
+func TestCorpus(t *testing.T) {
+	own(t, func(name string, src subject.Source) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tagged, err := train.Tag(src, 1)
+			if (err != nil) != untaggable[name] {
+				t.Errorf("%v", err)
+			}
+			if err == nil && tagged.Tested == 0 {
+				t.Error("no conversation was rendered")
+			}
+		})
+	})
+}
+
+// TestFolders tags the templates of folders that ASSAY_TRAIN names, and counts.
+func TestFolders(t *testing.T) {
+	files, _ := filepath.Glob(os.Getenv("ASSAY_TRAIN"))
+	done, had := 0, 0
+	for _, file := range files {
+		src, err := subject.Open(file, nil)
+		if err != nil {
+			continue
+		}
+		tagged, err := train.Tag(src, 1)
+		switch {
+		case err != nil:
+			t.Logf("%s: %.300s", filepath.Base(file), err)
+		case tagged.Tags:
+			had++
+		default:
+			done++
+		}
+	}
+	t.Logf("%d of %d templates get tags, %d have them", done, len(files), had)
+}
+
+// python starts transformers, which [ci/tokens.sh] sets up; nil where it is not at hand.
+func python(t *testing.T) *oracle {
+	path := os.Getenv("ASSAY_PYTHON")
+	if path == "" {
+		return nil
+	}
+	cmd := exec.Command(path, filepath.Join("..", "..", "ci", "tokens", "masks.py"))
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Wait()
+	})
+	return &oracle{in, bufio.NewReader(out)}
+}
+
+type oracle struct {
+	in  io.Writer
+	out *bufio.Reader
+}
+
+// answer is what transformers makes of a conversation.
+type answer struct {
+	Text  string
+	Spans [][2]int
+	Error string
+}
+
+func (o *oracle) ask(t *testing.T, template string, tmpl *engine.Template, in chattemplate.Input) answer {
+	t.Helper()
+	vars := ordered.ObjectOf(
+		ordered.MemberOf("bos_token", ordered.Str(tmpl.ChatTemplate().BOS)),
+		ordered.MemberOf("eos_token", ordered.Str(tmpl.ChatTemplate().EOS)))
+	for _, m := range in.Kwargs {
+		vars = vars.With(m.Key, m.Value)
+	}
+	job := ordered.ObjectOf(
+		ordered.MemberOf("template", ordered.Str(template)), ordered.MemberOf("messages", ordered.ArrayOf(in.Messages...)),
+		ordered.MemberOf("tools", ordered.ArrayOf(in.Tools...)), ordered.MemberOf("vars", vars))
+	if _, err := fmt.Fprintf(o.in, "%s\n", job.Append(nil, ordered.Compact)); err != nil {
+		t.Fatal(err)
+	}
+	line, err := o.out.ReadBytes('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a answer
+	if err := json.Unmarshal(line, &a); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// joined returns spans as the positions that they cover.
+func covers(n int, spans []train.Span) []bool {
+	out := make([]bool, n)
+	for _, s := range spans {
+		for i := s.From; i < s.To; i++ {
+			out[i] = true
+		}
+	}
+	return out
+}
+
+// TestTransformers holds the tags of the corpus's own templates against transformers: the mask of
+// return_assistant_tokens_mask is what the tags mark here, for every conversation that it renders.
+func TestTransformers(t *testing.T) {
+	o := python(t)
+	if o == nil {
+		return // make tokens runs it
+	}
+	same, families := 0, 0
+	own(t, func(name string, src subject.Source) {
+		tagged, err := train.Tag(src, 1)
+		if err != nil {
+			return
+		}
+		with := src.Source
+		with.Text = tagged.Text
+		tmpl, err := engine.Compile(with, engine.Options{Now: subject.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := same
+		for i, in := range train.Inputs(tmpl, 1) {
+			marked, err := train.Marked(tmpl, in)
+			if err != nil || i > 30 {
+				continue
+			}
+			text, _ := tmpl.ChatTemplate().Render(in)
+			a := o.ask(t, tagged.Text, tmpl, in)
+			if a.Error != "" || a.Text != text {
+				continue // its sandbox refuses it, or the date differs
+			}
+			var spans []train.Span
+			for _, s := range a.Spans {
+				spans = append(spans, train.Span{From: s[0], To: s[1]})
+			}
+			want, got := covers(len(text), marked), covers(len(text), spans)
+			if fmt.Sprint(want) != fmt.Sprint(got) {
+				t.Errorf("%s: conversation %d: transformers marks %v, the tags are around %v of %q", name, i, spans, marked, text)
+				break
+			}
+			same++
+		}
+		if same > before {
+			families++
+		}
+	})
+	t.Logf("%d conversations of %d templates have the same mask in transformers", same, families)
+	if same < 300 || families < 40 {
+		t.Errorf("%d conversations of %d templates were compared, want 300 of 40", same, families)
+	}
+}
+
+// TestTRL holds the masks of the training templates that TRL has made by hand against provenance in the
+// template that each was made of, wherever both render a conversation alike. They may differ in what is
+// counted: white space after the end of a turn or at the end of a header, and what the generation prompt
+// has already.
+func TestTRL(t *testing.T) {
+	o := python(t)
+	if o == nil {
+		return // make tokens runs it
+	}
+	out, err := exec.Command(os.Getenv("ASSAY_PYTHON"), "-c",
+		"import importlib.util as u; print(u.find_spec('trl').submodule_search_locations[0])").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	twins, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), "chat_templates", "*_training.jinja"))
+	if err != nil || len(twins) == 0 {
+		t.Fatalf("TRL has no twins: %v", err)
+	}
+	compared, alike := 0, 0
+	for _, twin := range twins {
+		base := strings.TrimSuffix(twin, "_training.jinja") + ".jinja"
+		src, err := subject.Open(base, nil)
+		if err != nil {
+			continue
+		}
+		text, err := os.ReadFile(twin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tmpl, err := src.Compile()
+		if err != nil {
+			t.Errorf("%s: %v", base, err)
+			continue
+		}
+		name, pairs, odd := filepath.Base(base), 0, 0
+		for _, in := range train.Inputs(tmpl, 1) {
+			r, err := train.Render(tmpl, in)
+			if err != nil {
+				continue
+			}
+			a := o.ask(t, string(text), tmpl, in)
+			if a.Error != "" || a.Text != r.String {
+				continue
+			}
+			pairs++
+			if diff := differs(r, a); diff != "" {
+				if odd++; odd == 1 {
+					t.Logf("%s: %s", name, diff)
+				}
+			}
+		}
+		compared += pairs
+		alike += pairs - odd
+		t.Logf("%s: %d conversations render alike, %d are marked alike", name, pairs, pairs-odd)
+	}
+	t.Logf("%d of %d conversations of %d twins are marked alike", alike, compared, len(twins))
+}
+
+// differs says where a mask of TRL is another one than ours in more than what is counted.
+func differs(r *train.Rendering, a answer) string {
+	ours := covers(len(r.String), r.Written)
+	either := covers(len(r.String), r.Held)
+	for _, w := range r.Written { // white space after the end of a turn
+		for i := w.To; i < len(r.String) && strings.IndexByte(" \t\r\n", r.String[i]) >= 0; i++ {
+			either[i] = true
+		}
+	}
+	var spans []train.Span
+	for _, s := range a.Spans {
+		spans = append(spans, train.Span{From: s[0], To: s[1]})
+	}
+	theirs := covers(len(r.String), spans)
+	for i := range ours {
+		if ours[i] != theirs[i] && !either[i] {
+			who := "TRL alone marks"
+			if ours[i] {
+				who = "TRL does not mark"
+			}
+			return fmt.Sprintf("%s %q after %q", who, r.String[i:min(len(r.String), i+30)], r.String[max(0, i-40):i])
+		}
+	}
+	return ""
+}
