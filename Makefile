@@ -110,6 +110,10 @@ clients: ## record what clients send: fetch their packages, let them talk to a s
 fixes: deps hub ## mend all templates of the Hub's set and llama.cpp's, and prove every patch
 	ASSAY_HUB=$(CURDIR)/.deps/hub ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./harness/fix -run TestWhole -count=1 -timeout 60m -v
 
+.PHONY: tokens
+tokens: ## hold segments, outputs by ids and masks to Hugging Face's tokenizers and transformers, and to TRL's training templates
+	@ci/tokens.sh $(GO) test ./harness/tokens ./harness/train -run 'TestTokenizers|TestTransformers|TestTRL' -count 1 -v
+
 .PHONY: model
 model: ## fetch a small real model for live runs: make live MODEL=.deps/SmolLM2-135M-Instruct.Q4_1.gguf
 	@ci/model.sh

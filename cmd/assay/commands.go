@@ -49,7 +49,8 @@ func init() {
 	commands = []*command{
 		&checkCommand, &fixCommand, &coverageCommand, &diffCommand, &templatesCommand, &explainCommand,
 		&renderCommand, &capsCommand, &analyzeCommand, &programCommand, &grammarCommand, &parseCommand, &pageCommand,
-		&inspectCommand, &pullCommand, &retemplateCommand, &emitCommand, &liveCommand, &probeCommand, &pipeCommand,
+		&inspectCommand, &pullCommand, &retemplateCommand, &emitCommand, &trainCommand,
+		&liveCommand, &probeCommand, &pipeCommand,
 		&runCommand, &newCommand, &exportCommand, &verifyCommand, &enginesCommand, &reportCommand,
 		&helpCommand, &versionCommand, &completionCommand, &manCommand,
 	}

@@ -94,7 +94,7 @@ func (f *fixing) run(c *call) error {
 		for _, src := range sources {
 			m := fix.Mend(src, f.options, check.Options{})
 			if f.write && len(m.Patches) > 0 {
-				if err := f.rewrite(m); err != nil {
+				if err := rewrite(m); err != nil {
 					return err
 				}
 			}
@@ -147,7 +147,7 @@ func (f *fixing) report(c *call, m *fix.Mended) fixed {
 }
 
 // rewrite writes the file of a template with its patches, as a whole or not at all.
-func (f *fixing) rewrite(m *fix.Mended) error {
+func rewrite(m *fix.Mended) error {
 	name := m.Source.File
 	if name == "-" {
 		return usageError{errors.New("--write needs a file; standard input has none")}

@@ -20,7 +20,7 @@ type Trace struct {
 	pending  []pendingRead // look-ups of the operand of an "is defined"
 	testing  int
 	writes   []Write
-	calls    []Write // what calls printed as a whole, in order; calls within them are left out
+	calls    []Write    // what calls printed as a whole, in order; calls within them are left out
 	pos      syntax.Pos // of the part of the template that is at work
 	lookups  int
 }

@@ -10,26 +10,24 @@ import (
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/engine/source"
+	"github.com/goassay/assay/harness/fix"
 )
 
 // edit replaces a stretch of a template.
-type edit struct {
-	from, to int
-	text     string
-}
+type edit = fix.Edit
 
 // apply makes edits that do not overlap. Of several at one place the order is kept.
 func apply(text string, edits []edit) string {
-	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.from, b.from) })
+	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.From, b.From) })
 	var b strings.Builder
 	at := 0
 	for _, e := range edits {
-		if e.from < at {
+		if e.From < at {
 			continue // inside another one
 		}
-		b.WriteString(text[at:e.from])
-		b.WriteString(e.text)
-		at = e.to
+		b.WriteString(text[at:e.From])
+		b.WriteString(e.Text)
+		at = e.To
 	}
 	b.WriteString(text[at:])
 	return b.String()
@@ -98,8 +96,8 @@ func newPlan(t *engine.Template, inputs []chattemplate.Input, loose bool) (*plan
 	return p, nil
 }
 
-// settle decides about what the generation prompt has in some renderings: where the model writes it in
-// others it is the model's, since tags cannot tell.
+// settle decides about what the generation prompt has in some renderings: where the model writes it
+// in others it is the model's, since tags cannot tell.
 func (l label) settle() label {
 	switch {
 	case l&held == 0:
@@ -122,7 +120,8 @@ func (p *plan) collect(list []syntax.Stmt) {
 	}
 }
 
-// bodies returns the lists of statements in a statement, but for those of macros and what is captured.
+// bodies returns the lists of statements in a statement, but for those of macros and what is
+// captured.
 func bodies(s syntax.Stmt) [][]syntax.Stmt {
 	switch s := s.(type) {
 	case *syntax.If:
@@ -260,8 +259,8 @@ func (p *plan) labelOf(s syntax.Stmt) (all label) {
 	return all
 }
 
-// fenced reports whether tags must not enclose a statement: their body is a function of its own, so that a variable that it sets is lost
-// after it, and a loop around it cannot be left.
+// fenced reports whether tags must not enclose a statement: their body is a function of its own, so
+// that a variable that it sets is lost after it, and a loop around it cannot be left.
 func fenced(s syntax.Stmt, inLoop bool) bool {
 	switch s := s.(type) {
 	case *syntax.Assign:
@@ -291,8 +290,8 @@ const (
 	shutTag = " endgeneration "
 )
 
-// place puts tags around the model's text in a list of statements. next is where the tag stands that follows the list, len(src) where none
-// does.
+// place puts tags around the model's text in a list of statements. next is where the tag stands
+// that follows the list, len(src) where none does.
 func (p *plan) place(list []syntax.Stmt, next int) {
 	all := p.units(list)
 	for i := 0; i < len(all); i++ {
@@ -337,16 +336,26 @@ func (p *plan) inside(u unit) {
 	}
 }
 
-// before puts the opening tag before a unit. It takes the unit's sign, so that the white space before it is treated as it was.
+// before puts the opening tag before a unit. It takes the unit's sign, so that the white space
+// before it is treated as it was.
 func (p *plan) before(u unit) {
-	p.edits = append(p.edits, edit{u.span.From, u.span.From, "{%" + p.leftSign(u.span.From) + openTag + "+%}"})
+	p.edits = append(
+		p.edits,
+		edit{
+			From: u.span.From,
+			To:   u.span.From,
+			Text: "{%" + p.leftSign(u.span.From) + openTag + "+%}",
+		},
+	)
 }
 
 // leftSign returns the sign with which a tag at a place treats the white space before it.
 func (p *plan) leftSign(at int) string {
 	rest := p.src[at:]
 	switch {
-	case strings.HasPrefix(rest, "{{-"), strings.HasPrefix(rest, "{%-"), strings.HasPrefix(rest, "{#-"):
+	case strings.HasPrefix(rest, "{{-"),
+		strings.HasPrefix(rest, "{%-"),
+		strings.HasPrefix(rest, "{#-"):
 		return "-"
 	case strings.HasPrefix(rest, "{%+"), strings.HasPrefix(rest, "{#+"):
 		return "+"
@@ -363,7 +372,7 @@ func (p *plan) after(u unit, next int) {
 		if next > at { // white space that the next tag strips
 			at, sign = next, p.leftSign(next)
 		}
-		p.edits = append(p.edits, edit{at, at, "{%" + sign + shutTag + "+%}"})
+		p.edits = append(p.edits, edit{From: at, To: at, Text: "{%" + sign + shutTag + "+%}"})
 		return
 	}
 	sign := "+"
@@ -374,13 +383,16 @@ func (p *plan) after(u unit, next int) {
 	default:
 		sign = ""
 	}
-	p.edits = append(p.edits, edit{u.span.To, u.span.To, "{%+" + shutTag + sign + "%}"})
+	p.edits = append(
+		p.edits,
+		edit{From: u.span.To, To: u.span.To, Text: "{%+" + shutTag + sign + "%}"},
+	)
 }
 
 // Splitting what writes the model's text together with other text.
 
-// split rewrites one round of mixed parts; it returns the new source, and false where nothing can be done.
-func (p *plan) split() (string, bool) {
+// split rewrites one round of mixed parts, and reports whether any could be.
+func (p *plan) split() bool {
 	for _, x := range p.order {
 		known := p.parts[x]
 		if known == nil || known.label != mixed {
@@ -390,10 +402,7 @@ func (p *plan) split() (string, bool) {
 			p.edits = append(p.edits, e...)
 		}
 	}
-	if len(p.edits) > 0 {
-		return apply(p.src, p.edits), true
-	}
-	return p.src, false
+	return len(p.edits) > 0
 }
 
 // mixed returns the parts that write the model's text together with other text.
@@ -425,7 +434,7 @@ func (p *plan) splitPart(x syntax.Expr, known *part) ([]edit, bool) {
 			}
 			b.WriteString(open + piece + shut)
 		}
-		return []edit{{span.From, span.To, b.String()}}
+		return []edit{{From: span.From, To: span.To, Text: b.String()}}
 	}
 	switch x := x.(type) {
 	case *syntax.Cond:
@@ -444,7 +453,7 @@ func (p *plan) splitPart(x syntax.Expr, known *part) ([]edit, bool) {
 		if strings.HasPrefix(p.src[p.spans.Expr(x).From:], "(") {
 			break
 		}
-		return []edit{{span.From, span.To, text + "{%+ endif " + right + "%}"}}, true
+		return []edit{{From: span.From, To: span.To, Text: text + "{%+ endif " + right + "%}"}}, true
 	case *syntax.Const:
 		if cuts := known.cuts(len(x.Text)); cuts != nil {
 			var pieces []string
@@ -465,7 +474,8 @@ func (p *plan) splitPart(x syntax.Expr, known *part) ([]edit, bool) {
 	return nil, false
 }
 
-// operands flattens a chain of + and ~. An operand of + that follows another one stays an operand, so that what is no text fails as it did.
+// operands flattens a chain of + and ~. An operand of + that follows another one stays an operand,
+// so that what is no text fails as it did.
 func (p *plan) operands(x syntax.Expr, out *[]string) {
 	span := p.spans.Expr(x)
 	text := p.src[span.From:span.To]
@@ -521,7 +531,8 @@ func tagSigns(tag string) (left, right string) {
 	return left, right
 }
 
-// cuts returns where a text of a constant length goes over from one label to another; nil where it is not always at the same place.
+// cuts returns where a text of a constant length goes over from one label to another; nil where it
+// is not always at the same place.
 func (p *part) cuts(n int) (cuts []int) {
 	if len(p.bytes) != n || slices.Contains(p.bytes, mixed) {
 		return nil
@@ -539,14 +550,16 @@ func (p *plan) splitData(span syntax.Span, known *part) ([]edit, bool) {
 	cuts := known.cuts(span.To - span.From)
 	var edits []edit
 	for _, cut := range cuts {
-		edits = append(edits, edit{span.From + cut, span.From + cut, "{{ '' }}"})
+		edits = append(edits, edit{From: span.From + cut, To: span.From + cut, Text: "{{ '' }}"})
 	}
 	return edits, len(edits) > 0
 }
 
 // quote writes a text as a literal of the template language.
 func quote(text string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`, "\t", `\t`, "\r", `\r`).Replace(text) + "'"
+	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`, "\n", `\n`, "\t", `\t`, "\r", `\r`).
+		Replace(text) +
+		"'"
 }
 
 // byRole gives the answers a branch of their own around the mixed units of a loop over messages.
@@ -591,8 +604,18 @@ func (p *plan) byRole(list []syntax.Stmt, variable string) bool {
 	}
 	from, to := all[first].span.From, all[last].span.To
 	body := p.src[from:to]
-	p.edits = append(p.edits, edit{from, to,
-		"{%" + p.leftSign(from) + " if " + test + " +%}" + body + "{%+ else +%}" + body + "{%+ endif " + p.rightSign(to) + "%}"})
+	p.edits = append(
+		p.edits,
+		edit{
+			From: from,
+			To:   to,
+			Text: "{%" + p.leftSign(
+				from,
+			) + " if " + test + " +%}" + body + "{%+ else +%}" + body + "{%+ endif " + p.rightSign(
+				to,
+			) + "%}",
+		},
+	)
 	return true
 }
 
@@ -633,8 +656,8 @@ func (p *plan) rightSign(to int) string {
 	return "+"
 }
 
-// cutOut prints a mixed expression in three: what precedes the model's text, that, and what follows. It takes a text that always ends what
-// precedes, and one that always follows.
+// cutOut prints a mixed expression in three: what precedes the model's text, that, and what
+// follows. It takes a text that always ends what precedes, and one that always follows.
 func (p *plan) cutOut(x syntax.Expr, known *part, header string) (edit, bool) {
 	if _, data := x.(*syntax.Const); data {
 		return edit{}, false
@@ -654,7 +677,8 @@ func (p *plan) cutOut(x syntax.Expr, known *part, header string) (edit, bool) {
 		after, seen = s.after, true
 	}
 	for _, s := range known.texts {
-		if !bare && (!strings.HasSuffix(s.before, header) || strings.Count(s.before, header) != 1 || header == "") {
+		if !bare &&
+			(!strings.HasSuffix(s.before, header) || strings.Count(s.before, header) != 1 || header == "") {
 			return edit{}, false
 		}
 	}
@@ -669,8 +693,8 @@ func (p *plan) cutOut(x syntax.Expr, known *part, header string) (edit, bool) {
 		text = fmt.Sprintf("%s.split(%s, 1)[1]", value, quote(header))
 	}
 	if after == "" {
-		return edit{span.From, span.To, out + text + " " + right + "}}"}, !bare
+		return edit{From: span.From, To: span.To, Text: out + text + " " + right + "}}"}, !bare
 	}
 	out += fmt.Sprintf("%s[:-%d] }}{{ %s %s}}", text, len([]rune(after)), quote(after), right)
-	return edit{span.From, span.To, out}, true
+	return edit{From: span.From, To: span.To, Text: out}, true
 }

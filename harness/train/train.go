@@ -2,27 +2,30 @@
 //
 // # Terminology
 //
-// What the model writes in an answer is its content, its reasoning, its calls and the end of its turn: not the
-// header, and not what the generation prompt has there already. The mask of a conversation is those bytes. The
-// tags are {% generation %} and {% endgeneration %}, of which transformers makes the mask.
+// What the model writes in an answer is its content, its reasoning, its calls and the end of its
+// turn: not the header, and not what the generation prompt has there already. The mask of a
+// conversation is those bytes. The tags are {% generation %} and {% endgeneration %}, of which
+// transformers makes the mask.
 //
 // # Model
 //
-// [Render] finds what the model writes by provenance: where the bytes of a message are, which header precedes
-// them, which end follows. [Tag] renders many conversations, notes for each place of the template whether it
-// writes the model's text, and puts the tags around those places. A place that writes both is split first: a
-// chain of texts into its operands, a literal where the model's text begins, a branch that serves all roles
-// into one for answers and one for the others. The edits touch nothing else of the source.
+// [Render] finds what the model writes by provenance: where the bytes of a message are, which
+// header precedes them, which end follows. [Tag] renders many conversations, notes for each place
+// of the template whether it writes the model's text, and puts the tags around those places. A
+// place that writes both is split first: a chain of texts into its operands, a literal where the
+// model's text begins, a branch that serves all roles into one for answers and one for the others.
+// The edits touch nothing else of the source.
 //
 // # Proof
 //
-// A tagged template is offered only if every conversation renders the same bytes as before, or fails as
-// before, and if the tags mark what provenance marks.
+// A tagged template is offered only if every conversation renders the same bytes as before, or
+// fails as before, and if the tags mark what provenance marks.
 //
 // # Limits
 //
-// transformers counts only what a template writes at its top level, in loops and in conditions. So the tags never
-// stand in macros or in what is captured, and they enclose no assignment, which would be lost after them.
+// transformers counts only what a template writes at its top level, in loops and in conditions. So
+// the tags never stand in macros or in what is captured, and they enclose no assignment, which
+// would be lost after them.
 //
 // # Stability
 //
@@ -32,19 +35,19 @@ package train
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/conversation"
+	"github.com/goassay/assay/harness/fix"
 	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
-// Inputs returns the conversations that a template is looked at with, fitted to it: the standard battery
-// and those of a seed.
+// Inputs returns the conversations that a template is looked at with, fitted to it: the standard
+// battery and those of a seed.
 func Inputs(t *engine.Template, seed uint64) (all []chattemplate.Input) {
 	for _, c := range standard.Battery() {
 		in := t.Caps().Fit(c.Request).Input
@@ -64,9 +67,10 @@ type Tagged struct {
 	Source subject.Source // as it was
 	Text   string         // with tags
 	Tags   bool           // it had them before
+	Steps  [][]fix.Edit   // that lead to the text, one after the other
 	Tested int            // conversations that render alike
-	// Headers says that the tags mark the headers of some answers: the place that writes them writes parts
-	// of answers too.
+	// Headers says that the tags mark the headers of some answers: the place that writes them
+	// writes parts of answers too.
 	Headers bool
 }
 
@@ -104,7 +108,7 @@ func Tag(src subject.Source, seed uint64) (*Tagged, error) {
 		return tagged, nil
 	}
 	// Where one place of the template writes headers and parts of answers alike, its headers count.
-	tagged.Text, tagged.Headers = src.Text, true
+	tagged.Text, tagged.Steps, tagged.Headers = src.Text, nil, true
 	if err := tagged.tag(was, inputs, true); err != nil {
 		return nil, err
 	}
@@ -129,17 +133,14 @@ func (tagged *Tagged) tag(was *engine.Template, inputs []chattemplate.Input, loo
 			if len(p.edits) == 0 {
 				return fmt.Errorf("%w: no conversation shows what the model writes", ErrUntaggable)
 			}
-			tagged.Text = apply(p.src, p.edits)
+			tagged.step(p.edits)
 			break
 		}
-		text, ok := p.split()
-		if !ok && p.byRole(p.tree.Body, "") {
-			text, ok = apply(p.src, p.edits), true
-		}
+		ok := p.split() || p.byRole(p.tree.Body, "")
 		for i := 0; !ok && i < len(left); i++ {
 			var e edit
 			if e, ok = p.cutOut(left[i], p.parts[left[i]], was.Analysis().Format.Header); ok {
-				text = apply(p.src, []edit{e})
+				p.edits = []edit{e}
 			}
 		}
 		if !ok || round == maxRounds {
@@ -148,9 +149,20 @@ func (tagged *Tagged) tag(was *engine.Template, inputs []chattemplate.Input, loo
 				"and cannot be divided: %.80q", ErrUntaggable, at.Line,
 				p.src[p.spans.Print(left[0]).From:p.spans.Print(left[0]).To])
 		}
-		tagged.Text = text
+		tagged.step(p.edits)
 	}
 	return tagged.prove(was, inputs, loose)
+}
+
+// step makes edits.
+func (tagged *Tagged) step(edits []edit) {
+	tagged.Text = apply(tagged.Text, edits)
+	tagged.Steps = append(tagged.Steps, edits)
+}
+
+// Mended returns the tagged template as package fix has it, which prints the diff and writes files.
+func (tagged *Tagged) Mended() *fix.Mended {
+	return &fix.Mended{Source: tagged.Source, Text: tagged.Text, Steps: tagged.Steps}
 }
 
 // compile compiles another text of a template.
@@ -180,8 +192,8 @@ func generates(list []syntax.Stmt) bool {
 	return false
 }
 
-// prove renders every conversation with and without tags, with and without a generation prompt, and holds
-// what the tags mark against provenance.
+// prove renders every conversation with and without tags, with and without a generation prompt, and
+// holds what the tags mark against provenance.
 func (g *Tagged) prove(was *engine.Template, inputs []chattemplate.Input, loose bool) error {
 	is, err := compile(g.Source, g.Text)
 	if err != nil {
@@ -193,7 +205,11 @@ func (g *Tagged) prove(was *engine.Template, inputs []chattemplate.Input, loose 
 			want, wantErr := was.ChatTemplate().Render(in)
 			got, gotErr := is.ChatTemplate().Render(in)
 			if (wantErr == nil) != (gotErr == nil) || got != want {
-				return fmt.Errorf("%w: conversation %d renders differently with them", ErrUntaggable, i)
+				return fmt.Errorf(
+					"%w: conversation %d renders differently with them",
+					ErrUntaggable,
+					i,
+				)
 			}
 			if wantErr == nil {
 				g.Tested++
@@ -219,8 +235,8 @@ func (g *Tagged) prove(was *engine.Template, inputs []chattemplate.Input, loose 
 	return nil
 }
 
-// matches reports whether spans are what the model writes, with or without what the generation prompt
-// has already.
+// matches reports whether spans are what the model writes, with or without what the generation
+// prompt has already.
 func (r *Rendering) matches(marked []Span) bool {
 	const yes, either = 1, 2
 	want := make([]byte, len(r.String))
@@ -290,12 +306,4 @@ func Marked(t *engine.Template, in chattemplate.Input) ([]Span, error) {
 		off = w.To
 	}
 	return out, nil
-}
-
-// title shortens a text for people.
-func title(text string) string {
-	if i := strings.IndexByte(text, '\n'); i >= 0 {
-		text = text[:i]
-	}
-	return text
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/goassay/assay/harness/train"
 )
 
-// TestTag tags a template that writes all roles alike: the answers get a branch of their own, chains of
-// texts are divided, and the bytes stay.
+// TestTag tags a template that writes all roles alike: the answers get a branch of their own,
+// chains of texts are divided, and the bytes stay.
 func TestTag(t *testing.T) {
 	const text = "{{ bos_token }}{% for m in messages %}\n" +
 		"{{- '<|' + m['role'] + '|>\\n' + m['content'] + '<|end|>\\n' }}\n{%- endfor %}" +
@@ -59,8 +59,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// untaggable are the templates of the corpus whose model's text is written by places that write other text
-// too, and cannot be divided.
+// untaggable are the templates of the corpus whose model's text is written by places that write
+// other text too, and cannot be divided.
 var untaggable = map[string]bool{
 	"apertus": true, "apriel-1.6": true, "command-r-plus": true, "gpt-oss": true, "rwkv-world": true,
 	"solar-open": true,
@@ -160,7 +160,12 @@ type answer struct {
 	Error string
 }
 
-func (o *oracle) ask(t *testing.T, template string, tmpl *engine.Template, in chattemplate.Input) answer {
+func (o *oracle) ask(
+	t *testing.T,
+	template string,
+	tmpl *engine.Template,
+	in chattemplate.Input,
+) answer {
 	t.Helper()
 	vars := ordered.ObjectOf(
 		ordered.MemberOf("bos_token", ordered.Str(tmpl.ChatTemplate().BOS)),
@@ -169,8 +174,14 @@ func (o *oracle) ask(t *testing.T, template string, tmpl *engine.Template, in ch
 		vars = vars.With(m.Key, m.Value)
 	}
 	job := ordered.ObjectOf(
-		ordered.MemberOf("template", ordered.Str(template)), ordered.MemberOf("messages", ordered.ArrayOf(in.Messages...)),
-		ordered.MemberOf("tools", ordered.ArrayOf(in.Tools...)), ordered.MemberOf("vars", vars))
+		ordered.MemberOf(
+			"template",
+			ordered.Str(template),
+		),
+		ordered.MemberOf("messages", ordered.ArrayOf(in.Messages...)),
+		ordered.MemberOf("tools", ordered.ArrayOf(in.Tools...)),
+		ordered.MemberOf("vars", vars),
+	)
 	if _, err := fmt.Fprintf(o.in, "%s\n", job.Append(nil, ordered.Compact)); err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +243,14 @@ func TestTransformers(t *testing.T) {
 			}
 			want, got := covers(len(text), marked), covers(len(text), spans)
 			if fmt.Sprint(want) != fmt.Sprint(got) {
-				t.Errorf("%s: conversation %d: transformers marks %v, the tags are around %v of %q", name, i, spans, marked, text)
+				t.Errorf(
+					"%s: conversation %d: transformers marks %v, the tags are around %v of %q",
+					name,
+					i,
+					spans,
+					marked,
+					text,
+				)
 				break
 			}
 			same++
@@ -247,25 +265,40 @@ func TestTransformers(t *testing.T) {
 	}
 }
 
-// TestTRL holds the masks of the training templates that TRL has made by hand against provenance in the
-// template that each was made of, wherever both render a conversation alike. They may differ in what is
-// counted: white space after the end of a turn or at the end of a header, and what the generation prompt
-// has already.
+// TestTRL holds the masks of the training templates that TRL has made by hand against provenance in
+// the template that each was made of, wherever both render a conversation alike. They may differ in
+// what is counted: white space after the end of a turn or at the end of a header, and what the
+// generation prompt has already.
 func TestTRL(t *testing.T) {
 	o := python(t)
 	if o == nil {
 		return // make tokens runs it
 	}
-	out, err := exec.Command(os.Getenv("ASSAY_PYTHON"), "-c",
-		"import importlib.util as u; print(u.find_spec('trl').submodule_search_locations[0])").Output()
+	out, err := exec.Command(
+		os.Getenv("ASSAY_PYTHON"),
+		"-c",
+		"import importlib.util as u; print(u.find_spec('trl').submodule_search_locations[0])",
+	).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	twins, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), "chat_templates", "*_training.jinja"))
+	twins, err := filepath.Glob(
+		filepath.Join(strings.TrimSpace(string(out)), "chat_templates", "*_training.jinja"),
+	)
 	if err != nil || len(twins) == 0 {
 		t.Fatalf("TRL has no twins: %v", err)
 	}
 	compared, alike := 0, 0
+	// Where TRL counts otherwise, and why.
+	reasons := map[string]string{
+		"deepseek_r1_distill.jinja": "TRL marks the header, which the template writes in one with the content",
+		"deepseekv3.jinja":          "TRL marks the header, which the template writes in one with the content",
+		"diffusion_gemma.jinja":     "the template writes tools' results inside the answer's turn",
+		"glm4moe.jinja":             "TRL marks the header of the next turn, at which the model stops",
+		"muse_glimmer.jinja":        "TRL marks the header of each addressed part",
+		"phi3.jinja":                "TRL marks the end of the text after the last answer",
+		"phi3_5.jinja":              "TRL marks the end of the text after the last answer",
+	}
 	for _, twin := range twins {
 		base := strings.TrimSuffix(twin, "_training.jinja") + ".jinja"
 		src, err := subject.Open(base, nil)
@@ -293,16 +326,29 @@ func TestTRL(t *testing.T) {
 			}
 			pairs++
 			if diff := differs(r, a); diff != "" {
-				if odd++; odd == 1 {
-					t.Logf("%s: %s", name, diff)
+				if odd++; reasons[name] == "" {
+					t.Errorf("%s: %s", name, diff)
 				}
 			}
 		}
 		compared += pairs
 		alike += pairs - odd
-		t.Logf("%s: %d conversations render alike, %d are marked alike", name, pairs, pairs-odd)
+		t.Logf(
+			"%s: %d conversations render alike, %d are marked alike%s",
+			name,
+			pairs,
+			pairs-odd,
+			because(reasons[name]),
+		)
 	}
 	t.Logf("%d of %d conversations of %d twins are marked alike", alike, compared, len(twins))
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
 }
 
 // differs says where a mask of TRL is another one than ours in more than what is counted.
@@ -325,7 +371,12 @@ func differs(r *train.Rendering, a answer) string {
 			if ours[i] {
 				who = "TRL does not mark"
 			}
-			return fmt.Sprintf("%s %q after %q", who, r.String[i:min(len(r.String), i+30)], r.String[max(0, i-40):i])
+			return fmt.Sprintf(
+				"%s %q after %q",
+				who,
+				r.String[i:min(len(r.String), i+30)],
+				r.String[max(0, i-40):i],
+			)
 		}
 	}
 	return ""

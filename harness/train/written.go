@@ -20,21 +20,22 @@ type Rendering struct {
 	chattemplate.Observation
 	Written []Span // what the model writes, in order; they do not touch
 	// Held is what may count as the model's or not: what the generation prompt has already of the
-	// beginning of an answer, and white space that ends a header, which templates write where text follows.
+	// beginning of an answer, and white space that ends a header, which templates write where text
+	// follows.
 	Held []Span
 	// Headers are the headers of the answers, one for each.
 	Headers []Span
-	// Unended are the numbers of the answers that no end of a turn follows: nothing teaches the model to
-	// stop there.
+	// Unended are the numbers of the answers that no end of a turn follows: nothing teaches the
+	// model to stop there.
 	Unended []int
 }
 
 // role returns the role of a message.
 func role(m ordered.Value) string { return m.At("role").Text() }
 
-// Render renders a conversation for training and finds what the model writes in it (E3, E9): of each
-// answer the text after the header, and after what the generation prompt has there already, up to and
-// with the end of the turn. It fails where the header of an answer is not found.
+// Render renders a conversation for training and finds what the model writes in it (E3, E9): of
+// each answer the text after the header, and after what the generation prompt has there already, up
+// to and with the end of the turn. It fails where the header of an answer is not found.
 func Render(t *engine.Template, in chattemplate.Input) (*Rendering, error) {
 	in.Generate = false
 	obs, err := t.ChatTemplate().Observe(in)
@@ -94,8 +95,8 @@ func Render(t *engine.Template, in chattemplate.Input) (*Rendering, error) {
 	return r, nil
 }
 
-// edges returns, for each message, where its text begins and ends in a rendering, -1 where it has none.
-// Roles do not count: they stand in headers.
+// edges returns, for each message, where its text begins and ends in a rendering, -1 where it has
+// none. Roles do not count: they stand in headers.
 func edges(obs chattemplate.Observation, n int) (first, last []int) {
 	first, last = make([]int, n), make([]int, n)
 	for i := range first {
@@ -105,7 +106,8 @@ func edges(obs chattemplate.Observation, n int) (first, last []int) {
 	for _, run := range obs.Runs {
 		var i int
 		var field string
-		if _, err := fmt.Sscanf(run.Path, "messages[%d].%s", &i, &field); err == nil && i < n && field != "role" {
+		if _, err := fmt.Sscanf(run.Path, "messages[%d].%s", &i, &field); err == nil && i < n &&
+			field != "role" {
 			if first[i] < 0 {
 				first[i] = off
 			}
@@ -116,8 +118,8 @@ func edges(obs chattemplate.Observation, n int) (first, last []int) {
 	return first, last
 }
 
-// start returns where an answer begins: after the header before its text, or, where it has none, after
-// the next header.
+// start returns where an answer begins: after the header before its text, or, where it has none,
+// after the next header.
 func (r *Rendering) start(f format.Format, at, text, limit int) (int, error) {
 	header := f.Header
 	if text >= at {
@@ -154,8 +156,8 @@ func prefilled(t *engine.Template, in chattemplate.Input, i int, header, text st
 	return 0
 }
 
-// closed returns where an answer ends that no end of a turn follows: after the literals of the format that
-// follow its text.
+// closed returns where an answer ends that no end of a turn follows: after the literals of the
+// format that follow its text.
 func closed(f format.Format, text string, from, limit int) int {
 	f.Header, f.End = "", nil
 	var literals []string
@@ -180,8 +182,8 @@ func closed(f format.Format, text string, from, limit int) int {
 	}
 }
 
-// end returns the end of the turn that begins before a place, and the length of the text that ends it: 0
-// where the template writes none, negative where it is not the usual one.
+// end returns the end of the turn that begins before a place, and the length of the text that ends
+// it: 0 where the template writes none, negative where it is not the usual one.
 func end(f format.Format, text string, from, limit int) (best, n int) {
 	for k, e := range f.End {
 		e = strings.Trim(e, format.Space)

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/fix"
+	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/train"
+)
+
+var trainCommand = command{
+	group: serving, name: "train", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
+	short: "make a template fit for training",
+	long: `Prints a unified diff that puts {% generation %} and {% endgeneration %} around exactly what the model
+has to write: content, reasoning, calls and the end of the turn. It is offered only where every conversation
+renders the same bytes with it. What else concerns who trains is said on stderr: which form of arguments and
+content the template takes, whether the end of the turn is trained, and whether a conversation's rendering
+begins with those of its beginnings. docs/tokens.md has more.`,
+	setup: func(flags *flagSet) func(*call) error {
+		tr := &training{step: new(step)}
+		flags.BoolVar(
+			&tr.check,
+			"check",
+			false,
+			"print no diff; exit status 1 where tags are missing",
+		)
+		flags.BoolVar(&tr.write, "write", false, "write the file in place of a diff")
+		flags.BoolVar(
+			&tr.keep,
+			"keep",
+			false,
+			"patch the template to keep earlier turns behind a switch instead",
+		)
+		flags.StringVar(
+			&tr.spans,
+			"spans",
+			"",
+			"print the spans of a conversation, `FILE` with a request, as JSON",
+		)
+		flags.Uint64Var(&tr.seed, "seed", 1, "draw the conversations from this `NUMBER`")
+		flags.BoolVar(&tr.json, "json", false, "print JSON")
+		tr.limits = limitFlag(flags, lookedAt)
+		return tr.run
+	},
+}
+
+type training struct {
+	*step
+	check, write, keep bool
+	spans              string
+	seed               uint64
+}
+
+func (tr *training) run(c *call) error {
+	if tr.check && (tr.write || tr.keep) {
+		return usageError{errors.New("--check changes nothing; leave out --write and --keep")}
+	}
+	src, err := c.open(c.args[0])
+	if err != nil {
+		return err
+	}
+	src = subject.With([]subject.Source{src}, engine.Options{Limits: tr.limits.Limits})[0]
+	t, err := src.Compile()
+	if err != nil {
+		return &failure{err}
+	}
+	if tr.spans != "" {
+		return tr.printSpans(c, t)
+	}
+	if tr.keep {
+		patch, ok := train.Keep(src, tr.seed)
+		if !ok {
+			return &failure{
+				errors.New("there is nothing to keep, or no condition that decides about it"),
+			}
+		}
+		fmt.Fprintf(
+			c.stderr,
+			"%s: with %s every turn is kept as it was; without it every conversation renders as before\n",
+			src.Name,
+			train.Switch,
+		)
+		return tr.deliver(c, patch)
+	}
+	report := train.Look(src, t, tr.seed)
+	if tr.json {
+		if err := writeJSON(c.data(), report.Value()); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprint(c.stderr, report)
+	}
+	if report.Err != nil {
+		return &failure{report.Err}
+	}
+	switch {
+	case report.Tagged.Tags:
+		return nil
+	case tr.check:
+		return errFailed
+	case tr.json && !tr.write:
+		return nil
+	}
+	return tr.deliver(c, report.Tagged.Mended())
+}
+
+// deliver prints a patch, or writes it.
+func (tr *training) deliver(c *call, m *fix.Mended) error {
+	if tr.write {
+		return rewrite(m)
+	}
+	_, err := fmt.Fprint(c.data(), m.Diff())
+	return err
+}
+
+// printSpans prints what the model writes in a conversation.
+func (tr *training) printSpans(c *call, t *engine.Template) error {
+	tr.request = tr.spans
+	r, err := tr.readRequest(c)
+	if err != nil {
+		return err
+	}
+	rendering, err := train.Render(t, t.Caps().Fit(r).Input)
+	if err != nil {
+		return &failure{err}
+	}
+	var spans []ordered.Value
+	for _, s := range rendering.Written {
+		spans = append(spans, ordered.ArrayOf(ordered.Int(s.From), ordered.Int(s.To)))
+	}
+	return writeJSON(c.stdout, ordered.ObjectOf(
+		ordered.MemberOf(
+			"text",
+			ordered.Str(rendering.String),
+		),
+		ordered.MemberOf("spans", ordered.ArrayOf(spans...)),
+	))
+}

@@ -1,0 +1,154 @@
+package train
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// Report is what concerns who trains with a template.
+type Report struct {
+	Source    subject.Source
+	Tagged    *Tagged // nil: see Err
+	Err       error   // why there are no tags
+	Arguments string  // the form that the template takes: "object" or "text"
+	Content   string  // "text", "parts" or "text and parts"
+	// Ended and Unended count answers with and without an end of the turn. One without teaches
+	// nobody to stop.
+	Ended, Unended int
+	// Opened counts answers that training renders otherwise than inference: the generation prompt
+	// opens them with a text that the rendering has not.
+	Opened int
+	Opens  string // that text, of the first one
+	Prefix Prefix
+}
+
+// Look finds out what concerns who trains with a template.
+func Look(src subject.Source, t *engine.Template, seed uint64) *Report {
+	r := &Report{Source: src, Arguments: "text", Content: "text"}
+	c := t.Caps()
+	if c.ObjectArguments {
+		r.Arguments = "object"
+	}
+	switch {
+	case c.TypedOnly():
+		r.Content = "parts"
+	case c.TypedContent:
+		r.Content = "text and parts"
+	}
+	inputs := Inputs(t, seed)
+	header := t.Analysis().Format.Header
+	for _, in := range inputs {
+		rendering, err := Render(t, in)
+		if err != nil {
+			continue
+		}
+		r.Unended += len(rendering.Unended)
+		r.Ended += len(rendering.Headers) - len(rendering.Unended)
+		answer := 0
+		for i, m := range in.Messages {
+			if role(m) != "assistant" || answer >= len(rendering.Headers) {
+				continue
+			}
+			from := rendering.Headers[answer].To
+			answer++
+			asked := in
+			asked.Messages, asked.Generate = in.Messages[:i], true
+			prompt, err := t.ChatTemplate().Render(asked)
+			at := strings.LastIndex(prompt, header)
+			if err != nil || at < 0 {
+				continue
+			}
+			if opens := prompt[at+len(header):]; !strings.HasPrefix(
+				rendering.String[from:],
+				opens,
+			) {
+				if r.Opened++; r.Opened == 1 {
+					r.Opens = opens
+				}
+			}
+		}
+	}
+	r.Prefix = Prefixes(t, inputs)
+	r.Tagged, r.Err = Tag(src, seed)
+	return r
+}
+
+// String returns the report in lines for people.
+func (r *Report) String() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	switch {
+	case r.Err != nil:
+		line("tags: none: %v", r.Err)
+	case r.Tagged.Tags:
+		line("tags: the template has them")
+	default:
+		line("tags: placed; %d renderings are the same with them", r.Tagged.Tested)
+		if r.Tagged.Headers {
+			line(
+				"tags: one place writes headers and parts of answers alike; some headers are marked",
+			)
+		}
+	}
+	line("arguments: %s", r.Arguments)
+	line("content: %s", r.Content)
+	line("end of turn: trained in %d answers, not written in %d", r.Ended, r.Unended)
+	if r.Opened > 0 {
+		line(
+			"inference: the prompt opens %d answers with %q, which training does not render",
+			r.Opened,
+			r.Opens,
+		)
+	}
+	kept := func(name string, k Kept) {
+		if line("%s: kept in %d of %d steps", name, k.Steps-k.Broken, k.Steps); k.First != nil {
+			line("  %s", k.First)
+		}
+	}
+	kept("turns", r.Prefix.Turns)
+	kept("prompts", r.Prefix.Prompts)
+	return b.String()
+}
+
+// Value returns the report as JSON.
+func (r *Report) Value() ordered.Value {
+	kept := func(k Kept) ordered.Value {
+		v := ordered.ObjectOf(
+			ordered.MemberOf("steps", ordered.Int(k.Steps)),
+			ordered.MemberOf("broken", ordered.Int(k.Broken)),
+		)
+		if k.First != nil {
+			v = v.With("first", ordered.Str(k.First.String()))
+		}
+		return v
+	}
+	v := ordered.ObjectOf(
+		ordered.MemberOf("template", ordered.Str(r.Source.Name)),
+		ordered.MemberOf(
+			"arguments",
+			ordered.Str(r.Arguments),
+		),
+		ordered.MemberOf("content", ordered.Str(r.Content)),
+		ordered.MemberOf(
+			"ended",
+			ordered.Int(r.Ended),
+		),
+		ordered.MemberOf("unended", ordered.Int(r.Unended)),
+		ordered.MemberOf("opened", ordered.Int(r.Opened)),
+		ordered.MemberOf(
+			"turns",
+			kept(r.Prefix.Turns),
+		),
+		ordered.MemberOf("prompts", kept(r.Prefix.Prompts)),
+	)
+	if r.Err != nil {
+		return v.With("error", ordered.Str(r.Err.Error()))
+	}
+	return v.With("tagged", ordered.Boolean(r.Tagged.Tags)).
+		With("diff", ordered.Str(r.Tagged.Mended().Diff())).
+		With("renderings", ordered.Int(r.Tagged.Tested))
+}
