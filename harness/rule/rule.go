@@ -106,7 +106,7 @@ func (r Rule) Markdown() string {
 			text += fmt.Sprintf("\n*Seen* (%s): %s: %s.\n", p.ID, p.What, p.Seen)
 		}
 	}
-	return text
+	return fold(text)
 }
 
 // Finding is one fault: where, and a sentence, with evidence on further lines.
@@ -178,12 +178,12 @@ type Book struct {
 // Manual is the book as a page.
 func (b *Book) Manual() string {
 	var page strings.Builder
-	fmt.Fprintf(&page, "# %s\n\n%s Ids never change their meaning.\nThis page is written by `make update` from the code; `assay explain %s` prints a part of it.\n",
-		b.Title, b.Intro, b.Rules[0].ID)
+	page.WriteString(fold(fmt.Sprintf("# %s\n\n%s Ids never change their meaning.\nThis page is written by `make update` "+
+		"from the code; `assay explain %s` prints a part of it.\n", b.Title, b.Intro, b.Rules[0].ID)))
 	for _, r := range b.Rules {
 		page.WriteString("\n" + r.Markdown())
 	}
-	page.WriteString(b.Tail)
+	page.WriteString(fold(b.Tail))
 	return page.String()
 }
 
