@@ -21,6 +21,17 @@ type matcher struct {
 	text string
 	far  int
 	want []string // what was wanted at far
+	// steps counts the ways that were tried: runs of white space that meet can be split in ways
+	// that multiply, and a turn that needs more than maxSteps of them is none of the format.
+	steps int
+}
+
+const maxSteps = 500_000
+
+// step counts a way that is tried, and reports whether it may be.
+func (m *matcher) step() bool {
+	m.steps++
+	return m.steps <= maxSteps
 }
 
 // miss notes that something was wanted at a place and was not there.
@@ -66,7 +77,7 @@ func (s space) match(m *matcher, at int, next func(int) bool) bool {
 	for end < len(m.text) && strings.IndexByte(format.Space, m.text[end]) >= 0 {
 		end++
 	}
-	for ; end >= at; end-- {
+	for ; end >= at && m.step(); end-- {
 		if next(end) {
 			return true
 		}
@@ -171,7 +182,7 @@ var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&
 type word struct{}
 
 func (word) match(m *matcher, at int, next func(int) bool) bool {
-	for end := at + 1; end <= len(m.text); end++ {
+	for end := at + 1; end <= len(m.text) && m.step(); end++ {
 		if next(end) {
 			return true
 		}
