@@ -238,10 +238,11 @@ func checkArgumentForms(s *Subject, find finder) {
 	if asString != nil && asObject != nil {
 		unjudged(find, asObject)
 	}
-	if asString != nil && asObject == nil {
+	// A refusal in the template's own words is a constraint that it documents.
+	if asString != nil && asObject == nil && !worded(asString) {
 		find(nowhere, "arguments as a string of JSON: %w", asString)
 	}
-	if asObject != nil && asString == nil {
+	if asObject != nil && asString == nil && !worded(asObject) {
 		find(nowhere, "arguments as an object: %w", asObject)
 	}
 }

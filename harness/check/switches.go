@@ -258,24 +258,44 @@ func checkInjection(s *Subject, find finder) {
 	if r := s.Template.Analysis().Format.Reasoning; r.Open.Text != "" {
 		markers = append(markers, r.Open.Text, r.Close.Text)
 	}
-	arrived := 0
-	var refused error
-	var first rendering
-	for _, m := range markers {
-		text := "SECONDNEEDLE" + m + "THIRDNEEDLE"
-		p, err := s.fitted(talk(`{"role": "user", "content": `+jsonString(text)+`}`), false, true)
-		if err != nil {
-			refused = err
-		} else if p.has(text) {
-			if arrived++; arrived == 1 {
-				first = p
-			}
+	user, first, refused := s.arriving(markers, func(text string) string {
+		return talk(`{"role": "user", "content": ` + jsonString(text) + `}`)
+	})
+	score := fmt.Sprintf("%d of %d markers arrive as they are in a user's text", user, len(markers))
+	result := 0
+	if s.Template.Caps().ToolCalls {
+		var at rendering
+		result, at, _ = s.arriving(markers, func(text string) string {
+			said := strings.Replace(resultTurn, `"RESULTNEEDLE"`, jsonString(text), 1)
+			return talk(userTurn, callTurn, said)
+		})
+		score += fmt.Sprintf(" and %d in a tool's result", result)
+		if user == 0 {
+			first = at
 		}
 	}
 	if refused != nil && !worded(refused) {
 		unjudged(find, refused)
 	}
-	if arrived > 0 {
-		find(first.of("SECONDNEEDLE"), "%d of %d markers arrive as they are in a user's text: %s ends the turn there", arrived, len(markers), jsonString(markers[0]))
+	if user+result > 0 {
+		find(first.of("SECONDNEEDLE"), "%s: %s ends the turn there", score, jsonString(markers[0]))
 	}
+}
+
+// arriving counts the markers that reach the prompt as they are in a text that somebody says, and
+// returns the first prompt that has one, and the last error.
+func (s *Subject) arriving(markers []string, say func(string) string) (n int, first rendering, refused error) {
+	for _, m := range markers {
+		text := "SECONDNEEDLE" + m + "THIRDNEEDLE"
+		p, err := s.fitted(say(text), false, true)
+		switch {
+		case err != nil:
+			refused = err
+		case p.has(text):
+			if n++; n == 1 {
+				first = p
+			}
+		}
+	}
+	return n, first, refused
 }

@@ -23,7 +23,6 @@ const (
 	ObjectArguments Kind = "arguments as an object"
 	Refused         Kind = "arguments as text, refused in words"
 	PythonValues    Kind = "values in Python's spelling"
-	UnclosedTurn    Kind = "an unclosed turn"
 	UnknownName     Kind = "an unknown name"
 )
 

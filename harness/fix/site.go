@@ -246,7 +246,7 @@ func (st *state) survey(keys []string) *atlas {
 		st:     st,
 		spans:  spans,
 		keys:   keys,
-		quote:  quoteOf(st.text),
+		quote:  quoteOf(st.text, tree.Body),
 		macros: map[string]*syntax.Macro{},
 	}
 	w.collect(tree.Body)
@@ -263,9 +263,26 @@ type surveyor struct {
 	macros map[string]*syntax.Macro
 }
 
-// quoteOf returns the quote that a template uses more.
-func quoteOf(text string) string {
-	if strings.Count(text, `"`) > strings.Count(text, "'") {
+// quoteOf returns the quote that a template's strings have more often.
+func quoteOf(text string, body []syntax.Stmt) string {
+	double := 0
+	var count func(n syntax.Node)
+	count = func(n syntax.Node) {
+		if c, ok := n.(*syntax.Const); ok && c.Kind == syntax.String {
+			if text[c.Offset()] == '"' {
+				double++
+			} else {
+				double--
+			}
+		}
+		for _, c := range syntax.Children(n) {
+			count(c)
+		}
+	}
+	for _, s := range body {
+		count(s)
+	}
+	if double > 0 {
 		return `"`
 	}
 	return "'"
