@@ -38,6 +38,7 @@ lint: ## gofmt, go vet, staticcheck, actionlint, go mod tidy
 
 .PHONY: update
 update: deps ## rewrite what the scripts and goldens expect; read the diff before committing it
+	ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./harness/script -run TestCorpus -update
 	ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./harness/script ./golden -update
 	$(GO) test ./engine/codegen -run "TestForms|TestRequests" -update
 	$(GO) test ./ci -run 'TestRulesPage|TestAPI|TestEmbedding' -update
