@@ -54,7 +54,7 @@ var kinds = []kindOf{
 		[]string{"A036", "A018", "A066", "A076"},
 		[]string{"arguments"},
 		(*mender).textFaults,
-		[]wrap{asText},
+		[]wrap{asText, asMembers},
 	},
 	{
 		ObjectArguments,

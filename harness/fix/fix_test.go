@@ -41,6 +41,10 @@ const sound = `{%- if tools %}
 const (
 	printTool = `{{- tool|tojson + '\n' }}`
 	printText = `{{- message.content or '' }}`
+	printCall = `{{- '<tool_call>{"name": "' + call.function.name + '", "arguments": ' }}
+` + printArgs + `
+{{- '}</tool_call>' }}
+{%- endfor %}`
 	printArgs = `{{- call.function.arguments if call.function.arguments is string else call.function.arguments|tojson }}`
 )
 
@@ -76,6 +80,9 @@ func TestMend(t *testing.T) {
 			want: printArgs, kind: fix.TextArguments},
 		{name: "arguments encoded twice in a sum", line: printArgs, broken: `{{- '' ~ call['function']['arguments'] | tojson(indent=none) }}`,
 			want: `{{- '' ~ (call['function']['arguments'] if call['function']['arguments'] is string else call['function']['arguments'] | tojson(indent=none)) }}`, kind: fix.TextArguments},
+		{name: "a call written as a whole", line: printCall, kind: fix.TextArguments,
+			broken: `{%- set out = call.function|tojson %}{{- out }}{%- endfor %}`,
+			want:   `{%- set out = '{"name": ' ~ call.function.name|tojson ~ ', "arguments": ' ~ call.function.arguments ~ '}' if call.function.arguments is string else call.function|tojson %}{{- out }}{%- endfor %}`},
 		{name: "arguments as text alone", line: printArgs, broken: `{{- '' + call.function.arguments }}`,
 			want: `{{- '' + (call.function.arguments if call.function.arguments is string else call.function.arguments|tojson) }}`, kind: fix.ObjectArguments},
 		{name: "arguments as Python writes them", line: printArgs, broken: `{{- call.function.arguments }}`,

@@ -166,6 +166,22 @@ func asText(s *site) ([]Edit, bool) {
 	return s.chosen(inner + " if " + inner + " is string"), true
 }
 
+// asMembers writes a call member by member where a filter writes all of it as JSON, arguments that
+// are text as they are.
+func asMembers(s *site) ([]Edit, bool) {
+	f, ok := s.x.(*syntax.Filter)
+	if !ok || f.X == nil || f.Name != "tojson" || !simple(f.X) {
+		return nil, false
+	}
+	bar := strings.LastIndex(s.text[:f.Offset()-s.span.From], "|")
+	if bar < 0 || s.text[0] == '(' {
+		return nil, false
+	}
+	call := strings.TrimSpace(s.text[:bar])
+	return s.chosen(`'{"name": ' ~ ` + call + `.name|tojson ~ ', "arguments": ' ~ ` + call +
+		`.arguments ~ '}' if ` + call + `.arguments is string`), true
+}
+
 // asJSON writes what is not text as JSON.
 func asJSON(s *site) ([]Edit, bool) {
 	if !simple(s.x) {
