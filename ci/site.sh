@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds the page that runs in a browser as out/site and tries it in headless Chromium: loading, verdict, every view, links, offline,
-# keyboard, accessibility (axe), a telephone's width, dark mode; then a report of one template, and the parse vectors on the engine
-# in WebAssembly. Pictures are left in out/pictures. Chromium and npm are needed; CHROMIUM names the binary.
+# Builds the page that runs in a browser as out/site and tries it in headless Chromium: loading,
+# verdict, every view, links, offline, keyboard, accessibility (axe), a telephone's width, dark
+# mode; then a report of one template, and the parse vectors on the engine in WebAssembly. Pictures
+# are left in out/pictures. Chromium and npm are needed; CHROMIUM names the binary.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/assay
@@ -33,7 +34,8 @@ sed "s/(message.content or '')/message.content/" corpus/hermes/template.jinja >"
 "$work/assay" diff corpus/hermes/template.jinja "$work/bad.jinja" --html "$work/diff.html" >/dev/null || [ $? = 1 ]
 CHROMIUM=$CHROMIUM DRIVER=$cache/$driver AXE=$cache/$axe.min.js SITE=out/site WORK=$work ASSAY=$work/assay node ci/site.mjs
 
-# The engine in WebAssembly, by node: the parse vectors beside the checkout, or, without them, those of a family of ours.
+# The engine in WebAssembly, by node: the parse vectors beside the checkout, or, without them, those
+# of a family of ours.
 vectors=../shared/reference/parse.jsonl templates=.deps/llama.cpp/models/templates
 if [ ! -f "$vectors" ] || [ ! -d "$templates" ]; then
   "$work/assay" export cases | grep '"template":"hermes' | head -100 >"$work/vectors.jsonl"

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Builds a snapshot of a release and uses it as people will: checks the checksums and their signature, and installs the command from
-# the built files into clean environments, where it has to judge a template: the archive on PATH, the wheel in virtual
-# environments, where the Python package's tests run too, the npm packages in a folder, the image's root file system by chroot. Nothing is published.
+# Builds a snapshot of a release and uses it as people will: checks the checksums and their
+# signature, and installs the command from the built files into clean environments, where it has to
+# judge a template: the archive on PATH, the wheel in virtual environments, where the Python
+# package's tests run too, the npm packages in a folder, the image's root file system by chroot.
+# Nothing is published.
 #
 #   ci/snapshot.sh [PLATFORMS]     host (default), all, or a list such as linux/amd64,windows/arm64
 set -euo pipefail

@@ -20,7 +20,8 @@ type file struct {
 	mode fs.FileMode
 }
 
-// epoch is the date of every file in every archive, the earliest that zip can write: two builds of a commit give the same bytes.
+// epoch is the date of every file in every archive, the earliest that zip can write: two builds of
+// a commit give the same bytes.
 var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // archive writes the archive of a platform: what tar and Windows' Explorer open, all in one folder.

@@ -19,7 +19,8 @@ type built struct {
 // text returns the binary itself.
 func (b built) text() ([]byte, error) { return os.ReadFile(b.path) }
 
-// build builds the command: static, without the tables that only debuggers read and without the paths of this machine.
+// build builds the command: static, without the tables that only debuggers read and without the
+// paths of this machine.
 func (r *release) build(p platform) (string, error) {
 	path := filepath.Join(r.work, p.os+"-"+p.arch, p.binary())
 	return path, r.compile(path, "./cmd/assay", "main.release", "GOOS="+p.os, "GOARCH="+p.arch)
@@ -40,8 +41,8 @@ func (r *release) compile(path, pkg, variable string, env ...string) error {
 	return nil
 }
 
-// shared returns what every archive has beside the binary: licence, notice, README, and the completions and manual pages, which the
-// command writes itself, built for this machine.
+// shared returns what every archive has beside the binary: licence, notice, README, and the
+// completions and manual pages, which the command writes itself, built for this machine.
 func (r *release) shared() ([]file, error) {
 	host, err := r.build(platform{os: runtime.GOOS, arch: runtime.GOARCH})
 	if err != nil {

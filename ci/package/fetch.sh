@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Fetches a released binary for this machine, holds it to the release's checksums, and prints its path.
+# Fetches a released binary for this machine, holds it to the release's checksums, and prints its
+# path.
 #
 #   fetch.sh VERSION DIR     VERSION such as 0.1.0 or v0.1.0; empty: the newest that docs/changes.md of this checkout has
 #
-# ASSAY_RELEASES is where releases are found, if not where the project publishes them. curl, tar and, on Windows, unzip are needed.
+# ASSAY_RELEASES is where releases are found, if not where the project publishes them. curl, tar
+# and, on Windows, unzip are needed.
 set -euo pipefail
 version=${1#v} dir=$2
 die() { echo "fetch: $*" >&2; exit 2; }

@@ -9,7 +9,8 @@ import (
 	"os"
 )
 
-// certificates are the roots of trust for `assay pull`, as the machine has them that builds the release.
+// certificates are the roots of trust for `assay pull`, as the machine has them that builds the
+// release.
 const certificates = "/etc/ssl/certs/ca-certificates.crt"
 
 // nobody is the user that the image runs as.
@@ -42,8 +43,9 @@ func (l *layout) addJSON(kind string, value any) (descriptor, error) {
 	return l.add(kind, text), err
 }
 
-// image writes the container image: for each platform one layer with the static binary, certificates, a user that is nobody, and /tmp.
-// It is an OCI layout in a tar file, which skopeo, podman and docker load.
+// image writes the container image: for each platform one layer with the static binary,
+// certificates, a user that is nobody, and /tmp. It is an OCI layout in a tar file, which skopeo,
+// podman and docker load.
 func (r *release) image(all []built) error {
 	roots, err := os.ReadFile(certificates)
 	if err != nil {

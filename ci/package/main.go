@@ -9,9 +9,10 @@
 //
 // # Why this and no other tool
 //
-// GoReleaser's free edition makes neither wheels nor npm packages, and takes longer to compile than one platform's release takes
-// to build. The formats are archives with a few lines of text, which the standard library writes; `make snapshot` installs each
-// of them with the tool that it is meant for. The same commit gives the same bytes: no clock and no name of a machine gets in.
+// GoReleaser's free edition makes neither wheels nor npm packages, and takes longer to compile than
+// one platform's release takes to build. The formats are archives with a few lines of text, which
+// the standard library writes; `make snapshot` installs each of them with the tool that it is meant
+// for. The same commit gives the same bytes: no clock and no name of a machine gets in.
 //
 // # Stability
 //
@@ -37,7 +38,8 @@ type platform struct {
 	npm      string // Node's process.platform and process.arch
 }
 
-// platforms are those that are released. The binaries are static, so that any Linux has what they need; Go's oldest macOS is 12.
+// platforms are those that are released. The binaries are static, so that any Linux has what they
+// need; Go's oldest macOS is 12.
 var platforms = []platform{
 	{"linux", "amd64", "manylinux2014_x86_64.manylinux_2_17_x86_64.musllinux_1_1_x86_64", "linux-x64"},
 	{"linux", "arm64", "manylinux2014_aarch64.manylinux_2_17_aarch64.musllinux_1_1_aarch64", "linux-arm64"},
@@ -65,7 +67,8 @@ type release struct {
 	work    string // for what is built and not released
 }
 
-// versions are those that every kind of package takes: PyPI's spelling of 0.1.0-dev is derived, see python.
+// versions are those that every kind of package takes: PyPI's spelling of 0.1.0-dev is derived, see
+// python.
 var versions = regexp.MustCompile(`^v?(\d+\.\d+\.\d+(-dev)?)$`)
 
 func main() {

@@ -35,7 +35,8 @@ func (r *release) npmBinary(b built) error {
 	return r.npm(m, file{b.binary(), binary, 0o755})
 }
 
-// npmLauncher writes the npm package that people name: it depends on those of all platforms, of which npm installs one.
+// npmLauncher writes the npm package that people name: it depends on those of all platforms, of
+// which npm installs one.
 func (r *release) npmLauncher() error {
 	m := r.manifest("assay-chat", "Tests what a chat template really does")
 	m.Bin = map[string]string{"assay": "assay.js", "assay-chat": "assay.js"}

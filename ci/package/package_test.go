@@ -22,8 +22,8 @@ import (
 	"testing"
 )
 
-// packed packs a few bytes in place of the command, and returns the files of the release. The lists of modules are those of this
-// test, which a linker made.
+// packed packs a few bytes in place of the command, and returns the files of the release. The lists
+// of modules are those of this test, which a linker made.
 func packed(t *testing.T) map[string][]byte {
 	t.Helper()
 	r := &release{version: "0.1.0-dev", root: "../..", out: t.TempDir()}
@@ -127,12 +127,12 @@ func checkWheel(t *testing.T, name string, text []byte) {
 	}
 }
 
-// checkImage follows the image's layout from its index to each layer, and holds every blob to its digest.
+// checkImage follows the image's layout from its index to each layer, and holds every blob to its
+// digest.
 func checkImage(t *testing.T, text []byte) {
 	t.Helper()
 	files := untarred(t, text)
-	var follow func(d descriptor) map[string]json.RawMessage
-	follow = func(d descriptor) map[string]json.RawMessage {
+	follow := func(d descriptor) map[string]json.RawMessage {
 		blob := files["blobs/sha256/"+strings.TrimPrefix(d.Digest, "sha256:")]
 		if sum := sha256.Sum256(blob); "sha256:"+hex.EncodeToString(sum[:]) != d.Digest || len(blob) != d.Size {
 			t.Fatalf("the blob of %+v has %d bytes and the digest %x", d, len(blob), sum)

@@ -13,7 +13,8 @@ import (
 	"github.com/goassay/assay/harness/report"
 )
 
-// page writes the page that runs in a browser: its static files, the engine in WebAssembly and the templates to choose from.
+// page writes the page that runs in a browser: its static files, the engine in WebAssembly and the
+// templates to choose from.
 func (r *release) page() error {
 	files, err := r.pageFiles()
 	if err != nil {

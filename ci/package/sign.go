@@ -15,8 +15,9 @@ import (
 	"strings"
 )
 
-// sign writes checksums.txt, which sha256sum checks, its signature checksums.txt.sig (ECDSA P-256 over SHA-256, DER, base64) and the
-// public key assay.pub, as `openssl dgst -verify` and `cosign verify-blob --key` take them.
+// sign writes checksums.txt, which sha256sum checks, its signature checksums.txt.sig (ECDSA P-256
+// over SHA-256, DER, base64) and the public key assay.pub, as `openssl dgst -verify` and `cosign
+// verify-blob --key` take them.
 func (r *release) sign(keyFile string) error {
 	entries, err := os.ReadDir(r.out)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 // python returns the version as PEP 440 spells it.
 func python(version string) string { return strings.Replace(version, "-dev", ".dev0", 1) }
 
-// wheel writes the wheel of a platform (PEP 427): the Python package, the binary in it, and the two commands, which run that.
+// wheel writes the wheel of a platform (PEP 427): the Python package, the binary in it, and the two
+// commands, which run that.
 func (r *release) wheel(b built) error {
 	binary, err := b.text()
 	if err != nil {

@@ -94,8 +94,8 @@ func servePage(c *call, s *service.Service, fragment string, browse bool) error 
 	return nil
 }
 
-// pageHandler serves the page's files, and answers who knows the key. Another site that a browser shows cannot: it does not know the
-// key, and a name that resolves to this machine is not the host.
+// pageHandler serves the page's files, and answers who knows the key. Another site that a browser
+// shows cannot: it does not know the key, and a name that resolves to this machine is not the host.
 func pageHandler(s *service.Service, host, key string) http.Handler {
 	files := http.FileServerFS(report.Web())
 	var one sync.Mutex
@@ -146,7 +146,8 @@ var ownFamilies = sync.OnceValue(func() []report.Family {
 	return all
 })
 
-// openBrowser opens an address as the desktop does; where there is none, the address that was printed has to do.
+// openBrowser opens an address as the desktop does; where there is none, the address that was
+// printed has to do.
 func openBrowser(ctx context.Context, address string) {
 	name, args := "xdg-open", []string{address}
 	switch runtime.GOOS {

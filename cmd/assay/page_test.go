@@ -10,7 +10,8 @@ import (
 	"github.com/goassay/assay/harness/service"
 )
 
-// TestPageHandler asks the server of `assay page`: for its files, with the key and without, and by another name of this machine.
+// TestPageHandler asks the server of `assay page`: for its files, with the key and without, and by
+// another name of this machine.
 func TestPageHandler(t *testing.T) {
 	h := pageHandler(service.New(service.Options{}), "127.0.0.1:1", "the key")
 	ask := func(method, host, path, key, body string) (int, string) {

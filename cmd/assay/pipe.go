@@ -61,7 +61,8 @@ func pipe(s *service.Service, in io.Reader, out io.Writer) error {
 	}
 }
 
-// readLine reads a line without its line feed. Of one that is too long it keeps a byte more than a request may have, so that it is refused.
+// readLine reads a line without its line feed. Of one that is too long it keeps a byte more than a
+// request may have, so that it is refused.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {

@@ -1,7 +1,8 @@
 //go:build js && wasm
 
-// Command page is the engine of the page in a browser: package service, compiled to WebAssembly, in a worker. It gives the worker one
-// function, assay, which takes a request in JSON and returns its answer (docs/protocol.md). It reads no file and asks no server.
+// Command page is the engine of the page in a browser: package service, compiled to WebAssembly, in
+// a worker. It gives the worker one function, assay, which takes a request in JSON and returns its
+// answer (docs/protocol.md). It reads no file and asks no server.
 package main
 
 import (

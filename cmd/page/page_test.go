@@ -18,7 +18,8 @@ import (
 	"github.com/goassay/assay/harness/vector"
 )
 
-// These run in WebAssembly, by node (ci/site.sh): the engine has to do there what it does elsewhere.
+// These run in WebAssembly, by node (ci/site.sh): the engine has to do there what it does
+// elsewhere.
 
 // TestVectors passes the vectors of ASSAY_VECTORS with the templates of ASSAY_VENDOR.
 func TestVectors(t *testing.T) {
@@ -46,7 +47,8 @@ func TestVectors(t *testing.T) {
 	t.Logf("%d vectors pass", passed)
 }
 
-// TestStream reads 8,192 tokens of four bytes, one a call, in less than 20 ms: the best of some rounds, since others use the machine, too.
+// TestStream reads 8,192 tokens of four bytes, one a call, in less than 20 ms: the best of some
+// rounds, since others use the machine, too.
 func TestStream(t *testing.T) {
 	tm, err := subject.New("hermes", hermes).Compile()
 	if err != nil {

@@ -16,8 +16,9 @@ import (
 //go:embed web
 var web embed.FS
 
-// Web returns the files of the page that shows what a template does. They need an engine beside them: assay.wasm.gz and Go's
-// wasm_exec.js, or the server of `assay page`; and families.json, which [Families] writes.
+// Web returns the files of the page that shows what a template does. They need an engine beside
+// them: assay.wasm.gz and Go's wasm_exec.js, or the server of `assay page`; and families.json,
+// which [Families] writes.
 func Web() fs.FS {
 	files, err := fs.Sub(web, "web")
 	if err != nil {
@@ -32,7 +33,8 @@ type Family struct {
 	Template string `json:"template"`
 }
 
-// View is what a page of one template, or of an edit, holds: the template, and every answer that the page will ask for.
+// View is what a page of one template, or of an edit, holds: the template, and every answer that
+// the page will ask for.
 type View struct {
 	Name     string  `json:"name"`
 	Version  string  `json:"version"`
@@ -49,7 +51,8 @@ type Asked struct {
 	Answer  json.RawMessage `json:"answer"`
 }
 
-// HTML writes the view as one page that stands alone: it loads nothing, and its one script is named by its hash.
+// HTML writes the view as one page that stands alone: it loads nothing, and its one script is named
+// by its hash.
 func (v *View) HTML(w io.Writer) error {
 	read := func(name string) []byte {
 		text, err := fs.ReadFile(Web(), name)
@@ -83,7 +86,8 @@ func (v *View) HTML(w io.Writer) error {
 	return err
 }
 
-// ascii escapes in JSON everything beyond ASCII, so that who looks at the file sees no text turned around.
+// ascii escapes in JSON everything beyond ASCII, so that who looks at the file sees no text turned
+// around.
 func ascii(text []byte) string {
 	var out strings.Builder
 	for _, r := range string(text) {

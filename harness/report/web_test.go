@@ -9,7 +9,8 @@ import (
 	"github.com/goassay/assay/harness/report"
 )
 
-// TestView writes a page with a template that would like to be markup: it has one element for data and one script, both its own.
+// TestView writes a page with a template that would like to be markup: it has one element for data
+// and one script, both its own.
 func TestView(t *testing.T) {
 	hostile := "</script><script>alert(1)</script><!-- <script>\u2028{% if %}"
 	answer, err := json.Marshal(map[string]any{"ok": true, "result": map[string]any{"text": hostile}})

@@ -6,8 +6,8 @@ import (
 
 // Node is a part of a railroad diagram.
 type Node struct {
-	// Kind is "sequence" or "choice" of Items, "optional" or "repeat" of the one item; "marker", a text that the model writes to the byte;
-	// or "slot", a place for data.
+	// Kind is "sequence" or "choice" of Items, "optional" or "repeat" of the one item; "marker", a
+	// text that the model writes to the byte; or "slot", a place for data.
 	Kind  string `json:"kind"`
 	Text  string `json:"text,omitempty"` // of a marker or a slot
 	Items []Node `json:"items,omitempty"`
@@ -99,7 +99,8 @@ func calls(c format.Calls) Node {
 	return between(c.Section, repeat)
 }
 
-// object draws a call that is one JSON object: its members in the template's order, though any order is read.
+// object draws a call that is one JSON object: its members in the template's order, though any
+// order is read.
 func object(o *format.Object) Node {
 	items := []Node{{Kind: "marker", Text: "{"}}
 	if o.NameIsKey {

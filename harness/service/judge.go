@@ -109,7 +109,8 @@ func (s *Service) coverage(r *request) (any, error) {
 	return x.Value().With("summary", text(x.Summary())), nil
 }
 
-// conversations returns requests to look at a template with: those of the standard battery, and those that reach its branches.
+// conversations returns requests to look at a template with: those of the standard battery, and
+// those that reach its branches.
 func (s *Service) conversations(r *request) (any, error) {
 	t, err := s.template(r)
 	if err != nil {

@@ -24,7 +24,8 @@ type Named struct {
 	Request ordered.Value `json:"request"`
 }
 
-// conversationsOf returns the standard battery, and the conversations that reach something of the template which those before do not.
+// conversationsOf returns the standard battery, and the conversations that reach something of the
+// template which those before do not.
 func conversationsOf(t *engine.Template) []Named {
 	var all []Named
 	for _, c := range standard.Battery() {
@@ -61,7 +62,8 @@ type Prompt struct {
 type Origin struct {
 	Start int `json:"start"`
 	End   int `json:"end"`
-	// Who is "template", "generation" for the generation prompt, a message's role, "tools", or "variable" for everything else.
+	// Who is "template", "generation" for the generation prompt, a message's role, "tools", or
+	// "variable" for everything else.
 	Who  string `json:"who"`
 	Path string `json:"path,omitempty"` // of the request, such as messages[1].content
 }
@@ -97,8 +99,8 @@ func refused(err error) error {
 	return failed("render", err)
 }
 
-// originsOf says of every byte of a prompt where it came from. A continued message is spelled by the engine, not by the template: there is
-// nothing to say of such a prompt but that it is one.
+// originsOf says of every byte of a prompt where it came from. A continued message is spelled by
+// the engine, not by the template: there is nothing to say of such a prompt but that it is one.
 func originsOf(t *engine.Template, r chat.Request, prompt string) []Origin {
 	in := t.Caps().Fit(r).Input
 	o, err := t.ChatTemplate().Observe(in)
@@ -200,7 +202,8 @@ func (s *Service) verify(r *request) (any, error) {
 	return answer, nil
 }
 
-// sample spells an answer to the standard request: with reasoning, content and two calls, or as many of them as the format has.
+// sample spells an answer to the standard request: with reasoning, content and two calls, or as
+// many of them as the format has.
 func sample(f format.Format) string {
 	calls := []chat.ToolCall{
 		{ID: "call00001", Name: "get_weather", Arguments: `{"city": "Zürich", "days": 3}`, Complete: true},
@@ -256,7 +259,8 @@ func (s *Service) grammar(r *request) (any, error) {
 	return Constraint{grammar, plan.Lazy, plan.Triggers, plan.Stops, plan.Preserved}, nil
 }
 
-// Stream is the answer of stream. Offsets are bytes of the output; those of the prefill are negative.
+// Stream is the answer of stream. Offsets are bytes of the output; those of the prefill are
+// negative.
 type Stream struct {
 	Output  string       `json:"output"`
 	Prefill string       `json:"prefill"`

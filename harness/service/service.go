@@ -1,24 +1,29 @@
-// Package service answers requests of other programs, one JSON object each: what `assay pipe` speaks on standard input and output, and
-// what the page in a browser asks its worker. docs/protocol.md is for those who write a client.
+// Package service answers requests of other programs, one JSON object each: what `assay pipe`
+// speaks on standard input and output, and what the page in a browser asks its worker.
+// docs/protocol.md is for those who write a client.
 //
 // # Model
 //
-// A [Service] holds the templates that were used last, and the parsers that are open. [Service.Answer] takes one request and returns
-// its answer; every request has an answer, and a request that fails changes nothing.
+// A [Service] holds the templates that were used last, and the parsers that are open.
+// [Service.Answer] takes one request and returns its answer; every request has an answer, and a
+// request that fails changes nothing.
 //
 // # Limits
 //
-// A client may be fed by strangers. A request has at most [MaxRequest] bytes; at most [MaxParsers] parsers are open; a template is
-// looked at within the limits of a command, or the tight ones for a stranger's (docs/untrusted.md).
+// A client may be fed by strangers. A request has at most [MaxRequest] bytes; at most [MaxParsers]
+// parsers are open; a template is looked at within the limits of a command, or the tight ones for a
+// stranger's (docs/untrusted.md).
 //
 // # Errors
 //
-// An answer without "ok": true has "error": "request" where the request cannot be understood, "template" where the template cannot be
-// used, "render" where it refuses the conversation, "limit", or "internal", a fault of this program; and "message" for people.
+// An answer without "ok": true has "error": "request" where the request cannot be understood,
+// "template" where the template cannot be used, "render" where it refuses the conversation,
+// "limit", or "internal", a fault of this program; and "message" for people.
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable. The protocol has a number, [Protocol].
+// This package may change with every release; package engine says what is stable. The protocol has
+// a number, [Protocol].
 package service
 
 import (
@@ -37,7 +42,8 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// Protocol is the number of the protocol. It grows when a client that was right before would no longer be.
+// Protocol is the number of the protocol. It grows when a client that was right before would no
+// longer be.
 const Protocol = 1
 
 // The bounds of what a client may ask for.
@@ -249,8 +255,9 @@ func (s *Service) source(r *request, field string, ref *reference) (subject.Sour
 	return all[0], nil
 }
 
-// template compiles the template of a request, or takes it from those that are kept. The bound on all renders of a template together
-// is that of a look; one that has served until it is met is compiled again, and one that meets it at once is refused.
+// template compiles the template of a request, or takes it from those that are kept. The bound on
+// all renders of a template together is that of a look; one that has served until it is met is
+// compiled again, and one that meets it at once is refused.
 func (s *Service) template(r *request) (*engine.Template, error) {
 	src, err := s.source(r, "template", r.Template)
 	if err != nil {

@@ -191,7 +191,8 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestRefused has what strangers and slips may ask for. Each gets an answer, and the service goes on.
+// TestRefused has what strangers and slips may ask for. Each gets an answer, and the service goes
+// on.
 func TestRefused(t *testing.T) {
 	c := newClient(t)
 	loop := `{"text": "{% for i in range(9999) %}{% for j in range(9999) %}{{ messages[0].content }}{% endfor %}{% endfor %}"}`
@@ -232,7 +233,8 @@ func TestRefused(t *testing.T) {
 	ask[service.Opened](c, "parser", map[string]any{"template": template})
 }
 
-// FuzzAnswer holds the service to an answer for whatever line comes, and to none that is its own fault.
+// FuzzAnswer holds the service to an answer for whatever line comes, and to none that is its own
+// fault.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
 		`{"op":"describe","id":1}`, `{"op":"check","template":{"text":"{{ messages }}"}}`, `{"op":"render","template":{"text":"{{ messages[0].content }}"}}`,

@@ -62,7 +62,8 @@ func referenceOf(src subject.Source) *reference {
 	return ref
 }
 
-// judged adds what every page of a template asks for. Of the rules it keeps those that found something.
+// judged adds what every page of a template asks for. Of the rules it keeps those that found
+// something.
 func (v *viewer) judged(j Judgement, rules []rule.Rule, more ...rule.Result) {
 	fired := &report.Report{Rules: rules, Results: append(more, j.Findings...)}
 	v.given("is", `{"op":"rules"}`, map[string]any{"rules": fired.Fired()})

@@ -1,5 +1,6 @@
-// The page: views of what package service answers. The answers come from the engine in a worker (WebAssembly), from `assay page` on
-// this machine, or, in a report, from the file itself. Texts of templates reach the document as text alone, never as markup.
+// The page: views of what package service answers. The answers come from the engine in a worker
+// (WebAssembly), from `assay page` on this machine, or, in a report, from the file itself. Texts of
+// templates reach the document as text alone, never as markup.
 "use strict";
 (() => {
   const $ = (id) => document.getElementById(id);
@@ -24,7 +25,8 @@
 
   const older = "older.jinja"; // what the older revision is called
 
-  // The engines. Each has ask(request), a promise of an answer, and cancel(), which ends what is under way.
+  // The engines. Each has ask(request), a promise of an answer, and cancel(), which ends what is
+  // under way.
   class Failed extends Error {}
   const result = (answer) => {
     if (!answer.ok) throw new Failed(answer.message);
@@ -183,7 +185,8 @@
     $("request").value = JSON.stringify(state.request ?? (conversations[state.conversation] || {}).request ?? {}, null, 2);
   };
 
-  // The format as a railroad diagram. Each node has a width, what stands above and below its rail, and draws itself.
+  // The format as a railroad diagram. Each node has a width, what stands above and below its rail,
+  // and draws itself.
   const svg = (name, attributes, ...children) => {
     const e = document.createElementNS("http://www.w3.org/2000/svg", name);
     for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
@@ -364,7 +367,8 @@
       if (round === diffing) fill($("changes"), element("pre", { class: "error", tabindex: "0" }, shown(e.message)));
     }
   };
-  // different renders the conversations with both revisions and shows the first few whose prompts differ.
+  // different renders the conversations with both revisions and shows the first few whose prompts
+  // differ.
   const different = async (was, is) => {
     const shownOnes = [];
     const all = conversations.length ? conversations : [];
