@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -19,7 +20,10 @@ var (
 	ruleHeading = regexp.MustCompile(`(?m)^### ((?:E\d+ )?[ERCTAM]\d+)\b`)
 	ruleCited   = regexp.MustCompile(`\b(?:E21 \(?T[1-9]|E[1-9]\d?|[RCTAM][1-9])\b`)
 	painCited   = regexp.MustCompile(`\bP[1-9]\d\b`)
-	painHeading = regexp.MustCompile(`(?m)^\| (P\d\d) \|`)
+	// checkCited is a rule of the checks, of changes or of servers; checkHeading declares one.
+	checkCited   = regexp.MustCompile(`\b[ADS]0\d\d\b`)
+	checkHeading = regexp.MustCompile(`(?m)^## ([ADS]\d{3})$`)
+	painHeading  = regexp.MustCompile(`(?m)^\| (P\d\d) \|`)
 	// pageCited is a page of the repository. Names in capitals are those of its own documents; what ends in .md and belongs to others
 	// is cited with an address or a path.
 	pageCited = regexp.MustCompile(`(?:^|[\s(\x60"])((?:docs/)?[A-Za-z][A-Za-z-]*\.md)\b`)
@@ -72,8 +76,26 @@ func cites(t *testing.T, name, text string) map[int]string {
 	return lines
 }
 
+// literals returns the string literals of Go code, each with its line. What is told by them are rules of the
+// checks; engine rules are cited in comments, and a text such as E2 may mean anything there.
+func literals(t *testing.T, name, text string) map[int]string {
+	lines := map[int]string{}
+	files := token.NewFileSet()
+	f, err := parser.ParseFile(files, name, text, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			lines[files.Position(lit.Pos()).Line] += " " + lit.Value
+		}
+		return true
+	})
+	return lines
+}
+
 // TestCitations finds every citation of a rule, of a complaint (P13) and of a page, in code, documents and cases, and demands that the
-// repository has it.
+// repository has it. Rules of the checks are looked for in the string literals of code, too.
 func TestCitations(t *testing.T) {
 	var rules, pains []string
 	for _, m := range ruleHeading.FindAllStringSubmatch(readFile(t, rulesPage), -1) {
@@ -84,6 +106,12 @@ func TestCitations(t *testing.T) {
 	}
 	for _, m := range painHeading.FindAllStringSubmatch(readFile(t, "../docs/rules.md"), -1) {
 		pains = append(pains, m[1])
+	}
+	checks := []string{"A000"} // what SARIF calls a failure that no rule produced
+	for _, page := range []string{"rules.md", "change-rules.md", "server-rules.md"} {
+		for _, m := range checkHeading.FindAllStringSubmatch(readFile(t, "../docs/"+page), -1) {
+			checks = append(checks, m[1])
+		}
 	}
 	cited := map[string]bool{}
 	err := fs.WalkDir(os.DirFS(".."), ".", func(name string, d fs.DirEntry, err error) error {
@@ -99,7 +127,21 @@ func TestCitations(t *testing.T) {
 		if foreign(name) || !slices.Contains(citing, path.Ext(name)) {
 			return nil
 		}
-		for line, text := range cites(t, name, readFile(t, "../"+name)) {
+		declared := func(line int, text string) {
+			for _, id := range checkCited.FindAllString(text, -1) {
+				if !slices.Contains(checks, id) {
+					t.Errorf("%s:%d: cites the rule %s, which no page of docs has", name, line, id)
+				}
+			}
+		}
+		source := readFile(t, "../"+name)
+		if path.Ext(name) == ".go" {
+			for line, text := range literals(t, name, source) {
+				declared(line, text)
+			}
+		}
+		for line, text := range cites(t, name, source) {
+			declared(line, text)
 			for _, id := range ruleCited.FindAllString(text, -1) {
 				id = strings.Replace(id, "(", "", 1)
 				comparison := slices.ContainsFunc(inComparisons, func(dir string) bool { return strings.HasPrefix(name, dir) })
