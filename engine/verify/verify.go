@@ -598,7 +598,7 @@ func (v *verifier) render(s shape) (string, expected, error) {
 	}
 	turn, ok := v.analysis.CutTurn(o.Text.String[start:max(start, stop)])
 	if !ok && v.analysis.Format.Header == "" {
-		return "", expected{}, errors.New("the template writes no answer where its prompts lead")
+		return "", expected{note: "the template writes no answer where its prompts lead"}, nil
 	} else if !ok {
 		return "", expected{}, fmt.Errorf("the turn does not begin with the header %q", v.analysis.Format.Header)
 	}

@@ -87,8 +87,12 @@ func checkVerified(s *Subject, find finder) {
 		// Of shapes with calls that fail a proof the first one says why, and so it is with those without.
 		g.add(shape, fmt.Sprint(shape.Tools), "%s", text)
 	}
-	if err := s.Template.Gate().Unverified; err != nil && s.Template.Verify().OK() {
-		unjudged(find, err) // nothing failed, and nothing is proven
+	// Where nothing failed and nothing is proven, a template that writes no answers shows nothing that could be
+	// wrong; one that refuses them, or is said to write calls, keeps it to itself.
+	report, gate := s.Template.Verify(), s.Template.Gate()
+	refuses := report.Shapes[0].Verdict == verify.Refused
+	if gate.Unverified != nil && report.OK() && (gate.ToolCapable() || refuses) {
+		unjudged(find, gate.Unverified)
 	}
 	var whys []string
 	names := map[string][]string{}

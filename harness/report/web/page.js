@@ -113,12 +113,13 @@
     area.scrollTop = Math.max(0, (line - 6) * parseFloat(getComputedStyle(area).lineHeight));
   };
   const severityOf = (f) => (f.status === "failed" ? "error" : f.severity);
+  const wordOf = (f) => (f.status === "not judged" ? f.status : severityOf(f));
   const findingOf = (f, number) => {
     const [head, ...more] = (f.text || "").split("\n");
     const rule = rules.get(f.rule);
     const line = f.place.line;
     return element("article", { class: `finding ${severityOf(f)}`, id: `finding-${number}` },
-      element("h3", {}, element("span", { class: "severity" }, severityOf(f)), ` ${f.rule} ${f.name} `,
+      element("h3", {}, element("span", { class: "severity" }, wordOf(f)), ` ${f.rule} ${f.name} `,
         line ? element("button", { type: "button", onclick: () => goTo(line) }, `line ${line}`) : ""),
       element("p", {}, shown(head)),
       f.place.excerpt ? element("pre", { class: "code", tabindex: "0", role: "region", "aria-label": `Finding ${number}: line ${line}` }, shown(f.place.excerpt)) : "",
@@ -147,7 +148,7 @@
     fill($("gutter"), ...Array.from({ length: n }, (_, i) => {
       const mark = marks.get(i + 1);
       return element("li", { class: missed.has(i + 1) ? "missed" : undefined, title: missed.has(i + 1) ? "no request reached all of this line" : undefined },
-        mark ? element("button", { type: "button", class: severityOf(mark.f) + "-mark", title: mark.f.name, "aria-label": `line ${i + 1}: ${severityOf(mark.f)} ${mark.f.rule}`,
+        mark ? element("button", { type: "button", class: severityOf(mark.f) + "-mark", title: mark.f.name, "aria-label": `line ${i + 1}: ${wordOf(mark.f)} ${mark.f.rule}`,
           onclick: () => { show("findings"); $(`finding-${mark.number}`).scrollIntoView(); } }, "● ") : "", String(i + 1));
     }));
     $("gutter").scrollTop = $("template").scrollTop;
