@@ -61,7 +61,7 @@ type lookout = rule.Check[*Subject, where]
 type finder = rule.Finder[where]
 
 // rules has all rules in the order of their ids.
-var rules = slices.Concat(compileRules, proofRules, templateRules, inputRules, historyRules, valueRules, turnRules, needleRules, refusalRules, fidelityRules, switchRules, loopRules, injectionRules, literalRules, markerRules, fieldRules, instructionRules, stepRules, suppressionRules, costRules)
+var rules = slices.Concat(compileRules, proofRules, templateRules, inputRules, historyRules, valueRules, turnRules, needleRules, refusalRules, fidelityRules, switchRules, loopRules, injectionRules, literalRules, testedRules, markerRules, fieldRules, instructionRules, stepRules, suppressionRules, costRules)
 
 // Rules returns the declarations of all rules, in the order of their ids.
 func Rules() []rule.Rule {

@@ -1,0 +1,79 @@
+package check
+
+import (
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/words"
+	"github.com/goassay/assay/harness/report"
+	"github.com/goassay/assay/harness/rule"
+)
+
+// testedRules come from what a template does with the words that tests are written with.
+var testedRules = []lookout{
+	{Rule: rule.Rule{ID: knowsTests, Name: "knows-that-it-is-tested", Severity: rule.Error,
+		Short:  "The template does something else with the words that tests use than with any others.",
+		Damage: "Tests see another prompt than users do: whatever they find says nothing.",
+		Fix:    "Leave the texts of messages alone."}, Group: groupLint, Find: checkTested},
+}
+
+// knowsTests is the rule for a template that knows the words of the probes. No template may suppress it.
+const knowsTests = "A113"
+
+// face is what a template does with a conversation.
+type face struct {
+	text     string // the prompt or the error, with the usual words in the place of drawn ones
+	coverage jinja.Coverage
+}
+
+func (f *face) sameWay(other *face) bool {
+	return within(&f.coverage, &other.coverage) && within(&other.coverage, &f.coverage)
+}
+
+// within reports whether a coverage reached nothing that another one did not.
+func within(a, b *jinja.Coverage) bool {
+	var all jinja.Coverage
+	all.Add(b)
+	return !all.Add(a)
+}
+
+// checkTested renders conversations with the usual words of probes, and with two sets of drawn ones
+// that are as long. Where both of these are treated alike and the usual ones are not, the template
+// knows them.
+func checkTested(s *Subject, find finder) {
+	for _, turns := range [][]ordered.Value{
+		said(talk(`{"role": "system", "content": "SYSTEMNEEDLE"}`, userTurn, answerTurn, userTurn2)),
+		said(talk(userTurn, callTurn, resultTurn)),
+		said(talk(`{"role": "user", "content": "Hello there, Weather? Vqx vq_x vqcall1 SECONDCITY"}`)),
+	} {
+		usual, one, two := s.face(turns, nil), s.face(turns, s.mask(1)), s.face(turns, s.mask(2))
+		switch {
+		case one.text == two.text && usual.text != one.text:
+			find(nowhere, "words that tests use give another prompt than words that are drawn:\n%s",
+				report.Sides("tested", usual.text, "otherwise", one.text))
+			return
+		case one.sameWay(&two) && !usual.sameWay(&one):
+			find(nowhere, "words that tests use take another branch than words that are drawn")
+			return
+		}
+	}
+}
+
+// mask returns a mask that is not the one of a gate's seed.
+func (s *Subject) mask(n uint64) *words.Mask {
+	const apart = 0x9e3779b97f4a7c15 // far from any seed that is drawn
+	return words.NewMask(n*apart, s.Source.Text)
+}
+
+// face renders a conversation with the words that a mask draws, or with the usual ones.
+func (s *Subject) face(turns []ordered.Value, m *words.Mask) face {
+	t := *s.Template.ChatTemplate()
+	t.Mask = m
+	o, err := t.Observe(chattemplate.Input{
+		Messages: turns, Tools: s.tools(), Generate: true, Kwargs: s.Template.Caps().Needs.Bound,
+	})
+	if err != nil {
+		return face{"error: " + first(err), o.Coverage}
+	}
+	return face{o.String, o.Coverage}
+}
