@@ -57,7 +57,7 @@ docs/untrusted.md has the limits.`,
 		k.output = outputFlags(flags)
 		k.limits = limitFlag(flags, lookedAt)
 		flags.BoolFunc("untrusted", "expect templates that mean harm; a --limit after it changes its limits", func(string) error {
-			k.untrusted, k.limits.Limits = true, untrusted
+			k.untrusted, k.limits.Limits, k.limits.memory = true, untrusted, untrustedMemory
 			return nil
 		})
 		return func(c *call) error {

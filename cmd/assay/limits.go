@@ -11,7 +11,16 @@ import (
 )
 
 // limits is the flag that changes limits: --limit NAME=VALUE. docs/untrusted.md has them all.
-type limits struct{ engine.Limits }
+type limits struct {
+	engine.Limits
+	memory int64 // of the command as a whole, in bytes; 0: no bound
+}
+
+// untrustedMemory is the bound of `assay check --untrusted`.
+const untrustedMemory = 1 << 30
+
+// memoryName is the limit that is no template's.
+const memoryName = "memory"
 
 // untrusted are the limits of `assay check --untrusted`. All renders of the most costly template in public use take 44,192 steps.
 var untrusted = engine.Limits{
@@ -29,7 +38,8 @@ const maxUntrusted = 1 << 20
 
 func limitFlag(flags *flagSet, defaults engine.Limits) *limits {
 	flags.category("Limits")
-	l := &limits{defaults}
+	l := &limits{Limits: defaults}
+	flags.limits = l
 	flags.Var(l, "limit", "`NAME=VALUE`: change a limit, "+strings.Join(limitNames(), ", ")+"; may be given again")
 	return l
 }
@@ -73,7 +83,7 @@ func limitNames() []string {
 	for i := range limitFields {
 		names[i] = limitFields[i].name
 	}
-	return names
+	return append(names, memoryName)
 }
 
 func (l *limits) String() string { return "" }
@@ -83,6 +93,11 @@ func (l *limits) Type() string { return "limit" }
 
 func (l *limits) Set(text string) error {
 	name, value, ok := strings.Cut(text, "=")
+	if ok && name == memoryName {
+		n, err := parseSize(value)
+		l.memory = int64(n)
+		return err
+	}
 	for i := range limitFields {
 		if limitFields[i].name != name || !ok {
 			continue

@@ -51,8 +51,9 @@ type call struct {
 	// them: for a report, which does that itself and has colours, and for data ([call.data]).
 	stdout, stderr io.Writer
 	raw, rawErr    io.Writer
-	ctx            context.Context // nil: the background
-	interrupt      context.Context // of interruptible
+	ctx            context.Context  // nil: the background
+	interrupt      context.Context  // of interruptible
+	exit           func(status int) // ends the process where its memory is at an end; nil: os.Exit
 }
 
 // interruptible returns a context that an interrupt ends, with the cause errInterrupted. A second interrupt ends a command that does not heed

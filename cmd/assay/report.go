@@ -27,11 +27,11 @@ listed on standard output; --junit, --sarif and --json write the other forms.`,
 
 func (o *output) report(c *call) error {
 	if len(c.args) == 1 && !isReport(c.args[0]) {
-		k := &checking{output: o, limits: &limits{lookedAt}, options: check.Options{Differ: survey.Differ}}
+		k := &checking{output: o, limits: &limits{Limits: lookedAt}, options: check.Options{Differ: survey.Differ}}
 		return k.run(c)
 	}
 	if len(c.args) == 0 {
-		r := &corpusRun{output: o, limits: &limits{lookedAt}}
+		r := &corpusRun{output: o, limits: &limits{Limits: lookedAt}}
 		r.suite.Details = true
 		return r.run(c)
 	}

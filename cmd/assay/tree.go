@@ -18,6 +18,7 @@ type flagSet struct {
 	*pflag.FlagSet
 	command *cobra.Command
 	current string
+	limits  *limits // where the command has them
 }
 
 // categoryKey is the annotation that has a flag's category.
@@ -91,6 +92,9 @@ func (c *call) add(parent *cobra.Command, children []*command) {
 			run := child.setup(flags)
 			cmd.RunE = func(cmd *cobra.Command, args []string) error {
 				c.args, c.flags, c.command = args, cmd.Flags(), cmd
+				if flags.limits != nil && flags.limits.memory > 0 {
+					defer c.bounded(flags.limits.memory)()
+				}
 				return run(c)
 			}
 		} else {

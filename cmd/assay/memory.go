@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// memoryNote is what a command says before it ends for want of memory.
+const memoryNote = "%s: needs more than the %d MiB that --limit memory allows; nothing is judged. " +
+	"The input asks for too much, or the limit is too low: memory=%dM is twice as much\n"
+
+// bounded holds the memory of a command as a whole to a limit in bytes. The collector works harder
+// from seven eighths of it on; where that does not help, the command says so and ends, before the
+// system ends it without a word. Files that it was about to write are not there.
+func (c *call) bounded(limit int64) (stop func()) {
+	was := debug.SetMemoryLimit(limit / 8 * 7)
+	end := c.exit
+	if end == nil {
+		end = os.Exit
+	}
+	done := make(chan struct{})
+	go func() {
+		heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+			if metrics.Read(heap); heap[0].Value.Uint64() > uint64(limit) {
+				fmt.Fprintf(c.rawErr, memoryNote, c.command.CommandPath(), limit>>20, limit>>19)
+				end(exitUsage)
+				return
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		debug.SetMemoryLimit(was)
+	}
+}
