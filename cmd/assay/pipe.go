@@ -31,7 +31,7 @@ operations. A request that cannot be answered gets an answer that says why, and 
 				Limits:  limits.Limits,
 				Tight:   untrusted,
 			})
-			return pipe(s, c.stdin, c.raw)
+			return pipe(s, c.stdin, c.data())
 		}
 	},
 }
