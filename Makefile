@@ -91,6 +91,12 @@ hub: ## fetch 786 templates of the Hugging Face Hub as .deps/hub; `make test` do
 fixtures: ## fetch 469 public fixtures of outputs and their messages as .deps/fixtures; `make test` does not need them
 	@ci/sets.sh fixtures
 
+.PHONY: mutants
+mutants: deps ## make the mistakes of authors at every site of 25 templates, and count which the checks notice
+	@mkdir -p out
+	ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./harness/mutate -v -count 1 -timeout 0 -args \
+		-mutants=0 -survivors=$(CURDIR)/out/survivors.txt
+
 PROVEN := $(addprefix --only ,A001 A003 A004 A005 A006 A007)
 
 .PHONY: hostile

@@ -80,7 +80,7 @@ func checkPython(s *Subject, find finder) {
 		if c.Body.Kind > format.BodyTagged || c.Object != nil && c.Object.Quote == '\'' {
 			return // calls are as Python writes them, and so may tools be
 		}
-		arguments = arguments && c.Body.Kind <= format.BodyJSON && c.Body.Codec == (format.Codec{})
+		arguments = arguments && c.Body.Codec == (format.Codec{})
 	}
 	if !s.heard(find) {
 		return

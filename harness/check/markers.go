@@ -1,7 +1,6 @@
 package check
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -53,15 +52,63 @@ type marker struct {
 	spoken bool // it stands in a sentence, which speaks of it and need not open or close anything
 }
 
-// bracketed is a token in brackets. What it is called decides nothing but which other one it
-// belongs to.
-var bracketed = regexp.MustCompile(`<[^<>\s\x00\[\]][^<>\n]{0,80}>|\[/?[A-Z][A-Z_]+\]`)
+// few is how many prompts must be well for one that is not, before a marker that opens turns is said to be missing: the rules of turns
+// look at those first.
+const few = 2
+
+// longest bounds a token in brackets, in bytes.
+const longest = 82
+
+// nextMarker returns where the next token in brackets stands, from an offset on: <...> without
+// white space behind the first bracket, or [CAPITALS]. What it is called decides nothing but which
+// other one it belongs to.
+func nextMarker(own string, from int) (at, to int, ok bool) {
+	for {
+		i := strings.IndexAny(own[from:], "<[")
+		if i < 0 {
+			return 0, 0, false
+		}
+		at = from + i
+		if n := inBrackets(own[at:]); n > 0 {
+			return at, at + n, true
+		}
+		from = at + 1
+	}
+}
+
+// inBrackets returns the length of the token in brackets that a text begins with, 0 where there is
+// none.
+func inBrackets(text string) int {
+	if text[0] == '<' {
+		for i := 1; i < len(text) && i < longest; i++ {
+			switch c := text[i]; {
+			case c == '>' && i > 1:
+				return i + 1
+			case c == '<' || c == '>' || c == '\n' || i == 1 && strings.IndexByte(" \t\r\x00[]", c) >= 0:
+				return 0
+			}
+		}
+		return 0
+	}
+	start := 1
+	if strings.HasPrefix(text[1:], "/") {
+		start = 2
+	}
+	i := start
+	for i < len(text) && ('A' <= text[i] && text[i] <= 'Z' || i > start && text[i] == '_') {
+		i++
+	}
+	if i-start < 2 || i == len(text) || text[i] != ']' {
+		return 0
+	}
+	return i + 1
+}
 
 // markersOf returns the markers in a text of the template's own; holes are what others wrote.
 func markersOf(own string) []marker {
 	var all []marker
-	for _, found := range bracketed.FindAllStringIndex(own, -1) {
-		m := marker{at: found[0], to: found[1]}
+	for at, to, ok := nextMarker(own, 0); ok; at, to, ok = nextMarker(own, to) {
+		m := marker{at: at, to: to}
 		inner := own[m.at+1 : m.to-1]
 		if inner[0] == '!' || inner[0] == '?' || strings.HasSuffix(inner, "/") {
 			continue
@@ -126,6 +173,9 @@ func mentioned(own string, m marker) bool {
 
 // own returns a prompt with holes for what the template did not write itself.
 func (t *talked) own() string {
+	if t.holed != "" || t.text == "" {
+		return t.holed
+	}
 	b := []byte(t.text)
 	at := 0
 	for _, r := range t.o.Runs {
@@ -136,7 +186,16 @@ func (t *talked) own() string {
 		}
 		at += r.Len
 	}
-	return string(b)
+	t.holed = string(b)
+	return t.holed
+}
+
+// markers returns the markers of a prompt.
+func (t *talked) markers() []marker {
+	if t.found == nil {
+		t.found = markersOf(t.own())
+	}
+	return t.found
 }
 
 // unpaired is a marker without its other half.
@@ -186,6 +245,7 @@ func checkPaired(s *Subject, find finder) {
 	slices.Sort(keys)
 	headers := s.headers()
 	sections := s.quiet(checkCallsClosed)
+	turns := s.quiet(checkClosed) && s.quiet(checkOpened)
 	for _, key := range keys {
 		p := all[key]
 		if !sections && p.ill > 0 && len(p.first.in.kinds) > 1 &&
@@ -193,7 +253,7 @@ func checkPaired(s *Subject, find finder) {
 			continue
 		}
 		if p.ill == 0 || !p.closes || !p.slash && (!p.opens || p.ill >= p.well) || p.start ||
-			headers[key] {
+			headers[key] && (!turns || p.first.side != closing || few*p.ill > p.well) {
 			continue
 		}
 		text := p.first.in.text[p.first.at:p.first.to]
@@ -220,7 +280,7 @@ func (s *Subject) headers() map[string]bool {
 			continue
 		}
 		tail := t.tail()
-		for _, m := range markersOf(t.own()) {
+		for _, m := range t.markers() {
 			if m.at >= tail && m.side != closing {
 				keys[m.key] = true
 				break
@@ -245,7 +305,7 @@ func (t *talked) unpaired() map[string]*pairs {
 	found := map[string]*pairs{}
 	open := map[string][]marker{}
 	tail := t.tail()
-	for _, m := range markersOf(t.own()) {
+	for _, m := range t.markers() {
 		p := found[m.key]
 		if p == nil {
 			p = &pairs{}

@@ -117,7 +117,9 @@ func checkAsked(s *Subject, find finder) {
 		_, tail, _ := strings.Cut(asked.text, "USERNEEDLE")
 		rest, opens := strings.CutPrefix(answer, strings.TrimSpace(end))
 		others := slices.ContainsFunc(s.gaps(), func(g gap) bool { // something else may follow
-			return g.before == conversation.Question && g.after == conversation.Question && !strings.HasPrefix(strings.TrimSpace(g.text), strings.TrimSpace(end))
+			between := strings.TrimSpace(g.text)
+			return g.before == conversation.Question && g.after == conversation.Question && between != "" &&
+				!strings.HasPrefix(between, strings.TrimSpace(end))
 		})
 		switch {
 		case asked.text == not.text && opens && rest != "":

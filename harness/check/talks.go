@@ -22,6 +22,9 @@ type talked struct {
 	kinds []conversation.Kind
 	spans []span // of the messages
 
+	holed string   // the prompt, with holes for what the template did not write itself
+	found []marker // of that
+
 	unfilled error // with which the tools are refused as they came
 }
 

@@ -3,6 +3,7 @@ package check
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
@@ -220,15 +221,34 @@ func checkOpened(s *Subject, find finder) {
 	if !s.heard(find) || !ok {
 		return
 	}
-	var unopened faults
+	var unopened, strayed faults
+	known := map[conversation.Kind]bool{} // kinds that stand somewhere without having closed what is before
+	for _, g := range gaps {
+		if g.before != conversation.None && g.after == conversation.Result && !strings.Contains(g.text, f.closer) {
+			known[g.after] = true
+		}
+	}
 	for _, g := range gaps {
 		if g.before == conversation.None && plain(g.after) && f.bare(s, g) {
 			unopened.add(g)
 			continue
 		}
-		if rest, ok := f.after(g); ok && strings.TrimSpace(strings.ReplaceAll(rest, hole, "")) == "" && f.headers[g.after] != "" {
+		if g.before == conversation.None && f.strays(g) {
+			strayed.add(g)
+			continue
+		}
+		rest, ok := f.after(g)
+		others := f.headers[conversation.Question] != "" && f.headers[conversation.Answer] != ""
+		named := f.headers[g.after] != "" || others && g.after == conversation.Result && !known[g.after]
+		if ok && strings.TrimSpace(strings.ReplaceAll(rest, hole, "")) == "" && named {
 			unopened.add(g)
 		}
+	}
+	for _, kind := range strayed.kinds {
+		g := strayed.gaps[kind][0]
+		at := strings.LastIndex(g.in.text[g.at:g.to], f.headers[g.after]) + g.at
+		find(g.in.at(max(at-1, 0)), "text stands after the end of a turn and before the header of the next: %s\nconversation: %s",
+			report.Quote(g.in.text, at), g.in.Name)
 	}
 	for _, kind := range unopened.kinds {
 		g := unopened.gaps[kind][0]
@@ -238,8 +258,12 @@ func checkOpened(s *Subject, find finder) {
 			continue
 		}
 		_, at := g.of(f.closer)
-		find(g.in.at(at), "after the turn of %s, %s follows without a header: %s\nelsewhere %s opens it; conversation: %s",
-			article(kind.String()), followers(unopened.gaps[kind]), report.Quote(g.in.text, at), jsonString(f.headers[g.after]), g.in.Name)
+		header := "questions and answers have one"
+		if own := f.headers[g.after]; own != "" {
+			header = "elsewhere " + jsonString(own) + " opens it"
+		}
+		find(g.in.at(at), "after the turn of %s, %s follows without a header: %s\n%s; conversation: %s",
+			article(kind.String()), followers(unopened.gaps[kind]), report.Quote(g.in.text, at), header, g.in.Name)
 	}
 }
 
@@ -282,6 +306,18 @@ func (f frame) closes(gaps []gap, kind conversation.Kind, end string) bool {
 		rest, ok := strings.CutPrefix(strings.TrimSpace(g.text), end)
 		return ok && g.before == kind && strings.HasPrefix(strings.TrimSpace(rest), f.closer)
 	})
+}
+
+// strays reports whether the template writes words between the end of its own first turn and the header of the first message.
+func (f frame) strays(g gap) bool {
+	at := strings.LastIndex(g.text, f.closer)
+	header := strings.TrimSpace(f.headers[g.after])
+	if at < 0 || header == "" {
+		return false
+	}
+	rest := g.text[at+len(f.closer):]
+	end := strings.LastIndex(rest, header)
+	return end > 0 && strings.ContainsFunc(rest[:end], unicode.IsLetter)
 }
 
 // bare reports whether nothing but BOS stands before the first message of a prompt, though the closer follows it and others have

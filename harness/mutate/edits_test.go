@@ -1,7 +1,6 @@
 package mutate_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -48,9 +47,7 @@ func judgeEdits(t *testing.T, edits []mutate.Edit, compare bool) []judged {
 
 // heldOut reports whether an edit belongs to the third that rules were not tuned by.
 func heldOut(e mutate.Edit) bool {
-	var n int
-	fmt.Sscanf(digest(e.Class + e.Template + e.Why)[:7], "%x", &n)
-	return n%3 == 0
+	return number(digest(e.Class+e.Template+e.Why))%3 == 0
 }
 
 func TestBugs(t *testing.T) {
@@ -78,7 +75,7 @@ func TestBugs(t *testing.T) {
 				heldNoticed++
 			}
 		}
-		if j.Verdict.Class == "risky" || j.Verdict.Class == "breaking" {
+		if warned(j.Verdict) {
 			classed++
 		} else if *compared {
 			t.Logf("diff: line %d: %s: %s: %s", j.Line, j.Template, j.Why, j.Verdict.Class)
@@ -88,6 +85,16 @@ func TestBugs(t *testing.T) {
 		} else if testing.Verbose() && !heldOut(j.Edit) {
 			t.Logf("noticed line %d by %s", j.Line, strings.Join(j.Noticed, " "))
 		}
+	}
+	if len(edits) < 80 || len(classes) < 30 || len(templates) < 25 {
+		t.Errorf("%d bugs in %d classes over %d templates", len(edits), len(classes),
+			len(templates))
+	}
+	if 10*noticed < 9*len(edits) {
+		t.Error("fewer than 90% of the bugs are noticed")
+	}
+	if *compared && classed < len(edits) {
+		t.Error("not all bugs are called risky or breaking")
 	}
 	t.Logf("%d bugs in %d classes over %d templates: %d noticed (%d of the %d held out), %d "+
 		"classed", len(edits), len(classes), len(templates), noticed, heldNoticed, held, classed)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,8 +20,8 @@ import (
 )
 
 var (
-	part     = flag.Int("mutants", 40, "judge one mutant of so many; 1: all")
-	compared = flag.Bool("compare", false, "ask the comparison of revisions, too")
+	most     = flag.Int("mutants", 150, "judge so many, those with the smallest digest; 0: all")
+	compared = flag.Bool("compare", true, "ask the comparison of revisions, too")
 	listing  = flag.String("survivors", "", "write the mutants that change a render and are not "+
 		"noticed to this file")
 )
@@ -38,11 +39,10 @@ func digest(text string) string {
 }
 
 // templates returns the suite's templates; without the vendors' where these are not at hand.
-func templates(t *testing.T) []*mutate.Template {
-	t.Helper()
+var templates = sync.OnceValues(func() ([]*mutate.Template, error) {
 	loaded, err := families.Load(corpus.FS)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	type named struct{ name, text string }
 	var own, vendors []named
@@ -50,38 +50,39 @@ func templates(t *testing.T) []*mutate.Template {
 		if f.Own {
 			text, err := loaded.Text(f.Name)
 			if err != nil {
-				t.Fatal(err)
+				return nil, err
 			}
 			own = append(own, named{f.Name, text})
 		}
 	}
-	paths, _ := filepath.Glob(filepath.Join(os.Getenv("ASSAY_VENDOR"), "*.jinja"))
+	paths, err := filepath.Glob(filepath.Join(os.Getenv("ASSAY_VENDOR"), "*.jinja"))
+	if err != nil {
+		return nil, err
+	}
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		vendors = append(vendors, named{filepath.Base(path), string(text)})
 	}
-	var all []*mutate.Template
-	for _, set := range []struct {
-		of   []named
-		most int
-	}{{own, ownTemplates}, {vendors, vendorTemplates}} {
-		slices.SortFunc(set.of, func(a, b named) int {
+	first := func(of []named, most int) []named {
+		slices.SortFunc(of, func(a, b named) int {
 			return cmp.Compare(digest(a.name),
 				digest(b.name))
 		})
-		for _, n := range set.of[:min(set.most, len(set.of))] {
-			one, err := mutate.NewTemplate(n.name, n.text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, one)
-		}
+		return of[:min(most, len(of))]
 	}
-	return all
-}
+	var all []*mutate.Template
+	for _, n := range slices.Concat(first(own, ownTemplates), first(vendors, vendorTemplates)) {
+		one, err := mutate.NewTemplate(n.name, n.text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+})
 
 // each judges on two cores, and hands the verdicts on in order.
 func each[T any](n int, judge func(int) T) []T {
@@ -103,73 +104,101 @@ func each[T any](n int, judge func(int) T) []T {
 	return all
 }
 
-func TestMutants(t *testing.T) {
-	type sample struct {
-		of *mutate.Template
-		mutate.Mutant
-		digest string
+// sample is a mutant that the suite judges.
+type sample struct {
+	of *mutate.Template
+	mutate.Mutant
+	digest string
+}
+
+// samples makes mutants of all templates and takes those that were asked for, in the order
+// of their digests.
+func samples(t *testing.T, make func(text string) ([]mutate.Mutant, error)) []sample {
+	t.Helper()
+	of, err := templates()
+	if err != nil {
+		t.Fatal(err)
 	}
-	var samples []sample
-	for _, of := range templates(t) {
-		made, err := mutate.Mutants(of.Text)
+	var all []sample
+	for _, of := range of {
+		made, err := make(of.Text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range made {
-			d := digest(of.Name + "\x00" + m.Text)
-			var n int
-			fmt.Sscanf(d[:7], "%x", &n)
-			if n%*part == 0 {
-				samples = append(samples, sample{of, m, d})
-			}
+			all = append(all, sample{of, m, digest(of.Name + "\x00" + m.Text)})
 		}
 	}
-	verdicts := each(len(samples), func(i int) mutate.Verdict {
-		if !samples[i].of.Changes(samples[i].Mutant) {
+	slices.SortFunc(all, func(a, b sample) int { return cmp.Compare(a.digest, b.digest) })
+	if *most > 0 {
+		all = all[:min(*most, len(all))]
+	}
+	return all
+}
+
+// number makes a number of a digest.
+func number(digest string) int {
+	n, err := strconv.ParseInt(digest[:7], 16, 64)
+	if err != nil {
+		panic(err)
+	}
+	return int(n)
+}
+
+// String shows where the mutant differs, and how.
+func (s sample) String() string {
+	line := 1 + strings.Count(s.of.Text[:s.Off], "\n")
+	return fmt.Sprintf("%s %s:%d %s\n\t- %q\n\t+ %q\n", s.digest[:8], s.of.Name, line,
+		s.Operator, s.Was, s.Is)
+}
+
+// The bars, in percent.
+const (
+	noticedBar = 70 // of the mutants that change a rendering
+	classedBar = 98 // of those, as risky or breaking
+)
+
+// TestMutants makes the mistakes of authors. The checks notice most of those that matter, and the comparison of
+// revisions nearly all.
+func TestMutants(t *testing.T) {
+	all := samples(t, mutate.Mutants)
+	verdicts := each(len(all), func(i int) mutate.Verdict {
+		if !all[i].of.Changes(all[i].Mutant) {
 			return mutate.Verdict{}
 		}
-		return samples[i].of.Judge(samples[i].Mutant, false)
+		return all[i].of.Judge(all[i].Mutant, *compared)
 	})
-	type tally struct{ made, changed, noticed, loud int }
 	counts := map[mutate.Operator]*tally{}
-	var all tally
+	var total tally
 	var order []mutate.Operator
 	var survivors []string
 	for i, v := range verdicts {
-		s := samples[i]
-		c := counts[s.Operator]
-		if c == nil {
-			c = &tally{}
-			counts[s.Operator] = c
+		s := all[i]
+		if counts[s.Operator] == nil {
+			counts[s.Operator] = &tally{}
 			order = append(order, s.Operator)
 		}
-		for _, c := range []*tally{c, &all} {
-			c.made++
-			if !v.Changes {
-				continue
-			}
-			c.changed++
-			if v.Noticed != nil {
-				c.noticed++
-			}
-			if v.Loud != nil {
-				c.loud++
-			}
+		counts[s.Operator].add(v)
+		total.add(v)
+		switch {
+		case !v.Changes:
+		case v.Noticed == nil:
+			survivors = append(survivors, s.String())
 		}
-		if v.Changes && v.Noticed == nil {
-			line := 1 + strings.Count(s.of.Text[:s.Off], "\n")
-			survivors = append(survivors, fmt.Sprintf("%s %s:%d %s\n\t- %q\n\t+ %q\n",
-				s.digest[:8], s.of.Name, line, s.Operator, s.Was, s.Is))
+		if v.Changes && *compared && !warned(v) {
+			t.Logf("called %s: %s", v.Class, s)
 		}
 	}
-	for _, o := range append(order, "all") {
-		c := counts[o]
-		if o == "all" {
-			c = &all
-		}
-		t.Logf("%-20s made %5d, changed %5d, noticed %5d (%.1f%%), as an error or a warning "+
-			"%5d", o, c.made, c.changed, c.noticed, 100*float64(c.noticed)/float64(max(1,
-			c.changed)), c.loud)
+	slices.Sort(order)
+	for _, o := range order {
+		t.Logf("%-20s %s", o, counts[o])
+	}
+	t.Logf("%-20s %s", "all", &total)
+	if 100*total.noticed < noticedBar*total.changed {
+		t.Errorf("fewer than %d%% of the mutants are noticed", noticedBar)
+	}
+	if *compared && 100*total.classed < classedBar*total.changed {
+		t.Errorf("fewer than %d%% of the mutants are called risky or breaking", classedBar)
 	}
 	if *listing != "" {
 		slices.Sort(survivors)
@@ -177,4 +206,50 @@ func TestMutants(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// tally counts verdicts.
+type tally struct{ made, changed, noticed, loud, classed int }
+
+func (c *tally) add(v mutate.Verdict) {
+	c.made++
+	if !v.Changes {
+		return
+	}
+	c.changed++
+	if v.Noticed != nil {
+		c.noticed++
+	}
+	if v.Loud != nil {
+		c.loud++
+	}
+	if warned(v) {
+		c.classed++
+	}
+}
+
+func (c *tally) String() string {
+	share := func(n int) float64 { return 100 * float64(n) / float64(max(1, c.changed)) }
+	return fmt.Sprintf("made %5d, changed %5d, noticed %5d (%.1f%%), by errors and warnings %5d "+
+		"(%.1f%%), risky or breaking %5d",
+		c.made, c.changed, c.noticed, share(c.noticed), c.loud, share(c.loud), c.classed)
+}
+
+// warned reports whether the comparison of revisions warns of a mutant.
+func warned(v mutate.Verdict) bool { return v.Class == "risky" || v.Class == "breaking" }
+
+// TestRewrites makes changes that keep the behaviour: no rendering changes, and nothing is blamed.
+func TestRewrites(t *testing.T) {
+	all := samples(t, mutate.Rewrites)
+	verdicts := each(len(all),
+		func(i int) mutate.Verdict { return all[i].of.Judge(all[i].Mutant, false) })
+	for i, v := range verdicts {
+		switch {
+		case v.Changes:
+			t.Errorf("a rewriting changes a rendering: %s", all[i])
+		case v.Noticed != nil:
+			t.Errorf("blamed by %v: %s", v.Noticed, all[i])
+		}
+	}
+	t.Logf("%d rewritings, none of which may be blamed", len(all))
 }

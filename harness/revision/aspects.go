@@ -9,10 +9,12 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/verify"
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/split"
@@ -27,13 +29,7 @@ func (p *pair) blame(err error) (rule.Place, string) { return check.Place(p.sour
 
 // wrote is the place in the new revision that wrote a byte of a conversation's prompt.
 func (p *pair) wrote(r chat.Request, off int) rule.Place {
-	o, err := p.is.ChatTemplate().Observe(p.is.Caps().Fit(r).Input)
-	if err == nil && len(o.String) > 0 {
-		if at, ok := o.WrittenAt(min(off, len(o.String)-1)); ok {
-			return check.PlaceAt(p.source, at)
-		}
-	}
-	return p.file()
+	return p.wroteFor(p.is.Caps().Fit(r).Input, off)
 }
 
 // change is the place in the new revision that writes what the old one did not, the first in the battery.
@@ -173,12 +169,62 @@ func generationChanged(p *pair, find finder) {
 }
 
 func promptRefused(p *pair, find finder) {
+	found := false
 	p.prompts(func(c standard.Conversation, _, _ engine.Prompt, wasErr, isErr error) {
 		if wasErr == nil && isErr != nil {
 			at, text := p.blame(isErr)
 			find(at, "the conversation %q is refused: %s", c.Name, text)
+			found = true
 		}
 	})
+	if found {
+		return
+	}
+	first, names := talk{}, 0
+	for _, t := range p.talks() {
+		if t.wasErr == nil && t.isErr != nil {
+			if names++; names == 1 {
+				first = t
+			}
+		}
+	}
+	if names > 0 {
+		at, text := p.blame(first.isErr)
+		find(at, "%d conversations are refused, the first of them %q: %s", names, first.name, text)
+	}
+}
+
+// talk is a conversation of the grammar, as clients send it, rendered by both revisions. Nothing is fitted to what a revision can
+// take: the changes of an edit that only some forms of messages meet would be fitted away.
+type talk struct {
+	name          string
+	in            chattemplate.Input
+	was, is       string
+	wasErr, isErr error
+}
+
+// renderTalks renders the conversations of the grammar.
+func (p *pair) renderTalks() []talk {
+	conversations := conversation.Usual().Conversations
+	all := make([]talk, len(conversations))
+	for i, c := range conversations {
+		t := talk{name: c.Name, in: c.Input(p.was.Caps().Needs.Bound)}
+		t.was, t.wasErr = p.was.ChatTemplate().Render(t.in)
+		t.is, t.isErr = p.is.ChatTemplate().Render(t.in)
+		all[i] = t
+	}
+	return all
+}
+
+// wroteFor is the place in the new revision that wrote a byte for an input.
+func (p *pair) wroteFor(in chattemplate.Input, off int) rule.Place {
+	o, err := p.is.ChatTemplate().Observe(in)
+	if err == nil && len(o.String) > 0 {
+		if at, ok := o.WrittenAt(min(off, len(o.String)-1)); ok {
+			return check.PlaceAt(p.source, at)
+		}
+	}
+	return p.file()
 }
 
 func promptAccepted(p *pair, find finder) {
@@ -202,6 +248,19 @@ func promptChanged(p *pair, find finder) {
 	})
 	if names != nil {
 		find(at, "the prompts of %s differ\nof %s:\n%s", strings.Join(names, ", "), names[0], evidence)
+		return
+	}
+	first, count := talk{}, 0
+	for _, t := range p.talks() {
+		if t.wasErr == nil && t.isErr == nil && t.was != t.is {
+			if count++; count == 1 {
+				first = t
+			}
+		}
+	}
+	if count > 0 {
+		find(p.wroteFor(first.in, report.Parting(first.was, first.is)), "the prompts of %d conversations differ, the first of them:\n%s:\n%s",
+			count, first.name, excerpt(first.was, first.is))
 	}
 }
 

@@ -2,9 +2,10 @@
 //
 // # Model
 //
-// [Compare] looks at both through the same eyes: capabilities, format, the prompts of the standard battery, what each reads
-// from the other's turns and from recorded outputs, the languages of their grammars, and the findings of the automatic checks.
-// Every change has a rule (D001, ...) and is classed:
+// [Compare] looks at both through the same eyes: capabilities, format, the prompts of the standard
+// battery and, where these are the same, of generated conversations, what each reads from the
+// other's turns and from recorded outputs, the languages of their grammars, and the findings of the
+// automatic checks. Every change has a rule (D001, ...) and is classed:
 //
 //	breaking   something that worked does not, or means something else (an error; it fails a gate)
 //	risky      the model sees another prompt, or may be constrained to another spelling (a warning)
@@ -26,6 +27,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/check"
@@ -38,13 +40,15 @@ import (
 // comparison is one aspect by which revisions are compared.
 type comparison = rule.Check[*pair, rule.Place]
 
-// finder takes the changes of an aspect: where in the new revision, and a sentence, with evidence on further lines.
+// finder takes the changes of an aspect: where in the new revision, and a sentence, with evidence
+// on further lines.
 type finder = rule.Finder[rule.Place]
 
 // group is the column of all aspects.
 const group = "diff"
 
-// comparisons has all aspects in the order of their ids. Severity is the class: error is breaking, warning risky, note safe.
+// comparisons has all aspects in the order of their ids. Severity is the class: error is breaking,
+// warning risky, note safe.
 var comparisons = []comparison{
 	{Rule: rule.Rule{ID: "D001", Name: "no-longer-compiles", Severity: rule.Error,
 		Short: "The new revision does not compile, or renders nothing.", Damage: "Every request fails.", Fix: "The message has the place."}, Group: group, Find: compiles},
@@ -90,14 +94,16 @@ var comparisons = []comparison{
 		Fix:    "Write the part, or say so to users."}, Group: group, Find: partLost},
 }
 
-// oldBroken is the rule of an edit whose old revision does not compile; no other rule has something to compare then.
+// oldBroken is the rule of an edit whose old revision does not compile; no other rule has something
+// to compare then.
 var oldBroken = comparison{Rule: rule.Rule{ID: "D016", Name: "old-does-not-compile", Severity: rule.Note,
 	Short: "The old revision does not compile, so there is nothing to compare with.", Damage: "None: what broke was broken before.",
 	Fix: "`assay check` judges the new revision alone."}, Group: group, Find: func(p *pair, find finder) {
 	find(rule.Place{}, "the old revision does not compile, so there is nothing to compare with: %w", p.err)
 }}
 
-// OfFindings are the rules about what the automatic checks find. Whoever runs those as well has no need of them.
+// OfFindings are the rules about what the automatic checks find. Whoever runs those as well has no
+// need of them.
 var OfFindings = []string{"D012", "D013", "D014"}
 
 // Rules returns the declarations of all aspects.
@@ -123,6 +129,7 @@ type pair struct {
 	formats  [2]string
 	respaced bool // the formats differ in white space only
 	changed  bool // they differ in more
+	talks    func() []talk
 }
 
 // Compare compares two revisions. Cases are recorded outputs of the family; there may be none.
@@ -138,6 +145,7 @@ func Compare(was, is subject.Source, cases []script.Case) []rule.Result {
 		p.findings = [2][]rule.Result{check.Template(was, o), check.Template(is, o)}
 		p.compareFormats()
 	}
+	p.talks = sync.OnceValue(p.renderTalks)
 	var results []rule.Result
 	for i := range comparisons {
 		c := &comparisons[i]
@@ -183,8 +191,9 @@ type Difference struct {
 	Changes []rule.Result // what can be observed, the worst first
 }
 
-// Between classes how two templates differ, by the class of the worst change from one to the other. Equal texts with other special
-// tokens may differ as well. A template that does not compile differs from one that does in a way that breaks.
+// Between classes how two templates differ, by the class of the worst change from one to the other.
+// Equal texts with other special tokens may differ as well. A template that does not compile
+// differs from one that does in a way that breaks.
 func Between(was, is subject.Source) Difference {
 	if was.Text == is.Text && was.BOS == is.BOS && was.EOS == is.EOS {
 		return Difference{Class: Identical}
@@ -211,7 +220,8 @@ func Between(was, is subject.Source) Difference {
 	return d
 }
 
-// Lines lists the changes, a line for each rule: class, rule and the first that it found, without the evidence.
+// Lines lists the changes, a line for each rule: class, rule and the first that it found, without
+// the evidence.
 func (d Difference) Lines() []string {
 	var lines []string
 	for i, res := range d.Changes {
@@ -236,8 +246,8 @@ func (d Difference) Lines() []string {
 	return lines
 }
 
-// Conclusion is what the results of [Compare] come to, in a line: the class of the worst change and the names of all, the worst first, or that
-// nothing changed.
+// Conclusion is what the results of [Compare] come to, in a line: the class of the worst change and
+// the names of all, the worst first, or that nothing changed.
 func Conclusion(was, is subject.Source, results []rule.Result) string {
 	from := was.Name + " and " + is.Name
 	if was.Text == is.Text && was.BOS == is.BOS && was.EOS == is.EOS {
