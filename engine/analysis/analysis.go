@@ -57,6 +57,8 @@ type Analysis struct {
 	// NextTurn is what stands between the end of an answer and the text of a user's message that follows, where answers with calls
 	// were seen before one alone (see [observe.Needs]).
 	NextTurn string
+	// Judged says that an assistant's message is a part of what is asked, and no answer: always, or where there are no tools.
+	Judged bool
 	// NextPrompt is what the template writes unasked after the end of a last answer: the prompt for another one. It is no part of the turn.
 	NextPrompt string
 	// Unescaped says that strings are written between quotes, or up to the end of a line or a separator, that are not escaped inside,
@@ -163,7 +165,7 @@ type state struct {
 
 func (a *state) result() *Analysis {
 	a.format.Header = a.proper
-	return &Analysis{Format: a.format, Evidence: a.evidence, Prefills: a.prefills, Unread: a.unreadable, Unescaped: a.unescaped, NextTurn: a.next, NextPrompt: a.appended, heading: a.heading}
+	return &Analysis{Format: a.format, Evidence: a.evidence, Prefills: a.prefills, Unread: a.unreadable, Unescaped: a.unescaped, NextTurn: a.next, NextPrompt: a.appended, Judged: a.judging, heading: a.heading}
 }
 
 // turns are the answers that the comparisons share. One that the template does not write has no observation.

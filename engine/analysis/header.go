@@ -20,6 +20,8 @@ type heading struct {
 	headless bool
 	// unasked says that the template writes its generation prompt whether it is asked to or not, or has none.
 	unasked bool
+	// judging says that an assistant's message is a part of what is asked, where there are no tools at least.
+	judging bool
 	// othersEnd is what the template writes after a user's message that nothing follows.
 	othersEnd string
 	prefills  []string // what prompts were seen to add after the header
@@ -33,6 +35,7 @@ func findHeader(s state) state {
 	p.findHeader()
 	if p.judged() {
 		p.withTools()
+		p.judging = true
 	}
 	return p.state
 }

@@ -597,8 +597,8 @@ func (v *verifier) render(s shape) (string, expected, error) {
 		stop = len(strings.TrimSuffix(o.Text.String, v.analysis.NextPrompt))
 	}
 	turn, ok := v.analysis.CutTurn(o.Text.String[start:max(start, stop)])
-	if !ok && v.analysis.Format.Header == "" {
-		return "", expected{note: "the template writes no answer where its prompts lead"}, nil
+	if !ok && v.analysis.Judged {
+		return "", expected{note: "the template writes the message as a part of what is asked, and no answer"}, nil
 	} else if !ok {
 		return "", expected{}, fmt.Errorf("the turn does not begin with the header %q", v.analysis.Format.Header)
 	}

@@ -107,6 +107,14 @@ func TestUnasked(t *testing.T) {
 	}
 }
 
+// TestJudge has a template that judges messages: an assistant's is no answer, which is no fault.
+func TestJudge(t *testing.T) {
+	r := reportOf(t, `{% for m in messages %}{{ '[' ~ m.role ~ '] ' ~ m.content ~ '\n' }}{% endfor %}Is that right?<|end|>{% if add_generation_prompt %}<|judge|>{% endif %}`, nil)
+	if got, note := verdict(r, "content"); got != verify.Dropped || !strings.Contains(note, "no answer") || !r.OK() {
+		t.Errorf("%v %q", got, note)
+	}
+}
+
 // TestNotExcused has a format in which the analysis took what opens calls for the close of reasoning: that reasoning seems open where there is
 // content is no fault of the template.
 func TestNotExcused(t *testing.T) {
