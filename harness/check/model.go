@@ -23,8 +23,11 @@ func anywhere(look func(*modelSubject, modelFinder)) func(*modelSubject, rule.Fi
 	}
 }
 
-// modelRules ask which template is taken by whom. None of them can be suppressed in a template.
-var modelRules = []modelLookout{
+// modelRules are the rules about a model. None of them can be suppressed in a template.
+var modelRules = slices.Concat(takenRules, vocabularyRules)
+
+// takenRules ask which template is taken by whom.
+var takenRules = []modelLookout{
 	{Rule: rule.Rule{ID: "A050", Name: "loaders-disagree", Severity: rule.Warning,
 		Short:  "Inference engines take templates from this model that do not do the same.",
 		Damage: "A fix in chat_template.jinja never reaches those who read tokenizer_config.json or an older GGUF; what is tested with one engine fails in another.",
