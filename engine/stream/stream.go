@@ -381,7 +381,7 @@ func (p *Parser) take() {
 		if p.o.Event != nil {
 			p.o.Event(events[i])
 		}
-		if p.tokens && bytes.IndexByte(events[i].Text, tokenMark) >= 0 {
+		if p.tokens && p.mayBeMarked(&events[i]) && bytes.IndexByte(events[i].Text, tokenMark) >= 0 {
 			p.unmarked(&events[i])
 			continue
 		}

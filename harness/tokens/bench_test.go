@@ -1,0 +1,108 @@
+package tokens_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/harness/families"
+	"github.com/goassay/assay/harness/script"
+	"github.com/goassay/assay/harness/standard"
+	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/tokens"
+)
+
+// BenchmarkRender renders the standard battery with every template of the corpus: what segments add must be
+// at most a fifth.
+func BenchmarkRender(b *testing.B) {
+	loaded, err := families.Load(corpus.FS)
+	if err != nil {
+		b.Fatal(err)
+	}
+	suite := script.Suite{Corpus: loaded}
+	for _, c := range []struct {
+		name     string
+		segments bool
+	}{{"plain", false}, {"segments", true}} {
+		var all []*engine.Template
+		for _, v := range suite.Variants() {
+			src, err := suite.Source(v)
+			if err != nil {
+				b.Fatal(err)
+			}
+			t, err := engine.Compile(src.Source, engine.Options{Now: subject.Now, Segments: c.segments})
+			if err != nil {
+				b.Fatal(err)
+			}
+			all = append(all, t)
+		}
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, t := range all {
+					for _, conversation := range standard.Battery() {
+						p, err := t.Render(conversation.Request)
+						if err != nil || !c.segments {
+							continue
+						}
+						if _, err := p.Segments(); err != nil {
+							b.Fatal(err)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkParse reads an output of 8,192 tokens by bytes and by ids, a token a call.
+func BenchmarkParse(b *testing.B) {
+	text, err := corpus.FS.ReadFile("qwen3/template.jinja")
+	if err != nil {
+		b.Fatal(err)
+	}
+	src := subject.New("qwen3", string(text)).Source
+	plain, err := engine.Compile(src, engine.Options{Now: subject.Now})
+	if err != nil {
+		b.Fatal(err)
+	}
+	v := tokens.Made(plain.Analysis().Format)
+	byIDs, err := engine.Compile(src, engine.Options{Now: subject.Now, Vocabulary: v})
+	if err != nil {
+		b.Fatal(err)
+	}
+	output := strings.Repeat("std::vector<int> v; if (a < b && c > d) { v.push_back(a); }\n", 550)[:8192*4]
+	var list []engine.Token
+	for i := 0; i < len(output); i += 4 {
+		list = append(list, engine.Token{ID: 7, Text: []byte(output[i : i+4])})
+	}
+	plan := func(t *engine.Template) *engine.Plan {
+		p, err := t.Prepare(standard.ToolRequest(), engine.PrepareOptions{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		return p
+	}
+	b.Run("bytes", func(b *testing.B) {
+		p := plan(plain).NewParser()
+		for b.Loop() {
+			p.Reset()
+			for i := range list {
+				p.Write(list[i].Text)
+			}
+			p.Close(chat.FinishStop)
+		}
+	})
+	b.Run("ids", func(b *testing.B) {
+		p := plan(byIDs).NewParser()
+		for b.Loop() {
+			p.Reset()
+			for i := range list {
+				p.WriteTokens(list[i : i+1])
+			}
+			p.Close(chat.FinishStop)
+		}
+	})
+}
