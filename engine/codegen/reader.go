@@ -334,18 +334,18 @@ func (r *reader) markers(x text) peg.Pattern {
 			alts = append(alts, peg.Seq{r.lead(m), r.lit(m.Text), peg.Cut{}, r.trail(m), next})
 		}
 	}
+	for _, m := range r.t.strays(x.begun) {
+		if r.mayBeText(m) {
+			alts = append(alts, r.closers().lone(m, x)...)
+		}
+	}
+	alts = append(alts, r.ends()...)       // before calls that open with a name in brackets, as an end is
 	if !x.begun || r.t.on(ContentAround) { // what is no call may be one of something else
 		alts = append(alts, r.undeclared()...)
 		for _, c := range r.calls {
 			alts = append(alts, c.disorder().empty()...)
 		}
 	}
-	for _, m := range r.t.strays(x.begun) {
-		if r.mayBeText(m) {
-			alts = append(alts, r.closers().lone(m, x)...)
-		}
-	}
-	alts = append(alts, r.ends()...)
 	alts = append(alts, r.shifts(r.interruptions(x.begun).firsts(), next)...)
 	if r.t.calling() && !x.begun {
 		return append(alts, peg.Seq{peg.Rejected{Kind: Content}, r.refused()})
