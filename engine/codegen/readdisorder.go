@@ -62,7 +62,9 @@ func (c disorder) further() (stops []peg.Stop) {
 			add(",", known)
 		}
 		if s.Object != nil && s.Section.Open.Text != "" && s.Sep.Text == "" && !s.Array {
-			add("\n", known)
+			// Of a run of line breaks the last one tells, so that the run is read once.
+			line := peg.Rep{P: peg.Set{Set: peg.Bytes(" \t\r")}, Max: maxIndent}
+			add("\n", peg.Seq{line, c.recognised()})
 		}
 	}
 	for _, o := range s.openings {
