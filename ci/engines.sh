@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Sets up the engines that adapters drive, pinned, in the cache: ci/engines.sh [NAME...]. Without a name: all of them.
-# Each engine has a folder ci/engines/NAME with what it needs (requirements.txt and no-deps.txt for pip, a setup script for
-# the rest) and a script "run" that starts its adapter. A set-up that is complete is left as it is.
+# Sets up the engines that adapters drive, pinned, in the cache: ci/engines.sh [NAME...]. Without a
+# name: all of them. Each engine has a folder ci/engines/NAME with what it needs (requirements.txt
+# and no-deps.txt for pip, a setup script for the rest) and a script "run" that starts its adapter.
+# A set-up that is complete is left as it is.
 set -euo pipefail
 cd "$(dirname "$0")"
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/assay/engines
@@ -10,7 +11,8 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/assay/engines
 for name in "$@"; do
   dir=engines/$name
   [ -d "$dir" ] || { echo "no engine $name; there are: $(ls -d engines/*/ | xargs -n1 basename | tr '\n' ' ')" >&2; exit 2; }
-  # The pins decide where an environment lies, so that a changed pin makes a new one. Engines with one list share one.
+  # The pins decide where an environment lies, so that a changed pin makes a new one. Engines with
+  # one list share one.
   key=$({ cat "$dir"/requirements.txt "$dir"/no-deps.txt "$dir"/setup "$dir"/*.lock "$dir"/src/*.rs "$dir"/*.go "$dir"/go.* "$dir"/package*.json 2>/dev/null || true
     [ ! -f "$dir"/Cargo.lock ] || cat engines/protocol.rs; } | sha256sum | cut -c1-16)
   env=$cache/$name-$key

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs the fuzz targets of the module, each for a time: ci/fuzz.sh 10s [NAME], those whose name contains NAME. A target that
-# finds something does not keep the others from running; it fails the run at the end, and its input lies in testdata/fuzz.
+# Runs the fuzz targets of the module, each for a time: ci/fuzz.sh 10s [NAME], those whose name
+# contains NAME. A target that finds something does not keep the others from running; it fails the
+# run at the end, and its input lies in testdata/fuzz.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 time=${1:?usage: ci/fuzz.sh TIME [NAME]}

@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# Judges templates: what they do (`assay check`) and, against a base commit, what an edit changes (`assay diff`), in one report.
+# Judges templates: what they do (`assay check`) and, against a base commit, what an edit changes
+# (`assay diff`), in one report.
 #
 #   ci/gate.sh [--base COMMIT] [--only-changed] [--templates PATHSPEC] [--report DIR] [-- ARGUMENTS OF CHECK]
 #
-# Run it in the folder of the templates. ASSAY is the command to run; by default it is built from this checkout. With --report,
-# check.sarif and check.xml (JUnit) are left in DIR. Where GITHUB_OUTPUT names a file, "verdict" is added to it: pass, fail,
-# error or nothing. Exit status: 0 pass or nothing to judge, 1 fail, 2 error: it could not run.
+# Run it in the folder of the templates. ASSAY is the command to run; by default it is built from
+# this checkout. With --report, check.sarif and check.xml (JUnit) are left in DIR. Where
+# GITHUB_OUTPUT names a file, "verdict" is added to it: pass, fail, error or nothing. Exit status: 0
+# pass or nothing to judge, 1 fail, 2 error: it could not run.
 #
-# The repository may be a stranger's. Its names are shown as text that no terminal and no runner of jobs obeys; a template that is a
-# link out of what git tracks is rejected unread; a report goes through no link.
+# The repository may be a stranger's. Its names are shown as text that no terminal and no runner of
+# jobs obeys; a template that is a link out of what git tracks is rejected unread; a report goes
+# through no link.
 set -euo pipefail
 
 base='' only_changed='' templates='*.jinja' report=''

@@ -48,7 +48,8 @@ func newScratch(t *testing.T) *scratch {
 }
 
 // run runs a command in a folder of the repository with variables beside the usual ones.
-func (s *scratch) run(dir string, env []string, name string, args ...string) (out string, code int) {
+func (s *scratch) run(dir string, env []string, name string,
+	args ...string) (out string, code int) {
 	s.t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Dir = filepath.Join(s.dir, dir)
@@ -67,7 +68,8 @@ func (s *scratch) run(dir string, env []string, name string, args ...string) (ou
 
 func (s *scratch) git(args ...string) string {
 	s.t.Helper()
-	out, code := s.run("", nil, "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@localhost"}, args...)...)
+	out, code := s.run("", nil, "git",
+		append([]string{"-c", "user.name=a", "-c", "user.email=a@localhost"}, args...)...)
 	if code != 0 {
 		s.t.Fatalf("git %v: %s", args, out)
 	}
@@ -102,7 +104,8 @@ func gateScript(t *testing.T) string {
 	return gate
 }
 
-// TestGate runs ci/gate.sh in a repository with templates: a base commit, then a commit for each case.
+// TestGate runs ci/gate.sh in a repository with templates: a base commit, then a commit for each
+// case.
 func TestGate(t *testing.T) {
 	s, gate := newScratch(t), gateScript(t)
 	good := readFile(t, "../corpus/hermes/template.jinja")
@@ -137,11 +140,15 @@ func TestGate(t *testing.T) {
 	}{
 		{name: "all templates", want: []string{"judging one.jinja", "judging sub/two words.jinja"}, output: "pass"},
 		{name: "no template changed", args: only, want: []string{"nothing to judge"}, output: "nothing"},
-		{name: "an edit that nobody sees", edit: func() { s.write("one.jinja", "{#- a comment -#}\n"+good) }, args: only,
+		{name: "an edit that nobody sees",
+			edit: func() { s.write("one.jinja", "{#- a comment -#}\n"+good) }, args: only,
 			want: []string{"edit: one.jinja: identical"}, lacks: "D0", output: "pass"},
 		{name: "an edit that is risky", edit: func() {
-			s.write("one.jinja", strings.Replace(good, "These functions are available", "You may call these functions", 1))
-		}, args: only, want: []string{"warning: risky: ", "[D008]", "edit: one.jinja: risky: prompt-changed"}, output: "pass"},
+			s.write("one.jinja",
+				strings.Replace(good, "These functions are available",
+					"You may call these functions", 1))
+		}, args: only, want: []string{"warning: risky: ", "[D008]",
+			"edit: one.jinja: risky: prompt-changed"}, output: "pass"},
 		{name: "an edit that is safe", edit: func() {
 			s.write("one.jinja", refusing+good)
 			only[1] = s.commit("refusing")
@@ -151,33 +158,51 @@ func TestGate(t *testing.T) {
 			s.write("one.jinja", silenced)
 			only[1] = s.commit("bad")
 			s.write("one.jinja", "{#- a comment -#}"+silenced)
-		}, args: only, want: []string{"edit: one.jinja: identical", "(1 known failure"}, output: "pass"},
+		}, args: only, want: []string{"edit: one.jinja: identical", "(1 known failure"},
+			output: "pass"},
 		{name: "what failed before, and more", edit: func() {
 			s.write("one.jinja", silenced)
 			only[1] = s.commit("bad")
-			s.write("one.jinja", strings.Replace(silenced, "m.content or ''", "m.content", 1)+"{% if")
-		}, args: only, code: 1, want: []string{"edit: one.jinja: breaking: ", "[A001]"}, output: "fail"},
+			s.write("one.jinja",
+				strings.Replace(silenced, "m.content or ''", "m.content", 1)+"{% if")
+		}, args: only, code: 1, want: []string{"edit: one.jinja: breaking: ", "[A001]"},
+			output: "fail"},
 		{name: "an earlier report", edit: func() {
 			s.write("one.jinja", silenced)
-			out, _ := s.run("", nil, s.assay, "check", "--format", "json", "one.jinja", "sub/two words.jinja")
+			out, _ := s.run("", nil, s.assay, "check", "--format", "json", "one.jinja",
+				"sub/two words.jinja")
 			s.write("baseline.json", out)
-		}, args: []string{"--", "--baseline", "baseline.json"}, want: []string{"(1 known failure"}, output: "pass"},
-		{name: "no tools", edit: func() { s.write("one.jinja", plain) }, args: []string{"--", "--require-tools"}, code: 1,
-			want: []string{"one.jinja: error: chat template does not support tool calling", "[A097]"}, output: "fail"},
-		{name: "no tools, which need not be", edit: func() { s.write("new.jinja", plain) }, args: only,
-			want: []string{"tool-capable: new.jinja: no, ", "edit: new.jinja: new, so nothing is compared"}, output: "pass"},
-		{name: "an edit that breaks", edit: func() { s.write("one.jinja", breaks) }, args: only, code: 1,
-			want: []string{"one.jinja:", "error: breaking: ", "[D004]", "edit: one.jinja: breaking: format-changed"}, lacks: "two words", output: "fail"},
-		{name: "the same in a folder", edit: func() { s.write("sub/two words.jinja", breaks) }, dir: "sub", args: only, code: 1,
+		}, args: []string{"--", "--baseline", "baseline.json"}, want: []string{"(1 known failure"},
+			output: "pass"},
+		{name: "no tools", edit: func() { s.write("one.jinja", plain) },
+			args: []string{"--", "--require-tools"}, code: 1,
+			want: []string{"one.jinja: error: chat template does not " +
+				"support tool calling", "[A097]"}, output: "fail"},
+		{name: "no tools, which need not be", edit: func() { s.write("new.jinja", plain) },
+			args: only,
+			want: []string{"tool-capable: new.jinja: no, ", "edit: new.jinja: new, so " +
+				"nothing is compared"}, output: "pass"},
+		{name: "an edit that breaks", edit: func() { s.write("one.jinja", breaks) }, args: only,
+			code: 1,
+			want: []string{"one.jinja:", "error: breaking: ", "[D004]", "edit: one.jinja: breaking: format-changed"}, lacks: "two words",
+			output: "fail"},
+		{name: "the same in a folder", edit: func() { s.write("sub/two words.jinja", breaks) },
+			dir: "sub", args: only, code: 1,
 			want: []string{"two words.jinja:", "[D004]", "edit: two words.jinja: breaking: format-changed"}, output: "fail"},
-		{name: "a template that is broken", edit: func() { s.write("one.jinja", good+"{% if") }, args: only, code: 1,
+		{name: "a template that is broken", edit: func() { s.write("one.jinja", good+"{% if") },
+			args: only, code: 1,
 			want: []string{"one.jinja:44:6: error: ", "[A001]", "[D001]", "edit: one.jinja: breaking: no-longer-compiles"}, output: "fail"},
 		{name: "a template that was broken", edit: func() {
 			s.write("one.jinja", "{% if")
 			only[1] = s.commit("broken")
 			s.write("one.jinja", good)
 		}, args: only, want: []string{"edit: one.jinja: safe: old-does-not-compile"}, output: "pass"},
-		{name: "renamed and broken", edit: func() { s.git("mv", "one.jinja", "new name.jinja"); s.write("new name.jinja", breaks) }, args: only, code: 1,
+		{name: "renamed and broken",
+			edit: func() {
+				s.git("mv", "one.jinja", "new name.jinja")
+				s.write("new name.jinja",
+					breaks)
+			}, args: only, code: 1,
 			want: []string{"new name.jinja:", "[D004]", "edit: new name.jinja: breaking: format-changed"}, output: "fail"},
 		{name: "renamed", edit: func() { s.git("mv", "one.jinja", "sub/one.jinja") }, args: only, want: []string{"judging sub/one.jinja"}, lacks: "D0", output: "pass"},
 		{name: "added", edit: func() { s.write("three.jinja", breaks) }, args: only, want: []string{"judging three.jinja"}, lacks: "D0", output: "pass"},
@@ -188,10 +213,12 @@ func TestGate(t *testing.T) {
 			only[1] = s.commit("elsewhere")
 			s.git("checkout", "-q", "main")
 			s.write("sub/two words.jinja", "{#- a comment -#}\n"+good)
-		}, args: only, want: []string{"judging sub/two words.jinja"}, lacks: "one.jinja", output: "pass"},
+		}, args: only, want: []string{"judging sub/two words.jinja"}, lacks: "one.jinja",
+			output: "pass"},
 		{name: "an edit that silences what it breaks", edit: func() {
 			s.write("new.jinja", "{#- assay:ignore A013 so -#}"+silenced)
-		}, args: only, code: 1, want: []string{"[A013]", "The template suppresses A013, which counts only where it was accepted before."}, output: "fail"},
+		}, args: only, code: 1, want: []string{"[A013]", "The template suppresses A013, which " +
+			"counts only where it was accepted before."}, output: "fail"},
 		{name: "an edit of what was silenced", edit: func() {
 			s.write("new.jinja", "{#- assay:ignore A013 so -#}"+silenced)
 			only[1] = s.commit("silenced")
@@ -209,18 +236,33 @@ func TestGate(t *testing.T) {
 			only[1] = s.commit("orders")
 			s.git("rm", "-q", "x\n::error::owned.jinja")
 		}, args: only, want: []string{`deleted, so not judged: $'x\n::error::owned.jinja'`}, lacks: "\n::", output: "nothing"},
-		{name: "a link out of the repository", edit: func() { link(secret, "new.jinja") }, args: only, code: 1,
-			want: []string{"fail: new.jinja is a link that leads to no file of the repository"}, lacks: "secret", output: "fail"},
-		{name: "a link to git's own files", edit: func() { link(".git/config", "new.jinja") }, args: only, code: 1,
-			want: []string{"fail: new.jinja is a link that leads to no file of the repository"}, lacks: "[core]", output: "fail"},
+		{name: "a link out of the repository", edit: func() { link(secret, "new.jinja") },
+			args: only, code: 1,
+			want: []string{"fail: new.jinja is a link that leads to no file " +
+				"of the repository"}, lacks: "secret", output: "fail"},
+		{name: "a link to git's own files", edit: func() { link(".git/config", "new.jinja") },
+			args: only, code: 1,
+			want: []string{"fail: new.jinja is a link that leads to no file " +
+				"of the repository"}, lacks: "[core]", output: "fail"},
 		{name: "a link of another template's", edit: func() { link("one.jinja", "new.jinja") }, args: only, want: []string{"judging new.jinja"}, output: "pass"},
-		{name: "a bad link beside a template", edit: func() { link(secret, "new.jinja"); s.write("one.jinja", "{#- a comment -#}\n"+good) }, args: only, code: 1,
+		{name: "a bad link beside a template",
+			edit: func() {
+				link(secret, "new.jinja")
+				s.write("one.jinja",
+					"{#- a comment -#}\n"+good)
+			}, args: only, code: 1,
 			want: []string{"fail: new.jinja is a link", "judging one.jinja"}, output: "fail"},
-		{name: "a report over a link", edit: func() { s.write("reports/x", ""); link(secret, "reports/check.sarif") }, args: []string{"--report", "reports"}, code: 2,
+		{name: "a report over a link",
+			edit: func() { s.write("reports/x", ""); link(secret, "reports/check.sarif") },
+			args: []string{"--report", "reports"}, code: 2,
 			want: []string{"reports/check.sarif is a link"}, output: "error"},
-		{name: "a report beside a link", edit: func() { s.write("reports/x", ""); link(secret, "reports/check.sarif.new") }, args: []string{"--report", "reports"},
+		{name: "a report beside a link",
+			edit:   func() { s.write("reports/x", ""); link(secret, "reports/check.sarif.new") },
+			args:   []string{"--report", "reports"},
 			output: "pass"},
-		{name: "a report in a folder that is a link", edit: func() { link(filepath.Dir(secret), "reports") }, args: []string{"--report", "reports/x/.."}, code: 2,
+		{name: "a report in a folder that is a link",
+			edit: func() { link(filepath.Dir(secret), "reports") },
+			args: []string{"--report", "reports/x/.."}, code: 2,
 			want: []string{"reports is a link"}, output: "error"},
 		{name: "arguments of check", args: []string{"--", "--notes", "--fallback", "frob"}, code: 2, want: []string{`no fallback spelling "frob"`}, output: "error"},
 		{name: "wrong usage", args: []string{"--frob"}, code: 2, want: []string{"unknown argument --frob"}, output: "error"},
@@ -259,7 +301,8 @@ func TestGate(t *testing.T) {
 				t.Errorf("the output is %q", verdict)
 			}
 			lines := strings.Split(strings.TrimSpace(out), "\n")
-			last := map[string]string{"pass": "gate: pass", "fail": "gate: fail", "nothing": "gate: nothing to judge", "error": ""}[c.output]
+			last := map[string]string{"pass": "gate: pass", "fail": "gate: fail",
+				"nothing": "gate: nothing to judge", "error": ""}[c.output]
 			if got := lines[len(lines)-1]; last != "" && got != last {
 				t.Errorf("the last line is %q, want %q", got, last)
 			}
@@ -270,7 +313,8 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// TestGateShallow runs the gate where the base is missing: a shallow clone, and no repository at all.
+// TestGateShallow runs the gate where the base is missing: a shallow clone, and no repository at
+// all.
 func TestGateShallow(t *testing.T) {
 	s, gate := newScratch(t), gateScript(t)
 	s.write("one.jinja", readFile(t, "../corpus/hermes/template.jinja"))
@@ -283,15 +327,18 @@ func TestGateShallow(t *testing.T) {
 	if code != 2 || !strings.Contains(out, "shallow") || !strings.Contains(out, "fetch-depth: 0") {
 		t.Errorf("a shallow clone: status %d\n%s", code, out)
 	}
-	if out, code := s.run("clone", nil, s.assay, "check", "--base", base, "one.jinja"); code != 2 || !strings.Contains(out, "fetch-depth: 0") {
+	if out, code := s.run("clone", nil, s.assay, "check", "--base", base, "one.jinja"); code != 2 ||
+		!strings.Contains(out, "fetch-depth: 0") {
 		t.Errorf("check in a shallow clone: status %d\n%s", code, out)
 	}
 	s.run("clone", nil, "git", "fetch", "-q", "--depth=1", "origin", base)
-	if out, code := s.run("clone", env, "bash", gate, "--base", base, "--only-changed"); code != 0 || !strings.Contains(out, "judging one.jinja") {
+	if out, code := s.run("clone", env, "bash", gate, "--base", base,
+		"--only-changed"); code != 0 || !strings.Contains(out, "judging one.jinja") {
 		t.Errorf("a shallow clone with the base fetched: status %d\n%s", code, out)
 	}
 	s.dir = t.TempDir()
-	if out, code := s.run("", append(env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(s.dir)), "bash", gate); code != 2 || !strings.Contains(out, "not in a git repository") {
+	if out, code := s.run("", append(env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(s.dir)), "bash",
+		gate); code != 2 || !strings.Contains(out, "not in a git repository") {
 		t.Errorf("no repository: status %d\n%s", code, out)
 	}
 }
@@ -310,14 +357,16 @@ type action struct {
 	}
 }
 
-// TestAction runs the shell steps of the gate's action as GitHub's runner does, with its files for outputs and summaries.
+// TestAction runs the shell steps of the gate's action as GitHub's runner does, with its files for
+// outputs and summaries.
 func TestAction(t *testing.T) {
 	const file = "../.github/actions/gate/action.yml"
 	var a action
 	if err := yaml.Unmarshal([]byte(readFile(t, file)), &a); err != nil {
 		t.Fatal(err)
 	}
-	if a.Runs.Using != "composite" || a.Outputs["verdict"].Value != "${{ steps.gate.outputs.verdict }}" {
+	if a.Runs.Using != "composite" ||
+		a.Outputs["verdict"].Value != "${{ steps.gate.outputs.verdict }}" {
 		t.Errorf("%s: %+v", file, a)
 	}
 	page := readFile(t, "../docs/gate.md")
@@ -343,15 +392,20 @@ func TestAction(t *testing.T) {
 		lacks   string
 		reports string // folder with reports
 	}{
-		{"a pull request that breaks", map[string]string{"working-directory": "templates", "report": "reports"}, 1, "fail",
-			[]string{"::error file=templates/one.jinja,line=", "format-changed [D004]"}, "two.jinja", "templates/reports"},
-		{"all templates", map[string]string{"only-changed": "false", "templates": "templates/two.jinja", "args": "--notes --shard 1/1"}, 0, "pass",
+		{"a pull request that breaks",
+			map[string]string{"working-directory": "templates", "report": "reports"}, 1, "fail",
+			[]string{"::error file=templates/one.jinja,line=", "format-changed [D004]"},
+			"two.jinja", "templates/reports"},
+		{"all templates", map[string]string{"only-changed": "false",
+			"templates": "templates/two.jinja", "args": "--notes --shard 1/1"}, 0, "pass",
 			[]string{"judging templates/two.jinja", "::notice file=templates/two.jinja,line="}, "one.jinja", ""},
 		{"no template", map[string]string{"templates": "*.j2"}, 0, "nothing", []string{"nothing to judge"}, "::error", ""},
 		{"not a pull request", map[string]string{"base": ""}, 0, "pass", []string{"judging templates/one.jinja", "judging templates/two.jinja"}, "D0", ""},
 		{"hostile inputs", map[string]string{"templates": "$(touch owned)*.j2", "base": base}, 0, "nothing", []string{"nothing to judge"}, "", ""},
 		{"a release", map[string]string{"assay": "", "version": "v1.2.3", "templates": "templates/one.jinja"}, 1, "fail", []string{"format-changed [D004]"}, "", ""},
-		{"the release of the action", map[string]string{"assay": "", "templates": "templates/two.jinja", "base": ""}, 0, "pass",
+		{"the release of the action",
+			map[string]string{"assay": "", "templates": "templates/two.jinja", "base": ""}, 0,
+			"pass",
 			[]string{"judging templates/two.jinja"}, "", ""},
 		{"a release that was changed on its way", map[string]string{"assay": "", "version": "6.6.6"}, 2, "failed", []string{"the checksum of"}, "", ""},
 		{"no such release", map[string]string{"assay": "", "version": "v9.9.9"}, 2, "failed", []string{"/v9.9.9/checksums.txt cannot be fetched"}, "", ""},
@@ -359,7 +413,8 @@ func TestAction(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s.t = t
-			contexts := map[string]string{"github.action_path": actionPath(t, file), "github.event.pull_request.base.sha": base}
+			contexts := map[string]string{"github.action_path": actionPath(t, file),
+				"github.event.pull_request.base.sha": base}
 			for name, input := range a.Inputs {
 				value, ok := c.inputs[name]
 				switch {
@@ -383,14 +438,17 @@ func TestAction(t *testing.T) {
 				if err := os.WriteFile(script, []byte(step.Run), 0o666); err != nil {
 					t.Fatal(err)
 				}
-				env := []string{"CI=true", "GITHUB_ACTIONS=true", "GITHUB_WORKSPACE=" + s.dir, "RUNNER_TEMP=" + files, "ASSAY_RELEASES=" + releases,
-					"GITHUB_OUTPUT=" + filepath.Join(files, "output"), "GITHUB_ENV=" + filepath.Join(files, "env"),
+				env := []string{"CI=true", "GITHUB_ACTIONS=true", "GITHUB_WORKSPACE=" + s.dir,
+					"RUNNER_TEMP=" + files, "ASSAY_RELEASES=" + releases,
+					"GITHUB_OUTPUT=" + filepath.Join(files, "output"), "GITHUB_ENV=" +
+						filepath.Join(files, "env"),
 					"GITHUB_STEP_SUMMARY=" + filepath.Join(files, "summary")}
 				for _, name := range slices.Sorted(maps.Keys(step.Env)) {
 					env = append(env, name+"="+expand(t, contexts, step.Env[name]))
 				}
 				var out string
-				out, code = s.run(expand(t, contexts, cmp.Or(step.Directory, ".")), env, "bash", "--noprofile", "--norc", "-eo", "pipefail", script)
+				out, code = s.run(expand(t, contexts, cmp.Or(step.Directory, ".")), env, "bash",
+					"--noprofile", "--norc", "-eo", "pipefail", script)
 				log += out
 			}
 			for _, want := range c.want {
@@ -401,10 +459,13 @@ func TestAction(t *testing.T) {
 			if c.lacks != "" && strings.Contains(log, c.lacks) {
 				t.Errorf("%q is in the log", c.lacks)
 			}
-			if got := readFile(t, filepath.Join(files, "output")); got != "verdict="+c.verdict+"\n" {
+			if got := readFile(t, filepath.Join(files, "output")); got != "verdict="+c.verdict+
+				"\n" {
 				t.Errorf("the output is %q", got)
 			}
-			if c.verdict != "nothing" && c.verdict != "failed" && !strings.Contains(readFile(t, filepath.Join(files, "summary")), "### assay check: ") {
+			if c.verdict != "nothing" && c.verdict != "failed" &&
+				!strings.Contains(readFile(t, filepath.Join(files, "summary")),
+					"### assay check: ") {
 				t.Error("the step has no summary")
 			}
 			if c.reports != "" {
@@ -423,8 +484,9 @@ func TestAction(t *testing.T) {
 	}
 }
 
-// startReleases serves releases that consist of the command's archive for this machine and its checksum: 1.2.3, the one that
-// docs/changes.md begins with, and 6.6.6, whose checksum is another file's. It returns their address.
+// startReleases serves releases that consist of the command's archive for this machine and its
+// checksum: 1.2.3, the one that docs/changes.md begins with, and 6.6.6, whose checksum is another
+// file's. It returns their address.
 func startReleases(t *testing.T, command string) string {
 	t.Helper()
 	text, err := os.ReadFile(command)
@@ -441,7 +503,8 @@ func startReleases(t *testing.T, command string) string {
 			t.Fatal(err)
 		}
 		w := tar.NewWriter(z)
-		if err := w.WriteHeader(&tar.Header{Name: folder + "/assay", Mode: 0o755, Size: int64(len(text))}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: folder + "/assay", Mode: 0o755,
+			Size: int64(len(text))}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.Write(text); err != nil {

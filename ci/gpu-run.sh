@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Builds libllama and runs the live suite with it, all layers offloaded: `ci/gpu.sh` puts this script into its bundle.
+# Builds libllama and runs the live suite with it, all layers offloaded: `ci/gpu.sh` puts this
+# script into its bundle.
 #
 #   ./run.sh [--backend cuda|cpu] OUT [MODEL.gguf [ARGUMENTS OF ASSAY LIVE]]
 #
-# Needs CMake, make or Ninja, a C++ compiler and, for CUDA (the default), nvcc and a GPU. Nothing is fetched. OUT gets device.txt,
-# build.log, tests.log, report.json, report.xml (JUnit) and cases/, the recordings. Without a model the tiny one goes through every family.
-# Exit status: 0 all well, 1 something failed, 2 it could not run.
+# Needs CMake, make or Ninja, a C++ compiler and, for CUDA (the default), nvcc and a GPU. Nothing is
+# fetched. OUT gets device.txt, build.log, tests.log, report.json, report.xml (JUnit) and cases/,
+# the recordings. Without a model the tiny one goes through every family. Exit status: 0 all well, 1
+# something failed, 2 it could not run.
 set -euo pipefail
 
 say() { printf 'run: %s\n' "$*" >&2; }
@@ -67,7 +69,8 @@ rm -rf "$out/cases" # of an earlier run; recordings are never overwritten
 bin/assay live "${model[@]}" --gpu-layers -1 --record "$out/cases" --date "$(date -u +%Y-%m-%d)" --junit "$out/report.xml" --format json \
   >"$out/report.json" 2>"$out/live.log" || failed "runs failed, see $out/report.json and $out/live.log"
 
-# The recordings say what computed. It must be what was asked for: llama.cpp without a GPU it can use takes the CPU.
+# The recordings say what computed. It must be what was asked for: llama.cpp without a GPU it can
+# use takes the CPU.
 device=
 recorded=$(find "$out/cases" -name '*.txtar' -print -quit 2>/dev/null) || true
 [ -z "$recorded" ] || device=$(sed -n 's/, greedy,.*//; s/, temperature .*//; s/^# recorded: llama.cpp [^ ]* on //p' "$recorded")

@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# Makes a bundle that runs the live suite on another machine: one with an NVIDIA GPU, its driver, nvcc, CMake and a C++ compiler, which
-# may have neither Go nor a network.
+# Makes a bundle that runs the live suite on another machine: one with an NVIDIA GPU, its driver,
+# nvcc, CMake and a C++ compiler, which may have neither Go nor a network.
 #
 #   ci/gpu.sh FILE.tar.gz       makes the bundle, of at most 60 MiB; there: tar -xzf FILE.tar.gz && assay-live/run.sh OUT
 #   ci/gpu.sh --check [DIR]     makes one, and runs it here for the CPU in an empty directory, without Go and without a network where that
 #                               can be had; the results stay in DIR where one is given
 #
-# In it are assay and the tests of the binding and of the live suite, linked with a libllama of the same version whose place is taken there
-# by the one that run.sh builds; that library's source; and run.sh (ci/gpu-run.sh). The tiny model and the corpus are in assay.
-# The machine that runs this must have the tools that `make llama` needs, and a C library that is not newer than there.
+# In it are assay and the tests of the binding and of the live suite, linked with a libllama of the
+# same version whose place is taken there by the one that run.sh builds; that library's source; and
+# run.sh (ci/gpu-run.sh). The tiny model and the corpus are in assay. The machine that runs this
+# must have the tools that `make llama` needs, and a C library that is not newer than there.
 set -euo pipefail
 
 version=0.5.0
@@ -30,7 +31,8 @@ root=$work/assay-live
 mkdir -p "$root/bin" "$root/llama.cpp"
 
 ci/deps.sh
-# The library is built for the CPU whatever is installed: its soname and version are those of the one that run.sh builds.
+# The library is built for the CPU whatever is installed: its soname and version are those of the
+# one that run.sh builds.
 LLAMA_BACKEND=cpu ci/llama.sh
 export PKG_CONFIG_PATH=$PWD/.deps/llama/lib/pkgconfig
 export CGO_LDFLAGS='-Wl,-rpath,$ORIGIN/../lib'

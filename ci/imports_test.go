@@ -1,5 +1,5 @@
-// Package ci checks what no package can check of itself: that imports go one way, that the documents are true, that the
-// vendors' lock and the families agree.
+// Package ci checks what no package can check of itself: that imports go one way, that the
+// documents are true, that the vendors' lock and the families agree.
 package ci
 
 import (
@@ -15,8 +15,9 @@ import (
 
 const module = "github.com/goassay/assay/"
 
-// policy says what each package of the engine may import of this module; engine/ is left out of the names. The two halves,
-// templates and output, meet in format, ordered and chat only; verify and the façade stand above both.
+// policy says what each package of the engine may import of this module; engine/ is left out of the
+// names. The two halves, templates and output, meet in format, ordered and chat only; verify and
+// the façade stand above both.
 var policy = map[string][]string{
 	"source":  {},
 	"ordered": {"source"},
@@ -47,11 +48,14 @@ var policy = map[string][]string{
 	"formatjson": {"format", "ordered"},
 	"codegen":    {"chat", "codec", "dialect", "format", "gbnf", "ordered", "peg", "schema"},
 	"spell":      {"chat", "codec", "format", "ordered"},
-	"stream":     {"chat", "codec", "codegen", "format", "ordered", "peg", "peg/vm", "schema", "vocab"},
+	"stream": {"chat", "codec", "codegen", "format", "ordered", "peg", "peg/vm", "schema",
+		"vocab"},
 
 	// above both
-	"verify": {"analysis", "caps", "chat", "chattemplate", "codegen", "format", "gbnf", "jinja", "ordered", "spell", "stream"},
-	"": {"analysis", "caps", "chat", "chattemplate", "codegen", "dialect", "format", "jinja", "observe", "ordered", "peg/vm", "source",
+	"verify": {"analysis", "caps", "chat", "chattemplate", "codegen", "format", "gbnf", "jinja",
+		"ordered", "spell", "stream"},
+	"": {"analysis", "caps", "chat", "chattemplate", "codegen", "dialect", "format", "jinja",
+		"observe", "ordered", "peg/vm", "source",
 		"stream", "verify", "vocab", "words"},
 
 	// the room beside it: model files, the Hub, model folders
@@ -80,7 +84,8 @@ type listed struct {
 	CgoFiles   []string
 }
 
-// list returns the packages of the module as the go command sees them, with the files of every build tag.
+// list returns the packages of the module as the go command sees them, with the files of every
+// build tag.
 func list(t *testing.T) []listed {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,CgoFiles", "-tags=llama", "./...")
@@ -106,7 +111,8 @@ func TestImports(t *testing.T) {
 		name, inEngine := strings.CutPrefix(p.ImportPath+"/", module+"engine/")
 		name = strings.TrimSuffix(name, "/")
 		for _, path := range p.Imports {
-			if own, ok := strings.CutPrefix(path, module); ok && p.ImportPath != strings.TrimSuffix(module, "/") {
+			if own, ok := strings.CutPrefix(path, module); ok &&
+				p.ImportPath != strings.TrimSuffix(module, "/") {
 				checkOwn(t, name, inEngine, p.ImportPath, own)
 			}
 			if inEngine && name != "llama" {
@@ -127,14 +133,16 @@ func checkOwn(t *testing.T, name string, inEngine bool, importer, imported strin
 	switch {
 	case !inEngine:
 		if strings.HasPrefix(importer, module+"harness/") && strings.HasPrefix(imported, "cmd/") {
-			t.Errorf("%s imports %s; the harness does not know the command line", importer, imported)
+			t.Errorf("%s imports %s; the harness does not know "+
+				"the command line", importer, imported)
 		}
 	case !intoEngine:
 		t.Errorf("%s imports %s; the engine knows nothing above it", importer, imported)
 	default:
 		may, known := policy[name]
 		if !known {
-			t.Errorf("%s is not in the policy of ci/imports_test.go; say what it may import", importer)
+			t.Errorf("%s is not in the policy of ci/imports_test.go; say "+
+				"what it may import", importer)
 		} else if !slices.Contains(may, target) {
 			t.Errorf("%s imports engine/%s; ci/imports_test.go allows %q", importer, target, may)
 		}
@@ -147,8 +155,10 @@ func checkForeign(t *testing.T, importer, imported string) {
 	if reason, ok := forbidden[imported]; ok {
 		t.Errorf("%s imports %s; %s", importer, imported, reason)
 	}
-	if first, _, _ := strings.Cut(imported, "/"); strings.Contains(first, ".") && !strings.HasPrefix(imported, module) &&
+	if first, _, _ := strings.Cut(imported, "/"); strings.Contains(first, ".") &&
+		!strings.HasPrefix(imported, module) &&
 		!slices.Contains(allowed[importer], imported) {
-		t.Errorf("%s imports %s; the engine needs nothing but the standard library", importer, imported)
+		t.Errorf("%s imports %s; the engine needs nothing but the "+
+			"standard library", importer, imported)
 	}
 }

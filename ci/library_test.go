@@ -15,11 +15,12 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// maxDependencies is the number of packages, the standard library's included, that a program links for engine.
+// maxDependencies is the number of packages, the standard library's included, that a program links
+// for engine.
 const maxDependencies = 101
 
-// TestDependencies holds the library to what it costs those who import it. Model files, the Hub and its TLS are in engine/model,
-// beside it.
+// TestDependencies holds the library to what it costs those who import it. Model files, the Hub and
+// its TLS are in engine/model, beside it.
 func TestDependencies(t *testing.T) {
 	cmd := exec.Command("go", "list", "-deps", "./engine")
 	cmd.Dir = ".."
@@ -29,7 +30,8 @@ func TestDependencies(t *testing.T) {
 	}
 	deps := strings.Fields(string(out))
 	if len(deps) > maxDependencies {
-		t.Errorf("engine links %d packages, at most %d are allowed:\n%s", len(deps), maxDependencies, out)
+		t.Errorf("engine links %d packages, at most %d "+
+			"are allowed:\n%s", len(deps), maxDependencies, out)
 	}
 	for _, name := range []string{"net", "net/http", "crypto/tls", module + "engine/model"} {
 		if slices.Contains(deps, name) {
@@ -40,8 +42,9 @@ func TestDependencies(t *testing.T) {
 
 var required = regexp.MustCompile(`(?m)^(?:require\s|\t)\s*(\S+) v`)
 
-// TestRequirements makes a module that imports the library, and demands that `go mod tidy` gives it no requirement but this
-// module, and that it builds. The network is switched off: a module that would have to be fetched is one requirement too many.
+// TestRequirements makes a module that imports the library, and demands that `go mod tidy` gives it
+// no requirement but this module, and that it builds. The network is switched off: a module that
+// would have to be fetched is one requirement too many.
 func TestRequirements(t *testing.T) {
 	run := scratchModule(t, map[string]string{"main.go": `package main
 
@@ -68,8 +71,8 @@ func main() { fmt.Println(engine.Source{}, chat.Request{}, format.Format{}, mode
 	}
 }
 
-// TestZeroOptions renders the battery with every template under the zero Options, whose clock is the wall clock. Each prompt
-// comes out that does under the tests' clock.
+// TestZeroOptions renders the battery with every template under the zero Options, whose clock is
+// the wall clock. Each prompt comes out that does under the tests' clock.
 func TestZeroOptions(t *testing.T) {
 	templates, err := filepath.Glob("../corpus/*/" + families.OwnTemplate)
 	if err != nil {

@@ -4,9 +4,10 @@
 #   ci/llama.sh [COMMAND...]                an installed libllama that pkg-config finds is used as it is; else it is built
 #   LLAMA_BACKEND=cuda|vulkan|cpu           what to build it for (default cpu); an installed one is not looked for where this is given
 #
-# It is built from the source that `make deps` fetched, in about a minute on two cores, under ${XDG_CACHE_HOME:-$HOME/.cache}/assay, and
-# linked as .deps/llama. The command finds it by PKG_CONFIG_PATH and CGO_LDFLAGS. The result gets its place by a rename; an interrupted
-# build goes on where it was.
+# It is built from the source that `make deps` fetched, in about a minute on two cores, under
+# ${XDG_CACHE_HOME:-$HOME/.cache}/assay, and linked as .deps/llama. The command finds it by
+# PKG_CONFIG_PATH and CGO_LDFLAGS. The result gets its place by a rename; an interrupted build goes
+# on where it was.
 set -euo pipefail
 
 version=0.5.0

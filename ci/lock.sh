@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Writes corpus/vendor.lock: the SHA-256 and family of every template that corpus/families.txt lists.
+# Writes corpus/vendor.lock: the SHA-256 and family of every template that corpus/families.txt
+# lists.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 templates=.deps/llama.cpp/models/templates

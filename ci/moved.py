@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Compares the cases of two revisions of the corpus: OLD NEW REASONS, two folders and a list.
 
-A case says: this template, this request, this command, this output, this expectation. Each such tuple of OLD must be
-one of NEW. One that is not stands in REASONS, under its reason, as FAMILY/CASE COMMAND; a line that is not needed is
-an error as well. Names of cases, and the form of JSON, are no part of a tuple.
+A case says: this template, this request, this command, this output, this expectation. Each such
+tuple of OLD must be one of NEW. One that is not stands in REASONS, under its reason, as FAMILY/CASE
+COMMAND; a line that is not needed is an error as well. Names of cases, and the form of JSON, are no
+part of a tuple.
 """
 
 import pathlib
@@ -55,7 +56,10 @@ def tuples(case):
                 yield command, (case.family, "", command, negated, arg)
         elif command in ("parse", "stream"):
             answered = files[0]
-            yield command, (case.family, asked, command, "-cut" in args, answered, message(files[1]))
+            yield (
+                command,
+                (case.family, asked, command, "-cut" in args, answered, message(files[1])),
+            )
         elif command == "finish":
             yield command, (case.family, asked, command, answered, args[0])
         elif command == "roundtrip":

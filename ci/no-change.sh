@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Proves that the goldens, the scripts and the generated documents are up to date: updates them in a scratch copy of the
-# checkout and demands that nothing changes there.
+# Proves that the goldens, the scripts and the generated documents are up to date: updates them in a
+# scratch copy of the checkout and demands that nothing changes there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 vendor=$PWD/.deps/llama.cpp/models/templates

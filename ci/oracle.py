@@ -1,11 +1,13 @@
-"""Renders prompts with jinja2 set up as Hugging Face transformers does, and compares them with what we have.
+"""Renders prompts with jinja2 set up as Hugging Face transformers does, and compares them with what
+we have.
 
-The prompts are the vectors of the kind jinja on the standard input, and the prompt goldens in the scripts of the corpus
-whose folder is the argument; there, calls carry their arguments as objects, or as text where a template takes no objects, and
-a template that demands the variable functions gets the functions as JSON text.
+The prompts are the vectors of the kind jinja on the standard input, and the prompt goldens in the
+scripts of the corpus whose folder is the argument; there, calls carry their arguments as objects,
+or as text where a template takes no objects, and a template that demands the variable functions
+gets the functions as JSON text.
 
-The set-up is that of transformers/utils/chat_template_utils.py: an immutable sandbox, trim_blocks, lstrip_blocks,
-loop controls, the generation block, and tojson without HTML escapes.
+The set-up is that of transformers/utils/chat_template_utils.py: an immutable sandbox, trim_blocks,
+lstrip_blocks, loop controls, the generation block, and tojson without HTML escapes.
 """
 
 import datetime
@@ -37,7 +39,9 @@ class Generation(Extension):
 
 
 def tojson(value, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
-    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+    return json.dumps(
+        value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys
+    )
 
 
 def raise_exception(message):
@@ -83,10 +87,12 @@ class Comparison:
         if text == ours:
             return
         self.failed += 1
-        at = next((i for i, (a, b) in enumerate(zip(text, ours)) if a != b), min(len(text), len(ours)))
+        at = next(
+            (i for i, (a, b) in enumerate(zip(text, ours)) if a != b), min(len(text), len(ours))
+        )
         print(f"FAIL {name} at character {at}")
-        print(f"  jinja2 {text[max(0, at - 30):at + 60]!r}")
-        print(f"  ours   {ours[max(0, at - 30):at + 60]!r}")
+        print(f"  jinja2 {text[max(0, at - 30) : at + 60]!r}")
+        print(f"  ours   {ours[max(0, at - 30) : at + 60]!r}")
 
     def vector(self, vector):
         try:
@@ -96,7 +102,11 @@ class Comparison:
         self.compare(vector["id"], text, vector["want"])
 
     def case(self, root, case):
-        named = dict(line.split(" ")[:2] for line in case.commands if line.startswith(("prompt ", "request ")))
+        named = dict(
+            line.split(" ")[:2]
+            for line in case.commands
+            if line.startswith(("prompt ", "request "))
+        )
         if "prompt" not in named or "request" not in named:
             return
         source = (root / case.family / "template.jinja").read_text(encoding="utf-8")
@@ -110,7 +120,9 @@ class Comparison:
                 break
             except Exception as error:
                 text = f"{type(error).__name__}: {error}"
-        self.compare(f"{case.family}/{case.name}", text, case.files[named["prompt"]].removesuffix("\n"))
+        self.compare(
+            f"{case.family}/{case.name}", text, case.files[named["prompt"]].removesuffix("\n")
+        )
 
 
 def main():

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Writes the page of `assay report` to out/page.html and looks at it in headless Chromium, wide, dark and narrow: it must show what
-# the report holds, stand alone, log no error, lead from every cell to its results, open and close, fit a small screen, and have
-# no accessibility fault that axe-core finds. Chromium and npm are needed; CHROMIUM names the binary.
+# Writes the page of `assay report` to out/page.html and looks at it in headless Chromium, wide,
+# dark and narrow: it must show what the report holds, stand alone, log no error, lead from every
+# cell to its results, open and close, fit a small screen, and have no accessibility fault that
+# axe-core finds. Chromium and npm are needed; CHROMIUM names the binary.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=out/page.html
@@ -29,8 +30,8 @@ grep -Eq '<(script|link|img|iframe)|url\(|@import' "$out" && die "the page loads
 [ "$(wc -c <"$out")" -le "$most" ] || die "the page has $(wc -c <"$out") bytes, more than $most"
 templates=$(grep -c ' ok \| noted \| known \| FAIL ' "$work/text")
 
-# The checks run inside a copy of the page and leave their verdict in its title. Of the results that look alike every twentieth is
-# opened and kept, since axe takes minutes for thousands.
+# The checks run inside a copy of the page and leave their verdict in its title. Of the results that
+# look alike every twentieth is opened and kept, since axe takes minutes for thousands.
 {
   sed '/<\/body>/,$d' "$out"
   printf '<script>\n'

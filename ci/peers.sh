@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Provides the implementations that `make bench-peers` compares with, and runs the comparison; further arguments go to harness/bench/peers.
+# Provides the implementations that `make bench-peers` compares with, and runs the comparison;
+# further arguments go to harness/bench/peers.
 #
 #   jinja2               pip, in a virtual environment
 #   @huggingface/jinja   npm
@@ -7,8 +8,8 @@
 #   llama.cpp            its chat library, built from the source that `make deps` fetched, against the libllama of ci/llama.sh; takes
 #                        some minutes once
 #
-# Fetched and built files stay in ${XDG_CACHE_HOME:-$HOME/.cache}/assay. A peer whose tools are not installed (python3; node and npm; cmake
-# and a C++ compiler) is left out, with a line that says so.
+# Fetched and built files stay in ${XDG_CACHE_HOME:-$HOME/.cache}/assay. A peer whose tools are not
+# installed (python3; node and npm; cmake and a C++ compiler) is left out, with a line that says so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/assay

@@ -28,7 +28,8 @@ func recipe(t *testing.T, key string, into any) {
 	t.Fatalf("docs/gate.md has no recipe with the key %s", key)
 }
 
-// TestRecipes runs what the recipes of docs/gate.md run, in a repository with an edit that breaks a template and with one that does not.
+// TestRecipes runs what the recipes of docs/gate.md run, in a repository with an edit that breaks a
+// template and with one that does not.
 func TestRecipes(t *testing.T) {
 	var gitlab struct{ Script []string }
 	recipe(t, "templates", &gitlab)
@@ -41,11 +42,13 @@ func TestRecipes(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(readFile(t, "../.pre-commit-hooks.yaml")), &hooks); err != nil {
 		t.Fatal(err)
 	}
-	if len(repos) != 1 || len(hooks) != 1 || repos[0].Hooks[0].ID != hooks[0].ID || hooks[0].Language != "golang" {
+	if len(repos) != 1 || len(hooks) != 1 || repos[0].Hooks[0].ID != hooks[0].ID ||
+		hooks[0].Language != "golang" {
 		t.Fatalf("the recipe %+v names no hook of %+v", repos, hooks)
 	}
 	files := regexp.MustCompile(hooks[0].Files)
-	for name, want := range map[string]bool{"a.jinja": true, "m/tokenizer_config.json": true, "m/other_config.json": false, "jinja": false} {
+	for name, want := range map[string]bool{"a.jinja": true, "m/tokenizer_config.json": true,
+		"m/other_config.json": false, "jinja": false} {
 		if files.MatchString(name) != want {
 			t.Errorf("the hook takes %s: %t, want %t", name, !want, want)
 		}
@@ -57,11 +60,13 @@ func TestRecipes(t *testing.T) {
 	s.write("broken.jinja", "{% if")
 	base := s.commit("base")
 	commands := map[string]string{
-		"shell":      "assay check --base " + base + " .",
-		"GitLab":     strings.Join(gitlab.Script, "\n"),
-		"pre-commit": hooks[0].Entry + " " + strings.Join(hooks[0].Args, " ") + " templates/one.jinja broken.jinja",
+		"shell":  "assay check --base " + base + " .",
+		"GitLab": strings.Join(gitlab.Script, "\n"),
+		"pre-commit": hooks[0].Entry + " " + strings.Join(hooks[0].Args, " ") +
+			" templates/one.jinja broken.jinja",
 	}
-	if !strings.Contains(readFile(t, "../docs/gate.md"), "\n    assay check --base origin/main .\n") {
+	if !strings.Contains(readFile(t, "../docs/gate.md"), "\n    assay check --base "+
+		"origin/main .\n") {
 		t.Error("docs/gate.md has no recipe for a shell")
 	}
 	for _, edit := range []struct {
@@ -76,9 +81,11 @@ func TestRecipes(t *testing.T) {
 		s.write("templates/one.jinja", edit.text)
 		for name, command := range commands {
 			script := "assay() { " + s.assay + ` "$@"; }` + "\n" + command
-			out, code := s.run("", []string{"CI_MERGE_REQUEST_DIFF_BASE_SHA=" + base}, "bash", "-euc", script)
+			out, code := s.run("", []string{"CI_MERGE_REQUEST_DIFF_BASE_SHA=" + base}, "bash",
+				"-euc", script)
 			if code != edit.code || !strings.Contains(out, edit.want) {
-				t.Errorf("%s, edit %s: status %d, want %d with %q\n%s", name, edit.name, code, edit.code, edit.want, out)
+				t.Errorf("%s, edit %s: status %d, "+
+					"want %d with %q\n%s", name, edit.name, code, edit.code, edit.want, out)
 			}
 		}
 	}

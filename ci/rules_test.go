@@ -24,26 +24,30 @@ var (
 	checkCited   = regexp.MustCompile(`\b[ADS]0\d\d\b`)
 	checkHeading = regexp.MustCompile(`(?m)^## ([ADS]\d{3})$`)
 	painHeading  = regexp.MustCompile(`(?m)^\| (P\d\d) \|`)
-	// pageCited is a page of the repository. Names in capitals are those of its own documents; what ends in .md and belongs to others
-	// is cited with an address or a path.
+	// pageCited is a page of the repository. Names in capitals are those of its own documents; what
+	// ends in .md and belongs to others is cited with an address or a path.
 	pageCited = regexp.MustCompile(`(?:^|[\s(\x60"])((?:docs/)?[A-Za-z][A-Za-z-]*\.md)\b`)
 	// elsewhere are citations of documents that the repository does not have.
 	elsewhere = regexp.MustCompile(`(?i)\bthe (?:compositional|differential|two-phase) (?:specification|one)\b|\b[BCD]\.[1-9]\b|\b(?:the|our|these) specifications?'? (?:has|have|says?|wants?|mapper|lists?)\b`)
 )
 
-// inComparisons are the places in which T1 to T7 mean the comparisons of the analysis; elsewhere they mean tolerances.
-var inComparisons = []string{"engine/analysis/", "engine/format/", "engine/observe/", "docs/architecture.md"}
+// inComparisons are the places in which T1 to T7 mean the comparisons of the analysis; elsewhere
+// they mean tolerances.
+var inComparisons = []string{"engine/analysis/", "engine/format/", "engine/observe/",
+	"docs/architecture.md"}
 
 // citing are the endings of the files that may cite.
 var citing = []string{".go", ".txtar", ".jinja", ".md", ".txt"}
 
-// foreign are files that speak of other things in the words of citations: texts for models, other people's names, generated tables.
+// foreign are files that speak of other things in the words of citations: texts for models, other
+// people's names, generated tables.
 func foreign(name string) bool {
-	return strings.HasPrefix(name, "golden/own/") || strings.HasPrefix(name, "golden/vendor/") || strings.Contains(name, "/testdata/") || strings.HasSuffix(name, ".lock")
+	return strings.HasPrefix(name, "golden/own/") || strings.HasPrefix(name, "golden/vendor/") ||
+		strings.Contains(name, "/testdata/") || strings.HasSuffix(name, ".lock")
 }
 
-// cites returns the texts of a file that may cite a rule, each with its line: the comments of Go code and templates, the head of a
-// case, a whole document.
+// cites returns the texts of a file that may cite a rule, each with its line: the comments of Go
+// code and templates, the head of a case, a whole document.
 func cites(t *testing.T, name, text string) map[int]string {
 	lines := map[int]string{}
 	all := func(text string, first int) {
@@ -54,7 +58,8 @@ func cites(t *testing.T, name, text string) map[int]string {
 	switch {
 	case strings.HasSuffix(name, ".go"):
 		files := token.NewFileSet()
-		f, err := parser.ParseFile(files, name, text, parser.ParseComments|parser.SkipObjectResolution)
+		f, err := parser.ParseFile(files, name, text,
+			parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,8 +81,9 @@ func cites(t *testing.T, name, text string) map[int]string {
 	return lines
 }
 
-// literals returns the string literals of Go code, each with its line. What is told by them are rules of the
-// checks; engine rules are cited in comments, and a text such as E2 may mean anything there.
+// literals returns the string literals of Go code, each with its line. What is told by them are
+// rules of the checks; engine rules are cited in comments, and a text such as E2 may mean anything
+// there.
 func literals(t *testing.T, name, text string) map[int]string {
 	lines := map[int]string{}
 	files := token.NewFileSet()
@@ -94,8 +100,9 @@ func literals(t *testing.T, name, text string) map[int]string {
 	return lines
 }
 
-// TestCitations finds every citation of a rule, of a complaint (P13) and of a page, in code, documents and cases, and demands that the
-// repository has it. Rules of the checks are looked for in the string literals of code, too.
+// TestCitations finds every citation of a rule, of a complaint (P13) and of a page, in code,
+// documents and cases, and demands that the repository has it. Rules of the checks are looked for
+// in the string literals of code, too.
 func TestCitations(t *testing.T) {
 	var rules, pains []string
 	for _, m := range ruleHeading.FindAllStringSubmatch(readFile(t, rulesPage), -1) {
@@ -119,7 +126,8 @@ func TestCitations(t *testing.T) {
 			return err
 		}
 		if d.IsDir() {
-			if hidden := strings.HasPrefix(d.Name(), ".") && name != "."; hidden || name == "out" || name == "bin" || d.Name() == "node_modules" {
+			if hidden := strings.HasPrefix(d.Name(), ".") && name != "."; hidden || name == "out" ||
+				name == "bin" || d.Name() == "node_modules" {
 				return fs.SkipDir
 			}
 			return nil
@@ -144,7 +152,8 @@ func TestCitations(t *testing.T) {
 			declared(line, text)
 			for _, id := range ruleCited.FindAllString(text, -1) {
 				id = strings.Replace(id, "(", "", 1)
-				comparison := slices.ContainsFunc(inComparisons, func(dir string) bool { return strings.HasPrefix(name, dir) })
+				comparison := slices.ContainsFunc(inComparisons,
+					func(dir string) bool { return strings.HasPrefix(name, dir) })
 				if id[0] == 'T' && !comparison {
 					id = "E21 " + id
 				}
@@ -159,13 +168,15 @@ func TestCitations(t *testing.T) {
 				}
 			}
 			for _, m := range pageCited.FindAllStringSubmatch(text, -1) {
-				if name == "ci/rules_test.go" || strings.HasSuffix(name, ".txtar") || has(m[1]) || has(path.Join(path.Dir(name), m[1])) {
+				if name == "ci/rules_test.go" || strings.HasSuffix(name, ".txtar") || has(m[1]) ||
+					has(path.Join(path.Dir(name), m[1])) {
 					continue
 				}
 				t.Errorf("%s:%d: cites %s, which is not in the repository", name, line, m[1])
 			}
 			if m := elsewhere.FindString(text); m != "" && name != "ci/rules_test.go" {
-				t.Errorf("%s:%d: cites %q, which is not in the repository; cite a rule of docs/engine-rules.md", name, line, m)
+				t.Errorf("%s:%d: cites %q, which is not in the repository; cite a rule of "+
+					"docs/engine-rules.md", name, line, m)
 			}
 		}
 		return nil

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Provides llama-server 0.5.0, built from the source that `make deps` fetched, and runs a command that needs it.
+# Provides llama-server 0.5.0, built from the source that `make deps` fetched, and runs a command
+# that needs it.
 #
 #   ci/server.sh [COMMAND...]      the command finds the program by ASSAY_LLAMA_SERVER
 #
-# It stands alone, without its web page and without TLS, under ${XDG_CACHE_HOME:-$HOME/.cache}/assay. Building it takes several minutes on
-# two cores. The result gets its place by a rename; an interrupted build goes on where it was.
+# It stands alone, without its web page and without TLS, under
+# ${XDG_CACHE_HOME:-$HOME/.cache}/assay. Building it takes several minutes on two cores. The result
+# gets its place by a rename; an interrupted build goes on where it was.
 set -euo pipefail
 
 version=0.5.0

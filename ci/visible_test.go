@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// printers may name the process's own outputs: programs that print what is ours alone, and those that
-// put package visible before them.
+// printers may name the process's own outputs: programs that print what is ours alone, and those
+// that put package visible before them.
 var printers = []string{
 	"cmd/assay/main.go",      // which puts visible.Writer before them
 	"cmd/assay/memory.go",    // a file for what nobody else prints any more
@@ -22,7 +22,7 @@ var printers = []string{
 	"ci/",
 }
 
-// bare may use what is behind the writers of a command, each for a reason.
+// bare may use what is after the writers of a command, each for a reason.
 var bare = []string{
 	"main.go",      // makes them
 	"output.go",    // reports make texts visible themselves; JSON, prompts and grammars are data
@@ -41,7 +41,8 @@ func TestOneWriter(t *testing.T) {
 		switch base := filepath.Base(name); {
 		case err != nil:
 			return err
-		case entry.IsDir() && (base == "out" || base == "testdata" || base == "node_modules" || len(base) > 2 && base[0] == '.'):
+		case entry.IsDir() && (base == "out" || base == "testdata" || base == "node_modules" ||
+			len(base) > 2 && base[0] == '.'):
 			return fs.SkipDir
 		case entry.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
 			return nil
@@ -52,7 +53,8 @@ func TestOneWriter(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		printer := slices.ContainsFunc(printers, func(p string) bool { return strings.HasPrefix(file, p) })
+		printer := slices.ContainsFunc(printers,
+			func(p string) bool { return strings.HasPrefix(file, p) })
 		ast.Inspect(tree, func(n ast.Node) bool {
 			selector, ok := n.(*ast.SelectorExpr)
 			if !ok {
@@ -64,13 +66,17 @@ func TestOneWriter(t *testing.T) {
 			}
 			what := of.Name + "." + selector.Sel.Name
 			switch what {
-			case "os.Stdout", "os.Stderr", "fmt.Print", "fmt.Println", "fmt.Printf", "log.Print", "log.Println", "log.Printf", "log.Fatal", "log.Fatalf":
+			case "os.Stdout", "os.Stderr", "fmt.Print", "fmt.Println", "fmt.Printf", "log.Print",
+				"log.Println", "log.Printf", "log.Fatal", "log.Fatalf":
 				if !printer {
-					t.Errorf("%s: %s prints past package visible; print to the writers of a command", set.Position(n.Pos()), what)
+					t.Errorf("%s: %s prints past package visible; print to the "+
+						"writers of a command", set.Position(n.Pos()), what)
 				}
 			case "c.raw", "c.rawErr":
-				if command, ok := strings.CutPrefix(file, "cmd/assay/"); ok && !slices.Contains(bare, command) {
-					t.Errorf("%s: %s is behind package visible; use c.stdout, c.stderr, or c.data() for what programs read",
+				if command, ok := strings.CutPrefix(file, "cmd/assay/"); ok &&
+					!slices.Contains(bare, command) {
+					t.Errorf("%s: %s is after package visible; use c.stdout, c.stderr, or "+
+						"c.data() for what programs read",
 						set.Position(n.Pos()), what)
 				}
 			}

@@ -1,6 +1,6 @@
 // Package corpus is the corpus as data: the kinds of cases, a folder for each family with its own
-// template, its outputs and the cases that it alone has, families.txt (which vendor template belongs
-// to which family) and vendor.lock (their SHA-256).
+// template, its outputs and the cases that it alone has, families.txt (which vendor template
+// belongs to which family) and vendor.lock (their SHA-256).
 //
 // README.md is its manual. Package harness/families reads it, package harness/script documents the
 // scripts.

@@ -1,5 +1,5 @@
-// Package engine is the façade: from a chat template to a prompt, a parser and a grammar. docs/embedding.md has a server that
-// uses it.
+// Package engine is the façade: from a chat template to a prompt, a parser and a grammar.
+// docs/embedding.md has a server that uses it.
 //
 // # Life of a request
 //
@@ -8,29 +8,32 @@
 //	Prepare   request  -> Plan       prompt, parser program, grammar, triggers, stops, preserved tokens
 //	NewParser Plan     -> Parser     bytes in, deltas out; a message at the end
 //
-// Each stage is a package that can be used alone; this one only joins them. The left half (jinja, chattemplate, caps,
-// analysis) understands templates, the right half (schema, codec, peg, gbnf, codegen, stream, dialect) handles output; between
-// them stands [format.Format], which is plain data.
+// Each stage is a package that can be used alone; this one only joins them. The left half (jinja,
+// chattemplate, caps, analysis) understands templates, the right half (schema, codec, peg, gbnf,
+// codegen, stream, dialect) handles output; between them stands [format.Format], which is plain
+// data.
 //
 // Each method depends on its receiver and its arguments alone, never on what was called before.
 //
 // # Stability
 //
-// This package, package chat and package format are the stable surface: their API is listed in ci/api.txt, and a test holds it
-// there. Every other package of the module may change with every release. Where this package leads to one of them (Caps, Analysis,
-// Verify, ChatTemplate, Plan.Output), the method stays, and the type that it returns may change.
+// This package, package chat and package format are the stable surface: their API is listed in
+// ci/api.txt, and a test holds it there. Every other package of the module may change with every
+// release. Where this package leads to one of them (Caps, Analysis, Verify, ChatTemplate,
+// Plan.Output), the method stays, and the type that it returns may change.
 //
 // # Cost
 //
-// Compile, Analysis and Verify take milliseconds and happen once for a template; Analysis and Verify when they are asked for, or
-// when the first Prepare needs them. Prepare takes microseconds for tools that it has seen, and reading an output nanoseconds for
-// a byte. A Template and a Plan are safe for concurrent use; a Parser belongs to one answer.
+// Compile, Analysis and Verify take milliseconds and happen once for a template; Analysis and
+// Verify when they are asked for, or when the first Prepare needs them. Prepare takes microseconds
+// for tools that it has seen, and reading an output nanoseconds for a byte. A Template and a Plan
+// are safe for concurrent use; a Parser belongs to one answer.
 //
 // # Errors
 //
-// Compile returns positioned errors ([source.Error]). Prepare returns [ErrUnverified] where the template's
-// format is not proven to read the answers to the request, unless the caller insists (E11). [Template.Gate]
-// says so of the template as a whole.
+// Compile returns positioned errors ([source.Error]). Prepare returns [ErrUnverified] where the
+// template's format is not proven to read the answers to the request, unless the caller insists
+// (E11). [Template.Gate] says so of the template as a whole.
 package engine
 
 import (
@@ -63,34 +66,35 @@ type Source struct {
 	Name     string // for errors
 	Text     string
 	BOS, EOS string
-	// StandIns says that BOS and EOS are not the model's: something has to stand for them in prompts, but what a template does not write at the end
-	// of turns ends no answer.
+	// StandIns reports whether BOS and EOS are not the model's: something has to stand for them in
+	// prompts, but what a template does not write at the end of turns ends no answer.
 	StandIns bool
 }
 
 // Options are what a template is compiled with. The zero value is usable.
 type Options struct {
-	// Now is the clock that templates read; nil: the wall clock, in the local time zone. Whoever wants the same prompt for the same
-	// request on every day gives one.
+	// Now is the clock that templates read; nil: the wall clock, in the local time zone. Whoever
+	// wants the same prompt for the same request on every day gives one.
 	Now    func() time.Time
 	Limits Limits // zero: the defaults
-	// Seed draws the words of the probes that a template is looked at with, so that it cannot know them ([words.Mask]); 0: they are the
-	// same every time. Every seed gives the same result for a template that does not try to know.
+	// Seed draws the words of the probes that a template is looked at with, so that it cannot know
+	// them ([words.Mask]); 0: they are the same every time. Every seed gives the same result for a
+	// template that does not try to know.
 	Seed   uint64
 	Format *format.Format // a format to use instead of the analysed one
 	// Vocabulary has the added tokens of the model's tokeniser. With it, parsers read tokens by
 	// their ids ([Parser.WriteTokens]); nil: they read bytes only.
 	Vocabulary *Vocabulary
-	// Segments says that prompts will be asked for their segments, so that Render notes them at once,
-	// as Prepare always does. Without it [Prompt.Segments] of a prompt from Render renders a second
-	// time.
+	// Segments reports whether prompts will be asked for their segments, so that Render notes them
+	// at once, as Prepare always does. Without it [Prompt.Segments] of a prompt from Render renders
+	// a second time.
 	Segments bool
 
 	budget *jinja.Budget // see Together
 }
 
-// Together returns the options for templates that come together, as those of a model file do: Limits.TotalSteps bounds the renders of
-// all that are compiled with them.
+// Together returns the options for templates that come together, as those of a model file do:
+// Limits.TotalSteps bounds the renders of all that are compiled with them.
 func (o Options) Together() Options {
 	steps := o.Limits.TotalSteps
 	if steps == 0 {
@@ -100,17 +104,19 @@ func (o Options) Together() Options {
 	return o
 }
 
-// Limits bound what a template and the outputs that it is asked to read may cost. Zero fields are the defaults, which no honest
-// template or output meets; docs/untrusted.md has them all.
+// Limits bound what a template and the outputs that it is asked to read may cost. Zero fields are
+// the defaults, which no honest template or output meets; docs/untrusted.md has them all.
 type Limits struct {
 	Render RenderLimits // of each render
-	// TotalSteps bounds the renders of the template together, those of probes and analysis included; 0: no bound. It is for a
-	// template that is looked at once: one that serves requests would run out.
+	// TotalSteps bounds the renders of the template together, those of probes and analysis
+	// included; 0: no bound. It is for a template that is looked at once: one that serves requests
+	// would run out.
 	TotalSteps int64
 	Output     OutputLimits // of each parser
 
-	// Context ends all renders of the template, one that is under way too; they fail with its cause, and so does Compile. It is for
-	// a look at a template that somebody may break off, such as a command; nil: nothing ends them.
+	// Context ends all renders of the template, one that is under way too; they fail with its
+	// cause, and so does Compile. It is for a look at a template that somebody may break off, such
+	// as a command; nil: nothing ends them.
 	Context context.Context
 }
 
@@ -120,8 +126,8 @@ type Vocabulary = vocab.Vocabulary
 // VocabularyFiles are the texts of the files that name a tokeniser's added tokens.
 type VocabularyFiles = vocab.Files
 
-// ReadVocabulary reads the added tokens of a tokeniser from its files; package model reads those of a
-// folder or of a GGUF.
+// ReadVocabulary reads the added tokens of a tokeniser from its files; package model reads those of
+// a folder or of a GGUF.
 func ReadVocabulary(f VocabularyFiles) (*Vocabulary, error) { return vocab.Read(f) }
 
 // RenderLimits bound one render.
@@ -142,7 +148,8 @@ type Template struct {
 	segments bool
 }
 
-// Compile compiles a template and probes its capabilities. A template that renders no conversation at all is an error.
+// Compile compiles a template and probes its capabilities. A template that renders no conversation
+// at all is an error.
 func Compile(s Source, o Options) (*Template, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -178,33 +185,40 @@ func Compile(s Source, o Options) (*Template, error) {
 	return t, nil
 }
 
-// Exhausted returns why renders were refused, nil where none was: for Limits.TotalSteps, for what it would take to look at the
-// template, or because Limits.Context is done. What was found of the template is incomplete then, and may be wrong.
+// Exhausted returns why renders were refused, nil where none was: for Limits.TotalSteps, for what
+// it would take to look at the template, or because Limits.Context is done. What was found of the
+// template is incomplete then, and may be wrong.
 func (t *Template) Exhausted() error {
 	if ctx := t.chat.Context; ctx != nil && ctx.Err() != nil {
-		return fmt.Errorf("%s: the look at it was broken off: %w", t.chat.Source.Name, context.Cause(ctx))
+		return fmt.Errorf("%s: the look at it "+
+			"was broken off: %w", t.chat.Source.Name, context.Cause(ctx))
 	}
 	if t.chat.Budget == nil || t.chat.Budget.Left() > 0 {
 		return nil
 	}
 	if reason := t.chat.Budget.Reason(); reason != "" {
-		return fmt.Errorf("%s: %s, so that what was found of it is incomplete; it is meant to keep its reader busy", t.chat.Source.Name, reason)
+		return fmt.Errorf("%s: %s, so that what was found of it is incomplete; it is meant to "+
+			"keep its reader busy", t.chat.Source.Name, reason)
 	}
-	return fmt.Errorf("%s: all renders of the template together need more steps than allowed, so that what was found of it is incomplete; it loops, or is meant to keep its reader busy", t.chat.Source.Name)
+	return fmt.Errorf("%s: all renders of the template together need more steps than allowed, so "+
+		"that what was found of it is incomplete; it loops, or is meant to keep "+
+		"its reader busy", t.chat.Source.Name)
 }
 
-// ChatTemplate returns the template under the façade, which renders conversations without fitting them. Its type may change, as
-// everything of package chattemplate may.
+// ChatTemplate returns the template under the façade, which renders conversations without fitting
+// them. Its type may change, as everything of package chattemplate may.
 func (t *Template) ChatTemplate() *chattemplate.Template { return t.chat }
 
 // Caps returns what the template can do.
 func (t *Template) Caps() caps.Caps { return t.caps }
 
-// Analysis returns the output format that the template shows, with the evidence. It is computed once.
+// Analysis returns the output format that the template shows, with the evidence. It is computed
+// once.
 func (t *Template) Analysis() *analysis.Analysis { return t.analysis() }
 
-// Verify proves the analysis by round trip (E11). That takes some 10 to 100 renders and parses, a few milliseconds to a tenth of a
-// second, once: the report is kept. A server calls it when it loads a model, so that no request has to wait for it.
+// Verify proves the analysis by round trip (E11). That takes some 10 to 100 renders and parses, a
+// few milliseconds to a tenth of a second, once: the report is kept. A server calls it when it
+// loads a model, so that no request has to wait for it.
 func (t *Template) Verify() *verify.Report { return t.proved().report }
 
 // Prompt is a rendered request.
@@ -219,8 +233,9 @@ type Prompt struct {
 // ErrTurn is returned where the place in a prompt at which the model's turn begins cannot be told.
 var ErrTurn = analysis.ErrTurn
 
-// Prefill returns what follows the header in the prompt: the start of the model's own text (E9). It is empty for a prompt that
-// asks for no answer. Where it cannot be told, the error wraps [ErrTurn].
+// Prefill returns what follows the header in the prompt: the start of the model's own text (E9). It
+// is empty for a prompt that asks for no answer. Where it cannot be told, the error wraps
+// [ErrTurn].
 func (p Prompt) Prefill() (string, error) {
 	if p.prefill == nil {
 		return "", nil
@@ -228,8 +243,9 @@ func (p Prompt) Prefill() (string, error) {
 	return p.prefill()
 }
 
-// Render fits a request to the template and renders it. A continued message is spelled in the template's format after the
-// header, whether the template could render an unfinished message or not.
+// Render fits a request to the template and renders it. A continued message is spelled in the
+// template's format after the header, whether the template could render an unfinished message or
+// not.
 func (t *Template) Render(r chat.Request) (Prompt, error) { return t.render(r, t.segments) }
 
 // render renders a request, with a note of where the bytes are from or without.
@@ -281,11 +297,13 @@ func asIs(text string) string { return text }
 
 // PrepareOptions say how a request is prepared. The zero value is usable.
 type PrepareOptions struct {
-	// Insist prepares a request although the format is not proven to read its answers. Without it the
-	// first request waits for [Template.Verify], unless that has run before; with it nothing is verified.
-	// A request that cannot end in a call needs no proof of calls, nor does one with Fallbacks.
-	Insist     bool
-	Fallbacks  []string           // names of fallback spellings to allow besides the template's own (E25)
+	// Insist prepares a request although the format is not proven to read its answers. Without it
+	// the first request waits for [Template.Verify], unless that has run before; with it nothing is
+	// verified. A request that cannot end in a call needs no proof of calls, nor does one with
+	// Fallbacks.
+	Insist bool
+	// names of fallback spellings to allow besides the template's own (E25)
+	Fallbacks  []string
 	Incomplete codegen.Incomplete // what becomes of calls that break off or are malformed (E30)
 	Tolerances *Tolerances        // nil: the usual ones
 }
@@ -295,15 +313,18 @@ type Tolerances = codegen.Tolerances
 
 // Plan is everything that a request needs: the prompt, and how to read and constrain the answer.
 type Plan struct {
-	Prompt  Prompt
-	Prefill string // what of the prompt's prefill the parser reads first, before the output: all of it that may reach the message (E29)
+	Prompt Prompt
+	// what of the prompt's prefill the parser reads first, before the output: all of it that may
+	// reach the message (E29)
+	Prefill string
 
 	Lazy      bool      // the grammar constrains nothing until a trigger comes
 	Triggers  []Trigger // of a lazy grammar
 	Stops     []string  // texts that end the turn and nothing else
 	Preserved []string  // all markers, which a tokeniser must not cut
 
-	// Output is what the parser and the grammar are made from. Its type may change, as everything of package codegen may.
+	// Output is what the parser and the grammar are made from. Its type may change, as everything
+	// of package codegen may.
 	Output *codegen.Output
 
 	limits vm.Limits
@@ -313,8 +334,8 @@ type Plan struct {
 // Trigger is what switches a lazy grammar on.
 type Trigger = codegen.Trigger
 
-// Grammar returns the grammar of the answers that the plan's parser is to read, in llama.cpp's notation. It is generated when it is
-// asked for the first time.
+// Grammar returns the grammar of the answers that the plan's parser is to read, in llama.cpp's
+// notation. It is generated when it is asked for the first time.
 func (p *Plan) Grammar() (string, error) {
 	g, err := p.Output.Grammar()
 	if err != nil {
@@ -323,8 +344,8 @@ func (p *Plan) Grammar() (string, error) {
 	return g.String(), nil
 }
 
-// Prepare renders a request and generates its parser, or takes the one that was generated for the same tools and settings
-// before; its grammar is generated when it is asked for.
+// Prepare renders a request and generates its parser, or takes the one that was generated for the
+// same tools and settings before; its grammar is generated when it is asked for.
 func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 	if err := t.proven(r, o); err != nil {
 		return nil, err
@@ -359,11 +380,12 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 	return plan, nil
 }
 
-// PrepareFormat generates the parser for a request whose prompt somebody else renders: of a format that
-// was written down (package formatjson), there is no template. The prefill is what the prompt has after
-// the header of the answer. The plan has no prompt; whether the format is proven is for the caller to
-// know.
-func PrepareFormat(f format.Format, prefill string, r chat.Request, o PrepareOptions) (*Plan, error) {
+// PrepareFormat generates the parser for a request whose prompt somebody else renders: of a format
+// that was written down (package formatjson), there is no template. The prefill is what the prompt
+// has after the header of the answer. The plan has no prompt; whether the format is proven is for
+// the caller to know.
+func PrepareFormat(f format.Format, prefill string, r chat.Request,
+	o PrepareOptions) (*Plan, error) {
 	out, err := codegen.Generate(f, o.settings(r, prefill))
 	if err != nil {
 		return nil, err
@@ -421,7 +443,8 @@ type Result struct {
 	Diagnostics []Diagnostic
 }
 
-// Parse parses an answer in one go. The reason is why it ended: [chat.FinishStop], or [chat.FinishLength] where a limit cut it off.
+// Parse parses an answer in one go. The reason is why it ended: [chat.FinishStop], or
+// [chat.FinishLength] where a limit cut it off.
 func (p *Plan) Parse(output string, reason chat.FinishReason) Result {
 	parser := p.NewParser()
 	parser.Write([]byte(output))

@@ -38,7 +38,8 @@ func now() time.Time { return time.Date(2026, time.January, 2, 3, 4, 5, 0, time.
 
 func compile(t testing.TB, text string) *engine.Template {
 	t.Helper()
-	tmpl, err := engine.Compile(engine.Source{Name: "template.jinja", Text: text}, engine.Options{Now: now})
+	tmpl, err := engine.Compile(engine.Source{Name: "template.jinja", Text: text},
+		engine.Options{Now: now})
 	if err != nil {
 		t.Fatal(source.Detail(err))
 	}
@@ -79,7 +80,8 @@ func TestPrefillOpensReasoning(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := plan.Parse(tt.output, chat.FinishStop)
-		if got.Message.Reasoning != tt.reasoning || got.Message.Content != tt.content || got.Finish != chat.FinishStop {
+		if got.Message.Reasoning != tt.reasoning || got.Message.Content != tt.content ||
+			got.Finish != chat.FinishStop {
 			t.Errorf("thinking %s: got %+v", tt.thinking, got)
 		}
 	}
@@ -97,14 +99,15 @@ func TestContinue(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := plan.Parse(tt.output, chat.FinishStop)
-		if plan.Prompt.Text != tt.prompt || got.Message.Reasoning != tt.reasoning || got.Message.Content != tt.content {
+		if plan.Prompt.Text != tt.prompt || got.Message.Reasoning != tt.reasoning ||
+			got.Message.Content != tt.content {
 			t.Errorf("%s: prompt %q, message %+v", tt.mode, plan.Prompt.Text, got.Message)
 		}
 	}
 }
 
-// TestWrongFormat prepares tools on a format that is not the template's. That is refused, whatever was called before, unless the
-// caller insists.
+// TestWrongFormat prepares tools on a format that is not the template's. That is refused, whatever
+// was called before, unless the caller insists.
 func TestWrongFormat(t *testing.T) {
 	wrong := compile(t, template).Analysis().Format
 	wrong.Calls = []format.Calls{{
@@ -118,12 +121,14 @@ func TestWrongFormat(t *testing.T) {
 		func(tmpl *engine.Template) { tmpl.Verify() },
 		func(tmpl *engine.Template) { tmpl.Prepare(r, engine.PrepareOptions{Insist: true}) },
 	} {
-		tmpl, err := engine.Compile(engine.Source{Name: "template.jinja", Text: template}, engine.Options{Now: now, Format: &wrong})
+		tmpl, err := engine.Compile(engine.Source{Name: "template.jinja", Text: template},
+			engine.Options{Now: now, Format: &wrong})
 		if err != nil {
 			t.Fatal(err)
 		}
 		before(tmpl)
-		if _, err := tmpl.Prepare(r, engine.PrepareOptions{}); !errors.Is(err, engine.ErrUnverified) {
+		if _, err := tmpl.Prepare(r, engine.PrepareOptions{}); !errors.Is(err,
+			engine.ErrUnverified) {
 			t.Errorf("a format that is wrong: error %v", err)
 		}
 		if _, err := tmpl.Prepare(r, engine.PrepareOptions{Insist: true}); err != nil {
@@ -137,14 +142,16 @@ func TestWrongFormat(t *testing.T) {
 	}
 }
 
-// TestTurn asks for the prefill of a long conversation, at whose end the template writes something that no probe has seen.
+// TestTurn asks for the prefill of a long conversation, at whose end the template writes something
+// that no probe has seen.
 func TestTurn(t *testing.T) {
 	const frame = `{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% set deep = messages|length > 6 %}{% if add_generation_prompt %}TURN{% endif %}`
 	long := strings.Repeat(`{"role": "user", "content": "Rain? <|assistant|>"}, {"role": "assistant", "content": "No."}, `, 4)
 	for _, tt := range []struct{ turn, prefill, err string }{
 		{"<|assistant|>", "", ""},
 		{"<|assistant|>{% if deep %}<think>{% endif %}", "<think>", ""},
-		{"{% if not deep %}<|assistant|>{% endif %}", "", ""}, // as after a tool's result: the turn just goes on
+		// as after a tool's result: the turn just goes on
+		{"{% if not deep %}<|assistant|>{% endif %}", "", ""},
 		{"{% if deep %}<|strange|>{% else %}<|assistant|>{% endif %}", "", `the generation prompt is "<|strange|>", expected the header "<|assistant|>" in it`},
 	} {
 		tmpl := compile(t, strings.Replace(frame, "TURN", tt.turn, 1))
@@ -154,7 +161,8 @@ func TestTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := p.Prefill()
-		if got != tt.prefill || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+		if got != tt.prefill || (err == nil) != (tt.err == "") ||
+			err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: got %q, %v", tt.turn, got, err)
 		}
 		if err != nil && !errors.Is(err, engine.ErrTurn) {
@@ -168,12 +176,14 @@ func TestTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := p.Prefill(); got != "" || err != nil {
-			t.Errorf("%s: a prompt that asks for no answer has the prefill %q, %v", tt.turn, got, err)
+			t.Errorf("%s: a prompt that asks for no answer has "+
+				"the prefill %q, %v", tt.turn, got, err)
 		}
 	}
 }
 
-// TestBrokenOff breaks renders off, by a clock that the template reads before it loops for longer than anybody waits.
+// TestBrokenOff breaks renders off, by a clock that the template reads before it loops for longer
+// than anybody waits.
 func TestBrokenOff(t *testing.T) {
 	const slow = `{% for m in messages %}{{ m.content }}{% if "stop" in m.content %}{{ strftime_now("%Y") }}` +
 		`{% for a in range(99999) %}{% for b in range(99999) %}{% for c in range(99999) %}{% endfor %}{% endfor %}{% endfor %}{% endif %}{% endfor %}`
@@ -190,16 +200,19 @@ func TestBrokenOff(t *testing.T) {
 	if err := tmpl.Exhausted(); err != nil {
 		t.Errorf("before: %v", err)
 	}
-	if _, err := tmpl.Render(chat.Request{Messages: []chat.Value{chat.User("stop")}}); !errors.Is(err, cause) {
+	_, err = tmpl.Render(chat.Request{Messages: []chat.Value{chat.User("stop")}})
+	if !errors.Is(err, cause) {
 		t.Errorf("under way: error %v, want %v", err, cause)
 	}
-	if _, err := tmpl.Render(chat.Request{Messages: []chat.Value{chat.User("go")}}); !errors.Is(err, cause) {
+	if _, err := tmpl.Render(chat.Request{Messages: []chat.Value{chat.User("go")}}); !errors.Is(err,
+		cause) {
 		t.Errorf("afterwards: error %v, want %v", err, cause)
 	}
 	if err := tmpl.Exhausted(); !errors.Is(err, cause) {
 		t.Errorf("afterwards, what was found counts as complete: %v", err)
 	}
-	if _, err := engine.Compile(engine.Source{Name: "slow.jinja", Text: slow}, o); !errors.Is(err, cause) {
+	if _, err := engine.Compile(engine.Source{Name: "slow.jinja", Text: slow}, o); !errors.Is(err,
+		cause) {
 		t.Errorf("Compile: error %v, want %v", err, cause)
 	}
 }
@@ -215,16 +228,19 @@ func TestUnverified(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := plan.Parse("<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Bern\"}}\n</tool_call>", chat.FinishStop)
-	if len(got.Message.ToolCalls) != 1 || got.Message.ToolCalls[0].Name != "weather" || got.Finish != chat.FinishToolCalls {
+	if len(got.Message.ToolCalls) != 1 || got.Message.ToolCalls[0].Name != "weather" ||
+		got.Finish != chat.FinishToolCalls {
 		t.Errorf("by a fallback spelling: %+v", got)
 	}
-	if _, err := tmpl.Prepare(r, engine.PrepareOptions{Fallbacks: []string{"martian"}}); err == nil || !strings.Contains(err.Error(), "martian") {
+	if _, err := tmpl.Prepare(r,
+		engine.PrepareOptions{Fallbacks: []string{"martian"}}); err == nil ||
+		!strings.Contains(err.Error(), "martian") {
 		t.Errorf("an unknown fallback: error %v", err)
 	}
 }
 
-// TestGrammarIgnoresProse holds the metamorphic rule: descriptions, and the order and number of tools, do not change what is
-// accepted.
+// TestGrammarIgnoresProse holds the metamorphic rule: descriptions, and the order and number of
+// tools, do not change what is accepted.
 func TestGrammarIgnoresProse(t *testing.T) {
 	tmpl := compile(t, template)
 	tool := func(name, description string) string {
@@ -242,7 +258,8 @@ func TestGrammarIgnoresProse(t *testing.T) {
 		return g
 	}
 	plainly := grammar(tool("weather", "a"), tool("news", "b"))
-	if wordy := grammar(tool("weather", "root ::= never \\\" </call>"), tool("news", "b")); plainly.String() != wordy.String() {
+	if wordy := grammar(tool("weather", "root ::= never \\\" </call>"),
+		tool("news", "b")); plainly.String() != wordy.String() {
 		t.Error("a description changes the grammar")
 	}
 	swapped := grammar(tool("news", "b"), tool("weather", "a"))
@@ -281,7 +298,8 @@ func TestConcurrentUse(t *testing.T) {
 	group.Wait()
 }
 
-// TestVerdict judges templates that can be used for tools, that cannot, and whose format nothing proves.
+// TestVerdict judges templates that can be used for tools, that cannot, and whose format nothing
+// proves.
 func TestVerdict(t *testing.T) {
 	wrong := compile(t, template).Analysis().Format
 	wrong.End = []string{"<|fin|>"}
@@ -308,25 +326,29 @@ func TestVerdict(t *testing.T) {
 		}
 		v := tmpl.Gate()
 		if v.ToolCapable() != tt.capable || !regexp.MustCompile(tt.want).MatchString(v.String()) {
-			t.Errorf("%s: tool-capable %t, %s; want %t, %s", tt.name, v.ToolCapable(), v, tt.capable, tt.want)
+			t.Errorf("%s: tool-capable %t, "+
+				"%s; want %t, %s", tt.name, v.ToolCapable(), v, tt.capable, tt.want)
 		}
 		if v.Pass() != (v.Err() == nil) || v.Pass() != (v.String() == "pass") {
 			t.Errorf("%s: pass %t, error %v, %s", tt.name, v.Pass(), v.Err(), v)
 		}
-		if !v.Pass() && !errors.Is(v.Err(), engine.ErrUnverified) && !errors.Is(v.Err(), engine.ErrToolsUnsupported) {
+		if !v.Pass() && !errors.Is(v.Err(), engine.ErrUnverified) &&
+			!errors.Is(v.Err(), engine.ErrToolsUnsupported) {
 			t.Errorf("%s: %v", tt.name, v.Err())
 		}
 	}
 }
 
-// TestUnproven prepares requests on templates whose answers nothing proves: those that need the proof are refused.
+// TestUnproven prepares requests on templates whose answers nothing proves: those that need the
+// proof are refused.
 func TestUnproven(t *testing.T) {
 	plain := compile(t, silent).Analysis().Format
 	plain.End = []string{"<|fin|>"}
 	tools := request(t, `{"messages": [{"role": "user", "content": "Rain?"}], `+weather+`}`)
 	bare := tools
 	bare.Tools = nil
-	tmpl, err := engine.Compile(engine.Source{Name: "t.jinja", Text: silent}, engine.Options{Now: now, Format: &plain})
+	tmpl, err := engine.Compile(engine.Source{Name: "t.jinja", Text: silent},
+		engine.Options{Now: now, Format: &plain})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,7 +363,8 @@ func TestUnproven(t *testing.T) {
 		t.Error(err)
 	}
 	undisclosed := compile(t, `{% if tools %}{{ tools | tojson }}{% endif %}`+silent)
-	if _, err := undisclosed.Prepare(tools, engine.PrepareOptions{}); !errors.Is(err, engine.ErrUnverified) {
+	if _, err := undisclosed.Prepare(tools, engine.PrepareOptions{}); !errors.Is(err,
+		engine.ErrUnverified) {
 		t.Errorf("calls that no turn shows: error %v", err)
 	}
 	if _, err := undisclosed.Prepare(bare, engine.PrepareOptions{}); err != nil {

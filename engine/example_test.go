@@ -13,8 +13,8 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
-// A model comes with a chat template such as this one. It shows how turns begin and end, how reasoning is marked, and how a call
-// is spelled; nothing else is known of the model.
+// A model comes with a chat template such as this one. It shows how turns begin and end, how
+// reasoning is marked, and how a call is spelled; nothing else is known of the model.
 const chatTemplate = `
 {%- if tools %}<|tools|>{{ tools | tojson }}<|end|>{% endif %}
 {%- for m in messages %}
@@ -36,7 +36,8 @@ const clientRequest = `{
 
 // mustCompile compiles the template of the examples.
 func mustCompile() *engine.Template {
-	t, err := engine.Compile(engine.Source{Name: "chat_template.jinja", Text: chatTemplate}, engine.Options{})
+	t, err := engine.Compile(engine.Source{Name: "chat_template.jinja", Text: chatTemplate},
+		engine.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -54,7 +55,8 @@ func mustRead(text string) chat.Request {
 
 // From a template and a request to the message that the model meant.
 func Example() {
-	t, err := engine.Compile(engine.Source{Name: "chat_template.jinja", Text: chatTemplate}, engine.Options{})
+	t, err := engine.Compile(engine.Source{Name: "chat_template.jinja", Text: chatTemplate},
+		engine.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -84,14 +86,16 @@ func Example() {
 
 // Compile reads a template once. What is wrong with it has a place in its source.
 func ExampleCompile() {
-	t, err := engine.Compile(engine.Source{Name: "chat_template.jinja", Text: chatTemplate}, engine.Options{})
+	t, err := engine.Compile(engine.Source{Name: "chat_template.jinja", Text: chatTemplate},
+		engine.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println("may call tools:", t.Gate().Pass())
 
-	_, err = engine.Compile(engine.Source{Name: "broken.jinja", Text: "{% for m in messages %}{{ m.content }}"}, engine.Options{})
+	_, err = engine.Compile(engine.Source{Name: "broken.jinja",
+		Text: "{% for m in messages %}{{ m.content }}"}, engine.Options{})
 	fmt.Println(err)
 	var at *source.Error
 	fmt.Println("has a place:", errors.As(err, &at))
@@ -101,8 +105,8 @@ func ExampleCompile() {
 	// has a place: true
 }
 
-// Render fits a request to what the template takes, and renders it. Here the client sends arguments as text, as OpenAI's protocol
-// has it, and the template wants an object.
+// Render fits a request to what the template takes, and renders it. Here the client sends arguments
+// as text, as OpenAI's protocol has it, and the template wants an object.
 func ExampleTemplate_Render() {
 	prompt, err := mustCompile().Render(mustRead(`{"messages": [
 		{"role": "user", "content": "Rain?"},
@@ -123,8 +127,9 @@ func ExampleTemplate_Render() {
 	// fitted: [arguments-as-object]
 }
 
-// Prepare gives all that a request needs: the prompt, where to stop, which literals a tokeniser must keep whole, a parser and a
-// grammar. The template's spelling of calls is proven before tools are prepared; without a proof there is an error.
+// Prepare gives all that a request needs: the prompt, where to stop, which literals a tokeniser
+// must keep whole, a parser and a grammar. The template's spelling of calls is proven before tools
+// are prepared; without a proof there is an error.
 func ExampleTemplate_Prepare() {
 	plan, err := mustCompile().Prepare(mustRead(clientRequest), engine.PrepareOptions{})
 	if err != nil {
@@ -134,7 +139,8 @@ func ExampleTemplate_Prepare() {
 	fmt.Printf("stops: %q\n", plan.Stops)
 	fmt.Printf("preserved: %q\n", plan.Preserved)
 
-	silent, err := engine.Compile(engine.Source{Name: "silent.jinja", Text: `{% for m in messages %}{{ m.content }}{% endfor %}`}, engine.Options{})
+	silent, err := engine.Compile(engine.Source{Name: "silent.jinja", Text: `{% for m in messages %}{{ m.content }}{% endfor %}`},
+		engine.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -147,8 +153,8 @@ func ExampleTemplate_Prepare() {
 	// unverified: true
 }
 
-// A parser takes the output as it comes, however it is cut into pieces, and returns what is certain. Deltas marshal to OpenAI's
-// JSON.
+// A parser takes the output as it comes, however it is cut into pieces, and returns what is
+// certain. Deltas marshal to OpenAI's JSON.
 func ExamplePlan_NewParser() {
 	plan, err := mustCompile().Prepare(mustRead(clientRequest), engine.PrepareOptions{})
 	if err != nil {
@@ -180,7 +186,8 @@ func ExamplePlan_NewParser() {
 func ExampleParser_Deltas() {
 	model := func() iter.Seq2[[]byte, chat.FinishReason] {
 		return func(yield func([]byte, chat.FinishReason) bool) {
-			_ = yield([]byte("It rains"), "") && yield([]byte(" in B"), chat.FinishLength) // a limit ends it
+			// a limit ends it
+			_ = yield([]byte("It rains"), "") && yield([]byte(" in B"), chat.FinishLength)
 		}
 	}
 	plan, err := mustCompile().Prepare(mustRead(`{"messages": [{"role": "user", "content": "Rain?"}]}`), engine.PrepareOptions{})
@@ -199,8 +206,8 @@ func ExampleParser_Deltas() {
 	// length
 }
 
-// A grammar keeps a model to calls that the parser reads and the schemas allow. It is lazy where the model may answer without a
-// call: then it sets in with a trigger.
+// A grammar keeps a model to calls that the parser reads and the schemas allow. It is lazy where
+// the model may answer without a call: then it sets in with a trigger.
 func ExamplePlan_Grammar() {
 	request := mustRead(clientRequest)
 	t := mustCompile()
@@ -249,7 +256,8 @@ func Example_tools() {
 	result := plan.Parse(`<call>{"name": "weather", "arguments": {"city": "Bern"}}</call>`, chat.FinishStop)
 
 	call := result.Message.ToolCalls[0]
-	request.Messages = append(request.Messages, result.Message.Value(), chat.Result(call.ID, call.Name, "heavy rain"))
+	request.Messages = append(request.Messages, result.Message.Value(),
+		chat.Result(call.ID, call.Name, "heavy rain"))
 	if plan, err = t.Prepare(request, engine.PrepareOptions{}); err != nil {
 		fmt.Println(err)
 		return
@@ -281,7 +289,8 @@ func Example_reasoning() {
 	// content: It rains.
 }
 
-// A format is plain data. It can be written by hand where a template does not show how its model calls.
+// A format is plain data. It can be written by hand where a template does not show how its model
+// calls.
 func Example_format() {
 	spelling := format.Format{
 		Header: "<|assistant|>",
@@ -294,7 +303,8 @@ func Example_format() {
 	}
 	fmt.Print(spelling)
 	const silent = `{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`
-	t, err := engine.Compile(engine.Source{Name: "silent.jinja", Text: silent}, engine.Options{Format: &spelling})
+	t, err := engine.Compile(engine.Source{Name: "silent.jinja", Text: silent},
+		engine.Options{Format: &spelling})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -320,8 +330,8 @@ func Example_format() {
 	// weather {"city": "Bern"}
 }
 
-// An envelope makes the objects that a server sends. Ids and times come from the caller, so that the same answer gives the same
-// bytes.
+// An envelope makes the objects that a server sends. Ids and times come from the caller, so that
+// the same answer gives the same bytes.
 func Example_wire() {
 	plan, err := mustCompile().Prepare(mustRead(clientRequest), engine.PrepareOptions{})
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// maxPlans bounds how many generated parsers a template keeps. A server sees few sets of tools at a time; when there are more,
-// all are forgotten and the current ones come back.
+// maxPlans bounds how many generated parsers a template keeps. A server sees few sets of tools at a
+// time; when there are more, all are forgotten and the current ones come back.
 const maxPlans = 64
 
-// plans keeps what was generated, by everything that generating depends on. Prompts differ from request to request, parsers do
-// not.
+// plans keeps what was generated, by everything that generating depends on. Prompts differ from
+// request to request, parsers do not.
 type plans struct {
 	once      sync.Once
 	generator *codegen.Generator // of programs for bytes
@@ -22,7 +22,8 @@ type plans struct {
 	out       map[string]*codegen.Output
 }
 
-// generate returns the output for a format and options, generating it if need be. An output is never changed afterwards.
+// generate returns the output for a format and options, generating it if need be. An output is
+// never changed afterwards.
 func (p *plans) generate(t *Template, o codegen.Options) (*codegen.Output, error) {
 	key := planKey(o)
 	p.mu.Lock()
@@ -52,10 +53,12 @@ func (p *plans) generate(t *Template, o codegen.Options) (*codegen.Output, error
 	return out, nil
 }
 
-// planKey spells options out: fixed fields as bytes, texts with their length before them, so that no two options share a key.
+// planKey spells options out: fixed fields as bytes, texts with their length before them, so that
+// no two options share a key.
 func planKey(o codegen.Options) []byte {
 	key := append(make([]byte, 0, 1024),
-		byte(o.Choice.Mode), byte(o.Reasoning), byte(o.Continue), flag(o.Parallel), flag(o.HasJSONSchema),
+		byte(o.Choice.Mode), byte(o.Reasoning), byte(o.Continue), flag(o.Parallel),
+		flag(o.HasJSONSchema),
 		byte(o.Incomplete), flag(o.Literal != nil),
 	)
 	key = binary.AppendUvarint(key, uint64(o.Tolerances))

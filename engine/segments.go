@@ -16,7 +16,7 @@ import (
 type Segment struct {
 	Text string
 	Off  int // where in the prompt it begins, in bytes
-	// Own says that the text is the template's own, or one of the special tokens that it was
+	// Own reports whether the text is the template's own, or one of the special tokens that it was
 	// compiled with. All other text came from the request, or was made of it.
 	Own bool
 	// Path is the field of the request that the text is from, such as "messages[2].content",

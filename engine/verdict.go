@@ -13,18 +13,20 @@ import (
 // ErrToolsUnsupported is why a template is not tool-capable.
 var ErrToolsUnsupported = caps.ErrToolsUnsupported
 
-// ErrUnverified is why a template fails at the gate though it is tool-capable, and why Prepare refuses a
-// request.
+// ErrUnverified is why a template fails at the gate though it is tool-capable, and why Prepare
+// refuses a request.
 var ErrUnverified = errors.New("the output format is not verified")
 
-// Verdict is what the gate says of a template. Tool-capable is a property of it: it describes tools and
-// replays calls. The verdict is pass or fail: only a template that is tool-capable and verified passes
-// (E26, E28).
+// Verdict is what the gate says of a template. Tool-capable is a property of it: it describes tools
+// and replays calls. The verdict is pass or fail: only a template that is tool-capable and verified
+// passes (E26, E28).
 type Verdict struct {
-	// Incapable is why the template is not tool-capable; nil: it is. It wraps [ErrToolsUnsupported].
+	// Incapable is why the template is not tool-capable; nil: it is. It wraps
+	// [ErrToolsUnsupported].
 	Incapable error
-	// Unverified is why the template is not verified: a shape of answer fails, nothing is proven, or
-	// something could not be judged (E32). It wraps [ErrUnverified]; nil: all that it writes is proven.
+	// Unverified is why the template is not verified: a shape of answer fails, nothing is proven,
+	// or something could not be judged (E32). It wraps [ErrUnverified]; nil: all that it writes is
+	// proven.
 	Unverified error
 }
 
@@ -56,13 +58,13 @@ func (v Verdict) String() string {
 	return "fail: " + strings.Join(why, "; ")
 }
 
-// Gate judges the template: its capabilities, and the proofs of its format ([Template.Verify]). Whoever
-// wants to know whether a template may serve tools asks here.
+// Gate judges the template: its capabilities, and the proofs of its format ([Template.Verify]).
+// Whoever wants to know whether a template may serve tools asks here.
 func (t *Template) Gate() Verdict {
 	v := Verdict{Incapable: t.caps.ToolCapable()}
 	p := t.proved()
-	// A shape with calls that fails counts for every template, one that proves nothing for those that
-	// are said to replay calls.
+	// A shape with calls that fails counts for every template, one that proves nothing for those
+	// that are said to replay calls.
 	if v.Unverified = p.plain; v.Unverified == nil && (v.ToolCapable() || !p.report.OK()) {
 		v.Unverified = p.calls
 	}
@@ -94,8 +96,8 @@ func (t *Template) prove() proofs {
 	return p
 }
 
-// proven refuses a request whose answers the format is not proven to read (E11). What it decides depends
-// on the template and its arguments, never on what was called before.
+// proven refuses a request whose answers the format is not proven to read (E11). What it decides
+// depends on the template and its arguments, never on what was called before.
 func (t *Template) proven(r chat.Request, o PrepareOptions) error {
 	if o.Insist {
 		return nil

@@ -1,18 +1,19 @@
-// Package golden is the store of goldens: for every template, ours and the vendors', what it can do, its format, its
-// grammar and its prompts, as text whose diff reads as a change of behaviour.
+// Package golden is the store of goldens: for every template, ours and the vendors', what it can
+// do, its format, its grammar and its prompts, as text whose diff reads as a change of behaviour.
 //
 // # Files
 //
-// A template has a file, own/<family>.golden or vendor/<file>.golden, with three parts under headings
-// as in a txtar archive:
+// A template has a file, own/<family>.golden or vendor/<file>.golden, with three parts under
+// headings as in a txtar archive:
 //
 //	format    caps, gate, modes, markers, ids, field order, how each field is known, and what
 //	          verification found of each shape
 //	grammar   the grammar, triggers, stops and preserved tokens for the standard tools
 //	prompts   the prompts of the standard battery, each line after a bar
 //
-// Tests compare them and rewrite them through goldie (`make golden`); `assay run` compares them with what it has embedded.
-// A file that no template reads is a fault of the store. Prompts are blessed by Python's jinja2, not by us: `make oracle`.
+// Tests compare them and rewrite them through goldie (`make golden`); `assay run` compares them
+// with what it has embedded. A file that no template reads is a fault of the store. Prompts are
+// blessed by Python's jinja2, not by us: `make oracle`.
 //
 // # Stability
 //
@@ -74,7 +75,9 @@ func formatText(t *engine.Template) string {
 	for _, g := range t.Analysis().Grounds() {
 		fmt.Fprintln(&grounds, g)
 	}
-	return fmt.Sprintf("# capabilities\n%stool-capable: %t\ngate: %s\n\n# format\n%s\n# evidence\n%s\n# verified\n%s", t.Caps(), gate.ToolCapable(), gate, t.Analysis().Format, &grounds, t.Verify())
+	return fmt.Sprintf("# capabilities\n%stool-capable: %t\ngate: %s\n\n# format\n%s\n# "+
+		"evidence\n%s\n# verified\n%s", t.Caps(), gate.ToolCapable(), gate, t.Analysis().
+		Format, &grounds, t.Verify())
 }
 
 func grammarText(t *engine.Template) string {
@@ -118,7 +121,8 @@ func promptsText(t *engine.Template) string {
 			fmt.Fprintf(&b, "fitted: %s\n", fit)
 		}
 		for line := range strings.SplitSeq(prompt.Text, "\n") {
-			b.WriteString(strings.TrimRight("| "+strings.ReplaceAll(line, "\r", "␍"), " ") + trailing(line) + "\n")
+			b.WriteString(strings.TrimRight("| "+strings.ReplaceAll(line, "\r", "␍"), " ") +
+				trailing(line) + "\n")
 		}
 	}
 	return b.String()
@@ -130,15 +134,17 @@ func trailing(line string) string {
 }
 
 // Conflict says what to do about a golden with a conflict marker of git.
-const Conflict = "a conflict marker; take either side (git checkout --theirs golden), then `make golden` writes what is true"
+const Conflict = "a conflict marker; take either side (git checkout --theirs golden), then `make " +
+	"golden` writes what is true"
 
-// Compare compares a template with its golden, a result for each part that differs. A golden that is
-// not there is a failure: `make golden` writes it.
+// Compare compares a template with its golden, a result for each part that differs. A golden that
+// is not there is a failure: `make golden` writes it.
 func Compare(suite, path string, t *engine.Template) []rule.Result {
 	file := path + suffix
 	failed := func(name string, line int, text string) rule.Result {
-		return rule.Result{Suite: suite, Group: Group, Name: name, Status: rule.Failed, Severity: rule.Error,
-			Place: rule.Place{File: "golden/" + file, Line: line}, Text: text}
+		return rule.Result{Suite: suite, Group: Group, Name: name, Status: rule.Failed,
+			Severity: rule.Error,
+			Place:    rule.Place{File: "golden/" + file, Line: line}, Text: text}
 	}
 	golden, err := fs.ReadFile(FS, file)
 	if err != nil {

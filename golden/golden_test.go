@@ -17,8 +17,9 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// TestGolden compares every template with its goldens; -update rewrites them. ASSAY_VENDOR is the folder of the vendors'
-// templates (make test sets it); without it only our own templates are compared.
+// TestGolden compares every template with its goldens; -update rewrites them. ASSAY_VENDOR is the
+// folder of the vendors' templates (make test sets it); without it only our own templates are
+// compared.
 func TestGolden(t *testing.T) {
 	for _, s := range sources(t) {
 		t.Run(s.path, func(t *testing.T) {
@@ -27,7 +28,8 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g := goldie.New(t, goldie.WithFixtureDir("."), goldie.WithDiffEngine(goldie.ClassicDiff))
+			g := goldie.New(t, goldie.WithFixtureDir("."),
+				goldie.WithDiffEngine(goldie.ClassicDiff))
 			if !conflicts(t, s.path+".golden") { // which is nobody's to overwrite
 				g.Assert(t, s.path, []byte(golden.Text(compiled)))
 			}
@@ -88,13 +90,14 @@ func load(t *testing.T) *families.Corpus {
 	return c
 }
 
-// updating says that goldie's -update is set.
+// updating reports whether goldie's -update is set.
 func updating() bool {
 	f := flag.Lookup("update")
 	return f != nil && f.Value.String() == "true"
 }
 
-// TestStore demands that every golden is read by some template, and has no conflict marker. Updating removes the others.
+// TestStore demands that every golden is read by some template, and has no conflict marker.
+// Updating removes the others.
 func TestStore(t *testing.T) {
 	used := map[string]bool{}
 	for _, f := range load(t).Families {

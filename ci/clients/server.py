@@ -118,7 +118,9 @@ class H(BaseHTTPRequestHandler):
         text = (
             "I look."
             if users >= 2 and calls
-            else None if calls else "The weather in Lumati is clear."
+            else None
+            if calls
+            else "The weather in Lumati is clear."
         )
         tc = [
             {

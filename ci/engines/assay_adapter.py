@@ -44,7 +44,10 @@ def declared(request):
     """Returns the tools that an answer may call: none where the request's tool_choice is none."""
     if request.get("tool_choice") == "none":
         return []
-    return [t if "function" in t else {"type": "function", "function": t} for t in request.get("tools") or []]
+    return [
+        t if "function" in t else {"type": "function", "function": t}
+        for t in request.get("tools") or []
+    ]
 
 
 class Message:

@@ -58,7 +58,8 @@ func tarred(files []file) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	for _, f := range files {
-		h := &tar.Header{Name: f.name, Mode: int64(f.mode.Perm()), Size: int64(len(f.text)), ModTime: epoch, Format: tar.FormatPAX}
+		h := &tar.Header{Name: f.name, Mode: int64(f.mode.Perm()), Size: int64(len(f.text)),
+			ModTime: epoch, Format: tar.FormatPAX}
 		if f.mode&fs.ModeSticky != 0 {
 			h.Mode |= 0o1000
 		}

@@ -32,7 +32,8 @@ func (r *release) compile(path, pkg, variable string, env ...string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X "+variable+"="+r.version, "-o", path, pkg)
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags",
+		"-s -w -X "+variable+"="+r.version, "-o", path, pkg)
 	cmd.Dir = r.root
 	cmd.Env = append(os.Environ(), append([]string{"CGO_ENABLED=0", "GOFLAGS="}, env...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -34,7 +34,8 @@ func (l *layout) add(kind string, text []byte) descriptor {
 	sum := sha256.Sum256(text)
 	digest := hex.EncodeToString(sum[:])
 	l.files = append(l.files, file{"blobs/sha256/" + digest, text, 0o644})
-	return descriptor{MediaType: "application/vnd.oci.image." + kind, Digest: "sha256:" + digest, Size: len(text)}
+	return descriptor{MediaType: "application/vnd.oci.image." + kind, Digest: "sha256:" + digest,
+		Size: len(text)}
 }
 
 // addJSON adds a blob that is a value in JSON.
@@ -86,7 +87,8 @@ func (r *release) image(all []built) error {
 					"org.opencontainers.image.licenses": "Apache-2.0",
 				},
 			},
-			"rootfs": map[string]any{"type": "layers", "diff_ids": []string{"sha256:" + hex.EncodeToString(unpacked[:])}},
+			"rootfs": map[string]any{"type": "layers",
+				"diff_ids": []string{"sha256:" + hex.EncodeToString(unpacked[:])}},
 		})
 		if err != nil {
 			return err

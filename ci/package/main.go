@@ -5,7 +5,8 @@
 //   - npm packages: one for each platform, and assay-chat, which takes the one that fits;
 //   - a container image for Linux, as an OCI layout in one file;
 //   - the page that runs in a browser;
-//   - a list of the modules in each binary (CycloneDX), checksums of all of it, and their signature.
+//   - a list of the modules in each binary (CycloneDX), checksums of all of it, and their
+//     signature.
 //
 // # Why this and no other tool
 //
@@ -82,8 +83,10 @@ func run(args []string) error {
 	flags := flag.NewFlagSet("package", flag.ContinueOnError)
 	version := flags.String("version", "", "`VERSION`, such as v0.1.0 or 0.1.0-dev")
 	out := flags.String("out", "", "`DIR` for the files; what is in it is removed")
-	only := flags.String("platforms", "all", "`LIST` of platforms, such as linux/amd64,windows/arm64; all; or host")
-	key := flags.String("key", "", "`FILE` with the private key (PEM, ECDSA P-256) that signs; empty: one that is made for this and thrown away")
+	only := flags.String("platforms", "all", "`LIST` of platforms, such as "+
+		"linux/amd64,windows/arm64; all; or host")
+	key := flags.String("key", "", "`FILE` with the private key (PEM, ECDSA P-256) that signs; "+
+		"empty: one that is made for this and thrown away")
 	page := flags.Bool("page", false, "write nothing but the page that runs in a browser, unpacked")
 	root := flags.String("root", ".", "`DIR` of the checkout")
 	if err := flags.Parse(args); err != nil {
@@ -91,7 +94,8 @@ func run(args []string) error {
 	}
 	m := versions.FindStringSubmatch(*version)
 	if m == nil {
-		return fmt.Errorf("-version %q: expected one such as v0.1.0, or 0.1.0-dev for a snapshot", *version)
+		return fmt.Errorf("-version %q: expected one such as v0.1.0, or "+
+			"0.1.0-dev for a snapshot", *version)
 	}
 	chosen, err := choose(*only)
 	if err != nil {
@@ -164,7 +168,8 @@ func choose(list string) ([]platform, error) {
 	for _, name := range strings.Split(list, ",") {
 		i := slices.IndexFunc(platforms, func(p platform) bool { return p.String() == name })
 		if i < 0 {
-			return nil, fmt.Errorf("-platforms: there is no release for %q; there are %v", name, platforms)
+			return nil, fmt.Errorf("-platforms: there is no release for "+
+				"%q; there are %v", name, platforms)
 		}
 		chosen = append(chosen, platforms[i])
 	}
@@ -178,4 +183,7 @@ func (r *release) write(name string, text []byte) error {
 }
 
 // read reads a file of the checkout.
-func (r *release) read(name string) ([]byte, error) { return os.ReadFile(filepath.Join(r.root, name)) }
+func (r *release) read(name string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(r.root,
+		name))
+}

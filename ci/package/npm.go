@@ -20,7 +20,8 @@ type manifest struct {
 }
 
 func (r *release) manifest(name, about string) manifest {
-	return manifest{Name: name, Version: r.version, Description: about, License: "Apache-2.0", Repository: "github:goassay/assay"}
+	return manifest{Name: name, Version: r.version, Description: about, License: "Apache-2.0",
+		Repository: "github:goassay/assay"}
 }
 
 // npmBinary writes the npm package of a platform. npm installs it only where os and cpu fit.

@@ -38,7 +38,8 @@ func packed(t *testing.T) map[string][]byte {
 	var image []built
 	for _, p := range platforms {
 		b := built{p, command, []file{{"LICENSE", []byte("licence"), 0o644}}}
-		if err := errors.Join(r.archive(b), r.wheel(b), r.npmBinary(b), r.components(built{platform: p, path: self})); err != nil {
+		if err := errors.Join(r.archive(b), r.wheel(b), r.npmBinary(b),
+			r.components(built{platform: p, path: self})); err != nil {
 			t.Fatal(err)
 		}
 		if p.os == "linux" {
@@ -83,7 +84,8 @@ func TestRelease(t *testing.T) {
 	checkSums(t, files)
 	launcher := untarred(t, gunzipped(t, files["assay-chat-0.1.0-dev.tgz"]))
 	var m manifest
-	if err := json.Unmarshal(launcher["package/package.json"], &m); err != nil || len(m.Dependencies) != len(platforms) || m.Bin["assay-chat"] == "" {
+	if err := json.Unmarshal(launcher["package/package.json"], &m); err != nil ||
+		len(m.Dependencies) != len(platforms) || m.Bin["assay-chat"] == "" {
 		t.Errorf("%v: %s", err, launcher["package/package.json"])
 	}
 }
@@ -114,7 +116,8 @@ func checkWheel(t *testing.T, name string, text []byte) {
 			t.Errorf("%s: the mode of %s is %v", name, f.Name, f.Mode())
 		}
 		sum := sha256.Sum256(content)
-		sums[fmt.Sprintf("%s,sha256=%s,%d", f.Name, base64.RawURLEncoding.EncodeToString(sum[:]), len(content))] = true
+		sums[fmt.Sprintf("%s,sha256=%s,%d", f.Name, base64.RawURLEncoding.EncodeToString(sum[:]),
+			len(content))] = true
 	}
 	recorded := map[string]bool{}
 	for line := range strings.Lines(record) {
@@ -134,7 +137,8 @@ func checkImage(t *testing.T, text []byte) {
 	files := untarred(t, text)
 	follow := func(d descriptor) map[string]json.RawMessage {
 		blob := files["blobs/sha256/"+strings.TrimPrefix(d.Digest, "sha256:")]
-		if sum := sha256.Sum256(blob); "sha256:"+hex.EncodeToString(sum[:]) != d.Digest || len(blob) != d.Size {
+		if sum := sha256.Sum256(blob); "sha256:"+hex.EncodeToString(sum[:]) != d.Digest ||
+			len(blob) != d.Size {
 			t.Fatalf("the blob of %+v has %d bytes and the digest %x", d, len(blob), sum)
 		}
 		var fields map[string]json.RawMessage
@@ -169,8 +173,10 @@ func checkImage(t *testing.T, text []byte) {
 			}
 			layer := manifests(manifest["layers"])[0]
 			follow(layer)
-			root := untarred(t, gunzipped(t, files["blobs/sha256/"+strings.TrimPrefix(layer.Digest, "sha256:")]))
-			if len(root["usr/bin/assay"]) == 0 || len(root["etc/ssl/certs/ca-certificates.crt"]) == 0 {
+			root := untarred(t, gunzipped(t,
+				files["blobs/sha256/"+strings.TrimPrefix(layer.Digest, "sha256:")]))
+			if len(root["usr/bin/assay"]) == 0 ||
+				len(root["etc/ssl/certs/ca-certificates.crt"]) == 0 {
 				t.Errorf("the root file system has no command, or no certificates")
 			}
 		}
@@ -189,11 +195,13 @@ func checkSums(t *testing.T, files map[string][]byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signature, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(files["checksums.txt.sig"])))
+	encoded := strings.TrimSpace(string(files["checksums.txt.sig"]))
+	signature, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if digest := sha256.Sum256(sums); !ecdsa.VerifyASN1(public.(*ecdsa.PublicKey), digest[:], signature) {
+	if digest := sha256.Sum256(sums); !ecdsa.VerifyASN1(public.(*ecdsa.PublicKey), digest[:],
+		signature) {
 		t.Error("the signature is wrong")
 	}
 	n := 0
@@ -246,11 +254,13 @@ func TestArguments(t *testing.T) {
 		{"-version v0.1.0", "-out names the folder"},
 		{"-version v0.1.0 -out x -platforms plan9/amd64", `no release for "plan9/amd64"`},
 	} {
-		if err := run(strings.Fields(c.args)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := run(strings.Fields(c.args)); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.args, err, c.want)
 		}
 	}
-	if _, err := signer("package_test.go"); err == nil || !strings.Contains(err.Error(), "expected a private key in PEM") {
+	if _, err := signer("package_test.go"); err == nil ||
+		!strings.Contains(err.Error(), "expected a private key in PEM") {
 		t.Errorf("a file that is no key: %v", err)
 	}
 }
@@ -261,7 +271,8 @@ func TestLicences(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := licencesOf(string(text))
-	if all["github.com/spf13/cobra"] != "Apache-2.0" || all["go.yaml.in/yaml/v3"] != "MIT AND Apache-2.0" {
+	if all["github.com/spf13/cobra"] != "Apache-2.0" ||
+		all["go.yaml.in/yaml/v3"] != "MIT AND Apache-2.0" {
 		t.Errorf("%v", all)
 	}
 }

@@ -48,7 +48,8 @@ func (r *release) pageFiles() ([]file, error) {
 		return nil, err
 	}
 	engine := filepath.Join(r.work, "assay.wasm")
-	if err := r.compile(engine, "./cmd/page", "main.version", "GOOS=js", "GOARCH=wasm"); err != nil {
+	if err := r.compile(engine, "./cmd/page", "main.version", "GOOS=js",
+		"GOARCH=wasm"); err != nil {
 		return nil, err
 	}
 	text, err := os.ReadFile(engine)
@@ -63,7 +64,8 @@ func (r *release) pageFiles() ([]file, error) {
 	if err != nil {
 		return nil, fmt.Errorf("go env GOROOT: %w", err)
 	}
-	glue, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js"))
+	glue, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm",
+		"wasm_exec.js"))
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +73,8 @@ func (r *release) pageFiles() ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(files, file{"assay.wasm.gz", packed, 0o644}, file{"wasm_exec.js", glue, 0o644}, file{"families.json", families, 0o644}), nil
+	return append(files, file{"assay.wasm.gz", packed, 0o644}, file{"wasm_exec.js", glue, 0o644},
+		file{"families.json", families, 0o644}), nil
 }
 
 // families lists the corpus' own templates.
@@ -86,7 +89,8 @@ func (r *release) families() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, report.Family{Name: filepath.Base(filepath.Dir(name)), Template: string(bytes.ToValidUTF8(text, nil))})
+		all = append(all, report.Family{Name: filepath.Base(filepath.Dir(name)),
+			Template: string(bytes.ToValidUTF8(text, nil))})
 	}
 	return json.Marshal(all)
 }

@@ -28,25 +28,30 @@ func (r *release) components(b built) error {
 		return err
 	}
 	licences := licencesOf(string(notice))
-	list := []component{{Type: "library", Name: "std", Version: info.GoVersion, Purl: "pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go"),
+	list := []component{{Type: "library", Name: "std", Version: info.GoVersion,
+		Purl:     "pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go"),
 		Licences: []map[string]string{{"expression": "BSD-3-Clause"}}}}
 	for _, m := range info.Deps {
 		licence, known := licences[m.Path]
 		if !known {
-			return fmt.Errorf("%s is linked into the command, and NOTICE has no line for it", m.Path)
+			return fmt.Errorf("%s is linked into the command, and NOTICE "+
+				"has no line for it", m.Path)
 		}
-		list = append(list, component{"library", m.Path, m.Version, "pkg:golang/" + m.Path + "@" + m.Version, []map[string]string{{"expression": licence}}})
+		list = append(list, component{"library", m.Path, m.Version,
+			"pkg:golang/" + m.Path + "@" + m.Version, []map[string]string{{"expression": licence}}})
 	}
 	text, err := json.MarshalIndent(map[string]any{
 		"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1,
-		"metadata": map[string]any{"component": component{"application", "assay", r.version, "pkg:golang/github.com/goassay/assay@v" + r.version,
+		"metadata": map[string]any{"component": component{"application", "assay", r.version,
+			"pkg:golang/github.com/goassay/assay@v" + r.version,
 			[]map[string]string{{"expression": "Apache-2.0"}}}},
 		"components": list,
 	}, "", "  ")
 	if err != nil {
 		return err
 	}
-	return r.write(fmt.Sprintf("assay_%s_%s_%s.cdx.json", r.version, b.os, b.arch), append(text, '\n'))
+	return r.write(fmt.Sprintf("assay_%s_%s_%s.cdx.json", r.version, b.os, b.arch),
+		append(text, '\n'))
 }
 
 // licencesOf reads the table of NOTICE: a module and the ids of its licences.

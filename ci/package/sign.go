@@ -69,7 +69,8 @@ func signer(file string) (*ecdsa.PrivateKey, error) {
 	}
 	key, ok := any.(*ecdsa.PrivateKey)
 	if !ok || key.Curve != elliptic.P256() {
-		return nil, fmt.Errorf("%s: expected an ECDSA key on P-256; `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` makes one", file)
+		return nil, fmt.Errorf("%s: expected an ECDSA key on P-256; `openssl genpkey -algorithm "+
+			"EC -pkeyopt ec_paramgen_curve:P-256` makes one", file)
 	}
 	return key, nil
 }

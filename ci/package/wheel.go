@@ -72,7 +72,8 @@ Description-Content-Type: text/markdown
 	var record strings.Builder
 	for _, f := range files {
 		sum := sha256.Sum256(f.text)
-		fmt.Fprintf(&record, "%s,sha256=%s,%d\n", f.name, base64.RawURLEncoding.EncodeToString(sum[:]), len(f.text))
+		fmt.Fprintf(&record, "%s,sha256=%s,%d\n", f.name,
+			base64.RawURLEncoding.EncodeToString(sum[:]), len(f.text))
 	}
 	fmt.Fprintf(&record, "%sRECORD,,\n", info)
 	text, err := zipped(append(files, file{info + "RECORD", []byte(record.String()), 0o644}))

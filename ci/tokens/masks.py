@@ -1,9 +1,10 @@
 """Renders conversations as transformers does and tells what its mask of the assistant's text marks.
 
-Reads JSON lines {"template", "messages", "tools", "vars"} and writes, for each, {"text", "spans"} with the spans in
-bytes, or {"error"}. The text is what apply_chat_template gives, the spans are those of which it makes the mask of
-return_assistant_tokens_mask.
+Reads JSON lines {"template", "messages", "tools", "vars"} and writes, for each, {"text", "spans"}
+with the spans in bytes, or {"error"}. The text is what apply_chat_template gives, the spans are
+those of which it makes the mask of return_assistant_tokens_mask.
 """
+
 import json
 import sys
 
@@ -15,14 +16,21 @@ def main():
         job = json.loads(line)
         try:
             texts, spans = render_jinja_template(
-                conversations=[job["messages"]], tools=job["tools"] or None, chat_template=job["template"],
-                return_assistant_tokens_mask=True, add_generation_prompt=False, **job["vars"])
+                conversations=[job["messages"]],
+                tools=job["tools"] or None,
+                chat_template=job["template"],
+                return_assistant_tokens_mask=True,
+                add_generation_prompt=False,
+                **job["vars"],
+            )
         except Exception as e:
             print(json.dumps({"error": f"{type(e).__name__}: {e}"}), flush=True)
             continue
         text = texts[0]
         at = lambda n: len(text[:n].encode())
-        print(json.dumps({"text": text, "spans": [[at(a), at(b)] for a, b in spans[0]]}), flush=True)
+        print(
+            json.dumps({"text": text, "spans": [[at(a), at(b)] for a, b in spans[0]]}), flush=True
+        )
 
 
 main()

@@ -1,25 +1,37 @@
-"""Tokenises prompts in pieces with tokenisers made for the test and checks that no special token is forged.
+"""Tokenises prompts in pieces with tokenisers made for the test and checks that no special token is
+forged.
 
-Reads JSON lines: {"family", "special", "plain"} begins a family, whose added tokens those are, special or not, and each
-line {"text", "pieces": [[text, special], ...], "want": [...], "honest"} after it is a prompt. The tokeniser is a byte-level BPE that is
-trained on a little text. The added tokens of a prompt must be those of "want", and an honest prompt must have the
-tokens of the whole. Prints a line with the counts; what is wrong ends it.
+Reads JSON lines: {"family", "special", "plain"} begins a family, whose added tokens those are,
+special or not, and each line {"text", "pieces": [[text, special], ...], "want": [...], "honest"}
+after it is a prompt. The tokeniser is a byte-level BPE that is trained on a little text. The added
+tokens of a prompt must be those of "want", and an honest prompt must have the tokens of the whole.
+Prints a line with the counts; what is wrong ends it.
 """
+
 import json
 import sys
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-TEXT = ["The quick brown fox jumps over the lazy dog. What is the weather in Zürich, and will it rain tomorrow?",
-        "def f(x):\n    return x <= 3 and x >= 1  # <html> </html> [a] | b <|im_", "one two three four five six seven"]
+TEXT = [
+    "The quick brown fox jumps over the lazy dog. What is the weather in Zürich, and will it rain tomorrow?",
+    "def f(x):\n    return x <= 3 and x >= 1  # <html> </html> [a] | b <|im_",
+    "one two three four five six seven",
+]
 
 
 def make(special, plain):
     t = Tokenizer(models.BPE())
     t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     t.decoder = decoders.ByteLevel()
-    t.train_from_iterator(TEXT * 3, trainers.BpeTrainer(
-        vocab_size=600, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    t.train_from_iterator(
+        TEXT * 3,
+        trainers.BpeTrainer(
+            vocab_size=600,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        ),
+    )
     t.add_special_tokens([AddedToken(s, special=True, normalized=False) for s in special])
     t.add_tokens([AddedToken(s, special=False, normalized=False) for s in plain])
     return t

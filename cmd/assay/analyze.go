@@ -9,10 +9,12 @@ import (
 )
 
 var capsCommand = command{
-	group: looking, name: "caps", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
+	group: looking, name: "caps", args: "TEMPLATE", takes: arity{1, 1, "one template"},
+	files: templateFiles,
 	short: "print what a template can do, and the gate's verdict",
-	long: `Tool-capable is a template that describes tools and replays calls. The gate passes one that is also verified: the format that was
-found of it spells what the template writes, and reads it back ("assay analyze --verify"). Exit status 1 if it fails.`,
+	long: `Tool-capable is a template that describes tools and replays calls. The gate passes one
+that is also verified: the format that was found of it spells what the template writes, and reads it
+back ("assay analyze --verify"). Exit status 1 if it fails.`,
 	setup: func(flags *flagSet) func(*call) error {
 		s := new(step).flags(flags)
 		return func(c *call) error {
@@ -23,9 +25,12 @@ found of it spells what the template writes, and reads it back ("assay analyze -
 			caps := t.Caps()
 			gate := t.Gate()
 			if s.json {
-				err = writeJSON(c.stdout, map[string]any{"caps": caps.Value(), "tool_capable": gate.ToolCapable(), "gate": gate.String()})
+				err = writeJSON(c.stdout,
+					map[string]any{"caps": caps.Value(), "tool_capable": gate.ToolCapable(),
+						"gate": gate.String()})
 			} else {
-				_, err = fmt.Fprintf(c.stdout, "%stool-capable: %t\ngate: %s\n", caps, gate.ToolCapable(), gate)
+				_, err = fmt.Fprintf(c.stdout, "%stool-capable: %t\ngate: %s\n", caps,
+					gate.ToolCapable(), gate)
 			}
 			if err == nil && !gate.Pass() {
 				err = errFailed
@@ -36,12 +41,15 @@ found of it spells what the template writes, and reads it back ("assay analyze -
 }
 
 var analyzeCommand = command{
-	group: looking, name: "analyze", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
+	group: looking, name: "analyze", args: "TEMPLATE", takes: arity{1, 1, "one template"},
+	files: templateFiles,
 	short: "print the output format that a template shows",
-	long:  "--explain adds what each comparison found, --verify proves the format by round trip (exit status 1 if a shape fails).",
+	long: "--explain adds what each comparison found, --verify proves the format by round trip " +
+		"(exit status 1 if a shape fails).",
 	setup: func(flags *flagSet) func(*call) error {
 		s := new(step)
-		flags.BoolVar(&s.explain, "explain", false, "print the evidence: each comparison and what it found")
+		flags.BoolVar(&s.explain, "explain", false, "print the evidence: each "+
+			"comparison and what it found")
 		verify := flags.Bool("verify", false, "prove the format by round trip")
 		s.flags(flags)
 		return func(c *call) error {
@@ -98,9 +106,11 @@ func (s *step) text(c *call, line string) {
 }
 
 var programCommand = command{
-	group: looking, name: "program", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
+	group: looking, name: "program", args: "TEMPLATE", takes: arity{1, 1, "one template"},
+	files: templateFiles,
 	short: "print the parser program made for a template and a request",
-	long:  "One instruction a line, with its address; \"assay parse --explain\" shows it at work on an output.",
+	long: "One instruction a line, with its address; \"assay parse --explain\" shows it at " +
+		"work on an output.",
 	setup: func(flags *flagSet) func(*call) error {
 		s := new(step).flags(flags).requestFlags(flags)
 		return func(c *call) error {
@@ -109,7 +119,9 @@ var programCommand = command{
 				return err
 			}
 			if s.json {
-				return writeJSON(c.stdout, map[string]any{"program": plan.Output.Program.String(), "prefill": plan.Prefill})
+				return writeJSON(c.stdout,
+					map[string]any{"program": plan.Output.Program.String(),
+						"prefill": plan.Prefill})
 			}
 			_, err = io.WriteString(c.stdout, plan.Output.Program.String())
 			return err

@@ -36,14 +36,17 @@ type base struct {
 	renamed map[string]string // path now -> path then, of files that were renamed
 }
 
-// openBase finds the commit that the working tree departed from: the common ancestor with HEAD, or the commit itself where a clone
-// is too shallow to know.
+// openBase finds the commit that the working tree departed from: the common ancestor with HEAD, or
+// the commit itself where a clone is too shallow to know.
 func openBase(commit string) (*base, error) {
-	if _, err := git("rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{commit}"); err != nil {
+	if _, err := git("rev-parse", "--verify", "--quiet", "--end-of-options",
+		commit+"^{commit}"); err != nil {
 		if shallow, again := git("rev-parse", "--is-shallow-repository"); again != nil {
 			return nil, again
 		} else if strings.TrimSpace(shallow) == "true" {
-			return nil, fmt.Errorf("--base %s: the commit is not in this clone, which is shallow; clone with its history (actions/checkout: fetch-depth: 0), or fetch the commit", commit)
+			return nil, fmt.Errorf("--base %s: the commit is not in this clone, which is "+
+				"shallow; clone with its history (actions/checkout: fetch-depth: 0), or "+
+				"fetch the commit", commit)
 		}
 		return nil, fmt.Errorf("--base %s: there is no such commit in this repository", commit)
 	}
@@ -51,7 +54,8 @@ func openBase(commit string) (*base, error) {
 	if ancestor, err := git("merge-base", "--end-of-options", commit, "HEAD"); err == nil {
 		b.commit = strings.TrimSpace(ancestor)
 	}
-	status, err := git("diff", "--name-status", "--find-renames", "-z", "--relative", b.commit, "--")
+	status, err := git("diff", "--name-status", "--find-renames", "-z", "--relative", b.commit,
+		"--")
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +71,8 @@ func openBase(commit string) (*base, error) {
 	return b, nil
 }
 
-// open returns the revision of a template at the base, of the same name where its file has several; nil where the base has none that can
-// be used.
+// open returns the revision of a template at the base, of the same name where its file has several;
+// nil where the base has none that can be used.
 func (b *base) open(is subject.Source) *subject.Source {
 	name := filepath.ToSlash(filepath.Clean(is.File))
 	if strings.EqualFold(filepath.Ext(name), ".gguf") {
@@ -93,7 +97,8 @@ func (b *base) open(is subject.Source) *subject.Source {
 	return nil
 }
 
-// model returns a model folder as it was at the base, without its model files; nil where the base has no such folder.
+// model returns a model folder as it was at the base, without its model files; nil where the base
+// has no such folder.
 func (b *base) model(dir string) (*subject.Model, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, err
@@ -110,7 +115,8 @@ func (b *base) model(dir string) (*subject.Model, error) {
 	defer os.RemoveAll(copied)
 	for file := range strings.SplitSeq(strings.TrimSuffix(list, "\x00"), "\x00") {
 		name, err := filepath.Rel(dir, filepath.FromSlash(file))
-		if ext := filepath.Ext(name); err != nil || !filepath.IsLocal(name) || ext != ".json" && ext != ".jinja" {
+		if ext := filepath.Ext(name); err != nil || !filepath.IsLocal(name) ||
+			ext != ".json" && ext != ".jinja" {
 			continue
 		}
 		text, err := git("show", "--end-of-options", b.commit+":./"+file)
@@ -161,12 +167,13 @@ func since(was *subject.Source, is subject.Source, limits engine.Limits) (edit, 
 	if err != nil {
 		return e, err
 	}
-	e.changes = slices.DeleteFunc(revision.Compare(limited, is, cases), func(res rule.Result) bool { return slices.Contains(revision.OfFindings, res.Rule) })
+	e.changes = slices.DeleteFunc(revision.Compare(limited, is, cases),
+		func(res rule.Result) bool { return slices.Contains(revision.OfFindings, res.Rule) })
 	return e, nil
 }
 
-// class says what the edit is, with what changed: new, identical, safe, risky or breaking. It is breaking where a check fails that did
-// not at the base.
+// class says what the edit is, with what changed: new, identical, safe, risky or breaking. It is
+// breaking where a check fails that did not at the base.
 func (e edit) class(findings []rule.Result) string {
 	if e.was == nil {
 		return "new, so nothing is compared"
@@ -177,11 +184,13 @@ func (e edit) class(findings []rule.Result) string {
 			changed = append(changed, res)
 		}
 	}
-	changed = slices.DeleteFunc(changed, func(res rule.Result) bool { return res.Status == rule.Passed })
+	changed = slices.DeleteFunc(changed,
+		func(res rule.Result) bool { return res.Status == rule.Passed })
 	if len(changed) == 0 {
 		return revision.Identical
 	}
-	slices.SortStableFunc(changed, func(a, b rule.Result) int { return cmp.Compare(b.Severity, a.Severity) })
+	slices.SortStableFunc(changed,
+		func(a, b rule.Result) int { return cmp.Compare(b.Severity, a.Severity) })
 	var names []string
 	for _, res := range changed {
 		if !slices.Contains(names, res.Name) {

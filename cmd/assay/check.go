@@ -24,10 +24,13 @@ import (
 )
 
 var checkCommand = command{
-	group: judging, name: "check", args: "TEMPLATE...", takes: arity{1, -1, "at least one template"}, files: templateFiles,
+	group: judging, name: "check", args: "TEMPLATE...",
+	takes: arity{1, -1, "at least one template"}, files: templateFiles,
 	short: "run the automatic checks on templates, model folders and model files",
-	long: `A template is a Jinja file, a tokenizer_config.json, or "-" for standard input; of a model folder or a GGUF file all templates
-are checked, and which of them each engine takes (A050 to A055). In any other folder model folders and *.jinja files are looked for. Errors fail the check, warnings and notes do not; docs/rules.md and ` + "`assay explain`" + `
+	long: `A template is a Jinja file, a tokenizer_config.json, or "-" for standard input; of a model
+folder or a GGUF file all templates are checked, and which of them each engine takes (A050 to A055).
+In any other folder model folders and *.jinja files are looked for. Errors fail the check, warnings
+and notes do not; docs/rules.md and` + "`assay explain`" + `
 say what each rule means. {# assay:ignore A021 reason #} in a template suppresses a rule there; with --base only where the base does so too, and
 with --untrusted nowhere. The last lines say which templates are tool-capable, which is a condition only with --require-tools, and how many
 checks passed and failed.
@@ -42,21 +45,29 @@ their old name where they were renamed, and each is called identical, safe, risk
 docs/untrusted.md has the limits.`,
 	setup: func(flags *flagSet) func(*call) error {
 		k := checking{}
-		flags.BoolVar(&k.tools, "require-tools", false, "fail where no template of an argument is tool-capable and verified")
+		flags.BoolVar(&k.tools, "require-tools", false, "fail where no template of an argument "+
+			"is tool-capable and verified")
 		flags.category("What was there before")
-		flags.StringVar(&k.commit, "base", "", "judge the edit since this `COMMIT` of git: what failed there already does not fail")
-		baseline := flags.String("baseline", "", "`FILE` with an earlier report (--format json): what failed there does not fail")
-		known := flags.StringArray("known", nil, "`FILE` with known failures, lines of the form \"file rule\"; may be given again")
+		flags.StringVar(&k.commit, "base", "", "judge the edit since this `COMMIT` of git: what "+
+			"failed there already does not fail")
+		baseline := flags.String("baseline", "", "`FILE` with an earlier report (--format json): "+
+			"what failed there does not fail")
+		known := flags.StringArray("known", nil, "`FILE` with known failures, lines of the form "+
+			"\"file rule\"; may be given again")
 		flags.category("The checks")
-		only := flags.StringArray("only", nil, "run the rule with this `ID` and no other; may be given again")
+		only := flags.StringArray("only", nil, "run the rule with this `ID` and no other; "+
+			"may be given again")
 		flags.completes("only", ruleNames)
-		asked := flags.StringArray("client", nil, "hold the template against the requests of this `CLIENT`, or all; may be given again")
+		asked := flags.StringArray("client", nil, "hold the template against the requests of "+
+			"this `CLIENT`, or all; may be given again")
 		flags.completes("client", func() []string { return append(clients.Names(), allClients) })
 		fallbacks := fallbackFlag(flags)
-		flags.Uint64Var(&k.seed, "seed", 0, "draw the words of probes with seed `N`; 0: the usual words, and a new seed with --base or --untrusted")
+		flags.Uint64Var(&k.seed, "seed", 0, "draw the words of probes with seed `N`; 0: the "+
+			"usual words, and a new seed with --base or --untrusted")
 		k.output = outputFlags(flags)
 		k.limits = limitFlag(flags, lookedAt)
-		flags.BoolFunc("untrusted", "expect templates that mean harm; a --limit after it changes its limits", func(string) error {
+		flags.BoolFunc("untrusted", "expect templates that mean harm; a --limit after it "+
+			"changes its limits", func(string) error {
 			k.untrusted, k.limits.Limits, k.limits.memory = true, untrusted, untrustedMemory
 			return nil
 		})
@@ -65,8 +76,10 @@ docs/untrusted.md has the limits.`,
 				return err
 			}
 			for _, id := range *only {
-				if !slices.ContainsFunc(check.Rules(), func(r rule.Rule) bool { return r.ID == id }) {
-					return fmt.Errorf("--only %s: there is no such rule; `assay explain all` lists them", id)
+				if !slices.ContainsFunc(check.Rules(),
+					func(r rule.Rule) bool { return r.ID == id }) {
+					return fmt.Errorf("--only %s: there is no such rule; `assay "+
+						"explain all` lists them", id)
 				}
 			}
 			var err error
@@ -142,7 +155,8 @@ func (k *checking) run(c *call) error {
 			return nil
 		}
 		k.output.keep(c, r, nil, one.results...)
-		edits, able, sources = append(edits, one.edits...), append(able, one.able...), append(sources, one.sources...)
+		edits, able, sources = append(edits, one.edits...), append(able, one.able...),
+			append(sources, one.sources...)
 		return nil
 	}, func(complete bool) error {
 		rule.Expect(r.Results, k.known, knownKey)
@@ -152,7 +166,8 @@ func (k *checking) run(c *call) error {
 		rule.Settle(r.Results, k.baseline, "The baseline has it.", check.ToolsRequired)
 		r.Conclusions = append(able, edits...)
 		if k.seed != 0 {
-			r.Conclusions = append(r.Conclusions, fmt.Sprintf("the words of probes were drawn with --seed %d", k.seed))
+			r.Conclusions = append(r.Conclusions, fmt.Sprintf("the words of probes were "+
+				"drawn with --seed %d", k.seed))
 		}
 		if unusable == len(names) && unusable > 0 {
 			return errUnusable
@@ -165,7 +180,8 @@ func (k *checking) run(c *call) error {
 			k.output.page = view.HTML
 		}
 		if unusable > 0 {
-			r.Verdict = fmt.Sprintf("%d of %d could not be used; %s", unusable, len(names), r.Line())
+			r.Verdict = fmt.Sprintf("%d of %d could "+
+				"not be used; %s", unusable, len(names), r.Line())
 		}
 		if err := k.output.write(c, r); unusable == 0 || err != nil && !errors.Is(err, errFailed) {
 			return err
@@ -205,7 +221,8 @@ type checked struct {
 	able    []string // which template is tool-capable
 }
 
-// judge says whether a template is tool-capable. Where the limits did not let it be known, nothing is said.
+// judge says whether a template is tool-capable. Where the limits did not let it be known, nothing
+// is said.
 func (one *checked) judge(src subject.Source) {
 	t, err := src.Compile()
 	var gate engine.Verdict
@@ -226,12 +243,14 @@ func (one *checked) judge(src subject.Source) {
 	}
 	one.able = append(one.able, fmt.Sprintf("tool-capable: %s: %s", src.Name, able))
 	if t != nil {
-		x := conversation.Explore(t.ChatTemplate(), conversation.Usual(), t.Caps().Needs.Bound, conversation.UsualRenders)
+		x := conversation.Explore(t.ChatTemplate(), conversation.Usual(), t.Caps().Needs.Bound,
+			conversation.UsualRenders)
 		one.able = append(one.able, fmt.Sprintf("exercised: %s: %s", src.Name, x.Summary()))
 	}
 }
 
-// able is the source that must pass the gate where that is required: the first that does, else the first.
+// able is the source that must pass the gate where that is required: the first that does, else the
+// first.
 func able(sources []subject.Source) subject.Source {
 	for _, src := range sources {
 		if t, err := src.Compile(); err == nil && t.Gate().Pass() {
@@ -304,7 +323,8 @@ func (k *checking) model(c *call, one *checked, m *subject.Model) error {
 	for _, src := range check.Distinct(m) {
 		var old *subject.Source
 		if was != nil {
-			if i := slices.IndexFunc(was.Sources, func(s subject.Source) bool { return s.Name == src.Name }); i >= 0 {
+			if i := slices.IndexFunc(was.Sources,
+				func(s subject.Source) bool { return s.Name == src.Name }); i >= 0 {
 				old = &was.Sources[i]
 			}
 		}
@@ -315,7 +335,7 @@ func (k *checking) model(c *call, one *checked, m *subject.Model) error {
 	return nil
 }
 
-// settled is what a failure says that is no news.
+// settled is what a failure reports that is no news.
 func (k *checking) settled() string { return "It failed at " + k.commit + ", too." }
 
 // service answers what the page of a template asks.
@@ -323,7 +343,8 @@ func (c *call) service(o check.Options, limits engine.Limits) *service.Service {
 	return service.New(service.Options{Version: version(), Check: o, Limits: limits, Tight: limits})
 }
 
-// judge says of templates that come together which are tool-capable, and fails where one must and none does.
+// judge says of templates that come together which are tool-capable, and fails where one must and
+// none does.
 func (k *checking) judge(one *checked, sources []subject.Source) {
 	one.sources = sources
 	for _, src := range sources {
@@ -334,7 +355,8 @@ func (k *checking) judge(one *checked, sources []subject.Source) {
 	}
 }
 
-// edited checks a template, and what became of it since the base. What failed there already does not fail.
+// edited checks a template, and what became of it since the base. What failed there already does
+// not fail.
 func (k *checking) edited(c *call, one *checked, src subject.Source, was *subject.Source) error {
 	edit, err := since(was, src, k.limits.of(c))
 	if err != nil {
@@ -370,7 +392,8 @@ func (k *checking) fit(name string, sources []subject.Source) error {
 		size += len(src.Text)
 	}
 	if k.untrusted && size > maxUntrusted {
-		return fmt.Errorf("%s: the templates have %d bytes, more than the %d that --untrusted allows", name, size, maxUntrusted)
+		return fmt.Errorf("%s: the templates have %d bytes, more than the %d that "+
+			"--untrusted allows", name, size, maxUntrusted)
 	}
 	return nil
 }
@@ -396,9 +419,11 @@ func clientsNamed(names []string) ([]clients.Client, error) {
 }
 
 var explainCommand = command{
-	group: judging, name: "explain", args: "RULE", takes: arity{1, 1, "a rule"}, files: words(ruleNames),
+	group: judging, name: "explain", args: "RULE", takes: arity{1, 1, "a rule"},
+	files: words(ruleNames),
 	short: "explain a rule: its damage and its fix",
-	long:  "RULE is an id, such as A012, D004 of changes or S014 of servers, or a name, such as null-content-printed. \"all\" prints every rule.",
+	long: "RULE is an id, such as A012, D004 of changes or S014 of servers, or a name, such as " +
+		"null-content-printed. \"all\" prints every rule.",
 	setup: func(flags *flagSet) func(*call) error {
 		json := flags.Bool("json", false, "print JSON")
 		return func(c *call) error {
@@ -425,7 +450,8 @@ func explain(c *call, json bool) error {
 			return err
 		}
 	}
-	return fmt.Errorf("there is no rule %q%s; `assay explain all` lists them", c.args[0], meant(c.args[0], ruleNames()))
+	return fmt.Errorf("there is no rule %q%s; `assay "+
+		"explain all` lists them", c.args[0], meant(c.args[0], ruleNames()))
 }
 
 func explainAll(c *call, json bool) error {

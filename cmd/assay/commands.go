@@ -20,7 +20,8 @@ var (
 	groups = []group{judging, looking, serving, proving, program}
 )
 
-// A command is a word after assay, as data: the tree of the command line, help, completion and the man pages are made of it.
+// A command is a word after assay, as data: the tree of the command line, help, completion and the
+// man pages are made of it.
 type command struct {
 	group group
 	name  string
@@ -30,7 +31,8 @@ type command struct {
 	short string               // one line, without a full stop
 	long  string               // the rest of its help: paragraphs, which are wrapped
 	apart [][]string           // flags that exclude each other
-	// setup declares the flags and returns the function that runs once they are set. It is nil where within has the commands below this one.
+	// setup declares the flags and returns the function that runs once they are set. It is nil
+	// where within has the commands below this one.
 	setup  func(*flagSet) func(*call) error
 	within []*command
 }
@@ -47,8 +49,10 @@ var commands []*command
 func init() {
 	cobra.EnableCommandSorting = false
 	commands = []*command{
-		&checkCommand, &fixCommand, &coverageCommand, &diffCommand, &templatesCommand, &explainCommand,
-		&renderCommand, &capsCommand, &analyzeCommand, &programCommand, &grammarCommand, &parseCommand, &pageCommand,
+		&checkCommand, &fixCommand, &coverageCommand, &diffCommand, &templatesCommand,
+		&explainCommand,
+		&renderCommand, &capsCommand, &analyzeCommand, &programCommand, &grammarCommand,
+		&parseCommand, &pageCommand,
 		&inspectCommand, &pullCommand, &retemplateCommand, &emitCommand, &trainCommand,
 		&liveCommand, &probeCommand, &pipeCommand,
 		&runCommand, &newCommand, &exportCommand, &verifyCommand, &enginesCommand, &reportCommand,
@@ -76,7 +80,8 @@ func folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirecti
 
 // words completes with one of a few words.
 func words(list func() []string) cobra.CompletionFunc {
-	return func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	return func(_ *cobra.Command, args []string,
+		begun string) ([]string, cobra.ShellCompDirective) {
 		var matching []string
 		for _, word := range list() {
 			if strings.HasPrefix(word, begun) {

@@ -18,16 +18,19 @@ import (
 // assay runs a command line in this process.
 func assay(stdin string, args ...string) (stdout, stderr string, status int) {
 	var out, errs bytes.Buffer
-	c := &call{stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }}
+	c := &call{stdin: strings.NewReader(stdin), stdout: &out, stderr: &errs,
+		getenv: func(string) string { return "" }}
 	status = c.main(args)
 	return out.String(), errs.String(), status
 }
 
-// withoutJSON are the commands that print what has a form of its own; of engines run and pipe it is JSON lines, page has none.
-var withoutJSON = []string{"help", "version", "completion", "man", "emit", "engines run", "pipe", "page"}
+// withoutJSON are the commands that print what has a form of its own; of engines run and pipe it is
+// JSON lines, page has none.
+var withoutJSON = []string{"help", "version", "completion", "man", "emit", "engines run", "pipe",
+	"page"}
 
-// TestConventions holds every command to what they have in common: a group, flags in categories, --json or a --format json, help, and
-// status 2 for wrong usage.
+// TestConventions holds every command to what they have in common: a group, flags in categories,
+// --json or a --format json, help, and status 2 for wrong usage.
 func TestConventions(t *testing.T) {
 	root := new(call).tree()
 	var walk func(parent *cobra.Command)
@@ -39,11 +42,13 @@ func TestConventions(t *testing.T) {
 	}
 	walk(root)
 	for _, g := range groups {
-		if !slices.ContainsFunc(root.Commands(), func(cmd *cobra.Command) bool { return cmd.GroupID == g.id }) {
+		if !slices.ContainsFunc(root.Commands(),
+			func(cmd *cobra.Command) bool { return cmd.GroupID == g.id }) {
 			t.Errorf("the group %q has no command", g.title)
 		}
 	}
-	for _, args := range [][]string{{"help", "frob"}, {"help", "check", "diff"}, {"version", "x"}, {"frob"}, {}, {"export"}, {"export", "frob"}} {
+	for _, args := range [][]string{{"help", "frob"}, {"help", "check", "diff"}, {"version", "x"},
+		{"frob"}, {}, {"export"}, {"export", "frob"}} {
 		if out, errs, status := assay("", args...); status != exitUsage || out != "" || errs == "" {
 			t.Errorf("%v ends with %d, prints %q and %q", args, status, out, errs)
 		}
@@ -53,7 +58,8 @@ func TestConventions(t *testing.T) {
 func testConventions(t *testing.T, cmd *cobra.Command) {
 	words := strings.Fields(cmd.CommandPath())[1:]
 	name := strings.Join(words, " ")
-	if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") || cmd.Short == strings.ToUpper(cmd.Short[:1])+cmd.Short[1:] {
+	if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") ||
+		cmd.Short == strings.ToUpper(cmd.Short[:1])+cmd.Short[1:] {
 		t.Errorf("%s has no help, or not in the usual form: %q", name, cmd.Short)
 	}
 	if !cmd.Parent().HasParent() && cmd.GroupID == "" {
@@ -61,14 +67,18 @@ func testConventions(t *testing.T, cmd *cobra.Command) {
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Usage == "" || strings.HasSuffix(f.Usage, ".") || categoryOf(f) == "" {
-			t.Errorf("%s: the flag %s, of the category %q, is described by %q", name, f.Name, categoryOf(f), f.Usage)
+			t.Errorf("%s: the flag %s, of the category %q, is "+
+				"described by %q", name, f.Name, categoryOf(f), f.Usage)
 		}
-		if placeholder, _ := pflag.UnquoteUsage(f); placeholder == f.Value.Type() && len(placeholder) > 5 {
+		if placeholder, _ := pflag.UnquoteUsage(f); placeholder == f.Value.Type() &&
+			len(placeholder) > 5 {
 			t.Errorf("%s: the flag %s has no placeholder", name, f.Name)
 		}
 	})
-	for _, args := range [][]string{append([]string{"help"}, words...), append(words, "-h"), append(words, "--help")} {
-		if out, errs, status := assay("", args...); status != exitOK || !strings.HasPrefix(out, "usage: assay "+name) || errs != "" {
+	for _, args := range [][]string{append([]string{"help"}, words...), append(words, "-h"),
+		append(words, "--help")} {
+		if out, errs, status := assay("", args...); status != exitOK ||
+			!strings.HasPrefix(out, "usage: assay "+name) || errs != "" {
 			t.Errorf("%v ends with %d: %s", args, status, errs)
 		}
 	}
@@ -92,7 +102,8 @@ func testConventions(t *testing.T, cmd *cobra.Command) {
 	}
 	for _, args := range wrong {
 		out, errs, status := assay("", append(words, args...)...)
-		if status != exitUsage || out != "" || !strings.Contains(errs, "`assay help "+name+"` shows the usage") {
+		if status != exitUsage || out != "" ||
+			!strings.Contains(errs, "`assay help "+name+"` shows the usage") {
 			t.Errorf("%v %v ends with %d, prints %q and %q", words, args, status, out, errs)
 		}
 	}
@@ -104,14 +115,17 @@ func TestHelpWidth(t *testing.T) {
 		for _, name := range append(names(new(call).tree()), "") {
 			args := strings.Fields("help " + name)
 			var out bytes.Buffer
-			c := &call{stdin: strings.NewReader(""), stdout: &out, stderr: &out, getenv: func(variable string) string {
-				return map[string]string{"COLUMNS": strconv.Itoa(columns)}[variable]
-			}}
+			c := &call{stdin: strings.NewReader(""), stdout: &out, stderr: &out,
+				getenv: func(variable string) string {
+					return map[string]string{"COLUMNS": strconv.Itoa(columns)}[variable]
+				}}
 			if c.main(args); out.Len() == 0 {
 				t.Errorf("help %s prints nothing", name)
 			}
 			for line := range strings.Lines(out.String()) {
-				if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > columns && strings.Contains(strings.TrimSpace(line), " ") && !strings.HasPrefix(line, "usage:") {
+				if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > columns &&
+					strings.Contains(strings.TrimSpace(line), " ") &&
+					!strings.HasPrefix(line, "usage:") {
 					t.Errorf("help %s in %d columns has a line of %d: %s", name, columns, n, line)
 				}
 			}
@@ -122,7 +136,8 @@ func TestHelpWidth(t *testing.T) {
 // TestCompletion writes the scripts of all shells, and completes what they would ask for.
 func TestCompletion(t *testing.T) {
 	for _, shell := range shellNames() {
-		if out, errs, status := assay("", "completion", shell); status != exitOK || errs != "" || !strings.Contains(out, "__complete") {
+		if out, errs, status := assay("", "completion", shell); status != exitOK || errs != "" ||
+			!strings.Contains(out, "__complete") {
 			t.Errorf("completion %s ends with %d: %s", shell, status, errs)
 		}
 	}
@@ -135,7 +150,8 @@ func TestCompletion(t *testing.T) {
 		{"completion z", "zsh"},
 	} {
 		args := append([]string{"__complete"}, strings.Split(test.line, " ")...)
-		if out, _, status := assay("", args...); status != exitOK || !strings.Contains(out, test.want) {
+		if out, _, status := assay("", args...); status != exitOK ||
+			!strings.Contains(out, test.want) {
 			t.Errorf("%q completes to\n%s", test.line, out)
 		}
 	}
@@ -149,7 +165,8 @@ func TestMan(t *testing.T) {
 		t.Fatalf("status %d: %s", status, errs)
 	}
 	for _, name := range append(names(new(call).tree()), "export cases") {
-		page, err := os.ReadFile(filepath.Join(dir, "assay-"+strings.ReplaceAll(name, " ", "-")+".1"))
+		page, err := os.ReadFile(filepath.Join(dir,
+			"assay-"+strings.ReplaceAll(name, " ", "-")+".1"))
 		if err != nil || !bytes.Contains(page, []byte("Jan 2026")) || !bytes.Contains(page, []byte(`\fB--help\fP`)) {
 			t.Errorf("%s: %v\n%.500s", name, err, page)
 		}
@@ -188,17 +205,20 @@ func TestWrongUsage(t *testing.T) {
 		{"completion tcsh", `there is no completion for "tcsh"; there are bash, zsh, fish, powershell`},
 	} {
 		out, errs, status := assay("", strings.Fields(test.line)...)
-		if status != exitUsage || out != "" || !strings.Contains(errs, test.want) || strings.Count(errs, "\n") != 1 {
+		if status != exitUsage || out != "" || !strings.Contains(errs, test.want) ||
+			strings.Count(errs, "\n") != 1 {
 			t.Errorf("assay %s ends with %d, prints %q and says\n%s", test.line, status, out, errs)
 		}
 	}
 }
 
-// TestJSON reads what commands print with --json or --format json; those that need a model or the network have scripts of their own.
+// TestJSON reads what commands print with --json or --format json; those that need a model or the
+// network have scripts of their own.
 func TestJSON(t *testing.T) {
 	dir := t.TempDir()
 	const template = "../../corpus/hermes/template.jinja"
-	tools := filepath.Join(t.TempDir(), "tools.json") // parse says whose tools it takes where none are given
+	// parse says whose tools it takes where none are given
+	tools := filepath.Join(t.TempDir(), "tools.json")
 	if err := os.WriteFile(tools, []byte("[]"), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +239,8 @@ func TestJSON(t *testing.T) {
 			t.Errorf("%v ends with %d, says %q and prints\n%.500s", args, status, errs, out)
 		}
 	}
-	if _, _, status := assay("", "new", "--json", "--corpus", dir, "--family", "mine", filepath.FromSlash(template)); status != exitUsage {
+	if _, _, status := assay("", "new", "--json", "--corpus", dir, "--family", "mine",
+		filepath.FromSlash(template)); status != exitUsage {
 		t.Errorf("a family that exists: status %d", status)
 	}
 }

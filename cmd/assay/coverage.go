@@ -7,11 +7,14 @@ import (
 )
 
 var coverageCommand = command{
-	group: judging, name: "coverage", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
+	group: judging, name: "coverage", args: "TEMPLATE", takes: arity{1, 1, "one template"},
+	files: templateFiles,
 	short: "show which branches of a template any request reaches",
-	long: `Conversations are derived from a grammar of what clients send, and changed as the template's own comparisons suggest, until every
-branch was taken or no more is to be tried. Each line is shown with how many of its outcomes were reached: each if, elif and inline if true and
-false, where an absent else counts, each loop entered and repeated. Those that no request reached follow the line.`,
+	long: `Conversations are derived from a grammar of what clients send, and changed as the
+template's own comparisons suggest, until every branch was taken or no more is to be tried. Each
+line is shown with how many of its outcomes were reached: each if, elif and inline if true and
+false, where an absent else counts, each loop entered and repeated. Those that no request reached
+follow the line.`,
 	setup: func(flags *flagSet) func(*call) error {
 		s := new(step)
 		seed := flags.Uint64("seed", 1, "draw the conversations from this `SEED`")

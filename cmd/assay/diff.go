@@ -15,13 +15,16 @@ import (
 )
 
 var diffCommand = command{
-	group: judging, name: "diff", args: "OLD NEW", takes: arity{2, 2, "two revisions"}, files: templateFiles,
+	group: judging, name: "diff", args: "OLD NEW", takes: arity{2, 2, "two revisions"},
+	files: templateFiles,
 	short: "compare two revisions of a template by what they do",
-	long: `A revision is a file, or git:REV:PATH for a file of a commit. Every change is safe, risky or breaking (note, warning,
-error), with the evidence; the last line says what they come to, and exit status 1 that one is breaking. The outputs of the cases beside NEW (*.txtar in its folder)
-are parsed with both; --cases names another folder.`,
+	long: `A revision is a file, or git:REV:PATH for a file of a commit. Every change is safe, risky
+or breaking (note, warning, error), with the evidence; the last line says what they come to, and
+exit status 1 that one is breaking. The outputs of the cases beside NEW (*.txtar in its folder) are
+parsed with both; --cases names another folder.`,
 	setup: func(flags *flagSet) func(*call) error {
-		cases := flags.String("cases", "", "`DIR` with the cases whose outputs are parsed with both revisions")
+		cases := flags.String("cases", "", "`DIR` with the cases whose outputs are parsed "+
+			"with both revisions")
 		o, limits := outputFlags(flags), limitFlag(flags, lookedAt)
 		return func(c *call) error {
 			return runDiff(c, o, limits.Limits, *cases)
@@ -61,7 +64,8 @@ func runDiff(c *call, o *output, limits engine.Limits, dir string) error {
 		}
 		o.page = view.HTML
 	}
-	return o.write(c, &report.Report{Command: "diff", Version: version(), Rules: revision.Rules(), Results: results,
+	return o.write(c, &report.Report{Command: "diff", Version: version(), Rules: revision.Rules(),
+		Results: results,
 		Verdict: revision.Conclusion(was, is, results)})
 }
 

@@ -37,7 +37,8 @@ func targetNames() []string {
 	return names
 }
 
-// formatDocument is the format of a template as JSON. The prefill of an ordinary request comes first.
+// formatDocument is the format of a template as JSON. The prefill of an ordinary request comes
+// first.
 func formatDocument(t *engine.Template) ordered.Value {
 	a := t.Analysis()
 	prefills := a.Prefills
@@ -51,14 +52,17 @@ func formatDocument(t *engine.Template) ordered.Value {
 }
 
 var emitCommand = command{
-	group: serving, name: "emit", args: "TARGET TEMPLATE", takes: arity{2, 2, "a target and a template"}, files: templateFiles,
+	group: serving, name: "emit", args: "TARGET TEMPLATE",
+	takes: arity{2, 2, "a target and a template"}, files: templateFiles,
 	short: "write a template's format for another engine",
-	long: `The target format is the format as JSON, from which parsers can be made in any language; "assay parse --format" reads it.
-The target response-template is transformers' object, version 1, which vLLM and SGLang read from tokenizer_config.json, too;
---into writes it there and leaves every other byte of the file as it is. It reads what the format spells, or the command fails and
-names the part for which the target's language has no words; it never approximates.`,
+	long: `The target format is the format as JSON, from which parsers can be made in any language;
+"assay parse --format" reads it. The target response-template is transformers' object, version 1,
+which vLLM and SGLang read from tokenizer_config.json, too; --into writes it there and leaves every
+other byte of the file as it is. It reads what the format spells, or the command fails and names the
+part for which the target's language has no words; it never approximates.`,
 	setup: func(flags *flagSet) func(*call) error {
-		into := flags.String("into", "", "tokenizer_config.json `FILE` to write a response-template into")
+		into := flags.String("into", "", "tokenizer_config.json `FILE` to write a "+
+			"response-template into")
 		return func(c *call) error {
 			for _, t := range targets {
 				if t.name == c.args[0] {

@@ -17,22 +17,26 @@ import (
 var enginesCommand = command{
 	group: proving, name: "engines",
 	short: "hold other engines to the corpus, and pick their parsers for a template",
-	long: `An adapter is a program that lets another engine answer, one JSON object a line (docs/adapters.md). Those of the repository lie under
-ci/engines and are set up by "make engines".`,
+	long: `An adapter is a program that lets another engine answer, one JSON object a line
+(docs/adapters.md). Those of the repository lie under ci/engines and are set up by "make engines".`,
 	within: []*command{&enginesRunCommand, &enginesPickCommand},
 }
 
 var enginesRunCommand = command{
-	name: "run", args: "ADAPTER...", takes: arity{1, -1, "an adapter: a program, or one with its arguments in quotes"},
+	name: "run", args: "ADAPTER...", takes: arity{1, -1, "an adapter: a program, or one with its " +
+		"arguments in quotes"},
 	short: "run every case of the corpus through engines",
-	long: `For each family the parsers are taken that read what the family's template writes. Each case goes in whole, in chunks like tokens, and
-rune by rune. The results are JSON lines on standard output, or in --results, where those of other runs stay.`,
+	long: `For each family the parsers are taken that read what the family's template writes. Each
+case goes in whole, in chunks like tokens, and rune by rune. The results are JSON lines on standard
+output, or in --results, where those of other runs stay.`,
 	setup: func(flags *flagSet) func(*call) error {
 		r := new(enginesRun)
 		flags.StringVar(&r.corpus, "corpus", "", "`DIR` with another corpus")
 		flags.StringVar(&r.only, "run", "", "only families whose name contains `TEXT`")
-		flags.BoolVar(&r.emitted, "emitted", false, "run engines that parse with an object of the request with the one that assay emits, and nothing else")
-		flags.StringArrayVar(&r.known, "known", nil, "`FILE` with the cases that are known to be faults, with reasons: any other fault fails, and so does one that is none")
+		flags.BoolVar(&r.emitted, "emitted", false, "run engines that parse with an object of "+
+			"the request with the one that assay emits, and nothing else")
+		flags.StringArrayVar(&r.known, "known", nil, "`FILE` with the cases that are known to be "+
+			"faults, with reasons: any other fault fails, and so does one that is none")
 		flags.StringVar(&r.results, "results", "", "`FILE` of JSON lines to merge the results into")
 		flags.StringVar(&r.page, "page", "", "write the tables into the Markdown `FILE`")
 		flags.StringVar(&r.html, "html", "", "write one page that stands alone into `FILE`")
@@ -139,7 +143,8 @@ func (r *enginesRun) run(c *call) error {
 	for _, text := range unexpected {
 		fmt.Fprintln(c.stderr, text)
 	}
-	fmt.Fprintf(c.stderr, "%d results, %d known faults, %d not as expected\n", len(ran), len(known), len(unexpected))
+	fmt.Fprintf(c.stderr, "%d results, %d known faults, %d "+
+		"not as expected\n", len(ran), len(known), len(unexpected))
 	if len(unexpected) > 0 {
 		return errFailed
 	}
@@ -149,14 +154,18 @@ func (r *enginesRun) run(c *call) error {
 var enginesPickCommand = command{
 	name: "pick", args: "TEMPLATE", takes: arity{1, 1, "a template"}, files: templateFiles,
 	short: "find the parsers of an engine that read what a template writes",
-	long: `Every parser of the engine is tried on the template's own turns. The exit status is 1 where a parser that --tool or --reasoning names
-does not read them, and where the engine's own detection picks one that does not.`,
+	long: `Every parser of the engine is tried on the template's own turns. The exit status is 1
+where a parser that --tool or --reasoning names does not read them, and where the engine's own
+detection picks one that does not.`,
 	setup: func(flags *flagSet) func(*call) error {
 		p := new(enginesPick)
-		flags.StringVar(&p.engine, "engine", "", "the `ENGINE`: a folder under ci/engines that \"make engines\" set up")
-		flags.StringVar(&p.adapter, "adapter", "", "the adapter's `COMMAND`, for an engine that is not under ci/engines")
+		flags.StringVar(&p.engine, "engine", "", "the `ENGINE`: a folder under ci/engines that "+
+			"\"make engines\" set up")
+		flags.StringVar(&p.adapter, "adapter", "", "the adapter's `COMMAND`, for an engine that "+
+			"is not under ci/engines")
 		flags.StringVar(&p.tool, "tool", "", "the `PARSER` of calls that is to be used")
-		flags.StringVar(&p.reasoning, "reasoning", "", "the `PARSER` of reasoning that is to be used")
+		flags.StringVar(&p.reasoning, "reasoning", "", "the `PARSER` of reasoning "+
+			"that is to be used")
 		flags.BoolVar(&p.json, "json", false, "print one JSON object")
 		return p.run
 	},
@@ -177,7 +186,8 @@ func (p *enginesPick) run(c *call) error {
 	case p.adapter == "":
 		command = []string{filepath.Join("ci", "engines", p.engine, "run")}
 		if _, err := os.Stat(command[0]); err != nil {
-			return fmt.Errorf("%w; run this in Assay's repository, after `make engines ENGINE=%s`, or give --adapter", err, p.engine)
+			return fmt.Errorf("%w; run this in Assay's repository, after `make engines "+
+				"ENGINE=%s`, or give --adapter", err, p.engine)
 		}
 	}
 	src, err := subject.Open(c.args[0], c.stdin)
@@ -197,7 +207,8 @@ func (p *enginesPick) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	report := engines.NewPick(a.Description, choice, engines.Parser{Tool: p.tool, Reasoning: p.reasoning})
+	report := engines.NewPick(a.Description, choice,
+		engines.Parser{Tool: p.tool, Reasoning: p.reasoning})
 	if p.json {
 		text, err := json.MarshalIndent(report, "", "  ")
 		if err != nil {

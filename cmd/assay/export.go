@@ -23,8 +23,8 @@ var exportCommand = command{
 	within: []*command{{
 		name: "cases", args: "[CORPUS]", takes: arity{0, 1, "at most one corpus"}, files: folders,
 		short: "write the cases as vectors of the kinds parse and caps",
-		long: `The vectors name templates as FAMILY/template.jinja, for "assay verify --templates CORPUS". Without CORPUS the embedded one is
-written.`,
+		long: `The vectors name templates as FAMILY/template.jinja, for "assay verify --templates
+CORPUS". Without CORPUS the embedded one is written.`,
 		setup: func(flags *flagSet) func(*call) error {
 			e := exportFlags(flags)
 			return func(c *call) error { return e.run(c, e.cases) }
@@ -32,10 +32,12 @@ written.`,
 	}, {
 		name: "prompts", args: "[CORPUS]", takes: arity{0, 1, "at most one corpus"}, files: folders,
 		short: "write the prompts of the standard battery as vectors of the kind jinja",
-		long:  "They have everything that another implementation of Jinja needs. Without CORPUS the templates of the embedded one are rendered.",
+		long: "They have everything that another implementation of Jinja needs. Without CORPUS " +
+			"the templates of the embedded one are rendered.",
 		setup: func(flags *flagSet) func(*call) error {
 			e := exportFlags(flags)
-			vendor := flags.String("vendor", "", "`DIR` with the vendors' templates, which are rendered too")
+			vendor := flags.String("vendor", "", "`DIR` with the vendors' templates, which "+
+				"are rendered too")
 			return func(c *call) error {
 				if *vendor != "" {
 					e.suite.Vendor = os.DirFS(*vendor)
@@ -113,8 +115,11 @@ func (e *export) battery(v script.Variant) error {
 		if err != nil {
 			continue // what the native engine refuses is no golden prompt
 		}
-		e.vector(ordered.MemberOf("kind", ordered.Str("jinja")), ordered.MemberOf("id", ordered.Str(v.Name+"/"+c.Name)),
-			ordered.MemberOf("template", ordered.Str(src.Text)), ordered.MemberOf("vars", t.ChatTemplate().Vars(in)), ordered.MemberOf("want", ordered.Str(text)))
+		e.vector(ordered.MemberOf("kind", ordered.Str("jinja")),
+			ordered.MemberOf("id", ordered.Str(v.Name+"/"+c.Name)),
+			ordered.MemberOf("template", ordered.Str(src.Text)),
+			ordered.MemberOf("vars", t.ChatTemplate().Vars(in)),
+			ordered.MemberOf("want", ordered.Str(text)))
 	}
 	return nil
 }
@@ -131,8 +136,10 @@ func (e *export) cases(v script.Variant) error {
 	if err != nil {
 		return err
 	}
-	e.vector(ordered.MemberOf("kind", ordered.Str("caps")), ordered.MemberOf("id", ordered.Str("caps/"+f.Name)),
-		ordered.MemberOf("template", ordered.Str(template)), ordered.MemberOf("want", t.Caps().Value()))
+	e.vector(ordered.MemberOf("kind", ordered.Str("caps")),
+		ordered.MemberOf("id", ordered.Str("caps/"+f.Name)),
+		ordered.MemberOf("template", ordered.Str(template)),
+		ordered.MemberOf("want", t.Caps().Value()))
 	for _, file := range f.Cases {
 		cases, err := script.Read(e.suite.Corpus.FS, file)
 		if err != nil {
@@ -148,8 +155,10 @@ func (e *export) cases(v script.Variant) error {
 }
 
 func (e *export) parse(t *engine.Template, template, id string, c script.Case) {
-	members := []ordered.Member{ordered.MemberOf("kind", ordered.Str("parse")), ordered.MemberOf("id", ordered.Str(id)),
-		ordered.MemberOf("template", ordered.Str(template)), ordered.MemberOf("request", c.Request), ordered.MemberOf("output", ordered.Str(c.Output)),
+	members := []ordered.Member{ordered.MemberOf("kind", ordered.Str("parse")),
+		ordered.MemberOf("id", ordered.Str(id)),
+		ordered.MemberOf("template", ordered.Str(template)), ordered.MemberOf("request", c.Request),
+		ordered.MemberOf("output", ordered.Str(c.Output)),
 		ordered.MemberOf("want", wantValue(c.Message))}
 	if c.Reason.Cut() {
 		members = append(members, ordered.MemberOf("partial", ordered.Boolean(true)))
@@ -167,7 +176,8 @@ func (e *export) parse(t *engine.Template, template, id string, c script.Case) {
 	if r, err := chat.ParseRequest(c.Request); err == nil {
 		if prompt, err := t.Render(r); err == nil {
 			if prefill, err := prompt.Prefill(); err == nil {
-				members = append(members, ordered.MemberOf("generation_prompt", ordered.Str(prefill)))
+				members = append(members,
+					ordered.MemberOf("generation_prompt", ordered.Str(prefill)))
 			}
 		}
 	}
@@ -178,8 +188,11 @@ func (e *export) parse(t *engine.Template, template, id string, c script.Case) {
 func wantValue(m chat.Message) ordered.Value {
 	calls := make([]ordered.Value, len(m.ToolCalls))
 	for i, c := range m.ToolCalls {
-		calls[i] = ordered.ObjectOf(ordered.MemberOf("name", ordered.Str(c.Name)), ordered.MemberOf("arguments", ordered.Str(c.Arguments)), ordered.MemberOf("id", ordered.Str(c.ID)))
+		calls[i] = ordered.ObjectOf(ordered.MemberOf("name", ordered.Str(c.Name)),
+			ordered.MemberOf("arguments", ordered.Str(c.Arguments)),
+			ordered.MemberOf("id", ordered.Str(c.ID)))
 	}
-	return ordered.ObjectOf(ordered.MemberOf("content", ordered.Str(m.Content)), ordered.MemberOf("reasoning_content", ordered.Str(m.Reasoning)),
+	return ordered.ObjectOf(ordered.MemberOf("content", ordered.Str(m.Content)),
+		ordered.MemberOf("reasoning_content", ordered.Str(m.Reasoning)),
 		ordered.MemberOf("tool_calls", ordered.ArrayOf(calls...)))
 }

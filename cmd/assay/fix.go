@@ -18,14 +18,15 @@ import (
 )
 
 var fixCommand = command{
-	group: judging, name: "fix", args: "TEMPLATE...", takes: arity{1, -1, "at least one template"}, files: templateFiles,
+	group: judging, name: "fix", args: "TEMPLATE...", takes: arity{1, -1, "at least one template"},
+	files: templateFiles,
 	short: "patch what can be mended in a template without judgement",
 	long: `Null content, arguments as text, tools without a description or parameters, values in
 Python's spelling, unions in types, names that the language does not have. Patches are printed as a
-unified diff; --write writes the files. A patch is offered only where it is proven: every conversation
-that was rendered well is rendered as before, the fault is gone, and no rule of "assay check" finds
-anything that it did not find before. What cannot be mended is listed with the reason, and makes the
-exit status 1. docs/fix.md has more.`,
+unified diff; --write writes the files. A patch is offered only where it is proven: every
+conversation that was rendered well is rendered as before, the fault is gone, and no rule of "assay
+check" finds anything that it did not find before. What cannot be mended is listed with the reason,
+and makes the exit status 1. docs/fix.md has more.`,
 	setup: func(flags *flagSet) func(*call) error {
 		f := new(fixing)
 		flags.BoolVar(&f.write, "write", false, "write the files in place of a diff")
@@ -39,7 +40,8 @@ exit status 1. docs/fix.md has more.`,
 			&f.options.Only,
 			"only",
 			nil,
-			"mend the kinds of fault that the rule with this `ID` finds and no others; may be given again",
+			"mend the kinds of fault that the rule with this `ID` finds and no others; "+
+				"may be given again",
 		)
 		flags.completes("only", fix.Rules)
 		flags.BoolVar(&f.json, "json", false, "print JSON")
@@ -85,7 +87,8 @@ func (f *fixing) run(c *call) error {
 	for _, name := range named {
 		if subject.IsModel(name) {
 			return fmt.Errorf(
-				"%s is a model; name the file with the template, and for a GGUF file see `assay help retemplate`",
+				"%s is a model; name the file with the template, and for a GGUF file see `assay "+
+					"help retemplate`",
 				name,
 			)
 		}

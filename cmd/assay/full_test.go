@@ -17,7 +17,8 @@ var errFull = errors.New("no space left on device")
 // Write implements [io.Writer].
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-// TestFullOutput runs commands whose output cannot be written: each fails, whatever it prints, so that nobody takes half a result for one.
+// TestFullOutput runs commands whose output cannot be written: each fails, whatever it prints, so
+// that nobody takes half a result for one.
 func TestFullOutput(t *testing.T) {
 	const hermes = "../../corpus/hermes/template.jinja"
 	runs := [][]string{
@@ -37,7 +38,8 @@ func TestFullOutput(t *testing.T) {
 	walk(new(call).tree())
 	for _, args := range runs {
 		var errs bytes.Buffer
-		c := &call{stdin: strings.NewReader("hello"), stdout: full{}, stderr: &errs, getenv: func(string) string { return "" }}
+		c := &call{stdin: strings.NewReader("hello"), stdout: full{}, stderr: &errs,
+			getenv: func(string) string { return "" }}
 		if status := c.main(args); status == exitOK {
 			t.Errorf("%v ends well, and says %q", args, errs.String())
 		}

@@ -8,12 +8,15 @@ import (
 )
 
 var grammarCommand = command{
-	group: looking, name: "grammar", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
+	group: looking, name: "grammar", args: "TEMPLATE", takes: arity{1, 1, "one template"},
+	files: templateFiles,
 	short: "print the grammar made for a template and a request",
-	long:  "Nothing is printed where the request needs no grammar. --explain adds what arms it, and what stops an answer.",
+	long: "Nothing is printed where the request needs no grammar. --explain adds what arms it, " +
+		"and what stops an answer.",
 	setup: func(flags *flagSet) func(*call) error {
 		s := new(step)
-		flags.BoolVar(&s.explain, "explain", false, "print triggers, stops and preserved tokens as comments")
+		flags.BoolVar(&s.explain, "explain", false, "print triggers, stops and preserved "+
+			"tokens as comments")
 		s.flags(flags).requestFlags(flags)
 		return s.grammar
 	},
@@ -29,8 +32,9 @@ func (s *step) grammar(c *call) error {
 		return &failure{err}
 	}
 	if s.json {
-		return writeJSON(c.stdout, map[string]any{"grammar": text, "lazy": plan.Lazy, "triggers": plan.Triggers,
-			"stops": plan.Stops, "preserved_tokens": plan.Preserved})
+		return writeJSON(c.stdout,
+			map[string]any{"grammar": text, "lazy": plan.Lazy, "triggers": plan.Triggers,
+				"stops": plan.Stops, "preserved_tokens": plan.Preserved})
 	}
 	if s.explain {
 		fmt.Fprintf(c.stdout, "# lazy: %t\n", plan.Lazy)

@@ -13,7 +13,8 @@ import (
 	"github.com/goassay/assay/harness/visible"
 )
 
-const exitStatuses = "Exit status: 0 all is well, 1 something failed or was rejected, 2 the arguments or the input cannot be used, " +
+const exitStatuses = "Exit status: 0 all is well, 1 something failed or was rejected, 2 the " +
+	"arguments or the input cannot be used, " +
 	"130 it was interrupted."
 
 // The widths of lines of prose, in characters.
@@ -45,10 +46,12 @@ func (c *call) help(w io.Writer, cmd *cobra.Command) {
 			fmt.Fprintf(w, "\n%s:\n", g.Title)
 			list(w, width, cmd, g.ID)
 		}
-		fmt.Fprintf(w, "\n%s\n", visible.Wrap("`assay help COMMAND` explains one. "+cmd.Long, width, ""))
+		fmt.Fprintf(w, "\n%s\n",
+			visible.Wrap("`assay help COMMAND` explains one. "+cmd.Long, width, ""))
 		return
 	}
-	fmt.Fprintf(w, "usage: %s\n\n%s\n", cmd.UseLine(), visible.Wrap(strings.ToUpper(cmd.Short[:1])+cmd.Short[1:]+".", width, ""))
+	fmt.Fprintf(w, "usage: %s\n\n%s\n", cmd.UseLine(),
+		visible.Wrap(strings.ToUpper(cmd.Short[:1])+cmd.Short[1:]+".", width, ""))
 	if cmd.Long != "" {
 		fmt.Fprintf(w, "\n%s\n", visible.Wrap(cmd.Long, width, ""))
 	}

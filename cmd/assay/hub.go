@@ -17,8 +17,10 @@ type remote struct {
 func remoteFlags(flags *flagSet) *remote {
 	flags.category("The Hub")
 	r := new(remote)
-	flags.StringVar(&r.revision, "revision", "", "`REVISION` on the Hub: a branch, tag or commit; default: main")
-	flags.IntVar(&r.retries, "retries", hub.DefaultRetries, "how often a request to the Hub is tried again, `N` times in a row")
+	flags.StringVar(&r.revision, "revision", "", "`REVISION` on the Hub: a branch, tag or "+
+		"commit; default: main")
+	flags.IntVar(&r.retries, "retries", hub.DefaultRetries, "how often a request to the Hub is "+
+		"tried again, `N` times in a row")
 	return r
 }
 
@@ -46,7 +48,8 @@ func (r *remote) ref(text string) (hub.Ref, error) {
 	return ref, err
 }
 
-// verdict makes a failure of an error that judges what was found; the rest keeps an answer from being found.
+// verdict makes a failure of an error that judges what was found; the rest keeps an answer from
+// being found.
 func verdict(err error) error {
 	var rejected *hub.Rejected
 	if errors.As(err, &rejected) || errors.Is(err, hub.ErrMismatch) {
@@ -82,5 +85,6 @@ func bar(p hub.Progress) string {
 		part = float64(p.Done) / float64(p.Total)
 	}
 	full := int(part * width)
-	return fmt.Sprintf("%s [%s%s] %5.1f%% of %s", name, strings.Repeat("=", full), strings.Repeat(" ", width-full), part*100, hub.Bytes(p.Total))
+	return fmt.Sprintf("%s [%s%s] %5.1f%% of %s", name, strings.Repeat("=", full),
+		strings.Repeat(" ", width-full), part*100, hub.Bytes(p.Total))
 }

@@ -22,9 +22,10 @@ import (
 // secret is the token of the scripts. It must turn up nowhere.
 const secret = "hf_0123456789SecretSecretSecret"
 
-// TestHub runs the commands that talk to the Hub by scripts, each against a fake one of its own: $HUB is its address, $STORAGE that of the
-// host it redirects to, $SECRET a token, $CACHE the cache. After every command and every script the token is looked for in all that was
-// printed, written to disk or sent elsewhere.
+// TestHub runs the commands that talk to the Hub by scripts, each against a fake one of its own:
+// $HUB is its address, $STORAGE that of the host it redirects to, $SECRET a token, $CACHE the
+// cache. After every command and every script the token is looked for in all that was printed,
+// written to disk or sent elsewhere.
 func TestHub(t *testing.T) {
 	corpus, err := filepath.Abs("../../corpus")
 	if err != nil {
@@ -36,7 +37,8 @@ func TestHub(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": hubStatus, "model": makeModel, "resize": resize, "hub": hubCommand, "killed": killed, "sha256": sha256Of,
+			"status": hubStatus, "model": makeModel, "resize": resize, "hub": hubCommand,
+			"killed": killed, "sha256": sha256Of,
 		},
 		Setup: func(env *testscript.Env) error {
 			h := fakehub.New()
@@ -60,7 +62,8 @@ func TestHub(t *testing.T) {
 
 func hubOf(ts *testscript.TestScript) *fakehub.Hub { return ts.Value("hub").(*fakehub.Hub) }
 
-// tokenStayed checks that no file but the token file has the token, and that no request to another host had one.
+// tokenStayed checks that no file but the token file has the token, and that no request to another
+// host had one.
 func tokenStayed(t testing.TB, dir string, requests []fakehub.Request) {
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || d.Name() == "token" {
@@ -162,7 +165,8 @@ func sha256Of(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], fmt.Sprintf("%x", sha256.Sum256([]byte(ts.ReadFile(args[1])))))
 }
 
-// killed runs assay until the Hub stalls and a part of the file is on the disk, and kills it then, as kill -9 does: killed ARGUMENTS...
+// killed runs assay until the Hub stalls and a part of the file is on the disk, and kills it then,
+// as kill -9 does: killed ARGUMENTS...
 func killed(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: killed ARGUMENTS...")
@@ -179,7 +183,8 @@ func killed(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(cmd.Start())
 	<-hubOf(ts).Stalled()
 	for begun := false; !begun; time.Sleep(time.Millisecond) {
-		files, err := filepath.Glob(filepath.Join(ts.Getenv("CACHE"), "models--*", "blobs", "*.incomplete"))
+		files, err := filepath.Glob(filepath.Join(ts.Getenv("CACHE"), "models--*", "blobs",
+			"*.incomplete"))
 		ts.Check(err)
 		for _, name := range files {
 			info, err := os.Stat(name)

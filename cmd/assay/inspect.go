@@ -15,14 +15,15 @@ import (
 )
 
 var inspectCommand = command{
-	group: serving, name: "inspect", args: "MODEL.gguf|hf:OWNER/REPO[:FILE]", takes: arity{1, 1, "one model file"}, files: modelFiles,
+	group: serving, name: "inspect", args: "MODEL.gguf|hf:OWNER/REPO[:FILE]",
+	takes: arity{1, 1, "one model file"}, files: modelFiles,
 	short: "print what a model file says of itself, and the gate's verdict",
-	long: `Only the file's header is read, so a model of any size takes milliseconds. Of a split model give the first part. The gate
-judges the template named tool_use where there is one, else the default one. Exit status 1 says that it rejects the model,
-2 that the file cannot be read; with --json that is an object of type "error".
+	long: `Only the file's header is read, so a model of any size takes milliseconds. Of a split
+model give the first part. The gate judges the template named tool_use where there is one, else the
+default one. Exit status 1 says that it rejects the model, 2 that the file cannot be read; with
+--json that is an object of type "error".
 
-Of a model on the Hub the header alone is fetched; the file is chosen as assay pull does it.
-` + hubHelp,
+Of a model on the Hub the header alone is fetched; the file is chosen as assay pull does it.` + hubHelp,
 	setup: func(flags *flagSet) func(*call) error {
 		i := new(inspection)
 		flags.BoolVar(&i.keys, "keys", false, "print every key and tensor instead")
@@ -30,7 +31,8 @@ Of a model on the Hub the header alone is fetched; the file is chosen as assay p
 		return func(c *call) error {
 			err := i.run(c)
 			if err != nil && !errors.Is(err, errFailed) && i.json {
-				fmt.Fprintf(c.stdout, "%s\n", errorValue(c.args[0], err).Append(nil, ordered.Pretty))
+				fmt.Fprintf(c.stdout, "%s\n", errorValue(c.args[0], err).
+					Append(nil, ordered.Pretty))
 			}
 			return err
 		}
@@ -73,12 +75,14 @@ func (i *inspection) onHub(c *call) error {
 	}
 	ctx, stop := c.interruptible()
 	defer stop()
-	m, err := model.InspectHub(ctx, client, ref, engine.Options{Now: subject.Now, Limits: i.limits.Limits})
+	m, err := model.InspectHub(ctx, client, ref,
+		engine.Options{Now: subject.Now, Limits: i.limits.Limits})
 	if err != nil {
 		return err
 	}
 	if m.Sequential {
-		fmt.Fprintf(c.stderr, "assay inspect: note: the server ignores ranges, so everything up to the header's end was read, %s\n", hub.Bytes(m.Bytes))
+		fmt.Fprintf(c.stderr, "assay inspect: note: the server ignores ranges, so everything up "+
+			"to the header's end was read, %s\n", hub.Bytes(m.Bytes))
 	}
 	if i.keys {
 		_, err = io.WriteString(c.stdout, m.Keys)
@@ -88,10 +92,11 @@ func (i *inspection) onHub(c *call) error {
 		With("repository", ordered.Str(m.Repo.ID)).
 		With("commit", ordered.Str(m.Repo.Commit)).
 		With("bytes_read", ordered.Int(int(m.Bytes)))
-	return i.print(c, m.Model, fmt.Sprintf("repository: %s\ncommit: %s\nfile: %s\n", m.Repo.ID, m.Repo.Commit, m.File), v)
+	return i.print(c, m.Model,
+		fmt.Sprintf("repository: %s\ncommit: %s\nfile: %s\n", m.Repo.ID, m.Repo.Commit, m.File), v)
 }
 
-// print prints a model as text behind a head, or as JSON, and fails where the gate rejects it.
+// print prints a model as text after a head, or as JSON, and fails where the gate rejects it.
 func (i *inspection) print(c *call, m *model.Model, head string, v ordered.Value) (err error) {
 	if m.Rejection == nil {
 		if err := exhausted(m.Judged.Compiled); err != nil {

@@ -27,7 +27,9 @@ func TestModels(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": status, "model": makeModel, "resize": resize, "append": appendText, "terminated": terminated},
+		Cmds: map[string]func(*testscript.TestScript, bool,
+			[]string){"status": status, "model": makeModel, "resize": resize, "append": appendText,
+			"terminated": terminated},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("CORPUS", corpus)
 			return nil
@@ -35,8 +37,8 @@ func TestModels(t *testing.T) {
 	})
 }
 
-// makeModel writes a model with one tensor of eight numbers: model FILE KEY=VALUE... A value is a text, @FILE for the text of a
-// file, uint:N, bool:B, or texts:A,B,C.
+// makeModel writes a model with one tensor of eight numbers: model FILE KEY=VALUE... A value is a
+// text, @FILE for the text of a file, uint:N, bool:B, or texts:A,B,C.
 func makeModel(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: model FILE KEY=VALUE...")
@@ -46,7 +48,8 @@ func makeModel(ts *testscript.TestScript, neg bool, args []string) {
 		key, value, _ := strings.Cut(arg, "=")
 		pairs = append(pairs, gguf.Pair{Key: key, Value: modelValue(ts, value)})
 	}
-	tensor := gguf.Content{Tensor: gguf.Tensor{Name: "w", Dims: []uint64{4, 2}, Type: gguf.F32}, Data: bytes.NewReader([]byte("thirty-two bytes of tensor data!"))}
+	tensor := gguf.Content{Tensor: gguf.Tensor{Name: "w", Dims: []uint64{4, 2}, Type: gguf.F32},
+		Data: bytes.NewReader([]byte("thirty-two bytes of tensor data!"))}
 	var b bytes.Buffer
 	ts.Check(gguf.Create(&b, nil, pairs, []gguf.Content{tensor}))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o666))
@@ -91,8 +94,9 @@ func appendText(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ts.ReadFile(args[0])+text), 0o666))
 }
 
-// terminated runs assay until a file is there that is being written, and ends it with SIGTERM then: terminated FILE ARGUMENTS... It
-// demands that assay ends by itself, and says on stderr that it was interrupted unless it was done already.
+// terminated runs assay until a file is there that is being written, and ends it with SIGTERM then:
+// terminated FILE ARGUMENTS... It demands that assay ends by itself, and says on stderr that it was
+// interrupted unless it was done already.
 func terminated(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: terminated FILE ARGUMENTS...")
@@ -102,7 +106,8 @@ func terminated(ts *testscript.TestScript, neg bool, args []string) {
 		path = filepath.Join(filepath.SplitList(ts.Getenv("PATH"))[0], "assay")
 	}
 	cmd := exec.Command(path, args[1:]...)
-	cmd.Dir, cmd.Env = ts.MkAbs("."), []string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME")}
+	cmd.Dir, cmd.Env = ts.MkAbs("."),
+		[]string{"PATH=" + ts.Getenv("PATH"), "HOME=" + ts.Getenv("HOME")}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	ts.Check(cmd.Start())
@@ -122,7 +127,8 @@ func terminated(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(cmd.Process.Signal(syscall.SIGTERM))
 	if err := <-ended; err == nil {
 		return
-	} else if cmd.ProcessState.ExitCode() != exitInterrupted || !strings.Contains(stderr.String(), "interrupted; nothing is left of the copy") {
+	} else if cmd.ProcessState.ExitCode() != exitInterrupted ||
+		!strings.Contains(stderr.String(), "interrupted; nothing is left of the copy") {
 		ts.Fatalf("assay ended with %v\n%s", err, stderr.String())
 	}
 }

@@ -22,15 +22,16 @@ const untrustedMemory = 1 << 30
 // memoryName is the limit that is no template's.
 const memoryName = "memory"
 
-// untrusted are the limits of `assay check --untrusted`. All renders of the most costly template in public use take 44,192 steps.
+// untrusted are the limits of `assay check --untrusted`. All renders of the most costly template in
+// public use take 44,192 steps.
 var untrusted = engine.Limits{
 	Render:     jinja.Limits{Steps: 200_000, OutputBytes: 1 << 20, Depth: 100},
 	TotalSteps: 2_000_000,
 	Output:     vm.Limits{Held: 1 << 18, Depth: 2_000, Rereads: 16},
 }
 
-// lookedAt are the limits of commands that look at a template once: the defaults, and for all renders together some hundred times what
-// that template takes.
+// lookedAt are the limits of commands that look at a template once: the defaults, and for all
+// renders together some hundred times what that template takes.
 var lookedAt = engine.Limits{TotalSteps: 20_000_000}
 
 // maxUntrusted is how large a template from a stranger may be, in bytes.
@@ -40,11 +41,13 @@ func limitFlag(flags *flagSet, defaults engine.Limits) *limits {
 	flags.category("Limits")
 	l := &limits{Limits: defaults}
 	flags.limits = l
-	flags.Var(l, "limit", "`NAME=VALUE`: change a limit, "+strings.Join(limitNames(), ", ")+"; may be given again")
+	flags.Var(l, "limit",
+		"`NAME=VALUE`: change a limit, "+strings.Join(limitNames(), ", ")+"; may be given again")
 	return l
 }
 
-// of returns the limits for templates that a command looks at: an interrupt ends their renders, one that is under way too.
+// of returns the limits for templates that a command looks at: an interrupt ends their renders, one
+// that is under way too.
 func (l *limits) of(c *call) engine.Limits {
 	limits := l.Limits
 	limits.Context = c.interrupt
@@ -112,7 +115,7 @@ func (l *limits) Set(text string) error {
 	return fmt.Errorf("expected NAME=VALUE with a NAME of %s", strings.Join(limitNames(), ", "))
 }
 
-// parseSize reads a number with an optional K, M or G behind it, each 1024 times the one before.
+// parseSize reads a number with an optional K, M or G after it, each 1024 times the one before.
 func parseSize(text string) (int, error) {
 	digits, shift := text, 0
 	if n := len(text); n > 0 {
@@ -122,7 +125,8 @@ func parseSize(text string) (int, error) {
 	}
 	n, err := strconv.ParseInt(digits, 10, 32)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("expected a number up to %d, with K, M or G behind it if need be", 1<<31-1)
+		return 0, fmt.Errorf("expected a number up to %d, with K, M or G "+
+			"after it if need be", 1<<31-1)
 	}
 	return int(n) << shift, nil
 }

@@ -28,14 +28,17 @@ import (
 )
 
 var liveCommand = command{
-	group: serving, name: "live", args: "[MODEL.gguf]", takes: arity{0, 1, "one model file"}, files: modelFiles,
+	group: serving, name: "live", args: "[MODEL.gguf]", takes: arity{0, 1, "one model file"},
+	files: modelFiles,
 	short: "put a model through a battery of requests, and check what comes of it",
-	long: `The template is the model's own, that for tools where it has one, or that of --template; the gate judges it, and exit status 1
-says that it rejects it. With --family the model goes through templates of the embedded corpus, and those that the gate rejects run the
-scenarios without tools. --tiny takes the place of MODEL.gguf: a model with random weights, made on the spot for each template, of all
-families unless one is named. --record writes the answers as cases of a corpus, DIR/TEMPLATE/live_*.txtar; nothing is overwritten.
+	long: `The template is the model's own, that for tools where it has one, or that of --template;
+the gate judges it, and exit status 1 says that it rejects it. With --family the model goes through
+templates of the embedded corpus, and those that the gate rejects run the scenarios without tools.
+--tiny takes the place of MODEL.gguf: a model with random weights, made on the spot for each
+template, of all families unless one is named. --record writes the answers as cases of a corpus,
+DIR/TEMPLATE/live_*.txtar; nothing is overwritten.
 
-This needs a binary with llama.cpp in it: ` + "`make llama`" + ` provides the library and bin/assay with it. ` + "`assay probe`" + ` puts a server
+This needs a binary with llama.cpp in it:` + "`make llama`" + ` provides the library and bin/assay with it. ` + "`assay probe`" + ` puts a server
 through the same battery and needs none.`,
 	apart: [][]string{{"family", "template"}},
 	setup: func(flags *flagSet) func(*call) error {
@@ -43,12 +46,15 @@ through the same battery and needs none.`,
 		flags.category("The model")
 		flags.BoolVar(&r.tiny, "tiny", false, "use the tiny model with random weights")
 		flags.IntVar(&r.layers, "gpu-layers", -1, "offload the last `N` layers; negative: all")
-		flags.IntVar(&r.context.Threads, "threads", 0, "compute with `N` threads (default: llama.cpp's choice; of the tiny model 1)")
-		flags.IntVar(&r.context.Size, "context", 16384, "`TOKENS` that prompt and answer may have; 0: what the model was trained for")
+		flags.IntVar(&r.context.Threads, "threads", 0, "compute with `N` threads (default: "+
+			"llama.cpp's choice; of the tiny model 1)")
+		flags.IntVar(&r.context.Size, "context", 16384, "`TOKENS` that prompt and answer may "+
+			"have; 0: what the model was trained for")
 		flags.BoolVar(&r.log, "log", false, "show llama.cpp's log")
 		flags.category("The template")
 		flags.StringVar(&r.template, "template", "", "use this `TEMPLATE` instead of the model's")
-		flags.StringVar(&r.family, "family", "", "use the template of this `FAMILY` of the embedded corpus; \"all\": every one")
+		flags.StringVar(&r.family, "family", "", "use the template of this `FAMILY` of the "+
+			"embedded corpus; \"all\": every one")
 		flags.completes("family", familyNames)
 		r.sampling = samplingFlags(flags, 1, "of the sampler, and of the tiny model's weights")
 		flags.category("Recording")
@@ -71,8 +77,10 @@ func samplingFlags(flags *flagSet, temperature float64, seed string) *sampling {
 	flags.category("Sampling")
 	flags.Float64Var(&s.temperature, "temperature", temperature, "sampling temperature; 0: greedy")
 	flags.IntVar(&s.topK, "top-k", 0, "sample from the `N` likeliest tokens; 0: off")
-	flags.Float64Var(&s.topP, "top-p", 0, "sample from the likeliest tokens with this total probability; 0: off")
-	flags.Float64Var(&s.minP, "min-p", 0, "leave out tokens less likely than this part of the likeliest; 0: off")
+	flags.Float64Var(&s.topP, "top-p", 0, "sample from the likeliest tokens with this total "+
+		"probability; 0: off")
+	flags.Float64Var(&s.minP, "min-p", 0, "leave out tokens less likely than this part of the "+
+		"likeliest; 0: off")
 	flags.Uint64Var(&s.seed, "seed", 1, seed)
 	flags.IntVar(&s.max, "max", 1200, "most `TOKENS` of a constrained answer")
 	flags.IntVar(&s.maxFree, "max-free", 64, "most `TOKENS` of an answer that nothing constrains")
@@ -80,7 +88,8 @@ func samplingFlags(flags *flagSet, temperature float64, seed string) *sampling {
 }
 
 func (s *sampling) of() llama.Sampling {
-	return llama.Sampling{Temperature: float32(s.temperature), TopK: s.topK, TopP: float32(s.topP), MinP: float32(s.minP), Seed: uint32(s.seed)}
+	return llama.Sampling{Temperature: float32(s.temperature), TopK: s.topK, TopP: float32(s.topP),
+		MinP: float32(s.minP), Seed: uint32(s.seed)}
 }
 
 // familyNames names the families of the embedded corpus that have a template of their own.
@@ -126,7 +135,10 @@ func (r *liveRun) run(c *call) error {
 	ctx, stop := c.interruptible()
 	defer stop()
 	if r.log {
-		llama.SetLog(func(level llama.LogLevel, line string) { fmt.Fprintf(c.stderr, "llama.cpp %s: %s\n", level, line) })
+		llama.SetLog(func(level llama.LogLevel,
+			line string) {
+			fmt.Fprintf(c.stderr, "llama.cpp %s: %s\n", level, line)
+		})
 	}
 	if r.tiny {
 		err = r.runTiny(ctx, c, sources)
@@ -139,7 +151,8 @@ func (r *liveRun) run(c *call) error {
 	if r.record != "" {
 		fmt.Fprintf(c.stderr, "%d cases recorded in %s\n", r.cases.Load(), r.record)
 	}
-	return r.output.write(c, &report.Report{Command: "live", Version: version(), Results: r.results})
+	return r.output.write(c,
+		&report.Report{Command: "live", Version: version(), Results: r.results})
 }
 
 func (r *liveRun) usage(c *call) error {
@@ -165,7 +178,8 @@ type compiled struct {
 	t   *engine.Template
 }
 
-// sources compiles what runs. The gate's verdict comes first, and needs no library: it is a failure.
+// sources compiles what runs. The gate's verdict comes first, and needs no library: it is a
+// failure.
 func (r *liveRun) sources(c *call) ([]compiled, error) {
 	if r.family != "" {
 		return r.families()
@@ -176,9 +190,11 @@ func (r *liveRun) sources(c *call) ([]compiled, error) {
 			return nil, err
 		}
 		if m.Rejection != nil {
-			return nil, &failure{fmt.Errorf("model %s rejected: %w", filepath.Base(c.args[0]), m.Rejection)}
+			return nil, &failure{fmt.Errorf("model %s rejected: %w", filepath.Base(c.args[0]),
+				m.Rejection)}
 		}
-		return []compiled{{subject.New(strings.TrimSuffix(filepath.Base(c.args[0]), ".gguf"), m.Judged.Text), m.Judged.Compiled}}, nil
+		return []compiled{{subject.New(strings.TrimSuffix(filepath.Base(c.args[0]), ".gguf"),
+			m.Judged.Text), m.Judged.Compiled}}, nil
 	}
 	src, err := c.open(r.template)
 	if err != nil {
@@ -191,7 +207,9 @@ func (r *liveRun) sources(c *call) ([]compiled, error) {
 	if err := t.Gate().Err(); err != nil {
 		return nil, &failure{fmt.Errorf("%s rejected: %w", r.template, err)}
 	}
-	if path := filepath.ToSlash(src.Name); filepath.Base(path) == families.OwnTemplate && filepath.Dir(path) != "." { // a family's own
+	// a family's own
+	if path := filepath.ToSlash(src.Name); filepath.Base(path) == families.OwnTemplate &&
+		filepath.Dir(path) != "." {
 		src.Name = filepath.Dir(path)
 	}
 	src.Name = strings.TrimSuffix(filepath.Base(src.Name), ".jinja")
@@ -221,7 +239,8 @@ func (r *liveRun) families() ([]compiled, error) {
 		list = append(list, compiled{src, t})
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("--family %s: the embedded corpus has no such family%s", r.family, meant(r.family, familyNames()))
+		return nil, fmt.Errorf("--family %s: the embedded corpus has "+
+			"no such family%s", r.family, meant(r.family, familyNames()))
 	}
 	return take(r.output.shard, list), nil
 }
@@ -253,12 +272,14 @@ func (r *liveRun) runTiny(ctx context.Context, c *call, sources []compiled) erro
 	return err
 }
 
-func (r *liveRun) tinyOne(ctx context.Context, c *call, dir string, s compiled) ([]rule.Result, error) {
+func (r *liveRun) tinyOne(ctx context.Context, c *call, dir string,
+	s compiled) ([]rule.Result, error) {
 	plan, err := s.t.Prepare(standard.ToolRequest(), engine.PrepareOptions{Insist: true})
 	if err != nil {
 		return nil, err
 	}
-	path, err := live.WriteTinyFile(dir, r.sampling.seed, s.src.BOS, s.src.EOS, plan.Preserved, s.src.Text)
+	path, err := live.WriteTinyFile(dir, r.sampling.seed, s.src.BOS, s.src.EOS, plan.Preserved,
+		s.src.Text)
 	if err != nil {
 		return nil, err
 	}
@@ -288,11 +309,16 @@ func (r *liveRun) runModel(ctx context.Context, c *call, sources []compiled) err
 }
 
 // load loads a model, shows how far it is, and returns what recordings say of it.
-func (r *liveRun) load(ctx context.Context, c *call, path, name string) (*llama.Model, live.Provenance, error) {
+func (r *liveRun) load(ctx context.Context, c *call, path,
+	name string) (*llama.Model, live.Provenance, error) {
 	o := llama.ModelOptions{GPULayers: r.layers}
-	p := live.Provenance{Model: name, FileType: fileType(path), Version: llama.Version(), Device: r.device(), Sampling: r.sampling.of(), Date: r.date}
+	p := live.Provenance{Model: name, FileType: fileType(path), Version: llama.Version(),
+		Device: r.device(), Sampling: r.sampling.of(), Date: r.date}
 	if c.showsStatus() && !r.tiny {
-		o.Progress = func(done float64) { c.status(fmt.Sprintf("loading %s: %.0f%%", name, 100*done)) }
+		o.Progress = func(done float64) {
+			c.status(fmt.Sprintf("loading %s: %.0f%%", name,
+				100*done))
+		}
 	}
 	m, err := llama.Load(ctx, path, o)
 	c.status("")
@@ -313,7 +339,9 @@ func (r *liveRun) load(ctx context.Context, c *call, path, name string) (*llama.
 		if !hasGPU() {
 			layers = 0
 		}
-		fmt.Fprintf(c.stderr, "%s: %s, %d of %d layers offloaded, on %s, llama.cpp %s\n", name, info.Description, layers, info.Layers, p.Device, p.Version)
+		fmt.Fprintf(c.stderr, "%s: %s, %d of %d layers offloaded, "+
+			"on %s, llama.cpp %s\n", name, info.Description, layers, info.Layers, p.Device,
+			p.Version)
 	}
 	return m, p, nil
 }
@@ -353,7 +381,8 @@ func (r *liveRun) device() string {
 }
 
 // one runs the battery with a template.
-func (r *liveRun) one(ctx context.Context, c *call, s compiled, m *llama.Model, p live.Provenance) ([]rule.Result, error) {
+func (r *liveRun) one(ctx context.Context, c *call, s compiled, m *llama.Model,
+	p live.Provenance) ([]rule.Result, error) {
 	chat, err := live.OpenRaw(s.src.Name, s.t, m, r.context)
 	if err != nil {
 		return nil, err
@@ -389,7 +418,9 @@ func (r *liveRun) one(ctx context.Context, c *call, s compiled, m *llama.Model, 
 		results[i] = out.Report()
 	}
 	if r.output.verbose {
-		fmt.Fprintf(c.stderr, "%s: %d runs, %d tokens, %.0f tokens a second\n", s.src.Name, len(outcomes), tokens, float64(tokens)/time.Since(start).Seconds())
+		fmt.Fprintf(c.stderr, "%s: %d runs, %d tokens, %.0f "+
+			"tokens a second\n", s.src.Name, len(outcomes), tokens,
+			float64(tokens)/time.Since(start).Seconds())
 	}
 	return results, nil
 }

@@ -21,7 +21,8 @@ func TestLiveWithoutLlama(t *testing.T) {
 	if llama.Available() {
 		t.Skip("llama.cpp is in this binary")
 	}
-	if _, errs, status := assay("", "live", "--tiny", "--family", "qwen3"); status != exitUsage || !strings.Contains(errs, "make llama") {
+	if _, errs, status := assay("", "live", "--tiny", "--family", "qwen3"); status != exitUsage ||
+		!strings.Contains(errs, "make llama") {
 		t.Errorf("status %d, %s", status, errs)
 	}
 }
@@ -37,15 +38,16 @@ func tinyModel(t *testing.T, family string) string {
 		}
 		template = string(text)
 	}
-	path, err := live.WriteTinyFile(t.TempDir(), 1, subject.BOS, subject.EOS, []string{"<tool_call>", "</tool_call>", "<|im_start|>", "<|im_end|>"}, template)
+	path, err := live.WriteTinyFile(t.TempDir(), 1, subject.BOS, subject.EOS,
+		[]string{"<tool_call>", "</tool_call>", "<|im_start|>", "<|im_end|>"}, template)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// TestLiveErrors runs what cannot be run: exit status 1 says that a model is rejected, 2 that something cannot be used, and what was
-// recorded before is as it was.
+// TestLiveErrors runs what cannot be run: exit status 1 means that a model is rejected, 2 that
+// something cannot be used, and what was recorded before is as it was.
 func TestLiveErrors(t *testing.T) {
 	model := tinyModel(t, "hermes")
 	whole, err := os.ReadFile(model)
@@ -91,7 +93,8 @@ func TestLiveErrors(t *testing.T) {
 			if err := os.WriteFile(old, []byte("old"), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			_, errs, status := assay("", append([]string{"live", "--record", dir, "--date", "2026-01-02"}, test.args...)...)
+			_, errs, status := assay("",
+				append([]string{"live", "--record", dir, "--date", "2026-01-02"}, test.args...)...)
 			if status != test.status || !strings.Contains(errs, test.want) {
 				t.Errorf("status %d, want %d with %q: %s", status, test.status, test.want, errs)
 			}
@@ -124,8 +127,8 @@ func read(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// TestLiveKilled kills a process that records, at one case after the other: the cases that are there are whole, and recording where they are
-// is refused.
+// TestLiveKilled kills a process that records, at one case after the other: the cases that are
+// there are whole, and recording where they are is refused.
 func TestLiveKilled(t *testing.T) {
 	if !llama.Available() {
 		t.Skip("this test binary was built without llama.cpp")
@@ -139,7 +142,8 @@ func TestLiveKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	record := func(dir string) *exec.Cmd {
-		return exec.Command(command, "live", "--tiny", "--family", "hermes", "--max", "300", "--record", dir, "--date", "2026-01-02")
+		return exec.Command(command, "live", "--tiny", "--family", "hermes", "--max", "300",
+			"--record", dir, "--date", "2026-01-02")
 	}
 	all := t.TempDir()
 	if out, err := record(all).CombinedOutput(); err != nil {
@@ -181,7 +185,8 @@ func TestLiveKilled(t *testing.T) {
 		if len(got) == 0 {
 			continue
 		}
-		if out, err := record(dir).CombinedOutput(); err == nil || !strings.Contains(string(out), "is not overwritten") {
+		if out, err := record(dir).CombinedOutput(); err == nil ||
+			!strings.Contains(string(out), "is not overwritten") {
 			t.Errorf("recording where there are cases: %v\n%s", err, out)
 		}
 		if now := read(t, dir); !maps.Equal(now, got) {

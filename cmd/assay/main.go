@@ -1,7 +1,8 @@
 // Command assay tests what a chat template really does.
 //
-// Run "assay help" for the commands and "assay help COMMAND" for one of them. The exit status is 0 when all is well, 1 when
-// something failed or was rejected, 2 when the arguments or the input cannot be used, 130 when it was interrupted.
+// Run "assay help" for the commands and "assay help COMMAND" for one of them. The exit status is 0
+// when all is well, 1 when something failed or was rejected, 2 when the arguments or the input
+// cannot be used, 130 when it was interrupted.
 package main
 
 import (
@@ -47,8 +48,9 @@ type call struct {
 	command *cobra.Command
 	stdin   io.Reader
 	getenv  func(string) string
-	// stdout and stderr make what others wrote visible (package visible), so that any print may hold it. raw and rawErr are behind
-	// them: for a report, which does that itself and has colours, and for data ([call.data]).
+	// stdout and stderr make what others wrote visible (package visible), so that any print may
+	// hold it. raw and rawErr are after them: for a report, which does that itself and has colours,
+	// and for data ([call.data]).
 	stdout, stderr io.Writer
 	raw, rawErr    io.Writer
 	ctx            context.Context  // nil: the background
@@ -56,8 +58,8 @@ type call struct {
 	exit           func(status int) // ends the process where its memory is at an end; nil: os.Exit
 }
 
-// interruptible returns a context that an interrupt ends, with the cause errInterrupted. A second interrupt ends a command that does not heed
-// the first. stop gives the signals back.
+// interruptible returns a context that an interrupt ends, with the cause errInterrupted. A second
+// interrupt ends a command that does not heed the first. stop gives the signals back.
 func (c *call) interruptible() (ctx context.Context, stop func()) {
 	if ctx = c.ctx; ctx == nil {
 		ctx = context.Background()
@@ -77,9 +79,10 @@ func (c *call) interruptible() (ctx context.Context, stop func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-// interrupted says that the command was interrupted, where err is how it ended.
+// interrupted reports whether the command was interrupted, where err is how it ended.
 func (c *call) interrupted(err error) bool {
-	return errors.Is(err, errInterrupted) || c.interrupt != nil && context.Cause(c.interrupt) == errInterrupted
+	return errors.Is(err, errInterrupted) ||
+		c.interrupt != nil && context.Cause(c.interrupt) == errInterrupted
 }
 
 func main() {
@@ -106,7 +109,8 @@ func (c *call) main(args []string) int {
 	return status
 }
 
-// sink remembers that something could not be written: a command that prints and does not ask fails too.
+// sink remembers that something could not be written: a command that prints and does not ask fails
+// too.
 type sink struct {
 	io.Writer
 	err error
@@ -180,7 +184,8 @@ type typed struct {
 func (t *typed) Read(p []byte) (int, error) {
 	if !t.told {
 		t.told = true
-		t.call.note("this reads what you type now, up to Ctrl-D; `assay help %s` says how to name a file instead", t.call.command.Name())
+		t.call.note("this reads what you type now, up to Ctrl-D; `assay help %s` says how to "+
+			"name a file instead", t.call.command.Name())
 	}
 	return t.Reader.Read(p)
 }

@@ -27,7 +27,8 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"status": status, "mkfile": mkfile},
+		Cmds: map[string]func(*testscript.TestScript, bool,
+			[]string){"status": status, "mkfile": mkfile},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("CORPUS", corpus)
 			env.Setenv("GITHUB_ACTIONS", "")

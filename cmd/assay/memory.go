@@ -9,7 +9,8 @@ import (
 )
 
 // memoryNote is what a command says before it ends for want of memory.
-const memoryNote = "%s: needs more than the %d MiB that --limit memory allows; nothing is judged. " +
+const memoryNote = "%s: needs more than the %d MiB that --limit memory allows; " +
+	"nothing is judged. " +
 	"The input asks for too much, or the limit is too low: memory=%dM is twice as much\n"
 
 // bounded holds the memory of a command as a whole to a limit in bytes. The collector works harder

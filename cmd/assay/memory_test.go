@@ -16,7 +16,8 @@ func TestMemory(t *testing.T) {
 	run := func(keep bool) (string, int) {
 		var errs bytes.Buffer
 		ended := make(chan int, 1)
-		c := &call{rawErr: &errs, command: &cobra.Command{Use: "check"}, exit: func(status int) { ended <- status }}
+		c := &call{rawErr: &errs, command: &cobra.Command{Use: "check"},
+			exit: func(status int) { ended <- status }}
 		runtime.GC()
 		stop := c.bounded(256 << 20)
 		defer stop()

@@ -16,14 +16,17 @@ import (
 )
 
 var newCommand = command{
-	group: proving, name: "new", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
+	group: proving, name: "new", args: "TEMPLATE", takes: arity{1, 1, "one template"},
+	files: templateFiles,
 	short: "write a family folder for a template, with first outputs from its analysis",
-	long: `The folder is CORPUS/FAMILY; the outputs are what the template itself writes for answers, reasoning and calls, whole and cut
-off, with the messages they mean: one at least of every kind that a family of the corpus has. Read them, change them, add what
-real models put out, then run "assay run CORPUS". A folder that exists already is left alone.`,
+	long: `The folder is CORPUS/FAMILY; the outputs are what the template itself writes for answers,
+reasoning and calls, whole and cut off, with the messages they mean: one at least of every kind that
+a family of the corpus has. Read them, change them, add what real models put out, then run "assay
+run CORPUS". A folder that exists already is left alone.`,
 	setup: func(flags *flagSet) func(*call) error {
 		dir := flags.String("corpus", "corpus", "`DIR` of the corpus")
-		family := flags.String("family", "", "`NAME` of the family; default: the file's name in lower case")
+		family := flags.String("family", "", "`NAME` of the family; default: the file's "+
+			"name in lower case")
 		json := flags.Bool("json", false, "print JSON")
 		limits := limitFlag(flags, lookedAt)
 		return func(c *call) error {
@@ -44,7 +47,8 @@ func scaffold(c *call, limits engine.Limits, dir, family string, json bool) erro
 		family = strings.ToLower(strings.TrimSuffix(base, filepath.Ext(base)))
 	}
 	if !familyName.MatchString(family) {
-		return fmt.Errorf("%q is no name for a family: small letters, digits, points and hyphens; --family gives another", family)
+		return fmt.Errorf("%q is no name for a family: small letters, digits, points and "+
+			"hyphens; --family gives another", family)
 	}
 	t, err := src.Limited(limits).Compile()
 	if err != nil {
@@ -74,7 +78,9 @@ func scaffold(c *call, limits engine.Limits, dir, family string, json bool) erro
 		wrote = append(wrote, name)
 	}
 	if json {
-		return writeJSON(c.stdout, map[string]any{"family": family, "wrote": wrote, "left_out": append([]string{}, missing...)})
+		return writeJSON(c.stdout,
+			map[string]any{"family": family, "wrote": wrote,
+				"left_out": append([]string{}, missing...)})
 	}
 	for _, name := range wrote {
 		fmt.Fprintln(c.stdout, "wrote", name)

@@ -24,11 +24,13 @@ import (
 type output struct {
 	format                choice
 	verbose, notes, quiet bool
-	all                   bool          // keep results that passed, whatever is written
-	least                 rule.Severity // of what is listed without --notes; a note counts as a warning
-	junit, sarif, html    string
-	shard                 shard
-	page                  func(io.Writer) error // writes the page of --html, where it is not the report's own
+	all                   bool // keep results that passed, whatever is written
+	// of what is listed without --notes; a note counts as a warning
+	least              rule.Severity
+	junit, sarif, html string
+	shard              shard
+	// writes the page of --html, where it is not the report's own
+	page func(io.Writer) error
 }
 
 // The forms of a report on standard output.
@@ -43,18 +45,22 @@ const (
 )
 
 func outputFlags(flags *flagSet) *output {
-	o := &output{format: choice{of: []string{formLong, formShort, formBrief, formJSON, formSARIF, formJUnit, formGitHub}}}
+	o := &output{format: choice{of: []string{formLong, formShort, formBrief, formJSON, formSARIF,
+		formJUnit, formGitHub}}}
 	flags.category("The report")
-	flags.Var(&o.format, "format", "print it in this `FORM`: long, short (a line for each finding), brief (a line for each template), json, sarif, junit, "+
+	flags.Var(&o.format, "format", "print it in this `FORM`: long, short (a line for each "+
+		"finding), brief (a line for each template), json, sarif, junit, "+
 		"github (annotations besides); default: long, in a workflow of GitHub github")
 	flags.completes("format", func() []string { return o.format.of })
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "list what passed as well")
 	flags.BoolVar(&o.notes, "notes", false, "list notes as well")
-	flags.BoolVarP(&o.quiet, "quiet", "q", false, "list errors only, and nothing where there are none")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "list errors only, and nothing "+
+		"where there are none")
 	flags.StringVar(&o.junit, "junit", "", "write JUnit XML to `FILE`, too")
 	flags.StringVar(&o.sarif, "sarif", "", "write SARIF to `FILE`, too")
 	flags.StringVar(&o.html, "html", "", "write a page that stands alone to `FILE`, too")
-	flags.Var(&o.shard, "shard", "do part `I/N` of the work; `assay report` puts the parts together")
+	flags.Var(&o.shard, "shard", "do part `I/N` of the work; `assay report` puts "+
+		"the parts together")
 	return o
 }
 
@@ -96,9 +102,11 @@ func (o *output) write(c *call, r *report.Report) error {
 	return nil
 }
 
-// print writes the report to standard output. Forms that machines read name files as the repository does.
+// print writes the report to standard output. Forms that machines read name files as the repository
+// does.
 func (o *output) print(c *call, r, located *report.Report) error {
-	options := report.TextOptions{Verbose: o.verbose, Least: max(o.least, rule.Warning), Color: c.colors(c.raw)}
+	options := report.TextOptions{Verbose: o.verbose, Least: max(o.least, rule.Warning),
+		Color: c.colors(c.raw)}
 	if o.notes || o.verbose {
 		options.Least = rule.Note
 	}
@@ -127,11 +135,12 @@ func (o *output) print(c *call, r, located *report.Report) error {
 	return r.Text(c.raw, options) // the report makes texts visible itself
 }
 
-// keep adds results to a report. Those that passed, and notes, are only counted unless a form lists them or their names are listed as
-// known failures, so that a large run needs no memory for them.
+// keep adds results to a report. Those that passed, and notes, are only counted unless a form lists
+// them or their names are listed as known failures, so that a large run needs no memory for them.
 func (o *output) keep(c *call, r *report.Report, known map[string]string, results ...rule.Result) {
 	form := o.form(c)
-	all := o.verbose || o.all || o.junit != "" || o.html != "" || form == formJSON || form == formJUnit || form == formBrief
+	all := o.verbose || o.all || o.junit != "" || o.html != "" || form == formJSON ||
+		form == formJUnit || form == formBrief
 	notes := all || o.notes || o.sarif != "" || form == formSARIF || form == formGitHub
 	warnings := notes || o.least < rule.Error
 	for _, res := range results {
@@ -168,12 +177,14 @@ func (c *choice) Set(text string) error {
 	return nil
 }
 
-// onGitHub says that this is a step of a workflow, which takes annotations.
+// onGitHub reports whether this is a step of a workflow, which takes annotations.
 func (c *call) onGitHub() bool { return c.getenv("GITHUB_ACTIONS") == "true" }
 
-// each does work for every item, on all cores, and hands what came of it, or the error, on in order; what the items are is for people. An
-// error that take returns ends it. So does an interrupt: finish, which ends the report, is told whether all was done.
-func each[T, R any](c *call, what string, items []T, do func(T) (R, error), take func(T, R, error) error, finish func(complete bool) error) error {
+// each does work for every item, on all cores, and hands what came of it, or the error, on in
+// order; what the items are is for people. An error that take returns ends it. So does an
+// interrupt: finish, which ends the report, is told whether all was done.
+func each[T, R any](c *call, what string, items []T, do func(T) (R, error),
+	take func(T, R, error) error, finish func(complete bool) error) error {
 	type one struct {
 		item   T
 		result R
@@ -213,7 +224,8 @@ func each[T, R any](c *call, what string, items []T, do func(T) (R, error), take
 	return c.ended(ended, finish(ended == nil), done, len(items), what)
 }
 
-// ended says how far a run came that an interrupt ended, if one did; else it returns the run's own error.
+// ended says how far a run came that an interrupt ended, if one did; else it returns the run's own
+// error.
 func (c *call) ended(interrupt, err error, done, total int, what string) error {
 	if interrupt == nil || err != nil && !errors.Is(err, errFailed) {
 		return err
@@ -242,8 +254,8 @@ func (o *output) github(c *call, r *report.Report) error {
 	return errors.Join(err, f.Close())
 }
 
-// inRepository names a file as CI systems want it: relative to the checkout where GitHub says where that is, since a step may
-// run in a folder of it, and with slashes.
+// inRepository names a file as CI systems want it: relative to the checkout where GitHub says where
+// that is, since a step may run in a folder of it, and with slashes.
 func (c *call) inRepository(file string) string {
 	if root := c.getenv("GITHUB_WORKSPACE"); root != "" {
 		if abs, err := filepath.Abs(file); err == nil {
@@ -261,12 +273,13 @@ func terminal(stream any) bool {
 	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
-// colors says that a person looks at w, who wants colours.
+// colors reports whether a person looks at w, who wants colours.
 func (c *call) colors(w io.Writer) bool {
 	return terminal(w) && c.getenv("NO_COLOR") == "" && c.getenv("TERM") != "dumb"
 }
 
-// data is where a prompt, a grammar or JSON goes that another program reads: to the byte, unless a person looks at it.
+// data is where a prompt, a grammar or JSON goes that another program reads: to the byte, unless a
+// person looks at it.
 func (c *call) data() io.Writer {
 	if terminal(c.raw) {
 		return c.stdout
@@ -274,7 +287,7 @@ func (c *call) data() io.Writer {
 	return c.raw
 }
 
-// showsStatus says that there is a terminal for [call.status].
+// showsStatus reports whether there is a terminal for [call.status].
 func (c *call) showsStatus() bool { return c.colors(c.rawErr) }
 
 // status keeps a line on the terminal up to date; an empty one removes it.
@@ -284,7 +297,8 @@ func (c *call) status(text string) {
 	}
 }
 
-// progress returns a function that keeps a line on the terminal up to date, and one that removes it.
+// progress returns a function that keeps a line on the terminal up to date, and one that removes
+// it.
 func (c *call) progress(what string, total int) (step func(done int), end func()) {
 	if !c.showsStatus() || total < 50 {
 		return nil, func() {}
@@ -316,10 +330,11 @@ func (s *shard) Set(text string) error {
 	return nil
 }
 
-// has says that item i, counted from 0, is the shard's.
+// has reports whether item i, counted from 0, is the shard's.
 func (s shard) has(i int) bool { return s.of == 0 || i%s.of == s.part-1 }
 
-// take returns the part of the work that is the shard's: every N-th item, so that slow neighbours are dealt out.
+// take returns the part of the work that is the shard's: every N-th item, so that slow neighbours
+// are dealt out.
 func take[T any](s shard, items []T) []T {
 	if s.of == 0 {
 		return items

@@ -28,11 +28,13 @@ import (
 )
 
 var pageCommand = command{
-	group: looking, name: "page", args: "[TEMPLATE]", takes: arity{0, 1, "one template"}, files: templateFiles,
+	group: looking, name: "page", args: "[TEMPLATE]", takes: arity{0, 1, "one template"},
+	files: templateFiles,
 	short: "open a page that shows what a template does while you edit it",
-	long: `The page has the findings beside the lines, the prompt by whose text it is, the format as a diagram, outputs as they stream, two
-revisions and the coverage. This program answers it, on this machine alone and to nobody who does not know the key in the address, until
-it is interrupted; no file is read or written. The same page runs without any program, from static files (docs/page.md).`,
+	long: `The page has the findings beside the lines, the prompt by whose text it is, the format as
+a diagram, outputs as they stream, two revisions and the coverage. This program answers it, on this
+machine alone and to nobody who does not know the key in the address, until it is interrupted; no
+file is read or written. The same page runs without any program, from static files (docs/page.md).`,
 	setup: func(flags *flagSet) func(*call) error {
 		stay := flags.Bool("no-browser", false, "print the address and open no browser")
 		limits := limitFlag(flags, lookedAt)
@@ -47,7 +49,8 @@ it is interrupted; no file is read or written. The same page runs without any pr
 					return err
 				}
 			}
-			s := service.New(service.Options{Version: version(), Check: check.Options{}, Limits: limits.Limits, Tight: untrusted})
+			s := service.New(service.Options{Version: version(), Check: check.Options{},
+				Limits: limits.Limits, Tight: untrusted})
 			return servePage(c, s, fragment, !*stay)
 		}
 	},
@@ -78,7 +81,8 @@ func servePage(c *call, s *service.Service, fragment string, browse bool) error 
 	}
 	key := rand.Text()
 	address := "http://" + listener.Addr().String() + "/?key=" + url.QueryEscape(key) + fragment
-	server := &http.Server{Handler: pageHandler(s, listener.Addr().String(), key), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: pageHandler(s, listener.Addr().String(), key),
+		ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		<-ctx.Done()
 		_ = server.Close()
@@ -141,7 +145,8 @@ var ownFamilies = sync.OnceValue(func() []report.Family {
 		if err != nil {
 			panic(err) // it is embedded
 		}
-		all = append(all, report.Family{Name: strings.TrimSuffix(name, "/"+families.OwnTemplate), Template: string(text)})
+		all = append(all, report.Family{Name: strings.TrimSuffix(name, "/"+families.OwnTemplate),
+			Template: string(text)})
 	}
 	return all
 })

@@ -47,7 +47,8 @@ func TestPageHandler(t *testing.T) {
 	} {
 		code, text := ask(c.method, c.host, c.path, c.key, c.body)
 		if code != c.code && (c.want != "" || code < 400) || !strings.Contains(text, c.want) {
-			t.Errorf("%s %s%s with the key %q: %d %.200s; want %d, %s", c.method, c.host, c.path, c.key, code, text, c.code, c.want)
+			t.Errorf("%s %s%s with the key %q: %d "+
+				"%.200s; want %d, %s", c.method, c.host, c.path, c.key, code, text, c.code, c.want)
 		}
 	}
 }

@@ -23,30 +23,39 @@ import (
 )
 
 var parseCommand = command{
-	group: looking, name: "parse", args: "[TEMPLATE]", takes: arity{0, 1, "one template, or none beside --format"}, files: templateFiles,
+	group: looking, name: "parse", args: "[TEMPLATE]",
+	takes: arity{0, 1, "one template, or none beside --format"}, files: templateFiles,
 	short: "parse a model's output and print the message",
-	long: `The output is read from a file, or from standard input. It is parsed in one go and in every split; exit status 1 says
-that a split gives another message. The message is JSON, in OpenAI's shape of a choice. What is odd about the output is said on
-standard error. With --tokens and --tokenizer the output comes in tokens: a marker that is a token
-of its own matches that token only, and the splits are groups of 1 to 8 tokens and bursts. Whether text is a call depends on the functions that the request declares: give yours with --tools.`,
+	long: `The output is read from a file, or from standard input. It is parsed in one go and in
+every split; exit status 1 says that a split gives another message. The message is JSON, in OpenAI's
+shape of a choice. What is odd about the output is said on standard error. With --tokens and
+--tokenizer the output comes in tokens: a marker that is a token of its own matches that token only,
+and the splits are groups of 1 to 8 tokens and bursts. Whether text is a call depends on the
+functions that the request declares: give yours with --tools.`,
 	setup: func(flags *flagSet) func(*call) error {
 		p := parsing{step: new(step)}
-		flags.BoolVar(&p.json, "json", false, "print diagnostics, what became of the bytes, and the split that differs as well")
+		flags.BoolVar(&p.json, "json", false, "print diagnostics, what became of the bytes, and "+
+			"the split that differs as well")
 		flags.StringVar(&p.output, "output", "-", "`FILE` with the output; - is standard input")
 		flags.BoolVar(&p.cut, "cut", false, "the output was cut off by a limit on its length")
-		flags.BoolVar(&p.stream, "stream", false, "print the deltas of a stream of single bytes instead of the message")
-		flags.BoolVar(&p.shrink, "minimize", false, "shrink a case in which a split differs, and print a script that shows it")
-		flags.BoolVar(&p.explain, "explain", false, "print the machine's steps, and what each byte is, too")
+		flags.BoolVar(&p.stream, "stream", false, "print the deltas of a stream of single bytes "+
+			"instead of the message")
+		flags.BoolVar(&p.shrink, "minimize", false, "shrink a case in which a split differs, and "+
+			"print a script that shows it")
+		flags.BoolVar(&p.explain, "explain", false, "print the machine's steps, and what "+
+			"each byte is, too")
 		policies := &choice{of: codegen.IncompleteNames()}
 		policies.chosen = policies.of[0]
-		flags.Var(policies, "incomplete", "`POLICY` for calls that break off or are malformed: keep, drop, text")
+		flags.Var(policies, "incomplete", "`POLICY` for calls that break off or are malformed: "+
+			"keep, drop, text")
 		flags.completes("incomplete", codegen.IncompleteNames)
 		flags.StringVar(&p.tokens, "tokens", "",
 			"`FILE` with the output as tokens: JSON lines {\"id\": 1, \"text\": \"Hi\"}")
 		p.tokenizerFlag(flags)
 		flags.StringVar(&p.format, "format", "",
 			"`FILE` with a format as JSON in place of a template; \"assay emit format\" writes one")
-		flags.StringVar(&p.prefill, "prefill", "", "beside --format, the `TEXT` that the prompt has "+
+		flags.StringVar(&p.prefill, "prefill", "", "beside --format, the `TEXT` that "+
+			"the prompt has "+
 			"after the header; default: the first that the format lists")
 		p.limits = limitFlag(flags, lookedAt)
 		p.requestFlags(flags)
@@ -89,14 +98,18 @@ func (p *parsing) oneSource(args []string) error {
 	case p.format == "" && len(args) == 0:
 		return usageError{errors.New("expected a template, or --format FILE")}
 	case p.format == "" && p.prefilled:
-		return usageError{errors.New("--prefill goes with --format; a template's prompt has its own")}
+		return usageError{errors.New("--prefill goes with --format; a template's " +
+			"prompt has its own")}
 	case p.format != "" && len(args) > 0:
-		return usageError{fmt.Errorf("--format takes the place of the template %s; leave out one", args[0])}
+		return usageError{fmt.Errorf("--format takes the place of the template "+
+			"%s; leave out one", args[0])}
 	case p.format != "" && p.tokens != "":
-		return usageError{errors.New("--tokens needs a template, whose markers the vocabulary is asked " +
+		return usageError{errors.New("--tokens needs a template, whose markers the " +
+			"vocabulary is asked " +
 			"about; leave out --format")}
 	case p.format != "" && p.shrink:
-		return usageError{errors.New("--minimize makes a script, which has a template; leave out --format")}
+		return usageError{errors.New("--minimize makes a script, which has a template; " +
+			"leave out --format")}
 	}
 	return nil
 }
@@ -147,7 +160,8 @@ func (p *parsing) parse(c *call) error {
 		for _, t := range standard.ToolRequest().Tools {
 			names = append(names, t.Name)
 		}
-		c.note("the request has the example tools %s; --tools FILE or --request FILE gives your own", strings.Join(names, ", "))
+		c.note("the request has the example tools %s; --tools FILE or --request "+
+			"FILE gives your own", strings.Join(names, ", "))
 	}
 	plan, err := p.plan(c)
 	if err != nil {
@@ -164,7 +178,8 @@ func (p *parsing) parse(c *call) error {
 		c.warn("byte %d of the output: %s%s", max(0, d.Off-len(plan.Prefill)), d.Msg, about(d.Text))
 	}
 	if p.stream {
-		for _, d := range split.Feed(plan.NewParser(), output, split.Every(len(output)), p.reason()).Deltas {
+		for _, d := range split.Feed(plan.NewParser(), output, split.Every(len(output)),
+			p.reason()).Deltas {
 			fmt.Fprintln(c.stdout, d.Value())
 		}
 		return nil
@@ -189,7 +204,8 @@ func (p *parsing) parseTokens(c *call) error {
 			"leave out --output, --stream, --minimize, --explain and --json")}
 	}
 	if p.tokenizer == "" {
-		return usageError{errors.New("--tokens needs --tokenizer FILE, which says what the ids are")}
+		return usageError{errors.New("--tokens needs --tokenizer FILE, which says " +
+			"what the ids are")}
 	}
 	plan, err := p.prepare(c)
 	if err != nil {
@@ -213,24 +229,29 @@ func (p *parsing) parseTokens(c *call) error {
 }
 
 // details adds to an answer what else is known of it.
-func (p *parsing) details(answer ordered.Value, parser *stream.Parser, output string, mismatch *split.Mismatch) ordered.Value {
+func (p *parsing) details(answer ordered.Value, parser *stream.Parser, output string,
+	mismatch *split.Mismatch) ordered.Value {
 	split.Feed(parser, output, nil, p.reason())
 	var diagnostics, parts []ordered.Value
 	for _, d := range parser.Diagnostics() {
 		diagnostics = append(diagnostics, ordered.Str(d.String()))
 	}
 	for _, s := range parser.Coverage() {
-		parts = append(parts, ordered.ObjectOf(ordered.MemberOf("start", ordered.Int(s.Off-parser.Prefill())), ordered.MemberOf("end", ordered.Int(s.End-parser.Prefill())),
+		parts = append(parts, ordered.ObjectOf(ordered.MemberOf("start",
+			ordered.Int(s.Off-parser.Prefill())),
+			ordered.MemberOf("end", ordered.Int(s.End-parser.Prefill())),
 			ordered.MemberOf("class", ordered.Str(s.Class.String()))))
 	}
-	answer = answer.With("diagnostics", ordered.ArrayOf(diagnostics...)).With("parts", ordered.ArrayOf(parts...))
+	answer = answer.With("diagnostics", ordered.ArrayOf(diagnostics...)).
+		With("parts", ordered.ArrayOf(parts...))
 	if mismatch != nil {
 		answer = answer.With("split", ordered.Str(mismatch.Error()))
 	}
 	return answer
 }
 
-// explainParse shows how an output is read: a line for each step of the machine, and for each run of bytes.
+// explainParse shows how an output is read: a line for each step of the machine, and for each run
+// of bytes.
 func explainParse(w io.Writer, plan *engine.Plan, output string, reason chat.FinishReason) {
 	parser := stream.Options{Step: func(s vm.Step) {
 		fmt.Fprintf(w, "byte %d: %s\n", s.Pos, plan.Output.Program.Inst(s.PC))
@@ -239,7 +260,8 @@ func explainParse(w io.Writer, plan *engine.Plan, output string, reason chat.Fin
 	parser.Close(reason)
 	text := plan.Prefill + output
 	for _, span := range parser.Coverage() {
-		fmt.Fprintf(w, "bytes %d-%d: %s %q\n", span.Off, span.End, span.Class, text[span.Off:span.End])
+		fmt.Fprintf(w, "bytes %d-%d: %s %q\n", span.Off, span.End, span.Class,
+			text[span.Off:span.End])
 	}
 }
 
@@ -265,14 +287,16 @@ func (p *parsing) minimize(c *call) error {
 	if err != nil {
 		return err
 	}
-	holds, err := c.minimize(reduce.Case{Template: t, Request: request, Fallbacks: *p.fallbacks, Output: output, Reason: p.reason()})
+	holds, err := c.minimize(reduce.Case{Template: t, Request: request, Fallbacks: *p.fallbacks,
+		Output: output, Reason: p.reason()})
 	if holds {
 		fmt.Fprintln(c.stderr, reduce.ErrHolds)
 	}
 	return err
 }
 
-// minimize shrinks a case and prints the script that shows how it fails; holds says that it does not. Its error is the failure.
+// minimize shrinks a case and prints the script that shows how it fails; holds reports that it does
+// not. Its error is the failure.
 func (c *call) minimize(big reduce.Case) (holds bool, err error) {
 	small, fault, err := big.Reduce()
 	if errors.Is(err, reduce.ErrHolds) {

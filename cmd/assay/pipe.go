@@ -15,9 +15,10 @@ import (
 var pipeCommand = command{
 	group: serving, name: "pipe",
 	short: "answer requests of another program, one JSON object a line",
-	long: `Requests come on standard input, answers leave on standard output in the same order, until the input ends. A program in any language
-checks, compares and renders templates so, and reads model outputs as they stream; the Python package does. docs/protocol.md has the
-operations. A request that cannot be answered gets an answer that says why, and the next one is read.`,
+	long: `Requests come on standard input, answers leave on standard output in the same order, until
+the input ends. A program in any language checks, compares and renders templates so, and reads model
+outputs as they stream; the Python package does. docs/protocol.md has the operations. A request that
+cannot be answered gets an answer that says why, and the next one is read.`,
 	setup: func(flags *flagSet) func(*call) error {
 		limits := limitFlag(flags, lookedAt)
 		return func(c *call) error {
@@ -25,11 +26,14 @@ operations. A request that cannot be answered gets an answer that says why, and 
 			defer second.Close()
 			s := service.New(service.Options{
 				Version: version(),
-				Open:    func(name string) ([]subject.Source, error) { return subject.OpenAll(name, nil) },
-				Find:    findAll,
-				Check:   check.Options{Differ: survey.Differ, Renderer: second},
-				Limits:  limits.Limits,
-				Tight:   untrusted,
+				Open: func(name string) ([]subject.Source, error) {
+					return subject.OpenAll(name,
+						nil)
+				},
+				Find:   findAll,
+				Check:  check.Options{Differ: survey.Differ, Renderer: second},
+				Limits: limits.Limits,
+				Tight:  untrusted,
 			})
 			return pipe(s, c.stdin, c.data())
 		}

@@ -17,23 +17,31 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// keyVariable is where a server's API key is taken from. It has a name of its own, so that no key for somebody else is sent.
+// keyVariable is where a server's API key is taken from. It has a name of its own, so that no key
+// for somebody else is sent.
 const keyVariable = "ASSAY_API_KEY"
 
 var probeCommand = command{
-	group: serving, name: "probe", args: "URL", takes: arity{1, 1, "the address of a server"}, files: cobra.NoFileCompletions,
+	group: serving, name: "probe", args: "URL", takes: arity{1, 1, "the address of a server"},
+	files: cobra.NoFileCompletions,
 	short: "put an OpenAI-compatible server through a battery of requests, and check its answers",
-	long: `Each request is answered in one piece and as a stream, and both answers are held to the rules of docs/server-rules.md. The template
-is that of --template, else the one that the server gives. An API key is taken from the environment variable ` + keyVariable + ".",
+	long: `Each request is answered in one piece and as a stream, and both answers are held to the
+rules of docs/server-rules.md. The template is that of --template, else the one that the server
+gives. An API key is taken from the environment variable` + keyVariable + ".",
 	setup: func(flags *flagSet) func(*call) error {
 		p := new(probe)
 		flags.category("The server")
-		flags.StringVar(&p.model, "model", "", "the `NAME` of the model (default: the first one that the server lists)")
-		flags.StringVar(&p.template, "template", "", "use this `TEMPLATE` instead of the one that the server gives")
-		flags.BoolVar(&p.raw, "raw", false, "hold the answers against this parser as well, where the server gives the text that the model wrote")
+		flags.StringVar(&p.model, "model", "", "the `NAME` of the model (default: the first one "+
+			"that the server lists)")
+		flags.StringVar(&p.template, "template", "", "use this `TEMPLATE` instead of the one "+
+			"that the server gives")
+		flags.BoolVar(&p.raw, "raw", false, "hold the answers against this parser as well, where "+
+			"the server gives the text that the model wrote")
 		flags.StringVar(&p.extra, "extra", "", "an `OBJECT` whose members every request has as well, such as '{\"cache_prompt\": false}'")
-		flags.DurationVar(&p.silence, "timeout", 5*time.Minute, "the longest `TIME` in which nothing comes")
-		p.sampling = samplingFlags(flags, 0, "of the server's sampler") // most servers repeat themselves then
+		flags.DurationVar(&p.silence, "timeout", 5*time.Minute, "the longest `TIME` "+
+			"in which nothing comes")
+		// most servers repeat themselves then
+		p.sampling = samplingFlags(flags, 0, "of the server's sampler")
 		p.output = outputFlags(flags)
 		return p.run
 	},
@@ -67,7 +75,8 @@ func (p *probe) run(c *call) error {
 	}
 	ctx, stop := c.interruptible()
 	defer stop()
-	v := &live.Server{Client: client, Raw: p.raw, Sampling: p.sampling.of(), Max: p.sampling.max, MaxFree: p.sampling.maxFree, Extra: extra}
+	v := &live.Server{Client: client, Raw: p.raw, Sampling: p.sampling.of(), Max: p.sampling.max,
+		MaxFree: p.sampling.maxFree, Extra: extra}
 	if err := p.ask(ctx, c, v); err != nil {
 		return err
 	}
@@ -77,7 +86,8 @@ func (p *probe) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	return p.output.write(c, &report.Report{Command: "probe", Version: version(), Rules: live.Rules(), Results: results})
+	return p.output.write(c, &report.Report{Command: "probe", Version: version(),
+		Rules: live.Rules(), Results: results})
 }
 
 // ask asks the server for its model and template, where they are not given.
@@ -90,7 +100,8 @@ func (p *probe) ask(ctx context.Context, c *call, v *live.Server) error {
 	if p.model != "" {
 		v.Model = p.model
 	}
-	src := engine.Source{Name: "the server's template", Text: props.Template, BOS: props.BOS, EOS: props.EOS}
+	src := engine.Source{Name: "the server's template", Text: props.Template, BOS: props.BOS,
+		EOS: props.EOS}
 	if p.template != "" {
 		own, err := c.open(p.template)
 		if err != nil {
@@ -103,12 +114,15 @@ func (p *probe) ask(ctx context.Context, c *call, v *live.Server) error {
 	}
 	if src.Text == "" {
 		if p.raw {
-			return errors.New("--raw needs the template, which the server does not give; name it with --template")
+			return errors.New("--raw needs the template, which the server does not give; name it " +
+				"with --template")
 		}
-		fmt.Fprintln(c.stderr, "the server does not give its template: markers that leak are not looked for; --template names it")
+		fmt.Fprintln(c.stderr, "the server does not give its template: markers that leak are not "+
+			"looked for; --template names it")
 		return nil
 	}
-	if v.Template, err = engine.Compile(src, engine.Options{Now: time.Now}); err != nil { // the server's clock is not ours to set
+	// the server's clock is not ours to set
+	if v.Template, err = engine.Compile(src, engine.Options{Now: time.Now}); err != nil {
 		return err
 	}
 	if err := v.Template.Gate().Err(); err != nil {

@@ -18,12 +18,13 @@ import (
 // runProbe runs assay probe with a key in the environment.
 func runProbe(args ...string) (status int, stdout, stderr string) {
 	var out, err strings.Builder
-	c := &call{stdin: strings.NewReader(""), stdout: &out, stderr: &err, getenv: func(name string) string {
-		if name == keyVariable {
-			return "sk-secret"
-		}
-		return ""
-	}}
+	c := &call{stdin: strings.NewReader(""), stdout: &out, stderr: &err,
+		getenv: func(name string) string {
+			if name == keyVariable {
+				return "sk-secret"
+			}
+			return ""
+		}}
 	status = c.main(append([]string{"probe"}, args...))
 	return status, out.String(), err.String()
 }
@@ -58,7 +59,8 @@ func TestProbe(t *testing.T) {
 	}
 	right := serveFamily(t, "qwen3", livetest.Options{Source: "own", Raw: true})
 	silent := serveFamily(t, "qwen3", livetest.Options{})
-	wrong := serveFamily(t, "qwen3", livetest.Options{Source: "own", Alter: func(r *livetest.Reply) { r.Tail = "" }})
+	wrong := serveFamily(t, "qwen3",
+		livetest.Options{Source: "own", Alter: func(r *livetest.Reply) { r.Tail = "" }})
 	toolless := serveFamily(t, "plain", livetest.Options{Source: "own"})
 	key := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
@@ -91,7 +93,8 @@ func TestProbe(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			status, stdout, stderr := runProbe(tt.args...)
-			if status != tt.status || !strings.Contains(stdout, tt.stdout) || !strings.Contains(stderr, tt.stderr) {
+			if status != tt.status || !strings.Contains(stdout, tt.stdout) ||
+				!strings.Contains(stderr, tt.stderr) {
 				t.Errorf("status %d\n%s%s", status, stdout, stderr)
 			}
 			if strings.Contains(stdout+stderr, "secret") {
@@ -108,20 +111,26 @@ func TestProbe(t *testing.T) {
 // TestProbeKey sends the key, and nothing to a server that is redirected to.
 func TestProbeKey(t *testing.T) {
 	var got []string
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { got = append(got, "other") }))
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		got = append(got, "other")
+	}))
 	t.Cleanup(other.Close)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = append(got, r.Header.Get("Authorization"))
 		if r.URL.Path == "/v1/models" {
-			w.Write(ordered.ObjectOf(ordered.Member{Key: "data", Value: ordered.ArrayOf(ordered.ObjectOf(
-				ordered.Member{Key: "id", Value: ordered.Str("m")}))}).Append(nil, ordered.Compact))
+			w.Write(ordered.ObjectOf(ordered.Member{Key: "data",
+				Value: ordered.ArrayOf(ordered.ObjectOf(
+					ordered.Member{Key: "id", Value: ordered.Str("m")}))}).
+				Append(nil, ordered.Compact))
 			return
 		}
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	}))
 	t.Cleanup(server.Close)
 	status, stdout, _ := runProbe(server.URL)
-	if status != exitFailed || !strings.Contains(stdout, "HTTP status 307") || len(got) < 3 || got[1] != "Bearer sk-secret" {
+	if status != exitFailed || !strings.Contains(stdout, "HTTP status 307") || len(got) < 3 ||
+		got[1] != "Bearer sk-secret" {
 		t.Errorf("status %d, %q\n%s", status, got, stdout)
 	}
 	for _, g := range got {

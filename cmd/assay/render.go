@@ -11,7 +11,8 @@ import (
 )
 
 var renderCommand = command{
-	group: looking, name: "render", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
+	group: looking, name: "render", args: "TEMPLATE", takes: arity{1, 1, "one template"},
+	files: templateFiles,
 	short: "render a request and print the prompt",
 	long: `The prompt is printed to the byte, without a line feed at its end; --explain says which
 polyfills the request took. --spans tells where the prompt's text is from: in colours on a terminal,
@@ -59,9 +60,11 @@ func (s *step) render(c *call) error {
 	s.warnMessages(c, t, r)
 	prefill, unknown := prompt.Prefill()
 	if s.explain && unknown == nil {
-		fmt.Fprintf(c.stderr, "fitted: %s\nprefill: %q\n", orNone(strings.Join(prompt.Fits, ", ")), prefill)
+		fmt.Fprintf(c.stderr, "fitted: %s\nprefill: %q\n", orNone(strings.Join(prompt.Fits, ", ")),
+			prefill)
 	} else if s.explain {
-		fmt.Fprintf(c.stderr, "fitted: %s\nprefill: %v\n", orNone(strings.Join(prompt.Fits, ", ")), unknown)
+		fmt.Fprintf(c.stderr, "fitted: %s\nprefill: %v\n", orNone(strings.Join(prompt.Fits, ", ")),
+			unknown)
 	}
 	if s.json {
 		out := map[string]any{"prompt": prompt.Text, "prefill": prefill, "fitted": prompt.Fits}
@@ -74,7 +77,8 @@ func (s *step) render(c *call) error {
 	return err
 }
 
-// renderWith renders with another engine, and only what the native one has rendered within its limits just before.
+// renderWith renders with another engine, and only what the native one has rendered within its
+// limits just before.
 func (s *step) renderWith(c *call, renderer chattemplate.Renderer) error {
 	t, err := s.template(c)
 	if err != nil {

@@ -13,12 +13,15 @@ import (
 )
 
 var reportCommand = command{
-	group: proving, name: "report", args: "[TEMPLATE|REPORT.json...]", takes: arity{0, -1, ""}, files: reportFiles,
+	group: proving, name: "report", args: "[TEMPLATE|REPORT.json...]", takes: arity{0, -1, ""},
+	files: reportFiles,
 	short: "write a page about a template, from reports, or from a run of the embedded corpus",
-	long: `Of a template the page has everything that "assay page" shows: the findings beside the lines, prompts, the format, an output as it
-streams, the coverage. The reports are what other commands write with --json, "-" for standard input; several must come from the shards of one run.
-Without arguments the embedded corpus runs, with prompt, output and timeline of every case. --html writes the page; what failed is
-listed on standard output; --junit, --sarif and --json write the other forms.`,
+	long: `Of a template the page has everything that "assay page" shows: the findings beside the
+lines, prompts, the format, an output as it streams, the coverage. The reports are what other
+commands write with --json, "-" for standard input; several must come from the shards of one run.
+Without arguments the embedded corpus runs, with prompt, output and timeline of every case. --html
+writes the page; what failed is listed on standard output; --junit, --sarif and --json write the
+other forms.`,
 	setup: func(flags *flagSet) func(*call) error {
 		o := outputFlags(flags)
 		return o.report
@@ -27,7 +30,8 @@ listed on standard output; --junit, --sarif and --json write the other forms.`,
 
 func (o *output) report(c *call) error {
 	if len(c.args) == 1 && !isReport(c.args[0]) {
-		k := &checking{output: o, limits: &limits{Limits: lookedAt}, options: check.Options{Differ: survey.Differ}}
+		k := &checking{output: o, limits: &limits{Limits: lookedAt},
+			options: check.Options{Differ: survey.Differ}}
 		return k.run(c)
 	}
 	if len(c.args) == 0 {
@@ -50,7 +54,8 @@ func (o *output) report(c *call) error {
 	return o.write(c, merged)
 }
 
-// isReport reports whether an argument is a report, and no template: a JSON file whose name is not that of a configuration.
+// isReport reports whether an argument is a report, and no template: a JSON file whose name is not
+// that of a configuration.
 func isReport(name string) bool {
 	switch filepath.Base(name) {
 	case modeldir.TokenizerConfig, modeldir.ProcessorTemplate, modeldir.ProcessorConfig:

@@ -11,19 +11,24 @@ import (
 )
 
 var retemplateCommand = command{
-	group: serving, name: "retemplate", args: "MODEL.gguf", takes: arity{1, 1, "one model file"}, files: modelFiles,
+	group: serving, name: "retemplate", args: "MODEL.gguf", takes: arity{1, 1, "one model file"},
+	files: modelFiles,
 	short: "copy a model file with another chat template",
-	long: `The tensors are copied as they are. The copy appears whole or not at all: it is written beside its place, flushed, read back,
-compared with the input, and renamed. An interrupted run leaves nothing, and what a killed one left is used again. Of a split
-model give the first part; all parts are copied. A template that does not compile, or renders no conversation, is refused with
-exit status 1. What the gate says of the copy is printed; it may reject it.`,
+	long: `The tensors are copied as they are. The copy appears whole or not at all: it is written
+beside its place, flushed, read back, compared with the input, and renamed. An interrupted run
+leaves nothing, and what a killed one left is used again. Of a split model give the first part; all
+parts are copied. A template that does not compile, or renders no conversation, is refused with exit
+status 1. What the gate says of the copy is printed; it may reject it.`,
 	setup: func(flags *flagSet) func(*call) error {
 		r := new(retemplate)
-		flags.StringVar(&r.template, "template", "", "`FILE` with the template, or - for standard input")
-		flags.StringVar(&r.name, "name", "", "`NAME` of the template, such as tool_use; default: the default template")
+		flags.StringVar(&r.template, "template", "", "`FILE` with the template, or - "+
+			"for standard input")
+		flags.StringVar(&r.name, "name", "", "`NAME` of the template, such as tool_use; default: "+
+			"the default template")
 		flags.StringVarP(&r.out, "out", "o", "", "`FILE` to write")
 		flags.BoolVar(&r.json, "json", false, "print JSON")
-		flags.BoolVar(&r.force, "force", false, "replace FILE if it is there; the input is never overwritten")
+		flags.BoolVar(&r.force, "force", false, "replace FILE if it is there; the input is "+
+			"never overwritten")
 		r.limits = limitFlag(flags, lookedAt)
 		return func(c *call) error {
 			if r.template == "" || r.out == "" {
@@ -50,19 +55,21 @@ func (r *retemplate) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	if _, err := src.WithTokens(m.Info.BOS.Text, m.Info.EOS.Text).Limited(r.limits.Limits).Compile(); err != nil {
+	if _, err := src.WithTokens(m.Info.BOS.Text, m.Info.EOS.Text).Limited(r.limits.Limits).
+		Compile(); err != nil {
 		return &failure{err}
 	}
 	var step func(int)
 	end := func() {}
-	options := gguf.RetemplateOptions{Name: r.name, Force: r.force, Progress: func(done, total int64) {
-		if step == nil {
-			step, end = c.progress("copying and comparing, MiB", int(total>>20))
-		}
-		if step != nil {
-			step(int(done >> 20))
-		}
-	}}
+	options := gguf.RetemplateOptions{Name: r.name, Force: r.force,
+		Progress: func(done, total int64) {
+			if step == nil {
+				step, end = c.progress("copying and comparing, MiB", int(total>>20))
+			}
+			if step != nil {
+				step(int(done >> 20))
+			}
+		}}
 	ctx, stop := c.interruptible()
 	err = gguf.RetemplateFile(ctx, c.args[0], r.out, src.Text, options)
 	stop()

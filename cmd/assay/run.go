@@ -22,19 +22,25 @@ import (
 )
 
 var runCommand = command{
-	group: proving, name: "run", args: "[CORPUS]", takes: arity{0, 1, "at most one corpus"}, files: folders,
+	group: proving, name: "run", args: "[CORPUS]", takes: arity{0, 1, "at most one corpus"},
+	files: folders,
 	short: "run a corpus: automatic checks, scripts and goldens of every template",
-	long: `Without CORPUS the embedded one runs. CORPUS is a folder of families: <family>/template.jinja and <family>/*.txtar.
-With --vendor every case runs with the vendors' templates as well, which must have the SHA-256 that vendor.lock pins and be
-equivalent to their family's own template: the same capabilities, the same spelling of reasoning, content and calls.
-The last lines are a matrix of templates and checks. Failures that known.txt of the corpus lists with a reason must occur.`,
+	long: `Without CORPUS the embedded one runs. CORPUS is a folder of families:
+<family>/template.jinja and <family>/*.txtar. With --vendor every case runs with the vendors'
+templates as well, which must have the SHA-256 that vendor.lock pins and be equivalent to their
+family's own template: the same capabilities, the same spelling of reasoning, content and calls. The
+last lines are a matrix of templates and checks. Failures that known.txt of the corpus lists with a
+reason must occur.`,
 	setup: func(flags *flagSet) func(*call) error {
 		r := new(corpusRun)
-		flags.StringVar(&r.vendor, "vendor", "", "`DIR` with the vendors' templates (make deps: .deps/llama.cpp/models/templates)")
+		flags.StringVar(&r.vendor, "vendor", "", "`DIR` with the vendors' templates (make deps: "+
+			".deps/llama.cpp/models/templates)")
 		flags.BoolVar(&r.suite.Update, "update", false, "rewrite what the scripts of CORPUS expect")
-		flags.BoolVar(&r.suite.Continue, "continue", false, "go on after a command of a script that failed")
+		flags.BoolVar(&r.suite.Continue, "continue", false, "go on after a command of a "+
+			"script that failed")
 		flags.StringVar(&r.suite.WorkDir, "work", "", "keep the scripts' folders below `DIR`")
-		flags.BoolVar(&r.shrink, "minimize", false, "shrink the first case that fails, and print a script that shows it")
+		flags.BoolVar(&r.shrink, "minimize", false, "shrink the first case that fails, and print "+
+			"a script that shows it")
 		flags.StringVar(&r.only, "run", "", "run only the template or family with this `NAME`")
 		flags.completes("run", familyNames)
 		r.output, r.limits = outputFlags(flags), limitFlag(flags, lookedAt)
@@ -62,43 +68,50 @@ func (r *corpusRun) run(c *call) error {
 	switch {
 	case len(variants) > 0:
 	case r.only != "":
-		return fmt.Errorf("--run %s: no template or family has that name%s", r.only, meant(r.only, r.names()))
+		return fmt.Errorf("--run %s: no template or family "+
+			"has that name%s", r.only, meant(r.only, r.names()))
 	case r.output.shard.of > 0:
 		return errors.New("the shard has no templates: there are fewer than shards")
 	default:
-		return fmt.Errorf("%s has no family with a case; a family is a folder with %s and %s or a case of its own, *.txtar",
+		return fmt.Errorf("%s has no family with a case; a family is a folder with %s and %s or "+
+			"a case of its own, *.txtar",
 			r.suite.Dir, families.OwnTemplate, families.Outputs)
 	}
 	all := &report.Report{Command: "run", Version: version(), Rules: check.Rules()}
-	matrix := report.NewMatrix(append(check.Groups(), script.Group, equivalence.Group, golden.Group)...)
+	matrix := report.NewMatrix(append(check.Groups(), script.Group, equivalence.Group,
+		golden.Group)...)
 	var failed []failedScripts
-	return each(c, "templates", variants, func(v script.Variant) ([]rule.Result, error) { return r.template(c, v) }, func(v script.Variant, results []rule.Result, err error) error {
-		if err != nil {
-			return err
-		}
-		rule.Expect(results, r.suite.Corpus.Known, key)
-		matrix.Add(results...)
-		r.output.keep(c, all, nil, results...)
-		if broken := failing(results); r.shrink && len(broken) > 0 {
-			failed = append(failed, failedScripts{v, broken})
-		}
-		return nil
-	}, func(complete bool) error {
-		if r.shrink {
-			return r.minimize(c, failed)
-		}
-		if complete && r.vendor != "" && r.only == "" && r.output.shard.of == 0 {
-			unused := rule.Unused(all.Results, r.suite.Corpus.Known, key) // what is listed fails, so it was kept
-			all.Results = append(all.Results, unused...)
-		}
-		if form := r.output.form(c); form == formLong || form == formGitHub {
-			fmt.Fprint(c.stdout, matrix)
-		}
-		if complete && r.embedded && r.only == "" {
-			all.Conclusions = append(all.Conclusions, "next: `assay check FILE` judges a template of yours, `assay help` lists what else there is")
-		}
-		return r.output.write(c, all)
-	})
+	return each(c, "templates", variants,
+		func(v script.Variant) ([]rule.Result, error) { return r.template(c, v) },
+		func(v script.Variant, results []rule.Result, err error) error {
+			if err != nil {
+				return err
+			}
+			rule.Expect(results, r.suite.Corpus.Known, key)
+			matrix.Add(results...)
+			r.output.keep(c, all, nil, results...)
+			if broken := failing(results); r.shrink && len(broken) > 0 {
+				failed = append(failed, failedScripts{v, broken})
+			}
+			return nil
+		}, func(complete bool) error {
+			if r.shrink {
+				return r.minimize(c, failed)
+			}
+			if complete && r.vendor != "" && r.only == "" && r.output.shard.of == 0 {
+				// what is listed fails, so it was kept
+				unused := rule.Unused(all.Results, r.suite.Corpus.Known, key)
+				all.Results = append(all.Results, unused...)
+			}
+			if form := r.output.form(c); form == formLong || form == formGitHub {
+				fmt.Fprint(c.stdout, matrix)
+			}
+			if complete && r.embedded && r.only == "" {
+				all.Conclusions = append(all.Conclusions, "next: `assay check FILE` judges a "+
+					"template of yours, `assay help` lists what else there is")
+			}
+			return r.output.write(c, all)
+		})
 }
 
 // failedScripts are the scripts that fail with a template.
@@ -142,7 +155,8 @@ func (r *corpusRun) minimize(c *call, all []failedScripts) error {
 				}
 			}
 			failed = errFailed
-			fmt.Fprintf(c.stderr, "%s %s fails otherwise than by parse, stream, finish, accept or roundtrip, and cannot be shrunk\n", v.Name, res.Name)
+			fmt.Fprintf(c.stderr, "%s %s fails otherwise than by parse, stream, finish, accept "+
+				"or roundtrip, and cannot be shrunk\n", v.Name, res.Name)
 		}
 	}
 	if failed == nil {
@@ -174,8 +188,9 @@ func (r *corpusRun) load(c *call) (err error) {
 	return nil
 }
 
-// openCorpus is the folder of a corpus. Errors of what is read of it have names below it, so that the folder is looked for here. A link
-// in it that leads out of it is an error where it is followed.
+// openCorpus is the folder of a corpus. Errors of what is read of it have names below it, so that
+// the folder is looked for here. A link in it that leads out of it is an error where it is
+// followed.
 func openCorpus(dir string) (fs.FS, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -225,7 +240,8 @@ func (r *corpusRun) template(c *call, v script.Variant) ([]rule.Result, error) {
 	return results, nil
 }
 
-// own returns what all templates of a family share, read off its own one. One that does not compile fails in its own checks.
+// own returns what all templates of a family share, read off its own one. One that does not compile
+// fails in its own checks.
 func (r *corpusRun) own(c *call, family string) (shared string, ok bool, err error) {
 	text, err := r.suite.Corpus.Text(family)
 	if err != nil {
@@ -267,5 +283,6 @@ func (r *corpusRun) choose(variants []script.Variant) []script.Variant {
 	if r.only == "" {
 		return variants
 	}
-	return slices.DeleteFunc(variants, func(v script.Variant) bool { return v.Name != r.only && v.Family.Name != r.only })
+	return slices.DeleteFunc(variants,
+		func(v script.Variant) bool { return v.Name != r.only && v.Family.Name != r.only })
 }

@@ -16,13 +16,15 @@ import (
 	"time"
 )
 
-// TestInterrupted demands that a run which is interrupted says how far it came and how to go on, with a status of its own.
+// TestInterrupted demands that a run which is interrupted says how far it came and how to go on,
+// with a status of its own.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	vectors := filepath.Join(t.TempDir(), "v.jsonl")
 	line := `{"kind": "grammar", "id": "ID", "grammar": "root ::= \"a\"", "accept": ["a"], "reject": []}` + "\n"
-	text := strings.ReplaceAll(line, "ID", "a") + strings.ReplaceAll(line, "ID", "b") + strings.ReplaceAll(line, "ID", "c")
+	text := strings.ReplaceAll(line, "ID", "a") + strings.ReplaceAll(line, "ID", "b") +
+		strings.ReplaceAll(line, "ID", "c")
 	if err := os.WriteFile(vectors, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -34,14 +36,17 @@ func TestInterrupted(t *testing.T) {
 		{[]string{"check", "../../corpus/hermes/template.jinja"}, "interrupted: 0 of 1 templates were done\n"},
 	} {
 		var out, errs strings.Builder
-		run := &call{stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }, ctx: ctx}
-		if status := run.main(c.args); status != exitInterrupted || errs.String() != c.want || out.String() != "0 passed, 0 failed\n" {
+		run := &call{stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
+			getenv: func(string) string { return "" }, ctx: ctx}
+		if status := run.main(c.args); status != exitInterrupted || errs.String() != c.want ||
+			out.String() != "0 passed, 0 failed\n" {
 			t.Errorf("%q: status %d\n%s%s", c.args, status, out.String(), errs.String())
 		}
 	}
 }
 
-// TestSignals interrupts runs that would take minutes, as a terminal does, and demands that they end at once, with a report of what was done.
+// TestSignals interrupts runs that would take minutes, as a terminal does, and demands that they
+// end at once, with a report of what was done.
 func TestSignals(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals there")
@@ -105,8 +110,11 @@ func TestSignals(t *testing.T) {
 			if cmd.ProcessState.ExitCode() < 0 && wait < time.Minute {
 				continue
 			}
-			if got := cmd.ProcessState.ExitCode(); got != exitInterrupted || !regexp.MustCompile(c.want).MatchString(out.String()) {
-				t.Errorf("%s after %v: status %d, want %d and %s\n%s", c.args[0], c.signal, got, exitInterrupted, c.want, out.String())
+			if got := cmd.ProcessState.ExitCode(); got != exitInterrupted ||
+				!regexp.MustCompile(c.want).MatchString(out.String()) {
+				t.Errorf("%s after %v: status %d, "+
+					"want %d and %s\n%s", c.args[0], c.signal, got, exitInterrupted, c.want,
+					out.String())
 			}
 			break
 		}

@@ -19,7 +19,8 @@ var helpCommand = command{
 			root := c.command.Root()
 			cmd, rest, err := root.Find(c.args)
 			if err != nil || len(rest) > 0 {
-				return usageError{fmt.Errorf("there is no command %q%s", strings.Join(c.args, " "), meant(c.args[0], names(root)))}
+				return usageError{fmt.Errorf("there is no command %q%s", strings.Join(c.args, " "),
+					meant(c.args[0], names(root)))}
 			}
 			c.help(c.stdout, cmd)
 			return nil
@@ -58,10 +59,12 @@ func shellNames() []string {
 }
 
 var completionCommand = command{
-	group: program, name: "completion", args: "bash|zsh|fish|powershell", takes: arity{1, 1, "a shell"}, files: words(shellNames),
+	group: program, name: "completion", args: "bash|zsh|fish|powershell",
+	takes: arity{1, 1, "a shell"}, files: words(shellNames),
 	short: "print the script that completes command lines in a shell",
-	long: `For bash, with its package bash-completion: source <(assay completion bash). For zsh: assay completion zsh > "${fpath[1]}/_assay".
-For fish: assay completion fish | source. For PowerShell: assay completion powershell | Out-String | Invoke-Expression.`,
+	long: `For bash, with its package bash-completion: source <(assay completion bash). For zsh:
+assay completion zsh > "${fpath[1]}/_assay". For fish: assay completion fish | source. For
+PowerShell: assay completion powershell | Out-String | Invoke-Expression.`,
 	setup: func(*flagSet) func(*call) error {
 		return func(c *call) error {
 			for _, shell := range shells {
@@ -69,7 +72,8 @@ For fish: assay completion fish | source. For PowerShell: assay completion power
 					return shell.write(c, c.command.Root())
 				}
 			}
-			return usageError{fmt.Errorf("there is no completion for %q; there are %s%s", c.args[0], strings.Join(shellNames(), ", "),
+			return usageError{fmt.Errorf("there is no completion for "+
+				"%q; there are %s%s", c.args[0], strings.Join(shellNames(), ", "),
 				meant(c.args[0], shellNames()))}
 		}
 	},
@@ -78,7 +82,8 @@ For fish: assay completion fish | source. For PowerShell: assay completion power
 var manCommand = command{
 	group: program, name: "man", args: "DIR", takes: arity{1, 1, "a folder"}, files: folders,
 	short: "write the manual pages, one for each command, into a folder",
-	long:  "The folder must exist. SOURCE_DATE_EPOCH is the date that the pages carry, in seconds since 1970; default: today.",
+	long: "The folder must exist. SOURCE_DATE_EPOCH is the date that the pages carry, " +
+		"in seconds since 1970; default: today.",
 	setup: func(*flagSet) func(*call) error {
 		return func(c *call) error {
 			if info, err := os.Stat(c.args[0]); err != nil {
@@ -88,12 +93,15 @@ var manCommand = command{
 			}
 			root := c.command.Root()
 			markdown(root)
-			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "assay " + version(), Manual: "Assay"}, c.args[0])
+			return doc.GenManTree(root,
+				&doc.GenManHeader{Section: "1", Source: "assay " + version(), Manual: "Assay"},
+				c.args[0])
 		}
 	},
 }
 
-// markdown escapes in all texts of a tree what Markdown would take as markup, since the library reads them as Markdown.
+// markdown escapes in all texts of a tree what Markdown would take as markup, since the library
+// reads them as Markdown.
 func markdown(cmd *cobra.Command) {
 	escape := strings.NewReplacer("<", `\<`, "*", `\*`, "_", `\_`, "[", `\[`)
 	cmd.Short, cmd.Long = escape.Replace(cmd.Short), escape.Replace(cmd.Long)

@@ -17,7 +17,8 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// step has what the commands share that look at one step of a request's life: a template, a request and how to print.
+// step has what the commands share that look at one step of a request's life: a template, a request
+// and how to print.
 type step struct {
 	request   string
 	tools     string
@@ -42,17 +43,21 @@ func (s *step) flags(flags *flagSet) *step {
 // requestFlags adds the flags of commands that take a request.
 func (s *step) requestFlags(flags *flagSet) *step {
 	flags.category("The request")
-	flags.StringVar(&s.request, "request", "", "`FILE` with the request, OpenAI's JSON; default: the battery's request with tools")
-	flags.StringVar(&s.tools, "tools", "", "`FILE` with tools, a JSON array, in place of the request's")
+	flags.StringVar(&s.request, "request", "", "`FILE` with the request, OpenAI's JSON; default: "+
+		"the battery's request with tools")
+	flags.StringVar(&s.tools, "tools", "", "`FILE` with tools, a JSON array, in place "+
+		"of the request's")
 	s.fallbacks = fallbackFlag(flags)
-	flags.BoolVar(&s.insist, "insist", false, "go on with tools though no verified spelling of calls was found")
+	flags.BoolVar(&s.insist, "insist", false, "go on with tools though no verified spelling of "+
+		"calls was found")
 	return s
 }
 
 // tokenizerFlag adds the flag for a vocabulary.
 func (s *step) tokenizerFlag(flags *flagSet) {
 	flags.StringVar(&s.tokenizer, "tokenizer", "",
-		"`FILE` with the added tokens: tokenizer.json, tokenizer_config.json, a GGUF, or a model folder")
+		"`FILE` with the added tokens: tokenizer.json, tokenizer_config.json, a GGUF, "+
+			"or a model folder")
 }
 
 // stdinOnce refuses a command line that wants standard input for more than one thing.
@@ -64,12 +69,14 @@ func stdinOnce(names ...string) error {
 		}
 	}
 	if wants > 1 {
-		return errors.New("standard input can be one of template, request, tools and output, not more; give files for the others (--request, --tools, --output)")
+		return errors.New("standard input can be one of template, request, tools and output, not " +
+			"more; give files for the others (--request, --tools, --output)")
 	}
 	return nil
 }
 
-// template compiles the command's first argument. A template that does not compile is a verdict, not wrong usage.
+// template compiles the command's first argument. A template that does not compile is a verdict,
+// not wrong usage.
 func (s *step) template(c *call) (*engine.Template, error) {
 	if err := stdinOnce(c.args[0], s.request, s.tools); err != nil {
 		return nil, err
@@ -104,7 +111,8 @@ func (c *call) open(name string) (subject.Source, error) {
 // noteShadowed says which templates were left out for one.
 func (c *call) noteShadowed(name string, src subject.Source) {
 	if len(src.Shadowed) > 0 {
-		c.note("of %s this takes %s, as transformers does for requests with tools, and leaves out %s; to choose another one type its name, %[4]s",
+		c.note("of %s this takes %s, as transformers does for requests with tools, and leaves "+
+			"out %s; to choose another one type its name, %[4]s",
 			name, src.Name, strings.Join(src.Shadowed, ", "), src.Shadowed[0])
 	}
 }
@@ -174,7 +182,8 @@ func (s *step) prepare(c *call) (*engine.Plan, error) {
 		return nil, incomplete
 	}
 	if errors.Is(err, engine.ErrUnverified) {
-		err = fmt.Errorf("%s\n--fallback NAME allows a spelling: %s; --insist goes on as it is", strings.TrimSpace(err.Error()), strings.Join(dialect.Names(), ", "))
+		err = fmt.Errorf("%s\n--fallback NAME allows a spelling: %s; --insist "+
+			"goes on as it is", strings.TrimSpace(err.Error()), strings.Join(dialect.Names(), ", "))
 	}
 	if err != nil {
 		return nil, &failure{err}
@@ -185,7 +194,8 @@ func (s *step) prepare(c *call) (*engine.Plan, error) {
 
 // fallbackFlag is the flag that allows fallback spellings.
 func fallbackFlag(flags *flagSet) *[]string {
-	names := flags.StringArray("fallback", nil, "allow the fallback spelling of this `NAME`; may be given again")
+	names := flags.StringArray("fallback", nil, "allow the fallback spelling of this `NAME`; "+
+		"may be given again")
 	flags.completes("fallback", dialect.Names)
 	return names
 }
@@ -194,7 +204,9 @@ func fallbackFlag(flags *flagSet) *[]string {
 func knownFallbacks(names []string) error {
 	for _, name := range names {
 		if _, ok := dialect.Lookup(name); !ok {
-			return fmt.Errorf("there is no fallback spelling %q; there are %s%s", name, strings.Join(dialect.Names(), ", "), meant(name, dialect.Names()))
+			return fmt.Errorf("there is no fallback spelling "+
+				"%q; there are %s%s", name, strings.Join(dialect.Names(), ", "),
+				meant(name, dialect.Names()))
 		}
 	}
 	return nil

@@ -17,12 +17,14 @@ import (
 )
 
 var templatesCommand = command{
-	group: judging, name: "templates", args: "FOLDER|MODEL.gguf|hf:OWNER/REPO[:FILE]", takes: arity{1, 1, "a model folder, a model file or a repository"}, files: modelFiles,
+	group: judging, name: "templates", args: "FOLDER|MODEL.gguf|hf:OWNER/REPO[:FILE]",
+	takes: arity{1, 1, "a model folder, a model file or a repository"}, files: modelFiles,
 	short: "list a model's chat templates, and say which of them each engine takes",
-	long: `A model folder holds templates in chat_template.jinja, additional_chat_templates, chat_template.json, processor_config.json,
-tokenizer_config.json and GGUF files. All are listed with the gate's verdict; then which one transformers, vLLM and llama.cpp
-take for requests without and with tools, and why; then how they differ (identical, white space, not observable, safe,
-risky, breaking) with the changes as ` + "`assay diff`" + ` names them; then what is wrong (rules A050 to A055; ` + "`assay check`" + ` of
+	long: `A model folder holds templates in chat_template.jinja, additional_chat_templates,
+chat_template.json, processor_config.json, tokenizer_config.json and GGUF files. All are listed with
+the gate's verdict; then which one transformers, vLLM and llama.cpp take for requests without and
+with tools, and why; then how they differ (identical, white space, not observable, safe, risky,
+breaking) with the changes as` + "`assay diff`" + ` names them; then what is wrong (rules A050 to A055; ` + "`assay check`" + ` of
 the folder has the faults of each template besides). Exit status 1 says that a file cannot be used, or that there is no
 template. docs/templates.md has the engines' rules.
 
@@ -36,7 +38,8 @@ reads the headers of all of them.
 		return func(c *call) error {
 			err := l.run(c)
 			if err != nil && !errors.Is(err, errFailed) && l.json {
-				fmt.Fprintf(c.data(), "%s\n", errorValue(c.args[0], err).Append(nil, ordered.Pretty))
+				fmt.Fprintf(c.data(), "%s\n", errorValue(c.args[0], err).
+					Append(nil, ordered.Pretty))
 			}
 			return err
 		}
@@ -56,9 +59,11 @@ func (l *listing) run(c *call) error {
 	}
 	switch {
 	case l.revision != "" || l.all:
-		return fmt.Errorf("--revision and --all are for models on the Hub, %sOWNER/REPO", hub.Scheme)
+		return fmt.Errorf("--revision and --all are for models on the "+
+			"Hub, %sOWNER/REPO", hub.Scheme)
 	case !subject.IsModel(name):
-		return fmt.Errorf("%s is neither a model folder nor a .gguf file; `assay check` takes single templates", name)
+		return fmt.Errorf("%s is neither a model folder nor a .gguf file; `assay check` takes "+
+			"single templates", name)
 	}
 	m, err := subject.OpenModel(name)
 	if err != nil {
@@ -109,11 +114,12 @@ func (l *listing) onHub(c *call) error {
 		}
 	}
 	found := survey.Of(subject.NewModel(ref.String(), "", folder).Limited(l.limits.of(c)))
-	v := found.Value().With("repository", ordered.Str(repo.ID)).With("commit", ordered.Str(repo.Commit))
+	v := found.Value().With("repository", ordered.Str(repo.ID)).
+		With("commit", ordered.Str(repo.Commit))
 	return l.print(c, found, fmt.Sprintf("repository: %s\ncommit: %s\n", repo.ID, repo.Commit), v)
 }
 
-// print prints a survey as text behind a head, or as JSON, and fails where it has errors.
+// print prints a survey as text after a head, or as JSON, and fails where it has errors.
 func (l *listing) print(c *call, found *survey.Survey, head string, v ordered.Value) (err error) {
 	for _, t := range found.Templates {
 		if err := exhausted(t.Compiled); err != nil {
@@ -133,7 +139,8 @@ func (l *listing) print(c *call, found *survey.Survey, head string, v ordered.Va
 
 // text prints a survey, and what is wrong with the model.
 func (l *listing) text(c *call, found *survey.Survey, head string) error {
-	if _, err := io.WriteString(c.stdout, head+found.String()); err != nil || len(found.Findings) == 0 {
+	if _, err := io.WriteString(c.stdout, head+found.String()); err != nil ||
+		len(found.Findings) == 0 {
 		return err
 	}
 	if out, ok := c.stdout.(*visible.Writer); ok {
@@ -141,6 +148,8 @@ func (l *listing) text(c *call, found *survey.Survey, head string) error {
 			return err
 		}
 	}
-	findings := &report.Report{Command: "templates", Version: version(), Rules: check.Rules(), Results: found.Findings}
-	return findings.Text(c.raw, report.TextOptions{Short: true, Color: c.colors(c.raw)}) // the evidence stands above, with the differences
+	findings := &report.Report{Command: "templates", Version: version(), Rules: check.Rules(),
+		Results: found.Findings}
+	// the evidence stands above, with the differences
+	return findings.Text(c.raw, report.TextOptions{Short: true, Color: c.colors(c.raw)})
 }

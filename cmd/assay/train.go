@@ -12,13 +12,15 @@ import (
 )
 
 var trainCommand = command{
-	group: serving, name: "train", args: "TEMPLATE", takes: arity{1, 1, "one template"}, files: templateFiles,
+	group: serving, name: "train", args: "TEMPLATE", takes: arity{1, 1, "one template"},
+	files: templateFiles,
 	short: "make a template fit for training",
-	long: `Prints a unified diff that puts {% generation %} and {% endgeneration %} around exactly what the model
-has to write: content, reasoning, calls and the end of the turn. It is offered only where every conversation
-renders the same bytes with it. What else concerns who trains is said on stderr: which form of arguments and
-content the template takes, whether the end of the turn is trained, and whether a conversation's rendering
-begins with those of its beginnings. docs/tokens.md has more.`,
+	long: `Prints a unified diff that puts {% generation %} and {% endgeneration %} around exactly
+what the model has to write: content, reasoning, calls and the end of the turn. It is offered only
+where every conversation renders the same bytes with it. What else concerns who trains is said on
+stderr: which form of arguments and content the template takes, whether the end of the turn is
+trained, and whether a conversation's rendering begins with those of its beginnings. docs/tokens.md
+has more.`,
 	setup: func(flags *flagSet) func(*call) error {
 		tr := &training{step: new(step)}
 		flags.BoolVar(
@@ -32,7 +34,7 @@ begins with those of its beginnings. docs/tokens.md has more.`,
 			&tr.keep,
 			"keep",
 			false,
-			"patch the template to keep earlier turns behind a switch instead",
+			"patch the template to keep earlier turns after a switch instead",
 		)
 		flags.StringVar(
 			&tr.spans,
@@ -79,7 +81,8 @@ func (tr *training) run(c *call) error {
 		}
 		fmt.Fprintf(
 			c.stderr,
-			"%s: with %s every turn is kept as it was; without it every conversation renders as before\n",
+			"%s: with %s every turn is kept as it was; without it every "+
+				"conversation renders as before\n",
 			src.Name,
 			train.Switch,
 		)

@@ -101,7 +101,8 @@ func (c *call) add(parent *cobra.Command, children []*command) {
 			cmd.Args = cobra.ArbitraryArgs
 			cmd.RunE = func(cmd *cobra.Command, args []string) error {
 				if len(args) == 0 {
-					return usageError{errors.New("needs one of its commands: " + strings.Join(names(cmd), ", "))}
+					return usageError{errors.New("needs one of its commands: " +
+						strings.Join(names(cmd), ", "))}
 				}
 				return unknownCommand(cmd, args[0])
 			}
@@ -109,7 +110,10 @@ func (c *call) add(parent *cobra.Command, children []*command) {
 		for _, names := range child.apart {
 			cmd.MarkFlagsMutuallyExclusive(names...)
 		}
-		cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return excluded(cmd.Flags(), child.apart) }
+		cmd.PreRunE = func(cmd *cobra.Command,
+			_ []string) error {
+			return excluded(cmd.Flags(), child.apart)
+		}
 		flags.category("Help")
 		flags.BoolP("help", "h", false, "print this help")
 		flags.category("")
@@ -127,7 +131,8 @@ func (cmd *command) use() string {
 	return strings.TrimSpace(cmd.name + " [FLAGS] " + cmd.args)
 }
 
-// completeFiles completes the values of flags as their placeholders say: a DIR with folders, a FILE or TEMPLATE with files, others with nothing.
+// completeFiles completes the values of flags as their placeholders say: a DIR with folders, a FILE
+// or TEMPLATE with files, others with nothing.
 func (f *flagSet) completeFiles() {
 	f.VisitAll(func(flag *pflag.Flag) {
 		if _, known := f.command.GetFlagCompletionFunc(flag.Name); known || flag.NoOptDefVal != "" {
@@ -172,7 +177,8 @@ func excluded(flags *pflag.FlagSet, apart [][]string) error {
 			switch {
 			case !flags.Changed(name):
 			case given != "":
-				return usageError{fmt.Errorf("%s and %s exclude each other", dashes(given), dashes(name))}
+				return usageError{fmt.Errorf("%s and %s exclude each other", dashes(given),
+					dashes(name))}
 			default:
 				given = name
 			}

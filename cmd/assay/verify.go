@@ -20,17 +20,24 @@ import (
 )
 
 var verifyCommand = command{
-	group: proving, name: "verify", args: "VECTORS...", takes: arity{1, -1, "at least one file of vectors"}, files: vectorFiles,
-	short: "run test vectors, JSON lines of the kinds render, jinja, parse, grammar, schema and caps, and CanIToolCall's fixtures",
-	long: `VECTORS are files, folders of *.jsonl files, or "-" for standard input. A list of known failures has reasons on lines of their own and, indented below each, the ids of the vectors that
+	group: proving, name: "verify", args: "VECTORS...",
+	takes: arity{1, -1, "at least one file of vectors"}, files: vectorFiles,
+	short: "run test vectors, JSON lines of the kinds render, jinja, parse, grammar, schema and " +
+		"caps, and CanIToolCall's fixtures",
+	long: `VECTORS are files, folders of *.jsonl files, or "-" for standard input. A list of known
+failures has reasons on lines of their own and, indented below each, the ids of the vectors that
 fail for it. These must fail: one that passes is a failure, until it leaves the list.`,
 	setup: func(flags *flagSet) func(*call) error {
 		v := new(verification)
-		flags.StringArrayVar(&v.templates, "templates", nil, "`DIR` with the templates that vectors name; may be given again")
+		flags.StringArrayVar(&v.templates, "templates", nil, "`DIR` with the templates that "+
+			"vectors name; may be given again")
 		flags.StringVar(&v.only, "run", "", "run only vectors whose id contains `TEXT`")
-		flags.BoolVar(&v.shrink, "minimize", false, "shrink the first vector of the kind parse that fails, and print a script that shows it")
-		flags.IntVar(&v.from, "from", 0, "leave out the first `N` vectors, which a run that was interrupted has done")
-		flags.StringArrayVar(&v.known, "known", nil, "`FILE` with known failures; may be given again")
+		flags.BoolVar(&v.shrink, "minimize", false, "shrink the first vector of the kind parse "+
+			"that fails, and print a script that shows it")
+		flags.IntVar(&v.from, "from", 0, "leave out the first `N` vectors, which a run that was "+
+			"interrupted has done")
+		flags.StringArrayVar(&v.known, "known", nil, "`FILE` with known failures; "+
+			"may be given again")
 		v.output, v.limits = outputFlags(flags), limitFlag(flags, engine.Limits{})
 		return v.run
 	},
@@ -77,15 +84,17 @@ func (v *verification) run(c *call) error {
 	in := files{inputs: inputs}
 	defer in.close()
 	choose := v.chooser()
-	err = verifier.Run(ctx, func() (vector.Vector, error) { return in.next(choose) }, func(res rule.Result) {
-		if cut = cut || ctx.Err() != nil; cut { // a render may have been broken off: what was found may lack something
-			return
-		}
-		v.output.keep(c, r, known, res)
-		if done++; step != nil {
-			step(done)
-		}
-	})
+	err = verifier.Run(ctx, func() (vector.Vector, error) { return in.next(choose) },
+		func(res rule.Result) {
+			// a render may have been broken off: what was found may lack something
+			if cut = cut || ctx.Err() != nil; cut {
+				return
+			}
+			v.output.keep(c, r, known, res)
+			if done++; step != nil {
+				step(done)
+			}
+		})
 	end()
 	if err == nil && cut {
 		err = context.Cause(ctx)
@@ -109,7 +118,8 @@ func (v *verification) run(c *call) error {
 }
 
 // minimize shrinks the first vector that fails.
-func (v *verification) minimize(c *call, verifier *vector.Verifier, inputs []input, results []rule.Result) error {
+func (v *verification) minimize(c *call, verifier *vector.Verifier, inputs []input,
+	results []rule.Result) error {
 	failed := map[rule.Place]bool{}
 	for i := range results {
 		if results[i].Status == rule.Failed && results[i].Suite == "parse" {
@@ -137,7 +147,8 @@ func (v *verification) minimize(c *call, verifier *vector.Verifier, inputs []inp
 	return nil
 }
 
-// check reads all files for what is wrong with them, so that nothing runs if something is, and counts the vectors.
+// check reads all files for what is wrong with them, so that nothing runs if something is, and
+// counts the vectors.
 func (v *verification) check(inputs []input) (total, chosen int, err error) {
 	choose := v.chooser()
 	for _, in := range inputs {
@@ -158,7 +169,8 @@ func (v *verification) check(inputs []input) (total, chosen int, err error) {
 	return total, chosen, nil
 }
 
-// chooser returns what picks the vectors to run, of all files in turn: by id, then the shard's, then those from --from on.
+// chooser returns what picks the vectors to run, of all files in turn: by id, then the shard's,
+// then those from --from on.
 func (v *verification) chooser() func(*vector.Vector) bool {
 	named, mine := 0, 0
 	return func(vec *vector.Vector) bool {
@@ -177,7 +189,8 @@ func (v *verification) chooser() func(*vector.Vector) bool {
 // input is a file as a person names it, and where it is read from.
 type input struct{ name, path string }
 
-// spool returns the inputs of names. Vectors are read twice, so what comes on stdin is kept in a file, which cleanup removes.
+// spool returns the inputs of names. Vectors are read twice, so what comes on stdin is kept in a
+// file, which cleanup removes.
 func (c *call) spool(names []string) (inputs []input, cleanup func(), err error) {
 	for _, name := range names {
 		files, err := vector.Files(name)

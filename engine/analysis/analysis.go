@@ -1,10 +1,11 @@
-// Package analysis finds out what an output format is from the chat template alone: differential analysis with provenance.
+// Package analysis finds out what an output format is from the chat template alone: differential
+// analysis with provenance.
 //
 // # Model
 //
-// The analysis renders small conversations (probes) and knows of every byte of a rendering where it came from (E3). A turn
-// thus falls apart into literals, which are the format's markers, and slots. Comparing probes that differ in one respect
-// says which literal belongs to what:
+// The analysis renders small conversations (probes) and knows of every byte of a rendering where it
+// came from (E3). A turn thus falls apart into literals, which are the format's markers, and slots.
+// Comparing probes that differ in one respect says which literal belongs to what:
 //
 //	R1  an answer with and without reasoning        open and close of reasoning
 //	R2  thinking on and off, generation prompt      what the prompt opens already
@@ -23,14 +24,14 @@
 //
 // # Provenance locates, it does not determine (E6)
 //
-// A template may print nothing of a call, drop content beside calls, print a slot twice, or replace an id by a counter. What
-// cannot be found is left at its zero value and said in the evidence; the round trip of package verify decides whether the
-// result holds.
+// A template may print nothing of a call, drop content beside calls, print a slot twice, or replace
+// an id by a counter. What cannot be found is left at its zero value and said in the evidence; the
+// round trip of package verify decides whether the result holds.
 //
 // # Errors
 //
-// There are none: a probe that the template refuses is evidence (E5). A template that renders no answer at all has an empty
-// format, and the evidence says why.
+// There are none: a probe that the template refuses is evidence (E5). A template that renders no
+// answer at all has an empty format, and the evidence says why.
 //
 // # Stability
 //
@@ -49,28 +50,35 @@ import (
 type Analysis struct {
 	Format   format.Format
 	Evidence []Evidence
-	// Prefills are the texts that generation prompts were seen to add behind the header: for each setting of the
-	// template's flags, one.
+	// Prefills are the texts that generation prompts were seen to add after the header: for each
+	// setting of the template's flags, one.
 	Prefills []string
-	// Unread says why calls cannot be read although the template writes them; empty where they can, and where it writes none.
+	// Unread says why calls cannot be read although the template writes them; empty where they can,
+	// and where it writes none.
 	Unread string
-	// NextTurn is what stands between the end of an answer and the text of a user's message that follows, where answers with calls
-	// were seen before one alone (see [observe.Needs]).
+	// NextTurn is what stands between the end of an answer and the text of a user's message that
+	// follows, where answers with calls were seen before one alone (see [observe.Needs]).
 	NextTurn string
-	// Judged says that an assistant's message is a part of what is asked, and no answer: always, or where there are no tools.
+	// Judged reports whether an assistant's message is a part of what is asked, and no answer:
+	// always, or where there are no tools.
 	Judged bool
-	// NextPrompt is what the template writes unasked after the end of a last answer: the prompt for another one. It is no part of the turn.
+	// NextPrompt is what the template writes unasked after the end of a last answer: the prompt for
+	// another one. It is no part of the turn.
 	NextPrompt string
-	// Unescaped says that strings are written between quotes, or up to the end of a line or a separator, that are not escaped inside,
-	// so that a string which holds one can be read in two ways.
+	// Unescaped reports whether strings are written between quotes, or up to the end of a line or a
+	// separator, that are not escaped inside, so that a string which holds one can be read in two
+	// ways.
 	Unescaped bool
 
 	heading
 }
 
-// HasCalls says that there is a way to read tool calls: a spelling, routes, or the registered ones.
+// HasCalls reports whether there is a way to read tool calls: a spelling, routes, or the registered
+// ones.
 func (a *Analysis) HasCalls() bool {
-	return len(a.Format.Calls) > 0 || a.Format.Undisclosed || slices.ContainsFunc(a.Format.Routes, func(r format.Route) bool { return r.Kind == format.RouteCall })
+	return len(a.Format.Calls) > 0 || a.Format.Undisclosed ||
+		slices.ContainsFunc(a.Format.Routes,
+			func(r format.Route) bool { return r.Kind == format.RouteCall })
 }
 
 // Evidence is one comparison and what it found.
@@ -90,7 +98,8 @@ func (e Evidence) String() string {
 	return line
 }
 
-// Ground says how a field of the format is known: which comparison gave it, and what that rests on (E28).
+// Ground says how a field of the format is known: which comparison gave it, and what that rests on
+// (E28).
 type Ground struct {
 	Field      string       `json:"field"` // as Format.String prints it
 	Comparison string       `json:"comparison"`
@@ -100,8 +109,9 @@ type Ground struct {
 // String returns "field: comparison basis".
 func (g Ground) String() string { return g.Field + ": " + g.Comparison + " " + g.Basis.String() }
 
-// Grounds returns how each field of the format is known, in the order in which the format prints them. Of several comparisons that
-// gave a field the last one counts. A field that none gave was not analysed but given by the caller, and is left out.
+// Grounds returns how each field of the format is known, in the order in which the format prints
+// them. Of several comparisons that gave a field the last one counts. A field that none gave was
+// not analysed but given by the caller, and is left out.
 func (a *Analysis) Grounds() []Ground {
 	var grounds []Ground
 	for _, field := range a.Format.Fields() {
@@ -117,11 +127,13 @@ func (a *Analysis) Grounds() []Ground {
 
 // Options are what the analysis is told beside the template.
 type Options struct {
-	// Dialects are hand-written formats; one is taken where it spells every probe as the template does (E10).
+	// Dialects are hand-written formats; one is taken where it spells every probe as the template
+	// does (E10).
 	Dialects []format.Format
 }
 
-// Analyze analyses the template of an observer: the passes in their order, each of which gets what the ones before have found.
+// Analyze analyses the template of an observer: the passes in their order, each of which gets what
+// the ones before have found.
 func Analyze(o *observe.Observer, opt Options) *Analysis {
 	s := state{lab: &lab{observer: o, tails: map[*observe.Rendering]*observation{}}}
 	if o.Facts.Needs.Followed {
@@ -139,15 +151,16 @@ func Analyze(o *observe.Observer, opt Options) *Analysis {
 	s = findEnds(s)                  // ends.go
 	s = findDialect(s, opt.Dialects) // dialect.go
 	if n := len(s.format.String()); n > maxFormat {
-		reason := fmt.Sprintf("the template spells its answers in a format of %d bytes, more than %d", n, maxFormat)
+		reason := fmt.Sprintf("the template spells its answers in a format of %d "+
+			"bytes, more than %d", n, maxFormat)
 		o.GiveUp(reason)
 		return &Analysis{Evidence: []Evidence{{Comparison: "C1", Found: reason}}}
 	}
 	return s.result()
 }
 
-// maxFormat is how long a format may be, written down, in bytes: whatever parses or constrains by it costs in proportion. Those of
-// templates in public use have less than 2,000.
+// maxFormat is how long a format may be, written down, in bytes: whatever parses or constrains by
+// it costs in proportion. Those of templates in public use have less than 2,000.
 const maxFormat = 8 << 10
 
 // state is what the passes have found so far. A pass takes one and returns one.
@@ -165,10 +178,13 @@ type state struct {
 
 func (a *state) result() *Analysis {
 	a.format.Header = a.proper
-	return &Analysis{Format: a.format, Evidence: a.evidence, Prefills: a.prefills, Unread: a.unreadable, Unescaped: a.unescaped, NextTurn: a.next, NextPrompt: a.appended, Judged: a.judging, heading: a.heading}
+	return &Analysis{Format: a.format, Evidence: a.evidence, Prefills: a.prefills,
+		Unread: a.unreadable, Unescaped: a.unescaped, NextTurn: a.next, NextPrompt: a.appended,
+		Judged: a.judging, heading: a.heading}
 }
 
-// turns are the answers that the comparisons share. One that the template does not write has no observation.
+// turns are the answers that the comparisons share. One that the template does not write has no
+// observation.
 type turns struct {
 	plain   turn // content only
 	bare    turn // content only, under the flags of thought
@@ -182,7 +198,8 @@ type turns struct {
 // answers returns the probes that show an answer.
 func (a *turns) answers() []*turn {
 	var shown []*turn
-	for _, t := range []*turn{&a.plain, &a.bare, &a.thought, &a.called, &a.acted, &a.spoken, &a.double} {
+	for _, t := range []*turn{&a.plain, &a.bare, &a.thought, &a.called, &a.acted, &a.spoken,
+		&a.double} {
 		if t.observation != nil && t.Err == nil {
 			shown = append(shown, t)
 		}
@@ -190,13 +207,14 @@ func (a *turns) answers() []*turn {
 	return shown
 }
 
-// turn is a probe's rendering behind the header.
+// turn is a probe's rendering after the header.
 type turn struct {
 	*observation
 	body []observe.Atom
 }
 
-// shown says that the probe was rendered and its turn has an atom of a kind.
+// shown reports whether the probe was rendered and its turn has an atom of a kind.
 func (t turn) shown(k observe.Kind) bool {
-	return t.observation != nil && t.Err == nil && slices.ContainsFunc(t.tail, func(at observe.Atom) bool { return at.Kind == k })
+	return t.observation != nil && t.Err == nil &&
+		slices.ContainsFunc(t.tail, func(at observe.Atom) bool { return at.Kind == k })
 }

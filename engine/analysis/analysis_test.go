@@ -12,7 +12,8 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
-// frame writes the turns of a conversation; CALLS stands for what an assistant's calls look like, THINK for its reasoning.
+// frame writes the turns of a conversation; CALLS stands for what an assistant's calls look like,
+// THINK for its reasoning.
 const frame = `{%- if tools %}<|tools|>{{ tools|tojson }}<|end|>{% endif %}
 {%- for m in messages -%}
 <|{{ m.role }}|>
@@ -94,7 +95,7 @@ codec: json
 `,
 		},
 		{
-			"a section that is closed behind several calls alone",
+			"a section that is closed after several calls alone",
 			each + `{{ "<|tools|>" if loop.first }}<|call|>{{ c.function.name }} {{ c.function.arguments|tojson }}<|/call|>{{ "<|/tools|>" if loop.last and not loop.first }}` + eachEnd,
 			`calls: tag_with_json
 section_start: "<|tools|>"
@@ -210,7 +211,7 @@ codec: json
 `,
 		},
 		{
-			"id behind the arguments",
+			"id after the arguments",
 			each + `[FUNC]{{ c.function.name }}{{ c.function.arguments|tojson }}[CALL_ID]{{ c.id }}` + eachEnd,
 			`calls: tag_with_json
 head: "[FUNC]" {name}
@@ -257,7 +258,7 @@ tail: "</call>"
 `,
 		},
 		{
-			"a section closed behind several calls alone",
+			"a section closed after several calls alone",
 			each + `{% if loop.first %}<|calls|>{% endif %}<|call|>{{ c.function.name }}<|args|>{{ c.function.arguments|tojson }}<|/call|>{% if loop.last and not loop.first %}<|done|>{% endif %}` + eachEnd,
 			`calls: tag_with_json
 section_start: "<|calls|>"
@@ -312,7 +313,8 @@ codec: python
 	}
 }
 
-// TestUnread checks what is said of calls that hold more of the conversation than a call's parts: no text of a probe may stand for it.
+// TestUnread checks what is said of calls that hold more of the conversation than a call's parts:
+// no text of a probe may stand for it.
 func TestUnread(t *testing.T) {
 	for _, tt := range []struct{ name, calls, want string }{
 		{"a tool's description in an object", `{"name": "{{ c.function.name }}", "about": "{{ tools[0].function.description }}", "arguments": {{ c.function.arguments|tojson }}}`, `"a function" of the conversation stands among a call's markers`},
@@ -352,7 +354,7 @@ func TestReasoningModes(t *testing.T) {
 		{"words for a slash, in every turn", `<|think_start|>{{ m.reasoning_content }}<|think_end|>`, "<|think_start|>", format.ReasoningForcedOpen, "<|think_start|>", "<|think_end|>"},
 		{"brackets beyond ASCII", `{%- if m.reasoning_content %}◁think▷{{ m.reasoning_content }}◁/think▷{% endif %}`, "◁think▷", format.ReasoningForcedOpen, "◁think▷", "◁/think▷"},
 		{"opened where there are tools", `{%- if m.reasoning_content %}{{ m.reasoning_content }}</think>{% endif %}`, `{% if tools %}<think>{% endif %}`, format.ReasoningForcedOpen, "<think>", "</think>"},
-		{"opened behind a result", `{%- if m.reasoning_content %}{{ m.reasoning_content }}</think>{% endif %}`, `{% if messages[-1].role == 'tool' and not tools %}<think>{% endif %}`, format.ReasoningForcedOpen, "<think>", "</think>"},
+		{"opened after a result", `{%- if m.reasoning_content %}{{ m.reasoning_content }}</think>{% endif %}`, `{% if messages[-1].role == 'tool' and not tools %}<think>{% endif %}`, format.ReasoningForcedOpen, "<think>", "</think>"},
 		{"none", "", "", format.ReasoningNone, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -360,7 +362,8 @@ func TestReasoningModes(t *testing.T) {
 			a := analyze(t, framed(tt.think, calls, tt.prefill))
 			r := a.Format.Reasoning
 			if r.Mode != tt.mode || r.Open.Full() != tt.open || r.Close.Full() != tt.close {
-				t.Errorf("got %v %v, want %v %q %q; evidence %v", r.Mode, r.Pair, tt.mode, tt.open, tt.close, a.Evidence)
+				t.Errorf("got %v %v, want %v %q "+
+					"%q; evidence %v", r.Mode, r.Pair, tt.mode, tt.open, tt.close, a.Evidence)
 			}
 			if len(a.Format.Calls) != 1 || a.Format.Calls[0].Section.Open.Text != "" {
 				t.Errorf("calls %+v", a.Format.Calls)
@@ -373,7 +376,8 @@ func TestWrappedContent(t *testing.T) {
 	wrapped := strings.Replace(framed("", each+`<f={{ c.function.name }}>{{ c.function.arguments|tojson }}</f>`+eachEnd, ""),
 		`{{- m.content or '' -}}`, `{%- if m.content %}<response>{{ m.content }}</response>{% endif -%}`, 1)
 	c := analyze(t, wrapped).Format.Content
-	if c.Mode != format.ContentWrapped || c.Open.Full() != "<response>" || c.Close.Full() != "</response>" {
+	if c.Mode != format.ContentWrapped || c.Open.Full() != "<response>" ||
+		c.Close.Full() != "</response>" {
 		t.Errorf("got %v %v", c.Mode, c.Pair)
 	}
 }
@@ -382,7 +386,8 @@ func TestWrappedContent(t *testing.T) {
 func TestOpenerOfContent(t *testing.T) {
 	a := analyze(t, framed(`{% if m.reasoning_content %}<|plan|>{{ m.reasoning_content }}{% endif %}{% if m.content %}<|say|>{% endif %}`,
 		each+`<|act|>{{ c.function|tojson }}`+eachEnd, ""))
-	if r, c := a.Format.Reasoning, a.Format.Content; r.Close.Full() != "<|say|>" || c.Mode != format.ContentWrapped || c.Open.Full() != "<|say|>" {
+	if r, c := a.Format.Reasoning, a.Format.Content; r.Close.Full() != "<|say|>" ||
+		c.Mode != format.ContentWrapped || c.Open.Full() != "<|say|>" {
 		t.Errorf("reasoning %v, content %v %v; evidence %v", r.Pair, c.Mode, c.Pair, a.Evidence)
 	}
 }
@@ -393,14 +398,16 @@ func TestUndisclosed(t *testing.T) {
 	}
 }
 
-// TestUndecided checks that the evidence says what a template's own rendering leaves open, and why: that rests on an assumption.
+// TestUndecided checks that the evidence says what a template's own rendering leaves open, and why:
+// that rests on an assumption.
 func TestUndecided(t *testing.T) {
 	call := `<call>{{ c.function|tojson }}</call>`
 	for _, tt := range []struct{ name, template, want string }{
 		{"one call alone is written", framed("", "{% for c in m.tool_calls[:1] %}"+call+"{% endfor %}", ""), "T2  a second call is not written"},
 		{"two calls are refused", framed("", "{% if m.tool_calls|length > 1 %}{{ raise_exception('one only') }}{% endif %}"+each+call+eachEnd, ""),
 			"T2  two calls are refused (one only)"},
-		{"calls end the turn in their own way", strings.Replace(framed("", each+call+eachEnd, ""), "{%- endif -%}<|end|>", "{%- endif -%}{{ '<|calls|>' if m.tool_calls else '<|end|>' }}", 1),
+		{"calls end the turn in their own way",
+			strings.Replace(framed("", each+call+eachEnd, ""), "{%- endif -%}<|end|>", "{%- endif -%}{{ '<|calls|>' if m.tool_calls else '<|end|>' }}", 1),
 			`T2  every turn with calls ends with "<|calls|>`},
 		{"turns are numbered", framed("[{{ loop.index }}] ", "", ""), `C1  before content stands "]", and "2" before that`},
 		{"no call is written", framed("", "", ""), "T1  the template does not say how a call is spelled"},
@@ -408,7 +415,8 @@ func TestUndecided(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			a := analyze(t, tt.template)
 			assumed := func(e analysis.Evidence) bool {
-				return strings.HasPrefix(e.String(), tt.want) && (len(e.Fields) == 0 || e.Basis == format.Assumed)
+				return strings.HasPrefix(e.String(), tt.want) &&
+					(len(e.Fields) == 0 || e.Basis == format.Assumed)
 			}
 			if !slices.ContainsFunc(a.Evidence, assumed) {
 				t.Errorf("no %q in %v", tt.want, a.Evidence)
@@ -435,7 +443,7 @@ end: "</s>"
 reasoning.mode: none
 content.mode: plain
 `},
-		{"the end of the text behind the last turn", loop + `<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{{ '<|assistant|>' if add_generation_prompt else eos_token }}`,
+		{"the end of the text after the last turn", loop + `<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{{ '<|assistant|>' if add_generation_prompt else eos_token }}`,
 			`header: "<|assistant|>"
 end: "<|end|>"
 end: "</s>"
@@ -485,7 +493,7 @@ end: "</s>"
 reasoning.mode: none
 content.mode: plain
 `},
-		{"the name behind the arguments", loop + `<|{{ m.role }}|>{{ m.content or '' }}{% for c in m.tool_calls or [] %}<args>{{ c.function.arguments | tojson }}</args><fn>{{ c.function.name }}</fn>{% endfor %}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`,
+		{"the name after the arguments", loop + `<|{{ m.role }}|>{{ m.content or '' }}{% for c in m.tool_calls or [] %}<args>{{ c.function.arguments | tojson }}</args><fn>{{ c.function.name }}</fn>{% endfor %}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`,
 			`header: "<|assistant|>"
 end: "<|end|>"
 end: "</s>"
@@ -498,7 +506,8 @@ content.mode: plain
 			if got := a.Format.String(); got != tt.want {
 				t.Errorf("got\n%swant\n%s", got, tt.want)
 			}
-			if cannot := strings.Contains(tt.name, "behind the arguments"); cannot != (a.Unread != "") {
+			if cannot := strings.Contains(tt.name,
+				"after the arguments"); cannot != (a.Unread != "") {
 				t.Errorf("calls are unread: %q", a.Unread)
 			}
 		})

@@ -14,7 +14,8 @@ import (
 // awkward holds what codecs escape.
 const awkward = "vq<b>&'\"\nvq"
 
-// samples are values of every JSON type (A2). The first is the string that others are compared with.
+// samples are values of every JSON type (A2). The first is the string that others are compared
+// with.
 var samples = [...]struct {
 	kind  string
 	value ordered.Value
@@ -31,7 +32,8 @@ var samples = [...]struct {
 // argumentsPass finds how a call's arguments are written; a part of the pass of calls.
 type argumentsPass struct{ *callsPass }
 
-// arguments reads how a call's arguments are written: as a whole by a codec, or one by one (T5, T6, A1, A2).
+// arguments reads how a call's arguments are written: as a whole by a codec, or one by one (T5, T6,
+// A1, A2).
 func (a *argumentsPass) arguments(c *format.Calls, one spelling) {
 	first, last := argsRange(one.core)
 	if first < 0 {
@@ -39,7 +41,8 @@ func (a *argumentsPass) arguments(c *format.Calls, one spelling) {
 		return
 	}
 	for _, at := range one.core[first : last+1] {
-		if at.Path == "" && (at.Kind == observe.Structure || at.Kind == observe.ArgKey || at.Kind == observe.ArgValue) {
+		if at.Path == "" && (at.Kind == observe.Structure || at.Kind == observe.ArgKey ||
+			at.Kind == observe.ArgValue) {
 			c.Body.Kind = format.BodyJSON
 			if at.Codec == python && !a.called.Probe.Text {
 				c.Body.Codec.Style = format.StylePython
@@ -51,7 +54,7 @@ func (a *argumentsPass) arguments(c *format.Calls, one spelling) {
 	a.tagged(c, one)
 }
 
-// entry is one argument in a rendering: the literal before it, its atoms, the literal behind it.
+// entry is one argument in a rendering: the literal before it, its atoms, the literal after it.
 type entry struct {
 	lead  string
 	core  []observe.Atom
@@ -64,7 +67,8 @@ func entries(s spelling, keys ...string) ([]entry, bool) {
 	for _, key := range keys {
 		first, last := -1, -1
 		for i, at := range s.core {
-			if at.Path == "."+key || strings.HasPrefix(at.Path, "."+key+".") || strings.HasPrefix(at.Path, "."+key+"[") {
+			if at.Path == "."+key || strings.HasPrefix(at.Path, "."+key+".") ||
+				strings.HasPrefix(at.Path, "."+key+"[") {
 				if first < 0 {
 					first = i
 				}
@@ -92,7 +96,8 @@ func entries(s spelling, keys ...string) ([]entry, bool) {
 
 // argued renders the call probe with other arguments.
 func (a *callsPass) argued(args ...ordered.Member) (spelling, bool) {
-	t := turn{observation: a.observe(a.called.Probe.With(func(p *observe.Probe) { p.Calls = a.observer.CallsWith(1, args...) }))}
+	with := func(p *observe.Probe) { p.Calls = a.observer.CallsWith(1, args...) }
+	t := turn{observation: a.observe(a.called.Probe.With(with))}
 	if !t.shown(observe.Name) {
 		return spelling{}, false
 	}
@@ -107,13 +112,16 @@ func (a *callsPass) argued(args ...ordered.Member) (spelling, bool) {
 	return s[0], true
 }
 
-// sortedKeys sees whether keys that are given in another order are written in alphabetical order (T5).
+// sortedKeys sees whether keys that are given in another order are written in alphabetical order
+// (T5).
 func (a *argumentsPass) sortedKeys(c *format.Calls) {
-	s, ok := a.argued(ordered.MemberOf(observe.KeyNeedles[1], ordered.Str(observe.ValueNeedle)), ordered.MemberOf(observe.KeyNeedles[0], ordered.Str(observe.ValueNeedle)))
+	s, ok := a.argued(ordered.MemberOf(observe.KeyNeedles[1], ordered.Str(observe.ValueNeedle)),
+		ordered.MemberOf(observe.KeyNeedles[0], ordered.Str(observe.ValueNeedle)))
 	if !ok {
 		return
 	}
-	first := slices.IndexFunc(s.core, func(at observe.Atom) bool { return at.Kind == observe.ArgKey })
+	first := slices.IndexFunc(s.core,
+		func(at observe.Atom) bool { return at.Kind == observe.ArgKey })
 	c.Body.Sorted = first >= 0 && s.core[first].Path == "."+observe.KeyNeedles[0]
 	if c.Body.Sorted {
 		a.gave("T5", "keys", format.Observed, "keys are sorted")
@@ -124,7 +132,8 @@ func (a *argumentsPass) sortedKeys(c *format.Calls) {
 func (a *argumentsPass) tagged(c *format.Calls, one spelling) {
 	b := &c.Body
 	b.Kind = format.BodyTagged
-	pair, ok := a.argued(ordered.MemberOf(observe.KeyNeedles[0], ordered.Str(observe.ValueNeedle)), ordered.MemberOf(observe.KeyNeedles[1], ordered.Str(observe.ValueNeedle)))
+	pair, ok := a.argued(ordered.MemberOf(observe.KeyNeedles[0], ordered.Str(observe.ValueNeedle)),
+		ordered.MemberOf(observe.KeyNeedles[1], ordered.Str(observe.ValueNeedle)))
 	if !ok {
 		a.found("T5", "two arguments are not written")
 		return
@@ -143,7 +152,8 @@ func (a *argumentsPass) tagged(c *format.Calls, one spelling) {
 	if !strings.HasPrefix(between, tag) || !strings.HasPrefix(behind, tag) {
 		tag = ""
 	}
-	if quote := lastQuote(es[0]); tag == "" && quote != "" && strings.HasPrefix(between, quote) && strings.HasPrefix(behind, quote) {
+	if quote := lastQuote(es[0]); tag == "" && quote != "" && strings.HasPrefix(between, quote) &&
+		strings.HasPrefix(behind, quote) {
 		tag = quote
 	}
 	open, sep, close := divide(lead, between[len(tag):], behind[len(tag):], a.open)
@@ -162,7 +172,8 @@ func (a *argumentsPass) tagged(c *format.Calls, one spelling) {
 	b.Entry = a.entryParts(open, core, close)
 	a.valueCodec(c, es[0])
 	if q != b.Codec.Quote {
-		// The quotes are the template's, and no codec: what writes the other values is the language of strings, too.
+		// The quotes are the template's, and no codec: what writes the other values is the language
+		// of strings, too.
 		if b.Codec.Style = format.StylePython; a.pythonic() < 0 {
 			b.Codec.Style = format.StyleJSON
 		}
@@ -170,21 +181,24 @@ func (a *argumentsPass) tagged(c *format.Calls, one spelling) {
 		a.gave("A2", "codec", format.Observed, "strings stand between %q without escapes", q)
 	}
 	a.headSuffix(c, strings.TrimSuffix(lead, open), q)
-	if number, ok := a.sampled(samples[1].value); ok && b.Codec.CDATA && !inCDATA(number.aroundValue()) {
+	if number, ok := a.sampled(samples[1].value); ok && b.Codec.CDATA &&
+		!inCDATA(number.aroundValue()) {
 		b.Entry = withoutCDATA(b.Entry)
 		a.gave("A2", "arg codec", format.Observed, "strings alone are in CDATA sections")
 	}
 	a.gave("T5", "arg_separator", format.Observed, "separator %q", sep)
 	if b.Kind == format.BodyKwargs && b.Sep.Text == "" {
-		b.Sep = format.Mark(", ") // a template that forgets to separate keyword arguments does not mean that the model does
-		a.gave("T5", "arg_separator", format.Assumed, "separator %q taken for granted between keyword arguments", b.Sep.Full())
+		// a template that forgets to separate keyword arguments does not mean that the model does
+		b.Sep = format.Mark(", ")
+		a.gave("T5", "arg_separator", format.Assumed, "separator %q taken for granted "+
+			"between keyword arguments", b.Sep.Full())
 	}
 	a.gave("A1", "args arg codec", format.Observed, "argument %v, codec %+v", b.Entry, b.Codec)
 }
 
-// headSuffix places what stands between the name and the first argument, and what stands behind the last one. Where a
-// call without arguments has them as well, or they are no brackets, they belong to the call; else they enclose the
-// arguments (T6).
+// headSuffix places what stands between the name and the first argument, and what stands after the
+// last one. Where a call without arguments has them as well, or they are no brackets, they belong
+// to the call; else they enclose the arguments (T6).
 func (a *argumentsPass) headSuffix(c *format.Calls, suffix, quote string) {
 	b := &c.Body
 	close := c.Call.Close.Full()
@@ -192,7 +206,8 @@ func (a *argumentsPass) headSuffix(c *format.Calls, suffix, quote string) {
 	if len(c.Tail) == 0 {
 		close = withoutEntryClose(strings.TrimPrefix(close, quote), b)
 	} else if c.Tail[0].Kind == format.SlotLit {
-		if rest := withoutEntryClose(strings.TrimPrefix(c.Tail[0].Text.Full(), quote), b); rest != "" {
+		if rest := withoutEntryClose(strings.TrimPrefix(c.Tail[0].Text.Full(), quote),
+			b); rest != "" {
 			c.Tail[0] = format.Lit(rest)
 		} else {
 			c.Tail = c.Tail[1:]
@@ -201,14 +216,18 @@ func (a *argumentsPass) headSuffix(c *format.Calls, suffix, quote string) {
 	open := strings.TrimRight(suffix, format.Space)
 	for _, pair := range [...]string{"{}", "()", "[]"} {
 		shut := strings.TrimLeft(close, format.Space)
-		if keyed := len(b.Entry) > 0 && b.Entry[0].Kind == format.SlotKey; keyed && marked(b.Entry) && pair != "()" {
-			continue // the head and the tail have the brackets: the entries are no members of an object
+		if keyed := len(b.Entry) > 0 && b.Entry[0].Kind == format.SlotKey; keyed &&
+			marked(b.Entry) && pair != "()" {
+			// the head and the tail have the brackets: the entries are no members of an object
+			continue
 		}
 		if strings.HasSuffix(open, pair[:1]) && strings.HasPrefix(shut, pair[1:]) {
 			suffix = open[:len(open)-1]
 			close = shut[1:]
-			b.Pair = format.Pair{Open: format.Marker{Text: pair[:1]}, Close: format.Marker{Text: pair[1:]}}
-			a.gave("T6", "args_start args_end", format.Observed, "arguments between %q and %q", pair[:1], pair[1:])
+			b.Pair = format.Pair{Open: format.Marker{Text: pair[:1]},
+				Close: format.Marker{Text: pair[1:]}}
+			a.gave("T6", "args_start args_end", format.Observed, "arguments between %q and %q",
+				pair[:1], pair[1:])
 			switch {
 			case marked(b.Entry): // brackets around entries that have markers of their own
 			case pair == "()":
@@ -225,12 +244,14 @@ func (a *argumentsPass) headSuffix(c *format.Calls, suffix, quote string) {
 			ps, rest := cutPieces(close, len(pieces(container)))
 			suffix, close = shared, rest
 			b.Pair = format.Pair{Open: format.Mark(container), Close: format.Mark(ps)}
-			a.gave("T6", "args_start args_end", format.Observed, "arguments between %q and %q", container, ps)
+			a.gave("T6", "args_start args_end", format.Observed, "arguments between %q and %q",
+				container, ps)
 		}
 	}
 	c.Call.Close = format.Mark(close)
 	// The head ends with the literal before the first argument: put there what is left of it.
-	if n := len(c.Head); n > 0 && c.Head[n-1].Kind == format.SlotLit && strings.HasPrefix(c.Head[n-1].Text.Full(), suffix) {
+	if n := len(c.Head); n > 0 && c.Head[n-1].Kind == format.SlotLit &&
+		strings.HasPrefix(c.Head[n-1].Text.Full(), suffix) {
 		c.Head = c.Head[:n-1]
 	}
 	if suffix != "" {
@@ -238,16 +259,20 @@ func (a *argumentsPass) headSuffix(c *format.Calls, suffix, quote string) {
 	}
 }
 
-// marked reports whether an entry begins or ends with a literal, or has a marker between key and value, so that it is more than a key and a
-// value.
+// marked reports whether an entry begins or ends with a literal, or has a marker between key and
+// value, so that it is more than a key and a value.
 func marked(entry []format.Part) bool {
 	n := len(entry)
 	return n > 0 && (entry[0].Kind == format.SlotLit || entry[n-1].Kind == format.SlotLit ||
-		slices.ContainsFunc(entry, func(p format.Part) bool { return p.Kind == format.SlotLit && countMarkers(p.Text.Full()) > 0 }))
+		slices.ContainsFunc(entry,
+			func(p format.Part) bool {
+				return p.Kind == format.SlotLit &&
+					countMarkers(p.Text.Full()) > 0
+			}))
 }
 
-// closingTag returns how the tag ends that an entry ends with, where its key is written twice: as the one that it begins with,
-// which is the literal behind the first key.
+// closingTag returns how the tag ends that an entry ends with, where its key is written twice: as
+// the one that it begins with, which is the literal after the first key.
 func closingTag(core []observe.Atom) string {
 	first := slices.IndexFunc(core, func(at observe.Atom) bool { return at.Kind == observe.ArgKey })
 	if first < 0 || first == len(core)-1 || core[len(core)-1].Kind != observe.ArgKey {
@@ -257,7 +282,8 @@ func closingTag(core []observe.Atom) string {
 	return head
 }
 
-// lastQuote returns the quote directly before an entry's value, which the one behind the value closes.
+// lastQuote returns the quote directly before an entry's value, which the one after the value
+// closes.
 func lastQuote(e entry) string {
 	lead, _ := e.aroundValue()
 	if strings.HasSuffix(lead, `"`) || strings.HasSuffix(lead, "'") {
@@ -272,7 +298,8 @@ func withoutEntryClose(close string, b *format.Body) string {
 		if rest, ok := strings.CutPrefix(close, b.Entry[n-1].Text.Full()); ok {
 			return rest
 		}
-		if rest, ok := strings.CutPrefix(close, strings.TrimRight(b.Entry[n-1].Text.Full(), format.Space)); ok {
+		if rest, ok := strings.CutPrefix(close,
+			strings.TrimRight(b.Entry[n-1].Text.Full(), format.Space)); ok {
 			return rest
 		}
 	}
@@ -304,7 +331,8 @@ func (a *argumentsPass) entryParts(open string, core []observe.Atom, close strin
 		case observe.Literal:
 			lit(at.Text)
 		default:
-			a.unread(fmt.Sprintf("%q of the conversation stands among an argument's markers", at.Text))
+			a.unread(fmt.Sprintf("%q of the conversation stands among "+
+				"an argument's markers", at.Text))
 		}
 	}
 	lit(close)
@@ -324,7 +352,7 @@ func (a *callsPass) sampled(v ordered.Value) (entry, bool) {
 	return es[0], true
 }
 
-// beforeValue returns the literal before an entry's value and the one behind it, inside the entry.
+// beforeValue returns the literal before an entry's value and the one after it, inside the entry.
 func (e entry) aroundValue() (lead, trail string) {
 	first, last := -1, -1
 	for i, at := range e.core {
@@ -348,7 +376,8 @@ func (e entry) aroundValue() (lead, trail string) {
 	return lead, trail
 }
 
-// quote compares a string with a number (A2): a token that stands on both sides of the string alone is its quote.
+// quote compares a string with a number (A2): a token that stands on both sides of the string alone
+// is its quote.
 func (a *argumentsPass) quote(text entry) string {
 	number, ok := a.sampled(samples[1].value)
 	if !ok {
@@ -392,7 +421,8 @@ func (a *argumentsPass) valueCodec(c *format.Calls, text entry) {
 	case jinja.JSON:
 		codec.Style = format.StyleJSON
 	case python:
-		if slices.ContainsFunc(text.core, func(at observe.Atom) bool { return at.Kind == observe.Structure }) {
+		if slices.ContainsFunc(text.core,
+			func(at observe.Atom) bool { return at.Kind == observe.Structure }) {
 			codec.Style = format.StylePython
 		}
 	case jinja.HTML:
@@ -405,10 +435,12 @@ func (a *argumentsPass) valueCodec(c *format.Calls, text entry) {
 		lead, trail := e.aroundValue()
 		codec.CDATA = inCDATA(lead, trail)
 		written := observe.Text(e.core)
-		if n := len(c.Body.Entry); strings.Contains(written, awkward) && (lastQuote(e) != "" || n > 0 && c.Body.Entry[n-1].Kind == format.SlotValue) {
+		if n := len(c.Body.Entry); strings.Contains(written, awkward) &&
+			(lastQuote(e) != "" || n > 0 && c.Body.Entry[n-1].Kind == format.SlotValue) {
 			a.unescaped = true
 		}
-		codec.Entity = codec.Entity || strings.Contains(written, "&lt;") && !strings.Contains(written, "<b>")
+		codec.Entity = codec.Entity ||
+			strings.Contains(written, "&lt;") && !strings.Contains(written, "<b>")
 	}
 	if e, ok := a.sampled(samples[5].value); ok && codec.Entity {
 		codec.Escaped = strings.Contains(observe.Text(e.core), "&#34;")
@@ -417,8 +449,9 @@ func (a *argumentsPass) valueCodec(c *format.Calls, text entry) {
 	a.nested(c)
 }
 
-// pythonic returns how many of a boolean, null and a list are written as Python writes them, less those that are written as JSON: one
-// alone decides nothing, since templates care for single values.
+// pythonic returns how many of a boolean, null and a list are written as Python writes them, less
+// those that are written as JSON: one alone decides nothing, since templates care for single
+// values.
 func (a *argumentsPass) pythonic() int {
 	votes := 0
 	for _, v := range []struct {
@@ -426,8 +459,10 @@ func (a *argumentsPass) pythonic() int {
 		python, json string
 	}{{3, "True", "true"}, {4, "None", "null"}, {6, "'vqitema'", `"vqitema"`}} {
 		if e, ok := a.sampled(samples[v.sample].value); ok {
-			written := observe.Text(e.core) + e.trail // a word that stands for a boolean is the template's own
-			votes += boolInt(strings.Contains(written, v.python)) - boolInt(strings.Contains(written, v.json))
+			// a word that stands for a boolean is the template's own
+			written := observe.Text(e.core) + e.trail
+			votes += boolInt(strings.Contains(written,
+				v.python)) - boolInt(strings.Contains(written, v.json))
 		}
 	}
 	return votes
@@ -436,7 +471,7 @@ func (a *argumentsPass) pythonic() int {
 // The markers of literal text in a value (XML 1.0, 2.7).
 const openCDATA, shutCDATA = "<![CDATA[", "]]>"
 
-// inCDATA says that the literals around a value make it a CDATA section.
+// inCDATA reports whether the literals around a value make it a CDATA section.
 func inCDATA(lead, trail string) bool {
 	return strings.HasSuffix(lead, openCDATA) && strings.HasPrefix(trail, shutCDATA)
 }
@@ -457,7 +492,8 @@ func withoutCDATA(entry []format.Part) []format.Part {
 	return out
 }
 
-// types compares the literal before values of different types: a word that goes with the type is a slot (A2).
+// types compares the literal before values of different types: a word that goes with the type is a
+// slot (A2).
 func (a *argumentsPass) types(c *format.Calls) {
 	var leads []string
 	var kinds []string
@@ -494,21 +530,27 @@ func (a *argumentsPass) types(c *format.Calls) {
 	}
 	for i, p := range c.Body.Entry {
 		if p.Kind == format.SlotLit && p.Text.Full() == leads[0] {
-			c.Body.Entry = slices.Replace(c.Body.Entry, i, i+1, format.Lit(head), slot, format.Lit(foot))
+			c.Body.Entry = slices.Replace(c.Body.Entry, i, i+1, format.Lit(head), slot,
+				format.Lit(foot))
 			a.gave("A2", "arg", format.Observed, "types %v", slot)
 			return
 		}
 	}
 }
 
-// nested sees whether objects and arrays are spelled as entries and items (A2): then literals of the template stand between
-// the parts of such a value, and no codec wrote it.
+// nested sees whether objects and arrays are spelled as entries and items (A2): then literals of
+// the template stand between the parts of such a value, and no codec wrote it.
 func (a *argumentsPass) nested(c *format.Calls) {
 	e, ok := a.sampled(samples[5].value)
-	if !ok || !slices.ContainsFunc(e.core, func(at observe.Atom) bool { return at.Kind == observe.ArgKey && at.Path != "."+observe.KeyNeedles[0] }) {
+	if !ok || !slices.ContainsFunc(e.core,
+		func(at observe.Atom) bool {
+			return at.Kind == observe.ArgKey &&
+				at.Path != "."+observe.KeyNeedles[0]
+		}) {
 		return
 	}
-	if slices.ContainsFunc(e.core, func(at observe.Atom) bool { return at.Kind == observe.Structure }) {
+	if slices.ContainsFunc(e.core,
+		func(at observe.Atom) bool { return at.Kind == observe.Structure }) {
 		return
 	}
 	c.Body.Codec.Nested = c.Body.Kind == format.BodyTagged && c.Body.Codec.Quote == ""

@@ -26,16 +26,19 @@ func findCalls(s state) state {
 
 // compareCalls runs T1 to T7.
 func (a *callsPass) compareCalls() {
-	if err := a.observer.Facts.WhyUnjudged("supports_tool_calls"); err != nil && a.called.observation == nil {
+	if err := a.observer.Facts.WhyUnjudged("supports_tool_calls"); err != nil &&
+		a.called.observation == nil {
 		why, _, _ := strings.Cut(err.Error(), "\n")
 		a.unread("no probe with a call can be rendered: " + why)
 		return
 	}
 	if a.called.observation == nil {
 		a.format.Undisclosed = a.describesTools()
-		a.gave("T1", "calls", format.Observed, "no call written; tools described: %v", a.format.Undisclosed)
+		a.gave("T1", "calls", format.Observed, "no call written; tools described: %v",
+			a.format.Undisclosed)
 		if a.format.Undisclosed {
-			a.found("T1", "the template does not say how a call is spelled: it may come in any registered spelling")
+			a.found("T1", "the template does not say how a call is spelled: it may come in any "+
+				"registered spelling")
 		}
 		return
 	}
@@ -69,7 +72,8 @@ func (a *callsPass) compareCalls() {
 		a.parts(&c, one[0])
 	}
 	a.gave("T2", "calls section_start section_end per_call_start per_call_end separator", format.Observed, "section %q %q, call %q %q, separator %q, array %v",
-		c.Section.Open.Full(), c.Section.Close.Full(), c.Call.Open.Full(), c.Call.Close.Full(), c.Sep.Full(), c.Array)
+		c.Section.Open.Full(), c.Section.Close.Full(), c.Call.Open.Full(), c.Call.Close.Full(),
+		c.Sep.Full(), c.Array)
 	if !parallel {
 		a.gave("T2", "section_start section_end per_call_start per_call_end", format.Assumed, "%s, so that nothing tells what encloses all calls from what encloses each; it is taken to enclose each", a.noSecond())
 	}
@@ -77,9 +81,11 @@ func (a *callsPass) compareCalls() {
 	switch {
 	case a.unreadable != "":
 	case c.Object == nil && !named(c.Head):
-		a.unread("the function's name is written behind the arguments")
-	case c.Object == nil && !c.Array && c.Section.Open.Text == "" && c.Call.Open.Text == "" && !begins(c.Head):
-		a.unread("nothing is written before the function's name by which a call could be told from text")
+		a.unread("the function's name is written after the arguments")
+	case c.Object == nil && !c.Array && c.Section.Open.Text == "" && c.Call.Open.Text == "" &&
+		!begins(c.Head):
+		a.unread("nothing is written before the function's name by which a call could " +
+			"be told from text")
 	default:
 		a.format.Calls = []format.Calls{c}
 	}
@@ -91,12 +97,15 @@ func (a *callsPass) unread(why string) {
 	a.found("T1", "calls cannot be read: %s", why)
 }
 
-// named says that parts hold the function's name, by itself or in an id.
+// named reports whether parts hold the function's name, by itself or in an id.
 func named(parts []format.Part) bool {
-	return slices.ContainsFunc(parts, func(p format.Part) bool { return p.Kind == format.SlotName || named(p.Parts) })
+	return slices.ContainsFunc(parts, func(p format.Part) bool {
+		return p.Kind == format.SlotName ||
+			named(p.Parts)
+	})
 }
 
-// begins says that parts begin with a literal.
+// begins reports whether parts begin with a literal.
 func begins(parts []format.Part) bool {
 	if len(parts) > 0 && parts[0].Kind == format.SlotID {
 		return begins(parts[0].Parts)
@@ -112,23 +121,26 @@ func (a *callsPass) noSecond() string {
 		return "two calls are refused (" + at.Msg + ")"
 	case a.double.Err != nil:
 		return "two calls are refused"
-	case slices.ContainsFunc(a.double.tail, func(at observe.Atom) bool { return at.Kind == observe.Name && at.Call == 1 }):
+	case slices.ContainsFunc(a.double.tail,
+		func(at observe.Atom) bool { return at.Kind == observe.Name && at.Call == 1 }):
 		return "two calls are not written as one call is, twice"
 	}
 	return "a second call is not written"
 }
 
-// spelling is one call in a turn: the literal before it, its atoms from the first slot to the last, the literal behind.
+// spelling is one call in a turn: the literal before it, its atoms from the first slot to the last,
+// the literal after.
 type spelling struct {
 	lead    string
 	core    []observe.Atom
 	trail   string
 	follows observe.Kind // what stands before lead
-	cut     int          // the bytes of the literal before the first slot that belong to the call's JSON object
+	// the bytes of the literal before the first slot that belong to the call's JSON object
+	cut int
 }
 
-// spellings cuts a turn of n calls into its calls. All calls of a probe have the same shape, so the slots of a turn divide evenly;
-// the names say whether they do.
+// spellings cuts a turn of n calls into its calls. All calls of a probe have the same shape, so the
+// slots of a turn divide evenly; the names say whether they do.
 func (a *callsPass) spellings(t turn, n int) ([]spelling, bool) {
 	var slots []int // indexes of the atoms that belong to calls
 	for i, at := range t.body {
@@ -136,7 +148,7 @@ func (a *callsPass) spellings(t turn, n int) ([]spelling, bool) {
 			slots = append(slots, i)
 		}
 	}
-	// A counter behind the last call belongs to nothing.
+	// A counter after the last call belongs to nothing.
 	for len(slots) > 0 && len(slots)%n != 0 && t.body[slots[len(slots)-1]].Kind == observe.Counter {
 		slots = slots[:len(slots)-1]
 	}
@@ -148,7 +160,8 @@ func (a *callsPass) spellings(t turn, n int) ([]spelling, bool) {
 	for i := range calls {
 		first, last := slots[i*size], slots[(i+1)*size-1]
 		core := t.body[first : last+1]
-		if !slices.ContainsFunc(core, func(at observe.Atom) bool { return at.Kind == observe.Name }) {
+		if !slices.ContainsFunc(core,
+			func(at observe.Atom) bool { return at.Kind == observe.Name }) {
 			return nil, false
 		}
 		for _, at := range core {
@@ -168,9 +181,9 @@ func (a *callsPass) spellings(t turn, n int) ([]spelling, bool) {
 	return calls, true
 }
 
-// opening returns what opens the first call of a turn: the literal before it without what a turn without content has of
-// reasoning and content. A turn with content shows it behind the content; where the template drops content beside calls,
-// the known markers are taken off.
+// opening returns what opens the first call of a turn: the literal before it without what a turn
+// without content has of reasoning and content. A turn with content shows it after the content;
+// where the template drops content beside calls, the known markers are taken off.
 func (a *callsPass) opening(first spelling, isObject bool) string {
 	lead := a.withoutReasoning(first.lead)
 	for _, m := range []format.Marker{a.format.Content.Open, a.format.Content.Close} {
@@ -190,17 +203,19 @@ func (a *callsPass) opening(first spelling, isObject bool) string {
 		return lead
 	}
 	if gap := strings.TrimSuffix(spoken[0].lead, s); onlySpace(gap) {
-		s = gap + s // white space that is written behind content alone belongs to the open all the same
+		// white space that is written after content alone belongs to the open all the same
+		s = gap + s
 	}
 	return s
 }
 
-// section compares one call with two (T2). What precedes every call is the call's open, what precedes the first alone the
-// section's; the same for the closes; what is left between two calls is the separator.
+// section compares one call with two (T2). What precedes every call is the call's open, what
+// precedes the first alone the section's; the same for the closes; what is left between two calls
+// is the separator.
 func (a *callsPass) section(c *format.Calls, opening string, one, two []spelling) {
 	between := two[1].lead
 	if c.Object != nil {
-		// The literal between two objects was cut at both ends: behind the first, before the second.
+		// The literal between two objects was cut at both ends: after the first, before the second.
 		between = two[0].trail[:max(0, len(two[0].trail)-two[1].cut)]
 	}
 	behind := one[0].trail
@@ -222,7 +237,8 @@ func (a *callsPass) section(c *format.Calls, opening string, one, two []spelling
 	a.sectionEnd(c, behind[len(close):], rest)
 }
 
-// single takes what surrounds a call where a template writes one call at most: all of it belongs to the call.
+// single takes what surrounds a call where a template writes one call at most: all of it belongs to
+// the call.
 func (a *callsPass) single(c *format.Calls, opening string, one spelling) {
 	c.Call.Open = format.Mark(opening)
 	close, end := a.cutEnd(one.trail)
@@ -230,47 +246,57 @@ func (a *callsPass) single(c *format.Calls, opening string, one spelling) {
 	a.callEnd = end
 }
 
-// sectionEnd divides what follows the last call's close into the section's close and the end of the turn. A template may close a section
-// only where it holds several calls: second is what follows the last of two, where that is something else.
+// sectionEnd divides what follows the last call's close into the section's close and the end of the
+// turn. A template may close a section only where it holds several calls: second is what follows
+// the last of two, where that is something else.
 func (a *callsPass) sectionEnd(c *format.Calls, rest, second string) {
 	close, end := a.cutEnd(rest)
-	if _, at := observe.Before(a.plain.body, observe.Content); end == "" && countMarkers(observe.After(a.plain.body, at)) > 0 && countMarkers(rest) > 0 && !mirrored(c.Section.Open.Full(), rest) {
+	if _, at := observe.Before(a.plain.body, observe.Content); end == "" &&
+		countMarkers(observe.After(a.plain.body, at)) > 0 && countMarkers(rest) > 0 &&
+		!mirrored(c.Section.Open.Full(), rest) {
 		// What ends an answer is not there: then the last marker ends a turn with calls.
 		close = rest[:lastMarker(rest)]
 		c.Section.Close = format.Mark(close)
 		a.callEnd = rest[len(close):]
 		return
 	}
-	if n := countMarkers(c.Section.Open.Full()); n > 0 && countMarkers(close) != n && countMarkers(rest) > n {
+	if n := countMarkers(c.Section.Open.Full()); n > 0 && countMarkers(close) != n &&
+		countMarkers(rest) > n {
 		if answers := a.turnEnd(); countMarkers(answers) == 0 || !strings.HasPrefix(end, answers) {
 			close = cutMarkers(rest, n) // as many markers close a section as open it
 			end = rest[len(close):]
 		}
 	}
-	if end == "" && strings.Trim(c.Section.Open.Text, "[ ") == "" && !strings.HasPrefix(strings.TrimLeft(close, format.Space), "]") {
+	if end == "" && strings.Trim(c.Section.Open.Text, "[ ") == "" &&
+		!strings.HasPrefix(strings.TrimLeft(close, format.Space), "]") {
 		close, end = "", rest
 	}
-	if several, ended := a.cutEnd(second); close == "" && c.Section.Open.Text != "" && !onlySpace(several) {
-		if n := countMarkers(c.Section.Open.Full()); ended == "" && n > 0 && countMarkers(several) > n {
+	if several, ended := a.cutEnd(second); close == "" && c.Section.Open.Text != "" &&
+		!onlySpace(several) {
+		if n := countMarkers(c.Section.Open.Full()); ended == "" && n > 0 &&
+			countMarkers(several) > n {
 			several = cutMarkers(several, n) // what is left ends the turn
 			end = second[len(several):]
-			a.gave("T2", "end", format.Assumed, "%q follows several calls: as many of these markers close the section as open it, and what is left is taken to end the turn", second)
+			a.gave("T2", "end", format.Assumed, "%q follows several calls: as many of these "+
+				"markers close the section as open it, and what is left is "+
+				"taken to end the turn", second)
 		}
 		close, c.Unclosed = several, true
-		a.gave("T2", "section_end section_end.after", format.Observed, "close of the section %q, behind several calls alone", close)
+		a.gave("T2", "section_end section_end.after", format.Observed, "close of the section %q, after several calls alone", close)
 	}
 	c.Section.Close = format.Mark(close)
 	a.callEnd = end
 }
 
-// mirrored reports whether the last marker of a close is the mirror of the first one of an open, so that it ends what that begins.
+// mirrored reports whether the last marker of a close is the mirror of the first one of an open, so
+// that it ends what that begins.
 func mirrored(open, close string) bool {
 	first := pieces(open)
 	last := strings.TrimRight(close[lastMarker(close):], format.Space)
 	return len(first) > 0 && markerAt(first[0]) > 0 && slices.Contains(mirrors(first[0]), last)
 }
 
-// cutEnd cuts what ends every turn off a literal behind calls.
+// cutEnd cuts what ends every turn off a literal after calls.
 func (a *callsPass) cutEnd(rest string) (close, end string) {
 	_, at := observe.Before(a.plain.body, observe.Content)
 	behind := observe.After(a.plain.body, at)
@@ -290,8 +316,8 @@ func (a *callsPass) cutEnd(rest string) (close, end string) {
 	return rest[:i], rest[i:]
 }
 
-// array sees whether the calls are the items of a JSON array: then its brackets are no part of the section's markers. Where several calls
-// were seen, commas separate them.
+// array sees whether the calls are the items of a JSON array: then its brackets are no part of the
+// section's markers. Where several calls were seen, commas separate them.
 func (a *callsPass) array(c *format.Calls, several bool) {
 	open, close := &c.Section.Open, &c.Section.Close
 	if c.Section.IsZero() {
@@ -334,8 +360,8 @@ func (a *callsPass) parts(c *format.Calls, one spelling) {
 	a.gave("T3", "head tail", format.Observed, "head %v, tail %v", c.Head, c.Tail)
 }
 
-// divideClose gives the call as many closing markers as it has opening ones; the rest closes the arguments and belongs to the
-// tail.
+// divideClose gives the call as many closing markers as it has opening ones; the rest closes the
+// arguments and belongs to the tail.
 func (a *callsPass) divideClose(c *format.Calls) {
 	close := c.Call.Close.Full()
 	n := countMarkers(c.Call.Open.Full())
@@ -356,12 +382,13 @@ func (a *callsPass) divideClose(c *format.Calls) {
 	}
 }
 
-// composeID joins a name and a counter that are glued together, without white space, quote or marker between them, with the
-// word before them: that is what an id is made of (T7).
+// composeID joins a name and a counter that are glued together, without white space, quote or
+// marker between them, with the word before them: that is what an id is made of (T7).
 func composeID(parts []format.Part) []format.Part {
 	for i := 0; i+2 < len(parts); i++ {
 		glue := parts[i+1]
-		if parts[i].Kind != format.SlotName || glue.Kind != format.SlotLit || parts[i+2].Kind != format.SlotIndex ||
+		if parts[i].Kind != format.SlotName || glue.Kind != format.SlotLit ||
+			parts[i+2].Kind != format.SlotIndex ||
 			countMarkers(glue.Text.Full()) > 0 || strings.ContainsAny(glue.Text.Full(), format.Space+`"'<`) {
 			continue
 		}
@@ -369,16 +396,19 @@ func composeID(parts []format.Part) []format.Part {
 		if i > 0 && parts[i-1].Kind == format.SlotLit && countMarkers(parts[i-1].Text.Full()) == 0 {
 			made, from = slices.Clone(parts[i-1:i+3]), i-1
 		}
-		return slices.Replace(slices.Clone(parts), from, i+3, format.Part{Kind: format.SlotID, Parts: made})
+		return slices.Replace(slices.Clone(parts), from, i+3,
+			format.Part{Kind: format.SlotID, Parts: made})
 	}
 	return parts
 }
 
-// argsRange returns the indexes of the first and last atom of the arguments, -1 where there are none.
+// argsRange returns the indexes of the first and last atom of the arguments, -1 where there are
+// none.
 func argsRange(core []observe.Atom) (first, last int) {
 	first, last = -1, -1
 	for i, at := range core {
-		if at.Kind == observe.Structure || at.Kind == observe.ArgKey || at.Kind == observe.ArgValue {
+		if at.Kind == observe.Structure || at.Kind == observe.ArgKey ||
+			at.Kind == observe.ArgValue {
 			if first < 0 {
 				first = i
 			}
@@ -397,18 +427,20 @@ func countersIn(atoms []observe.Atom) int {
 	return n
 }
 
-// counts says from where the nth number that is computed in a call counts the calls of a turn, if that is what it does: one call, two and
-// three have the numbers of their places (T7).
+// counts says from where the nth number that is computed in a call counts the calls of a turn, if
+// that is what it does: one call, two and three have the numbers of their places (T7).
 func (a *callsPass) counts(nth int) (base int, yes bool) {
 	for calls := 1; calls <= len(observe.NameNeedles); calls++ {
-		t := turn{observation: a.observe(a.called.Probe.With(func(p *observe.Probe) { p.Calls = a.observer.CallsWith(calls, p.Calls[0].Args...) }))}
+		with := func(p *observe.Probe) { p.Calls = a.observer.CallsWith(calls, p.Calls[0].Args...) }
+		t := turn{observation: a.observe(a.called.Probe.With(with))}
 		if !t.shown(observe.Name) {
 			return base, calls > 2
 		}
 		t.body, _ = a.bodyOf(t.tail)
 		cut, ok := a.spellings(t, calls)
 		for i, s := range cut {
-			numbers := slices.DeleteFunc(slices.Clone(s.core), func(at observe.Atom) bool { return at.Kind != observe.Counter })
+			numbers := slices.DeleteFunc(slices.Clone(s.core),
+				func(at observe.Atom) bool { return at.Kind != observe.Counter })
 			if len(numbers) <= nth {
 				return 0, false
 			}
@@ -443,7 +475,8 @@ func (a *callsPass) slots(before, atoms []observe.Atom) []format.Part {
 				continue
 			}
 			parts = append(parts, format.Part{Kind: format.SlotNumber})
-			a.gave("T7", "head tail", format.Observed, "a number is computed that does not count the calls")
+			a.gave("T7", "head tail", format.Observed, "a number is computed that does not "+
+				"count the calls")
 		case observe.Literal:
 			parts = append(parts, format.Lit(at.Text))
 		default:

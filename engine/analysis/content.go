@@ -16,8 +16,8 @@ func findContent(s state) state {
 	return p.state
 }
 
-// compareContent runs C1: what stands around content, alone and behind reasoning, that is neither the header nor reasoning nor
-// what ends every turn.
+// compareContent runs C1: what stands around content, alone and after reasoning, that is neither
+// the header nor reasoning nor what ends every turn.
 func (a *contentPass) compareContent() {
 	c := &a.format.Content
 	if c.Mode != format.ContentPlain {
@@ -29,7 +29,9 @@ func (a *contentPass) compareContent() {
 		return
 	}
 	if at > 1 && open != "" {
-		a.gave("C1", "content.mode", format.Assumed, "before content stands %q, and %q before that changes from turn to turn; it is taken to be content", open, a.plain.body[at-2].Text)
+		a.gave("C1", "content.mode", format.Assumed, "before content stands %q, and %q before "+
+			"that changes from turn to turn; it is "+
+			"taken to be content", open, a.plain.body[at-2].Text)
 		return
 	}
 	open = a.withoutReasoning(open)
@@ -41,9 +43,11 @@ func (a *contentPass) compareContent() {
 			close = a.contentClose(wrapped, observe.After(a.thought.body, at))
 		}
 	}
-	if beside := a.pairBesideCalls(); onlySpace(open) && c.Mode == format.ContentPlain && !beside.IsZero() {
+	if beside := a.pairBesideCalls(); onlySpace(open) && c.Mode == format.ContentPlain &&
+		!beside.IsZero() {
 		c.Mode, c.Pair = format.ContentWrappedWithCalls, beside
-		a.gave("C1", "content.mode content.open content.close", format.Observed, "content between %q and %q beside calls", beside.Open.Full(), beside.Close.Full())
+		a.gave("C1", "content.mode content.open content.close", format.Observed, "content between %q and %q beside calls",
+			beside.Open.Full(), beside.Close.Full())
 	} else if !onlySpace(open) || c.Mode != format.ContentPlain {
 		if c.Mode == format.ContentPlain {
 			c.Mode = format.ContentWrapped
@@ -51,9 +55,10 @@ func (a *contentPass) compareContent() {
 		c.Pair = format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
 		a.gave("C1", "content.mode content.open content.close", format.Observed, "content between %q and %q", open, close)
 	} else {
-		// White space before content is the template's, where it writes some; behind content it stands before an end.
+		// White space before content is the template's, where it writes some; after content it
+		// stands before an end.
 		c.Open = format.Mark(open)
-		a.gave("C1", "content.mode content.open", format.Observed, "content plain, behind %q", open)
+		a.gave("C1", "content.mode content.open", format.Observed, "content plain, after %q", open)
 	}
 	padded := a.observe(a.plain.Probe.With(func(p *observe.Probe) { p.Padded = true }))
 	for _, at := range padded.tail {
@@ -66,7 +71,8 @@ func (a *contentPass) compareContent() {
 	}
 }
 
-// pairBesideCalls returns the markers around content that precedes calls, which the template writes there even if the content is empty.
+// pairBesideCalls returns the markers around content that precedes calls, which the template writes
+// there even if the content is empty.
 func (a *contentPass) pairBesideCalls() format.Pair {
 	if !a.spoken.shown(observe.Content) || !a.called.shown(observe.Name) {
 		return format.Pair{}
@@ -76,15 +82,16 @@ func (a *contentPass) pairBesideCalls() format.Pair {
 	n := countMarkers(open)
 	close := cutMarkers(observe.After(a.spoken.body, at), n)
 	empty, _ := observe.Before(a.called.body, callKinds...)
-	if n == 0 || !onlyMarkers(open) || !onlyMarkers(close) || countMarkers(close) != n || !strings.HasPrefix(a.withoutReasoning(empty), open+close) {
+	if n == 0 || !onlyMarkers(open) || !onlyMarkers(close) || countMarkers(close) != n ||
+		!strings.HasPrefix(a.withoutReasoning(empty), open+close) {
 		return format.Pair{}
 	}
 	return format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
 }
 
-// contentClose returns what closes content: the literal behind it without what ends the turn. Turns of different kinds share
-// their end; what only content is followed by is its close. A close has as many markers as its open, even where the end
-// happens to begin like it.
+// contentClose returns what closes content: the literal after it without what ends the turn. Turns
+// of different kinds share their end; what only content is followed by is its close. A close has as
+// many markers as its open, even where the end happens to begin like it.
 func (a *contentPass) contentClose(open, behind string) string {
 	if a.called.observation == nil {
 		return ""
@@ -101,8 +108,8 @@ func (a *contentPass) contentClose(open, behind string) string {
 	return close
 }
 
-// withoutReasoning takes an empty block of reasoning, or its close alone, off the start of a literal. A marker that a
-// generation prompt opens reasoning with counts as such a block's start.
+// withoutReasoning takes an empty block of reasoning, or its close alone, off the start of a
+// literal. A marker that a generation prompt opens reasoning with counts as such a block's start.
 func (a *state) withoutReasoning(s string) string {
 	r := a.format.Reasoning
 	for i, m := range [...]format.Marker{r.Open, r.Close} {

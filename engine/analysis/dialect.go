@@ -7,9 +7,9 @@ import (
 	"github.com/goassay/assay/engine/format"
 )
 
-// findDialect takes a hand-written format instead of the analysed one where the dialect's routes spell what the probes show: every
-// literal between the header and a slot is the head of the route that carries the slot's kind (E10). Prose and source are
-// never looked at.
+// findDialect takes a hand-written format instead of the analysed one where the dialect's routes
+// spell what the probes show: every literal between the header and a slot is the head of the route
+// that carries the slot's kind (E10). Prose and source are never looked at.
 func findDialect(a state, dialects []format.Format) state {
 	for _, d := range dialects {
 		if !a.speaks(d) {
@@ -20,14 +20,15 @@ func findDialect(a state, dialects []format.Format) state {
 			d.End = append(d.End[:len(d.End):len(d.End)], end)
 		}
 		a.format = d
-		a.gave("E10", strings.Join(d.Fields(), " "), format.Observed, "the probes are spelled as the dialect %q has it", d.Name)
+		a.gave("E10", strings.Join(d.Fields(), " "), format.Observed, "the probes are spelled as "+
+			"the dialect %q has it", d.Name)
 		break
 	}
 	return a
 }
 
-// speaks says that content stands behind the head of a content route, reasoning, where it is shown, behind one of a reasoning
-// route, and a call, where one is shown, behind one of a call route.
+// speaks reports whether content stands after the head of a content route, reasoning, where it is
+// shown, after one of a reasoning route, and a call, where one is shown, after one of a call route.
 func (a *state) speaks(d format.Format) bool {
 	lead, at := observe.Before(a.plain.body, observe.Content)
 	if at < 0 || !heads(d, format.RouteContent, lead) {
@@ -37,7 +38,8 @@ func (a *state) speaks(d format.Format) bool {
 		if t.observation == nil {
 			continue
 		}
-		if lead, at := observe.Before(t.body, observe.Reasoning); at >= 0 && !heads(d, format.RouteReasoning, lead) {
+		if lead, at := observe.Before(t.body, observe.Reasoning); at >= 0 &&
+			!heads(d, format.RouteReasoning, lead) {
 			return false
 		}
 	}
@@ -46,7 +48,8 @@ func (a *state) speaks(d format.Format) bool {
 	}
 	i := len(a.called.body)
 	for j, at := range a.called.body {
-		if at.Kind == observe.Structure || at.Kind == observe.ArgKey || at.Kind == observe.ArgValue {
+		if at.Kind == observe.Structure || at.Kind == observe.ArgKey ||
+			at.Kind == observe.ArgValue {
 			i = j
 			break
 		}
@@ -54,7 +57,8 @@ func (a *state) speaks(d format.Format) bool {
 	return heads(d, format.RouteCall, observe.Text(a.called.body[:i]))
 }
 
-// heads says that a literal is the head of one of a dialect's routes, word slots and recipients standing for any text.
+// heads reports whether a literal is the head of one of a dialect's routes, word slots and
+// recipients standing for any text.
 func heads(d format.Format, kind format.RouteKind, lead string) bool {
 	for _, r := range d.Routes {
 		if r.Kind == kind && matchParts(r.Head, lead) {
@@ -64,7 +68,8 @@ func heads(d format.Format, kind format.RouteKind, lead string) bool {
 	return false
 }
 
-// matchParts says that a text is spelled by parts from its first to its last byte, white space beside literals left free.
+// matchParts reports whether a text is spelled by parts from its first to its last byte, white
+// space beside literals left free.
 func matchParts(parts []format.Part, text string) bool {
 	text = strings.TrimLeft(text, format.Space)
 	if len(parts) == 0 {
@@ -83,7 +88,8 @@ func matchParts(parts []format.Part, text string) bool {
 		return false
 	}
 	for _, lit := range append([]string{p.Text.Text}, p.Alts...) {
-		if after, ok := strings.CutPrefix(text, strings.Trim(lit, format.Space)); ok && matchParts(rest, after) {
+		if after, ok := strings.CutPrefix(text, strings.Trim(lit, format.Space)); ok &&
+			matchParts(rest, after) {
 			return true
 		}
 	}

@@ -8,8 +8,9 @@ import (
 	"github.com/goassay/assay/engine/observe"
 )
 
-// sharedEnd returns what two literals end with that both stand at the end of a turn. Where neither of them is nothing but the end, it
-// begins where the turns of others show that theirs begins, if they do, and no marker is lost before it.
+// sharedEnd returns what two literals end with that both stand at the end of a turn. Where neither
+// of them is nothing but the end, it begins where the turns of others show that theirs begins, if
+// they do, and no marker is lost before it.
 func (a *state) sharedEnd(x, y string) string {
 	shared := commonSuffix(x, y)
 	end := snapStart(shared, x, y)
@@ -18,16 +19,17 @@ func (a *state) sharedEnd(x, y string) string {
 	}
 	for _, known := range []string{a.othersEnd, a.observer.Template().EOS} {
 		known = strings.Trim(known, format.Space)
-		if i := strings.LastIndex(shared, known); known != "" && i >= 0 && onlySpace(shared[i+len(known):]) && bracketed(end) <= bracketed(known) {
+		if i := strings.LastIndex(shared, known); known != "" && i >= 0 &&
+			onlySpace(shared[i+len(known):]) && bracketed(end) <= bracketed(known) {
 			return shared[i:]
 		}
 	}
 	return end
 }
 
-// turnEnd returns what stands behind the last answer and its close, shortened to what stands behind an answer that a user's message
-// follows, where that begins alike: what comes after it (an end of the whole text, the beginning of a next turn) is no part of
-// the turn.
+// turnEnd returns what stands after the last answer and its close, shortened to what stands after
+// an answer that a user's message follows, where that begins alike: what comes after it (an end of
+// the whole text, the beginning of a next turn) is no part of the turn.
 func (a *state) turnEnd() string {
 	_, at := observe.Before(a.plain.body, observe.Content)
 	close := ""
@@ -45,14 +47,15 @@ func (a *state) turnEnd() string {
 	if end != behind {
 		end = withoutOpening(end, between, observe.LeadOf(o.Atoms, o.Probe.UserPath()+".content"))
 	}
-	if text := strings.Trim(end, format.Space); text == "" || text == strings.Trim(behind, format.Space) {
+	if text := strings.Trim(end, format.Space); text == "" ||
+		text == strings.Trim(behind, format.Space) {
 		return behind
 	}
 	return end
 }
 
-// nextPrompt returns what a template writes after the end of a last answer as it does after a user's message, unasked: the prompt for an
-// answer, and no part of the one before it.
+// nextPrompt returns what a template writes after the end of a last answer as it does after a
+// user's message, unasked: the prompt for an answer, and no part of the one before it.
 func (a *state) nextPrompt(end string) string {
 	_, at := observe.Before(a.plain.body, observe.Content)
 	_, rest, _ := strings.Cut(observe.After(a.plain.body, at), end)
@@ -63,7 +66,8 @@ func (a *state) nextPrompt(end string) string {
 	return rest
 }
 
-// withoutNextTurn cuts off an end where a next turn begins: as the prompt does, behind a token for its beginning perhaps.
+// withoutNextTurn cuts off an end where a next turn begins: as the prompt does, after a token for
+// its beginning perhaps.
 func (a *state) withoutNextTurn(end string) string {
 	if end == "" {
 		return "" // nor need there be an answer
@@ -85,10 +89,11 @@ func (a *state) withoutNextTurn(end string) string {
 	return end
 }
 
-// withoutOpening cuts off an end what opens a user's message, where that begins as the text does that follows the last answer: between is what
-// stands between an answer and a user's message, opening what opens the conversation with such a message. Both end alike, and
-// where that begins in the middle of the end, the end goes no further. A marker between brackets is left: it may as well end what stands
-// before it.
+// withoutOpening cuts off an end what opens a user's message, where that begins as the text does
+// that follows the last answer: between is what stands between an answer and a user's message,
+// opening what opens the conversation with such a message. Both end alike, and where that begins in
+// the middle of the end, the end goes no further. A marker between brackets is left: it may as well
+// end what stands before it.
 func withoutOpening(end, between, opening string) string {
 	at := len(between) - len(snapStart(commonSuffix(opening, between), opening, between))
 	if at >= len(end) || onlySpace(between[:at]) || onlySpace(end[at:]) || bracketed(end[at:]) > 0 {
@@ -102,7 +107,7 @@ func findEnds(s state) state {
 	return s
 }
 
-// findEnds collects what ends turns: the literal behind content or calls that belongs to neither.
+// findEnds collects what ends turns: the literal after content or calls that belongs to neither.
 func (a *state) findEnds() {
 	f := &a.format
 	add := func(end string) {
@@ -128,10 +133,12 @@ func (a *state) findEnds() {
 	}
 	a.gave("C1", "end", format.Observed, "turns end with %q", f.End)
 	if apart {
-		a.gave("T2", "end", format.Assumed, "every turn with calls ends with %q, and other turns do not; it is taken to end the turn, and may as well close the calls", calls)
+		a.gave("T2", "end", format.Assumed, "every turn with calls ends with %q, and other turns "+
+			"do not; it is taken to end the turn, and may as well close the calls", calls)
 	}
 	for _, end := range f.End { // what ends a turn closes no content
-		if text, ok := strings.CutSuffix(f.Content.Close.Text, strings.Trim(end, format.Space)); ok {
+		if text, ok := strings.CutSuffix(f.Content.Close.Text,
+			strings.Trim(end, format.Space)); ok {
 			f.Content.Close = format.Mark(f.Content.Close.Before + text)
 		}
 	}

@@ -44,7 +44,8 @@ var namedMarkers = []struct{ name, source string }{
 {%- if add_generation_prompt %}«bot»{% endif %}`},
 }
 
-// markerWords are words of five scripts, and shapes are ways to make markers of them: %s is the word.
+// markerWords are words of five scripts, and shapes are ways to make markers of them: %s is the
+// word.
 var (
 	markerWords = [][]string{
 		{"calls", "uncalls", "call", "uncall", "think", "unthink", "say", "unsay", "with", "key", "value", "unvalue", "eot", "bot", "other"},
@@ -55,10 +56,13 @@ var (
 		{"呼叫们", "呼叫们完", "呼叫", "呼叫完", "思考", "思考完", "回答", "回答完", "参数", "键", "值", "值完", "结束", "助手", "他人"},
 		{"🧰🧰", "📦📦", "🔧", "🔩", "💭", "💡", "💬", "🗨️", "➕", "🔑", "📎", "🖇️", "🔚", "👩‍💻", "🙂"},
 	}
-	markerShapes = []string{"⁂%s⁂", "§%s§", "•%s•", "※%s※", "##%s##", "**%s**", "@@%s@@", "|%s|", "~%s~", "—%s—", "→%s←", "“%s”", "⦃%s⦄", "⟪%s⟫", "‡%s", "%s☞", "⚙️%s⚙️", "%s", "%s:", "<|%s|>", "%s\n"}
+	markerShapes = []string{"⁂%s⁂", "§%s§", "•%s•", "※%s※", "##%s##", "**%s**", "@@%s@@", "|%s|",
+		"~%s~", "—%s—", "→%s←", "“%s”", "⦃%s⦄", "⟪%s⟫", "‡%s", "%s☞", "⚙️%s⚙️", "%s", "%s:",
+		"<|%s|>", "%s\n"}
 )
 
-// TestMarkersOfAnyGlyphs sees that a format is found whatever the markers look like: with other markers it is the same, but for these.
+// TestMarkersOfAnyGlyphs sees that a format is found whatever the markers look like: with other
+// markers it is the same, but for these.
 func TestMarkersOfAnyGlyphs(t *testing.T) {
 	names := markerWords[0]
 	named := func(source string, name func(word string) string) string {
@@ -69,7 +73,8 @@ func TestMarkersOfAnyGlyphs(t *testing.T) {
 		return strings.NewReplacer(pairs...).Replace(source)
 	}
 	for _, tt := range namedMarkers {
-		want := spelled(analyze(t, named(tt.source, func(w string) string { return "<|" + w + "|>" })))
+		want := spelled(analyze(t,
+			named(tt.source, func(w string) string { return "<|" + w + "|>" })))
 		for i, words := range markerWords {
 			for _, shape := range markerShapes {
 				marker := func(n string) string {
@@ -85,15 +90,18 @@ func TestMarkersOfAnyGlyphs(t *testing.T) {
 				for _, n := range names {
 					pairs = append(pairs, "<|"+n+"|>", marker(n))
 				}
-				if got, want := spelled(a), strings.NewReplacer(pairs...).Replace(want); got != want {
-					t.Errorf("%s, %q, words %d:\ngot  %q\nwant %q\n%v", tt.name, shape, i, got, want, a.Format)
+				if got, want := spelled(a), strings.NewReplacer(pairs...).
+					Replace(want); got != want {
+					t.Errorf("%s, %q, words "+
+						"%d:\ngot  %q\nwant %q\n%v", tt.name, shape, i, got, want, a.Format)
 				}
 			}
 		}
 	}
 }
 
-// TestWordsThatMeet sees that markers which are words of one script or of two are told apart where nothing stands between them.
+// TestWordsThatMeet sees that markers which are words of one script or of two are told apart where
+// nothing stands between them.
 func TestWordsThatMeet(t *testing.T) {
 	for _, words := range [][4]string{ // before and after a key, after a value and after a call
 		{"ключ", "знач", "конец", "всё"},
@@ -114,7 +122,8 @@ func TestWordsThatMeet(t *testing.T) {
 func spelled(a *analysis.Analysis) string {
 	f := a.Format
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s‖%s‖%s‖%s‖%s‖", f.Header, f.Reasoning.Open.Full(), f.Reasoning.Close.Full(), f.Content.Open.Full(), f.Content.Close.Full())
+	fmt.Fprintf(&b, "%s‖%s‖%s‖%s‖%s‖", f.Header, f.Reasoning.Open.Full(), f.Reasoning.Close.Full(),
+		f.Content.Open.Full(), f.Content.Close.Full())
 	for _, c := range f.Calls {
 		parts := func(ps []format.Part) (s string) {
 			for _, p := range ps {
@@ -126,7 +135,8 @@ func spelled(a *analysis.Analysis) string {
 			}
 			return s
 		}
-		call := parts(c.Head) + c.Body.Open.Full() + parts(c.Body.Entry) + c.Body.Sep.Full() + parts(c.Body.Entry) + c.Body.Close.Full() + parts(c.Tail)
+		call := parts(c.Head) + c.Body.Open.Full() + parts(c.Body.Entry) + c.Body.Sep.Full() +
+			parts(c.Body.Entry) + c.Body.Close.Full() + parts(c.Tail)
 		if c.Object != nil {
 			call = c.Object.String()
 		}

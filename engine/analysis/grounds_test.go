@@ -23,7 +23,8 @@ func TestGrounds(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := analyze(t, tt.template)
-			i := slices.IndexFunc(a.Grounds(), func(g analysis.Ground) bool { return g.Field == tt.field })
+			i := slices.IndexFunc(a.Grounds(),
+				func(g analysis.Ground) bool { return g.Field == tt.field })
 			if i < 0 {
 				t.Fatalf("nothing gave %s of\n%s", tt.field, a.Format)
 			}

@@ -11,16 +11,18 @@ import (
 
 // heading is what is known of the place where turns begin.
 type heading struct {
-	// start is what stands between a user's text and the model's first byte in a conversation of one user message: the end of
-	// the user's turn and the header. proper is the header alone.
+	// start is what stands between a user's text and the model's first byte in a conversation of
+	// one user message: the end of the user's turn and the header. proper is the header alone.
 	start, proper string
-	// others are further starts, where a flag changes the end of the user's turn, and headless says that some answers follow that
-	// end without the header.
+	// others are further starts, where a flag changes the end of the user's turn, and headless
+	// reports that some answers follow that end without the header.
 	others   []string
 	headless bool
-	// unasked says that the template writes its generation prompt whether it is asked to or not, or has none.
+	// unasked reports whether the template writes its generation prompt whether it is asked to or
+	// not, or has none.
 	unasked bool
-	// judging says that an assistant's message is a part of what is asked, where there are no tools at least.
+	// judging reports whether an assistant's message is a part of what is asked, where there are no
+	// tools at least.
 	judging bool
 	// othersEnd is what the template writes after a user's message that nothing follows.
 	othersEnd string
@@ -40,11 +42,13 @@ func findHeader(s state) state {
 	return p.state
 }
 
-// judged reports whether an assistant's message is no answer: the template writes it before what ends a user's message, as something that is
-// asked about, and no turn begins as prompts do. Where prompts are written unasked, what ends both has to have sentences: it says what
-// to judge, and is no end of the text.
+// judged reports whether an assistant's message is no answer: the template writes it before what
+// ends a user's message, as something that is asked about, and no turn begins as prompts do. Where
+// prompts are written unasked, what ends both has to have sentences: it says what to judge, and is
+// no end of the text.
 func (a *headerPass) judged() bool {
-	asked, bare := a.observe(observe.Probe{Plain: true, Generate: true, Tools: a.tooled}), a.observe(observe.Probe{Plain: true, Tools: a.tooled})
+	asked, bare := a.observe(observe.Probe{Plain: true, Generate: true, Tools: a.tooled}),
+		a.observe(observe.Probe{Plain: true, Tools: a.tooled})
 	added, ok := strings.CutPrefix(asked.String, bare.String)
 	if asked.Err != nil || bare.Err != nil || !ok {
 		return false
@@ -59,8 +63,8 @@ func (a *headerPass) judged() bool {
 	return onlySpace(a.proper) && !onlySpace(end) && !follows && ends == squeeze(end)
 }
 
-// withTools looks for the header in answers beside tools, where a template writes them nowhere else. Where it does not write them there
-// either, it writes none: the header is what prompts add.
+// withTools looks for the header in answers beside tools, where a template writes them nowhere
+// else. Where it does not write them there either, it writes none: the header is what prompts add.
 func (a *headerPass) withTools() {
 	beside := func(t *turn) {
 		if t.observation != nil {
@@ -75,7 +79,8 @@ func (a *headerPass) withTools() {
 	if a.plain.Err == nil {
 		a.heading = heading{}
 		if a.findHeader(); !onlySpace(a.proper) {
-			a.found("R2", "without tools an assistant's message is a part of what is asked; answers are written beside tools alone")
+			a.found("R2", "without tools an assistant's message is a part of what is asked; "+
+				"answers are written beside tools alone")
 			return
 		}
 	}
@@ -93,14 +98,17 @@ func (a *headerPass) withTools() {
 		added[i] = text[len(header):]
 	}
 	a.setHeader(before+header, header, added)
-	a.found("R2", "the template writes an assistant's message as a part of what is asked, and no answer")
+	a.found("R2", "the template writes an assistant's message as a part of what is "+
+		"asked, and no answer")
 }
 
-// findHeader finds what stands between the last message and the model's first byte (E9), and the prefills (R2).
+// findHeader finds what stands between the last message and the model's first byte (E9), and the
+// prefills (R2).
 //
-// All answers and generation prompts share the end of the user's message and the header. Where the template writes something
-// after all messages (instructions, or a generation prompt that cannot be switched off), the header is found behind it. Where
-// answers and prompts differ in white space before the header is complete, white space does not count.
+// All answers and generation prompts share the end of the user's message and the header. Where the
+// template writes something after all messages (instructions, or a generation prompt that cannot be
+// switched off), the header is found after it. Where answers and prompts differ in white space
+// before the header is complete, white space does not count.
 func (a *headerPass) findHeader() {
 	base := a.observe(observe.Probe{Plain: true, Tools: a.tooled})
 	asked := a.prompts()
@@ -117,7 +125,8 @@ func (a *headerPass) findHeader() {
 	a.othersEnd = before
 	prompts, moved := a.movedHeaders(heads, before, asked)
 	header, end := a.alignHeader(heads, before, prompts, a.withoutOpener)
-	if added, asked := strings.CutPrefix(prompts[0], before); asked && onlySpace(header[len(end):]) && !onlySpace(added) {
+	if added, asked := strings.CutPrefix(prompts[0], before); asked &&
+		onlySpace(header[len(end):]) && !onlySpace(added) {
 		if loose, from := a.alignLoosely(heads, before, prompts); loose != "" {
 			header, end = loose, from
 		}
@@ -126,7 +135,8 @@ func (a *headerPass) findHeader() {
 		header, end, a.headless = whole, from, true
 	}
 	for _, m := range moved {
-		if proper := snapStart(commonSuffix(header[len(end):], m.header), header, m.header); !onlySpace(proper) {
+		if proper := snapStart(commonSuffix(header[len(end):], m.header), header,
+			m.header); !onlySpace(proper) {
 			end = strings.TrimSuffix(header, proper)
 		}
 	}
@@ -153,40 +163,47 @@ func (a *headerPass) findHeader() {
 			if last := observe.LastLiteral(p.Atoms); strings.Contains(last, proper) {
 				prefills = append(prefills, last[strings.LastIndex(last, proper)+len(proper):])
 			} else if goesOn := a.addedTo(p); p.Probe.Answered && !onlySpace(goesOn) {
-				prefills = append(prefills, goesOn) // the turn goes on after a result, without a header
+				// the turn goes on after a result, without a header
+				prefills = append(prefills, goesOn)
 			}
 		}
 	}
 	if gap := leadingSpace(prefills); prompts[0] != before {
-		// White space with which every prompt goes on belongs to the header as prompts have it, though turns do without: the model has
-		// not written it.
+		// White space with which every prompt goes on belongs to the header as prompts have it,
+		// though turns do without: the model has not written it.
 		header += gap
 		for i, p := range prefills {
 			prefills[i] = p[len(gap):]
 		}
 	} else {
-		// Nothing is added: the template writes its generation prompt unasked, or has none. The header is not told apart from the
-		// user's end, which then stands for it.
+		// Nothing is added: the template writes its generation prompt unasked, or has none. The
+		// header is not told apart from the user's end, which then stands for it.
 		end = ""
 		a.unasked = true
 	}
 	a.setHeader(header, header[len(end):], prefills)
 }
 
-// moved is the header of a prompt before which a flag has changed the end of the user's turn, with that end, and the prefill.
+// moved is the header of a prompt before which a flag has changed the end of the user's turn, with
+// that end, and the prefill.
 type moved struct{ header, prefill string }
 
-// movedHeaders returns the prompts, and apart from them those before which a flag has changed the end of the user's turn: an answer under the same
-// flag shows it as well, and shares more with such a prompt than other answers do.
-func (a *headerPass) movedHeaders(heads []string, before string, asked []*observation) (prompts []string, apart []moved) {
+// movedHeaders returns the prompts, and apart from them those before which a flag has changed the
+// end of the user's turn: an answer under the same flag shows it as well, and shares more with such
+// a prompt than other answers do.
+func (a *headerPass) movedHeaders(heads []string, before string,
+	asked []*observation) (prompts []string, apart []moved) {
 	first := observe.Text(asked[0].tail)
 	header, _ := a.alignHeader(heads, before, []string{first}, a.withoutOpener)
 	plain := observe.FirstLiteral(a.plain.tail)
 	for _, o := range asked {
 		p := observe.Text(o.tail)
-		begun := strings.TrimPrefix(commonPrefix(header, p), commonPrefix(header, before)) // where the header begins alike, it has not moved
-		if strings.HasPrefix(first, header) && !strings.HasPrefix(p, header) && bracketed(begun) == 0 {
-			answer := a.observe(a.plain.Probe.With(func(p *observe.Probe) { p.Kwargs = append(p.Kwargs, o.Probe.Kwargs...) }))
+		// where the header begins alike, it has not moved
+		begun := strings.TrimPrefix(commonPrefix(header, p), commonPrefix(header, before))
+		if strings.HasPrefix(first, header) && !strings.HasPrefix(p, header) &&
+			bracketed(begun) == 0 {
+			with := func(p *observe.Probe) { p.Kwargs = append(p.Kwargs, o.Probe.Kwargs...) }
+			answer := a.observe(a.plain.Probe.With(with))
 			n := 0
 			if answer.Err == nil {
 				n = endOf(commonPrefix(observe.FirstLiteral(answer.tail), p), header)
@@ -207,7 +224,8 @@ func (a *headerPass) movedHeaders(heads []string, before string, asked []*observ
 // maxHeader bounds the end of a header that is looked for in other prompts, in bytes.
 const maxHeader = 1 << 10
 
-// endOf returns where in a text the longest end of a header ends that is in it, 0 if none is. An end begins with a marker or a word.
+// endOf returns where in a text the longest end of a header ends that is in it, 0 if none is. An
+// end begins with a marker or a word.
 func endOf(text, header string) int {
 	pos := max(0, len(header)-maxHeader)
 	for pos > 0 && !utf8.RuneStart(header[pos]) {
@@ -223,35 +241,42 @@ func endOf(text, header string) int {
 	return 0
 }
 
-// headerOfContent finds the header with the end of the user's turn before it where only answers with content have it: what every prompt
-// adds and stands directly before content opens neither reasoning nor content. It must be longer than the one that all turns share.
-func (a *headerPass) headerOfContent(shared, before string, prompts []string) (header, end string, ok bool) {
+// headerOfContent finds the header with the end of the user's turn before it where only answers
+// with content have it: what every prompt adds and stands directly before content opens neither
+// reasoning nor content. It must be longer than the one that all turns share.
+func (a *headerPass) headerOfContent(shared, before string,
+	prompts []string) (header, end string, ok bool) {
 	heads := []string{observe.FirstLiteral(a.plain.tail)}
 	header, end = a.alignHeader(heads, before, prompts, a.withoutOpener)
-	if prompts[0] == before || len(squeeze(header)) <= len(squeeze(shared)) || squeeze(header) != squeeze(heads[0]) {
+	if prompts[0] == before || len(squeeze(header)) <= len(squeeze(shared)) ||
+		squeeze(header) != squeeze(heads[0]) {
 		return "", "", false
 	}
 	for _, t := range a.answers() {
 		if !t.shown(observe.Content) {
 			continue
 		}
-		if _, ok := cutStart(observe.FirstLiteral(t.tail), strings.TrimRight(header, format.Space)); !ok {
+		if _, ok := cutStart(observe.FirstLiteral(t.tail),
+			strings.TrimRight(header, format.Space)); !ok {
 			return "", "", false
 		}
 	}
 	return header, end, true
 }
 
-// alignHeader finds the header with the end of the user's turn before it, and that end, which an answer and a prompt without generation
-// share.
-func (a *headerPass) alignHeader(heads []string, before string, prompts []string, trim func(string) string) (header, end string) {
+// alignHeader finds the header with the end of the user's turn before it, and that end, which an
+// answer and a prompt without generation share.
+func (a *headerPass) alignHeader(heads []string, before string, prompts []string,
+	trim func(string) string) (header, end string) {
 	shared := commonPrefix(heads...)
 	header = commonPrefix(prompts[0], shared)
 	header = snapEnd(header, append([]string{prompts[0]}, heads...)...)
 	shared = snapEnd(shared, heads...)
 	for _, p := range prompts[1:] {
-		// A flag may change the end of the user's turn; such a prompt says nothing of the header's start.
-		if h := snapEnd(commonPrefix(header, p), header, p); len(h) > len(commonPrefix(before, header)) {
+		// A flag may change the end of the user's turn; such a prompt says nothing of the header's
+		// start.
+		if h := snapEnd(commonPrefix(header, p), header,
+			p); len(h) > len(commonPrefix(before, header)) {
 			header = h
 		}
 	}
@@ -260,7 +285,7 @@ func (a *headerPass) alignHeader(heads []string, before string, prompts []string
 		end = snapEnd(end, before, header)
 	}
 	if prompts[0] != before && header == end && shared != header {
-		// What is added stands behind other text: look for it where the answers have it.
+		// What is added stands after other text: look for it where the answers have it.
 		added := strings.TrimPrefix(commonPrefix(prompts...), before)
 		header, end = a.headerBehind(shared, added)
 		header = snapEnd(header, shared, header+strings.TrimPrefix(added, header[len(end):]))
@@ -268,9 +293,10 @@ func (a *headerPass) alignHeader(heads []string, before string, prompts []string
 	return header, end
 }
 
-// alignLoosely finds the header in texts without their white space, and returns it and the end of the user's turn as the first prompt
-// has them.
-func (a *headerPass) alignLoosely(heads []string, before string, prompts []string) (header, end string) {
+// alignLoosely finds the header in texts without their white space, and returns it and the end of
+// the user's turn as the first prompt has them.
+func (a *headerPass) alignLoosely(heads []string, before string,
+	prompts []string) (header, end string) {
 	bare := func(texts []string) []string {
 		out := make([]string, len(texts))
 		for i, s := range texts {
@@ -278,7 +304,8 @@ func (a *headerPass) alignLoosely(heads []string, before string, prompts []strin
 		}
 		return out
 	}
-	header, end = a.alignHeader(bare(heads), squeeze(before), bare(prompts), func(h string) string { return h })
+	header, end = a.alignHeader(bare(heads), squeeze(before), bare(prompts),
+		func(h string) string { return h })
 	if header == end {
 		return "", ""
 	}
@@ -287,7 +314,7 @@ func (a *headerPass) alignLoosely(heads []string, before string, prompts []strin
 		return text[:n]
 	}
 	header, end = cut(prompts[0], header), cut(prompts[0], end)
-	// White space behind the header belongs to it as far as all have it.
+	// White space after the header belongs to it as far as all have it.
 	gaps := make([]string, 0, len(heads)+len(prompts))
 	for _, s := range slices.Concat(heads, prompts) {
 		rest := strings.TrimPrefix(s, cut(s, header))
@@ -296,13 +323,14 @@ func (a *headerPass) alignLoosely(heads []string, before string, prompts []strin
 	return header + commonPrefix(gaps...), end
 }
 
-// CutTurn returns what stands behind the header in a text that follows a user's message: the turn.
+// CutTurn returns what stands after the header in a text that follows a user's message: the turn.
 func (a *Analysis) CutTurn(text string) (turn string, ok bool) {
 	n, ok := a.startOf(text)
 	return text[n:], ok
 }
 
-// startOf returns how long the end of the user's turn and the header are in a text that follows a user's message.
+// startOf returns how long the end of the user's turn and the header are in a text that follows a
+// user's message.
 func (a *heading) startOf(text string) (n int, ok bool) {
 	for _, start := range append([]string{a.start}, a.others...) {
 		if n, ok := cutStart(text, start); ok {
@@ -315,8 +343,8 @@ func (a *heading) startOf(text string) (n int, ok bool) {
 	return 0, false
 }
 
-// withoutOpener takes off the header's end what opens a part of the turn: a marker that answers write again before a later
-// part, or what stands between two calls where nothing else opens them.
+// withoutOpener takes off the header's end what opens a part of the turn: a marker that answers
+// write again before a later part, or what stands between two calls where nothing else opens them.
 func (a *headerPass) withoutOpener(header string) string {
 	bare := strings.TrimRight(header, format.Space)
 	ps := splitMarkers(bare)
@@ -344,8 +372,10 @@ func (a *headerPass) withoutOpener(header string) string {
 		if len(first) > 0 && first[0].Kind == observe.Name {
 			body := observe.DropPrefix(a.double.tail, len(header))
 			for i, at := range body {
-				if at.Kind == observe.Name && at.Call == 1 && i > 0 && body[i-1].Kind == observe.Literal {
-					return strings.TrimSuffix(header, strings.Trim(commonSuffix(header, body[i-1].Text), format.Space))
+				if at.Kind == observe.Name && at.Call == 1 && i > 0 &&
+					body[i-1].Kind == observe.Literal {
+					return strings.TrimSuffix(header,
+						strings.Trim(commonSuffix(header, body[i-1].Text), format.Space))
 				}
 			}
 		}
@@ -353,7 +383,8 @@ func (a *headerPass) withoutOpener(header string) string {
 	return header
 }
 
-// headerBehind finds the longest start of the added text that the answers' shared text ends with or contains.
+// headerBehind finds the longest start of the added text that the answers' shared text ends with or
+// contains.
 func (a *headerPass) headerBehind(shared, added string) (header, end string) {
 	best, at := 0, 0
 	for i := range shared {

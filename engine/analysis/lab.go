@@ -21,26 +21,31 @@ type lab struct {
 
 // found notes what a comparison found.
 func (a *lab) found(comparison, text string, args ...any) {
-	a.evidence = append(a.evidence, Evidence{Comparison: comparison, Found: fmt.Sprintf(text, args...)})
+	a.evidence = append(a.evidence,
+		Evidence{Comparison: comparison, Found: fmt.Sprintf(text, args...)})
 }
 
-// gave notes what a comparison found and what that gives: fields of the format, their names with spaces between them, and the basis
-// on which they rest.
+// gave notes what a comparison found and what that gives: fields of the format, their names with
+// spaces between them, and the basis on which they rest.
 func (a *lab) gave(comparison, fields string, basis format.Basis, text string, args ...any) {
-	a.evidence = append(a.evidence, Evidence{comparison, strings.Fields(fields), basis, fmt.Sprintf(text, args...)})
+	a.evidence = append(a.evidence,
+		Evidence{comparison, strings.Fields(fields), basis, fmt.Sprintf(text, args...)})
 }
 
 // shared returns the answers that the comparisons share.
 func (a *lab) shared() turns {
 	t := a.observer.Turns
 	of := func(r *observe.Rendering) turn { return turn{observation: a.seen(r)} }
-	return turns{of(t.Plain), of(t.Bare), of(t.Thought), of(t.Called), of(t.Acted), of(t.Spoken), of(t.Double)}
+	return turns{of(t.Plain), of(t.Bare), of(t.Thought), of(t.Called), of(t.Acted), of(t.Spoken),
+		of(t.Double)}
 }
 
 // observation is a rendered probe and the turn in it.
 type observation struct {
 	*observe.Rendering
-	tail []observe.Atom // what follows the last byte of the user's message, without what is written of tools after the answer
+	// what follows the last byte of the user's message, without what is written of tools after the
+	// answer
+	tail []observe.Atom
 }
 
 // observe renders a probe once; the same probe again costs nothing.
@@ -59,18 +64,20 @@ func (a *lab) seen(r *observe.Rendering) *observation {
 	return o
 }
 
-// withoutTools takes off an answer's tail what the template writes behind the messages where there are tools: what an answer without tools
-// does not end with.
+// withoutTools takes off an answer's tail what the template writes after the messages where there
+// are tools: what an answer without tools does not end with.
 func (a *lab) withoutTools(p observe.Probe, tail []observe.Atom) []observe.Atom {
 	from := len(tail)
 	for i, at := range slices.Backward(tail) {
 		if at.Kind == observe.Foreign && strings.HasPrefix(at.Path, "tools") {
 			from = i
-		} else if at.Kind != observe.Literal && at.Kind != observe.Counter && at.Kind != observe.Foreign {
+		} else if at.Kind != observe.Literal && at.Kind != observe.Counter &&
+			at.Kind != observe.Foreign {
 			break // a tool that is described before the answer's end is a part of the answer
 		}
 	}
-	if p.Plain || !p.Tools || from < 1 || from == len(tail) || tail[from-1].Kind != observe.Literal {
+	if p.Plain || !p.Tools || from < 1 || from == len(tail) ||
+		tail[from-1].Kind != observe.Literal {
 		return tail
 	}
 	with := tail[from-1].Text
@@ -89,7 +96,11 @@ func (a *lab) withoutNext(p observe.Probe, tail []observe.Atom) []observe.Atom {
 		return tail
 	}
 	next := strings.TrimSuffix(p.AnswerPath(), "[1]") + "[2]"
-	from := slices.IndexFunc(tail, func(at observe.Atom) bool { return at.Kind == observe.Foreign && strings.HasPrefix(at.Path, next) })
+	from := slices.IndexFunc(tail,
+		func(at observe.Atom) bool {
+			return at.Kind == observe.Foreign &&
+				strings.HasPrefix(at.Path, next)
+		})
 	if from < 1 || tail[from-1].Kind != observe.Literal {
 		return tail
 	}
@@ -98,8 +109,8 @@ func (a *lab) withoutNext(p observe.Probe, tail []observe.Atom) []observe.Atom {
 	return append(slices.Clone(tail[:from-1]), end)
 }
 
-// nextTurn returns what stands between an answer with content and a user's message that follows it, and does not end such an answer
-// where it is the last.
+// nextTurn returns what stands between an answer with content and a user's message that follows it,
+// and does not end such an answer where it is the last.
 func (a *lab) nextTurn() string {
 	last := a.observer.Observe(observe.Probe{Content: new(observe.ContentNeedle)})
 	past := a.observer.Observe(observe.Probe{Content: new(observe.ContentNeedle), Followed: true})
@@ -112,8 +123,8 @@ func (a *lab) nextTurn() string {
 	return strings.TrimPrefix(between, observe.After(last.Tail, at))
 }
 
-// settings renders a probe as it is, and with each of the template's flags on and off. A flag that the probe's
-// render has not looked up changes nothing of it, and is left out (E4).
+// settings renders a probe as it is, and with each of the template's flags on and off. A flag that
+// the probe's render has not looked up changes nothing of it, and is left out (E4).
 func (a *lab) settings(p observe.Probe) []*observation {
 	bare := a.observe(p)
 	all := []*observation{bare}
@@ -130,12 +141,15 @@ func (a *lab) settings(p observe.Probe) []*observation {
 	return all
 }
 
-// laterPrompts renders the generation prompts where there are tools, behind a user's message and behind a call's result: a template may open
-// or close reasoning there alone.
+// laterPrompts renders the generation prompts where there are tools, after a user's message and
+// after a call's result: a template may open or close reasoning there alone.
 func (a *lab) laterPrompts() []*observation {
 	probes := []observe.Probe{{Plain: true, Generate: true, Tools: true}}
 	if called := a.observer.Turns.Called; called != nil {
-		answered := called.Probe.With(func(p *observe.Probe) { p.Answered, p.Generate = true, true })
+		answered := called.Probe.With(func(p *observe.Probe) {
+			p.Answered, p.Generate = true,
+				true
+		})
 		for _, tools := range []bool{true, false} {
 			probes = append(probes, answered.With(func(p *observe.Probe) { p.Tools = tools }))
 		}
@@ -177,8 +191,9 @@ func (a *lab) prompts() []*observation {
 	return prompts
 }
 
-// wordedPrompts renders the generation prompts with each flag set to the words that the template compares it with (E4). Such a word
-// may ask for anything, so that these prompts say nothing of the header.
+// wordedPrompts renders the generation prompts with each flag set to the words that the template
+// compares it with (E4). Such a word may ask for anything, so that these prompts say nothing of the
+// header.
 func (a *lab) wordedPrompts() []*observation {
 	var prompts []*observation
 	bare := a.observe(observe.Probe{Plain: true, Generate: true})
@@ -186,13 +201,15 @@ func (a *lab) wordedPrompts() []*observation {
 		if !bare.LooksUp(flag) {
 			continue
 		}
-		on := a.observe(observe.Probe{Plain: true, Generate: true, Kwargs: []ordered.Member{ordered.MemberOf(flag, ordered.Boolean(true))}})
+		on := a.observe(observe.Probe{Plain: true, Generate: true,
+			Kwargs: []ordered.Member{ordered.MemberOf(flag, ordered.Boolean(true))}})
 		if on.Err != nil {
 			continue
 		}
 		words := on.Trace.Literals(flag, "==", "!=")
 		for _, word := range words[:min(len(words), maxWords)] {
-			o := a.observe(observe.Probe{Plain: true, Generate: true, Kwargs: []ordered.Member{ordered.MemberOf(flag, ordered.Str(word))}})
+			o := a.observe(observe.Probe{Plain: true, Generate: true,
+				Kwargs: []ordered.Member{ordered.MemberOf(flag, ordered.Str(word))}})
 			if o.Err == nil {
 				prompts = append(prompts, o)
 			}
@@ -204,7 +221,8 @@ func (a *lab) wordedPrompts() []*observation {
 func (a *lab) describesTools() bool {
 	o := a.observe(observe.Probe{Plain: true, Tools: true, Generate: true})
 	return o.Err == nil && slices.ContainsFunc(o.Atoms, func(at observe.Atom) bool {
-		return at.Kind == observe.Foreign && strings.HasPrefix(at.Path, "tools[0]") && strings.Contains(at.Path, "name")
+		return at.Kind == observe.Foreign && strings.HasPrefix(at.Path, "tools[0]") &&
+			strings.Contains(at.Path, "name")
 	})
 }
 

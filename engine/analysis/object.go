@@ -15,8 +15,9 @@ const (
 	python = jinja.Python
 )
 
-// objectOf sees whether a call is written as one JSON object, or as a Python dict, that holds the name and all other slots, each of
-// them as a member's whole value. If so, the spelling's lead and trail are cut to what stands outside the object.
+// objectOf sees whether a call is written as one JSON object, or as a Python dict, that holds the
+// name and all other slots, each of them as a member's whole value. If so, the spelling's lead and
+// trail are cut to what stands outside the object.
 func (a *callsPass) objectOf(s *spelling) *format.Object {
 	inner := observe.Text(s.core)
 	text := s.lead + inner + s.trail
@@ -42,7 +43,8 @@ func (a *callsPass) objectOf(s *spelling) *format.Object {
 	return nil
 }
 
-// readObject reads a JSON object, or a Python dict, at the start of a text and returns its length, 0 if there is none.
+// readObject reads a JSON object, or a Python dict, at the start of a text and returns its length,
+// 0 if there is none.
 func readObject(text string) (ordered.Value, int, byte) {
 	if v, end, err := ordered.ParsePrefix(text); err == nil && v.Kind() == ordered.Object {
 		return v, len(strings.TrimRight(text[:end], format.Space)), 0
@@ -71,7 +73,9 @@ type objectReader struct {
 	core   []observe.Atom
 	object *format.Object
 	named  bool
-	mixed  bool // a member that is no slot is made of the call's data, such as a list of the arguments' keys and values
+	// a member that is no slot is made of the call's data, such as a list of the arguments' keys
+	// and values
+	mixed bool
 }
 
 // read matches the members of a call's object with the slots whose values they hold.
@@ -107,22 +111,28 @@ func (r *objectReader) read(v ordered.Value, path []string) {
 }
 
 func (r *objectReader) holds(k observe.Kind, text string) bool {
-	return slices.ContainsFunc(r.core, func(at observe.Atom) bool { return at.Kind == k && at.Text == text })
+	return slices.ContainsFunc(r.core,
+		func(at observe.Atom) bool { return at.Kind == k && at.Text == text })
 }
 
-// written says that something of the conversation stands in a value, as a text or a key or as a part of one: no other call has it, so
-// that it is no constant.
+// written reports whether something of the conversation stands in a value, as a text or a key or as
+// a part of one: no other call has it, so that it is no constant.
 func (r *objectReader) written(v ordered.Value) bool {
 	of := func(text string) bool {
 		return slices.ContainsFunc(r.core, func(at observe.Atom) bool {
-			return at.Kind != observe.Literal && at.Kind != observe.Structure && at.Kind != observe.Counter && strings.Contains(text, at.Text)
+			return at.Kind != observe.Literal && at.Kind != observe.Structure &&
+				at.Kind != observe.Counter && strings.Contains(text, at.Text)
 		})
 	}
 	return of(v.Text()) || slices.ContainsFunc(v.Items(), r.written) ||
-		slices.ContainsFunc(v.Members(), func(m ordered.Member) bool { return of(m.Key) || r.written(m.Value) })
+		slices.ContainsFunc(v.Members(), func(m ordered.Member) bool {
+			return of(m.Key) ||
+				r.written(m.Value)
+		})
 }
 
-// isArguments says that a value is the arguments of the probe, as an object or as a string of JSON.
+// isArguments reports whether a value is the arguments of the probe, as an object or as a string of
+// JSON.
 func (r *objectReader) isArguments(v ordered.Value) bool {
 	if v.Kind() == ordered.String {
 		parsed, err := ordered.ParseString(v.Text())
@@ -135,7 +145,8 @@ func (r *objectReader) isArguments(v ordered.Value) bool {
 	return slices.Contains(observe.KeyNeedles[:], key)
 }
 
-// numbered makes ids of the numbers in a call's object that count the calls: the model makes them up by counting (T7).
+// numbered makes ids of the numbers in a call's object that count the calls: the model makes them
+// up by counting (T7).
 func (a *callsPass) numbered(c *format.Calls) {
 	n := 0
 	for i := range c.Object.Fields {

@@ -17,16 +17,19 @@ import (
 // ErrTurn is returned where the place in a prompt at which the model's turn begins cannot be told.
 var ErrTurn = errors.New("where the model's turn begins in the prompt cannot be told")
 
-// Prefill returns what follows the header in a prompt that was rendered for an input: the start of the model's own text (E9). The
-// text of the prompt may come with its runs or without; with them it mostly needs no other render.
+// Prefill returns what follows the header in a prompt that was rendered for an input: the start of
+// the model's own text (E9). The text of the prompt may come with its runs or without; with them it
+// mostly needs no other render.
 //
-// The template's own text at the end of the prompt is known from provenance: it is what the same input without a generation
-// prompt lacks or, where the template cannot be asked for one, what follows the last byte of the conversation. The header is
-// looked for nowhere else. Where the template goes on with a turn that it has not closed, as after a tool's result, there is no
+// The template's own text at the end of the prompt is known from provenance: it is what the same
+// input without a generation prompt lacks or, where the template cannot be asked for one, what
+// follows the last byte of the conversation. The header is looked for nowhere else. Where the
+// template goes on with a turn that it has not closed, as after a tool's result, there is no
 // header, and it adds nothing, or what it was seen to begin turns with.
 //
 // An error wraps [ErrTurn] and says what the prompt ends with.
-func (a *Analysis) Prefill(t *chattemplate.Template, in chattemplate.Input, text jinja.Text) (string, error) {
+func (a *Analysis) Prefill(t *chattemplate.Template, in chattemplate.Input,
+	text jinja.Text) (string, error) {
 	if !in.Generate {
 		return "", nil
 	}
@@ -42,7 +45,9 @@ func (a *Analysis) Prefill(t *chattemplate.Template, in chattemplate.Input, text
 				if start, ok := a.afterHeader(added); ok {
 					return start, nil
 				}
-				if bare := strings.Trim(added, format.Space); bare == "" || slices.ContainsFunc(a.Prefills, func(p string) bool { return strings.Trim(p, format.Space) == bare }) {
+				if bare := strings.Trim(added, format.Space); bare == "" ||
+					slices.ContainsFunc(a.Prefills,
+						func(p string) bool { return strings.Trim(p, format.Space) == bare }) {
 					return added, nil
 				}
 				return "", a.unknown(t, added)
@@ -69,9 +74,10 @@ func (a *Analysis) Prefill(t *chattemplate.Template, in chattemplate.Input, text
 	return "", a.unknown(t, own)
 }
 
-// known finds the prefill in the runs of a prompt alone. After a question or a result nothing of the model's
-// can stand before its turn in the template's own end of the prompt; where the header is there once, and
-// what follows it is a prefill that the template was seen to write, the turn begins there.
+// known finds the prefill in the runs of a prompt alone. After a question or a result nothing of
+// the model's can stand before its turn in the template's own end of the prompt; where the header
+// is there once, and what follows it is a prefill that the template was seen to write, the turn
+// begins there.
 func (a *Analysis) known(in chattemplate.Input, text jinja.Text) (string, bool) {
 	n, header := len(in.Messages), a.Format.Header
 	if len(text.Runs) == 0 || a.unasked || n == 0 || strings.Trim(header, format.Space) == "" {
@@ -84,13 +90,17 @@ func (a *Analysis) known(in chattemplate.Input, text jinja.Text) (string, bool) 
 	return start, ok && !strings.Contains(start, header) && slices.Contains(a.Prefills, start)
 }
 
-// unknown is the error for a prompt that ends with a text of the template's own in which no header is.
+// unknown is the error for a prompt that ends with a text of the template's own in which no header
+// is.
 func (a *Analysis) unknown(t *chattemplate.Template, own string) error {
-	return fmt.Errorf("%s: %w: the generation prompt is %q, expected the header %q in it", t.Source.Name, ErrTurn, own, a.Format.Header)
+	return fmt.Errorf("%s: %w: the generation prompt is %q, expected the "+
+		"header %q in it", t.Source.Name, ErrTurn, own, a.Format.Header)
 }
 
-// goesOn reports whether an answer would be written directly after a prompt that ends with a text of the template's own.
-func (a *Analysis) goesOn(t *chattemplate.Template, in chattemplate.Input, prompt, own string) bool {
+// goesOn reports whether an answer would be written directly after a prompt that ends with a text
+// of the template's own.
+func (a *Analysis) goesOn(t *chattemplate.Template, in chattemplate.Input, prompt,
+	own string) bool {
 	said := ordered.Str(observe.ContentNeedle)
 	if n := len(in.Messages); n > 0 && in.Messages[n-1].At("content").Kind() == ordered.Array {
 		said = ordered.ArrayOf(chat.TextPart(said))
@@ -99,7 +109,8 @@ func (a *Analysis) goesOn(t *chattemplate.Template, in chattemplate.Input, promp
 	in.Generate = false
 	answered, err := t.Render(in)
 	open := a.Format.Reasoning.Open.Text
-	return err == nil && strings.HasPrefix(answered, prompt+observe.ContentNeedle) && (open == "" || !strings.Contains(own, open))
+	return err == nil && strings.HasPrefix(answered, prompt+observe.ContentNeedle) &&
+		(open == "" || !strings.Contains(own, open))
 }
 
 // afterHeader cuts the header off a text of the template's own, and reports whether it is there.

@@ -15,7 +15,8 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
-// TestPrefill asks where the model's turn begins, of templates that write their generation prompt in different ways.
+// TestPrefill asks where the model's turn begins, of templates that write their generation prompt
+// in different ways.
 func TestPrefill(t *testing.T) {
 	const (
 		turns = `{% for m in messages %}{% if m.role == 'tool' %}<|result|>{{ m.content }}<|/result|>{% else %}<|{{ m.role }}|>{{ m.content or '' }}` +
@@ -55,12 +56,15 @@ func TestPrefill(t *testing.T) {
 			if err != nil {
 				t.Fatal(source.Detail(err))
 			}
-			got, err := analysis.Analyze(o, analysis.Options{}).Prefill(ct, in, jinja.Text{String: prompt})
+			got, err := analysis.Analyze(o, analysis.Options{}).
+				Prefill(ct, in, jinja.Text{String: prompt})
 			switch {
 			case tt.fails == "" && (err != nil || got != tt.want):
 				t.Errorf("the prompt %q has the prefill %q, %v, want %q", prompt, got, err, tt.want)
-			case tt.fails != "" && (!errors.Is(err, analysis.ErrTurn) || !strings.Contains(err.Error(), tt.fails)):
-				t.Errorf("the prompt %q has the prefill %q, %v, want the error %q", prompt, got, err, tt.fails)
+			case tt.fails != "" &&
+				(!errors.Is(err, analysis.ErrTurn) || !strings.Contains(err.Error(), tt.fails)):
+				t.Errorf("the prompt %q has the prefill %q, %v, "+
+					"want the error %q", prompt, got, err, tt.fails)
 			}
 		})
 	}

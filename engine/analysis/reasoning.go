@@ -11,7 +11,8 @@ import (
 )
 
 // callKinds are the atoms that belong to a call.
-var callKinds = []observe.Kind{observe.Name, observe.ID, observe.Counter, observe.Structure, observe.ArgKey, observe.ArgValue}
+var callKinds = []observe.Kind{observe.Name, observe.ID, observe.Counter, observe.Structure,
+	observe.ArgKey, observe.ArgValue}
 
 // reasoningPass finds what encloses reasoning.
 type reasoningPass struct{ state }
@@ -22,7 +23,8 @@ func findReasoning(s state) state {
 	return p.state
 }
 
-// compareReasoning runs R1, R3 and, where no rendering shows reasoning, reads the markers off the generation prompts (R2).
+// compareReasoning runs R1, R3 and, where no rendering shows reasoning, reads the markers off the
+// generation prompts (R2).
 func (a *reasoningPass) compareReasoning() {
 	r := &a.format.Reasoning
 	switch {
@@ -41,7 +43,8 @@ func (a *reasoningPass) compareReasoning() {
 		a.reasoningOfPrompts(r)
 	}
 	if r.Mode == format.ReasoningTagged && r.Open.Text == "" && r.Close.Text == "" {
-		a.gave("R1", "reasoning.mode", format.Observed, "reasoning stands between %q and %q: nothing tells it from content", r.Open.Full(), r.Close.Full())
+		a.gave("R1", "reasoning.mode", format.Observed, "reasoning stands between %q and %q: "+
+			"nothing tells it from content", r.Open.Full(), r.Close.Full())
 		*r = format.Reasoning{}
 		return
 	}
@@ -57,21 +60,23 @@ func (a *reasoningPass) compareReasoning() {
 	a.reasoningTrim(r)
 }
 
-// split finds what opens and closes reasoning in a turn that shows it. Between reasoning and what follows stand the close of
-// reasoning and the open of the next part; a turn without reasoning shows the latter alone, or behind an empty block.
+// split finds what opens and closes reasoning in a turn that shows it. Between reasoning and what
+// follows stand the close of reasoning and the open of the next part; a turn without reasoning
+// shows the latter alone, or after an empty block.
 func (a *reasoningPass) split(with, without turn, next ...observe.Kind) (open, close string) {
 	open, at := observe.Before(with.body, observe.Reasoning)
 	between := observe.After(with.body, at)
 	bare, _ := observe.Before(without.body, next...)
 	rest := snapStart(commonSuffix(between, bare), between, bare)
-	last := at+2 >= len(with.body) // nothing is written behind reasoning but what ends the turn
+	last := at+2 >= len(with.body) // nothing is written after reasoning but what ends the turn
 	if !last && !onlySpace(strings.TrimSuffix(between, rest)) {
 		if onlySpace(rest) {
 			rest = "" // white space alone belongs to the close
 		}
 		close = strings.TrimSuffix(between, rest)
 		if closed := closedAt(close, open); closed > 0 && countMarkers(close[closed:]) > 0 {
-			close = close[:closed] // what stands behind the close opens content that follows reasoning alone
+			// what stands after the close opens content that follows reasoning alone
+			close = close[:closed]
 		}
 		return open, close
 	}
@@ -79,8 +84,8 @@ func (a *reasoningPass) split(with, without turn, next ...observe.Kind) (open, c
 		a.contentCloses = true
 		return open, between
 	}
-	// The turn without reasoning has an empty block, or a close alone, so that nothing tells close and next part apart but
-	// their shape: a close has as many markers as its open.
+	// The turn without reasoning has an empty block, or a close alone, so that nothing tells close
+	// and next part apart but their shape: a close has as many markers as its open.
 	if n := len(pieces(open)); n > 0 && len(pieces(between)) > n {
 		close, _ = cutPieces(between, n)
 		return open, close
@@ -88,8 +93,9 @@ func (a *reasoningPass) split(with, without turn, next ...observe.Kind) (open, c
 	return open, between
 }
 
-// closeBeforeCalls returns what of a close stands between reasoning and calls, too: what else it has encloses both. Where that is no marker,
-// reasoning beside calls ends otherwise, and the close is what it was.
+// closeBeforeCalls returns what of a close stands between reasoning and calls, too: what else it
+// has encloses both. Where that is no marker, reasoning beside calls ends otherwise, and the close
+// is what it was.
 func (a *reasoningPass) closeBeforeCalls(close string) string {
 	if !a.acted.shown(observe.Reasoning) {
 		return close
@@ -104,11 +110,12 @@ func (a *reasoningPass) closeBeforeCalls(close string) string {
 	return shared
 }
 
-// onlyBeforeContent says that reasoning has no close of its own: what stands between it and content opens content in every turn, and
-// before a call reasoning ends without it.
+// onlyBeforeContent reports whether reasoning has no close of its own: what stands between it and
+// content opens content in every turn, and before a call reasoning ends without it.
 func (a *reasoningPass) onlyBeforeContent(between, bare string) bool {
 	ps := pieces(between)
-	if len(ps) == 0 || !a.thought.shown(observe.Reasoning) || !a.acted.shown(observe.Reasoning) || strings.TrimLeft(between, format.Space) != strings.TrimLeft(bare, format.Space) {
+	if len(ps) == 0 || !a.thought.shown(observe.Reasoning) || !a.acted.shown(observe.Reasoning) ||
+		strings.TrimLeft(between, format.Space) != strings.TrimLeft(bare, format.Space) {
 		return false
 	}
 	_, at := observe.Before(a.acted.body, observe.Reasoning)
@@ -116,12 +123,16 @@ func (a *reasoningPass) onlyBeforeContent(between, bare string) bool {
 	return len(acts) > 0 && acts[0] != ps[0]
 }
 
-// reasoningOfPrompts reads the markers off the generation prompts: a prompt that opens a block, one that closes it as well, and
-// the literals with which the template takes reasoning out of content (E4).
+// reasoningOfPrompts reads the markers off the generation prompts: a prompt that opens a block, one
+// that closes it as well, and the literals with which the template takes reasoning out of content
+// (E4).
 func (a *reasoningPass) reasoningOfPrompts(r *format.Reasoning) {
 	open, close := "", ""
 	proven := a.closesOfTrace()
-	closes := func(marker string) bool { return isClosing(marker) || slices.Contains(proven, marker) }
+	closes := func(marker string) bool {
+		return isClosing(marker) ||
+			slices.Contains(proven, marker)
+	}
 	for _, p := range a.prefills {
 		if !onlyMarkers(p) {
 			continue
@@ -171,7 +182,8 @@ func (a *reasoningPass) reasoningOfPrompts(r *format.Reasoning) {
 	}
 	if close == "" {
 		if close = counterpart(open); close == "" {
-			a.gave("R2", "header", format.Assumed, "prompts end with %q, and nothing shows what would close it; it is taken for a part of the prompt", open)
+			a.gave("R2", "header", format.Assumed, "prompts end with %q, and nothing shows what "+
+				"would close it; it is taken for a part of the prompt", open)
 			return
 		}
 		r.Basis, mirrored = format.Mirrored, "reasoning.close"
@@ -180,19 +192,20 @@ func (a *reasoningPass) reasoningOfPrompts(r *format.Reasoning) {
 	r.Mode = format.ReasoningTagged
 	a.gave("R2", "reasoning.mode reasoning.open reasoning.close", known, "reasoning between %q and %q, by the generation prompts and what is split off content", open, close)
 	if mirrored != "" {
-		a.gave("R2", mirrored, format.Mirrored, "the one of these markers is taken to be the counterpart of the other")
+		a.gave("R2", mirrored, format.Mirrored, "the one of these markers is taken to be the "+
+			"counterpart of the other")
 	}
 }
 
-// headsContent reports whether answers with content alone begin as a prompt does that goes on with a marker, and do not close it: then it opens
-// the answer, and no reasoning.
+// headsContent reports whether answers with content alone begin as a prompt does that goes on with
+// a marker, and do not close it: then it opens the answer, and no reasoning.
 func (a *reasoningPass) headsContent(open string) bool {
 	lead, at := observe.Before(a.plain.body, observe.Content)
 	return at >= 0 && strings.TrimSpace(lead) == strings.TrimSpace(open)
 }
 
-// opens returns what opens the reasoning that a marker closes: the mirror with which every turn begins, or the likely one, which is not
-// seen.
+// opens returns what opens the reasoning that a marker closes: the mirror with which every turn
+// begins, or the likely one, which is not seen.
 func (a *reasoningPass) opens(close string) (open string, seen bool) {
 	header := pieces(a.start)
 	if n := len(header); n > 0 && slices.Contains(mirrors(close), header[n-1]) {
@@ -201,8 +214,8 @@ func (a *reasoningPass) opens(close string) (open string, seen bool) {
 	return mirror(close), false
 }
 
-// counterpart returns the closing tag of an opening one, <x> or [x], or a marker with the opposite word; "" for every other marker, since
-// nothing in its shape says how it is closed.
+// counterpart returns the closing tag of an opening one, <x> or [x], or a marker with the opposite
+// word; "" for every other marker, since nothing in its shape says how it is closed.
 func counterpart(open string) string {
 	for _, m := range mirrors(open) {
 		if slash := strings.Contains(m, "/"); !slash || !strings.ContainsAny(m, "|｜") {
@@ -212,12 +225,13 @@ func counterpart(open string) string {
 	return ""
 }
 
-// maxPairs bounds how many markers of the trace are tried as open and close of reasoning, each with each.
+// maxPairs bounds how many markers of the trace are tried as open and close of reasoning, each with
+// each.
 const maxPairs = 6
 
-// pairOfTrace returns the markers of the trace between which the template takes text out of content, and no other text, so that they enclose
-// what is not to be shown again. Where a prompt writes both with nothing of a message between them, all that it writes there belongs
-// to the open.
+// pairOfTrace returns the markers of the trace between which the template takes text out of
+// content, and no other text, so that they enclose what is not to be shown again. Where a prompt
+// writes both with nothing of a message between them, all that it writes there belongs to the open.
 func (a *reasoningPass) pairOfTrace() (open, close string) {
 	markers := a.markersOfTrace()
 	for _, lit := range a.observer.Searched() { // of any shape, since it is tried
@@ -231,11 +245,13 @@ func (a *reasoningPass) pairOfTrace() (open, close string) {
 			text := observe.ContentNeedle + o + observe.ReasoningNeedle + c + observe.ValueNeedle
 			r := a.observe(observe.Probe{Content: new(text), Past: true})
 			if o == c || r.Err != nil || strings.Contains(r.String, observe.ReasoningNeedle) ||
-				!strings.Contains(r.String, observe.ContentNeedle) || !strings.Contains(r.String, observe.ValueNeedle) {
+				!strings.Contains(r.String, observe.ContentNeedle) ||
+				!strings.Contains(r.String, observe.ValueNeedle) {
 				continue
 			}
 			for _, p := range a.prefills {
-				if at := strings.Index(p, c); at > 0 && strings.HasPrefix(strings.TrimLeft(p, format.Space), o) {
+				if at := strings.Index(p, c); at > 0 &&
+					strings.HasPrefix(strings.TrimLeft(p, format.Space), o) {
 					return p[:at], c
 				}
 			}
@@ -245,12 +261,14 @@ func (a *reasoningPass) pairOfTrace() (open, close string) {
 	return "", ""
 }
 
-// pairsOfFlags looks at what a flag adds to the prompt: where that names a pair of markers with nothing between them, the
-// model is told to think between these; a second pair encloses its answer.
+// pairsOfFlags looks at what a flag adds to the prompt: where that names a pair of markers with
+// nothing between them, the model is told to think between these; a second pair encloses its
+// answer.
 func (a *reasoningPass) pairsOfFlags(r *format.Reasoning) {
 	off := a.observe(observe.Probe{Plain: true, Generate: true})
 	for _, flag := range a.observer.Flags() {
-		on := a.observe(observe.Probe{Plain: true, Generate: true, Kwargs: []ordered.Member{ordered.MemberOf(flag, ordered.Boolean(true))}})
+		on := a.observe(observe.Probe{Plain: true, Generate: true,
+			Kwargs: []ordered.Member{ordered.MemberOf(flag, ordered.Boolean(true))}})
 		if off.Err != nil || on.Err != nil || on.String == off.String {
 			continue
 		}
@@ -261,17 +279,19 @@ func (a *reasoningPass) pairsOfFlags(r *format.Reasoning) {
 			continue
 		}
 		r.Pair, r.Mode = pairs[0], format.ReasoningTagged
-		a.gave("R2", "reasoning.mode reasoning.open reasoning.close", format.Observed, "%s tells the model to think between %s", flag, pairs[0])
+		a.gave("R2", "reasoning.mode reasoning.open reasoning.close", format.Observed, "%s tells the model to think between %s", flag,
+			pairs[0])
 		if len(pairs) > 1 {
-			a.format.Content = format.Content{Mode: format.ContentWrappedWithReasoning, Pair: pairs[1]}
+			a.format.Content = format.Content{Mode: format.ContentWrappedWithReasoning,
+				Pair: pairs[1]}
 			a.gave("C1", "content.mode content.open content.close", format.Observed, "%s tells the model to answer between %s", flag, pairs[1])
 		}
 		return
 	}
 }
 
-// emptyBlock looks for a pair of markers with nothing between them at the very start of a turn: a template that knows no reasoning writes
-// the block empty.
+// emptyBlock looks for a pair of markers with nothing between them at the very start of a turn: a
+// template that knows no reasoning writes the block empty.
 func (a *reasoningPass) emptyBlock(r *format.Reasoning) {
 	turns := []turn{a.plain, a.called}
 	if a.spoken.shown(observe.Content) {
@@ -282,11 +302,13 @@ func (a *reasoningPass) emptyBlock(r *format.Reasoning) {
 		ps := pieces(observe.FirstLiteral(t.body))
 		if len(header) > 0 && len(ps) > 0 {
 			// A prompt that opens the block as every turn does has taken its open into the header.
-			if last := header[len(header)-1]; markerAt(last) > 0 && isClosing(ps[0]) && slices.Contains(mirrors(last), ps[0]) {
+			if last := header[len(header)-1]; markerAt(last) > 0 && isClosing(ps[0]) &&
+				slices.Contains(mirrors(last), ps[0]) {
 				close := observe.FirstLiteral(t.body)
 				rest := strings.TrimLeft(close, format.Space)
 				close = close[:len(close)-len(strings.TrimLeft(rest[len(ps[0]):], format.Space))]
-				r.Pair, r.Mode = format.Pair{Open: format.Mark(last), Close: format.Mark(close)}, format.ReasoningTagged
+				r.Pair, r.Mode = format.Pair{Open: format.Mark(last), Close: format.Mark(close)},
+					format.ReasoningTagged
 				a.gave("R1", "reasoning.mode reasoning.open reasoning.close", format.Observed, "every turn closes with %q at once what the prompt opens with %q", close, last)
 				return
 			}
@@ -302,8 +324,9 @@ func (a *reasoningPass) emptyBlock(r *format.Reasoning) {
 	}
 }
 
-// closeOfTrace returns a marker with which the template searches or splits content and that can close reasoning: the mirror of the
-// open where that is known, else one that it takes off with what stands before it, else a closing tag.
+// closeOfTrace returns a marker with which the template searches or splits content and that can
+// close reasoning: the mirror of the open where that is known, else one that it takes off with what
+// stands before it, else a closing tag.
 func (a *reasoningPass) closeOfTrace(open string, proven []string) string {
 	want := mirrors(open)
 	var found string
@@ -311,35 +334,42 @@ func (a *reasoningPass) closeOfTrace(open string, proven []string) string {
 		switch {
 		case slices.Contains(want, lit):
 			return lit
-		case slices.Contains(proven, lit) && !slices.Contains(proven, found), open == "" && isClosing(lit) && found == "":
+		case slices.Contains(proven, lit) && !slices.Contains(proven, found), open == "" &&
+			isClosing(lit) && found == "":
 			found = lit
 		}
 	}
 	return found
 }
 
-// closesOfTrace returns the markers that the template takes off content together with all that stands before them: no matter what
-// they look like, they close what is not to be shown again.
+// closesOfTrace returns the markers that the template takes off content together with all that
+// stands before them: no matter what they look like, they close what is not to be shown again.
 func (a *reasoningPass) closesOfTrace() []string {
 	return slices.DeleteFunc(a.markersOfTrace(), func(lit string) bool {
-		o := a.observe(observe.Probe{Content: new(observe.ReasoningNeedle + lit + observe.ContentNeedle), Past: true})
-		return o.Err != nil || !strings.Contains(o.String, observe.ContentNeedle) || strings.Contains(o.String, observe.ReasoningNeedle)
+		o := a.observe(observe.Probe{Content: new(observe.ReasoningNeedle + lit +
+			observe.ContentNeedle), Past: true})
+		return o.Err != nil || !strings.Contains(o.String, observe.ContentNeedle) ||
+			strings.Contains(o.String, observe.ReasoningNeedle)
 	})
 }
 
-// maxSearched is with how many markers a template may search content. Those in public use have at most five.
+// maxSearched is with how many markers a template may search content. Those in public use have at
+// most five.
 const maxSearched = 64
 
 // markersOfTrace returns the markers with which the template searches or splits content, sorted.
 func (a *reasoningPass) markersOfTrace() []string {
-	a.observe(observe.Probe{Content: new(observe.ContentNeedle), Past: true}) // templates take reasoning out of past turns
+	// templates take reasoning out of past turns
+	a.observe(observe.Probe{Content: new(observe.ContentNeedle), Past: true})
 	var markers []string
 	for _, lit := range a.observer.Searched() {
-		if lit = strings.TrimSpace(lit); lit != "" && markerAt(lit) == len(lit) && !slices.Contains(markers, lit) {
+		if lit = strings.TrimSpace(lit); lit != "" && markerAt(lit) == len(lit) &&
+			!slices.Contains(markers, lit) {
 			markers = append(markers, lit)
 		}
 		if len(markers) > maxSearched { // each is tried with a probe of its own
-			a.observer.GiveUp(fmt.Sprintf("the template searches content for more than %d markers", maxSearched))
+			a.observer.GiveUp(fmt.Sprintf("the template searches content for more "+
+				"than %d markers", maxSearched))
 			return nil
 		}
 	}
@@ -350,8 +380,9 @@ func (a *reasoningPass) markersOfTrace() []string {
 // maxOpen is of how many markers and words an open in the header may consist.
 const maxOpen = 4
 
-// openInHeader moves the open of reasoning out of the header: where every answer and every prompt opens a block, all of them
-// share its open, and it looks like a part of the header. It shows by its mirror, which begins the close.
+// openInHeader moves the open of reasoning out of the header: where every answer and every prompt
+// opens a block, all of them share its open, and it looks like a part of the header. It shows by
+// its mirror, which begins the close.
 func (a *reasoningPass) openInHeader(r *format.Reasoning) {
 	ps := splitMarkers(a.start)
 	for i, n := len(ps)-1, 0; i >= 0 && n < maxOpen; i-- {
@@ -371,12 +402,14 @@ func (a *reasoningPass) openInHeader(r *format.Reasoning) {
 		case r.Open.Text == "" && closed == len(r.Close.Text):
 			r.Open = format.Mark(moved + r.Open.Full())
 		case r.Open.Text == "" && closed > 0:
-			r.Open, r.Close = format.Mark(moved+r.Open.Full()), format.Mark(r.Close.Before+r.Close.Text[:closed])
+			r.Open, r.Close = format.Mark(moved+r.Open.Full()),
+				format.Mark(r.Close.Before+r.Close.Text[:closed])
 		default:
 			continue
 		}
 		a.moveFromHeader(moved)
-		a.gave("R2", "header reasoning.open reasoning.close", format.Observed, "every turn opens reasoning with %q", moved)
+		a.gave("R2", "header reasoning.open reasoning.close", format.Observed,
+			"every turn opens reasoning with %q", moved)
 		return
 	}
 }
@@ -399,7 +432,8 @@ func (a *reasoningPass) adoptPrefill(r *format.Reasoning) {
 	for _, p := range a.prefills {
 		if ps := pieces(p); onlyMarkers(p) && len(ps) == 1 && ps[0] != r.Close.Text {
 			r.Open = format.Mark(p)
-			a.gave("R2", "reasoning.open", format.Observed, "open of reasoning %q, by the generation prompt", p)
+			a.gave("R2", "reasoning.open", format.Observed, "open of reasoning %q, by the "+
+				"generation prompt", p)
 			return
 		}
 	}
@@ -415,13 +449,15 @@ func (a *reasoningPass) reasoningMode(r *format.Reasoning) {
 	}
 	defer func(was format.ReasoningMode) {
 		if r.Mode != was {
-			a.gave("R2", "reasoning.mode", format.Observed, "some prompt opens reasoning; the mode is %s", r.Mode)
+			a.gave("R2", "reasoning.mode", format.Observed, "some prompt opens "+
+				"reasoning; the mode is %s", r.Mode)
 		}
 	}(r.Mode)
 	opened := slices.ContainsFunc(a.prefills, func(p string) bool {
 		return strings.Contains(p, r.Open.Text) && !strings.Contains(p, r.Close.Text)
 	})
-	closed := slices.ContainsFunc(a.prefills, func(p string) bool { return r.Close.Text != "" && strings.Contains(p, r.Close.Text) })
+	closed := slices.ContainsFunc(a.prefills,
+		func(p string) bool { return r.Close.Text != "" && strings.Contains(p, r.Close.Text) })
 	switch {
 	case opened && closed:
 		r.Mode = format.ReasoningForcedClosed

@@ -53,9 +53,10 @@ func commonSuffix(texts ...string) string {
 // maxMarker bounds a bracketed marker, in bytes.
 const maxMarker = 80
 
-// splitMarkers cuts a literal into markers and what stands between them. A marker is a bracketed word, <...> or [...] or <<...>>,
-// without white space at its start and without a bracket inside, or a word between two glyphs of a kind, ⁂...⁂ or ##...##; everything
-// else is cut into runs of white space, words (letters, digits and underscores, of one script each) and single signs.
+// splitMarkers cuts a literal into markers and what stands between them. A marker is a bracketed
+// word, <...> or [...] or <<...>>, without white space at its start and without a bracket inside,
+// or a word between two glyphs of a kind, ⁂...⁂ or ##...##; everything else is cut into runs of
+// white space, words (letters, digits and underscores, of one script each) and single signs.
 func splitMarkers(s string) []string {
 	var pieces []string
 	for s != "" {
@@ -82,7 +83,8 @@ func markerAt(s string) int {
 // bracketedAt returns the length of the marker between brackets at the start of s, or 0.
 func bracketedAt(s string) int {
 	open, shut := bracketsAt(s)
-	if open == "" || len(s) == len(open) || isSpace(s[len(open)]) || strings.HasPrefix(s[len(open):], shut) {
+	if open == "" || len(s) == len(open) || isSpace(s[len(open)]) ||
+		strings.HasPrefix(s[len(open):], shut) {
 		return 0
 	}
 	for i, r := range s[:min(len(s), maxMarker)] {
@@ -90,14 +92,16 @@ func bracketedAt(s string) int {
 		case i < len(open):
 		case strings.HasPrefix(s[i:], shut):
 			return i + len(shut)
-		case strings.HasPrefix(open, string(r)) || r == '\n' || r == '{' || r == '}' || r != '[' && r != ']' && isBracket(r):
+		case strings.HasPrefix(open, string(r)) || r == '\n' || r == '{' || r == '}' ||
+			r != '[' && r != ']' && isBracket(r):
 			return 0
 		}
 	}
 	return 0
 }
 
-// bracketsAt returns the bracket, or the two of a kind, at the start of s and what closes them; "" where there is none.
+// bracketsAt returns the bracket, or the two of a kind, at the start of s and what closes them; ""
+// where there is none.
 func bracketsAt(s string) (open, shut string) {
 	r, size := utf8.DecodeRuneInString(s)
 	i := strings.IndexRune(format.OpenBrackets, r)
@@ -113,14 +117,17 @@ func bracketsAt(s string) (open, shut string) {
 }
 
 func isBracket(r rune) bool {
-	return strings.ContainsRune(format.OpenBrackets, r) || strings.ContainsRune(format.ShutBrackets, r)
+	return strings.ContainsRune(format.OpenBrackets, r) ||
+		strings.ContainsRune(format.ShutBrackets, r)
 }
 
-// fences are the signs of ASCII one of which, on both sides of a word, makes a marker, and doubleFences those of which it takes two. The
-// others are quotes, brackets and what JSON and code are written with.
+// fences are the signs of ASCII one of which, on both sides of a word, makes a marker, and
+// doubleFences those of which it takes two. The others are quotes, brackets and what JSON and code
+// are written with.
 const fences, doubleFences = "|#@%~*$^", "=-!+:"
 
-// fencedAt returns the length of the marker at the start of s that the same glyphs open and close, or 0.
+// fencedAt returns the length of the marker at the start of s that the same glyphs open and close,
+// or 0.
 func fencedAt(s string) int {
 	if s == "" || classAt(s) != sign || isBracket(firstRune(s)) {
 		return 0
@@ -132,11 +139,13 @@ func fencedAt(s string) int {
 		fence = s[:len(fence)+len(glyph)]
 	}
 	ascii := glyph[0] < utf8.RuneSelf
-	if ascii && strings.IndexByte(fences, glyph[0]) < 0 && (len(fence) < 2 || strings.IndexByte(doubleFences, glyph[0]) < 0) {
+	if ascii && strings.IndexByte(fences, glyph[0]) < 0 &&
+		(len(fence) < 2 || strings.IndexByte(doubleFences, glyph[0]) < 0) {
 		return 0
 	}
 	inner, _, closed := strings.Cut(s[len(fence):], fence)
-	spaced := strings.Trim(inner, format.Space) != inner || ascii && strings.ContainsAny(inner, format.Space)
+	spaced := strings.Trim(inner, format.Space) != inner ||
+		ascii && strings.ContainsAny(inner, format.Space)
 	if !closed || spaced || len(inner) > maxMarker || strings.IndexFunc(inner, isWordRune) < 0 ||
 		strings.ContainsAny(inner, "\n{}\"'") || strings.IndexFunc(inner, isBracket) >= 0 {
 		return 0
@@ -149,8 +158,8 @@ func firstRune(s string) rune {
 	return r
 }
 
-// glyphAt returns the length of the character at the start of s with all that is drawn in one with it: marks, variation selectors, and
-// what a joiner joins (UAX 29, without its tables).
+// glyphAt returns the length of the character at the start of s with all that is drawn in one with
+// it: marks, variation selectors, and what a joiner joins (UAX 29, without its tables).
 func glyphAt(s string) int {
 	joined := true
 	for i, r := range s {
@@ -186,11 +195,14 @@ func plainAt(s string) int {
 	return len(s)
 }
 
-// scripts are the ones in which words are told apart: a word is written in one of them, so that another begins where the script changes.
-var scripts = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Arabic, unicode.Devanagari, eastern, unicode.Hebrew, unicode.Thai}
+// scripts are the ones in which words are told apart: a word is written in one of them, so that
+// another begins where the script changes.
+var scripts = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Arabic,
+	unicode.Devanagari, eastern, unicode.Hebrew, unicode.Thai}
 
 // eastern are the scripts that words of Chinese, Japanese and Korean mix.
-var eastern = rangetable(unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo)
+var eastern = rangetable(unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
+	unicode.Bopomofo)
 
 // rangetable joins tables.
 func rangetable(tables ...*unicode.RangeTable) *unicode.RangeTable {
@@ -203,7 +215,8 @@ func rangetable(tables ...*unicode.RangeTable) *unicode.RangeTable {
 	return all
 }
 
-// scriptOf returns the script of a letter, nil for all that stands in words of any: digits, marks, the underscore.
+// scriptOf returns the script of a letter, nil for all that stands in words of any: digits, marks,
+// the underscore.
 func scriptOf(r rune) *unicode.RangeTable {
 	switch {
 	case r < utf8.RuneSelf:
@@ -240,17 +253,18 @@ func classAt(s string) int {
 	return sign
 }
 
-// isWordRune reports whether r can stand inside a word of some script: a letter, a digit, a mark, or a format character such as the joiners
-// of Arabic and Indic scripts.
+// isWordRune reports whether r can stand inside a word of some script: a letter, a digit, a mark,
+// or a format character such as the joiners of Arabic and Indic scripts.
 func isWordRune(r rune) bool {
 	return r == '_' || unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.Cf)
 }
 
-// divide divides what stands between two like things: the close of the first, a separator, the open of the second. The first
-// thing's lead shows the open, what stands behind the last one shows the close. Where the two overlap, white space goes
-// to the open; a marker does so where all calls begin with it (it then precedes every tag), or where the open is nothing
-// else, and to the close elsewhere (it then ends every tag). Where it is known how much of what stands behind precedes the end of the
-// turn, that is given as inner.
+// divide divides what stands between two like things: the close of the first, a separator, the open
+// of the second. The first thing's lead shows the open, what stands after the last one shows the
+// close. Where the two overlap, white space goes to the open; a marker does so where all calls
+// begin with it (it then precedes every tag), or where the open is nothing else, and to the close
+// elsewhere (it then ends every tag). Where it is known how much of what stands after precedes the
+// end of the turn, that is given as inner.
 func divide(lead, between, behind, opening string, inner ...string) (open, sep, close string) {
 	open, close = commonSuffix(lead, between), commonPrefix(between, behind)
 	if close+open == between && !onlySpace(open) && !onlySpace(close) {
@@ -258,7 +272,8 @@ func divide(lead, between, behind, opening string, inner ...string) (open, sep, 
 	}
 	open = snapStart(open, lead, between)
 	for _, s := range inner {
-		if rest, longer := strings.CutPrefix(close, s); longer && !onlySpace(s) && bracketed(rest) == 0 {
+		if rest, longer := strings.CutPrefix(close, s); longer && !onlySpace(s) &&
+			bracketed(rest) == 0 {
 			close = s // what is left begins the turn's end and the next call alike
 		}
 	}
@@ -282,8 +297,9 @@ func divide(lead, between, behind, opening string, inner ...string) (open, sep, 
 	return open, between[len(close) : len(between)-len(open)], close
 }
 
-// snapEnd shortens a common prefix so that it does not end inside a marker of any of the texts that it begins. Where one of the texts ends
-// with it, its end is seen and no guess: then it may end inside a word of the others, since words need nothing between them.
+// snapEnd shortens a common prefix so that it does not end inside a marker of any of the texts that
+// it begins. Where one of the texts ends with it, its end is seen and no guess: then it may end
+// inside a word of the others, since words need nothing between them.
 func snapEnd(prefix string, texts ...string) string {
 	seen := slices.Contains(texts, prefix)
 	for _, text := range texts {
@@ -301,14 +317,16 @@ func snapEnd(prefix string, texts ...string) string {
 	return prefix
 }
 
-// snapStart shortens a common suffix so that it does not start inside a marker of any of the texts that it ends; see snapEnd.
+// snapStart shortens a common suffix so that it does not start inside a marker of any of the texts
+// that it ends; see snapEnd.
 func snapStart(suffix string, texts ...string) string {
 	seen := slices.Contains(texts, suffix)
 	for _, text := range texts {
 		pos := 0
 		for _, piece := range splitMarkers(text) {
 			start := len(text) - len(suffix)
-			if pos < start && start < pos+len(piece) && (bracketedAt(piece) > 0 || !seen && isWhole(piece)) {
+			if pos < start && start < pos+len(piece) &&
+				(bracketedAt(piece) > 0 || !seen && isWhole(piece)) {
 				suffix = text[pos+len(piece):]
 			}
 			pos += len(piece)
@@ -327,7 +345,8 @@ func pieces(s string) []string {
 	return slices.DeleteFunc(splitMarkers(s), func(p string) bool { return onlySpace(p) })
 }
 
-// cutPieces returns the first part of s that holds n pieces, with the white space behind it that belongs to no later one.
+// cutPieces returns the first part of s that holds n pieces, with the white space after it that
+// belongs to no later one.
 func cutPieces(s string, n int) (string, string) {
 	pos := 0
 	for _, p := range splitMarkers(s) {
@@ -342,7 +361,7 @@ func cutPieces(s string, n int) (string, string) {
 	return s[:pos], s[pos:]
 }
 
-// onlyMarkers says that a literal is made of bracketed markers and white space.
+// onlyMarkers reports whether a literal is made of bracketed markers and white space.
 func onlyMarkers(s string) bool {
 	ps := pieces(s)
 	return len(ps) > 0 && !slices.ContainsFunc(ps, func(p string) bool { return markerAt(p) == 0 })
@@ -366,8 +385,9 @@ func leadingSpace(texts []string) string {
 	return shared[:len(shared)-len(strings.TrimLeft(shared, format.Space))]
 }
 
-// cutStart returns the length of a text's prefix that is the given one, or, where it is not there to the byte, the same but for
-// white space. White space behind a prefix of the latter kind is not part of it.
+// cutStart returns the length of a text's prefix that is the given one, or, where it is not there
+// to the byte, the same but for white space. White space after a prefix of the latter kind is not
+// part of it.
 func cutStart(text, start string) (int, bool) {
 	if strings.HasPrefix(text, start) {
 		return len(start), true
@@ -456,7 +476,8 @@ func cutLast(open string) (outer, inner string) {
 		for i > 0 && markerAt(ps[i-1]) == 0 && !onlySpace(ps[i-1]) {
 			i--
 		}
-		// An attribute's words belong to their tag: <invoke name=" is one open, cut where the bracket stands.
+		// An attribute's words belong to their tag: <invoke name=" is one open, cut where the
+		// bracket stands.
 		if j := strings.LastIndexAny(strings.Join(ps[:i], ""), format.OpenBrackets); j >= 0 {
 			pos := 0
 			for k, p := range ps[:i] {
@@ -471,19 +492,23 @@ func cutLast(open string) (outer, inner string) {
 	return strings.Join(ps[:i], ""), strings.Join(ps[i:], "")
 }
 
-// isClosing says that a marker has the shape of a closing one: </x>, [/x], <|/x|>, <|END_x|>, <|x_end|>, <x:close>.
+// isClosing reports whether a marker has the shape of a closing one: </x>, [/x], <|/x|>, <|END_x|>,
+// <|x_end|>, <x:close>.
 func isClosing(marker string) bool {
 	inner := strings.TrimLeft(marker, format.OpenBrackets+"|｜")
-	words := strings.FieldsFunc(strings.ToLower(inner), func(r rune) bool { return !unicode.IsLetter(r) })
+	words := strings.FieldsFunc(strings.ToLower(inner),
+		func(r rune) bool { return !unicode.IsLetter(r) })
 	closes := func(word string) bool { return word == "end" || word == "close" }
-	return strings.HasPrefix(inner, "/") || strings.HasPrefix(strings.ToLower(inner), "end") || len(words) > 1 && (closes(words[0]) || closes(words[len(words)-1]))
+	return strings.HasPrefix(inner, "/") || strings.HasPrefix(strings.ToLower(inner), "end") ||
+		len(words) > 1 && (closes(words[0]) || closes(words[len(words)-1]))
 }
 
 // opposites are words that make an opening marker and the closing one.
 var opposites = [...][2]string{{"start", "end"}, {"begin", "end"}, {"open", "close"}}
 
-// mirrors returns what may close an opening marker, and what may open for a closing one: with the opposite word, if there is more to the
-// marker than this word, and with a slash or without it. The likely one is first.
+// mirrors returns what may close an opening marker, and what may open for a closing one: with the
+// opposite word, if there is more to the marker than this word, and with a slash or without it. The
+// likely one is first.
 func mirrors(marker string) []string {
 	text := format.Mark(marker).Text
 	var found []string
@@ -521,7 +546,8 @@ func mirror(marker string) string {
 
 func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
-// wordAt returns where a word stands in a marker that has other letters as well, -1 where it does not.
+// wordAt returns where a word stands in a marker that has other letters as well, -1 where it does
+// not.
 func wordAt(marker, word string) int {
 	at := strings.Index(marker, word)
 	if at < 0 {
@@ -530,13 +556,15 @@ func wordAt(marker, word string) int {
 	before, behind := marker[:at], marker[at+len(word):]
 	last, _ := utf8.DecodeLastRuneInString(before)
 	next, _ := utf8.DecodeRuneInString(behind)
-	if unicode.IsLetter(last) || unicode.IsLetter(next) || strings.IndexFunc(before+behind, unicode.IsLetter) < 0 {
+	if unicode.IsLetter(last) || unicode.IsLetter(next) ||
+		strings.IndexFunc(before+behind, unicode.IsLetter) < 0 {
 		return -1
 	}
 	return at
 }
 
-// closedAt returns where in a literal the mirror of an open ends that the literal begins with, 0 if it does not.
+// closedAt returns where in a literal the mirror of an open ends that the literal begins with, 0 if
+// it does not.
 func closedAt(literal, open string) int {
 	text := strings.TrimLeft(literal, format.Space)
 	for _, m := range mirrors(open) {
@@ -547,13 +575,16 @@ func closedAt(literal, open string) int {
 	return 0
 }
 
-// emptyPairs returns the pairs of an opening marker and its mirror that stand in a text with nothing but white space between them.
+// emptyPairs returns the pairs of an opening marker and its mirror that stand in a text with
+// nothing but white space between them.
 func emptyPairs(text string) []format.Pair {
 	var pairs []format.Pair
 	ps := pieces(text)
 	for i := 1; i < len(ps); i++ {
-		if markerAt(ps[i-1]) > 0 && markerAt(ps[i]) > 0 && slices.Contains(mirrors(ps[i-1]), ps[i]) {
-			pairs = append(pairs, format.Pair{Open: format.Mark(ps[i-1]), Close: format.Mark(ps[i])})
+		if markerAt(ps[i-1]) > 0 && markerAt(ps[i]) > 0 &&
+			slices.Contains(mirrors(ps[i-1]), ps[i]) {
+			pairs = append(pairs,
+				format.Pair{Open: format.Mark(ps[i-1]), Close: format.Mark(ps[i])})
 		}
 	}
 	return pairs
@@ -568,7 +599,7 @@ func bracketed(s string) int {
 	return n
 }
 
-// opensWord says that a literal has a marker with a word directly behind it.
+// opensWord reports whether a literal has a marker with a word directly after it.
 func opensWord(text, marker string) bool {
 	_, rest, found := strings.Cut(text, marker)
 	return found && rest != "" && isWord(rest)

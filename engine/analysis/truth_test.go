@@ -8,8 +8,9 @@ import (
 	"github.com/goassay/assay/engine/format"
 )
 
-// TestReasoningIsEvidenced sees that markers of reasoning rest on something: on what is written, on what the template takes out of content, or on
-// the shape of a tag. What merely heads an answer opens nothing.
+// TestReasoningIsEvidenced sees that markers of reasoning rest on something: on what is written, on
+// what the template takes out of content, or on the shape of a tag. What merely heads an answer
+// opens nothing.
 func TestReasoningIsEvidenced(t *testing.T) {
 	const turn = `{%- for m in messages %}<|{{ m.role }}|>{{ CONTENT }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>PROMPT{% endif %}`
 	cut := func(open, close string) string {
@@ -28,10 +29,12 @@ func TestReasoningIsEvidenced(t *testing.T) {
 			strings.NewReplacer("CONTENT", "m.content", "PROMPT", "<mull>").Replace(turn),
 			`header: "<|assistant|>" reasoning.mode: forced_open reasoning.open: "<mull>" reasoning.close: "</mull>" reasoning.basis: mirrored`},
 		{"markers between which text is taken out of content",
-			cut("⟦m|", "|m⟧") + strings.NewReplacer("CONTENT", "rest(m.content)", "PROMPT", "").Replace(turn),
+			cut("⟦m|", "|m⟧") + strings.NewReplacer("CONTENT", "rest(m.content)", "PROMPT", "").
+				Replace(turn),
 			`header: "<|assistant|>" reasoning.mode: tagged reasoning.open: "⟦m|" reasoning.close: "|m⟧" reasoning.basis: traced`},
 		{"such markers with a word that the prompt writes",
-			cut("<m|", "|m>") + strings.NewReplacer("CONTENT", "rest(m.content)", "PROMPT", `{% if not mull %}<m|why{{ '\n' }}|m>{% endif %}`).Replace(turn),
+			cut("<m|", "|m>") + strings.NewReplacer("CONTENT", "rest(m.content)", "PROMPT", `{% if not mull %}<m|why{{ '\n' }}|m>{% endif %}`).
+				Replace(turn),
 			`header: "<|assistant|>" reasoning.mode: forced_closed reasoning.open: "<m|why\n" reasoning.close: "|m>" reasoning.basis: traced`},
 		{"a flag that changes the end of the user's turn",
 			`{%- for m in messages %}{% if m.role == 'assistant' %}<bot>{{ m.content }}</s>{% else %}{{ m.content }} /{{ 'off' if mull is false else 'on' }} {% endif %}{% endfor %}{% if add_generation_prompt %}<bot>{% if mull is false %}<mull></mull>{% else %}<mull>{% endif %}{% endif %}`,
@@ -40,7 +43,9 @@ func TestReasoningIsEvidenced(t *testing.T) {
 		a := analyze(t, tt.template)
 		var got []string
 		for line := range strings.Lines(a.Format.String()) {
-			if strings.HasPrefix(line, "header") || strings.HasPrefix(line, "reasoning.") && !strings.HasPrefix(line, "reasoning.trim") {
+			if strings.HasPrefix(line, "header") ||
+				strings.HasPrefix(line, "reasoning.") &&
+					!strings.HasPrefix(line, "reasoning.trim") {
 				got = append(got, strings.TrimSpace(line))
 			}
 		}
@@ -50,8 +55,9 @@ func TestReasoningIsEvidenced(t *testing.T) {
 	}
 }
 
-// TestCallsAreFound sees that calls are found wherever a template writes them: before a following message alone, or with a name in the id
-// alone; and that a probe which fails for a reason of its own is no sign that there are none.
+// TestCallsAreFound sees that calls are found wherever a template writes them: before a following
+// message alone, or with a name in the id alone; and that a probe which fails for a reason of its
+// own is no sign that there are none.
 func TestCallsAreFound(t *testing.T) {
 	const turn = `{%- if tools %}[tools]{{ tools|tojson }}{% endif %}{%- for m in messages %}{% if m.role == 'assistant' %}[bot]{{ m.content or '' }}CALLS[end]{% else %}[{{ m.role }}]{{ m.content }}{% endif %}{% endfor %}{% if add_generation_prompt %}[bot]{% endif %}`
 	for _, tt := range []struct{ name, calls, want, unread string }{
@@ -84,7 +90,8 @@ func TestCallsAreFound(t *testing.T) {
 	}
 }
 
-// TestAnswersElsewhere has templates whose answers stand where no user's message leads: in a prompt without one, beside tools alone, nowhere.
+// TestAnswersElsewhere has templates whose answers stand where no user's message leads: in a prompt
+// without one, beside tools alone, nowhere.
 func TestAnswersElsewhere(t *testing.T) {
 	const judge = `{% if tools %}{% for m in messages %}[{{ m.role }}]{{ m.content or '' }}{% for c in m.tool_calls or [] %}<c>{{ c.function|tojson }}</c>{% endfor %}[over]{% endfor %}` +
 		`{% else %}[user]Judge: {% for m in messages %}{{ '(' ~ m.role ~ ') ' ~ m.content ~ '\n' }}{% endfor %}[over]{% endif %}{% if add_generation_prompt %}[assistant]{% endif %}`
@@ -101,7 +108,8 @@ func TestAnswersElsewhere(t *testing.T) {
 			`{% if m.tool_calls %}<calls>{{ m.tool_calls|tojson }}</calls>{% endif %}{% endfor %}{{ '[assistant]' if add_generation_prompt }}`,
 			`header: "[assistant]" end: "[over]" calls: array of json_native section_start: "<calls>" section_end: "</calls>" object: id=id, type="function", function.name=name, function.arguments=args`},
 	} {
-		got := strings.NewReplacer("reasoning.mode: none\n", "", "content.mode: plain\n", "", "end: \"</s>\"\n", "").Replace(analyze(t, tt.template).Format.String())
+		got := strings.NewReplacer("reasoning.mode: none\n", "", "content.mode: plain\n", "",
+			"end: \"</s>\"\n", "").Replace(analyze(t, tt.template).Format.String())
 		if got := strings.Join(strings.Fields(got), " "); got != tt.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", tt.name, got, tt.want)
 		}
@@ -126,14 +134,16 @@ func TestEnds(t *testing.T) {
 			`Help.{% for m in messages %}{{ '\n### ' ~ ('Task' if m.role == 'user' else 'Reply') ~ ':\n' ~ m.content }}{% if m.role == 'assistant' %}|END|{% endif %}{% endfor %}{{ '\n### Reply:\n' }}`,
 			`header: "\n### Reply:\n" end: "|END|"`},
 	} {
-		got := strings.NewReplacer("reasoning.mode: none\ncontent.mode: plain\n", "", "end: \"</s>\"\n", "").Replace(analyze(t, tt.template).Format.String())
+		got := strings.NewReplacer("reasoning.mode: none\ncontent.mode: plain\n", "", "end: \"</s>\"\n", "").
+			Replace(analyze(t, tt.template).Format.String())
 		if got := strings.Join(strings.Fields(got), " "); got != tt.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", tt.name, got, tt.want)
 		}
 	}
 }
 
-// TestFlagAmongMany finds the one variable of many that does something, whatever its name and place.
+// TestFlagAmongMany finds the one variable of many that does something, whatever its name and
+// place.
 func TestFlagAmongMany(t *testing.T) {
 	for _, flag := range []string{"a_mull", "mm_mull", "zz_mull"} {
 		var others strings.Builder
@@ -141,14 +151,15 @@ func TestFlagAmongMany(t *testing.T) {
 			fmt.Fprintf(&others, "{%% set x = variable_%d %%}", i)
 		}
 		a := analyze(t, others.String()+strings.ReplaceAll(`{% for m in messages %}<|{{ m.role }}|>{% if m.reasoning and FLAG %}[mull]{{ m.reasoning }}[/mull]{% endif %}{{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% if FLAG %}[mull]{% endif %}{% endif %}`, "FLAG", flag))
-		if r := a.Format.Reasoning; r.Open.Text != "[mull]" || r.Close.Text != "[/mull]" || r.Mode != format.ReasoningForcedOpen {
+		if r := a.Format.Reasoning; r.Open.Text != "[mull]" || r.Close.Text != "[/mull]" ||
+			r.Mode != format.ReasoningForcedOpen {
 			t.Errorf("%s: reasoning %v, mode %v", flag, r.Pair, r.Mode)
 		}
 	}
 }
 
-// TestCodecByAllValues sees that quotes which the template writes around strings are no codec, and that a word for one value alone decides
-// none.
+// TestCodecByAllValues sees that quotes which the template writes around strings are no codec, and
+// that a word for one value alone decides none.
 func TestCodecByAllValues(t *testing.T) {
 	const turn = `{% for m in messages %}[{{ m.role }}]{{ m.content or '' }}{% for c in m.tool_calls or [] %}<c>{{ c.function.name }}OPEN{% for k, v in c.function.arguments.items() %}ENTRY{% endfor %}SHUT</c>{% endfor %}[end]{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}`
 	for _, tt := range []struct{ open, entry, shut, want string }{
@@ -159,7 +170,8 @@ func TestCodecByAllValues(t *testing.T) {
 		{"", `<k>{{ k }}</k><v>{{ v }}</v>`, "", "str"},
 		{"", `<k>{{ k }}</k><v>{{ 'true' if v is true else 'false' if v is false else v if v is string or v is none else v|tojson }}</v>`, "", "raw"},
 	} {
-		a := analyze(t, strings.NewReplacer("OPEN", tt.open, "ENTRY", tt.entry, "SHUT", tt.shut).Replace(turn))
+		a := analyze(t, strings.NewReplacer("OPEN", tt.open, "ENTRY", tt.entry, "SHUT", tt.shut).
+			Replace(turn))
 		if len(a.Format.Calls) != 1 || a.Format.Calls[0].Body.Codec.Style.String() != tt.want {
 			t.Errorf("%s: want codec %s, got\n%s", tt.entry, tt.want, a.Format)
 		}

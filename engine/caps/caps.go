@@ -2,9 +2,9 @@
 //
 // # Model
 //
-// The capabilities are facts that package observe found: a capability is there if the text in question reaches the prompt as
-// itself. This follows the probes of llama.cpp's documented capability detection, and goes further where that one only asks what
-// was read.
+// The capabilities are facts that package observe found: a capability is there if the text in
+// question reaches the prompt as itself. This follows the probes of llama.cpp's documented
+// capability detection, and goes further where that one only asks what was read.
 //
 // # Tool-capable
 //
@@ -12,8 +12,8 @@
 //
 // # Fit
 //
-// [Caps.Fit] turns a request into what the template can take, one named function per polyfill (E27), and says which ones it
-// needed.
+// [Caps.Fit] turns a request into what the template can take, one named function per polyfill
+// (E27), and says which ones it needed.
 //
 // # Stability
 //
@@ -63,8 +63,9 @@ func (c Caps) Value() ordered.Value {
 	return ordered.ObjectOf(members...)
 }
 
-// String returns a line per capability, "name: true" or "name: false". Where a template keeps reasoning only under some variables,
-// the line names them: "supports_preserve_reasoning: true, by clear_thinking=false".
+// String returns a line per capability, "name: true" or "name: false". Where a template keeps
+// reasoning only under some variables, the line names them: "supports_preserve_reasoning: true, by
+// clear_thinking=false".
 func (c Caps) String() string {
 	var b strings.Builder
 	for _, f := range fields {
@@ -102,9 +103,9 @@ func (c Caps) Supports(name string) (value, known bool) {
 // ErrToolsUnsupported is why a template is not tool-capable.
 var ErrToolsUnsupported = errors.New("chat template does not support tool calling")
 
-// ToolCapable returns nil where the template describes tools and replays calls, else an error that says
-// which capability is missing, or why it is not known (E26, E32). It says nothing of how calls are spelled;
-// the gate, which proves that, is the façade's.
+// ToolCapable returns nil where the template describes tools and replays calls, else an error that
+// says which capability is missing, or why it is not known (E26, E32). It says nothing of how calls
+// are spelled; the gate, which proves that, is the façade's.
 func (c Caps) ToolCapable() error {
 	var missing []string
 	for _, need := range []struct {

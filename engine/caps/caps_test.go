@@ -101,19 +101,24 @@ func TestToolCapable(t *testing.T) {
 	}
 }
 
-// TestNotJudged sees that a probe that fails for a reason of its own is never taken for a template that cannot do what it probes (E32).
+// TestNotJudged sees that a probe that fails for a reason of its own is never taken for a template
+// that cannot do what it probes (E32).
 func TestNotJudged(t *testing.T) {
 	const frame = `TOOLS{% for m in messages %}{{ m.content or '' }}{% for c in m.tool_calls or [] %}CALL{% endfor %}{% endfor %}`
 	for _, tt := range []struct{ name, tools, call, want string }{
 		{"an unknown filter", `{{ tools|tojson if tools }}`, `{{ c.function.name }}{% if c %}{{ c.function.arguments|from_json }}{% endif %}`, "supports_tool_calls not judged: template.jinja:1:160: No filter named 'from_json' found."},
 		{"a place that is not there", `{{ tools|tojson if tools }}`, `{{ '<call>' + c.nom }}`, "supports_tool_calls not judged: template.jinja:1:117: 'dict object' has no attribute 'nom'"},
 		{"tools that cannot be written", `{% for t in tools or [] %}{{ t.function.name + t.function.returns }}{% endfor %}`, `{{ c.function|tojson }}`,
-			"supports_tools not judged: template.jinja:1:46: 'dict object' has no attribute 'returns', supports_tool_calls not judged: template.jinja:1:46: 'dict object' has no attribute 'returns'"},
+			"supports_tools not judged: template.jinja:1:46: 'dict object' has no attribute " +
+				"'returns', supports_tool_calls not judged: template.jinja:1:46: 'dict object' " +
+				"has no attribute 'returns'"},
 		{"calls that are refused", `{{ tools|tojson if tools }}`, `{{ raise_exception('no calls') }}`, "supports_tool_calls=false"},
 		{"calls that are left out", `{{ tools|tojson if tools }}`, ``, "supports_tool_calls=false"},
 	} {
-		err := detect(t, strings.NewReplacer("TOOLS", tt.tools, "CALL", tt.call).Replace(frame)).ToolCapable()
-		if err == nil || !errors.Is(err, caps.ErrToolsUnsupported) || !strings.Contains(err.Error(), "("+tt.want+")") {
+		err := detect(t, strings.NewReplacer("TOOLS", tt.tools, "CALL", tt.call).Replace(frame)).
+			ToolCapable()
+		if err == nil || !errors.Is(err, caps.ErrToolsUnsupported) ||
+			!strings.Contains(err.Error(), "("+tt.want+")") {
 			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)
 		}
 	}
@@ -121,7 +126,8 @@ func TestNotJudged(t *testing.T) {
 
 func TestDetectFails(t *testing.T) {
 	_, err := observe.New(compile(t, "{{ raise_exception('never') }}"))
-	if err == nil || !strings.Contains(err.Error(), "template.jinja:1:") || !strings.Contains(err.Error(), "never") {
+	if err == nil || !strings.Contains(err.Error(), "template.jinja:1:") ||
+		!strings.Contains(err.Error(), "never") {
 		t.Errorf("error %v, want a positioned one that says 'never'", err)
 	}
 }

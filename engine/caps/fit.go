@@ -29,8 +29,9 @@ func (f *Fitted) Place(message int) int {
 	return f.From[message]
 }
 
-// Fit turns a request into an input for the template. Everything that a client may say and the template cannot take is
-// rewritten by one of the polyfills below; the request itself is not changed.
+// Fit turns a request into an input for the template. Everything that a client may say and the
+// template cannot take is rewritten by one of the polyfills below; the request itself is not
+// changed.
 func (c Caps) Fit(r chat.Request) Fitted {
 	f := fitter{caps: c, Fitted: Fitted{Input: chattemplate.Input{
 		Messages: slices.Clone(r.Messages),
@@ -72,17 +73,20 @@ func (f *fitter) used(name string) {
 	}
 }
 
-// kwargs gives the request's flags to the template as variables. Thinking goes by two names out there; both are given.
+// kwargs gives the request's flags to the template as variables. Thinking goes by two names out
+// there; both are given.
 func (f *fitter) kwargs(r chat.Request) {
 	if r.EnableThinking != nil {
 		for _, name := range []string{"enable_thinking", "thinking"} {
-			f.Input.Kwargs = append(f.Input.Kwargs, ordered.MemberOf(name, ordered.Boolean(*r.EnableThinking)))
+			f.Input.Kwargs = append(f.Input.Kwargs,
+				ordered.MemberOf(name, ordered.Boolean(*r.EnableThinking)))
 		}
 	}
 	f.Input.Kwargs = append(f.Input.Kwargs, r.Kwargs.Members()...)
 }
 
-// developerRole gives a developer's message as a system message where the template does not know the role.
+// developerRole gives a developer's message as a system message where the template does not know
+// the role.
 func (f *fitter) developerRole() {
 	if f.caps.Needs.Developer {
 		return
@@ -95,7 +99,8 @@ func (f *fitter) developerRole() {
 	}
 }
 
-// systemRole folds a system message into the user's next turn where the template has no system role.
+// systemRole folds a system message into the user's next turn where the template has no system
+// role.
 func (f *fitter) systemRole() {
 	if f.caps.SystemRole {
 		return
@@ -112,7 +117,8 @@ func (f *fitter) systemRole() {
 			last = i
 			continue
 		case role == "user" && len(system) > 0:
-			m = m.With("content", ordered.Str(strings.Join(append(system, plainText(m.At("content"))), "\n\n")))
+			m = m.With("content",
+				ordered.Str(strings.Join(append(system, plainText(m.At("content"))), "\n\n")))
 			system = nil
 		}
 		kept, from = append(kept, m), append(from, i)
@@ -138,8 +144,8 @@ func plainText(content ordered.Value) string {
 	return strings.Join(parts, "\n")
 }
 
-// typedContent joins typed parts into a string where the template takes strings alone. Parts that are no text stay as they
-// are, since a string cannot hold them.
+// typedContent joins typed parts into a string where the template takes strings alone. Parts that
+// are no text stay as they are, since a string cannot hold them.
 func (f *fitter) typedContent() {
 	if f.caps.TypedContent {
 		return
@@ -154,8 +160,8 @@ func (f *fitter) typedContent() {
 	}
 }
 
-// typedBesideTools joins a user's typed parts into a string where the template writes the tools into the user's message and cannot do so
-// with parts.
+// typedBesideTools joins a user's typed parts into a string where the template writes the tools
+// into the user's message and cannot do so with parts.
 func (f *fitter) typedBesideTools() {
 	if !f.caps.Needs.StringBesideTools || len(f.Input.Tools) == 0 {
 		return
@@ -171,23 +177,26 @@ func (f *fitter) typedBesideTools() {
 // onlyText reports whether content is a list of parts that are text.
 func onlyText(content ordered.Value) bool {
 	return content.Kind() == ordered.Array &&
-		!slices.ContainsFunc(content.Items(), func(p ordered.Value) bool { return p.At("type").Text() != "text" })
+		!slices.ContainsFunc(content.Items(),
+			func(p ordered.Value) bool { return p.At("type").Text() != "text" })
 }
 
 // FillsTools reports whether a polyfill fills in what a tool lacks.
 func FillsTools(polyfill string) bool { return slices.Contains(toolPolyfills[:], polyfill) }
 
-// toolPolyfills are the polyfills for a tool without description, without parameters, and with a parameter without description.
+// toolPolyfills are the polyfills for a tool without description, without parameters, and with a
+// parameter without description.
 var toolPolyfills = [...]string{"tool-description", "tool-parameters", "argument-description"}
 
-// toolMembers gives a tool what it lacks and the template fails without: an empty description, no parameters, empty descriptions of
-// its parameters.
+// toolMembers gives a tool what it lacks and the template fails without: an empty description, no
+// parameters, empty descriptions of its parameters.
 func (f *fitter) toolMembers() {
 	n := f.caps.Needs
 	if !n.ToolDescription && !n.ToolParameters && !n.ArgumentDescription {
 		return
 	}
-	fill := func(needed bool, v ordered.Value, key string, value ordered.Value, polyfill string) ordered.Value {
+	fill := func(needed bool, v ordered.Value, key string, value ordered.Value,
+		polyfill string) ordered.Value {
 		if !needed || !v.At(key).IsNull() {
 			return v
 		}
@@ -195,24 +204,30 @@ func (f *fitter) toolMembers() {
 		return v.With(key, value)
 	}
 	for i, t := range f.Input.Tools {
-		function := fill(n.ToolDescription, t.At("function"), "description", ordered.Str(""), toolPolyfills[0])
+		function := fill(n.ToolDescription, t.At("function"), "description", ordered.Str(""),
+			toolPolyfills[0])
 		function = fill(n.ToolParameters, function, "parameters", noParameters, toolPolyfills[1])
-		if properties := function.At("parameters", "properties"); n.ArgumentDescription && properties.Kind() == ordered.Object {
+		if properties := function.At("parameters", "properties"); n.ArgumentDescription &&
+			properties.Kind() == ordered.Object {
 			for _, m := range properties.Members() {
 				if m.Value.Kind() == ordered.Object {
-					properties = properties.With(m.Key, fill(true, m.Value, "description", ordered.Str(""), toolPolyfills[2]))
+					properties = properties.With(m.Key,
+						fill(true, m.Value, "description", ordered.Str(""), toolPolyfills[2]))
 				}
 			}
-			function = function.With("parameters", function.At("parameters").With("properties", properties))
+			function = function.With("parameters", function.At("parameters").
+				With("properties", properties))
 		}
 		f.Input.Tools[i] = t.With("function", function)
 	}
 }
 
 // noParameters is the schema of a function without parameters.
-var noParameters = ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("object")), ordered.MemberOf("properties", ordered.ObjectOf()))
+var noParameters = ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("object")),
+	ordered.MemberOf("properties", ordered.ObjectOf()))
 
-// resultNames gives a tool's result the name of the function where the template writes it: that of the last call with the result's id.
+// resultNames gives a tool's result the name of the function where the template writes it: that of
+// the last call with the result's id.
 func (f *fitter) resultNames() {
 	if !f.caps.Needs.ResultName {
 		return
@@ -222,7 +237,8 @@ func (f *fitter) resultNames() {
 		for _, call := range m.At("tool_calls").Items() {
 			names[call.At("id").Text()] = call.At("function", "name").Text()
 		}
-		if name := names[m.At("tool_call_id").Text()]; m.At("role").Text() == "tool" && m.At("name").IsNull() && name != "" {
+		if name := names[m.At("tool_call_id").Text()]; m.At("role").Text() == "tool" &&
+			m.At("name").IsNull() && name != "" {
 			f.Input.Messages[i] = m.With("name", ordered.Str(name))
 			f.used("result-name")
 		}
@@ -242,7 +258,8 @@ func (f *fitter) stringContent() {
 	}
 }
 
-// arguments gives a call's arguments as an object or as text, whichever the template takes. Text that is no JSON object stays.
+// arguments gives a call's arguments as an object or as text, whichever the template takes. Text
+// that is no JSON object stays.
 func (f *fitter) arguments() {
 	for i, m := range f.Input.Messages {
 		calls := slices.Clone(m.At("tool_calls").Items())
@@ -253,12 +270,14 @@ func (f *fitter) arguments() {
 			args := call.At("function", "arguments")
 			switch {
 			case f.caps.ObjectArguments && args.Kind() == ordered.String:
-				if parsed, err := ordered.ParseString(args.Text()); err == nil && parsed.Kind() == ordered.Object {
+				if parsed, err := ordered.ParseString(args.Text()); err == nil &&
+					parsed.Kind() == ordered.Object {
 					calls[j] = call.With("function", call.At("function").With("arguments", parsed))
 					f.used("arguments-as-object")
 				}
 			case !f.caps.ObjectArguments && args.Kind() == ordered.Object:
-				calls[j] = call.With("function", call.At("function").With("arguments", ordered.Str(args.String())))
+				calls[j] = call.With("function", call.At("function").
+					With("arguments", ordered.Str(args.String())))
 				f.used("arguments-as-string")
 			}
 		}
@@ -266,10 +285,12 @@ func (f *fitter) arguments() {
 	}
 }
 
-// toolsSystem puts an empty system message first where the template describes tools beside one alone.
+// toolsSystem puts an empty system message first where the template describes tools beside one
+// alone.
 func (f *fitter) toolsSystem() {
 	isSystem := func(m ordered.Value) bool { return m.At("role").Text() == "system" }
-	if !f.caps.Needs.ToolsSystem || len(f.Input.Tools) == 0 || slices.ContainsFunc(f.Input.Messages, isSystem) {
+	if !f.caps.Needs.ToolsSystem || len(f.Input.Tools) == 0 ||
+		slices.ContainsFunc(f.Input.Messages, isSystem) {
 		return
 	}
 	for i := range f.Input.Messages {
@@ -280,7 +301,8 @@ func (f *fitter) toolsSystem() {
 	f.used("empty-system-for-tools")
 }
 
-// namedIDs gives calls ids that hold their names where the template writes the name nowhere else, and their results the same ids.
+// namedIDs gives calls ids that hold their names where the template writes the name nowhere else,
+// and their results the same ids.
 func (f *fitter) namedIDs() {
 	if !f.caps.Needs.NameInID {
 		return
@@ -324,7 +346,8 @@ func (f *fitter) flatCalls() {
 	}
 }
 
-// nullContent gives an empty string for null or missing content where the template would print or refuse it.
+// nullContent gives an empty string for null or missing content where the template would print or
+// refuse it.
 func (f *fitter) nullContent() {
 	if !f.caps.Needs.EmptyContent {
 		return
@@ -357,7 +380,8 @@ func (f *fitter) reasoningField() {
 	}
 }
 
-// reasoningPart moves reasoning to a typed part before the content where the template reads it there.
+// reasoningPart moves reasoning to a typed part before the content where the template reads it
+// there.
 func (f *fitter) reasoningPart() {
 	if !f.caps.Needs.ReasoningPart {
 		return
@@ -382,11 +406,12 @@ func (f *fitter) reasoningPart() {
 	}
 }
 
-// variables binds what the template demands and the request does not give: the name "functions", OpenAI's older word for tools,
-// gets the functions' JSON text when a request has tools.
+// variables binds what the template demands and the request does not give: the name "functions",
+// OpenAI's older word for tools, gets the functions' JSON text when a request has tools.
 func (f *fitter) variables() {
 	for _, b := range f.caps.Needs.Bound {
-		if slices.ContainsFunc(f.Input.Kwargs, func(m ordered.Member) bool { return m.Key == b.Key }) {
+		if slices.ContainsFunc(f.Input.Kwargs,
+			func(m ordered.Member) bool { return m.Key == b.Key }) {
 			continue
 		}
 		if b.Key == "functions" {

@@ -6,21 +6,25 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// MessageOf builds a message in OpenAI's shape: its role, its content and, after these, what else it has.
+// MessageOf builds a message in OpenAI's shape: its role, its content and, after these, what else
+// it has.
 func MessageOf(role string, content ordered.Value, more ...ordered.Member) ordered.Value {
 	members := make([]ordered.Member, 0, 2+len(more))
-	members = append(members, ordered.MemberOf("role", ordered.Str(role)), ordered.MemberOf("content", content))
+	members = append(members, ordered.MemberOf("role", ordered.Str(role)),
+		ordered.MemberOf("content", content))
 	return ordered.ObjectOf(append(members, more...)...)
 }
 
 // TextPart builds a part of typed content with a text.
 func TextPart(text ordered.Value) ordered.Value {
-	return ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("text")), ordered.MemberOf("text", text))
+	return ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("text")),
+		ordered.MemberOf("text", text))
 }
 
 // ThinkingPart builds a part of typed content with reasoning.
 func ThinkingPart(text ordered.Value) ordered.Value {
-	return ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("thinking")), ordered.MemberOf("thinking", text))
+	return ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("thinking")),
+		ordered.MemberOf("thinking", text))
 }
 
 // CallOf builds a call of a message. Arguments are an object, or a string of JSON.
@@ -51,7 +55,8 @@ func ToolOf(name, description string, parameters ordered.Value) ordered.Value {
 			ordered.MemberOf("parameters", parameters))))
 }
 
-// NamedID returns an id that holds the name and the number of a call, as models write it where nothing else has the name.
+// NamedID returns an id that holds the name and the number of a call, as models write it where
+// nothing else has the name.
 func NamedID(name string, index int) string { return fmt.Sprintf("functions.%s:%d", name, index) }
 
 // User builds a user's message.

@@ -1,16 +1,17 @@
-// Package chat holds what clients and servers say to each other: requests, tools, messages and deltas, in the shape of
-// OpenAI's chat completions.
+// Package chat holds what clients and servers say to each other: requests, tools, messages and
+// deltas, in the shape of OpenAI's chat completions.
 //
 // # Model
 //
-// A [Request] is what a client asks. Its messages and tools stay JSON values ([ordered.Value]), since a template may read any
-// field of them and prints their keys in the order in which they came. A [Message] is what a model answered; a [Delta] one
-// increment of it.
+// A [Request] is what a client asks. Its messages and tools stay JSON values ([ordered.Value]),
+// since a template may read any field of them and prints their keys in the order in which they
+// came. A [Message] is what a model answered; a [Delta] one increment of it.
 //
 // # Wire
 //
-// All of them marshal to and unmarshal from OpenAI's JSON with encoding/json. Fields that a request has besides are kept in its
-// Rest; unknown fields of answers are skipped. An [Envelope] makes the objects in which a server sends an answer.
+// All of them marshal to and unmarshal from OpenAI's JSON with encoding/json. Fields that a request
+// has besides are kept in its Rest; unknown fields of answers are skipped. An [Envelope] makes the
+// objects in which a server sends an answer.
 //
 // # Stability
 //
@@ -18,15 +19,18 @@
 //
 // # Errors
 //
-// [ParseRequest] names the field that is wrong by its path ("messages[1].role"), what was expected and what was found.
+// [ParseRequest] names the field that is wrong by its path ("messages[1].role"), what was expected
+// and what was found.
 package chat
 
 import "github.com/goassay/assay/engine/ordered"
 
-// Value is a JSON value that keeps the order of keys and the digits of numbers. It marshals and unmarshals with encoding/json.
+// Value is a JSON value that keeps the order of keys and the digits of numbers. It marshals and
+// unmarshals with encoding/json.
 type Value = ordered.Value
 
-// ReasoningFields are the names under which reasoning arrives in a message, the common one first (E5).
+// ReasoningFields are the names under which reasoning arrives in a message, the common one first
+// (E5).
 var ReasoningFields = [...]string{"reasoning_content", "reasoning", "thinking", "thought"}
 
 // Tool is a function that a model may call.
@@ -35,7 +39,8 @@ type Tool struct {
 	Description string
 	Parameters  ordered.Value // a JSON Schema; null where the function declares none
 
-	// Value is the tool as it came, which is what a template sees. Null in a tool that is made by hand: [Tool.Wire] builds one then.
+	// Value is the tool as it came, which is what a template sees. Null in a tool that is made by
+	// hand: [Tool.Wire] builds one then.
 	Value ordered.Value
 }
 
@@ -65,7 +70,8 @@ const (
 	ReasoningKeep                        // "none": it stays in the content, with its markers
 )
 
-// Continue says which part of a last assistant message the model goes on with (continue_final_message).
+// Continue says which part of a last assistant message the model goes on with
+// (continue_final_message).
 type Continue uint8
 
 // What is continued.
@@ -87,10 +93,12 @@ type Request struct {
 	Continue        Continue      // continue_final_message
 	JSONSchema      ordered.Value // of the answer; null where there is none
 	HasJSONSchema   bool          // a schema was given (it may be {} or true)
-	Kwargs          ordered.Value // chat_template_kwargs: further template variables, an object or null
+	// chat_template_kwargs: further template variables, an object or null
+	Kwargs ordered.Value
 
-	// Rest is an object with the fields of the request that are not above (model, temperature, stream, ...), in the order in which
-	// they came; null where there are none. They do not concern a template.
+	// Rest is an object with the fields of the request that are not above (model, temperature,
+	// stream, ...), in the order in which they came; null where there are none. They do not concern
+	// a template.
 	Rest ordered.Value
 }
 
@@ -101,8 +109,8 @@ type Message struct {
 	ToolCalls []ToolCall
 }
 
-// ToolCall is one call in a [Message]. Its JSON is OpenAI's, which has no place for Complete: a call that is read from JSON is
-// complete.
+// ToolCall is one call in a [Message]. Its JSON is OpenAI's, which has no place for Complete: a
+// call that is read from JSON is complete.
 type ToolCall struct {
 	ID        string // empty where the output carries none (E22)
 	Name      string
@@ -110,16 +118,16 @@ type ToolCall struct {
 	Complete  bool   // the call was read to its end (E14)
 }
 
-// Delta is one increment of a message. Reasoning and content never stand in one delta; a delta is never empty (E24). Its JSON is
-// OpenAI's.
+// Delta is one increment of a message. Reasoning and content never stand in one delta; a delta is
+// never empty (E24). Its JSON is OpenAI's.
 type Delta struct {
 	Reasoning string
 	Content   string
 	ToolCalls []ToolCallDelta
 }
 
-// ToolCallDelta is an increment of a call. The first one of a call has its name, and its id where there is one; the
-// arguments of all of them, put together, are the call's.
+// ToolCallDelta is an increment of a call. The first one of a call has its name, and its id where
+// there is one; the arguments of all of them, put together, are the call's.
 type ToolCallDelta struct {
 	Index     int // which call, from 0
 	ID        string
@@ -127,7 +135,8 @@ type ToolCallDelta struct {
 	Arguments string
 }
 
-// FinishReason is why a turn ended, in the words of OpenAI's finish_reason. Servers have further reasons of their own.
+// FinishReason is why a turn ended, in the words of OpenAI's finish_reason. Servers have further
+// reasons of their own.
 type FinishReason string
 
 // The finish reasons.
@@ -138,6 +147,6 @@ const (
 	FinishContentFilter FinishReason = "content_filter" // a filter did
 )
 
-// Cut reports whether an output that ended for the reason was cut off where it stands. The empty reason counts as
-// [FinishStop]; every one that is not the model's own is a cut.
+// Cut reports whether an output that ended for the reason was cut off where it stands. The empty
+// reason counts as [FinishStop]; every one that is not the model's own is a cut.
 func (r FinishReason) Cut() bool { return r != "" && r != FinishStop && r != FinishToolCalls }

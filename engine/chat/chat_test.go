@@ -48,7 +48,8 @@ func TestParseRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Messages) != 2 || r.Tools[0].Description != "d" || r.ToolChoice != (chat.ToolChoice{Mode: chat.ChoiceNamed, Name: "f"}) ||
+	if len(r.Messages) != 2 || r.Tools[0].Description != "d" ||
+		r.ToolChoice != (chat.ToolChoice{Mode: chat.ChoiceNamed, Name: "f"}) ||
 		r.OneCall || *r.EnableThinking || r.Continue != chat.ContinueReasoning || !r.HasJSONSchema || r.JSONSchema.String() != `{"type": "object"}` {
 		t.Errorf("got %+v", r)
 	}
@@ -65,7 +66,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// FuzzRequest reads any request: what is taken holds what was said, and what is not is refused with the field's path.
+// FuzzRequest reads any request: what is taken holds what was said, and what is not is refused with
+// the field's path.
 func FuzzRequest(f *testing.F) {
 	for _, text := range []string{
 		`{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "tool_calls": null}]}`,
@@ -88,7 +90,8 @@ func FuzzRequest(f *testing.F) {
 			}
 			return
 		}
-		if len(r.Messages) != len(v.At("messages").Items()) || len(r.Tools) != len(v.At("tools").Items()) {
+		if len(r.Messages) != len(v.At("messages").Items()) ||
+			len(r.Tools) != len(v.At("tools").Items()) {
 			t.Errorf("%s: %d messages and %d tools", text, len(r.Messages), len(r.Tools))
 		}
 		if got := r.ToolsValue().String(); len(r.Tools) > 0 && got != v.At("tools").String() {

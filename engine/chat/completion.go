@@ -7,15 +7,17 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// Envelope makes the objects in which a server sends an answer: one chat.completion, or a chat.completion.chunk for each delta.
-// Nothing in them comes from a clock or from chance; the caller gives what they need.
+// Envelope makes the objects in which a server sends an answer: one chat.completion, or a
+// chat.completion.chunk for each delta. Nothing in them comes from a clock or from chance; the
+// caller gives what they need.
 type Envelope struct {
 	ID      string // of the answer, such as "chatcmpl-42"; each answer has its own
 	Created int64  // when the answer began, in seconds since 1970 (Unix time)
 	Model   string
 
-	// CallID gives the id of a call by its number in the answer, from 0, where the output carries none. nil: an id of 9 letters and
-	// digits, made of ID and the number; there are templates that refuse ids of any other form.
+	// CallID gives the id of a call by its number in the answer, from 0, where the output carries
+	// none. nil: an id of 9 letters and digits, made of ID and the number; there are templates that
+	// refuse ids of any other form.
 	CallID func(index int) string
 }
 
@@ -62,7 +64,8 @@ func (e Envelope) Begin() Chunk {
 	return Chunk{ID: e.ID, Created: e.Created, Model: e.Model, Role: true}
 }
 
-// Chunk returns the chunk of a delta, with an id for each call that begins in it. It does not keep the delta's memory.
+// Chunk returns the chunk of a delta, with an id for each call that begins in it. It does not keep
+// the delta's memory.
 func (e Envelope) Chunk(d Delta) Chunk {
 	if len(d.ToolCalls) > 0 {
 		calls := append([]ToolCallDelta(nil), d.ToolCalls...)
@@ -90,7 +93,8 @@ func (e Envelope) callID(own string, index int) string {
 		return e.CallID(index)
 	}
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	sum := uint64(14695981039346656037) // FNV-1a; hash/fnv would be two packages more for everybody who links this one
+	// FNV-1a; hash/fnv would be two packages more for everybody who links this one
+	sum := uint64(14695981039346656037)
 	for _, b := range []byte(e.ID + "\x00" + strconv.Itoa(index)) {
 		sum = (sum ^ uint64(b)) * 1099511628211
 	}
@@ -103,7 +107,8 @@ func (e Envelope) callID(own string, index int) string {
 }
 
 // object returns what both objects have in common.
-func object(kind, id string, created int64, model string, choice ordered.Value, usage *Usage) ordered.Value {
+func object(kind, id string, created int64, model string, choice ordered.Value,
+	usage *Usage) ordered.Value {
 	v := ordered.ObjectOf(
 		ordered.MemberOf("id", ordered.Str(id)),
 		ordered.MemberOf("object", ordered.Str(kind)),
@@ -132,7 +137,8 @@ func (c Chunk) Value() ordered.Value {
 	delta, finish := c.Delta.Value(), ordered.Value{}
 	if c.Role {
 		delta = ordered.ObjectOf(append([]ordered.Member{
-			ordered.MemberOf("role", ordered.Str("assistant")), ordered.MemberOf("content", ordered.Str(""))}, delta.Members()...)...)
+			ordered.MemberOf("role", ordered.Str("assistant")),
+			ordered.MemberOf("content", ordered.Str(""))}, delta.Members()...)...)
 	}
 	if c.Finish != "" {
 		finish = ordered.Str(string(c.Finish))
@@ -153,16 +159,19 @@ func ParseCompletion(v ordered.Value) (Completion, error) {
 	if err != nil {
 		return Completion{}, fmt.Errorf("choices[0].message: %w", err)
 	}
-	return Completion{id, created, model, m, FinishReason(choice.At("finish_reason").Text()), usage}, nil
+	return Completion{id, created, model, m, FinishReason(choice.At("finish_reason").Text()),
+		usage}, nil
 }
 
-// ParseChunk reads a chat.completion.chunk with one choice, or with none, as the chunk with the usage has.
+// ParseChunk reads a chat.completion.chunk with one choice, or with none, as the chunk with the
+// usage has.
 func ParseChunk(v ordered.Value) (Chunk, error) {
 	id, created, model, choice, usage, err := parseObject(v, "chat.completion.chunk")
 	if err != nil {
 		return Chunk{}, err
 	}
-	c := Chunk{ID: id, Created: created, Model: model, Finish: FinishReason(choice.At("finish_reason").Text()), Usage: usage}
+	c := Chunk{ID: id, Created: created, Model: model,
+		Finish: FinishReason(choice.At("finish_reason").Text()), Usage: usage}
 	delta := choice.At("delta")
 	if delta.IsNull() {
 		return c, nil
@@ -174,7 +183,9 @@ func ParseChunk(v ordered.Value) (Chunk, error) {
 	return c, nil
 }
 
-func parseObject(v ordered.Value, kind string) (id string, created int64, model string, choice ordered.Value, usage *Usage, err error) {
+func parseObject(v ordered.Value,
+	kind string) (id string, created int64, model string, choice ordered.Value, usage *Usage,
+	err error) {
 	if k := v.At("object"); k.Text() != kind {
 		return id, created, model, choice, usage, wrong("object", strconv.Quote(kind), k)
 	}
@@ -183,7 +194,8 @@ func parseObject(v ordered.Value, kind string) (id string, created int64, model 
 		return id, created, model, choice, usage, err
 	}
 	if len(choices) > 1 || len(choices) == 0 && kind == "chat.completion" {
-		return id, created, model, choice, usage, fmt.Errorf("choices: expected one, found %d", len(choices))
+		return id, created, model, choice, usage,
+			fmt.Errorf("choices: expected one, found %d", len(choices))
 	}
 	if len(choices) == 1 {
 		choice = choices[0]

@@ -7,12 +7,14 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// What follows is the wire: the JSON of OpenAI's chat completions (https://platform.openai.com/docs/api-reference/chat), with
-// reasoning_content for reasoning, as servers have agreed on. Reading is lenient where servers differ: fields that are not known
-// are skipped, null is absent, reasoning may come under any of [ReasoningFields], content in typed parts, arguments as an object.
+// What follows is the wire: the JSON of OpenAI's chat completions
+// (https://platform.openai.com/docs/api-reference/chat), with reasoning_content for reasoning, as
+// servers have agreed on. Reading is lenient where servers differ: fields that are not known are
+// skipped, null is absent, reasoning may come under any of [ReasoningFields], content in typed
+// parts, arguments as an object.
 
-// Value returns the message in OpenAI's shape. Reasoning is left out where there is none, content is null where there is
-// none beside calls.
+// Value returns the message in OpenAI's shape. Reasoning is left out where there is none, content
+// is null where there is none beside calls.
 func (m Message) Value() ordered.Value {
 	members := []ordered.Member{ordered.MemberOf("role", ordered.Str("assistant"))}
 	if m.Reasoning != "" {
@@ -111,7 +113,8 @@ func (c ToolCall) Value() ordered.Value {
 		v = v.With("id", ordered.Str(c.ID))
 	}
 	return v.With("type", ordered.Str("function")).With("function", ordered.ObjectOf(
-		ordered.MemberOf("name", ordered.Str(c.Name)), ordered.MemberOf("arguments", ordered.Str(c.Arguments))))
+		ordered.MemberOf("name", ordered.Str(c.Name)),
+		ordered.MemberOf("arguments", ordered.Str(c.Arguments))))
 }
 
 // ParseToolCall reads a call in OpenAI's shape. The error starts with the path below the call.
@@ -203,7 +206,8 @@ func (c ToolCallDelta) Value() ordered.Value {
 	return call.With("function", function.With("arguments", ordered.Str(c.Arguments)))
 }
 
-// ParseToolCallDelta reads an increment of a call in OpenAI's shape. The error starts with the path below the increment.
+// ParseToolCallDelta reads an increment of a call in OpenAI's shape. The error starts with the path
+// below the increment.
 func ParseToolCallDelta(v ordered.Value) (ToolCallDelta, error) {
 	index, err := strconv.Atoi(v.At("index").Text())
 	if err != nil || v.At("index").Kind() != ordered.Number || index < 0 {
@@ -217,7 +221,8 @@ func ParseToolCallDelta(v ordered.Value) (ToolCallDelta, error) {
 	return ToolCallDelta{Index: index, ID: id, Name: name.Text(), Arguments: args}, err
 }
 
-// Wire returns the tool in OpenAI's shape: Value, or, where that is null, one that is built of the other fields.
+// Wire returns the tool in OpenAI's shape: Value, or, where that is null, one that is built of the
+// other fields.
 func (t Tool) Wire() ordered.Value {
 	if !t.Value.IsNull() {
 		return t.Value
@@ -229,7 +234,8 @@ func (t Tool) Wire() ordered.Value {
 	if !t.Parameters.IsNull() {
 		f = f.With("parameters", t.Parameters)
 	}
-	return ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("function")), ordered.MemberOf("function", f))
+	return ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("function")),
+		ordered.MemberOf("function", f))
 }
 
 // choices are the words for the modes of tool choice.
@@ -241,10 +247,12 @@ func (c ToolChoice) Value() ordered.Value {
 		return ordered.Str(choices[c.Mode])
 	}
 	return ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("function")),
-		ordered.MemberOf("function", ordered.ObjectOf(ordered.MemberOf("name", ordered.Str(c.Name)))))
+		ordered.MemberOf("function",
+			ordered.ObjectOf(ordered.MemberOf("name", ordered.Str(c.Name)))))
 }
 
-// Value returns the request in OpenAI's shape, as [ParseRequest] reads it. Fields that have their default are left out.
+// Value returns the request in OpenAI's shape, as [ParseRequest] reads it. Fields that have their
+// default are left out.
 func (r Request) Value() ordered.Value {
 	members := []ordered.Member{ordered.MemberOf("messages", ordered.ArrayOf(r.Messages...))}
 	set := func(key string, v ordered.Value) { members = append(members, ordered.MemberOf(key, v)) }
@@ -273,9 +281,11 @@ func (r Request) Value() ordered.Value {
 		set("continue_final_message", ordered.Str("reasoning_content"))
 	}
 	if r.HasJSONSchema {
-		set("response_format", ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("json_schema")),
-			ordered.MemberOf("json_schema", ordered.ObjectOf(
-				ordered.MemberOf("name", ordered.Str("answer")), ordered.MemberOf("schema", r.JSONSchema)))))
+		set("response_format",
+			ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("json_schema")),
+				ordered.MemberOf("json_schema", ordered.ObjectOf(
+					ordered.MemberOf("name", ordered.Str("answer")),
+					ordered.MemberOf("schema", r.JSONSchema)))))
 	}
 	if !r.Kwargs.IsNull() {
 		set("chat_template_kwargs", r.Kwargs)
@@ -283,7 +293,8 @@ func (r Request) Value() ordered.Value {
 	return ordered.ObjectOf(append(members, r.Rest.Members()...)...)
 }
 
-// The methods of encoding/json. A text that is no JSON of the type gives an error that names the field.
+// The methods of encoding/json. A text that is no JSON of the type gives an error that names the
+// field.
 
 func (m Message) MarshalJSON() ([]byte, error)       { return m.Value().MarshalJSON() }
 func (c ToolCall) MarshalJSON() ([]byte, error)      { return c.Value().MarshalJSON() }

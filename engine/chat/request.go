@@ -8,13 +8,16 @@ import (
 )
 
 // requestFields are the fields of a request that have a place of their own in a [Request].
-var requestFields = []string{"messages", "tools", "tool_choice", "parallel_tool_calls", "reasoning_format", "enable_thinking",
-	"add_generation_prompt", "continue_final_message", "json_schema", "response_format", "chat_template_kwargs"}
+var requestFields = []string{"messages", "tools", "tool_choice", "parallel_tool_calls",
+	"reasoning_format", "enable_thinking",
+	"add_generation_prompt", "continue_final_message", "json_schema", "response_format",
+	"chat_template_kwargs"}
 
-// ParseRequest reads a request in OpenAI's shape. Fields: messages, tools, tool_choice ("auto", "required", "none" or a named
-// function), parallel_tool_calls, reasoning_format ("auto" or "none"), enable_thinking, add_generation_prompt,
-// continue_final_message (true, "content" or "reasoning_content"), json_schema or response_format, chat_template_kwargs.
-// Other fields (model, temperature, ...) do not concern a template, and are kept in Rest.
+// ParseRequest reads a request in OpenAI's shape. Fields: messages, tools, tool_choice ("auto",
+// "required", "none" or a named function), parallel_tool_calls, reasoning_format ("auto" or
+// "none"), enable_thinking, add_generation_prompt, continue_final_message (true, "content" or
+// "reasoning_content"), json_schema or response_format, chat_template_kwargs. Other fields (model,
+// temperature, ...) do not concern a template, and are kept in Rest.
 func ParseRequest(v ordered.Value) (Request, error) {
 	if v.Kind() != ordered.Object {
 		return Request{}, fmt.Errorf("a request must be an object, found %s", v.Kind())
@@ -86,8 +89,8 @@ func readTools(r *Request, v ordered.Value) error {
 	return nil
 }
 
-// ParseTool reads a tool: {"type": "function", "function": {"name", "description", "parameters"}}. The error starts with the
-// path below the tool.
+// ParseTool reads a tool: {"type": "function", "function": {"name", "description", "parameters"}}.
+// The error starts with the path below the tool.
 func ParseTool(v ordered.Value) (Tool, error) {
 	f := v.At("function")
 	if f.Kind() != ordered.Object {
@@ -97,7 +100,8 @@ func ParseTool(v ordered.Value) (Tool, error) {
 	if name.Kind() != ordered.String || name.Text() == "" {
 		return Tool{}, wrong(".function.name", "a string that is not empty", name)
 	}
-	return Tool{Name: name.Text(), Description: f.At("description").Text(), Parameters: f.At("parameters"), Value: v}, nil
+	return Tool{Name: name.Text(), Description: f.At("description").Text(),
+		Parameters: f.At("parameters"), Value: v}, nil
 }
 
 func readChoice(r *Request, v ordered.Value) (err error) {
@@ -168,7 +172,8 @@ func readContinue(r *Request, v ordered.Value) error {
 	if n := len(r.Messages); n == 0 || r.Messages[n-1].At("role").Text() != "assistant" {
 		return fmt.Errorf("continue_final_message: the last message must be the assistant's")
 	}
-	if last := r.Messages[len(r.Messages)-1]; c.Kind() == ordered.Bool && last.At("content").Text() == "" && last.At("reasoning_content").Text() != "" {
+	if last := r.Messages[len(r.Messages)-1]; c.Kind() == ordered.Bool &&
+		last.At("content").Text() == "" && last.At("reasoning_content").Text() != "" {
 		r.Continue = ContinueReasoning
 	}
 	return nil
@@ -185,7 +190,8 @@ func readSchema(r *Request, v ordered.Value) error {
 			return wrong("response_format", "an object", format)
 		}
 	case "json_object":
-		r.JSONSchema, r.HasJSONSchema = ordered.ObjectOf(ordered.Member{Key: "type", Value: ordered.Str("object")}), true
+		r.JSONSchema, r.HasJSONSchema = ordered.ObjectOf(ordered.Member{Key: "type",
+			Value: ordered.Str("object")}), true
 	case "json_schema":
 		r.JSONSchema, r.HasJSONSchema = format.At("json_schema", "schema"), true
 	default:

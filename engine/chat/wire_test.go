@@ -43,7 +43,8 @@ func TestWire(t *testing.T) {
 	roundTrip(t, chat.Message{Reasoning: "r", ToolCalls: []chat.ToolCall{call}},
 		`{"role":"assistant","reasoning_content":"r","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\": \"\u003cb\u003e\"}"}}]}`)
 	roundTrip(t, chat.Delta{Reasoning: "r"}, `{"reasoning_content":"r"}`)
-	roundTrip(t, chat.Delta{ToolCalls: []chat.ToolCallDelta{{Index: 1, ID: "c", Name: "f"}, {Index: 1, Arguments: "{"}}},
+	roundTrip(t, chat.Delta{ToolCalls: []chat.ToolCallDelta{{Index: 1, ID: "c", Name: "f"},
+		{Index: 1, Arguments: "{"}}},
 		`{"tool_calls":[{"index":1,"id":"c","type":"function","function":{"name":"f","arguments":""}},{"index":1,"function":{"arguments":"{"}}]}`)
 	roundTrip(t, chat.ToolChoice{}, `"auto"`)
 	roundTrip(t, chat.ToolChoice{Mode: chat.ChoiceNone}, `"none"`)
@@ -67,28 +68,34 @@ func TestCallIDs(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for i, c := range calls {
-		if seen[c.ID] || i == 1 && c.ID != "own" || i != 1 && (len(c.ID) != 9 || strings.Trim(c.ID, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") != "") {
+		if seen[c.ID] || i == 1 && c.ID != "own" ||
+			i != 1 && (len(c.ID) != 9 || strings.Trim(c.ID, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") != "") {
 			t.Errorf("call %d has the id %q", i, c.ID)
 		}
 		seen[c.ID] = true
 		first := chat.ToolCallDelta{Index: i, ID: m.ToolCalls[i].ID, Name: c.Name}
-		if got := e.Chunk(chat.Delta{ToolCalls: []chat.ToolCallDelta{first}}).Delta.ToolCalls[0].ID; got != c.ID {
+		if got := e.Chunk(chat.Delta{ToolCalls: []chat.ToolCallDelta{first}}).
+			Delta.ToolCalls[0].ID; got != c.ID {
 			t.Errorf("call %d has the id %q in a chunk, %q in the whole", i, got, c.ID)
 		}
-		if got := e.Chunk(chat.Delta{ToolCalls: []chat.ToolCallDelta{{Index: i, Arguments: "{"}}}).Delta.ToolCalls[0].ID; got != "" {
+		if got := e.Chunk(chat.Delta{ToolCalls: []chat.ToolCallDelta{{Index: i, Arguments: "{"}}}).
+			Delta.ToolCalls[0].ID; got != "" {
 			t.Errorf("call %d has its id again: %q", i, got)
 		}
 	}
-	if other := (chat.Envelope{ID: "chatcmpl-2"}).Completion(m, chat.FinishToolCalls).Message.ToolCalls; other[0].ID == calls[0].ID {
+	if other := (chat.Envelope{ID: "chatcmpl-2"}).Completion(m, chat.FinishToolCalls).
+		Message.ToolCalls; other[0].ID == calls[0].ID {
 		t.Error("two answers have calls with the same id")
 	}
 	e.CallID = func(i int) string { return "mine" }
-	if got := e.Completion(m, chat.FinishToolCalls).Message.ToolCalls; got[0].ID != "mine" || got[1].ID != "own" {
+	if got := e.Completion(m, chat.FinishToolCalls).Message.ToolCalls; got[0].ID != "mine" ||
+		got[1].ID != "own" {
 		t.Errorf("got %+v", got)
 	}
 }
 
-// TestRequestWire reads requests, writes them and reads them again. What a request is silent about is as in OpenAI's protocol.
+// TestRequestWire reads requests, writes them and reads them again. What a request is silent about
+// is as in OpenAI's protocol.
 func TestRequestWire(t *testing.T) {
 	const user = `"messages":[{"role":"user","content":"x","name":"n"}]`
 	const tools = `"tools":[{"type":"function","function":{"name":"f","strict":true,"parameters":{"b":1,"a":2.50}}}]`
@@ -120,7 +127,8 @@ func TestRequestWire(t *testing.T) {
 			t.Errorf("%s: read back as %+v, was %+v", tt.in, back, r)
 		}
 	}
-	r := chat.Request{Tools: []chat.Tool{{Name: "f", Description: "d", Parameters: ordered.ObjectOf()}}}
+	r := chat.Request{Tools: []chat.Tool{{Name: "f", Description: "d",
+		Parameters: ordered.ObjectOf()}}}
 	if got, want := r.Value().String(), `{"messages": [], "tools": [{"type": "function", "function": {"name": "f", "description": "d", "parameters": {}}}]}`; got != want {
 		t.Errorf("a tool that is made by hand: got %s, want %s", got, want)
 	}
@@ -168,7 +176,8 @@ func TestWireErrors(t *testing.T) {
 	}
 }
 
-// FuzzWire reads any JSON as each thing that goes over the wire; what is taken is written, and read as itself.
+// FuzzWire reads any JSON as each thing that goes over the wire; what is taken is written, and read
+// as itself.
 func FuzzWire(f *testing.F) {
 	for _, text := range []string{
 		`{"role": "assistant", "content": null, "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}]}`,

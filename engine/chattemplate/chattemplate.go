@@ -1,19 +1,22 @@
-// Package chattemplate holds chat templates: Jinja source with its special tokens, rendered for a conversation.
+// Package chattemplate holds chat templates: Jinja source with its special tokens, rendered for a
+// conversation.
 //
 // # Model
 //
-// A [Template] is compiled once and safe for concurrent use. An [Input] is a conversation as a template sees it: messages and
-// tools as JSON values, and the variables beside them. Rendering gives the prompt; observing gives, besides, where
-// every byte came from and what the template looked at, which is what package caps and package analysis live on.
+// A [Template] is compiled once and safe for concurrent use. An [Input] is a conversation as a
+// template sees it: messages and tools as JSON values, and the variables beside them. Rendering
+// gives the prompt; observing gives, besides, where every byte came from and what the template
+// looked at, which is what package caps and package analysis live on.
 //
 // # Renderers
 //
-// A [Renderer] is a Jinja engine. [Native] is ours and the default; the harness has a second one to compare with.
+// A [Renderer] is a Jinja engine. [Native] is ours and the default; the harness has a second one to
+// compare with.
 //
 // # Errors
 //
-// A template that does not compile, or fails while it renders, gives a positioned error ([source.Error]) that carries
-// Python's class name ([jinja.Class]).
+// A template that does not compile, or fails while it renders, gives a positioned error
+// ([source.Error]) that carries Python's class name ([jinja.Class]).
 //
 // # Stability
 //
@@ -65,7 +68,8 @@ type native struct {
 }
 
 func (n native) Render(vars ordered.Value, now func() time.Time) (string, error) {
-	return n.Template.Render(jinja.VarsFromJSON(vars), jinja.Options{Mode: n.Mode, Limits: n.Limits, Now: now})
+	return n.Template.Render(jinja.VarsFromJSON(vars),
+		jinja.Options{Mode: n.Mode, Limits: n.Limits, Now: now})
 }
 
 // Template is a chat template: Jinja source plus its special tokens.
@@ -82,8 +86,8 @@ type Template struct {
 	program *jinja.Template
 }
 
-// Compile compiles a template. Now is the clock that strftime_now reads; nil means that a template which asks for the time
-// fails.
+// Compile compiles a template. Now is the clock that strftime_now reads; nil means that a template
+// which asks for the time fails.
 func Compile(src *source.Source, bos, eos string, now func() time.Time) (*Template, error) {
 	program, err := jinja.Compile(src)
 	if err != nil {
@@ -92,7 +96,8 @@ func Compile(src *source.Source, bos, eos string, now func() time.Time) (*Templa
 	return &Template{Source: src, BOS: bos, EOS: eos, Now: now, program: program}, nil
 }
 
-// Names returns the names that the template reads and does not define on every path: its input variables, sorted.
+// Names returns the names that the template reads and does not define on every path: its input
+// variables, sorted.
 func (t *Template) Names() []string { return t.program.Names() }
 
 // Input is a conversation as a template sees it.
@@ -103,10 +108,12 @@ type Input struct {
 	Kwargs   []ordered.Member // further variables; they win over the ones above
 }
 
-// Vars returns the variables for an input: messages, tools, add_generation_prompt, bos_token, eos_token and the kwargs.
+// Vars returns the variables for an input: messages, tools, add_generation_prompt, bos_token,
+// eos_token and the kwargs.
 func (t *Template) Vars(in Input) ordered.Value {
 	members := make([]ordered.Member, 0, 5+len(in.Kwargs))
-	members = append(members, ordered.Member{Key: "messages", Value: ordered.ArrayOf(in.Messages...)})
+	members = append(members,
+		ordered.Member{Key: "messages", Value: ordered.ArrayOf(in.Messages...)})
 	if len(in.Tools) > 0 {
 		members = append(members, ordered.Member{Key: "tools", Value: ordered.ArrayOf(in.Tools...)})
 	}
@@ -184,7 +191,8 @@ func hide(m *words.Mask, v ordered.Value) ordered.Value {
 	return v
 }
 
-// RenderImmutable renders an input as Hugging Face's transformers does, where a template must not change its input (E1).
+// RenderImmutable renders an input as Hugging Face's transformers does, where a template must not
+// change its input (E1).
 func (t *Template) RenderImmutable(in Input) (string, error) {
 	o := t.options()
 	o.Mode = jinja.Immutable
@@ -200,8 +208,8 @@ type Observation struct {
 	src *source.Source
 }
 
-// WrittenAt returns the place in the template, a byte offset, that wrote a byte of the prompt: the very byte where that is the
-// template's own text, else the statement.
+// WrittenAt returns the place in the template, a byte offset, that wrote a byte of the prompt: the
+// very byte where that is the template's own text, else the statement.
 func (o Observation) WrittenAt(off int) (int, bool) {
 	w, ok := o.Trace.WriteAt(off)
 	if !ok {
@@ -214,7 +222,8 @@ func (o Observation) WrittenAt(off int) (int, bool) {
 	return w.Off, true
 }
 
-// Observe renders an input with provenance and trace. The trace is there even where rendering fails.
+// Observe renders an input with provenance and trace. The trace is there even where rendering
+// fails.
 func (t *Template) Observe(in Input) (Observation, error) {
 	o := t.options()
 	seen := Observation{Trace: new(jinja.Trace), src: t.Source}
@@ -242,7 +251,8 @@ func (t *Template) RenderFields(in Input) (jinja.Text, error) {
 // Sites returns the places where the template decides: the indexes of [jinja.Coverage].
 func (t *Template) Sites() []jinja.Site { return t.program.Sites() }
 
-// Cover renders an input and adds the branches that it takes to a coverage, which it does also where rendering fails.
+// Cover renders an input and adds the branches that it takes to a coverage, which it does also
+// where rendering fails.
 func (t *Template) Cover(in Input, c *jinja.Coverage) (string, error) {
 	o := t.options()
 	o.Coverage = c
@@ -250,5 +260,6 @@ func (t *Template) Cover(in Input, c *jinja.Coverage) (string, error) {
 }
 
 func (t *Template) options() jinja.Options {
-	return jinja.Options{Mode: jinja.Mutable, Limits: t.Limits, Context: t.Context, Budget: t.Budget, Now: t.Now}
+	return jinja.Options{Mode: jinja.Mutable, Limits: t.Limits, Context: t.Context,
+		Budget: t.Budget, Now: t.Now}
 }

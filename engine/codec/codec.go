@@ -1,20 +1,22 @@
 // Package codec knows how output formats write values.
 //
-// Arguments reach a client as JSON text. A model writes them as JSON, as Python literals, as raw text between tags, as
-// entries nested in tags, or with tokens for quotes. The scanners of this package find where such a value ends, in any chunking,
-// and produce its JSON text.
+// Arguments reach a client as JSON text. A model writes them as JSON, as Python literals, as raw
+// text between tags, as entries nested in tags, or with tokens for quotes. The scanners of this
+// package find where such a value ends, in any chunking, and produce its JSON text.
 //
 // # Scanners
 //
-// A scanner is a [peg.Scanner]: it accepts bytes for good, and holds back only what it cannot read alone: an escape
-// sequence, a character cut in two, a comma that may be a trailing one, a scalar whose end has not come. Scanning n bytes costs
-// O(n) in any chunking; held runs are bounded by [MaxHeld].
+// A scanner is a [peg.Scanner]: it accepts bytes for good, and holds back only what it cannot read
+// alone: an escape sequence, a character cut in two, a comma that may be a trailing one, a scalar
+// whose end has not come. Scanning n bytes costs O(n) in any chunking; held runs are bounded by
+// [MaxHeld].
 //
 // # Leniency
 //
-// Unless Strict is set, a scanner reads JSON and Python literals alike (E21 T6): single quotes, True, False and None, tuples, a
-// trailing comma, raw control characters and unknown escapes in strings. What it hands on is always JSON. Numbers keep
-// their text, keys their order, and JSON its white space.
+// Unless Strict is set, a scanner reads JSON and Python literals alike (E21 T6): single quotes,
+// True, False and None, tuples, a trailing comma, raw control characters and unknown escapes in
+// strings. What it hands on is always JSON. Numbers keep their text, keys their order, and JSON its
+// white space.
 //
 // # Limits
 //
@@ -32,11 +34,12 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// MaxHeld bounds, in bytes, the runs that a scanner holds back: a top-level number, the white space behind a comma.
+// MaxHeld bounds, in bytes, the runs that a scanner holds back: a top-level number, the white space
+// after a comma.
 const MaxHeld = 256
 
-// unescapePython returns what one escape sequence of a Python string means; one that Python does not know stands for
-// itself, backslash included.
+// unescapePython returns what one escape sequence of a Python string means; one that Python does
+// not know stands for itself, backslash included.
 func unescapePython(s string) string {
 	if len(s) < 2 {
 		return s

@@ -11,7 +11,8 @@ import (
 	"github.com/goassay/assay/engine/schema"
 )
 
-// out collects what a scanner produces, and fails where the pieces of one step overlap or leave gaps.
+// out collects what a scanner produces, and fails where the pieces of one step overlap or leave
+// gaps.
 type out struct {
 	t    testing.TB
 	in   []byte
@@ -21,7 +22,7 @@ type out struct {
 
 func (o *out) span(from, to int) {
 	if from != o.at || to < from || to > len(o.in) {
-		o.t.Fatalf("piece [%d,%d) behind %d in %q", from, to, o.at, o.in)
+		o.t.Fatalf("piece [%d,%d) after %d in %q", from, to, o.at, o.in)
 	}
 	o.at = to
 }
@@ -41,7 +42,8 @@ func (o *out) String(text string, from, to int) {
 	o.text.WriteString(text)
 }
 
-// scan runs a scanner over pieces, and returns what it produced, the bytes that it consumed, and its last answer.
+// scan runs a scanner over pieces, and returns what it produced, the bytes that it consumed, and
+// its last answer.
 func scan(t testing.TB, s peg.Scanner, pieces ...string) (string, int, peg.Status) {
 	t.Helper()
 	s.Reset()
@@ -64,7 +66,7 @@ func scan(t testing.TB, s peg.Scanner, pieces ...string) (string, int, peg.Statu
 			return o.text.String(), consumed, status
 		}
 		if closed {
-			t.Fatalf("%q: needs more behind the end", pieces)
+			t.Fatalf("%q: needs more after the end", pieces)
 		}
 	}
 	return "", 0, peg.Fail
@@ -79,7 +81,8 @@ func both(t testing.TB, s peg.Scanner, text string) (string, int, peg.Status) {
 		single[i] = text[i : i+1]
 	}
 	if got2, n2, status2 := scan(t, s, single...); got2 != got || n2 != n || status2 != status {
-		t.Fatalf("%q: in one go %q, %d bytes, %v; byte by byte %q, %d bytes, %v", text, got, n, status, got2, n2, status2)
+		t.Fatalf("%q: in one go %q, %d bytes, %v; byte by byte "+
+			"%q, %d bytes, %v", text, got, n, status, got2, n2, status2)
 	}
 	return got, n, status
 }
@@ -125,14 +128,17 @@ func TestLiteral(t *testing.T) {
 	for _, c := range table {
 		got, n, status := both(t, c.syntax.New(), c.in)
 		if got != c.want || c.in[n:] != c.rest || status != c.status {
-			t.Errorf("%s: %q: got %q, rest %q, %v; want %q, rest %q, %v", c.syntax.Name(), c.in, got, c.in[n:], status, c.want, c.rest, c.status)
+			t.Errorf("%s: %q: got %q, rest %q, %v; want "+
+				"%q, rest %q, %v", c.syntax.Name(), c.in, got, c.in[n:], status, c.want, c.rest,
+				c.status)
 		}
 	}
 }
 
 func TestLiteralDepth(t *testing.T) {
 	deep := strings.Repeat("[", ordered.MaxDepth+1)
-	if _, n, status := both(t, codec.NewLiteral(codec.Syntax{}), deep); status != peg.Fail || n != ordered.MaxDepth {
+	if _, n, status := both(t, codec.NewLiteral(codec.Syntax{}), deep); status != peg.Fail ||
+		n != ordered.MaxDepth {
 		t.Errorf("consumed %d, %v; want failure at level %d", n, status, ordered.MaxDepth)
 	}
 }
@@ -145,7 +151,8 @@ func TestEmbedded(t *testing.T) {
 		`"{'a': (1, None),} \n" `:     `{"a": [1, null]}`,
 		`"{\"\udda9c\": '\uD83D'}"`:   `{"\udda9c": "\uD83D"}`,
 	} {
-		if got, _, status := both(t, codec.Embedded{}.New(), in); got != want || status != peg.Match {
+		if got, _, status := both(t, codec.Embedded{}.New(), in); got != want ||
+			status != peg.Match {
 			t.Errorf("%s: got %q, %v, want %q", in, got, status, want)
 		}
 	}
@@ -156,14 +163,16 @@ func TestEmbedded(t *testing.T) {
 		`"{\"a\": 1} x"`:   `{"a": 1}`,
 		`"{\"a\": 1}, {}"`: `{"a": 1}`,
 	} {
-		if got, _, status := both(t, codec.Embedded{}.New(), in); got != want || status != peg.Fail {
+		if got, _, status := both(t, codec.Embedded{}.New(), in); got != want ||
+			status != peg.Fail {
 			t.Errorf("%s: got %q, %v, want %q and failure", in, got, status, want)
 		}
 	}
 }
 
 func TestNested(t *testing.T) {
-	tags := codec.Tags{Open: "~<", Mid: ">", Close: "~</", CloseMid: ">", ItemOpen: "~<item>", ItemClose: "~</item>"}
+	tags := codec.Tags{Open: "~<", Mid: ">", Close: "~</", CloseMid: ">", ItemOpen: "~<item>",
+		ItemClose: "~</item>"}
 	table := []struct{ schema, in, want, rest string }{
 		{`{"type": "integer"}`, `42~</n>`, `42`, `~</n>`},
 		{`{"type": "string"}`, `a ~< "b"~</n>`, `"a ~< \"b\""`, `~</n>`},
@@ -189,7 +198,8 @@ func TestNested(t *testing.T) {
 		typ := &codec.NestedType{Tags: tags, Schema: s}
 		got, n, status := both(t, typ.New(), c.in)
 		if got != c.want || c.in[n:] != c.rest || status != peg.Match {
-			t.Errorf("%s: %q: got %s, rest %q, %v; want %s, rest %q", c.schema, c.in, got, c.in[n:], status, c.want, c.rest)
+			t.Errorf("%s: %q: got %s, rest %q, %v; "+
+				"want %s, rest %q", c.schema, c.in, got, c.in[n:], status, c.want, c.rest)
 		}
 	}
 }
@@ -215,7 +225,8 @@ func TestDecode(t *testing.T) {
 		{"many", schema.Integer, false, `"many"`},
 		{"", schema.AnyType, false, `""`},
 	} {
-		if got := string(codec.Decode(nil, c.text, codec.Values(c.types), c.strict)); got != c.want {
+		if got := string(codec.Decode(nil, c.text, codec.Values(c.types),
+			c.strict)); got != c.want {
 			t.Errorf("%q as %v: got %s, want %s", c.text, c.types, got, c.want)
 		}
 	}
@@ -252,12 +263,14 @@ func TestUnescape(t *testing.T) {
 	}
 }
 
-// FuzzLiteral checks on any text that pieces make no difference, and that what matches is valid JSON.
+// FuzzLiteral checks on any text that pieces make no difference, and that what matches is valid
+// JSON.
 func FuzzLiteral(f *testing.F) {
 	for _, seed := range []string{`{"a": [1, 'x', (2,), True]}`, `"a\u00e9\x41"`, `'''x'''`, `-1.5e3 `, `{k:<|"|>v<|"|>}`} {
 		f.Add(seed, uint64(1), uint8(0))
 	}
-	f.Add("'\xed\xa3\x90'", uint64(0), uint8(3)) // a lone surrogate as UTF-8 would spell it, cut inside
+	// a lone surrogate as UTF-8 would spell it, cut inside
+	f.Add("'\xed\xa3\x90'", uint64(0), uint8(3))
 	syntaxes := []codec.Syntax{{}, {Strict: true}, {Object: true}, {Hold: true}, {Bare: true, Token: `<|"|>`}}
 	f.Fuzz(func(t *testing.T, text string, seed uint64, which uint8) {
 		syntax := syntaxes[int(which)%len(syntaxes)]
@@ -269,8 +282,10 @@ func FuzzLiteral(f *testing.F) {
 			pieces = append(pieces, rest[:k])
 			rest = rest[k:]
 		}
-		if got2, n2, status2 := scan(t, syntax.New(), pieces...); got2 != got || n2 != n || status2 != status {
-			t.Fatalf("%s: %q: in one go %q, %d, %v; as %q %q, %d, %v", syntax.Name(), text, got, n, status, pieces, got2, n2, status2)
+		if got2, n2, status2 := scan(t, syntax.New(), pieces...); got2 != got || n2 != n ||
+			status2 != status {
+			t.Fatalf("%s: %q: in one go %q, %d, %v; "+
+				"as %q %q, %d, %v", syntax.Name(), text, got, n, status, pieces, got2, n2, status2)
 		}
 		if status == peg.Match && !ordered.Valid(strings.ToValidUTF8(got, "")) {
 			t.Fatalf("%s: %q gives %q", syntax.Name(), text, got)

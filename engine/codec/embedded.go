@@ -8,8 +8,9 @@ import (
 	"github.com/goassay/assay/engine/peg"
 )
 
-// Embedded scans a string in double or single quotes that holds an object, as JSON or as a Python literal, and produces the object
-// as JSON: arguments that a model writes as a string. It is a [peg.ScannerType]. It fails where the object breaks off.
+// Embedded scans a string in double or single quotes that holds an object, as JSON or as a Python
+// literal, and produces the object as JSON: arguments that a model writes as a string. It is a
+// [peg.ScannerType]. It fails where the object breaks off.
 type Embedded struct{}
 
 // Name, First and New implement [peg.ScannerType].
@@ -33,8 +34,8 @@ func (e *embedded) Reset() {
 	e.object.Reset()
 }
 
-// take gives text of the string to the object's scanner, byte by byte, so that where it fails does not depend on pieces. It returns
-// how many bytes are fine.
+// take gives text of the string to the object's scanner, byte by byte, so that where it fails does
+// not depend on pieces. It returns how many bytes are fine.
 func (e *embedded) take(text []byte) int {
 	e.json.text = e.json.text[:0]
 	for i, c := range text {
@@ -78,7 +79,8 @@ func (e *embedded) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) 
 			return i + 1, peg.Match
 		case c == '\\':
 			rest := buf[i:min(len(buf), i+12)] // as long as a pair of escaped surrogates
-			if len(rest) < 12 && (len(rest) < 2 || rest[1] == 'u') && bytes.IndexByte(rest, e.quote) < 0 {
+			if len(rest) < 12 && (len(rest) < 2 || rest[1] == 'u') &&
+				bytes.IndexByte(rest, e.quote) < 0 {
 				if closed { // the beginning of something: as much of it as came
 					return len(buf), peg.Fail
 				}
@@ -89,7 +91,8 @@ func (e *embedded) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) 
 				n = min(2, len(rest))
 				e.text = append(e.text, unescapePython(string(rest[:n]))...)
 			}
-			if !utf8.Valid(e.text) { // half of a pair has no bytes of its own; the object's JSON has it as the same escape
+			// half of a pair has no bytes of its own; the object's JSON has it as the same escape
+			if !utf8.Valid(e.text) {
 				e.text = append(e.text[:0], rest[:n]...)
 			}
 			fine := e.take(e.text)

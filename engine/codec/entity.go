@@ -11,8 +11,8 @@ const MaxEntity = 10
 
 var entities = map[string]string{"lt": "<", "gt": ">", "amp": "&", "quot": `"`, "apos": "'"}
 
-// Unescape resolves the entities that escaping to HTML makes: &lt; &gt; &amp; &quot; &apos; and those with a number. Everything else,
-// such as the & of an address, stays.
+// Unescape resolves the entities that escaping to HTML makes: &lt; &gt; &amp; &quot; &apos; and
+// those with a number. Everything else, such as the & of an address, stays.
 func Unescape(s string) string {
 	if !strings.Contains(s, "&") {
 		return s
@@ -32,7 +32,8 @@ func Unescape(s string) string {
 	}
 }
 
-// Entity returns the length in bytes of the HTML entity with which s begins, and what it means; of another text its first byte.
+// Entity returns the length in bytes of the HTML entity with which s begins, and what it means; of
+// another text its first byte.
 func Entity(s string) (n int, text string) {
 	if s == "" {
 		return 0, ""
@@ -50,7 +51,8 @@ func Entity(s string) (n int, text string) {
 		if digits, ok = strings.CutPrefix(strings.ToLower(digits), "x"); ok {
 			base = 16
 		}
-		if r, err := strconv.ParseUint(digits, base, 32); err == nil && utf8.ValidRune(rune(r)) && r <= utf8.MaxRune {
+		if r, err := strconv.ParseUint(digits, base, 32); err == nil && utf8.ValidRune(rune(r)) &&
+			r <= utf8.MaxRune {
 			return end + 1, string(rune(r))
 		}
 	}

@@ -14,8 +14,10 @@ type Syntax struct {
 	Strict bool   // JSON only
 	Bare   bool   // keys without quotes
 	Token  string // a further quote, opening and closing; nothing is escaped inside; empty for none
-	Hold   bool   // a scalar at the top is accepted only when its end has come, so that a caller may still read it as text
-	Object bool   // the value must be an object
+	// a scalar at the top is accepted only when its end has come, so that a caller may still read
+	// it as text
+	Hold   bool
+	Object bool // the value must be an object
 }
 
 // Name, First and New implement [peg.ScannerType].
@@ -24,7 +26,8 @@ func (s Syntax) Name() string {
 	for _, f := range [...]struct {
 		on   bool
 		name string
-	}{{s.Strict, "strict"}, {s.Bare, "bare"}, {s.Token != "", "token"}, {s.Hold, "hold"}, {s.Object, "object"}} {
+	}{{s.Strict, "strict"}, {s.Bare, "bare"}, {s.Token != "", "token"}, {s.Hold, "hold"},
+		{s.Object, "object"}} {
 		if f.on {
 			name += " " + f.name
 		}
@@ -70,8 +73,8 @@ const (
 	atFirst                        // a value or the array's end
 	atKey                          // a key must come
 	atFirstKey                     // a key or the object's end
-	atColon                        // behind a key
-	atNext                         // behind a value: a comma or the bracket's end
+	atColon                        // after a key
+	atNext                         // after a value: a comma or the bracket's end
 	inString                       // between a string's quotes
 	inNumber                       // in a number
 	inBareKey                      // in a key without quotes
@@ -119,7 +122,8 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
-// jsonEscape gives the length of the escape sequence of JSON that a byte behind a backslash makes, 0 for none.
+// jsonEscape gives the length of the escape sequence of JSON that a byte after a backslash makes, 0
+// for none.
 var jsonEscape = func() (t [256]uint8) {
 	for _, c := range []byte(`"\/bfnrt`) {
 		t[c] = 2
@@ -156,7 +160,8 @@ func (l *Literal) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) {
 	return i, peg.NeedMore
 }
 
-// writer hands on what a step produces: bytes that are JSON as they stand in long runs, everything else at once.
+// writer hands on what a step produces: bytes that are JSON as they stand in long runs, everything
+// else at once.
 type writer struct {
 	out  peg.Out
 	buf  []byte
@@ -198,8 +203,9 @@ func (w *writer) quoted(text string, i, end int) {
 	w.from = end
 }
 
-// plain reads JSON as it is mostly written, all of which is copied, up to something that needs a closer look: the value's end, a
-// token that may not be complete. It is read for the common case, without its calls.
+// plain reads JSON as it is mostly written, all of which is copied, up to something that needs a
+// closer look: the value's end, a token that may not be complete. It is read for the common case,
+// without its calls.
 func (l *Literal) plain(buf []byte, i int) int {
 	state, stack := l.state, l.stack
 	for i < len(buf) {
@@ -283,7 +289,8 @@ func (l *Literal) plain(buf []byte, i int) int {
 					}
 				}
 				// Anything but a short integer is looked at more closely.
-				if j == len(buf) || c == '-' || c == '0' && j > i+1 || buf[j] != ',' && buf[j] != '}' && buf[j] != ']' && !isSpace(buf[j]) {
+				if j == len(buf) || c == '-' || c == '0' && j > i+1 ||
+					buf[j] != ',' && buf[j] != '}' && buf[j] != ']' && !isSpace(buf[j]) {
 					goto out
 				}
 				i = j
@@ -300,9 +307,10 @@ out:
 	return i
 }
 
-// plainRun returns where a run of a double-quoted string ends that is JSON as it stands: bytes that stand for themselves, and complete
-// escape sequences. Eight bytes at a time: a byte of x is below n if x-n borrows where x has no high bit. A borrow can
-// mark bytes above the first one too, never below it, and only the first one counts.
+// plainRun returns where a run of a double-quoted string ends that is JSON as it stands: bytes that
+// stand for themselves, and complete escape sequences. Eight bytes at a time: a byte of x is below
+// n if x-n borrows where x has no high bit. A borrow can mark bytes above the first one too, never
+// below it, and only the first one counts.
 func plainRun(buf []byte, i int) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for {
@@ -329,13 +337,15 @@ func plainRun(buf []byte, i int) int {
 	}
 }
 
-// escaped returns the length of the escape sequence of JSON at i, 0 where none is, or not all of it.
+// escaped returns the length of the escape sequence of JSON at i, 0 where none is, or not all of
+// it.
 func escaped(buf []byte, i int) int {
 	if i+1 >= len(buf) || buf[i] != '\\' {
 		return 0
 	}
 	n := int(jsonEscape[buf[i+1]])
-	if n == 6 && !(i+6 <= len(buf) && isHex(buf[i+2]) && isHex(buf[i+3]) && isHex(buf[i+4]) && isHex(buf[i+5])) {
+	if n == 6 && !(i+6 <= len(buf) && isHex(buf[i+2]) && isHex(buf[i+3]) && isHex(buf[i+4]) &&
+		isHex(buf[i+5])) {
 		return 0
 	}
 	return n
@@ -373,7 +383,7 @@ func (l *Literal) read(buf []byte, i int, closed bool, w *writer) (int, verdict)
 	return l.readValue(buf, i, closed, w)
 }
 
-// readNext reads the comma or bracket behind a value.
+// readNext reads the comma or bracket after a value.
 func (l *Literal) readNext(buf []byte, i int, closed bool, w *writer) (int, verdict) {
 	open := l.stack[len(l.stack)-1]
 	if buf[i] == closer(open) {
@@ -421,7 +431,7 @@ func (l *Literal) close(i int, w *writer) (int, verdict) {
 	return i + 1, l.end()
 }
 
-// end says that a value is complete.
+// end reports whether a value is complete.
 func (l *Literal) end() verdict {
 	if l.state = atNext; len(l.stack) == 0 {
 		return done
@@ -469,7 +479,7 @@ func (l *Literal) readBareKey(buf []byte, i int, closed bool, w *writer) (int, v
 		w.escape(i, j)
 		return j, goOn
 	}
-	// White space belongs to the key where the key goes on behind it.
+	// White space belongs to the key where the key goes on after it.
 	for j < len(buf) && j-i < MaxHeld && isSpace(buf[j]) {
 		j++
 	}
@@ -518,7 +528,8 @@ func (l *Literal) readValue(buf []byte, i int, closed bool, w *writer) (int, ver
 // words are the literals that are words; the first three are JSON's.
 var words = [...]struct {
 	text, json string
-}{{text: "true"}, {text: "false"}, {text: "null"}, {"True", "true"}, {"False", "false"}, {"None", "null"}}
+}{{text: "true"}, {text: "false"}, {text: "null"}, {"True", "true"}, {"False", "false"},
+	{"None", "null"}}
 
 func (l *Literal) readWord(buf []byte, i int, closed bool, w *writer) (int, verdict) {
 	for n, word := range words {
@@ -553,9 +564,10 @@ func (l *Literal) readWord(buf []byte, i int, closed bool, w *writer) (int, verd
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// isWordByte says that a word or number cannot end before c.
+// isWordByte reports whether a word or number cannot end before c.
 func isWordByte(c byte) bool {
-	return isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == '.' || c >= 0x80
+	return isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == '.' ||
+		c >= 0x80
 }
 
 // openString reads the opening quote of a string at i.
@@ -679,7 +691,8 @@ func (l *Literal) readTokenString(buf []byte, i int, closed bool, w *writer) (in
 	return i + n, goOn
 }
 
-// escapeLen gives the length of the escape sequences of a Python string that are longer than two bytes.
+// escapeLen gives the length of the escape sequences of a Python string that are longer than two
+// bytes.
 var escapeLen = map[byte]int{'x': 4, 'U': 10}
 
 // readEscape reads the escape sequence at i. One that JSON knows is copied.
@@ -791,7 +804,7 @@ func (l *Literal) digit(c byte) bool {
 			next = numFrac
 		case numE, numSign:
 			next = numExp
-		default: // no digit behind a leading zero
+		default: // no digit after a leading zero
 			return false
 		}
 	case c == '-' && l.number == numStart:
@@ -809,7 +822,7 @@ func (l *Literal) digit(c byte) bool {
 	return true
 }
 
-// numberDone says that the number may end here.
+// numberDone reports whether the number may end here.
 func (l *Literal) numberDone() bool {
 	return l.number == numZero || l.number == numInt || l.number == numFrac || l.number == numExp
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/goassay/assay/engine/schema"
 )
 
-// Tags spell objects and arrays as tags: an entry is Open key Mid value Close key CloseMid, an array's item ItemOpen value
-// ItemClose.
+// Tags spell objects and arrays as tags: an entry is Open key Mid value Close key CloseMid, an
+// array's item ItemOpen value ItemClose.
 type Tags struct {
 	Open, Mid           string
 	Close, CloseMid     string
 	ItemOpen, ItemClose string
 }
 
-// NestedType makes scanners for the inside of one tag: what stands between an entry's Mid and its Close. A pointer to it is a
-// [peg.ScannerType].
+// NestedType makes scanners for the inside of one tag: what stands between an entry's Mid and its
+// Close. A pointer to it is a [peg.ScannerType].
 type NestedType struct {
 	Tags   Tags
 	Schema *schema.Schema
@@ -31,11 +31,11 @@ func (t *NestedType) First() (peg.ByteSet, bool) { return peg.ByteSet{}.Not(), t
 
 func (t *NestedType) New() peg.Scanner { return &Nested{t: t} }
 
-// Nested scans a value whose objects and arrays are spelled as tags. It stops before the closing tag of the entry
-// around it.
+// Nested scans a value whose objects and arrays are spelled as tags. It stops before the closing
+// tag of the entry around it.
 //
-// A value that may be a string by its schema is not read as tags: all up to its closing tag is its text. A value that may be
-// anything is read as tags where it begins with one.
+// A value that may be a string by its schema is not read as tags: all up to its closing tag is its
+// text. A value that may be anything is read as tags where it begins with one.
 type Nested struct {
 	t     *NestedType
 	stack []level
@@ -116,8 +116,8 @@ type nestedState uint8
 const (
 	nestValue nestedState = iota // a value begins
 	nestText                     // inside a string that streams
-	nestNext                     // behind an entry or item, or before the first
-	nestEnd                      // behind a value: its closing tag must come
+	nestNext                     // after an entry or item, or before the first
+	nestEnd                      // after a value: its closing tag must come
 )
 
 // Reset implements [peg.Scanner].
@@ -249,9 +249,11 @@ func (n *Nested) readValue(buf []byte, i int, closed bool, w *writer) (int, verd
 			if item == held || entry == held || end == held || close == held {
 				return i, held
 			}
-			array := item == done && types&schema.Array != 0 || types&(schema.Array|schema.Object) == schema.Array
+			array := item == done && types&schema.Array != 0 ||
+				types&(schema.Array|schema.Object) == schema.Array
 			empty := end == done && (types == schema.Array || types == schema.Object)
-			if array && item == done || !array && entry == done && close != done && types&schema.Object != 0 || empty {
+			if array && item == done ||
+				!array && entry == done && close != done && types&schema.Object != 0 || empty {
 				if len(n.stack) == ordered.MaxDepth {
 					return i, broken
 				}
@@ -269,7 +271,8 @@ func (n *Nested) readValue(buf []byte, i int, closed bool, w *writer) (int, verd
 	return n.readHeld(buf, i, closed, types, w)
 }
 
-// items returns the schema of an array's items. The first ones may differ by their place, which a spelling does not show.
+// items returns the schema of an array's items. The first ones may differ by their place, which a
+// spelling does not show.
 func items(s *schema.Schema) *schema.Schema {
 	for _, leaf := range append([]*schema.Schema{s}, s.Alts...) {
 		if leaf.Items != nil && leaf.Types()&schema.Array != 0 {
@@ -280,7 +283,8 @@ func items(s *schema.Schema) *schema.Schema {
 }
 
 // readHeld reads a value that is understood only when its end is there.
-func (n *Nested) readHeld(buf []byte, i int, closed bool, types schema.TypeSet, w *writer) (int, verdict) {
+func (n *Nested) readHeld(buf []byte, i int, closed bool, types schema.TypeSet,
+	w *writer) (int, verdict) {
 	end := n.endText(buf, i, closed)
 	if end < 0 {
 		return i, held

@@ -103,67 +103,77 @@ import (
 	"github.com/goassay/assay/engine/schema"
 )
 
-// MaxName bounds names of functions and of arguments that are not declared, ids, and words, in bytes.
+// MaxName bounds names of functions and of arguments that are not declared, ids, and words, in
+// bytes.
 const MaxName = 256
 
 // The kinds of the events.
 const (
-	_          peg.Kind = iota
-	Content             // text: of the answer
-	Reasoning           // text: of the reasoning
-	Dropped             // text: not part of the message (E20)
-	EndStub             // text: the beginning of what ends a turn, at the end of the output
-	Mark                // a marker begins or ends here: number Arg of Output.Marks
-	Call                // a call of spelling Arg begins
-	Name                // the call's function is number Arg of Output.Tools: it is announced
-	ID                  // text: of the call's id
-	IDEnd               // the id is complete; Arg is the quote that it stands between, whose escapes it has, or 0
-	Args                // text: of the arguments, JSON
-	ArgsEnd             // the arguments are complete
-	Spare               // an object begins under a key that means nothing: the arguments, where the call has no others
-	SpareText           // text: of it, JSON
-	Open                // the arguments come as entries: a brace is ours to write
-	Key                 // an entry begins; the text is its key as JSON
-	KeyText             // text: of a key that is not declared
-	KeyEnd              // it is complete; Arg 1: it may have entities
-	Value               // text: of a value
-	ValueBegin          // a value of kind Arg of Output.Values begins
-	ValueEnd            // the value is complete
-	Verbatim            // Arg 1: what follows of the value is literal text; 0: no more
-	Close               // the entries are complete
-	CallEnd             // the call is complete
-	CallBroken          // the call ends incomplete
-	Skipped             // text: what is left of an incomplete call
-	Undeclared          // text that looks like a call names a function that is not declared
-	EndOfTurn           // the turn has ended
-	AfterEnd            // text: behind the end of the turn
+	_         peg.Kind = iota
+	Content            // text: of the answer
+	Reasoning          // text: of the reasoning
+	Dropped            // text: not part of the message (E20)
+	EndStub            // text: the beginning of what ends a turn, at the end of the output
+	Mark               // a marker begins or ends here: number Arg of Output.Marks
+	Call               // a call of spelling Arg begins
+	Name               // the call's function is number Arg of Output.Tools: it is announced
+	ID                 // text: of the call's id
+	// the id is complete; Arg is the quote that it stands between, whose escapes it has, or 0
+	IDEnd
+	Args    // text: of the arguments, JSON
+	ArgsEnd // the arguments are complete
+	// an object begins under a key that means nothing: the arguments, where the call has no others
+	Spare
+	SpareText  // text: of it, JSON
+	Open       // the arguments come as entries: a brace is ours to write
+	Key        // an entry begins; the text is its key as JSON
+	KeyText    // text: of a key that is not declared
+	KeyEnd     // it is complete; Arg 1: it may have entities
+	Value      // text: of a value
+	ValueBegin // a value of kind Arg of Output.Values begins
+	ValueEnd   // the value is complete
+	Verbatim   // Arg 1: what follows of the value is literal text; 0: no more
+	Close      // the entries are complete
+	CallEnd    // the call is complete
+	CallBroken // the call ends incomplete
+	Skipped    // text: what is left of an incomplete call
+	Undeclared // text that looks like a call names a function that is not declared
+	EndOfTurn  // the turn has ended
+	AfterEnd   // text: after the end of the turn
 	kindCount
 )
 
-var kindNames = [kindCount]string{"", "content", "reasoning", "dropped", "end-stub", "mark", "call", "name", "id", "id-end", "args", "args-end", "spare", "spare-text",
-	"open", "key", "key-text", "key-end", "value", "value-begin", "value-end", "verbatim", "close", "call-end", "call-broken", "skipped", "undeclared", "end-of-turn", "after-end"}
+var kindNames = [kindCount]string{"", "content", "reasoning", "dropped", "end-stub", "mark", "call",
+	"name", "id", "id-end", "args", "args-end", "spare", "spare-text",
+	"open", "key", "key-text", "key-end", "value", "value-begin", "value-end", "verbatim", "close",
+	"call-end", "call-broken", "skipped", "undeclared", "end-of-turn", "after-end"}
 
 // Tolerances is a set of the tolerances of E21.
 type Tolerances uint16
 
 // The tolerances.
 const (
-	FreeSpace       Tolerances = 1 << iota // T1: white space at markers is free
-	ContentAround                          // T2: content around calls
-	LooseReasoning                         // T3: reasoning absent, empty or implicitly closed
-	OptionalWrapper                        // T4: outer wrappers are optional where the inner opener is distinctive
-	StrayClosers                           // T5: closers that close nothing are dropped
-	AnyLiteral                             // T6: JSON and Python literals both, keys in any order
-	Fences                                 // T7: a Markdown fence around JSON
-	AnySpelling                            // T8: undisclosed calls in any registered spelling
-	CloseArguments                         // T9: arguments that break off are closed
-	RepeatedOpener                         // T10: an opener of reasoning at the beginning of an open block is dropped
+	FreeSpace      Tolerances = 1 << iota // T1: white space at markers is free
+	ContentAround                         // T2: content around calls
+	LooseReasoning                        // T3: reasoning absent, empty or implicitly closed
+	// T4: outer wrappers are optional where the inner opener is distinctive
+	OptionalWrapper
+	StrayClosers   // T5: closers that close nothing are dropped
+	AnyLiteral     // T6: JSON and Python literals both, keys in any order
+	Fences         // T7: a Markdown fence around JSON
+	AnySpelling    // T8: undisclosed calls in any registered spelling
+	CloseArguments // T9: arguments that break off are closed
+	// T10: an opener of reasoning at the beginning of an open block is dropped
+	RepeatedOpener
 
 	// Usual is what is on unless a caller says otherwise.
-	Usual = FreeSpace | ContentAround | LooseReasoning | OptionalWrapper | StrayClosers | AnyLiteral | Fences | AnySpelling
+	Usual = FreeSpace | ContentAround | LooseReasoning | OptionalWrapper | StrayClosers |
+		AnyLiteral | Fences | AnySpelling
 )
 
-var toleranceNames = [...]string{"free-space", "content-around", "loose-reasoning", "optional-wrapper", "stray-closers", "any-literal", "fences", "any-spelling", "close-arguments", "repeated-opener"}
+var toleranceNames = [...]string{"free-space", "content-around", "loose-reasoning",
+	"optional-wrapper", "stray-closers", "any-literal", "fences", "any-spelling", "close-arguments",
+	"repeated-opener"}
 
 // ToleranceNames returns the names of all tolerances, T1 first.
 func ToleranceNames() []string { return slices.Clone(toleranceNames[:]) }
@@ -178,14 +188,16 @@ func ParseTolerance(name string) (Tolerances, error) {
 	return 0, fmt.Errorf("tolerance %q: expected one of %q", name, toleranceNames)
 }
 
-// Incomplete is the policy for calls that break off or are malformed behind their announcement (E30).
+// Incomplete is the policy for calls that break off or are malformed after their announcement
+// (E30).
 type Incomplete uint8
 
 // The policies. Under the latter two a call comes when it is complete, as a whole.
 const (
-	IncompleteKeep Incomplete = iota // the call is in the message, as far as it came, and is not complete
-	IncompleteDrop                   // it is in no message; a diagnostic tells
-	IncompleteText                   // its text is content
+	// the call is in the message, as far as it came, and is not complete
+	IncompleteKeep Incomplete = iota
+	IncompleteDrop            // it is in no message; a diagnostic tells
+	IncompleteText            // its text is content
 )
 
 var incompleteNames = [...]string{"keep", "drop", "text"}
@@ -200,7 +212,8 @@ func ParseIncomplete(name string) (Incomplete, error) {
 	if i := slices.Index(incompleteNames[:], name); i >= 0 {
 		return Incomplete(i), nil
 	}
-	return 0, fmt.Errorf("policy %q for incomplete calls: expected one of %q", name, incompleteNames)
+	return 0, fmt.Errorf("policy %q for incomplete calls: "+
+		"expected one of %q", name, incompleteNames)
 }
 
 // Options is what a request adds to a format.
@@ -211,7 +224,7 @@ type Options struct {
 	Reasoning     chat.ReasoningFormat
 	JSONSchema    ordered.Value // of the answer
 	HasJSONSchema bool
-	Prefill       string // what the prompt has behind the header
+	Prefill       string // what the prompt has after the header
 	Continue      chat.Continue
 	Tolerances    Tolerances
 	Fallbacks     []string // names of dialect.Spellings
@@ -231,13 +244,13 @@ func (o *Options) spelled(f format.Format) format.Format {
 	return f.Literals(o.Literal)
 }
 
-// ValueInfo says how the text of a tagged value becomes JSON. Values that are literals in the output never get here: their text comes
-// as Args.
+// ValueInfo says how the text of a tagged value becomes JSON. Values that are literals in the
+// output never get here: their text comes as Args.
 type ValueInfo struct {
 	Mode   ValueMode
 	Types  schema.TypeSet // ValueHeld: the types as which it may be read
 	Before string         // white space before the closing marker that is not the value's
-	After  string         // white space behind the opening marker that is not
+	After  string         // white space after the opening marker that is not
 	Entity bool           // text is HTML-escaped
 }
 
@@ -254,7 +267,8 @@ const (
 type MarkInfo struct {
 	Before, After string // what the template writes there
 	Free          bool   // all white space there goes (T1)
-	Stray         bool   // it closes nothing: in the middle of a text it leaves the white space beside it alone
+	// it closes nothing: in the middle of a text it leaves the white space beside it alone
+	Stray bool
 }
 
 // IDPlace says where a template writes the id of a call, of which a delta comes before those of the
@@ -270,8 +284,9 @@ const (
 
 // Trigger is what switches a lazy grammar on.
 type Trigger struct {
-	// Pattern says that Text is a regular expression in the syntax that RE2 and ECMAScript share, to be searched in the output from
-	// its beginning; the grammar constrains what begins with its one group. Else Text is a word with which that begins.
+	// Pattern reports whether Text is a regular expression in the syntax that RE2 and ECMAScript
+	// share, to be searched in the output from its beginning; the grammar constrains what begins
+	// with its one group. Else Text is a word with which that begins.
 	Pattern bool
 	Text    string
 	Call    bool // a call begins there; else reasoning begins or ends, and a call may come
@@ -284,7 +299,8 @@ type Output struct {
 	Marks   []MarkInfo
 	Values  []ValueInfo
 	IDs     []IDPlace // by spelling: what waits for a call's id (E24)
-	Prefill string    // what of the prefill a parser reads first: all of it that may reach the message (E29)
+	// what of the prefill a parser reads first: all of it that may reach the message (E29)
+	Prefill string
 
 	TrimContent   bool // the template trims content
 	TrimReasoning bool // the template trims reasoning
@@ -299,16 +315,19 @@ type Output struct {
 	made made
 }
 
-// Generate makes the program for a format and a request. A [Generator] makes several for one format, faster.
+// Generate makes the program for a format and a request. A [Generator] makes several for one
+// format, faster.
 func Generate(f format.Format, o Options) (*Output, error) { return NewGenerator(f).Generate(o) }
 
-// Tree returns the patterns of the program: the frame's, those that the tools have added, and, as a rule for each place where a name has
-// been read, what follows it for each tool.
+// Tree returns the patterns of the program: the frame's, those that the tools have added, and, as a
+// rule for each place where a name has been read, what follows it for each tool.
 func (o *Output) Tree() *peg.Tree {
 	tree, parts := *o.made.frame.tree, o.made.parts
 	tree.Rules = append(slices.Clip(tree.Rules), parts.Rules...)
 	for _, name := range slices.Sorted(maps.Keys(parts.Bodies)) {
-		tree.Rules = append(tree.Rules, peg.Rule{Name: "switch " + name, P: peg.Dispatch{Words: parts.Words, Bodies: parts.Bodies[name]}})
+		tree.Rules = append(tree.Rules,
+			peg.Rule{Name: "switch " + name,
+				P: peg.Dispatch{Words: parts.Words, Bodies: parts.Bodies[name]}})
 	}
 	return &tree
 }
@@ -316,8 +335,8 @@ func (o *Output) Tree() *peg.Tree {
 // Grammar returns the grammar for decoding. It is made when it is first asked for.
 func (o *Output) Grammar() (*gbnf.Grammar, error) { return o.made.grammar() }
 
-// sortProperties returns a schema with all properties in alphabetical order, as jinja2's dictsort has it: without regard to
-// case.
+// sortProperties returns a schema with all properties in alphabetical order, as jinja2's dictsort
+// has it: without regard to case.
 func sortProperties(v ordered.Value) ordered.Value {
 	switch v.Kind() {
 	case ordered.Array:

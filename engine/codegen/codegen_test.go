@@ -33,7 +33,8 @@ func grammar(t *testing.T, out *codegen.Output) string {
 	t.Helper()
 	var b strings.Builder
 	for _, trigger := range out.Triggers {
-		fmt.Fprintf(&b, "# trigger: %q, a pattern: %t, a call: %t\n", trigger.Text, trigger.Pattern, trigger.Call)
+		fmt.Fprintf(&b, "# trigger: %q, a pattern: "+
+			"%t, a call: %t\n", trigger.Text, trigger.Pattern, trigger.Call)
 	}
 	g, err := out.Grammar()
 	if err != nil {
@@ -61,25 +62,30 @@ func assert(t *testing.T, name, text string) {
 	got, old := strings.Split(text, "\n"), strings.Split(string(want), "\n")
 	for i := range max(len(got), len(old)) {
 		if i >= len(got) || i >= len(old) || got[i] != old[i] {
-			t.Fatalf("%s:%d differs; -update rewrites it\ngot  %s\nwant %s", file, i+1, strings.Join(got[min(i, len(got)):min(i+1, len(got))], ""), strings.Join(old[min(i, len(old)):min(i+1, len(old))], ""))
+			t.Fatalf("%s:%d differs; -update rewrites "+
+				"it\ngot  %s\nwant %s", file, i+1,
+				strings.Join(got[min(i, len(got)):min(i+1, len(got))], ""),
+				strings.Join(old[min(i, len(old)):min(i+1, len(old))], ""))
 		}
 	}
 }
 
-// TestForms compares, for every form, the parser's tree, the linked part of its program and the grammar with a golden; -update rewrites them. One tool
-// with one argument keeps them short.
+// TestForms compares, for every form, the parser's tree, the linked part of its program and the
+// grammar with a golden; -update rewrites them. One tool with one argument keeps them short.
 func TestForms(t *testing.T) {
 	for _, f := range forms {
 		t.Run(f.name, func(t *testing.T) {
 			out := generate(t, f.f, codegen.Options{Tools: small, Tolerances: codegen.Usual})
-			text := "# tree\n" + out.Tree().String() + "\n# program\n" + linked(out) + "\n# grammar\n" + grammar(t, out)
+			text := "# tree\n" + out.Tree().
+				String() + "\n# program\n" + linked(out) + "\n# grammar\n" + grammar(t, out)
 			text += fmt.Sprintf("\n# stops: %q\n# preserved: %q\n", out.Stops, out.Preserved)
 			assert(t, f.name, text)
 		})
 	}
 }
 
-// linked prints how large a program is, and of its code that which is linked for the tool. The rest is the tree's, which package peg compiles.
+// linked prints how large a program is, and of its code that which is linked for the tool. The rest
+// is the tree's, which package peg compiles.
 func linked(out *codegen.Output) string {
 	listing := out.Program.String()
 	at := strings.Index(listing, "\n\"get\":\n")
@@ -90,7 +96,8 @@ func linked(out *codegen.Output) string {
 func TestGoldens(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.golden")
 	if err != nil || len(files) != len(forms)+len(requests) {
-		t.Errorf("%d goldens for %d forms and %d requests (%v)", len(files), len(forms), len(requests), err)
+		t.Errorf("%d goldens for %d forms and "+
+			"%d requests (%v)", len(files), len(forms), len(requests), err)
 	}
 }
 
@@ -134,15 +141,18 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestAll generates every form for every kind of request, and with each tolerance switched off: programs can be run, and there is a
-// grammar, which prints and can be read again.
+// TestAll generates every form for every kind of request, and with each tolerance switched off:
+// programs can be run, and there is a grammar, which prints and can be read again.
 func TestAll(t *testing.T) {
 	settings := []func(o *codegen.Options){
 		func(o *codegen.Options) {},
 		func(o *codegen.Options) { o.Parallel, o.Reasoning = true, chat.ReasoningKeep },
 		func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceRequired },
 		func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceNone },
-		func(o *codegen.Options) { o.Choice = chat.ToolChoice{Mode: chat.ChoiceNamed, Name: "get"} },
+		func(o *codegen.Options) {
+			o.Choice = chat.ToolChoice{Mode: chat.ChoiceNamed,
+				Name: "get"}
+		},
 		func(o *codegen.Options) { o.JSONSchema, o.HasJSONSchema = weather, true },
 		func(o *codegen.Options) { o.Prefill, o.Parallel = "<think>\n", true },
 		func(o *codegen.Options) { o.Prefill = "<|channel|>analysis<|message|>" },
@@ -165,13 +175,14 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// TestGenerator holds what a generator makes with one frame against what is made from scratch: the tools of one request are nothing to
-// the next one.
+// TestGenerator holds what a generator makes with one frame against what is made from scratch: the
+// tools of one request are nothing to the next one.
 func TestGenerator(t *testing.T) {
 	for _, f := range forms {
 		g := codegen.NewGenerator(f.f)
 		for n := range 40 { // more prefills than a generator keeps frames for
-			o := codegen.Options{Tools: large[:1+n%len(large)], Tolerances: codegen.Usual, Parallel: n%2 == 0}
+			o := codegen.Options{Tools: large[:1+n%len(large)], Tolerances: codegen.Usual,
+				Parallel: n%2 == 0}
 			if n > 5 {
 				o.Prefill, o.Continue = fmt.Sprint("text ", n), chat.ContinueContent
 			}
@@ -180,7 +191,9 @@ func TestGenerator(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := generate(t, f.f, o)
-			if got.Program.String() != want.Program.String() || fmt.Sprint(got.Marks, got.Values, got.Triggers) != fmt.Sprint(want.Marks, want.Values, want.Triggers) {
+			if got.Program.String() != want.Program.String() ||
+				fmt.Sprint(got.Marks, got.Values, got.Triggers) != fmt.Sprint(want.Marks,
+					want.Values, want.Triggers) {
 				t.Fatalf("%s, request %d: another program than from scratch", f.name, n)
 			}
 		}
@@ -209,7 +222,8 @@ func TestErrors(t *testing.T) {
 		{forms[0].f, codegen.Options{Tools: long}, "1 to 1024 bytes"},
 		{forms[0].f, codegen.Options{JSONSchema: ordered.Int(3), HasJSONSchema: true}, "json_schema"},
 	} {
-		if _, err := codegen.Generate(c.f, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := codegen.Generate(c.f, c.o); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %q", err, c.want)
 		}
 	}

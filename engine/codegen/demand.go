@@ -38,7 +38,8 @@ func (d *demand) grammar(lazy bool) (*gbnf.Grammar, error) {
 
 func (d *demand) tree(lazy bool) (*peg.Tree, error) {
 	dropped := d.droppedTexts()
-	if ends := d.headerEnds(); len(ends) > 0 && !lazy { // which a lazy grammar does not see; each has the last one at its end
+	// which a lazy grammar does not see; each has the last one at its end
+	if ends := d.headerEnds(); len(ends) > 0 && !lazy {
 		dropped = append(dropped, token(ends[len(ends)-1]))
 	}
 	w := newWriter(d, dropped)
@@ -52,8 +53,8 @@ func (d *demand) tree(lazy bool) (*peg.Tree, error) {
 	return tree, w.err
 }
 
-// droppedTexts returns a literal of each marker that the parser drops from the answer's text (E20). The end of reasoning is none of
-// them, which models write where there is no beginning.
+// droppedTexts returns a literal of each marker that the parser drops from the answer's text (E20).
+// The end of reasoning is none of them, which models write where there is no beginning.
 func (d *demand) droppedTexts() (texts []string) {
 	for _, m := range d.strays(false) {
 		if !strings.HasSuffix(d.f.Reasoning.Close.Text, m) {
@@ -69,12 +70,14 @@ func token(text string) string {
 	return parts[max(0, slices.IndexFunc(parts, distinctive))]
 }
 
-// triggers reports whether a grammar can wait, and for what (E23): for calls, and for reasoning's marker, since inside reasoning what looks like a
-// call may be none (E16), which the grammar knows and a trigger does not. Where the prompt opened reasoning, the grammar waits for its
-// end, and for a call at its very beginning. No trigger has a repetition without a bound: engines that match by recursion would exhaust
-// their stack on a long text.
+// triggers reports whether a grammar can wait, and for what (E23): for calls, and for reasoning's
+// marker, since inside reasoning what looks like a call may be none (E16), which the grammar knows
+// and a trigger does not. Where the prompt opened reasoning, the grammar waits for its end, and for
+// a call at its very beginning. No trigger has a repetition without a bound: engines that match by
+// recursion would exhaust their stack on a long text.
 func (d *demand) triggers() (lazy bool, triggers []Trigger) {
-	if d.answer != nil || !d.calling() || d.required() || len(d.f.Routes) > 0 || d.begunMarker() != "" {
+	if d.answer != nil || !d.calling() || d.required() || len(d.f.Routes) > 0 ||
+		d.begunMarker() != "" {
 		return false, nil
 	}
 	add := func(t Trigger) {
@@ -99,7 +102,8 @@ func (d *demand) triggers() (lazy bool, triggers []Trigger) {
 	}
 	if forced {
 		add(Trigger{Text: d.f.Reasoning.Close.Text})
-	} else if open := d.f.Reasoning.Open; open.Text != "" && (worded(open) || !d.on(LooseReasoning) || !d.on(ContentAround)) {
+	} else if open := d.f.Reasoning.Open; open.Text != "" &&
+		(worded(open) || !d.on(LooseReasoning) || !d.on(ContentAround)) {
 		add(Trigger{Pattern: true, Text: atBeginning(regexp.QuoteMeta(open.Text))})
 	} else if open.Text != "" {
 		add(Trigger{Text: open.Text})
@@ -113,14 +117,16 @@ func atBeginning(pattern string) string { return "^" + someSpace + "(" + pattern
 // someSpace is white space in a trigger's pattern.
 const someSpace = `\s{0,40}`
 
-// trigger returns the regular expression for the beginning of a call as the template writes it, and, where that is a distinctive literal,
-// the literal.
+// trigger returns the regular expression for the beginning of a call as the template writes it,
+// and, where that is a distinctive literal, the literal.
 func (d *demand) trigger(s *spelling) (pattern, word string) {
 	o := s.openings[0]
-	if !s.tentative(o) && distinctive(o.first.Text) || o.first == s.Section.Open || o.first == s.Call.Open {
+	if !s.tentative(o) && distinctive(o.first.Text) || o.first == s.Section.Open ||
+		o.first == s.Call.Open {
 		return regexp.QuoteMeta(o.first.Text), o.first.Text
 	}
-	name := "(?:" + strings.Join(each(d.list, func(t chat.Tool) string { return regexp.QuoteMeta(t.Name) }), "|") + ")"
+	name := "(?:" + strings.Join(each(d.list,
+		func(t chat.Tool) string { return regexp.QuoteMeta(t.Name) }), "|") + ")"
 	if s.Array {
 		pattern = `\[` + someSpace
 	}
@@ -136,7 +142,8 @@ func (d *demand) trigger(s *spelling) (pattern, word string) {
 				}
 				break
 			}
-			pattern += d.freeSpace(p.Text.Before) + regexp.QuoteMeta(p.Text.Text) + d.freeSpace(p.Text.After)
+			pattern += d.freeSpace(p.Text.Before) + regexp.QuoteMeta(p.Text.Text) +
+				d.freeSpace(p.Text.After)
 		}
 		return strings.TrimLeft(strings.TrimPrefix(pattern, someSpace), format.Space), ""
 	}
@@ -145,7 +152,8 @@ func (d *demand) trigger(s *spelling) (pattern, word string) {
 		return pattern + `["']` + name + `["']`, ""
 	}
 	first := s.Object.Fields[0]
-	pattern += regexp.QuoteMeta(quoted(quoteOf(s.Object), first.Path[0])) + someSpace + ":" + someSpace
+	pattern += regexp.QuoteMeta(quoted(quoteOf(s.Object), first.Path[0])) + someSpace + ":" +
+		someSpace
 	if first.Slot == format.SlotName && len(first.Path) == 1 {
 		pattern += `["']` + name + `["']`
 	}

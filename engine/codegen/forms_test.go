@@ -21,9 +21,10 @@ func slot(kind format.SlotKind) format.Part { return format.Part{Kind: kind} }
 func lit(s string) format.Part              { return format.Lit(s) }
 
 var (
-	name, id, key, value = slot(format.SlotName), slot(format.SlotID), slot(format.SlotKey), slot(format.SlotValue)
-	index                = slot(format.SlotIndex)
-	jsonBody             = format.Body{Kind: format.BodyJSON}
+	name, id, key, value = slot(format.SlotName), slot(format.SlotID), slot(format.SlotKey),
+		slot(format.SlotValue)
+	index    = slot(format.SlotIndex)
+	jsonBody = format.Body{Kind: format.BodyJSON}
 )
 
 func field(slot format.SlotKind, path ...string) format.Field {
@@ -39,12 +40,15 @@ func calls(c ...format.Calls) format.Format {
 }
 
 func thinking(f format.Format) format.Format {
-	f.Reasoning = format.Reasoning{Mode: format.ReasoningTagged, Pair: pair("<think>\n", "\n</think>\n\n")}
+	f.Reasoning = format.Reasoning{Mode: format.ReasoningTagged,
+		Pair: pair("<think>\n", "\n</think>\n\n")}
 	return f
 }
 
 func tagged(open, mid, close, sep string) format.Body {
-	return format.Body{Kind: format.BodyTagged, Entry: []format.Part{lit(open), key, lit(mid), value, lit(close)}, Sep: format.Mark(sep), Codec: format.Codec{Style: format.StyleRaw}}
+	return format.Body{Kind: format.BodyTagged,
+		Entry: []format.Part{lit(open), key, lit(mid), value, lit(close)}, Sep: format.Mark(sep),
+		Codec: format.Codec{Style: format.StyleRaw}}
 }
 
 func coded(b format.Body, c format.Codec) format.Body {
@@ -92,8 +96,12 @@ var forms = []form{
 	{"object-bare", calls(format.Calls{Object: plainObject, Tentative: true})},
 	{"object-in-section", calls(format.Calls{Section: pair("<calls>", "</calls>"), Call: pair("<call>", "</call>"), Object: object(field(format.SlotID, "id"), field(format.SlotName, "name"), field(format.SlotArgs, "arguments"))})},
 	{"object-array", calls(format.Calls{Section: pair("[CALLS]", ""), Array: true, Sep: format.Mark(", "), Object: object(field(format.SlotName, "name"), field(format.SlotArgs, "arguments"), field(format.SlotID, "id"))})},
-	{"object-numbered", calls(format.Calls{Section: pair("<|calls|>", "<|/calls|>"), Array: true, Object: object(format.Field{Path: []string{"n"}, Slot: format.SlotIndex}, format.Field{Path: []string{"i"}, Slot: format.SlotIndex, Text: true},
-		format.Field{Path: []string{"length"}, Slot: format.SlotNumber}, format.Field{Path: []string{"size"}, Slot: format.SlotNumber, Text: true}, field(format.SlotName, "name"), field(format.SlotArgs, "arguments"))})},
+	{"object-numbered", calls(format.Calls{Section: pair("<|calls|>", "<|/calls|>"), Array: true,
+		Object: object(format.Field{Path: []string{"n"}, Slot: format.SlotIndex},
+			format.Field{Path: []string{"i"}, Slot: format.SlotIndex, Text: true},
+			format.Field{Path: []string{"length"}, Slot: format.SlotNumber},
+			format.Field{Path: []string{"size"}, Slot: format.SlotNumber, Text: true},
+			field(format.SlotName, "name"), field(format.SlotArgs, "arguments"))})},
 	{"object-nested", calls(format.Calls{Call: pair("<call>", "</call>"), Object: object(format.Field{Path: []string{"type"}, Const: `"function"`}, field(format.SlotName, "function", "name"), format.Field{Path: []string{"function", "arguments"}, Slot: format.SlotArgs, Text: true}, field(format.SlotID, "meta", "id"))})},
 	{"object-arguments-first", calls(format.Calls{Call: pair("<call>", "</call>"), Object: object(field(format.SlotArgs, "arguments"), field(format.SlotName, "name"))})},
 	{"object-name-as-key", calls(format.Calls{Array: true, Sep: format.Mark(", "), Object: &format.Object{NameIsKey: true}})},
@@ -102,12 +110,17 @@ var forms = []form{
 	{"head-id-between", calls(format.Calls{Call: pair("[CALL]", ""), Head: []format.Part{name, lit("[ID]"), id, lit("[ARGS]")}, Body: jsonBody})},
 	{"head-id-before", calls(format.Calls{Head: []format.Part{lit("[ID]"), id, lit("[FUNC]"), name}, Body: jsonBody})},
 	{"tail-id", calls(format.Calls{Head: []format.Part{lit("[FUNC]"), name}, Body: jsonBody, Tail: []format.Part{lit("[CALL_ID]"), id, lit("[END]")}})},
-	{"id-of-parts", thinking(calls(format.Calls{Section: pair("<|calls|>", "<|/calls|>"), Call: pair("<|call|>", "<|/call|>"),
-		Head: []format.Part{{Kind: format.SlotID, Parts: []format.Part{lit("functions."), name, lit(":"), index}}, lit("<|args|>")}, Body: jsonBody}))},
+	{"id-of-parts", thinking(calls(format.Calls{Section: pair("<|calls|>", "<|/calls|>"),
+		Call: pair("<|call|>", "<|/call|>"),
+		Head: []format.Part{{Kind: format.SlotID,
+			Parts: []format.Part{lit("functions."), name, lit(":"), index}}, lit("<|args|>")},
+		Body: jsonBody}))},
 	{"name-twice", calls(format.Calls{Section: pair("<tools>", "</tools>"), Head: []format.Part{lit("<"), name, lit(">")}, Body: jsonBody, Tail: []format.Part{lit("</"), name, lit(">")}})},
 	{"fence", thinking(calls(format.Calls{Section: pair("<｜calls▁begin｜>", "<｜calls▁end｜>"), Head: []format.Part{lit("function<｜sep｜>"), name, lit("\n```json\n")}, Body: jsonBody, Tail: []format.Part{lit("\n```")}}))},
-	{"tagged", thinking(calls(format.Calls{Call: pair("<call>\n", "\n</call>"), Head: []format.Part{lit("<function="), name, lit(">\n")},
-		Body: tagged("<parameter=", ">\n", "\n</parameter>", "\n"), Tail: []format.Part{lit("\n</function>")}}))},
+	{"tagged", thinking(calls(format.Calls{Call: pair("<call>\n", "\n</call>"),
+		Head: []format.Part{lit("<function="), name, lit(">\n")},
+		Body: tagged("<parameter=", ">\n", "\n</parameter>", "\n"),
+		Tail: []format.Part{lit("\n</function>")}}))},
 	{"tagged-key-and-value", calls(format.Calls{Call: pair("<call>", "\n</call>"), Head: []format.Part{name, lit("\n")}, Body: tagged("<key>", "</key>\n<value>", "</value>", "\n")})},
 	{"tagged-typed", calls(format.Calls{Section: pair("<calls>\n", "\n</calls>"), Head: []format.Part{lit(`<invoke name="`), name, lit(`" n="`), index, lit("\">\n")}, Tail: []format.Part{lit("\n</invoke>\n")},
 		Body: format.Body{Kind: format.BodyTagged, Codec: format.Codec{Style: format.StyleRaw}, Entry: []format.Part{lit(`<parameter name="`), key, lit(`" string="`),
@@ -115,20 +128,36 @@ var forms = []form{
 	{"tagged-cdata", calls(format.Calls{Head: []format.Part{lit(`<f n="`), name, lit(`">`)}, Tail: []format.Part{lit("</f>")}, Body: coded(tagged(`<p n="`, `">`, "</p>", ""), format.Codec{CDATA: true})})},
 	{"tagged-entities", calls(format.Calls{Head: []format.Part{lit(`<f n="`), name, lit(`">`)}, Tail: []format.Part{lit("</f>")}, Body: coded(tagged(`<p n="`, `">`, "</p>", ""), format.Codec{Entity: true, Escaped: true})})},
 	{"tagged-nested", calls(format.Calls{Section: pair("~[<calls>\n", "\n~[</calls>"), Head: []format.Part{lit(`~[<invoke name="`), name, lit(`">`)}, Tail: []format.Part{lit("~[</invoke>\n")},
-		Body: format.Body{Kind: format.BodyTagged, Codec: format.Codec{Style: format.StyleRaw, Nested: true}, Entry: []format.Part{lit("~[<"), key, lit(">"), value, lit("~[</"), key, lit(">")}, Item: []format.Part{lit("~[<item>"), value, lit("~[</item>")}}})},
+		Body: format.Body{Kind: format.BodyTagged,
+			Codec: format.Codec{Style: format.StyleRaw, Nested: true},
+			Entry: []format.Part{lit("~[<"), key, lit(">"), value, lit("~[</"), key, lit(">")},
+			Item:  []format.Part{lit("~[<item>"), value, lit("~[</item>")}}})},
 	{"lines", calls(format.Calls{Head: []format.Part{lit("Action: "), name}, Body: format.Body{Kind: format.BodyTagged, Codec: format.Codec{Style: format.StyleRaw}, Sep: format.Mark("\n"), Entry: []format.Part{key, lit(": "), value}}})},
-	{"keywords", thinking(calls(format.Calls{Section: pair("<|start|>", "<|stop|>"), Array: true, Sep: format.Mark(", "), Head: []format.Part{name},
-		Body: format.Body{Kind: format.BodyKwargs, Pair: pair("(", ")"), Sep: format.Mark(", "), Entry: []format.Part{key, lit("="), value}, Codec: format.Codec{Style: format.StylePython}}}))},
-	{"keywords-raw", calls(format.Calls{Section: pair("<calls>", "</calls>"), Head: []format.Part{lit("call "), name},
+	{"keywords", thinking(calls(format.Calls{Section: pair("<|start|>", "<|stop|>"), Array: true,
+		Sep: format.Mark(", "), Head: []format.Part{name},
+		Body: format.Body{Kind: format.BodyKwargs, Pair: pair("(", ")"), Sep: format.Mark(", "),
+			Entry: []format.Part{key, lit("="), value},
+			Codec: format.Codec{Style: format.StylePython}}}))},
+	{"keywords-raw", calls(format.Calls{Section: pair("<calls>", "</calls>"),
+		Head: []format.Part{lit("call "), name},
 		Body: format.Body{Kind: format.BodyKwargs, Pair: pair("(", ")"), Sep: format.Mark(", "), Entry: []format.Part{key, lit(`="`), value, lit(`"`)}, Codec: format.Codec{Style: format.StyleRaw}}})},
 	{"dict", calls(format.Calls{Call: pair("<|call>", "<call|>"), Head: []format.Part{lit("call:"), name}, Body: format.Body{Kind: format.BodyDict, Pair: pair("{", "}"), Codec: format.Codec{Quote: `<|"|>`}}})},
 	{"dict-with-entries", calls(format.Calls{Call: pair("<|call>", "<call|>"), Head: []format.Part{lit("call:"), name}, Body: format.Body{Kind: format.BodyDict, Pair: pair("{", "}"), Sorted: true, Sep: format.Mark(","), Entry: []format.Part{key, lit(":"), value}, Codec: format.Codec{Quote: `<|"|>`}}})},
-	{"content-wrapped", format.Format{End: []string{"<|eot|>"}, Reasoning: format.Reasoning{Pair: pair("<|T|>", "<|/T|>")}, Content: format.Content{Mode: format.ContentWrapped, Pair: pair("<|R|>", "<|/R|>")},
-		Calls: []format.Calls{{Section: pair("<|A|>", "<|/A|>"), Array: true, Object: plainObject}}}},
-	{"content-addressed", format.Format{End: []string{"<|eot|>"}, Content: format.Content{Mode: format.ContentWrapped, Pair: pair("<|to|>all<|says|>", "")},
-		Calls: []format.Calls{{Head: []format.Part{lit("<|to|>"), name, lit("<|says|>")}, Body: jsonBody}}}},
-	{"words", format.Format{End: []string{"<|end|>"}, Reasoning: format.Reasoning{Mode: format.ReasoningTagged, Pair: pair("Thought: ", "\nAnswer: ")}, Content: format.Content{Mode: format.ContentWrapped, Pair: pair("Answer: ", "")},
-		Calls: []format.Calls{{Head: []format.Part{lit("Action: "), name, lit("\nInput: ")}, Body: jsonBody}}}},
+	{"content-wrapped", format.Format{End: []string{"<|eot|>"},
+		Reasoning: format.Reasoning{Pair: pair("<|T|>", "<|/T|>")},
+		Content:   format.Content{Mode: format.ContentWrapped, Pair: pair("<|R|>", "<|/R|>")},
+		Calls: []format.Calls{{Section: pair("<|A|>", "<|/A|>"), Array: true,
+			Object: plainObject}}}},
+	{"content-addressed", format.Format{End: []string{"<|eot|>"},
+		Content: format.Content{Mode: format.ContentWrapped, Pair: pair("<|to|>all<|says|>", "")},
+		Calls: []format.Calls{{Head: []format.Part{lit("<|to|>"), name, lit("<|says|>")},
+			Body: jsonBody}}}},
+	{"words", format.Format{End: []string{"<|end|>"},
+		Reasoning: format.Reasoning{Mode: format.ReasoningTagged,
+			Pair: pair("Thought: ", "\nAnswer: ")},
+		Content: format.Content{Mode: format.ContentWrapped, Pair: pair("Answer: ", "")},
+		Calls: []format.Calls{{Head: []format.Part{lit("Action: "), name, lit("\nInput: ")},
+			Body: jsonBody}}}},
 	{"delimiter", format.Format{End: []string{"<|end|>"}, Reasoning: format.Reasoning{Mode: format.ReasoningDelimiter, Pair: pair("", "\n[FINAL]\n")}, Calls: []format.Calls{{Section: pair("<calls>", "</calls>"), Array: true, Object: plainObject}}}},
 	{"undisclosed", format.Format{Undisclosed: true, End: []string{"<|end|>"}}},
 	{"channels", dialect.Formats()[0]},

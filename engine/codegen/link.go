@@ -18,8 +18,9 @@ import (
 // schemaless is the schema of an answer that is not JSON.
 var schemaless ordered.Value
 
-// Generator makes parsers and grammars for one format. What does not depend on a request's tools it makes once: a frame of the
-// program, into which the tools are linked. It is safe for concurrent use.
+// Generator makes parsers and grammars for one format. What does not depend on a request's tools it
+// makes once: a frame of the program, into which the tools are linked. It is safe for concurrent
+// use.
 type Generator struct {
 	f      format.Format
 	mu     sync.Mutex
@@ -29,8 +30,8 @@ type Generator struct {
 // NewGenerator returns a generator for a format.
 func NewGenerator(f format.Format) *Generator { return &Generator{f: f} }
 
-// maxFrames bounds how many frames a generator keeps: one for each prefill and each setting. When there are more, all are forgotten and the
-// current ones come back.
+// maxFrames bounds how many frames a generator keeps: one for each prefill and each setting. When
+// there are more, all are forgotten and the current ones come back.
 const maxFrames = 32
 
 // frameKey is what a frame depends on.
@@ -58,7 +59,8 @@ type made struct {
 }
 
 func (g *Generator) frame(o Options) (*frame, error) {
-	key := frameKey{o.Prefill, strings.Join(o.Fallbacks, "\x00"), o.Tolerances, o.Reasoning, o.Continue, o.HasJSONSchema, len(o.Tools) > 0 && o.Choice.Mode != chat.ChoiceNone}
+	key := frameKey{o.Prefill, strings.Join(o.Fallbacks, "\x00"), o.Tolerances, o.Reasoning,
+		o.Continue, o.HasJSONSchema, len(o.Tools) > 0 && o.Choice.Mode != chat.ChoiceNone}
 	g.mu.Lock()
 	f := g.frames[key]
 	g.mu.Unlock()
@@ -118,7 +120,8 @@ func (g *Generator) Generate(o Options) (*Output, error) {
 	out := &Output{
 		Program: program, Prefill: f.t.o.Prefill,
 		Marks: s.marks.list, Values: s.values.list,
-		TrimContent: g.f.Content.Trim, TrimReasoning: g.f.Reasoning.Trim, CloseArgs: f.t.on(CloseArguments), Incomplete: o.Incomplete,
+		TrimContent: g.f.Content.Trim, TrimReasoning: g.f.Reasoning.Trim,
+		CloseArgs: f.t.on(CloseArguments), Incomplete: o.Incomplete,
 		IDs:   make([]IDPlace, max(1, len(f.t.calls))),
 		Stops: f.t.stopTexts(), Preserved: f.t.preserved(),
 		made: made{frame: f, parts: parts},
@@ -142,7 +145,8 @@ type tool struct {
 	schema *schema.Schema
 }
 
-// linker makes the parts of a program that depend on the tools: for each place where a name was read, what follows it for each of them.
+// linker makes the parts of a program that depend on the tools: for each place where a name was
+// read, what follows it for each of them.
 type linker struct {
 	*reader
 	r *request
@@ -175,13 +179,15 @@ func (l *linker) parts() (parts peg.Parts) {
 	}
 	for _, c := range l.calls {
 		add(c.name(know), func(*tool) peg.Pattern { return peg.Seq{} })
-		add(c.name(announce), func(t *tool) peg.Pattern { return append(c.named(t), peg.Cut{}, c.announced(t)) })
+		add(c.name(announce),
+			func(t *tool) peg.Pattern { return append(c.named(t), peg.Cut{}, c.announced(t)) })
 		add(c.name(read), func(t *tool) peg.Pattern { return append(c.named(t), c.rest(t)) })
 	}
 	for k, route := range l.t.f.Routes {
 		if route.Kind == format.RouteCall {
 			routes := &routeReader{l.reader}
-			add(fmt.Sprint("route ", k+1), func(t *tool) peg.Pattern { return routes.named(k, t.number) })
+			add(fmt.Sprint("route ", k+1),
+				func(t *tool) peg.Pattern { return routes.named(k, t.number) })
 		}
 	}
 	parts.Rules = l.rules

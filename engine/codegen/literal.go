@@ -8,8 +8,8 @@ import (
 	"github.com/goassay/assay/engine/peg"
 )
 
-// This file decides how one literal is written: which of its characters have others beside them, where white space in it is free, and
-// what of it the end of the output may leave.
+// This file decides how one literal is written: which of its characters have others beside them,
+// where white space in it is free, and what of it the end of the output may leave.
 
 // TokenMark stands, in the literals of a program that reads tokens by their ids and in its input,
 // before each text that is a token of its own: an added token of the tokeniser. The byte is no part
@@ -19,8 +19,8 @@ const TokenMark = "\xff"
 // tokenAt returns where the token begins whose text begins at i; i where no token does.
 func tokenAt(s string, i int) int { return len(strings.TrimSuffix(s[:i], TokenMark)) }
 
-// variants returns the ways in which a marker is written: as it is, and with plain bars or underscores in place of the
-// typographic ones.
+// variants returns the ways in which a marker is written: as it is, and with plain bars or
+// underscores in place of the typographic ones.
 func variants(text string) []string {
 	out := []string{text}
 	for _, r := range [...]*strings.Replacer{plainBars, plainBlanks} {
@@ -35,7 +35,8 @@ func variants(text string) []string {
 
 var plainBars, plainBlanks = strings.NewReplacer("｜", "|"), strings.NewReplacer("▁", "_")
 
-// segments cuts a literal at its line breaks, white space around them included: there a model's white space is free.
+// segments cuts a literal at its line breaks, white space around them included: there a model's
+// white space is free.
 func segments(text string) []string {
 	var parts []string
 	for {
@@ -48,8 +49,8 @@ func segments(text string) []string {
 	}
 }
 
-// tokens cuts a literal further, behind each marker in it that another one follows: "</key><value>" is two of them, and models put white space
-// between them that a template does not (T1).
+// tokens cuts a literal further, after each marker in it that another one follows: "</key><value>"
+// is two of them, and models put white space between them that a template does not (T1).
 func tokens(text string) (parts []string) {
 	for _, s := range segments(text) {
 		from := 0
@@ -70,15 +71,18 @@ func bracketed(text string) bool {
 	text = strings.TrimPrefix(text, TokenMark)
 	first, _ := utf8.DecodeRuneInString(text)
 	last, _ := utf8.DecodeLastRuneInString(text)
-	return strings.ContainsRune(format.OpenBrackets, first) && strings.ContainsRune(format.ShutBrackets, last) && distinctive(text)
+	return strings.ContainsRune(format.OpenBrackets, first) &&
+		strings.ContainsRune(format.ShutBrackets, last) && distinctive(text)
 }
 
-// heads returns the literals with which the ways of writing a marker begin, as an Until looks for them.
+// heads returns the literals with which the ways of writing a marker begin, as an Until looks for
+// them.
 func heads(text string) []string {
 	return each(variants(text), func(v string) string { return tokens(v)[0] })
 }
 
-// stub matches the beginning of a marker, at least a byte of it, that the end of the input cuts off.
+// stub matches the beginning of a marker, at least a byte of it, that the end of the input cuts
+// off.
 func stub(texts ...string) peg.Choice {
 	var alts peg.Choice
 	for _, text := range texts {
@@ -96,7 +100,8 @@ func stub(texts ...string) peg.Choice {
 	return alts
 }
 
-// stops returns the stops for texts; those of ends also end the text where the end of the input cuts them off.
+// stops returns the stops for texts; those of ends also end the text where the end of the input
+// cuts them off.
 func stops(texts, ends []string) []peg.Stop {
 	var stops []peg.Stop
 	seen := map[string]int{}
@@ -124,15 +129,17 @@ func stops(texts, ends []string) []peg.Stop {
 
 const brackets = format.OpenBrackets + format.ShutBrackets
 
-// distinctive reports whether a literal looks like a tag or a token, which does not occur by chance.
+// distinctive reports whether a literal looks like a tag or a token, which does not occur by
+// chance.
 func distinctive(text string) bool {
 	return strings.Contains(text, TokenMark) ||
 		len(text) >= 4 && strings.ContainsAny(text, brackets+"|｜") &&
 			strings.Trim(text, brackets+"(){}|/`\"' ") != ""
 }
 
-// worded reports whether a marker that opens content or reasoning is made of words, such as "Answer:". Any text may hold that, so that it
-// opens something only where text begins. A grammar keeps them out of text elsewhere.
+// worded reports whether a marker that opens content or reasoning is made of words, such as
+// "Answer:". Any text may hold that, so that it opens something only where text begins. A grammar
+// keeps them out of text elsewhere.
 func worded(m format.Marker) bool {
 	letters := peg.Range('a', 'z').Or(peg.Range('A', 'Z'))
 	return m.Text != "" && letters.Has(m.Text[0]) && !distinctive(m.Text)
@@ -153,8 +160,9 @@ var digits = peg.Range('0', '9')
 // number matches the digits of a number that the format writes.
 var number = peg.Rep{P: peg.Set{Set: digits}, Min: 1, Max: 20}
 
-// wordBefore matches a run of bytes that ends before any of the literals, or at the end of the line: a name or an id that is not known
-// beforehand. Without literals it is a run of name bytes. A literal may be empty, being white space and nothing else.
+// wordBefore matches a run of bytes that ends before any of the literals, or at the end of the
+// line: a name or an id that is not known beforehand. Without literals it is a run of name bytes. A
+// literal may be empty, being white space and nothing else.
 func wordBefore(follow []string) peg.Pattern {
 	set := nameBytes
 	if len(follow) > 0 {
@@ -171,7 +179,10 @@ func wordBefore(follow []string) peg.Pattern {
 	return word(set)
 }
 
-func word(set peg.ByteSet) peg.Pattern { return peg.Rep{P: peg.Set{Set: set}, Min: 1, Max: MaxName} }
+func word(set peg.ByteSet) peg.Pattern {
+	return peg.Rep{P: peg.Set{Set: set}, Min: 1,
+		Max: MaxName}
+}
 
 // openFence matches the beginning of a Markdown fence around JSON.
 var openFence = peg.Seq{peg.Lit{Text: fenceMark}, peg.Opt{P: peg.Lit{Text: "json"}}}

@@ -8,7 +8,8 @@ import (
 	"github.com/goassay/assay/engine/peg"
 )
 
-// maxGrammarSpace bounds white space beside markers in a grammar, in characters, so that a model cannot go on with it for ever.
+// maxGrammarSpace bounds white space beside markers in a grammar, in characters, so that a model
+// cannot go on with it for ever.
 const maxGrammarSpace = 40
 
 // lowering turns a writer's tree into a grammar.
@@ -21,7 +22,8 @@ type lowering struct {
 
 // lower returns the grammar of a tree.
 func lower(tree *peg.Tree) (*gbnf.Grammar, error) {
-	l := lowering{b: gbnf.NewBuilder(), rules: map[string]peg.Pattern{}, refs: map[string]gbnf.Element{}}
+	l := lowering{b: gbnf.NewBuilder(), rules: map[string]peg.Pattern{},
+		refs: map[string]gbnf.Element{}}
 	for _, r := range tree.Rules {
 		l.rules[r.Name] = r.P
 	}
@@ -42,7 +44,9 @@ func (l *lowering) lower(p peg.Pattern) gbnf.Element {
 	case peg.Any:
 		return b.Any()
 	case peg.Space: // beside markers models write more than between JSON tokens
-		return b.Rule("space", b.Repeat(b.Class([]gbnf.Range{{Lo: ' ', Hi: ' '}, {Lo: '\t', Hi: '\t'}, {Lo: '\n', Hi: '\n'}}, false), 0, maxGrammarSpace))
+		return b.Rule("space",
+			b.Repeat(b.Class([]gbnf.Range{{Lo: ' ', Hi: ' '}, {Lo: '\t', Hi: '\t'},
+				{Lo: '\n', Hi: '\n'}}, false), 0, maxGrammarSpace))
 	case peg.Seq:
 		return b.Seq(l.all(flatten(nil, p))...)
 	case peg.Choice:
@@ -92,7 +96,8 @@ func (l *lowering) lower(p peg.Pattern) gbnf.Element {
 	return b.Never()
 }
 
-// flatten appends the parts of a sequence and of those in it; white space after white space is left out.
+// flatten appends the parts of a sequence and of those in it; white space after white space is left
+// out.
 func flatten(dst []peg.Pattern, seq peg.Seq) []peg.Pattern {
 	for _, p := range seq {
 		switch p := p.(type) {
@@ -118,7 +123,8 @@ func (l *lowering) all(list []peg.Pattern) []gbnf.Element {
 	return out
 }
 
-// ref lowers a rule when it is first referred to. A rule that matches nothing is replaced where it is used.
+// ref lowers a rule when it is first referred to. A rule that matches nothing is replaced where it
+// is used.
 func (l *lowering) ref(name string) gbnf.Element {
 	if e, ok := l.refs[name]; ok {
 		return e
@@ -129,7 +135,8 @@ func (l *lowering) ref(name string) gbnf.Element {
 	return e
 }
 
-// ranges returns the characters of a set of bytes. Bytes beyond ASCII stand for all characters beyond it.
+// ranges returns the characters of a set of bytes. Bytes beyond ASCII stand for all characters
+// beyond it.
 func ranges(set peg.ByteSet) []gbnf.Range {
 	var out []gbnf.Range
 	for c := 0; c < 0x80; c++ {

@@ -7,14 +7,16 @@ import (
 	"github.com/goassay/assay/engine/format"
 )
 
-// primed returns the part of a prefill that an answer's parser reads first: what says in which state the answer begins, and what may
-// reach the message (E29). That is
+// primed returns the part of a prefill that an answer's parser reads first: what says in which
+// state the answer begins, and what may reach the message (E29). That is
 //
 //   - reasoning that the prompt leaves open, from its opener on;
 //   - the opener of content or of a call, or the beginning of one, that nothing closes;
-//   - the markers of reasoning that the prompt closes, without what stands between them; nothing where reasoning is kept in the content.
+//   - the markers of reasoning that the prompt closes, without what stands between them; nothing
+//     where reasoning is kept in the content.
 //
-// All else is the prompt's own text, which the model did not write. A message that is continued is read from its first byte on.
+// All else is the prompt's own text, which the model did not write. A message that is continued is
+// read from its first byte on.
 func (t *turn) primed(prefill string) string {
 	if t.o.Continue != chat.ContinueNone {
 		return prefill
@@ -40,7 +42,8 @@ func (t *turn) primed(prefill string) string {
 	return closed + t.begun(prefill)
 }
 
-// begun returns the end of a text that begins content or a call, or a marker of theirs; empty if there is none.
+// begun returns the end of a text that begins content or a call, or a marker of theirs; empty if
+// there is none.
 func (t *turn) begun(text string) string {
 	bare := strings.TrimRight(text, format.Space)
 	openers := []string{t.f.Content.Open.Text}
@@ -73,11 +76,13 @@ func lastOf(s string, texts []string) int {
 	return at
 }
 
-// primedRoute returns the end of a prefill from the start or the head of its last part on, if that is open.
+// primedRoute returns the end of a prefill from the start or the head of its last part on, if that
+// is open.
 func (t *turn) primedRoute(prefill string) string {
 	for i := range prefill {
 		for k := range t.f.Routes {
-			if r := &t.f.Routes[k]; headOf(r.Head, prefill[i:]) || strings.HasPrefix(prefill[i:], r.Start.Text) && r.Start.Text != "" {
+			if r := &t.f.Routes[k]; headOf(r.Head, prefill[i:]) ||
+				strings.HasPrefix(prefill[i:], r.Start.Text) && r.Start.Text != "" {
 				return prefill[i:]
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/goassay/assay/engine/peg"
 )
 
-// callReader makes the states of the calls of one spelling. A pattern that has read a call up to the name ends with a peg.Switch; what
-// follows for each tool is put there by the linker.
+// callReader makes the states of the calls of one spelling. A pattern that has read a call up to
+// the name ends with a peg.Switch; what follows for each tool is put there by the linker.
 type callReader struct {
 	*reader
 	s    *spelling
@@ -42,7 +42,8 @@ func (c *callReader) opening(o opening) peg.Pattern {
 	s := c.s
 	section, call := s.Section.Open, s.Call.Open
 	array := peg.Pattern(peg.Seq{})
-	if s.Array || s.Object != nil && c.t.on(OptionalWrapper) && (section.Text != "" || call.Text != "") {
+	if s.Array || s.Object != nil && c.t.on(OptionalWrapper) &&
+		(section.Text != "" || call.Text != "") {
 		array = peg.Seq{peg.Lit{Text: "["}, c.space("")}
 		if c.t.on(OptionalWrapper) {
 			array = peg.Opt{P: array}
@@ -88,44 +89,50 @@ func (c *callReader) open() peg.Choice {
 	for _, o := range c.s.openings {
 		switch {
 		case c.s.bracketsAlone(o): // in the middle of a text it is an example, as in a fence (E31)
-			alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{c.whole(o), peg.And{P: c.ended()}}}, peg.Cut{}, c.section()})
+			alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{c.whole(o), peg.And{P: c.ended()}}},
+				peg.Cut{}, c.section()})
 			continue
 		case c.s.tentative(o):
 			alts = append(alts, peg.Seq{peg.Hold{P: c.whole(o)}, peg.Cut{}, c.section()})
 			continue
 		}
-		alts = append(alts, peg.Seq{c.lead(o.first), peg.Emit{Kind: Call, Arg: c.s.number - 1}, c.opening(o), c.declared(announce)})
+		alts = append(alts, peg.Seq{c.lead(o.first), peg.Emit{Kind: Call, Arg: c.s.number - 1},
+			c.opening(o), c.declared(announce)})
 	}
 	return alts
 }
 
-// openAtStart returns the alternatives for a first call at the start of the answer, where one is recognised that elsewhere would be text.
+// openAtStart returns the alternatives for a first call at the start of the answer, where one is
+// recognised that elsewhere would be text.
 func (c *callReader) openAtStart() (alts peg.Choice) {
 	for _, o := range c.s.openings {
 		if c.s.bracketsAlone(o) {
-			alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{peg.Space{}, c.whole(o)}}, peg.Cut{}, c.section()})
+			alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{peg.Space{}, c.whole(o)}}, peg.Cut{},
+				c.section()})
 		}
 	}
 	return alts
 }
 
-// openInReasoning returns the alternatives for a first call inside reasoning: it is held until it is complete and what follows it belongs
-// behind a call (E16).
+// openInReasoning returns the alternatives for a first call inside reasoning: it is held until it
+// is complete and what follows it belongs after a call (E16).
 func (c *callReader) openInReasoning() peg.Choice {
 	var alts peg.Choice
 	for _, o := range c.s.openings {
-		alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{c.whole(o), peg.And{P: c.ended()}}}, peg.Cut{}, c.section()})
+		alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{c.whole(o), peg.And{P: c.ended()}}},
+			peg.Cut{}, c.section()})
 	}
 	return alts
 }
 
 // whole matches a first call from its opening to its end.
 func (c *callReader) whole(o opening) peg.Pattern {
-	return peg.Seq{c.lead(o.first), peg.Emit{Kind: Call, Arg: c.s.number - 1}, c.opening(o), c.declared(read)}
+	return peg.Seq{c.lead(o.first), peg.Emit{Kind: Call, Arg: c.s.number - 1}, c.opening(o),
+		c.declared(read)}
 }
 
-// ended matches what may follow a call that closes reasoning (E16): a further call, or, perhaps behind the section's end, the end
-// of the turn or of the output.
+// ended matches what may follow a call that closes reasoning (E16): a further call, or, perhaps
+// after the section's end, the end of the turn or of the output.
 func (c *callReader) ended() peg.Pattern {
 	s := c.s
 	next := peg.Choice{peg.End{}}
@@ -142,7 +149,8 @@ func (c *callReader) ended() peg.Pattern {
 		seq = append(seq, peg.Opt{P: c.orStub(close)}, peg.Space{})
 	}
 	further := peg.Choice{append(seq, next)}
-	if close != "" && close == c.t.f.Reasoning.Close.Text { // calls are written in the block, and it closes behind them
+	// calls are written in the block, and it closes after them
+	if close != "" && close == c.t.f.Reasoning.Close.Text {
 		further = append(further, peg.Seq{peg.Space{}, c.lit(close)})
 	}
 	if items {
@@ -188,7 +196,7 @@ func (c *callReader) separator() peg.Pattern {
 	return alts
 }
 
-// section is the state behind a call: another call of the section, the section's end, or neither.
+// section is the state after a call: another call of the section, the section's end, or neither.
 func (c *callReader) section() peg.Pattern {
 	if !c.s.sections() {
 		return peg.Seq{c.trail(c.s.Call.Close), c.afterCalls()}
@@ -215,7 +223,8 @@ func (c *callReader) another() peg.Pattern {
 			inner = peg.Opt{P: inner}
 		}
 	}
-	next := peg.Seq{c.mark(format.Marker{}), peg.Emit{Kind: Call, Arg: s.number - 1}, optional, c.space(""), inner}
+	next := peg.Seq{c.mark(format.Marker{}), peg.Emit{Kind: Call, Arg: s.number - 1}, optional,
+		c.space(""), inner}
 	if s.tentative(s.further()) && !s.Array { // a further item of an array is a call for sure
 		whole := append(next, c.declared(read))
 		return peg.Seq{peg.Hold{P: whole}, peg.Cut{}, peg.Ref{Name: c.name("section")}}
@@ -223,8 +232,8 @@ func (c *callReader) another() peg.Pattern {
 	return append(next, c.declared(announce))
 }
 
-// sectionEnds returns the alternatives for the end of a section: the array's bracket, the section's marker, or one of them. Python lets a
-// comma stand before the bracket.
+// sectionEnds returns the alternatives for the end of a section: the array's bracket, the section's
+// marker, or one of them. Python lets a comma stand before the bracket.
 func (c *callReader) sectionEnds() (alts peg.Choice) {
 	s, between := c.s, c.separator()
 	trailing := peg.Pattern(peg.Space{})
@@ -259,14 +268,15 @@ func (c *callReader) sectionEnds() (alts peg.Choice) {
 
 // The head.
 
-// The switches behind a name.
+// The switches after a name.
 const (
 	announce = "announce" // the call is announced, and read
 	read     = "read"     // it is read; it must be complete
 	know     = "know"     // the name is one of the tools', and nothing is read
 )
 
-// declared matches a call from its first byte to its name, then what the linker has for the tool of that name.
+// declared matches a call from its first byte to its name, then what the linker has for the tool of
+// that name.
 func (c *callReader) declared(name string) peg.Pattern {
 	return c.head(func(after peg.Pattern) peg.Pattern {
 		cuts, logs := name == announce, name != know
@@ -331,7 +341,8 @@ func (c *callReader) behindName(inID []format.Part) peg.Pattern {
 			return peg.And{P: peg.Seq{c.space(inID[0].Text.Before), alts}}
 		}
 	}
-	if s.name+1 < len(s.Head) && !c.t.on(FreeSpace) { // its white space is a part of it, by which another spelling may differ
+	// its white space is a part of it, by which another spelling may differ
+	if s.name+1 < len(s.Head) && !c.t.on(FreeSpace) {
 		if p := s.Head[s.name+1]; p.Kind == format.SlotLit && p.Text.Text != "" && !p.Opt {
 			return peg.And{P: append(alts, c.part(s.Head, s.name+1, nil))}
 		}
@@ -342,8 +353,9 @@ func (c *callReader) behindName(inID []format.Part) peg.Pattern {
 	if tag, ok := s.selfClosing(); ok {
 		alts = append(alts, c.selfClosing(tag))
 	}
-	if e := s.entry; e != nil && s.Body.Open.Text == "" && e.open.Text.Text == "" && e.mid.Text.Text != "" && onlySpace(s.Head[s.name+1:]) {
-		alts = append(alts, c.args.ahead()) // nothing but a key behind the name
+	if e := s.entry; e != nil && s.Body.Open.Text == "" && e.open.Text.Text == "" &&
+		e.mid.Text.Text != "" && onlySpace(s.Head[s.name+1:]) {
+		alts = append(alts, c.args.ahead()) // nothing but a key after the name
 	}
 	if len(alts) == 0 {
 		return peg.Not{P: peg.Set{Set: nameBytes}}
@@ -353,10 +365,14 @@ func (c *callReader) behindName(inID []format.Part) peg.Pattern {
 
 // onlySpace reports whether parts are literals of nothing but white space.
 func onlySpace(parts []format.Part) bool {
-	return !slices.ContainsFunc(parts, func(p format.Part) bool { return p.Kind != format.SlotLit || p.Text.Text != "" })
+	return !slices.ContainsFunc(parts, func(p format.Part) bool {
+		return p.Kind != format.SlotLit ||
+			p.Text.Text != ""
+	})
 }
 
-// part matches one part of a head or tail that is not the name. follow are the literals that end a slot.
+// part matches one part of a head or tail that is not the name. follow are the literals that end a
+// slot.
 func (c *callReader) part(parts []format.Part, n int, follow []string) peg.Pattern {
 	p := parts[n]
 	var out peg.Pattern
@@ -376,7 +392,8 @@ func (c *callReader) part(parts []format.Part, n int, follow []string) peg.Patte
 			seq = c.inID(p.Parts)
 		} else {
 			if len(follow) > 0 {
-				follow = append(slices.Clip(follow), " ") // the white space before a literal is no part of the id
+				// the white space before a literal is no part of the id
+				follow = append(slices.Clip(follow), " ")
 			}
 			seq = peg.Seq{peg.Capture{Kind: ID, P: wordBefore(follow)}}
 		}
@@ -392,8 +409,9 @@ func (c *callReader) part(parts []format.Part, n int, follow []string) peg.Patte
 	return out
 }
 
-// beforeName and afterName match the parts of an id beside the function's name, which models leave out: the name is what tells (T4). What has begun
-// behind the name is the id's, wherever it breaks off.
+// beforeName and afterName match the parts of an id beside the function's name, which models leave
+// out: the name is what tells (T4). What has begun after the name is the id's, wherever it breaks
+// off.
 func (c *callReader) beforeName(parts []format.Part) peg.Pattern {
 	if len(parts) == 0 || !c.t.on(OptionalWrapper) {
 		return c.inID(parts)
@@ -424,10 +442,10 @@ func (c *callReader) inID(parts []format.Part) peg.Seq {
 	return seq
 }
 
-// Behind the name.
+// After the name.
 
-// The states behind a name are rules of their own; where they are another one for each tool, its name is in theirs. tool is nil where they
-// are not.
+// The states after a name are rules of their own; where they are another one for each tool, its
+// name is in theirs. tool is nil where they are not.
 
 func (c *callReader) toolName(state string, tool *tool) string {
 	if c.s.perTool() {
@@ -436,14 +454,16 @@ func (c *callReader) toolName(state string, tool *tool) string {
 	return c.name(state)
 }
 
-// announced is the state behind a name, whatever follows it: a call that has been announced stays one (E14).
+// announced is the state after a name, whatever follows it: a call that has been announced stays
+// one (E14).
 func (c *callReader) announced(tool *tool) peg.Pattern {
 	return c.ref(c.toolName("announced", tool), func() peg.Pattern {
 		return peg.Seq{peg.Try{P: c.rest(tool), Else: c.disorder().broken()}, c.section()}
 	})
 }
 
-// rest is the state behind a name: what remains of the head, the arguments, the tail and the call's closing marker.
+// rest is the state after a name: what remains of the head, the arguments, the tail and the call's
+// closing marker.
 func (c *callReader) rest(tool *tool) peg.Pattern {
 	s := c.s
 	return c.ref(c.toolName("rest", tool), func() peg.Pattern {
@@ -452,7 +472,9 @@ func (c *callReader) rest(tool *tool) peg.Pattern {
 		}
 		rest := peg.Seq{c.perTool("head end", tool, c.headEnd), c.args.body(tool), c.tail(tool)}
 		if tag, ok := s.selfClosing(); ok {
-			return peg.Choice{peg.Seq{c.ref(c.name("self-closing"), func() peg.Pattern { return c.selfClosing(tag) }), peg.Cut{}, c.noArguments()}, rest}
+			return peg.Choice{peg.Seq{c.ref(c.name("self-closing"),
+				func() peg.Pattern { return c.selfClosing(tag) }), peg.Cut{}, c.noArguments()},
+				rest}
 		}
 		return rest
 	})
@@ -462,10 +484,11 @@ func (c *callReader) selfClosing(tag string) peg.Pattern {
 	return peg.Seq{peg.Space{}, c.lit(tag), peg.Space{}, peg.Lit{Text: "/>"}}
 }
 
-// noArguments says that a call has no arguments.
+// noArguments reports whether a call has no arguments.
 func (c *callReader) noArguments() peg.Pattern {
 	return c.ref("no arguments", func() peg.Pattern {
-		return peg.Seq{peg.Emit{Kind: Open}, peg.Emit{Kind: Close}, peg.Emit{Kind: ArgsEnd}, peg.Emit{Kind: CallEnd}}
+		return peg.Seq{peg.Emit{Kind: Open}, peg.Emit{Kind: Close}, peg.Emit{Kind: ArgsEnd},
+			peg.Emit{Kind: CallEnd}}
 	})
 }
 
@@ -480,7 +503,8 @@ func (c *callReader) headEnd(tool *tool) peg.Pattern {
 		p := c.again(s.Head, n, tool, s.afterHead(n+1).firsts())
 		if s.optionalID(n) {
 			n++
-			p = peg.Choice{peg.Hold{P: peg.Seq{p, c.part(s.Head, n, s.afterHead(n+1).firsts())}}, peg.Emit{Kind: IDEnd}}
+			p = peg.Choice{peg.Hold{P: peg.Seq{p, c.part(s.Head, n, s.afterHead(n+1).firsts())}},
+				peg.Emit{Kind: IDEnd}}
 		}
 		seq = append(seq, p)
 	}
@@ -495,7 +519,7 @@ func (c *callReader) perTool(state string, t *tool, build func(*tool) peg.Patter
 	return c.ref(c.name(state), func() peg.Pattern { return build(nil) })
 }
 
-// again is part for a place behind the name, where the name's slots read as the name did.
+// again is part for a place after the name, where the name's slots read as the name did.
 func (c *callReader) again(parts []format.Part, n int, tool *tool, follow []string) peg.Pattern {
 	if parts[n].Kind == format.SlotName {
 		return once(tool.name)
@@ -510,8 +534,8 @@ func (c *callReader) tail(of *tool) peg.Pattern {
 	})
 }
 
-// closing matches what closes a call. Behind arguments whose end shows, all of it may be missing (T4); where the output ends inside
-// it, the call is complete.
+// closing matches what closes a call. After arguments whose end shows, all of it may be missing
+// (T4); where the output ends inside it, the call is complete.
 func (c *callReader) closing(tool *tool) peg.Pattern {
 	s := c.s
 	var inner, outer peg.Seq

@@ -8,12 +8,14 @@ import (
 	"github.com/goassay/assay/engine/peg"
 )
 
-// disorder makes the states of calls that are malformed, empty or of functions that are not declared.
+// disorder makes the states of calls that are malformed, empty or of functions that are not
+// declared.
 type disorder struct{ *callReader }
 
 func (c *callReader) disorder() disorder { return disorder{c} }
 
-// broken is the state in which an announced call ends incomplete. What is left of it is skipped, up to where the answer can go on (E30).
+// broken is the state in which an announced call ends incomplete. What is left of it is skipped, up
+// to where the answer can go on (E30).
 func (c disorder) broken() peg.Pattern {
 	return c.ref(c.name("broken"), func() peg.Pattern {
 		end := stops(c.s.resuming(), c.t.endTexts())
@@ -29,19 +31,22 @@ func (c disorder) broken() peg.Pattern {
 		if len(tail) > 1 {
 			closers = append(closers, c.mute(tail))
 		}
-		for _, text := range either(either(each(c.s.Tail, partShape)...), literal(c.s.Call.Close.Text)).firsts() {
+		for _, text := range either(either(each(c.s.Tail, partShape)...),
+			literal(c.s.Call.Close.Text)).firsts() {
 			closers = append(closers, c.lit(text))
 		}
 		broken := peg.Seq{peg.Emit{Kind: CallBroken}, peg.Until{Kind: Skipped, Stops: end}}
 		if len(closers) > 0 {
-			broken = append(broken, peg.Rep{P: peg.Hold{P: peg.Capture{Kind: Skipped, P: peg.Seq{peg.Space{}, closers}}}})
+			broken = append(broken,
+				peg.Rep{P: peg.Hold{P: peg.Capture{Kind: Skipped,
+					P: peg.Seq{peg.Space{}, closers}}}})
 		}
 		return broken
 	})
 }
 
 // further returns the stops at which a further call of a section begins where no marker of its own
-// shows it: behind a comma, a separator, a line break or an opener that may be text, each with the
+// shows it: after a comma, a separator, a line break or an opener that may be text, each with the
 // name of a tool after it.
 func (c disorder) further() (stops []peg.Stop) {
 	s := c.s
@@ -96,7 +101,7 @@ func (c disorder) strange() peg.Choice {
 	return peg.Choice{peg.Seq{held, peg.Cut{}, c.siblings()}}
 }
 
-// siblings is the state behind the name of a function that is not declared: what is left of its
+// siblings is the state after the name of a function that is not declared: what is left of its
 // call is content, up to where a further call of the section begins.
 func (c disorder) siblings() peg.Pattern {
 	next := c.further()
@@ -109,12 +114,14 @@ func (c disorder) siblings() peg.Pattern {
 	})
 }
 
-// empty returns the alternatives for markers around calls that have none between them, or something else, and for those with which the
-// output ends (E20, E30). They are dropped; what they stand around is read on.
+// empty returns the alternatives for markers around calls that have none between them, or something
+// else, and for those with which the output ends (E20, E30). They are dropped; what they stand
+// around is read on.
 func (c disorder) empty() (alts peg.Choice) {
 	s := c.s
 	drop := func(m format.Marker, p peg.Pattern, next peg.Pattern) {
-		alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{c.lead(m), peg.Capture{Kind: Dropped, P: peg.Seq{c.lit(m.Text), p}}}}, peg.Cut{}, next})
+		alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{c.lead(m),
+			peg.Capture{Kind: Dropped, P: peg.Seq{c.lit(m.Text), p}}}}, peg.Cut{}, next})
 	}
 	bracket := peg.Pattern(peg.Seq{})
 	if s.listed() {
@@ -141,8 +148,10 @@ func (c disorder) empty() (alts peg.Choice) {
 			brackets := peg.Seq{peg.Space{}, peg.Lit{Text: "["}, peg.Space{}, peg.Lit{Text: "]"}}
 			drop(o.first, brackets, peg.Seq{c.trail(close), c.afterCalls()})
 		}
-		if call := s.Call.Open.Text; o.from == atSection && distinctive(call) { // noise before the first call
-			noise := peg.Until{Stops: stops(append([]string{call, close.Text}, c.t.openers()...), c.t.endTexts())}
+		// noise before the first call
+		if call := s.Call.Open.Text; o.from == atSection && distinctive(call) {
+			noise := peg.Until{Stops: stops(append([]string{call, close.Text}, c.t.openers()...),
+				c.t.endTexts())}
 			drop(o.first, peg.Seq{noise, peg.And{P: c.lit(call)}}, c.section())
 		}
 		drop(o.first, peg.Seq{peg.Space{}, peg.End{}}, peg.Seq{})

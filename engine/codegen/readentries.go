@@ -22,7 +22,8 @@ type entryReader struct {
 
 func newEntryReader(r *reader, s *spelling) *entryReader { return &entryReader{r, s} }
 
-// literal is a scanner that reads Python literals too where the format has them or they are tolerated.
+// literal is a scanner that reads Python literals too where the format has them or they are
+// tolerated.
 func (c *entryReader) literal(s codec.Syntax, python bool) codec.Syntax {
 	s.Strict = !python && !c.t.on(AnyLiteral)
 	return s
@@ -49,13 +50,16 @@ func (c *entryReader) arguments(text bool, quote byte) peg.Pattern {
 func (c *entryReader) body(tool *tool) peg.Pattern {
 	switch c.s.Body.Kind {
 	case format.BodyTagged:
-		body := peg.Seq{c.ref(c.name("entries open"), c.open), c.entries(tool), c.ref(c.name("entries close"), c.close)}
+		body := peg.Seq{c.ref(c.name("entries open"), c.open), c.entries(tool),
+			c.ref(c.name("entries close"), c.close)}
 		if c.t.on(AnyLiteral) || c.s.jsonToo() { // models fall back to JSON
-			return peg.Choice{peg.Seq{c.ref("JSON ahead", jsonAhead), peg.Cut{}, peg.Space{}, c.arguments(false, '"')}, body}
+			return peg.Choice{peg.Seq{c.ref("JSON ahead", jsonAhead), peg.Cut{}, peg.Space{},
+				c.arguments(false, '"')}, body}
 		}
 		return body
 	case format.BodyKwargs:
-		return peg.Seq{c.ref(c.name("entries open"), c.open), c.entries(tool), c.ref(c.name("entries close"), c.close)}
+		return peg.Seq{c.ref(c.name("entries open"), c.open), c.entries(tool),
+			c.ref(c.name("entries close"), c.close)}
 	case format.BodyDict:
 		return c.dict()
 	}
@@ -105,7 +109,8 @@ func (c *entryReader) json() peg.Pattern {
 	if len(behind) == 0 {
 		return peg.Seq{open, ahead, object, close}
 	}
-	return peg.Seq{open, peg.Choice{append(peg.Seq{ahead, peg.Cut{}}, object...), peg.And{P: peg.Seq{peg.Space{}, behind}}}, close}
+	return peg.Seq{open, peg.Choice{append(peg.Seq{ahead, peg.Cut{}}, object...),
+		peg.And{P: peg.Seq{peg.Space{}, behind}}}, close}
 }
 
 // optional matches a marker around arguments, which may be missing (T4).
@@ -123,7 +128,8 @@ func (c *entryReader) name(state string) string { return state + " " + c.s.id }
 
 // prepare makes the rules that are alike for all tools.
 func (c *entryReader) prepare() {
-	for _, types := range []schema.TypeSet{schema.String, schema.Integer, schema.Number, schema.Boolean, schema.Array, schema.Object, schema.AnyType} {
+	for _, types := range []schema.TypeSet{schema.String, schema.Integer, schema.Number,
+		schema.Boolean, schema.Array, schema.Object, schema.AnyType} {
 		c.keyed("", typed(types))
 	}
 }
@@ -139,7 +145,8 @@ func (c *entryReader) entries(tool *tool) peg.Pattern {
 			if f.Name == "" || slices.Contains(words, f.Name) {
 				continue
 			}
-			key := string(append(ordered.AppendQuoted(make([]byte, 0, len(f.Name)+8), f.Name, false), ": "...))
+			key := string(append(ordered.AppendQuoted(make([]byte, 0, len(f.Name)+8), f.Name,
+				false), ": "...))
 			words = append(words, f.Name)
 			body := peg.Seq{peg.Emit{Kind: Key, Text: key}, peg.Cut{}, c.keyed(f.Name, f.Schema)}
 			bodies = append(bodies, body)
@@ -153,11 +160,13 @@ func (c *entryReader) entries(tool *tool) peg.Pattern {
 		}
 		alts := make(peg.Choice, 0, 4)
 		if len(words) > 0 {
-			declared := peg.Dispatch{Words: words, After: c.ref(c.name("after key"), c.afterKey), Bodies: bodies}
+			declared := peg.Dispatch{Words: words, After: c.ref(c.name("after key"), c.afterKey),
+				Bodies: bodies}
 			alts = append(alts, peg.Seq{c.ref(c.name("lead"), c.lead), declared, separator, next})
 		}
 		return append(alts,
-			peg.Seq{c.ref(c.name("key"), c.freeKey), peg.Cut{}, c.keyed("", anyValue), separator, next},
+			peg.Seq{c.ref(c.name("key"), c.freeKey), peg.Cut{}, c.keyed("", anyValue), separator,
+				next},
 			peg.Seq{c.ref(c.name("begun key"), c.begunKey), peg.Cut{}, peg.Not{P: peg.Seq{}}},
 			peg.Seq{})
 	})
@@ -190,10 +199,13 @@ func (c *entryReader) leading() peg.Seq {
 
 // freeKey matches a key that is not declared, with what precedes it.
 func (c *entryReader) freeKey() peg.Pattern {
-	return append(c.leading(), peg.Hold{P: peg.Seq{peg.Capture{Kind: KeyText, P: c.key()}, peg.Emit{Kind: KeyEnd, Arg: c.s.keyEscapes()}, c.ref(c.name("after key"), c.afterKey)}})
+	return append(c.leading(),
+		peg.Hold{P: peg.Seq{peg.Capture{Kind: KeyText, P: c.key()},
+			peg.Emit{Kind: KeyEnd, Arg: c.s.keyEscapes()}, c.ref(c.name("after key"), c.afterKey)}})
 }
 
-// begunKey matches what the end of the output leaves of an entry: it belongs to the call, which fails there.
+// begunKey matches what the end of the output leaves of an entry: it belongs to the call, which
+// fails there.
 func (c *entryReader) begunKey() peg.Pattern {
 	e := c.s.entry
 	begun := append(c.leading(), peg.Opt{P: c.key()})
@@ -221,7 +233,8 @@ func (c *entryReader) afterKey() peg.Pattern {
 	return peg.And{P: peg.Seq{c.space(e.mid.Text.Before), alts}}
 }
 
-// mid matches what stands between a key and its type or value. Where that is white space alone, all that follows it is the value's.
+// mid matches what stands between a key and its type or value. Where that is white space alone, all
+// that follows it is the value's.
 func (c *entryReader) mid() peg.Pattern {
 	e := c.s.entry
 	gap := e.mid.Text.Before
@@ -243,7 +256,7 @@ func (c *entryReader) key() peg.Pattern {
 	return wordBefore([]string{e.mid.Text.Text, "=", " ", "/", "<", ">"})
 }
 
-// ahead matches the beginning of an entry up to what stands behind its key.
+// ahead matches the beginning of an entry up to what stands after its key.
 func (c *entryReader) ahead() peg.Seq {
 	e := c.s.entry
 	var seq peg.Seq
@@ -256,8 +269,9 @@ func (c *entryReader) ahead() peg.Seq {
 	return append(seq, c.key(), peg.Space{}, c.lit(e.mid.Text.Text))
 }
 
-// keyed matches what follows a key: its type, its value and what closes the entry. Where that depends neither on the key nor on more of the
-// schema than its types, values of one mode are read alike.
+// keyed matches what follows a key: its type, its value and what closes the entry. Where that
+// depends neither on the key nor on more of the schema than its types, values of one mode are read
+// alike.
 func (c *entryReader) keyed(key string, s *schema.Schema) peg.Pattern {
 	if c.s.Body.Codec.Nested || c.s.entry.closesWithKey() {
 		return c.makeKeyed(key, s)
@@ -266,7 +280,8 @@ func (c *entryReader) keyed(key string, s *schema.Schema) peg.Pattern {
 	if mode == valueString || mode == valueLiteral {
 		types = 0
 	}
-	return c.ref(c.name("value")+" "+strconv.Itoa(int(mode))+" "+strconv.Itoa(int(types)), func() peg.Pattern { return c.makeKeyed(key, s) })
+	return c.ref(c.name("value")+" "+strconv.Itoa(int(mode))+" "+strconv.Itoa(int(types)),
+		func() peg.Pattern { return c.makeKeyed(key, s) })
 }
 
 func (c *entryReader) makeKeyed(key string, s *schema.Schema) peg.Pattern {
@@ -277,7 +292,8 @@ func (c *entryReader) makeKeyed(key string, s *schema.Schema) peg.Pattern {
 		if bare := c.unquoted(); bare != "" {
 			return peg.Choice{
 				peg.Seq{peg.And{P: mid}, peg.Cut{}, as},
-				peg.Seq{c.space(e.mid.Text.Before), c.lit(bare), peg.Space{}, peg.Scan{Kind: Args, Scanner: c.literal(codec.Syntax{}, true)}},
+				peg.Seq{c.space(e.mid.Text.Before), c.lit(bare), peg.Space{},
+					peg.Scan{Kind: Args, Scanner: c.literal(codec.Syntax{}, true)}},
 			}
 		}
 		return as
@@ -300,11 +316,13 @@ func (c *entryReader) makeKeyed(key string, s *schema.Schema) peg.Pattern {
 		peg.Dispatch{Words: words, After: peg.And{P: end}, Bodies: bodies},
 		peg.Seq{wordBefore([]string{e.typEnd.Text.Text}), end, c.entryValue(key, s)},
 	}}
-	return peg.Choice{peg.Seq{peg.And{P: mid}, peg.Cut{}, typed}, peg.Seq{end, c.entryValue(key, s)}}
+	return peg.Choice{peg.Seq{peg.And{P: mid}, peg.Cut{}, typed},
+		peg.Seq{end, c.entryValue(key, s)}}
 }
 
-// unquoted returns what precedes a value where the template writes every value between quotes, as key="value", without the quote: a
-// model writes a Python literal there, and quotes around strings alone (E21 T6). It is empty elsewhere.
+// unquoted returns what precedes a value where the template writes every value between quotes, as
+// key="value", without the quote: a model writes a Python literal there, and quotes around strings
+// alone (E21 T6). It is empty elsewhere.
 func (c *entryReader) unquoted() string {
 	e := c.s.entry
 	mid, close := e.mid.Text.Text, e.closeText("")
@@ -323,16 +341,19 @@ func (c *entryReader) entryValue(key string, s *schema.Schema) peg.Pattern {
 	p := &c.s.Body
 	mode := valueModeOf(p, s.Types())
 	closing := c.closed(key)
-	info := ValueInfo{Mode: ValueHeld, Types: codec.Values(s.Types()), Before: e.closeGap(), After: e.valueGap, Entity: p.Codec.Entity}
+	info := ValueInfo{Mode: ValueHeld, Types: codec.Values(s.Types()), Before: e.closeGap(),
+		After: e.valueGap, Entity: p.Codec.Entity}
 	switch mode {
 	case valueNested:
 		tags, ok := nestedTags(p.Entry, p.Item)
 		if !ok {
 			return c.fail(untagged)
 		}
-		return peg.Seq{peg.Scan{Kind: Args, Scanner: &codec.NestedType{Tags: tags, Schema: s}}, closing}
+		return peg.Seq{peg.Scan{Kind: Args, Scanner: &codec.NestedType{Tags: tags, Schema: s}},
+			closing}
 	case valueLiteral:
-		scan := peg.Scan{Kind: Args, Scanner: c.literal(codec.Syntax{Token: p.Codec.Quote}, python(p))}
+		scan := peg.Scan{Kind: Args,
+			Scanner: c.literal(codec.Syntax{Token: p.Codec.Quote}, python(p))}
 		return peg.Seq{peg.Space{}, scan, closing}
 	case valueString:
 		info.Mode, info.Types = ValueRaw, 0
@@ -343,27 +364,32 @@ func (c *entryReader) entryValue(key string, s *schema.Schema) peg.Pattern {
 		}
 		scan := peg.Scan{Kind: Args, Scanner: c.literal(codec.Syntax{}, python(p))}
 		return c.orLiteral(`"'`, peg.Choice{
-			peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes("{[")}}}, peg.Cut{}, peg.Space{}, scan, closing},
+			peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes("{[")}}}, peg.Cut{},
+				peg.Space{}, scan, closing},
 			c.region(key, info),
 		})
 	}
 	return c.orLiteral(`"'[{`, c.region(key, info))
 }
 
-const untagged = "nested arguments need tags with a key in the opening and the closing one, and tags for items"
+const untagged = "nested arguments need tags with a key in the opening and the closing one, " +
+	"and tags for items"
 
-// orLiteral matches a value that nothing encloses as the literal that its first byte says it is, else as text: a template that writes
-// key=value does not mean that a model leaves out the quotes of strings (E21 T6).
+// orLiteral matches a value that nothing encloses as the literal that its first byte says it is,
+// else as text: a template that writes key=value does not mean that a model leaves out the quotes
+// of strings (E21 T6).
 func (c *entryReader) orLiteral(firsts string, text peg.Pattern) peg.Pattern {
 	e := c.s.entry
 	if c.s.Body.Kind != format.BodyKwargs || e.closeText("") != "" || !c.t.on(AnyLiteral) {
 		return text
 	}
 	scan := peg.Scan{Kind: Args, Scanner: c.literal(codec.Syntax{}, true)}
-	return peg.Choice{peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes(firsts)}}}, peg.Cut{}, peg.Space{}, scan}, text}
+	return peg.Choice{peg.Seq{peg.And{P: peg.Seq{peg.Space{}, peg.Set{Set: peg.Bytes(firsts)}}},
+		peg.Cut{}, peg.Space{}, scan}, text}
 }
 
-// closing matches what closes an entry. Without a key it is unknown, and so is the key in the closing tag.
+// closing matches what closes an entry. Without a key it is unknown, and so is the key in the
+// closing tag.
 func (c *entryReader) closing(key string) peg.Seq {
 	e := c.s.entry
 	var seq peg.Seq
@@ -372,7 +398,7 @@ func (c *entryReader) closing(key string) peg.Seq {
 		case p.Kind == format.SlotLit && p.Text.Text != "":
 			if n > 0 {
 				seq = append(seq, c.space(p.Text.Before))
-			} else { // behind text it is the text's, behind a literal nothing
+			} else { // after text it is the text's, after a literal nothing
 				seq = append(seq, peg.Space{})
 			}
 			seq = append(seq, c.lit(p.Text.Text))
@@ -388,12 +414,14 @@ func (c *entryReader) closing(key string) peg.Seq {
 	return seq
 }
 
-// region matches the text of a value and its closing marker: the first one behind which the call goes on (E18).
+// region matches the text of a value and its closing marker: the first one after which the call
+// goes on (E18).
 func (c *entryReader) region(key string, info ValueInfo) peg.Pattern {
 	e := c.s.entry
 	stops := c.valueStops(key)
 	number := c.value(info)
-	begin, end := peg.Emit{Kind: ValueBegin, Arg: number}, peg.Seq{c.closed(key), peg.Emit{Kind: ValueEnd}}
+	begin, end := peg.Emit{Kind: ValueBegin, Arg: number},
+		peg.Seq{c.closed(key), peg.Emit{Kind: ValueEnd}}
 	if !c.s.Body.Codec.CDATA {
 		return peg.Seq{begin, peg.Until{Kind: Value, Stops: stops}, end}
 	}
@@ -401,8 +429,11 @@ func (c *entryReader) region(key string, info ValueInfo) peg.Pattern {
 	text := c.ref(name, func() peg.Pattern {
 		literal := peg.Seq{peg.Lit{Text: openCDATA}, peg.Cut{}, peg.Emit{Kind: Verbatim, Arg: 1},
 			peg.Until{Kind: Value, Stops: []peg.Stop{{Text: shutCDATA, Stub: true}}},
-			peg.Choice{peg.Lit{Text: shutCDATA}, peg.Stub{Text: shutCDATA}}, peg.Emit{Kind: Verbatim}, peg.Ref{Name: name}}
-		return peg.Seq{peg.Until{Kind: Value, Stops: append(slices.Clone(stops), peg.Stop{Text: openCDATA})}, peg.Choice{literal, peg.Seq{}}}
+			peg.Choice{peg.Lit{Text: shutCDATA}, peg.Stub{Text: shutCDATA}},
+			peg.Emit{Kind: Verbatim}, peg.Ref{Name: name}}
+		return peg.Seq{peg.Until{Kind: Value,
+			Stops: append(slices.Clone(stops), peg.Stop{Text: openCDATA})},
+			peg.Choice{literal, peg.Seq{}}}
 	})
 	return peg.Seq{begin, text, end}
 }
@@ -433,10 +464,12 @@ func (c *entryReader) valueStops(key string) (stops []peg.Stop) {
 	} else if c.t.on(OptionalWrapper) {
 		open, closers := c.s.afterValue()
 		for _, text := range closers {
-			ends = append(ends, ending{text, peg.Seq{peg.Space{}, c.ref(c.name("call goes on"), c.callGoesOn)}})
+			ends = append(ends, ending{text,
+				peg.Seq{peg.Space{}, c.ref(c.name("call goes on"), c.callGoesOn)}})
 		}
 		if open != "" {
-			ends = append(ends, ending{c.s.keyGap() + open, append(peg.Seq{peg.Space{}}, c.ahead()[2:]...)})
+			ends = append(ends, ending{c.s.keyGap() + open,
+				append(peg.Seq{peg.Space{}}, c.ahead()[2:]...)})
 		}
 	}
 	for _, end := range ends {
@@ -462,13 +495,15 @@ func (c *entryReader) valueStops(key string) (stops []peg.Stop) {
 // callGoesOn matches what may follow the first of a call's closing markers.
 func (c *entryReader) callGoesOn() peg.Pattern {
 	alts := peg.Choice{peg.End{}}
-	for _, t := range either(c.s.afterArguments(), c.t.anyCall(), literals(c.t.endTexts())).firsts() {
+	for _, t := range either(c.s.afterArguments(), c.t.anyCall(), literals(c.t.endTexts())).
+		firsts() {
 		alts = append(append(alts, c.lit(t)), stub(t)...)
 	}
 	return alts
 }
 
-// closed matches what closes an entry. Where that is missing, the next key's opener and the call's own closing markers close it (T4).
+// closed matches what closes an entry. Where that is missing, the next key's opener and the call's
+// own closing markers close it (T4).
 func (c *entryReader) closed(key string) peg.Pattern {
 	closing := c.closing(key)
 	if len(closing) == 0 || !c.t.on(OptionalWrapper) {
@@ -485,12 +520,14 @@ func (c *entryReader) closed(key string) peg.Pattern {
 	return peg.Choice{closing, peg.And{P: peg.Seq{peg.Space{}, outer}}}
 }
 
-// goesOn matches the beginning of what may follow a value's closing marker: a further entry, the end of the call, the turn or the output.
+// goesOn matches the beginning of what may follow a value's closing marker: a further entry, the
+// end of the call, the turn or the output.
 func (c *entryReader) goesOn() peg.Pattern {
 	e := c.s.entry
-	return c.ref(c.name("behind value"), func() peg.Pattern {
+	return c.ref(c.name("after value"), func() peg.Pattern {
 		alts := peg.Choice{peg.End{}}
-		follow := either(literal(e.open.Text.Text), literal(c.s.Body.Sep.Text), c.s.afterArguments(), literals(c.t.endTexts()))
+		follow := either(literal(e.open.Text.Text), literal(c.s.Body.Sep.Text),
+			c.s.afterArguments(), literals(c.t.endTexts()))
 		for _, t := range follow.firsts() {
 			alts = append(append(alts, c.lit(t)), stub(t)...)
 		}
@@ -501,8 +538,8 @@ func (c *entryReader) goesOn() peg.Pattern {
 	})
 }
 
-// openEnd finds the stops of values that nothing closes: what separates entries, a line break perhaps, where another key follows, and what
-// the call has behind the last one.
+// openEnd finds the stops of values that nothing closes: what separates entries, a line break
+// perhaps, where another key follows, and what the call has after the last one.
 func (c *entryReader) openEnd() (out []ending) {
 	e := c.s.entry
 	further, goesOn := c.ahead(), c.goesOn()
@@ -511,13 +548,15 @@ func (c *entryReader) openEnd() (out []ending) {
 		behind := peg.Seq{peg.Space{}, goesOn}
 		switch {
 		case c.s.byLines():
-			indent := peg.Rep{P: peg.Set{Set: peg.Bytes(" \t\r")}, Max: maxIndent} // an empty line is the value's
+			// an empty line is the value's
+			indent := peg.Rep{P: peg.Set{Set: peg.Bytes(" \t\r")}, Max: maxIndent}
 			behind = peg.Seq{indent, peg.Choice{further, goesOn}}
 		case text == c.s.Body.Sep.Text:
 			behind = append(peg.Seq{peg.Space{}}, further...)
 		case text == open:
 			behind = append(peg.Seq{peg.Space{}}, further[min(1, len(further)):]...)
-		case distinctive(open) && distinctive(text): // a token ends the value and the call: any text may follow
+		case distinctive(open) && distinctive(text):
+			// a token ends the value and the call: any text may follow
 			behind = nil
 		}
 		out = append(out, ending{text, behind})

@@ -9,7 +9,8 @@ import (
 	"github.com/goassay/assay/engine/peg"
 )
 
-// reader makes the parser's tree: the states of a turn. A callReader makes those of a call, a routeReader those of addressed parts.
+// reader makes the parser's tree: the states of a turn. A callReader makes those of a call, a
+// routeReader those of addressed parts.
 type reader struct {
 	*sheet
 	t     *turn
@@ -40,7 +41,8 @@ func (r *reader) turn() peg.Pattern {
 	}
 	start := r.start()
 	prefill := r.t.o.Prefill
-	if c := r.t.f.Content.Open; c.Text == "" && c.Before != "" && (prefill == "" || strings.HasPrefix(prefill, c.Before)) {
+	if c := r.t.f.Content.Open; c.Text == "" && c.Before != "" &&
+		(prefill == "" || strings.HasPrefix(prefill, c.Before)) {
 		start = peg.Seq{r.trail(format.Marker{After: c.Before}), start}
 	}
 	if header := r.repeatedHeader(); header != nil {
@@ -49,7 +51,8 @@ func (r *reader) turn() peg.Pattern {
 	if begun := r.t.begunMarker(); begun != "" && begun == strings.Trim(prefill, format.Space) {
 		return peg.Choice{
 			peg.Seq{peg.And{P: r.wholeMarker()}, peg.Cut{}, start},
-			peg.Seq{peg.Hold{P: peg.Capture{Kind: Dropped, P: peg.Lit{Text: begun}}}, r.mark(format.Marker{}), start},
+			peg.Seq{peg.Hold{P: peg.Capture{Kind: Dropped, P: peg.Lit{Text: begun}}},
+				r.mark(format.Marker{}), start},
 		}
 	}
 	return start
@@ -79,8 +82,9 @@ func once(text string) peg.Pattern {
 	return peg.Choice{peg.Lit{Text: text}, peg.Stub{Text: text}}
 }
 
-// wholeMarker matches the markers and heads with which content and calls begin: the prompt has written the beginning of one, and it is
-// no part of the answer where the model does not go on with it.
+// wholeMarker matches the markers and heads with which content and calls begin: the prompt has
+// written the beginning of one, and it is no part of the answer where the model does not go on with
+// it.
 func (r *reader) wholeMarker() peg.Pattern {
 	var alts peg.Choice
 	if open := r.t.f.Content.Open.Text; open != "" {
@@ -95,8 +99,8 @@ func (r *reader) wholeMarker() peg.Pattern {
 	return alts
 }
 
-// repeatedHeader matches the end of the header where the model writes it once more (E21 T5): the part of it from a marker
-// on.
+// repeatedHeader matches the end of the header where the model writes it once more (E21 T5): the
+// part of it from a marker on.
 func (r *reader) repeatedHeader() peg.Pattern {
 	var alts peg.Choice
 	for _, end := range r.t.headerEnds() {
@@ -105,7 +109,8 @@ func (r *reader) repeatedHeader() peg.Pattern {
 	if alts == nil {
 		return nil
 	}
-	return peg.Choice{peg.Hold{P: peg.Seq{peg.Opt{P: peg.Hold{P: peg.Capture{Kind: Dropped, P: peg.Space{}}}}, alts, r.mark(format.Marker{})}}, peg.Seq{}}
+	return peg.Choice{peg.Hold{P: peg.Seq{peg.Opt{P: peg.Hold{P: peg.Capture{Kind: Dropped,
+		P: peg.Space{}}}}, alts, r.mark(format.Marker{})}}, peg.Seq{}}
 }
 
 // start returns the state in which the turn begins, which the prefill decides.
@@ -113,7 +118,8 @@ func (r *reader) start() peg.Pattern {
 	reasoning := &r.t.f.Reasoning
 	if reasoning.Open.Text != "" {
 		if r.t.callsBlock() {
-			return peg.Seq{peg.Space{}, r.openReasoning(), r.again(), r.ref("reasoning opened", r.openedReasoning)}
+			return peg.Seq{peg.Space{}, r.openReasoning(), r.again(),
+				r.ref("reasoning opened", r.openedReasoning)}
 		}
 		return r.answer()
 	}
@@ -122,14 +128,16 @@ func (r *reader) start() peg.Pattern {
 	}
 	// Delimiter reasoning (E17).
 	content := r.answer()
-	closed := slices.ContainsFunc(variants(reasoning.Close.Text), func(v string) bool { return strings.Contains(r.t.o.Prefill, v) })
+	closed := slices.ContainsFunc(variants(reasoning.Close.Text),
+		func(v string) bool { return strings.Contains(r.t.o.Prefill, v) })
 	if closed || r.t.insideReasoning() {
 		return r.ref("reasoning", r.reasoning)
 	}
 	if !r.t.mayDelimit() {
 		return content
 	}
-	until := peg.Until{Kind: r.reasoningKind(), Stops: stops(append(r.t.openers(), reasoning.Close.Text), r.t.endTexts())}
+	until := peg.Until{Kind: r.reasoningKind(),
+		Stops: stops(append(r.t.openers(), reasoning.Close.Text), r.t.endTexts())}
 	return peg.Choice{
 		peg.Seq{peg.Hold{P: peg.Seq{until, r.closeReasoning()}}, peg.Cut{}, content},
 		content,
@@ -147,7 +155,7 @@ func (r *reader) ends() peg.Choice {
 			continue
 		}
 		ended := r.ref("ended", func() peg.Pattern {
-			// Behind the end a token begins nothing of the model's; words are its own.
+			// After the end a token begins nothing of the model's; words are its own.
 			var open peg.Choice
 			for _, bracket := range format.OpenBrackets {
 				open = append(open, peg.Lit{Text: string(bracket)})
@@ -156,7 +164,8 @@ func (r *reader) ends() peg.Choice {
 				open = append(open, peg.Lit{Text: TokenMark})
 			}
 			token := peg.And{P: peg.Seq{peg.Space{}, open}}
-			words := peg.Seq{peg.Until{Kind: AfterEnd, Stops: stops(r.t.nextTurn(), nil)}, peg.Until{Kind: Dropped}, peg.End{}}
+			words := peg.Seq{peg.Until{Kind: AfterEnd, Stops: stops(r.t.nextTurn(), nil)},
+				peg.Until{Kind: Dropped}, peg.End{}}
 			return peg.Seq{peg.Emit{Kind: EndOfTurn}, r.mark(format.Marker{}),
 				peg.Choice{peg.Seq{token, peg.Cut{}, peg.Until{Kind: Dropped}, peg.End{}}, words}}
 		})
@@ -195,7 +204,8 @@ func (r *reader) contentOf(x text) peg.Pattern {
 		if around && loose && len(worded) == 0 {
 			return r.text(x)
 		}
-		// Without the tolerances calls and reasoning are only taken for what they are at the beginning.
+		// Without the tolerances calls and reasoning are only taken for what they are at the
+		// beginning.
 		alts := worded
 		if !around {
 			alts = append(alts, r.callBeginnings()...)
@@ -240,20 +250,24 @@ func (r *reader) thought() peg.Pattern {
 	return peg.Seq{r.openReasoning(), peg.Cut{}, r.again(), r.ref("reasoning", r.reasoning)}
 }
 
-// again matches the opener of reasoning once more at the beginning of an open block: models write it although the prompt has (T10).
+// again matches the opener of reasoning once more at the beginning of an open block: models write
+// it although the prompt has (T10).
 func (r *reader) again() peg.Pattern {
 	open := r.t.f.Reasoning.Open
 	if !r.t.on(RepeatedOpener) || r.t.keepsReasoning() || !distinctive(open.Text) {
 		return peg.Seq{}
 	}
-	return peg.Opt{P: peg.Hold{P: peg.Seq{r.lead(open), peg.Space{}, peg.Capture{Kind: Dropped, P: r.lit(open.Text)}, r.trail(open)}}}
+	return peg.Opt{P: peg.Hold{P: peg.Seq{r.lead(open), peg.Space{},
+		peg.Capture{Kind: Dropped, P: r.lit(open.Text)}, r.trail(open)}}}
 }
 
 // text is how the answer's text is read: up to which literals, and what may interrupt it.
 type text struct {
-	name  string // of its state
-	begun bool   // calls and reasoning do not count that are recognised at the beginning only (T2, T3 switched off)
-	after bool   // there was a call, so that its closing markers may still come (E31)
+	name string // of its state
+	// calls and reasoning do not count that are recognised at the beginning only (T2, T3 switched
+	// off)
+	begun bool
+	after bool // there was a call, so that its closing markers may still come (E31)
 }
 
 // begunText reads text that has begun.
@@ -262,8 +276,8 @@ func (r *reader) begunText(x text) peg.Pattern {
 	return r.ref(x.name, func() peg.Pattern { return r.text(x) })
 }
 
-// refused is the state behind an opener that has been taken as text: the closers that belong to it are text as well (E31), until something is
-// read that is none.
+// refused is the state after an opener that has been taken as text: the closers that belong to it
+// are text as well (E31), until something is read that is none.
 func (r *reader) refused() peg.Pattern {
 	x := text{name: "content"}
 	if worded(r.t.f.Content.Open) || worded(r.t.f.Reasoning.Open) {
@@ -274,7 +288,8 @@ func (r *reader) refused() peg.Pattern {
 		var alts peg.Choice
 		for _, m := range r.t.strays(x.begun) {
 			if !r.t.opensToo(m) {
-				alts = append(alts, peg.Seq{peg.Capture{Kind: Content, P: r.lit(m)}, peg.Cut{}, peg.Ref{Name: "refused"}})
+				alts = append(alts, peg.Seq{peg.Capture{Kind: Content, P: r.lit(m)}, peg.Cut{},
+					peg.Ref{Name: "refused"}})
 			} else if !r.mayBeText(m) {
 				alts = append(alts, peg.Seq{r.closers().stray(m), next})
 			}
@@ -296,7 +311,8 @@ func (r *reader) text(x text) peg.Pattern {
 
 func (r *reader) textUp(x text, alts peg.Choice) peg.Pattern {
 	at := r.ref(x.name+" marker", func() peg.Pattern { return r.markers(x) })
-	return peg.Seq{peg.Until{Kind: Content, Stops: stops(r.interruptions(x.begun).firsts(), r.t.endTexts())}, append(alts, at)}
+	return peg.Seq{peg.Until{Kind: Content,
+		Stops: stops(r.interruptions(x.begun).firsts(), r.t.endTexts())}, append(alts, at)}
 }
 
 // mayBeText reports whether a closing marker is not known for one where it begins.
@@ -339,7 +355,8 @@ func (r *reader) markers(x text) peg.Pattern {
 			alts = append(alts, r.closers().lone(m, x)...)
 		}
 	}
-	alts = append(alts, r.ends()...)       // before calls that open with a name in brackets, as an end is
+	// before calls that open with a name in brackets, as an end is
+	alts = append(alts, r.ends()...)
 	if !x.begun || r.t.on(ContentAround) { // what is no call may be one of something else
 		alts = append(alts, r.undeclared()...)
 		for _, c := range r.calls {
@@ -353,8 +370,8 @@ func (r *reader) markers(x text) peg.Pattern {
 	return append(alts, peg.Seq{peg.Rejected{Kind: Content}, next})
 }
 
-// shifts returns the alternatives for refused markers that end as they begin, such as ">>>": the text goes on not behind them but where the
-// next one can begin.
+// shifts returns the alternatives for refused markers that end as they begin, such as ">>>": the
+// text goes on not after them but where the next one can begin.
 func (r *reader) shifts(texts []string, next peg.Pattern) (alts peg.Choice) {
 	for _, t := range texts {
 		for _, text := range heads(t) {
@@ -363,14 +380,17 @@ func (r *reader) shifts(texts []string, next peg.Pattern) (alts peg.Choice) {
 				n--
 			}
 			if n > 0 {
-				alts = append(alts, peg.Seq{peg.And{P: peg.Lit{Text: text}}, peg.Capture{Kind: Content, P: peg.Lit{Text: text[:len(text)-n]}}, peg.Cut{}, next})
+				alts = append(alts, peg.Seq{peg.And{P: peg.Lit{Text: text}},
+					peg.Capture{Kind: Content, P: peg.Lit{Text: text[:len(text)-n]}}, peg.Cut{},
+					next})
 			}
 		}
 	}
 	return alts
 }
 
-// undeclared returns the alternatives for calls of functions that are not declared: content, and a diagnostic (E15).
+// undeclared returns the alternatives for calls of functions that are not declared: content, and a
+// diagnostic (E15).
 func (r *reader) undeclared() (alts peg.Choice) {
 	for _, c := range r.calls {
 		for _, o := range c.s.openings {
@@ -395,8 +415,10 @@ func (r *reader) undeclared() (alts peg.Choice) {
 
 // droppedPart is the state of reading a part that is addressed to somebody who is not declared.
 func (r *reader) droppedPart() peg.Pattern {
-	texts := either(r.t.anyCall(), literal(r.t.f.Content.Open.Text), literal(r.t.f.Reasoning.Open.Text)).firsts()
-	return peg.Seq{peg.Until{Kind: Dropped, Stops: stops(texts, r.t.endTexts())}, r.mark(format.Marker{}), r.answer()}
+	texts := either(r.t.anyCall(), literal(r.t.f.Content.Open.Text),
+		literal(r.t.f.Reasoning.Open.Text)).firsts()
+	return peg.Seq{peg.Until{Kind: Dropped, Stops: stops(texts, r.t.endTexts())},
+		r.mark(format.Marker{}), r.answer()}
 }
 
 // Reasoning.
@@ -408,7 +430,8 @@ func (r *reader) reasoningKind() peg.Kind {
 	return Reasoning
 }
 
-// openReasoning and closeReasoning read reasoning's markers, which are content where reasoning stays in it.
+// openReasoning and closeReasoning read reasoning's markers, which are content where reasoning
+// stays in it.
 func (r *reader) openReasoning() peg.Pattern  { return r.reasoningMarker(r.t.f.Reasoning.Open) }
 func (r *reader) closeReasoning() peg.Pattern { return r.reasoningMarker(r.t.f.Reasoning.Close) }
 
@@ -436,10 +459,12 @@ func (r *reader) reasoning() peg.Pattern {
 	}
 	alts = append(alts, r.ends()...)
 	alts = append(alts, peg.Seq{peg.Rejected{Kind: r.reasoningKind()}, peg.Ref{Name: "reasoning"}})
-	return peg.Seq{peg.Until{Kind: r.reasoningKind(), Stops: stops(texts.firsts(), r.t.endTexts())}, alts}
+	return peg.Seq{peg.Until{Kind: r.reasoningKind(), Stops: stops(texts.firsts(), r.t.endTexts())},
+		alts}
 }
 
-// openedReasoning is the beginning of a block that the prompt opened: an opener there closes the block (E16).
+// openedReasoning is the beginning of a block that the prompt opened: an opener there closes the
+// block (E16).
 func (r *reader) openedReasoning() peg.Pattern {
 	var alts peg.Choice
 	for _, alt := range r.callBeginnings() {
@@ -448,7 +473,8 @@ func (r *reader) openedReasoning() peg.Pattern {
 	return append(alts, r.ref("reasoning", r.reasoning))
 }
 
-// jsonAnswer is the state in which the answer is JSON, in a fence perhaps (E22, T7), or begins a call.
+// jsonAnswer is the state in which the answer is JSON, in a fence perhaps (E22, T7), or begins a
+// call.
 func (r *reader) jsonAnswer() peg.Pattern {
 	var alts peg.Choice
 	reasoning, content := &r.t.f.Reasoning, &r.t.f.Content
@@ -456,19 +482,27 @@ func (r *reader) jsonAnswer() peg.Pattern {
 		alts = append(alts, r.thought())
 	}
 	if content.Open.Text != "" {
-		alts = append(alts, peg.Seq{r.mark(content.Open), r.lit(content.Open.Text), peg.Cut{}, peg.Ref{Name: "answer"}})
+		alts = append(alts, peg.Seq{r.mark(content.Open), r.lit(content.Open.Text), peg.Cut{},
+			peg.Ref{Name: "answer"}})
 	}
 	if !r.t.keepsReasoning() && reasoning.Close.Text != "" && r.t.on(StrayClosers) {
-		alts = append(alts, peg.Seq{r.mark(reasoning.Close), peg.Capture{Kind: Dropped, P: r.lit(reasoning.Close.Text)}, peg.Cut{}, peg.Ref{Name: "answer"}})
+		alts = append(alts, peg.Seq{r.mark(reasoning.Close),
+			peg.Capture{Kind: Dropped, P: r.lit(reasoning.Close.Text)}, peg.Cut{},
+			peg.Ref{Name: "answer"}})
 	}
 	alts = append(alts, r.callBeginnings()...)
 	json := answerText()
 	rest := r.content()
 	if r.t.on(Fences) {
 		alts = append(alts, peg.Seq{
-			r.mark(format.Marker{}), peg.Capture{Kind: Dropped, P: openFence}, peg.Cut{}, r.mark(format.Marker{}), peg.Capture{Kind: Content, P: peg.Space{}},
+			r.mark(format.Marker{}), peg.Capture{Kind: Dropped, P: openFence}, peg.Cut{},
+			r.mark(format.Marker{}), peg.Capture{Kind: Content, P: peg.Space{}},
 			peg.Try{P: json, Else: peg.Seq{}},
-			peg.Opt{P: peg.Hold{P: peg.Seq{r.mark(format.Marker{}), peg.Capture{Kind: Content, P: peg.Space{}}, peg.Capture{Kind: Dropped, P: peg.Choice{peg.Lit{Text: fenceMark}, stub(fenceMark)}}, r.mark(format.Marker{})}}},
+			peg.Opt{P: peg.Hold{P: peg.Seq{r.mark(format.Marker{}),
+				peg.Capture{Kind: Content, P: peg.Space{}},
+				peg.Capture{Kind: Dropped,
+					P: peg.Choice{peg.Lit{Text: fenceMark}, stub(fenceMark)}},
+				r.mark(format.Marker{})}}},
 			rest,
 		})
 	}
@@ -478,5 +512,6 @@ func (r *reader) jsonAnswer() peg.Pattern {
 
 // answerText matches an answer in JSON.
 func answerText() peg.Pattern {
-	return peg.Label{Name: "answer", P: peg.Scan{Kind: Content, Scanner: codec.Syntax{Strict: true}}}
+	return peg.Label{Name: "answer",
+		P: peg.Scan{Kind: Content, Scanner: codec.Syntax{Strict: true}}}
 }

@@ -60,7 +60,8 @@ func (c *objectReader) beforeName() peg.Pattern {
 		}
 		if c.t.on(AnyLiteral) {
 			key := peg.Seq{keys, colon}
-			seq = append(seq, peg.Rep{P: peg.Hold{P: peg.Seq{peg.Not{P: key}, c.member(path[:level]), peg.Space{}, comma}}})
+			seq = append(seq, peg.Rep{P: peg.Hold{P: peg.Seq{peg.Not{P: key},
+				c.member(path[:level]), peg.Space{}, comma}}})
 		} else {
 			before, _ := around(c.o, level)
 			for _, f := range before {
@@ -72,7 +73,7 @@ func (c *objectReader) beforeName() peg.Pattern {
 	return peg.Hold{P: append(seq, c.quote())}
 }
 
-// rest matches an object behind its name.
+// rest matches an object after its name.
 func (c *objectReader) rest() peg.Seq {
 	if c.o.NameIsKey {
 		return peg.Seq{c.args.arguments(false, quoteOf(c.o)), peg.Space{}, peg.Lit{Text: "}"}}
@@ -95,7 +96,8 @@ func (c *objectReader) rest() peg.Seq {
 }
 
 // fixedMember matches a member where the template has it.
-func fixedMember(o *format.Object, f format.Field, level int, value func(f format.Field) peg.Pattern) peg.Pattern {
+func fixedMember(o *format.Object, f format.Field, level int,
+	value func(f format.Field) peg.Pattern) peg.Pattern {
 	key := peg.Seq{peg.Lit{Text: quoted(quoteOf(o), f.Path[level])}, colon}
 	if len(f.Path) == level+1 {
 		return append(key, value(f))
@@ -110,7 +112,8 @@ func fixedMember(o *format.Object, f format.Field, level int, value func(f forma
 	return append(seq, peg.Space{}, peg.Lit{Text: "}"})
 }
 
-// member matches any member of the object at a path: a slot, an object that contains some, or what nobody asked for.
+// member matches any member of the object at a path: a slot, an object that contains some, or what
+// nobody asked for.
 func (c *objectReader) member(path []string) peg.Pattern {
 	return c.ref(fmt.Sprintf("member %d %q", c.s.number, path), func() peg.Pattern {
 		var words []string
@@ -130,7 +133,8 @@ func (c *objectReader) member(path []string) peg.Pattern {
 		unknown := peg.Seq{
 			peg.Capture{Kind: Dropped, P: peg.Seq{peg.And{P: c.quote()}, anything, colon}},
 			peg.Choice{
-				peg.Seq{peg.And{P: peg.Lit{Text: "{"}}, peg.Cut{}, peg.Emit{Kind: Spare}, peg.Scan{Kind: SpareText, Scanner: codec.Syntax{}}},
+				peg.Seq{peg.And{P: peg.Lit{Text: "{"}}, peg.Cut{}, peg.Emit{Kind: Spare},
+					peg.Scan{Kind: SpareText, Scanner: codec.Syntax{}}},
 				peg.Capture{Kind: Dropped, P: anything},
 			},
 		}
@@ -145,7 +149,9 @@ func (c *objectReader) member(path []string) peg.Pattern {
 func (c *objectReader) members(path []string) peg.Pattern {
 	m := c.member(path)
 	return peg.Seq{peg.Lit{Text: "{"}, peg.Space{},
-		peg.Choice{peg.Seq{peg.Lit{Text: "}"}}, peg.Seq{m, peg.Space{}, peg.Rep{P: peg.Seq{comma, m, peg.Space{}}}, peg.Lit{Text: "}"}}}}
+		peg.Choice{peg.Seq{peg.Lit{Text: "}"}},
+			peg.Seq{m, peg.Space{}, peg.Rep{P: peg.Seq{comma, m, peg.Space{}}},
+				peg.Lit{Text: "}"}}}}
 }
 
 // value matches the value of a member.
@@ -163,12 +169,14 @@ func (c *objectReader) value(f format.Field) peg.Pattern {
 	return anything
 }
 
-// quotedID matches an id between quotes, in which the bytes of not do not stand unless they are escaped.
+// quotedID matches an id between quotes, in which the bytes of not do not stand unless they are
+// escaped.
 func quotedID(quote byte, not string) peg.Pattern {
 	mark := peg.Lit{Text: string(quote)}
 	char := peg.Choice{
 		peg.Set{Set: peg.Bytes(not + `\`).Or(peg.Range(0, 0x1f)).Not()},
 		peg.Seq{peg.Lit{Text: `\`}, peg.Set{Set: peg.Range(0, 0x1f).Not()}},
 	}
-	return peg.Hold{P: peg.Seq{mark, peg.Capture{Kind: ID, P: peg.Rep{P: char, Max: MaxName}}, mark, peg.Emit{Kind: IDEnd, Arg: int(quote)}}}
+	return peg.Hold{P: peg.Seq{mark, peg.Capture{Kind: ID, P: peg.Rep{P: char, Max: MaxName}}, mark,
+		peg.Emit{Kind: IDEnd, Arg: int(quote)}}}
 }

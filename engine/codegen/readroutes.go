@@ -45,14 +45,16 @@ func (r *routeReader) heads() (alts peg.Choice) {
 // evident returns those whose heads cannot be text.
 func (r *routeReader) evident() (alts peg.Choice) {
 	for k := range r.t.f.Routes {
-		if head := r.t.f.Routes[k].Head; len(head) > 0 && head[0].Kind == format.SlotLit && distinctive(head[0].Text.Text) {
+		if head := r.t.f.Routes[k].Head; len(head) > 0 && head[0].Kind == format.SlotLit &&
+			distinctive(head[0].Text.Text) {
 			alts = append(alts, r.headed(k)...)
 		}
 	}
 	return alts
 }
 
-// begun returns the alternatives for heads that the end of the output cuts off, behind their first literal.
+// begun returns the alternatives for heads that the end of the output cuts off, after their first
+// literal.
 func (r *routeReader) begun() (alts peg.Choice) {
 	for _, route := range r.t.f.Routes {
 		if len(route.Head) < 2 || route.Head[0].Kind != format.SlotLit {
@@ -63,7 +65,8 @@ func (r *routeReader) begun() (alts peg.Choice) {
 			rest = peg.Opt{P: peg.Seq{r.head(route.Head[n : n+1]), rest}}
 		}
 		head := peg.Capture{Kind: Dropped, P: peg.Seq{r.head(route.Head[:1]), rest}}
-		alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{r.mark(format.Marker{}), head, peg.End{}}}, peg.Cut{}})
+		alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{r.mark(format.Marker{}), head, peg.End{}}},
+			peg.Cut{}})
 	}
 	return alts
 }
@@ -83,11 +86,14 @@ func (r *routeReader) headed(k int) peg.Choice {
 	case route.Kind == format.RouteCall:
 		return peg.Choice{r.call(k)}
 	case route.Kind == format.RouteDropped:
-		return peg.Choice{peg.Seq{peg.Hold{P: peg.Seq{r.mark(format.Marker{}), peg.Capture{Kind: Dropped, P: head}}}, peg.Cut{}, text()}}
+		return peg.Choice{peg.Seq{peg.Hold{P: peg.Seq{r.mark(format.Marker{}),
+			peg.Capture{Kind: Dropped, P: head}}}, peg.Cut{}, text()}}
 	case route.Kind == format.RouteReasoning && r.t.keepsReasoning():
-		return peg.Choice{peg.Seq{peg.Hold{P: peg.Capture{Kind: Content, P: head}}, peg.Cut{}, text()}}
+		return peg.Choice{peg.Seq{peg.Hold{P: peg.Capture{Kind: Content, P: head}}, peg.Cut{},
+			text()}}
 	default:
-		marked := peg.Seq{r.mark(format.Marker{Before: route.Head[0].Text.Before}), head, r.trail(route.Head[len(route.Head)-1].Text)}
+		marked := peg.Seq{r.mark(format.Marker{Before: route.Head[0].Text.Before}), head,
+			r.trail(route.Head[len(route.Head)-1].Text)}
 		return peg.Choice{peg.Seq{peg.Hold{P: marked}, peg.Cut{}, text()}}
 	}
 }
@@ -149,14 +155,16 @@ func (r *routeReader) call(k int) peg.Pattern {
 		after = peg.And{P: headLit(r.sheet, r.lit(head[at+1].Text.Text), head[at+1].Text)}
 	}
 	r.arguments(k)
-	return peg.Seq{peg.Hold{P: peg.Seq{r.mark(format.Marker{}), peg.Emit{Kind: Call}, r.head(head[:at])}},
+	return peg.Seq{peg.Hold{P: peg.Seq{r.mark(format.Marker{}), peg.Emit{Kind: Call},
+		r.head(head[:at])}},
 		peg.Switch{Name: fmt.Sprint("route ", k+1), After: after, Cuts: true, Logs: true}}
 }
 
 // named is what follows the name of a call.
 func (r *routeReader) named(k, tool int) peg.Pattern {
 	head := r.t.f.Routes[k].Head
-	return peg.Seq{peg.Emit{Kind: Name, Arg: tool}, peg.Hold{P: r.head(head[nameAt(head)+1:])}, peg.Cut{}, r.arguments(k)}
+	return peg.Seq{peg.Emit{Kind: Name, Arg: tool}, peg.Hold{P: r.head(head[nameAt(head)+1:])},
+		peg.Cut{}, r.arguments(k)}
 }
 
 // arguments is the state of reading a call's arguments.
@@ -164,7 +172,8 @@ func (r *routeReader) arguments(k int) peg.Pattern {
 	return r.ref(fmt.Sprint("call of route ", k+1), func() peg.Pattern {
 		body := newEntryReader(r.reader, routeSpelling(r.t, k)).body(nil)
 		done := peg.Seq{peg.Space{}, body, peg.Emit{Kind: ArgsEnd}, peg.Emit{Kind: CallEnd}}
-		left := stops(either(literals(each(r.t.starts(), markerText)), literals(each(r.t.closes(), markerText))).firsts(), r.t.endTexts())
+		left := stops(either(literals(each(r.t.starts(), markerText)),
+			literals(each(r.t.closes(), markerText))).firsts(), r.t.endTexts())
 		broken := peg.Seq{peg.Emit{Kind: CallBroken}, peg.Until{Kind: Skipped, Stops: left}}
 		return peg.Seq{peg.Try{P: done, Else: broken}, r.mark(format.Marker{}), r.loose()}
 	})
@@ -175,18 +184,24 @@ func routeSpelling(t *turn, k int) *spelling {
 	return &spelling{Calls: &format.Calls{Body: t.f.Routes[k].Body}, t: t, id: "0", name: -1}
 }
 
-// loose is the state of text that has no head: behind a call, or where the model has left out the head.
+// loose is the state of text that has no head: after a call, or where the model has left out the
+// head.
 func (r *routeReader) loose() peg.Pattern {
-	return r.ref("loose", func() peg.Pattern { return r.textOf("loose", r.t.closes(), Content, 0, r.undeclared()) })
+	return r.ref("loose",
+		func() peg.Pattern { return r.textOf("loose", r.t.closes(), Content, 0, r.undeclared()) })
 }
 
-// undeclared returns the alternatives for text that looks like the head of a call of a function that is not declared (E15).
+// undeclared returns the alternatives for text that looks like the head of a call of a function
+// that is not declared (E15).
 func (r *routeReader) undeclared() (alts peg.Choice) {
 	for _, route := range r.t.f.Routes {
-		if route.Kind != format.RouteCall || !r.t.tools || len(route.Head) == 0 || route.Head[0].Kind == format.SlotName {
+		if route.Kind != format.RouteCall || !r.t.tools || len(route.Head) == 0 ||
+			route.Head[0].Kind == format.SlotName {
 			continue
 		}
-		alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{peg.Capture{Kind: Content, P: r.head(route.Head)}, peg.Emit{Kind: Undeclared}}}, peg.Cut{}, peg.Ref{Name: "loose"}})
+		alts = append(alts, peg.Seq{peg.Hold{P: peg.Seq{peg.Capture{Kind: Content,
+			P: r.head(route.Head)}, peg.Emit{Kind: Undeclared}}}, peg.Cut{},
+			peg.Ref{Name: "loose"}})
 	}
 	return alts
 }
@@ -205,8 +220,10 @@ func (r *routeReader) routeText(k int) peg.Pattern {
 	return r.textOf(name, closers, Content, 0, nil)
 }
 
-// textOf is a state of reading text of a kind until something else begins. The marker that ends it is text of another kind; 0: of none.
-func (r *routeReader) textOf(name string, closers []format.Marker, kind, closeKind peg.Kind, more peg.Choice) peg.Pattern {
+// textOf is a state of reading text of a kind until something else begins. The marker that ends it
+// is text of another kind; 0: of none.
+func (r *routeReader) textOf(name string, closers []format.Marker, kind, closeKind peg.Kind,
+	more peg.Choice) peg.Pattern {
 	var alts peg.Choice
 	next := r.ref("next", r.next)
 	for _, m := range closers {
@@ -216,7 +233,8 @@ func (r *routeReader) textOf(name string, closers []format.Marker, kind, closeKi
 		case Content:
 			alts = append(alts, peg.Seq{peg.Capture{Kind: Content, P: close}, peg.Cut{}, next})
 		default:
-			alts = append(alts, peg.Seq{r.lead(m), peg.Capture{Kind: closeKind, P: close}, peg.Cut{}, r.trail(m), next})
+			alts = append(alts, peg.Seq{r.lead(m), peg.Capture{Kind: closeKind, P: close},
+				peg.Cut{}, r.trail(m), next})
 		}
 	}
 	for _, m := range r.t.starts() {

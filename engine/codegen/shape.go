@@ -2,8 +2,9 @@ package codegen
 
 import "slices"
 
-// A shape is the order in which the literals of a format may stand: the tree that FIRST and FOLLOW sets are computed from (A. Aho et al.,
-// Compilers, 2006, section 4.4.2). It has no patterns in it; the parser and the grammar each make theirs.
+// A shape is the order in which the literals of a format may stand: the tree that FIRST and FOLLOW
+// sets are computed from (A. Aho et al., Compilers, 2006, section 4.4.2). It has no patterns in it;
+// the parser and the grammar each make theirs.
 type shape struct {
 	kind  shapeKind
 	text  string   // literal
@@ -36,7 +37,8 @@ func each[T, U any](list []T, f func(T) U) []U {
 	return out
 }
 
-// first returns the literals with which a shape can begin, in order, and reports whether it may be empty.
+// first returns the literals with which a shape can begin, in order, and reports whether it may be
+// empty.
 func (s shape) first() (texts []string, empty bool) {
 	add := func(list []string) {
 		for _, t := range list {
@@ -94,7 +96,8 @@ func (s shape) all() (texts []string) {
 	return texts
 }
 
-// closing returns the literals that close something: in each row, those after its last slot, the outer row's before those of the rows in it.
+// closing returns the literals that close something: in each row, those after its last slot, the
+// outer row's before those of the rows in it.
 func (s shape) closing() (texts []string) {
 	if s.kind == shapeRow {
 		for i := len(s.parts) - 1; i >= 0 && !s.parts[i].holds(); i-- {

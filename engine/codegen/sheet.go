@@ -26,9 +26,11 @@ func newSheet(t *turn) *sheet {
 	return &sheet{free: t.on(FreeSpace), known: map[string]peg.Pattern{}}
 }
 
-// extend returns a sheet that goes on where one ends. The one stays as it is, and others may go on from it.
+// extend returns a sheet that goes on where one ends. The one stays as it is, and others may go on
+// from it.
 func (s *sheet) extend() *sheet {
-	return &sheet{free: s.free, under: s.known, known: map[string]peg.Pattern{}, marks: s.marks.extend(), values: s.values.extend()}
+	return &sheet{free: s.free, under: s.known, known: map[string]peg.Pattern{},
+		marks: s.marks.extend(), values: s.values.extend()}
 }
 
 // table numbers things as they come.
@@ -126,7 +128,10 @@ func (s *sheet) markInfo(info MarkInfo) peg.Pattern {
 }
 
 // lead logs the mark before a marker, trail the one after it.
-func (s *sheet) lead(m format.Marker) peg.Pattern  { return s.mark(format.Marker{Before: m.Before}) }
+func (s *sheet) lead(m format.Marker) peg.Pattern {
+	return s.mark(format.Marker{Before: m.Before})
+}
+
 func (s *sheet) trail(m format.Marker) peg.Pattern { return s.mark(format.Marker{After: m.After}) }
 
 // value returns the number of a kind of value.

@@ -13,20 +13,22 @@ import (
 	"github.com/goassay/assay/engine/schema"
 )
 
-// spelling is one way to spell calls, and decides by which of its literals a call is recognised, in which order its parts stand and
-// what may be missing. The parser and the grammar are made from it.
+// spelling is one way to spell calls, and decides by which of its literals a call is recognised, in
+// which order its parts stand and what may be missing. The parser and the grammar are made from it.
 type spelling struct {
 	*format.Calls
-	t        *turn
-	number   int    // from 1; 0 for a route's
-	id       string // the number
-	entry    *entry // how arguments are spelled that come one by one
-	name     int    // the part of the head that is or contains the function's name; -1 where the call is an object
+	t      *turn
+	number int    // from 1; 0 for a route's
+	id     string // the number
+	entry  *entry // how arguments are spelled that come one by one
+	// the part of the head that is or contains the function's name; -1 where the call is an object
+	name     int
 	openings []opening
 	also     []format.Marker // what may separate calls besides
 }
 
-// opening is a way in which the first call of a section can begin: with the outermost marker that is there.
+// opening is a way in which the first call of a section can begin: with the outermost marker that
+// is there.
 type opening struct {
 	first format.Marker // the literal that is looked for
 	from  place
@@ -56,24 +58,27 @@ func newSpelling(t *turn, number int, c *format.Calls) (*spelling, error) {
 	case !ok && (c.Body.Kind == format.BodyTagged || c.Body.Kind == format.BodyKwargs):
 		return nil, fmt.Errorf("the arguments of tool calls are spelled without a key and a value")
 	case c.Object == nil && s.name < 0:
-		return nil, fmt.Errorf("spelling %d of tool calls has no slot for the function's name", number)
+		return nil, fmt.Errorf("spelling %d of tool calls has no slot for the "+
+			"function's name", number)
 	case c.Object != nil && !c.Object.NameIsKey && len(namePath(c.Object)) == 0:
 		return nil, fmt.Errorf("a tool call that is an object has no field for the function's name")
 	}
 	if s.openings = s.findOpenings(); len(s.openings) == 0 {
-		return nil, fmt.Errorf("spelling %d of tool calls (%q) has no literal before a function's name by which it could be recognised", number, c.Name)
+		return nil, fmt.Errorf("spelling %d of tool calls (%q) has no literal before a "+
+			"function's name by which it could be recognised", number, c.Name)
 	}
 	return s, nil
 }
 
-// findOpenings returns the ways in which the first call of a section can begin, the template's own first. A wrapper may be missing where what
-// follows it is distinctive (E21 T4).
+// findOpenings returns the ways in which the first call of a section can begin, the template's own
+// first. A wrapper may be missing where what follows it is distinctive (E21 T4).
 func (s *spelling) findOpenings() (out []opening) {
 	section, call, head := s.Section.Open, s.Call.Open, headLiteral(s.Calls)
 	if section.Text != "" {
 		out = append(out, opening{section, atSection})
 	}
-	if call.Text != "" && (section.Text == "" || s.t.on(OptionalWrapper) && distinctive(call.Text)) {
+	if call.Text != "" &&
+		(section.Text == "" || s.t.on(OptionalWrapper) && distinctive(call.Text)) {
 		out = append(out, opening{call, atCall})
 	}
 	switch {
@@ -107,14 +112,14 @@ func nameAt(parts []format.Part) int {
 	})
 }
 
-// tentative reports whether calls are held until they are complete, since nothing in front of them is distinctive (E14): a brace, or a
-// word that a text may have before a function's name.
+// tentative reports whether calls are held until they are complete, since nothing in front of them
+// is distinctive (E14): a brace, or a word that a text may have before a function's name.
 func (s *spelling) tentative(o opening) bool {
 	return s.Tentative || o.bare() && (s.Object != nil || wordsOnly(o.first.Text))
 }
 
-// bracketsAlone reports whether nothing but a brace or a bracket begins a call, as it does an example: such a call stands at the start or the end of
-// an answer (E31).
+// bracketsAlone reports whether nothing but a brace or a bracket begins a call, as it does an
+// example: such a call stands at the start or the end of an answer (E31).
 func (s *spelling) bracketsAlone(o opening) bool { return o.from == atObject || o.from == atArray }
 
 // bareObject reports whether a call is an object without anything before it.
@@ -133,60 +138,72 @@ func (s *spelling) further() opening {
 
 // wordsOnly reports whether a literal is made of letters and blanks.
 func wordsOnly(text string) bool {
-	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && r != ' ' })
+	return text != "" &&
+		!strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && r != ' ' })
 }
 
-// optionalCall reports whether the marker before a call may be missing, within a section or behind a separator (T4).
+// optionalCall reports whether the marker before a call may be missing, within a section or after a
+// separator (T4).
 func (s *spelling) optionalCall() bool {
 	return s.t.on(OptionalWrapper) && (s.Object != nil || distinctive(headLiteral(s.Calls).Text))
 }
 
-// listed reports whether calls may be the items of an array: where the template writes one, and where they are objects between markers
-// (T4).
+// listed reports whether calls may be the items of an array: where the template writes one, and
+// where they are objects between markers (T4).
 func (s *spelling) listed() bool {
 	return s.Array || s.Object != nil && s.t.on(OptionalWrapper)
 }
 
-// sections reports whether there is anything between calls, or after them, that belongs to them together.
+// sections reports whether there is anything between calls, or after them, that belongs to them
+// together.
 func (s *spelling) sections() bool {
 	return s.Section.Close.Text != "" || s.Sep.Text != "" || len(s.also) > 0 ||
 		s.Section.Open.Text != "" || s.listed()
 }
 
-// fenced reports whether the JSON of a call may stand in a fence (T7): between markers that are none themselves.
+// fenced reports whether the JSON of a call may stand in a fence (T7): between markers that are
+// none themselves.
 func (s *spelling) fenced() bool {
 	markers := s.Section.Open.Text + s.Call.Open.Text
-	return s.Object != nil && s.t.on(Fences) && markers != "" && !strings.Contains(markers, fenceMark)
+	return s.Object != nil && s.t.on(Fences) && markers != "" &&
+		!strings.Contains(markers, fenceMark)
 }
 
 // repeatsName reports whether a call has its name once more after the first time.
 func (s *spelling) repeatsName() bool {
 	isName := func(p format.Part) bool { return p.Kind == format.SlotName }
-	return slices.ContainsFunc(s.Tail, isName) || s.name >= 0 && slices.ContainsFunc(s.Head[s.name+1:], isName)
+	return slices.ContainsFunc(s.Tail, isName) ||
+		s.name >= 0 && slices.ContainsFunc(s.Head[s.name+1:], isName)
 }
 
 // perTool reports whether what follows a name is read in another way for each tool.
 func (s *spelling) perTool() bool {
-	return s.Object == nil && (s.Body.Kind == format.BodyTagged || s.Body.Kind == format.BodyKwargs) || s.repeatsName()
+	return s.Object == nil &&
+		(s.Body.Kind == format.BodyTagged || s.Body.Kind == format.BodyKwargs) || s.repeatsName()
 }
 
 // selfDelimiting reports whether the arguments show themselves where they end.
 func (s *spelling) selfDelimiting() bool {
-	return s.t.on(OptionalWrapper) && (s.Object != nil || s.Body.Kind == format.BodyJSON || s.Body.Kind == format.BodyDict || s.Body.Close.Text != "")
+	return s.t.on(OptionalWrapper) &&
+		(s.Object != nil || s.Body.Kind == format.BodyJSON || s.Body.Kind == format.BodyDict ||
+			s.Body.Close.Text != "")
 }
 
-// jsonToo reports whether another spelling begins as this one does and has arguments in JSON: the first one to be recognised reads both.
+// jsonToo reports whether another spelling begins as this one does and has arguments in JSON: the
+// first one to be recognised reads both.
 func (s *spelling) jsonToo() bool {
 	head := headLiteral(s.Calls).Text
 	return slices.ContainsFunc(s.t.calls, func(o *spelling) bool {
-		return o.Object == nil && o.Body.Kind == format.BodyJSON && head != "" && headLiteral(o.Calls).Text == head
+		return o.Object == nil && o.Body.Kind == format.BodyJSON && head != "" &&
+			headLiteral(o.Calls).Text == head
 	})
 }
 
-// optionalID reports whether a part of the head after the name is the marker of an id, which models leave out together with it (T4): the marker
-// tells whether there is one.
+// optionalID reports whether a part of the head after the name is the marker of an id, which models
+// leave out together with it (T4): the marker tells whether there is one.
 func (s *spelling) optionalID(n int) bool {
-	return s.t.on(OptionalWrapper) && s.name < n && n+1 < len(s.Head) && s.Head[n].Kind == format.SlotLit && distinctive(s.Head[n].Text.Text) &&
+	return s.t.on(OptionalWrapper) && s.name < n && n+1 < len(s.Head) &&
+		s.Head[n].Kind == format.SlotLit && distinctive(s.Head[n].Text.Text) &&
 		s.Head[n+1].Kind == format.SlotID && len(s.Head[n+1].Parts) == 0
 }
 
@@ -222,11 +239,12 @@ func (s *spelling) namesInAttributes() bool {
 	return s.t.on(AnyLiteral) && s.name > 0 && strings.HasSuffix(s.Head[s.name-1].Text.Text, `="`)
 }
 
-// addressed reports whether calls and content begin alike, with a marker and a name that says to whom they go: a part that goes to somebody
-// else is dropped (E20).
+// addressed reports whether calls and content begin alike, with a marker and a name that says to
+// whom they go: a part that goes to somebody else is dropped (E20).
 func (s *spelling) addressed(o opening) bool {
 	content := s.t.f.Content.Open.Text
-	return s.t.f.Content.Mode == format.ContentWrapped && o.first.Text != "" && content != o.first.Text && strings.HasPrefix(content, o.first.Text)
+	return s.t.f.Content.Mode == format.ContentWrapped && o.first.Text != "" &&
+		content != o.first.Text && strings.HasPrefix(content, o.first.Text)
 }
 
 // The shapes of a call's parts.
@@ -249,18 +267,21 @@ func partShape(p format.Part) shape {
 
 // shape is that of a section of calls.
 func (s *spelling) shape() shape {
-	return s.around(row(literal(s.Body.Open.Text), row(each(s.Body.Entry, partShape)...), row(each(s.Body.Item, partShape)...), literal(s.Body.Close.Text)))
+	return s.around(row(literal(s.Body.Open.Text), row(each(s.Body.Entry, partShape)...),
+		row(each(s.Body.Item, partShape)...), literal(s.Body.Close.Text)))
 }
 
 // around is the shape of a section of calls with these arguments.
 func (s *spelling) around(arguments shape) shape {
-	inner := row(append(append(each(s.Head, partShape), arguments, slot()), each(s.Tail, partShape)...)...)
+	inner := row(append(append(each(s.Head, partShape), arguments, slot()),
+		each(s.Tail, partShape)...)...)
 	call := row(literal(s.Call.Open.Text), inner, literal(s.Call.Close.Text))
-	return row(literal(s.Section.Open.Text), call, literal(s.Sep.Text), call, literal(s.Section.Close.Text))
+	return row(literal(s.Section.Open.Text), call, literal(s.Sep.Text), call,
+		literal(s.Section.Close.Text))
 }
 
-// afterHead is the shape of what follows the first n parts of the head, to the end of the section. Whatever a call has after its name may be
-// missing, but for what its head has there.
+// afterHead is the shape of what follows the first n parts of the head, to the end of the section.
+// Whatever a call has after its name may be missing, but for what its head has there.
 func (s *spelling) afterHead(n int) shape {
 	var args shape
 	switch s.Body.Kind {
@@ -287,28 +308,32 @@ func (s *spelling) afterHead(n int) shape {
 
 // afterArguments is the shape of what follows the arguments.
 func (s *spelling) afterArguments() shape {
-	return row(maybe(literal(s.Body.Close.Text)), maybe(row(each(s.Tail, partShape)...)), s.afterTail(len(s.Tail)))
+	return row(maybe(literal(s.Body.Close.Text)), maybe(row(each(s.Tail, partShape)...)),
+		s.afterTail(len(s.Tail)))
 }
 
 // afterTail is the shape of what follows the first n parts of the tail.
 func (s *spelling) afterTail(n int) shape {
 	return row(append(each(s.Tail[n:], partShape),
-		maybe(literal(s.Call.Close.Text)), maybe(literal(s.Sep.Text)), maybe(literal(s.Section.Close.Text)))...)
+		maybe(literal(s.Call.Close.Text)), maybe(literal(s.Sep.Text)),
+		maybe(literal(s.Section.Close.Text)))...)
 }
 
 // inWordAfter returns the literals that end a word in the tail's part n.
 func (s *spelling) inWordAfter(n int) []string {
-	return append([]string{" "}, row(s.afterTail(n), either(s.t.anyCall(), literals(s.t.endTexts()))).firsts()...)
+	return append([]string{" "},
+		row(s.afterTail(n), either(s.t.anyCall(), literals(s.t.endTexts()))).firsts()...)
 }
 
-// another is the shape of what begins, in any of the ways that are read, after a call of a section: a further call, its separator, or the end of
-// one of the two. names are those of the tools.
+// another is the shape of what begins, in any of the ways that are read, after a call of a section:
+// a further call, its separator, or the end of one of the two. names are those of the tools.
 func (s *spelling) another(names []string) shape {
 	head := literal(headLiteral(s.Calls).Text)
 	if s.Object == nil && head.text == "" {
 		head = slot(names...)
 	}
-	parts := []shape{literals([]string{s.Section.Close.Text, s.Call.Close.Text, s.Sep.Text, s.Call.Open.Text})}
+	parts := []shape{literals([]string{s.Section.Close.Text, s.Call.Close.Text, s.Sep.Text,
+		s.Call.Open.Text})}
 	if s.Object != nil || s.Array {
 		parts = append(parts, literals([]string{",", "]", "[", "{"}))
 	}
@@ -319,12 +344,13 @@ func (s *spelling) another(names []string) shape {
 
 // entry is how one argument is spelled: literals and slots by their place.
 type entry struct {
-	open     format.Part   // before the key; may be empty
-	mid      format.Part   // behind the key
-	typ      *format.Part  // the type, behind mid
-	typEnd   format.Part   // behind the type
-	valueGap string        // white space behind the last literal before the value, which is not the value's
-	close    []format.Part // behind the value: literals, and the key once more
+	open   format.Part  // before the key; may be empty
+	mid    format.Part  // after the key
+	typ    *format.Part // the type, after mid
+	typEnd format.Part  // after the type
+	// white space after the last literal before the value, which is not the value's
+	valueGap string
+	close    []format.Part // after the value: literals, and the key once more
 }
 
 // takeApart finds the slots of an entry.
@@ -359,9 +385,10 @@ func joined(parts []format.Part) format.Part {
 	return format.Lit(text)
 }
 
-// closesWithKey reports whether an entry has its key once more behind the value.
+// closesWithKey reports whether an entry has its key once more after the value.
 func (e *entry) closesWithKey() bool {
-	return slices.ContainsFunc(e.close, func(p format.Part) bool { return p.Kind == format.SlotKey })
+	return slices.ContainsFunc(e.close,
+		func(p format.Part) bool { return p.Kind == format.SlotKey })
 }
 
 // closeText returns the literal that closes a value with this key.
@@ -395,8 +422,8 @@ func (s *spelling) byLines() bool {
 	return e.closeText("") == "" && s.Body.Sep.Text == "" && strings.Contains(gap, "\n")
 }
 
-// openEnds returns the literals that end values which nothing closes: what separates entries, a line break perhaps, and what the call has behind
-// the last one.
+// openEnds returns the literals that end values which nothing closes: what separates entries, a
+// line break perhaps, and what the call has after the last one.
 func (s *spelling) openEnds() []string {
 	e := s.entry
 	if s.byLines() {
@@ -415,35 +442,38 @@ func (s *spelling) openEnds() []string {
 	return slices.DeleteFunc(texts, func(text string) bool { return text == "" })
 }
 
-// afterValue returns the literals that end a value whose own closing marker is missing: the next key's opener, and what closes the call. Only
-// those count that do not occur by chance.
+// afterValue returns the literals that end a value whose own closing marker is missing: the next
+// key's opener, and what closes the call. Only those count that do not occur by chance.
 func (s *spelling) afterValue() (key string, closers []string) {
 	if s.Body.Kind == format.BodyKwargs {
 		return "", nil
 	}
 	for _, text := range s.afterArguments().firsts() {
-		if distinctive(text) && !strings.HasPrefix(s.entry.closeText(""), text) && !strings.HasPrefix(s.entry.open.Text.Text, text) {
+		if distinctive(text) && !strings.HasPrefix(s.entry.closeText(""), text) &&
+			!strings.HasPrefix(s.entry.open.Text.Text, text) {
 			closers = append(closers, text)
 		}
 	}
-	if text := s.entry.open.Text.Text; distinctive(text) && !s.entry.closesWithKey() { // else an entry in the value begins alike
+	// else an entry in the value begins alike
+	if text := s.entry.open.Text.Text; distinctive(text) && !s.entry.closesWithKey() {
 		key = text
 	}
 	return key, closers
 }
 
-// selfClosing returns what precedes the "/>" that closes a call at once, without arguments, in place of the ">" that ends the tag with its name
-// (T4), and reports whether there is such a tag.
+// selfClosing returns what precedes the "/>" that closes a call at once, without arguments, in
+// place of the ">" that ends the tag with its name (T4), and reports whether there is such a tag.
 func (s *spelling) selfClosing() (tag string, ok bool) {
-	if s.name < 0 || s.name+2 != len(s.Head) || len(s.Tail) == 0 || !s.t.on(OptionalWrapper) || !strings.HasPrefix(headLiteral(s.Calls).Text, "<") {
+	if s.name < 0 || s.name+2 != len(s.Head) || len(s.Tail) == 0 || !s.t.on(OptionalWrapper) ||
+		!strings.HasPrefix(headLiteral(s.Calls).Text, "<") {
 		return "", false
 	}
 	tag, ok = strings.CutSuffix(s.Head[s.name+1].Text.Text, ">")
 	return tag, ok && !strings.HasSuffix(tag, "/")
 }
 
-// attributes reports whether keys are the values of attributes, key="...", in which a template escapes what XML does and a model does so too
-// (T6).
+// attributes reports whether keys are the values of attributes, key="...", in which a template
+// escapes what XML does and a model does so too (T6).
 func (s *spelling) attributes() bool {
 	return s.t.on(AnyLiteral) && strings.HasSuffix(s.entry.open.Text.Text, `="`) && strings.HasPrefix(s.entry.mid.Text.Text, `"`)
 }
@@ -456,19 +486,22 @@ func (s *spelling) keyEscapes() int {
 	return 0
 }
 
-// keyGap is what must stand before the next key's opener where that ends a value: a line break, where the template writes one.
+// keyGap is what must stand before the next key's opener where that ends a value: a line break,
+// where the template writes one.
 func (s *spelling) keyGap() string {
-	if strings.Contains(s.Body.Sep.Before+s.Body.Sep.After+s.entry.open.Text.Before+s.entry.closeGap(), "\n") {
+	if strings.Contains(s.Body.Sep.Before+s.Body.Sep.After+s.entry.open.Text.Before+
+		s.entry.closeGap(), "\n") {
 		return "\n"
 	}
 	return ""
 }
 
-// resuming is the shape of what an incomplete call is left at: its closing markers, a further call and the end of the turn (E30). Only those
-// count that do not occur by chance.
+// resuming is the shape of what an incomplete call is left at: its closing markers, a further call
+// and the end of the turn (E30). Only those count that do not occur by chance.
 func (s *spelling) resuming() []string {
 	tail := either(each(s.Tail, partShape)...)
-	texts := either(tail, literal(s.Call.Close.Text), literal(s.Section.Close.Text), s.t.anyCall()).firsts()
+	texts := either(tail, literal(s.Call.Close.Text), literal(s.Section.Close.Text), s.t.anyCall()).
+		firsts()
 	return slices.DeleteFunc(texts, func(text string) bool { return !distinctive(text) })
 }
 
@@ -486,7 +519,8 @@ const (
 func valueModeOf(body *format.Body, types schema.TypeSet) valueMode {
 	codec := body.Codec
 	switch {
-	case body.Kind == format.BodyDict, codec.Style == format.StyleJSON || codec.Style == format.StylePython:
+	case body.Kind == format.BodyDict, codec.Style == format.StyleJSON ||
+		codec.Style == format.StylePython:
 		return valueLiteral
 	case codec.Nested && (types == schema.AnyType || types&schema.String == 0):
 		return valueNested
@@ -500,15 +534,18 @@ func valueModeOf(body *format.Body, types schema.TypeSet) valueMode {
 
 // python reports whether a body writes values as Python does.
 func python(p *format.Body) bool {
-	return p.Kind == format.BodyDict || p.Codec.Style == format.StylePython || p.Codec.Style == format.StyleStr
+	return p.Kind == format.BodyDict || p.Codec.Style == format.StylePython ||
+		p.Codec.Style == format.StyleStr
 }
 
 // nestedTags reads the tags of entries and items off a body.
 func nestedTags(parts, item []format.Part) (t codec.Tags, ok bool) {
-	if len(parts) != 7 || parts[1].Kind != format.SlotKey || parts[3].Kind != format.SlotValue || parts[5].Kind != format.SlotKey {
+	if len(parts) != 7 || parts[1].Kind != format.SlotKey || parts[3].Kind != format.SlotValue ||
+		parts[5].Kind != format.SlotKey {
 		return t, false
 	}
-	t = codec.Tags{Open: parts[0].Text.Text, Mid: parts[2].Text.Text, Close: parts[4].Text.Text, CloseMid: parts[6].Text.Text}
+	t = codec.Tags{Open: parts[0].Text.Text, Mid: parts[2].Text.Text, Close: parts[4].Text.Text,
+		CloseMid: parts[6].Text.Text}
 	if len(item) == 3 && item[1].Kind == format.SlotValue {
 		t.ItemOpen, t.ItemClose = item[0].Text.Text, item[2].Text.Text
 	}
@@ -556,7 +593,8 @@ func under(o *format.Object, path []string) []format.Field {
 		if len(f.Path) <= len(path) || !slices.Equal(f.Path[:len(path)], path) {
 			continue
 		}
-		if slices.ContainsFunc(out, func(g format.Field) bool { return g.Path[len(path)] == f.Path[len(path)] }) {
+		if slices.ContainsFunc(out,
+			func(g format.Field) bool { return g.Path[len(path)] == f.Path[len(path)] }) {
 			continue
 		}
 		out = append(out, f)
@@ -564,10 +602,12 @@ func under(o *format.Object, path []string) []format.Field {
 	return out
 }
 
-// around returns the fields at a level of the name's path that precede and follow the key on the path.
+// around returns the fields at a level of the name's path that precede and follow the key on the
+// path.
 func around(o *format.Object, level int) (before, after []format.Field) {
 	path := namePath(o)
 	fields := under(o, path[:level])
-	at := slices.IndexFunc(fields, func(f format.Field) bool { return f.Path[level] == path[level] })
+	at := slices.IndexFunc(fields,
+		func(f format.Field) bool { return f.Path[level] == path[level] })
 	return fields[:at], fields[at+1:]
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/goassay/assay/engine/schema"
 )
 
-// turn is what a request asks of a format: what may stand in an answer, before it is known which tools there are. It does not change once
-// it is made.
+// turn is what a request asks of a format: what may stand in an answer, before it is known which
+// tools there are. It does not change once it is made.
 type turn struct {
 	f     format.Format
 	o     Options // but for the tools, the choice of them and the schema of the answer
 	tools bool    // there are some that may be called
 	calls []*spelling
-	// qualified says that words with dots may stand before a function's name.
+	// qualified reports whether words with dots may stand before a function's name.
 	qualified bool
 }
 
@@ -37,7 +37,8 @@ func newTurn(f format.Format, o Options) (*turn, error) {
 	return t, nil
 }
 
-// spell finds out in which spellings calls may come: the template's own, the fallbacks, and any where calls are undisclosed (E21 T8).
+// spell finds out in which spellings calls may come: the template's own, the fallbacks, and any
+// where calls are undisclosed (E21 T8).
 func (t *turn) spell(calls []format.Calls) error {
 	for _, name := range t.o.Fallbacks {
 		s, ok := dialect.Lookup(name)
@@ -83,7 +84,9 @@ func (t *turn) keepsReasoning() bool { return t.o.Reasoning == chat.ReasoningKee
 
 // calling reports whether there may be calls.
 func (t *turn) calling() bool {
-	return len(t.calls) > 0 || t.tools && slices.ContainsFunc(t.f.Routes, func(r format.Route) bool { return r.Kind == format.RouteCall })
+	return len(t.calls) > 0 ||
+		t.tools && slices.ContainsFunc(t.f.Routes,
+			func(r format.Route) bool { return r.Kind == format.RouteCall })
 }
 
 // The shapes of the parts of a turn.
@@ -114,16 +117,19 @@ func (t *turn) parts() shape {
 	return either(append(append([]shape{t.thinking(), t.answering()}, calls...), routes...)...)
 }
 
-// endTexts returns the texts that end a turn, without white space. A text of white space alone ends nothing.
+// endTexts returns the texts that end a turn, without white space. A text of white space alone ends
+// nothing.
 func (t *turn) endTexts() []string {
-	return literals(each(t.f.End, func(end string) string { return strings.Trim(end, format.Space) })).firsts()
+	return literals(each(t.f.End,
+		func(end string) string { return strings.Trim(end, format.Space) })).firsts()
 }
 
-// stopTexts returns those of the texts that end nothing but a turn: one with which a part of the turn begins or ends is no reason to
-// stop.
+// stopTexts returns those of the texts that end nothing but a turn: one with which a part of the
+// turn begins or ends is no reason to stop.
 func (t *turn) stopTexts() []string {
 	markers := each(t.f.Calls, func(c format.Calls) shape {
-		return literals([]string{c.Section.Open.Text, c.Section.Close.Text, c.Call.Open.Text, c.Call.Close.Text, headLiteral(&c).Text})
+		return literals([]string{c.Section.Open.Text, c.Section.Close.Text, c.Call.Open.Text,
+			c.Call.Close.Text, headLiteral(&c).Text})
 	})
 	for _, r := range t.f.Routes {
 		markers = append(markers, literal(r.Start.Text))
@@ -136,7 +142,8 @@ func (t *turn) stopTexts() []string {
 
 // opensToo reports whether calls begin as a closing marker does.
 func (t *turn) opensToo(text string) bool {
-	return slices.ContainsFunc(t.openers(), func(opener string) bool { return strings.HasPrefix(opener, text) })
+	return slices.ContainsFunc(t.openers(),
+		func(opener string) bool { return strings.HasPrefix(opener, text) })
 }
 
 // closesCall reports whether a marker closes calls, and nothing else.
@@ -148,8 +155,8 @@ func (t *turn) closesCall(text string) bool {
 	return !slices.Contains(t.thinking().closing(), text) && slices.ContainsFunc(t.calls, closes)
 }
 
-// strays returns the closing markers that are dropped where they close nothing (E21 T5). Where the text has begun, and calls count no more
-// behind text (T2 switched off), theirs are text.
+// strays returns the closing markers that are dropped where they close nothing (E21 T5). Where the
+// text has begun, and calls count no more after text (T2 switched off), theirs are text.
 func (t *turn) strays(begun bool) []string {
 	if !t.on(StrayClosers) {
 		return nil
@@ -197,15 +204,18 @@ func (t *turn) justOpened() bool {
 	return open != "" && slices.Contains(variants(open), strings.Trim(t.o.Prefill, format.Space))
 }
 
-// callsBlock reports whether the prompt has just opened a block of reasoning that a call can begin and so close (E16).
+// callsBlock reports whether the prompt has just opened a block of reasoning that a call can begin
+// and so close (E16).
 func (t *turn) callsBlock() bool {
 	return t.justOpened() && t.calling() && t.on(LooseReasoning)
 }
 
-// mayDelimit reports whether text may turn out to have been reasoning, by the marker that ends it (E17).
+// mayDelimit reports whether text may turn out to have been reasoning, by the marker that ends it
+// (E17).
 func (t *turn) mayDelimit() bool {
 	r := &t.f.Reasoning
-	return r.Open.Text == "" && r.Close.Text != "" && strings.Trim(t.o.Prefill, format.Space) == "" && t.on(LooseReasoning)
+	return r.Open.Text == "" && r.Close.Text != "" &&
+		strings.Trim(t.o.Prefill, format.Space) == "" && t.on(LooseReasoning)
 }
 
 // insideReasoning reports whether the prefill leaves reasoning open.
@@ -221,11 +231,13 @@ func (t *turn) leavesOpen(text string) bool {
 	if r.Open.Text != "" {
 		return lastOf(text, variants(r.Open.Text)) > closed
 	}
-	return strings.Trim(text, format.Space) != "" && closed < 0 && t.o.Continue != chat.ContinueContent
+	return strings.Trim(text, format.Space) != "" && closed < 0 &&
+		t.o.Continue != chat.ContinueContent
 }
 
-// nextTurn returns the literals behind which, once the turn has ended, nothing is the model's: a further end, and the marker with which the header of
-// a turn begins. What follows that is a turn that the model has made up.
+// nextTurn returns the literals after which, once the turn has ended, nothing is the model's: a
+// further end, and the marker with which the header of a turn begins. What follows that is a turn
+// that the model has made up.
 func (t *turn) nextTurn() (texts []string) {
 	for _, end := range t.endTexts() {
 		texts = append(texts, segments(end)...)
@@ -254,8 +266,8 @@ func (t *turn) headerEnds() (ends []string) {
 	return ends
 }
 
-// begunMarker returns the end of the prefill that is the beginning of a marker, as where calls and content begin alike and the prompt
-// ends with that; empty if there is none.
+// begunMarker returns the end of the prefill that is the beginning of a marker, as where calls and
+// content begin alike and the prompt ends with that; empty if there is none.
 func (t *turn) begunMarker() string {
 	prefill := strings.TrimRight(t.o.Prefill, format.Space)
 	best, content := "", t.f.Content.Open.Text
@@ -306,13 +318,15 @@ func (t *turn) routeTexts() []string {
 			heads = append(heads, literal(r.Head[0].Text.Text))
 		}
 	}
-	return either(literals(each(t.starts(), markerText)), literals(each(t.closes(), markerText)), either(heads...)).firsts()
+	return either(literals(each(t.starts(), markerText)), literals(each(t.closes(), markerText)),
+		either(heads...)).firsts()
 }
 
-// headWord matches a slot of a head that says nothing to us: a run that ends before any literal of a head and at the end of the
-// line.
+// headWord matches a slot of a head that says nothing to us: a run that ends before any literal of
+// a head and at the end of the line.
 func (t *turn) headTexts() []string {
-	return either(either(each(t.f.Routes, func(r format.Route) shape { return row(each(r.Head, partShape)...) })...),
+	return either(either(each(t.f.Routes,
+		func(r format.Route) shape { return row(each(r.Head, partShape)...) })...),
 		literals(t.routeTexts()), literals(t.endTexts())).all()
 }
 
@@ -342,7 +356,8 @@ func newRequest(t *turn, o Options) (*request, error) {
 	sorted := slices.ContainsFunc(t.calls, func(s *spelling) bool { return s.Body.Sorted })
 	for i, tool := range r.list {
 		if tool.Name == "" || strings.TrimSpace(tool.Name) != tool.Name {
-			return nil, fmt.Errorf("tools[%d].function.name: expected a name without white space around it, which no output tells from the format's own; found %q", i, tool.Name)
+			return nil, fmt.Errorf("tools[%d].function.name: expected a name without white space "+
+				"around it, which no output tells from the format's own; found %q", i, tool.Name)
 		}
 		parameters := tool.Parameters
 		if sorted {
@@ -376,5 +391,6 @@ func (r *request) allowed(tool int) bool {
 
 // required reports whether there must be a call.
 func (r *request) required() bool {
-	return r.calling() && (r.choice.Mode == chat.ChoiceRequired || r.choice.Mode == chat.ChoiceNamed)
+	return r.calling() &&
+		(r.choice.Mode == chat.ChoiceRequired || r.choice.Mode == chat.ChoiceNamed)
 }

@@ -16,7 +16,8 @@ type callWriter struct {
 
 func (c *callWriter) name(state string) string { return fmt.Sprint(state, " ", c.s.number) }
 
-// opening matches what precedes the head of a first call. Its first literal is the trigger of a lazy grammar, which must be exactly that.
+// opening matches what precedes the head of a first call. Its first literal is the trigger of a
+// lazy grammar, which must be exactly that.
 func (c *callWriter) opening() peg.Pattern {
 	s := c.s
 	array := peg.Pattern(peg.Seq{})
@@ -46,13 +47,14 @@ func (c *callWriter) open() peg.Choice {
 	case c.s.tentative(o):
 		return peg.Choice{peg.Seq{c.whole(), c.section(inAnswer)}}
 	}
-	return peg.Choice{peg.Seq{c.opening(), c.head(func(t *tool) peg.Pattern { return peg.Seq{c.rest(t), c.section(inAnswer)} })}}
+	return peg.Choice{peg.Seq{c.opening(),
+		c.head(func(t *tool) peg.Pattern { return peg.Seq{c.rest(t), c.section(inAnswer)} })}}
 }
 
 // whole matches a first call from its opening to its end.
 func (c *callWriter) whole() peg.Pattern { return peg.Seq{c.opening(), c.head(c.rest)} }
 
-// section is the state behind a call: another call of the section, or its end.
+// section is the state after a call: another call of the section, or its end.
 func (c *callWriter) section(where surroundings) peg.Pattern {
 	s := c.s
 	if s.Section.Close.Text == "" && !s.Array && s.Sep.Text == "" && s.Section.Open.Text == "" {
@@ -73,7 +75,8 @@ func (c *callWriter) section(where surroundings) peg.Pattern {
 		}
 		switch {
 		case s.Array && end.Text != "":
-			alts = append(alts, peg.Seq{peg.Space{}, peg.Lit{Text: "]"}, peg.Space{}, c.spelled(end.Text), c.after(where)})
+			alts = append(alts, peg.Seq{peg.Space{}, peg.Lit{Text: "]"}, peg.Space{},
+				c.spelled(end.Text), c.after(where)})
 		case s.Array:
 			alts = append(alts, peg.Seq{peg.Space{}, peg.Lit{Text: "]"}, c.after(where)})
 		case end.Text != "":
@@ -81,7 +84,8 @@ func (c *callWriter) section(where surroundings) peg.Pattern {
 		default:
 			alts = append(alts, c.after(where))
 		}
-		if s.Unclosed && end.Text != "" { // the model has learnt a single call without the section's close
+		// the model has learnt a single call without the section's close
+		if s.Unclosed && end.Text != "" {
 			alts = append(alts, c.after(where))
 		}
 		return alts
@@ -104,7 +108,10 @@ func (c *callWriter) another(name string, where surroundings) peg.Pattern {
 	if s.tentative(s.further()) {
 		return append(next, c.head(c.rest), peg.Ref{Name: name})
 	}
-	return append(next, c.head(func(t *tool) peg.Pattern { return peg.Seq{c.rest(t), c.section(where)} }))
+	return append(next, c.head(func(t *tool) peg.Pattern {
+		return peg.Seq{c.rest(t),
+			c.section(where)}
+	}))
 }
 
 // sectionEnd matches what closes a section of calls.
@@ -118,7 +125,8 @@ func (c *callWriter) sectionEnd() (seq peg.Seq) {
 	return seq
 }
 
-// named matches the name of a tool that may be called, then after, then the body for the tool of that name.
+// named matches the name of a tool that may be called, then after, then the body for the tool of
+// that name.
 func (c *callWriter) named(after peg.Pattern, body func(t *tool) peg.Pattern) peg.Pattern {
 	d := peg.Dispatch{After: after}
 	for _, t := range c.callable() {
@@ -199,7 +207,8 @@ func (c *callWriter) inID(parts []format.Part) peg.Seq {
 	return seq
 }
 
-// rest is the state behind a name: what remains of the head, the arguments, the tail and the call's closing marker.
+// rest is the state after a name: what remains of the head, the arguments, the tail and the call's
+// closing marker.
 func (c *callWriter) rest(t *tool) peg.Pattern {
 	s := c.s
 	return c.ref(c.name("rest")+" "+t.name, func() peg.Pattern {
@@ -222,7 +231,7 @@ func (c *callWriter) rest(t *tool) peg.Pattern {
 	})
 }
 
-// again is part for a place behind the name, where the name's slots read as the name did.
+// again is part for a place after the name, where the name's slots read as the name did.
 func (c *callWriter) again(parts []format.Part, n int, t *tool) peg.Pattern {
 	if parts[n].Kind == format.SlotName {
 		return peg.Lit{Text: t.name}
@@ -256,8 +265,8 @@ func (c *callWriter) tail(t *tool) peg.Pattern {
 
 // Calls that are JSON objects.
 
-// upToName matches an object up to its name, then the body for the tool of that name. The whole is there once for each tool where the
-// arguments come first.
+// upToName matches an object up to its name, then the body for the tool of that name. The whole is
+// there once for each tool where the arguments come first.
 func (c *callWriter) upToName(body func(t *tool) peg.Pattern) peg.Pattern {
 	o := c.s.Object
 	quote := peg.Lit{Text: string(quoteOf(o))}
@@ -269,12 +278,14 @@ func (c *callWriter) upToName(body func(t *tool) peg.Pattern) peg.Pattern {
 	}
 	var alts peg.Choice
 	for _, t := range c.callable() {
-		alts = append(alts, peg.Seq{c.beforeName(t), peg.Seq{peg.Lit{Text: t.name}, quote, body(t)}})
+		alts = append(alts, peg.Seq{c.beforeName(t),
+			peg.Seq{peg.Lit{Text: t.name}, quote, body(t)}})
 	}
 	return alts
 }
 
-// beforeName matches an object from its brace to the quote before the name. The arguments that precede it are those of the tool.
+// beforeName matches an object from its brace to the quote before the name. The arguments that
+// precede it are those of the tool.
 func (c *callWriter) beforeName(t *tool) peg.Pattern {
 	o := c.s.Object
 	var seq peg.Seq
@@ -289,7 +300,7 @@ func (c *callWriter) beforeName(t *tool) peg.Pattern {
 	return append(seq, peg.Lit{Text: string(quoteOf(o))})
 }
 
-// objectRest matches an object behind its name.
+// objectRest matches an object after its name.
 func (c *callWriter) objectRest(t *tool) peg.Seq {
 	o := c.s.Object
 	if o.NameIsKey {
@@ -320,7 +331,9 @@ func (c *callWriter) value(t *tool) func(f format.Field) peg.Pattern {
 			}
 			return peg.Seq{mark, peg.Rep{P: peg.Set{Set: peg.Bytes(`"'\`).Or(peg.Range(0, 0x1f)).Not()}, Max: MaxName}, mark}
 		case format.SlotNumber:
-			number := peg.Choice{peg.Lit{Text: "0"}, peg.Seq{peg.Set{Set: peg.Range('1', '9')}, peg.Rep{P: peg.Set{Set: digits}, Max: 19}}}
+			number := peg.Choice{peg.Lit{Text: "0"},
+				peg.Seq{peg.Set{Set: peg.Range('1', '9')},
+					peg.Rep{P: peg.Set{Set: digits}, Max: 19}}}
 			if f.Text {
 				return peg.Seq{mark, number, mark}
 			}

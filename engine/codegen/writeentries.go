@@ -21,10 +21,12 @@ func (c *callWriter) entries() *entryWriter { return &entryWriter{c.writer, c.s}
 
 // constrained matches a value as its schema wants it.
 func constrained(name string, s *schema.Schema, c gbnf.Codec) peg.Pattern {
-	return peg.Label{Name: name, Value: Constraint{Name: name, Schema: s, Codec: c}, P: peg.Scan{Kind: Args, Scanner: codec.Syntax{}}}
+	return peg.Label{Name: name, Value: Constraint{Name: name, Schema: s, Codec: c},
+		P: peg.Scan{Kind: Args, Scanner: codec.Syntax{}}}
 }
 
-// arguments matches arguments that are JSON, or Python literals where single quotes are used; text: as a string.
+// arguments matches arguments that are JSON, or Python literals where single quotes are used; text:
+// as a string.
 func (c *entryWriter) arguments(t *tool, text bool, quote byte) peg.Pattern {
 	var gc gbnf.Codec
 	if quote == '\'' {
@@ -43,10 +45,12 @@ func (c *entryWriter) body(t *tool) peg.Pattern {
 	case format.BodyTagged:
 		return peg.Seq{c.around(p.Open), c.entries(t), c.around(p.Close)}
 	case format.BodyKwargs:
-		return peg.Seq{c.marker(p.Open), c.entries(t), c.space(p.Close.Before), c.spelled(p.Close.Text)}
+		return peg.Seq{c.marker(p.Open), c.entries(t), c.space(p.Close.Before),
+			c.spelled(p.Close.Text)}
 	case format.BodyDict:
 		if len(p.Entry) > 0 { // keys in any order
-			return peg.Seq{peg.Lit{Text: "{"}, peg.Space{}, c.entries(t), peg.Space{}, peg.Lit{Text: "}"}}
+			return peg.Seq{peg.Lit{Text: "{"}, peg.Space{}, c.entries(t), peg.Space{},
+				peg.Lit{Text: "}"}}
 		}
 		return constrained(t.name+"-args", t.schema, dictCodec(p))
 	}
@@ -66,12 +70,12 @@ func dictCodec(p *format.Body) gbnf.Codec {
 	return gbnf.Codec{Style: gbnf.Python, Quote: p.Codec.Quote, BareKeys: true}
 }
 
-// maxKeySets bounds the keys for which every order is spelled out, each key once and the required ones there: a set of n keys
-// costs 2^n rules.
+// maxKeySets bounds the keys for which every order is spelled out, each key once and the required
+// ones there: a set of n keys costs 2^n rules.
 const maxKeySets = 4
 
-// entries matches a tool's arguments: declared keys in any order, each once and the required ones all, or with many keys, at
-// least as many as are required.
+// entries matches a tool's arguments: declared keys in any order, each once and the required ones
+// all, or with many keys, at least as many as are required.
 func (c *entryWriter) entries(t *tool) peg.Pattern {
 	e, s := c.s.entry, t.schema
 	fields := s.Fields()
@@ -81,7 +85,8 @@ func (c *entryWriter) entries(t *tool) peg.Pattern {
 	}
 	if len(fields) == 0 {
 		// That a closing tag has the key of the opening one is beyond a grammar.
-		if e.closesWithKey() || s.Types()&schema.Object == 0 || !s.IsFree(schema.Object) || s.Types() == schema.AnyType {
+		if e.closesWithKey() || s.Types()&schema.Object == 0 || !s.IsFree(schema.Object) ||
+			s.Types() == schema.AnyType {
 			return peg.Seq{}
 		}
 		one := c.entry(t.name, "", schema.Any())
@@ -117,7 +122,7 @@ func (c *entryWriter) permuted(t *tool, entries peg.Choice, sep peg.Pattern) peg
 	}
 	var state func(seen uint) peg.Pattern
 	state = func(seen uint) peg.Pattern {
-		return c.ref(fmt.Sprintf("%s-%d-behind-%d", t.name, c.s.number, seen), func() peg.Pattern {
+		return c.ref(fmt.Sprintf("%s-%d-after-%d", t.name, c.s.number, seen), func() peg.Pattern {
 			var alts peg.Choice
 			for i, entry := range entries {
 				if seen&(1<<i) != 0 {
@@ -183,7 +188,8 @@ func (c *entryWriter) mid() peg.Pattern {
 	return peg.Seq{c.edge(e.mid.Text.Before), c.spelled(e.mid.Text.Text)}
 }
 
-// closing matches what closes an entry. The white space before its first literal is a part of the value's pattern.
+// closing matches what closes an entry. The white space before its first literal is a part of the
+// value's pattern.
 func (c *entryWriter) closing(key string) peg.Pattern {
 	e := c.s.entry
 	var seq peg.Seq
@@ -214,7 +220,8 @@ func (c *entryWriter) codec(key string, mode valueMode) gbnf.Codec {
 	switch mode {
 	case valueLiteral:
 		switch {
-		case p.Kind == format.BodyDict && p.Codec.Style != format.StyleJSON: // what is in a value in JSON has its quotes
+		case p.Kind == format.BodyDict && p.Codec.Style != format.StyleJSON:
+			// what is in a value in JSON has its quotes
 			gc = dictCodec(p)
 		case p.Codec.Style == format.StylePython:
 			gc.Style = gbnf.Python
@@ -268,7 +275,9 @@ func (c *entryWriter) value(name, key string, s *schema.Schema, mode valueMode) 
 		return peg.Seq{c.space(e.valueGap), value, c.space(before)}
 	}
 	if c.s.Body.Codec.CDATA {
-		value = peg.Choice{peg.Seq{peg.Lit{Text: openCDATA}, peg.Until{Kind: Value, Stops: []peg.Stop{{Text: shutCDATA}}}, peg.Lit{Text: shutCDATA}}, value}
+		value = peg.Choice{peg.Seq{peg.Lit{Text: openCDATA},
+			peg.Until{Kind: Value, Stops: []peg.Stop{{Text: shutCDATA}}}, peg.Lit{Text: shutCDATA}},
+			value}
 	}
 	// White space beside raw text would be the value's.
 	if lines {

@@ -23,7 +23,8 @@ func (c *nestedWriter) value(name string, s *schema.Schema, stop string) peg.Pat
 	return c.ref(fmt.Sprintf("nested %s %d", c.nestedName(n, name), n+1), func() peg.Pattern {
 		types := s.Types()
 		switch {
-		case types == schema.AnyType || types&^(schema.Object|schema.Array) == 0 && len(s.Fields()) == 0 && !hasItems(s):
+		case types == schema.AnyType ||
+			types&^(schema.Object|schema.Array) == 0 && len(s.Fields()) == 0 && !hasItems(s):
 			return c.free(name, types, s)
 		case types&(schema.Array|schema.Object) == 0 || types&schema.String != 0:
 			return peg.Choice{constrained(name, s, gbnf.Codec{Raw: true, Stops: []string{stop}})}
@@ -42,7 +43,8 @@ func (c *nestedWriter) value(name string, s *schema.Schema, stop string) peg.Pat
 	})
 }
 
-// nestedName returns the name under which a schema was first met, since a recursive one is met again under others.
+// nestedName returns the name under which a schema was first met, since a recursive one is met
+// again under others.
 func (c *nestedWriter) nestedName(n int, name string) string {
 	if n == len(c.nestedNames) {
 		c.nestedNames = append(c.nestedNames, name)
@@ -71,13 +73,15 @@ func (c *nestedWriter) object(name string, s *schema.Schema) peg.Pattern {
 	case required || s.Types() == schema.Object:
 		return append(all, peg.Space{})
 	}
-	return peg.Seq{c.oneOf(each), peg.Space{}} // what is empty is no object where it may be something else
+	// what is empty is no object where it may be something else
+	return peg.Seq{c.oneOf(each), peg.Space{}}
 }
 
 // maxSpelledEntries bounds the entries for which it is spelled out what may follow each of them.
 const maxSpelledEntries = 8
 
-// oneOf matches at least one of the entries of an object: in their order, or any so many where there are many.
+// oneOf matches at least one of the entries of an object: in their order, or any so many where
+// there are many.
 func (c *nestedWriter) oneOf(entries []peg.Pattern) peg.Pattern {
 	if len(entries) > maxSpelledEntries { // spelled out, n entries would make n*n/2 of them
 		return peg.Rep{P: peg.Choice(entries), Min: 1, Max: len(entries)}
@@ -92,7 +96,8 @@ func (c *nestedWriter) oneOf(entries []peg.Pattern) peg.Pattern {
 	return one
 }
 
-// nestedPart names what is part of something named; the beginning of a long name is enough for a rule's.
+// nestedPart names what is part of something named; the beginning of a long name is enough for a
+// rule's.
 func nestedPart(name, part string) string {
 	const most = 240
 	if name += "-" + part; len(name) > most {
@@ -109,7 +114,8 @@ func (c *nestedWriter) array(name string, s *schema.Schema) peg.Pattern {
 			items = leaf.Items
 		}
 	}
-	item := peg.Seq{peg.Space{}, peg.Lit{Text: c.tags.ItemOpen}, c.value(nestedPart(name, "item"), items, c.tags.ItemClose), peg.Lit{Text: c.tags.ItemClose}}
+	item := peg.Seq{peg.Space{}, peg.Lit{Text: c.tags.ItemOpen},
+		c.value(nestedPart(name, "item"), items, c.tags.ItemClose), peg.Lit{Text: c.tags.ItemClose}}
 	lo, hi := atLeast(s.Types() != schema.Array), 0
 	if len(s.Alts) == 0 {
 		lo, hi = max(lo, s.MinItems), max(s.MaxItems, 0)
@@ -117,7 +123,8 @@ func (c *nestedWriter) array(name string, s *schema.Schema) peg.Pattern {
 	return peg.Seq{peg.Rep{P: item, Min: lo, Max: hi}, peg.Space{}}
 }
 
-// atLeast is how many entries or items must be there: what is empty is text where the value may be something else.
+// atLeast is how many entries or items must be there: what is empty is text where the value may be
+// something else.
 func atLeast(one bool) int {
 	if one {
 		return 1
@@ -126,7 +133,8 @@ func atLeast(one bool) int {
 }
 
 func hasItems(s *schema.Schema) bool {
-	return slices.ContainsFunc(append([]*schema.Schema{s}, s.Alts...), func(leaf *schema.Schema) bool { return leaf.Items != nil })
+	return slices.ContainsFunc(append([]*schema.Schema{s}, s.Alts...),
+		func(leaf *schema.Schema) bool { return leaf.Items != nil })
 }
 
 // key matches a key that is not declared. One that makes the tag of an item would begin an array.
@@ -135,7 +143,10 @@ func (c *nestedWriter) key() peg.Pattern {
 	if ok {
 		item, ok = strings.CutSuffix(item, c.tags.Mid)
 	}
-	if !ok || item == "" || strings.ContainsFunc(item, func(r rune) bool { return r >= 0x80 || !nameBytes.Has(byte(r)) }) {
+	if !ok || item == "" || strings.ContainsFunc(item, func(r rune) bool {
+		return r >= 0x80 ||
+			!nameBytes.Has(byte(r))
+	}) {
 		return word(nameBytes)
 	}
 	return c.ref("nested key", func() peg.Pattern {
@@ -152,10 +163,11 @@ func (c *nestedWriter) key() peg.Pattern {
 	})
 }
 
-// free matches a value of which the schema says nothing. That a closing tag has the key of the opening one is beyond a grammar, and the
-// parser does not ask for it where the key is not declared: the closing tag of an entry that only the model has named ends it whatever key
-// it repeats, since nothing else could stand there that the grammar has not kept out.
-// s says, perhaps, what the entries' values are.
+// free matches a value of which the schema says nothing. That a closing tag has the key of the
+// opening one is beyond a grammar, and the parser does not ask for it where the key is not
+// declared: the closing tag of an entry that only the model has named ends it whatever key it
+// repeats, since nothing else could stand there that the grammar has not kept out. s says, perhaps,
+// what the entries' values are.
 func (c *nestedWriter) free(name string, types schema.TypeSet, s *schema.Schema) peg.Pattern {
 	rule := "nested " + types.String()
 	value, known := s.Field("")
@@ -173,12 +185,16 @@ func (c *nestedWriter) free(name string, types schema.TypeSet, s *schema.Schema)
 			if !value.IsAny() {
 				inner = c.value(nestedPart(name, "value"), value, tags.Close)
 			}
-			entry := peg.Seq{peg.Space{}, peg.Lit{Text: tags.Open}, key, peg.Lit{Text: tags.Mid}, inner, peg.Lit{Text: tags.Close}, key, peg.Lit{Text: tags.CloseMid}}
-			alts = append(alts, peg.Seq{peg.Rep{P: entry, Min: atLeast(types != schema.Object)}, peg.Space{}})
+			entry := peg.Seq{peg.Space{}, peg.Lit{Text: tags.Open}, key, peg.Lit{Text: tags.Mid},
+				inner, peg.Lit{Text: tags.Close}, key, peg.Lit{Text: tags.CloseMid}}
+			alts = append(alts, peg.Seq{peg.Rep{P: entry, Min: atLeast(types != schema.Object)},
+				peg.Space{}})
 		}
 		if types&schema.Array != 0 && tags.ItemOpen != "" {
-			item := peg.Seq{peg.Space{}, peg.Lit{Text: tags.ItemOpen}, any(), peg.Lit{Text: tags.ItemClose}}
-			alts = append(alts, peg.Seq{peg.Rep{P: item, Min: atLeast(types != schema.Array)}, peg.Space{}})
+			item := peg.Seq{peg.Space{}, peg.Lit{Text: tags.ItemOpen}, any(),
+				peg.Lit{Text: tags.ItemClose}}
+			alts = append(alts, peg.Seq{peg.Rep{P: item, Min: atLeast(types != schema.Array)},
+				peg.Space{}})
 		}
 		if types == schema.AnyType {
 			stops := []peg.Stop{{Text: tags.Open}, {Text: tags.Close}}

@@ -12,8 +12,9 @@ import (
 	"github.com/goassay/assay/engine/schema"
 )
 
-// writer makes the grammar's tree: the states of a turn as a model is to write it. Its patterns log nothing, look nowhere ahead and choose in
-// no order; where the parser takes what comes, it has what the template writes and the schemas want.
+// writer makes the grammar's tree: the states of a turn as a model is to write it. Its patterns log
+// nothing, look nowhere ahead and choose in no order; where the parser takes what comes, it has
+// what the template writes and the schemas want.
 type writer struct {
 	*demand
 	*sheet
@@ -133,7 +134,8 @@ func (w *writer) marker(m format.Marker) peg.Pattern {
 	return peg.Seq{w.space(m.Before), w.spelled(m.Text), w.space(m.After)}
 }
 
-// edge matches white space between a marker and a slot: none where the template has none, since a name is not to be set off by line breaks.
+// edge matches white space between a marker and a slot: none where the template has none, since a
+// name is not to be set off by line breaks.
 func (w *writer) edge(exact string) peg.Pattern {
 	if exact == "" {
 		return peg.Seq{}
@@ -141,14 +143,16 @@ func (w *writer) edge(exact string) peg.Pattern {
 	return w.space(exact)
 }
 
-// separated returns the stops of texts, shortened where the text and another stop behind it could make one together, so that a parser,
-// which takes the first one, sees the same one: where "<|end|>" and ">>>" are stops, the text has no "<|end|".
+// separated returns the stops of texts, shortened where the text and another stop after it could
+// make one together, so that a parser, which takes the first one, sees the same one: where
+// "<|end|>" and ">>>" are stops, the text has no "<|end|".
 func separated(stops []peg.Stop) []peg.Stop {
 	texts := each(stops, func(s peg.Stop) string { return s.Text })
 	for i, text := range texts {
 		for n := len(text) - 1; n > 0; n-- {
 			if slices.ContainsFunc(texts, func(t string) bool {
-				return t != text && (strings.HasPrefix(t, text[n:]) || strings.HasPrefix(text[n:], t))
+				return t != text && (strings.HasPrefix(t, text[n:]) ||
+					strings.HasPrefix(text[n:], t))
 			}) {
 				stops[i].Text = text[:n]
 			}
@@ -164,8 +168,8 @@ func (w *writer) until(texts shape) peg.Pattern {
 
 // The end of the turn.
 
-// ends returns the alternatives for the end of the turn and of the output, which may stand at a line break of an end text too: what follows
-// there is a token of its own.
+// ends returns the alternatives for the end of the turn and of the output, which may stand at a
+// line break of an end text too: what follows there is a token of its own.
 func (w *writer) ends() (alts peg.Choice) {
 	for _, end := range w.f.End {
 		m := format.Mark(end)
@@ -247,20 +251,23 @@ func (w *writer) reasoningBeginnings() peg.Choice {
 	return nil
 }
 
-// interruptions is the shape of all at which the parser would look for something other than text: the text must not have calls in it
-// that no schema has constrained.
+// interruptions is the shape of all at which the parser would look for something other than text:
+// the text must not have calls in it that no schema has constrained.
 func (w *writer) interruptions() shape {
-	return either(w.anyCall(), literal(w.f.Reasoning.Open.Text), literals(w.dropped), literal(w.f.Content.Open.Text), literal(w.f.Content.Close.Text))
+	return either(w.anyCall(), literal(w.f.Reasoning.Open.Text), literals(w.dropped),
+		literal(w.f.Content.Open.Text), literal(w.f.Content.Close.Text))
 }
 
-// text is a state of writing the answer's text up to a marker. Where it has begun, some markers count no more (T2, T3 switched off).
+// text is a state of writing the answer's text up to a marker. Where it has begun, some markers
+// count no more (T2, T3 switched off).
 func (w *writer) text(name string, begun bool) peg.Pattern {
 	return peg.Seq{w.until(w.interruptions()), w.ref(name+" marker", func() peg.Pattern {
 		var alts peg.Choice
 		if !begun || w.on(ContentAround) {
 			alts = append(alts, w.callBeginnings()...)
 		}
-		if !begun || w.on(LooseReasoning) && w.on(ContentAround) { // what follows reasoning may be a call
+		// what follows reasoning may be a call
+		if !begun || w.on(LooseReasoning) && w.on(ContentAround) {
 			alts = append(alts, w.reasoningBeginnings()...)
 		}
 		c := &w.f.Content
@@ -273,7 +280,8 @@ func (w *writer) text(name string, begun bool) peg.Pattern {
 	})}
 }
 
-// jsonAnswer is the state in which the answer is JSON, in a fence perhaps (E22, T7), or begins a call.
+// jsonAnswer is the state in which the answer is JSON, in a fence perhaps (E22, T7), or begins a
+// call.
 func (w *writer) jsonAnswer() peg.Pattern {
 	var alts peg.Choice
 	if m := w.f.Reasoning.Open; m.Text != "" {
@@ -289,7 +297,8 @@ func (w *writer) jsonAnswer() peg.Pattern {
 		rest = append(peg.Seq{peg.Space{}, peg.Opt{P: w.spelled(m.Text)}}, rest...)
 	}
 	if w.on(Fences) {
-		alts = append(alts, append(peg.Seq{openFence, peg.Space{}, json, peg.Opt{P: peg.Seq{peg.Space{}, peg.Lit{Text: fenceMark}}}}, rest...))
+		alts = append(alts, append(peg.Seq{openFence, peg.Space{}, json,
+			peg.Opt{P: peg.Seq{peg.Space{}, peg.Lit{Text: fenceMark}}}}, rest...))
 	}
 	alts = append(alts, append(peg.Seq{json}, rest...))
 	return peg.Seq{peg.Space{}, alts}
@@ -297,13 +306,15 @@ func (w *writer) jsonAnswer() peg.Pattern {
 
 // jsonText matches an answer in JSON.
 func (w *writer) jsonText() peg.Pattern {
-	return peg.Label{Name: "answer", Value: Constraint{Name: "answer", Schema: w.request.answer}, P: peg.Scan{Kind: Content, Scanner: codec.Syntax{Strict: true}}}
+	return peg.Label{Name: "answer", Value: Constraint{Name: "answer", Schema: w.request.answer},
+		P: peg.Scan{Kind: Content, Scanner: codec.Syntax{Strict: true}}}
 }
 
 // Reasoning.
 
-// reasoning is the state inside reasoning: text up to its end, or up to a call. A call ends it, unless text follows that shows that the
-// model only thinks about calls, or the end of reasoning does (E16).
+// reasoning is the state inside reasoning: text up to its end, or up to a call. A call ends it,
+// unless text follows that shows that the model only thinks about calls, or the end of reasoning
+// does (E16).
 func (w *writer) reasoning() peg.Pattern {
 	if !w.on(LooseReasoning) {
 		return w.onlyReasoning()
@@ -322,7 +333,8 @@ func (w *writer) reasoning() peg.Pattern {
 	return peg.Seq{w.until(w.thoughtEnds()), alts}
 }
 
-// openedReasoning is reasoning at the beginning of a block that the prompt opened, where a call is a call.
+// openedReasoning is reasoning at the beginning of a block that the prompt opened, where a call is
+// a call.
 func (w *writer) openedReasoning() peg.Pattern {
 	if !w.on(LooseReasoning) {
 		return w.onlyReasoning()
@@ -347,7 +359,8 @@ func (w *writer) closedReasoning() peg.Pattern {
 	return peg.Seq{w.spelled(w.f.Reasoning.Close.Text), w.answer()}
 }
 
-// thoughtEnds is the shape of what reasoning has no text of: its end, calls, and its beginning, where the parser drops that.
+// thoughtEnds is the shape of what reasoning has no text of: its end, calls, and its beginning,
+// where the parser drops that.
 func (w *writer) thoughtEnds() shape {
 	ends := either(w.anyCall(), literal(w.f.Reasoning.Close.Text))
 	if w.on(RepeatedOpener) {
@@ -359,16 +372,19 @@ func (w *writer) thoughtEnds() shape {
 	return ends
 }
 
-// follow is the shape of what the parser takes for a further call after one, for its separator or for an end.
+// follow is the shape of what the parser takes for a further call after one, for its separator or
+// for an end.
 func (w *writer) follow(c *callWriter) shape {
-	return either(w.anyCall(), literals(w.endTexts()), c.s.another(each(w.list, func(t chat.Tool) string { return t.Name })))
+	return either(w.anyCall(), literals(w.endTexts()),
+		c.s.another(each(w.list, func(t chat.Tool) string { return t.Name })))
 }
 
-// prose returns the bytes with which text can go on behind a call, so that it is text for the parser too: those with which no marker
-// begins, nor a further call.
+// prose returns the bytes with which text can go on after a call, so that it is text for the parser
+// too: those with which no marker begins, nor a further call.
 func (w *writer) prose(c *callWriter) peg.ByteSet {
 	not := peg.Bytes(format.Space)
-	markers := literals([]string{w.f.Reasoning.Open.Text, w.f.Reasoning.Close.Text, w.f.Content.Open.Text, w.f.Content.Close.Text})
+	markers := literals([]string{w.f.Reasoning.Open.Text, w.f.Reasoning.Close.Text,
+		w.f.Content.Open.Text, w.f.Content.Close.Text})
 	for _, t := range either(w.follow(c), markers).firsts() {
 		for _, v := range variants(t) {
 			not.Add(v[0])
@@ -380,14 +396,16 @@ func (w *writer) prose(c *callWriter) peg.ByteSet {
 	return not.Not()
 }
 
-// closesThought reports whether the end of reasoning behind a call makes it a thought: it is not at once what makes a call of it.
+// closesThought reports whether the end of reasoning after a call makes it a thought: it is not at
+// once what makes a call of it.
 func (w *writer) closesThought(c *callWriter) bool {
-	return !slices.ContainsFunc(w.follow(c).firsts(), func(t string) bool { return strings.HasPrefix(w.f.Reasoning.Close.Text, segments(t)[0]) })
+	return !slices.ContainsFunc(w.follow(c).firsts(),
+		func(t string) bool { return strings.HasPrefix(w.f.Reasoning.Close.Text, segments(t)[0]) })
 }
 
 // After calls.
 
-// after is the state behind the last of some calls.
+// after is the state after the last of some calls.
 func (w *writer) after(where surroundings) peg.Pattern {
 	if where == inThought || !w.on(ContentAround) {
 		return w.ref("last", w.lastCalls)
@@ -395,12 +413,14 @@ func (w *writer) after(where surroundings) peg.Pattern {
 	return w.ref("after", w.afterCalls)
 }
 
-// lastCalls is what follows a call in what may be reasoning: further ones, and the end of the turn (E16).
+// lastCalls is what follows a call in what may be reasoning: further ones, and the end of the turn
+// (E16).
 func (w *writer) lastCalls() peg.Pattern {
 	return peg.Seq{peg.Space{}, append(w.ends(), w.furtherCalls(inThought)...)}
 }
 
-// afterCalls is what follows calls elsewhere: text, too, in which no call begins unless there may be several.
+// afterCalls is what follows calls elsewhere: text, too, in which no call begins unless there may
+// be several.
 func (w *writer) afterCalls() peg.Pattern {
 	further := append(w.ends(), w.furtherCalls(inAnswer)...)
 	if w.request.answer != nil {
@@ -413,10 +433,11 @@ func (w *writer) afterCalls() peg.Pattern {
 	text := w.ref("after-text", func() peg.Pattern {
 		return peg.Seq{w.until(w.interruptions()), further}
 	})
-	return peg.Seq{peg.Space{}, append(slices.Clip(further), peg.Seq{peg.Set{Set: not.Not()}, text})}
+	return peg.Seq{peg.Space{},
+		append(slices.Clip(further), peg.Seq{peg.Set{Set: not.Not()}, text})}
 }
 
-// furtherCalls returns the alternatives for calls behind others.
+// furtherCalls returns the alternatives for calls after others.
 func (w *writer) furtherCalls(where surroundings) (alts peg.Choice) {
 	if !w.parallel {
 		return nil

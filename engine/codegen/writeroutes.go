@@ -55,7 +55,8 @@ func headOf(parts []format.Part, text string) bool {
 // part is the state in which a head must come.
 func (w *routeWriter) part() peg.Pattern {
 	return w.ref("part", func() peg.Pattern {
-		return append(w.heads(format.RouteContent, format.RouteReasoning, format.RouteCall), w.mayEnd()...)
+		return append(w.heads(format.RouteContent, format.RouteReasoning, format.RouteCall),
+			w.mayEnd()...)
 	})
 }
 
@@ -69,7 +70,8 @@ func (w *routeWriter) heads(kinds ...format.RouteKind) (alts peg.Choice) {
 			alts = append(alts, w.call(k))
 		case r.Kind == format.RouteCall || r.Kind == format.RouteContent && w.required():
 		default:
-			alts = append(alts, peg.Seq{w.head(r.Head), w.ref(fmt.Sprint("route ", k+1), func() peg.Pattern { return w.routeText(k) })})
+			alts = append(alts, peg.Seq{w.head(r.Head),
+				w.ref(fmt.Sprint("route ", k+1), func() peg.Pattern { return w.routeText(k) })})
 		}
 	}
 	return alts
@@ -127,7 +129,8 @@ func (w *routeWriter) routeText(k int) peg.Pattern {
 		return peg.Seq{peg.Space{}, w.jsonText(), peg.Space{}, w.behind(behindAnswer)}
 	}
 	var heads []string
-	for _, text := range either(each(w.f.Routes, func(r format.Route) shape { return row(each(r.Head, partShape)...) })...).all() {
+	for _, text := range either(each(w.f.Routes,
+		func(r format.Route) shape { return row(each(r.Head, partShape)...) })...).all() {
 		if distinctive(text) { // what belongs into a head is nothing to show
 			heads = append(heads, text)
 		}
@@ -135,7 +138,7 @@ func (w *routeWriter) routeText(k int) peg.Pattern {
 	return peg.Seq{w.until(either(literals(w.routeTexts()), literals(heads))), w.behind(behindText)}
 }
 
-// part of a turn behind which something stands.
+// part of a turn after which something stands.
 type behindWhat string
 
 const (
@@ -144,7 +147,7 @@ const (
 	behindAnswer behindWhat = "behind-answer" // in JSON, which is all of the answer
 )
 
-// behind is the state behind a part: the end, or a further part.
+// after is the state after a part: the end, or a further part.
 func (w *routeWriter) behind(what behindWhat) peg.Pattern {
 	return w.ref(string(what), func() peg.Pattern {
 		ends := w.ends()
@@ -180,7 +183,8 @@ func (w *routeWriter) closers(what behindWhat) []format.Marker {
 		return r.Kind != format.RouteCall
 	}
 	return slices.DeleteFunc(w.closes(), func(m format.Marker) bool {
-		return slices.ContainsFunc(w.f.Routes, func(r format.Route) bool { return ended(r) && !slices.Contains(r.Close, m) })
+		return slices.ContainsFunc(w.f.Routes,
+			func(r format.Route) bool { return ended(r) && !slices.Contains(r.Close, m) })
 	})
 }
 

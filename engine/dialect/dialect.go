@@ -1,17 +1,18 @@
-// Package dialect holds what no analysis can find in a template: formats written by hand, and the spellings of tool calls that
-// a caller may allow by name.
+// Package dialect holds what no analysis can find in a template: formats written by hand, and the
+// spellings of tool calls that a caller may allow by name.
 //
 // # Dialects
 //
-// [Formats] are whole output formats in which every part of a turn is addressed to somebody by a head of its own. The
-// analysis takes one of them where all slots of its probes stand where the dialect puts them; the name and the source
-// of a template play no role (E10).
+// [Formats] are whole output formats in which every part of a turn is addressed to somebody by a
+// head of its own. The analysis takes one of them where all slots of its probes stand where the
+// dialect puts them; the name and the source of a template play no role (E10).
 //
 // # Fallback spellings
 //
-// [Spellings] are further ways in which calls may come, beside or instead of the template's own. They are off unless a
-// caller names them (E25), and all on where a template describes tools and prints no call, since the call must then come in
-// one of them (E21 T8). Their names are the only model names in the engine.
+// [Spellings] are further ways in which calls may come, beside or instead of the template's own.
+// They are off unless a caller names them (E25), and all on where a template describes tools and
+// prints no call, since the call must then come in one of them (E21 T8). Their names are the only
+// model names in the engine.
 //
 // Everything returned is a fresh copy.
 //
@@ -22,20 +23,22 @@ package dialect
 
 import "github.com/goassay/assay/engine/format"
 
-// Spelling is a fallback spelling: the forms that a call may take, tried in this order at each position.
+// Spelling is a fallback spelling: the forms that a call may take, tried in this order at each
+// position.
 type Spelling struct {
-	Name      string
-	Doc       string // one line for people
-	Calls     []format.Calls
-	Reasoning format.Reasoning // of a spelling that brings its own; used where the template has none
-	// InMarkers says that calls are JSON objects between the markers that the template has around
-	// its own, which are spelled otherwise.
+	Name  string
+	Doc   string // one line for people
+	Calls []format.Calls
+	// of a spelling that brings its own; used where the template has none
+	Reasoning format.Reasoning
+	// InMarkers reports whether calls are JSON objects between the markers that the template has
+	// around its own, which are spelled otherwise.
 	InMarkers bool
-	// Qualified says that a function's name may stand after words that qualify it, each with a dot:
-	// ns.f for a declared f.
+	// Qualified reports whether a function's name may stand after words that qualify it, each with
+	// a dot: ns.f for a declared f.
 	Qualified bool
-	// Tokens says that no form is likely to occur by chance, so that the spelling can be allowed without being asked for where
-	// calls are undisclosed.
+	// Tokens reports whether no form is likely to occur by chance, so that the spelling can be
+	// allowed without being asked for where calls are undisclosed.
 	Tokens bool
 }
 
@@ -70,8 +73,8 @@ func Names() []string {
 	return names
 }
 
-// Undisclosed returns the forms in which calls may come that a template describes and does not print, in the order in which they
-// are tried.
+// Undisclosed returns the forms in which calls may come that a template describes and does not
+// print, in the order in which they are tried.
 func Undisclosed() []format.Calls {
 	var calls []format.Calls
 	for _, s := range Spellings() {
@@ -102,7 +105,8 @@ func optional(p format.Part) format.Part {
 func channels() format.Format {
 	channel, message, to := format.Lit("<|channel|>"), format.Lit("<|message|>"), format.Lit(" to=")
 	function := format.Lit(" to=functions.")
-	word, name, recipient := slot(format.SlotWord), slot(format.SlotName), slot(format.SlotRecipient)
+	word, name, recipient := slot(format.SlotWord), slot(format.SlotName),
+		slot(format.SlotRecipient)
 	start := format.Mark("<|start|>assistant")
 	// Reasoning quotes the marker that ends calls.
 	thought := []format.Marker{format.Mark("<|end|>"), format.Mark("<|return|>")}
@@ -135,7 +139,8 @@ func channels() format.Format {
 	}}
 }
 
-// Spellings returns all fallback spellings, in the order in which they are tried where all are allowed.
+// Spellings returns all fallback spellings, in the order in which they are tried where all are
+// allowed.
 func Spellings() []Spelling {
 	return []Spelling{
 		{Name: "kimi-k2", Doc: "functions.NAME:INDEX and JSON, in token markers or bare", Tokens: true, Calls: indexed()},
@@ -149,31 +154,38 @@ func Spellings() []Spelling {
 			Tail: []format.Part{format.Lit("\n</invoke>")},
 		}}},
 		{Name: "deepseek-r1", Doc: "four forms around a fenced JSON block", Calls: fenced(),
-			Reasoning: format.Reasoning{Mode: format.ReasoningTagged, Pair: pair("<think>", "</think>")}},
+			Reasoning: format.Reasoning{Mode: format.ReasoningTagged,
+				Pair: pair("<think>", "</think>")}},
 		{Name: "pythonic", Doc: "a list of Python calls, in token markers or bare", Tokens: true, Calls: []format.Calls{
-			pythonic(pair("<|tool_call_start|>", "<|tool_call_end|>"), false), pythonic(format.Pair{}, true),
+			pythonic(pair("<|tool_call_start|>", "<|tool_call_end|>"), false),
+			pythonic(format.Pair{}, true),
 		}},
 		{Name: "function-tags", Doc: "<function=NAME> with <parameter=KEY> elements, or JSON", Tokens: true, Calls: []format.Calls{
 			{
 				Call: pair("<tool_call>\n", "\n</tool_call>"),
-				Head: []format.Part{format.Lit("<function="), slot(format.SlotName), format.Lit(">\n")},
+				Head: []format.Part{format.Lit("<function="), slot(format.SlotName),
+					format.Lit(">\n")},
 				Body: elements("<parameter=", ">\n", "\n</parameter>"),
 				Tail: []format.Part{format.Lit("\n</function>")},
 			},
 			{
-				Head: []format.Part{format.Lit("<function="), slot(format.SlotName), format.Lit(">")},
+				Head: []format.Part{format.Lit("<function="), slot(format.SlotName),
+					format.Lit(">")},
 				Body: format.Body{Kind: format.BodyJSON},
 				Tail: []format.Part{format.Lit("</function>")},
 			},
 		}},
-		{Name: "json-list", Doc: "a JSON array of calls behind a token", Tokens: true, Calls: []format.Calls{
-			list("<|tool_call|>", ""), list("[TOOL_CALLS]", ""), list("<tool_calls>", "</tool_calls>"), list("<TOOLCALL>", "</TOOLCALL>"),
-		}},
-		{Name: "bracket", Doc: "[TOOL_CALLS]NAME[ARGS] and JSON", Tokens: true, Calls: []format.Calls{{
-			Call: pair("[TOOL_CALLS]", ""),
-			Head: []format.Part{slot(format.SlotName), format.Lit("[ARGS]")},
-			Body: format.Body{Kind: format.BodyJSON},
-		}}},
+		{Name: "json-list", Doc: "a JSON array of calls after a token", Tokens: true,
+			Calls: []format.Calls{
+				list("<|tool_call|>", ""), list("[TOOL_CALLS]", ""),
+				list("<tool_calls>", "</tool_calls>"), list("<TOOLCALL>", "</TOOLCALL>"),
+			}},
+		{Name: "bracket", Doc: "[TOOL_CALLS]NAME[ARGS] and JSON", Tokens: true,
+			Calls: []format.Calls{{
+				Call: pair("[TOOL_CALLS]", ""),
+				Head: []format.Part{slot(format.SlotName), format.Lit("[ARGS]")},
+				Body: format.Body{Kind: format.BodyJSON},
+			}}},
 		{Name: "bracket-name", Doc: "[TOOL_CALLS]NAME and JSON", Calls: []format.Calls{{
 			Call: pair("[TOOL_CALLS]", ""),
 			Head: []format.Part{slot(format.SlotName)},
@@ -212,7 +224,8 @@ func object(name, args string) *format.Object {
 }
 
 func list(open, close string) format.Calls {
-	return format.Calls{Section: pair(open, close), Array: true, Sep: format.Mark(", "), Object: object("name", "arguments")}
+	return format.Calls{Section: pair(open, close), Array: true, Sep: format.Mark(", "),
+		Object: object("name", "arguments")}
 }
 
 func pythonic(section format.Pair, tentative bool) format.Calls {
@@ -228,7 +241,8 @@ func pythonic(section format.Pair, tentative bool) format.Calls {
 // elements spells arguments as open KEY mid VALUE close.
 func elements(open, mid, close string) format.Body {
 	return format.Body{Kind: format.BodyTagged, Sep: format.Mark("\n"),
-		Entry: []format.Part{format.Lit(open), slot(format.SlotKey), format.Lit(mid), slot(format.SlotValue), format.Lit(close)},
+		Entry: []format.Part{format.Lit(open), slot(format.SlotKey), format.Lit(mid),
+			slot(format.SlotValue), format.Lit(close)},
 		Codec: format.Codec{Style: format.StyleRaw}}
 }
 
@@ -253,7 +267,8 @@ func fenced() []format.Calls {
 	fence, end := format.Lit("\n```json\n"), format.Lit("\n```")
 	return []format.Calls{
 		{
-			Section: pair("function\n```json\n{\n\"tools\"\n:\n", "\n}\n```"), Array: true, Sep: format.Mark(", "),
+			Section: pair("function\n```json\n{\n\"tools\"\n:\n", "\n}\n```"), Array: true,
+			Sep:    format.Mark(", "),
 			Object: object("name", "arguments"),
 		},
 		{
@@ -263,10 +278,12 @@ func fenced() []format.Calls {
 		{
 			Section: pair("<｜tool▁calls▁begin｜>\n", "\n<｜tool▁calls▁end｜>"),
 			Call:    pair("<｜tool▁call▁begin｜>\n", "\n<｜tool▁call▁end｜>"),
-			Head:    []format.Part{format.Lit("function<｜tool▁sep｜>"), name, fence}, Body: json, Tail: []format.Part{end},
+			Head:    []format.Part{format.Lit("function<｜tool▁sep｜>"), name, fence}, Body: json,
+			Tail: []format.Part{end},
 		},
 		{
-			Head: []format.Part{format.Lit("function<"), name, format.Lit(">\n```json\n")}, Body: json, Tail: []format.Part{end},
+			Head: []format.Part{format.Lit("function<"), name, format.Lit(">\n```json\n")},
+			Body: json, Tail: []format.Part{end},
 		},
 	}
 }

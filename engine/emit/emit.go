@@ -6,12 +6,13 @@
 //
 // # Exact, or refused
 //
-// A target either reads what the format spells, or the emitter returns an [Inexpressible] that names the part of the format for which the
-// target's language has no words. It never approximates.
+// A target either reads what the format spells, or the emitter returns an [Inexpressible] that
+// names the part of the format for which the target's language has no words. It never approximates.
 //
 // # Stability
 //
-// This package may change with every release; engine, engine/chat and engine/format are the stable surface.
+// This package may change with every release; engine, engine/chat and engine/format are the stable
+// surface.
 package emit
 
 import "fmt"

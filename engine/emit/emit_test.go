@@ -12,7 +12,8 @@ import (
 
 func hermes() format.Format {
 	f := format.Format{Header: "<|im_start|>assistant\n", End: []string{"<|im_end|>\n"}}
-	f.Reasoning.Pair = format.Pair{Open: format.Mark("<think>\n"), Close: format.Mark("\n</think>\n\n")}
+	f.Reasoning.Pair = format.Pair{Open: format.Mark("<think>\n"),
+		Close: format.Mark("\n</think>\n\n")}
 	f.Calls = []format.Calls{{
 		Call: format.Pair{Open: format.Mark("<tool_call>\n"), Close: format.Mark("\n</tool_call>")},
 		Object: &format.Object{Fields: []format.Field{
@@ -73,15 +74,20 @@ func TestInexpressible(t *testing.T) {
 		want   string
 	}{
 		{"no header", func(f *format.Format) { f.Header = "" },
-			"response_template cannot express this format's header: a prompt without a text before the model's turn gives no anchor"},
+			"response_template cannot express this format's header: a prompt without a text " +
+				"before the model's turn gives no anchor"},
 		{"an end marker alone", func(f *format.Format) { f.Reasoning.Open = format.Marker{} },
-			"response_template cannot express this format's reasoning: it has an end marker and no opener, and only content may stand outside all markers"},
+			"response_template cannot express this format's reasoning: it has an end marker and " +
+				"no opener, and only content may stand outside all markers"},
 		{"Python dicts", func(f *format.Format) { f.Calls[0].Object.Quote = '\'' },
-			"response_template cannot express this format's calls: they are Python dicts, not JSON"},
+			"response_template cannot express this format's calls: they are " +
+				"Python dicts, not JSON"},
 		{"bare objects", func(f *format.Format) { f.Calls[0].Call = format.Pair{} },
-			"response_template cannot express this format's calls: nothing opens them that a pattern could wait for"},
+			"response_template cannot express this format's calls: nothing opens them that a " +
+				"pattern could wait for"},
 		{"undisclosed calls", func(f *format.Format) { f.Calls, f.Undisclosed = nil, true },
-			"response_template cannot express this format's calls: the template describes tools and shows no call"},
+			"response_template cannot express this format's calls: the template describes tools " +
+				"and shows no call"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := hermes()
@@ -124,7 +130,8 @@ func FuzzInto(f *testing.F) {
 	f.Add("{\n\t\"a\": {}\n}")
 	f.Fuzz(func(t *testing.T, text string) {
 		v := ordered.ObjectOf(ordered.MemberOf("version", ordered.Int(1)))
-		if got, err := emit.Into("f.json", text, "key", v); err == nil && !json.Valid([]byte(got)) && json.Valid([]byte(text)) {
+		if got, err := emit.Into("f.json", text, "key", v); err == nil &&
+			!json.Valid([]byte(got)) && json.Valid([]byte(text)) {
 			t.Errorf("%q became %q", text, got)
 		}
 	})

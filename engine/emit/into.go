@@ -10,7 +10,8 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
-// Indent returns a value as JSON text on lines of their own, indented by two spaces, with a line feed at the end.
+// Indent returns a value as JSON text on lines of their own, indented by two spaces, with a line
+// feed at the end.
 func Indent(v ordered.Value) string {
 	var b bytes.Buffer
 	if err := json.Indent(&b, v.Append(nil, ordered.Spaced), "", "  "); err != nil {
@@ -20,8 +21,9 @@ func Indent(v ordered.Value) string {
 	return b.String()
 }
 
-// Into returns the text of a JSON object with a member set: in its place where the object has it, else behind the last one, indented as
-// the others are. Every other byte stays. The name is the file's, for errors.
+// Into returns the text of a JSON object with a member set: in its place where the object has it,
+// else after the last one, indented as the others are. Every other byte stays. The name is the
+// file's, for errors.
 func Into(name, text, key string, v ordered.Value) (string, error) {
 	in := json.NewDecoder(strings.NewReader(text))
 	fail := func(err error) (string, error) {
@@ -30,7 +32,8 @@ func Into(name, text, key string, v ordered.Value) (string, error) {
 		if errors.As(err, &syntax) {
 			offset = int(syntax.Offset)
 		}
-		return "", source.Errorf(source.New(name, text), min(offset, len(text)), "expected a JSON object: %v", err)
+		return "", source.Errorf(source.New(name, text), min(offset, len(text)),
+			"expected a JSON object: %v", err)
 	}
 	if token, err := in.Token(); err != nil {
 		return fail(err)
@@ -69,7 +72,8 @@ func Into(name, text, key string, v ordered.Value) (string, error) {
 	return text[:last] + "," + member + text[last:], nil
 }
 
-// indented returns a value's text for a member that the text lead precedes: on lines of their own where members are.
+// indented returns a value's text for a member that the text lead precedes: on lines of their own
+// where members are.
 func indented(v ordered.Value, lead string) string {
 	newline := strings.LastIndexByte(lead, '\n')
 	if newline < 0 {

@@ -8,12 +8,14 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// ResponseTemplate returns transformers' response_template object, version 1, for a format: what tokenizer_config.json holds beside
-// chat_template. Patterns are of Python's regex module with DOTALL, as transformers compiles them.
+// ResponseTemplate returns transformers' response_template object, version 1, for a format: what
+// tokenizer_config.json holds beside chat_template. Patterns are of Python's regex module with
+// DOTALL, as transformers compiles them.
 func ResponseTemplate(f format.Format) (ordered.Value, error) {
 	r := response{f: &f}
 	if f.Header == "" {
-		return ordered.Value{}, r.no("header", "a prompt without a text before the model's turn gives no anchor")
+		return ordered.Value{}, r.no("header", "a prompt without a text before the model's "+
+			"turn gives no anchor")
 	}
 	var err error
 	switch {
@@ -52,7 +54,8 @@ func (r *response) add(name string, members ...any) {
 func object(members ...any) ordered.Value {
 	var all []ordered.Member
 	for i := 0; i < len(members); i += 2 {
-		all = append(all, ordered.Member{Key: members[i].(string), Value: members[i+1].(ordered.Value)})
+		all = append(all, ordered.Member{Key: members[i].(string),
+			Value: members[i+1].(ordered.Value)})
 	}
 	return ordered.ObjectOf(all...)
 }
@@ -63,7 +66,8 @@ func (r *response) parts() error {
 	if open, close := f.Reasoning.Open.Text, f.Reasoning.Close.Text; open != "" || close != "" {
 		switch {
 		case open == "":
-			return r.no("reasoning", "it has an end marker and no opener, and only content may stand outside all markers")
+			return r.no("reasoning", "it has an end marker and no opener, and only content may "+
+				"stand outside all markers")
 		case close == "":
 			return r.no("reasoning", "nothing closes it")
 		}
@@ -77,7 +81,8 @@ func (r *response) parts() error {
 	return r.content()
 }
 
-// content writes the field of content: what stands outside all others, or between markers of its own.
+// content writes the field of content: what stands outside all others, or between markers of its
+// own.
 func (r *response) content() error {
 	f := r.f
 	ends := r.ends()
@@ -92,8 +97,10 @@ func (r *response) content() error {
 		r.add("content", "open_pattern", ordered.Str(`\s*`+quote(open)), "close_pattern", ordered.Str(`\s*(?:`+close+`)\s*`), "content", ordered.Str("text"))
 		return nil
 	}
-	// The field is closed wherever another one opens, and white space after the last marker would erase it: so its pieces are joined.
-	members := []any{"content", ordered.Str("text"), "repeats", ordered.Boolean(true), "join", ordered.Str("")}
+	// The field is closed wherever another one opens, and white space after the last marker would
+	// erase it: so its pieces are joined.
+	members := []any{"content", ordered.Str("text"), "repeats", ordered.Boolean(true), "join",
+		ordered.Str("")}
 	if closers := r.closers(); len(closers) > 0 {
 		members = append([]any{"close_pattern", ordered.Str(`\s*(?:` + strings.Join(closers, "|") + `)\s*`)}, members...)
 	}
@@ -101,12 +108,13 @@ func (r *response) content() error {
 	return nil
 }
 
-// closers returns patterns of what ends a piece of content and is no part of it: the turn's end, and closers that stand alone, such as that
-// of reasoning which the prompt closes (E31).
+// closers returns patterns of what ends a piece of content and is no part of it: the turn's end,
+// and closers that stand alone, such as that of reasoning which the prompt closes (E31).
 func (r *response) closers() []string {
 	var alts []string
 	add := func(m format.Marker) {
-		if text := quote(m.Text); text != "" && m.Text != "}" && m.Text != "]" && m.Text != ")" && !slices.Contains(alts, text) {
+		if text := quote(m.Text); text != "" && m.Text != "}" && m.Text != "]" && m.Text != ")" &&
+			!slices.Contains(alts, text) {
 			alts = append(alts, text)
 		}
 	}
@@ -202,13 +210,15 @@ func (r *response) calls(c *format.Calls) error {
 	function := object("name", ordered.Str("{name}"), "arguments", arguments)
 	call := object("type", ordered.Str("function"), "function", function)
 	if hasID(c.Head) {
-		call = object("type", ordered.Str("function"), "id", ordered.Str("{id}"), "function", function)
+		call = object("type", ordered.Str("function"), "id", ordered.Str("{id}"), "function",
+			function)
 	}
 	r.add("tool_calls", append(append(members, body...), "transform", call)...)
 	return nil
 }
 
-// bareClose returns the pattern that closes calls without closers: the next call's opener, or the turn's end.
+// bareClose returns the pattern that closes calls without closers: the next call's opener, or the
+// turn's end.
 func (r *response) bareClose(open string) string {
 	next := `(?=` + unnamed(open) + `)`
 	if ends := r.ends(); ends != "" {
@@ -230,7 +240,8 @@ func unnamed(p string) string {
 }
 
 func startsWithLiteral(parts []format.Part) bool {
-	return len(parts) > 0 && parts[0].Kind == format.SlotLit && strings.TrimSpace(parts[0].Text.Text) != ""
+	return len(parts) > 0 && parts[0].Kind == format.SlotLit &&
+		strings.TrimSpace(parts[0].Text.Text) != ""
 }
 
 func hasID(parts []format.Part) bool {
@@ -255,7 +266,8 @@ func (r *response) quoted(o *format.Object) error {
 		return r.no("calls", "they are Python dicts, not JSON")
 	}
 	if o.NameIsKey {
-		return r.no("calls", "the function's name is a key, and placeholders name keys that are known")
+		return r.no("calls", "the function's name is a key, and placeholders name "+
+			"keys that are known")
 	}
 	return nil
 }
@@ -301,7 +313,8 @@ func (r *response) array(c *format.Calls) error {
 	}
 	for _, f := range c.Object.Fields {
 		if len(f.Path) > 1 {
-			return r.no("calls", "the items of their array nest, and an item's placeholders name its own keys")
+			return r.no("calls", "the items of their array nest, and an item's placeholders "+
+				"name its own keys")
 		}
 	}
 	call, err := r.objectCall(c.Object, "")
@@ -374,13 +387,18 @@ func (r *response) body(b *format.Body) (members []any, arguments ordered.Value,
 		if b.Codec.Style == format.StylePython {
 			return nil, arguments, r.no("arguments", "they are a Python dict, not JSON")
 		}
-		return []any{"content", ordered.Str("json"), "content_args", object("allow_non_json", ordered.Boolean(true))}, arguments, nil
+		return []any{"content", ordered.Str("json"), "content_args",
+			object("allow_non_json", ordered.Boolean(true))}, arguments, nil
 	case format.BodyDict:
 		if b.Codec.Quote == "" {
 			return nil, arguments, r.no("arguments", "they are a dict whose values are Python's")
 		}
-		delimiters := ordered.ArrayOf(ordered.ArrayOf(ordered.Str(b.Codec.Quote), ordered.Str(b.Codec.Quote)))
-		return []any{"content", ordered.Str("json"), "content_args", object("unquoted_keys", ordered.Boolean(true), "string_delims", delimiters)}, arguments, nil
+		delimiters := ordered.ArrayOf(ordered.ArrayOf(ordered.Str(b.Codec.Quote),
+			ordered.Str(b.Codec.Quote)))
+		return []any{"content", ordered.Str("json"), "content_args",
+				object("unquoted_keys", ordered.Boolean(true), "string_delims", delimiters)},
+			arguments,
+			nil
 	case format.BodyTagged:
 		entry, err := r.entry(b)
 		if err != nil {
@@ -388,11 +406,15 @@ func (r *response) body(b *format.Body) (members []any, arguments ordered.Value,
 		}
 		args := []any{"tag_pattern", ordered.Str(entry)}
 		if b.Codec.Style == format.StyleJSON {
-			args = append(args, "value_parser", object("content", ordered.Str("json"), "content_args", object("allow_non_json", ordered.Boolean(true))))
+			args = append(args, "value_parser",
+				object("content", ordered.Str("json"), "content_args",
+					object("allow_non_json", ordered.Boolean(true))))
 		}
-		return []any{"content", ordered.Str("xml-inline"), "content_args", object(args...)}, arguments, nil
+		return []any{"content", ordered.Str("xml-inline"), "content_args", object(args...)},
+			arguments, nil
 	}
-	return nil, arguments, r.no("arguments", "they are keyword arguments with Python's literals, which no content parser reads")
+	return nil, arguments, r.no("arguments", "they are keyword arguments with Python's literals, "+
+		"which no content parser reads")
 }
 
 // entry returns the pattern of one tagged argument, with the groups key and value.
@@ -420,7 +442,8 @@ func (r *response) entry(b *format.Body) (string, error) {
 			}
 			keyed = true
 		case format.SlotType:
-			// The word is not needed: transformers casts values by the schema, and text without one stays text.
+			// The word is not needed: transformers casts values by the schema, and text without one
+			// stays text.
 			var words []string
 			for _, t := range p.Types {
 				words = append(words, quote(t.Word))
@@ -488,9 +511,12 @@ func (r *response) routes() error {
 		members := []any{"open_pattern", ordered.Str(open), "close_pattern", ordered.Str(close)}
 		switch route.Kind {
 		case format.RouteReasoning:
-			r.add("reasoning_content", append(members, "content", ordered.Str("text"), "repeats", ordered.Boolean(true), "join", ordered.Str(""))...)
+			r.add("reasoning_content",
+				append(members, "content", ordered.Str("text"), "repeats", ordered.Boolean(true),
+					"join", ordered.Str(""))...)
 		case format.RouteContent:
-			r.add("content", append(members, "content", ordered.Str("text"), "repeats", ordered.Boolean(true), "join", ordered.Str(""))...)
+			r.add("content", append(members, "content", ordered.Str("text"), "repeats",
+				ordered.Boolean(true), "join", ordered.Str(""))...)
 		case format.RouteCall:
 			if !named {
 				return r.no("routes", "a call's recipient is not in its head")
@@ -499,7 +525,8 @@ func (r *response) routes() error {
 			if err != nil {
 				return err
 			}
-			call := object("type", ordered.Str("function"), "function", object("name", ordered.Str("{name}"), "arguments", arguments))
+			call := object("type", ordered.Str("function"), "function",
+				object("name", ordered.Str("{name}"), "arguments", arguments))
 			members = append(append(members, "repeats", ordered.Boolean(true)), body...)
 			r.add("tool_calls", append(members, "transform", call)...)
 		}

@@ -1,8 +1,8 @@
 package format
 
-// Continued returns the text behind the header of a message that is to be continued (E22): its reasoning in the markers of
-// reasoning, left open if it is the reasoning that is continued, then its content behind the marker of content. A format that
-// spells no reasoning leaves it out.
+// Continued returns the text after the header of a message that is to be continued (E22): its
+// reasoning in the markers of reasoning, left open if it is the reasoning that is continued, then
+// its content after the marker of content. A format that spells no reasoning leaves it out.
 func (f Format) Continued(reasoning, content string, inReasoning bool) string {
 	if len(f.Routes) > 0 {
 		return f.continuedRoutes(reasoning, content, inReasoning)

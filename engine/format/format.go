@@ -1,24 +1,26 @@
 // Package format is the waist of the engine: what an output format is, as plain data.
 //
-// A chat template, read backwards, says how the model will spell reasoning, content and tool calls. The analysis writes
-// that down as a [Format]; codegen turns a Format into a parser and a grammar and looks at nothing else. A Format can also
-// be written by hand (a dialect), stored in a golden file, or shipped to another engine.
+// A chat template, read backwards, says how the model will spell reasoning, content and tool calls.
+// The analysis writes that down as a [Format]; codegen turns a Format into a parser and a grammar
+// and looks at nothing else. A Format can also be written by hand (a dialect), stored in a golden
+// file, or shipped to another engine.
 //
 // # Terminology
 //
-// A turn is what follows the last message of a prompt: the header, then the model's text (the part of it that the
-// generation prompt already contains, the prefill, and the output), then the end text. A marker is a literal around a part; a
-// slot is a place for data: a name, an id, a value. A call is spelled as parts, literals and slots in order: head, body
-// (the arguments), tail.
+// A turn is what follows the last message of a prompt: the header, then the model's text (the part
+// of it that the generation prompt already contains, the prefill, and the output), then the end
+// text. A marker is a literal around a part; a slot is a place for data: a name, an id, a value. A
+// call is spelled as parts, literals and slots in order: head, body (the arguments), tail.
 //
 // # White space
 //
-// A model often changes the white space beside a marker, so a [Marker] keeps the white space at its edges apart.
+// A model often changes the white space beside a marker, so a [Marker] keeps the white space at its
+// edges apart.
 //
 // # Zero values
 //
-// Everything's zero value means "not found". The comment of each field names the comparison that finds it (R1-R3, C1, T1-T7,
-// A1, A2; see package analysis).
+// Everything's zero value means "not found". The comment of each field names the comparison that
+// finds it (R1-R3, C1, T1-T7, A1, A2; see package analysis).
 //
 // # Stability
 //
@@ -30,32 +32,32 @@ type Format struct {
 	// Name is the name of a hand-written format or fallback spelling; empty for an analysed one.
 	Name string
 
-	// Header is what the template writes between the last message and the first byte that is the model's: the longest
-	// common prefix of all probe turns and generation prompts (E9).
+	// Header is what the template writes between the last message and the first byte that is the
+	// model's: the longest common prefix of all probe turns and generation prompts (E9).
 	Header string
 
-	// End lists what the template writes after the last byte of a turn, most common first. Any prefix of one of them at
-	// the very end of an output is dropped; a whole one ends the turn.
+	// End lists what the template writes after the last byte of a turn, most common first. Any
+	// prefix of one of them at the very end of an output is dropped; a whole one ends the turn.
 	End []string
 
 	Reasoning Reasoning
 	Content   Content
 
-	// Calls lists the spellings of tool calls, tried in order at each position. Analysis finds at most one, fallback
-	// spellings add theirs.
+	// Calls lists the spellings of tool calls, tried in order at each position. Analysis finds at
+	// most one, fallback spellings add theirs.
 	Calls []Calls
 
-	// Routes is set for formats in which every part of a turn is addressed to somebody by a head of its own; Reasoning,
-	// Content and Calls are then empty, since the routes say it all.
+	// Routes is set for formats in which every part of a turn is addressed to somebody by a head of
+	// its own; Reasoning, Content and Calls are then empty, since the routes say it all.
 	Routes []Route
 
-	// Undisclosed says that the template describes tools and prints no call, so that calls may come in any registered
-	// spelling (E21 T8).
+	// Undisclosed reports whether the template describes tools and prints no call, so that calls
+	// may come in any registered spelling (E21 T8).
 	Undisclosed bool
 }
 
-// Marker is a literal that the template writes around a part, its outer white space apart: the template writes
-// Before+Text+After.
+// Marker is a literal that the template writes around a part, its outer white space apart: the
+// template writes Before+Text+After.
 type Marker struct {
 	Before, Text, After string
 }
@@ -68,14 +70,16 @@ type Pair struct {
 // ReasoningMode says how a template handles reasoning.
 type ReasoningMode uint8
 
-// The modes of reasoning. A parser needs none of them, since it reads the prefill; they tell people what to expect.
+// The modes of reasoning. A parser needs none of them, since it reads the prefill; they tell people
+// what to expect.
 const (
-	ReasoningNone         ReasoningMode = iota // no markers found
-	ReasoningTagged                            // open, reasoning, close, all written by the model
-	ReasoningDelimiter                         // an end marker only
-	ReasoningForcedOpen                        // the generation prompt opens it
-	ReasoningForcedClosed                      // the generation prompt opens and closes it when thinking is off
-	ReasoningToolsOnly                         // written only beside tool calls
+	ReasoningNone       ReasoningMode = iota // no markers found
+	ReasoningTagged                          // open, reasoning, close, all written by the model
+	ReasoningDelimiter                       // an end marker only
+	ReasoningForcedOpen                      // the generation prompt opens it
+	// the generation prompt opens and closes it when thinking is off
+	ReasoningForcedClosed
+	ReasoningToolsOnly // written only beside tool calls
 )
 
 // Reasoning says how reasoning is spelled. Open is empty in delimiter mode.
@@ -95,8 +99,9 @@ type Basis uint8
 const (
 	Observed Basis = iota // the template writes it
 	Traced                // the template searches or splits answers with it
-	Mirrored              // the template writes or traces its counterpart alone, whose shape names it: <x> and </x>
-	Assumed               // nothing that the template does tells it from another reading
+	// the template writes or traces its counterpart alone, whose shape names it: <x> and </x>
+	Mirrored
+	Assumed // nothing that the template does tells it from another reading
 )
 
 // ContentMode says how a template wraps content.
@@ -113,8 +118,9 @@ const (
 // Content says how content is spelled.
 type Content struct {
 	Mode ContentMode // C1
-	Pair             // C1; of plain content, Open is the white space that the template writes before it
-	Trim bool        // the template trims content before it writes it (C1)
+	// C1; of plain content, Open is the white space that the template writes before it
+	Pair
+	Trim bool // the template trims content before it writes it (C1)
 }
 
 // Calls is one spelling of tool calls.
@@ -125,30 +131,33 @@ type Content struct {
 //
 // where a call is Head Body Tail, or, in JSON, an object with the fields of Object.
 type Calls struct {
-	Name    string  // the name of a fallback spelling; empty for the template's own
-	Section Pair    // around all calls of a turn (T1, T2)
-	Call    Pair    // around each call (T1, T2)
-	Sep     Marker  // between calls (T2)
-	Array   bool    // the calls are the items of a JSON array (T1)
-	Object  *Object // a call is one JSON object with these fields; Head, Body and Tail are then empty (T1)
-	Head    []Part  // what precedes the arguments (T3, T7)
-	Body    Body    // the arguments (A1, A2, T5, T6)
-	Tail    []Part  // what follows the arguments (T3, T7)
+	Name    string // the name of a fallback spelling; empty for the template's own
+	Section Pair   // around all calls of a turn (T1, T2)
+	Call    Pair   // around each call (T1, T2)
+	Sep     Marker // between calls (T2)
+	Array   bool   // the calls are the items of a JSON array (T1)
+	// a call is one JSON object with these fields; Head, Body and Tail are then empty (T1)
+	Object *Object
+	Head   []Part // what precedes the arguments (T3, T7)
+	Body   Body   // the arguments (A1, A2, T5, T6)
+	Tail   []Part // what follows the arguments (T3, T7)
 
-	// Unclosed says that the template leaves a section of one call open: only after several it writes the close (T2).
+	// Unclosed reports whether the template leaves a section of one call open: only after several
+	// it writes the close (T2).
 	Unclosed bool
 
-	// Tentative says that nothing in the spelling is distinctive: a call is held back whole until it is complete, and is
-	// content if it does not become one (E13, E14).
+	// Tentative reports whether nothing in the spelling is distinctive: a call is held back whole
+	// until it is complete, and is content if it does not become one (E13, E14).
 	Tentative bool
 }
 
 // Object is a call spelled as one JSON object.
 type Object struct {
-	// Fields are the object's members in the template's order. Nothing else is needed to read them: keys may come in any
-	// order (E21 T6).
+	// Fields are the object's members in the template's order. Nothing else is needed to read them:
+	// keys may come in any order (E21 T6).
 	Fields []Field
-	// NameIsKey says that the object has one member whose key is the function's name and whose value is the arguments.
+	// NameIsKey reports whether the object has one member whose key is the function's name and
+	// whose value is the arguments.
 	NameIsKey bool
 	Quote     byte // '\'' where the template writes Python dicts, else 0 or '"'
 }
@@ -158,7 +167,9 @@ type Field struct {
 	Path  []string // keys from the call's object down: ["function", "name"]
 	Slot  SlotKind // SlotName, SlotArgs, SlotID, SlotNumber; SlotLit for a constant
 	Const string   // the constant's JSON text
-	Text  bool     // SlotArgs: the arguments are a string of JSON text; SlotID, SlotNumber: the number is written as a string
+	// SlotArgs: the arguments are a string of JSON text; SlotID, SlotNumber: the number is written
+	// as a string
+	Text bool
 }
 
 // SlotKind says what a [Part] stands for.
@@ -176,7 +187,8 @@ const (
 	SlotArgs                      // the arguments, in Calls.Head of a Route; a Body everywhere else
 	SlotValue                     // an argument's value
 	SlotWord                      // a run of bytes up to the next literal that means nothing to us
-	SlotNumber                    // a number that the template computes, such as a length, and that means nothing to us
+	// a number that the template computes, such as a length, and that means nothing to us
+	SlotNumber
 )
 
 // Part is one literal or slot. A slot that is written twice must read the same both times.
@@ -219,8 +231,8 @@ type Body struct {
 	Sep   Marker // between entries (T5)
 	Codec Codec  // how a value is written (A2)
 
-	// Sorted says that the template writes keys in alphabetical order, those of nested objects too, so that the model has
-	// learnt them so (T5).
+	// Sorted reports whether the template writes keys in alphabetical order, those of nested
+	// objects too, so that the model has learnt them so (T5).
 	Sorted bool
 
 	// Item is set where an entry's value nests (Codec.Nested): one item of an array.
@@ -235,7 +247,8 @@ const (
 	StyleJSON   ValueStyle = iota // JSON, strings quoted
 	StyleRaw                      // strings as they are, everything else JSON
 	StylePython                   // Python literals: single or double quotes, True, False, None
-	StyleStr                      // strings as they are, everything else as Python's str() writes it
+	// strings as they are, everything else as Python's str() writes it
+	StyleStr
 )
 
 // Codec says how a value is written and escaped.
@@ -243,10 +256,11 @@ type Codec struct {
 	Style  ValueStyle
 	CDATA  bool // a raw string may come in <![CDATA[ ... ]]> (only where it needs to)
 	Entity bool // raw strings are HTML-escaped: &lt; &gt; &amp; &quot; &#39;
-	// Escaped says that JSON values are HTML-escaped as well as strings.
+	// Escaped reports whether JSON values are HTML-escaped as well as strings.
 	Escaped bool
-	Quote   string // the token that stands for a string's quotes, both sides; strings are not escaped inside
-	Nested  bool   // objects and arrays are spelled as entries and items, not as JSON
+	// the token that stands for a string's quotes, both sides; strings are not escaped inside
+	Quote  string
+	Nested bool // objects and arrays are spelled as entries and items, not as JSON
 }
 
 // RouteKind says what a route carries.

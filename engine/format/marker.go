@@ -5,15 +5,16 @@ import "strings"
 // Space is what counts as white space beside a marker.
 const Space = " \t\r\n"
 
-// OpenBrackets and ShutBrackets are the characters between which a marker stands, such as <x>, [x] or ◁x▷: what an OpenBracket opens
-// is closed by the ShutBracket at the same place. Parentheses and braces are none, since calls, code and JSON are full of them.
+// OpenBrackets and ShutBrackets are the characters between which a marker stands, such as <x>, [x]
+// or ◁x▷: what an OpenBracket opens is closed by the ShutBracket at the same place. Parentheses and
+// braces are none, since calls, code and JSON are full of them.
 const (
 	OpenBrackets = "<[«‹◁◀⟨〈《【「『〔〖⟦❮＜［"
 	ShutBrackets = ">]»›▷▶⟩〉》】」』〕〗⟧❯＞］"
 )
 
-// Mark splits a literal into its text and the white space at its edges. A literal of nothing but white space is all
-// Before.
+// Mark splits a literal into its text and the white space at its edges. A literal of nothing but
+// white space is all Before.
 func Mark(literal string) Marker {
 	text := strings.TrimLeft(literal, Space)
 	m := Marker{Before: literal[:len(literal)-len(text)]}
@@ -25,8 +26,8 @@ func Mark(literal string) Marker {
 // Full returns the literal as the template writes it.
 func (m Marker) Full() string { return m.Before + m.Text + m.After }
 
-// IsZero says that there is no marker.
+// IsZero reports whether there is no marker.
 func (m Marker) IsZero() bool { return m == Marker{} }
 
-// IsZero says that neither marker was found.
+// IsZero reports whether neither marker was found.
 func (p Pair) IsZero() bool { return p.Open.IsZero() && p.Close.IsZero() }

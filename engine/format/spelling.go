@@ -1,14 +1,17 @@
 package format
 
-// Spelling returns what of a format says how reasoning, content and calls are spelled: the format without
+// Spelling returns what of a format says how reasoning, content and calls are spelled: the format
+// without
 //
 //   - Header and End, which frame a turn of the chat and say nothing of what stands in it;
 //   - the basis of markers, which says how they are known and not what they are;
-//   - the white space at the edges of markers, which a model changes freely and a parser drops beside a marker (E19, E21 T1),
+//   - the white space at the edges of markers, which a model changes freely and a parser drops
+//     beside a marker (E19, E21 T1),
 //     and markers and literals of nothing but white space, which are no markers then.
 //
-// White space inside a marker stays: a model that has learnt "</arg_key>\n<arg_value>" writes the line feed. Two templates
-// whose formats have the same spelling share their cases, whatever chat they are framed in.
+// White space inside a marker stays: a model that has learnt "</arg_key>\n<arg_value>" writes the
+// line feed. Two templates whose formats have the same spelling share their cases, whatever chat
+// they are framed in.
 func (f Format) Spelling() Format {
 	f.Header, f.End, f.Reasoning.Basis = "", nil, Observed
 	f.Reasoning.Pair = f.Reasoning.Pair.bare()

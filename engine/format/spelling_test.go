@@ -8,21 +8,28 @@ import (
 
 func TestSpelling(t *testing.T) {
 	f := format.Format{
-		Header:    "<assistant>\n",
-		End:       []string{"<end>"},
-		Reasoning: format.Reasoning{Mode: format.ReasoningTagged, Pair: format.Pair{Open: format.Mark("<think>\n"), Close: format.Mark("\n</think>\n\n")}, Trim: true},
+		Header: "<assistant>\n",
+		End:    []string{"<end>"},
+		Reasoning: format.Reasoning{Mode: format.ReasoningTagged,
+			Pair: format.Pair{Open: format.Mark("<think>\n"), Close: format.Mark("\n</think>\n\n")},
+			Trim: true},
 		Calls: []format.Calls{{
 			Section: format.Pair{Open: format.Mark("\n<calls>"), Close: format.Mark("\n")},
 			Sep:     format.Mark("\n"),
-			Head:    []format.Part{format.Lit("\n<call>"), {Kind: format.SlotName}, format.Lit("\n")},
+			Head: []format.Part{format.Lit("\n<call>"), {Kind: format.SlotName},
+				format.Lit("\n")},
 			Body: format.Body{
-				Kind:  format.BodyTagged,
-				Entry: []format.Part{format.Lit("<key>"), {Kind: format.SlotKey}, format.Lit("</key>\n<value>"), {Kind: format.SlotValue}, format.Lit("</value>\n")},
+				Kind: format.BodyTagged,
+				Entry: []format.Part{format.Lit("<key>"), {Kind: format.SlotKey},
+					format.Lit("</key>\n<value>"), {Kind: format.SlotValue},
+					format.Lit("</value>\n")},
 				Codec: format.Codec{Style: format.StyleRaw},
 			},
 			Tail: []format.Part{format.Lit("\n</call>")},
 		}},
-		Routes: []format.Route{{Start: format.Mark("<start> "), Head: []format.Part{{Kind: format.SlotRecipient}, format.Lit("\n")}, Close: []format.Marker{format.Mark("<stop>\n")}}},
+		Routes: []format.Route{{Start: format.Mark("<start> "),
+			Head:  []format.Part{{Kind: format.SlotRecipient}, format.Lit("\n")},
+			Close: []format.Marker{format.Mark("<stop>\n")}}},
 	}
 	before := f.String()
 	const want = `reasoning.mode: tagged

@@ -8,13 +8,15 @@ import (
 )
 
 var (
-	reasoningModes = [...]string{"none", "tagged", "delimiter", "forced_open", "forced_closed", "tools_only"}
-	contentModes   = [...]string{"plain", "wrapped", "wrapped_with_reasoning", "wrapped_with_calls"}
-	slotKinds      = [...]string{"lit", "name", "id", "index", "recipient", "key", "type", "args", "value", "word", "number"}
-	bases          = [...]string{"observed", "traced", "mirrored", "assumed"}
-	bodyKinds      = [...]string{"none", "json", "tagged", "kwargs", "dict"}
-	valueStyles    = [...]string{"json", "raw", "python", "str"}
-	routeKinds     = [...]string{"content", "reasoning", "call", "dropped"}
+	reasoningModes = [...]string{"none", "tagged", "delimiter", "forced_open", "forced_closed",
+		"tools_only"}
+	contentModes = [...]string{"plain", "wrapped", "wrapped_with_reasoning", "wrapped_with_calls"}
+	slotKinds    = [...]string{"lit", "name", "id", "index", "recipient", "key", "type", "args",
+		"value", "word", "number"}
+	bases       = [...]string{"observed", "traced", "mirrored", "assumed"}
+	bodyKinds   = [...]string{"none", "json", "tagged", "kwargs", "dict"}
+	valueStyles = [...]string{"json", "raw", "python", "str"}
+	routeKinds  = [...]string{"content", "reasoning", "call", "dropped"}
 )
 
 func (m ReasoningMode) String() string { return reasoningModes[m] }
@@ -41,7 +43,8 @@ func (c Codec) String() string {
 	for _, flag := range []struct {
 		on   bool
 		word string
-	}{{c.CDATA, "cdata"}, {c.Entity && !c.Escaped, "entities"}, {c.Escaped, "entities everywhere"}, {c.Quote != "", "quote " + strconv.Quote(c.Quote)}, {c.Nested, "nested"}} {
+	}{{c.CDATA, "cdata"}, {c.Entity && !c.Escaped, "entities"}, {c.Escaped, "entities everywhere"},
+		{c.Quote != "", "quote " + strconv.Quote(c.Quote)}, {c.Nested, "nested"}} {
 		if flag.on {
 			words = append(words, flag.word)
 		}
@@ -49,8 +52,8 @@ func (c Codec) String() string {
 	return strings.Join(words, ", ")
 }
 
-// String returns the part: a quoted literal, or a slot's name in braces with what it is made of; "?" behind what may be
-// missing.
+// String returns the part: a quoted literal, or a slot's name in braces with what it is made of;
+// "?" after what may be missing.
 func (p Part) String() string {
 	var s string
 	switch {
@@ -116,8 +119,8 @@ func (o *Object) String() string {
 	return strings.Join(words, ", ")
 }
 
-// String returns the format as lines "field: value", in a fixed order, fields that were not found left out. The names are
-// those of the golden markers.
+// String returns the format as lines "field: value", in a fixed order, fields that were not found
+// left out. The names are those of the golden markers.
 func (f Format) String() string {
 	var b strings.Builder
 	f.each(func(name, value string) { fmt.Fprintf(&b, "%s: %s\n", name, value) })
@@ -202,8 +205,8 @@ func (c Calls) lines(line func(name, value string), marker func(name string, m M
 	line("tail", partsString(c.Tail))
 }
 
-// Shape says in a word or two how the format spells tool calls, for people: "none" where it does not, "routes" where every
-// part is addressed, "undisclosed" where the template does not say.
+// Shape says in a word or two how the format spells tool calls, for people: "none" where it does
+// not, "routes" where every part is addressed, "undisclosed" where the template does not say.
 func (f Format) Shape() string {
 	switch {
 	case len(f.Calls) > 0:

@@ -4,16 +4,16 @@
 // # The document
 //
 // A [Document] is a JSON object with the member assay_format, the version, and the members of
-// [format.Format] in snake case. schema.json, [Schema], describes it for programs, docs/format.md for
-// people. A member that has its zero value is left out. A marker is the text that the template writes;
-// its white space at the edges is set apart by [format.Mark] when it is read. A marker that Mark would
-// set apart otherwise is an object with before, text and after.
+// [format.Format] in snake case. schema.json, [Schema], describes it for programs, docs/format.md
+// for people. A member that has its zero value is left out. A marker is the text that the template
+// writes; its white space at the edges is set apart by [format.Mark] when it is read. A marker that
+// Mark would set apart otherwise is an object with before, text and after.
 //
 // # Versions
 //
-// A version is one whole number. It grows when a document of it can mean something that a reader of the
-// version before would get wrong: a new member, a new word. A reader refuses versions and members that
-// it does not know, since a format that is read in part reads outputs wrongly.
+// A version is one whole number. It grows when a document of it can mean something that a reader of
+// the version before would get wrong: a new member, a new word. A reader refuses versions and
+// members that it does not know, since a format that is read in part reads outputs wrongly.
 //
 // # Limits
 //
@@ -49,7 +49,8 @@ var Schema string
 type Document struct {
 	Format format.Format
 	// Prefills are the texts that the template's prompts put after the header, one for each setting
-	// of its switches: the beginning of the model's own text, which a parser reads before the output.
+	// of its switches: the beginning of the model's own text, which a parser reads before the
+	// output.
 	Prefills []string
 }
 
@@ -66,8 +67,8 @@ func (e *Error) Error() string {
 	return e.Path + ": " + e.Msg
 }
 
-// MaxText bounds the texts of a document together, in bytes. The largest format of a template in public
-// use has under 4 KiB.
+// MaxText bounds the texts of a document together, in bytes. The largest format of a template in
+// public use has under 4 KiB.
 const MaxText = 16 << 10
 
 const versionKey = "assay_format"
@@ -90,7 +91,8 @@ func Read(v ordered.Value) (Document, error) {
 		return d, &Error{Path: versionKey, Msg: "expected the version, found nothing; " +
 			"`assay emit format TEMPLATE` writes a document"}
 	case version.String() != fmt.Sprint(Version):
-		return d, &Error{Path: versionKey, Msg: fmt.Sprintf("expected %d, found %s", Version, version)}
+		return d, &Error{Path: versionKey,
+			Msg: fmt.Sprintf("expected %d, found %s", Version, version)}
 	}
 	r := &reader{in: v, known: map[string]bool{versionKey: true}, fault: new(error), left: new(int)}
 	*r.left = MaxText

@@ -16,7 +16,8 @@ func ExampleWrite() {
 			Header: "<|im_start|>assistant\n",
 			End:    []string{"<|im_end|>\n"},
 			Calls: []format.Calls{{
-				Call: format.Pair{Open: format.Mark("<tool_call>\n"), Close: format.Mark("\n</tool_call>")},
+				Call: format.Pair{Open: format.Mark("<tool_call>\n"),
+					Close: format.Mark("\n</tool_call>")},
 				Object: &format.Object{Fields: []format.Field{
 					{Path: []string{"name"}, Slot: format.SlotName},
 					{Path: []string{"arguments"}, Slot: format.SlotArgs},
@@ -114,7 +115,8 @@ func TestReadErrors(t *testing.T) {
 		{`{"assay_format": 1, "ends": []}`, "ends: version 1 has no such member"},
 		{`{"assay_format": 1, "end": [1]}`, "end[0]: expected string, found number"},
 		{`{"assay_format": 1, "reasoning": {"open": 1}}`,
-			"reasoning.open: expected the text of a marker, or before, text and after, found number"},
+			"reasoning.open: expected the text of a marker, or before, text and " +
+				"after, found number"},
 		{`{"assay_format": 1, "reasoning": {"open": {"txt": "x"}}}`, "reasoning.open.txt: version 1 has no such member"},
 		{`{"assay_format": 1, "calls": [{"object": {"quote": "x"}}]}`, `calls[0].object.quote: expected a quote, found "x"`},
 		{`{"assay_format": 1, "calls": [{"head": [{"base": 1.5}]}]}`, "calls[0].head[0].base: expected a whole number, found 1.5"},

@@ -166,7 +166,8 @@ func (r *reader) json(key string, text *string) {
 }
 
 func (r *reader) inner(key string, v ordered.Value) *reader {
-	return &reader{path: r.at(key), depth: r.depth + 1, in: v, known: map[string]bool{}, fault: r.fault, left: r.left}
+	return &reader{path: r.at(key), depth: r.depth + 1, in: v, known: map[string]bool{},
+		fault: r.fault, left: r.left}
 }
 
 func (r *reader) object(key string, _ bool, each func(visitor)) bool {

@@ -2,8 +2,8 @@ package formatjson
 
 import "github.com/goassay/assay/engine/format"
 
-// visitor goes through the members of an object: a writer adds them, a reader sets them. The shape of a
-// document is written once, below, for both.
+// visitor goes through the members of an object: a writer adds them, a reader sets them. The shape
+// of a document is written once, below, for both.
 type visitor interface {
 	text(key string, s *string)
 	flag(key string, on *bool)

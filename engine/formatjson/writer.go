@@ -107,5 +107,6 @@ func markerValue(m format.Marker) ordered.Value {
 		return ordered.Str(full)
 	}
 	return ordered.ObjectOf(ordered.MemberOf("before", ordered.Str(m.Before)),
-		ordered.MemberOf("text", ordered.Str(m.Text)), ordered.MemberOf("after", ordered.Str(m.After)))
+		ordered.MemberOf("text", ordered.Str(m.Text)),
+		ordered.MemberOf("after", ordered.Str(m.After)))
 }

@@ -12,17 +12,20 @@ import (
 // MaxRules bounds how many rules a [Builder] makes.
 const MaxRules = 200_000
 
-// MaxParts bounds how many parts a [Builder] puts together to sequences and choices, those of parts that stand in several places counted
-// in each. A request with a thousand tools takes some hundred thousand.
+// MaxParts bounds how many parts a [Builder] puts together to sequences and choices, those of parts
+// that stand in several places counted in each. A request with a thousand tools takes some hundred
+// thousand.
 const MaxParts = 2_000_000
 
-// splitCount is the largest count that a built repetition has. Engines that expand a repetition into copies refuse or
-// crawl on larger ones; nesting keeps the copies few and the language the same.
+// splitCount is the largest count that a built repetition has. Engines that expand a repetition
+// into copies refuse or crawl on larger ones; nesting keeps the copies few and the language the
+// same.
 const splitCount = 1000
 
-// Builder composes a grammar. Elements are values and can be used any number of times; the composing methods simplify
-// (nested sequences and choices are flattened, neighbouring literals joined). Rules with equal content are one rule, and
-// names are made unique by numbers, so that the same calls always give the same grammar.
+// Builder composes a grammar. Elements are values and can be used any number of times; the
+// composing methods simplify (nested sequences and choices are flattened, neighbouring literals
+// joined). Rules with equal content are one rule, and names are made unique by numbers, so that the
+// same calls always give the same grammar.
 //
 // The first error sticks and is returned by [Builder.Grammar].
 type Builder struct {
@@ -38,7 +41,8 @@ type Builder struct {
 
 // NewBuilder returns an empty builder.
 func NewBuilder() *Builder {
-	return &Builder{rules: map[string][]Alternate{}, numbers: map[string]int{}, byText: map[string]string{}, values: map[valueKey]Element{},
+	return &Builder{rules: map[string][]Alternate{}, numbers: map[string]int{},
+		byText: map[string]string{}, values: map[valueKey]Element{},
 		untils: map[string]Element{}, shared: map[string]Element{}}
 }
 
@@ -119,7 +123,8 @@ func (b *Builder) Seq(parts ...Element) Element {
 // counted returns an element of so many parts, unless they are too many.
 func (b *Builder) counted(e Element, parts int) Element {
 	if b.parts += parts; b.parts > MaxParts {
-		return b.fail(fmt.Errorf("a grammar of more than %d parts: the schemas say too much in too many places", MaxParts))
+		return b.fail(fmt.Errorf("a grammar of more than %d parts: the schemas say too much "+
+			"in too many places", MaxParts))
 	}
 	return e
 }
@@ -160,7 +165,8 @@ func distinct(alts []Alternate) []Alternate {
 	if len(alts) <= few {
 		out := alts[:0:0]
 		for _, alt := range alts {
-			if !slices.ContainsFunc(out, func(known Alternate) bool { return slices.EqualFunc(known, alt, equalElements) }) {
+			if !slices.ContainsFunc(out,
+				func(known Alternate) bool { return slices.EqualFunc(known, alt, equalElements) }) {
 				out = append(out, alt)
 			}
 		}
@@ -178,12 +184,13 @@ func distinct(alts []Alternate) []Alternate {
 // Opt matches an element or nothing.
 func (b *Builder) Opt(e Element) Element { return b.Repeat(e, 0, 1) }
 
-// Repeat matches an element lo to hi times; hi may be [Unlimited]. What is repeated should not be empty: engines take a
-// repeated rule or group with an empty alternative for left recursion. Where that alternative is in sight it is taken
-// out, and the repetition may then stay away instead.
+// Repeat matches an element lo to hi times; hi may be [Unlimited]. What is repeated should not be
+// empty: engines take a repeated rule or group with an empty alternative for left recursion. Where
+// that alternative is in sight it is taken out, and the repetition may then stay away instead.
 func (b *Builder) Repeat(e Element, lo, hi int) Element {
 	if alts, name := b.choices(e); slices.ContainsFunc(alts, isEmptySequence) && hi != 0 {
-		rest := b.Alt(Element{Kind: Group, Alts: slices.DeleteFunc(slices.Clone(alts), isEmptySequence)})
+		rest := b.Alt(Element{Kind: Group,
+			Alts: slices.DeleteFunc(slices.Clone(alts), isEmptySequence)})
 		if name != "" {
 			rest = b.Rule(name, rest)
 		}
@@ -191,7 +198,8 @@ func (b *Builder) Repeat(e Element, lo, hi int) Element {
 	}
 	switch {
 	case lo < 0 || hi < lo && hi != Unlimited || lo > MaxCount || hi > MaxCount:
-		return b.fail(fmt.Errorf("repetition from %d to %d: expected counts in order, at most %d", lo, hi, MaxCount))
+		return b.fail(fmt.Errorf("repetition from %d to %d: expected counts "+
+			"in order, at most %d", lo, hi, MaxCount))
 	case hi == 0:
 		return b.Empty()
 	case e.Kind == Never && lo == 0:
@@ -209,11 +217,13 @@ func (b *Builder) Repeat(e Element, lo, hi int) Element {
 		if hi != Unlimited {
 			rest = hi - lo/splitCount*splitCount
 		}
-		return b.Seq(b.Repeat(block, lo/splitCount, lo/splitCount), b.Repeat(e, lo%splitCount, rest))
+		return b.Seq(b.Repeat(block, lo/splitCount, lo/splitCount),
+			b.Repeat(e, lo%splitCount, rest))
 	case hi > splitCount && lo > 0:
 		return b.Seq(b.Repeat(e, lo, lo), b.Repeat(e, 0, hi-lo))
 	case hi > splitCount:
-		// x{0,hi} is (x{half}){0,blocks} x{0,tail}, where the tail is at least a half, so that every count is reached.
+		// x{0,hi} is (x{half}){0,blocks} x{0,tail}, where the tail is at least a half, so that
+		// every count is reached.
 		const half = splitCount / 2
 		blocks := hi/half - 1
 		return b.Seq(b.Repeat(b.Repeat(e, half, half), 0, blocks), b.Repeat(e, 0, hi-blocks*half))
@@ -255,11 +265,13 @@ func weight(e Element) int {
 
 func isEmpty(e Element) bool { return e.Kind == Group && len(e.Alts) == 1 && len(e.Alts[0]) == 0 }
 
-// Ref refers to a rule by its exact name; it must have been declared or be defined until [Builder.Grammar].
+// Ref refers to a rule by its exact name; it must have been declared or be defined until
+// [Builder.Grammar].
 func (b *Builder) Ref(name string) Element { return Element{Kind: Ref, Text: name} }
 
-// Rule makes a rule and returns the reference to it. The name is a wish: what is not a letter, a digit or a hyphen
-// becomes a hyphen, a taken name gets a number, and a rule with the same content is used again under its name.
+// Rule makes a rule and returns the reference to it. The name is a wish: what is not a letter, a
+// digit or a hyphen becomes a hyphen, a taken name gets a number, and a rule with the same content
+// is used again under its name.
 func (b *Builder) Rule(name string, e Element) Element {
 	switch {
 	case e.Kind == Never, e.Kind == Ref, isEmpty(e):
@@ -283,14 +295,16 @@ func altsOf(e Element) []Alternate {
 	return []Alternate{{e}}
 }
 
-// Declare reserves a name, made unique as by [Builder.Rule], for a rule that is defined later: for recursion.
+// Declare reserves a name, made unique as by [Builder.Rule], for a rule that is defined later: for
+// recursion.
 func (b *Builder) Declare(name string) Element {
 	if len(b.rules) >= MaxRules {
 		return b.fail(fmt.Errorf("more than %d rules", MaxRules))
 	}
 	name = ruleName(name)
 	unique := name
-	for i := max(2, b.numbers[name]+1); ; i++ { // all up to the last number are taken, so a thousand names alike cost no million looks
+	// all up to the last number are taken, so a thousand names alike cost no million looks
+	for i := max(2, b.numbers[name]+1); ; i++ {
 		if _, taken := b.rules[unique]; !taken && unique != Root {
 			break
 		}
@@ -337,7 +351,8 @@ func ruleName(name string) string {
 	return name
 }
 
-// Words matches one of many texts. Long lists share their beginnings, so that a matcher does not follow every word.
+// Words matches one of many texts. Long lists share their beginnings, so that a matcher does not
+// follow every word.
 func (b *Builder) Words(words ...string) Element {
 	words = slices.Clone(words)
 	if len(words) <= 2*wordsFrom {
@@ -352,7 +367,8 @@ const (
 	maxShared = 32 // levels of shared beginnings
 )
 
-// words matches the words without their first skip bytes. The words of a list that shares beginnings are sorted.
+// words matches the words without their first skip bytes. The words of a list that shares
+// beginnings are sorted.
 func (b *Builder) words(words []string, skip, depth int) Element {
 	var choices []Element
 	for len(words) > 0 {
@@ -368,7 +384,8 @@ func (b *Builder) words(words []string, skip, depth int) Element {
 			choices = append(choices, b.Lit(word))
 		} else {
 			shared := commonPrefix(word, words[run-1][skip:])
-			choices = append(choices, b.Seq(b.Lit(shared), b.words(words[:run], skip+len(shared), depth+1)))
+			choices = append(choices,
+				b.Seq(b.Lit(shared), b.words(words[:run], skip+len(shared), depth+1)))
 		}
 		words = words[run:]
 	}
@@ -386,11 +403,12 @@ func commonPrefix(a, b string) string {
 	return a[:n]
 }
 
-// Space matches the white space that models write between JSON tokens: nothing, one blank, or one line break with up to
-// 40 blanks or tabs of indentation.
+// Space matches the white space that models write between JSON tokens: nothing, one blank, or one
+// line break with up to 40 blanks or tabs of indentation.
 func (b *Builder) Space() Element {
 	return b.once("ws", func() Element {
-		return b.Alt(b.Empty(), b.Lit(" "), b.Seq(b.Lit("\n"), b.Repeat(b.Class(runes(" \t"), false), 0, 40)))
+		return b.Alt(b.Empty(), b.Lit(" "),
+			b.Seq(b.Lit("\n"), b.Repeat(b.Class(runes(" \t"), false), 0, 40)))
 	})
 }
 
@@ -404,7 +422,8 @@ func (b *Builder) once(name string, make func() Element) Element {
 	return e
 }
 
-// Grammar returns the grammar of a text that matches root, with the rules that it needs in the order of their first use.
+// Grammar returns the grammar of a text that matches root, with the rules that it needs in the
+// order of their first use.
 func (b *Builder) Grammar(root Element) (*Grammar, error) {
 	if b.err != nil {
 		return nil, b.err
@@ -419,7 +438,8 @@ func (b *Builder) Grammar(root Element) (*Grammar, error) {
 		walk = func(alts []Alternate) {
 			for _, alt := range alts {
 				for _, e := range alt {
-					if alts, ok := b.rules[e.Text]; e.Kind == Ref && !seen[e.Text] && ok && alts != nil {
+					if alts, ok := b.rules[e.Text]; e.Kind == Ref && !seen[e.Text] && ok &&
+						alts != nil {
 						seen[e.Text] = true
 						g.Rules = append(g.Rules, Rule{e.Text, alts})
 					}

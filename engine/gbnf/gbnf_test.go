@@ -232,7 +232,8 @@ func words(alphabet string, n int) []string {
 
 func randomElement(b *gbnf.Builder, rng *rand.Rand, depth int) gbnf.Element {
 	if depth == 0 || rng.Intn(5) == 0 {
-		return []gbnf.Element{b.Lit("a"), b.Lit("b"), b.Lit("ab"), b.Any(), b.Class([]gbnf.Range{{Lo: 'a', Hi: 'a'}}, true), b.Empty()}[rng.Intn(6)]
+		return []gbnf.Element{b.Lit("a"), b.Lit("b"), b.Lit("ab"), b.Any(),
+			b.Class([]gbnf.Range{{Lo: 'a', Hi: 'a'}}, true), b.Empty()}[rng.Intn(6)]
 	}
 	x, y := randomElement(b, rng, depth-1), randomElement(b, rng, depth-1)
 	switch rng.Intn(4) {
@@ -325,9 +326,11 @@ func elementWays(e gbnf.Element, text string, from int) map[int]bool {
 
 // What is built with large counts is split, and means the same.
 func TestRepeatIsSplit(t *testing.T) {
-	for _, tt := range []struct{ lo, hi int }{{0, 1001}, {0, 1999}, {0, 2500}, {1001, 1001}, {1001, gbnf.Unlimited}, {5, 3000}, {2500, 2600}, {1500, 4000}} {
+	for _, tt := range []struct{ lo, hi int }{{0, 1001}, {0, 1999}, {0, 2500}, {1001, 1001},
+		{1001, gbnf.Unlimited}, {5, 3000}, {2500, 2600}, {1500, 4000}} {
 		b := gbnf.NewBuilder()
-		g, err := b.Grammar(b.Seq(b.Repeat(b.Alt(b.Lit("x"), b.Lit("yy")), tt.lo, tt.hi), b.Lit(".")))
+		g, err := b.Grammar(b.Seq(b.Repeat(b.Alt(b.Lit("x"), b.Lit("yy")), tt.lo, tt.hi),
+			b.Lit(".")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -336,7 +339,8 @@ func TestRepeatIsSplit(t *testing.T) {
 			c := m.Clone()
 			c.AcceptString(".")
 			if want := n >= tt.lo && (tt.hi < 0 || n <= tt.hi); c.Done() != want {
-				t.Fatalf("{%d,%d}: %d accepted: %v, want %v\n%s", tt.lo, tt.hi, n, c.Done(), want, g)
+				t.Fatalf("{%d,%d}: %d accepted: %v, want %v\n%s", tt.lo, tt.hi, n, c.Done(), want,
+					g)
 			}
 			m.AcceptString([]string{"x", "yy"}[n%2])
 		}
@@ -344,7 +348,8 @@ func TestRepeatIsSplit(t *testing.T) {
 }
 
 func TestUntil(t *testing.T) {
-	markers := [][]string{{"</think>"}, {"</a>", "<b"}, {"aab", "ba"}, {"aba"}, {"\n</p>", "\n\n"}, {"ab", "abab"}, {"x"}, {"é<", "世"}, {}}
+	markers := [][]string{{"</think>"}, {"</a>", "<b"}, {"aab", "ba"}, {"aba"}, {"\n</p>", "\n\n"},
+		{"ab", "abab"}, {"x"}, {"é<", "世"}, {}}
 	rng := rand.New(rand.NewSource(1))
 	for _, ms := range markers {
 		b := gbnf.NewBuilder()
@@ -389,7 +394,8 @@ func TestBuilder(t *testing.T) {
 	}
 	value := b.Declare("value")
 	b.Define(value, b.Alt(b.Lit("1"), b.Seq(b.Lit("["), space, value, b.Lit("]"))))
-	g, err := b.Grammar(b.Seq(b.Lit("<"), b.Lit("v"), b.Lit(">"), value, b.Rule("my rule!", b.Alt(b.Lit("x"), b.Lit("y"), b.Lit("x"), b.Never()))))
+	g, err := b.Grammar(b.Seq(b.Lit("<"), b.Lit("v"), b.Lit(">"), value,
+		b.Rule("my rule!", b.Alt(b.Lit("x"), b.Lit("y"), b.Lit("x"), b.Never()))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -489,7 +495,8 @@ func TestSampler(t *testing.T) {
 		if err != nil || !accepts(t, g, text) || len([]rune(text)) != lo {
 			t.Errorf("minimal %q, %v, length %d, of\n%s", text, err, lo, g)
 		}
-		if text, err := gbnf.Maximal(g); (err == nil) != (hi >= 0) || err == nil && (!accepts(t, g, text) || len([]rune(text)) != hi) {
+		if text, err := gbnf.Maximal(g); (err == nil) != (hi >= 0) ||
+			err == nil && (!accepts(t, g, text) || len([]rune(text)) != hi) {
 			t.Errorf("maximal %q, %v, length %d, of\n%s", text, err, hi, g)
 		}
 	}
@@ -647,7 +654,8 @@ func FuzzMatcher(f *testing.F) {
 			pieces.Accept([]byte(input[i : i+1]))
 		}
 		if whole.Done() != pieces.Done() || whole.Dead() != pieces.Dead() {
-			t.Fatalf("in one piece: done %v dead %v; in bytes: done %v dead %v", whole.Done(), whole.Dead(), pieces.Done(), pieces.Dead())
+			t.Fatalf("in one piece: done %v dead %v; in bytes: "+
+				"done %v dead %v", whole.Done(), whole.Dead(), pieces.Done(), pieces.Dead())
 		}
 		s, err := gbnf.NewSampler(g, rand.New(rand.NewSource(seed)))
 		if err != nil {

@@ -1,38 +1,42 @@
-// Package gbnf reads, builds, prints, matches and samples grammars in GBNF, the grammar language of llama.cpp.
+// Package gbnf reads, builds, prints, matches and samples grammars in GBNF, the grammar language of
+// llama.cpp.
 //
 // # Terminology
 //
-// A [Grammar] is a list of rules; the rule named root is the whole text. A [Rule] has alternatives, an [Alternate] is a
-// sequence of elements, and an [Element] is a literal, a character class, any character, a reference to a rule, a group,
-// a repetition or a token. Everything is over Unicode code points, never bytes. A sentence is a text that the grammar
-// derives; a prefix of a sentence is a text that can still become one.
+// A [Grammar] is a list of rules; the rule named root is the whole text. A [Rule] has alternatives,
+// an [Alternate] is a sequence of elements, and an [Element] is a literal, a character class, any
+// character, a reference to a rule, a group, a repetition or a token. Everything is over Unicode
+// code points, never bytes. A sentence is a text that the grammar derives; a prefix of a sentence
+// is a text that can still become one.
 //
 // # Model
 //
-// All of these are plain data that print the same text everywhere ([Grammar.String]) and read back as they were
-// ([Parse]). A [Builder] composes elements and gives rules readable, deterministic names; equal rules are one rule. It
-// also makes grammars for JSON Schemas ([Builder.JSON], [Builder.Value]) and for text that stops at markers
-// ([Builder.Until]). A [Matcher] reads a text in pieces and keeps every way in which it can still be derived; a
-// [Sampler] writes random sentences.
+// All of these are plain data that print the same text everywhere ([Grammar.String]) and read back
+// as they were ([Parse]). A [Builder] composes elements and gives rules readable, deterministic
+// names; equal rules are one rule. It also makes grammars for JSON Schemas ([Builder.JSON],
+// [Builder.Value]) and for text that stops at markers ([Builder.Until]). A [Matcher] reads a text
+// in pieces and keeps every way in which it can still be derived; a [Sampler] writes random
+// sentences.
 //
 // # Source
 //
-// The language is the one of grammars/README.md in llama.cpp 0.5.0; so is the meaning of a JSON Schema as a grammar
-// (properties in order, no additional ones by default, one optional blank or line break between JSON tokens). Departures:
-// rules are checked when they are read (undefined, defined twice, left-recursive, without an end), integers may have 19
-// digits rather than 16, numbers obey their bounds as well, and an unanchored pattern may match anywhere in a string.
+// The language is the one of grammars/README.md in llama.cpp 0.5.0; so is the meaning of a JSON
+// Schema as a grammar (properties in order, no additional ones by default, one optional blank or
+// line break between JSON tokens). Departures: rules are checked when they are read (undefined,
+// defined twice, left-recursive, without an end), integers may have 19 digits rather than 16,
+// numbers obey their bounds as well, and an unanchored pattern may match anywhere in a string.
 //
 // # Limits
 //
-// Parsing: groups nest [MaxNesting] deep, counts go to [MaxCount]. Building: [MaxRules] rules; counts beyond 1,000 are
-// split into nested repetitions, since engines that expand them refuse large ones. Matching: [MaxStates] live
-// derivations; counts are kept as numbers, so {0,1000000} costs no more than *. Sampling: [Sampler.Max] characters, then
-// the shortest way out.
+// Parsing: groups nest [MaxNesting] deep, counts go to [MaxCount]. Building: [MaxRules] rules;
+// counts beyond 1,000 are split into nested repetitions, since engines that expand them refuse
+// large ones. Matching: [MaxStates] live derivations; counts are kept as numbers, so {0,1000000}
+// costs no more than *. Sampling: [Sampler.Max] characters, then the shortest way out.
 //
 // # Errors
 //
-// [Parse] returns a [source.Error] or a [source.List]; [Grammar.Validate] and [Builder.Grammar] return an error that
-// names the rule.
+// [Parse] returns a [source.Error] or a [source.List]; [Grammar.Validate] and [Builder.Grammar]
+// return an error that names the rule.
 //
 // # Stability
 //
@@ -80,7 +84,8 @@ const (
 	Ref                 // the rule named Text
 	Group               // Alts
 	Repeat              // Alts, Min to Max times; Max is Unlimited where there is no bound
-	Token               // the token whose text is Text, or whose number is ID where Text is empty; Negated: any other
+	// the token whose text is Text, or whose number is ID where Text is empty; Negated: any other
+	Token
 )
 
 // Element is one part of a sequence.
@@ -94,7 +99,8 @@ type Element struct {
 	Min, Max int
 }
 
-// Range is the code points from Lo to Hi, both included. [Parse] and [Builder] keep the ranges of a class sorted and apart.
+// Range is the code points from Lo to Hi, both included. [Parse] and [Builder] keep the ranges of a
+// class sorted and apart.
 type Range struct {
 	Lo, Hi rune
 }
@@ -109,17 +115,20 @@ func (g *Grammar) Rule(name string) *Rule {
 	return nil
 }
 
-// Equal says that two grammars have the same rules in the same order.
+// Equal reports whether two grammars have the same rules in the same order.
 func Equal(a, b *Grammar) bool {
-	return slices.EqualFunc(a.Rules, b.Rules, func(r, s Rule) bool { return r.Name == s.Name && equalAlts(r.Alts, s.Alts) })
+	return slices.EqualFunc(a.Rules, b.Rules,
+		func(r, s Rule) bool { return r.Name == s.Name && equalAlts(r.Alts, s.Alts) })
 }
 
 func equalAlts(a, b []Alternate) bool {
-	return slices.EqualFunc(a, b, func(x, y Alternate) bool { return slices.EqualFunc(x, y, equalElements) })
+	return slices.EqualFunc(a, b,
+		func(x, y Alternate) bool { return slices.EqualFunc(x, y, equalElements) })
 }
 
 func equalElements(x, y Element) bool {
-	return x.Kind == y.Kind && x.Text == y.Text && x.Negated == y.Negated && x.ID == y.ID && x.Min == y.Min && x.Max == y.Max &&
+	return x.Kind == y.Kind && x.Text == y.Text && x.Negated == y.Negated && x.ID == y.ID &&
+		x.Min == y.Min && x.Max == y.Max &&
 		slices.Equal(x.Ranges, y.Ranges) && equalAlts(x.Alts, y.Alts)
 }
 
@@ -204,7 +213,8 @@ func appendElement(dst []byte, e Element) []byte {
 	case Group:
 		return append(appendAlts(append(dst, '('), e.Alts), ')')
 	}
-	if len(e.Alts) == 1 && len(e.Alts[0]) == 1 && e.Alts[0][0].Kind != Group && e.Alts[0][0].Kind != Repeat {
+	if len(e.Alts) == 1 && len(e.Alts[0]) == 1 && e.Alts[0][0].Kind != Group &&
+		e.Alts[0][0].Kind != Repeat {
 		dst = appendElement(dst, e.Alts[0][0])
 	} else {
 		dst = append(appendAlts(append(dst, '('), e.Alts), ')')
@@ -227,8 +237,9 @@ func appendElement(dst []byte, e Element) []byte {
 	return append(dst, '}')
 }
 
-// appendRune appends a character of a literal or a class. Only escapes that the language documents are used: the hyphen
-// and the caret of a class, which have none of their own, are written by number.
+// appendRune appends a character of a literal or a class. Only escapes that the language documents
+// are used: the hyphen and the caret of a class, which have none of their own, are written by
+// number.
 func appendRune(dst []byte, r rune, special string) []byte {
 	switch r {
 	case '\n':
@@ -265,13 +276,15 @@ type Problem struct {
 
 func (p *Problem) Error() string { return "grammar: " + p.Msg }
 
-// Validate returns the first [Problem]: no root, a rule defined twice, an undefined rule, a malformed element, left
-// recursion (the rule comes back to itself before a character is read), or a rule from which no text can end.
+// Validate returns the first [Problem]: no root, a rule defined twice, an undefined rule, a
+// malformed element, left recursion (the rule comes back to itself before a character is read), or
+// a rule from which no text can end.
 func (g *Grammar) Validate() error {
 	index := make(map[string]int, len(g.Rules))
 	for i, r := range g.Rules {
 		if !validName(r.Name) {
-			return &Problem{Rule: r.Name, Msg: fmt.Sprintf("rule name %q: expected ASCII letters, digits and hyphens", r.Name)}
+			return &Problem{Rule: r.Name, Msg: fmt.Sprintf("rule name %q: expected ASCII "+
+				"letters, digits and hyphens", r.Name)}
 		}
 		if _, ok := index[r.Name]; ok {
 			return &Problem{Rule: r.Name, Msg: fmt.Sprintf("rule %s is defined twice", r.Name)}
@@ -296,7 +309,8 @@ func (g *Grammar) Validate() error {
 	}
 	for i, s := range sizes(g, index) {
 		if s >= infinite {
-			return &Problem{Rule: g.Rules[i].Name, Msg: fmt.Sprintf("rule %s never ends: every alternative leads back to itself", g.Rules[i].Name)}
+			return &Problem{Rule: g.Rules[i].Name, Msg: fmt.Sprintf("rule %s never ends: every "+
+				"alternative leads back to itself", g.Rules[i].Name)}
 		}
 	}
 	return nil
@@ -328,7 +342,8 @@ func checkAlts(alts []Alternate, index map[string]int, depth int) *Problem {
 				}
 				for _, r := range e.Ranges {
 					if r.Lo > r.Hi || r.Lo < 0 || r.Hi > unicode.MaxRune {
-						p = &Problem{Msg: fmt.Sprintf("the range from U+%04X to U+%04X is not in order", r.Lo, r.Hi)}
+						p = &Problem{Msg: fmt.Sprintf("the range from U+%04X to U+%04X "+
+							"is not in order", r.Lo, r.Hi)}
 					}
 				}
 			case Any:
@@ -341,7 +356,8 @@ func checkAlts(alts []Alternate, index map[string]int, depth int) *Problem {
 					p = &Problem{Msg: fmt.Sprintf("token %q, number %d: expected a text such as <name> or a number from 0", e.Text, e.ID)}
 				}
 			case Repeat:
-				if e.Min < 0 || e.Min > MaxCount || e.Max > MaxCount || e.Max < e.Min && e.Max != Unlimited {
+				if e.Min < 0 || e.Min > MaxCount || e.Max > MaxCount ||
+					e.Max < e.Min && e.Max != Unlimited {
 					p = &Problem{Msg: fmt.Sprintf("repetition {%d,%d}: expected counts in order, at most %d", e.Min, e.Max, MaxCount)}
 				}
 				fallthrough
@@ -362,9 +378,11 @@ func checkAlts(alts []Alternate, index map[string]int, depth int) *Problem {
 	return nil
 }
 
-// validToken says that a token's text can be written in a grammar as it is: <...> without brackets and white space.
+// validToken reports whether a token's text can be written in a grammar as it is: <...> without
+// brackets and white space.
 func validToken(text string) bool {
-	return len(text) > 2 && text[0] == '<' && text[1] != '[' && strings.IndexByte(text, '>') == len(text)-1 &&
+	return len(text) > 2 && text[0] == '<' && text[1] != '[' &&
+		strings.IndexByte(text, '>') == len(text)-1 &&
 		!strings.ContainsAny(text, "\n\r") && utf8.ValidString(text)
 }
 
@@ -381,8 +399,8 @@ func nullable(g *Grammar, index map[string]int) []bool {
 	return null
 }
 
-// settle computes what a rule has from the rules that it uses: update computes one rule and says whether that changed it;
-// then the rules that use it are computed again.
+// settle computes what a rule has from the rules that it uses: update computes one rule and says
+// whether that changed it; then the rules that use it are computed again.
 func settle(g *Grammar, index map[string]int, update func(rule int) bool) {
 	users := make([][]int, len(g.Rules))
 	for i := range g.Rules {
@@ -411,7 +429,8 @@ func settle(g *Grammar, index map[string]int, update func(rule int) bool) {
 
 func nullableAlts(alts []Alternate, index map[string]int, null []bool) bool {
 	return slices.ContainsFunc(alts, func(alt Alternate) bool {
-		return !slices.ContainsFunc(alt, func(e Element) bool { return !nullableElement(e, index, null) })
+		return !slices.ContainsFunc(alt,
+			func(e Element) bool { return !nullableElement(e, index, null) })
 	})
 }
 
@@ -429,8 +448,8 @@ func nullableElement(e Element, index map[string]int, null []bool) bool {
 	return false
 }
 
-// leftRecursion finds a rule that reaches itself before a character is read, by depth-first search with an own stack, so
-// that long chains of rules cannot exhaust Go's.
+// leftRecursion finds a rule that reaches itself before a character is read, by depth-first search
+// with an own stack, so that long chains of rules cannot exhaust Go's.
 func leftRecursion(g *Grammar, index map[string]int, null []bool) *Problem {
 	const (
 		fresh = iota
@@ -461,7 +480,8 @@ func leftRecursion(g *Grammar, index map[string]int, null []bool) *Problem {
 			case open:
 				from, to := g.Rules[top.rule].Name, g.Rules[next].Name
 				return &Problem{Rule: from, Ref: to, Msg: fmt.Sprintf(
-					"left recursion: rule %s comes back to rule %s before a character is read", from, to)}
+					"left recursion: rule %s comes back to rule %s before a "+
+						"character is read", from, to)}
 			case fresh:
 				state[next] = open
 				stack = append(stack, visit{next, leftRefs(nil, g.Rules[next].Alts, index, null)})
@@ -493,8 +513,8 @@ func leftRefs(refs []int, alts []Alternate, index map[string]int, null []bool) [
 // infinite is the cost of what never ends; costs are added without overflow up to it.
 const infinite = 1 << 40
 
-// sizes computes the cost of the cheapest derivation of every rule: its characters plus one per choice made, so that the
-// parts of a derivation always cost less than the whole.
+// sizes computes the cost of the cheapest derivation of every rule: its characters plus one per
+// choice made, so that the parts of a derivation always cost less than the whole.
 func sizes(g *Grammar, index map[string]int) []int {
 	all := make([]int, len(g.Rules))
 	for i := range all {

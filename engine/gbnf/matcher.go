@@ -7,21 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// MaxStates bounds how many derivations a [Matcher] follows at once. A grammar that needs more is too ambiguous.
+// MaxStates bounds how many derivations a [Matcher] follows at once. A grammar that needs more is
+// too ambiguous.
 const MaxStates = 30_000
 
-// Matcher reads a text in pieces and says whether a grammar derives it. It follows every derivation at once; a
-// derivation is a stack of places to go on at, and derivations share their lower frames. Of derivations that differ only
-// in how often a repetition has run, the one with more repetitions left stands for the others, so that ambiguous and
-// nested counts stay few.
+// Matcher reads a text in pieces and says whether a grammar derives it. It follows every derivation
+// at once; a derivation is a stack of places to go on at, and derivations share their lower frames.
+// Of derivations that differ only in how often a repetition has run, the one with more repetitions
+// left stands for the others, so that ambiguous and nested counts stay few.
 //
-// A token element with a text matches that text; tokens by number and negated tokens match only through
-// [Matcher.AcceptToken]. A Matcher is not safe for concurrent use; memory is proportional to the live derivations.
+// A token element with a text matches that text; tokens by number and negated tokens match only
+// through [Matcher.AcceptToken]. A Matcher is not safe for concurrent use; memory is proportional
+// to the live derivations.
 type Matcher struct {
 	root  []*node
 	tops  []place // what can come next
 	spare []place // the memory of the tops before
-	// steady is the set of the tops (as bits) that took the last character, where that changed nothing; else 0.
+	// steady is the set of the tops (as bits) that took the last character, where that changed
+	// nothing; else 0.
 	steady uint64
 	done   bool // the text may end here
 	table  map[place]*frame
@@ -47,14 +50,15 @@ type node struct {
 	token    int
 }
 
-// frame is a place on a stack below the top: where to go on once what is above has ended. Frames are unique.
+// frame is a place on a stack below the top: where to go on once what is above has ended. Frames
+// are unique.
 type frame struct {
 	place
 	shape uint64 // a hash of the place and all below, without the counts that may differ
 }
 
-// place is a node with a number: of a literal, the bytes already read; of a repetition whose body is above, how often it
-// has run; fresh where the node is about to be entered.
+// place is a node with a number: of a literal, the bytes already read; of a repetition whose body
+// is above, how often it has run; fresh where the node is about to be entered.
 type place struct {
 	node   *node
 	n      int
@@ -87,7 +91,7 @@ func (s *charSet) has(r rune) bool {
 	return contains(s.ranges, r) != s.negated
 }
 
-// overlaps says that some character of a range is in the set.
+// overlaps reports whether some character of a range is in the set.
 func (s *charSet) overlaps(r Range) bool {
 	both := intersect(s.ranges, []Range{r})
 	if !s.negated {
@@ -140,7 +144,8 @@ func (c *compiler) element(e Element, next *node) *node {
 		return next
 	}
 	c.ids++
-	n := &node{id: c.ids, kind: e.Kind, next: next, text: e.Text, min: e.Min, max: e.Max, negated: e.Negated, token: e.ID}
+	n := &node{id: c.ids, kind: e.Kind, next: next, text: e.Text, min: e.Min, max: e.Max,
+		negated: e.Negated, token: e.ID}
 	switch e.Kind {
 	case Class:
 		n.set = newCharSet(e.Ranges, e.Negated)
@@ -187,8 +192,8 @@ func (m *Matcher) Clone() *Matcher {
 	return &c
 }
 
-// Accept reads a piece of text and says whether the text so far can still become a sentence. A piece may end inside a
-// character. Once it says no, it always does.
+// Accept reads a piece of text and says whether the text so far can still become a sentence. A
+// piece may end inside a character. Once it says no, it always does.
 func (m *Matcher) Accept(piece []byte) bool { return m.AcceptString(string(piece)) }
 
 // AcceptString is [Matcher.Accept] for a string.
@@ -220,8 +225,9 @@ func (m *Matcher) AcceptString(piece string) bool {
 	return !m.Dead()
 }
 
-// AcceptToken reads one token with its number and its text: token elements take it as a whole, all others by its text.
-// Where a token element takes a token whose text ends inside a character, the other readings are dropped.
+// AcceptToken reads one token with its number and its text: token elements take it as a whole, all
+// others by its text. Where a token element takes a token whose text ends inside a character, the
+// other readings are dropped.
 func (m *Matcher) AcceptToken(id int, piece string) bool {
 	if m.Dead() {
 		return false
@@ -231,7 +237,9 @@ func (m *Matcher) AcceptToken(id int, piece string) bool {
 	m.seen.clear()
 	if m.nPart == 0 {
 		for _, p := range before {
-			if p.node.kind == Token && (p.node.text != "" && p.node.text == piece || p.node.text == "" && p.node.token == id) != p.node.negated {
+			if p.node.kind == Token &&
+				(p.node.text != "" && p.node.text == piece ||
+					p.node.text == "" && p.node.token == id) != p.node.negated {
 				m.push(p.node.next, p.parent)
 			}
 		}
@@ -253,14 +261,14 @@ func (m *Matcher) AcceptToken(id int, piece string) bool {
 	return !m.Dead()
 }
 
-// Dead says that no text that begins like this one is a sentence.
+// Dead reports whether no text that begins like this one is a sentence.
 func (m *Matcher) Dead() bool { return m.err != nil || len(m.tops) == 0 && !m.done }
 
-// Done says that the text so far is a sentence.
+// Done reports whether the text so far is a sentence.
 func (m *Matcher) Done() bool { return m.done && m.nPart == 0 && m.err == nil }
 
-// Offset returns the bytes of whole characters that were accepted; of a dead matcher, the place of the first one that
-// was not.
+// Offset returns the bytes of whole characters that were accepted; of a dead matcher, the place of
+// the first one that was not.
 func (m *Matcher) Offset() int { return m.off }
 
 // Stacks returns how many derivations are alive.
@@ -360,8 +368,9 @@ func (m *Matcher) couldContinue(head []byte) bool {
 
 // step reads a character of size bytes.
 //
-// Text is mostly characters that lead back to the same derivations: where a step has changed nothing, the next character
-// that the same places take changes nothing either, and only the places are asked.
+// Text is mostly characters that lead back to the same derivations: where a step has changed
+// nothing, the next character that the same places take changes nothing either, and only the places
+// are asked.
 func (m *Matcher) step(r rune, size int) {
 	before := m.tops
 	taken := uint64(0) // which of the first 64 places take the character
@@ -449,7 +458,8 @@ func (m *Matcher) visit(p place) {
 	default:
 		if len(m.tops) >= MaxStates {
 			if m.err == nil {
-				m.err = fmt.Errorf("grammar: more than %d ways to read the text at byte %d; the grammar is too ambiguous", MaxStates, m.off)
+				m.err = fmt.Errorf("grammar: more than %d ways to read the text at byte %d; the "+
+					"grammar is too ambiguous", MaxStates, m.off)
 			}
 			return
 		}
@@ -517,8 +527,8 @@ func (m *Matcher) sweep() {
 	m.limit = max(minTable, 2*len(m.table))
 }
 
-// shape is a hash of a place and all below. Counts of bounded repetitions that have reached their minimum are left out:
-// two places of one shape then differ in them only.
+// shape is a hash of a place and all below. Counts of bounded repetitions that have reached their
+// minimum are left out: two places of one shape then differ in them only.
 func shape(p place) uint64 {
 	h := uint64(p.node.id) * 0x9e3779b97f4a7c15
 	if !countsFreely(p.node, p.n) {
@@ -535,11 +545,12 @@ func countsFreely(n *node, count int) bool {
 	return n.kind == Repeat && n.max != Unlimited && count != fresh && count >= n.min
 }
 
-// dominates says that every text that b can go on with, a can as well: they are the same but for counts of repetitions,
-// and a has more of them left.
+// dominates reports whether every text that b can go on with, a can as well: they are the same but
+// for counts of repetitions, and a has more of them left.
 func dominates(a, b place) bool {
 	for {
-		if a.node != b.node || a.n != b.n && !(countsFreely(a.node, a.n) && countsFreely(b.node, b.n) && a.n < b.n) {
+		if a.node != b.node ||
+			a.n != b.n && !(countsFreely(a.node, a.n) && countsFreely(b.node, b.n) && a.n < b.n) {
 			return false
 		}
 		if a.parent == b.parent {
@@ -552,7 +563,8 @@ func dominates(a, b place) bool {
 	}
 }
 
-// seenTable holds the places of one step, by shape: a hash table with open addressing, emptied by counting up.
+// seenTable holds the places of one step, by shape: a hash table with open addressing, emptied by
+// counting up.
 type seenTable struct {
 	slots []seenSlot
 	used  int

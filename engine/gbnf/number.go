@@ -7,8 +7,9 @@ import (
 	"github.com/goassay/assay/engine/schema"
 )
 
-// maxDigits is how many digits the integers and the fractions of a grammar have, so that a model cannot write digits
-// without end; 19 hold every 64-bit integer and every double. Longer bounds make longer numbers.
+// maxDigits is how many digits the integers and the fractions of a grammar have, so that a model
+// cannot write digits without end; 19 hold every 64-bit integer and every double. Longer bounds
+// make longer numbers.
 const maxDigits = 19
 
 func (l *lowering) digit(lo, hi byte) Element {
@@ -28,7 +29,8 @@ func (l *lowering) integer(lo, hi *schema.Bound) Element {
 	b := l.b
 	if lo == nil && hi == nil {
 		return b.once("integer", func() Element {
-			return b.Seq(b.Opt(b.Lit("-")), b.Alt(b.Lit("0"), b.Seq(l.digit('1', '9'), l.digits(0, maxDigits-1))))
+			return b.Seq(b.Opt(b.Lit("-")),
+				b.Alt(b.Lit("0"), b.Seq(l.digit('1', '9'), l.digits(0, maxDigits-1))))
 		})
 	}
 	var from, to *big.Int // inclusive
@@ -50,14 +52,16 @@ func (l *lowering) integer(lo, hi *schema.Bound) Element {
 var one = big.NewInt(1)
 
 func floor(r *big.Rat) *big.Int {
-	return new(big.Int).Div(r.Num(), r.Denom()) // Euclidean, which rounds down for a positive denominator
+	// Euclidean, which rounds down for a positive denominator
+	return new(big.Int).Div(r.Num(), r.Denom())
 }
 
 func ceil(r *big.Rat) *big.Int {
 	return new(big.Int).Neg(floor(new(big.Rat).Neg(r)))
 }
 
-// signed matches the integers of a range, either end of which may be open, from what matches those that are not negative.
+// signed matches the integers of a range, either end of which may be open, from what matches those
+// that are not negative.
 func (l *lowering) signed(from, to *big.Int, natural func(from, to *big.Int) Element) Element {
 	b := l.b
 	var choices []Element
@@ -155,8 +159,10 @@ func (l *lowering) number(lo, hi *schema.Bound) Element {
 	if lo == nil && hi == nil {
 		return b.once("number", func() Element {
 			integral := b.Alt(b.Lit("0"), b.Seq(l.digit('1', '9'), l.digits(0, maxDigits-1)))
-			return b.Seq(b.Opt(b.Lit("-")), integral, b.Opt(b.Seq(b.Lit("."), l.digits(1, maxDigits))),
-				b.Opt(b.Seq(b.Class(runes("eE"), false), b.Opt(b.Class(runes("+-"), false)), l.digits(1, 3))))
+			return b.Seq(b.Opt(b.Lit("-")), integral,
+				b.Opt(b.Seq(b.Lit("."), l.digits(1, maxDigits))),
+				b.Opt(b.Seq(b.Class(runes("eE"), false), b.Opt(b.Class(runes("+-"), false)),
+					l.digits(1, 3))))
 		})
 	}
 	var choices []Element
@@ -164,7 +170,8 @@ func (l *lowering) number(lo, hi *schema.Bound) Element {
 		// The mirror image: from -hi to -lo, above zero.
 		least := &schema.Bound{Value: new(big.Rat), Exclusive: true}
 		if hi != nil && hi.Value.Sign() <= 0 {
-			least = &schema.Bound{Value: new(big.Rat).Neg(hi.Value), Exclusive: hi.Exclusive || hi.Value.Sign() == 0}
+			least = &schema.Bound{Value: new(big.Rat).Neg(hi.Value), Exclusive: hi.Exclusive ||
+				hi.Value.Sign() == 0}
 		}
 		var most *schema.Bound
 		if lo != nil {
@@ -200,7 +207,8 @@ func (l *lowering) decimal(lo, hi *schema.Bound) Element {
 	}
 	return b.Alt(
 		b.Seq(b.Lit(loInt.String()), l.fraction(loFrac, nil)),
-		b.Seq(l.natural(new(big.Int).Add(loInt, one), new(big.Int).Sub(hiInt, one)), l.fraction(nil, nil)),
+		b.Seq(l.natural(new(big.Int).Add(loInt, one), new(big.Int).Sub(hiInt, one)),
+			l.fraction(nil, nil)),
 		b.Seq(b.Lit(hiInt.String()), l.fraction(nil, hiFrac)))
 }
 
@@ -210,8 +218,8 @@ type fracBound struct {
 	exclusive bool
 }
 
-// maxFraction bounds the digits of a bound's fraction; a longer one is cut, which moves the bound by less than its last
-// digit.
+// maxFraction bounds the digits of a bound's fraction; a longer one is cut, which moves the bound
+// by less than its last digit.
 const maxFraction = 40
 
 func split(bound *schema.Bound) (*big.Int, *fracBound) {
@@ -223,15 +231,16 @@ func split(bound *schema.Bound) (*big.Int, *fracBound) {
 		if !exact || n > maxFraction {
 			n = maxFraction
 		}
-		scaled := floor(rest.Mul(rest, new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil))))
+		scaled := floor(rest.Mul(rest, new(big.Rat).
+			SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil))))
 		digits = scaled.String()
 		digits = strings.Repeat("0", n-len(digits)) + digits
 	}
 	return whole, &fracBound{digits, bound.Exclusive}
 }
 
-// fraction matches an optional fraction, such that the number is not below lo and not above hi, whose integral parts it
-// shares; nil bounds nothing.
+// fraction matches an optional fraction, such that the number is not below lo and not above hi,
+// whose integral parts it shares; nil bounds nothing.
 func (l *lowering) fraction(lo, hi *fracBound) Element {
 	b := l.b
 	e := b.Seq(b.Lit("."), l.fractionDigits(lo, hi, 0, false))
@@ -244,11 +253,12 @@ func (l *lowering) fraction(lo, hi *fracBound) Element {
 // ends says whether the number may end after i digits that are those of the bounds.
 func ends(lo, hi *fracBound, i int) bool {
 	rest := func(f *fracBound) string { return strings.Trim(f.digits[min(i, len(f.digits)):], "0") }
-	return (lo == nil || rest(lo) == "" && !lo.exclusive) && (hi == nil || rest(hi) != "" || !hi.exclusive)
+	return (lo == nil || rest(lo) == "" && !lo.exclusive) &&
+		(hi == nil || rest(hi) != "" || !hi.exclusive)
 }
 
-// fractionDigits matches the digits from place i on, where all before are those of the bounds that are not nil. It may
-// be empty only if ok.
+// fractionDigits matches the digits from place i on, where all before are those of the bounds that
+// are not nil. It may be empty only if ok.
 func (l *lowering) fractionDigits(lo, hi *fracBound, i int, ok bool) Element {
 	b := l.b
 	longest := maxDigits
@@ -305,7 +315,9 @@ func (l *lowering) fractionDigits(lo, hi *fracBound, i int, ok bool) Element {
 		if hi != nil && digit == high {
 			nextHi = hi
 		}
-		choices = append(choices, b.Seq(b.Lit(string(digit)), l.fractionDigits(nextLo, nextHi, i+1, ends(nextLo, nextHi, i+1))))
+		choices = append(choices,
+			b.Seq(b.Lit(string(digit)),
+				l.fractionDigits(nextLo, nextHi, i+1, ends(nextLo, nextHi, i+1))))
 	}
 	if low > high {
 		return b.Never()

@@ -16,7 +16,8 @@ const MaxNesting = 200
 // MaxCount bounds the counts of a repetition.
 const MaxCount = 1_000_000_000
 
-// Parse reads a grammar's text and validates it. Every error is a [source.Error] with the place of the fault.
+// Parse reads a grammar's text and validates it. Every error is a [source.Error] with the place of
+// the fault.
 func Parse(src *source.Source) (*Grammar, error) {
 	p := &parser{src: src, text: src.Text, defs: map[string]int{}, refs: map[string]int{}}
 	g := &Grammar{}
@@ -48,8 +49,9 @@ type parser struct {
 	src  *source.Source
 	text string
 	pos  int
-	err  *source.Error // the first fault; then the position is at the end and everything returns at once
-	name string        // the rule being read
+	// the first fault; then the position is at the end and everything returns at once
+	err  *source.Error
+	name string // the rule being read
 	defs map[string]int
 	refs map[string]int // "rule ref" -> offset of the first such reference
 }
@@ -188,9 +190,11 @@ func (p *parser) sequence(depth int) Alternate {
 				return seq
 			}
 			if at := p.pos; depth == 0 {
-				// A name before ::= is the next rule: the line break before it must not have been eaten.
+				// A name before ::= is the next rule: the line break before it must not have been
+				// eaten.
 				if p.space(false); strings.HasPrefix(p.text[p.pos:], "::=") {
-					p.fail(start, "begin every rule on a new line; an empty rule is \"\"", "rule %s begins inside rule %s", name, p.name)
+					p.fail(start, "begin every rule on a new line; "+
+						"an empty rule is \"\"", "rule %s begins inside rule %s", name, p.name)
 					return seq
 				}
 				p.pos = at
@@ -323,7 +327,8 @@ func (p *parser) class() Element {
 		if p.peek() == '-' && p.pos+1 < len(p.text) && p.text[p.pos+1] != ']' {
 			p.pos++
 			if r.Hi = p.char(); r.Hi < r.Lo && p.err == nil {
-				p.fail(at, "", "the range %s-%s: the smaller character comes first", strconv.QuoteRune(r.Lo), strconv.QuoteRune(r.Hi))
+				p.fail(at, "", "the range %s-%s: the smaller "+
+					"character comes first", strconv.QuoteRune(r.Lo), strconv.QuoteRune(r.Hi))
 			}
 		}
 		e.Ranges = append(e.Ranges, r)

@@ -8,7 +8,8 @@ import (
 
 // normalRanges sorts ranges and joins those that touch.
 func normalRanges(ranges []Range) []Range {
-	sorted := slices.SortedFunc(slices.Values(ranges), func(a, b Range) int { return cmp.Compare(a.Lo, b.Lo) })
+	sorted := slices.SortedFunc(slices.Values(ranges),
+		func(a, b Range) int { return cmp.Compare(a.Lo, b.Lo) })
 	out := sorted[:0]
 	for _, r := range sorted {
 		if n := len(out); n > 0 && r.Lo <= out[n-1].Hi+1 {
@@ -20,7 +21,8 @@ func normalRanges(ranges []Range) []Range {
 	return out
 }
 
-// complement returns the characters outside normal ranges; surrogates, which no text contains, are in neither.
+// complement returns the characters outside normal ranges; surrogates, which no text contains, are
+// in neither.
 func complement(ranges []Range) []Range {
 	var out []Range
 	next := rune(0)
@@ -69,7 +71,7 @@ func intersect(a, b []Range) []Range {
 // subtract returns the characters in a and not in b, both normal.
 func subtract(a, b []Range) []Range { return intersect(a, complement(b)) }
 
-// contains says that normal ranges hold a character.
+// contains reports whether normal ranges hold a character.
 func contains(ranges []Range, r rune) bool {
 	_, ok := slices.BinarySearchFunc(ranges, r, func(x Range, r rune) int {
 		switch {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Refusal tells where a grammar stops taking a text, and what it expects there; "" if the text is a sentence.
+// Refusal tells where a grammar stops taking a text, and what it expects there; "" if the text is a
+// sentence.
 func (g *Grammar) Refusal(text string) (string, error) {
 	m, err := NewMatcher(g)
 	if err != nil {
@@ -27,5 +28,6 @@ func (m *Matcher) Refusal(text string) (string, error) {
 		m.Reset()
 		m.AcceptString(text[:at])
 	}
-	return fmt.Sprintf("the grammar takes %q\nand not %q\nit expects %s", text[:at], text[at:], strings.Join(m.Expected(), " or ")), nil
+	return fmt.Sprintf("the grammar takes %q\nand not "+
+		"%q\nit expects %s", text[:at], text[at:], strings.Join(m.Expected(), " or ")), nil
 }

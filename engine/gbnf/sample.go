@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxSentence bounds how long the shortest and the longest sentence may be that [Minimal], [Maximal] and a [Sampler]
-// write, in characters and choices.
+// maxSentence bounds how long the shortest and the longest sentence may be that [Minimal],
+// [Maximal] and a [Sampler] write, in characters and choices.
 const maxSentence = 1 << 22
 
-// Sampler writes random sentences of a grammar. It always ends: once a sentence is longer than Max or nests deeper than
-// sampleDepth, every choice is the one with the shortest way out.
+// Sampler writes random sentences of a grammar. It always ends: once a sentence is longer than Max
+// or nests deeper than sampleDepth, every choice is the one with the shortest way out.
 type Sampler struct {
 	Max int // characters after which a sentence is brought to its end; 0 is DefaultMax
 
@@ -32,8 +32,8 @@ const DefaultMax = 400
 // sampleDepth is the nesting of rules at which a sampled sentence is brought to its end.
 const sampleDepth = 60
 
-// NewSampler returns a sampler that takes its choices from rng. Tokens given by number or by what they are not have no
-// text: a grammar with such elements may fail to be sampled.
+// NewSampler returns a sampler that takes its choices from rng. Tokens given by number or by what
+// they are not have no text: a grammar with such elements may fail to be sampled.
 func NewSampler(g *Grammar, rng *rand.Rand) (*Sampler, error) {
 	s, err := newSampler(g)
 	if err != nil {
@@ -55,7 +55,8 @@ func newSampler(g *Grammar) (*Sampler, error) {
 	}
 	s.costs = sizes(g, s.index)
 	if cost := s.costs[s.index[Root]]; cost > maxSentence {
-		return nil, fmt.Errorf("grammar: the shortest sentence is longer than %d characters", maxSentence)
+		return nil, fmt.Errorf("grammar: the shortest sentence is longer "+
+			"than %d characters", maxSentence)
 	}
 	return s, nil
 }
@@ -63,7 +64,8 @@ func newSampler(g *Grammar) (*Sampler, error) {
 // Sample returns a sentence.
 func (s *Sampler) Sample() (string, error) { return s.write() }
 
-// Minimal returns a shortest sentence, by characters and choices; where several are, the first alternative's.
+// Minimal returns a shortest sentence, by characters and choices; where several are, the first
+// alternative's.
 func Minimal(g *Grammar) (string, error) {
 	s, err := newSampler(g)
 	if err != nil {
@@ -77,8 +79,8 @@ func Minimal(g *Grammar) (string, error) {
 	return s.write()
 }
 
-// Lengths returns the length of the shortest and of the longest sentence, in characters; the latter is [Unlimited] where
-// there is none or rules are recursive.
+// Lengths returns the length of the shortest and of the longest sentence, in characters; the latter
+// is [Unlimited] where there is none or rules are recursive.
 func Lengths(g *Grammar) (lo, hi int, err error) {
 	text, err := Minimal(g)
 	if err != nil {
@@ -101,7 +103,8 @@ func Maximal(g *Grammar) (string, error) {
 	if hi := l.rule(s.index[Root]); hi >= infinite {
 		return "", errors.New("grammar: there is no longest sentence")
 	} else if hi > maxSentence {
-		return "", fmt.Errorf("grammar: the longest sentence has %d characters, more than %d", hi, maxSentence)
+		return "", fmt.Errorf("grammar: the longest sentence has %d "+
+			"characters, more than %d", hi, maxSentence)
 	}
 	s.pick = func(_ *writer, alts []Alternate, _ int) int {
 		best, which := -1, 0
@@ -281,7 +284,8 @@ func (s *Sampler) randomTimes(w *writer, e Element, depth int) int {
 	return e.Min + s.rng.Intn(min(more, few)+1)
 }
 
-// char returns a character of a class: usually one that people write. Without a source of choices it is the first.
+// char returns a character of a class: usually one that people write. Without a source of choices
+// it is the first.
 func (s *Sampler) char(e Element) rune {
 	ranges := normalRanges(e.Ranges)
 	if e.Negated || e.Kind == Any {

@@ -68,7 +68,8 @@ func (l *lowering) rawCoder(stops []string, entity bool) coder {
 	if entity {
 		c.kind = coderEntity
 		c.exclude = runes(`&<>"'`)
-		c.escapes = []escape{{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'"', "&#34;"}, {'\'', "&#39;"}, {'\'', "&#x27;"}}
+		c.escapes = []escape{{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"},
+			{'"', "&#34;"}, {'\'', "&#39;"}, {'\'', "&#x27;"}}
 	}
 	return c
 }
@@ -82,10 +83,11 @@ func (c coder) char() Element {
 			return b.Alt(b.Class(c.exclude, true), b.Seq(b.Lit(`\`), b.Alt(b.Class(runes(`"\/bfnrt`), false), c.unicode(false))))
 		})
 	case coderPython:
-		return c.l.once("char-in-"+map[rune]string{'"': "double", '\'': "single"}[c.quote], func() Element {
-			return b.Alt(b.Class(c.exclude, true), b.Seq(b.Lit(`\`), b.Alt(
-				b.Class(runes(`'"\nrtabfv0`), false), b.Seq(b.Lit("x"), b.Repeat(c.hex(), 2, 2)), c.unicode(false))))
-		})
+		return c.l.once("char-in-"+map[rune]string{'"': "double", '\'': "single"}[c.quote],
+			func() Element {
+				return b.Alt(b.Class(c.exclude, true), b.Seq(b.Lit(`\`), b.Alt(
+					b.Class(runes(`'"\nrtabfv0`), false), b.Seq(b.Lit("x"), b.Repeat(c.hex(), 2, 2)), c.unicode(false))))
+			})
 	}
 	return c.class(everything)
 }
@@ -94,8 +96,8 @@ func (c coder) hex() Element {
 	return c.l.b.Class([]Range{{'0', '9'}, {'A', 'F'}, {'a', 'f'}}, false)
 }
 
-// unicode matches the escape of one character after the backslash: a surrogate only in a pair. Beyond ASCII only, where
-// wanted.
+// unicode matches the escape of one character after the backslash: a surrogate only in a pair.
+// Beyond ASCII only, where wanted.
 func (c coder) unicode(beyondASCII bool) Element {
 	b := c.l.b
 	hex := c.hex()
@@ -104,11 +106,14 @@ func (c coder) unicode(beyondASCII bool) Element {
 	pair := b.Seq(set("dD"), set("89abAB"), hexes(2), b.Lit(`\u`), set("dD"), set("cdefCDEF"), hexes(2))
 	if !beyondASCII {
 		return b.Seq(b.Lit("u"), b.Rule("unicode", b.Alt(
-			b.Seq(set("0123456789abcefABCEF"), hexes(3)), b.Seq(set("dD"), set("01234567"), hexes(2)), pair)))
+			b.Seq(set("0123456789abcefABCEF"), hexes(3)),
+			b.Seq(set("dD"), set("01234567"), hexes(2)), pair)))
 	}
 	return b.Seq(b.Lit("u"), b.Rule("unicode-beyond-ascii", b.Alt(
-		b.Seq(set("123456789abcefABCEF"), hexes(3)), b.Seq(set("dD"), set("01234567"), hexes(2)), pair,
-		b.Seq(b.Lit("0"), set("123456789abcdefABCDEF"), hexes(2)), b.Seq(b.Lit("00"), set("89abcdefABCDEF"), hex))))
+		b.Seq(set("123456789abcefABCEF"), hexes(3)), b.Seq(set("dD"), set("01234567"), hexes(2)),
+		pair,
+		b.Seq(b.Lit("0"), set("123456789abcdefABCDEF"), hexes(2)),
+		b.Seq(b.Lit("00"), set("89abcdefABCDEF"), hex))))
 }
 
 // class matches one of some characters, as the codec writes them.
@@ -138,7 +143,8 @@ func (c coder) class(ranges []Range) Element {
 			escapes = append(escapes, c.unicode(true))
 		}
 		if len(subtract([]Range{controls}, ranges)) == 0 {
-			escapes = append(escapes, b.Seq(b.Lit("u00"), b.Class([]Range{{'0', '1'}}, false), c.hex()))
+			escapes = append(escapes,
+				b.Seq(b.Lit("u00"), b.Class([]Range{{'0', '1'}}, false), c.hex()))
 		}
 		choices = append(choices, b.Rule("escaped", b.Seq(b.Lit(`\`), b.Alt(escapes...))))
 	}
@@ -160,7 +166,10 @@ func (b *Builder) anyOf(ranges []Range) Element {
 // quoted matches a string, its inside made for each kind of quotes.
 func (l *lowering) quoted(inside func(c coder) Element) Element {
 	b := l.b
-	around := func(quote string, c coder) Element { return b.Seq(b.Lit(quote), inside(c), b.Lit(quote)) }
+	around := func(quote string,
+		c coder) Element {
+		return b.Seq(b.Lit(quote), inside(c), b.Lit(quote))
+	}
 	switch {
 	case l.codec.Quote != "":
 		return around(l.codec.Quote, l.rawCoder([]string{l.codec.Quote}, false))
@@ -200,13 +209,14 @@ func (l *lowering) text(s *schema.Schema, bare bool) Element {
 		return l.bareText(s.MinLength, s.MaxLength)
 	}
 	if quote := l.codec.Quote; quote != "" {
-		return b.Seq(b.Lit(quote), b.until("text", []string{quote}, s.MinLength, s.MaxLength, false), b.Lit(quote))
+		return b.Seq(b.Lit(quote),
+			b.until("text", []string{quote}, s.MinLength, s.MaxLength, false), b.Lit(quote))
 	}
 	return l.quoted(func(c coder) Element { return b.Repeat(c.char(), s.MinLength, s.MaxLength) })
 }
 
-// withLengths adds the lengths of a string to a pattern that repeats single characters; beside any other pattern they are
-// left out.
+// withLengths adds the lengths of a string to a pattern that repeats single characters; beside any
+// other pattern they are left out.
 func withLengths(n *schema.Node, lo, hi int) *schema.Node {
 	if n.Op != schema.OpRepeat || n.Subs[0].Op != schema.OpClass {
 		return n
@@ -272,8 +282,8 @@ func (l *lowering) pattern(n *schema.Node, c coder) Element {
 	return b.Seq(parts...)
 }
 
-// maxKey bounds how many characters of a declared key are told apart from an additional one; a longer one is told by its
-// beginning.
+// maxKey bounds how many characters of a declared key are told apart from an additional one; a
+// longer one is told by its beginning.
 const maxKey = 200
 
 // anyKey matches any key but the given ones.
@@ -292,8 +302,8 @@ func (l *lowering) anyKey(names []string) Element {
 	return l.rule("other-key", l.quoted(func(c coder) Element { return l.otherKey(names, c) }))
 }
 
-// otherKey matches the inside of a key that is none of the names, by walking their trie: at every place, a character
-// that leads out of the trie and then anything, or an end where no name ends.
+// otherKey matches the inside of a key that is none of the names, by walking their trie: at every
+// place, a character that leads out of the trie and then anything, or an end where no name ends.
 func (l *lowering) otherKey(names []string, c coder) Element {
 	rows := make([][]rune, len(names))
 	for i, name := range names {
@@ -323,7 +333,8 @@ func (l *lowering) outside(rows [][]rune, depth int, c coder) Element {
 			run++
 		}
 		known = append(known, Range{r, r})
-		choices = append(choices, b.Seq(c.class([]Range{{r, r}}), l.outside(rows[:run], depth+1, c)))
+		choices = append(choices,
+			b.Seq(c.class([]Range{{r, r}}), l.outside(rows[:run], depth+1, c)))
 		rows = rows[run:]
 	}
 	away := complement(normalRanges(known))

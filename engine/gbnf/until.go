@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Until matches any text in which none of the markers occurs. It is exact: the automaton that finds the markers, one rule
-// for each of its states from which no marker has been found, with the characters of every transition as a class.
+// Until matches any text in which none of the markers occurs. It is exact: the automaton that finds
+// the markers, one rule for each of its states from which no marker has been found, with the
+// characters of every transition as a class.
 func (b *Builder) Until(markers ...string) Element {
 	return b.until("text", markers, 0, Unlimited, false)
 }
@@ -16,11 +17,12 @@ func (b *Builder) Through(markers ...string) Element {
 	return b.until("through", markers, 0, Unlimited, true)
 }
 
-// maxCounted bounds the rules spent on text that stops at markers and has a length, in automaton states times counts.
+// maxCounted bounds the rules spent on text that stops at markers and has a length, in automaton
+// states times counts.
 const maxCounted = 512
 
-// until matches a text without markers of lo to hi characters, or one that ends with its first marker. Where counting
-// takes too many rules, the length is left out.
+// until matches a text without markers of lo to hi characters, or one that ends with its first
+// marker. Where counting takes too many rules, the length is left out.
 func (b *Builder) until(name string, markers []string, lo, hi int, through bool) Element {
 	markers = slices.DeleteFunc(slices.Clone(markers), func(m string) bool { return m == "" })
 	if len(markers) == 0 {
@@ -40,7 +42,8 @@ func (b *Builder) until(name string, markers []string, lo, hi int, through bool)
 	if top > maxCounted || len(ac.states)*(top+1) > maxCounted {
 		lo, hi, top = 0, Unlimited, 0
 	}
-	key := strings.Join(markers, "\x00") + Element{Kind: Repeat, Alts: []Alternate{{Element{Kind: Any}}}, Min: lo, Max: hi}.String()
+	key := strings.Join(markers, "\x00") +
+		Element{Kind: Repeat, Alts: []Alternate{{Element{Kind: Any}}}, Min: lo, Max: hi}.String()
 	if through {
 		key += "through"
 	}

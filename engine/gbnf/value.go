@@ -20,12 +20,13 @@ const (
 
 // Codec says how a value is written. The zero value is JSON.
 type Codec struct {
-	Style    Style
-	Raw      bool     // a string that is the whole value stands without quotes and escapes
-	Stops    []string // what such a string may not contain: the markers that end it
-	Entity   bool     // such a string is HTML-escaped: &lt; &gt; &amp; &quot; &#39;
-	Quote    string   // a token on both sides of a string in place of quotes; nothing inside is escaped
-	BareKeys bool     // the keys of objects stand without quotes
+	Style  Style
+	Raw    bool     // a string that is the whole value stands without quotes and escapes
+	Stops  []string // what such a string may not contain: the markers that end it
+	Entity bool     // such a string is HTML-escaped: &lt; &gt; &amp; &quot; &#39;
+	// a token on both sides of a string in place of quotes; nothing inside is escaped
+	Quote    string
+	BareKeys bool // the keys of objects stand without quotes
 }
 
 // valueKey identifies what an element was made for.
@@ -35,16 +36,17 @@ type valueKey struct {
 	bare   bool
 }
 
-// JSON matches the JSON texts of a schema's values; name, which may be empty, is what its rules are called after. It begins and ends with the
-// value: white space around it is the caller's.
+// JSON matches the JSON texts of a schema's values; name, which may be empty, is what its rules are
+// called after. It begins and ends with the value: white space around it is the caller's.
 func (b *Builder) JSON(name string, s *schema.Schema) Element { return b.Value(name, s, Codec{}) }
 
-// Value matches a schema's values as a codec writes them. A schema that no value satisfies matches nothing.
+// Value matches a schema's values as a codec writes them. A schema that no value satisfies matches
+// nothing.
 //
-// Objects have their properties in the declared order, or the required ones first; other properties follow, if the
-// schema asks for them. What the grammar cannot say is left out, never forbidden: of several patterns all but the first,
-// a length beside a pattern, more than 32 counted properties, lengths above a few hundred of bare strings that stop at
-// markers.
+// Objects have their properties in the declared order, or the required ones first; other properties
+// follow, if the schema asks for them. What the grammar cannot say is left out, never forbidden: of
+// several patterns all but the first, a length beside a pattern, more than 32 counted properties,
+// lengths above a few hundred of bare strings that stop at markers.
 func (b *Builder) Value(name string, s *schema.Schema, c Codec) Element {
 	if s == nil {
 		s = schema.Any()
@@ -61,7 +63,8 @@ func (b *Builder) Value(name string, s *schema.Schema, c Codec) Element {
 	return l.value(s, name, c.Raw)
 }
 
-// FromSchema returns the grammar of a schema's JSON texts, with optional white space after the value.
+// FromSchema returns the grammar of a schema's JSON texts, with optional white space after the
+// value.
 func FromSchema(s *schema.Schema) (*Grammar, error) {
 	b := NewBuilder()
 	return b.Grammar(b.Seq(b.JSON("", s), b.Space()))
@@ -77,7 +80,8 @@ type lowering struct {
 	ws      Element
 }
 
-// sub makes the name of what is part of something named. Of a long one it keeps what a rule's name has room for.
+// sub makes the name of what is part of something named. Of a long one it keeps what a rule's name
+// has room for.
 func sub(parts ...string) string {
 	name := strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "-")
 	if len(name) > maxName {
@@ -86,7 +90,8 @@ func sub(parts ...string) string {
 	return name
 }
 
-// inlineWeight is how many elements a value may have to stand where it is used rather than in a rule.
+// inlineWeight is how many elements a value may have to stand where it is used rather than in a
+// rule.
 const inlineWeight = 4
 
 func (l *lowering) value(s *schema.Schema, name string, bare bool) Element {
@@ -141,7 +146,8 @@ func pathPrefix(path string) string {
 func (l *lowering) body(s *schema.Schema, name string, bare bool) Element {
 	b := l.b
 	if len(s.Alts) > 0 {
-		if bare && slices.ContainsFunc(s.Alts, func(alt *schema.Schema) bool { return alt.IsFree(schema.String) }) {
+		if bare && slices.ContainsFunc(s.Alts,
+			func(alt *schema.Schema) bool { return alt.IsFree(schema.String) }) {
 			return l.bareText(0, Unlimited) // which is every other value's text as well
 		}
 		choices := make([]Element, len(s.Alts))
@@ -184,9 +190,10 @@ func (l *lowering) body(s *schema.Schema, name string, bare bool) Element {
 	return b.Alt(choices...)
 }
 
-// part matches the objects or the arrays among values that may be bare texts. Where such texts end makes no difference for them, so they
-// have a rule that all have in common.
-func (l *lowering) part(s *schema.Schema, name string, bare bool, make func(*schema.Schema, string) Element) Element {
+// part matches the objects or the arrays among values that may be bare texts. Where such texts end
+// makes no difference for them, so they have a rule that all have in common.
+func (l *lowering) part(s *schema.Schema, name string, bare bool,
+	make func(*schema.Schema, string) Element) Element {
 	e := make(s, name)
 	if bare && weight(e) > inlineWeight {
 		return l.b.Rule(name, e)
@@ -267,7 +274,8 @@ func (l *lowering) array(s *schema.Schema, name string) Element {
 		}
 		return l.enclose("[", item, s.MinItems, s.MaxItems, "]")
 	}
-	// A tuple: all of its items unless minItems says how many, and further ones where a schema for them is given.
+	// A tuple: all of its items unless minItems says how many, and further ones where a schema for
+	// them is given.
 	lo := len(s.Prefix)
 	if s.MinItemsGiven {
 		lo = s.MinItems
@@ -327,8 +335,8 @@ func (l *lowering) anyValueOf(s *schema.Schema, name string) Element {
 	return l.value(s, name, false)
 }
 
-// maxCountedProperties bounds up to which number the properties of an object are counted, and maxCountedRules the rules
-// spent on that.
+// maxCountedProperties bounds up to which number the properties of an object are counted, and
+// maxCountedRules the rules spent on that.
 const (
 	maxCountedProperties = 32
 	maxCountedRules      = 2048
@@ -343,11 +351,13 @@ func (l *lowering) object(s *schema.Schema, name string) Element {
 	for _, p := range s.Properties {
 		declared[p.Name] = true
 	}
-	// Properties beyond the declared ones: those of patterns, and additional ones; without any keyword, all.
+	// Properties beyond the declared ones: those of patterns, and additional ones; without any
+	// keyword, all.
 	var extras []Element
 	for i, p := range s.PatternProperties {
 		key := l.quoted(func(c coder) Element { return l.pattern(p.Pattern.Root, c) })
-		extras = append(extras, l.member(key, l.value(p.Schema, sub(name, fmt.Sprintf("pattern-%d", i+1)), false)))
+		extras = append(extras,
+			l.member(key, l.value(p.Schema, sub(name, fmt.Sprintf("pattern-%d", i+1)), false)))
 	}
 	additional := s.Additional
 	if additional == nil && len(s.Properties) == 0 && len(s.PatternProperties) == 0 {
@@ -401,7 +411,8 @@ func (l *lowering) object(s *schema.Schema, name string) Element {
 		m.least, m.most, top = min(m.least, 1), -1, 1
 	}
 	m.top = top
-	// Models write properties as declared; engines that force the required ones first have taught some the other order.
+	// Models write properties as declared; engines that force the required ones first have taught
+	// some the other order.
 	orders := []Element{m.build()}
 	first := slices.Clone(m.all)
 	slices.SortStableFunc(first, func(x, y member) int {
@@ -441,8 +452,8 @@ type member struct {
 	required bool
 }
 
-// members builds the inside of an object: members in order, optional ones left out, commas between them. at(i, c) is
-// what follows after c members of the first i, c counted up to top.
+// members builds the inside of an object: members in order, optional ones left out, commas between
+// them. at(i, c) is what follows after c members of the first i, c counted up to top.
 type members struct {
 	l           *lowering
 	name        string

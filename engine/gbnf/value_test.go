@@ -108,8 +108,8 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// samples checks that what a schema's grammar derives is JSON and satisfies the schema, and that the grammar prints and
-// reads back.
+// samples checks that what a schema's grammar derives is JSON and satisfies the schema, and that
+// the grammar prints and reads back.
 func samples(t *testing.T, text string, n int, seed int64) {
 	t.Helper()
 	s := readSchema(t, text)
@@ -158,7 +158,8 @@ func TestRandomSchemas(t *testing.T) {
 
 func randomSchema(rng *rand.Rand, depth int) string {
 	number := func() string {
-		return fmt.Sprintf("%.*f", rng.Intn(4), rng.NormFloat64()*float64([]int{1, 10, 1000, 100000}[rng.Intn(4)]))
+		return fmt.Sprintf("%.*f", rng.Intn(4),
+			rng.NormFloat64()*float64([]int{1, 10, 1000, 100000}[rng.Intn(4)]))
 	}
 	pick := func(options ...string) string { return options[rng.Intn(len(options))] }
 	if depth > 0 {
@@ -185,7 +186,8 @@ func randomSchema(rng *rand.Rand, depth int) string {
 			}
 			extra := pick("", `, "additionalProperties": false`, `, "additionalProperties": {"type": "integer"}`, `, "additionalProperties": true`,
 				fmt.Sprintf(`, "minProperties": %d`, rng.Intn(n+1)), fmt.Sprintf(`, "maxProperties": %d`, rng.Intn(n+2)))
-			return fmt.Sprintf(`{"type": "object", "properties": {%s}, "required": [%s]%s}`, strings.Join(props, ", "), strings.Join(required, ", "), extra)
+			return fmt.Sprintf(`{"type": "object", "properties": {%s}, "required": [%s]%s}`, strings.Join(props, ", "), strings.Join(required, ", "),
+				extra)
 		case 4:
 			return fmt.Sprintf(`{"allOf": [%s, %s]}`, randomSchema(rng, 0), pick(`{}`, `{"type": ["integer", "string"]}`, `{"minimum": 3}`, `{"maximum": 7.5, "title": "x"}`))
 		}
@@ -216,7 +218,8 @@ func TestIntegerRanges(t *testing.T) {
 		}
 		g := fromSchema(t, `{"type": "integer", `+strings.Join(keywords, ", ")+`}`)
 		m, _ := gbnf.NewMatcher(g)
-		for _, around := range []int{lo, hi, 0, 10, -10, 100, -100, 1000, -1000, (lo + hi) / 2, 99999, -99999} {
+		for _, around := range []int{lo, hi, 0, 10, -10, 100, -100, 1000, -1000, (lo + hi) / 2,
+			99999, -99999} {
 			for i := around - 12; i <= around+12; i++ {
 				m.Reset()
 				m.AcceptString(fmt.Sprint(i))
@@ -333,12 +336,14 @@ func TestImpossibleSchemas(t *testing.T) {
 	for _, text := range []string{`false`, `{"type": "string", "enum": [1]}`, `{"type": "array", "minItems": 3, "maxItems": 2}`, `{"type": "integer", "minimum": 3, "maximum": 2}`,
 		`{"type": "object", "properties": {"a": false}, "required": ["a"]}`, `{"type": "string", "minLength": 3, "maxLength": 1}`, `{"allOf": [{"type": "string"}, {"type": "integer"}]}`,
 		`{"type": "number", "exclusiveMinimum": 1, "exclusiveMaximum": 1}`} {
-		if g, err := gbnf.FromSchema(readSchema(t, text)); err == nil || err.Error() != "grammar: no text can match" {
+		if g, err := gbnf.FromSchema(readSchema(t, text)); err == nil ||
+			err.Error() != "grammar: no text can match" {
 			t.Errorf("%s: %v\n%v", text, err, g)
 		}
 	}
 	const endless = `{"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]}`
-	if _, err := gbnf.FromSchema(readSchema(t, endless)); err == nil || !strings.Contains(err.Error(), "never ends") {
+	if _, err := gbnf.FromSchema(readSchema(t, endless)); err == nil ||
+		!strings.Contains(err.Error(), "never ends") {
 		t.Errorf("%s: %v", endless, err)
 	}
 }

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// The tables of this file hold what Python 3.11 with jinja2 3.1.2 gives for an expression, or for a whole template where
-// it begins with a tag; "error CLASS" where it raises. The xmlattr rows follow Debian's security fixes.
+// The tables of this file hold what Python 3.11 with jinja2 3.1.2 gives for an expression, or for a
+// whole template where it begins with a tag; "error CLASS" where it raises. The xmlattr rows follow
+// Debian's security fixes.
 
 type builtinCase struct{ text, want string }
 
@@ -159,7 +160,8 @@ func TestStringMethods(t *testing.T) {
 	})
 }
 
-// TestContainerMethods covers the methods of lists, tuples and dicts that the immutable sandbox allows.
+// TestContainerMethods covers the methods of lists, tuples and dicts that the immutable sandbox
+// allows.
 func TestContainerMethods(t *testing.T) {
 	checkBuiltins(t, Options{}, []builtinCase{
 		{"[1, 2, 1].count(1) ~ [1, 2].index(2) ~ (1, 2, 1).index(1, 1) ~ [1, 2].copy() ~ [3, 4].pop() ~ [3, 4].pop(0) ~ [1].clear()", "212[1, 2]43None"},

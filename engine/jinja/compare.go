@@ -23,7 +23,8 @@ func equalValues(e *eval, a, b Value) (bool, error) {
 		return a.rawText() == b.rawText(), e.step(scanSteps(a))
 	case a.isNumber():
 		return b.isNumber() && equalNumbers(a, b), nil
-	case a.kind == View && b.kind == View && a.view().kind != viewValues && b.view().kind != viewValues:
+	case a.kind == View && b.kind == View && a.view().kind != viewValues &&
+		b.view().kind != viewValues:
 		n, m := a.view().d.len(), b.view().d.len()
 		if n != m {
 			return false, nil
@@ -77,13 +78,15 @@ func equalValues(e *eval, a, b Value) (bool, error) {
 		return hashKey(a) == hashKey(b), nil
 	case Function:
 		f, g := a.function(), b.function()
-		return f.builtin == g.builtin && (f == g || f.recv.kind != Missing && f.recv.kind == g.recv.kind && same(f.recv, g.recv)), nil
+		return f.builtin == g.builtin &&
+			(f == g || f.recv.kind != Missing && f.recv.kind == g.recv.kind &&
+				same(f.recv, g.recv)), nil
 	}
 	return same(a, b), nil
 }
 
-// firstDifference is the first place where two sequences differ, or -1; one that is a prefix of the other differs at its
-// end.
+// firstDifference is the first place where two sequences differ, or -1; one that is a prefix of the
+// other differs at its end.
 func firstDifference(e *eval, x, y []Value) (int, error) {
 	if err := e.enter(); err != nil {
 		return 0, err
@@ -188,7 +191,9 @@ func order(e *eval, op string, a, b Value) (bool, error) {
 		c, ok := compareNumbers(a, b)
 		return ok && holds(op, c), nil
 	case a.isString() && b.isString():
-		return holds(op, strings.Compare(a.text(), b.text())), e.step(min(scanSteps(a), scanSteps(b))) // UTF-8 sorts as code points do
+		// UTF-8 sorts as code points do
+		return holds(op, strings.Compare(a.text(), b.text())),
+			e.step(min(scanSteps(a), scanSteps(b)))
 	case a.isSeq() && a.kind == b.kind:
 		x, y := a.items(), b.items()
 		i, err := firstDifference(e, x, y)
@@ -201,7 +206,8 @@ func order(e *eval, op string, a, b Value) (bool, error) {
 			return order(e, op, x[i], y[i])
 		}
 		return holds(op, len(x)-len(y)), nil
-	case a.kind == View && b.kind == View && a.view().kind != viewValues && b.view().kind != viewValues:
+	case a.kind == View && b.kind == View && a.view().kind != viewValues &&
+		b.view().kind != viewValues:
 		n, m := a.view().d.len(), b.view().d.len()
 		switch op {
 		case "<", "<=":
@@ -218,10 +224,11 @@ func order(e *eval, op string, a, b Value) (bool, error) {
 	if err := undefinedOperand(a, b); err != nil {
 		return false, err
 	}
-	return false, errf(TypeError, "'%s' not supported between instances of '%s' and '%s'", op, typeName(a), typeName(b))
+	return false, errf(TypeError, "'%s' not supported between instances "+
+		"of '%s' and '%s'", op, typeName(a), typeName(b))
 }
 
-// subset says that every item of a view is in another.
+// subset reports whether every item of a view is in another.
 func subset(e *eval, a, b Value) (bool, error) {
 	it, err := iterate(e, a)
 	for err == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
-// routine is a body of code with a frame of its own: the template, a macro, a block, a recursive loop. It is what jinja2
-// compiles to one Python function.
+// routine is a body of code with a frame of its own: the template, a macro, a block, a recursive
+// loop. It is what jinja2 compiles to one Python function.
 type routine struct {
 	id    int
 	up    *routine // the routine around it, whose frames it can see
@@ -85,7 +85,10 @@ func (c *compiler) template(tree *syntax.Template) {
 			c.scoped = c.scoped || b.Scoped
 			return true
 		},
-		store: func(n *syntax.Name, param bool) { c.hasStore = c.hasStore || n.Name == "loop" && !param },
+		store: func(n *syntax.Name, param bool) {
+			c.hasStore = c.hasStore ||
+				n.Name == "loop" && !param
+		},
 	}
 	w.stmts(tree.Body)
 
@@ -113,7 +116,8 @@ func (c *compiler) self(s *scope, body []syntax.Stmt) int {
 	return c.slot(s.param("self"))
 }
 
-// block compiles the body of a block. Its scope is none's child: it sees input and what the template set so far.
+// block compiles the body of a block. Its scope is none's child: it sees input and what the
+// template set so far.
 func (c *compiler) block(b *syntax.Block) {
 	proto := c.blocks[b.Name]
 	proto.routine = c.newRoutine(nil)
@@ -192,7 +196,8 @@ func (c *compiler) ref(v *variable, p place) slotRef {
 	return slotRef{up: hops(p.fn, v.scope.fn), slot: c.slot(v)}
 }
 
-// direct says that a variable is never anything but the input of that name, so that it needs no slot.
+// direct reports whether a variable is never anything but the input of that name, so that it needs
+// no slot.
 func direct(v *variable) bool { return v.load == loadResolve && !v.stored }
 
 // enter returns what has to be done when a scope is entered.
@@ -222,7 +227,8 @@ func (c *compiler) enter(p place) []entryOp {
 	return ops
 }
 
-// leave returns the slots to be cleared when a scope is left. Only a routine that was defined inside can notice.
+// leave returns the slots to be cleared when a scope is left. Only a routine that was defined
+// inside can notice.
 func (c *compiler) leave(p place, routinesBefore int) []int {
 	if c.routines == routinesBefore {
 		return nil
@@ -314,7 +320,8 @@ func (c *compiler) stmt(out body, n syntax.Stmt, p place) body {
 		}
 		return append(out, &loadStmt{name: c.expr(n.Template, p), pos: n.Pos})
 	case *syntax.Include:
-		return append(out, &loadStmt{name: c.expr(n.Template, p), pos: n.Pos, several: true, ignore: n.IgnoreMissing})
+		return append(out, &loadStmt{name: c.expr(n.Template, p), pos: n.Pos, several: true,
+			ignore: n.IgnoreMissing})
 	case *syntax.Import:
 		return append(out, &loadStmt{name: c.expr(n.Template, p), pos: n.Pos})
 	case *syntax.FromImport:
@@ -323,7 +330,8 @@ func (c *compiler) stmt(out body, n syntax.Stmt, p place) body {
 	panic("unknown statement")
 }
 
-// inLoop checks that break and continue have a loop. Python finds it out when jinja2 has found everything else.
+// inLoop checks that break and continue have a loop. Python finds it out when jinja2 has found
+// everything else.
 func (c *compiler) inLoop(p place, pos syntax.Pos, msg string) {
 	if !p.loop && c.late == nil {
 		c.late = func() { c.fail("SyntaxError", pos, "%s", msg) }
@@ -332,7 +340,8 @@ func (c *compiler) inLoop(p place, pos syntax.Pos, msg string) {
 
 func (c *compiler) output(out body, n *syntax.Output, p place) body {
 	for _, part := range n.Parts {
-		if k, ok := part.(*syntax.Const); ok && (k.Kind == syntax.Data || k.Kind == syntax.String && p.escape != escapeOn) {
+		if k, ok := part.(*syntax.Const); ok &&
+			(k.Kind == syntax.Data || k.Kind == syntax.String && p.escape != escapeOn) {
 			if len(out) > 0 {
 				if last, ok := out[len(out)-1].(*textStmt); ok {
 					out[len(out)-1] = &textStmt{last.text + k.Text, last.pos}
@@ -409,7 +418,8 @@ func (c *compiler) forStmt(n *syntax.For, p place) stmt {
 	if c.hasStore {
 		w := walker{store: func(name *syntax.Name, param bool) {
 			if name.Name == "loop" && !param {
-				c.fail(TemplateAssertionError, name.Pos, "Can't assign to special loop variable in for-loop target")
+				c.fail(TemplateAssertionError, name.Pos, "Can't assign to special loop variable "+
+					"in for-loop target")
 			}
 		}}
 		w.stmt(n)
@@ -532,7 +542,8 @@ func (c *compiler) with(n *syntax.With, p place) stmt {
 }
 
 // macro compiles the body of a macro or call block (jinja2's macro_body).
-func (c *compiler) macro(ps *syntax.Params, stmts []syntax.Stmt, pos syntax.Pos, p place) *macroProto {
+func (c *compiler) macro(ps *syntax.Params, stmts []syntax.Stmt, pos syntax.Pos,
+	p place) *macroProto {
 	r := c.newRoutine(p.fn)
 	s := newScope(p.scope, r)
 	analyse := func() {
@@ -640,7 +651,8 @@ func (c *compiler) expr(x syntax.Expr, p place) expr {
 		}
 		if u, ok := x.X.(*syntax.Unary); ok && x.Op == "**" && u.Op == "-" && !isConstant(x.Y) {
 			if k, ok := u.X.(*syntax.Const); ok {
-				// jinja2 writes the folded constant in front of Python's **, which binds tighter than the sign it begins with
+				// jinja2 writes the folded constant in front of Python's **, which binds tighter
+				// than the sign it begins with
 				return &unaryExpr{"-", &binaryExpr{pow, c.expr(k, p), c.expr(x.Y, p), x.Pos}, u.Pos}
 			}
 		}
@@ -688,7 +700,8 @@ func (c *compiler) expr(x syntax.Expr, p place) expr {
 	case *syntax.Item:
 		object := c.expr(x.X, p)
 		if s, ok := x.Index.(*syntax.Slice); ok {
-			return &sliceExpr{object, c.maybe(s.Start, p), c.maybe(s.Stop, p), c.maybe(s.Step, p), x.Pos}
+			return &sliceExpr{object, c.maybe(s.Start, p), c.maybe(s.Stop, p), c.maybe(s.Step, p),
+				x.Pos}
 		}
 		key := c.expr(x.Index, p)
 		if k, ok := key.(*constExpr); ok && k.value.kind == String {
@@ -707,7 +720,7 @@ func (c *compiler) expr(x syntax.Expr, p place) expr {
 	panic("unknown expression")
 }
 
-// isConstant says that an expression is made of number literals only.
+// isConstant reports whether an expression is made of number literals only.
 func isConstant(x syntax.Expr) bool {
 	switch x := x.(type) {
 	case *syntax.Const:
@@ -723,7 +736,8 @@ func isConstant(x syntax.Expr) bool {
 func (c *compiler) name(x *syntax.Name, p place) expr {
 	v := p.find(x.Name)
 	if v == nil {
-		c.fail("AssertionError", x.Pos, "Tried to resolve a name to a reference that was unknown to the frame (%s)", pyQuote(x.Name))
+		c.fail("AssertionError", x.Pos, "Tried to resolve a name to a reference that was "+
+			"unknown to the frame (%s)", pyQuote(x.Name))
 	}
 	if direct(v) {
 		return &inputExpr{c.input(x.Name), x.Name, x.Pos}

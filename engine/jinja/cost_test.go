@@ -14,21 +14,26 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
-// operands are expressions of every type, small and as large as they get cheaply. The prelude makes the large ones.
+// operands are expressions of every type, small and as large as they get cheaply. The prelude makes
+// the large ones.
 const prelude = `{%- set zs = 'x' * 60000 %}{% set zt = zs ~ 'y' %}{% set zu = 'é' * 30000 %}{% set zl = range(600) | list %}
 {%- set zw = ['x' * 60000] * 400 %}{% set zb = 2 ** 16000 %}{% set zc = 3 ** 9000 %}{% set zd = {'a': 1, 'b': zs, zb: 2, (zs, zt): 3} %}
 {%- set zk = {} %}{% for i in zl %}{% set _ = zk.update({i: i}) %}{% endfor %}{% set zp = (zs, zt, zs) * 100 %}{% set zn = (1, (2, (3, zl | join))) %}{% set zm = zs | e %}
 {%- macro f(a=1) %}{{ a }}{% endmacro %}{% set ns = namespace(a=zs) %}`
 
 var operands = []string{
-	"'abc'", "zs", "zt", "zu", "zm", "'%s'", "'%70000d'", "'x '*9000", "3", "-1", "true", "zb", "-zc", "1.5", "1e308", "none", "undefinedthing",
-	"[]", "zl", "zw", "(1, 2)", "zp", "zn", "{}", "zd", "zk", "zk.keys()", "zk.items()", "zk.values()", "range(90000)", "f", "ns", "loop",
+	"'abc'", "zs", "zt", "zu", "zm", "'%s'", "'%70000d'", "'x '*9000", "3", "-1", "true", "zb",
+	"-zc", "1.5", "1e308", "none", "undefinedthing",
+	"[]", "zl", "zw", "(1, 2)", "zp", "zn", "{}", "zd", "zk", "zk.keys()", "zk.items()",
+	"zk.values()", "range(90000)", "f", "ns", "loop",
 }
 
 // fewer are the operands that stand on a second side, or as an argument.
-var fewer = []string{"'x'", "zt", "3", "zb", "1.5", "none", "zl", "zp", "zk", "zk.keys()", "range(90000)"}
+var fewer = []string{"'x'", "zt", "3", "zb", "1.5", "none", "zl", "zp", "zk", "zk.keys()",
+	"range(90000)"}
 
-var operators = []string{"+", "-", "*", "/", "//", "%", "**", "~", "==", "!=", "<", "<=", "in", "not in", "and", "or"}
+var operators = []string{"+", "-", "*", "/", "//", "%", "**", "~", "==", "!=", "<", "<=", "in",
+	"not in", "and", "or"}
 
 // expressions are all operators, filters, tests, methods and functions with operands of all types.
 func expressions() (all []string) {
@@ -39,8 +44,11 @@ func expressions() (all []string) {
 				add("(%s) %s (%s)", a, op, b)
 			}
 		}
-		for _, op := range []string{"-(%s)", "+(%s)", "not (%s)", "{(%s): 1}", "(%s)[1]", "(%s)[-1:]", "(%s)[::-1]", "(%s).a", "(%s)[zb]", "zk[%s]", "zd[%s]", "[%[1]s, %[1]s]", "{1: %s}.get(1)",
-			"(%s)()", "range(%s)", "dict(%s)", "namespace(%s)", "cycler(%s)", "joiner(%s)", "lipsum(%s)", "(%s) if (%[1]s) else 1"} {
+		for _, op := range []string{"-(%s)", "+(%s)", "not (%s)", "{(%s): 1}", "(%s)[1]",
+			"(%s)[-1:]", "(%s)[::-1]", "(%s).a", "(%s)[zb]", "zk[%s]", "zd[%s]", "[%[1]s, %[1]s]",
+			"{1: %s}.get(1)",
+			"(%s)()", "range(%s)", "dict(%s)", "namespace(%s)", "cycler(%s)", "joiner(%s)",
+			"lipsum(%s)", "(%s) if (%[1]s) else 1"} {
 			add(op, a)
 		}
 		for _, name := range slices.Sorted(maps.Keys(filters)) {
@@ -48,7 +56,8 @@ func expressions() (all []string) {
 				continue
 			}
 			add("(%s) | %s", a, name)
-			for _, b := range []string{"'x'", "3", "zb", "zt", "'abs'", "'upper'", "'a', 'b'", "2, 'x'", "none, true"} {
+			for _, b := range []string{"'x'", "3", "zb", "zt", "'abs'", "'upper'", "'a', 'b'",
+				"2, 'x'", "none, true"} {
 				add("(%s) | %s(%s)", a, name, b)
 			}
 		}
@@ -59,7 +68,8 @@ func expressions() (all []string) {
 			}
 		}
 		for _, name := range methodNames() {
-			for _, args := range []string{"", "'x'", "zt", "3", "zb", "zl", "'x', 'y'", "'x', zt", "70000, 'x'", "1, 2, 3"} {
+			for _, args := range []string{"", "'x'", "zt", "3", "zb", "zl", "'x', 'y'", "'x', zt",
+				"70000, 'x'", "1, 2, 3"} {
 				add("(%s).%s(%s)", a, name, args)
 			}
 		}
@@ -67,7 +77,8 @@ func expressions() (all []string) {
 	return all
 }
 
-// quotedTest is the name of a test as a template can write it; those of operators have other names as well.
+// quotedTest is the name of a test as a template can write it; those of operators have other names
+// as well.
 func quotedTest(name string) string {
 	if name[0] < 'a' || name[0] > 'z' {
 		return "defined"
@@ -97,15 +108,15 @@ func cpu() time.Duration {
 // whole measures everything: make hostile.
 var whole = flag.Bool("whole", false, "measure every expression, not only some")
 
-// The bounds of what a step may cost. 2,000,000 steps of all renders together, the limit for templates of
-// strangers, take at most 8 s.
+// The bounds of what a step may cost. 2,000,000 steps of all renders together, the limit for
+// templates of strangers, take at most 8 s.
 const (
 	perStep      = 4 * time.Microsecond
 	bytesPerWork = 4096
 )
 
-// TestCostOfSteps bounds the time and the memory of a step, whatever operator or function takes it and whatever it works on. A step
-// is a step or 64 bytes of text, as budgets count.
+// TestCostOfSteps bounds the time and the memory of a step, whatever operator or function takes it
+// and whatever it works on. A step is a step or 64 bytes of text, as budgets count.
 func TestCostOfSteps(t *testing.T) {
 	all := expressions()
 	stride := 97
@@ -118,7 +129,8 @@ func TestCostOfSteps(t *testing.T) {
 }
 
 func measure(t *testing.T, expression string) {
-	text := prelude + "{% for i in range(3000) %}{% if (" + expression + ") is defined %}{% endif %}{% endfor %}"
+	text := prelude + "{% for i in range(3000) %}{% if (" + expression +
+		") is defined %}{% endif %}{% endfor %}"
 	template, err := Compile(source.New("t", text))
 	if err != nil {
 		t.Errorf("%s: %v", expression, err)
@@ -131,7 +143,9 @@ func measure(t *testing.T, expression string) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start := cpu()
-		_, err = template.Render(Vars{}, Options{Mode: Mutable, Limits: Limits{Steps: 20_000, OutputBytes: 1 << 20, Depth: 100}, Budget: budget})
+		_, err = template.Render(Vars{},
+			Options{Mode: Mutable, Limits: Limits{Steps: 20_000, OutputBytes: 1 << 20, Depth: 100},
+				Budget: budget})
 		took := cpu() - start
 		runtime.ReadMemStats(&after)
 		work := 1<<40 - budget.Left() + more

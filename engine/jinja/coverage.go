@@ -27,7 +27,8 @@ type Site struct {
 // Outcome is a way in which a site decides.
 type Outcome uint8
 
-// The outcomes. A condition has the first two, where an absent else counts as one, a loop the others.
+// The outcomes. A condition has the first two, where an absent else counts as one, a loop the
+// others.
 const (
 	False    Outcome = iota // the condition did not hold
 	True                    // the condition held
@@ -48,8 +49,9 @@ func (k SiteKind) Outcomes() []Outcome {
 	return []Outcome{False, True}
 }
 
-// Coverage notes which outcomes renders reach. The zero value is ready for use; one coverage may go through several renders of
-// one template, one after the other, and then holds the outcomes that any of them reached.
+// Coverage notes which outcomes renders reach. The zero value is ready for use; one coverage may go
+// through several renders of one template, one after the other, and then holds the outcomes that
+// any of them reached.
 type Coverage struct{ reached []uint8 } // a bit for each outcome, by site
 
 // Reached reports whether a render reached the outcome of a site, an index of [Template.Sites].
@@ -57,7 +59,8 @@ func (c *Coverage) Reached(site int, o Outcome) bool {
 	return site < len(c.reached) && c.reached[site]>>o&1 == 1
 }
 
-// Add adds what another coverage of the same template reached, and reports whether that was anything new.
+// Add adds what another coverage of the same template reached, and reports whether that was
+// anything new.
 func (c *Coverage) Add(other *Coverage) bool {
 	if len(c.reached) < len(other.reached) {
 		c.reached = append(c.reached, make([]uint8, len(other.reached)-len(c.reached))...)
@@ -80,7 +83,8 @@ func (c *Coverage) start(sites int) {
 	}
 }
 
-// Sites returns the places where the template decides, in a fixed order. The caller must not change them.
+// Sites returns the places where the template decides, in a fixed order. The caller must not change
+// them.
 func (t *Template) Sites() []Site { return t.sites }
 
 // site numbers a place.

@@ -11,7 +11,8 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
-// covered renders a template for each of the variables and lists the outcomes that none reached, by the text at their site.
+// covered renders a template for each of the variables and lists the outcomes that none reached, by
+// the text at their site.
 func covered(t *testing.T, text string, vars ...string) string {
 	t.Helper()
 	tmpl, err := jinja.Compile(source.New("test", text))
@@ -36,7 +37,8 @@ func covered(t *testing.T, text string, vars ...string) string {
 	for i, s := range sites {
 		for _, o := range s.Kind.Outcomes() {
 			if !all.Reached(i, o) {
-				out = append(out, fmt.Sprintf("%s@%s:%s", s.Kind, strings.Fields(text[s.Test:])[0], o))
+				out = append(out, fmt.Sprintf("%s@%s:%s", s.Kind, strings.Fields(text[s.Test:])[0],
+					o))
 			}
 		}
 	}
@@ -80,7 +82,8 @@ func TestCoverageOff(t *testing.T) {
 	vars := jinja.NewVars()
 	without := testing.AllocsPerRun(100, func() { _, _ = tmpl.Render(vars, jinja.Options{}) })
 	var c jinja.Coverage
-	with := testing.AllocsPerRun(100, func() { _, _ = tmpl.Render(vars, jinja.Options{Coverage: &c}) })
+	with := testing.AllocsPerRun(100,
+		func() { _, _ = tmpl.Render(vars, jinja.Options{Coverage: &c}) })
 	if with != without {
 		t.Errorf("%v allocations with a coverage, %v without", with, without)
 	}

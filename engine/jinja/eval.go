@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// eval is what one render carries through every operation: its options, its limits and its trace. Built-ins get it in
-// their call; nothing else is shared between them.
+// eval is what one render carries through every operation: its options, its limits and its trace.
+// Built-ins get it in their call; nothing else is shared between them.
 type eval struct {
 	*memory
 	mutable     bool             // lists and dicts may be changed (E1)
@@ -33,7 +33,8 @@ func (e *eval) step(n int) error {
 	if e.steps -= int64(n); e.steps < 0 || n < 0 {
 		e.steps = -1
 		if e.scarce {
-			return errf(LimitError, "the renders of the template need more steps than allowed for all of them together")
+			return errf(LimitError, "the renders of the template need more steps than allowed "+
+				"for all of them together")
 		}
 		return errf(LimitError, "the template needs more steps than allowed; it may be looping")
 	}
@@ -72,12 +73,14 @@ func (e *eval) stepKey(key Value) error {
 // bigSteps is what looking at all of a large integer costs.
 func bigSteps(x *big.Int) int { return x.BitLen() / (8 * 256) }
 
-// charge charges the building of n bytes, before they are built, and fails when more than allowed would be made.
+// charge charges the building of n bytes, before they are built, and fails when more than allowed
+// would be made.
 func (e *eval) charge(n int) error {
 	if e.bytes -= int64(n); e.bytes < 0 || n < 0 {
 		e.bytes = -1
 		if e.scarce {
-			return errf(LimitError, "the renders of the template build more text than allowed for all of them together")
+			return errf(LimitError, "the renders of the template build more text than allowed "+
+				"for all of them together")
 		}
 		return errf(LimitError, "the template builds more text than allowed")
 	}
@@ -146,7 +149,7 @@ func errf(c class, format string, args ...any) error {
 	return &raised{c, fmt.Sprintf(format, args...)}
 }
 
-// isClass says that err is an exception of one of the classes.
+// isClass reports whether err is an exception of one of the classes.
 func isClass(err error, classes ...class) bool {
 	r, ok := err.(*raised)
 	if !ok {
@@ -163,15 +166,16 @@ func isClass(err error, classes ...class) bool {
 // builtin describes a filter, test, global function or method.
 type builtin struct {
 	name       string
-	params     []string            // names in order, the receiver left out
-	positional bool                // parameters cannot be given by name
-	required   int                 // how many of them must be given
-	varargs    bool                // further positional arguments are taken
-	kwargs     bool                // further keyword arguments are taken
-	mutates    bool                // a method that changes its object; forbidden in the immutable sandbox
-	property   bool                // an attribute: reading it calls run
-	attrs      map[string]*builtin // of a function that is a class: its class methods
-	run        func(c *call) (Value, error)
+	params     []string // names in order, the receiver left out
+	positional bool     // parameters cannot be given by name
+	required   int      // how many of them must be given
+	varargs    bool     // further positional arguments are taken
+	kwargs     bool     // further keyword arguments are taken
+	// a method that changes its object; forbidden in the immutable sandbox
+	mutates  bool
+	property bool                // an attribute: reading it calls run
+	attrs    map[string]*builtin // of a function that is a class: its class methods
+	run      func(c *call) (Value, error)
 }
 
 // kwarg is a keyword argument.
@@ -180,8 +184,9 @@ type kwarg struct {
 	value Value
 }
 
-// call is one call of a builtin. args has a place for every parameter, Missing where it was not given; more follow where
-// the builtin takes varargs. kwargs are those that are no parameter. A builtin must not keep the call or args.
+// call is one call of a builtin. args has a place for every parameter, Missing where it was not
+// given; more follow where the builtin takes varargs. kwargs are those that are no parameter. A
+// builtin must not keep the call or args.
 type call struct {
 	*eval
 	fn     *builtin
@@ -194,10 +199,11 @@ type call struct {
 // arg returns the i-th argument, or def where it was not given.
 func (c *call) arg(i int, def Value) Value { return c.args[i].or(def) }
 
-// given says that the i-th argument was given.
+// given reports whether the i-th argument was given.
 func (c *call) given(i int) bool { return !c.args[i].isMissing() }
 
-// invoke calls a builtin: arguments are bound to its parameters as Python does, and given to its function.
+// invoke calls a builtin: arguments are bound to its parameters as Python does, and given to its
+// function.
 func (e *eval) invoke(b *builtin, recv Value, args []Value, kwargs []kwarg) (Value, error) {
 	steps := 1 + sizeSteps(recv)
 	for i := range args {
@@ -225,7 +231,8 @@ func (e *eval) invoke(b *builtin, recv Value, args []Value, kwargs []kwarg) (Val
 func (c *call) bind(b *builtin, args []Value, kwargs []kwarg) error {
 	params, positional := b.params, b.positional
 	if len(args) > len(params) && !b.varargs {
-		return errf(TypeError, "%s() takes at most %d %s (%d given)", b.name, len(params), plural(len(params), "argument"), len(args))
+		return errf(TypeError, "%s() takes at most "+
+			"%d %s (%d given)", b.name, len(params), plural(len(params), "argument"), len(args))
 	}
 	if n := max(len(args), len(params)); n <= len(c.buf) {
 		c.args = c.buf[:n]

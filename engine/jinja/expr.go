@@ -11,7 +11,8 @@ type constExpr struct{ value Value }
 
 func (x *constExpr) eval(*frame) (Value, error) { return x.value, nil }
 
-// localExpr reads a variable of this frame; outerExpr one of a frame around it; inputExpr one that is never assigned.
+// localExpr reads a variable of this frame; outerExpr one of a frame around it; inputExpr one that
+// is never assigned.
 type (
 	localExpr struct {
 		slot  int
@@ -176,8 +177,8 @@ type sumExpr struct {
 	pos   []syntax.Pos // of each plus
 }
 
-// collect evaluates the terms. Where all are plain strings they are left on the argument stack and the value is Missing;
-// else the value is the sum and the stack as it was.
+// collect evaluates the terms. Where all are plain strings they are left on the argument stack and
+// the value is Missing; else the value is the sum and the stack as it was.
 func (x *sumExpr) collect(f *frame) (Value, error) {
 	rt := f.rt
 	base := len(rt.args)
@@ -584,7 +585,8 @@ func (a *args) pushNamed(f *frame, pos syntax.Pos) error {
 		}
 		it, err := iterate(e, v)
 		if err != nil {
-			return f.at(errf(TypeError, "Value after * must be an iterable, not %s", typeName(v)), pos)
+			return f.at(errf(TypeError, "Value after * must be "+
+				"an iterable, not %s", typeName(v)), pos)
 		}
 		for {
 			item, ok, err := it.next(e)
@@ -607,7 +609,8 @@ func (a *args) pushNamed(f *frame, pos syntax.Pos) error {
 		case Undefined:
 			return f.at(undefinedError(v), pos)
 		default:
-			return f.at(errf(TypeError, "argument after ** must be a mapping, not %s", typeName(v)), pos)
+			return f.at(errf(TypeError, "argument after ** must be a "+
+				"mapping, not %s", typeName(v)), pos)
 		}
 		for _, entry := range v.dict().all() {
 			if !entry.key.isString() {
@@ -616,7 +619,8 @@ func (a *args) pushNamed(f *frame, pos syntax.Pos) error {
 			name := entry.key.text()
 			for _, k := range rt.kwargs[base:] {
 				if k.name == name {
-					return f.at(errf(TypeError, "got multiple values for keyword argument %s", pyQuote(name)), pos)
+					return f.at(errf(TypeError, "got multiple values for "+
+						"keyword argument %s", pyQuote(name)), pos)
 				}
 			}
 			rt.kwargs = append(rt.kwargs, kwarg{name, entry.value})
@@ -637,8 +641,8 @@ type callExpr struct {
 
 func (x *callExpr) eval(f *frame) (Value, error) { return x.run(f, false, nil) }
 
-// run calls. With write set, a macro writes its result to the output instead of returning it, and the value is Missing.
-// caller is passed as the keyword argument of that name.
+// run calls. With write set, a macro writes its result to the output instead of returning it, and
+// the value is Missing. caller is passed as the keyword argument of that name.
 func (x *callExpr) run(f *frame, write bool, caller *Value) (Value, error) {
 	rt := f.rt
 	var callee Value
@@ -667,7 +671,8 @@ func (x *callExpr) apply(f *frame, callee Value, write bool, caller *Value) (Val
 	if caller != nil {
 		rt.kwargs = append(rt.kwargs, kwarg{"caller", *caller})
 	}
-	args, kwargs := rt.args[argBase:len(rt.args):len(rt.args)], rt.kwargs[kwBase:len(rt.kwargs):len(rt.kwargs)]
+	args, kwargs := rt.args[argBase:len(rt.args):len(rt.args)],
+		rt.kwargs[kwBase:len(rt.kwargs):len(rt.kwargs)]
 	rt.traceAt(x.pos)
 	var v Value
 	var err error
@@ -697,7 +702,8 @@ func (x *filterExpr) eval(f *frame) (Value, error) {
 }
 
 // apply calls a filter or test.
-func (f *frame) apply(operand expr, a *args, fn *builtin, what, name string, pos syntax.Pos) (Value, error) {
+func (f *frame) apply(operand expr, a *args, fn *builtin, what, name string,
+	pos syntax.Pos) (Value, error) {
 	rt := f.rt
 	v, err := operand.eval(f)
 	if err != nil {
@@ -706,10 +712,12 @@ func (f *frame) apply(operand expr, a *args, fn *builtin, what, name string, pos
 	argBase, kwBase := len(rt.args), len(rt.kwargs)
 	if err = a.push(f, pos); err == nil {
 		if fn == nil {
-			err = f.at(errf(TemplateRuntimeError, "No %s named %s found.", what, pyQuote(name)), pos)
+			err = f.at(errf(TemplateRuntimeError, "No %s named %s found.", what, pyQuote(name)),
+				pos)
 		} else {
 			rt.traceAt(pos)
-			v, err = rt.invoke(fn, v, rt.args[argBase:len(rt.args):len(rt.args)], rt.kwargs[kwBase:len(rt.kwargs):len(rt.kwargs)])
+			v, err = rt.invoke(fn, v, rt.args[argBase:len(rt.args):len(rt.args)],
+				rt.kwargs[kwBase:len(rt.kwargs):len(rt.kwargs)])
 			err = f.at(err, pos)
 		}
 	}
@@ -730,7 +738,8 @@ func (x *testExpr) eval(f *frame) (Value, error) {
 	return f.apply(x.x, &x.args, x.fn, "test", x.name, x.pos)
 }
 
-// definedExpr is "x is defined" or "x is undefined". What it looks up counts as tested, not as read (E4).
+// definedExpr is "x is defined" or "x is undefined". What it looks up counts as tested, not as read
+// (E4).
 type definedExpr struct {
 	x       expr
 	negated bool

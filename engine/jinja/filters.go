@@ -27,7 +27,8 @@ func init() {
 	}
 	tests = table(testTable)
 	for alias, name := range map[string]string{
-		"eq": "==", "equalto": "==", "ne": "!=", "gt": ">", "greaterthan": ">", "ge": ">=", "lt": "<", "lessthan": "<", "le": "<=",
+		"eq": "==", "equalto": "==", "ne": "!=", "gt": ">", "greaterthan": ">", "ge": ">=",
+		"lt": "<", "lessthan": "<", "le": "<=",
 	} {
 		tests[alias] = tests[name]
 	}
@@ -56,7 +57,8 @@ func named(e *eval, table map[string]*builtin, what string, name Value) (*builti
 	return nil, errf(TemplateRuntimeError, "No %s named %s.", what, reprText(e, name))
 }
 
-// getter looks attributes up as map, sort and others do: the parts of "a.b.0" one after the other, by item first.
+// getter looks attributes up as map, sort and others do: the parts of "a.b.0" one after the other,
+// by item first.
 type getter struct {
 	e     *eval
 	parts []Value

@@ -41,7 +41,8 @@ func floatOf(v Value) (float64, error) {
 	case v.isNumber():
 		return toFloat(v)
 	}
-	return 0, errf(TypeError, "float() argument must be a string or a real number, not '%s'", typeName(v))
+	return 0, errf(TypeError, "float() argument must be a string or a real "+
+		"number, not '%s'", typeName(v))
 }
 
 // intOf is Python's int(v).
@@ -56,12 +57,14 @@ func intOf(v Value) (Value, error) {
 	case v.isInteger():
 		return asInt(v), nil
 	}
-	return Value{}, errf(TypeError, "int() argument must be a string, a bytes-like object or a real number, not '%s'", typeName(v))
+	return Value{}, errf(TypeError, "int() argument must be a string, a bytes-like object or a "+
+		"real number, not '%s'", typeName(v))
 }
 
 func filterInt(c *call) (Value, error) {
 	v, err := intOf(c.recv)
-	if base := c.arg(1, intValue(10)); c.recv.isString() && !(base.kind == Int && base.int() == 10) {
+	if base := c.arg(1, intValue(10)); c.recv.isString() &&
+		!(base.kind == Int && base.int() == 10) {
 		var n int
 		if n, err = toInt(base); err == nil {
 			v, err = parseInt(c.recv.text(), n)
@@ -153,7 +156,8 @@ func roundValue(e *eval, v, precision Value) (Value, error) {
 		return e.computed(intValue(0)), nil
 	}
 	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(-digits)), nil)
-	return e.computed(bigValue(new(big.Int).Mul(roundQuotient(x, unit), unit))), chargeBits(e, x.BitLen())
+	return e.computed(bigValue(new(big.Int).Mul(roundQuotient(x, unit), unit))),
+		chargeBits(e, x.BitLen())
 }
 
 // roundQuotient is x/unit rounded half to even; unit is positive.

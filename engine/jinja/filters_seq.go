@@ -46,7 +46,8 @@ var sequenceFilters = []entryOf{
 	{"items", "", func(c *call) (Value, error) {
 		switch c.recv.kind {
 		case Undefined:
-			return generatorValue("do_items", func(*eval) (Value, bool, error) { return Value{}, false, nil }), nil
+			return generatorValue("do_items",
+				func(*eval) (Value, bool, error) { return Value{}, false, nil }), nil
 		case Dict:
 			it, err := iterate(c.eval, viewValue(c.eval, c.recv, viewItems))
 			return generatorValue("do_items", it.next), err
@@ -162,13 +163,15 @@ func filterDictsort(c *call) (Value, error) {
 	case by.isString() && by.text() == "value":
 		place = 1
 	default:
-		return Value{}, errf(FilterArgumentError, "You can only sort by either \"key\" or \"value\"")
+		return Value{}, errf(FilterArgumentError, "You can only sort by either "+
+			"\"key\" or \"value\"")
 	}
 	if c.recv.kind == Undefined {
 		return Value{}, undefinedError(c.recv)
 	}
 	if c.recv.kind != Dict {
-		return Value{}, errf(AttributeError, "'%s' object has no attribute 'items'", typeName(c.recv))
+		return Value{}, errf(AttributeError, "'%s' object has no attribute 'items'",
+			typeName(c.recv))
 	}
 	sensitive, err := c.flag(0, false)
 	if err != nil {
@@ -191,7 +194,8 @@ func filterDictsort(c *call) (Value, error) {
 	return c.list(items), err
 }
 
-// sortValues sorts items by key as Python does: stable, with < only, reversed keeping equal items in order.
+// sortValues sorts items by key as Python does: stable, with < only, reversed keeping equal items
+// in order.
 func sortValues(e *eval, items []Value, key func(Value) (Value, error), reverse bool) error {
 	keys := make([]Value, len(items))
 	for i, item := range items {
@@ -200,7 +204,8 @@ func sortValues(e *eval, items []Value, key func(Value) (Value, error), reverse 
 			return err
 		}
 	}
-	return sortByKeys(e, items, func(i, j int) (bool, error) { return order(e, "<", keys[i], keys[j]) }, reverse)
+	return sortByKeys(e, items,
+		func(i, j int) (bool, error) { return order(e, "<", keys[i], keys[j]) }, reverse)
 }
 
 // sortByKeys sorts items; less compares two places of the original order.
@@ -450,7 +455,8 @@ func prepareMap(e *eval, args []Value, kwargs []kwarg) (func(Value) (Value, erro
 			return nil, errf(FilterArgumentError, "map requires a filter argument")
 		}
 		if unexpected != "" {
-			return nil, errf(FilterArgumentError, "Unexpected keyword argument %s", pyQuote(unexpected))
+			return nil, errf(FilterArgumentError, "Unexpected keyword argument %s",
+				pyQuote(unexpected))
 		}
 		return newGetter(e, attribute, def, false).get, nil
 	}
@@ -463,7 +469,8 @@ func prepareMap(e *eval, args []Value, kwargs []kwarg) (func(Value) (Value, erro
 	}, nil
 }
 
-// filterSelect is select, reject, selectattr and rejectattr: items are kept whose test, or truth, is as wanted.
+// filterSelect is select, reject, selectattr and rejectattr: items are kept whose test, or truth,
+// is as wanted.
 func filterSelect(c *call, want, byAttribute bool) (Value, error) {
 	v := c.recv
 	args, kwargs := slices.Clone(c.args), slices.Clone(c.kwargs)
@@ -478,7 +485,8 @@ func filterSelect(c *call, want, byAttribute bool) (Value, error) {
 			attribute := noneValue()
 			if byAttribute {
 				if len(args) == 0 {
-					return Value{}, false, errf(FilterArgumentError, "Missing parameter for attribute name")
+					return Value{}, false,
+						errf(FilterArgumentError, "Missing parameter for attribute name")
 				}
 				attribute, args = args[0], args[1:]
 			}

@@ -40,7 +40,8 @@ var textFilters = []entryOf{
 	}},
 	{"format", "* **", func(c *call) (Value, error) {
 		if len(c.args) > 0 && len(c.kwargs) > 0 {
-			return Value{}, errf(FilterArgumentError, "can't handle positional and keyword arguments at the same time")
+			return Value{}, errf(FilterArgumentError, "can't handle positional and keyword "+
+				"arguments at the same time")
 		}
 		v, err := soft(c.eval, c.recv)
 		if err != nil {
@@ -119,7 +120,8 @@ func filterIndent(c *call) (Value, error) {
 		if v.kind == List {
 			return Value{}, errf(AttributeError, "'list' object has no attribute 'splitlines'")
 		}
-		return Value{}, errf(TypeError, "unsupported operand type(s) for +=: '%s' and 'str'", typeName(v))
+		return Value{}, errf(TypeError, "unsupported operand type(s) for "+
+			"+=: '%s' and 'str'", typeName(v))
 	}
 	first, err := c.flag(1, false)
 	if err != nil {
@@ -147,7 +149,8 @@ func filterIndent(c *call) (Value, error) {
 			}
 		}
 		b.sub(v, at, i)
-		if i == len(s) || j == len(s) && s[j-1] == '\r' { // jinja2 appends a line feed first, which a last CR swallows
+		// jinja2 appends a line feed first, which a last CR swallows
+		if i == len(s) || j == len(s) && s[j-1] == '\r' {
 			break
 		}
 		at = j
@@ -192,8 +195,8 @@ func filterReplace(c *call) (Value, error) {
 	return out, err
 }
 
-// filterTitle puts the first character of every word in upper case, and the others in lower case. A word begins after
-// white space, a hyphen or an opening bracket.
+// filterTitle puts the first character of every word in upper case, and the others in lower case. A
+// word begins after white space, a hyphen or an opening bracket.
 func filterTitle(c *call) (Value, error) {
 	v, err := plain(c.eval, c.recv)
 	if err != nil {
@@ -229,7 +232,8 @@ func filterTitle(c *call) (Value, error) {
 
 func filterTruncate(c *call) (Value, error) {
 	e, v := c.eval, c.recv
-	size, end, leeway := c.arg(0, intValue(255)), c.arg(2, stringValue("...")), c.arg(3, noneValue())
+	size, end, leeway := c.arg(0, intValue(255)), c.arg(2, stringValue("...")),
+		c.arg(3, noneValue())
 	kill, err := c.flag(1, false)
 	if err != nil {
 		return Value{}, err
@@ -244,7 +248,8 @@ func filterTruncate(c *call) (Value, error) {
 	if ok, err := order(e, ">=", size, intValue(tail)); err != nil {
 		return Value{}, err
 	} else if !ok {
-		return Value{}, errf(AssertionError, "expected length >= %d, got %s", tail, reprText(e, size))
+		return Value{}, errf(AssertionError, "expected length >= %d, got %s", tail,
+			reprText(e, size))
 	}
 	if ok, err := order(e, ">=", leeway, intValue(0)); err != nil {
 		return Value{}, err
@@ -272,7 +277,8 @@ func filterTruncate(c *call) (Value, error) {
 	}
 	if !kill {
 		if !head.isString() {
-			return Value{}, errf(AttributeError, "'%s' object has no attribute 'rsplit'", typeName(head))
+			return Value{}, errf(AttributeError, "'%s' object has no attribute 'rsplit'",
+				typeName(head))
 		}
 		if i := strings.LastIndexByte(head.text(), ' '); i >= 0 {
 			head = head.substr(0, i)
@@ -363,7 +369,8 @@ func isIterable(e *eval, v Value) bool {
 	return err == nil
 }
 
-// quoteURL appends v percent-encoded; in query strings a slash is encoded too, and a space is a plus sign.
+// quoteURL appends v percent-encoded; in query strings a slash is encoded too, and a space is a
+// plus sign.
 func quoteURL(e *eval, b *builder, v Value, query bool) error {
 	v, err := str(e, v)
 	if err != nil {
@@ -373,7 +380,8 @@ func quoteURL(e *eval, b *builder, v Value, query bool) error {
 	b.encode(v, URL, func(dst []byte, s string) []byte {
 		for i := range len(s) {
 			switch c := s[i]; {
-			case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', isDigit(c), strings.IndexByte("_.-~", c) >= 0, c == '/' && !query:
+			case 'a' <= c && c <= 'z', 'A' <= c &&
+				c <= 'Z', isDigit(c), strings.IndexByte("_.-~", c) >= 0, c == '/' && !query:
 				dst = append(dst, c)
 			case c == ' ' && query:
 				dst = append(dst, '+')
@@ -436,10 +444,12 @@ func filterURLize(c *call) (Value, error) {
 		}
 		for _, item := range items {
 			if !item.isString() {
-				return Value{}, errf(TypeError, "expected string or bytes-like object, got '%s'", typeName(item))
+				return Value{}, errf(TypeError, "expected string or bytes-like "+
+					"object, got '%s'", typeName(item))
 			}
 			if !schemePattern.MatchString(item.text()) {
-				return Value{}, errf(FilterArgumentError, "%s is not a valid URI scheme prefix.", quoteExcerpt(item.text()))
+				return Value{}, errf(FilterArgumentError, "%s is not a valid "+
+					"URI scheme prefix.", quoteExcerpt(item.text()))
 			}
 			schemes = append(schemes, item.text())
 		}
@@ -471,8 +481,10 @@ func filterURLize(c *call) (Value, error) {
 	return out, e.charge(b.Len())
 }
 
-// linkWord writes a word, as a link where it is an address; limit, where it is a number, cuts the address that is shown.
-func linkWord(e *eval, b *strings.Builder, word, attrs string, limit Value, schemes []string) error {
+// linkWord writes a word, as a link where it is an address; limit, where it is a number, cuts the
+// address that is shown.
+func linkWord(e *eval, b *strings.Builder, word, attrs string, limit Value,
+	schemes []string) error {
 	head := headPattern.FindString(word)
 	middle := word[len(head):]
 	tail := tailPattern.FindString(middle)
@@ -511,7 +523,8 @@ func linkWord(e *eval, b *strings.Builder, word, attrs string, limit Value, sche
 		middle = `<a href="` + href + `"` + attrs + `>` + shown + `</a>`
 	case strings.HasPrefix(middle, "mailto:") && emailPattern.MatchString(middle[7:]):
 		middle = `<a href="` + middle + `">` + middle[7:] + `</a>`
-	case strings.Contains(middle, "@") && !strings.HasPrefix(middle, "www.") && !strings.Contains(middle, ":") && emailPattern.MatchString(middle):
+	case strings.Contains(middle, "@") && !strings.HasPrefix(middle, "www.") &&
+		!strings.Contains(middle, ":") && emailPattern.MatchString(middle):
 		middle = `<a href="mailto:` + middle + `">` + middle + `</a>`
 	default:
 		for _, scheme := range schemes {
@@ -534,7 +547,8 @@ func filterXMLAttr(c *call) (Value, error) {
 		return Value{}, undefinedError(c.recv)
 	}
 	if c.recv.kind != Dict {
-		return Value{}, errf(AttributeError, "'%s' object has no attribute 'items'", typeName(c.recv))
+		return Value{}, errf(AttributeError, "'%s' object has no attribute 'items'",
+			typeName(c.recv))
 	}
 	b := e.builder(64)
 	for _, entry := range c.recv.dict().all() {
@@ -542,7 +556,8 @@ func filterXMLAttr(c *call) (Value, error) {
 			continue
 		}
 		if !entry.key.isString() {
-			return Value{}, errf(TypeError, "expected string or bytes-like object, got '%s'", typeName(entry.key))
+			return Value{}, errf(TypeError, "expected string or bytes-like "+
+				"object, got '%s'", typeName(entry.key))
 		}
 		if strings.ContainsAny(entry.key.text(), " \t\n\r\f\v/>=") {
 			return Value{}, errf(ValueError, "Invalid character in attribute name: %s", quoteExcerpt(entry.key.text()))
@@ -596,7 +611,8 @@ func filterWordwrap(c *call) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	if err := e.step(len(v.text())); err != nil { // each byte may be a piece, and a line, of its own
+	// each byte may be a piece, and a line, of its own
+	if err := e.step(len(v.text())); err != nil {
 		return Value{}, err
 	}
 	paragraphs, err := splitLines(e, v, false)
@@ -663,7 +679,10 @@ func (w *wrapper) chunks() []chunk {
 		return r
 	}
 	letter := func(r rune) bool { return r >= 0 && isWord(r) && !isDecimal(r) }
-	punct := func(r rune) bool { return r >= 0 && (isWord(r) || strings.ContainsRune("!\"'&.,?", r)) }
+	punct := func(r rune) bool {
+		return r >= 0 &&
+			(isWord(r) || strings.ContainsRune("!\"'&.,?", r))
+	}
 	dashes := func(i int) int { // the end of a run of two or more hyphens before a word, or i
 		j := i
 		for j < len(s) && s[j] == '-' {
@@ -737,7 +756,8 @@ func (w *wrapper) lines() [][2]int {
 				end := w.width - size
 				if text := s[c.from:c.to]; w.hyphens {
 					head := text[:byteOffset(text, end)]
-					if i := strings.LastIndexByte(head, '-'); i > 0 && strings.Trim(head[:i], "-") != "" {
+					if i := strings.LastIndexByte(head, '-'); i > 0 &&
+						strings.Trim(head[:i], "-") != "" {
 						end = runeCount(head[:i]) + 1
 					}
 				}

@@ -101,7 +101,8 @@ func parseSpec(text, typeName string) (spec, error) {
 		}
 	}
 	if len(s) > 1 {
-		return f, errf(ValueError, "Invalid format specifier '%s' for object of type '%s'", text, typeName)
+		return f, errf(ValueError, "Invalid format specifier '%s' for "+
+			"object of type '%s'", text, typeName)
 	}
 	if s != "" {
 		f.kind = s[0]
@@ -214,7 +215,8 @@ func (f *spec) padding(n int, align byte) (left, right string) {
 	return strings.Repeat(fill, before), strings.Repeat(fill, n-before)
 }
 
-// number puts sign, prefix, grouped digits and rest (a fraction, an exponent) together and pads them.
+// number puts sign, prefix, grouped digits and rest (a fraction, an exponent) together and pads
+// them.
 func (f *spec) number(negative bool, prefix, digits, rest string) string {
 	sign := ""
 	switch {
@@ -242,7 +244,8 @@ func (f *spec) number(negative bool, prefix, digits, rest string) string {
 	return left + body + right
 }
 
-// group puts a separator between groups of digits from the right, with zeros in front up to the least width.
+// group puts a separator between groups of digits from the right, with zeros in front up to the
+// least width.
 func group(digits string, sep byte, size, least int) string {
 	for n := len(digits); n+(n-1)/size < least; n++ {
 		digits = "0" + digits
@@ -262,7 +265,8 @@ func (f *spec) integer(v Value) (string, error) {
 		return "", errf(ValueError, "Precision not allowed in integer format specifier")
 	}
 	if f.coerce {
-		return "", errf(ValueError, "Negative zero coercion (z) not allowed in format specifier with integer format code")
+		return "", errf(ValueError, "Negative zero coercion (z) not allowed in format specifier "+
+			"with integer format code")
 	}
 	x := bigInt(v)
 	if f.kind == 'c' {
@@ -270,7 +274,8 @@ func (f *spec) integer(v Value) (string, error) {
 		case f.sign != 0:
 			return "", errf(ValueError, "Sign not allowed with integer format specifier 'c'")
 		case f.alt:
-			return "", errf(ValueError, "Alternate form (#) not allowed with integer format specifier 'c'")
+			return "", errf(ValueError, "Alternate form (#) not allowed with integer "+
+				"format specifier 'c'")
 		case !x.IsInt64() || x.Int64() < 0 || x.Int64() > 0x10FFFF:
 			return "", errf(OverflowError, "%%c arg not in range(0x110000)")
 		}
@@ -323,8 +328,8 @@ func (f *spec) float(x float64, typeName string) (string, error) {
 	return f.number(negative, "", text[:i], text[i:]+percent), nil
 }
 
-// formatFloat writes a float as C's printf does, for the kinds e, E, f, F, g and G; 'r' is repr, and 'H' is g that keeps
-// a point. alt keeps the point and, for g, trailing zeros.
+// formatFloat writes a float as C's printf does, for the kinds e, E, f, F, g and G; 'r' is repr,
+// and 'H' is g that keeps a point. alt keeps the point and, for g, trailing zeros.
 func formatFloat(x float64, kind byte, precision int, alt bool) string {
 	upper := kind == 'E' || kind == 'F' || kind == 'G'
 	var s string
@@ -379,7 +384,8 @@ func formatFloat(x float64, kind byte, precision int, alt bool) string {
 	return s
 }
 
-// formatter runs str.format as the sandbox does: fields are looked up with getattr and getitem of the sandbox.
+// formatter runs str.format as the sandbox does: fields are looked up with getattr and getitem of
+// the sandbox.
 type formatter struct {
 	e      *eval
 	markup bool
@@ -389,7 +395,8 @@ type formatter struct {
 	auto   int   // the next automatic field; -1: fields are numbered by hand
 }
 
-// formatBraces is str.format, or str.format_map where mapping is given. v's kind says whether markup is made.
+// formatBraces is str.format, or str.format_map where mapping is given. v's kind says whether
+// markup is made.
 func formatBraces(e *eval, v Value, args []Value, kwargs []kwarg, mapping Value) (Value, error) {
 	f := formatter{e: e, markup: v.kind == Markup, args: args, kwargs: kwargs, lookup: mapping}
 	b := e.builder(len(v.text()) + 16)
@@ -515,13 +522,15 @@ func (f *formatter) field(b *builder, fd field, specValue Value, depth int) erro
 	switch {
 	case name == "":
 		if f.auto < 0 {
-			return errf(ValueError, "cannot switch from manual field specification to automatic field numbering")
+			return errf(ValueError, "cannot switch from manual field specification to automatic "+
+				"field numbering")
 		}
 		name = strconv.Itoa(f.auto)
 		f.auto++
 	case allRunes(name, isDigitRune):
 		if f.auto > 0 {
-			return errf(ValueError, "cannot switch from manual field specification to automatic field numbering")
+			return errf(ValueError, "cannot switch from manual field specification to automatic "+
+				"field numbering")
 		}
 		f.auto = -1
 	}
@@ -657,7 +666,8 @@ func (f *formatter) argument(name string) (Value, error) {
 	}
 	if ok {
 		if i >= len(f.args) {
-			return Value{}, errf(IndexError, "Replacement index %d out of range for positional args tuple", i)
+			return Value{}, errf(IndexError, "Replacement index %d out of range for "+
+				"positional args tuple", i)
 		}
 		return f.args[i], nil
 	}
@@ -684,7 +694,8 @@ func mappingItem(e *eval, m, key Value) (Value, error) {
 	return v, errf(TypeError, "'%s' object cannot be indexed by %s", typeName(m), typeName(key))
 }
 
-// formatPercent is printf-style formatting, str % args; with markup on the left its arguments are escaped.
+// formatPercent is printf-style formatting, str % args; with markup on the left its arguments are
+// escaped.
 func formatPercent(e *eval, v, args Value) (Value, error) {
 	p := percent{e: e, markup: v.kind == Markup}
 	switch args.kind {
@@ -692,7 +703,8 @@ func formatPercent(e *eval, v, args Value) (Value, error) {
 		p.args = args.items()
 	default:
 		p.args = []Value{args}
-		p.mapping = args.kind == Dict || args.kind == List || args.kind == Range || args.kind == Undefined
+		p.mapping = args.kind == Dict || args.kind == List || args.kind == Range ||
+			args.kind == Undefined
 	}
 	if p.mapping {
 		p.source = args
@@ -748,7 +760,8 @@ func (p *percent) run(b *builder, v Value) error {
 	return nil
 }
 
-// conversion does one conversion; i is behind its percent sign. It returns the offset behind the conversion.
+// conversion does one conversion; i is after its percent sign. It returns the offset after the
+// conversion.
 func (p *percent) conversion(b *builder, s string, i int) (int, error) {
 	f := spec{width: -1, precision: -1}
 	var value Value
@@ -862,7 +875,8 @@ flags:
 	}
 	if strings.IndexByte("sraciduoxXeEfFgG", f.kind) < 0 {
 		r, _ := decodeRune(s[i:])
-		return 0, errf(ValueError, "unsupported format character '%s' (0x%x) at index %d", string(appendRune(nil, r)), r, runeCount(s[:i]))
+		return 0, errf(ValueError, "unsupported format character '%s' "+
+			"(0x%x) at index %d", string(appendRune(nil, r)), r, runeCount(s[:i]))
 	}
 	return i + 1, p.convert(b, f, value)
 }
@@ -956,7 +970,8 @@ func (p *percent) integer(kind byte, v Value) (Value, error) {
 	case v.isInteger() && !(hex && p.markup):
 		return v, nil
 	case hex:
-		return Value{}, errf(TypeError, "%%%c format: an integer is required, not %s", kind, typeName(v))
+		return Value{}, errf(TypeError, "%%%c format: an integer is "+
+			"required, not %s", kind, typeName(v))
 	case v.kind == Float:
 		return truncate(v.float())
 	case v.kind == Undefined:
@@ -964,7 +979,8 @@ func (p *percent) integer(kind byte, v Value) (Value, error) {
 	case p.markup && v.isString():
 		return parseInt(v.text(), 10)
 	}
-	return Value{}, errf(TypeError, "%%%c format: a real number is required, not %s", kind, typeName(v))
+	return Value{}, errf(TypeError, "%%%c format: a real number is "+
+		"required, not %s", kind, typeName(v))
 }
 
 // truncate is Python's int(f).
@@ -995,8 +1011,8 @@ func (p *percent) float(v Value) (float64, error) {
 	return 0, errf(TypeError, "must be real number, not %s", typeName(v))
 }
 
-// digits returns an integer's digits in the base of the conversion, without sign, and the prefix that the alternate form
-// writes before them.
+// digits returns an integer's digits in the base of the conversion, without sign, and the prefix
+// that the alternate form writes before them.
 func (f *spec) digits(x *big.Int) (prefix, digits string, err error) {
 	base := 10
 	switch f.kind {
@@ -1020,7 +1036,8 @@ func (f *spec) digits(x *big.Int) (prefix, digits string, err error) {
 	return prefix, digits, nil
 }
 
-// printfInteger writes an integer for d, i, u, o, x and X, where a precision is a least number of digits.
+// printfInteger writes an integer for d, i, u, o, x and X, where a precision is a least number of
+// digits.
 func (f *spec) printfInteger(v Value) (string, error) {
 	x := bigInt(v)
 	prefix, digits, err := f.digits(x)

@@ -20,7 +20,8 @@ const maxRange = 100_000
 func initGlobals() {
 	globals = map[string]Value{}
 	classes := map[string]string{
-		"dict": "dict", "namespace": "jinja2.utils.Namespace", "cycler": "jinja2.utils.Cycler", "joiner": "jinja2.utils.Joiner",
+		"dict": "dict", "namespace": "jinja2.utils.Namespace", "cycler": "jinja2.utils.Cycler",
+		"joiner": "jinja2.utils.Joiner",
 	}
 	for _, t := range []entryOf{
 		{"range", "/ start stop? step?", makeRange},
@@ -54,10 +55,12 @@ func initGlobals() {
 		}},
 		{"strftime_now", "format", func(c *call) (Value, error) {
 			if !c.args[0].isString() {
-				return Value{}, errf(TypeError, "strftime() argument 1 must be str, not %s", typeName(c.args[0]))
+				return Value{}, errf(TypeError, "strftime() argument 1 "+
+					"must be str, not %s", typeName(c.args[0]))
 			}
 			if c.now == nil {
-				return Value{}, errf(RuntimeError, "strftime_now has no clock: none was given to this render")
+				return Value{}, errf(RuntimeError, "strftime_now has no clock: none was "+
+					"given to this render")
 			}
 			text, err := strftime(c.eval, c.now(), c.args[0].text())
 			if err != nil {
@@ -81,7 +84,8 @@ func initGlobals() {
 func makeRange(c *call) (Value, error) {
 	for _, v := range c.args {
 		if v.kind == BigInt {
-			return Value{}, errf(OverflowError, "Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", maxRange)
+			return Value{}, errf(OverflowError, "Range too big. The sandbox blocks ranges larger "+
+				"than MAX_RANGE (%d).", maxRange)
 		}
 	}
 	n, err := toInt(c.args[0])
@@ -107,7 +111,8 @@ func makeRange(c *call) (Value, error) {
 		}
 	}
 	if uint64(r.len()) > maxRange {
-		return Value{}, errf(OverflowError, "Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", maxRange)
+		return Value{}, errf(OverflowError, "Range too big. The sandbox blocks ranges larger "+
+			"than MAX_RANGE (%d).", maxRange)
 	}
 	return rangeValue(r.start, r.stop, r.step), nil
 }
@@ -170,7 +175,8 @@ func (j *joiner) attr(_ *eval, name string) (Value, bool) {
 
 func (j *joiner) call(c *call) (Value, error) {
 	if len(c.args) > 0 || len(c.kwargs) > 0 {
-		return Value{}, errf(TypeError, "Joiner.__call__() takes 1 positional argument but %d were given", len(c.args)+1)
+		return Value{}, errf(TypeError, "Joiner.__call__() takes 1 positional argument "+
+			"but %d were given", len(c.args)+1)
 	}
 	if !j.used {
 		j.used = true
@@ -179,19 +185,30 @@ func (j *joiner) call(c *call) (Value, error) {
 	return j.sep, nil
 }
 
-const lipsumWords = "a ac accumsan ad adipiscing aenean aliquam aliquet amet ante aptent arcu at auctor augue bibendum" +
-	" blandit commodo condimentum congue consectetuer consequat convallis cras cubilia cum curabitur cursus dapibus diam" +
-	" dictum dignissim dis dolor donec dui duis egestas eget eleifend elementum elit enim erat eros est et etiam eu" +
-	" facilisi fames faucibus felis fermentum feugiat fringilla fusce gravida habitant hendrerit iaculis id imperdiet in" +
-	" integer interdum ipsum justo lacinia lacus laoreet lectus leo libero ligula lobortis lorem luctus maecenas magna" +
-	" mattis mauris metus mi mollis montes morbi mus nam nascetur natoque nec neque nibh nisi nisl non nonummy nulla nunc" +
-	" odio orci ornare parturient pede pellentesque penatibus pharetra placerat porta porttitor posuere potenti praesent" +
-	" primis proin pulvinar purus quam quis rhoncus ridiculus risus rutrum sagittis sapien scelerisque sed sem semper sit" +
-	" sociis sodales sollicitudin suscipit suspendisse taciti tellus tempor tempus tincidunt torquent tortor tristique" +
-	" turpis ullamcorper ultrices ultricies urna ut varius vehicula vel velit venenatis vestibulum vitae vivamus viverra" +
+const lipsumWords = "a ac accumsan ad adipiscing aenean aliquam aliquet amet ante aptent arcu at " +
+	"auctor augue bibendum" +
+	" blandit commodo condimentum congue consectetuer consequat convallis cras cubilia cum " +
+	"curabitur cursus dapibus diam" +
+	" dictum dignissim dis dolor donec dui duis egestas eget eleifend elementum elit enim erat " +
+	"eros est et etiam eu" +
+	" facilisi fames faucibus felis fermentum feugiat fringilla fusce gravida habitant hendrerit " +
+	"iaculis id imperdiet in" +
+	" integer interdum ipsum justo lacinia lacus laoreet lectus leo libero ligula lobortis lorem " +
+	"luctus maecenas magna" +
+	" mattis mauris metus mi mollis montes morbi mus nam nascetur natoque nec neque nibh nisi " +
+	"nisl non nonummy nulla nunc" +
+	" odio orci ornare parturient pede pellentesque penatibus pharetra placerat porta porttitor " +
+	"posuere potenti praesent" +
+	" primis proin pulvinar purus quam quis rhoncus ridiculus risus rutrum sagittis " +
+	"sapien scelerisque sed sem semper sit" +
+	" sociis sodales sollicitudin suscipit suspendisse taciti tellus tempor tempus tincidunt " +
+	"torquent tortor tristique" +
+	" turpis ullamcorper ultrices ultricies urna ut varius vehicula vel velit venenatis " +
+	"vestibulum vitae vivamus viverra" +
 	" volutpat vulputate"
 
-// lipsum writes n paragraphs of between min and max-1 words of filler text, drawn with the render's seed.
+// lipsum writes n paragraphs of between min and max-1 words of filler text, drawn with the render's
+// seed.
 func lipsum(c *call) (Value, error) {
 	n, err := toInt(c.arg(0, intValue(5)))
 	if err != nil {
@@ -213,7 +230,8 @@ func lipsum(c *call) (Value, error) {
 	var paragraphs []string
 	for range n {
 		if low >= high {
-			return Value{}, errf(ValueError, "empty range for randrange() (%d, %d, %d)", low, high, high-low)
+			return Value{}, errf(ValueError, "empty range for "+
+				"randrange() (%d, %d, %d)", low, high, high-low)
 		}
 		count := low + c.rand.IntN(high-low)
 		if err := c.chargeProduct(max(count, 1), 16); err != nil {

@@ -13,10 +13,11 @@ import (
 // interp is the state of one render.
 type interp struct {
 	eval
-	t        *Template
-	out      builder
-	maxOut   int
-	ctx      []Value    // by index of input name: the variable, the global, or what the template set at its top
+	t      *Template
+	out    builder
+	maxOut int
+	// by index of input name: the variable, the global, or what the template set at its top
+	ctx      []Value
 	args     []Value    // a stack of call arguments
 	kwargs   []kwarg    // the same for keyword arguments
 	free     [][]*frame // frames for reuse, by routine
@@ -37,7 +38,8 @@ type frame struct {
 	slots []Value
 }
 
-// stmt is the code of a statement, expr that of an expression. The error of either has its position.
+// stmt is the code of a statement, expr that of an expression. The error of either has its
+// position.
 type (
 	stmt interface{ exec(f *frame) error }
 	expr interface {
@@ -106,8 +108,8 @@ func (rt *interp) frame(r *routine, up *frame) *frame {
 	return &frame{rt, up, make([]Value, r.size)}
 }
 
-// release gives a frame back when its activation is over. One that a macro may still refer to has to wait for the end of
-// the render.
+// release gives a frame back when its activation is over. One that a macro may still refer to has
+// to wait for the end of the render.
 func (rt *interp) release(r *routine, f *frame) {
 	if r.inner {
 		rt.retired = append(rt.retired, retired{r, f})
@@ -186,8 +188,8 @@ func (r slotRef) get(f *frame) Value {
 	return f.slots[r.slot]
 }
 
-// capture runs a body and returns what it writes, cut out of the output. A body that is left by an error, break or continue
-// leaves nothing behind.
+// capture runs a body and returns what it writes, cut out of the output. A body that is left by an
+// error, break or continue leaves nothing behind.
 func (f *frame) capture(code body) (Value, error) {
 	out := &f.rt.out
 	start, runs := len(out.buf), len(out.runs)
@@ -243,7 +245,8 @@ func (f *frame) write(v Value, esc escaping, pos syntax.Pos) error {
 // writeText prints what jinja2 joins without converting it: it must be text.
 func (f *frame) writeText(v Value, pos syntax.Pos) error {
 	if !v.isString() {
-		return f.at(errf(TypeError, "sequence item 0: expected str instance, %s found", typeName(v)), pos)
+		return f.at(errf(TypeError, "sequence item 0: expected str "+
+			"instance, %s found", typeName(v)), pos)
 	}
 	return f.write(v, escapeOff, pos)
 }
@@ -512,7 +515,8 @@ func (t tupleTarget) assign(f *frame, v Value) error {
 			return f.at(err, t.pos)
 		}
 		if !ok {
-			return f.at(errf(ValueError, "not enough values to unpack (expected %d, got %d)", len(t.parts), i), t.pos)
+			return f.at(errf(ValueError, "not enough values to unpack "+
+				"(expected %d, got %d)", len(t.parts), i), t.pos)
 		}
 		if err := part.assign(f, item); err != nil {
 			return err
@@ -521,7 +525,8 @@ func (t tupleTarget) assign(f *frame, v Value) error {
 	if _, ok, err := it.next(e); err != nil {
 		return f.at(err, t.pos)
 	} else if ok {
-		return f.at(errf(ValueError, "too many values to unpack (expected %d)", len(t.parts)), t.pos)
+		return f.at(errf(ValueError, "too many values to "+
+			"unpack (expected %d)", len(t.parts)), t.pos)
 	}
 	return nil
 }
@@ -640,7 +645,8 @@ func (s *autoescapeStmt) exec(f *frame) error {
 	return err
 }
 
-// loadStmt is extends, include, import or from: there is no loader, so that each fails as it does in jinja2 without one.
+// loadStmt is extends, include, import or from: there is no loader, so that each fails as it does
+// in jinja2 without one.
 type loadStmt struct {
 	name    expr
 	pos     syntax.Pos
@@ -664,7 +670,8 @@ func (s *loadStmt) exec(f *frame) error {
 			if s.ignore {
 				return nil
 			}
-			return f.at(errf("TemplatesNotFound", "Tried to select from an empty list of templates"), s.pos)
+			return f.at(errf("TemplatesNotFound", "Tried to select from an empty "+
+				"list of templates"), s.pos)
 		}
 	}
 	return f.at(errf(TypeError, "no loader for this environment specified"), s.pos)
@@ -716,7 +723,8 @@ type blockLocal struct {
 func (s *blockStmt) exec(f *frame) error {
 	rt := f.rt
 	if s.required {
-		return f.at(errf(TemplateRuntimeError, "Required block %s not found", pyQuote(s.proto.name)), s.pos)
+		return f.at(errf(TemplateRuntimeError, "Required block %s not found",
+			pyQuote(s.proto.name)), s.pos)
 	}
 	outer := rt.ctx
 	if len(s.locals) > 0 {
@@ -766,7 +774,8 @@ func (r *blockRef) attr(e *eval, name string) (Value, bool) {
 
 func (r *blockRef) call(c *call) (Value, error) {
 	if len(c.args)+len(c.kwargs) > 0 {
-		return Value{}, errf(TypeError, "BlockReference.__call__() takes 1 positional argument but %d were given", 1+len(c.args))
+		return Value{}, errf(TypeError, "BlockReference.__call__() takes 1 positional argument "+
+			"but %d were given", 1+len(c.args))
 	}
 	v, err := (&frame{rt: r.rt}).capture(body{blockBody{r.block}})
 	return r.rt.markup(v), err

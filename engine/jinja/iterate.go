@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// iterator walks over a value. It is a plain struct so that a loop over a list or a string costs no allocation.
+// iterator walks over a value. It is a plain struct so that a loop over a list or a string costs no
+// allocation.
 type iterator struct {
 	over    Value // List, Tuple, Dict, View, String, Markup, Range or Generator; None: nothing
 	pos     int   // the next item; in strings a byte offset
@@ -85,8 +86,8 @@ func (it *iterator) next(e *eval) (Value, bool, error) {
 	return Value{}, false, nil
 }
 
-// nextPair is next for a loop with two targets. Where the items are a dict's, pair is true and a and b are key and
-// value, without a tuple being built; else a is the item, still to be unpacked.
+// nextPair is next for a loop with two targets. Where the items are a dict's, pair is true and a
+// and b are key and value, without a tuple being built; else a is the item, still to be unpacked.
 func (it *iterator) nextPair(e *eval) (a, b Value, ok, pair bool, err error) {
 	if it.over.kind == View && it.over.view().kind == viewItems {
 		if err := e.step(1); err != nil {
@@ -220,8 +221,8 @@ func truth(e *eval, v Value) (bool, error) {
 	return true, nil
 }
 
-// Strings are sequences of code points. They are UTF-8, except that a lone surrogate, which Python strings can hold, is
-// its three-byte form.
+// Strings are sequences of code points. They are UTF-8, except that a lone surrogate, which Python
+// strings can hold, is its three-byte form.
 
 // runeCount is the number of code points: of bytes that do not continue one.
 func runeCount(s string) int {
@@ -247,7 +248,8 @@ func load8(s string) uint64 {
 // decodeRune returns the first code point of a non-empty string, and its size in bytes.
 func decodeRune(s string) (rune, int) {
 	r, size := utf8.DecodeRuneInString(s)
-	if r == utf8.RuneError && size == 1 && len(s) >= 3 && s[0] == 0xED && s[1]&0xC0 == 0x80 && s[2]&0xC0 == 0x80 {
+	if r == utf8.RuneError && size == 1 && len(s) >= 3 && s[0] == 0xED && s[1]&0xC0 == 0x80 &&
+		s[2]&0xC0 == 0x80 {
 		return rune(s[0]&0x0F)<<12 | rune(s[1]&0x3F)<<6 | rune(s[2]&0x3F), 3
 	}
 	return r, size

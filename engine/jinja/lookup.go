@@ -19,7 +19,8 @@ func newAttr(name string) *attr {
 	return a
 }
 
-// getattr is the sandbox's environment.getattr: the attribute, else the item of that name, else undefined.
+// getattr is the sandbox's environment.getattr: the attribute, else the item of that name, else
+// undefined.
 func getattr(e *eval, v Value, a *attr) (Value, error) {
 	out, ok, err := attribute(e, v, a.name, a.methods[v.kind])
 	if ok || err != nil {
@@ -38,7 +39,8 @@ func getattr(e *eval, v Value, a *attr) (Value, error) {
 	return undefinedAttr(v, a.name), nil
 }
 
-// getitem is the sandbox's environment.getitem: the item, else, for a string key, the attribute, else undefined.
+// getitem is the sandbox's environment.getitem: the item, else, for a string key, the attribute,
+// else undefined.
 func getitem(e *eval, v, key Value) (Value, error) {
 	item, ok, err := subscript(e, v, key)
 	if err != nil {
@@ -60,8 +62,8 @@ func getitem(e *eval, v, key Value) (Value, error) {
 	return undefinedItem(e, v, key), nil
 }
 
-// attribute is Python's getattr under the sandbox's rules; false: there is no such attribute. m is the method of that
-// name, if v's kind has one.
+// attribute is Python's getattr under the sandbox's rules; false: there is no such attribute. m is
+// the method of that name, if v's kind has one.
 func attribute(e *eval, v Value, name string, m *builtin) (Value, bool, error) {
 	if m != nil {
 		if m.mutates && !e.mutable {
@@ -118,25 +120,34 @@ func attribute(e *eval, v Value, name string, m *builtin) (Value, bool, error) {
 	return Value{}, false, nil
 }
 
-// unsafeUndefined is what reading an attribute that the sandbox forbids gives; its use is a SecurityError.
+// unsafeUndefined is what reading an attribute that the sandbox forbids gives; its use is a
+// SecurityError.
 func unsafeUndefined(v Value, name string) Value {
-	return undefText(undefSecurity, "access to attribute "+pyQuote(name)+" of "+pyQuote(typeName(v))+" object is unsafe.")
+	return undefText(undefSecurity,
+		"access to attribute "+pyQuote(name)+" of "+pyQuote(typeName(v))+" object is unsafe.")
 }
 
-// Special names that Python's types have, without their underscores: those of object, and what the types add.
-const objectDunders = " class delattr dir doc eq format ge getattribute getstate gt hash init init_subclass le lt ne new" +
+// Special names that Python's types have, without their underscores: those of object, and what the
+// types add.
+const objectDunders = " class delattr dir doc eq format ge getattribute getstate gt hash init " +
+	"init_subclass le lt ne new" +
 	" reduce reduce_ex repr setattr sizeof str subclasshook "
 
 var kindDunders = [Object + 1]string{
-	None:      " bool ",
-	Undefined: " add bool call complex contains dict div float floordiv getattr getitem int iter len mod module mul neg pos pow radd rdiv rfloordiv rmod rmul rpow rsub rtruediv slots sub truediv weakref ",
-	Bool:      intDunders,
-	Int:       intDunders,
-	BigInt:    intDunders,
-	Float:     " abs add bool divmod float floor floordiv getformat getnewargs int ceil mod mul neg pos pow radd rdivmod rfloordiv rmod rmul round rpow rsub rtruediv sub truediv trunc ",
-	String:    " add contains getitem getnewargs iter len mod mul rmod rmul ",
-	Markup:    " add contains getitem getnewargs html html_format iter len mod module mul radd rmod rmul slots ",
-	List:      " add class_getitem contains delitem getitem iadd imul iter len mul reversed rmul setitem ",
+	None: " bool ",
+	Undefined: " add bool call complex contains dict div float floordiv getattr getitem int iter " +
+		"len mod module mul neg pos pow radd rdiv rfloordiv rmod rmul rpow rsub rtruediv slots " +
+		"sub truediv weakref ",
+	Bool:   intDunders,
+	Int:    intDunders,
+	BigInt: intDunders,
+	Float: " abs add bool divmod float floor floordiv getformat getnewargs int ceil mod mul " +
+		"neg pos pow radd rdivmod rfloordiv rmod rmul round rpow rsub rtruediv sub truediv trunc ",
+	String: " add contains getitem getnewargs iter len mod mul rmod rmul ",
+	Markup: " add contains getitem getnewargs html html_format iter len mod module mul radd " +
+		"rmod rmul slots ",
+	List: " add class_getitem contains delitem getitem iadd imul iter len mul " +
+		"reversed rmul setitem ",
 	Tuple:     " add class_getitem contains getitem getnewargs iter len mul rmul ",
 	Dict:      " class_getitem contains delitem getitem ior iter len or reversed ror setitem ",
 	Range:     " bool contains getitem iter len reversed ",
@@ -146,15 +157,18 @@ var kindDunders = [Object + 1]string{
 	Object:    " dict module weakref ",
 }
 
-const intDunders = " abs add and bool ceil divmod float floor floordiv getnewargs index int invert lshift mod mul neg or" +
-	" pos pow radd rand rdivmod rfloordiv rlshift rmod rmul ror round rpow rrshift rshift rsub rtruediv rxor sub truediv trunc xor "
+const intDunders = " abs add and bool ceil divmod float floor floordiv getnewargs index int " +
+	"invert lshift mod mul neg or" +
+	" pos pow radd rand rdivmod rfloordiv rlshift rmod rmul ror round rpow rrshift rshift rsub " +
+	"rtruediv rxor sub truediv trunc xor "
 
 func hasDunder(kind Kind, name string) bool {
 	name = " " + name + " "
 	return strings.Contains(objectDunders, name) || strings.Contains(kindDunders[kind], name)
 }
 
-// subscript is Python's v[key]; false stands for its TypeError and LookupError, which templates do not see.
+// subscript is Python's v[key]; false stands for its TypeError and LookupError, which templates do
+// not see.
 func subscript(e *eval, v, key Value) (Value, bool, error) {
 	switch v.kind {
 	case Undefined:
@@ -240,7 +254,8 @@ func getslice(e *eval, v, start, stop, step Value) (Value, error) {
 		if step := r.step * int64(by); by != 0 && step/int64(by) != r.step {
 			return Value{}, errf(OverflowError, "the step of a range does not fit")
 		}
-		return rangeValue(r.start+int64(from)*r.step, r.start+int64(to)*r.step, r.step*int64(by)), nil
+		return rangeValue(r.start+int64(from)*r.step, r.start+int64(to)*r.step, r.step*int64(by)),
+			nil
 	}
 	if err := e.step(count); err != nil {
 		return Value{}, err
@@ -311,12 +326,14 @@ func sliceIndex(v Value, def int) (int, error) {
 	case BigInt:
 		return maxIndex * v.big().Sign(), nil
 	case Undefined:
-		// Python asks for __index__, which Undefined refuses as an attribute of its type does not exist
+		// Python asks for __index__, which Undefined refuses as an attribute of its type does not
+		// exist
 	}
 	return 0, errf(TypeError, "slice indices must be integers or None or have an __index__ method")
 }
 
-// sliceString cuts count code points from the code point from on, by apart; n is the length of the string.
+// sliceString cuts count code points from the code point from on, by apart; n is the length of the
+// string.
 func sliceString(e *eval, v Value, from, by, count, n int) (Value, error) {
 	s := v.text()
 	if count == 0 {

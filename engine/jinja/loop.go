@@ -16,17 +16,18 @@ type forStmt struct {
 	test       expr   // nil: every item
 	testEnter  []entryOp
 	testTarget target
-	loop       int  // slot of the variable loop, where the body reads it
-	keepsLoop  bool // the body uses it other than for its fields, so that it may outlive the iteration
-	recursive  *recursion
-	enter      []entryOp
-	code       body
-	leave      []int
-	otherwise  body
-	site       int
-	elseEnter  []entryOp
-	elseLeave  []int
-	pos        syntax.Pos
+	loop       int // slot of the variable loop, where the body reads it
+	// the body uses it other than for its fields, so that it may outlive the iteration
+	keepsLoop bool
+	recursive *recursion
+	enter     []entryOp
+	code      body
+	leave     []int
+	otherwise body
+	site      int
+	elseEnter []entryOp
+	elseLeave []int
+	pos       syntax.Pos
 }
 
 // recursion is the routine of a recursive loop.
@@ -71,7 +72,8 @@ func (s *forStmt) run(f *frame, v Value, outer *frame, depth int) error {
 	var loop *loopContext
 	if s.loop >= 0 {
 		loop = rt.loop(s.keepsLoop)
-		*loop = loopContext{stmt: s, frame: f, iterable: v, it: it, index0: -1, size: -1, outer: outer, depth0: depth}
+		*loop = loopContext{stmt: s, frame: f, iterable: v, it: it, index0: -1, size: -1,
+			outer: outer, depth0: depth}
 		loop.self = loop
 		f.slots[s.loop] = Value{kind: Object, ref: ptr(&loop.self)}
 	}
@@ -155,7 +157,8 @@ func (rt *interp) loop(fresh bool) *loopContext {
 	return new(loopContext)
 }
 
-// filtered returns the next item for which the condition holds. As jinja2's generator it looks no further than asked.
+// filtered returns the next item for which the condition holds. As jinja2's generator it looks no
+// further than asked.
 func (s *forStmt) filtered(f *frame, it *iterator) (Value, bool, error) {
 	for {
 		item, ok, err := it.next(&f.rt.eval)
@@ -175,7 +178,8 @@ func (s *forStmt) filtered(f *frame, it *iterator) (Value, bool, error) {
 
 // loopContext is the variable loop.
 type loopContext struct {
-	self     object // the loop itself, so that a Value can refer to it without an allocation of its own
+	// the loop itself, so that a Value can refer to it without an allocation of its own
+	self     object
 	stmt     *forStmt
 	frame    *frame
 	iterable Value
@@ -307,8 +311,10 @@ const (
 )
 
 var loopFields = map[string]loopField{
-	"index": loopIndex, "index0": loopIndex0, "revindex": loopRevindex, "revindex0": loopRevindex0, "first": loopFirst,
-	"last": loopLast, "length": loopLength, "depth": loopDepth, "depth0": loopDepth0, "previtem": loopPrevitem,
+	"index": loopIndex, "index0": loopIndex0, "revindex": loopRevindex, "revindex0": loopRevindex0,
+	"first": loopFirst,
+	"last":  loopLast, "length": loopLength, "depth": loopDepth, "depth0": loopDepth0,
+	"previtem": loopPrevitem,
 	"nextitem": loopNextitem,
 }
 
@@ -424,7 +430,8 @@ func (l *loopContext) call(c *call) (Value, error) {
 		return Value{}, errf(TypeError, "LoopContext.__call__() takes one argument: 'iterable'")
 	}
 	if l.outer == nil {
-		return Value{}, errf(TypeError, "The loop must have the 'recursive' marker to be called recursively.")
+		return Value{}, errf(TypeError, "The loop must have the 'recursive' marker to be "+
+			"called recursively.")
 	}
 	rt := l.frame.rt
 	v, err := l.outer.capture(body{recurseStmt{l, items}})

@@ -26,7 +26,8 @@ type macroParam struct {
 
 // macro is a macro as a value: its code, and the frame in which it was defined.
 type macro struct {
-	self  object // the macro itself, so that a Value can refer to it without an allocation of its own
+	// the macro itself, so that a Value can refer to it without an allocation of its own
+	self  object
 	proto *macroProto
 	up    *frame
 }
@@ -163,19 +164,22 @@ func (m *macro) bind(args []Value, kwargs []kwarg) (*frame, error) {
 	} else if used < len(kwargs) {
 		for _, k := range kwargs {
 			if k.name == "caller" && !isParam(k.name) {
-				return nil, errf(TypeError, "macro %s was invoked with two values for the special caller argument. This is most likely a bug.", m.quoted())
+				return nil, errf(TypeError, "macro %s was invoked with two values for the "+
+					"special caller argument. This is most likely a bug.", m.quoted())
 			}
 		}
 		for _, k := range kwargs {
 			if !isParam(k.name) {
-				return nil, errf(TypeError, "macro %s takes no keyword argument %s", m.quoted(), pyQuote(k.name))
+				return nil, errf(TypeError, "macro %s takes no "+
+					"keyword argument %s", m.quoted(), pyQuote(k.name))
 			}
 		}
 	}
 	if p.varargs >= 0 {
 		f.slots[p.varargs] = f.rt.tuple(append([]Value(nil), args[n:]...)...)
 	} else if len(args) > n {
-		return nil, errf(TypeError, "macro %s takes not more than %d argument(s)", m.quoted(), len(p.params))
+		return nil, errf(TypeError, "macro %s takes not more "+
+			"than %d argument(s)", m.quoted(), len(p.params))
 	}
 	if err := rt.enter(); err != nil {
 		return nil, err
@@ -187,7 +191,8 @@ func (m *macro) bind(args []Value, kwargs []kwarg) (*frame, error) {
 			continue
 		}
 		if param.def == nil {
-			f.slots[param.slot] = undefinedHint("parameter " + pyQuote(param.name) + " was not provided")
+			f.slots[param.slot] = undefinedHint("parameter " + pyQuote(param.name) +
+				" was not provided")
 			continue
 		}
 		v, err := param.def.eval(f)

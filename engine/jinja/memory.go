@@ -7,8 +7,9 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// memory is what a render builds its values of. Another render uses it again, so that the collector has little to do. No value
-// may therefore outlive its render: outputs, errors and traces hold copies.
+// memory is what a render builds its values of. Another render uses it again, so that the collector
+// has little to do. No value may therefore outlive its render: outputs, errors and traces hold
+// copies.
 type memory struct {
 	values     slab.Slab[Value]
 	entries    slab.Slab[entry]
@@ -25,8 +26,9 @@ type memory struct {
 	fields bool // places end at fields ([Options].Fields)
 }
 
-// memories are those that no render has. What is in a pool changes no result, so it may belong to the package: a template that is compiled,
-// looked at and dropped would have to fill one of its own.
+// memories are those that no render has. What is in a pool changes no result, so it may belong to
+// the package: a template that is compiled, looked at and dropped would have to fill one of its
+// own.
 var memories = sync.Pool{New: func() any { return new(memory) }}
 
 // maxBlock bounds what is kept of each type, in bytes.
@@ -80,8 +82,8 @@ func (m *memory) dict(size int) *dict {
 	return d
 }
 
-// input converts an input variable. Containers convert their items when they are first needed. With origins on, it and all
-// that is read from it know their path (E3).
+// input converts an input variable. Containers convert their items when they are first needed. With
+// origins on, it and all that is read from it know their path (E3).
 func (m *memory) input(name string, v *ordered.Value, origins bool) Value {
 	if !origins {
 		return m.convert(v, nil)

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// methodTables holds the methods and attributes of every kind by name. It is filled once and never changed.
+// methodTables holds the methods and attributes of every kind by name. It is filled once and never
+// changed.
 var methodTables [Object + 1]map[string]*builtin
 
 func init() {
@@ -28,9 +29,9 @@ func init() {
 	initGlobals()
 }
 
-// entryOf is one line of a table of built-ins. The signature names the parameters: "/" in front makes them
-// positional-only, "?" behind one makes it optional, "*" and "**" take further ones; "!" stands for a method that
-// changes its object, "." for an attribute.
+// entryOf is one line of a table of built-ins. The signature names the parameters: "/" in front
+// makes them positional-only, "?" after one makes it optional, "*" and "**" take further ones; "!"
+// stands for a method that changes its object, "." for an attribute.
 type entryOf struct {
 	name, signature string
 	run             func(c *call) (Value, error)
@@ -183,7 +184,8 @@ func countItems(c *call, items []Value) (Value, error) {
 func indexOfItem(c *call, items []Value) (Value, error) {
 	for _, v := range c.args[1:3] {
 		if v.isNone() {
-			return Value{}, errf(TypeError, "slice indices must be integers or have an __index__ method")
+			return Value{}, errf(TypeError, "slice indices must be integers or have "+
+				"an __index__ method")
 		}
 	}
 	from, to, _, err := sliceBounds(c.args[1], c.args[2], Value{}, len(items))
@@ -221,7 +223,8 @@ func listPop(c *call) (Value, error) {
 	v := l.items[i]
 	if i == 0 {
 		n = 0
-		l.items = l.items[1:] // a queue is taken from the front; moving the rest would make that quadratic
+		// a queue is taken from the front; moving the rest would make that quadratic
+		l.items = l.items[1:]
 	} else {
 		l.items = slices.Delete(l.items, i, i+1)
 	}
@@ -312,7 +315,8 @@ func dictFromKeys(c *call) (Value, error) {
 	return dictValue(d), nil
 }
 
-// updateDict sets what a mapping or an iterable of pairs, the first argument, and the keyword arguments say.
+// updateDict sets what a mapping or an iterable of pairs, the first argument, and the keyword
+// arguments say.
 func updateDict(c *call, d *dict) error {
 	switch src := c.args[0]; src.kind {
 	case Missing:
@@ -340,13 +344,15 @@ func updateDict(c *call, d *dict) error {
 			}
 			pair, err := collect(c.eval, item)
 			if isClass(err, TypeError) {
-				return errf(TypeError, "cannot convert dictionary update sequence element #%d to a sequence", i)
+				return errf(TypeError, "cannot convert dictionary update sequence element "+
+					"#%d to a sequence", i)
 			}
 			if err != nil {
 				return err
 			}
 			if len(pair) != 2 {
-				return errf(ValueError, "dictionary update sequence element #%d has length %d; 2 is required", i, len(pair))
+				return errf(ValueError, "dictionary update sequence element #%d has length "+
+					"%d; 2 is required", i, len(pair))
 			}
 			if err := d.set(c.eval, pair[0], pair[1]); err != nil {
 				return err
@@ -375,7 +381,7 @@ var viewMethods = []entryOf{
 	{"mapping", ".", func(c *call) (Value, error) { return dictValue(c.recv.view().d), nil }},
 }
 
-// isSetView says that v is keys() or items(), which have a set's operators.
+// isSetView reports whether v is keys() or items(), which have a set's operators.
 func isSetView(v Value) bool { return v.kind == View && v.view().kind != viewValues }
 
 // viewDifference is a - b, one of them a dict's keys() or items(), the other any iterable: a set.
@@ -505,7 +511,8 @@ var floatMethods = []entryOf{
 		}
 		r := new(big.Rat)
 		r.SetFloat64(f)
-		return c.tuple(bigValue(new(big.Int).Set(r.Num())), bigValue(new(big.Int).Set(r.Denom()))), nil
+		return c.tuple(bigValue(new(big.Int).Set(r.Num())), bigValue(new(big.Int).Set(r.Denom()))),
+			nil
 	}},
 	{"hex", "", func(c *call) (Value, error) { return stringValue(floatHex(c.recv.float())), nil }},
 }
@@ -602,17 +609,19 @@ func (b *bytesObject) repr() string {
 func (b *bytesObject) attr(_ *eval, name string) (Value, bool) {
 	switch name {
 	case "decode":
-		return functionValue(&function{builtin: &builtin{name: name, params: []string{"encoding", "errors"}, run: func(c *call) (Value, error) {
-			return stringValue(string(b.data)), c.charge(len(b.data))
-		}}}), true
+		return functionValue(&function{builtin: &builtin{name: name,
+			params: []string{"encoding", "errors"}, run: func(c *call) (Value, error) {
+				return stringValue(string(b.data)), c.charge(len(b.data))
+			}}}), true
 	case "hex":
-		return functionValue(&function{builtin: &builtin{name: name, run: func(c *call) (Value, error) {
-			out := make([]byte, 0, 2*len(b.data))
-			for _, d := range b.data {
-				out = append(out, hexDigits[d>>4], hexDigits[d&15])
-			}
-			return stringValue(string(out)), c.charge(len(out))
-		}}}), true
+		return functionValue(&function{builtin: &builtin{name: name,
+			run: func(c *call) (Value, error) {
+				out := make([]byte, 0, 2*len(b.data))
+				for _, d := range b.data {
+					out = append(out, hexDigits[d>>4], hexDigits[d&15])
+				}
+				return stringValue(string(out)), c.charge(len(out))
+			}}}), true
 	}
 	return Value{}, false
 }

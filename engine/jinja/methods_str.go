@@ -7,7 +7,8 @@ func (c *call) argText(i int) (string, error) {
 	if v := c.args[i]; v.isString() {
 		return v.text(), nil
 	}
-	return "", errf(TypeError, "%s() argument %d must be str, not %s", c.fn.name, i+1, typeName(c.args[i]))
+	return "", errf(TypeError, "%s() argument %d "+
+		"must be str, not %s", c.fn.name, i+1, typeName(c.args[i]))
 }
 
 // trace records a method on the receiver with a string argument (E4).
@@ -29,7 +30,10 @@ func changedText(f func(string) string) func(c *call) (Value, error) {
 
 // everyRune is a predicate that holds for a non-empty text all of whose code points are ok.
 func everyRune(ok func(rune) bool) func(c *call) (Value, error) {
-	return func(c *call) (Value, error) { return boolValue(c.recv.num > 0 && allRunes(c.recv.text(), ok)), nil }
+	return func(c *call) (Value, error) {
+		return boolValue(c.recv.num > 0 &&
+			allRunes(c.recv.text(), ok)), nil
+	}
 }
 
 func allRunes(s string, ok func(rune) bool) bool {
@@ -139,7 +143,8 @@ var stringMethods = []entryOf{
 				return b.value(), err
 			}
 			if !item.isString() {
-				return Value{}, errf(TypeError, "sequence item %d: expected str instance, %s found", i, typeName(item))
+				return Value{}, errf(TypeError, "sequence item %d: expected str "+
+					"instance, %s found", i, typeName(item))
 			}
 			size := len(b.buf)
 			if i > 0 {
@@ -192,11 +197,14 @@ var stringMethods = []entryOf{
 		}
 		switch {
 		case name == "ascii" && !isASCII(c.recv.text()):
-			return Value{}, errf(UnicodeEncodeError, "'ascii' codec can't encode characters: ordinal not in range(128)")
+			return Value{}, errf(UnicodeEncodeError, "'ascii' codec can't encode characters: "+
+				"ordinal not in range(128)")
 		case name != "utf-8" && name != "ascii":
 			return Value{}, errf(LookupError, "unknown encoding: %s", name)
-		case strings.ContainsFunc(c.recv.text(), func(r rune) bool { return r == 0xFFFD }) && !allRunes(c.recv.text(), func(r rune) bool { return r < 0xD800 || r > 0xDFFF }):
-			return Value{}, errf(UnicodeEncodeError, "'utf-8' codec can't encode characters: surrogates not allowed")
+		case strings.ContainsFunc(c.recv.text(), func(r rune) bool { return r == 0xFFFD }) &&
+			!allRunes(c.recv.text(), func(r rune) bool { return r < 0xD800 || r > 0xDFFF }):
+			return Value{}, errf(UnicodeEncodeError, "'utf-8' codec can't encode characters: "+
+				"surrogates not allowed")
 		}
 		return objectValue(&bytesObject{[]byte(c.recv.text())}), c.charge(int(c.recv.num))
 	}},
@@ -204,7 +212,7 @@ var stringMethods = []entryOf{
 	{"format_map", "/ mapping", func(c *call) (Value, error) { return formatBraces(c.eval, c.recv, nil, nil, c.args[0]) }},
 }
 
-// hasCase says that a text has cased characters and all of them are ok.
+// hasCase reports whether a text has cased characters and all of them are ok.
 func hasCase(s string, ok func(rune) bool) bool {
 	found := false
 	return allRunes(s, func(r rune) bool {
@@ -296,7 +304,8 @@ func hasAffix(c *call, has func(s, affix string) bool) (Value, error) {
 	}
 	for _, affix := range affixes {
 		if !affix.isString() {
-			return Value{}, errf(TypeError, "%s first arg must be str or a tuple of str, not %s", c.fn.name, typeName(c.args[0]))
+			return Value{}, errf(TypeError, "%s first arg must be str or a "+
+				"tuple of str, not %s", c.fn.name, typeName(c.args[0]))
 		}
 		if c.eval.trace != nil {
 			c.traceText(c.fn.name, c.recv, affix)
@@ -308,8 +317,8 @@ func hasAffix(c *call, has func(s, affix string) bool) (Value, error) {
 	return boolValue(false), nil
 }
 
-// textRange cuts s to the code points [start:end]; offset is start in code points. ok is false where start is after the
-// end of the text, in which not even "" is found.
+// textRange cuts s to the code points [start:end]; offset is start in code points. ok is false
+// where start is after the end of the text, in which not even "" is found.
 func textRange(s string, start, end Value) (part string, offset int, ok bool, err error) {
 	if (start.isMissing() || start.isNone()) && (end.isMissing() || end.isNone()) {
 		return s, 0, true, nil
@@ -527,15 +536,16 @@ func partition(c *call, find func(s, sub string) int) (Value, error) {
 	i := find(v.text(), sep)
 	switch {
 	case i >= 0:
-		return c.tuple(v.substr(0, i), v.substr(i, i+len(sep)), v.substr(i+len(sep), int(v.num))), nil
+		return c.tuple(v.substr(0, i), v.substr(i, i+len(sep)), v.substr(i+len(sep), int(v.num))),
+			nil
 	case c.fn.name == "partition":
 		return c.tuple(v, stringValue(""), stringValue("")), nil
 	}
 	return c.tuple(stringValue(""), stringValue(""), v), nil
 }
 
-// replace is str.replace with at most limit replacements, any number where limit is negative. The replacements keep the
-// origin of new.
+// replace is str.replace with at most limit replacements, any number where limit is negative. The
+// replacements keep the origin of new.
 func replace(e *eval, v, old, new Value, limit int) (Value, error) {
 	if e.trace != nil {
 		e.traceText("replace", v, old)
@@ -586,7 +596,8 @@ func pad(c *call, left func(n, width int) int) (Value, error) {
 	}
 	fill := c.arg(1, stringValue(" "))
 	if !fill.isString() {
-		return Value{}, errf(TypeError, "The fill character must be a unicode character, not %s", typeName(fill))
+		return Value{}, errf(TypeError, "The fill character must be a unicode "+
+			"character, not %s", typeName(fill))
 	}
 	if runeCount(fill.text()) != 1 {
 		return Value{}, errf(TypeError, "The fill character must be exactly one character long")
@@ -639,7 +650,8 @@ func expandTabs(c *call) (Value, error) {
 	return b.value(), c.charge(len(s))
 }
 
-// translate maps code points through a table: to a code point, to a string, or, with None, to nothing.
+// translate maps code points through a table: to a code point, to a string, or, with None, to
+// nothing.
 func translate(c *call) (Value, error) {
 	b := c.builder(int(c.recv.num))
 	s := c.recv.text()
@@ -684,17 +696,20 @@ func makeTranslation(c *call) (Value, error) {
 	}
 	if !c.given(1) {
 		if c.args[0].kind != Dict {
-			return Value{}, errf(TypeError, "if you give only one argument to maketrans it must be a dict")
+			return Value{}, errf(TypeError, "if you give only one argument to maketrans "+
+				"it must be a dict")
 		}
 		for _, e := range c.args[0].dict().all() {
 			key := e.key
 			if key.isString() {
 				if runeCount(key.text()) != 1 {
-					return Value{}, errf(ValueError, "string keys in translate table must be of length 1")
+					return Value{}, errf(ValueError, "string keys in translate table "+
+						"must be of length 1")
 				}
 				key = code(key.text())
 			} else if key.kind != Int && key.kind != Bool {
-				return Value{}, errf(TypeError, "keys in translate table must be strings or integers")
+				return Value{}, errf(TypeError, "keys in translate table must be "+
+					"strings or integers")
 			}
 			if err := out.set(c.eval, key, e.value); err != nil {
 				return Value{}, err
@@ -733,15 +748,16 @@ func makeTranslation(c *call) (Value, error) {
 	return dictValue(out), c.step(out.len())
 }
 
-// markupMethods derives Markup's methods from those of str, as markupsafe 2.1 does: some escape their arguments and give
-// markup, some give markup, the rest give plain strings.
+// markupMethods derives Markup's methods from those of str, as markupsafe 2.1 does: some escape
+// their arguments and give markup, some give markup, the rest give plain strings.
 func markupMethods(base map[string]*builtin) map[string]*builtin {
 	m := make(map[string]*builtin, len(base)+3)
 	for name, b := range base {
 		derived := *b
 		m[name] = &derived
 		switch name {
-		case "capitalize", "title", "lower", "upper", "replace", "ljust", "rjust", "lstrip", "rstrip", "center", "strip",
+		case "capitalize", "title", "lower", "upper", "replace", "ljust", "rjust", "lstrip",
+			"rstrip", "center", "strip",
 			"translate", "expandtabs", "swapcase", "zfill", "partition", "rpartition":
 			derived.run = func(c *call) (Value, error) {
 				for i, a := range c.args {

@@ -11,7 +11,8 @@ import (
 
 func ptr[T any](p *T) unsafe.Pointer { return unsafe.Pointer(p) }
 
-// maxBits bounds the size of an integer, in bits: more than CPython prints (4,300 digits), and cheap to compute with.
+// maxBits bounds the size of an integer, in bits: more than CPython prints (4,300 digits), and
+// cheap to compute with.
 const maxBits = 1 << 14
 
 // undefinedOperand returns the error of an operator with an undefined operand, or nil.
@@ -29,7 +30,8 @@ func badOperands(op string, a, b Value) error {
 	if err := undefinedOperand(a, b); err != nil {
 		return err
 	}
-	return errf(TypeError, "unsupported operand type(s) for %s: '%s' and '%s'", op, typeName(a), typeName(b))
+	return errf(TypeError, "unsupported operand type(s) for "+
+		"%s: '%s' and '%s'", op, typeName(a), typeName(b))
 }
 
 // add is Python's a + b.
@@ -71,10 +73,12 @@ func add(e *eval, a, b Value) (Value, error) {
 			return Value{}, err
 		}
 		if a.isString() {
-			return Value{}, errf(TypeError, "can only concatenate str (not \"%s\") to str", typeName(b))
+			return Value{}, errf(TypeError, "can only concatenate str "+
+				"(not \"%s\") to str", typeName(b))
 		}
 		if a.isSeq() {
-			return Value{}, errf(TypeError, "can only concatenate %s (not \"%s\") to %s", typeName(a), typeName(b), typeName(a))
+			return Value{}, errf(TypeError, "can only concatenate %s "+
+				"(not \"%s\") to %s", typeName(a), typeName(b), typeName(a))
 		}
 	}
 	return arithmetic(e, "+", a, b)
@@ -111,7 +115,8 @@ func mul(e *eval, a, b Value) (Value, error) {
 		if err := undefinedOperand(a, b); err != nil {
 			return Value{}, err
 		}
-		return Value{}, errf(TypeError, "can't multiply sequence by non-int of type '%s'", typeName(b))
+		return Value{}, errf(TypeError, "can't multiply sequence by "+
+			"non-int of type '%s'", typeName(b))
 	}
 	return arithmetic(e, "*", a, b)
 }
@@ -429,7 +434,8 @@ func floatPower(x, y float64) (Value, error) {
 		return Value{}, errf(ZeroDivisionError, "0.0 cannot be raised to a negative power")
 	}
 	if x < 0 && !math.IsInf(x, 0) && !math.IsInf(y, 0) && y != math.Trunc(y) {
-		return Value{}, errf(ValueError, "a negative number raised to a fraction is complex, which templates here do not have")
+		return Value{}, errf(ValueError, "a negative number raised to a fraction is complex, "+
+			"which templates here do not have")
 	}
 	f := math.Pow(x, y)
 	if math.IsInf(f, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0) {
@@ -441,12 +447,12 @@ func floatPower(x, y float64) (Value, error) {
 	return floatValue(f), nil
 }
 
-// powerBits is the precision of exactPower's intermediate results: a float's 53 bits, 64 that repeated squaring may lose,
-// and some more.
+// powerBits is the precision of exactPower's intermediate results: a float's 53 bits, 64 that
+// repeated squaring may lose, and some more.
 const powerBits = 192
 
-// exactPower is x**y rounded as C's pow does it, which math.Pow misses by some units in the last place; x is positive,
-// and the result is a normal number.
+// exactPower is x**y rounded as C's pow does it, which math.Pow misses by some units in the last
+// place; x is positive, and the result is a normal number.
 func exactPower(x, y float64) float64 {
 	whole, part := math.Modf(math.Abs(y))
 	base := new(big.Float).SetPrec(powerBits).SetFloat64(x)
@@ -474,13 +480,14 @@ func exactPower(x, y float64) float64 {
 	return f
 }
 
-// closeToOne says that further roots cannot change a float.
+// closeToOne reports whether further roots cannot change a float.
 func closeToOne(root *big.Float) bool {
 	diff := new(big.Float).Sub(root, big.NewFloat(1))
 	return diff.Sign() == 0 || diff.MantExp(nil) < -120
 }
 
-// concat is the ~ operator: the values' texts joined. With autoescape on, markup among them makes the others escaped.
+// concat is the ~ operator: the values' texts joined. With autoescape on, markup among them makes
+// the others escaped.
 func concat(e *eval, vals []Value) (Value, error) {
 	markup := false
 	if e.autoescape {
@@ -529,17 +536,19 @@ func toInt(v Value) (int, error) {
 	return 0, errf(TypeError, "'%s' object cannot be interpreted as an integer", typeName(v))
 }
 
-// parseInt is Python's int(text, base): white space and single underscores between digits are allowed, and any Unicode
-// decimal digits.
+// parseInt is Python's int(text, base): white space and single underscores between digits are
+// allowed, and any Unicode decimal digits.
 func parseInt(s string, base int) (Value, error) {
 	fail := func() (Value, error) {
-		return Value{}, errf(ValueError, "invalid literal for int() with base %d: %s", base, quoteExcerpt(s))
+		return Value{}, errf(ValueError, "invalid literal for int() "+
+			"with base %d: %s", base, quoteExcerpt(s))
 	}
 	if base != 0 && (base < 2 || base > 36) {
 		return Value{}, errf(ValueError, "int() base must be >= 2 and <= 36, or 0")
 	}
 	t := trimSpace(s)
-	if len(t) > 8*maxDigits { // with underscores and digits of four bytes, still more than has a value
+	// with underscores and digits of four bytes, still more than has a value
+	if len(t) > 8*maxDigits {
 		if base != 10 {
 			return Value{}, errf(LimitError, "an integer of more than %d bits", maxBits)
 		}
@@ -551,7 +560,8 @@ func parseInt(s string, base int) (Value, error) {
 		t = t[1:]
 	}
 	if len(t) > 2 && t[0] == '0' {
-		if b := map[byte]int{'x': 16, 'o': 8, 'b': 2}[t[1]|0x20]; b != 0 && (base == b || base == 0) {
+		if b := map[byte]int{'x': 16, 'o': 8, 'b': 2}[t[1]|0x20]; b != 0 &&
+			(base == b || base == 0) {
 			base, t = b, t[2:]
 			t = strings.TrimPrefix(t, "_")
 		}
@@ -564,7 +574,8 @@ func parseInt(s string, base int) (Value, error) {
 		}
 	}
 	digits := strings.ReplaceAll(t, "_", "")
-	if digits == "" || t[0] == '_' || t[len(t)-1] == '_' || strings.Contains(t, "__") || digits[0] == '+' || digits[0] == '-' {
+	if digits == "" || t[0] == '_' || t[len(t)-1] == '_' || strings.Contains(t, "__") ||
+		digits[0] == '+' || digits[0] == '-' {
 		return fail()
 	}
 	if base == 10 && len(digits) > maxDigits {
@@ -573,7 +584,9 @@ func parseInt(s string, base int) (Value, error) {
 				return fail()
 			}
 		}
-		return Value{}, errf(ValueError, "Exceeds the limit (%d digits) for integer string conversion: value has %d digits; use sys.set_int_max_str_digits() to increase the limit", maxDigits, len(digits))
+		return Value{}, errf(ValueError, "Exceeds the limit (%d digits) for integer string "+
+			"conversion: value has %d digits; use sys.set_int_max_str_digits() to "+
+			"increase the limit", maxDigits, len(digits))
 	}
 	if i, err := strconv.ParseInt(digits, base, 64); err == nil {
 		if negative {
@@ -615,7 +628,8 @@ func parseFloat(s string) (float64, error) {
 	}
 	if strings.Contains(body, "_") { // only between digits
 		for i := range len(body) {
-			if body[i] == '_' && (i == 0 || i == len(body)-1 || !isDigit(body[i-1]) || !isDigit(body[i+1])) {
+			if body[i] == '_' &&
+				(i == 0 || i == len(body)-1 || !isDigit(body[i-1]) || !isDigit(body[i+1])) {
 				return 0, fail
 			}
 		}

@@ -14,8 +14,9 @@ const (
 	Literal   Role = iota
 	FromValue      // a value, or a part of one
 	FromKey        // a key of an object
-	Structure      // what a codec writes around values and keys: brackets, commas, quotes, indentation
-	Computed       // made by the template from input: counters, lengths, arithmetic
+	// what a codec writes around values and keys: brackets, commas, quotes, indentation
+	Structure
+	Computed // made by the template from input: counters, lengths, arithmetic
 )
 
 var roleNames = [...]string{"literal", "value", "key", "structure", "computed"}
@@ -40,7 +41,8 @@ func (c Codec) String() string { return codecNames[c] }
 
 // Origin is where a piece of text came from.
 type Origin struct {
-	Path  string // such as messages[1].tool_calls[0].function.name; "" for literal and most computed text
+	// such as messages[1].tool_calls[0].function.name; "" for literal and most computed text
+	Path  string
 	Role  Role
 	Codec Codec
 }
@@ -49,7 +51,9 @@ type Origin struct {
 type Run struct {
 	Len int // in bytes
 	Origin
-	Exact bool // the text is the value as the codec writes it, or parts of that; else it was changed on the way
+	// the text is the value as the codec writes it, or parts of that; else it was changed on the
+	// way
+	Exact bool
 }
 
 // node is a place in the input: a variable, or an item or member of one.
@@ -91,7 +95,8 @@ func (n *node) field(parent *node, key string, index int) *node {
 	return n
 }
 
-// path returns the place as text: identifiers after a dot, other keys quoted in brackets, indexes in brackets.
+// path returns the place as text: identifiers after a dot, other keys quoted in brackets, indexes
+// in brackets.
 func (n *node) path() string {
 	if n == nil {
 		return ""
@@ -121,7 +126,8 @@ func (n *node) appendPath(dst []byte) []byte {
 
 func isIdentifier(s string) bool {
 	for i, r := range s {
-		if !(r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || i > 0 && '0' <= r && r <= '9') {
+		if !(r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' ||
+			i > 0 && '0' <= r && r <= '9') {
 			return false
 		}
 	}
@@ -137,7 +143,7 @@ type run struct {
 	inexact bool
 }
 
-// sameOrigin says that two runs differ in length only.
+// sameOrigin reports whether two runs differ in length only.
 func (r run) sameOrigin(o run) bool {
 	return r.node == o.node && r.role == o.role && r.codec == o.codec && r.inexact == o.inexact
 }
@@ -147,8 +153,8 @@ func (r run) public() Run {
 	return Run{r.n, Origin{r.node.path(), r.role, r.codec}, !r.inexact}
 }
 
-// prov is where a value came from. For a string with runs they cover it exactly; without, all of it is one run. It is
-// immutable and shared between values.
+// prov is where a value came from. For a string with runs they cover it exactly; without, all of it
+// is one run. It is immutable and shared between values.
 type prov struct {
 	run
 	runs []run
@@ -258,8 +264,8 @@ func appendRuns(dst, src []run, i, j int) []run {
 	return dst
 }
 
-// changed is the provenance of text derived from v as a whole, such as by a case change: one inexact run of its single
-// origin, or one run of unknown place where there are several.
+// changed is the provenance of text derived from v as a whole, such as by a case change: one
+// inexact run of its single origin, or one run of unknown place where there are several.
 func changed(v Value) *prov {
 	if v.prov == nil || v.prov.field() != nil {
 		return v.prov
@@ -283,14 +289,18 @@ func derived(v Value, s string) Value {
 	return out
 }
 
-// builder builds a string together with its runs. Its zero value keeps no runs; set on to keep them.
+// builder builds a string together with its runs. Its zero value keeps no runs; set on to keep
+// them.
 type builder struct {
 	buf  []byte
 	runs []run
 	on   bool
 }
 
-func (e *eval) builder(size int) builder { return builder{buf: e.texts.Take(size)[:0], on: e.origins} }
+func (e *eval) builder(size int) builder {
+	return builder{buf: e.texts.Take(size)[:0],
+		on: e.origins}
+}
 
 // lit appends the template's own text.
 func (b *builder) lit(s string) {
@@ -321,7 +331,8 @@ func (b *builder) sub(v Value, i, j int) {
 	b.prov(v.prov, j-i)
 }
 
-// prov records n bytes, already appended, that came from p; p's runs, where it has some, have that length.
+// prov records n bytes, already appended, that came from p; p's runs, where it has some, have that
+// length.
 func (b *builder) prov(p *prov, n int) {
 	switch {
 	case p == nil:
@@ -352,8 +363,8 @@ func (b *builder) value() Value {
 	return v
 }
 
-// encode appends v through an encoding that works character by character; enc appends the encoding of a piece.
-// Pieces keep the run that they came from, marked with the codec.
+// encode appends v through an encoding that works character by character; enc appends the encoding
+// of a piece. Pieces keep the run that they came from, marked with the codec.
 func (b *builder) encode(v Value, codec Codec, enc func(dst []byte, s string) []byte) {
 	s := v.text()
 	if !b.on {
@@ -472,8 +483,8 @@ func (e *eval) traceMissing(v Value, key string) {
 	}
 }
 
-// traceText records an operation of a value with a literal. Where both sides are from the input, or neither is, there is no
-// literal to record, except that a whole is recorded for the first side.
+// traceText records an operation of a value with a literal. Where both sides are from the input, or
+// neither is, there is no literal to record, except that a whole is recorded for the first side.
 func (e *eval) traceText(op string, subject, literal Value) {
 	if e.trace == nil {
 		return
@@ -485,8 +496,8 @@ func (e *eval) traceText(op string, subject, literal Value) {
 	e.trace.compared(n.path(), op, literal.text())
 }
 
-// traceCompare records a comparison with a literal, whichever side the input is on. The input need not be text: a flag that is
-// given as true may be compared with words.
+// traceCompare records a comparison with a literal, whichever side the input is on. The input need
+// not be text: a flag that is given as true may be compared with words.
 func (e *eval) traceCompare(op string, a, b Value) {
 	if e.trace == nil {
 		return

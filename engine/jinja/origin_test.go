@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestOperatorOrigins covers what each operator, method and filter does with the origin of its text (E3).
+// TestOperatorOrigins covers what each operator, method and filter does with the origin of its text
+// (E3).
 func TestOperatorOrigins(t *testing.T) {
 	const input = `{"a": "ab cd", "b": "B<", "n": 7, "f": 1.5, "y": true, "z": null, "l": ["x", "it's"], "d": {"k": {"q\"": "v\n"}}}`
 	for _, c := range [][2]string{
@@ -45,7 +46,7 @@ func TestOperatorOrigins(t *testing.T) {
 	}
 }
 
-// exactSpans is spans, with a ~ behind runs that are not exact.
+// exactSpans is spans, with a ~ after runs that are not exact.
 func exactSpans(text Text) string {
 	var b strings.Builder
 	at := 0
@@ -65,8 +66,8 @@ func exactSpans(text Text) string {
 	return b.String()
 }
 
-// TestExactRuns checks on random text that what a run calls exact consists of what is at its path, and that origins change
-// nothing about the text.
+// TestExactRuns checks on random text that what a run calls exact consists of what is at its path,
+// and that origins change nothing about the text.
 func TestExactRuns(t *testing.T) {
 	const seed = 7
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -78,9 +79,14 @@ func TestExactRuns(t *testing.T) {
 		}
 		return b.String()
 	}
-	chain := []string{".strip()", ".split('a')|join('-')", "|replace('b', u)", "[1:]", "[:-1]", "[::2]", ".lstrip('a')", "|trim", "|indent(2, true)", " ~ u",
-		".rstrip()", ".split()|join(u)", ".splitlines()|join('+')", "|e|string", "|upper", "|list|join", ".partition('</t>')|last", "|title", ".center(9)", "|wordwrap(3)", " * 2", "|truncate(5, false, u[:1], 0)",
-		".replace('', '.')", "|string|tojson", "|reverse", "|batch(2)|map('join')|join('|')", ".format(u)", ".rsplit(none, 1)|last", ".expandtabs()", "|unique|join", "|striptags", "|urlize"}
+	chain := []string{".strip()", ".split('a')|join('-')", "|replace('b', u)", "[1:]", "[:-1]",
+		"[::2]", ".lstrip('a')", "|trim", "|indent(2, true)", " ~ u",
+		".rstrip()", ".split()|join(u)", ".splitlines()|join('+')", "|e|string", "|upper",
+		"|list|join", ".partition('</t>')|last", "|title", ".center(9)", "|wordwrap(3)", " * 2",
+		"|truncate(5, false, u[:1], 0)",
+		".replace('', '.')", "|string|tojson", "|reverse", "|batch(2)|map('join')|join('|')",
+		".format(u)", ".rsplit(none, 1)|last", ".expandtabs()", "|unique|join", "|striptags",
+		"|urlize"}
 	for range 400 {
 		s, u := text(), text()
 		expr := "s"
@@ -92,23 +98,27 @@ func TestExactRuns(t *testing.T) {
 		plain, err := tmpl.Render(v, Options{})
 		got, err2 := tmpl.RenderText(v, Options{Origins: true, Trace: new(Trace)})
 		if (err == nil) != (err2 == nil) || got.String != plain {
-			t.Fatalf("seed %d: %s of %s: %q (%v) with origins, %q (%v) without", seed, expr, input, got.String, err2, plain, err)
+			t.Fatalf("seed %d: %s of %s: %q (%v) with origins, "+
+				"%q (%v) without", seed, expr, input, got.String, err2, plain, err)
 		}
 		at := 0
 		for _, run := range got.Runs {
 			part := got.String[at : at+run.Len]
 			at += run.Len
-			if from := map[string]string{"s": s, "u": u}[run.Path]; run.Exact && run.Codec == Plain && run.Role == FromValue && strings.Trim(part, from) != "" {
+			if from := map[string]string{"s": s, "u": u}[run.Path]; run.Exact &&
+				run.Codec == Plain && run.Role == FromValue && strings.Trim(part, from) != "" {
 				t.Errorf("seed %d: %s of %s: %q is not from %s", seed, expr, input, part, run.Path)
 			}
 		}
 		if err == nil && at != len(plain) {
-			t.Errorf("seed %d: %s of %s: runs cover %d of %d bytes", seed, expr, input, at, len(plain))
+			t.Errorf("seed %d: %s of %s: runs "+
+				"cover %d of %d bytes", seed, expr, input, at, len(plain))
 		}
 	}
 }
 
-// TestTraceOperations covers the operations that record the literal they use on text of the input (E4).
+// TestTraceOperations covers the operations that record the literal they use on text of the input
+// (E4).
 func TestTraceOperations(t *testing.T) {
 	const input = `{"s": "ab cd", "l": ["x"], "d": {"k": "v"}}`
 	for text, want := range map[string]Comparison{
@@ -141,7 +151,9 @@ func TestTraceOperations(t *testing.T) {
 		"[d]|map(attribute='k')|first == 'q'": {"d.k", "==", "q"},
 	} {
 		trace := new(Trace)
-		if _, err := compile(t, "{{ "+text+" }}").Render(vars(t, input), Options{Trace: trace}); err != nil && Class(err) != "ValueError" {
+		if _, err := compile(t, "{{ "+text+" }}").
+			Render(vars(t, input), Options{Trace: trace}); err != nil &&
+			Class(err) != "ValueError" {
 			t.Errorf("%s: %v", text, err)
 		}
 		if !slices.Contains(trace.Comparisons(), want) {
@@ -150,13 +162,19 @@ func TestTraceOperations(t *testing.T) {
 	}
 }
 
-// TestBuiltinLimits runs built-ins that would use much memory or time, and wants them to fail soon instead (E2).
+// TestBuiltinLimits runs built-ins that would use much memory or time, and wants them to fail soon
+// instead (E2).
 func TestBuiltinLimits(t *testing.T) {
 	for _, text := range []string{
-		"{{ 'x' * 10 ** 12 }}", "{{ [0] * 10 ** 9 }}", "{{ 'x'.center(10 ** 12) }}", "{{ 'x'.zfill(10 ** 18) }}", "{{ '%999999999d' % 1 }}", "{{ '%*d' % (10 ** 9, 1) }}",
-		"{{ '{:999999999}'.format(1) }}", "{{ '{0:{1}}'.format(1, 10 ** 9) }}", "{{ 2 ** (10 ** 9) }}", "{{ ('9' * 99999)|int(0, 16) }}", "{{ 'a\t'.expandtabs(10 ** 18) }}",
-		"{{ ('a\n' * 1000000)|indent(100000) }}", "{{ [1]|batch(10 ** 12, 'x')|list }}", "{{ [1]|slice(10 ** 12)|list }}", "{{ lipsum(n=10 ** 9) }}", "{{ lipsum(1, min=10 ** 8, max=10 ** 9) }}",
-		"{{ strftime_now('%9999999d' * 1000) }}", "{{ (1).to_bytes(10 ** 12) }}", "{{ [[[1]]]|tojson(indent=16000000) }}", "{{ range(99999)|map('string')|join('x' * 100000) }}",
+		"{{ 'x' * 10 ** 12 }}", "{{ [0] * 10 ** 9 }}", "{{ 'x'.center(10 ** 12) }}",
+		"{{ 'x'.zfill(10 ** 18) }}", "{{ '%999999999d' % 1 }}", "{{ '%*d' % (10 ** 9, 1) }}",
+		"{{ '{:999999999}'.format(1) }}", "{{ '{0:{1}}'.format(1, 10 ** 9) }}",
+		"{{ 2 ** (10 ** 9) }}", "{{ ('9' * 99999)|int(0, 16) }}",
+		"{{ 'a\t'.expandtabs(10 ** 18) }}",
+		"{{ ('a\n' * 1000000)|indent(100000) }}", "{{ [1]|batch(10 ** 12, 'x')|list }}",
+		"{{ [1]|slice(10 ** 12)|list }}", "{{ lipsum(n=10 ** 9) }}", "{{ lipsum(1, min=10 ** 8, max=10 ** 9) }}",
+		"{{ strftime_now('%9999999d' * 1000) }}", "{{ (1).to_bytes(10 ** 12) }}",
+		"{{ [[[1]]]|tojson(indent=16000000) }}", "{{ range(99999)|map('string')|join('x' * 100000) }}",
 		"{% set ns = namespace(x=3) %}{% for i in range(99) %}{% set ns.x = ns.x * ns.x %}{% endfor %}",
 		"{% set ns = namespace(x=1) %}{% for i in range(99999) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
 		"{% set ns = namespace(x='ab') %}{% for i in range(99) %}{% set ns.x = ns.x|replace('a', 'aa') %}{% endfor %}",
@@ -170,7 +188,8 @@ func TestBuiltinLimits(t *testing.T) {
 		"{% set s = 'é' * 999999 %}{% for i in range(99999) %}{% set y = s[-1] ~ s|length %}{% endfor %}",
 	} {
 		got := render(t, text, "", Options{Limits: Limits{Steps: 400_000, OutputBytes: 4 << 20}})
-		if class, _, _ := strings.Cut(strings.TrimPrefix(got, "error "), ":"); class != "LimitError" && class != "RecursionError" {
+		if class, _, _ := strings.Cut(strings.TrimPrefix(got, "error "),
+			":"); class != "LimitError" && class != "RecursionError" {
 			t.Errorf("%s: got %.80q", text, got)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// printer is Python's pprint.pformat with its defaults: a width of 80, dicts sorted by key, one item a line where the
-// whole does not fit.
+// printer is Python's pprint.pformat with its defaults: a width of 80, dicts sorted by key, one
+// item a line where the whole does not fit.
 type printer struct {
 	e   *eval
 	out strings.Builder
@@ -22,7 +22,8 @@ func filterPprint(c *call) (Value, error) {
 	}
 	out := stringValue(p.out.String())
 	if c.recv.prov != nil {
-		out.prov = &prov{run: run{node: c.recv.prov.node, role: FromValue, codec: Python, inexact: true}}
+		out.prov = &prov{run: run{node: c.recv.prov.node, role: FromValue, codec: Python,
+			inexact: true}}
 	}
 	return out, nil
 }
@@ -82,7 +83,8 @@ func (p *printer) entries(d *dict) []entry {
 	return entries
 }
 
-// format writes v at an indentation; allowance is the number of characters that will follow it on its last line.
+// format writes v at an indentation; allowance is the number of characters that will follow it on
+// its last line.
 func (p *printer) format(v Value, indent, allowance, level int) error {
 	if err := p.e.enter(); err != nil {
 		return err
@@ -143,7 +145,8 @@ func (p *printer) dict(entries []entry, indent, allowance, level int) error {
 	return nil
 }
 
-func (p *printer) items(first string, items []Value, last string, indent, allowance, level int) error {
+func (p *printer) items(first string, items []Value, last string, indent, allowance,
+	level int) error {
 	p.out.WriteString(first)
 	indent++
 	for i, item := range items {

@@ -56,7 +56,8 @@ func (b *builder) print(e *eval, v Value) error {
 		start := len(b.buf)
 		b.buf = strconv.AppendInt(b.buf, v.int(), 10)
 		if v.prov == nil {
-			// A number that a template writes counts something: the literal that a counter starts from is one of its values.
+			// A number that a template writes counts something: the literal that a counter starts
+			// from is one of its values.
 			v.prov = computedProv
 		}
 		b.mark(start, leaf(v, Plain))
@@ -67,7 +68,8 @@ func (b *builder) print(e *eval, v Value) error {
 	return b.repr(e, v, nil)
 }
 
-// repr appends repr(v). active holds the lists and dicts around v, which print as [...] inside themselves.
+// repr appends repr(v). active holds the lists and dicts around v, which print as [...] inside
+// themselves.
 func (b *builder) repr(e *eval, v Value, active []unsafe.Pointer) error {
 	start := len(b.buf)
 	switch v.kind {
@@ -154,8 +156,8 @@ func (b *builder) repr(e *eval, v Value, active []unsafe.Pointer) error {
 	return e.charge(len(b.buf) - start)
 }
 
-// address ends what Python prints of an object that has no better text. Here it is the same for all, so that a render
-// depends on nothing but its input.
+// address ends what Python prints of an object that has no better text. Here it is the same for
+// all, so that a render depends on nothing but its input.
 const address = " at 0x7f0000000000>"
 
 // describe is what a function prints.
@@ -179,7 +181,8 @@ func bigText(v Value) (string, error) {
 		text = b.String()
 	}
 	if text == "" || len(strings.TrimPrefix(text, "-")) > maxDigits {
-		return "", errf(ValueError, "Exceeds the limit (%d digits) for integer string conversion; use sys.set_int_max_str_digits() to increase the limit", maxDigits)
+		return "", errf(ValueError, "Exceeds the limit (%d digits) for integer string "+
+			"conversion; use sys.set_int_max_str_digits() to increase the limit", maxDigits)
 	}
 	return text, nil
 }
@@ -241,7 +244,8 @@ func (b *builder) reprContainer(e *eval, v Value, active []unsafe.Pointer) error
 	return e.step(1)
 }
 
-// reprString appends the repr of a string's text. The quotes are structure, the text between them keeps its runs.
+// reprString appends the repr of a string's text. The quotes are structure, the text between them
+// keeps its runs.
 func (b *builder) reprString(e *eval, v Value) error {
 	s := v.text()
 	quote := byte('\'')
@@ -341,8 +345,8 @@ func isPrintable(r rune) bool {
 	return r == ' ' || unicode.IsPrint(r) && !newerThanPython(r)
 }
 
-// appendFloat appends Python's repr of a float: the shortest digits that give it back, with an exponent below 1e-4 and
-// from 1e16 on.
+// appendFloat appends Python's repr of a float: the shortest digits that give it back, with an
+// exponent below 1e-4 and from 1e16 on.
 func appendFloat(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -363,7 +367,8 @@ func appendFloat(dst []byte, f float64) []byte {
 	return dst
 }
 
-// escape is markupsafe.escape: the text of v as markup, with &, <, >, " and ' escaped unless v is markup already.
+// escape is markupsafe.escape: the text of v as markup, with &, <, >, " and ' escaped unless v is
+// markup already.
 func escape(e *eval, v Value) (Value, error) {
 	if v.kind == Markup {
 		return v, nil

@@ -28,7 +28,8 @@ func isSpace(r rune) bool {
 	if r < 0x80 {
 		return r == ' ' || '\t' <= r && r <= '\r' || 0x1C <= r && r <= 0x1F
 	}
-	return unicode.IsSpace(r) // NEL, no-break space and the separators; the same set as Python's beyond ASCII
+	// NEL, no-break space and the separators; the same set as Python's beyond ASCII
+	return unicode.IsSpace(r)
 }
 
 func isAlpha(r rune) bool   { return unicode.IsLetter(r) && !newerThanPython(r) }
@@ -57,7 +58,8 @@ func isCased(r rune) bool { return isUpper(r) || isLower(r) || isTitle(r) }
 
 // isCaseIgnorable is Unicode's property, which decides about a final sigma.
 func isCaseIgnorable(r rune) bool {
-	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk) && !newerThanPython(r) ||
+	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk) &&
+		!newerThanPython(r) ||
 		strings.ContainsRune("'.:\u00b7\u0387\u055f\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a", r)
 }
 
@@ -66,7 +68,8 @@ func isWord(r rune) bool { return r == '_' || isAlnum(r) }
 
 func isIdentifierStart(r rune) bool {
 	switch r {
-	case 0x37A, 0xE33, 0xEB3, 0x2E2F, 0xFDFA, 0xFDFB, 0xFE70, 0xFE72, 0xFE74, 0xFE76, 0xFE78, 0xFE7A, 0xFE7C, 0xFE7E, 0xFF9E, 0xFF9F:
+	case 0x37A, 0xE33, 0xEB3, 0x2E2F, 0xFDFA, 0xFDFB, 0xFE70, 0xFE72, 0xFE74, 0xFE76, 0xFE78,
+		0xFE7A, 0xFE7C, 0xFE7E, 0xFF9E, 0xFF9F:
 		return false // excluded by normalisation
 	case '_', 0x1885, 0x1886, 0x2118, 0x212E:
 		return true
@@ -79,7 +82,8 @@ func isIdentifierPart(r rune) bool {
 	case 0xB7, 0x387, 0xE33, 0xEB3, 0x19DA, 0xFF9E, 0xFF9F:
 		return true
 	}
-	return isIdentifierStart(r) || 0x1369 <= r && r <= 0x1371 || unicode.In(r, unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc) && !newerThanPython(r)
+	return isIdentifierStart(r) || 0x1369 <= r && r <= 0x1371 ||
+		unicode.In(r, unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc) && !newerThanPython(r)
 }
 
 // The full case mappings.
@@ -114,7 +118,8 @@ func toCase(kind int, r rune) rune {
 	return unicode.To(kind, r)
 }
 
-// appendLower appends the lower case of the code point at s[i:]; a sigma at the end of a word is a final one.
+// appendLower appends the lower case of the code point at s[i:]; a sigma at the end of a word is a
+// final one.
 func appendLower(dst []byte, s string, i int, r rune) []byte {
 	switch {
 	case 'A' <= r && r <= 'Z':
@@ -182,7 +187,10 @@ func upperCase(s string) string {
 	if isASCII(s) {
 		return strings.ToUpper(s)
 	}
-	return mapCase(s, func(dst []byte, _ string, _ int, r rune) []byte { return appendUpper(dst, r) })
+	return mapCase(s, func(dst []byte, _ string, _ int,
+		r rune) []byte {
+		return appendUpper(dst, r)
+	})
 }
 
 func lowerCase(s string) string {
@@ -193,7 +201,10 @@ func lowerCase(s string) string {
 }
 
 func foldCase(s string) string {
-	return mapCase(s, func(dst []byte, _ string, _ int, r rune) []byte { return appendFold(dst, r) })
+	return mapCase(s, func(dst []byte, _ string, _ int,
+		r rune) []byte {
+		return appendFold(dst, r)
+	})
 }
 
 func swapCase(s string) string {
@@ -208,7 +219,8 @@ func swapCase(s string) string {
 	})
 }
 
-// titleCase is str.title: every cased character after an uncased one is in title case, the others in lower case.
+// titleCase is str.title: every cased character after an uncased one is in title case, the others
+// in lower case.
 func titleCase(s string) string {
 	cased := false
 	return mapCase(s, func(dst []byte, s string, i int, r rune) []byte {
@@ -263,7 +275,8 @@ func spaceStart(s string) int {
 	return len(s)
 }
 
-// asciiDigits turns Unicode decimal digits into ASCII ones, as int() and float() read them; other characters stay.
+// asciiDigits turns Unicode decimal digits into ASCII ones, as int() and float() read them; other
+// characters stay.
 func asciiDigits(s string) string {
 	if isASCII(s) {
 		return s
@@ -281,8 +294,8 @@ func asciiDigits(s string) string {
 	return string(dst)
 }
 
-// decimalValue is the digit that a Unicode decimal stands for. Decimals come in runs of ten, except that the
-// mathematical ones are five runs in one range.
+// decimalValue is the digit that a Unicode decimal stands for. Decimals come in runs of ten, except
+// that the mathematical ones are five runs in one range.
 func decimalValue(r rune) (int, bool) {
 	if !isDecimal(r) {
 		return 0, false

@@ -4,9 +4,10 @@ import (
 	"github.com/goassay/assay/engine/jinja/syntax"
 )
 
-// Names are scoped before a template runs, as jinja2 does it (idtracking.py of 3.1.2): a scope is analysed as a whole, and
-// what it stores anywhere is its own variable everywhere in it. What follows keeps jinja2's rules to the letter, the odd ones
-// included, because templates depend on them without knowing.
+// Names are scoped before a template runs, as jinja2 does it (idtracking.py of 3.1.2): a scope is
+// analysed as a whole, and what it stores anywhere is its own variable everywhere in it. What
+// follows keeps jinja2's rules to the letter, the odd ones included, because templates depend on
+// them without knowing.
 
 // load says what a scope's variable holds when the scope is entered.
 type load uint8
@@ -123,7 +124,8 @@ func (s *scope) param(name string) *variable {
 	return v
 }
 
-// analyse runs over one branch of an if and takes its effects back, to be merged with the other branches'.
+// analyse runs over one branch of an if and takes its effects back, to be merged with the other
+// branches'.
 func (s *scope) analyse(run func()) *branch {
 	b := &branch{outer: s.branch}
 	s.branch = b
@@ -139,7 +141,8 @@ func (s *scope) analyse(run func()) *branch {
 	return b
 }
 
-// merge joins the branches of an if: a name that only some of them store falls back to what is outside.
+// merge joins the branches of an if: a name that only some of them store falls back to what is
+// outside.
 func (s *scope) merge(branches ...*branch) {
 	stores := map[string]int{}
 	var names []string
@@ -440,7 +443,8 @@ func (w *walker) stmt(n syntax.Stmt) {
 	}
 }
 
-// undeclared says which of the special names a body reads before it assigns them (jinja2's find_undeclared).
+// undeclared says which of the special names a body reads before it assigns them (jinja2's
+// find_undeclared).
 func undeclared(body []syntax.Stmt, names ...string) map[string]bool {
 	state := map[string]bool{} // present: still looked for; true: read
 	for _, name := range names {

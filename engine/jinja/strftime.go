@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// strftime is Python's datetime.strftime of a naive datetime in the C locale, with glibc's flags (-, _, 0, ^, #), widths
-// and modifiers. An unknown directive is kept as it is.
+// strftime is Python's datetime.strftime of a naive datetime in the C locale, with glibc's flags
+// (-, _, 0, ^, #), widths and modifiers. An unknown directive is kept as it is.
 func strftime(e *eval, t time.Time, format string) (string, error) {
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
@@ -79,10 +79,17 @@ func strftime(e *eval, t time.Time, format string) (string, error) {
 	return b.String(), nil
 }
 
-// directive writes one directive. digits is the width of a number, 0 for other text; pad is what it is filled with.
+// directive writes one directive. digits is the width of a number, 0 for other text; pad is what it
+// is filled with.
 func directive(t time.Time, c byte) (text string, pad byte, digits int, ok bool) {
-	number := func(n, digits int) (string, byte, int, bool) { return fmt.Sprint(n), '0', digits, true }
-	blank := func(n, digits int) (string, byte, int, bool) { return fmt.Sprint(n), '_', digits, true }
+	number := func(n, digits int) (string, byte, int, bool) {
+		return fmt.Sprint(n), '0', digits,
+			true
+	}
+	blank := func(n, digits int) (string, byte, int, bool) {
+		return fmt.Sprint(n), '_', digits,
+			true
+	}
 	plain := func(layout string) (string, byte, int, bool) { return t.Format(layout), '_', 0, true }
 	hour12 := (t.Hour()+11)%12 + 1
 	isoYear, isoWeek := t.ISOWeek()

@@ -25,10 +25,12 @@ const (
 
 // Limits bound a render (E2). A zero field stands for that of [DefaultLimits].
 type Limits struct {
-	Steps       int           // iterations, calls and items handled
-	OutputBytes int           // bytes of output; all strings built on the way may be eight times as long together
-	Depth       int           // macros, loops and values inside each other, in levels
-	Time        time.Duration // wall time, measured by Options.Clock; there is no limit without a clock
+	Steps int // iterations, calls and items handled
+	// bytes of output; all strings built on the way may be eight times as long together
+	OutputBytes int
+	Depth       int // macros, loops and values inside each other, in levels
+	// wall time, measured by Options.Clock; there is no limit without a clock
+	Time time.Duration
 }
 
 // DefaultLimits lets any sane template through and stops others within a second.
@@ -92,7 +94,8 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Options say how a template is rendered. The zero value is a plain render in the immutable sandbox.
+// Options say how a template is rendered. The zero value is a plain render in the immutable
+// sandbox.
 type Options struct {
 	Mode    Mode
 	Limits  Limits
@@ -113,11 +116,12 @@ type Options struct {
 
 // Template is a compiled template. It is immutable and safe for concurrent use.
 type Template struct {
-	src      *source.Source
-	tree     *syntax.Template
-	names    []string // the names that are looked up among the input
-	free     []bool   // for each: the template reads it, rather than a block what the template has set
-	globals  []Value  // for each: the global function of that name, or Missing
+	src   *source.Source
+	tree  *syntax.Template
+	names []string // the names that are looked up among the input
+	// for each: the template reads it, rather than a block what the template has set
+	free     []bool
+	globals  []Value // for each: the global function of that name, or Missing
 	blocks   map[string]*blockProto
 	root     *routine
 	routines int
@@ -156,8 +160,8 @@ func (t *Template) Source() *source.Source { return t.src }
 // Tree returns the template's tree.
 func (t *Template) Tree() *syntax.Template { return t.tree }
 
-// Names returns the names that the template may look up among its variables, sorted. Names of global functions are not among
-// them.
+// Names returns the names that the template may look up among its variables, sorted. Names of
+// global functions are not among them.
 func (t *Template) Names() []string {
 	var out []string
 	for i, name := range t.names {
@@ -169,8 +173,9 @@ func (t *Template) Names() []string {
 	return out
 }
 
-// Vars are the variables of a render: JSON values by name. They are converted as far as a render needs them, for each
-// render anew, so that a template that changes a list does not change its caller's.
+// Vars are the variables of a render: JSON values by name. They are converted as far as a render
+// needs them, for each render anew, so that a template that changes a list does not change its
+// caller's.
 type Vars struct{ members []ordered.Member }
 
 // NewVars returns variables. Of several with one name the last counts.
@@ -181,7 +186,8 @@ func VarsFromJSON(object ordered.Value) Vars { return Vars{object.Members()} }
 
 // With returns the variables with one more, or one replaced.
 func (v Vars) With(name string, value ordered.Value) Vars {
-	members := slices.DeleteFunc(slices.Clone(v.members), func(m ordered.Member) bool { return m.Key == name })
+	members := slices.DeleteFunc(slices.Clone(v.members),
+		func(m ordered.Member) bool { return m.Key == name })
 	return Vars{append(members, ordered.Member{Key: name, Value: value})}
 }
 
@@ -195,13 +201,15 @@ func (v Vars) Get(name string) (ordered.Value, bool) {
 	return ordered.Value{}, false
 }
 
-// Text is a rendered text with its origins: runs, in order, that cover it exactly. There are none where they were not asked for.
+// Text is a rendered text with its origins: runs, in order, that cover it exactly. There are none
+// where they were not asked for.
 type Text struct {
 	String string
 	Runs   []Run
 }
 
-// Render renders the template. The error is a [source.Error] at the expression that failed; see [Class].
+// Render renders the template. The error is a [source.Error] at the expression that failed; see
+// [Class].
 func (t *Template) Render(vars Vars, o Options) (string, error) {
 	text, err := t.RenderText(vars, o)
 	return text.String, err
@@ -275,8 +283,8 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	return text, err
 }
 
-// Class returns the name of the Python exception that jinja2 raises in the place of err, such as "UndefinedError"; "LimitError"
-// for a limit (E2); or "" for an error that is not this package's.
+// Class returns the name of the Python exception that jinja2 raises in the place of err, such as
+// "UndefinedError"; "LimitError" for a limit (E2); or "" for an error that is not this package's.
 func Class(err error) string {
 	var r *raised
 	if errors.As(err, &r) {

@@ -63,7 +63,8 @@ func check(t *testing.T, cases []renderCase) {
 	}
 }
 
-// TestScoping covers the rules of package documentation's model: a scope's names are settled before it runs.
+// TestScoping covers the rules of package documentation's model: a scope's names are settled before
+// it runs.
 func TestScoping(t *testing.T) {
 	check(t, []renderCase{
 		{"set below hides input in a loop above", "{% for i in [1] %}[{{ a }}]{% endfor %}{% set a = 'x' %}{{ a }}", `{"a": "in"}`, "[]x"},
@@ -157,12 +158,13 @@ func TestUnknownFilters(t *testing.T) {
 		{"in an if that is", "{% if true %}{{ 1|nope }}{% endif %}x", "", "error TemplateRuntimeError: t:1:19: No filter named 'nope' found."},
 		{"in a loop in an if", "{% if false %}{% for x in [] %}{{ 1|nope }}{% endfor %}{% endif %}", "", "error TemplateAssertionError: t:1:37: No filter named 'nope'."},
 		{"in an inline if", "{{ 1 if true else 1|nope }}", "", "1"},
-		{"behind a constant", "{{ false and 1|nope }}", "", "False"},
+		{"after a constant", "{{ false and 1|nope }}", "", "False"},
 		{"in the name of a set block's filter", "{% set x | replace(a, 'b') %}{% endset %}", "", "error AssertionError: t:1:20: Tried to resolve a name to a reference that was unknown to the frame ('a')"},
 	})
 }
 
-// TestErrorPlace shows that an error points at its expression, in the source as given, and that its text has an excerpt.
+// TestErrorPlace shows that an error points at its expression, in the source as given, and that its
+// text has an excerpt.
 func TestErrorPlace(t *testing.T) {
 	tmpl := compile(t, "a\r\n{% for m in messages %}\r\n  {{ m.content.text.more }}\r\n{% endfor %}")
 	_, err := tmpl.Render(vars(t, `{"messages": [{"content": "x"}]}`), Options{})
@@ -235,7 +237,8 @@ func TestTimeLimit(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	if got := render(t, "{% set x = [1] %}{{ x.append(2) }}", "", Options{}); !strings.HasPrefix(got, "error SecurityError") {
+	if got := render(t, "{% set x = [1] %}{{ x.append(2) }}", "",
+		Options{}); !strings.HasPrefix(got, "error SecurityError") {
 		t.Errorf("immutable: got %q", got)
 	}
 	if got := render(t, "{% set _ = l.append(2) %}{{ l }}", `{"l": [1]}`, Options{Mode: Mutable}); got != "[1, 2]" {
@@ -262,7 +265,8 @@ func TestInputUnchanged(t *testing.T) {
 	}
 }
 
-// TestReusedMemory holds what a render leaves behind against what it says after others have used its memory again.
+// TestReusedMemory holds what a render leaves after against what it says after others have used its
+// memory again.
 func TestReusedMemory(t *testing.T) {
 	const input = `{"x": "one", "m": {"a": [1, {"b": "c"}], "d": "e"}}`
 	texts := []string{
@@ -279,7 +283,8 @@ func TestReusedMemory(t *testing.T) {
 		trace Trace
 	}
 	show := func(l *left) string {
-		return fmt.Sprintf("%q %v %s %v %v", l.text.String, l.text.Runs, l.err, l.trace.Reads(), l.trace.Comparisons())
+		return fmt.Sprintf("%q %v %s %v %v", l.text.String, l.text.Runs, l.err, l.trace.Reads(),
+			l.trace.Comparisons())
 	}
 	var kept []*left
 	var said []string
@@ -317,7 +322,8 @@ func TestNames(t *testing.T) {
 }
 
 func TestVars(t *testing.T) {
-	v := NewVars(ordered.Member{Key: "a", Value: ordered.Int(1)}).With("b", ordered.Int(2)).With("a", ordered.Str("x"))
+	v := NewVars(ordered.Member{Key: "a", Value: ordered.Int(1)}).With("b", ordered.Int(2)).
+		With("a", ordered.Str("x"))
 	if got, err := compile(t, "{{ a }}{{ b }}").Render(v, Options{}); got != "x2" || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -344,7 +350,8 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// TestTracePlaces asks which part of the template wrote each byte, and which looked at a path or beside it last.
+// TestTracePlaces asks which part of the template wrote each byte, and which looked at a path or
+// beside it last.
 func TestTracePlaces(t *testing.T) {
 	const text = "A\n{% macro turn(m) %}<{{ m.role }}>{% endmacro %}{% set all %}{{ messages[1].role }}{% endset %}" +
 		"{% for m in messages %}{{ turn(m) }}{% if m.role == 'x' %}{{ m.content ~ 'C' }}{% endif %}{% endfor %}{{ all }}Z"
@@ -358,14 +365,18 @@ func TestTracePlaces(t *testing.T) {
 	if out != want {
 		t.Fatalf("got %q", out)
 	}
-	for off, wrote := range map[int]string{0: "A\n", 2: "<{{", 3: "role }}", 4: ">{% endmacro", 6: "role }}", 8: "'C' }}", 13: "'C' }}", 14: "all }}Z", 15: "Z"} {
+	for off, wrote := range map[int]string{0: "A\n", 2: "<{{", 3: "role }}", 4: ">{% endmacro",
+		6: "role }}", 8: "'C' }}", 13: "'C' }}", 14: "all }}Z", 15: "Z"} {
 		w, ok := trace.WriteAt(off)
-		if !ok || off < w.From || off >= w.To || !strings.HasPrefix(strings.TrimLeft(text[w.Off:], ".~ "), wrote) {
-			t.Errorf("byte %d, %q: written at %q, want %q", off, want[off], text[w.Off:min(len(text), w.Off+12)], wrote)
+		if !ok || off < w.From || off >= w.To ||
+			!strings.HasPrefix(strings.TrimLeft(text[w.Off:], ".~ "), wrote) {
+			t.Errorf("byte %d, %q: "+
+				"written at %q, want %q", off, want[off], text[w.Off:min(len(text), w.Off+12)],
+				wrote)
 		}
 	}
 	if _, ok := trace.WriteAt(len(want)); ok {
-		t.Error("something wrote the byte behind the end")
+		t.Error("something wrote the byte after the end")
 	}
 	for path, looked := range map[string]string{
 		"messages[0].content":    "role == 'x'", // never looked at: the last look beside it
@@ -414,10 +425,12 @@ func TestTrace(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v", path, got, want)
 		}
 	}
-	if got := trace.Literals("messages[0].content", "split"); !slices.Equal(got, []string{"</think>"}) {
+	if got := trace.Literals("messages[0].content", "split"); !slices.Equal(got,
+		[]string{"</think>"}) {
 		t.Errorf("split: got %q", got)
 	}
-	if got := trace.Literals("messages[0].content", "in"); !slices.Equal(got, []string{"</think>"}) {
+	if got := trace.Literals("messages[0].content", "in"); !slices.Equal(got,
+		[]string{"</think>"}) {
 		t.Errorf("in: got %q", got)
 	}
 	if got := trace.Literals("messages[0].content", "strip"); !slices.Equal(got, []string{"\n"}) {
@@ -429,7 +442,8 @@ func TestTrace(t *testing.T) {
 	if got := trace.Literals("mode", "=="); !slices.Equal(got, []string{"adaptive"}) {
 		t.Errorf("mode: got %q", got)
 	}
-	if got := trace.Missing(); !slices.Contains(got, "enable_thinking") || slices.Contains(got, "messages") {
+	if got := trace.Missing(); !slices.Contains(got, "enable_thinking") ||
+		slices.Contains(got, "messages") {
 		t.Errorf("missing: got %q", got)
 	}
 	if !trace.Read("messages[1].content") || trace.Tested("messages") {
@@ -454,8 +468,8 @@ func spans(text Text) string {
 	return b.String()
 }
 
-// TestOrigins covers the paths by which text goes through control structures; those of operators and filters are tested with
-// them.
+// TestOrigins covers the paths by which text goes through control structures; those of operators
+// and filters are tested with them.
 func TestOrigins(t *testing.T) {
 	const input = `{"a": "A", "d": {"k": "V"}, "l": ["x", "y"], "n": 3}`
 	for _, c := range [][2]string{
@@ -480,7 +494,9 @@ func TestOrigins(t *testing.T) {
 		text, err := compile(t, c[0]).RenderText(vars(t, input), Options{Origins: true})
 		got := spans(text)
 		if strings.HasPrefix(c[1], "{<d structure") {
-			if err != nil || !strings.Contains(got, "<d.k key json>") || !strings.Contains(got, "<d.k value json>") || !strings.Contains(got, "<d structure json>") {
+			if err != nil || !strings.Contains(got, "<d.k key json>") ||
+				!strings.Contains(got, "<d.k value json>") ||
+				!strings.Contains(got, "<d structure json>") {
 				t.Errorf("%s\n got %s (%v)", c[0], got, err)
 			}
 		} else if got != c[1] || err != nil {

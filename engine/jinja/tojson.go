@@ -26,7 +26,8 @@ type encoder struct {
 
 // filterJSON is tojson as transformers defines it: json.dumps with ensure_ascii off.
 func filterJSON(c *call) (Value, error) {
-	j := encoder{builder: builder{buf: c.scratch[:0], runs: c.scratchRuns[:0], on: c.origins}, e: c.eval, comma: ", ", colon: ": "}
+	j := encoder{builder: builder{buf: c.scratch[:0], runs: c.scratchRuns[:0], on: c.origins},
+		e: c.eval, comma: ", ", colon: ": "}
 	field := c.recv.prov.field()
 	if field != nil {
 		j.on = false
@@ -47,11 +48,13 @@ func filterJSON(c *call) (Value, error) {
 			return Value{}, err
 		}
 		if len(pair) != 2 {
-			return Value{}, errf(ValueError, "separators must be a pair (item_separator, key_separator)")
+			return Value{}, errf(ValueError, "separators must be a pair "+
+				"(item_separator, key_separator)")
 		}
 		for i, part := range []*string{&j.comma, &j.colon} {
 			if !pair[i].isString() && !c.recv.isString() {
-				return Value{}, errf(TypeError, "a separator must be str, not %s", typeName(pair[i]))
+				return Value{}, errf(TypeError, "a separator "+
+					"must be str, not %s", typeName(pair[i]))
 			} else if pair[i].isString() {
 				*part = pair[i].text()
 			}
@@ -288,7 +291,8 @@ func (j *encoder) members(v Value, around run) error {
 				return err
 			}
 		default:
-			return errf(TypeError, "keys must be str, int, float, bool or None, not %s", typeName(key))
+			return errf(TypeError, "keys must be str, int, float, bool "+
+				"or None, not %s", typeName(key))
 		}
 		if !first {
 			j.put(j.comma, around)

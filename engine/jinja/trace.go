@@ -9,9 +9,10 @@ import (
 	"github.com/goassay/assay/engine/jinja/syntax"
 )
 
-// Trace records what a render does with its input (E4): which paths it looks up, and with which literals text from the
-// input is compared, searched, split or stripped. The zero value is ready for use; one trace may go through several renders,
-// one after the other, and then holds what any of them did.
+// Trace records what a render does with its input (E4): which paths it looks up, and with which
+// literals text from the input is compared, searched, split or stripped. The zero value is ready
+// for use; one trace may go through several renders, one after the other, and then holds what any
+// of them did.
 type Trace struct {
 	reads    []Read
 	index    map[string]int
@@ -25,8 +26,8 @@ type Trace struct {
 	lookups  int
 }
 
-// Read is one path that a render looked up. What is printed or encoded as a whole counts as one look-up, of itself and not of
-// its parts.
+// Read is one path that a render looked up. What is printed or encoded as a whole counts as one
+// look-up, of itself and not of its parts.
 type Read struct {
 	Path    string // such as messages[1].tool_calls
 	Value   bool   // its value was used
@@ -44,7 +45,8 @@ type Write struct {
 	Off      int // where in the template the statement is, a byte offset into the source
 }
 
-// Comparison is one use of a literal on text from the input, or on a value that was compared with it.
+// Comparison is one use of a literal on text from the input, or on a value that was compared with
+// it.
 type Comparison struct {
 	Path    string // where the text is from
 	Op      string // ==, !=, in, split, strip, startswith, replace, ...
@@ -64,18 +66,20 @@ func (t *Trace) Size() int {
 		size += 2*int(unsafe.Sizeof(t.reads[i])) + len(t.reads[i].Path)
 	}
 	for i := range t.literals {
-		size += 2*int(unsafe.Sizeof(t.literals[i])) + len(t.literals[i].Path) + len(t.literals[i].Literal)
+		size += 2*int(unsafe.Sizeof(t.literals[i])) + len(t.literals[i].Path) +
+			len(t.literals[i].Literal)
 	}
 	return size
 }
 
-// Reads returns the paths that were looked up, in the order of the first time. The caller must not change them.
+// Reads returns the paths that were looked up, in the order of the first time. The caller must not
+// change them.
 func (t *Trace) Reads() []Read { return t.reads }
 
-// Read says that the value at a path was used.
+// Read reports whether the value at a path was used.
 func (t *Trace) Read(path string) bool { return t.at(path).Value }
 
-// Tested says that a path was asked for with "is defined", or as a key with "in".
+// Tested reports whether a path was asked for with "is defined", or as a key with "in".
 func (t *Trace) Tested(path string) bool { return t.at(path).Tested }
 
 // Missing returns the paths that were looked up in vain.
@@ -92,8 +96,8 @@ func (t *Trace) Missing() []string {
 // Comparisons returns the literals that the input met. The caller must not change them.
 func (t *Trace) Comparisons() []Comparison { return t.literals }
 
-// Literals returns the literals that met the value at a path, or text of it, through one of the operations, or any where none
-// is named.
+// Literals returns the literals that met the value at a path, or text of it, through one of the
+// operations, or any where none is named.
 func (t *Trace) Literals(path string, ops ...string) []string {
 	var out []string
 	for _, c := range t.literals {
@@ -118,8 +122,9 @@ func (t *Trace) Reading(path string) (Read, bool) {
 	return t.reads[i], true
 }
 
-// Nearest returns where the template last looked at a path or, where it never did, at something beside it: the last look-up
-// below the nearest parent that has any. It is where to look for why a text did not reach the output.
+// Nearest returns where the template last looked at a path or, where it never did, at something
+// beside it: the last look-up below the nearest parent that has any. It is where to look for why a
+// text did not reach the output.
 func (t *Trace) Nearest(path string) (off int, ok bool) {
 	if r, ok := t.Reading(path); ok {
 		return r.Last, true
@@ -127,7 +132,10 @@ func (t *Trace) Nearest(path string) (off int, ok bool) {
 	for parent := above(path); parent != ""; parent = above(parent) {
 		best := -1
 		for i, r := range t.reads {
-			if inside := strings.HasPrefix(r.Path, parent) && (len(r.Path) == len(parent) || strings.IndexByte(".[", r.Path[len(parent)]) >= 0); inside && (best < 0 || r.order > t.reads[best].order) {
+			if inside := strings.HasPrefix(r.Path, parent) &&
+				(len(r.Path) == len(parent) ||
+					strings.IndexByte(".[", r.Path[len(parent)]) >= 0); inside &&
+				(best < 0 || r.order > t.reads[best].order) {
 				best = i
 			}
 		}
@@ -146,8 +154,8 @@ func above(path string) string {
 	return ""
 }
 
-// WriteAt returns the statement that wrote a byte of the last render's output; false: there is no such byte. What went
-// through a variable was written by the statement that printed the variable.
+// WriteAt returns the statement that wrote a byte of the last render's output; false: there is no
+// such byte. What went through a variable was written by the statement that printed the variable.
 func (t *Trace) WriteAt(off int) (Write, bool) {
 	i := sort.Search(len(t.writes), func(i int) bool { return t.writes[i].To > off })
 	if i == len(t.writes) || off < t.writes[i].From {
@@ -156,12 +164,13 @@ func (t *Trace) WriteAt(off int) (Write, bool) {
 	return t.writes[i], true
 }
 
-// Writes returns the stretches of the last render's output in order. The caller must not change them.
+// Writes returns the stretches of the last render's output in order. The caller must not change
+// them.
 func (t *Trace) Writes() []Write { return t.writes }
 
-// PrintAt returns the statement outside of macros that wrote a byte of the last render's output, with all
-// that it wrote there; false: there is no such byte. Of what a macro writes [Trace.WriteAt] tells the place
-// in the macro, and this the place that calls it.
+// PrintAt returns the statement outside of macros that wrote a byte of the last render's output,
+// with all that it wrote there; false: there is no such byte. Of what a macro writes
+// [Trace.WriteAt] tells the place in the macro, and this the place that calls it.
 func (t *Trace) PrintAt(off int) (Write, bool) {
 	i := sort.Search(len(t.calls), func(i int) bool { return t.calls[i].To > off })
 	if i < len(t.calls) && off >= t.calls[i].From {
@@ -236,7 +245,8 @@ func (t *Trace) note(r pendingRead) {
 	e.Missing = e.Missing || r.missing
 }
 
-// tested runs the operand of an "is defined": its last look-up is what is asked for, those before lead there.
+// tested runs the operand of an "is defined": its last look-up is what is asked for, those before
+// lead there.
 func (t *Trace) tested(operand func() (Value, error)) (Value, error) {
 	base := len(t.pending)
 	t.testing++

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestUnicode compares the predicates and case mappings of all code points with Python 3.11's, by the number of code
-// points and the FNV-1a hash of their text.
+// TestUnicode compares the predicates and case mappings of all code points with Python 3.11's, by
+// the number of code points and the FNV-1a hash of their text.
 func TestUnicode(t *testing.T) {
 	each := func(f func(r rune)) {
 		for r := rune(0); r <= 0x10FFFF; r++ {
@@ -39,7 +39,8 @@ func TestUnicode(t *testing.T) {
 			}
 		})
 		if n != c.count || h.Sum64() != c.hash {
-			t.Errorf("%s: %d code points, hash %#x; Python has %d, %#x", c.name, n, h.Sum64(), c.count, c.hash)
+			t.Errorf("%s: %d code points, hash %#x; "+
+				"Python has %d, %#x", c.name, n, h.Sum64(), c.count, c.hash)
 		}
 	}
 	for _, c := range []struct {

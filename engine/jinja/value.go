@@ -14,7 +14,8 @@ import (
 // Kind is the type of a [Value], a Python type seen from a template.
 type Kind uint8
 
-// The kinds. Missing is the zero value's: no value at all, such as an argument that was not given; templates never see it.
+// The kinds. Missing is the zero value's: no value at all, such as an argument that was not given;
+// templates never see it.
 const (
 	Missing Kind = iota
 	None
@@ -37,11 +38,13 @@ const (
 )
 
 // typeNames are Python's names of the types, as its messages print them.
-var typeNames = [...]string{"missing", "NoneType", "Undefined", "bool", "int", "int", "float", "str", "Markup", "list",
-	"tuple", "dict", "Namespace", "range", "dict_view", "generator", "builtin_function_or_method", "object"}
+var typeNames = [...]string{"missing", "NoneType", "Undefined", "bool", "int", "int", "float",
+	"str", "Markup", "list",
+	"tuple", "dict", "Namespace", "range", "dict_view", "generator", "builtin_function_or_method",
+	"object"}
 
-// Value is a template value. Strings and numbers live in it without boxing; containers are references, so that two
-// values may be the same list. The fields' meaning depends on the kind:
+// Value is a template value. Strings and numbers live in it without boxing; containers are
+// references, so that two values may be the same list. The fields' meaning depends on the kind:
 //
 //	Bool, Int      num is 0 or 1, or the int64's bits
 //	Float          num is the float64's bits
@@ -111,7 +114,8 @@ const (
 	undefName     undefKind = iota // text is a variable's name
 	undefHint                      // text is the whole message
 	undefSecurity                  // text is the whole message, and use raises SecurityError
-	undefAttr                      // text is an attribute's name; undefAttr+Kind is the kind of the object that lacks it
+	// text is an attribute's name; undefAttr+Kind is the kind of the object that lacks it
+	undefAttr
 )
 
 func undefText(sub undefKind, s string) Value {
@@ -123,10 +127,12 @@ func undefText(sub undefKind, s string) Value {
 // undefinedName is a variable that does not exist.
 func undefinedName(name string) Value { return undefText(undefName, name) }
 
-// undefinedHint is an undefined value whose use gives msg, such as "parameter 'x' was not provided".
+// undefinedHint is an undefined value whose use gives msg, such as "parameter 'x' was not
+// provided".
 func undefinedHint(msg string) Value { return undefText(undefHint, msg) }
 
-// undefinedAttr is what a missing attribute or item of obj gives. The read is on record already (E4).
+// undefinedAttr is what a missing attribute or item of obj gives. The read is on record already
+// (E4).
 func undefinedAttr(obj Value, name string) Value {
 	if obj.kind == Object || obj.kind == View {
 		return undefinedHint(pyQuote(typeRepr(obj)) + " has no attribute " + quoteExcerpt(name))
@@ -153,7 +159,8 @@ func undefinedMessage(v Value) string {
 	case v.sub < undefAttr:
 		return s
 	default:
-		return pyQuote(typeRepr(Value{kind: Kind(v.sub - undefAttr)})) + " has no attribute " + quoteExcerpt(s)
+		return pyQuote(typeRepr(Value{kind: Kind(v.sub - undefAttr)})) + " has no attribute " +
+			quoteExcerpt(s)
 	}
 }
 
@@ -167,27 +174,30 @@ func undefinedError(v Value) error {
 
 // The accessors; the caller knows the kind.
 
-func (v Value) rawText() string        { return unsafe.String((*byte)(v.ref), int(v.num)) }
-func (v Value) text() string           { return v.rawText() } // of String and Markup
-func (v Value) bool() bool             { return v.num != 0 }
-func (v Value) int() int64             { return int64(v.num) }
-func (v Value) float() float64         { return math.Float64frombits(v.num) }
-func (v Value) big() *big.Int          { return (*big.Int)(v.ref) }
-func (v Value) dict() *dict            { return (*dict)(v.ref) }
-func (v Value) namespace() *namespace  { return (*namespace)(v.ref) }
-func (v Value) rng() *rangeObject      { return (*rangeObject)(v.ref) }
-func (v Value) view() *view            { return (*view)(v.ref) }
-func (v Value) generator() *generator  { return (*generator)(v.ref) }
-func (v Value) function() *function    { return (*function)(v.ref) }
-func (v Value) object() object         { return *(*object)(v.ref) }
-func (v Value) seq() *list             { return (*list)(v.ref) } // of List and Tuple
-func (v Value) items() []Value         { return v.seq().all() }  // of List and Tuple; for reading, until the list changes
-func (v Value) isString() bool         { return v.kind == String || v.kind == Markup }
-func (v Value) isSeq() bool            { return v.kind == List || v.kind == Tuple }
-func (v Value) isMissing() bool        { return v.kind == Missing }
-func (v Value) isNone() bool           { return v.kind == None }
-func (v Value) isUndefined() bool      { return v.kind == Undefined }
-func (v Value) isInteger() bool        { return v.kind >= Bool && v.kind <= BigInt } // as isinstance(v, int) says
+func (v Value) rawText() string       { return unsafe.String((*byte)(v.ref), int(v.num)) }
+func (v Value) text() string          { return v.rawText() } // of String and Markup
+func (v Value) bool() bool            { return v.num != 0 }
+func (v Value) int() int64            { return int64(v.num) }
+func (v Value) float() float64        { return math.Float64frombits(v.num) }
+func (v Value) big() *big.Int         { return (*big.Int)(v.ref) }
+func (v Value) dict() *dict           { return (*dict)(v.ref) }
+func (v Value) namespace() *namespace { return (*namespace)(v.ref) }
+func (v Value) rng() *rangeObject     { return (*rangeObject)(v.ref) }
+func (v Value) view() *view           { return (*view)(v.ref) }
+func (v Value) generator() *generator { return (*generator)(v.ref) }
+func (v Value) function() *function   { return (*function)(v.ref) }
+func (v Value) object() object        { return *(*object)(v.ref) }
+func (v Value) seq() *list            { return (*list)(v.ref) } // of List and Tuple
+// of List and Tuple; for reading, until the list changes
+func (v Value) items() []Value    { return v.seq().all() }
+func (v Value) isString() bool    { return v.kind == String || v.kind == Markup }
+func (v Value) isSeq() bool       { return v.kind == List || v.kind == Tuple }
+func (v Value) isMissing() bool   { return v.kind == Missing }
+func (v Value) isNone() bool      { return v.kind == None }
+func (v Value) isUndefined() bool { return v.kind == Undefined }
+
+// as isinstance(v, int) says
+func (v Value) isInteger() bool        { return v.kind >= Bool && v.kind <= BigInt }
 func (v Value) isNumber() bool         { return v.kind >= Bool && v.kind <= Float }
 func (v Value) withProv(p *prov) Value { v.prov = p; return v }
 
@@ -247,8 +257,8 @@ func same(a, b Value) bool {
 	return a.ref == b.ref
 }
 
-// list is the object behind List and Tuple. A list that came from JSON converts its items when they are first needed:
-// src is what is still to be converted.
+// list is the object after List and Tuple. A list that came from JSON converts its items when they
+// are first needed: src is what is still to be converted.
 type list struct {
 	items []Value
 	src   []ordered.Value
@@ -288,8 +298,8 @@ type entry struct{ key, value Value }
 // indexFrom is the number of entries from which a dict keeps an index rather than being searched.
 const indexFrom = 9
 
-// dict is an insertion-ordered mapping with any hashable key. One that came from JSON converts its members when they
-// are first needed.
+// dict is an insertion-ordered mapping with any hashable key. One that came from JSON converts its
+// members when they are first needed.
 type dict struct {
 	entries []entry
 	index   map[string]int32 // hash key -> place in entries; nil while there are few
@@ -339,7 +349,8 @@ func (d *dict) getString(key string) (Value, bool) {
 func (d *dict) findString(key string) int {
 	if len(d.entries) < indexFrom {
 		for i := range d.entries {
-			if k := &d.entries[i].key; int(k.num) == len(key) && k.isString() && k.rawText() == key {
+			if k := &d.entries[i].key; int(k.num) == len(key) && k.isString() &&
+				k.rawText() == key {
 				return i
 			}
 		}
@@ -383,8 +394,8 @@ func (d *dict) find(key Value) int {
 	return -1
 }
 
-// charge charges a look-up: of the key, and of the keys that are there where the index is still to be built of them. An unhashable key
-// is a TypeError.
+// charge charges a look-up: of the key, and of the keys that are there where the index is still to
+// be built of them. An unhashable key is a TypeError.
 func (d *dict) charge(e *eval, key Value) error {
 	if err := e.stepKey(key); err != nil {
 		return err
@@ -464,8 +475,8 @@ func checkHashable(v Value) error {
 	return err
 }
 
-// keySteps is what looking a key up costs: a step for each item of a tuple and for each 256 bytes. A value that cannot be a key is
-// Python's TypeError.
+// keySteps is what looking a key up costs: a step for each item of a tuple and for each 256 bytes.
+// A value that cannot be a key is Python's TypeError.
 func keySteps(v Value) (int, error) {
 	items, steps := maxKeyItems, 0
 	err := hashable(v, &items, &steps)
@@ -497,7 +508,8 @@ func hashable(v Value, budget, steps *int) error {
 	return nil
 }
 
-// hashKey maps a hashable value to text such that equal keys have equal text: 1, 1.0 and true are one key.
+// hashKey maps a hashable value to text such that equal keys have equal text: 1, 1.0 and true are
+// one key.
 func hashKey(v Value) string {
 	if v.isString() {
 		return "s" + v.text()
@@ -506,8 +518,8 @@ func hashKey(v Value) string {
 	return string(appendHash(buf[:0], v))
 }
 
-// appendHash appends the text of a value that is no string. Its length follows from its beginning, so that tuples need no marks between
-// items.
+// appendHash appends the text of a value that is no string. Its length follows from its beginning,
+// so that tuples need no marks between items.
 func appendHash(b []byte, v Value) []byte {
 	switch v.kind {
 	case String, Markup:
@@ -527,7 +539,8 @@ func appendHash(b []byte, v Value) []byte {
 	case None:
 		return append(b, 'n')
 	case Undefined:
-		return append(b, 'u') // jinja2 hashes undefined values by type, and they are equal to each other
+		// jinja2 hashes undefined values by type, and they are equal to each other
+		return append(b, 'u')
 	case Tuple:
 		items := v.items()
 		b = append(strconv.AppendInt(append(b, 't'), int64(len(items)), 10), ':')
@@ -549,13 +562,15 @@ func appendHash(b []byte, v Value) []byte {
 	return append(strconv.AppendUint(append(b, 'p'), uint64(uintptr(v.ref)), 16), ' ')
 }
 
-// sameKey reports whether two hashable values are one key, as their texts would, without making them.
+// sameKey reports whether two hashable values are one key, as their texts would, without making
+// them.
 func sameKey(a, b Value) bool {
 	switch {
 	case a.isString() || b.isString():
 		return a.isString() && b.isString() && a.num == b.num && a.rawText() == b.rawText()
 	case a.isNumber() && b.isNumber():
-		return equalNumbers(a, b) || a.kind == Float && b.kind == Float && math.IsNaN(a.float()) && math.IsNaN(b.float())
+		return equalNumbers(a, b) ||
+			a.kind == Float && b.kind == Float && math.IsNaN(a.float()) && math.IsNaN(b.float())
 	case a.kind != b.kind:
 		return false
 	case a.kind == Tuple:
@@ -568,7 +583,7 @@ func sameKey(a, b Value) bool {
 	return a.ref == b.ref
 }
 
-// namespace is the object behind namespace(): attributes that a template may set.
+// namespace is the object after namespace(): attributes that a template may set.
 type namespace struct{ attrs dict }
 
 // get returns an attribute.
@@ -583,7 +598,8 @@ func (n *namespace) set(name string, v Value) {
 	n.attrs.setString(name, v)
 }
 
-// generator is an iterator that can be used once. next returns false at its end, and is not called again after that.
+// generator is an iterator that can be used once. next returns false at its end, and is not called
+// again after that.
 type generator struct {
 	name string // Python's name of the function, for printing
 	next func(*eval) (Value, bool, error)
@@ -635,8 +651,9 @@ func (r *rangeObject) len() int64 {
 
 func (r *rangeObject) at(i int64) Value { return int64Value(r.start + i*r.step) }
 
-// object is a value with behaviour of its own. Objects that can be called, iterated over or measured implement callable,
-// iterable and sized as well. Objects are compared by identity, so implementations are pointers.
+// object is a value with behaviour of its own. Objects that can be called, iterated over or
+// measured implement callable, iterable and sized as well. Objects are compared by identity, so
+// implementations are pointers.
 type object interface {
 	typeName() string                        // Python's type name
 	repr() string                            // what str() and repr() give
@@ -672,7 +689,8 @@ func scalar(v *ordered.Value) Value {
 	return noneValue()
 }
 
-// parseNumber reads a JSON number as Python's json does: one with a point or an exponent is a float.
+// parseNumber reads a JSON number as Python's json does: one with a point or an exponent is a
+// float.
 func parseNumber(text string) Value {
 	if strings.ContainsAny(text, ".eE") {
 		f, _ := strconv.ParseFloat(text, 64) // out of range gives an infinity, as in Python

@@ -12,7 +12,8 @@ import (
 	"sync"
 )
 
-// backend is the library's own state, of which a process has one: it is started once, and its log goes to one place.
+// backend is the library's own state, of which a process has one: it is started once, and its log
+// goes to one place.
 var backend struct {
 	start sync.Once
 

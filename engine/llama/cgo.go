@@ -49,8 +49,9 @@ func Version() string { return C.GoString(C.llama_version()) }
 
 func start() { backend.start.Do(func() { C.assay_log_start() }) }
 
-// SetLog routes the library's log, which is one for the process; nil, the state at first, discards it. The handler is called by one thread at a
-// time, with a line without its end, and must not call SetLog.
+// SetLog routes the library's log, which is one for the process; nil, the state at first, discards
+// it. The handler is called by one thread at a time, with a line without its end, and must not call
+// SetLog.
 func SetLog(handler func(LogLevel, string)) {
 	backend.mu.Lock()
 	defer backend.mu.Unlock()
@@ -66,8 +67,10 @@ func Devices() []Device {
 		var free, total C.size_t
 		C.ggml_backend_dev_memory(d, &free, &total)
 		kind := C.ggml_backend_dev_type(d)
-		devices[i] = Device{C.GoString(C.ggml_backend_dev_name(d)), C.GoString(C.ggml_backend_dev_description(d)),
-			kind == C.GGML_BACKEND_DEVICE_TYPE_GPU || kind == C.GGML_BACKEND_DEVICE_TYPE_IGPU, uint64(free), uint64(total)}
+		devices[i] = Device{C.GoString(C.ggml_backend_dev_name(d)),
+			C.GoString(C.ggml_backend_dev_description(d)),
+			kind == C.GGML_BACKEND_DEVICE_TYPE_GPU ||
+				kind == C.GGML_BACKEND_DEVICE_TYPE_IGPU, uint64(free), uint64(total)}
 	}
 	return devices
 }
@@ -87,8 +90,8 @@ func fail(kind error, what string, e *C.assay_error) error {
 	return fmt.Errorf("%w: %s", kind, strings.Join(lines, "; "))
 }
 
-// Load loads a model. The file's header is read by package gguf first, so that what is no model, or is cut off, never reaches the
-// library.
+// Load loads a model. The file's header is read by package gguf first, so that what is no model, or
+// is cut off, never reaches the library.
 func Load(ctx context.Context, path string, o ModelOptions) (*Model, error) {
 	file, header, err := gguf.OpenFile(path)
 	if err != nil {
@@ -96,7 +99,8 @@ func Load(ctx context.Context, path string, o ModelOptions) (*Model, error) {
 	}
 	file.Close()
 	if len(header.Tensors) == 0 {
-		return nil, fmt.Errorf("%w: %s: it has no tensors, so it is a vocabulary only", ErrModel, path)
+		return nil, fmt.Errorf("%w: %s: it has no tensors, so it is a "+
+			"vocabulary only", ErrModel, path)
 	}
 	start()
 	handle := cgo.NewHandle(func(done float64) bool {
@@ -192,13 +196,16 @@ func (m *Model) tokenize(text string) ([]Token, error) {
 		return nil, nil
 	}
 	if len(text) > math.MaxInt32/2 {
-		return nil, fmt.Errorf("%w: a text of %d bytes is too long to be split", ErrDecode, len(text))
+		return nil, fmt.Errorf("%w: a text of %d bytes is too "+
+			"long to be split", ErrDecode, len(text))
 	}
-	tokens := make([]Token, len(text)+8) // no token has less than a byte; some vocabularies put a space before
+	// no token has less than a byte; some vocabularies put a space before
+	tokens := make([]Token, len(text)+8)
 	var e C.assay_error
 	bytes := (*C.char)(unsafe.Pointer(unsafe.StringData(text)))
 	for {
-		n := int(C.assay_tokenize(m.vocab, bytes, C.int(len(text)), (*C.llama_token)(&tokens[0]), C.int(len(tokens)), &e))
+		n := int(C.assay_tokenize(m.vocab, bytes, C.int(len(text)), (*C.llama_token)(&tokens[0]),
+			C.int(len(tokens)), &e))
 		if n >= 0 {
 			return tokens[:n:n], nil
 		}
@@ -209,7 +216,8 @@ func (m *Model) tokenize(text string) ([]Token, error) {
 	}
 }
 
-// Piece returns the bytes of a token, those of special tokens included; of a token that there is not, nothing.
+// Piece returns the bytes of a token, those of special tokens included; of a token that there is
+// not, nothing.
 func (m *Model) Piece(t Token) []byte {
 	release, err := m.use()
 	if err != nil {
@@ -225,7 +233,8 @@ func (m *Model) piece(t Token) []byte {
 	}
 	piece := make([]byte, 64)
 	for {
-		n := int(C.llama_token_to_piece(m.vocab, C.llama_token(t), (*C.char)(unsafe.Pointer(&piece[0])), C.int32_t(len(piece)), 0, true))
+		n := int(C.llama_token_to_piece(m.vocab, C.llama_token(t),
+			(*C.char)(unsafe.Pointer(&piece[0])), C.int32_t(len(piece)), 0, true))
 		if n >= 0 {
 			return piece[:n]
 		}
@@ -233,7 +242,7 @@ func (m *Model) piece(t Token) []byte {
 	}
 }
 
-// IsEnd says that a token ends a turn.
+// IsEnd reports whether a token ends a turn.
 func (m *Model) IsEnd(t Token) bool {
 	release, err := m.use()
 	if err != nil {
@@ -244,7 +253,8 @@ func (m *Model) IsEnd(t Token) bool {
 }
 
 func (m *Model) isEnd(t Token) bool {
-	return t >= 0 && t < Token(C.llama_vocab_n_tokens(m.vocab)) && bool(C.llama_vocab_is_eog(m.vocab, C.llama_token(t)))
+	return t >= 0 && t < Token(C.llama_vocab_n_tokens(m.vocab)) &&
+		bool(C.llama_vocab_is_eog(m.vocab, C.llama_token(t)))
 }
 
 // CheckGrammar says whether the library takes a grammar.
@@ -261,8 +271,8 @@ func (m *Model) CheckGrammar(g Grammar) error {
 	return err
 }
 
-// Accepts says whether the library takes a whole text for a sentence of a grammar, which is not lazy. The text must not have the vocabulary's
-// tokens that end a turn in it: they end it.
+// Accepts says whether the library takes a whole text for a sentence of a grammar, which is not
+// lazy. The text must not have the vocabulary's tokens that end a turn in it: they end it.
 func (m *Model) Accepts(g Grammar, text string) (bool, error) {
 	release, err := m.use()
 	if err != nil {
@@ -306,7 +316,8 @@ func (m *Model) grammar(g *Grammar) (*C.struct_llama_sampler, error) {
 	}()
 	var tokens []C.llama_token
 	for _, t := range g.Triggers {
-		if t.Kind != TriggerPattern { // a word may be a token, and may be spelled with others nevertheless
+		// a word may be a token, and may be spelled with others nevertheless
+		if t.Kind != TriggerPattern {
 			split, err := m.tokenize(t.Text)
 			if err != nil {
 				return nil, err
@@ -314,7 +325,8 @@ func (m *Model) grammar(g *Grammar) (*C.struct_llama_sampler, error) {
 			if len(split) == 1 {
 				tokens = append(tokens, C.llama_token(split[0]))
 			} else if t.Kind == TriggerToken {
-				return nil, fmt.Errorf("%w: the trigger %q is not one token of this vocabulary", ErrGrammar, t.Text)
+				return nil, fmt.Errorf("%w: the trigger %q is not one token of "+
+					"this vocabulary", ErrGrammar, t.Text)
 			}
 		}
 		switch t.Kind {
@@ -338,7 +350,8 @@ func (m *Model) grammar(g *Grammar) (*C.struct_llama_sampler, error) {
 	}
 	failures()
 	var e C.assay_error
-	c := C.assay_grammar(m.vocab, text, lazy, list, C.size_t(len(patterns)), unsafe.SliceData(tokens), C.size_t(len(tokens)), &e)
+	c := C.assay_grammar(m.vocab, text, lazy, list, C.size_t(len(patterns)),
+		unsafe.SliceData(tokens), C.size_t(len(tokens)), &e)
 	if c == nil {
 		return nil, fail(ErrGrammar, "", &e)
 	}
@@ -353,7 +366,8 @@ func (m *Model) NewContext(o ContextOptions) (*Context, error) {
 	}
 	if o.Size < 0 || o.Batch < 0 || o.Threads < 0 || o.Size > math.MaxInt32 {
 		release()
-		return nil, fmt.Errorf("%w: size, batch and threads cannot be %d, %d and %d", ErrMemory, o.Size, o.Batch, o.Threads)
+		return nil, fmt.Errorf("%w: size, batch and threads cannot "+
+			"be %d, %d and %d", ErrMemory, o.Size, o.Batch, o.Threads)
 	}
 	if err := m.fits(o.Size); err != nil {
 		release()
@@ -365,7 +379,8 @@ func (m *Model) NewContext(o ContextOptions) (*Context, error) {
 	}
 	failures()
 	var e C.assay_error
-	c.c = C.assay_context(m.c, C.uint32_t(o.Size), C.uint32_t(c.batch), C.int(o.Threads), c.abort, &e)
+	c.c = C.assay_context(m.c, C.uint32_t(o.Size), C.uint32_t(c.batch), C.int(o.Threads), c.abort,
+		&e)
 	if c.c == nil {
 		C.free(unsafe.Pointer(c.abort))
 		release()
@@ -378,14 +393,17 @@ func (m *Model) NewContext(o ContextOptions) (*Context, error) {
 // tokenBytes is what a layer keeps of a token at the very least, in bytes.
 const tokenBytes = 64
 
-// fits refuses a context that cannot fit the machine's memory, which the library would fill before it noticed.
+// fits refuses a context that cannot fit the machine's memory, which the library would fill before
+// it noticed.
 func (m *Model) fits(size int) error {
 	var memory uint64
 	for _, d := range Devices() {
 		memory += d.Total
 	}
-	if need := uint64(size) * tokenBytes * uint64(C.llama_model_n_layer(m.c)); memory > 0 && need > memory {
-		return fmt.Errorf("%w: %d tokens take more than %d GiB, and the devices have %d GiB", ErrMemory, size, need>>30, memory>>30)
+	if need := uint64(size) * tokenBytes * uint64(C.llama_model_n_layer(m.c)); memory > 0 &&
+		need > memory {
+		return fmt.Errorf("%w: %d tokens take more than %d GiB, and the "+
+			"devices have %d GiB", ErrMemory, size, need>>30, memory>>30)
 	}
 	return nil
 }
@@ -416,9 +434,11 @@ func (c *Context) Size() int {
 	return int(C.llama_n_ctx(c.c))
 }
 
-// Generate writes an answer to a prompt. Its bytes go to emit as they are known, at least one a call; the slice is emit's for the time of
-// the call only, and an error that emit returns ends the answer and is returned.
-func (c *Context) Generate(ctx context.Context, r Request, emit func([]byte) error) (Result, error) {
+// Generate writes an answer to a prompt. Its bytes go to emit as they are known, at least one a
+// call; the slice is emit's for the time of the call only, and an error that emit returns ends the
+// answer and is returned.
+func (c *Context) Generate(ctx context.Context, r Request,
+	emit func([]byte) error) (Result, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	result := Result{Prompt: len(r.Prompt)}
@@ -430,7 +450,8 @@ func (c *Context) Generate(ctx context.Context, r Request, emit func([]byte) err
 	case len(r.Prompt) == 0:
 		return result, fmt.Errorf("%w: the prompt has no tokens", ErrDecode)
 	case len(r.Prompt) >= size:
-		return result, fmt.Errorf("%w: the prompt has %d tokens, which leaves no room in %d", ErrFull, len(r.Prompt), size)
+		return result, fmt.Errorf("%w: the prompt has %d tokens, which "+
+			"leaves no room in %d", ErrFull, len(r.Prompt), size)
 	}
 	for _, t := range r.Prompt {
 		if t < 0 || t >= Token(C.llama_vocab_n_tokens(c.model.vocab)) {
@@ -470,11 +491,12 @@ func (c *Context) sampler(r Request) (*C.struct_llama_sampler, error) {
 		}
 	}
 	s := r.Sampling
-	return C.assay_sampler(grammar, C.int(s.TopK), C.float(s.TopP), C.float(s.MinP), C.float(s.Temperature), C.uint32_t(s.Seed)), nil
+	return C.assay_sampler(grammar, C.int(s.TopK), C.float(s.TopP), C.float(s.MinP),
+		C.float(s.Temperature), C.uint32_t(s.Seed)), nil
 }
 
-// rewind forgets the past from where it differs from a prompt, and returns how many tokens stay. The prompt's last token is
-// always decoded again, since its logits are wanted.
+// rewind forgets the past from where it differs from a prompt, and returns how many tokens stay.
+// The prompt's last token is always decoded again, since its logits are wanted.
 func (c *Context) rewind(prompt []Token) int {
 	n := 0
 	for n < min(len(c.past), len(prompt)-1) && c.past[n] == prompt[n] {
@@ -513,7 +535,8 @@ func (c *Context) decode(ctx context.Context, tokens []Token) error {
 }
 
 // answer samples until something ends the answer.
-func (c *Context) answer(ctx context.Context, r Request, sampler *C.struct_llama_sampler, result *Result, emit func([]byte) error) error {
+func (c *Context) answer(ctx context.Context, r Request, sampler *C.struct_llama_sampler,
+	result *Result, emit func([]byte) error) error {
 	stops := newStopper(r.Stops)
 	send := func(text []byte) error {
 		if len(text) == 0 {
@@ -564,7 +587,8 @@ func (c *Context) next(r Request, sampler *C.struct_llama_sampler, n int) (Token
 	var e C.assay_error
 	if n < len(r.Begin) {
 		if C.assay_accept(sampler, C.llama_token(r.Begin[n]), &e) != 0 {
-			return 0, fail(ErrSample, fmt.Sprintf("the given beginning breaks the grammar at token %d", n), &e)
+			return 0, fail(ErrSample, fmt.Sprintf("the given beginning breaks the "+
+				"grammar at token %d", n), &e)
 		}
 		return r.Begin[n], nil
 	}

@@ -1,42 +1,49 @@
 // Package llama runs models with llama.cpp 0.5.0, by cgo.
 //
-// Without the build tag llama, or without cgo, everything here compiles and every call that would need the library returns
-// [ErrNotBuilt]. With it, pkg-config must find "llama"; `make llama` sees to that. No type of C is in this interface.
+// Without the build tag llama, or without cgo, everything here compiles and every call that would
+// need the library returns [ErrNotBuilt]. With it, pkg-config must find "llama"; `make llama` sees
+// to that. No type of C is in this interface.
 //
 // # Terminology
 //
-// A token is a number of the model's vocabulary; its piece is the bytes that it stands for, which may end inside a character
-// or a marker. An end token ends a turn. Past is what a context has decoded and remembers.
+// A token is a number of the model's vocabulary; its piece is the bytes that it stands for, which
+// may end inside a character or a marker. An end token ends a turn. Past is what a context has
+// decoded and remembers.
 //
 // # Model
 //
-// [Load] reads a GGUF into a [Model]: weights and vocabulary, which do not change. [Model.NewContext] makes a [Context]: the memory of one
-// sequence, and the threads that compute. [Context.Generate] decodes a prompt, as much of it as differs from the past, and
-// then samples token by token: top-k, top-p, min-p and temperature, and where the grammar does not allow what comes of that, the same once more with
-// what it allows. A lazy grammar waits for a
-// trigger; text before it is free. A stop ends the turn wherever its bytes come together, in one token or in several;
-// bytes that may become one are held back until it is known.
+// [Load] reads a GGUF into a [Model]: weights and vocabulary, which do not change.
+// [Model.NewContext] makes a [Context]: the memory of one sequence, and the threads that compute.
+// [Context.Generate] decodes a prompt, as much of it as differs from the past, and then samples
+// token by token: top-k, top-p, min-p and temperature, and where the grammar does not allow what
+// comes of that, the same once more with what it allows. A lazy grammar waits for a trigger; text
+// before it is free. A stop ends the turn wherever its bytes come together, in one token or in
+// several; bytes that may become one are held back until it is known.
 //
 // # Ownership and threads
 //
-// Model and Context are closed by their Close, which may be called again. A model whose contexts are still open lives on until
-// the last of them is closed. A Model may be used from any number of goroutines. A Context serves one Generate at a time;
-// calls from several goroutines wait for each other, Close included. Callbacks run on the goroutine that made the call and must not
-// call back into the same Context. Log lines come from any thread.
+// Model and Context are closed by their Close, which may be called again. A model whose contexts
+// are still open lives on until the last of them is closed. A Model may be used from any number of
+// goroutines. A Context serves one Generate at a time; calls from several goroutines wait for each
+// other, Close included. Callbacks run on the goroutine that made the call and must not call back
+// into the same Context. Log lines come from any thread.
 //
 // # Cancelling
 //
-// When the context.Context of a call ends, loading stops at the next tensor, decoding on the CPU within one graph node, decoding on a
-// GPU at the next batch. The call returns the cause ([context.Cause]).
+// When the context.Context of a call ends, loading stops at the next tensor, decoding on the CPU
+// within one graph node, decoding on a GPU at the next batch. The call returns the cause
+// ([context.Cause]).
 //
 // # Limits
 //
-// A prompt and its answer must fit [Context.Size]. Grammars are those that llama.cpp takes; package gbnf says what these are. What the
-// library asserts it asserts by ending the process; its exceptions are caught and come back as errors.
+// A prompt and its answer must fit [Context.Size]. Grammars are those that llama.cpp takes; package
+// gbnf says what these are. What the library asserts it asserts by ending the process; its
+// exceptions are caught and come back as errors.
 //
 // # Errors
 //
-// Errors wrap one of the Err variables of this package and carry what the library logged, where it did.
+// Errors wrap one of the Err variables of this package and carry what the library logged, where it
+// did.
 //
 // # Stability
 //
@@ -47,14 +54,15 @@ import "errors"
 
 // The errors that others wrap.
 var (
-	ErrNotBuilt = errors.New("this binary was built without llama.cpp; `make llama` provides the library, and `go build -tags llama` the binary")
-	ErrModel    = errors.New("the model cannot be loaded")
-	ErrMemory   = errors.New("the context cannot be made")
-	ErrGrammar  = errors.New("llama.cpp refuses the grammar")
-	ErrSample   = errors.New("no token can follow")
-	ErrFull     = errors.New("the context is too small")
-	ErrDecode   = errors.New("decoding failed")
-	ErrClosed   = errors.New("closed already")
+	ErrNotBuilt = errors.New("this binary was built without llama.cpp; `make llama` provides the " +
+		"library, and `go build -tags llama` the binary")
+	ErrModel   = errors.New("the model cannot be loaded")
+	ErrMemory  = errors.New("the context cannot be made")
+	ErrGrammar = errors.New("llama.cpp refuses the grammar")
+	ErrSample  = errors.New("no token can follow")
+	ErrFull    = errors.New("the context is too small")
+	ErrDecode  = errors.New("decoding failed")
+	ErrClosed  = errors.New("closed already")
 )
 
 // Token is a number of a model's vocabulary.
@@ -105,9 +113,10 @@ type TriggerKind uint8
 
 // The kinds of triggers.
 const (
-	TriggerWord    TriggerKind = iota // a text with which the constrained part begins
-	TriggerPattern                    // a regular expression (ECMAScript); the constrained part begins with its first group
-	TriggerToken                      // the text of one token
+	TriggerWord TriggerKind = iota // a text with which the constrained part begins
+	// a regular expression (ECMAScript); the constrained part begins with its first group
+	TriggerPattern
+	TriggerToken // the text of one token
 )
 
 // Trigger switches a lazy grammar on.
@@ -148,7 +157,7 @@ var endNames = [...]string{"end token", "stop", "token limit", "full context"}
 
 func (e End) String() string { return endNames[e] }
 
-// Cut says that the answer was not ended by the model.
+// Cut reports whether the answer was not ended by the model.
 func (e End) Cut() bool { return e == EndMax || e == EndFull }
 
 // Result says how an answer came about.

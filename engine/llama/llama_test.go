@@ -17,7 +17,8 @@ func TestStub(t *testing.T) {
 	if llama.Available() {
 		t.Skip("the library is in this binary")
 	}
-	if _, err := llama.Load(t.Context(), "x.gguf", llama.ModelOptions{}); !errors.Is(err, llama.ErrNotBuilt) {
+	if _, err := llama.Load(t.Context(), "x.gguf", llama.ModelOptions{}); !errors.Is(err,
+		llama.ErrNotBuilt) {
 		t.Errorf("Load: %v", err)
 	}
 }
@@ -38,7 +39,8 @@ func tiny(t *testing.T, o llama.ModelOptions) *llama.Model {
 
 func tinyFile(t *testing.T) string {
 	t.Helper()
-	path, err := live.WriteTinyFile(t.TempDir(), 1, "<s>", "</s>", []string{"<tool_call>", "</tool_call>"}, "")
+	path, err := live.WriteTinyFile(t.TempDir(), 1, "<s>", "</s>",
+		[]string{"<tool_call>", "</tool_call>"}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +105,8 @@ func TestTokenize(t *testing.T) {
 	if list := tokens(t, m, "<tool_call>"); len(list) != 1 {
 		t.Errorf("a special token is %d tokens", len(list))
 	}
-	if end := tokens(t, m, "</s>"); len(end) != 1 || !m.IsEnd(end[0]) || m.IsEnd(-1) || m.IsEnd(1<<30) {
+	if end := tokens(t, m, "</s>"); len(end) != 1 || !m.IsEnd(end[0]) || m.IsEnd(-1) ||
+		m.IsEnd(1<<30) {
 		t.Errorf("</s> is %v, which does not end a turn", end)
 	}
 	if m.Piece(-1) != nil || m.Piece(1<<30) != nil {
@@ -120,29 +123,38 @@ func TestGenerate(t *testing.T) {
 	prompt := tokens(t, m, "<s>"+strings.Repeat("A prompt of several batches. ", 10))
 	sampled := llama.Sampling{Temperature: 1, TopK: 50, TopP: 0.99, MinP: 0.001, Seed: 5}
 	quoted := &llama.Grammar{Text: `root ::= "{\"a\": \"" [a-z]{2,9} "\"}"`}
-	first, result := generate(t, c, llama.Request{Prompt: prompt, Sampling: sampled, Grammar: quoted})
+	first, result := generate(t, c,
+		llama.Request{Prompt: prompt, Sampling: sampled, Grammar: quoted})
 	if !strings.HasPrefix(first, `{"a": "`) || !strings.HasSuffix(first, `"}`) || result.End != llama.EndToken || result.Reused != 0 {
 		t.Errorf("%q, %+v", first, result)
 	}
-	again, result := generate(t, c, llama.Request{Prompt: prompt, Sampling: sampled, Grammar: quoted})
+	again, result := generate(t, c,
+		llama.Request{Prompt: prompt, Sampling: sampled, Grammar: quoted})
 	if again != first || result.Reused != len(prompt)-1 {
 		t.Errorf("the same request gives %q, then %q, %+v", first, again, result)
 	}
 	greedy, _ := generate(t, c, llama.Request{Prompt: prompt, Max: 20})
-	if same, _ := generate(t, newContext(t, m, llama.ContextOptions{Size: 512}), llama.Request{Prompt: prompt, Max: 20}); same != greedy {
+	if same, _ := generate(t, newContext(t, m, llama.ContextOptions{Size: 512}),
+		llama.Request{Prompt: prompt, Max: 20}); same != greedy {
 		t.Errorf("greedy answers differ with the batch size: %q and %q", greedy, same)
 	}
 	given := tokens(t, m, "xyz")
-	text, result := generate(t, c, llama.Request{Prompt: prompt, Begin: given, Stops: []string{"yz"}})
+	text, result := generate(t, c,
+		llama.Request{Prompt: prompt, Begin: given, Stops: []string{"yz"}})
 	if text != "x" || result.End != llama.EndStop || result.Text != "yz" || result.Tokens != 3 {
 		t.Errorf("a stop that spans tokens: %q, %+v", text, result)
 	}
-	if _, result = generate(t, c, llama.Request{Prompt: prompt, Grammar: quoted, Max: 1}); result.End != llama.EndMax || !result.End.Cut() {
+	if _, result = generate(t, c,
+		llama.Request{Prompt: prompt, Grammar: quoted, Max: 1}); result.End != llama.EndMax ||
+		!result.End.Cut() {
 		t.Errorf("with Max 1: %+v", result)
 	}
 	long := &llama.Grammar{Text: `root ::= "a" root`}
-	if text, result = generate(t, c, llama.Request{Prompt: prompt, Grammar: long}); result.End != llama.EndFull || len(text) != c.Size()-len(prompt) {
-		t.Errorf("%d bytes in a context of %d tokens with a prompt of %d, %+v", len(text), c.Size(), len(prompt), result)
+	if text, result = generate(t, c,
+		llama.Request{Prompt: prompt, Grammar: long}); result.End != llama.EndFull ||
+		len(text) != c.Size()-len(prompt) {
+		t.Errorf("%d bytes in a context of %d tokens with a "+
+			"prompt of %d, %+v", len(text), c.Size(), len(prompt), result)
 	}
 }
 
@@ -162,7 +174,9 @@ func TestLazyGrammar(t *testing.T) {
 		{"token", `root ::= "</tool_call>" "c"`, llama.Trigger{Kind: llama.TriggerToken, Text: "</tool_call>"}, "</tool_call>", "</tool_call>c"},
 	} {
 		g := &llama.Grammar{Text: test.grammar, Lazy: true, Triggers: []llama.Trigger{test.trigger}}
-		got, result := generate(t, c, llama.Request{Prompt: prompt, Begin: tokens(t, m, test.begin), Grammar: g, Max: 60, Sampling: llama.Sampling{Temperature: 1}})
+		got, result := generate(t, c,
+			llama.Request{Prompt: prompt, Begin: tokens(t, m, test.begin), Grammar: g, Max: 60,
+				Sampling: llama.Sampling{Temperature: 1}})
 		if got != test.want {
 			t.Errorf("%s: %q, %+v; want %q", test.name, got, result, test.want)
 		}
@@ -194,41 +208,49 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	failed := errors.New("no more")
-	if _, err := c.Generate(t.Context(), llama.Request{Prompt: prompt}, func([]byte) error { return failed }); !errors.Is(err, failed) {
+	if _, err := c.Generate(t.Context(), llama.Request{Prompt: prompt},
+		func([]byte) error { return failed }); !errors.Is(err, failed) {
 		t.Errorf("emit's error comes back as %v", err)
 	}
 	if _, err := m.NewContext(llama.ContextOptions{Size: -1}); !errors.Is(err, llama.ErrMemory) {
 		t.Errorf("a negative size: %v", err)
 	}
-	if _, err := m.NewContext(llama.ContextOptions{Size: 1<<31 - 1}); !errors.Is(err, llama.ErrMemory) || !strings.Contains(err.Error(), "GiB") {
+	if _, err := m.NewContext(llama.ContextOptions{Size: 1<<31 - 1}); !errors.Is(err,
+		llama.ErrMemory) || !strings.Contains(err.Error(), "GiB") {
 		t.Errorf("an absurd size: %v", err)
 	}
 	whole, err := os.ReadFile(tinyFile(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string][]byte{"empty": nil, "cut header": whole[:5000], "cut tensors": whole[:len(whole)-1000], "no model": []byte("GGUFnot at all"), "text": []byte("hello")} {
+	for name, data := range map[string][]byte{"empty": nil, "cut header": whole[:5000],
+		"cut tensors": whole[:len(whole)-1000], "no model": []byte("GGUFnot at all"),
+		"text": []byte("hello")} {
 		path := filepath.Join(t.TempDir(), "bad.gguf")
 		if err := os.WriteFile(path, data, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if bad, err := llama.Load(t.Context(), path, llama.ModelOptions{}); !errors.Is(err, llama.ErrModel) {
+		if bad, err := llama.Load(t.Context(), path, llama.ModelOptions{}); !errors.Is(err,
+			llama.ErrModel) {
 			t.Errorf("%s: %v, %v", name, bad, err)
 		}
 	}
-	if _, err := llama.Load(t.Context(), filepath.Join(t.TempDir(), "none.gguf"), llama.ModelOptions{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := llama.Load(t.Context(), filepath.Join(t.TempDir(), "none.gguf"),
+		llama.ModelOptions{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
 
-// TestLongText lets a lazy grammar's triggers come behind a long text. llama.cpp searches for them with a regular expression engine that
-// recurses for each repetition, so that an unbounded one would exhaust the stack (package codegen makes none).
+// TestLongText lets a lazy grammar's triggers come after a long text. llama.cpp searches for them
+// with a regular expression engine that recurses for each repetition, so that an unbounded one
+// would exhaust the stack (package codegen makes none).
 func TestLongText(t *testing.T) {
 	if !llama.Available() {
 		t.Skip("this test binary was built without llama.cpp")
 	}
 	long := "<" + strings.Repeat("word ", 2000) + ">" // one token
-	path, err := live.WriteTinyFile(t.TempDir(), 1, "<s>", "</s>", []string{long, "<tool_call>"}, "")
+	path, err := live.WriteTinyFile(t.TempDir(), 1, "<s>", "</s>", []string{long, "<tool_call>"},
+		"")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,9 +267,12 @@ func TestLongText(t *testing.T) {
 		{Kind: llama.TriggerPattern, Text: `(<tool_call>\{\s{0,40})`},
 	} {
 		grammar := &llama.Grammar{Text: `root ::= "<tool_"? "call>{ done"`, Lazy: true, Triggers: []llama.Trigger{trigger}}
-		text, result := generate(t, c, llama.Request{Prompt: tokens(t, m, "<s>Go"), Begin: begin, Grammar: grammar, Max: 100})
-		if !strings.HasSuffix(text, "<tool_call>{ done") || result.End != llama.EndToken || len(text) < 200_000 {
-			t.Errorf("%+v: %d bytes that end with %q, %+v", trigger, len(text), text[max(0, len(text)-40):], result)
+		text, result := generate(t, c,
+			llama.Request{Prompt: tokens(t, m, "<s>Go"), Begin: begin, Grammar: grammar, Max: 100})
+		if !strings.HasSuffix(text, "<tool_call>{ done") || result.End != llama.EndToken ||
+			len(text) < 200_000 {
+			t.Errorf("%+v: %d bytes that "+
+				"end with %q, %+v", trigger, len(text), text[max(0, len(text)-40):], result)
 		}
 	}
 }
@@ -289,7 +314,8 @@ func TestClose(t *testing.T) {
 	for range 2 {
 		c.Close()
 	}
-	if _, err := c.Generate(t.Context(), llama.Request{Prompt: prompt}, nil); !errors.Is(err, llama.ErrClosed) {
+	if _, err := c.Generate(t.Context(), llama.Request{Prompt: prompt}, nil); !errors.Is(err,
+		llama.ErrClosed) {
 		t.Errorf("Generate: %v", err)
 	}
 	if _, err := m.Tokenize("a"); !errors.Is(err, llama.ErrClosed) {
@@ -300,7 +326,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestConcurrent uses a model from several goroutines, and one context from all of them. Run it with -race.
+// TestConcurrent uses a model from several goroutines, and one context from all of them. Run it
+// with -race.
 func TestConcurrent(t *testing.T) {
 	m := tiny(t, llama.ModelOptions{})
 	shared := newContext(t, m, llama.ContextOptions{Size: 512})

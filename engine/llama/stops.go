@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// stopper cuts a text at the first stop that comes in it. What may be the beginning of a stop is held back: held is always a
-// suffix of what was read, and shorter than the longest stop.
+// stopper cuts a text at the first stop that comes in it. What may be the beginning of a stop is
+// held back: held is always a suffix of what was read, and shorter than the longest stop.
 type stopper struct {
 	stops []string
 	held  []byte
@@ -22,8 +22,9 @@ func newStopper(stops []string) *stopper {
 	return s
 }
 
-// write reads a piece and returns the text that may leave, which is valid until the next call, and the stop that ends it, if one does: the
-// one that is complete first, and of several then the longest, so that it does not matter how the text is cut into pieces.
+// write reads a piece and returns the text that may leave, which is valid until the next call, and
+// the stop that ends it, if one does: the one that is complete first, and of several then the
+// longest, so that it does not matter how the text is cut into pieces.
 func (s *stopper) write(piece []byte) (text []byte, stop string) {
 	s.held = append(s.held, piece...)
 	end := -1

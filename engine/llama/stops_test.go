@@ -32,14 +32,16 @@ func TestStopper(t *testing.T) {
 				got.Write(text)
 				if stop != "" {
 					if got.String() != c.want || stop != c.stop {
-						t.Errorf("%q at %q: %q, stopped by %q; want %q, %q", c.stops, pieces, got.String(), stop, c.want, c.stop)
+						t.Errorf("%q at %q: %q, stopped by "+
+							"%q; want %q, %q", c.stops, pieces, got.String(), stop, c.want, c.stop)
 					}
 					return
 				}
 			}
 			got.Write(s.close())
 			if got.String() != c.want || c.stop != "" {
-				t.Errorf("%q at %q: %q without a stop; want %q, %q", c.stops, pieces, got.String(), c.want, c.stop)
+				t.Errorf("%q at %q: %q without a "+
+					"stop; want %q, %q", c.stops, pieces, got.String(), c.want, c.stop)
 			}
 		}
 		for i := range len(c.text) + 1 {

@@ -10,8 +10,8 @@ import (
 	"github.com/goassay/assay/engine/model/gguf"
 )
 
-// Inspect reads the header of a model file and judges its templates. A model without one that can call tools is rejected, with
-// the reason.
+// Inspect reads the header of a model file and judges its templates. A model without one that can
+// call tools is rejected, with the reason.
 func ExampleInspect() {
 	dir, err := os.MkdirTemp("", "model")
 	if err != nil {
@@ -26,7 +26,8 @@ func ExampleInspect() {
 			fmt.Println(err)
 			return
 		}
-		err = gguf.Create(file, nil, []gguf.Pair{{Key: "tokenizer.chat_template", Value: gguf.Text(template)}}, nil)
+		err = gguf.Create(file, nil,
+			[]gguf.Pair{{Key: "tokenizer.chat_template", Value: gguf.Text(template)}}, nil)
 		if file.Close(); err != nil {
 			fmt.Println(err)
 			return

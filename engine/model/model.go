@@ -1,13 +1,16 @@
-// Package model judges model files by their chat templates, on the disk and on the Hub, without loading them.
+// Package model judges model files by their chat templates, on the disk and on the Hub, without
+// loading them.
 //
 // # Model
 //
-// [Inspect] reads the header of a file, [InspectHub] that of a file on the Hub; both end in [Judge], which compiles the templates
-// that are in it and asks the gate (E26). [Pull] fetches a model and lets it into the cache only where the gate accepts it.
-// A [Model] prints what was found as text and as JSON.
+// [Inspect] reads the header of a file, [InspectHub] that of a file on the Hub; both end in
+// [Judge], which compiles the templates that are in it and asks the gate (E26). [Pull] fetches a
+// model and lets it into the cache only where the gate accepts it. A [Model] prints what was found
+// as text and as JSON.
 //
-// The rooms of this one read bytes and compile nothing: package gguf has model files, hub the Hugging Face Hub and the cache
-// that other programs share, modeldir the templates of model folders, filelock locks between programs.
+// The rooms of this one read bytes and compile nothing: package gguf has model files, hub the
+// Hugging Face Hub and the cache that other programs share, modeldir the templates of model
+// folders, filelock locks between programs.
 //
 // # Stability
 //
@@ -35,8 +38,9 @@ import (
 type Model struct {
 	Info      *gguf.Info
 	Templates []Template // in the order of Info.Templates
-	// Judged is the template that the gate looked at: the one for tools where the model has one, else the default one (E26). It is
-	// nil where there is neither, and its Compiled is nil where it does not compile.
+	// Judged is the template that the gate looked at: the one for tools where the model has one,
+	// else the default one (E26). It is nil where there is neither, and its Compiled is nil where
+	// it does not compile.
 	Judged *Template
 	// Rejection says why the gate rejects the model; nil: it accepts it. It wraps [ErrNoTemplate],
 	// engine.ErrToolsUnsupported, engine.ErrUnverified, or what the template fails with.
@@ -51,7 +55,8 @@ type Template struct {
 	Err      error            // why it cannot be used
 }
 
-// ErrNoTemplate is why the gate rejects a model without a chat template. There is no stand-in for one (E26).
+// ErrNoTemplate is why the gate rejects a model without a chat template. There is no stand-in for
+// one (E26).
 var ErrNoTemplate = errors.New("no chat template")
 
 // Title returns the template's name, "default" for the one without.
@@ -62,7 +67,8 @@ func (t *Template) Title() string {
 	return t.Name
 }
 
-// Judge compiles a model's templates with its special tokens and asks the gate. They have the limits together.
+// Judge compiles a model's templates with its special tokens and asks the gate. They have the
+// limits together.
 func Judge(info *gguf.Info, o engine.Options) *Model {
 	m := &Model{Info: info, Templates: make([]Template, len(info.Templates))}
 	o = o.Together()
@@ -77,18 +83,21 @@ func Judge(info *gguf.Info, o engine.Options) *Model {
 	}
 	switch {
 	case m.Judged == nil && len(m.Templates) > 0:
-		m.Rejection = fmt.Errorf("%w: neither a default one nor one named %q, only %s", ErrNoTemplate, gguf.ToolUse, strings.Join(m.names(), ", "))
+		m.Rejection = fmt.Errorf("%w: neither a default one nor one "+
+			"named %q, only %s", ErrNoTemplate, gguf.ToolUse, strings.Join(m.names(), ", "))
 	case m.Judged == nil:
 		m.Rejection = ErrNoTemplate
 	case m.Judged.Err != nil:
-		m.Rejection = fmt.Errorf("the %s chat template cannot be used: %w", m.Judged.Title(), m.Judged.Err)
+		m.Rejection = fmt.Errorf("the %s chat template "+
+			"cannot be used: %w", m.Judged.Title(), m.Judged.Err)
 	default:
 		m.Rejection = m.Judged.Compiled.Gate().Err()
 	}
 	return m
 }
 
-// maxTemplate is the size of the largest template that is compiled, in bytes. The largest in public use have some 30 kB.
+// maxTemplate is the size of the largest template that is compiled, in bytes. The largest in public
+// use have some 30 kB.
 const maxTemplate = 4 << 20
 
 // compileTemplate compiles one template. An empty one is none.
@@ -103,7 +112,8 @@ func compileTemplate(t gguf.Template, info *gguf.Info, o engine.Options) Templat
 	case !utf8.ValidString(t.Text):
 		m.Err = errors.New("it is not valid UTF-8")
 	default:
-		m.Compiled, m.Err = engine.Compile(engine.Source{Name: m.Title(), Text: t.Text, BOS: info.BOS.Text, EOS: info.EOS.Text}, o)
+		m.Compiled, m.Err = engine.Compile(engine.Source{Name: m.Title(), Text: t.Text,
+			BOS: info.BOS.Text, EOS: info.EOS.Text}, o)
 		if m.Err == nil {
 			m.Err = m.Compiled.Exhausted()
 		}
@@ -119,11 +129,11 @@ func (m *Model) names() []string {
 	return names
 }
 
-// SupportsTools says that the gate accepts the model.
+// SupportsTools reports whether the gate accepts the model.
 func (m *Model) SupportsTools() bool { return m.Rejection == nil }
 
-// Inspect reads and judges the model at a path, the first part of it where it is split; the parts beside it are
-// counted in. It reads headers only. A rejected model is no error.
+// Inspect reads and judges the model at a path, the first part of it where it is split; the parts
+// beside it are counted in. It reads headers only. A rejected model is no error.
 func Inspect(path string, o engine.Options) (*Model, error) {
 	return inspect(path, func(path string) (*gguf.File, io.Closer, error) {
 		r, f, err := gguf.OpenFile(path)
@@ -150,7 +160,8 @@ func inspect(name string, open opener, o engine.Options) (*Model, error) {
 		if first, ok := gguf.PartName(name, 0, info.Split.Count); ok {
 			hint = first
 		}
-		return nil, fmt.Errorf("%s is part %d of %d and has no metadata; look at %s", name, info.Split.No+1, info.Split.Count, hint)
+		return nil, fmt.Errorf("%s is part %d of %d and has no "+
+			"metadata; look at %s", name, info.Split.No+1, info.Split.Count, hint)
 	}
 	if info.Split.Count > 1 {
 		addParts(info, name, len(f.Tensors), open)
@@ -160,11 +171,16 @@ func inspect(name string, open opener, o engine.Options) (*Model, error) {
 
 // addParts adds the parameters of a model's other parts, and says what is wrong with them.
 func addParts(info *gguf.Info, first string, tensors int, open opener) {
-	problem := func(format string, args ...any) { info.Problems = append(info.Problems, fmt.Sprintf(format, args...)) }
+	problem := func(format string,
+		args ...any) {
+		info.Problems = append(info.Problems, fmt.Sprintf(format, args...))
+	}
 	for no := uint64(1); no < info.Split.Count; no++ {
 		name, ok := gguf.PartName(first, no, info.Split.Count)
 		if !ok {
-			problem("the model has %d parts, but the file's name does not end in -00001-of-%05d.gguf, so the others cannot be found", info.Split.Count, info.Split.Count)
+			problem("the model has %d parts, but the file's name does not end "+
+				"in -00001-of-%05d.gguf, so the others "+
+				"cannot be found", info.Split.Count, info.Split.Count)
 			return
 		}
 		f, r, err := open(name)
@@ -175,7 +191,8 @@ func addParts(info *gguf.Info, first string, tensors int, open opener) {
 		part, err := f.Info()
 		r.Close()
 		if err == nil && (part.Split.No != no || part.Split.Count != info.Split.Count) {
-			err = fmt.Errorf("%s says that it is part %d of %d", filepath.Base(name), part.Split.No+1, part.Split.Count)
+			err = fmt.Errorf("%s says that it "+
+				"is part %d of %d", filepath.Base(name), part.Split.No+1, part.Split.Count)
 		}
 		if err != nil {
 			problem("part %d of %d: %v", no+1, info.Split.Count, err)
@@ -189,8 +206,8 @@ func addParts(info *gguf.Info, first string, tensors int, open opener) {
 	}
 }
 
-// ChatFormat names the shape in which the judged template spells tool calls; "" where none can be used. It is information: the gate
-// does not look at it.
+// ChatFormat names the shape in which the judged template spells tool calls; "" where none can be
+// used. It is information: the gate does not look at it.
 func (m *Model) ChatFormat() string {
 	if m.Judged == nil || m.Judged.Err != nil {
 		return ""
@@ -248,9 +265,12 @@ func (m *Model) templateValues() []ordered.Value {
 			{Key: "judged", Value: ordered.Boolean(t == m.Judged)},
 		}
 		if t.Err != nil {
-			members = append(members, ordered.Member{Key: "error", Value: ordered.Str(valid(t.Err.Error()))})
+			members = append(members,
+				ordered.Member{Key: "error", Value: ordered.Str(valid(t.Err.Error()))})
 		} else {
-			members = append(members, ordered.Member{Key: "tool_capable", Value: ordered.Boolean(t.Compiled.Gate().ToolCapable())})
+			members = append(members,
+				ordered.Member{Key: "tool_capable",
+					Value: ordered.Boolean(t.Compiled.Gate().ToolCapable())})
 		}
 		values[i] = ordered.ObjectOf(members...)
 	}
@@ -309,7 +329,8 @@ func texts(list []string) ordered.Value {
 // valid makes a text from a model fit for JSON.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// String returns the model info as lines "name: value", what is not there left out, the gate's verdict last.
+// String returns the model info as lines "name: value", what is not there left out, the gate's
+// verdict last.
 func (m *Model) String() string {
 	i := m.Info
 	var b strings.Builder
@@ -334,7 +355,8 @@ func (m *Model) String() string {
 		token gguf.Token
 	}{{"bos", i.BOS}, {"eos", i.EOS}} {
 		if t.token.ID >= 0 {
-			line(t.name, "%d %q%s", t.token.ID, t.token.Text, map[bool]string{true: ", added to prompts"}[t.token.Add])
+			line(t.name, "%d %q%s", t.token.ID, t.token.Text,
+				map[bool]string{true: ", added to prompts"}[t.token.Add])
 		}
 	}
 	if i.Split.Count > 1 {
@@ -342,9 +364,11 @@ func (m *Model) String() string {
 	}
 	for k := range m.Templates {
 		t := &m.Templates[k]
-		line("template", "%s, %d bytes, sha256 %s%s", source.Printable(t.Title()), len(t.Text), t.SHA256, map[bool]string{true: ", judged"}[t == m.Judged])
+		line("template", "%s, %d bytes, sha256 %s%s", source.Printable(t.Title()), len(t.Text),
+			t.SHA256, map[bool]string{true: ", judged"}[t == m.Judged])
 		if t.Err != nil {
-			line("template", "%s fails: %s", source.Printable(t.Title()), source.Printable(t.Err.Error()))
+			line("template", "%s fails: %s", source.Printable(t.Title()),
+				source.Printable(t.Err.Error()))
 		}
 	}
 	if m.Judged != nil && m.Judged.Err == nil {

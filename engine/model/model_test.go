@@ -46,18 +46,22 @@ func TestJudge(t *testing.T) {
 		{"refuses all", []gguf.Template{named("", "{{ raise_exception('no') }}")}, "default", nil, "cannot be used"},
 	}
 	for _, test := range tests {
-		m := model.Judge(&gguf.Info{Templates: test.templates}, engine.Options{Now: func() time.Time { return time.Time{} }})
+		m := model.Judge(&gguf.Info{Templates: test.templates},
+			engine.Options{Now: func() time.Time { return time.Time{} }})
 		judged := "-"
 		if m.Judged != nil {
 			judged = m.Judged.Title()
 		}
 		accepted := test.want == nil && test.reason == ""
 		if judged != test.judged || m.SupportsTools() != accepted {
-			t.Errorf("%s: judged %s, accepted %v: %v", test.name, judged, m.SupportsTools(), m.Rejection)
+			t.Errorf("%s: judged %s, accepted %v: %v", test.name, judged, m.SupportsTools(),
+				m.Rejection)
 			continue
 		}
-		if !accepted && (test.want != nil && !errors.Is(m.Rejection, test.want) || !strings.Contains(m.Rejection.Error(), test.reason)) {
-			t.Errorf("%s: rejected as %v, want %v, %q", test.name, m.Rejection, test.want, test.reason)
+		if !accepted && (test.want != nil && !errors.Is(m.Rejection, test.want) ||
+			!strings.Contains(m.Rejection.Error(), test.reason)) {
+			t.Errorf("%s: rejected as "+
+				"%v, want %v, %q", test.name, m.Rejection, test.want, test.reason)
 		}
 		if !ordered.Valid(m.Value().String()) {
 			t.Errorf("%s: not JSON: %s", test.name, m.Value())
@@ -68,14 +72,16 @@ func TestJudge(t *testing.T) {
 // TestModelText: what a file says cannot drive a terminal, and is JSON whatever its bytes are.
 func TestModelText(t *testing.T) {
 	m := model.Judge(&gguf.Info{
-		Architecture: "a\x1b[2J", Name: "n\xff\nname: forged", BOS: gguf.Token{ID: 1, Text: "\x1b"}, EOS: gguf.Token{ID: -1},
+		Architecture: "a\x1b[2J", Name: "n\xff\nname: forged", BOS: gguf.Token{ID: 1, Text: "\x1b"},
+		EOS:       gguf.Token{ID: -1},
 		Templates: []gguf.Template{{Name: "x\x07", Text: "{{\x1b"}}, Problems: []string{"p\r"},
 	}, engine.Options{Now: func() time.Time { return time.Time{} }})
 	text := m.String()
 	if strings.ContainsAny(text, "\x1b\x07\r") || strings.Count(text, "\nname: ") != 1 || !strings.Contains(text, `architecture: a\x1b[2J`) {
 		t.Errorf("%q", text)
 	}
-	if v := m.Value(); !ordered.Valid(v.String()) || v.At("name").Text() != "n\uFFFD\nname: forged" {
+	if v := m.Value(); !ordered.Valid(v.String()) ||
+		v.At("name").Text() != "n\uFFFD\nname: forged" {
 		t.Errorf("%s", v)
 	}
 }

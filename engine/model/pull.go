@@ -19,13 +19,15 @@ type Remote struct {
 	File  string // the model's file, or its first part
 	Keys  string // its keys and tensors as text, see [gguf.File.String]
 	Bytes int64  // how much had to be read over the network
-	// Sequential says that the server ignores ranges, and everything up to the header's end had to be read.
+	// Sequential reports whether the server ignores ranges, and everything up to the header's end
+	// had to be read.
 	Sequential bool
 }
 
-// InspectHub chooses a model of a repository as a pull would, and reads and judges it by the headers of its parts. What the cache has is
-// read there. A rejected model is no error.
-func InspectHub(ctx context.Context, c *hub.Client, ref hub.Ref, o engine.Options) (*Remote, error) {
+// InspectHub chooses a model of a repository as a pull would, and reads and judges it by the
+// headers of its parts. What the cache has is read there. A rejected model is no error.
+func InspectHub(ctx context.Context, c *hub.Client, ref hub.Ref,
+	o engine.Options) (*Remote, error) {
 	if o.Limits.Context == nil {
 		o.Limits.Context = ctx
 	}
@@ -95,7 +97,8 @@ type Pulled struct {
 	Model *Model
 }
 
-// Pull brings a model from the Hub into the cache and asks the gate (M2). A model that the gate rejects is a [hub.Rejected].
+// Pull brings a model from the Hub into the cache and asks the gate (M2). A model that the gate
+// rejects is a [hub.Rejected].
 func Pull(ctx context.Context, c *hub.Client, ref hub.Ref, o PullOptions) (*Pulled, error) {
 	if o.Limits.Context == nil {
 		o.Limits.Context = ctx
@@ -114,7 +117,8 @@ func Pull(ctx context.Context, c *hub.Client, ref hub.Ref, o PullOptions) (*Pull
 	}
 	for i := range m.Templates {
 		t := &m.Templates[i]
-		pulled.Lock.Templates = append(pulled.Lock.Templates, hub.LockedTemplate{Name: t.Title(), SHA256: t.SHA256, Judged: t == m.Judged})
+		pulled.Lock.Templates = append(pulled.Lock.Templates,
+			hub.LockedTemplate{Name: t.Title(), SHA256: t.SHA256, Judged: t == m.Judged})
 	}
 	if o.Lock != nil {
 		err = o.Lock.CheckTemplates(c, pulled.Lock.Templates)
@@ -142,12 +146,14 @@ func judgeFile(path string, o engine.Options) error {
 		return err
 	}
 	if info.Split.No > 0 {
-		return fmt.Errorf("the file is part %d of %d, and its name says that it is the first", info.Split.No+1, info.Split.Count)
+		return fmt.Errorf("the file is part %d of %d, and its name says that "+
+			"it is the first", info.Split.No+1, info.Split.Count)
 	}
 	return Judge(info, o).Rejection
 }
 
-// judgeHint asks the gate about the template that the Hub shows. That is the default one alone, so the answer is no verdict (M1).
+// judgeHint asks the gate about the template that the Hub shows. That is the default one alone, so
+// the answer is no verdict (M1).
 func judgeHint(h hub.Hint, o engine.Options) error {
 	if h.Architecture == "" && h.Template == "" {
 		return nil // the Hub has not read the model files
@@ -157,7 +163,8 @@ func judgeHint(h hub.Hint, o engine.Options) error {
 		info.Templates = []gguf.Template{{Text: h.Template}}
 	}
 	if reason := Judge(info, o).Rejection; reason != nil {
-		return fmt.Errorf("by the template that the Hub shows the model would be rejected: %w; it may have another one for tools", reason)
+		return fmt.Errorf("by the template that the Hub shows the model would be rejected: %w; "+
+			"it may have another one for tools", reason)
 	}
 	return nil
 }

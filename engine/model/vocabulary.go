@@ -50,7 +50,8 @@ func Vocabulary(path string) (*engine.Vocabulary, error) {
 		return named(path)(vocab.Read(files))
 	}
 	for file, text := range map[string]*string{
-		TokenizerFile: &files.Tokenizer, ConfigFile: &files.Config, GenerationFile: &files.Generation,
+		TokenizerFile: &files.Tokenizer, ConfigFile: &files.Config,
+		GenerationFile: &files.Generation,
 	} {
 		if *text, err = readText(filepath.Join(dir, file)); err != nil &&
 			!errors.Is(err, fs.ErrNotExist) {

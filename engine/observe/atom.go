@@ -27,10 +27,12 @@ const (
 
 // Atom is a stretch of a turn with one meaning.
 type Atom struct {
-	Kind  Kind
-	Text  string
-	Call  int    // of name, id, structure, argKey, argValue: which call
-	Path  string // of structure, argKey, argValue: the place below the arguments, such as .city or .list[0]; "" for the whole
+	Kind Kind
+	Text string
+	Call int // of name, id, structure, argKey, argValue: which call
+	// of structure, argKey, argValue: the place below the arguments, such as .city or .list[0]; ""
+	// for the whole
+	Path  string
 	Codec jinja.Codec
 	Exact bool
 }
@@ -46,7 +48,8 @@ func atomize(text jinja.Text, answer string) []Atom {
 		if at.Text == "" {
 			continue
 		}
-		if n := len(atoms); n > 0 && atoms[n-1].Kind == at.Kind && atoms[n-1].Call == at.Call && atoms[n-1].Path == at.Path && atoms[n-1].Codec == at.Codec {
+		if n := len(atoms); n > 0 && atoms[n-1].Kind == at.Kind && atoms[n-1].Call == at.Call &&
+			atoms[n-1].Path == at.Path && atoms[n-1].Codec == at.Codec {
 			atoms[n-1].Text = text.String[start:pos]
 			atoms[n-1].Exact = atoms[n-1].Exact && at.Exact
 			continue
@@ -56,7 +59,8 @@ func atomize(text jinja.Text, answer string) []Atom {
 	return slices.Clip(atoms)
 }
 
-// namedIDs cuts ids that hold the call's name (see [chat.NamedID]) into the name, the number and what stands around them.
+// namedIDs cuts ids that hold the call's name (see [chat.NamedID]) into the name, the number and
+// what stands around them.
 func namedIDs(atoms []Atom) []Atom {
 	out := make([]Atom, 0, len(atoms))
 	for _, at := range atoms {
@@ -66,7 +70,10 @@ func namedIDs(atoms []Atom) []Atom {
 			out = append(out, at)
 			continue
 		}
-		part := func(kind Kind, text string) Atom { return Atom{Kind: kind, Text: text, Call: at.Call, Exact: at.Exact} }
+		part := func(kind Kind,
+			text string) Atom {
+			return Atom{Kind: kind, Text: text, Call: at.Call, Exact: at.Exact}
+		}
 		literal := part(Literal, lead+".")
 		if n := len(out); n > 0 && out[n-1].Kind == Literal {
 			out[n-1].Text += literal.Text
@@ -98,8 +105,10 @@ func classify(run jinja.Run, answer string) Atom {
 	at := Atom{Codec: run.Codec, Exact: run.Exact}
 	switch {
 	case path == "role":
-		return Atom{Kind: Literal, Exact: true} // a template that writes the role's name means a literal
-	case isTyped(path, "text") && run.Codec != jinja.Plain || isTyped(path, "thinking") && run.Codec != jinja.Plain:
+		// a template that writes the role's name means a literal
+		return Atom{Kind: Literal, Exact: true}
+	case isTyped(path, "text") && run.Codec != jinja.Plain ||
+		isTyped(path, "thinking") && run.Codec != jinja.Plain:
 		at.Kind = Foreign // the list of parts printed as a whole
 	case path == "content" || isTyped(path, "text"):
 		at.Kind = Content
@@ -126,7 +135,7 @@ func isRole(path string) bool {
 	return field == ".role"
 }
 
-// isTyped says that a path below the message is the text of a typed part of the content.
+// isTyped reports whether a path below the message is the text of a typed part of the content.
 func isTyped(path, field string) bool {
 	rest, ok := strings.CutPrefix(path, "content[")
 	if !ok {
@@ -136,8 +145,9 @@ func isTyped(path, field string) bool {
 	return ok && rest == "."+field
 }
 
-// classifyCall reads the path of a part of a call, which starts behind "tool_calls". What a codec writes around or above the
-// arguments (the keys "name" and "arguments", say) belongs to the format, not to the call: literal text.
+// classifyCall reads the path of a part of a call, which starts after "tool_calls". What a codec
+// writes around or above the arguments (the keys "name" and "arguments", say) belongs to the
+// format, not to the call: literal text.
 func classifyCall(at Atom, path string, role jinja.Role) Atom {
 	index, path, ok := strings.Cut(strings.TrimPrefix(path, "["), "]")
 	if !ok {
@@ -169,7 +179,7 @@ func classifyCall(at Atom, path string, role jinja.Role) Atom {
 	return at
 }
 
-// tailAfterUser returns the atoms behind the last byte of the user's message.
+// tailAfterUser returns the atoms after the last byte of the user's message.
 func tailAfterUser(atoms []Atom, user string) []Atom {
 	for i := len(atoms) - 1; i >= 0; i-- {
 		if atoms[i].Kind == Foreign && strings.HasPrefix(atoms[i].Path, user+".content") {
@@ -217,7 +227,8 @@ func DropPrefix(atoms []Atom, n int) []Atom {
 	return append([]Atom{first}, atoms[1:]...)
 }
 
-// Before returns the literal text that directly precedes the first atom of a kind, and the atom's index, -1 if there is none.
+// Before returns the literal text that directly precedes the first atom of a kind, and the atom's
+// index, -1 if there is none.
 func Before(atoms []Atom, kinds ...Kind) (string, int) {
 	i := slices.IndexFunc(atoms, func(at Atom) bool { return slices.Contains(kinds, at.Kind) })
 	if i < 0 {
@@ -229,9 +240,11 @@ func Before(atoms []Atom, kinds ...Kind) (string, int) {
 	return "", i
 }
 
-// LeadOf returns the literal text that directly precedes the first atom that is written from a path of the input.
+// LeadOf returns the literal text that directly precedes the first atom that is written from a path
+// of the input.
 func LeadOf(atoms []Atom, path string) string {
-	i := slices.IndexFunc(atoms, func(at Atom) bool { return at.Kind == Foreign && strings.HasPrefix(at.Path, path) })
+	i := slices.IndexFunc(atoms,
+		func(at Atom) bool { return at.Kind == Foreign && strings.HasPrefix(at.Path, path) })
 	if i > 0 && atoms[i-1].Kind == Literal {
 		return atoms[i-1].Text
 	}
@@ -246,14 +259,15 @@ func After(atoms []Atom, i int) string {
 	return ""
 }
 
-// OwnEnd returns the text at the end of a rendering that the template wrote itself: after the last byte of its input, the names of
-// roles apart.
+// OwnEnd returns the text at the end of a rendering that the template wrote itself: after the last
+// byte of its input, the names of roles apart.
 func OwnEnd(text jinja.Text) string {
 	at := len(text.String)
 	for _, run := range slices.Backward(text.Runs) {
 		computed := run.Role == jinja.Computed && run.Path == ""
 		token := run.Path == "bos_token" || run.Path == "eos_token"
-		if run.Role != jinja.Literal && !computed && !token && !strings.HasSuffix(run.Path, ".role") {
+		if run.Role != jinja.Literal && !computed && !token &&
+			!strings.HasSuffix(run.Path, ".role") {
 			break
 		}
 		at -= run.Len

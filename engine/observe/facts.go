@@ -21,16 +21,18 @@ type Facts struct {
 	ObjectArguments   bool // takes a call's arguments as an object
 	ReasoningEffort   bool // heeds reasoning_effort
 
-	// PreservedBy are the variables under which earlier turns keep their reasoning; none where they always do.
+	// PreservedBy are the variables under which earlier turns keep their reasoning; none where they
+	// always do.
 	PreservedBy []ordered.Member
 
-	// EscapedObjects: where a call's arguments come as an object, the template's own quotes around them are written as HTML entities,
-	// and where they come as text they are not.
+	// EscapedObjects: where a call's arguments come as an object, the template's own quotes around
+	// them are written as HTML entities, and where they come as text they are not.
 	EscapedObjects bool
 
 	Needs Needs
 
-	// Unjudged are the capabilities that no probe decides, since those that would fail for a reason of their own (E32).
+	// Unjudged are the capabilities that no probe decides, since those that would fail for a reason
+	// of their own (E32).
 	Unjudged []Unjudged
 }
 
@@ -52,18 +54,20 @@ func (f *Facts) WhyUnjudged(capability string) error {
 
 // Needs are what a template demands of its input beyond its capabilities.
 type Needs struct {
-	// EmptyContent: null content beside calls is refused or printed as text, in the last message or before others; an empty
-	// string is not.
+	// EmptyContent: null content beside calls is refused or printed as text, in the last message or
+	// before others; an empty string is not.
 	EmptyContent bool
 	// Developer: a developer's message is written as one; else it is given as a system message.
 	Developer bool
 	// ReasoningField is the field that reasoning is read from; "" if none was seen to be.
 	ReasoningField string
-	// ReasoningPart: reasoning is read from no field, but from a part of the content whose type is "thinking".
+	// ReasoningPart: reasoning is read from no field, but from a part of the content whose type is
+	// "thinking".
 	ReasoningPart bool
 	// NameInID: a call's name is written nowhere but inside its id, functions.NAME:INDEX.
 	NameInID bool
-	// FlatCalls: a call's name and arguments are read from the call itself, and not from its function.
+	// FlatCalls: a call's name and arguments are read from the call itself, and not from its
+	// function.
 	FlatCalls bool
 	// Followed: calls are written only where a message follows them.
 	Followed bool
@@ -71,11 +75,14 @@ type Needs struct {
 	ToolsSystem bool
 	// ResultName: a tool's result is written with the name of the function, or refused without.
 	ResultName bool
-	// StringBesideTools: where there are tools, a user's typed content is refused or printed; a string is not.
+	// StringBesideTools: where there are tools, a user's typed content is refused or printed; a
+	// string is not.
 	StringBesideTools bool
-	// ToolDescription, ToolParameters and ArgumentDescription: a tool without that member is refused.
+	// ToolDescription, ToolParameters and ArgumentDescription: a tool without that member is
+	// refused.
 	ToolDescription, ToolParameters, ArgumentDescription bool
-	// Thinking are the variables under which reasoning is written; none where it always is, or never.
+	// Thinking are the variables under which reasoning is written; none where it always is, or
+	// never.
 	Thinking []ordered.Member
 	// Bound are variables without which the template fails, with a value that it can use.
 	Bound []ordered.Member
@@ -84,8 +91,8 @@ type Needs struct {
 // TypedOnly reports whether content is written where it comes as typed parts, and nowhere else.
 func (f *Facts) TypedOnly() bool { return f.TypedContent && !f.StringContent }
 
-// Turns are the answers that the template was seen to write, each in the first form that it takes. Nil where it writes no such
-// answer.
+// Turns are the answers that the template was seen to write, each in the first form that it takes.
+// Nil where it writes no such answer.
 type Turns struct {
 	Plain   *Rendering // content only; never nil
 	Bare    *Rendering // content only, under the variables of Thought
@@ -99,7 +106,8 @@ type Turns struct {
 // maxBound bounds how many missing variables are bound, one rendering each.
 const maxBound = 8
 
-// bind finds the variables without which not even the plainest conversation renders, and gives each an empty string.
+// bind finds the variables without which not even the plainest conversation renders, and gives each
+// an empty string.
 func (o *Observer) bind() error {
 	names := o.template.Names()
 	user := Probe{Plain: true}
@@ -114,12 +122,15 @@ func (o *Observer) bind() error {
 		if missing == "" {
 			return err
 		}
-		o.Facts.Needs.Bound = append(o.Facts.Needs.Bound, ordered.MemberOf(missing, ordered.Str("")))
+		o.Facts.Needs.Bound = append(o.Facts.Needs.Bound,
+			ordered.MemberOf(missing, ordered.Str("")))
 		names = slices.DeleteFunc(names, func(n string) bool { return n == missing })
 		err = o.Observe(user).Err
 	}
 	if err != nil && o.Observe(Probe{Plain: true, System: "system"}).Err == nil {
-		return nil // a template may refuse a conversation without a system message, or with nothing but a user's
+		// a template may refuse a conversation without a system message, or with nothing but a
+		// user's
+		return nil
 	}
 	return err
 }
@@ -131,7 +142,8 @@ func (o *Observer) contents() {
 	o.Facts.StringContent = plain.Copies(path)
 	o.Facts.TypedContent = parts.Copies(path + "[0].text")
 	o.parts = o.Facts.TypedOnly()
-	if o.silent = plain.Err == nil && !plain.Writes(path) && !parts.Writes(path+"[0].text"); o.silent {
+	if o.silent = plain.Err == nil && !plain.Writes(path) &&
+		!parts.Writes(path+"[0].text"); o.silent {
 		for _, r := range o.seen {
 			r.Tail = r.Atoms
 		}
@@ -154,7 +166,8 @@ func (o *Observer) roles() {
 	o.Facts.Needs.Developer = writes("developer")
 }
 
-// tools decides whether tools are described, with a user's message alone or beside a system message.
+// tools decides whether tools are described, with a user's message alone or beside a system
+// message.
 func (o *Observer) tools() {
 	const name = "tools[0].function.name"
 	p := Probe{Plain: true, Tools: true}
@@ -170,7 +183,8 @@ func (o *Observer) tools() {
 	}
 }
 
-// unjudged notes a capability that no probe has shown, if all failed, and one of them not because the template refuses it.
+// unjudged notes a capability that no probe has shown, if all failed, and one of them not because
+// the template refuses it.
 func (o *Observer) unjudged(capability string, probes ...*Rendering) {
 	var why error
 	for _, r := range probes {
@@ -189,13 +203,15 @@ func (o *Observer) unjudged(capability string, probes ...*Rendering) {
 // oneArgument is what the calls of probes are called with.
 var oneArgument = ordered.MemberOf(KeyNeedles[0], ordered.Str(ValueNeedle))
 
-// calls climbs the ladder for an answer with calls: with the tools described or not, arguments as an object or as text, content
-// null or empty, up to the first rendering that is clean and shows the call. Where none does, calls may be written only where a
-// message follows, or without their names but for their ids, or be looked for in another place.
+// calls climbs the ladder for an answer with calls: with the tools described or not, arguments as
+// an object or as text, content null or empty, up to the first rendering that is clean and shows
+// the call. Where none does, calls may be written only where a message follows, or without their
+// names but for their ids, or be looked for in another place.
 func (o *Observer) calls() {
 	probes, ok := o.climb(Probe{})
 	if ok {
-		if !o.Facts.ToolCalls { // calls are shown where no tools are described; with tools it may not be known
+		// calls are shown where no tools are described; with tools it may not be known
+		if !o.Facts.ToolCalls {
 			o.unjudged("supports_tool_calls", probes...)
 		}
 		return
@@ -211,11 +227,15 @@ func (o *Observer) calls() {
 		}
 		probes = append(probes, more...)
 	}
-	shown := func(r *Rendering) bool { return r.Shows(ID) && (r.Shows(ArgKey) || r.Shows(ArgValue)) }
+	shown := func(r *Rendering) bool {
+		return r.Shows(ID) &&
+			(r.Shows(ArgKey) || r.Shows(ArgValue))
+	}
 	if i := slices.IndexFunc(probes, shown); i >= 0 {
 		o.ids = true
 		_, ok := o.climb(Probe{Followed: probes[i].Probe.Followed})
-		if o.ids, o.Facts.Needs.NameInID, o.Facts.Needs.Followed = ok, ok, ok && probes[i].Probe.Followed; ok {
+		if o.ids, o.Facts.Needs.NameInID, o.Facts.Needs.Followed = ok, ok, ok &&
+			probes[i].Probe.Followed; ok {
 			return
 		}
 	}
@@ -235,14 +255,15 @@ func (o *Observer) calls() {
 	}
 }
 
-// climb renders the ladder of answers with a call, and notes what the first clean one shows. It returns what it
-// rendered before that.
+// climb renders the ladder of answers with a call, and notes what the first clean one shows. It
+// returns what it rendered before that.
 func (o *Observer) climb(base Probe) (probes []*Rendering, ok bool) {
 	for _, tools := range []bool{true, false} {
 		for _, text := range []bool{false, true} {
 			for _, content := range []*string{nil, new("")} {
 				r := o.Observe(base.With(func(p *Probe) {
-					p.Content, p.Calls, p.Tools, p.Text = content, o.CallsWith(1, oneArgument), tools, text
+					p.Content, p.Calls, p.Tools, p.Text = content, o.CallsWith(1, oneArgument),
+						tools, text
 				}))
 				o.Facts.ToolCalls = o.Facts.ToolCalls || tools && r.Shows(Name)
 				if o.clean(r) && r.Shows(Name) {
@@ -268,13 +289,15 @@ func (o *Observer) called(r *Rendering) {
 	}
 	o.Facts.ObjectArguments = !p.Text
 	shows := func(call int) bool {
-		return slices.ContainsFunc(o.Turns.Double.Tail, func(at Atom) bool { return at.Kind == Name && at.Call == call })
+		return slices.ContainsFunc(o.Turns.Double.Tail,
+			func(at Atom) bool { return at.Kind == Name && at.Call == call })
 	}
 	o.Facts.ParallelToolCalls = shows(0) && shows(1)
 }
 
-// clean reports whether a rendering with a call is as the model would write it: no null content printed, and no arguments
-// written as a Python value where a string of JSON would have been copied.
+// clean reports whether a rendering with a call is as the model would write it: no null content
+// printed, and no arguments written as a Python value where a string of JSON would have been
+// copied.
 func (o *Observer) clean(r *Rendering) bool {
 	if r.Err != nil {
 		return false
@@ -283,14 +306,16 @@ func (o *Observer) clean(r *Rendering) bool {
 		switch {
 		case at.Kind == Content && r.Probe.Content == nil:
 			return false // "None"
-		case at.Kind == Structure && at.Path == "" && at.Codec == jinja.Python && !r.Probe.Text && o.copiesText(r.Probe):
+		case at.Kind == Structure && at.Path == "" && at.Codec == jinja.Python && !r.Probe.Text &&
+			o.copiesText(r.Probe):
 			return false
 		case at.Kind == ArgValue && at.Path == "" && at.Codec != jinja.Plain:
 			return false // JSON text quoted once more
 		}
 	}
 	if !r.Probe.Text && escaped(r) {
-		if text := o.Observe(r.Probe.With(func(p *Probe) { p.Text = true })); text.Shows(Name) && !escaped(text) {
+		if text := o.Observe(r.Probe.With(func(p *Probe) { p.Text = true })); text.Shows(Name) &&
+			!escaped(text) {
 			o.Facts.EscapedObjects = true
 			return false // two spellings, and no model writes the one with entities
 		}
@@ -298,11 +323,12 @@ func (o *Observer) clean(r *Rendering) bool {
 	return true
 }
 
-// escaped reports whether the template's own text around a call has quotes written as HTML entities, as where it joins text with a value that
-// is marked as safe.
+// escaped reports whether the template's own text around a call has quotes written as HTML
+// entities, as where it joins text with a value that is marked as safe.
 func escaped(r *Rendering) bool {
 	return slices.ContainsFunc(r.Tail, func(at Atom) bool {
-		return at.Kind == Literal && (strings.Contains(at.Text, "&#34;") || strings.Contains(at.Text, "&#39;"))
+		return at.Kind == Literal &&
+			(strings.Contains(at.Text, "&#34;") || strings.Contains(at.Text, "&#39;"))
 	})
 }
 
@@ -314,14 +340,18 @@ func (o *Observer) copiesText(p Probe) bool {
 	})
 }
 
-// reasoning finds how reasoning must be given to be written, beside content and beside calls, and whether earlier turns keep it.
+// reasoning finds how reasoning must be given to be written, beside content and beside calls, and
+// whether earlier turns keep it.
 func (o *Observer) reasoning() {
 	t := &o.Turns
 	t.Thought = o.thoughtful(Probe{Content: new(ContentNeedle)})
 	if t.Thought != nil {
 		o.wrote(t.Thought)
 		// What reasoning adds is seen against an answer under the same variables.
-		t.Bare = o.Observe(t.Thought.Probe.With(func(p *Probe) { p.Reasoning, p.Typed = false, false }))
+		t.Bare = o.Observe(t.Thought.Probe.With(func(p *Probe) {
+			p.Reasoning, p.Typed = false,
+				false
+		}))
 	}
 	if t.Called != nil {
 		if t.Acted = o.thoughtful(t.Called.Probe); t.Acted != nil && t.Thought == nil {
@@ -348,9 +378,10 @@ func (o *Observer) wrote(r *Rendering) {
 	}
 }
 
-// thoughtful renders a probe with reasoning added: under the names of fields, then as typed parts, then with the template's
-// flags switched on, each of them alone, but only if all of them together, where that can be rendered, show anything. The
-// first rendering that shows reasoning is returned, nil if none does.
+// thoughtful renders a probe with reasoning added: under the names of fields, then as typed parts,
+// then with the template's flags switched on, each of them alone, but only if all of them together,
+// where that can be rendered, show anything. The first rendering that shows reasoning is returned,
+// nil if none does.
 func (o *Observer) thoughtful(p Probe) *Rendering {
 	fields := p.With(func(p *Probe) { p.Reasoning = true })
 	ways := []Probe{fields, fields.With(func(p *Probe) { p.Typed = true })}
@@ -379,24 +410,31 @@ func (o *Observer) thoughtful(p Probe) *Rendering {
 	return nil
 }
 
-// standard are the variables that every conversation has; the others that a template reads may be flags.
-var standard = []string{"messages", "tools", "add_generation_prompt", "bos_token", "eos_token", "pad_token", "unk_token",
-	"documents", "raise_exception", "strftime_now", "namespace", "range", "dict", "tools_in_user_message", "date_string",
+// standard are the variables that every conversation has; the others that a template reads may be
+// flags.
+var standard = []string{"messages", "tools", "add_generation_prompt", "bos_token", "eos_token",
+	"pad_token", "unk_token",
+	"documents", "raise_exception", "strftime_now", "namespace", "range", "dict",
+	"tools_in_user_message", "date_string",
 	"custom_tools", "builtin_tools", "continue_final_message"}
 
-// fewFlags is up to how many variables are all taken for flags, and maxTrials bounds how many renderings it may cost to find the flags among
-// more: a bound of work, which no order or name of variables changes.
+// fewFlags is up to how many variables are all taken for flags, and maxTrials bounds how many
+// renderings it may cost to find the flags among more: a bound of work, which no order or name of
+// variables changes.
 const fewFlags, maxTrials = 12, 128
 
-// Flags returns the variables of the template that may be flags. Of many these are the ones that do something: set to true or to
-// false they change what a prompt or an answer with reasoning is written as, or make the template fail.
+// Flags returns the variables of the template that may be flags. Of many these are the ones that do
+// something: set to true or to false they change what a prompt or an answer with reasoning is
+// written as, or make the template fail.
 func (o *Observer) Flags() []string {
 	if o.flags != nil {
 		return o.flags
 	}
 	names := []string{}
 	for _, n := range o.template.Names() {
-		if !slices.Contains(standard, n) && !slices.ContainsFunc(o.Facts.Needs.Bound, func(m ordered.Member) bool { return m.Key == n }) {
+		if !slices.Contains(standard, n) &&
+			!slices.ContainsFunc(o.Facts.Needs.Bound,
+				func(m ordered.Member) bool { return m.Key == n }) {
 			names = append(names, n)
 		}
 	}
@@ -408,7 +446,8 @@ func (o *Observer) Flags() []string {
 	return names
 }
 
-// effective returns the variables of a group that do something, by group testing: a group that does nothing as a whole is left out.
+// effective returns the variables of a group that do something, by group testing: a group that does
+// nothing as a whole is left out.
 func (o *Observer) effective(group []string, trials *int) []string {
 	if !o.changes(group, trials) {
 		return []string{}
@@ -417,13 +456,15 @@ func (o *Observer) effective(group []string, trials *int) []string {
 		return group
 	}
 	half := len(group) / 2
-	return append(slices.Clip(o.effective(group[:half], trials)), o.effective(group[half:], trials)...)
+	return append(slices.Clip(o.effective(group[:half], trials)),
+		o.effective(group[half:], trials)...)
 }
 
-// changes reports whether some rendering is another one, or none, where all variables of a group are set to true, or all to false. What
-// is not tried for want of trials changes nothing.
+// changes reports whether some rendering is another one, or none, where all variables of a group
+// are set to true, or all to false. What is not tried for want of trials changes nothing.
 func (o *Observer) changes(group []string, trials *int) bool {
-	for _, p := range []Probe{{Plain: true, Generate: true}, {Content: new(ContentNeedle), Reasoning: true}} {
+	for _, p := range []Probe{{Plain: true, Generate: true},
+		{Content: new(ContentNeedle), Reasoning: true}} {
 		bare := o.Observe(p)
 		for _, value := range []bool{true, false} {
 			if *trials--; *trials < 0 {

@@ -8,7 +8,8 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// needs decides what a template demands of requests that the probes of the ladder meet without saying so.
+// needs decides what a template demands of requests that the probes of the ladder meet without
+// saying so.
 func (o *Observer) needs() {
 	o.laterContent()
 	o.resultName()
@@ -16,37 +17,46 @@ func (o *Observer) needs() {
 	o.toolMembers()
 }
 
-// laterContent looks at null content where the message with the calls is not the last one: a template may refuse or print it there alone.
+// laterContent looks at null content where the message with the calls is not the last one: a
+// template may refuse or print it there alone.
 func (o *Observer) laterContent() {
 	n := &o.Facts.Needs
 	if o.Turns.Called == nil || n.EmptyContent {
 		return
 	}
 	for _, followed := range []bool{false, true} {
-		null := o.Observe(o.Turns.Called.Probe.With(func(p *Probe) { p.Answered, p.Followed = true, followed }))
+		null := o.Observe(o.Turns.Called.Probe.With(func(p *Probe) {
+			p.Answered, p.Followed = true,
+				followed
+		}))
 		empty := o.Observe(null.Probe.With(func(p *Probe) { p.Content = new("") }))
-		if empty.Err == nil && (null.Err != nil || null.Writes(null.Probe.AnswerPath()+".content")) {
+		if empty.Err == nil &&
+			(null.Err != nil || null.Writes(null.Probe.AnswerPath()+".content")) {
 			n.EmptyContent = true
 			return
 		}
 	}
 }
 
-// resultName decides whether a result must say the name of the function: the template writes it, or fails without it.
+// resultName decides whether a result must say the name of the function: the template writes it, or
+// fails without it.
 func (o *Observer) resultName() {
 	if o.Turns.Called == nil {
 		return
 	}
 	r := o.Observe(o.Turns.Called.Probe.With(func(p *Probe) { p.Answered = true }))
-	o.Facts.Needs.ResultName = r.Writes(r.Probe.path(2)+".name") || o.refuses(r, func(in *chattemplate.Input) {
-		last := len(in.Messages) - 1
-		in.Messages[last] = in.Messages[last].Without("name")
-	})
+	o.Facts.Needs.ResultName = r.Writes(r.Probe.path(2)+".name") ||
+		o.refuses(r, func(in *chattemplate.Input) {
+			last := len(in.Messages) - 1
+			in.Messages[last] = in.Messages[last].Without("name")
+		})
 }
 
-// typedBesideTools decides whether a user's typed content is written where the template describes tools in the user's message.
+// typedBesideTools decides whether a user's typed content is written where the template describes
+// tools in the user's message.
 func (o *Observer) typedBesideTools() {
-	if !o.Facts.Tools || !o.Facts.TypedContent || !o.Facts.StringContent || o.Facts.Needs.ToolsSystem {
+	if !o.Facts.Tools || !o.Facts.TypedContent || !o.Facts.StringContent ||
+		o.Facts.Needs.ToolsSystem {
 		return
 	}
 	text := o.Observe(Probe{Plain: true, Tools: true})
@@ -74,8 +84,11 @@ func (o *Observer) toolMembers() {
 		})
 	}
 	n := &o.Facts.Needs
-	n.ToolDescription = without(func(f ordered.Value) ordered.Value { return f.Without("description") })
-	n.ToolParameters = without(func(f ordered.Value) ordered.Value { return f.Without("parameters") })
+	lacking := func(key string) func(ordered.Value) ordered.Value {
+		return func(f ordered.Value) ordered.Value { return f.Without(key) }
+	}
+	n.ToolDescription = without(lacking("description"))
+	n.ToolParameters = without(lacking("parameters"))
 	n.ArgumentDescription = without(func(f ordered.Value) ordered.Value {
 		properties := f.At("parameters", "properties")
 		for _, m := range properties.Members() {
@@ -97,8 +110,8 @@ func (o *Observer) refuses(r *Rendering, change func(*chattemplate.Input)) bool 
 	return err != nil && jinja.Class(err) != "LimitError"
 }
 
-// preserved finds the variables under which earlier turns keep their reasoning: none where they always do. Of several settings it
-// takes the one that changes least besides.
+// preserved finds the variables under which earlier turns keep their reasoning: none where they
+// always do. Of several settings it takes the one that changes least besides.
 func (o *Observer) preserved() {
 	if o.Facts.PreserveReasoning || o.Turns.Thought == nil {
 		return
@@ -111,7 +124,8 @@ func (o *Observer) preserved() {
 			continue
 		}
 		for _, on := range []bool{true, false} {
-			settings = append(settings, []ordered.Member{ordered.MemberOf(flag, ordered.Boolean(on))})
+			settings = append(settings,
+				[]ordered.Member{ordered.MemberOf(flag, ordered.Boolean(on))})
 		}
 	}
 	least := 0
@@ -123,7 +137,9 @@ func (o *Observer) preserved() {
 		if !kept.Shows(Reasoning) {
 			continue
 		}
-		changes := 1 // in what is written of a question, and of an answer with reasoning that is the last message
+		// in what is written of a question, and of an answer with reasoning that is the last
+		// message
+		changes := 1
 		for _, p := range []Probe{{Plain: true, Generate: true}, o.Turns.Thought.Probe} {
 			if under(p).String != o.Observe(p).String {
 				changes++
@@ -136,7 +152,8 @@ func (o *Observer) preserved() {
 	}
 }
 
-// effort decides whether some value of reasoning_effort changes the prompt: one of the usual, or one that the template compares it with.
+// effort decides whether some value of reasoning_effort changes the prompt: one of the usual, or
+// one that the template compares it with.
 func (o *Observer) effort() {
 	const name = "reasoning_effort"
 	asked := Probe{Plain: true, Generate: true}
@@ -150,7 +167,10 @@ func (o *Observer) effort() {
 		return
 	}
 	for i := 0; i < len(values) && i < maxEfforts; i++ {
-		r := o.Observe(asked.With(func(p *Probe) { p.Kwargs = append(p.Kwargs, ordered.MemberOf(name, ordered.Str(values[i]))) }))
+		r := o.Observe(asked.With(func(p *Probe) {
+			p.Kwargs = append(p.Kwargs,
+				ordered.MemberOf(name, ordered.Str(values[i])))
+		}))
 		if r.Err == nil {
 			texts[r.String] = true
 		}

@@ -2,18 +2,20 @@
 //
 // # Model
 //
-// A [Probe] is a small conversation, made of needles: texts that no template writes by itself. An [Observer] renders probes with
-// provenance (E3), each once, and cuts a rendering into atoms: stretches of the template's own text, and stretches that stand for
-// one part of the conversation ([Atom]).
+// A [Probe] is a small conversation, made of needles: texts that no template writes by itself. An
+// [Observer] renders probes with provenance (E3), each once, and cuts a rendering into atoms:
+// stretches of the template's own text, and stretches that stand for one part of the conversation
+// ([Atom]).
 //
-// [New] renders the ladder of probes (E5) and decides the [Facts]: what the template can do, and how it must be spoken to. A fact is
-// decided by what a rendering read and wrote. The template's source is never searched. Package caps judges by the facts and fits
-// requests to them; package analysis compares the renderings, and has no facts of its own.
+// [New] renders the ladder of probes (E5) and decides the [Facts]: what the template can do, and
+// how it must be spoken to. A fact is decided by what a rendering read and wrote. The template's
+// source is never searched. Package caps judges by the facts and fits requests to them; package
+// analysis compares the renderings, and has no facts of its own.
 //
 // # Errors
 //
-// A probe that the template refuses is evidence (E5): the rendering carries the error. New fails only where the template renders no
-// conversation at all.
+// A probe that the template refuses is evidence (E5): the rendering carries the error. New fails
+// only where the template renders no conversation at all.
 //
 // # Stability
 //
@@ -31,7 +33,8 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// Observer renders probes of a template, and keeps what it rendered. It is not safe for concurrent use; its facts are.
+// Observer renders probes of a template, and keeps what it rendered. It is not safe for concurrent
+// use; its facts are.
 type Observer struct {
 	// Facts are known when New returns.
 	Facts Facts
@@ -47,8 +50,8 @@ type Observer struct {
 	seen     map[string]*Rendering
 }
 
-// New renders the probes that decide the facts. It fails only where the template renders no conversation at all: the error is
-// the one of the plainest.
+// New renders the probes that decide the facts. It fails only where the template renders no
+// conversation at all: the error is the one of the plainest.
 func New(t *chattemplate.Template) (*Observer, error) {
 	o := &Observer{template: t, seen: map[string]*Rendering{}}
 	if err := o.bind(); err != nil {
@@ -73,13 +76,15 @@ type Rendering struct {
 	Probe Probe
 	jinja.Text
 	Atoms []Atom // of the whole prompt
-	Tail  []Atom // what follows the last byte of the user's message; all of them where the template writes no such message
+	// what follows the last byte of the user's message; all of them where the template writes no
+	// such message
+	Tail  []Atom
 	Trace *jinja.Trace
 	Err   error // why the template refuses the probe; there are no atoms then
 }
 
-// Observe renders a probe, with the variables that the template demands and, where it shows nothing else, with typed content.
-// The same probe again costs nothing.
+// Observe renders a probe, with the variables that the template demands and, where it shows nothing
+// else, with typed content. The same probe again costs nothing.
 func (o *Observer) Observe(p Probe) *Rendering {
 	p.Parts = p.Parts || o.parts
 	in := p.input()
@@ -99,7 +104,8 @@ func (o *Observer) Observe(p Probe) *Rendering {
 			r.Tail = r.Atoms
 		}
 		if len(r.Tail) > maxTail {
-			o.GiveUp(fmt.Sprintf("the template writes an answer in %d pieces, more than %d", len(r.Tail), maxTail))
+			o.GiveUp(fmt.Sprintf("the template writes an answer in %d "+
+				"pieces, more than %d", len(r.Tail), maxTail))
 			r = &Rendering{Probe: p, Trace: got.Trace, Err: errTail}
 		}
 	}
@@ -108,13 +114,14 @@ func (o *Observer) Observe(p Probe) *Rendering {
 	return r
 }
 
-// maxTail is of how many atoms an answer may consist, since those of one rendering are held against those of others. Templates in public
-// use write at most a hundred.
+// maxTail is of how many atoms an answer may consist, since those of one rendering are held against
+// those of others. Templates in public use write at most a hundred.
 const maxTail = 1000
 
 var errTail = errors.New("an answer in more pieces than are looked at")
 
-// GiveUp ends the look at a template for a reason: the renders that come after it are refused, and nothing is judged by what they lack.
+// GiveUp ends the look at a template for a reason: the renders that come after it are refused, and
+// nothing is judged by what they lack.
 func (o *Observer) GiveUp(reason string) { o.template.Budget.Exhaust(reason) }
 
 // bytesPerStep is how many bytes of what an observer keeps cost as much as a step of a render.
@@ -122,11 +129,12 @@ const bytesPerStep = 16
 
 // size is about how many bytes a rendering takes.
 func (r *Rendering) size() int {
-	return len(r.String) + len(r.Runs)*int(unsafe.Sizeof(jinja.Run{})) + cap(r.Atoms)*int(unsafe.Sizeof(Atom{})) + r.Trace.Size()
+	return len(r.String) + len(r.Runs)*int(unsafe.Sizeof(jinja.Run{})) +
+		cap(r.Atoms)*int(unsafe.Sizeof(Atom{})) + r.Trace.Size()
 }
 
-// Searched returns the literals with which the template searched, split, stripped or compared the content of an answer in any
-// probe so far (E4), sorted.
+// Searched returns the literals with which the template searched, split, stripped or compared the
+// content of an answer in any probe so far (E4), sorted.
 func (o *Observer) Searched() []string {
 	var found []string
 	for _, r := range o.seen {
@@ -136,26 +144,30 @@ func (o *Observer) Searched() []string {
 	return slices.Compact(found)
 }
 
-// LooksUp reports whether the rendering, or what there was of it before it failed, looked a variable up. One
-// that it did not look up changes nothing of it (E4).
+// LooksUp reports whether the rendering, or what there was of it before it failed, looked a
+// variable up. One that it did not look up changes nothing of it (E4).
 func (r *Rendering) LooksUp(variable string) bool {
 	_, looked := r.Trace.Reading(variable)
 	return looked
 }
 
-// Shows reports whether the probe was rendered and its turn, after the user's message, has an atom of a kind.
+// Shows reports whether the probe was rendered and its turn, after the user's message, has an atom
+// of a kind.
 func (r *Rendering) Shows(k Kind) bool {
-	return r != nil && r.Err == nil && slices.ContainsFunc(r.Tail, func(at Atom) bool { return at.Kind == k })
+	return r != nil && r.Err == nil &&
+		slices.ContainsFunc(r.Tail, func(at Atom) bool { return at.Kind == k })
 }
 
 // Writes reports whether the rendering has text that was copied from a path.
 func (r *Rendering) Writes(path string) bool { return r.wrote(path, false) }
 
-// Copies reports whether the rendering has the text from a path as it is, and not as a part of a printed list or object.
+// Copies reports whether the rendering has the text from a path as it is, and not as a part of a
+// printed list or object.
 func (r *Rendering) Copies(path string) bool { return r.wrote(path, true) }
 
 func (r *Rendering) wrote(path string, plain bool) bool {
 	return r != nil && r.Err == nil && slices.ContainsFunc(r.Runs, func(run jinja.Run) bool {
-		return run.Path == path && run.Role == jinja.FromValue && (!plain || run.Codec == jinja.Plain)
+		return run.Path == path && run.Role == jinja.FromValue &&
+			(!plain || run.Codec == jinja.Plain)
 	})
 }

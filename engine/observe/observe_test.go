@@ -34,7 +34,8 @@ func TestObserve(t *testing.T) {
 	for _, at := range r.Tail {
 		kinds = append(kinds, at.Kind)
 	}
-	want := []observe.Kind{observe.Literal, observe.Content, observe.Literal, observe.Name, observe.Literal, observe.Structure, observe.Literal}
+	want := []observe.Kind{observe.Literal, observe.Content, observe.Literal, observe.Name,
+		observe.Literal, observe.Structure, observe.Literal}
 	if !slices.Equal(kinds, want) {
 		t.Errorf("the turn %q has the atoms %v, want %v", observe.Text(r.Tail), kinds, want)
 	}
@@ -46,7 +47,8 @@ func TestObserve(t *testing.T) {
 // TestRefusal has a probe that is refused: that is evidence, and no error of the observer.
 func TestRefusal(t *testing.T) {
 	o := observer(t, `{% for m in messages %}{% if m.role == 'assistant' and not m.content %}{{ raise_exception('say something') }}{% endif %}{{ m.content }}{% endfor %}`)
-	if r := o.Observe(observe.Probe{Content: new("")}); r.Err == nil || r.Shows(observe.Content) || r.Trace == nil {
+	if r := o.Observe(observe.Probe{Content: new("")}); r.Err == nil || r.Shows(observe.Content) ||
+		r.Trace == nil {
 		t.Errorf("an empty answer gives %v", r.Err)
 	}
 	if !o.Facts.StringContent || o.Facts.ToolCalls {

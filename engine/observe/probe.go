@@ -9,8 +9,9 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// The needles: texts that no template writes by itself, without white space or characters that a codec would change. The
-// provenance of a byte says where it came from; needles keep the probes apart for people who read the evidence.
+// The needles: texts that no template writes by itself, without white space or characters that a
+// codec would change. The provenance of a byte says where it came from; needles keep the probes
+// apart for people who read the evidence.
 const (
 	UserNeedle      = "Vqusera1"
 	SystemNeedle    = "Vqsystem1"
@@ -23,8 +24,9 @@ const (
 // The needles of calls: the names of the functions, the ids, and the names of the arguments.
 var (
 	NameNeedles = [...]string{"vq_first", "vq_second", "vq_third"}
-	IDNeedles   = [...]string{"vqcall001", "vqcall002", "vqcall003"} // nine letters and digits: some templates demand that
-	KeyNeedles  = [...]string{"vqkeya", "vqkeyb"}
+	// nine letters and digits: some templates demand that
+	IDNeedles  = [...]string{"vqcall001", "vqcall002", "vqcall003"}
+	KeyNeedles = [...]string{"vqkeya", "vqkeyb"}
 )
 
 // Probe is one conversation to render: a user's message, the assistant's and what surrounds them.
@@ -53,7 +55,8 @@ type Call struct {
 	Flat     bool // its name and arguments stand beside its function, too
 }
 
-// Flat returns a call with the members of its function beside it, as a template reads it that knows no "function".
+// Flat returns a call with the members of its function beside it, as a template reads it that knows
+// no "function".
 func Flat(call ordered.Value) ordered.Value {
 	for _, m := range call.At("function").Members() {
 		call = call.With(m.Key, m.Value)
@@ -61,7 +64,8 @@ func Flat(call ordered.Value) ordered.Value {
 	return call
 }
 
-// CallsWith returns n calls with the same arguments, three at most, in the form that the template can do with.
+// CallsWith returns n calls with the same arguments, three at most, in the form that the template
+// can do with.
 func (o *Observer) CallsWith(n int, args ...ordered.Member) []Call {
 	calls := make([]Call, n)
 	for i := range calls {
@@ -108,7 +112,8 @@ func (p Probe) input() chattemplate.Input {
 		in.Messages = append(in.Messages, p.answer())
 	}
 	if p.Answered {
-		in.Messages = append(in.Messages, chat.ResultOf(p.Calls[0].ID, p.Calls[0].Name, p.say(ResultNeedle)))
+		in.Messages = append(in.Messages,
+			chat.ResultOf(p.Calls[0].ID, p.Calls[0].Name, p.say(ResultNeedle)))
 	}
 	if p.Past {
 		in.Messages = append(in.Messages, in.Messages...)
@@ -117,7 +122,8 @@ func (p Probe) input() chattemplate.Input {
 		in.Messages = append(in.Messages, user)
 	}
 	if p.Tools {
-		in.Tools = probeTools[:max(1, len(p.Calls))] // no more than are called: describing tools is most of the work
+		// no more than are called: describing tools is most of the work
+		in.Tools = probeTools[:max(1, len(p.Calls))]
 	}
 	return in
 }
@@ -175,10 +181,11 @@ func (p Probe) answer() ordered.Value {
 	return chat.MessageOf("assistant", said, more...)
 }
 
-// probeTools declares the functions of all name needles. Every member that a careless template takes for granted is
-// there, so that a template does not fail for want of a description.
+// probeTools declares the functions of all name needles. Every member that a careless template
+// takes for granted is there, so that a template does not fail for want of a description.
 var probeTools = func() []ordered.Value {
-	argument := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("string")), ordered.MemberOf("description", ordered.Str("an argument")))
+	argument := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("string")),
+		ordered.MemberOf("description", ordered.Str("an argument")))
 	parameters := ordered.ObjectOf(
 		ordered.MemberOf("type", ordered.Str("object")),
 		ordered.MemberOf("properties", ordered.ObjectOf(

@@ -1,16 +1,19 @@
-// Package ordered holds JSON values as they were written: object keys keep their order, numbers keep their text.
+// Package ordered holds JSON values as they were written: object keys keep their order, numbers
+// keep their text.
 //
-// Chat templates print keys in input order and numbers digit for digit, and the arguments of a tool call must come back
-// as the model wrote them; encoding/json's maps and float64s lose both.
+// Chat templates print keys in input order and numbers digit for digit, and the arguments of a tool
+// call must come back as the model wrote them; encoding/json's maps and float64s lose both.
 //
 // # Model
 //
-// A [Value] is immutable and small. Text that is not UTF-8 and escapes of lone surrogates are kept: a lone surrogate
-// decodes to its three-byte form (WTF-8), which [Value.Append] writes as an escape again.
+// A [Value] is immutable and small. Text that is not UTF-8 and escapes of lone surrogates are kept:
+// a lone surrogate decodes to its three-byte form (WTF-8), which [Value.Append] writes as an escape
+// again.
 //
 // # Limits
 //
-// Nesting deeper than [MaxDepth] is an error. A repeated key keeps its first place and its last value, as in Python.
+// Nesting deeper than [MaxDepth] is an error. A repeated key keeps its first place and its last
+// value, as in Python.
 //
 // # Errors
 //
@@ -31,8 +34,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth bounds the nesting of arrays and objects, in levels; deeper input is refused so that recursion over a value
-// cannot exhaust the stack.
+// MaxDepth bounds the nesting of arrays and objects, in levels; deeper input is refused so that
+// recursion over a value cannot exhaust the stack.
 const MaxDepth = 1000
 
 // Kind is the JSON type of a value.
@@ -61,7 +64,8 @@ type Value struct {
 	in   *inside
 }
 
-// inside is what an array or an object has. It stands apart, so that a value is small: a text of a few bytes may have as many values.
+// inside is what an array or an object has. It stands apart, so that a value is small: a text of a
+// few bytes may have as many values.
 type inside struct {
 	items   []Value
 	members []Member
@@ -98,7 +102,7 @@ func ObjectOf(members ...Member) Value {
 // Kind returns the value's JSON type.
 func (v Value) Kind() Kind { return v.kind }
 
-// IsNull says that the value is null.
+// IsNull reports whether the value is null.
 func (v Value) IsNull() bool { return v.kind == Null }
 
 // Text returns a string's text or a number's digits as written, else "".
@@ -142,8 +146,8 @@ func (v Value) At(keys ...string) Value {
 	return v
 }
 
-// With returns an object with a member set: in its place where the key exists, else at the end. Null counts as an empty
-// object.
+// With returns an object with a member set: in its place where the key exists, else at the end.
+// Null counts as an empty object.
 func (v Value) With(key string, value Value) Value {
 	members := slices.Clone(v.Members())
 	if i := slices.IndexFunc(members, func(m Member) bool { return m.Key == key }); i >= 0 {
@@ -159,10 +163,12 @@ func (v Value) Without(key string) Value {
 	if v.kind != Object {
 		return v
 	}
-	return ObjectOf(slices.DeleteFunc(slices.Clone(v.Members()), func(m Member) bool { return m.Key == key })...)
+	return ObjectOf(slices.DeleteFunc(slices.Clone(v.Members()),
+		func(m Member) bool { return m.Key == key })...)
 }
 
-// Equal says that two values are the same JSON: keys in any order, numbers by exact value (1 equals 1.0 and 1e0).
+// Equal reports whether two values are the same JSON: keys in any order, numbers by exact value (1
+// equals 1.0 and 1e0).
 func Equal(a, b Value) bool {
 	if a.kind != b.kind {
 		return false
@@ -181,7 +187,8 @@ func Equal(a, b Value) bool {
 			return false
 		}
 		x, y := sorted(a.Members()), sorted(b.Members())
-		return slices.EqualFunc(x, y, func(m, n Member) bool { return m.Key == n.Key && Equal(m.Value, n.Value) })
+		return slices.EqualFunc(x, y,
+			func(m, n Member) bool { return m.Key == n.Key && Equal(m.Value, n.Value) })
 	}
 	return true
 }
@@ -196,8 +203,8 @@ func sorted(members []Member) []Member {
 	return members
 }
 
-// maxExponent bounds the decimal exponent that equalNumbers expands; beyond it numbers are compared as text, so that
-// "1e999999999" costs nothing.
+// maxExponent bounds the decimal exponent that equalNumbers expands; beyond it numbers are compared
+// as text, so that "1e999999999" costs nothing.
 const maxExponent = 1000
 
 func equalNumbers(a, b string) bool {
@@ -231,8 +238,8 @@ var (
 // String returns the value's JSON text in the style Spaced.
 func (v Value) String() string { return string(v.Append(nil, Spaced)) }
 
-// Excerpt returns a value's JSON text as [Value.String] does, cut off at a character after about so many bytes; "..." stands for the
-// rest. It costs no more than what it returns.
+// Excerpt returns a value's JSON text as [Value.String] does, cut off at a character after about so
+// many bytes; "..." stands for the rest. It costs no more than what it returns.
 func Excerpt(v Value, bytes int) string {
 	b := v.head(nil, bytes, 0)
 	if len(b) <= bytes {
@@ -244,7 +251,8 @@ func Excerpt(v Value, bytes int) string {
 	return string(b[:bytes]) + "..."
 }
 
-// head appends the beginning of the value's text, more than so many bytes of it where there are more.
+// head appends the beginning of the value's text, more than so many bytes of it where there are
+// more.
 func (v Value) head(dst []byte, bytes, depth int) []byte {
 	switch {
 	case v.kind == Number:
@@ -335,7 +343,7 @@ func (style Style) newline(dst []byte, depth int) []byte {
 // Parse reads one JSON text with white space around it.
 func Parse(text []byte) (Value, error) { return ParseString(string(text)) }
 
-// Valid says that text is one JSON value.
+// Valid reports whether text is one JSON value.
 func Valid(text string) bool {
 	_, err := ParseString(text)
 	return err == nil

@@ -15,12 +15,14 @@ func ParseString(text string) (Value, error) {
 		return Value{}, err
 	}
 	if rest < len(text) {
-		return Value{}, source.Errorf(source.New("", text), rest, "text after the JSON value, expected the end")
+		return Value{}, source.Errorf(source.New("", text), rest, "text after the JSON value, "+
+			"expected the end")
 	}
 	return v, nil
 }
 
-// ParsePrefix reads one JSON value at the start of text, with white space around it, and returns the offset behind it.
+// ParsePrefix reads one JSON value at the start of text, with white space around it, and returns
+// the offset after it.
 func ParsePrefix(text string) (Value, int, error) {
 	p := parser{text: text}
 	p.space()
@@ -42,7 +44,8 @@ type parser struct {
 	members []Member // of the objects
 }
 
-// MaxValues bounds the values of a text, those in others counted: a byte or two may be one, and takes a hundred times that in memory.
+// MaxValues bounds the values of a text, those in others counted: a byte or two may be one, and
+// takes a hundred times that in memory.
 const MaxValues = 4 << 20
 
 func (p *parser) fail(msg string) Value {
@@ -140,7 +143,8 @@ func (p *parser) array(depth int) Value {
 	}
 }
 
-// indexFrom is the number of members from which duplicates are found by a map; fewer are compared one by one.
+// indexFrom is the number of members from which duplicates are found by a map; fewer are compared
+// one by one.
 const indexFrom = 16
 
 func (p *parser) object(depth int) Value {
@@ -298,8 +302,8 @@ func (p *parser) escaped(start int) (string, bool) {
 	return "", false
 }
 
-// AppendUnescaped appends what one JSON escape at the start of s means, surrogate pairs joined, and returns the number of
-// bytes read, 0 where s does not start with a complete escape.
+// AppendUnescaped appends what one JSON escape at the start of s means, surrogate pairs joined, and
+// returns the number of bytes read, 0 where s does not start with a complete escape.
 func AppendUnescaped(dst []byte, s string) ([]byte, int) {
 	if len(s) < 2 || s[0] != '\\' {
 		return dst, 0

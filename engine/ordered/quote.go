@@ -4,9 +4,10 @@ import "unicode/utf8"
 
 const hexDigits = "0123456789abcdef"
 
-// AppendQuoted appends s as a JSON string with its quotes. Control characters, quotes and backslashes are escaped; with
-// ascii everything beyond ASCII as well. A lone surrogate in its three-byte form is written as its escape, two that make a pair
-// as their character; any other byte that is not UTF-8 becomes U+FFFD.
+// AppendQuoted appends s as a JSON string with its quotes. Control characters, quotes and
+// backslashes are escaped; with ascii everything beyond ASCII as well. A lone surrogate in its
+// three-byte form is written as its escape, two that make a pair as their character; any other byte
+// that is not UTF-8 becomes U+FFFD.
 func AppendQuoted(dst []byte, s string, ascii bool) []byte {
 	return append(AppendEscaped(append(dst, '"'), s, ascii), '"')
 }
@@ -47,7 +48,8 @@ func AppendEscaped(dst []byte, s string, ascii bool) []byte {
 			dst = append(dst, s[start:i]...)
 			if sur, ok := surrogate(s[i:]); ok {
 				n = 3
-				if low, next := surrogate(s[i+n:]); next && !ascii && sur < 0xDC00 && low >= 0xDC00 {
+				if low, next := surrogate(s[i+n:]); next && !ascii && sur < 0xDC00 &&
+					low >= 0xDC00 {
 					dst, n = utf8.AppendRune(dst, joined(sur, low)), 6
 				} else {
 					dst = appendUnicode(dst, sur)
@@ -75,7 +77,8 @@ func AppendEscaped(dst []byte, s string, ascii bool) []byte {
 }
 
 func appendUnicode(dst []byte, r rune) []byte {
-	return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+	return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15],
+		hexDigits[r&15])
 }
 
 // surrogate reads the three-byte form (WTF-8) of a lone surrogate.

@@ -27,8 +27,8 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Compile turns a tree into a program. It takes time linear in the size of the tree, but for the words of a Dispatch, which it
-// sorts. All errors are *Error.
+// Compile turns a tree into a program. It takes time linear in the size of the tree, but for the
+// words of a Dispatch, which it sorts. All errors are *Error.
 func Compile(t Tree) (*Program, error) {
 	f, err := CompileFrame(t)
 	if err != nil {
@@ -37,8 +37,8 @@ func Compile(t Tree) (*Program, error) {
 	return f.Link(Parts{})
 }
 
-// compiler holds what is shared by the passes: read builds nodes, solve computes their facts, noLeftRecursion checks, and
-// gen emits code.
+// compiler holds what is shared by the passes: read builds nodes, solve computes their facts,
+// noLeftRecursion checks, and gen emits code.
 type compiler struct {
 	p      *Program
 	rules  map[string]*rule
@@ -54,10 +54,12 @@ type compiler struct {
 	space  *space
 
 	autosUnder map[string]*Automaton // the frame's
-	leaves     map[Pattern]*node     // what reads a fixed text, or white space, is the same wherever it stands
+	// what reads a fixed text, or white space, is the same wherever it stands
+	leaves map[Pattern]*node
 }
 
-// numbers are the places of things in a table of the program. What a frame has is under what is linked to it, and stays as it is.
+// numbers are the places of things in a table of the program. What a frame has is under what is
+// linked to it, and stays as it is.
 type numbers[K comparable] struct{ under, own map[K]int32 }
 
 func (m *numbers[K]) of(k K, add func() int) int32 {
@@ -82,7 +84,8 @@ type space struct {
 	labels []Place
 }
 
-// exact returns a copy of a list without room for more, and the list's memory for the next one, empty, unless that is too much to keep.
+// exact returns a copy of a list without room for more, and the list's memory for the next one,
+// empty, unless that is too much to keep.
 func exact[T any](list []T) (copied, room []T) {
 	var t T
 	copied = slices.Clone(list)
@@ -93,7 +96,8 @@ func exact[T any](list []T) (copied, room []T) {
 	return copied, list[:0]
 }
 
-// spaces are those that no compilation has. What is in a pool changes no result, so it may belong to the package.
+// spaces are those that no compilation has. What is in a pool changes no result, so it may belong
+// to the package.
 var spaces = sync.Pool{New: func() any { return new(space) }}
 
 // maxBlock bounds what is kept of a space, in bytes for nodes, lists and code each.
@@ -113,7 +117,8 @@ type call struct {
 	rule *rule
 }
 
-// node is a pattern with its parts and facts. Tolerances are resolved, an Opt is the Choice of its P and nothing.
+// node is a pattern with its parts and facts. Tolerances are resolved, an Opt is the Choice of its
+// P and nothing.
 type node struct {
 	p     Pattern
 	up    *node // nil for the root of the tree and of a rule
@@ -261,7 +266,8 @@ func (c *compiler) node(up *node, place int) *node {
 	return n
 }
 
-// kid returns the node of a pattern that is a part of n's. A Lit or Space is never what an error is about, so it needs no parent.
+// kid returns the node of a pattern that is a part of n's. A Lit or Space is never what an error is
+// about, so it needs no parent.
 func (c *compiler) kid(n *node, place int, p Pattern) *node {
 	switch p.(type) {
 	case Lit, Space:
@@ -310,7 +316,8 @@ func (c *compiler) read(n *node, p Pattern) {
 	case Opt:
 		kids(p.P, Seq(nil))
 	case Rep:
-		if p.Min < 0 || p.Max < 0 || p.Max > 0 && p.Max < p.Min || p.Max != int(int32(p.Max)) || p.Min != int(int32(p.Min)) {
+		if p.Min < 0 || p.Max < 0 || p.Max > 0 && p.Max < p.Min || p.Max != int(int32(p.Max)) ||
+			p.Min != int(int32(p.Min)) {
 			n.fail("", "no number of repetitions is at least %d and at most %d", p.Min, p.Max)
 		}
 		kids(p.P)
@@ -326,7 +333,8 @@ func (c *compiler) read(n *node, p Pattern) {
 		kids(p.P, p.Else)
 	case Dispatch:
 		if len(p.Words) == 0 || len(p.Bodies) != 0 && len(p.Bodies) != len(p.Words) {
-			n.fail("", "a Dispatch needs words, and no bodies or one for each: %d words, %d bodies", len(p.Words), len(p.Bodies))
+			n.fail("", "a Dispatch needs words, and no bodies or one for each: %d "+
+				"words, %d bodies", len(p.Words), len(p.Bodies))
 		}
 		if p.After == nil {
 			p.After = Seq(nil)
@@ -336,7 +344,8 @@ func (c *compiler) read(n *node, p Pattern) {
 		var after []Pattern
 		for _, s := range p.Stops {
 			if s.Text == "" || s.Space && SpaceSet.Has(s.Text[0]) {
-				n.fail("", "stop %q must be a text, and must not begin with white space where it has Space", s.Text)
+				n.fail("", "stop %q must be a text, and must not begin with white space "+
+					"where it has Space", s.Text)
 			}
 			if s.After != nil {
 				after = append(after, s.After)
@@ -363,8 +372,9 @@ func (c *compiler) read(n *node, p Pattern) {
 	}
 }
 
-// solve computes the facts of all nodes: the least ones that satisfy all, by iteration, since rules may be recursive. A rule is solved when
-// it is first referred to, so that most facts are final after one round; what is final is left alone in the next one.
+// solve computes the facts of all nodes: the least ones that satisfy all, by iteration, since rules
+// may be recursive. A rule is solved when it is first referred to, so that most facts are final
+// after one round; what is final is left alone in the next one.
 func (c *compiler) solve(root *node, rules []*rule) {
 	root.solve()
 	for changed := true; changed; {
@@ -379,8 +389,8 @@ func (c *compiler) solve(root *node, rules []*rule) {
 	root.solve()
 }
 
-// solve computes the facts of a node and of those below from what is known of the rules. What depends on a rule that is
-// still being solved is not final: its facts can only grow.
+// solve computes the facts of a node and of those below from what is known of the rules. What
+// depends on a rule that is still being solved is not final: its facts can only grow.
 func (n *node) solve() {
 	if n.whole {
 		return
@@ -412,10 +422,12 @@ func (n *node) solve() {
 	case Emit:
 		f.null, f.emits = true, p.Kind != 0
 	case Rejected:
-		// What it takes begins like an alternative before it; as an alternative it needs no first byte of its own.
+		// What it takes begins like an alternative before it; as an alternative it needs no first
+		// byte of its own.
 		f.emits = p.Kind != 0
 	case Seq:
-		// What follows the first part that reads something matters to emits only, which cannot be more than true.
+		// What follows the first part that reads something matters to emits only, which cannot be
+		// more than true.
 		f.null = true
 		known := true
 		for _, k := range n.kids {
@@ -431,8 +443,9 @@ func (n *node) solve() {
 			f.null = f.null || k.facts.null
 			f.first = f.first.Or(k.facts.first)
 			if k.rejected() != nil {
-				// It is reached only where earlier alternatives have read something, which began with their first bytes,
-				// or with bytes that they could read after matching nothing.
+				// It is reached only where earlier alternatives have read something, which began
+				// with their first bytes, or with bytes that they could read after matching
+				// nothing.
 				f.first = all
 			}
 		}
@@ -444,7 +457,8 @@ func (n *node) solve() {
 	case Capture:
 		f.null, f.first = n.kids[0].facts.null, n.kids[0].facts.first
 		if f.emits {
-			n.fail("captures do not nest: use Emit marks around it", "what is captured logs events itself")
+			n.fail("captures do not nest: use Emit "+
+				"marks around it", "what is captured logs events itself")
 		}
 		f.emits = p.Kind != 0
 	case And, Not:
@@ -492,7 +506,8 @@ func (n *node) solve() {
 	n.facts, n.final, n.whole = f, final, final && whole
 }
 
-// noLeftRecursion fails where a rule can reach itself without reading input, on which a machine would run for ever.
+// noLeftRecursion fails where a rule can reach itself without reading input, on which a machine
+// would run for ever.
 func (c *compiler) noLeftRecursion(r *rule) {
 	if r.state != 0 {
 		return
@@ -503,7 +518,8 @@ func (c *compiler) noLeftRecursion(r *rule) {
 		switch n.p.(type) {
 		case Ref:
 			if n.rule.state == 1 {
-				n.fail("read something before", "rule %s can come back here without reading input", n.rule.name)
+				n.fail("read something before", "rule %s can come back here "+
+					"without reading input", n.rule.name)
 			}
 			c.noLeftRecursion(n.rule)
 		case Seq:
@@ -513,7 +529,7 @@ func (c *compiler) noLeftRecursion(r *rule) {
 					return
 				}
 			}
-		case Dispatch, Switch, Until: // what they contain runs, or looks, behind a word
+		case Dispatch, Switch, Until: // what they contain runs, or looks, after a word
 		default:
 			for _, k := range n.kids {
 				walk(k)
@@ -522,12 +538,13 @@ func (c *compiler) noLeftRecursion(r *rule) {
 	}
 	walk(r.body)
 	r.state = 2
-	// What a Dispatch, an Until or the rest of a Seq contains has been skipped: rules reached only from there are visited by
-	// compile's loop over all rules.
+	// What a Dispatch, an Until or the rest of a Seq contains has been skipped: rules reached only
+	// from there are visited by compile's loop over all rules.
 }
 
-// width returns how many bytes the part of a pattern before its Cut reads at most, white space runs counted as one, up to
-// ConfirmBytes+1, which also stands for "any number". done says that the Cut was met.
+// width returns how many bytes the part of a pattern before its Cut reads at most, white space runs
+// counted as one, up to ConfirmBytes+1, which also stands for "any number". done reports that the
+// Cut was met.
 func (n *node) width() (bytes int, done bool) {
 	const many = ConfirmBytes + 1
 	widest := func(kids []*node) (w int, done bool) {
@@ -617,7 +634,8 @@ func (n *node) cuts() bool {
 			}
 		}
 		if with > 0 && with < len(n.kids)-1 {
-			n.fail("write a Cut in all bodies or in none", "%d of %d bodies have a Cut", with, len(n.kids)-1)
+			n.fail("write a Cut in all "+
+				"bodies or in none", "%d of %d bodies have a Cut", with, len(n.kids)-1)
 		}
 		return with > 0
 	}
@@ -683,12 +701,14 @@ const (
 	byHold             // held whole (E13 (c))
 )
 
-// wayOf decides how an alternative is tried that others follow, which begin with the bytes in later. It fails where none of
-// the ways of E13 is open.
+// wayOf decides how an alternative is tried that others follow, which begin with the bytes in
+// later. It fails where none of the ways of E13 is open.
 func (n *node) wayOf(later ByteSet) way {
 	if n.cuts() {
 		if w, _ := n.width(); n.facts.emits && w > ConfirmBytes {
-			n.fail("put what precedes the Cut into a Hold", "more than %d bytes may precede the Cut, and no event could leave before", ConfirmBytes)
+			n.fail("put what precedes the "+
+				"Cut into a Hold", "more than %d bytes may precede the Cut, and no event "+
+				"could leave before", ConfirmBytes)
 		}
 		return byCut
 	}
@@ -699,16 +719,22 @@ func (n *node) wayOf(later ByteSet) way {
 	case !n.facts.emits:
 		return byEntry
 	case n.facts.null:
-		n.fail("write a Cut where it is decided, or put it into a Hold", "it logs events, may match without input, and is not the last alternative")
+		n.fail("write a Cut where it is decided, or "+
+			"put it into a Hold", "it logs events, may match without input, and is not the "+
+			"last alternative")
 	case n.facts.first.Meets(later):
-		n.fail("write a Cut where it is decided, or put it into a Hold", "it logs events, and its first byte does not tell it from what may follow")
+		n.fail("write a Cut where it is decided, or "+
+			"put it into a Hold", "it logs events, and its first byte does not tell it from "+
+			"what may follow")
 	}
 	return byByte
 }
 
 // context is what surrounds the code of a node.
 type context struct {
-	tail   bool // nothing is left to do in the rule behind it, and nothing on the stack above the rule's frame but cut's entry
+	// nothing is left to do in the rule after it, and nothing on the stack above the rule's frame
+	// but cut's entry
+	tail   bool
 	cut    *cut // the alternative that a Cut would decide; nil for none
 	behind bool // a Rejected may stand here
 }
@@ -727,7 +753,8 @@ func (c *compiler) here() int32 { return int32(len(c.p.Code)) }
 
 func (c *compiler) emit(in Inst) int32 {
 	if len(c.p.Code) >= MaxCode {
-		(&node{}).fail("put what repeats into rules", "the program would have more than %d instructions", MaxCode)
+		(&node{}).fail("put what repeats into rules", "the program would have more "+
+			"than %d instructions", MaxCode)
 	}
 	c.p.Code = append(c.p.Code, in)
 	return c.here() - 1
@@ -766,7 +793,7 @@ func (c *compiler) scanner(s ScannerType) int32 {
 	return c.scans.of(s, add)
 }
 
-// gen emits the code of a node and says whether control never reaches the place behind it.
+// gen emits the code of a node and says whether control never reaches the place after it.
 func (c *compiler) gen(n *node, x context) (ended bool) {
 	switch p := n.p.(type) {
 	case Lit:
@@ -791,14 +818,20 @@ func (c *compiler) gen(n *node, x context) (ended bool) {
 		}
 		at := int32(-1)
 		if p.Text != "" {
-			at = c.texts.of(p.Text, func() int { c.p.Texts = append(c.p.Texts, []byte(p.Text)); return len(c.p.Texts) - 1 })
+			at = c.texts.of(p.Text,
+				func() int {
+					c.p.Texts = append(c.p.Texts,
+						[]byte(p.Text))
+					return len(c.p.Texts) - 1
+				})
 		}
 		c.emit(Inst{Op: OpEmit, Kind: p.Kind, A: int32(p.Arg), B: at})
 	case Scan:
 		c.emit(Inst{Op: OpScan, Kind: p.Kind, A: c.scanner(p.Scanner)})
 	case Seq:
 		for i, k := range n.kids {
-			ended = c.gen(k, context{tail: x.tail && i == len(n.kids)-1, cut: x.cut, behind: x.behind && i == 0})
+			ended = c.gen(k, context{tail: x.tail &&
+				i == len(n.kids)-1, cut: x.cut, behind: x.behind && i == 0})
 		}
 		return ended
 	case Label:
@@ -807,7 +840,8 @@ func (c *compiler) gen(n *node, x context) (ended bool) {
 	case Cut:
 		switch k := x.cut; {
 		case k == nil:
-			n.fail("a Cut belongs to an alternative, outside predicates, Hold, Try, Capture and other rules", "there is nothing to cut")
+			n.fail("a Cut belongs to an alternative, outside predicates, Hold, Try, Capture "+
+				"and other rules", "there is nothing to cut")
 		case k.done:
 			n.fail("", "a second Cut of the same alternative")
 		default:
@@ -893,7 +927,8 @@ func (c *compiler) choice(n *node, x context) (ended bool) {
 			reject = i
 		}
 	}
-	// later[i] is what the alternatives behind i can begin with. A Rejected takes only what an earlier one has read.
+	// later[i] is what the alternatives after i can begin with. A Rejected takes only what an
+	// earlier one has read.
 	later := make([]ByteSet, len(n.kids))
 	for i := last; i > 0; i-- {
 		later[i-1] = later[i]
@@ -928,7 +963,8 @@ func (c *compiler) choice(n *node, x context) (ended bool) {
 		case how == byByte:
 			test := c.emit(Inst{Op: OpTest, A: c.set(k.facts.first)})
 			if region {
-				// Decided: the region ends here, since no later alternative can begin with this byte, a Rejected included.
+				// Decided: the region ends here, since no later alternative can begin with this
+				// byte, a Rejected included.
 				c.emit(Inst{Op: OpEndRegion})
 			}
 			if !c.gen(k, context{tail: tail, cut: &cut{}}) {
@@ -937,7 +973,8 @@ func (c *compiler) choice(n *node, x context) (ended bool) {
 			c.land(test)
 		default:
 			var skip []int32
-			if !k.facts.null && !(how == byCut && k.blank()) && k.facts.first.Len() < 256 { // spare an entry where the first byte says no
+			// spare an entry where the first byte says no
+			if !k.facts.null && !(how == byCut && k.blank()) && k.facts.first.Len() < 256 {
 				skip = append(skip, c.emit(Inst{Op: OpTest, A: c.set(k.facts.first)}))
 			}
 			entry := c.emit(Inst{Op: OpChoice})
@@ -1025,7 +1062,8 @@ func (c *compiler) rep(n *node, p Rep) {
 	c.emit(Inst{Op: OpEndLoop, B: int32(p.Min)})
 }
 
-// until emits the search and, for each stop with an After, a test that comes back to the search if the stop is refused:
+// until emits the search and, for each stop with an After, a test that comes back to the search if
+// the stop is refused:
 //
 //	search: until
 //	        jump ->over
@@ -1044,13 +1082,15 @@ func (c *compiler) until(n *node, p Until) {
 			n.fail("", "stop %q is there twice", s.Text)
 		}
 		texts = append(texts, s.Text)
-		key += " " + strconv.Quote(s.Text) + strconv.FormatBool(s.Space) + strconv.FormatBool(s.Stub)
+		key += " " + strconv.Quote(s.Text) + strconv.FormatBool(s.Space) +
+			strconv.FormatBool(s.Stub)
 		tests = tests || s.After != nil
 	}
 	table := func() int {
 		u := UntilTable{TrimEnd: p.TrimEnd, AnySp: p.TrimEnd}
 		for _, s := range p.Stops {
-			u.Space, u.Stub, u.After = append(u.Space, s.Space), append(u.Stub, s.Stub), append(u.After, -1)
+			u.Space, u.Stub, u.After = append(u.Space, s.Space), append(u.Stub, s.Stub),
+				append(u.After, -1)
 			u.AnySp = u.AnySp || s.Space
 		}
 		autoKey := strings.Join(texts, "\x00")
@@ -1094,8 +1134,8 @@ func (c *compiler) until(n *node, p Until) {
 	c.land(over...)
 }
 
-// dispatch emits the search, After as a routine that all words call, unless it is short, and, for each word, its code. A word of which another is
-// a proper prefix falls back to that one:
+// dispatch emits the search, After as a routine that all words call, unless it is short, and, for
+// each word, its code. A word of which another is a proper prefix falls back to that one:
 //
 //	word: choice ->shorter word's code
 //	      skip
@@ -1150,9 +1190,11 @@ func sorted(words []string) wordList {
 	return l
 }
 
-// words emits the code of the words of a table, with their bodies by the place where the words stood before. It returns the jumps of those
-// that go on behind the dispatch, and says whether none does.
-func (c *compiler) words(n *node, table int32, list wordList, bodies []*node, after func(), x context) (over []int32, ended bool) {
+// words emits the code of the words of a table, with their bodies by the place where the words
+// stood before. It returns the jumps of those that go on after the dispatch, and says whether none
+// does.
+func (c *compiler) words(n *node, table int32, list wordList, bodies []*node, after func(),
+	x context) (over []int32, ended bool) {
 	targets := make([]int32, len(list.words))
 	c.p.Dispatches[table] = DispatchTable{Words: list.words, Targets: targets}
 	var prefixes []int // sorted places of the words that are proper prefixes of the next one

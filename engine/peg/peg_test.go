@@ -37,7 +37,8 @@ func everything() peg.Tree {
 	return peg.Tree{
 		Kinds: []string{"", "text", "mark"},
 		Root: peg.Seq{
-			peg.Ref{Name: "rule"}, peg.Set{Set: peg.Range('a', 'z')}, peg.Any{}, peg.Space{}, peg.Before{Off: 3},
+			peg.Ref{Name: "rule"}, peg.Set{Set: peg.Range('a', 'z')}, peg.Any{}, peg.Space{},
+			peg.Before{Off: 3},
 			peg.Choice{
 				peg.Seq{lit("<a>"), peg.Cut{}, peg.Emit{Kind: 2, Arg: 7}},
 				peg.Hold{P: peg.Capture{Kind: 1, P: peg.Stub{Text: "<end>"}}},
@@ -45,12 +46,15 @@ func everything() peg.Tree {
 				peg.End{},
 			},
 			peg.Rep{P: peg.Seq{lit("ab"), peg.Opt{P: lit("c")}}, Min: 1, Max: 5},
-			peg.Dispatch{Words: []string{"get", "get_all"}, After: lit(">"), Bodies: []peg.Pattern{peg.Seq{}, emit()}},
+			peg.Dispatch{Words: []string{"get", "get_all"}, After: lit(">"),
+				Bodies: []peg.Pattern{peg.Seq{}, emit()}},
 			peg.And{P: lit("x")}, peg.Not{P: lit("y")}, peg.Space{},
 			peg.Label{Name: "here", P: peg.Scan{Kind: 1, Scanner: word{"word"}}},
 		},
 		Rules: []peg.Rule{{Name: "rule", P: peg.Try{
-			P:    peg.Until{Kind: 1, Stops: []peg.Stop{{Text: "<", Space: true, After: peg.Seq{peg.Space{}, lit("/")}}, {Text: "</s>", Stub: true}}, TrimEnd: true},
+			P: peg.Until{Kind: 1,
+				Stops: []peg.Stop{{Text: "<", Space: true, After: peg.Seq{peg.Space{}, lit("/")}},
+					{Text: "</s>", Stub: true}}, TrimEnd: true},
 			Else: peg.Rep{P: lit("z")},
 		}}},
 	}
@@ -156,7 +160,8 @@ rule = try(text{_"<"&(_ "/") "</s>"... _$}; "z"*)
 	used := map[string]bool{}
 	for pc := range p.Code {
 		used[strings.Fields(p.Inst(pc))[0]] = true
-		if strings.Contains(p.Inst(pc), "<operand") || strings.HasPrefix(p.Code[pc].Op.String(), "op") {
+		if strings.Contains(p.Inst(pc), "<operand") ||
+			strings.HasPrefix(p.Code[pc].Op.String(), "op") {
 			t.Errorf("%d  %s", pc, p.Inst(pc))
 		}
 	}
@@ -167,7 +172,8 @@ rule = try(text{_"<"&(_ "/") "</s>"... _$}; "z"*)
 	}
 }
 
-// opcodes reads the names of the operations from the source, and demands that each one has its semantics beside it.
+// opcodes reads the names of the operations from the source, and demands that each one has its
+// semantics beside it.
 func opcodes(t *testing.T) (names []string) {
 	file, err := parser.ParseFile(token.NewFileSet(), "program.go", nil, parser.ParseComments)
 	if err != nil {
@@ -178,7 +184,7 @@ func opcodes(t *testing.T) (names []string) {
 			for _, name := range v.Names {
 				if strings.HasPrefix(name.Name, "Op") {
 					names = append(names, name.Name)
-					if v.Comment == nil {
+					if v.Comment == nil && v.Doc == nil {
 						t.Errorf("%s has no comment that says what it does", name.Name)
 					}
 				}
@@ -211,7 +217,8 @@ func TestCompileErrors(t *testing.T) {
 		{"bodies", peg.Dispatch{Words: []string{"x", "y"}, Bodies: []peg.Pattern{emit()}}, "root: a Dispatch needs words, and no bodies or one for each: 2 words, 1 bodies"},
 		{"empty word", peg.Dispatch{Words: []string{""}}, "root: the empty word"},
 		{"word twice", peg.Dispatch{Words: []string{"x", "x"}}, `root: the word "x" is there twice`},
-		{"some bodies cut", peg.Choice{peg.Dispatch{Words: []string{"x", "y"}, Bodies: []peg.Pattern{peg.Cut{}, peg.Seq{}}}, peg.Seq{}},
+		{"some bodies cut", peg.Choice{peg.Dispatch{Words: []string{"x", "y"},
+			Bodies: []peg.Pattern{peg.Cut{}, peg.Seq{}}}, peg.Seq{}},
 			"root: choice 1: 1 of 2 bodies have a Cut (write a Cut in all bodies or in none)"},
 		{"empty stop", peg.Until{Stops: []peg.Stop{{}}}, `root: stop "" must be a text, and must not begin with white space where it has Space`},
 		{"stop twice", peg.Until{Stops: []peg.Stop{{Text: "a"}, {Text: "a"}}}, `root: stop "a" is there twice`},
@@ -225,22 +232,30 @@ func TestCompileErrors(t *testing.T) {
 		{"two cuts", peg.Choice{peg.Seq{lit("a"), peg.Cut{}, peg.Cut{}}, peg.Seq{}}, "root: choice 1: seq 3: a second Cut of the same alternative"},
 		{"rejected first", peg.Choice{peg.Rejected{}, lit("a")}, "root: choice 1: a Choice has one Rejected at most, and not in its first alternative"},
 		{"rejected twice", peg.Choice{lit("a"), peg.Rejected{}, peg.Rejected{}}, "root: choice 3: a Choice has one Rejected at most, and not in its first alternative"},
-		{"rejected behind", peg.Choice{lit("a"), peg.Seq{lit("b"), peg.Rejected{}}}, "root: choice 2: seq 2: a Rejected begins an alternative of a Choice that is not the first"},
+		{"rejected after", peg.Choice{lit("a"), peg.Seq{lit("b"), peg.Rejected{}}}, "root: choice 2: seq 2: a Rejected begins an alternative of a Choice that is not the first"},
 
 		// E13.
 		{"same first byte", peg.Choice{peg.Seq{emit(), lit("ab")}, lit("ac")},
-			"root: choice 1: it logs events, and its first byte does not tell it from what may follow (write a Cut where it is decided, or put it into a Hold)"},
+			"root: choice 1: it logs events, and its first byte does not tell it from what may " +
+				"follow (write a Cut where it is decided, or put it into a Hold)"},
 		{"may be empty", peg.Choice{peg.Seq{emit(), peg.Space{}}, lit("ac")},
-			"root: choice 1: it logs events, may match without input, and is not the last alternative (write a Cut where it is decided, or put it into a Hold)"},
+			"root: choice 1: it logs events, may match without input, and is not the last " +
+				"alternative (write a Cut where it is decided, or put it into a Hold)"},
 		{"may be empty, repeated", peg.Rep{P: peg.Until{Kind: 1}},
-			"root: rep: it logs events, may match without input, and is not the last alternative (write a Cut where it is decided, or put it into a Hold)"},
+			"root: rep: it logs events, may match without input, and is not the last alternative " +
+				"(write a Cut where it is decided, or put it into a Hold)"},
 		{"long confirmation", peg.Choice{longGuard, lit("a")},
-			"root: choice 1: more than 4096 bytes may precede the Cut, and no event could leave before (put what precedes the Cut into a Hold)"},
-		{"long confirmation by recursion", peg.Choice{peg.Seq{peg.Ref{Name: "nest"}, peg.Cut{}, emit()}, lit("a")},
-			"root: choice 1: more than 4096 bytes may precede the Cut, and no event could leave before (put what precedes the Cut into a Hold)"},
+			"root: choice 1: more than 4096 bytes may precede the Cut, and no event could leave " +
+				"before (put what precedes the Cut into a Hold)"},
+		{"long confirmation by recursion",
+			peg.Choice{peg.Seq{peg.Ref{Name: "nest"}, peg.Cut{}, emit()}, lit("a")},
+			"root: choice 1: more than 4096 bytes may precede the Cut, and no event could leave " +
+				"before (put what precedes the Cut into a Hold)"},
 	}
-	left := peg.Rule{Name: "left", P: peg.Seq{peg.Space{}, peg.Choice{lit("a"), peg.Ref{Name: "left"}}}}
-	nest := peg.Rule{Name: "nest", P: peg.Seq{lit("("), peg.Opt{P: peg.Ref{Name: "nest"}}, lit(")")}}
+	left := peg.Rule{Name: "left",
+		P: peg.Seq{peg.Space{}, peg.Choice{lit("a"), peg.Ref{Name: "left"}}}}
+	nest := peg.Rule{Name: "nest",
+		P: peg.Seq{lit("("), peg.Opt{P: peg.Ref{Name: "nest"}}, lit(")")}}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			tree := peg.Tree{Root: test.p, Rules: []peg.Rule{nest}}
@@ -262,15 +277,21 @@ func TestCompileErrors(t *testing.T) {
 // TestCompiles: the ways of E13 that are open.
 func TestCompiles(t *testing.T) {
 	for name, p := range map[string]peg.Pattern{
-		"first bytes differ":       peg.Choice{peg.Seq{lit("a"), emit()}, peg.Seq{peg.Space{}, lit("b")}, lit("c")},
-		"cut":                      peg.Choice{peg.Seq{lit("ab"), peg.Cut{}, emit()}, lit("ac")},
-		"cut behind white space":   peg.Choice{peg.Seq{peg.Space{}, peg.Rep{P: peg.Set{Set: peg.SpaceSet}}, lit("ab"), peg.Cut{}, emit()}, lit("ac")},
-		"long, but held":           peg.Choice{peg.Seq{peg.Hold{P: peg.Seq{emit(), chars()}}, peg.Cut{}, emit()}, lit("ac")},
+		"first bytes differ": peg.Choice{peg.Seq{lit("a"), emit()},
+			peg.Seq{peg.Space{}, lit("b")}, lit("c")},
+		"cut": peg.Choice{peg.Seq{lit("ab"), peg.Cut{}, emit()}, lit("ac")},
+		"cut after white space": peg.Choice{peg.Seq{peg.Space{},
+			peg.Rep{P: peg.Set{Set: peg.SpaceSet}}, lit("ab"), peg.Cut{}, emit()}, lit("ac")},
+		"long, but held": peg.Choice{peg.Seq{peg.Hold{P: peg.Seq{emit(), chars()}},
+			peg.Cut{}, emit()}, lit("ac")},
 		"long, but nothing logged": peg.Choice{peg.Seq{chars(), peg.Cut{}, lit("a")}, lit("ac")},
-		"hold":                     peg.Choice{peg.Label{Name: "x", P: peg.Hold{P: emit()}}, lit("ac")},
-		"last":                     peg.Choice{lit("ac"), emit()},
-		"kind 0 logs nothing":      peg.Choice{peg.Until{}, peg.Emit{}, peg.Capture{P: lit("x")}, lit("ac")},
-		"uncomparable scanners":    peg.Seq{peg.Scan{Scanner: uncomparable{word: word{"a"}}}, peg.Scan{Scanner: uncomparable{word: word{"a"}}}},
+		"hold": peg.Choice{peg.Label{Name: "x", P: peg.Hold{P: emit()}},
+			lit("ac")},
+		"last": peg.Choice{lit("ac"), emit()},
+		"kind 0 logs nothing": peg.Choice{peg.Until{}, peg.Emit{}, peg.Capture{P: lit("x")},
+			lit("ac")},
+		"uncomparable scanners": peg.Seq{peg.Scan{Scanner: uncomparable{word: word{"a"}}},
+			peg.Scan{Scanner: uncomparable{word: word{"a"}}}},
 	} {
 		p, err := peg.Compile(peg.Tree{Root: p})
 		if err == nil {
@@ -365,7 +386,8 @@ func ExampleCompile() {
 	//     8  match
 }
 
-// TestManyWords: a program for a thousand words, each a prefix of the next ten, stays small and is verified.
+// TestManyWords: a program for a thousand words, each a prefix of the next ten, stays small and is
+// verified.
 func TestManyWords(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	d := peg.Dispatch{After: lit(">")}
@@ -390,13 +412,15 @@ func TestManyWords(t *testing.T) {
 	}
 }
 
-// TestFrame links words to a frame and compares the program with that of the same tree whose words were known from the start: both
-// match the same texts. A frame is linked several times, and keeps nothing of what it was linked with.
+// TestFrame links words to a frame and compares the program with that of the same tree whose words
+// were known from the start: both match the same texts. A frame is linked several times, and keeps
+// nothing of what it was linked with.
 func TestFrame(t *testing.T) {
 	tail := peg.Seq{peg.Ref{Name: "tail"}, peg.End{}}
 	tree := func(words peg.Pattern) peg.Tree {
 		return peg.Tree{
-			Root:  peg.Choice{peg.Seq{emit(), lit("<"), words, tail}, peg.Seq{peg.Rejected{Kind: 1}, peg.Until{Kind: 1}, peg.End{}}},
+			Root: peg.Choice{peg.Seq{emit(), lit("<"), words, tail},
+				peg.Seq{peg.Rejected{Kind: 1}, peg.Until{Kind: 1}, peg.End{}}},
 			Rules: []peg.Rule{{Name: "tail", P: peg.Opt{P: lit("!")}}},
 		}
 	}
@@ -408,10 +432,12 @@ func TestFrame(t *testing.T) {
 	for _, words := range [][]string{{"get"}, {"put", "get", "get_all"}, {"a"}} {
 		var bodies []peg.Pattern
 		for range words {
-			bodies = append(bodies, peg.Seq{peg.Cut{}, peg.Ref{Name: "more"}, peg.Ref{Name: "tail"}})
+			bodies = append(bodies,
+				peg.Seq{peg.Cut{}, peg.Ref{Name: "more"}, peg.Ref{Name: "tail"}})
 		}
 		more := peg.Rule{Name: "more", P: peg.Set{Set: peg.Bytes(">/")}}
-		linked, err := f.Link(peg.Parts{Words: words, Bodies: map[string][]peg.Pattern{"s": bodies}, Rules: []peg.Rule{more}})
+		linked, err := f.Link(peg.Parts{Words: words, Bodies: map[string][]peg.Pattern{"s": bodies},
+			Rules: []peg.Rule{more}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -424,7 +450,8 @@ func TestFrame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(linked.Dispatches) != 1 || !slices.Equal(linked.Dispatches[0].Words, compiled.Dispatches[0].Words) {
+		if len(linked.Dispatches) != 1 ||
+			!slices.Equal(linked.Dispatches[0].Words, compiled.Dispatches[0].Words) {
 			t.Errorf("%q: linked %v, compiled %v", words, linked.Dispatches, compiled.Dispatches)
 		}
 	}

@@ -13,47 +13,64 @@ const MaxCode = 1 << 20
 // Op is an operation code.
 type Op uint8
 
-// The instructions. pos is the position, pc the place in the code; "push" and "pop" concern the machine's one stack, which
-// holds backtrack entries and other frames. "fails" means: the youngest entry is popped together with all that is above it,
-// the position and the log go back to what it remembers, and the machine goes on at its target; a Try frame that is younger
-// is popped instead, and leaves position and log alone. Every instruction that needs a byte that is not there suspends; if
-// the input is closed, or the byte is beyond the cap of what is held, it fails instead.
+// The instructions. pos is the position, pc the place in the code; "push" and "pop" concern the
+// machine's one stack, which holds backtrack entries and other frames. "fails" means: the youngest
+// entry is popped together with all that is above it, the position and the log go back to what it
+// remembers, and the machine goes on at its target; a Try frame that is younger is popped instead,
+// and leaves position and log alone. Every instruction that needs a byte that is not there
+// suspends; if the input is closed, or the byte is beyond the cap of what is held, it fails
+// instead.
 const (
-	OpMatch      Op = iota // the program has matched
-	OpFail                 // fails
-	OpLit                  // A: literal. pos moves behind it, all at once; else fails
-	OpSet                  // A: set. pos moves behind one byte of it; else fails
-	OpAny                  // pos moves behind one byte
-	OpSpan                 // A: set, B: least, C: most (0: any number). pos moves byte by byte over the set; fails where fewer than B came
-	OpSkip                 // A: bytes. pos moves over bytes that a Dispatch has looked at
-	OpEnd                  // fails unless the input is closed and ends at pos
-	OpBefore               // A: offset. Fails if pos is greater
-	OpStub                 // A: literal. pos moves to the end of the input if that leaves a proper prefix of it; else fails
-	OpTest                 // A: set, B: target. Jumps unless the byte at pos is in the set; needs no entry
-	OpJump                 // A: target. Jumps
-	OpChoice               // A: target. Pushes an entry
-	OpCommit               // A: target. Pops the entry, keeps position and log, jumps
-	OpPred                 // A: target. Pushes an entry that also remembers the farthest failure
-	OpBackCommit           // A: target. Pops the entry of an OpPred, takes its position back, jumps
-	OpFailTwice            // pops the entry of an OpPred, takes its position back, fails
-	OpRegion               // pushes a region frame; the farthest failure becomes pos
-	OpEndRegion            // pops the region frame; the farthest failure becomes the farther of both
-	OpRejected             // A: target. Pops the region frame; jumps if no failure was farther than pos; else logs the text up to there, pos moves there
-	OpLoop                 // pushes a loop frame
-	OpNext                 // A: target, B: most. Jumps if B iterations are done; B is not 0
-	OpAgain                // A: target. Counts an iteration and jumps, unless it read nothing
-	OpEndLoop              // B: least. Pops the loop frame; fails where fewer than B iterations were counted
-	OpTry                  // A: target. Pushes a Try frame
-	OpEndTry               // A: target. Pops the Try frame and jumps
-	OpCall                 // A: target. Pushes the place behind the call and jumps
-	OpReturn               // pops a call's frame and jumps to its place
-	OpEmit                 // A: number, B: text, -1 for none. Logs an event
-	OpCapture              // what is read from here on is text
-	OpEndCapture           // it was; logs it
-	OpUntil                // A: until. Logs text up to a stop or the end, pos moves; jumps to the stop's test where it has one
-	OpRefuse               // A: until, B: stop. The stop at pos is text: logs it, pos moves behind it
-	OpDispatch             // A: dispatch. Jumps to the code of the longest word at pos; fails if there is none
-	OpScan                 // A: scanner. Runs the scanner, logs what it produces, pos moves over what it consumes; fails with it
+	OpMatch Op = iota // the program has matched
+	OpFail            // fails
+	OpLit             // A: literal. pos moves after it, all at once; else fails
+	OpSet             // A: set. pos moves after one byte of it; else fails
+	OpAny             // pos moves after one byte
+	// A: set, B: least, C: most (0: any number). pos moves byte by byte over the set; fails where
+	// fewer than B came
+	OpSpan
+	OpSkip   // A: bytes. pos moves over bytes that a Dispatch has looked at
+	OpEnd    // fails unless the input is closed and ends at pos
+	OpBefore // A: offset. Fails if pos is greater
+	// A: literal. pos moves to the end of the input if that leaves a proper prefix of it; else
+	// fails
+	OpStub
+	// A: set, B: target. Jumps unless the byte at pos is in the set; needs no entry
+	OpTest
+	OpJump       // A: target. Jumps
+	OpChoice     // A: target. Pushes an entry
+	OpCommit     // A: target. Pops the entry, keeps position and log, jumps
+	OpPred       // A: target. Pushes an entry that also remembers the farthest failure
+	OpBackCommit // A: target. Pops the entry of an OpPred, takes its position back, jumps
+	OpFailTwice  // pops the entry of an OpPred, takes its position back, fails
+	OpRegion     // pushes a region frame; the farthest failure becomes pos
+	// pops the region frame; the farthest failure becomes the farther of both
+	OpEndRegion
+	// A: target. Pops the region frame; jumps if no failure was farther than pos; else logs the
+	// text up to there, pos moves there
+	OpRejected
+	OpLoop  // pushes a loop frame
+	OpNext  // A: target, B: most. Jumps if B iterations are done; B is not 0
+	OpAgain // A: target. Counts an iteration and jumps, unless it read nothing
+	// B: least. Pops the loop frame; fails where fewer than B iterations were counted
+	OpEndLoop
+	OpTry        // A: target. Pushes a Try frame
+	OpEndTry     // A: target. Pops the Try frame and jumps
+	OpCall       // A: target. Pushes the place after the call and jumps
+	OpReturn     // pops a call's frame and jumps to its place
+	OpEmit       // A: number, B: text, -1 for none. Logs an event
+	OpCapture    // what is read from here on is text
+	OpEndCapture // it was; logs it
+	// A: until. Logs text up to a stop or the end, pos moves; jumps to the stop's test where it has
+	// one
+	OpUntil
+	// A: until, B: stop. The stop at pos is text: logs it, pos moves after it
+	OpRefuse
+	// A: dispatch. Jumps to the code of the longest word at pos; fails if there is none
+	OpDispatch
+	// A: scanner. Runs the scanner, logs what it produces, pos moves over what it consumes; fails
+	// with it
+	OpScan
 	numOps
 )
 
@@ -77,7 +94,7 @@ type opInfo struct {
 	name    string
 	a, b, c operand
 	kind    bool // the instruction's Kind means something
-	ends    bool // control never goes on behind it
+	ends    bool // control never goes on after it
 }
 
 var opTable = [numOps]opInfo{
@@ -125,16 +142,16 @@ func (op Op) String() string {
 	return fmt.Sprintf("op%d", op)
 }
 
-// Inst is an instruction. The comment of its Op says what the operands are; targets are indices into Program.Code,
-// others indices into the program's tables or plain numbers.
+// Inst is an instruction. The comment of its Op says what the operands are; targets are indices
+// into Program.Code, others indices into the program's tables or plain numbers.
 type Inst struct {
 	Op      Op
 	Kind    Kind
 	A, B, C int32
 }
 
-// Program is what a machine runs. It is made by [Compile] and does not change: machines share it. [Program.Verify] says
-// whether one that came from elsewhere is safe to run.
+// Program is what a machine runs. It is made by [Compile] and does not change: machines share it.
+// [Program.Verify] says whether one that came from elsewhere is safe to run.
 type Program struct {
 	Code       []Inst
 	Lits       []string
@@ -178,7 +195,8 @@ func (p *Program) Kind(k Kind) string {
 	return fmt.Sprintf("kind%d", k)
 }
 
-// String disassembles the program, one instruction a line, with the names of rules and labels between.
+// String disassembles the program, one instruction a line, with the names of rules and labels
+// between.
 func (p *Program) String() string {
 	var b strings.Builder
 	labels := p.Labels
@@ -315,12 +333,13 @@ func (p *Program) check(in Inst, o operand, v int32) error {
 	return nil
 }
 
-// Verify says whether a machine can run the program: all operands are in range, control never leaves the code, and
-// every instruction finds on the stack what it pops, whichever way it was reached. (It does not prove that the program ends;
-// Compile's refusal of left recursion does.)
+// Verify says whether a machine can run the program: all operands are in range, control never
+// leaves the code, and every instruction finds on the stack what it pops, whichever way it was
+// reached. (It does not prove that the program ends; Compile's refusal of left recursion does.)
 func (p *Program) Verify() error {
 	if len(p.Code) > MaxCode {
-		return fmt.Errorf("peg: a program of %d instructions; at most %d are allowed", len(p.Code), MaxCode)
+		return fmt.Errorf("peg: a program of %d instructions; at "+
+			"most %d are allowed", len(p.Code), MaxCode)
 	}
 	if len(p.Code) == 0 {
 		return errors.New("peg: a program without code")
@@ -330,8 +349,8 @@ func (p *Program) Verify() error {
 			return fmt.Errorf("peg: until %d: tables of different lengths", i)
 		}
 	}
-	// stack[pc] is what lies on the stack above the frame of the running rule: 'M' or 'R' for the root or a rule, then a letter
-	// for each frame. An open capture counts as a frame.
+	// stack[pc] is what lies on the stack above the frame of the running rule: 'M' or 'R' for the
+	// root or a rule, then a letter for each frame. An open capture counts as a frame.
 	stack := make([]string, len(p.Code))
 	var work []int32
 	var err error
@@ -344,7 +363,8 @@ func (p *Program) Verify() error {
 			stack[to] = s
 			work = append(work, to)
 		case stack[to] != s:
-			err = fmt.Errorf("peg: %d  %s: stack %q here, %q on another way", to, p.Inst(int(to)), s, stack[to])
+			err = fmt.Errorf("peg: %d  %s: stack %q here, "+
+				"%q on another way", to, p.Inst(int(to)), s, stack[to])
 		}
 	}
 	flow(0, 0, "M")
@@ -356,7 +376,8 @@ func (p *Program) Verify() error {
 			return fmt.Errorf("peg: %d  %s: no such operation", pc, in.Op)
 		}
 		info := opTable[in.Op]
-		for _, e := range []error{p.check(in, info.a, in.A), p.check(in, info.b, in.B), p.check(in, info.c, in.C)} {
+		for _, e := range []error{p.check(in, info.a, in.A), p.check(in, info.b, in.B),
+			p.check(in, info.c, in.C)} {
 			if e != nil {
 				return fmt.Errorf("peg: %d  %s: %w", pc, in.Op, e)
 			}

@@ -6,18 +6,20 @@ type Status uint8
 // The three answers.
 const (
 	NeedMore Status = iota // all fine so far; the input ended
-	Match                  // done; the position is behind what was matched
+	Match                  // done; the position is after what was matched
 	Fail                   // the input does not match; the position is where that became certain
 )
 
 func (s Status) String() string { return [...]string{"NeedMore", "Match", "Fail"}[s] }
 
-// ScannerType makes scanners. Its values are compared: equal ones share a scanner in a machine, so a ScannerType should be a
-// pointer or a small comparable struct (uncomparable ones are taken to differ).
+// ScannerType makes scanners. Its values are compared: equal ones share a scanner in a machine, so
+// a ScannerType should be a pointer or a small comparable struct (uncomparable ones are taken to
+// differ).
 type ScannerType interface {
 	// Name is what dumps call it: "json", "python".
 	Name() string
-	// First is the set of bytes with which a match can begin. Nullable says that the empty text can match too.
+	// First is the set of bytes with which a match can begin. Nullable reports that the empty text
+	// can match too.
 	First() (set ByteSet, nullable bool)
 	// New returns a scanner. A machine makes one at first use and keeps it.
 	New() Scanner
@@ -25,26 +27,30 @@ type ScannerType interface {
 
 // Scanner is an external automaton that reads a value which arrives in pieces.
 //
-// Its answers must be a function of the input alone, not of where the pieces end: after NeedMore the bytes consumed so far may
-// depend on the pieces, but at Match and at Fail the total of bytes consumed and the text produced must not.
+// Its answers must be a function of the input alone, not of where the pieces end: after NeedMore
+// the bytes consumed so far may depend on the pieces, but at Match and at Fail the total of bytes
+// consumed and the text produced must not.
 type Scanner interface {
 	// Reset prepares for a new value.
 	Reset()
-	// Step reads on. in begins behind the bytes consumed so far and holds all that is known of the input; closed says that
-	// nothing follows it. Step consumes the n first bytes of in, 0 ≤ n ≤ len(in), and produces text through out.
+	// Step reads on. in begins after the bytes consumed so far and holds all that is known of the
+	// input; closed reports that nothing follows it. Step consumes the n first bytes of in, 0 ≤ n ≤
+	// len(in), and produces text through out.
 	//
 	//	NeedMore  more input is needed; what was not consumed comes again, with more behind it, in the next call. Not
 	//	          allowed when closed.
 	//	Match     the value ends behind the consumed bytes.
 	//	Fail      no value begins with this input. The consumed bytes, and their text, are what was good of it.
 	//
-	// A scanner should consume all it looks at and keep its own state: unconsumed bytes are looked at again.
+	// A scanner should consume all it looks at and keep its own state: unconsumed bytes are looked
+	// at again.
 	Step(in []byte, closed bool, out Out) (n int, st Status)
 }
 
 // Out takes the text that a scanner produces, in order.
 type Out interface {
-	// Copy produces in[from:to] as it is. Successive copies do not overlap; they cost nothing per byte.
+	// Copy produces in[from:to] as it is. Successive copies do not overlap; they cost nothing per
+	// byte.
 	Copy(from, to int)
 	// Text produces other text, which stands for in[from:to] ([Event] has both).
 	Text(text []byte, from, to int)
@@ -55,8 +61,9 @@ type Out interface {
 // Event is what a program logged and the machine handed out.
 type Event struct {
 	Kind Kind
-	Arg  int    // Emit: its number
-	Off  int    // where in the input it begins; for an Emit, where it was logged
-	End  int    // where it ends; Off for an Emit
-	Text []byte // the text: input bytes [Off, End), what a scanner made of them, or an Emit's constant text
+	Arg  int // Emit: its number
+	Off  int // where in the input it begins; for an Emit, where it was logged
+	End  int // where it ends; Off for an Emit
+	// the text: input bytes [Off, End), what a scanner made of them, or an Emit's constant text
+	Text []byte
 }

@@ -1,7 +1,7 @@
 package schema
 
-// formats are the string formats that can be told from the text alone, as patterns (RFC 3339, RFC 9562, RFC 4122's form
-// of a UUID, dotted IPv4). Others are ignored with a note.
+// formats are the string formats that can be told from the text alone, as patterns (RFC 3339, RFC
+// 9562, RFC 4122's form of a UUID, dotted IPv4). Others are ignored with a note.
 var formats = map[string]string{
 	"date":      `^` + datePattern + `$`,
 	"time":      `^` + timePattern + `$`,

@@ -8,9 +8,10 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// normalizer turns nodes into schemas. A schema is made for a set of nodes that must all hold; sets are remembered, so
-// that recursion ends: there are finitely many. What stands in a property or an item is queued; alternatives of a union
-// are made at once, since a union that contains itself says nothing.
+// normalizer turns nodes into schemas. A schema is made for a set of nodes that must all hold; sets
+// are remembered, so that recursion ends: there are finitely many. What stands in a property or an
+// item is queued; alternatives of a union are made at once, since a union that contains itself says
+// nothing.
 type normalizer struct {
 	reader *reader
 	memo   map[string]*work // of sets of several nodes; a node alone has its own
@@ -84,7 +85,7 @@ func (n *normalizer) newWork(nodes []*node) *work {
 	return &work{nodes: nodes, schema: &Schema{at: at, notes: n.reader.notes}}
 }
 
-// behind returns the node that a node with nothing but a reference stands for.
+// after returns the node that a node with nothing but a reference stands for.
 func (nd *node) behind() *node {
 	for range MaxNodes { // a ring of references is found when it is collected
 		if !nd.empty || nd.target == nil || len(nd.all) > 0 || len(nd.any) > 0 {
@@ -128,8 +129,8 @@ func (n *normalizer) makeAt(w *work, depth int) {
 	w.state = done
 }
 
-// collect returns all nodes that must hold where some must, references and allOf followed: those with keywords of their own, and the groups of which
-// one each must.
+// collect returns all nodes that must hold where some must, references and allOf followed: those
+// with keywords of their own, and the groups of which one each must.
 func collect(nodes []*node) (cores []*node, groups [][]*node) {
 	if nd := nodes[0]; len(nodes) == 1 && len(nd.all) == 0 && nd.target == nil {
 		if nd.empty {
@@ -146,7 +147,8 @@ func collect(nodes []*node) (cores []*node, groups [][]*node) {
 	collect = func(nd *node) {
 		switch seen[nd] {
 		case inside:
-			fail(nd.path, "the schema refers to itself without anything in between, so it says nothing")
+			fail(nd.path, "the schema refers to itself without anything in between, so "+
+				"it says nothing")
 		case finished:
 			return
 		}
@@ -184,7 +186,8 @@ func (n *normalizer) union(s *Schema, cores []*node, groups [][]*node, depth int
 			}
 		}
 		if choices = next; len(choices) > MaxAlternatives {
-			fail(s.at, "the alternatives of anyOf and oneOf combine to more than %d", MaxAlternatives)
+			fail(s.at, "the alternatives of anyOf and oneOf combine "+
+				"to more than %d", MaxAlternatives)
 		}
 	}
 	for _, choice := range choices {
@@ -232,9 +235,11 @@ func (n *normalizer) leaf(s *Schema, cores []*node) {
 		if kw.enum != nil {
 			s.Enum = restrict(s.Enum, kw.enum)
 		}
-		s.MinLength, s.MaxLength = max(s.MinLength, kw.minLength), smaller(s.MaxLength, kw.maxLength)
+		s.MinLength, s.MaxLength = max(s.MinLength, kw.minLength),
+			smaller(s.MaxLength, kw.maxLength)
 		s.MinItems, s.MaxItems = max(s.MinItems, kw.minItems), smaller(s.MaxItems, kw.maxItems)
-		s.MinProperties, s.MaxProperties = max(s.MinProperties, kw.minProps), smaller(s.MaxProperties, kw.maxProps)
+		s.MinProperties, s.MaxProperties = max(s.MinProperties, kw.minProps),
+			smaller(s.MaxProperties, kw.maxProps)
 		s.MinItemsGiven = s.MinItemsGiven || kw.minItemsGiven
 		s.Patterns = append(s.Patterns, kw.patterns...)
 		if s.Format == "" {
@@ -291,7 +296,8 @@ func (n *normalizer) object(s *Schema, cores []*node) {
 			}
 		}
 		for _, p := range kw.patternProperties {
-			s.PatternProperties = append(s.PatternProperties, PatternProperty{p.pattern, n.want([]*node{p.schema})})
+			s.PatternProperties = append(s.PatternProperties,
+				PatternProperty{p.pattern, n.want([]*node{p.schema})})
 		}
 		if kw.additional != nil {
 			additional = append(additional, kw.additional)
@@ -336,7 +342,8 @@ func (n *normalizer) object(s *Schema, cores []*node) {
 	}
 }
 
-// others adds what keywords say of the properties that they do not declare, of those that all keywords together do.
+// others adds what keywords say of the properties that they do not declare, of those that all
+// keywords together do.
 func (n *normalizer) others(kw *keywords, names []string, nodes [][]*node) {
 	own := make(map[string]bool, len(kw.properties))
 	for _, p := range kw.properties {
@@ -347,7 +354,8 @@ func (n *normalizer) others(kw *keywords, names []string, nodes [][]*node) {
 			continue
 		}
 		if n.merged++; n.merged > MaxMerged {
-			fail(n.reader.root, "properties that one part of allOf declares and another does not, more than %d in all", MaxMerged)
+			fail(n.reader.root, "properties that one part of allOf declares and another does "+
+				"not, more than %d in all", MaxMerged)
 		}
 		matched := false
 		for _, p := range kw.patternProperties {
@@ -377,8 +385,9 @@ func smaller(a, b int) int {
 	return a
 }
 
-// filter keeps the values of an enum that satisfy the other keywords of the leaf, as far as those are about the value
-// itself; what is inside arrays and objects is not there yet and is left to validation.
+// filter keeps the values of an enum that satisfy the other keywords of the leaf, as far as those
+// are about the value itself; what is inside arrays and objects is not there yet and is left to
+// validation.
 func (n *normalizer) filter(s *Schema) {
 	declared := s.types
 	if !s.declared {

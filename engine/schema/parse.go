@@ -16,11 +16,12 @@ import (
 // Parse reads a schema. Null (a missing schema) allows anything.
 func Parse(v ordered.Value) (*Schema, error) { return ParseAt("", v) }
 
-// ParseAt is [Parse] for a schema that is part of something larger; path, such as "tools[2].parameters", goes before
-// every path in errors and notes.
+// ParseAt is [Parse] for a schema that is part of something larger; path, such as
+// "tools[2].parameters", goes before every path in errors and notes.
 func ParseAt(path string, v ordered.Value) (*Schema, error) { return parseAt(path, v, false) }
 
-// ParseObjectAt is [ParseAt] for the parameters of a function: whatever the schema says besides, only objects satisfy it.
+// ParseObjectAt is [ParseAt] for the parameters of a function: whatever the schema says besides,
+// only objects satisfy it.
 func ParseObjectAt(path string, v ordered.Value) (*Schema, error) { return parseAt(path, v, true) }
 
 func parseAt(path string, v ordered.Value, object bool) (s *Schema, err error) {
@@ -40,7 +41,8 @@ func parseAt(path string, v ordered.Value, object bool) (s *Schema, err error) {
 	} else if v.IsNull() {
 		v = objectOnly
 	}
-	r := &reader{doc: v, root: begun(path), notes: new([]Note), nodes: nodePool.Get().(*slab.Slab[node])}
+	nodes := nodePool.Get().(*slab.Slab[node])
+	r := &reader{doc: v, root: begun(path), notes: new([]Note), nodes: nodes}
 	defer func() {
 		r.nodes.Reset(maxBlock)
 		nodePool.Put(r.nodes)
@@ -58,7 +60,8 @@ func parseAt(path string, v ordered.Value, object bool) (s *Schema, err error) {
 	return s, nil
 }
 
-// nodePool has the nodes that no parsing needs at the moment. What is in a pool changes no result, so it may belong to the package.
+// nodePool has the nodes that no parsing needs at the moment. What is in a pool changes no result,
+// so it may belong to the package.
 var nodePool = sync.Pool{New: func() any { return new(slab.Slab[node]) }}
 
 // maxBlock bounds what is kept of nodes, in bytes.
@@ -72,7 +75,8 @@ func fail(at *path, format string, args ...any) {
 	panic(&Error{Path: at.String(), Msg: fmt.Sprintf(format, args...)})
 }
 
-// node is a schema as written. Its own keywords and the schemas that it is combined with are kept apart.
+// node is a schema as written. Its own keywords and the schemas that it is combined with are kept
+// apart.
 type node struct {
 	id     int
 	path   *path
@@ -119,14 +123,17 @@ type patternNode struct {
 }
 
 type reader struct {
-	doc      ordered.Value
-	root     *path
-	nodes    *slab.Slab[node]
-	all      []*node
-	known    map[ordered.Value]*node                    // the nodes of objects with keywords; nil until the first reference is resolved
-	indexes  map[ordered.Value]map[string]ordered.Value // the members of objects that references lead through
-	refs     []*node                                    // nodes whose reference is still to be resolved
-	referred bool                                       // there were such
+	doc   ordered.Value
+	root  *path
+	nodes *slab.Slab[node]
+	all   []*node
+	// the nodes of objects with keywords; nil until the first reference is resolved
+	known map[ordered.Value]*node
+	// the members of objects that references lead through
+	indexes map[ordered.Value]map[string]ordered.Value
+	// nodes whose reference is still to be resolved
+	refs     []*node
+	referred bool // there were such
 	notes    *[]Note
 }
 
@@ -142,7 +149,8 @@ func (r *reader) fresh() *node {
 	return n
 }
 
-// node reads the schema at a path. One that was read is known by its object: a reference leads back to it.
+// node reads the schema at a path. One that was read is known by its object: a reference leads back
+// to it.
 func (r *reader) node(v ordered.Value, at *path) *node {
 	if known := r.known[v]; known != nil {
 		return known
@@ -250,7 +258,8 @@ func (r *reader) keyword(n *node, key string, v ordered.Value, nullable *bool) {
 		kw.properties = slices.Grow(kw.properties, len(v.Members()))
 		at := here()
 		for _, m := range members(n, key, v) {
-			kw.properties = append(kw.properties, nodeProperty{m.Key, r.node(m.Value, at.step(m.Key))})
+			kw.properties = append(kw.properties,
+				nodeProperty{m.Key, r.node(m.Value, at.step(m.Key))})
 		}
 		kw.about |= Object
 	case "required":
@@ -327,7 +336,8 @@ func (r *reader) keyword(n *node, key string, v ordered.Value, nullable *bool) {
 		}
 		n.ref, own = v.Text(), false
 		r.refs = append(r.refs, n)
-	case "not", "if", "multipleOf", "uniqueItems", "contains", "minContains", "maxContains", "propertyNames", "dependentSchemas",
+	case "not", "if", "multipleOf", "uniqueItems", "contains", "minContains", "maxContains",
+		"propertyNames", "dependentSchemas",
 		"dependentRequired", "dependencies", "unevaluatedItems":
 		if v.Kind() != ordered.Bool || v.Bool() {
 			r.note(here(), "%s is not supported and ignored", key)
@@ -411,16 +421,19 @@ func (r *reader) typeNamed(name string, at *path) TypeSet {
 		r.note(at, "%q is no type of JSON Schema; it is read as %s", excerpt(name), set)
 		return set
 	}
-	r.note(at, "unknown type %q, read as any; the types are string, number, integer, boolean, null, array and object", excerpt(name))
+	r.note(at, "unknown type %q, read as any; the types are string, number, integer, boolean, "+
+		"null, array and object", excerpt(name))
 	return AnyType
 }
 
-// typeAliases are names that tools made from the types of a programming language have for those of JSON Schema.
+// typeAliases are names that tools made from the types of a programming language have for those of
+// JSON Schema.
 var typeAliases = map[string]TypeSet{
 	"str": String, "text": String, "char": String, "varchar": String,
 	"float": Number, "double": Number, "decimal": Number, "number": Number, "real": Number,
-	"int": Integer, "int32": Integer, "int64": Integer, "uint": Integer, "long": Integer, "integer": Integer,
-	"bool": Boolean, "boolean": Boolean,
+	"int": Integer, "int32": Integer, "int64": Integer, "uint": Integer, "long": Integer,
+	"integer": Integer,
+	"bool":    Boolean, "boolean": Boolean,
 	"list": Array, "tuple": Array, "set": Array, "array": Array,
 	"dict": Object, "map": Object, "object": Object, "string": String,
 	"none": Null, "nil": Null, "null": Null,
@@ -499,8 +512,8 @@ func (r *reader) bound(kw *keywords, key string, v ordered.Value, at *path) {
 	}
 }
 
-// tighter returns the stricter of two bounds, either of which may be nil. A bound without a value is draft 4's flag, which
-// makes the other one exclusive.
+// tighter returns the stricter of two bounds, either of which may be nil. A bound without a value
+// is draft 4's flag, which makes the other one exclusive.
 func tighter(a, b *Bound, lower bool) *Bound {
 	switch {
 	case a == nil:
@@ -548,11 +561,13 @@ func (r *reader) anything(ref string, at *path, format string, args ...any) *nod
 	return r.node(ordered.ObjectOf(), at)
 }
 
-// lookup returns the schema that a reference leads to: a JSON pointer (RFC 6901) inside the document.
+// lookup returns the schema that a reference leads to: a JSON pointer (RFC 6901) inside the
+// document.
 func (r *reader) lookup(ref string, at *path) *node {
 	pointer, ok := strings.CutPrefix(ref, "#")
 	if !ok {
-		return r.anything(ref, at, "only references inside the document, such as #/$defs/name, are supported")
+		return r.anything(ref, at, "only references inside the document, such as "+
+			"#/$defs/name, are supported")
 	}
 	if text, err := url.PathUnescape(pointer); err == nil {
 		pointer = text
@@ -566,14 +581,16 @@ func (r *reader) lookup(ref string, at *path) *node {
 	for key := range strings.SplitSeq(pointer[1:], "/") {
 		key = strings.ReplaceAll(strings.ReplaceAll(key, "~1", "/"), "~0", "~")
 		next, ok := r.member(v, key)
-		if i, err := strconv.Atoi(key); err == nil && v.Kind() == ordered.Array && i >= 0 && i < len(v.Items()) {
+		if i, err := strconv.Atoi(key); err == nil && v.Kind() == ordered.Array && i >= 0 &&
+			i < len(v.Items()) {
 			next, ok = v.Items()[i], true
 			where = where.at(i)
 		} else {
 			where = where.step(key)
 		}
 		if !ok {
-			return r.anything(ref, at, "it leads nowhere, there is no %s", strings.TrimPrefix(where.below(r.root).String(), "."))
+			return r.anything(ref, at, "it leads nowhere, there is no %s",
+				strings.TrimPrefix(where.below(r.root).String(), "."))
 		}
 		v = next
 	}

@@ -34,15 +34,15 @@ type CharRange struct {
 	Lo, Hi rune
 }
 
-// Pattern is a regular expression in the regular subset of ECMA 262. Root matches the whole string: where the
-// expression is not anchored, it begins or ends with any text.
+// Pattern is a regular expression in the regular subset of ECMA 262. Root matches the whole string:
+// where the expression is not anchored, it begins or ends with any text.
 type Pattern struct {
 	Text string
 	Root *Node
 }
 
-// errUnsupported marks what is a regular expression and cannot be a grammar: look-around, back references, word
-// boundaries, flags, anchors in the middle.
+// errUnsupported marks what is a regular expression and cannot be a grammar: look-around, back
+// references, word boundaries, flags, anchors in the middle.
 var errUnsupported = errors.New("not in the regular subset")
 
 // ParsePattern reads a regular expression. The error says at which byte the fault is.
@@ -68,8 +68,10 @@ var everything = []CharRange{{0, unicode.MaxRune}}
 var (
 	digits   = []CharRange{{'0', '9'}}
 	wordSet  = []CharRange{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}}
-	spaceSet = []CharRange{{'\t', '\r'}, {' ', ' '}, {0xa0, 0xa0}, {0x1680, 0x1680}, {0x2000, 0x200a}, {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000}, {0xfeff, 0xfeff}}
-	lineSet  = []CharRange{{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}
+	spaceSet = []CharRange{{'\t', '\r'}, {' ', ' '}, {0xa0, 0xa0}, {0x1680, 0x1680},
+		{0x2000, 0x200a}, {0x2028, 0x2029}, {0x202f, 0x202f}, {0x205f, 0x205f}, {0x3000, 0x3000},
+		{0xfeff, 0xfeff}}
+	lineSet = []CharRange{{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}}
 )
 
 // Negate returns the characters outside sorted ranges.
@@ -168,7 +170,8 @@ type branch struct {
 	sole       []branch // the node is a single group with these branches
 }
 
-// whole returns the node for the whole string. A group that is all of a branch may have anchors of its own.
+// whole returns the node for the whole string. A group that is all of a branch may have anchors of
+// its own.
 func (b branch) whole() *Node {
 	if b.sole != nil {
 		var alts []*Node
@@ -285,7 +288,8 @@ func (p *patternParser) atom() (*Node, []branch) {
 			switch {
 			case strings.HasPrefix(rest, ":"):
 				p.pos += 2
-			case strings.HasPrefix(rest, "<=") || strings.HasPrefix(rest, "<!") || strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, "!"):
+			case strings.HasPrefix(rest, "<=") || strings.HasPrefix(rest, "<!") ||
+				strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, "!"):
 				p.unsupported(start, "look-around")
 			case strings.HasPrefix(rest, "<") || strings.HasPrefix(rest, "P<"):
 				end := strings.IndexByte(rest, '>')
@@ -327,8 +331,8 @@ func (p *patternParser) atom() (*Node, []branch) {
 	return &Node{Op: OpClass, Ranges: []CharRange{{r, r}}}, nil
 }
 
-// counts reads {m}, {m,} or {m,n} at an offset; n is its length in bytes, 0 where there is none (the brace is a character
-// then).
+// counts reads {m}, {m,} or {m,n} at an offset; n is its length in bytes, 0 where there is none
+// (the brace is a character then).
 func (p *patternParser) counts(off int) (lo, hi, n int) {
 	end := strings.IndexByte(p.text[off:], '}')
 	if end < 0 || p.text[off] != '{' {
@@ -532,7 +536,8 @@ func (p *patternParser) escape(start int, inClass bool) ([]CharRange, bool) {
 
 func (p *patternParser) hex(start, n int) rune {
 	if n >= 1 && n <= 8 && p.pos+n <= len(p.text) {
-		if c, err := strconv.ParseUint(p.text[p.pos:p.pos+n], 16, 32); err == nil && c <= unicode.MaxRune {
+		if c, err := strconv.ParseUint(p.text[p.pos:p.pos+n], 16, 32); err == nil &&
+			c <= unicode.MaxRune {
 			p.pos += n
 			return rune(c)
 		}
@@ -581,7 +586,8 @@ func (p *patternParser) property(start int) []CharRange {
 	return normal(ranges)
 }
 
-// Match says whether the pattern matches a string. It fails where that takes more than [MaxSteps] steps.
+// Match says whether the pattern matches a string. It fails where that takes more than [MaxSteps]
+// steps.
 func (p *Pattern) Match(s string) (bool, error) {
 	text := []rune(s)
 	m := &patternMatch{text: text}
@@ -594,7 +600,8 @@ func (p *Pattern) Match(s string) (bool, error) {
 	return to[len(text)], nil
 }
 
-// patternMatch follows all ways through a pattern at once: a set of positions goes in, a set comes out.
+// patternMatch follows all ways through a pattern at once: a set of positions goes in, a set comes
+// out.
 type patternMatch struct {
 	text  []rune
 	steps int
@@ -637,9 +644,10 @@ func (m *patternMatch) match(n *Node, from []bool) []bool {
 		if i >= n.Min {
 			changed = merge(to, next)
 		}
-		// The sets either shrink to nothing or, where the body can be empty, grow to a fixed point. After the minimum only
-		// new positions matter.
-		if !slices.Contains(next, true) || i >= n.Min && !changed || i < n.Min && slices.Equal(next, from) {
+		// The sets either shrink to nothing or, where the body can be empty, grow to a fixed point.
+		// After the minimum only new positions matter.
+		if !slices.Contains(next, true) || i >= n.Min && !changed ||
+			i < n.Min && slices.Equal(next, from) {
 			if i < n.Min {
 				merge(to, next)
 				if !slices.Contains(next, true) {

@@ -1,28 +1,33 @@
-// Package schema reads the subset of JSON Schema that tools and response formats are written in, as a typed tree.
+// Package schema reads the subset of JSON Schema that tools and response formats are written in, as
+// a typed tree.
 //
 // # Terminology
 //
-// A schema in this package is normal: references are followed, allOf is merged, and a choice (anyOf, oneOf) is the
-// outermost thing or absent. So a [Schema] is either a union of alternatives ([Schema.Alts]) or a leaf whose keywords all
-// apply. The tree is a graph: a recursive reference leads back to a schema already there ([Schema.Recursive]).
+// A schema in this package is normal: references are followed, allOf is merged, and a choice
+// (anyOf, oneOf) is the outermost thing or absent. So a [Schema] is either a union of alternatives
+// ([Schema.Alts]) or a leaf whose keywords all apply. The tree is a graph: a recursive reference
+// leads back to a schema already there ([Schema.Recursive]).
 //
 // # Model
 //
-// [Parse] reads every keyword that says something about a value and ignores all prose (title, description, examples,
-// default, comments): the same schema with other words is the same tree. A missing schema, true and {} allow anything,
-// false allows nothing. Understood are type (a name or a list), nullable, enum, const, properties, required,
-// additionalProperties, patternProperties, minProperties, maxProperties, items, prefixItems, additionalItems, minItems,
-// maxItems, minLength, maxLength, pattern, format, minimum, maximum, exclusiveMinimum, exclusiveMaximum (both drafts),
-// anyOf, oneOf (taken as anyOf), allOf and $ref inside the document. Keywords that constrain and are not understood
-// (not, multipleOf, uniqueItems, contains, if, ...) are ignored with a [Note]; so is a pattern beyond the regular subset.
+// [Parse] reads every keyword that says something about a value and ignores all prose (title,
+// description, examples, default, comments): the same schema with other words is the same tree. A
+// missing schema, true and {} allow anything, false allows nothing. Understood are type (a name or
+// a list), nullable, enum, const, properties, required, additionalProperties, patternProperties,
+// minProperties, maxProperties, items, prefixItems, additionalItems, minItems, maxItems, minLength,
+// maxLength, pattern, format, minimum, maximum, exclusiveMinimum, exclusiveMaximum (both drafts),
+// anyOf, oneOf (taken as anyOf), allOf and $ref inside the document. Keywords that constrain and
+// are not understood (not, multipleOf, uniqueItems, contains, if, ...) are ignored with a [Note];
+// so is a pattern beyond the regular subset.
 //
-// A schema without a type that has keywords of one type only is taken to mean that type ([Schema.Types]); a validator
-// may not assume so, and [Schema.Validate] does not.
+// A schema without a type that has keywords of one type only is taken to mean that type
+// ([Schema.Types]); a validator may not assume so, and [Schema.Validate] does not.
 //
 // # Limits
 //
-// Schemas are foreign text: [MaxNodes], [MaxAlternatives], [MaxMerged], [MaxEnum], [MaxCount], [MaxPattern] and [MaxSteps] bound what
-// they can cost. An upper bound above MaxCount is dropped, a lower bound above it is an error.
+// Schemas are foreign text: [MaxNodes], [MaxAlternatives], [MaxMerged], [MaxEnum], [MaxCount],
+// [MaxPattern] and [MaxSteps] bound what they can cost. An upper bound above MaxCount is dropped, a
+// lower bound above it is an error.
 //
 // # Errors
 //
@@ -45,13 +50,14 @@ import (
 
 // The limits.
 const (
-	MaxNodes        = 50_000    // schemas in one document, before and after merging
-	MaxAlternatives = 1000      // alternatives of one union after merging
-	MaxMerged       = 20_000    // properties that parts of allOf constrain and do not declare, in one document
-	MaxEnum         = 20_000    // values of one enum
-	MaxCount        = 1_000_000 // minItems, minLength, minProperties
-	MaxPattern      = 10_000    // bytes of one pattern
-	MaxSteps        = 1_000_000 // steps of one validation
+	MaxNodes        = 50_000 // schemas in one document, before and after merging
+	MaxAlternatives = 1000   // alternatives of one union after merging
+	// properties that parts of allOf constrain and do not declare, in one document
+	MaxMerged  = 20_000
+	MaxEnum    = 20_000    // values of one enum
+	MaxCount   = 1_000_000 // minItems, minLength, minProperties
+	MaxPattern = 10_000    // bytes of one pattern
+	MaxSteps   = 1_000_000 // steps of one validation
 )
 
 // TypeSet is a set of JSON types. Number includes Integer's bit: an integer is a number.
@@ -74,9 +80,10 @@ const (
 var typeNames = []struct {
 	set  TypeSet
 	name string
-}{{Null, "null"}, {Boolean, "boolean"}, {Number, "number"}, {Integer, "integer"}, {String, "string"}, {Array, "array"}, {Object, "object"}}
+}{{Null, "null"}, {Boolean, "boolean"}, {Number, "number"}, {Integer, "integer"},
+	{String, "string"}, {Array, "array"}, {Object, "object"}}
 
-// Has says that all of the given types are in the set.
+// Has reports whether all of the given types are in the set.
 func (t TypeSet) Has(types TypeSet) bool { return t&types == types }
 
 // String returns the names joined by "|", "any" for all and "never" for none.
@@ -152,7 +159,8 @@ type Schema struct {
 	notes     *[]Note
 }
 
-// Property is a declared property. A required one that no schema declares has the schema of additional properties.
+// Property is a declared property. A required one that no schema declares has the schema of
+// additional properties.
 type Property struct {
 	Name     string
 	Schema   *Schema
@@ -197,23 +205,25 @@ func at(path, msg string) string {
 
 // Any returns the schema that allows anything.
 func Any() *Schema {
-	return &Schema{MaxLength: -1, MaxItems: -1, MaxProperties: -1, types: AnyType, notes: new([]Note)}
+	return &Schema{MaxLength: -1, MaxItems: -1, MaxProperties: -1, types: AnyType,
+		notes: new([]Note)}
 }
 
-// Path returns where the schema was written, such as "tools[2].parameters.properties.x"; of merged schemas the first.
+// Path returns where the schema was written, such as "tools[2].parameters.properties.x"; of merged
+// schemas the first.
 func (s *Schema) Path() string { return s.at.String() }
 
-// Types returns the types that a value may have, after references, alternatives, enum and const. A leaf without a type
-// has those that its keywords are about, or all.
+// Types returns the types that a value may have, after references, alternatives, enum and const. A
+// leaf without a type has those that its keywords are about, or all.
 func (s *Schema) Types() TypeSet { return s.types }
 
-// IsString says that a value is always a string.
+// IsString reports whether a value is always a string.
 func (s *Schema) IsString() bool { return s.types == String }
 
-// IsNever says that no value is allowed.
+// IsNever reports whether no value is allowed.
 func (s *Schema) IsNever() bool { return s.types == 0 }
 
-// IsFree says that a leaf puts no constraint on the given type beyond the type itself.
+// IsFree reports whether a leaf puts no constraint on the given type beyond the type itself.
 func (s *Schema) IsFree(t TypeSet) bool {
 	if len(s.Alts) > 0 || s.Enum != nil || !s.types.Has(t) {
 		return false
@@ -226,24 +236,28 @@ func (s *Schema) IsFree(t TypeSet) bool {
 	case Array:
 		return len(s.Prefix) == 0 && s.Items == nil && s.MinItems == 0 && s.MaxItems < 0
 	case Object:
-		return len(s.Properties) == 0 && len(s.PatternProperties) == 0 && s.Additional == nil && s.MinProperties == 0 && s.MaxProperties < 0
+		return len(s.Properties) == 0 && len(s.PatternProperties) == 0 && s.Additional == nil &&
+			s.MinProperties == 0 && s.MaxProperties < 0
 	}
 	return true
 }
 
-// IsAny says that anything is allowed.
+// IsAny reports whether anything is allowed.
 func (s *Schema) IsAny() bool {
-	return s.types == AnyType && s.IsFree(String) && s.IsFree(Number) && s.IsFree(Array) && s.IsFree(Object)
+	return s.types == AnyType && s.IsFree(String) && s.IsFree(Number) && s.IsFree(Array) &&
+		s.IsFree(Object)
 }
 
-// Recursive says that the schema contains itself.
+// Recursive reports whether the schema contains itself.
 func (s *Schema) Recursive() bool { return s.recursive }
 
-// Notes returns what was ignored in the document, in the order of its text. It is the same for all schemas of one.
+// Notes returns what was ignored in the document, in the order of its text. It is the same for all
+// schemas of one.
 func (s *Schema) Notes() []Note { return *s.notes }
 
-// Fields returns the declared properties. Of a union: those of all alternatives that are objects, in the order in which
-// they first occur; a property is required if each of them requires it, and its schema is the union of its schemas.
+// Fields returns the declared properties. Of a union: those of all alternatives that are objects,
+// in the order in which they first occur; a property is required if each of them requires it, and
+// its schema is the union of its schemas.
 func (s *Schema) Fields() []Property {
 	if len(s.Alts) == 0 {
 		return s.Properties
@@ -280,8 +294,9 @@ func (s *Schema) Fields() []Property {
 	return out
 }
 
-// Field returns the schema that a property of an object has, and whether it is declared by name. An undeclared one has
-// the schema of matching pattern properties or of additional properties, or anything.
+// Field returns the schema that a property of an object has, and whether it is declared by name. An
+// undeclared one has the schema of matching pattern properties or of additional properties, or
+// anything.
 func (s *Schema) Field(name string) (*Schema, bool) {
 	for _, p := range s.Fields() {
 		if p.Name == name {
@@ -314,7 +329,8 @@ func (s *Schema) Field(name string) (*Schema, bool) {
 func (s *Schema) Only(types TypeSet) *Schema {
 	only := *s
 	only.types &= types
-	only.Enum = slices.DeleteFunc(slices.Clone(s.Enum), func(v ordered.Value) bool { return TypeOf(v)&types == 0 })
+	only.Enum = slices.DeleteFunc(slices.Clone(s.Enum),
+		func(v ordered.Value) bool { return TypeOf(v)&types == 0 })
 	only.Alts = nil
 	for _, alt := range s.Alts {
 		if alt = alt.Only(types); !alt.IsNever() {
@@ -344,7 +360,8 @@ func (s *Schema) add(alt *Schema) {
 	}
 }
 
-// settle ends the making of a union: its types are those of its alternatives, and a single alternative takes its place.
+// settle ends the making of a union: its types are those of its alternatives, and a single
+// alternative takes its place.
 func (s *Schema) settle() {
 	if len(s.Alts) == 1 {
 		at := s.at
@@ -359,11 +376,12 @@ func (s *Schema) settle() {
 	}
 }
 
-// maxDescription is after how many bytes a description of a schema breaks off: a schema that others refer to is described wherever they
-// do, and references double.
+// maxDescription is after how many bytes a description of a schema breaks off: a schema that others
+// refer to is described wherever they do, and references double.
 const maxDescription = 2000
 
-// String describes the schema in one line, for messages and dumps; recursion, and what a long description has no room for, prints as "...".
+// String describes the schema in one line, for messages and dumps; recursion, and what a long
+// description has no room for, prints as "...".
 func (s *Schema) String() string {
 	var b strings.Builder
 	s.describe(&b, map[*Schema]bool{})
@@ -427,10 +445,12 @@ func (s *Schema) describe(b *strings.Builder, open map[*Schema]bool) {
 	}
 	counts("length", s.MinLength, s.MaxLength)
 	if s.Minimum != nil {
-		b.WriteString(" " + map[bool]string{false: ">= ", true: "> "}[s.Minimum.Exclusive] + decimal(s.Minimum.Value))
+		b.WriteString(" " + map[bool]string{false: ">= ", true: "> "}[s.Minimum.Exclusive] +
+			decimal(s.Minimum.Value))
 	}
 	if s.Maximum != nil {
-		b.WriteString(" " + map[bool]string{false: "<= ", true: "< "}[s.Maximum.Exclusive] + decimal(s.Maximum.Value))
+		b.WriteString(" " + map[bool]string{false: "<= ", true: "< "}[s.Maximum.Exclusive] +
+			decimal(s.Maximum.Value))
 	}
 	counts("items", s.MinItems, s.MaxItems)
 	if len(s.Prefix) > 0 || s.Items != nil {
@@ -487,10 +507,12 @@ func decimal(r *big.Rat) string {
 	return r.RatString()
 }
 
-// maxExponent bounds the decimal exponent of a number that is expanded, so that 1e999999999 costs nothing.
+// maxExponent bounds the decimal exponent of a number that is expanded, so that 1e999999999 costs
+// nothing.
 const maxExponent = 400
 
-// rational returns the exact value of a JSON number, unless its exponent or its length is beyond reason.
+// rational returns the exact value of a JSON number, unless its exponent or its length is beyond
+// reason.
 func rational(text string) (*big.Rat, bool) {
 	if len(text) > 2*maxExponent {
 		return nil, false

@@ -123,9 +123,12 @@ func TestNotes(t *testing.T) {
 		"tools[0].parameters.properties.a.not: not is not supported and ignored",
 		"tools[0].parameters.properties.a.multipleOf: multipleOf is not supported and ignored",
 		`tools[0].parameters.properties.b.format: the format "email" is not checked`,
-		"tools[0].parameters.properties.c.pattern: the pattern is ignored: look-around at byte 0 of the pattern is not in the regular subset",
-		"tools[0].parameters.properties.d.items.uniqueItems: uniqueItems is not supported and ignored",
-		"tools[0].parameters.properties.f.maxLength: 2000000 is beyond the 1000000 that are checked, taken as no bound",
+		"tools[0].parameters.properties.c.pattern: the pattern is ignored: look-around at byte 0 " +
+			"of the pattern is not in the regular subset",
+		"tools[0].parameters.properties.d.items.uniqueItems: uniqueItems is not " +
+			"supported and ignored",
+		"tools[0].parameters.properties.f.maxLength: 2000000 is beyond the 1000000 that are " +
+			"checked, taken as no bound",
 	}
 	if got := fmt.Sprint(s.Notes()); got != fmt.Sprint(want) {
 		t.Errorf("got %s\nwant %s", got, want)
@@ -199,7 +202,9 @@ var patterns = []string{`abc`, `^abc$`, `a|b`, `^(a|b)*c$`, `^a{2,3}b?$`, `^[^a-
 	`^(a?){3}$`, `^(a*)*b$`, `^()$`, `a{0}b`, `^[\w.]+@\w+$`, `^(^a|b$)$`, `^a$|b`, `^{$`, `^a{,2}$`, `^\p{Lu}$`, `^\n\t\/$`, `^[a-]$`, `^((a|ab)(c|bcd))+$`}
 
 func TestPatternAgainstRegexp(t *testing.T) {
-	probes := []string{"", "a", "b", "ab", "abc", "aab", "aaab", "xabcx", "c", "abac", "1a ", "abab", ".", "-", "x", "é", "\n", "aaa", "aaaa", "a@b", "{", "a{,2}", "A", "\n\t/", "abcd", "abbcd", "acabcd"}
+	probes := []string{"", "a", "b", "ab", "abc", "aab", "aaab", "xabcx", "c", "abac", "1a ",
+		"abab", ".", "-", "x", "é", "\n", "aaa", "aaaa", "a@b", "{", "a{,2}", "A", "\n\t/", "abcd",
+		"abbcd", "acabcd"}
 	for _, text := range patterns {
 		p, err := schema.ParsePattern(text)
 		if err != nil {
@@ -253,7 +258,8 @@ func TestHostile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := p.Match(strings.Repeat("ab", 20000) + "c"); ok || err == nil || err.Error() != "matching the pattern takes more than 1000000 steps" {
+	if ok, err := p.Match(strings.Repeat("ab", 20000) + "c"); ok || err == nil ||
+		err.Error() != "matching the pattern takes more than 1000000 steps" {
 		t.Errorf("a costly pattern: %v, %v", ok, err)
 	}
 	deep := strings.Repeat(`{"items": `, 900) + `{}` + strings.Repeat("}", 900)
@@ -268,7 +274,8 @@ func TestHostile(t *testing.T) {
 		b.WriteString(",{}")
 	}
 	b.WriteString("]}")
-	if _, err := schema.Parse(value(t, b.String())); err == nil || !strings.Contains(err.Error(), "more than 50000 schemas") {
+	if _, err := schema.Parse(value(t, b.String())); err == nil ||
+		!strings.Contains(err.Error(), "more than 50000 schemas") {
 		t.Errorf("a huge document: %v", err)
 	}
 	// Each level tries two alternatives that both go on below.
@@ -302,7 +309,8 @@ func FuzzParse(f *testing.F) {
 			t.Error("a schema prints as nothing")
 		}
 		if v, err := ordered.ParseString(input); err == nil {
-			if err := s.Validate(v); err == nil && len(s.Alts) == 0 && s.Enum == nil && s.IsNever() {
+			if err := s.Validate(v); err == nil && len(s.Alts) == 0 && s.Enum == nil &&
+				s.IsNever() {
 				t.Errorf("%s satisfies a schema that allows nothing", input)
 			}
 		}
@@ -328,7 +336,8 @@ func TestParseObjectAt(t *testing.T) {
 	}
 }
 
-// TestLenient reads what tools of the wild have for types and references. None of it refuses a request; a note tells.
+// TestLenient reads what tools of the wild have for types and references. None of it refuses a
+// request; a note tells.
 func TestLenient(t *testing.T) {
 	for _, tt := range []struct{ schema, types, note string }{
 		{`{"type": "float"}`, "number", `"float" is no type of JSON Schema; it is read as number`},

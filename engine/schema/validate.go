@@ -8,9 +8,9 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// Validate returns nil if a value satisfies the schema, as far as the schema's keywords are in the subset; else an
-// [Error] with the path inside the value. Additional properties are allowed unless the schema says no, as the
-// specification has it.
+// Validate returns nil if a value satisfies the schema, as far as the schema's keywords are in the
+// subset; else an [Error] with the path inside the value. Additional properties are allowed unless
+// the schema forbids them, as JSON Schema has it.
 func (s *Schema) Validate(v ordered.Value) error {
 	val := &validator{}
 	if err := val.check(s, v, nil); err != nil {
@@ -114,7 +114,8 @@ func (val *validator) text(s *Schema, text string, at *path) *Error {
 			if s.Format != "" && formats[s.Format] == p.Text {
 				return bad(at, "expected a %s, found %s", s.Format, found(ordered.Str(text)))
 			}
-			return bad(at, "expected a text that matches %s, found %s", p.Text, found(ordered.Str(text)))
+			return bad(at, "expected a text that "+
+				"matches %s, found %s", p.Text, found(ordered.Str(text)))
 		}
 	}
 	return nil
@@ -130,12 +131,14 @@ func (val *validator) number(s *Schema, v ordered.Value, at *path) *Error {
 	}
 	if b := s.Minimum; b != nil {
 		if c := x.Cmp(b.Value); c < 0 || c == 0 && b.Exclusive {
-			return bad(at, "expected %s, found %s", strings.TrimPrefix(s.String(), s.types.String()+" "), v)
+			return bad(at, "expected %s, found %s",
+				strings.TrimPrefix(s.String(), s.types.String()+" "), v)
 		}
 	}
 	if b := s.Maximum; b != nil {
 		if c := x.Cmp(b.Value); c > 0 || c == 0 && b.Exclusive {
-			return bad(at, "expected %s, found %s", strings.TrimPrefix(s.String(), s.types.String()+" "), v)
+			return bad(at, "expected %s, found %s",
+				strings.TrimPrefix(s.String(), s.types.String()+" "), v)
 		}
 	}
 	return nil

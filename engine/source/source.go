@@ -2,13 +2,14 @@
 //
 // # Terminology
 //
-// An offset is a 0-based byte index into a text. A position, for people, is a line and a column, both 1-based; the
-// column counts runes. Lines end at a line feed.
+// An offset is a 0-based byte index into a text. A position, for people, is a line and a column,
+// both 1-based; the column counts runes. Lines end at a line feed.
 //
 // # Errors
 //
-// [Error] is what every reader of foreign text returns (templates, grammars, case files, vectors, JSON). It prints as
-// "file:line:column: message"; [Error.Detail] adds the line with a caret under the place and what to do about it.
+// [Error] is what every reader of foreign text returns (templates, grammars, case files, vectors,
+// JSON). It prints as "file:line:column: message"; [Error.Detail] adds the line with a caret under
+// the place and what to do about it.
 //
 // # Stability
 //
@@ -26,9 +27,10 @@ import (
 
 // Source is a named text.
 type Source struct {
-	Name  string // what errors call it: a file name, usually
-	Text  string
-	First int // the number of the text's first line, where it is a part of the file; 0 is the beginning
+	Name string // what errors call it: a file name, usually
+	Text string
+	// the number of the text's first line, where it is a part of the file; 0 is the beginning
+	First int
 }
 
 // New returns a source. An empty name prints as "<input>".
@@ -45,14 +47,17 @@ func (s *Source) Position(off int) Position {
 	off = min(max(off, 0), len(s.Text))
 	head := s.Text[:off]
 	start := strings.LastIndexByte(head, '\n') + 1
-	return Position{Line: strings.Count(head, "\n") + max(s.First, 1), Col: utf8.RuneCountInString(head[start:]) + 1}
+	return Position{Line: strings.Count(head, "\n") + max(s.First, 1),
+		Col: utf8.RuneCountInString(head[start:]) + 1}
 }
 
-// excerptWidth bounds an excerpt, in runes either side of the place, so that a one-line file of a megabyte stays readable.
+// excerptWidth bounds an excerpt, in runes either side of the place, so that a one-line file of a
+// megabyte stays readable.
 const excerptWidth = 60
 
-// Excerpt returns the line around an offset and a caret under the place, two lines, each with an indent of four
-// spaces. Control characters are shown as spaces, so that an excerpt of hostile text cannot drive a terminal.
+// Excerpt returns the line around an offset and a caret under the place, two lines, each with an
+// indent of four spaces. Control characters are shown as spaces, so that an excerpt of hostile text
+// cannot drive a terminal.
 func (s *Source) Excerpt(off int) string {
 	off = min(max(off, 0), len(s.Text))
 	start := strings.LastIndexByte(s.Text[:off], '\n') + 1
@@ -60,7 +65,8 @@ func (s *Source) Excerpt(off int) string {
 	if i := strings.IndexByte(s.Text[off:], '\n'); i >= 0 {
 		end = off + i
 	}
-	const most = (excerptWidth + 1) * utf8.UTFMax // bytes that are looked at, of a line that may be huge
+	// bytes that are looked at, of a line that may be huge
+	const most = (excerptWidth + 1) * utf8.UTFMax
 	start, end = max(start, off-most), min(end, off+most)
 	before, after := []rune(clean(s.Text[start:off])), []rune(clean(s.Text[off:end]))
 	left, right := "", ""
@@ -70,7 +76,8 @@ func (s *Source) Excerpt(off int) string {
 	if len(after) > excerptWidth {
 		after, right = after[:excerptWidth], "..."
 	}
-	return "    " + left + string(before) + string(after) + right + "\n    " + strings.Repeat(" ", len(left)+len(before)) + "^"
+	return "    " + left + string(before) + string(after) + right + "\n    " +
+		strings.Repeat(" ", len(left)+len(before)) + "^"
 }
 
 func clean(s string) string {
@@ -82,7 +89,8 @@ func clean(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// Printable makes foreign text fit for a terminal: valid UTF-8, and if there is a control character in it escaped as in Go.
+// Printable makes foreign text fit for a terminal: valid UTF-8, and if there is a control character
+// in it escaped as in Go.
 func Printable(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
@@ -92,7 +100,8 @@ func Printable(s string) string {
 	return s
 }
 
-// Error is a problem at a place in a text. The zero Src means that no text is at hand; then no position is printed.
+// Error is a problem at a place in a text. The zero Src means that no text is at hand; then no
+// position is printed.
 type Error struct {
 	Src  *Source
 	Off  int    // byte offset into Src.Text
@@ -120,7 +129,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", name, p.Line, p.Col, e.Msg)
 }
 
-// Detail returns Error, an excerpt with a caret, and the hint, each where there is one. It ends without a line feed.
+// Detail returns Error, an excerpt with a caret, and the hint, each where there is one. It ends
+// without a line feed.
 func (e *Error) Detail() string {
 	var b strings.Builder
 	b.WriteString(e.Error())
@@ -152,7 +162,8 @@ func Detail(err error) string {
 // maxErrors bounds what [List] prints; the rest is counted.
 const maxErrors = 20
 
-// List is several problems of one text, sorted by place. It prints one a line, at most 20, then how many more.
+// List is several problems of one text, sorted by place. It prints one a line, at most 20, then how
+// many more.
 type List []*Error
 
 // Sort orders the list by offset; equal offsets keep their order.

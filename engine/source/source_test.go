@@ -29,7 +29,8 @@ func TestErrorText(t *testing.T) {
 func TestExcerptIsHarmless(t *testing.T) {
 	src := source.New("", "a\x1b[31mb\xff"+strings.Repeat("x", 1000))
 	got := src.Excerpt(2)
-	if strings.ContainsAny(got, "\x1b") || len(got) > 400 || !strings.HasSuffix(strings.Split(got, "\n")[0], "...") {
+	if strings.ContainsAny(got, "\x1b") || len(got) > 400 ||
+		!strings.HasSuffix(strings.Split(got, "\n")[0], "...") {
 		t.Errorf("excerpt %q", got)
 	}
 	for _, off := range []int{-5, 0, len(src.Text), len(src.Text) + 5} {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestBound matches a turn that white space could be split in 2^60 ways for: it is a mismatch, soon.
+// TestBound matches a turn that white space could be split in 2^60 ways for: it is a mismatch,
+// soon.
 func TestBound(t *testing.T) {
 	var parts seq
 	for range 60 {

@@ -10,7 +10,8 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// node is a set of texts. match calls next with the end of each text of the set that stands at a place, until next is content.
+// node is a set of texts. match calls next with the end of each text of the set that stands at a
+// place, until next is content.
 type node interface {
 	match(m *matcher, at int, next func(at int) bool) bool
 	print(b *strings.Builder) // the first text
@@ -57,7 +58,8 @@ func (l lit) match(m *matcher, at int, next func(int) bool) bool {
 
 func (l lit) print(b *strings.Builder) { b.WriteString(string(l)) }
 
-// common returns the length of the longest common prefix of two texts, in bytes of whole characters.
+// common returns the length of the longest common prefix of two texts, in bytes of whole
+// characters.
 func common(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -223,7 +225,8 @@ func (v value) match(m *matcher, at int, next func(int) bool) bool {
 	if v.escaped {
 		text, ends = unescaped(text)
 	}
-	json, n, ok := codec.Prefix(text, codec.Syntax{Strict: !v.lenient, Bare: v.bare, Token: v.token})
+	json, n, ok := codec.Prefix(text,
+		codec.Syntax{Strict: !v.lenient, Bare: v.bare, Token: v.token})
 	if !ok {
 		return m.miss(at, v.wanted())
 	}
@@ -253,7 +256,8 @@ func (v value) print(b *strings.Builder) {
 	b.WriteString(text)
 }
 
-// unescaped resolves the entities of a text. The function says where in the text as it was its n-th byte ends.
+// unescaped resolves the entities of a text. The function says where in the text as it was its n-th
+// byte ends.
 func unescaped(text string) (string, func(n int) int) {
 	var b strings.Builder
 	ends := []int{0}
@@ -268,8 +272,8 @@ func unescaped(text string) (string, func(n int) int) {
 	return b.String(), func(n int) int { return ends[n] }
 }
 
-// jsonWords reports whether a value that Python should have written has the words of JSON: it reads as JSON, too, and has a
-// boolean or null.
+// jsonWords reports whether a value that Python should have written has the words of JSON: it reads
+// as JSON, too, and has a boolean or null.
 func jsonWords(text string, v ordered.Value) bool {
 	_, n, ok := codec.Prefix(text, codec.Syntax{Strict: true})
 	return ok && n == len(text) && hasWord(v)
@@ -282,7 +286,8 @@ func hasWord(v ordered.Value) bool {
 	case ordered.Array:
 		return slices.ContainsFunc(v.Items(), hasWord)
 	case ordered.Object:
-		return slices.ContainsFunc(v.Members(), func(m ordered.Member) bool { return hasWord(m.Value) })
+		return slices.ContainsFunc(v.Members(),
+			func(m ordered.Member) bool { return hasWord(m.Value) })
 	}
 	return false
 }
@@ -334,7 +339,8 @@ func equal(a, b ordered.Value) bool {
 	case ordered.Array:
 		return slices.EqualFunc(a.Items(), b.Items(), equal)
 	case ordered.Object:
-		return slices.EqualFunc(a.Members(), b.Members(), func(m, n ordered.Member) bool { return m.Key == n.Key && equal(m.Value, n.Value) })
+		return slices.EqualFunc(a.Members(), b.Members(),
+			func(m, n ordered.Member) bool { return m.Key == n.Key && equal(m.Value, n.Value) })
 	}
 	return ordered.Equal(a, b)
 }
@@ -353,7 +359,8 @@ func sorted(v ordered.Value) ordered.Value {
 		for _, m := range v.Members() {
 			members = append(members, ordered.Member{Key: m.Key, Value: sorted(m.Value)})
 		}
-		slices.SortStableFunc(members, func(a, b ordered.Member) int { return strings.Compare(a.Key, b.Key) })
+		slices.SortStableFunc(members,
+			func(a, b ordered.Member) int { return strings.Compare(a.Key, b.Key) })
 		return ordered.ObjectOf(members...)
 	}
 	return v

@@ -14,7 +14,8 @@ func object(o *format.Object, sort bool, one call, n int) node {
 		args = sorted(args)
 	}
 	if o.NameIsKey {
-		return value{v: ordered.ObjectOf(ordered.Member{Key: one.name, Value: args}), lenient: o.Quote == '\''}
+		return value{v: ordered.ObjectOf(ordered.Member{Key: one.name, Value: args}),
+			lenient: o.Quote == '\''}
 	}
 	shape := nest(o.Fields, 0)
 	return value{

@@ -1,35 +1,46 @@
-// Package spell writes a message as a format has it, from the [format.Format] alone: the second proof of an analysis (E28).
+// Package spell writes a message as a format has it, from the [format.Format] alone: the second
+// proof of an analysis (E28).
 //
 // # Model
 //
-// [Of] returns a [Spelling]: every text that the format allows for the message's turn, from behind the header on. [Spelling.String] is
-// the first of them, [Spelling.Match] says whether a turn is one of them, and if not, where it departs and what the format wants there.
-// A parser is loose, since models are; a spelling is not. Literals are matched to the byte, so that a marker which took in the end of
-// the turn, or lacks a byte that the template writes, spells another text than the template does, whatever the parser makes of it.
+// [Of] returns a [Spelling]: every text that the format allows for the message's turn, from after
+// the header on. [Spelling.String] is the first of them, [Spelling.Match] says whether a turn is
+// one of them, and if not, where it departs and what the format wants there. A parser is loose,
+// since models are; a spelling is not. Literals are matched to the byte, so that a marker which
+// took in the end of the turn, or lacks a byte that the template writes, spells another text than
+// the template does, whatever the parser makes of it.
 //
 // # Freedom
 //
 // A format says nothing of some bytes of a turn. These are free, and nothing else is:
 //
-//   - White space at the edges of markers: any run of it, or none. Templates vary it with what stands before, models vary it at
+//   - White space at the edges of markers: any run of it, or none. Templates vary it with what
+//     stands before, models vary it at
 //     will, and both parser and grammar take any (E19, E21 T1). White space inside a marker is the marker's.
-//   - White space between the tokens of JSON and of Python literals, and the escapes of a character in a string: a format keeps values,
+//   - White space between the tokens of JSON and of Python literals, and the escapes of a character
+//     in a string: a format keeps values,
 //     not how a serializer sets them. The order of keys is not free: it is that of the message, or sorted where the format says so.
-//   - Which characters of an escaped text are written as entities, and by which of their names: a template escapes the five of HTML, or those
+//   - Which characters of an escaped text are written as entities, and by which of their names: a
+//     template escapes the five of HTML, or those
 //     that matter in its place.
-//   - CDATA around a raw string, where the format has it: a template writes it only around strings that need it.
+//   - CDATA around a raw string, where the format has it: a template writes it only around strings
+//     that need it.
 //   - Ids that the message does not have, words and numbers that mean nothing to the format: any.
-//   - A block without reasoning before an answer that has none, open and close or the close alone, before a call the open alone; content between its markers
+//   - A block without reasoning before an answer that has none, open and close or the close alone,
+//     before a call the open alone; content between its markers
 //     or no content at all where there is none; what encloses arguments where there are none: there or not. Templates write such empty
 //     parts to show the model what it left out, and the parser reads them as nothing (E21 T3).
-//   - The order of reasoning and content, and of content and calls (E21 T2); where content comes first, what separates calls may stand
+//   - The order of reasoning and content, and of content and calls (E21 T2); where content comes
+//     first, what separates calls may stand
 //     between: in some formats it is what a message has before the next one.
-//   - The end of the turn, which a template may leave to the next message, and what follows it: neither is the model's text.
+//   - The end of the turn, which a template may leave to the next message, and what follows it:
+//     neither is the model's text.
 //
 // # Ends
 //
-// No marker holds an end text of the format, nor what closes content: the model stops there, or has closed its content. Only a marker that
-// begins with one and goes on is right, since a turn may have further messages.
+// No marker holds an end text of the format, nor what closes content: the model stops there, or has
+// closed its content. Only a marker that begins with one and goes on is right, since a turn may
+// have further messages.
 //
 // # Stability
 //
@@ -48,14 +59,15 @@ import (
 // Spelling is all the texts that a format allows for one message.
 type Spelling struct{ root node }
 
-// Of returns the spelling of a message. It fails where the format cannot spell it: it has no place for one of its parts, or contradicts
-// itself. Arguments must be JSON objects.
+// Of returns the spelling of a message. It fails where the format cannot spell it: it has no place
+// for one of its parts, or contradicts itself. Arguments must be JSON objects.
 func Of(f format.Format, m chat.Message) (*Spelling, error) {
 	s := speller{f: f}
 	for _, c := range m.ToolCalls {
 		args, err := ordered.ParseString(c.Arguments)
 		if err != nil || args.Kind() != ordered.Object {
-			return nil, fmt.Errorf("the arguments of %s are no JSON object: %s", c.Name, c.Arguments)
+			return nil, fmt.Errorf("the arguments of %s are no "+
+				"JSON object: %s", c.Name, c.Arguments)
 		}
 		s.calls = append(s.calls, call{c.Name, c.ID, args})
 	}
@@ -103,16 +115,18 @@ func (m *Mismatch) Error() string {
 		before = "..." + strings.ToValidUTF8(before[len(before)-excerpt:], "")
 	}
 	if rest == "" {
-		return fmt.Sprintf("the template's turn ends after %q, where the format has %s", before, strings.Join(m.Want, " or "))
+		return fmt.Sprintf("the template's turn ends after %q, where "+
+			"the format has %s", before, strings.Join(m.Want, " or "))
 	}
 	if len(rest) > excerpt {
 		rest = strings.ToValidUTF8(rest[:excerpt], "") + "..."
 	}
-	return fmt.Sprintf("after %q the template writes %q, where the format has %s", before, rest, strings.Join(m.Want, " or "))
+	return fmt.Sprintf("after %q the template writes %q, where "+
+		"the format has %s", before, rest, strings.Join(m.Want, " or "))
 }
 
-// Match returns the length in bytes of the text of the spelling with which a turn begins, the end of the turn included; where it begins
-// with none, a [*Mismatch].
+// Match returns the length in bytes of the text of the spelling with which a turn begins, the end
+// of the turn included; where it begins with none, a [*Mismatch].
 func (s *Spelling) Match(turn string) (n int, err error) {
 	m := &matcher{text: turn}
 	if s.root.match(m, 0, func(at int) bool { n = at; return true }) {
@@ -140,8 +154,8 @@ func (s *speller) fail(text string, args ...any) node {
 	return seq{}
 }
 
-// ends checks that no marker holds an end text or the close of content, but at its beginning. In a format of routes what ends a part may
-// end the turn as well.
+// ends checks that no marker holds an end text or the close of content, but at its beginning. In a
+// format of routes what ends a part may end the turn as well.
 func (s *speller) ends() error {
 	if len(s.f.Routes) > 0 {
 		return nil
@@ -149,7 +163,8 @@ func (s *speller) ends() error {
 	for _, m := range s.markers() {
 		for _, end := range s.f.End {
 			if end = strings.Trim(end, format.Space); end != "" && holds(m.Text, end) {
-				return fmt.Errorf("the marker %q holds the end of the turn, %q, where a model stops", m.Text, end)
+				return fmt.Errorf("the marker %q holds the end of the turn, %q, "+
+					"where a model stops", m.Text, end)
 			}
 		}
 	}
@@ -161,7 +176,7 @@ func (s *speller) ends() error {
 	return nil
 }
 
-// holds reports whether a marker is a text, or has it behind its beginning.
+// holds reports whether a marker is a text, or has it after its beginning.
 func holds(marker, text string) bool {
 	return marker == text || strings.LastIndex(marker, text) > 0
 }
@@ -175,7 +190,8 @@ func (s *speller) markers() []format.Marker {
 // callMarkers returns the literals of calls.
 func (s *speller) callMarkers() (all []format.Marker) {
 	for _, c := range s.f.Calls {
-		all = append(all, c.Section.Open, c.Section.Close, c.Call.Open, c.Call.Close, c.Sep, c.Body.Open, c.Body.Close, c.Body.Sep)
+		all = append(all, c.Section.Open, c.Section.Close, c.Call.Open, c.Call.Close, c.Sep,
+			c.Body.Open, c.Body.Close, c.Body.Sep)
 		for _, parts := range [][]format.Part{c.Head, c.Body.Entry, c.Body.Item, c.Tail} {
 			for _, p := range parts {
 				if p.Kind == format.SlotLit {
@@ -223,12 +239,15 @@ func (s *speller) withCalls(c *format.Calls, reasoning string, thought, said, te
 		seq{thought, space(""), calls, space(""), text},
 	}
 	unclosed := seq{marker(r.Open), raw{text: reasoning}}
-	// What opens content closes reasoning, then a call does, too; and a call closes a block that has nothing in it (E16).
+	// What opens content closes reasoning, then a call does, too; and a call closes a block that
+	// has nothing in it (E16).
 	if r.Close.Text != "" && (reasoning == "" || r.Close.Text == s.f.Content.Open.Text) {
 		ways = append(ways, seq{unclosed, space(""), calls})
 	}
-	if r.Close.Text != "" && r.Close.Text == c.Section.Close.Text { // the calls stand in the block, and its close is theirs
-		ways = append(ways, seq{unclosed, space(""), calls, space(""), text}, seq{text, space(""), unclosed, space(""), calls})
+	// the calls stand in the block, and its close is theirs
+	if r.Close.Text != "" && r.Close.Text == c.Section.Close.Text {
+		ways = append(ways, seq{unclosed, space(""), calls, space(""), text},
+			seq{text, space(""), unclosed, space(""), calls})
 	}
 	return ways
 }
@@ -248,7 +267,8 @@ func (s *speller) reasoning(text string) node {
 
 func (s *speller) content(text string, reasoned bool) node {
 	c := s.f.Content
-	wrapped := c.Mode == format.ContentWrapped || c.Mode == format.ContentWrappedWithReasoning && reasoned ||
+	wrapped := c.Mode == format.ContentWrapped ||
+		c.Mode == format.ContentWrappedWithReasoning && reasoned ||
 		c.Mode == format.ContentWrappedWithCalls && len(s.calls) > 0
 	if !wrapped {
 		if text == "" {
@@ -439,7 +459,8 @@ func (s *speller) value(b *format.Body, v ordered.Value) node {
 		}
 		return text
 	}
-	return value{v: v, lenient: c.Style == format.StylePython || c.Style == format.StyleStr || b.Kind == format.BodyDict,
+	return value{v: v, lenient: c.Style == format.StylePython || c.Style == format.StyleStr ||
+		b.Kind == format.BodyDict,
 		token: c.Quote, escaped: c.Escaped}
 }
 
@@ -450,7 +471,9 @@ func (s *speller) routes(reasoning, content string) node {
 		body func(*format.Route) node
 		one  call
 	}
-	text := func(s string) func(*format.Route) node { return func(*format.Route) node { return raw{text: s} } }
+	text := func(s string) func(*format.Route) node {
+		return func(*format.Route) node { return raw{text: s} }
+	}
 	var thought, said, called []part
 	if reasoning != "" {
 		thought = []part{{kind: format.RouteReasoning, body: text(reasoning)}}
@@ -459,7 +482,9 @@ func (s *speller) routes(reasoning, content string) node {
 		said = []part{{kind: format.RouteContent, body: text(content)}}
 	}
 	for _, c := range s.calls {
-		called = append(called, part{format.RouteCall, func(r *format.Route) node { return s.body(&r.Body, c.args) }, c})
+		called = append(called,
+			part{format.RouteCall, func(r *format.Route) node { return s.body(&r.Body, c.args) },
+				c})
 	}
 	one := func(parts []part) node {
 		var all seq
@@ -492,7 +517,8 @@ func (s *speller) routes(reasoning, content string) node {
 	}
 	ways := alt{one(append(append(thought[:len(thought):len(thought)], said...), called...))}
 	if len(said) > 0 && len(called) > 0 {
-		ways = append(ways, one(append(append(thought[:len(thought):len(thought)], called...), said...)))
+		ways = append(ways, one(append(append(thought[:len(thought):len(thought)], called...),
+			said...)))
 	}
 	return ways
 }

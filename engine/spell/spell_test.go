@@ -21,25 +21,31 @@ func called(name, args string) chat.Message {
 
 var (
 	native = format.Format{
-		End:       []string{"<end>\n"},
-		Reasoning: format.Reasoning{Mode: format.ReasoningTagged, Pair: pair("<think>\n", "\n</think>\n\n")},
-		Calls: []format.Calls{{Call: pair("\n<call>\n", "\n</call>"), Object: &format.Object{Fields: []format.Field{
-			{Path: []string{"name"}, Slot: format.SlotName}, {Path: []string{"arguments"}, Slot: format.SlotArgs}}}}},
+		End: []string{"<end>\n"},
+		Reasoning: format.Reasoning{Mode: format.ReasoningTagged,
+			Pair: pair("<think>\n", "\n</think>\n\n")},
+		Calls: []format.Calls{{Call: pair("\n<call>\n", "\n</call>"),
+			Object: &format.Object{Fields: []format.Field{
+				{Path: []string{"name"}, Slot: format.SlotName}, {Path: []string{"arguments"}, Slot: format.SlotArgs}}}}},
 	}
 	tagged = format.Format{
 		Calls: []format.Calls{{
 			Section: pair("<calls>", "</calls>"),
 			Head:    []format.Part{format.Lit("<f="), slot(format.SlotName), format.Lit(">")},
-			Body: format.Body{Kind: format.BodyTagged, Codec: format.Codec{Style: format.StyleRaw, Entity: true},
-				Entry: []format.Part{format.Lit("<p="), slot(format.SlotKey), format.Lit(">"), slot(format.SlotValue), format.Lit("</p>")}},
+			Body: format.Body{Kind: format.BodyTagged,
+				Codec: format.Codec{Style: format.StyleRaw, Entity: true},
+				Entry: []format.Part{format.Lit("<p="), slot(format.SlotKey), format.Lit(">"),
+					slot(format.SlotValue), format.Lit("</p>")}},
 			Tail: []format.Part{format.Lit("</f>")},
 		}},
 	}
 	python = format.Format{
 		Calls: []format.Calls{{
 			Array: true, Sep: format.Mark(", "), Head: []format.Part{slot(format.SlotName)},
-			Body: format.Body{Kind: format.BodyKwargs, Pair: pair("(", ")"), Sep: format.Mark(", "), Codec: format.Codec{Style: format.StylePython},
-				Entry: []format.Part{slot(format.SlotKey), format.Lit("="), slot(format.SlotValue)}},
+			Body: format.Body{Kind: format.BodyKwargs, Pair: pair("(", ")"), Sep: format.Mark(", "),
+				Codec: format.Codec{Style: format.StylePython},
+				Entry: []format.Part{slot(format.SlotKey), format.Lit("="),
+					slot(format.SlotValue)}},
 		}},
 	}
 	routes = format.Format{
@@ -47,8 +53,10 @@ var (
 		Routes: []format.Route{
 			{Kind: format.RouteReasoning, Start: format.Mark("<start>"), Head: []format.Part{format.Lit("think:")}, Close: []format.Marker{format.Mark("<stop>")}},
 			{Kind: format.RouteContent, Start: format.Mark("<start>"), Head: []format.Part{format.Lit("say:")}, Close: []format.Marker{format.Mark("<stop>")}},
-			{Kind: format.RouteCall, Start: format.Mark("<start>"), Head: []format.Part{format.Lit("to "), slot(format.SlotName), format.Lit(":")},
-				Body: format.Body{Kind: format.BodyJSON}, Close: []format.Marker{format.Mark("<call>")}},
+			{Kind: format.RouteCall, Start: format.Mark("<start>"),
+				Head:  []format.Part{format.Lit("to "), slot(format.SlotName), format.Lit(":")},
+				Body:  format.Body{Kind: format.BodyJSON},
+				Close: []format.Marker{format.Mark("<call>")}},
 		},
 	}
 )
@@ -80,7 +88,7 @@ func TestMatch(t *testing.T) {
 		{"a call, the white space another", native, one, "<call>{\"name\":\"f\", \"arguments\":\n{\"a\": \"\\u0078\", \"n\": 1.5}}\n</call><end>", ""},
 		{"keys in another order", native, one, `<call>{"name": "f", "arguments": {"n": 1.5, "a": "x"}}</call><end>`, "the format has"},
 		{"a field more", native, one, `<call>{"name": "f", "id": 1, "arguments": {"a": "x", "n": 1.5}}</call><end>`, "the format has"},
-		{"text behind the call", native, one, `<call>{"name": "f", "arguments": {"a": "x", "n": 1.5}}</call>ok<end>`, `the template writes "ok<end>"`},
+		{"text after the call", native, one, `<call>{"name": "f", "arguments": {"a": "x", "n": 1.5}}</call>ok<end>`, `the template writes "ok<end>"`},
 		{"the end in a closing marker", withSection("⁂fincall⁂⁂eot⁂", "⁂eot⁂"), one, `⁂call⁂{"name": "f", "arguments": {"a": "x", "n": 1.5}}⁂fincall⁂⁂eot⁂`, `holds the end of the turn`},
 		{"and where it is not", withSection("⁂fincall⁂", "⁂eot⁂"), one, `⁂call⁂{"name": "f", "arguments": {"a": "x", "n": 1.5}}⁂fincall⁂⁂eot⁂`, ""},
 		{"raw values, entities by any name", tagged, called("f", `{"a": "\"<b>' & c", "n": [1, 2]}`), "<calls><f=f><p=a>&quot;&lt;b>&#39; &amp; c</p><p=n>[1,2]</p></f></calls>", ""},
@@ -89,7 +97,8 @@ func TestMatch(t *testing.T) {
 		{"Python", python, called("f", `{"a": "it's", "b": true, "c": null}`), `[f(a="it's", b=True, c=None)]`, ""},
 		{"JSON's words in Python", python, called("f", `{"b": true}`), `[f(b=true)]`, "the format has True"},
 		{"a separator missing", python, called("f", `{"a": 1, "b": 2}`), `[f(a=1b=2)]`, `the format has ","`},
-		{"parts with heads of their own", routes, chat.Message{Reasoning: "Hm", Content: "Hi", ToolCalls: one.ToolCalls},
+		{"parts with heads of their own", routes,
+			chat.Message{Reasoning: "Hm", Content: "Hi", ToolCalls: one.ToolCalls},
 			`think:Hm<stop><start>say:Hi<stop><start>to f:{"a": "x", "n": 1.5}<call>`, ""},
 		{"another head", routes, chat.Message{Content: "Hi"}, "tell:Hi<return>", `the format has "say:"`},
 		{"arguments that are none", native, called("f", "[]"), "", "are no JSON object"},

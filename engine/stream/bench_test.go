@@ -35,7 +35,8 @@ func BenchmarkContent(b *testing.B) {
 func BenchmarkArguments(b *testing.B) {
 	out := generate(b, benchmarked(), usual(""))
 	p := stream.NewParser(out)
-	args := ordered.ObjectOf(ordered.Member{Key: "city", Value: ordered.Str(source)}, ordered.Member{Key: "list", Value: ordered.ArrayOf(ordered.Str("a"), ordered.Int(3))})
+	args := ordered.ObjectOf(ordered.Member{Key: "city", Value: ordered.Str(source)},
+		ordered.Member{Key: "list", Value: ordered.ArrayOf(ordered.Str("a"), ordered.Int(3))})
 	text := []byte("<tool_call>\n{\"name\": \"get\", \"arguments\": " + args.String() + "}\n</tool_call>")
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
@@ -46,7 +47,8 @@ func BenchmarkArguments(b *testing.B) {
 	}
 }
 
-// BenchmarkTokens feeds one call in tokens of four bytes; the time must grow as the number of tokens does.
+// BenchmarkTokens feeds one call in tokens of four bytes; the time must grow as the number of
+// tokens does.
 func BenchmarkTokens(b *testing.B) {
 	out := generate(b, benchmarked(), usual(""))
 	for _, n := range []int{512, 2048, 8192, 32768} {
@@ -83,8 +85,10 @@ func BenchmarkContentTokens(b *testing.B) {
 }
 
 func BenchmarkGenerate(b *testing.B) {
-	tagged := calls(format.Calls{Call: pair("<tool_call>\n", "\n</tool_call>"), Head: []format.Part{lit("<function="), name, lit(">\n")},
-		Body: tagged("<parameter=", ">\n", "\n</parameter>", "\n"), Tail: []format.Part{lit("\n</function>")}})
+	tagged := calls(format.Calls{Call: pair("<tool_call>\n", "\n</tool_call>"),
+		Head: []format.Part{lit("<function="), name, lit(">\n")},
+		Body: tagged("<parameter=", ">\n", "\n</parameter>", "\n"),
+		Tail: []format.Part{lit("\n</function>")}})
 	for _, n := range []int{2, 30, 1000} {
 		var many []chat.Tool
 		for i := range n {
@@ -96,7 +100,8 @@ func BenchmarkGenerate(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := codegen.Generate(f, codegen.Options{Tools: many, Tolerances: codegen.Usual}); err != nil {
+					if _, err := codegen.Generate(f,
+						codegen.Options{Tools: many, Tolerances: codegen.Usual}); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -10,7 +10,8 @@ import (
 	"github.com/goassay/assay/engine/stream"
 )
 
-// sameBytes demands that a text reads alike in one go, byte by byte and in blocks, in all that a parser says of it.
+// sameBytes demands that a text reads alike in one go, byte by byte and in blocks, in all that a
+// parser says of it.
 func sameBytes(t *testing.T, out *codegen.Output, text string) {
 	t.Helper()
 	p, whole := read(t, out, text)
@@ -21,8 +22,10 @@ func sameBytes(t *testing.T, out *codegen.Output, text string) {
 		blocks = append(blocks, rest[:n])
 		rest = rest[n:]
 	}
-	for _, pieces := range [][]string{bytesOf(text), blocks, {text[:len(text)/2], text[len(text)/2:]}} {
-		if p, m := read(t, out, pieces...); !reflect.DeepEqual(m, whole) || fmt.Sprint(p.Diagnostics(), p.Coverage()) != account {
+	for _, pieces := range [][]string{bytesOf(text), blocks,
+		{text[:len(text)/2], text[len(text)/2:]}} {
+		if p, m := read(t, out, pieces...); !reflect.DeepEqual(m, whole) ||
+			fmt.Sprint(p.Diagnostics(), p.Coverage()) != account {
 			t.Fatalf("%.200q in %d pieces differs from one piece", text, len(pieces))
 		}
 	}
@@ -33,7 +36,8 @@ func TestLongSpace(t *testing.T) {
 	for i, f := range forms {
 		turn := f.cases[i%len(f.cases)]
 		out := generate(t, f.f, usual(turn.prefill))
-		for n, at := range []int{0, len(turn.output) / 3, 2 * len(turn.output) / 3, len(turn.output)} {
+		for n, at := range []int{0, len(turn.output) / 3, 2 * len(turn.output) / 3,
+			len(turn.output)} {
 			run := strings.Repeat([]string{" ", "\n"}[n%2], stream.MaxSpace-1+i%3)
 			if n == i%4 {
 				sameBytes(t, out, turn.output[:at]+run+turn.output[at:])
@@ -43,7 +47,8 @@ func TestLongSpace(t *testing.T) {
 	}
 }
 
-// TestSpaceBesideMarkers says what becomes of it: beside a marker all of it goes, in a text whole blocks stay.
+// TestSpaceBesideMarkers says what becomes of it: beside a marker all of it goes, in a text whole
+// blocks stay.
 func TestSpaceBesideMarkers(t *testing.T) {
 	const block = stream.MaxSpace
 	space := func(n int) string { return strings.Repeat(" ", n) }
@@ -56,20 +61,24 @@ func TestSpaceBesideMarkers(t *testing.T) {
 		{"So." + space(block+10) + ping, "So." + space(block)},
 		{"So." + space(2*block+10) + "and", "So." + space(2*block+10) + "and"},
 	} {
-		for _, pieces := range [][]string{{c.output}, bytesOf(c.output), {c.output[:block], c.output[block:]}} {
+		for _, pieces := range [][]string{{c.output}, bytesOf(c.output),
+			{c.output[:block], c.output[block:]}} {
 			if _, m := read(t, out, pieces...); m.Content != c.want {
-				t.Errorf("%.80q in %d pieces: content of %d bytes, want %d", c.output, len(pieces), len(m.Content), len(c.want))
+				t.Errorf("%.80q in %d pieces: content of "+
+					"%d bytes, want %d", c.output, len(pieces), len(m.Content), len(c.want))
 			}
 		}
 	}
 }
 
-// TestNoUTF8 puts bytes that are no UTF-8 into the outputs of all forms, the three-byte forms of surrogates among them.
+// TestNoUTF8 puts bytes that are no UTF-8 into the outputs of all forms, the three-byte forms of
+// surrogates among them.
 func TestNoUTF8(t *testing.T) {
 	for _, f := range forms {
 		for _, turn := range f.cases {
 			out := generate(t, f.f, usual(turn.prefill))
-			for i, bad := range []string{"\xed\xa0\x80", "\xed\xa0\xbd\xed\xb8\x80", "\xed\xa0", "\xf0\x9f\x98", "\xff\xc3"} {
+			for i, bad := range []string{"\xed\xa0\x80", "\xed\xa0\xbd\xed\xb8\x80", "\xed\xa0",
+				"\xf0\x9f\x98", "\xff\xc3"} {
 				for at := i; at <= len(turn.output); at += 11 {
 					sameBytes(t, out, turn.output[:at]+bad+turn.output[at:])
 				}

@@ -55,7 +55,8 @@ func TestDeltas(t *testing.T) {
 			t.Errorf("%q: got\n%v\nwant\n%v", reason, got, want)
 		}
 		if !reflect.DeepEqual(p.Message(), fed.Message()) || p.Finish() != fed.Finish() {
-			t.Errorf("%q: got %v, %s\nwant %v, %s", reason, p.Message(), p.Finish(), fed.Message(), fed.Finish())
+			t.Errorf("%q: got %v, %s\nwant %v, %s", reason, p.Message(), p.Finish(), fed.Message(),
+				fed.Finish())
 		}
 	}
 	p := stream.NewParser(out)

@@ -27,10 +27,12 @@ func pair(open, close string) format.Pair {
 func slot(kind format.SlotKind) format.Part { return format.Part{Kind: kind} }
 
 var (
-	name, id, key, value = slot(format.SlotName), slot(format.SlotID), slot(format.SlotKey), slot(format.SlotValue)
-	jsonBody             = format.Body{Kind: format.BodyJSON}
-	think                = format.Reasoning{Mode: format.ReasoningTagged, Pair: pair("<think>\n", "\n</think>\n\n")}
-	end                  = []string{"<|im_end|>\n"}
+	name, id, key, value = slot(format.SlotName), slot(format.SlotID), slot(format.SlotKey),
+		slot(format.SlotValue)
+	jsonBody = format.Body{Kind: format.BodyJSON}
+	think    = format.Reasoning{Mode: format.ReasoningTagged,
+		Pair: pair("<think>\n", "\n</think>\n\n")}
+	end = []string{"<|im_end|>\n"}
 )
 
 func lit(s string) format.Part { return format.Lit(s) }
@@ -48,7 +50,9 @@ func calls(c format.Calls) format.Format {
 }
 
 func tagged(open, mid, close string, sep string) format.Body {
-	return format.Body{Kind: format.BodyTagged, Entry: []format.Part{lit(open), key, lit(mid), value, lit(close)}, Sep: format.Mark(sep), Codec: format.Codec{Style: format.StyleRaw}}
+	return format.Body{Kind: format.BodyTagged,
+		Entry: []format.Part{lit(open), key, lit(mid), value, lit(close)}, Sep: format.Mark(sep),
+		Codec: format.Codec{Style: format.StyleRaw}}
 }
 
 // call makes a complete call.
@@ -92,7 +96,8 @@ func recipients() format.Format {
 
 // forms are the forms of docs/engine-rules.md: what a template can show, and what it cannot.
 var forms = []form{
-	{"json in tag", calls(format.Calls{Call: pair("<tool_call>\n", "\n</tool_call>"), Object: plainObject}), []turn{
+	{"json in tag", calls(format.Calls{Call: pair("<tool_call>\n", "\n</tool_call>"),
+		Object: plainObject}), []turn{
 		{output: "<tool_call>\n{\"name\": \"get\", \"arguments\": " + rome + "}\n</tool_call><|im_end|>", want: message("", call("", "get", rome))},
 		{output: "Hi there.\n<tool_call>{\"name\":\"ping\",\"arguments\":{}}</tool_call>\n<tool_call>\n{\"arguments\": {\"city\": \"a\\\"}b\"}, \"name\": \"get_more\"}\n</tool_call>\nBye.",
 			want: message("Hi there.\nBye.", call("", "ping", "{}"), call("", "get_more", `{"city": "a\"}b"}`))},
@@ -109,34 +114,45 @@ var forms = []form{
 		{output: "<think>\nplan <tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call>", want: chat.Message{Reasoning: "plan", ToolCalls: []chat.ToolCall{call("", "ping", "{}")}}},
 		{output: "<think>\nplan <tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call> or not\n</think>\n\nno", want: chat.Message{Reasoning: "plan <tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call> or not", Content: "no"}},
 	}},
-	{"bare json", calls(format.Calls{Object: object(field(format.SlotName, "name"), field(format.SlotArgs, "parameters")), Tentative: true}), []turn{
+	{"bare json", calls(format.Calls{Object: object(field(format.SlotName, "name"),
+		field(format.SlotArgs, "parameters")), Tentative: true}), []turn{
 		{output: `{"name": "get", "parameters": ` + rome + `}`, want: message("", call("", "get", rome))},
 		{output: `{"name": "nobody"} and {"a": 1} {`, want: message(`{"name": "nobody"} and {"a": 1} {`)},
 		{output: `{"name": "get", "parameters": {"city": `, want: message(`{"name": "get", "parameters": {"city": `)},
 	}},
-	{"json array in tag", calls(format.Calls{Section: pair("<TOOLCALL>", "</TOOLCALL>"), Array: true, Sep: format.Mark(", "), Object: plainObject}), []turn{
+	{"json array in tag", calls(format.Calls{Section: pair("<TOOLCALL>", "</TOOLCALL>"),
+		Array: true, Sep: format.Mark(", "), Object: plainObject}), []turn{
 		{output: `<TOOLCALL>[{"name": "get", "arguments": ` + rome + `}, {"name": "ping", "arguments": {}}]</TOOLCALL>`, want: message("", call("", "get", rome), call("", "ping", "{}"))},
 		{output: `<TOOLCALL>[{"name": "ping", "arguments": {}}]`, want: message("", call("", "ping", "{}"))},
 	}},
-	{"json array with ids", calls(format.Calls{Section: pair("[TOOL_CALLS]", ""), Array: true, Sep: format.Mark(", "),
-		Object: object(field(format.SlotName, "name"), field(format.SlotArgs, "arguments"), field(format.SlotID, "id"))}), []turn{
-		{output: `[TOOL_CALLS][{"name": "get", "arguments": ` + rome + `, "id": "123456789"}]`, want: message("", call("123456789", "get", rome))},
-		{output: `[TOOL_CALLS] [{"id": "a", "name": "ping", "extra": [1, {"x": null}]}]`, want: message("", call("a", "ping", "{}"))},
-		{output: `[TOOL_CALLS][{"name": "ping", "arguments": {}, "id": "a\"b\\c\u00e9\/"}]`, want: message("", call(`a"b\cé/`, "ping", "{}"))},
-		{output: `[TOOL_CALLS][{'name': 'ping', 'arguments': {}, 'id': 'it\'s'}]`, want: message("", call("it's", "ping", "{}"))},
-		{output: `[TOOL_CALLS][{"name": "ping", "arguments": {}, "id": "half \ud800"}]`, want: message("", call("half \uFFFD", "ping", "{}"))},
-	}},
-	{"renamed fields, generated id", calls(format.Calls{Section: pair("<|START_ACTION|>", "<|END_ACTION|>"), Array: true, Sep: format.Mark(",\n"),
-		Object: object(format.Field{Path: []string{"tool_call_id"}, Slot: format.SlotIndex, Text: true}, field(format.SlotName, "tool_name"), field(format.SlotArgs, "parameters"))}), []turn{
-		{output: "<|START_ACTION|>[\n    {\"tool_call_id\": \"0\", \"tool_name\": \"get\", \"parameters\": " + rome + "},\n    {\"tool_call_id\": \"1\", \"tool_name\": \"ping\", \"parameters\": {}}\n]<|END_ACTION|>",
-			want: message("", call("0", "get", rome), call("1", "ping", "{}"))},
-		{output: `<|START_ACTION|>[{"tool_call_id": 7, "tool_name": "ping"}]<|END_ACTION|>`, want: message("", call("7", "ping", "{}"))},
-	}},
-	{"array in a fence", calls(format.Calls{Section: pair("Action:\n```json\n", "\n```"), Array: true, Object: object(field(format.SlotName, "tool_name"), field(format.SlotArgs, "parameters"))}), []turn{
+	{"json array with ids",
+		calls(format.Calls{Section: pair("[TOOL_CALLS]", ""), Array: true, Sep: format.Mark(", "),
+			Object: object(field(format.SlotName, "name"), field(format.SlotArgs, "arguments"),
+				field(format.SlotID, "id"))}), []turn{
+			{output: `[TOOL_CALLS][{"name": "get", "arguments": ` + rome + `, "id": "123456789"}]`, want: message("", call("123456789", "get", rome))},
+			{output: `[TOOL_CALLS] [{"id": "a", "name": "ping", "extra": [1, {"x": null}]}]`, want: message("", call("a", "ping", "{}"))},
+			{output: `[TOOL_CALLS][{"name": "ping", "arguments": {}, "id": "a\"b\\c\u00e9\/"}]`, want: message("", call(`a"b\cé/`, "ping", "{}"))},
+			{output: `[TOOL_CALLS][{'name': 'ping', 'arguments': {}, 'id': 'it\'s'}]`, want: message("", call("it's", "ping", "{}"))},
+			{output: `[TOOL_CALLS][{"name": "ping", "arguments": {}, "id": "half \ud800"}]`, want: message("", call("half \uFFFD", "ping", "{}"))},
+		}},
+	{"renamed fields, generated id",
+		calls(format.Calls{Section: pair("<|START_ACTION|>", "<|END_ACTION|>"), Array: true,
+			Sep: format.Mark(",\n"),
+			Object: object(format.Field{Path: []string{"tool_call_id"}, Slot: format.SlotIndex,
+				Text: true}, field(format.SlotName, "tool_name"),
+				field(format.SlotArgs, "parameters"))}), []turn{
+			{output: "<|START_ACTION|>[\n    {\"tool_call_id\": \"0\", \"tool_name\": \"get\", \"parameters\": " + rome + "},\n    {\"tool_call_id\": \"1\", \"tool_name\": \"ping\", \"parameters\": {}}\n]<|END_ACTION|>",
+				want: message("", call("0", "get", rome), call("1", "ping", "{}"))},
+			{output: `<|START_ACTION|>[{"tool_call_id": 7, "tool_name": "ping"}]<|END_ACTION|>`, want: message("", call("7", "ping", "{}"))},
+		}},
+	{"array in a fence", calls(format.Calls{Section: pair("Action:\n```json\n", "\n```"),
+		Array: true, Object: object(field(format.SlotName, "tool_name"),
+			field(format.SlotArgs, "parameters"))}), []turn{
 		{output: "Action:\n```json\n[{\"tool_name\": \"get\", \"parameters\": " + rome + "}]\n```", want: message("", call("", "get", rome))},
 		{output: "Action: none\n```json\n[1]\n```", want: message("Action: none\n```json\n[1]\n```")},
 	}},
-	{"name as key", calls(format.Calls{Section: pair("<|tools_prefix|>", "<|tools_suffix|>"), Array: true, Sep: format.Mark(", "), Object: &format.Object{NameIsKey: true}}), []turn{
+	{"name as key", calls(format.Calls{Section: pair("<|tools_prefix|>", "<|tools_suffix|>"),
+		Array: true, Sep: format.Mark(", "), Object: &format.Object{NameIsKey: true}}), []turn{
 		{output: `<|tools_prefix|>[{"get": ` + rome + `}, {"ping": {}}]<|tools_suffix|>`, want: message("", call("", "get", rome), call("", "ping", "{}"))},
 	}},
 	{"nested function object", calls(format.Calls{Call: pair("<tool_call>", "</tool_call>"),
@@ -144,35 +160,48 @@ var forms = []form{
 		{output: `<tool_call>{"type": "function", "function": {"name": "get", "arguments": ` + rome + `}, "id": "x1"}</tool_call>`, want: message("", call("x1", "get", rome))},
 		{output: `<tool_call>{"id": "x2", "function": {"arguments": {"city": "a"}, "name": "get_more"}, "type": "function"}</tool_call>`, want: message("", call("x2", "get_more", `{"city": "a"}`))},
 	}},
-	{"name in a tag", calls(format.Calls{Head: []format.Part{lit("<function="), name, lit(">")}, Body: jsonBody, Tail: []format.Part{lit("</function>")}}), []turn{
+	{"name in a tag", calls(format.Calls{Head: []format.Part{lit("<function="), name, lit(">")},
+		Body: jsonBody, Tail: []format.Part{lit("</function>")}}), []turn{
 		{output: "<function=get>" + rome + "</function><function=ping>{}</function>", want: message("", call("", "get", rome), call("", "ping", "{}"))},
 		{output: "<function=get_more>{\"city\": \"x\"}", want: message("", call("", "get_more", `{"city": "x"}`))},
 		{output: "<function=nobody>{}</function>", want: message("<function=nobody>{}</function>")},
 	}},
-	{"bracket tag", calls(format.Calls{Call: pair("[TOOL_CALLS]", ""), Head: []format.Part{name, lit("[CALL_ID]"), id, lit("[ARGS]")}, Body: jsonBody}), []turn{
+	{"bracket tag", calls(format.Calls{Call: pair("[TOOL_CALLS]", ""),
+		Head: []format.Part{name, lit("[CALL_ID]"), id, lit("[ARGS]")}, Body: jsonBody}), []turn{
 		{output: "[TOOL_CALLS]get[CALL_ID]000000001[ARGS]" + rome + "[TOOL_CALLS]ping[CALL_ID]2[ARGS]{}", want: message("", call("000000001", "get", rome), call("2", "ping", "{}"))},
 	}},
-	{"id before the name", calls(format.Calls{Head: []format.Part{lit("[CALL_ID]"), id, lit("[FUNC]"), name}, Body: jsonBody}), []turn{
+	{"id before the name", calls(format.Calls{Head: []format.Part{lit("[CALL_ID]"), id,
+		lit("[FUNC]"), name}, Body: jsonBody}), []turn{
 		{output: "[CALL_ID]ab-1[FUNC]get" + rome, want: message("", call("ab-1", "get", rome))},
 	}},
-	{"id after the arguments", calls(format.Calls{Head: []format.Part{lit("[FUNC]"), name}, Body: jsonBody, Tail: []format.Part{lit("[CALL_ID]"), id, lit("[END]")}}), []turn{
-		{output: "[FUNC]get" + rome + "[CALL_ID]ab-1[END]", want: message("", call("ab-1", "get", rome))},
-	}},
-	{"prefixed and indexed", calls(format.Calls{Section: pair("<|calls_begin|>", "<|calls_end|>"), Call: pair("<|call_begin|>", "<|call_end|>"),
-		Head: []format.Part{{Kind: format.SlotID, Parts: []format.Part{lit("functions."), name, lit(":"), slot(format.SlotIndex)}}, lit("<|arg_begin|>")}, Body: jsonBody}), []turn{
+	{"id after the arguments",
+		calls(format.Calls{Head: []format.Part{lit("[FUNC]"), name}, Body: jsonBody,
+			Tail: []format.Part{lit("[CALL_ID]"), id, lit("[END]")}}), []turn{
+			{output: "[FUNC]get" + rome + "[CALL_ID]ab-1[END]", want: message("", call("ab-1", "get", rome))},
+		}},
+	{"prefixed and indexed", calls(format.Calls{Section: pair("<|calls_begin|>", "<|calls_end|>"),
+		Call: pair("<|call_begin|>", "<|call_end|>"),
+		Head: []format.Part{{Kind: format.SlotID,
+			Parts: []format.Part{lit("functions."), name, lit(":"), slot(format.SlotIndex)}},
+			lit("<|arg_begin|>")}, Body: jsonBody}), []turn{
 		{output: "<|calls_begin|><|call_begin|>functions.get:0<|arg_begin|>" + rome + "<|call_end|><|call_begin|>functions.ping:1<|arg_begin|>{}<|call_end|><|calls_end|>",
-			want: message("", call("functions.get:0", "get", rome), call("functions.ping:1", "ping", "{}"))},
+			want: message("", call("functions.get:0", "get", rome),
+				call("functions.ping:1", "ping", "{}"))},
 		{output: "Go <|call_begin|>functions.get_more:0<|arg_begin|>{\"city\": \"x\"}", want: message("Go", call("functions.get_more:0", "get_more", `{"city": "x"}`))},
 		{output: "<|calls_begin|><|call_begin|>get:0<|arg_begin|>{}<|call_end|><|call_begin|>ping<|arg_begin|>{}<|call_end|><|calls_end|>",
 			want: message("", call("get:0", "get", "{}"), call("ping", "ping", "{}"))},
 	}},
-	{"code fence in a call", calls(format.Calls{Section: pair("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"), Call: pair("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"),
-		Head: []format.Part{lit("function<｜tool▁sep｜>"), name, lit("\n```json\n")}, Body: jsonBody, Tail: []format.Part{lit("\n```")}}), []turn{
+	{"code fence in a call", calls(format.Calls{Section: pair("<｜tool▁calls▁begin｜>",
+		"<｜tool▁calls▁end｜>"), Call: pair("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"),
+		Head: []format.Part{lit("function<｜tool▁sep｜>"), name, lit("\n```json\n")}, Body: jsonBody,
+		Tail: []format.Part{lit("\n```")}}), []turn{
 		{output: "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get\n```json\n" + rome + "\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", want: message("", call("", "get", rome))},
 		{output: "<|tool_calls_begin|><|tool_call_begin|>function<|tool_sep|>get\n```json\n" + rome + "\n```<|tool_call_end|><|tool_calls_end|>", want: message("", call("", "get", rome))},
 	}},
-	{"tagged arguments", calls(format.Calls{Call: pair("<tool_call>\n", "\n</tool_call>"), Head: []format.Part{lit("<function="), name, lit(">\n")},
-		Body: tagged("<parameter=", ">\n", "\n</parameter>", "\n"), Tail: []format.Part{lit("\n</function>")}}), []turn{
+	{"tagged arguments", calls(format.Calls{Call: pair("<tool_call>\n", "\n</tool_call>"),
+		Head: []format.Part{lit("<function="), name, lit(">\n")},
+		Body: tagged("<parameter=", ">\n", "\n</parameter>", "\n"),
+		Tail: []format.Part{lit("\n</function>")}}), []turn{
 		{output: "<tool_call>\n<function=get>\n<parameter=city>\n  Rome\n\n</parameter>\n<parameter=n>\n3\n</parameter>\n</function>\n</tool_call>", want: message("", call("", "get", `{"city": "  Rome\n", "n": 3}`))},
 		{output: "Let me.\n<function=get>\n<parameter=n>3</parameter><parameter=city>a</parameter> b</parameter></function>\n</tool_call>", want: message("Let me.", call("", "get", `{"n": 3, "city": "a</parameter> b"}`))},
 		{output: "<tool_call>\n<function=ping>\n</function>\n</tool_call>", want: message("", call("", "ping", "{}"))},
@@ -193,14 +222,20 @@ var forms = []form{
 			want: message("", call("", "get", `{"city": "Rome", "any": "5", "list": ["a"]}`))},
 		{output: "<｜DSML｜calls>\n<｜DSML｜invoke name=\"get\">\n<｜DSML｜parameter name=\"n\">3</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜calls>", want: message("", call("", "get", `{"n": 3}`))},
 	}},
-	{"key and value tags", calls(format.Calls{Call: pair("<tool_call>", "\n</tool_call>"), Head: []format.Part{name, lit("\n")}, Body: format.Body{Kind: format.BodyTagged, Sep: format.Mark("\n"),
-		Entry: []format.Part{lit("<arg_key>"), key, lit("</arg_key>\n<arg_value>"), value, lit("</arg_value>")}, Codec: format.Codec{Style: format.StyleRaw}}}), []turn{
+	{"key and value tags", calls(format.Calls{Call: pair("<tool_call>", "\n</tool_call>"),
+		Head: []format.Part{name, lit("\n")},
+		Body: format.Body{Kind: format.BodyTagged, Sep: format.Mark("\n"),
+			Entry: []format.Part{lit("<arg_key>"), key, lit("</arg_key>\n<arg_value>"), value,
+				lit("</arg_value>")}, Codec: format.Codec{Style: format.StyleRaw}}}), []turn{
 		{output: "<tool_call>get_more<arg_key>city</arg_key><arg_value>x</arg_value></tool_call>", want: message("", call("", "get_more", `{"city": "x"}`))},
 		{output: "<tool_call>get\n<arg_key>city</arg_key>\n<arg_value>Rome, \"</arg_value>\" and <tool_call></arg_value>\n<arg_key>n</arg_key>\n<arg_value>3</arg_value>\n</tool_call>", want: message("", call("", "get", `{"city": "Rome, \"</arg_value>\" and <tool_call>", "n": 3}`))},
 		{output: "<tool_call>ping\n</tool_call>", want: message("", call("", "ping", "{}"))},
 	}},
 	{"nested tags", calls(format.Calls{Section: pair("~[<calls>\n", "\n~[</calls>"), Head: []format.Part{lit(`~[<invoke name="`), name, lit(`">`)}, Tail: []format.Part{lit("~[</invoke>\n")},
-		Body: format.Body{Kind: format.BodyTagged, Codec: format.Codec{Style: format.StyleRaw, Nested: true}, Entry: []format.Part{lit("~[<"), key, lit(">"), value, lit("~[</"), key, lit(">")}, Item: []format.Part{lit("~[<item>"), value, lit("~[</item>")}}}), []turn{
+		Body: format.Body{Kind: format.BodyTagged,
+			Codec: format.Codec{Style: format.StyleRaw, Nested: true},
+			Entry: []format.Part{lit("~[<"), key, lit(">"), value, lit("~[</"), key, lit(">")},
+			Item:  []format.Part{lit("~[<item>"), value, lit("~[</item>")}}}), []turn{
 		{output: "~[<calls>\n~[<invoke name=\"get\">~[<city>Rome~[</city>~[<opts>~[<a>1~[</a>~[<b>~[<item>x~[</item>~[<item>~[<c>true~[</c>~[</item>~[</b>~[</opts>~[<list>~[<item>1~[</item>~[</list>~[</invoke>\n~[</calls>",
 			want: message("", call("", "get", `{"city": "Rome", "opts": {"a": 1, "b": ["x", {"c": true}]}, "list": ["1"]}`))},
 		{output: "~[<calls>\n~[<invoke name=\"get\">~[<any>~[</any>~[<opts>~[</opts>~[<new>v~[</new>~[</invoke>\n~[<invoke name=\"ping\">~[</invoke>\n~[</calls>", want: message("", call("", "get", `{"any": "", "opts": {}, "new": "v"}`), call("", "ping", "{}"))},
@@ -230,7 +265,8 @@ var forms = []form{
 		{output: `<f n="get_more"><p n="city">a &lt;b&gt; &amp;amp; &#39;&quot;</p></f>`, want: message("", call("", "get_more", `{"city": "a <b> &amp; '\""}`))},
 		{output: `<f n="get_more"><p n="city">a &lt;b&gt; &amp;amp; &#39;&quot; &copy=1 &</p></f>`, want: message("", call("", "get_more", `{"city": "a <b> &amp; '\" &copy=1 &"}`))},
 	}},
-	{"message header", format.Format{End: []string{"<|message_sep|>\n\n"}, Calls: []format.Calls{{Section: pair("<|message_sep|>\n\nfunction call<|role_sep|>\n", ""), Object: plainObject}}}, []turn{
+	{"message header", format.Format{End: []string{"<|message_sep|>\n\n"},
+		Calls: []format.Calls{{Section: pair("<|message_sep|>\n\nfunction call<|role_sep|>\n", ""), Object: plainObject}}}, []turn{
 		{output: "Hello<|message_sep|>\n\nfunction call<|role_sep|>\n{\"name\": \"get\", \"arguments\": " + rome + "}", want: message("Hello", call("", "get", rome))},
 		{output: "Hello<|message_sep|>\n\n", want: message("Hello")},
 	}},
@@ -240,38 +276,57 @@ var forms = []form{
 		{output: `<|open|>call tool="get" index="1"<|sep|><|open|>argument key="n" type="number"<|sep|>3<|close|>argument<|sep|><|open|>argument key="city" type="string"<|sep|>Rome<|close|>argument<|sep|><|close|>call<|sep|>`,
 			want: message("", call("", "get", `{"n": 3, "city": "Rome"}`))},
 	}},
-	{"name alone as the tag", calls(format.Calls{Section: pair("<tools>", "</tools>"), Head: []format.Part{lit("<"), name, lit(">")}, Body: jsonBody, Tail: []format.Part{lit("</"), name, lit(">")}}), []turn{
+	{"name alone as the tag", calls(format.Calls{Section: pair("<tools>", "</tools>"),
+		Head: []format.Part{lit("<"), name, lit(">")}, Body: jsonBody,
+		Tail: []format.Part{lit("</"), name, lit(">")}}), []turn{
 		{output: "<tools><get>" + rome + "</get><ping>{}</ping></tools>", want: message("", call("", "get", rome), call("", "ping", "{}"))},
 	}},
-	{"name and arguments in elements", calls(format.Calls{Call: pair("<call>\n", "\n</call>"), Head: []format.Part{lit("<tool_name>"), name, lit("</tool_name>\n<arguments>")}, Body: jsonBody, Tail: []format.Part{lit("</arguments>")}}), []turn{
-		{output: "<call>\n<tool_name>get</tool_name>\n<arguments>" + rome + "</arguments>\n</call>", want: message("", call("", "get", rome))},
-	}},
-	{"single quotes", calls(format.Calls{Call: pair("<tool_call>", "</tool_call>"), Object: &format.Object{Quote: '\'', Fields: plainObject.Fields}}), []turn{
+	{"name and arguments in elements",
+		calls(format.Calls{Call: pair("<call>\n", "\n</call>"),
+			Head: []format.Part{lit("<tool_name>"), name, lit("</tool_name>\n<arguments>")},
+			Body: jsonBody, Tail: []format.Part{lit("</arguments>")}}), []turn{
+			{output: "<call>\n<tool_name>get</tool_name>\n<arguments>" + rome + "</arguments>\n</call>", want: message("", call("", "get", rome))},
+		}},
+	{"single quotes", calls(format.Calls{Call: pair("<tool_call>", "</tool_call>"),
+		Object: &format.Object{Quote: '\'', Fields: plainObject.Fields}}), []turn{
 		{output: `<tool_call>{'name': 'get', 'arguments': {'city': 'Rome', 'n': 3}}</tool_call>`, want: message("", call("", "get", rome))},
 	}},
 	{"token quotes", calls(format.Calls{Call: pair("<|tool_call>", "<tool_call|>"), Head: []format.Part{lit("call:"), name}, Body: format.Body{Kind: format.BodyDict, Pair: pair("{", "}"), Codec: format.Codec{Quote: `<|"|>`}}}), []turn{
 		{output: `<|tool_call>call:get{city:<|"|>say "hi" {}<|"|>,n:3,opts:{a:[<|"|>x<|"|>,null],b:{}}}<tool_call|>`, want: message("", call("", "get", `{"city":"say \"hi\" {}","n":3,"opts":{"a":["x",null],"b":{}}}`))},
 	}},
-	{"keyword arguments", calls(format.Calls{Section: pair("<|start|>", "<|end|>"), Array: true, Sep: format.Mark(", "), Head: []format.Part{name},
-		Body: format.Body{Kind: format.BodyKwargs, Pair: pair("(", ")"), Sep: format.Mark(", "), Entry: []format.Part{key, lit("="), value}, Codec: format.Codec{Style: format.StylePython}}}), []turn{
+	{"keyword arguments", calls(format.Calls{Section: pair("<|start|>", "<|end|>"), Array: true,
+		Sep: format.Mark(", "), Head: []format.Part{name},
+		Body: format.Body{Kind: format.BodyKwargs, Pair: pair("(", ")"), Sep: format.Mark(", "),
+			Entry: []format.Part{key, lit("="), value},
+			Codec: format.Codec{Style: format.StylePython}}}), []turn{
 		{output: `<|start|>[get(city="it's", n=3, on=True, opts={'a': None}), ping()]<|end|>`, want: message("", call("", "get", `{"city": "it's", "n": 3, "on": true, "opts": {"a": null}}`), call("", "ping", "{}"))},
 		{output: `<|start|>[get(city="Rome", n=[3,],), ping(), ]<|end|>`, want: message("", call("", "get", `{"city": "Rome", "n": [3]}`), call("", "ping", "{}"))},
 		{output: `see [get](url) and [ping]`, want: message(`see [get](url) and [ping]`)},
 	}},
-	{"wrapped content", format.Format{End: []string{"<|eot|>"}, Reasoning: format.Reasoning{Pair: pair("<|T|>", "<|/T|>")}, Content: format.Content{Mode: format.ContentWrapped, Pair: pair("<|R|>", "<|/R|>")},
-		Calls: []format.Calls{{Section: pair("<|A|>", "<|/A|>"), Array: true, Object: plainObject}}}, []turn{
+	{"wrapped content", format.Format{End: []string{"<|eot|>"},
+		Reasoning: format.Reasoning{Pair: pair("<|T|>", "<|/T|>")},
+		Content:   format.Content{Mode: format.ContentWrapped, Pair: pair("<|R|>", "<|/R|>")},
+		Calls: []format.Calls{{Section: pair("<|A|>", "<|/A|>"), Array: true,
+			Object: plainObject}}}, []turn{
 		{output: "<|T|>why<|/T|><|R|>because<|/R|><|eot|>", want: chat.Message{Reasoning: "why", Content: "because"}},
 		{output: "<|T|>why<|/T|><|A|>[{\"name\": \"ping\", \"arguments\": {}}]<|/A|>", want: chat.Message{Reasoning: "why", ToolCalls: []chat.ToolCall{call("", "ping", "{}")}}},
 	}},
-	{"words", format.Format{End: end, Reasoning: format.Reasoning{Mode: format.ReasoningTagged, Pair: pair("Thought: ", "\nAnswer: ")}, Content: format.Content{Mode: format.ContentWrapped, Pair: pair("Answer: ", "")},
-		Calls: []format.Calls{{Head: []format.Part{lit("Action: "), name, lit("\nInput: ")}, Body: jsonBody}}}, []turn{
+	{"words", format.Format{End: end,
+		Reasoning: format.Reasoning{Mode: format.ReasoningTagged,
+			Pair: pair("Thought: ", "\nAnswer: ")},
+		Content: format.Content{Mode: format.ContentWrapped, Pair: pair("Answer: ", "")},
+		Calls: []format.Calls{{Head: []format.Part{lit("Action: "), name, lit("\nInput: ")},
+			Body: jsonBody}}}, []turn{
 		{output: "Thought: Which?\nAnswer: This one.<|im_end|>", want: chat.Message{Reasoning: "Which?", Content: "This one."}},
 		{output: "Answer: The Answer: is no Thought: of mine.\nThought: so", want: message("The Answer: is no Thought: of mine.\nThought: so")},
 		{output: "Thought: I\nAction: get\nInput: " + rome, want: chat.Message{Reasoning: "I", ToolCalls: []chat.ToolCall{call("", "get", rome)}}},
 		{output: "Answer: no Action: here, Answer: <b>\nAction: ping\nInput: {}", want: message("no Action: here, Answer: <b>", call("", "ping", "{}"))},
 		{output: "\n\nAnswer: Action: nothing, Answer: x", want: message("Action: nothing, Answer: x")},
 	}},
-	{"delimiter", format.Format{End: []string{"<|end|>"}, Reasoning: format.Reasoning{Mode: format.ReasoningDelimiter, Pair: pair("", "\n[FINAL]\n")}, Calls: []format.Calls{{Section: pair("<calls>", "</calls>"), Array: true, Object: plainObject}}}, []turn{
+	{"delimiter", format.Format{End: []string{"<|end|>"},
+		Reasoning: format.Reasoning{Mode: format.ReasoningDelimiter, Pair: pair("", "\n[FINAL]\n")},
+		Calls: []format.Calls{{Section: pair("<calls>", "</calls>"), Array: true,
+			Object: plainObject}}}, []turn{
 		{output: "I think.\n[FINAL]\nSo.<|end|>", want: chat.Message{Reasoning: "I think.", Content: "So."}},
 		{output: "Just so.", want: message("Just so.")},
 		{output: "think\n[FINAL]\nSo.", prefill: "Steps:\n", want: chat.Message{Reasoning: "Steps:\nthink", Content: "So."}},

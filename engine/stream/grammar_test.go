@@ -59,8 +59,8 @@ func checkCalls(t testing.TB, text string, m chat.Message, parallel bool) {
 	}
 }
 
-// TestSamples draws sentences from the grammar of every form: the parser reads calls in them that satisfy their schemas (E21), in one go
-// and byte by byte.
+// TestSamples draws sentences from the grammar of every form: the parser reads calls in them that
+// satisfy their schemas (E21), in one go and byte by byte.
 func TestSamples(t *testing.T) {
 	for _, form := range forms {
 		t.Run(form.name, func(t *testing.T) {
@@ -80,7 +80,8 @@ func TestSamples(t *testing.T) {
 					}
 					_, m := read(t, out, text)
 					checkCalls(t, text, m, parallel)
-					if _, again := read(t, out, bytesOf(text)...); again.Content != m.Content || len(again.ToolCalls) != len(m.ToolCalls) {
+					if _, again := read(t, out, bytesOf(text)...); again.Content != m.Content ||
+						len(again.ToolCalls) != len(m.ToolCalls) {
 						t.Fatalf("%q: %+v byte by byte, %+v in one go", text, again, m)
 					}
 				}
@@ -89,10 +90,12 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestTriggers checks that outputs with calls arm the lazy grammars, and that these take what follows.
+// TestTriggers checks that outputs with calls arm the lazy grammars, and that these take what
+// follows.
 func TestTriggers(t *testing.T) {
 	for _, form := range forms {
-		called := slices.IndexFunc(form.cases, func(c turn) bool { return len(c.want.ToolCalls) > 0 })
+		called := slices.IndexFunc(form.cases,
+			func(c turn) bool { return len(c.want.ToolCalls) > 0 })
 		if called < 0 {
 			continue
 		}
@@ -107,7 +110,8 @@ func TestTriggers(t *testing.T) {
 						if i := strings.Index(text, trigger.Text); i >= 0 && (at < 0 || i < at) {
 							at = i
 						}
-					} else if m := regexp.MustCompile(trigger.Text).FindStringSubmatchIndex(text); m != nil && (at < 0 || m[2] < at) {
+					} else if m := regexp.MustCompile(trigger.Text).
+						FindStringSubmatchIndex(text); m != nil && (at < 0 || m[2] < at) {
 						at = m[2]
 					}
 				}
@@ -135,7 +139,8 @@ func TestAnswerSamples(t *testing.T) {
 	}
 	for _, form := range forms {
 		t.Run(form.name, func(t *testing.T) {
-			out := generate(t, form.f, codegen.Options{Tolerances: codegen.Usual, JSONSchema: want, HasJSONSchema: true})
+			out := generate(t, form.f,
+				codegen.Options{Tolerances: codegen.Usual, JSONSchema: want, HasJSONSchema: true})
 			if out.Lazy {
 				t.Fatal("the grammar of a JSON answer must not wait")
 			}
@@ -181,7 +186,7 @@ func TestGrammarForbids(t *testing.T) {
 		{"the named function", func(o *codegen.Options) { o.Choice = chat.ToolChoice{Mode: chat.ChoiceNamed, Name: "ping"} }, call, true},
 		{"a function that is not declared", func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceRequired }, strings.Replace(call, "ping", "pong", 1), false},
 		{"arguments of the wrong type", func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceRequired }, strings.Replace(strings.Replace(call, "ping", "get", 1), "{}", `{"n": "x"}`, 1), false},
-		{"text behind a JSON answer", func(o *codegen.Options) { o.HasJSONSchema, o.Tools = true, nil }, `{"a": 1} and so on`, false},
+		{"text after a JSON answer", func(o *codegen.Options) { o.HasJSONSchema, o.Tools = true, nil }, `{"a": 1} and so on`, false},
 		{"a JSON answer in a fence", func(o *codegen.Options) { o.HasJSONSchema, o.Tools = true, nil }, "```json\n{\"a\": 1}\n```", true},
 		{"a call instead of a JSON answer", func(o *codegen.Options) { o.HasJSONSchema = true }, call, true},
 	}
@@ -197,7 +202,8 @@ func TestGrammarForbids(t *testing.T) {
 	}
 }
 
-// TestLongNames gives arguments names of many bytes, up to more than a parser takes: what the grammar allows is read.
+// TestLongNames gives arguments names of many bytes, up to more than a parser takes: what the
+// grammar allows is read.
 func TestLongNames(t *testing.T) {
 	for _, form := range forms {
 		if form.name != "invoke with parameters" {
@@ -237,14 +243,16 @@ func TestStops(t *testing.T) {
 	if len(out.Stops) != 1 || out.Stops[0] != "<|im_end|>" {
 		t.Errorf("stops %q", out.Stops)
 	}
-	for _, want := range []string{"<tool_call>", "</tool_call>", "<think>", "</think>", "<|im_end|>"} {
+	for _, want := range []string{"<tool_call>", "</tool_call>", "<think>", "</think>",
+		"<|im_end|>"} {
 		if !strings.Contains(strings.Join(out.Preserved, " "), want) {
 			t.Errorf("preserved %q lack %q", out.Preserved, want)
 		}
 	}
 }
 
-// FuzzTools makes parsers and grammars for any tools: a sentence of the grammar is read as calls of them, in one go and in bytes.
+// FuzzTools makes parsers and grammars for any tools: a sentence of the grammar is read as calls of
+// them, in one go and in bytes.
 func FuzzTools(f *testing.F) {
 	var all []string
 	for _, tool := range tools {
@@ -253,7 +261,8 @@ func FuzzTools(f *testing.F) {
 	for i := range forms {
 		f.Add(i, "["+strings.Join(all, ", ")+"]", int64(i))
 	}
-	for i, name := range []string{"a", "aa", "a\\u0000b", "\\ud800", "</tool_call>", "\\\"}", " ", "get\\nget"} {
+	for i, name := range []string{"a", "aa", "a\\u0000b", "\\ud800", "</tool_call>", "\\\"}", " ",
+		"get\\nget"} {
 		f.Add(i, `[{"function": {"name": "`+name+`", "parameters": {"properties": {"`+name+`": {"type": ["string", "null"]}, "b": {"$ref": "#"}}}}}, {"function": {"name": "a`+name+`"}}]`, int64(i))
 	}
 	f.Fuzz(func(t *testing.T, which int, text string, seed int64) {

@@ -12,7 +12,8 @@ import (
 	"github.com/goassay/assay/engine/schema"
 )
 
-// nestedParameters are arguments that a spelling in tags nests, with and without a schema for what is inside.
+// nestedParameters are arguments that a spelling in tags nests, with and without a schema for what
+// is inside.
 var nestedParameters = []string{
 	`{"type": "object", "properties": {"o": {"type": "object"}}, "required": ["o"]}`,
 	`{"type": "object", "properties": {"l": {"type": "array"}}, "required": ["l"]}`,
@@ -26,11 +27,14 @@ var nestedParameters = []string{
 	`{"type": "object", "properties": {"item": {"type": "object", "properties": {"item": {"type": "string"}}}}, "required": ["item"]}`,
 }
 
-// TestNestedSamples draws calls whose arguments nest in tags: whatever the grammar lets a model write in them, the keys of its choice in tags
-// that no schema declares too, is read as a complete call that satisfies its schema (E21).
+// TestNestedSamples draws calls whose arguments nest in tags: whatever the grammar lets a model
+// write in them, the keys of its choice in tags that no schema declares too, is read as a complete
+// call that satisfies its schema (E21).
 func TestNestedSamples(t *testing.T) {
 	at := slices.IndexFunc(forms, func(f form) bool { return f.name == "nested tags" })
-	snippets := []string{"~[<item>", "~[</item>", "~[<a>", "~[</b>", "~[<o>", "~[</o>", "~[</x>", "~[<", "~[</", "1", "\n", "{", "[]", "~[<a>~[</b>", "~[<item>x~[</item>", "~[<item>x~[</a>", "~[<a>x~[</item>"}
+	snippets := []string{"~[<item>", "~[</item>", "~[<a>", "~[</b>", "~[<o>", "~[</o>", "~[</x>",
+		"~[<", "~[</", "1", "\n", "{", "[]", "~[<a>~[</b>", "~[<item>x~[</item>", "~[<item>x~[</a>",
+		"~[<a>x~[</item>"}
 	for _, text := range nestedParameters {
 		parameters := schemaValue(t, text)
 		s, err := schema.Parse(parameters)
@@ -38,7 +42,8 @@ func TestNestedSamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := usual("")
-		o.Tools, o.Choice.Mode, o.Parallel = []chat.Tool{{Name: "f", Parameters: parameters}}, chat.ChoiceRequired, false
+		o.Tools, o.Choice.Mode, o.Parallel = []chat.Tool{{Name: "f", Parameters: parameters}},
+			chat.ChoiceRequired, false
 		out := generate(t, forms[at].f, o)
 		g := grammar(t, out)
 		matcher, err := gbnf.NewMatcher(g)
@@ -57,7 +62,8 @@ func TestNestedSamples(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %q: arguments %s: %v", text, sentence, m.ToolCalls[0].Arguments, err)
 			}
-			if _, again := read(t, out, bytesOf(sentence)...); len(again.ToolCalls) != 1 || again.ToolCalls[0] != m.ToolCalls[0] {
+			if _, again := read(t, out, bytesOf(sentence)...); len(again.ToolCalls) != 1 ||
+				again.ToolCalls[0] != m.ToolCalls[0] {
 				t.Fatalf("%q: byte by byte %+v", sentence, again)
 			}
 		}

@@ -21,7 +21,10 @@ func formNamed(t *testing.T, name string) format.Format {
 }
 
 // incomplete makes a call that broke off.
-func incomplete(name, args string) chat.ToolCall { return chat.ToolCall{Name: name, Arguments: args} }
+func incomplete(name,
+	args string) chat.ToolCall {
+	return chat.ToolCall{Name: name, Arguments: args}
+}
 
 // odd are outputs that no template writes and models do, and what they mean.
 var odd = []struct {
@@ -38,7 +41,8 @@ var odd = []struct {
 		message("", call("", "get", `{"opts": {"a": 1}}`))},
 	{"a value without its closer, before the outermost closer", "key and value tags", "<tool_call>get\n<arg_key>city</arg_key>\n<arg_value>Rome</tool_call>", "",
 		message("", call("", "get", `{"city": "Rome"}`))},
-	{"an id that is missing with its marker", "bracket tag", "[TOOL_CALLS]get[ARGS]" + rome + "[TOOL_CALLS]ping[CALL_ID]2[ARGS]{}", "",
+	{"an id that is missing with its marker", "bracket tag",
+		"[TOOL_CALLS]get[ARGS]" + rome + "[TOOL_CALLS]ping[CALL_ID]2[ARGS]{}", "",
 		message("", call("", "get", rome), call("2", "ping", "{}"))},
 	{"a marker in a value, not at the beginning of a line", "tagged arguments", "<function=get>\n<parameter=city>\nin </parameter> and <parameter=n> here </function> too\n</parameter>\n</function>", "",
 		message("", call("", "get", `{"city": "in </parameter> and <parameter=n> here </function> too"}`))},
@@ -88,7 +92,7 @@ var odd = []struct {
 	{"noise in a section", "prefixed and indexed", "Well. <|calls_begin|> some noise <|call_begin|>functions.ping:0<|arg_begin|>{}<|call_end|> noise<|calls_end|>", "",
 		message("Well. noise", call("functions.ping:0", "ping", "{}"))},
 	{"an opener with which the output ends", "json in tag", "Let me see.<tool_call>\n", "", message("Let me see.")},
-	{"text behind the end of the turn", "json in tag", "So.<|im_end|>\nAnd more.", "", message("So.\nAnd more.")},
+	{"text after the end of the turn", "json in tag", "So.<|im_end|>\nAnd more.", "", message("So.\nAnd more.")},
 	{"a part without a channel", "channels", "<|message|>Hello.<|end|>", "", message("Hello.")},
 	{"a marker quoted in reasoning", "channels", "<|channel|>analysis<|message|>No <|call|> or <|channel|>final yet.<|end|><|start|>assistant<|channel|>final<|message|>Yes.", "",
 		chat.Message{Reasoning: "No <|call|> or <|channel|>final yet.", Content: "Yes."}},
@@ -145,12 +149,14 @@ func TestIncomplete(t *testing.T) {
 		}},
 		{"tagged arguments", tag, [...]chat.Message{message("", incomplete("get", `{"city": "Os`)), {}, message(tag)}},
 		{"bracket tag", "[TOOL_CALLS]get[CALL_ID]1[ARGS]{", [...]chat.Message{
-			message("", chat.ToolCall{ID: "1", Name: "get", Arguments: "{"}), {}, message("[TOOL_CALLS]get[CALL_ID]1[ARGS]{"),
+			message("", chat.ToolCall{ID: "1", Name: "get", Arguments: "{"}), {},
+			message("[TOOL_CALLS]get[CALL_ID]1[ARGS]{"),
 		}},
 	} {
 		for i, want := range c.want {
 			policy := codegen.Incomplete(i)
-			if again, err := codegen.ParseIncomplete(policy.String()); err != nil || again != policy {
+			if again, err := codegen.ParseIncomplete(policy.String()); err != nil ||
+				again != policy {
 				t.Errorf("%s: %v, %v", policy, again, err)
 			}
 			o := usual("")
@@ -190,10 +196,12 @@ func TestCloseNoObject(t *testing.T) {
 	}
 }
 
-// TestRepeatedOpener has reasoning opened by the prompt and by the model, with T10 and without it, as it is usual.
+// TestRepeatedOpener has reasoning opened by the prompt and by the model, with T10 and without it,
+// as it is usual.
 func TestRepeatedOpener(t *testing.T) {
 	const output = "<think>\nWhy.\n</think>\n\nSo."
-	for tolerances, want := range map[codegen.Tolerances]string{codegen.Usual: "<think>\nWhy.", codegen.Usual | codegen.RepeatedOpener: "Why."} {
+	for tolerances, want := range map[codegen.Tolerances]string{codegen.Usual: "<think>\nWhy.",
+		codegen.Usual | codegen.RepeatedOpener: "Why."} {
 		o := usual("<think>\n")
 		o.Tolerances = tolerances
 		out := generate(t, formNamed(t, "json in tag"), o)

@@ -48,7 +48,7 @@ func TestRequests(t *testing.T) {
 		{"continued reasoning", func(o *codegen.Options) { o.Prefill, o.Continue = "<think>\nI", chat.ContinueReasoning }, "'m\n</think>\n\nHi.", chat.Message{Reasoning: "I'm", Content: "Hi."}, chat.FinishStop},
 		{"JSON answer", func(o *codegen.Options) { o.HasJSONSchema = true }, ` {"a": [1]} `, message(` {"a": [1]} `), chat.FinishStop},
 		{"JSON answer in a fence", func(o *codegen.Options) { o.HasJSONSchema = true }, "```json\n{\"a\": 1}\n```", message(`{"a": 1}`), chat.FinishStop},
-		{"JSON answer behind reasoning", func(o *codegen.Options) { o.HasJSONSchema, o.Prefill = true, "<think>\n" }, "hm\n</think>\n\n{\"a\": 1}", chat.Message{Reasoning: "hm", Content: `{"a": 1}`}, chat.FinishStop},
+		{"JSON answer after reasoning", func(o *codegen.Options) { o.HasJSONSchema, o.Prefill = true, "<think>\n" }, "hm\n</think>\n\n{\"a\": 1}", chat.Message{Reasoning: "hm", Content: `{"a": 1}`}, chat.FinishStop},
 		{"a call in place of a JSON answer", func(o *codegen.Options) { o.HasJSONSchema = true }, ping, message("", call("", "ping", "{}")), chat.FinishToolCalls},
 		{"no JSON where some was due", func(o *codegen.Options) { o.HasJSONSchema = true }, "Sorry, no.", message("Sorry, no."), chat.FinishStop},
 		{"the turn ends before the output", nil, "Hi.<|im_end|>\n<|im_start|>user", message("Hi."), chat.FinishStop},
@@ -65,15 +65,17 @@ func TestRequests(t *testing.T) {
 			for _, pieces := range [][]string{{c.output}, bytesOf(c.output)} {
 				p, m := read(t, out, pieces...)
 				if !reflect.DeepEqual(m, c.want) || p.Finish() != c.finish {
-					t.Fatalf("%q: got %+v, %s\nwant %+v, %s", pieces, m, p.Finish(), c.want, c.finish)
+					t.Fatalf("%q: got %+v, %s\nwant %+v, %s", pieces, m, p.Finish(), c.want,
+						c.finish)
 				}
 			}
 		})
 	}
 }
 
-// TestBegunByThePrompt has a prompt that writes the beginning of every part of a turn: what the model says behind it is a part where
-// it goes on with one, be the function's name made of whatever bytes, and content where it does not.
+// TestBegunByThePrompt has a prompt that writes the beginning of every part of a turn: what the
+// model says after it is a part where it goes on with one, be the function's name made of whatever
+// bytes, and content where it does not.
 func TestBegunByThePrompt(t *testing.T) {
 	f := calls(format.Calls{Head: []format.Part{lit(">>>"), name, lit("\n")}, Body: jsonBody})
 	f.Content = format.Content{Mode: format.ContentWrapped, Pair: pair(">>>all\n", "")}
@@ -110,7 +112,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestBegunEnd checks what the beginning of an end text is at the end of an output (E9): a byte or two of it are text where the model was done.
+// TestBegunEnd checks what the beginning of an end text is at the end of an output (E9): a byte or
+// two of it are text where the model was done.
 func TestBegunEnd(t *testing.T) {
 	table := []struct{ output, done, cut string }{
 		{"a <", "a <", "a"},
@@ -123,7 +126,8 @@ func TestBegunEnd(t *testing.T) {
 	out := generate(t, forms[0].f, usual(""))
 	for _, c := range table {
 		for reason, want := range map[chat.FinishReason]string{
-			"": c.done, chat.FinishStop: c.done, chat.FinishToolCalls: c.done, chat.FinishLength: c.cut, chat.FinishContentFilter: c.cut, "abort": c.cut,
+			"": c.done, chat.FinishStop: c.done, chat.FinishToolCalls: c.done,
+			chat.FinishLength: c.cut, chat.FinishContentFilter: c.cut, "abort": c.cut,
 		} {
 			p := stream.NewParser(out)
 			for _, piece := range bytesOf(c.output) {
@@ -141,11 +145,14 @@ func TestBegunEnd(t *testing.T) {
 	}
 }
 
-// TestTolerances switches every tolerance on and off: what an output means with it and without (E21).
+// TestTolerances switches every tolerance on and off: what an output means with it and without
+// (E21).
 func TestTolerances(t *testing.T) {
 	jsonTag := forms[0].f
-	taggedForm := calls(format.Calls{Call: pair("<tool_call>\n", "\n</tool_call>"), Head: []format.Part{lit("<function="), name, lit(">\n")},
-		Body: tagged("<parameter=", ">\n", "\n</parameter>", "\n"), Tail: []format.Part{lit("\n</function>")}})
+	taggedForm := calls(format.Calls{Call: pair("<tool_call>\n", "\n</tool_call>"),
+		Head: []format.Part{lit("<function="), name, lit(">\n")},
+		Body: tagged("<parameter=", ">\n", "\n</parameter>", "\n"),
+		Tail: []format.Part{lit("\n</function>")}})
 	undisclosed := format.Format{Undisclosed: true}
 	const tight = `<tool_call>{"name": "ping", "arguments": {}}</tool_call>`
 	const loose = "<tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call>"
@@ -159,7 +166,8 @@ func TestTolerances(t *testing.T) {
 		{codegen.FreeSpace, jsonTag, tight, nil, message("", call("", "ping", "{}")), message(tight)},
 		{codegen.ContentAround, jsonTag, "Text. " + loose, nil, message("Text.", call("", "ping", "{}")), message("Text. " + loose)},
 		{codegen.LooseReasoning, jsonTag, "<think>\nhm " + loose, nil,
-			chat.Message{Reasoning: "hm", ToolCalls: []chat.ToolCall{call("", "ping", "{}")}}, chat.Message{Reasoning: "hm " + loose}},
+			chat.Message{Reasoning: "hm", ToolCalls: []chat.ToolCall{call("", "ping", "{}")}},
+			chat.Message{Reasoning: "hm " + loose}},
 		{codegen.OptionalWrapper, taggedForm, "<function=ping>\n</function>\n</tool_call>", nil, message("", call("", "ping", "{}")), message("<function=ping>")},
 		{codegen.StrayClosers, jsonTag, "a</tool_call>", nil,
 			message("a"), message("a</tool_call>")},
@@ -202,7 +210,8 @@ func TestTolerances(t *testing.T) {
 	}
 }
 
-// TestUndisclosed reads calls in spellings that a template need not show (E21 T8); a template may write an id alone, and the name is in it.
+// TestUndisclosed reads calls in spellings that a template need not show (E21 T8); a template may
+// write an id alone, and the name is in it.
 func TestUndisclosed(t *testing.T) {
 	out := generate(t, format.Format{Undisclosed: true}, usual(""))
 	for output, want := range map[string]chat.Message{
@@ -288,7 +297,8 @@ func TestFallbacksBeside(t *testing.T) {
 			message("", call("", "get", rome), call("", "ping", "{}"))},
 		{"json-in-markers", "key and value tags", "Well. <tool_call>" + object + "</tool_call>",
 			message("Well.", call("", "get", rome))},
-		{"json-in-markers", "invoke with parameters", "<mm:tool_call>\n" + object + "\n</mm:tool_call>",
+		{"json-in-markers", "invoke with parameters",
+			"<mm:tool_call>\n" + object + "\n</mm:tool_call>",
 			message("", call("", "get", rome))},
 		{"python-tag", "bare json",
 			`{"name": "get", "parameters": ` + rome + `}; {"name": "ping", "parameters": {}}`,
@@ -346,7 +356,8 @@ func TestErrors(t *testing.T) {
 			if c.change != nil {
 				c.change(&o)
 			}
-			if _, err := codegen.Generate(c.f, o); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := codegen.Generate(c.f, o); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
 		})
@@ -373,7 +384,8 @@ func TestDiagnostics(t *testing.T) {
 
 // TestFencedCalls puts calls into Markdown fences between their markers (T7).
 func TestFencedCalls(t *testing.T) {
-	array := calls(format.Calls{Section: pair("<calls>", "</calls>"), Array: true, Object: plainObject})
+	array := calls(format.Calls{Section: pair("<calls>", "</calls>"), Array: true,
+		Object: plainObject})
 	ping := call("", "ping", "{}")
 	for _, c := range []struct {
 		f      format.Format
@@ -386,7 +398,8 @@ func TestFencedCalls(t *testing.T) {
 		{array, "<calls>[{\"name\": \"ping\", \"arguments\": {}}]```", message("", ping)},
 	} {
 		for _, pieces := range [][]string{{c.output}, bytesOf(c.output)} {
-			if _, m := read(t, generate(t, c.f, usual("")), pieces...); !reflect.DeepEqual(m, c.want) {
+			if _, m := read(t, generate(t, c.f, usual("")), pieces...); !reflect.DeepEqual(m,
+				c.want) {
 				t.Errorf("%q\n got %+v\nwant %+v", pieces, m, c.want)
 			}
 		}
@@ -398,8 +411,9 @@ func TestFencedCalls(t *testing.T) {
 	}
 }
 
-// TestRenamedArguments checks what becomes of arguments under a key that is not the template's: they are the call's where nothing else can be, and
-// a call that may have lost its arguments is not complete.
+// TestRenamedArguments checks what becomes of arguments under a key that is not the template's:
+// they are the call's where nothing else can be, and a call that may have lost its arguments is not
+// complete.
 func TestRenamedArguments(t *testing.T) {
 	table := []struct {
 		call, args string
@@ -418,33 +432,39 @@ func TestRenamedArguments(t *testing.T) {
 	out := generate(t, forms[0].f, usual(""))
 	for _, c := range table {
 		output := "<tool_call>" + c.call + "</tool_call>"
-		want := chat.Message{ToolCalls: []chat.ToolCall{{Name: "get", Arguments: c.args, Complete: c.complete}}}
+		want := chat.Message{ToolCalls: []chat.ToolCall{{Name: "get", Arguments: c.args,
+			Complete: c.complete}}}
 		for i := range output {
 			p, m := read(t, out, output[:i], output[i:])
 			if !reflect.DeepEqual(m, want) {
 				t.Fatalf("%q, cut at %d:\n got %+v\nwant %+v", output, i, m, want)
 			}
-			if found := p.Diagnostics(); c.kind == "" && len(found) > 0 || c.kind != "" && !slices.ContainsFunc(found, func(d stream.Diagnostic) bool { return d.Kind == c.kind }) {
+			if found := p.Diagnostics(); c.kind == "" && len(found) > 0 ||
+				c.kind != "" && !slices.ContainsFunc(found,
+					func(d stream.Diagnostic) bool { return d.Kind == c.kind }) {
 				t.Fatalf("%q: diagnostics %v, want %q", output, found, c.kind)
 			}
 		}
 	}
 }
 
-// TestWordOpener checks that a word before a function's name does not make a call of a text that mentions one (E14).
+// TestWordOpener checks that a word before a function's name does not make a call of a text that
+// mentions one (E14).
 func TestWordOpener(t *testing.T) {
 	f := format.Format{Calls: []format.Calls{{
 		Head: []format.Part{format.Lit("CALL "), {Kind: format.SlotName}, format.Lit("(")},
 		Body: format.Body{Kind: format.BodyJSON}, Tail: []format.Part{format.Lit(")")},
 	}}}
 	out := generate(t, f, usual(""))
-	for _, text := range []string{"Please CALL get(now) later", "to CALL get( is", "CALL get({\"city\": "} {
+	for _, text := range []string{"Please CALL get(now) later", "to CALL get( is",
+		"CALL get({\"city\": "} {
 		if _, m := read(t, out, bytesOf(text)...); m.Content != text || len(m.ToolCalls) > 0 {
 			t.Errorf("%q: %+v", text, m)
 		}
 	}
 	const args = `{"city": "Rome"}`
-	if _, m := read(t, out, bytesOf("First CALL get("+args+")")...); len(m.ToolCalls) != 1 || m.ToolCalls[0].Arguments != args || m.Content != "First" {
+	if _, m := read(t, out, bytesOf("First CALL get("+args+")")...); len(m.ToolCalls) != 1 ||
+		m.ToolCalls[0].Arguments != args || m.Content != "First" {
 		t.Errorf("%+v", m)
 	}
 }
@@ -477,7 +497,8 @@ func TestManyTools(t *testing.T) {
 	out := generate(t, forms[0].f, o)
 	for _, i := range []int{0, 1, 10, 100, 999} {
 		output := `<tool_call>{"name": "` + many[i].Name + `", "arguments": {"city": "x"}}</tool_call>`
-		if _, m := read(t, out, output); len(m.ToolCalls) != 1 || m.ToolCalls[0].Name != many[i].Name {
+		if _, m := read(t, out, output); len(m.ToolCalls) != 1 ||
+			m.ToolCalls[0].Name != many[i].Name {
 			t.Errorf("%q: %+v", output, m)
 		}
 	}

@@ -17,8 +17,8 @@
 // # White space (E19)
 //
 // White space beside a marker is not text: all of it where white space at markers is free (T1),
-// else what the template writes there. Where text goes on behind what interrupted it, the white
-// space behind the marker stays, to keep the two apart. Where the template trims, it goes at the
+// else what the template writes there. Where text goes on after what interrupted it, the white
+// space after the marker stays, to keep the two apart. Where the template trims, it goes at the
 // ends too. Everything else is kept to the byte.
 //
 // # Tokens
@@ -93,8 +93,10 @@ type Span struct {
 
 // Diagnostic is something odd in an output.
 type Diagnostic struct {
-	Off  int    // where, in prefill and output as one text
-	Kind string // "undeclared-function", "incomplete-call", "renamed-arguments", "dropped", "after-end", "limit"
+	Off int // where, in prefill and output as one text
+	// "undeclared-function", "incomplete-call", "renamed-arguments", "dropped", "after-end",
+	// "limit"
+	Kind string
 	Text string // of the output, where some is concerned
 	Msg  string
 }
@@ -132,11 +134,12 @@ type Parser struct {
 	callDeltas         []chat.ToolCallDelta // those in deltas
 	spans              []Span
 	diagnostics        []Diagnostic
-	dropped            strings.Builder // text of the last diagnostic, while more of it may be dropped
-	read               int             // bytes written so far, the prefill included
-	raw                []byte          // all of them, where incomplete calls become text
-	closed             bool
-	reason             chat.FinishReason // why the output ended
+	// text of the last diagnostic, while more of it may be dropped
+	dropped strings.Builder
+	read    int    // bytes written so far, the prefill included
+	raw     []byte // all of them, where incomplete calls become text
+	closed  bool
+	reason  chat.FinishReason // why the output ended
 
 	text textState
 	call *call
@@ -147,8 +150,8 @@ type textState struct {
 	kind   peg.Kind // of the text at hand; 0 before any
 	fresh  bool     // nothing but white space since the last mark, or since the start
 	marked bool     // there was a mark
-	after  string   // white space that the template writes behind the last mark
-	free   bool     // all white space behind the last mark goes
+	after  string   // white space that the template writes after the last mark
+	free   bool     // all white space after the last mark goes
 	stray  bool     // nothing but white space since a stray closer
 	beyond bool     // there was text after the end of the turn
 	space  []byte   // white space that is held
@@ -195,7 +198,8 @@ func (p *Parser) start() {
 	}
 }
 
-// Write reads more of the output and returns what it adds to the message. The deltas are valid until the next call.
+// Write reads more of the output and returns what it adds to the message. The deltas are valid
+// until the next call.
 func (p *Parser) Write(piece []byte) []chat.Delta {
 	if p.tokens {
 		p.joined = p.appendText(p.joined[:0], piece)
@@ -216,9 +220,9 @@ func (p *Parser) write(piece []byte) []chat.Delta {
 	return p.deliver()
 }
 
-// Close ends the output for a reason and returns what that adds to the message. A reason that cuts the output off
-// ([chat.FinishReason.Cut]) leaves the last part as it stands; after any other one the model has ended its turn. A second Close
-// changes nothing.
+// Close ends the output for a reason and returns what that adds to the message. A reason that cuts
+// the output off ([chat.FinishReason.Cut]) leaves the last part as it stands; after any other one
+// the model has ended its turn. A second Close changes nothing.
 func (p *Parser) Close(reason chat.FinishReason) []chat.Delta {
 	if !p.closed {
 		p.closed, p.reason = true, reason
@@ -246,14 +250,16 @@ func (p *Parser) deliver() []chat.Delta {
 func (p *Parser) Message() chat.Message {
 	m := chat.Message{Reasoning: p.reasoning.String(), Content: p.content.String()}
 	for _, c := range p.calls {
-		m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: c.id, Name: c.name, Arguments: c.args.String(), Complete: c.complete})
+		m.ToolCalls = append(m.ToolCalls,
+			chat.ToolCall{ID: c.id, Name: c.name, Arguments: c.args.String(), Complete: c.complete})
 	}
 	return m
 }
 
-// Deltas parses an output as it comes and yields what each piece adds to the message. The output yields its pieces, each with
-// the empty reason, but for the last one, which may have the reason why the output ends. Deltas closes the parser with that reason,
-// or, where the output just ends, with [chat.FinishStop]. A delta is valid until the next one is asked for. A caller that stops
+// Deltas parses an output as it comes and yields what each piece adds to the message. The output
+// yields its pieces, each with the empty reason, but for the last one, which may have the reason
+// why the output ends. Deltas closes the parser with that reason, or, where the output just ends,
+// with [chat.FinishStop]. A delta is valid until the next one is asked for. A caller that stops
 // early has not closed the parser.
 func (p *Parser) Deltas(output iter.Seq2[[]byte, chat.FinishReason]) iter.Seq[chat.Delta] {
 	return func(yield func(chat.Delta) bool) {
@@ -277,7 +283,8 @@ func (p *Parser) Deltas(output iter.Seq2[[]byte, chat.FinishReason]) iter.Seq[ch
 	}
 }
 
-// Finish returns why the turn ended (E22): tool_calls where a complete call is there, else the reason that Close was given.
+// Finish returns why the turn ended (E22): tool_calls where a complete call is there, else the
+// reason that Close was given.
 func (p *Parser) Finish() chat.FinishReason {
 	switch {
 	case slices.ContainsFunc(p.calls, func(c *call) bool { return c.complete }):
@@ -317,8 +324,8 @@ func (p *Parser) diagnose(d Diagnostic) {
 // Prefill returns how many bytes of the text that offsets refer to precede the output.
 func (p *Parser) Prefill() int { return p.place(len(p.out.Prefill)) }
 
-// Held returns how many of the bytes read last have gone into no delta because what follows decides what they are, and why in words
-// for people; 0 and "" where nothing is held.
+// Held returns how many of the bytes read last have gone into no delta because what follows decides
+// what they are, and why in words for people; 0 and "" where nothing is held.
 func (p *Parser) Held() (n int, why string) {
 	switch c := p.call; {
 	case p.closed:
@@ -341,7 +348,8 @@ func (p *Parser) Held() (n int, why string) {
 	return min(n, p.read-p.Prefill()), why
 }
 
-// Coverage says of every byte read so far what became of it; bytes that are still held count as markers. The spans adjoin.
+// Coverage says of every byte read so far what became of it; bytes that are still held count as
+// markers. The spans adjoin.
 func (p *Parser) Coverage() []Span {
 	// White space is told later than what follows it.
 	slices.SortStableFunc(p.spans, func(a, b Span) int { return a.Off - b.Off })
@@ -381,7 +389,8 @@ func (p *Parser) take() {
 		if p.o.Event != nil {
 			p.o.Event(events[i])
 		}
-		if p.tokens && p.mayBeMarked(&events[i]) && bytes.IndexByte(events[i].Text, tokenMark) >= 0 {
+		if p.tokens && p.mayBeMarked(&events[i]) &&
+			bytes.IndexByte(events[i].Text, tokenMark) >= 0 {
 			p.unmarked(&events[i])
 			continue
 		}
@@ -419,22 +428,23 @@ func (p *Parser) event(e *peg.Event) {
 	}
 }
 
-// drop notes text that is no part of the message. In the prefill it is a marker, however it stands there: the template wrote it,
-// and nothing of the output is lost.
+// drop notes text that is no part of the message. In the prefill it is a marker, however it stands
+// there: the template wrote it, and nothing of the output is lost.
 func (p *Parser) drop(e *peg.Event, why string) {
 	if e.End <= len(p.out.Prefill) {
 		p.cover(e.Off, e.End, ClassMarker)
 		return
 	}
 	p.cover(e.Off, e.End, ClassDropped)
-	if n := p.dropped.Len(); n == 0 || p.diagnostics[len(p.diagnostics)-1].Off+n != e.Off || p.diagnostics[len(p.diagnostics)-1].Msg != why {
+	if n := p.dropped.Len(); n == 0 || p.diagnostics[len(p.diagnostics)-1].Off+n != e.Off ||
+		p.diagnostics[len(p.diagnostics)-1].Msg != why {
 		p.diagnose(Diagnostic{Off: e.Off, Kind: "dropped", Msg: why})
 	}
 	p.dropped.Write(e.Text)
 }
 
-// afterEnd keeps text behind the end of the turn, which a server that stops at its tokens never sees: it is the model's, and a diagnostic
-// tells where it begins. White space alone is nothing.
+// afterEnd keeps text after the end of the turn, which a server that stops at its tokens never
+// sees: it is the model's, and a diagnostic tells where it begins. White space alone is nothing.
 func (p *Parser) afterEnd(e *peg.Event) {
 	first := slices.IndexFunc(e.Text, func(c byte) bool { return !isSpace(c) })
 	if first >= 0 && !p.text.beyond {
@@ -452,8 +462,8 @@ func (p *Parser) addContent(e *peg.Event) {
 	p.addText(&text)
 }
 
-// shortStub is how many bytes the beginning of an end text may have, in an output that was not cut off, to be text after all: "a <" is no
-// attempt to end the turn.
+// shortStub is how many bytes the beginning of an end text may have, in an output that was not cut
+// off, to be text after all: "a <" is no attempt to end the turn.
 const shortStub = 2
 
 // endStub drops the beginning of an end text at the end of the output (E9).
@@ -549,7 +559,8 @@ func (p *Parser) emitSpace(from, to int) {
 	t.space, t.runs = t.space[:0], t.runs[:0]
 }
 
-// resumes says that text goes on that a call, say, has interrupted: then the white space behind the marker is what keeps the two apart.
+// resumes reports whether text goes on that a call, say, has interrupted: then the white space
+// after the marker is what keeps the two apart.
 func (p *Parser) resumes() bool {
 	if p.text.kind == codegen.Reasoning {
 		return p.reasoning.Len() > 0
@@ -557,7 +568,8 @@ func (p *Parser) resumes() bool {
 	return p.content.Len() > 0
 }
 
-// flushSpace gives up the held white space before something that is no text: drop says that it is nothing.
+// flushSpace gives up the held white space before something that is no text: drop reports that it
+// is nothing.
 func (p *Parser) flushSpace(drop bool) {
 	n := len(p.text.space)
 	if drop {
@@ -567,10 +579,12 @@ func (p *Parser) flushSpace(drop bool) {
 }
 
 func (p *Parser) trims(kind peg.Kind) bool {
-	return kind == codegen.Content && p.out.TrimContent || kind == codegen.Reasoning && p.out.TrimReasoning
+	return kind == codegen.Content && p.out.TrimContent ||
+		kind == codegen.Reasoning && p.out.TrimReasoning
 }
 
-// mark notes a marker: white space between two of them is nothing, white space before one goes, or as much of it as is the template's.
+// mark notes a marker: white space between two of them is nothing, white space before one goes, or
+// as much of it as is the template's.
 func (p *Parser) mark(m codegen.MarkInfo) {
 	t := &p.text
 	if m.Stray && !t.fresh { // in the middle of a text it takes no white space with it
@@ -621,14 +635,15 @@ func (p *Parser) emitText(text []byte, off int) {
 	}
 }
 
-// extend appends text. A builder that is told what comes doubles, where Write alone has it grow by a quarter: half the garbage.
+// extend appends text. A builder that is told what comes doubles, where Write alone has it grow by
+// a quarter: half the garbage.
 func extend(b *strings.Builder, text []byte) {
 	b.Grow(len(text))
 	b.Write(text)
 }
 
-// add adds an empty delta to those of this step. It is filled in place: with a token a step, copying what has just been put together
-// is what costs most.
+// add adds an empty delta to those of this step. It is filled in place: with a token a step,
+// copying what has just been put together is what costs most.
 func (p *Parser) add() *chat.Delta {
 	p.deltas = append(p.deltas, chat.Delta{})
 	return &p.deltas[len(p.deltas)-1]
@@ -720,7 +735,8 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 		c.waitNoMore(p.out.Incomplete)
 		c.args.WriteByte('{')
 	case codegen.Close:
-		// Without entries only the end of the call tells that there are none: a call that breaks off has no "{}", which would look complete.
+		// Without entries only the end of the call tells that there are none: a call that breaks
+		// off has no "{}", which would look complete.
 		if c.argsDone = true; c.entries == 0 {
 			c.empty = true
 			return
@@ -742,7 +758,8 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 		c.args.Write(append(codec.AppendText([]byte{'"'}, key), `": `...))
 		c.key = c.key[:0]
 	case codegen.ValueBegin:
-		c.inValue, c.info, c.value, c.verbatim, c.fresh = true, p.out.Values[e.Arg], c.value[:0], false, true
+		c.inValue, c.info, c.value, c.verbatim, c.fresh = true, p.out.Values[e.Arg], c.value[:0],
+			false, true
 		if c.info.Mode == codegen.ValueRaw {
 			c.args.WriteByte('"')
 		}
@@ -780,7 +797,8 @@ func (c *call) comma() {
 	c.entries++
 }
 
-// send puts what is new of a call into a delta, once its name is known and its id is, where one may come.
+// send puts what is new of a call into a delta, once its name is known and its id is, where one may
+// come.
 func (p *Parser) send(c *call) {
 	if !c.named || c.hold {
 		return
@@ -818,8 +836,9 @@ func (p *Parser) addCall(index int) *chat.ToolCallDelta {
 	return d
 }
 
-// spareArguments gives a call without arguments the one object that it has under another key: models have learnt "parameters" where a template
-// writes "arguments" (E21 T6). It says whether the arguments are known: of several objects any could be meant.
+// spareArguments gives a call without arguments the one object that it has under another key:
+// models have learnt "parameters" where a template writes "arguments" (E21 T6). It says whether the
+// arguments are known: of several objects any could be meant.
 func (p *Parser) spareArguments(c *call) bool {
 	switch len(c.spares) {
 	case 0:
@@ -830,7 +849,8 @@ func (p *Parser) spareArguments(c *call) bool {
 		p.cover(s.off, s.end, ClassArguments)
 		c.args.Write(s.text)
 		p.diagnose(Diagnostic{Off: s.off, Kind: "renamed-arguments", Text: c.name,
-			Msg: fmt.Sprintf("the call of %s has its arguments under another key than the template's", c.name)})
+			Msg: fmt.Sprintf("the call of %s has its arguments under another key "+
+				"than the template's", c.name)})
 	default:
 		return false
 	}
@@ -858,7 +878,8 @@ func (p *Parser) endCall(complete bool, off int) {
 	}
 	c.complete, c.hold = complete, false
 	if !complete {
-		d := Diagnostic{Off: off, Kind: "incomplete-call", Text: c.name, Msg: fmt.Sprintf("the call of %s %s", c.name, broken)}
+		d := Diagnostic{Off: off, Kind: "incomplete-call", Text: c.name,
+			Msg: fmt.Sprintf("the call of %s %s", c.name, broken)}
 		if p.out.CloseArgs {
 			if missing, ok := codec.Balance(c.args.String()); ok {
 				c.args.WriteString(missing)
@@ -875,7 +896,8 @@ func (p *Parser) endCall(complete bool, off int) {
 	p.send(c)
 }
 
-// withdraw takes back an incomplete call, of which nothing was said, and makes text of it where the policy says so.
+// withdraw takes back an incomplete call, of which nothing was said, and makes text of it where the
+// policy says so.
 func (p *Parser) withdraw(c *call, off int) {
 	for i := len(p.spans) - 1; i >= 0 && p.spans[i].Off >= c.off; i-- {
 		if p.spans[i].Class == ClassID || p.spans[i].Class == ClassArguments {
@@ -885,7 +907,8 @@ func (p *Parser) withdraw(c *call, off int) {
 	if p.out.Incomplete != codegen.IncompleteText {
 		return
 	}
-	p.spans = slices.DeleteFunc(p.spans, func(s Span) bool { return s.Off >= c.off && s.Class == ClassDropped })
+	p.spans = slices.DeleteFunc(p.spans,
+		func(s Span) bool { return s.Off >= c.off && s.Class == ClassDropped })
 	from, known := max(c.off, len(p.out.Prefill)), len(p.out.Prefill)
 	for _, s := range p.spans {
 		known = max(known, s.End)
@@ -896,7 +919,8 @@ func (p *Parser) withdraw(c *call, off int) {
 	p.unmarked(&peg.Event{Kind: codegen.Content, Off: from, End: off, Text: p.raw[from:off]})
 }
 
-// unescaped returns a text that stood between quotes without its escapes; as it is where they mean nothing.
+// unescaped returns a text that stood between quotes without its escapes; as it is where they mean
+// nothing.
 func unescaped(text []byte, quote byte) string {
 	if quote == 0 || slices.Index(text, '\\') < 0 {
 		return string(text)

@@ -23,10 +23,12 @@ func generate(t testing.TB, f format.Format, o codegen.Options) *codegen.Output 
 }
 
 func usual(prefill string) codegen.Options {
-	return codegen.Options{Tools: tools, Parallel: true, Tolerances: codegen.Usual, Prefill: prefill}
+	return codegen.Options{Tools: tools, Parallel: true, Tolerances: codegen.Usual,
+		Prefill: prefill}
 }
 
-// read parses pieces, and fails the test if the deltas break their protocol (E24) or the coverage its own (E20).
+// read parses pieces, and fails the test if the deltas break their protocol (E24) or the coverage
+// its own (E20).
 func read(t testing.TB, out *codegen.Output, pieces ...string) (*stream.Parser, chat.Message) {
 	t.Helper()
 	p := stream.NewParser(out)
@@ -44,9 +46,11 @@ func read(t testing.TB, out *codegen.Output, pieces ...string) (*stream.Parser, 
 			for _, c := range d.ToolCalls {
 				switch {
 				case c.Index == len(got.ToolCalls) && c.Name != "":
-					got.ToolCalls = append(got.ToolCalls, chat.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
-				case c.Index >= len(got.ToolCalls) || c.Name != "" || c.ID != "" || c.Arguments == "":
-					t.Fatalf("%q: call delta out of turn: %+v behind %+v", pieces, c, got)
+					got.ToolCalls = append(got.ToolCalls,
+						chat.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
+				case c.Index >= len(got.ToolCalls) || c.Name != "" || c.ID != "" ||
+					c.Arguments == "":
+					t.Fatalf("%q: call delta out of turn: %+v after %+v", pieces, c, got)
 				default:
 					got.ToolCalls[c.Index].Arguments += c.Arguments
 				}
@@ -93,7 +97,9 @@ func checkCoverage(t testing.TB, p *stream.Parser, text string) {
 		t.Fatalf("%q: the coverage ends at %d of %d", text, at, len(text))
 	}
 	if m := p.Message(); content.String() != m.Content || reasoning.String() != m.Reasoning {
-		t.Fatalf("%q: the coverage says\n%q, %q\nand the message is\n%q, %q", text, content.String(), reasoning.String(), m.Content, m.Reasoning)
+		t.Fatalf("%q: the coverage says\n%q, %q\nand the "+
+			"message is\n%q, %q", text, content.String(), reasoning.String(), m.Content,
+			m.Reasoning)
 	}
 }
 
@@ -126,7 +132,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestTruncated cuts every output off at every byte: what was said before stays said, and nothing of a marker leaks.
+// TestTruncated cuts every output off at every byte: what was said before stays said, and nothing
+// of a marker leaks.
 func TestTruncated(t *testing.T) {
 	for _, form := range forms {
 		t.Run(form.name, func(t *testing.T) {
@@ -134,22 +141,28 @@ func TestTruncated(t *testing.T) {
 				out := generate(t, form.f, usual(c.prefill))
 				for i := range len(c.output) {
 					_, whole := read(t, out, c.output[:i])
-					if _, bytewise := read(t, out, bytesOf(c.output[:i])...); !reflect.DeepEqual(whole, bytewise) {
-						t.Fatalf("cut to %q:\nin one go      %+v\nbyte by byte %+v", c.output[:i], whole, bytewise)
+					if _, bytewise := read(t, out,
+						bytesOf(c.output[:i])...); !reflect.DeepEqual(whole, bytewise) {
+						t.Fatalf("cut to %q:\nin one "+
+							"go      %+v\nbyte by byte %+v", c.output[:i], whole, bytewise)
 					}
 					if len(c.want.ToolCalls) == 0 {
-						continue // what looks like a call at the end of the output may be none with more behind it
+						// what looks like a call at the end of the output may be none with more
+						// after it
+						continue
 					}
 					if len(whole.ToolCalls) > len(c.want.ToolCalls) {
 						t.Fatalf("cut to %q: calls that are not there: %+v", c.output[:i], whole)
 					}
 					for n, call := range whole.ToolCalls {
 						if want := c.want.ToolCalls[n]; call.Name != want.Name || !strings.HasPrefix(want.Arguments, strings.TrimRight(call.Arguments, `\`)) && call.Complete {
-							t.Fatalf("cut to %q: call %+v is no beginning of %+v", c.output[:i], call, want)
+							t.Fatalf("cut to %q: call %+v is no "+
+								"beginning of %+v", c.output[:i], call, want)
 						}
 					}
 					// Inside a call that has been announced nothing is content.
-					if n := len(whole.ToolCalls); n > 0 && !whole.ToolCalls[n-1].Complete && !strings.HasPrefix(c.want.Content, strings.TrimSpace(whole.Content)) {
+					if n := len(whole.ToolCalls); n > 0 && !whole.ToolCalls[n-1].Complete &&
+						!strings.HasPrefix(c.want.Content, strings.TrimSpace(whole.Content)) {
 						t.Fatalf("cut to %q: content %q leaks", c.output[:i], whole.Content)
 					}
 				}
@@ -231,7 +244,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestLoose checks that the same outputs are read in the same way where a tolerance that they do not need is off.
+// TestLoose checks that the same outputs are read in the same way where a tolerance that they do
+// not need is off.
 func TestPlainText(t *testing.T) {
 	const text = "  Indented,\n\n  <b>kept</b> to the byte: a < b, c[0] && `x`\n\n"
 	for _, form := range forms {
@@ -246,14 +260,16 @@ func TestPlainText(t *testing.T) {
 }
 
 func ExampleParser() {
-	f := format.Format{Calls: []format.Calls{{Call: pair("<tool_call>\n", "\n</tool_call>"), Object: plainObject}}}
+	f := format.Format{Calls: []format.Calls{{Call: pair("<tool_call>\n", "\n</tool_call>"),
+		Object: plainObject}}}
 	out, err := codegen.Generate(f, codegen.Options{Tools: tools, Tolerances: codegen.Usual})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	p := stream.NewParser(out)
-	for _, piece := range []string{"Let me ", "look.\n<tool", "_call>\n{\"name\": \"get\", \"arg", "uments\": {\"city\": \"Ro", "me\"}}\n</tool_call>"} {
+	for _, piece := range []string{"Let me ", "look.\n<tool", "_call>\n{\"name\": \"get\", \"arg",
+		"uments\": {\"city\": \"Ro", "me\"}}\n</tool_call>"} {
 		for _, d := range p.Write([]byte(piece)) {
 			fmt.Println(d.Value())
 		}

@@ -33,16 +33,24 @@ var toleratedSets = func() []codegen.Tolerances {
 // subsetForms are the forms, and some that they lack.
 var subsetForms = append(slices.Clip(forms),
 	form{"keys as tags", calls(format.Calls{Head: []format.Part{lit(`<f n="`), name, lit(`">`)}, Tail: []format.Part{lit("</f>")},
-		Body: format.Body{Kind: format.BodyTagged, Codec: format.Codec{Style: format.StyleRaw}, Entry: []format.Part{lit("<"), key, lit(">"), value, lit("</"), key, lit(">")}}}), nil},
-	form{"str values", calls(format.Calls{Call: pair("<c>\n", "\n</c>"), Head: []format.Part{lit("<f="), name, lit(">\n")}, Tail: []format.Part{lit("\n</f>")},
+		Body: format.Body{Kind: format.BodyTagged, Codec: format.Codec{Style: format.StyleRaw},
+			Entry: []format.Part{lit("<"), key, lit(">"), value, lit("</"), key, lit(">")}}}), nil},
+	form{"str values", calls(format.Calls{Call: pair("<c>\n", "\n</c>"),
+		Head: []format.Part{lit("<f="), name, lit(">\n")}, Tail: []format.Part{lit("\n</f>")},
 		Body: func() format.Body {
 			b := tagged("<p=", ">\n", "\n</p>", "\n")
 			b.Codec.Style = format.StyleStr
 			return b
 		}()}), nil},
-	form{"delimiter and tags", format.Format{End: end, Reasoning: format.Reasoning{Mode: format.ReasoningDelimiter, Pair: pair("", "</think>")},
-		Calls: []format.Calls{{Call: pair("<tool_call>", "</tool_call>"), Sep: format.Mark("\n"), Object: plainObject}}}, nil},
-	form{"repeated header", format.Format{Header: "<|im_start|>assistant\n", End: end, Reasoning: think, Calls: forms[0].f.Calls}, nil},
+	form{"delimiter and tags",
+		format.Format{End: end,
+			Reasoning: format.Reasoning{Mode: format.ReasoningDelimiter,
+				Pair: pair("", "</think>")},
+			Calls: []format.Calls{{Call: pair("<tool_call>", "</tool_call>"),
+				Sep:    format.Mark("\n"),
+				Object: plainObject}}}, nil},
+	form{"repeated header", format.Format{Header: "<|im_start|>assistant\n", End: end,
+		Reasoning: think, Calls: forms[0].f.Calls}, nil},
 	form{"undisclosed", format.Format{End: end, Reasoning: think, Undisclosed: true}, nil},
 )
 
@@ -76,7 +84,8 @@ var wishes = func() []wish {
 	}
 }()
 
-// prefills returns what prompts may end with: nothing, and reasoning that is opened, begun and closed.
+// prefills returns what prompts may end with: nothing, and reasoning that is opened, begun and
+// closed.
 func prefills(f format.Format) []string {
 	out := []string{""}
 	if r := f.Reasoning; r.Open.Text != "" {
@@ -85,9 +94,10 @@ func prefills(f format.Format) []string {
 	return out
 }
 
-// TestSubset draws sentences from the grammars of every form under all tolerances and under subsets of them, puts markers into them wherever
-// the grammar lets them through, and demands that the parser of the same plan reads them as they are meant (E21): calls are complete and
-// satisfy their schemas, no marker is in the content, nothing is lost, and nothing is odd.
+// TestSubset draws sentences from the grammars of every form under all tolerances and under subsets
+// of them, puts markers into them wherever the grammar lets them through, and demands that the
+// parser of the same plan reads them as they are meant (E21): calls are complete and satisfy their
+// schemas, no marker is in the content, nothing is lost, and nothing is odd.
 func TestSubset(t *testing.T) {
 	for _, form := range subsetForms {
 		t.Run(form.name, func(t *testing.T) {
@@ -137,7 +147,9 @@ func FuzzSubset(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which int, set uint16, wish, prefill int, seed int64) {
 		form := subsetForms[uint(which)%uint(len(subsetForms))].f
 		texts := prefills(form)
-		newSubset(t, form, wishes[uint(wish)%uint(len(wishes))], codegen.Tolerances(set)&(codegen.Usual|codegen.CloseArguments), texts[uint(prefill)%uint(len(texts))]).sample(seed)
+		newSubset(t, form, wishes[uint(wish)%uint(len(wishes))],
+			codegen.Tolerances(set)&(codegen.Usual|codegen.CloseArguments),
+			texts[uint(prefill)%uint(len(texts))]).sample(seed)
 	})
 }
 
@@ -152,7 +164,8 @@ type subset struct {
 	markers    []string // that no content may have
 }
 
-func newSubset(t testing.TB, f format.Format, w wish, set codegen.Tolerances, prefill string) *subset {
+func newSubset(t testing.TB, f format.Format, w wish, set codegen.Tolerances,
+	prefill string) *subset {
 	o := usual(prefill)
 	o.Tolerances = set
 	w.options(&o)
@@ -162,7 +175,8 @@ func newSubset(t testing.TB, f format.Format, w wish, set codegen.Tolerances, pr
 			on = append(on, name)
 		}
 	}
-	return &subset{t: t, what: fmt.Sprintf("%s, prefill %q, with %q", w.name, prefill, on), f: f, w: w, tolerances: set, out: generate(t, f, o), markers: openers(f)}
+	return &subset{t: t, what: fmt.Sprintf("%s, prefill %q, with %q", w.name, prefill, on), f: f,
+		w: w, tolerances: set, out: generate(t, f, o), markers: openers(f)}
 }
 
 // sample judges a sentence and what becomes of it.
@@ -186,7 +200,8 @@ func (s *subset) sample(seed int64) {
 	s.judge(sentence)
 	snippets := append(slices.Clone(s.out.Preserved), " ", "\n", ",", "]", "```", "</tool_call>")
 	for _, c := range s.f.Calls {
-		snippets = append(snippets, c.Call.Open.Full(), c.Call.Close.Full(), c.Section.Close.Full(), c.Sep.Full())
+		snippets = append(snippets, c.Call.Open.Full(), c.Call.Close.Full(), c.Section.Close.Full(),
+			c.Sep.Full())
 		for _, p := range slices.Concat(c.Head, c.Body.Entry, c.Body.Item, c.Tail) {
 			snippets = append(snippets, p.Text.Full())
 		}
@@ -222,7 +237,7 @@ func openers(f format.Format) (out []string) {
 	return out
 }
 
-// judge reads a sentence, behind text where the grammar waits for a trigger.
+// judge reads a sentence, after text where the grammar waits for a trigger.
 func (s *subset) judge(sentence string) {
 	if s.t.Failed() {
 		return
@@ -246,15 +261,17 @@ func armed(out *codegen.Output, text string) int {
 			if i := strings.Index(text, trigger.Text); i >= 0 && (at < 0 || i < at) {
 				at = i
 			}
-		} else if m := regexp.MustCompile(trigger.Text).FindStringSubmatchIndex(text); m != nil && (at < 0 || m[2] < at) {
+		} else if m := regexp.MustCompile(trigger.Text).FindStringSubmatchIndex(text); m != nil &&
+			(at < 0 || m[2] < at) {
 			at = m[2]
 		}
 	}
 	return at
 }
 
-// droppable says that what is dropped is nothing that was lost: the end of the turn, as much of it as there is, a fence around an answer
-// in JSON, or the end of reasoning that there is none of (E20).
+// droppable reports whether what is dropped is nothing that was lost: the end of the turn, as much
+// of it as there is, a fence around an answer in JSON, or the end of reasoning that there is none
+// of (E20).
 func (s *subset) droppable(text string) bool {
 	if s.w.answer != nil {
 		text = strings.TrimPrefix(strings.TrimPrefix(text, "```"), "json")
@@ -263,7 +280,8 @@ func (s *subset) droppable(text string) bool {
 		text = strings.ReplaceAll(text, close, "")
 	}
 	text = strings.TrimSpace(text)
-	return text == "" || slices.ContainsFunc(s.f.End, func(end string) bool { return strings.HasPrefix(strings.TrimSpace(end), text) })
+	return text == "" || slices.ContainsFunc(s.f.End,
+		func(end string) bool { return strings.HasPrefix(strings.TrimSpace(end), text) })
 }
 
 func (s *subset) read(before, sentence string) {
@@ -272,7 +290,8 @@ func (s *subset) read(before, sentence string) {
 	p, m := read(s.t, s.out, text)
 	fault := func(format string, args ...any) {
 		s.t.Helper()
-		s.t.Fatalf("%s: %+q: %s\n%+v\n%s", s.what, text, fmt.Sprintf(format, args...), m, p.Diagnostics())
+		s.t.Fatalf("%s: %+q: %s\n%+v\n%s", s.what, text, fmt.Sprintf(format, args...), m,
+			p.Diagnostics())
 	}
 	if _, again := read(s.t, s.out, bytesOf(text)...); !reflect.DeepEqual(again, m) {
 		fault("byte by byte it is %+v", again)
@@ -284,12 +303,15 @@ func (s *subset) read(before, sentence string) {
 	}
 	for _, span := range p.Coverage() {
 		for _, marker := range s.markers {
-			if from := (s.out.Prefill + text)[span.Off:span.End]; span.Class == stream.ClassContent && strings.Contains(from, marker) {
+			if from := (s.out.Prefill +
+				text)[span.Off:span.End]; span.Class == stream.ClassContent &&
+				strings.Contains(from, marker) {
 				fault("the content has the marker %q", marker)
 			}
 		}
 	}
-	if around := s.tolerances&codegen.ContentAround != 0 || len(s.f.Routes) > 0; !around && before == "" && len(m.ToolCalls) > 0 && m.Content != "" {
+	if around := s.tolerances&codegen.ContentAround != 0 ||
+		len(s.f.Routes) > 0; !around && before == "" && len(m.ToolCalls) > 0 && m.Content != "" {
 		fault("there is content beside calls")
 	}
 	want := chat.FinishStop
@@ -301,7 +323,8 @@ func (s *subset) read(before, sentence string) {
 		fault("finish %s, want %s", got, want)
 	}
 	switch {
-	case s.w.call && len(m.ToolCalls) == 0 && !(s.f.Undisclosed && s.tolerances&codegen.AnySpelling == 0):
+	case s.w.call && len(m.ToolCalls) == 0 &&
+		!(s.f.Undisclosed && s.tolerances&codegen.AnySpelling == 0):
 		fault("no call")
 	case s.w.answer != nil && len(m.ToolCalls) > 0:
 		if strings.TrimSpace(m.Content) != "" {

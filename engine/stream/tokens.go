@@ -116,8 +116,8 @@ func (p *Parser) placed(spans []Span) []Span {
 	return out
 }
 
-// mayBeMarked reports whether an event can have a mark in its text: one that begins after the last mark
-// of the input has none, unless the text is the program's own.
+// mayBeMarked reports whether an event can have a mark in its text: one that begins after the last
+// mark of the input has none, unless the text is the program's own.
 func (p *Parser) mayBeMarked(e *peg.Event) bool {
 	n := len(p.marks)
 	return e.Off == e.End || n > 0 && p.marks[n-1] >= e.Off

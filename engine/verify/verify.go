@@ -1,12 +1,14 @@
-// Package verify proves an analysed format (E28): of what the template writes for a message, the format alone spells the same bytes, the
-// parser that was generated from it reads back the same message, and its grammar takes the calls.
+// Package verify proves an analysed format (E28): of what the template writes for a message, the
+// format alone spells the same bytes, the parser that was generated from it reads back the same
+// message, and its grammar takes the calls.
 //
 // # Model
 //
-// A shape is a kind of answer: content, reasoning and content, one call, two calls, values of every type, and so on. For each
-// shape a message is made up and rendered as the last one of a conversation; what stands behind the header is the text that
-// a model would have produced. Provenance says which parts of the message the template wrote at all: what it drops (content beside
-// calls, say) is not expected back, and said in the report.
+// A shape is a kind of answer: content, reasoning and content, one call, two calls, values of every
+// type, and so on. For each shape a message is made up and rendered as the last one of a
+// conversation; what stands after the header is the text that a model would have produced.
+// Provenance says which parts of the message the template wrote at all: what it drops (content
+// beside calls, say) is not expected back, and said in the report.
 //
 // # Proofs
 //
@@ -14,13 +16,15 @@
 //	parse     the turn is read back as the message, in one go and in pieces
 //	grammar   a grammar with the shapes' tools takes the turn, as far as it constrains it; of shapes with calls
 //
-// A shape is verified when all of them hold. The parser alone proves little, since it is loose; a wrong format that it forgives spells
-// another text, or forces a model off its own. A shape whose turn means two things ([Ambiguous]) cannot be read back by any parser; it has to be
-// spelled right all the same.
+// A shape is verified when all of them hold. The parser alone proves little, since it is loose; a
+// wrong format that it forgives spells another text, or forces a model off its own. A shape whose
+// turn means two things ([Ambiguous]) cannot be read back by any parser; it has to be spelled right
+// all the same.
 //
 // # Use
 //
-// Neither the analysis nor Prepare calls this package (E11); the façade offers it, the harness runs it on every template.
+// Neither the analysis nor Prepare calls this package (E11); the façade offers it, the harness runs
+// it on every template.
 //
 // # Stability
 //
@@ -53,12 +57,14 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	Verified  Verdict = iota // all proofs hold
-	Dropped                  // the template writes nothing of what makes up the shape
-	Refused                  // the template refuses the shape in its own words
-	Ambiguous                // read back as something else, because the template's own writing means two things
-	Unjudged                 // no such shape can be rendered, though the template does not refuse it (E32)
-	Failed                   // a proof does not hold
+	Verified Verdict = iota // all proofs hold
+	Dropped                 // the template writes nothing of what makes up the shape
+	Refused                 // the template refuses the shape in its own words
+	// read back as something else, because the template's own writing means two things
+	Ambiguous
+	// no such shape can be rendered, though the template does not refuse it (E32)
+	Unjudged
+	Failed // a proof does not hold
 )
 
 var verdicts = [...]string{"verified", "dropped", "refused", "ambiguous", "not judged", "failed"}
@@ -135,8 +141,9 @@ func (r *Report) OK() bool { return !slices.ContainsFunc(r.Shapes, Shape.bad) }
 // bad reports whether a shape failed, or was not judged.
 func (s Shape) bad() bool { return s.Verdict == Failed || s.Verdict == Unjudged }
 
-// Proven returns nil where answers are proven to be read as they are meant: no shape failed or was left
-// unjudged, and some shape is verified. With calls it asks so of the shapes with calls as well as of the others.
+// Proven returns nil where answers are proven to be read as they are meant: no shape failed or was
+// left unjudged, and some shape is verified. With calls it asks so of the shapes with calls as well
+// as of the others.
 func (r *Report) Proven(calls bool) error {
 	for _, tools := range []bool{false, true} {
 		var about []Shape
@@ -168,11 +175,13 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// Verify verifies the format of an analysis against its template. What it renders is fitted by the capabilities, as every request is.
+// Verify verifies the format of an analysis against its template. What it renders is fitted by the
+// capabilities, as every request is.
 func Verify(t *chattemplate.Template, c caps.Caps, a *analysis.Analysis) *Report {
 	v := verifier{template: t, caps: c, analysis: a}
 	v.output = sync.OnceValues(func() (*codegen.Output, error) {
-		return codegen.Generate(a.Format, codegen.Options{Tools: Tools(), Parallel: true, Tolerances: codegen.Usual})
+		return codegen.Generate(a.Format,
+			codegen.Options{Tools: Tools(), Parallel: true, Tolerances: codegen.Usual})
 	})
 	v.matcher = sync.OnceValues(func() (*gbnf.Matcher, error) {
 		out, err := v.output()
@@ -197,7 +206,8 @@ type verifier struct {
 	caps     caps.Caps
 	analysis *analysis.Analysis
 	output   func() (*codegen.Output, error) // reads the turns
-	matcher  func() (*gbnf.Matcher, error)   // holds turns against the grammar; nil: nothing is constrained
+	// holds turns against the grammar; nil: nothing is constrained
+	matcher func() (*gbnf.Matcher, error)
 }
 
 // shape is a message to render.
@@ -223,7 +233,8 @@ func args(text string) ordered.Value {
 
 const (
 	thought = "First I look at it.\nThen I decide."
-	// AwkwardStrings is the shape that tells formats apart in which any string can be written from those in which it cannot.
+	// AwkwardStrings is the shape that tells formats apart in which any string can be written from
+	// those in which it cannot.
 	AwkwardStrings = "awkward strings"
 
 	closing = "That is all."
@@ -264,7 +275,8 @@ func (v *verifier) run(s shape) Shape {
 	turn, want, err := v.render(s)
 	switch {
 	case err != nil:
-		if result.Verdict, result.Note = Unjudged, firstLine(err.Error()); jinja.Class(err) == "TemplateError" {
+		if result.Verdict, result.Note = Unjudged,
+			firstLine(err.Error()); jinja.Class(err) == "TemplateError" {
 			result.Verdict = Refused
 		}
 		return result
@@ -312,14 +324,17 @@ func (v *verifier) prove(result *Shape, s shape, want chat.Message) {
 	if err != nil {
 		result.fail(Spelling, err.Error())
 	}
-	if result.Verdict == Verified && result.Tools && !(s.name == AwkwardStrings && v.analysis.Unescaped) { // in a grammar the first quote ends a string
+	// in a grammar the first quote ends a string
+	if result.Verdict == Verified && result.Tools &&
+		!(s.name == AwkwardStrings && v.analysis.Unescaped) {
 		if refusal := v.constrain(turn[:n]); refusal != "" {
 			result.fail(Grammar, refusal)
 		}
 	}
 }
 
-// spelled returns the length of the text of a message's spelling with which a turn begins, or how the turn departs from it.
+// spelled returns the length of the text of a message's spelling with which a turn begins, or how
+// the turn departs from it.
 func (v *verifier) spelled(m chat.Message, turn string) (int, error) {
 	spelling, err := spell.Of(v.analysis.Format, m)
 	if err != nil {
@@ -328,10 +343,12 @@ func (v *verifier) spelled(m chat.Message, turn string) (int, error) {
 	return spelling.Match(turn)
 }
 
-// ended checks what follows the end of a turn: nothing, white space, or another marker, between brackets or as a turn or its end begins.
-// Anything else that stands right there belongs to an end that the format has by half.
+// ended checks what follows the end of a turn: nothing, white space, or another marker, between
+// brackets or as a turn or its end begins. Anything else that stands right there belongs to an end
+// that the format has by half.
 func (v *verifier) ended(rest string) error {
-	if rest == "" || strings.IndexByte(format.Space, rest[0]) >= 0 || len(v.analysis.Format.Routes) > 0 || bracketed(rest) {
+	if rest == "" || strings.IndexByte(format.Space, rest[0]) >= 0 ||
+		len(v.analysis.Format.Routes) > 0 || bracketed(rest) {
 		return nil
 	}
 	for _, end := range append(slices.Clone(v.analysis.Format.End), v.analysis.Format.Header) {
@@ -339,7 +356,8 @@ func (v *verifier) ended(rest string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the template writes %q right after the end of the turn, which the format does not have", excerpt(rest))
+	return fmt.Errorf("the template writes %q right after the end of the turn, which the "+
+		"format does not have", excerpt(rest))
 }
 
 // bracketed reports whether a text begins with a marker between brackets.
@@ -361,7 +379,8 @@ func excerpt(s string) string {
 	return s
 }
 
-// constrain says how a grammar refuses a turn with calls, "" if it takes it, as far as it constrains it.
+// constrain says how a grammar refuses a turn with calls, "" if it takes it, as far as it
+// constrains it.
 func (v *verifier) constrain(turn string) string {
 	out, err := v.output()
 	if err != nil {
@@ -384,11 +403,12 @@ func (v *verifier) constrain(turn string) string {
 	return refusal
 }
 
-// prompted returns a turn that shows the close of reasoning alone behind the prefill that opens it: a model writes such a turn only where
-// the prompt does so.
+// prompted returns a turn that shows the close of reasoning alone after the prefill that opens it:
+// a model writes such a turn only where the prompt does so.
 func (v *verifier) prompted(turn string) string {
 	r := v.analysis.Format.Reasoning
-	if r.Open.Text == "" || r.Close.Text == "" || strings.Contains(turn, r.Open.Text) || !strings.Contains(turn, r.Close.Text) {
+	if r.Open.Text == "" || r.Close.Text == "" || strings.Contains(turn, r.Open.Text) ||
+		!strings.Contains(turn, r.Close.Text) {
 		return turn
 	}
 	for _, p := range v.analysis.Prefills {
@@ -406,10 +426,11 @@ const (
 	unescaped = "strings are written as they are, and what ends them is not escaped inside"
 )
 
-// ambiguity says why no parser could have read a turn back as it was meant, "" if one could. The reason is always something else that
-// the template writes, never what was found of its format.
+// ambiguity says why no parser could have read a turn back as it was meant, "" if one could. The
+// reason is always something else that the template writes, never what was found of its format.
 func (v *verifier) ambiguity(s shape, turn string, got, want chat.Message) string {
-	swapped := len(want.ToolCalls) == len(got.ToolCalls) && want.Reasoning == "" && want.Content != "" && got.Reasoning == want.Content && got.Content == ""
+	swapped := len(want.ToolCalls) == len(got.ToolCalls) && want.Reasoning == "" &&
+		want.Content != "" && got.Reasoning == want.Content && got.Content == ""
 	switch {
 	case swapped && v.writes(s, got, func(other string) bool { return other == turn }):
 		return misplaced
@@ -420,21 +441,24 @@ func (v *verifier) ambiguity(s shape, turn string, got, want chat.Message) strin
 	case swapped && len(s.calls) > 0 && v.thinks(turn, got.Reasoning):
 		return misplaced
 	case v.padded(s, turn, got, want):
-		return "the template writes white space behind content, and nothing by which it could be told from content's own"
+		return "the template writes white space after content, and nothing by which it could be " +
+			"told from content's own"
 	case s.name == AwkwardStrings && v.unescaped(s, turn):
 		return unescaped
 	}
 	return ""
 }
 
-// writes says that what the template writes for a shape with the text of another message is so.
+// writes reports whether what the template writes for a shape with the text of another message is
+// so.
 func (v *verifier) writes(s shape, m chat.Message, is func(turn string) bool) bool {
 	s.reasoning, s.content = m.Reasoning, m.Content
 	turn, _, err := v.render(s)
 	return err == nil && is(turn)
 }
 
-// thinks says that a turn begins as one whose reasoning is a text, up to and with a part of what closes that.
+// thinks reports whether a turn begins as one whose reasoning is a text, up to and with a part of
+// what closes that.
 func (v *verifier) thinks(turn, text string) bool {
 	other, _, err := v.render(shape{reasoning: text, content: closing})
 	lead, behind, found := strings.Cut(other, text)
@@ -443,28 +467,33 @@ func (v *verifier) thinks(turn, text string) bool {
 	for shared < len(rest) && shared < len(behind) && rest[shared] == behind[shared] {
 		shared++
 	}
-	return err == nil && found && ok && strings.Trim(lead, format.Space) != "" && strings.Trim(rest[:shared], format.Space) != ""
+	return err == nil && found && ok && strings.Trim(lead, format.Space) != "" &&
+		strings.Trim(rest[:shared], format.Space) != ""
 }
 
-// unmarked says that reasoning was read as content, all of it and nothing else, and that the template writes the same where it is content:
-// white space alone tells the two apart.
+// unmarked reports whether reasoning was read as content, all of it and nothing else, and that the
+// template writes the same where it is content: white space alone tells the two apart.
 func (v *verifier) unmarked(s shape, turn string, got, want chat.Message) bool {
 	squeeze := func(text string) string { return strings.Join(strings.Fields(text), "") }
-	return want.Reasoning != "" && got.Reasoning == "" && squeeze(got.Content) == squeeze(want.Reasoning+want.Content) &&
+	return want.Reasoning != "" && got.Reasoning == "" &&
+		squeeze(got.Content) == squeeze(want.Reasoning+want.Content) &&
 		v.writes(s, got, func(other string) bool { return squeeze(other) == squeeze(turn) })
 }
 
-// opened says that a turn goes on from its beginning to the end of its text as it would where the text is reasoning. Where the template
-// writes no reasoning, it shows elsewhere that it is: prompts begin as the turn does, and of a past answer it takes out what such a prompt
-// would have made reasoning.
+// opened reports whether a turn goes on from its beginning to the end of its text as it would where
+// the text is reasoning. Where the template writes no reasoning, it shows elsewhere that it is:
+// prompts begin as the turn does, and of a past answer it takes out what such a prompt would have
+// made reasoning.
 func (v *verifier) opened(s shape, turn string, got chat.Message) bool {
 	lead, _, _ := strings.Cut(turn, got.Reasoning)
 	if strings.Trim(lead, format.Space) == "" {
 		return false
 	}
-	closes := func(other string) bool { // the close is the template's own, where there is something to close
+	// the close is the template's own, where there is something to close
+	closes := func(other string) bool {
 		rest, ok := strings.CutPrefix(other, lead+got.Reasoning)
-		return ok && strings.HasPrefix(strings.TrimLeft(rest, format.Space), v.analysis.Format.Reasoning.Close.Text)
+		return ok && strings.HasPrefix(strings.TrimLeft(rest, format.Space),
+			v.analysis.Format.Reasoning.Close.Text)
 	}
 	if v.writes(s, got, closes) {
 		return true
@@ -472,12 +501,15 @@ func (v *verifier) opened(s shape, turn string, got chat.Message) bool {
 	return slices.Contains(v.analysis.Prefills, lead) && v.takesOut(got.Reasoning)
 }
 
-// takesOut says that the template writes of a past answer only what stands behind the close of reasoning.
+// takesOut reports whether the template writes of a past answer only what stands after the close of
+// reasoning.
 func (v *verifier) takesOut(thought string) bool {
 	close := v.analysis.Format.Reasoning.Close.Text
-	past, err := v.observe(chat.Request{Messages: []ordered.Value{asked(), shape{content: thought + close + closing}.message(), asked()}})
+	past, err := v.observe(chat.Request{Messages: []ordered.Value{asked(),
+		shape{content: thought + close + closing}.message(), asked()}})
 	text := past.Text.String
-	return err == nil && close != "" && strings.Contains(text, closing) && !strings.Contains(text, thought)
+	return err == nil && close != "" && strings.Contains(text, closing) &&
+		!strings.Contains(text, thought)
 }
 
 // observe renders a request as the engine does, with provenance.
@@ -486,14 +518,19 @@ func (v *verifier) observe(r chat.Request) (chattemplate.Observation, error) {
 	return v.template.Observe(v.caps.Fit(r).Input)
 }
 
-// padded says that a turn ends with white space behind content that has been read as content, and that content with as much of its own
-// is written with more.
+// padded reports whether a turn ends with white space after content that has been read as content,
+// and that content with as much of its own is written with more.
 func (v *verifier) padded(s shape, turn string, got, want chat.Message) bool {
-	return want.Content != "" && strings.TrimRight(got.Content, format.Space) == want.Content && got.Reasoning == want.Reasoning && strings.HasSuffix(turn, got.Content) &&
-		v.writes(s, got, func(other string) bool { return other != turn && strings.HasPrefix(other, turn) })
+	return want.Content != "" && strings.TrimRight(got.Content, format.Space) == want.Content &&
+		got.Reasoning == want.Reasoning && strings.HasSuffix(turn, got.Content) &&
+		v.writes(s, got, func(other string) bool {
+			return other != turn &&
+				strings.HasPrefix(other, turn)
+		})
 }
 
-// unescaped says that the shape's string is written as it is, and holds what stands behind every string.
+// unescaped reports whether the shape's string is written as it is, and holds what stands after
+// every string.
 func (v *verifier) unescaped(s shape, turn string) bool {
 	const first, second = "vfyfirst", "vfysecond"
 	awkward := s.calls[0].args.Members()[0].Value.Text()
@@ -520,7 +557,8 @@ func firstLine(s string) string {
 	return line
 }
 
-// partitions are the ways to cut a text of n bytes: whole, every byte alone, and in two at up to 64 places.
+// partitions are the ways to cut a text of n bytes: whole, every byte alone, and in two at up to 64
+// places.
 func partitions(n int) []int {
 	cuts := []int{0, -1}
 	for i := 1; i < n; i += max(1, n/64) {
@@ -554,13 +592,14 @@ type expected struct {
 	any     bool   // the part that makes up the shape is written
 }
 
-// render renders a shape and returns the text behind the header with what should be read from it.
+// render renders a shape and returns the text after the header with what should be read from it.
 func (v *verifier) render(s shape) (string, expected, error) {
 	r := chat.Request{
 		Messages: []ordered.Value{asked(), s.message()},
 		Kwargs:   ordered.ObjectOf(v.caps.Needs.Thinking...),
 	}
-	for _, t := range Tools() { // no more than are called: one that a template fails to describe says nothing of the others
+	// no more than are called: one that a template fails to describe says nothing of the others
+	for _, t := range Tools() {
 		if slices.ContainsFunc(s.calls, func(c call) bool { return c.name == t.Name }) {
 			r.Tools = append(r.Tools, t)
 		}
@@ -583,7 +622,8 @@ func (v *verifier) render(s shape) (string, expected, error) {
 			if run.Path == "messages[0].content" || run.Path == "messages[0].content[0].text" {
 				start = pos + run.Len
 			}
-			if strings.HasPrefix(run.Path, "messages[2].content") && stop == len(o.Text.String) { // the message that follows
+			// the message that follows
+			if strings.HasPrefix(run.Path, "messages[2].content") && stop == len(o.Text.String) {
 				stop = len(strings.TrimSuffix(o.Text.String[:pos], v.analysis.NextTurn))
 			}
 			if _, ok := written[run.Path]; !ok {
@@ -598,11 +638,14 @@ func (v *verifier) render(s shape) (string, expected, error) {
 	}
 	turn, ok := v.analysis.CutTurn(o.Text.String[start:max(start, stop)])
 	if !ok && v.analysis.Judged {
-		return "", expected{note: "the template writes the message as a part of what is asked, and no answer"}, nil
+		return "", expected{note: "the template writes the message as a part of what is " +
+			"asked, and no answer"}, nil
 	} else if !ok {
-		return "", expected{}, fmt.Errorf("the turn does not begin with the header %q", v.analysis.Format.Header)
+		return "", expected{}, fmt.Errorf("the turn does not "+
+			"begin with the header %q", v.analysis.Format.Header)
 	}
-	// A template may write a second turn for the same message; what stands there is not this turn's.
+	// A template may write a second turn for the same message; what stands there is not this
+	// turn's.
 	end, from := len(turn), 0
 	if c := v.analysis.Format.Reasoning.Close.Text; c != "" && strings.Contains(turn, c) {
 		from = strings.Index(turn, c) + len(c)
@@ -621,22 +664,26 @@ func (v *verifier) render(s shape) (string, expected, error) {
 	}
 	e := v.expect(s, written)
 	for _, path := range contentPaths {
-		// That a template changes what was said, and writes it once, is no matter of how it is read.
-		if from, ok := written[path]; ok && e.message.Content != "" && last[path] > from && last[path] <= limit && last[path]-from < len(strings.TrimSpace(s.content)) {
+		// That a template changes what was said, and writes it once, is no matter of how it is
+		// read.
+		if from, ok := written[path]; ok && e.message.Content != "" && last[path] > from &&
+			last[path] <= limit && last[path]-from < len(strings.TrimSpace(s.content)) {
 			e.message.Content = o.Text.String[from:last[path]]
 		}
 	}
 	return turn, e, nil
 }
 
-// endsAt returns the first place at or after from at which a text ends the turn, its length where there is
-// none. Where calls open with the end of a message, the end does not stand where a call opens.
+// endsAt returns the first place at or after from at which a text ends the turn, its length where
+// there is none. Where calls open with the end of a message, the end does not stand where a call
+// opens.
 func (v *verifier) endsAt(turn string, from int, end string) int {
 	opens := func(rest string) bool {
 		return slices.ContainsFunc(v.analysis.Format.Calls, func(c format.Calls) bool {
-			return slices.ContainsFunc([]string{c.Section.Open.Text, c.Call.Open.Text}, func(open string) bool {
-				return len(open) > len(end) && strings.HasPrefix(rest, open)
-			})
+			return slices.ContainsFunc([]string{c.Section.Open.Text, c.Call.Open.Text},
+				func(open string) bool {
+					return len(open) > len(end) && strings.HasPrefix(rest, open)
+				})
 		})
 	}
 	for at := from; ; {
@@ -652,7 +699,8 @@ func (v *verifier) endsAt(turn string, from int, end string) int {
 }
 
 // contentPaths are where the content of a shape's message may come from.
-var contentPaths = []string{"messages[1].content", "messages[1].content[0].text", "messages[1].content[1].text"}
+var contentPaths = []string{"messages[1].content", "messages[1].content[0].text",
+	"messages[1].content[1].text"}
 
 // closesPart reports whether a text that ends turns is what ends each part of one.
 func (v *verifier) closesPart(end string) bool {
@@ -662,7 +710,8 @@ func (v *verifier) closesPart(end string) bool {
 	})
 }
 
-// withoutSystem returns a path in a conversation as it is in the same one without the system message that precedes it.
+// withoutSystem returns a path in a conversation as it is in the same one without the system
+// message that precedes it.
 func withoutSystem(path string) string {
 	for i := range 3 {
 		if rest, ok := strings.CutPrefix(path, fmt.Sprintf("messages[%d]", i+1)); ok {
@@ -710,7 +759,8 @@ func (v *verifier) expect(s shape, written map[string]int) expected {
 			continue
 		}
 		for _, m := range c.args.Members() {
-			if m.Value.IsNull() && !has(function+".arguments."+m.Key) && !has(function+".arguments") {
+			if m.Value.IsNull() && !has(function+".arguments."+m.Key) &&
+				!has(function+".arguments") {
 				dropped = append(dropped, "null")
 			}
 		}
@@ -722,7 +772,8 @@ func (v *verifier) expect(s shape, written map[string]int) expected {
 				id = chat.NamedID(c.name, i)
 			}
 		}
-		e.message.ToolCalls = append(e.message.ToolCalls, chat.ToolCall{ID: id, Name: c.name, Arguments: c.args.String(), Complete: true})
+		e.message.ToolCalls = append(e.message.ToolCalls,
+			chat.ToolCall{ID: id, Name: c.name, Arguments: c.args.String(), Complete: true})
 	}
 	if len(dropped) > 0 {
 		e.note = "the template writes no " + strings.Join(dropped, ", no ")
@@ -742,7 +793,8 @@ func callID(i int) string { return fmt.Sprintf("vfycall%02d", i) }
 func (s shape) message() ordered.Value {
 	m := chat.Message{Reasoning: s.reasoning, Content: s.content}
 	for i, c := range s.calls {
-		m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: callID(i), Name: c.name, Arguments: c.args.String()})
+		m.ToolCalls = append(m.ToolCalls,
+			chat.ToolCall{ID: callID(i), Name: c.name, Arguments: c.args.String()})
 	}
 	return m.Value()
 }
@@ -787,7 +839,8 @@ func compare(got, want chat.Message) string {
 		case w.ID != "" && g.ID != w.ID:
 			return fmt.Sprintf("call %d has the id %q, want %q", i+1, g.ID, w.ID)
 		case errA != nil || errB != nil || !ordered.Equal(a, b):
-			return fmt.Sprintf("call %d has the arguments %s, want %s", i+1, g.Arguments, w.Arguments)
+			return fmt.Sprintf("call %d has the "+
+				"arguments %s, want %s", i+1, g.Arguments, w.Arguments)
 		case !g.Complete:
 			return fmt.Sprintf("call %d is not complete", i+1)
 		}

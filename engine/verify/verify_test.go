@@ -73,7 +73,8 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := report(t, tt.answer, nil)
-			if got, note := verdict(r, tt.shape); got != tt.want || !strings.Contains(note, tt.note) {
+			if got, note := verdict(r, tt.shape); got != tt.want ||
+				!strings.Contains(note, tt.note) {
 				t.Errorf("%s: %v %q, want %v %q\n%s", tt.shape, got, note, tt.want, tt.note, r)
 			}
 			if !r.OK() {
@@ -83,17 +84,20 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestTakenOut has a template that writes no reasoning and takes it out of past answers: the last answer is in the block that prompts open.
+// TestTakenOut has a template that writes no reasoning and takes it out of past answers: the last
+// answer is in the block that prompts open.
 func TestTakenOut(t *testing.T) {
 	const opens = `<think>{{ m.content if loop.last else m.content.split('</think>')[-1] }}`
 	prompted := strings.Replace(tail, "<|assistant|>", "<|assistant|><think>", 1)
-	if got, note := verdict(reportOf(t, head+opens+prompted, nil), "content"); got != verify.Ambiguous || !strings.Contains(note, "does not close") {
+	if got, note := verdict(reportOf(t, head+opens+prompted, nil),
+		"content"); got != verify.Ambiguous || !strings.Contains(note, "does not close") {
 		t.Errorf("%v %q", got, note)
 	}
 }
 
-// TestUnasked has a template that writes the prompt for the next answer unasked: it is no part of the turn, and the turn ends where a
-// message that follows shows it, though the prompt and that message begin alike.
+// TestUnasked has a template that writes the prompt for the next answer unasked: it is no part of
+// the turn, and the turn ends where a message that follows shows it, though the prompt and that
+// message begin alike.
 func TestUnasked(t *testing.T) {
 	for _, template := range []string{
 		`You help.{% for m in messages %}{{ '\n### ' ~ ('Task' if m.role == 'user' else 'Reply') ~ ':\n' ~ m.content }}{% if m.role == 'assistant' %}|END|{% endif %}{% endfor %}{{ '\n### Reply:\n' }}`,
@@ -110,16 +114,18 @@ func TestUnasked(t *testing.T) {
 // TestJudge has a template that judges messages: an assistant's is no answer, which is no fault.
 func TestJudge(t *testing.T) {
 	r := reportOf(t, `{% for m in messages %}{{ '[' ~ m.role ~ '] ' ~ m.content ~ '\n' }}{% endfor %}Is that right?<|end|>{% if add_generation_prompt %}<|judge|>{% endif %}`, nil)
-	if got, note := verdict(r, "content"); got != verify.Dropped || !strings.Contains(note, "no answer") || !r.OK() {
+	if got, note := verdict(r, "content"); got != verify.Dropped ||
+		!strings.Contains(note, "no answer") || !r.OK() {
 		t.Errorf("%v %q", got, note)
 	}
 }
 
-// TestNotExcused has a format in which the analysis took what opens calls for the close of reasoning: that reasoning seems open where there is
-// content is no fault of the template.
+// TestNotExcused has a format in which the analysis took what opens calls for the close of
+// reasoning: that reasoning seems open where there is content is no fault of the template.
 func TestNotExcused(t *testing.T) {
 	const answer = `{% if m.reasoning_content or m.tool_calls %}<plan><thought>{{ m.reasoning_content }}</thought>` + calls + `</plan>{% endif %}{{ m.content or '' }}`
-	r := report(t, answer, func(f *format.Format) { f.Reasoning.Close = format.Mark("</thought></plan>") })
+	r := report(t, answer,
+		func(f *format.Format) { f.Reasoning.Close = format.Mark("</thought></plan>") })
 	if got, note := verdict(r, "content and call"); got != verify.Failed {
 		t.Errorf("%v %q\n%s", got, note, r)
 	}
@@ -172,13 +178,14 @@ func TestProofs(t *testing.T) {
 			f.Calls = []format.Calls{c}
 			tt.damage(&f.Calls[0])
 		})
-		if !slices.ContainsFunc(r.Shapes, func(s verify.Shape) bool { return s.Fails(tt.proof) }) || r.Proven(true) == nil {
+		if !slices.ContainsFunc(r.Shapes, func(s verify.Shape) bool { return s.Fails(tt.proof) }) ||
+			r.Proven(true) == nil {
 			t.Errorf("%s: no shape fails the proof by %s:\n%s", tt.name, tt.proof, r)
 		}
 	}
 }
 
-// TestHalfAnEnd has an end that lacks what the template writes right behind it.
+// TestHalfAnEnd has an end that lacks what the template writes right after it.
 func TestHalfAnEnd(t *testing.T) {
 	r := report(t, `{{ m.content or '' }}`+calls, func(f *format.Format) { f.End = []string{"<|end"} })
 	if r.OK() {
@@ -186,7 +193,8 @@ func TestHalfAnEnd(t *testing.T) {
 	}
 }
 
-// TestUnclosed has a template that closes a section only where it holds several calls: the format says so, and both are proven.
+// TestUnclosed has a template that closes a section only where it holds several calls: the format
+// says so, and both are proven.
 func TestUnclosed(t *testing.T) {
 	r := report(t, `{% for c in m.tool_calls or [] %}{% if loop.first %}[calls]{% endif %}[call]{{ c.function.name }}[args]{{ c.function.arguments|tojson }}[/call]{% if loop.last and not loop.first %}[/calls]{% endif %}{% endfor %}{{ m.content or '' }}`, nil)
 	if r.Proven(true) != nil {

@@ -25,8 +25,8 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine, which has [Vocabulary] and [Piece], says
-// what is stable.
+// This package may change with every release; package engine, which has [Vocabulary] and [Piece],
+// says what is stable.
 package vocab
 
 import (
@@ -47,7 +47,7 @@ type Token struct {
 	ID      int
 	Text    string
 	Special bool // it is read only where special tokens are; any other one is read in every text
-	// LStrip and RStrip say that the token takes the white space before or after it with it.
+	// LStrip and RStrip report that the token takes the white space before or after it with it.
 	LStrip, RStrip bool
 }
 
@@ -225,8 +225,8 @@ type Span struct {
 // Piece is a part of a prompt that a tokeniser takes in one call.
 type Piece struct {
 	Text string
-	// Special says that the tokeniser is to read special tokens in it. Where it is not set, the
-	// piece spells some, and they are no tokens.
+	// Special reports whether the tokeniser is to read special tokens in it. Where it is not set,
+	// the piece spells some, and they are no tokens.
 	Special bool
 }
 

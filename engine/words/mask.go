@@ -7,12 +7,14 @@ import (
 	"sync"
 )
 
-// needles are the words that probes are written with: easy to read in evidence, and easy to know for a template.
+// needles are the words that probes are written with: easy to read in evidence, and easy to know
+// for a template.
 var needles = regexp.MustCompile(`[A-Z0-9]*NEEDLE[A-Z0-9]*|SECONDCITY|Vq[a-z]+[0-9]*|vq_[a-z]+|vqcall[0-9]+|Hello there|Weather`)
 
-// Mask puts drawn words in the place of the needles of probes before a template sees them, and the needles back into what it wrote. So
-// probes and evidence read the same under every seed, and no template can know by a word that it is looked at. A drawn text is as long
-// as its needle, so that offsets stay what they are. A mask is safe for concurrent use.
+// Mask puts drawn words in the place of the needles of probes before a template sees them, and the
+// needles back into what it wrote. So probes and evidence read the same under every seed, and no
+// template can know by a word that it is looked at. A drawn text is as long as its needle, so that
+// offsets stay what they are. A mask is safe for concurrent use.
 type Mask struct {
 	seed  uint64
 	avoid string // in small letters
@@ -24,7 +26,8 @@ type Mask struct {
 
 // NewMask returns a mask. Nothing that it draws occurs in a text, which is the template's source.
 func NewMask(seed uint64, avoid string) *Mask {
-	return &Mask{seed: seed, avoid: strings.ToLower(avoid), drawn: map[string]string{}, back: strings.NewReplacer()}
+	return &Mask{seed: seed, avoid: strings.ToLower(avoid), drawn: map[string]string{},
+		back: strings.NewReplacer()}
 }
 
 // Hide returns a text with drawn words in the place of needles.
@@ -48,7 +51,8 @@ func (m *Mask) draw(needle string) string {
 	if text, ok := m.drawn[needle]; ok {
 		return text
 	}
-	stream := uint64(0) // a generator of its own for each needle, so that the order in which they come does not count
+	// a generator of its own for each needle, so that the order in which they come does not count
+	stream := uint64(0)
 	for _, c := range []byte(needle) {
 		stream = stream*31 + uint64(c)
 	}
@@ -63,7 +67,8 @@ func (m *Mask) draw(needle string) string {
 	m.drawn[needle] = text
 	var pairs []string
 	for needle, text := range m.drawn {
-		pairs = append(pairs, text, needle, strings.ToUpper(text), strings.ToUpper(needle), strings.ToLower(text), strings.ToLower(needle))
+		pairs = append(pairs, text, needle, strings.ToUpper(text), strings.ToUpper(needle),
+			strings.ToLower(text), strings.ToLower(needle))
 	}
 	m.back = strings.NewReplacer(pairs...)
 	return text
@@ -75,7 +80,8 @@ func (m *Mask) met(small string) bool {
 		return true
 	}
 	for _, text := range m.drawn {
-		if text = strings.ToLower(text); strings.Contains(text, small) || strings.Contains(small, text) {
+		if text = strings.ToLower(text); strings.Contains(text, small) ||
+			strings.Contains(small, text) {
 			return true
 		}
 	}
@@ -83,9 +89,11 @@ func (m *Mask) met(small string) bool {
 }
 
 // leads are how short remarks begin.
-var leads = []string{"ask ", "for ", "see ", "call ", "tell ", "near ", "visit ", "about ", "write "}
+var leads = []string{"ask ", "for ", "see ", "call ", "tell ", "near ", "visit ", "about ",
+	"write "}
 
-// like draws a text that is as long as a needle, and of its kind: the name of a function, an id, a word, or a remark of words.
+// like draws a text that is as long as a needle, and of its kind: the name of a function, an id, a
+// word, or a remark of words.
 func (s *Source) like(needle string) string {
 	n := len(needle)
 	switch {

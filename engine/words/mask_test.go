@@ -8,7 +8,8 @@ import (
 )
 
 func TestMask(t *testing.T) {
-	const text = "USERNEEDLE, then ANSWERNEEDLE and Vqcontent1; vq_first(vqcall001): Hello there, Weather in CITYNEEDLE"
+	const text = "USERNEEDLE, then ANSWERNEEDLE and Vqcontent1; vq_first(vqcall001): Hello " +
+		"there, Weather in CITYNEEDLE"
 	one := words.NewMask(1, text)
 	hidden := one.Hide(text)
 	for _, needle := range []string{"NEEDLE", "Vq", "vq", "Hello there", "Weather"} {
@@ -25,7 +26,8 @@ func TestMask(t *testing.T) {
 	if other := words.NewMask(2, text).Hide(text); other == hidden {
 		t.Errorf("another seed draws %q, too", other)
 	}
-	if upper := one.Show(strings.ToUpper(hidden)); !strings.Contains(upper, "VQCONTENT1") || !strings.Contains(upper, "USERNEEDLE") {
+	if upper := one.Show(strings.ToUpper(hidden)); !strings.Contains(upper, "VQCONTENT1") ||
+		!strings.Contains(upper, "USERNEEDLE") {
 		t.Errorf("in capital letters it is shown as %q", upper)
 	}
 	if one.Hide("plain text") != "plain text" || one.Show("plain text") != "plain text" {

@@ -1,11 +1,13 @@
 // Package words draws the words that probes put into conversations.
 //
-// A template that knows the words of the probes could show them one face and its users another. So they are drawn from a seed, and look
-// like what people write: questions and remarks of common words about somebody or something with a rare name, functions named as
-// programs name theirs. The same seed draws the same words; another seed draws others.
+// A template that knows the words of the probes could show them one face and its users another. So
+// they are drawn from a seed, and look like what people write: questions and remarks of common
+// words about somebody or something with a rare name, functions named as programs name theirs. The
+// same seed draws the same words; another seed draws others.
 //
-// A drawn text is its own: it does not occur in the texts that it shall avoid (a template's source, say), nor in another drawn text, nor
-// does another occur in it, in capital letters or small ones. Wherever it turns up in a rendering, it came from where the probe put it.
+// A drawn text is its own: it does not occur in the texts that it shall avoid (a template's source,
+// say), nor in another drawn text, nor does another occur in it, in capital letters or small ones.
+// Wherever it turns up in a rendering, it came from where the probe put it.
 //
 // # Stability
 //
@@ -34,10 +36,12 @@ func New(seed uint64, avoid ...string) *Source {
 	return s
 }
 
-// tries is how often a draw is repeated that did not bring a text of its own; each draw has letters more than those before.
+// tries is how often a draw is repeated that did not bring a text of its own; each draw has letters
+// more than those before.
 const tries = 64
 
-// own draws until the text is its own. Draw is told how often it was called, and makes the text longer with it, so that some draw is one.
+// own draws until the text is its own. Draw is told how often it was called, and makes the text
+// longer with it, so that some draw is one.
 func (s *Source) own(draw func(try int) string) string {
 	for try := 0; ; try++ {
 		text := draw(try)
@@ -48,11 +52,13 @@ func (s *Source) own(draw func(try int) string) string {
 	}
 }
 
-// met reports whether a text occurs in one that is to be avoided or was drawn, or one that was drawn in it.
+// met reports whether a text occurs in one that is to be avoided or was drawn, or one that was
+// drawn in it.
 func (s *Source) met(small string) bool {
 	has := func(text string) bool { return strings.Contains(text, small) }
 	return slices.ContainsFunc(s.avoid, has) || slices.ContainsFunc(s.drawn, has) ||
-		slices.ContainsFunc(s.drawn, func(text string) bool { return strings.Contains(small, text) })
+		slices.ContainsFunc(s.drawn,
+			func(text string) bool { return strings.Contains(small, text) })
 }
 
 // minWord is the least number of letters of a drawn word.
@@ -64,7 +70,8 @@ var (
 	codas  = strings.Fields("l n r s t m nd rt st ck n l r")
 )
 
-// Word draws a rare word of six small letters or more: "marvonel". It has nothing that any spelling would escape.
+// Word draws a rare word of six small letters or more: "marvonel". It has nothing that any spelling
+// would escape.
 func (s *Source) Word() string { return s.own(s.word) }
 
 func (s *Source) word(try int) string {
@@ -84,26 +91,31 @@ func (s *Source) Name() string {
 
 func title(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
-// Question draws what a user asks: "Do you know when Marvonel opens on Sunday?". It is one line of letters, spaces and a question mark.
+// Question draws what a user asks: "Do you know when Marvonel opens on Sunday?". It is one line of
+// letters, spaces and a question mark.
 func (s *Source) Question() string { return s.sentence(questions) }
 
-// Remark draws what an assistant, a tool or a system message tells: "The road to Marvonel is closed until the morning.".
+// Remark draws what an assistant, a tool or a system message tells: "The road to Marvonel is closed
+// until the morning.".
 func (s *Source) Remark() string { return s.sentence(remarks) }
 
 // Rule draws what a system message demands: "Keep your answers short and mention Marvonel first.".
 func (s *Source) Rule() string { return s.sentence(demands) }
 
-// Thought draws what an assistant thinks: "They want to know about Marvonel, so I should look that up.".
+// Thought draws what an assistant thinks: "They want to know about Marvonel, so I should look that
+// up.".
 func (s *Source) Thought() string { return s.sentence(thoughts) }
 
 // sentence fills a pattern: NAME is a rare word, DAY and THING are common ones.
 func (s *Source) sentence(patterns []string) string {
 	return s.own(func(try int) string {
-		return strings.NewReplacer("NAME", title(s.word(try)), "DAY", s.pick(days), "THING", s.pick(things)).Replace(s.pick(patterns))
+		return strings.NewReplacer("NAME", title(s.word(try)), "DAY", s.pick(days), "THING",
+			s.pick(things)).Replace(s.pick(patterns))
 	})
 }
 
-// Function draws the name of a function: "find_recipe_marvonel" where all that is common is taken, else "find_recipe".
+// Function draws the name of a function: "find_recipe_marvonel" where all that is common is taken,
+// else "find_recipe".
 func (s *Source) Function() string {
 	return s.own(func(try int) string {
 		name := s.pick(verbs) + "_" + s.pick(things)
@@ -125,7 +137,8 @@ func (s *Source) Parameter() string {
 	})
 }
 
-// ID draws nine letters and digits, the length and the signs that some templates demand of a call's id.
+// ID draws nine letters and digits, the length and the signs that some templates demand of a call's
+// id.
 func (s *Source) ID() string {
 	const signs = "abcdefghijkmnpqrstuvwxyz23456789"
 	return s.own(func(int) string {
@@ -140,8 +153,9 @@ func (s *Source) ID() string {
 func (s *Source) pick(from []string) string { return from[s.rand.IntN(len(from))] }
 
 var (
-	days     = strings.Fields("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
-	verbs    = strings.Fields("get find list store read update count book send search check open close compare plan convert")
+	days  = strings.Fields("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
+	verbs = strings.Fields("get find list store read update count book send search check " +
+		"open close compare plan convert")
 	measures = strings.Fields("size name count level kind date code limit price owner state length")
 	things   = strings.Fields(`weather recipe garden ticket invoice note photo parcel route meeting window report song order booking table
 		lamp river bridge market letter camera kitchen holiday budget station museum flight hotel project printer calendar contact`)

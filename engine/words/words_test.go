@@ -63,7 +63,8 @@ func TestSeed(t *testing.T) {
 
 // TestOwn: no text occurs in another or in what is to be avoided.
 func TestOwn(t *testing.T) {
-	source := strings.Join(draw(words.New(3), 20), " ") // what the seed would draw were it not to be avoided
+	// what the seed would draw were it not to be avoided
+	source := strings.Join(draw(words.New(3), 20), " ")
 	all := draw(words.New(3, source, "", "user assistant system"), 50)
 	for i, text := range all {
 		if strings.Contains(strings.ToLower(source), strings.ToLower(text)) {

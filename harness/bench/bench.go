@@ -1,22 +1,26 @@
-// Package bench measures the stages of a request's life on real templates, and holds them against the project's bars.
+// Package bench measures the stages of a request's life on real templates, and holds them against
+// the project's bars.
 //
 // # Works
 //
-// A [Work] is something to do again and again: compile, probe and analyse every template, parse an output, prepare a request. [Works] lists
-// those that have a bar. The benchmarks of this package's tests run the same ones, and so does the program bars, which
-// prints a table; the program peers has other implementations do the same work.
+// A [Work] is something to do again and again: compile, probe and analyse every template, parse an
+// output, prepare a request. [Works] lists those that have a bar. The benchmarks of this package's
+// tests run the same ones, and so does the program bars, which prints a table; the program peers
+// has other implementations do the same work.
 //
 // # Measuring
 //
-// What is measured is the time that the process spends on a processor, its garbage collection included, on one core
-// (GOMAXPROCS=1): on a machine that is shared, the time on the wall measures the neighbours. Where the system does not tell,
-// it is the time on the wall. Every work has a process of its own. [Rounds] goes round them several times, so that a machine that gets
-// slower in between slows all of them, and gives the median of the rounds with the least and the most.
+// What is measured is the time that the process spends on a processor, its garbage collection
+// included, on one core (GOMAXPROCS=1): on a machine that is shared, the time on the wall measures
+// the neighbours. Where the system does not tell, it is the time on the wall. Every work has a
+// process of its own. [Rounds] goes round them several times, so that a machine that gets slower in
+// between slows all of them, and gives the median of the rounds with the least and the most.
 //
 // # Inputs
 //
-// The vendors' templates where a folder is named, else those of the corpus; the standard battery of conversations; outputs
-// that are made up here. Bars that speak of a number of templates or prompts are scaled to those that are there.
+// The vendors' templates where a folder is named, else those of the corpus; the standard battery of
+// conversations; outputs that are made up here. Bars that speak of a number of templates or prompts
+// are scaled to those that are there.
 //
 // # Stability
 //
@@ -50,7 +54,8 @@ type Work struct {
 	Bytes int
 	Bar   time.Duration // for one operation; 0 for none
 	Good  *int          // where set: how many parts of the last operation came out as they should
-	// Make prepares the work. before runs ahead of every operation, without being measured; it may be nil.
+	// Make prepares the work. before runs ahead of every operation, without being measured; it may
+	// be nil.
 	Make func() (before, op func(), err error)
 }
 
@@ -118,7 +123,8 @@ type Render struct {
 	Fails    bool // the template raises an error
 }
 
-// Renders returns the conversations of the battery for every template that takes them, fitted to it, with their prompts.
+// Renders returns the conversations of the battery for every template that takes them, fitted to
+// it, with their prompts.
 func (in *Inputs) Renders() ([]Render, error) {
 	templates, err := in.Compile()
 	if err != nil {
@@ -129,7 +135,8 @@ func (in *Inputs) Renders() ([]Render, error) {
 		for _, c := range standard.Battery() {
 			input := t.Caps().Fit(c.Request).Input
 			if text, err := t.ChatTemplate().RenderImmutable(input); err == nil {
-				all = append(all, Render{Template: i, Vars: t.ChatTemplate().Vars(input), Want: text})
+				all = append(all, Render{Template: i, Vars: t.ChatTemplate().Vars(input),
+					Want: text})
 			}
 		}
 	}
@@ -165,13 +172,19 @@ func (in *Inputs) Works() ([]Work, error) {
 		if p.fresh {
 			what = "never seen before"
 		}
-		works = append(works, Work{Name: fmt.Sprintf("prepare/%s/tools=%d/fresh=%t", p.family, p.tools, p.fresh),
-			What: fmt.Sprintf("prepare a request, %d tools %s, %s calls", p.tools, what, p.of), Bar: p.bar,
-			Make: func() (before, op func(), err error) { return in.prepare(p.family, p.tools, p.fresh) }})
+		works = append(works,
+			Work{Name: fmt.Sprintf("prepare/%s/tools=%d/fresh=%t", p.family, p.tools, p.fresh),
+				What: fmt.Sprintf("prepare a request, %d "+
+					"tools %s, %s calls", p.tools, what, p.of), Bar: p.bar,
+				Make: func() (before, op func(), err error) {
+					return in.prepare(p.family, p.tools,
+						p.fresh)
+				}})
 	}
 	for _, o := range Outputs {
 		text := o.Make(1 << 15)
-		works = append(works, Work{Name: "parse/" + o.Name, What: "parse in one go: " + o.What, Bytes: len(text), Bar: time.Duration(float64(len(text)) / o.Rate * 1e9),
+		works = append(works, Work{Name: "parse/" + o.Name, What: "parse in one go: " + o.What,
+			Bytes: len(text), Bar: time.Duration(float64(len(text)) / o.Rate * 1e9),
 			Make: func() (before, op func(), err error) { return in.Parse(text, len(text)) }})
 	}
 	for _, o := range Outputs[:2] {
@@ -180,8 +193,13 @@ func (in *Inputs) Works() ([]Work, error) {
 			if tokens != Tokens {
 				bar = 0
 			}
-			works = append(works, Work{Name: fmt.Sprintf("stream/%s/tokens=%d", o.Name, tokens), What: fmt.Sprintf("stream %d tokens of 4 bytes: %s", tokens, o.What), Bar: bar,
-				Make: func() (before, op func(), err error) { return in.Parse(o.Make(tokens), 4) }})
+			works = append(works,
+				Work{Name: fmt.Sprintf("stream/%s/tokens=%d", o.Name, tokens),
+					What: fmt.Sprintf("stream %d tokens of 4 bytes: %s", tokens, o.What), Bar: bar,
+					Make: func() (before, op func(), err error) {
+						return in.Parse(o.Make(tokens),
+							4)
+					}})
 		}
 	}
 	return works, nil
@@ -216,8 +234,10 @@ func (in *Inputs) RenderWork(name string, renders []Render) Work {
 		bytes += len(r.Want)
 	}
 	return Work{
-		Name: name, What: fmt.Sprintf("render %d prompts (%s), variables decoded before", len(renders), path.Base(name)),
-		Bar:  25 * time.Millisecond * time.Duration(bytes) / 1_333_821, // for 1,433 prompts of so many bytes
+		Name: name, What: fmt.Sprintf("render %d prompts (%s), "+
+			"variables decoded before", len(renders), path.Base(name)),
+		// for 1,433 prompts of so many bytes
+		Bar:  25 * time.Millisecond * time.Duration(bytes) / 1_333_821,
 		Make: func() (before, op func(), err error) { return in.render(renders) },
 	}
 }
@@ -235,14 +255,17 @@ func (in *Inputs) render(renders []Render) (before, op func(), err error) {
 	}
 	return nil, func() {
 		for i, x := range renders {
-			if text, err := compiled[x.Template].Render(vars[i], jinja.Options{Now: subject.Now}); (err != nil) != x.Fails || text != x.Want {
-				panic(fmt.Sprintf("%s does not render what it should: %v", in.Templates[x.Template].Name, err))
+			if text, err := compiled[x.Template].Render(vars[i],
+				jinja.Options{Now: subject.Now}); (err != nil) != x.Fails || text != x.Want {
+				panic(fmt.Sprintf("%s does not render "+
+					"what it should: %v", in.Templates[x.Template].Name, err))
 			}
 		}
 	}, nil
 }
 
-// Tools returns the battery's request with n tools whose names are nobody else's: prefix goes before them.
+// Tools returns the battery's request with n tools whose names are nobody else's: prefix goes
+// before them.
 func Tools(n int, prefix string) chat.Request {
 	r := standard.ToolRequest()
 	base := r.Tools
@@ -250,7 +273,8 @@ func Tools(n int, prefix string) chat.Request {
 	for i := range n {
 		tool := base[i%len(base)]
 		tool.Name = fmt.Sprintf("%s%s_%d", prefix, tool.Name, i)
-		tool.Value = tool.Value.With("function", tool.Value.At("function").With("name", ordered.Str(tool.Name)))
+		tool.Value = tool.Value.With("function", tool.Value.At("function").
+			With("name", ordered.Str(tool.Name)))
 		r.Tools = append(r.Tools, tool)
 	}
 	return r
@@ -286,7 +310,8 @@ type Output struct {
 	Make       func(tokens int) string // text of about so many tokens of 4 bytes
 }
 
-// Outputs are the outputs to parse: content, a call whose argument has an escape sequence every 17 bytes, one that has none.
+// Outputs are the outputs to parse: content, a call whose argument has an escape sequence every 17
+// bytes, one that has none.
 var Outputs = []Output{
 	{"content", "C++ as content", 1e9, func(n int) string {
 		return strings.Repeat("if (a < b) { return x[i]; } // <- so\n", n/9+1)[:4*n]
@@ -300,7 +325,8 @@ func call(text string) string {
 	return "<tool_call>\n" + `{"name": "store_note", "arguments": {"text": ` + ordered.Str(text).String() + `, "tags": ["a"]}}` + "\n</tool_call>"
 }
 
-// Family is the family whose own template answers are parsed with: calls as JSON in a tag, the most common form.
+// Family is the family whose own template answers are parsed with: calls as JSON in a tag, the most
+// common form.
 const Family = "hermes"
 
 // Parse reads an answer to the battery's request with tools, in pieces of some bytes.

@@ -23,14 +23,15 @@ func NewSample(rounds []time.Duration) Sample {
 	return Sample{s[0], s[len(s)/2], s[len(s)-1]}
 }
 
-// Process is a child that measures one work, a round whenever it is asked to. Each work has a process of its own, so that none pays for
-// what another has left in memory.
+// Process is a child that measures one work, a round whenever it is asked to. Each work has a
+// process of its own, so that none pays for what another has left in memory.
 //
-// It is asked by a line on its standard input, and answers with a line: the nanoseconds that one operation took, or the word error and
-// what went wrong. A number behind the nanoseconds says how much of the work came out as it should.
+// It is asked by a line on its standard input, and answers with a line: the nanoseconds that one
+// operation took, or the word error and what went wrong. A number after the nanoseconds says how
+// much of the work came out as it should.
 type Process struct {
 	Name string
-	// Good is what the last answer had behind the nanoseconds.
+	// Good is what the last answer had after the nanoseconds.
 	Good int
 
 	cmd *exec.Cmd
@@ -71,7 +72,8 @@ func (p *Process) Round() (time.Duration, error) {
 	}
 	var ns int64
 	if n, _ := fmt.Sscan(line, &ns, &p.Good); n == 0 {
-		return 0, fmt.Errorf("%s answered %q; expected the nanoseconds that an operation took", p.Name, strings.TrimSpace(line))
+		return 0, fmt.Errorf("%s answered %q; expected the nanoseconds that "+
+			"an operation took", p.Name, strings.TrimSpace(line))
 	}
 	return time.Duration(ns), nil
 }
@@ -79,7 +81,8 @@ func (p *Process) Round() (time.Duration, error) {
 // Stop ends the child.
 func (p *Process) Stop() error { return errors.Join(p.in.Close(), p.cmd.Wait()) }
 
-// Rounds goes round processes, and stops them. progress is told of each round of each before it begins.
+// Rounds goes round processes, and stops them. progress is told of each round of each before it
+// begins.
 func Rounds(all []*Process, rounds int, progress func(round int, p *Process)) ([]Sample, error) {
 	took := make([][]time.Duration, len(all))
 	for round := range rounds {
@@ -102,7 +105,8 @@ func Rounds(all []*Process, rounds int, progress func(round int, p *Process)) ([
 	return samples, nil
 }
 
-// Serve is the child's side: it measures a round of a work for every line that comes, on one core, until the input ends.
+// Serve is the child's side: it measures a round of a work for every line that comes, on one core,
+// until the input ends.
 func (w Work) Serve(in io.Reader, out io.Writer) error {
 	runtime.GOMAXPROCS(1)
 	before, op, err := w.Make()
@@ -124,8 +128,8 @@ func (w Work) Serve(in io.Reader, out io.Writer) error {
 // slice is how long a round of a short work is repeated.
 const slice = 100 * time.Millisecond
 
-// once repeats an operation for a slice of time and returns what one took. The first one is not counted: it finds the caches
-// as the other processes left them.
+// once repeats an operation for a slice of time and returns what one took. The first one is not
+// counted: it finds the caches as the other processes left them.
 func once(before, op func()) time.Duration {
 	if before != nil {
 		before()
@@ -140,7 +144,8 @@ func once(before, op func()) time.Duration {
 		// A short operation is repeated between two looks at the clock, which cost more than some.
 		batch := 1
 		if before == nil && n > 0 {
-			batch = int(min(max(1, int64(cmp.Or(slice-total, 1))*int64(n)/int64(max(total, 1))), 10_000))
+			batch = int(min(max(1, int64(cmp.Or(slice-total, 1))*int64(n)/int64(max(total, 1))),
+				10_000))
 		}
 		start := Clock()
 		for range batch {

@@ -88,15 +88,18 @@ func Machine() string {
 	model := runtime.GOARCH
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		for line := range strings.Lines(string(text)) {
-			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			if name, value, ok := strings.Cut(line, ":"); ok &&
+				strings.TrimSpace(name) == "model name" {
 				model = strings.TrimSpace(value)
 				break
 			}
 		}
-	} else if out, err := exec.Command("sysctl", "-n", "machdep.cpu.brand_string").Output(); err == nil {
+	} else if out, err := exec.Command("sysctl", "-n", "machdep.cpu.brand_string").
+		Output(); err == nil {
 		model = strings.TrimSpace(string(out))
 	}
-	return fmt.Sprintf("%s, %d cores, %s/%s, %s", model, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
+	return fmt.Sprintf("%s, %d cores, %s/%s, %s", model, runtime.NumCPU(), runtime.GOOS,
+		runtime.GOARCH, runtime.Version())
 }
 
 // Paste puts text into a page between the comments `<!-- name -->` and `<!-- end name -->`.
@@ -110,5 +113,6 @@ func Paste(page, name, text string) error {
 	if !ok || !ok2 {
 		return fmt.Errorf("%s has no place for a table: <!-- %s --> and <!-- end %s -->, each on a line of its own", page, name, name)
 	}
-	return os.WriteFile(page, fmt.Appendf(nil, "%s<!-- %s -->\n\n%s\n<!-- end %s -->%s", head, name, text, name, tail), 0o666)
+	return os.WriteFile(page, fmt.Appendf(nil, "%s<!-- %s -->\n\n%s\n<!-- end %s -->%s", head, name,
+		text, name, tail), 0o666)
 }

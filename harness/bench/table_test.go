@@ -51,7 +51,8 @@ func TestPaste(t *testing.T) {
 }
 
 func TestSample(t *testing.T) {
-	if got := bench.NewSample([]time.Duration{5, 1, 9, 3, 7}); got != (bench.Sample{Min: 1, Median: 5, Max: 9}) {
+	if got := bench.NewSample([]time.Duration{5, 1, 9, 3, 7}); got != (bench.Sample{Min: 1,
+		Median: 5, Max: 9}) {
 		t.Errorf("got %v", got)
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// chat is a template without a fault, whose calls are JSON; tagged spells arguments as elements with JSON in them. The table below
-// breaks them in one place each.
+// chat is a template without a fault, whose calls are JSON; tagged spells arguments as elements
+// with JSON in them. The table below breaks them in one place each.
 const (
 	chat = `{{- bos_token }}
 {%- if tools %}<|system|>
@@ -56,14 +56,15 @@ func (s shouting) Render(vars ordered.Value, now func() time.Time) (string, erro
 	return strings.ToUpper(text), err
 }
 
-// broken returns the ids of the rules that a template breaks, and of those that are not judged with a "?"
-// after them, sorted; and the results.
+// broken returns the ids of the rules that a template breaks, and of those that are not judged with
+// a "?" after them, sorted; and the results.
 func broken(t *testing.T, src subject.Source, o check.Options) (string, []rule.Result) {
 	t.Helper()
 	var ids []string
 	var findings []rule.Result
 	for _, res := range check.Template(src, o) {
-		if res.Status != rule.Passed && res.Rule != "A074" { // which nearly every template breaks; TestInjection is about it
+		// which nearly every template breaks; TestInjection is about it
+		if res.Status != rule.Passed && res.Rule != "A074" {
 			id := res.Rule
 			if res.Status == rule.Unjudged {
 				id += "?"
@@ -170,8 +171,9 @@ var faults = []fault{
 	{"A099", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A012 it once was #}", "{# assay"},
 }
 
-// TestOneCause breaks the calls of a template so that nothing of them is read: that is one finding, which names all shapes, and
-// nothing that depends on the calls is found besides: what needs them is not judged.
+// TestOneCause breaks the calls of a template so that nothing of them is read: that is one finding,
+// which names all shapes, and nothing that depends on the calls is found besides: what needs them
+// is not judged.
 func TestOneCause(t *testing.T) {
 	const name, rest = `{{ call.function.name }}`, `{{ call.function.arguments if call.function.arguments is string else call.function.arguments | tojson }}`
 	for _, c := range []struct{ call, want, not string }{
@@ -179,12 +181,14 @@ func TestOneCause(t *testing.T) {
 		{`<call {{ call.function.name | upper }} {{ call.id }}>` + rest + `</call>`, "call: read back as something else: ", ""},
 		{`<call {{ call.id }}>` + rest + ` -> ` + name + `</call>`, "call: cannot be read back: ", "turn:"},
 	} {
-		got, findings := broken(t, subject.New("test.jinja", strings.Replace(chat, jsonCall, c.call, 1)), check.Options{})
+		got, findings := broken(t,
+			subject.New("test.jinja", strings.Replace(chat, jsonCall, c.call, 1)), check.Options{})
 		if got != "A003 A007?" || len(findings) != 2 {
 			t.Errorf("%q breaks %q in %d findings\n%+v", c.call, got, len(findings), findings)
 			continue
 		}
-		if text := findings[0].Text; !strings.HasPrefix(text, c.want) || c.not != "" && strings.Contains(text, c.not) || !strings.Contains(text, "says how): call without arguments, content and call") {
+		if text := findings[0].Text; !strings.HasPrefix(text, c.want) ||
+			c.not != "" && strings.Contains(text, c.not) || !strings.Contains(text, "says how): call without arguments, content and call") {
 			t.Errorf("%q: %s", c.call, text)
 		}
 	}
@@ -194,12 +198,14 @@ func TestOneCause(t *testing.T) {
 func TestEncodedContent(t *testing.T) {
 	encoded := strings.Replace(chat, "{% if message.content is string %}{{ message.content }}",
 		"{% if message.role == 'assistant' and message.content %}{{ message.content | tojson }}{% elif message.content is string %}{{ message.content }}", 1)
-	if got, findings := broken(t, subject.New("test.jinja", encoded), check.Options{}); strings.Contains(got, "A031") {
+	if got, findings := broken(t, subject.New("test.jinja", encoded),
+		check.Options{}); strings.Contains(got, "A031") {
 		t.Errorf("breaks %q\n%+v", got, findings)
 	}
 }
 
-// TestRules breaks a template without a fault in one place: just those rules are broken, and the finding is where the fault is.
+// TestRules breaks a template without a fault in one place: just those rules are broken, and the
+// finding is where the fault is.
 func TestRules(t *testing.T) {
 	for _, base := range []string{chat, tagged} {
 		if got, _ := broken(t, subject.New("test.jinja", base), check.Options{}); got != "" {
@@ -221,12 +227,15 @@ func TestRules(t *testing.T) {
 		}
 		at := slices.IndexFunc(findings, func(r rule.Result) bool { return r.Rule == broke })
 		if off := offset(text, findings[at].Place); !lies(off, text, c.at) {
-			t.Errorf("%s: %q for %q is found at %s, %.40q, want %q", broke, c.new, c.old, findings[at].Place, text[max(0, off):], c.at)
+			t.Errorf("%s: %q for %q is found at "+
+				"%s, %.40q, want %q", broke, c.new, c.old, findings[at].Place, text[max(0, off):],
+				c.at)
 		}
 	}
 }
 
-// TestNothingBehindAnswers checks that no rule demands a generation prompt behind an answer, which a template may refuse.
+// TestNothingBehindAnswers checks that no rule demands a generation prompt after an answer, which a
+// template may refuse.
 func TestNothingBehindAnswers(t *testing.T) {
 	refuses := chat + `{% if add_generation_prompt and messages[-1].role == 'assistant' %}{{ raise_exception('no prompt behind an answer') }}{% endif %}`
 	if got, findings := broken(t, subject.New("test.jinja", refuses), check.Options{}); got != "" {
@@ -253,7 +262,7 @@ func offset(text string, p rule.Place) int {
 	return len(text)
 }
 
-// lies says that an offset lies in a part of a text.
+// lies reports whether an offset lies in a part of a text.
 func lies(off int, text, part string) bool {
 	for at := 0; part != ""; at++ {
 		i := strings.Index(text[at:], part)
@@ -269,10 +278,12 @@ func lies(off int, text, part string) bool {
 
 // TestRulesBeyondText breaks the rules that a template's text alone cannot break.
 func TestRulesBeyondText(t *testing.T) {
-	if got, _ := broken(t, subject.New("test.jinja", chat), check.Options{Renderer: chattemplate.Native{}}); got != "" {
+	if got, _ := broken(t, subject.New("test.jinja", chat),
+		check.Options{Renderer: chattemplate.Native{}}); got != "" {
 		t.Errorf("the same renderer twice: %q", got)
 	}
-	if got, _ := broken(t, subject.New("test.jinja", chat), check.Options{Renderer: shouting{}}); got != "A010" {
+	if got, _ := broken(t, subject.New("test.jinja", chat),
+		check.Options{Renderer: shouting{}}); got != "A010" {
 		t.Errorf("a renderer that shouts: %q, want A010", got)
 	}
 	src := subject.New("test.jinja", chat)
@@ -282,8 +293,9 @@ func TestRulesBeyondText(t *testing.T) {
 	}
 }
 
-// TestPains demands of every fault known from public trackers that rules catch it, and that tests break those rules. A004, A005 and A007
-// are faults of the engine, which no template shows while there are none.
+// TestPains demands of every fault known from public trackers that rules catch it, and that tests
+// break those rules. A004, A005 and A007 are faults of the engine, which no template shows while
+// there are none.
 func TestPains(t *testing.T) {
 	tested := map[string]bool{"A010": true, "A032": true, "A007": true}
 	for _, f := range models {
@@ -299,7 +311,8 @@ func TestPains(t *testing.T) {
 		declared[r.ID] = true
 	}
 	pains := rule.Pains()
-	for _, id := range strings.Fields("P13 P15 P19 P20 P22 P23 P24 P25 P26 P28 P32 P36 P38 P39 P40 P41 P42 P43 P44 P45 P46 P47 P49") {
+	for _, id := range strings.Fields("P13 P15 P19 P20 P22 P23 P24 P25 P26 P28 P32 P36 P38 P39 " +
+		"P40 P41 P42 P43 P44 P45 P46 P47 P49") {
 		at := slices.IndexFunc(pains, func(p rule.Pain) bool { return p.ID == id })
 		if at < 0 || len(pains[at].Rules) == 0 {
 			t.Errorf("no rule catches %s", id)
@@ -313,18 +326,21 @@ func TestPains(t *testing.T) {
 	}
 }
 
-// TestFallbacks allows a fallback spelling: a template that shows no calls has a grammar to sample from, and what is sampled is read.
+// TestFallbacks allows a fallback spelling: a template that shows no calls has a grammar to sample
+// from, and what is sampled is read.
 func TestFallbacks(t *testing.T) {
 	plain := strings.Replace(chat, "{%- for call in message.tool_calls or [] %}", "{%- for call in [] %}", 1)
 	for _, fallback := range []string{"hermes", "kimi-k2", "deepseek-r1"} {
 		for text, want := range map[string]string{chat: "", plain: "A038"} {
-			if got, findings := broken(t, subject.New("test.jinja", text), check.Options{Fallbacks: []string{fallback}}); got != want {
+			if got, findings := broken(t, subject.New("test.jinja", text),
+				check.Options{Fallbacks: []string{fallback}}); got != want {
 				t.Errorf("with %s: %q, want %q\n%+v", fallback, got, want, findings)
 			}
 		}
 	}
 	// A spelling that is not there cannot be parsed with, which every check that parses calls says.
-	if got, _ := broken(t, subject.New("test.jinja", chat), check.Options{Fallbacks: []string{"frob"}}); got != "A004 A005 A007 A011?" {
+	if got, _ := broken(t, subject.New("test.jinja", chat),
+		check.Options{Fallbacks: []string{"frob"}}); got != "A004 A005 A007 A011?" {
 		t.Errorf("with a spelling that is not there: %q", got)
 	}
 }
@@ -332,10 +348,13 @@ func TestFallbacks(t *testing.T) {
 // TestInjection counts the markers that arrive from a user's text.
 func TestInjection(t *testing.T) {
 	for text, want := range map[string]string{
-		chat: "of 7 markers arrive", strings.ReplaceAll(chat, "message.content }}", "message.content | replace('<', '(') }}"): "",
+		chat: "of 7 markers arrive",
+		strings.ReplaceAll(chat, "message.content }}",
+			"message.content | replace('<', '(') }}"): "",
 	} {
 		got := ""
-		for _, res := range check.Template(subject.New("test.jinja", text), check.Options{Only: []string{"A074"}}) {
+		for _, res := range check.Template(subject.New("test.jinja", text),
+			check.Options{Only: []string{"A074"}}) {
 			got += res.Text
 		}
 		if want == "" && got != "" || !strings.Contains(got, want) {
@@ -346,15 +365,19 @@ func TestInjection(t *testing.T) {
 
 func TestSuppression(t *testing.T) {
 	text := strings.Replace(chat, "message.reasoning_content }}", "message.reasoning_content | trim }}{# assay:ignore A031 it is trained so #}", 1)
-	text = strings.Replace(text, "{{ message.content }}{% else %}", "{{ message.content | trim }}{% else %}", 1)
+	text = strings.Replace(text, "{{ message.content }}{% else %}",
+		"{{ message.content | trim }}{% else %}", 1)
 	if got, _ := broken(t, subject.New("test.jinja", text), check.Options{}); got != "" {
 		t.Errorf("the suppressed template breaks %q", got)
 	}
-	if got, _ := broken(t, subject.New("test.jinja", text), check.Options{Accepted: &[]string{"A031"}}); got != "" {
+	if got, _ := broken(t, subject.New("test.jinja", text),
+		check.Options{Accepted: &[]string{"A031"}}); got != "" {
 		t.Errorf("with what it suppressed before, it breaks %q", got)
 	}
-	got, findings := broken(t, subject.New("test.jinja", text), check.Options{Accepted: new([]string)})
-	if got != "A031" || !strings.Contains(findings[0].Text, "\nThe template suppresses A031, which counts only where it was accepted before.") {
+	got, findings := broken(t, subject.New("test.jinja", text),
+		check.Options{Accepted: new([]string)})
+	if got != "A031" || !strings.Contains(findings[0].Text, "\nThe template suppresses A031, "+
+		"which counts only where it was accepted before.") {
 		t.Errorf("with what it did not suppress before, it breaks %q: %+v", got, findings)
 	}
 }
@@ -372,9 +395,11 @@ func TestNeverSuppressed(t *testing.T) {
 		{subject.New("test.jinja", "{# assay:ignore A056 so #}"+chat), "A098"},
 		{subject.New("test.jinja", "{# assay:ignore A098 so #}{# assay:ignore A099 so #}"+chat), "A098"},
 	} {
-		for _, o := range []check.Options{{}, {Suppressed: map[string]string{"A001": "so", "A002": "so", "A056": "so"}}} {
+		for _, o := range []check.Options{{},
+			{Suppressed: map[string]string{"A001": "so", "A002": "so", "A056": "so"}}} {
 			if got, _ := broken(t, c.src, o); !strings.Contains(got, c.want) {
-				t.Errorf("%q breaks %q, want %q", c.src.Text[:min(80, len(c.src.Text))], got, c.want)
+				t.Errorf("%q breaks %q, want %q", c.src.Text[:min(80, len(c.src.Text))], got,
+					c.want)
 			}
 		}
 	}
@@ -398,14 +423,16 @@ func TestRuleDeclarations(t *testing.T) {
 	}
 }
 
-// TestSeeds checks a template under several seeds: the same findings, to the byte. One that knows the usual words of probes knows
-// those of none.
+// TestSeeds checks a template under several seeds: the same findings, to the byte. One that knows
+// the usual words of probes knows those of none.
 func TestSeeds(t *testing.T) {
 	found := func(text string, seed uint64) string {
-		sources := subject.With([]subject.Source{subject.New("test.jinja", text)}, engine.Options{Seed: seed})
+		sources := subject.With([]subject.Source{subject.New("test.jinja", text)},
+			engine.Options{Seed: seed})
 		return fmt.Sprint(check.Template(sources[0], check.Options{}))
 	}
-	edited := strings.Replace(chat, "{{ message.content }}{% else %}", "{{ message.content | trim }}{% else %}", 1)
+	edited := strings.Replace(chat, "{{ message.content }}{% else %}",
+		"{{ message.content | trim }}{% else %}", 1)
 	knowing := strings.Replace(chat, "{{- bos_token }}", "{{- bos_token }}{% if 'NEEDLE' not in messages | string and 'Vq' not in messages | string %}{{ raise_exception('no test') }}{% endif %}", 1)
 	for _, seed := range []uint64{1, 2, 1 << 40} {
 		if usual, got := found(edited, 0), found(edited, seed); usual != got {

@@ -22,13 +22,19 @@ import (
 // clientRules run only on the requests of clients that are asked for, by [Clients].
 var clientRules = []lookout{
 	{Rule: rule.Rule{ID: "A095", Name: "client-request-fails", Severity: rule.Error,
-		Short:  "A request that a client sends (--client) ends in an error that the template did not mean to raise.",
-		Damage: "The client gets status 500 in the middle of its work, and its users are told that the model is broken.",
-		Fix:    "The finding names the message, and the form in which it is rendered; `assay fix` mends some."}, Group: groupLint, Find: checkClientFails},
+		Short: "A request that a client sends (--client) ends in an error that the template did " +
+			"not mean to raise.",
+		Damage: "The client gets status 500 in the middle of its work, and its users are told " +
+			"that the model is broken.",
+		Fix: "The finding names the message, and the form in which it is rendered; `assay " +
+			"fix` mends some."}, Group: groupLint, Find: checkClientFails},
 	{Rule: rule.Rule{ID: "A096", Name: "client-request-changed", Severity: rule.Warning,
-		Short:  "A request that a client sends (--client) is refused in the template's words, or a part of it does not reach the prompt as it was.",
-		Damage: "The client must send something else to this model, or the model does not see what was said.",
-		Fix:    "The finding names the message, and the form in which it is rendered; render it where it stands."}, Group: groupLint, Find: checkClientChanged},
+		Short: "A request that a client sends (--client) is refused in the template's words, or " +
+			"a part of it does not reach the prompt as it was.",
+		Damage: "The client must send something else to this model, or the model does not " +
+			"see what was said.",
+		Fix: "The finding names the message, and the form in which it is rendered; render it " +
+			"where it stands."}, Group: groupLint, Find: checkClientChanged},
 }
 
 // Clients runs the rules about clients on a template.
@@ -118,9 +124,10 @@ var remedies = []remedy{
 		},
 	},
 	{name: "an image", instead: "without the image", message: func(m ordered.Value) ordered.Value {
-		parts := slices.DeleteFunc(slices.Clone(m.At("content").Items()), func(p ordered.Value) bool {
-			return p.At("type").Text() != "text"
-		})
+		parts := slices.DeleteFunc(slices.Clone(m.At("content").Items()),
+			func(p ordered.Value) bool {
+				return p.At("type").Text() != "text"
+			})
 		if len(parts) == len(m.At("content").Items()) {
 			return m
 		}
@@ -460,8 +467,8 @@ func checkClientChanged(s *Subject, find finder) {
 	}
 }
 
-// findGone reports what of a client's requests does not reach the prompt, or reaches it as a word of
-// Python.
+// findGone reports what of a client's requests does not reach the prompt, or reaches it as a word
+// of Python.
 func (s *Subject) findGone(find finder, c clients.Client) {
 	type loss struct {
 		kind conversation.Kind
@@ -495,7 +502,7 @@ func (s *Subject) findGone(find finder, c clients.Client) {
 			case l.Message >= 0:
 				kind = t.kinds[l.Message]
 			case !s.Template.Caps().Tools && l.Part != conversation.ToolName:
-				continue // one finding says that there are no tools
+				continue // one finding reports that there are no tools
 			}
 			of := loss{kind, l.Part}
 			if before := counted[of]; before != nil {
@@ -541,7 +548,8 @@ func (s *Subject) findGone(find finder, c clients.Client) {
 func (t *talked) pythonAt() (path string, at int, ok bool) {
 	for _, r := range t.o.Runs {
 		isContent := strings.HasSuffix(r.Path, ".content") && strings.HasPrefix(r.Path, "messages[")
-		null := isContent && r.Role != jinja.Literal && t.text[at:at+r.Len] == "None" && t.o.Runs != nil
+		null := isContent && r.Role != jinja.Literal && t.text[at:at+r.Len] == "None" &&
+			t.o.Runs != nil
 		list := strings.Contains(r.Path, ".content") && r.Codec == jinja.Python &&
 			r.Role == jinja.Structure
 		if null && contentIsNull(t.in, r.Path) || list {

@@ -20,21 +20,26 @@ func TestClients(t *testing.T) {
 	for _, c := range []struct{ name, content, messages, rule, want string }{
 		{"all well", content, `[{"role": "developer", "content": [{"type": "text", "text": "Velano."}]}, {"role": "user", "content": "Pilova?"}, CALL]`, "", ""},
 		{"null content", `{{ m.content + '' }}`, `[{"role": "user", "content": "Pilova?"}, CALL]`,
-			"A095", "messages[1] (assistant) has null content; it is rendered with an empty string"},
+			"A095", "messages[1] (assistant) has null content; it is rendered with " +
+				"an empty string"},
 		{"null content printed", `{{ m.content }}`, `[{"role": "user", "content": "Pilova?"}, CALL]`,
 			"A096", "messages[1].content is printed as Python does"},
 		{"parts", `{{ m.content + '' }}`, `[{"role": "system", "content": [{"type": "text", "text": "Velano."}]}, {"role": "user", "content": "Pilova?"}]`,
 			"A095", "messages[0] (system) has content in parts; it is rendered as one text"},
 		{"an image", `{{ m.content + '' }}`, `[{"role": "user", "content": [{"type": "text", "text": "Pilova?"}, {"type": "image_url", "image_url": {"url": "https://example.org/a"}}]}]`,
-			"A095", "messages[0] (user) has an image; it is rendered without the image, and messages[0] (user) has content in parts"},
+			"A095", "messages[0] (user) has an image; it is rendered without the image, and " +
+				"messages[0] (user) has content in parts"},
 		{"the developer refused", `{% if m.role == 'developer' %}{{ raise_exception('no developers') }}{% endif %}` + content,
 			`[{"role": "developer", "content": "Velano."}, {"role": "user", "content": "Pilova?"}]`,
-			"A096", "messages[0] (developer) has the role developer; it is rendered with the role system"},
+			"A096", "messages[0] (developer) has the role developer; it is rendered with " +
+				"the role system"},
 		{"a second system message refused", `{% if m.role == 'system' and not loop.first %}{{ raise_exception('first') }}{% endif %}` + content,
 			`[{"role": "system", "content": "Velano."}, {"role": "user", "content": "Pilova?"}, {"role": "system", "content": "Dorune."}]`,
-			"A096", "messages[2] (system) has a second message of instructions; it is rendered with all instructions in one system message"},
+			"A096", "messages[2] (system) has a second message of instructions; it is rendered " +
+				"with all instructions in one system message"},
 		{"long ids refused", `{% for c in m.tool_calls or [] %}{% if c.id|length != 9 %}{{ raise_exception('ids') }}{% endif %}{% endfor %}` + content,
-			`[{"role": "user", "content": "Pilova?"}, CALL]`, "A096", "messages[1] (assistant) has a call's id; it is rendered with ids of nine"},
+			`[{"role": "user", "content": "Pilova?"}, CALL]`, "A096", "messages[1] (assistant) " +
+				"has a call's id; it is rendered with ids of nine"},
 		{"a lost developer", `{% if m.role != 'developer' %}` + content + `{% endif %}`,
 			`[{"role": "developer", "content": "Velano."}, {"role": "user", "content": "Pilova?"}]`,
 			"A096", "messages[0].content does not reach the prompt"},
@@ -61,7 +66,9 @@ func TestClients(t *testing.T) {
 			switch {
 			case c.rule == "" && len(found) > 0:
 				t.Errorf("found %s: %s", found[0].Rule, found[0].Text)
-			case c.rule != "" && (len(found) != 1 || found[0].Rule != c.rule || !strings.Contains(found[0].Text, c.want)):
+			case c.rule != "" &&
+				(len(found) != 1 || found[0].Rule != c.rule ||
+					!strings.Contains(found[0].Text, c.want)):
 				t.Errorf("found %+v, want %s with %q", found, c.rule, c.want)
 			}
 		})

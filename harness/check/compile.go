@@ -11,23 +11,28 @@ import (
 
 var compileRules = []lookout{
 	{Rule: rule.Rule{ID: "A001", Name: "does-not-compile", Severity: rule.Error,
-		Short:  "The template is not valid Jinja.",
-		Damage: "Servers refuse to load the model, or fall back silently to another template and produce garbage.",
-		Fix:    "The message has the place. A template that renders elsewhere may use an extension that transformers does not have."},
+		Short: "The template is not valid Jinja.",
+		Damage: "Servers refuse to load the model, or fall back silently to another template and " +
+			"produce garbage.",
+		Fix: "The message has the place. A template that renders elsewhere may use " +
+			"an extension that transformers does not have."},
 		Group: groupCompile, Find: checkCompiles},
 	{Rule: rule.Rule{ID: "A002", Name: "renders-nothing", Severity: rule.Error,
 		Short:  "The template fails on the plainest conversation.",
 		Damage: "Every request ends in an error.",
-		Fix:    "Render one user message and nothing else; give variables that may be missing a default."},
+		Fix: "Render one user message and nothing else; give variables that may be " +
+			"missing a default."},
 		Group: groupCompile, Find: checkRenders},
 }
 
 // costRules come last, when everything has been rendered.
 var costRules = []lookout{
 	{Rule: rule.Rule{ID: tooCostly, Name: "too-costly", Severity: rule.Error,
-		Short:  "The renders of all checks together take more steps than allowed.",
-		Damage: "A request keeps the server busy for long; what could be found of the template is incomplete, so nothing else is reported of it.",
-		Fix:    "Look for loops over loops. An honest template takes some ten thousand steps; --limit total=N allows more."},
+		Short: "The renders of all checks together take more steps than allowed.",
+		Damage: "A request keeps the server busy for long; what could be found of the template " +
+			"is incomplete, so nothing else is reported of it.",
+		Fix: "Look for loops over loops. An honest template takes some ten thousand steps; " +
+			"--limit total=N allows more."},
 		Group: groupLint, Find: checkCost},
 }
 
@@ -42,7 +47,8 @@ func checkCost(s *Subject, find finder) {
 
 func checkCompiles(s *Subject, find finder) {
 	if at := invalidUTF8(s.Source.Text); at >= 0 {
-		find(nowhere, "%w", source.Errorf(source.New(s.Source.Name, s.Source.Text), at, "the template is not valid UTF-8"))
+		find(nowhere, "%w", source.Errorf(source.New(s.Source.Name, s.Source.Text), at,
+			"the template is not valid UTF-8"))
 		return
 	}
 	if err := s.syntax(); err != nil {
@@ -59,7 +65,8 @@ func checkRenders(s *Subject, find finder) {
 
 // syntax is what is wrong with the template as Jinja.
 func (s *Subject) syntax() error {
-	_, err := chattemplate.Compile(source.New(s.Source.Name, s.Source.Text), s.Source.BOS, s.Source.EOS, subject.Now)
+	_, err := chattemplate.Compile(source.New(s.Source.Name, s.Source.Text), s.Source.BOS,
+		s.Source.EOS, subject.Now)
 	return err
 }
 

@@ -13,16 +13,20 @@ import (
 // fidelityRules ask that text arrives as it was.
 var fidelityRules = []lookout{
 	{Rule: rule.Rule{ID: "A067", Name: "text-changed", Severity: rule.Warning,
-		Short:  "A text reaches the prompt with something changed inside it.",
-		Damage: "Code loses its indentation or blank lines, a path its backslashes; what the model quotes is not what was said.",
-		Fix:    "Write texts as they are; strip at most their edges."}, Group: groupLint, Find: checkChanged},
+		Short: "A text reaches the prompt with something changed inside it.",
+		Damage: "Code loses its indentation or blank lines, a path its backslashes; what the " +
+			"model quotes is not what was said.",
+		Fix: "Write texts as they are; strip at " +
+			"most their edges."}, Group: groupLint, Find: checkChanged},
 	{Rule: rule.Rule{ID: "A068", Name: "python-printed", Severity: rule.Warning,
-		Short:  "Arguments or tools are printed as Python writes values, although the calls of the format are JSON.",
+		Short: "Arguments or tools are printed as Python writes values, although the calls of " +
+			"the format are JSON.",
 		Damage: "The model reads {'city': None, 'now': True} and answers in kind: no parser of JSON takes it.",
 		Fix:    "Print values with tojson."}, Group: groupLint, Find: checkPython},
 }
 
-// checkChanged compares what a text became with the text: as it is, as JSON writes it, or in escapes, which are A029's.
+// checkChanged compares what a text became with the text: as it is, as JSON writes it, or in
+// escapes, which are A029's.
 func checkChanged(s *Subject, find finder) {
 	if !s.heard(find) {
 		return
@@ -34,7 +38,9 @@ func checkChanged(s *Subject, find finder) {
 		}
 		var found map[origin]int
 		for _, l := range conversation.Leaves(t.in) {
-			if l.Part != conversation.Content && l.Part != conversation.Argument && l.Part != conversation.Description && l.Part != conversation.Reasoning || l.Coded || t.shows(l.Text) {
+			if l.Part != conversation.Content && l.Part != conversation.Argument &&
+				l.Part != conversation.Description && l.Part != conversation.Reasoning || l.Coded ||
+				t.shows(l.Text) {
 				continue
 			}
 			if found == nil {
@@ -46,7 +52,9 @@ func checkChanged(s *Subject, find finder) {
 				continue
 			}
 			seen[of] = true
-			find(t.at(at), "%s is changed: %s became %s\nconversation: %s", subjectOf(lost{l, t}), jsonString(l.Text), jsonString(t.written(l.Path)), t.Name)
+			find(t.at(at), "%s is changed: %s became "+
+				"%s\nconversation: %s", subjectOf(lost{l, t}), jsonString(l.Text),
+				jsonString(t.written(l.Path)), t.Name)
 		}
 	}
 }
@@ -91,9 +99,11 @@ func checkPython(s *Subject, find finder) {
 		}
 		at := 0
 		for _, r := range t.o.Runs {
-			printed := r.Path == "tools" || strings.HasPrefix(r.Path, "tools[") || arguments && strings.Contains(r.Path, ".arguments")
+			printed := r.Path == "tools" || strings.HasPrefix(r.Path, "tools[") ||
+				arguments && strings.Contains(r.Path, ".arguments")
 			if printed && r.Codec == jinja.Python && r.Role == jinja.Structure {
-				find(t.at(at), "%s is printed as Python does: %s\nconversation: %s", r.Path, report.Quote(t.text, at), t.Name)
+				find(t.at(at), "%s is printed as Python does: "+
+					"%s\nconversation: %s", r.Path, report.Quote(t.text, at), t.Name)
 				return
 			}
 			at += r.Len

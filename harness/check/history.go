@@ -9,25 +9,33 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// historyRules check that a conversation grows at its end: servers keep the work done for a prompt as long as the next one
-// starts with it.
+// historyRules check that a conversation grows at its end: servers keep the work done for a prompt
+// as long as the next one starts with it.
 var historyRules = []lookout{
 	{Rule: rule.Rule{ID: "A019", Name: "generation-prompt-differs", Severity: rule.Warning,
-		Short:  "The generation prompt is not how the template begins the same turn in the history.",
-		Damage: "The prompt of the next turn does not start with this one, so that all of it is processed again.",
-		Fix:    "Write after the header of a turn in the history what the generation prompt writes."}, Group: groupLint, Find: checkGeneration},
+		Short: "The generation prompt is not how the template begins the same " +
+			"turn in the history.",
+		Damage: "The prompt of the next turn does not start with this one, so that all of it is " +
+			"processed again.",
+		Fix: "Write after the header of a turn in the history what the " +
+			"generation prompt writes."}, Group: groupLint, Find: checkGeneration},
 	{Rule: rule.Rule{ID: "A020", Name: "history-rewritten", Severity: rule.Warning,
-		Short:  "A turn is rendered differently once another one follows it.",
-		Damage: "Every turn changes the prompt near its start; caches miss and long conversations crawl.",
-		Fix:    "Render a turn the same wherever it stands; let the client leave reasoning out if it is not wanted."}, Group: groupLint, Find: checkRewritten},
+		Short: "A turn is rendered differently once another one follows it.",
+		Damage: "Every turn changes the prompt near its start; caches miss and long " +
+			"conversations crawl.",
+		Fix: "Render a turn the same wherever it stands; let the client leave reasoning out " +
+			"if it is not wanted."}, Group: groupLint, Find: checkRewritten},
 	{Rule: rule.Rule{ID: "A021", Name: "empty-reasoning-printed", Severity: rule.Note,
 		Short:  "An answer without reasoning gets an empty reasoning block in the history.",
 		Damage: "The model sees that it never thinks, and stops thinking.",
-		Fix:    "Write the block only if there is reasoning."}, Group: groupLint, Find: checkEmptyReasoning},
+		Fix: "Write the block only if " +
+			"there is reasoning."}, Group: groupLint, Find: checkEmptyReasoning},
 	{Rule: rule.Rule{ID: "A022", Name: "reasoning-preopened", Severity: rule.Note,
-		Short:  "The generation prompt opens the reasoning block.",
-		Damage: "The output has an end marker and no start; servers that look for both lose the reasoning or show the marker.",
-		Fix:    "Nothing, if the server reads the prompt's tail together with the output; see the prefill in `assay render --explain`."},
+		Short: "The generation prompt opens the reasoning block.",
+		Damage: "The output has an end marker and no start; servers that look for both lose the " +
+			"reasoning or show the marker.",
+		Fix: "Nothing, if the server reads the prompt's tail together with the output; see " +
+			"the prefill in `assay render --explain`."},
 		Group: groupLint, Find: checkPreopened},
 }
 
@@ -53,7 +61,9 @@ func checkGeneration(s *Subject, find finder) {
 		}
 		at := report.Parting(turn.Text, prompt.Text)
 		written, _ := s.ask(asked)
-		find(written.at(at), "thinking %s: prompt and turn part at byte %d\n%s", mode.name, at, report.Sides("turn", turn.Text, "prompt", prompt.Text))
+		find(written.at(at), "thinking %s: prompt and "+
+			"turn part at byte %d\n%s", mode.name, at,
+			report.Sides("turn", turn.Text, "prompt", prompt.Text))
 		return
 	}
 }
@@ -72,7 +82,8 @@ func checkRewritten(s *Subject, find finder) {
 		if at >= strings.LastIndex(last.text, "ANSWERNEEDLE")+len("ANSWERNEEDLE") {
 			continue // only what ends the turn changes
 		}
-		find(last.at(at), "%s changes at byte %d once a question follows\n%s", c.name, at, report.Sides("last", last.text, "then", then.text))
+		find(last.at(at), "%s changes at byte %d once a "+
+			"question follows\n%s", c.name, at, report.Sides("last", last.text, "then", then.text))
 		return
 	}
 }
@@ -90,7 +101,8 @@ func checkEmptyReasoning(s *Subject, find finder) {
 		}
 		if strings.HasPrefix(strings.TrimSpace(after), r.Close.Text) {
 			open := len(prompt.text) - len(after) - len(r.Open.Text)
-			find(prompt.at(open), "an answer without reasoning is written with an empty block: %s", report.Quote(prompt.text, open))
+			find(prompt.at(open), "an answer without reasoning is written with "+
+				"an empty block: %s", report.Quote(prompt.text, open))
 			return
 		}
 		rest = after
@@ -103,7 +115,8 @@ func checkPreopened(s *Subject, find finder) {
 	if !judged(find, err) {
 		return
 	}
-	if prefill, err := prompt.Prefill(); judged(find, err) && opens(prefill, s.Template.Analysis().Format.Reasoning) {
+	if prefill, err := prompt.Prefill(); judged(find, err) &&
+		opens(prefill, s.Template.Analysis().Format.Reasoning) {
 		written, _ := s.ask(ask)
 		find(written.at(len(prompt.Text)-len(prefill)), "the prefill is %q", prefill)
 	}

@@ -12,25 +12,30 @@ import (
 // inputRules check that what a client says reaches the model, once and as it was said.
 var inputRules = []lookout{
 	{Rule: rule.Rule{ID: "A012", Name: "null-content-printed", Severity: rule.Error,
-		Short:  "Content that is null beside a call is printed as a word, or refused.",
-		Damage: "Clients send null beside calls: the model reads that it said \"None\", or the second turn of every agent fails.",
-		Fix:    "Write content only if it is there: {% if message.content %}."}, Group: groupLint, Find: checkNull},
+		Short: "Content that is null beside a call is printed as a word, or refused.",
+		Damage: "Clients send null beside calls: the model reads that it said \"None\", or the " +
+			"second turn of every agent fails.",
+		Fix: "Write content only if it is there: {% if message.content %}."}, Group: groupLint, Find: checkNull},
 	{Rule: rule.Rule{ID: "A040", Name: "null-answer-printed", Severity: rule.Warning,
-		Short:  "An answer whose content is null is printed as a word.",
-		Damage: "An answer that was cut off, or all reasoning, stands in the history as \"None\", and the model learns to say it.",
-		Fix:    "Write content only if it is there: {% if message.content %}."}, Group: groupLint, Find: checkNullAnswer},
+		Short: "An answer whose content is null is printed as a word.",
+		Damage: "An answer that was cut off, or all reasoning, stands in the history as " +
+			"\"None\", and the model learns to say it.",
+		Fix: "Write content only if it is there: {% if message.content %}."}, Group: groupLint, Find: checkNullAnswer},
 	{Rule: rule.Rule{ID: "A013", Name: "system-text-dropped", Severity: rule.Error,
 		Short:  "A system message does not reach the prompt, and nobody is told.",
 		Damage: "Instructions are ignored silently.",
-		Fix:    "Write the system message, or raise an exception."}, Group: groupLint, Find: checkSystem},
+		Fix: "Write the system message, or " +
+			"raise an exception."}, Group: groupLint, Find: checkSystem},
 	{Rule: rule.Rule{ID: "A014", Name: "message-text-dropped", Severity: rule.Error,
 		Short:  "The text of a message in the history does not reach the prompt.",
 		Damage: "The model answers a conversation that it has not seen.",
-		Fix:    "Write the content of every message, of every role."}, Group: groupLint, Find: checkMessages},
+		Fix: "Write the content of every " +
+			"message, of every role."}, Group: groupLint, Find: checkMessages},
 	{Rule: rule.Rule{ID: "A015", Name: "tool-result-dropped", Severity: rule.Error,
 		Short:  "The result of a tool does not reach the prompt.",
 		Damage: "The model calls the tool again and again, or makes the result up.",
-		Fix:    "Write the content of messages with the role tool."}, Group: groupLint, Find: checkResult},
+		Fix: "Write the content of messages " +
+			"with the role tool."}, Group: groupLint, Find: checkResult},
 	{Rule: rule.Rule{ID: "A016", Name: "tool-description-dropped", Severity: rule.Warning,
 		Short:  "Parts of a tool's description do not reach the prompt.",
 		Damage: "The model guesses what a parameter means, or which values it may have.",
@@ -40,13 +45,17 @@ var inputRules = []lookout{
 		Damage: "Quality drops for no visible reason; servers that add a third one make it worse.",
 		Fix:    "Write bos_token once."}, Group: groupLint, Find: checkBOS},
 	{Rule: rule.Rule{ID: "A018", Name: "arguments-double-encoded", Severity: rule.Warning,
-		Short:  "Arguments that come as a string, as OpenAI's API sends them, are printed as a quoted string.",
+		Short: "Arguments that come as a string, as OpenAI's API sends them, are printed as " +
+			"a quoted string.",
 		Damage: "The model sees \"{\\\"city\\\": ...}\" in its history and answers in kind.",
-		Fix:    "Print arguments with tojson only if they are not a string."}, Group: groupLint, Find: checkStringArguments},
+		Fix: "Print arguments with tojson only if they " +
+			"are not a string."}, Group: groupLint, Find: checkStringArguments},
 	{Rule: rule.Rule{ID: "A076", Name: "call-escaped", Severity: rule.Error,
-		Short:  "The quotes of a call are written as HTML entities where its arguments come as an object.",
+		Short: "The quotes of a call are written as HTML entities where its arguments " +
+			"come as an object.",
 		Damage: "A server that gives objects, as transformers does, shows the model {&#34;name&#34;: ...}, and it answers in kind.",
-		Fix:    "Mark nothing as safe: jinja2 escapes all text that is joined with such a value, the template's own as well."}, Group: groupLint, Find: checkEscapedCalls},
+		Fix: "Mark nothing as safe: jinja2 escapes all text that is joined with such a value, " +
+			"the template's own as well."}, Group: groupLint, Find: checkEscapedCalls},
 	{Rule: rule.Rule{ID: "A026", Name: "call-dropped", Severity: rule.Warning,
 		Short:  "Of two calls in a message only one is written, or the message is refused.",
 		Damage: "Agents that call tools in parallel lose calls, or get an error.",
@@ -54,15 +63,18 @@ var inputRules = []lookout{
 	{Rule: rule.Rule{ID: "A027", Name: "call-id-dropped", Severity: rule.Note,
 		Short:  "The ids of calls do not reach the prompt.",
 		Damage: "With several calls the model cannot tell which result belongs to which.",
-		Fix:    "Write the id with the call and with the result, if the model was trained so."}, Group: groupLint, Find: checkIDs},
+		Fix: "Write the id with the call and with the result, if the model " +
+			"was trained so."}, Group: groupLint, Find: checkIDs},
 	{Rule: rule.Rule{ID: "A030", Name: "typed-content-printed", Severity: rule.Warning,
 		Short:  "Content that comes as a list of parts is printed as a list.",
 		Damage: "The model reads [{'type': 'text', ...}] instead of what the user said.",
-		Fix:    "Loop over the parts if content is not a string."}, Group: groupLint, Find: checkTyped},
+		Fix: "Loop over the parts if content " +
+			"is not a string."}, Group: groupLint, Find: checkTyped},
 	{Rule: rule.Rule{ID: "A036", Name: "arguments-refused", Severity: rule.Warning,
-		Short:  "Arguments of one of the two forms, string or object, end in an error.",
-		Damage: "The template works in the server that it was written for and fails in the next one.",
-		Fix:    "Ask {% if arguments is string %} and serve both."}, Group: groupLint, Find: checkArgumentForms},
+		Short: "Arguments of one of the two forms, string or object, end in an error.",
+		Damage: "The template works in the server that it was written for and fails " +
+			"in the next one.",
+		Fix: "Ask {% if arguments is string %} and serve both."}, Group: groupLint, Find: checkArgumentForms},
 }
 
 // lacks returns the needles that a prompt does not have.
@@ -76,7 +88,7 @@ func (r rendering) lacks(needles ...string) []string {
 	return gone
 }
 
-// has says that a prompt has a text.
+// has reports whether a prompt has a text.
 func (r rendering) has(text string) bool { return strings.Contains(r.text, text) }
 
 // quote shows a prompt around a text in it.
@@ -91,7 +103,8 @@ func checkNull(s *Subject, find finder) {
 	null := func(call string) string { return strings.Replace(call, `"content": ""`, `"content": null`, 1) }
 	call, follows := callTurn, userTurn2
 	empty, err := s.raw(talk(userTurn, call, follows), true)
-	for _, form := range [...]struct{ arguments, follows string }{{stringArguments, userTurn2}, {objectArguments, resultTurn}, {stringArguments, resultTurn}} {
+	for _, form := range [...]struct{ arguments, follows string }{{stringArguments, userTurn2},
+		{objectArguments, resultTurn}, {stringArguments, resultTurn}} {
 		if err == nil {
 			break
 		}
@@ -106,8 +119,11 @@ func checkNull(s *Subject, find finder) {
 		s.findNull(find, "null content beside a call", prompt, empty)
 		return
 	}
-	// A template may write calls only where content is null, and refuse the form of their arguments (A036).
-	if _, again := s.raw(talk(userTurn, strings.Replace(null(call), objectArguments, stringArguments, 1), follows), true); again != nil {
+	// A template may write calls only where content is null, and refuse the form of their arguments
+	// (A036).
+	if _, again := s.raw(talk(userTurn,
+		strings.Replace(null(call), objectArguments, stringArguments, 1), follows),
+		true); again != nil {
 		find(nowhere, "null content beside a call is refused: %w", err)
 	}
 }
@@ -121,7 +137,8 @@ func checkNullAnswer(s *Subject, find finder) {
 	}
 }
 
-// findNull finds a null that is printed: a word that is not there where the content is an empty string.
+// findNull finds a null that is printed: a word that is not there where the content is an empty
+// string.
 func (s *Subject) findNull(find finder, what string, prompt, empty rendering) {
 	for _, word := range []string{"None", "null"} {
 		if strings.Count(prompt.text, word) > strings.Count(empty.text, word) {
@@ -139,19 +156,22 @@ func checkSystem(s *Subject, find finder) {
 		return
 	}
 	if c := s.Template.Caps(); c.SystemRole && s.heard(find, conversation.System) {
-		first := slices.DeleteFunc(s.census().of(conversation.System, conversation.Content), func(l lost) bool { return !l.alone() })
+		first := slices.DeleteFunc(s.census().of(conversation.System, conversation.Content),
+			func(l lost) bool { return !l.alone() })
 		s.census().findLost(find, first)
 	}
 }
 
-// checkMessages looks for the texts of questions and answers. Beside an image a text counts only where the template knows parts.
+// checkMessages looks for the texts of questions and answers. Beside an image a text counts only
+// where the template knows parts.
 func checkMessages(s *Subject, find finder) {
 	if !s.heard(find) {
 		return
 	}
 	gone := s.census().of(conversation.Question, conversation.Content)
 	if !s.Template.Caps().TypedContent {
-		gone = slices.DeleteFunc(gone, func(l lost) bool { return strings.HasSuffix(l.Path, ".text") })
+		gone = slices.DeleteFunc(gone,
+			func(l lost) bool { return strings.HasSuffix(l.Path, ".text") })
 	}
 	s.census().findLost(find, gone)
 	s.census().findLost(find, s.census().of(conversation.Answer, conversation.Content))
@@ -160,7 +180,8 @@ func checkMessages(s *Subject, find finder) {
 func checkResult(s *Subject, find finder) {
 	if s.supports(find, replaysCalls) && s.heard(find, conversation.Result) {
 		gone := s.census().of(conversation.Result, conversation.Content)
-		s.census().findLost(find, slices.DeleteFunc(gone, func(l lost) bool { // without an id it is anybody's guess whose result it is
+		// without an id it is anybody's guess whose result it is
+		s.census().findLost(find, slices.DeleteFunc(gone, func(l lost) bool {
 			return l.in.in.Messages[l.Message].At("tool_call_id").Text() == ""
 		}))
 	}
@@ -168,13 +189,16 @@ func checkResult(s *Subject, find finder) {
 
 func checkToolText(s *Subject, find finder) {
 	if s.supports(find, describesTools) && s.heard(find) {
-		s.census().findLost(find, s.census().of(conversation.None, conversation.ToolName, conversation.Description, conversation.Parameter, conversation.Choice, conversation.Required))
+		s.census().findLost(find, s.census().
+			of(conversation.None, conversation.ToolName, conversation.Description,
+				conversation.Parameter, conversation.Choice, conversation.Required))
 	}
 }
 
 func checkBOS(s *Subject, find finder) {
 	prompt, err := s.fitted(talk(userTurn), false, true)
-	if bos := s.Template.ChatTemplate().BOS; judged(find, err) && bos != "" && strings.HasPrefix(prompt.text, bos+bos) {
+	if bos := s.Template.ChatTemplate().BOS; judged(find, err) && bos != "" &&
+		strings.HasPrefix(prompt.text, bos+bos) {
 		find(prompt.at(len(bos)), "the prompt starts with %q", bos+bos)
 	}
 }
@@ -185,7 +209,8 @@ const (
 	stringArguments = `"{\"city\": \"CITYNEEDLE\", \"days\": 3}"`
 )
 
-// writes renders a call with arguments, given as an object, or as text where the template refuses objects.
+// writes renders a call with arguments, given as an object, or as text where the template refuses
+// objects.
 func (s *Subject) writes(arguments string) (rendering, error) {
 	r, err := s.withArguments(arguments)
 	if err != nil {
@@ -198,7 +223,8 @@ func (s *Subject) writes(arguments string) (rendering, error) {
 
 // withArguments renders a call with other arguments, unfitted.
 func (s *Subject) withArguments(arguments string) (rendering, error) {
-	return s.raw(talk(userTurn, strings.Replace(callTurn, objectArguments, arguments, 1), resultTurn), true)
+	return s.raw(talk(userTurn, strings.Replace(callTurn, objectArguments, arguments, 1),
+		resultTurn), true)
 }
 
 func checkStringArguments(s *Subject, find finder) {
@@ -207,11 +233,13 @@ func checkStringArguments(s *Subject, find finder) {
 	}
 	prompt, err := s.withArguments(stringArguments)
 	if quoted := `\"city\"`; err == nil && prompt.has(quoted) {
-		find(prompt.of(quoted), "arguments that come as a string are quoted again: %s", prompt.quote(quoted))
+		find(prompt.of(quoted), "arguments that come as a string are "+
+			"quoted again: %s", prompt.quote(quoted))
 	}
 }
 
-// checkEscapedCalls compares the two forms of arguments: entities that only objects bring are no model's spelling.
+// checkEscapedCalls compares the two forms of arguments: entities that only objects bring are no
+// model's spelling.
 func checkEscapedCalls(s *Subject, find finder) {
 	if !s.supports(find, replaysCalls) {
 		return
@@ -223,7 +251,8 @@ func checkEscapedCalls(s *Subject, find finder) {
 	}
 	for _, entity := range []string{"&#34;", "&#39;"} {
 		if asObject.has(entity) && judged(find, err1) && !asString.has(entity) {
-			find(asObject.of(entity), "arguments that come as an object make entities of quotes: %s", asObject.quote(entity))
+			find(asObject.of(entity), "arguments that come as an object make "+
+				"entities of quotes: %s", asObject.quote(entity))
 			return
 		}
 	}
@@ -252,17 +281,21 @@ func checkCalls(s *Subject, find finder) {
 		return
 	}
 	with := func(calls string) (rendering, error) {
-		return s.fitted(talk(userTurn, strings.Replace(callTurn, callValue, calls, 1)), false, false)
+		return s.fitted(talk(userTurn, strings.Replace(callTurn, callValue, calls, 1)), false,
+			false)
 	}
 	prompt, err := with(callValue + ", " + callValue2)
 	if err != nil {
 		find(nowhere, "a message with two calls is refused: %w", err)
 		return
 	}
-	// A name may be written changed: what is missing is a call without which the prompt is the same.
+	// A name may be written changed: what is missing is a call without which the prompt is the
+	// same.
 	var gone []string
-	for _, call := range [...]struct{ name, other string }{{"get_weather", callValue2}, {"list_notes", callValue}} {
-		if without, err := with(call.other); !prompt.has(call.name) && err == nil && without.text == prompt.text {
+	for _, call := range [...]struct{ name, other string }{{"get_weather", callValue2},
+		{"list_notes", callValue}} {
+		if without, err := with(call.other); !prompt.has(call.name) && err == nil &&
+			without.text == prompt.text {
 			gone = append(gone, call.name)
 		}
 	}
@@ -277,7 +310,8 @@ func checkIDs(s *Subject, find finder) {
 	}
 	prompt, err := s.fitted(talk(userTurn, callTurn, resultTurn), true, true)
 	if judged(find, err) && !prompt.has("callid001") {
-		find(prompt.near("callid001"), "the id of a call is written neither with the call nor with its result")
+		find(prompt.near("callid001"), "the id of a call is written neither with the call nor "+
+			"with its result")
 	}
 }
 

@@ -34,8 +34,9 @@ var oddMessages = []request.Message{
 
 var oddCall = []request.ToolCall{{Name: "get_weather", ID: "call00001", Arguments: `{"city": "` + oddValue + `"}`, Complete: true}}
 
-// allowed is what of a prefill may stand before the output in a message: the body of the part that it leaves open, or all of it where nothing
-// opens a part; with the part's opener where reasoning is kept in the content.
+// allowed is what of a prefill may stand before the output in a message: the body of the part that
+// it leaves open, or all of it where nothing opens a part; with the part's opener where reasoning
+// is kept in the content.
 func allowed(ct *engine.Template, prefill string, kept bool) string {
 	r := ct.Analysis().Format.Reasoning
 	if r.Close.Text == "" {
@@ -54,10 +55,11 @@ func allowed(ct *engine.Template, prefill string, kept bool) string {
 	return prefill[at+len(r.Open.Text):]
 }
 
-// TestNothingInvented answers every standard request on every template, the vendors' too where ASSAY_VENDOR names their folder, in each
-// way to handle reasoning, with outputs as the format spells them, whole and broken off, in one go and in pieces. What a message
-// says stands in the output, in its order; all else is the body of a part that the prompt left open, its opener where reasoning
-// is kept, or the text that is continued (E29).
+// TestNothingInvented answers every standard request on every template, the vendors' too where
+// ASSAY_VENDOR names their folder, in each way to handle reasoning, with outputs as the format
+// spells them, whole and broken off, in one go and in pieces. What a message says stands in the
+// output, in its order; all else is the body of a part that the prompt left open, its opener where
+// reasoning is kept, or the text that is continued (E29).
 func TestNothingInvented(t *testing.T) {
 	templates := map[string]string{}
 	for i, text := range prompting {
@@ -116,7 +118,8 @@ func nothingInvented(t *testing.T, ct *engine.Template) {
 					said := ""
 					if goesOn {
 						said = "It"
-						r.Messages = append(r.Messages[:len(r.Messages):len(r.Messages)], request.MessageOf("assistant", ordered.Str(said)))
+						r.Messages = append(r.Messages[:len(r.Messages):len(r.Messages)],
+							request.MessageOf("assistant", ordered.Str(said)))
 						r.Continue = request.ContinueContent
 					}
 					plan, err := ct.Prepare(r, engine.PrepareOptions{Insist: true})
@@ -127,7 +130,8 @@ func nothingInvented(t *testing.T, ct *engine.Template) {
 					for _, output := range oddOutputs(ct, plan.Prefill, len(r.Tools) > 0) {
 						answer, fault := split.Check(plan.NewParser(), output, request.FinishStop)
 						if fault != nil {
-							t.Errorf("%s: prefill %q, output %q: %v", conversation.Name, plan.Prefill, output, fault)
+							t.Errorf("%s: prefill %q, output %q: %v", conversation.Name,
+								plan.Prefill, output, fault)
 							continue
 						}
 						m := answer.Message
@@ -137,8 +141,10 @@ func nothingInvented(t *testing.T, ct *engine.Template) {
 						}
 						for _, text := range texts {
 							if !comesFrom(text, output, "", said, start, start+said) {
-								t.Fatalf("%s, thinking %v, kept %v: prefill %q, output %q: %q has text of the prompt",
-									conversation.Name, thinking != nil && *thinking, kept, plan.Prefill, output, text)
+								t.Fatalf("%s, thinking %v, kept %v: prefill %q, output %q: %q "+
+									"has text of the prompt",
+									conversation.Name, thinking != nil &&
+										*thinking, kept, plan.Prefill, output, text)
 							}
 						}
 					}
@@ -148,7 +154,8 @@ func nothingInvented(t *testing.T, ct *engine.Template) {
 	}
 }
 
-// oddOutputs are the texts of the messages as the format spells them after a prefill, or a plain text, each whole and broken off.
+// oddOutputs are the texts of the messages as the format spells them after a prefill, or a plain
+// text, each whole and broken off.
 func oddOutputs(ct *engine.Template, prefill string, tools bool) []string {
 	outputs := []string{oddContent}
 	for _, m := range oddMessages {
@@ -165,7 +172,8 @@ func oddOutputs(ct *engine.Template, prefill string, tools bool) []string {
 	return outputs
 }
 
-// comesFrom reports whether a text is one of some beginnings, and after it bytes of the output in their order, white space apart.
+// comesFrom reports whether a text is one of some beginnings, and after it bytes of the output in
+// their order, white space apart.
 func comesFrom(text, output string, beginnings ...string) bool {
 	squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }
 	text, output = squeeze(text), squeeze(output)

@@ -9,9 +9,9 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// A rule is not judged where a probe that it rests on fails for a reason of its own: an unknown filter, a
-// bound, a refusal, a tool that lacks something (E32). It is judged where the failure answers its question:
-// a template that refuses null does not print it.
+// A rule is not judged where a probe that it rests on fails for a reason of its own: an unknown
+// filter, a bound, a refusal, a tool that lacks something (E32). It is judged where the failure
+// answers its question: a template that refuses null does not print it.
 
 // unjudged tells that a rule is not judged, and why.
 func unjudged(find finder, why error) { find(nowhere, "%w", rule.NotJudged{Why: why}) }
@@ -27,8 +27,8 @@ func judged(find finder, probes ...error) bool {
 	return true
 }
 
-// supports reports whether the template has a capability that a rule is about; where that is not known, the
-// rule is not judged.
+// supports reports whether the template has a capability that a rule is about; where that is not
+// known, the rule is not judged.
 func (s *Subject) supports(find finder, capability string) bool {
 	c := s.Template.Caps()
 	if err := c.WhyUnjudged(capability); err != nil {
@@ -47,8 +47,8 @@ const (
 // worded reports whether the template refused in its own words.
 func worded(err error) bool { return jinja.Class(err) == "TemplateError" }
 
-// heard reports whether some conversation rendered in which a message of one of the kinds speaks, any kind
-// where none is named; where none did, the rule is not judged.
+// heard reports whether some conversation rendered in which a message of one of the kinds speaks,
+// any kind where none is named; where none did, the rule is not judged.
 func (s *Subject) heard(find finder, kinds ...conversation.Kind) bool {
 	var why error
 	for _, t := range s.talks() {
@@ -72,6 +72,7 @@ var errCut = errors.New("the look at the template was cut off, see " + tooCostly
 
 // cutOff are the results of a rule that a bound kept from being judged.
 func cutOff(l *lookout, scope rule.Scope[where]) []rule.Result {
-	cut := lookout{Rule: l.Rule, Group: l.Group, Find: func(_ *Subject, find finder) { unjudged(find, errCut) }}
+	cut := lookout{Rule: l.Rule, Group: l.Group,
+		Find: func(_ *Subject, find finder) { unjudged(find, errCut) }}
 	return cut.Run(nil, scope)
 }

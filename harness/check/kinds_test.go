@@ -16,8 +16,8 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// kinds are ways to write calls that no template of the corpus has. EACH ... DONE is a loop over the calls, ARGS ... END one over the
-// arguments, VALUE a string as it is or anything else as JSON.
+// kinds are ways to write calls that no template of the corpus has. EACH ... DONE is a loop over
+// the calls, ARGS ... END one over the arguments, VALUE a string as it is or anything else as JSON.
 var kinds = []struct{ name, calls string }{
 	{"lines of key and value", `EACH{{ "<call>\nname: " ~ f.name }}ARGS{{ "\n" ~ k ~ ": " }}VALUEEND{{ "\n</call>" }}DONE`},
 	{"lines of key and JSON", `EACH{{ "<call>\nname: " ~ f.name }}ARGS{{ "\n" ~ k ~ ": " ~ v|tojson }}END{{ "\n</call>" }}DONE`},
@@ -40,8 +40,8 @@ var kinds = []struct{ name, calls string }{
 	{"pairs in an array", `<|calls|>[{% for c in m.tool_calls %}["{{ c.function.name }}", {{ c.function.arguments|tojson }}]{{ ", " if not loop.last }}{% endfor %}]<|/calls|>`},
 	{"an id as an attribute", `EACH<call id="{{ c.id }}" fn="{{ f.name }}">{{ f.arguments|tojson }}</call>DONE`},
 	{"an id in the closing tag", `EACH<call fn="{{ f.name }}">{{ f.arguments|tojson }}</call id={{ c.id }}>DONE`},
-	{"an id behind the arguments, white space before it", `EACH[FUNC]{{ f.name }}{{ f.arguments|tojson }}[CALL_ID]{{ "\n" ~ c.id }}DONE`},
-	{"an id before the name, white space behind it", `EACH[CALL_ID]{{ c.id ~ " " }}[FUNC]{{ f.name }}{{ f.arguments|tojson }}DONE`},
+	{"an id after the arguments, white space before it", `EACH[FUNC]{{ f.name }}{{ f.arguments|tojson }}[CALL_ID]{{ "\n" ~ c.id }}DONE`},
+	{"an id before the name, white space after it", `EACH[CALL_ID]{{ c.id ~ " " }}[FUNC]{{ f.name }}{{ f.arguments|tojson }}DONE`},
 	{"numbered tags", `{% for c in m.tool_calls %}<call{{ loop.index }}>{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments|tojson }}}</call{{ loop.index }}>{% endfor %}`},
 	{"Python's repr", `EACH<call>{'name': '{{ f.name }}', 'arguments': {{ f.arguments }}}</call>DONE`},
 	{"the message's own list", `<calls>{{ m.tool_calls|tojson }}</calls>`},
@@ -84,15 +84,16 @@ const kindsFrame = `{%- if tools %}<|tools|>{{ tools|tojson }}<|end|>{% endif %}
 {% endfor -%}
 {%- if add_generation_prompt -%}<|assistant|>{{ "\n" }}{%- endif -%}`
 
-// thoughts are ways to write reasoning and content, and what the generation prompt ends with. CONTENT stands for the content.
+// thoughts are ways to write reasoning and content, and what the generation prompt ends with.
+// CONTENT stands for the content.
 var thoughts = []struct{ name, turn, prefill string }{
-	{"plain behind a prompt that ends with a line break", `CONTENT`, `{{ '\n' }}`},
+	{"plain after a prompt that ends with a line break", `CONTENT`, `{{ '\n' }}`},
 	{"tags on lines of their own", `{% if m.thinking %}{{ '<thinking>\n' ~ m.thinking ~ '\n</thinking>\n\n' }}{% endif %}CONTENT`, ``},
 	{"square brackets", `{% if m.reasoning %}[THINK]{{ m.reasoning }}[/THINK]{% endif %}CONTENT`, ``},
 	{"words", `{% if m.reasoning_content %}Reasoning: {{ m.reasoning_content }}{{ '\n' }}Answer: {% endif %}CONTENT`, ``},
 	{"headings", `{% if m.reasoning_content %}### Thought{{ '\n' ~ m.reasoning_content ~ '\n' }}### Reply{{ '\n' }}{% endif %}CONTENT`, ``},
 	{"content in tags", `{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}<response>CONTENT</response>`, ``},
-	{"content in tags behind reasoning", `{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think><answer>CONTENT</answer>{% else %}CONTENT{% endif %}`, ``},
+	{"content in tags after reasoning", `{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think><answer>CONTENT</answer>{% else %}CONTENT{% endif %}`, ``},
 	{"opened by every prompt", `<think>{{ m.reasoning_content or '' }}</think>CONTENT`, `<think>`},
 	{"opened or closed by a flag", `{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}CONTENT`, `{% if enable_thinking is not defined or enable_thinking %}<think>{% else %}<think></think>{% endif %}`},
 	{"closed by a flag", `{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}CONTENT`, `{% if enable_thinking is defined and not enable_thinking %}{{ '<think>\n\n</think>\n\n' }}{% endif %}`},
@@ -100,13 +101,13 @@ var thoughts = []struct{ name, turn, prefill string }{
 	{"a level that closes it", `{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}CONTENT`, `{% if reasoning_effort == 'none' %}<think></think>{% endif %}`},
 	{"a close alone", `{% if m.reasoning_content %}{{ m.reasoning_content }}</think>{% endif %}CONTENT`, ``},
 	{"a close alone, opened where there are tools", `{% if m.reasoning_content %}{{ m.reasoning_content }}</think>{% endif %}CONTENT`, `{% if tools %}<think>{% endif %}`},
-	{"a close alone, opened behind a result", `{% if m.reasoning_content %}{{ m.reasoning_content }}</think>{% endif %}CONTENT`, `{% if messages[-1].role == 'tool' %}<think>{% endif %}`},
+	{"a close alone, opened after a result", `{% if m.reasoning_content %}{{ m.reasoning_content }}</think>{% endif %}CONTENT`, `{% if messages[-1].role == 'tool' %}<think>{% endif %}`},
 	{"a close alone, opened by a flag where there are tools", `{% if m.reasoning_content %}{{ m.reasoning_content }}</think>{% endif %}CONTENT`, `{% if tools and enable_thinking %}<think>{% endif %}`},
 	{"a turn of its own", `{% if m.reasoning_content %}{{ '<|thought|>\n' ~ m.reasoning_content ~ '<|end|>\n<|assistant|>\n' }}{% endif %}CONTENT`, ``},
 	{"a channel of its own", `{% if m.reasoning_content %}<|channel|>analysis<|message|>{{ m.reasoning_content }}<|end|><|assistant|>{% endif %}<|channel|>final<|message|>CONTENT`, ``},
 	{"in the last turn alone", `{% if m.reasoning_content and loop.last %}<think>{{ m.reasoning_content }}</think>{% endif %}CONTENT`, ``},
 	{"taken out of content", `{% set c = m.content or '' %}{% if '</think>' in c %}{% set c = c.split('</think>')[-1] %}{% endif %}{{ c }}`, `<think>{{ '\n' }}`},
-	{"behind content", `CONTENT{% if m.reasoning_content %}<why>{{ m.reasoning_content }}</why>{% endif %}`, ``},
+	{"after content", `CONTENT{% if m.reasoning_content %}<why>{{ m.reasoning_content }}</why>{% endif %}`, ``},
 	{"typed parts", `{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content or [] %}{% if p.type == 'thinking' %}<t>{{ p.thinking }}</t>{% else %}{{ p.text }}{% endif %}{% endfor %}{% endif %}`, ``},
 	{"tokens that do not mirror each other", `{% if m.reasoning_content %}<unused6>{{ m.reasoning_content }}<unused7>{% endif %}CONTENT`, ``},
 	{"letters beyond ASCII", `{% if m.reasoning_content %}◁think▷{{ m.reasoning_content }}◁/think▷{% endif %}CONTENT`, ``},
@@ -128,15 +129,16 @@ TURN
 {%- endfor -%}
 {%- if add_generation_prompt -%}<|assistant|>{{ "\n" }}PREFILL{%- endif -%}`
 
-// unbounded finds a repetition without a bound in a trigger's pattern, whose literals are escaped: an engine that matches by recursion
-// would exhaust its stack on a long text.
+// unbounded finds a repetition without a bound in a trigger's pattern, whose literals are escaped:
+// an engine that matches by recursion would exhaust its stack on a long text.
 var unbounded = regexp.MustCompile(`(^|[^\\])[*+]`)
 
 // probed finds what the analysis puts into the conversations that it probes a template with.
 var probed = regexp.MustCompile(`(?i)vq`)
 
-// TestUnseenKinds checks templates of kinds that nobody prepared the engine for: what they write is read back, their grammar takes
-// it, what the grammar makes is read as calls, and its triggers are bounded.
+// TestUnseenKinds checks templates of kinds that nobody prepared the engine for: what they write is
+// read back, their grammar takes it, what the grammar makes is read as calls, and its triggers are
+// bounded.
 func TestUnseenKinds(t *testing.T) {
 	for _, kind := range unseen() {
 		t.Run(kind.Name, func(t *testing.T) {
@@ -163,8 +165,8 @@ func TestUnseenKinds(t *testing.T) {
 	}
 }
 
-// TestProbesStayOut checks that nothing of a probe's conversation becomes a part of a format: what a call has of its own would be
-// demanded of every call.
+// TestProbesStayOut checks that nothing of a probe's conversation becomes a part of a format: what
+// a call has of its own would be demanded of every call.
 func TestProbesStayOut(t *testing.T) {
 	c, err := families.Load(corpus.FS)
 	if err != nil {
@@ -208,13 +210,16 @@ func TestProbesStayOut(t *testing.T) {
 func unseen() (sources []subject.Source) {
 	add := func(name, text string) { sources = append(sources, subject.New(name, text)) }
 	spell := strings.NewReplacer("EACH", "{%- for c in m.tool_calls -%}{%- set f = c.function -%}", "DONE", "{%- endfor -%}",
-		"ARGS", "{% for k, v in f.arguments.items() %}", "END", "{% endfor %}", "VALUE", "{{ v if v is string else v|tojson }}")
+		"ARGS", "{% for k, v in f.arguments.items() %}", "END", "{% endfor %}", "VALUE",
+		"{{ v if v is string else v|tojson }}")
 	for _, kind := range kinds {
 		add("calls/"+kind.name, strings.Replace(kindsFrame, "CALLS", spell.Replace(kind.calls), 1))
 	}
 	const tools = `{%- if tools %}<|tools|>{{ tools|tojson }}<|end|>{% endif %}`
-	behind := strings.Replace(strings.Replace(kindsFrame, tools, "", 1), "{%- if add_gen", tools+"{%- if add_gen", 1)
-	add("tools behind the messages", strings.Replace(behind, "CALLS", "{{ m.tool_calls|tojson }}", 1))
+	behind := strings.Replace(strings.Replace(kindsFrame, tools, "", 1), "{%- if add_gen",
+		tools+"{%- if add_gen", 1)
+	add("tools after the messages",
+		strings.Replace(behind, "CALLS", "{{ m.tool_calls|tojson }}", 1))
 	const (
 		apart = `{%- if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}
 {{- m.content or '' -}}
@@ -223,10 +228,12 @@ func unseen() (sources []subject.Source) {
 	)
 	const inside = `<think>{{ m.reasoning_content or '' }}EACH<call>{"name": "{{ f.name }}", "arguments": {{ f.arguments|tojson }}}</call>DONE</think>{{ m.content or '' }}`
 	add("calls inside reasoning", strings.Replace(kindsFrame, apart, spell.Replace(inside), 1))
-	add("reasoning and calls in one block", strings.Replace(kindsFrame, apart, spell.Replace(nested), 1))
+	add("reasoning and calls in one block",
+		strings.Replace(kindsFrame, apart, spell.Replace(nested), 1))
 	for _, kind := range thoughts {
 		turn := strings.ReplaceAll(kind.turn, "CONTENT", "{{ m.content or '' }}")
-		add("reasoning/"+kind.name, strings.NewReplacer("TURN", turn, "PREFILL", kind.prefill).Replace(thoughtsFrame))
+		add("reasoning/"+kind.name, strings.NewReplacer("TURN", turn, "PREFILL", kind.prefill).
+			Replace(thoughtsFrame))
 	}
 	return sources
 }

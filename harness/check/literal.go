@@ -16,9 +16,11 @@ import (
 // literalRules come from what a template compares the texts of others with.
 var literalRules = []lookout{
 	{Rule: rule.Rule{ID: "A077", Name: "prompt-hangs-on-words", Severity: rule.Warning,
-		Short:  "Words in a message that is not the model's own change the rest of the prompt.",
-		Damage: "Whoever writes such a word, or brings it in by a tool's result, changes what the model is told; a template can show those who test it another face.",
-		Fix:    "Let a variable decide, such as enable_thinking, and leave the texts of messages alone."}, Group: groupLint, Find: checkWords},
+		Short: "Words in a message that is not the model's own change the rest of the prompt.",
+		Damage: "Whoever writes such a word, or brings it in by a tool's result, changes what " +
+			"the model is told; a template can show those who test it another face.",
+		Fix: "Let a variable decide, such as enable_thinking, and leave the texts of " +
+			"messages alone."}, Group: groupLint, Find: checkWords},
 }
 
 // maxWords bounds the words that are tried.
@@ -27,8 +29,8 @@ const maxWords = 32
 // spoken is the path of the text of a message.
 var spoken = regexp.MustCompile(`^messages\[(\d+)\]\.content(\[\d+\]\.text)?$`)
 
-// checkWords renders conversations in which a message has a word that the template compares it with, and again with a word that looks like
-// it. The prompts may differ in the word itself only.
+// checkWords renders conversations in which a message has a word that the template compares it
+// with, and again with a word that looks like it. The prompts may differ in the word itself only.
 func checkWords(s *Subject, find finder) {
 	tried := 0
 	for _, role := range []string{"user", "system", "tool"} {
@@ -40,7 +42,8 @@ func checkWords(s *Subject, find finder) {
 			turns = []string{userTurn, callTurn, resultTurn}
 		}
 		base := said(talk(turns...))
-		at := slices.IndexFunc(base, func(m ordered.Value) bool { return m.At("role").Text() == role })
+		at := slices.IndexFunc(base,
+			func(m ordered.Value) bool { return m.At("role").Text() == role })
 		for _, word := range s.wordsOf(base, at) {
 			if tried++; tried > maxWords {
 				return
@@ -57,7 +60,9 @@ func (s *Subject) wordsOf(messages []ordered.Value, at int) []string {
 	var found []string
 	for _, c := range o.Trace.Comparisons() {
 		m := spoken.FindStringSubmatch(c.Path)
-		if m == nil || m[1] != fmt.Sprint(at) || !strings.ContainsFunc(c.Literal, unicode.IsLetter) || slices.Contains(found, c.Literal) {
+		if m == nil || m[1] != fmt.Sprint(at) ||
+			!strings.ContainsFunc(c.Literal, unicode.IsLetter) ||
+			slices.Contains(found, c.Literal) {
 			continue
 		}
 		found = append(found, c.Literal)
@@ -66,7 +71,8 @@ func (s *Subject) wordsOf(messages []ordered.Value, at int) []string {
 }
 
 func (s *Subject) probe(messages []ordered.Value) chattemplate.Input {
-	return chattemplate.Input{Messages: messages, Tools: s.tools(), Generate: true, Kwargs: s.Template.Caps().Needs.Bound}
+	return chattemplate.Input{Messages: messages, Tools: s.tools(), Generate: true,
+		Kwargs: s.Template.Caps().Needs.Bound}
 }
 
 // tryWord reports a word that changes more of the prompt than itself.
@@ -83,14 +89,16 @@ func (s *Subject) tryWord(find finder, messages []ordered.Value, at int, word st
 	if other == word {
 		return
 	}
-	for _, around := range [][2]string{{"Is it so: ", " or not?"}, {"", ""}, {"", " please"}, {"please ", ""}} {
+	for _, around := range [][2]string{{"Is it so: ", " or not?"}, {"", ""}, {"", " please"},
+		{"please ", ""}} {
 		with, ok := s.rest(messages, at, around[0]+word+around[1], word)
 		without, both := s.rest(messages, at, around[0]+other+around[1], other)
 		if !ok || !both || with == without {
 			continue
 		}
 		role := messages[at].At("role").Text()
-		find(s.wordAt(messages, at), "the word %q in a message of the role %s changes the rest of the prompt:\n%s", word, role, report.Sides("with", with, "without", without))
+		find(s.wordAt(messages, at), "the word %q in a message of the role %s changes the rest "+
+			"of the prompt:\n%s", word, role, report.Sides("with", with, "without", without))
 		return
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// where is a place in a template, a byte offset into its source. A finding is placed where the template wrote what is wrong,
-// or where it last looked at what it should have written.
+// where is a place in a template, a byte offset into its source. A finding is placed where the
+// template wrote what is wrong, or where it last looked at what it should have written.
 type where int
 
 // nowhere is the template as a whole, unless the finding's error has a place of its own.
@@ -66,7 +66,8 @@ func (r rendering) of(text string) where {
 	return nowhere
 }
 
-// near is the place that last looked at a text of the input, a value or a key, or at what is beside it.
+// near is the place that last looked at a text of the input, a value or a key, or at what is beside
+// it.
 func (r rendering) near(text string) where {
 	if r.t == nil {
 		return nowhere
@@ -82,7 +83,8 @@ func (r rendering) near(text string) where {
 	return nowhere
 }
 
-// pathOf is the path of the first string or key in a value that contains a text, "" where there is none.
+// pathOf is the path of the first string or key in a value that contains a text, "" where there is
+// none.
 func pathOf(v ordered.Value, text string) string {
 	for _, m := range v.Members() {
 		if path, ok := pathIn(m.Value, m.Key, text); ok {
@@ -113,11 +115,13 @@ func pathIn(v ordered.Value, path, text string) (string, bool) {
 	return "", false
 }
 
-// of is the place that wrote a text in the first conversation that has it: one with reasoning, content and a call, or less.
+// of is the place that wrote a text in the first conversation that has it: one with reasoning,
+// content and a call, or less.
 func (s *Subject) of(text string) where {
 	turn := strings.Replace(callTurn, `"content": ""`, `"content": "ANSWERNEEDLE", "reasoning_content": "REASONNEEDLE"`, 1)
 	null := strings.Replace(callTurn, `"content": ""`, `"content": null`, 1)
-	for _, messages := range []string{talk(userTurn, turn), talk(userTurn, callTurn), talk(userTurn, null), talk(userTurn, answerTurn)} {
+	for _, messages := range []string{talk(userTurn, turn), talk(userTurn, callTurn),
+		talk(userTurn, null), talk(userTurn, answerTurn)} {
 		if r, err := s.fitted(messages, true, true); err == nil && strings.Contains(r.text, text) {
 			return r.of(text)
 		}
@@ -133,7 +137,8 @@ func (s *Subject) turn(tools bool) where {
 	return s.of("ANSWERNEEDLE")
 }
 
-// place is where a finding is, and its text without the place. An error with a place in the template has the last word.
+// place is where a finding is, and its text without the place. An error with a place in the
+// template has the last word.
 func (s *Subject) place(at where, err error) (rule.Place, string) {
 	place, text := Place(s.Source, err)
 	if place == (rule.Place{File: s.Source.File}) && at >= 0 {
@@ -142,8 +147,8 @@ func (s *Subject) place(at where, err error) (rule.Place, string) {
 	return place, text
 }
 
-// Place returns where in a template an error is, and what it says beside the place; the template as a whole for an error that has no
-// place there.
+// Place returns where in a template an error is, and what it says beside the place; the template as
+// a whole for an error that has no place there.
 func Place(src subject.Source, err error) (rule.Place, string) {
 	for _, e := range positioned(err, nil) {
 		if e.Src != nil && e.Src.Name == src.Name {
@@ -156,7 +161,8 @@ func Place(src subject.Source, err error) (rule.Place, string) {
 // PlaceAt returns the place of a byte offset of a template.
 func PlaceAt(src subject.Source, off int) rule.Place {
 	at := rule.At(src.File, source.New(src.Name, src.Text), off)
-	if part, ok := strings.CutPrefix(src.Name, src.File+"#"); ok { // the file has the template as a string
+	// the file has the template as a string
+	if part, ok := strings.CutPrefix(src.Name, src.File+"#"); ok {
 		at.Part = fmt.Sprintf("%s:%d:%d", part, at.Line, at.Col)
 		at.Line, at.Col = 0, 0
 	}

@@ -283,7 +283,8 @@ func checkResultRole(s *Subject, find finder) {
 	result, err1 := s.fitted(talk(userTurn, callTurn, resultTurn), true, true)
 	question, err2 := s.fitted(talk(userTurn, callTurn,
 		`{"role": "user", "content": "RESULTNEEDLE"}`), true, true)
-	if judged(find, err1) && err2 == nil && result.has("RESULTNEEDLE") && result.text == question.text {
+	if judged(find, err1) && err2 == nil && result.has("RESULTNEEDLE") &&
+		result.text == question.text {
 		find(result.of("RESULTNEEDLE"), "a result is written as a question is: %s",
 			result.quote("RESULTNEEDLE"))
 	}

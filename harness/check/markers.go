@@ -52,15 +52,15 @@ type marker struct {
 	spoken bool // it stands in a sentence, which speaks of it and need not open or close anything
 }
 
-// few is how many prompts must be well for one that is not, before a marker that opens turns is said to be missing: the rules of turns
-// look at those first.
+// few is how many prompts must be well for one that is not, before a marker that opens turns is
+// said to be missing: the rules of turns look at those first.
 const few = 2
 
 // longest bounds a token in brackets, in bytes.
 const longest = 82
 
 // nextMarker returns where the next token in brackets stands, from an offset on: <...> without
-// white space behind the first bracket, or [CAPITALS]. What it is called decides nothing but which
+// white space after the first bracket, or [CAPITALS]. What it is called decides nothing but which
 // other one it belongs to.
 func nextMarker(own string, from int) (at, to int, ok bool) {
 	for {
@@ -84,7 +84,8 @@ func inBrackets(text string) int {
 			switch c := text[i]; {
 			case c == '>' && i > 1:
 				return i + 1
-			case c == '<' || c == '>' || c == '\n' || i == 1 && strings.IndexByte(" \t\r\x00[]", c) >= 0:
+			case c == '<' || c == '>' || c == '\n' ||
+				i == 1 && strings.IndexByte(" \t\r\x00[]", c) >= 0:
 				return 0
 			}
 		}

@@ -13,10 +13,12 @@ import (
 // modelLookout is a rule about a model as a whole, and what looks for its fault.
 type modelLookout = rule.Check[*modelSubject, struct{}]
 
-// modelFinder takes the findings of a rule about a model: a sentence, with evidence on further lines. Errors in it say where.
+// modelFinder takes the findings of a rule about a model: a sentence, with evidence on further
+// lines. Errors in it say where.
 type modelFinder func(format string, args ...any)
 
-// anywhere makes of a function whose findings have no place but those of errors one that a lookout has.
+// anywhere makes of a function whose findings have no place but those of errors one that a lookout
+// has.
 func anywhere(look func(*modelSubject, modelFinder)) func(*modelSubject, rule.Finder[struct{}]) {
 	return func(s *modelSubject, find rule.Finder[struct{}]) {
 		look(s, func(format string, args ...any) { find(struct{}{}, format, args...) })
@@ -29,30 +31,42 @@ var modelRules = slices.Concat(takenRules, vocabularyRules)
 // takenRules ask which template is taken by whom.
 var takenRules = []modelLookout{
 	{Rule: rule.Rule{ID: "A050", Name: "loaders-disagree", Severity: rule.Warning,
-		Short:  "Inference engines take templates from this model that do not do the same.",
-		Damage: "A fix in chat_template.jinja never reaches those who read tokenizer_config.json or an older GGUF; what is tested with one engine fails in another.",
-		Fix:    "Keep one template: in chat_template.jinja, with named ones in additional_chat_templates; convert GGUF files again, or `assay retemplate` them."},
+		Short: "Inference engines take templates from this model that do not do the same.",
+		Damage: "A fix in chat_template.jinja never reaches those who read " +
+			"tokenizer_config.json or an older GGUF; what is tested with one engine " +
+			"fails in another.",
+		Fix: "Keep one template: in chat_template.jinja, with named ones " +
+			"in additional_chat_templates; convert GGUF files again, or `assay retemplate` them."},
 		Group: groupLint, Find: anywhere(checkLoaders)},
 	{Rule: rule.Rule{ID: "A051", Name: "tools-template-not-taken", Severity: rule.Warning,
-		Short:  "For requests with tools an engine takes a template without tool support, though the model has one with it.",
-		Damage: "The model is never told of its tools there, and the gate rejects what works elsewhere.",
-		Fix:    "Make the default template support tools, or put the one that does where that engine looks."}, Group: groupLint, Find: anywhere(checkToolsTaken)},
+		Short: "For requests with tools an engine takes a template without tool support, though " +
+			"the model has one with it.",
+		Damage: "The model is never told of its tools there, and the gate rejects what " +
+			"works elsewhere.",
+		Fix: "Make the default template support tools, or put the one that does where " +
+			"that engine looks."}, Group: groupLint, Find: anywhere(checkToolsTaken)},
 	{Rule: rule.Rule{ID: "A052", Name: "template-file-unusable", Severity: rule.Error,
 		Short:  "A file that holds chat templates cannot be read, or contradicts another one.",
 		Damage: "Engines refuse to load the model, or go on silently with another template.",
-		Fix:    "The message has the place and what is expected there."}, Group: groupLint, Find: anywhere(checkFiles)},
+		Fix: "The message has the place and what is " +
+			"expected there."}, Group: groupLint, Find: anywhere(checkFiles)},
 	{Rule: rule.Rule{ID: "A053", Name: "template-missing", Severity: rule.Error,
 		Short:  "The model has no chat template.",
 		Damage: "Chat requests are refused, or answered with a template of another model.",
-		Fix:    "Add the template that the model was trained with: chat_template.jinja, or `assay retemplate` for a GGUF."}, Group: groupLint, Find: anywhere(checkMissing)},
+		Fix: "Add the template that the model was trained with: chat_template.jinja, or " +
+			"`assay retemplate` for a GGUF."}, Group: groupLint, Find: anywhere(checkMissing)},
 	{Rule: rule.Rule{ID: "A054", Name: "loader-finds-none", Severity: rule.Warning,
-		Short:  "An engine finds no template that it can take, though the model has some.",
-		Damage: "Requests are refused there, or the engine falls back to a built-in template that the model was not trained with.",
-		Fix:    "Let one template be the default one, in chat_template.jinja."}, Group: groupLint, Find: anywhere(checkFound)},
+		Short: "An engine finds no template that it can take, though the model has some.",
+		Damage: "Requests are refused there, or the engine falls back to a built-in template " +
+			"that the model was not trained with.",
+		Fix: "Let one template be the default one, " +
+			"in chat_template.jinja."}, Group: groupLint, Find: anywhere(checkFound)},
 	{Rule: rule.Rule{ID: "A055", Name: "special-tokens-differ", Severity: rule.Warning,
-		Short:  "Two files of the model give different texts for the BOS or EOS token.",
-		Damage: "The same template renders different prompts, and an engine does not stop where the model does.",
-		Fix:    "Make them equal; a GGUF has to be converted again."}, Group: groupLint, Find: anywhere(checkTokens)},
+		Short: "Two files of the model give different texts for the BOS or EOS token.",
+		Damage: "The same template renders different prompts, and an engine does not stop where " +
+			"the model does.",
+		Fix: "Make them equal; a GGUF has to be " +
+			"converted again."}, Group: groupLint, Find: anywhere(checkTokens)},
 }
 
 // modelSubject is a model while it is checked.
@@ -62,7 +76,8 @@ type modelSubject struct {
 	options Options
 }
 
-// Model runs the rules about a model, and those about templates on each of its templates, once where several are equal.
+// Model runs the rules about a model, and those about templates on each of its templates, once
+// where several are equal.
 func Model(m *subject.Model, o Options) []rule.Result {
 	all := ModelOnly(m, o)
 	for _, src := range Distinct(m) {
@@ -95,14 +110,16 @@ func ModelOnly(m *subject.Model, o Options) []rule.Result {
 	return all
 }
 
-// same says that two sources have the same text and the same special tokens.
+// same reports whether two sources have the same text and the same special tokens.
 func same(a, b subject.Source) bool { return a.Text == b.Text && a.BOS == b.BOS && a.EOS == b.EOS }
 
-// place is the file that an error is about, with the place there, and what it says beside that; else the model.
+// place is the file that an error is about, with the place there, and what it says beside that;
+// else the model.
 func (s *modelSubject) place(_ struct{}, err error) (rule.Place, string) {
 	for _, at := range positioned(err, nil) {
 		if at.Src != nil {
-			return rule.At(at.Src.Name, at.Src, at.Off), strings.Replace(err.Error(), at.Error(), at.Msg, 1)
+			return rule.At(at.Src.Name, at.Src, at.Off),
+				strings.Replace(err.Error(), at.Error(), at.Msg, 1)
 		}
 	}
 	var problem modeldir.Problem
@@ -112,7 +129,8 @@ func (s *modelSubject) place(_ struct{}, err error) (rule.Place, string) {
 	return rule.Place{File: s.Path}, err.Error()
 }
 
-// disagreement is two templates that are taken for the same requests, and by whom the second one is.
+// disagreement is two templates that are taken for the same requests, and by whom the second one
+// is.
 type disagreement struct {
 	first, second int
 	loaders       []string
@@ -123,10 +141,12 @@ func checkLoaders(s *modelSubject, find modelFinder) {
 	for kind := range found {
 		found[kind] = s.disagreements(kind == 1)
 	}
-	for kind, requests := range [...]string{"for requests without tools", "for requests with tools"} {
+	for kind, requests := range [...]string{"for requests without tools",
+		"for requests with tools"} {
 		for _, d := range found[kind] {
 			equal := func(o disagreement) bool {
-				return o.first == d.first && o.second == d.second && slices.Equal(o.loaders, d.loaders)
+				return o.first == d.first && o.second == d.second &&
+					slices.Equal(o.loaders, d.loaders)
 			}
 			if slices.ContainsFunc(found[1-kind], equal) {
 				if kind == 1 {
@@ -136,7 +156,9 @@ func checkLoaders(s *modelSubject, find modelFinder) {
 			}
 			class, evidence := s.options.Differ(s.Sources[d.first], s.Sources[d.second])
 			if class != "" {
-				find("%s %s takes %s, and %s %s: %s\n%s", requests, s.picks[0], s.Templates[d.first].ID, strings.Join(d.loaders, ", "),
+				find("%s %s takes %s, "+
+					"and %s %s: %s\n%s", requests, s.picks[0], s.Templates[d.first].ID,
+					strings.Join(d.loaders, ", "),
 					s.Templates[d.second].ID, class, evidence)
 			}
 		}
@@ -154,7 +176,8 @@ func (s *modelSubject) disagreements(tools bool) []disagreement {
 		case first < 0:
 			first = at
 		case at != first && !same(s.Sources[at], s.Sources[first]):
-			i := slices.IndexFunc(found, func(d disagreement) bool { return same(s.Sources[d.second], s.Sources[at]) })
+			i := slices.IndexFunc(found,
+				func(d disagreement) bool { return same(s.Sources[d.second], s.Sources[at]) })
 			if i < 0 {
 				i = len(found)
 				found = append(found, disagreement{first: first, second: at})
@@ -188,12 +211,13 @@ func checkToolsTaken(s *modelSubject, find modelFinder) {
 	}
 	for _, p := range s.picks {
 		if at := p.Tools.Template; at >= 0 && gate(s.Sources[at]) != nil {
-			find("%s takes %s, and %s is the one that supports tools%s", p, s.Templates[at].ID, s.Templates[able].ID, because(p.Tools))
+			find("%s takes %s, and %s is the one that "+
+				"supports tools%s", p, s.Templates[at].ID, s.Templates[able].ID, because(p.Tools))
 		}
 	}
 }
 
-// because is the rule behind a choice, for the end of a sentence.
+// because is the rule after a choice, for the end of a sentence.
 func because(c modeldir.Choice) string {
 	if c.Why == "" {
 		return ""
@@ -218,7 +242,8 @@ func checkMissing(s *modelSubject, find modelFinder) {
 		find("nothing that was read has one; %d model files were not read", len(s.Unread))
 		return
 	}
-	find("neither %s, %s nor a GGUF has one%s", modeldir.JinjaFile, modeldir.TokenizerConfig, s.Hint())
+	find("neither %s, %s nor "+
+		"a GGUF has one%s", modeldir.JinjaFile, modeldir.TokenizerConfig, s.Hint())
 }
 
 func checkFound(s *modelSubject, find modelFinder) {
@@ -226,8 +251,10 @@ func checkFound(s *modelSubject, find modelFinder) {
 		return // A053 says so
 	}
 	for _, p := range s.picks {
-		// A processor may leave the template to its tokenizer, and who converts has no model file yet.
-		if p.Loader == modeldir.TransformersProcessor || p.Of == modeldir.Conversion && len(s.Models) > 0 {
+		// A processor may leave the template to its tokenizer, and who converts has no model file
+		// yet.
+		if p.Loader == modeldir.TransformersProcessor ||
+			p.Of == modeldir.Conversion && len(s.Models) > 0 {
 			continue
 		}
 		switch {
@@ -245,7 +272,8 @@ func checkTokens(s *modelSubject, find modelFinder) {
 	for _, token := range []struct {
 		name string
 		of   func(modeldir.Tokens) string
-	}{{"BOS", func(t modeldir.Tokens) string { return t.BOS }}, {"EOS", func(t modeldir.Tokens) string { return t.EOS }}} {
+	}{{"BOS", func(t modeldir.Tokens) string { return t.BOS }},
+		{"EOS", func(t modeldir.Tokens) string { return t.EOS }}} {
 		first, text := "", ""
 		for _, t := range s.Tokens {
 			switch is := token.of(t); {

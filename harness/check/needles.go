@@ -32,7 +32,8 @@ type sort struct {
 	part conversation.Part
 }
 
-// census counts the leaves of each sort that reached the prompt, and keeps those that did not, the plainest conversation first.
+// census counts the leaves of each sort that reached the prompt, and keeps those that did not, the
+// plainest conversation first.
 type census struct {
 	written map[sort]int
 	lost    map[sort][]lost
@@ -68,7 +69,8 @@ type origin struct {
 
 // originOf is where the text of a leaf comes from.
 func originOf(l conversation.Leaf) origin {
-	return origin{l.Path, l.Part == conversation.Key && !l.Coded || l.Part == conversation.Parameter}
+	return origin{l.Path, l.Part == conversation.Key && !l.Coded ||
+		l.Part == conversation.Parameter}
 }
 
 // origins are all origins of a prompt's text, and where in the prompt each has its first byte.
@@ -123,7 +125,9 @@ func (c *census) findLost(find finder, all []lost) {
 	if pos, ok := first.in.o.Trace.Nearest(first.Path); ok {
 		at = where(pos)
 	}
-	find(at, "%s is missing: %s, %s\nlost in %s; first: %s", subjectOf(first), first.Path, report.Quote(first.Text, 0), plural(len(in), "conversation"), first.in.Name)
+	find(at, "%s is missing: %s, %s\nlost "+
+		"in %s; first: %s", subjectOf(first), first.Path, report.Quote(first.Text, 0),
+		plural(len(in), "conversation"), first.in.Name)
 }
 
 func subjectOf(l lost) string {
@@ -142,31 +146,42 @@ func plural(n int, noun string) string {
 
 var needleRules = []lookout{
 	{Rule: rule.Rule{ID: "A061", Name: "later-instructions-dropped", Severity: rule.Warning,
-		Short:  "Instructions after the first message, or a second message of instructions, do not reach the prompt.",
-		Damage: "Agents add instructions while they work, and beside a system message a developer's; the model never sees them, and nobody is told.",
-		Fix:    "Write every system message where it stands, or raise an exception."}, Group: groupLint, Find: checkLaterInstructions},
+		Short: "Instructions after the first message, or a second message of instructions, do " +
+			"not reach the prompt.",
+		Damage: "Agents add instructions while they work, and beside a system message a " +
+			"developer's; the model never sees them, and nobody is told.",
+		Fix: "Write every system message where it stands, or " +
+			"raise an exception."}, Group: groupLint, Find: checkLaterInstructions},
 	{Rule: rule.Rule{ID: "A062", Name: "call-lost", Severity: rule.Error,
-		Short:  "A call, its name or an argument does not reach the prompt in some form of message that clients send.",
+		Short: "A call, its name or an argument does not reach the prompt in some form of " +
+			"message that clients send.",
 		Damage: "The model sees the result of a call that it has not made, and makes it again.",
-		Fix:    "Write the calls of a message whatever its content is: null, absent, an empty string, a text."}, Group: groupLint, Find: checkCallsWritten},
+		Fix: "Write the calls of a message whatever its content is: null, absent, an empty " +
+			"string, a text."}, Group: groupLint, Find: checkCallsWritten},
 	{Rule: rule.Rule{ID: "A063", Name: "text-doubled", Severity: rule.Warning,
 		Short:  "The text of a message, or a tool, is in the prompt twice.",
 		Damage: "The model reads a question twice, and long contexts fill up twice as fast.",
-		Fix:    "Write each message and each tool in one place."}, Group: groupLint, Find: checkDoubled},
+		Fix: "Write each message and each " +
+			"tool in one place."}, Group: groupLint, Find: checkDoubled},
 	{Rule: rule.Rule{ID: "A064", Name: "order-changed", Severity: rule.Error,
-		Short:  "Messages do not stand in the prompt in the order in which they were said.",
-		Damage: "The model reads an answer before its question, or a text after the result that came later.",
-		Fix:    "Go through the messages once, from the first to the last, and write everything of a message before the next one."}, Group: groupLint, Find: checkOrderOfMessages},
+		Short: "Messages do not stand in the prompt in the order in which they were said.",
+		Damage: "The model reads an answer before its question, or a text after the result " +
+			"that came later.",
+		Fix: "Go through the messages once, from the first to the last, and write everything " +
+			"of a message before the next one."}, Group: groupLint, Find: checkOrderOfMessages},
 	{Rule: rule.Rule{ID: "A065", Name: "role-changed", Severity: rule.Error,
 		Short:  "In some conversations a message stands under the header of another role.",
 		Damage: "The model takes its own words for the user's, or a user's for its own.",
-		Fix:    "Choose the header by the role of the message alone."}, Group: groupLint, Find: checkRolesKept},
+		Fix: "Choose the header by the role of " +
+			"the message alone."}, Group: groupLint, Find: checkRolesKept},
 }
 
 func checkLaterInstructions(s *Subject, find finder) {
 	if c := s.Template.Caps(); c.SystemRole && s.heard(find, conversation.System) {
-		later := slices.DeleteFunc(s.census().of(conversation.System, conversation.Content), lost.alone)
-		s.census().findLost(find, append(later, s.census().of(conversation.Developer, conversation.Content)...))
+		later := slices.DeleteFunc(s.census().of(conversation.System, conversation.Content),
+			lost.alone)
+		s.census().findLost(find,
+			append(later, s.census().of(conversation.Developer, conversation.Content)...))
 	}
 }
 
@@ -184,8 +199,10 @@ func checkCallsWritten(s *Subject, find finder) {
 	if !s.supports(find, replaysCalls) || !s.heard(find, conversation.Call) {
 		return
 	}
-	all := s.census().of(conversation.Call, conversation.CallName, conversation.Key, conversation.Argument)
-	s.census().findLost(find, slices.DeleteFunc(all, func(l lost) bool { return l.Index > 0 })) // A026 is about those
+	all := s.census().of(conversation.Call, conversation.CallName, conversation.Key,
+		conversation.Argument)
+	// A026 is about those
+	s.census().findLost(find, slices.DeleteFunc(all, func(l lost) bool { return l.Index > 0 }))
 }
 
 // checkDoubled counts the texts of messages, and the descriptions of tools.
@@ -198,18 +215,23 @@ func checkDoubled(s *Subject, find finder) {
 			continue
 		}
 		for _, l := range conversation.Leaves(t.in) {
-			described := l.Part == conversation.Description && strings.Contains(l.Path, ".properties") // the whole tool
+			// the whole tool
+			described := l.Part == conversation.Description &&
+				strings.Contains(l.Path, ".properties")
 			if l.Part != conversation.Content && !described || strings.Count(t.text, l.Text) < 2 {
 				continue
 			}
 			at := strings.LastIndex(t.text, l.Text)
-			find(t.at(at), "%s stands in the prompt %d times: %s\nconversation: %s", subjectOf(lost{l, t}), strings.Count(t.text, l.Text), report.Quote(t.text, at), t.Name)
+			find(t.at(at), "%s stands in the prompt %d times: "+
+				"%s\nconversation: %s", subjectOf(lost{l, t}), strings.Count(t.text, l.Text),
+				report.Quote(t.text, at), t.Name)
 			return
 		}
 	}
 }
 
-// checkOrderOfMessages compares where the texts of messages begin. Instructions may stand anywhere, and a result with its call.
+// checkOrderOfMessages compares where the texts of messages begin. Instructions may stand anywhere,
+// and a result with its call.
 func checkOrderOfMessages(s *Subject, find finder) {
 	if !s.heard(find) {
 		return
@@ -230,8 +252,10 @@ func checkOrderOfMessages(s *Subject, find finder) {
 			if !there || l.Message == before.Message {
 				continue
 			}
-			if at < last && !(t.kinds[l.Message] == conversation.Result && t.kinds[before.Message] == conversation.Result) {
-				find(t.at(at), "%s of %s stands before %s of the %s before it: %s\nconversation: %s", l.Part, article(t.kinds[l.Message].String()),
+			if at < last && !(t.kinds[l.Message] == conversation.Result &&
+				t.kinds[before.Message] == conversation.Result) {
+				find(t.at(at), "%s of %s stands before %s of the %s before it: "+
+					"%s\nconversation: %s", l.Part, article(t.kinds[l.Message].String()),
 					before.Part, t.kinds[before.Message], report.Quote(t.text, at), t.Name)
 				return
 			}
@@ -254,8 +278,10 @@ func checkRolesKept(s *Subject, find finder) {
 		if !ok || own == "" || strings.HasPrefix(rest, own) {
 			continue
 		}
-		for _, kind := range []conversation.Kind{conversation.System, conversation.Developer, conversation.Question, conversation.Answer, conversation.Result} {
-			if header := f.headers[kind]; header != "" && !strings.HasPrefix(own, header) && !strings.HasPrefix(header, own) && strings.HasPrefix(rest, header) {
+		for _, kind := range []conversation.Kind{conversation.System, conversation.Developer,
+			conversation.Question, conversation.Answer, conversation.Result} {
+			if header := f.headers[kind]; header != "" && !strings.HasPrefix(own, header) &&
+				!strings.HasPrefix(header, own) && strings.HasPrefix(rest, header) {
 				other[g.after] = kind
 				changed.add(g)
 				break
@@ -265,7 +291,9 @@ func checkRolesKept(s *Subject, find finder) {
 	for _, kind := range changed.kinds {
 		g := changed.gaps[kind][0]
 		_, at := g.of(f.headers[other[g.after]])
-		find(g.in.at(at), "after %s, %s stands under the header of %s: %s\nelsewhere %s opens it; conversation: %s", article(kind.String()), article(g.after.String()),
-			article(other[g.after].String()), report.Quote(g.in.text, at), jsonString(f.headers[g.after]), g.in.Name)
+		find(g.in.at(at), "after %s, %s stands under the header of %s: %s\nelsewhere %s opens "+
+			"it; conversation: %s", article(kind.String()), article(g.after.String()),
+			article(other[g.after].String()), report.Quote(g.in.text, at),
+			jsonString(f.headers[g.after]), g.in.Name)
 	}
 }

@@ -15,8 +15,9 @@ import (
 	"github.com/goassay/assay/harness/standard"
 )
 
-// prompting are templates whose generation prompts write more than a header: text, a marker that no turn has, an end of the turn before, a
-// block of reasoning that is open or closed, a beginning of content.
+// prompting are templates whose generation prompts write more than a header: text, a marker that no
+// turn has, an end of the turn before, a block of reasoning that is open or closed, a beginning of
+// content.
 var prompting = []string{
 	`{% for m in messages %}{{ m.role }}: {{ m.content }}
 {% endfor %}{% if add_generation_prompt %}Reply:{% endif %}`,
@@ -29,9 +30,9 @@ var prompting = []string{
 		`{% if tools %}{{ tools|tojson }}{% endif %}{% if add_generation_prompt %}<|assistant|>{% if tools %}<answer>{% endif %}{% endif %}`,
 }
 
-// TestNoPromptInMessages answers with one word, whatever the prompt and however reasoning is wanted: the message has that word, as content
-// or as the reasoning that the prompt left open, and where reasoning is kept in the content its opener, but nothing else of the
-// prompt (E29).
+// TestNoPromptInMessages answers with one word, whatever the prompt and however reasoning is
+// wanted: the message has that word, as content or as the reasoning that the prompt left open, and
+// where reasoning is kept in the content its opener, but nothing else of the prompt (E29).
 func TestNoPromptInMessages(t *testing.T) {
 	templates := prompting
 	files, err := fs.Glob(corpus.FS, "*/template.jinja")
@@ -60,7 +61,8 @@ func TestNoPromptInMessages(t *testing.T) {
 		for _, thinking := range []*bool{nil, &on, &off} {
 			for _, tools := range [][]request.Tool{nil, standard.ToolRequest().Tools} {
 				for _, kept := range []bool{false, true} {
-					r := request.Request{Messages: asked.Items(), Tools: tools, EnableThinking: thinking}
+					r := request.Request{Messages: asked.Items(), Tools: tools,
+						EnableThinking: thinking}
 					if kept {
 						r.ReasoningFormat = request.ReasoningKeep
 					}
@@ -70,16 +72,20 @@ func TestNoPromptInMessages(t *testing.T) {
 					}
 					const said = "Word."
 					m := plan.Parse(said, request.FinishStop).Message
-					content, opened := strings.CutPrefix(strings.TrimSpace(m.Content), strings.TrimSpace(reasoning.Open.Text))
-					ok := m.Content == said && m.Reasoning == "" || m.Reasoning == said && m.Content == ""
+					content, opened := strings.CutPrefix(strings.TrimSpace(m.Content),
+						strings.TrimSpace(reasoning.Open.Text))
+					ok := m.Content == said && m.Reasoning == "" ||
+						m.Reasoning == said && m.Content == ""
 					if kept && opened {
 						ok = strings.TrimSpace(content) == said && m.Reasoning == ""
 					}
-					if reasoning.Mode == format.ReasoningDelimiter { // the prompt's words begin a part that no marker opens
+					// the prompt's words begin a part that no marker opens
+					if reasoning.Mode == format.ReasoningDelimiter {
 						ok = m.Reasoning+m.Content == plan.Prefill+said
 					}
 					if !ok {
-						t.Errorf("prefill %q, kept %v: content %q, reasoning %q", plan.Prefill, kept, m.Content, m.Reasoning)
+						t.Errorf("prefill %q, kept %v: content "+
+							"%q, reasoning %q", plan.Prefill, kept, m.Content, m.Reasoning)
 					}
 				}
 			}
@@ -87,8 +93,9 @@ func TestNoPromptInMessages(t *testing.T) {
 	}
 }
 
-// TestPrefillsAgree finds where the model's turn begins in two ways: Prepare by the origins of the bytes of the one render, as far as
-// they tell, and Render by comparing the prompt with one that asks for no answer.
+// TestPrefillsAgree finds where the model's turn begins in two ways: Prepare by the origins of the
+// bytes of the one render, as far as they tell, and Render by comparing the prompt with one that
+// asks for no answer.
 func TestPrefillsAgree(t *testing.T) {
 	templates := prompting
 	dirs := []fs.FS{corpus.FS}
@@ -112,7 +119,8 @@ func TestPrefillsAgree(t *testing.T) {
 	on, off := true, false
 	clock := func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 	for _, text := range templates {
-		ct, err := engine.Compile(engine.Source{Text: text, BOS: "<s>", EOS: "</s>"}, engine.Options{Now: clock})
+		ct, err := engine.Compile(engine.Source{Text: text, BOS: "<s>", EOS: "</s>"},
+			engine.Options{Now: clock})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,8 +139,10 @@ func TestPrefillsAgree(t *testing.T) {
 				}
 				slow, err2 := rendered.Prefill()
 				if fast != slow || err1 != nil || err2 != nil {
-					t.Errorf("%s: prefill %q by origins, %q by comparison (%v, %v) of the prompt %q",
-						c.Name, fast, slow, err1, err2, rendered.Text[max(0, len(rendered.Text)-120):])
+					t.Errorf("%s: prefill %q by origins, %q by comparison (%v, %v) "+
+						"of the prompt %q",
+						c.Name, fast, slow, err1, err2,
+						rendered.Text[max(0, len(rendered.Text)-120):])
 				}
 			}
 		}

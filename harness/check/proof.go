@@ -20,47 +20,65 @@ import (
 
 var proofRules = []lookout{
 	{Rule: rule.Rule{ID: "A003", Name: "analysis-unverified", Severity: rule.Error,
-		Short:  "What the template writes for a message is not read back as that message, or the format that was found spells it otherwise.",
+		Short: "What the template writes for a message is not read back as that message, or the " +
+			"format that was found spells it otherwise.",
 		Damage: "Tool calls arrive as content, arguments change their type, reasoning is lost.",
-		Fix:    "`assay analyze --explain` shows what each comparison found; CONTRIBUTING says what to do where it misses something."},
+		Fix: "`assay analyze --explain` shows what each comparison found; CONTRIBUTING says " +
+			"what to do where it misses something."},
 		Group: groupVerify, Find: checkVerified},
 	{Rule: rule.Rule{ID: "A057", Name: "turn-ambiguous", Severity: rule.Warning,
-		Short:  "The template writes a message in a way that means another one as well.",
-		Damage: "No parser can tell the two apart: an answer arrives as reasoning, or an argument ends where it should not.",
-		Fix:    "Write the parts of a message differently: close reasoning before content, escape what ends a string."},
+		Short: "The template writes a message in a way that means another one as well.",
+		Damage: "No parser can tell the two apart: an answer arrives as reasoning, or " +
+			"an argument ends where it should not.",
+		Fix: "Write the parts of a message differently: close reasoning before content, " +
+			"escape what ends a string."},
 		Group: groupVerify, Find: checkUnambiguous},
 	{Rule: rule.Rule{ID: "A004", Name: "stream-differs", Severity: rule.Error,
-		Short:  "A message depends on how the output is cut into chunks, or the deltas break the protocol.",
+		Short: "A message depends on how the output is cut into chunks, or the deltas " +
+			"break the protocol.",
 		Damage: "Clients that stream see another answer than clients that do not, or a broken one.",
-		Fix:    "This is a bug of the engine: please report it with the template."}, Group: groupStream, Find: checkStream},
+		Fix: "This is a bug of the engine: please report it " +
+			"with the template."}, Group: groupStream, Find: checkStream},
 	{Rule: rule.Rule{ID: "A005", Name: "marker-leaks", Severity: rule.Error,
 		Short:  "A marker of the format shows up in the content or the reasoning of a message.",
 		Damage: "Users read <think> or [TOOL_CALLS] in the answer.",
-		Fix:    "`assay analyze` lists the markers; one of them is written in more than one way, or not always."}, Group: groupLeak, Find: checkLeaks},
+		Fix: "`assay analyze` lists the markers; one of them is written in more than one " +
+			"way, or not always."}, Group: groupLeak, Find: checkLeaks},
 	{Rule: rule.Rule{ID: "A006", Name: "grammar-rejects-turn", Severity: rule.Error,
-		Short:  "The grammar does not take a call as the template itself writes it.",
-		Damage: "Constrained decoding forces the model off the spelling it was trained on, or fails.",
-		Fix:    "Close in every branch what the template opens. If it does, this is a bug of the engine: please report it with the template."}, Group: groupGrammar, Find: checkGrammarTakes},
+		Short: "The grammar does not take a call as the template itself writes it.",
+		Damage: "Constrained decoding forces the model off the spelling it was " +
+			"trained on, or fails.",
+		Fix: "Close in every branch what the template opens. If it does, this is a bug of the " +
+			"engine: please report it " +
+			"with the template."}, Group: groupGrammar, Find: checkGrammarTakes},
 	{Rule: rule.Rule{ID: "A007", Name: "sample-not-parsed", Severity: rule.Error,
 		Short:  "A sentence of the grammar is not parsed as calls.",
 		Damage: "An answer that was constrained to be a call arrives as content.",
-		Fix:    "This is a bug of the engine: please report it with the template."}, Group: groupGrammar, Find: checkSamples},
+		Fix: "This is a bug of the engine: please report it " +
+			"with the template."}, Group: groupGrammar, Find: checkSamples},
 	{Rule: rule.Rule{ID: "A011", Name: "not-escapable", Severity: rule.Warning,
-		Short:  "An argument that contains the format's own closing markers cannot be told from the end of the argument.",
+		Short: "An argument that contains the format's own closing markers cannot be told from " +
+			"the end of the argument.",
 		Damage: "A model that writes code about tool calls gets its arguments cut off silently.",
-		Fix:    "Escape values (as JSON, CDATA or entities), or choose closing markers that are special tokens."}, Group: groupLint, Find: checkEscapable},
+		Fix: "Escape values (as JSON, CDATA or entities), or choose closing markers that are " +
+			"special tokens."}, Group: groupLint, Find: checkEscapable},
 	{Rule: rule.Rule{ID: "A034", Name: "plain-answer-misread", Severity: rule.Error,
 		Short:  "A plain answer is not read as content under every setting of thinking.",
 		Damage: "The answer lands in reasoning_content and the content is null.",
-		Fix:    "Let the generation prompt close the reasoning block when thinking is off."}, Group: groupVerify, Find: checkPlainAnswer},
+		Fix: "Let the generation prompt close the reasoning block " +
+			"when thinking is off."}, Group: groupVerify, Find: checkPlainAnswer},
 	{Rule: rule.Rule{ID: "A037", Name: "shape-dropped", Severity: rule.Note,
-		Short:  "The template does not write a part of some messages, so that nothing shows how the model spells it.",
+		Short: "The template does not write a part of some messages, so that nothing shows how " +
+			"the model spells it.",
 		Damage: "The history that the model sees lacks what it said: content beside calls, say.",
-		Fix:    "Write every part of a message; if that is meant to be, there is nothing to do."}, Group: groupLint, Find: checkDropped},
+		Fix: "Write every part of a message; if that is meant to be, there " +
+			"is nothing to do."}, Group: groupLint, Find: checkDropped},
 	{Rule: rule.Rule{ID: "A038", Name: "calls-undisclosed", Severity: rule.Warning,
-		Short:  "The template describes tools and never writes a call.",
-		Damage: "A server can only guess how the model spells calls, and the model does not see the calls that it made.",
-		Fix:    "Write the calls of an assistant's message in the spelling that the model was trained on."}, Group: groupLint, Find: checkDisclosed},
+		Short: "The template describes tools and never writes a call.",
+		Damage: "A server can only guess how the model spells calls, and the model does not see " +
+			"the calls that it made.",
+		Fix: "Write the calls of an assistant's message in the spelling that the model " +
+			"was trained on."}, Group: groupLint, Find: checkDisclosed},
 }
 
 func checkVerified(s *Subject, find finder) {
@@ -84,11 +102,12 @@ func checkVerified(s *Subject, find finder) {
 		if text = shape.Name + ": " + text[2:]; shape.Turn != "" {
 			text += fmt.Sprintf("\nturn: %q", shape.Turn)
 		}
-		// Of shapes with calls that fail a proof the first one says why, and so it is with those without.
+		// Of shapes with calls that fail a proof the first one says why, and so it is with those
+		// without.
 		g.add(shape, fmt.Sprint(shape.Tools), "%s", text)
 	}
-	// Where nothing failed and nothing is proven, a template that writes no answers shows nothing that could be
-	// wrong; one that refuses them, or is said to write calls, keeps it to itself.
+	// Where nothing failed and nothing is proven, a template that writes no answers shows nothing
+	// that could be wrong; one that refuses them, or is said to write calls, keeps it to itself.
 	report, gate := s.Template.Verify(), s.Template.Gate()
 	refuses := report.Shapes[0].Verdict == verify.Refused
 	if gate.Unverified != nil && report.OK() && (gate.ToolCapable() || refuses) {
@@ -107,7 +126,8 @@ func checkVerified(s *Subject, find finder) {
 	for _, why := range whys {
 		unjudged(find, fmt.Errorf("%s: %s", strings.Join(names[why], ", "), why))
 	}
-	g.find(find, "also fails (`assay analyze --verify` says how)", func(shape verify.Shape) where { return s.turn(shape.Tools) })
+	g.find(find, "also fails (`assay analyze "+
+		"--verify` says how)", func(shape verify.Shape) where { return s.turn(shape.Tools) })
 }
 
 func checkUnambiguous(s *Subject, find finder) {
@@ -130,13 +150,15 @@ func checkDropped(s *Subject, find finder) {
 	g.find(find, "the same", func(shape verify.Shape) where { return s.near(shape.Tools) })
 }
 
-// near is the place that last looked at what a turn with calls, or one with reasoning, has and the prompt has not.
+// near is the place that last looked at what a turn with calls, or one with reasoning, has and the
+// prompt has not.
 func (s *Subject) near(tools bool) where {
 	turn := strings.TrimSuffix(answerTurn, "}") + `, "reasoning_content": "REASONNEEDLE"}`
 	needles := []string{"REASONNEEDLE", "ANSWERNEEDLE"}
 	if tools {
 		turn = strings.Replace(callTurn, `"content": ""`, `"content": "ANSWERNEEDLE", "reasoning_content": "REASONNEEDLE"`, 1)
-		turn = strings.Replace(turn, callValue, callValue+", "+strings.Replace(callValue, "CITYNEEDLE", "SECONDCITY", 1), 1)
+		turn = strings.Replace(turn, callValue,
+			callValue+", "+strings.Replace(callValue, "CITYNEEDLE", "SECONDCITY", 1), 1)
 		needles = []string{"CITYNEEDLE", "SECONDCITY", "REASONNEEDLE", "ANSWERNEEDLE"}
 	}
 	prompt, err := s.fitted(talk(userTurn, turn), tools, false)
@@ -146,7 +168,8 @@ func (s *Subject) near(tools bool) where {
 	return nowhere
 }
 
-// grouped gathers what is found of shapes, so that one fault which several shapes show is one finding.
+// grouped gathers what is found of shapes, so that one fault which several shapes show is one
+// finding.
 func (s *Subject) grouped() *groups { return &groups{index: map[string]int{}} }
 
 type groups struct {
@@ -182,7 +205,8 @@ func (g *groups) find(find finder, further string, at func(verify.Shape) where) 
 
 func checkDisclosed(s *Subject, find finder) {
 	if s.Template.Analysis().Format.Undisclosed {
-		find(s.toolsAt(), "tools are described, calls are not written; a parser must be told the spelling (--fallback), or tries the registered ones")
+		find(s.toolsAt(), "tools are described, calls are not written; a parser must be told the "+
+			"spelling (--fallback), or tries the registered ones")
 	}
 }
 
@@ -227,7 +251,8 @@ func checkStream(s *Subject, find finder) {
 	}
 }
 
-// shortestMarker is the number of bytes from which a marker is distinctive enough for its leak to mean something.
+// shortestMarker is the number of bytes from which a marker is distinctive enough for its leak to
+// mean something.
 const shortestMarker = 4
 
 func checkLeaks(s *Subject, find finder) {
@@ -235,7 +260,8 @@ func checkLeaks(s *Subject, find finder) {
 	err := s.turns(func(shape verify.Shape, plan *codegen.Output) {
 		message := split.Feed(stream.NewParser(plan), shape.Turn, nil, chat.FinishStop).Message
 		for _, marker := range markers {
-			if strings.Contains(message.Content, marker) || strings.Contains(message.Reasoning, marker) {
+			if strings.Contains(message.Content, marker) ||
+				strings.Contains(message.Reasoning, marker) {
 				find(s.of(marker), "%s: %q leaks: %s", shape.Name, marker, message.Value())
 			}
 		}
@@ -289,13 +315,15 @@ const samples = 16
 
 func checkSamples(s *Subject, find finder) {
 	if i := slices.IndexFunc(s.Template.Verify().Shapes, failedCall); i >= 0 {
-		unjudged(find, fmt.Errorf("the spelling of calls is not verified: %s", s.Template.Verify().Shapes[i].Name))
+		unjudged(find, fmt.Errorf("the spelling of calls is "+
+			"not verified: %s", s.Template.Verify().Shapes[i].Name))
 		return
 	}
 	if !s.Template.Analysis().HasCalls() && len(s.Options.Fallbacks) == 0 {
 		return
 	}
-	plan, err := s.plan(codegen.Options{Tools: verify.Tools(), Parallel: true, Choice: chat.ToolChoice{Mode: chat.ChoiceRequired}})
+	plan, err := s.plan(codegen.Options{Tools: verify.Tools(), Parallel: true,
+		Choice: chat.ToolChoice{Mode: chat.ChoiceRequired}})
 	if err != nil {
 		find(nowhere, "%w", err)
 		return
@@ -314,7 +342,8 @@ func checkSamples(s *Subject, find finder) {
 			find(nowhere, "seed %d: %w", seed, err)
 			return
 		}
-		if answer := split.Feed(stream.NewParser(plan), text, nil, chat.FinishStop); answer.Finish != chat.FinishToolCalls {
+		if answer := split.Feed(stream.NewParser(plan), text, nil,
+			chat.FinishStop); answer.Finish != chat.FinishToolCalls {
 			find(s.turn(true), "seed %d: %q is read as %s", seed, text, answer.Message.Value())
 			return
 		}
@@ -334,7 +363,8 @@ func checkEscapable(s *Subject, find finder) {
 	const needle = "VALUENEEDLE"
 	call := func(value string) (rendering, error) {
 		args := `{"city": ` + jsonString(value) + `, "days": 3}`
-		return s.fitted(talk(userTurn, strings.Replace(callTurn, objectArguments, args, 1)), true, false)
+		return s.fitted(talk(userTurn, strings.Replace(callTurn, objectArguments, args, 1)), true,
+			false)
 	}
 	plain, err := call(needle)
 	_, tail, ok := strings.Cut(plain.text, needle)
@@ -351,7 +381,8 @@ func checkEscapable(s *Subject, find finder) {
 			return message, false, false
 		}
 		message = split.Feed(stream.NewParser(plan), turn, nil, chat.FinishStop).Message
-		return message, len(message.ToolCalls) == 1 && strings.Contains(message.ToolCalls[0].Arguments, jsonString(value)), true
+		return message, len(message.ToolCalls) == 1 &&
+			strings.Contains(message.ToolCalls[0].Arguments, jsonString(value)), true
 	}
 	if _, back, _ := read(plain, needle); !back {
 		return // not even the plain value is read, which is no matter of escapes
@@ -365,7 +396,8 @@ func checkEscapable(s *Subject, find finder) {
 	if back || !ok {
 		return
 	}
-	find(plain.of(needle), "an argument with the text %q does not come back: %s", value, message.Value())
+	find(plain.of(needle), "an argument with the text %q does "+
+		"not come back: %s", value, message.Value())
 }
 
 // checkPlainAnswer parses a plain answer with thinking as it comes, on and off.
@@ -373,7 +405,9 @@ func checkPlainAnswer(s *Subject, find finder) {
 	for _, mode := range thinkingModes() {
 		r := chat.Request{Messages: said(talk(userTurn)), EnableThinking: mode.on}
 		if mode.on != nil && s.refused(r) {
-			continue // that thinking cannot be switched so is what the template has to say, and no answer is misread
+			// that thinking cannot be switched so is what the template has to say, and no answer is
+			// misread
+			continue
 		}
 		plan, err := s.prepare(r)
 		if err != nil {
@@ -382,9 +416,11 @@ func checkPlainAnswer(s *Subject, find finder) {
 		}
 		output := s.plainOutput(plan.Prefill)
 		message := plan.Parse(output, chat.FinishStop).Message
-		if strings.TrimRight(message.Content, format.Space) != plainAnswer || strings.Contains(message.Reasoning, plainAnswer) {
+		if strings.TrimRight(message.Content, format.Space) != plainAnswer ||
+			strings.Contains(message.Reasoning, plainAnswer) {
 			written, _ := s.ask(r)
-			find(written.at(len(plan.Prompt.Text)-len(plan.Prefill)), "thinking %s: %q after the prefill %q is read as %s", mode.name, output, plan.Prefill, message.Value())
+			find(written.at(len(plan.Prompt.Text)-len(plan.Prefill)), "thinking %s: %q after the "+
+				"prefill %q is read as %s", mode.name, output, plan.Prefill, message.Value())
 		}
 	}
 }
@@ -397,13 +433,15 @@ func (s *Subject) refused(r chat.Request) bool {
 
 const plainAnswer = "It is a plain answer."
 
-// plainOutput is what a model puts out for a plain answer: what the template writes behind the prefill or, where the prompt
-// opened reasoning, the end of reasoning and the answer.
+// plainOutput is what a model puts out for a plain answer: what the template writes after the
+// prefill or, where the prompt opened reasoning, the end of reasoning and the answer.
 func (s *Subject) plainOutput(prefill string) string {
-	text, err := s.fitted(talk(userTurn, strings.Replace(answerTurn, "ANSWERNEEDLE", plainAnswer, 1)), false, false)
+	text, err := s.fitted(talk(userTurn,
+		strings.Replace(answerTurn, "ANSWERNEEDLE", plainAnswer, 1)), false, false)
 	if turn, ok := s.turnOf(text.text); err == nil && ok {
 		output, ok := strings.CutPrefix(turn, prefill)
-		if ok && strings.Contains(output, plainAnswer) && strings.Contains(output, s.opened(prefill)) {
+		if ok && strings.Contains(output, plainAnswer) &&
+			strings.Contains(output, s.opened(prefill)) {
 			return output
 		}
 	}

@@ -12,17 +12,23 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// refusalRules ask that whatever the protocol permits and clients send ends in a prompt. A refusal in the template's own words
-// (raise_exception) is a constraint that it documents, and no fault.
+// refusalRules ask that whatever the protocol permits and clients send ends in a prompt. A refusal
+// in the template's own words (raise_exception) is a constraint that it documents, and no fault.
 var refusalRules = []lookout{
 	{Rule: rule.Rule{ID: "A066", Name: "request-crashes", Severity: rule.Error,
-		Short:  "A request that the protocol permits ends in an error that the template did not mean to raise.",
-		Damage: "A client that leaves out a tool's description, or sends a call without content, gets status 500 in the middle of its work.",
-		Fix:    "Ask whether a field is there before using it; where the model cannot do without it, say so with raise_exception."}, Group: groupLint, Find: checkCrashes},
+		Short: "A request that the protocol permits ends in an error that the template did " +
+			"not mean to raise.",
+		Damage: "A client that leaves out a tool's description, or sends a call without content, " +
+			"gets status 500 in the middle of its work.",
+		Fix: "Ask whether a field is there before using it; where the model cannot do without " +
+			"it, say so with raise_exception."}, Group: groupLint, Find: checkCrashes},
 	{Rule: rule.Rule{ID: "A075", Name: "parts-crash", Severity: rule.Warning,
-		Short:  "Content in parts ends in an error in a message that is not the user's, though a user's may come so.",
-		Damage: "Clients that send all content in parts fail with a system message, or in the second turn.",
-		Fix:    "Write the content of every role by the same macro."}, Group: groupLint, Find: checkPartsCrash},
+		Short: "Content in parts ends in an error in a message that is not the user's, though a " +
+			"user's may come so.",
+		Damage: "Clients that send all content in parts fail with a system message, or " +
+			"in the second turn.",
+		Fix: "Write the content of every role by " +
+			"the same macro."}, Group: groupLint, Find: checkPartsCrash},
 }
 
 func checkCrashes(s *Subject, find finder) { s.findCrashes(find, false) }
@@ -39,8 +45,8 @@ func (t *talked) inParts() bool {
 	return false
 }
 
-// findCrashes reports why conversations crash, each cause once: of those that have parts where no user speaks, or of the others. What
-// crashes without such parts is not reported again with them.
+// findCrashes reports why conversations crash, each cause once: of those that have parts where no
+// user speaks, or of the others. What crashes without such parts is not reported again with them.
 func (s *Subject) findCrashes(find finder, parts bool) {
 	type cause struct {
 		off int
@@ -68,18 +74,21 @@ func (s *Subject) findCrashes(find finder, parts bool) {
 		if plain[c] == parts {
 			continue
 		}
-		first := seen[c][slices.IndexFunc(seen[c], func(t *talked) bool { return t.inParts() == parts })]
-		find(nowhere, "%w\nin %s; first: %s%s", cmp.Or(first.err, first.unfilled), plural(len(seen[c]), "conversation"), first.Name, s.shape(first))
+		first := seen[c][slices.IndexFunc(seen[c],
+			func(t *talked) bool { return t.inParts() == parts })]
+		find(nowhere, "%w\nin %s; first: %s%s", cmp.Or(first.err, first.unfilled),
+			plural(len(seen[c]), "conversation"), first.Name, s.shape(first))
 	}
 }
 
-// expected reports whether a template can be expected to render a conversation: one with calls if it writes calls, one with images and
-// the like if it takes typed content.
+// expected reports whether a template can be expected to render a conversation: one with calls if
+// it writes calls, one with images and the like if it takes typed content.
 func (s *Subject) expected(t *talked) bool {
 	c := s.Template.Caps()
 	for i, m := range t.in.Messages {
 		k := t.kinds[i]
-		if k == conversation.Answer && m.At("content").IsNull() || k == conversation.Result && m.At("tool_call_id").IsNull() {
+		if k == conversation.Answer && m.At("content").IsNull() ||
+			k == conversation.Result && m.At("tool_call_id").IsNull() {
 			return false // beyond the protocol
 		}
 		for _, call := range m.At("tool_calls").Items() {

@@ -21,8 +21,9 @@ import (
 // seeds is how many sentences of each grammar are drawn.
 const seeds = 8
 
-// TestSampledCallsValidate draws sentences from the grammar of every family's template under required calls, parses them, and
-// holds the arguments against the tools' schemas with a JSON Schema library that is not ours.
+// TestSampledCallsValidate draws sentences from the grammar of every family's template under
+// required calls, parses them, and holds the arguments against the tools' schemas with a JSON
+// Schema library that is not ours.
 func TestSampledCallsValidate(t *testing.T) {
 	validators := map[string]*jsonschema.Schema{}
 	for _, tool := range verify.Tools() {
@@ -39,7 +40,8 @@ func TestSampledCallsValidate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tmpl, err := engine.Compile(engine.Source{Name: name, Text: string(text), BOS: "<s>", EOS: "</s>"}, engine.Options{Now: subject.Now})
+			tmpl, err := engine.Compile(engine.Source{Name: name, Text: string(text), BOS: "<s>",
+				EOS: "</s>"}, engine.Options{Now: subject.Now})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +73,8 @@ func TestSampledCallsValidate(t *testing.T) {
 	}
 }
 
-func validate(t *testing.T, validators map[string]*jsonschema.Schema, seed int64, output string, m openai.Message) {
+func validate(t *testing.T, validators map[string]*jsonschema.Schema, seed int64, output string,
+	m openai.Message) {
 	t.Helper()
 	if len(m.ToolCalls) == 0 {
 		t.Errorf("seed %d: no call in %q", seed, output)
@@ -82,7 +85,8 @@ func validate(t *testing.T, validators map[string]*jsonschema.Schema, seed int64
 			err = validators[call.Name].Validate(arguments)
 		}
 		if err != nil {
-			t.Errorf("seed %d: %s(%s): %v\nread from %q", seed, call.Name, call.Arguments, err, output)
+			t.Errorf("seed %d: %s(%s): %v\nread from %q", seed, call.Name, call.Arguments, err,
+				output)
 		}
 	}
 }
@@ -104,8 +108,8 @@ func compileSchema(t *testing.T, tool openai.Tool) *jsonschema.Schema {
 	return s
 }
 
-// strictly writes OpenAPI's "nullable", which JSON Schema does not know, as a list of types, and forbids arguments that are
-// not declared, as the grammar does.
+// strictly writes OpenAPI's "nullable", which JSON Schema does not know, as a list of types, and
+// forbids arguments that are not declared, as the grammar does.
 func strictly(v ordered.Value) ordered.Value {
 	properties := v.At("properties").Members()
 	if len(properties) == 0 {
@@ -114,7 +118,8 @@ func strictly(v ordered.Value) ordered.Value {
 	out := ordered.ObjectOf()
 	for _, p := range properties {
 		if p.Value.At("nullable").Bool() {
-			p.Value = p.Value.Without("nullable").With("type", ordered.ArrayOf(p.Value.At("type"), ordered.Str("null")))
+			p.Value = p.Value.Without("nullable").
+				With("type", ordered.ArrayOf(p.Value.At("type"), ordered.Str("null")))
 		}
 		out = out.With(p.Key, p.Value)
 	}

@@ -72,8 +72,8 @@ func said(text string) []ordered.Value {
 	return v.Items()
 }
 
-// raw renders messages as they are, as a server does that fits nothing, where tools is true with the tools
-// that they call; those are fitted, since what they lack is no matter of messages.
+// raw renders messages as they are, as a server does that fits nothing, where tools is true with
+// the tools that they call; those are fitted, since what they lack is no matter of messages.
 func (s *Subject) raw(messages string, tools bool) (rendering, error) {
 	in := chattemplate.Input{Messages: said(messages), Kwargs: s.Template.Caps().Needs.Bound}
 	if tools {
@@ -82,8 +82,8 @@ func (s *Subject) raw(messages string, tools bool) (rendering, error) {
 	return s.render(in)
 }
 
-// fitted renders messages as the engine does, fitted to the template; with tools also where tools is true, and with
-// a generation prompt where generate is true.
+// fitted renders messages as the engine does, fitted to the template; with tools also where tools
+// is true, and with a generation prompt where generate is true.
 func (s *Subject) fitted(messages string, tools, generate bool) (rendering, error) {
 	r := chat.Request{Messages: said(messages), NoGeneration: !generate}
 	if tools {
@@ -104,7 +104,8 @@ func (s *Subject) tools() []ordered.Value {
 	return s.Template.Caps().Fit(chat.Request{Tools: called()}).Input.Tools
 }
 
-// The parts of the conversations that rules render. Needles are upper-case words that occur nowhere else.
+// The parts of the conversations that rules render. Needles are upper-case words that occur nowhere
+// else.
 const (
 	userTurn    = `{"role": "user", "content": "USERNEEDLE"}`
 	userTurn2   = `{"role": "user", "content": "SECONDNEEDLE"}`
@@ -125,9 +126,10 @@ func first(err error) string {
 	return line
 }
 
-// RenderWith renders a request with another renderer, fitted as the engine fits it. The native engine renders it first: the
-// other one only ever sees what ends within the limits.
-func RenderWith(renderer chattemplate.Renderer, t *engine.Template, r chat.Request) (string, error) {
+// RenderWith renders a request with another renderer, fitted as the engine fits it. The native
+// engine renders it first: the other one only ever sees what ends within the limits.
+func RenderWith(renderer chattemplate.Renderer, t *engine.Template,
+	r chat.Request) (string, error) {
 	in := t.Caps().Fit(r).Input
 	if _, err := t.ChatTemplate().Render(in); err != nil {
 		return "", err
@@ -152,10 +154,11 @@ type thinkingMode struct {
 
 // prepare prepares whatever can be prepared: the rules judge what comes of it.
 func (s *Subject) prepare(r chat.Request) (*engine.Plan, error) {
-	return s.Template.Prepare(r, engine.PrepareOptions{Insist: true, Fallbacks: s.Options.Fallbacks})
+	return s.Template.Prepare(r,
+		engine.PrepareOptions{Insist: true, Fallbacks: s.Options.Fallbacks})
 }
 
-// turnOf returns what stands behind the header in a rendering of a user's turn and an answer.
+// turnOf returns what stands after the header in a rendering of a user's turn and an answer.
 func (s *Subject) turnOf(text string) (string, bool) {
 	_, turn, ok := strings.Cut(text, "USERNEEDLE")
 	if !ok {
@@ -173,12 +176,14 @@ func (s *Subject) opened(prefill string) string {
 	return r.Close.Text
 }
 
-// opens says that a prefill leaves reasoning open.
+// opens reports whether a prefill leaves reasoning open.
 func opens(prefill string, r format.Reasoning) bool {
 	if r.Open.Text == "" {
-		return r.Mode == format.ReasoningDelimiter && prefill != "" && !strings.Contains(prefill, r.Close.Text)
+		return r.Mode == format.ReasoningDelimiter && prefill != "" &&
+			!strings.Contains(prefill, r.Close.Text)
 	}
-	return strings.LastIndex(prefill, r.Open.Text) > strings.LastIndex(prefill, r.Close.Text) || r.Close.Text == "" && strings.Contains(prefill, r.Open.Text)
+	return strings.LastIndex(prefill, r.Open.Text) > strings.LastIndex(prefill, r.Close.Text) ||
+		r.Close.Text == "" && strings.Contains(prefill, r.Open.Text)
 }
 
 // contentMarkers wraps an answer as the format always does.

@@ -22,7 +22,8 @@ var ignoreComment = regexp.MustCompile(`\{#[-+]?\s*assay:ignore\s+(\S*)([^#]*?)[
 func suppressionsOf(text string, outside map[string]string) []*suppression {
 	var list []*suppression
 	for _, m := range ignoreComment.FindAllStringSubmatchIndex(text, -1) {
-		list = append(list, &suppression{rule: text[m[2]:m[3]], reason: strings.TrimSpace(text[m[4]:m[5]]), at: where(m[0])})
+		list = append(list, &suppression{rule: text[m[2]:m[3]],
+			reason: strings.TrimSpace(text[m[4]:m[5]]), at: where(m[0])})
 	}
 	for id, reason := range outside {
 		list = append(list, &suppression{rule: id, reason: reason, at: nowhere})
@@ -34,8 +35,8 @@ func suppressionsOf(text string, outside map[string]string) []*suppression {
 // never are the rules that nothing suppresses: without them the others are not heard.
 var never = []string{"A001", "A002", "A098", "A099", knowsTests, tooCostly, ToolsRequired}
 
-// Suppressed returns the rules that the comments of a template suppress. In a gate, those of the revision that was accepted before are
-// what a new one may suppress ([Options].Accepted).
+// Suppressed returns the rules that the comments of a template suppress. In a gate, those of the
+// revision that was accepted before are what a new one may suppress ([Options].Accepted).
 func Suppressed(text string) []string {
 	var ids []string
 	for _, sup := range suppressionsOf(text, nil) {
@@ -46,8 +47,8 @@ func Suppressed(text string) []string {
 	return ids
 }
 
-// suppressed reports whether a finding of a rule is silenced, and remembers that the suppression was needed. Where a comment would
-// silence it and may not, note tells so.
+// suppressed reports whether a finding of a rule is silenced, and remembers that the suppression
+// was needed. Where a comment would silence it and may not, note tells so.
 func (s *Subject) suppressed(id string) (silenced bool, note string) {
 	if slices.Contains(never, id) {
 		return false, ""
@@ -57,10 +58,12 @@ func (s *Subject) suppressed(id string) (silenced bool, note string) {
 			continue
 		}
 		sup.used = true
-		if sup.at == nowhere || s.Options.Accepted == nil || slices.Contains(*s.Options.Accepted, id) {
+		if sup.at == nowhere || s.Options.Accepted == nil ||
+			slices.Contains(*s.Options.Accepted, id) {
 			return true, ""
 		}
-		note = fmt.Sprintf("\nThe template suppresses %s, which counts only where it was accepted before.", id)
+		note = fmt.Sprintf("\nThe template suppresses %s, which counts only where it was "+
+			"accepted before.", id)
 	}
 	return false, note
 }
@@ -81,7 +84,8 @@ func checkSuppressions(s *Subject, find finder) {
 	for _, sup := range s.suppressions {
 		switch {
 		case isModelRule(sup.rule):
-			find(sup.at, "assay:ignore names %s, which is about the model that the template belongs to; a template cannot suppress it", sup.rule)
+			find(sup.at, "assay:ignore names %s, which is about the model that the template "+
+				"belongs to; a template cannot suppress it", sup.rule)
 		case slices.Contains(never, sup.rule):
 			find(sup.at, "assay:ignore names %s, which cannot be suppressed", sup.rule)
 		case !s.isRule(sup.rule):
@@ -94,7 +98,8 @@ func checkSuppressions(s *Subject, find finder) {
 
 func checkUnused(s *Subject, find finder) {
 	for _, sup := range s.suppressions {
-		if !sup.used && sup.reason != "" && s.isRule(sup.rule) && !slices.Contains(never, sup.rule) {
+		if !sup.used && sup.reason != "" && s.isRule(sup.rule) &&
+			!slices.Contains(never, sup.rule) {
 			find(sup.at, "assay:ignore %s (%s) silences nothing", sup.rule, sup.reason)
 		}
 	}

@@ -15,22 +15,28 @@ import (
 // switchRules ask that the switches of a request do what they say.
 var switchRules = []lookout{
 	{Rule: rule.Rule{ID: "A069", Name: "thinking-inverted", Severity: rule.Error,
-		Short:  "With thinking off the prompt opens reasoning, and with thinking on it does not.",
-		Damage: "Whoever switches thinking off pays for it, and whoever switches it on does not get it.",
-		Fix:    "Exchange the branches."}, Group: groupLint, Find: checkInverted},
+		Short: "With thinking off the prompt opens reasoning, and with thinking on it does not.",
+		Damage: "Whoever switches thinking off pays for it, and whoever switches it " +
+			"on does not get it.",
+		Fix: "Exchange the branches."}, Group: groupLint, Find: checkInverted},
 	{Rule: rule.Rule{ID: "A070", Name: "switch-ignored", Severity: rule.Warning,
 		Short:  "The template asks for the switch of thinking, and no prompt depends on its value.",
 		Damage: "A client switches thinking off and nothing happens.",
-		Fix:    "Use the value, or do not read the variable."}, Group: groupLint, Find: checkIgnored},
+		Fix: "Use the value, or do not " +
+			"read the variable."}, Group: groupLint, Find: checkIgnored},
 	{Rule: rule.Rule{ID: "A071", Name: "generation-prompt-ignored", Severity: rule.Warning,
-		Short:  "The model's header ends the prompt whether a generation prompt is asked for or not, or never does.",
-		Damage: "Where none was asked for, training texts end in an empty answer; where one was, the model goes on with the user's turn.",
-		Fix:    "Write the model's header at the end only {% if add_generation_prompt %}."}, Group: groupLint, Find: checkAsked},
+		Short: "The model's header ends the prompt whether a generation prompt is asked for or " +
+			"not, or never does.",
+		Damage: "Where none was asked for, training texts end in an empty answer; where one was, " +
+			"the model goes on with the user's turn.",
+		Fix: "Write the model's header at the end only {% if add_generation_prompt %}."}, Group: groupLint, Find: checkAsked},
 }
 
 // plainQuestion renders a question under the settings.
-func (s *Subject) plainQuestion(thinking *bool, asked bool, more ...ordered.Member) (rendering, error) {
-	r := chat.Request{Messages: said(talk(userTurn)), EnableThinking: thinking, NoGeneration: !asked}
+func (s *Subject) plainQuestion(thinking *bool, asked bool,
+	more ...ordered.Member) (rendering, error) {
+	r := chat.Request{Messages: said(talk(userTurn)), EnableThinking: thinking,
+		NoGeneration: !asked}
 	if len(more) > 0 {
 		r.Kwargs = ordered.ObjectOf(more...)
 	}
@@ -62,7 +68,8 @@ func checkInverted(s *Subject, find finder) {
 	}
 	if opened(off) && !opened(on) || closed(on) && !closed(off) {
 		at := report.Parting(on.text, off.text)
-		find(on.at(at), "thinking is switched the wrong way\non:  %s\noff: %s", report.Quote(on.text, at), report.Quote(off.text, at))
+		find(on.at(at), "thinking is switched the wrong "+
+			"way\non:  %s\noff: %s", report.Quote(on.text, at), report.Quote(off.text, at))
 	}
 }
 
@@ -98,8 +105,9 @@ func checkIgnored(s *Subject, find finder) {
 	}
 }
 
-// checkAsked compares what ends a prompt after a question with what stands between the question and what may follow it, under each
-// setting of thinking. Where the model's turn has no header there is nothing to ask for.
+// checkAsked compares what ends a prompt after a question with what stands between the question and
+// what may follow it, under each setting of thinking. Where the model's turn has no header there is
+// nothing to ask for.
 func checkAsked(s *Subject, find finder) {
 	answer, turn := s.answerHeaders()
 	for _, mode := range thinkingModes() {
@@ -118,18 +126,27 @@ func checkAsked(s *Subject, find finder) {
 		rest, opens := strings.CutPrefix(answer, strings.TrimSpace(end))
 		others := slices.ContainsFunc(s.gaps(), func(g gap) bool { // something else may follow
 			between := strings.TrimSpace(g.text)
-			return g.before == conversation.Question && g.after == conversation.Question && between != "" &&
+			return g.before == conversation.Question && g.after == conversation.Question &&
+				between != "" &&
 				!strings.HasPrefix(between, strings.TrimSpace(end))
 		})
 		switch {
 		case asked.text == not.text && opens && rest != "":
-			find(asked.at(len(asked.text)-1), "the model's header is missing though a generation prompt was asked for: %s\nin the history it is %s", report.Quote(asked.text, len(asked.text)), jsonString(rest))
+			find(asked.at(len(asked.text)-1), "the model's header is missing though a "+
+				"generation prompt was asked for: %s\nin the "+
+				"history it is %s", report.Quote(asked.text, len(asked.text)), jsonString(rest))
 		case asked.text == not.text && opens && others:
-			find(asked.at(len(asked.text)-1), "the model's header is there though no generation prompt was asked for: %s", report.Quote(not.text, len(not.text)))
-		case asked.text != not.text && opens && rest == "" && others && strings.HasPrefix(end, strings.TrimSpace(tail)):
-			find(not.at(len(not.text)-1), "the model's header is there where no generation prompt was asked for, and missing where one was: %s", report.Quote(not.text, len(not.text)))
+			find(asked.at(len(asked.text)-1), "the model's header is there though no "+
+				"generation prompt was asked for: %s", report.Quote(not.text, len(not.text)))
+		case asked.text != not.text && opens && rest == "" && others &&
+			strings.HasPrefix(end, strings.TrimSpace(tail)):
+			find(not.at(len(not.text)-1), "the model's header is there where no "+
+				"generation prompt was asked for, and missing "+
+				"where one was: %s", report.Quote(not.text, len(not.text)))
 		case strings.TrimSpace(tail) != "" && tail == strings.TrimRight(turn, "\n") && tail != turn:
-			find(asked.at(len(asked.text)-1), "the generation prompt ends before the line feed that follows the model's header in the history: %s", report.Quote(asked.text, len(asked.text)))
+			find(asked.at(len(asked.text)-1), "the generation prompt ends before the line feed "+
+				"that follows the model's header "+
+				"in the history: %s", report.Quote(asked.text, len(asked.text)))
 		default:
 			continue
 		}
@@ -137,13 +154,15 @@ func checkAsked(s *Subject, find finder) {
 	}
 }
 
-// answerHeaders returns what stands between a question and an answer in all of the history, without white space around it; and
-// what stands between a question and whatever the model writes.
+// answerHeaders returns what stands between a question and an answer in all of the history, without
+// white space around it; and what stands between a question and whatever the model writes.
 func (s *Subject) answerHeaders() (answer, turn string) {
 	first := true
 	for _, g := range s.gaps() {
 		between, _, _ := strings.Cut(g.text, hole)
-		if g.before != conversation.Question || g.after != conversation.Answer && g.after != conversation.Call || strings.TrimSpace(between) == "" {
+		if g.before != conversation.Question ||
+			g.after != conversation.Answer && g.after != conversation.Call ||
+			strings.TrimSpace(between) == "" {
 			continue
 		}
 		if turn = commonPrefix(turn, between); first {
@@ -161,13 +180,18 @@ func (s *Subject) answerHeaders() (answer, turn string) {
 // loopRules look at what a model does in several steps.
 var loopRules = []lookout{
 	{Rule: rule.Rule{ID: "A072", Name: "reasoning-lost-in-loop", Severity: rule.Warning,
-		Short:  "While calls go on, the reasoning of an earlier step is dropped and that of a later one kept.",
-		Damage: "The model forgets its plan between two calls, and each step changes the prompt before it.",
-		Fix:    "Keep the reasoning of all steps since the last question, or of none."}, Group: groupLint, Find: checkLoopReasoning},
+		Short: "While calls go on, the reasoning of an earlier step is dropped and that of a " +
+			"later one kept.",
+		Damage: "The model forgets its plan between two calls, and each step changes the " +
+			"prompt before it.",
+		Fix: "Keep the reasoning of all steps since the last " +
+			"question, or of none."}, Group: groupLint, Find: checkLoopReasoning},
 	{Rule: rule.Rule{ID: "A073", Name: "calls-closed-differently", Severity: rule.Error,
-		Short:  "A message with one call ends otherwise than a message with several.",
-		Damage: "The section of calls is left open where there is only one, and the model never learns to close it.",
-		Fix:    "Close the section after the loop over the calls."}, Group: groupLint, Find: checkCallsClosed},
+		Short: "A message with one call ends otherwise than a message with several.",
+		Damage: "The section of calls is left open where there is only one, and the model never " +
+			"learns to close it.",
+		Fix: "Close the section after the loop " +
+			"over the calls."}, Group: groupLint, Find: checkCallsClosed},
 }
 
 func checkLoopReasoning(s *Subject, find finder) {
@@ -182,11 +206,13 @@ func checkLoopReasoning(s *Subject, find finder) {
 			case l.Message < 0:
 			case t.kinds[l.Message] == conversation.Question:
 				gone = nil
-			case l.Part == conversation.Reasoning && t.kinds[l.Message] == conversation.Call && s.reads(l.Path):
+			case l.Part == conversation.Reasoning && t.kinds[l.Message] == conversation.Call &&
+				s.reads(l.Path):
 				if _, ok := found[originOf(l)]; !ok {
 					gone = &l
 				} else if gone != nil {
-					find(t.near(gone.Text), "the reasoning of message %d is dropped, that of message %d is kept\nconversation: %s", gone.Message+1, l.Message+1, t.Name)
+					find(t.near(gone.Text), "the reasoning of message %d is dropped, that of "+
+						"message %d is kept\nconversation: %s", gone.Message+1, l.Message+1, t.Name)
 					return
 				}
 			}
@@ -207,7 +233,8 @@ func checkCallsClosed(s *Subject, find finder) {
 	ends := map[bool]string{} // by whether there is one call
 	some := map[bool]gap{}
 	for _, g := range s.gaps() {
-		if g.before != conversation.Call || g.after != conversation.None || g.asked || strings.Contains(g.text, hole) {
+		if g.before != conversation.Call || g.after != conversation.None || g.asked ||
+			strings.Contains(g.text, hole) {
 			continue
 		}
 		calls := g.in.in.Messages[len(g.in.in.Messages)-1].At("tool_calls").Items()
@@ -227,7 +254,9 @@ func checkCallsClosed(s *Subject, find finder) {
 		return
 	}
 	g := some[false]
-	find(g.in.at(len(g.in.text)-1), "one call ends with %s, several end with %s\nconversations: %s; %s", jsonString(one), jsonString(several), some[true].in.Name, g.in.Name)
+	find(g.in.at(len(g.in.text)-1), "one call ends with %s, several end with "+
+		"%s\nconversations: %s; %s", jsonString(one), jsonString(several), some[true].in.Name,
+		g.in.Name)
 }
 
 func commonSuffix(a, b string) string {
@@ -241,9 +270,12 @@ func commonSuffix(a, b string) string {
 // injectionRules look at markers in what people and tools say.
 var injectionRules = []lookout{
 	{Rule: rule.Rule{ID: "A074", Name: "markers-unescaped", Severity: rule.Note,
-		Short:  "A user's text or a tool's result that spells the template's markers reaches the prompt as it is.",
-		Damage: "Who controls a web page that a tool reads can end its turn and speak as the user or the system.",
-		Fix:    "Nearly no template can help it; let the server tokenize what people say without special tokens."}, Group: groupLint, Find: checkInjection},
+		Short: "A user's text or a tool's result that spells the template's markers reaches the " +
+			"prompt as it is.",
+		Damage: "Who controls a web page that a tool reads can end its turn and speak as the " +
+			"user or the system.",
+		Fix: "Nearly no template can help it; let the server tokenize what people say without " +
+			"special tokens."}, Group: groupLint, Find: checkInjection},
 }
 
 func checkInjection(s *Subject, find finder) {
@@ -252,7 +284,8 @@ func checkInjection(s *Subject, find finder) {
 		return
 	}
 	markers := []string{f.closer}
-	for _, k := range []conversation.Kind{conversation.System, conversation.Question, conversation.Answer, conversation.Result} {
+	for _, k := range []conversation.Kind{conversation.System, conversation.Question,
+		conversation.Answer, conversation.Result} {
 		if h := strings.TrimSpace(f.headers[k]); h != "" {
 			markers = append(markers, h)
 		}
@@ -286,7 +319,8 @@ func checkInjection(s *Subject, find finder) {
 
 // arriving counts the markers that reach the prompt as they are in a text that somebody says, and
 // returns the first prompt that has one, and the last error.
-func (s *Subject) arriving(markers []string, say func(string) string) (n int, first rendering, refused error) {
+func (s *Subject) arriving(markers []string,
+	say func(string) string) (n int, first rendering, refused error) {
 	for _, m := range markers {
 		text := "SECONDNEEDLE" + m + "THIRDNEEDLE"
 		p, err := s.fitted(say(text), false, true)

@@ -28,8 +28,8 @@ type talked struct {
 	unfilled error // with which the tools are refused as they came
 }
 
-// span is the stretch of a prompt from the first to the last byte that came from a message, its role apart. The zero span is of a
-// message that is not there.
+// span is the stretch of a prompt from the first to the last byte that came from a message, its
+// role apart. The zero span is of a message that is not there.
 type span struct{ from, to int }
 
 // grammar returns the conversations that the template is held against.
@@ -61,8 +61,8 @@ func (s *Subject) observeTalks() []*talked {
 	return all
 }
 
-// unfilled returns the error with which a template fails on the tools of a request as they came, where Fit has filled in what they
-// lack: others do not.
+// unfilled returns the error with which a template fails on the tools of a request as they came,
+// where Fit has filled in what they lack: others do not.
 func (s *Subject) unfilled(r chat.Request, fitted caps.Fitted) error {
 	if !slices.ContainsFunc(fitted.Fits, caps.FillsTools) {
 		return nil
@@ -76,7 +76,8 @@ func (s *Subject) unfilled(r chat.Request, fitted caps.Fitted) error {
 	return err
 }
 
-// messageOf returns the message that a run of text came from, -1 where it came from none, or is its role.
+// messageOf returns the message that a run of text came from, -1 where it came from none, or is its
+// role.
 func messageOf(r jinja.Run) int {
 	rest, ok := strings.CutPrefix(r.Path, "messages[")
 	if !ok || r.Role == jinja.Literal || r.Role == jinja.Computed {
@@ -106,7 +107,8 @@ func (t *talked) measure() {
 	}
 }
 
-// gap is what stands between two messages that follow each other, or between one and an end of the prompt.
+// gap is what stands between two messages that follow each other, or between one and an end of the
+// prompt.
 type gap struct {
 	before, after conversation.Kind // None at an end of the prompt
 	asked         bool              // at the end: with a generation prompt
@@ -121,7 +123,8 @@ const hole = "\x00"
 // counter stands in a gap for what the template computed, such as the number of a call.
 const counter = "\x01"
 
-// gaps returns what stands between the messages of a conversation; messages that leave nothing in the prompt have none.
+// gaps returns what stands between the messages of a conversation; messages that leave nothing in
+// the prompt have none.
 func (t *talked) gaps() []gap {
 	if t.err != nil || len(t.spans) == 0 {
 		return nil
@@ -129,7 +132,8 @@ func (t *talked) gaps() []gap {
 	var all []gap
 	add := func(before, after conversation.Kind, from, to int) {
 		if from <= to {
-			all = append(all, gap{before, after, after == conversation.None && t.in.Generate, t.between(from, to), t, from, to})
+			all = append(all, gap{before, after, after == conversation.None &&
+				t.in.Generate, t.between(from, to), t, from, to})
 		}
 	}
 	for i, s := range t.spans {

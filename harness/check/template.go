@@ -17,35 +17,47 @@ var templateRules = []lookout{
 	{Rule: rule.Rule{ID: "A008", Name: "calls-without-tools", Severity: rule.Warning,
 		Short:  "Calls are replayed, but tools are never described to the model.",
 		Damage: "The model is asked to call functions that it has not been told of.",
-		Fix:    "Write the tools into the prompt when there are any."}, Group: groupLint, Find: checkToolsDescribed},
+		Fix: "Write the tools into the prompt " +
+			"when there are any."}, Group: groupLint, Find: checkToolsDescribed},
 	{Rule: rule.Rule{ID: "A009", Name: "sandbox-violation", Severity: rule.Warning,
-		Short:  "The template changes its input, which the sandbox of Hugging Face's transformers forbids.",
+		Short: "The template changes its input, which the sandbox of Hugging Face's " +
+			"transformers forbids.",
 		Damage: "It works in one server and ends every request in a SecurityError in another.",
-		Fix:    "Build new lists with + instead of append, and new values with set or namespace."}, Group: groupLint, Find: checkSandbox},
+		Fix: "Build new lists with + instead of append, and new values with " +
+			"set or namespace."}, Group: groupLint, Find: checkSandbox},
 	{Rule: rule.Rule{ID: "A010", Name: "renderers-differ", Severity: rule.Note,
 		Short:  "A second implementation of Jinja renders the template differently, or not at all.",
 		Damage: "Servers written with that library send another prompt to the model.",
-		Fix:    "Avoid what differs, where the template is meant to run there."}, Group: groupLint, Find: checkRenderers},
+		Fix: "Avoid what differs, where the template is " +
+			"meant to run there."}, Group: groupLint, Find: checkRenderers},
 	{Rule: rule.Rule{ID: "A032", Name: "template-shadowed", Severity: rule.Warning,
 		Short:  "Other templates stand beside this one and differ from it.",
 		Damage: "Which one is used depends on the server; a fix in one is missing in the other.",
-		Fix:    "Keep a single template, or make them equal."}, Group: groupLint, Find: checkShadowed},
+		Fix: "Keep a single template, or " +
+			"make them equal."}, Group: groupLint, Find: checkShadowed},
 	{Rule: rule.Rule{ID: "A033", Name: "role-refused", Severity: rule.Note,
 		Short:  "The template refuses a conversation that OpenAI's API allows.",
 		Damage: "Agents that send it get an error in the middle of their work.",
-		Fix:    "Render it in the nearest form instead of raising an exception."}, Group: groupLint, Find: checkRoles},
+		Fix: "Render it in the nearest form instead of " +
+			"raising an exception."}, Group: groupLint, Find: checkRoles},
 	{Rule: rule.Rule{ID: "A035", Name: "clock-read", Severity: rule.Note,
-		Short:  "The prompt depends on the time.",
-		Damage: "Cached prefixes are lost when the date changes, and tests that compare prompts fail the day after.",
-		Fix:    "Let the client give the date as a variable."}, Group: groupLint, Find: checkClock},
+		Short: "The prompt depends on the time.",
+		Damage: "Cached prefixes are lost when the date changes, and tests that compare prompts " +
+			"fail the day after.",
+		Fix: "Let the client give the date as a variable."}, Group: groupLint, Find: checkClock},
 	{Rule: rule.Rule{ID: "A042", Name: "tools-ignored", Severity: rule.Note,
-		Short:  "The template describes no tools, and writes no calls.",
-		Damage: "Requests with tools are answered as if they had none: the model has not been told of them. The gate rejects the model.",
-		Fix:    "If the model can call tools, write them into the prompt as it was trained to read them; otherwise there is nothing to do."}, Group: groupLint, Find: checkToolsIgnored},
+		Short: "The template describes no tools, and writes no calls.",
+		Damage: "Requests with tools are answered as if they had none: the model has not " +
+			"been told of them. The gate rejects the model.",
+		Fix: "If the model can call tools, write them into the prompt as it was trained to " +
+			"read them; otherwise there " +
+			"is nothing to do."}, Group: groupLint, Find: checkToolsIgnored},
 	{Rule: rule.Rule{ID: "A043", Name: "system-refused", Severity: rule.Note,
-		Short:  "The template refuses a system message.",
-		Damage: "Clients that send one get an error where the server does not move it into the user's first message.",
-		Fix:    "Write the system message, before the user's first one if the model was trained without that role."}, Group: groupLint, Find: checkSystemRefused},
+		Short: "The template refuses a system message.",
+		Damage: "Clients that send one get an error where the server does not move it into the " +
+			"user's first message.",
+		Fix: "Write the system message, before the user's first one if the model was trained " +
+			"without that role."}, Group: groupLint, Find: checkSystemRefused},
 }
 
 func checkToolsDescribed(s *Subject, find finder) {
@@ -76,7 +88,8 @@ func (s *Subject) systemTurn() string {
 	return `{"role": "system", "content": "SYSTEMNEEDLE"}`
 }
 
-// checkSystemRefused renders unfitted: the engine moves the message where a template refuses it, and others do not.
+// checkSystemRefused renders unfitted: the engine moves the message where a template refuses it,
+// and others do not.
 func checkSystemRefused(s *Subject, find finder) {
 	if _, err := s.raw(talk(userTurn), false); !judged(find, err) {
 		return // refused without a system message too
@@ -131,7 +144,8 @@ func checkRenderers(s *Subject, find finder) {
 			return
 		}
 		if at := report.Parting(want, got); want != got {
-			find(written.at(at), "the conversation %q differs at byte %d\n%s", c.Name, at, report.Sides("native", want, "second", got))
+			find(written.at(at), "the conversation %q "+
+				"differs at byte %d\n%s", c.Name, at, report.Sides("native", want, "second", got))
 			return
 		}
 	}

@@ -12,12 +12,14 @@ import (
 // testedRules come from what a template does with the words that tests are written with.
 var testedRules = []lookout{
 	{Rule: rule.Rule{ID: knowsTests, Name: "knows-that-it-is-tested", Severity: rule.Error,
-		Short:  "The template does something else with the words that tests use than with any others.",
+		Short: "The template does something else with the words that tests use " +
+			"than with any others.",
 		Damage: "Tests see another prompt than users do: whatever they find says nothing.",
 		Fix:    "Leave the texts of messages alone."}, Group: groupLint, Find: checkTested},
 }
 
-// knowsTests is the rule for a template that knows the words of the probes. No template may suppress it.
+// knowsTests is the rule for a template that knows the words of the probes. No template may
+// suppress it.
 const knowsTests = "A113"
 
 // face is what a template does with a conversation.

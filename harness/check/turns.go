@@ -10,17 +10,20 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// turnRules hold what stands between two messages against what stands between others: a turn ends as it ends elsewhere, and the next one
-// opens as it opens elsewhere.
+// turnRules hold what stands between two messages against what stands between others: a turn ends
+// as it ends elsewhere, and the next one opens as it opens elsewhere.
 var turnRules = []lookout{
 	{Rule: rule.Rule{ID: "A058", Name: "turn-not-closed", Severity: rule.Error,
-		Short:  "A turn is opened while the one before it is still open.",
-		Damage: "The model reads two turns as one: it answers its own tool's result, or believes that it cannot call tools.",
-		Fix:    "Write what ends a turn in this place, too; the finding names both places."}, Group: groupLint, Find: checkClosed},
+		Short: "A turn is opened while the one before it is still open.",
+		Damage: "The model reads two turns as one: it answers its own tool's result, or believes " +
+			"that it cannot call tools.",
+		Fix: "Write what ends a turn in this place, too; the finding " +
+			"names both places."}, Group: groupLint, Find: checkClosed},
 	{Rule: rule.Rule{ID: "A059", Name: "turn-not-opened", Severity: rule.Error,
 		Short:  "A turn is closed, and the next message follows without a header.",
 		Damage: "The message belongs to nobody: the model has never seen text between two turns.",
-		Fix:    "Write the header of the turn in this place, too, or do not close the one before."}, Group: groupLint, Find: checkOpened},
+		Fix: "Write the header of the turn in this place, too, or do not close " +
+			"the one before."}, Group: groupLint, Find: checkOpened},
 	{Rule: rule.Rule{ID: "A060", Name: "turn-closed-twice", Severity: rule.Error,
 		Short:  "Two markers that end a turn stand right after each other.",
 		Damage: "The model sees the end of a turn where none was open, and learns to write it.",
@@ -33,14 +36,18 @@ type frame struct {
 	headers map[conversation.Kind]string // what opens the turn of a kind, after a closer
 }
 
-// plainest is how many gaps a header is learnt from; the plainest conversations come first, and the others are held against them.
+// plainest is how many gaps a header is learnt from; the plainest conversations come first, and the
+// others are held against them.
 const plainest = 8
 
-// learnFrame finds the frame; false where questions and answers end differently, or with nothing at all.
+// learnFrame finds the frame; false where questions and answers end differently, or with nothing at
+// all.
 func learnFrame(gaps []gap) (frame, bool) {
 	f := frame{headers: map[conversation.Kind]string{}}
-	// Without a generation prompt the end of a prompt is what ends a turn; after an answer that is all reasoning it may be more.
-	f.closer = sameEnd(gaps, usualEnd(gaps, conversation.Question), usualEnd(gaps, conversation.Answer))
+	// Without a generation prompt the end of a prompt is what ends a turn; after an answer that is
+	// all reasoning it may be more.
+	f.closer = sameEnd(gaps, usualEnd(gaps, conversation.Question),
+		usualEnd(gaps, conversation.Answer))
 	if f.closer == "" || strings.Contains(f.closer, hole) {
 		return f, false
 	}
@@ -63,11 +70,12 @@ func learnFrame(gaps []gap) (frame, bool) {
 	return f, true
 }
 
-// sameEnd is what ends a question as well as an answer: one of the two ends where the other only repeats it, or where the last answer
-// of all ends otherwise than those before a question.
+// sameEnd is what ends a question as well as an answer: one of the two ends where the other only
+// repeats it, or where the last answer of all ends otherwise than those before a question.
 func sameEnd(gaps []gap, question, answer string) string {
 	repeats := func(long, short string) bool {
-		return short != "" && strings.Contains(long, short) && strings.TrimSpace(strings.ReplaceAll(long, short, "")) == ""
+		return short != "" && strings.Contains(long, short) &&
+			strings.TrimSpace(strings.ReplaceAll(long, short, "")) == ""
 	}
 	switch {
 	case question == answer || repeats(answer, question):
@@ -94,7 +102,8 @@ func sameEnd(gaps []gap, question, answer string) string {
 	return question
 }
 
-// usualEnd is the text that most prompts end with after a kind of message, where no generation prompt is asked for.
+// usualEnd is the text that most prompts end with after a kind of message, where no generation
+// prompt is asked for.
 func usualEnd(gaps []gap, kind conversation.Kind) string {
 	count := map[string]int{}
 	best := ""
@@ -109,9 +118,11 @@ func usualEnd(gaps []gap, kind conversation.Kind) string {
 	return best
 }
 
-// plain reports whether the turn of a kind ends in the same way in every template that frames turns.
+// plain reports whether the turn of a kind ends in the same way in every template that frames
+// turns.
 func plain(k conversation.Kind) bool {
-	return k == conversation.System || k == conversation.Developer || k == conversation.Question || k == conversation.Answer
+	return k == conversation.System || k == conversation.Developer || k == conversation.Question ||
+		k == conversation.Answer
 }
 
 // meet keeps what all texts of a kind begin with.
@@ -199,19 +210,23 @@ func checkClosed(s *Subject, find finder) {
 	for _, g := range gaps {
 		header := f.header(g)
 		at := strings.LastIndex(g.text, header)
-		if header == "" || at < 0 || g.before == conversation.None || !f.open(g) || strings.Contains(g.text, f.closer) {
+		if header == "" || at < 0 || g.before == conversation.None || !f.open(g) ||
+			strings.Contains(g.text, f.closer) {
 			continue
 		}
 		before := g.text[:at]
-		if strings.TrimSpace(before) == "" || goesOn(gaps, g.before, before) || f.closes(gaps, g.before, before) || g.ownEnd(before) {
+		if strings.TrimSpace(before) == "" || goesOn(gaps, g.before, before) ||
+			f.closes(gaps, g.before, before) || g.ownEnd(before) {
 			unclosed.add(g)
 		}
 	}
 	for _, kind := range unclosed.kinds {
 		g := unclosed.gaps[kind][0]
 		_, at := g.of(f.header(g))
-		find(s.closing(gaps, f, g), "the turn of %s is left open where %s follows: %s\nelsewhere %s ends it; conversation: %s",
-			article(kind.String()), followers(unclosed.gaps[kind]), report.Quote(g.in.text, at), jsonString(f.closer), g.in.Name)
+		find(s.closing(gaps, f, g), "the turn of %s is left open where %s follows: %s\nelsewhere "+
+			"%s ends it; conversation: %s",
+			article(kind.String()), followers(unclosed.gaps[kind]), report.Quote(g.in.text, at),
+			jsonString(f.closer), g.in.Name)
 	}
 }
 
@@ -222,9 +237,11 @@ func checkOpened(s *Subject, find finder) {
 		return
 	}
 	var unopened, strayed faults
-	known := map[conversation.Kind]bool{} // kinds that stand somewhere without having closed what is before
+	// kinds that stand somewhere without having closed what is before
+	known := map[conversation.Kind]bool{}
 	for _, g := range gaps {
-		if g.before != conversation.None && g.after == conversation.Result && !strings.Contains(g.text, f.closer) {
+		if g.before != conversation.None && g.after == conversation.Result &&
+			!strings.Contains(g.text, f.closer) {
 			known[g.after] = true
 		}
 	}
@@ -239,7 +256,8 @@ func checkOpened(s *Subject, find finder) {
 		}
 		rest, ok := f.after(g)
 		others := f.headers[conversation.Question] != "" && f.headers[conversation.Answer] != ""
-		named := f.headers[g.after] != "" || others && g.after == conversation.Result && !known[g.after]
+		named := f.headers[g.after] != "" ||
+			others && g.after == conversation.Result && !known[g.after]
 		if ok && strings.TrimSpace(strings.ReplaceAll(rest, hole, "")) == "" && named {
 			unopened.add(g)
 		}
@@ -247,13 +265,15 @@ func checkOpened(s *Subject, find finder) {
 	for _, kind := range strayed.kinds {
 		g := strayed.gaps[kind][0]
 		at := strings.LastIndex(g.in.text[g.at:g.to], f.headers[g.after]) + g.at
-		find(g.in.at(max(at-1, 0)), "text stands after the end of a turn and before the header of the next: %s\nconversation: %s",
+		find(g.in.at(max(at-1, 0)), "text stands after the end of a turn and before the header "+
+			"of the next: %s\nconversation: %s",
 			report.Quote(g.in.text, at), g.in.Name)
 	}
 	for _, kind := range unopened.kinds {
 		g := unopened.gaps[kind][0]
 		if kind == conversation.None {
-			find(g.in.at(g.to), "%s stands without a header at the start of the prompt, and its turn is closed: %s\nconversation: %s",
+			find(g.in.at(g.to), "%s stands without a header at the start of the prompt, and its "+
+				"turn is closed: %s\nconversation: %s",
 				followers(unopened.gaps[kind]), report.Quote(g.in.text, g.to), g.in.Name)
 			continue
 		}
@@ -262,8 +282,10 @@ func checkOpened(s *Subject, find finder) {
 		if own := f.headers[g.after]; own != "" {
 			header = "elsewhere " + jsonString(own) + " opens it"
 		}
-		find(g.in.at(at), "after the turn of %s, %s follows without a header: %s\n%s; conversation: %s",
-			article(kind.String()), followers(unopened.gaps[kind]), report.Quote(g.in.text, at), header, g.in.Name)
+		find(g.in.at(at), "after the turn of %s, %s follows without a header: %s\n%s; "+
+			"conversation: %s",
+			article(kind.String()), followers(unopened.gaps[kind]), report.Quote(g.in.text, at),
+			header, g.in.Name)
 	}
 }
 
@@ -284,15 +306,17 @@ func checkClosedOnce(s *Subject, find finder) {
 		g := twice.gaps[kind][0]
 		_, at := g.of(f.closer)
 		find(g.in.at(at), "the turn of %s is closed twice where %s follows: %s\nconversation: %s",
-			article(kind.String()), followers(twice.gaps[kind]), report.Quote(g.in.text, at), g.in.Name)
+			article(kind.String()), followers(twice.gaps[kind]), report.Quote(g.in.text, at),
+			g.in.Name)
 	}
 }
 
-// goesOn reports whether a kind's message ends with a text somewhere where its turn goes on: the next message's text, or the model's,
-// follows at once.
+// goesOn reports whether a kind's message ends with a text somewhere where its turn goes on: the
+// next message's text, or the model's, follows at once.
 func goesOn(gaps []gap, kind conversation.Kind, end string) bool {
 	for _, g := range gaps {
-		if g.before == kind && strings.TrimSpace(g.text) == strings.TrimSpace(end) && (g.after != conversation.None || g.asked) {
+		if g.before == kind && strings.TrimSpace(g.text) == strings.TrimSpace(end) &&
+			(g.after != conversation.None || g.asked) {
 			return true
 		}
 	}
@@ -308,7 +332,8 @@ func (f frame) closes(gaps []gap, kind conversation.Kind, end string) bool {
 	})
 }
 
-// strays reports whether the template writes words between the end of its own first turn and the header of the first message.
+// strays reports whether the template writes words between the end of its own first turn and the
+// header of the first message.
 func (f frame) strays(g gap) bool {
 	at := strings.LastIndex(g.text, f.closer)
 	header := strings.TrimSpace(f.headers[g.after])
@@ -320,8 +345,8 @@ func (f frame) strays(g gap) bool {
 	return end > 0 && strings.ContainsFunc(rest[:end], unicode.IsLetter)
 }
 
-// bare reports whether nothing but BOS stands before the first message of a prompt, though the closer follows it and others have
-// headers.
+// bare reports whether nothing but BOS stands before the first message of a prompt, though the
+// closer follows it and others have headers.
 func (f frame) bare(s *Subject, g gap) bool {
 	before := strings.TrimPrefix(strings.TrimSpace(g.text), s.Template.ChatTemplate().BOS)
 	if strings.TrimSpace(before) != "" || len(f.headers) == 0 || strings.Contains(g.text, hole) {
@@ -331,8 +356,8 @@ func (f frame) bare(s *Subject, g gap) bool {
 	return strings.HasPrefix(strings.TrimSpace(g.in.text[end:]), f.closer)
 }
 
-// ownEnd reports whether a text after a message only ends what the message itself opened: brackets, quotes, and
-// markers whose other half stands before.
+// ownEnd reports whether a text after a message only ends what the message itself opened: brackets,
+// quotes, and markers whose other half stands before.
 func (g gap) ownEnd(end string) bool {
 	opened := map[string]bool{}
 	for _, m := range markersOf(g.in.own()[:g.at]) {
@@ -347,13 +372,17 @@ func (g gap) ownEnd(end string) bool {
 	return strings.Trim(rest, " \n\t]}\"'`)") == ""
 }
 
-// closing is the place that ends the turn of the same kind of message elsewhere; where there is none, that of the same speaker.
+// closing is the place that ends the turn of the same kind of message elsewhere; where there is
+// none, that of the same speaker.
 func (s *Subject) closing(gaps []gap, f frame, bad gap) where {
 	speaker := func(k conversation.Kind) bool {
-		return k == bad.before || bad.before == conversation.Result && (k == conversation.Answer || k == conversation.Call) ||
+		return k == bad.before ||
+			bad.before == conversation.Result &&
+				(k == conversation.Answer || k == conversation.Call) ||
 			bad.before == conversation.Call && k == conversation.Answer
 	}
-	for _, same := range []func(conversation.Kind) bool{func(k conversation.Kind) bool { return k == bad.before }, speaker, plain} {
+	before := func(k conversation.Kind) bool { return k == bad.before }
+	for _, same := range []func(conversation.Kind) bool{before, speaker, plain} {
 		for _, g := range gaps {
 			if at, _ := g.of(f.closer); at >= 0 && same(g.before) {
 				return g.in.at(at)
@@ -363,7 +392,8 @@ func (s *Subject) closing(gaps []gap, f frame, bad gap) where {
 	return bad.in.at(bad.at)
 }
 
-// of returns where in the prompt a gap has a text first, and where last; -1 where it has it nowhere.
+// of returns where in the prompt a gap has a text first, and where last; -1 where it has it
+// nowhere.
 func (g gap) of(text string) (first, last int) {
 	own := g.in.text[g.at:g.to]
 	if !strings.Contains(own, text) {

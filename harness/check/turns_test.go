@@ -11,15 +11,16 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// repair closes the model's turn where anybody but the model speaks after a tool's results, and leaves it open where the model goes on.
+// repair closes the model's turn where anybody but the model speaks after a tool's results, and
+// leaves it open where the model goes on.
 var repair = strings.NewReplacer(
 	"{%- set ns_tr_out = namespace(flag=false) -%}", "{%- set ns_tr_out = namespace(flag=false, next='') -%}",
 	"{%- set ns_tool_scan.stopped = true -%}", "{%- set ns_tool_scan.stopped = true -%}{%- set ns_tr_out.next = loop_messages[k]['role'] -%}",
 	"{%- elif not (ns_tr_out.flag and not message.get('content')) -%}", "{%- elif not ns_tr_out.flag or ns_tr_out.next not in ['', 'assistant'] -%}",
 )
 
-// TestTurnLeftOpen finds the bug of a vendor's template that left the model's turn open for 96 days, where it is, and nothing in its
-// sibling and in a repair.
+// TestTurnLeftOpen finds the bug of a vendor's template that left the model's turn open for 96
+// days, where it is, and nothing in its sibling and in a repair.
 func TestTurnLeftOpen(t *testing.T) {
 	dir := os.Getenv("ASSAY_VENDOR")
 	if dir == "" {
@@ -51,7 +52,8 @@ func TestTurnLeftOpen(t *testing.T) {
 		t.Fatalf("the turn that is left open is not one error: %+v", open)
 	}
 	line := strings.Split(text, "\n")[open[0].Place.Line-1]
-	if !strings.Contains(line, "<turn|>") || !strings.Contains(open[0].Text, "where a question") || !strings.Contains(open[0].Text, "<tool_response|><|turn>user") {
+	if !strings.Contains(line, "<turn|>") || !strings.Contains(open[0].Text, "where a question") ||
+		!strings.Contains(open[0].Text, "<tool_response|><|turn>user") {
 		t.Errorf("found at %s, %q: %s", open[0].Place, line, open[0].Text)
 	}
 	if repaired := repair.Replace(text); repaired == text {

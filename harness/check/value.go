@@ -14,29 +14,42 @@ import (
 // valueRules check that values survive being written.
 var valueRules = []lookout{
 	{Rule: rule.Rule{ID: "A023", Name: "argument-order-changed", Severity: rule.Warning,
-		Short:  "The arguments of a call in the history are not in the order in which the model wrote them.",
-		Damage: "The prompt of the next turn does not start with this one, and some models drop calls.",
-		Fix:    "Do not sort: tojson keeps the order, dictsort does not."}, Group: groupLint, Find: checkOrder},
+		Short: "The arguments of a call in the history are not in the order in which the " +
+			"model wrote them.",
+		Damage: "The prompt of the next turn does not start with this one, and some " +
+			"models drop calls.",
+		Fix: "Do not sort: tojson keeps the order, " +
+			"dictsort does not."}, Group: groupLint, Find: checkOrder},
 	{Rule: rule.Rule{ID: "A024", Name: "number-changed", Severity: rule.Warning,
 		Short:  "A number in the arguments of a call is written with other digits.",
 		Damage: "An id of 19 digits becomes another id.",
-		Fix:    "Print numbers with tojson, not with round, int or float."}, Group: groupLint, Find: checkNumbers},
+		Fix: "Print numbers with tojson, not with " +
+			"round, int or float."}, Group: groupLint, Find: checkNumbers},
 	{Rule: rule.Rule{ID: "A025", Name: "values-ambiguous", Severity: rule.Note,
-		Short:  "A string and a number are written the same, so that only the tool's schema tells them apart.",
+		Short: "A string and a number are written the same, so that only the tool's schema " +
+			"tells them apart.",
 		Damage: "Without a schema the string \"02134\" comes back as the number 2134.",
-		Fix:    "Declare the type of every parameter; or write strings with quotes."}, Group: groupLint, Find: checkAmbiguous},
+		Fix: "Declare the type of every parameter; or write " +
+			"strings with quotes."}, Group: groupLint, Find: checkAmbiguous},
 	{Rule: rule.Rule{ID: "A041", Name: "null-ambiguous", Severity: rule.Note,
-		Short:  "A null and the string that spells it are written the same, so that only the tool's schema tells them apart.",
-		Damage: "The unit \"none\" becomes null, or a parameter that was left out becomes the text \"None\".",
-		Fix:    "Leave arguments out that are null; or write strings with quotes."}, Group: groupLint, Find: checkNullAmbiguous},
+		Short: "A null and the string that spells it are written the same, so that only the " +
+			"tool's schema tells them apart.",
+		Damage: "The unit \"none\" becomes null, or a parameter that was left out becomes " +
+			"the text \"None\".",
+		Fix: "Leave arguments out that are null; or write " +
+			"strings with quotes."}, Group: groupLint, Find: checkNullAmbiguous},
 	{Rule: rule.Rule{ID: "A029", Name: "text-escaped", Severity: rule.Warning,
-		Short:  "Text in messages, tools or arguments is written with escapes that JSON does not need.",
-		Damage: "The model reads \\u003cb\\u003e or \\u00fc, answers in kind, and needs more tokens for it.",
-		Fix:    "Use tojson as transformers defines it: no HTML escapes, no ASCII escapes."}, Group: groupLint, Find: checkEscapes},
+		Short: "Text in messages, tools or arguments is written with escapes that " +
+			"JSON does not need.",
+		Damage: "The model reads \\u003cb\\u003e or \\u00fc, answers in kind, and needs " +
+			"more tokens for it.",
+		Fix: "Use tojson as transformers defines it: no HTML escapes, " +
+			"no ASCII escapes."}, Group: groupLint, Find: checkEscapes},
 	{Rule: rule.Rule{ID: "A031", Name: "whitespace-changed", Severity: rule.Note,
-		Short:  "White space at the edges of a message's text is changed.",
-		Damage: "What the model said and what it sees in the history differ; the cached prefix is lost.",
-		Fix:    "Do not trim content."}, Group: groupLint, Find: checkSpace},
+		Short: "White space at the edges of a message's text is changed.",
+		Damage: "What the model said and what it sees in the history differ; the cached " +
+			"prefix is lost.",
+		Fix: "Do not trim content."}, Group: groupLint, Find: checkSpace},
 }
 
 func checkOrder(s *Subject, find finder) {
@@ -48,7 +61,8 @@ func checkOrder(s *Subject, find finder) {
 		return
 	}
 	text := prompt.text
-	one, two, three := strings.Index(text, "NEEDLEONE"), strings.Index(text, "NEEDLETWO"), strings.Index(text, "NEEDLETHREE")
+	one, two, three := strings.Index(text, "NEEDLEONE"), strings.Index(text, "NEEDLETWO"),
+		strings.Index(text, "NEEDLETHREE")
 	if one >= 0 && two >= 0 && three >= 0 && !(one < two && two < three) {
 		find(prompt.at(one), "zz, mm, aa are written in another order: %s", report.Quote(text, one))
 	}
@@ -102,7 +116,8 @@ const awkward = "ü<&'"
 func escaped(find finder, of string, plain, prompt rendering) bool {
 	for _, escape := range escapes {
 		if strings.Count(prompt.text, escape) > strings.Count(plain.text, escape) {
-			find(prompt.at(strings.LastIndex(prompt.text, escape)), "in %s %s is written for a character of %q", of, escape, awkward)
+			find(prompt.at(strings.LastIndex(prompt.text, escape)), "in %s %s is written for a "+
+				"character of %q", of, escape, awkward)
 			return true
 		}
 	}
@@ -121,7 +136,8 @@ func checkEscapes(s *Subject, find finder) {
 			messages := strings.Join(turns, ", ")
 			i := strings.Index(role.turn, `"content": "`) + len(`"content": "`)
 			needle, _, _ := strings.Cut(role.turn[i:], `"`)
-			return s.fitted("["+strings.Replace(messages, needle, text, 1)+"]", role.turn == resultTurn, false)
+			return s.fitted("["+strings.Replace(messages, needle, text, 1)+"]",
+				role.turn == resultTurn, false)
 		}
 		if role.turn == resultTurn && !s.supports(find, replaysCalls) {
 			continue
@@ -176,8 +192,10 @@ func checkSpace(s *Subject, find finder) {
 		prompt, err := s.fitted(talk(turns...), false, true)
 		// Where a message is written as JSON its line feeds are escapes.
 		plain := strings.ReplaceAll(prompt.text, `\n`, "\n")
-		if judged(find, err) && prompt.has("PADDEDNEEDLE") && !strings.Contains(plain, " \n PADDEDNEEDLE \n ") {
-			find(prompt.of("PADDEDNEEDLE"), "the text of the role %s is trimmed: %s", role, prompt.quote("PADDEDNEEDLE"))
+		if judged(find, err) && prompt.has("PADDEDNEEDLE") &&
+			!strings.Contains(plain, " \n PADDEDNEEDLE \n ") {
+			find(prompt.of("PADDEDNEEDLE"), "the text of the role "+
+				"%s is trimmed: %s", role, prompt.quote("PADDEDNEEDLE"))
 		}
 	}
 }

@@ -18,9 +18,11 @@ import (
 // vocabularyRules hold a model's template against its tokeniser, where one is at hand.
 var vocabularyRules = []modelLookout{
 	{Rule: rule.Rule{ID: "A100", Name: "bos-by-both", Severity: rule.Warning,
-		Short:  "The template writes BOS, and the tokeniser adds one of its own accord.",
-		Damage: "Prompts begin with two BOS tokens, which the model never saw, wherever text is tokenised as usual.",
-		Fix:    "Let one of them do it: leave bos_token out of the template, or set add_bos_token to false.",
+		Short: "The template writes BOS, and the tokeniser adds one of its own accord.",
+		Damage: "Prompts begin with two BOS tokens, which the model never saw, wherever text is " +
+			"tokenised as usual.",
+		Fix: "Let one of them do it: leave bos_token out of the template, or set " +
+			"add_bos_token to false.",
 	}, Group: groupLint, Find: anywhere(withVocabulary(checkBOSByBoth))},
 	{Rule: rule.Rule{ID: "A101", Name: "bos-by-none", Severity: rule.Warning,
 		Short:  "The model has a BOS token; neither the template nor the tokeniser writes it.",
@@ -28,9 +30,11 @@ var vocabularyRules = []modelLookout{
 		Fix:    "Begin the template with bos_token.",
 	}, Group: groupLint, Find: anywhere(withVocabulary(checkBOSByNone))},
 	{Rule: rule.Rule{ID: "A102", Name: "end-is-no-stop", Severity: rule.Error,
-		Short:  "The token that ends a turn is none of those at which a generation stops.",
-		Damage: "Answers do not end: the model goes on with turns that it makes up, up to the limit.",
-		Fix:    "Add its id to eos_token_id in generation_config.json; in a GGUF set the end-of-turn token.",
+		Short: "The token that ends a turn is none of those at which a generation stops.",
+		Damage: "Answers do not end: the model goes on with turns that it makes up, " +
+			"up to the limit.",
+		Fix: "Add its id to eos_token_id in generation_config.json; in a GGUF set the " +
+			"end-of-turn token.",
 	}, Group: groupLint, Find: anywhere(withVocabulary(checkEndStops))},
 	{Rule: rule.Rule{ID: "A103", Name: "stop-ends-no-turn", Severity: rule.Warning,
 		Short:  "No token at which a generation stops ends a turn in the template.",
@@ -43,19 +47,23 @@ var vocabularyRules = []modelLookout{
 		Fix:    "Spell the marker as the tokeniser does.",
 	}, Group: groupLint, Find: anywhere(withVocabulary(checkMarkerPieces))},
 	{Rule: rule.Rule{ID: "A105", Name: "header-merges", Severity: rule.Note,
-		Short:  "The header of an answer ends in text that a tokeniser may join with the answer's.",
-		Damage: "The first token of an answer in training is one that a prompt cannot be continued with.",
-		Fix:    "End the header with a special token or a line feed.",
+		Short: "The header of an answer ends in text that a tokeniser may join with the answer's.",
+		Damage: "The first token of an answer in training is one that a prompt cannot be " +
+			"continued with.",
+		Fix: "End the header with a special token or a line feed.",
 	}, Group: groupLint, Find: anywhere(withVocabulary(checkHeaderMerges))},
 	{Rule: rule.Rule{ID: "A106", Name: "token-unknown", Severity: rule.Warning,
-		Short:  "The template writes what looks like a special token, and the vocabulary has no such token.",
-		Damage: "It falls into pieces that the model has hardly seen, and anybody's text may spell them.",
-		Fix:    "Add the token to the tokeniser, or write one that it has.",
+		Short: "The template writes what looks like a special token, and the vocabulary " +
+			"has no such token.",
+		Damage: "It falls into pieces that the model has hardly seen, and anybody's text " +
+			"may spell them.",
+		Fix: "Add the token to the tokeniser, or write one that it has.",
 	}, Group: groupLint, Find: anywhere(withVocabulary(checkUnknownTokens))},
 	{Rule: rule.Rule{ID: "A107", Name: "ends-disagree", Severity: rule.Warning,
-		Short:  "The tokeniser's EOS is none of the tokens at which generation_config.json stops.",
-		Damage: "Engines that read one of the files stop where those that read the other one go on.",
-		Fix:    "Add the id of eos_token to eos_token_id in generation_config.json.",
+		Short: "The tokeniser's EOS is none of the tokens at which generation_config.json stops.",
+		Damage: "Engines that read one of the files stop where those that read the " +
+			"other one go on.",
+		Fix: "Add the id of eos_token to eos_token_id in generation_config.json.",
 	}, Group: groupLint, Find: anywhere(withVocabulary(checkEndsDisagree))},
 }
 
@@ -67,8 +75,8 @@ type tokenised struct {
 	prompt string
 }
 
-// withVocabulary makes of a function one for a model that has a vocabulary; where there is none, or no
-// template that compiles, it finds nothing.
+// withVocabulary makes of a function one for a model that has a vocabulary; where there is none, or
+// no template that compiles, it finds nothing.
 func withVocabulary(look func(*tokenised, modelFinder)) func(*modelSubject, modelFinder) {
 	return func(s *modelSubject, find modelFinder) {
 		v, err := model.Vocabulary(s.Path)
@@ -129,7 +137,8 @@ func checkEndStops(t *tokenised, find modelFinder) {
 func checkStopsEnd(t *tokenised, find modelFinder) {
 	const answer = "SECONDNEEDLE"
 	prompt, err := t.Render(chat.Request{NoGeneration: true, Messages: []ordered.Value{
-		chat.MessageOf("user", ordered.Str("FIRSTNEEDLE")), chat.MessageOf("assistant", ordered.Str(answer)),
+		chat.MessageOf("user", ordered.Str("FIRSTNEEDLE")),
+		chat.MessageOf("assistant", ordered.Str(answer)),
 	}})
 	_, rest, written := strings.Cut(prompt.Text, answer)
 	if err != nil || !written || len(t.v.Stops) == 0 {

@@ -42,7 +42,8 @@ func TestVocabulary(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for name, text := range map[string]string{
-			modeldir.JinjaFile: agreed, "tokenizer.json": agreedTokens, modeldir.TokenizerConfig: agreedConfig,
+			modeldir.JinjaFile: agreed, "tokenizer.json": agreedTokens,
+			modeldir.TokenizerConfig: agreedConfig,
 			"generation_config.json": agreedStops,
 		} {
 			if name == c.file {

@@ -100,7 +100,8 @@ func read(text string) (Client, error) {
 		Version: v.At("version").Text(), Protocol: v.At("protocol").Text()}
 	sets := v.At("tools").Items()
 	for _, q := range v.At("requests").Items() {
-		r := Request{Name: q.At("name").Text(), Request: chat.Request{Messages: q.At("messages").Items()}}
+		r := Request{Name: q.At("name").Text(),
+			Request: chat.Request{Messages: q.At("messages").Items()}}
 		if which, ok := q.Get("tools"); ok {
 			n, err := strconv.Atoi(which.Text())
 			if err != nil || n < 0 || n >= len(sets) {

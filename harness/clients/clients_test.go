@@ -52,7 +52,8 @@ func TestShapes(t *testing.T) {
 			for _, m := range q.Messages {
 				for _, call := range m.At("tool_calls").Items() {
 					args := call.At("function", "arguments")
-					if v, err := ordered.ParseString(args.Text()); err != nil || v.Kind() != ordered.Object {
+					if v, err := ordered.ParseString(args.Text()); err != nil ||
+						v.Kind() != ordered.Object {
 						t.Errorf("%s: %s: arguments %s", c, q.Name, args)
 					}
 				}
@@ -82,7 +83,10 @@ func inParts(role string) func(clients.Request) bool {
 }
 
 func inMessages(text string) func(clients.Request) bool {
-	return func(q clients.Request) bool { return strings.Contains(ordered.ArrayOf(q.Messages...).String(), text) }
+	return func(q clients.Request) bool {
+		return strings.Contains(ordered.ArrayOf(q.Messages...).
+			String(), text)
+	}
 }
 
 func inTools(text string) func(clients.Request) bool {

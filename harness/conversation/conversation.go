@@ -1,19 +1,22 @@
-// Package conversation makes conversations from a grammar, as many as a template needs to show everything that it does.
+// Package conversation makes conversations from a grammar, as many as a template needs to show
+// everything that it does.
 //
 // # Model
 //
-// A [Grammar] derives what clients really send: instructions or none, questions, answers with reasoning, loops of calls and their
-// results, in all the forms that content, arguments, tools and switches come in. It keeps the smallest derivations that have
-// every feature: every form, and every kind of message before every other that may follow it. Its words are drawn from a seed and
-// look like what people write; the same seed gives the same bytes. Each leaf of a conversation, a string that a client
-// would expect in the prompt, has words of its own ([Conversation.Leaves]).
+// A [Grammar] derives what clients really send: instructions or none, questions, answers with
+// reasoning, loops of calls and their results, in all the forms that content, arguments, tools and
+// switches come in. It keeps the smallest derivations that have every feature: every form, and
+// every kind of message before every other that may follow it. Its words are drawn from a seed and
+// look like what people write; the same seed gives the same bytes. Each leaf of a conversation, a
+// string that a client would expect in the prompt, has words of its own ([Conversation.Leaves]).
 //
 // # Exploring
 //
-// [Explore] renders them with a template, and measures which branches of the template they take ([jinja.Coverage]). It keeps
-// those that reach something new, and changes them guided by the trace (E4): a field that the template asked for and did not find is
-// given, a text that it compared with a literal becomes the literal. What only such a change reaches is marked
-// [Conversation.Beyond], because no client needs to send it: it counts for the coverage, and not for what must hold.
+// [Explore] renders them with a template, and measures which branches of the template they take
+// ([jinja.Coverage]). It keeps those that reach something new, and changes them guided by the trace
+// (E4): a field that the template asked for and did not find is given, a text that it compared with
+// a literal becomes the literal. What only such a change reaches is marked [Conversation.Beyond],
+// because no client needs to send it: it counts for the coverage, and not for what must hold.
 //
 // # Errors
 //
@@ -40,8 +43,8 @@ type Conversation struct {
 	Beyond  bool         // found by the search: the protocol need not permit it
 }
 
-// Input returns the request as a server gives it to the template that fits nothing, with the variables without which the
-// template fails.
+// Input returns the request as a server gives it to the template that fits nothing, with the
+// variables without which the template fails.
 func (c Conversation) Input(bound []ordered.Member) chattemplate.Input {
 	in := chattemplate.Input{Messages: c.Request.Messages, Generate: !c.Request.NoGeneration}
 	for _, t := range c.Request.Tools {
@@ -67,7 +70,8 @@ const (
 	Other // a role that the protocol does not have
 )
 
-var kindNames = [...]string{"nothing", "system message", "developer message", "question", "answer", "call", "result", "other role"}
+var kindNames = [...]string{"nothing", "system message", "developer message", "question", "answer",
+	"call", "result", "other role"}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -110,7 +114,8 @@ const (
 	Required                // the name of a parameter in a list of required ones
 )
 
-var partNames = [...]string{"content", "reasoning", "name of a call", "id of a call", "argument's name", "argument", "name beside a result",
+var partNames = [...]string{"content", "reasoning", "name of a call", "id of a call",
+	"argument's name", "argument", "name beside a result",
 	"tool's name", "description", "parameter", "choice", "required parameter"}
 
 func (p Part) String() string { return partNames[p] }
@@ -120,10 +125,11 @@ type Leaf struct {
 	Path    string // as traces and origins write it: messages[1].tool_calls[0].function.name
 	Text    string
 	Part    Part
-	Message int  // which message it is in; -1: a tool's
-	Tool    int  // which tool it is in; -1: a message's
-	Index   int  // which call of the message, else 0
-	Coded   bool // it is in arguments that come as text, where it may be written with JSON's escapes
+	Message int // which message it is in; -1: a tool's
+	Tool    int // which tool it is in; -1: a message's
+	Index   int // which call of the message, else 0
+	// it is in arguments that come as text, where it may be written with JSON's escapes
+	Coded bool
 }
 
 // Leaves returns the leaves of an input in its order: the tools, then the messages.
@@ -161,11 +167,13 @@ func (w *walker) tool(i int, t ordered.Value) {
 }
 
 func (w *walker) described(leaf Leaf, v ordered.Value) {
-	leaf.Path, leaf.Text, leaf.Part = leaf.Path+".description", v.At("description").Text(), Description
+	leaf.Path, leaf.Text, leaf.Part = leaf.Path+".description", v.At("description").
+		Text(), Description
 	w.add(leaf)
 }
 
-// schema walks the part of a schema that a model has to know: names, descriptions, choices, required lists.
+// schema walks the part of a schema that a model has to know: names, descriptions, choices,
+// required lists.
 func (w *walker) schema(leaf Leaf, s ordered.Value) {
 	for _, p := range s.At("properties").Members() {
 		inner := leaf
@@ -178,12 +186,14 @@ func (w *walker) schema(leaf Leaf, s ordered.Value) {
 	}
 	for i, c := range s.At("enum").Items() {
 		choice := leaf
-		choice.Path, choice.Text, choice.Part = leaf.Path+".enum["+strconv.Itoa(i)+"]", c.Text(), Choice
+		choice.Path, choice.Text, choice.Part = leaf.Path+".enum["+strconv.Itoa(i)+"]", c.Text(),
+			Choice
 		w.add(choice)
 	}
 	for i, r := range s.At("required").Items() {
 		required := leaf
-		required.Path, required.Text, required.Part = leaf.Path+".required["+strconv.Itoa(i)+"]", r.Text(), Required
+		required.Path, required.Text, required.Part = leaf.Path+".required["+strconv.Itoa(i)+"]",
+			r.Text(), Required
 		w.add(required)
 	}
 	if items, ok := s.Get("items"); ok {
@@ -228,7 +238,8 @@ func (w *walker) message(i int, m ordered.Value) {
 		leaf(at+".id", call.At("id").Text(), CallID)
 		leaf(at+".function.name", f.At("name").Text(), CallName)
 		arguments := f.At("arguments")
-		if base.Path, base.Coded = base.Path+at+".function.arguments", arguments.Kind() == ordered.String; base.Coded {
+		if base.Path, base.Coded = base.Path+at+
+			".function.arguments", arguments.Kind() == ordered.String; base.Coded {
 			arguments, _ = ordered.ParseString(arguments.Text())
 		}
 		w.value(base, arguments)
@@ -269,7 +280,8 @@ func (w *walker) value(leaf Leaf, v ordered.Value) {
 // join appends a key to a path as traces do.
 func join(path, key string) string {
 	for i, r := range key {
-		if !(r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || i > 0 && '0' <= r && r <= '9') {
+		if !(r == '_' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' ||
+			i > 0 && '0' <= r && r <= '9') {
 			return path + "[" + strconv.Quote(key) + "]"
 		}
 	}

@@ -18,14 +18,16 @@ func written(g *conversation.Grammar) string {
 	var b strings.Builder
 	for _, c := range g.Conversations {
 		in := c.Input(nil)
-		b.WriteString(c.Name + ordered.ArrayOf(in.Messages...).String() + ordered.ArrayOf(in.Tools...).String() + c.Request.Kwargs.String() + "\n")
+		b.WriteString(c.Name + ordered.ArrayOf(in.Messages...).
+			String() + ordered.ArrayOf(in.Tools...).String() + c.Request.Kwargs.String() + "\n")
 	}
 	return b.String()
 }
 
 // TestSeed derives the same bytes for the same seed, and other words for another.
 func TestSeed(t *testing.T) {
-	one, again, other := written(conversation.New(7)), written(conversation.New(7)), written(conversation.New(8))
+	one, again, other := written(conversation.New(7)), written(conversation.New(7)),
+		written(conversation.New(8))
 	if one != again {
 		t.Error("two derivations for one seed differ")
 	}
@@ -64,9 +66,14 @@ func TestForms(t *testing.T) {
 			t.Errorf("seed %d: at most %d tools, want 30", seed, most)
 		}
 		for _, pair := range [][2]conversation.Kind{
-			{conversation.Question, conversation.Question}, {conversation.Result, conversation.Question}, {conversation.Result, conversation.Result},
-			{conversation.Result, conversation.Call}, {conversation.Result, conversation.Answer}, {conversation.Answer, conversation.System},
-			{conversation.Answer, conversation.Question}, {conversation.System, conversation.Developer}, {conversation.Question, conversation.Call},
+			{conversation.Question, conversation.Question},
+			{conversation.Result, conversation.Question},
+			{conversation.Result, conversation.Result},
+			{conversation.Result, conversation.Call}, {conversation.Result, conversation.Answer},
+			{conversation.Answer, conversation.System},
+			{conversation.Answer, conversation.Question},
+			{conversation.System, conversation.Developer},
+			{conversation.Question, conversation.Call},
 		} {
 			if !seen[pair] {
 				t.Errorf("seed %d: no %s stands before a %s", seed, pair[0], pair[1])
@@ -75,9 +82,11 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestLeaves gives every leaf words of its own, and finds each at its path in what a template writes.
+// TestLeaves gives every leaf words of its own, and finds each at its path in what a template
+// writes.
 func TestLeaves(t *testing.T) {
-	tmpl, err := chattemplate.Compile(source.New("test", "{{ tools }}{{ messages }}"), "", "", subject.Now)
+	tmpl, err := chattemplate.Compile(source.New("test", "{{ tools }}{{ messages }}"), "", "",
+		subject.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +99,8 @@ func TestLeaves(t *testing.T) {
 		seen := map[string]string{}
 		for _, l := range conversation.Leaves(in) {
 			if !slices.ContainsFunc(o.Runs, func(r jinja.Run) bool { return r.Path == l.Path }) {
-				t.Errorf("%s: nothing of %s is in the prompt, the %s %q", c.Name, l.Path, l.Part, l.Text)
+				t.Errorf("%s: nothing of %s is in the "+
+					"prompt, the %s %q", c.Name, l.Path, l.Part, l.Text)
 			}
 			if other, ok := seen[l.Text]; ok && l.Part == conversation.Content {
 				t.Errorf("%s: %s and %s are both %q", c.Name, l.Path, other, l.Text)
@@ -100,8 +110,8 @@ func TestLeaves(t *testing.T) {
 	}
 }
 
-// TestExplore reaches what only a guided search can: a field that no client sends, a literal in a text, a value of a switch that
-// only the template knows, and one of these inside another.
+// TestExplore reaches what only a guided search can: a field that no client sends, a literal in a
+// text, a value of a switch that only the template knows, and one of these inside another.
 func TestExplore(t *testing.T) {
 	for text, want := range map[string]bool{
 		"{% for m in messages %}{% if m.frob is defined %}x{% endif %}{% endfor %}":                                            true,
@@ -126,7 +136,8 @@ func TestExplore(t *testing.T) {
 		if (reached == all) != want {
 			t.Errorf("%q: reached %d of %d", text, reached, all)
 		}
-		if again := conversation.Explore(tmpl, conversation.New(1), nil, 1000); len(again.Conversations) != len(x.Conversations) || again.Renders != x.Renders {
+		if again := conversation.Explore(tmpl, conversation.New(1), nil,
+			1000); len(again.Conversations) != len(x.Conversations) || again.Renders != x.Renders {
 			t.Errorf("%q: a second search goes another way", text)
 		}
 		if x.Renders > 1000 {

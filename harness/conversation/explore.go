@@ -20,7 +20,8 @@ type Exploration struct {
 	Bound         []ordered.Member
 }
 
-// Counts returns how many outcomes the renders reached of how many that count. That a loop had nothing to go through does not.
+// Counts returns how many outcomes the renders reached of how many that count. That a loop had
+// nothing to go through does not.
 func (x *Exploration) Counts() (reached, all int) {
 	for i, s := range x.Template.Sites() {
 		for _, o := range s.Kind.Outcomes() {
@@ -36,9 +37,11 @@ func (x *Exploration) Counts() (reached, all int) {
 	return reached, all
 }
 
-// Explore renders conversations with a template, those of the grammar first, and then searches for requests that reach what these
-// did not, with at most renders renders in all. Bound are variables without which the template fails.
-func Explore(t *chattemplate.Template, g *Grammar, bound []ordered.Member, renders int) *Exploration {
+// Explore renders conversations with a template, those of the grammar first, and then searches for
+// requests that reach what these did not, with at most renders renders in all. Bound are variables
+// without which the template fails.
+func Explore(t *chattemplate.Template, g *Grammar, bound []ordered.Member,
+	renders int) *Exploration {
 	x := &Exploration{Template: t, Bound: bound}
 	s := searcher{Exploration: x, most: renders, tried: map[string]int{}}
 	for _, c := range g.Conversations {
@@ -106,7 +109,8 @@ func (s *searcher) around(c Conversation) {
 	}
 }
 
-// ask gives a word at a path where there was nothing, to see the literals that it is compared with, and tries these.
+// ask gives a word at a path where there was nothing, to see the literals that it is compared with,
+// and tries these.
 func (s *searcher) ask(c Conversation, path string) bool {
 	key := pattern(path)
 	if s.tried[key]++; s.tried[key] > 1 {
@@ -127,8 +131,9 @@ func (s *searcher) ask(c Conversation, path string) bool {
 	return s.done()
 }
 
-// change tries a conversation with another value at a path, and reports whether the search is over. A change is tried at two places of a
-// pattern and no more, so that long conversations do not use up the renders.
+// change tries a conversation with another value at a path, and reports whether the search is over.
+// A change is tried at two places of a pattern and no more, so that long conversations do not use
+// up the renders.
 func (s *searcher) change(c Conversation, path string, v value) bool {
 	key := pattern(path) + "=" + v.String()
 	if s.tried[key] >= 2 {
@@ -178,7 +183,9 @@ func (c Conversation) with(path string, v value) (Conversation, bool) {
 		}
 		r.Tools = nil
 		for _, t := range all.Items() {
-			r.Tools = append(r.Tools, chat.Tool{Name: t.At("function", "name").Text(), Value: t, Parameters: t.At("function", "parameters")})
+			r.Tools = append(r.Tools,
+				chat.Tool{Name: t.At("function", "name").Text(), Value: t,
+					Parameters: t.At("function", "parameters")})
 		}
 	case "add_generation_prompt":
 		r.NoGeneration = v.absent || !v.Bool()
@@ -189,7 +196,8 @@ func (c Conversation) with(path string, v value) (Conversation, bool) {
 		}
 		r.Kwargs = kwargs
 	}
-	return Conversation{Name: c.Name + "; " + path + " = " + v.String(), Request: r, Beyond: true}, true
+	return Conversation{Name: c.Name + "; " + path + " = " + v.String(), Request: r, Beyond: true},
+		true
 }
 
 // split returns the keys and indexes of a path, indexes in brackets.
@@ -307,7 +315,8 @@ func compared(t *jinja.Trace) []string {
 // maxLiterals bounds the literals of one path that are tried.
 const maxLiterals = 12
 
-// literals returns values for a path that meet the literals that it was compared with: each alone, and all of them in a row.
+// literals returns values for a path that meet the literals that it was compared with: each alone,
+// and all of them in a row.
 func literals(vars ordered.Value, path string, t *jinja.Trace) []value {
 	now, _ := lookUp(vars, path)
 	var values []value
@@ -340,11 +349,14 @@ func literals(vars ordered.Value, path string, t *jinja.Trace) []value {
 // word stands for any text.
 var word = text("sumidal")
 
-// alternatives returns values for a path that was looked up: of every kind that a template may ask for.
+// alternatives returns values for a path that was looked up: of every kind that a template may ask
+// for.
 func alternatives(now ordered.Value, there bool) []value {
 	given := []value{
-		{Value: ordered.Boolean(true)}, {Value: word}, {Value: ordered.Boolean(false)}, {Value: text("")}, {Value: ordered.Value{}}, {Value: ordered.Int(0)},
-		{Value: ordered.Int(7)}, {Value: list()}, {Value: list(word)}, {Value: list(ordered.ObjectOf(), ordered.ObjectOf())},
+		{Value: ordered.Boolean(true)}, {Value: word}, {Value: ordered.Boolean(false)}, {Value: text("")},
+		{Value: ordered.Value{}}, {Value: ordered.Int(0)},
+		{Value: ordered.Int(7)}, {Value: list()}, {Value: list(word)},
+		{Value: list(ordered.ObjectOf(), ordered.ObjectOf())},
 		{Value: list(ordered.ObjectOf(ordered.MemberOf("type", text("text")), ordered.MemberOf("text", word)))}, {Value: ordered.ObjectOf(ordered.MemberOf("bogarel", word), ordered.MemberOf("nitasov", list(word)))},
 		{Value: ordered.ObjectOf()},
 	}
@@ -355,7 +367,9 @@ func alternatives(now ordered.Value, there bool) []value {
 	switch now.Kind() {
 	case ordered.Array:
 		if items := now.Items(); len(items) > 0 {
-			values = append(values, value{Value: list(append(slices.Clone(items), items[len(items)-1])...)}, value{Value: list(items[:1]...)}, value{Value: list(items[1:]...)})
+			values = append(values,
+				value{Value: list(append(slices.Clone(items), items[len(items)-1])...)},
+				value{Value: list(items[:1]...)}, value{Value: list(items[1:]...)})
 		}
 	case ordered.Bool:
 		values = append(values, value{Value: ordered.Boolean(!now.Bool())})

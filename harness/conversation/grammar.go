@@ -17,7 +17,8 @@ type Grammar struct {
 	Conversations []Conversation // the plainest first
 }
 
-// derivations is how many conversations are derived to choose from; more bring no feature that these lack.
+// derivations is how many conversations are derived to choose from; more bring no feature that
+// these lack.
 const derivations = 300
 
 // New derives conversations from the grammar.
@@ -42,14 +43,16 @@ func New(seed uint64) *Grammar {
 	return g
 }
 
-// derived is a conversation with the features that it has, and how many conversations should have each.
+// derived is a conversation with the features that it has, and how many conversations should have
+// each.
 type derived struct {
 	Conversation
 	features map[string]int
 	size     int
 }
 
-// deriver makes one derivation. Every choice is a feature, and so is every kind of message before another.
+// deriver makes one derivation. Every choice is a feature, and so is every kind of message before
+// another.
 type deriver struct {
 	*words.Source
 	rand     *rand.Rand
@@ -68,27 +71,34 @@ type deriver struct {
 
 func derive(seed, n uint64) derived {
 	r := rand.New(rand.NewPCG(seed, n))
-	d := &deriver{Source: words.New(r.Uint64()), rand: r, rich: float64(n%8) / 12, last: "nothing", features: map[string]int{}}
+	d := &deriver{Source: words.New(r.Uint64()), rand: r, rich: float64(n%8) / 12, last: "nothing",
+		features: map[string]int{}}
 	d.conversation()
-	request := chat.Request{Messages: d.messages, NoGeneration: d.pick("asked", "asked", "not asked") != "asked"}
+	request := chat.Request{Messages: d.messages,
+		NoGeneration: d.pick("asked", "asked", "not asked") != "asked"}
 	if k := KindOf(d.messages[len(d.messages)-1]); k == Answer || k == Call {
 		request.NoGeneration = true // nobody asks for an answer to one
 	}
-	d.follows(d.last + " before " + map[bool]string{true: "the end", false: "the model"}[request.NoGeneration])
+	d.follows(d.last + " before " +
+		map[bool]string{true: "the end", false: "the model"}[request.NoGeneration])
 	for _, t := range d.tools {
-		request.Tools = append(request.Tools, chat.Tool{Name: t.At("function", "name").Text(), Value: t, Parameters: t.At("function", "parameters")})
+		request.Tools = append(request.Tools,
+			chat.Tool{Name: t.At("function", "name").Text(), Value: t,
+				Parameters: t.At("function", "parameters")})
 	}
 	if len(d.switches) > 0 {
 		request.Kwargs = ordered.ObjectOf(d.switches...)
 	}
-	return derived{Conversation{Name: strings.Join(d.names, ", "), Request: request}, d.features, d.size}
+	return derived{Conversation{Name: strings.Join(d.names, ", "), Request: request}, d.features,
+		d.size}
 }
 
 // feature notes something that the conversation has.
 func (d *deriver) feature(f string) { d.features[f] = 1 }
 
-// follows notes which kind of message stands before which other; what stands between the two is held against the same elsewhere.
-// Templates cut a system message off and count from there, so both is wanted.
+// follows notes which kind of message stands before which other; what stands between the two is
+// held against the same elsewhere. Templates cut a system message off and count from there, so both
+// is wanted.
 func (d *deriver) follows(f string) {
 	if role := d.messages[0].At("role").Text(); role != "user" {
 		f += ", under instructions"
@@ -138,9 +148,11 @@ func (d *deriver) conversation() {
 	d.thinks = d.choose("reasoning", "none", "reasoning_content", "reasoning", "mixed")
 	switch d.choose("thinking", "unset", "on", "off") {
 	case "on":
-		d.switches = append(d.switches, ordered.MemberOf("enable_thinking", ordered.Boolean(true)), ordered.MemberOf("thinking", ordered.Boolean(true)))
+		d.switches = append(d.switches, ordered.MemberOf("enable_thinking", ordered.Boolean(true)),
+			ordered.MemberOf("thinking", ordered.Boolean(true)))
 	case "off":
-		d.switches = append(d.switches, ordered.MemberOf("enable_thinking", ordered.Boolean(false)), ordered.MemberOf("thinking", ordered.Boolean(false)))
+		d.switches = append(d.switches, ordered.MemberOf("enable_thinking", ordered.Boolean(false)),
+			ordered.MemberOf("thinking", ordered.Boolean(false)))
 	}
 	if effort := d.choose("effort", "unset", "low", "medium", "high", "none"); effort != "unset" {
 		d.switches = append(d.switches, ordered.MemberOf("reasoning_effort", text(effort)))
@@ -171,7 +183,9 @@ func (d *deriver) conversation() {
 func (d *deriver) say(name, role string, members ...ordered.Member) {
 	d.names = append(d.names, name)
 	d.size += 5
-	d.messages = append(d.messages, ordered.ObjectOf(append([]ordered.Member{ordered.MemberOf("role", text(role))}, members...)...))
+	d.messages = append(d.messages,
+		ordered.ObjectOf(append([]ordered.Member{ordered.MemberOf("role", text(role))},
+			members...)...))
 	d.follows(name + " after " + d.last)
 	d.last = name
 }
@@ -194,7 +208,9 @@ func (d *deriver) instructions(where string) {
 
 func (d *deriver) questions() {
 	for range d.many("questions in a row", 2) {
-		d.say("question", "user", d.content("question", "text", "awkward", "parts", "two parts", "image", "images", "audio", "video", "empty")...)
+		d.say("question", "user",
+			d.content("question", "text", "awkward", "parts", "two parts", "image", "images",
+				"audio", "video", "empty")...)
 	}
 }
 
@@ -236,11 +252,16 @@ func (d *deriver) content(of string, forms ...string) []ordered.Member {
 	case "image":
 		v = list(part("image_url", "image_url", url()), says())
 	case "images":
-		v = list(says(), ordered.ObjectOf(ordered.MemberOf("type", text("image"))), ordered.ObjectOf(ordered.MemberOf("type", text("image"))), says())
+		v = list(says(), ordered.ObjectOf(ordered.MemberOf("type", text("image"))),
+			ordered.ObjectOf(ordered.MemberOf("type", text("image"))), says())
 	case "audio":
-		v = list(ordered.ObjectOf(ordered.MemberOf("type", text("audio"))), part("input_audio", "input_audio", ordered.ObjectOf(ordered.MemberOf("data", text(d.ID())), ordered.MemberOf("format", text("wav")))), says())
+		v = list(ordered.ObjectOf(ordered.MemberOf("type", text("audio"))),
+			part("input_audio", "input_audio",
+				ordered.ObjectOf(ordered.MemberOf("data", text(d.ID())),
+					ordered.MemberOf("format", text("wav")))), says())
 	case "video":
-		v = list(ordered.ObjectOf(ordered.MemberOf("type", text("video"))), part("video_url", "video_url", url()), says())
+		v = list(ordered.ObjectOf(ordered.MemberOf("type", text("video"))),
+			part("video_url", "video_url", url()), says())
 	default:
 		panic("conversation: no form " + form)
 	}
@@ -250,7 +271,8 @@ func (d *deriver) content(of string, forms ...string) []ordered.Member {
 func (d *deriver) reasoning(of string) []ordered.Member {
 	form := d.thinks
 	if form == "mixed" {
-		form = d.choose(of+"'s reasoning", "none", "reasoning_content", "reasoning", "both", "empty")
+		form = d.choose(of+"'s reasoning", "none", "reasoning_content", "reasoning", "both",
+			"empty")
 	}
 	d.feature(of + "'s reasoning: " + form)
 	switch form {
@@ -258,7 +280,8 @@ func (d *deriver) reasoning(of string) []ordered.Member {
 		return nil
 	case "both":
 		v := text(d.Thought())
-		return []ordered.Member{ordered.MemberOf("reasoning_content", v), ordered.MemberOf("reasoning", v)}
+		return []ordered.Member{ordered.MemberOf("reasoning_content", v),
+			ordered.MemberOf("reasoning", v)}
 	case "empty":
 		return []ordered.Member{ordered.MemberOf("reasoning_content", text(""))}
 	default:
@@ -300,7 +323,8 @@ func (d *deriver) call() {
 	}
 	var members []ordered.Member
 	form := d.choose("call's content", "null", "absent", "empty", "text", "awkward")
-	members = append(members, map[bool][]ordered.Member{true: nil, false: d.contentAs(form)}[form == "absent"]...)
+	members = append(members,
+		map[bool][]ordered.Member{true: nil, false: d.contentAs(form)}[form == "absent"]...)
 	members = append(members, d.reasoning("call")...)
 	n := d.many("calls", 3)
 	ids := d.choose("ids", "nine", "long", "absent")
@@ -310,7 +334,10 @@ func (d *deriver) call() {
 	for i := range calls {
 		f := d.tools[d.rand.IntN(len(d.tools))].At("function")
 		name := f.At("name")
-		call := ordered.ObjectOf(ordered.MemberOf("type", text("function")), ordered.MemberOf("function", ordered.ObjectOf(ordered.MemberOf("name", name), ordered.MemberOf("arguments", d.arguments(f, arguments)))))
+		call := ordered.ObjectOf(ordered.MemberOf("type", text("function")),
+			ordered.MemberOf("function",
+				ordered.ObjectOf(ordered.MemberOf("name", name),
+					ordered.MemberOf("arguments", d.arguments(f, arguments)))))
 		id := ""
 		switch ids {
 		case "nine":
@@ -319,7 +346,8 @@ func (d *deriver) call() {
 			id = "call_" + d.ID() + d.ID()
 		}
 		if id != "" {
-			call = ordered.ObjectOf(append([]ordered.Member{ordered.MemberOf("id", text(id))}, call.Members()...)...)
+			call = ordered.ObjectOf(append([]ordered.Member{ordered.MemberOf("id", text(id))},
+				call.Members()...)...)
 		}
 		d.ids, d.calls = append(d.ids, id), append(d.calls, name.Text())
 		calls[i] = call
@@ -347,14 +375,16 @@ func (d *deriver) contentAs(form string) []ordered.Member {
 	return []ordered.Member{ordered.MemberOf("content", text(d.awkward()))}
 }
 
-// arguments returns arguments for a function: for each parameter that it declares a value of its type, or some of its own.
+// arguments returns arguments for a function: for each parameter that it declares a value of its
+// type, or some of its own.
 func (d *deriver) arguments(f ordered.Value, form string) ordered.Value {
 	var members []ordered.Member
 	for _, p := range f.At("parameters", "properties").Members() {
 		members = append(members, ordered.MemberOf(p.Key, d.value(p.Value)))
 	}
 	if len(members) == 0 {
-		members = []ordered.Member{ordered.MemberOf(d.Word(), text(d.Word())), ordered.MemberOf(d.Word(), text(d.Word()))}
+		members = []ordered.Member{ordered.MemberOf(d.Word(), text(d.Word())),
+			ordered.MemberOf(d.Word(), text(d.Word()))}
 	}
 	v := ordered.ObjectOf(members...)
 	switch form {
@@ -426,12 +456,14 @@ func (d *deriver) results() {
 		if named {
 			members = append(members, ordered.MemberOf("name", text(d.calls[i])))
 		}
-		d.say("result", "tool", append(members, d.content("result", "text", "JSON", "failed", "awkward", "parts", "empty")...)...)
+		d.say("result", "tool",
+			append(members, d.content("result", "text", "JSON", "failed", "awkward", "parts",
+				"empty")...)...)
 	}
 }
 
-// awkward draws text with everything in it that careless code changes: quotes, markup, other scripts, blank lines and indentation
-// inside.
+// awkward draws text with everything in it that careless code changes: quotes, markup, other
+// scripts, blank lines and indentation inside.
 func (d *deriver) awkward() string {
 	return d.Word() + " <b>\"" + d.Word() + "\"</b> & it's ü日本\n\n    " + d.Word() + `  C:\` + d.Word() + " {x}"
 }

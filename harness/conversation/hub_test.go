@@ -14,7 +14,8 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// The bars of the coverage that conversations reach over many templates, as shares of the outcomes that count.
+// The bars of the coverage that conversations reach over many templates, as shares of the outcomes
+// that count.
 const (
 	medianBar = 0.92
 	tenthBar  = 0.75
@@ -36,7 +37,8 @@ func TestHub(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tmpl, err := chattemplate.Compile(source.New(filepath.Base(file), string(text)), subject.BOS, subject.EOS, subject.Now)
+		tmpl, err := chattemplate.Compile(source.New(filepath.Base(file), string(text)),
+			subject.BOS, subject.EOS, subject.Now)
 		if err != nil {
 			continue // what is no template has no branches
 		}
@@ -44,14 +46,17 @@ func TestHub(t *testing.T) {
 		if o, err := observe.New(tmpl); err == nil {
 			bound = o.Facts.Needs.Bound
 		}
-		if reached, all := conversation.Explore(tmpl, conversation.Usual(), bound, conversation.UsualRenders).Counts(); all > 0 {
+		if reached, all := conversation.Explore(tmpl, conversation.Usual(), bound,
+			conversation.UsualRenders).Counts(); all > 0 {
 			shares = append(shares, float64(reached)/float64(all))
 		}
 	}
 	slices.Sort(shares)
 	median, tenth := shares[len(shares)/2], shares[len(shares)/10]
-	t.Logf("%d templates: median %.1f%%, tenth percentile %.1f%%", len(shares), 100*median, 100*tenth)
+	t.Logf("%d templates: median %.1f%%, tenth "+
+		"percentile %.1f%%", len(shares), 100*median, 100*tenth)
 	if median < medianBar || tenth < tenthBar {
-		t.Errorf("median %.3f, tenth percentile %.3f; want %.2f and %.2f", median, tenth, medianBar, tenthBar)
+		t.Errorf("median %.3f, tenth percentile %.3f; "+
+			"want %.2f and %.2f", median, tenth, medianBar, tenthBar)
 	}
 }

@@ -14,8 +14,8 @@ import (
 // Usual returns the conversations of the seed that is used where no other is asked for.
 var Usual = sync.OnceValue(func() *Grammar { return New(1) })
 
-// UsualRenders is how many conversations are tried with a template where nothing else is asked for. Most templates show everything that
-// they do to a tenth of them.
+// UsualRenders is how many conversations are tried with a template where nothing else is asked for.
+// Most templates show everything that they do to a tenth of them.
 const UsualRenders = 400
 
 // Decision is a site of a template with what was reached of it.
@@ -60,7 +60,8 @@ func (x *Exploration) Decisions() []Decision {
 // maxLines bounds the lines that a summary names.
 const maxLines = 8
 
-// Summary says in a line how much of the template was exercised, and which lines decide something that no request reached.
+// Summary says in a line how much of the template was exercised, and which lines decide something
+// that no request reached.
 func (x *Exploration) Summary() string {
 	reached, all := x.Counts()
 	if all == 0 {
@@ -83,8 +84,9 @@ func (x *Exploration) Summary() string {
 	return text + "; no request reached all of lines " + strings.Join(lines, ", ")
 }
 
-// String shows the template line by line: how many outcomes were reached of how many the line has, and after it those that no request
-// reached. That a loop never had nothing to go through is listed in brackets and does not count.
+// String shows the template line by line: how many outcomes were reached of how many the line has,
+// and after it those that no request reached. That a loop never had nothing to go through is listed
+// in brackets and does not count.
 func (x *Exploration) String() string {
 	var b strings.Builder
 	decisions := x.Decisions()
@@ -113,7 +115,8 @@ func (x *Exploration) String() string {
 			b.WriteString("            ! " + text + "\n")
 		}
 	}
-	fmt.Fprintf(&b, "%s\n%d conversations reach them, of %d that were tried\n", x.Summary(), len(x.Conversations), x.Renders)
+	fmt.Fprintf(&b, "%s\n%d conversations reach them, of %d "+
+		"that were tried\n", x.Summary(), len(x.Conversations), x.Renders)
 	return b.String()
 }
 
@@ -129,9 +132,15 @@ func (x *Exploration) Value() ordered.Value {
 	reached, all := x.Counts()
 	var sites []ordered.Value
 	for _, d := range x.Decisions() {
-		sites = append(sites, ordered.ObjectOf(ordered.MemberOf("line", ordered.Int(d.Line)), ordered.MemberOf("column", ordered.Int(d.Col)),
-			ordered.MemberOf("kind", ordered.Str(d.Kind.String())), ordered.MemberOf("reached", names(d.Reached)), ordered.MemberOf("missing", names(d.Missing))))
+		sites = append(sites, ordered.ObjectOf(ordered.MemberOf("line", ordered.Int(d.Line)),
+			ordered.MemberOf("column", ordered.Int(d.Col)),
+			ordered.MemberOf("kind", ordered.Str(d.Kind.String())),
+			ordered.MemberOf("reached", names(d.Reached)),
+			ordered.MemberOf("missing", names(d.Missing))))
 	}
-	return ordered.ObjectOf(ordered.MemberOf("reached", ordered.Int(reached)), ordered.MemberOf("outcomes", ordered.Int(all)),
-		ordered.MemberOf("conversations", ordered.Int(len(x.Conversations))), ordered.MemberOf("tried", ordered.Int(x.Renders)), ordered.MemberOf("sites", ordered.ArrayOf(sites...)))
+	return ordered.ObjectOf(ordered.MemberOf("reached", ordered.Int(reached)),
+		ordered.MemberOf("outcomes", ordered.Int(all)),
+		ordered.MemberOf("conversations", ordered.Int(len(x.Conversations))),
+		ordered.MemberOf("tried", ordered.Int(x.Renders)),
+		ordered.MemberOf("sites", ordered.ArrayOf(sites...)))
 }

@@ -27,7 +27,8 @@ type Case struct {
 	Tools   bool   // the request declares tools
 	Request Request
 	Want    Message
-	// Full is the message wanted with the part that the request gave, of a message that is continued; engines return either.
+	// Full is the message wanted with the part that the request gave, of a message that is
+	// continued; engines return either.
 	Full *Message
 }
 
@@ -46,13 +47,15 @@ func NewSubject(src subject.Source) (*Subject, error) {
 	return &Subject{src, t}, nil
 }
 
-// marker matches a delimiter that a tokeniser may hold as one token: a bracketed word without white space.
+// marker matches a delimiter that a tokeniser may hold as one token: a bracketed word without white
+// space.
 var marker = regexp.MustCompile(`<[^<>\s="']{1,60}>|\[[A-Z/][A-Z_/ ]{1,40}\]`)
 
 // specialTokens returns the markers of a plan that can be single tokens.
 func specialTokens(plan *engine.Plan, f *format.Format, prefill string) []string {
 	var tokens []string
-	for _, text := range slices.Concat(plan.Preserved, plan.Stops, f.End, []string{f.Header, prefill}) {
+	for _, text := range slices.Concat(plan.Preserved, plan.Stops, f.End,
+		[]string{f.Header, prefill}) {
 		tokens = append(tokens, marker.FindAllString(text, -1)...)
 	}
 	slices.Sort(tokens)
@@ -60,7 +63,8 @@ func specialTokens(plan *engine.Plan, f *format.Format, prefill string) []string
 }
 
 // request makes the part of an adapter's request that is the same for all ways to cut an output.
-func (s *Subject) request(r chat.Request, value json.RawMessage, fallbacks []string, output string, reason chat.FinishReason) (Request, error) {
+func (s *Subject) request(r chat.Request, value json.RawMessage, fallbacks []string, output string,
+	reason chat.FinishReason) (Request, error) {
 	plan, err := s.Template.Prepare(r, engine.PrepareOptions{Insist: true, Fallbacks: fallbacks})
 	if err != nil {
 		return Request{}, err
@@ -77,8 +81,10 @@ func (s *Subject) request(r chat.Request, value json.RawMessage, fallbacks []str
 	if reason == "" {
 		reason = chat.FinishStop
 	}
-	return Request{Op: "parse", Template: s.Source.Text, BOS: s.Source.BOS, EOS: s.Source.EOS, Request: value, Prompt: plan.Prompt.Text,
-		Prefill: prefill, ReasoningOpen: open, Output: output, Reason: string(reason), SpecialTokens: specialTokens(plan, f, prefill)}, nil
+	return Request{Op: "parse", Template: s.Source.Text, BOS: s.Source.BOS, EOS: s.Source.EOS,
+		Request: value, Prompt: plan.Prompt.Text,
+		Prefill: prefill, ReasoningOpen: open, Output: output, Reason: string(reason),
+		SpecialTokens: specialTokens(plan, f, prefill)}, nil
 }
 
 // CorpusCases returns the cases of a family that parse an output, with the family's own template.
@@ -109,12 +115,15 @@ func CorpusCases(c *families.Corpus, f *families.Family) (*Subject, []Case, erro
 				continue // a wish, too
 			}
 			id := fmt.Sprintf("%s/%s/%d", f.Name, one.Name, i)
-			request, err := s.request(r, json.RawMessage(one.Request.String()), nil, one.Output, one.Reason)
+			request, err := s.request(r, json.RawMessage(one.Request.String()), nil, one.Output,
+				one.Reason)
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", id, err)
 			}
 			about, _, _ := strings.Cut(one.About, "\n")
-			cases = append(cases, Case{ID: id, Family: f.Name, About: about, Tools: len(r.Tools) > 0, Request: request, Want: messageOf(one.Message)})
+			cases = append(cases,
+				Case{ID: id, Family: f.Name, About: about, Tools: len(r.Tools) > 0,
+					Request: request, Want: messageOf(one.Message)})
 			if r.Continue != chat.ContinueNone {
 				last := &cases[len(cases)-1]
 				full := last.Want
@@ -125,7 +134,8 @@ func CorpusCases(c *families.Corpus, f *families.Family) (*Subject, []Case, erro
 	return s, cases, nil
 }
 
-// continuation takes the text of a message that the request continues off the message wanted: engines return what the model adds.
+// continuation takes the text of a message that the request continues off the message wanted:
+// engines return what the model adds.
 func continuation(r chat.Request, m Message) Message {
 	if len(r.Messages) == 0 {
 		return m
@@ -144,8 +154,8 @@ func messageOf(m chat.Message) Message {
 	return out
 }
 
-// Turns returns what a template itself writes for the shapes of answers that are verified, as cases: a model that was trained
-// on the template writes nothing else.
+// Turns returns what a template itself writes for the shapes of answers that are verified, as
+// cases: a model that was trained on the template writes nothing else.
 func (s *Subject) Turns() ([]Case, error) {
 	tools := verify.Tools()
 	values := make([]json.RawMessage, len(tools))
@@ -157,7 +167,8 @@ func (s *Subject) Turns() ([]Case, error) {
 		if shape.Verdict != verify.Verified || shape.Turn == "" {
 			continue
 		}
-		request := map[string]any{"messages": []any{map[string]any{"role": "user", "content": "Hello."}}}
+		request := map[string]any{"messages": []any{map[string]any{"role": "user",
+			"content": "Hello."}}}
 		if shape.Tools {
 			request["tools"] = values
 		}
@@ -188,7 +199,8 @@ func (s *Subject) Turns() ([]Case, error) {
 			return nil, err
 		}
 		if !prompted && out.ReasoningOpen {
-			// The history drops reasoning, the prompt opens it: a model thinks, closes it, and goes on with what the template shows.
+			// The history drops reasoning, the prompt opens it: a model thinks, closes it, and goes
+			// on with what the template shows.
 			out.Output = "I see." + s.Template.Analysis().Format.Reasoning.Close.Full() + output
 			prompted = true
 		}
@@ -196,20 +208,23 @@ func (s *Subject) Turns() ([]Case, error) {
 		if prompted {
 			want = messageOf(plan.Parse(out.Output, chat.FinishStop).Message)
 		} else {
-			// The prompt holds what this shape does not have: a server that was asked for it has a prompt that ends with the header.
+			// The prompt holds what this shape does not have: a server that was asked for it has a
+			// prompt that ends with the header.
 			out.Prompt, out.Prefill = strings.TrimSuffix(out.Prompt, out.Prefill), ""
 			if want, err = s.parse(r, output); err != nil {
 				return nil, err
 			}
 		}
-		cases = append(cases, Case{ID: shape.Name, Family: s.Source.Name, About: shape.Name, Tools: shape.Tools, Request: out, Want: want})
+		cases = append(cases, Case{ID: shape.Name, Family: s.Source.Name, About: shape.Name,
+			Tools: shape.Tools, Request: out, Want: want})
 	}
 	return cases, nil
 }
 
 // parse reads an output that follows a header alone.
 func (s *Subject) parse(r chat.Request, output string) (Message, error) {
-	out, err := codegen.Generate(s.Template.Analysis().Format, codegen.Options{Tools: r.Tools, Parallel: true, Tolerances: codegen.Usual})
+	out, err := codegen.Generate(s.Template.Analysis().Format,
+		codegen.Options{Tools: r.Tools, Parallel: true, Tolerances: codegen.Usual})
 	if err != nil {
 		return Message{}, err
 	}
@@ -219,7 +234,8 @@ func (s *Subject) parse(r chat.Request, output string) (Message, error) {
 	return messageOf(parser.Message()), nil
 }
 
-// withoutEnd takes the end of a turn off an output: it is a token on which servers stop, and no parser sees it.
+// withoutEnd takes the end of a turn off an output: it is a token on which servers stop, and no
+// parser sees it.
 func withoutEnd(output string, ends []string) string {
 	for _, end := range ends {
 		if cut, ok := strings.CutSuffix(output, end); ok && end != "" {

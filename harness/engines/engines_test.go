@@ -23,7 +23,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// adapter answers with what the case's template and Assay make of the output. The ways to be wrong are words of how.
+// adapter answers with what the case's template and Assay make of the output. The ways to be wrong
+// are words of how.
 func adapter(how string) {
 	in := bufio.NewReader(os.Stdin)
 	out := json.NewEncoder(os.Stdout)
@@ -39,7 +40,8 @@ func adapter(how string) {
 		answer := engines.Answer{ID: r.ID}
 		switch {
 		case r.Op == "describe":
-			answer.Description = engines.Description{Engine: "fake", Version: "1", ToolParsers: []string{"none", "right"}, Streams: true}
+			answer.Description = engines.Description{Engine: "fake", Version: "1",
+				ToolParsers: []string{"none", "right"}, Streams: true}
 		case how == "dies" && strings.Contains(r.Output, "<tool_call>"):
 			os.Exit(3)
 		case how == "babbles":
@@ -47,14 +49,16 @@ func adapter(how string) {
 			continue
 		case r.Op == "parse":
 			answer.Message = &engines.Message{Content: r.Output}
-			if _, call, ok := strings.Cut(r.Output, "<tool_call>\n"); ok && r.Parser.Tool == "right" {
+			if _, call, ok := strings.Cut(r.Output, "<tool_call>\n"); ok &&
+				r.Parser.Tool == "right" {
 				call, _, _ = strings.Cut(call, "\n</tool_call>")
 				var c struct {
 					Name      string
 					Arguments json.RawMessage
 				}
 				if json.Unmarshal([]byte(call), &c) == nil {
-					answer.Message = &engines.Message{Calls: []engines.Call{{Name: c.Name, Arguments: string(c.Arguments)}}}
+					answer.Message = &engines.Message{Calls: []engines.Call{{Name: c.Name,
+						Arguments: string(c.Arguments)}}}
 				}
 			}
 		default:
@@ -132,7 +136,8 @@ func TestPickAndRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Add(one, broken)
-	if text := m.Markdown(); !strings.Contains(text, "| hermes | 1/2 |") || !strings.Contains(text, "| fault: lost call | 1 |") {
+	if text := m.Markdown(); !strings.Contains(text, "| hermes | 1/2 |") ||
+		!strings.Contains(text, "| fault: lost call | 1 |") {
 		t.Errorf("the table is\n%s", text)
 	}
 	if html := m.HTML(); !strings.Contains(html, "hermes in fake") {
@@ -157,7 +162,8 @@ func TestAdapterFaults(t *testing.T) {
 	s, cases := hermes(t)
 	var verdicts []engines.Verdict
 	choice := engines.Choice{Best: engines.Parser{Tool: "right"}}
-	if err := a.Run(context.Background(), s, cases, choice, func(r engines.Result) { verdicts = append(verdicts, r.Verdict) }); err != nil {
+	if err := a.Run(context.Background(), s, cases, choice,
+		func(r engines.Result) { verdicts = append(verdicts, r.Verdict) }); err != nil {
 		t.Fatal(err)
 	}
 	faults, right := 0, 0
@@ -177,7 +183,8 @@ func TestAdapterFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = a.Pick(context.Background(), s)
-	if err == nil || !strings.Contains(err.Error(), "the answer is not a JSON object of the protocol") || !strings.Contains(err.Error(), "Loading checkpoint") {
+	if err == nil || !strings.Contains(err.Error(), "the answer is not a JSON object "+
+		"of the protocol") || !strings.Contains(err.Error(), "Loading checkpoint") {
 		t.Errorf("an adapter that prints its log: %v", err)
 	}
 }
@@ -208,7 +215,8 @@ func TestBreach(t *testing.T) {
 	}
 }
 
-// TestTurns checks that a template's turns are read by its own parser, and that none holds the turn's end.
+// TestTurns checks that a template's turns are read by its own parser, and that none holds the
+// turn's end.
 func TestTurns(t *testing.T) {
 	s, err := engines.NewSubject(subject.New("t.jinja", mustText(t, "qwen3")))
 	if err != nil {

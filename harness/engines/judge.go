@@ -12,8 +12,8 @@ import (
 // Verdict is what became of a case in an engine.
 type Verdict string
 
-// The verdicts. Policies are differences on which engines disagree by design (docs/policies.md); what is neither equal nor a policy is
-// a fault.
+// The verdicts. Policies are differences on which engines disagree by design (docs/policies.md);
+// what is neither equal nor a policy is a fault.
 const (
 	Equal       Verdict = "equal"       // to the byte
 	Spaced      Verdict = "spaced"      // but for white space at the edges of reasoning and content
@@ -74,7 +74,8 @@ func Judge(c *Case, a Answer) Judgement {
 		case want == nil:
 		case want.Reasoning == got.Reasoning && want.Content == got.Content:
 			return Judgement{Verdict: Equal}
-		case strings.TrimSpace(want.Reasoning) == strings.TrimSpace(got.Reasoning) && strings.TrimSpace(want.Content) == strings.TrimSpace(got.Content):
+		case strings.TrimSpace(want.Reasoning) == strings.TrimSpace(got.Reasoning) &&
+			strings.TrimSpace(want.Content) == strings.TrimSpace(got.Content):
 			return Judgement{Verdict: Spaced}
 		}
 	}
@@ -85,16 +86,21 @@ func Judge(c *Case, a Answer) Judgement {
 	}
 	text := fmt.Sprintf("%s is %q, want %q", name, g, w)
 	switch {
-	case squeezed(want.Content) == squeezed(got.Content) && squeezed(want.Reasoning) == squeezed(got.Reasoning):
+	case squeezed(want.Content) == squeezed(got.Content) &&
+		squeezed(want.Reasoning) == squeezed(got.Reasoning):
 		return Judgement{Policy, PolicySpace, text}
-	case c.Request.Reason == "length" && strings.HasPrefix(strings.TrimSpace(g), strings.TrimSpace(w)) && len(c.Want.Calls) == 0 && c.Tools:
+	case c.Request.Reason == "length" &&
+		strings.HasPrefix(strings.TrimSpace(g), strings.TrimSpace(w)) && len(c.Want.Calls) == 0 &&
+		c.Tools:
 		return Judgement{Policy, PolicyTruncated, text}
 	case squeezed(want.Reasoning+want.Content) == squeezed(got.Reasoning+got.Content):
 		return Judgement{Fault, "misplaced", text}
-	case len(want.Calls) > 0 && want.Reasoning == got.Reasoning && strings.HasPrefix(squeezed(want.Content), squeezed(got.Content)) && afterCalls(c):
+	case len(want.Calls) > 0 && want.Reasoning == got.Reasoning &&
+		strings.HasPrefix(squeezed(want.Content), squeezed(got.Content)) && afterCalls(c):
 		return Judgement{Policy, PolicyEnd, text}
 	case slices.ContainsFunc(c.Request.SpecialTokens, func(t string) bool {
-		return strings.Contains(got.Reasoning+got.Content, t) && !strings.Contains(want.Reasoning+want.Content, t)
+		return strings.Contains(got.Reasoning+got.Content, t) &&
+			!strings.Contains(want.Reasoning+want.Content, t)
 	}):
 		return Judgement{Fault, "leak", text}
 	case len(squeezed(g)) < len(squeezed(w)):
@@ -116,8 +122,8 @@ func afterCalls(c *Case) bool {
 	return strings.HasSuffix(strings.TrimSpace(rest), words[len(words)-1])
 }
 
-// callsDiffer returns the kind of the first difference between calls, and the difference; "" where there is none. Ids count only where
-// the output has them: engines make up others.
+// callsDiffer returns the kind of the first difference between calls, and the difference; "" where
+// there is none. Ids count only where the output has them: engines make up others.
 func callsDiffer(c *Case, got []Call) (kind, text string) {
 	for i := range max(len(c.Want.Calls), len(got)) {
 		switch {
@@ -125,14 +131,17 @@ func callsDiffer(c *Case, got []Call) (kind, text string) {
 			return "lost call", fmt.Sprintf("call %d of %s is missing", i+1, c.Want.Calls[i].Name)
 		case i >= len(c.Want.Calls):
 			if !strings.Contains(string(c.Request.Request), fmt.Sprintf("%q", got[i].Name)) {
-				return "undeclared", fmt.Sprintf("call %d is of %q, which is not declared", i+1, got[i].Name)
+				return "undeclared", fmt.Sprintf("call %d is of %q, which "+
+					"is not declared", i+1, got[i].Name)
 			}
-			return "invented call", fmt.Sprintf("call %d is too many: %s %s", i+1, got[i].Name, got[i].Arguments)
+			return "invented call", fmt.Sprintf("call %d is "+
+				"too many: %s %s", i+1, got[i].Name, got[i].Arguments)
 		}
 		w, g := c.Want.Calls[i], got[i]
 		switch {
 		case w.Name != g.Name:
-			return "wrong name", fmt.Sprintf("call %d has the name %q, want %q", i+1, g.Name, w.Name)
+			return "wrong name", fmt.Sprintf("call %d has the "+
+				"name %q, want %q", i+1, g.Name, w.Name)
 		case w.ID != "" && g.ID != w.ID && g.ID != "" && strings.Contains(c.Request.Output, g.ID):
 			return "wrong id", fmt.Sprintf("call %d has the id %q, want %q", i+1, g.ID, w.ID)
 		}
@@ -182,7 +191,8 @@ func scalarText(v ordered.Value) string {
 	return v.String()
 }
 
-// typing returns the kind of a difference in types: a policy where the function's schema leaves types open.
+// typing returns the kind of a difference in types: a policy where the function's schema leaves
+// types open.
 func typing(c *Case, function string) string {
 	request, err := ordered.ParseString(string(c.Request.Request))
 	if err != nil {
@@ -205,12 +215,15 @@ func typing(c *Case, function string) string {
 	return "typing"
 }
 
-// Breach names the first breach of the protocol of deltas: a name that comes twice or late, an index that jumps, an empty delta. It is
-// empty where there is none.
+// Breach names the first breach of the protocol of deltas: a name that comes twice or late, an
+// index that jumps, an empty delta. It is empty where there is none.
 func Breach(deltas []Delta) string {
 	calls := 0
 	for i, d := range deltas {
-		at := func(text string) string { return fmt.Sprintf("delta %d of %d %s", i+1, len(deltas), text) }
+		at := func(text string) string {
+			return fmt.Sprintf("delta %d of %d %s", i+1, len(deltas),
+				text)
+		}
 		if d.Reasoning == "" && d.Content == "" && len(d.Calls) == 0 {
 			return at("is empty")
 		}
@@ -222,7 +235,8 @@ func Breach(deltas []Delta) string {
 			case part.Index == calls:
 				calls++
 			case part.Index < 0 || part.Index > last:
-				return at(fmt.Sprintf("has the index %d, expected %d or %d", part.Index, max(last, 0), calls))
+				return at(fmt.Sprintf("has the index %d, "+
+					"expected %d or %d", part.Index, max(last, 0), calls))
 			case part.Index < last:
 				return at(fmt.Sprintf("goes back to call %d after call %d", part.Index+1, calls))
 			case part.Function.Name != "":

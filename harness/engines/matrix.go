@@ -15,7 +15,8 @@ import (
 // Matrix holds results by engine, case and cut. Its zero value is empty.
 type Matrix struct{ results map[string]Result }
 
-// ReadMatrix reads results from JSON lines. A file that does not exist yet, or no name, is an empty matrix.
+// ReadMatrix reads results from JSON lines. A file that does not exist yet, or no name, is an empty
+// matrix.
 func ReadMatrix(name string) (*Matrix, error) {
 	m := &Matrix{results: map[string]Result{}}
 	if name == "" {
@@ -83,13 +84,15 @@ type tally struct {
 var badness = map[Verdict]int{Equal: 0, Spaced: 1, Unsupported: 2, Policy: 3, NoParser: 4, Fault: 5}
 
 // cells returns the tallies by family and engine, with the engines and families in order.
-func (m *Matrix) cells() (cells map[[2]string]*tally, families, engines []string, versions map[string]string) {
+func (m *Matrix) cells() (cells map[[2]string]*tally, families, engines []string,
+	versions map[string]string) {
 	cells, versions = map[[2]string]*tally{}, map[string]string{}
 	worst := map[[2]string]Result{}
 	for _, r := range m.Results() {
 		key := [2]string{r.Engine, r.Case}
 		was, ok := worst[key]
-		if !ok || badness[r.Verdict] > badness[was.Verdict] && !(r.Verdict == Unsupported && r.Cut != whole) {
+		if !ok || badness[r.Verdict] > badness[was.Verdict] &&
+			!(r.Verdict == Unsupported && r.Cut != whole) {
 			worst[key] = r
 		}
 		versions[r.Engine] = r.Version
@@ -130,7 +133,8 @@ func (m *Matrix) cells() (cells map[[2]string]*tally, families, engines []string
 	return cells, families, engines, versions
 }
 
-// String returns "13/16" and what else there is: policies after a plus sign, parts that the engine does not do after a question mark.
+// String returns "13/16" and what else there is: policies after a plus sign, parts that the engine
+// does not do after a question mark.
 func (t *tally) String() string {
 	if t == nil {
 		return ""
@@ -148,7 +152,8 @@ func (t *tally) String() string {
 	return text
 }
 
-// Markdown returns the table of families by engines, and the kinds of faults and policies by engine.
+// Markdown returns the table of families by engines, and the kinds of faults and policies by
+// engine.
 func (m *Matrix) Markdown() string {
 	cells, families, engines, versions := m.cells()
 	var b strings.Builder
@@ -239,18 +244,21 @@ func Summary(family string, choice Choice, results []Result) []string {
 		}
 		line := fmt.Sprintf("%-24s %-14s %s", family, t, e)
 		if p := t.parser; p != (Parser{}) {
-			line += fmt.Sprintf(" tool %s, reasoning %s", cmp.Or(p.Tool, "none"), cmp.Or(p.Reasoning, "none"))
+			line += fmt.Sprintf(" tool %s, reasoning %s", cmp.Or(p.Tool, "none"),
+				cmp.Or(p.Reasoning, "none"))
 		}
 		if d := choice.Detected; d != nil && *d != choice.Best {
-			line += fmt.Sprintf(" (its own choice: %s, %s)", cmp.Or(d.Tool, "none"), cmp.Or(d.Reasoning, "none"))
+			line += fmt.Sprintf(" (its own choice: %s, %s)", cmp.Or(d.Tool, "none"),
+				cmp.Or(d.Reasoning, "none"))
 		}
 		lines = append(lines, line)
 	}
 	return lines
 }
 
-// Unexpected compares results with a list of known faults, engine and case with the reason, and returns a line for each fault that is not
-// on it, for each entry that is no fault any more, and for each that names no case that was run.
+// Unexpected compares results with a list of known faults, engine and case with the reason, and
+// returns a line for each fault that is not on it, for each entry that is no fault any more, and
+// for each that names no case that was run.
 func Unexpected(results []Result, known map[string]string) []string {
 	faults, ran := map[string]Result{}, map[string]bool{}
 	for _, r := range results {
@@ -271,7 +279,8 @@ func Unexpected(results []Result, known map[string]string) []string {
 		case !ran[id]:
 			lines = append(lines, id+": known to be a fault, and was not run")
 		case faults[id].Engine == "":
-			lines = append(lines, id+": known to be a fault and is none; take it off the list ("+reason+")")
+			lines = append(lines, id+": known to be a fault and is none; take "+
+				"it off the list ("+reason+")")
 		}
 	}
 	slices.Sort(lines)

@@ -28,8 +28,8 @@ type pageCase struct {
 	Case, About, Verdict, Text, Cut, Output, Chunks, Want, Got string
 }
 
-// HTML returns one page that stands alone: the table, where a cell opens its cases with the output, the message wanted, the engine's, and
-// the cut that showed the difference.
+// HTML returns one page that stands alone: the table, where a cell opens its cases with the output,
+// the message wanted, the engine's, and the cut that showed the difference.
 func (m *Matrix) HTML() string {
 	cells, families, engines, versions := m.cells()
 	type row struct {
@@ -77,7 +77,8 @@ func (m *Matrix) HTML() string {
 }
 
 func detailOf(family, engine string, t *tally) pageDetail {
-	d := pageDetail{Family: family, Engine: engine, Parser: "tool " + t.parser.Tool + ", reasoning " + t.parser.Reasoning}
+	d := pageDetail{Family: family, Engine: engine,
+		Parser: "tool " + t.parser.Tool + ", reasoning " + t.parser.Reasoning}
 	show := func(v any) string {
 		var b strings.Builder
 		out := json.NewEncoder(&b)
@@ -93,7 +94,8 @@ func detailOf(family, engine string, t *tally) pageDetail {
 		if r.Kind != "" {
 			verdict += ": " + r.Kind
 		}
-		c := pageCase{Case: r.Case, About: r.About, Verdict: verdict, Text: r.Text, Cut: string(r.Cut), Output: r.Output}
+		c := pageCase{Case: r.Case, About: r.About, Verdict: verdict, Text: r.Text,
+			Cut: string(r.Cut), Output: r.Output}
 		if r.Chunks != nil {
 			c.Chunks = strings.Join(r.Chunks, "│")
 		}

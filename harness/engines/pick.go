@@ -11,11 +11,13 @@ type PickReport struct {
 	Engine  string `json:"engine"`
 	Version string `json:"version"`
 	Choice
-	// Faults are sentences about a parser that was named, or that the engine picks by itself, and that does not read the template's turns.
+	// Faults are sentences about a parser that was named, or that the engine picks by itself, and
+	// that does not read the template's turns.
 	Faults []string `json:"faults"`
 }
 
-// NewPick judges a choice against the parsers that somebody means to use; empty names are not judged.
+// NewPick judges a choice against the parsers that somebody means to use; empty names are not
+// judged.
 func NewPick(d Description, choice Choice, named Parser) PickReport {
 	r := PickReport{Engine: d.Engine, Version: d.Version, Choice: choice, Faults: []string{}}
 	judge := func(what, who, name string, readings []Reading) {
@@ -26,9 +28,12 @@ func NewPick(d Description, choice Choice, named Parser) PickReport {
 		switch {
 		case ok:
 		case reading.Of == 0:
-			r.Faults = append(r.Faults, fmt.Sprintf("%s has no parser of %s named %q", d.Engine, what, name))
+			r.Faults = append(r.Faults,
+				fmt.Sprintf("%s has no parser of %s named %q", d.Engine, what, name))
 		default:
-			r.Faults = append(r.Faults, fmt.Sprintf("%s %s for %s, which reads %d of the template's %d turns\n%s", who, name, what, reading.Read, reading.Of, reading.Witness))
+			r.Faults = append(r.Faults, fmt.Sprintf("%s %s for %s, which reads %d of the "+
+				"template's %d turns\n%s", who, name, what, reading.Read, reading.Of,
+				reading.Witness))
 		}
 	}
 	judge("calls", "you named", named.Tool, choice.Tools)
@@ -40,7 +45,8 @@ func NewPick(d Description, choice Choice, named Parser) PickReport {
 	return r
 }
 
-// String returns the parsers that fit, the flags to use, and a witness for each that the template's turns refute.
+// String returns the parsers that fit, the flags to use, and a witness for each that the template's
+// turns refute.
 func (r PickReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", r.Engine, r.Version)
@@ -60,7 +66,8 @@ func (r PickReport) String() string {
 			return
 		}
 		best := readings[0]
-		fmt.Fprintf(&b, "%s: no parser reads all turns; the best is %s with %d of %d\n", what, best.Parser, best.Read, best.Of)
+		fmt.Fprintf(&b, "%s: no parser reads all turns; the best is %s "+
+			"with %d of %d\n", what, best.Parser, best.Read, best.Of)
 		if best.Witness != "" {
 			fmt.Fprintf(&b, "  %s\n", strings.ReplaceAll(best.Witness, "\n", "\n  "))
 		}
@@ -68,7 +75,8 @@ func (r PickReport) String() string {
 	list("calls", r.Tools)
 	list("reasoning", r.Thoughts)
 	if d := r.Detected; d != nil {
-		fmt.Fprintf(&b, "its own choice: calls %s, reasoning %s\n", cmp.Or(d.Tool, "none"), cmp.Or(d.Reasoning, "none"))
+		fmt.Fprintf(&b, "its own choice: calls "+
+			"%s, reasoning %s\n", cmp.Or(d.Tool, "none"), cmp.Or(d.Reasoning, "none"))
 	}
 	if flags := r.flags(); flags != "" {
 		fmt.Fprintf(&b, "flags: %s\n", flags)
@@ -79,7 +87,8 @@ func (r PickReport) String() string {
 	return b.String()
 }
 
-// flags returns the command line of the engine's server for the parsers that read every turn, by the engine's documentation.
+// flags returns the command line of the engine's server for the parsers that read every turn, by
+// the engine's documentation.
 func (r PickReport) flags() string {
 	var tool, reasoning string
 	if len(r.Tools) > 0 && r.Tools[0].reads() {

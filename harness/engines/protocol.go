@@ -2,22 +2,24 @@
 //
 // # Model
 //
-// An adapter is a process that lets another engine answer: one JSON object a line in, one out (docs/adapters.md). [Start] runs one,
-// [Adapter.Ask] puts one [Request] to it. An adapter that hangs or dies costs one answer: it is started again.
+// An adapter is a process that lets another engine answer: one JSON object a line in, one out
+// (docs/adapters.md). [Start] runs one, [Adapter.Ask] puts one [Request] to it. An adapter that
+// hangs or dies costs one answer: it is started again.
 //
-// [Pick] tries every parser of an engine on what a template itself writes, and takes those that read it. [Run] puts the corpus'
-// cases to an engine: in one go, in chunks like tokens, rune by rune; [Judge] compares an answer with the message that the case
-// wants and names the difference: a fault, or one of the policies of docs/policies.md on which engines differ by design.
+// [Pick] tries every parser of an engine on what a template itself writes, and takes those that
+// read it. [Run] puts the corpus' cases to an engine: in one go, in chunks like tokens, rune by
+// rune; [Judge] compares an answer with the message that the case wants and names the difference: a
+// fault, or one of the policies of docs/policies.md on which engines differ by design.
 //
 // # Results
 //
-// A [Result] is a JSON line. Results of several runs merge; [Matrix] counts them by family and engine, and writes the table and
-// the page.
+// A [Result] is a JSON line. Results of several runs merge; [Matrix] counts them by family and
+// engine, and writes the table and the page.
 //
 // # Errors
 //
-// An adapter that cannot be started, or that breaks the protocol, is an error that names its command and shows the line. An engine that
-// fails on a case is a result, never an error.
+// An adapter that cannot be started, or that breaks the protocol, is an error that names its
+// command and shows the line. An engine that fails on a case is a result, never an error.
 //
 // # Stability
 //
@@ -36,8 +38,8 @@ import (
 	"time"
 )
 
-// Request is one line to an adapter. Op decides which of the other fields are there: "describe" has none, "detect" has Template and
-// SpecialTokens, "parse" has all that apply.
+// Request is one line to an adapter. Op decides which of the other fields are there: "describe" has
+// none, "detect" has Template and SpecialTokens, "parse" has all that apply.
 type Request struct {
 	ID string `json:"id"`
 	Op string `json:"op"`
@@ -45,19 +47,22 @@ type Request struct {
 	Template string `json:"template,omitempty"`
 	BOS      string `json:"bos,omitempty"`
 	EOS      string `json:"eos,omitempty"`
-	// Request is a chat completion request in OpenAI's shape, Prompt what the template makes of it. Prefill is the end of the prompt
-	// that belongs to the answer, such as an opened block of reasoning; ReasoningOpen reports whether it leaves one open.
+	// Request is a chat completion request in OpenAI's shape, Prompt what the template makes of it.
+	// Prefill is the end of the prompt that belongs to the answer, such as an opened block of
+	// reasoning; ReasoningOpen reports whether it leaves one open.
 	Request       json.RawMessage `json:"request,omitempty"`
 	Prompt        string          `json:"prompt,omitempty"`
 	Prefill       string          `json:"prefill,omitempty"`
 	ReasoningOpen bool            `json:"reasoning_open,omitempty"`
-	// Output is the model's output. Chunks, where they are there, are the same text in the pieces in which it came, and the adapter
-	// answers with the deltas as well; a special token never falls into two of them.
+	// Output is the model's output. Chunks, where they are there, are the same text in the pieces
+	// in which it came, and the adapter answers with the deltas as well; a special token never
+	// falls into two of them.
 	Output string   `json:"output,omitempty"`
 	Chunks []string `json:"chunks,omitempty"`
 	// Reason is why the output ended: "stop" or "length".
 	Reason string `json:"reason,omitempty"`
-	// SpecialTokens are the markers of the format that a tokeniser of this family could hold as single tokens.
+	// SpecialTokens are the markers of the format that a tokeniser of this family could hold as
+	// single tokens.
 	SpecialTokens []string `json:"special_tokens,omitempty"`
 	// Parser names the engine's parsers to use; empty names leave a part unparsed.
 	Parser *Parser `json:"parser,omitempty"`
@@ -74,7 +79,8 @@ type Parser struct {
 // Answer is one line from an adapter.
 type Answer struct {
 	ID string `json:"id"`
-	// Error is what the engine failed with, At where; Unsupported is why it does not do this by design.
+	// Error is what the engine failed with, At where; Unsupported is why it does not do this by
+	// design.
 	Error       string `json:"error,omitempty"`
 	At          string `json:"at,omitempty"`
 	Unsupported string `json:"unsupported,omitempty"`
@@ -92,10 +98,12 @@ type Description struct {
 	Version          string   `json:"version,omitempty"`
 	ToolParsers      []string `json:"tool_parsers,omitempty"`
 	ReasoningParsers []string `json:"reasoning_parsers,omitempty"`
-	// ByTemplate reports whether the engine chooses by the template alone, so that there is nothing to name.
+	// ByTemplate reports whether the engine chooses by the template alone, so that there is nothing
+	// to name.
 	ByTemplate bool `json:"by_template,omitempty"`
 	Streams    bool `json:"streams,omitempty"`
-	// OneParser reports whether one parser reads calls and reasoning alike, so that both names have to be the same.
+	// OneParser reports whether one parser reads calls and reasoning alike, so that both names have
+	// to be the same.
 	OneParser bool `json:"one_parser,omitempty"`
 	// TakesResponseTemplate reports whether the engine parses with the object of a request.
 	TakesResponseTemplate bool `json:"response_template,omitempty"`
@@ -205,9 +213,9 @@ func (a *Adapter) start() error {
 	return nil
 }
 
-// Ask puts a request to the adapter. Where the adapter dies or takes longer than [Patience], the answer has that as its error, and
-// the next request starts it again. Ask returns an error where the adapter cannot be started, where it breaks the protocol, and
-// where the context ends.
+// Ask puts a request to the adapter. Where the adapter dies or takes longer than [Patience], the
+// answer has that as its error, and the next request starts it again. Ask returns an error where
+// the adapter cannot be started, where it breaks the protocol, and where the context ends.
 func (a *Adapter) Ask(ctx context.Context, r Request) (Answer, error) {
 	if a.cmd == nil {
 		if err := a.start(); err != nil {
@@ -243,11 +251,13 @@ func (a *Adapter) Ask(ctx context.Context, r Request) (Answer, error) {
 		var answer Answer
 		if err := json.Unmarshal(got.text, &answer); err != nil {
 			a.Close()
-			return Answer{}, fmt.Errorf("%s: the answer is not a JSON object of the protocol: %w\n%.200q", a.command[0], err, got.text)
+			return Answer{}, fmt.Errorf("%s: the answer is not a JSON object of the "+
+				"protocol: %w\n%.200q", a.command[0], err, got.text)
 		}
 		if answer.ID != r.ID {
 			a.Close()
-			return Answer{}, fmt.Errorf("%s: the answer has the id %q, the request had %q", a.command[0], answer.ID, r.ID)
+			return Answer{}, fmt.Errorf("%s: the answer has the id %q, "+
+				"the request had %q", a.command[0], answer.ID, r.ID)
 		}
 		return answer, nil
 	}

@@ -30,8 +30,10 @@ type Result struct {
 // key identifies what a result is of, so that a later run replaces it.
 func (r *Result) key() string { return r.Engine + "\x00" + r.Case + "\x00" + string(r.Cut) }
 
-// Run puts cases of a template to an engine, with the parsers that read the most of what the template writes.
-func (a *Adapter) Run(ctx context.Context, s *Subject, cases []Case, choice Choice, found func(Result)) error {
+// Run puts cases of a template to an engine, with the parsers that read the most of what the
+// template writes.
+func (a *Adapter) Run(ctx context.Context, s *Subject, cases []Case, choice Choice,
+	found func(Result)) error {
 	p, err := a.favour(ctx, cases, choice)
 	if err != nil {
 		return err
@@ -39,7 +41,8 @@ func (a *Adapter) Run(ctx context.Context, s *Subject, cases []Case, choice Choi
 	for i := range cases {
 		c := &cases[i]
 		if lacks := a.lacks(c, choice, p); lacks != "" {
-			found(Result{Engine: a.Engine, Version: a.Version, Family: c.Family, Case: c.ID, About: c.About, Cut: whole, Parser: p,
+			found(Result{Engine: a.Engine, Version: a.Version, Family: c.Family, Case: c.ID,
+				About: c.About, Cut: whole, Parser: p,
 				Judgement: Judgement{NoParser, "", lacks}})
 			continue
 		}
@@ -50,9 +53,10 @@ func (a *Adapter) Run(ctx context.Context, s *Subject, cases []Case, choice Choi
 	return nil
 }
 
-// RunEmitted puts cases to an engine that parses with the object of a request: with the one that is emitted from the template's
-// format. The results are of an engine of their own, "NAME with ours".
-func (a *Adapter) RunEmitted(ctx context.Context, s *Subject, cases []Case, found func(Result)) error {
+// RunEmitted puts cases to an engine that parses with the object of a request: with the one that is
+// emitted from the template's format. The results are of an engine of their own, "NAME with ours".
+func (a *Adapter) RunEmitted(ctx context.Context, s *Subject, cases []Case,
+	found func(Result)) error {
 	name := a.Engine + " with ours"
 	rename := func(r Result) {
 		r.Engine = name
@@ -61,7 +65,8 @@ func (a *Adapter) RunEmitted(ctx context.Context, s *Subject, cases []Case, foun
 	object, err := emit.ResponseTemplate(s.Template.Analysis().Format)
 	if err != nil {
 		for i := range cases {
-			rename(Result{Version: a.Version, Family: cases[i].Family, Case: cases[i].ID, About: cases[i].About, Cut: whole,
+			rename(Result{Version: a.Version, Family: cases[i].Family, Case: cases[i].ID,
+				About: cases[i].About, Cut: whole,
 				Judgement: Judgement{NoParser, "", err.Error()}})
 		}
 		return nil
@@ -78,8 +83,8 @@ func (a *Adapter) RunEmitted(ctx context.Context, s *Subject, cases []Case, foun
 	return nil
 }
 
-// favour chooses among the parsers that read equally much of what the template writes: those that read most of the cases. So an
-// engine is always seen from its best side.
+// favour chooses among the parsers that read equally much of what the template writes: those that
+// read most of the cases. So an engine is always seen from its best side.
 func (a *Adapter) favour(ctx context.Context, cases []Case, choice Choice) (Parser, error) {
 	best := choice.Best
 	tied := func(readings []Reading) []string {
@@ -135,9 +140,11 @@ func (a *Adapter) favour(ctx context.Context, cases []Case, choice Choice) (Pars
 		best.Tool = name
 	}
 	thoughts := tied(choice.Thoughts)
-	if len(choice.Thoughts) == 0 && slices.ContainsFunc(cases, func(c Case) bool { return c.Want.Reasoning != "" }) {
+	if len(choice.Thoughts) == 0 &&
+		slices.ContainsFunc(cases, func(c Case) bool { return c.Want.Reasoning != "" }) {
 		// The template takes reasoning out of its history and never writes it.
-		if thoughts = append([]string{""}, a.ReasoningParsers...); choice.Detected != nil && choice.Detected.Reasoning != "" {
+		if thoughts = append([]string{""}, a.ReasoningParsers...); choice.Detected != nil &&
+			choice.Detected.Reasoning != "" {
 			thoughts = []string{choice.Detected.Reasoning}
 			best.Reasoning = thoughts[0]
 		}
@@ -163,7 +170,8 @@ func (a *Adapter) lacks(c *Case, choice Choice, p Parser) string {
 }
 
 // all puts a case to an engine, cut in every way.
-func (a *Adapter) all(ctx context.Context, c *Case, p Parser, seed uint64, found func(Result)) error {
+func (a *Adapter) all(ctx context.Context, c *Case, p Parser, seed uint64,
+	found func(Result)) error {
 	var batch *Message
 	for _, how := range cuts {
 		if how != whole && !a.Streams {
@@ -176,7 +184,8 @@ func (a *Adapter) all(ctx context.Context, c *Case, p Parser, seed uint64, found
 		switch {
 		case how == whole:
 			batch = r.Got
-		case r.Got != nil && batch != nil && (r.Verdict == Equal || r.Verdict == Spaced || r.Verdict == Policy):
+		case r.Got != nil && batch != nil &&
+			(r.Verdict == Equal || r.Verdict == Spaced || r.Verdict == Policy):
 			// The whole output has been judged; a stream must come to the same.
 			if text := streamDiffers(*batch, *r.Got); text != "" {
 				r.Judgement = Judgement{Fault, "stream differs", text}
@@ -191,7 +200,8 @@ func (a *Adapter) all(ctx context.Context, c *Case, p Parser, seed uint64, found
 }
 
 // one puts a case to an engine in one way.
-func (a *Adapter) one(ctx context.Context, c *Case, p Parser, how cut, seed uint64) (Result, error) {
+func (a *Adapter) one(ctx context.Context, c *Case, p Parser, how cut,
+	seed uint64) (Result, error) {
 	r := c.Request
 	r.Parser = &p
 	r.Chunks = how.chunks(r.Output, r.SpecialTokens, seed)
@@ -199,7 +209,8 @@ func (a *Adapter) one(ctx context.Context, c *Case, p Parser, how cut, seed uint
 	if err != nil {
 		return Result{}, err
 	}
-	res := Result{Engine: a.Engine, Version: a.Version, Family: c.Family, Case: c.ID, About: c.About, Cut: how, Parser: p,
+	res := Result{Engine: a.Engine, Version: a.Version, Family: c.Family, Case: c.ID,
+		About: c.About, Cut: how, Parser: p,
 		Output: r.Output, Chunks: r.Chunks, Want: &c.Want, Got: answer.Message}
 	res.Judgement = Judge(c, answer)
 	if how != whole && answer.Deltas != nil && res.Verdict != Fault {
@@ -210,7 +221,8 @@ func (a *Adapter) one(ctx context.Context, c *Case, p Parser, how cut, seed uint
 	return res, nil
 }
 
-// streamDiffers returns what differs between a batch and a stream that were both judged right: calls, or the texts but for white space.
+// streamDiffers returns what differs between a batch and a stream that were both judged right:
+// calls, or the texts but for white space.
 func streamDiffers(batch, stream Message) string {
 	switch {
 	case len(batch.Calls) != len(stream.Calls):
@@ -223,7 +235,8 @@ func streamDiffers(batch, stream Message) string {
 	return ""
 }
 
-// Choice is what [Adapter.Pick] found: the engine's own detection, the parser that reads most, and what each reads.
+// Choice is what [Adapter.Pick] found: the engine's own detection, the parser that reads most, and
+// what each reads.
 type Choice struct {
 	Best     Parser    `json:"best"`
 	Detected *Parser   `json:"detected,omitempty"` // the engine's own choice, where it makes one
@@ -243,7 +256,8 @@ type Reading struct {
 // reads reports whether a parser reads all turns.
 func (r Reading) reads() bool { return r.Of > 0 && r.Read == r.Of }
 
-// Fits reports whether a parser of the given name reads every turn. A name that is not among the readings does not fit.
+// Fits reports whether a parser of the given name reads every turn. A name that is not among the
+// readings does not fit.
 func Fits(readings []Reading, name string) (Reading, bool) {
 	i := slices.IndexFunc(readings, func(r Reading) bool { return r.Parser == name })
 	if i < 0 {
@@ -276,8 +290,12 @@ func (a *Adapter) Pick(ctx context.Context, s *Subject) (Choice, error) {
 		first = *choice.Detected
 	}
 	if a.OneParser {
-		both := func(c *Case, got Message) string { return cmp.Or(readsCalls(c, got), readsThoughts(c, got)) }
-		if choice.Tools, err = a.readings(ctx, leading(a.ToolParsers, first.Tool), turns, func(name string) Parser { return Parser{name, name} }, both); err != nil {
+		both := func(c *Case,
+			got Message) string {
+			return cmp.Or(readsCalls(c, got), readsThoughts(c, got))
+		}
+		if choice.Tools, err = a.readings(ctx, leading(a.ToolParsers, first.Tool), turns,
+			func(name string) Parser { return Parser{name, name} }, both); err != nil {
 			return Choice{}, err
 		}
 		if len(choice.Tools) > 0 && choice.Tools[0].Read > 0 {
@@ -285,11 +303,15 @@ func (a *Adapter) Pick(ctx context.Context, s *Subject) (Choice, error) {
 		}
 		return choice, nil
 	}
-	thoughts := slices.DeleteFunc(slices.Clone(turns), func(c Case) bool { return c.Want.Reasoning == "" || len(c.Want.Calls) > 0 })
-	plain := slices.DeleteFunc(slices.Clone(turns), func(c Case) bool { return c.Want.Reasoning != "" || len(c.Want.Calls) > 0 })
+	thoughts := slices.DeleteFunc(slices.Clone(turns),
+		func(c Case) bool { return c.Want.Reasoning == "" || len(c.Want.Calls) > 0 })
+	plain := slices.DeleteFunc(slices.Clone(turns),
+		func(c Case) bool { return c.Want.Reasoning != "" || len(c.Want.Calls) > 0 })
 	if len(thoughts) > 0 {
 		thoughts = append(thoughts, plain...)
-		if choice.Thoughts, err = a.readings(ctx, leading(a.ReasoningParsers, first.Reasoning), thoughts, func(name string) Parser { return Parser{Reasoning: name} }, readsThoughts); err != nil {
+		if choice.Thoughts, err = a.readings(ctx, leading(a.ReasoningParsers, first.Reasoning),
+			thoughts, func(name string) Parser { return Parser{Reasoning: name} },
+			readsThoughts); err != nil {
 			return Choice{}, err
 		}
 		if len(choice.Thoughts) > 0 && choice.Thoughts[0].Read > 0 {
@@ -300,8 +322,10 @@ func (a *Adapter) Pick(ctx context.Context, s *Subject) (Choice, error) {
 	if len(choice.Thoughts) > 0 && choice.Thoughts[0].reads() {
 		reads = choice.Best.Reasoning
 	}
-	calls := slices.DeleteFunc(slices.Clone(turns), func(c Case) bool { return len(c.Want.Calls) == 0 })
-	if choice.Tools, err = a.readings(ctx, leading(leading(a.ToolParsers, reads), first.Tool), calls, func(name string) Parser { return Parser{name, reads} }, readsCalls); err != nil {
+	calls := slices.DeleteFunc(slices.Clone(turns),
+		func(c Case) bool { return len(c.Want.Calls) == 0 })
+	if choice.Tools, err = a.readings(ctx, leading(leading(a.ToolParsers, reads), first.Tool),
+		calls, func(name string) Parser { return Parser{name, reads} }, readsCalls); err != nil {
 		return Choice{}, err
 	}
 	if len(choice.Tools) > 0 && choice.Tools[0].Read > 0 {
@@ -320,7 +344,8 @@ func leading(names []string, first string) []string {
 }
 
 // readings tries parsers on cases, best first; ties are in the engine's order.
-func (a *Adapter) readings(ctx context.Context, names []string, cases []Case, parser func(string) Parser, reads func(*Case, Message) string) ([]Reading, error) {
+func (a *Adapter) readings(ctx context.Context, names []string, cases []Case,
+	parser func(string) Parser, reads func(*Case, Message) string) ([]Reading, error) {
 	var all []Reading
 	for _, name := range names {
 		r := Reading{Parser: name, Of: len(cases)}
@@ -355,7 +380,8 @@ func (a *Adapter) readings(ctx context.Context, names []string, cases []Case, pa
 	return all, nil
 }
 
-// readsCalls returns what is wrong with the calls of a message; where a call stands, its reasoning is another parser's.
+// readsCalls returns what is wrong with the calls of a message; where a call stands, its reasoning
+// is another parser's.
 func readsCalls(c *Case, got Message) string {
 	_, text := callsDiffer(c, got.Calls)
 	return text

@@ -13,8 +13,8 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// TestVendors holds every vendor template against the own one of its family. ASSAY_VENDOR is the folder of the vendors' templates
-// (make test sets it).
+// TestVendors holds every vendor template against the own one of its family. ASSAY_VENDOR is the
+// folder of the vendors' templates (make test sets it).
 func TestVendors(t *testing.T) {
 	dir := os.Getenv("ASSAY_VENDOR")
 	if dir == "" {
@@ -39,7 +39,8 @@ func TestVendors(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if res := equivalence.Compare(v, own, compile(t, v.Name, text)); res.Status != rule.Passed {
+				if res := equivalence.Compare(v, own,
+					compile(t, v.Name, text)); res.Status != rule.Passed {
 					t.Error(res.Text)
 				}
 			})
@@ -56,7 +57,8 @@ func compile(t *testing.T, name, text string) *engine.Template {
 	return compiled
 }
 
-// call is a template with calls in an element whose name is to be filled in, between given ends of the turn.
+// call is a template with calls in an element whose name is to be filled in, between given ends of
+// the turn.
 func call(element, end string, tools bool) string {
 	describe := ""
 	if tools {
@@ -78,7 +80,8 @@ func TestCompare(t *testing.T) {
 		{"another end of the turn", call("call", "<stop>", true), nil, nil},
 		{"white space beside a marker", strings.Replace(own, "\n<call>", "<call>\n", 1), nil, nil},
 		{"another marker", call("tool", "<end>", true), nil, []string{
-			"not equivalent to the family's own template family/template.jinja", `-per_call_start: "<call>"`, `+per_call_start: "<tool>"`}},
+			"not equivalent to the family's own template " +
+				"family/template.jinja", `-per_call_start: "<call>"`, `+per_call_start: "<tool>"`}},
 		{"a capability less", call("call", "<end>", false), nil, []string{"-supports_tools: true", "+supports_tools: false"}},
 		{"a declared difference", call("call", "<end>", false), []string{"supports_tools"}, nil},
 		{"a declared difference and another one", call("tool", "<end>", false), []string{"supports_tools"}, []string{`+per_call_start: "<tool>"`}},
@@ -88,7 +91,8 @@ func TestCompare(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := families.Vendor{Name: "vendor.jinja", Family: "family", Differs: c.differs}
-			res := equivalence.Compare(v, equivalence.Text(compile(t, "own", own)), compile(t, v.Name, c.vendor))
+			res := equivalence.Compare(v, equivalence.Text(compile(t, "own", own)),
+				compile(t, v.Name, c.vendor))
 			if failed := res.Status == rule.Failed; failed != (c.want != nil) {
 				t.Errorf("failed: %t\n%s", failed, res.Text)
 			}

@@ -18,7 +18,8 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// marker is a marker that a template writes, taken apart: <|, /, name, |>. The name of a tag with attributes is closed by "=" or " ".
+// marker is a marker that a template writes, taken apart: <|, /, name, |>. The name of a tag with
+// attributes is closed by "=" or " ".
 type marker struct{ text, open, slash, name, shut string }
 
 var (
@@ -26,8 +27,8 @@ var (
 	markerParts = regexp.MustCompile(`^(<[|｜]?|\[)(/?)(.*?)([|｜]?>|\]|[= ])$`)
 )
 
-// renamings are other spellings of a template's markers. They keep apart what is apart, and what opens looks like what closes it as much
-// as before, but for the last group.
+// renamings are other spellings of a template's markers. They keep apart what is apart, and what
+// opens looks like what closes it as much as before, but for the last group.
 var renamings = []struct {
 	name   string
 	rename func(m marker, n int) string // n is the number of the marker's name
@@ -55,13 +56,14 @@ var renamings = []struct {
 	{"words for a slash", closed("<|%s_start|>", "<|%s_end|>"), false},
 	{"capital words for a slash", closed("[%s START]", "[%s END]"), false},
 	{"words before a name", closed("<|begin_of_%s|>", "<|end_of_%s|>"), false},
-	{"words behind a colon", closed("<%s:open>", "<%s:close>"), false},
+	{"words after a colon", closed("<%s:open>", "<%s:close>"), false},
 
-	{"a space behind", func(m marker, _ int) string { return m.text + " " }, true},
+	{"a space after", func(m marker, _ int) string { return m.text + " " }, true},
 	{"a space before", func(m marker, _ int) string { return " " + m.text }, true},
 }
 
-// named gives markers another name between the same brackets. Words that make an opening or a closing marker stay.
+// named gives markers another name between the same brackets. Words that make an opening or a
+// closing marker stay.
 func named(name func(old string, n int) string) func(marker, int) string {
 	return func(m marker, n int) string {
 		core := coreOf(m.name)
@@ -113,16 +115,20 @@ var differ = map[string]string{
 	"minimax-m3 words for a slash":         closesByName,
 	"minimax-m3 capital words for a slash": closesByName,
 	"minimax-m3 words before a name":       closesByName,
-	"minimax-m3 words behind a colon":      closesByName,
-	"minimax-m3 a space behind":            "white space inside the tags of nested items is read as the item's",
-	"lfm2.5-instruct words before a name":  "its prompts show the close of reasoning alone, so that the open may begin or start",
+	"minimax-m3 words after a colon":       closesByName,
+	"minimax-m3 a space after": "white space inside the tags of nested items is " +
+		"read as the item's",
+	"lfm2.5-instruct words before a name": "its prompts show the close of reasoning alone, so " +
+		"that the open may begin or start",
 }
 
-const closesByName = "its arguments are tags with their names, told from the call's closing tag by the slash"
+const closesByName = "its arguments are tags with their names, told from the call's closing " +
+	"tag by the slash"
 
-// TestRenamed spells the markers of every template otherwise. What the engine learns must be the same up to the spelling: nothing may hang on
-// the words of a marker or on the shape of its brackets. Own templates get every third renaming, vendors' templates every sixth, so that
-// each renaming meets dozens of formats.
+// TestRenamed spells the markers of every template otherwise. What the engine learns must be the
+// same up to the spelling: nothing may hang on the words of a marker or on the shape of its
+// brackets. Own templates get every third renaming, vendors' templates every sixth, so that each
+// renaming meets dozens of formats.
 func TestRenamed(t *testing.T) {
 	c, err := families.Load(corpus.FS)
 	if err != nil {
@@ -180,14 +186,18 @@ func renamed(t *testing.T, family, text string, from, step int) {
 		respell := strings.NewReplacer(pairs...)
 		spelled := compile(t, r.name, respell.Replace(text))
 		if !respelled(own, spelled, respell) {
-			continue // white space of the template's own syntax, or another part of the source, has changed what is written
+			// white space of the template's own syntax, or another part of the source, has changed
+			// what is written
+			continue
 		}
 		want, got := respell.Replace(learnt), learntOf(spelled, false)
 		if r.spaced {
-			want, got = squeeze.Replace(respell.Replace(bare)), squeeze.Replace(learntOf(spelled, true))
+			want, got = squeeze.Replace(respell.Replace(bare)),
+				squeeze.Replace(learntOf(spelled, true))
 		}
 		if want != got {
-			t.Errorf("%s %q\n%s", r.name, pairs, diff.Diff("respelled", []byte(want), "learnt", []byte(got)))
+			t.Errorf("%s %q\n%s", r.name, pairs,
+				diff.Diff("respelled", []byte(want), "learnt", []byte(got)))
 		}
 	}
 }
@@ -195,7 +205,8 @@ func renamed(t *testing.T, family, text string, from, step int) {
 // squeeze takes white space out of a text with quoted literals.
 var squeeze = strings.NewReplacer(" ", "", `\n`, "")
 
-// learntOf is what the engine learns from a template, as text; spelling leaves out what is only white space.
+// learntOf is what the engine learns from a template, as text; spelling leaves out what is only
+// white space.
 func learntOf(t *engine.Template, spelling bool) string {
 	f := t.Analysis().Format
 	if spelling {
@@ -212,7 +223,8 @@ func learntOf(t *engine.Template, spelling bool) string {
 	return b.String()
 }
 
-// markersOf returns the markers of a template's format that it writes as they stand in its source, the longest first.
+// markersOf returns the markers of a template's format that it writes as they stand in its source,
+// the longest first.
 func markersOf(own *engine.Template, text string) []marker {
 	var found []marker
 	seen := map[string]bool{subject.BOS: true, subject.EOS: true}
@@ -224,7 +236,8 @@ func markersOf(own *engine.Template, text string) []marker {
 		p := markerParts.FindStringSubmatch(s)
 		m := marker{s, p[1], p[2], p[3], p[4]}
 		respell := strings.NewReplacer(s, m.open+m.slash+"zzyzx"+m.shut)
-		if spelled, err := subject.New("alone", respell.Replace(text)).Compile(); err == nil && respelled(own, spelled, respell) {
+		if spelled, err := subject.New("alone", respell.Replace(text)).Compile(); err == nil &&
+			respelled(own, spelled, respell) {
 			found = append(found, m)
 		}
 	}
@@ -232,7 +245,7 @@ func markersOf(own *engine.Template, text string) []marker {
 	return found
 }
 
-// respelled says that two templates write the same prompts but for the spelling.
+// respelled reports whether two templates write the same prompts but for the spelling.
 func respelled(own, spelled *engine.Template, respell *strings.Replacer) bool {
 	for _, c := range standard.Battery() {
 		want, errWant := own.Render(c.Request)

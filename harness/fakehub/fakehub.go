@@ -1,14 +1,18 @@
-// Package fakehub is a Hugging Face Hub on loopback, for tests: repositories with revisions, access rules, a second host that stores
-// the big files, and every fault that was seen or can be thought of.
+// Package fakehub is a Hugging Face Hub on loopback, for tests: repositories with revisions, access
+// rules, a second host that stores the big files, and every fault that was seen or can be thought
+// of.
 //
 // # Model
 //
-// [New] starts two servers, the Hub and its storage. [Hub.Repo] makes a repository, [Repo.Put] changes a file in it, which makes a
-// new commit that main points to. What ends in ".gguf" or ".safetensors" is stored as LFS: asked for it, the Hub redirects
-// to the storage, with a signature in the query. The answers have the fields, headers and codes of the real Hub that programs
-// depend on. [Hub.Fault] breaks some or all of them; [Hub.Requests] tells what was asked, with which headers.
+// [New] starts two servers, the Hub and its storage. [Hub.Repo] makes a repository, [Repo.Put]
+// changes a file in it, which makes a new commit that main points to. What ends in ".gguf" or
+// ".safetensors" is stored as LFS: asked for it, the Hub redirects to the storage, with a signature
+// in the query. The answers have the fields, headers and codes of the real Hub that programs depend
+// on. [Hub.Fault] breaks some or all of them; [Hub.Requests] tells what was asked, with which
+// headers.
 //
-// It is no mock of our client: it knows nothing of it, and the huggingface_hub library could fetch from it as well.
+// It is no mock of our client: it knows nothing of it, and the huggingface_hub library could fetch
+// from it as well.
 //
 // # Stability
 //
@@ -60,7 +64,8 @@ type Repo struct {
 	commits map[string]map[string][]byte
 }
 
-// noted is a request with the status of its answer, which is known before the client sees any of it.
+// noted is a request with the status of its answer, which is known before the client sees any of
+// it.
 type noted struct {
 	Request
 	status atomic.Int32
@@ -95,8 +100,9 @@ func (r Request) String() string {
 
 // Fault breaks answers.
 type Fault struct {
-	Kind  Kind
-	On    string // a part of the request's "HOST METHOD PATH", such as "storage" or "/api/"; "": all
+	Kind Kind
+	// a part of the request's "HOST METHOD PATH", such as "storage" or "/api/"; "": all
+	On    string
 	Times int    // how many answers it breaks; 0: all
 	At    int    // of bytes into the body, of a status
 	Value string // of a header
@@ -107,7 +113,8 @@ type Kind string
 
 // The kinds of faults.
 const (
-	Status   Kind = "status"   // answers with the status At, and Retry-After: Value unless it is empty
+	// answers with the status At, and Retry-After: Value unless it is empty
+	Status   Kind = "status"
 	Limit    Kind = "limit"    // answers 429, with RateLimit: Value
 	Truncate Kind = "truncate" // closes the connection after At bytes
 	Corrupt  Kind = "corrupt"  // changes the byte at At of the file
@@ -126,7 +133,8 @@ const (
 
 // New starts a Hub.
 func New() *Hub {
-	h := &Hub{repos: map[string]*Repo{}, stalled: make(chan struct{}, 100), closed: make(chan struct{})}
+	h := &Hub{repos: map[string]*Repo{}, stalled: make(chan struct{}, 100),
+		closed: make(chan struct{})}
 	h.hub = httptest.NewServer(h.handler("hub", h.serveHub))
 	h.storage = httptest.NewServer(h.handler("storage", h.serveStorage))
 	return h
@@ -188,13 +196,15 @@ func (h *Hub) Repo(id string) *Repo {
 	defer h.mu.Unlock()
 	r, ok := h.repos[id]
 	if !ok {
-		r = &Repo{hub: h, id: id, refs: map[string]string{}, commits: map[string]map[string][]byte{}}
+		r = &Repo{hub: h, id: id, refs: map[string]string{},
+			commits: map[string]map[string][]byte{}}
 		h.repos[id] = r
 	}
 	return r
 }
 
-// Put writes a file, or removes it where data is nil, in a new commit of main, and returns the commit.
+// Put writes a file, or removes it where data is nil, in a new commit of main, and returns the
+// commit.
 func (r *Repo) Put(name string, data []byte) string {
 	r.hub.mu.Lock()
 	defer r.hub.mu.Unlock()
@@ -222,7 +232,8 @@ func (r *Repo) Tag(name string) {
 	r.refs[name] = r.refs["main"]
 }
 
-// Restrict says who may read the repository: gated is "", "auto" or "manual", granted are the tokens that were let in.
+// Restrict says who may read the repository: gated is "", "auto" or "manual", granted are the
+// tokens that were let in.
 func (r *Repo) Restrict(gated string, private bool, granted ...string) {
 	r.hub.mu.Lock()
 	defer r.hub.mu.Unlock()
@@ -248,8 +259,10 @@ func lfs(name string) bool {
 // handler notes each request, and hands it on with the faults that fit.
 func (h *Hub) handler(host string, serve func(*answer, *http.Request)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a := &answer{ResponseWriter: w, request: r, hub: h, noted: &noted{Request: Request{Host: host, Method: r.Method, Path: r.URL.RequestURI(),
-			Range: r.Header.Get("Range"), IfRange: r.Header.Get("If-Range"), Authorization: r.Header.Get("Authorization"), Agent: r.UserAgent()}}}
+		a := &answer{ResponseWriter: w, request: r, hub: h,
+			noted: &noted{Request: Request{Host: host, Method: r.Method, Path: r.URL.RequestURI(),
+				Range: r.Header.Get("Range"), IfRange: r.Header.Get("If-Range"),
+				Authorization: r.Header.Get("Authorization"), Agent: r.UserAgent()}}}
 		a.noted.status.Store(http.StatusOK)
 		line := host + " " + r.Method + " " + r.URL.RequestURI()
 		h.mu.Lock()
@@ -352,13 +365,15 @@ func (h *Hub) serveAPI(w *answer, id, revision string, query url.Values) {
 		if query.Get("blobs") == "true" {
 			s["size"], s["blobId"] = len(files[name]), blobID(files[name])
 			if lfs(name) {
-				s["lfs"] = map[string]any{"sha256": w.value(ETag, sum(files[name])), "size": len(files[name]), "pointerSize": 135}
+				s["lfs"] = map[string]any{"sha256": w.value(ETag, sum(files[name])),
+					"size": len(files[name]), "pointerSize": 135}
 				s["blobId"] = blobID([]byte("version https://git-lfs.github.com/spec/v1\noid sha256:" + sum(files[name])))
 			}
 		}
 		siblings = append(siblings, s)
 	}
-	info["sha"], info["private"], info["siblings"], info["gated"] = w.value(Commit, commit), repo.private, siblings, false
+	info["sha"], info["private"], info["siblings"], info["gated"] = w.value(Commit, commit),
+		repo.private, siblings, false
 	if repo.gated != "" {
 		info["gated"] = repo.gated
 	}
@@ -376,7 +391,9 @@ func shown(files map[string][]byte) map[string]any {
 		if err != nil {
 			continue
 		}
-		shown := map[string]any{"architecture": info.Architecture, "context_length": info.ContextLength, "bos_token": info.BOS.Text, "eos_token": info.EOS.Text}
+		shown := map[string]any{"architecture": info.Architecture,
+			"context_length": info.ContextLength, "bos_token": info.BOS.Text,
+			"eos_token": info.EOS.Text}
 		if t, ok := info.Template(""); ok {
 			shown["chat_template"] = t.Text
 		}
@@ -420,7 +437,8 @@ func (h *Hub) serveFile(w *answer, id, revision, name string) {
 	w.WriteHeader(http.StatusFound)
 }
 
-// serveStorage answers for the host that stores big files. It demands the signature, and no credentials.
+// serveStorage answers for the host that stores big files. It demands the signature, and no
+// credentials.
 func (h *Hub) serveStorage(w *answer, r *http.Request) {
 	if r.URL.Query().Get("Signature") == "" {
 		w.fail(http.StatusForbidden, "", "no signature")

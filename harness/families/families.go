@@ -2,18 +2,19 @@
 //
 // # Terminology
 //
-// A family is one output format in full. Its own template is <family>/template.jinja of the corpus; its vendor templates are
-// those that families.txt lists, files of a directory outside the repository whose SHA-256 vendor.lock pins.
+// A family is one output format in full. Its own template is <family>/template.jinja of the corpus;
+// its vendor templates are those that families.txt lists, files of a directory outside the
+// repository whose SHA-256 vendor.lock pins.
 //
 // A kind of case (one call, two calls, ...) is kinds/KIND.txtar: a script, and the request and the
-// message for each setting. <family>/outputs.txtar has the outputs of a family for the kinds. The two
-// make the case FAMILY/KIND.txtar, which is no file on disk and which [Corpus].FS reads all the same.
-// A script in a family's folder is a case that this family alone has.
+// message for each setting. <family>/outputs.txtar has the outputs of a family for the kinds. The
+// two make the case FAMILY/KIND.txtar, which is no file on disk and which [Corpus].FS reads all the
+// same. A script in a family's folder is a case that this family alone has.
 //
 // # Errors
 //
-// A list that does not read is a positioned error ([source.Error]); a vendor template whose bytes are not those of
-// vendor.lock is an error that names both hashes.
+// A list that does not read is a positioned error ([source.Error]); a vendor template whose bytes
+// are not those of vendor.lock is an error that names both hashes.
 //
 // # Stability
 //
@@ -49,12 +50,13 @@ type Family struct {
 
 // Vendor is a vendor's template as families.txt and vendor.lock know it.
 type Vendor struct {
-	Name    string // file name
-	Family  string
-	SHA256  string   // hex
-	Line    int      // of vendor.lock, that pins it
-	Differs []string // in which lines it may differ from the family's own template (package equivalence)
-	Why     string   // the reason for that
+	Name   string // file name
+	Family string
+	SHA256 string // hex
+	Line   int    // of vendor.lock, that pins it
+	// in which lines it may differ from the family's own template (package equivalence)
+	Differs []string
+	Why     string // the reason for that
 }
 
 // Corpus is a corpus read: its families, sorted by name, and what is known to fail.
@@ -68,8 +70,8 @@ type Corpus struct {
 	outputs map[string]*family // of each family that has some
 }
 
-// Load reads a corpus: families.txt, vendor.lock, known.txt and the folders. A corpus without families.txt is a folder of families
-// without vendor templates.
+// Load reads a corpus: families.txt, vendor.lock, known.txt and the folders. A corpus without
+// families.txt is a folder of families without vendor templates.
 func Load(fsys fs.FS) (*Corpus, error) {
 	c := &Corpus{FS: fsys, outputs: map[string]*family{}}
 	if err := c.readFamilies(); err != nil {
@@ -89,8 +91,8 @@ func Load(fsys fs.FS) (*Corpus, error) {
 	return c, nil
 }
 
-// Folder returns the cases of a folder alone, as paths in a file system: its scripts, and those that
-// its outputs make with the kinds of the corpus around it, or of the one that is built in.
+// Folder returns the cases of a folder alone, as paths in a file system: its scripts, and those
+// that its outputs make with the kinds of the corpus around it, or of the one that is built in.
 func Folder(dir string) (fs.FS, []string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -132,7 +134,8 @@ func (c *Corpus) readFamilies() error {
 	for _, g := range groups {
 		name, about, ok := strings.Cut(g.Head, ": ")
 		if !ok {
-			return fmt.Errorf("families.txt:%d: expected a heading \"family: what is particular about it\", found %q", g.Line, g.Head)
+			return fmt.Errorf("families.txt:%d: expected a heading \"family: what is particular "+
+				"about it\", found %q", g.Line, g.Head)
 		}
 		f := Family{Name: name, About: about}
 		for _, item := range g.Items {
@@ -157,7 +160,8 @@ func parseVendor(item outline.Item) (Vendor, error) {
 	names, is := strings.CutPrefix(rest, "differs in ")
 	names, why, has := strings.Cut(names, ": ")
 	if !is || !has || why == "" {
-		return Vendor{}, fmt.Errorf("families.txt:%d: expected \"file\" or \"file differs in name, name: the reason\", found %q", item.Line, item.Text)
+		return Vendor{}, fmt.Errorf("families.txt:%d: expected \"file\" or \"file differs "+
+			"in name, name: the reason\", found %q", item.Line, item.Text)
 	}
 	return Vendor{Name: name, Differs: strings.Split(names, ", "), Why: why}, nil
 }
@@ -179,7 +183,8 @@ func (c *Corpus) readLock() error {
 		}
 		fields := strings.Fields(line)
 		if len(fields) != 3 || len(fields[0]) != 2*sha256.Size {
-			return fmt.Errorf("vendor.lock:%d: expected \"sha256 family file\", found %q", number, strings.TrimSpace(line))
+			return fmt.Errorf("vendor.lock:%d: expected \"sha256 family "+
+				"file\", found %q", number, strings.TrimSpace(line))
 		}
 		locked[fields[2]] = Vendor{SHA256: fields[0], Family: fields[1], Line: number}
 	}
@@ -188,14 +193,16 @@ func (c *Corpus) readLock() error {
 			v := &c.Families[i].Vendors[j]
 			lock, ok := locked[v.Name]
 			if !ok || lock.Family != v.Family {
-				return fmt.Errorf("vendor.lock does not have %s as a template of the family %s, which families.txt does; run `make lock`", v.Name, v.Family)
+				return fmt.Errorf("vendor.lock does not have %s as a template of the family %s, "+
+					"which families.txt does; run `make lock`", v.Name, v.Family)
 			}
 			v.SHA256, v.Line = lock.SHA256, lock.Line
 			delete(locked, v.Name)
 		}
 	}
 	for name, lock := range locked {
-		return fmt.Errorf("vendor.lock:%d has %s, which families.txt does not list; run `make lock`", lock.Line, name)
+		return fmt.Errorf("vendor.lock:%d has %s, which families.txt does not list; "+
+			"run `make lock`", lock.Line, name)
 	}
 	return nil
 }
@@ -210,7 +217,8 @@ func (c *Corpus) readFolders() error {
 			continue
 		}
 		if _, err := fs.Stat(c.FS, e.Name()+"/"+OwnTemplate); err != nil {
-			return fmt.Errorf("the folder %s has no %s; every folder of a corpus but %s is a family",
+			return fmt.Errorf("the folder %s has no %s; every folder of a corpus "+
+				"but %s is a family",
 				e.Name(), OwnTemplate, kindsFolder)
 		}
 		cases, err := c.readCases(e.Name())
@@ -281,7 +289,8 @@ func ReadVendor(dir fs.FS, v Vendor) (string, error) {
 		return "", fmt.Errorf("vendor template: %w; `make deps` fetches them", err)
 	}
 	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != v.SHA256 {
-		return "", fmt.Errorf("vendor template %s is not the one that vendor.lock:%d pins: SHA-256 is %x, want %s", v.Name, v.Line, sum, v.SHA256)
+		return "", fmt.Errorf("vendor template %s is not the one that vendor.lock:%d pins: "+
+			"SHA-256 is %x, want %s", v.Name, v.Line, sum, v.SHA256)
 	}
 	return string(text), nil
 }

@@ -21,7 +21,8 @@ func corpusOf(files ...string) fstest.MapFS {
 
 func TestLoad(t *testing.T) {
 	c, err := families.Load(corpusOf(
-		"families.txt", "b: second\n\tv.jinja differs in supports_tools, keys: a fault: of its own\na: first\n\tw.jinja\n",
+		"families.txt", "b: second\n\tv.jinja differs in supports_tools, keys: a fault: of its "+
+			"own\na: first\n\tw.jinja\n",
 		"vendor.lock", "# lock\n"+hash+"  b  v.jinja\n"+hash+"  a  w.jinja\n",
 		"known.txt", "it is so\n\tv.jinja A012\n",
 		"a/template.jinja", "x", "a/case.txtar", "", "c/template.jinja", "y"))
@@ -40,7 +41,9 @@ func TestLoad(t *testing.T) {
 		t.Errorf("family a is %+v", a)
 	}
 	b, _ := c.Family("b")
-	if v := b.Vendors[0]; v.Name != "v.jinja" || !slices.Equal(v.Differs, []string{"supports_tools", "keys"}) || v.Why != "a fault: of its own" {
+	if v := b.Vendors[0]; v.Name != "v.jinja" ||
+		!slices.Equal(v.Differs, []string{"supports_tools", "keys"}) ||
+		v.Why != "a fault: of its own" {
 		t.Errorf("the vendor template of b is %+v", v)
 	}
 	if c.Known["v.jinja A012"] != "it is so" {
@@ -50,7 +53,8 @@ func TestLoad(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = families.ReadVendor(corpusOf("w.jinja", "changed"), a.Vendors[0])
-	if err == nil || !strings.Contains(err.Error(), "w.jinja is not the one that vendor.lock:3 pins") {
+	if err == nil || !strings.Contains(err.Error(), "w.jinja is not the one that "+
+		"vendor.lock:3 pins") {
 		t.Errorf("a changed vendor template: %v", err)
 	}
 }
@@ -75,11 +79,13 @@ func TestLoadErrors(t *testing.T) {
 
 // FuzzLoad reads any lists of a corpus.
 func FuzzLoad(f *testing.F) {
-	f.Add("b: second\n\tv.jinja\na: first\n\tw.jinja\n", "# lock\n"+hash+"  b  v.jinja\n"+hash+"  a  w.jinja\n", "it is so\n\tv.jinja A012\n")
+	f.Add("b: second\n\tv.jinja\na: first\n\tw.jinja\n", "# lock\n"+hash+"  b  v.jinja\n"+hash+"  a  w.jinja\n",
+		"it is so\n\tv.jinja A012\n")
 	f.Add("a: \n\t../x\n", hash+" a ../x\n", "")
 	f.Add("a: first\n\tv.jinja\na: again\n\tw.jinja", "", "\x00")
 	f.Fuzz(func(t *testing.T, list, lock, known string) {
-		c, err := families.Load(corpusOf("families.txt", list, "vendor.lock", lock, "known.txt", known, "a/template.jinja", "x"))
+		c, err := families.Load(corpusOf("families.txt", list, "vendor.lock", lock, "known.txt",
+			known, "a/template.jinja", "x"))
 		if err != nil {
 			return
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
-// Outputs is the file of a family's folder with its outputs for each kind; a script of the folder is
-// a case of its own.
+// Outputs is the file of a family's folder with its outputs for each kind; a script of the folder
+// is a case of its own.
 const Outputs = "outputs.txtar"
 
 const (
@@ -148,7 +148,8 @@ func (k *Kinds) request(text string, also ordered.Value) (ordered.Value, error) 
 type family struct {
 	name    string
 	setting string
-	own     string                       // the script of the template itself; line n is that of the file
+	// the script of the template itself; line n is that of the file
+	own     string
 	kinds   []string                     // sorted
 	files   map[string]map[string]string // of each kind
 	asks    map[string]ordered.Value     // what the request of a kind asks besides
@@ -167,15 +168,18 @@ func (f *family) file() string { return f.name + "/" + Outputs }
 // Then come the outputs, -- KIND/output.txt --, the prompts, -- KIND/prompt.txt --, and what else
 // of a kind is different here.
 func (k *Kinds) readOutputs(name string, a *txtar.Archive) (*family, error) {
-	f := &family{name: name, files: map[string]map[string]string{}, asks: map[string]ordered.Value{},
+	f := &family{name: name, files: map[string]map[string]string{},
+		asks:    map[string]ordered.Value{},
 		without: map[string][]string{}}
 	for _, file := range a.Files {
 		kind, rest, ok := strings.Cut(file.Name, "/")
 		if !ok {
-			return nil, fmt.Errorf("%s: expected a file of a kind, -- KIND/output.txt --, found %q", f.file(), file.Name)
+			return nil, fmt.Errorf("%s: expected a file of a kind, -- "+
+				"KIND/output.txt --, found %q", f.file(), file.Name)
 		}
 		if _, known := k.kinds[kind]; !known {
-			return nil, fmt.Errorf("%s: there is no kind %q; there are %s", f.file(), kind, strings.Join(k.Names(), ", "))
+			return nil, fmt.Errorf("%s: there is no kind "+
+				"%q; there are %s", f.file(), kind, strings.Join(k.Names(), ", "))
 		}
 		if f.files[kind] == nil {
 			f.files[kind] = map[string]string{}
@@ -197,7 +201,8 @@ func (k *Kinds) readOutputs(name string, a *txtar.Archive) (*family, error) {
 			continue
 		}
 		if _, ok := k.file(kind, f.setting, requestFile); !ok {
-			return nil, fmt.Errorf("%s: the kind %s is not told in the setting %s; add it to %s/%s%s, or a file %s/%s here",
+			return nil, fmt.Errorf("%s: the kind %s is not told in the setting %s; add it to "+
+				"%s/%s%s, or a file %s/%s here",
 				f.file(), kind, f.setting, kindsFolder, kind, scriptEnding, kind, requestFile)
 		}
 	}
@@ -215,7 +220,8 @@ func (f *family) readHead(head string) error {
 		var err error
 		switch {
 		case number == 1 && !strings.HasPrefix(line, "#"):
-			err = errors.New("expected a comment that tells what is particular about the family, # ...")
+			err = errors.New("expected a comment that tells what is particular about " +
+				"the family, # ...")
 		case line == "" || strings.HasPrefix(line, "#"):
 		case word == "setting":
 			f.setting = strings.TrimSpace(rest)

@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	helloKind = "# A greeting.\nrequest request.json\nparse output.txt message.json\nfinish stop\naccept output.txt\n" +
+	helloKind = "# A greeting.\nrequest request.json\nparse output.txt message.json\nfinish " +
+		"stop\naccept output.txt\n" +
 		"-- sea/request.json --\n{\"messages\": [], \"tools\": [\"low_water\"]}\n" +
 		"-- sea/message.json --\n{\"content\": \"Hello\"}\n" +
 		"-- land/request.json --\n{\"messages\": [1]}\n-- land/message.json --\n{\"content\": \"Hi\"}\n"
@@ -19,25 +20,29 @@ const (
 // load reads a corpus of one family with the outputs and the kind hello.
 func load(outputs string) (*families.Corpus, error) {
 	return families.Load(corpusOf("kinds/hello.txtar", helloKind, "functions.json", functions,
-		"a/template.jinja", "x", "a/outputs.txtar", outputs, "a/alone.txtar", "# one of its own\ntemplate a\n"))
+		"a/template.jinja", "x", "a/outputs.txtar", outputs, "a/alone.txtar",
+		"# one of its own\ntemplate a\n"))
 }
 
-// TestKinds composes cases of a kind: the setting's files, what the family has instead, what it asks
-// besides, and what it is without.
+// TestKinds composes cases of a kind: the setting's files, what the family has instead, what it
+// asks besides, and what it is without.
 func TestKinds(t *testing.T) {
 	for _, c := range []struct{ name, outputs, want string }{
 		{"the setting", "# about\nsetting sea\n-- hello/output.txt --\nHello\n",
-			"template a\n# A greeting.\nrequest request.json\nparse output.txt message.json\nfinish stop\naccept output.txt\n" +
+			"template a\n# A greeting.\nrequest request.json\nparse output.txt " +
+				"message.json\nfinish stop\naccept output.txt\n" +
 				"-- message.json --\n{\"content\": \"Hello\"}\n" +
 				"-- request.json --\n{\n  \"messages\": [],\n  \"tools\": [\n    {\n      \"type\": \"function\",\n" +
 				"      \"function\": {\n        \"name\": \"low_water\"\n      }\n    }\n  ]\n}\n" +
 				"-- output.txt --\nHello\n"},
 		{"the family's own", "# about\nsetting land\n-- hello/output.txt --\nHey\n-- hello/message.json --\n{\"content\": \"Hey\"}\n",
-			"template a\n# A greeting.\nrequest request.json\nparse output.txt message.json\nfinish stop\naccept output.txt\n" +
+			"template a\n# A greeting.\nrequest request.json\nparse output.txt " +
+				"message.json\nfinish stop\naccept output.txt\n" +
 				"-- request.json --\n{\n  \"messages\": [\n    1\n  ]\n}\n" +
 				"-- message.json --\n{\"content\": \"Hey\"}\n-- output.txt --\nHey\n"},
 		{"more and less", "# about\nsetting land\nask '{\"seed\": 1.50}' hello\nwithout accept hello\n-- hello/output.txt --\nHi\n",
-			"template a\n# A greeting.\nrequest request.json\nparse output.txt message.json\nfinish stop\n# accept output.txt\n" +
+			"template a\n# A greeting.\nrequest request.json\nparse output.txt " +
+				"message.json\nfinish stop\n# accept output.txt\n" +
 				"-- message.json --\n{\"content\": \"Hi\"}\n" +
 				"-- request.json --\n{\n  \"messages\": [\n    1\n  ],\n  \"seed\": 1.50\n}\n-- output.txt --\nHi\n"},
 	} {
@@ -53,7 +58,8 @@ func TestKinds(t *testing.T) {
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: found %v\n%s\nexpected\n%s", c.name, err, got, c.want)
 		}
-		if o := corpus.Origin("a/hello.txtar"); o.File != "a/outputs.txtar" || o.Script != "kinds/hello.txtar" || o.Shift != 1 {
+		if o := corpus.Origin("a/hello.txtar"); o.File != "a/outputs.txtar" ||
+			o.Script != "kinds/hello.txtar" || o.Shift != 1 {
 			t.Errorf("%s: the origin is %+v", c.name, o)
 		}
 		if o := corpus.Origin("a/alone.txtar"); o.File != "a/alone.txtar" || o.Kind != "" {
@@ -102,7 +108,8 @@ func TestOutputsErrors(t *testing.T) {
 	}
 }
 
-// FuzzOutputs reads any outputs file: each case that it makes can be read, or the error names the file.
+// FuzzOutputs reads any outputs file: each case that it makes can be read, or the error names the
+// file.
 func FuzzOutputs(f *testing.F) {
 	f.Add("# about\nsetting sea\ngate\nask '{\"a\": 1}' hello\nwithout accept hello\n-- hello/output.txt --\nHello\n")
 	f.Add("# about\nsetting sea\n-- hello/request.json --\n{\"tools\": [\"x\"]}\n-- --\n")
@@ -116,7 +123,8 @@ func FuzzOutputs(f *testing.F) {
 		}
 		f, _ := corpus.Family("a")
 		for _, file := range f.Cases {
-			if _, err := fs.ReadFile(corpus.FS, file); err != nil && !strings.Contains(err.Error(), "a/outputs.txtar") {
+			if _, err := fs.ReadFile(corpus.FS, file); err != nil &&
+				!strings.Contains(err.Error(), "a/outputs.txtar") {
 				t.Errorf("%q: %v", outputs, err)
 			}
 		}

@@ -245,7 +245,8 @@ func formed(in chattemplate.Input, to form) chattemplate.Input {
 		case to == formText && v.Kind() == ordered.Object:
 			return ordered.Str(v.String())
 		case to == formObject && v.Kind() == ordered.String:
-			if parsed, err := ordered.ParseString(v.Text()); err == nil && parsed.Kind() == ordered.Object {
+			if parsed, err := ordered.ParseString(v.Text()); err == nil &&
+				parsed.Kind() == ordered.Object {
 				return parsed
 			}
 		}
@@ -283,7 +284,8 @@ func filled(in chattemplate.Input) chattemplate.Input {
 		return msg
 	})
 	return eachTool(in, func(f ordered.Value) ordered.Value {
-		return fillProperties(fill(fill(f, "description", ordered.Str("")), "parameters", noParameters))
+		return fillProperties(fill(fill(f, "description", ordered.Str("")), "parameters",
+			noParameters))
 	})
 }
 
@@ -347,7 +349,8 @@ func (m *mender) formOf() form {
 			if len(b.in.Tools) == 0 || !strings.Contains(b.name, "call") {
 				continue
 			}
-			for _, in := range []chattemplate.Input{formed(b.in, f), spoken(true, nulled)(formed(b.in, f))} {
+			for _, in := range []chattemplate.Input{formed(b.in, f),
+				spoken(true, nulled)(formed(b.in, f))} {
 				text, err := m.now.t.Render(in)
 				written := err == nil && strings.Contains(text, "Lumati")
 				if written && !printsObject(in, text, "") {
@@ -511,7 +514,8 @@ func (m *mender) nullFaults() []fault {
 	var faults []fault
 	if m.calls {
 		faults = m.put(spoken(true, nulled), printsNull, itself)
-		faults = append(faults, m.put(spoken(true, omitted), printsNull, spoken(true, nulled), itself)...)
+		faults = append(faults,
+			m.put(spoken(true, omitted), printsNull, spoken(true, nulled), itself)...)
 	}
 	answers := m.put(spoken(false, nulled), printsNull, spoken(false, emptied))
 	return append(
@@ -521,7 +525,8 @@ func (m *mender) nullFaults() []fault {
 
 // dropping leaves a member of every function out, and the twin has it empty.
 func (m *mender) dropping(keys []string, fills ...func(ordered.Value) ordered.Value) []fault {
-	with := func(fills ...func(ordered.Value) ordered.Value) func(chattemplate.Input) chattemplate.Input {
+	type filling = func(ordered.Value) ordered.Value
+	with := func(fills ...filling) func(chattemplate.Input) chattemplate.Input {
 		return func(in chattemplate.Input) chattemplate.Input {
 			return eachTool(in, func(f ordered.Value) ordered.Value {
 				for _, key := range keys {
@@ -542,7 +547,10 @@ func (m *mender) dropping(keys []string, fills ...func(ordered.Value) ordered.Va
 }
 
 func (m *mender) toolFaults() []fault {
-	description := func(f ordered.Value) ordered.Value { return fill(f, "description", ordered.Str("")) }
+	description := func(f ordered.Value) ordered.Value {
+		return fill(f, "description",
+			ordered.Str(""))
+	}
 	parameters := func(f ordered.Value) ordered.Value { return fill(f, "parameters", noParameters) }
 	faults := m.dropping([]string{"description"}, description)
 	faults = append(faults, m.dropping([]string{"parameters"}, parameters)...)
@@ -552,14 +560,18 @@ func (m *mender) toolFaults() []fault {
 	return append(faults, m.put(
 		func(in chattemplate.Input) chattemplate.Input {
 			return eachTool(in, func(f ordered.Value) ordered.Value {
-				return eachProperty(f, func(p ordered.Value) ordered.Value { return p.Without("description") })
+				return eachProperty(f,
+					func(p ordered.Value) ordered.Value { return p.Without("description") })
 			})
 		}, never,
 		func(in chattemplate.Input) chattemplate.Input {
 			return eachTool(in, func(f ordered.Value) ordered.Value {
 				return eachProperty(
 					f,
-					func(p ordered.Value) ordered.Value { return p.With("description", ordered.Str("")) },
+					func(p ordered.Value) ordered.Value {
+						return p.With("description",
+							ordered.Str(""))
+					},
 				)
 			})
 		})...)
@@ -569,7 +581,8 @@ func (m *mender) toolFaults() []fault {
 const union = " | "
 
 func (m *mender) unionFaults() []fault {
-	types := func(t ordered.Value, anyOf ...ordered.Value) func(chattemplate.Input) chattemplate.Input {
+	types := func(t ordered.Value,
+		anyOf ...ordered.Value) func(chattemplate.Input) chattemplate.Input {
 		return func(in chattemplate.Input) chattemplate.Input {
 			return eachTool(in, func(f ordered.Value) ordered.Value {
 				return eachProperty(f, func(p ordered.Value) ordered.Value {
@@ -585,7 +598,10 @@ func (m *mender) unionFaults() []fault {
 		}
 	}
 	text, null := ordered.Str("string"), ordered.Str("null")
-	typed := func(t ordered.Value) ordered.Value { return ordered.ObjectOf(ordered.MemberOf("type", t)) }
+	typed := func(t ordered.Value) ordered.Value {
+		return ordered.ObjectOf(ordered.MemberOf("type",
+			t))
+	}
 	joined := types(ordered.Str("string" + union + "null"))
 	faults := m.put(types(ordered.ArrayOf(text, null)), never, joined, types(text))
 	return append(faults, m.put(types(ordered.Value{}, typed(text), typed(null)), never,

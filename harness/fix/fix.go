@@ -162,7 +162,8 @@ type kept struct {
 // wanted reports whether any rule of a kind is to be mended.
 func (m *mender) wanted(k kindOf) bool {
 	return m.options.Only == nil ||
-		slices.ContainsFunc(k.rules, func(id string) bool { return slices.Contains(m.options.Only, id) })
+		slices.ContainsFunc(k.rules,
+			func(id string) bool { return slices.Contains(m.options.Only, id) })
 }
 
 // source returns the source with another text.
@@ -267,7 +268,8 @@ func (m *mender) left(k kindOf, f fault) {
 		m.refuse(
 			k,
 			f,
-			"the template needs an object, and its language cannot read text as JSON; --refuse adds a refusal in words",
+			"the template needs an object, and its language cannot read text as JSON; --refuse "+
+				"adds a refusal in words",
 		)
 	default:
 		if gone, reason := m.proves(st); reason == "" {

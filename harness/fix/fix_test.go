@@ -122,7 +122,8 @@ func TestMend(t *testing.T) {
 			} else {
 				want = broken
 			}
-			m := fix.Mend(subject.New("t.jinja", broken), fix.Options{Refuse: c.refuse}, check.Options{})
+			m := fix.Mend(subject.New("t.jinja", broken), fix.Options{Refuse: c.refuse},
+				check.Options{})
 			if m.Text != want {
 				t.Errorf("mended to another text:\n%s\nwant %s", m.Diff(), c.want)
 			}
@@ -141,8 +142,8 @@ func TestMend(t *testing.T) {
 
 const printToolBack = `{{- (tool|tojson) + '\n' }}`
 
-// TestSteps makes the patched text of the steps in a file, where the template stands as a string with
-// escapes of every sort.
+// TestSteps makes the patched text of the steps in a file, where the template stands as a string
+// with escapes of every sort.
 func TestSteps(t *testing.T) {
 	broken := strings.Replace(sound, printText, `{{- "ü" + message.content }}`, 1)
 	m := fix.Mend(subject.New("t.jinja", broken), fix.Options{}, check.Options{})

@@ -15,11 +15,16 @@ import (
 var (
 	// filters that are another filter
 	filterAliases = map[string]string{
-		"to_json": "tojson", "json": "tojson", "jsonify": "tojson", "dumps": "tojson", "json_dumps": "tojson",
-		"json_encode": "tojson", "toJSON": "tojson", "len": "length", "size": "length", "str": "string",
-		"to_string": "string", "tostring": "string", "strip": "trim", "lowercase": "lower", "downcase": "lower",
-		"uppercase": "upper", "upcase": "upper", "to_int": "int", "integer": "int", "to_float": "float", "sorted": "sort",
-		"reversed": "reverse", "uniq": "unique", "html_escape": "escape", "default_if_none": "default",
+		"to_json": "tojson", "json": "tojson", "jsonify": "tojson", "dumps": "tojson",
+		"json_dumps":  "tojson",
+		"json_encode": "tojson", "toJSON": "tojson", "len": "length", "size": "length",
+		"str":       "string",
+		"to_string": "string", "tostring": "string", "strip": "trim", "lowercase": "lower",
+		"downcase":  "lower",
+		"uppercase": "upper", "upcase": "upper", "to_int": "int", "integer": "int",
+		"to_float": "float", "sorted": "sort",
+		"reversed": "reverse", "uniq": "unique", "html_escape": "escape",
+		"default_if_none": "default",
 	}
 	// filters that are a method
 	filterMethods = []string{
@@ -41,25 +46,31 @@ var (
 	}
 	// tests that are another test
 	testAliases = map[string]string{
-		"dict": "mapping", "object": "mapping", "str": "string", "bool": "boolean", "int": "integer", "null": "none",
+		"dict": "mapping", "object": "mapping", "str": "string", "bool": "boolean",
+		"int": "integer", "null": "none",
 		"nil": "none", "present": "defined", "missing": "undefined", "callable": "callable",
 	}
 	// tests that are a method
 	testMethods = map[string]string{
-		"startswith": "startswith", "startingwith": "startswith", "starting_with": "startswith", "starts_with": "startswith",
-		"endswith": "endswith", "endingwith": "endswith", "ending_with": "endswith", "ends_with": "endswith",
+		"startswith": "startswith", "startingwith": "startswith", "starting_with": "startswith",
+		"starts_with": "startswith",
+		"endswith":    "endswith", "endingwith": "endswith", "ending_with": "endswith",
+		"ends_with": "endswith",
 	}
 	// functions that are a filter
 	functionFilters = map[string]string{
-		"len": "length", "str": "string", "int": "int", "float": "float", "list": "list", "sorted": "sort", "sum": "sum",
-		"min": "min", "max": "max", "abs": "abs", "round": "round", "reversed": "reverse", "tojson": "tojson",
+		"len": "length", "str": "string", "int": "int", "float": "float", "list": "list",
+		"sorted": "sort", "sum": "sum",
+		"min": "min", "max": "max", "abs": "abs", "round": "round", "reversed": "reverse",
+		"tojson":  "tojson",
 		"to_json": "tojson", "json_dumps": "tojson", "length": "length", "repr": "pprint",
 	}
 	// functions that are another function
 	functionAliases = map[string]string{
 		"raise": "raise_exception", "raise_error": "raise_exception", "throw": "raise_exception",
-		"throw_exception": "raise_exception", "raise_exeception": "raise_exception", "error": "raise_exception",
-		"fail": "raise_exception", "exception": "raise_exception",
+		"throw_exception": "raise_exception", "raise_exeception": "raise_exception",
+		"error": "raise_exception",
+		"fail":  "raise_exception", "exception": "raise_exception",
 	}
 )
 
@@ -279,7 +290,8 @@ func (n *namer) test(x *syntax.Test, whole syntax.Expr) {
 		arg := n.spans.Expr(x.Args.Args[0])
 		n.mend(
 			x.Name,
-			Edit{span.From, span.To, fmt.Sprintf("(%s %sin %s)", inner(n.text[arg.From:arg.To]), not, text)},
+			Edit{span.From, span.To,
+				fmt.Sprintf("(%s %sin %s)", inner(n.text[arg.From:arg.To]), not, text)},
 		)
 	default:
 		n.unknown = append(n.unknown, unknown{at, fmt.Sprintf("the test %q", x.Name)})
@@ -288,7 +300,8 @@ func (n *namer) test(x *syntax.Test, whole syntax.Expr) {
 
 // inner is the text of an expression without the parentheses around it.
 func inner(text string) string {
-	if strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") && strings.Count(text, "(") == 1 {
+	if strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") &&
+		strings.Count(text, "(") == 1 {
 		return text[1 : len(text)-1]
 	}
 	return text

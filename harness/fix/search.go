@@ -123,7 +123,8 @@ func (m *mender) search(k kindOf, st *state, f fault, depth int) (*state, bool) 
 		case is.err != nil && (is.off != moved(was.off, c.edits()) || is.msg != was.msg):
 			further = append(further, step{next, 0})
 		case is.err == nil && was.err == nil:
-			if parts := report.Parting(is.text, f.wants[0]); parts > report.Parting(was.text, f.wants[0]) {
+			if parts := report.Parting(is.text, f.wants[0]); parts > report.Parting(was.text,
+				f.wants[0]) {
 				further = append(further, step{next, parts})
 			}
 		case is.err == nil:
@@ -227,6 +228,7 @@ func (s *site) refusing(text string) string {
 	if strings.HasPrefix(text[s.at:], "{%-") || strings.HasPrefix(text[s.at:], "{{-") {
 		open = "{%-"
 	}
-	return open + " if " + s.text + " is string %}" + indent + inner + "{{- raise_exception(" + s.quote + words + s.quote + ") }}" +
+	return open + " if " + s.text + " is string %}" + indent + inner + "{{- raise_exception(" +
+		s.quote + words + s.quote + ") }}" +
 		indent + "{%- endif %}" + indent
 }

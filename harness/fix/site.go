@@ -71,7 +71,8 @@ func or(other func(s *site) string) wrap {
 func (s *site) filtered(filter string) []Edit {
 	before, after := "", "|"+filter
 	switch s.x.(type) {
-	case *syntax.Name, *syntax.Attr, *syntax.Item, *syntax.Call, *syntax.Filter, *syntax.List, *syntax.Dict:
+	case *syntax.Name, *syntax.Attr, *syntax.Item, *syntax.Call, *syntax.Filter, *syntax.List,
+		*syntax.Dict:
 	default:
 		if s.text[0] != '(' {
 			before, after = "(", ")"+after
@@ -136,7 +137,8 @@ func orTypes(s *site) ([]Edit, bool) {
 	}
 	holder := s.text[:len(s.text)-s.tail(of)]
 	return or(func(s *site) string {
-		return "(" + holder + ".anyOf or [])|map(attribute=" + s.quote + "type" + s.quote + ")|join(" +
+		return "(" + holder + ".anyOf or [])|map(attribute=" + s.quote + "type" + s.quote +
+			")|join(" +
 			s.quote + union + s.quote + ")"
 	})(s)
 }
@@ -435,8 +437,9 @@ func (w *surveyor) sites(r *root, x syntax.Expr, p place) {
 	}
 	if add {
 		key, _, ok := field(x)
-		r.sites = append(r.sites, &site{x: x, text: w.st.text[span.From:span.To], span: span, place: p,
-			quote: w.quote, keyed: ok && slices.Contains(w.keys, key)})
+		r.sites = append(r.sites,
+			&site{x: x, text: w.st.text[span.From:span.To], span: span, place: p,
+				quote: w.quote, keyed: ok && slices.Contains(w.keys, key)})
 	}
 	below := func(y syntax.Expr, p place, u ...use) {
 		if y == nil {

@@ -89,7 +89,8 @@ func TestWhole(t *testing.T) {
 		)
 	}
 	t.Logf("%d templates\n%s", len(files), &table)
-	for _, name := range []string{string(NullContent), string(BareTools), string(TextArguments) + ", written as JSON"} {
+	for _, name := range []string{string(NullContent), string(BareTools),
+		string(TextArguments) + ", written as JSON"} {
 		if r := rows[name]; r == nil || 10*r.mended < 9*r.found {
 			t.Errorf("%s: mended %+v, want 90%%", name, r)
 		}
@@ -105,7 +106,8 @@ func mendFile(t *testing.T, file string, unseen *conversation.Grammar, count fun
 	}
 	result := Mend(src, Options{}, check.Options{})
 	for _, k := range kinds {
-		patched := slices.ContainsFunc(result.Patches, func(p Patch) bool { return p.Kind == k.kind })
+		patched := slices.ContainsFunc(result.Patches,
+			func(p Patch) bool { return p.Kind == k.kind })
 		left := slices.IndexFunc(result.Left, func(l Left) bool { return l.Kind == k.kind })
 		if !patched && left < 0 {
 			continue
@@ -165,7 +167,8 @@ func sameAsBefore(
 			if want, ok := asPython(in.in, was); err == nil && ok && is == want {
 				continue
 			}
-			t.Errorf("%s: %s, %s: %v\n%q\nwas\n%q", filepath.Base(file), c.Name, in.name, err, is, was)
+			t.Errorf("%s: %s, %s: %v\n%q\nwas\n%q", filepath.Base(file), c.Name, in.name, err, is,
+				was)
 			return
 		}
 	}

@@ -1,14 +1,17 @@
-// Package glyphs draws chat templates whose markers look like nothing in particular, and judges what the engine makes of them.
+// Package glyphs draws chat templates whose markers look like nothing in particular, and judges
+// what the engine makes of them.
 //
 // # Model
 //
-// A marker is made of runes of one class or two: punctuation, symbols, emoji, letters of five scripts, plain words. A template is drawn from a
-// seed: the spelling of its calls, whether it writes reasoning, wraps content or calls, and a marker for each place. So its turns are
-// known without the engine ([Template.Turn]), and what the engine found can be held against them.
+// A marker is made of runes of one class or two: punctuation, symbols, emoji, letters of five
+// scripts, plain words. A template is drawn from a seed: the spelling of its calls, whether it
+// writes reasoning, wraps content or calls, and a marker for each place. So its turns are known
+// without the engine ([Template.Turn]), and what the engine found can be held against them.
 //
-// A template is accepted where the engine says that it supports tools and all shapes are verified. One that is accepted must be right: the format
-// that was found spells turns of other messages than the proof's, and the parser reads them back. Accepted and wrong is what must
-// never be; refused is a loss, and its reason names the shape.
+// A template is accepted where the engine reports that it supports tools and all shapes are
+// verified. One that is accepted must be right: the format that was found spells turns of other
+// messages than the proof's, and the parser reads them back. Accepted and wrong is what must never
+// be; refused is a loss, and its reason names the shape.
 //
 // # Stability
 //
@@ -33,7 +36,8 @@ var classes = [][]string{
 	runes("!%&*+,-./:;=?@^_~|§¶†‡•…‰※‼⁂⁑⁕⸎⸙‹›«»¡¿"),
 	runes("←→↑↓⇒⇔∀∃∈∑√∞≈≠≤≥⊕⊗⊥⌘⌥⎋⏎■□▲△▶◆◇●◎★☆♠♣♥♦♪♯⚑⚙⚡✂✓✗✦➤⟐⧉⨁"),
 	runes("🔧🔩🧰📦💭💡💬🔑📎🔚🙂🚀🌍🔥🎯🧠🪄🛑✅❌"),
-	runes("абвгджзиклмнопрст"), runes("αβγδεζηθικλμνξο"), runes("ابتثجحخدذرزس"), runes("कखगघचछजझटठडढ"), runes("呼叫思考回答参数键值结束"),
+	runes("абвгджзиклмнопрст"), runes("αβγδεζηθικλμνξο"), runes("ابتثجحخدذرزس"),
+	runes("कखगघचछजझटठडढ"), runes("呼叫思考回答参数键值结束"),
 	{"call", "done", "think", "tool", "use", "reply", "note", "begin", "end", "step", "item", "stop", "turn", "part", "data"},
 	runes("<>[]{}()#$`\\\"'"),
 }
@@ -41,7 +45,8 @@ var classes = [][]string{
 func runes(s string) []string { return strings.Split(s, "") }
 
 // places are the markers of a template.
-var places = []string{"bot", "other", "eot", "think", "unthink", "say", "unsay", "calls", "uncalls", "call", "uncall", "with", "key", "value", "unvalue"}
+var places = []string{"bot", "other", "eot", "think", "unthink", "say", "unsay", "calls", "uncalls",
+	"call", "uncall", "with", "key", "value", "unvalue"}
 
 // Template is a template that was drawn.
 type Template struct {
@@ -57,7 +62,8 @@ type Template struct {
 // Draw draws a template.
 func Draw(seed uint64) *Template {
 	r := rand.New(rand.NewPCG(seed, 1))
-	t := &Template{Seed: seed, kind: r.IntN(3), think: r.IntN(2) == 0, wrapped: r.IntN(4) == 0, section: r.IntN(2) == 0, markers: map[string]string{}}
+	t := &Template{Seed: seed, kind: r.IntN(3), think: r.IntN(2) == 0, wrapped: r.IntN(4) == 0,
+		section: r.IntN(2) == 0, markers: map[string]string{}}
 	for _, place := range places {
 		for t.markers[place] == "" {
 			if m := marker(r); t.apart(m) {
@@ -85,7 +91,8 @@ func marker(r *rand.Rand) string {
 
 func pick(r *rand.Rand, from []string) string { return from[r.IntN(len(from))] }
 
-// apart reports whether a marker can be told from the others: none is a part of another, and none stands where two others meet.
+// apart reports whether a marker can be told from the others: none is a part of another, and none
+// stands where two others meet.
 func (t *Template) apart(m string) bool {
 	for _, other := range t.markers {
 		if strings.Contains(m, other) || strings.Contains(other, m) {
@@ -128,7 +135,7 @@ func (t *Template) source() string {
 		`{% if x.tool_calls %}` + calls + `{% endif %}{% else %}` + m("other") + `{{ x.role }} {{ x.content }}{% endif %}` + m("eot") + `{% endfor %}{% if add_generation_prompt %}` + m("bot") + `{% endif %}`
 }
 
-// Turn is what the template writes for a message behind the header, the end of the turn included.
+// Turn is what the template writes for a message after the header, the end of the turn included.
 func (t *Template) Turn(m chat.Message) string {
 	var b strings.Builder
 	w := func(texts ...string) {
@@ -221,8 +228,10 @@ func (t *Template) wrong(c *engine.Template) string {
 	if err != nil {
 		return err.Error()
 	}
-	ask := ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("user")), ordered.MemberOf("content", ordered.Str("How do I get there?")))
-	request, err := chat.ParseRequest(ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(ask)), ordered.MemberOf("tools", declared)))
+	ask := ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("user")),
+		ordered.MemberOf("content", ordered.Str("How do I get there?")))
+	request, err := chat.ParseRequest(ordered.ObjectOf(ordered.MemberOf("messages",
+		ordered.ArrayOf(ask)), ordered.MemberOf("tools", declared)))
 	if err != nil {
 		return err.Error()
 	}
@@ -244,7 +253,8 @@ func (t *Template) wrong(c *engine.Template) string {
 			return err.Error()
 		}
 		got := plan.Parse(strings.TrimSuffix(turn, t.markers["eot"]), chat.FinishStop).Message
-		if got.Content != m.Content || got.Reasoning != m.Reasoning || len(got.ToolCalls) != len(m.ToolCalls) {
+		if got.Content != m.Content || got.Reasoning != m.Reasoning ||
+			len(got.ToolCalls) != len(m.ToolCalls) {
 			return fmt.Sprintf("%q is read as %s", turn, got.Value())
 		}
 		for i, call := range m.ToolCalls {

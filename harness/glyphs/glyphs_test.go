@@ -11,10 +11,12 @@ import (
 
 var number = flag.Uint64("glyphs", 200, "draw this many templates")
 
-// accepted is the share of the templates that must be accepted, in percent. Of the first 1,000 seeds 976 are.
+// accepted is the share of the templates that must be accepted, in percent. Of the first 1,000
+// seeds 976 are.
 const accepted = 95
 
-// TestMarkers draws templates: none may be accepted and wrong, and few refused. `go test ./harness/glyphs -args -glyphs=1000` draws more.
+// TestMarkers draws templates: none may be accepted and wrong, and few refused. `go test
+// ./harness/glyphs -args -glyphs=1000` draws more.
 func TestMarkers(t *testing.T) {
 	verdicts := make([]glyphs.Verdict, *number)
 	var wait sync.WaitGroup
@@ -35,7 +37,8 @@ func TestMarkers(t *testing.T) {
 	for seed, v := range verdicts {
 		switch {
 		case v.Wrong != "":
-			t.Errorf("seed %d is accepted and wrong: %s\n%s", seed, v.Wrong, glyphs.Draw(uint64(seed)).Text)
+			t.Errorf("seed %d is accepted "+
+				"and wrong: %s\n%s", seed, v.Wrong, glyphs.Draw(uint64(seed)).Text)
 		case v.Accepted:
 			right++
 		default:

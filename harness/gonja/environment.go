@@ -19,30 +19,35 @@ import (
 // maxRange bounds range, whose items stand in memory here.
 const maxRange = 100_000
 
-// environment returns gonja's own environment with what transformers adds to jinja2's, and with replacements for what gonja
-// does differently from both. It is made anew for every template, since gonja's sets can change while it runs.
+// environment returns gonja's own environment with what transformers adds to jinja2's, and with
+// replacements for what gonja does differently from both. It is made anew for every template, since
+// gonja's sets can change while it runs.
 func environment(now func() (time.Time, error)) *exec.Environment {
 	filters := exec.NewFilterSet(map[string]exec.FilterFunction{}).Update(builtins.Filters)
-	for name, f := range map[string]exec.FilterFunction{"tojson": tojson, "items": itemsFilter, "string": stringFilter} {
+	for name, f := range map[string]exec.FilterFunction{"tojson": tojson, "items": itemsFilter,
+		"string": stringFilter} {
 		filters.Replace(name, f)
 	}
-	structures := exec.NewControlStructureSet(map[string]parser.ControlStructureParser{"generation": parseGeneration}).Update(builtins.ControlStructures)
-	globals := exec.EmptyContext().Update(builtins.GlobalFunctions).Update(exec.NewContext(map[string]any{
-		"range":           rangeOf,
-		"namespace":       namespace,
-		"raise_exception": raise,
-		"strftime_now": func(_ *exec.Evaluator, args *exec.VarArgs) (string, error) {
-			t, err := now()
-			if err != nil || len(args.Args) != 1 {
-				return "", errors.Join(err, wrongCount(args, 1))
-			}
-			return strftime(t, args.Args[0].String()), nil
-		},
-	}))
+	own := map[string]parser.ControlStructureParser{"generation": parseGeneration}
+	structures := exec.NewControlStructureSet(own).Update(builtins.ControlStructures)
+	globals := exec.EmptyContext().Update(builtins.GlobalFunctions).
+		Update(exec.NewContext(map[string]any{
+			"range":           rangeOf,
+			"namespace":       namespace,
+			"raise_exception": raise,
+			"strftime_now": func(_ *exec.Evaluator, args *exec.VarArgs) (string, error) {
+				t, err := now()
+				if err != nil || len(args.Args) != 1 {
+					return "", errors.Join(err, wrongCount(args, 1))
+				}
+				return strftime(t, args.Args[0].String()), nil
+			},
+		}))
 	methods := builtins.Methods
 	methods.Dict = exec.NewMethodSet(dictMethods())
 	methods.Str = exec.NewMethodSet(strMethods())
-	return &exec.Environment{Context: globals, Filters: filters, Tests: builtins.Tests, ControlStructures: structures, Methods: methods}
+	return &exec.Environment{Context: globals, Filters: filters, Tests: builtins.Tests,
+		ControlStructures: structures, Methods: methods}
 }
 
 func wrongCount(args *exec.VarArgs, want int) error {
@@ -59,7 +64,8 @@ func raise(_ *exec.Evaluator, args *exec.VarArgs) (string, error) {
 	return "", errors.New(args.Args[0].String())
 }
 
-// rangeOf replaces gonja's range, which leaves a goroutine behind whenever its items are not all used.
+// rangeOf replaces gonja's range, which leaves a goroutine behind whenever its items are not all
+// used.
 func rangeOf(_ *exec.Evaluator, args *exec.VarArgs) (list, error) {
 	bounds := [3]int{0, 0, 1}
 	switch len(args.Args) {
@@ -221,11 +227,15 @@ func dictMethods() map[string]exec.Method[map[string]any] {
 	return own
 }
 
-// stringMethodNames are the methods of gonja's strings that are kept; strMethods adds those that it lacks or gets wrong.
+// stringMethodNames are the methods of gonja's strings that are kept; strMethods adds those that it
+// lacks or gets wrong.
 var stringMethodNames = [...]string{
-	"capitalize", "casefold", "center", "encode", "expandtabs", "find", "format", "index", "isalnum", "isalpha", "isascii",
-	"isdecimal", "isdigit", "isidentifier", "islower", "isnumeric", "isprintable", "isspace", "istitle", "isupper", "join", "ljust", "lower",
-	"partition", "removeprefix", "removesuffix", "rfind", "rindex", "rjust", "rpartition", "rsplit", "split", "splitlines",
+	"capitalize", "casefold", "center", "encode", "expandtabs", "find", "format", "index",
+	"isalnum", "isalpha", "isascii",
+	"isdecimal", "isdigit", "isidentifier", "islower", "isnumeric", "isprintable", "isspace",
+	"istitle", "isupper", "join", "ljust", "lower",
+	"partition", "removeprefix", "removesuffix", "rfind", "rindex", "rjust", "rpartition", "rsplit",
+	"split", "splitlines",
 	"swapcase", "title", "translate", "upper", "zfill",
 }
 
@@ -264,7 +274,8 @@ func strMethods() map[string]exec.Method[string] {
 			}
 		}
 	}
-	own["strip"], own["lstrip"], own["rstrip"] = strip(strings.Trim), strip(strings.TrimLeft), strip(strings.TrimRight)
+	own["strip"], own["lstrip"], own["rstrip"] = strip(strings.Trim), strip(strings.TrimLeft),
+		strip(strings.TrimRight)
 	own["count"] = func(self string, _ *exec.Value, args *exec.VarArgs) (any, error) {
 		if err := wrongCount(args, 1); err != nil {
 			return nil, err
@@ -325,7 +336,8 @@ func (g *generation) Position() *tokens.Token { return g.at }
 // String implements gonja's nodes.Node.
 func (g *generation) String() string { return "generation" }
 
-// Execute implements gonja's exec.ControlStructure. The body is rendered apart, like the call block that it is in jinja2.
+// Execute implements gonja's exec.ControlStructure. The body is rendered apart, like the call block
+// that it is in jinja2.
 func (g *generation) Execute(r *exec.Renderer, _ *nodes.ControlStructureBlock) error {
 	var body strings.Builder
 	sub := r.Inherit()
@@ -337,10 +349,13 @@ func (g *generation) Execute(r *exec.Renderer, _ *nodes.ControlStructureBlock) e
 	return err
 }
 
-// strftime formats a time as Python's strftime does in the C locale; an unknown directive stays as it is.
+// strftime formats a time as Python's strftime does in the C locale; an unknown directive stays as
+// it is.
 func strftime(t time.Time, format string) string {
-	layouts := map[byte]string{'Y': "2006", 'y': "06", 'm': "01", 'B': "January", 'b': "Jan", 'h': "Jan", 'd': "02", 'e': "_2", 'A': "Monday", 'a': "Mon",
-		'H': "15", 'I': "03", 'M': "04", 'S': "05", 'p': "PM", 'f': "000000", 'F': "2006-01-02", 'T': "15:04:05", 'R': "15:04", 'D': "01/02/06",
+	layouts := map[byte]string{'Y': "2006", 'y': "06", 'm': "01", 'B': "January", 'b': "Jan",
+		'h': "Jan", 'd': "02", 'e': "_2", 'A': "Monday", 'a': "Mon",
+		'H': "15", 'I': "03", 'M': "04", 'S': "05", 'p': "PM", 'f': "000000", 'F': "2006-01-02",
+		'T': "15:04:05", 'R': "15:04", 'D': "01/02/06",
 		'c': "Mon Jan _2 15:04:05 2006", 'x': "01/02/06", 'X': "15:04:05"}
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {

@@ -1,28 +1,32 @@
-// Package gonja renders chat templates with gonja, the Jinja engine that Go programs in the wild use, behind the same
-// interface as the native engine, so that the harness can note where the two differ.
+// Package gonja renders chat templates with gonja, the Jinja engine that Go programs in the wild
+// use, after the same interface as the native engine, so that the harness can note where the two
+// differ.
 //
 // # Model
 //
-// A difference is a note about a template and never a failure: jinja2 is the reference, and the native engine is held to it.
-// Gonja is given everything that it can be given: the white-space settings of transformers, its tojson, raise_exception,
-// strftime_now with the caller's clock, the generation block, dictionaries that keep their order, and the methods and globals that it
-// lacks or that would harm the process.
+// A difference is a note about a template and never a failure: jinja2 is the reference, and the
+// native engine is held to it. Gonja is given everything that it can be given: the white-space
+// settings of transformers, its tojson, raise_exception, strftime_now with the caller's clock, the
+// generation block, dictionaries that keep their order, and the methods and globals that it lacks
+// or that would harm the process.
 //
 // # Safety
 //
-// A recursive macro in gonja ends the process beyond recovery, so gonja never runs in it. [Renderer] renders in a child
-// process, a second start of the same binary (see worker.go), and only what the native engine has rendered within its
-// limits just before. The child has limits of its own on stack, memory and time, and a new one is started when it dies.
+// A recursive macro in gonja ends the process beyond recovery, so gonja never runs in it.
+// [Renderer] renders in a child process, a second start of the same binary (see worker.go), and
+// only what the native engine has rendered within its limits just before. The child has limits of
+// its own on stack, memory and time, and a new one is started when it dies.
 //
 // # Limits
 //
-// A render may take 10 seconds and its output 64 MiB ([Renderer.Timeout]); the child may use 64 MiB of stack and 1 GiB of
-// memory.
+// A render may take 10 seconds and its output 64 MiB ([Renderer.Timeout]); the child may use 64 MiB
+// of stack and 1 GiB of memory.
 //
 // # Errors
 //
-// A template that gonja cannot compile or render gives gonja's message, at the start of the source, since gonja's places do
-// not always mean the template's. A child that dies gives an error that says how.
+// A template that gonja cannot compile or render gives gonja's message, at the start of the source,
+// since gonja's places do not always mean the template's. A child that dies gives an error that
+// says how.
 //
 // # Stability
 //
@@ -48,8 +52,8 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
-// Renderer is gonja as a [chattemplate.Renderer]. It is safe for concurrent use; renders queue for the one child process.
-// The zero value is ready to use.
+// Renderer is gonja as a [chattemplate.Renderer]. It is safe for concurrent use; renders queue for
+// the one child process. The zero value is ready to use.
 type Renderer struct {
 	Timeout time.Duration // for one render; zero: 10 seconds
 
@@ -57,7 +61,8 @@ type Renderer struct {
 	child *child
 }
 
-// defaultTimeout is far beyond what any chat template needs, so that only a render that hangs meets it.
+// defaultTimeout is far beyond what any chat template needs, so that only a render that hangs meets
+// it.
 const defaultTimeout = 10 * time.Second
 
 // Close ends the child process. The renderer can be used again and then starts another.
@@ -67,8 +72,8 @@ func (r *Renderer) Close() {
 	r.stop()
 }
 
-// Compile implements [chattemplate.Renderer]: it compiles for the native engine, which guards every render, and asks gonja
-// whether it can compile the template too.
+// Compile implements [chattemplate.Renderer]: it compiles for the native engine, which guards every
+// render, and asks gonja whether it can compile the template too.
 func (r *Renderer) Compile(src *source.Source) (chattemplate.Rendering, error) {
 	native, err := chattemplate.Native{Mode: jinja.Mutable}.Compile(src)
 	if err != nil {
@@ -130,7 +135,8 @@ func (r *Renderer) ask(src *source.Source, q request) (string, error) {
 	answer, err := r.child.exchange(q, timeout)
 	if err != nil {
 		death := r.stop()
-		return "", &source.Error{Src: src, Msg: "gonja died: " + strings.Join(nonEmpty(err.Error(), death), ": "), Err: err}
+		return "", &source.Error{Src: src,
+			Msg: "gonja died: " + strings.Join(nonEmpty(err.Error(), death), ": "), Err: err}
 	}
 	if answer.Error != "" {
 		return "", &source.Error{Src: src, Msg: "gonja: " + answer.Error}
@@ -178,7 +184,8 @@ func start() (*child, error) {
 
 var errTimeout = errors.New("it took too long")
 
-// exchange sends a request and waits for its answer. After an error the child is of no use any more.
+// exchange sends a request and waits for its answer. After an error the child is of no use any
+// more.
 func (c *child) exchange(q request, timeout time.Duration) (response, error) {
 	var late atomic.Bool
 	timer := time.AfterFunc(timeout, func() { late.Store(true); c.cmd.Process.Kill() })
@@ -201,7 +208,8 @@ func (c *child) talk(q request) (response, error) {
 	return answer, json.Unmarshal(line, &answer)
 }
 
-// stop ends the child and returns the first line of what it wrote on its standard error. The caller holds the lock.
+// stop ends the child and returns the first line of what it wrote on its standard error. The caller
+// holds the lock.
 func (r *Renderer) stop() string {
 	c := r.child
 	if c == nil {

@@ -17,7 +17,8 @@ func render(r *Renderer, template, vars string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return r.ask(source.New("t.jinja", template), request{Source: template, Vars: v, Now: clock().Format(time.RFC3339Nano), Render: true})
+	return r.ask(source.New("t.jinja", template),
+		request{Source: template, Vars: v, Now: clock().Format(time.RFC3339Nano), Render: true})
 }
 
 func TestRender(t *testing.T) {
@@ -85,7 +86,8 @@ func TestGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	deep, _ := ordered.ParseString(`{"deep": true}`)
-	if _, err := rendering.Render(deep, clock); err == nil || !strings.Contains(err.Error(), "native") {
+	if _, err := rendering.Render(deep, clock); err == nil ||
+		!strings.Contains(err.Error(), "native") {
 		t.Errorf("recursion: got %v", err)
 	}
 	if got, err := rendering.Render(ordered.Value{}, clock); err != nil || got != "shallow" {

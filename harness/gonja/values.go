@@ -32,8 +32,8 @@ func (l list) GetItem(key any) (*exec.Value, bool) {
 	return exec.ToValue(l[i]), true
 }
 
-// fromJSON returns a JSON value as gonja sees it: objects as its ordered dictionary, numbers without point or exponent as
-// integers.
+// fromJSON returns a JSON value as gonja sees it: objects as its ordered dictionary, numbers
+// without point or exponent as integers.
 func fromJSON(v ordered.Value) *exec.Value {
 	switch v.Kind() {
 	case ordered.Bool:
@@ -55,7 +55,8 @@ func fromJSON(v ordered.Value) *exec.Value {
 	case ordered.Object:
 		d := exec.NewDict()
 		for _, m := range v.Members() {
-			d.Pairs = append(d.Pairs, &exec.Pair{Key: exec.AsValue(m.Key), Value: fromJSON(m.Value)})
+			d.Pairs = append(d.Pairs,
+				&exec.Pair{Key: exec.AsValue(m.Key), Value: fromJSON(m.Value)})
 		}
 		return exec.AsValue(d)
 	}
@@ -92,7 +93,11 @@ func writeJSON(b *strings.Builder, v *exec.Value, s jsonStyle, depth int) error 
 	case v.IsDict():
 		pairs := pairsOf(v)
 		if s.sort {
-			slices.SortStableFunc(pairs, func(p, q *exec.Pair) int { return strings.Compare(p.Key.String(), q.Key.String()) })
+			slices.SortStableFunc(pairs,
+				func(p, q *exec.Pair) int {
+					return strings.Compare(p.Key.String(),
+						q.Key.String())
+				})
 		}
 		return writeItems(b, "{", "}", len(pairs), s, depth, func(i int) error {
 			b.Write(ordered.AppendQuoted(nil, pairs[i].Key.String(), s.ascii))
@@ -100,14 +105,16 @@ func writeJSON(b *strings.Builder, v *exec.Value, s jsonStyle, depth int) error 
 			return writeJSON(b, pairs[i].Value, s, depth+1)
 		})
 	case v.IsList():
-		return writeItems(b, "[", "]", v.Len(), s, depth, func(i int) error { return writeJSON(b, v.Index(i), s, depth+1) })
+		return writeItems(b, "[", "]", v.Len(), s, depth,
+			func(i int) error { return writeJSON(b, v.Index(i), s, depth+1) })
 	default:
 		return fmt.Errorf("tojson: a value of type %s is not JSON", v.Val.Type())
 	}
 	return nil
 }
 
-func writeItems(b *strings.Builder, open, end string, n int, s jsonStyle, depth int, write func(int) error) error {
+func writeItems(b *strings.Builder, open, end string, n int, s jsonStyle, depth int,
+	write func(int) error) error {
 	line := func(depth int) {
 		if s.pretty {
 			b.WriteString("\n" + strings.Repeat(s.indent, depth))
@@ -140,9 +147,11 @@ func pairsOf(v *exec.Value) []*exec.Pair {
 	}
 	var pairs []*exec.Pair
 	for _, key := range v.Val.MapKeys() {
-		pairs = append(pairs, &exec.Pair{Key: exec.ToValue(key), Value: exec.ToValue(v.Val.MapIndex(key))})
+		pairs = append(pairs,
+			&exec.Pair{Key: exec.ToValue(key), Value: exec.ToValue(v.Val.MapIndex(key))})
 	}
-	slices.SortFunc(pairs, func(p, q *exec.Pair) int { return strings.Compare(p.Key.String(), q.Key.String()) })
+	slices.SortFunc(pairs,
+		func(p, q *exec.Pair) int { return strings.Compare(p.Key.String(), q.Key.String()) })
 	return pairs
 }
 
@@ -166,7 +175,8 @@ func floatText(f float64) string {
 	return text
 }
 
-// unwrap returns the Go value behind gonja's wrappers, so that a container does not hold a value in a value.
+// unwrap returns the Go value after gonja's wrappers, so that a container does not hold a value in
+// a value.
 func unwrap(v *exec.Value) any {
 	for v != nil && v.Val.IsValid() && v.Val.Type() == reflect.TypeFor[*exec.Value]() {
 		v = v.Interface().(*exec.Value)

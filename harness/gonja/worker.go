@@ -18,7 +18,8 @@ import (
 	"github.com/nikolalohinski/gonja/v2/loaders"
 )
 
-// workerEnv marks the environment of a child process. A name of its own, since a binary that sees it does nothing but render.
+// workerEnv marks the environment of a child process. A name of its own, since a binary that sees
+// it does nothing but render.
 const workerEnv = "ASSAY_GONJA_WORKER"
 
 // The child's limits.
@@ -28,8 +29,9 @@ const (
 	maxOutput = 64 << 20 // bytes of one render
 )
 
-// init turns the process into a worker if it was started as one. Doing it here rather than in a main function is what
-// lets every binary that links this package, the test binaries included, start itself as its own child.
+// init turns the process into a worker if it was started as one. Doing it here rather than in a
+// main function is what lets every binary that links this package, the test binaries included,
+// start itself as its own child.
 func init() {
 	if os.Getenv(workerEnv) == "" {
 		return
@@ -72,7 +74,8 @@ func serve(in io.Reader, out io.Writer) {
 	}
 }
 
-// message returns an error's text on one line, without the template's source, which gonja puts into it.
+// message returns an error's text on one line, without the template's source, which gonja puts into
+// it.
 func message(err error, src string) string {
 	text := strings.ReplaceAll(err.Error(), "'"+src+"'", "")
 	text = strings.Join(strings.Fields(text), " ")
@@ -92,9 +95,15 @@ func answerTo(q request) (text string, err error) {
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	var now func() (time.Time, error) = func() (time.Time, error) { return time.Parse(time.RFC3339Nano, q.Now) }
+	var now func() (time.Time, error) = func() (time.Time,
+		error) {
+		return time.Parse(time.RFC3339Nano, q.Now)
+	}
 	if q.Now == "" {
-		now = func() (time.Time, error) { return time.Time{}, fmt.Errorf("strftime_now: there is no clock") }
+		now = func() (time.Time, error) {
+			return time.Time{},
+				fmt.Errorf("strftime_now: there is no clock")
+		}
 	}
 	template, err := compile(q.Source, now)
 	if err != nil || !q.Render {
@@ -131,8 +140,8 @@ func execute(template *exec.Template, vars map[string]any) (string, error) {
 	return out.String(), nil
 }
 
-// Unguarded is a template that gonja renders in this very process, with no guard at all: for a process that may die, such as one that measures
-// how fast gonja is.
+// Unguarded is a template that gonja renders in this very process, with no guard at all: for a
+// process that may die, such as one that measures how fast gonja is.
 type Unguarded struct{ template *exec.Template }
 
 // CompileUnguarded compiles a template. now is the clock that strftime_now shows.

@@ -1,5 +1,6 @@
-// Package hostile attacks every reader of foreign text, and demands that each attack ends within its limit with a clear error
-// or at a cost in proportion to its size. docs/untrusted.md lists the attacks; `go test -v` shows what each took.
+// Package hostile attacks every reader of foreign text, and demands that each attack ends within
+// its limit with a clear error or at a cost in proportion to its size. docs/untrusted.md lists the
+// attacks; `go test -v` shows what each took.
 package hostile
 
 import (
@@ -22,7 +23,8 @@ type attack struct {
 // maxHeap bounds what an attack may add to the heap, in MiB; most stay far below.
 const maxHeap = 512
 
-// hang is when an attack counts as one that does not end. Nothing that is well takes a twentieth of it.
+// hang is when an attack counts as one that does not end. Nothing that is well takes a twentieth of
+// it.
 const hang = 4 * time.Minute
 
 // attacks runs attacks and shows the peak of the heap and what was allocated in all.
@@ -69,10 +71,12 @@ func attacks(t *testing.T, all []attack) {
 	}
 }
 
-// heap runs something and returns the peak by which the live heap grew and what was allocated in all, in MiB.
+// heap runs something and returns the peak by which the live heap grew and what was allocated in
+// all, in MiB.
 func heap(run func()) (peak, total uint64) {
 	runtime.GC()
-	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
+	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/gc/heap/allocs:bytes"}}
 	read := func() (uint64, uint64) {
 		metrics.Read(samples)
 		return samples[0].Value.Uint64(), samples[1].Value.Uint64()

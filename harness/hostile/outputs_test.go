@@ -41,7 +41,8 @@ func compiled(family string) (*engine.Template, error) {
 
 var templatesOf sync.Map // of families: func() (*engine.Template, error)
 
-// planned prepares the standard request, with other tools where there are any, for a family of the corpus.
+// planned prepares the standard request, with other tools where there are any, for a family of the
+// corpus.
 func planned(family string, tools []chat.Tool) (*engine.Plan, error) {
 	tmpl, err := compiled(family)
 	if err != nil {
@@ -95,11 +96,12 @@ func work(plan *engine.Plan, output string) int {
 	return n
 }
 
-// maxWork is how many instructions a byte of output may cost, over a long output: the worst is a format that may be any of fifteen.
+// maxWork is how many instructions a byte of output may cost, over a long output: the worst is a
+// format that may be any of fifteen.
 const maxWork = 600
 
-// TestOutputs feeds every family of the corpus what is nearly a marker, for as long as it takes to show whether the work grows faster
-// than the output.
+// TestOutputs feeds every family of the corpus what is nearly a marker, for as long as it takes to
+// show whether the work grows faster than the output.
 func TestOutputs(t *testing.T) {
 	loaded, err := families.Load(corpus.FS)
 	if err != nil {
@@ -118,7 +120,8 @@ func TestOutputs(t *testing.T) {
 			for name, plan := range plans {
 				one, two := work(plan, output(plan, n)), work(plan, output(plan, 2*n))
 				if two > 5*one/2+100_000 || two > maxWork*2*n {
-					return fmt.Errorf("%s: %d instructions for %d bytes, %d for twice as many", name, one, n, two)
+					return fmt.Errorf("%s: %d instructions for %d bytes, %d "+
+						"for twice as many", name, one, n, two)
 				}
 			}
 			return nil
@@ -163,7 +166,8 @@ func TestOutputs(t *testing.T) {
 		{"ten megabytes with a thousand calls", "", func(t *testing.T) error {
 			call := "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"" + strings.Repeat("x", 10_000) + "\"}}\n</tool_call>\n"
 			output := strings.Repeat(call, 1000)
-			answer, mismatch := split.CheckSchedules(plans["hermes"].NewParser(), output, chat.FinishStop, slices.Values([][]int{{len(output) / 3}, {99, 5_000_000}}))
+			answer, mismatch := split.CheckSchedules(plans["hermes"].NewParser(), output,
+				chat.FinishStop, slices.Values([][]int{{len(output) / 3}, {99, 5_000_000}}))
 			if mismatch != nil || len(answer.Message.ToolCalls) != 1000 {
 				return fmt.Errorf("%d calls, %v", len(answer.Message.ToolCalls), mismatch)
 			}
@@ -176,7 +180,8 @@ func TestOutputs(t *testing.T) {
 			failed := make(chan string, 1000)
 			for i := range 1000 {
 				wait.Go(func() {
-					got := split.Feed(plans["hermes"].NewParser(), output, split.Every(len(output))[i%len(output):], chat.FinishStop).Message
+					got := split.Feed(plans["hermes"].NewParser(), output,
+						split.Every(len(output))[i%len(output):], chat.FinishStop).Message
 					if diff := split.Diff(want, got); diff != "" {
 						failed <- diff
 					}
@@ -282,7 +287,8 @@ func TestSchemas(t *testing.T) {
 		{"long pattern", "10000", language(`{"pattern": "` + strings.Repeat("(a|b)*", 10_000) + `"}`)},
 		{"many required properties", "", language(`{"properties": {` + properties(2_000) + `}}`)},
 		{"pattern matched by validation", "steps", func(t *testing.T) error {
-			p, err := schema.ParsePattern(strings.Repeat("(", 100) + "a*" + strings.Repeat("b*)*", 100))
+			p, err := schema.ParsePattern(strings.Repeat("(", 100) + "a*" +
+				strings.Repeat("b*)*", 100))
 			if err == nil {
 				_, err = p.Match(strings.Repeat("ab", 20_000) + "c")
 			}
@@ -302,7 +308,8 @@ func properties(n int) string {
 // reads reads a script of the corpus.
 func reads(text string) func(*testing.T) error {
 	return func(*testing.T) error {
-		_, err := script.Read(fstest.MapFS{"f/c.txtar": &fstest.MapFile{Data: []byte(text)}}, "f/c.txtar")
+		_, err := script.Read(fstest.MapFS{"f/c.txtar": &fstest.MapFile{Data: []byte(text)}},
+			"f/c.txtar")
 		return err
 	}
 }

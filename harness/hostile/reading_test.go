@@ -28,7 +28,8 @@ type calling struct {
 	out      *codegen.Output
 }
 
-// callingFormats returns the formats of the corpus's own templates, and the vendors' where ASSAY_VENDOR names them.
+// callingFormats returns the formats of the corpus's own templates, and the vendors' where
+// ASSAY_VENDOR names them.
 func callingFormats(t *testing.T) (all []calling) {
 	t.Helper()
 	loaded, err := families.Load(corpus.FS)
@@ -53,7 +54,8 @@ func callingFormats(t *testing.T) (all []calling) {
 			continue
 		}
 		ids := [2]string{"id4567890", "id9876543"}
-		if slices.ContainsFunc(f.Calls[0].Head, func(p format.Part) bool { return len(p.Parts) > 0 }) {
+		if slices.ContainsFunc(f.Calls[0].Head,
+			func(p format.Part) bool { return len(p.Parts) > 0 }) {
 			ids = [2]string{"functions.look_up:0", "functions.look_up:1"}
 		}
 		first := chat.ToolCall{ID: ids[0], Name: "look_up", Arguments: `{"town": "Oslo", "days": 3}`}
@@ -99,7 +101,8 @@ func spelled(t *testing.T, f format.Format, calls ...chat.ToolCall) string {
 
 // tentative reports whether calls begin with nothing that tells them from text.
 func (c calling) tentative() bool {
-	return c.calls.Tentative || c.calls.Object != nil && c.calls.Section.Open.Text+c.calls.Call.Open.Text == ""
+	return c.calls.Tentative ||
+		c.calls.Object != nil && c.calls.Section.Open.Text+c.calls.Call.Open.Text == ""
 }
 
 // repeated reports whether a call has its name twice, or beside its opener.
@@ -119,8 +122,8 @@ func (c calling) closers() (texts []string) {
 	return slices.DeleteFunc(texts, func(text string) bool { return len(text) < 4 })
 }
 
-// read reads an output whole, byte by byte and in halves, and says what came of it: the content, and for each call
-// its town and days, or a dash where it is not complete.
+// read reads an output whole, byte by byte and in halves, and says what came of it: the content,
+// and for each call its town and days, or a dash where it is not complete.
 func (c calling) read(t *testing.T, output string) string {
 	t.Helper()
 	answer, mismatch := split.CheckSchedules(stream.NewParser(c.out), output, chat.FinishStop,
@@ -151,7 +154,8 @@ var disorders = []struct {
 }{
 	{"a call", func(c calling) []string { return []string{c.one} }, "(Oslo 3)"},
 	{"two calls", func(c calling) []string { return []string{c.two} }, "(Oslo 3) (Bergen 4)"},
-	{"text after the end of a call (E20)", func(c calling) []string { return []string{c.one + " Done."} },
+	{"text after the end of a call (E20)",
+		func(c calling) []string { return []string{c.one + " Done."} },
 		"Done. (Oslo 3)"},
 	{"each end of a turn after a call, a result's beginning too (E9)", func(c calling) (all []string) {
 		call := c.one
@@ -236,10 +240,12 @@ func withoutCloser(c calling) []string {
 	}
 	close := body.Entry[len(body.Entry)-1].Text.Text
 	first, last := strings.Index(c.one, close), strings.LastIndex(c.one, close)
-	if len(close) < 4 || slices.ContainsFunc(body.Entry[1:], isKey) && isKey(body.Entry[len(body.Entry)-2]) {
+	if len(close) < 4 ||
+		slices.ContainsFunc(body.Entry[1:], isKey) && isKey(body.Entry[len(body.Entry)-2]) {
 		return nil
 	}
-	return []string{c.one[:first] + c.one[first+len(close):], c.one[:last] + c.one[last+len(close):]}
+	return []string{c.one[:first] + c.one[first+len(close):],
+		c.one[:last] + c.one[last+len(close):]}
 }
 
 func isKey(p format.Part) bool { return p.Kind == format.SlotKey }

@@ -110,19 +110,23 @@ func conversation(open, close, answer string) string {
 {%- if add_generation_prompt %}<|assistant|>{% endif %}`)
 }
 
-// TestChecks runs every check on templates that try to make it costly; all renders together stay within the budget.
+// TestChecks runs every check on templates that try to make it costly; all renders together stay
+// within the budget.
 func TestChecks(t *testing.T) {
-	limits := engine.Limits{Render: jinja.Limits{Steps: 200_000, OutputBytes: 1 << 20, Depth: 100}, TotalSteps: 1_000_000}
+	limits := engine.Limits{Render: jinja.Limits{Steps: 200_000, OutputBytes: 1 << 20, Depth: 100},
+		TotalSteps: 1_000_000}
 	whole := func(text string) func(*testing.T) error {
 		return func(t *testing.T) (err error) {
 			src := subject.New("t.jinja", text).Limited(limits)
 			for _, res := range check.Template(src, check.Options{}) {
-				if strings.Contains(res.Text, "internal error") || res.Rule == "A056" && res.Status != rule.Passed {
+				if strings.Contains(res.Text, "internal error") ||
+					res.Rule == "A056" && res.Status != rule.Passed {
 					err = fmt.Errorf("%s", res.Text)
 				}
 			}
 			if tmpl, err := src.Compile(); err == nil {
-				t.Logf("%d of %d steps", limits.TotalSteps-tmpl.ChatTemplate().Budget.Left(), limits.TotalSteps)
+				t.Logf("%d of %d steps", limits.TotalSteps-tmpl.ChatTemplate().Budget.Left(),
+					limits.TotalSteps)
 			}
 			return err
 		}
@@ -139,8 +143,8 @@ func TestChecks(t *testing.T) {
 	})
 }
 
-// TestSandbox tries to reach files, the environment, the network, the clock and the insides of the process, with both renderers. What
-// is out there is a secret in a file and in the environment.
+// TestSandbox tries to reach files, the environment, the network, the clock and the insides of the
+// process, with both renderers. What is out there is a secret in a file and in the environment.
 func TestSandbox(t *testing.T) {
 	const secret = "a-secret-that-no-template-may-read"
 	file := filepath.Join(t.TempDir(), "secret.txt")
@@ -155,18 +159,29 @@ func TestSandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, expr := range []string{
-		"x.__class__", "x.__class__.__mro__[1].__subclasses__()", "x|attr('__class__')", "x['__class__']", "'{0.__class__}'.format(x)", "'{0.__class__.__init__.__globals__}'.format(l)",
-		"'%s' % self.__init__", "self.__dict__", "self._TemplateReference__context", "cycler.__init__.__globals__.os.popen('cat FILE').read()", "cycler('a').__init__.__globals__",
-		"lipsum.__globals__", "lipsum.__globals__['os'].environ", "joiner.__init__.__globals__", "namespace.__init__.__globals__", "range.__self__", "dict.__base__", "l.__reduce__()",
-		"l.append.__self__", "d.items.__func__", "x.join.__globals__", "raise_exception.__code__", "strftime_now.__globals__", "loop.__class__", "caller.__globals__", "varargs", "kwargs",
-		"open('FILE').read()", "__import__('os').environ", "eval('1')", "exec('1')", "globals()", "locals()", "vars()", "environ", "env", "request", "config", "settings", "url_for", "get_flashed_messages",
-		"getattr(x, 'y')", "type(x)", "os.environ", "sys.modules", "time.time()", "now()", "datetime.now()", "x.GetType()", "x.Kind", "x.String()", "l.Pointer()", "d.MapKeys()", "x|string|pprint", "strftime_now('%Y')",
-		"file('FILE')", "include('FILE')", "readFile('FILE')", "fetch('http://127.0.0.1/')", "x|fileset", "x|env", "x|unknown", "('FILE'|safe) is file",
+		"x.__class__", "x.__class__.__mro__[1].__subclasses__()", "x|attr('__class__')", "x['__class__']", "'{0.__class__}'.format(x)",
+		"'{0.__class__.__init__.__globals__}'.format(l)",
+		"'%s' % self.__init__", "self.__dict__", "self._TemplateReference__context", "cycler.__init__.__globals__.os.popen('cat FILE').read()",
+		"cycler('a').__init__.__globals__",
+		"lipsum.__globals__", "lipsum.__globals__['os'].environ", "joiner.__init__.__globals__",
+		"namespace.__init__.__globals__", "range.__self__", "dict.__base__", "l.__reduce__()",
+		"l.append.__self__", "d.items.__func__", "x.join.__globals__", "raise_exception.__code__",
+		"strftime_now.__globals__", "loop.__class__", "caller.__globals__", "varargs", "kwargs",
+		"open('FILE').read()", "__import__('os').environ", "eval('1')", "exec('1')", "globals()",
+		"locals()", "vars()", "environ", "env", "request", "config", "settings", "url_for",
+		"get_flashed_messages",
+		"getattr(x, 'y')", "type(x)", "os.environ", "sys.modules", "time.time()", "now()",
+		"datetime.now()", "x.GetType()", "x.Kind", "x.String()", "l.Pointer()", "d.MapKeys()",
+		"x|string|pprint", "strftime_now('%Y')",
+		"file('FILE')", "include('FILE')", "readFile('FILE')", "fetch('http://127.0.0.1/')",
+		"x|fileset", "x|env", "x|unknown", "('FILE'|safe) is file",
 	} {
 		template := "{{ " + strings.ReplaceAll(expr, "FILE", file) + " }}"
 		t.Run(expr, func(t *testing.T) { sandboxed(t, second, template, vars, secret) })
 	}
-	for _, statement := range []string{"{% include 'FILE' %}", "{% include ['FILE'] ignore missing %}", "{% extends 'FILE' %}", "{% import 'FILE' as f %}{{ f }}", "{% from 'FILE' import x %}", "{% import 'os' as os %}{{ os.environ }}",
+	for _, statement := range []string{"{% include 'FILE' %}",
+		"{% include ['FILE'] ignore missing %}", "{% extends 'FILE' %}",
+		"{% import 'FILE' as f %}{{ f }}", "{% from 'FILE' import x %}", "{% import 'os' as os %}{{ os.environ }}",
 		"{% for k in self.__dict__ %}{{ k }}{% endfor %}", "{% set x.__class__ = 1 %}", "{% do l.append(1) %}", "{% debug %}"} {
 		template := strings.ReplaceAll(statement, "FILE", file)
 		t.Run(statement, func(t *testing.T) { sandboxed(t, second, template, vars, secret) })
@@ -174,7 +189,8 @@ func TestSandbox(t *testing.T) {
 }
 
 // sandboxed renders with both renderers, without a clock.
-func sandboxed(t *testing.T, second chattemplate.Renderer, text string, vars ordered.Value, secret string) {
+func sandboxed(t *testing.T, second chattemplate.Renderer, text string, vars ordered.Value,
+	secret string) {
 	for name, r := range map[string]chattemplate.Renderer{"native": chattemplate.Native{Mode: jinja.Mutable}, "gonja": second} {
 		rendering, err := r.Compile(source.New("t.jinja", text))
 		if err != nil {
@@ -184,7 +200,8 @@ func sandboxed(t *testing.T, second chattemplate.Renderer, text string, vars ord
 		if err != nil {
 			out = err.Error()
 		}
-		for _, bad := range []string{secret, "goroutine ", "0xc0", "runtime.", "reflect.", "/usr/", "PATH=", "<class", "<function", "died"} {
+		for _, bad := range []string{secret, "goroutine ", "0xc0", "runtime.", "reflect.", "/usr/",
+			"PATH=", "<class", "<function", "died"} {
 			if strings.Contains(out, bad) && !strings.Contains(text, bad) {
 				t.Errorf("%s: %s gives %q", name, text, out)
 			}

@@ -53,11 +53,12 @@ func TestOrder(t *testing.T) {
 func TestEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	n := 0
-	err := inorder.Run(ctx, func() (int, error) { return 1, nil }, func(i int) int { return i }, func(int) {
-		if n++; n == 100 {
-			cancel()
-		}
-	})
+	err := inorder.Run(ctx, func() (int, error) { return 1, nil }, func(i int) int { return i },
+		func(int) {
+			if n++; n == 100 {
+				cancel()
+			}
+		})
 	if !errors.Is(err, context.Canceled) || n < 100 {
 		t.Errorf("%d results, %v", n, err)
 	}

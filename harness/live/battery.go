@@ -19,7 +19,8 @@ type scenario struct {
 	request string
 }
 
-// expand fills the requests in: TOOLS are the standard tools, WEATHER a call with its result, SCHEMA that of an answer.
+// expand fills the requests in: TOOLS are the standard tools, WEATHER a call with its result,
+// SCHEMA that of an answer.
 var expand = strings.NewReplacer(
 	"TOOLS", standard.ToolsJSON,
 	"WEATHER", `{"role": "assistant", "content": "", "tool_calls": [{"id": "call00001", "type": "function",
@@ -65,8 +66,8 @@ var battery = [...]scenario{
 		request: `{"messages": [{"role": "user", "content": "Weather in Bern, then in Basel?"}, WEATHER], "tools": TOOLS, "parallel_tool_calls": false, "tool_choice": "required"}`},
 }
 
-// answered returns a request with an answer's message and a result for each of its calls. Ids that the output does not carry are
-// numbered.
+// answered returns a request with an answer's message and a result for each of its calls. Ids that
+// the output does not carry are numbered.
 func answered(request ordered.Value, m chat.Message) ordered.Value {
 	calls := make([]ordered.Value, len(m.ToolCalls))
 	results := make([]ordered.Value, len(m.ToolCalls))
@@ -81,12 +82,16 @@ func answered(request ordered.Value, m chat.Message) ordered.Value {
 			ordered.Member{Key: "name", Value: ordered.Str(call.Name)},
 			ordered.Member{Key: "content", Value: ordered.Str(`{"ok": true}`)})
 	}
-	assistant := []ordered.Member{{Key: "role", Value: ordered.Str("assistant")}, {Key: "content", Value: ordered.Str(m.Content)}}
+	assistant := []ordered.Member{{Key: "role", Value: ordered.Str("assistant")},
+		{Key: "content", Value: ordered.Str(m.Content)}}
 	if m.Reasoning != "" {
-		assistant = append(assistant, ordered.Member{Key: "reasoning_content", Value: ordered.Str(m.Reasoning)})
+		assistant = append(assistant,
+			ordered.Member{Key: "reasoning_content", Value: ordered.Str(m.Reasoning)})
 	}
-	assistant = append(assistant, ordered.Member{Key: "tool_calls", Value: ordered.ArrayOf(calls...)})
-	messages := append(append(append([]ordered.Value(nil), request.At("messages").Items()...), ordered.ObjectOf(assistant...)), results...)
+	assistant = append(assistant,
+		ordered.Member{Key: "tool_calls", Value: ordered.ArrayOf(calls...)})
+	messages := append(append(append([]ordered.Value(nil), request.At("messages").Items()...),
+		ordered.ObjectOf(assistant...)), results...)
 	return ordered.ObjectOf(
 		ordered.Member{Key: "messages", Value: ordered.ArrayOf(messages...)},
 		ordered.Member{Key: "tools", Value: request.At("tools")})

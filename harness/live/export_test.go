@@ -9,7 +9,8 @@ import (
 )
 
 // Judge holds answers that are there against a request, without a server.
-func Judge(plan *engine.Plan, request chat.Request, body ordered.Value, stream *openai.Stream) []rule.Result {
+func Judge(plan *engine.Plan, request chat.Request, body ordered.Value,
+	stream *openai.Stream) []rule.Result {
 	q := &question{v: new(Server), s: new(sheet), request: request}
 	piece, streamed := readAnswer(q.s, body), readStream(q.s, stream)
 	q.s.look(ruleAgrees)

@@ -1,24 +1,30 @@
-// Package live puts a model through a battery of requests and checks what comes of it: with llama.cpp behind it, on real tokens.
+// Package live puts a model through a battery of requests and checks what comes of it: with
+// llama.cpp after it, on real tokens.
 //
 // # Terminology
 //
-// A scenario is one request of the battery. A run is a scenario with one template on one model. The tiny model
-// ([WriteTiny]) has seeded random weights: with a grammar it says syntactically perfect nonsense, which exercises the grammar, the
-// triggers, tokens that straddle markers, and the parser.
+// A scenario is one request of the battery. A run is a scenario with one template on one model. The
+// tiny model ([WriteTiny]) has seeded random weights: with a grammar it says syntactically perfect
+// nonsense, which exercises the grammar, the triggers, tokens that straddle markers, and the
+// parser.
 //
 // # Model
 //
-// Every piece of an answer goes to the stream parser as it comes. Afterwards hold: the parser's message in one go is the same, and so is
-// that of the deltas; nothing of a constrained answer's markers is in its text; llama.cpp took the grammar, and our own matcher accepts
-// what it let through; of an answer that the model ended, calls are there where they are required, complete, of declared functions,
-// one where only one is allowed, and their arguments satisfy the schemas; JSON answers satisfy theirs. A lazy grammar's
-// trigger is forced on the tiny model, which would not find it. The prompt of the next turn, with the answer in it, is
-// compared with prompt and answer as they were: where it begins with them, a server can go on from its cache, which is noted and not demanded.
+// Every piece of an answer goes to the stream parser as it comes. Afterwards hold: the parser's
+// message in one go is the same, and so is that of the deltas; nothing of a constrained answer's
+// markers is in its text; llama.cpp took the grammar, and our own matcher accepts what it let
+// through; of an answer that the model ended, calls are there where they are required, complete, of
+// declared functions, one where only one is allowed, and their arguments satisfy the schemas; JSON
+// answers satisfy theirs. A lazy grammar's trigger is forced on the tiny model, which would not
+// find it. The prompt of the next turn, with the answer in it, is compared with prompt and answer
+// as they were: where it begins with them, a server can go on from its cache, which is noted and
+// not demanded.
 //
 // # Errors
 //
-// [OpenChat] returns an error that wraps caps.ErrToolsUnsupported for a template that the gate rejects. What goes wrong in a
-// run is a result of the report. An error of [Run] is one that keeps all runs from being made.
+// [OpenChat] returns an error that wraps caps.ErrToolsUnsupported for a template that the gate
+// rejects. What goes wrong in a run is a result of the report. An error of [Run] is one that keeps
+// all runs from being made.
 //
 // # Stability
 //
@@ -56,9 +62,11 @@ type Chat struct {
 	Tiny     bool // the model says nonsense: triggers are forced
 }
 
-// OpenChat judges a template for tool calling and opens a chat with it. What is rejected wraps engine.ErrToolsUnsupported or engine.ErrUnverified; the name is
-// the model's, as its user knows it.
-func OpenChat(name string, t *engine.Template, m *llama.Model, o llama.ContextOptions) (*Chat, error) {
+// OpenChat judges a template for tool calling and opens a chat with it. What is rejected wraps
+// engine.ErrToolsUnsupported or engine.ErrUnverified; the name is the model's, as its user knows
+// it.
+func OpenChat(name string, t *engine.Template, m *llama.Model,
+	o llama.ContextOptions) (*Chat, error) {
 	if err := t.Gate().Err(); err != nil {
 		return nil, fmt.Errorf("model %s rejected: %w", name, err)
 	}
@@ -66,7 +74,8 @@ func OpenChat(name string, t *engine.Template, m *llama.Model, o llama.ContextOp
 }
 
 // OpenRaw is OpenChat without the judgement.
-func OpenRaw(name string, t *engine.Template, m *llama.Model, o llama.ContextOptions) (*Chat, error) {
+func OpenRaw(name string, t *engine.Template, m *llama.Model,
+	o llama.ContextOptions) (*Chat, error) {
 	c, err := m.NewContext(o)
 	if err != nil {
 		return nil, err
@@ -178,12 +187,14 @@ func (c *Chat) follow(ctx context.Context, out *Outcome, o Options) (*Outcome, e
 		return nil, err
 	}
 	if refused != nil {
-		next.Notes = append(next.Notes, fmt.Sprintf("the calls' ids were replaced, since the template refused the answer: %v", refused))
+		next.Notes = append(next.Notes, fmt.Sprintf("the calls' ids were replaced, since the "+
+			"template refused the answer: %v", refused))
 	}
 	if first, second, err := c.prompts(out.Request, request); err != nil {
 		next.Faults = append(next.Faults, err.Error())
 	} else if !strings.HasPrefix(second, first+out.Output) {
-		next.Notes = append(next.Notes, "the next turn's prompt does not begin with this turn's prompt and answer, so that a cache is of use up to the difference only")
+		next.Notes = append(next.Notes, "the next turn's prompt does not begin with this turn's "+
+			"prompt and answer, so that a cache is of use up to the difference only")
 	}
 	return next, nil
 }
@@ -206,14 +217,17 @@ func (c *Chat) prompts(first, second ordered.Value) (a, b string, err error) {
 	return a, b, nil
 }
 
-// run makes one run. The error is that of a context that ended, or one that no answer of the model is to blame for.
-func (c *Chat) run(ctx context.Context, s *scenario, request ordered.Value, o Options) (*Outcome, error) {
+// run makes one run. The error is that of a context that ended, or one that no answer of the model
+// is to blame for.
+func (c *Chat) run(ctx context.Context, s *scenario, request ordered.Value,
+	o Options) (*Outcome, error) {
 	out := &Outcome{Template: c.Name, Scenario: s.name, Request: request}
 	if err := c.generate(ctx, out, s, o); err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		for _, kind := range [...]error{llama.ErrFull, llama.ErrMemory, llama.ErrDecode, llama.ErrGrammar, llama.ErrClosed} {
+		for _, kind := range [...]error{llama.ErrFull, llama.ErrMemory, llama.ErrDecode,
+			llama.ErrGrammar, llama.ErrClosed} {
 			if errors.Is(err, kind) {
 				return nil, fmt.Errorf("scenario %s: %w", s.name, err)
 			}
@@ -278,7 +292,8 @@ func ending(cut bool) chat.FinishReason {
 	return chat.FinishStop
 }
 
-// constrains says that a request constrains its answer: by tools or by a schema. Else the model writes as it likes.
+// constrains reports whether a request constrains its answer: by tools or by a schema. Else the
+// model writes as it likes.
 func constrains(r chat.Request) bool {
 	return r.HasJSONSchema || len(r.Tools) > 0 && r.ToolChoice.Mode != chat.ChoiceNone
 }
@@ -296,8 +311,8 @@ func Grammar(plan *codegen.Output, grammar *gbnf.Grammar) *llama.Grammar {
 	return g
 }
 
-// begin returns tokens that pull a trigger: some text, then the trigger's word, or, where that does not begin a call, as much of a
-// sentence of the grammar as it takes until there is one.
+// begin returns tokens that pull a trigger: some text, then the trigger's word, or, where that does
+// not begin a call, as much of a sentence of the grammar as it takes until there is one.
 func (c *Chat) begin(plan *engine.Plan, grammar *gbnf.Grammar) ([]llama.Token, error) {
 	const text = "I look that up. "
 	if t := plan.Triggers[0]; t.Call && !t.Pattern {
@@ -334,8 +349,12 @@ func (c *Chat) begin(plan *engine.Plan, grammar *gbnf.Grammar) ([]llama.Token, e
 const maxSentences = 64
 
 // check looks at what must hold of an answer. A grammar of nil is one that is known to accept it.
-func (out *Outcome) check(plan *engine.Plan, r chat.Request, parser *stream.Parser, streamed *collector, grammar *gbnf.Grammar, s *scenario, tiny bool) {
-	fault := func(format string, args ...any) { out.Faults = append(out.Faults, fmt.Sprintf(format, args...)) }
+func (out *Outcome) check(plan *engine.Plan, r chat.Request, parser *stream.Parser,
+	streamed *collector, grammar *gbnf.Grammar, s *scenario, tiny bool) {
+	fault := func(format string,
+		args ...any) {
+		out.Faults = append(out.Faults, fmt.Sprintf(format, args...))
+	}
 	whole := plan.Parse(out.Output, ending(out.Cut))
 	if a, b := parser.Message().Value().String(), whole.Message.Value().String(); a != b {
 		fault("streamed and in one go differ:\n  streamed   %s\n  in one go  %s", a, b)
@@ -351,7 +370,8 @@ func (out *Outcome) check(plan *engine.Plan, r chat.Request, parser *stream.Pars
 	}
 	constrained, triggered := plan.Output.Constrained(out.Output)
 	begun := slices.ContainsFunc(plan.Triggers, func(t codegen.Trigger) bool {
-		at, _ := (&codegen.Output{Lazy: true, Triggers: []codegen.Trigger{t}}).Constrained(out.Output)
+		at, _ := (&codegen.Output{Lazy: true, Triggers: []codegen.Trigger{t}}).
+			Constrained(out.Output)
 		return t.Call && at == constrained
 	})
 	if !triggered { // the model answered without a call, which it may
@@ -362,7 +382,8 @@ func (out *Outcome) check(plan *engine.Plan, r chat.Request, parser *stream.Pars
 	}
 	out.armed = true
 	accepts := gbnf.Accepts
-	if out.Result.End == llama.EndStop && grammar != nil { // behind the stop's text, or within something that happens to have it
+	// after the stop's text, or within something that happens to have it
+	if out.Result.End == llama.EndStop && grammar != nil {
 		if done, err := gbnf.Accepts(grammar, constrained); err == nil && !done {
 			out.Cut = true
 		}
@@ -371,8 +392,10 @@ func (out *Outcome) check(plan *engine.Plan, r chat.Request, parser *stream.Pars
 		accepts = gbnf.AcceptsPrefix
 	}
 	if grammar == nil {
-	} else if !utf8.ValidString(constrained) { // llama.cpp takes what only looks like UTF-8, grammars are over characters
-		out.Notes = append(out.Notes, "the answer is not UTF-8: it was not held against our matcher")
+	} else if !utf8.ValidString(constrained) {
+		// llama.cpp takes what only looks like UTF-8, grammars are over characters
+		out.Notes = append(out.Notes, "the answer is not UTF-8: it was not held "+
+			"against our matcher")
 	} else if ok, err := accepts(grammar, constrained); err != nil {
 		fault("our matcher: %v", err)
 	} else if !ok {
@@ -385,7 +408,8 @@ func (out *Outcome) check(plan *engine.Plan, r chat.Request, parser *stream.Pars
 		out.checkLeaks(plan, r, fault)
 	}
 	if out.Cut {
-		out.Notes = append(out.Notes, fmt.Sprintf("cut off after %d tokens (%s): completeness was not checked", out.Result.Tokens, out.Result.End))
+		out.Notes = append(out.Notes, fmt.Sprintf("cut off after %d tokens (%s): completeness "+
+			"was not checked", out.Result.Tokens, out.Result.End))
 		return
 	}
 	out.checkCalls(r, fault)
@@ -402,7 +426,8 @@ func (out *Outcome) checkLeaks(plan *engine.Plan, r chat.Request, fault func(str
 		return
 	}
 	for _, marker := range plan.Preserved {
-		for _, part := range [...]struct{ name, text string }{{"reasoning", out.Message.Reasoning}, {"content", out.Message.Content}} {
+		for _, part := range [...]struct{ name, text string }{{"reasoning", out.Message.Reasoning},
+			{"content", out.Message.Content}} {
 			if strings.Contains(part.text, marker) && tag.MatchString(marker) {
 				fault("the marker %q leaks into the %s", marker, part.name)
 			}
@@ -473,9 +498,11 @@ func (c *collector) add(deltas []chat.Delta) {
 		for _, call := range d.ToolCalls {
 			switch n := len(c.message.ToolCalls); {
 			case call.Index == n:
-				c.message.ToolCalls = append(c.message.ToolCalls, chat.ToolCall{ID: call.ID, Name: call.Name})
+				c.message.ToolCalls = append(c.message.ToolCalls,
+					chat.ToolCall{ID: call.ID, Name: call.Name})
 			case call.Index > n || call.Index < 0:
-				c.err = fmt.Errorf("a delta has the call index %d, where %d calls are known", call.Index, n)
+				c.err = fmt.Errorf("a delta has the call index %d, where %d "+
+					"calls are known", call.Index, n)
 				continue
 			}
 			c.message.ToolCalls[call.Index].Arguments += call.Arguments
@@ -489,7 +516,8 @@ func (c *collector) compare(m chat.Message) error {
 		return c.err
 	}
 	if a, b := c.message.Value().String(), m.Value().String(); a != b {
-		return fmt.Errorf("the deltas put together are not the message:\n  deltas   %s\n  message  %s", a, b)
+		return fmt.Errorf("the deltas put together are not the "+
+			"message:\n  deltas   %s\n  message  %s", a, b)
 	}
 	return nil
 }

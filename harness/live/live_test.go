@@ -38,7 +38,8 @@ func TestTinyModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info.Architecture != "llama" || info.EOS.Text != "</s>" || info.Parameters < 100_000 || info.Parameters > 500_000 {
+	if info.Architecture != "llama" || info.EOS.Text != "</s>" || info.Parameters < 100_000 ||
+		info.Parameters > 500_000 {
 		t.Errorf("%+v", info)
 	}
 	if text, _ := info.Template(""); text.Text != "{{ messages }}" {
@@ -71,7 +72,8 @@ func TestGate(t *testing.T) {
 	if !errors.Is(err, caps.ErrToolsUnsupported) {
 		t.Fatal(err)
 	}
-	const want = "model small.gguf rejected: chat template does not support tool calling (supports_tools=false, supports_tool_calls=false)"
+	const want = "model small.gguf rejected: chat template does not support tool calling " +
+		"(supports_tools=false, supports_tool_calls=false)"
 	if err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}
@@ -102,7 +104,8 @@ func TestBattery(t *testing.T) {
 	}
 	defer chat.Close()
 	chat.Name, chat.Tiny = "hermes", true
-	outcomes, err := chat.Run(t.Context(), live.Options{Sampling: llama.Sampling{Temperature: 1, Seed: 1}, Max: 1200, MaxFree: 40})
+	outcomes, err := chat.Run(t.Context(),
+		live.Options{Sampling: llama.Sampling{Temperature: 1, Seed: 1}, Max: 1200, MaxFree: 40})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,15 +29,17 @@ import (
 // serverVariable names the llama-server to test; `make live-server` sets it.
 const serverVariable = "ASSAY_LLAMA_SERVER"
 
-// knownFaults are those of llama-server 0.5.0: under each reason "family scenario/rule", a star for any.
+// knownFaults are those of llama-server 0.5.0: under each reason "family scenario/rule", a star for
+// any.
 const knownFaults = "../../ci/known/llama-server.txt"
 
-// TestLlamaServer puts llama-server with the tiny model through the battery, for every family with tools. What it finds is listed with
-// reasons; anything else is new.
+// TestLlamaServer puts llama-server with the tiny model through the battery, for every family with
+// tools. What it finds is listed with reasons; anything else is new.
 func TestLlamaServer(t *testing.T) {
 	program := os.Getenv(serverVariable)
 	if program == "" {
-		t.Skipf("%s names no llama-server; `make live-server` builds it and runs this", serverVariable)
+		t.Skipf("%s names no llama-server; `make live-server` builds "+
+			"it and runs this", serverVariable)
 	}
 	text, err := os.ReadFile(knownFaults)
 	if err != nil {
@@ -99,15 +101,16 @@ func (k *knownList) has(family, name string) bool {
 	return found
 }
 
-// runLlamaServer starts a server with the tiny model of a family's template, and puts it through the battery. The bias keeps the
-// model from strewing markers over its nonsense, and makes it call.
+// runLlamaServer starts a server with the tiny model of a family's template, and puts it through
+// the battery. The bias keeps the model from strewing markers over its nonsense, and makes it call.
 func runLlamaServer(t *testing.T, program, family string, tm *engine.Template) []rule.Result {
 	t.Helper()
 	plan, err := tm.Prepare(standard.ToolRequest(), engine.PrepareOptions{Insist: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	model, err := live.WriteTinyFile(t.TempDir(), 1, subject.BOS, subject.EOS, plan.Preserved, templateText(t, family))
+	model, err := live.WriteTinyFile(t.TempDir(), 1, subject.BOS, subject.EOS, plan.Preserved,
+		templateText(t, family))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +125,8 @@ func runLlamaServer(t *testing.T, program, family string, tm *engine.Template) [
 		if text == "\n" || strings.HasPrefix(opener, text) {
 			by = ordered.Int(3)
 		}
-		body := ordered.ObjectOf(ordered.Member{Key: "content", Value: ordered.Str(text)}, ordered.Member{Key: "parse_special", Value: ordered.Boolean(true)})
+		body := ordered.ObjectOf(ordered.Member{Key: "content", Value: ordered.Str(text)},
+			ordered.Member{Key: "parse_special", Value: ordered.Boolean(true)})
 		a, err := client.Post(t.Context(), "/tokenize", body.Append(nil, ordered.Compact))
 		if err != nil {
 			t.Fatal(err)
@@ -138,8 +142,10 @@ func runLlamaServer(t *testing.T, program, family string, tm *engine.Template) [
 	if p.Template == "" {
 		t.Error("/props has no template")
 	}
-	s := &live.Server{Client: client, Model: p.Model, Template: tm, Raw: true, Max: 200, MaxFree: 30, Extra: ordered.ObjectOf(
-		ordered.Member{Key: "logit_bias", Value: ordered.ArrayOf(bias...)}, ordered.Member{Key: "cache_prompt", Value: ordered.Boolean(false)})}
+	s := &live.Server{Client: client, Model: p.Model, Template: tm, Raw: true, Max: 200,
+		MaxFree: 30, Extra: ordered.ObjectOf(
+			ordered.Member{Key: "logit_bias", Value: ordered.ArrayOf(bias...)},
+			ordered.Member{Key: "cache_prompt", Value: ordered.Boolean(false)})}
 	s.Sampling.Temperature, s.Sampling.Seed = 1, 1
 	results, err := s.Run(t.Context())
 	if err != nil {
@@ -159,7 +165,8 @@ func startLlamaServer(t *testing.T, program, model string) *openai.Client {
 	l.Close()
 	var log bytes.Buffer
 	ctx, stop := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, program, "-m", model, "--host", "127.0.0.1", "--port", fmt.Sprint(port),
+	cmd := exec.CommandContext(ctx, program, "-m", model, "--host", "127.0.0.1", "--port",
+		fmt.Sprint(port),
 		"-t", "1", "-np", "1", "-c", "8192", "--no-ui", "--no-warmup", "--verbose")
 	cmd.Stdout, cmd.Stderr = &log, &log
 	cmd.Env = append(os.Environ(), "LLAMA_CACHE="+filepath.Dir(model))

@@ -33,9 +33,11 @@ type Provenance struct {
 func (p Provenance) String() string {
 	sampler := "greedy"
 	if s := p.Sampling; s.Temperature > 0 {
-		sampler = fmt.Sprintf("temperature %g, top-k %d, top-p %g, min-p %g, seed %d", s.Temperature, s.TopK, s.TopP, s.MinP, s.Seed)
+		sampler = fmt.Sprintf("temperature %g, top-k %d, top-p %g, "+
+			"min-p %g, seed %d", s.Temperature, s.TopK, s.TopP, s.MinP, s.Seed)
 	}
-	return fmt.Sprintf("# model: %s (%s), SHA-256 %s\n# recorded: llama.cpp %s on %s, %s, %s\n", p.Model, p.FileType, p.SHA256, p.Version, p.Device, sampler, p.Date)
+	return fmt.Sprintf("# model: %s (%s), SHA-256 %s\n# recorded: llama.cpp %s "+
+		"on %s, %s, %s\n", p.Model, p.FileType, p.SHA256, p.Version, p.Device, sampler, p.Date)
 }
 
 // FileSHA256 returns the SHA-256 of a file, in hex.
@@ -55,8 +57,9 @@ func FileSHA256(path string) (string, error) {
 // ErrRecorded is returned for a case that is there already.
 var ErrRecorded = errors.New("the case is there already, and is not overwritten")
 
-// Record writes a run as a case of the corpus: dir/TEMPLATE/live_SCENARIO.txtar. The case gets its name when it is whole, so that an
-// interrupted run leaves none that is half written. Runs that failed, were cut off or are not UTF-8 are not recorded: ok is false.
+// Record writes a run as a case of the corpus: dir/TEMPLATE/live_SCENARIO.txtar. The case gets its
+// name when it is whole, so that an interrupted run leaves none that is half written. Runs that
+// failed, were cut off or are not UTF-8 are not recorded: ok is false.
 func (o *Outcome) Record(dir string, p Provenance) (ok bool, err error) {
 	if len(o.Faults) > 0 || o.Cut || o.Output == "" || !utf8.ValidString(o.Output) {
 		return false, nil
@@ -78,7 +81,8 @@ func (o *Outcome) Record(dir string, p Provenance) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := os.Link(f.Name(), path); errors.Is(err, fs.ErrExist) { // a link, unlike a rename, replaces nothing
+	// a link, unlike a rename, replaces nothing
+	if err := os.Link(f.Name(), path); errors.Is(err, fs.ErrExist) {
 		return false, fmt.Errorf("%s: %w", path, ErrRecorded)
 	} else if err != nil {
 		return false, err
@@ -88,7 +92,8 @@ func (o *Outcome) Record(dir string, p Provenance) (ok bool, err error) {
 
 func (o *Outcome) archive(p Provenance) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# Recorded: %s.\n%stemplate %s\nrequest request.json\nparse output.txt message.json\nstream output.txt message.json\n",
+	fmt.Fprintf(&b, "# Recorded: %s.\n%stemplate %s\nrequest request.json\nparse output.txt "+
+		"message.json\nstream output.txt message.json\n",
 		o.Scenario, p, o.Template)
 	if o.armed && o.Result.End == llama.EndToken {
 		b.WriteString("accept output.txt\n")

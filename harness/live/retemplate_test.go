@@ -17,8 +17,10 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// answers loads a model and returns the prompt's tokens and what the model writes behind them, greedily and by chance.
-func answers(t *testing.T, path, prompt string) (info llama.ModelInfo, tokens []llama.Token, texts []string) {
+// answers loads a model and returns the prompt's tokens and what the model writes after them,
+// greedily and by chance.
+func answers(t *testing.T, path,
+	prompt string) (info llama.ModelInfo, tokens []llama.Token, texts []string) {
 	t.Helper()
 	m, err := llama.Load(t.Context(), path, llama.ModelOptions{})
 	if err != nil {
@@ -35,10 +37,11 @@ func answers(t *testing.T, path, prompt string) (info llama.ModelInfo, tokens []
 	defer c.Close()
 	for _, sampling := range []llama.Sampling{{}, {Temperature: 1, Seed: 5}} {
 		var text []byte
-		if _, err := c.Generate(t.Context(), llama.Request{Prompt: tokens, Sampling: sampling, Max: 100}, func(piece []byte) error {
-			text = append(text, piece...)
-			return nil
-		}); err != nil {
+		if _, err := c.Generate(t.Context(),
+			llama.Request{Prompt: tokens, Sampling: sampling, Max: 100}, func(piece []byte) error {
+				text = append(text, piece...)
+				return nil
+			}); err != nil {
 			t.Fatal(err)
 		}
 		texts = append(texts, string(text))
@@ -46,7 +49,8 @@ func answers(t *testing.T, path, prompt string) (info llama.ModelInfo, tokens []
 	return m.Info(), tokens, texts
 }
 
-// TestRetemplated gives a model another template: loaded raw it is the same model, and a chat with it is the gate's to judge by the new one.
+// TestRetemplated gives a model another template: loaded raw it is the same model, and a chat with
+// it is the gate's to judge by the new one.
 func TestRetemplated(t *testing.T) {
 	if !llama.Available() {
 		t.Skip("this test binary was built without llama.cpp")
@@ -57,7 +61,8 @@ func TestRetemplated(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	original, err := live.WriteTinyFile(dir, 1, subject.BOS, subject.EOS, plan.Preserved, templateText(t, "hermes"))
+	original, err := live.WriteTinyFile(dir, 1, subject.BOS, subject.EOS, plan.Preserved,
+		templateText(t, "hermes"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,11 +77,13 @@ func TestRetemplated(t *testing.T) {
 		{family: "qwen3"},
 		{family: "plain", rejected: caps.ErrToolsUnsupported},
 		{family: "qwen3-coder", name: gguf.ToolUse},
-		{family: "plain", name: gguf.ToolUse, rejected: caps.ErrToolsUnsupported}, // which counts, although the default one is accepted
+		// which counts, although the default one is accepted
+		{family: "plain", name: gguf.ToolUse, rejected: caps.ErrToolsUnsupported},
 	} {
 		t.Run(tt.family+" "+tt.name, func(t *testing.T) {
 			copied := filepath.Join(dir, tt.family+tt.name+".gguf")
-			if err := gguf.RetemplateFile(t.Context(), original, copied, templateText(t, tt.family), gguf.RetemplateOptions{Name: tt.name}); err != nil {
+			if err := gguf.RetemplateFile(t.Context(), original, copied, templateText(t, tt.family),
+				gguf.RetemplateOptions{Name: tt.name}); err != nil {
 				t.Fatal(err)
 			}
 			info2, tokens2, texts2 := answers(t, copied, plan.Prompt.Text)
@@ -84,14 +91,17 @@ func TestRetemplated(t *testing.T) {
 				t.Errorf("the model is %+v, was %+v", info2, info)
 			}
 			if !slices.Equal(tokens, tokens2) || !slices.Equal(texts, texts2) {
-				t.Errorf("the model answers %q to %d tokens, and %q to %d before", texts2, len(tokens2), texts, len(tokens))
+				t.Errorf("the model answers %q to %d tokens, and "+
+					"%q to %d before", texts2, len(tokens2), texts, len(tokens))
 			}
 			judged, err := model.Inspect(copied, engine.Options{Now: subject.Now})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if judged.Judged.Text != templateText(t, tt.family) || !errors.Is(judged.Rejection, tt.rejected) {
-				t.Errorf("judged by %s: %v, want %v", judged.Judged.Title(), judged.Rejection, tt.rejected)
+			if judged.Judged.Text != templateText(t, tt.family) ||
+				!errors.Is(judged.Rejection, tt.rejected) {
+				t.Errorf("judged by %s: %v, want %v", judged.Judged.Title(), judged.Rejection,
+					tt.rejected)
 			}
 			open(t, copied, judged.Judged.Compiled, tt.rejected)
 		})
@@ -106,7 +116,8 @@ func open(t *testing.T, path string, tm *engine.Template, rejected error) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	chat, err := live.OpenChat(filepath.Base(path), tm, m, llama.ContextOptions{Size: 8192, Threads: 1})
+	chat, err := live.OpenChat(filepath.Base(path), tm, m,
+		llama.ContextOptions{Size: 8192, Threads: 1})
 	if !errors.Is(err, rejected) {
 		t.Fatalf("the gate says %v, want %v", err, rejected)
 	}
@@ -117,15 +128,16 @@ func open(t *testing.T, path string, tm *engine.Template, rejected error) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	seen := false
-	_, err = chat.Run(ctx, live.Options{Sampling: llama.Sampling{Temperature: 1, Seed: 1}, Max: 1200, MaxFree: 40, Done: func(out *live.Outcome) {
-		if out.Scenario == "required" {
-			seen = true
-			if out.Result.Tokens == 0 {
-				t.Errorf("no answer: %s", out.Report().Text)
+	_, err = chat.Run(ctx, live.Options{Sampling: llama.Sampling{Temperature: 1, Seed: 1},
+		Max: 1200, MaxFree: 40, Done: func(out *live.Outcome) {
+			if out.Scenario == "required" {
+				seen = true
+				if out.Result.Tokens == 0 {
+					t.Errorf("no answer: %s", out.Report().Text)
+				}
+				stop()
 			}
-			stop()
-		}
-	}})
+		}})
 	if !seen {
 		t.Error(err)
 	}

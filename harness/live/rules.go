@@ -43,93 +43,123 @@ const (
 // serverRules declares them.
 var serverRules = [numRules]rule.Rule{
 	ruleAccepts: {ID: "S001", Name: "request-accepted", Severity: rule.Error,
-		Short:  "A request within OpenAI's API is answered, in one piece and as a stream.",
-		Damage: "The turn is lost: a schema, a tool choice or an odd output of the model ends in an error although the request was right.",
-		Fix:    "Answer it. What the model wrote is never a reason for an error; what the server cannot do belongs into its documentation."},
+		Short: "A request within OpenAI's API is answered, in one piece and as a stream.",
+		Damage: "The turn is lost: a schema, a tool choice or an odd output of the model ends " +
+			"in an error although the request was right.",
+		Fix: "Answer it. What the model wrote is never a reason for an error; what the server " +
+			"cannot do belongs into its documentation."},
 	ruleExtension: {ID: "S002", Name: "extension-accepted", Severity: rule.Warning,
-		Short:  "A request with chat_template_kwargs or continue_final_message, which other servers have, is answered.",
+		Short: "A request with chat_template_kwargs or continue_final_message, which other " +
+			"servers have, is answered.",
 		Damage: "Clients cannot turn thinking off, or go on with an answer.",
 		Fix:    "Take the fields, or ignore them as unknown ones."},
 	ruleAnswerShape: {ID: "S003", Name: "answer-shape", Severity: rule.Error,
-		Short:  "An answer in one piece is a chat.completion with one choice: index 0, an assistant's message, a finish reason, texts that are strings.",
+		Short: "An answer in one piece is a chat.completion with one choice: index 0, " +
+			"an assistant's message, a finish reason, texts that are strings.",
 		Damage: "Clients in typed languages fail to decode the answer.",
 		Fix:    "Follow OpenAI's reference of the chat completion object."},
 	ruleEvents: {ID: "S004", Name: "events", Severity: rule.Error,
-		Short:  "Every event of a stream is a line \"data:\" with a JSON object, ended by an empty line, and no line is beyond the limit.",
-		Damage: "Clients ignore what is no event, so that text or an error is lost without a trace.",
-		Fix:    "Write each chunk as \"data: {...}\" and an empty line; errors as well."},
+		Short: "Every event of a stream is a line \"data:\" with a JSON object, ended by " +
+			"an empty line, and no line is beyond the limit.",
+		Damage: "Clients ignore what is no event, so that text or an error is lost " +
+			"without a trace.",
+		Fix: "Write each chunk as \"data: {...}\" and an empty line; errors as well."},
 	ruleStreamEnds: {ID: "S005", Name: "stream-ends", Severity: rule.Error,
-		Short:  "A stream comes to its end: a finish reason, then [DONE], nothing behind it, no error within it, no silence.",
+		Short: "A stream comes to its end: a finish reason, then [DONE], nothing after it, no " +
+			"error within it, no silence.",
 		Damage: "Clients take half an answer for the whole, or wait for ever.",
-		Fix:    "End every stream with a chunk that has the finish reason and with [DONE]; send an error before the first chunk or not at all."},
+		Fix: "End every stream with a chunk that has the finish reason and with [DONE]; send " +
+			"an error before the first chunk or not at all."},
 	ruleChunkShape: {ID: "S006", Name: "chunk-shape", Severity: rule.Error,
-		Short:  "Every chunk is a chat.completion.chunk with the same id and model, one choice of index 0 with a delta, and nothing but usage behind the finish reason.",
+		Short: "Every chunk is a chat.completion.chunk with the same id and model, one choice " +
+			"of index 0 with a delta, and nothing but usage after the finish reason.",
 		Damage: "Clients that tell answers apart by id or index put them together wrongly.",
 		Fix:    "Follow OpenAI's reference of the chunk object."},
 	ruleRole: {ID: "S007", Name: "role-first", Severity: rule.Error,
-		Short:  "The first delta has the role assistant, and no later one another.",
-		Damage: "Clients that make a message of the first delta have one without a role, which the next request then carries.",
-		Fix:    "Send the role with the first delta, before any text."},
+		Short: "The first delta has the role assistant, and no later one another.",
+		Damage: "Clients that make a message of the first delta have one without a role, which " +
+			"the next request then carries.",
+		Fix: "Send the role with the first delta, before any text."},
 	ruleExclusive: {ID: "S008", Name: "one-part-a-delta", Severity: rule.Error,
 		Short:  "No delta has both reasoning and content.",
 		Damage: "Clients that show the one or the other lose a piece where the two meet.",
 		Fix:    "Split the delta in two."},
 	ruleCallHeader: {ID: "S009", Name: "call-header", Severity: rule.Error,
-		Short:  "Calls are numbered from 0 without gaps, only the last one grows, and its id, type and name come once, whole, in its first delta.",
-		Damage: "Clients concatenate: a name that comes twice reads \"get_weatherget_weather\"; a shifted index makes a call of its own.",
-		Fix:    "Send id, type and name with the first delta of a call, and only index and arguments afterwards."},
+		Short: "Calls are numbered from 0 without gaps, only the last one grows, and its id, " +
+			"type and name come once, whole, in its first delta.",
+		Damage: "Clients concatenate: a name that comes twice reads \"get_weatherget_weather\"; " +
+			"a shifted index makes a call of its own.",
+		Fix: "Send id, type and name with the first delta of a call, and only index and " +
+			"arguments afterwards."},
 	ruleArguments: {ID: "S010", Name: "call-arguments", Severity: rule.Error,
-		Short:  "The arguments of a complete call, put together, are the text of one JSON object.",
-		Damage: "Encoded twice they arrive as a string; in fragments that overlap or are missing they cannot be decoded.",
-		Fix:    "Send each byte of the arguments once, and encode them as one string."},
+		Short: "The arguments of a complete call, put together, are the text of one JSON object.",
+		Damage: "Encoded twice they arrive as a string; in fragments that overlap or are missing " +
+			"they cannot be decoded.",
+		Fix: "Send each byte of the arguments once, and encode them as one string."},
 	ruleCharacters: {ID: "S011", Name: "whole-characters", Severity: rule.Error,
-		Short:  "A stream has valid UTF-8, and no replacement character that the answer in one piece has not.",
+		Short: "A stream has valid UTF-8, and no replacement character that the answer " +
+			"in one piece has not.",
 		Damage: "A character whose bytes are in two tokens reads \"\uFFFD\" when it is streamed.",
 		Fix:    "Hold the bytes of a character back until it is whole."},
 	ruleFinish: {ID: "S012", Name: "finish-reason", Severity: rule.Error,
-		Short:  "The finish reason is tool_calls where the model called (or stop, where a named call was demanded), length where the limit cut it off, else stop.",
+		Short: "The finish reason is tool_calls where the model called (or stop, where a named " +
+			"call was demanded), length where the limit cut it off, else stop.",
 		Damage: "Agents stop where they should call, or call what was cut off.",
 		Fix:    "Decide on the reason by the message that was sent."},
 	ruleUsage: {ID: "S013", Name: "usage", Severity: rule.Error,
-		Short:  "Usage counts tokens, adds up, keeps to max_tokens, and comes with a stream where stream_options asks for it, in a last chunk without choices.",
+		Short: "Usage counts tokens, adds up, keeps to max_tokens, and comes with a stream " +
+			"where stream_options asks for it, in a last chunk without choices.",
 		Damage: "Accounting is wrong, and contexts overflow.",
 		Fix:    "Follow OpenAI's reference of usage and stream_options."},
 	ruleAgrees: {ID: "S014", Name: "stream-agrees", Severity: rule.Error,
-		Short:  "The stream, put together, is the answer in one piece: reasoning, content, calls, finish reason.",
-		Damage: "The same model calls a tool when it is asked one way and prints the call when it is asked the other.",
-		Fix:    "Parse once: an answer in one piece is a stream that is put together. Text that may turn out to be a marker is held back, never taken back."},
+		Short: "The stream, put together, is the answer in one piece: reasoning, content, " +
+			"calls, finish reason.",
+		Damage: "The same model calls a tool when it is asked one way and prints the call " +
+			"when it is asked the other.",
+		Fix: "Parse once: an answer in one piece is a stream that is put together. Text that " +
+			"may turn out to be a marker is held back, never taken back."},
 	ruleRepeats: {ID: "S015", Name: "repeats", Severity: rule.Note,
-		Short:  "The same request with the same seed gives the same answer.",
-		Damage: "Nothing by itself. Where a server does not repeat itself, only the structure of answers was compared, and less was proven.",
-		Fix:    "Run it with one slot and without caching prompts, if the proof is wanted."},
+		Short: "The same request with the same seed gives the same answer.",
+		Damage: "Nothing by itself. Where a server does not repeat itself, only the structure of " +
+			"answers was compared, and less was proven.",
+		Fix: "Run it with one slot and without caching prompts, if the proof is wanted."},
 	ruleLeak: {ID: "S016", Name: "no-leak", Severity: rule.Error,
 		Short:  "No marker of the template's format is in content or reasoning.",
 		Damage: "Users read \"</think>\" or \"<tool_call>\".",
 		Fix:    "Parse the format that the template shows; hold back what may become a marker."},
 	ruleChoice: {ID: "S017", Name: "choice-obeyed", Severity: rule.Error,
-		Short:  "tool_choice and parallel_tool_calls are obeyed: a call where one is required, of the function that was named, none where none is allowed, one where only one is.",
+		Short: "tool_choice and parallel_tool_calls are obeyed: a call where one is required, " +
+			"of the function that was named, none where none is allowed, one where only one is.",
 		Damage: "Clients that demand a call get prose and have nothing to run.",
 		Fix:    "Constrain the answer by a grammar from its beginning, reasoning included."},
 	ruleCallValid: {ID: "S018", Name: "call-valid", Severity: rule.Error,
-		Short:  "A call is of a declared function, and its arguments satisfy the function's schema.",
-		Damage: "A postal code becomes a number, an enumeration gets a fourth value, a required argument is missing.",
-		Fix:    "Read values by the schema and not by their looks; constrain them by it."},
+		Short: "A call is of a declared function, and its arguments satisfy the " +
+			"function's schema.",
+		Damage: "A postal code becomes a number, an enumeration gets a fourth value, a required " +
+			"argument is missing.",
+		Fix: "Read values by the schema and not by their looks; constrain them by it."},
 	ruleSchema: {ID: "S019", Name: "schema-obeyed", Severity: rule.Error,
-		Short:  "Where response_format has a schema, the content is JSON that satisfies it.",
-		Damage: "Structured output is not structured; mostly the grammar was dropped without a word.",
-		Fix:    "Constrain the answer, or refuse the request."},
+		Short: "Where response_format has a schema, the content is JSON that satisfies it.",
+		Damage: "Structured output is not structured; mostly the grammar was dropped " +
+			"without a word.",
+		Fix: "Constrain the answer, or refuse the request."},
 	ruleThinkingOff: {ID: "S020", Name: "thinking-off", Severity: rule.Error,
 		Short:  "Where thinking is turned off, the answer is content.",
 		Damage: "The answer arrives as reasoning and the content is empty.",
-		Fix:    "Begin to parse where the prompt ends: a block that the prompt has closed is closed."},
+		Fix: "Begin to parse where the prompt ends: a block that the prompt has " +
+			"closed is closed."},
 	ruleErrorShape: {ID: "S021", Name: "error-shape", Severity: rule.Error,
-		Short:  "A request that is wrong is refused with a status from 400 to 499 and an object \"error\" that has a message and a type, streaming or not.",
+		Short: "A request that is wrong is refused with a status from 400 to 499 and an object " +
+			"\"error\" that has a message and a type, streaming or not.",
 		Damage: "Clients show \"undefined\", or retry what can never succeed.",
 		Fix:    "Check the request before the stream begins, and answer in OpenAI's shape."},
 	ruleRaw: {ID: "S022", Name: "raw-agrees", Severity: rule.Error,
-		Short:  "Read by this project's parser, the text that the model wrote is the same message, white space at the edges apart.",
-		Damage: "Whatever the two readings differ in: reasoning in the content, calls as text, numbers as strings.",
-		Fix:    "See which of the two is right: `assay parse --explain` shows how this one comes about."},
+		Short: "Read by this project's parser, the text that the model wrote is the same " +
+			"message, white space at the edges apart.",
+		Damage: "Whatever the two readings differ in: reasoning in the content, calls as text, " +
+			"numbers as strings.",
+		Fix: "See which of the two is right: `assay parse --explain` shows how this " +
+			"one comes about."},
 	rulePrompt: {ID: "S023", Name: "prompt-agrees", Severity: rule.Warning,
 		Short:  "The server renders the prompt as this project does, which is as jinja2 does.",
 		Damage: "The model reads what it was not trained on, and answers worse.",
@@ -137,7 +167,8 @@ var serverRules = [numRules]rule.Rule{
 	ruleNoRaw: {ID: "S024", Name: "raw-known", Severity: rule.Note,
 		Short:  "The text that the model wrote can be had.",
 		Damage: "Nothing by itself. Without it the answers were compared with each other only.",
-		Fix:    "llama-server gives it with every answer when it runs with --verbose; other servers for answers that nothing constrains, by /v1/completions."},
+		Fix: "llama-server gives it with every answer when it runs with --verbose; other " +
+			"servers for answers that nothing constrains, by /v1/completions."},
 }
 
 // Rules declares the rules that a server is held to.
@@ -149,7 +180,8 @@ func Rules() []rule.Rule {
 func Book() *rule.Book {
 	return &rule.Book{
 		Title: "What a server is held to",
-		Intro: "The rules of `assay probe`; [servers.md](servers.md) says how to run it. An error fails the run, a warning and a note do not.",
+		Intro: "The rules of `assay probe`; [servers.md](servers.md) says how to run it. " +
+			"An error fails the run, a warning and a note do not.",
 		Rules: Rules(),
 	}
 }
@@ -161,7 +193,7 @@ type sheet struct {
 	faults   [numRules]rule.Findings
 }
 
-// look says that a rule applies.
+// look reports whether a rule applies.
 func (s *sheet) look(rules ...ruleIndex) {
 	for _, r := range rules {
 		s.looked[r] = true
@@ -190,7 +222,9 @@ func (s *sheet) results(suite string) []rule.Result {
 	var results []rule.Result
 	for i := range serverRules {
 		if r := &serverRules[i]; s.looked[i] {
-			results = append(results, r.Results(rule.Result{Suite: suite, Group: "server", Name: s.scenario + "/" + r.Name}, &s.faults[i])...)
+			results = append(results,
+				r.Results(rule.Result{Suite: suite, Group: "server",
+					Name: s.scenario + "/" + r.Name}, &s.faults[i])...)
 		}
 	}
 	return results

@@ -22,9 +22,10 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// TestSampled puts the battery to the grammars instead of to a model: whatever a plan's grammar allows must be read as the request wants
-// it. Sentences are drawn, and then openers, closers and whole calls with arguments that no schema wants are put into them wherever the
-// grammar lets them through, since that is where a parser reads what the grammar did not mean.
+// TestSampled puts the battery to the grammars instead of to a model: whatever a plan's grammar
+// allows must be read as the request wants it. Sentences are drawn, and then openers, closers and
+// whole calls with arguments that no schema wants are put into them wherever the grammar lets them
+// through, since that is where a parser reads what the grammar did not mean.
 func TestSampled(t *testing.T) {
 	all, err := families.Load(corpus.FS)
 	if err != nil {
@@ -85,7 +86,8 @@ func sampled(t *testing.T, name, text string, seeds int64) {
 		}
 		for _, trigger := range plan.Triggers {
 			if trigger.Pattern && unbounded(t, trigger.Text) {
-				t.Errorf("%s: the trigger %s has an unbounded repetition, which would exhaust a backtracking engine's stack", s.name, trigger.Text)
+				t.Errorf("%s: the trigger %s has an unbounded repetition, which would exhaust a "+
+					"backtracking engine's stack", s.name, trigger.Text)
 			}
 		}
 		grammar, err := plan.Output.Grammar()
@@ -99,7 +101,8 @@ func sampled(t *testing.T, name, text string, seeds int64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &probe{t: t, s: s, r: r, plan: plan, format: tm.Analysis().Format, matcher: matcher, random: rand.New(rand.NewSource(int64(i))), snippets: snippets(t, tm, r, plan)}
+		p := &probe{t: t, s: s, r: r, plan: plan, format: tm.Analysis().Format, matcher: matcher,
+			random: rand.New(rand.NewSource(int64(i))), snippets: snippets(t, tm, r, plan)}
 		for seed := range seeds {
 			sampler, err := gbnf.NewSampler(grammar, rand.New(rand.NewSource(seed)))
 			if err != nil {
@@ -116,7 +119,7 @@ func sampled(t *testing.T, name, text string, seeds int64) {
 	}
 }
 
-// unbounded says that a regular expression has a repetition without a bound.
+// unbounded reports whether a regular expression has a repetition without a bound.
 func unbounded(t *testing.T, pattern string) bool {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -124,12 +127,14 @@ func unbounded(t *testing.T, pattern string) bool {
 	}
 	var in func(re *syntax.Regexp) bool
 	in = func(re *syntax.Regexp) bool {
-		return re.Op == syntax.OpStar || re.Op == syntax.OpPlus || re.Op == syntax.OpRepeat && re.Max < 0 || slices.ContainsFunc(re.Sub, in)
+		return re.Op == syntax.OpStar || re.Op == syntax.OpPlus ||
+			re.Op == syntax.OpRepeat && re.Max < 0 || slices.ContainsFunc(re.Sub, in)
 	}
 	return in(re)
 }
 
-// snippets are what is put into sentences: markers, openers, and calls as they come where the functions take any argument.
+// snippets are what is put into sentences: markers, openers, and calls as they come where the
+// functions take any argument.
 func snippets(t *testing.T, tm *engine.Template, r chat.Request, plan *engine.Plan) []string {
 	out := append(slices.Clone(plan.Preserved), " ", "\n", "\n\n", ",", "]", "}", "```", "x")
 	for _, trigger := range plan.Triggers {
@@ -138,7 +143,8 @@ func snippets(t *testing.T, tm *engine.Template, r chat.Request, plan *engine.Pl
 		}
 	}
 	free := r
-	free.ToolChoice, free.OneCall, free.HasJSONSchema = chat.ToolChoice{Mode: chat.ChoiceRequired}, false, false
+	free.ToolChoice, free.OneCall, free.HasJSONSchema = chat.ToolChoice{Mode: chat.ChoiceRequired},
+		false, false
 	free.Tools = slices.Clone(r.Tools)
 	for i := range free.Tools {
 		v, err := ordered.ParseString(`{"type": "object", "properties": {"city": {"type": "integer"}, "unit": {"type": "string"}, "wrong": {"type": "boolean"}}}`)
@@ -228,12 +234,14 @@ func (p *probe) all(what, sentence string) {
 	}
 }
 
-// ends says that a marker ends the turn.
+// ends reports whether a marker ends the turn.
 func (p *probe) ends(marker string) bool {
-	return slices.ContainsFunc(p.format.End, func(end string) bool { return strings.HasPrefix(strings.TrimSpace(end), marker) })
+	return slices.ContainsFunc(p.format.End,
+		func(end string) bool { return strings.HasPrefix(strings.TrimSpace(end), marker) })
 }
 
-// changed puts snippets into a sentence at some places, and returns what the grammar allows of that.
+// changed puts snippets into a sentence at some places, and returns what the grammar allows of
+// that.
 func (p *probe) changed(sentence string) (all []string) {
 	const places, tries = 16, 8
 	at := make([]int, places)
@@ -277,6 +285,8 @@ func (p *probe) judge(what, text string) {
 	out.Message = parser.Message()
 	out.check(p.plan, p.r, parser, streamed, nil, p.s, true)
 	if len(out.Faults) > 0 {
-		p.t.Errorf("%s, %s, lazy %t: %s\n  prefill %q\n  answer  %q\n  message %s", p.s.name, what, p.plan.Lazy, strings.Join(out.Faults, "\n  "), p.plan.Prefill, text, out.Message.Value())
+		p.t.Errorf("%s, %s, lazy %t: %s\n  prefill "+
+			"%q\n  answer  %q\n  message %s", p.s.name, what, p.plan.Lazy,
+			strings.Join(out.Faults, "\n  "), p.plan.Prefill, text, out.Message.Value())
 	}
 }

@@ -19,10 +19,11 @@ import (
 
 // The paths of a server's API.
 const (
-	pathChat       = "/v1/chat/completions"
-	pathComplete   = "/v1/completions"
-	pathModels     = "/v1/models"
-	pathProperties = "/props"          // llama.cpp's: what the server is made of, the template among it
+	pathChat     = "/v1/chat/completions"
+	pathComplete = "/v1/completions"
+	pathModels   = "/v1/models"
+	// llama.cpp's: what the server is made of, the template among it
+	pathProperties = "/props"
 	pathRender     = "/apply-template" // llama.cpp's: a request's prompt
 )
 
@@ -33,9 +34,10 @@ type Server struct {
 	Template *engine.Template // that it uses; nil: not known
 	Raw      bool             // hold the answers against this project's parser
 	Sampling llama.Sampling
-	Max      int           // tokens of an answer with tools or a schema
-	MaxFree  int           // tokens of another
-	Extra    ordered.Value // an object whose members every request for an answer has as well; null: none
+	Max      int // tokens of an answer with tools or a schema
+	MaxFree  int // tokens of another
+	// an object whose members every request for an answer has as well; null: none
+	Extra ordered.Value
 	// Done is called after every scenario with what was found in it; nil: nobody.
 	Done func(scenario string, results []rule.Result)
 }
@@ -50,11 +52,13 @@ type Properties struct {
 // ErrNoServer is returned where nothing answers as a server does.
 var ErrNoServer = errors.New("this is no OpenAI-compatible server")
 
-// maxTemplate bounds the template that a server gives, in bytes. The largest in public use have some 30 kB.
+// maxTemplate bounds the template that a server gives, in bytes. The largest in public use have
+// some 30 kB.
 const maxTemplate = 4 << 20
 
-// AskProperties asks a server what it serves. Only the list of models is a part of OpenAI's API; the error of a server that lists none
-// wraps [ErrNoServer], and what else it says is returned all the same.
+// AskProperties asks a server what it serves. Only the list of models is a part of OpenAI's API;
+// the error of a server that lists none wraps [ErrNoServer], and what else it says is returned all
+// the same.
 func AskProperties(ctx context.Context, c *openai.Client) (Properties, error) {
 	var p Properties
 	a, err := c.Get(ctx, pathProperties)
@@ -69,7 +73,8 @@ func AskProperties(ctx context.Context, c *openai.Client) (Properties, error) {
 		p.BOS, p.EOS = a.JSON.At("bos_token").Text(), a.JSON.At("eos_token").Text()
 	}
 	if len(p.Template) > maxTemplate {
-		return p, fmt.Errorf("%s%s gives a template of %d bytes, which is no template", c.Root(), pathProperties, len(p.Template))
+		return p, fmt.Errorf("%s%s gives a template of %d bytes, "+
+			"which is no template", c.Root(), pathProperties, len(p.Template))
 	}
 	if a, err = c.Get(ctx, pathModels); err != nil {
 		return p, err
@@ -78,13 +83,14 @@ func AskProperties(ctx context.Context, c *openai.Client) (Properties, error) {
 		p.Model = models[0].At("id").Text()
 	}
 	if p.Model == "" {
-		return p, fmt.Errorf("%w: %s%s lists no model: %s", ErrNoServer, c.Root(), pathModels, a.Fault())
+		return p, fmt.Errorf("%w: %s%s lists no model: %s", ErrNoServer, c.Root(), pathModels,
+			a.Fault())
 	}
 	return p, nil
 }
 
-// Run puts the server through the battery. What goes wrong is in the results; the error is that of a context that ended, or
-// that the server cannot be reached.
+// Run puts the server through the battery. What goes wrong is in the results; the error is that of
+// a context that ended, or that the server cannot be reached.
 func (v *Server) Run(ctx context.Context) ([]rule.Result, error) {
 	var results []rule.Result
 	add := func(s *sheet) {
@@ -147,7 +153,8 @@ func (v *Server) mistake(ctx context.Context, m *struct{ name, body string }) (*
 		if stream == "true" {
 			how = "streamed"
 		}
-		body := strings.NewReplacer("MODEL", ordered.Str(v.Model).String(), "STREAM", stream).Replace(m.body)
+		body := strings.NewReplacer("MODEL", ordered.Str(v.Model).String(), "STREAM", stream).
+			Replace(m.body)
 		st, a, err := v.Client.Stream(ctx, pathChat, []byte(body))
 		switch {
 		case ctx.Err() != nil:
@@ -162,7 +169,8 @@ func (v *Server) mistake(ctx context.Context, m *struct{ name, body string }) (*
 			e := a.JSON.At("error")
 			for _, key := range [...]string{"message", "type"} {
 				if text := e.At(key); text.Kind() != ordered.String || text.Text() == "" {
-					s.fault(ruleErrorShape, "%s: HTTP status %d: error.%s: expected a text, found %s in the body %s", how, a.Status, key, text, openai.Excerpt(a.Body))
+					s.fault(ruleErrorShape, "%s: HTTP status %d: error.%s: expected a text, "+
+						"found %s in the body %s", how, a.Status, key, text, openai.Excerpt(a.Body))
 				}
 			}
 		}
@@ -170,8 +178,10 @@ func (v *Server) mistake(ctx context.Context, m *struct{ name, body string }) (*
 	return s, nil
 }
 
-// scenario sends a request in one piece and as a stream, and looks at both answers. The reading is that of a whole answer, if any.
-func (v *Server) scenario(ctx context.Context, name string, request ordered.Value) (*sheet, *reading, error) {
+// scenario sends a request in one piece and as a stream, and looks at both answers. The reading is
+// that of a whole answer, if any.
+func (v *Server) scenario(ctx context.Context, name string,
+	request ordered.Value) (*sheet, *reading, error) {
 	s := &sheet{scenario: name}
 	r, err := chat.ParseRequest(request)
 	if err != nil {
@@ -201,8 +211,10 @@ func (v *Server) scenario(ctx context.Context, name string, request ordered.Valu
 		} else if err := q.compare(ctx, piece, stream); err != nil {
 			return nil, nil, err
 		}
-		if strings.ContainsRune(stream.text(), utf8.RuneError) && !strings.ContainsRune(piece.text(), utf8.RuneError) {
-			s.fault(ruleCharacters, "the stream has U+FFFD, which the answer in one piece has not: %s", excerpt(stream.text()))
+		if strings.ContainsRune(stream.text(), utf8.RuneError) &&
+			!strings.ContainsRune(piece.text(), utf8.RuneError) {
+			s.fault(ruleCharacters, "the stream has U+FFFD, which the answer in one "+
+				"piece has not: %s", excerpt(stream.text()))
 		}
 	}
 	if err := q.judge(ctx, piece, stream); err != nil {
@@ -236,7 +248,8 @@ type question struct {
 func (q *question) wire(stream bool) ordered.Value {
 	o := q.v.Sampling
 	number := func(f float32) ordered.Value { return ordered.Num(fmt.Sprint(f)) }
-	w := ordered.ObjectOf(ordered.MemberOf("model", ordered.Str(q.v.Model)), ordered.MemberOf("messages", q.value.At("messages")))
+	w := ordered.ObjectOf(ordered.MemberOf("model", ordered.Str(q.v.Model)),
+		ordered.MemberOf("messages", q.value.At("messages")))
 	if tools := q.value.At("tools"); !tools.IsNull() {
 		w = w.With("tools", tools).With("parallel_tool_calls", ordered.Boolean(!q.request.OneCall))
 		if choice := q.value.At("tool_choice"); !choice.IsNull() {
@@ -244,21 +257,30 @@ func (q *question) wire(stream bool) ordered.Value {
 		}
 	}
 	if q.request.HasJSONSchema {
-		w = w.With("response_format", ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("json_schema")), ordered.MemberOf("json_schema", ordered.ObjectOf(
-			ordered.MemberOf("name", ordered.Str("answer")), ordered.MemberOf("strict", ordered.Boolean(true)), ordered.MemberOf("schema", q.request.JSONSchema)))))
+		w = w.With("response_format",
+			ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("json_schema")),
+				ordered.MemberOf("json_schema", ordered.ObjectOf(
+					ordered.MemberOf("name", ordered.Str("answer")),
+					ordered.MemberOf("strict", ordered.Boolean(true)),
+					ordered.MemberOf("schema", q.request.JSONSchema)))))
 	}
 	if q.request.EnableThinking != nil {
-		w = w.With("chat_template_kwargs", ordered.ObjectOf(ordered.MemberOf("enable_thinking", ordered.Boolean(*q.request.EnableThinking))))
+		w = w.With("chat_template_kwargs",
+			ordered.ObjectOf(ordered.MemberOf("enable_thinking",
+				ordered.Boolean(*q.request.EnableThinking))))
 	}
 	if q.request.Continue != chat.ContinueNone {
-		w = w.With("continue_final_message", ordered.Boolean(true)).With("add_generation_prompt", ordered.Boolean(false))
+		w = w.With("continue_final_message", ordered.Boolean(true)).
+			With("add_generation_prompt", ordered.Boolean(false))
 	}
-	w = w.With("max_tokens", ordered.Int(q.most)).With("temperature", number(o.Temperature)).With("seed", ordered.Int(int(o.Seed)))
+	w = w.With("max_tokens", ordered.Int(q.most)).With("temperature", number(o.Temperature)).
+		With("seed", ordered.Int(int(o.Seed)))
 	for _, f := range [...]struct {
 		name string
 		set  bool
 		v    ordered.Value
-	}{{"top_p", o.TopP > 0, number(o.TopP)}, {"top_k", o.TopK > 0, ordered.Int(o.TopK)}, {"min_p", o.MinP > 0, number(o.MinP)}} {
+	}{{"top_p", o.TopP > 0, number(o.TopP)}, {"top_k", o.TopK > 0, ordered.Int(o.TopK)},
+		{"min_p", o.MinP > 0, number(o.MinP)}} {
 		if f.set {
 			w = w.With(f.name, f.v)
 		}
@@ -267,12 +289,15 @@ func (q *question) wire(stream bool) ordered.Value {
 		w = w.With(m.Key, m.Value)
 	}
 	if stream {
-		w = w.With("stream", ordered.Boolean(true)).With("stream_options", ordered.ObjectOf(ordered.MemberOf("include_usage", ordered.Boolean(true))))
+		w = w.With("stream", ordered.Boolean(true)).
+			With("stream_options",
+				ordered.ObjectOf(ordered.MemberOf("include_usage", ordered.Boolean(true))))
 	}
 	return w
 }
 
-// accepts is the rule that a refusal of the request breaks: some requests have fields that are not OpenAI's.
+// accepts is the rule that a refusal of the request breaks: some requests have fields that are not
+// OpenAI's.
 func (q *question) accepts() ruleIndex {
 	if q.request.EnableThinking != nil || q.request.Continue != chat.ContinueNone {
 		return ruleExtension
@@ -310,18 +335,20 @@ func (q *question) stream(ctx context.Context) (*reading, error) {
 	case a != nil && !a.OK():
 		q.s.fault(q.accepts(), "streamed: %s", a.Fault())
 	case a != nil:
-		q.s.fault(ruleEvents, "a stream was asked for, and the answer is of the type %s: %s", a.Type, openai.Excerpt(a.Body))
+		q.s.fault(ruleEvents, "a stream was asked for, and the answer is of "+
+			"the type %s: %s", a.Type, openai.Excerpt(a.Body))
 	default:
 		return readStream(q.s, st), nil
 	}
 	return nil, nil
 }
 
-// compare holds the two answers against each other. Where they differ each is asked for once more: a server that does not repeat itself
-// is held to the structure only.
+// compare holds the two answers against each other. Where they differ each is asked for once more:
+// a server that does not repeat itself is held to the structure only.
 func (q *question) compare(ctx context.Context, piece, stream *reading) error {
 	text := difference(piece, stream)
-	again := &question{v: q.v, s: new(sheet), request: q.request, value: q.value, most: q.most} // whose other faults are those of the first time
+	// whose other faults are those of the first time
+	again := &question{v: q.v, s: new(sheet), request: q.request, value: q.value, most: q.most}
 	piece2, err := again.ask(ctx)
 	if err != nil {
 		return err
@@ -331,14 +358,16 @@ func (q *question) compare(ctx context.Context, piece, stream *reading) error {
 		return err
 	}
 	if piece2 == nil || stream2 == nil || !stream2.whole {
-		q.s.fault(ruleRepeats, "the request was answered, and was not when it was repeated: %s", again.s)
+		q.s.fault(ruleRepeats, "the request was answered, and was not when it "+
+			"was repeated: %s", again.s)
 		return nil
 	}
 	if difference(piece, piece2) == "" && difference(stream, stream2) == "" {
 		q.s.fault(ruleAgrees, "%s", text)
 		return nil
 	}
-	q.s.fault(ruleRepeats, "the same request has another answer the second time; only the structure of the answers is compared")
+	q.s.fault(ruleRepeats, "the same request has another answer the second time; only the "+
+		"structure of the answers is compared")
 	for _, a := range [...]*reading{piece, piece2} {
 		for _, b := range [...]*reading{stream, stream2} {
 			if a.structure() == b.structure() {
@@ -346,11 +375,13 @@ func (q *question) compare(ctx context.Context, piece, stream *reading) error {
 			}
 		}
 	}
-	q.s.fault(ruleAgrees, "no answer in one piece has the structure of a stream:\n  in one piece  %s\n  streamed      %s", piece.structure(), stream.structure())
+	q.s.fault(ruleAgrees, "no answer in one piece has the structure of a stream:\n  in one "+
+		"piece  %s\n  streamed      %s", piece.structure(), stream.structure())
 	return nil
 }
 
-// judge holds the answers against what the template shows: markers, and with the text that the model wrote, this project's parser.
+// judge holds the answers against what the template shows: markers, and with the text that the
+// model wrote, this project's parser.
 func (q *question) judge(ctx context.Context, piece, stream *reading) error {
 	if q.v.Template == nil {
 		return nil
@@ -365,7 +396,8 @@ func (q *question) judge(ctx context.Context, piece, stream *reading) error {
 			return err
 		}
 		if plan == nil {
-			q.s.fault(ruleNoRaw, "the server's prompt is another one, so that its answer goes on from elsewhere")
+			q.s.fault(ruleNoRaw, "the server's prompt is another one, so that its answer goes "+
+				"on from elsewhere")
 			return nil
 		}
 		if err := q.raw(ctx, plan, piece, stream); err != nil {
@@ -374,7 +406,8 @@ func (q *question) judge(ctx context.Context, piece, stream *reading) error {
 	}
 	known := piece != nil && piece.hasRaw
 	for _, r := range [...]*reading{piece, stream} {
-		if r == nil || known && !r.hasRaw { // a stream that differs from the answer whose text is known
+		// a stream that differs from the answer whose text is known
+		if r == nil || known && !r.hasRaw {
 			continue
 		}
 		own := &reading{how: "here", finish: r.finish}
@@ -391,7 +424,8 @@ func (q *question) judge(ctx context.Context, piece, stream *reading) error {
 	return nil
 }
 
-// leaks looks for markers in what clients show. Those that this project's parser leaves there as well are text of the model's.
+// leaks looks for markers in what clients show. Those that this project's parser leaves there as
+// well are text of the model's.
 func (q *question) leaks(r, own *reading, markers []string) {
 	q.s.look(ruleLeak)
 	for _, marker := range markers {
@@ -402,7 +436,8 @@ func (q *question) leaks(r, own *reading, markers []string) {
 			{"reasoning", r.message.Reasoning, own.message.Reasoning}, {"content", r.message.Content, own.message.Content},
 		} {
 			if strings.Contains(part.text, marker) && !strings.Contains(part.ours, marker) {
-				q.s.fault(ruleLeak, "%s: the marker %q is in the %s %s", r.how, marker, part.name, excerpt(part.text))
+				q.s.fault(ruleLeak, "%s: the marker %q "+
+					"is in the %s %s", r.how, marker, part.name, excerpt(part.text))
 			}
 		}
 	}
@@ -412,7 +447,8 @@ func (q *question) leaks(r, own *reading, markers []string) {
 func (q *question) agrees(r, own *reading) {
 	q.s.look(ruleRaw)
 	theirs, ours := *r, *own
-	if q.request.Continue != chat.ContinueNone { // servers answer with the whole message, or with what they added to it
+	// servers answer with the whole message, or with what they added to it
+	if q.request.Continue != chat.ContinueNone {
 		begun := q.request.Messages[len(q.request.Messages)-1].At("content").Text()
 		if !strings.HasPrefix(theirs.message.Content, begun) {
 			ours.message.Content = strings.TrimPrefix(ours.message.Content, begun)
@@ -428,8 +464,9 @@ func (q *question) agrees(r, own *reading) {
 	}
 }
 
-// meet cuts what comes last in two messages of one output that was cut off: what may become a marker is held back by the one and sent by
-// the other, and a call that has begun may be shown or not.
+// meet cuts what comes last in two messages of one output that was cut off: what may become a
+// marker is held back by the one and sent by the other, and a call that has begun may be shown or
+// not.
 func meet(a, b *chat.Message) {
 	n := min(len(a.ToolCalls), len(b.ToolCalls))
 	if max(len(a.ToolCalls), len(b.ToolCalls)) > n+1 {
@@ -457,8 +494,9 @@ func trimEdges(m *chat.Message) {
 	m.Reasoning, m.Content = strings.TrimSpace(m.Reasoning), strings.TrimSpace(m.Content)
 }
 
-// prompt compares the prompts, where the server shows its own. Servers differ in what they take for the default of enable_thinking;
-// the plan that is returned is that of the server's prompt, nil where there is none.
+// prompt compares the prompts, where the server shows its own. Servers differ in what they take for
+// the default of enable_thinking; the plan that is returned is that of the server's prompt, nil
+// where there is none.
 func (q *question) prompt(ctx context.Context, plan *engine.Plan) (*engine.Plan, error) {
 	a, err := q.v.Client.Post(ctx, pathRender, q.wire(false).Append(nil, ordered.Compact))
 	if ctx.Err() != nil {
@@ -482,7 +520,8 @@ func (q *question) prompt(ctx context.Context, plan *engine.Plan) (*engine.Plan,
 		}
 		r := q.request
 		r.EnableThinking = &thinking
-		if other, err := q.v.Template.Prepare(r, engine.PrepareOptions{Insist: true}); err == nil && other.Prompt.Text == theirs {
+		if other, err := q.v.Template.Prepare(r, engine.PrepareOptions{Insist: true}); err == nil &&
+			other.Prompt.Text == theirs {
 			return other, nil
 		}
 	}
@@ -494,12 +533,15 @@ func (q *question) prompt(ctx context.Context, plan *engine.Plan) (*engine.Plan,
 	for from > 0 && !utf8.RuneStart(ours[from]) {
 		from--
 	}
-	q.s.fault(rulePrompt, "from byte %d on:\n  server  %s\n  here    %s", at, openai.Excerpt(theirs[from:]), openai.Excerpt(ours[from:]))
+	q.s.fault(rulePrompt, "from byte %d "+
+		"on:\n  server  %s\n  here    %s", at, openai.Excerpt(theirs[from:]),
+		openai.Excerpt(ours[from:]))
 	return nil, nil
 }
 
-// raw gets the text that the model wrote where the answers do not have it: by completing the prompt, which gives the same text where
-// nothing constrains the answer and the server repeats itself.
+// raw gets the text that the model wrote where the answers do not have it: by completing the
+// prompt, which gives the same text where nothing constrains the answer and the server repeats
+// itself.
 func (q *question) raw(ctx context.Context, plan *engine.Plan, answers ...*reading) error {
 	q.s.look(ruleNoRaw)
 	var wanting []*reading
@@ -515,12 +557,14 @@ func (q *question) raw(ctx context.Context, plan *engine.Plan, answers ...*readi
 		return nil
 	}
 	if constrains(q.request) {
-		q.s.fault(ruleNoRaw, "the answer does not have it, and is constrained, so that completing the prompt would give another one")
+		q.s.fault(ruleNoRaw, "the answer does not have it, and is constrained, so that "+
+			"completing the prompt would give another one")
 		return nil
 	}
 	var texts [2]string
 	for i := range texts {
-		a, err := q.v.Client.Post(ctx, pathComplete, q.completion(plan).Append(nil, ordered.Compact))
+		a, err := q.v.Client.Post(ctx, pathComplete, q.completion(plan).
+			Append(nil, ordered.Compact))
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -535,8 +579,10 @@ func (q *question) raw(ctx context.Context, plan *engine.Plan, answers ...*readi
 		}
 		texts[i] = choices[0].At("text").Text()
 		for _, key := range [...]string{"prompt_tokens", "completion_tokens"} {
-			if ours, theirs := a.JSON.At("usage", key), wanting[0].usage.At(key); !ordered.Equal(ours, theirs) {
-				q.s.fault(ruleNoRaw, "completing the prompt took %s %s, the answer %s: it is another text", ours, key, theirs)
+			if ours, theirs := a.JSON.At("usage",
+				key), wanting[0].usage.At(key); !ordered.Equal(ours, theirs) {
+				q.s.fault(ruleNoRaw, "completing the prompt took %s %s, the answer %s: it "+
+					"is another text", ours, key, theirs)
 				return nil
 			}
 		}
@@ -551,11 +597,13 @@ func (q *question) raw(ctx context.Context, plan *engine.Plan, answers ...*readi
 	return nil
 }
 
-// completion asks for the prompt's completion, special tokens included, which vLLM and SGLang leave out unless they are asked.
+// completion asks for the prompt's completion, special tokens included, which vLLM and SGLang leave
+// out unless they are asked.
 func (q *question) completion(plan *engine.Plan) ordered.Value {
 	w := q.wire(false)
 	c := ordered.ObjectOf(ordered.MemberOf("prompt", ordered.Str(plan.Prompt.Text)))
-	for _, key := range [...]string{"model", "max_tokens", "temperature", "seed", "top_p", "top_k", "min_p"} {
+	for _, key := range [...]string{"model", "max_tokens", "temperature", "seed", "top_p", "top_k",
+		"min_p"} {
 		if value, ok := w.Get(key); ok {
 			c = c.With(key, value)
 		}
@@ -563,5 +611,6 @@ func (q *question) completion(plan *engine.Plan) ordered.Value {
 	for _, m := range q.v.Extra.Members() {
 		c = c.With(m.Key, m.Value)
 	}
-	return c.With("skip_special_tokens", ordered.Boolean(false)).With("add_special_tokens", ordered.Boolean(false))
+	return c.With("skip_special_tokens", ordered.Boolean(false)).
+		With("add_special_tokens", ordered.Boolean(false))
 }

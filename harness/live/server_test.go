@@ -25,13 +25,15 @@ import (
 )
 
 // battery puts a server through it.
-func battery(t *testing.T, tm *engine.Template, o livetest.Options, edit func(*live.Server)) []rule.Result {
+func battery(t *testing.T, tm *engine.Template, o livetest.Options,
+	edit func(*live.Server)) []rule.Result {
 	t.Helper()
 	return limited(t, tm, openai.Limits{Line: 1 << 16}, o, edit)
 }
 
 // limited is battery with limits.
-func limited(t *testing.T, tm *engine.Template, l openai.Limits, o livetest.Options, edit func(*live.Server)) []rule.Result {
+func limited(t *testing.T, tm *engine.Template, l openai.Limits, o livetest.Options,
+	edit func(*live.Server)) []rule.Result {
 	t.Helper()
 	server := livetest.New(tm, o)
 	t.Cleanup(server.Close)
@@ -93,7 +95,8 @@ func editCalls(r *livetest.Reply, change func(call ordered.Value) ordered.Value)
 // editMessage changes the message of an answer in one piece.
 func editMessage(r *livetest.Reply, change func(m ordered.Value) ordered.Value) {
 	if choices := r.Body.At("choices").Items(); !r.Stream && len(choices) == 1 {
-		r.Body = r.Body.With("choices", ordered.ArrayOf(choices[0].With("message", change(choices[0].At("message")))))
+		r.Body = r.Body.With("choices",
+			ordered.ArrayOf(choices[0].With("message", change(choices[0].At("message")))))
 	}
 }
 
@@ -113,8 +116,8 @@ func text(key, value string) ordered.Member {
 	return ordered.Member{Key: key, Value: ordered.Str(value)}
 }
 
-// faults are servers that are wrong in one respect each, and the rules that must say so. Rules that follow from the same fault may
-// say so too.
+// faults are servers that are wrong in one respect each, and the rules that must say so. Rules that
+// follow from the same fault may say so too.
 var faults = []struct {
 	name   string
 	alter  func(r *livetest.Reply)
@@ -163,7 +166,9 @@ var faults = []struct {
 				return m
 			}
 			f := calls[0].At("function")
-			return m.With("tool_calls", ordered.ArrayOf(calls[0].With("function", f.With("arguments", ordered.Str(f.At("arguments").String())))))
+			return m.With("tool_calls",
+				ordered.ArrayOf(calls[0].With("function",
+					f.With("arguments", ordered.Str(f.At("arguments").String())))))
 		})
 	}, "S010", false},
 	{"arguments are an object", func(r *livetest.Reply) {
@@ -172,13 +177,16 @@ var faults = []struct {
 			if len(calls) == 0 {
 				return m
 			}
-			return m.With("tool_calls", ordered.ArrayOf(calls[0].With("function", calls[0].At("function").With("arguments", ordered.ObjectOf()))))
+			return m.With("tool_calls",
+				ordered.ArrayOf(calls[0].With("function", calls[0].At("function").
+					With("arguments", ordered.ObjectOf()))))
 		})
 	}, "S010", false},
 	{"a fragment of the arguments is lost", func(r *livetest.Reply) {
 		lost := false
 		edit(r, func(_ int, delta ordered.Value) *ordered.Value {
-			if calls := delta.At("tool_calls").Items(); len(calls) > 0 && calls[0].At("id").IsNull() && !lost {
+			if calls := delta.At("tool_calls").Items(); len(calls) > 0 &&
+				calls[0].At("id").IsNull() && !lost {
 				lost = true
 				return nil
 			}
@@ -186,7 +194,7 @@ var faults = []struct {
 		})
 	}, "S010", false},
 	{"no [DONE]", func(r *livetest.Reply) { r.Tail = "" }, "S005", false},
-	{"an event behind [DONE]", func(r *livetest.Reply) { r.Tail += "data: {}\n\n" }, "S005", false},
+	{"an event after [DONE]", func(r *livetest.Reply) { r.Tail += "data: {}\n\n" }, "S005", false},
 	{"no finish reason in the stream", func(r *livetest.Reply) {
 		for i := range r.Chunks {
 			editChoices(&r.Chunks[i], "finish_reason", ordered.Value{})
@@ -209,12 +217,16 @@ var faults = []struct {
 	}, "S014", false},
 	{"an error within the stream", func(r *livetest.Reply) {
 		if r.Stream {
-			r.Chunks = append(r.Chunks[:2], ordered.ObjectOf(ordered.Member{Key: "error", Value: ordered.ObjectOf(text("message", "out of memory"))}))
+			r.Chunks = append(r.Chunks[:2],
+				ordered.ObjectOf(ordered.Member{Key: "error",
+					Value: ordered.ObjectOf(text("message", "out of memory"))}))
 		}
 	}, "S005", false},
 	{"status 500", func(r *livetest.Reply) {
 		if required(r) {
-			r.Status, r.Stream, r.Body = http.StatusInternalServerError, false, ordered.ObjectOf(ordered.Member{Key: "error", Value: ordered.ObjectOf(text("message", "parse error"))})
+			r.Status, r.Stream, r.Body = http.StatusInternalServerError, false,
+				ordered.ObjectOf(ordered.Member{Key: "error",
+					Value: ordered.ObjectOf(text("message", "parse error"))})
 		}
 	}, "S001", false},
 	{"no answer", func(r *livetest.Reply) { r.Hang = required(r) && !r.Stream }, "S001", true},
@@ -235,8 +247,13 @@ var faults = []struct {
 	{"a call where none is allowed", func(r *livetest.Reply) {
 		if r.Request.At("tool_choice").Text() == "none" {
 			editMessage(r, func(m ordered.Value) ordered.Value {
-				return ordered.ObjectOf(text("role", "assistant"), ordered.Member{Key: "tool_calls", Value: ordered.ArrayOf(ordered.ObjectOf(text("id", "a"), text("type", "function"),
-					ordered.Member{Key: "function", Value: ordered.ObjectOf(text("name", "list_notes"), text("arguments", "{}"))}))})
+				return ordered.ObjectOf(text("role", "assistant"),
+					ordered.Member{Key: "tool_calls",
+						Value: ordered.ArrayOf(ordered.ObjectOf(text("id", "a"),
+							text("type", "function"),
+							ordered.Member{Key: "function",
+								Value: ordered.ObjectOf(text("name", "list_notes"),
+									text("arguments", "{}"))}))})
 			})
 			editChoices(&r.Body, "finish_reason", ordered.Str("tool_calls"))
 		}
@@ -245,7 +262,9 @@ var faults = []struct {
 		if r.Request.At("tool_choice", "function", "name").Text() == "list_notes" {
 			editMessage(r, func(m ordered.Value) ordered.Value {
 				call := m.At("tool_calls").Items()[0]
-				return m.With("tool_calls", ordered.ArrayOf(call.With("function", call.At("function").With("name", ordered.Str("get_weather")))))
+				return m.With("tool_calls",
+					ordered.ArrayOf(call.With("function", call.At("function").
+						With("name", ordered.Str("get_weather")))))
 			})
 		}
 	}, "S017 S018", false},
@@ -263,7 +282,9 @@ var faults = []struct {
 			if len(calls) == 0 {
 				return m
 			}
-			return m.With("tool_calls", ordered.ArrayOf(calls[0].With("function", calls[0].At("function").With("name", ordered.Str("rm")))))
+			return m.With("tool_calls",
+				ordered.ArrayOf(calls[0].With("function", calls[0].At("function").
+					With("name", ordered.Str("rm")))))
 		})
 	}, "S018", false},
 	{"arguments that the schema forbids", func(r *livetest.Reply) {
@@ -280,13 +301,18 @@ var faults = []struct {
 			if thought == "" {
 				return m
 			}
-			return m.Without("reasoning_content").With("content", ordered.Str("<think>"+thought+"</think>"+m.At("content").Text()))
+			return m.Without("reasoning_content").
+				With("content", ordered.Str("<think>"+thought+"</think>"+m.At("content").Text()))
 		})
 	}, "S014 S016", false},
 	{"the answer is reasoning although thinking is off", func(r *livetest.Reply) {
-		if on := r.Request.At("chat_template_kwargs", "enable_thinking"); on.Kind() == ordered.Bool && !on.Bool() && r.Status == http.StatusOK {
+		if on := r.Request.At("chat_template_kwargs",
+			"enable_thinking"); on.Kind() == ordered.Bool && !on.Bool() &&
+			r.Status == http.StatusOK {
 			editMessage(r, func(m ordered.Value) ordered.Value {
-				return ordered.ObjectOf(text("role", "assistant"), text("reasoning_content", m.At("content").Text()), ordered.Member{Key: "content"})
+				return ordered.ObjectOf(text("role", "assistant"),
+					text("reasoning_content", m.At("content").Text()),
+					ordered.Member{Key: "content"})
 			})
 		}
 	}, "S014 S020", false},
@@ -297,13 +323,17 @@ var faults = []struct {
 	{"a character becomes U+FFFD", func(r *livetest.Reply) {
 		edit(r, func(_ int, delta ordered.Value) *ordered.Value {
 			if c := delta.At("content").Text(); strings.Contains(c, "ü") {
-				delta = delta.With("content", ordered.Str(strings.ReplaceAll(c, "ü", "\uFFFD\uFFFD")))
+				delta = delta.With("content",
+					ordered.Str(strings.ReplaceAll(c, "ü", "\uFFFD\uFFFD")))
 			}
 			return &delta
 		})
 	}, "S011 S014", false},
 	{"no role", func(r *livetest.Reply) {
-		edit(r, func(_ int, delta ordered.Value) *ordered.Value { delta = delta.Without("role"); return &delta })
+		edit(r, func(_ int, delta ordered.Value) *ordered.Value {
+			delta = delta.Without("role")
+			return &delta
+		})
 	}, "S007", false},
 	{"another role later", func(r *livetest.Reply) { insert(r, 2, ordered.ObjectOf(text("role", "user"))) }, "S007", false},
 	{"the id changes", func(r *livetest.Reply) {
@@ -311,7 +341,7 @@ var faults = []struct {
 			r.Chunks[i] = r.Chunks[i].With("id", ordered.Str(strings.Repeat("x", i+1)))
 		}
 	}, "S006", false},
-	{"text behind the finish reason", func(r *livetest.Reply) {
+	{"text after the finish reason", func(r *livetest.Reply) {
 		if r.Stream {
 			insert(r, len(r.Chunks)-1, ordered.ObjectOf(text("content", "more")))
 		}
@@ -319,7 +349,8 @@ var faults = []struct {
 	{"two choices", func(r *livetest.Reply) {
 		for i, c := range r.Chunks {
 			if choices := c.At("choices").Items(); len(choices) == 1 {
-				r.Chunks[i] = c.With("choices", ordered.ArrayOf(choices[0], choices[0].With("index", ordered.Int(1))))
+				r.Chunks[i] = c.With("choices",
+					ordered.ArrayOf(choices[0], choices[0].With("index", ordered.Int(1))))
 			}
 		}
 	}, "S006", false},
@@ -340,8 +371,10 @@ var faults = []struct {
 	}, "S013", false},
 	{"more tokens than were asked for", func(r *livetest.Reply) {
 		if r.Status == http.StatusOK {
-			r.Body = r.Body.With("usage", ordered.ObjectOf(ordered.Member{Key: "prompt_tokens", Value: ordered.Int(1)}, ordered.Member{Key: "completion_tokens", Value: ordered.Int(9999)},
-				ordered.Member{Key: "total_tokens", Value: ordered.Int(10000)}))
+			r.Body = r.Body.With("usage",
+				ordered.ObjectOf(ordered.Member{Key: "prompt_tokens", Value: ordered.Int(1)},
+					ordered.Member{Key: "completion_tokens", Value: ordered.Int(9999)},
+					ordered.Member{Key: "total_tokens", Value: ordered.Int(10000)}))
 		}
 	}, "S013", false},
 	{"prose instead of JSON", func(r *livetest.Reply) {
@@ -390,7 +423,8 @@ func TestWrongServers(t *testing.T) {
 // TestRightServer has nothing to say of a right one, with and without the template.
 func TestRightServer(t *testing.T) {
 	tm := compile(t, "qwen3")
-	for name, change := range map[string]func(*live.Server){"template": nil, "none": func(s *live.Server) { s.Template = nil }} {
+	for name, change := range map[string]func(*live.Server){"template": nil,
+		"none": func(s *live.Server) { s.Template = nil }} {
 		t.Run(name, func(t *testing.T) {
 			rules := map[string]bool{}
 			for _, r := range battery(t, tm, livetest.Options{}, change) {
@@ -402,7 +436,8 @@ func TestRightServer(t *testing.T) {
 			}
 			for _, r := range live.Rules() {
 				known := name == "template" || r.ID != "S016"
-				if needsRaw := r.ID == "S022" || r.ID == "S023" || r.ID == "S024" || r.ID == "S015"; rules[r.Name] == needsRaw && known {
+				if needsRaw := r.ID == "S022" || r.ID == "S023" || r.ID == "S024" ||
+					r.ID == "S015"; rules[r.Name] == needsRaw && known {
 					t.Errorf("rule %s was looked at: %t", r.ID, rules[r.Name])
 				}
 			}
@@ -434,18 +469,23 @@ func TestUnsteadyServer(t *testing.T) {
 	}
 }
 
-// TestRawByCompletion takes the text from the prompt's completion where nothing constrains the answer.
+// TestRawByCompletion takes the text from the prompt's completion where nothing constrains the
+// answer.
 func TestRawByCompletion(t *testing.T) {
 	results := battery(t, compile(t, "qwen3"), livetest.Options{Alter: func(r *livetest.Reply) {
 		if asks(r, "Say hello") {
-			editMessage(r, func(m ordered.Value) ordered.Value { return m.With("content", ordered.Str("Hello.")) })
+			editMessage(r, func(m ordered.Value) ordered.Value {
+				return m.With("content",
+					ordered.Str("Hello."))
+			})
 		}
 	}}, func(s *live.Server) { s.Raw = true })
 	status := map[string]rule.Status{}
 	for _, r := range results {
 		status[r.Name] = r.Status
 	}
-	for name, want := range map[string]rule.Status{"content/raw-agrees": rule.Failed, "continued/raw-agrees": rule.Passed, "required/raw-known": rule.Found} {
+	for name, want := range map[string]rule.Status{"content/raw-agrees": rule.Failed,
+		"continued/raw-agrees": rule.Passed, "required/raw-known": rule.Found} {
 		if got, ok := status[name]; !ok || got != want {
 			t.Errorf("%s: %s, %t, want %s", name, got, ok, want)
 		}
@@ -458,12 +498,15 @@ func TestRaw(t *testing.T) {
 	results := battery(t, tm, livetest.Options{Raw: true, Alter: func(r *livetest.Reply) {
 		if asks(r, "Say hello") {
 			editMessage(r, func(m ordered.Value) ordered.Value {
-				return m.Without("reasoning_content").With("content", ordered.Str("<think>"+m.At("reasoning_content").Text()+"</think>"+m.At("content").Text()))
+				return m.Without("reasoning_content").
+					With("content", ordered.Str("<think>"+m.At("reasoning_content").
+						Text()+"</think>"+m.At("content").Text()))
 			})
 		}
 	}}, func(s *live.Server) { s.Raw = true })
 	for _, r := range results {
-		if want := r.Name == "content/raw-agrees"; want && (r.Status != rule.Failed || !strings.Contains(r.Text, "the model wrote")) {
+		if want := r.Name == "content/raw-agrees"; want &&
+			(r.Status != rule.Failed || !strings.Contains(r.Text, "the model wrote")) {
 			t.Errorf("%s: %s %s", r.Name, r.Status, r.Text)
 		}
 	}
@@ -472,14 +515,17 @@ func TestRaw(t *testing.T) {
 // TestPrompts takes the server's default of thinking, and does not judge answers to another prompt.
 func TestPrompts(t *testing.T) {
 	thinks := compile(t, "qwq")
-	for _, r := range battery(t, thinks, livetest.Options{Raw: true, Think: true}, func(s *live.Server) { s.Raw = true }) {
+	for _, r := range battery(t, thinks, livetest.Options{Raw: true, Think: true},
+		func(s *live.Server) { s.Raw = true }) {
 		if r.Status != rule.Passed {
 			t.Errorf("%s [%s]: %s", r.Name, r.Rule, r.Text)
 		}
 	}
-	for _, r := range battery(t, thinks, livetest.Options{Raw: true}, func(s *live.Server) { s.Raw, s.Template = true, compile(t, "llama-3") }) {
+	for _, r := range battery(t, thinks, livetest.Options{Raw: true},
+		func(s *live.Server) { s.Raw, s.Template = true, compile(t, "llama-3") }) {
 		_, name, _ := strings.Cut(r.Name, "/")
-		if other := name == "prompt-agrees" || name == "raw-known"; other != (r.Status == rule.Found) || name == "raw-agrees" {
+		if other := name == "prompt-agrees" ||
+			name == "raw-known"; other != (r.Status == rule.Found) || name == "raw-agrees" {
 			t.Errorf("%s: %s %s", r.Name, r.Status, r.Text)
 		}
 	}
@@ -527,7 +573,8 @@ func TestProperties(t *testing.T) {
 			t.Fatal(err)
 		}
 		p, err := live.AskProperties(t.Context(), client)
-		if err != nil || p.Model != livetest.Model || p.Template != source || (p.BOS == subject.BOS) != (source != "") {
+		if err != nil || p.Model != livetest.Model || p.Template != source ||
+			(p.BOS == subject.BOS) != (source != "") {
 			t.Errorf("%+v, %v", p, err)
 		}
 	}
@@ -552,7 +599,8 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body, events string) {
 		v, _ := ordered.ParseString(body) // null where it is no JSON, as from a server
 		chunks, _ := ordered.ParseString(events)
-		for _, r := range live.Judge(plan, request, v, &openai.Stream{Events: chunks.Items(), Done: true}) {
+		for _, r := range live.Judge(plan, request, v,
+			&openai.Stream{Events: chunks.Items(), Done: true}) {
 			if (r.Status == rule.Passed) != (r.Text == "") {
 				t.Errorf("%+v", r)
 			}
@@ -560,8 +608,8 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// TestRecordedOutputs plays the recorded outputs of the corpus as answers of a server, and reads them back. Those of a case that ends the
-// output at a limit, or that has none, are left out.
+// TestRecordedOutputs plays the recorded outputs of the corpus as answers of a server, and reads
+// them back. Those of a case that ends the output at a limit, or that has none, are left out.
 func TestRecordedOutputs(t *testing.T) {
 	all, err := families.Load(corpus.FS)
 	if err != nil {
@@ -575,7 +623,9 @@ func TestRecordedOutputs(t *testing.T) {
 		}
 		var output string
 		tm := compile(t, f.Name)
-		server := livetest.New(tm, livetest.Options{Raw: true, Output: func(chat.Request, *engine.Plan) string { return output }})
+		server := livetest.New(tm,
+			livetest.Options{Raw: true,
+				Output: func(chat.Request, *engine.Plan) string { return output }})
 		defer server.Close()
 		client, err := openai.New(server.URL, "", openai.Limits{})
 		if err != nil {
@@ -599,7 +649,8 @@ func TestRecordedOutputs(t *testing.T) {
 					output = strings.TrimSuffix(string(file.Data), "\n")
 				}
 			}
-			if request.IsNull() || output == "" || !strings.Contains(string(a.Comment), "\nparse output.txt message.json\n") {
+			if request.IsNull() || output == "" ||
+				!strings.Contains(string(a.Comment), "\nparse output.txt message.json\n") {
 				continue
 			}
 			played++
@@ -622,19 +673,24 @@ func playRecorded(t *testing.T, tm *engine.Template, client *openai.Client, requ
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	body, err := client.Post(t.Context(), "/v1/chat/completions", request.Append(nil, ordered.Compact))
+	body, err := client.Post(t.Context(), "/v1/chat/completions",
+		request.Append(nil, ordered.Compact))
 	if err != nil {
 		t.Fatal(err)
 	}
-	request = request.With("stream", ordered.Boolean(true)).With("stream_options", ordered.ObjectOf(ordered.Member{Key: "include_usage", Value: ordered.Boolean(true)}))
-	stream, answer, err := client.Stream(t.Context(), "/v1/chat/completions", request.Append(nil, ordered.Compact))
+	request = request.With("stream", ordered.Boolean(true)).
+		With("stream_options",
+			ordered.ObjectOf(ordered.Member{Key: "include_usage", Value: ordered.Boolean(true)}))
+	stream, answer, err := client.Stream(t.Context(), "/v1/chat/completions",
+		request.Append(nil, ordered.Compact))
 	if err != nil || answer != nil {
 		t.Fatal(answer, err)
 	}
 	for _, res := range live.Judge(plan, r, body.JSON, stream) {
-		// What a model wrote may break the request, have markers in it, or leave a call unfinished, which is no reason to run it: what
-		// the server makes of it must be right all the same.
-		if res.Status == rule.Failed && !slices.Contains([]string{"S010", "S012", "S016", "S017", "S018", "S019"}, res.Rule) {
+		// What a model wrote may break the request, have markers in it, or leave a call unfinished,
+		// which is no reason to run it: what the server makes of it must be right all the same.
+		if res.Status == rule.Failed &&
+			!slices.Contains([]string{"S010", "S012", "S016", "S017", "S018", "S019"}, res.Rule) {
 			t.Errorf("[%s] %s", res.Rule, res.Text)
 		}
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/goassay/assay/engine/model/gguf"
 )
 
-// The measures of the tiny model. Its context is as large as the battery's prompts are with a token for each byte.
+// The measures of the tiny model. Its context is as large as the battery's prompts are with a token
+// for each byte.
 const (
 	tinyContext = 16384
 	tinyWidth   = 64
@@ -22,8 +23,8 @@ const (
 	tinyHidden  = 128
 )
 
-// Logits that the tiny model adds to what its random weights say, so that its nonsense comes to an end: what closes a string, a value
-// or a turn is likelier than a letter.
+// Logits that the tiny model adds to what its random weights say, so that its nonsense comes to an
+// end: what closes a string, a value or a turn is likelier than a letter.
 const (
 	quoteLogit  = 4.5
 	closeLogit  = 2.5
@@ -46,16 +47,19 @@ const (
 	kindUser    = 4
 )
 
-// WriteTiny writes a model of the llama architecture with seeded random weights, a few hundred thousand of them. Its vocabulary are the
-// bytes, pieces of two characters and pieces that straddle the ends of the markers, and the markers as special tokens, bos and eos among
-// them. The template is the one that the file carries; "" for none.
+// WriteTiny writes a model of the llama architecture with seeded random weights, a few hundred
+// thousand of them. Its vocabulary are the bytes, pieces of two characters and pieces that straddle
+// the ends of the markers, and the markers as special tokens, bos and eos among them. The template
+// is the one that the file carries; "" for none.
 func WriteTiny(w io.Writer, seed uint64, bos, eos string, markers []string, template string) error {
 	tokens := tinyVocabulary(bos, eos, markers)
-	return gguf.Create(w, nil, tinyPairs(tokens, bos, eos, template), tinyTensors(tokens, rand.New(rand.NewPCG(seed, 0))))
+	return gguf.Create(w, nil, tinyPairs(tokens, bos, eos, template),
+		tinyTensors(tokens, rand.New(rand.NewPCG(seed, 0))))
 }
 
 // WriteTinyFile writes the model to a file of a temporary directory, and returns its path.
-func WriteTinyFile(dir string, seed uint64, bos, eos string, markers []string, template string) (path string, err error) {
+func WriteTinyFile(dir string, seed uint64, bos, eos string, markers []string,
+	template string) (path string, err error) {
 	f, err := os.CreateTemp(dir, "tiny-*.gguf")
 	if err != nil {
 		return "", err
@@ -101,7 +105,8 @@ func tinyVocabulary(bos, eos string, markers []string) []tinyToken {
 	for _, text := range []string{`",`, `"}`, `"]`, `"}}`, `"]}`, `": "`, `"` + "\n", "}\n", "}}\n", "]\n", "}]"} {
 		piece(text, closeLogit)
 	}
-	for _, text := range []string{"th", "he", "in", "er", " a", "on", ", ", ": ", "{\"", "[{", "\n\n", "</", "<|", "\":", "\\n", "é", "日本"} {
+	for _, text := range []string{"th", "he", "in", "er", " a", "on", ", ", ": ", "{\"", "[{",
+		"\n\n", "</", "<|", "\":", "\\n", "é", "日本"} {
 		piece(text, 0)
 	}
 	for _, m := range markers { // pieces that begin or end within a marker
@@ -118,8 +123,9 @@ func tinyVocabulary(bos, eos string, markers []string) []tinyToken {
 	return tokens
 }
 
-// byteSpelling spells bytes as the vocabularies of byte-level BPE do: printable bytes of Latin-1 as themselves, the others as the
-// characters from U+0100 on, in order (the bytes_to_unicode of GPT-2's published encoder).
+// byteSpelling spells bytes as the vocabularies of byte-level BPE do: printable bytes of Latin-1 as
+// themselves, the others as the characters from U+0100 on, in order (the bytes_to_unicode of
+// GPT-2's published encoder).
 func byteSpelling(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -181,26 +187,30 @@ func tinyPairs(tokens []tinyToken, bos, eos, template string) []gguf.Pair {
 	return pairs
 }
 
-// bias is the first component of every embedding. No layer writes to it, so that after the last normalisation it is about
-// biasAfter, and the first column of the output matrix adds the same to a token's logit everywhere.
+// bias is the first component of every embedding. No layer writes to it, so that after the last
+// normalisation it is about biasAfter, and the first column of the output matrix adds the same to a
+// token's logit everywhere.
 const bias = 8
 
 func tinyTensors(tokens []tinyToken, random *rand.Rand) []gguf.Content {
 	biasAfter := bias / math.Sqrt((bias*bias+tinyWidth-1)/float64(tinyWidth))
 	n := len(tokens)
 	// tensor makes a tensor of rows x columns; value gives an element, in a row's order.
-	tensor := func(name string, columns, rows int, value func(row, column int) float64) gguf.Content {
+	tensor := func(name string, columns, rows int,
+		value func(row, column int) float64) gguf.Content {
 		data := make([]byte, 0, 4*columns*rows)
 		for row := range rows {
 			for column := range columns {
-				data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(value(row, column))))
+				data = binary.LittleEndian.AppendUint32(data,
+					math.Float32bits(float32(value(row, column))))
 			}
 		}
 		dims := []uint64{uint64(columns), uint64(rows)}
 		if rows == 1 {
 			dims = dims[:1]
 		}
-		return gguf.Content{Tensor: gguf.Tensor{Name: name, Type: gguf.F32, Dims: dims}, Data: bytes.NewReader(data)}
+		return gguf.Content{Tensor: gguf.Tensor{Name: name, Type: gguf.F32, Dims: dims},
+			Data: bytes.NewReader(data)}
 	}
 	one := func(int, int) float64 { return 1 }
 	normal := func(scale float64) func(int, int) float64 {

@@ -24,13 +24,15 @@ type reading struct {
 	usage   ordered.Value
 }
 
-// cut says that the answer was ended by a limit.
+// cut reports whether the answer was ended by a limit.
 func (r *reading) cut() bool { return r.finish == chat.FinishLength }
 
 // finishReasons are those of OpenAI's API.
-var finishReasons = []chat.FinishReason{chat.FinishStop, chat.FinishToolCalls, chat.FinishLength, chat.FinishContentFilter}
+var finishReasons = []chat.FinishReason{chat.FinishStop, chat.FinishToolCalls, chat.FinishLength,
+	chat.FinishContentFilter}
 
-// rawPath is where servers that show what they do keep the text that the model wrote. Streams do not have it.
+// rawPath is where servers that show what they do keep the text that the model wrote. Streams do
+// not have it.
 var rawPath = []string{"__verbose", "content"}
 
 // readAnswer reads an answer in one piece.
@@ -44,7 +46,8 @@ func readAnswer(s *sheet, v ordered.Value) *reading {
 	expectKind(fault, v, "model", ordered.String)
 	choices := v.At("choices")
 	if len(choices.Items()) != 1 {
-		fault("choices: expected an array of one choice, found %s", openai.Excerpt(choices.String()))
+		fault("choices: expected an array of one "+
+			"choice, found %s", openai.Excerpt(choices.String()))
 		return r
 	}
 	choice := choices.Items()[0]
@@ -118,10 +121,13 @@ func readCall(s *sheet, v ordered.Value, i int) chat.ToolCall {
 	}
 	arguments := f.At("arguments")
 	if arguments.Kind() != ordered.String {
-		s.fault(ruleArguments, "in one piece: tool_calls[%d].function.arguments: expected a string, found %s", i, openai.Excerpt(arguments.String()))
-		return chat.ToolCall{ID: v.At("id").Text(), Name: f.At("name").Text(), Arguments: arguments.String()}
+		s.fault(ruleArguments, "in one piece: tool_calls[%d].function.arguments: expected a "+
+			"string, found %s", i, openai.Excerpt(arguments.String()))
+		return chat.ToolCall{ID: v.At("id").Text(), Name: f.At("name").Text(),
+			Arguments: arguments.String()}
 	}
-	return chat.ToolCall{ID: v.At("id").Text(), Name: f.At("name").Text(), Arguments: arguments.Text()}
+	return chat.ToolCall{ID: v.At("id").Text(), Name: f.At("name").Text(),
+		Arguments: arguments.Text()}
 }
 
 func (r *reading) readFinish(fault faulter, v ordered.Value, path string) {
@@ -143,7 +149,8 @@ func (r *reading) readUsage(s *sheet, v ordered.Value) {
 	for i, key := range [...]string{"prompt_tokens", "completion_tokens", "total_tokens"} {
 		n, ok := integer(usage.At(key))
 		if !ok || n < 0 {
-			s.fault(ruleUsage, "%s: usage.%s: expected a count, found %s", r.how, key, openai.Excerpt(usage.At(key).String()))
+			s.fault(ruleUsage, "%s: usage.%s: expected a "+
+				"count, found %s", r.how, key, openai.Excerpt(usage.At(key).String()))
 			return
 		}
 		counts[i] = n
@@ -177,14 +184,16 @@ type streamReader struct {
 func readStream(s *sheet, st *openai.Stream) *reading {
 	r := &streamReader{reading: &reading{how: "streamed"}, s: s}
 	defer r.assemble()
-	s.look(ruleEvents, ruleStreamEnds, ruleChunkShape, ruleRole, ruleExclusive, ruleCharacters, ruleUsage)
+	s.look(ruleEvents, ruleStreamEnds, ruleChunkShape, ruleRole, ruleExclusive, ruleCharacters,
+		ruleUsage)
 	if st.Type != openai.EventStream {
 		s.fault(ruleEvents, "the content type is %q, expected %q", st.Type, openai.EventStream)
 	}
 	for i, v := range st.Events {
 		r.chunk = i + 1
 		if e, ok := v.Get("error"); ok {
-			s.fault(ruleStreamEnds, "chunk %d of %d is an error: %s", r.chunk, len(st.Events), openai.Excerpt(e.String()))
+			s.fault(ruleStreamEnds, "chunk %d of %d "+
+				"is an error: %s", r.chunk, len(st.Events), openai.Excerpt(e.String()))
 			return r.reading
 		}
 		r.read(v)
@@ -204,7 +213,7 @@ func readStream(s *sheet, st *openai.Stream) *reading {
 		s.fault(ruleStreamEnds, "the stream ends without [DONE]")
 	}
 	if st.Late > 0 {
-		s.fault(ruleStreamEnds, "%d events come behind [DONE]", st.Late)
+		s.fault(ruleStreamEnds, "%d events come after [DONE]", st.Late)
 	}
 	if r.usages == 0 {
 		s.fault(ruleUsage, "streamed: usage was asked for, and does not come")
@@ -272,7 +281,7 @@ func (r *streamReader) choice(v ordered.Value) {
 	}
 	r.delta(delta)
 	if r.ended && !v.At("finish_reason").IsNull() {
-		r.fault("a second finish reason %s, behind %q", v.At("finish_reason"), r.finish)
+		r.fault("a second finish reason %s, after %q", v.At("finish_reason"), r.finish)
 	} else if !v.At("finish_reason").IsNull() {
 		r.ended = true
 		r.readFinish(r.fault, v.At("finish_reason"), "choices[0].finish_reason")
@@ -282,7 +291,8 @@ func (r *streamReader) choice(v ordered.Value) {
 func (r *streamReader) delta(v ordered.Value) {
 	switch role, ok := v.Get("role"); {
 	case !r.role && (!ok || role.Text() != "assistant"):
-		r.s.fault(ruleRole, "chunk %d: the first delta is %s, without the role assistant", r.chunk, openai.Excerpt(v.String()))
+		r.s.fault(ruleRole, "chunk %d: the first delta is %s, without "+
+			"the role assistant", r.chunk, openai.Excerpt(v.String()))
 	case ok && !role.IsNull() && role.Text() != "assistant":
 		r.s.fault(ruleRole, "chunk %d: the role is %s", r.chunk, role)
 	}
@@ -290,10 +300,11 @@ func (r *streamReader) delta(v ordered.Value) {
 	content, reasoning := readText(r.fault, v, "content"), readReasoning(r.fault, v)
 	calls := v.At("tool_calls")
 	if content != "" && reasoning != "" {
-		r.s.fault(ruleExclusive, "chunk %d has the reasoning %s and the content %s", r.chunk, openai.Excerpt(reasoning), openai.Excerpt(content))
+		r.s.fault(ruleExclusive, "chunk %d has the reasoning %s "+
+			"and the content %s", r.chunk, openai.Excerpt(reasoning), openai.Excerpt(content))
 	}
 	if r.ended && (content != "" || reasoning != "" || len(calls.Items()) > 0) {
-		r.fault("text comes behind the finish reason: %s", openai.Excerpt(v.String()))
+		r.fault("text comes after the finish reason: %s", openai.Excerpt(v.String()))
 	}
 	r.characters("content", content)
 	r.characters("reasoning", reasoning)
@@ -310,7 +321,8 @@ func (r *streamReader) delta(v ordered.Value) {
 // characters looks for bytes that are no character: halves of surrogate pairs are none either.
 func (r *streamReader) characters(part, text string) {
 	if !utf8.ValidString(text) {
-		r.s.fault(ruleCharacters, "chunk %d: the %s %s is not UTF-8", r.chunk, part, openai.Excerpt(text))
+		r.s.fault(ruleCharacters, "chunk %d: the %s "+
+			"%s is not UTF-8", r.chunk, part, openai.Excerpt(text))
 	}
 }
 
@@ -318,7 +330,8 @@ func (r *streamReader) characters(part, text string) {
 func (r *streamReader) call(v ordered.Value) {
 	r.s.look(ruleCallHeader)
 	fault := func(format string, args ...any) {
-		r.s.fault(ruleCallHeader, "chunk %d: %s: %s", r.chunk, openai.Excerpt(v.String()), fmt.Sprintf(format, args...))
+		r.s.fault(ruleCallHeader, "chunk %d: %s: %s", r.chunk, openai.Excerpt(v.String()),
+			fmt.Sprintf(format, args...))
 	}
 	calls := &r.message.ToolCalls
 	index, ok := integer(v.At("index"))
@@ -383,12 +396,14 @@ func (r *reading) check(s *sheet, request chat.Request, most int) {
 	if request.EnableThinking != nil && !*request.EnableThinking && !r.cut() {
 		s.look(ruleThinkingOff)
 		if m.Content == "" && m.Reasoning != "" && len(m.ToolCalls) == 0 {
-			s.fault(ruleThinkingOff, "%s: all of it is reasoning: %s", r.how, openai.Excerpt(m.Reasoning))
+			s.fault(ruleThinkingOff, "%s: all of it "+
+				"is reasoning: %s", r.how, openai.Excerpt(m.Reasoning))
 		}
 	}
 }
 
-// checkFinish allows two reasons where a named call was demanded, since OpenAI's own server says stop there.
+// checkFinish allows two reasons where a named call was demanded, since OpenAI's own server says
+// stop there.
 func (r *reading) checkFinish(s *sheet, request chat.Request) {
 	s.look(ruleFinish)
 	want := chat.FinishStop
@@ -397,7 +412,8 @@ func (r *reading) checkFinish(s *sheet, request chat.Request) {
 	}
 	named := request.ToolChoice.Mode == chat.ChoiceNamed && r.finish == chat.FinishStop
 	if !r.cut() && !named && r.finish != want {
-		s.fault(ruleFinish, "%s: it is %q, expected %q: the message has %d calls", r.how, r.finish, want, len(r.message.ToolCalls))
+		s.fault(ruleFinish, "%s: it is %q, expected %q: the "+
+			"message has %d calls", r.how, r.finish, want, len(r.message.ToolCalls))
 	}
 }
 
@@ -406,11 +422,14 @@ func (r *reading) checkArguments(s *sheet, i int, call chat.ToolCall) {
 	v, err := ordered.ParseString(call.Arguments)
 	switch {
 	case err != nil:
-		s.fault(ruleArguments, "%s: the arguments of call %d, %s, are no JSON: %v", r.how, i, openai.Excerpt(call.Arguments), err)
+		s.fault(ruleArguments, "%s: the arguments of call %d, %s, "+
+			"are no JSON: %v", r.how, i, openai.Excerpt(call.Arguments), err)
 	case v.Kind() == ordered.String:
-		s.fault(ruleArguments, "%s: the arguments of call %d are encoded twice: %s", r.how, i, openai.Excerpt(call.Arguments))
+		s.fault(ruleArguments, "%s: the arguments of call %d are "+
+			"encoded twice: %s", r.how, i, openai.Excerpt(call.Arguments))
 	case v.Kind() != ordered.Object:
-		s.fault(ruleArguments, "%s: the arguments of call %d, %s, are no object", r.how, i, openai.Excerpt(call.Arguments))
+		s.fault(ruleArguments, "%s: the arguments of call %d, "+
+			"%s, are no object", r.how, i, openai.Excerpt(call.Arguments))
 	}
 }
 
@@ -425,7 +444,8 @@ func (r *reading) checkCall(s *sheet, i int, call chat.ToolCall, request chat.Re
 		return // said already
 	}
 	if err := conforms(request.Tools[at].Parameters, call.Arguments); err != nil {
-		s.fault(ruleCallValid, "%s: call %d, %s(%s): %v", r.how, i, call.Name, openai.Excerpt(call.Arguments), err)
+		s.fault(ruleCallValid, "%s: call %d, %s(%s): %v", r.how, i, call.Name,
+			openai.Excerpt(call.Arguments), err)
 	}
 }
 
@@ -450,8 +470,9 @@ func (r *reading) checkChoice(s *sheet, request chat.Request) {
 	}
 }
 
-// difference says in what two messages differ; "" if in nothing. Ids are the server's to choose. Arguments that are JSON are compared
-// as such, with the order of their keys and the text of their numbers.
+// difference says in what two messages differ; "" if in nothing. Ids are the server's to choose.
+// Arguments that are JSON are compared as such, with the order of their keys and the text of their
+// numbers.
 func difference(a, b *reading) string {
 	say := func(part string, x, y any) string {
 		return fmt.Sprintf("%s differs:\n  %s: %v\n  %s: %v", part, a.how, x, b.how, y)
@@ -467,7 +488,8 @@ func difference(a, b *reading) string {
 	for i, x := range a.message.ToolCalls {
 		y := b.message.ToolCalls[i]
 		if x.Name != y.Name || compact(x.Arguments) != compact(y.Arguments) {
-			return say(fmt.Sprintf("call %d", i), x.Name+" "+excerpt(x.Arguments), y.Name+" "+excerpt(y.Arguments))
+			return say(fmt.Sprintf("call %d", i), x.Name+" "+excerpt(x.Arguments),
+				y.Name+" "+excerpt(y.Arguments))
 		}
 	}
 	if a.finish != b.finish {
@@ -487,7 +509,8 @@ func compact(text string) string {
 // structure is what answers to one request have in common where a server does not repeat itself.
 func (r *reading) structure() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "reasoning %t, content %t, calls of", r.message.Reasoning != "", r.message.Content != "")
+	fmt.Fprintf(&b, "reasoning %t, content %t, calls of", r.message.Reasoning != "",
+		r.message.Content != "")
 	for _, call := range r.message.ToolCalls {
 		fmt.Fprintf(&b, " %s", call.Name)
 	}

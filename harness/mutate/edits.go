@@ -35,7 +35,7 @@ func Bugs() ([]Edit, error) { return readEdits("testdata/bugs.txt") }
 func Harmless() ([]Edit, error) { return readEdits("testdata/harmless.txt") }
 
 // readEdits reads a list: "## class", and for each edit "@ template", the stretch that is found
-// behind "- ", that which takes its place behind "+ ", and a sentence behind "= ". Lines without a
+// after "- ", that which takes its place after "+ ", and a sentence after "= ". Lines without a
 // sign continue a stretch.
 func readEdits(name string) ([]Edit, error) {
 	text, err := edits.ReadFile(name)

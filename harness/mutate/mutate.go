@@ -7,7 +7,7 @@
 // template: a branch is dropped, a condition negated, the first taken for the last, tojson
 // forgotten, a separator, a marker or a role left out, a field misspelt, a block moved or repeated.
 // [Rewrites] makes changes that keep the behaviour: other names, turned conditions, white space
-// inside tags. Both edit the source where the tree says that a part stands ([syntax.Spans]); all
+// inside tags. Both edit the source where the tree reports that a part stands ([syntax.Spans]); all
 // else stays as the author wrote it.
 //
 // [Reference] has conversations that no check knows of. Whether a mutant matters is decided by
@@ -417,7 +417,7 @@ func misspelt(name string) string {
 	return name[:at] + name[min(at+1, len(name)):]
 }
 
-// blocks moves each statement of a body behind the next one, and repeats each.
+// blocks moves each statement of a body after the next one, and repeats each.
 func (m *maker) blocks(body []syntax.Stmt) {
 	for i, s := range body {
 		span := m.spans.Stmt(s)

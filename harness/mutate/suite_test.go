@@ -158,8 +158,8 @@ const (
 	classedBar = 98 // of those, as risky or breaking
 )
 
-// TestMutants makes the mistakes of authors. The checks notice most of those that matter, and the comparison of
-// revisions nearly all.
+// TestMutants makes the mistakes of authors. The checks notice most of those that matter, and the
+// comparison of revisions nearly all.
 func TestMutants(t *testing.T) {
 	all := samples(t, mutate.Mutants)
 	verdicts := each(len(all), func(i int) mutate.Verdict {

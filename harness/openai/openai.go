@@ -1,30 +1,36 @@
-// Package openai speaks to servers that have OpenAI's chat completions API, and believes nothing that they say.
+// Package openai speaks to servers that have OpenAI's chat completions API, and believes nothing
+// that they say.
 //
 // # Model
 //
-// A [Client] sends JSON and returns what came back: an [Answer] in one piece, or a [Stream] of server-sent events, read to its end and
-// kept as it was sent. What the texts mean is not this package's business; what it takes to get them is: limits on time and size, a
-// stream that breaks off, lines that are no events, data that are no JSON.
+// A [Client] sends JSON and returns what came back: an [Answer] in one piece, or a [Stream] of
+// server-sent events, read to its end and kept as it was sent. What the texts mean is not this
+// package's business; what it takes to get them is: limits on time and size, a stream that breaks
+// off, lines that are no events, data that are no JSON.
 //
 // # Limits
 //
-// [Limits.Silence] bounds the time in which nothing comes, [Limits.Total] that of a whole answer, [Limits.Line] a line of a stream,
-// [Limits.Body] everything that one answer has. A server that goes beyond any of them gets an error, and neither time nor memory.
+// [Limits.Silence] bounds the time in which nothing comes, [Limits.Total] that of a whole answer,
+// [Limits.Line] a line of a stream, [Limits.Body] everything that one answer has. A server that
+// goes beyond any of them gets an error, and neither time nor memory.
 //
 // # The key
 //
-// A key is sent as a bearer token to the server's own origin only: redirects are not followed. Wherever a server repeats it, in a body, a line or
-// an error, it reads "[API key]" here, so that no report has it.
+// A key is sent as a bearer token to the server's own origin only: redirects are not followed.
+// Wherever a server repeats it, in a body, a line or an error, it reads "[API key]" here, so that
+// no report has it.
 //
 // # Errors
 //
-// An error of [Client.Post] and [Client.Stream] is that there is no answer. It wraps [ErrSilent], [ErrSlow], [ErrTooLarge], [ErrTruncated] or what the network
-// said. An HTTP status beyond 299 is an answer. What breaks a stream after its header is in [Stream.Err]; it wraps [ErrEvent] besides those.
+// An error of [Client.Post] and [Client.Stream] is that there is no answer. It wraps [ErrSilent],
+// [ErrSlow], [ErrTooLarge], [ErrTruncated] or what the network said. An HTTP status beyond 299 is
+// an answer. What breaks a stream after its header is in [Stream.Err]; it wraps [ErrEvent] besides
+// those.
 //
 // # Specifications
 //
-// Server-sent events: the WHATWG's HTML standard, section 9.2.6, with what it lets pass silently (fields without a meaning, an event
-// that nothing ends) as errors, since text is lost there.
+// Server-sent events: the WHATWG's HTML standard, section 9.2.6, with what it lets pass silently
+// (fields without a meaning, an event that nothing ends) as errors, since text is lost there.
 //
 // # Stability
 //
@@ -92,18 +98,25 @@ type Client struct {
 func New(address, key string, l Limits) (*Client, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is no server's address; expected one such as http://127.0.0.1:8080", address)
+		return nil, fmt.Errorf("%q is no server's address; expected one such as "+
+			"http://127.0.0.1:8080", address)
 	}
 	if u.User != nil {
-		return nil, errors.New("the server's address has a user name or a password, which would be shown in reports; use an API key")
+		return nil, errors.New("the server's address has a user name or a password, which would " +
+			"be shown in reports; use an API key")
 	}
 	u.RawQuery, u.Fragment = "", ""
-	transport := http.DefaultTransport.(*http.Transport).Clone() // with the proxies of the environment
-	transport.DisableKeepAlives = true                           // servers close idle connections at will, which a POST does not survive
+	// with the proxies of the environment
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	// servers close idle connections at will, which a POST does not survive
+	transport.DisableKeepAlives = true
 	root := strings.TrimSuffix(strings.TrimSuffix(u.String(), "/"), "/v1")
 	return &Client{root: root, key: key, limits: l.orDefault(), http: &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: transport,
+		CheckRedirect: func(*http.Request,
+			[]*http.Request) error {
+			return http.ErrUseLastResponse
+		},
 	}}, nil
 }
 
@@ -119,7 +132,7 @@ type Answer struct {
 	Err    error         // why it is none
 }
 
-// OK says that the status is one of success.
+// OK reports whether the status is one of success.
 func (a *Answer) OK() bool { return a.Status >= 200 && a.Status <= 299 }
 
 // maxExcerpt bounds what is quoted of a body, in bytes.
@@ -135,7 +148,8 @@ func Excerpt(text string) string {
 
 // Fault describes an answer that is no success, with the error's message where it has one.
 func (a *Answer) Fault() string {
-	for _, at := range [...]ordered.Value{a.JSON.At("error", "message"), a.JSON.At("message"), a.JSON.At("error")} {
+	for _, at := range [...]ordered.Value{a.JSON.At("error", "message"), a.JSON.At("message"),
+		a.JSON.At("error")} {
 		if at.Text() != "" && at.Kind() == ordered.String {
 			return fmt.Sprintf("HTTP status %d: %s", a.Status, Excerpt(at.Text()))
 		}
@@ -233,7 +247,8 @@ func mediaType(h http.Header) string {
 	return t
 }
 
-// failure says what ended a request: the caller, the watchdog, or the network. What the network says has the whole URL, of which the path is enough.
+// failure says what ended a request: the caller, the watchdog, or the network. What the network
+// says has the whole URL, of which the path is enough.
 func (c *Client) failure(ctx context.Context, path string, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("%s: %w", path, cause)
@@ -246,7 +261,8 @@ func (c *Client) failure(ctx context.Context, path string, err error) error {
 		err = ErrTruncated
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("nothing listens at %s: %w; is the server running?", c.Root(), syscall.ECONNREFUSED)
+		return fmt.Errorf("nothing listens at %s: %w; is the "+
+			"server running?", c.Root(), syscall.ECONNREFUSED)
 	}
 	return fmt.Errorf("%s: %w", path, err)
 }
@@ -269,10 +285,14 @@ type watchdog struct {
 func watched(ctx context.Context, l Limits) (context.Context, *watchdog) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	return ctx, &watchdog{
-		silence: time.AfterFunc(l.Silence, func() { cancel(fmt.Errorf("%w: nothing came for %s", ErrSilent, l.Silence)) }),
-		total:   time.AfterFunc(l.Total, func() { cancel(fmt.Errorf("%w: the answer takes more than %s", ErrSlow, l.Total)) }),
-		limit:   l.Silence,
-		cancel:  cancel,
+		silence: time.AfterFunc(l.Silence,
+			func() { cancel(fmt.Errorf("%w: nothing came for %s", ErrSilent, l.Silence)) }),
+		total: time.AfterFunc(l.Total, func() {
+			cancel(fmt.Errorf("%w: the answer "+
+				"takes more than %s", ErrSlow, l.Total))
+		}),
+		limit:  l.Silence,
+		cancel: cancel,
 	}
 }
 

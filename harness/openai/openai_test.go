@@ -67,7 +67,8 @@ func TestStream(t *testing.T) {
 			if err != nil || a != nil {
 				t.Fatal(a, err)
 			}
-			if len(s.Events) != tt.events || s.Done != tt.done || s.Late != tt.late || !errors.Is(s.Err, tt.err) || s.Type != openai.EventStream {
+			if len(s.Events) != tt.events || s.Done != tt.done || s.Late != tt.late ||
+				!errors.Is(s.Err, tt.err) || s.Type != openai.EventStream {
 				t.Errorf("%d events, done %t, %d late, %v", len(s.Events), s.Done, s.Late, s.Err)
 			}
 		})
@@ -121,14 +122,16 @@ func TestSilence(t *testing.T) {
 
 // TestSlow ends a stream that keeps alive and says nothing.
 func TestSlow(t *testing.T) {
-	c := serve(t, openai.Limits{Total: 30 * time.Millisecond, Body: 1 << 40}, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", openai.EventStream)
-		for r.Context().Err() == nil {
-			io.WriteString(w, ": ping\n\n")
-			w.(http.Flusher).Flush()
-		}
-	})
-	if s, _, err := c.Stream(t.Context(), "/v1/chat/completions", nil); err != nil || !errors.Is(s.Err, openai.ErrSlow) {
+	c := serve(t, openai.Limits{Total: 30 * time.Millisecond, Body: 1 << 40},
+		func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", openai.EventStream)
+			for r.Context().Err() == nil {
+				io.WriteString(w, ": ping\n\n")
+				w.(http.Flusher).Flush()
+			}
+		})
+	if s, _, err := c.Stream(t.Context(), "/v1/chat/completions", nil); err != nil ||
+		!errors.Is(s.Err, openai.ErrSlow) {
 		t.Error(err, s)
 	}
 }
@@ -167,10 +170,12 @@ func TestAnswers(t *testing.T) {
 	if want := `HTTP status 401: "Bearer [API key] is wrong"`; a.OK() || a.Fault() != want || strings.Contains(a.Body, "secret") {
 		t.Errorf("%s, want %s", a.Fault(), want)
 	}
-	if s, a, err := c.Stream(t.Context(), "/v1/chat/completions", nil); s != nil || err != nil || a.Status != http.StatusUnauthorized {
+	if s, a, err := c.Stream(t.Context(), "/v1/chat/completions", nil); s != nil || err != nil ||
+		a.Status != http.StatusUnauthorized {
 		t.Error(s, a, err)
 	}
-	if a, err := c.Get(t.Context(), "/v1/moved"); err != nil || a.Status != http.StatusTemporaryRedirect {
+	if a, err := c.Get(t.Context(), "/v1/moved"); err != nil ||
+		a.Status != http.StatusTemporaryRedirect {
 		t.Error(a, err)
 	}
 	if a, err := c.Get(t.Context(), "/v1/text"); err != nil || a.Err == nil || !a.JSON.IsNull() {
@@ -206,7 +211,10 @@ func FuzzStream(f *testing.F) {
 	f.Add("data: {}\n\ndata: [DONE]\n\n")
 	f.Add(": x\r\rdata: {\"a\": [1]}\r\n\r\nevent: error\n")
 	var text string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { events(text)(w, r) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		events(text)(w, r)
+	}))
 	f.Cleanup(server.Close)
 	f.Fuzz(func(t *testing.T, in string) {
 		text = strings.ReplaceAll(in, "|", "")

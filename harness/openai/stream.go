@@ -23,12 +23,12 @@ type Stream struct {
 	Type   string          // the media type
 	Events []ordered.Value // the data of each; none is [DONE]
 	Done   bool            // [DONE] came
-	Late   int             // events behind it, which are not in Events
+	Late   int             // events after it, which are not in Events
 	Err    error           // what broke the stream off; nil where it ended by itself
 }
 
-// Stream sends a body to a path and reads the events that come. Where the server answers in one piece, with an error or otherwise,
-// that is returned instead.
+// Stream sends a body to a path and reads the events that come. Where the server answers in one
+// piece, with an error or otherwise, that is returned instead.
 func (c *Client) Stream(ctx context.Context, path string, body []byte) (*Stream, *Answer, error) {
 	r, err := c.open(ctx, http.MethodPost, path, body)
 	if err != nil {
@@ -52,7 +52,9 @@ func (s *Stream) read(r io.Reader, c *Client) error {
 		line, err := lines.next()
 		if errors.Is(err, io.EOF) {
 			if data != nil || line != "" {
-				return fmt.Errorf("%w: the stream ends within the event %s", ErrTruncated, Excerpt(c.redact(strings.Join(append(data, line), "\n"))))
+				return fmt.Errorf("%w: the stream ends "+
+					"within the event %s", ErrTruncated,
+					Excerpt(c.redact(strings.Join(append(data, line), "\n"))))
 			}
 			return nil
 		} else if err != nil {
@@ -75,7 +77,7 @@ func (s *Stream) read(r io.Reader, c *Client) error {
 	}
 }
 
-// cutField cuts a line into its field and value; one space behind the colon is no part of the value.
+// cutField cuts a line into its field and value; one space after the colon is no part of the value.
 func cutField(line string) (field, value string) {
 	field, value, _ = strings.Cut(line, ":")
 	return field, strings.TrimPrefix(value, " ")

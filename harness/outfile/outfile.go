@@ -1,8 +1,9 @@
 // Package outfile writes the files that a user names for output.
 //
-// A file appears under its name when it is whole: it is written beside it, under a name that nobody else has, and renamed. A pipe or a
-// device is written to and stays what it is. A link is an error, since whoever made the folder chose where it leads; the names that the
-// system itself links, below /dev and /proc, are written to.
+// A file appears under its name when it is whole: it is written beside it, under a name that nobody
+// else has, and renamed. A pipe or a device is written to and stays what it is. A link is an error,
+// since whoever made the folder chose where it leads; the names that the system itself links, below
+// /dev and /proc, are written to.
 //
 // # Stability
 //
@@ -26,7 +27,8 @@ func Write(name string, write func(io.Writer) error) error {
 	info, err := os.Lstat(name)
 	switch {
 	case err == nil && info.Mode()&fs.ModeSymlink != 0 && !ofSystem(name):
-		return fmt.Errorf("%s is a link, and might lead anywhere; remove it, or name the file that it leads to", name)
+		return fmt.Errorf("%s is a link, and might lead anywhere; remove it, or name the file "+
+			"that it leads to", name)
 	case err == nil && !info.Mode().IsRegular():
 		return into(name, write)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -46,7 +48,8 @@ func Write(name string, write func(io.Writer) error) error {
 	return err
 }
 
-// into writes to what is there: a pipe, a device, a name of the system for one of those or for an open file.
+// into writes to what is there: a pipe, a device, a name of the system for one of those or for an
+// open file.
 func into(name string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
@@ -64,7 +67,8 @@ func ofSystem(name string) bool {
 // fresh creates a file beside another one, under a name that was not there.
 func fresh(name string) (*os.File, error) {
 	for try := 0; ; try++ {
-		f, err := os.OpenFile(name+"."+strconv.FormatUint(rand.Uint64(), 36)+".new", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		f, err := os.OpenFile(name+"."+strconv.FormatUint(rand.Uint64(), 36)+".new",
+			os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if !errors.Is(err, fs.ErrExist) || try == 100 {
 			return f, err
 		}

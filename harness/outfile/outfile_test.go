@@ -39,7 +39,9 @@ func TestWrite(t *testing.T) {
 		}
 	}
 	no := errors.New("no")
-	if err := outfile.Write(name, func(w io.Writer) error { io.WriteString(w, "half"); return no }); !errors.Is(err, no) || read(t, name) != "two" {
+	if err := outfile.Write(name,
+		func(w io.Writer) error { io.WriteString(w, "half"); return no }); !errors.Is(err, no) ||
+		read(t, name) != "two" {
 		t.Errorf("a report that fails: %v, %q", err, read(t, name))
 	}
 	if names, _ := os.ReadDir(dir); len(names) != 1 {
@@ -47,7 +49,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestLinks writes through no link, not even one under the name of a file that is about to be renamed.
+// TestLinks writes through no link, not even one under the name of a file that is about to be
+// renamed.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(t.TempDir(), "secret")
@@ -64,7 +67,8 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"report", "dangling"} {
-		if err := outfile.Write(filepath.Join(dir, name), text("x")); err == nil || !strings.Contains(err.Error(), "is a link") {
+		if err := outfile.Write(filepath.Join(dir, name), text("x")); err == nil ||
+			!strings.Contains(err.Error(), "is a link") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -93,7 +97,8 @@ func TestPipes(t *testing.T) {
 	if text := <-got; text != "through" {
 		t.Errorf("the pipe had %q", text)
 	}
-	if err := outfile.Write("/dev/full", text("x")); err == nil || !strings.Contains(err.Error(), "no space left") {
+	if err := outfile.Write("/dev/full", text("x")); err == nil ||
+		!strings.Contains(err.Error(), "no space left") {
 		t.Errorf("/dev/full: %v", err)
 	}
 	if info, err := os.Lstat("/dev/full"); err != nil || info.Mode()&os.ModeCharDevice == 0 {

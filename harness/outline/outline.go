@@ -1,13 +1,15 @@
-// Package outline reads the small hand-written lists of the corpus: families.txt and the lists of known failures.
+// Package outline reads the small hand-written lists of the corpus: families.txt and the lists of
+// known failures.
 //
 // # Format
 //
-// A line that starts with white space is an item of the heading above it; any other line is a heading. Empty lines and lines
-// that start with '#' mean nothing.
+// A line that starts with white space is an item of the heading above it; any other line is a
+// heading. Empty lines and lines that start with '#' mean nothing.
 //
 // # Errors
 //
-// Items without a heading, headings without items and items listed twice are positioned errors ([source.Error]).
+// Items without a heading, headings without items and items listed twice are positioned errors
+// ([source.Error]).
 //
 // # Stability
 //
@@ -47,13 +49,16 @@ func Parse(src *source.Source) ([]Group, error) {
 		case text == "" || strings.HasPrefix(line, "#"):
 		case line[0] != ' ' && line[0] != '\t':
 			if n := len(groups); n > 0 && len(groups[n-1].Items) == 0 {
-				return nil, source.Errorf(src, start, "the heading %q has no items; items are indented", groups[n-1].Head)
+				return nil, source.Errorf(src, start, "the heading %q has no items; "+
+					"items are indented", groups[n-1].Head)
 			}
 			groups = append(groups, Group{Head: text, Line: number})
 		case len(groups) == 0:
-			return nil, source.Errorf(src, start, "an item without a heading; headings are not indented")
+			return nil, source.Errorf(src, start, "an item without a heading; headings "+
+				"are not indented")
 		case seen[text] > 0:
-			return nil, source.Errorf(src, start, "%s is listed twice, first in line %d", text, seen[text])
+			return nil, source.Errorf(src, start, "%s is listed twice, "+
+				"first in line %d", text, seen[text])
 		default:
 			seen[text] = number
 			last := &groups[len(groups)-1]
@@ -61,12 +66,14 @@ func Parse(src *source.Source) ([]Group, error) {
 		}
 	}
 	if n := len(groups); n > 0 && len(groups[n-1].Items) == 0 {
-		return nil, source.Errorf(src, len(src.Text), "the heading %q has no items; items are indented", groups[n-1].Head)
+		return nil, source.Errorf(src, len(src.Text), "the heading %q has no items; "+
+			"items are indented", groups[n-1].Head)
 	}
 	return groups, nil
 }
 
-// Reasons reads a list whose headings are reasons, such as a list of known failures: for each item, its reason.
+// Reasons reads a list whose headings are reasons, such as a list of known failures: for each item,
+// its reason.
 func Reasons(src *source.Source) (map[string]string, error) {
 	groups, err := Parse(src)
 	reasons := map[string]string{}

@@ -47,7 +47,8 @@ func FuzzReasons(f *testing.F) {
 			return
 		}
 		for item, reason := range reasons {
-			if item == "" || reason == "" || strings.Index(text, reason) > strings.LastIndex(text, item) {
+			if item == "" || reason == "" ||
+				strings.Index(text, reason) > strings.LastIndex(text, item) {
 				t.Errorf("%q: %q because of %q", text, item, reason)
 			}
 		}

@@ -1,15 +1,18 @@
-// Package reduce shrinks a failing case to one that a person can read: the output, the request and the split.
+// Package reduce shrinks a failing case to one that a person can read: the output, the request and
+// the split.
 //
 // # Model
 //
-// A [Case] fails if the engine panics on it, if a split of its output is parsed differently, or if it is not what the case expects
-// ([Want]). [Case.Reduce] leaves out parts of the output, in ever smaller runs, and members and items of the request, as long as
-// what is left fails in the same way, until nothing more can be left out. [Case.Script] is the result as a script that reproduces the
-// failure.
+// A [Case] fails if the engine panics on it, if a split of its output is parsed differently, or if
+// it is not what the case expects ([Want]). [Case.Reduce] leaves out parts of the output, in ever
+// smaller runs, and members and items of the request, as long as what is left fails in the same
+// way, until nothing more can be left out. [Case.Script] is the result as a script that reproduces
+// the failure.
 //
-// An expected message shrinks with the output. A part of the output may only go if the message stays as it is, if the same text goes
-// from one field of the expected message, or if one call goes from both messages; and the first difference must stay in the
-// same field and be the same, or a part of it. So what is left is expected for the reason for which the whole was.
+// An expected message shrinks with the output. A part of the output may only go if the message
+// stays as it is, if the same text goes from one field of the expected message, or if one call goes
+// from both messages; and the first difference must stay in the same field and be the same, or a
+// part of it. So what is left is expected for the reason for which the whole was.
 //
 // # Limits
 //
@@ -58,13 +61,14 @@ type Want struct {
 	Message chat.Message
 	Finish  chat.FinishReason // "" is any
 	Accepts bool              // the grammar takes the part of the output that it constrains
-	// Same compares what was expected of a field (reasoning_content, content, name, id or arguments) with what was found; nil is
-	// as scripts do.
+	// Same compares what was expected of a field (reasoning_content, content, name, id or
+	// arguments) with what was found; nil is as scripts do.
 	Same func(field, want, got string) bool
 }
 
-// Failure is how a case fails: its kind and the text. The kinds are "panic", "refused" (the request cannot be prepared), "split",
-// "finish", "grammar", and those of a message: a field with "lost", "added" or "changed".
+// Failure is how a case fails: its kind and the text. The kinds are "panic", "refused" (the request
+// cannot be prepared), "split", "finish", "grammar", and those of a message: a field with "lost",
+// "added" or "changed".
 type Failure struct{ Kind, Text string }
 
 // outcome is a run of a case.
@@ -78,8 +82,8 @@ type outcome struct {
 // difference is what is wanted and what was found, without what both begin and end with.
 type difference struct{ want, got string }
 
-// Fails runs a case. The zero Failure means that it does not fail. A request that cannot be prepared is a failure of a case that
-// expects something, else an error.
+// Fails runs a case. The zero Failure means that it does not fail. A request that cannot be
+// prepared is a failure of a case that expects something, else an error.
 func (c Case) Fails() (Failure, error) {
 	o := c.run()
 	if o.Kind == "refused" && c.Want == nil {
@@ -148,7 +152,8 @@ func (w *Want) rest(plan *engine.Plan, finish chat.FinishReason, output string) 
 	return Failure{}
 }
 
-// compare finds the fields in which the message of a run is not what was expected. The first is the failure.
+// compare finds the fields in which the message of a run is not what was expected. The first is the
+// failure.
 func (w *Want) compare(o *outcome) {
 	got := o.answer.Message
 	o.diffs = map[string]difference{}
@@ -167,7 +172,8 @@ func (w *Want) compare(o *outcome) {
 		} else if d.want == "" {
 			how = "added"
 		}
-		o.field, o.Failure = f.name, Failure{f.name + " " + how, fmt.Sprintf("%s is %q, want %q", f.name, *f.got, *f.want)}
+		o.field, o.Failure = f.name,
+			Failure{f.name + " " + how, fmt.Sprintf("%s is %q, want %q", f.name, *f.got, *f.want)}
 	}
 	if found, want := len(got.ToolCalls), len(w.Message.ToolCalls); found != want {
 		o.diffs["tool_calls"] = difference{}
@@ -178,7 +184,8 @@ func (w *Want) compare(o *outcome) {
 		if found < want {
 			how = "lost"
 		}
-		o.field, o.Failure = "tool_calls", Failure{"tool_calls " + how, fmt.Sprintf("%d calls, want %d", found, want)}
+		o.field, o.Failure = "tool_calls",
+			Failure{"tool_calls " + how, fmt.Sprintf("%d calls, want %d", found, want)}
 	}
 }
 
@@ -197,10 +204,12 @@ type field struct {
 
 // fields pairs the texts of two messages, the calls as far as both have them.
 func fields(want, got *chat.Message) []field {
-	list := []field{{"reasoning_content", &want.Reasoning, &got.Reasoning}, {"content", &want.Content, &got.Content}}
+	list := []field{{"reasoning_content", &want.Reasoning, &got.Reasoning},
+		{"content", &want.Content, &got.Content}}
 	for i := range min(len(want.ToolCalls), len(got.ToolCalls)) {
 		w, g := &want.ToolCalls[i], &got.ToolCalls[i]
-		list = append(list, field{"name", &w.Name, &g.Name}, field{"id", &w.ID, &g.ID}, field{"arguments", &w.Arguments, &g.Arguments})
+		list = append(list, field{"name", &w.Name, &g.Name}, field{"id", &w.ID, &g.ID},
+			field{"arguments", &w.Arguments, &g.Arguments})
 	}
 	return list
 }
@@ -241,7 +250,8 @@ type reducer struct {
 	tries int
 }
 
-// try takes a smaller case if it fails in the same way and may be compared with what is expected of it.
+// try takes a smaller case if it fails in the same way and may be compared with what is expected of
+// it.
 func (r *reducer) try(c Case, may func(outcome) bool) bool {
 	if r.tries++; r.tries > MaxTries {
 		return false
@@ -256,8 +266,8 @@ func (r *reducer) try(c Case, may func(outcome) bool) bool {
 
 func always(outcome) bool { return true }
 
-// alike says that a case differs from what is expected by no more than before, and has no call that was cut off by leaving out
-// its end.
+// alike reports whether a case differs from what is expected by no more than before, and has no
+// call that was cut off by leaving out its end.
 func (r *reducer) alike(o outcome) bool {
 	for field, d := range o.diffs {
 		before, ok := r.now.diffs[field]
@@ -268,7 +278,8 @@ func (r *reducer) alike(o outcome) bool {
 	return incomplete(o) <= incomplete(r.now)
 }
 
-// keeps says that an output still has the text that is wanted and was not found, if it was there: in several places, perhaps.
+// keeps reports whether an output still has the text that is wanted and was not found, if it was
+// there: in several places, perhaps.
 func (r *reducer) keeps(output string) bool {
 	for _, d := range r.now.diffs {
 		if d.want != "" && subsequence(d.want, r.best.Output) && !subsequence(d.want, output) {
@@ -287,7 +298,7 @@ func incomplete(o outcome) (n int) {
 	return n
 }
 
-// subsequence says that a text is another one with parts left out.
+// subsequence reports whether a text is another one with parts left out.
 func subsequence(s, of string) bool {
 	for i := 0; i < len(of) && s != ""; i++ {
 		if s[0] == of[i] {
@@ -297,7 +308,7 @@ func subsequence(s, of string) bool {
 	return s == ""
 }
 
-// unchanged says that a case is still read as before.
+// unchanged reports whether a case is still read as before.
 func (r *reducer) unchanged(o outcome) bool {
 	return split.Diff(r.now.answer.Message, o.answer.Message) == ""
 }
@@ -328,7 +339,8 @@ func (r *reducer) output() bool {
 	return len(r.best.Output) < before
 }
 
-// maxThorough is the length of an output, in bytes, up to which every run of it is tried at the end.
+// maxThorough is the length of an output, in bytes, up to which every run of it is tried at the
+// end.
 const maxThorough = 128
 
 func (r *reducer) leaveOut(at, size int) bool {
@@ -377,12 +389,16 @@ func (r *reducer) without(c Case, removed string) bool {
 	}
 	calls := len(r.now.answer.Message.ToolCalls)
 	for i := range message.ToolCalls {
-		if !r.keeps(c.Output) { // two calls that became one would lose what was lost to the shrinking, not to the fault
+		// two calls that became one would lose what was lost to the shrinking, not to the fault
+		if !r.keeps(c.Output) {
 			break
 		}
 		m := message
 		m.ToolCalls = slices.Delete(slices.Clone(m.ToolCalls), i, i+1)
-		if reduced(m, func(o outcome) bool { return r.alike(o) && len(o.answer.Message.ToolCalls) == calls-1 }) {
+		if reduced(m, func(o outcome) bool {
+			return r.alike(o) &&
+				len(o.answer.Message.ToolCalls) == calls-1
+		}) {
 			return true
 		}
 	}
@@ -394,13 +410,15 @@ func isJSON(text string) bool {
 	return err == nil
 }
 
-// readAnew tries a case that fails in something else than its message: the message may be another one of the same shape.
+// readAnew tries a case that fails in something else than its message: the message may be another
+// one of the same shape.
 func (r *reducer) readAnew(c Case) bool {
 	want := *c.Want
 	bare := c
 	bare.Want = nil
 	now, before := bare.run(), r.now.answer
-	if now.Kind != "" && now.Kind != r.now.Kind || now.answer.Finish != before.Finish || len(now.answer.Message.ToolCalls) == 0 != (len(before.Message.ToolCalls) == 0) {
+	if now.Kind != "" && now.Kind != r.now.Kind || now.answer.Finish != before.Finish ||
+		len(now.answer.Message.ToolCalls) == 0 != (len(before.Message.ToolCalls) == 0) {
 		return false
 	}
 	for _, call := range now.answer.Message.ToolCalls {
@@ -473,7 +491,8 @@ func cut[T any](list []T, i int) []T {
 	return append(append(make([]T, 0, len(list)), list[:i]...), list[i+1:]...)
 }
 
-// expected is the message that a script of the case expects: what was found, but for what differs from what is wanted.
+// expected is the message that a script of the case expects: what was found, but for what differs
+// from what is wanted.
 func (c Case) expected() chat.Message {
 	o := c.run()
 	got := o.answer.Message
@@ -494,8 +513,8 @@ func (c Case) expected() chat.Message {
 	return got
 }
 
-// Script returns a case as a script of the corpus that shows the failure. A text with a line that looks like the header of a file
-// in a txtar archive cannot stand in one, and is an error.
+// Script returns a case as a script of the corpus that shows the failure. A text with a line that
+// looks like the header of a file in a txtar archive cannot stand in one, and is an error.
 func (c Case) Script(f Failure) (string, error) {
 	head, _, _ := strings.Cut(f.Text, "\n")
 	commands := "# " + head + "\ntemplate template.jinja\n"
@@ -531,13 +550,15 @@ func (c Case) Script(f Failure) (string, error) {
 	text := txtar.Format(&archive)
 	for i, file := range txtar.Parse(text).Files {
 		if i >= len(archive.Files) || file.Name != archive.Files[i].Name {
-			return "", fmt.Errorf("%s has a line that looks like the header of a file in a script", archive.Files[min(i, len(archive.Files))-1].Name)
+			return "", fmt.Errorf("%s has a line that looks like the header of a "+
+				"file in a script", archive.Files[min(i, len(archive.Files))-1].Name)
 		}
 	}
 	return string(text), nil
 }
 
-// FromScript returns a case of a script to reduce, with a template of the corpus unless the script has its own.
+// FromScript returns a case of a script to reduce, with a template of the corpus unless the script
+// has its own.
 func FromScript(src subject.Source, s script.Case) (Case, error) {
 	if s.Template != "" {
 		src = subject.New(s.Family, s.Template)
@@ -546,8 +567,9 @@ func FromScript(src subject.Source, s script.Case) (Case, error) {
 	if err != nil {
 		return Case{}, err
 	}
-	c := Case{Template: t, Request: s.Request, Fallbacks: s.Fallbacks, Output: s.Output, Reason: s.Reason,
-		Want: &Want{Message: s.Message, Finish: s.Finish, Accepts: s.Accepts}}
+	c := Case{Template: t, Request: s.Request, Fallbacks: s.Fallbacks, Output: s.Output,
+		Reason: s.Reason,
+		Want:   &Want{Message: s.Message, Finish: s.Finish, Accepts: s.Accepts}}
 	if s.Roundtrip {
 		request, err := chat.ParseRequest(s.Request)
 		if err != nil {

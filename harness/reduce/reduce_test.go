@@ -88,7 +88,8 @@ func longMessage() chat.Message {
 		ToolCalls: []chat.ToolCall{call(`{"city": "Oslo", "days": 3}`), call(`{"city": "Bergen!", "days": 2}`)}}
 }
 
-// TestInjectedFaults puts a fault into the parser, or into what is expected of it, and looks at what is left of a long case.
+// TestInjectedFaults puts a fault into the parser, or into what is expected of it, and looks at
+// what is left of a long case.
 func TestInjectedFaults(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -107,7 +108,8 @@ func TestInjectedFaults(t *testing.T) {
 		{"an exclamation mark is lost everywhere", func(chunk []byte) []byte { return bytes.ReplaceAll(chunk, []byte("!"), nil) }, nil, "arguments lost", `<call>{"name":"weather","arguments":{"":"!"}}`},
 		{"a letter becomes another", func(chunk []byte) []byte { return bytes.ReplaceAll(chunk, []byte("f"), []byte("v")) }, nil, "reasoning_content changed", "<think>f"},
 		{"the end of reasoning is expected in the content", nil, func(w *Want) {
-			w.Message.Reasoning, w.Message.Content = "They ask", " for two places."+w.Message.Content
+			w.Message.Reasoning, w.Message.Content = "They ask", " for two places."+
+				w.Message.Content
 		}, "reasoning_content added", "<think>."},
 		{"the second call is not expected", nil, func(w *Want) { w.Message.ToolCalls = w.Message.ToolCalls[:1] }, "tool_calls added", `<call>{"name":"weather","arguments":{"":"","":3}}`},
 		{"another number is expected", nil, func(w *Want) { w.Message.ToolCalls[1].Arguments = `{"city": "Bergen!", "days": 4}` }, "arguments changed", `<call>{"name":"weather","arguments":{"":2}}`},
@@ -118,26 +120,33 @@ func TestInjectedFaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			big := Case{Template: template, Request: value(t, longRequest), Output: longOutput, Want: &Want{Message: longMessage()}}
+			big := Case{Template: template, Request: value(t, longRequest), Output: longOutput,
+				Want: &Want{Message: longMessage()}}
 			if c.want != nil {
 				c.want(big.Want)
 			}
 			if c.fault != nil {
-				big.NewParser = func(p *engine.Plan) split.Parser { return faulty{p.NewParser(), c.fault} }
+				big.NewParser = func(p *engine.Plan) split.Parser {
+					return faulty{p.NewParser(),
+						c.fault}
+				}
 			}
 			small, failure, err := big.Reduce()
 			if err != nil || failure.Kind != c.kind {
 				t.Fatalf("%v: %+v", err, failure)
 			}
-			if len(small.Output) > len(c.left)+12 || len(small.Request.String()) > 90 { // a better engine may leave a little less, or more
-				t.Errorf("what is left is %q, want %q, of the request %s", small.Output, c.left, small.Request)
+			// a better engine may leave a little less, or more
+			if len(small.Output) > len(c.left)+12 || len(small.Request.String()) > 90 {
+				t.Errorf("what is left is %q, want %q, "+
+					"of the request %s", small.Output, c.left, small.Request)
 			}
 			text, err := small.Script(failure)
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Log(text)
-			if failed := runs(t, text); failed == (c.fault != nil) && c.kind != "panic" { // of which nobody knows the message
+			// of which nobody knows the message
+			if failed := runs(t, text); failed == (c.fault != nil) && c.kind != "panic" {
 				t.Errorf("run without the fault in the parser, the script fails: %t", failed)
 			}
 		})
@@ -183,7 +192,8 @@ func TestScriptHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := Case{Template: template, Request: value(t, longRequest), Output: "a\n-- b --\nc"}
-	if _, err := c.Script(Failure{Kind: "split", Text: "x"}); err == nil || !strings.Contains(err.Error(), "output.txt") {
+	if _, err := c.Script(Failure{Kind: "split", Text: "x"}); err == nil ||
+		!strings.Contains(err.Error(), "output.txt") {
 		t.Errorf("an output with a header: %v", err)
 	}
 }

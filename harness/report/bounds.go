@@ -15,14 +15,16 @@ const (
 	maxDetail = 256 << 10
 )
 
-// bounded returns the report as every form shows it: without the rest of texts that are too long. The report itself where none is.
+// bounded returns the report as every form shows it: without the rest of texts that are too long.
+// The report itself where none is.
 func (r *Report) bounded() *Report {
 	long := func(res rule.Result) bool {
 		changed := res
 		return cutResult(&changed)
 	}
 	cutLine := func(line string) bool { return len(line) > maxText }
-	if !slices.ContainsFunc(r.Results, long) && !slices.ContainsFunc(r.Conclusions, cutLine) && len(r.Verdict) <= maxText {
+	if !slices.ContainsFunc(r.Results, long) && !slices.ContainsFunc(r.Conclusions, cutLine) &&
+		len(r.Verdict) <= maxText {
 		return r
 	}
 	short := *r
@@ -40,15 +42,21 @@ func (r *Report) bounded() *Report {
 // cutResult cuts the texts of a result, and reports whether one was too long.
 func cutResult(res *rule.Result) bool {
 	long := false
-	for _, text := range []*string{&res.Suite, &res.Group, &res.Name, &res.Rule, &res.Place.File, &res.Place.Part} {
+	for _, text := range []*string{&res.Suite, &res.Group, &res.Name, &res.Rule, &res.Place.File,
+		&res.Place.Part} {
 		long = cut(text, maxName) || long
 	}
 	long = cut(&res.Place.Excerpt, maxName) || long
 	long = cut(&res.Text, maxText) || long
-	if !slices.ContainsFunc(res.Details, func(d rule.Detail) bool { return len(d.Prompt) > maxDetail || len(d.Output) > maxDetail }) {
+	if !slices.ContainsFunc(res.Details,
+		func(d rule.Detail) bool {
+			return len(d.Prompt) > maxDetail ||
+				len(d.Output) > maxDetail
+		}) {
 		return long
 	}
-	res.Details = slices.DeleteFunc(slices.Clone(res.Details), func(d rule.Detail) bool { return len(d.Prompt) > maxDetail || len(d.Output) > maxDetail })
+	res.Details = slices.DeleteFunc(slices.Clone(res.Details),
+		func(d rule.Detail) bool { return len(d.Prompt) > maxDetail || len(d.Output) > maxDetail })
 	return true
 }
 

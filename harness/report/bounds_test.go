@@ -13,15 +13,20 @@ import (
 // TestBounds writes what has no end, in every form.
 func TestBounds(t *testing.T) {
 	endless := strings.Repeat("1234567é", 4<<20)
-	r := &report.Report{Command: "check", Verdict: endless, Conclusions: []string{endless}, Results: []rule.Result{
-		{Suite: endless, Group: endless, Name: endless, Rule: "A012", Status: rule.Failed, Severity: rule.Error, Text: endless,
-			Place: rule.Place{File: endless, Line: 1, Part: endless, Excerpt: endless}, Details: []rule.Detail{{Prompt: endless, Output: endless}}},
-		{Suite: "s", Group: "g", Name: "n", Text: "short"},
-	}}
+	r := &report.Report{Command: "check", Verdict: endless, Conclusions: []string{endless},
+		Results: []rule.Result{
+			{Suite: endless, Group: endless, Name: endless, Rule: "A012", Status: rule.Failed,
+				Severity: rule.Error, Text: endless,
+				Place:   rule.Place{File: endless, Line: 1, Part: endless, Excerpt: endless},
+				Details: []rule.Detail{{Prompt: endless, Output: endless}}},
+			{Suite: "s", Group: "g", Name: "n", Text: "short"},
+		}}
 	for name, write := range map[string]func(io.Writer) error{
-		"text": func(w io.Writer) error { return r.Text(w, report.TextOptions{Verbose: true}) }, "JSON": r.JSON, "JUnit": r.JUnit, "SARIF": r.SARIF,
-		"HTML": r.HTML, "annotations": r.Annotations, "summary": func(w io.Writer) error { return r.Summary(w, 0) },
-		"brief": func(w io.Writer) error { return r.Brief(w, report.TextOptions{}) },
+		"text": func(w io.Writer) error { return r.Text(w, report.TextOptions{Verbose: true}) },
+		"JSON": r.JSON, "JUnit": r.JUnit, "SARIF": r.SARIF,
+		"HTML": r.HTML, "annotations": r.Annotations,
+		"summary": func(w io.Writer) error { return r.Summary(w, 0) },
+		"brief":   func(w io.Writer) error { return r.Brief(w, report.TextOptions{}) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {

@@ -17,18 +17,21 @@ func Parting(a, b string) int {
 // Quote shows a piece of a text around an offset, quoted.
 func Quote(text string, at int) string {
 	const around = 40 // bytes
-	return fmt.Sprintf("%q", strings.ToValidUTF8(text[max(0, at-around):min(len(text), at+around)], ""))
+	return fmt.Sprintf("%q",
+		strings.ToValidUTF8(text[max(0, at-around):min(len(text), at+around)], ""))
 }
 
 // Sides shows two texts where they part, as the lines of a diff, each with what it is called.
 func Sides(nameA, a, nameB, b string) string {
 	at := Parting(a, b)
 	width := max(len(nameA), len(nameB)) + 1
-	return fmt.Sprintf("- %-*s %s\n+ %-*s %s", width, nameA+":", Quote(a, at), width, nameB+":", Quote(b, at))
+	return fmt.Sprintf("- %-*s %s\n+ %-*s %s", width, nameA+":", Quote(a, at), width, nameB+":",
+		Quote(b, at))
 }
 
-// ConflictMarker returns the first line, counted from 1, that git left in a text where two versions of it conflict; 0 where
-// there is none. A text with one is nobody's, and must be neither compared nor overwritten.
+// ConflictMarker returns the first line, counted from 1, that git left in a text where two versions
+// of it conflict; 0 where there is none. A text with one is nobody's, and must be neither compared
+// nor overwritten.
 func ConflictMarker(text string) int {
 	number := 0
 	for line := range strings.Lines(text) {

@@ -10,7 +10,8 @@ import (
 	"github.com/goassay/assay/harness/visible"
 )
 
-// GitHub shows ten annotations of each level for a step and a summary of one mebibyte; what is beyond is cut, and counted.
+// GitHub shows ten annotations of each level for a step and a summary of one mebibyte; what is
+// beyond is cut, and counted.
 const (
 	maxAnnotations = 10
 	maxSummary     = 1 << 20 // bytes
@@ -18,10 +19,11 @@ const (
 	maxAnnotation  = 4096    // bytes of an annotation's text; a runner takes 64 KiB, a person less
 )
 
-// Runners end a command at the end of the line, and read commands anywhere in the log, so texts are made visible first and then
-// escaped as the runner wants it.
+// Runners end a command at the end of the line, and read commands anywhere in the log, so texts are
+// made visible first and then escaped as the runner wants it.
 var escapeData = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-var escapeProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+var escapeProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",",
+	"%2C")
 
 // told reports whether results of a status are news: those that passed or are known are not.
 func told(s rule.Status) bool { return s == rule.Failed || s == rule.Found || s == rule.Unjudged }
@@ -58,7 +60,8 @@ func (r *Report) Annotations(w io.Writer) error {
 				continue
 			}
 			fmt.Fprintf(b, "::%s %stitle=%s::%s\n", levels[level], properties(res.Place),
-				escapeProperty.Replace(visible.Line(annotated(res))), escapeData.Replace(short(visible.Text(res.Text), maxAnnotation)))
+				escapeProperty.Replace(visible.Line(annotated(res))),
+				escapeData.Replace(short(visible.Text(res.Text), maxAnnotation)))
 		}
 		if n > maxAnnotations {
 			fmt.Fprintf(b, "and %d more of the level %s\n", n-maxAnnotations, levels[level])
@@ -92,8 +95,8 @@ func properties(p rule.Place) string {
 	return s
 }
 
-// Summary writes a step summary in GitHub's Markdown: the counts and the conclusions, then a table of failures and findings. Written is how many
-// bytes the step has in its summary already.
+// Summary writes a step summary in GitHub's Markdown: the counts and the conclusions, then a table
+// of failures and findings. Written is how many bytes the step has in its summary already.
 func (r *Report) Summary(w io.Writer, written int) error {
 	r = r.bounded()
 	var b strings.Builder
@@ -130,7 +133,8 @@ func (r *Report) Summary(w io.Writer, written int) error {
 	return err
 }
 
-// cell makes a text fit for a table: one line, nothing that Markdown or HTML would take for its own.
+// cell makes a text fit for a table: one line, nothing that Markdown or HTML would take for its
+// own.
 func cell(s string) string {
 	s, more, cut := strings.Cut(visible.Text(s), "\n")
 	if len(s) > maxSummaryRow {

@@ -16,8 +16,10 @@ import (
 //go:embed page.html
 var pageText string
 
-// page escapes markup itself; what shows nothing or turns text around is made visible by line and text.
-var page = template.Must(template.New("page").Funcs(template.FuncMap{"line": visible.Line, "text": visible.Text}).Parse(pageText))
+// page escapes markup itself; what shows nothing or turns text around is made visible by line and
+// text.
+var page = template.Must(template.New("page").
+	Funcs(template.FuncMap{"line": visible.Line, "text": visible.Text}).Parse(pageText))
 
 // parts are the classes of a span in the order of the page's key.
 var parts = []string{"marker", "reasoning", "content", "id", "arguments", "dropped"}
@@ -71,14 +73,17 @@ func (r *Report) HTML(w io.Writer) error {
 	shown := *r.bounded()
 	r = &shown
 	r.Rules = r.Fired()
-	data := pageData{Title: "Assay " + r.Command, Line: r.Line(), Version: r.Version, Rules: r.Rules, Parts: parts, Conclusions: r.Conclusions}
+	data := pageData{Title: "Assay " + r.Command, Line: r.Line(), Version: r.Version,
+		Rules: r.Rules, Parts: parts, Conclusions: r.Conclusions}
 	for status, n := range r.Counts() {
 		if n > 0 || rule.Status(status) == rule.Failed {
 			class := rule.Status(status)
 			if n == 0 {
 				class = rule.Passed
 			}
-			data.Counts = append(data.Counts, pageCell{Text: fmt.Sprintf("%d %s", n, countWords[status]), Class: className(class)})
+			data.Counts = append(data.Counts,
+				pageCell{Text: fmt.Sprintf("%d %s", n, countWords[status]),
+					Class: className(class)})
 		}
 	}
 	index := map[string]int{}
@@ -91,7 +96,8 @@ func (r *Report) HTML(w io.Writer) error {
 		if !ok {
 			at = len(data.Suites)
 			index[res.Suite] = at
-			data.Suites = append(data.Suites, pageSuite{Name: res.Suite, ID: fmt.Sprintf("suite-%d", at), Fine: true})
+			data.Suites = append(data.Suites,
+				pageSuite{Name: res.Suite, ID: fmt.Sprintf("suite-%d", at), Fine: true})
 		}
 		data.Suites[at].add(r, res)
 		data.Cases = data.Cases || len(res.Details) > 0
@@ -139,7 +145,7 @@ func (s *pageSuite) group(name string) int {
 	return slices.IndexFunc(s.Groups, func(g pageGroup) bool { return g.Name == name })
 }
 
-// add adds a result to its group, if there is something to see behind it.
+// add adds a result to its group, if there is something to see after it.
 func (s *pageSuite) add(r *Report, res *rule.Result) {
 	s.Fine = s.Fine && res.Status == rule.Passed
 	if res.Status == rule.Passed && len(res.Details) == 0 {
@@ -150,12 +156,14 @@ func (s *pageSuite) add(r *Report, res *rule.Result) {
 		at = len(s.Groups)
 		s.Groups = append(s.Groups, pageGroup{Name: res.Group, ID: fmt.Sprintf("%s-%d", s.ID, at)})
 	}
-	p := pageResult{Result: *res, Word: strings.TrimSpace(statusWords[res.Status]), Class: className(res.Status)}
+	p := pageResult{Result: *res, Word: strings.TrimSpace(statusWords[res.Status]),
+		Class: className(res.Status)}
 	if res.Status == rule.Found {
 		p.Word = res.Severity.String()
 	}
 	p.Head, p.More, _ = strings.Cut(res.Text, "\n")
-	p.Declared = slices.ContainsFunc(r.Rules, func(declared rule.Rule) bool { return declared.ID == res.Rule })
+	p.Declared = slices.ContainsFunc(r.Rules,
+		func(declared rule.Rule) bool { return declared.ID == res.Rule })
 	for i, d := range res.Details {
 		p.About = d.About
 		c := casePage(&d)
@@ -169,9 +177,11 @@ func (s *pageSuite) add(r *Report, res *rule.Result) {
 
 // casePage is what the page shows of a case.
 func casePage(d *rule.Detail) pageCase {
-	clamp := func(n, most int) int { return min(max(n, 0), most) } // a report that was read from a file may say anything
+	// a report that was read from a file may say anything
+	clamp := func(n, most int) int { return min(max(n, 0), most) }
 	end := len(d.Prompt) - clamp(d.Prefill, len(d.Prompt))
-	c := pageCase{Prompt: d.Prompt[:end], Opened: d.Prompt[end:], Message: d.Message, Length: len(d.Output)}
+	c := pageCase{Prompt: d.Prompt[:end], Opened: d.Prompt[end:], Message: d.Message,
+		Length: len(d.Output)}
 	at := 0
 	piece := func(end int, class string) {
 		if end = clamp(end, len(d.Output)); end > at {
@@ -185,7 +195,10 @@ func casePage(d *rule.Detail) pageCase {
 	}
 	piece(len(d.Output), "content")
 	for _, s := range d.Timeline {
-		percent := func(bytes int) int { return 100 * clamp(bytes, len(d.Output)) / max(1, len(d.Output)) }
+		percent := func(bytes int) int {
+			return 100 * clamp(bytes, len(d.Output)) / max(1,
+				len(d.Output))
+		}
 		c.Steps = append(c.Steps, pageStep{s, percent(s.From - 1), max(1, percent(s.To-s.From+1))})
 	}
 	return c

@@ -9,9 +9,10 @@ import (
 	"github.com/goassay/assay/harness/visible"
 )
 
-// The JUnit form that CI systems agree on: a suite for each of ours, a case for each result. Findings below an error are
-// kept as the output of a case that passed; known failures are skipped cases, whose message is the reason. A
-// check for errors that was not judged is a case with an error, a lesser one a skipped case.
+// The JUnit form that CI systems agree on: a suite for each of ours, a case for each result.
+// Findings below an error are kept as the output of a case that passed; known failures are skipped
+// cases, whose message is the reason. A check for errors that was not judged is a case with an
+// error, a lesser one a skipped case.
 type (
 	junitSuites struct {
 		XMLName xml.Name     `xml:"testsuites"`
@@ -47,7 +48,8 @@ type (
 	}
 )
 
-// JUnit writes the report as JUnit XML. Texts are made visible, which leaves nothing that XML 1.0 cannot carry.
+// JUnit writes the report as JUnit XML. Texts are made visible, which leaves nothing that XML 1.0
+// cannot carry.
 func (r *Report) JUnit(w io.Writer) error {
 	r = r.bounded()
 	all := junitSuites{Name: visible.Line("assay " + r.Command)}
@@ -81,9 +83,11 @@ func (r *Report) JUnit(w io.Writer) error {
 }
 
 func (s *junitSuite) add(res *rule.Result) {
-	c := junitCase{Class: visible.Line(res.Suite), Name: visible.Line(res.Name), File: visible.Line(res.Place.File), Line: res.Place.Line}
+	c := junitCase{Class: visible.Line(res.Suite), Name: visible.Line(res.Name),
+		File: visible.Line(res.Place.File), Line: res.Place.Line}
 	head, _, _ := strings.Cut(res.Text, "\n")
-	message := &junitMessage{Message: visible.Text(head), Type: visible.Line(res.Rule), Text: visible.Text(res.Text)}
+	message := &junitMessage{Message: visible.Text(head), Type: visible.Line(res.Rule),
+		Text: visible.Text(res.Text)}
 	if res.Status == rule.Unjudged {
 		message.Message = "not judged: " + message.Message
 	}

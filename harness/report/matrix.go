@@ -10,8 +10,8 @@ import (
 	"github.com/goassay/assay/harness/visible"
 )
 
-// Matrix is a table of suites and groups, with what came of the results in each cell, and a last line that counts suites. It needs
-// no memory for single results.
+// Matrix is a table of suites and groups, with what came of the results in each cell, and a last
+// line that counts suites. It needs no memory for single results.
 type Matrix struct {
 	columns []string
 	rows    []string
@@ -21,7 +21,8 @@ type Matrix struct {
 
 // NewMatrix returns a table without rows. Its columns are groups.
 func NewMatrix(columns ...string) *Matrix {
-	return &Matrix{columns: columns, all: map[string]*cellCount{}, cells: map[[2]string]*cellCount{}}
+	return &Matrix{columns: columns, all: map[string]*cellCount{},
+		cells: map[[2]string]*cellCount{}}
 }
 
 // Add counts results. A suite gets its row with its first result in one of the columns.

@@ -2,13 +2,15 @@
 //
 // # Model
 //
-// A [Report] is a list of results (package rule), and the report declares all rules of the run. Results are in an order that does not depend
-// on how the work was scheduled, and carry no times, so that two runs give the same bytes.
+// A [Report] is a list of results (package rule), and the report declares all rules of the run.
+// Results are in an order that does not depend on how the work was scheduled, and carry no times,
+// so that two runs give the same bytes.
 //
 // # Forms
 //
-// [Report.Text] is for terminals, [Report.JSON] for other programs and for [Merge], [Report.JUnit] and [Report.SARIF] for CI
-// systems, [Report.Annotations] and [Report.Summary] for GitHub, [Report.HTML] is a page that stands alone.
+// [Report.Text] is for terminals, [Report.JSON] for other programs and for [Merge], [Report.JUnit]
+// and [Report.SARIF] for CI systems, [Report.Annotations] and [Report.Summary] for GitHub,
+// [Report.HTML] is a page that stands alone.
 //
 // # Stability
 //
@@ -38,12 +40,14 @@ type Report struct {
 	Version string        `json:"version"`
 	Rules   []rule.Rule   `json:"rules,omitempty"`
 	Results []rule.Result `json:"results"`
-	// Passed, Noted and Warned count results that passed, or are notes or warnings, and are not among Results, since no form that was
-	// asked for lists them: a run of a million vectors needs no memory for those.
+	// Passed, Noted and Warned count results that passed, or are notes or warnings, and are not
+	// among Results, since no form that was asked for lists them: a run of a million vectors needs
+	// no memory for those.
 	Passed int `json:"passed,omitempty"`
 	Noted  int `json:"noted,omitempty"`
 	Warned int `json:"warned,omitempty"`
-	// Conclusions say in a line each what the results come to: the gate's verdict on a template, what an edit does.
+	// Conclusions say in a line each what the results come to: the gate's verdict on a template,
+	// what an edit does.
 	Conclusions []string `json:"conclusions,omitempty"`
 	// Verdict is the last line for people, where it is not how many passed and failed.
 	Verdict string `json:"verdict,omitempty"`
@@ -103,14 +107,19 @@ func (r *Report) Rebase(name func(file string) string) *Report {
 // ByWeight sorts findings: errors, warnings, notes, each in the order of suites and lines.
 func ByWeight(findings []rule.Result) {
 	slices.SortStableFunc(findings, func(a, b rule.Result) int {
-		return cmp.Or(cmp.Compare(b.Level(), a.Level()), cmp.Compare(a.Suite, b.Suite), cmp.Compare(a.Place.Line, b.Place.Line))
+		return cmp.Or(cmp.Compare(b.Level(), a.Level()), cmp.Compare(a.Suite, b.Suite),
+			cmp.Compare(a.Place.Line, b.Place.Line))
 	})
 }
 
 // Fired returns the rules that found something, in the order of their ids.
 func (r *Report) Fired() []rule.Rule {
 	return slices.DeleteFunc(slices.Clone(r.Rules), func(declared rule.Rule) bool {
-		return !slices.ContainsFunc(r.Results, func(res rule.Result) bool { return res.Rule == declared.ID && res.Status != rule.Passed })
+		return !slices.ContainsFunc(r.Results,
+			func(res rule.Result) bool {
+				return res.Rule == declared.ID &&
+					res.Status != rule.Passed
+			})
 	})
 }
 
@@ -122,7 +131,8 @@ func Merge(shards []*Report) (*Report, error) {
 	merged := &Report{Command: shards[0].Command, Version: shards[0].Version}
 	for _, s := range shards {
 		if s.Command != merged.Command || s.Version != merged.Version {
-			return nil, fmt.Errorf("the reports are of different runs: %q by version %q and %q by version %q",
+			return nil, fmt.Errorf("the reports are of different runs: %q by version %q and "+
+				"%q by version %q",
 				merged.Command, merged.Version, s.Command, s.Version)
 		}
 		merged.Results = append(merged.Results, s.Results...)

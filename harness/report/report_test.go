@@ -16,11 +16,15 @@ import (
 )
 
 func sample() *report.Report {
-	return &report.Report{Command: "check", Version: "v1", Rules: []rule.Rule{{ID: "A001", Name: "broken", Severity: rule.Error, Short: "It broke.", Damage: "Harm.", Fix: "Mend it."}},
+	return &report.Report{Command: "check", Version: "v1",
+		Rules: []rule.Rule{{ID: "A001", Name: "broken", Severity: rule.Error, Short: "It broke.",
+			Damage: "Harm.", Fix: "Mend it."}},
 		Results: []rule.Result{
 			{Suite: "a.jinja", Group: "lint", Name: "fine"},
-			{Suite: "a.jinja", Group: "lint", Name: "broken", Rule: "A001", Status: rule.Failed, Severity: rule.Error,
-				Place: rule.Place{File: "a.jinja", Line: 2, Col: 3}, Text: "it, broke: 100% <b>\x01\nevidence"},
+			{Suite: "a.jinja", Group: "lint", Name: "broken", Rule: "A001", Status: rule.Failed,
+				Severity: rule.Error,
+				Place:    rule.Place{File: "a.jinja", Line: 2, Col: 3},
+				Text:     "it, broke: 100% <b>\x01\nevidence"},
 			{Suite: "a.jinja", Group: "verify", Name: "odd", Rule: "A002", Status: rule.Found, Severity: rule.Warning, Text: "it is odd"},
 			{Suite: "b.jinja", Group: "verify", Name: "old", Status: rule.Known, Text: "it never worked"},
 		}}
@@ -54,7 +58,8 @@ func TestText(t *testing.T) {
 	}{
 		{"long", nil, report.TextOptions{Least: rule.Warning},
 			"a.jinja:2:3: error: it, broke: 100% <b>\\u0001 [A001]\n    2 | {{ broken }}\n      |    ^\n    evidence\n    - was: \"a\"\n    + is:  \"b\"\n" +
-				"a.jinja: warning: odd: it is odd [A002]\n2 notes not shown; --notes lists them\nsupports tools: a.jinja: yes\\u0001\n" + counts},
+				"a.jinja: warning: odd: it is odd [A002]\n2 notes not shown; --notes lists " +
+				"them\nsupports tools: a.jinja: yes\\u0001\n" + counts},
 		{"short", nil, report.TextOptions{Least: rule.Warning, Short: true},
 			"a.jinja:2:3: error: it, broke: 100% <b>\\u0001 [A001]\na.jinja: warning: odd: it is odd [A002]\n2 notes not shown; --notes lists them\n" +
 				"supports tools: a.jinja: yes\\u0001\n" + counts},
@@ -64,11 +69,15 @@ func TestText(t *testing.T) {
 			"a.jinja:2:3: error: it, broke: 100% <b>\\u0001 [A001]\n" + counts},
 		{"quiet and well", func(r *report.Report) { r.Results = r.Results[:1] }, report.TextOptions{Least: rule.Error, Quiet: true}, ""},
 		{"the worst first, one cause once", func(r *report.Report) {
-			r.Results = []rule.Result{r.Results[2], r.Results[2], r.Results[1], r.Results[0], r.Results[1]}
+			r.Results = []rule.Result{r.Results[2], r.Results[2], r.Results[1], r.Results[0],
+				r.Results[1]}
 			r.Noted, r.Conclusions, r.Verdict = 0, nil, "rejected"
 		}, report.TextOptions{Short: true, Verbose: true},
 			"a.jinja:2:3: error: it, broke: 100% <b>\\u0001 [A001] (2 times)\na.jinja: warning: odd: it is odd [A002] (2 times)\na.jinja: ok: fine\nrejected\n"},
-		{"a narrow terminal", func(r *report.Report) { r.Results, r.Noted, r.Conclusions = r.Results[1:2], 0, nil }, report.TextOptions{Short: true, Width: 30},
+		{"a narrow terminal", func(r *report.Report) {
+			r.Results, r.Noted,
+				r.Conclusions = r.Results[1:2], 0, nil
+		}, report.TextOptions{Short: true, Width: 30},
 			"a.jinja:2:3: error: it, broke:\n    100% <b>\\u0001 [A001]\n0 passed, 1 failed\n"},
 	} {
 		r := sample()
@@ -92,7 +101,8 @@ func TestBrief(t *testing.T) {
 	r := sample()
 	r.Results = append(r.Results, r.Results[1], rule.Result{Suite: "c\x01.jinja", Name: "fine"})
 	got := text(t, func(w io.Writer) error { return r.Brief(w, report.TextOptions{}) })
-	want := "FAIL  a.jinja: A001 broken (2)\nknown b.jinja: old\nok    c\\u0001.jinja\n3 passed, 2 failed (1 known failure, 1 warning)\n"
+	want := "FAIL  a.jinja: A001 broken (2)\nknown b.jinja: old\nok    c\\u0001.jinja\n3 passed, " +
+		"2 failed (1 known failure, 1 warning)\n"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -119,7 +129,8 @@ func TestForms(t *testing.T) {
 	expect(t, text(t, r.HTML), "<title>Assay check: 2 passed", "1 FAIL", "it, broke: 100% &lt;b&gt;", `id="A001"`)
 	m := report.NewMatrix("lint", "verify")
 	m.Add(r.Results...)
-	expect(t, m.String(), "template  lint    verify\na.jinja   1 FAIL  1 noted\nb.jinja   -       1 known\n0 of 2 templates pass everything\n")
+	expect(t, m.String(), "template  lint    verify\na.jinja   1 FAIL  1 "+
+		"noted\nb.jinja   -       1 known\n0 of 2 templates pass everything\n")
 }
 
 // TestFingerprint demands that moving a finding to another line leaves its fingerprint alone.
@@ -170,13 +181,14 @@ func TestLimits(t *testing.T) {
 	for range 20_000 {
 		r.Results = append(r.Results, r.Results[1])
 	}
-	if got := text(t, r.Annotations); strings.Count(got, "::error ") != 10 || !strings.Contains(got, "and 19991 more of the level error") {
+	if got := text(t, r.Annotations); strings.Count(got, "::error ") != 10 ||
+		!strings.Contains(got, "and 19991 more of the level error") {
 		t.Errorf("%d annotations", strings.Count(got, "::error "))
 	}
 	for _, written := range []int{0, 1<<20 - 5000} {
 		got := text(t, func(w io.Writer) error { return r.Summary(w, written) })
 		if written+len(got) > 1<<20 || !strings.Contains(got, " more\n") {
-			t.Errorf("a summary of %d bytes behind %d", len(got), written)
+			t.Errorf("a summary of %d bytes after %d", len(got), written)
 		}
 	}
 	r.Results = r.Results[1:2]
@@ -194,12 +206,14 @@ func TestExpect(t *testing.T) {
 	if r.Results[1].Status != rule.Known || r.Results[0].Status != rule.Failed {
 		t.Errorf("statuses %v and %v", r.Results[1].Status, r.Results[0].Status)
 	}
-	if unused := rule.Unused(r.Results, known, key); len(unused) != 1 || unused[0].Name != "c gone" {
+	if unused := rule.Unused(r.Results, known, key); len(unused) != 1 ||
+		unused[0].Name != "c gone" {
 		t.Errorf("unused: %v", unused)
 	}
 }
 
-// FuzzRead reads any report; what is taken can be written in every form, and these are what they say they are.
+// FuzzRead reads any report; what is taken can be written in every form, and these are what they
+// say they are.
 func FuzzRead(f *testing.F) {
 	f.Add(text(f, sample().JSON))
 	hostile := sample()
@@ -212,7 +226,8 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		merged, err := report.Merge([]*report.Report{r, r})
-		if err != nil || merged.Passed != 2*r.Passed || merged.Counts()[rule.Failed] != 2*r.Counts()[rule.Failed] {
+		if err != nil || merged.Passed != 2*r.Passed ||
+			merged.Counts()[rule.Failed] != 2*r.Counts()[rule.Failed] {
 			t.Fatalf("merged with itself: %v, %v", merged.Counts(), err)
 		}
 		allForms(t, r)
@@ -222,7 +237,8 @@ func FuzzRead(f *testing.F) {
 // allForms writes a report in every form and checks that each is well formed.
 func allForms(t *testing.T, r *report.Report) {
 	t.Helper()
-	if again, err := report.Read(strings.NewReader(text(t, r.JSON))); err != nil || len(again.Results) != len(r.Results) {
+	if again, err := report.Read(strings.NewReader(text(t, r.JSON))); err != nil ||
+		len(again.Results) != len(r.Results) {
 		t.Fatalf("read back: %v", err)
 	}
 	if !json.Valid([]byte(text(t, r.SARIF))) {
@@ -239,12 +255,18 @@ func allForms(t *testing.T, r *report.Report) {
 	text(t, r.HTML)
 	text(t, func(w io.Writer) error { return r.Summary(w, 0) })
 	for line := range strings.Lines(text(t, r.Annotations)) {
-		if i := strings.IndexFunc(strings.NewReplacer("\n", "", "\t", "").Replace(line), unicode.IsControl); i >= 0 {
+		if i := strings.IndexFunc(strings.NewReplacer("\n", "", "\t", "").Replace(line),
+			unicode.IsControl); i >= 0 {
 			t.Errorf("an annotation has a control character: %q", line)
 		}
 	}
-	for line := range strings.Lines(text(t, func(w io.Writer) error { return r.Text(w, report.TextOptions{Verbose: true, Width: 60}) })) {
-		if i := strings.IndexFunc(strings.NewReplacer("\n", "", "\t", "").Replace(line), unicode.IsControl); i >= 0 {
+	for line := range strings.Lines(text(t,
+		func(w io.Writer) error {
+			return r.Text(w,
+				report.TextOptions{Verbose: true, Width: 60})
+		})) {
+		if i := strings.IndexFunc(strings.NewReplacer("\n", "", "\t", "").Replace(line),
+			unicode.IsControl); i >= 0 {
 			t.Errorf("a line for the terminal has a control character: %q", line)
 		}
 	}

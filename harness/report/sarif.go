@@ -76,16 +76,20 @@ type (
 const home = "https://github.com/goassay/assay"
 
 // failedRule is declared for failures that no rule produced: a script, a vector, a golden.
-var failedRule = rule.Rule{ID: "A000", Name: "check-failed", Severity: rule.Error, Short: "A check of the corpus failed.",
-	Damage: "Behaviour that the corpus promises is gone.", Fix: "Read the message; run `assay run` for the full text."}
+var failedRule = rule.Rule{ID: "A000", Name: "check-failed", Severity: rule.Error,
+	Short: "A check of the corpus failed.",
+	Damage: "Behaviour that the corpus " +
+		"promises is gone.", Fix: "Read the message; run `assay run` for the full text."}
 
-// SARIF writes failures and findings as SARIF 2.1.0, and what was not judged as results of the kind "open",
-// which have no level (section 3.27.9). All rules are declared, broken or not. A fingerprint is made of the
-// rule, the suite, the name and the first line of the text, so that it stays when lines move.
+// SARIF writes failures and findings as SARIF 2.1.0, and what was not judged as results of the kind
+// "open", which have no level (section 3.27.9). All rules are declared, broken or not. A
+// fingerprint is made of the rule, the suite, the name and the first line of the text, so that it
+// stays when lines move.
 func (r *Report) SARIF(w io.Writer) error {
 	r = r.bounded()
 	run := sarifRun{Results: []sarifResult{}}
-	run.Tool.Driver = sarifDriver{Name: "assay", InformationURI: home, Version: visible.Line(r.Version)}
+	run.Tool.Driver = sarifDriver{Name: "assay", InformationURI: home,
+		Version: visible.Line(r.Version)}
 	for _, broken := range append([]rule.Rule{failedRule}, r.Rules...) {
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, ruleSARIF(broken))
 	}
@@ -136,9 +140,11 @@ func resultSARIF(res *rule.Result) sarifResult {
 	head, _, _ := strings.Cut(res.Text, "\n")
 	sum := sha256.Sum256([]byte(strings.Join([]string{id, res.Suite, res.Name, head}, "\x00")))
 	file := cmp.Or(res.Place.File, res.Suite)
-	place := sarifPhysical{sarifArtifact{fileURI(file)}, sarifRegion{max(res.Place.Line, 1), max(res.Place.Col, 0)}}
+	place := sarifPhysical{sarifArtifact{fileURI(file)},
+		sarifRegion{max(res.Place.Line, 1), max(res.Place.Col, 0)}}
 	return sarifResult{
-		RuleID: visible.Line(id), Kind: kind, Level: level, Message: sarifText{visible.Text(name + ": " + res.Text)},
+		RuleID: visible.Line(id), Kind: kind, Level: level,
+		Message:      sarifText{visible.Text(name + ": " + res.Text)},
 		Locations:    []sarifLocation{{place}},
 		Fingerprints: map[string]string{"assay/v1": hex.EncodeToString(sum[:16])},
 	}

@@ -38,11 +38,13 @@ const (
 	plainText = "\x1b[0m"
 )
 
-var levelColors = [...]string{rule.Note: "\x1b[36m", rule.Warning: "\x1b[33m", rule.Error: "\x1b[1;31m"}
+var levelColors = [...]string{rule.Note: "\x1b[36m", rule.Warning: "\x1b[33m",
+	rule.Error: "\x1b[1;31m"}
 
-// Text writes findings as compilers do: "file:line:col: warning: what is wrong [A020]", then the line with a caret and the evidence. Errors
-// come before warnings and these before notes. Findings with one cause, which are of one rule at one place, are told once, with how many
-// they are. Then come how many notes were left out, the conclusions, and [Report.Line].
+// Text writes findings as compilers do: "file:line:col: warning: what is wrong [A020]", then the
+// line with a caret and the evidence. Errors come before warnings and these before notes. Findings
+// with one cause, which are of one rule at one place, are told once, with how many they are. Then
+// come how many notes were left out, the conclusions, and [Report.Line].
 //
 // What others wrote is escaped (package visible).
 func (r *Report) Text(w io.Writer, o TextOptions) error {
@@ -96,7 +98,8 @@ func (c cause) rules() string {
 	return fmt.Sprintf("%s and %d more", strings.Join(all[:few-1], ", "), len(all)-few+1)
 }
 
-// causes are the results, those of one cause once, the worst first; those that are equally bad keep their order.
+// causes are the results, those of one cause once, the worst first; those that are equally bad keep
+// their order.
 func (r *Report) causes() []cause {
 	type key struct {
 		suite, rule, text string
@@ -112,7 +115,8 @@ func (r *Report) causes() []cause {
 			all = append(all, cause{Result: res, times: 1})
 			continue
 		}
-		k := key{suite: res.Suite, rule: res.Rule, place: res.Place, unjudged: res.Status == rule.Unjudged}
+		k := key{suite: res.Suite, rule: res.Rule, place: res.Place,
+			unjudged: res.Status == rule.Unjudged}
 		if res.Place.Line == 0 && res.Place.Part == "" {
 			k.text, _, _ = strings.Cut(res.Text, "\n")
 		}
@@ -184,7 +188,8 @@ func (p *printer) print(c cause) {
 		line = visible.Fold(line, p.Width, "    ")
 	}
 	if head := place + ": " + word + ":"; p.Color && strings.HasPrefix(line, head) {
-		line = p.paint(bold, place+":") + " " + p.paint(color, word+":") + strings.TrimPrefix(line, head)
+		line = p.paint(bold, place+":") + " " + p.paint(color, word+":") +
+			strings.TrimPrefix(line, head)
 	}
 	fmt.Fprintln(p, line)
 	if p.Short {
@@ -192,7 +197,8 @@ func (p *printer) print(c cause) {
 	}
 	if source, caret, ok := strings.Cut(res.Place.Excerpt, "\n"); ok {
 		number := fmt.Sprintf("%5s", lineNumber(res.Place))
-		fmt.Fprintf(p, "%s | %s\n%s | %s\n", number, visible.Line(source), strings.Repeat(" ", len(number)), p.paint(green, visible.Line(caret)))
+		fmt.Fprintf(p, "%s | %s\n%s | %s\n", number, visible.Line(source),
+			strings.Repeat(" ", len(number)), p.paint(green, visible.Line(caret)))
 	}
 	if evidence == "" {
 		return
@@ -230,13 +236,16 @@ func lineNumber(p rule.Place) string {
 	return visible.Line(parts[max(0, len(parts)-2)])
 }
 
-// name is what a result's line says before its text: the suite where the place does not show it, and the check where no rule names it.
+// name is what a result's line says before its text: the suite where the place does not show it,
+// and the check where no rule names it.
 func (r *Report) name(res *rule.Result) string {
 	var parts []string
-	if res.Suite != "" && !strings.HasPrefix(subject(res), res.Suite) && !strings.HasSuffix(res.Place.File, res.Suite) {
+	if res.Suite != "" && !strings.HasPrefix(subject(res), res.Suite) &&
+		!strings.HasSuffix(res.Place.File, res.Suite) {
 		parts = append(parts, res.Suite)
 	}
-	declared := slices.ContainsFunc(r.Rules, func(d rule.Rule) bool { return d.ID == res.Rule && d.Name == res.Name })
+	declared := slices.ContainsFunc(r.Rules,
+		func(d rule.Rule) bool { return d.ID == res.Rule && d.Name == res.Name })
 	if res.Name != "" && res.Name != res.Suite && (!declared || res.Status == rule.Passed) {
 		parts = append(parts, res.Name)
 	}
@@ -258,8 +267,8 @@ func title(res *rule.Result) string {
 	return title
 }
 
-// Brief writes a line for each suite: how it went, and the rules that it broke, each with how often; then [Report.Line]. It needs the
-// results that passed, too.
+// Brief writes a line for each suite: how it went, and the rules that it broke, each with how
+// often; then [Report.Line]. It needs the results that passed, too.
 func (r *Report) Brief(w io.Writer, o TextOptions) error {
 	r = r.bounded()
 	b := bufio.NewWriter(w)
@@ -319,9 +328,9 @@ func (r *Report) suites() []*suite {
 	return all
 }
 
-// Line sums a report up: "N passed, M failed", and "K not judged" where checks that look for errors were not.
-// A run is fine where M is 0 and K is not there. In brackets stands what fails no run: known failures,
-// findings, and lesser checks that were not judged.
+// Line sums a report up: "N passed, M failed", and "K not judged" where checks that look for errors
+// were not. A run is fine where M is 0 and K is not there. In brackets stands what fails no run:
+// known failures, findings, and lesser checks that were not judged.
 func (r *Report) Line() string {
 	n := r.Counts()
 	line := fmt.Sprintf("%d passed, %d failed", n[rule.Passed]+n[rule.Found], n[rule.Failed])
@@ -383,7 +392,8 @@ func Read(r io.Reader) (*Report, error) {
 		return nil, fmt.Errorf("not a report of assay (--format json writes one): %w", err)
 	}
 	if report.Passed < 0 || report.Noted < 0 || report.Warned < 0 {
-		return nil, fmt.Errorf("not a report of assay (--format json writes one): \"passed\" is %d, \"noted\" %d and \"warned\" %d", report.Passed, report.Noted, report.Warned)
+		return nil, fmt.Errorf("not a report of assay (--format json writes one): \"passed\" is "+
+			"%d, \"noted\" %d and \"warned\" %d", report.Passed, report.Noted, report.Warned)
 	}
 	return report, nil
 }

@@ -63,7 +63,8 @@ func (v *View) HTML(w io.Writer) error {
 	}
 	page, style, script := read("index.html"), read("page.css"), read("page.js")
 	var data bytes.Buffer
-	if err := json.NewEncoder(&data).Encode(v); err != nil { // < and > are escaped, so that no text ends the element
+	// < and > are escaped, so that no text ends the element
+	if err := json.NewEncoder(&data).Encode(v); err != nil {
 		return err
 	}
 	facts := ascii(data.Bytes())
@@ -71,7 +72,8 @@ func (v *View) HTML(w io.Writer) error {
 		sum := sha256.Sum256(text)
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	policy := fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; img-src data:; base-uri 'none'; form-action 'none'", hash(script), hash(style))
+	policy := fmt.Sprintf("default-src 'none'; script-src %s; style-src %s; img-src data:; "+
+		"base-uri 'none'; form-action 'none'", hash(script), hash(style))
 	for _, change := range []struct{ from, to, with string }{
 		{`content="default-src`, `">`, `content="` + policy + `">`},
 		{`<link rel="stylesheet"`, `>`, "<style>" + string(style) + "</style>"},

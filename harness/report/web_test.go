@@ -13,7 +13,8 @@ import (
 // and one script, both its own.
 func TestView(t *testing.T) {
 	hostile := "</script><script>alert(1)</script><!-- <script>\u2028{% if %}"
-	answer, err := json.Marshal(map[string]any{"ok": true, "result": map[string]any{"text": hostile}})
+	answer, err := json.Marshal(map[string]any{"ok": true,
+		"result": map[string]any{"text": hostile}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +25,8 @@ func TestView(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := page.String()
-	if strings.Contains(text, "alert(1)</") || strings.Count(text, "<script") != 2 || strings.Count(text, "</script>") != 2 {
+	if strings.Contains(text, "alert(1)</") || strings.Count(text, "<script") != 2 ||
+		strings.Count(text, "</script>") != 2 {
 		t.Errorf("the page has %d scripts", strings.Count(text, "<script"))
 	}
 	if strings.Contains(text, "script-src 'self'") || !strings.Contains(text, "script-src 'sha256-") || strings.Contains(text, `src="`) || strings.Contains(text, `href="page`) {
@@ -32,7 +34,8 @@ func TestView(t *testing.T) {
 	}
 	begin := strings.Index(text, `id="answers">`) + len(`id="answers">`)
 	var back report.View
-	if err := json.Unmarshal([]byte(text[begin:begin+strings.Index(text[begin:], "</script>")]), &back); err != nil || back.Template != hostile {
+	if err := json.Unmarshal([]byte(text[begin:begin+strings.Index(text[begin:], "</script>")]),
+		&back); err != nil || back.Template != hostile {
 		t.Errorf("the data cannot be read back: %v", err)
 	}
 }

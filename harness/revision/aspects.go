@@ -32,10 +32,13 @@ func (p *pair) wrote(r chat.Request, off int) rule.Place {
 	return p.wroteFor(p.is.Caps().Fit(r).Input, off)
 }
 
-// change is the place in the new revision that writes what the old one did not, the first in the battery.
-func (p *pair) change() rule.Place { return p.changeBehind(func(chat.Request) string { return "" }) }
+// change is the place in the new revision that writes what the old one did not, the first in the
+// battery.
+func (p *pair) change() rule.Place {
+	return p.changeBehind(func(chat.Request) string { return "" })
+}
 
-// turnChange is the same behind the first question, where turns are.
+// turnChange is the same after the first question, where turns are.
 func (p *pair) turnChange() rule.Place {
 	place := p.changeBehind(func(r chat.Request) string {
 		for _, m := range r.Messages {
@@ -51,16 +54,18 @@ func (p *pair) turnChange() rule.Place {
 	return place
 }
 
-// changeBehind is the place that writes the first change behind a text of each conversation.
+// changeBehind is the place that writes the first change after a text of each conversation.
 func (p *pair) changeBehind(text func(chat.Request) string) rule.Place {
 	place, found := p.file(), false
 	p.prompts(func(c standard.Conversation, was, is engine.Prompt, wasErr, isErr error) {
 		if found || wasErr != nil || isErr != nil {
 			return
 		}
-		from, to := strings.Index(was.Text, text(c.Request)), strings.Index(is.Text, text(c.Request))
+		from, to := strings.Index(was.Text, text(c.Request)),
+			strings.Index(is.Text, text(c.Request))
 		if from >= 0 && to >= 0 && was.Text[from:] != is.Text[to:] {
-			place, found = p.wrote(c.Request, to+report.Parting(was.Text[from:], is.Text[to:])), true
+			place, found = p.wrote(c.Request, to+report.Parting(was.Text[from:], is.Text[to:])),
+				true
 		}
 	})
 	return place
@@ -103,7 +108,8 @@ func capsLost(p *pair, find finder) {
 
 func capsGained(p *pair, find finder) { p.capsThat(false, find, "%s was false and is true") }
 
-// compareFormats compares the formats as text, and once more without the white space beside markers.
+// compareFormats compares the formats as text, and once more without the white space beside
+// markers.
 func (p *pair) compareFormats() {
 	was, is := p.was.Analysis().Format, p.is.Analysis().Format
 	p.formats = [2]string{was.String(), is.String()}
@@ -134,7 +140,8 @@ func spacingChanged(p *pair, find finder) {
 }
 
 // prompts renders every conversation of the battery with both revisions.
-func (p *pair) prompts(yield func(c standard.Conversation, was, is engine.Prompt, wasErr, isErr error)) {
+func (p *pair) prompts(yield func(c standard.Conversation, was, is engine.Prompt, wasErr,
+	isErr error)) {
 	for _, c := range standard.Battery() {
 		was, wasErr := p.was.Render(c.Request)
 		is, isErr := p.is.Render(c.Request)
@@ -161,9 +168,11 @@ func generationChanged(p *pair, find finder) {
 		if wasErr != nil || isErr != nil || seen {
 			return
 		}
-		if old, now := tail(p.was, was), tail(p.is, is); old != now && !strings.HasSuffix(is.Text, old) {
+		if old, now := tail(p.was, was), tail(p.is, is); old != now &&
+			!strings.HasSuffix(is.Text, old) {
 			seen = true
-			find(p.wrote(c.Request, len(is.Text)-len(now)+report.Parting(old, now)), "the prompt of %q ended with %q and ends with %q", c.Name, old, now)
+			find(p.wrote(c.Request, len(is.Text)-len(now)+report.Parting(old, now)), "the prompt of %q ended with %q and ends with %q", c.Name,
+				old, now)
 		}
 	})
 }
@@ -194,8 +203,9 @@ func promptRefused(p *pair, find finder) {
 	}
 }
 
-// talk is a conversation of the grammar, as clients send it, rendered by both revisions. Nothing is fitted to what a revision can
-// take: the changes of an edit that only some forms of messages meet would be fitted away.
+// talk is a conversation of the grammar, as clients send it, rendered by both revisions. Nothing is
+// fitted to what a revision can take: the changes of an edit that only some forms of messages meet
+// would be fitted away.
 type talk struct {
 	name          string
 	in            chattemplate.Input
@@ -235,19 +245,22 @@ func promptAccepted(p *pair, find finder) {
 	})
 }
 
-// promptChanged reports the first conversation in full and counts the others, since one edit changes them all alike.
+// promptChanged reports the first conversation in full and counts the others, since one edit
+// changes them all alike.
 func promptChanged(p *pair, find finder) {
 	var names []string
 	evidence, at := "", p.file()
 	p.prompts(func(c standard.Conversation, was, is engine.Prompt, wasErr, isErr error) {
 		if wasErr == nil && isErr == nil && was.Text != is.Text {
 			if names = append(names, c.Name); len(names) == 1 {
-				evidence, at = excerpt(was.Text, is.Text), p.wrote(c.Request, report.Parting(was.Text, is.Text))
+				evidence, at = excerpt(was.Text, is.Text),
+					p.wrote(c.Request, report.Parting(was.Text, is.Text))
 			}
 		}
 	})
 	if names != nil {
-		find(at, "the prompts of %s differ\nof %s:\n%s", strings.Join(names, ", "), names[0], evidence)
+		find(at, "the prompts of %s differ\nof %s:\n%s", strings.Join(names, ", "), names[0],
+			evidence)
 		return
 	}
 	first, count := talk{}, 0
@@ -288,7 +301,8 @@ func parseChanged(p *pair, find finder) {
 		was, err1 := parse(p.was, request, nil, shape.Turn, chat.FinishStop)
 		is, err2 := parse(p.is, request, nil, shape.Turn, chat.FinishStop)
 		if err1 == nil && (err2 != nil || split.Diff(was, is) != "") {
-			find(p.turnChange(), "a turn of the old revision (%s) is read differently: %s", shape.Name, split.Diff(was, is))
+			find(p.turnChange(), "a turn of the old revision (%s) is read "+
+				"differently: %s", shape.Name, split.Diff(was, is))
 			return
 		}
 	}
@@ -298,13 +312,16 @@ func parseChanged(p *pair, find finder) {
 func partLost(p *pair, find finder) {
 	is := p.is.Verify().Shapes
 	for i, was := range p.was.Verify().Shapes {
-		if was.Verdict == verify.Verified && was.Note == "" && is[i].Note != "" && is[i].Verdict != verify.Failed {
-			find(p.turnChange(), "%s: was verified and is %s (%s)", was.Name, is[i].Verdict, is[i].Note)
+		if was.Verdict == verify.Verified && was.Note == "" && is[i].Note != "" &&
+			is[i].Verdict != verify.Failed {
+			find(p.turnChange(), "%s: was verified and is %s (%s)", was.Name, is[i].Verdict,
+				is[i].Note)
 		}
 	}
 }
 
-func parse(t *engine.Template, r chat.Request, fallbacks []string, output string, reason chat.FinishReason) (chat.Message, error) {
+func parse(t *engine.Template, r chat.Request, fallbacks []string, output string,
+	reason chat.FinishReason) (chat.Message, error) {
 	plan, err := t.Prepare(r, engine.PrepareOptions{Insist: true, Fallbacks: fallbacks})
 	if err != nil {
 		return chat.Message{}, err
@@ -325,7 +342,8 @@ func grammarChanged(p *pair, find finder) {
 		for _, c := range [...]struct {
 			from, to *gbnf.Grammar
 			text     string
-		}{{was, is, "the old grammar allows %q, the new one does not"}, {is, was, "the new grammar allows %q, the old one did not"}} {
+		}{{was, is, "the old grammar allows %q, the " +
+			"new one does not"}, {is, was, "the new grammar allows %q, the old one did not"}} {
 			sampler, err := gbnf.NewSampler(c.from, rand.New(rand.NewSource(seed)))
 			if err != nil {
 				return
@@ -358,10 +376,12 @@ func grammarOf(t *engine.Template) *gbnf.Grammar {
 func introduced(severity rule.Severity) func(*pair, finder) {
 	return func(p *pair, find finder) {
 		for _, res := range p.findings[1] {
-			if res.Status != rule.Passed && res.Severity == severity && !broken(p.findings[0], res.Rule) {
+			if res.Status != rule.Passed && res.Severity == severity &&
+				!broken(p.findings[0], res.Rule) {
 				place := res.Place
 				if place.Line == 0 {
-					place = p.change() // what the template lacks has no place, what took it away has
+					// what the template lacks has no place, what took it away has
+					place = p.change()
 				}
 				find(place, "%s %s: %s", res.Rule, res.Name, res.Text)
 			}
@@ -378,5 +398,6 @@ func mended(p *pair, find finder) {
 }
 
 func broken(results []rule.Result, id string) bool {
-	return slices.ContainsFunc(results, func(r rule.Result) bool { return r.Rule == id && r.Status != rule.Passed })
+	return slices.ContainsFunc(results,
+		func(r rule.Result) bool { return r.Rule == id && r.Status != rule.Passed })
 }

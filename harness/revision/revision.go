@@ -51,30 +51,44 @@ const group = "diff"
 // warning risky, note safe.
 var comparisons = []comparison{
 	{Rule: rule.Rule{ID: "D001", Name: "no-longer-compiles", Severity: rule.Error,
-		Short: "The new revision does not compile, or renders nothing.", Damage: "Every request fails.", Fix: "The message has the place."}, Group: group, Find: compiles},
+		Short: "The new revision does not compile, or " +
+			"renders nothing.", Damage: "Every request fails.", Fix: "The message has the place."},
+		Group: group, Find: compiles},
 	{Rule: rule.Rule{ID: "D002", Name: "capability-lost", Severity: rule.Error,
-		Short: "A capability is gone.", Damage: "Requests that worked are refused, or lose a part.", Fix: "Bring it back, or say so to users."}, Group: group, Find: capsLost},
+		Short: "A capability is gone.", Damage: "Requests that worked are refused, " +
+			"or lose a part.", Fix: "Bring it back, or " +
+			"say so to users."}, Group: group, Find: capsLost},
 	{Rule: rule.Rule{ID: "D003", Name: "capability-gained", Severity: rule.Note,
-		Short: "A capability is new.", Damage: "None.", Fix: "Nothing to do."}, Group: group, Find: capsGained},
+		Short: "A capability is new.", Damage: "None.", Fix: "Nothing to do."}, Group: group,
+		Find: capsGained},
 	{Rule: rule.Rule{ID: "D004", Name: "format-changed", Severity: rule.Error,
-		Short:  "The spelling of answers has changed: markers, modes, fields or ids.",
-		Damage: "Parsers made for the old revision do not read the new one; a model trained on the old spelling sees another one.",
-		Fix:    "Keep the spelling that the model was trained on."}, Group: group, Find: formatChanged},
+		Short: "The spelling of answers has changed: markers, modes, fields or ids.",
+		Damage: "Parsers made for the old revision do not read the new one; a model trained " +
+			"on the old spelling sees another one.",
+		Fix: "Keep the spelling that the model " +
+			"was trained on."}, Group: group, Find: formatChanged},
 	{Rule: rule.Rule{ID: "D005", Name: "format-spacing-changed", Severity: rule.Warning,
 		Short:  "Only white space beside markers has changed.",
 		Damage: "The model sees other tokens than in training; strict parsers fail.",
-		Fix:    "Keep the white space, unless the old one was wrong."}, Group: group, Find: spacingChanged},
+		Fix: "Keep the white space, unless the " +
+			"old one was wrong."}, Group: group, Find: spacingChanged},
 	{Rule: rule.Rule{ID: "D006", Name: "generation-prompt-changed", Severity: rule.Error,
-		Short:  "The generation prompt has changed.",
-		Damage: "The answer starts in another state: with reasoning open or closed, or without the model's role.",
-		Fix:    "Keep it, or change the servers that rely on it at the same time."}, Group: group, Find: generationChanged},
+		Short: "The generation prompt has changed.",
+		Damage: "The answer starts in another state: with reasoning open or closed, or without " +
+			"the model's role.",
+		Fix: "Keep it, or change the servers that rely on it " +
+			"at the same time."}, Group: group, Find: generationChanged},
 	{Rule: rule.Rule{ID: "D007", Name: "prompt-refused", Severity: rule.Error,
-		Short: "A conversation that was rendered is refused.", Damage: "Requests that worked end in an error.", Fix: "Render it."}, Group: group, Find: promptRefused},
+		Short: "A conversation that was " +
+			"rendered is refused.", Damage: "Requests that worked " +
+			"end in an error.", Fix: "Render it."}, Group: group, Find: promptRefused},
 	{Rule: rule.Rule{ID: "D008", Name: "prompt-changed", Severity: rule.Warning,
 		Short:  "The prompt of a conversation has changed.",
 		Damage: "Answers change; cached prefixes are lost.", Fix: "Read the difference and decide."}, Group: group, Find: promptChanged},
 	{Rule: rule.Rule{ID: "D009", Name: "prompt-accepted", Severity: rule.Note,
-		Short: "A conversation that was refused is rendered.", Damage: "None.", Fix: "Nothing to do."}, Group: group, Find: promptAccepted},
+		Short: "A conversation that was " +
+			"refused is rendered.", Damage: "None.", Fix: "Nothing to do."}, Group: group,
+		Find: promptAccepted},
 	{Rule: rule.Rule{ID: "D010", Name: "parse-changed", Severity: rule.Error,
 		Short:  "An output is read as another message.",
 		Damage: "What models already put out means something else after the change.",
@@ -83,23 +97,33 @@ var comparisons = []comparison{
 		Short:  "The grammars of the two revisions have different languages.",
 		Damage: "Constrained decoding forces another spelling.", Fix: "Read the sample and decide."}, Group: group, Find: grammarChanged},
 	{Rule: rule.Rule{ID: "D012", Name: "error-introduced", Severity: rule.Error,
-		Short: "The automatic checks find an error that was not there.", Damage: "See the rule that it names.", Fix: "See the rule that it names."}, Group: group, Find: introduced(rule.Error)},
+		Short: "The automatic checks find an error " +
+			"that was not there.", Damage: "See the rule that it names.",
+		Fix: "See the rule that it names."}, Group: group, Find: introduced(rule.Error)},
 	{Rule: rule.Rule{ID: "D013", Name: "warning-introduced", Severity: rule.Warning,
-		Short: "The automatic checks warn of something that was not there.", Damage: "See the rule that it names.", Fix: "See the rule that it names."}, Group: group, Find: introduced(rule.Warning)},
+		Short: "The automatic checks warn of something " +
+			"that was not there.", Damage: "See the rule that it names.",
+		Fix: "See the rule that it names."}, Group: group, Find: introduced(rule.Warning)},
 	{Rule: rule.Rule{ID: "D014", Name: "finding-mended", Severity: rule.Note,
-		Short: "The automatic checks no longer find something.", Damage: "None.", Fix: "Nothing to do."}, Group: group, Find: mended},
+		Short: "The automatic checks no longer " +
+			"find something.", Damage: "None.", Fix: "Nothing to do."}, Group: group, Find: mended},
 	{Rule: rule.Rule{ID: "D015", Name: "part-no-longer-written", Severity: rule.Error,
-		Short:  "A part of an answer is no longer written into the prompt: reasoning, content or a call.",
+		Short: "A part of an answer is no longer written into the prompt: reasoning, " +
+			"content or a call.",
 		Damage: "The model does not see what it said before, and goes on as if it had not.",
 		Fix:    "Write the part, or say so to users."}, Group: group, Find: partLost},
 }
 
 // oldBroken is the rule of an edit whose old revision does not compile; no other rule has something
 // to compare then.
-var oldBroken = comparison{Rule: rule.Rule{ID: "D016", Name: "old-does-not-compile", Severity: rule.Note,
-	Short: "The old revision does not compile, so there is nothing to compare with.", Damage: "None: what broke was broken before.",
-	Fix: "`assay check` judges the new revision alone."}, Group: group, Find: func(p *pair, find finder) {
-	find(rule.Place{}, "the old revision does not compile, so there is nothing to compare with: %w", p.err)
+var oldBroken = comparison{Rule: rule.Rule{ID: "D016", Name: "old-does-not-compile",
+	Severity: rule.Note,
+	Short: "The old revision does not compile, so there is nothing " +
+		"to compare with.", Damage: "None: what broke was broken before.",
+	Fix: "`assay check` judges the new " +
+		"revision alone."}, Group: group, Find: func(p *pair, find finder) {
+	find(rule.Place{}, "the old revision does not compile, so there is nothing to "+
+		"compare with: %w", p.err)
 }}
 
 // OfFindings are the rules about what the automatic checks find. Whoever runs those as well has no
@@ -113,7 +137,8 @@ func Rules() []rule.Rule { return append(rule.Declared(comparisons), oldBroken.R
 func Book() *rule.Book {
 	return &rule.Book{
 		Title: "What a change of a template is held to",
-		Intro: "The rules of `assay diff` and `assay check --base`; [gate.md](gate.md) says how to run them. " +
+		Intro: "The rules of `assay diff` and `assay check --base`; [gate.md](gate.md) says " +
+			"how to run them. " +
 			"An error is a breaking change and fails, a warning is a risky one, a note a safe one.",
 		Rules: Rules(),
 	}
@@ -159,12 +184,13 @@ func Compare(was, is subject.Source, cases []script.Case) []rule.Result {
 
 // scope is that of a comparison, whose findings begin with the class of the change.
 func scope(file string, is subject.Source, s rule.Severity) rule.Scope[rule.Place] {
-	return rule.Scope[rule.Place]{Suite: is.Name, File: file, Place: func(at rule.Place, err error) (rule.Place, string) {
-		if at.File == "" {
-			at.File = file
-		}
-		return at, Class(s) + ": " + err.Error()
-	}}
+	return rule.Scope[rule.Place]{Suite: is.Name, File: file,
+		Place: func(at rule.Place, err error) (rule.Place, string) {
+			if at.File == "" {
+				at.File = file
+			}
+			return at, Class(s) + ": " + err.Error()
+		}}
 }
 
 // Class is the word for a severity of a change.
@@ -213,7 +239,8 @@ func Between(was, is subject.Source) Difference {
 			d.Changes = append(d.Changes, res)
 		}
 	}
-	slices.SortStableFunc(d.Changes, func(a, b rule.Result) int { return cmp.Compare(b.Severity, a.Severity) })
+	slices.SortStableFunc(d.Changes,
+		func(a, b rule.Result) int { return cmp.Compare(b.Severity, a.Severity) })
 	if len(d.Changes) > 0 {
 		d.Class = Class(d.Changes[0].Severity)
 	}
@@ -265,7 +292,8 @@ func Conclusion(was, is subject.Source, results []rule.Result) string {
 	if changes == nil {
 		return Unseen + ": " + from + " do the same"
 	}
-	slices.SortStableFunc(changes, func(a, b rule.Result) int { return cmp.Compare(b.Severity, a.Severity) })
+	slices.SortStableFunc(changes,
+		func(a, b rule.Result) int { return cmp.Compare(b.Severity, a.Severity) })
 	var names []string
 	for _, res := range changes {
 		if !slices.Contains(names, res.Name) {

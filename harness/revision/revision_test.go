@@ -22,7 +22,8 @@ type edit struct {
 // invisible is the class of an edit that nobody can see.
 const invisible = rule.Severity(255)
 
-// The edits of the gate's mutation test, 32 that somebody can see and 8 that nobody can. They are made to our own templates.
+// The edits of the gate's mutation test, 32 that somebody can see and 8 that nobody can. They are
+// made to our own templates.
 var edits = []edit{
 	{"call opener dropped", "hermes", `'<tool_call>\n{"name": "' +`, `'{"name": "' +`, rule.Error},
 	{"call closer dropped", "hermes", `'}\n</tool_call>'`, `'}'`, rule.Error},
@@ -36,7 +37,7 @@ var edits = []edit{
 	{"tool result dropped", "hermes", `'\n<tool_response>\n' + message.content`, `'\n<tool_response>\n'`, rule.Error},
 	{"instruction reworded", "hermes", `These functions are available`, `You can call these functions`, rule.Warning},
 	{"id before arguments", "mistral-nemo", `{"name": "' + call.function.name + '", "arguments": ' }}`, `{"id": "' + id_of(call.id) + '", "name": "' + call.function.name + '", "arguments": ' }}`, rule.Error},
-	{"comma behind the last call", "mistral-nemo", `', ' if not loop.last`, `', '`, rule.Error},
+	{"comma after the last call", "mistral-nemo", `', ' if not loop.last`, `', '`, rule.Error},
 	{"section marker renamed", "mistral-nemo", `'[TOOL_CALLS]['`, `'[CALLS]['`, rule.Error},
 	{"end of an answer dropped", "mistral-nemo", `(message.content or '') + eos_token`, `(message.content or '')`, rule.Warning},
 	{"BOS doubled", "mistral-nemo", `{{- bos_token }}`, `{{- bos_token + bos_token }}`, rule.Error},
@@ -93,9 +94,12 @@ func TestEdits(t *testing.T) {
 			if is == was {
 				t.Fatalf("%q is not in the template of %s", e.old, e.family)
 			}
-			results := revision.Compare(subject.New("was", was), subject.New("is", is), cases(t, loaded, e.family))
+			results := revision.Compare(subject.New("was", was), subject.New("is", is),
+				cases(t, loaded, e.family))
 			for _, res := range results {
-				if res.Status != rule.Passed && res.Severity != rule.Note && res.Place.Line == 0 && res.Rule != "D002" { // what was fitted for a lost capability may be the old prompt
+				// what was fitted for a lost capability may be the old prompt
+				if res.Status != rule.Passed && res.Severity != rule.Note && res.Place.Line == 0 &&
+					res.Rule != "D002" {
 					t.Errorf("%s %s: the change has no place", res.Rule, res.Text)
 				}
 			}

@@ -17,7 +17,8 @@ func TestSettle(t *testing.T) {
 				results = append(results, rule.Result{Suite: words[len(words)-1], Rule: "R1"})
 				continue
 			}
-			res := rule.Result{Suite: words[0], Rule: words[1], Text: words[2] + "\nevidence", Status: rule.Failed, Severity: rule.Error}
+			res := rule.Result{Suite: words[0], Rule: words[1], Text: words[2] + "\nevidence",
+				Status: rule.Failed, Severity: rule.Error}
 			if len(words) > 3 {
 				res.Status = rule.Unjudged
 			}

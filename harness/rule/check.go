@@ -6,16 +6,17 @@ import (
 	"runtime/debug"
 )
 
-// Check is a rule and what looks for its fault in a subject of the type S, where At is a place in that.
+// Check is a rule and what looks for its fault in a subject of the type S, where At is a place in
+// that.
 type Check[S, At any] struct {
 	Rule
 	Group string // a column of the matrix
 	Find  func(S, Finder[At])
 }
 
-// Finder takes the findings of a rule: where, and a sentence, with evidence on further lines. An error in the arguments that has a place
-// of its own may have the last word on that ([Scope].Place). An error [NotJudged] in the arguments makes no
-// finding: the rule is not judged.
+// Finder takes the findings of a rule: where, and a sentence, with evidence on further lines. An
+// error in the arguments that has a place of its own may have the last word on that
+// ([Scope].Place). An error [NotJudged] in the arguments makes no finding: the rule is not judged.
 type Finder[At any] func(at At, format string, args ...any)
 
 // Scope is what the results of checks on one subject have in common.
@@ -24,17 +25,20 @@ type Scope[At any] struct {
 	File  string // where results are that passed
 	// Place says where a finding is, and its text beside that.
 	Place func(At, error) (Place, string)
-	// Suppressed reports whether findings of a rule are silenced; where one might be and is not, note says so. nil: none is.
+	// Suppressed reports whether findings of a rule are silenced; where one might be and is not,
+	// note says so. nil: none is.
 	Suppressed func(id string) (silenced bool, note string)
 }
 
-// Run runs the check, guarded: a panic is a bug of the engine and a finding of the rule that showed it.
+// Run runs the check, guarded: a panic is a bug of the engine and a finding of the rule that showed
+// it.
 func (c *Check[S, At]) Run(subject S, scope Scope[At]) []Result {
 	var found Findings
 	func() {
 		defer func() {
 			if p := recover(); p != nil {
-				found.Add(Place{File: scope.File}, fmt.Sprintf("internal error: panic: %v\n%s", p, debug.Stack()))
+				found.Add(Place{File: scope.File},
+					fmt.Sprintf("internal error: panic: %v\n%s", p, debug.Stack()))
 			}
 		}()
 		c.Find(subject, func(at At, format string, args ...any) {
@@ -54,7 +58,8 @@ func (c *Check[S, At]) Run(subject S, scope Scope[At]) []Result {
 			}
 		})
 	}()
-	return c.Results(Result{Suite: scope.Suite, Group: c.Group, Place: Place{File: scope.File}}, &found)
+	return c.Results(Result{Suite: scope.Suite, Group: c.Group, Place: Place{File: scope.File}},
+		&found)
 }
 
 // Declared returns the rules of checks.

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Expect applies a list of known failures to all results that its keys can have: results whose key is listed must fail, or not be judged.
-// Those that do are [Known], with the reason as their text; a listed key all of whose results passed is a failure of the list.
+// Expect applies a list of known failures to all results that its keys can have: results whose key
+// is listed must fail, or not be judged. Those that do are [Known], with the reason as their text;
+// a listed key all of whose results passed is a failure of the list.
 func Expect(results []Result, known map[string]string, key func(*Result) string) {
 	failed := map[string]bool{}
 	for i := range results {
@@ -24,7 +25,8 @@ func Expect(results []Result, known map[string]string, key func(*Result) string)
 			res.Status, res.Severity, res.Text = Known, Note, reason
 		case !failed[k]:
 			res.Status, res.Severity = Failed, Error
-			res.Text = "passes, but is listed as a known failure (" + reason + "); remove it from the list"
+			res.Text = "passes, but is listed as a " +
+				"known failure (" + reason + "); remove it from the list"
 		}
 	}
 }
@@ -38,8 +40,9 @@ func Unused(results []Result, known map[string]string, key func(*Result) string)
 	var unused []Result
 	for _, k := range slices.Sorted(maps.Keys(known)) {
 		if !seen[k] {
-			unused = append(unused, Result{Suite: "known failures", Name: k, Status: Failed, Severity: Error,
-				Text: "nothing of this name was checked; remove it from the list"})
+			unused = append(unused,
+				Result{Suite: "known failures", Name: k, Status: Failed, Severity: Error,
+					Text: "nothing of this name was checked; remove it from the list"})
 		}
 	}
 	return unused

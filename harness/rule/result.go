@@ -11,9 +11,9 @@ import (
 // Status says how a check went.
 type Status uint8
 
-// The statuses. Found is a check that worked and has something to say: a finding below an error. Unjudged is
-// a check whose probe failed for a reason of its own, so that nobody knows (E32); it never counts as
-// passed.
+// The statuses. Found is a check that worked and has something to say: a finding below an error.
+// Unjudged is a check whose probe failed for a reason of its own, so that nobody knows (E32); it
+// never counts as passed.
 const (
 	Passed Status = iota
 	Found
@@ -51,7 +51,8 @@ type Place struct {
 	Line int    `json:"line,omitempty"` // 1-based
 	Col  int    `json:"col,omitempty"`  // 1-based, in runes
 	Part string `json:"part,omitempty"` // where in a template that the file has as a string: chat_template:3:5
-	// Excerpt is the line, and below it a caret under the place; a long line is cut. "" where the text is not at hand.
+	// Excerpt is the line, and below it a caret under the place; a long line is cut. "" where the
+	// text is not at hand.
 	Excerpt string `json:"excerpt,omitempty"`
 }
 
@@ -59,7 +60,8 @@ type Place struct {
 func At(file string, src *source.Source, off int) Place {
 	pos := src.Position(off)
 	excerpt := strings.ReplaceAll(src.Excerpt(off), "\n    ", "\n")
-	return Place{File: file, Line: pos.Line, Col: pos.Col, Excerpt: strings.TrimPrefix(excerpt, "    ")}
+	return Place{File: file, Line: pos.Line, Col: pos.Col,
+		Excerpt: strings.TrimPrefix(excerpt, "    ")}
 }
 
 func (p Place) String() string {
@@ -87,7 +89,8 @@ type Result struct {
 	Details  []Detail `json:"details,omitempty"` // of its cases, where a page is wanted
 }
 
-// Bad reports whether the result fails a run: a check failed, or one that looks for errors was not judged.
+// Bad reports whether the result fails a run: a check failed, or one that looks for errors was not
+// judged.
 func (res *Result) Bad() bool {
 	return res.Status == Failed || res.Status == Unjudged && res.Severity == Error
 }
@@ -118,15 +121,16 @@ type Detail struct {
 	Timeline []Step `json:"timeline,omitempty"`
 }
 
-// Span is a part of an output, and what became of it: "marker", "content", "reasoning", "id", "arguments" or "dropped".
+// Span is a part of an output, and what became of it: "marker", "content", "reasoning", "id",
+// "arguments" or "dropped".
 type Span struct {
 	Start int    `json:"start"`
 	End   int    `json:"end"`
 	Class string `json:"class"`
 }
 
-// Step is a part of the message as it left when the output was streamed byte by byte: how many bytes had been read at its first
-// and its last delta, and the deltas' texts together.
+// Step is a part of the message as it left when the output was streamed byte by byte: how many
+// bytes had been read at its first and its last delta, and the deltas' texts together.
 type Step struct {
 	Part string `json:"part"` // "reasoning", "content" or "call 1"
 	From int    `json:"from"`

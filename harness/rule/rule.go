@@ -1,11 +1,13 @@
-// Package rule is what every judgement is made of: rules, what they find, and the results that come of it.
+// Package rule is what every judgement is made of: rules, what they find, and the results that come
+// of it.
 //
 // # Model
 //
-// A [Rule] declares one kind of fault: an id that never changes its meaning, a severity, an example of the damage, what to do about
-// it. A [Check] joins it with the function that looks for the fault; a table of checks runs on one subject, each guarded, and every
-// finding becomes a [Result] by [Rule.Results]. A program that comes upon the faults of several rules on its way gathers [Findings]
-// for each, and makes results of them by the same method.
+// A [Rule] declares one kind of fault: an id that never changes its meaning, a severity, an example
+// of the damage, what to do about it. A [Check] joins it with the function that looks for the
+// fault; a table of checks runs on one subject, each guarded, and every finding becomes a [Result]
+// by [Rule.Results]. A program that comes upon the faults of several rules on its way gathers
+// [Findings] for each, and makes results of them by the same method.
 //
 // Results of other kinds, cases and goldens, name no rule. Package report writes all of them.
 //
@@ -64,9 +66,9 @@ type Rule struct {
 	Fix      string   `json:"fix"`      // what to do about it
 }
 
-// Results makes results of what was found of the rule: one for each finding, one that says why it was not
-// judged, and one that passed where there is neither. The base has what they have in common; its place is
-// that of a result that passed.
+// Results makes results of what was found of the rule: one for each finding, one that says why it
+// was not judged, and one that passed where there is neither. The base has what they have in
+// common; its place is that of a result that passed.
 func (r Rule) Results(base Result, found *Findings) []Result {
 	base.Rule = r.ID
 	if base.Name == "" {
@@ -115,16 +117,16 @@ type Finding struct {
 	Text  string
 }
 
-// Findings gathers what was found of a rule: each finding once, the first ones, and how many follow; and why
-// it could not be judged, once for each reason.
+// Findings gathers what was found of a rule: each finding once, the first ones, and how many
+// follow; and why it could not be judged, once for each reason.
 type Findings struct {
 	list     []Finding
 	more     int
 	unjudged []Finding
 }
 
-// NotJudged is an error with which a rule tells its [Finder] that a probe failed for a reason of its own:
-// what it would have shown is not known (E32).
+// NotJudged is an error with which a rule tells its [Finder] that a probe failed for a reason of
+// its own: what it would have shown is not known (E32).
 type NotJudged struct{ Why error }
 
 func (e NotJudged) Error() string { return e.Why.Error() }
@@ -178,8 +180,10 @@ type Book struct {
 // Manual is the book as a page.
 func (b *Book) Manual() string {
 	var page strings.Builder
-	page.WriteString(fold(fmt.Sprintf("# %s\n\n%s Ids never change their meaning.\nThis page is written by `make update` "+
-		"from the code; `assay explain %s` prints a part of it.\n", b.Title, b.Intro, b.Rules[0].ID)))
+	page.WriteString(fold(fmt.Sprintf("# %s\n\n%s Ids never change their meaning.\nThis page is "+
+		"written by `make update` "+
+		"from the code; `assay explain %s` prints "+
+		"a part of it.\n", b.Title, b.Intro, b.Rules[0].ID)))
 	for _, r := range b.Rules {
 		page.WriteString("\n" + r.Markdown())
 	}
@@ -189,7 +193,10 @@ func (b *Book) Manual() string {
 
 // Lookup returns the rule of an id, in any case, or of a name.
 func (b *Book) Lookup(name string) (Rule, bool) {
-	i := slices.IndexFunc(b.Rules, func(r Rule) bool { return strings.EqualFold(r.ID, name) || r.Name == name })
+	i := slices.IndexFunc(b.Rules, func(r Rule) bool {
+		return strings.EqualFold(r.ID, name) ||
+			r.Name == name
+	})
 	if i < 0 {
 		return Rule{}, false
 	}

@@ -9,19 +9,23 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-var odd = rule.Rule{ID: "A900", Name: "odd", Severity: rule.Error, Short: "It is odd.", Damage: "Harm.", Fix: "Make it even."}
+var odd = rule.Rule{ID: "A900", Name: "odd", Severity: rule.Error, Short: "It is odd.",
+	Damage: "Harm.", Fix: "Make it even."}
 
 // run runs a check of numbers, whose places are lines.
 func run(find func(int, rule.Finder[int]), suppressed func(string) (bool, string)) []rule.Result {
 	c := rule.Check[int, int]{Rule: odd, Group: "g", Find: find}
-	return c.Run(3, rule.Scope[int]{Suite: "s", File: "f", Suppressed: suppressed, Place: func(line int, err error) (rule.Place, string) {
-		return rule.Place{File: "f", Line: line}, err.Error()
-	}})
+	return c.Run(3, rule.Scope[int]{Suite: "s", File: "f", Suppressed: suppressed,
+		Place: func(line int, err error) (rule.Place, string) {
+			return rule.Place{File: "f", Line: line}, err.Error()
+		}})
 }
 
 func TestRun(t *testing.T) {
-	if got := run(func(int, rule.Finder[int]) {}, nil); len(got) != 1 || got[0].Status != rule.Passed || got[0].Rule != "A900" ||
-		got[0].Name != "odd" || got[0].Suite != "s" || got[0].Group != "g" || got[0].Place.File != "f" {
+	if got := run(func(int, rule.Finder[int]) {}, nil); len(got) != 1 ||
+		got[0].Status != rule.Passed || got[0].Rule != "A900" ||
+		got[0].Name != "odd" || got[0].Suite != "s" || got[0].Group != "g" ||
+		got[0].Place.File != "f" {
 		t.Errorf("nothing found: %+v", got)
 	}
 	got := run(func(n int, find rule.Finder[int]) {
@@ -29,7 +33,8 @@ func TestRun(t *testing.T) {
 		find(n, "%d: %w", n, errors.New("so"))
 		find(7, "other")
 	}, nil)
-	if len(got) != 2 || got[0].Status != rule.Failed || got[0].Severity != rule.Error || got[0].Text != "3: so" || got[0].Place.Line != 3 || got[1].Place.Line != 7 {
+	if len(got) != 2 || got[0].Status != rule.Failed || got[0].Severity != rule.Error ||
+		got[0].Text != "3: so" || got[0].Place.Line != 3 || got[1].Place.Line != 7 {
 		t.Errorf("found twice, one of them again: %+v", got)
 	}
 	got = run(func(_ int, find rule.Finder[int]) {
@@ -37,11 +42,14 @@ func TestRun(t *testing.T) {
 			find(i, "%d", i)
 		}
 	}, nil)
-	if len(got) != rule.MaxFindings || !strings.HasSuffix(got[rule.MaxFindings-1].Text, fmt.Sprintf("\nand %d more", 100-rule.MaxFindings)) {
+	if len(got) != rule.MaxFindings ||
+		!strings.HasSuffix(got[rule.MaxFindings-1].Text,
+			fmt.Sprintf("\nand %d more", 100-rule.MaxFindings)) {
 		t.Errorf("a hundred findings give %d results: %+v", len(got), got[len(got)-1])
 	}
 	silence := func(id string) (bool, string) { return id == "A900", "" }
-	if got := run(func(n int, find rule.Finder[int]) { find(n, "so") }, silence); len(got) != 1 || got[0].Status != rule.Passed {
+	if got := run(func(n int, find rule.Finder[int]) { find(n, "so") }, silence); len(got) != 1 ||
+		got[0].Status != rule.Passed {
 		t.Errorf("suppressed: %+v", got)
 	}
 	unjudged := func(n int, find rule.Finder[int]) {
@@ -50,7 +58,8 @@ func TestRun(t *testing.T) {
 		find(n, "the second: %w", rule.NotJudged{Why: errors.New("cut off")})
 	}
 	got = run(unjudged, nil)
-	if len(got) != 1 || got[0].Status != rule.Unjudged || got[0].Severity != rule.Error || !got[0].Bad() ||
+	if len(got) != 1 || got[0].Status != rule.Unjudged || got[0].Severity != rule.Error ||
+		!got[0].Bad() ||
 		got[0].Text != "no filter\nand: the second: cut off" || got[0].Place.Line != 3 {
 		t.Errorf("not judged: %+v", got)
 	}
@@ -62,15 +71,18 @@ func TestRun(t *testing.T) {
 		t.Errorf("a finding, and not judged besides: %+v", got)
 	}
 	got = run(func(int, rule.Finder[int]) { panic("at the disco") }, silence)
-	if len(got) != 1 || got[0].Status != rule.Failed || !strings.HasPrefix(got[0].Text, "internal error: panic: at the disco\n") {
+	if len(got) != 1 || got[0].Status != rule.Failed ||
+		!strings.HasPrefix(got[0].Text, "internal error: panic: at the disco\n") {
 		t.Errorf("a panic, which nothing suppresses: %+v", got)
 	}
 }
 
 func TestBook(t *testing.T) {
-	b := rule.Book{Title: "Numbers", Intro: "What is odd.", Rules: []rule.Rule{odd}, Tail: "\nThe end.\n"}
+	b := rule.Book{Title: "Numbers", Intro: "What is odd.", Rules: []rule.Rule{odd},
+		Tail: "\nThe end.\n"}
 	page := b.Manual()
-	if !strings.HasPrefix(page, "# Numbers\n\nWhat is odd. Ids never") || !strings.Contains(page, odd.Markdown()) || !strings.HasSuffix(page, "\nThe end.\n") {
+	if !strings.HasPrefix(page, "# Numbers\n\nWhat is odd. Ids never") ||
+		!strings.Contains(page, odd.Markdown()) || !strings.HasSuffix(page, "\nThe end.\n") {
 		t.Error(page)
 	}
 	for _, name := range []string{"A900", "a900", "odd"} {

@@ -15,8 +15,8 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// commands are the commands that this package adds to testscript's. A command fails through the TestScript and then does not
-// return.
+// commands are the commands that this package adds to testscript's. A command fails through the
+// TestScript and then does not return.
 var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"template":  cmdTemplate,
 	"request":   cmdRequest,
@@ -31,7 +31,8 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"roundtrip": cmdRoundtrip,
 }
 
-// usage fails unless the number of arguments is right, and unless the command may be negated if it is.
+// usage fails unless the number of arguments is right, and unless the command may be negated if it
+// is.
 func usage(ts *testscript.TestScript, ok bool, text string) {
 	if !ok {
 		ts.Fatalf("usage: %s", text)
@@ -108,7 +109,8 @@ func capability(caps ordered.Value, short string) (name string, has bool, err er
 		}
 	}
 	if len(found) != 1 {
-		return "", false, fmt.Errorf("%q names %d capabilities; there are: %s", short, len(found), caps)
+		return "", false, fmt.Errorf("%q names %d "+
+			"capabilities; there are: %s", short, len(found), caps)
 	}
 	return found[0].Key, found[0].Value.Bool(), nil
 }
@@ -140,7 +142,8 @@ func cmdPrompt(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // outputArgs reads the arguments [-cut] OUTPUT FILE.
-func outputArgs(ts *testscript.TestScript, neg bool, args []string, name string) (output, file string, reason chat.FinishReason) {
+func outputArgs(ts *testscript.TestScript, neg bool, args []string,
+	name string) (output, file string, reason chat.FinishReason) {
 	if len(args) > 0 && args[0] == "-cut" {
 		reason, args = chat.FinishLength, args[1:]
 	}
@@ -167,7 +170,8 @@ func cmdStream(ts *testscript.TestScript, neg bool, args []string) {
 	r.expectMessage(ts, file)
 }
 
-// expectMessage compares the answer's message with a file's, or writes it there. An empty file expects nothing yet.
+// expectMessage compares the answer's message with a file's, or writes it there. An empty file
+// expects nothing yet.
 func (r *run) expectMessage(ts *testscript.TestScript, file string) {
 	if strings.TrimSpace(text(ts, file)) == "" {
 		r.expect(ts, file, FormatMessage(r.answer.Message))
@@ -212,7 +216,8 @@ func cmdAccept(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdRoundtrip renders the message as the answer to the request, cuts off what the prompt has, and parses the rest.
+// cmdRoundtrip renders the message as the answer to the request, cuts off what the prompt has, and
+// parses the rest.
 func cmdRoundtrip(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && len(args) == 1, "roundtrip FILE")
 	r := runOf(ts)
@@ -230,7 +235,8 @@ func cmdRoundtrip(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// Turn is what a model would have put out for a message: the message rendered as the last one, without the prompt.
+// Turn is what a model would have put out for a message: the message rendered as the last one,
+// without the prompt.
 func Turn(t *engine.Template, request chat.Request, m chat.Message) (string, error) {
 	asked, err := t.Render(request)
 	if err != nil {
@@ -249,7 +255,8 @@ func Turn(t *engine.Template, request chat.Request, m chat.Message) (string, err
 	header := strings.TrimSuffix(asked.Text, prefill)
 	turn, ok := strings.CutPrefix(answered.Text, header)
 	if !ok {
-		return "", fmt.Errorf("the rendered turn does not start like the prompt\nprompt: %q\nturn:   %q", header, answered.Text)
+		return "", fmt.Errorf("the rendered turn does not start like the "+
+			"prompt\nprompt: %q\nturn:   %q", header, answered.Text)
 	}
 	return strings.TrimPrefix(turn, prefill), nil
 }

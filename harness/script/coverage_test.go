@@ -19,22 +19,23 @@ import (
 // minCases is how many scripts a family has at least.
 const minCases = 8
 
-// kind is a kind of case that every family has whose template is so. A case is of a kind by what it asks and what came out; its name
-// says nothing.
+// kind is a kind of case that every family has whose template is so. A case is of a kind by what it
+// asks and what came out; its name says nothing.
 type kind struct {
 	name string
 	of   func(script.Shown) bool // nil: every family
 	is   func(sample) bool
 }
 
-// sample is one output of a case with what the parser finds wrong in it. That a turn ends with its end text, or begins with the close
-// of a reasoning that it does not have, is nothing wrong.
+// sample is one output of a case with what the parser finds wrong in it. That a turn ends with its
+// end text, or begins with the close of a reasoning that it does not have, is nothing wrong.
 type sample struct {
 	script.Case
 	request   chat.Request
 	reasoning string // the model's own, without what the prompt began it with
 	faults    []stream.Diagnostic
-	// noCall: what looks like a call in a spelling without markers turned out to be none, which makes it content and no fault (E13).
+	// noCall: what looks like a call in a spelling without markers turned out to be none, which
+	// makes it content and no fault (E13).
 	noCall bool
 }
 
@@ -42,23 +43,29 @@ func hasTools(f script.Shown) bool { return f.Tools }
 
 var kinds = []kind{
 	{"content alone", nil, func(s sample) bool {
-		return s.whole() && s.Message.Content != "" && s.reasoning == "" && len(s.Message.ToolCalls) == 0
+		return s.whole() && s.Message.Content != "" && s.reasoning == "" &&
+			len(s.Message.ToolCalls) == 0
 	}},
-	{"reasoning and content", func(f script.Shown) bool { return f.Reasoning && f.Content }, func(s sample) bool {
-		return s.whole() && s.reasoning != "" && s.Message.Content != "" && len(s.Message.ToolCalls) == 0
-	}},
-	{"reasoning and call", func(f script.Shown) bool { return f.Reasoning && f.Tools }, func(s sample) bool {
-		return s.whole() && s.reasoning != "" && len(s.Message.ToolCalls) > 0
-	}},
+	{"reasoning and content", func(f script.Shown) bool { return f.Reasoning && f.Content },
+		func(s sample) bool {
+			return s.whole() && s.reasoning != "" && s.Message.Content != "" &&
+				len(s.Message.ToolCalls) == 0
+		}},
+	{"reasoning and call", func(f script.Shown) bool { return f.Reasoning && f.Tools },
+		func(s sample) bool {
+			return s.whole() && s.reasoning != "" && len(s.Message.ToolCalls) > 0
+		}},
 	{"one call", hasTools, func(s sample) bool {
-		return s.whole() && s.Message.Content == "" && s.reasoning == "" && len(s.Message.ToolCalls) == 1
+		return s.whole() && s.Message.Content == "" && s.reasoning == "" &&
+			len(s.Message.ToolCalls) == 1
 	}},
 	{"content and call", hasTools, func(s sample) bool {
 		return s.whole() && s.Message.Content != "" && len(s.Message.ToolCalls) > 0
 	}},
 	{"parallel calls", hasTools, func(s sample) bool { return s.whole() && len(s.Message.ToolCalls) > 1 }},
 	{"typed arguments", hasTools, func(s sample) bool {
-		return s.argument(isOf(ordered.Number)) && (s.argument(isOf(ordered.Array)) || s.argument(isOf(ordered.Object)))
+		return s.argument(isOf(ordered.Number)) &&
+			(s.argument(isOf(ordered.Array)) || s.argument(isOf(ordered.Object)))
 	}},
 	{"awkward strings", hasTools, func(s sample) bool {
 		return s.argument(hasAny(`"'`)) && s.argument(hasAny("<{[")) && s.argument(hasAny("\n"))
@@ -67,25 +74,30 @@ var kinds = []kind{
 	{"malformed", hasTools, func(s sample) bool { return !s.Reason.Cut() && (len(s.faults) > 0 || s.noCall) }},
 	{"json_schema", nil, func(s sample) bool { return s.request.HasJSONSchema }},
 	{"required choice", hasTools, func(s sample) bool {
-		return len(s.Message.ToolCalls) > 0 && (s.request.ToolChoice.Mode == chat.ChoiceRequired || s.request.ToolChoice.Mode == chat.ChoiceNamed)
+		return len(s.Message.ToolCalls) > 0 &&
+			(s.request.ToolChoice.Mode == chat.ChoiceRequired ||
+				s.request.ToolChoice.Mode == chat.ChoiceNamed)
 	}},
 	{"content continued", nil, func(s sample) bool { return s.request.Continue == chat.ContinueContent }},
-	{"reasoning continued", func(f script.Shown) bool { return f.Reasoning && f.Content }, func(s sample) bool {
-		return s.request.Continue == chat.ContinueReasoning
-	}},
+	{"reasoning continued", func(f script.Shown) bool { return f.Reasoning && f.Content },
+		func(s sample) bool {
+			return s.request.Continue == chat.ContinueReasoning
+		}},
 }
 
-// whole says that the sample is an ordinary turn, read to its end without a fault.
+// whole reports whether the sample is an ordinary turn, read to its end without a fault.
 func (s sample) whole() bool {
-	return !s.Reason.Cut() && len(s.faults) == 0 && !s.request.HasJSONSchema && s.request.Continue == chat.ContinueNone &&
+	return !s.Reason.Cut() && len(s.faults) == 0 && !s.request.HasJSONSchema &&
+		s.request.Continue == chat.ContinueNone &&
 		!slices.ContainsFunc(s.Message.ToolCalls, func(c chat.ToolCall) bool { return !c.Complete })
 }
 
-// argument says that some argument of a call has a property.
+// argument reports whether some argument of a call has a property.
 func (s sample) argument(is func(ordered.Value) bool) bool {
 	return s.whole() && slices.ContainsFunc(s.Message.ToolCalls, func(c chat.ToolCall) bool {
 		args, err := ordered.ParseString(c.Arguments)
-		return err == nil && slices.ContainsFunc(args.Members(), func(m ordered.Member) bool { return is(m.Value) })
+		return err == nil &&
+			slices.ContainsFunc(args.Members(), func(m ordered.Member) bool { return is(m.Value) })
 	})
 }
 
@@ -94,11 +106,15 @@ func isOf(kind ordered.Kind) func(ordered.Value) bool {
 }
 
 func hasAny(chars string) func(ordered.Value) bool {
-	return func(v ordered.Value) bool { return v.Kind() == ordered.String && strings.ContainsAny(v.Text(), chars) }
+	return func(v ordered.Value) bool {
+		return v.Kind() == ordered.String &&
+			strings.ContainsAny(v.Text(), chars)
+	}
 }
 
-// TestEveryKind demands of every family that its cases show everything that its format can spell, that its template's
-// rejection is a case where the gate rejects it, and that there are enough of them.
+// TestEveryKind demands of every family that its cases show everything that its format can spell,
+// that its template's rejection is a case where the gate rejects it, and that there are enough of
+// them.
 func TestEveryKind(t *testing.T) {
 	corpus, err := families.Load(os.DirFS(dir))
 	if err != nil {
@@ -124,7 +140,8 @@ func TestEveryKind(t *testing.T) {
 			is := script.ShownBy(template)
 			for _, k := range kinds {
 				if (k.of == nil || k.of(is)) && !slices.ContainsFunc(samples, k.is) {
-					t.Errorf("no case of %s; `assay new` writes one where the template shows how, else see another family's", k.name)
+					t.Errorf("no case of %s; `assay new` writes one where the template shows "+
+						"how, else see another family's", k.name)
 				}
 			}
 			rejected := slices.ContainsFunc(f.Cases, func(file string) bool {
@@ -132,7 +149,8 @@ func TestEveryKind(t *testing.T) {
 				return err == nil && strings.Contains("\n"+string(text), "\n! gate\n")
 			})
 			if rejected == is.Gate {
-				t.Errorf("the gate passes the template: %t; there is a case of its rejection: %t", is.Gate, rejected)
+				t.Errorf("the gate passes the template: %t; there is a case of "+
+					"its rejection: %t", is.Gate, rejected)
 			}
 		})
 	}
@@ -153,7 +171,8 @@ func read(t *testing.T, corpus *families.Corpus, template *engine.Template, file
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := template.Prepare(r, engine.PrepareOptions{Insist: true, Fallbacks: c.Fallbacks})
+		plan, err := template.Prepare(r,
+			engine.PrepareOptions{Insist: true, Fallbacks: c.Fallbacks})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +186,9 @@ func read(t *testing.T, corpus *families.Corpus, template *engine.Template, file
 		})
 		calls := template.Analysis().Format.Calls
 		noCall := len(calls) > 0 && calls[0].Object != nil && calls[0].Section.IsZero() && calls[0].Call.IsZero() && len(c.Message.ToolCalls) == 0 && strings.Contains(c.Output, `{"`) && !r.HasJSONSchema
-		samples = append(samples, sample{c, r, strings.TrimPrefix(c.Message.Reasoning, strings.TrimSpace(plan.Prefill)), faults, noCall})
+		samples = append(samples,
+			sample{c, r, strings.TrimPrefix(c.Message.Reasoning, strings.TrimSpace(plan.Prefill)),
+				faults, noCall})
 	}
 	return samples
 }

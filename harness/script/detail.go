@@ -23,7 +23,8 @@ func (s *Suite) details(src subject.Source, file string) []rule.Detail {
 			continue
 		}
 		parts, message := parts(plan, c)
-		all = append(all, rule.Detail{About: c.About, Prompt: plan.Prompt.Text, Prefill: len(plan.Prefill), Output: c.Output, Parts: parts,
+		all = append(all, rule.Detail{About: c.About, Prompt: plan.Prompt.Text,
+			Prefill: len(plan.Prefill), Output: c.Output, Parts: parts,
 			Message: message, Timeline: timeline(plan, c)})
 	}
 	return all
@@ -64,7 +65,8 @@ func parts(plan *engine.Plan, c Case) ([]rule.Span, string) {
 	return spans, FormatMessage(message)
 }
 
-// timeline feeds an output byte by byte and notes what left when; deltas of the same part in a row are one step.
+// timeline feeds an output byte by byte and notes what left when; deltas of the same part in a row
+// are one step.
 func timeline(plan *engine.Plan, c Case) []rule.Step {
 	var steps []rule.Step
 	note := func(read int, deltas []chat.Delta) {

@@ -13,8 +13,8 @@ import (
 	"github.com/goassay/assay/harness/script"
 )
 
-// TestFormatAsJSON reads every case with a parser made of the format alone, written as JSON and read
-// back: the messages are those of the template's parser, and the document keeps its schema.
+// TestFormatAsJSON reads every case with a parser made of the format alone, written as JSON and
+// read back: the messages are those of the template's parser, and the document keeps its schema.
 func TestFormatAsJSON(t *testing.T) {
 	text, err := ordered.ParseString(formatjson.Schema)
 	if err != nil {
@@ -71,8 +71,10 @@ func TestFormatAsJSON(t *testing.T) {
 	}
 }
 
-// sameAnswer compares how a template's parser and one made of the document read the output of a case.
-func sameAnswer(t *testing.T, name string, template *engine.Template, d formatjson.Document, c script.Case) {
+// sameAnswer compares how a template's parser and one made of the document read the output of a
+// case.
+func sameAnswer(t *testing.T, name string, template *engine.Template, d formatjson.Document,
+	c script.Case) {
 	t.Helper()
 	r, err := chat.ParseRequest(c.Request)
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// readMessage reads a message as scripts write it: content, reasoning_content and tool_calls[]{id, name, arguments}, or
-// the calls in OpenAI's nested form. Arguments are a string of JSON, or the JSON itself.
+// readMessage reads a message as scripts write it: content, reasoning_content and tool_calls[]{id,
+// name, arguments}, or the calls in OpenAI's nested form. Arguments are a string of JSON, or the
+// JSON itself.
 func readMessage(v ordered.Value) (chat.Message, error) {
 	if v.Kind() != ordered.Object {
 		return chat.Message{}, fmt.Errorf("a message must be an object, found %s", v.Kind())
@@ -28,7 +29,8 @@ func readMessage(v ordered.Value) (chat.Message, error) {
 				m.ToolCalls = append(m.ToolCalls, readCall(call))
 			}
 		default:
-			return m, fmt.Errorf("a message has no field %q; there are content, reasoning_content and tool_calls", member.Key)
+			return m, fmt.Errorf("a message has no field %q; there are content, "+
+				"reasoning_content and tool_calls", member.Key)
 		}
 	}
 	return m, nil
@@ -47,14 +49,14 @@ func readCall(v ordered.Value) chat.ToolCall {
 	return chat.ToolCall{ID: v.At("id").Text(), Name: function.At("name").Text(), Arguments: text}
 }
 
-// SameText compares a field of a message as the command parse does: texts to the byte, arguments as JSON with its order and
-// digits.
+// SameText compares a field of a message as the command parse does: texts to the byte, arguments as
+// JSON with its order and digits.
 func SameText(field, want, got string) bool {
 	return want == got || field == "arguments" && compact(want) == compact(got)
 }
 
-// SameValue compares a field as the command roundtrip does: arguments as JSON values, since a template writes 1.50 as 1.5, as
-// Python does.
+// SameValue compares a field as the command roundtrip does: arguments as JSON values, since a
+// template writes 1.50 as 1.5, as Python does.
 func SameValue(field, want, got string) bool {
 	if want == got || field != "arguments" {
 		return want == got
@@ -66,7 +68,8 @@ func SameValue(field, want, got string) bool {
 
 // sameMessage compares two messages field by field.
 func sameMessage(want, got chat.Message, same func(field, want, got string) bool) bool {
-	if want.Content != got.Content || want.Reasoning != got.Reasoning || len(want.ToolCalls) != len(got.ToolCalls) {
+	if want.Content != got.Content || want.Reasoning != got.Reasoning ||
+		len(want.ToolCalls) != len(got.ToolCalls) {
 		return false
 	}
 	for i, w := range want.ToolCalls {
@@ -91,7 +94,8 @@ func compact(text string) string {
 func FormatMessage(m chat.Message) string {
 	members := []ordered.Member{}
 	if m.Reasoning != "" {
-		members = append(members, ordered.Member{Key: "reasoning_content", Value: ordered.Str(m.Reasoning)})
+		members = append(members,
+			ordered.Member{Key: "reasoning_content", Value: ordered.Str(m.Reasoning)})
 	}
 	members = append(members, ordered.Member{Key: "content", Value: ordered.Str(m.Content)})
 	if len(m.ToolCalls) > 0 {
@@ -101,13 +105,16 @@ func FormatMessage(m chat.Message) string {
 			if c.ID != "" {
 				call = call.With("id", ordered.Str(c.ID))
 			}
-			calls[i] = call.With("name", ordered.Str(c.Name)).With("arguments", ordered.Str(c.Arguments))
+			calls[i] = call.With("name", ordered.Str(c.Name)).
+				With("arguments", ordered.Str(c.Arguments))
 		}
-		members = append(members, ordered.Member{Key: "tool_calls", Value: ordered.ArrayOf(calls...)})
+		members = append(members,
+			ordered.Member{Key: "tool_calls", Value: ordered.ArrayOf(calls...)})
 	}
 	return string(ordered.ObjectOf(members...).Append(nil, ordered.Pretty))
 }
 
 func diffMessages(want, got chat.Message) string {
-	return string(diff.Diff("want", []byte(FormatMessage(want)+"\n"), "got", []byte(FormatMessage(got)+"\n")))
+	return string(diff.Diff("want", []byte(FormatMessage(want)+"\n"), "got",
+		[]byte(FormatMessage(got)+"\n")))
 }

@@ -21,7 +21,7 @@ type Case struct {
 	Template  string // the template's text where the script itself has it
 	Request   ordered.Value
 	Fallbacks []string
-	Prompt    string // the expected prompt; HasPrompt says that there is one
+	Prompt    string // the expected prompt; HasPrompt reports that there is one
 	HasPrompt bool
 	Output    string
 	Message   chat.Message

@@ -17,8 +17,8 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// Results runs the cases of a variant with its template outside of `go test`, and reports each. A case that may not run is one that
-// failed.
+// Results runs the cases of a variant with its template outside of `go test`, and reports each. A
+// case that may not run is one that failed.
 func (s *Suite) Results(v Variant, src subject.Source, verbose bool) ([]rule.Result, error) {
 	family := *v.Family
 	var refused []rule.Result
@@ -52,7 +52,8 @@ func (s *Suite) Results(v Variant, src subject.Source, verbose bool) ([]rule.Res
 		if child.failed {
 			line, text := child.verdict(s.Corpus.Origin(file).Shift)
 			place, where := s.place(file, line)
-			res.Status, res.Severity, res.Place, res.Text = rule.Failed, rule.Error, place, where+text
+			res.Status, res.Severity, res.Place, res.Text = rule.Failed, rule.Error, place, where+
+				text
 		} else if verbose {
 			res.Text = child.log.String()
 		}
@@ -70,7 +71,8 @@ func (s *Suite) Results(v Variant, src subject.Source, verbose bool) ([]rule.Res
 // refused is the result of a case that may not run.
 func (s *Suite) refused(v Variant, file string, err error) rule.Result {
 	name := strings.TrimSuffix(path.Base(file), path.Ext(file))
-	res := rule.Result{Suite: v.Name, Group: Group, Name: name, Status: rule.Failed, Severity: rule.Error}
+	res := rule.Result{Suite: v.Name, Group: Group, Name: name, Status: rule.Failed,
+		Severity: rule.Error}
 	res.Place, _ = s.place(file, 0)
 	res.Text = err.Error()
 	var at *refusal
@@ -115,12 +117,12 @@ func (r *recorder) Skip(args ...any)  { r.Log(args...); runtime.Goexit() }
 func (r *recorder) Fatal(args ...any) { r.Log(args...); r.FailNow() }
 func (r *recorder) FailNow()          { r.failed = true; runtime.Goexit() }
 
-// failure is how testscript writes that a command failed: "FAIL: file:line: what", and on the lines after it what else the command
-// had to say.
+// failure is how testscript writes that a command failed: "FAIL: file:line: what", and on the lines
+// after it what else the command had to say.
 var failure = regexp.MustCompile(`^FAIL: .*?:(\d+): (.*)$`)
 
-// verdict returns the part of the log that tells what failed, and the line of the first failure. With
-// [Suite].Continue further failures follow, each with its line less shift.
+// verdict returns the part of the log that tells what failed, and the line of the first failure.
+// With [Suite].Continue further failures follow, each with its line less shift.
 func (r *recorder) verdict(shift int) (first int, text string) {
 	var texts []string
 	inside := false

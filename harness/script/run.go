@@ -38,14 +38,15 @@ type runKey struct{}
 
 func runOf(ts *testscript.TestScript) *run { return ts.Value(runKey{}).(*run) }
 
-// own says that the script runs with a template of its own rather than a vendor's.
+// own reports whether the script runs with a template of its own rather than a vendor's.
 func (r *run) own() bool { return r.variant.Vendor == nil }
 
 // prepared returns the plan of the request.
 func (r *run) prepared(ts *testscript.TestScript) *engine.Plan {
 	r.needRequest(ts)
 	if r.plan == nil {
-		plan, err := r.template.Prepare(*r.request, engine.PrepareOptions{Insist: true, Fallbacks: r.fallbacks})
+		plan, err := r.template.Prepare(*r.request,
+			engine.PrepareOptions{Insist: true, Fallbacks: r.fallbacks})
 		ts.Check(err)
 		r.plan = plan
 	}
@@ -83,15 +84,16 @@ func (r *run) expect(ts *testscript.TestScript, name, got string) {
 		r.updates[name] = got
 		return
 	}
-	ts.Fatalf("%s is not what was found\n%s", name, diff.Diff(name, []byte(want+"\n"), "found", []byte(got+"\n")))
+	ts.Fatalf("%s is not what was found\n%s", name,
+		diff.Diff(name, []byte(want+"\n"), "found", []byte(got+"\n")))
 }
 
 // updating keeps cases that share a file from writing it at the same time.
 var updating sync.Mutex
 
-// writeUpdates rewrites a case with what was found, if the case holds otherwise: one with a fault is
-// not touched. What a case of a kind found goes into the family's outputs, even where the kind itself
-// has the expectation: the diff shows it, and a person decides for all families.
+// writeUpdates rewrites a case with what was found, if the case holds otherwise: one with a fault
+// is not touched. What a case of a kind found goes into the family's outputs, even where the kind
+// itself has the expectation: the diff shows it, and a person decides for all families.
 func (r *run) writeUpdates(t testscript.T, file string) {
 	if failed, ok := t.(interface{ Failed() bool }); len(r.updates) == 0 || !ok || failed.Failed() {
 		return
@@ -112,7 +114,8 @@ func (r *run) writeUpdates(t testscript.T, file string) {
 	}
 	updated := txtar.Format(archive)
 	if again := txtar.Parse(updated); len(again.Files) != len(archive.Files) {
-		t.Fatal(file, ": what was found has a line that looks like a file's header of txtar, and cannot stand in a script")
+		t.Fatal(file, ": what was found has a line that looks like a file's header of txtar, and "+
+			"cannot stand in a script")
 	}
 	if err := os.WriteFile(file, updated, 0o666); err != nil {
 		t.Fatal(err)

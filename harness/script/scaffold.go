@@ -40,8 +40,8 @@ func ShownBy(t *engine.Template) Shown {
 	}
 }
 
-// sketch is a first output of a kind, as the template itself spells it: the whole message, or the part
-// up to a text.
+// sketch is a first output of a kind, as the template itself spells it: the whole message, or the
+// part up to a text.
 type sketch struct {
 	kind string
 	of   func(Shown) bool // which templates have it; nil: all
@@ -81,9 +81,10 @@ var sketches = []sketch{
 	{kind: "malformed_missing_end", of: calls, upTo: "Norway"},
 }
 
-// Scaffold writes the outputs of a family from what its template itself writes, one at least of every
-// kind that the corpus asks of a family. missing lists what could not be written, and why.
-func Scaffold(kinds *families.Kinds, family string, t *engine.Template) (file File, missing []string) {
+// Scaffold writes the outputs of a family from what its template itself writes, one at least of
+// every kind that the corpus asks of a family. missing lists what could not be written, and why.
+func Scaffold(kinds *families.Kinds, family string,
+	t *engine.Template) (file File, missing []string) {
 	shown := ShownBy(t)
 	if !shown.Tools {
 		why := "the template writes none"
@@ -99,7 +100,8 @@ func Scaffold(kinds *families.Kinds, family string, t *engine.Template) (file Fi
 	if !shown.Gate {
 		gate = "! gate"
 	}
-	first := firstOutputs{kinds: kinds, template: t, asks: map[string][]string{}, without: map[string][]string{}}
+	first := firstOutputs{kinds: kinds, template: t, asks: map[string][]string{},
+		without: map[string][]string{}}
 	for _, s := range sketches {
 		if s.of != nil && !s.of(shown) {
 			continue
@@ -110,7 +112,8 @@ func Scaffold(kinds *families.Kinds, family string, t *engine.Template) (file Fi
 		}
 	}
 	var head strings.Builder
-	fmt.Fprintf(&head, "# %s: first outputs, as the template itself writes them.\nsetting %s\n%s\n", family, sketched, gate)
+	fmt.Fprintf(&head, "# %s: first outputs, as the template itself writes "+
+		"them.\nsetting %s\n%s\n", family, sketched, gate)
 	for _, ask := range slices.Sorted(maps.Keys(first.asks)) {
 		fmt.Fprintf(&head, "ask '%s' %s\n", ask, strings.Join(first.asks[ask], " "))
 	}
@@ -211,7 +214,8 @@ func (o *firstOutputs) expects(kind string, got chat.Message) (bool, error) {
 func (o *firstOutputs) message(kind string) (chat.Message, error) {
 	text, ok := o.kinds.Message(kind, sketched)
 	if !ok {
-		return chat.Message{}, fmt.Errorf("the kind %s has no message in the setting %s", kind, sketched)
+		return chat.Message{}, fmt.Errorf("the kind %s has no message "+
+			"in the setting %s", kind, sketched)
 	}
 	v, err := ordered.ParseString(text)
 	if err != nil {
@@ -220,7 +224,8 @@ func (o *firstOutputs) message(kind string) (chat.Message, error) {
 	return readMessage(v)
 }
 
-// wanted is the message that the template is to spell: the kind's, completed, with ids for its calls.
+// wanted is the message that the template is to spell: the kind's, completed, with ids for its
+// calls.
 func (o *firstOutputs) wanted(s sketch) (chat.Message, error) {
 	m, err := o.message(s.kind)
 	for i := range m.ToolCalls {
@@ -230,13 +235,16 @@ func (o *firstOutputs) wanted(s sketch) (chat.Message, error) {
 	return m, err
 }
 
-// output is what a model would have put out for a message: of a turn that is continued the rest, of one
-// that breaks off the beginning.
-func (s sketch) output(t *engine.Template, request chat.Request, want chat.Message) (string, error) {
+// output is what a model would have put out for a message: of a turn that is continued the rest, of
+// one that breaks off the beginning.
+func (s sketch) output(t *engine.Template, request chat.Request,
+	want chat.Message) (string, error) {
 	whole, begun := request, ""
-	if request.Continue != chat.ContinueNone { // the whole turn first, of which the output is the rest
+	// the whole turn first, of which the output is the rest
+	if request.Continue != chat.ContinueNone {
 		last := len(request.Messages) - 1
-		begun = request.Messages[last].At("content").Text() + request.Messages[last].At("reasoning_content").Text()
+		begun = request.Messages[last].At("content").
+			Text() + request.Messages[last].At("reasoning_content").Text()
 		whole.Messages, whole.Continue = request.Messages[:last], chat.ContinueNone
 	}
 	turn, err := spelled(t, whole, want)
@@ -261,8 +269,9 @@ func comesBack(t *engine.Template, plan *engine.Plan, request chat.Request, m ch
 	return err == nil && sameMessage(m, plan.Parse(turn, chat.FinishStop).Message, SameValue)
 }
 
-// spelled is a turn that is read as a message. A template shows one in the history, where it may leave out reasoning, or content
-// beside a call; these parts are put before it then, as the format has them.
+// spelled is a turn that is read as a message. A template shows one in the history, where it may
+// leave out reasoning, or content beside a call; these parts are put before it then, as the format
+// has them.
 func spelled(t *engine.Template, request chat.Request, want chat.Message) (string, error) {
 	plan, err := t.Prepare(request, engine.PrepareOptions{Insist: true})
 	if err != nil {
@@ -270,7 +279,9 @@ func spelled(t *engine.Template, request chat.Request, want chat.Message) (strin
 	}
 	r := t.Analysis().Format.Reasoning
 	prefill := plan.Prefill
-	opened := r.Open.Text == "" && r.Close.Text != "" || r.Open.Text != "" && strings.LastIndex(prefill, r.Open.Text) > strings.LastIndex(prefill, r.Close.Text)
+	opened := r.Open.Text == "" && r.Close.Text != "" ||
+		r.Open.Text != "" &&
+			strings.LastIndex(prefill, r.Open.Text) > strings.LastIndex(prefill, r.Close.Text)
 	thought := r.Open.Full() + want.Reasoning + r.Close.Full()
 	if opened {
 		thought = want.Reasoning + r.Close.Full()
@@ -287,7 +298,9 @@ func spelled(t *engine.Template, request chat.Request, want chat.Message) (strin
 	if opened { // what the prompt has opened is closed
 		ways[0], ways[1] = ways[1], ways[0]
 	}
-	if request.HasJSONSchema && alike(want, plan.Parse(want.Content, chat.FinishStop).Message, prefill) && takes(plan, want.Content) {
+	if request.HasJSONSchema &&
+		alike(want, plan.Parse(want.Content, chat.FinishStop).Message, prefill) &&
+		takes(plan, want.Content) {
 		return want.Content, nil // nothing stands around what a schema constrains
 	}
 	var first error
@@ -295,7 +308,8 @@ func spelled(t *engine.Template, request chat.Request, want chat.Message) (strin
 		m := want
 		way.left(&m)
 		turn, err := Turn(t, request, m)
-		if err == nil && want.Reasoning == "" && way.before != "" && strings.HasPrefix(way.before, r.Close.Full()) && strings.Contains(turn, r.Close.Text) {
+		if err == nil && want.Reasoning == "" && way.before != "" &&
+			strings.HasPrefix(way.before, r.Close.Full()) && strings.Contains(turn, r.Close.Text) {
 			continue // the template closes it as well
 		}
 		if err == nil {
@@ -313,7 +327,7 @@ func spelled(t *engine.Template, request chat.Request, want chat.Message) (strin
 	return "", first
 }
 
-// takes says that the grammar takes what it constrains of an output.
+// takes reports whether the grammar takes what it constrains of an output.
 func takes(plan *engine.Plan, output string) bool {
 	grammar, err := plan.Output.Grammar()
 	if err != nil || grammar == nil {
@@ -327,12 +341,13 @@ func takes(plan *engine.Plan, output string) bool {
 	return err == nil && refusal == ""
 }
 
-// alike compares messages as far as a template writes them: without ids, without white space around texts, and without the reasoning
-// that the prompt began.
+// alike compares messages as far as a template writes them: without ids, without white space around
+// texts, and without the reasoning that the prompt began.
 func alike(want, got chat.Message, prefill string) bool {
 	got.Reasoning = strings.TrimPrefix(got.Reasoning, strings.TrimSpace(prefill))
 	bare := func(m chat.Message) chat.Message {
-		m.Content, m.Reasoning, m.ToolCalls = strings.TrimSpace(m.Content), strings.TrimSpace(m.Reasoning), slices.Clone(m.ToolCalls)
+		m.Content, m.Reasoning, m.ToolCalls = strings.TrimSpace(m.Content),
+			strings.TrimSpace(m.Reasoning), slices.Clone(m.ToolCalls)
 		for i := range m.ToolCalls {
 			m.ToolCalls[i].ID = ""
 		}

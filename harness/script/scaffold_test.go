@@ -13,8 +13,8 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// TestScaffold writes first cases for every family's own template and runs them. Where nothing was left out, they show everything that
-// a family's cases must.
+// TestScaffold writes first cases for every family's own template and runs them. Where nothing was
+// left out, they show everything that a family's cases must.
 func TestScaffold(t *testing.T) {
 	corpus, err := families.Load(os.DirFS(dir))
 	if err != nil {
@@ -38,7 +38,8 @@ func TestScaffold(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, file := range files {
-				if err := os.WriteFile(filepath.Join(root, f.Name, file.Name), []byte(file.Text), 0o666); err != nil {
+				if err := os.WriteFile(filepath.Join(root, f.Name, file.Name), []byte(file.Text),
+					0o666); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -48,7 +49,8 @@ func TestScaffold(t *testing.T) {
 			}
 			family := written.Families[0]
 			if len(family.Cases) < minCases {
-				t.Errorf("%d cases, want at least %d; left out: %s", len(family.Cases), minCases, strings.Join(missing, "; "))
+				t.Errorf("%d cases, want at least "+
+					"%d; left out: %s", len(family.Cases), minCases, strings.Join(missing, "; "))
 			}
 			var samples []sample
 			for _, file := range family.Cases {
@@ -60,7 +62,8 @@ func TestScaffold(t *testing.T) {
 				}
 			}
 			for _, k := range kinds {
-				if len(missing) == 0 && (k.of == nil || k.of(script.ShownBy(template))) && !slices.ContainsFunc(samples, k.is) {
+				if len(missing) == 0 && (k.of == nil || k.of(script.ShownBy(template))) &&
+					!slices.ContainsFunc(samples, k.is) {
 					t.Errorf("nothing is left out, and there is no case of %s", k.name)
 				}
 			}

@@ -22,8 +22,9 @@ var (
 
 const dir = "../../corpus"
 
-// TestCorpus runs the corpus, a subtest for each template and script: -run TestCorpus/hermes/tools_one_call. -testwork keeps
-// the scripts' folders and says where; it is testscript's own, since -work is the go command's.
+// TestCorpus runs the corpus, a subtest for each template and script: -run
+// TestCorpus/hermes/tools_one_call. -testwork keeps the scripts' folders and says where; it is
+// testscript's own, since -work is the go command's.
 func TestCorpus(t *testing.T) {
 	corpus, err := families.Load(os.DirFS(dir))
 	if err != nil {
@@ -63,7 +64,8 @@ func mustFail(t *testing.T, suite *script.Suite, known script.Variant, src subje
 	}
 	for _, res := range results {
 		if res.Status != rule.Failed {
-			t.Errorf("%s passes, but known.txt lists it as a failure; remove it from the list", res.Name)
+			t.Errorf("%s passes, but known.txt lists it as a failure; remove "+
+				"it from the list", res.Name)
 		}
 	}
 }
@@ -74,7 +76,8 @@ func FuzzRead(f *testing.F) {
 	f.Add("template a\nexec sh\n-- ../x --\n")
 	f.Add("[vendor] ! parse -cut o m\n\x00\n-- o --\n-- o --\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		cases, err := script.Read(fstest.MapFS{"f/c.txtar": &fstest.MapFile{Data: []byte(text)}}, "f/c.txtar")
+		cases, err := script.Read(fstest.MapFS{"f/c.txtar": &fstest.MapFile{Data: []byte(text)}},
+			"f/c.txtar")
 		if err != nil {
 			return
 		}

@@ -52,13 +52,15 @@ func (s *Suite) Variants() []Variant {
 			continue
 		}
 		for j := range f.Vendors {
-			variants = append(variants, Variant{Name: f.Vendors[j].Name, Family: f, Vendor: &f.Vendors[j]})
+			variants = append(variants,
+				Variant{Name: f.Vendors[j].Name, Family: f, Vendor: &f.Vendors[j]})
 		}
 	}
 	return variants
 }
 
-// Known divides a variant's cases into those that must hold and those that known.txt lists, which must fail.
+// Known divides a variant's cases into those that must hold and those that known.txt lists, which
+// must fail.
 func (s *Suite) Known(v Variant) (must, known Variant) {
 	must, known = v, v
 	holds, fails := *v.Family, *v.Family
@@ -98,8 +100,8 @@ func (s *Suite) file(name string) string {
 	return filepath.Join(cmp.Or(s.Root, s.Dir), filepath.FromSlash(name))
 }
 
-// place returns where people find a line of a case. For a case that a kind makes this is the family's
-// output, and where is the line of the kind's script.
+// place returns where people find a line of a case. For a case that a kind makes this is the
+// family's output, and where is the line of the kind's script.
 func (s *Suite) place(file string, line int) (place rule.Place, where string) {
 	o := s.Corpus.Origin(file)
 	place = rule.Place{File: s.file(o.File), Line: line}
@@ -125,8 +127,8 @@ func headerLine(text, kind string) int {
 }
 
 // Params tells testscript how the cases of a variant run; src is its template ([Suite.Source]).
-// testscript reads scripts from the disk, so they are written into dir. A case that may not run is an
-// error.
+// testscript reads scripts from the disk, so they are written into dir. A case that may not run is
+// an error.
 func (s *Suite) Params(v Variant, src subject.Source, dir string) (testscript.Params, error) {
 	files := make([]string, len(v.Family.Cases))
 	for i, name := range v.Family.Cases {
@@ -143,9 +145,10 @@ func (s *Suite) Params(v Variant, src subject.Source, dir string) (testscript.Pa
 		}
 	}
 	p := testscript.Params{
-		Files:               files,
-		Cmds:                commands,
-		Condition:           func(string) (bool, error) { return v.Vendor != nil, nil }, // of the conditions there is one
+		Files: files,
+		Cmds:  commands,
+		// of the conditions there is one
+		Condition:           func(string) (bool, error) { return v.Vendor != nil, nil },
 		UpdateScripts:       s.Update,
 		ContinueOnError:     s.Continue,
 		RequireExplicitExec: true,

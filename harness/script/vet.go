@@ -14,7 +14,8 @@ import (
 	"github.com/goassay/assay/harness/families"
 )
 
-// borrowed are the commands of testscript that a case may use. The others run programs, or read and write files wherever they like.
+// borrowed are the commands of testscript that a case may use. The others run programs, or read and
+// write files wherever they like.
 var borrowed = []string{"skip", "stop"}
 
 // conditions are the conditions that a case may use. The others look at the machine.
@@ -31,7 +32,8 @@ type statement struct {
 	Args       []string
 }
 
-// open reads a script that may run: it has none but known commands and conditions, and names no file outside its folder.
+// open reads a script that may run: it has none but known commands and conditions, and names no
+// file outside its folder.
 func open(fsys fs.FS, file string) (*txtar.Archive, error) {
 	data, err := fs.ReadFile(fsys, file)
 	if err != nil {
@@ -86,7 +88,8 @@ func vet(file string, archive *txtar.Archive) error {
 func (s statement) vet() error {
 	for _, c := range s.Conditions {
 		if !slices.Contains(conditions, strings.TrimPrefix(c, "!")) {
-			return fmt.Errorf("unknown condition %q; there is %s", c, strings.Join(conditions, ", "))
+			return fmt.Errorf("unknown condition %q; there is %s", c,
+				strings.Join(conditions, ", "))
 		}
 	}
 	if s.Name == "" {
@@ -108,8 +111,8 @@ func (s statement) vet() error {
 	return nil
 }
 
-// readLine reads a line as testscript reads it, but for variables: a line that names one is an error, since nothing in a case
-// needs any.
+// readLine reads a line as testscript reads it, but for variables: a line that names one is an
+// error, since nothing in a case needs any.
 func readLine(line string) (statement, error) {
 	words, err := splitLine(line)
 	if err != nil || len(words) == 0 {
@@ -138,8 +141,8 @@ func readLine(line string) (statement, error) {
 	return s, nil
 }
 
-// splitLine splits a line into its words. Blanks stand between words, a # outside quotes begins a comment, single quotes hold any
-// text, and two of them inside a quoted text are one.
+// splitLine splits a line into its words. Blanks stand between words, a # outside quotes begins a
+// comment, single quotes hold any text, and two of them inside a quoted text are one.
 func splitLine(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -167,7 +170,8 @@ func splitLine(line string) ([]string, error) {
 		case c == ' ' || c == '\t' || c == '\r':
 			end()
 		case c == '$':
-			return nil, errors.New("a case has no variables; a $ in a text stands between single quotes")
+			return nil, errors.New("a case has no variables; a $ in a text stands " +
+				"between single quotes")
 		default:
 			word.WriteByte(c)
 			inWord = true

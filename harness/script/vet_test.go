@@ -81,19 +81,23 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	if _, err := open(root.FS(), "c.txtar"); err == nil || !strings.Contains(err.Error(), "escapes") {
+	if _, err := open(root.FS(), "c.txtar"); err == nil ||
+		!strings.Contains(err.Error(), "escapes") {
 		t.Errorf("a link that leads out of the corpus: %v", err)
 	}
-	if _, err := open(fstest.MapFS{"c.txtar": &fstest.MapFile{Data: []byte("gate\n")}}, "c.txtar"); err != nil {
+	if _, err := open(fstest.MapFS{"c.txtar": &fstest.MapFile{Data: []byte("gate\n")}},
+		"c.txtar"); err != nil {
 		t.Error(err)
 	}
 }
 
-// FuzzVet runs each script that may run by testscript itself, with commands that do nothing but remember: it runs the commands that
-// were read, with their arguments, in their order, and none of its own but the borrowed ones.
+// FuzzVet runs each script that may run by testscript itself, with commands that do nothing but
+// remember: it runs the commands that were read, with their arguments, in their order, and none of
+// its own but the borrowed ones.
 func FuzzVet(f *testing.F) {
 	for _, text := range []string{
-		"template a\nrequest r\n! caps tools # no\n-- r --\n{}\n", "'[vendor ]' gate\n[!vendor] gate\n'[unix ]' exec sh\n",
+		"template a\nrequest r\n! caps tools # no\n-- r --\n{}\n", "'[vendor ]' gate\n[!vendor] " +
+			"gate\n'[unix ]' exec sh\n",
 		"fallback 'a b' 'it''s' x'y'z\nskip 'so'\ngate\n", "stop\ngate\n", "'ex'ec sh\n$X y\n", "gate\r\n#\n\t#x\n-- a --\r\n-- b --\n",
 	} {
 		f.Add(text)
@@ -139,7 +143,8 @@ func FuzzVet(f *testing.F) {
 			})
 		})
 		if ready && !slices.Equal(got, want) { // not ready: a file that is a folder, too
-			t.Errorf("%q\nread as %q\nruns    %q\n%s", text, want, got, top.children[0].log.String())
+			t.Errorf("%q\nread as "+
+				"%q\nruns    %q\n%s", text, want, got, top.children[0].log.String())
 		}
 	})
 }

@@ -16,7 +16,10 @@ type Node struct {
 
 func slot(text string) Node       { return Node{Kind: "slot", Text: text} }
 func sequence(items ...Node) Node { return Node{Kind: "sequence", Items: solid(items)} }
-func optional(items ...Node) Node { return Node{Kind: "optional", Items: []Node{sequence(items...)}} }
+func optional(items ...Node) Node {
+	return Node{Kind: "optional",
+		Items: []Node{sequence(items...)}}
+}
 func marked(m format.Marker) Node { return Node{Kind: "marker", Text: m.Full()} }
 func between(p format.Pair, inner ...Node) Node {
 	return sequence(append(append([]Node{marked(p.Open)}, inner...), marked(p.Close))...)
@@ -67,7 +70,8 @@ func Diagram(f format.Format) Node {
 	case len(spellings) > 1:
 		items = append(items, optional(Node{Kind: "choice", Items: spellings}))
 	case f.Undisclosed:
-		items = append(items, optional(slot("calls, in a spelling that the template does not show")))
+		items = append(items, optional(slot("calls, in a spelling that the "+
+			"template does not show")))
 	}
 	return end(f, items)
 }
@@ -104,7 +108,8 @@ func calls(c format.Calls) Node {
 func object(o *format.Object) Node {
 	items := []Node{{Kind: "marker", Text: "{"}}
 	if o.NameIsKey {
-		return sequence(items[0], slot("name"), Node{Kind: "marker", Text: ": "}, slot("arguments"), Node{Kind: "marker", Text: "}"})
+		return sequence(items[0], slot("name"), Node{Kind: "marker", Text: ": "}, slot("arguments"),
+			Node{Kind: "marker", Text: "}"})
 	}
 	for i, f := range o.Fields {
 		text := ""
@@ -134,11 +139,17 @@ func body(b format.Body) Node {
 	case format.BodyJSON:
 		return between(b.Pair, slot("arguments as JSON"))
 	case format.BodyTagged:
-		return between(b.Pair, Node{Kind: "repeat", Items: []Node{sequence(parts(b.Entry)...)}, Sep: b.Sep.Full()})
+		return between(b.Pair,
+			Node{Kind: "repeat", Items: []Node{sequence(parts(b.Entry)...)}, Sep: b.Sep.Full()})
 	case format.BodyKwargs:
-		return between(b.Pair, Node{Kind: "repeat", Items: []Node{sequence(slot("key"), Node{Kind: "marker", Text: "="}, slot("value in Python"))}, Sep: b.Sep.Full()})
+		return between(b.Pair,
+			Node{Kind: "repeat",
+				Items: []Node{sequence(slot("key"), Node{Kind: "marker", Text: "="},
+					slot("value in Python"))}, Sep: b.Sep.Full()})
 	}
-	return between(b.Pair, Node{Kind: "repeat", Items: []Node{sequence(slot("key"), Node{Kind: "marker", Text: ":"}, slot("value"))}, Sep: b.Sep.Full()})
+	return between(b.Pair, Node{Kind: "repeat",
+		Items: []Node{sequence(slot("key"), Node{Kind: "marker", Text: ":"}, slot("value"))},
+		Sep:   b.Sep.Full()})
 }
 
 func parts(all []format.Part) []Node {

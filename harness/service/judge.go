@@ -73,7 +73,8 @@ func told(src subject.Source) TemplateTold {
 	if gate.Err() != nil {
 		t.Why = gate.Err().Error()
 	}
-	x := conversation.Explore(compiled.ChatTemplate(), conversation.Usual(), compiled.Caps().Needs.Bound, conversation.UsualRenders)
+	x := conversation.Explore(compiled.ChatTemplate(), conversation.Usual(), compiled.Caps().
+		Needs.Bound, conversation.UsualRenders)
 	t.Exercised = x.Summary()
 	return t
 }
@@ -105,7 +106,8 @@ func (s *Service) coverage(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := conversation.Explore(t.ChatTemplate(), conversation.Usual(), t.Caps().Needs.Bound, conversation.UsualRenders)
+	x := conversation.Explore(t.ChatTemplate(), conversation.Usual(), t.Caps().Needs.Bound,
+		conversation.UsualRenders)
 	return x.Value().With("summary", text(x.Summary())), nil
 }
 

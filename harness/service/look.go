@@ -31,7 +31,8 @@ func conversationsOf(t *engine.Template) []Named {
 	for _, c := range standard.Battery() {
 		all = append(all, Named{c.Name, c.JSON()})
 	}
-	x := conversation.Explore(t.ChatTemplate(), conversation.Usual(), t.Caps().Needs.Bound, conversation.UsualRenders)
+	x := conversation.Explore(t.ChatTemplate(), conversation.Usual(), t.Caps().Needs.Bound,
+		conversation.UsualRenders)
 	for _, c := range x.Conversations {
 		all = append(all, Named{c.Name, c.Request.Value()})
 	}
@@ -111,7 +112,8 @@ func originsOf(t *engine.Template, r chat.Request, prompt string) []Origin {
 	if in.Generate {
 		without := in
 		without.Generate = false
-		if text, err := t.ChatTemplate().Render(without); err == nil && strings.HasPrefix(prompt, text) {
+		if text, err := t.ChatTemplate().Render(without); err == nil &&
+			strings.HasPrefix(prompt, text) {
 			begin = len(text)
 		}
 	}
@@ -173,7 +175,8 @@ func (s *Service) analyze(r *request) (any, error) {
 		return nil, err
 	}
 	a := t.Analysis()
-	answer := Analyzed{Caps: t.Caps().Value(), Format: a.Format.String(), Evidence: []string{}, Diagram: Diagram(a.Format), Sample: sample(a.Format)}
+	answer := Analyzed{Caps: t.Caps().Value(), Format: a.Format.String(), Evidence: []string{},
+		Diagram: Diagram(a.Format), Sample: sample(a.Format)}
 	for _, e := range a.Evidence {
 		answer.Evidence = append(answer.Evidence, e.String())
 	}
@@ -211,7 +214,8 @@ func sample(f format.Format) string {
 	}
 	const thought, said = "Zürich first, then the notes.", "I look."
 	for _, m := range []chat.Message{
-		{Reasoning: thought, Content: said, ToolCalls: calls}, {Reasoning: thought, ToolCalls: calls}, {Content: said, ToolCalls: calls},
+		{Reasoning: thought, Content: said, ToolCalls: calls},
+		{Reasoning: thought, ToolCalls: calls}, {Content: said, ToolCalls: calls},
 		{ToolCalls: calls}, {ToolCalls: calls[:1]}, {Reasoning: thought, Content: said},
 	} {
 		if s, err := spell.Of(f, m); err == nil {
@@ -325,7 +329,8 @@ func (s *Service) stream(r *request) (any, error) {
 	cuts := r.Cuts
 	if cuts == nil {
 		if len(r.Output) > maxSteps {
-			return nil, wrong("the output has %d bytes; without cuts it may have %d", len(r.Output), maxSteps)
+			return nil, wrong("the output has %d bytes; without "+
+				"cuts it may have %d", len(r.Output), maxSteps)
 		}
 		for i := range r.Output {
 			if i > 0 {
@@ -333,8 +338,10 @@ func (s *Service) stream(r *request) (any, error) {
 			}
 		}
 	}
-	if !slices.IsSorted(cuts) || len(cuts) > 0 && (cuts[0] < 0 || cuts[len(cuts)-1] > len(r.Output)) {
-		return nil, wrong("cuts are offsets into the output in rising order, at most %d", len(r.Output))
+	if !slices.IsSorted(cuts) ||
+		len(cuts) > 0 && (cuts[0] < 0 || cuts[len(cuts)-1] > len(r.Output)) {
+		return nil, wrong("cuts are offsets into the output in rising "+
+			"order, at most %d", len(r.Output))
 	}
 	plan, err := s.plan(r)
 	if err != nil {
@@ -357,7 +364,8 @@ func (s *Service) stream(r *request) (any, error) {
 			answer.Parts = append(answer.Parts, Part{start, end, c.Class.String()})
 		}
 	}
-	answer.Message, answer.Finish, answer.Odd = p.Message(), string(p.Finish()), diagnostics(plan, p)
+	answer.Message, answer.Finish, answer.Odd = p.Message(), string(p.Finish()),
+		diagnostics(plan, p)
 	return answer, nil
 }
 

@@ -28,7 +28,8 @@ type Opened struct {
 // open opens a parser for one answer.
 func (s *Service) open(r *request) (any, error) {
 	if len(s.parsers) >= MaxParsers {
-		return nil, &Failure{Kind: "limit", Message: fmt.Sprintf("%d parsers are open; close or drop some", MaxParsers)}
+		return nil, &Failure{Kind: "limit", Message: fmt.Sprintf("%d parsers are open; "+
+			"close or drop some", MaxParsers)}
 	}
 	plan, err := s.plan(r)
 	if err != nil {
@@ -36,7 +37,8 @@ func (s *Service) open(r *request) (any, error) {
 	}
 	s.last++
 	s.parsers[s.last] = &parser{plan, plan.NewParser()}
-	return Opened{s.last, plan.Prompt.Text, plan.Prefill, plan.Stops, plan.Preserved, plan.Lazy, plan.Triggers}, nil
+	return Opened{s.last, plan.Prompt.Text, plan.Prefill, plan.Stops, plan.Preserved, plan.Lazy,
+		plan.Triggers}, nil
 }
 
 // opened is the parser that a request names.
@@ -90,7 +92,8 @@ func (s *Service) close(r *request) (any, error) {
 		return nil, err
 	}
 	delete(s.parsers, r.Parser)
-	answer := Closed{Deltas: cloned(p.parser.Close(reason)), Message: p.parser.Message(), Finish: string(p.parser.Finish()),
+	answer := Closed{Deltas: cloned(p.parser.Close(reason)), Message: p.parser.Message(),
+		Finish:   string(p.parser.Finish()),
 		Complete: []bool{}, Odd: diagnostics(p.plan, p.parser)}
 	for _, c := range answer.Message.ToolCalls {
 		answer.Complete = append(answer.Complete, c.Complete)

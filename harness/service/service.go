@@ -138,9 +138,11 @@ func init() {
 	operations = map[string]operation{
 		"describe": (*Service).describe, "rules": (*Service).rules, "find": (*Service).find,
 		"check": (*Service).check, "diff": (*Service).diff, "coverage": (*Service).coverage,
-		"analyze": (*Service).analyze, "verify": (*Service).verify, "render": (*Service).render, "grammar": (*Service).grammar, "stream": (*Service).stream,
+		"analyze": (*Service).analyze, "verify": (*Service).verify, "render": (*Service).
+				render, "grammar": (*Service).grammar, "stream": (*Service).stream,
 		"conversations": (*Service).conversations,
-		"parser":        (*Service).open, "write": (*Service).write, "close": (*Service).close, "drop": (*Service).drop,
+		"parser":        (*Service).open, "write": (*Service).write, "close": (*Service).
+					close, "drop": (*Service).drop,
 	}
 }
 
@@ -170,11 +172,13 @@ func (s *Service) Answer(line []byte) []byte {
 func (s *Service) do(line []byte, r *request) (result any, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			result, err = nil, &Failure{Kind: "internal", Message: fmt.Sprintf("panic: %v\n%s", fault, debug.Stack())}
+			result, err = nil, &Failure{Kind: "internal",
+				Message: fmt.Sprintf("panic: %v\n%s", fault, debug.Stack())}
 		}
 	}()
 	if len(line) > MaxRequest {
-		return nil, &Failure{Kind: "limit", Message: fmt.Sprintf("the request has more than %d bytes", MaxRequest)}
+		return nil, &Failure{Kind: "limit", Message: fmt.Sprintf("the request has "+
+			"more than %d bytes", MaxRequest)}
 	}
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
@@ -191,7 +195,8 @@ func (s *Service) do(line []byte, r *request) (result any, err error) {
 	kept := maps.Clone(s.kept)
 	result, err = op(s, r)
 	for key, t := range kept {
-		if err != nil && s.kept[key] == t && t.Exhausted() != nil { // it had served others before: once more, from the start
+		// it had served others before: once more, from the start
+		if err != nil && s.kept[key] == t && t.Exhausted() != nil {
 			delete(s.kept, key)
 			return op(s, r)
 		}
@@ -263,7 +268,8 @@ func (s *Service) template(r *request) (*engine.Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := fmt.Sprintf("%t\x00%s\x00%s\x00%s\x00%s", r.Untrusted, src.Name, src.BOS, src.EOS, src.Text)
+	key := fmt.Sprintf("%t\x00%s\x00%s\x00%s\x00%s", r.Untrusted, src.Name, src.BOS, src.EOS,
+		src.Text)
 	if t := s.kept[key]; t != nil && t.Exhausted() == nil {
 		return t, nil
 	}

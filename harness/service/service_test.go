@@ -23,7 +23,8 @@ type client struct {
 }
 
 func newClient(t *testing.T) *client {
-	return &client{t: t, s: service.New(service.Options{Version: "test", Limits: limits, Tight: limits})}
+	return &client{t: t,
+		s: service.New(service.Options{Version: "test", Limits: limits, Tight: limits})}
 }
 
 // answer is any answer.
@@ -86,7 +87,8 @@ func TestParser(t *testing.T) {
 	}
 	var deltas []map[string]any
 	for i := range len(callText) { // a byte at a time, in the middle of characters too
-		w := ask[struct{ Deltas []map[string]any }](c, "write", map[string]any{"parser": p.Parser, "bytes": []byte{callText[i]}})
+		w := ask[struct{ Deltas []map[string]any }](c, "write",
+			map[string]any{"parser": p.Parser, "bytes": []byte{callText[i]}})
 		deltas = append(deltas, w.Deltas...)
 	}
 	end := ask[struct {
@@ -94,10 +96,12 @@ func TestParser(t *testing.T) {
 		Finish   string `json:"finish_reason"`
 		Complete []bool
 	}](c, "close", map[string]any{"parser": p.Parser, "reason": "stop"})
-	if end.Message.Content != "Hi" || end.Finish != "tool_calls" || len(end.Complete) != 1 || !end.Complete[0] || len(deltas) < 10 {
+	if end.Message.Content != "Hi" || end.Finish != "tool_calls" || len(end.Complete) != 1 ||
+		!end.Complete[0] || len(deltas) < 10 {
 		t.Errorf("%+v after %d deltas", end, len(deltas))
 	}
-	if a := c.raw(fmt.Sprintf(`{"op": "write", "parser": %d, "text": "x"}`, p.Parser)); a.Kind != "request" || !strings.Contains(a.Message, "no parser") {
+	if a := c.raw(fmt.Sprintf(`{"op": "write", "parser": %d, "text": "x"}`, p.Parser)); a.Kind != "request" ||
+		!strings.Contains(a.Message, "no parser") {
 		t.Errorf("a parser that is closed: %+v", a)
 	}
 	q := ask[service.Opened](c, "parser", map[string]any{"template": own(t, "hermes")})
@@ -109,7 +113,8 @@ func TestParser(t *testing.T) {
 
 func TestCheckAndDiff(t *testing.T) {
 	c, good := newClient(t), own(t, "hermes")
-	bad := map[string]any{"text": strings.Replace(good["text"].(string), "(message.content or '')", "message.content", 1)}
+	bad := map[string]any{"text": strings.Replace(good["text"].(string), "(message.content or '')",
+		"message.content", 1)}
 	j := ask[service.Judgement](c, "check", map[string]any{"template": good})
 	if !j.OK || j.Passed < 50 || len(j.Templates) != 1 || !j.Templates[0].Tools {
 		t.Errorf("a good template: %+v", j)
@@ -118,7 +123,8 @@ func TestCheckAndDiff(t *testing.T) {
 	if j.OK || j.Findings[0].Rule != "A012" || j.Findings[0].Place.Line != 22 {
 		t.Errorf("a bad template: %+v", j.Findings)
 	}
-	j = ask[service.Judgement](c, "check", map[string]any{"template": bad, "only": []string{"A001"}, "untrusted": true})
+	j = ask[service.Judgement](c, "check",
+		map[string]any{"template": bad, "only": []string{"A001"}, "untrusted": true})
 	if !j.OK || len(j.Findings) != 0 {
 		t.Errorf("one rule: %+v", j)
 	}
@@ -126,14 +132,18 @@ func TestCheckAndDiff(t *testing.T) {
 	if d.Class != "breaking" || len(d.Changes) == 0 {
 		t.Errorf("%+v", d)
 	}
-	if d = ask[service.Difference](c, "diff", map[string]any{"was": good, "is": good}); d.Class != "identical" {
+	if d = ask[service.Difference](c, "diff",
+		map[string]any{"was": good, "is": good}); d.Class != "identical" {
 		t.Errorf("%+v", d)
 	}
-	config, err := json.Marshal(map[string]any{"chat_template": bad["text"], "eos_token": "<|im_end|>"})
+	config, err := json.Marshal(map[string]any{"chat_template": bad["text"],
+		"eos_token": "<|im_end|>"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	j = ask[service.Judgement](c, "check", map[string]any{"template": map[string]any{"name": "tokenizer_config.json", "text": string(config)}})
+	j = ask[service.Judgement](c, "check",
+		map[string]any{"template": map[string]any{"name": "tokenizer_config.json",
+			"text": string(config)}})
 	if j.OK || j.Findings[0].Rule != "A012" {
 		t.Errorf("a configuration: %+v", j.Findings)
 	}
@@ -152,10 +162,13 @@ func TestLook(t *testing.T) {
 	if p := ask[service.Proven](c, "verify", with(map[string]any{})); !p.Verified || p.Gate == "" {
 		t.Errorf("%+v", p)
 	}
-	if !strings.Contains(a.Format, "calls:") || !strings.Contains(a.Sample, "get_weather") || a.Diagram.Kind != "sequence" || len(a.Diagram.Items) < 3 {
+	if !strings.Contains(a.Format, "calls:") || !strings.Contains(a.Sample, "get_weather") ||
+		a.Diagram.Kind != "sequence" || len(a.Diagram.Items) < 3 {
 		t.Errorf("%+v", a)
 	}
-	p := ask[service.Prompt](c, "render", with(map[string]any{"request": map[string]any{"messages": []any{map[string]any{"role": "user", "content": "Grüezi"}}}}))
+	p := ask[service.Prompt](c, "render",
+		with(map[string]any{"request": map[string]any{
+			"messages": []any{map[string]any{"role": "user", "content": "Grüezi"}}}}))
 	at, who := 0, map[string]string{}
 	for _, s := range p.Spans {
 		if s.Start != at {
@@ -164,7 +177,8 @@ func TestLook(t *testing.T) {
 		at = s.End
 		who[s.Who] += p.Prompt[s.Start:s.End]
 	}
-	if at != len(p.Prompt) || who["user"] != "userGrüezi" || who["generation"] != "<|im_start|>assistant\n" {
+	if at != len(p.Prompt) || who["user"] != "userGrüezi" ||
+		who["generation"] != "<|im_start|>assistant\n" {
 		t.Errorf("%d of %d bytes: %q", at, len(p.Prompt), who)
 	}
 	s := ask[service.Stream](c, "stream", with(map[string]any{"output": callText}))
@@ -172,10 +186,12 @@ func TestLook(t *testing.T) {
 	for _, step := range s.Steps {
 		held = max(held, step.Held)
 	}
-	if held == 0 || len(s.Steps) != len([]rune(callText))+1 || s.Parts[len(s.Parts)-1].End != len(callText) {
+	if held == 0 || len(s.Steps) != len([]rune(callText))+1 ||
+		s.Parts[len(s.Parts)-1].End != len(callText) {
 		t.Errorf("%d steps, at most %d bytes held, parts %v", len(s.Steps), held, s.Parts)
 	}
-	s = ask[service.Stream](c, "stream", with(map[string]any{"output": callText, "cuts": []int{3, 20}, "reason": "length"}))
+	s = ask[service.Stream](c, "stream",
+		with(map[string]any{"output": callText, "cuts": []int{3, 20}, "reason": "length"}))
 	if len(s.Steps) != 4 || s.Steps[1].At != 20 {
 		t.Errorf("%+v", s.Steps)
 	}
@@ -186,7 +202,8 @@ func TestLook(t *testing.T) {
 	if n := len(ask[[]service.Named](c, "conversations", with(map[string]any{}))); n < 15 {
 		t.Errorf("%d conversations", n)
 	}
-	if x := ask[struct{ Reached, Outcomes int }](c, "coverage", with(map[string]any{})); x.Reached < 10 || x.Reached > x.Outcomes {
+	if x := ask[struct{ Reached, Outcomes int }](c, "coverage",
+		with(map[string]any{})); x.Reached < 10 || x.Reached > x.Outcomes {
 		t.Errorf("%+v", x)
 	}
 }
@@ -214,7 +231,8 @@ func TestRefused(t *testing.T) {
 		{`{"op": "check", "template": {"text": "` + strings.Repeat("x", service.MaxRequest) + `"}}`, "limit", "more than"},
 		{strings.Repeat("[", 100_000), "request", "no JSON object"},
 	} {
-		if a := c.raw(r.line); a.OK || a.Kind == "internal" || r.kind != "" && a.Kind != r.kind || !strings.Contains(a.Message, r.message) {
+		if a := c.raw(r.line); a.OK || a.Kind == "internal" || r.kind != "" && a.Kind != r.kind ||
+			!strings.Contains(a.Message, r.message) {
 			t.Errorf("%.100s is answered by %+v, want %s: %s", r.line, a, r.kind, r.message)
 		}
 	}

@@ -33,7 +33,8 @@ func (s *Service) View(src subject.Source, results []rule.Result) (*report.View,
 func (s *Service) EditView(was, is subject.Source, results []rule.Result) (*report.View, error) {
 	v := s.viewer(is)
 	v.of["was"], v.Was, v.Open = referenceOf(was), was.Text, "diff"
-	v.judged(judge(check.Template(is, s.o.Check), is), append(check.Rules(), revision.Rules()...), results...)
+	v.judged(judge(check.Template(is, s.o.Check), is), append(check.Rules(), revision.Rules()...),
+		results...)
 	class, _, _ := strings.Cut(revision.Conclusion(was, is, results), ":")
 	d := Difference{Class: class, Changes: []rule.Result{}}
 	for _, res := range results {
@@ -50,7 +51,8 @@ func (s *Service) EditView(was, is subject.Source, results []rule.Result) (*repo
 }
 
 func (s *Service) viewer(src subject.Source) *viewer {
-	return &viewer{View: &report.View{Name: src.Name, Version: s.o.Version, Template: src.Text, Open: "findings"}, s: s,
+	return &viewer{View: &report.View{Name: src.Name, Version: s.o.Version, Template: src.Text,
+		Open: "findings"}, s: s,
 		of: map[string]*reference{"is": referenceOf(src)}}
 }
 
@@ -97,7 +99,8 @@ func (v *viewer) given(of, request string, result any) {
 	if err != nil {
 		v.failure = err
 	}
-	v.Answers = append(v.Answers, report.Asked{Of: of, Request: json.RawMessage(request), Answer: answer})
+	v.Answers = append(v.Answers,
+		report.Asked{Of: of, Request: json.RawMessage(request), Answer: answer})
 }
 
 // ask adds the service's answer to a request about a template, and returns the result.

@@ -64,7 +64,8 @@ func (c Case) Check() (stats Stats, err error) {
 		stats.Calls++
 		v, err := ordered.ParseString(call.Arguments)
 		if (err != nil || v.Kind() != ordered.Object) && utf8.ValidString(c.Output) {
-			return stats, fmt.Errorf("tool_calls[%d] is complete, its arguments are no JSON object: %q",
+			return stats, fmt.Errorf("tool_calls[%d] is complete, its arguments are no "+
+				"JSON object: %q",
 				i, call.Arguments)
 		}
 	}
@@ -78,8 +79,8 @@ func (c Case) Check() (stats Stats, err error) {
 	return stats, nil
 }
 
-// acceptTwice holds our matcher against the second engine for grammars. What is no text is left out: engines in C end one at a NUL and read
-// what is no UTF-8 in their own ways.
+// acceptTwice holds our matcher against the second engine for grammars. What is no text is left
+// out: engines in C end one at a NUL and read what is no UTF-8 in their own ways.
 func (c Case) acceptTwice(plan *engine.Plan, stats *Stats) error {
 	if c.accepts == nil || !utf8.ValidString(c.Output) || strings.ContainsRune(c.Output, 0) {
 		return nil
@@ -105,7 +106,8 @@ func (c Case) acceptTwice(plan *engine.Plan, stats *Stats) error {
 		stats.Accepted = 1
 	}
 	if accepted != m.Done() {
-		return fmt.Errorf("our matcher says %t of %q, the second engine %t; the grammar is\n%s", m.Done(), c.Output, accepted, grammar)
+		return fmt.Errorf("our matcher says %t of %q, the second engine %t; "+
+			"the grammar is\n%s", m.Done(), c.Output, accepted, grammar)
 	}
 	return nil
 }
@@ -137,7 +139,8 @@ func (c Case) renderTwice(stats *Stats) error {
 	rendering, err := c.second.Compile(c.Template.ChatTemplate().Source)
 	var text string
 	if err == nil {
-		text, err = rendering.Render(c.Template.ChatTemplate().Vars(in), c.Template.ChatTemplate().Now)
+		text, err = rendering.Render(c.Template.ChatTemplate().Vars(in), c.Template.ChatTemplate().
+			Now)
 	}
 	if err != nil && strings.Contains(err.Error(), "died") {
 		return fmt.Errorf("%w: %w", ErrDied, err)
@@ -168,30 +171,35 @@ func (c Case) sentence(plan *engine.Plan, answer split.Answer) error {
 		if m.Err() != nil {
 			return nil // too many derivations: a limit, not an answer
 		} else if !m.Done() {
-			return fmt.Errorf("the grammar does not take its own sentence %q, cut at %d", c.Output, cuts)
+			return fmt.Errorf("the grammar does not take its "+
+				"own sentence %q, cut at %d", c.Output, cuts)
 		}
 	}
 	if c.required() && answer.Finish != chat.FinishToolCalls {
-		return fmt.Errorf("a sentence of the grammar is read as %s: %q", answer.Message.Value(), c.Output)
+		return fmt.Errorf("a sentence of the grammar "+
+			"is read as %s: %q", answer.Message.Value(), c.Output)
 	}
 	return nil
 }
 
-// required says that the request demands a call, and the template or a fallback has a spelling for one. With a schema of the
-// answer as well, it is either (E22).
+// required reports whether the request demands a call, and the template or a fallback has a
+// spelling for one. With a schema of the answer as well, it is either (E22).
 func (c Case) required() bool {
 	r, err := chat.ParseRequest(c.Request)
-	return err == nil && len(r.Tools) > 0 && !r.HasJSONSchema && (len(c.Fallbacks) > 0 || c.Template.Analysis().HasCalls()) && (r.ToolChoice.Mode == chat.ChoiceRequired || r.ToolChoice.Mode == chat.ChoiceNamed)
+	return err == nil && len(r.Tools) > 0 && !r.HasJSONSchema &&
+		(len(c.Fallbacks) > 0 || c.Template.Analysis().HasCalls()) &&
+		(r.ToolChoice.Mode == chat.ChoiceRequired || r.ToolChoice.Mode == chat.ChoiceNamed)
 }
 
-// Coverage says where a parser's account of a text, prefill and output, does not add up (E20): a gap, an overlap, or text of the
-// message that is not where the account has it.
+// Coverage says where a parser's account of a text, prefill and output, does not add up (E20): a
+// gap, an overlap, or text of the message that is not where the account has it.
 func Coverage(p *stream.Parser, text string) error {
 	var content, reasoning strings.Builder
 	at := 0
 	for _, s := range p.Coverage() {
 		if s.Off != at || s.End <= s.Off || s.End > len(text) {
-			return fmt.Errorf("the account of the output has a gap or an overlap at byte %d: %v", at, p.Coverage())
+			return fmt.Errorf("the account of the output has a gap or "+
+				"an overlap at byte %d: %v", at, p.Coverage())
 		}
 		at = s.End
 		switch s.Class {
@@ -205,7 +213,8 @@ func Coverage(p *stream.Parser, text string) error {
 		return fmt.Errorf("the account of the output ends at byte %d of %d", at, len(text))
 	}
 	if m := p.Message(); content.String() != m.Content || reasoning.String() != m.Reasoning {
-		return fmt.Errorf("the account of the output has the content %q and the reasoning %q, the message has %q and %q",
+		return fmt.Errorf("the account of the output has the content %q and the reasoning %q, "+
+			"the message has %q and %q",
 			content.String(), reasoning.String(), m.Content, m.Reasoning)
 	}
 	return nil

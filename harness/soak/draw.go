@@ -47,7 +47,8 @@ func (d *drawer) request() {
 	if d.oneIn(3) {
 		choice := ordered.Str(pick(d, []string{"auto", "none", "required"}))
 		if len(names) > 0 && d.oneIn(4) {
-			choice = object("type", ordered.Str("function"), "function", object("name", ordered.Str(pick(d, names))))
+			choice = object("type", ordered.Str("function"), "function",
+				object("name", ordered.Str(pick(d, names))))
 		}
 		v = v.With("tool_choice", choice)
 	}
@@ -76,11 +77,13 @@ func toolNames(request ordered.Value) []string {
 }
 
 // names that share beginnings, contain one another, or look like what is around them.
-var names = []string{"a", "aa", "aaa", "aaaa", "get", "get_", "get_weather", "get_weather2", "get-weather", "functions.get", "name",
+var names = []string{"a", "aa", "aaa", "aaaa", "get", "get_", "get_weather", "get_weather2",
+	"get-weather", "functions.get", "name",
 	"arguments", "tool_call", "x1", "0", "true", "función", "a.b:c", "call"}
 
 // keys of arguments, likewise.
-var keys = []string{"a", "aa", "b", "city", "city2", "name", "arguments", "parameter", "x-y", "ключ", "type", "query"}
+var keys = []string{"a", "aa", "b", "city", "city2", "name", "arguments", "parameter", "x-y",
+	"ключ", "type", "query"}
 
 func (d *drawer) tools() []ordered.Value {
 	n := pick(d, []int{0, 1, 2, 3, 5, 8})
@@ -166,12 +169,14 @@ func (d *drawer) schema(depth int) ordered.Value {
 func object(pairs ...any) ordered.Value {
 	var members []ordered.Member
 	for i := 0; i < len(pairs); i += 2 {
-		members = append(members, ordered.Member{Key: pairs[i].(string), Value: pairs[i+1].(ordered.Value)})
+		members = append(members,
+			ordered.Member{Key: pairs[i].(string), Value: pairs[i+1].(ordered.Value)})
 	}
 	return ordered.ObjectOf(members...)
 }
 
-// output draws an output: recorded, of another family, a sentence of the grammar, or several of these, mutated or not.
+// output draws an output: recorded, of another family, a sentence of the grammar, or several of
+// these, mutated or not.
 func (d *drawer) output() {
 	var pieces []string
 	for more := true; more; more = d.oneIn(4) {
@@ -206,7 +211,8 @@ func (d *drawer) piece(first bool) string {
 			}
 		}
 	case 4:
-		return pick(d, []string{"", "\n", "Hello.", strings.Repeat("<", d.IntN(300)), strings.Repeat("word ", d.IntN(200)), "```json\n{}\n```", `{"name": "get_weather", "arguments": {}}`})
+		return pick(d, []string{"", "\n", "Hello.", strings.Repeat("<", d.IntN(300)),
+			strings.Repeat("word ", d.IntN(200)), "```json\n{}\n```", `{"name": "get_weather", "arguments": {}}`})
 	}
 	if c := pick(d, d.template.cases); c.Parsed {
 		return c.Output
@@ -214,9 +220,12 @@ func (d *drawer) piece(first bool) string {
 	return pick(d, d.pool.outputs)
 }
 
-// scraps are the texts that matter to the request's parser: its markers, its tools' names, their beginnings.
+// scraps are the texts that matter to the request's parser: its markers, its tools' names, their
+// beginnings.
 func (d *drawer) scraps() []string {
-	scraps := []string{"\"", "'", "\\", "{", "}", "[", "]", "<", ">", "</", "|", "\n", " ", ",", ":", "=", "(", ")", "0", "null", "\u00e9", "\xc3", "\x00", "\U0001F600", "\\u", "\\ud83d", "```", "&quot;"}
+	scraps := []string{"\"", "'", "\\", "{", "}", "[", "]", "<", ">", "</", "|", "\n", " ", ",",
+		":", "=", "(", ")", "0", "null", "\u00e9", "\xc3", "\x00", "\U0001F600", "\\u", "\\ud83d",
+		"```", "&quot;"}
 	plan, err := d.c.plan()
 	if err != nil {
 		return scraps
@@ -229,7 +238,8 @@ func (d *drawer) scraps() []string {
 	return slices.DeleteFunc(scraps, func(s string) bool { return s == "" })
 }
 
-// mutate changes a text at one place: a run of it lost, doubled, moved or cut off behind, a scrap or its beginning put in, a byte changed.
+// mutate changes a text at one place: a run of it lost, doubled, moved or cut off after, a scrap or
+// its beginning put in, a byte changed.
 func (d *drawer) mutate(text string, scraps []string) string {
 	if text == "" {
 		return pick(d, scraps)
@@ -255,7 +265,8 @@ func (d *drawer) mutate(text string, scraps []string) string {
 	return text[:i] + pick(d, scraps) + text[i:]
 }
 
-// cuts draws the ways in which an output of n bytes is cut: every byte alone, in two, and at random.
+// cuts draws the ways in which an output of n bytes is cut: every byte alone, in two, and at
+// random.
 func (d *drawer) cuts(n int) [][]int {
 	all := [][]int{split.Every(n)}
 	for range 4 {

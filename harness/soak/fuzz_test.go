@@ -67,12 +67,15 @@ func loadFamilies(f *testing.F) []family {
 // tight are the limits of a fuzzed template, so that one that loops costs little.
 var tight = engine.Limits{Render: jinja.Limits{Steps: 20_000, OutputBytes: 1 << 16, Depth: 60}}
 
-// compile compiles a template; one that cannot be used has an error with a place or one that says what it lacks.
+// compile compiles a template; one that cannot be used has an error with a place or one that says
+// what it lacks.
 func compile(text string) (*engine.Template, error) {
-	return engine.Compile(engine.Source{Name: "t", Text: text, BOS: subject.BOS, EOS: subject.EOS}, engine.Options{Now: subject.Now, Limits: tight})
+	return engine.Compile(engine.Source{Name: "t", Text: text, BOS: subject.BOS, EOS: subject.EOS},
+		engine.Options{Now: subject.Now, Limits: tight})
 }
 
-// whole takes a template and an output the whole way: compile, analyse, prepare, parse in one go and in pieces.
+// whole takes a template and an output the whole way: compile, analyse, prepare, parse in one go
+// and in pieces.
 func whole(t *testing.T, text, output string, seed uint64) {
 	tmpl, err := compile(text)
 	if err != nil {
@@ -88,21 +91,25 @@ func whole(t *testing.T, text, output string, seed uint64) {
 	if seed%16 >= 12 {
 		reason = chat.FinishLength
 	}
-	read(t, reduce.Case{Template: tmpl, Request: conversation.JSON(), Output: output, Reason: reason}, seed)
+	read(t, reduce.Case{Template: tmpl, Request: conversation.JSON(), Output: output,
+		Reason: reason}, seed)
 }
 
-// read prepares a case's request and reads its output in one go and in pieces, and holds the account of it (E20).
+// read prepares a case's request and reads its output in one go and in pieces, and holds the
+// account of it (E20).
 func read(t *testing.T, c reduce.Case, seed uint64) {
 	request, err := chat.ParseRequest(c.Request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := c.Template.Prepare(request, engine.PrepareOptions{Insist: true, Fallbacks: c.Fallbacks})
+	plan, err := c.Template.Prepare(request,
+		engine.PrepareOptions{Insist: true, Fallbacks: c.Fallbacks})
 	if err != nil {
 		return // a template may refuse a request
 	}
 	if !utf8.ValidString(plan.Prefill) {
-		return // a template can write half a character; whether a delta splits one cannot be told then
+		// a template can write half a character; whether a delta splits one cannot be told then
+		return
 	}
 	r := rand.New(rand.NewPCG(seed, 1))
 	var cuts [][]int
@@ -135,8 +142,9 @@ func FuzzTemplate(f *testing.F) {
 	})
 }
 
-// FuzzEdits edits the templates of the corpus so that most of them still compile: runs of their pieces, tags and the texts between
-// them, are lost, doubled and moved, and literals replaced. Every eighth is verified as well.
+// FuzzEdits edits the templates of the corpus so that most of them still compile: runs of their
+// pieces, tags and the texts between them, are lost, doubled and moved, and literals replaced.
+// Every eighth is verified as well.
 func FuzzEdits(f *testing.F) {
 	all := loadFamilies(f)
 	for i, fam := range all {
@@ -208,7 +216,8 @@ func requote(r *rand.Rand, piece string) string {
 	if len(parts) < 3 {
 		return piece
 	}
-	literals := []string{"", " ", "\\n", "<think>", "</think>", "<tool_call>", "{", "\"name\": ", "<|im_end|>", "a", "\\\\", "<", "[", strings.Repeat("=", 40)}
+	literals := []string{"", " ", "\\n", "<think>", "</think>", "<tool_call>", "{", "\"name\": ",
+		"<|im_end|>", "a", "\\\\", "<", "[", strings.Repeat("=", 40)}
 	parts[1+2*r.IntN((len(parts)-1)/2)] = literals[r.IntN(len(literals))]
 	return strings.Join(parts, "'")
 }
@@ -236,7 +245,8 @@ func FuzzOutput(f *testing.F) {
 			}
 			templates[fam.name] = tmpl
 		}
-		read(t, reduce.Case{Template: tmpl, Request: c.Request, Fallbacks: c.Fallbacks, Output: output, Reason: c.Reason}, seed)
+		read(t, reduce.Case{Template: tmpl, Request: c.Request, Fallbacks: c.Fallbacks,
+			Output: output, Reason: c.Reason}, seed)
 	})
 }
 

@@ -1,24 +1,30 @@
-// Package soak draws random cases from a corpus, for as long as one likes, and holds what must hold for any of them.
+// Package soak draws random cases from a corpus, for as long as one likes, and holds what must hold
+// for any of them.
 //
 // # Model
 //
-// A [Pool] has the templates and the cases of a corpus. [Pool.Draw] makes a [Case] of it by chance: a template, a request of its family
-// with tools, choice and flags changed, an output that is a recorded one, another family's, or a sentence of the request's own
-// grammar, then mutated, and a way to cut it. [Case.Check] prepares the request, reads the output in one go and in pieces, and demands
+// A [Pool] has the templates and the cases of a corpus. [Pool.Draw] makes a [Case] of it by chance:
+// a template, a request of its family with tools, choice and flags changed, an output that is a
+// recorded one, another family's, or a sentence of the request's own grammar, then mutated, and a
+// way to cut it. [Case.Check] prepares the request, reads the output in one go and in pieces, and
+// demands
 //
-//   - the same message, finish reason and deltas that keep to the protocol, however the output is cut (E24);
+//   - the same message, finish reason and deltas that keep to the protocol, however the output is
+//     cut (E24);
 //   - that every byte of the output is accounted for (E20);
 //   - arguments that are a JSON object where a call is complete;
-//   - of a sentence of the grammar that the matcher takes it in any pieces, and that the parser reads it as calls (E21).
+//   - of a sentence of the grammar that the matcher takes it in any pieces, and that the parser
+//     reads it as calls (E21).
 //
-// Panics are failures. A second engine for grammars, where there is one, must find of every sentence, and of every 16th other output, what
-// our matcher finds. A second renderer, where there is one, renders every 64th case: it may refuse it and it may differ, which is
-// counted; what it may not do is to go down.
+// Panics are failures. A second engine for grammars, where there is one, must find of every
+// sentence, and of every 16th other output, what our matcher finds. A second renderer, where there
+// is one, renders every 64th case: it may refuse it and it may differ, which is counted; what it
+// may not do is to go down.
 //
 // # Determinism
 //
-// Case n of a seed is always the same case, whatever was drawn before and on how many cores. A [Failure] names both and is reduced
-// to a script (package reduce).
+// Case n of a seed is always the same case, whatever was drawn before and on how many cores. A
+// [Failure] names both and is reduced to a script (package reduce).
 //
 // # Stability
 //
@@ -123,12 +129,14 @@ type Stats struct {
 }
 
 func (s Stats) String() string {
-	text := fmt.Sprintf("%d cases (%d refused, %d sentences of grammars), %d parses, %d bytes, %d calls", s.Cases, s.Refused, s.Sentences, s.Parses, s.Bytes, s.Calls)
+	text := fmt.Sprintf("%d cases (%d refused, %d sentences of grammars), %d parses, %d "+
+		"bytes, %d calls", s.Cases, s.Refused, s.Sentences, s.Parses, s.Bytes, s.Calls)
 	if s.Second > 0 {
 		text += fmt.Sprintf(", %d second renders (%d differ)", s.Second, s.Differ)
 	}
 	if s.Asked > 0 {
-		text += fmt.Sprintf(", %d texts held against a second engine's grammar (%d accepted)", s.Asked, s.Accepted)
+		text += fmt.Sprintf(", %d texts held against a second engine's "+
+			"grammar (%d accepted)", s.Asked, s.Accepted)
 	}
 	return text
 }
@@ -138,18 +146,20 @@ type Failure struct {
 	Seed, Number uint64
 	Template     string
 	Err          error
-	Script       string // the reduced case as a script, or as it was where reducing it does not show the failure
+	// the reduced case as a script, or as it was where reducing it does not show the failure
+	Script string
 }
 
 func (f *Failure) Error() string {
-	return fmt.Sprintf("seed %d, case %d, template %s: %v\n%s", f.Seed, f.Number, f.Template, f.Err, f.Script)
+	return fmt.Sprintf("seed %d, case %d, "+
+		"template %s: %v\n%s", f.Seed, f.Number, f.Template, f.Err, f.Script)
 }
 
 // Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Run draws and checks cases on all cores until there were enough, the context ends, or one fails, which is the error. That the
-// context ended is none.
+// Run draws and checks cases on all cores until there were enough, the context ends, or one fails,
+// which is the error. That the context ended is none.
 func (p *Pool) Run(ctx context.Context, o Options) (Stats, error) {
 	var next atomic.Uint64
 	var mu sync.Mutex

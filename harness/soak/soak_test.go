@@ -41,8 +41,8 @@ func pool(t testing.TB) *soak.Pool {
 	return p
 }
 
-// acceptor returns llama.cpp's answers where it is built in: those of its grammar sampler for a vocabulary of bytes. Its own tokens are texts that
-// no case has.
+// acceptor returns llama.cpp's answers where it is built in: those of its grammar sampler for a
+// vocabulary of bytes. Its own tokens are texts that no case has.
 func acceptor(t *testing.T) soak.Acceptor {
 	if !llama.Available() {
 		return nil
@@ -89,11 +89,13 @@ func TestSoak(t *testing.T) {
 	before := runtime.NumGoroutine()
 	stats, err := pool(t).Run(ctx, o)
 	took := time.Since(start)
-	t.Logf("%v in %s: %.0f cases/s", stats, took.Round(time.Second), float64(stats.Cases)/took.Seconds())
+	t.Logf("%v in %s: %.0f cases/s", stats, took.Round(time.Second),
+		float64(stats.Cases)/took.Seconds())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if after := runtime.NumGoroutine(); after > before+3 { // the second renderer's child and its pipes
+	// the second renderer's child and its pipes
+	if after := runtime.NumGoroutine(); after > before+3 {
 		t.Errorf("%d goroutines were left behind", after-before)
 	}
 }
@@ -107,7 +109,8 @@ func TestDrawAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		b, err := p.Draw(7, n)
-		if err != nil || a.Name != b.Name || a.Output != b.Output || a.Request.String() != b.Request.String() {
+		if err != nil || a.Name != b.Name || a.Output != b.Output ||
+			a.Request.String() != b.Request.String() {
 			t.Fatalf("case %d: %q, then %q, %v", n, a.Output, b.Output, err)
 		}
 	}

@@ -2,15 +2,16 @@
 //
 // # Model
 //
-// A server gets a model's output in chunks, and where they end is chance. [Check] parses an output in every way that matters,
-// all cuts into two, every byte alone, and 32 seeded partitions, and demands the same message each time and deltas that keep
-// to the protocol of OpenAI's API (E24). Cuts fall anywhere, inside a UTF-8 sequence too.
+// A server gets a model's output in chunks, and where they end is chance. [Check] parses an output
+// in every way that matters, all cuts into two, every byte alone, and 32 seeded partitions, and
+// demands the same message each time and deltas that keep to the protocol of OpenAI's API (E24).
+// Cuts fall anywhere, inside a UTF-8 sequence too.
 //
 // # Complexity
 //
-// An output of n bytes is parsed n+33 times; outputs beyond [MaxExhaustive] bytes are cut into two only at that many places,
-// evenly spaced, and beyond 64 KiB at fewer, so that what is parsed in all stays at about [MaxWork] bytes. Deltas are looked at
-// as they come and not kept.
+// An output of n bytes is parsed n+33 times; outputs beyond [MaxExhaustive] bytes are cut into two
+// only at that many places, evenly spaced, and beyond 64 KiB at fewer, so that what is parsed in
+// all stays at about [MaxWork] bytes. Deltas are looked at as they come and not kept.
 //
 // # Stability
 //
@@ -31,11 +32,12 @@ import (
 // MaxExhaustive is the number of cuts into two that are tried for one output.
 const MaxExhaustive = 4096
 
-// MaxWork is how many bytes the cuts into two come to at most, in all; the partitions cost about as much.
+// MaxWork is how many bytes the cuts into two come to at most, in all; the partitions cost about as
+// much.
 const MaxWork = 256 << 20
 
-// partitions is the number of seeded partitions of an output that is not huge; the seed of each is its number. Small pieces
-// cost more than large ones.
+// partitions is the number of seeded partitions of an output that is not huge; the seed of each is
+// its number. Small pieces cost more than large ones.
 const partitions, partitionCost = 32, 16
 
 // Parser is what is checked. Reset makes it ready for another output.
@@ -54,10 +56,12 @@ type Answer struct {
 	Deltas  []chat.Delta
 }
 
-// Feed parses an output in the chunks between the cuts, which are ascending offsets. The reason is why the output ended.
+// Feed parses an output in the chunks between the cuts, which are ascending offsets. The reason is
+// why the output ended.
 func Feed(p Parser, output string, cuts []int, reason chat.FinishReason) Answer {
 	var all []chat.Delta
-	a := feed(p, output, cuts, reason, func(deltas []chat.Delta) { // which are valid until the next call only
+	// which are valid until the next call only
+	a := feed(p, output, cuts, reason, func(deltas []chat.Delta) {
 		for _, d := range deltas {
 			d.ToolCalls = slices.Clone(d.ToolCalls)
 			all = append(all, d)
@@ -68,7 +72,8 @@ func Feed(p Parser, output string, cuts []int, reason chat.FinishReason) Answer 
 }
 
 // feed is Feed with the deltas handed on.
-func feed(p Parser, output string, cuts []int, reason chat.FinishReason, deltas func([]chat.Delta)) Answer {
+func feed(p Parser, output string, cuts []int, reason chat.FinishReason,
+	deltas func([]chat.Delta)) Answer {
 	p.Reset()
 	text, start := []byte(output), 0
 	for _, end := range append(slices.Clip(cuts), len(output)) {
@@ -135,17 +140,20 @@ func (m *Mismatch) Error() string {
 	if len(m.Cuts) == 0 {
 		return "in one go: " + m.Text
 	}
-	return fmt.Sprintf("cut at %s: %s\nchunks: %s", strings.Trim(fmt.Sprint(m.Cuts), "[]"), m.Text, strings.Join(chunks, " | "))
+	return fmt.Sprintf("cut at %s: %s\nchunks: %s", strings.Trim(fmt.Sprint(m.Cuts), "[]"), m.Text,
+		strings.Join(chunks, " | "))
 }
 
-// Check parses an output in one go and in every split. It returns the answer of the parse in one go, without its deltas, and the split with the
-// fewest cuts that gives another answer or breaks the delta protocol.
+// Check parses an output in one go and in every split. It returns the answer of the parse in one
+// go, without its deltas, and the split with the fewest cuts that gives another answer or breaks
+// the delta protocol.
 func Check(p Parser, output string, reason chat.FinishReason) (Answer, *Mismatch) {
 	return CheckSchedules(p, output, reason, Schedules(len(output)))
 }
 
 // CheckSchedules is [Check] for chosen schedules.
-func CheckSchedules(p Parser, output string, reason chat.FinishReason, schedules iter.Seq[[]int]) (Answer, *Mismatch) {
+func CheckSchedules(p Parser, output string, reason chat.FinishReason,
+	schedules iter.Seq[[]int]) (Answer, *Mismatch) {
 	whole := feed(p, output, nil, reason, func([]chat.Delta) {})
 	differs := func(cuts []int) string {
 		sum := tally{valid: utf8.ValidString(output)}
@@ -178,7 +186,8 @@ func shrink(cuts []int, fails func([]int) bool) []int {
 	return cuts
 }
 
-// compare says how an answer to a split of the same output, and what its deltas come to, differ; empty means that they do not.
+// compare says how an answer to a split of the same output, and what its deltas come to, differ;
+// empty means that they do not.
 func (a Answer) compare(b Answer, deltas *tally) string {
 	if text := Diff(a.Message, b.Message); text != "" {
 		return "the message differs from that of one chunk: " + text
@@ -207,15 +216,17 @@ func Diff(want, got chat.Message) string {
 		case i >= len(want.ToolCalls):
 			return fmt.Sprintf("tool_calls[%d] is too many: %+v", i, got.ToolCalls[i])
 		case want.ToolCalls[i] != got.ToolCalls[i]:
-			return fmt.Sprintf("tool_calls[%d] is %+v, want %+v", i, got.ToolCalls[i], want.ToolCalls[i])
+			return fmt.Sprintf("tool_calls[%d] is %+v, want %+v", i, got.ToolCalls[i],
+				want.ToolCalls[i])
 		}
 	}
 	return ""
 }
 
-// Protocol says how deltas break the protocol (E24); empty means that they keep to it. No delta is empty or has both reasoning
-// and content; a call's name comes once, first, with its id where there is one; only the last call grows; where the
-// output is valid UTF-8, so is every delta; and all of them together are the message.
+// Protocol says how deltas break the protocol (E24); empty means that they keep to it. No delta is
+// empty or has both reasoning and content; a call's name comes once, first, with its id where there
+// is one; only the last call grows; where the output is valid UTF-8, so is every delta; and all of
+// them together are the message.
 func Protocol(deltas []chat.Delta, message chat.Message, valid bool) string {
 	sum := tally{valid: valid}
 	sum.add(deltas)

@@ -88,7 +88,8 @@ func TestProtocol(t *testing.T) {
 		{[]chat.Delta{call(chat.ToolCallDelta{Index: 1, Name: "f"})}, "has index 1, expected -1 or 0"},
 		{[]chat.Delta{start, call(chat.ToolCallDelta{Arguments: "}"})}, `want {ID:1 Name:f Arguments:{} Complete:true}`},
 	} {
-		message := chat.Message{Reasoning: "r", Content: "c", ToolCalls: []chat.ToolCall{{ID: "1", Name: "f", Arguments: "{}", Complete: true}}}
+		message := chat.Message{Reasoning: "r", Content: "c",
+			ToolCalls: []chat.ToolCall{{ID: "1", Name: "f", Arguments: "{}", Complete: true}}}
 		if c.deltas[0].Reasoning != "r" {
 			message.Reasoning, message.Content = "", ""
 		}
@@ -111,7 +112,8 @@ func TestSchedules(t *testing.T) {
 				t.Fatalf("%d bytes: a cut is outside: %v", n, cuts)
 			}
 		}
-		if want := min(max(n-1, 0), split.MaxExhaustive-1) + 33; count != want && n <= split.MaxExhaustive {
+		if want := min(max(n-1, 0), split.MaxExhaustive-1) + 33; count != want &&
+			n <= split.MaxExhaustive {
 			t.Errorf("%d bytes: %d schedules, want %d", n, count, want)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package standard has the requests that stand for all others: those whose prompts goldens hold, by which revisions are compared and
-// that commands take where none is given.
+// Package standard has the requests that stand for all others: those whose prompts goldens hold, by
+// which revisions are compared and that commands take where none is given.
 //
 // # Stability
 //
@@ -15,7 +15,8 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// Conversation is a request of the standard battery: the prompts that goldens hold and that revisions are compared by.
+// Conversation is a request of the standard battery: the prompts that goldens hold and that
+// revisions are compared by.
 type Conversation struct {
 	Name    string
 	Request chat.Request
@@ -23,8 +24,8 @@ type Conversation struct {
 	value ordered.Value
 }
 
-// ToolsJSON is the tool set of the battery, and the one that golden grammars are made for: a string, typed values, an
-// enumeration, a nested object, and a function without parameters.
+// ToolsJSON is the tool set of the battery, and the one that golden grammars are made for: a
+// string, typed values, an enumeration, a nested object, and a function without parameters.
 const ToolsJSON = `[
 {"type": "function", "function": {"name": "get_weather", "description": "Weather of a place, now",
  "parameters": {"type": "object", "properties": {
@@ -40,7 +41,8 @@ const ToolsJSON = `[
 {"type": "function", "function": {"name": "list_notes", "description": "Lists all notes",
  "parameters": {"type": "object", "properties": {}}}}]`
 
-// battery is the standard battery in JSON; TOOLS stands for the standard tools, CALL for a call and its answer.
+// battery is the standard battery in JSON; TOOLS stands for the standard tools, CALL for a call and
+// its answer.
 var battery = [...]struct{ name, request string }{
 	{"user", `{"messages": [{"role": "user", "content": "Hello there"}]}`},
 	{"system", `{"messages": [{"role": "system", "content": "You are terse."}, {"role": "user", "content": "Hello there"}]}`},

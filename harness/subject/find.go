@@ -13,7 +13,8 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// Found is what a folder holds that can be opened, each as a name for [OpenAll] or [OpenModel], in the order of the names.
+// Found is what a folder holds that can be opened, each as a name for [OpenAll] or [OpenModel], in
+// the order of the names.
 type Found struct {
 	Templates []string // Jinja files
 	Models    []string // model folders, with their model files and configurations
@@ -28,8 +29,8 @@ const maxFound = 10_000
 // skipped are folders in which nobody keeps templates of his own.
 var skipped = []string{"node_modules", "__pycache__"}
 
-// Find looks for templates in a folder and in those below it, but for hidden ones: model folders, and all other files named *.jinja. Links
-// to folders are not followed.
+// Find looks for templates in a folder and in those below it, but for hidden ones: model folders,
+// and all other files named *.jinja. Links to folders are not followed.
 func Find(dir string) (Found, error) {
 	var found Found
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -53,12 +54,14 @@ func Find(dir string) (Found, error) {
 			found.Templates = append(found.Templates, path)
 		}
 		if len(found.Templates)+len(found.Models) > maxFound {
-			return fmt.Errorf("%s holds more than %d templates; name a folder below it", dir, maxFound)
+			return fmt.Errorf("%s holds more than %d templates; name a "+
+				"folder below it", dir, maxFound)
 		}
 		return nil
 	})
 	if err == nil && len(found.Templates)+len(found.Models) == 0 {
-		err = fmt.Errorf("%w in %s: looked for *.jinja, %s, %s, %s and *.gguf, in the folders below it as well", ErrNoTemplate, dir,
+		err = fmt.Errorf("%w in %s: looked for *.jinja, %s, %s, %s and *.gguf, in the folders "+
+			"below it as well", ErrNoTemplate, dir,
 			modeldir.TokenizerConfig, modeldir.ProcessorTemplate, modeldir.ProcessorConfig)
 	}
 	return found, err
@@ -66,7 +69,8 @@ func Find(dir string) (Found, error) {
 
 // holdsModel reports whether a folder itself has a file that makes it a model's.
 func holdsModel(dir string) bool {
-	for _, name := range []string{modeldir.JinjaFile, modeldir.ProcessorTemplate, modeldir.ProcessorConfig, modeldir.TokenizerConfig} {
+	for _, name := range []string{modeldir.JinjaFile, modeldir.ProcessorTemplate,
+		modeldir.ProcessorConfig, modeldir.TokenizerConfig} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
 			return true
 		}
@@ -75,8 +79,8 @@ func holdsModel(dir string) bool {
 	return err == nil && len(files) > 0 || configured(dir)
 }
 
-// configured reports whether a folder has the config.json of a model, which says of what type that is. Other programs have files of the
-// name, too.
+// configured reports whether a folder has the config.json of a model, which says of what type that
+// is. Other programs have files of the name, too.
 func configured(dir string) bool {
 	text, err := read(filepath.Join(dir, "config.json"), nil)
 	if err != nil {

@@ -13,13 +13,15 @@ import (
 
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := subject.Find(dir); !errors.Is(err, subject.ErrNoTemplate) || !strings.Contains(err.Error(), "looked for *.jinja") {
+	if _, err := subject.Find(dir); !errors.Is(err, subject.ErrNoTemplate) ||
+		!strings.Contains(err.Error(), "looked for *.jinja") {
 		t.Errorf("an empty folder: %v", err)
 	}
 	for _, name := range []string{
 		"a.jinja", "z.txt", "other.json", "deep/er/b.jinja", ".git/c.jinja", "node_modules/d.jinja",
 		"model/tokenizer_config.json", "model/chat_template.jinja", "model/additional_chat_templates/rag.jinja", "model/extra.jinja",
-		"quantised [1]/m.gguf", "processor/chat_template.json", "empty/config.json", "program/config.json",
+		"quantised [1]/m.gguf", "processor/chat_template.json", "empty/config.json",
+		"program/config.json",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -56,7 +58,8 @@ func TestFind(t *testing.T) {
 		t.Errorf("models %q, want %q", got, want)
 	}
 	found.Models = found.Models[:1]
-	if got, want := found.String(), "3 templates ("+strings.Join(found.Templates, ", ")+") and 1 model folder ("+filepath.Join(dir, "empty")+")"; got != want {
+	if got, want := found.String(), "3 templates ("+strings.Join(found.Templates, ", ")+
+		") and 1 model folder ("+filepath.Join(dir, "empty")+")"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if _, err := subject.Find(filepath.Join(dir, "nope")); err == nil {

@@ -24,7 +24,7 @@ type Model struct {
 	Ignored []string
 }
 
-// IsModel says that a path is a model folder, or has the name of a model file.
+// IsModel reports whether a path is a model folder, or has the name of a model file.
 func IsModel(name string) bool {
 	if strings.EqualFold(filepath.Ext(name), ".gguf") {
 		return true
@@ -36,10 +36,12 @@ func IsModel(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// ownTemplate is the template of a family's folder, where a path is one: a folder as a corpus has them, and no model's.
+// ownTemplate is the template of a family's folder, where a path is one: a folder as a corpus has
+// them, and no model's.
 func ownTemplate(dir string) (string, bool) {
 	own := filepath.Join(dir, families.OwnTemplate)
-	return own, exists(own) && !exists(filepath.Join(dir, modeldir.JinjaFile)) && !exists(filepath.Join(dir, modeldir.TokenizerConfig))
+	return own, exists(own) && !exists(filepath.Join(dir, modeldir.JinjaFile)) &&
+		!exists(filepath.Join(dir, modeldir.TokenizerConfig))
 }
 
 // OpenModel reads a folder or a model file.
@@ -87,7 +89,8 @@ func NewModel(name, dir string, f *modeldir.Folder) *Model {
 	return m
 }
 
-// Limited returns the model with limits on the renders of its templates together; zero: the defaults.
+// Limited returns the model with limits on the renders of its templates together; zero: the
+// defaults.
 func (m *Model) Limited(l engine.Limits) *Model {
 	return m.With(engine.Options{Limits: l})
 }
@@ -99,12 +102,13 @@ func (m *Model) With(o engine.Options) *Model {
 	return &with
 }
 
-// openConfig reads a JSON file with templates: a tokenizer_config.json with the files that stand beside it, but for models, or
-// another file alone.
+// openConfig reads a JSON file with templates: a tokenizer_config.json with the files that stand
+// beside it, but for models, or another file alone.
 func openConfig(name, text string) (*Model, error) {
 	dir, file := filepath.Split(name)
 	if file == modeldir.TokenizerConfig {
-		f, err := modeldir.Read(os.DirFS(filepath.Clean(dir+".")), modeldir.Options{Models: func([]string) []string { return nil }})
+		f, err := modeldir.Read(os.DirFS(filepath.Clean(dir+".")),
+			modeldir.Options{Models: func([]string) []string { return nil }})
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +135,8 @@ func located(dir string, err error) modeldir.Problem {
 	return p
 }
 
-// taken is the source that transformers takes from the folder for requests with tools, or llama.cpp from the first model file.
+// taken is the source that transformers takes from the folder for requests with tools, or llama.cpp
+// from the first model file.
 func (m *Model) taken() (Source, error) {
 	for _, p := range m.Picks() {
 		if p.Of != "" && p.Loader != modeldir.LlamaCPP {
@@ -141,7 +146,8 @@ func (m *Model) taken() (Source, error) {
 			if len(m.Problems) > 0 {
 				return Source{}, m.Problems[0]
 			}
-			return Source{}, fmt.Errorf("%s: no chat template for %s: %s%s", m.Path, p, p.Tools.Why, m.Hint())
+			return Source{}, fmt.Errorf("%s: no chat "+
+				"template for %s: %s%s", m.Path, p, p.Tools.Why, m.Hint())
 		}
 		s := m.Sources[p.Tools.Template]
 		for _, other := range m.Sources {
@@ -154,7 +160,8 @@ func (m *Model) taken() (Source, error) {
 	return Source{}, fmt.Errorf("%s: no chat template%s", m.Path, m.Hint())
 }
 
-// Hint names the Jinja files that were not looked at, and says what to do with them; "" where there are none.
+// Hint names the Jinja files that were not looked at, and says what to do with them; "" where there
+// are none.
 func (m *Model) Hint() string {
 	if len(m.Ignored) == 0 {
 		return ""
@@ -165,7 +172,8 @@ func (m *Model) Hint() string {
 	if more := len(m.Ignored) - len(names); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("; no engine looks for %s: name the files themselves (%s), or call the model's template %s",
+	return fmt.Sprintf("; no engine looks for %s: name the files themselves (%s), or call the "+
+		"model's template %s",
 		text, filepath.Join(filepath.Dir(m.Ignored[0]), "*.jinja"), modeldir.JinjaFile)
 }
 
@@ -177,7 +185,8 @@ func (m *Model) all() ([]Source, error) {
 	}
 	all := []Source{taken}
 	for _, src := range m.Sources {
-		if src.File == taken.File && !slices.ContainsFunc(all, func(s Source) bool { return s.Text == src.Text }) {
+		if src.File == taken.File &&
+			!slices.ContainsFunc(all, func(s Source) bool { return s.Text == src.Text }) {
 			all = append(all, src)
 		}
 	}

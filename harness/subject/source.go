@@ -15,15 +15,16 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
-// maxTemplate bounds the size of a template's file, in bytes. The largest in public use have some 30 kB.
+// maxTemplate bounds the size of a template's file, in bytes. The largest in public use have some
+// 30 kB.
 const maxTemplate = 4 << 20
 
 // Source is a template as a person names it.
 type Source struct {
 	engine.Source
 	File string // where it stands: the name, without the part of the file that is meant
-	// Shadowed are the names of the other templates that stand beside it and differ from it: which of them a server takes
-	// depends on the server.
+	// Shadowed are the names of the other templates that stand beside it and differ from it: which
+	// of them a server takes depends on the server.
 	Shadowed []string
 
 	compile func() (*engine.Template, error)
@@ -32,7 +33,8 @@ type Source struct {
 // Compile compiles the template with the clock of this package, once for all copies of the source.
 func (s Source) Compile() (*engine.Template, error) { return s.compile() }
 
-// New returns a source of a text with the special tokens of this package, which stand for the model's.
+// New returns a source of a text with the special tokens of this package, which stand for the
+// model's.
 func New(name, text string) Source {
 	return sourceOf(name, engine.Source{Name: name, Text: text, BOS: BOS, EOS: EOS, StandIns: true})
 }
@@ -63,12 +65,14 @@ func (s Source) with(o engine.Options) Source {
 	return s
 }
 
-// Limited returns sources that come together, such as those of a file, with limits that they have together.
+// Limited returns sources that come together, such as those of a file, with limits that they have
+// together.
 func Limited(sources []Source, l engine.Limits) []Source {
 	return With(sources, engine.Options{Limits: l})
 }
 
-// With returns sources that come together with options that they have together, but for the clock, which is this package's.
+// With returns sources that come together with options that they have together, but for the clock,
+// which is this package's.
 func With(sources []Source, o engine.Options) []Source {
 	o.Now = Now
 	o = o.Together()
@@ -79,9 +83,10 @@ func With(sources []Source, o engine.Options) []Source {
 	return limited
 }
 
-// Open reads a template: a Jinja file, "-" for what comes on stdin, a tokenizer_config.json by any name, a family's folder, a model
-// folder or a model file. Of several templates the one is taken that transformers takes from a folder for requests with tools, or
-// llama.cpp from a model file, unless the name says which: tokenizer_config.json#default.
+// Open reads a template: a Jinja file, "-" for what comes on stdin, a tokenizer_config.json by any
+// name, a family's folder, a model folder or a model file. Of several templates the one is taken
+// that transformers takes from a folder for requests with tools, or llama.cpp from a model file,
+// unless the name says which: tokenizer_config.json#default.
 func Open(name string, stdin io.Reader) (Source, error) {
 	all, err := OpenAll(name, stdin)
 	if err != nil {
@@ -90,8 +95,8 @@ func Open(name string, stdin io.Reader) (Source, error) {
 	return all[0], nil
 }
 
-// OpenAll reads all templates of what [Open] takes: first the one that Open returns, then the others of the same file, each text
-// once.
+// OpenAll reads all templates of what [Open] takes: first the one that Open returns, then the
+// others of the same file, each text once.
 func OpenAll(name string, stdin io.Reader) ([]Source, error) {
 	file, chosen := name, ""
 	if at := strings.LastIndexByte(name, '#'); at >= 0 && !exists(name) {
@@ -135,8 +140,8 @@ func open(name string, stdin io.Reader) (*Model, Source, error) {
 	return nil, New(name, text), nil
 }
 
-// Texts are the templates of a file that is not on the disk, such as one of a commit: as [OpenAll] has them, without what stands beside
-// the file.
+// Texts are the templates of a file that is not on the disk, such as one of a commit: as [OpenAll]
+// has them, without what stands beside the file.
 func Texts(name, text string) ([]Source, error) {
 	if !isConfig(name, text) {
 		return []Source{New(name, text)}, nil
@@ -152,7 +157,8 @@ func isConfig(name, text string) bool {
 	return filepath.Ext(name) == ".json" || config.MatchString(text)
 }
 
-// config matches a JSON object with chat templates, behind a byte order mark too, which JSON does not allow. No Jinja begins so.
+// config matches a JSON object with chat templates, after a byte order mark too, which JSON does
+// not allow. No Jinja begins so.
 var config = regexp.MustCompile(`^\x{feff}?\s*\{\s*"((?s:.*)")?chat_template"\s*:`)
 
 // readable refuses what holds no text that could be a template.
@@ -161,13 +167,14 @@ func readable(name, text string) error {
 	switch {
 	case strings.TrimSpace(text) == "":
 		return wrong("the file is empty, expected a template")
-	case strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") || strings.IndexByte(text[:min(2, len(text))], 0) >= 0:
+	case strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") ||
+		strings.IndexByte(text[:min(2, len(text))], 0) >= 0:
 		return wrong("the file is in UTF-16, expected UTF-8; save it as UTF-8")
 	}
 	return nil
 }
 
-// exists says that there is a file or a folder of a name.
+// exists reports whether there is a file or a folder of a name.
 func exists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil

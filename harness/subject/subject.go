@@ -1,9 +1,10 @@
-// Package subject opens the templates that are tested, as people name them: files, standard input, model folders and model files.
+// Package subject opens the templates that are tested, as people name them: files, standard input,
+// model folders and model files.
 //
 // # Determinism
 //
-// Every template of a run sees the same clock, [Now], and the same special tokens, so that a prompt does not depend on when
-// or where it was rendered.
+// Every template of a run sees the same clock, [Now], and the same special tokens, so that a prompt
+// does not depend on when or where it was rendered.
 //
 // # Stability
 //

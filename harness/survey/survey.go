@@ -1,11 +1,12 @@
-// Package survey looks at the chat templates of a model: which there are, which of them each inference engine takes, how they
-// differ, and what is wrong with that.
+// Package survey looks at the chat templates of a model: which there are, which of them each
+// inference engine takes, how they differ, and what is wrong with that.
 //
 // # Model
 //
-// A [Survey] joins what others know: engine/model/modeldir which templates a folder holds and who takes which, harness/check the rules about
-// that (A050 and those after it), harness/revision how two templates differ. Every template that is not equal to one before it is
-// compared with the first one of its name, or else with the one that is taken for requests without tools.
+// A [Survey] joins what others know: engine/model/modeldir which templates a folder holds and who
+// takes which, harness/check the rules about that (A050 and those after it), harness/revision how
+// two templates differ. Every template that is not equal to one before it is compared with the
+// first one of its name, or else with the one that is taken for requests without tools.
 //
 // # Stability
 //
@@ -86,15 +87,16 @@ func Of(m *subject.Model) *Survey {
 	return s
 }
 
-// base is the template that one is compared with: an equal one before it, the first one of its name, or the one that is taken for
-// requests without tools.
+// base is the template that one is compared with: an equal one before it, the first one of its
+// name, or the one that is taken for requests without tools.
 func (s *Survey) base(of int) int {
 	t := s.Templates[of]
 	same := func(b Template) bool { return b.Text == t.Text && b.BOS == t.BOS && b.EOS == t.EOS }
 	if at := slices.IndexFunc(s.Templates, same); at < of {
 		return at
 	}
-	if at := slices.IndexFunc(s.Templates, func(b Template) bool { return b.Name == t.Name }); at < of {
+	if at := slices.IndexFunc(s.Templates,
+		func(b Template) bool { return b.Name == t.Name }); at < of {
 		return at
 	}
 	for _, p := range s.Picks {
@@ -125,7 +127,8 @@ func (m *memo) between(from, to int) revision.Difference {
 // sources is Differ, remembered.
 func (m *memo) sources(was, is subject.Source) (class, evidence string) {
 	at := func(name string) int {
-		return slices.IndexFunc(m.model.Sources, func(s subject.Source) bool { return s.Name == name })
+		return slices.IndexFunc(m.model.Sources,
+			func(s subject.Source) bool { return s.Name == name })
 	}
 	d := m.between(at(was.Name), at(is.Name))
 	if len(d.Changes) == 0 {
@@ -134,22 +137,28 @@ func (m *memo) sources(was, is subject.Source) (class, evidence string) {
 	return d.Class, strings.Join(d.Lines(), "\n")
 }
 
-// OK says that no finding is an error.
+// OK reports whether no finding is an error.
 func (s *Survey) OK() bool {
-	return !slices.ContainsFunc(s.Findings, func(r rule.Result) bool { return r.Status == rule.Failed })
+	return !slices.ContainsFunc(s.Findings,
+		func(r rule.Result) bool { return r.Status == rule.Failed })
 }
 
-// String returns the survey as lines "name: value"; evidence is indented. The findings are not among them: package report writes those.
+// String returns the survey as lines "name: value"; evidence is indented. The findings are not
+// among them: package report writes those.
 func (s *Survey) String() string {
 	var b strings.Builder
-	line := func(name, format string, args ...any) { fmt.Fprintf(&b, name+": "+format+"\n", args...) }
+	line := func(name, format string,
+		args ...any) {
+		fmt.Fprintf(&b, name+": "+format+"\n", args...)
+	}
 	for _, t := range s.Templates {
 		verdict := "gate: pass"
 		if t.Err != nil {
 			first, _, _ := strings.Cut(t.Err.Error(), "\n")
 			verdict = "gate: fail: " + source.Printable(first)
 		}
-		line("template", "%s, %s, %d bytes, sha256 %s, %s", t.ID, source.Printable(t.Name), len(t.Text), t.SHA256, verdict)
+		line("template", "%s, %s, %d "+
+			"bytes, sha256 %s, %s", t.ID, source.Printable(t.Name), len(t.Text), t.SHA256, verdict)
 	}
 	for _, t := range s.Tokens {
 		if t.BOS != "" || t.EOS != "" {
@@ -194,23 +203,38 @@ func (s *Survey) Value() ordered.Value {
 		templates = append(templates, t.value())
 	}
 	for _, t := range s.Tokens {
-		tokens = append(tokens, ordered.ObjectOf(ordered.MemberOf("file", text(t.File)), ordered.MemberOf("bos", textOrNull(t.BOS)), ordered.MemberOf("eos", textOrNull(t.EOS))))
+		tokens = append(tokens,
+			ordered.ObjectOf(ordered.MemberOf("file", text(t.File)),
+				ordered.MemberOf("bos", textOrNull(t.BOS)),
+				ordered.MemberOf("eos", textOrNull(t.EOS))))
 	}
 	for _, p := range s.Picks {
-		loaders = append(loaders, ordered.ObjectOf(ordered.MemberOf("loader", text(p.Loader)), ordered.MemberOf("of", textOrNull(p.Of)),
-			ordered.MemberOf("plain", s.choiceValue(p.Plain)), ordered.MemberOf("tools", s.choiceValue(p.Tools))))
+		loaders = append(loaders,
+			ordered.ObjectOf(ordered.MemberOf("loader", text(p.Loader)),
+				ordered.MemberOf("of", textOrNull(p.Of)),
+				ordered.MemberOf("plain", s.choiceValue(p.Plain)),
+				ordered.MemberOf("tools", s.choiceValue(p.Tools))))
 	}
 	for _, d := range s.Differences {
 		var changes []ordered.Value
 		for _, c := range d.Changes {
-			changes = append(changes, ordered.ObjectOf(ordered.MemberOf("rule", text(c.Rule)), ordered.MemberOf("name", text(c.Name)), ordered.MemberOf("text", text(c.Text))))
+			changes = append(changes,
+				ordered.ObjectOf(ordered.MemberOf("rule", text(c.Rule)),
+					ordered.MemberOf("name", text(c.Name)), ordered.MemberOf("text", text(c.Text))))
 		}
-		differences = append(differences, ordered.ObjectOf(ordered.MemberOf("from", text(s.Templates[d.From].ID)), ordered.MemberOf("to", text(s.Templates[d.To].ID)),
-			ordered.MemberOf("class", text(d.Class)), ordered.MemberOf("changes", ordered.ArrayOf(changes...))))
+		differences = append(differences,
+			ordered.ObjectOf(ordered.MemberOf("from", text(s.Templates[d.From].ID)),
+				ordered.MemberOf("to", text(s.Templates[d.To].ID)),
+				ordered.MemberOf("class", text(d.Class)),
+				ordered.MemberOf("changes", ordered.ArrayOf(changes...))))
 	}
 	for _, f := range s.Findings {
-		findings = append(findings, ordered.ObjectOf(ordered.MemberOf("rule", text(f.Rule)), ordered.MemberOf("name", text(f.Name)), ordered.MemberOf("severity", text(f.Severity.String())),
-			ordered.MemberOf("place", text(f.Place.String())), ordered.MemberOf("text", text(f.Text))))
+		findings = append(findings,
+			ordered.ObjectOf(ordered.MemberOf("rule", text(f.Rule)),
+				ordered.MemberOf("name", text(f.Name)),
+				ordered.MemberOf("severity", text(f.Severity.String())),
+				ordered.MemberOf("place", text(f.Place.String())),
+				ordered.MemberOf("text", text(f.Text))))
 	}
 	for _, file := range s.Unread {
 		unread = append(unread, text(file))
@@ -236,9 +260,14 @@ func (t *Template) value() ordered.Value {
 	if t.Err != nil {
 		gate, reason = "fail", text(t.Err.Error())
 	}
-	return ordered.ObjectOf(ordered.MemberOf("id", text(t.ID)), ordered.MemberOf("file", text(t.File)), ordered.MemberOf("name", text(t.Name)), ordered.MemberOf("sha256", text(t.SHA256)),
-		ordered.MemberOf("bytes", ordered.Int(len(t.Text))), ordered.MemberOf("bos", textOrNull(t.BOS)), ordered.MemberOf("eos", textOrNull(t.EOS)),
-		ordered.MemberOf("tool_capable", ordered.Boolean(capable)), ordered.MemberOf("gate", ordered.Str(gate)), ordered.MemberOf("reason", reason), ordered.MemberOf("caps", caps))
+	return ordered.ObjectOf(ordered.MemberOf("id", text(t.ID)),
+		ordered.MemberOf("file", text(t.File)), ordered.MemberOf("name", text(t.Name)),
+		ordered.MemberOf("sha256", text(t.SHA256)),
+		ordered.MemberOf("bytes", ordered.Int(len(t.Text))),
+		ordered.MemberOf("bos", textOrNull(t.BOS)), ordered.MemberOf("eos", textOrNull(t.EOS)),
+		ordered.MemberOf("tool_capable", ordered.Boolean(capable)),
+		ordered.MemberOf("gate", ordered.Str(gate)), ordered.MemberOf("reason", reason),
+		ordered.MemberOf("caps", caps))
 }
 
 func (s *Survey) choiceValue(c modeldir.Choice) ordered.Value {
@@ -246,7 +275,8 @@ func (s *Survey) choiceValue(c modeldir.Choice) ordered.Value {
 	if c.Template >= 0 {
 		id = text(s.Templates[c.Template].ID)
 	}
-	return ordered.ObjectOf(ordered.MemberOf("template", id), ordered.MemberOf("why", textOrNull(c.Why)))
+	return ordered.ObjectOf(ordered.MemberOf("template", id),
+		ordered.MemberOf("why", textOrNull(c.Why)))
 }
 
 func text(s string) ordered.Value { return ordered.Str(strings.ToValidUTF8(s, "\uFFFD")) }

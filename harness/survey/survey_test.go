@@ -59,11 +59,13 @@ func TestClasses(t *testing.T) {
 		{"breaking", "{% for %}", "breaking D001 no-longer-compiles: "},
 	} {
 		s := of(t, modeldir.JinjaFile, base, modeldir.TokenizerConfig, config(c.text))
-		if len(s.Differences) != 1 || s.Differences[0].Class != c.class || s.Differences[0].From != 0 || s.Differences[0].To != 1 {
+		if len(s.Differences) != 1 || s.Differences[0].Class != c.class ||
+			s.Differences[0].From != 0 || s.Differences[0].To != 1 {
 			t.Errorf("%s: %+v", c.class, s.Differences)
 			continue
 		}
-		if lines := strings.Join(s.Differences[0].Lines(), "\n"); !strings.Contains(lines, c.line) || c.line == "" && lines != "" {
+		if lines := strings.Join(s.Differences[0].Lines(), "\n"); !strings.Contains(lines,
+			c.line) || c.line == "" && lines != "" {
 			t.Errorf("%s: %s", c.class, lines)
 		}
 		if !ordered.Valid(s.Value().String()) || !strings.Contains(s.Value().String(), `"class": "`+c.class+`"`) {
@@ -74,7 +76,8 @@ func TestClasses(t *testing.T) {
 			t.Errorf("%s:\n%s", c.class, s)
 		}
 	}
-	if s := of(t, modeldir.JinjaFile, base, modeldir.TokenizerConfig, config("{% for %}")); !strings.Contains(s.String(), "gate: fail: dir/tokenizer_config.json#chat_template:1:") {
+	if s := of(t, modeldir.JinjaFile, base, modeldir.TokenizerConfig,
+		config("{% for %}")); !strings.Contains(s.String(), "gate: fail: dir/tokenizer_config.json#chat_template:1:") {
 		t.Errorf("no place:\n%s", s)
 	}
 	// The broken one as the one to compare with: the difference is seen from the other side.
@@ -82,7 +85,8 @@ func TestClasses(t *testing.T) {
 	if len(s.Differences) != 1 || s.Differences[0].Class != "breaking" {
 		t.Errorf("%+v", s.Differences)
 	}
-	if s = of(t, modeldir.JinjaFile, "{% for %}", modeldir.TokenizerConfig, config("{% if %}")); s.Differences[0].Class != revision.Broken {
+	if s = of(t, modeldir.JinjaFile, "{% for %}", modeldir.TokenizerConfig,
+		config("{% if %}")); s.Differences[0].Class != revision.Broken {
 		t.Errorf("%+v", s.Differences)
 	}
 }
@@ -91,7 +95,8 @@ func TestClasses(t *testing.T) {
 func TestHostile(t *testing.T) {
 	s := of(t, modeldir.AdditionalDir+"/\x1b[2J.jinja", "{{\x1b", modeldir.TokenizerConfig,
 		`{"bos_token": "\u001b", "chat_template": [{"name": "x\u0007\ntemplate: forged", "template": "{{ \u001b"}, {"name": "x", "template": "\ud800"}]}`)
-	if text := s.String(); strings.ContainsAny(text, "\x1b\x07\r") || strings.Contains(text, "\ntemplate: forged") {
+	if text := s.String(); strings.ContainsAny(text, "\x1b\x07\r") ||
+		strings.Contains(text, "\ntemplate: forged") {
 		t.Errorf("%q", text)
 	}
 	if !ordered.Valid(s.Value().String()) {

@@ -14,8 +14,8 @@ import (
 	"github.com/goassay/assay/harness/tokens"
 )
 
-// BenchmarkRender renders the standard battery with every template of the corpus: what segments add must be
-// at most a fifth.
+// BenchmarkRender renders the standard battery with every template of the corpus: what segments add
+// must be at most a fifth.
 func BenchmarkRender(b *testing.B) {
 	loaded, err := families.Load(corpus.FS)
 	if err != nil {
@@ -32,7 +32,8 @@ func BenchmarkRender(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			t, err := engine.Compile(src.Source, engine.Options{Now: subject.Now, Segments: c.segments})
+			t, err := engine.Compile(src.Source,
+				engine.Options{Now: subject.Now, Segments: c.segments})
 			if err != nil {
 				b.Fatal(err)
 			}

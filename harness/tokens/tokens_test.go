@@ -125,7 +125,8 @@ func TestText(t *testing.T) {
 		tmpl := compiled(t, src.Source, vocabulary)
 		plan, err := tmpl.Prepare(standard.ToolRequest(), engine.PrepareOptions{Insist: true})
 		if err != nil { // the template refuses tools like these
-			if plan, err = tmpl.Prepare(standard.Battery()[0].Request, engine.PrepareOptions{}); err != nil {
+			if plan, err = tmpl.Prepare(standard.Battery()[0].Request,
+				engine.PrepareOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -103,7 +103,7 @@ func (p *Prefix) look(t *engine.Template, n int, in chattemplate.Input) {
 	}
 }
 
-// Switch is the variable behind which a patch keeps what the template drops.
+// Switch is the variable after which a patch keeps what the template drops.
 const Switch = "preserve_thinking"
 
 // Keep looks for the condition of a template by which it drops, from turns that are over, what it
@@ -136,7 +136,8 @@ func Keep(src subject.Source, seed uint64) (*fix.Mended, bool) {
 	for _, test := range tests(tree.Body) {
 		span := spans.Expr(test)
 		text := src.Text[span.From:span.To]
-		for _, with := range []string{Switch + " or (" + text + ")", "not " + Switch + " and (" + text + ")"} {
+		for _, with := range []string{Switch + " or (" + text + ")",
+			"not " + Switch + " and (" + text + ")"} {
 			e := fix.Edit{From: span.From, To: span.To, Text: "(" + with + ")"}
 			patched := apply(src.Text, []edit{e})
 			is, err := compile(src, patched)

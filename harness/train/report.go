@@ -90,7 +90,8 @@ func (r *Report) String() string {
 		line("tags: placed; %d renderings are the same with them", r.Tagged.Tested)
 		if r.Tagged.Headers {
 			line(
-				"tags: one place writes headers and parts of answers alike; some headers are marked",
+				"tags: one place writes headers and parts of answers alike; some " +
+					"headers are marked",
 			)
 		}
 	}

@@ -270,7 +270,8 @@ func fenced(s syntax.Stmt, inLoop bool) bool {
 		return !inLoop
 	case *syntax.Break, *syntax.Continue:
 		return !inLoop
-	case *syntax.Macro, *syntax.Block, *syntax.Extends, *syntax.Import, *syntax.FromImport, *syntax.Include:
+	case *syntax.Macro, *syntax.Block, *syntax.Extends, *syntax.Import, *syntax.FromImport,
+		*syntax.Include:
 		return true
 	case *syntax.For:
 		inLoop = true
@@ -445,7 +446,8 @@ func (p *plan) splitPart(x syntax.Expr, known *part) ([]edit, bool) {
 		if right == "" {
 			right = "+"
 		}
-		text := "{%" + left + " if " + p.src[test.From:test.To] + " +%}{{ " + p.src[then.From:then.To] + " }}"
+		text := "{%" + left + " if " + p.src[test.From:test.To] + " +%}{{ " +
+			p.src[then.From:then.To] + " }}"
 		if x.Else != nil {
 			other := p.spans.Expr(x.Else)
 			text += "{%+ else +%}{{ " + p.src[other.From:other.To] + " }}"
@@ -453,7 +455,8 @@ func (p *plan) splitPart(x syntax.Expr, known *part) ([]edit, bool) {
 		if strings.HasPrefix(p.src[p.spans.Expr(x).From:], "(") {
 			break
 		}
-		return []edit{{From: span.From, To: span.To, Text: text + "{%+ endif " + right + "%}"}}, true
+		return []edit{{From: span.From, To: span.To, Text: text + "{%+ endif " + right + "%}"}},
+			true
 	case *syntax.Const:
 		if cuts := known.cuts(len(x.Text)); cuts != nil {
 			var pieces []string
@@ -678,7 +681,8 @@ func (p *plan) cutOut(x syntax.Expr, known *part, header string) (edit, bool) {
 	}
 	for _, s := range known.texts {
 		if !bare &&
-			(!strings.HasSuffix(s.before, header) || strings.Count(s.before, header) != 1 || header == "") {
+			(!strings.HasSuffix(s.before, header) || strings.Count(s.before, header) != 1 ||
+				header == "") {
 			return edit{}, false
 		}
 	}

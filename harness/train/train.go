@@ -69,7 +69,7 @@ type Tagged struct {
 	Tags   bool           // it had them before
 	Steps  [][]fix.Edit   // that lead to the text, one after the other
 	Tested int            // conversations that render alike
-	// Headers says that the tags mark the headers of some answers: the place that writes them
+	// Headers reports whether the tags mark the headers of some answers: the place that writes them
 	// writes parts of answers too.
 	Headers bool
 }

@@ -62,7 +62,8 @@ func TestRefused(t *testing.T) {
 // untaggable are the templates of the corpus whose model's text is written by places that write
 // other text too, and cannot be divided.
 var untaggable = map[string]bool{
-	"apertus": true, "apriel-1.6": true, "command-r-plus": true, "gpt-oss": true, "rwkv-world": true,
+	"apertus": true, "apriel-1.6": true, "command-r-plus": true, "gpt-oss": true,
+	"rwkv-world": true,
 	"solar-open": true,
 }
 
@@ -291,13 +292,16 @@ func TestTRL(t *testing.T) {
 	compared, alike := 0, 0
 	// Where TRL counts otherwise, and why.
 	reasons := map[string]string{
-		"deepseek_r1_distill.jinja": "TRL marks the header, which the template writes in one with the content",
-		"deepseekv3.jinja":          "TRL marks the header, which the template writes in one with the content",
-		"diffusion_gemma.jinja":     "the template writes tools' results inside the answer's turn",
-		"glm4moe.jinja":             "TRL marks the header of the next turn, at which the model stops",
-		"muse_glimmer.jinja":        "TRL marks the header of each addressed part",
-		"phi3.jinja":                "TRL marks the end of the text after the last answer",
-		"phi3_5.jinja":              "TRL marks the end of the text after the last answer",
+		"deepseek_r1_distill.jinja": "TRL marks the header, which the template writes in one " +
+			"with the content",
+		"deepseekv3.jinja": "TRL marks the header, which the template writes in one " +
+			"with the content",
+		"diffusion_gemma.jinja": "the template writes tools' results inside the answer's turn",
+		"glm4moe.jinja": "TRL marks the header of the next turn, at which " +
+			"the model stops",
+		"muse_glimmer.jinja": "TRL marks the header of each addressed part",
+		"phi3.jinja":         "TRL marks the end of the text after the last answer",
+		"phi3_5.jinja":       "TRL marks the end of the text after the last answer",
 	}
 	for _, twin := range twins {
 		base := strings.TrimSuffix(twin, "_training.jinja") + ".jinja"

@@ -12,18 +12,22 @@ import (
 	"github.com/goassay/assay/harness/split"
 )
 
-// isFixture reports whether a line without a kind is a record of CanIToolCall's fixture specification.
+// isFixture reports whether a line without a kind is a record of CanIToolCall's fixture
+// specification.
 func isFixture(v ordered.Value) bool {
 	_, ok := v.Get("raw_output")
 	return ok
 }
 
-// fixture checks one fixture: its output is read as its expected message, in one go and in every split.
+// fixture checks one fixture: its output is read as its expected message, in one go and in every
+// split.
 func (v *Verifier) fixture(vec *Vector) error {
 	if version := vec.Value.At("spec_version").Text(); !strings.HasPrefix(version, "0.") {
-		return fmt.Errorf("the record has the version %q of the fixture specification; 0.1 is known", version)
+		return fmt.Errorf("the record has the version %q of the fixture "+
+			"specification; 0.1 is known", version)
 	}
-	name, err := v.Templates.find(vec.Value.At("provenance", "template_sha256").Text(), stringsOf(vec.Value.At("models")))
+	name, err := v.Templates.find(vec.Value.At("provenance", "template_sha256").Text(),
+		stringsOf(vec.Value.At("models")))
 	if err != nil {
 		return err
 	}
@@ -79,7 +83,8 @@ func (t *template) answered(vec *Vector) (*engine.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	modes := []ordered.Value{vec.Value.At("thinking"), {}, ordered.Boolean(true), ordered.Boolean(false)}
+	modes := []ordered.Value{vec.Value.At("thinking"), {}, ordered.Boolean(true),
+		ordered.Boolean(false)}
 	var first *engine.Plan
 	for i, mode := range modes {
 		request, err := chat.ParseRequest(fixtureRequest(vec, mode))
@@ -91,7 +96,8 @@ func (t *template) answered(vec *Vector) (*engine.Plan, error) {
 		if err != nil && i == 0 {
 			return nil, err
 		}
-		if err == nil && strings.HasSuffix(plan.Prompt.Text, vec.Value.At("generation_prompt").Text()) {
+		if err == nil && strings.HasSuffix(plan.Prompt.Text, vec.Value.At("generation_prompt").
+			Text()) {
 			return plan, nil
 		}
 		if i == 0 {
@@ -101,36 +107,46 @@ func (t *template) answered(vec *Vector) (*engine.Plan, error) {
 	return first, nil
 }
 
-// fixtureRequest is a request for a fixture's output, in a mode of thinking: true, false, or null for the template's own.
+// fixtureRequest is a request for a fixture's output, in a mode of thinking: true, false, or null
+// for the template's own.
 func fixtureRequest(vec *Vector, thinking ordered.Value) ordered.Value {
-	member := func(key string, v ordered.Value) ordered.Member { return ordered.Member{Key: key, Value: v} }
-	ask := ordered.ObjectOf(member("role", ordered.Str("user")), member("content", ordered.Str("Please help me.")))
-	return ordered.ObjectOf(member("messages", ordered.ArrayOf(ask)), member("tools", vec.Value.At("tools")),
+	member := func(key string,
+		v ordered.Value) ordered.Member {
+		return ordered.Member{Key: key, Value: v}
+	}
+	ask := ordered.ObjectOf(member("role", ordered.Str("user")),
+		member("content", ordered.Str("Please help me.")))
+	return ordered.ObjectOf(member("messages", ordered.ArrayOf(ask)),
+		member("tools", vec.Value.At("tools")),
 		member("enable_thinking", thinking))
 }
 
 // expectFixture compares a message with what a fixture expects.
 func expectFixture(vec *Vector, got chat.Message) error {
-	calls := slices.DeleteFunc(slices.Clone(got.ToolCalls), func(c chat.ToolCall) bool { return !c.Complete })
+	calls := slices.DeleteFunc(slices.Clone(got.ToolCalls),
+		func(c chat.ToolCall) bool { return !c.Complete })
 	want, ok := vec.Value.Get("expected")
 	if !ok {
 		return expectNoCall(vec, got, calls)
 	}
-	for _, field := range [...]struct{ name, text string }{{"reasoning_content", got.Reasoning}, {"content", got.Content}} {
+	for _, field := range [...]struct{ name, text string }{{"reasoning_content", got.Reasoning},
+		{"content", got.Content}} {
 		if w := want.At(field.name).Text(); strings.TrimSpace(w) != strings.TrimSpace(field.text) {
 			return fmt.Errorf("%s\nwant %q\ngot  %q", field.name, w, field.text)
 		}
 	}
 	wants := want.At("tool_calls").Items()
 	if len(wants) != len(calls) {
-		return fmt.Errorf("%d complete tool calls, want %d: %s", len(calls), len(wants), got.Value())
+		return fmt.Errorf("%d complete tool "+
+			"calls, want %d: %s", len(calls), len(wants), got.Value())
 	}
 	for i, w := range wants {
 		arguments := w.At("arguments")
 		given, err := ordered.ParseString(calls[i].Arguments)
 		switch {
 		case w.At("name").Text() != calls[i].Name:
-			return fmt.Errorf("tool_calls[%d].name is %q, want %q", i, calls[i].Name, w.At("name").Text())
+			return fmt.Errorf("tool_calls[%d].name is %q, want %q", i, calls[i].Name, w.At("name").
+				Text())
 		case err != nil || !ordered.Equal(given, arguments):
 			return fmt.Errorf("tool_calls[%d].arguments\nwant %s\ngot  %s", i, arguments, calls[i].Arguments)
 		}
@@ -138,16 +154,18 @@ func expectFixture(vec *Vector, got chat.Message) error {
 	return nil
 }
 
-// expectNoCall checks the message of an output that a fixture says is broken. No complete call may come of it; where the text must be
-// passed on, too, it is the content.
+// expectNoCall checks the message of an output that a fixture says is broken. No complete call may
+// come of it; where the text must be passed on, too, it is the content.
 func expectNoCall(vec *Vector, got chat.Message, calls []chat.ToolCall) error {
 	why := vec.Value.At("expected_error", "reason").Text()
 	if len(calls) > 0 {
-		return fmt.Errorf("%d complete tool calls, want none (%s): %s", len(calls), why, got.Value())
+		return fmt.Errorf("%d complete tool calls, "+
+			"want none (%s): %s", len(calls), why, got.Value())
 	}
 	accept := stringsOf(vec.Value.At("expected_error", "accept"))
 	passed := strings.TrimSpace(got.Content) == strings.TrimSpace(vec.Value.At("raw_output").Text())
-	if slices.Contains(accept, "no_tool_calls") || slices.Contains(accept, "content_passthrough") && passed {
+	if slices.Contains(accept, "no_tool_calls") ||
+		slices.Contains(accept, "content_passthrough") && passed {
 		return nil
 	}
 	return errors.New("the text of a broken call is not passed on as content (" + why + ")")

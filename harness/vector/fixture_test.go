@@ -21,11 +21,15 @@ func fixture(id, output, rest string) string {
 	return fmt.Sprintf(`{"id": %q, "family": "x", "models": ["Owner/Some-Model"], "spec_version": "0.1", "tools": [%s], "raw_output": %q, %s}`+"\n", id, fixtureTool, output, rest)
 }
 
-// TestFixtures runs records of CanIToolCall's specification. Calls that broke off count neither for nor against an output.
+// TestFixtures runs records of CanIToolCall's specification. Calls that broke off count neither for
+// nor against an output.
 func TestFixtures(t *testing.T) {
 	const message = `"tags": ["x-a"], "expected": {"content": %s, "reasoning_content": %s, "tool_calls": [%s]}`
 	const call = `{"name": "f", "arguments": {"n": 1.0}}`
-	expect := func(content, reasoning, calls string) string { return fmt.Sprintf(message, content, reasoning, calls) }
+	expect := func(content, reasoning,
+		calls string) string {
+		return fmt.Sprintf(message, content, reasoning, calls)
+	}
 	const broken = `"tags": [%s], "expected_error": {"reason": "it broke off", "accept": ["%s"]}`
 	for _, c := range []struct{ name, line, wrong string }{
 		{"content", fixture("x/a", "Hello\n", expect(`"Hello"`, "null", "")), ""},
@@ -42,7 +46,8 @@ func TestFixtures(t *testing.T) {
 		{"a later version", strings.Replace(fixture("x/a", "", expect("null", "null", "")), `"0.1"`, `"1.0"`, 1), `has the version "1.0"`},
 		{"an unknown model", strings.Replace(fixture("x/a", "", expect("null", "null", "")), "Owner/", "Nobody-", 1), "has the template of Nobody-Some-Model"},
 	} {
-		v := &vector.Verifier{Templates: vector.NewTemplates(fstest.MapFS{"owner-some-model.jinja": {Data: []byte(marked)}})}
+		folder := fstest.MapFS{"owner-some-model.jinja": {Data: []byte(marked)}}
+		v := &vector.Verifier{Templates: vector.NewTemplates(folder)}
 		got := run(t, v, c.line)[0]
 		switch {
 		case c.wrong == "" && got.Status != rule.Passed:
@@ -53,8 +58,8 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// TestFixtureTemplate finds a fixture's template among folders: by its digest before its models, by a list before names of files, and
-// in the first folder that has it.
+// TestFixtureTemplate finds a fixture's template among folders: by its digest before its models, by
+// a list before names of files, and in the first folder that has it.
 func TestFixtureTemplate(t *testing.T) {
 	other := strings.ReplaceAll(marked, "call>", "tool>")
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }

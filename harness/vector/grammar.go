@@ -39,7 +39,8 @@ func expectLanguage(vec *Vector, g *gbnf.Grammar) error {
 			if got, err := gbnf.Accepts(g, text); err != nil {
 				return err
 			} else if got != list.want {
-				return fmt.Errorf("%s[%d]: the grammar must %s %s\n%s", list.name, i, list.name, ordered.Str(text), g)
+				return fmt.Errorf("%s[%d]: the grammar must %s %s\n%s", list.name, i, list.name,
+					ordered.Str(text), g)
 			}
 		}
 	}

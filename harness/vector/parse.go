@@ -43,7 +43,8 @@ func reason(vec *Vector) chat.FinishReason {
 	return chat.FinishStop
 }
 
-// plan prepares a vector's request. Tools on a format that is not verified are insisted on: the vector decides.
+// plan prepares a vector's request. Tools on a format that is not verified are insisted on: the
+// vector decides.
 func (t *template) plan(vec *Vector) (*engine.Plan, error) {
 	chatTemplate, err := t.chat()
 	if err != nil {
@@ -53,13 +54,15 @@ func (t *template) plan(vec *Vector) (*engine.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return chatTemplate.Prepare(request, engine.PrepareOptions{Insist: true, Fallbacks: stringsOf(vec.Value.At("fallback"))})
+	return chatTemplate.Prepare(request,
+		engine.PrepareOptions{Insist: true, Fallbacks: stringsOf(vec.Value.At("fallback"))})
 }
 
 // Case returns a vector of the kind parse as a case to reduce.
 func (v *Verifier) Case(vec *Vector) (reduce.Case, error) {
 	if vec.Kind != "parse" {
-		return reduce.Case{}, fmt.Errorf("%s is a vector of the kind %s; those of the kind parse can be shrunk", vec.ID, vec.Kind)
+		return reduce.Case{}, fmt.Errorf("%s is a vector of the kind %s; those of the kind "+
+			"parse can be shrunk", vec.ID, vec.Kind)
 	}
 	t, err := v.template(vec)
 	if err != nil {
@@ -69,31 +72,38 @@ func (v *Verifier) Case(vec *Vector) (reduce.Case, error) {
 	if err != nil {
 		return reduce.Case{}, err
 	}
-	want := reduce.Want{Accepts: vec.Value.At("grammar_accepts").Bool(), Same: func(field, want, got string) bool {
-		switch field {
-		case "reasoning_content", "content":
-			return strings.TrimSpace(want) == strings.TrimSpace(got)
-		case "arguments":
-			return sameArguments(want, got, reason(vec).Cut())
-		}
-		return want == got
-	}}
+	want := reduce.Want{Accepts: vec.Value.At("grammar_accepts").Bool(),
+		Same: func(field, want, got string) bool {
+			switch field {
+			case "reasoning_content", "content":
+				return strings.TrimSpace(want) == strings.TrimSpace(got)
+			case "arguments":
+				return sameArguments(want, got, reason(vec).Cut())
+			}
+			return want == got
+		}}
 	value := vec.Value.At("want")
-	want.Message.Content, want.Message.Reasoning = value.At("content").Text(), value.At("reasoning_content").Text()
+	want.Message.Content, want.Message.Reasoning = value.At("content").
+		Text(), value.At("reasoning_content").Text()
 	for _, call := range value.At("tool_calls").Items() {
-		want.Message.ToolCalls = append(want.Message.ToolCalls, chat.ToolCall{Name: call.At("name").Text(), Arguments: call.At("arguments").Text(), ID: call.At("id").Text()})
+		want.Message.ToolCalls = append(want.Message.ToolCalls,
+			chat.ToolCall{Name: call.At("name").Text(), Arguments: call.At("arguments").Text(),
+				ID: call.At("id").Text()})
 	}
-	return reduce.Case{Template: chatTemplate, Request: vec.Value.At("request"), Fallbacks: stringsOf(vec.Value.At("fallback")),
-		Output: vec.Value.At("output").Text(), Reason: reason(vec), Want: &want}, nil
+	return reduce.Case{Template: chatTemplate, Request: vec.Value.At("request"),
+		Fallbacks: stringsOf(vec.Value.At("fallback")),
+		Output:    vec.Value.At("output").Text(), Reason: reason(vec), Want: &want}, nil
 }
 
-// promptNote says so where the prompt does not end with the vector's generation prompt, since that primes the parser.
+// promptNote says so where the prompt does not end with the vector's generation prompt, since that
+// primes the parser.
 func promptNote(vec *Vector, plan *engine.Plan) string {
 	want := vec.Value.At("generation_prompt").Text()
 	if strings.HasSuffix(plan.Prompt.Text, want) {
 		return ""
 	}
-	return fmt.Sprintf("\nthe prompt ends with %q, the vector has %q", plan.Prompt.Text[max(0, len(plan.Prompt.Text)-len(want)):], want)
+	return fmt.Sprintf("\nthe prompt ends with %q, "+
+		"the vector has %q", plan.Prompt.Text[max(0, len(plan.Prompt.Text)-len(want)):], want)
 }
 
 func expectAccepted(plan *engine.Plan, output string) error {
@@ -116,7 +126,8 @@ func expectAccepted(plan *engine.Plan, output string) error {
 
 // expectMessage compares a message with a vector's want.
 func expectMessage(want ordered.Value, got chat.Message, partial bool) error {
-	for _, field := range [...]struct{ name, text string }{{"reasoning_content", got.Reasoning}, {"content", got.Content}} {
+	for _, field := range [...]struct{ name, text string }{{"reasoning_content", got.Reasoning},
+		{"content", got.Content}} {
 		if w := want.At(field.name).Text(); strings.TrimSpace(w) != strings.TrimSpace(field.text) {
 			return fmt.Errorf("%s\nwant %q\ngot  %q", field.name, w, field.text)
 		}
@@ -155,7 +166,8 @@ func sameArguments(want, got string, partial bool) bool {
 	return (partial || errWant != nil) && WithoutSpace(want) == WithoutSpace(got)
 }
 
-// WithoutSpace leaves out the white space of a JSON text that is cut off, as far as it is outside strings.
+// WithoutSpace leaves out the white space of a JSON text that is cut off, as far as it is outside
+// strings.
 func WithoutSpace(s string) string {
 	var b strings.Builder
 	quoted := false

@@ -12,8 +12,8 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// template is a template that vectors name, compiled once for those that follow each other. Rendering alone needs no chat
-// template around it.
+// template is a template that vectors name, compiled once for those that follow each other.
+// Rendering alone needs no chat template around it.
 type template struct {
 	program func() (*jinja.Template, error)
 	chat    func() (*engine.Template, error)
@@ -72,7 +72,10 @@ func (v *Verifier) named(name string) (*template, error) {
 			return nil, err
 		}
 		return &template{
-			program: sync.OnceValues(func() (*jinja.Template, error) { return jinja.Compile(source.New(name, text)) }),
+			program: sync.OnceValues(func() (*jinja.Template,
+				error) {
+				return jinja.Compile(source.New(name, text))
+			}),
 			chat: sync.OnceValues(func() (*engine.Template, error) {
 				return subject.New(name, text).Limited(v.Limits).Compile()
 			}),
@@ -94,9 +97,10 @@ func (v *Verifier) jinja(vec *Vector) error {
 	})
 }
 
-// below are the classes of errors that Python raises below jinja2, in its own compiler and interpreter: where one of them is
-// wanted, any error will do.
-var below = []string{"SyntaxError", "RecursionError", "RuntimeError", "AssertionError", "MemoryError"}
+// below are the classes of errors that Python raises below jinja2, in its own compiler and
+// interpreter: where one of them is wanted, any error will do.
+var below = []string{"SyntaxError", "RecursionError", "RuntimeError", "AssertionError",
+	"MemoryError"}
 
 func (v *Verifier) expectText(vec *Vector, compile func() (*jinja.Template, error)) error {
 	text, err := v.renderVars(vec, compile)
@@ -114,15 +118,18 @@ func (v *Verifier) expectText(vec *Vector, compile func() (*jinja.Template, erro
 	}
 	if want := vec.Value.At("want").Text(); text != want {
 		at := report.Parting(want, text)
-		return fmt.Errorf("rendered another text from byte %d on\n%s", at, report.Sides("want", want, "got", text))
+		return fmt.Errorf("rendered another text "+
+			"from byte %d on\n%s", at, report.Sides("want", want, "got", text))
 	}
 	return nil
 }
 
-func (v *Verifier) renderVars(vec *Vector, compile func() (*jinja.Template, error)) (string, error) {
+func (v *Verifier) renderVars(vec *Vector,
+	compile func() (*jinja.Template, error)) (string, error) {
 	t, err := compile()
 	if err != nil {
 		return "", err
 	}
-	return t.Render(jinja.NewVars(vec.Value.At("vars").Members()...), jinja.Options{Mode: jinja.Immutable, Limits: v.Limits.Render, Now: subject.Now})
+	return t.Render(jinja.NewVars(vec.Value.At("vars").Members()...),
+		jinja.Options{Mode: jinja.Immutable, Limits: v.Limits.Render, Now: subject.Now})
 }

@@ -14,8 +14,9 @@ import (
 	"github.com/goassay/assay/harness/outline"
 )
 
-// modelsList is the name of the list, in a folder of templates, of the models that each template belongs to: an outline (package
-// outline) whose headings are templates and whose items are repositories, such as "owner/name".
+// modelsList is the name of the list, in a folder of templates, of the models that each template
+// belongs to: an outline (package outline) whose headings are templates and whose items are
+// repositories, such as "owner/name".
 const modelsList = "models.txt"
 
 // Templates finds the templates that vectors name, in several folders.
@@ -24,7 +25,8 @@ type Templates struct {
 	index   func() (*index, error)
 }
 
-// index knows the templates of all folders by what else they are named by. The first folder that has a name wins.
+// index knows the templates of all folders by what else they are named by. The first folder that
+// has a name wins.
 type index struct {
 	digests map[string]string // SHA-256 of the text in hexadecimal -> path
 	models  map[string]string // repository in lower case -> path
@@ -41,7 +43,8 @@ func NewTemplates(folders ...fs.FS) *Templates {
 // text returns a template by its path in one of the folders.
 func (t *Templates) text(name string) (string, error) {
 	if t == nil {
-		return "", fmt.Errorf("the template %s is needed; --templates says where templates are", name)
+		return "", fmt.Errorf("the template %s is needed; --templates says "+
+			"where templates are", name)
 	}
 	for _, folder := range t.folders {
 		text, err := fs.ReadFile(folder, name)
@@ -52,8 +55,9 @@ func (t *Templates) text(name string) (string, error) {
 	return "", fmt.Errorf("no folder of --templates has %s", name)
 }
 
-// find returns the path of the template with a digest, else of the one that belongs to the first of the models that has one: by a
-// folder's list, or by a file whose name is the repository's, with "-" for "/" or without the owner.
+// find returns the path of the template with a digest, else of the one that belongs to the first of
+// the models that has one: by a folder's list, or by a file whose name is the repository's, with
+// "-" for "/" or without the owner.
 func (t *Templates) find(digest string, models []string) (string, error) {
 	if t == nil {
 		return "", errors.New("a template is needed; --templates says where templates are")
@@ -76,7 +80,8 @@ func (t *Templates) find(digest string, models []string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("no folder of --templates has the template of %s", strings.Join(models, " or "))
+	return "", fmt.Errorf("no folder of --templates has "+
+		"the template of %s", strings.Join(models, " or "))
 }
 
 func (t *Templates) read() (*index, error) {

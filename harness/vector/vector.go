@@ -1,4 +1,5 @@
-// Package vector runs test vectors: portable cases, one JSON object a line, that any engine can be held to.
+// Package vector runs test vectors: portable cases, one JSON object a line, that any engine can be
+// held to.
 //
 // # Kinds
 //
@@ -14,25 +15,28 @@
 //	fixture  a record of CanIToolCall's fixture specification 0.1, which has no kind and is known by its raw_output: models, tools,
 //	         raw_output; expected {content, reasoning_content, tool_calls[]} or expected_error {reason, accept[]}
 //
-// A fixture names its template by digest (provenance.template_sha256) and by the models that write so; [Templates] says how it is
-// found. It has no messages: it is read as the answer to one user's message, in the first mode of thinking whose prompt ends as the
-// fixture's does. Its calls are compared without ids. Where an output breaks off, servers differ in whether a call that is not complete
-// is shown, so only complete calls count.
+// A fixture names its template by digest (provenance.template_sha256) and by the models that write
+// so; [Templates] says how it is found. It has no messages: it is read as the answer to one user's
+// message, in the first mode of thinking whose prompt ends as the fixture's does. Its calls are
+// compared without ids. Where an output breaks off, servers differ in whether a call that is not
+// complete is shown, so only complete calls count.
 //
-// Templates are rendered in the immutable sandbox with the clock of package subject. An output is parsed in one go and in every
-// split (package split). Content and reasoning compare without surrounding white space, arguments as JSON values;
-// arguments of an output that is cut off compare as text, without the white space that JSON does not need.
+// Templates are rendered in the immutable sandbox with the clock of package subject. An output is
+// parsed in one go and in every split (package split). Content and reasoning compare without
+// surrounding white space, arguments as JSON values; arguments of an output that is cut off compare
+// as text, without the white space that JSON does not need.
 //
 // # Scale
 //
-// A file is read line by line and never as a whole. [Check] reads it once to find what is wrong with it, [Verifier.Run] runs vectors on
-// all cores, with a bounded number of them in flight and of templates compiled, and hands the results on in the order of the
-// vectors. So memory does not grow with the file, but for 16 bytes an id.
+// A file is read line by line and never as a whole. [Check] reads it once to find what is wrong
+// with it, [Verifier.Run] runs vectors on all cores, with a bounded number of them in flight and of
+// templates compiled, and hands the results on in the order of the vectors. So memory does not grow
+// with the file, but for 16 bytes an id.
 //
 // # Errors
 //
-// A file that does not read, a line that is not JSON, lacks a field or is longer than [MaxLine], an id used twice: these are errors
-// with file, line and column ([source.Error]), and nothing is run.
+// A file that does not read, a line that is not JSON, lacks a field or is longer than [MaxLine], an
+// id used twice: these are errors with file, line and column ([source.Error]), and nothing is run.
 //
 // # Stability
 //
@@ -83,7 +87,8 @@ var checks = map[string]struct {
 	"fixture": {[]string{"models", "tools", "raw_output", "tags"}, (*Verifier).fixture},
 }
 
-// Files returns the files of vectors that a name stands for: itself, or the *.jsonl files of a folder and the folders in it, sorted.
+// Files returns the files of vectors that a name stands for: itself, or the *.jsonl files of a
+// folder and the folders in it, sorted.
 func Files(name string) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil || !info.IsDir() {
@@ -118,7 +123,7 @@ func NewReader(name string, r io.Reader) *Reader {
 	return &Reader{name: name, in: bufio.NewReaderSize(r, 1<<16)}
 }
 
-// Next returns the next vector, [io.EOF] behind the last one.
+// Next returns the next vector, [io.EOF] after the last one.
 func (r *Reader) Next() (Vector, error) {
 	for {
 		line, err := r.next()
@@ -147,7 +152,8 @@ func (r *Reader) next() (string, error) {
 		r.buf = append(r.buf, part...)
 		switch {
 		case len(r.buf) > MaxLine:
-			return "", source.Errorf(&source.Source{Name: r.name, Text: string(r.buf[:100]), First: r.line}, 0, "the line is longer than %d bytes", MaxLine)
+			return "", source.Errorf(&source.Source{Name: r.name, Text: string(r.buf[:100]),
+				First: r.line}, 0, "the line is longer than %d bytes", MaxLine)
 		case err == nil, errors.Is(err, io.EOF) && len(r.buf) > 0:
 			line := string(r.buf)
 			if cap(r.buf) > 1<<20 {
@@ -166,7 +172,8 @@ type place struct {
 	line int
 }
 
-// Check reads a file, says what is wrong with it, and returns how many vectors satisfy the condition.
+// Check reads a file, says what is wrong with it, and returns how many vectors satisfy the
+// condition.
 func Check(name string, r io.Reader, chosen func(*Vector) bool) (n int, err error) {
 	in := NewReader(name, r)
 	seed := maphash.MakeSeed()
@@ -184,12 +191,15 @@ func Check(name string, r io.Reader, chosen func(*Vector) bool) (n int, err erro
 		}
 	}
 	if len(ids) == 0 {
-		return 0, source.Errorf(source.New(name, ""), 0, "no vectors in this file; a vector is a JSON object on a line of its own")
+		return 0, source.Errorf(source.New(name, ""), 0, "no vectors in this file; a vector is a "+
+			"JSON object on a line of its own")
 	}
-	slices.SortFunc(ids, func(a, b place) int { return cmp.Or(cmp.Compare(a.id, b.id), a.line-b.line) })
+	slices.SortFunc(ids,
+		func(a, b place) int { return cmp.Or(cmp.Compare(a.id, b.id), a.line-b.line) })
 	for i := range ids[1:] {
 		if ids[i].id == ids[i+1].id {
-			return 0, source.Errorf(&source.Source{Name: name, First: ids[i+1].line}, 0, "an id is used twice, first in line %d", ids[i].line)
+			return 0, source.Errorf(&source.Source{Name: name, First: ids[i+1].line}, 0,
+				"an id is used twice, first in line %d", ids[i].line)
 		}
 	}
 	return n, nil
@@ -203,7 +213,8 @@ func readLine(src *source.Source, start int, line string) (Vector, error) {
 		return Vector{}, source.Errorf(src, start+n, "%s", fault.Msg)
 	}
 	if n < len(line) {
-		return Vector{}, source.Errorf(src, start+n, "text after the vector; a line is one JSON object")
+		return Vector{}, source.Errorf(src, start+n, "text after the vector; a line is "+
+			"one JSON object")
 	}
 	v := Vector{ID: value.At("id").Text(), Kind: value.At("kind").Text(), Value: value}
 	if v.Kind == "" && isFixture(value) {
@@ -214,11 +225,14 @@ func readLine(src *source.Source, start int, line string) (Vector, error) {
 	case v.ID == "":
 		return Vector{}, source.Errorf(src, start, `a vector without an "id"`)
 	case !ok:
-		return Vector{}, source.Errorf(src, start, "%s has the kind %q; kinds are caps, grammar, jinja, parse, render, schema, and records with a raw_output are fixtures", v.ID, v.Kind)
+		return Vector{}, source.Errorf(src, start, "%s has the kind %q; kinds are caps, grammar, "+
+			"jinja, parse, render, schema, and records with a "+
+			"raw_output are fixtures", v.ID, v.Kind)
 	}
 	for _, field := range kind.fields {
 		if _, ok := value.Get(field); !ok {
-			return Vector{}, source.Errorf(src, start, "%s has no %q; a vector of the kind %s needs %s",
+			return Vector{}, source.Errorf(src, start, "%s has no %q; a vector of the "+
+				"kind %s needs %s",
 				v.ID, field, v.Kind, strings.Join(kind.fields, ", "))
 		}
 	}
@@ -233,9 +247,11 @@ type Verifier struct {
 	cache cache
 }
 
-// Run runs the vectors that next returns, until its error, which is [io.EOF] at the end, or until the context ends. It hands the
-// results on in the order of the vectors, and returns next's error unless it is io.EOF, or why the context ended.
-func (v *Verifier) Run(ctx context.Context, next func() (Vector, error), result func(rule.Result)) error {
+// Run runs the vectors that next returns, until its error, which is [io.EOF] at the end, or until
+// the context ends. It hands the results on in the order of the vectors, and returns next's error
+// unless it is io.EOF, or why the context ended.
+func (v *Verifier) Run(ctx context.Context, next func() (Vector, error),
+	result func(rule.Result)) error {
 	return inorder.Run(ctx, next, func(vec Vector) rule.Result { return v.result(&vec) }, result)
 }
 

@@ -18,13 +18,15 @@ import (
 func run(t testing.TB, v *vector.Verifier, text string) []rule.Result {
 	t.Helper()
 	var results []rule.Result
-	if err := v.Run(context.Background(), vector.NewReader("f", strings.NewReader(text)).Next, func(r rule.Result) { results = append(results, r) }); err != nil {
+	if err := v.Run(context.Background(), vector.NewReader("f", strings.NewReader(text)).Next,
+		func(r rule.Result) { results = append(results, r) }); err != nil {
 		t.Fatal(err)
 	}
 	return results
 }
 
-// TestRun runs many vectors of many templates: in order, and each with its own template though few stay compiled.
+// TestRun runs many vectors of many templates: in order, and each with its own template though few
+// stay compiled.
 func TestRun(t *testing.T) {
 	templates := fstest.MapFS{}
 	var b strings.Builder
@@ -39,7 +41,8 @@ func TestRun(t *testing.T) {
 	}
 	results := run(t, &vector.Verifier{Templates: vector.NewTemplates(templates)}, b.String())
 	for i, r := range results {
-		if r.Name != fmt.Sprint("v", i) || r.Place.Line != i+1 || (r.Status == rule.Failed) != (i == 17) {
+		if r.Name != fmt.Sprint("v", i) || r.Place.Line != i+1 ||
+			(r.Status == rule.Failed) != (i == 17) {
 			t.Errorf("result %d: %+v", i, r)
 		}
 	}
@@ -48,7 +51,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestHostileFiles reads what is no file of vectors: each ends in an error at its place, in bounded memory.
+// TestHostileFiles reads what is no file of vectors: each ends in an error at its place, in bounded
+// memory.
 func TestHostileFiles(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -93,7 +97,8 @@ func FuzzCheck(f *testing.F) {
 		if len(text) > 2000 {
 			return
 		}
-		n, err := vector.Check("f", strings.NewReader(text), func(*vector.Vector) bool { return true })
+		n, err := vector.Check("f", strings.NewReader(text),
+			func(*vector.Vector) bool { return true })
 		if err != nil {
 			var at *source.Error
 			if !errors.As(err, &at) || at.Src.Position(at.Off).Line > strings.Count(text, "\n")+1 {

@@ -1,16 +1,20 @@
-// Package visible makes text that others wrote fit to be shown: what a template, a model, a file or its name says must not move
-// the cursor, change colours, hide or reorder what stands beside it, or give orders to what reads the log.
+// Package visible makes text that others wrote fit to be shown: what a template, a model, a file or
+// its name says must not move the cursor, change colours, hide or reorder what stands beside it, or
+// give orders to what reads the log.
 //
 // # Model
 //
-// Everything that a person or a CI system reads goes through [Text], [Line] or a [Writer], once. Characters that show nothing
-// themselves become their escape: control characters (ANSI sequences begin with one), the marks that reverse the direction of
-// text, zero-width and other format characters, separators, code points that mean nothing, and bytes that are no UTF-8
-// (\x9b). Kept are line feeds and tabs, and the joiners of Persian words and of emoji. Two things that runners of CI jobs take
-// for commands lose their first character to an escape: "::" at the start of a line and "##[".
+// Everything that a person or a CI system reads goes through [Text], [Line] or a [Writer], once.
+// Characters that show nothing themselves become their escape: control characters (ANSI sequences
+// begin with one), the marks that reverse the direction of text, zero-width and other format
+// characters, separators, code points that mean nothing, and bytes that are no UTF-8 (\x9b). Kept
+// are line feeds and tabs, and the joiners of Persian words and of emoji. Two things that runners
+// of CI jobs take for commands lose their first character to an escape: "::" at the start of a line
+// and "##[".
 //
-// The escapes are JSON's, so that JSON text stays JSON with the same meaning, unless carriage returns stand between its tokens. They are not marked apart from a
-// backslash that was in the text: this is for reading, not for reading back.
+// The escapes are JSON's, so that JSON text stays JSON with the same meaning, unless carriage
+// returns stand between its tokens. They are not marked apart from a backslash that was in the
+// text: this is for reading, not for reading back.
 //
 // # Stability
 //
@@ -55,8 +59,9 @@ func plain(s string) bool {
 	return true
 }
 
-// Writer writes to another writer what [Text] makes of it. It is safe for concurrent use. Flush must be called at the end: the beginning of a
-// character, and of what a runner might take for a command, is held back until it is known how it goes on.
+// Writer writes to another writer what [Text] makes of it. It is safe for concurrent use. Flush
+// must be called at the end: the beginning of a character, and of what a runner might take for a
+// command, is held back until it is known how it goes on.
 type Writer struct {
 	w  io.Writer
 	mu sync.Mutex
@@ -119,7 +124,8 @@ func (e *escaper) flush() {
 	}
 }
 
-// next takes one character off p, which is not empty; none where more must be seen and the text goes on.
+// next takes one character off p, which is not empty; none where more must be seen and the text
+// goes on.
 func (e *escaper) next(p []byte, end bool) int {
 	switch c := p[0]; {
 	case c == '\n':
@@ -168,7 +174,8 @@ func (e *escaper) next(p []byte, end bool) int {
 		e.out = append(e.out, p[:n]...)
 	default:
 		e.escape(r)
-		return n // it does not end the white space at the start of a line: to a runner it may be some
+		// it does not end the white space at the start of a line: to a runner it may be some
+		return n
 	}
 	e.start = e.start && unicode.IsSpace(r)
 	return n

@@ -25,7 +25,7 @@ func TestText(t *testing.T) {
 		{"separators and what means nothing", "a\u2028b\u2029c\ufffed\ue000", `a\u2028b\u2029c\ufffed\ue000`},
 		{"no UTF-8", "a\xffb\xc3", `a\xffb\xc3`},
 		{"a runner's command", "x\n::error::no\n  ::add-mask::a", "x\n\\u003a:error::no\n  \\u003a:add-mask::a"},
-		{"a command behind what is white space to a runner", "\u00a0\u2003\x0b::stop", "\u00a0\u2003" + `\u000b\u003a:stop`},
+		{"a command after what is white space to a runner", "\u00a0\u2003\x0b::stop", "\u00a0\u2003" + `\u000b\u003a:stop`},
 		{"the older commands", "a ##[error]b", `a \u0023#[error]b`},
 	} {
 		if got := visible.Text(c.text); got != c.want {
@@ -37,7 +37,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// FuzzWriter demands that pieces make no difference, that nothing is left that shows nothing, and that JSON stays the same JSON.
+// FuzzWriter demands that pieces make no difference, that nothing is left that shows nothing, and
+// that JSON stays the same JSON.
 func FuzzWriter(f *testing.F) {
 	f.Add("a\x1b[31m\u202e\n ::error::##[x]\xf0\x9f", uint64(1))
 	f.Add(`{"a": ["\u001b`+"\u202e\U000e0041\x7f"+`"]}`, uint64(2))
@@ -83,6 +84,7 @@ func FuzzWriter(f *testing.F) {
 	})
 }
 
-// validJSON says that a text is UTF-8 throughout, which JSON must be, and has no carriage return: between tokens that is white space, and
-// still it moves the cursor, so that it must be escaped. What this project writes has none.
+// validJSON reports whether a text is UTF-8 throughout, which JSON must be, and has no carriage
+// return: between tokens that is white space, and still it moves the cursor, so that it must be
+// escaped. What this project writes has none.
 func validJSON(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\r") }

@@ -5,8 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Wrap breaks the lines of paragraphs anew, so that none is longer than width characters where its words allow it. Paragraphs stand apart
-// by an empty line; each line begins with the indent, which counts.
+// Wrap breaks the lines of paragraphs anew, so that none is longer than width characters where its
+// words allow it. Paragraphs stand apart by an empty line; each line begins with the indent, which
+// counts.
 func Wrap(text string, width int, indent string) string {
 	var b strings.Builder
 	for i, paragraph := range strings.Split(text, "\n\n") {
@@ -33,8 +34,8 @@ func Wrap(text string, width int, indent string) string {
 	return b.String()
 }
 
-// Fold breaks a line that is longer than width characters, at a space where there is one in its second half, else anywhere. The lines after
-// the first begin with the indent.
+// Fold breaks a line that is longer than width characters, at a space where there is one in its
+// second half, else anywhere. The lines after the first begin with the indent.
 func Fold(line string, width int, indent string) string {
 	runes := []rune(line)
 	if width <= len(indent)+1 || len(runes) <= width {

@@ -34,8 +34,17 @@ def inference():
     import ast
 
     tree = ast.parse(text)
-    wanted = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name in ("_infer_tool_parser", "_is_xtml_vocab")]
-    wanted += [n for n in tree.body if isinstance(n, ast.Assign) and all(isinstance(t, ast.Name) and t.id.startswith("_XTML") for t in n.targets)]
+    wanted = [
+        n
+        for n in tree.body
+        if isinstance(n, ast.FunctionDef) and n.name in ("_infer_tool_parser", "_is_xtml_vocab")
+    ]
+    wanted += [
+        n
+        for n in tree.body
+        if isinstance(n, ast.Assign)
+        and all(isinstance(t, ast.Name) and t.id.startswith("_XTML") for t in n.targets)
+    ]
     wanted.sort(key=lambda n: n.lineno)
     scope = {}
     exec(compile(ast.Module(wanted, []), path, "exec"), scope)

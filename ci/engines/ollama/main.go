@@ -1,4 +1,4 @@
-// Command ollama is Ollama's parsers behind the protocol of docs/adapters.md.
+// Command ollama is Ollama's parsers after the protocol of docs/adapters.md.
 package main
 
 import (
@@ -13,10 +13,13 @@ import (
 	"github.com/ollama/ollama/model/parsers"
 )
 
-// names are the parsers that a Modelfile's PARSER line can name (Ollama's documentation of the Modelfile, v0.34.0).
+// names are the parsers that a Modelfile's PARSER line can name (Ollama's documentation of the
+// Modelfile, v0.34.0).
 var names = []string{
-	"cohere", "cogito", "deepseek3", "functiongemma", "gemma4", "gemma4-no-thinking", "glimmer", "glm-4.7", "glm-ocr", "harmony", "laguna",
-	"lfm2", "lfm2-thinking", "ministral", "nemotron-3-nano", "olmo3", "olmo3-think", "ornith", "poolside-v1", "qwen3", "qwen3-coder",
+	"cohere", "cogito", "deepseek3", "functiongemma", "gemma4", "gemma4-no-thinking", "glimmer",
+	"glm-4.7", "glm-ocr", "harmony", "laguna",
+	"lfm2", "lfm2-thinking", "ministral", "nemotron-3-nano", "olmo3", "olmo3-think", "ornith",
+	"poolside-v1", "qwen3", "qwen3-coder",
 	"qwen3-thinking", "qwen3-vl-instruct", "qwen3-vl-thinking", "qwen3.5",
 }
 
@@ -100,7 +103,8 @@ func respond(r *request) (answer map[string]any) {
 	switch r.Op {
 	case "describe":
 		// One parser reads calls and reasoning, so that both lists are the same.
-		return map[string]any{"engine": "ollama", "version": "0.34.0", "tool_parsers": names, "reasoning_parsers": names, "streams": true, "one_parser": true}
+		return map[string]any{"engine": "ollama", "version": "0.34.0", "tool_parsers": names,
+			"reasoning_parsers": names, "streams": true, "one_parser": true}
 	case "parse":
 		return parse(r)
 	}
@@ -144,7 +148,9 @@ func parse(r *request) map[string]any {
 		}
 		for _, c := range calls {
 			arguments := c.Function.Arguments.String()
-			deltas = append(deltas, delta{Calls: []deltaCall{{len(m.Calls), c.ID, function{c.Function.Name, arguments}}}})
+			deltas = append(deltas,
+				delta{Calls: []deltaCall{{len(m.Calls), c.ID,
+					function{c.Function.Name, arguments}}}})
 			m.Calls = append(m.Calls, call{c.ID, c.Function.Name, arguments})
 		}
 		return nil

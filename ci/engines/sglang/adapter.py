@@ -84,7 +84,10 @@ def parse(r):
         if not streamed:
             if text and calls.has_tool_call(text):
                 text, items = calls.parse_non_stream(text)
-                message.add(content=text, calls=[(i, None, c.name, c.parameters) for i, c in enumerate(items)])
+                message.add(
+                    content=text,
+                    calls=[(i, None, c.name, c.parameters) for i, c in enumerate(items)],
+                )
             else:
                 message.add(content=text)
             return
@@ -92,7 +95,9 @@ def parse(r):
         if end:
             pieces.append(calls.parse_stream_end())
         for text, items in pieces:
-            message.add(content=text, calls=[(c.tool_index, None, c.name, c.parameters) for c in items])
+            message.add(
+                content=text, calls=[(c.tool_index, None, c.name, c.parameters) for c in items]
+            )
 
     if not streamed:
         text = r["output"]

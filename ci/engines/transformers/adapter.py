@@ -1,4 +1,5 @@
-"""transformers' response parsing: with the object of the request, or with one that its server ships."""
+"""transformers' response parsing: with the object of the request, or with one that its server
+ships."""
 
 import ast
 import importlib.metadata
@@ -14,7 +15,8 @@ from transformers.utils.chat_parsing import ResponseParser, parse_response  # no
 
 
 def shipped():
-    """Reads the server's table of objects by model type without importing the server, which needs torch."""
+    """Reads the server's table of objects by model type without importing the server, which needs
+    torch."""
     root = os.path.dirname(importlib.util.find_spec("transformers").origin)
     with open(os.path.join(root, "cli", "serving", "utils.py"), encoding="utf-8") as f:
         module = ast.parse(f.read())
@@ -27,7 +29,9 @@ def shipped():
             target, value = node.target.id, node.value
         if target:
             try:
-                constants[target] = eval(compile(ast.Expression(value), "", "eval"), {"__builtins__": {}}, constants)
+                constants[target] = eval(
+                    compile(ast.Expression(value), "", "eval"), {"__builtins__": {}}, constants
+                )
             except Exception:
                 continue
     return constants["_RESPONSE_TEMPLATE_FALLBACKS"]

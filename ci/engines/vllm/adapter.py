@@ -93,8 +93,8 @@ _classes, _demanded = {}, {}
 def parser(r, tools):
     """Returns the parser of a request and its tokeniser; None where no parser is named.
 
-    A parser may demand tokens that its model's tokeniser has and the template does not write, such as
-    <|python_tag|>. Where its constructor fails, it gets the tokens that it looked up in vain.
+    A parser may demand tokens that its model's tokeniser has and the template does not write, such
+    as <|python_tag|>. Where its constructor fails, it gets the tokens that it looked up in vain.
     """
     names = r.get("parser") or {}
     key = (names.get("tool"), names.get("reasoning"))
@@ -148,8 +148,14 @@ def run(r, p, tok, request):
     if chunks is None:
         ids = tok.encode(r["output"], add_special_tokens=False)
         p.set_prompt_token_ids(prompt_ids)
-        thought, content, calls = p.parse(r["output"], request, enable_auto_tools=True, model_output_token_ids=ids)
-        message.add(reasoning=thought, content=content, calls=[(i, None, c.name, c.arguments) for i, c in enumerate(calls or [])])
+        thought, content, calls = p.parse(
+            r["output"], request, enable_auto_tools=True, model_output_token_ids=ids
+        )
+        message.add(
+            reasoning=thought,
+            content=content,
+            calls=[(i, None, c.name, c.arguments) for i, c in enumerate(calls or [])],
+        )
         return message.answer(False)
     for i, chunk in enumerate(chunks):
         ids = tok.encode(chunk, add_special_tokens=False)
@@ -157,7 +163,15 @@ def run(r, p, tok, request):
         if d is None:
             continue
         thought = getattr(d, "reasoning", None) or getattr(d, "reasoning_content", None)
-        calls = [(c.index, c.id, c.function.name if c.function else None, c.function.arguments if c.function else None) for c in d.tool_calls or []]
+        calls = [
+            (
+                c.index,
+                c.id,
+                c.function.name if c.function else None,
+                c.function.arguments if c.function else None,
+            )
+            for c in d.tool_calls or []
+        ]
         message.add(reasoning=thought, content=d.content, calls=calls)
     return message.answer(True)
 

@@ -1,11 +1,12 @@
-// Package slab spares the collector what is needed for the time of one job only, such as the values of a render: the next job
-// uses the same memory again.
+// Package slab spares the collector what is needed for the time of one job only, such as the values
+// of a render: the next job uses the same memory again.
 package slab
 
 import "unsafe"
 
-// Slab hands out parts of one block, zeroed. What does not fit comes from the heap, and makes the block larger for the next job.
-// So a job that builds without end is the collector's business, as it would be without slabs. The zero value is ready for use.
+// Slab hands out parts of one block, zeroed. What does not fit comes from the heap, and makes the
+// block larger for the next job. So a job that builds without end is the collector's business, as
+// it would be without slabs. The zero value is ready for use.
 type Slab[T any] struct {
 	block []T
 	used  int // of the block
@@ -32,8 +33,8 @@ func (s *Slab[T]) One() *T {
 	return &s.block[s.used-1]
 }
 
-// Reset takes back all that was handed out; nothing may refer to it any more. The block grows to what was asked for, to most
-// bytes at most.
+// Reset takes back all that was handed out; nothing may refer to it any more. The block grows to
+// what was asked for, to most bytes at most.
 func (s *Slab[T]) Reset(most int) {
 	var t T
 	if want := min(s.asked, most/int(unsafe.Sizeof(t))); want > len(s.block) {

@@ -2,8 +2,8 @@ package slab
 
 import "testing"
 
-// TestSlab takes parts of several sizes, writes to them, and looks whether they are apart from each other and zeroed, whether the block
-// has room for them or not.
+// TestSlab takes parts of several sizes, writes to them, and looks whether they are apart from each
+// other and zeroed, whether the block has room for them or not.
 func TestSlab(t *testing.T) {
 	const most = 40 * 8
 	var s Slab[int]
@@ -12,7 +12,8 @@ func TestSlab(t *testing.T) {
 		for n := range 10 {
 			part := s.Take(n)
 			if len(part) != n || cap(part) != n {
-				t.Fatalf("round %d: asked for %d, got %d with room for %d", round, n, len(part), cap(part))
+				t.Fatalf("round %d: asked for %d, got %d "+
+					"with room for %d", round, n, len(part), cap(part))
 			}
 			parts = append(parts, part, []int{0}[:0])
 			one := s.One()

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// String prints the tree: a statement a line with its line number, bodies indented, expressions as nested calls.
+// String prints the tree: a statement a line with its line number, bodies indented, expressions as
+// nested calls.
 func (t *Template) String() string {
 	p := &printer{t: t}
 	p.body(t.Body)

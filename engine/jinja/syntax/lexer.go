@@ -65,11 +65,12 @@ var kindNames = [...]string{
 	tAssign: "=", tDot: ".", tColon: ":", tPipe: "|", tComma: ",", tSemicolon: ";",
 }
 
-// token is one token. Text is the name, the decoded string, the number's digits without underscores, or the data.
+// token is one token. Text is the name, the decoded string, the number's digits without
+// underscores, or the data.
 type token struct {
 	kind kind
 	off  int32 // byte offset in the source as given
-	end  int32 // the offset behind the token; white space that its tag strips does not count
+	end  int32 // the offset after the token; white space that its tag strips does not count
 	text string
 }
 
@@ -80,7 +81,7 @@ func (t token) describe() string {
 	return kindNames[t.kind]
 }
 
-// is says that the token is the given word.
+// is reports whether the token is the given word.
 func (t token) is(word string) bool { return t.kind == tName && t.text == word }
 
 // state says what the lexer is inside of.
@@ -96,7 +97,7 @@ const (
 type lexer struct {
 	src       *source.Source
 	text      string // the source with line ends normalised and the last one removed
-	dropped   []int  // offsets in text behind which a carriage return was dropped, ascending
+	dropped   []int  // offsets in text after which a carriage return was dropped, ascending
 	pos       int    // 0 <= pos <= len(text)
 	state     state
 	tag       token // what follows the text that was handed out last, if pending
@@ -159,8 +160,8 @@ func (l *lexer) next() token {
 	return l.lexTag()
 }
 
-// lexText reads text up to the next tag and the tag's begin. It says false where neither gives a token: a comment, or a
-// raw block without text.
+// lexText reads text up to the next tag and the tag's begin. It says false where neither gives a
+// token: a comment, or a raw block without text.
 func (l *lexer) lexText() (token, bool) {
 	start := l.pos
 	if start == len(l.text) {
@@ -232,7 +233,7 @@ func (l *lexer) strip(text string, sign byte, block bool) string {
 	return text
 }
 
-// word matches a word with white space on both sides and returns the offset behind it.
+// word matches a word with white space on both sides and returns the offset after it.
 func (l *lexer) word(pos int, word string) (int, bool) {
 	pos = l.skipSpace(pos)
 	if !strings.HasPrefix(l.text[pos:], word) {
@@ -260,7 +261,7 @@ func (l *lexer) skipSpace(pos int) int {
 	return pos
 }
 
-// rawBegin matches the rest of a raw tag and returns the offset behind it.
+// rawBegin matches the rest of a raw tag and returns the offset after it.
 func (l *lexer) rawBegin(pos int) (int, bool) {
 	pos, ok := l.word(pos, "raw")
 	if !ok {
@@ -273,7 +274,7 @@ func (l *lexer) rawBegin(pos int) (int, bool) {
 	return pos + 2, strings.HasPrefix(rest, "%}")
 }
 
-// blockEnd matches the end of a statement tag and returns the offset behind it.
+// blockEnd matches the end of a statement tag and returns the offset after it.
 func (l *lexer) blockEnd(pos int) (int, bool) {
 	rest := l.text[pos:]
 	switch {
@@ -289,13 +290,13 @@ func (l *lexer) blockEnd(pos int) (int, bool) {
 	return 0, false
 }
 
-// lexRaw reads the body of a raw block, from behind its begin tag, which stands at the offset at.
+// lexRaw reads the body of a raw block, from after its begin tag, which stands at the offset at.
 func (l *lexer) lexRaw(at int) token {
 	start := l.pos
 	for i := start; ; i++ {
 		n := strings.Index(l.text[i:], "{%")
 		if n < 0 {
-			// As in jinja2 a raw tag with nothing behind it is no fault.
+			// As in jinja2 a raw tag with nothing after it is no fault.
 			if start < len(l.text) {
 				l.fail(SyntaxError, l.offset(at), "Missing end of raw directive")
 			}
@@ -388,8 +389,8 @@ func (l *lexer) lexTag() token {
 	return tok
 }
 
-// digits returns the offset behind digits at pos, single underscores between them allowed; pos itself where there are
-// none.
+// digits returns the offset after digits at pos, single underscores between them allowed; pos
+// itself where there are none.
 func (l *lexer) digits(pos int, is func(byte) bool) int {
 	for start, end := pos, pos; ; {
 		if end < len(l.text) && l.text[end] == '_' && end > start {
@@ -421,14 +422,15 @@ func (l *lexer) number(tok *token) {
 	tok.text = strings.ReplaceAll(l.text[pos:end], "_", "")
 	l.pos = end
 	if tok.kind == tInteger && len(tok.text) > maxDigits {
-		l.fail("ValueError", tok.off, "Exceeds the limit (%d digits) for integer string conversion: value has %d digits", maxDigits, len(tok.text))
+		l.fail("ValueError", tok.off, "Exceeds the limit (%d digits) for integer string "+
+			"conversion: value has %d digits", maxDigits, len(tok.text))
 	}
 }
 
 // maxDigits is Python's limit on the digits of an integer literal.
 const maxDigits = 4300
 
-// float returns the offset behind a number with a fraction or an exponent, or 0.
+// float returns the offset after a number with a fraction or an exponent, or 0.
 func (l *lexer) float(pos int) int {
 	end := l.digits(pos, isDecimal)
 	fraction := end
@@ -515,7 +517,8 @@ func (l *lexer) name(tok *token) {
 func identStart(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.Is(unicode.Nl, r) }
 
 func identRune(r rune) bool {
-	return identStart(r) || unicode.In(r, unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc, unicode.Other_ID_Continue)
+	return identStart(r) ||
+		unicode.In(r, unicode.Mn, unicode.Mc, unicode.Nd, unicode.Pc, unicode.Other_ID_Continue)
 }
 
 func wordRune(r rune) bool { return identRune(r) || unicode.IsNumber(r) }
@@ -526,11 +529,12 @@ func (l *lexer) unexpected(off int32) {
 	if r == '\'' {
 		char = `"'"`
 	}
-	l.fail(SyntaxError, off, "unexpected char %s at %d", char, utf8.RuneCountInString(l.text[:l.pos]))
+	l.fail(SyntaxError, off, "unexpected char %s at %d", char,
+		utf8.RuneCountInString(l.text[:l.pos]))
 }
 
-// str reads a string literal. As in jinja2 escapes are those of Python, unknown ones keep their backslash, and a
-// character beyond ASCII behind a backslash turns into the text of its own escape.
+// str reads a string literal. As in jinja2 escapes are those of Python, unknown ones keep their
+// backslash, and a character beyond ASCII after a backslash turns into the text of its own escape.
 func (l *lexer) str(tok *token, quote byte) {
 	i := l.pos + 1
 	escaped := false
@@ -562,7 +566,7 @@ func (l *lexer) unescape(s string, off int32) string {
 			return b.String()
 		}
 		b.WriteString(s[:i])
-		s0 := s[i+1:] // from behind the backslash
+		s0 := s[i+1:] // from after the backslash
 		c := s0[0]
 		s = s0[1:]
 		switch c {
@@ -594,7 +598,8 @@ func (l *lexer) unescape(s string, off int32) string {
 		case 'x', 'u', 'U':
 			width := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]
 			n := 0
-			for n < width && n < len(s) && (isDecimal(s[n]) || 'a' <= s[n]|0x20 && s[n]|0x20 <= 'f') {
+			for n < width && n < len(s) &&
+				(isDecimal(s[n]) || 'a' <= s[n]|0x20 && s[n]|0x20 <= 'f') {
 				n++
 			}
 			if n < width {
@@ -607,7 +612,8 @@ func (l *lexer) unescape(s string, off int32) string {
 			s = s[width:]
 			writeRune(&b, rune(v))
 		case 'N':
-			l.fail(SyntaxError, off, "Unicode character names are not supported in string literals: write \\uXXXX")
+			l.fail(SyntaxError, off, "Unicode character names are not supported in string "+
+				"literals: write \\uXXXX")
 		default:
 			b.WriteByte('\\')
 			r, n := utf8.DecodeRuneInString(s0)
@@ -715,5 +721,6 @@ func isSpace(r rune) bool {
 	case r < 0x1680:
 		return r == 0x85 || r == 0xa0
 	}
-	return r == 0x1680 || 0x2000 <= r && r <= 0x200a || r == 0x2028 || r == 0x2029 || r == 0x202f || r == 0x205f || r == 0x3000
+	return r == 0x1680 || 0x2000 <= r && r <= 0x200a || r == 0x2028 || r == 0x2029 || r == 0x202f ||
+		r == 0x205f || r == 0x3000
 }

@@ -26,7 +26,8 @@ func read(src *source.Source, spans *Spans) (t *Template, err error) {
 		p.fail(SyntaxError, 0, "the template has %d bytes, more than %d", len(src.Text), MaxSource)
 	}
 	if off := invalidUTF8(src.Text); off >= 0 {
-		p.fail(SyntaxError, int32(off), "byte %#02x is not UTF-8; a template is a text", src.Text[off])
+		p.fail(SyntaxError, int32(off), "byte %#02x is not UTF-8; a "+
+			"template is a text", src.Text[off])
 	}
 	p.advance()
 	body := p.body(nil)
@@ -46,7 +47,8 @@ func invalidUTF8(s string) int {
 	return -1
 }
 
-// parser is a recursive-descent parser. Each method leaves cur on the first token that it did not use.
+// parser is a recursive-descent parser. Each method leaves cur on the first token that it did not
+// use.
 type parser struct {
 	*lexer
 	cur       token
@@ -75,7 +77,7 @@ func (p *parser) advance() token {
 	return t
 }
 
-// look returns the token behind the current one.
+// look returns the token after the current one.
 func (p *parser) look() token {
 	if !p.hasAhead {
 		p.ahead, p.hasAhead = p.lexer.next(), true
@@ -103,7 +105,8 @@ func (p *parser) expected(what string) {
 	if p.cur.kind == tEOF {
 		p.fail(SyntaxError, p.cur.off, "unexpected end of template, expected %s.", quote(what))
 	}
-	p.fail(SyntaxError, p.cur.off, "expected token %s, got %s", quote(what), quote(p.cur.describe()))
+	p.fail(SyntaxError, p.cur.off, "expected token %s, got %s", quote(what),
+		quote(p.cur.describe()))
 }
 
 func (p *parser) expect(k kind) token {
@@ -136,7 +139,8 @@ func (p *parser) operator() {
 	}
 }
 
-// body reads statements up to an end tag, on whose word it stops, or to the end of the template where ends is nil.
+// body reads statements up to an end tag, on whose word it stops, or to the end of the template
+// where ends is nil.
 func (p *parser) body(ends []string) []Stmt {
 	var body []Stmt
 	var parts []Expr
@@ -186,7 +190,8 @@ func (p *parser) body(ends []string) []Stmt {
 	}
 }
 
-// statements reads the body of a statement from behind its head, and stops on the word of the end tag.
+// statements reads the body of a statement from after its head, and stops on the word of the end
+// tag.
 func (p *parser) statements(ends ...string) []Stmt {
 	p.skip(tColon) // as Python programmers write it
 	p.endTag()
@@ -219,7 +224,8 @@ func (p *parser) failEnd(tok token, eof bool) {
 		}
 		want := strings.Join(looking, " or ")
 		if known {
-			msg += " You probably made a nesting mistake. Jinja is expecting this tag, but currently looking for " + want + "."
+			msg += " You probably made a nesting mistake. Jinja is expecting this tag, but " +
+				"currently looking for " + want + "."
 		} else {
 			msg += " Jinja was looking for the following tags: " + want + "."
 		}
@@ -244,7 +250,7 @@ func (p *parser) statement() Stmt {
 	return s
 }
 
-// tagged reads the statement of a tag from behind its name.
+// tagged reads the statement of a tag from after its name.
 func (p *parser) tagged(tok token) Stmt {
 	pos := Pos(tok.off)
 	switch tok.text {
@@ -384,7 +390,8 @@ func (p *parser) block(pos Pos) Stmt {
 	b.Scoped = p.skipWord("scoped")
 	b.Required = p.skipWord("required")
 	if p.cur.kind == tSub {
-		p.fail(SyntaxError, p.cur.off, "Block names in Jinja have to be valid Python identifiers and may not contain hyphens, use an underscore instead.")
+		p.fail(SyntaxError, p.cur.off, "Block names in Jinja have to be valid Python identifiers "+
+			"and may not contain hyphens, use an underscore instead.")
 	}
 	b.Body = p.closed("endblock")
 	if b.Required {
@@ -395,7 +402,8 @@ func (p *parser) block(pos Pos) Stmt {
 				ok = isConst && c.Kind == Data && strings.TrimLeftFunc(c.Text, isSpace) == ""
 			}
 			if !ok {
-				p.fail(SyntaxError, p.cur.off, "Required blocks can only contain comments or whitespace")
+				p.fail(SyntaxError, p.cur.off, "Required blocks can only "+
+					"contain comments or whitespace")
 			}
 		}
 	}
@@ -426,7 +434,8 @@ func (p *parser) fromImport(pos Pos) Stmt {
 		}
 		name := p.nameTarget()
 		if strings.HasPrefix(name.Name, "_") {
-			p.fail(AssertionError, int32(name.Pos), "names starting with an underline can not be imported")
+			p.fail(AssertionError, int32(name.Pos), "names starting with an underline "+
+				"can not be imported")
 		}
 		alias := Alias{name.Name, name.Name}
 		if p.skipWord("as") {
@@ -552,7 +561,8 @@ func (p *parser) tuple(mode tupleMode) Expr {
 		switch p.cur.kind {
 		case tVariableEnd, tBlockEnd, tRParen:
 			if n == 0 && !mode.parens {
-				p.fail(SyntaxError, p.cur.off, "Expected an expression, got %s", quote(p.cur.describe()))
+				p.fail(SyntaxError, p.cur.off, "Expected an expression, got %s",
+					quote(p.cur.describe()))
 			}
 			return p.span(int32(pos), &Tuple{pos, items})
 		}
@@ -947,7 +957,8 @@ func (p *parser) dotted() token {
 	return tok
 }
 
-// filters reads a chain of filters; inline, the first comes without a bar. It returns nil where there is none.
+// filters reads a chain of filters; inline, the first comes without a bar. It returns nil where
+// there is none.
 func (p *parser) filters(x Expr, inline bool) *Filter {
 	var f *Filter
 	for inline || p.cur.kind == tPipe {

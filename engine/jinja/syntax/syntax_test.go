@@ -173,7 +173,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestLimits shows that no source exhausts the stack: nesting of every kind is bounded, in time linear in the source.
+// TestLimits shows that no source exhausts the stack: nesting of every kind is bounded, in time
+// linear in the source.
 func TestLimits(t *testing.T) {
 	const n = 100_000
 	for _, c := range [][3]string{
@@ -182,7 +183,8 @@ func TestLimits(t *testing.T) {
 		{"{{ 1", " or 1", " }}"}, {"{{ 1", "**1", " }}"}, {"", "{% if x %}", ""}, {"", "{% for x in y %}", ""},
 	} {
 		_, err := Parse(source.New("t", c[0]+strings.Repeat(c[1], n)+c[2]))
-		if err == nil || !strings.Contains(err.Error(), fmt.Sprint(MaxDepth)+" levels") && !strings.Contains(err.Error(), fmt.Sprint(MaxOperators)+" operators") {
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprint(MaxDepth)+" levels") &&
+			!strings.Contains(err.Error(), fmt.Sprint(MaxOperators)+" operators") {
 			t.Errorf("%s%s...: got %v", c[0], c[1], err)
 		}
 	}

@@ -2,8 +2,8 @@ package syntax
 
 import "github.com/goassay/assay/engine/source"
 
-// Pos is a byte offset into the source as given; every node has one: that of the name, literal, bracket or operator that
-// the node stands for.
+// Pos is a byte offset into the source as given; every node has one: that of the name, literal,
+// bracket or operator that the node stands for.
 type Pos int32
 
 // Offset returns the position as an int.
@@ -12,15 +12,16 @@ func (p Pos) Offset() int { return int(p) }
 // Node is a part of a tree.
 type Node interface{ Offset() int }
 
-// Expr is an expression: one of *Name, *Const, *Tuple, *List, *Dict, *Unary, *Binary, *Logic, *Concat, *Compare, *Cond, *Attr,
-// *Item, *Slice, *Call, *Filter, *Test.
+// Expr is an expression: one of *Name, *Const, *Tuple, *List, *Dict, *Unary, *Binary, *Logic,
+// *Concat, *Compare, *Cond, *Attr, *Item, *Slice, *Call, *Filter, *Test.
 type Expr interface {
 	Node
 	expr()
 }
 
-// Stmt is a statement: one of *Output, *If, *For, *Macro, *CallBlock, *FilterBlock, *With, *Assign, *AssignBlock, *Block, *Extends,
-// *Include, *Import, *FromImport, *Autoescape, *Generation, *Break, *Continue.
+// Stmt is a statement: one of *Output, *If, *For, *Macro, *CallBlock, *FilterBlock, *With, *Assign,
+// *AssignBlock, *Block, *Extends, *Include, *Import, *FromImport, *Autoescape, *Generation, *Break,
+// *Continue.
 type Stmt interface {
 	Node
 	stmt()
@@ -53,8 +54,8 @@ type (
 		Pos
 		Name string
 	}
-	// Const is a literal. Text is a string's or data's content, an integer's digits with the prefix 0x, 0o or 0b where there
-	// is one, or a float's text.
+	// Const is a literal. Text is a string's or data's content, an integer's digits with the prefix
+	// 0x, 0o or 0b where there is one, or a float's text.
 	Const struct {
 		Pos
 		Kind ConstKind
@@ -178,7 +179,7 @@ type (
 		Pos
 		Parts []Expr
 	}
-	// If is one branch with the others behind it.
+	// If is one branch with the others after it.
 	If struct {
 		Pos
 		Test Expr

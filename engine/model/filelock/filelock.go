@@ -1,9 +1,11 @@
-// Package filelock keeps two programs from writing one file at a time, and makes last what one has written.
+// Package filelock keeps two programs from writing one file at a time, and makes last what one has
+// written.
 //
 // # Model
 //
-// [Try] takes the lock that flock gives, the one of the huggingface_hub library on the same systems. It is advice: who does not ask
-// does not see it. Where the system has no flock it does nothing, and what is written has to be compared afterwards, as its users do.
+// [Try] takes the lock that flock gives, the one of the huggingface_hub library on the same
+// systems. It is advice: who does not ask does not see it. Where the system has no flock it does
+// nothing, and what is written has to be compared afterwards, as its users do.
 //
 // # Stability
 //
@@ -24,7 +26,8 @@ func SyncDir(dir string) error {
 		return err
 	}
 	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
+	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) &&
+		!errors.Is(err, syscall.EINVAL) {
 		return fmt.Errorf("flushing %s: %w", dir, err)
 	}
 	return nil

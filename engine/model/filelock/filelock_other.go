@@ -4,5 +4,5 @@ package filelock
 
 import "os"
 
-// Try locks nothing: it says that the file is locked.
+// Try locks nothing: it reports that the file is locked.
 func Try(*os.File) (bool, error) { return true, nil }

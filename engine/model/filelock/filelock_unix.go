@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// Try locks an open file for this process, unless another one has it. The lock goes with the process, or when the file is closed.
+// Try locks an open file for this process, unless another one has it. The lock goes with the
+// process, or when the file is closed.
 func Try(f *os.File) (bool, error) {
 	for {
 		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err {

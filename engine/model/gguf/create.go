@@ -16,8 +16,9 @@ type Content struct {
 	Data io.Reader // gives exactly as many bytes as the tensor takes, in the file's byte order
 }
 
-// Create writes a file of pairs and tensors, in the given order, version 3, little-endian unless another byte order is
-// given. Offsets follow from the sizes; the alignment is that of the pair "general.alignment", where there is one.
+// Create writes a file of pairs and tensors, in the given order, version 3, little-endian unless
+// another byte order is given. Offsets follow from the sizes; the alignment is that of the pair
+// "general.alignment", where there is one.
 func Create(w io.Writer, order ByteOrder, pairs []Pair, tensors []Content) error {
 	if order == nil {
 		order = binary.LittleEndian

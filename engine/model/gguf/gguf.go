@@ -2,30 +2,34 @@
 //
 // # Terminology
 //
-// A file holds a header and data. The header is the magic, a version, two counts, the key-value pairs and the tensor infos; the
-// data are the tensors' bytes, each at an aligned offset. A value is a number, a boolean, a text or an array. A named
-// template is a chat template under "tokenizer.chat_template.NAME"; the default one has no name. A model may be split into parts,
-// of which the first holds the metadata.
+// A file holds a header and data. The header is the magic, a version, two counts, the key-value
+// pairs and the tensor infos; the data are the tensors' bytes, each at an aligned offset. A value
+// is a number, a boolean, a text or an array. A named template is a chat template under
+// "tokenizer.chat_template.NAME"; the default one has no name. A model may be split into parts, of
+// which the first holds the metadata.
 //
 // # Model
 //
-// [Open] reads the header once, front to back, through an [io.ReaderAt], so that a file may as well be a remote one that is read
-// by ranges. Numbers, booleans and texts are kept; an array is only measured, and read where somebody asks ([Array]): a
-// vocabulary of 150,000 texts costs a walk over their lengths. The data are never read. Versions 2 and 3 are understood, in
-// either byte order.
+// [Open] reads the header once, front to back, through an [io.ReaderAt], so that a file may as well
+// be a remote one that is read by ranges. Numbers, booleans and texts are kept; an array is only
+// measured, and read where somebody asks ([Array]): a vocabulary of 150,000 texts costs a walk over
+// their lengths. The data are never read. Versions 2 and 3 are understood, in either byte order.
 //
-// [File.Info] reads what a model says about itself: architecture, size, templates, special tokens. [Create] writes a file from
-// values and tensors. [Retemplate] copies a file with another chat template, and [RetemplateFile] does that from path to path.
+// [File.Info] reads what a model says about itself: architecture, size, templates, special tokens.
+// [Create] writes a file from values and tensors. [Retemplate] copies a file with another chat
+// template, and [RetemplateFile] does that from path to path.
 //
 // # Specifications followed
 //
-// The comment at the head of ggml/include/gguf.h, and of types and file types the enumerations in ggml/include/ggml.h and
-// include/llama.h, of llama.cpp 0.5.0. Keys are those of the same version's gguf-py documentation.
+// The comment at the head of ggml/include/gguf.h, and of types and file types the enumerations in
+// ggml/include/ggml.h and include/llama.h, of llama.cpp 0.5.0. Keys are those of the same version's
+// gguf-py documentation.
 //
 // # Limits
 //
-// Files are untrusted. Every length and count is held against the bytes that are left before anything is allocated. Opening takes
-// time linear in the header, and memory of at most 16 times the header's length and one buffer of 64 KiB.
+// Files are untrusted. Every length and count is held against the bytes that are left before
+// anything is allocated. Opening takes time linear in the header, and memory of at most 16 times
+// the header's length and one buffer of 64 KiB.
 //
 //	header                 256 MiB     the largest known vocabulary takes 20 MB
 //	keys                   65,536      files have less than a hundred
@@ -35,12 +39,14 @@
 //	dimensions             4           GGML_MAX_DIMS
 //	named templates        256         files have one or two; Info leaves the others out
 //
-// A tensor must lie within the file, at an aligned offset, and overlap no other; keys and names of tensors must be unique. A file that
-// breaks this is cut off or was made to confuse, and is not opened.
+// A tensor must lie within the file, at an aligned offset, and overlap no other; keys and names of
+// tensors must be unique. A file that breaks this is cut off or was made to confuse, and is not
+// opened.
 //
 // # Errors
 //
-// [Error] says at which byte of the file what is wrong. An error of the underlying reader is wrapped as the cause of one.
+// [Error] says at which byte of the file what is wrong. An error of the underlying reader is
+// wrapped as the cause of one.
 //
 // # Stability
 //
@@ -93,7 +99,8 @@ const (
 	maxTemplates = 256 // named ones that Info returns
 )
 
-// The fewest bytes that a pair and a tensor's info take: a length, a text of at least one byte, and the rest.
+// The fewest bytes that a pair and a tensor's info take: a length, a text of at least one byte, and
+// the rest.
 const (
 	minPair   = 8 + 1 + 4 + 1
 	minTensor = 8 + 1 + 4 + 4 + 8
@@ -197,7 +204,8 @@ func (f *File) open(s *scanner) (pairs, tensors uint64, err error) {
 	}
 	s.order = f.Order
 	if f.Version < minVersion || f.Version > maxVersion {
-		return 0, 0, errorf(4, "version %d is not supported, only 2 and 3 are; convert the model again", f.Version)
+		return 0, 0, errorf(4, "version %d is not supported, only 2 and 3 are; convert "+
+			"the model again", f.Version)
 	}
 	if tensors, err = s.count("tensors", minTensor); err == nil && tensors > maxTensors {
 		err = errorf(s.pos-8, "%d tensors, expected at most %d", tensors, maxTensors)
@@ -257,7 +265,7 @@ func (f *File) alignment() (int64, error) {
 	return int64(n), nil
 }
 
-// checkAlignment judges an alignment; ok says that it is a number at all.
+// checkAlignment judges an alignment; ok reports that it is a number at all.
 func checkAlignment(n uint64, ok bool) error {
 	if !ok || n == 0 || n&(n-1) != 0 || n > maxAlignment {
 		return fmt.Errorf("%s must be a power of two, at most %d", alignmentKey, maxAlignment)
@@ -343,7 +351,8 @@ func (t Tensor) check(alignment uint64) error {
 		row = t.Dims[0]
 	}
 	if row%layout.block != 0 {
-		return fmt.Errorf("rows of %d elements, expected a multiple of %d as %s is made of blocks", row, layout.block, t.Type)
+		return fmt.Errorf("rows of %d elements, expected a multiple of %d as %s "+
+			"is made of blocks", row, layout.block, t.Type)
 	}
 	if n/layout.block > maxElements/layout.bytes {
 		return fmt.Errorf("dimensions %d: more than 2^63 bytes", t.Dims)
@@ -359,7 +368,8 @@ func (f *File) checkTensors() error {
 		order[i] = i
 		n, known := t.Bytes()
 		if t.Offset > room || known && n > room-t.Offset {
-			return errorf(f.Size, "tensor %q: %d bytes at %d of the data, which begin at byte %d, end beyond the file: it is cut off, or damaged",
+			return errorf(f.Size, "tensor %q: %d bytes at %d of the data, which begin at byte "+
+				"%d, end beyond the file: it is cut off, or damaged",
 				t.Name, n, t.Offset, f.Data)
 		}
 	}
@@ -400,7 +410,8 @@ func (f *File) Find(key string) (Pair, bool) {
 // String lists pairs and tensors, one a line.
 func (f *File) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "version %d, %s, alignment %d, data at %d of %d\n", f.Version, f.Order, f.Alignment, f.Data, f.Size)
+	fmt.Fprintf(&b, "version %d, %s, alignment %d, "+
+		"data at %d of %d\n", f.Version, f.Order, f.Alignment, f.Data, f.Size)
 	for _, p := range f.Pairs {
 		fmt.Fprintf(&b, "%s = %s\n", p.Key, p.Value)
 	}
@@ -425,14 +436,16 @@ type scanner struct {
 const window = 64 << 10
 
 func newScanner(r io.ReaderAt, pos, end int64) *scanner {
-	return &scanner{r: r, pos: pos, end: end, limit: maxHeader, start: pos, order: binary.LittleEndian}
+	return &scanner{r: r, pos: pos, end: end, limit: maxHeader, start: pos,
+		order: binary.LittleEndian}
 }
 
 // room checks that n bytes can follow.
 func (s *scanner) room(n uint64) error {
 	switch left := s.end - s.pos; {
 	case n > uint64(max(left, 0)):
-		return errorf(s.pos, "%d bytes are expected, and %d are left: the file is cut off, or damaged", n, left)
+		return errorf(s.pos, "%d bytes are expected, and %d are left: the file is cut "+
+			"off, or damaged", n, left)
 	case n > uint64(max(s.limit-s.pos, 0)):
 		return errorf(s.pos, "the header is longer than %d MiB", maxHeader>>20)
 	}
@@ -496,7 +509,8 @@ func (s *scanner) count(what string, least uint64) (uint64, error) {
 		return 0, err
 	}
 	if left := uint64(s.end - s.pos); n > left/least {
-		return 0, errorf(s.pos-8, "%d %s, and %d bytes are left: the file is cut off, or damaged", n, what, left)
+		return 0, errorf(s.pos-8, "%d %s, and %d bytes are left: the file is cut "+
+			"off, or damaged", n, what, left)
 	}
 	return n, nil
 }

@@ -48,7 +48,8 @@ func modelPairs() []gguf.Pair {
 }
 
 func content(name string, t gguf.TensorType, data []byte, dims ...uint64) gguf.Content {
-	return gguf.Content{Tensor: gguf.Tensor{Name: name, Type: t, Dims: dims}, Data: bytes.NewReader(data)}
+	return gguf.Content{Tensor: gguf.Tensor{Name: name, Type: t, Dims: dims},
+		Data: bytes.NewReader(data)}
 }
 
 func modelTensors() []gguf.Content {
@@ -103,8 +104,10 @@ func TestInfo(t *testing.T) {
 }
 
 func TestInfoBare(t *testing.T) {
-	i, err := open(t, create(t, nil, nil, []gguf.Content{content("w", gguf.BF16, []byte{1, 2}, 1)})).Info()
-	if err != nil || i.FileType != "BF16" || i.BOS.ID != -1 || i.Templates != nil || i.Parameters != 1 {
+	i, err := open(t, create(t, nil, nil,
+		[]gguf.Content{content("w", gguf.BF16, []byte{1, 2}, 1)})).Info()
+	if err != nil || i.FileType != "BF16" || i.BOS.ID != -1 || i.Templates != nil ||
+		i.Parameters != 1 {
 		t.Errorf("%+v, %v", i, err)
 	}
 }
@@ -123,7 +126,8 @@ func TestInfoWrongTypes(t *testing.T) {
 	} {
 		_, err := open(t, create(t, nil, []gguf.Pair{p}, nil)).Info()
 		var e *gguf.Error
-		if !errors.As(err, &e) || e.Off != 24 || !strings.Contains(e.Msg, p.Key) || !strings.Contains(e.Msg, "expected") {
+		if !errors.As(err, &e) || e.Off != 24 || !strings.Contains(e.Msg, p.Key) ||
+			!strings.Contains(e.Msg, "expected") {
 			t.Errorf("%s: %v", p.Key, err)
 		}
 	}
@@ -134,7 +138,8 @@ func TestInfoProblems(t *testing.T) {
 		pairs []gguf.Pair
 		want  string
 	}{
-		{[]gguf.Pair{pair("tokenizer.ggml.eos_token_id", gguf.Of(uint32(9))), pair("tokenizer.ggml.tokens", gguf.Texts("a"))},
+		{[]gguf.Pair{pair("tokenizer.ggml.eos_token_id", gguf.Of(uint32(9))),
+			pair("tokenizer.ggml.tokens", gguf.Texts("a"))},
 			"tokenizer.ggml.eos_token_id is 9, and the vocabulary has 1 tokens"},
 		{[]gguf.Pair{pair("split.no", gguf.Of(uint16(3))), pair("split.count", gguf.Of(uint16(3)))}, "split.no is 3, and split.count is 3"},
 		{[]gguf.Pair{pair("tokenizer.chat_templates", array(t, gguf.Uint8, gguf.Of(uint8(1))))}, "tokenizer.chat_templates is an array of uint8, expected texts"},
@@ -159,9 +164,12 @@ func array(t testing.TB, item gguf.Type, items ...gguf.Value) gguf.Value {
 // numbers has a value of each type but arrays, at its extremes.
 func numbers() []gguf.Value {
 	return []gguf.Value{
-		gguf.Of(uint8(math.MaxUint8)), gguf.Of(int8(math.MinInt8)), gguf.Of(uint16(math.MaxUint16)), gguf.Of(int16(math.MinInt16)),
-		gguf.Of(uint32(math.MaxUint32)), gguf.Of(int32(math.MinInt32)), gguf.Of(uint64(math.MaxUint64)), gguf.Of(int64(math.MinInt64)),
-		gguf.Of(float32(1.5)), gguf.Of(math.Pi), gguf.Of(true), gguf.Of(false), gguf.Text("é\xff\x00"), gguf.Text(""),
+		gguf.Of(uint8(math.MaxUint8)), gguf.Of(int8(math.MinInt8)), gguf.Of(uint16(math.MaxUint16)),
+		gguf.Of(int16(math.MinInt16)),
+		gguf.Of(uint32(math.MaxUint32)), gguf.Of(int32(math.MinInt32)),
+		gguf.Of(uint64(math.MaxUint64)), gguf.Of(int64(math.MinInt64)),
+		gguf.Of(float32(1.5)), gguf.Of(math.Pi), gguf.Of(true), gguf.Of(false),
+		gguf.Text("é\xff\x00"), gguf.Text(""),
 	}
 }
 
@@ -171,7 +179,8 @@ func TestValues(t *testing.T) {
 		for i, v := range numbers() {
 			pairs = append(pairs, pair(fmt.Sprint("scalar ", i), v),
 				pair(fmt.Sprint("array ", i), array(t, v.Type(), v, v, v)),
-				pair(fmt.Sprint("nested ", i), array(t, gguf.ArrayType, array(t, v.Type(), v), array(t, v.Type()))))
+				pair(fmt.Sprint("nested ", i),
+					array(t, gguf.ArrayType, array(t, v.Type(), v), array(t, v.Type()))))
 		}
 		f := open(t, create(t, order, pairs, nil))
 		for i, v := range numbers() {
@@ -210,9 +219,11 @@ func TestValues(t *testing.T) {
 }
 
 func TestString(t *testing.T) {
-	pairs := []gguf.Pair{pair("f", gguf.Of(float32(0.1))), pair("d", gguf.Of(0.1)), pair("i", gguf.Of(int8(-3))), pair("u", gguf.Of(uint64(math.MaxUint64))),
+	pairs := []gguf.Pair{pair("f", gguf.Of(float32(0.1))), pair("d", gguf.Of(0.1)),
+		pair("i", gguf.Of(int8(-3))), pair("u", gguf.Of(uint64(math.MaxUint64))),
 		pair("b", gguf.Of(true)), pair("s", gguf.Text("a\x1b")), pair("a", gguf.Texts("x", "y"))}
-	want := "version 3, LittleEndian, alignment 32, data at 224 of 292\nf = 0.1\nd = 0.1\ni = -3\nu = 18446744073709551615\nb = true\n" +
+	want := "version 3, LittleEndian, alignment 32, data at 224 of 292\nf = 0.1\nd = 0.1\ni = " +
+		"-3\nu = 18446744073709551615\nb = true\n" +
 		"s = \"a\\x1b\"\na = [2]string\nb: [32 2] Q8_0 at 0\n"
 	if got := open(t, create(t, nil, pairs, modelTensors()[1:2])).String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -267,15 +278,23 @@ var hostile = map[string]struct {
 	file *raw
 	want string
 }{
-	"empty":              {&raw{}, "byte 0: 4 bytes are expected, and 0 are left: the file is cut off, or damaged"},
-	"magic":              {&raw{[]byte("GGML0000")}, `byte 0: expected "GGUF", found "GGML": this is not a GGUF file`},
-	"version 1":          {(&raw{[]byte("GGUF")}).u32(1).pad(64), "byte 4: version 1 is not supported, only 2 and 3 are; convert the model again"},
-	"version 4":          {(&raw{[]byte("GGUF")}).u32(4).pad(64), "byte 4: version 4 is not supported, only 2 and 3 are; convert the model again"},
-	"pairs 2^62":         {start(0, 1<<62).pad(20), "byte 16: 4611686018427387904 key-value pairs, and 20 bytes are left: the file is cut off, or damaged"},
-	"tensors 2^63":       {start(1<<63, 0).pad(20), "byte 8: 9223372036854775808 tensors, and 28 bytes are left: the file is cut off, or damaged"},
-	"too many pairs":     {start(0, 1<<17).pad(14 << 17), "byte 16: 131072 key-value pairs, expected at most 65536"},
-	"too many tensors":   {start(1<<19, 0).pad(25 << 19), "byte 8: 524288 tensors, expected at most 262144"},
-	"key of 2^63":        {start(0, 1).u64(1 << 63).pad(20), "byte 32: 9223372036854775808 bytes are expected, and 20 are left: the file is cut off, or damaged"},
+	"empty": {&raw{}, "byte 0: 4 bytes are expected, and 0 are left: the file is " +
+		"cut off, or damaged"},
+	"magic": {&raw{[]byte("GGML0000")}, `byte 0: expected "GGUF", found "GGML": this is not a GGUF file`},
+	"version 1": {(&raw{[]byte("GGUF")}).u32(1).pad(64), "byte 4: version 1 is not " +
+		"supported, only 2 and 3 are; convert the model again"},
+	"version 4": {(&raw{[]byte("GGUF")}).u32(4).pad(64), "byte 4: version 4 is not " +
+		"supported, only 2 and 3 are; convert the model again"},
+	"pairs 2^62": {start(0, 1<<62).pad(20), "byte 16: 4611686018427387904 key-value " +
+		"pairs, and 20 bytes are left: the file is cut off, or damaged"},
+	"tensors 2^63": {start(1<<63, 0).pad(20), "byte 8: 9223372036854775808 tensors, and 28 " +
+		"bytes are left: the file is cut off, or damaged"},
+	"too many pairs": {start(0, 1<<17).pad(14 << 17), "byte 16: 131072 key-value pairs, " +
+		"expected at most 65536"},
+	"too many tensors": {start(1<<19, 0).pad(25 << 19), "byte 8: 524288 tensors, " +
+		"expected at most 262144"},
+	"key of 2^63": {start(0, 1).u64(1 << 63).pad(20), "byte 32: 9223372036854775808 bytes " +
+		"are expected, and 20 are left: the file is cut off, or damaged"},
 	"text of 2^64-1":     {start(0, 1).str("a").u32(8).u64(math.MaxUint64), `byte 45: key "a": 18446744073709551615 bytes are expected, and 0 are left: the file is cut off, or damaged`},
 	"array of 2^62":      {start(0, 1).str("a").u32(9).u32(10).u64(1 << 62).pad(8), `byte 41: key "a": 4611686018427387904 items of type uint64, and 8 bytes are left: the file is cut off, or damaged`},
 	"texts of 2^40":      {start(0, 1).str("a").u32(9).u32(8).u64(1 << 40).pad(80), `byte 41: key "a": 1099511627776 items of type string, and 80 bytes are left: the file is cut off, or damaged`},
@@ -316,7 +335,8 @@ func TestHostile(t *testing.T) {
 		if err == nil || err.Error() != test.want {
 			t.Errorf("%s:\n got %v\nwant %s", name, err, test.want)
 		}
-		if used, most := after.TotalAlloc-before.TotalAlloc, uint64(16*len(data)+80<<10); used > most {
+		if used, most := after.TotalAlloc-before.TotalAlloc, uint64(16*len(data)+
+			80<<10); used > most {
 			t.Errorf("%s: %d bytes allocated for a file of %d", name, used, len(data))
 		}
 	}
@@ -325,7 +345,8 @@ func TestHostile(t *testing.T) {
 // TestMemory opens files that are all small items.
 func TestMemory(t *testing.T) {
 	const n = 65_536
-	files := map[string]*raw{"pairs": start(0, n), "tensors": start(n, 0), "empty texts": start(0, 1).str("a").u32(9).u32(8).u64(n).pad(8 * n),
+	files := map[string]*raw{"pairs": start(0, n), "tensors": start(n, 0),
+		"empty texts":  start(0, 1).str("a").u32(9).u32(8).u64(n).pad(8 * n),
 		"empty arrays": start(0, 1).str("a").u32(9).u32(9).u64(n).pad(12 * n)}
 	for i := range n {
 		files["pairs"].str(fmt.Sprint(i)).u32(0).pad(1)
@@ -337,7 +358,8 @@ func TestMemory(t *testing.T) {
 		f := open(t, r.b)
 		runtime.ReadMemStats(&after)
 		used := after.TotalAlloc - before.TotalAlloc
-		t.Logf("%s: %d bytes allocated for a header of %d (%.1f)", name, used, len(r.b), float64(used)/float64(len(r.b)))
+		t.Logf("%s: %d bytes allocated for a "+
+			"header of %d (%.1f)", name, used, len(r.b), float64(used)/float64(len(r.b)))
 		if used > uint64(16*len(r.b)+80<<10) {
 			t.Errorf("%s: %d bytes allocated for a header of %d", name, used, len(r.b))
 		}
@@ -345,10 +367,12 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestInfoMemory asks of files that are all names of templates what they say of themselves: what is kept of it is bounded.
+// TestInfoMemory asks of files that are all names of templates what they say of themselves: what is
+// kept of it is bounded.
 func TestInfoMemory(t *testing.T) {
 	const n = 65_536
-	files := map[string]*raw{"names": start(0, 1).str("tokenizer.chat_templates").u32(9).u32(8).u64(n).pad(8 * n), "templates": start(0, n-1)}
+	files := map[string]*raw{"names": start(0, 1).str("tokenizer.chat_templates").u32(9).u32(8).
+		u64(n).pad(8 * n), "templates": start(0, n-1)}
 	for i := range n - 1 {
 		files["templates"].str(fmt.Sprint("tokenizer.chat_template.", i)).u32(8).str("")
 	}
@@ -359,9 +383,12 @@ func TestInfoMemory(t *testing.T) {
 		i, err := f.Info()
 		runtime.ReadMemStats(&after)
 		used := after.TotalAlloc - before.TotalAlloc
-		t.Logf("%s: %d bytes allocated for a header of %d (%.1f)", name, used, len(r.b), float64(used)/float64(len(r.b)))
-		if err != nil || len(i.Templates) > 256 || len(i.Problems) > 257 || used > uint64(4*len(r.b)+256<<10) {
-			t.Errorf("%s: %d bytes allocated for a header of %d; %d templates, %d problems, %v", name, used, len(r.b), len(i.Templates), len(i.Problems), err)
+		t.Logf("%s: %d bytes allocated for a "+
+			"header of %d (%.1f)", name, used, len(r.b), float64(used)/float64(len(r.b)))
+		if err != nil || len(i.Templates) > 256 || len(i.Problems) > 257 ||
+			used > uint64(4*len(r.b)+256<<10) {
+			t.Errorf("%s: %d bytes allocated for a header of %d; %d templates, "+
+				"%d problems, %v", name, used, len(r.b), len(i.Templates), len(i.Problems), err)
 		}
 	}
 }
@@ -382,7 +409,8 @@ func TestTruncated(t *testing.T) {
 			t.Errorf("cut at %d of %d: %v", n, len(data), err)
 		}
 		// A size that the reader does not keep.
-		if _, err := gguf.Open(bytes.NewReader(data[:n]), int64(len(data))); n < 60_000 && !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := gguf.Open(bytes.NewReader(data[:n]), int64(len(data))); n < 60_000 &&
+			!errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("cut at %d of %d without notice: %v", n, len(data), err)
 		}
 	}
@@ -406,14 +434,17 @@ func sparse(t testing.TB) string {
 	tokens := gguf.Texts(vocabulary(150_000)...)
 	scores := array(t, gguf.Float32, slices.Repeat([]gguf.Value{gguf.Of(float32(0))}, 150_000)...)
 	path := filepath.Join(t.TempDir(), "big.gguf")
-	pairs := append(modelPairs()[:5:5], pair("tokenizer.ggml.scores", scores), pair("tokenizer.ggml.tokens", tokens),
-		pair("tokenizer.ggml.eos_token_id", gguf.Of(uint32(149_999))), pair("tokenizer.chat_template", gguf.Text(strings.Repeat("x", 100_000))))
+	pairs := append(modelPairs()[:5:5], pair("tokenizer.ggml.scores", scores),
+		pair("tokenizer.ggml.tokens", tokens),
+		pair("tokenizer.ggml.eos_token_id", gguf.Of(uint32(149_999))),
+		pair("tokenizer.chat_template", gguf.Text(strings.Repeat("x", 100_000))))
 	w, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if err := gguf.Create(w, nil, pairs, []gguf.Content{content("w", gguf.F32, make([]byte, 4), 1)}); err != nil {
+	if err := gguf.Create(w, nil, pairs,
+		[]gguf.Content{content("w", gguf.F32, make([]byte, 4), 1)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Truncate(100 << 30); err != nil {
@@ -434,7 +465,8 @@ func TestSparse(t *testing.T) {
 		t.Fatal(err)
 	}
 	i, err := f.Info()
-	if err != nil || i.EOS.Text != vocabulary(150_000)[149_999] || len(i.Templates[0].Text) != 100_000 {
+	if err != nil || i.EOS.Text != vocabulary(150_000)[149_999] ||
+		len(i.Templates[0].Text) != 100_000 {
 		t.Errorf("%+v, %v", i.EOS, err)
 	}
 	t.Logf("%d reads of %d bytes, header of %d", c.reads, c.size, f.Data)
@@ -465,7 +497,8 @@ func TestHeaderLimit(t *testing.T) {
 		t.Error(err)
 	}
 	data = start(0, 1).str("a").u32(9).u32(8).u64(1 << 36).b
-	if _, err = gguf.Open(zeros{data}, 1<<40); err == nil || !strings.HasSuffix(err.Error(), "the header is longer than 256 MiB") {
+	if _, err = gguf.Open(zeros{data}, 1<<40); err == nil ||
+		!strings.HasSuffix(err.Error(), "the header is longer than 256 MiB") {
 		t.Error(err)
 	}
 }
@@ -527,7 +560,8 @@ func TestCreateRefuses(t *testing.T) {
 		{nil, []gguf.Content{content("t", gguf.F32, nil, 1, 1, 1, 1, 1)}, `tensor "t" cannot be written: 5 dimensions, expected at most 4`},
 	}
 	for _, test := range tests {
-		if err := gguf.Create(io.Discard, nil, test.pairs, test.tensors); err == nil || err.Error() != test.want {
+		if err := gguf.Create(io.Discard, nil, test.pairs, test.tensors); err == nil ||
+			err.Error() != test.want {
 			t.Errorf("got %v, want %s", err, test.want)
 		}
 	}
@@ -547,8 +581,10 @@ func TestPartName(t *testing.T) {
 		{"x-00001-of-00003.gguf", 3, 3, ""},
 		{"x-0+001-of-00003.gguf", 0, 3, ""},
 	} {
-		if got, ok := gguf.PartName(test.name, test.no, test.count); got != test.want || ok != (test.want != "") {
-			t.Errorf("part %d of %d of %s: %q, want %q", test.no, test.count, test.name, got, test.want)
+		if got, ok := gguf.PartName(test.name, test.no, test.count); got != test.want ||
+			ok != (test.want != "") {
+			t.Errorf("part %d of %d of "+
+				"%s: %q, want %q", test.no, test.count, test.name, got, test.want)
 		}
 	}
 }

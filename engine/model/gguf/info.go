@@ -10,12 +10,13 @@ import (
 
 // Info is what a model says about itself.
 type Info struct {
-	Architecture  string
-	Name          string
-	Parameters    uint64 // elements of the tensors in this file; a split model's other parts have theirs
+	Architecture string
+	Name         string
+	// elements of the tensors in this file; a split model's other parts have theirs
+	Parameters    uint64
 	ContextLength uint64 // in tokens; 0: not said
-	// FileType is what the tensors are mostly quantised to, such as "Q4_K_M". Where the file does not say, it is the type that takes the
-	// most bytes; "" where there is no tensor.
+	// FileType is what the tensors are mostly quantised to, such as "Q4_K_M". Where the file does
+	// not say, it is the type that takes the most bytes; "" where there is no tensor.
 	FileType  string
 	Tokenizer string // the vocabulary's kind; "": there is none
 	BOS, EOS  Token
@@ -29,7 +30,8 @@ type Info struct {
 type Token struct {
 	ID   int64  // -1: not said
 	Text string // "" where the vocabulary has no such token
-	// Add says whether the tokenizer adds it to every prompt; Said, whether the file says so at all.
+	// Add says whether the tokenizer adds it to every prompt; Said, whether the file says so at
+	// all.
 	Add, Said bool
 }
 
@@ -72,8 +74,8 @@ const (
 	architectureKey = "general.architecture"
 )
 
-// Info reads what the model says about itself. It fails where a key that it needs has another type than it must have; keys that are
-// not there are left at their zero value.
+// Info reads what the model says about itself. It fails where a key that it needs has another type
+// than it must have; keys that are not there are left at their zero value.
 func (f *File) Info() (*Info, error) {
 	q := &query{file: f}
 	i := &Info{
@@ -118,7 +120,8 @@ func get[T any](q *query, key, want string, as func(Value) (T, bool)) (v T, foun
 	}
 	v, ok := as(p.Value)
 	if !ok && q.err == nil {
-		q.err = errorf(p.off, "key %q is %s of type %s, expected %s", key, p.Value, p.Value.typ, want)
+		q.err = errorf(p.off, "key %q is %s of type "+
+			"%s, expected %s", key, p.Value, p.Value.typ, want)
 	}
 	return v, ok
 }
@@ -172,16 +175,19 @@ func (q *query) templates() []Template {
 		}
 	}
 	if more > 0 {
-		q.problem("there are %d more named templates than %d, which are left out", more, maxTemplates)
+		q.problem("there are %d more named templates than %d, "+
+			"which are left out", more, maxTemplates)
 	}
-	slices.SortFunc(templates[named:], func(a, b Template) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(templates[named:],
+		func(a, b Template) int { return strings.Compare(a.Name, b.Name) })
 	missing := 0
 	for name := range q.listed() {
 		if _, ok := q.file.Find(namedPrefix + name); ok || name == "default" {
 			continue
 		}
 		if missing++; missing <= maxTemplates {
-			q.problem("%s lists %q, and there is no %s%s", templateList, clip(name), namedPrefix, clip(name))
+			q.problem("%s lists %q, and "+
+				"there is no %s%s", templateList, clip(name), namedPrefix, clip(name))
 		}
 	}
 	if missing > maxTemplates {
@@ -247,8 +253,8 @@ func (q *query) token(name string) Token {
 	return t
 }
 
-// PartName returns the file name of a part of a split model, counted from 0, from the name of any part:
-// "x-00001-of-00003.gguf". It is false where the name is not that of a part of so many.
+// PartName returns the file name of a part of a split model, counted from 0, from the name of any
+// part: "x-00001-of-00003.gguf". It is false where the name is not that of a part of so many.
 func PartName(name string, no, count uint64) (string, bool) {
 	const tail = "-00001-of-00001.gguf"
 	if len(name) < len(tail) || count == 0 || count > 99999 || no >= count {

@@ -18,7 +18,8 @@ import (
 // bigModel has data of several windows, so that there is something to interrupt.
 func bigModel(t testing.TB) []byte {
 	data := bytes.Repeat([]byte("0123456789abcdef"), 1<<18)
-	return create(t, nil, modelPairs(), []gguf.Content{content("w", gguf.F32, data, uint64(len(data)/4))})
+	return create(t, nil, modelPairs(),
+		[]gguf.Content{content("w", gguf.F32, data, uint64(len(data)/4))})
 }
 
 // TestInterrupted ends the context at every step of the copy, and of the comparison after it.
@@ -27,18 +28,20 @@ func TestInterrupted(t *testing.T) {
 	in := write(t, filepath.Join(dir, "in.gguf"), bigModel(t))
 	steps := 0
 	count := gguf.RetemplateOptions{Force: true, Progress: func(int64, int64) { steps++ }}
-	if err := gguf.RetemplateFile(context.Background(), in, filepath.Join(dir, "out.gguf"), "new", count); err != nil || steps < 8 {
+	if err := gguf.RetemplateFile(context.Background(), in, filepath.Join(dir, "out.gguf"), "new",
+		count); err != nil || steps < 8 {
 		t.Fatalf("%d steps, %v", steps, err)
 	}
 	before, _ := os.ReadFile(filepath.Join(dir, "out.gguf"))
 	for at := range steps {
 		ctx, cancel := context.WithCancel(context.Background())
 		n := 0
-		err := gguf.RetemplateFile(ctx, in, filepath.Join(dir, "out.gguf"), "newer", gguf.RetemplateOptions{Force: true, Progress: func(int64, int64) {
-			if n++; n == at {
-				cancel()
-			}
-		}})
+		err := gguf.RetemplateFile(ctx, in, filepath.Join(dir, "out.gguf"), "newer",
+			gguf.RetemplateOptions{Force: true, Progress: func(int64, int64) {
+				if n++; n == at {
+					cancel()
+				}
+			}})
 		cancel()
 		if at > 0 && !errors.Is(err, context.Canceled) {
 			t.Errorf("interrupted at step %d of %d: %v", at, steps, err)
@@ -63,11 +66,12 @@ func TestInterruptedSplit(t *testing.T) {
 	for at := 1; ; at++ {
 		ctx, cancel := context.WithCancel(context.Background())
 		n := 0
-		err := gguf.RetemplateFile(ctx, in, out, "new", gguf.RetemplateOptions{Progress: func(int64, int64) {
-			if n++; n == at {
-				cancel()
-			}
-		}})
+		err := gguf.RetemplateFile(ctx, in, out, "new",
+			gguf.RetemplateOptions{Progress: func(int64, int64) {
+				if n++; n == at {
+					cancel()
+				}
+			}})
 		cancel()
 		if err == nil {
 			break
@@ -81,24 +85,26 @@ func TestInterruptedSplit(t *testing.T) {
 	}
 }
 
-// TestKilledHelper is no test: it is what TestKilled runs and kills. It stops in the middle of a copy for ever.
+// TestKilledHelper is no test: it is what TestKilled runs and kills. It stops in the middle of a
+// copy for ever.
 func TestKilledHelper(t *testing.T) {
 	in := os.Getenv("GGUF_TEST_IN")
 	if in == "" {
 		t.Skip("run by TestKilled")
 	}
 	half := false
-	t.Log(gguf.RetemplateFile(context.Background(), in, os.Getenv("GGUF_TEST_OUT"), "new", gguf.RetemplateOptions{Progress: func(done, total int64) {
-		if !half && done > total/4 {
-			half = true
-			os.Stdout.WriteString("\nhalf\n")
-			select {}
-		}
-	}}))
+	t.Log(gguf.RetemplateFile(context.Background(), in, os.Getenv("GGUF_TEST_OUT"), "new",
+		gguf.RetemplateOptions{Progress: func(done, total int64) {
+			if !half && done > total/4 {
+				half = true
+				os.Stdout.WriteString("\nhalf\n")
+				select {}
+			}
+		}}))
 }
 
-// TestKilled kills a copy as kill -9 does. The output is not there; what was left is not touched while somebody writes it, and is used
-// again after.
+// TestKilled kills a copy as kill -9 does. The output is not there; what was left is not touched
+// while somebody writes it, and is used again after.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	data := bigModel(t)
@@ -116,7 +122,8 @@ func TestKilled(t *testing.T) {
 	for lines.Scan() && lines.Text() != "half" {
 	}
 	err = gguf.RetemplateFile(context.Background(), in, out, "other", gguf.RetemplateOptions{})
-	if err == nil || !strings.Contains(err.Error(), "out.gguf is being written by another program") {
+	if err == nil || !strings.Contains(err.Error(), "out.gguf is being written by "+
+		"another program") {
 		t.Errorf("a second run beside the first: %v", err)
 	}
 	if err := cmd.Process.Kill(); err != nil {
@@ -128,7 +135,8 @@ func TestKilled(t *testing.T) {
 	if got := entries(t, dir); got != ".out.gguf.part in.gguf" {
 		t.Errorf("after the kill: %s", got)
 	}
-	if err := gguf.RetemplateFile(context.Background(), in, out, "new", gguf.RetemplateOptions{}); err != nil {
+	if err := gguf.RetemplateFile(context.Background(), in, out, "new",
+		gguf.RetemplateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := os.ReadFile(out); !bytes.Equal(got, retemplated(t, data, "", "new")) {
@@ -143,10 +151,12 @@ func TestKilled(t *testing.T) {
 func TestPartInTheWay(t *testing.T) {
 	dir := t.TempDir()
 	data := model(t)
-	in, out, part := write(t, filepath.Join(dir, "in.gguf"), data), filepath.Join(dir, "out.gguf"), filepath.Join(dir, ".out.gguf.part")
+	in, out, part := write(t, filepath.Join(dir, "in.gguf"), data), filepath.Join(dir, "out.gguf"),
+		filepath.Join(dir, ".out.gguf.part")
 	other := write(t, filepath.Join(dir, "other"), []byte("precious"))
 	run := func() error {
-		return gguf.RetemplateFile(context.Background(), in, out, "new", gguf.RetemplateOptions{Force: true})
+		return gguf.RetemplateFile(context.Background(), in, out, "new",
+			gguf.RetemplateOptions{Force: true})
 	}
 	if err := os.Symlink(other, part); err != nil {
 		t.Skipf("no links here: %v", err)
@@ -181,7 +191,8 @@ func TestPartInTheWay(t *testing.T) {
 	if locked, err := filelock.Try(f); !locked || err != nil {
 		t.Skipf("no locks here: %v", err)
 	}
-	if err := run(); err == nil || !strings.Contains(err.Error(), "is being written by another program") {
+	if err := run(); err == nil ||
+		!strings.Contains(err.Error(), "is being written by another program") {
 		t.Errorf("a lock: %v", err)
 	}
 	if _, err := os.Stat(part); err != nil {

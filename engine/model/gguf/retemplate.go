@@ -16,10 +16,11 @@ import (
 	"github.com/goassay/assay/engine/model/filelock"
 )
 
-// Retemplate writes a copy of a file with another chat template: the default one where name is empty, else the one of that
-// name, which is added where there is none. Everything else is copied byte for byte, and the data begin at an aligned
-// offset again. A template that the file has keeps its place among the keys, a new one comes last, and its name is
-// added to the list of names. The copy is streamed.
+// Retemplate writes a copy of a file with another chat template: the default one where name is
+// empty, else the one of that name, which is added where there is none. Everything else is copied
+// byte for byte, and the data begin at an aligned offset again. A template that the file has keeps
+// its place among the keys, a new one comes last, and its name is added to the list of names. The
+// copy is streamed.
 func Retemplate(w io.Writer, f *File, name, template string) error {
 	if err := checkTemplateName(name); err != nil {
 		return err
@@ -71,8 +72,10 @@ func checkTemplateName(name string) error {
 		return errors.New(`the default template has no name; leave the name out`)
 	}
 	for _, r := range name {
-		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-') {
-			return fmt.Errorf("template name %q: expected letters, digits, '_' and '-', such as %q", name, ToolUse)
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' ||
+			r == '-') {
+			return fmt.Errorf("template name %q: expected letters, digits, '_' and "+
+				"'-', such as %q", name, ToolUse)
 		}
 	}
 	return nil
@@ -111,12 +114,14 @@ type RetemplateOptions struct {
 	Progress func(done, total int64)
 }
 
-// RetemplateFile copies the model at in to out with another chat template: see [Retemplate]. The output appears whole or not at
-// all: it is written beside its place as ".NAME.part", flushed to the disk, read back and compared with the input, and renamed. Of
-// a split model all parts are copied, and renamed when all are there; in and out must then be the names of the first parts. Where it fails
-// before that, or the context ends, nothing is left; what a run that was killed has left is overwritten by the next one, unless it is still being
-// written.
-func RetemplateFile(ctx context.Context, in, out, template string, o RetemplateOptions) (err error) {
+// RetemplateFile copies the model at in to out with another chat template: see [Retemplate]. The
+// output appears whole or not at all: it is written beside its place as ".NAME.part", flushed to
+// the disk, read back and compared with the input, and renamed. Of a split model all parts are
+// copied, and renamed when all are there; in and out must then be the names of the first parts.
+// Where it fails before that, or the context ends, nothing is left; what a run that was killed has
+// left is overwritten by the next one, unless it is still being written.
+func RetemplateFile(ctx context.Context, in, out, template string,
+	o RetemplateOptions) (err error) {
 	jobs, err := plan(in, out)
 	if err != nil {
 		return err
@@ -163,8 +168,8 @@ type part struct {
 	done bool
 }
 
-// openPart opens the file in which an output is written. One that is there already was left by a run that was killed, if nobody has
-// its lock.
+// openPart opens the file in which an output is written. One that is there already was left by a
+// run that was killed, if nobody has its lock.
 func openPart(out string) (*part, error) {
 	path := filepath.Join(filepath.Dir(out), "."+filepath.Base(out)+".part")
 	for range 10 {
@@ -179,7 +184,8 @@ func openPart(out string) (*part, error) {
 		locked, err := filelock.Try(f)
 		switch there, statErr := os.Lstat(path); {
 		case err != nil && !fresh:
-			err = fmt.Errorf("%s is there, and its file system has no locks that say whether it is being written (%w): if not, remove it", path, err)
+			err = fmt.Errorf("%s is there, and its file system has no locks that say whether it "+
+				"is being written (%w): if not, remove it", path, err)
 		case err == nil && !locked:
 			err = fmt.Errorf("%s is being written by another program", out)
 		case statErr != nil || !is(f, there):
@@ -213,14 +219,14 @@ func reopen(path string) (*os.File, error) {
 	return f, err
 }
 
-// is says that an opened file is the one of an entry.
+// is reports whether an opened file is the one of an entry.
 func is(f *os.File, entry os.FileInfo) bool {
 	info, err := f.Stat()
 	return err == nil && os.SameFile(info, entry)
 }
 
-// commit gives the file its name, with the lock held: nobody else can write into it before. Where a system does not rename open
-// files it is closed first; such systems have no lock either.
+// commit gives the file its name, with the lock held: nobody else can write into it before. Where a
+// system does not rename open files it is closed first; such systems have no lock either.
 func (p *part) commit(out string) error {
 	err := os.Rename(p.Name(), out)
 	if err != nil && p.Close() == nil {
@@ -252,17 +258,21 @@ func plan(in, out string) ([]job, error) {
 		return nil, err
 	}
 	if split.No > 0 {
-		return nil, fmt.Errorf("%s is part %d of %d, and the templates are in the first: give that one", in, split.No+1, split.Count)
+		return nil, fmt.Errorf("%s is part %d of %d, and the templates are in the "+
+			"first: give that one", in, split.No+1, split.Count)
 	}
 	jobs := []job{{in: in, out: out}}
 	for no := uint64(1); no < split.Count; no++ {
 		from, ok := PartName(in, no, split.Count)
 		if !ok {
-			return nil, fmt.Errorf("%s is the first of %d parts, but its name does not end in -00001-of-%05d.gguf, so the others cannot be found", in, split.Count, split.Count)
+			return nil, fmt.Errorf("%s is the first of %d parts, but its name does not end "+
+				"in -00001-of-%05d.gguf, so the others "+
+				"cannot be found", in, split.Count, split.Count)
 		}
 		to, ok := PartName(out, no, split.Count)
 		if first, _ := PartName(out, 0, split.Count); !ok || first != out {
-			return nil, fmt.Errorf("%s is the first of %d parts: the output's name must end in -00001-of-%05d.gguf, too", in, split.Count, split.Count)
+			return nil, fmt.Errorf("%s is the first of %d parts: the output's name must end "+
+				"in -00001-of-%05d.gguf, too", in, split.Count, split.Count)
 		}
 		jobs = append(jobs, job{in: from, out: to})
 	}
@@ -311,7 +321,8 @@ func OpenFile(path string) (*os.File, *File, error) {
 	return r, f, nil
 }
 
-// vacant checks that the output is none of the inputs, under whatever name, and not there unless it may be replaced.
+// vacant checks that the output is none of the inputs, under whatever name, and not there unless it
+// may be replaced.
 func (j job) vacant(jobs []job, force bool) error {
 	there, err := os.Stat(j.out)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -368,7 +379,8 @@ func (j job) run(w *os.File, first bool, template string, o RetemplateOptions, t
 }
 
 // compare holds a copy against its original, byte for byte but for what had to change.
-func (j job) compare(f *File, w *os.File, first bool, template string, o RetemplateOptions, tick *ticker) error {
+func (j job) compare(f *File, w *os.File, first bool, template string, o RetemplateOptions,
+	tick *ticker) error {
 	info, err := w.Stat()
 	if err != nil {
 		return err
@@ -439,7 +451,8 @@ func same(a, b io.ReaderAt, offA, offB, n int64) error {
 	return nil
 }
 
-// ticker tells how far the work is: what was read of the input, once to copy it and once to compare. It stops when the context ends.
+// ticker tells how far the work is: what was read of the input, once to copy it and once to
+// compare. It stops when the context ends.
 type ticker struct {
 	ctx         context.Context
 	done, total int64

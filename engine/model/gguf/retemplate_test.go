@@ -29,7 +29,8 @@ func TestRetemplate(t *testing.T) {
 	for _, order := range []gguf.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 		for _, alignment := range []uint32{8, 32, 4096} {
 			pairs := append(modelPairs(), pair("general.alignment", gguf.Of(alignment)))
-			data := append(create(t, order, pairs, modelTensors()), "what follows the last tensor"...)
+			data := append(create(t, order, pairs, modelTensors()),
+				"what follows the last tensor"...)
 			f := open(t, data)
 			for n := range 70 {
 				text := strings.Repeat("é", n)
@@ -51,7 +52,8 @@ func TestRetemplate(t *testing.T) {
 					}
 				}
 			}
-			if again := retemplated(t, retemplated(t, data, "", "another"), "", "default {{ messages }}"); !bytes.Equal(again, data) {
+			if again := retemplated(t, retemplated(t, data, "", "another"), "",
+				"default {{ messages }}"); !bytes.Equal(again, data) {
 				t.Error("there and back again is not the same file")
 			}
 		}
@@ -128,7 +130,9 @@ func TestRetemplateFile(t *testing.T) {
 	data := model(t)
 	in, out := write(t, filepath.Join(dir, "in.gguf"), data), filepath.Join(dir, "out.gguf")
 	var last, total int64
-	err := gguf.RetemplateFile(context.Background(), in, out, "new", gguf.RetemplateOptions{Name: gguf.ToolUse, Progress: func(done, of int64) { last, total = done, of }})
+	err := gguf.RetemplateFile(context.Background(), in, out, "new",
+		gguf.RetemplateOptions{Name: gguf.ToolUse,
+			Progress: func(done, of int64) { last, total = done, of }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +151,8 @@ func TestRetemplateFile(t *testing.T) {
 	if !errors.Is(err, fs.ErrExist) {
 		t.Errorf("the output is replaced: %v", err)
 	}
-	if err = gguf.RetemplateFile(context.Background(), in, out, "newer", gguf.RetemplateOptions{Force: true}); err != nil {
+	if err = gguf.RetemplateFile(context.Background(), in, out, "newer",
+		gguf.RetemplateOptions{Force: true}); err != nil {
 		t.Error(err)
 	}
 	if got, _ := os.ReadFile(out); !bytes.Equal(got, retemplated(t, data, "", "newer")) {
@@ -163,23 +168,31 @@ func TestRetemplateFileRefusesInput(t *testing.T) {
 	data := model(t)
 	in := write(t, filepath.Join(dir, "in.gguf"), data)
 	outs := []string{in, filepath.Join(dir, ".", "in.gguf")}
-	for name, link := range map[string]func(old, new string) error{"soft.gguf": os.Symlink, "hard.gguf": os.Link} {
+	for name, link := range map[string]func(old, new string) error{"soft.gguf": os.Symlink,
+		"hard.gguf": os.Link} {
 		if out := filepath.Join(dir, name); link(in, out) == nil {
 			outs = append(outs, out)
 		}
 	}
 	for _, out := range outs {
-		if err := gguf.RetemplateFile(context.Background(), in, out, "new", gguf.RetemplateOptions{Force: true}); err == nil || !strings.Contains(err.Error(), "is the input") {
+		if err := gguf.RetemplateFile(context.Background(), in, out, "new",
+			gguf.RetemplateOptions{Force: true}); err == nil ||
+			!strings.Contains(err.Error(), "is the input") {
 			t.Errorf("%s: %v", out, err)
 		}
 	}
-	for out, want := range map[string]string{dir: "not a regular file", filepath.Join(dir, "no", "out.gguf"): "no such"} {
-		if err := gguf.RetemplateFile(context.Background(), in, out, "new", gguf.RetemplateOptions{Force: true}); err == nil || !strings.Contains(err.Error(), want) {
+	for out, want := range map[string]string{dir: "not a regular file",
+		filepath.Join(dir, "no", "out.gguf"): "no such"} {
+		if err := gguf.RetemplateFile(context.Background(), in, out, "new",
+			gguf.RetemplateOptions{Force: true}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", out, err)
 		}
 	}
-	for _, in := range []string{dir, filepath.Join(dir, "no.gguf"), write(t, filepath.Join(dir, "bad.gguf"), data[:100])} {
-		if err := gguf.RetemplateFile(context.Background(), in, filepath.Join(dir, "out.gguf"), "new", gguf.RetemplateOptions{}); err == nil {
+	for _, in := range []string{dir, filepath.Join(dir, "no.gguf"),
+		write(t, filepath.Join(dir, "bad.gguf"), data[:100])} {
+		if err := gguf.RetemplateFile(context.Background(), in, filepath.Join(dir, "out.gguf"),
+			"new", gguf.RetemplateOptions{}); err == nil {
 			t.Errorf("%s is copied", in)
 		}
 	}
@@ -194,12 +207,14 @@ func TestRetemplateFileRefusesInput(t *testing.T) {
 // parts writes a model in three parts and returns the path of the first.
 func parts(t *testing.T, dir string) string {
 	for no := range 3 {
-		pairs := []gguf.Pair{pair("split.no", gguf.Of(uint16(no))), pair("split.count", gguf.Of(uint16(3))), pair("split.tensors.count", gguf.Of(int32(3)))}
+		pairs := []gguf.Pair{pair("split.no", gguf.Of(uint16(no))),
+			pair("split.count", gguf.Of(uint16(3))), pair("split.tensors.count", gguf.Of(int32(3)))}
 		if no == 0 {
 			pairs = append(pairs, modelPairs()...)
 		}
 		write(t, filepath.Join(dir, fmt.Sprintf("m-%05d-of-00003.gguf", no+1)),
-			create(t, nil, pairs, []gguf.Content{content(fmt.Sprint("t", no), gguf.F32, make([]byte, 400), 100)}))
+			create(t, nil, pairs,
+				[]gguf.Content{content(fmt.Sprint("t", no), gguf.F32, make([]byte, 400), 100)}))
 	}
 	return filepath.Join(dir, "m-00001-of-00003.gguf")
 }
@@ -208,7 +223,8 @@ func TestRetemplateSplit(t *testing.T) {
 	dir, to := t.TempDir(), t.TempDir()
 	in := parts(t, dir)
 	out := filepath.Join(to, "n-00001-of-00003.gguf")
-	if err := gguf.RetemplateFile(context.Background(), in, out, "new", gguf.RetemplateOptions{}); err != nil {
+	if err := gguf.RetemplateFile(context.Background(), in, out, "new",
+		gguf.RetemplateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := entries(t, to), "n-00001-of-00003.gguf n-00002-of-00003.gguf n-00003-of-00003.gguf"; got != want {
@@ -233,14 +249,17 @@ func TestRetemplateSplit(t *testing.T) {
 		{in, out, "file already exists"},
 	}
 	for _, r := range refused {
-		if err := gguf.RetemplateFile(context.Background(), r.in, r.out, "new", gguf.RetemplateOptions{}); err == nil || !strings.Contains(err.Error(), r.want) {
+		if err := gguf.RetemplateFile(context.Background(), r.in, r.out, "new",
+			gguf.RetemplateOptions{}); err == nil || !strings.Contains(err.Error(), r.want) {
 			t.Errorf("%s to %s: %v", r.in, r.out, err)
 		}
 	}
 	if err := os.Remove(filepath.Join(dir, "m-00003-of-00003.gguf")); err != nil {
 		t.Fatal(err)
 	}
-	if err := gguf.RetemplateFile(context.Background(), in, filepath.Join(to, "x-00001-of-00003.gguf"), "new", gguf.RetemplateOptions{}); !errors.Is(err, fs.ErrNotExist) {
+	if err := gguf.RetemplateFile(context.Background(), in,
+		filepath.Join(to, "x-00001-of-00003.gguf"), "new",
+		gguf.RetemplateOptions{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 	if got := entries(t, to); strings.Contains(got, "x") {

@@ -11,14 +11,16 @@ import (
 
 // Value is the value of a key, or an item of an array. The zero value is the uint8 0.
 type Value struct {
-	typ   Type
-	bits  uint64 // numbers, extended to 64 bits by sign; floats as the bits of a float64; booleans as 0 or 1
+	typ Type
+	// numbers, extended to 64 bits by sign; floats as the bits of a float64; booleans as 0 or 1
+	bits  uint64
 	text  string
 	array *Array
 }
 
 // Of returns a number or a boolean as a value of its own type.
-func Of[T uint8 | int8 | uint16 | int16 | uint32 | int32 | uint64 | int64 | float32 | float64 | bool](v T) Value {
+func Of[T uint8 | int8 | uint16 | int16 | uint32 | int32 | uint64 | int64 | float32 | float64 |
+	bool](v T) Value {
 	switch v := any(v).(type) {
 	case uint8:
 		return Value{typ: Uint8, bits: uint64(v)}
@@ -64,8 +66,8 @@ func Texts(items ...string) Value {
 	return v
 }
 
-// ArrayOf returns an array as a value. It fails where an item is not of the type, or where arrays are nested deeper than
-// the limit.
+// ArrayOf returns an array as a value. It fails where an item is not of the type, or where arrays
+// are nested deeper than the limit.
 func ArrayOf(item Type, items ...Value) (Value, error) {
 	var b bytes.Buffer
 	e := &encoder{w: &b, order: binary.LittleEndian}
@@ -117,7 +119,8 @@ func (v Value) Bool() (value, ok bool) { return v.bits != 0, v.typ == Bool }
 // Array returns an array.
 func (v Value) Array() (*Array, bool) { return v.array, v.typ == ArrayType }
 
-// String returns the value as text: a text in quotes, at most 64 bytes of it; of an array only type and length.
+// String returns the value as text: a text in quotes, at most 64 bytes of it; of an array only type
+// and length.
 func (v Value) String() string {
 	switch v.typ {
 	case String:
@@ -149,7 +152,8 @@ type Array struct {
 	marks []int64
 }
 
-// stride is how many items may have to be passed to get to one. A mark takes 8 bytes, as many as the shortest item.
+// stride is how many items may have to be passed to get to one. A mark takes 8 bytes, as many as
+// the shortest item.
 const stride = 512
 
 // At returns an item; i < Len. It takes one read of a short piece of the file.
@@ -243,8 +247,8 @@ func (s *scanner) value(t Type, depth int) (Value, error) {
 	return v, nil
 }
 
-// measure passes over a text or an array, with so many arrays around it, and returns where an array's items are. Texts are not read,
-// and neither are numbers.
+// measure passes over a text or an array, with so many arrays around it, and returns where an
+// array's items are. Texts are not read, and neither are numbers.
 func (s *scanner) measure(t Type, depth int) (*Array, error) {
 	if t == String {
 		n, err := s.uint64()

@@ -15,7 +15,10 @@ func (c *Client) folder(id string) string {
 }
 
 // The places of the layout; see the package's comment.
-func (c *Client) blobPath(id, etag string) string { return filepath.Join(c.folder(id), "blobs", etag) }
+func (c *Client) blobPath(id,
+	etag string) string {
+	return filepath.Join(c.folder(id), "blobs", etag)
+}
 func (c *Client) refPath(id, revision string) string {
 	return filepath.Join(c.folder(id), "refs", filepath.FromSlash(revision))
 }
@@ -30,14 +33,16 @@ func (c *Client) quarantinePath(id, etag, name string) string {
 	return filepath.Join(c.folder(id), "quarantine", etag, filepath.Base(filepath.FromSlash(name)))
 }
 
-// cachedPath is where the cache has a file; "": it has not. A file of another size than the Hub promised is not that file.
+// cachedPath is where the cache has a file; "": it has not. A file of another size than the Hub
+// promised is not that file.
 func (c *Client) cachedPath(r *Repo, f File) string {
 	paths := []string{c.snapshotPath(r.ID, r.Commit, f.Name)}
 	if etag := f.etag(); etag != "" {
 		paths = append(paths, c.blobPath(r.ID, etag))
 	}
 	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && (f.Size < 0 || info.Size() == f.Size) {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() &&
+			(f.Size < 0 || info.Size() == f.Size) {
 			return path
 		}
 	}
@@ -49,7 +54,8 @@ func (c *Client) openCached(r *Repo, f File) (*os.File, error) {
 	path := c.cachedPath(r, f)
 	if path == "" {
 		if c.offline {
-			return nil, c.failf(ErrOffline, r.named(f.Name), "not in the cache at %s", c.folder(r.ID))
+			return nil, c.failf(ErrOffline, r.named(f.Name), "not in the cache at %s",
+				c.folder(r.ID))
 		}
 		return nil, nil
 	}
@@ -62,7 +68,8 @@ func (c *Client) cachedRepo(id, revision string) (*Repo, error) {
 	if !isHex(revision, 40) {
 		text, err := os.ReadFile(c.refPath(id, revision))
 		if r.Commit = strings.TrimSpace(string(text)); err != nil || !isHex(r.Commit, 40) {
-			return nil, c.failf(ErrOffline, id, "the cache at %s does not have revision %s, and HF_HUB_OFFLINE keeps the network from being used", c.folder(id), revision)
+			return nil, c.failf(ErrOffline, id, "the cache at %s does not have revision %s, and "+
+				"HF_HUB_OFFLINE keeps the network from being used", c.folder(id), revision)
 		}
 	}
 	root := filepath.Join(c.folder(id), "snapshots", r.Commit)
@@ -91,7 +98,8 @@ func (c *Client) cachedRepo(id, revision string) (*Repo, error) {
 		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, c.failf(ErrOffline, id, "the cache at %s does not have commit %s, and HF_HUB_OFFLINE keeps the network from being used", c.folder(id), r.Commit)
+		return nil, c.failf(ErrOffline, id, "the cache at %s does not have commit %s, and "+
+			"HF_HUB_OFFLINE keeps the network from being used", c.folder(id), r.Commit)
 	}
 	slices.SortFunc(r.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	return r, err

@@ -15,8 +15,8 @@ var quantisations = [...]string{"q4_k_m", "q5_k_m", "q4_0", "q8_0", "q6_k", "q3_
 // part is the name of a part of a split model.
 var part = regexp.MustCompile(`^(.*)-(\d{5})-of-(\d{5})\.gguf$`)
 
-// companion is the name of a file that belongs to a model and is none: projectors, importance matrices, adapters, vocabularies, as
-// the naming convention of GGUF has them.
+// companion is the name of a file that belongs to a model and is none: projectors, importance
+// matrices, adapters, vocabularies, as the naming convention of GGUF has them.
 var companion = regexp.MustCompile(`(?i)(^|[^a-z0-9])(mmproj|imatrix|lora|vocab)([^a-z0-9]|$)`)
 
 // candidate is a model in a repository: one file, or all parts of it.
@@ -26,15 +26,18 @@ type candidate struct {
 	count int // of parts that there should be
 }
 
-// Choose returns the model file that is wanted, or all parts of it in order. want is the name of a file, of any part, or a
-// quantisation such as "Q8_0"; where it is empty, the one file there is, else Q4_K_M and the fallbacks of M3 decide. Where
-// that leaves several or none, the error lists what there is and is of kind [ErrChoice].
+// Choose returns the model file that is wanted, or all parts of it in order. want is the name of a
+// file, of any part, or a quantisation such as "Q8_0"; where it is empty, the one file there is,
+// else Q4_K_M and the fallbacks of M3 decide. Where that leaves several or none, the error lists
+// what there is and is of kind [ErrChoice].
 func (r *Repo) Choose(want string) ([]File, error) {
 	all := r.candidates()
 	if len(all) == 0 {
-		return nil, &Error{What: r.ID, Kind: ErrChoice, Msg: "no .gguf file at this revision" + r.otherwise()}
+		return nil, &Error{What: r.ID, Kind: ErrChoice,
+			Msg: "no .gguf file at this revision" + r.otherwise()}
 	}
-	models := slices.DeleteFunc(slices.Clone(all), func(c candidate) bool { return companion.MatchString(path.Base(c.name)) })
+	models := slices.DeleteFunc(slices.Clone(all),
+		func(c candidate) bool { return companion.MatchString(path.Base(c.name)) })
 	if len(models) == 0 {
 		models = all
 	}
@@ -56,7 +59,8 @@ func (r *Repo) Choose(want string) ([]File, error) {
 			}
 		}
 		if len(left) == 0 {
-			return nil, choiceError(r, models, "%d model files, and none is %s", len(models), strings.ToUpper(strings.Join(quantisations[:], ", ")))
+			return nil, choiceError(r, models, "%d model files, and none is %s", len(models),
+				strings.ToUpper(strings.Join(quantisations[:], ", ")))
 		}
 	}
 	if len(left) > 1 {
@@ -69,7 +73,8 @@ func (r *Repo) Choose(want string) ([]File, error) {
 func (r *Repo) otherwise() string {
 	for _, f := range r.Files {
 		if strings.HasSuffix(f.Name, ".safetensors") {
-			return "; the weights are in safetensors files: look for a repository with GGUF files of the same model"
+			return "; the weights are in safetensors files: look for a repository with GGUF " +
+				"files of the same model"
 		}
 	}
 	return ""
@@ -110,12 +115,14 @@ func (c candidate) whole(r *Repo) ([]File, error) {
 		name := fmt.Sprintf("%s-%05d-of-%s.gguf", m[1], no+1, m[3])
 		i := slices.IndexFunc(c.parts, func(f File) bool { return f.Name == name })
 		if i < 0 {
-			return nil, &Error{What: r.ID, Kind: ErrNotFound, Msg: fmt.Sprintf("part %d of %d, %s, is missing", no+1, c.count, name)}
+			return nil, &Error{What: r.ID, Kind: ErrNotFound,
+				Msg: fmt.Sprintf("part %d of %d, %s, is missing", no+1, c.count, name)}
 		}
 		parts = append(parts, c.parts[i])
 	}
 	if len(parts) == 0 {
-		return nil, &Error{What: r.ID, Kind: ErrNotFound, Msg: fmt.Sprintf("%s says that it is a part of none", c.name)}
+		return nil, &Error{What: r.ID, Kind: ErrNotFound,
+			Msg: fmt.Sprintf("%s says that it is a part of none", c.name)}
 	}
 	return parts, nil
 }
@@ -130,8 +137,8 @@ func named(all []candidate, name string) []candidate {
 	return nil
 }
 
-// quantised returns the candidates whose file name has a quantisation: as a word of its own where there is such a one, so that Q6_K is
-// not Q6_K_L, else anywhere.
+// quantised returns the candidates whose file name has a quantisation: as a word of its own where
+// there is such a one, so that Q6_K is not Q6_K_L, else anywhere.
 func quantised(all []candidate, q string) []candidate {
 	word := regexp.MustCompile(`(?i)(^|[^a-z0-9])` + regexp.QuoteMeta(q) + `($|[^a-z0-9_])`)
 	var words, anywhere []candidate
@@ -177,7 +184,8 @@ func choiceError(r *Repo, from []candidate, format string, args ...any) error {
 	return &Error{What: r.ID, Kind: ErrChoice, Msg: b.String()}
 }
 
-// Bytes writes a number of bytes for people: "4.7 GB". The units are powers of ten, as the Hub's pages have them.
+// Bytes writes a number of bytes for people: "4.7 GB". The units are powers of ten, as the Hub's
+// pages have them.
 func Bytes(n int64) string {
 	if n < 1000 {
 		return fmt.Sprintf("%d bytes", n)

@@ -24,9 +24,10 @@ const (
 	followAll  follow = true
 )
 
-// home says that a URL is the endpoint's own: the one place where the token may go.
+// home reports whether a URL is the endpoint's own: the one place where the token may go.
 func (c *Client) home(u *url.URL) bool {
-	return u.Scheme == c.endpoint.Scheme && strings.EqualFold(u.Hostname(), c.endpoint.Hostname()) && port(u) == port(c.endpoint)
+	return u.Scheme == c.endpoint.Scheme &&
+		strings.EqualFold(u.Hostname(), c.endpoint.Hostname()) && port(u) == port(c.endpoint)
 }
 
 func port(u *url.URL) string {
@@ -36,11 +37,14 @@ func port(u *url.URL) string {
 	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
 }
 
-// send sends a request without a body and follows redirects. The answer's Request is the last one sent; the caller closes
-// its body. Reading the body fails once the server has been silent for too long. what names the thing in errors.
-func (c *Client) send(ctx context.Context, what, method string, u *url.URL, header http.Header, f follow) (*http.Response, error) {
+// send sends a request without a body and follows redirects. The answer's Request is the last one
+// sent; the caller closes its body. Reading the body fails once the server has been silent for too
+// long. what names the thing in errors.
+func (c *Client) send(ctx context.Context, what, method string, u *url.URL, header http.Header,
+	f follow) (*http.Response, error) {
 	if c.offline {
-		return nil, c.failf(ErrOffline, what, "not in the cache at %s, and HF_HUB_OFFLINE keeps the network from being used", c.cache)
+		return nil, c.failf(ErrOffline, what, "not in the cache at %s, and HF_HUB_OFFLINE keeps "+
+			"the network from being used", c.cache)
 	}
 	trusted := true // no redirect has left the endpoint
 	for hops := 0; ; hops++ {
@@ -58,7 +62,8 @@ func (c *Client) send(ctx context.Context, what, method string, u *url.URL, head
 		case err != nil || next.Host == "" || next.Scheme != "http" && next.Scheme != "https":
 			err = c.failf(nil, what, "%s redirects to an address that cannot be used", u.Host)
 		case u.Scheme == "https" && next.Scheme == "http":
-			err = c.failf(nil, what, "%s redirects from https to http, to %s; that is not followed", u.Host, next.Host)
+			err = c.failf(nil, what, "%s redirects from https to http, to %s; that "+
+				"is not followed", u.Host, next.Host)
 		case hops >= maxRedirects:
 			err = c.failf(nil, what, "more than %d redirects", maxRedirects)
 		case f == followHome && !c.home(next):
@@ -74,7 +79,8 @@ func (c *Client) send(ctx context.Context, what, method string, u *url.URL, head
 }
 
 // exchange sends one request.
-func (c *Client) exchange(ctx context.Context, what, method string, u *url.URL, header http.Header, trusted bool) (*http.Response, error) {
+func (c *Client) exchange(ctx context.Context, what, method string, u *url.URL, header http.Header,
+	trusted bool) (*http.Response, error) {
 	spent := budgetOf(ctx)
 	if err := c.spend(spent, what, u, 0, 0, 1); err != nil {
 		return nil, err
@@ -110,7 +116,10 @@ func (c *Client) exchange(ctx context.Context, what, method string, u *url.URL, 
 	resp.Body = &body{
 		ReadCloser: resp.Body, dog: dog, now: c.now,
 		fail: func(err error) error { return c.netError(ctx, watched, what, u, err) },
-		took: func(waited time.Duration, came int) error { return c.spend(spent, what, u, waited, came, 0) },
+		took: func(waited time.Duration,
+			came int) error {
+			return c.spend(spent, what, u, waited, came, 0)
+		},
 	}
 	return resp, nil
 }
@@ -175,22 +184,26 @@ func (c *Client) netError(ctx, watched context.Context, what string, u *url.URL,
 	}
 	e := c.failf(nil, what, "%s cannot be reached: %v", u.Host, err)
 	e.Err = err
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
+		errors.Is(err, syscall.ECONNRESET) {
 		e.Msg = u.Host + " closed the connection before everything had come"
 	}
 	var dns *net.DNSError
 	var certificate *tls.CertificateVerificationError
 	var plainHTTP tls.RecordHeaderError
-	if errors.As(err, &dns) && dns.IsNotFound || errors.As(err, &certificate) || errors.As(err, &plainHTTP) || errors.Is(err, syscall.ECONNREFUSED) {
+	if errors.As(err, &dns) && dns.IsNotFound || errors.As(err, &certificate) ||
+		errors.As(err, &plainHTTP) || errors.Is(err, syscall.ECONNREFUSED) {
 		return e
 	}
 	return &transient{e, -1}
 }
 
-// reset is the time in a RateLimit header, as the Hub sends it: `"api";r=0;t=55`. Draft-ietf-httpapi-ratelimit-headers-09.
+// reset is the time in a RateLimit header, as the Hub sends it: `"api";r=0;t=55`.
+// Draft-ietf-httpapi-ratelimit-headers-09.
 var reset = regexp.MustCompile(`;\s*t\s*=\s*(\d+)`)
 
-// retryAfter is how long the server asks to wait; below zero: it does not say. RFC 9110, section 10.2.3.
+// retryAfter is how long the server asks to wait; below zero: it does not say. RFC 9110, section
+// 10.2.3.
 func (c *Client) retryAfter(resp *http.Response) time.Duration {
 	text := resp.Header.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
@@ -199,7 +212,8 @@ func (c *Client) retryAfter(resp *http.Response) time.Duration {
 	if t, err := http.ParseTime(text); err == nil {
 		return max(0, t.Sub(c.now()))
 	}
-	if m := reset.FindStringSubmatch(resp.Header.Get("RateLimit")); m != nil && resp.StatusCode == http.StatusTooManyRequests {
+	if m := reset.FindStringSubmatch(resp.Header.Get("RateLimit")); m != nil &&
+		resp.StatusCode == http.StatusTooManyRequests {
 		if seconds, err := strconv.ParseUint(m[1], 10, 31); err == nil {
 			return time.Duration(seconds+1) * time.Second // it is rounded down
 		}

@@ -24,8 +24,9 @@ const commit = "0123456789012345678901234567890123456789"
 
 // world is a transport that answers from a table and notes who was sent the token.
 type world struct {
-	t       *testing.T
-	answers map[string]string // "METHOD scheme://host/path": headers, a line each, an empty line, and the body
+	t *testing.T
+	// "METHOD scheme://host/path": headers, a line each, an empty line, and the body
+	answers map[string]string
 	mu      sync.Mutex
 	sent    []string // "METHOD URL", with " +token" where it was sent
 }
@@ -51,7 +52,9 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("no such place: %s, asked with %s", r.URL, r.Header)
 	}
 	head, body, _ := strings.Cut(text, "\n\n")
-	resp := &http.Response{StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Request: r, ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body))}
+	resp := &http.Response{StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{}, Request: r, ContentLength: int64(len(body)),
+		Body: io.NopCloser(strings.NewReader(body))}
 	for header := range strings.SplitSeq(head, "\n") {
 		if name, value, ok := strings.Cut(header, ": "); ok && name == "Status" {
 			fmt.Sscan(value, &resp.StatusCode)
@@ -64,7 +67,8 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (w *world) client(endpoint, cache string) *hub.Client {
 	w.t.Helper()
-	c, err := hub.New(hub.Config{Endpoint: endpoint, Token: secret, Cache: cache, Transport: w, Retries: -1})
+	c, err := hub.New(hub.Config{Endpoint: endpoint, Token: secret, Cache: cache, Transport: w,
+		Retries: -1})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -74,8 +78,8 @@ func (w *world) client(endpoint, cache string) *hub.Client {
 // redirect answers with a redirect.
 func redirect(to string) string { return "Status: 302\nLocation: " + to + "\n\n" }
 
-// TestTokenReachesTheHubOnly follows redirects to every kind of place that is not the Hub, from every call, and looks at each header
-// that was sent.
+// TestTokenReachesTheHubOnly follows redirects to every kind of place that is not the Hub, from
+// every call, and looks at each header that was sent.
 func TestTokenReachesTheHubOnly(t *testing.T) {
 	const content = "the content"
 	sum := sha256.Sum256([]byte(content))
@@ -95,18 +99,20 @@ func TestTokenReachesTheHubOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cache := t.TempDir()
 			w := &world{t: t, answers: map[string]string{
-				"GET https://hub.example/api/models/o/m":                                       "\n\n" + listing,
-				"HEAD https://hub.example/o/m/resolve/" + commit + "/m.gguf":                   "X-Linked-Etag: \"" + etag + "\"\n" + redirect(away),
-				"GET https://hub.example/o/m/resolve/" + commit + "/m.gguf":                    redirect(away),
-				"GET https://storage.example/x":                                                "ETag: \"s\"\n\n" + content,
-				"GET https://cdn.hub.example/x":                                                "\n\n" + content,
-				"GET https://example/x":                                                        "\n\n" + content,
-				"GET https://hub.example:8443/x":                                               "\n\n" + content,
-				"GET https://hub.example.evil.example/x":                                       "\n\n" + content,
-				"GET http://hub.example/x":                                                     "\n\n" + content,
-				"GET https://storage.example/back":                                             redirect("https://hub.example/again"),
-				"GET https://hub.example/again":                                                "\n\n" + content,
-				"HEAD https://hub.example/again":                                               "\n\n",
+				"GET https://hub.example/api/models/o/m": "\n\n" + listing,
+				"HEAD https://hub.example/o/m/resolve/" + commit +
+					"/m.gguf": "X-Linked-Etag: \"" + etag + "\"\n" + redirect(away),
+				"GET https://hub.example/o/m/resolve/" + commit +
+					"/m.gguf": redirect(away),
+				"GET https://storage.example/x":          "ETag: \"s\"\n\n" + content,
+				"GET https://cdn.hub.example/x":          "\n\n" + content,
+				"GET https://example/x":                  "\n\n" + content,
+				"GET https://hub.example:8443/x":         "\n\n" + content,
+				"GET https://hub.example.evil.example/x": "\n\n" + content,
+				"GET http://hub.example/x":               "\n\n" + content,
+				"GET https://storage.example/back":       redirect("https://hub.example/again"),
+				"GET https://hub.example/again":          "\n\n" + content,
+				"HEAD https://hub.example/again":         "\n\n",
 				"GET https://hub.example/o/m/resolve/" + commit + "/m.gguf/unknown-to-anybody": "",
 			}}
 			c := w.client("https://hub.example", cache)
@@ -119,7 +125,8 @@ func TestTokenReachesTheHubOnly(t *testing.T) {
 				if (err != nil) != down {
 					t.Errorf("%s: %v", call, err)
 				}
-				if err != nil && (strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "sig=1")) {
+				if err != nil && (strings.Contains(err.Error(), secret) ||
+					strings.Contains(err.Error(), "sig=1")) {
 					t.Errorf("%s: the error tells a secret: %v", call, err)
 				}
 			}
@@ -134,8 +141,10 @@ func TestTokenReachesTheHubOnly(t *testing.T) {
 			_, err = c.Pull(t.Context(), hub.Ref{Repo: "o/m"}, hub.PullOptions{})
 			check("Pull", err)
 			for _, s := range w.sent {
-				toHub := strings.HasPrefix(s, "GET https://hub.example/api/") || strings.Contains(s, " https://hub.example/o/m/resolve/")
-				if authorized := strings.HasSuffix(s, " +token in Authorization"); authorized != toHub {
+				toHub := strings.HasPrefix(s, "GET https://hub.example/api/") ||
+					strings.Contains(s, " https://hub.example/o/m/resolve/")
+				if authorized := strings.HasSuffix(s,
+					" +token in Authorization"); authorized != toHub {
 					t.Errorf("sent %s", s)
 				}
 			}
@@ -150,7 +159,8 @@ func TestRenamedRepository(t *testing.T) {
 		"GET https://hub.example/api/models/o/old": redirect("/api/models/o/new"),
 		"GET https://hub.example/api/models/o/new": "\n\n" + `{"sha": "` + commit + `", "siblings": []}`,
 	}}
-	if _, err := w.client("https://hub.example", t.TempDir()).Repo(t.Context(), "o/old", ""); err != nil {
+	if _, err := w.client("https://hub.example", t.TempDir()).
+		Repo(t.Context(), "o/old", ""); err != nil {
 		t.Error(err)
 	}
 	if last := w.sent[len(w.sent)-1]; last != "GET https://hub.example/api/models/o/new +token in Authorization" {
@@ -197,7 +207,8 @@ func noSecret(t *testing.T, dir string) {
 	}
 }
 
-// TestErrorsOfTheTransport: what a transport says of a request may have its address and headers in it.
+// TestErrorsOfTheTransport: what a transport says of a request may have its address and headers in
+// it.
 func TestErrorsOfTheTransport(t *testing.T) {
 	w := &world{t: t}
 	_, err := w.client("https://hub.example", t.TempDir()).Repo(t.Context(), "o/m", "")
@@ -227,7 +238,8 @@ func TestHostileListings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &world{t: t, answers: map[string]string{"GET https://hub.example/api/models/o/m": "\n\n" + c.listing}}
-			client, err := hub.New(hub.Config{Endpoint: "https://hub.example", Cache: t.TempDir(), Transport: w})
+			client, err := hub.New(hub.Config{Endpoint: "https://hub.example", Cache: t.TempDir(),
+				Transport: w})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -241,12 +253,15 @@ func TestHostileListings(t *testing.T) {
 func TestETags(t *testing.T) {
 	listing := "\n\n" + `{"sha": "` + commit + `", "siblings": [{"rfilename": "m.gguf"}]}`
 	for name, c := range map[string]struct{ head, says string }{
-		"a path":             {"X-Linked-Etag: \"../../x\"\nX-Linked-Size: 1\n\n", "neither a SHA-256 nor a git blob id"},
-		"none":               {"X-Linked-Size: 1\n\n", "gives no ETag"},
-		"of the wrong kind":  {"ETag: \"d41d8cd98f00b204e9800998ecf8427e\"\n\n", "neither a SHA-256"},
-		"without a size":     {"Status: 302\nLocation: https://s.example/\nX-Linked-Etag: \"" + strings.Repeat("0", 64) + "\"\n\n", "does not say how long"},
-		"of another commit":  {"X-Repo-Commit: " + strings.Repeat("0", 40) + "\n\n", "its commit is 0000"},
-		"a redirect without": {"Status: 302\nLocation: https://s.example/\nETag: \"" + strings.Repeat("0", 64) + "\"\nX-Linked-Size: 1\n\n", "gives no ETag"},
+		"a path":            {"X-Linked-Etag: \"../../x\"\nX-Linked-Size: 1\n\n", "neither a SHA-256 nor a git blob id"},
+		"none":              {"X-Linked-Size: 1\n\n", "gives no ETag"},
+		"of the wrong kind": {"ETag: \"d41d8cd98f00b204e9800998ecf8427e\"\n\n", "neither a SHA-256"},
+		"without a size": {"Status: 302\nLocation: https://s.example/\nX-Linked-Etag: \"" + strings.Repeat("0", 64) + "\"\n\n",
+			"does not say how long"},
+		"of another commit": {"X-Repo-Commit: " + strings.Repeat("0", 40) + "\n\n",
+			"its commit is 0000"},
+		"a redirect without": {"Status: 302\nLocation: https://s.example/\nETag: \"" + strings.Repeat("0", 64) + "\"\nX-Linked-Size: 1\n\n",
+			"gives no ETag"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &world{t: t, answers: map[string]string{
@@ -254,7 +269,8 @@ func TestETags(t *testing.T) {
 				"HEAD https://hub.example/o/m/resolve/" + commit + "/m.gguf": c.head,
 			}}
 			dir := t.TempDir()
-			_, err := w.client("https://hub.example", dir).Pull(t.Context(), hub.Ref{Repo: "o/m"}, hub.PullOptions{})
+			_, err := w.client("https://hub.example", dir).
+				Pull(t.Context(), hub.Ref{Repo: "o/m"}, hub.PullOptions{})
 			wantError(t, err, nil, "o/m: m.gguf", c.says)
 			if found, _ := os.ReadDir(dir); len(found) > 0 {
 				t.Errorf("the cache has %v", found)
@@ -281,11 +297,13 @@ func TestListingWithoutSizes(t *testing.T) {
 		t.Errorf("read %q, %v", text, err)
 	}
 	p.Lock.Files[0].SHA256 = strings.Repeat("0", 64)
-	_, err = w.client("https://hub.example/mirror/", t.TempDir()).Pull(t.Context(), hub.Ref{}, hub.PullOptions{Lock: p.Lock})
+	_, err = w.client("https://hub.example/mirror/", t.TempDir()).
+		Pull(t.Context(), hub.Ref{}, hub.PullOptions{Lock: p.Lock})
 	wantError(t, err, hub.ErrMismatch, "not what was locked: m.gguf has the SHA-256 ")
 }
 
-// TestFileOutsideLFS: a file that is named by git's object id is fetched, checked and locked as well.
+// TestFileOutsideLFS: a file that is named by git's object id is fetched, checked and locked as
+// well.
 func TestFileOutsideLFS(t *testing.T) {
 	const id = "6b584e8ece562ebffc15d38808cd6b98fc3d97ea" // of "content", by git hash-object
 	sum := sha256.Sum256([]byte("content"))
@@ -312,9 +330,11 @@ func TestFileOutsideLFS(t *testing.T) {
 	}
 	p.Lock.Files[0].SHA256 = strings.Repeat("0", 64)
 	_, err = c.Pull(t.Context(), hub.Ref{}, hub.PullOptions{Lock: p.Lock})
-	wantError(t, err, hub.ErrMismatch, "not what was locked: m.gguf has the SHA-256 "+hex.EncodeToString(sum[:]))
+	wantError(t, err, hub.ErrMismatch, "not what was locked: m.gguf "+
+		"has the SHA-256 "+hex.EncodeToString(sum[:]))
 	w.answers["GET "+resolve] = "\n\nCONTENT"
-	_, err = w.client("https://hub.example", t.TempDir()).Pull(t.Context(), hub.Ref{Repo: "o/m"}, hub.PullOptions{})
+	_, err = w.client("https://hub.example", t.TempDir()).
+		Pull(t.Context(), hub.Ref{Repo: "o/m"}, hub.PullOptions{})
 	wantError(t, err, hub.ErrMismatch, "its hash is ", "expected "+id)
 }
 
@@ -324,15 +344,23 @@ func TestWaits(t *testing.T) {
 		waits []time.Duration
 		says  string // "": it works
 	}{
-		"seconds":            {fakehub.Fault{Kind: fakehub.Status, At: 429, Value: "7", Times: 1}, []time.Duration{7 * time.Second}, ""},
-		"a date":             {fakehub.Fault{Kind: fakehub.Status, At: 429, Value: "Fri, 02 Jan 2026 03:04:35 GMT", Times: 1}, []time.Duration{30 * time.Second}, ""},
-		"a date gone by":     {fakehub.Fault{Kind: fakehub.Status, At: 503, Value: "Fri, 02 Jan 2026 03:00:00 GMT", Times: 1}, []time.Duration{0}, ""},
-		"nothing said":       {fakehub.Fault{Kind: fakehub.Status, At: 429, Times: 2}, []time.Duration{time.Second, 2 * time.Second}, ""},
-		"nonsense":           {fakehub.Fault{Kind: fakehub.Status, At: 500, Value: "soon", Times: 1}, []time.Duration{time.Second}, ""},
-		"a limit":            {fakehub.Fault{Kind: fakehub.Limit, Value: `"api";r=0;t=55`, Times: 1}, []time.Duration{56 * time.Second}, ""},
-		"no limit":           {fakehub.Fault{Kind: fakehub.Limit, Value: `"api";r=0`, Times: 1}, []time.Duration{time.Second}, ""},
-		"too long":           {fakehub.Fault{Kind: fakehub.Status, At: 429, Value: "301"}, nil, "it asks to wait 5m1s, so try again later"},
-		"too often":          {fakehub.Fault{Kind: fakehub.Status, At: 502}, []time.Duration{time.Second, 2 * time.Second}, "(tried 3 times)"},
+		"seconds": {fakehub.Fault{Kind: fakehub.Status, At: 429, Value: "7", Times: 1},
+			[]time.Duration{7 * time.Second}, ""},
+		"a date": {fakehub.Fault{Kind: fakehub.Status, At: 429,
+			Value: "Fri, 02 Jan 2026 03:04:35 GMT", Times: 1}, []time.Duration{30 * time.Second},
+			""},
+		"a date gone by": {fakehub.Fault{Kind: fakehub.Status, At: 503,
+			Value: "Fri, 02 Jan 2026 03:00:00 GMT", Times: 1}, []time.Duration{0}, ""},
+		"nothing said": {fakehub.Fault{Kind: fakehub.Status, At: 429, Times: 2},
+			[]time.Duration{time.Second, 2 * time.Second}, ""},
+		"nonsense": {fakehub.Fault{Kind: fakehub.Status, At: 500, Value: "soon",
+			Times: 1}, []time.Duration{time.Second}, ""},
+		"a limit":  {fakehub.Fault{Kind: fakehub.Limit, Value: `"api";r=0;t=55`, Times: 1}, []time.Duration{56 * time.Second}, ""},
+		"no limit": {fakehub.Fault{Kind: fakehub.Limit, Value: `"api";r=0`, Times: 1}, []time.Duration{time.Second}, ""},
+		"too long": {fakehub.Fault{Kind: fakehub.Status, At: 429, Value: "301"}, nil,
+			"it asks to wait 5m1s, so try again later"},
+		"too often": {fakehub.Fault{Kind: fakehub.Status, At: 502},
+			[]time.Duration{time.Second, 2 * time.Second}, "(tried 3 times)"},
 		"what will not pass": {fakehub.Fault{Kind: fakehub.Status, At: 410}, nil, "410"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -437,7 +465,8 @@ func TestPullTogether(t *testing.T) {
 	}
 }
 
-// TestLivelyDownload: a connection that breaks again and again is no failure while enough comes between.
+// TestLivelyDownload: a connection that breaks again and again is no failure while enough comes
+// between.
 func TestLivelyDownload(t *testing.T) {
 	f := start(t)
 	data := model(t, "x", 0, 12<<20)
@@ -454,7 +483,8 @@ func TestLivelyDownload(t *testing.T) {
 	f.Repo("o/m").Put("m.gguf", data)
 	f.Fault(fakehub.Fault{Kind: fakehub.Truncate, At: 1 << 18, On: "storage"})
 	_, err = f.client(nil).Pull(t.Context(), hub.Ref{Repo: "o/m"}, hub.PullOptions{})
-	wantError(t, err, io.ErrUnexpectedEOF, "closed the connection before everything had come", "(tried 3 times)")
+	wantError(t, err, io.ErrUnexpectedEOF, "closed the connection before "+
+		"everything had come", "(tried 3 times)")
 }
 
 // TestSmallFilesAreChecked: what is not stored as LFS is named by git's object id.
@@ -465,7 +495,8 @@ func TestSmallFilesAreChecked(t *testing.T) {
 	r := f.repo(c, "o/m", "")
 	f.Fault(fakehub.Fault{Kind: fakehub.Corrupt, At: 3})
 	_, err := c.ReadFile(t.Context(), r, r.Files[0], 100)
-	wantError(t, err, hub.ErrMismatch, "o/m: config.json: its hash is ", "the content was damaged on the way")
+	wantError(t, err, hub.ErrMismatch, "o/m: config.json: its hash is ",
+		"the content was damaged on the way")
 	f.Heal()
 	f.Fault(fakehub.Fault{Kind: fakehub.Truncate, At: 3, Times: 1})
 	if text, err := c.ReadFile(t.Context(), r, r.Files[0], 100); err != nil || len(text) != 8 {
@@ -496,7 +527,8 @@ func TestReader(t *testing.T) {
 			t.Errorf("at %d: %d of %d bytes, %v", off, m, n, err)
 		}
 	}
-	for _, off := range []int64{1 << 20, 0, 1<<20 - 10, 1 << 19, 2 << 20, int64(len(data)) - 5, int64(len(data)), 1 << 40} {
+	for _, off := range []int64{1 << 20, 0, 1<<20 - 10, 1 << 19, 2 << 20, int64(len(data)) - 5,
+		int64(len(data)), 1 << 40} {
 		check(off, 100)
 		check(off, 1)
 	}
@@ -536,7 +568,8 @@ func TestReaderAsksAgain(t *testing.T) {
 		if i == 1 {
 			f.Fault(fakehub.Fault{Kind: fakehub.Status, At: 403, On: "storage", Times: 1})
 		}
-		if _, err := reader.ReadAt(got, off); err != nil || string(got) != string(data[off:off+10]) {
+		if _, err := reader.ReadAt(got, off); err != nil ||
+			string(got) != string(data[off:off+10]) {
 			t.Errorf("at %d: %v", off, err)
 		}
 	}
@@ -567,10 +600,12 @@ func TestReaderOfTheCache(t *testing.T) {
 	}
 	defer reader.Close()
 	got := make([]byte, len(data))
-	if _, err := reader.ReadAt(got, 0); err != nil || string(got) != string(data) || reader.BytesRead() != 0 {
+	if _, err := reader.ReadAt(got, 0); err != nil || string(got) != string(data) ||
+		reader.BytesRead() != 0 {
 		t.Errorf("%v, %d bytes read", err, reader.BytesRead())
 	}
-	if text, err := offline.ReadFile(t.Context(), r, r.Files[0], 1<<30); err != nil || len(text) != len(data) {
+	if text, err := offline.ReadFile(t.Context(), r, r.Files[0], 1<<30); err != nil ||
+		len(text) != len(data) {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}
 	_, err = offline.ReadFile(t.Context(), r, hub.File{Name: "a/config.json", Size: -1}, 100)

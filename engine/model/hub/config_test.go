@@ -18,7 +18,9 @@ func TestTokenPrintsAsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	printed := string(text) + fmt.Sprint(c) + fmt.Sprintf("%v %+v %#v %s %q %x %X %d", c, c, c, c.Token, c.Token, c.Token, c.Token, c.Token)
+	printed := string(text) + fmt.Sprint(c) +
+		fmt.Sprintf("%v %+v %#v %s %q %x %X %d", c, c, c, c.Token, c.Token, c.Token, c.Token,
+			c.Token)
 	for _, form := range []string{secret, fmt.Sprintf("%x", secret), fmt.Sprintf("%X", secret)} {
 		if strings.Contains(printed, form) {
 			t.Errorf("the token is in %s", printed)
@@ -57,17 +59,26 @@ func TestFromEnv(t *testing.T) {
 		env  []string
 		want want
 	}{
-		"nothing set":       {nil, want{cache: cache(".cache", "huggingface")}},
-		"HF_HOME":           {[]string{"HF_HOME", dir + "/home"}, want{token: "from-home", cache: cache("home")}},
-		"HF_HOME with ~":    {[]string{"HF_HOME", "~/home"}, want{token: "from-home", cache: cache("home")}},
-		"XDG_CACHE_HOME":    {[]string{"XDG_CACHE_HOME", dir + "/xdg"}, want{token: "from-xdg", cache: cache("xdg", "huggingface")}},
-		"HF_TOKEN wins":     {[]string{"HF_HOME", dir + "/home", "HF_TOKEN", " t\n", "HF_TOKEN_PATH", path}, want{token: "t", cache: cache("home")}},
-		"HF_TOKEN_PATH":     {[]string{"HF_HOME", dir + "/home", "HF_TOKEN_PATH", path}, want{token: "from-path", cache: cache("home")}},
-		"HF_HUB_CACHE":      {[]string{"HF_HUB_CACHE", dir + "/c"}, want{cache: dir + "/c"}},
-		"offline":           {[]string{"HF_HUB_OFFLINE", "1"}, want{cache: cache(".cache", "huggingface"), offline: true}},
-		"offline, in words": {[]string{"TRANSFORMERS_OFFLINE", "yes"}, want{cache: cache(".cache", "huggingface"), offline: true}},
-		"online":            {[]string{"HF_HUB_OFFLINE", "0"}, want{cache: cache(".cache", "huggingface")}},
-		"patience":          {[]string{"HF_HUB_DOWNLOAD_TIMEOUT", "2.5"}, want{cache: cache(".cache", "huggingface"), idle: 2500 * time.Millisecond}},
+		"nothing set": {nil, want{cache: cache(".cache", "huggingface")}},
+		"HF_HOME": {[]string{"HF_HOME", dir + "/home"},
+			want{token: "from-home", cache: cache("home")}},
+		"HF_HOME with ~": {[]string{"HF_HOME", "~/home"},
+			want{token: "from-home", cache: cache("home")}},
+		"XDG_CACHE_HOME": {[]string{"XDG_CACHE_HOME", dir + "/xdg"},
+			want{token: "from-xdg", cache: cache("xdg", "huggingface")}},
+		"HF_TOKEN wins": {[]string{"HF_HOME", dir + "/home", "HF_TOKEN", " t\n",
+			"HF_TOKEN_PATH", path}, want{token: "t", cache: cache("home")}},
+		"HF_TOKEN_PATH": {[]string{"HF_HOME", dir + "/home", "HF_TOKEN_PATH", path},
+			want{token: "from-path", cache: cache("home")}},
+		"HF_HUB_CACHE": {[]string{"HF_HUB_CACHE", dir + "/c"}, want{cache: dir + "/c"}},
+		"offline": {[]string{"HF_HUB_OFFLINE", "1"},
+			want{cache: cache(".cache", "huggingface"), offline: true}},
+		"offline, in words": {[]string{"TRANSFORMERS_OFFLINE", "yes"},
+			want{cache: cache(".cache", "huggingface"), offline: true}},
+		"online": {[]string{"HF_HUB_OFFLINE", "0"},
+			want{cache: cache(".cache", "huggingface")}},
+		"patience": {[]string{"HF_HUB_DOWNLOAD_TIMEOUT", "2.5"},
+			want{cache: cache(".cache", "huggingface"), idle: 2500 * time.Millisecond}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := hub.FromEnv(environ(c.env))
@@ -169,7 +180,8 @@ func longText(n int) string { return strings.Repeat("x", n) }
 
 func TestBytes(t *testing.T) {
 	for n, want := range map[int64]string{
-		0: "0 bytes", 999: "999 bytes", 1000: "1.0 kB", 65536: "65.5 kB", 999_949: "999.9 kB", 999_950: "1.0 MB", 4_683_073_184: "4.7 GB", 1 << 62: "4611686.0 TB",
+		0: "0 bytes", 999: "999 bytes", 1000: "1.0 kB", 65536: "65.5 kB", 999_949: "999.9 kB",
+		999_950: "1.0 MB", 4_683_073_184: "4.7 GB", 1 << 62: "4611686.0 TB",
 	} {
 		if got := hub.Bytes(n); got != want {
 			t.Errorf("Bytes(%d) is %q, want %q", n, got, want)
@@ -211,7 +223,8 @@ func FuzzParseLock(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := hub.ParseLock(l.Text()); err != nil || string(again.Text()) != string(l.Text()) {
+		if again, err := hub.ParseLock(l.Text()); err != nil ||
+			string(again.Text()) != string(l.Text()) {
 			t.Errorf("read back as %v, %v", again, err)
 		}
 	})

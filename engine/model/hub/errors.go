@@ -64,7 +64,8 @@ type transient struct {
 
 func (t *transient) Unwrap() error { return t.error }
 
-// statusError makes an error of an answer that is not the one hoped for (M4): about a repository, or one file of it.
+// statusError makes an error of an answer that is not the one hoped for (M4): about a repository,
+// or one file of it.
 func (c *Client) statusError(resp *http.Response, what, repo string) error {
 	e := c.failf(nil, what, "%s", c.statusText(resp))
 	e.Status = resp.StatusCode
@@ -76,16 +77,20 @@ func (c *Client) statusError(resp *http.Response, what, repo string) error {
 		case code == "GatedRepo":
 			e.Msg = c.gatedText(repo, "")
 		case c.token != "":
-			e.Msg += "; the token is not accepted: it may have expired, or lack the permission to read this repository"
+			e.Msg += "; the token is not accepted: it may have expired, or lack the " +
+				"permission to read this repository"
 		case code != "RepoNotFound" && strings.HasPrefix(what, repo+": "):
-			e.Msg += fmt.Sprintf("; a token is required, and the licence must be accepted at %s: %s", page, setToken)
+			e.Msg += fmt.Sprintf("; a token is required, and the licence must be "+
+				"accepted at %s: %s", page, setToken)
 		default:
-			e.Msg += "; there is no such repository, or it is private: check the spelling, or " + setToken
+			e.Msg += "; there is no such repository, or it is private: check " +
+				"the spelling, or " + setToken
 		}
 	case http.StatusForbidden:
 		e.Kind = ErrAccess
 		if code == "GatedRepo" || code == "" {
-			e.Msg += fmt.Sprintf("; accept the model's licence at %s with the account of the token, and wait where its owner has to agree", page)
+			e.Msg += fmt.Sprintf("; accept the model's licence at %s with the account of the "+
+				"token, and wait where its owner has to agree", page)
 			if c.token == "" {
 				e.Msg += "; " + setToken
 			}
@@ -107,7 +112,8 @@ func (c *Client) statusError(resp *http.Response, what, repo string) error {
 			e.Msg += ", fewer are allowed without a token"
 		}
 		return &transient{e, c.retryAfter(resp)}
-	case http.StatusRequestTimeout, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusRequestTimeout, http.StatusInternalServerError, http.StatusBadGateway,
+		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return &transient{e, c.retryAfter(resp)}
 	}
 	return e
@@ -133,7 +139,8 @@ func (c *Client) page(repo string) string { return c.endpoint.JoinPath(repo).Str
 
 // statusText is the status with what the server says of it.
 func (c *Client) statusText(resp *http.Response) string {
-	text := fmt.Sprintf("%s answered %d %s", resp.Request.URL.Host, resp.StatusCode, http.StatusText(resp.StatusCode))
+	text := fmt.Sprintf("%s answered %d %s", resp.Request.URL.Host, resp.StatusCode,
+		http.StatusText(resp.StatusCode))
 	if said := plain(resp.Header.Get("X-Error-Message")); said != "" {
 		text += fmt.Sprintf(" (%s)", said)
 	}

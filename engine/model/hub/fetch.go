@@ -39,15 +39,18 @@ const (
 	downloaded                // it came now, and is beside its place in the cache
 )
 
-// stage brings a file's content onto this machine. The caller calls unlock once it is where it shall stay.
-func (c *Client) stage(ctx context.Context, r *Repo, f File, progress func(Progress)) (*staged, error) {
+// stage brings a file's content onto this machine. The caller calls unlock once it is where it
+// shall stay.
+func (c *Client) stage(ctx context.Context, r *Repo, f File,
+	progress func(Progress)) (*staged, error) {
 	if path := c.cachedPath(r, f); path != "" {
 		return &staged{path, inCache, func() {}}, nil
 	}
 	if c.offline {
 		return nil, c.failf(ErrOffline, r.named(f.Name), "not in the cache at %s", c.folder(r.ID))
 	}
-	unlock, err := c.lock(ctx, c.lockPath(r.ID, f.etag()), func() { progress(Progress{File: f.Name, Total: f.Size, Waiting: true}) })
+	unlock, err := c.lock(ctx, c.lockPath(r.ID, f.etag()),
+		func() { progress(Progress{File: f.Name, Total: f.Size, Waiting: true}) })
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +108,8 @@ func (c *Client) lock(ctx context.Context, path string, waiting func()) (unlock 
 		}
 		if err != nil {
 			f.Close()
-			return nil, fmt.Errorf("%s cannot be locked: %w; set HF_HUB_CACHE to a folder on a file system with locks", path, err)
+			return nil, fmt.Errorf("%s cannot be locked: %w; set HF_HUB_CACHE to a folder on a "+
+				"file system with locks", path, err)
 		}
 		if tries == 0 {
 			waiting()
@@ -117,9 +121,11 @@ func (c *Client) lock(ctx context.Context, path string, waiting func()) (unlock 
 	}
 }
 
-// download brings a file to a path, where a part of it may lie already. What is there afterwards has the size and the hash that the Hub
-// promised, and is flushed; after an error it is a beginning that can be gone on from.
-func (c *Client) download(ctx context.Context, r *Repo, f File, path string, progress func(Progress)) error {
+// download brings a file to a path, where a part of it may lie already. What is there afterwards
+// has the size and the hash that the Hub promised, and is flushed; after an error it is a beginning
+// that can be gone on from.
+func (c *Client) download(ctx context.Context, r *Repo, f File, path string,
+	progress func(Progress)) error {
 	d := &download{c: c, repo: r, file: f, path: path, progress: progress}
 	err := d.run(ctx)
 	if errors.Is(err, errDamaged) && d.resumed {
@@ -148,7 +154,8 @@ type download struct {
 	etag    string    // the storage's own, of what has come in this run
 }
 
-// step is how much must come for a download to be called lively: failures are counted from there. In bytes.
+// step is how much must come for a download to be called lively: failures are counted from there.
+// In bytes.
 const step = 1 << 20
 
 func (d *download) run(ctx context.Context) (err error) {
@@ -183,7 +190,8 @@ func (d *download) run(ctx context.Context) (err error) {
 		if err := os.Remove(d.path); err != nil {
 			return err
 		}
-		e := d.c.failf(ErrMismatch, d.what(), "its hash is %s, expected %s: what came was damaged and is removed; try again", sum, d.file.etag())
+		e := d.c.failf(ErrMismatch, d.what(), "its hash is %s, expected %s: what came was "+
+			"damaged and is removed; try again", sum, d.file.etag())
 		e.Err = errDamaged
 		return e
 	}
@@ -235,7 +243,8 @@ func (d *download) request(ctx context.Context) error {
 			header.Set("If-Range", d.etag) // a storage with other content sends all of it
 		}
 	}
-	resp, err := d.c.send(ctx, d.what(), http.MethodGet, d.c.resolve(d.repo, d.file.Name), header, followAll)
+	resp, err := d.c.send(ctx, d.what(), http.MethodGet, d.c.resolve(d.repo, d.file.Name), header,
+		followAll)
 	if err != nil {
 		return err
 	}
@@ -243,7 +252,8 @@ func (d *download) request(ctx context.Context) error {
 	switch {
 	case resp.StatusCode == http.StatusOK:
 		if n := resp.ContentLength; n >= 0 && n != d.file.Size {
-			return d.c.failf(ErrMismatch, d.what(), "%d bytes are coming, expected %d", n, d.file.Size)
+			return d.c.failf(ErrMismatch, d.what(), "%d bytes are coming, expected %d", n,
+				d.file.Size)
 		}
 		if d.done > 0 {
 			if err := d.restart(); err != nil {
@@ -251,7 +261,8 @@ func (d *download) request(ctx context.Context) error {
 			}
 		}
 	case resp.StatusCode == http.StatusPartialContent && d.done > 0:
-		if _, err := d.c.contentRange(d.what(), resp, d.done, d.file.Size-d.done, d.file.Size); err != nil {
+		if _, err := d.c.contentRange(d.what(), resp, d.done, d.file.Size-d.done,
+			d.file.Size); err != nil {
 			// Without a beginning there is no range to get wrong.
 			return errors.Join(d.restart(), &transient{err, -1})
 		}
@@ -297,7 +308,8 @@ func (d *download) disk(err error) error {
 	}
 	e := d.c.failf(nil, d.what(), "%v", err)
 	if e.Err = err; errors.Is(err, syscall.ENOSPC) {
-		e.Msg = fmt.Sprintf("no space is left for %s: %s more are needed; what has come stays there, and the download goes on from it",
+		e.Msg = fmt.Sprintf("no space is left for %s: %s more are needed; what has come stays "+
+			"there, and the download goes on from it",
 			d.path, Bytes(d.file.Size-d.done))
 	}
 	return e

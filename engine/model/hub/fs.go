@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// FS returns the repository as a file system. What is read of a file from its start is fetched whole, at most 64 MiB, and checked
-// against its etag; ReadAt reads by ranges instead ([Client.Open]), and does not check. Reads fail once the context has ended.
+// FS returns the repository as a file system. What is read of a file from its start is fetched
+// whole, at most 64 MiB, and checked against its etag; ReadAt reads by ranges instead
+// ([Client.Open]), and does not check. Reads fail once the context has ended.
 func (c *Client) FS(ctx context.Context, r *Repo) fs.FS { return &repoFS{c, ctx, r} }
 
 type repoFS struct {
@@ -62,7 +63,8 @@ func (f *repoFS) stat(op, name string) (repoInfo, error) {
 		}
 		return repoInfo{File: file}, nil
 	}
-	if name != "." && !slices.ContainsFunc(f.repo.Files, func(file File) bool { return strings.HasPrefix(file.Name, name+"/") }) {
+	if name != "." && !slices.ContainsFunc(f.repo.Files,
+		func(file File) bool { return strings.HasPrefix(file.Name, name+"/") }) {
 		return repoInfo{}, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 	}
 	return repoInfo{File: File{Name: name}, dir: true}, nil
@@ -89,7 +91,9 @@ func (f *repoFS) ReadDir(name string) ([]fs.DirEntry, error) {
 		}
 		if first, _, deeper := strings.Cut(rest, "/"); !deeper {
 			entries = append(entries, repoInfo{File: file})
-		} else if dir := prefix + first; !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == first }) {
+		} else if dir := prefix +
+			first; !slices.ContainsFunc(entries,
+			func(e fs.DirEntry) bool { return e.Name() == first }) {
 			entries = append(entries, repoInfo{File: File{Name: dir}, dir: true})
 		}
 	}

@@ -16,13 +16,15 @@ import (
 func TestFS(t *testing.T) {
 	f := start(t)
 	big := model(t, "{{ messages }}", 10, 2<<20)
-	for name, data := range map[string][]byte{"config.json": []byte("{}"), "m.gguf": big, "additional_chat_templates/a.jinja": []byte("a"),
+	for name, data := range map[string][]byte{"config.json": []byte("{}"), "m.gguf": big,
+		"additional_chat_templates/a.jinja":   []byte("a"),
 		"additional_chat_templates/b/c.jinja": []byte("c"), "README.md": []byte("# m")} {
 		f.Repo("o/m").Put(name, data)
 	}
 	c := f.client(nil)
 	fsys := c.FS(context.Background(), f.repo(c, "o/m", ""))
-	if err := fstest.TestFS(fsys, "config.json", "m.gguf", "additional_chat_templates/a.jinja", "additional_chat_templates/b/c.jinja", "README.md"); err != nil {
+	if err := fstest.TestFS(fsys, "config.json", "m.gguf", "additional_chat_templates/a.jinja",
+		"additional_chat_templates/b/c.jinja", "README.md"); err != nil {
 		t.Error(err)
 	}
 	f.Requests()
@@ -34,7 +36,8 @@ func TestFS(t *testing.T) {
 	}
 	defer m.Close()
 	piece := make([]byte, 100)
-	if n, err := m.(io.ReaderAt).ReadAt(piece, 1<<20); n != 100 || err != nil || string(piece) != string(big[1<<20:1<<20+100]) {
+	if n, err := m.(io.ReaderAt).ReadAt(piece, 1<<20); n != 100 || err != nil ||
+		string(piece) != string(big[1<<20:1<<20+100]) {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 	for _, r := range f.Requests() {

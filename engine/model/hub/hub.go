@@ -1,20 +1,23 @@
-// Package hub fetches models from the Hugging Face Hub, or from anything that speaks its protocol, into the cache that other
-// programs share.
+// Package hub fetches models from the Hugging Face Hub, or from anything that speaks its protocol,
+// into the cache that other programs share.
 //
 // # Terminology
 //
-// A repository has an id, OWNER/NAME, and revisions: branches, tags, commits. A revision is resolved to a commit once, and everything
-// after that is asked of the commit, so a branch that moves meanwhile changes nothing. A file has an etag, which names its content: the
-// SHA-256 of what is stored as LFS, the git blob id of the rest. A gated repository may be seen by everybody and read by those who
-// accepted its licence ("auto") or were let in ("manual").
+// A repository has an id, OWNER/NAME, and revisions: branches, tags, commits. A revision is
+// resolved to a commit once, and everything after that is asked of the commit, so a branch that
+// moves meanwhile changes nothing. A file has an etag, which names its content: the SHA-256 of what
+// is stored as LFS, the git blob id of the rest. A gated repository may be seen by everybody and
+// read by those who accepted its licence ("auto") or were let in ("manual").
 //
 // # Model
 //
-// [FromEnv] reads the settings that every program of the Hub understands; [New] makes a [Client] of them. [Client.Repo] lists
-// the files at a revision, and refuses what cannot be read before anything is fetched. [Client.ReadFile] reads a small file,
-// [Client.Open] opens one of any size for reading by ranges: the header of a model file takes its own length and at most
-// 600 KB more. [Client.FS] makes a file system of both. [Client.Hint] asks for the template that the Hub shows. [Client.Pull] is the whole way of M2: choose, check
-// access, download, compare, judge, and only then show the file to the world.
+// [FromEnv] reads the settings that every program of the Hub understands; [New] makes a [Client] of
+// them. [Client.Repo] lists the files at a revision, and refuses what cannot be read before
+// anything is fetched. [Client.ReadFile] reads a small file, [Client.Open] opens one of any size
+// for reading by ranges: the header of a model file takes its own length and at most 600 KB more.
+// [Client.FS] makes a file system of both. [Client.Hint] asks for the template that the Hub shows.
+// [Client.Pull] is the whole way of M2: choose, check access, download, compare, judge, and only
+// then show the file to the world.
 //
 // # Cache
 //
@@ -27,15 +30,17 @@
 //	.locks/models--OWNER--NAME/ETAG.lock          held while somebody downloads it
 //	models--OWNER--NAME/quarantine/ETAG/FILE      content that was rejected, with FILE.reason.json; not known to other programs
 //
-// A blob appears whole or not at all: it is downloaded beside its place, compared with the size and hash that the Hub promised,
-// judged, flushed and renamed. The links appear when all parts of a model are there, the ref last. A download that broke, or was
-// killed, goes on where it stopped; what had come before is hashed again.
+// A blob appears whole or not at all: it is downloaded beside its place, compared with the size and
+// hash that the Hub promised, judged, flushed and renamed. The links appear when all parts of a
+// model are there, the ref last. A download that broke, or was killed, goes on where it stopped;
+// what had come before is hashed again.
 //
 // # Token
 //
-// The token goes to the scheme, host and port of the endpoint and nowhere else; once a redirect has left the endpoint, the rest
-// of the chain is anonymous. It is in no error and no file, and a [Token] prints as "[token]". Addresses in errors are without
-// their query, where storage hosts carry signatures.
+// The token goes to the scheme, host and port of the endpoint and nowhere else; once a redirect has
+// left the endpoint, the rest of the chain is anonymous. It is in no error and no file, and a
+// [Token] prints as "[token]". Addresses in errors are without their query, where storage hosts
+// carry signatures.
 //
 // # Limits
 //
@@ -51,13 +56,15 @@
 //
 // # Errors
 //
-// [Error] says what was asked, what came and what to do. Its kind is [ErrAccess], [ErrNotFound], [ErrMismatch], [ErrBusy], [ErrOffline],
-// [ErrChoice] or nil. [Rejected] says that the gate rejected a file, and where it is now.
+// [Error] says what was asked, what came and what to do. Its kind is [ErrAccess], [ErrNotFound],
+// [ErrMismatch], [ErrBusy], [ErrOffline], [ErrChoice] or nil. [Rejected] reports that the gate
+// rejected a file, and where it is now.
 //
 // # Specifications followed
 //
-// The calls and their answers are those that M2 and M4 need; the cache, the environment and the headers those of the huggingface_hub
-// library's documentation ("Understand caching", "Environment variables").
+// The calls and their answers are those that M2 and M4 need; the cache, the environment and the
+// headers those of the huggingface_hub library's documentation ("Understand caching", "Environment
+// variables").
 //
 // # Stability
 //
@@ -105,7 +112,8 @@ type Config struct {
 	Idle time.Duration
 	// Transport carries the requests; nil: a plain one that uses the proxies of the environment.
 	Transport http.RoundTripper
-	// Now and Sleep are the clock for waits on request; nil: the real one. Sleep ends early where its context does.
+	// Now and Sleep are the clock for waits on request; nil: the real one. Sleep ends early where
+	// its context does.
 	Now   func() time.Time
 	Sleep func(context.Context, time.Duration) error
 }
@@ -126,9 +134,9 @@ func (t Token) hidden() string {
 	return "[token]"
 }
 
-// FromEnv reads the environment: HF_ENDPOINT, HF_TOKEN or the file HF_TOKEN_PATH (HF_HOME/token), HF_HUB_CACHE (HF_HOME/hub),
-// HF_HUB_OFFLINE, HF_HUB_DOWNLOAD_TIMEOUT in seconds. HF_HOME is XDG_CACHE_HOME/huggingface unless it is set, and
-// XDG_CACHE_HOME is ~/.cache.
+// FromEnv reads the environment: HF_ENDPOINT, HF_TOKEN or the file HF_TOKEN_PATH (HF_HOME/token),
+// HF_HUB_CACHE (HF_HOME/hub), HF_HUB_OFFLINE, HF_HUB_DOWNLOAD_TIMEOUT in seconds. HF_HOME is
+// XDG_CACHE_HOME/huggingface unless it is set, and XDG_CACHE_HOME is ~/.cache.
 func FromEnv(getenv func(string) string) (Config, error) {
 	c := Config{Endpoint: getenv("HF_ENDPOINT"), Retries: DefaultRetries}
 	first := func(names ...string) string {
@@ -152,7 +160,8 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		}
 		return path
 	}
-	home := folder(filepath.Join(folder(filepath.Join(user, ".cache"), "XDG_CACHE_HOME"), "huggingface"), "HF_HOME")
+	home := folder(filepath.Join(folder(filepath.Join(user, ".cache"), "XDG_CACHE_HOME"),
+		"huggingface"), "HF_HOME")
 	c.Cache = folder(filepath.Join(home, "hub"), "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE")
 	switch strings.ToUpper(first("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")) {
 	case "1", "ON", "YES", "TRUE":
@@ -196,12 +205,15 @@ func New(c Config) (*Client, error) {
 		c.Endpoint = DefaultEndpoint
 	}
 	u, err := url.Parse(strings.TrimRight(strings.TrimSpace(c.Endpoint), "/"))
-	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, errors.New("the Hub's address (HF_ENDPOINT) must be https://HOST, without user, query or fragment")
+	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.User != nil ||
+		u.RawQuery != "" || u.Fragment != "" {
+		return nil, errors.New("the Hub's address (HF_ENDPOINT) must be https://HOST, without " +
+			"user, query or fragment")
 	}
 	for _, r := range c.Token {
 		if r <= ' ' || r >= 0x7f {
-			return nil, errors.New("the token (HF_TOKEN or the token file) has a character that no token has; it must be one line of printable ASCII")
+			return nil, errors.New("the token (HF_TOKEN or the token file) has a character that " +
+				"no token has; it must be one line of printable ASCII")
 		}
 	}
 	if c.Cache == "" {
@@ -211,7 +223,8 @@ func New(c Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := &Client{endpoint: u, token: c.Token, cache: cache, offline: c.Offline, agent: c.Agent, retries: c.Retries, idle: c.Idle,
+	client := &Client{endpoint: u, token: c.Token, cache: cache, offline: c.Offline, agent: c.Agent,
+		retries: c.Retries, idle: c.Idle,
 		now: c.Now, sleep: c.Sleep}
 	if client.agent == "" {
 		client.agent = "assay"
@@ -231,7 +244,11 @@ func New(c Config) (*Client, error) {
 		t.DisableCompression = true // lengths and ranges are those of the file
 		transport = t
 	}
-	client.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client.http = &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request,
+			[]*http.Request) error {
+			return http.ErrUseLastResponse
+		}}
 	return client, nil
 }
 
@@ -288,27 +305,30 @@ func (r Ref) revision() string {
 
 const mainRevision = "main"
 
-// validRepo says that a text is OWNER/NAME, as the Hub allows them: letters, digits, '-', '_' and '.', none of the last three at an
-// end, no "--" and no "..".
+// validRepo reports whether a text is OWNER/NAME, as the Hub allows them: letters, digits, '-', '_'
+// and '.', none of the last three at an end, no "--" and no "..".
 func validRepo(s string) bool {
 	owner, name, found := strings.Cut(s, "/")
 	return found && validName(owner) && validName(name)
 }
 
 func validName(s string) bool {
-	if s == "" || len(s) > 96 || strings.ContainsAny(s[:1]+s[len(s)-1:], "-.") || strings.Contains(s, "--") || strings.Contains(s, "..") {
+	if s == "" || len(s) > 96 || strings.ContainsAny(s[:1]+s[len(s)-1:], "-.") ||
+		strings.Contains(s, "--") || strings.Contains(s, "..") {
 		return false
 	}
 	for _, r := range s {
-		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.') {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' ||
+			r == '_' || r == '.') {
 			return false
 		}
 	}
 	return true
 }
 
-// validPath says that a text is a path that stays below the folder it is joined to, on any system: no empty, "." or ".." element, and
-// no character that has a meaning in paths elsewhere, or that people could not see.
+// validPath reports whether a text is a path that stays below the folder it is joined to, on any
+// system: no empty, "." or ".." element, and no character that has a meaning in paths elsewhere, or
+// that people could not see.
 func validPath(s string) bool {
 	if s == "" || len(s) > 1024 {
 		return false
@@ -326,7 +346,7 @@ func validPath(s string) bool {
 	return true
 }
 
-// isHex says that a text is n hexadecimal digits, in lower case.
+// isHex reports whether a text is n hexadecimal digits, in lower case.
 func isHex(s string, n int) bool {
 	return len(s) == n && strings.Trim(s, "0123456789abcdef") == ""
 }

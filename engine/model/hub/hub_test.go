@@ -75,7 +75,8 @@ func model(t testing.TB, template string, tokens, data int) []byte {
 	for i := range bytesOf {
 		bytesOf[i] = byte(i * 7 / 3)
 	}
-	tensor := gguf.Content{Tensor: gguf.Tensor{Name: "w", Dims: []uint64{uint64(data / 4)}, Type: gguf.F32}, Data: bytes.NewReader(bytesOf)}
+	tensor := gguf.Content{Tensor: gguf.Tensor{Name: "w", Dims: []uint64{uint64(data / 4)},
+		Type: gguf.F32}, Data: bytes.NewReader(bytesOf)}
 	var b bytes.Buffer
 	if err := gguf.Create(&b, nil, pairs, []gguf.Content{tensor}); err != nil {
 		t.Fatal(err)
@@ -129,7 +130,8 @@ func TestRepoListsAtACommit(t *testing.T) {
 		t.Errorf("read %q, %v after the branch moved", text, err)
 	}
 	weights, _ := r.Find("a b/x#1.gguf")
-	if text, err := c.ReadFile(t.Context(), r, weights, 1<<20); err != nil || int64(len(text)) != weights.Size {
+	if text, err := c.ReadFile(t.Context(), r, weights, 1<<20); err != nil ||
+		int64(len(text)) != weights.Size {
 		t.Errorf("read %d bytes, %v", len(text), err)
 	}
 	_, err = c.ReadFile(t.Context(), r, config, 1)
@@ -192,6 +194,7 @@ func TestOpenWhereRangesAreIgnored(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !reader.Sequential() || reader.BytesRead() > g.Data+1<<20 {
-		t.Errorf("sequential %v, %d bytes for a header of %d", reader.Sequential(), reader.BytesRead(), g.Data)
+		t.Errorf("sequential %v, %d bytes "+
+			"for a header of %d", reader.Sequential(), reader.BytesRead(), g.Data)
 	}
 }

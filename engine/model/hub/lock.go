@@ -78,7 +78,8 @@ func (l *Lock) Text() []byte {
 
 // lockOf notes what was fetched; paths are where the files are now.
 func lockOf(r *Repo, files []File, paths []string) (*Lock, error) {
-	l := &Lock{Version: lockVersion, Repository: r.ID, Revision: r.Revision, Commit: r.Commit, Templates: []LockedTemplate{}}
+	l := &Lock{Version: lockVersion, Repository: r.ID, Revision: r.Revision, Commit: r.Commit,
+		Templates: []LockedTemplate{}}
 	for i, f := range files {
 		sum := f.SHA256
 		if sum == "" {
@@ -114,10 +115,12 @@ func (l *Lock) promised(c *Client, r *Repo) ([]File, error) {
 			continue
 		}
 		if f.Size >= 0 && f.Size != want.Size {
-			differences = append(differences, fmt.Sprintf("%s has %d bytes, locked are %d", want.File, f.Size, want.Size))
+			differences = append(differences,
+				fmt.Sprintf("%s has %d bytes, locked are %d", want.File, f.Size, want.Size))
 		}
 		if f.SHA256 != "" && f.SHA256 != want.SHA256 {
-			differences = append(differences, fmt.Sprintf("%s has the SHA-256 %s, locked is %s", want.File, f.SHA256, want.SHA256))
+			differences = append(differences, fmt.Sprintf("%s has the SHA-256 "+
+				"%s, locked is %s", want.File, f.SHA256, want.SHA256))
 		}
 		files = append(files, f)
 	}
@@ -128,7 +131,8 @@ func (l *Lock) differs(c *Client, differences []string) error {
 	if len(differences) == 0 {
 		return nil
 	}
-	return c.failf(ErrMismatch, l.Repository+" at "+l.Commit, "not what was locked: %s", strings.Join(differences, "; "))
+	return c.failf(ErrMismatch, l.Repository+" at "+l.Commit, "not what was locked: %s",
+		strings.Join(differences, "; "))
 }
 
 // CheckTemplates holds a model's templates against the lock's.
@@ -137,12 +141,16 @@ func (l *Lock) CheckTemplates(c *Client, found []LockedTemplate) error {
 	for i := range max(len(found), len(l.Templates)) {
 		switch {
 		case i >= len(found):
-			differences = append(differences, fmt.Sprintf("there is no template %s", plain(l.Templates[i].Name)))
+			differences = append(differences,
+				fmt.Sprintf("there is no template %s", plain(l.Templates[i].Name)))
 		case i >= len(l.Templates):
-			differences = append(differences, fmt.Sprintf("template %s is not locked", plain(found[i].Name)))
+			differences = append(differences,
+				fmt.Sprintf("template %s is not locked", plain(found[i].Name)))
 		case found[i] != l.Templates[i]:
-			differences = append(differences, fmt.Sprintf("template %d is %s with the SHA-256 %s, locked is %s with %s",
-				i+1, plain(found[i].Name), found[i].SHA256, plain(l.Templates[i].Name), plain(l.Templates[i].SHA256)))
+			differences = append(differences, fmt.Sprintf("template %d is %s with the SHA-256 "+
+				"%s, locked is %s with %s",
+				i+1, plain(found[i].Name), found[i].SHA256, plain(l.Templates[i].Name),
+				plain(l.Templates[i].SHA256)))
 		}
 	}
 	return l.differs(c, differences)

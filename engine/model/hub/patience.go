@@ -44,7 +44,8 @@ func budgetOf(ctx context.Context) *budget {
 }
 
 // spend adds what was taken, and returns an error where it is too much.
-func (c *Client) spend(b *budget, what string, u *url.URL, waited time.Duration, came, requests int) error {
+func (c *Client) spend(b *budget, what string, u *url.URL, waited time.Duration, came,
+	requests int) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.waited += waited
@@ -53,10 +54,12 @@ func (c *Client) spend(b *budget, what string, u *url.URL, waited time.Duration,
 	earned := time.Duration(b.came/slowest) * time.Second
 	switch {
 	case b.waited > patience+earned:
-		return c.failf(nil, what, "%s gave %d bytes in %v, expected at least %s a second after %v: it is given up",
+		return c.failf(nil, what, "%s gave %d bytes in %v, expected at least %s a second after "+
+			"%v: it is given up",
 			u.Host, b.came, b.waited.Round(time.Second), Bytes(slowest), patience)
 	case int64(b.requests) > maxRequests+b.came/perRequest:
-		return c.failf(nil, what, "%s gave %d bytes in %d answers, expected at least %s an answer after the first %d: it is given up",
+		return c.failf(nil, what, "%s gave %d bytes in %d answers, expected at least %s "+
+			"an answer after the first %d: it is given up",
 			u.Host, b.came, b.requests, Bytes(perRequest), maxRequests)
 	}
 	return nil

@@ -33,9 +33,11 @@ func (s *slow) sleep(_ context.Context, d time.Duration) error {
 
 func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.asked++
-	resp := &http.Response{StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Request: r, ContentLength: -1}
+	resp := &http.Response{StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{}, Request: r, ContentLength: -1}
 	var from, to int64
-	if _, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &from, &to); err == nil && !s.whole {
+	if _, err := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &from, &to); err == nil &&
+		!s.whole {
 		resp.StatusCode = http.StatusPartialContent
 		resp.Header.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", from, from, int64(size)))
 		resp.Body = io.NopCloser(bytes.NewReader([]byte{0}))
@@ -78,11 +80,13 @@ func TestPatience(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := test.server
 			s.clock = time.Unix(0, 0)
-			c, err := hub.New(hub.Config{Endpoint: "http://hub.test", Cache: t.TempDir(), Retries: 5, Transport: &s, Now: s.now, Sleep: s.sleep})
+			c, err := hub.New(hub.Config{Endpoint: "http://hub.test", Cache: t.TempDir(),
+				Retries: 5, Transport: &s, Now: s.now, Sleep: s.sleep})
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := c.Open(t.Context(), &hub.Repo{ID: "a/b", Commit: commit}, hub.File{Name: "m.gguf", Size: size})
+			r, err := c.Open(t.Context(), &hub.Repo{ID: "a/b", Commit: commit},
+				hub.File{Name: "m.gguf", Size: size})
 			if err != nil {
 				t.Fatal(err)
 			}

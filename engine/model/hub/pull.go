@@ -8,9 +8,11 @@ import (
 
 // PullOptions says what a pull asks on its way. The functions may be nil.
 type PullOptions struct {
-	// Judge is the gate: it looks at the model, or its first part, before it is shown to the world. An error rejects it.
+	// Judge is the gate: it looks at the model, or its first part, before it is shown to the world.
+	// An error rejects it.
 	Judge func(path string) error
-	// Hint looks at what the Hub shows, before the download. Its error becomes a warning, never a verdict (M1).
+	// Hint looks at what the Hub shows, before the download. Its error becomes a warning, never a
+	// verdict (M1).
 	Hint     func(Hint) error
 	Progress func(Progress)
 	Warn     func(string)
@@ -27,11 +29,12 @@ type Pulled struct {
 	Lock   *Lock    // without templates, which the package does not read
 }
 
-// Rejected says that the gate rejected a model. It wraps the gate's reason.
+// Rejected reports whether the gate rejected a model. It wraps the gate's reason.
 type Rejected struct {
 	What string
 	Path string // where it is
-	// Cached says that it was in the cache before. It stays where it is, for whoever put it there; otherwise it is in quarantine.
+	// Cached reports whether it was in the cache before. It stays where it is, for whoever put it
+	// there; otherwise it is in quarantine.
 	Cached bool
 	Err    error
 }
@@ -48,9 +51,10 @@ func (r *Rejected) Error() string {
 // Unwrap returns the gate's reason.
 func (r *Rejected) Unwrap() error { return r.Err }
 
-// Pull brings a model into the cache (M2): it resolves the revision, chooses the files, makes sure that they may be read, downloads what is
-// not there, compares it with what was promised, asks the gate, and shows it. Of a split model the gate sees the first part
-// before the others come. A rejected model is a [Rejected].
+// Pull brings a model into the cache (M2): it resolves the revision, chooses the files, makes sure
+// that they may be read, downloads what is not there, compares it with what was promised, asks the
+// gate, and shows it. Of a split model the gate sees the first part before the others come. A
+// rejected model is a [Rejected].
 func (c *Client) Pull(ctx context.Context, ref Ref, o PullOptions) (*Pulled, error) {
 	ctx = patient(ctx)
 	p := &puller{Client: c, options: o}
@@ -82,7 +86,8 @@ type puller struct {
 	checked []bool // the files whose SHA-256 was computed on the way
 }
 
-// find resolves the revision and chooses the files. What the cache has of a commit needs no network.
+// find resolves the revision and chooses the files. What the cache has of a commit needs no
+// network.
 func (p *puller) find(ctx context.Context, ref Ref) (err error) {
 	choose := func(r *Repo) ([]File, error) { return r.Choose(ref.File) }
 	revision := ref.revision()
@@ -115,7 +120,8 @@ func (p *puller) admit(ctx context.Context) (err error) {
 			return err
 		}
 		if p.files[i].Size < 0 {
-			return p.failf(nil, p.repo.named(f.Name), "%s does not say how long the file is", p.endpoint.Host)
+			return p.failf(nil, p.repo.named(f.Name), "%s does not say how "+
+				"long the file is", p.endpoint.Host)
 		}
 	}
 	if p.cached || p.options.Hint == nil {
@@ -217,7 +223,8 @@ func (p *puller) fulfils(l *Lock) error {
 			}
 		}
 		if sum != want.SHA256 {
-			differences = append(differences, fmt.Sprintf("%s has the SHA-256 %s, locked is %s; if the copy at %s is damaged, remove it and try again",
+			differences = append(differences, fmt.Sprintf("%s has the SHA-256 %s, locked is %s; "+
+				"if the copy at %s is damaged, remove it and try again",
 				want.File, sum, want.SHA256, path))
 		}
 	}

@@ -21,8 +21,9 @@ const (
 	maxRange    = 8 << 20 // the most that one request asks for
 )
 
-// Reader reads a file on the Hub by ranges. What was read is kept in memory, so reading something again costs nothing.
-// Where the server ignores ranges, it reads from the file's start as far as it has to. It is safe for concurrent use.
+// Reader reads a file on the Hub by ranges. What was read is kept in memory, so reading something
+// again costs nothing. Where the server ignores ranges, it reads from the file's start as far as it
+// has to. It is safe for concurrent use.
 type Reader struct {
 	c     *Client
 	ctx   context.Context // of Open: a ReaderAt has no other place for it
@@ -44,7 +45,8 @@ type piece struct {
 	data []byte
 }
 
-// Open opens a file for reading by ranges; from the cache where it is there. Reads fail once the context has ended.
+// Open opens a file for reading by ranges; from the cache where it is there. Reads fail once the
+// context has ended.
 func (c *Client) Open(ctx context.Context, r *Repo, f File) (*Reader, error) {
 	ctx = patient(ctx)
 	local, err := c.openCached(r, f)
@@ -64,7 +66,8 @@ func (c *Client) Open(ctx context.Context, r *Repo, f File) (*Reader, error) {
 			return nil, err
 		}
 		if reader.file.Size < 0 {
-			return nil, c.failf(nil, r.named(f.Name), "%s does not say how long the file is", c.endpoint.Host)
+			return nil, c.failf(nil, r.named(f.Name), "%s does not say how "+
+				"long the file is", c.endpoint.Host)
 		}
 	}
 	return reader, nil
@@ -80,7 +83,8 @@ func (r *Reader) BytesRead() int64 {
 	return r.read
 }
 
-// Sequential says that the server ignores ranges, and everything up to what was needed had to be read.
+// Sequential reports whether the server ignores ranges, and everything up to what was needed had to
+// be read.
 func (r *Reader) Sequential() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,7 +139,7 @@ func (r *Reader) at(pos int64) []byte {
 	return r.pieces[i].data[pos-r.pieces[i].off:]
 }
 
-// index is that of the last piece that does not begin behind an offset; below zero: there is none.
+// index is that of the last piece that does not begin after an offset; below zero: there is none.
 func (r *Reader) index(pos int64) int {
 	i, found := slices.BinarySearchFunc(r.pieces, pos, func(p piece, pos int64) int {
 		if p.off < pos {
@@ -194,7 +198,8 @@ func (r *Reader) request(pos, n int64) error {
 		u = r.c.resolve(r.repo, r.file.Name)
 	}
 	what := r.repo.named(r.file.Name)
-	resp, err := r.c.send(r.ctx, what, http.MethodGet, u, http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", pos, pos+n-1)}}, followAll)
+	resp, err := r.c.send(r.ctx, what, http.MethodGet, u,
+		http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", pos, pos+n-1)}}, followAll)
 	if err != nil {
 		return err
 	}
@@ -223,11 +228,13 @@ func (r *Reader) request(pos, n int64) error {
 		return nil
 	case resp.StatusCode == http.StatusOK:
 		if resp.ContentLength >= 0 && resp.ContentLength != r.file.Size {
-			return r.c.failf(ErrMismatch, what, "%d bytes are coming, expected %d", resp.ContentLength, r.file.Size)
+			return r.c.failf(ErrMismatch, what, "%d bytes are coming, expected %d",
+				resp.ContentLength, r.file.Size)
 		}
 		r.stream, r.pieces, keep = resp.Body, nil, true
 		return nil
-	case r.direct != nil && resp.StatusCode/100 == 4 && resp.StatusCode != http.StatusTooManyRequests:
+	case r.direct != nil && resp.StatusCode/100 == 4 &&
+		resp.StatusCode != http.StatusTooManyRequests:
 		r.direct = nil // the address of the storage is valid for some time only
 		return r.request(pos, n)
 	}
@@ -237,14 +244,16 @@ func (r *Reader) request(pos, n int64) error {
 // short makes an error of a body that ended early.
 func (c *Client) short(what string, resp *http.Response, err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		e := c.failf(nil, what, "%s closed the connection before everything had come", resp.Request.URL.Host)
+		e := c.failf(nil, what, "%s closed the connection before "+
+			"everything had come", resp.Request.URL.Host)
 		e.Err = io.ErrUnexpectedEOF
 		return &transient{e, -1}
 	}
 	return err
 }
 
-// contentRange checks that an answer holds the range asked for, or its beginning, and returns its length. RFC 9110, section 14.4.
+// contentRange checks that an answer holds the range asked for, or its beginning, and returns its
+// length. RFC 9110, section 14.4.
 func (c *Client) contentRange(what string, resp *http.Response, pos, n, size int64) (int64, error) {
 	text := resp.Header.Get("Content-Range")
 	span, total, _ := strings.Cut(strings.TrimPrefix(text, "bytes "), "/")
@@ -252,15 +261,18 @@ func (c *Client) contentRange(what string, resp *http.Response, pos, n, size int
 	first, err1 := strconv.ParseInt(from, 10, 64)
 	last, err2 := strconv.ParseInt(to, 10, 64)
 	if err1 != nil || err2 != nil || first != pos || last < first || last-first+1 > n {
-		return 0, c.failf(ErrMismatch, what, "%s answered with the range %q, expected bytes %d-%d", resp.Request.URL.Host, plain(text), pos, pos+n-1)
+		return 0, c.failf(ErrMismatch, what, "%s answered with the range %q, "+
+			"expected bytes %d-%d", resp.Request.URL.Host, plain(text), pos, pos+n-1)
 	}
 	if total != "*" && total != fmt.Sprint(size) {
-		return 0, c.failf(ErrMismatch, what, "%s has a file of %s bytes, expected %d", resp.Request.URL.Host, plain(total), size)
+		return 0, c.failf(ErrMismatch, what, "%s has a file of %s "+
+			"bytes, expected %d", resp.Request.URL.Host, plain(total), size)
 	}
 	return last - first + 1, nil
 }
 
-// forward reads the stream up to an offset. A stream that breaks is begun again, and what is known of it passed over.
+// forward reads the stream up to an offset. A stream that breaks is begun again, and what is known
+// of it passed over.
 func (r *Reader) forward(end int64) error {
 	if len(r.pieces) == 0 {
 		r.pieces = []piece{{}}
@@ -283,7 +295,8 @@ func (r *Reader) forward(end int64) error {
 func (r *Reader) reopen(cause error) error {
 	r.stream.Close()
 	what := r.repo.named(r.file.Name)
-	resp, err := r.c.send(r.ctx, what, http.MethodGet, r.c.resolve(r.repo, r.file.Name), nil, followAll)
+	resp, err := r.c.send(r.ctx, what, http.MethodGet, r.c.resolve(r.repo, r.file.Name), nil,
+		followAll)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,8 @@ type File struct {
 
 // Find returns a file by its name.
 func (r *Repo) Find(name string) (File, bool) {
-	i, found := slices.BinarySearchFunc(r.Files, name, func(f File, name string) int { return strings.Compare(f.Name, name) })
+	i, found := slices.BinarySearchFunc(r.Files, name,
+		func(f File, name string) int { return strings.Compare(f.Name, name) })
 	if !found {
 		return File{}, false
 	}
@@ -51,7 +52,8 @@ func (f File) etag() string {
 	return f.Blob
 }
 
-// hash returns what the etag is the sum of, once the content is written to it. It is nil where the etag is not known.
+// hash returns what the etag is the sum of, once the content is written to it. It is nil where the
+// etag is not known.
 func (f File) hash() hash.Hash {
 	switch {
 	case f.SHA256 != "":
@@ -67,8 +69,9 @@ func (f File) hash() hash.Hash {
 // named is a file's name with the repository's, for errors.
 func (r *Repo) named(name string) string { return r.ID + ": " + name }
 
-// Repo lists the files of a repository at a revision ("": main). A gated or private repository without a token is an [ErrAccess]:
-// nothing could be read from it. Offline it lists what the cache has.
+// Repo lists the files of a repository at a revision ("": main). A gated or private repository
+// without a token is an [ErrAccess]: nothing could be read from it. Offline it lists what the cache
+// has.
 func (c *Client) Repo(ctx context.Context, id, revision string) (*Repo, error) {
 	ctx = patient(ctx)
 	if !validRepo(id) {
@@ -78,7 +81,8 @@ func (c *Client) Repo(ctx context.Context, id, revision string) (*Repo, error) {
 		revision = mainRevision
 	}
 	if !validPath(revision) {
-		return nil, fmt.Errorf("%q is not a revision; expected a branch, a tag or a commit", revision)
+		return nil, fmt.Errorf("%q is not a revision; expected a branch, a "+
+			"tag or a commit", revision)
 	}
 	if c.offline {
 		return c.cachedRepo(id, revision)
@@ -100,12 +104,15 @@ func (c *Client) Repo(ctx context.Context, id, revision string) (*Repo, error) {
 	if err := c.api(ctx, id, revision, "blobs=true", &answer); err != nil {
 		return nil, err
 	}
-	r := &Repo{ID: id, Revision: revision, Commit: answer.SHA, Private: answer.Private != nil && *answer.Private}
+	r := &Repo{ID: id, Revision: revision, Commit: answer.SHA, Private: answer.Private != nil &&
+		*answer.Private}
 	if !isHex(r.Commit, 40) {
-		return nil, c.failf(nil, id, "%s names no commit for revision %s; is HF_ENDPOINT a Hub?", c.endpoint.Host, revision)
+		return nil, c.failf(nil, id, "%s names no commit for revision %s; is "+
+			"HF_ENDPOINT a Hub?", c.endpoint.Host, revision)
 	}
 	if isHex(revision, 40) && r.Commit != revision {
-		return nil, c.failf(ErrMismatch, id, "%s answered about commit %s, asked for was %s", c.endpoint.Host, r.Commit, revision)
+		return nil, c.failf(ErrMismatch, id, "%s answered about commit %s, "+
+			"asked for was %s", c.endpoint.Host, r.Commit, revision)
 	}
 	if gated := strings.Trim(string(answer.Gated), `"`); gated != "" && gated != "false" && gated != "null" {
 		r.Gated = gated
@@ -116,7 +123,8 @@ func (c *Client) Repo(ctx context.Context, id, revision string) (*Repo, error) {
 	for _, s := range answer.Siblings {
 		f := File{Name: s.Name, Size: -1}
 		if !validPath(s.Name) {
-			return nil, c.failf(nil, id, "the repository lists a file named %q, which is not a path within it", s.Name)
+			return nil, c.failf(nil, id, "the repository lists a file named %q, which is not "+
+				"a path within it", s.Name)
 		}
 		if s.Size != nil && *s.Size >= 0 {
 			f.Size = *s.Size
@@ -176,16 +184,18 @@ func (c *Client) ask(ctx context.Context, id, revision, query string, answer any
 		return err
 	}
 	if len(text) > maxAnswer {
-		return c.failf(nil, what, "%s answered with more than %d MiB", c.endpoint.Host, maxAnswer>>20)
+		return c.failf(nil, what, "%s answered with "+
+			"more than %d MiB", c.endpoint.Host, maxAnswer>>20)
 	}
 	if err := json.Unmarshal(text, answer); err != nil {
-		return c.failf(nil, what, "%s answered with something that is not the API's JSON (%v); is HF_ENDPOINT right, or a proxy in the way?", c.endpoint.Host, err)
+		return c.failf(nil, what, "%s answered with something that is not the API's JSON (%v); "+
+			"is HF_ENDPOINT right, or a proxy in the way?", c.endpoint.Host, err)
 	}
 	return nil
 }
 
-// Hint is what the Hub itself has read in a repository's model files. It shows the default template alone, so that it is no verdict
-// (M1).
+// Hint is what the Hub itself has read in a repository's model files. It shows the default template
+// alone, so that it is no verdict (M1).
 type Hint struct {
 	Template      string // "": the Hub shows none
 	BOS, EOS      string
@@ -193,7 +203,8 @@ type Hint struct {
 	ContextLength int64
 }
 
-// Hint asks once what the Hub shows of a repository's model files. Its zero value says that it shows nothing, as offline.
+// Hint asks once what the Hub shows of a repository's model files. Its zero value reports that it
+// shows nothing, as offline.
 func (c *Client) Hint(ctx context.Context, r *Repo) (Hint, error) {
 	ctx = patient(ctx)
 	if c.offline {
@@ -213,7 +224,8 @@ func (c *Client) Hint(ctx context.Context, r *Repo) (Hint, error) {
 	}
 	g := answer.GGUF
 	template, _ := g.Template.(string)
-	return Hint{Template: template, BOS: g.BOS, EOS: g.EOS, Architecture: g.Architecture, ContextLength: g.ContextLength}, nil
+	return Hint{Template: template, BOS: g.BOS, EOS: g.EOS, Architecture: g.Architecture,
+		ContextLength: g.ContextLength}, nil
 }
 
 // resolve is the address of a file at the commit.
@@ -225,15 +237,16 @@ func (c *Client) resolve(r *Repo, name string) *url.URL {
 	return c.endpoint.JoinPath(elements...)
 }
 
-// Stat asks for a file's size and etag, and so whether it may be read at all. What it says must agree with what the listing said, and
-// with the commit.
+// Stat asks for a file's size and etag, and so whether it may be read at all. What it says must
+// agree with what the listing said, and with the commit.
 func (c *Client) Stat(ctx context.Context, r *Repo, f File) (File, error) {
 	ctx = patient(ctx)
 	if c.offline {
 		return f, nil
 	}
 	err := c.retried(ctx, func() error {
-		resp, err := c.send(ctx, r.named(f.Name), http.MethodHead, c.resolve(r, f.Name), nil, followHome)
+		resp, err := c.send(ctx, r.named(f.Name), http.MethodHead, c.resolve(r, f.Name), nil,
+			followHome)
 		if err != nil {
 			return err
 		}
@@ -250,7 +263,8 @@ func (c *Client) Stat(ctx context.Context, r *Repo, f File) (File, error) {
 // agree adds what the headers say of a file to what is known.
 func (c *Client) agree(r *Repo, f File, resp *http.Response) (File, error) {
 	differs := func(what, found, want string) error {
-		return c.failf(ErrMismatch, r.named(f.Name), "its %s is %s, and the listing says %s; the repository may be changing, so try again", what, found, want)
+		return c.failf(ErrMismatch, r.named(f.Name), "its %s is %s, and the listing says %s; the "+
+			"repository may be changing, so try again", what, found, want)
 	}
 	if commit := resp.Header.Get("X-Repo-Commit"); commit != "" && commit != r.Commit {
 		return f, differs("commit", plain(commit), r.Commit)
@@ -271,7 +285,8 @@ func (c *Client) agree(r *Repo, f File, resp *http.Response) (File, error) {
 	}
 	switch known := f.etag(); {
 	case etag == "" && known == "":
-		return f, c.failf(nil, r.named(f.Name), "%s gives no ETag, so the content could not be checked", resp.Request.URL.Host)
+		return f, c.failf(nil, r.named(f.Name), "%s gives no ETag, so the content "+
+			"could not be checked", resp.Request.URL.Host)
 	case known != "" && etag != "" && etag != known:
 		return f, differs("ETag", plain(etag), known)
 	case known != "":
@@ -280,7 +295,8 @@ func (c *Client) agree(r *Repo, f File, resp *http.Response) (File, error) {
 	case isHex(etag, 40):
 		f.Blob = etag
 	default:
-		return f, c.failf(nil, r.named(f.Name), "its ETag, %q, is neither a SHA-256 nor a git blob id, so the content could not be checked", plain(etag))
+		return f, c.failf(nil, r.named(f.Name), "its ETag, %q, is neither a SHA-256 nor a git "+
+			"blob id, so the content could not be checked", plain(etag))
 	}
 	return f, nil
 }
@@ -290,7 +306,8 @@ func unquote(etag string) string {
 	return strings.Trim(strings.TrimPrefix(etag, "W/"), `"`)
 }
 
-// ReadFile reads a file of at most so many bytes. Its content is checked against the etag where that is known.
+// ReadFile reads a file of at most so many bytes. Its content is checked against the etag where
+// that is known.
 func (c *Client) ReadFile(ctx context.Context, r *Repo, f File, most int64) ([]byte, error) {
 	ctx = patient(ctx)
 	tooLong := func(n int64) error {
@@ -308,7 +325,8 @@ func (c *Client) ReadFile(ctx context.Context, r *Repo, f File, most int64) ([]b
 	}
 	var text []byte
 	err := c.retried(ctx, func() error {
-		resp, err := c.send(ctx, r.named(f.Name), http.MethodGet, c.resolve(r, f.Name), nil, followAll)
+		resp, err := c.send(ctx, r.named(f.Name), http.MethodGet, c.resolve(r, f.Name), nil,
+			followAll)
 		if err != nil {
 			return err
 		}
@@ -330,7 +348,8 @@ func (c *Client) ReadFile(ctx context.Context, r *Repo, f File, most int64) ([]b
 // check holds a whole content against what the listing promised.
 func (c *Client) check(r *Repo, f File, text []byte) error {
 	if f.Size >= 0 && int64(len(text)) != f.Size {
-		return c.failf(ErrMismatch, r.named(f.Name), "%d bytes came, expected %d", len(text), f.Size)
+		return c.failf(ErrMismatch, r.named(f.Name), "%d bytes came, expected %d", len(text),
+			f.Size)
 	}
 	h := f.hash()
 	if h == nil || f.Size < 0 {
@@ -338,7 +357,8 @@ func (c *Client) check(r *Repo, f File, text []byte) error {
 	}
 	h.Write(text)
 	if sum := hex.EncodeToString(h.Sum(nil)); sum != f.etag() {
-		return c.failf(ErrMismatch, r.named(f.Name), "its hash is %s, expected %s: the content was damaged on the way", sum, f.etag())
+		return c.failf(ErrMismatch, r.named(f.Name), "its hash is %s, expected %s: the content "+
+			"was damaged on the way", sum, f.etag())
 	}
 	return nil
 }

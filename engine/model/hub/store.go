@@ -31,7 +31,8 @@ func (c *Client) link(r *Repo, f File) (string, error) {
 	os.Remove(fresh)
 	if err := os.Symlink(target, fresh); err != nil {
 		if err := os.Link(blob, fresh); err != nil { // a system where links need a permission
-			return "", fmt.Errorf("neither a symbolic nor a hard link can be made in the cache: %w", err)
+			return "", fmt.Errorf("neither a symbolic nor a hard link can be made "+
+				"in the cache: %w", err)
 		}
 	}
 	return path, os.Rename(fresh, path)
@@ -81,10 +82,12 @@ type reason struct {
 	Reason     string `json:"reason"`
 }
 
-// quarantine moves content to where no program looks for models, with the reason beside it, and returns where it is.
+// quarantine moves content to where no program looks for models, with the reason beside it, and
+// returns where it is.
 func (c *Client) quarantine(r *Repo, f File, from string, cause error) (string, error) {
 	path := c.quarantinePath(r.ID, f.etag(), f.Name)
-	text, err := json.MarshalIndent(reason{r.ID, r.Commit, f.Name, f.Size, f.etag(), c.scrub(cause.Error())}, "", "  ")
+	text, err := json.MarshalIndent(reason{r.ID, r.Commit, f.Name, f.Size, f.etag(),
+		c.scrub(cause.Error())}, "", "  ")
 	if err != nil {
 		return "", err
 	}

@@ -1,9 +1,10 @@
-// Package modeldir finds the chat templates that a model comes with, and says which of them each inference engine takes.
+// Package modeldir finds the chat templates that a model comes with, and says which of them each
+// inference engine takes.
 //
 // # Terminology
 //
-// A model folder is a directory, or a repository of files, as the Hugging Face Hub has them. It may hold chat templates in several
-// places at once:
+// A model folder is a directory, or a repository of files, as the Hugging Face Hub has them. It may
+// hold chat templates in several places at once:
 //
 //	chat_template.jinja                  the default template
 //	additional_chat_templates/NAME.jinja a named one
@@ -12,32 +13,38 @@
 //	tokenizer_config.json                a text, a list of {"name", "template"}, or an object of name and template
 //	*.gguf                               tokenizer.chat_template, and tokenizer.chat_template.NAME
 //
-// A loader is a program that takes one of them. The default template is the one named "default"; "tool_use" is the name of the
-// one for requests with tools.
+// A loader is a program that takes one of them. The default template is the one named "default";
+// "tool_use" is the name of the one for requests with tools.
 //
 // # Model
 //
-// [Read] reads a folder through an [fs.FS], so that a directory, a repository behind HTTP and a test's map of files are the same;
-// [ReadGGUF] reads one model file. Nothing is compiled here. [Folder.Picks] answers which template each loader takes, by the rules that
-// the loaders document, with the reason in words. What a file says wrongly is a [Problem], and the others are read all the same.
+// [Read] reads a folder through an [fs.FS], so that a directory, a repository after HTTP and a
+// test's map of files are the same; [ReadGGUF] reads one model file. Nothing is compiled here.
+// [Folder.Picks] answers which template each loader takes, by the rules that the loaders document,
+// with the reason in words. What a file says wrongly is a [Problem], and the others are read all
+// the same.
 //
 // # Specifications followed
 //
-// Of transformers, "Storing and loading chat templates" (docs/source/en/chat_templating_writing.md in its repository), held against
-// what version 5.23.0 does with folders of every kind. The two differ in one respect: a chat_template.jinja, or any file of
-// additional_chat_templates, replaces all that tokenizer_config.json has, its named templates too. Of vLLM, the order that its API reference gives for
-// vllm.renderers.hf.resolve_chat_template. Of llama.cpp, https://github.com/ggml-org/llama.cpp/blob/master/docs/function-calling.md
-// on the two templates of a model, and what gguf-py's SpecialVocab of version 0.5.0, which its converter uses, takes from folders of every kind.
+// Of transformers, "Storing and loading chat templates" (docs/source/en/chat_templating_writing.md
+// in its repository), held against what version 5.23.0 does with folders of every kind. The two
+// differ in one respect: a chat_template.jinja, or any file of additional_chat_templates, replaces
+// all that tokenizer_config.json has, its named templates too. Of vLLM, the order that its API
+// reference gives for vllm.renderers.hf.resolve_chat_template. Of llama.cpp,
+// https://github.com/ggml-org/llama.cpp/blob/master/docs/function-calling.md on the two templates
+// of a model, and what gguf-py's SpecialVocab of version 0.5.0, which its converter uses, takes
+// from folders of every kind.
 //
 // # Limits
 //
-// Files are untrusted. A Jinja file has at most 4 MiB and a JSON file 32 MiB (vocabularies of added tokens are in there); there
-// are at most 256 named templates and 1,024 model files in a folder. Nothing but regular files is opened, by way of links too.
+// Files are untrusted. A Jinja file has at most 4 MiB and a JSON file 32 MiB (vocabularies of added
+// tokens are in there); there are at most 256 named templates and 1,024 model files in a folder.
+// Nothing but regular files is opened, by way of links too.
 //
 // # Errors
 //
-// Read fails where the folder cannot be listed. A [Problem] wraps a positioned [source.Error] where a text is at fault, a
-// [gguf.Error] where a model file is, or the error of the file system.
+// Read fails where the folder cannot be listed. A [Problem] wraps a positioned [source.Error] where
+// a text is at fault, a [gguf.Error] where a model file is, or the error of the file system.
 //
 // # Stability
 //
@@ -78,8 +85,8 @@ const (
 
 // Template is a chat template with the place that it comes from.
 type Template struct {
-	// ID is the place in words: a file's path in the folder, with slashes, and behind "#" the key or the name where the file holds more than
-	// the template; fit for a terminal.
+	// ID is the place in words: a file's path in the folder, with slashes, and after "#" the key or
+	// the name where the file holds more than the template; fit for a terminal.
 	ID       string
 	File     string
 	Name     string // "default", "tool_use", ...
@@ -114,17 +121,22 @@ type Folder struct {
 	Templates []Template
 	Tokens    []Tokens // the tokenizer's first, then the model files'
 	Problems  []Problem
-	// Processor says that the model has a processor beside its tokenizer, as multimodal ones do.
+	// Processor reports whether the model has a processor beside its tokenizer, as multimodal ones
+	// do.
 	Processor bool
-	Models    []string // the model files that were read and have a vocabulary; of a split model the first part
-	Unread    []string // those that [Options] left out
+	// the model files that were read and have a vocabulary; of a split model the first part
+	Models []string
+	Unread []string // those that [Options] left out
 
 	config     string                  // the name of tokenizer_config.json
 	configured bool                    // there is one
 	kinds      map[string]ordered.Kind // of the key "chat_template" in the JSON files that have it
 }
 
-func newFolder() *Folder { return &Folder{config: TokenizerConfig, kinds: map[string]ordered.Kind{}} }
+func newFolder() *Folder {
+	return &Folder{config: TokenizerConfig,
+		kinds: map[string]ordered.Kind{}}
+}
 
 // Find returns the index of a template by its ID, -1 where there is none.
 func (f *Folder) Find(id string) int {
@@ -133,7 +145,8 @@ func (f *Folder) Find(id string) int {
 
 // Options say what is read. The zero value is usable.
 type Options struct {
-	// Models says which of a folder's model files to read; nil: all of them. Over a network each costs the length of its header.
+	// Models says which of a folder's model files to read; nil: all of them. Over a network each
+	// costs the length of its header.
 	Models func(files []string) []string
 }
 
@@ -167,7 +180,8 @@ func ReadGGUF(fsys fs.FS, file string) (*Folder, error) {
 	return r.Folder, nil
 }
 
-// ReadConfig reads the templates of one JSON file, whatever its name is, as if it were a tokenizer_config.json.
+// ReadConfig reads the templates of one JSON file, whatever its name is, as if it were a
+// tokenizer_config.json.
 func ReadConfig(file, text string) (*Folder, error) {
 	r := &reader{Folder: newFolder()}
 	r.Folder.config, r.configured = file, true

@@ -37,7 +37,8 @@ func read(t *testing.T, fsys fs.FS) *modeldir.Folder {
 // model is a model file with one tensor, and keys with texts.
 func model(t testing.TB, pairs ...string) string {
 	t.Helper()
-	list := []gguf.Pair{{Key: "general.architecture", Value: gguf.Text("llama")}, {Key: "tokenizer.ggml.model", Value: gguf.Text("gpt2")},
+	list := []gguf.Pair{{Key: "general.architecture", Value: gguf.Text("llama")},
+		{Key: "tokenizer.ggml.model", Value: gguf.Text("gpt2")},
 		{Key: "tokenizer.ggml.tokens", Value: gguf.Texts("<unk>", "<g>", "</g>")},
 		{Key: "tokenizer.ggml.bos_token_id", Value: gguf.Of(uint32(1))}, {Key: "tokenizer.ggml.eos_token_id", Value: gguf.Of(uint32(2))}}
 	for i := 0; i < len(pairs); i += 2 {
@@ -64,8 +65,9 @@ const (
 	list    = `{"chat_template": [{"name": "default", "template": "cfg:default"}, {"name": "tool_use", "template": "cfg:tool_use"}]}`
 )
 
-// TestPicksObserved holds the choices against what was observed: of transformers 5.23.0 the tokenizer's get_chat_template without and
-// with tools and the processor's chat_template, of gguf-py in llama.cpp 0.5.0 SpecialVocab.chat_template. "-" is an error, or none.
+// TestPicksObserved holds the choices against what was observed: of transformers 5.23.0 the
+// tokenizer's get_chat_template without and with tools and the processor's chat_template, of
+// gguf-py in llama.cpp 0.5.0 SpecialVocab.chat_template. "-" is an error, or none.
 func TestPicksObserved(t *testing.T) {
 	for _, c := range []struct {
 		name                                      string
@@ -91,7 +93,8 @@ func TestPicksObserved(t *testing.T) {
 		{"null and file", []string{config, `{"chat_template": null}`, jinja, "jinja"}, "jinja", "jinja", "jinja", "-", "-"},
 		{"empty and file", []string{config, `{"chat_template": ""}`, jinja, "jinja"}, "jinja", "jinja", "jinja", "", ""},
 		{"number and file", []string{config, `{"chat_template": 7}`, jinja, "jinja"}, "jinja", "jinja", "jinja", "-", "-"},
-		{"file and named", []string{config, nothing, jinja, "jinja", tools, "add:tool_use", rag, "add:rag"},
+		{"file and named", []string{config, nothing, jinja, "jinja", tools, "add:tool_use", rag,
+			"add:rag"},
 			"jinja", "add:tool_use", "jinja", "jinja", "add:tool_use"},
 		{"text, file and named", []string{config, text, jinja, "jinja", tools, "add:tool_use"}, "jinja", "add:tool_use", "jinja", "cfg", "cfg"},
 		{"text and named", []string{config, text, tools, "add:tool_use"}, "-", "add:tool_use", "-", "cfg", "cfg"},
@@ -122,7 +125,8 @@ func TestPicksObserved(t *testing.T) {
 		if c.processor == "-" {
 			vllm[0] = c.plain
 		}
-		want := map[string][2]string{"transformers": {c.plain, c.tools}, "transformers processor": {c.processor, c.processor}, "vLLM": vllm,
+		want := map[string][2]string{"transformers": {c.plain, c.tools},
+			"transformers processor": {c.processor, c.processor}, "vLLM": vllm,
 			"llama.cpp (after conversion)": {c.converted, c.calls}}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s:\n got %v\nwant %v", c.name, got, want)
@@ -178,7 +182,9 @@ llama.cpp (m.gguf): v, v`},
 transformers (m.gguf): -, -
 vLLM (m.gguf): -, -
 llama.cpp (m.gguf): -, -`},
-		{"files and model files", []string{config, nothing, jinja, "j", "b.GGUF", model(t, key, "b"), "a.gguf", model(t, key, "a")}, `
+		{"files and model files",
+			[]string{config, nothing, jinja, "j", "b.GGUF", model(t, key, "b"), "a.gguf",
+				model(t, key, "a")}, `
 chat_template.jinja default "j" "<s>" "</s>"
 a.gguf#default default "a" "<g>" "</g>"
 b.GGUF#default default "b" "<g>" "</g>"
@@ -198,7 +204,8 @@ tokenizer_config.json#chat_template default "c" "<b>" ""
 transformers: c, c
 vLLM: c, c
 llama.cpp (after conversion): c, c`},
-		// Observed: the map goes before a configuration without added_tokens_decoder, and is not looked at beside one with it.
+		// Observed: the map goes before a configuration without added_tokens_decoder, and is not
+		// looked at beside one with it.
 		{"tokens of the map", []string{config, `{"bos_token": "<s>", "eos_token": "</s>", "chat_template": "c"}`, modeldir.TokensMap, `{"bos_token": "<m>"}`}, `
 tokenizer_config.json#chat_template default "c" "<m>" "</s>"
 transformers: c, c
@@ -215,12 +222,14 @@ transformers: c, c
 transformers processor: -, -
 vLLM: c, c
 llama.cpp (after conversion): c, c`},
-		{"other files", []string{"README.md", "x", "model.safetensors", "x", modeldir.AdditionalDir + "/notes.txt", "x"}, `
+		{"other files", []string{"README.md", "x", "model.safetensors", "x",
+			modeldir.AdditionalDir + "/notes.txt", "x"}, `
 transformers: -, -
 vLLM: -, -
 llama.cpp (after conversion): -, -`},
 	} {
-		if got, want := summary(read(t, folder(c.files...))), strings.TrimPrefix(c.want, "\n"); got != want {
+		if got, want := summary(read(t, folder(c.files...))), strings.TrimPrefix(c.want,
+			"\n"); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, want)
 		}
 	}
@@ -229,14 +238,17 @@ llama.cpp (after conversion): -, -`},
 // TestParts: of a split model the first part is read, and a projector without vocabulary is none.
 func TestParts(t *testing.T) {
 	var projector bytes.Buffer
-	if err := gguf.Create(&projector, nil, []gguf.Pair{{Key: "general.architecture", Value: gguf.Text("clip")}}, nil); err != nil {
+	if err := gguf.Create(&projector, nil,
+		[]gguf.Pair{{Key: "general.architecture", Value: gguf.Text("clip")}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	f := read(t, folder("m-00001-of-00002.gguf", model(t), "m-00002-of-00002.gguf", "not read", "mmproj.gguf", projector.String()))
+	f := read(t, folder("m-00001-of-00002.gguf", model(t), "m-00002-of-00002.gguf", "not read",
+		"mmproj.gguf", projector.String()))
 	if fmt.Sprint(f.Models) != "[m-00001-of-00002.gguf]" || f.Problems != nil {
 		t.Errorf("%q, %v", f.Models, f.Problems)
 	}
-	f, err := modeldir.Read(folder("a.gguf", "not read", "b.gguf", model(t)), modeldir.Options{Models: func(files []string) []string { return files[1:] }})
+	f, err := modeldir.Read(folder("a.gguf", "not read", "b.gguf", model(t)),
+		modeldir.Options{Models: func(files []string) []string { return files[1:] }})
 	if err != nil || fmt.Sprint(f.Models, f.Unread) != "[b.gguf] [a.gguf]" || f.Problems != nil {
 		t.Errorf("%q, %q, %v, %v", f.Models, f.Unread, f.Problems, err)
 	}
@@ -269,8 +281,10 @@ func TestProblems(t *testing.T) {
 		{"cut off model file", "m.gguf", model(t)[:60], `m.gguf: byte `, 0},
 	} {
 		f := read(t, folder(jinja, "j", c.file, c.text))
-		if len(f.Problems) != 1 || !strings.HasPrefix(f.Problems[0].Error(), c.want) || len(f.Templates) != c.templates+1 {
-			t.Errorf("%s: %d templates, %v\nwant %d, %s", c.name, len(f.Templates), f.Problems, c.templates+1, c.want)
+		if len(f.Problems) != 1 || !strings.HasPrefix(f.Problems[0].Error(), c.want) ||
+			len(f.Templates) != c.templates+1 {
+			t.Errorf("%s: %d templates, %v\nwant %d, %s", c.name, len(f.Templates), f.Problems,
+				c.templates+1, c.want)
 		}
 		if len(f.Problems) == 1 && f.Problems[0].File != c.file {
 			t.Errorf("%s: problem of %s", c.name, f.Problems[0].File)
@@ -303,12 +317,14 @@ problem: m.gguf: the template default has 4194305 bytes, expected at most 4 MiB`
 		fmt.Fprintf(&named, `, {"name": "n%d", "template": "x"}`, i)
 	}
 	f = read(t, folder(config, `{"chat_template": [{"name": "default", "template": "d"}`+named.String()+"]}"))
-	if len(f.Templates) != 256 || len(f.Problems) != 1 || !strings.Contains(f.Problems[0].Error(), "more than 256 templates") {
+	if len(f.Templates) != 256 || len(f.Problems) != 1 ||
+		!strings.Contains(f.Problems[0].Error(), "more than 256 templates") {
 		t.Errorf("%d templates, %d problems", len(f.Templates), len(f.Problems))
 	}
 }
 
-// TestLinks: a cache of the Hub is made of links, and links may go in circles; pipes are not waited for.
+// TestLinks: a cache of the Hub is made of links, and links may go in circles; pipes are not waited
+// for.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()
 	blob := filepath.Join(dir, "blob")
@@ -319,7 +335,8 @@ func TestLinks(t *testing.T) {
 	if err := os.Mkdir(at, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for name, to := range map[string]string{config: "../blob", jinja: jinja, "m.gguf": "n.gguf", "n.gguf": "m.gguf", legacy: "gone", modeldir.AdditionalDir: "."} {
+	for name, to := range map[string]string{config: "../blob", jinja: jinja, "m.gguf": "n.gguf",
+		"n.gguf": "m.gguf", legacy: "gone", modeldir.AdditionalDir: "."} {
 		if err := os.Symlink(to, filepath.Join(at, name)); err != nil {
 			t.Skipf("no links here: %v", err)
 		}
@@ -327,7 +344,9 @@ func TestLinks(t *testing.T) {
 	f := read(t, os.DirFS(at))
 	got := summary(f)
 	for _, want := range []string{"tokenizer_config.json#chat_template default \"cfg\"", "problem: chat_template.jinja: cannot be read: too many levels of symbolic links",
-		"problem: m.gguf: cannot be read: too many", "problem: n.gguf: cannot be read: too many", "problem: chat_template.json: cannot be read: no such file"} {
+		"problem: m.gguf: cannot " +
+			"be read: too many", "problem: n.gguf: cannot " +
+			"be read: too many", "problem: chat_template.json: cannot be read: no such file"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}
@@ -335,7 +354,8 @@ func TestLinks(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(at, "x.gguf"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if f = read(t, os.DirFS(at)); !strings.Contains(summary(f), "problem: x.gguf: cannot be read: it is not a regular file") {
+	if f = read(t, os.DirFS(at)); !strings.Contains(summary(f), "problem: x.gguf: cannot be "+
+		"read: it is not a regular file") {
 		t.Errorf("%v", f.Problems)
 	}
 }
@@ -356,7 +376,8 @@ func TestUnreadable(t *testing.T) {
 		!errors.Is(f.Problems[0], fs.ErrPermission) {
 		t.Errorf("%v, %v", f.Templates, f.Problems)
 	}
-	if _, err := modeldir.Read(os.DirFS(filepath.Join(t.TempDir(), "none")), modeldir.Options{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := modeldir.Read(os.DirFS(filepath.Join(t.TempDir(), "none")),
+		modeldir.Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 }
@@ -367,7 +388,8 @@ func TestReadGGUF(t *testing.T) {
 	if err != nil || summary(f) != "m.gguf#default default \"g\" \"<g>\" \"</g>\"\ntransformers (m.gguf): g, g\nvLLM (m.gguf): g, g\nllama.cpp (m.gguf): g, g" {
 		t.Errorf("%v\n%s", err, summary(f))
 	}
-	if _, err := modeldir.ReadGGUF(fsys, jinja); err == nil || !strings.HasPrefix(err.Error(), "chat_template.jinja: byte 0: ") {
+	if _, err := modeldir.ReadGGUF(fsys, jinja); err == nil ||
+		!strings.HasPrefix(err.Error(), "chat_template.jinja: byte 0: ") {
 		t.Errorf("%v", err)
 	}
 	if _, err := modeldir.ReadGGUF(fsys, "no.gguf"); !errors.Is(err, fs.ErrNotExist) {

@@ -39,7 +39,7 @@ func (p Pick) String() string {
 // Choice is the template that a loader takes.
 type Choice struct {
 	Template int    // index into [Folder].Templates; -1: none
-	Why      string // the rule behind it; where there is none, what happens then
+	Why      string // the rule after it; where there is none, what happens then
 }
 
 // set holds the templates between which a loader chooses, by name. Empty is nil.
@@ -77,7 +77,8 @@ func (f *Folder) Picks() []Pick {
 			picks = append(picks, Pick{TransformersProcessor, "", processor, processor})
 		}
 		if processor.Template >= 0 {
-			plain = Choice{processor.Template, "without tools the processor's template goes before the tokenizer's"}
+			plain = Choice{processor.Template, "without tools the processor's template goes " +
+				"before the tokenizer's"}
 		}
 		picks = append(picks, Pick{VLLM, "", plain, tools})
 	}
@@ -86,7 +87,8 @@ func (f *Folder) Picks() []Pick {
 		s.add(f, file)
 		if len(picks) == 0 || picks[0].Of != "" {
 			only := alone(s)
-			picks = append(picks, Pick{Transformers, file, only, only}, Pick{VLLM, file, only, only})
+			picks = append(picks, Pick{Transformers, file, only, only},
+				Pick{VLLM, file, only, only})
 		}
 		picks = append(picks, Pick{LlamaCPP, file, llama(s, false), llama(s, true)})
 	}
@@ -97,15 +99,17 @@ func (f *Folder) Picks() []Pick {
 	return picks
 }
 
-// hasFiles says that there is something beside model files, or nothing at all.
+// hasFiles reports whether there is something beside model files, or nothing at all.
 func (f *Folder) hasFiles() bool {
 	return f.configured || len(f.Models) == 0 ||
-		slices.ContainsFunc(f.Templates, func(t Template) bool { return !slices.Contains(f.Models, t.File) })
+		slices.ContainsFunc(f.Templates,
+			func(t Template) bool { return !slices.Contains(f.Models, t.File) })
 }
 
-// tokenizerSet is what transformers' tokenizers hold: the files that are templates, and only where there is none of them the
-// configuration. The documentation has it that the files are merged into what the configuration has; version 5.23.0 drops that. A default
-// one in additional_chat_templates goes before chat_template.jinja.
+// tokenizerSet is what transformers' tokenizers hold: the files that are templates, and only where
+// there is none of them the configuration. The documentation has it that the files are merged into
+// what the configuration has; version 5.23.0 drops that. A default one in additional_chat_templates
+// goes before chat_template.jinja.
 func (f *Folder) tokenizerSet() (set, string) {
 	files, why := set{}, ""
 	for i, t := range f.Templates {
@@ -124,7 +128,8 @@ func (f *Folder) tokenizerSet() (set, string) {
 	return files, why
 }
 
-// byName is the choice between named templates: "tool_use" for tools where there is one, else "default".
+// byName is the choice between named templates: "tool_use" for tools where there is one, else
+// "default".
 func byName(s set, why string) (plain, tools Choice) {
 	at, ok := s[Default]
 	switch {
@@ -133,16 +138,19 @@ func byName(s set, why string) (plain, tools Choice) {
 	case len(s) == 0:
 		plain = Choice{-1, "there is none: requests are refused"}
 	default:
-		plain = Choice{-1, fmt.Sprintf("none is named %q, only %s: requests are refused", Default, s.names())}
+		plain = Choice{-1, fmt.Sprintf("none is named %q, only %s: "+
+			"requests are refused", Default, s.names())}
 	}
 	if at, ok := s[gguf.ToolUse]; ok {
-		return plain, Choice{at, or(why, fmt.Sprintf("%q goes before %q where there are tools", gguf.ToolUse, Default))}
+		return plain, Choice{at, or(why, fmt.Sprintf("%q goes before %q where "+
+			"there are tools", gguf.ToolUse, Default))}
 	}
 	return plain, plain
 }
 
-// processor is what transformers' processors take, with tools or without: the default one of their own configuration, of
-// chat_template.json, or of the files that are templates; never the tokenizer's.
+// processor is what transformers' processors take, with tools or without: the default one of their
+// own configuration, of chat_template.json, or of the files that are templates; never the
+// tokenizer's.
 func (f *Folder) processor() Choice {
 	for _, file := range []string{ProcessorConfig, ProcessorTemplate} {
 		s := set{}
@@ -171,13 +179,16 @@ func (f *Folder) processor() Choice {
 	return plain
 }
 
-// Conflict says which files exclude each other; "" where none do. A processor that has templates of both ages fails to load.
+// Conflict says which files exclude each other; "" where none do. A processor that has templates of
+// both ages fails to load.
 func (f *Folder) Conflict() string {
 	has := func(prefix string) bool {
-		return slices.ContainsFunc(f.Templates, func(t Template) bool { return strings.HasPrefix(t.File, prefix) })
+		return slices.ContainsFunc(f.Templates,
+			func(t Template) bool { return strings.HasPrefix(t.File, prefix) })
 	}
 	if has(ProcessorTemplate) && has(AdditionalDir+"/") {
-		return ProcessorTemplate + " and " + AdditionalDir + " exclude each other: transformers fails to load the processor"
+		return ProcessorTemplate + " and " + AdditionalDir + " exclude each other: transformers " +
+			"fails to load the processor"
 	}
 	return ""
 }
@@ -187,7 +198,8 @@ func alone(s set) Choice {
 	if at, ok := s[Default]; ok {
 		return Choice{at, "of a model file only the default template is read"}
 	}
-	return Choice{-1, "of a model file only the default template is read, and there is none: requests are refused"}
+	return Choice{-1, "of a model file only the default template is read, and there is none: " +
+		"requests are refused"}
 }
 
 // llama is the choice of llama.cpp between a model file's templates.
@@ -196,18 +208,20 @@ func llama(s set, tools bool) Choice {
 	variant, hasVariant := s[gguf.ToolUse]
 	switch {
 	case tools && hasVariant:
-		return Choice{variant, fmt.Sprintf("%q goes before %q where there are tools", gguf.ToolUse, Default)}
+		return Choice{variant, fmt.Sprintf("%q goes before %q where "+
+			"there are tools", gguf.ToolUse, Default)}
 	case ok:
 		return Choice{at, ""}
 	case hasVariant:
 		return Choice{variant, "there is no default one"}
 	}
-	return Choice{-1, "there is none: a built-in template without tools is used, which is not the model's"}
+	return Choice{-1, "there is none: a built-in template without tools is used, which is " +
+		"not the model's"}
 }
 
-// converted is what the converter of llama.cpp takes: the configuration first, then the files that are templates, where the one in the
-// folder is there, then the processor's. It looks for none without a configuration, and a key of another type than text or list ends the
-// search.
+// converted is what the converter of llama.cpp takes: the configuration first, then the files that
+// are templates, where the one in the folder is there, then the processor's. It looks for none
+// without a configuration, and a key of another type than text or list ends the search.
 func (f *Folder) converted() set {
 	s := set{}
 	if kind, ok := f.kinds[f.config]; ok {

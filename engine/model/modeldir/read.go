@@ -31,8 +31,8 @@ func (r *reader) problem(file string, err error) {
 	r.Problems = append(r.Problems, Problem{file, err})
 }
 
-// open opens a regular file; a link to one is as good. What is no regular file is not opened at all: opening a pipe waits for its
-// other end.
+// open opens a regular file; a link to one is as good. What is no regular file is not opened at
+// all: opening a pipe waits for its other end.
 func (r *reader) open(file string) (fs.File, int64, error) {
 	info, err := fs.Stat(r.fsys, file)
 	if err != nil {
@@ -66,18 +66,21 @@ func (r *reader) text(file string, limit int64) (string, bool) {
 
 func (r *reader) add(id, file, name, text string) {
 	if len(text) > maxJinja {
-		r.problem(file, fmt.Errorf("the template %s has %d bytes, expected at most %d MiB", source.Printable(name), len(text), maxJinja>>20))
+		r.problem(file, fmt.Errorf("the template %s has %d bytes, "+
+			"expected at most %d MiB", source.Printable(name), len(text), maxJinja>>20))
 		return
 	}
 	if len(r.Templates) == maxNamed && !r.full {
 		r.full = true
-		r.problem(file, fmt.Errorf("there are more than %d templates; the others are left out", maxNamed))
+		r.problem(file, fmt.Errorf("there are more than %d templates; the "+
+			"others are left out", maxNamed))
 	}
 	if len(r.Templates) < maxNamed {
 		for n := 2; r.Find(source.Printable(id)) >= 0; n++ {
 			id = fmt.Sprintf("%s#%s (%d)", file, name, n)
 		}
-		r.Templates = append(r.Templates, Template{ID: source.Printable(id), File: file, Name: name, Text: text})
+		r.Templates = append(r.Templates,
+			Template{ID: source.Printable(id), File: file, Name: name, Text: text})
 	}
 }
 
@@ -136,7 +139,8 @@ func (r *reader) tokenizer(names []string) {
 	if !slices.Contains(names, TokensMap) {
 		return
 	}
-	// The map is of a time before added_tokens_decoder: where that is there, the map is not looked at.
+	// The map is of a time before added_tokens_decoder: where that is there, the map is not looked
+	// at.
 	if _, newer := config.Get("added_tokens_decoder"); newer {
 		return
 	}
@@ -209,7 +213,8 @@ func (r *reader) object(file, text string) (ordered.Value, bool) {
 	return v, true
 }
 
-// named reads the value of "chat_template": a text, an object of names and texts, or a list of objects with both.
+// named reads the value of "chat_template": a text, an object of names and texts, or a list of
+// objects with both.
 func (r *reader) named(file, text string, config ordered.Value) {
 	v, ok := config.Get("chat_template")
 	if ok {
@@ -219,7 +224,8 @@ func (r *reader) named(file, text string, config ordered.Value) {
 		return
 	}
 	wrong := func(found ordered.Value, what, format string, keys ...any) {
-		r.problem(file, source.Errorf(source.New(file, text), offset(text, append([]any{"chat_template"}, keys...)...),
+		r.problem(file, source.Errorf(source.New(file, text),
+			offset(text, append([]any{"chat_template"}, keys...)...),
 			format+": expected "+what+", found %s", found.Kind()))
 	}
 	switch v.Kind() {
@@ -238,15 +244,19 @@ func (r *reader) named(file, text string, config ordered.Value) {
 			name, template := item.At("name"), item.At("template")
 			switch {
 			case item.Kind() != ordered.Object:
-				wrong(item, `an object with "name" and "template"`, "an item of the list of templates", i)
+				wrong(item, `an object with "name" and "template"`, "an item of the "+
+					"list of templates", i)
 			case name.Kind() != ordered.String || name.Text() == "":
 				wrong(name, "a text that is not empty", `"name" of an item of the list of templates`, i, "name")
 			case template.Kind() != ordered.String:
 				wrong(template, "a text", fmt.Sprintf(`"template" of the one named %q`, name.Text()), i, "template")
 			default:
-				if slices.ContainsFunc(v.Items()[:i], func(v ordered.Value) bool { return v.At("name").Text() == name.Text() }) {
-					r.problem(file, source.Errorf(source.New(file, text), offset(text, "chat_template", i, "name"),
-						"there are two templates named %q; transformers takes the last, others may take the first", name.Text()))
+				if slices.ContainsFunc(v.Items()[:i],
+					func(v ordered.Value) bool { return v.At("name").Text() == name.Text() }) {
+					r.problem(file, source.Errorf(source.New(file, text),
+						offset(text, "chat_template", i, "name"),
+						"there are two templates named %q; transformers takes the last, others "+
+							"may take the first", name.Text()))
 				}
 				r.add(file+"#"+name.Text(), file, name.Text(), template.Text())
 			}
@@ -256,8 +266,9 @@ func (r *reader) named(file, text string, config ordered.Value) {
 	}
 }
 
-// offset finds where in a valid JSON text the value at a path of keys (string) and indices (int) begins; where there is none, the place of
-// what would hold it. Of a key that is there twice it is the first one.
+// offset finds where in a valid JSON text the value at a path of keys (string) and indices (int)
+// begins; where there is none, the place of what would hold it. Of a key that is there twice it is
+// the first one.
 func offset(text string, keys ...any) int {
 	d := json.NewDecoder(strings.NewReader(text))
 	at := 0
@@ -273,7 +284,7 @@ func offset(text string, keys ...any) int {
 	}
 }
 
-// enter moves a decoder that stands behind the bracket of an array or object to the value of a key.
+// enter moves a decoder that stands after the bracket of an array or object to the value of a key.
 func enter(d *json.Decoder, key any) bool {
 	for i := 0; d.More(); i++ {
 		found := key == any(i)
@@ -306,7 +317,7 @@ func modelFiles(names []string) []string {
 	return files
 }
 
-// laterPart says that a name is that of a part of a split model, and not the first.
+// laterPart reports whether a name is that of a part of a split model, and not the first.
 func laterPart(name string) bool {
 	var no, count uint64
 	tail := name[max(0, len(name)-len("-00001-of-00001.gguf")):]
@@ -324,7 +335,8 @@ func (r *reader) models(files []string, o Options) {
 		wanted = o.Models(files)
 	}
 	if len(wanted) > maxGGUF {
-		r.problem(wanted[maxGGUF], fmt.Errorf("there are more than %d model files; this one and those after it are left out", maxGGUF))
+		r.problem(wanted[maxGGUF], fmt.Errorf("there are more than %d model files; this one and "+
+			"those after it are left out", maxGGUF))
 		wanted = wanted[:maxGGUF]
 	}
 	for _, file := range files {
@@ -337,7 +349,8 @@ func (r *reader) models(files []string, o Options) {
 	}
 }
 
-// model reads a model file. One without vocabulary, such as a projector of images, can have no template and is left out.
+// model reads a model file. One without vocabulary, such as a projector of images, can have no
+// template and is left out.
 func (r *reader) model(file string) {
 	f, size, err := r.open(file)
 	if err != nil {
@@ -370,8 +383,9 @@ func (r *reader) model(file string) {
 	}
 }
 
-// tokens gives each template the special tokens that go with it: a model file's are its own; the others have those of the tokenizer's
-// files, and where these give none those of the first model file.
+// tokens gives each template the special tokens that go with it: a model file's are its own; the
+// others have those of the tokenizer's files, and where these give none those of the first model
+// file.
 func (r *reader) tokens() {
 	for i := range r.Templates {
 		t := &r.Templates[i]

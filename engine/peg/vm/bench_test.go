@@ -38,7 +38,7 @@ func text(n int) []byte {
 	return []byte(strings.Repeat(source, n/len(source)+1)[:n])
 }
 
-// turn is a tree as codegen writes it: content with four markers, reasoning and calls behind them.
+// turn is a tree as codegen writes it: content with four markers, reasoning and calls after them.
 func turn(tb testing.TB, stops ...peg.Stop) *vm.Machine {
 	space := peg.Space{}
 	content := peg.Until{Kind: kindA, Stops: stops}
@@ -56,11 +56,14 @@ func turn(tb testing.TB, stops ...peg.Stop) *vm.Machine {
 			peg.Seq{peg.Capture{Kind: kindA, P: peg.Any{}}, peg.Ref{Name: "content"}},
 		}}},
 		{Name: "reasoning", P: peg.Seq{
-			peg.Until{Kind: kindB, Stops: []peg.Stop{{Text: "</think>", Space: true}}, TrimEnd: true}, space,
-			peg.Choice{peg.Seq{peg.Lit{Text: "</think>"}, peg.Cut{}, peg.Ref{Name: "content"}}, peg.End{}},
+			peg.Until{Kind: kindB, Stops: []peg.Stop{{Text: "</think>", Space: true}},
+				TrimEnd: true}, space,
+			peg.Choice{peg.Seq{peg.Lit{Text: "</think>"}, peg.Cut{}, peg.Ref{Name: "content"}},
+				peg.End{}},
 		}},
 		{Name: "arguments", P: peg.Seq{
-			peg.Try{P: peg.Seq{peg.Scan{Kind: kindC, Scanner: object{}}, space, peg.Lit{Text: "}"}, space, peg.Lit{Text: "</tool_call>"}}, Else: peg.Emit{Kind: markB}},
+			peg.Try{P: peg.Seq{peg.Scan{Kind: kindC, Scanner: object{}}, space, peg.Lit{Text: "}"},
+				space, peg.Lit{Text: "</tool_call>"}}, Else: peg.Emit{Kind: markB}},
 			peg.Ref{Name: "content"}}},
 	}})
 	if err != nil {
@@ -70,10 +73,12 @@ func turn(tb testing.TB, stops ...peg.Stop) *vm.Machine {
 }
 
 func four() []peg.Stop {
-	return []peg.Stop{{Text: "<think>", Space: true}, {Text: "</think>", Space: true}, {Text: "<tool_call>", Space: true}, {Text: "<|im_end|>", Stub: true}}
+	return []peg.Stop{{Text: "<think>", Space: true}, {Text: "</think>", Space: true},
+		{Text: "<tool_call>", Space: true}, {Text: "<|im_end|>", Stub: true}}
 }
 
-// object scans balanced braces outside strings: the least that a scanner of JSON must do, to see what the interface costs.
+// object scans balanced braces outside strings: the least that a scanner of JSON must do, to see
+// what the interface costs.
 type object struct{}
 
 func (object) Name() string               { return "object" }
@@ -123,7 +128,8 @@ func writeAll(m *vm.Machine, in []byte, n int) (events int) {
 	return events + len(m.Events())
 }
 
-// BenchmarkStream is one call per token of 4 bytes. A text four times as long should cost at most 4.5 times as much.
+// BenchmarkStream is one call per token of 4 bytes. A text four times as long should cost at most
+// 4.5 times as much.
 func BenchmarkStream(b *testing.B) {
 	for _, bench := range []struct {
 		name   string
@@ -180,7 +186,8 @@ func BenchmarkCalls(b *testing.B) {
 // BenchmarkHeld is a long tentative span that comes byte by byte and fails at its end.
 func BenchmarkHeld(b *testing.B) {
 	p, err := peg.Compile(peg.Tree{Kinds: kinds, Root: peg.Choice{
-		peg.Hold{P: peg.Seq{peg.Until{Kind: kindA, Stops: []peg.Stop{{Text: "<end>", Space: true}}}, peg.Lit{Text: "<end>"}}},
+		peg.Hold{P: peg.Seq{peg.Until{Kind: kindA, Stops: []peg.Stop{{Text: "<end>", Space: true}}},
+			peg.Lit{Text: "<end>"}}},
 		peg.Rejected{Kind: kindB},
 	}})
 	if err != nil {
@@ -202,7 +209,8 @@ func BenchmarkCompile(b *testing.B) {
 			d := peg.Dispatch{After: peg.Lit{Text: `", "arguments": `}}
 			for i := range n {
 				d.Words = append(d.Words, "function_"+strconv.Itoa(i))
-				d.Bodies = append(d.Bodies, peg.Seq{peg.Cut{}, peg.Emit{Kind: markA, Arg: i}, peg.Ref{Name: "arguments"}})
+				d.Bodies = append(d.Bodies,
+					peg.Seq{peg.Cut{}, peg.Emit{Kind: markA, Arg: i}, peg.Ref{Name: "arguments"}})
 			}
 			tree := peg.Tree{Kinds: kinds, Root: peg.Ref{Name: "content"}, Rules: []peg.Rule{
 				{Name: "content", P: peg.Seq{peg.Until{Kind: kindA, Stops: four()}, peg.Choice{

@@ -17,14 +17,16 @@ func (m *Machine) Check() error {
 		if bottom < 0 {
 			bottom = i
 		}
-		// The entries' records only grow from the oldest to the youngest, and the oldest one's is not below what has left: so no
-		// failure can cut the log to less.
+		// The entries' records only grow from the oldest to the youngest, and the oldest one's is
+		// not below what has left: so no failure can cut the log to less.
 		if f.log < last || f.log > m.first+len(m.log) {
-			return fmt.Errorf("entry %d remembers a log of %d, not between %d and %d", i, f.log, last, m.first+len(m.log))
+			return fmt.Errorf("entry %d remembers a log of %d, not "+
+				"between %d and %d", i, f.log, last, m.first+len(m.log))
 		}
 		last = f.log
 		if f.pos < m.base || f.pos > m.pos {
-			return fmt.Errorf("entry %d goes back to %d, not between %d and %d", i, f.pos, m.base, m.pos)
+			return fmt.Errorf("entry %d goes back to %d, not "+
+				"between %d and %d", i, f.pos, m.base, m.pos)
 		}
 	}
 	switch {
@@ -35,7 +37,8 @@ func (m *Machine) Check() error {
 	case m.bottom < 0 && len(m.log) > 3:
 		return fmt.Errorf("%d events wait with no entry", len(m.log))
 	case m.capture != 0 && (m.captureAt < m.base || m.captureAt > m.pos):
-		return fmt.Errorf("the capture begins at %d, not between %d and %d", m.captureAt, m.base, m.pos)
+		return fmt.Errorf("the capture begins at %d, not "+
+			"between %d and %d", m.captureAt, m.base, m.pos)
 	}
 	for _, e := range m.log {
 		if e.from == fromInput && (e.off < m.base || e.off >= e.end || e.end > end) {

@@ -23,7 +23,8 @@ const (
 
 var kinds = []string{"", "a", "b", "c", "markA", "markB"}
 
-// quoted is a scanner type: text in double quotes, \n for a line feed, \x for any other byte x, which is read as it is.
+// quoted is a scanner type: text in double quotes, \n for a line feed, \x for any other byte x,
+// which is read as it is.
 type quoted struct{}
 
 func (quoted) Name() string               { return "quoted" }
@@ -168,7 +169,8 @@ func (g gen) any(depth int) peg.Pattern {
 	if depth <= 0 {
 		switch g.IntN(5) {
 		case 0:
-			return peg.Emit{Kind: markA + peg.Kind(g.IntN(2)), Arg: g.IntN(3), Text: []string{"", "x"}[g.IntN(2)]}
+			return peg.Emit{Kind: markA + peg.Kind(g.IntN(2)), Arg: g.IntN(3),
+				Text: []string{"", "x"}[g.IntN(2)]}
 		case 1:
 			return g.until(text, 0)
 		case 2:
@@ -269,7 +271,8 @@ func (g gen) text() string {
 // merged puts text events that touch together, as any cutting of the text must give them.
 func merged(list []peg.Event) (out []peg.Event) {
 	for _, e := range list {
-		if n := len(out); n > 0 && e.Kind < markA && out[n-1].Kind == e.Kind && out[n-1].End == e.Off {
+		if n := len(out); n > 0 && e.Kind < markA && out[n-1].Kind == e.Kind &&
+			out[n-1].End == e.Off {
 			out[n-1].End = e.End
 			out[n-1].Text = append(out[n-1].Text[:len(out[n-1].Text):len(out[n-1].Text)], e.Text...)
 			continue
@@ -287,8 +290,9 @@ func show(list []peg.Event) string {
 	return b.String()
 }
 
-// play runs a machine over a text in pieces. What it hands out is copied at once, and the pieces are overwritten afterwards, so that
-// an event that is changed later, or a byte that is looked at too late, shows.
+// play runs a machine over a text in pieces. What it hands out is copied at once, and the pieces
+// are overwritten afterwards, so that an event that is changed later, or a byte that is looked at
+// too late, shows.
 func play(m *vm.Machine, in string, cuts []int) (string, peg.Status, int) {
 	m.Reset()
 	var all []peg.Event
@@ -317,7 +321,8 @@ func play(m *vm.Machine, in string, cuts []int) (string, peg.Status, int) {
 	return show(merged(all)), m.Status(), m.Offset()
 }
 
-// schedules returns ways to cut n bytes: not at all, in two everywhere, into bytes, and some at random.
+// schedules returns ways to cut n bytes: not at all, in two everywhere, into bytes, and some at
+// random.
 func (g gen) schedules(n int) (out [][]int) {
 	out = append(out, nil)
 	single := []int{}
@@ -338,7 +343,8 @@ func (g gen) schedules(n int) (out [][]int) {
 	return out
 }
 
-// compare holds one random program against the reference, in many ways of cutting random texts. It says whether the tree compiled.
+// compare holds one random program against the reference, in many ways of cutting random texts. It
+// says whether the tree compiled.
 func compare(t *testing.T, g gen, nTexts int) bool {
 	tree := g.tree()
 	p, err := peg.Compile(tree)
@@ -356,11 +362,13 @@ func compare(t *testing.T, g gen, nTexts int) bool {
 	for range nTexts {
 		in := g.text()
 		log, end, ok, finished := interpret(tree, in)
-		want := fmt.Sprintf("%s%v at %d", show(merged(log)), map[bool]peg.Status{true: peg.Match, false: peg.Fail}[ok], end)
+		want := fmt.Sprintf("%s%v at %d", show(merged(log)),
+			map[bool]peg.Status{true: peg.Match, false: peg.Fail}[ok], end)
 		smallWant := ""
 		for i, cuts := range g.schedules(len(in)) {
 			got, st, off := play(m, in, cuts)
-			if got := fmt.Sprintf("%s%v at %d", got, st, off); m.Err() == nil && finished && got != want {
+			if got := fmt.Sprintf("%s%v at %d", got, st, off); m.Err() == nil && finished &&
+				got != want {
 				t.Fatalf("text %q cut at %v\n got\n%s\nwant\n%s\n%s\n%s", in, cuts, got, want, tree, p)
 			}
 			got, st, off = play(small, in, cuts)
@@ -368,15 +376,17 @@ func compare(t *testing.T, g gen, nTexts int) bool {
 			if i == 0 {
 				smallWant = got
 			} else if got != smallWant {
-				t.Fatalf("with low limits: text %q cut at %v\n got\n%s\nuncut\n%s\n%s\n%s", in, cuts, got, smallWant, tree, p)
+				t.Fatalf("with low limits: text %q cut at "+
+					"%v\n got\n%s\nuncut\n%s\n%s\n%s", in, cuts, got, smallWant, tree, p)
 			}
 		}
 	}
 	return true
 }
 
-// TestRandomPrograms: whatever the program, the text and the pieces it comes in, a machine hands out the events that the reference
-// interpreter logs, and with low limits what it hands out does not depend on the pieces either.
+// TestRandomPrograms: whatever the program, the text and the pieces it comes in, a machine hands
+// out the events that the reference interpreter logs, and with low limits what it hands out does
+// not depend on the pieces either.
 func TestRandomPrograms(t *testing.T) {
 	const seed = 20261121
 	t.Log("seed", seed)
@@ -396,7 +406,8 @@ func TestRandomPrograms(t *testing.T) {
 	}
 }
 
-// TestRandomStops is the same for one Until whose stops overlap in every way, over longer texts of few bytes.
+// TestRandomStops is the same for one Until whose stops overlap in every way, over longer texts of
+// few bytes.
 func TestRandomStops(t *testing.T) {
 	const seed = 20261122
 	t.Log("seed", seed)
@@ -421,7 +432,9 @@ func TestRandomStops(t *testing.T) {
 				u.Stops = append(u.Stops, s)
 			}
 		}
-		tree := peg.Tree{Kinds: kinds, Root: peg.Seq{u, peg.Capture{Kind: kindB, P: peg.Opt{P: peg.Any{}}}, u, peg.Until{Kind: kindC}}}
+		tree := peg.Tree{Kinds: kinds,
+			Root: peg.Seq{u, peg.Capture{Kind: kindB, P: peg.Opt{P: peg.Any{}}}, u,
+				peg.Until{Kind: kindC}}}
 		p, err := peg.Compile(tree)
 		if err != nil {
 			t.Fatal(err)

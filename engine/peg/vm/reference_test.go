@@ -7,8 +7,8 @@ import (
 	"github.com/goassay/assay/engine/peg"
 )
 
-// reference interprets a tree by recursion over a whole, closed text, in the words of package peg's comments: no program, no
-// automata, no suspension, every byte looked at as often as it takes.
+// reference interprets a tree by recursion over a whole, closed text, in the words of package peg's
+// comments: no program, no automata, no suspension, every byte looked at as often as it takes.
 type reference struct {
 	t     peg.Tree
 	rules map[string]peg.Pattern
@@ -146,7 +146,8 @@ func (r *reference) match(p peg.Pattern, cut *bool) bool {
 		return r.match(r.rules[p.Name], nil)
 	case peg.Emit:
 		if p.Kind != 0 {
-			r.log = append(r.log, peg.Event{Kind: p.Kind, Arg: p.Arg, Off: r.pos, End: r.pos, Text: []byte(p.Text)})
+			r.log = append(r.log,
+				peg.Event{Kind: p.Kind, Arg: p.Arg, Off: r.pos, End: r.pos, Text: []byte(p.Text)})
 		}
 	case peg.Capture:
 		off := r.pos
@@ -179,7 +180,9 @@ type refOut struct {
 func (o refOut) Copy(from, to int) { o.r.text(o.kind, o.r.pos+from, o.r.pos+to) }
 func (o refOut) Text(text []byte, from, to int) {
 	if o.kind != 0 {
-		o.r.log = append(o.r.log, peg.Event{Kind: o.kind, Off: o.r.pos + from, End: o.r.pos + to, Text: append([]byte{}, text...)})
+		o.r.log = append(o.r.log,
+			peg.Event{Kind: o.kind, Off: o.r.pos + from, End: o.r.pos + to,
+				Text: append([]byte{}, text...)})
 	}
 }
 func (o refOut) String(text string, from, to int) { o.Text([]byte(text), from, to) }
@@ -329,7 +332,8 @@ func (r *reference) until(p peg.Until) {
 	for at := from; at < len(r.in); at++ {
 		best := -1
 		for i, s := range p.Stops {
-			if strings.HasPrefix(r.in[at:], s.Text) && (best < 0 || len(s.Text) > len(p.Stops[best].Text)) {
+			if strings.HasPrefix(r.in[at:], s.Text) &&
+				(best < 0 || len(s.Text) > len(p.Stops[best].Text)) {
 				best = i
 			}
 		}

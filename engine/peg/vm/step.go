@@ -43,7 +43,8 @@ func (m *Machine) push(f frame) bool {
 func (m *Machine) mark(kind uint8, to int32) bool {
 	m.flush()
 	ok := m.push(frame{
-		kind: kind, capture: m.capture, pc: to, pos: m.pos, log: m.first + len(m.log), arena: len(m.arena),
+		kind: kind, capture: m.capture, pc: to, pos: m.pos, log: m.first + len(m.log),
+		arena:     len(m.arena),
 		captureAt: m.captureAt, aux: m.far,
 	})
 	if ok && m.bottom < 0 {
@@ -78,18 +79,20 @@ func (m *Machine) back(f *frame) {
 	m.capture, m.captureAt = f.capture, f.captureAt
 }
 
-// fail goes back to the youngest entry or Try. It says whether there was one. Where the entries have been gone back to too often,
-// only the oldest one is left.
+// fail goes back to the youngest entry or Try. It says whether there was one. Where the entries
+// have been gone back to too often, only the oldest one is left.
 func (m *Machine) fail() bool {
 	m.begin()
 	m.far = max(m.far, m.pos)
 	oldest := -1
-	if m.bottom >= 0 && m.work > freeRereads+m.limits.Rereads*(max(m.top, m.pos)-m.stack[m.bottom].pos) {
+	if m.bottom >= 0 && m.work > freeRereads+
+		m.limits.Rereads*(max(m.top, m.pos)-m.stack[m.bottom].pos) {
 		m.hit("rereads")
 		oldest = m.bottom
 	}
 	for len(m.stack) > 0 {
-		// A skipped Try leaves the log alone for the moment; the oldest entry is beneath it and takes the log back.
+		// A skipped Try leaves the log alone for the moment; the oldest entry is beneath it and
+		// takes the log back.
 		skip := len(m.stack)-1 > oldest && oldest >= 0
 		f := m.pop()
 		switch f.kind {
@@ -109,7 +112,8 @@ func (m *Machine) fail() bool {
 			if skip {
 				continue
 			}
-			// What an open capture has read stays read. One that was open before the Try stays open.
+			// What an open capture has read stays read. One that was open before the Try stays
+			// open.
 			if m.capture != 0 && f.capture == 0 {
 				m.text(m.capture, m.captureAt, m.pos)
 				m.capture = 0
@@ -169,7 +173,8 @@ func (m *Machine) steps() peg.Status {
 				}
 			}
 		case peg.OpSkip:
-			// The word was read before the entry that caps it was made, so it may reach beyond the cap.
+			// The word was read before the entry that caps it was made, so it may reach beyond the
+			// cap.
 			switch m.look(int(in.A) - 1) {
 			case notYet:
 				return peg.NeedMore
@@ -326,7 +331,8 @@ func (m *Machine) steps() peg.Status {
 	}
 }
 
-// lit compares the text with a literal, as a whole or, for a Stub, as far as the text goes; count is how much agrees.
+// lit compares the text with a literal, as a whole or, for a Stub, as far as the text goes; count
+// is how much agrees.
 func (m *Machine) lit(text string, stub bool) peg.Status {
 	for {
 		if m.count == len(text) {
@@ -353,7 +359,8 @@ func (m *Machine) lit(text string, stub bool) peg.Status {
 	}
 }
 
-// span moves over bytes of a set, at most most of them (0: any number). It answers notYet where more may come.
+// span moves over bytes of a set, at most most of them (0: any number). It answers notYet where
+// more may come.
 func (m *Machine) span(set *peg.ByteSet, most int) byteAt {
 	for most == 0 || m.count < most {
 		if at := m.look(0); at != there {
@@ -382,8 +389,8 @@ const (
 	dispatchNone     = -2
 )
 
-// dispatch returns the target of the longest word at the position. The words that agree with the text so far are those between lo
-// and hi, since they are sorted.
+// dispatch returns the target of the longest word at the position. The words that agree with the
+// text so far are those between lo and hi, since they are sorted.
 func (m *Machine) dispatch(d *peg.DispatchTable) int32 {
 	lo, hi, best := 0, len(d.Words), -1
 	for n := 0; ; n++ {
@@ -440,7 +447,8 @@ func produce[T []byte | string](s *sink, text T, from, to int) {
 	if m := s.m; s.kind != 0 {
 		lo := len(m.arena)
 		m.arena = append(m.arena, text...)
-		m.log = append(m.log, entry{kind: s.kind, from: fromArena, off: m.pos + from, end: m.pos + to, lo: lo, hi: len(m.arena)})
+		m.log = append(m.log, entry{kind: s.kind, from: fromArena, off: m.pos + from,
+			end: m.pos + to, lo: lo, hi: len(m.arena)})
 	}
 }
 

@@ -2,8 +2,9 @@ package vm
 
 import "github.com/goassay/assay/engine/peg"
 
-// until reads text up to a stop. While it runs, pos is where the text that has not been logged begins, scan is the place
-// looked at, and state is the automaton's, which stands for the last Depth(state) bytes before scan.
+// until reads text up to a stop. While it runs, pos is where the text that has not been logged
+// begins, scan is the place looked at, and state is the automaton's, which stands for the last
+// Depth(state) bytes before scan.
 func (m *Machine) until(u *peg.UntilTable, kind peg.Kind) peg.Status {
 	if !m.running {
 		m.running, m.state, m.scan = true, peg.Root, m.pos
@@ -35,7 +36,7 @@ func (m *Machine) until(u *peg.UntilTable, kind peg.Kind) peg.Status {
 	m.scan, m.state = end, s
 	switch {
 	case end == m.limit:
-		// What is behind the cap cannot be known, so neither whether there is a stop.
+		// What is after the cap cannot be known, so neither whether there is a stop.
 		m.hit("held bytes")
 		m.text(kind, m.pos, end)
 		m.pos = end
@@ -95,9 +96,9 @@ func (m *Machine) refuse(u *peg.UntilTable, stop int, kind peg.Kind) {
 
 func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\n' || b == '\r' }
 
-// spaceBefore returns where the run of white space that ends at a place begins: not before pos, and not more than
-// peg.SpaceBytes before the place. Successive places only grow, so what was measured last need not be looked at again, and the
-// whole costs O(1) a byte.
+// spaceBefore returns where the run of white space that ends at a place begins: not before pos, and
+// not more than peg.SpaceBytes before the place. Successive places only grow, so what was measured
+// last need not be looked at again, and the whole costs O(1) a byte.
 func (m *Machine) spaceBefore(at int) int {
 	from := at
 	for from > m.pos && isSpace(m.buf[from-1-m.base]) {

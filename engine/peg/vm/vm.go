@@ -2,36 +2,41 @@
 //
 // # Model
 //
-// A [Machine] is a pure function of the program and the text: how the text is cut into pieces changes when events are handed
-// out, never which, once those that touch are put together. It has
+// A [Machine] is a pure function of the program and the text: how the text is cut into pieces
+// changes when events are handed out, never which, once those that touch are put together. It has
 //
 //   - pc, the place in the code, and pos, the place in the text;
-//   - one stack of frames: backtrack entries, calls, loops, regions, Trys (LPeg's stack, with three more kinds of frame);
+//   - one stack of frames: backtrack entries, calls, loops, regions, Trys (LPeg's stack, with three
+//     more kinds of frame);
 //   - the log of events that have not left;
 //   - the bytes that may be needed again: those from the oldest entry or logged text on.
 //
 // # Streaming
 //
-// Write runs until the program is decided or the text known so far is used up. An instruction that needs a byte that has not
-// arrived suspends and goes on there with the next Write, with its own progress kept, so that no byte is looked at again because of
-// where a piece ended. Only Close says that nothing follows (E12).
+// Write runs until the program is decided or the text known so far is used up. An instruction that
+// needs a byte that has not arrived suspends and goes on there with the next Write, with its own
+// progress kept, so that no byte is looked at again because of where a piece ended. Only Close
+// reports that nothing follows (E12).
 //
-// Events leave by one rule (E13): what was logged before the oldest backtrack entry leaves at the end of the Write; with no
-// entry all leaves. Going back to an entry cuts the log to its length when the entry was made, and the oldest entry's is
-// the least, so what has left is never taken back. (Try frames are no entries: they leave the log alone.) What is kept apart from
-// that is the beginning of a UTF-8 sequence at the end of the piece, so that no text ends inside a character that the text has
-// whole.
+// Events leave by one rule (E13): what was logged before the oldest backtrack entry leaves at the
+// end of the Write; with no entry all leaves. Going back to an entry cuts the log to its length
+// when the entry was made, and the oldest entry's is the least, so what has left is never taken
+// back. (Try frames are no entries: they leave the log alone.) What is kept apart from that is the
+// beginning of a UTF-8 sequence at the end of the piece, so that no text ends inside a character
+// that the text has whole.
 //
 // # Complexity
 //
-// A byte costs O(1), and again each time an entry is gone back to behind which it lies. [Limits].Rereads bounds that, so a
-// text of n bytes costs O(n) whatever program and text are. Nothing is allocated per Write once the machine's slices have
-// grown to what the text needs; they are kept by Reset.
+// A byte costs O(1), and again each time an entry is gone back to after which it lies.
+// [Limits].Rereads bounds that, so a text of n bytes costs O(n) whatever program and text are.
+// Nothing is allocated per Write once the machine's slices have grown to what the text needs; they
+// are kept by Reset.
 //
 // # Limits
 //
-// See [Limits]. A limit that is hit is a failure at that place, like any other, which the program handles as it handles those
-// (a tentative span becomes plain text); [Machine.Err] tells that it happened.
+// See [Limits]. A limit that is hit is a failure at that place, like any other, which the program
+// handles as it handles those (a tentative span becomes plain text); [Machine.Err] tells that it
+// happened.
 //
 // # Stability
 //
@@ -48,13 +53,14 @@ import (
 
 // Limits bounds what a text can make a machine do. A zero field means the default.
 type Limits struct {
-	// Held is how many bytes behind the oldest backtrack entry can be read, 1 MiB by default: a tentative span is that long
-	// at most.
+	// Held is how many bytes after the oldest backtrack entry can be read, 1 MiB by default: a
+	// tentative span is that long at most.
 	Held int
-	// Depth is how many frames can be on the stack, 10,000 by default: about a third as deep can rules nest.
+	// Depth is how many frames can be on the stack, 10,000 by default: about a third as deep can
+	// rules nest.
 	Depth int
-	// Rereads is how often the bytes behind the oldest entry may be read again by going back, on average, 64 by default
-	// (and 65,536 bytes in any case).
+	// Rereads is how often the bytes after the oldest entry may be read again by going back, on
+	// average, 64 by default (and 65,536 bytes in any case).
 	Rereads int
 }
 
@@ -65,14 +71,15 @@ const (
 	freeRereads    = 1 << 16
 )
 
-// LimitError says that a limit was hit.
+// LimitError reports whether a limit was hit.
 type LimitError struct {
 	Limit string // "held bytes", "depth", "rereads"
 	Off   int    // where in the text
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("at byte %d of the output: limit on %s reached; what was tried there counts as failed", e.Off, e.Limit)
+	return fmt.Sprintf("at byte %d of the output: limit on %s reached; what was tried there "+
+		"counts as failed", e.Off, e.Limit)
 }
 
 // Step is what a trace sees: an instruction about to run, or to go on after a suspension.
@@ -90,8 +97,8 @@ type Machine struct {
 	p      *peg.Program
 	limits Limits
 
-	// The text. buf[i] is byte base+i; 0 ≤ base ≤ pos ≤ base+len(buf). buf is the caller's piece, where nothing was kept
-	// from before, or, if owned, the end of store.
+	// The text. buf[i] is byte base+i; 0 ≤ base ≤ pos ≤ base+len(buf). buf is the caller's piece,
+	// where nothing was kept from before, or, if owned, the end of store.
 	buf, store []byte
 	owned      bool
 	base       int
@@ -102,8 +109,9 @@ type Machine struct {
 	pc    int32
 	pos   int
 	stack []frame
-	// bottom is the index of the oldest backtrack entry, -1 if there is none, and limit where its cap is. work counts bytes
-	// read again since it was made, far is the farthest failure of the innermost region.
+	// bottom is the index of the oldest backtrack entry, -1 if there is none, and limit where its
+	// cap is. work counts bytes read again since it was made, far is the farthest failure of the
+	// innermost region.
 	bottom, limit int
 	work, top     int
 	far           int
@@ -111,12 +119,14 @@ type Machine struct {
 	capture   peg.Kind // the open capture's; 0: none is open
 	captureAt int      // where what of it is not in the log begins
 
-	// The progress of a suspended instruction: a count, a state, a place. All are zero when an instruction begins.
+	// The progress of a suspended instruction: a count, a state, a place. All are zero when an
+	// instruction begins.
 	count   int
 	state   uint16
 	scan    int
 	running bool
-	// spaceFrom, spaceTo is the last run of white space that was measured, in whole or up to a place where it went on.
+	// spaceFrom, spaceTo is the last run of white space that was measured, in whole or up to a
+	// place where it went on.
 	spaceFrom, spaceTo int
 
 	log    []entry // events from number first on
@@ -199,8 +209,9 @@ func (m *Machine) Reset() {
 	m.err = nil
 }
 
-// Write adds a piece of the text and runs. The piece is not needed after the next call of Write, Close or Reset. After
-// Match or Fail further pieces are ignored: [Machine.Offset] says where the program ended.
+// Write adds a piece of the text and runs. The piece is not needed after the next call of Write,
+// Close or Reset. After Match or Fail further pieces are ignored: [Machine.Offset] says where the
+// program ended.
 func (m *Machine) Write(piece []byte) peg.Status {
 	m.fresh()
 	if m.done || m.closed {
@@ -210,7 +221,8 @@ func (m *Machine) Write(piece []byte) peg.Status {
 		m.buf, m.owned = piece, false
 	} else {
 		if cap(m.store)-len(m.store) < len(piece) {
-			// Room is made by moving what is needed to the front, if that is at most half, so that a byte is moved O(1) times.
+			// Room is made by moving what is needed to the front, if that is at most half, so that
+			// a byte is moved O(1) times.
 			if len(m.buf) <= cap(m.store)/2 {
 				m.store = append(m.store[:0], m.buf...)
 			} else {
@@ -236,7 +248,7 @@ func (m *Machine) fresh() {
 	}
 }
 
-// Close says that the text is complete and runs to the end. The status is then Match or Fail.
+// Close reports whether the text is complete and runs to the end. The status is then Match or Fail.
 func (m *Machine) Close() peg.Status {
 	m.fresh()
 	if m.done || m.closed {
@@ -247,11 +259,12 @@ func (m *Machine) Close() peg.Status {
 	return m.status
 }
 
-// Events returns the events that the last Write or Close released. Text of one kind that continues the text before it is one
-// event. They are valid until the next call of Write, Close or Reset.
+// Events returns the events that the last Write or Close released. Text of one kind that continues
+// the text before it is one event. They are valid until the next call of Write, Close or Reset.
 func (m *Machine) Events() []peg.Event { return m.events }
 
-// Offset returns the position: how much of the text has been matched, or, after a failure, where it happened.
+// Offset returns the position: how much of the text has been matched, or, after a failure, where it
+// happened.
 func (m *Machine) Offset() int { return m.pos }
 
 // Status returns what the last Write or Close returned.
@@ -294,8 +307,9 @@ func (m *Machine) text(k peg.Kind, off, end int) {
 	}
 }
 
-// next makes the log longer by an entry, all of whose fields that its from uses are still to be set. They are set in place, here and in
-// handOut, since one call per token spends most of its time in copying records that have just been put together.
+// next makes the log longer by an entry, all of whose fields that its from uses are still to be
+// set. They are set in place, here and in handOut, since one call per token spends most of its time
+// in copying records that have just been put together.
 func (m *Machine) next() *entry {
 	n := len(m.log)
 	if n == cap(m.log) {
@@ -313,7 +327,8 @@ func (m *Machine) release() {
 	}
 	wait := math.MaxInt // text from there on waits for the rest of a character
 	// Most pieces end in a byte that is a character alone.
-	if last := len(m.buf) - 1; n > 0 && n == len(m.log) && !m.done && last >= 0 && m.buf[last] >= utf8.RuneSelf {
+	if last := len(m.buf) - 1; n > 0 && n == len(m.log) && !m.done && last >= 0 &&
+		m.buf[last] >= utf8.RuneSelf {
 		if n := m.partial(); n > 0 {
 			wait = m.base + len(m.buf) - n
 		}
@@ -376,11 +391,12 @@ func (m *Machine) handOut(e *entry) {
 	m.lastFrom, m.lastHi = e.from, e.hi
 }
 
-// partial returns how many bytes at the end of the log's text, where that is the end of what has arrived, are the beginning of
-// a UTF-8 sequence that further bytes can complete.
+// partial returns how many bytes at the end of the log's text, where that is the end of what has
+// arrived, are the beginning of a UTF-8 sequence that further bytes can complete.
 func (m *Machine) partial() int {
 	end := m.base + len(m.buf)
-	from := end // where the text of one kind that ends the log begins, as far as a character reaches
+	// where the text of one kind that ends the log begins, as far as a character reaches
+	from := end
 	for i := len(m.log) - 1; i >= 0 && from > end-utf8.UTFMax; i-- {
 		e := &m.log[i]
 		if e.from != fromInput || e.end != from || e.kind != m.log[len(m.log)-1].kind {
@@ -402,7 +418,8 @@ func (m *Machine) partial() int {
 
 // keep drops the bytes that nobody needs, and copies what is kept of the caller's piece.
 func (m *Machine) keep() {
-	if m.pos == m.base+len(m.buf) && m.bottom < 0 && len(m.log) == 0 { // nothing, which is the common case
+	// nothing, which is the common case
+	if m.pos == m.base+len(m.buf) && m.bottom < 0 && len(m.log) == 0 {
 		m.base = m.pos
 		m.buf = m.buf[:0]
 		return

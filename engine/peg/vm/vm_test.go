@@ -26,8 +26,8 @@ func machine(t testing.TB, l vm.Limits, root peg.Pattern, rules ...peg.Rule) *vm
 	return vm.New(p, l)
 }
 
-// released runs the pieces one Write each, and returns what each Write and the Close handed out: text as it is, a mark in
-// brackets, a change of kind as a bar.
+// released runs the pieces one Write each, and returns what each Write and the Close handed out:
+// text as it is, a mark in brackets, a change of kind as a bar.
 func released(m *vm.Machine, pieces ...string) string {
 	m.Reset()
 	var out []string
@@ -66,44 +66,65 @@ func TestRelease(t *testing.T) {
 			`a:"ab" | a:"c" | Match | `},
 		{"the longest suffix that begins a marker waits", until(peg.Stop{Text: "<end>"}), []string{"ab<", "en", "x", "<e", "nd>", "y"},
 			`a:"ab" |  | a:"<enx" |  |  b:"<end>" | b:"y" | Match | `},
-		{"only the longest such suffix", until(peg.Stop{Text: "aab"}), []string{"aa", "a", "a", "b"},
+		{"only the longest such suffix", until(peg.Stop{Text: "aab"}),
+			[]string{"aa", "a", "a", "b"},
 			` | a:"a" | a:"a" | b:"aab" | Match | `},
-		{"white space before a marker with Space", until(peg.Stop{Text: "<end>", Space: true}), []string{"a \n", " ", "b ", "<", "end>"},
+		{"white space before a marker with Space", until(peg.Stop{Text: "<end>", Space: true}),
+			[]string{"a \n", " ", "b ", "<", "end>"},
 			`a:"a" |  | a:" \n b" |  | b:" <end>" | Match | `},
 		{"none without", until(peg.Stop{Text: "<end>"}), []string{"a \n"},
 			`a:"a \n" | Match | `},
-		{"white space at the end with TrimEnd", peg.Until{Kind: kindA, TrimEnd: true}, []string{"a ", " "},
+		{"white space at the end with TrimEnd", peg.Until{Kind: kindA, TrimEnd: true},
+			[]string{"a ", " "},
 			`a:"a" |  | Match | `},
 		{"a marker cut off by the end is text", until(peg.Stop{Text: "<end>"}), []string{"a<en"},
 			`a:"a" | Match | a:"<en"`},
-		{"or ends the text, with Stub", until(peg.Stop{Text: "<end>", Stub: true}), []string{"a<en"},
+		{"or ends the text, with Stub", until(peg.Stop{Text: "<end>", Stub: true}),
+			[]string{"a<en"},
 			`a:"a" | Match | b:"<en"`},
-		{"a longer marker may still come", until(peg.Stop{Text: "<e"}, peg.Stop{Text: "<e>"}), []string{"a<e", "x"},
+		{"a longer marker may still come", until(peg.Stop{Text: "<e"}, peg.Stop{Text: "<e>"}),
+			[]string{"a<e", "x"},
 			`a:"a" | b:"<ex" | Match | `},
-		{"a refused stop is text", until(peg.Stop{Text: ">", After: peg.Lit{Text: "!"}}), []string{"a>", "b>", "!"},
+		{"a refused stop is text", until(peg.Stop{Text: ">", After: peg.Lit{Text: "!"}}),
+			[]string{"a>", "b>", "!"},
 			`a:"a" | a:">b" | b:">!" | Match | `},
-		{"before a predicate", peg.Seq{peg.Capture{Kind: kindA, P: peg.Seq{peg.Lit{Text: "a"}, peg.And{P: peg.Lit{Text: "bc"}}, peg.Any{}}}, peg.Any{}}, []string{"a", "b", "c"},
+		{"before a predicate",
+			peg.Seq{peg.Capture{Kind: kindA,
+				P: peg.Seq{peg.Lit{Text: "a"}, peg.And{P: peg.Lit{Text: "bc"}}, peg.Any{}}},
+				peg.Any{}}, []string{"a", "b", "c"},
 			`a:"a" |  | a:"b" | Match | `},
 		{"held until it is cut", peg.Choice{
-			peg.Seq{peg.Emit{Kind: markA}, peg.Lit{Text: "ab"}, peg.Cut{}, peg.Until{Kind: kindA}}, peg.Until{Kind: kindB}}, []string{"a", "b", "c"},
+			peg.Seq{peg.Emit{Kind: markA}, peg.Lit{Text: "ab"}, peg.Cut{}, peg.Until{Kind: kindA}},
+			peg.Until{Kind: kindB}}, []string{"a", "b", "c"},
 			` | [markA 0] | a:"c" | Match | `},
 		{"or taken back", peg.Choice{
-			peg.Seq{peg.Emit{Kind: markA}, peg.Lit{Text: "ab"}, peg.Cut{}, peg.Until{Kind: kindA}}, peg.Until{Kind: kindB}}, []string{"a", "a", "c"},
+			peg.Seq{peg.Emit{Kind: markA}, peg.Lit{Text: "ab"}, peg.Cut{}, peg.Until{Kind: kindA}},
+			peg.Until{Kind: kindB}}, []string{"a", "a", "c"},
 			` | b:"aa" | b:"c" | Match | `},
 		{"decided by the first byte", peg.Choice{
-			peg.Capture{Kind: kindA, P: peg.Seq{peg.Lit{Text: "a"}, peg.Lit{Text: "b"}}}, peg.Lit{Text: "b"}}, []string{"a", "c"},
+			peg.Capture{Kind: kindA, P: peg.Seq{peg.Lit{Text: "a"}, peg.Lit{Text: "b"}}},
+			peg.Lit{Text: "b"}}, []string{"a", "c"},
 			`a:"a" |  | Fail | `},
 		{"a Hold leaves whole", peg.Choice{
-			peg.Hold{P: peg.Capture{Kind: kindA, P: peg.Seq{peg.Lit{Text: "a"}, peg.Lit{Text: "b"}}}}, peg.Lit{Text: "b"}}, []string{"a", "b"},
+			peg.Hold{P: peg.Capture{Kind: kindA,
+				P: peg.Seq{peg.Lit{Text: "a"}, peg.Lit{Text: "b"}}}}, peg.Lit{Text: "b"}},
+			[]string{"a", "b"},
 			` | a:"ab" | Match | `},
-		{"what was rejected is text", peg.Choice{peg.Lit{Text: "abc"}, peg.Seq{peg.Lit{Text: "a"}, peg.Lit{Text: "b"}, peg.Lit{Text: "x"}},
-			peg.Seq{peg.Rejected{Kind: kindA}, peg.Until{Kind: kindB}}}, []string{"a", "b", "d"},
+		{"what was rejected is text",
+			peg.Choice{peg.Lit{Text: "abc"},
+				peg.Seq{peg.Lit{Text: "a"}, peg.Lit{Text: "b"}, peg.Lit{Text: "x"}},
+				peg.Seq{peg.Rejected{Kind: kindA}, peg.Until{Kind: kindB}}},
+			[]string{"a", "b", "d"},
 			` |  | a:"ab" b:"d" | Match | `},
 		{"what a Try had read stays", peg.Try{
-			P: peg.Seq{peg.Emit{Kind: markA, Arg: 7}, peg.Capture{Kind: kindA, P: peg.Rep{P: peg.Set{Set: peg.Bytes("a")}}}, peg.Lit{Text: "!"}}, Else: peg.Seq{peg.Emit{Kind: markB}, peg.Until{Kind: kindB}}},
+			P: peg.Seq{peg.Emit{Kind: markA, Arg: 7},
+				peg.Capture{Kind: kindA, P: peg.Rep{P: peg.Set{Set: peg.Bytes("a")}}},
+				peg.Lit{Text: "!"}}, Else: peg.Seq{peg.Emit{Kind: markB}, peg.Until{Kind: kindB}}},
 			[]string{"a", "a?"},
 			`[markA 7] a:"a" | a:"a" [markB 0] b:"?" | Match | `},
-		{"an iteration that has matched", peg.Rep{P: peg.Seq{peg.Lit{Text: "a"}, peg.Cut{}, peg.Capture{Kind: kindA, P: peg.Any{}}}}, []string{"a", "x", "ay"},
+		{"an iteration that has matched",
+			peg.Rep{P: peg.Seq{peg.Lit{Text: "a"}, peg.Cut{},
+				peg.Capture{Kind: kindA, P: peg.Any{}}}}, []string{"a", "x", "ay"},
 			` | a:"x" | a:"y" | Match | `},
 		{"a scanner's text", peg.Scan{Kind: kindA, Scanner: quoted{}}, []string{`"a`, `\`, `nb`, `"`},
 			`a:"«" a:"a" |  | a:"\n" a:"b" | a:"»" | Match | `},
@@ -115,7 +136,8 @@ func TestRelease(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			// Two blanks stand for nothing between bars; the table is easier to read without.
-			got := strings.ReplaceAll(released(machine(t, vm.Limits{}, test.p), test.pieces...), "  ", " ")
+			got := strings.ReplaceAll(released(machine(t, vm.Limits{}, test.p), test.pieces...),
+				"  ", " ")
 			if want := strings.ReplaceAll(test.want, "  ", " "); got != want {
 				t.Errorf("\n got %s\nwant %s", got, want)
 			}
@@ -123,7 +145,8 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestCharacters: no text event ends inside a character that is whole in the text, and bytes that are none pass as they are.
+// TestCharacters: no text event ends inside a character that is whole in the text, and bytes that
+// are none pass as they are.
 func TestCharacters(t *testing.T) {
 	for _, p := range []peg.Pattern{
 		peg.Until{Kind: kindA, Stops: []peg.Stop{{Text: "é!", Space: true}}},
@@ -131,7 +154,8 @@ func TestCharacters(t *testing.T) {
 		peg.Rep{P: peg.Capture{Kind: kindA, P: peg.Any{}}},
 	} {
 		m := machine(t, vm.Limits{}, p)
-		for _, in := range []string{"aé漢😀b", "😀", "a\xff", "\xe6\xa0", "\xc3(", "\xf0\x9f\x98", "\x80\x80é", "\xf0\x90é\xe6"} {
+		for _, in := range []string{"aé漢😀b", "😀", "a\xff", "\xe6\xa0", "\xc3(", "\xf0\x9f\x98",
+			"\x80\x80é", "\xf0\x90é\xe6"} {
 			for _, cuts := range (gen{}).everySplit(len(in)) {
 				m.Reset()
 				got := ""
@@ -182,12 +206,16 @@ func (gen) everySplit(n int) (out [][]int) {
 // TestLimits hits each limit: what was tried there has failed, nothing is lost, and Err says so.
 func TestLimits(t *testing.T) {
 	held := peg.Choice{
-		peg.Hold{P: peg.Seq{peg.Until{Kind: kindA, Stops: []peg.Stop{{Text: ">"}}}, peg.Lit{Text: ">"}}},
+		peg.Hold{P: peg.Seq{peg.Until{Kind: kindA, Stops: []peg.Stop{{Text: ">"}}},
+			peg.Lit{Text: ">"}}},
 		peg.Seq{peg.Rejected{Kind: kindB}, peg.Until{Kind: kindB}},
 	}
-	nested := peg.Seq{peg.Opt{P: peg.Seq{peg.Lit{Text: "("}, peg.Ref{Name: "nested"}, peg.Lit{Text: ")"}}}}
+	nested := peg.Seq{peg.Opt{P: peg.Seq{peg.Lit{Text: "("}, peg.Ref{Name: "nested"},
+		peg.Lit{Text: ")"}}}}
 	// Each "a" doubles the ways to fail.
-	doubling := peg.Choice{peg.Seq{peg.Lit{Text: "a"}, peg.Ref{Name: "doubling"}, peg.Lit{Text: "b"}}, peg.Seq{peg.Lit{Text: "a"}, peg.Ref{Name: "doubling"}, peg.Lit{Text: "c"}}, peg.Seq{}}
+	doubling := peg.Choice{peg.Seq{peg.Lit{Text: "a"}, peg.Ref{Name: "doubling"},
+		peg.Lit{Text: "b"}},
+		peg.Seq{peg.Lit{Text: "a"}, peg.Ref{Name: "doubling"}, peg.Lit{Text: "c"}}, peg.Seq{}}
 	tests := []struct {
 		name   string
 		limits vm.Limits
@@ -199,13 +227,19 @@ func TestLimits(t *testing.T) {
 	}{
 		{"held bytes, kept", vm.Limits{Held: 5}, held, nil, "abc>d", "a [0,3) \"abc\"\n", ""},
 		{"held bytes, exceeded", vm.Limits{Held: 5}, held, nil, "abcde>f", "b [0,7) \"abcde>f\"\n",
-			"at byte 0 of the output: limit on held bytes reached; what was tried there counts as failed"},
-		{"depth, kept", vm.Limits{Depth: 20}, peg.Seq{peg.Ref{Name: "nested"}, peg.Until{Kind: kindA}}, []peg.Rule{{Name: "nested", P: nested}},
+			"at byte 0 of the output: limit on held bytes reached; what was tried there " +
+				"counts as failed"},
+		{"depth, kept", vm.Limits{Depth: 20},
+			peg.Seq{peg.Ref{Name: "nested"}, peg.Until{Kind: kindA}}, []peg.Rule{{Name: "nested", P: nested}},
 			"((((()))))!", "a [10,11) \"!\"\n", ""},
-		{"depth, exceeded", vm.Limits{Depth: 20}, peg.Seq{peg.Ref{Name: "nested"}, peg.Until{Kind: kindA}}, []peg.Rule{{Name: "nested", P: nested}},
-			strings.Repeat("(", 20) + strings.Repeat(")", 20) + "!", "a [0,41) \"" + strings.Repeat("(", 20) + strings.Repeat(")", 20) + "!\"\n",
-			"at byte 10 of the output: limit on depth reached; what was tried there counts as failed"},
-		{"rereads", vm.Limits{Rereads: 1}, peg.Seq{peg.Ref{Name: "doubling"}, peg.Until{Kind: kindA}}, []peg.Rule{{Name: "doubling", P: doubling}},
+		{"depth, exceeded", vm.Limits{Depth: 20},
+			peg.Seq{peg.Ref{Name: "nested"}, peg.Until{Kind: kindA}}, []peg.Rule{{Name: "nested", P: nested}},
+			strings.Repeat("(", 20) + strings.Repeat(")", 20) + "!", "a [0,41) \"" +
+				strings.Repeat("(", 20) + strings.Repeat(")", 20) + "!\"\n",
+			"at byte 10 of the output: limit on depth reached; what was tried there " +
+				"counts as failed"},
+		{"rereads", vm.Limits{Rereads: 1},
+			peg.Seq{peg.Ref{Name: "doubling"}, peg.Until{Kind: kindA}}, []peg.Rule{{Name: "doubling", P: doubling}},
 			strings.Repeat("a", 100), "a [0,100) \"" + strings.Repeat("a", 100) + "\"\n",
 			"limit on rereads reached"},
 	}
@@ -221,20 +255,25 @@ func TestLimits(t *testing.T) {
 			switch {
 			case test.err == "" && err != nil:
 				t.Error(err)
-			case test.err != "" && (!errors.As(err, &limit) || !strings.Contains(err.Error(), test.err)):
+			case test.err != "" &&
+				(!errors.As(err, &limit) || !strings.Contains(err.Error(), test.err)):
 				t.Errorf("error %v, want %s", err, test.err)
 			}
 		})
 	}
 }
 
-// TestLongSpace: what an Until keeps back of white space is bounded, at the same place however the text comes.
+// TestLongSpace: what an Until keeps back of white space is bounded, at the same place however the
+// text comes.
 func TestLongSpace(t *testing.T) {
-	m := machine(t, vm.Limits{}, peg.Seq{peg.Until{Kind: kindA, Stops: []peg.Stop{{Text: "<", Space: true}}}, peg.Until{Kind: kindB}})
+	m := machine(t, vm.Limits{},
+		peg.Seq{peg.Until{Kind: kindA, Stops: []peg.Stop{{Text: "<", Space: true}}},
+			peg.Until{Kind: kindB}})
 	in := "a" + strings.Repeat(" ", 3*peg.SpaceBytes) + "<"
 	want := show([]peg.Event{
 		{Kind: kindA, End: 1 + 2*peg.SpaceBytes, Text: []byte(in[:1+2*peg.SpaceBytes])},
-		{Kind: kindB, Off: 1 + 2*peg.SpaceBytes, End: len(in), Text: []byte(in[1+2*peg.SpaceBytes:])},
+		{Kind: kindB, Off: 1 + 2*peg.SpaceBytes, End: len(in),
+			Text: []byte(in[1+2*peg.SpaceBytes:])},
 	})
 	for _, n := range []int{1, 1000, len(in)} {
 		var cuts []int
@@ -247,16 +286,22 @@ func TestLongSpace(t *testing.T) {
 	}
 }
 
-// TestTailCalls: a Ref at the end of a rule is a jump, so a state machine of rules needs no stack, however long it runs.
+// TestTailCalls: a Ref at the end of a rule is a jump, so a state machine of rules needs no stack,
+// however long it runs.
 func TestTailCalls(t *testing.T) {
 	m := machine(t, vm.Limits{Depth: 8}, peg.Ref{Name: "outside"},
 		peg.Rule{Name: "outside", P: peg.Seq{
 			peg.Until{Kind: kindA, Stops: []peg.Stop{{Text: "("}, {Text: "["}}},
 			peg.Choice{
-				peg.Seq{peg.Lit{Text: "("}, peg.Cut{}, peg.Label{Name: "into", P: peg.Ref{Name: "inside"}}},
-				peg.Seq{peg.Lit{Text: "["}, peg.Dispatch{Words: []string{"x", "xy"}, After: peg.Lit{Text: "]"}, Bodies: []peg.Pattern{
-					peg.Seq{peg.Cut{}, peg.Emit{Kind: markA, Arg: 1}, peg.Ref{Name: "outside"}},
-					peg.Seq{peg.Cut{}, peg.Emit{Kind: markA, Arg: 2}, peg.Ref{Name: "outside"}}}}},
+				peg.Seq{peg.Lit{Text: "("}, peg.Cut{},
+					peg.Label{Name: "into", P: peg.Ref{Name: "inside"}}},
+				peg.Seq{peg.Lit{Text: "["},
+					peg.Dispatch{Words: []string{"x", "xy"}, After: peg.Lit{Text: "]"},
+						Bodies: []peg.Pattern{
+							peg.Seq{peg.Cut{}, peg.Emit{Kind: markA, Arg: 1},
+								peg.Ref{Name: "outside"}},
+							peg.Seq{peg.Cut{}, peg.Emit{Kind: markA, Arg: 2},
+								peg.Ref{Name: "outside"}}}}},
 				peg.Seq{peg.Rejected{Kind: kindA}, peg.Ref{Name: "outside"}},
 				peg.End{},
 			}}},
@@ -268,7 +313,8 @@ func TestTailCalls(t *testing.T) {
 	m.Trace = func(s vm.Step) { deepest = max(deepest, s.Depth) }
 	in := strings.Repeat("a(b)[x][xy][z]", 5000)
 	got, st, off := play(m, in, nil)
-	if st != peg.Match || off != len(in) || m.Err() != nil || strings.Count(got, "markA 2") != 5000 {
+	if st != peg.Match || off != len(in) || m.Err() != nil ||
+		strings.Count(got, "markA 2") != 5000 {
 		t.Errorf("%v at %d of %d, %v", st, off, len(in), m.Err())
 	}
 	if deepest > 5 {
@@ -276,7 +322,8 @@ func TestTailCalls(t *testing.T) {
 	}
 }
 
-// TestLinear counts what is read, not the time it takes: each instruction, and each byte that going back gives up.
+// TestLinear counts what is read, not the time it takes: each instruction, and each byte that going
+// back gives up.
 func TestLinear(t *testing.T) {
 	m := turn(t, four()...)
 	cost := func(in string, piece int) (n int) {
@@ -293,7 +340,8 @@ func TestLinear(t *testing.T) {
 		" \n", "<think> ", "</think>", "<tool_call>\n \n", "<|im_",
 	} {
 		for _, piece := range []int{1, 7, 1 << 20} {
-			small, large := cost(strings.Repeat(in, 500), piece), cost(strings.Repeat(in, 2000), piece)
+			small, large := cost(strings.Repeat(in, 500), piece),
+				cost(strings.Repeat(in, 2000), piece)
 			if large > 4*small+100 {
 				t.Errorf("%q in pieces of %d: 500 cost %d, 2000 cost %d", in, piece, small, large)
 			}
@@ -303,7 +351,8 @@ func TestLinear(t *testing.T) {
 
 // TestAfterTheEnd: a machine that has decided takes no notice of what comes, and Reset begins anew.
 func TestAfterTheEnd(t *testing.T) {
-	m := machine(t, vm.Limits{}, peg.Seq{peg.Capture{Kind: kindA, P: peg.Lit{Text: "ab"}}, peg.Emit{Kind: markA}})
+	m := machine(t, vm.Limits{},
+		peg.Seq{peg.Capture{Kind: kindA, P: peg.Lit{Text: "ab"}}, peg.Emit{Kind: markA}})
 	for range 2 {
 		if got := released(m, "a", "bc", "d"); got != `a:"a" | a:"b" [markA 0] |  | Match | ` && got != ` | a:"ab" [markA 0] |  | Match | ` {
 			t.Error(got)
@@ -332,7 +381,8 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// mutate runs a random program with some operands and operations changed, where Verify lets it pass, which it reports.
+// mutate runs a random program with some operands and operations changed, where Verify lets it
+// pass, which it reports.
 func mutate(t *testing.T, g gen) bool {
 	compiled, err := peg.Compile(g.tree())
 	if err != nil {

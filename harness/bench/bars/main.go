@@ -2,7 +2,8 @@
 //
 //	go run ./harness/bench/bars -vendor .deps/llama.cpp/models/templates
 //
-// A ratio of 1 or more keeps the bar. It exits with 0 whatever it measures: how fast a machine is is no property of the code.
+// A ratio of 1 or more keeps the bar. It exits with 0 whatever it measures: how fast a machine is
+// is no property of the code.
 package main
 
 import (
@@ -25,12 +26,16 @@ import (
 
 func main() {
 	var o options
-	flag.StringVar(&o.vendor, "vendor", "", "`DIR` with the vendors' templates; without it the corpus's own are measured")
-	flag.StringVar(&o.vectors, "vectors", "", "`FILE` of vectors of the kind render, for the bar on rendering, in place of the battery")
+	flag.StringVar(&o.vendor, "vendor", "", "`DIR` with the vendors' templates; without it the "+
+		"corpus's own are measured")
+	flag.StringVar(&o.vectors, "vectors", "", "`FILE` of vectors of the kind render, for the bar "+
+		"on rendering, in place of the battery")
 	flag.IntVar(&o.rounds, "rounds", 11, "go round `N` times")
-	flag.StringVar(&o.only, "only", "", "measure the works whose name matches the regular expression `RE`")
+	flag.StringVar(&o.only, "only", "", "measure the works whose name matches the regular "+
+		"expression `RE`")
 	flag.StringVar(&o.page, "page", "", "write the table into `FILE` too")
-	flag.StringVar(&o.serve, "serve", "", "measure the work `NAME` alone, a round for every line of the standard input")
+	flag.StringVar(&o.serve, "serve", "", "measure the work `NAME` alone, a round for every line "+
+		"of the standard input")
 	flag.Parse()
 	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "bars:", err)
@@ -78,7 +83,8 @@ func (o *options) run() error {
 	}
 	var processes []*bench.Process
 	for _, w := range works {
-		p, err := bench.Start(w.Name, exec.Command(os.Args[0], "-vendor", o.vendor, "-vectors", o.vectors, "-serve", w.Name))
+		p, err := bench.Start(w.Name,
+			exec.Command(os.Args[0], "-vendor", o.vendor, "-vectors", o.vectors, "-serve", w.Name))
 		if err != nil {
 			return err
 		}
@@ -100,16 +106,22 @@ func (o *options) run() error {
 		switch {
 		case w.Bar == 0:
 		case w.Bytes > 0:
-			table.Add(w.What, bench.Rate(w.Bytes, w.Bar), bench.Rate(w.Bytes, s.Median), bench.Rate(w.Bytes, s.Max)+" to "+bench.Rate(w.Bytes, s.Min), ratio(w.Bar, s.Median))
+			table.Add(w.What, bench.Rate(w.Bytes, w.Bar), bench.Rate(w.Bytes, s.Median),
+				bench.Rate(w.Bytes, s.Max)+" to "+bench.Rate(w.Bytes, s.Min),
+				ratio(w.Bar, s.Median))
 		default:
-			table.Add(w.What, bench.Took(w.Bar), bench.Took(s.Median), bench.Took(s.Min)+" to "+bench.Took(s.Max), ratio(w.Bar, s.Median))
+			table.Add(w.What, bench.Took(w.Bar), bench.Took(s.Median),
+				bench.Took(s.Min)+" to "+bench.Took(s.Max), ratio(w.Bar, s.Median))
 		}
 	}
 	for _, out := range bench.Outputs[:2] {
-		one, four := took[fmt.Sprintf("stream/%s/tokens=%d", out.Name, bench.Tokens)], took[fmt.Sprintf("stream/%s/tokens=%d", out.Name, 4*bench.Tokens)]
+		one, four := took[fmt.Sprintf("stream/%s/tokens=%d", out.Name, bench.Tokens)],
+			took[fmt.Sprintf("stream/%s/tokens=%d", out.Name, 4*bench.Tokens)]
 		if one.Median > 0 && four.Median > 0 {
 			growth := float64(four.Median) / float64(one.Median)
-			table.Add("stream four times the tokens, times the time: "+out.What, bench.Times(4.5), bench.Times(growth), "", bench.Times(4.5/growth))
+			table.Add("stream four times the tokens, "+
+				"times the time: "+out.What, bench.Times(4.5), bench.Times(growth), "",
+				bench.Times(4.5/growth))
 		}
 	}
 	if only.MatchString("run") {
@@ -118,9 +130,11 @@ func (o *options) run() error {
 		if err != nil {
 			return err
 		}
-		table.Add("assay run over corpus and templates, all cores together", bench.Took(bar), bench.Took(took), "once", ratio(bar, took))
+		table.Add("assay run over corpus and templates, "+
+			"all cores together", bench.Took(bar), bench.Took(took), "once", ratio(bar, took))
 	}
-	text := fmt.Sprintf("%s; %d rounds, processor time on one core.\n\n%s", bench.Machine(), o.rounds, table)
+	text := fmt.Sprintf("%s; %d rounds, processor time "+
+		"on one core.\n\n%s", bench.Machine(), o.rounds, table)
 	fmt.Print(text)
 	if o.page == "" {
 		return nil
@@ -136,7 +150,8 @@ func ratio(bar, took time.Duration) string {
 	return bench.Times(r)
 }
 
-// assayRun builds the command and runs it over everything, once, and returns the time that all its threads took.
+// assayRun builds the command and runs it over everything, once, and returns the time that all its
+// threads took.
 func (o *options) assayRun() (time.Duration, error) {
 	dir, err := os.MkdirTemp("", "bars")
 	if err != nil {
@@ -144,7 +159,8 @@ func (o *options) assayRun() (time.Duration, error) {
 	}
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "assay")
-	if out, err := exec.Command("go", "build", "-o", binary, "github.com/goassay/assay/cmd/assay").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", binary, "github.com/goassay/assay/cmd/assay").
+		CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	args := []string{"run"}
@@ -187,7 +203,9 @@ func (o *options) renderVectors() (w bench.Work, err error) {
 			byName[name] = at
 			in.Templates = append(in.Templates, engine.Source{Name: name, Text: string(text)})
 		}
-		renders = append(renders, bench.Render{Template: at, Vars: v.Value.At("vars"), Want: v.Value.At("want").Text(), Fails: v.Value.At("error").Text() != ""})
+		renders = append(renders,
+			bench.Render{Template: at, Vars: v.Value.At("vars"), Want: v.Value.At("want").Text(),
+				Fails: v.Value.At("error").Text() != ""})
 	}
 	return in.RenderWork("render/vectors", renders), nil
 }

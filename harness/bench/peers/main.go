@@ -1,10 +1,12 @@
-// Command peers has other implementations do the same work as this one, in turns, and prints how they compare.
+// Command peers has other implementations do the same work as this one, in turns, and prints how
+// they compare.
 //
 //	go run ./harness/bench/peers -vendor .deps/llama.cpp/models/templates -python PYTHON -jinja MODULE -llama DRIVER
 //
-// Every implementation has a process of its own, which keeps what a server would keep (templates compiled, variables decoded,
-// code warmed up) and answers with the processor time of one pass over the work, on one core. A peer that is not named is left out. See
-// ci/peers.sh for how they are provided.
+// Every implementation has a process of its own, which keeps what a server would keep (templates
+// compiled, variables decoded, code warmed up) and answers with the processor time of one pass over
+// the work, on one core. A peer that is not named is left out. See ci/peers.sh for how they are
+// provided.
 //
 // # Works
 //
@@ -38,13 +40,15 @@ import (
 
 func main() {
 	var o options
-	flag.StringVar(&o.vendor, "vendor", "", "`DIR` with the vendors' templates; without it the corpus's own are measured")
+	flag.StringVar(&o.vendor, "vendor", "", "`DIR` with the vendors' templates; without it the "+
+		"corpus's own are measured")
 	flag.StringVar(&o.python, "python", "", "`PYTHON` that has jinja2")
 	flag.StringVar(&o.jinja, "jinja", "", "`FILE` of the module @huggingface/jinja, for node")
 	flag.StringVar(&o.llama, "llama", "", "`FILE` of the driver for llama.cpp")
 	flag.IntVar(&o.rounds, "rounds", 7, "go round `N` times")
 	flag.StringVar(&o.page, "page", "", "write the table into `FILE` too")
-	flag.StringVar(&o.serve, "serve", "", "do the work `NAME` alone, for every line of the standard input")
+	flag.StringVar(&o.serve, "serve", "", "do the work `NAME` alone, for every line of "+
+		"the standard input")
 	flag.Parse()
 	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
@@ -89,10 +93,12 @@ func (o *options) run() error {
 	table := new(bench.Table)
 	table.Add("work", "implementation", "median", "least to most", "times ours", "as wanted")
 	for _, l := range lines {
-		table.Add(l.work.what, l.peer, bench.Took(l.took.Median), bench.Took(l.took.Min)+" to "+bench.Took(l.took.Max),
+		table.Add(l.work.what, l.peer, bench.Took(l.took.Median),
+			bench.Took(l.took.Min)+" to "+bench.Took(l.took.Max),
 			bench.Times(float64(l.took.Median)/float64(l.ours)), l.work.good(l.good))
 	}
-	text := fmt.Sprintf("%s; %d rounds, processor time on one core.\n%s\n\n%s", bench.Machine(), o.rounds, o.versions(), table)
+	text := fmt.Sprintf("%s; %d rounds, processor time on one "+
+		"core.\n%s\n\n%s", bench.Machine(), o.rounds, o.versions(), table)
 	fmt.Print(text)
 	if o.page == "" {
 		return nil
@@ -108,14 +114,17 @@ func (o *options) versions() string {
 	}
 	var all []string
 	if o.python != "" {
-		all = append(all, "jinja2 "+out(o.python, "-c", "import jinja2, platform; print(jinja2.__version__, 'on Python', platform.python_version())"))
+		all = append(all, "jinja2 "+out(o.python, "-c", "import jinja2, platform; "+
+			"print(jinja2.__version__, 'on Python', platform.python_version())"))
 	}
 	if o.jinja != "" {
 		var about struct{ Version string }
-		if text, err := os.ReadFile(filepath.Join(filepath.Dir(o.jinja), "..", "package.json")); err == nil {
+		if text, err := os.ReadFile(filepath.Join(filepath.Dir(o.jinja), "..",
+			"package.json")); err == nil {
 			_ = json.Unmarshal(text, &about) // without it the version is not printed
 		}
-		all = append(all, strings.TrimSpace("@huggingface/jinja "+about.Version)+" on node "+out("node", "--version"))
+		all = append(all, strings.TrimSpace("@huggingface/jinja "+about.Version)+" on node "+
+			out("node", "--version"))
 	}
 	all = append(all, "gonja v2.9.1")
 	if o.llama != "" {
@@ -158,11 +167,13 @@ func works(templates, renders int) []work {
 	}
 	for _, out := range bench.Outputs[:2] {
 		for _, tokens := range streams {
-			all = append(all, work{"stream/" + answer(out, tokens), fmt.Sprintf("stream %d tokens: %s", tokens, out.What), []string{ours, llama}, 0})
+			all = append(all, work{"stream/" + answer(out, tokens),
+				fmt.Sprintf("stream %d tokens: %s", tokens, out.What), []string{ours, llama}, 0})
 		}
 	}
 	for _, out := range bench.Outputs[:2] {
-		all = append(all, work{"parse/" + answer(out, 8192), fmt.Sprintf("parse %d tokens in one go: %s", 8192, out.What), []string{ours, llama}, 0})
+		all = append(all, work{"parse/" + answer(out, 8192),
+			fmt.Sprintf("parse %d tokens in one go: %s", 8192, out.What), []string{ours, llama}, 0})
 	}
 	return all
 }
@@ -178,7 +189,8 @@ type line struct {
 	ours time.Duration
 }
 
-// measure has every implementation do every work, one work after the other and the implementations in turns.
+// measure has every implementation do every work, one work after the other and the implementations
+// in turns.
 func (o *options) measure(in *bench.Inputs, input string) ([]line, error) {
 	renders, err := in.Renders()
 	if err != nil {
@@ -199,7 +211,8 @@ func (o *options) measure(in *bench.Inputs, input string) ([]line, error) {
 			all = append(all, p)
 		}
 		samples, err := bench.Rounds(all, o.rounds, func(round int, p *bench.Process) {
-			fmt.Fprintf(os.Stderr, "\r\033[K%s: round %d of %d: %s", w.name, round+1, o.rounds, p.Name)
+			fmt.Fprintf(os.Stderr, "\r\033[K%s: round %d of %d: %s", w.name, round+1, o.rounds,
+				p.Name)
 		})
 		fmt.Fprint(os.Stderr, "\r\033[K")
 		if err != nil {
@@ -234,13 +247,20 @@ func write(in *bench.Inputs, name string) error {
 	if err != nil {
 		return err
 	}
-	member := func(key string, v ordered.Value) ordered.Member { return ordered.Member{Key: key, Value: v} }
+	member := func(key string,
+		v ordered.Value) ordered.Member {
+		return ordered.Member{Key: key, Value: v}
+	}
 	var templates, prompts []ordered.Value
 	for _, t := range in.Templates {
-		templates = append(templates, ordered.ObjectOf(member("name", ordered.Str(t.Name)), member("source", ordered.Str(t.Text))))
+		templates = append(templates,
+			ordered.ObjectOf(member("name", ordered.Str(t.Name)),
+				member("source", ordered.Str(t.Text))))
 	}
 	for _, r := range renders {
-		prompts = append(prompts, ordered.ObjectOf(member("template", ordered.Int(r.Template)), member("vars", r.Vars), member("want", ordered.Str(r.Want))))
+		prompts = append(prompts,
+			ordered.ObjectOf(member("template", ordered.Int(r.Template)), member("vars", r.Vars),
+				member("want", ordered.Str(r.Want))))
 	}
 	request := standard.ToolRequest()
 	var tools []ordered.Value
@@ -260,7 +280,8 @@ func write(in *bench.Inputs, name string) error {
 	text := ordered.ObjectOf(
 		member("templates", ordered.ArrayOf(templates...)),
 		member("renders", ordered.ArrayOf(prompts...)),
-		member("request", ordered.ObjectOf(member("messages", ordered.ArrayOf(request.Messages...)), member("tools", ordered.ArrayOf(tools...)))),
+		member("request", ordered.ObjectOf(member("messages", ordered.ArrayOf(request.Messages...)),
+			member("tools", ordered.ArrayOf(tools...)))),
 		member("own", ordered.Str(own.ChatTemplate().Source.Text)),
 		member("outputs", ordered.ObjectOf(outputs...)),
 	).String()
@@ -291,7 +312,8 @@ func serve(in *bench.Inputs, name string) (w bench.Work, err error) {
 		if kind == "parse" {
 			chunk = len(text)
 		}
-		return bench.Work{Name: name, Make: func() (before, op func(), err error) { return in.Parse(text, chunk) }}, nil
+		return bench.Work{Name: name,
+			Make: func() (before, op func(), err error) { return in.Parse(text, chunk) }}, nil
 	default:
 		err = fmt.Errorf("there is no work %q", name)
 	}
@@ -299,12 +321,14 @@ func serve(in *bench.Inputs, name string) (w bench.Work, err error) {
 		return w, err
 	}
 	op() // once to warm up
-	return bench.Work{Name: name, Good: good, Make: func() (before, op2 func(), err error) { return nil, op, nil }}, nil
+	return bench.Work{Name: name, Good: good,
+		Make: func() (before, op2 func(), err error) { return nil, op, nil }}, nil
 }
 
 // renderWork compiles the templates, or renders the prompts, by our engine or by gonja.
 func renderWork(in *bench.Inputs, peer, kind string, good *int) (op func(), err error) {
-	compile := func(t engine.Source) (bind func(vars ordered.Value) func() (string, error), err error) {
+	compile := func(t engine.Source) (bind func(vars ordered.Value) func() (string, error),
+		err error) {
 		if peer == withGonja {
 			u, err := gonja.CompileUnguarded(source.New(t.Name, t.Text), subject.Now)
 			if err != nil {
@@ -357,7 +381,8 @@ func renderWork(in *bench.Inputs, peer, kind string, good *int) (op func(), err 
 	}, nil
 }
 
-// analyse does what llama.cpp's init and apply do, and counts the templates that give a parser and a grammar.
+// analyse does what llama.cpp's init and apply do, and counts the templates that give a parser and
+// a grammar.
 func analyse(in *bench.Inputs) (good int) {
 	r := standard.ToolRequest()
 	for _, src := range in.Templates {

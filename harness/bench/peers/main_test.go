@@ -9,7 +9,8 @@ import (
 	"github.com/goassay/assay/harness/bench"
 )
 
-// TestWorks does every work of ours and of gonja once: what the children are asked for must be there.
+// TestWorks does every work of ours and of gonja once: what the children are asked for must be
+// there.
 func TestWorks(t *testing.T) {
 	in, err := bench.Load(nil)
 	if err != nil {
@@ -70,7 +71,8 @@ func TestInput(t *testing.T) {
 			t.Fatalf("prompt %d has no messages, or no text that is wanted", i)
 		}
 	}
-	if len(v.At("request", "tools").Items()) == 0 || v.At("own").Text() == "" || v.At("outputs", "content-512").Text() == "" {
+	if len(v.At("request", "tools").Items()) == 0 || v.At("own").Text() == "" ||
+		v.At("outputs", "content-512").Text() == "" {
 		t.Error("the request, the template of the answers or the answers are missing")
 	}
 }

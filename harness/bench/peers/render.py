@@ -1,5 +1,6 @@
-"""Measures jinja2 at the works of the program peers: render.py INPUT WORK. For every line of the standard input it does the work
-once and answers with a line: the nanoseconds of processor time that it took, and how many of its parts came out well.
+"""Measures jinja2 at the works of the program peers: render.py INPUT WORK. For every line of the
+standard input it does the work once and answers with a line: the nanoseconds of processor time that
+it took, and how many of its parts came out well.
 
 jinja2 is set up as Hugging Face transformers does it, by ci/oracle.py.
 """

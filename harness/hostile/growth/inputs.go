@@ -334,7 +334,11 @@ var documents = []generator{
 	{"digits", func(n int) string { return strings.Repeat("9", n) }},
 	{
 		"depth",
-		func(n int) string { d := min(n/2, 990); return strings.Repeat("[", d) + strings.Repeat("]", d) },
+		func(n int) string {
+			d := min(n/2, 990)
+			return strings.Repeat("[", d) +
+				strings.Repeat("]", d)
+		},
 	},
 	{"depth and width", func(n int) string {
 		return strings.Repeat("["+strings.Repeat("0,", n/1000), 400) + strings.Repeat("]", 400)
@@ -497,7 +501,9 @@ func requested(text string) error {
 // header makes a model file of pairs.
 func header(pairs ...gguf.Pair) string {
 	var b bytes.Buffer
-	if err := gguf.Create(&b, nil, append([]gguf.Pair{{Key: "general.architecture", Value: gguf.Text("llama")}}, pairs...), nil); err != nil {
+	if err := gguf.Create(&b, nil,
+		append([]gguf.Pair{{Key: "general.architecture", Value: gguf.Text("llama")}}, pairs...),
+		nil); err != nil {
 		panic(err)
 	}
 	return b.String()
@@ -533,13 +539,19 @@ var models = []generator{
 	{
 		"keys",
 		manyPairs(
-			func(i int) gguf.Pair { return gguf.Pair{Key: fmt.Sprintf("key.%06d", i), Value: gguf.Of(uint32(i))} },
+			func(i int) gguf.Pair {
+				return gguf.Pair{Key: fmt.Sprintf("key.%06d", i),
+					Value: gguf.Of(uint32(i))}
+			},
 		),
 	},
 	{
 		"texts",
 		manyPairs(
-			func(i int) gguf.Pair { return gguf.Pair{Key: fmt.Sprintf("key.%06d", i), Value: gguf.Text("text")} },
+			func(i int) gguf.Pair {
+				return gguf.Pair{Key: fmt.Sprintf("key.%06d", i),
+					Value: gguf.Text("text")}
+			},
 		),
 	},
 	{"named templates", manyPairs(func(i int) gguf.Pair {

@@ -104,7 +104,8 @@ func measured(input string, run func(string) error) Cost {
 	before := processor()
 	c.Peak, c.Memory = heap(func() { c.Blocks = blocks(func() { err = run(input) }) })
 	after := processor()
-	c.Millis = (after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano()) / int64(
+	c.Millis = (after.Utime.Nano() +
+		after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano()) / int64(
 		time.Millisecond,
 	)
 	c.Resident = uint64(after.Maxrss) << 10

@@ -98,7 +98,10 @@ var templates = []generator{
 		"calls of a macro",
 		around(
 			"first",
-			func(n int) string { return "{% macro f(x) %}{{ x }}{% endmacro %}" + times("{{ f('%d') }}")(n) },
+			func(n int) string {
+				return "{% macro f(x) %}{{ x }}{% endmacro %}" +
+					times("{{ f('%d') }}")(n)
+			},
 		),
 	},
 	{"assignments", around("first", times("{% set v%d = 1 %}"))},
@@ -243,7 +246,8 @@ func checked(text string) error {
 // written writes a report in every form, and bounds what it prints.
 func written(r *report.Report) error {
 	var b bytes.Buffer
-	for _, err := range []error{r.Text(&b, report.TextOptions{}), r.Brief(&b, report.TextOptions{}), r.JUnit(&b), r.SARIF(&b), r.HTML(&b),
+	for _, err := range []error{r.Text(&b, report.TextOptions{}), r.Brief(&b, report.TextOptions{}),
+		r.JUnit(&b), r.SARIF(&b), r.HTML(&b),
 		r.JSON(&b), r.Annotations(&b), r.Summary(&b, 0)} {
 		if err != nil {
 			return err

@@ -1,11 +1,13 @@
-// Package livetest serves a chat template over HTTP as an OpenAI-compatible server should, for tests of what tests servers.
+// Package livetest serves a chat template over HTTP as an OpenAI-compatible server should, for
+// tests of what tests servers.
 //
 // # Model
 //
-// There is no model behind the server. What it "writes" is made from the template: the shortest sentence of the request's grammar where one
-// constrains the answer, else reasoning and content in the template's format; or a text that the test gives. It is cut into tokens
-// of a few bytes, which a plan's parser reads, and sent in OpenAI's shape, in one piece or streamed. The same request gets the
-// same answer.
+// There is no model after the server. What it "writes" is made from the template: the shortest
+// sentence of the request's grammar where one constrains the answer, else reasoning and content in
+// the template's format; or a text that the test gives. It is cut into tokens of a few bytes, which
+// a plan's parser reads, and sent in OpenAI's shape, in one piece or streamed. The same request
+// gets the same answer.
 //
 // A test makes a server wrong by altering replies before they are sent ([Options].Alter).
 //
@@ -60,7 +62,7 @@ type Reply struct {
 	Body    ordered.Value   // in one piece
 	Chunks  []ordered.Value // of a stream
 	Tail    string          // what ends the stream
-	Hang    bool            // nothing comes behind the chunks, and the connection stays open
+	Hang    bool            // nothing comes after the chunks, and the connection stays open
 }
 
 // Chunk returns the delta of a chunk; null where it has none.
@@ -73,7 +75,8 @@ func Chunk(v ordered.Value) ordered.Value {
 
 // WithDelta returns a chunk with another delta.
 func WithDelta(chunk, delta ordered.Value) ordered.Value {
-	return chunk.With("choices", ordered.ArrayOf(chunk.At("choices").Items()[0].With("delta", delta)))
+	return chunk.With("choices",
+		ordered.ArrayOf(chunk.At("choices").Items()[0].With("delta", delta)))
 }
 
 // New starts a server on loopback; the caller closes it.
@@ -81,13 +84,18 @@ func New(t *engine.Template, o Options) *httptest.Server {
 	s := &server{t: t, o: o, prompts: map[string]string{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
-		send(w, http.StatusOK, ordered.ObjectOf(ordered.MemberOf("object", ordered.Str("list")), ordered.MemberOf("data", ordered.ArrayOf(ordered.ObjectOf(
-			ordered.MemberOf("id", ordered.Str(Model)), ordered.MemberOf("object", ordered.Str("model")))))))
+		send(w, http.StatusOK,
+			ordered.ObjectOf(ordered.MemberOf("object", ordered.Str("list")),
+				ordered.MemberOf("data", ordered.ArrayOf(ordered.ObjectOf(
+					ordered.MemberOf("id", ordered.Str(Model)),
+					ordered.MemberOf("object", ordered.Str("model")))))))
 	})
 	if o.Source != "" {
 		mux.HandleFunc("GET /props", func(w http.ResponseWriter, _ *http.Request) {
-			send(w, http.StatusOK, ordered.ObjectOf(ordered.MemberOf("chat_template", ordered.Str(o.Source)),
-				ordered.MemberOf("bos_token", ordered.Str(subject.BOS)), ordered.MemberOf("eos_token", ordered.Str(subject.EOS))))
+			send(w, http.StatusOK,
+				ordered.ObjectOf(ordered.MemberOf("chat_template", ordered.Str(o.Source)),
+					ordered.MemberOf("bos_token", ordered.Str(subject.BOS)),
+					ordered.MemberOf("eos_token", ordered.Str(subject.EOS))))
 		})
 	}
 	mux.HandleFunc("POST /apply-template", s.render)
@@ -111,8 +119,10 @@ func send(w http.ResponseWriter, status int, v ordered.Value) {
 }
 
 func mistaken(err error) ordered.Value {
-	return ordered.ObjectOf(ordered.MemberOf("error", ordered.ObjectOf(ordered.MemberOf("message", ordered.Str(err.Error())), ordered.MemberOf("type", ordered.Str("invalid_request_error")),
-		ordered.MemberOf("param", ordered.Value{}), ordered.MemberOf("code", ordered.Value{}))))
+	return ordered.ObjectOf(ordered.MemberOf("error",
+		ordered.ObjectOf(ordered.MemberOf("message", ordered.Str(err.Error())),
+			ordered.MemberOf("type", ordered.Str("invalid_request_error")),
+			ordered.MemberOf("param", ordered.Value{}), ordered.MemberOf("code", ordered.Value{}))))
 }
 
 // read reads a request and prepares it.
@@ -145,7 +155,8 @@ func (s *server) render(w http.ResponseWriter, q *http.Request) {
 		send(w, http.StatusBadRequest, mistaken(err))
 		return
 	}
-	send(w, http.StatusOK, ordered.ObjectOf(ordered.MemberOf("prompt", ordered.Str(plan.Prompt.Text))))
+	send(w, http.StatusOK,
+		ordered.ObjectOf(ordered.MemberOf("prompt", ordered.Str(plan.Prompt.Text))))
 }
 
 // complete gives the text that was written for a prompt.
@@ -159,16 +170,22 @@ func (s *server) complete(w http.ResponseWriter, q *http.Request) {
 	output, ok := s.prompts[body.Prompt]
 	s.mu.Unlock()
 	if !ok {
-		send(w, http.StatusBadRequest, mistaken(errors.New("expected the prompt of a request that was answered before")))
+		send(w, http.StatusBadRequest, mistaken(errors.New("expected the prompt of a request "+
+			"that was answered before")))
 		return
 	}
-	send(w, http.StatusOK, ordered.ObjectOf(ordered.MemberOf("object", ordered.Str("text_completion")), ordered.MemberOf("usage", usage(len(body.Prompt), len(output))),
-		ordered.MemberOf("choices", ordered.ArrayOf(ordered.ObjectOf(ordered.MemberOf("index", ordered.Int(0)), ordered.MemberOf("text", ordered.Str(output)))))))
+	send(w, http.StatusOK, ordered.ObjectOf(ordered.MemberOf("object",
+		ordered.Str("text_completion")),
+		ordered.MemberOf("usage", usage(len(body.Prompt), len(output))),
+		ordered.MemberOf("choices",
+			ordered.ArrayOf(ordered.ObjectOf(ordered.MemberOf("index", ordered.Int(0)),
+				ordered.MemberOf("text", ordered.Str(output)))))))
 }
 
 func (s *server) chat(w http.ResponseWriter, q *http.Request) {
 	v, r, plan, err := s.read(q.Body)
-	reply := &Reply{Request: v, Status: http.StatusOK, Stream: v.At("stream").Bool(), Tail: "data: [DONE]\n\n"}
+	reply := &Reply{Request: v, Status: http.StatusOK, Stream: v.At("stream").Bool(),
+		Tail: "data: [DONE]\n\n"}
 	if err == nil {
 		err = s.answer(reply, r, plan)
 	}
@@ -227,7 +244,9 @@ func (s *server) answer(reply *Reply, r chat.Request, plan *engine.Plan) error {
 	keep := func(ds []chat.Delta) {
 		for _, d := range ds {
 			for i := range d.ToolCalls {
-				if c := &d.ToolCalls[i]; c.Name != "" { // its own ids: those of a grammar's sentence may be none that the template takes back
+				// its own ids: those of a grammar's sentence may be none that the template takes
+				// back
+				if c := &d.ToolCalls[i]; c.Name != "" {
 					c.ID = callID(c.Index)
 				}
 			}
@@ -245,26 +264,34 @@ func (s *server) answer(reply *Reply, r chat.Request, plan *engine.Plan) error {
 	finish := ordered.Str(string(parser.Finish()))
 	usage := usage(len(plan.Prompt.Text), len(output))
 	shell := func(kind string) ordered.Value {
-		return ordered.ObjectOf(ordered.MemberOf("id", ordered.Str("chatcmpl-1")), ordered.MemberOf("object", ordered.Str(kind)), ordered.MemberOf("created", ordered.Int(1767322800)), ordered.MemberOf("model", ordered.Str(Model)))
+		return ordered.ObjectOf(ordered.MemberOf("id", ordered.Str("chatcmpl-1")),
+			ordered.MemberOf("object", ordered.Str(kind)),
+			ordered.MemberOf("created", ordered.Int(1767322800)),
+			ordered.MemberOf("model", ordered.Str(Model)))
 	}
 	choice := func(key string, v, finish ordered.Value) ordered.Value {
-		return ordered.ArrayOf(ordered.ObjectOf(ordered.MemberOf("index", ordered.Int(0)), ordered.MemberOf(key, v), ordered.MemberOf("finish_reason", finish)))
+		return ordered.ArrayOf(ordered.ObjectOf(ordered.MemberOf("index", ordered.Int(0)),
+			ordered.MemberOf(key, v), ordered.MemberOf("finish_reason", finish)))
 	}
 	if !reply.Stream {
-		reply.Body = s.raw(shell("chat.completion").With("choices", choice("message", message.Value(), finish)).With("usage", usage), output)
+		reply.Body = s.raw(shell("chat.completion").
+			With("choices", choice("message", message.Value(), finish)).
+			With("usage", usage), output)
 		return nil
 	}
 	chunk := shell("chat.completion.chunk")
 	add := func(delta, finish ordered.Value) {
 		reply.Chunks = append(reply.Chunks, chunk.With("choices", choice("delta", delta, finish)))
 	}
-	add(ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("assistant")), ordered.MemberOf("content", ordered.Str(""))), ordered.Value{})
+	add(ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("assistant")),
+		ordered.MemberOf("content", ordered.Str(""))), ordered.Value{})
 	for _, d := range deltas {
 		add(d, ordered.Value{})
 	}
 	add(ordered.ObjectOf(), finish)
 	if reply.Request.At("stream_options", "include_usage").Bool() {
-		reply.Chunks = append(reply.Chunks, chunk.With("choices", ordered.ArrayOf()).With("usage", usage))
+		reply.Chunks = append(reply.Chunks, chunk.With("choices", ordered.ArrayOf()).
+			With("usage", usage))
 	}
 	return nil
 }
@@ -273,7 +300,9 @@ func callID(i int) string { return fmt.Sprintf("call%05d", i+1) }
 
 func usage(prompt, output int) ordered.Value {
 	prompt, output = (prompt+tokenSize-1)/tokenSize, (output+tokenSize-1)/tokenSize
-	return ordered.ObjectOf(ordered.MemberOf("prompt_tokens", ordered.Int(prompt)), ordered.MemberOf("completion_tokens", ordered.Int(output)), ordered.MemberOf("total_tokens", ordered.Int(prompt+output)))
+	return ordered.ObjectOf(ordered.MemberOf("prompt_tokens", ordered.Int(prompt)),
+		ordered.MemberOf("completion_tokens", ordered.Int(output)),
+		ordered.MemberOf("total_tokens", ordered.Int(prompt+output)))
 }
 
 // raw adds the text that the model wrote, as llama.cpp's server does when it shows what it does.
@@ -293,27 +322,32 @@ func (s *server) output(r chat.Request, plan *engine.Plan) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if grammar == nil || !r.HasJSONSchema && (len(r.Tools) == 0 || r.ToolChoice.Mode == chat.ChoiceNone) {
+	if grammar == nil ||
+		!r.HasJSONSchema && (len(r.Tools) == 0 || r.ToolChoice.Mode == chat.ChoiceNone) {
 		return s.prose(plan), nil
 	}
 	sentence, err := gbnf.Minimal(grammar)
 	if err != nil || !plan.Lazy {
 		return sentence, err
 	}
-	for _, before := range append([]string{""}, plan.Preserved...) { // some triggers want a marker before them
+	// some triggers want a marker before them
+	for _, before := range append([]string{""}, plan.Preserved...) {
 		text := "I look that up. " + before + sentence
 		if found, ok := plan.Output.Constrained(text); ok && found == sentence {
 			return text, nil
 		}
 	}
-	return "", fmt.Errorf("no trigger (%s, ...) is in %q", constraint.TriggerText(plan.Triggers[0]), sentence)
+	return "", fmt.Errorf("no trigger "+
+		"(%s, ...) is in %q", constraint.TriggerText(plan.Triggers[0]), sentence)
 }
 
-// prose is an answer in the template's format, as far as the prompt has not begun it: with reasoning where there may be some.
+// prose is an answer in the template's format, as far as the prompt has not begun it: with
+// reasoning where there may be some.
 func (s *server) prose(plan *engine.Plan) string {
 	const reasoning, content = "A greeting is due, é.", "Grüezi 日本, hello."
 	f := s.t.Analysis().Format
-	thought := reasoning + f.Reasoning.Close.Before + f.Reasoning.Close.Text + f.Reasoning.Close.After
+	thought := reasoning + f.Reasoning.Close.Before + f.Reasoning.Close.Text +
+		f.Reasoning.Close.After
 	for _, text := range [...]string{
 		strings.TrimPrefix(f.Continued(reasoning, content, false), plan.Prefill),
 		strings.TrimPrefix(f.Continued("", content, false), plan.Prefill),

@@ -39,7 +39,8 @@ func TestEveryFamily(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &live.Server{Client: client, Model: livetest.Model, Template: tm, Raw: true, Max: 5000, MaxFree: 500}
+			s := &live.Server{Client: client, Model: livetest.Model, Template: tm, Raw: true,
+				Max: 5000, MaxFree: 500}
 			results, err := s.Run(t.Context())
 			if err != nil {
 				t.Fatal(err)

@@ -1,11 +1,13 @@
 """Tests what a chat template really does, and reads what its model puts out.
 
-A template is given as a path (a Jinja file, a tokenizer_config.json, a model folder, a GGUF file) or as
-a :class:`Template` made of its text. Requests and messages are those of OpenAI's chat API, as dicts.
+A template is given as a path (a Jinja file, a tokenizer_config.json, a model folder, a GGUF file)
+or as a :class:`Template` made of its text. Requests and messages are those of OpenAI's chat API, as
+dicts.
 
     >>> import assay_chat
     >>> assay_chat.check("chat_template.jinja").ok
     True
+
 """
 
 from __future__ import annotations
@@ -84,7 +86,9 @@ class Check:
         return [finding for finding in self.findings if finding.severity == "error"]
 
     def __str__(self) -> str:
-        return "\n".join([*map(str, self.findings), f"{self.passed} passed, {len(self.errors)} failed"])
+        return "\n".join(
+            [*map(str, self.findings), f"{self.passed} passed, {len(self.errors)} failed"]
+        )
 
 
 @dataclass(frozen=True)
@@ -169,21 +173,29 @@ class Template:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Template:
-        """Return the template of a file or a model folder; of several the one for requests with tools."""
+        """Return the template of a file or a model folder; of several the one for requests with
+        tools."""
         return cls(text="", name=os.fspath(path), file=os.fspath(path))
 
     @classmethod
     def of_tokenizer(cls, tokenizer: Any) -> Template:
         """Return the template of a tokenizer of transformers, for requests with tools."""
         text = tokenizer.get_chat_template(tools=[{"type": "function", "function": {"name": "f"}}])
-        return cls(text, str(tokenizer.name_or_path or "tokenizer"), tokenizer.bos_token or "", tokenizer.eos_token or "")
+        return cls(
+            text,
+            str(tokenizer.name_or_path or "tokenizer"),
+            tokenizer.bos_token or "",
+            tokenizer.eos_token or "",
+        )
 
     def _reference(self) -> dict[str, Any]:
         if self.file is not None:
             reference: dict[str, Any] = {"file": self.file}
         else:
             reference = {"text": self.text, "name": self.name}
-        return reference | {name: text for name, text in (("bos", self.bos), ("eos", self.eos)) if text is not None}
+        return reference | {
+            name: text for name, text in (("bos", self.bos), ("eos", self.eos)) if text is not None
+        }
 
     def check(self, *, only: Sequence[str] | None = None, untrusted: bool = False) -> Check:
         """Run the checks; see :func:`check`."""
@@ -198,16 +210,26 @@ class Template:
         return analyze(self)
 
     def parser(
-        self, request: Mapping[str, Any] | None = None, *, fallbacks: Sequence[str] = (), insist: bool = False
+        self,
+        request: Mapping[str, Any] | None = None,
+        *,
+        fallbacks: Sequence[str] = (),
+        insist: bool = False,
     ) -> Parser:
         """Return a parser for the answer to a request. The request's tools decide what is a call.
 
         A template whose spelling of calls is not proven raises an :class:`AssayError` of the kind
         ``unverified``, unless fallback spellings are named or ``insist`` is set."""
-        fields = {"request": request, "fallbacks": list(fallbacks) or None, "insist": insist or None}
+        fields = {
+            "request": request,
+            "fallbacks": list(fallbacks) or None,
+            "insist": insist or None,
+        }
         return Parser(shared, self._reference(), fields)
 
-    def parse(self, output: str, request: Mapping[str, Any] | None = None, reason: Reason = "stop") -> Answer:
+    def parse(
+        self, output: str, request: Mapping[str, Any] | None = None, reason: Reason = "stop"
+    ) -> Answer:
         """Parse a whole output."""
         parser = self.parser(request)
         parser.write(output)
@@ -223,7 +245,11 @@ class Parser:
 
     def __init__(self, process: Process, template: dict[str, Any], fields: dict[str, Any]) -> None:
         opened = process.ask("parser", template=template, **fields)
-        self._process, self._number, self._generation = process, opened["parser"], process.generation
+        self._process, self._number, self._generation = (
+            process,
+            opened["parser"],
+            process.generation,
+        )
         self._closed = False
         self.prompt: str = opened["prompt"]
         """The rendered request."""
@@ -258,7 +284,11 @@ class Parser:
         self._closed = True
         self._drop.detach()
         return Answer(
-            answer["message"], answer["finish_reason"], answer["complete"], answer["diagnostics"], answer["deltas"]
+            answer["message"],
+            answer["finish_reason"],
+            answer["complete"],
+            answer["diagnostics"],
+            answer["deltas"],
         )
 
     def deltas(self, pieces: Iterable[str | bytes], reason: Reason = "stop") -> Iterator[Delta]:
@@ -278,7 +308,9 @@ def _drop(process: Process, number: int, generation: int) -> None:
 
 
 def _reference(template: AnyTemplate) -> dict[str, Any]:
-    return template._reference() if isinstance(template, Template) else {"file": os.fspath(template)}
+    return (
+        template._reference() if isinstance(template, Template) else {"file": os.fspath(template)}
+    )
 
 
 def _finding(result: Mapping[str, Any]) -> Finding:
@@ -294,13 +326,18 @@ def _finding(result: Mapping[str, Any]) -> Finding:
     )
 
 
-def check(template: AnyTemplate, *, only: Sequence[str] | None = None, untrusted: bool = False) -> Check:
+def check(
+    template: AnyTemplate, *, only: Sequence[str] | None = None, untrusted: bool = False
+) -> Check:
     """Run the checks on a template, or on all templates of a file.
 
-    ``only`` names the rules to run, by their ids. ``untrusted`` sets tight limits and lets nothing in
-    the template suppress a rule, for templates of strangers."""
+    ``only`` names the rules to run, by their ids. ``untrusted`` sets tight limits and lets nothing
+    in the template suppress a rule, for templates of strangers."""
     answer = shared.ask(
-        "check", template=_reference(template), only=None if only is None else list(only), untrusted=untrusted or None
+        "check",
+        template=_reference(template),
+        only=None if only is None else list(only),
+        untrusted=untrusted or None,
     )
     return Check(
         answer["ok"],
@@ -325,8 +362,13 @@ def render(template: AnyTemplate, request: Mapping[str, Any]) -> Prompt:
 def analyze(template: AnyTemplate) -> Analysis:
     """Return the output format that a template shows, and what it can do."""
     reference = _reference(template)
-    answer, proven = shared.ask("analyze", template=reference), shared.ask("verify", template=reference)
-    return Analysis(answer["caps"], answer["format"], proven["verified"], proven["gate"], answer["evidence"])
+    answer, proven = (
+        shared.ask("analyze", template=reference),
+        shared.ask("verify", template=reference),
+    )
+    return Analysis(
+        answer["caps"], answer["format"], proven["verified"], proven["gate"], answer["evidence"]
+    )
 
 
 def find(folder: str | os.PathLike[str]) -> list[str]:

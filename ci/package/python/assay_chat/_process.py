@@ -44,9 +44,13 @@ class Process:
         if running is not None and self._pid == os.getpid() and running.poll() is None:
             return running
         try:
-            self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._process = subprocess.Popen(
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
         except OSError as error:
-            raise AssayError("internal", f"{self._command[0]} cannot be started: {error}") from error
+            raise AssayError(
+                "internal", f"{self._command[0]} cannot be started: {error}"
+            ) from error
         self._pid = os.getpid()
         self.generation += 1
         return self._process

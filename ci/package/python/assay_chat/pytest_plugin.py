@@ -21,9 +21,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="check the chat templates of this file or folder; may be given again",
     )
     group.addoption(
-        "--assay-only", metavar="RULE", action="append", default=None, help="run this rule alone, such as A012; may be given again"
+        "--assay-only",
+        metavar="RULE",
+        action="append",
+        default=None,
+        help="run this rule alone, such as A012; may be given again",
     )
-    group.addoption("--assay-tools", action="store_true", help="demand that each template is tool-capable")
+    group.addoption(
+        "--assay-tools", action="store_true", help="demand that each template is tool-capable"
+    )
 
 
 class Failed(Exception):
@@ -43,7 +49,9 @@ class Item(pytest.Item):
         if not result.ok:
             raise Failed("\n".join(map(str, result.errors)))
         if self.config.getoption("--assay-tools") and not result.tool_capable:
-            raise Failed(f"{self.template} is not tool-capable; `assay caps {self.template}` says why")
+            raise Failed(
+                f"{self.template} is not tool-capable; `assay caps {self.template}` says why"
+            )
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, (Failed, assay_chat.AssayError)):
@@ -65,9 +73,13 @@ class Templates(pytest.Collector):
             yield item
 
 
-def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> None:
     for path in config.getoption("--assay"):
-        collector = Templates.from_parent(session, name=f"assay {path}", path=config.invocation_params.dir / path)
+        collector = Templates.from_parent(
+            session, name=f"assay {path}", path=config.invocation_params.dir / path
+        )
         try:
             items.extend(collector.collect())
         except assay_chat.AssayError as error:

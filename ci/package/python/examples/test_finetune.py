@@ -1,5 +1,5 @@
-"""Tests of somebody who fine-tunes a model: the template that is saved beside the weights has no fault, does what the base
-model's does, and the training data comes back as it went in."""
+"""Tests of somebody who fine-tunes a model: the template that is saved beside the weights has no
+fault, does what the base model's does, and the training data comes back as it went in."""
 
 import json
 import os
@@ -16,14 +16,21 @@ CONVERSATION = {
             "role": "assistant",
             "content": None,
             "tool_calls": [
-                {"id": "call00001", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'}}
+                {
+                    "id": "call00001",
+                    "type": "function",
+                    "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'},
+                }
             ],
         },
     ],
     "tools": [
         {
             "type": "function",
-            "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}},
+            "function": {
+                "name": "get_weather",
+                "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+            },
         }
     ],
 }
@@ -40,7 +47,8 @@ def test_the_edit_breaks_nothing():
 
 
 def test_training_data_is_read_back():
-    """What the template writes of an answer, which is what the model learns, is parsed to the same answer."""
+    """What the template writes of an answer, which is what the model learns, is parsed to the same
+    answer."""
     template = assay_chat.Template.open(TEMPLATE)
     question = {**CONVERSATION, "messages": CONVERSATION["messages"][:-1]}
     asked = template.render({**question, "add_generation_prompt": True})

@@ -1,5 +1,5 @@
-"""Tests of somebody who writes an inference server: whatever pieces an output comes in, the server's deltas, put together, are what
-the whole output means."""
+"""Tests of somebody who writes an inference server: whatever pieces an output comes in, the
+server's deltas, put together, are what the whole output means."""
 
 import os
 
@@ -11,11 +11,16 @@ TEMPLATE = os.environ.get("TEMPLATE", "chat_template.jinja")
 TOOLS = [
     {
         "type": "function",
-        "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}},
+        "function": {
+            "name": "get_weather",
+            "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+        },
     }
 ]
 REQUEST = {"messages": [{"role": "user", "content": "Weather in Zürich?"}], "tools": TOOLS}
-OUTPUT = 'I look. <tool_call>\n{"name": "get_weather", "arguments": {"city": "Zürich"}}\n</tool_call>'
+OUTPUT = (
+    'I look. <tool_call>\n{"name": "get_weather", "arguments": {"city": "Zürich"}}\n</tool_call>'
+)
 
 
 def serve(pieces):
@@ -43,5 +48,6 @@ def test_pieces_do_not_matter(size):
     message = put_together(serve(pieces))
     assert message["content"] == meant.content
     assert list(message["calls"].values()) == [
-        {"name": call["function"]["name"], "arguments": call["function"]["arguments"]} for call in meant.tool_calls
+        {"name": call["function"]["name"], "arguments": call["function"]["arguments"]}
+        for call in meant.tool_calls
     ]

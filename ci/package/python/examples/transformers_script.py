@@ -1,8 +1,9 @@
 """Reads the calls of a model that runs in transformers, as they stream.
 
-    python transformers_script.py MODEL [QUESTION]
+python transformers_script.py MODEL [QUESTION]
 
-The model's own chat template decides how calls are read, so there is nothing to configure for it."""
+The model's own chat template decides how calls are read, so there is nothing to configure for it.
+"""
 
 import json
 import sys
@@ -17,7 +18,11 @@ WEATHER = {
     "function": {
         "name": "get_weather",
         "description": "Weather of a place, now",
-        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}},
+            "required": ["city"],
+        },
     },
 }
 

@@ -1,5 +1,6 @@
-"""Tests of the Python package as it is installed: `make snapshot` runs them in a virtual environment. TEMPLATES is a folder with
-good.jinja and bad.jinja, an edit of it that refuses null content beside calls."""
+"""Tests of the Python package as it is installed: `make snapshot` runs them in a virtual
+environment. TEMPLATES is a folder with good.jinja and bad.jinja, an edit of it that refuses null
+content beside calls."""
 
 import gc
 import json
@@ -38,11 +39,19 @@ def test_diff():
 def test_render_and_analyze():
     template = assay_chat.Template.open(GOOD)
     prompt = template.render({"messages": [{"role": "user", "content": "Grüezi"}]})
-    assert "Grüezi" in str(prompt) and prompt.prefill == "" and prompt.spans[-1]["who"] == "generation"
+    assert (
+        "Grüezi" in str(prompt) and prompt.prefill == "" and prompt.spans[-1]["who"] == "generation"
+    )
     analysis = template.analyze()
-    assert analysis.verified and analysis.capabilities["supports_tools"] and "per_call_start" in analysis.format
+    assert (
+        analysis.verified
+        and analysis.capabilities["supports_tools"]
+        and "per_call_start" in analysis.format
+    )
     with pytest.raises(assay_chat.AssayError) as caught:
-        assay_chat.render(assay_chat.Template("{{ raise_exception('no') }}{% if %}"), {"messages": []})
+        assay_chat.render(
+            assay_chat.Template("{{ raise_exception('no') }}{% if %}"), {"messages": []}
+        )
     assert caught.value.kind == "template"
 
 
@@ -54,7 +63,11 @@ def test_streaming(size):
         deltas += parser.write(raw[at : at + size])
         held = max(held, parser.held)
     answer = parser.close()
-    assert answer.content == "Hi" and answer.finish_reason == "tool_calls" and answer.complete == [True]
+    assert (
+        answer.content == "Hi"
+        and answer.finish_reason == "tool_calls"
+        and answer.complete == [True]
+    )
     assert json.loads(answer.tool_calls[0]["function"]["arguments"]) == {"city": "Zürich"}
     assert size > 5 or held > 0 and len(deltas) > 2
     with pytest.raises(assay_chat.AssayError):
@@ -86,7 +99,9 @@ def test_process():
     process.stop()
     assert process.ask("describe")["program"] == "assay"  # it is started again
     process.stop()
-    threads = [threading.Thread(target=lambda: assay_chat.check(GOOD, only=["A001"])) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: assay_chat.check(GOOD, only=["A001"])) for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -104,13 +119,18 @@ def test_cost_of_a_piece():
 def pytest_of(*arguments, **environment):
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
-        capture_output=True, text=True, cwd=TEMPLATES, env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        cwd=TEMPLATES,
+        env=os.environ | environment,
     )
 
 
 def test_plugin():
     run = pytest_of("--assay", ".")
-    assert run.returncode == 1 and "1 failed, 1 passed" in run.stdout and "[A012]" in run.stdout, run.stdout + run.stderr
+    assert run.returncode == 1 and "1 failed, 1 passed" in run.stdout and "[A012]" in run.stdout, (
+        run.stdout + run.stderr
+    )
     run = pytest_of("--assay", "good.jinja", "--assay-tools")
     assert run.returncode == 0 and "1 passed" in run.stdout, run.stdout
     run = pytest_of("--assay", "missing")
@@ -127,7 +147,8 @@ def test_examples():
 
 
 def test_transformers_script():
-    """The script's part that streams, with a model that puts out what is expected: loading one is transformers' affair."""
+    """The script's part that streams, with a model that puts out what is expected: loading one is
+    transformers' affair."""
     import types
 
     class Streamer:
@@ -158,7 +179,10 @@ def test_transformers_script():
                 assert settings["max_new_tokens"] == 5
 
         parser = assay_chat.Template.of_tokenizer(Tokenizer()).parser(
-            {"messages": [{"role": "user", "content": "Weather?"}], "tools": [transformers_script.WEATHER]}
+            {
+                "messages": [{"role": "user", "content": "Weather?"}],
+                "tools": [transformers_script.WEATHER],
+            }
         )
         deltas = list(transformers_script.stream(Model(), Tokenizer(), parser, max_new_tokens=5))
     finally:
@@ -170,7 +194,9 @@ def test_transformers_script():
 
 
 def test_module():
-    run = subprocess.run([sys.executable, "-m", "assay_chat", "check", str(BAD)], capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "-m", "assay_chat", "check", str(BAD)], capture_output=True, text=True
+    )
     assert run.returncode == 1 and "A012" in run.stdout
     shared.stop()
     assert assay_chat.check(GOOD).ok

@@ -1,0 +1,154 @@
+package ci
+
+import (
+	"bytes"
+	"fmt"
+	"go/scanner"
+	"go/token"
+	"os"
+	"os/exec"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// columns is how wide prose and code are, a tab being four columns.
+const columns = 100
+
+// prose are the files that people read. Templates, outputs, goldens and what tests give a program are
+// data, whose lines mean something.
+var prose = []string{".go", ".md", ".py"}
+
+// data reports whether a file is data rather than text of ours.
+func data(name string) bool {
+	return strings.HasPrefix(name, "golden/own/") || strings.HasPrefix(name, "golden/vendor/") ||
+		strings.Contains(name, "/testdata/") || name == "engine/jinja/pystr_tables.go" ||
+		name == "ci/prose_test.go"
+}
+
+// stumbles are turns of phrase that a reader stumbles over, each with a better one. They are looked for
+// in comments and in documents.
+var stumbles = []struct {
+	pattern *regexp.Regexp
+	better  string
+}{
+	{regexp.MustCompile(`(^|[.:;] )What [a-z]+(?: [a-z]+)*[^?]*$`), "begin with the actor: \"Text that cannot be read is ...\""},
+	{regexp.MustCompile(`\bsays? that\b`), "a predicate reports whether, a text says or states it"},
+	{regexp.MustCompile(`\bbehind\b`), "\"after\" for what follows; \"behind\" is for places"},
+	{regexp.MustCompile(`\bif that is\b|, if any is\b`), "say who or what is meant"},
+}
+
+// TestProse holds the whole repository to its width and to plain English.
+func TestProse(t *testing.T) {
+	list, err := exec.Command("git", "-C", "..", "ls-files").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range strings.Lines(string(list)) {
+		name = strings.TrimSpace(name)
+		if !strings.Contains(strings.Join(prose, " "), path.Ext(name)) || path.Ext(name) == "" || data(name) {
+			continue
+		}
+		text, err := os.ReadFile("../" + name)
+		if os.IsNotExist(err) {
+			continue // removed, and not yet committed
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for _, fault := range readProse(name, text) {
+			t.Error(fault)
+		}
+	}
+}
+
+// readProse returns what is wrong with the prose of a file.
+func readProse(name string, text []byte) []string {
+	var faults []string
+	fenced := false
+	raw := rawLines(name, text)
+	number := 0
+	for line := range bytes.Lines(text) {
+		number++
+		l := strings.TrimRight(string(line), "\r\n")
+		if strings.HasSuffix(name, ".md") && strings.HasPrefix(strings.TrimSpace(l), "```") {
+			fenced = !fenced
+		}
+		if w := width(l); w > columns && !fenced && !raw[number] && !long(name, l) {
+			faults = append(faults, fmt.Sprintf("%s:%d: %d columns, at most %d: %s", name, number, w, columns, excerpt(l)))
+		}
+		words, ok := sentence(name, l)
+		if !ok || fenced {
+			continue
+		}
+		for _, s := range stumbles {
+			if s.pattern.MatchString(words) {
+				faults = append(faults, fmt.Sprintf("%s:%d: %s: %s", name, number, s.better, excerpt(words)))
+			}
+		}
+	}
+	return faults
+}
+
+// rawLines returns the lines of a Go file that are in a raw string: templates, outputs, texts of help.
+func rawLines(name string, text []byte) map[int]bool {
+	if path.Ext(name) != ".go" {
+		return nil
+	}
+	file := token.NewFileSet().AddFile(name, -1, len(text))
+	var s scanner.Scanner
+	s.Init(file, text, nil, scanner.ScanComments)
+	raw := map[int]bool{}
+	for {
+		pos, tok, lit := s.Scan()
+		if tok == token.EOF {
+			return raw
+		}
+		if tok == token.STRING && lit[0] == '`' {
+			for i := range strings.Count(lit, "\n") + 1 {
+				raw[file.Line(pos)+i] = true
+			}
+		}
+	}
+}
+
+func width(line string) int {
+	return utf8.RuneCountInString(line) + 3*strings.Count(line, "\t")
+}
+
+var literal = regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.){30,}\"|`[^`]{30,}`?|'[^']{40,}'|https?://\\S{30,}|^[^`]{20,}`")
+
+// long reports whether a line may be as wide as it is: a row of a table, or one with a long literal.
+func long(name, line string) bool {
+	trimmed := strings.TrimSpace(line)
+	switch path.Ext(name) {
+	case ".md":
+		return strings.HasPrefix(trimmed, "|") || strings.HasPrefix(line, "    ") || strings.Contains(trimmed, "](") && !strings.Contains(trimmed, ". ")
+	case ".go":
+		row := strings.HasPrefix(trimmed, "{") && strings.HasSuffix(trimmed, ",")
+		shown := strings.HasPrefix(trimmed, "//\t") || strings.HasPrefix(trimmed, "//  ") ||
+			strings.HasPrefix(trimmed, "// {")
+		return row || shown || literal.MatchString(trimmed)
+	}
+	return literal.MatchString(trimmed)
+}
+
+// sentence returns the prose of a line: of code its comment, of a document all of it.
+func sentence(name, line string) (string, bool) {
+	trimmed := strings.TrimSpace(line)
+	switch path.Ext(name) {
+	case ".md":
+		return trimmed, true
+	case ".go", ".rs":
+		_, words, ok := strings.Cut(line, "// ")
+		return words, ok
+	}
+	words, ok := strings.CutPrefix(trimmed, "# ")
+	return words, ok
+}
+
+func excerpt(line string) string {
+	r := []rune(strings.TrimSpace(line))
+	return string(r[:min(len(r), 80)])
+}
