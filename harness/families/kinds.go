@@ -221,7 +221,7 @@ func (f *family) readHead(head string) error {
 		switch {
 		case number == 1 && !strings.HasPrefix(line, "#"):
 			err = errors.New("expected a comment that tells what is particular about " +
-				"the family, # ...")
+				"the family")
 		case line == "" || strings.HasPrefix(line, "#"):
 		case word == "setting":
 			f.setting = strings.TrimSpace(rest)
@@ -251,7 +251,7 @@ func (f *family) readAsk(rest string) error {
 	text, ok := strings.CutPrefix(rest, "'")
 	text, kinds, closed := strings.Cut(text, "' ")
 	if !ok || !closed {
-		return errors.New("expected ask 'JSON' KIND...")
+		return errors.New("expected ask, JSON in single quotes, and kinds")
 	}
 	v, err := ordered.ParseString(text)
 	if err != nil {

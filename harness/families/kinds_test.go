@@ -89,7 +89,7 @@ func TestOutputsErrors(t *testing.T) {
 		{"unknown kind", "# about\nsetting sea\n-- bye/output.txt --\n", `there is no kind "bye"; there are hello`},
 		{"no kind", "# about\nsetting sea\n-- output.txt --\n", `expected a file of a kind, -- KIND/output.txt --, found "output.txt"`},
 		{"twice", "# about\nsetting sea\n" + output + output, `the file "hello/output.txt" is there twice`},
-		{"ask without quotes", "# about\nsetting sea\nask {} hello\n" + output, "a/outputs.txtar:3: expected ask 'JSON' KIND..."},
+		{"ask without quotes", "# about\nsetting sea\nask {} hello\n" + output, "a/outputs.txtar:3: expected ask, JSON in single quotes, and kinds"},
 		{"ask no object", "# about\nsetting sea\nask '[]' hello\n" + output, "expected an object of members to ask for, found array"},
 		{"ask broken", "# about\nsetting sea\nask '{' hello\n" + output, "a/outputs.txtar:3: ask:1:"},
 		{"ask of no output", "# about\nsetting sea\nask '{}' bye\n" + output, `there is no output of the kind "bye"`},

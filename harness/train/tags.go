@@ -62,7 +62,6 @@ type plan struct {
 	order []syntax.Expr // the parts, by their place
 	parts map[syntax.Expr]*part
 	edits []edit
-	err   error
 }
 
 // newPlan reads what the parts of a template write.
