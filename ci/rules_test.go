@@ -24,8 +24,8 @@ var (
 	checkCited   = regexp.MustCompile(`\b[ADS]0\d\d\b`)
 	checkHeading = regexp.MustCompile(`(?m)^## ([ADS]\d{3})$`)
 	painHeading  = regexp.MustCompile(`(?m)^\| (P\d\d) \|`)
-	// pageCited is a page of the repository. Names in capitals are those of its own documents; what
-	// ends in .md and belongs to others is cited with an address or a path.
+	// pageCited is a page of the repository. Names in capitals are those of its own documents; a
+	// name in .md that belongs to others is cited with an address or a path.
 	pageCited = regexp.MustCompile(`(?:^|[\s(\x60"])((?:docs/)?[A-Za-z][A-Za-z-]*\.md)\b`)
 	// elsewhere are citations of documents that the repository does not have.
 	elsewhere = regexp.MustCompile(`(?i)\bthe (?:compositional|differential|two-phase) (?:specification|one)\b|\b[BCD]\.[1-9]\b|\b(?:the|our|these) specifications?'? (?:has|have|says?|wants?|mapper|lists?)\b`)
@@ -81,9 +81,8 @@ func cites(t *testing.T, name, text string) map[int]string {
 	return lines
 }
 
-// literals returns the string literals of Go code, each with its line. What is told by them are
-// rules of the checks; engine rules are cited in comments, and a text such as E2 may mean anything
-// there.
+// literals returns the string literals of Go code, each with its line. They cite rules of the
+// checks only: engine rules are cited in comments, and a text such as E2 may mean anything there.
 func literals(t *testing.T, name, text string) map[int]string {
 	lines := map[int]string{}
 	files := token.NewFileSet()

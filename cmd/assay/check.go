@@ -305,7 +305,7 @@ func (k *checking) one(c *call, name string) (one checked, err error) {
 	return one, nil
 }
 
-// model checks a model, and what became of it since the base.
+// model checks a model and its changes since the base.
 func (k *checking) model(c *call, one *checked, m *subject.Model) error {
 	if k.since == nil {
 		one.results = check.Model(m, k.options)
@@ -355,7 +355,7 @@ func (k *checking) judge(one *checked, sources []subject.Source) {
 	}
 }
 
-// edited checks a template, and what became of it since the base. What failed there already does
+// edited checks a template and its changes since the base. A finding that the base has already does
 // not fail.
 func (k *checking) edited(c *call, one *checked, src subject.Source, was *subject.Source) error {
 	edit, err := since(was, src, k.limits.of(c))

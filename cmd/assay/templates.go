@@ -108,7 +108,7 @@ func (l *listing) onHub(c *call) error {
 		return verdict(err)
 	}
 	for _, p := range folder.Problems {
-		// What could not be fetched says nothing of the model.
+		// A file that could not be fetched says nothing of the model.
 		if broken := new(hub.Error); errors.As(p.Err, &broken) {
 			return verdict(broken)
 		}
@@ -137,7 +137,7 @@ func (l *listing) print(c *call, found *survey.Survey, head string, v ordered.Va
 	return err
 }
 
-// text prints a survey, and what is wrong with the model.
+// text prints a survey and the faults of the model.
 func (l *listing) text(c *call, found *survey.Survey, head string) error {
 	if _, err := io.WriteString(c.stdout, head+found.String()); err != nil ||
 		len(found.Findings) == 0 {

@@ -39,7 +39,7 @@ func (f *flagSet) completes(name string, list func() []string) {
 	f.command.RegisterFlagCompletionFunc(name, words(list))
 }
 
-// tree makes cobra's tree of the commands. What one of them does is done to c.
+// tree makes cobra's tree of the commands. Each of them acts on c.
 func (c *call) tree() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "assay",

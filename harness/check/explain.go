@@ -10,8 +10,8 @@ import (
 // Book has every rule: docs/rules.md.
 func Book() *rule.Book {
 	var tail strings.Builder
-	tail.WriteString("\n## Where they come from\n\nWhat goes wrong out there, as public trackers " +
-		"have it, and the rules that would have caught it. " +
+	tail.WriteString("\n## Where they come from\n\nFaults that people met, as public trackers have " +
+		"them, and the rules that would have caught them. " +
 		"D rules are those of [changes](change-rules.md), S rules those of [servers](server-rules.md).\n\n| pain | what happened | seen in | rules |\n| --- | --- | --- | --- |\n")
 	for _, p := range rule.Pains() {
 		fmt.Fprintf(&tail, "| %s | %s | %s | %s |\n", p.ID, p.What, p.Seen,

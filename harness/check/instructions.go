@@ -143,8 +143,8 @@ type difference struct {
 	what string
 }
 
-// differing compares quotes and line feeds of pieces that belong together. What stands before the
-// first and after the last is none of a call.
+// differing compares quotes and line feeds of pieces that belong together. The text before the
+// first and after the last is no part of a call.
 func differing(matched [][2]piece) []difference {
 	var all []difference
 	for i, m := range matched {
@@ -190,8 +190,8 @@ func (s spelling) around(i int, matched [][2]piece) bool {
 	})
 }
 
-// spelled returns a call as the history has it: of a turn with nothing but a call, what an answer
-// does not have.
+// spelled returns a call as the history has it: the part of a turn with nothing but a call that an
+// answer does not have.
 func (s *Subject) spelled() (spelling, bool) {
 	one := strings.Replace(callTurn, objectArguments, `{"city": "CITYNEEDLE"}`, 1)
 	call, err1 := s.observed(talk(userTurn, one), true, false)

@@ -57,7 +57,7 @@ func allowed(ct *engine.Template, prefill string, kept bool) string {
 
 // TestNothingInvented answers every standard request on every template, the vendors' too where
 // ASSAY_VENDOR names their folder, in each way to handle reasoning, with outputs as the format
-// spells them, whole and broken off, in one go and in pieces. What a message says stands in the
+// spells them, whole and broken off, in one go and in pieces. The texts of a message stand in the
 // output, in its order; all else is the body of a part that the prompt left open, its opener where
 // reasoning is kept, or the text that is continued (E29).
 func TestNothingInvented(t *testing.T) {

@@ -74,9 +74,8 @@ func callText(id, value string) string {
 		`{"name": "get_weather", "arguments": {"city": "` + value + `"}}}`
 }
 
-// checkJoined renders three calls that differ in nothing but a word of equal length. What is
-// between the first two must be between the last two, and what is between brackets must be an
-// array.
+// checkJoined renders three calls that differ in nothing but a word of equal length. The text
+// between the first two must be between the last two, and a text in brackets must be an array.
 func checkJoined(s *Subject, find finder) {
 	c := s.Template.Caps()
 	if !c.ToolCalls || !c.ParallelToolCalls {
@@ -218,7 +217,7 @@ func lastNeedle(text string) int {
 	return last
 }
 
-// checkSpacing compares the white space between the closer and what opens the turn of a kind, for
+// checkSpacing compares the white space between the closer and the opener of a kind's turn, for
 // each kind alone.
 func checkSpacing(s *Subject, find finder) {
 	f, ok := s.frame()

@@ -12,8 +12,8 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// markerRules look at the template's own text in a prompt: what it opens it closes, it stands apart
-// from what others say, and it stands there once.
+// markerRules look at the template's own text in a prompt: it closes each marker that it opens, it
+// stands apart from the texts of others, and it stands there once.
 var markerRules = []lookout{
 	{Rule: rule.Rule{ID: "A080", Name: "marker-unpaired", Severity: rule.Warning,
 		Short: "A marker is opened and not closed, or closed and not opened, though the " +
@@ -60,8 +60,8 @@ const few = 2
 const longest = 82
 
 // nextMarker returns where the next token in brackets stands, from an offset on: <...> without
-// white space after the first bracket, or [CAPITALS]. What it is called decides nothing but which
-// other one it belongs to.
+// white space after the first bracket, or [CAPITALS]. Its name decides nothing but which other one
+// it belongs to.
 func nextMarker(own string, from int) (at, to int, ok bool) {
 	for {
 		i := strings.IndexAny(own[from:], "<[")

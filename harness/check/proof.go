@@ -20,8 +20,8 @@ import (
 
 var proofRules = []lookout{
 	{Rule: rule.Rule{ID: "A003", Name: "analysis-unverified", Severity: rule.Error,
-		Short: "What the template writes for a message is not read back as that message, or the " +
-			"format that was found spells it otherwise.",
+		Short: "The text that the template writes for a message is not read back as that message, " +
+			"or the format that was found spells it otherwise.",
 		Damage: "Tool calls arrive as content, arguments change their type, reasoning is lost.",
 		Fix: "`assay analyze --explain` shows what each comparison found; CONTRIBUTING says " +
 			"what to do where it misses something."},
@@ -71,8 +71,8 @@ var proofRules = []lookout{
 		Short: "The template does not write a part of some messages, so that nothing shows how " +
 			"the model spells it.",
 		Damage: "The history that the model sees lacks what it said: content beside calls, say.",
-		Fix: "Write every part of a message; if that is meant to be, there " +
-			"is nothing to do."}, Group: groupLint, Find: checkDropped},
+		Fix: "Write every part of a message; if the template leaves one out on " +
+			"purpose, there is nothing to do."}, Group: groupLint, Find: checkDropped},
 	{Rule: rule.Rule{ID: "A038", Name: "calls-undisclosed", Severity: rule.Warning,
 		Short: "The template describes tools and never writes a call.",
 		Damage: "A server can only guess how the model spells calls, and the model does not see " +

@@ -12,8 +12,9 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// refusalRules ask that whatever the protocol permits and clients send ends in a prompt. A refusal
-// in the template's own words (raise_exception) is a constraint that it documents, and no fault.
+// refusalRules ask that every request that the protocol permits and clients send ends in a prompt.
+// A refusal in the template's own words (raise_exception) is a constraint that it documents, and no
+// fault.
 var refusalRules = []lookout{
 	{Rule: rule.Rule{ID: "A066", Name: "request-crashes", Severity: rule.Error,
 		Short: "A request that the protocol permits ends in an error that the template did " +
@@ -46,7 +47,7 @@ func (t *talked) inParts() bool {
 }
 
 // findCrashes reports why conversations crash, each cause once: of those that have parts where no
-// user speaks, or of the others. What crashes without such parts is not reported again with them.
+// user speaks, or of the others. A crash without such parts is not reported again with them.
 func (s *Subject) findCrashes(find finder, parts bool) {
 	type cause struct {
 		off int

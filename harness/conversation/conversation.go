@@ -15,8 +15,9 @@
 // [Explore] renders them with a template, and measures which branches of the template they take
 // ([jinja.Coverage]). It keeps those that reach something new, and changes them guided by the trace
 // (E4): a field that the template asked for and did not find is given, a text that it compared with
-// a literal becomes the literal. What only such a change reaches is marked [Conversation.Beyond],
-// because no client needs to send it: it counts for the coverage, and not for what must hold.
+// a literal becomes the literal. A conversation that only such a change reaches is marked
+// [Conversation.Beyond], because no client needs to send it: it counts for the coverage, and not
+// for what must hold.
 //
 // # Errors
 //

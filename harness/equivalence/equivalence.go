@@ -14,10 +14,10 @@
 //     section, the markers around calls, separators, the parts of a call with its ids and counters, the members of a JSON
 //     object, how arguments are enclosed, keyed, valued, escaped and sorted, and the routes ([format.Format.Spelling]).
 //
-// What frames a turn of the chat (header and end) and the white space at the edges of markers are
-// no part of it: a parser reads the one off its own template and takes the other as it comes. What
-// verification says of a shape of turn is none either; a template that drops content beside calls
-// has the format of one that keeps it.
+// The frame of a turn of the chat (header and end) and the white space at the edges of markers are
+// no part of it: a parser reads the one off its own template and takes the other as it comes. The
+// result of verification for a shape of turn is none either; a template that drops content beside
+// calls has the format of one that keeps it.
 //
 // # Declared differences
 //

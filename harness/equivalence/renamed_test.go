@@ -27,8 +27,8 @@ var (
 	markerParts = regexp.MustCompile(`^(<[|｜]?|\[)(/?)(.*?)([|｜]?>|\]|[= ])$`)
 )
 
-// renamings are other spellings of a template's markers. They keep apart what is apart, and what
-// opens looks like what closes it as much as before, but for the last group.
+// renamings are other spellings of a template's markers. They keep apart what is apart, and an
+// opener looks like its closer as much as before, but for the last group.
 var renamings = []struct {
 	name   string
 	rename func(m marker, n int) string // n is the number of the marker's name
@@ -125,10 +125,10 @@ var differ = map[string]string{
 const closesByName = "its arguments are tags with their names, told from the call's closing " +
 	"tag by the slash"
 
-// TestRenamed spells the markers of every template otherwise. What the engine learns must be the
-// same up to the spelling: nothing may hang on the words of a marker or on the shape of its
-// brackets. Own templates get every third renaming, vendors' templates every sixth, so that each
-// renaming meets dozens of formats.
+// TestRenamed spells the markers of every template otherwise. The engine must learn the same up to
+// the spelling: nothing may hang on the words of a marker or on the shape of its brackets. Own
+// templates get every third renaming, vendors' templates every sixth, so that each renaming meets
+// dozens of formats.
 func TestRenamed(t *testing.T) {
 	c, err := families.Load(corpus.FS)
 	if err != nil {

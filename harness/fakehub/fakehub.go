@@ -5,11 +5,11 @@
 // # Model
 //
 // [New] starts two servers, the Hub and its storage. [Hub.Repo] makes a repository, [Repo.Put]
-// changes a file in it, which makes a new commit that main points to. What ends in ".gguf" or
-// ".safetensors" is stored as LFS: asked for it, the Hub redirects to the storage, with a signature
-// in the query. The answers have the fields, headers and codes of the real Hub that programs depend
-// on. [Hub.Fault] breaks some or all of them; [Hub.Requests] tells what was asked, with which
-// headers.
+// changes a file in it, which makes a new commit that main points to. A file whose name ends in
+// ".gguf" or ".safetensors" is stored as LFS: asked for it, the Hub redirects to the storage, with
+// a signature in the query. The answers have the fields, headers and codes of the real Hub that
+// programs depend on. [Hub.Fault] breaks some or all of them; [Hub.Requests] tells what was asked,
+// with which headers.
 //
 // It is no mock of our client: it knows nothing of it, and the huggingface_hub library could fetch
 // from it as well.
@@ -140,7 +140,7 @@ func New() *Hub {
 	return h
 }
 
-// Close stops both servers; what stalls is let go.
+// Close stops both servers, and lets go of answers that stall.
 func (h *Hub) Close() {
 	close(h.closed)
 	h.hub.Close()

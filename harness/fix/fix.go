@@ -21,7 +21,7 @@
 //
 // # Errors
 //
-// There are none. What cannot be mended is listed with the reason.
+// There are none. A fault that cannot be mended is listed with the reason.
 //
 // # Stability
 //
@@ -205,7 +205,7 @@ func (m *mender) state(text string) (*state, bool) {
 func (m *mender) keeps(st *state) bool {
 	for i, k := range m.good {
 		if text, err := st.t.Render(k.in); err != nil || text != k.text {
-			// What failed once is likely to fail again: it comes first.
+			// A request that failed once is likely to fail again: it comes first.
 			copy(m.good[1:i+1], m.good[:i])
 			m.good[0] = k
 			return false

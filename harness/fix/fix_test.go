@@ -173,7 +173,7 @@ func TestSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What the patch writes is written in JSON's plainest form.
+	// The patch writes its text in JSON's plainest form.
 	want := strings.Replace(file(m.Text), `\u003c/x`, `</x`, 1)
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

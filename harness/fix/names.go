@@ -11,7 +11,8 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// What other template engines, and Python itself, call what the language has under another name.
+// The names that other template engines, and Python itself, use for what the language has under
+// another name.
 var (
 	// filters that are another filter
 	filterAliases = map[string]string{
@@ -75,7 +76,7 @@ var (
 )
 
 // names mends the names of filters, tests and functions that the language does not have and has
-// under another name. What rendered before renders as before.
+// under another name. A request that rendered before renders as before.
 func (m *mender) names() {
 	if m.options.Only != nil && !m.wanted(kinds[0]) {
 		return

@@ -64,8 +64,7 @@ func raise(_ *exec.Evaluator, args *exec.VarArgs) (string, error) {
 	return "", errors.New(args.Args[0].String())
 }
 
-// rangeOf replaces gonja's range, which leaves a goroutine behind whenever its items are not all
-// used.
+// rangeOf replaces gonja's range, whose goroutine never ends unless all its items are used.
 func rangeOf(_ *exec.Evaluator, args *exec.VarArgs) (list, error) {
 	bounds := [3]int{0, 0, 1}
 	switch len(args.Args) {

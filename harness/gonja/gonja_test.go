@@ -46,7 +46,8 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// What would end or block this process ends the child, and the next render has a new one.
+// A template that would end or block this process ends the child, and the next render has a new
+// one.
 func TestHarm(t *testing.T) {
 	r := &Renderer{Timeout: 5 * time.Second}
 	defer r.Close()

@@ -19,8 +19,8 @@ var whole = flag.Bool("whole", false, "let inputs grow to a megabyte")
 // only runs the generators whose door and name contain it.
 var only = flag.String("only", "", "run generators whose door and name contain `TEXT`")
 
-// What anything that a stranger gives may take at most, and how much faster than the input its
-// costs may grow.
+// Bounds of the costs of any input that a stranger gives, and of how much faster than the input
+// they may grow.
 const (
 	maxTime   = 10 * time.Second // of the processor
 	maxMemory = 1 << 30          // bytes of the heap
@@ -167,8 +167,8 @@ func hold(t *testing.T, all []cost) {
 	}
 }
 
-// exceeds reports whether a cost grew faster than it may while the input doubled twice. What a
-// small input costs is not held against it.
+// exceeds reports whether a cost grew faster than it may while the input doubled twice. The cost of
+// a small input is not held against it.
 func exceeds(before, after, grown, small float64) bool {
 	return after > small && after > grown*maxGrowth*maxGrowth*max(before, small/4)
 }

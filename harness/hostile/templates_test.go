@@ -144,7 +144,7 @@ func TestChecks(t *testing.T) {
 }
 
 // TestSandbox tries to reach files, the environment, the network, the clock and the insides of the
-// process, with both renderers. What is out there is a secret in a file and in the environment.
+// process, with both renderers. The outside is a secret in a file and in the environment.
 func TestSandbox(t *testing.T) {
 	const secret = "a-secret-that-no-template-may-read"
 	file := filepath.Join(t.TempDir(), "secret.txt")

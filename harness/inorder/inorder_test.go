@@ -11,7 +11,7 @@ import (
 	"github.com/goassay/assay/harness/inorder"
 )
 
-// TestOrder demands every result in order, with a bounded number in flight and nothing left behind.
+// TestOrder demands every result in order, with a bounded number in flight and no goroutine left.
 func TestOrder(t *testing.T) {
 	before := runtime.NumGoroutine()
 	const n = 20_000
@@ -49,7 +49,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestEnds demands that what was begun is finished when the context ends or the work breaks off.
+// TestEnds demands that work which was begun is finished when the context ends or the work breaks
+// off.
 func TestEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	n := 0

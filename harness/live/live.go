@@ -23,8 +23,8 @@
 // # Errors
 //
 // [OpenChat] returns an error that wraps caps.ErrToolsUnsupported for a template that the gate
-// rejects. What goes wrong in a run is a result of the report. An error of [Run] is one that keeps
-// all runs from being made.
+// rejects. A fault in a run is a result of the report. An error of [Run] is one that keeps all runs
+// from being made.
 //
 // # Stability
 //
@@ -62,9 +62,9 @@ type Chat struct {
 	Tiny     bool // the model says nonsense: triggers are forced
 }
 
-// OpenChat judges a template for tool calling and opens a chat with it. What is rejected wraps
-// engine.ErrToolsUnsupported or engine.ErrUnverified; the name is the model's, as its user knows
-// it.
+// OpenChat judges a template for tool calling and opens a chat with it. The error of a rejected
+// template wraps engine.ErrToolsUnsupported or engine.ErrUnverified; the name is the model's, as
+// its user knows it.
 func OpenChat(name string, t *engine.Template, m *llama.Model,
 	o llama.ContextOptions) (*Chat, error) {
 	if err := t.Gate().Err(); err != nil {

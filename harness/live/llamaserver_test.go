@@ -34,7 +34,7 @@ const serverVariable = "ASSAY_LLAMA_SERVER"
 const knownFaults = "../../ci/known/llama-server.txt"
 
 // TestLlamaServer puts llama-server with the tiny model through the battery, for every family with
-// tools. What it finds is listed with reasons; anything else is new.
+// tools. Its findings are listed with reasons; any other is new.
 func TestLlamaServer(t *testing.T) {
 	program := os.Getenv(serverVariable)
 	if program == "" {

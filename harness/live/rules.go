@@ -46,8 +46,8 @@ var serverRules = [numRules]rule.Rule{
 		Short: "A request within OpenAI's API is answered, in one piece and as a stream.",
 		Damage: "The turn is lost: a schema, a tool choice or an odd output of the model ends " +
 			"in an error although the request was right.",
-		Fix: "Answer it. What the model wrote is never a reason for an error; what the server " +
-			"cannot do belongs into its documentation."},
+		Fix: "Answer it. The model's text is never a reason for an error; the documentation " +
+			"tells what the server cannot do."},
 	ruleExtension: {ID: "S002", Name: "extension-accepted", Severity: rule.Warning,
 		Short: "A request with chat_template_kwargs or continue_final_message, which other " +
 			"servers have, is answered.",

@@ -57,7 +57,7 @@ var ErrNoServer = errors.New("this is no OpenAI-compatible server")
 const maxTemplate = 4 << 20
 
 // AskProperties asks a server what it serves. Only the list of models is a part of OpenAI's API;
-// the error of a server that lists none wraps [ErrNoServer], and what else it says is returned all
+// the error of a server that lists none wraps [ErrNoServer], and its other answers are returned all
 // the same.
 func AskProperties(ctx context.Context, c *openai.Client) (Properties, error) {
 	var p Properties
@@ -89,8 +89,8 @@ func AskProperties(ctx context.Context, c *openai.Client) (Properties, error) {
 	return p, nil
 }
 
-// Run puts the server through the battery. What goes wrong is in the results; the error is that of
-// a context that ended, or that the server cannot be reached.
+// Run puts the server through the battery. The results have the faults; the error is that of a
+// context that ended, or that the server cannot be reached.
 func (v *Server) Run(ctx context.Context) ([]rule.Result, error) {
 	var results []rule.Result
 	add := func(s *sheet) {
@@ -464,8 +464,8 @@ func (q *question) agrees(r, own *reading) {
 	}
 }
 
-// meet cuts what comes last in two messages of one output that was cut off: what may become a
-// marker is held back by the one and sent by the other, and a call that has begun may be shown or
+// meet cuts what comes last in two messages of one output that was cut off: the one holds back a
+// text that may become a marker and the other sends it, and a call that has begun may be shown or
 // not.
 func meet(a, b *chat.Message) {
 	n := min(len(a.ToolCalls), len(b.ToolCalls))

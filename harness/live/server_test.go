@@ -687,8 +687,8 @@ func playRecorded(t *testing.T, tm *engine.Template, client *openai.Client, requ
 		t.Fatal(answer, err)
 	}
 	for _, res := range live.Judge(plan, r, body.JSON, stream) {
-		// What a model wrote may break the request, have markers in it, or leave a call unfinished,
-		// which is no reason to run it: what the server makes of it must be right all the same.
+		// A model's text may break the request, have markers in it, or leave a call unfinished,
+		// which is no reason to run it: the server must make the right answer of it all the same.
 		if res.Status == rule.Failed &&
 			!slices.Contains([]string{"S010", "S012", "S016", "S017", "S018", "S019"}, res.Rule) {
 			t.Errorf("[%s] %s", res.Rule, res.Text)

@@ -4,9 +4,9 @@
 // # Model
 //
 // A [Client] sends JSON and returns what came back: an [Answer] in one piece, or a [Stream] of
-// server-sent events, read to its end and kept as it was sent. What the texts mean is not this
-// package's business; what it takes to get them is: limits on time and size, a stream that breaks
-// off, lines that are no events, data that are no JSON.
+// server-sent events, read to its end and kept as it was sent. The meaning of the texts is not this
+// package's business. Getting them is: limits on time and size, a stream that breaks off, lines
+// that are no events, data that are no JSON.
 //
 // # Limits
 //
@@ -24,8 +24,8 @@
 //
 // An error of [Client.Post] and [Client.Stream] is that there is no answer. It wraps [ErrSilent],
 // [ErrSlow], [ErrTooLarge], [ErrTruncated] or what the network said. An HTTP status beyond 299 is
-// an answer. What breaks a stream after its header is in [Stream.Err]; it wraps [ErrEvent] besides
-// those.
+// an answer. The error that breaks a stream after its header is in [Stream.Err]; it wraps
+// [ErrEvent] besides those.
 //
 // # Specifications
 //
@@ -247,8 +247,8 @@ func mediaType(h http.Header) string {
 	return t
 }
 
-// failure says what ended a request: the caller, the watchdog, or the network. What the network
-// says has the whole URL, of which the path is enough.
+// failure says what ended a request: the caller, the watchdog, or the network. The network's error
+// has the whole URL, of which the path is enough.
 func (c *Client) failure(ctx context.Context, path string, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("%s: %w", path, cause)

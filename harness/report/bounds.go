@@ -8,7 +8,7 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// What strangers name and write has any length; a report shows so many bytes of it.
+// Names and texts of strangers have any length; a report shows so many bytes of them.
 const (
 	maxName   = 300
 	maxText   = 16 << 10

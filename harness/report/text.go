@@ -46,7 +46,7 @@ var levelColors = [...]string{rule.Note: "\x1b[36m", rule.Warning: "\x1b[33m",
 // with one cause, which are of one rule at one place, are told once, with how many they are. Then
 // come how many notes were left out, the conclusions, and [Report.Line].
 //
-// What others wrote is escaped (package visible).
+// Text escapes what others wrote (package visible).
 func (r *Report) Text(w io.Writer, o TextOptions) error {
 	r = r.bounded()
 	b := bufio.NewWriter(w)

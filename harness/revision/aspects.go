@@ -24,7 +24,7 @@ import (
 // file is the new revision as a whole.
 func (p *pair) file() rule.Place { return rule.Place{File: p.source.File} }
 
-// blame is where an error of the new revision is, and what it says.
+// blame is the place and the text of an error of the new revision.
 func (p *pair) blame(err error) (rule.Place, string) { return check.Place(p.source, err) }
 
 // wrote is the place in the new revision that wrote a byte of a conversation's prompt.
@@ -89,7 +89,7 @@ func (p *pair) capsThat(was bool, find finder, text string) {
 
 func capsLost(p *pair, find finder) {
 	p.capsThat(true, find, "%s was true and is false")
-	// What is there under a new condition is lost to those who do not meet it.
+	// A capability under a new condition is lost to those who do not meet it.
 	was, is := p.was.Caps().Needs, p.is.Caps().Needs
 	for _, c := range []struct {
 		was, is bool
@@ -380,7 +380,7 @@ func introduced(severity rule.Severity) func(*pair, finder) {
 				!broken(p.findings[0], res.Rule) {
 				place := res.Place
 				if place.Line == 0 {
-					// what the template lacks has no place, what took it away has
+					// a part that the template lacks has no place, the change that took it away has
 					place = p.change()
 				}
 				find(place, "%s %s: %s", res.Rule, res.Name, res.Text)

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Settle marks as known the failures of now that were there before, and what was not judged before
-// either, of each rule in each suite as many as before had: first those that say the same in their
-// first line, then any. What failed before may go unjudged now; what was not judged before and
-// fails now is news. The rules of exempt must hold whatever was before. It returns how many it
-// marked.
+// Settle marks as known the failures of now that were there before, and the unjudged ones that were
+// not judged before either, of each rule in each suite as many as before had: first those that say
+// the same in their first line, then any. A rule that failed before may go unjudged now; one that
+// was not judged before and fails now is news. The rules of exempt must hold even where they failed
+// before. It returns how many it marked.
 func Settle(now, before []Result, reason string, exempt ...string) int {
 	type key struct {
 		suite, rule, text string

@@ -92,8 +92,8 @@ func (r *run) expect(ts *testscript.TestScript, name, got string) {
 var updating sync.Mutex
 
 // writeUpdates rewrites a case with what was found, if the case holds otherwise: one with a fault
-// is not touched. What a case of a kind found goes into the family's outputs, even where the kind
-// itself has the expectation: the diff shows it, and a person decides for all families.
+// is not touched. The findings of a case of a kind go into the family's outputs, even where the
+// kind itself has the expectation: the diff shows it, and a person decides for all families.
 func (r *run) writeUpdates(t testscript.T, file string) {
 	if failed, ok := t.(interface{ Failed() bool }); len(r.updates) == 0 || !ok || failed.Failed() {
 		return

@@ -79,8 +79,9 @@ func (c Case) Check() (stats Stats, err error) {
 	return stats, nil
 }
 
-// acceptTwice holds our matcher against the second engine for grammars. What is no text is left
-// out: engines in C end one at a NUL and read what is no UTF-8 in their own ways.
+// acceptTwice holds our matcher against the second engine for grammars. Outputs that are no text
+// are left out: engines in C end a text at a NUL and read bytes that are no UTF-8 in their own
+// ways.
 func (c Case) acceptTwice(plan *engine.Plan, stats *Stats) error {
 	if c.accepts == nil || !utf8.ValidString(c.Output) || strings.ContainsRune(c.Output, 0) {
 		return nil

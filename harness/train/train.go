@@ -2,9 +2,9 @@
 //
 // # Terminology
 //
-// What the model writes in an answer is its content, its reasoning, its calls and the end of its
-// turn: not the header, and not what the generation prompt has there already. The mask of a
-// conversation is those bytes. The tags are {% generation %} and {% endgeneration %}, of which
+// The model writes the content of an answer, its reasoning, its calls and the end of its turn: not
+// the header, and not what the generation prompt has there already. The mask of a conversation is
+// the bytes that the model writes. The tags are {% generation %} and {% endgeneration %}, of which
 // transformers makes the mask.
 //
 // # Model

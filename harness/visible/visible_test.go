@@ -86,5 +86,5 @@ func FuzzWriter(f *testing.F) {
 
 // validJSON reports whether a text is UTF-8 throughout, which JSON must be, and has no carriage
 // return: between tokens that is white space, and still it moves the cursor, so that it must be
-// escaped. What this project writes has none.
+// escaped. The JSON that this project writes has none.
 func validJSON(text string) bool { return utf8.ValidString(text) && !strings.Contains(text, "\r") }

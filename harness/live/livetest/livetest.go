@@ -3,7 +3,7 @@
 //
 // # Model
 //
-// There is no model after the server. What it "writes" is made from the template: the shortest
+// The server has no model. It makes what it "writes" from the template: the shortest
 // sentence of the request's grammar where one constrains the answer, else reasoning and content in
 // the template's format; or a text that the test gives. It is cut into tokens of a few bytes, which
 // a plan's parser reads, and sent in OpenAI's shape, in one piece or streamed. The same request
