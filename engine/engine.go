@@ -109,8 +109,8 @@ func (o Options) Together() Options {
 type Limits struct {
 	Render RenderLimits // of each render
 	// TotalSteps bounds the renders of the template together, those of probes and analysis
-	// included; 0: no bound. It is for a template that is looked at once: one that serves requests
-	// would run out.
+	// included; 0: no bound. It is for a template that is analysed once. A template that serves
+	// requests would reach the bound in time, and refuse every later request.
 	TotalSteps int64
 	Output     OutputLimits // of each parser
 
@@ -186,8 +186,8 @@ func Compile(s Source, o Options) (*Template, error) {
 }
 
 // Exhausted returns why renders were refused, nil where none was: for Limits.TotalSteps, for what
-// it would take to look at the template, or because Limits.Context is done. What was found of the
-// template is incomplete then, and may be wrong.
+// it would take to look at the template, or because Limits.Context is done. The findings about the
+// template are incomplete then, and may be wrong.
 func (t *Template) Exhausted() error {
 	if ctx := t.chat.Context; ctx != nil && ctx.Err() != nil {
 		return fmt.Errorf("%s: the look at it "+
@@ -314,8 +314,8 @@ type Tolerances = codegen.Tolerances
 // Plan is everything that a request needs: the prompt, and how to read and constrain the answer.
 type Plan struct {
 	Prompt Prompt
-	// what of the prompt's prefill the parser reads first, before the output: all of it that may
-	// reach the message (E29)
+	// the part of the prompt's prefill that the parser reads first, before the output: all of it
+	// that may reach the message (E29)
 	Prefill string
 
 	Lazy      bool      // the grammar constrains nothing until a trigger comes

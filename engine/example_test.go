@@ -84,7 +84,7 @@ func Example() {
 	// tool_calls
 }
 
-// Compile reads a template once. What is wrong with it has a place in its source.
+// Compile reads a template once. Its errors have places in the source.
 func ExampleCompile() {
 	t, err := engine.Compile(engine.Source{Name: "chat_template.jinja", Text: chatTemplate},
 		engine.Options{})

@@ -96,8 +96,8 @@ func (t *Template) prove() proofs {
 	return p
 }
 
-// proven refuses a request whose answers the format is not proven to read (E11). What it decides
-// depends on the template and its arguments, never on what was called before.
+// proven refuses a request whose answers the format is not proven to read (E11). Its decision
+// depends on the template and its arguments, never on earlier calls.
 func (t *Template) proven(r chat.Request, o PrepareOptions) error {
 	if o.Insist {
 		return nil

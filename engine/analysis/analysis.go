@@ -25,8 +25,8 @@
 // # Provenance locates, it does not determine (E6)
 //
 // A template may print nothing of a call, drop content beside calls, print a slot twice, or replace
-// an id by a counter. What cannot be found is left at its zero value and said in the evidence; the
-// round trip of package verify decides whether the result holds.
+// an id by a counter. Fields that cannot be found keep their zero values, and the evidence names
+// them; the round trip of package verify decides whether the result holds.
 //
 // # Errors
 //
@@ -98,7 +98,7 @@ func (e Evidence) String() string {
 	return line
 }
 
-// Ground says how a field of the format is known: which comparison gave it, and what that rests on
+// Ground says how a field of the format is known: which comparison gave it, and on which evidence
 // (E28).
 type Ground struct {
 	Field      string       `json:"field"` // as Format.String prints it

@@ -172,8 +172,8 @@ func (a *argumentsPass) tagged(c *format.Calls, one spelling) {
 	b.Entry = a.entryParts(open, core, close)
 	a.valueCodec(c, es[0])
 	if q != b.Codec.Quote {
-		// The quotes are the template's, and no codec: what writes the other values is the language
-		// of strings, too.
+		// The quotes are the template's, and no codec: strings are in the same language as the
+		// other values.
 		if b.Codec.Style = format.StylePython; a.pythonic() < 0 {
 			b.Codec.Style = format.StyleJSON
 		}
@@ -196,13 +196,13 @@ func (a *argumentsPass) tagged(c *format.Calls, one spelling) {
 	a.gave("A1", "args arg codec", format.Observed, "argument %v, codec %+v", b.Entry, b.Codec)
 }
 
-// headSuffix places what stands between the name and the first argument, and what stands after the
-// last one. Where a call without arguments has them as well, or they are no brackets, they belong
-// to the call; else they enclose the arguments (T6).
+// headSuffix places the text between the name and the first argument, and the text after the last
+// one. Where a call without arguments has them as well, or they are no brackets, they belong to the
+// call; else they enclose the arguments (T6).
 func (a *argumentsPass) headSuffix(c *format.Calls, suffix, quote string) {
 	b := &c.Body
 	close := c.Call.Close.Full()
-	// What follows the last value is the entry's close and the tail's or the call's.
+	// After the last value stand the entry's close and the tail's or the call's.
 	if len(c.Tail) == 0 {
 		close = withoutEntryClose(strings.TrimPrefix(close, quote), b)
 	} else if c.Tail[0].Kind == format.SlotLit {

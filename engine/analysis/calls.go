@@ -209,9 +209,9 @@ func (a *callsPass) opening(first spelling, isObject bool) string {
 	return s
 }
 
-// section compares one call with two (T2). What precedes every call is the call's open, what
-// precedes the first alone the section's; the same for the closes; what is left between two calls
-// is the separator.
+// section compares one call with two (T2). Text before every call is the call's open, text before
+// the first call alone the section's. The closes are found in the same way. The rest of the text
+// between two calls is the separator.
 func (a *callsPass) section(c *format.Calls, opening string, one, two []spelling) {
 	between := two[1].lead
 	if c.Object != nil {
@@ -254,7 +254,7 @@ func (a *callsPass) sectionEnd(c *format.Calls, rest, second string) {
 	if _, at := observe.Before(a.plain.body, observe.Content); end == "" &&
 		countMarkers(observe.After(a.plain.body, at)) > 0 && countMarkers(rest) > 0 &&
 		!mirrored(c.Section.Open.Full(), rest) {
-		// What ends an answer is not there: then the last marker ends a turn with calls.
+		// The end of an answer is not there, so the last marker ends a turn with calls.
 		close = rest[:lastMarker(rest)]
 		c.Section.Close = format.Mark(close)
 		a.callEnd = rest[len(close):]
@@ -427,8 +427,9 @@ func countersIn(atoms []observe.Atom) int {
 	return n
 }
 
-// counts says from where the nth number that is computed in a call counts the calls of a turn, if
-// that is what it does: one call, two and three have the numbers of their places (T7).
+// counts returns the number at which the nth computed number in a call begins to count the calls of
+// a turn. yes reports whether it counts them: one call, two and three have the numbers of their
+// places (T7).
 func (a *callsPass) counts(nth int) (base int, yes bool) {
 	for calls := 1; calls <= len(observe.NameNeedles); calls++ {
 		with := func(p *observe.Probe) { p.Calls = a.observer.CallsWith(calls, p.Calls[0].Args...) }

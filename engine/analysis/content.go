@@ -16,8 +16,8 @@ func findContent(s state) state {
 	return p.state
 }
 
-// compareContent runs C1: what stands around content, alone and after reasoning, that is neither
-// the header nor reasoning nor what ends every turn.
+// compareContent runs C1: the text around content, alone and after reasoning, that is neither the
+// header nor reasoning nor the end of every turn.
 func (a *contentPass) compareContent() {
 	c := &a.format.Content
 	if c.Mode != format.ContentPlain {
@@ -90,7 +90,7 @@ func (a *contentPass) pairBesideCalls() format.Pair {
 }
 
 // contentClose returns what closes content: the literal after it without what ends the turn. Turns
-// of different kinds share their end; what only content is followed by is its close. A close has as
+// of different kinds share their end; text that follows content alone is its close. A close has as
 // many markers as its open, even where the end happens to begin like it.
 func (a *contentPass) contentClose(open, behind string) string {
 	if a.called.observation == nil {

@@ -27,9 +27,9 @@ func (a *state) sharedEnd(x, y string) string {
 	return end
 }
 
-// turnEnd returns what stands after the last answer and its close, shortened to what stands after
-// an answer that a user's message follows, where that begins alike: what comes after it (an end of
-// the whole text, the beginning of a next turn) is no part of the turn.
+// turnEnd returns the text after the last answer and its close. Where the text after an answer that
+// a user's message follows begins alike, it returns that common beginning: the rest (an end of the
+// whole text, the beginning of a next turn) is no part of the turn.
 func (a *state) turnEnd() string {
 	_, at := observe.Before(a.plain.body, observe.Content)
 	close := ""

@@ -42,10 +42,10 @@ func findHeader(s state) state {
 	return p.state
 }
 
-// judged reports whether an assistant's message is no answer: the template writes it before what
-// ends a user's message, as something that is asked about, and no turn begins as prompts do. Where
-// prompts are written unasked, what ends both has to have sentences: it says what to judge, and is
-// no end of the text.
+// judged reports whether an assistant's message is no answer: the template writes it before the end
+// of a user's message, as something that is asked about, and no turn begins as prompts do. Where
+// prompts are written unasked, the common end must contain sentences: such an end tells the model
+// what to judge, and is no end of the text.
 func (a *headerPass) judged() bool {
 	asked, bare := a.observe(observe.Probe{Plain: true, Generate: true, Tools: a.tooled}),
 		a.observe(observe.Probe{Plain: true, Tools: a.tooled})
@@ -242,8 +242,8 @@ func endOf(text, header string) int {
 }
 
 // headerOfContent finds the header with the end of the user's turn before it where only answers
-// with content have it: what every prompt adds and stands directly before content opens neither
-// reasoning nor content. It must be longer than the one that all turns share.
+// with content have it: text that every prompt adds directly before content opens neither reasoning
+// nor content. It must be longer than the one that all turns share.
 func (a *headerPass) headerOfContent(shared, before string,
 	prompts []string) (header, end string, ok bool) {
 	heads := []string{observe.FirstLiteral(a.plain.tail)}
@@ -285,7 +285,7 @@ func (a *headerPass) alignHeader(heads []string, before string, prompts []string
 		end = snapEnd(end, before, header)
 	}
 	if prompts[0] != before && header == end && shared != header {
-		// What is added stands after other text: look for it where the answers have it.
+		// The added text stands after other text: look for it where the answers have it.
 		added := strings.TrimPrefix(commonPrefix(prompts...), before)
 		header, end = a.headerBehind(shared, added)
 		header = snapEnd(header, shared, header+strings.TrimPrefix(added, header[len(end):]))
@@ -344,7 +344,7 @@ func (a *heading) startOf(text string) (n int, ok bool) {
 }
 
 // withoutOpener takes off the header's end what opens a part of the turn: a marker that answers
-// write again before a later part, or what stands between two calls where nothing else opens them.
+// write again before a later part, or the text between two calls where nothing else opens them.
 func (a *headerPass) withoutOpener(header string) string {
 	bare := strings.TrimRight(header, format.Space)
 	ps := splitMarkers(bare)

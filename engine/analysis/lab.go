@@ -64,8 +64,8 @@ func (a *lab) seen(r *observe.Rendering) *observation {
 	return o
 }
 
-// withoutTools takes off an answer's tail what the template writes after the messages where there
-// are tools: what an answer without tools does not end with.
+// withoutTools takes off an answer's tail the text that the template writes after the messages
+// where there are tools: an answer without tools does not end with it.
 func (a *lab) withoutTools(p observe.Probe, tail []observe.Atom) []observe.Atom {
 	from := len(tail)
 	for i, at := range slices.Backward(tail) {

@@ -22,8 +22,8 @@ var ErrTurn = errors.New("where the model's turn begins in the prompt cannot be 
 // mostly needs no other render.
 //
 // The template's own text at the end of the prompt is known from provenance: it is what the same
-// input without a generation prompt lacks or, where the template cannot be asked for one, what
-// follows the last byte of the conversation. The header is looked for nowhere else. Where the
+// input without a generation prompt lacks or, where the template cannot be asked for one, the text
+// after the last byte of the conversation. The header is looked for nowhere else. Where the
 // template goes on with a turn that it has not closed, as after a tool's result, there is no
 // header, and it adds nothing, or what it was seen to begin turns with.
 //
@@ -76,7 +76,7 @@ func (a *Analysis) Prefill(t *chattemplate.Template, in chattemplate.Input,
 
 // known finds the prefill in the runs of a prompt alone. After a question or a result nothing of
 // the model's can stand before its turn in the template's own end of the prompt; where the header
-// is there once, and what follows it is a prefill that the template was seen to write, the turn
+// is there once, and the text after it is a prefill that the template was seen to write, the turn
 // begins there.
 func (a *Analysis) known(in chattemplate.Input, text jinja.Text) (string, bool) {
 	n, header := len(in.Messages), a.Format.Header

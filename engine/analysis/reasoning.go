@@ -75,7 +75,7 @@ func (a *reasoningPass) split(with, without turn, next ...observe.Kind) (open, c
 		}
 		close = strings.TrimSuffix(between, rest)
 		if closed := closedAt(close, open); closed > 0 && countMarkers(close[closed:]) > 0 {
-			// what stands after the close opens content that follows reasoning alone
+			// the text after the close opens content that follows reasoning alone
 			close = close[:closed]
 		}
 		return open, close
@@ -93,9 +93,9 @@ func (a *reasoningPass) split(with, without turn, next ...observe.Kind) (open, c
 	return open, between
 }
 
-// closeBeforeCalls returns what of a close stands between reasoning and calls, too: what else it
-// has encloses both. Where that is no marker, reasoning beside calls ends otherwise, and the close
-// is what it was.
+// closeBeforeCalls returns the part of a close that stands between reasoning and calls, too: the
+// rest of it encloses both. Where that is no marker, reasoning beside calls ends otherwise, and the
+// close is what it was.
 func (a *reasoningPass) closeBeforeCalls(close string) string {
 	if !a.acted.shown(observe.Reasoning) {
 		return close
@@ -110,7 +110,7 @@ func (a *reasoningPass) closeBeforeCalls(close string) string {
 	return shared
 }
 
-// onlyBeforeContent reports whether reasoning has no close of its own: what stands between it and
+// onlyBeforeContent reports whether reasoning has no close of its own: the text between it and
 // content opens content in every turn, and before a call reasoning ends without it.
 func (a *reasoningPass) onlyBeforeContent(between, bare string) bool {
 	ps := pieces(between)

@@ -53,7 +53,7 @@ func commonSuffix(texts ...string) string {
 // maxMarker bounds a bracketed marker, in bytes.
 const maxMarker = 80
 
-// splitMarkers cuts a literal into markers and what stands between them. A marker is a bracketed
+// splitMarkers cuts a literal into markers and the texts between them. A marker is a bracketed
 // word, <...> or [...] or <<...>>, without white space at its start and without a bracket inside,
 // or a word between two glyphs of a kind, ⁂...⁂ or ##...##; everything else is cut into runs of
 // white space, words (letters, digits and underscores, of one script each) and single signs.
@@ -260,7 +260,7 @@ func isWordRune(r rune) bool {
 }
 
 // divide divides what stands between two like things: the close of the first, a separator, the open
-// of the second. The first thing's lead shows the open, what stands after the last one shows the
+// of the second. The first thing's lead shows the open, the text after the last one shows the
 // close. Where the two overlap, white space goes to the open; a marker does so where all calls
 // begin with it (it then precedes every tag), or where the open is nothing else, and to the close
 // elsewhere (it then ends every tag). Where it is known how much of what stands after precedes the
@@ -460,7 +460,7 @@ func lastMarker(s string) int {
 	return last
 }
 
-// cutLast cuts the last marker or word group off an open: what is left encloses it.
+// cutLast cuts the last marker or word group off an open: the rest encloses it.
 func cutLast(open string) (outer, inner string) {
 	ps := splitMarkers(open)
 	i := len(ps)

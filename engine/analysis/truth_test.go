@@ -9,8 +9,8 @@ import (
 )
 
 // TestReasoningIsEvidenced sees that markers of reasoning rest on something: on what is written, on
-// what the template takes out of content, or on the shape of a tag. What merely heads an answer
-// opens nothing.
+// what the template takes out of content, or on the shape of a tag. Text that merely heads an
+// answer opens nothing.
 func TestReasoningIsEvidenced(t *testing.T) {
 	const turn = `{%- for m in messages %}<|{{ m.role }}|>{{ CONTENT }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>PROMPT{% endif %}`
 	cut := func(open, close string) string {

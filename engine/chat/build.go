@@ -6,8 +6,8 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// MessageOf builds a message in OpenAI's shape: its role, its content and, after these, what else
-// it has.
+// MessageOf builds a message in OpenAI's shape: its role, its content and, after these, its other
+// fields.
 func MessageOf(role string, content ordered.Value, more ...ordered.Member) ordered.Value {
 	members := make([]ordered.Member, 0, 2+len(more))
 	members = append(members, ordered.MemberOf("role", ordered.Str(role)),

@@ -74,7 +74,7 @@ const (
 // (continue_final_message).
 type Continue uint8
 
-// What is continued.
+// The parts that can be continued.
 const (
 	ContinueNone Continue = iota
 	ContinueContent

@@ -66,8 +66,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// FuzzRequest reads any request: what is taken holds what was said, and what is not is refused with
-// the field's path.
+// FuzzRequest reads any request: an accepted request holds all that the text states, and a refusal
+// names the field's path.
 func FuzzRequest(f *testing.F) {
 	for _, text := range []string{
 		`{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "tool_calls": null}]}`,

@@ -7,7 +7,7 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// What follows is the wire: the JSON of OpenAI's chat completions
+// The rest of this file is the wire: the JSON of OpenAI's chat completions
 // (https://platform.openai.com/docs/api-reference/chat), with reasoning_content for reasoning, as
 // servers have agreed on. Reading is lenient where servers differ: fields that are not known are
 // skipped, null is absent, reasoning may come under any of [ReasoningFields], content in typed

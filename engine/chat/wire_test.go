@@ -94,8 +94,8 @@ func TestCallIDs(t *testing.T) {
 	}
 }
 
-// TestRequestWire reads requests, writes them and reads them again. What a request is silent about
-// is as in OpenAI's protocol.
+// TestRequestWire reads requests, writes them and reads them again. Fields that a request omits
+// have the defaults of OpenAI's protocol.
 func TestRequestWire(t *testing.T) {
 	const user = `"messages":[{"role":"user","content":"x","name":"n"}]`
 	const tools = `"tools":[{"type":"function","function":{"name":"f","strict":true,"parameters":{"b":1,"a":2.50}}}]`
@@ -176,8 +176,8 @@ func TestWireErrors(t *testing.T) {
 	}
 }
 
-// FuzzWire reads any JSON as each thing that goes over the wire; what is taken is written, and read
-// as itself.
+// FuzzWire reads any JSON as each thing that goes over the wire; an accepted thing is written, and
+// read back as itself.
 func FuzzWire(f *testing.F) {
 	for _, text := range []string{
 		`{"role": "assistant", "content": null, "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}]}`,

@@ -15,8 +15,8 @@
 //
 // Unless Strict is set, a scanner reads JSON and Python literals alike (E21 T6): single quotes,
 // True, False and None, tuples, a trailing comma, raw control characters and unknown escapes in
-// strings. What it hands on is always JSON. Numbers keep their text, keys their order, and JSON its
-// white space.
+// strings. It always hands on JSON. Numbers keep their text, keys their order, and JSON its white
+// space.
 //
 // # Limits
 //

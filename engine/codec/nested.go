@@ -17,7 +17,7 @@ type Tags struct {
 	ItemOpen, ItemClose string
 }
 
-// NestedType makes scanners for the inside of one tag: what stands between an entry's Mid and its
+// NestedType makes scanners for the inside of one tag: the text between an entry's Mid and its
 // Close. A pointer to it is a [peg.ScannerType].
 type NestedType struct {
 	Tags   Tags
@@ -160,7 +160,7 @@ func (n *Nested) schema() *schema.Schema {
 	return n.stack[len(n.stack)-1].value
 }
 
-// ends says whether the closing tag of the value at hand stands at the start of rest.
+// ends reports whether the closing tag of the value at hand stands at the start of rest.
 func (n *Nested) ends(rest []byte, closed bool) (length int, v verdict) {
 	if len(n.stack) > 0 {
 		switch top := &n.stack[len(n.stack)-1]; {
@@ -192,7 +192,8 @@ func (n *Nested) anyClose(rest []byte, closed bool) (int, verdict) {
 	return 0, broken
 }
 
-// match says whether rest begins with text: done, broken, or held where rest is a beginning of it.
+// match reports whether rest begins with text: done, broken, or held where rest is a beginning of
+// it.
 func match(rest []byte, closed bool, text string) (int, verdict) {
 	switch {
 	case text == "":

@@ -50,9 +50,9 @@
 //
 // The tolerances are those of E21, each with a bit in [Tolerances]. The grammar has keys in the
 // template's order, wrappers where the template has them, values in its notation and arguments as
-// their schemas want them. What it leaves to the model beyond that it leaves only because the
-// parser of the same plan reads it as it is meant, so a tolerance that is switched off can narrow
-// the grammar:
+// their schemas want them. Beyond that, it leaves a choice to the model only where the parser of
+// the same plan reads each variant as it is meant. A tolerance that is switched off can therefore
+// narrow the grammar:
 //
 //	T1 free-space        on: white space beside markers and around values is free; off: as the template writes it, none where it writes none
 //	T2 content-around    on: text, calls, text; off: either text or calls, and calls begin where the output or what follows reasoning does
@@ -70,13 +70,13 @@
 // A lazy grammar without T2 or T3 is armed at the beginning of the output alone, since the parser
 // looks for calls, or for reasoning, there alone. Formats of addressed parts (format.Route) say in
 // each part what it is, so that T2 and T3 change nothing. No text of the answer has a marker in it
-// with which a call or reasoning could begin, whatever is tolerated. What a text has at its very
-// end of the turn's end may be dropped (E9, EndStub).
+// with which a call or reasoning could begin, whatever is tolerated. A part of the turn's end may
+// be dropped from the very end of a text (E9, EndStub).
 //
 // # Limits
 //
-// Names and keys have at most [MaxName] bytes. What must be held until it is known to be a call is
-// bounded by the machine (vm.Limits.Held).
+// Names and keys have at most [MaxName] bytes. The machine bounds the text that must be held until
+// it is known to be a call (vm.Limits.Held).
 //
 // # Errors
 //
@@ -299,7 +299,7 @@ type Output struct {
 	Marks   []MarkInfo
 	Values  []ValueInfo
 	IDs     []IDPlace // by spelling: what waits for a call's id (E24)
-	// what of the prefill a parser reads first: all of it that may reach the message (E29)
+	// the part of the prefill that a parser reads first: all of it that may reach the message (E29)
 	Prefill string
 
 	TrimContent   bool // the template trims content
@@ -320,7 +320,7 @@ type Output struct {
 func Generate(f format.Format, o Options) (*Output, error) { return NewGenerator(f).Generate(o) }
 
 // Tree returns the patterns of the program: the frame's, those that the tools have added, and, as a
-// rule for each place where a name has been read, what follows it for each tool.
+// rule for each place where a name has been read, the continuation for each tool.
 func (o *Output) Tree() *peg.Tree {
 	tree, parts := *o.made.frame.tree, o.made.parts
 	tree.Rules = append(slices.Clip(tree.Rules), parts.Rules...)

@@ -6,8 +6,8 @@ import (
 )
 
 // Constrained returns the part of an answer's text that the grammar constrains: all of it, or,
-// where the grammar is lazy, what comes from the first trigger on. ok is false where no trigger is
-// in the text.
+// where the grammar is lazy, the part from the first trigger on. ok is false where no trigger is in
+// the text.
 func (o *Output) Constrained(output string) (text string, ok bool) {
 	if !o.Lazy {
 		return output, true

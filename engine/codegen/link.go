@@ -18,9 +18,9 @@ import (
 // schemaless is the schema of an answer that is not JSON.
 var schemaless ordered.Value
 
-// Generator makes parsers and grammars for one format. What does not depend on a request's tools it
-// makes once: a frame of the program, into which the tools are linked. It is safe for concurrent
-// use.
+// Generator makes parsers and grammars for one format. It makes the parts that do not depend on a
+// request's tools once: a frame of the program, into which the tools are linked. It is safe for
+// concurrent use.
 type Generator struct {
 	f      format.Format
 	mu     sync.Mutex
@@ -146,7 +146,7 @@ type tool struct {
 }
 
 // linker makes the parts of a program that depend on the tools: for each place where a name was
-// read, what follows it for each of them.
+// read, the continuation for each of them.
 type linker struct {
 	*reader
 	r *request

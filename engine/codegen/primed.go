@@ -7,8 +7,8 @@ import (
 	"github.com/goassay/assay/engine/format"
 )
 
-// primed returns the part of a prefill that an answer's parser reads first: what says in which
-// state the answer begins, and what may reach the message (E29). That is
+// primed returns the part of a prefill that an answer's parser reads first: the text that decides
+// in which state the answer begins, and the text that may reach the message (E29). That is
 //
 //   - reasoning that the prompt leaves open, from its opener on;
 //   - the opener of content or of a call, or the beginning of one, that nothing closes;
@@ -76,8 +76,8 @@ func lastOf(s string, texts []string) int {
 	return at
 }
 
-// primedRoute returns the end of a prefill from the start or the head of its last part on, if that
-// is open.
+// primedRoute returns the end of a prefill, from the start or the head of its last part on, where
+// that part is open.
 func (t *turn) primedRoute(prefill string) string {
 	for i := range prefill {
 		for k := range t.f.Routes {

@@ -9,7 +9,7 @@ import (
 )
 
 // callReader makes the states of the calls of one spelling. A pattern that has read a call up to
-// the name ends with a peg.Switch; what follows for each tool is put there by the linker.
+// the name ends with a peg.Switch; the linker puts the continuation for each tool there.
 type callReader struct {
 	*reader
 	s    *spelling
@@ -115,7 +115,7 @@ func (c *callReader) openAtStart() (alts peg.Choice) {
 }
 
 // openInReasoning returns the alternatives for a first call inside reasoning: it is held until it
-// is complete and what follows it belongs after a call (E16).
+// is complete and the next text is one that belongs after a call (E16).
 func (c *callReader) openInReasoning() peg.Choice {
 	var alts peg.Choice
 	for _, o := range c.s.openings {
@@ -410,8 +410,8 @@ func (c *callReader) part(parts []format.Part, n int, follow []string) peg.Patte
 }
 
 // beforeName and afterName match the parts of an id beside the function's name, which models leave
-// out: the name is what tells (T4). What has begun after the name is the id's, wherever it breaks
-// off.
+// out: the name is enough to tell a call (T4). A part that has begun after the name is the id's,
+// wherever it breaks off.
 func (c *callReader) beforeName(parts []format.Part) peg.Pattern {
 	if len(parts) == 0 || !c.t.on(OptionalWrapper) {
 		return c.inID(parts)
@@ -462,7 +462,7 @@ func (c *callReader) announced(tool *tool) peg.Pattern {
 	})
 }
 
-// rest is the state after a name: what remains of the head, the arguments, the tail and the call's
+// rest is the state after a name: the rest of the head, the arguments, the tail and the call's
 // closing marker.
 func (c *callReader) rest(tool *tool) peg.Pattern {
 	s := c.s

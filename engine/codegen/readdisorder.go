@@ -14,8 +14,8 @@ type disorder struct{ *callReader }
 
 func (c *callReader) disorder() disorder { return disorder{c} }
 
-// broken is the state in which an announced call ends incomplete. What is left of it is skipped, up
-// to where the answer can go on (E30).
+// broken is the state in which an announced call ends incomplete. The rest of the call is skipped,
+// up to where the answer can go on (E30).
 func (c disorder) broken() peg.Pattern {
 	return c.ref(c.name("broken"), func() peg.Pattern {
 		end := stops(c.s.resuming(), c.t.endTexts())
@@ -101,8 +101,8 @@ func (c disorder) strange() peg.Choice {
 	return peg.Choice{peg.Seq{held, peg.Cut{}, c.siblings()}}
 }
 
-// siblings is the state after the name of a function that is not declared: what is left of its
-// call is content, up to where a further call of the section begins.
+// siblings is the state after the name of a function that is not declared: the rest of its call is
+// content, up to where a further call of the section begins.
 func (c disorder) siblings() peg.Pattern {
 	next := c.further()
 	if len(next) == 0 || c.separator() == nil && c.s.Section.Open.Text == "" {
@@ -115,8 +115,8 @@ func (c disorder) siblings() peg.Pattern {
 }
 
 // empty returns the alternatives for markers around calls that have none between them, or something
-// else, and for those with which the output ends (E20, E30). They are dropped; what they stand
-// around is read on.
+// else, and for those with which the output ends (E20, E30). They are dropped; the text that they
+// enclose is read on.
 func (c disorder) empty() (alts peg.Choice) {
 	s := c.s
 	drop := func(m format.Marker, p peg.Pattern, next peg.Pattern) {

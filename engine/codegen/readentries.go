@@ -269,9 +269,9 @@ func (c *entryReader) ahead() peg.Seq {
 	return append(seq, c.key(), peg.Space{}, c.lit(e.mid.Text.Text))
 }
 
-// keyed matches what follows a key: its type, its value and what closes the entry. Where that
-// depends neither on the key nor on more of the schema than its types, values of one mode are read
-// alike.
+// keyed matches the rest of an entry after its key: the type, the value and the closing text. Where
+// that depends neither on the key nor on more of the schema than its types, values of one mode are
+// read alike.
 func (c *entryReader) keyed(key string, s *schema.Schema) peg.Pattern {
 	if c.s.Body.Codec.Nested || c.s.entry.closesWithKey() {
 		return c.makeKeyed(key, s)
@@ -335,7 +335,7 @@ func (c *entryReader) unquoted() string {
 	return mid[:len(mid)-1]
 }
 
-// entryValue matches a value and what closes its entry.
+// entryValue matches a value and the closing text of its entry.
 func (c *entryReader) entryValue(key string, s *schema.Schema) peg.Pattern {
 	e := c.s.entry
 	p := &c.s.Body
@@ -538,8 +538,8 @@ func (c *entryReader) goesOn() peg.Pattern {
 	})
 }
 
-// openEnd finds the stops of values that nothing closes: what separates entries, a line break
-// perhaps, where another key follows, and what the call has after the last one.
+// openEnd finds the stops of values that nothing closes: the separator of entries, a line break
+// perhaps, where another key follows, and the text of the call after the last one.
 func (c *entryReader) openEnd() (out []ending) {
 	e := c.s.entry
 	further, goesOn := c.ahead(), c.goesOn()

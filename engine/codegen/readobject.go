@@ -112,8 +112,8 @@ func fixedMember(o *format.Object, f format.Field, level int,
 	return append(seq, peg.Space{}, peg.Lit{Text: "}"})
 }
 
-// member matches any member of the object at a path: a slot, an object that contains some, or what
-// nobody asked for.
+// member matches any member of the object at a path: a slot, an object that contains some, or a
+// member that nobody asked for.
 func (c *objectReader) member(path []string) peg.Pattern {
 	return c.ref(fmt.Sprintf("member %d %q", c.s.number, path), func() peg.Pattern {
 		var words []string

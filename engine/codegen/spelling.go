@@ -422,8 +422,8 @@ func (s *spelling) byLines() bool {
 	return e.closeText("") == "" && s.Body.Sep.Text == "" && strings.Contains(gap, "\n")
 }
 
-// openEnds returns the literals that end values which nothing closes: what separates entries, a
-// line break perhaps, and what the call has after the last one.
+// openEnds returns the literals that end values which nothing closes: the separator of entries, a
+// line break perhaps, and the text of the call after the last one.
 func (s *spelling) openEnds() []string {
 	e := s.entry
 	if s.byLines() {
@@ -443,7 +443,7 @@ func (s *spelling) openEnds() []string {
 }
 
 // afterValue returns the literals that end a value whose own closing marker is missing: the next
-// key's opener, and what closes the call. Only those count that do not occur by chance.
+// key's opener, and the closing text of the call. Only those count that do not occur by chance.
 func (s *spelling) afterValue() (key string, closers []string) {
 	if s.Body.Kind == format.BodyKwargs {
 		return "", nil

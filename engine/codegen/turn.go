@@ -140,7 +140,7 @@ func (t *turn) stopTexts() []string {
 	})
 }
 
-// opensToo reports whether calls begin as a closing marker does.
+// opensToo reports whether a marker that opens calls begins with the given closing marker.
 func (t *turn) opensToo(text string) bool {
 	return slices.ContainsFunc(t.openers(),
 		func(opener string) bool { return strings.HasPrefix(opener, text) })
@@ -236,7 +236,7 @@ func (t *turn) leavesOpen(text string) bool {
 }
 
 // nextTurn returns the literals after which, once the turn has ended, nothing is the model's: a
-// further end, and the marker with which the header of a turn begins. What follows that is a turn
+// further end, and the marker with which the header of a turn begins. Text after that is a turn
 // that the model has made up.
 func (t *turn) nextTurn() (texts []string) {
 	for _, end := range t.endTexts() {

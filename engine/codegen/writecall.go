@@ -207,7 +207,7 @@ func (c *callWriter) inID(parts []format.Part) peg.Seq {
 	return seq
 }
 
-// rest is the state after a name: what remains of the head, the arguments, the tail and the call's
+// rest is the state after a name: the rest of the head, the arguments, the tail and the call's
 // closing marker.
 func (c *callWriter) rest(t *tool) peg.Pattern {
 	s := c.s

@@ -221,7 +221,7 @@ func (c *entryWriter) codec(key string, mode valueMode) gbnf.Codec {
 	case valueLiteral:
 		switch {
 		case p.Kind == format.BodyDict && p.Codec.Style != format.StyleJSON:
-			// what is in a value in JSON has its quotes
+			// texts inside a value in JSON have its quotes
 			gc = dictCodec(p)
 		case p.Codec.Style == format.StylePython:
 			gc.Style = gbnf.Python

@@ -73,7 +73,7 @@ func (c *nestedWriter) object(name string, s *schema.Schema) peg.Pattern {
 	case required || s.Types() == schema.Object:
 		return append(all, peg.Space{})
 	}
-	// what is empty is no object where it may be something else
+	// an empty value is no object where it may be something else
 	return peg.Seq{c.oneOf(each), peg.Space{}}
 }
 
@@ -123,7 +123,7 @@ func (c *nestedWriter) array(name string, s *schema.Schema) peg.Pattern {
 	return peg.Seq{peg.Rep{P: item, Min: lo, Max: hi}, peg.Space{}}
 }
 
-// atLeast is how many entries or items must be there: what is empty is text where the value may be
+// atLeast is how many entries or items must be there: an empty value is text where the value may be
 // something else.
 func atLeast(one bool) int {
 	if one {

@@ -169,7 +169,7 @@ func (w *writer) until(texts shape) peg.Pattern {
 // The end of the turn.
 
 // ends returns the alternatives for the end of the turn and of the output, which may stand at a
-// line break of an end text too: what follows there is a token of its own.
+// line break of an end text too: the text after it is a token of its own.
 func (w *writer) ends() (alts peg.Choice) {
 	for _, end := range w.f.End {
 		m := format.Mark(end)
@@ -266,7 +266,7 @@ func (w *writer) text(name string, begun bool) peg.Pattern {
 		if !begun || w.on(ContentAround) {
 			alts = append(alts, w.callBeginnings()...)
 		}
-		// what follows reasoning may be a call
+		// a call may follow reasoning
 		if !begun || w.on(LooseReasoning) && w.on(ContentAround) {
 			alts = append(alts, w.reasoningBeginnings()...)
 		}

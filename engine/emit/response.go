@@ -81,8 +81,7 @@ func (r *response) parts() error {
 	return r.content()
 }
 
-// content writes the field of content: what stands outside all others, or between markers of its
-// own.
+// content writes the field of content: the text outside all others, or between markers of its own.
 func (r *response) content() error {
 	f := r.f
 	ends := r.ends()

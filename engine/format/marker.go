@@ -6,8 +6,8 @@ import "strings"
 const Space = " \t\r\n"
 
 // OpenBrackets and ShutBrackets are the characters between which a marker stands, such as <x>, [x]
-// or ◁x▷: what an OpenBracket opens is closed by the ShutBracket at the same place. Parentheses and
-// braces are none, since calls, code and JSON are full of them.
+// or ◁x▷: the ShutBracket at the same place closes an OpenBracket. Parentheses and braces are none,
+// since calls, code and JSON are full of them.
 const (
 	OpenBrackets = "<[«‹◁◀⟨〈《【「『〔〖⟦❮＜［"
 	ShutBrackets = ">]»›▷▶⟩〉》】」』〕〗⟧❯＞］"

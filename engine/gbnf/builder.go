@@ -184,9 +184,10 @@ func distinct(alts []Alternate) []Alternate {
 // Opt matches an element or nothing.
 func (b *Builder) Opt(e Element) Element { return b.Repeat(e, 0, 1) }
 
-// Repeat matches an element lo to hi times; hi may be [Unlimited]. What is repeated should not be
-// empty: engines take a repeated rule or group with an empty alternative for left recursion. Where
-// that alternative is in sight it is taken out, and the repetition may then stay away instead.
+// Repeat matches an element lo to hi times; hi may be [Unlimited]. The element should not match the
+// empty text: engines take a repeated rule or group with an empty alternative for left recursion.
+// Where that alternative is in sight it is taken out, and the repetition may then stay away
+// instead.
 func (b *Builder) Repeat(e Element, lo, hi int) Element {
 	if alts, name := b.choices(e); slices.ContainsFunc(alts, isEmptySequence) && hi != 0 {
 		rest := b.Alt(Element{Kind: Group,
@@ -269,9 +270,9 @@ func isEmpty(e Element) bool { return e.Kind == Group && len(e.Alts) == 1 && len
 // [Builder.Grammar].
 func (b *Builder) Ref(name string) Element { return Element{Kind: Ref, Text: name} }
 
-// Rule makes a rule and returns the reference to it. The name is a wish: what is not a letter, a
-// digit or a hyphen becomes a hyphen, a taken name gets a number, and a rule with the same content
-// is used again under its name.
+// Rule makes a rule and returns the reference to it. The name is a wish: characters other than
+// letters, digits and hyphens become hyphens, a taken name gets a number, and a rule with the same
+// content is used again under its name.
 func (b *Builder) Rule(name string, e Element) Element {
 	switch {
 	case e.Kind == Never, e.Kind == Ref, isEmpty(e):

@@ -324,7 +324,8 @@ func elementWays(e gbnf.Element, text string, from int) map[int]bool {
 	return out
 }
 
-// What is built with large counts is split, and means the same.
+// TestRepeatIsSplit repeats elements with large counts: the builder splits them, and the meaning
+// stays.
 func TestRepeatIsSplit(t *testing.T) {
 	for _, tt := range []struct{ lo, hi int }{{0, 1001}, {0, 1999}, {0, 2500}, {1001, 1001},
 		{1001, gbnf.Unlimited}, {5, 3000}, {2500, 2600}, {1500, 4000}} {

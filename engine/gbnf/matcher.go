@@ -309,7 +309,7 @@ func (m *Matcher) Expected() []string {
 	return out
 }
 
-// Accepts says whether a text is a sentence of a grammar.
+// Accepts reports whether a text is a sentence of a grammar.
 func Accepts(g *Grammar, text string) (bool, error) {
 	m, err := NewMatcher(g)
 	if err != nil {
@@ -319,7 +319,7 @@ func Accepts(g *Grammar, text string) (bool, error) {
 	return m.Done(), m.Err()
 }
 
-// AcceptsPrefix says whether a text is the beginning of a sentence of a grammar.
+// AcceptsPrefix reports whether a text is the beginning of a sentence of a grammar.
 func AcceptsPrefix(g *Grammar, text string) (bool, error) {
 	m, err := NewMatcher(g)
 	if err != nil {
@@ -332,7 +332,7 @@ func (m *Matcher) die() {
 	m.tops, m.done, m.nPart, m.steady = m.tops[:0], false, 0, 0
 }
 
-// couldContinue says whether some character that begins with the given bytes can come next.
+// couldContinue reports whether some character that begins with the given bytes can come next.
 func (m *Matcher) couldContinue(head []byte) bool {
 	var full [utf8.UTFMax]byte
 	n := copy(full[:], head)
@@ -409,7 +409,7 @@ func (m *Matcher) step(r rune, size int) {
 	}
 }
 
-// takes says whether a place that waits for a character takes this one.
+// takes reports whether a place that waits for a character takes this one.
 func (p *place) takes(r rune) bool {
 	switch p.node.kind {
 	case Literal:

@@ -250,7 +250,7 @@ func (l *lowering) fraction(lo, hi *fracBound) Element {
 	return e
 }
 
-// ends says whether the number may end after i digits that are those of the bounds.
+// ends reports whether the number may end after i digits that are those of the bounds.
 func ends(lo, hi *fracBound, i int) bool {
 	rest := func(f *fracBound) string { return strings.Trim(f.digits[min(i, len(f.digits)):], "0") }
 	return (lo == nil || rest(lo) == "" && !lo.exclusive) &&

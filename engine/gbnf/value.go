@@ -44,9 +44,10 @@ func (b *Builder) JSON(name string, s *schema.Schema) Element { return b.Value(n
 // nothing.
 //
 // Objects have their properties in the declared order, or the required ones first; other properties
-// follow, if the schema asks for them. What the grammar cannot say is left out, never forbidden: of
-// several patterns all but the first, a length beside a pattern, more than 32 counted properties,
-// lengths above a few hundred of bare strings that stop at markers.
+// follow, if the schema asks for them. Conditions that the grammar cannot express are left out, so
+// that it forbids no valid value: of several patterns all but the first, a length beside a pattern,
+// more than 32 counted properties, lengths above a few hundred of bare strings that stop at
+// markers.
 func (b *Builder) Value(name string, s *schema.Schema, c Codec) Element {
 	if s == nil {
 		s = schema.Any()

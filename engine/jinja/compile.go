@@ -24,7 +24,7 @@ type slotKey struct {
 	name         string
 }
 
-// escaping says whether output is escaped, as far as it is known before running.
+// escaping reports whether output is escaped, as far as it is known before running.
 type escaping uint8
 
 const (
@@ -660,7 +660,7 @@ func (c *compiler) expr(x syntax.Expr, p place) expr {
 	case *syntax.Logic:
 		left := c.expr(x.X, p)
 		if k, ok := left.(*constExpr); ok {
-			// As jinja2's optimizer: what a constant short-circuits is not even looked at.
+			// As jinja2's optimizer does, skip operands that a constant short-circuits.
 			if yes, _ := truth(nil, k.value); yes != (x.Op == "and") {
 				return left
 			}

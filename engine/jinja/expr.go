@@ -738,7 +738,7 @@ func (x *testExpr) eval(f *frame) (Value, error) {
 	return f.apply(x.x, &x.args, x.fn, "test", x.name, x.pos)
 }
 
-// definedExpr is "x is defined" or "x is undefined". What it looks up counts as tested, not as read
+// definedExpr is "x is defined" or "x is undefined". Its look-ups count as tests, not as reads
 // (E4).
 type definedExpr struct {
 	x       expr

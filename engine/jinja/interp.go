@@ -129,7 +129,7 @@ type retired struct {
 // maxKept bounds the output buffer that is kept for the next render, in bytes.
 const maxKept = 1 << 20
 
-// reset lets go of everything that a render has left behind.
+// reset lets go of everything that the last render still holds.
 func (rt *interp) reset() {
 	if cap(rt.out.buf) > maxKept {
 		rt.out.buf, rt.out.runs = nil, nil
@@ -189,7 +189,7 @@ func (r slotRef) get(f *frame) Value {
 }
 
 // capture runs a body and returns what it writes, cut out of the output. A body that is left by an
-// error, break or continue leaves nothing behind.
+// error, break or continue adds nothing to the output.
 func (f *frame) capture(code body) (Value, error) {
 	out := &f.rt.out
 	start, runs := len(out.buf), len(out.runs)

@@ -26,9 +26,8 @@ type memory struct {
 	fields bool // places end at fields ([Options].Fields)
 }
 
-// memories are those that no render has. What is in a pool changes no result, so it may belong to
-// the package: a template that is compiled, looked at and dropped would have to fill one of its
-// own.
+// memories are those that no render has. A pool changes no result, so it may belong to the package:
+// a template that is compiled, looked at and dropped would have to fill one of its own.
 var memories = sync.Pool{New: func() any { return new(memory) }}
 
 // maxBlock bounds what is kept of each type, in bytes.

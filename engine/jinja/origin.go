@@ -14,7 +14,7 @@ const (
 	Literal   Role = iota
 	FromValue      // a value, or a part of one
 	FromKey        // a key of an object
-	// what a codec writes around values and keys: brackets, commas, quotes, indentation
+	// the text that a codec writes around values and keys: brackets, commas, quotes, indentation
 	Structure
 	Computed // made by the template from input: counters, lengths, arithmetic
 )

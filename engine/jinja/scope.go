@@ -5,8 +5,8 @@ import (
 )
 
 // Names are scoped before a template runs, as jinja2 does it (idtracking.py of 3.1.2): a scope is
-// analysed as a whole, and what it stores anywhere is its own variable everywhere in it. What
-// follows keeps jinja2's rules to the letter, the odd ones included, because templates depend on
+// analysed as a whole, and a name that it stores anywhere is its own variable everywhere in it.
+// This file keeps jinja2's rules to the letter, the odd ones included, because templates depend on
 // them without knowing.
 
 // load says what a scope's variable holds when the scope is entered.

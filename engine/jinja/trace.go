@@ -26,8 +26,8 @@ type Trace struct {
 	lookups  int
 }
 
-// Read is one path that a render looked up. What is printed or encoded as a whole counts as one
-// look-up, of itself and not of its parts.
+// Read is one path that a render looked up. A value that is printed or encoded as a whole counts as
+// one look-up, of itself and not of its parts.
 type Read struct {
 	Path    string // such as messages[1].tool_calls
 	Value   bool   // its value was used
@@ -155,7 +155,8 @@ func above(path string) string {
 }
 
 // WriteAt returns the statement that wrote a byte of the last render's output; false: there is no
-// such byte. What went through a variable was written by the statement that printed the variable.
+// such byte. Text that went through a variable was written by the statement that printed the
+// variable.
 func (t *Trace) WriteAt(off int) (Write, bool) {
 	i := sort.Search(len(t.writes), func(i int) bool { return t.writes[i].To > off })
 	if i == len(t.writes) || off < t.writes[i].From {

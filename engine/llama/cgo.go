@@ -41,7 +41,7 @@ type Context struct {
 	past  []Token
 }
 
-// Available says whether the library is in this binary.
+// Available reports whether the library is in this binary.
 func Available() bool { return true }
 
 // Version returns the library's version.
@@ -90,8 +90,8 @@ func fail(kind error, what string, e *C.assay_error) error {
 	return fmt.Errorf("%w: %s", kind, strings.Join(lines, "; "))
 }
 
-// Load loads a model. The file's header is read by package gguf first, so that what is no model, or
-// is cut off, never reaches the library.
+// Load loads a model. The file's header is read by package gguf first, so that a file that is no
+// model, or is cut off, never reaches the library.
 func Load(ctx context.Context, path string, o ModelOptions) (*Model, error) {
 	file, header, err := gguf.OpenFile(path)
 	if err != nil {
@@ -257,7 +257,7 @@ func (m *Model) isEnd(t Token) bool {
 		bool(C.llama_vocab_is_eog(m.vocab, C.llama_token(t)))
 }
 
-// CheckGrammar says whether the library takes a grammar.
+// CheckGrammar reports whether the library takes a grammar.
 func (m *Model) CheckGrammar(g Grammar) error {
 	release, err := m.use()
 	if err != nil {
@@ -271,7 +271,7 @@ func (m *Model) CheckGrammar(g Grammar) error {
 	return err
 }
 
-// Accepts says whether the library takes a whole text for a sentence of a grammar, which is not
+// Accepts reports whether the library takes a whole text for a sentence of a grammar, which is not
 // lazy. The text must not have the vocabulary's tokens that end a turn in it: they end it.
 func (m *Model) Accepts(g Grammar, text string) (bool, error) {
 	release, err := m.use()

@@ -37,8 +37,8 @@
 // # Limits
 //
 // A prompt and its answer must fit [Context.Size]. Grammars are those that llama.cpp takes; package
-// gbnf says what these are. What the library asserts it asserts by ending the process; its
-// exceptions are caught and come back as errors.
+// gbnf says what these are. A failed assertion of the library ends the process; its exceptions are
+// caught and come back as errors.
 //
 // # Errors
 //

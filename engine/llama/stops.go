@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// stopper cuts a text at the first stop that comes in it. What may be the beginning of a stop is
-// held back: held is always a suffix of what was read, and shorter than the longest stop.
+// stopper cuts a text at the first stop that comes in it. Text that may be the beginning of a stop
+// is held back: held is always a suffix of what was read, and shorter than the longest stop.
 type stopper struct {
 	stops []string
 	held  []byte

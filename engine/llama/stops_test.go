@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestStopper cuts texts in every way in two, and at random: what leaves does not depend on it.
+// TestStopper cuts texts in every way in two, and at random: the output does not depend on the
+// cuts.
 func TestStopper(t *testing.T) {
 	for _, c := range []struct {
 		stops      []string

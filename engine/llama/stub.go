@@ -10,7 +10,7 @@ type Model struct{}
 // Context is a sequence that is being written.
 type Context struct{}
 
-// Available says whether the library is in this binary.
+// Available reports whether the library is in this binary.
 func Available() bool { return false }
 
 // Version returns the library's version; "" where there is none.

@@ -329,8 +329,8 @@ func texts(list []string) ordered.Value {
 // valid makes a text from a model fit for JSON.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// String returns the model info as lines "name: value", what is not there left out, the gate's
-// verdict last.
+// String returns the model info as lines "name: value", absent fields left out, the gate's verdict
+// last.
 func (m *Model) String() string {
 	i := m.Info
 	var b strings.Builder

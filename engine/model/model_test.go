@@ -69,7 +69,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestModelText: what a file says cannot drive a terminal, and is JSON whatever its bytes are.
+// TestModelText prints texts of files: they cannot drive a terminal, and are JSON whatever their
+// bytes are.
 func TestModelText(t *testing.T) {
 	m := model.Judge(&gguf.Info{
 		Architecture: "a\x1b[2J", Name: "n\xff\nname: forged", BOS: gguf.Token{ID: 1, Text: "\x1b"},

@@ -25,7 +25,7 @@ type Remote struct {
 }
 
 // InspectHub chooses a model of a repository as a pull would, and reads and judges it by the
-// headers of its parts. What the cache has is read there. A rejected model is no error.
+// headers of its parts. Files that the cache has are read there. A rejected model is no error.
 func InspectHub(ctx context.Context, c *hub.Client, ref hub.Ref,
 	o engine.Options) (*Remote, error) {
 	if o.Limits.Context == nil {

@@ -60,7 +60,7 @@ func atomize(text jinja.Text, answer string) []Atom {
 }
 
 // namedIDs cuts ids that hold the call's name (see [chat.NamedID]) into the name, the number and
-// what stands around them.
+// the text around them.
 func namedIDs(atoms []Atom) []Atom {
 	out := make([]Atom, 0, len(atoms))
 	for _, at := range atoms {
@@ -145,9 +145,9 @@ func isTyped(path, field string) bool {
 	return ok && rest == "."+field
 }
 
-// classifyCall reads the path of a part of a call, which starts after "tool_calls". What a codec
-// writes around or above the arguments (the keys "name" and "arguments", say) belongs to the
-// format, not to the call: literal text.
+// classifyCall reads the path of a part of a call, which starts after "tool_calls". Text that a
+// codec writes around or above the arguments (the keys "name" and "arguments", say) belongs to the
+// format, not to the call: it is literal text.
 func classifyCall(at Atom, path string, role jinja.Role) Atom {
 	index, path, ok := strings.Cut(strings.TrimPrefix(path, "["), "]")
 	if !ok {

@@ -347,7 +347,7 @@ func (o *Observer) reasoning() {
 	t.Thought = o.thoughtful(Probe{Content: new(ContentNeedle)})
 	if t.Thought != nil {
 		o.wrote(t.Thought)
-		// What reasoning adds is seen against an answer under the same variables.
+		// Compare with an answer under the same variables: the difference is due to reasoning.
 		t.Bare = o.Observe(t.Thought.Probe.With(func(p *Probe) {
 			p.Reasoning, p.Typed = false,
 				false
@@ -461,7 +461,8 @@ func (o *Observer) effective(group []string, trials *int) []string {
 }
 
 // changes reports whether some rendering is another one, or none, where all variables of a group
-// are set to true, or all to false. What is not tried for want of trials changes nothing.
+// are set to true, or all to false. Variables left untried when the trials run out count as
+// changing nothing.
 func (o *Observer) changes(group []string, trials *int) bool {
 	for _, p := range []Probe{{Plain: true, Generate: true},
 		{Content: new(ContentNeedle), Reasoning: true}} {

@@ -29,7 +29,8 @@ var (
 	KeyNeedles = [...]string{"vqkeya", "vqkeyb"}
 )
 
-// Probe is one conversation to render: a user's message, the assistant's and what surrounds them.
+// Probe is one conversation to render: a user's message, the assistant's and the messages around
+// them.
 type Probe struct {
 	System    string  // the role of a message that precedes the user's; "" for none
 	Content   *string // of the assistant's message; nil: null

@@ -58,8 +58,8 @@ type compiler struct {
 	leaves map[Pattern]*node
 }
 
-// numbers are the places of things in a table of the program. What a frame has is under what is
-// linked to it, and stays as it is.
+// numbers are the places of things in a table of the program. The table of a frame lies under the
+// table of the program linked to it, and stays as it is.
 type numbers[K comparable] struct{ under, own map[K]int32 }
 
 func (m *numbers[K]) of(k K, add func() int) int32 {
@@ -96,8 +96,8 @@ func exact[T any](list []T) (copied, room []T) {
 	return copied, list[:0]
 }
 
-// spaces are those that no compilation has. What is in a pool changes no result, so it may belong
-// to the package.
+// spaces are those that no compilation has. A pool changes no result, so it may belong to the
+// package.
 var spaces = sync.Pool{New: func() any { return new(space) }}
 
 // maxBlock bounds what is kept of a space, in bytes for nodes, lists and code each.
@@ -374,7 +374,7 @@ func (c *compiler) read(n *node, p Pattern) {
 
 // solve computes the facts of all nodes: the least ones that satisfy all, by iteration, since rules
 // may be recursive. A rule is solved when it is first referred to, so that most facts are final
-// after one round; what is final is left alone in the next one.
+// after one round; the next round leaves final facts alone.
 func (c *compiler) solve(root *node, rules []*rule) {
 	root.solve()
 	for changed := true; changed; {
@@ -422,12 +422,12 @@ func (n *node) solve() {
 	case Emit:
 		f.null, f.emits = true, p.Kind != 0
 	case Rejected:
-		// What it takes begins like an alternative before it; as an alternative it needs no first
-		// byte of its own.
+		// The text that it takes begins like an alternative before it; as an alternative it needs
+		// no first byte of its own.
 		f.emits = p.Kind != 0
 	case Seq:
-		// What follows the first part that reads something matters to emits only, which cannot be
-		// more than true.
+		// Parts after the first one that reads something matter to emits only, which cannot be more
+		// than true.
 		f.null = true
 		known := true
 		for _, k := range n.kids {
@@ -538,8 +538,8 @@ func (c *compiler) noLeftRecursion(r *rule) {
 	}
 	walk(r.body)
 	r.state = 2
-	// What a Dispatch, an Until or the rest of a Seq contains has been skipped: rules reached only
-	// from there are visited by compile's loop over all rules.
+	// The walk has skipped the contents of a Dispatch, an Until and the rest of a Seq: compile's
+	// loop over all rules visits the rules reached only from there.
 }
 
 // width returns how many bytes the part of a pattern before its Cut reads at most, white space runs
@@ -617,7 +617,7 @@ func (n *node) width() (bytes int, done bool) {
 	return 0, false // End, Before, Emit
 }
 
-// cuts says whether the alternative n contains a Cut of its own, which decides it.
+// cuts reports whether the alternative n contains a Cut of its own, which decides it.
 func (n *node) cuts() bool {
 	switch p := n.p.(type) {
 	case Cut:
@@ -642,7 +642,7 @@ func (n *node) cuts() bool {
 	return false
 }
 
-// blank says whether the Cut of an alternative that has one may be reached without input.
+// blank reports whether the Cut of an alternative that has one may be reached without input.
 func (n *node) blank() bool {
 	switch n.p.(type) {
 	case Cut:
@@ -677,7 +677,7 @@ func (n *node) rejected() *node {
 	}
 }
 
-// held says whether an alternative is a Hold, and returns what is held.
+// held reports whether an alternative is a Hold, and returns what is held.
 func (n *node) held() (*node, bool) {
 	for {
 		switch n.p.(type) {
@@ -739,7 +739,7 @@ type context struct {
 	behind bool // a Rejected may stand here
 }
 
-// jump says whether a Ref need not come back.
+// jump reports whether a Ref need not come back.
 func (x context) jump() bool { return x.tail && (x.cut == nil || !x.cut.entry || x.cut.done) }
 
 // cut is an alternative whose entry is on the stack.

@@ -24,8 +24,8 @@ package peg
 // event is safe once there is no entry that is older than it; the machine hands out exactly those.
 type Pattern interface{ pattern() }
 
-// Kind says what an event means. The meaning is the user's; 0 is no event at all: what a Capture,
-// an Until, a Scan or a Rejected of kind 0 reads is only read.
+// Kind says what an event means. The meaning is the user's; 0 is no event at all: a Capture, an
+// Until, a Scan or a Rejected of kind 0 reads its text and logs nothing.
 type Kind uint8
 
 // Tree is a root pattern and the rules that its Refs name.
@@ -107,7 +107,7 @@ type (
 	// Cut decides the innermost alternative of a Choice, iteration of a Rep, or Opt that it stands
 	// in: it will not be undone any more; if what follows fails, the Choice, Rep or Opt fails.
 	// Predicates, Hold, Try, Capture and rules are walls: a Cut concerns nothing outside them.
-	// Leaves: the entry that the Cut removes is the youngest, so what was logged since leaves
+	// Leaves: the entry that the Cut removes is the youngest, so the events logged since leave
 	// exactly if no older entry is there; that is the common rule.
 	Cut struct{}
 
@@ -120,7 +120,7 @@ type (
 	// Rejected begins an alternative of a Choice, after alternatives that failed. It takes what
 	// they read, from where the Choice began to the farthest place where one of them failed
 	// (failures inside And and Not count where these began), as text of Kind, so that a failed
-	// attempt is not entered again (a byte is read at most twice). If that is nothing, the next
+	// attempt is not entered again (a byte is read at most twice). If they read nothing, the next
 	// alternative is tried; else the Choice is decided, as by a Cut. Leaves at once: it makes no
 	// entry.
 	Rejected struct{ Kind Kind }
@@ -170,17 +170,17 @@ type (
 
 	// Capture logs what P reads as text of Kind. P logs nothing itself. Leaves as it is read, as
 	// far as no entry is older: the text before an entry is logged when the entry is made, so only
-	// what P itself may still undo is held back. If P fails, what it had read is text of Kind all
-	// the same, unless the failure goes back to an entry.
+	// the text that P itself may still undo is held back. If P fails, the text that it had read is
+	// text of Kind all the same, unless the failure goes back to an entry.
 	Capture struct {
 		Kind Kind
 		P    Pattern
 	}
 
 	// Until reads text of Kind up to the first of its stops, or to the end of the input. The stop
-	// is not read: what follows the Until reads it. Among stops at one place the longest is taken,
-	// whether or not its After holds. Until never fails, except at the cap of a Hold; it makes no
-	// entry. One automaton looks for all stops: O(1) a byte.
+	// is not read: the pattern after the Until reads it. Among stops at one place the longest is
+	// taken, whether or not its After holds. Until never fails, except at the cap of a Hold; it
+	// makes no entry. One automaton looks for all stops: O(1) a byte.
 	//
 	// Leaves: all up to the place p-d, where p is the place looked at and d the length of the
 	// longest suffix of the input so far that is a proper prefix of a stop (E13). A stop that is
@@ -196,8 +196,7 @@ type (
 	}
 
 	// Scan reads with an external automaton and logs what it produces as text of Kind. Leaves as it
-	// is produced: a scanner makes no entry, and what it has produced stands even if it fails
-	// later.
+	// is produced: a scanner makes no entry, and its events stand even if it fails later.
 	Scan struct {
 		Kind    Kind
 		Scanner ScannerType
@@ -234,7 +233,7 @@ type (
 const ConfirmBytes = 4096
 
 // SpaceBytes is the longest run of white space, in bytes, that an [Until] keeps back because a stop
-// may follow. What comes earlier in a longer run is text.
+// may follow. The earlier part of a longer run is text.
 const SpaceBytes = 1 << 16
 
 func (Lit) pattern()      {}

@@ -38,7 +38,7 @@ type printer struct {
 	t Tree
 }
 
-// Levels of binding: what is printed inside a tighter level is grouped.
+// Levels of binding: a looser pattern inside a tighter level is grouped.
 const (
 	levelChoice = iota
 	levelSeq

@@ -293,7 +293,7 @@ func (p *Program) operand(in Inst, o operand, v int32) string {
 	return ""
 }
 
-// check says whether an operand is in range.
+// check reports whether an operand is in range.
 func (p *Program) check(in Inst, o operand, v int32) error {
 	limit := 0
 	switch o {
@@ -333,7 +333,7 @@ func (p *Program) check(in Inst, o operand, v int32) error {
 	return nil
 }
 
-// Verify says whether a machine can run the program: all operands are in range, control never
+// Verify reports whether a machine can run the program: all operands are in range, control never
 // leaves the code, and every instruction finds on the stack what it pops, whichever way it was
 // reached. (It does not prove that the program ends; Compile's refusal of left recursion does.)
 func (p *Program) Verify() error {

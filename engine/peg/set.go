@@ -31,7 +31,7 @@ func Range(lo, hi byte) (set ByteSet) {
 // Add adds a byte.
 func (s *ByteSet) Add(b byte) { s[b>>6] |= 1 << (b & 63) }
 
-// Has says whether b is in the set.
+// Has reports whether b is in the set.
 func (s *ByteSet) Has(b byte) bool { return s[b>>6]>>(b&63)&1 != 0 }
 
 // Or returns the union.
@@ -50,7 +50,7 @@ func (s ByteSet) Not() ByteSet {
 	return s
 }
 
-// Meets says whether the sets have a byte in common.
+// Meets reports whether the sets have a byte in common.
 func (s ByteSet) Meets(t ByteSet) bool {
 	for i := range s {
 		if s[i]&t[i] != 0 {

@@ -9,8 +9,8 @@ import (
 )
 
 // normalizer turns nodes into schemas. A schema is made for a set of nodes that must all hold; sets
-// are remembered, so that recursion ends: there are finitely many. What stands in a property or an
-// item is queued; alternatives of a union are made at once, since a union that contains itself says
+// are remembered, so that recursion ends: there are finitely many. Schemas of properties and items
+// are queued; alternatives of a union are made at once, since a union that contains itself says
 // nothing.
 type normalizer struct {
 	reader *reader
@@ -386,7 +386,7 @@ func smaller(a, b int) int {
 }
 
 // filter keeps the values of an enum that satisfy the other keywords of the leaf, as far as those
-// are about the value itself; what is inside arrays and objects is not there yet and is left to
+// are about the value itself; the insides of arrays and objects are not there yet, and are left to
 // validation.
 func (n *normalizer) filter(s *Schema) {
 	declared := s.types

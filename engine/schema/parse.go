@@ -60,8 +60,8 @@ func parseAt(path string, v ordered.Value, object bool) (s *Schema, err error) {
 	return s, nil
 }
 
-// nodePool has the nodes that no parsing needs at the moment. What is in a pool changes no result,
-// so it may belong to the package.
+// nodePool has the nodes that no parsing needs at the moment. A pool changes no result, so it may
+// belong to the package.
 var nodePool = sync.Pool{New: func() any { return new(slab.Slab[node]) }}
 
 // maxBlock bounds what is kept of nodes, in bytes.

@@ -586,8 +586,8 @@ func (p *patternParser) property(start int) []CharRange {
 	return normal(ranges)
 }
 
-// Match says whether the pattern matches a string. It fails where that takes more than [MaxSteps]
-// steps.
+// Match reports whether the pattern matches a string. It fails where that takes more than
+// [MaxSteps] steps.
 func (p *Pattern) Match(s string) (bool, error) {
 	text := []rune(s)
 	m := &patternMatch{text: text}

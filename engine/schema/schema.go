@@ -380,8 +380,8 @@ func (s *Schema) settle() {
 // refer to is described wherever they do, and references double.
 const maxDescription = 2000
 
-// String describes the schema in one line, for messages and dumps; recursion, and what a long
-// description has no room for, prints as "...".
+// String describes the schema in one line, for messages and dumps; recursion, and the rest of a
+// description that grows too long, prints as "...".
 func (s *Schema) String() string {
 	var b strings.Builder
 	s.describe(&b, map[*Schema]bool{})

@@ -252,7 +252,7 @@ func TestPatternErrors(t *testing.T) {
 	}
 }
 
-// What costs too much ends in an error, not in a wait.
+// TestHostile has inputs that cost too much: they end in an error, not in a wait.
 func TestHostile(t *testing.T) {
 	p, err := schema.ParsePattern(strings.Repeat("(", 100) + "a*" + strings.Repeat("b*)*", 100))
 	if err != nil {

@@ -239,8 +239,8 @@ func (s *speller) withCalls(c *format.Calls, reasoning string, thought, said, te
 		seq{thought, space(""), calls, space(""), text},
 	}
 	unclosed := seq{marker(r.Open), raw{text: reasoning}}
-	// What opens content closes reasoning, then a call does, too; and a call closes a block that
-	// has nothing in it (E16).
+	// Where the opening of content closes reasoning, a call closes it, too; and a call closes a
+	// block that has nothing in it (E16).
 	if r.Close.Text != "" && (reasoning == "" || r.Close.Text == s.f.Content.Open.Text) {
 		ways = append(ways, seq{unclosed, space(""), calls})
 	}

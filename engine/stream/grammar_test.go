@@ -202,8 +202,8 @@ func TestGrammarForbids(t *testing.T) {
 	}
 }
 
-// TestLongNames gives arguments names of many bytes, up to more than a parser takes: what the
-// grammar allows is read.
+// TestLongNames gives arguments names of many bytes, up to more than a parser takes: a text that
+// the grammar allows is read.
 func TestLongNames(t *testing.T) {
 	for _, form := range forms {
 		if form.name != "invoke with parameters" {

@@ -8,8 +8,8 @@ import (
 	"github.com/goassay/assay/engine/chat"
 )
 
-// TestHeld follows an answer with a call: what is held when, and why. Held bytes are in no delta,
-// and none is held once the answer has ended.
+// TestHeld follows an answer with a call: which bytes are held when, and why. Held bytes are in no
+// delta, and none is held once the answer has ended.
 func TestHeld(t *testing.T) {
 	const text = `{{ tools|tojson if tools }}{% for m in messages %}<|im_start|>{{ m.role }}
 {{ m.content or '' }}{% for c in m.tool_calls or [] %}<tool_call>{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments|tojson }}}</tool_call>{% endfor %}<|im_end|>

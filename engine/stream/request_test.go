@@ -73,9 +73,9 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestBegunByThePrompt has a prompt that writes the beginning of every part of a turn: what the
-// model says after it is a part where it goes on with one, be the function's name made of whatever
-// bytes, and content where it does not.
+// TestBegunByThePrompt has a prompt that writes the beginning of every part of a turn: the model's
+// text after it is a part where it goes on with one, be the function's name made of whatever bytes,
+// and content where it does not.
 func TestBegunByThePrompt(t *testing.T) {
 	f := calls(format.Calls{Head: []format.Part{lit(">>>"), name, lit("\n")}, Body: jsonBody})
 	f.Content = format.Content{Mode: format.ContentWrapped, Pair: pair(">>>all\n", "")}

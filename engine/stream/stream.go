@@ -11,8 +11,8 @@
 //
 // The deltas of a turn, put together, are its message, in any chunking. A call has a stable index;
 // its id and name come once and before its arguments. Reasoning and content are never in one delta,
-// no delta is empty, none ends inside a character. What the prefill contributes to the message
-// comes with the first Write or Close.
+// no delta is empty, none ends inside a character. The part of the message that the prefill
+// contributes comes with the first Write or Close.
 //
 // # White space (E19)
 //
@@ -42,7 +42,7 @@
 //
 // # Errors
 //
-// There are none: every text has a reading. What is odd about it is in [Parser.Diagnostics].
+// There are none: every text has a reading. [Parser.Diagnostics] has its oddities.
 //
 // # Stability
 //

@@ -132,8 +132,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestTruncated cuts every output off at every byte: what was said before stays said, and nothing
-// of a marker leaks.
+// TestTruncated cuts every output off at every byte: earlier deltas stay, and nothing of a marker
+// leaks.
 func TestTruncated(t *testing.T) {
 	for _, form := range forms {
 		t.Run(form.name, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestTruncated(t *testing.T) {
 							"go      %+v\nbyte by byte %+v", c.output[:i], whole, bytewise)
 					}
 					if len(c.want.ToolCalls) == 0 {
-						// what looks like a call at the end of the output may be none with more
+						// a text like a call at the end of the output may be none with more text
 						// after it
 						continue
 					}

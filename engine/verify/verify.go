@@ -6,9 +6,9 @@
 //
 // A shape is a kind of answer: content, reasoning and content, one call, two calls, values of every
 // type, and so on. For each shape a message is made up and rendered as the last one of a
-// conversation; what stands after the header is the text that a model would have produced.
-// Provenance says which parts of the message the template wrote at all: what it drops (content
-// beside calls, say) is not expected back, and said in the report.
+// conversation; the text after the header is the text that a model would have produced. Provenance
+// says which parts of the message the template wrote at all: a part that it drops (content beside
+// calls, say) is not expected back, and the report names it.
 //
 // # Proofs
 //
@@ -175,8 +175,8 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// Verify verifies the format of an analysis against its template. What it renders is fitted by the
-// capabilities, as every request is.
+// Verify verifies the format of an analysis against its template. It fits the conversations that it
+// renders to the capabilities, as every request is.
 func Verify(t *chattemplate.Template, c caps.Caps, a *analysis.Analysis) *Report {
 	v := verifier{template: t, caps: c, analysis: a}
 	v.output = sync.OnceValues(func() (*codegen.Output, error) {
@@ -644,8 +644,7 @@ func (v *verifier) render(s shape) (string, expected, error) {
 		return "", expected{}, fmt.Errorf("the turn does not "+
 			"begin with the header %q", v.analysis.Format.Header)
 	}
-	// A template may write a second turn for the same message; what stands there is not this
-	// turn's.
+	// A template may write a second turn for the same message; the text there is not this turn's.
 	end, from := len(turn), 0
 	if c := v.analysis.Format.Reasoning.Close.Text; c != "" && strings.Contains(turn, c) {
 		from = strings.Index(turn, c) + len(c)

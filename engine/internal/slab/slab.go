@@ -4,9 +4,9 @@ package slab
 
 import "unsafe"
 
-// Slab hands out parts of one block, zeroed. What does not fit comes from the heap, and makes the
-// block larger for the next job. So a job that builds without end is the collector's business, as
-// it would be without slabs. The zero value is ready for use.
+// Slab hands out parts of one block, zeroed. A part that does not fit comes from the heap, and
+// makes the block larger for the next job. So a job that builds without end is the collector's
+// business, as it would be without slabs. The zero value is ready for use.
 type Slab[T any] struct {
 	block []T
 	used  int // of the block

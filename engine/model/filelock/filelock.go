@@ -4,8 +4,9 @@
 // # Model
 //
 // [Try] takes the lock that flock gives, the one of the huggingface_hub library on the same
-// systems. It is advice: who does not ask does not see it. Where the system has no flock it does
-// nothing, and what is written has to be compared afterwards, as its users do.
+// systems. The lock is advisory: a program that does not ask for it does not see it. Where the
+// system has no flock, Try does nothing, and its callers must compare afterwards what they wrote,
+// as those of this module do.
 //
 // # Stability
 //

@@ -367,8 +367,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestInfoMemory asks of files that are all names of templates what they say of themselves: what is
-// kept of it is bounded.
+// TestInfoMemory calls Info for files that are all names of templates: Info allocates a bounded
+// amount.
 func TestInfoMemory(t *testing.T) {
 	const n = 65_536
 	files := map[string]*raw{"names": start(0, 1).str("tokenizer.chat_templates").u32(9).u32(8).

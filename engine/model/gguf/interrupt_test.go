@@ -103,7 +103,7 @@ func TestKilledHelper(t *testing.T) {
 		}}))
 }
 
-// TestKilled kills a copy as kill -9 does. The output is not there; what was left is not touched
+// TestKilled kills a copy as kill -9 does. The output is not there. The part file is not touched
 // while somebody writes it, and is used again after.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
@@ -147,7 +147,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestPartInTheWay: what has the name of a part and is none of ours.
+// TestPartInTheWay has a file with the name of a part that is none of ours.
 func TestPartInTheWay(t *testing.T) {
 	dir := t.TempDir()
 	data := model(t)

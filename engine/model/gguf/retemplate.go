@@ -118,8 +118,8 @@ type RetemplateOptions struct {
 // output appears whole or not at all: it is written beside its place as ".NAME.part", flushed to
 // the disk, read back and compared with the input, and renamed. Of a split model all parts are
 // copied, and renamed when all are there; in and out must then be the names of the first parts.
-// Where it fails before that, or the context ends, nothing is left; what a run that was killed has
-// left is overwritten by the next one, unless it is still being written.
+// Where it fails before that, or the context ends, nothing is left. The next run overwrites the
+// part file of a killed run, unless it is still being written.
 func RetemplateFile(ctx context.Context, in, out, template string,
 	o RetemplateOptions) (err error) {
 	jobs, err := plan(in, out)
@@ -203,7 +203,8 @@ func openPart(out string) (*part, error) {
 	return nil, fmt.Errorf("%s comes and goes: other programs are writing %s", path, out)
 }
 
-// reopen opens a file that was left, and no link: what that leads to is not ours.
+// reopen opens a file that an earlier run left. It refuses a link: the file it leads to is not
+// ours.
 func reopen(path string) (*os.File, error) {
 	there, err := os.Lstat(path)
 	if err != nil {
@@ -451,7 +452,7 @@ func same(a, b io.ReaderAt, offA, offB, n int64) error {
 	return nil
 }
 
-// ticker tells how far the work is: what was read of the input, once to copy it and once to
+// ticker tells how far the work is: the bytes read of the input, once to copy it and once to
 // compare. It stops when the context ends.
 type ticker struct {
 	ctx         context.Context

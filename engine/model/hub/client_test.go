@@ -207,8 +207,8 @@ func noSecret(t *testing.T, dir string) {
 	}
 }
 
-// TestErrorsOfTheTransport: what a transport says of a request may have its address and headers in
-// it.
+// TestErrorsOfTheTransport has errors of a transport that may name the address and headers of a
+// request.
 func TestErrorsOfTheTransport(t *testing.T) {
 	w := &world{t: t}
 	_, err := w.client("https://hub.example", t.TempDir()).Repo(t.Context(), "o/m", "")
@@ -249,7 +249,7 @@ func TestHostileListings(t *testing.T) {
 	}
 }
 
-// TestETags: what names the content must be a hash of it.
+// TestETags requires that an etag be a hash of the content.
 func TestETags(t *testing.T) {
 	listing := "\n\n" + `{"sha": "` + commit + `", "siblings": [{"rfilename": "m.gguf"}]}`
 	for name, c := range map[string]struct{ head, says string }{
@@ -410,7 +410,7 @@ func TestStalledEverywhere(t *testing.T) {
 	wantError(t, err, nil, "has sent nothing for 100ms")
 }
 
-// TestCancel: a context that ends, ends a download; what came stays.
+// TestCancel ends a context: the download ends, and the bytes that came stay.
 func TestCancel(t *testing.T) {
 	f := start(t)
 	f.Repo("o/m").Put("m.gguf", model(t, "x", 0, 1<<20))
@@ -487,7 +487,8 @@ func TestLivelyDownload(t *testing.T) {
 		"everything had come", "(tried 3 times)")
 }
 
-// TestSmallFilesAreChecked: what is not stored as LFS is named by git's object id.
+// TestSmallFilesAreChecked has files that are not stored as LFS: git's object id names their
+// content.
 func TestSmallFilesAreChecked(t *testing.T) {
 	f := start(t)
 	f.Repo("o/m").Put("config.json", []byte(`{"a": 1}`))
@@ -578,7 +579,7 @@ func TestReaderAsksAgain(t *testing.T) {
 	wantError(t, err, hub.ErrAccess, "403")
 }
 
-// TestReaderOfTheCache: what is there is not asked for.
+// TestReaderOfTheCache reads a file that is in the cache: the Hub is not asked.
 func TestReaderOfTheCache(t *testing.T) {
 	f := start(t)
 	data := model(t, "x", 0, 1<<20)

@@ -121,9 +121,9 @@ func (c *Client) lock(ctx context.Context, path string, waiting func()) (unlock 
 	}
 }
 
-// download brings a file to a path, where a part of it may lie already. What is there afterwards
-// has the size and the hash that the Hub promised, and is flushed; after an error it is a beginning
-// that can be gone on from.
+// download brings a file to a path, where a part of it may lie already. Afterwards the file has the
+// size and the hash that the Hub promised, and is flushed. After an error the file is a beginning
+// from which a later download goes on.
 func (c *Client) download(ctx context.Context, r *Repo, f File, path string,
 	progress func(Progress)) error {
 	d := &download{c: c, repo: r, file: f, path: path, progress: progress}

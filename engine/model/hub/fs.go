@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// FS returns the repository as a file system. What is read of a file from its start is fetched
-// whole, at most 64 MiB, and checked against its etag; ReadAt reads by ranges instead
-// ([Client.Open]), and does not check. Reads fail once the context has ended.
+// FS returns the repository as a file system. A file that is read from its start is fetched whole,
+// at most 64 MiB, and checked against its etag; ReadAt reads by ranges instead ([Client.Open]), and
+// does not check. Reads fail once the context has ended.
 func (c *Client) FS(ctx context.Context, r *Repo) fs.FS { return &repoFS{c, ctx, r} }
 
 type repoFS struct {
@@ -49,7 +49,7 @@ func (f *repoFS) Stat(name string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// stat finds a file, or a directory: what has files below it.
+// stat finds a file, or a directory: a path with files below it.
 func (f *repoFS) stat(op, name string) (repoInfo, error) {
 	if !fs.ValidPath(name) {
 		return repoInfo{}, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}

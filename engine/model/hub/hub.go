@@ -33,7 +33,7 @@
 // A blob appears whole or not at all: it is downloaded beside its place, compared with the size and
 // hash that the Hub promised, judged, flushed and renamed. The links appear when all parts of a
 // model are there, the ref last. A download that broke, or was killed, goes on where it stopped;
-// what had come before is hashed again.
+// the earlier bytes are hashed again.
 //
 // # Token
 //

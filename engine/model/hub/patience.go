@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// What a client puts up with while it does one thing: lists a repository, reads a file, pulls a
-// model. Bytes that come earn time and requests, so that a large model may take as long as it needs
-// and a server that gives a byte at a time cannot keep a client for ever.
+// The bounds of a client while it does one thing: lists a repository, reads a file, pulls a model.
+// Bytes that come earn time and requests, so that a large model may take as long as it needs and a
+// server that gives a byte at a time cannot keep a client for ever.
 const (
 	patience    = 10 * time.Minute // of waiting for servers, in all, besides
 	slowest     = 16 << 10         // bytes a second that must come on average

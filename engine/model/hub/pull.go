@@ -86,7 +86,7 @@ type puller struct {
 	checked []bool // the files whose SHA-256 was computed on the way
 }
 
-// find resolves the revision and chooses the files. What the cache has of a commit needs no
+// find resolves the revision and chooses the files. Files of a commit that the cache has need no
 // network.
 func (p *puller) find(ctx context.Context, ref Ref) (err error) {
 	choose := func(r *Repo) ([]File, error) { return r.Choose(ref.File) }

@@ -21,9 +21,9 @@ const (
 	maxRange    = 8 << 20 // the most that one request asks for
 )
 
-// Reader reads a file on the Hub by ranges. What was read is kept in memory, so reading something
-// again costs nothing. Where the server ignores ranges, it reads from the file's start as far as it
-// has to. It is safe for concurrent use.
+// Reader reads a file on the Hub by ranges. It keeps the bytes that it has read in memory, so
+// reading them again costs nothing. Where the server ignores ranges, it reads from the file's start
+// as far as it has to. It is safe for concurrent use.
 type Reader struct {
 	c     *Client
 	ctx   context.Context // of Open: a ReaderAt has no other place for it
@@ -271,8 +271,8 @@ func (c *Client) contentRange(what string, resp *http.Response, pos, n, size int
 	return last - first + 1, nil
 }
 
-// forward reads the stream up to an offset. A stream that breaks is begun again, and what is known
-// of it passed over.
+// forward reads the stream up to an offset. A stream that breaks is begun again, and the bytes
+// already read are passed over.
 func (r *Reader) forward(end int64) error {
 	if len(r.pieces) == 0 {
 		r.pieces = []piece{{}}

@@ -237,8 +237,8 @@ func (c *Client) resolve(r *Repo, name string) *url.URL {
 	return c.endpoint.JoinPath(elements...)
 }
 
-// Stat asks for a file's size and etag, and so whether it may be read at all. What it says must
-// agree with what the listing said, and with the commit.
+// Stat asks for a file's size and etag, and so whether it may be read at all. The answer must agree
+// with the listing and with the commit.
 func (c *Client) Stat(ctx context.Context, r *Repo, f File) (File, error) {
 	ctx = patient(ctx)
 	if c.offline {

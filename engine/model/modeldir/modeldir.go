@@ -21,8 +21,8 @@
 // [Read] reads a folder through an [fs.FS], so that a directory, a repository after HTTP and a
 // test's map of files are the same; [ReadGGUF] reads one model file. Nothing is compiled here.
 // [Folder.Picks] answers which template each loader takes, by the rules that the loaders document,
-// with the reason in words. What a file says wrongly is a [Problem], and the others are read all
-// the same.
+// with the reason in words. An error in a file is a [Problem], and the other files are read all the
+// same.
 //
 // # Specifications followed
 //

@@ -254,7 +254,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestProblems: what is wrong is said with its place, and what is right is read all the same.
+// TestProblems reads folders with errors: each error has its place, and the rest is read all the
+// same.
 func TestProblems(t *testing.T) {
 	for _, c := range []struct {
 		name, file, text, want string

@@ -31,8 +31,8 @@ func (r *reader) problem(file string, err error) {
 	r.Problems = append(r.Problems, Problem{file, err})
 }
 
-// open opens a regular file; a link to one is as good. What is no regular file is not opened at
-// all: opening a pipe waits for its other end.
+// open opens a regular file; a link to one is as good. Other files are not opened at all: opening a
+// pipe waits for its other end.
 func (r *reader) open(file string) (fs.File, int64, error) {
 	info, err := fs.Stat(r.fsys, file)
 	if err != nil {
@@ -154,7 +154,7 @@ func (r *reader) tokenizer(names []string) {
 	}
 	t := tokensOf(TokensMap, v)
 	if len(r.Tokens) > 0 {
-		// What the map does not give is taken from the configuration.
+		// Tokens that the map does not give are taken from the configuration.
 		if before := r.Tokens[0]; t.BOS == "" || t.EOS == "" {
 			t.BOS, t.EOS = or(t.BOS, before.BOS), or(t.EOS, before.EOS)
 			t.File = before.File + ", " + t.File

@@ -290,9 +290,9 @@ func show(list []peg.Event) string {
 	return b.String()
 }
 
-// play runs a machine over a text in pieces. What it hands out is copied at once, and the pieces
-// are overwritten afterwards, so that an event that is changed later, or a byte that is looked at
-// too late, shows.
+// play runs a machine over a text in pieces. It copies at once each event that the machine hands
+// out, and the pieces are overwritten afterwards, so that an event that is changed later, or a byte
+// that is looked at too late, shows.
 func play(m *vm.Machine, in string, cuts []int) (string, peg.Status, int) {
 	m.Reset()
 	var all []peg.Event

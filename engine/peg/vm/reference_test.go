@@ -54,7 +54,7 @@ func (r *reference) text(k peg.Kind, off, end int) {
 
 func (r *reference) byteIn(s peg.ByteSet) bool { return r.pos < len(r.in) && s.Has(r.in[r.pos]) }
 
-// undo tries p; what it did is undone where it fails, unless it was cut before.
+// undo tries p, and undoes its events where it fails, unless it was cut before.
 func (r *reference) undo(p peg.Pattern) (ok, cut bool) {
 	pos, n := r.pos, len(r.log)
 	if r.match(p, &cut) {
@@ -418,7 +418,7 @@ func (r *reference) parts(p peg.Pattern) []peg.Pattern {
 	return nil
 }
 
-// path is the rules being looked into: what a rule says of itself counts for nothing.
+// path is the rules being looked into: a fact that a rule derives from itself does not count.
 type path []string
 
 func (r *reference) rule(p peg.Ref, in path) (peg.Pattern, path, bool) {

@@ -112,7 +112,7 @@ func (m *Machine) fail() bool {
 			if skip {
 				continue
 			}
-			// What an open capture has read stays read. One that was open before the Try stays
+			// Text that an open capture has read stays read. One that was open before the Try stays
 			// open.
 			if m.capture != 0 && f.capture == 0 {
 				m.text(m.capture, m.captureAt, m.pos)

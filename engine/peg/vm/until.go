@@ -36,7 +36,7 @@ func (m *Machine) until(u *peg.UntilTable, kind peg.Kind) peg.Status {
 	m.scan, m.state = end, s
 	switch {
 	case end == m.limit:
-		// What is after the cap cannot be known, so neither whether there is a stop.
+		// The text after the cap cannot be known, so neither whether there is a stop.
 		m.hit("held bytes")
 		m.text(kind, m.pos, end)
 		m.pos = end
@@ -97,7 +97,7 @@ func (m *Machine) refuse(u *peg.UntilTable, stop int, kind peg.Kind) {
 func isSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\n' || b == '\r' }
 
 // spaceBefore returns where the run of white space that ends at a place begins: not before pos, and
-// not more than peg.SpaceBytes before the place. Successive places only grow, so what was measured
+// not more than peg.SpaceBytes before the place. Successive places only grow, so the part measured
 // last need not be looked at again, and the whole costs O(1) a byte.
 func (m *Machine) spaceBefore(at int) int {
 	from := at

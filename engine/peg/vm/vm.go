@@ -18,10 +18,10 @@
 // progress kept, so that no byte is looked at again because of where a piece ended. Only Close
 // reports that nothing follows (E12).
 //
-// Events leave by one rule (E13): what was logged before the oldest backtrack entry leaves at the
-// end of the Write; with no entry all leaves. Going back to an entry cuts the log to its length
-// when the entry was made, and the oldest entry's is the least, so what has left is never taken
-// back. (Try frames are no entries: they leave the log alone.) What is kept apart from that is the
+// Events leave by one rule (E13): events logged before the oldest backtrack entry leave at the end
+// of the Write; with no entry all leaves. Going back to an entry cuts the log to its length when
+// the entry was made, and the oldest entry's is the least, so an event that has left is never taken
+// back. (Try frames are no entries: they leave the log alone.) Besides, the machine keeps the
 // beginning of a UTF-8 sequence at the end of the piece, so that no text ends inside a character
 // that the text has whole.
 //
@@ -221,8 +221,8 @@ func (m *Machine) Write(piece []byte) peg.Status {
 		m.buf, m.owned = piece, false
 	} else {
 		if cap(m.store)-len(m.store) < len(piece) {
-			// Room is made by moving what is needed to the front, if that is at most half, so that
-			// a byte is moved O(1) times.
+			// If the needed bytes fill at most half of the store, move them to the front to make
+			// room; else grow. So a byte is moved O(1) times.
 			if len(m.buf) <= cap(m.store)/2 {
 				m.store = append(m.store[:0], m.buf...)
 			} else {

@@ -203,7 +203,7 @@ func (gen) everySplit(n int) (out [][]int) {
 	return out
 }
 
-// TestLimits hits each limit: what was tried there has failed, nothing is lost, and Err says so.
+// TestLimits hits each limit: the attempt there fails, nothing is lost, and Err returns the limit.
 func TestLimits(t *testing.T) {
 	held := peg.Choice{
 		peg.Hold{P: peg.Seq{peg.Until{Kind: kindA, Stops: []peg.Stop{{Text: ">"}}},
@@ -263,7 +263,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestLongSpace: what an Until keeps back of white space is bounded, at the same place however the
+// TestLongSpace: an Until keeps back a bounded run of white space, up to the same place however the
 // text comes.
 func TestLongSpace(t *testing.T) {
 	m := machine(t, vm.Limits{},
