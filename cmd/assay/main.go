@@ -159,7 +159,7 @@ func (c *call) dispatch(args []string) int {
 		return exitInterrupted
 	case c.interrupted(err):
 		if !errors.Is(err, errInterrupted) {
-			err = errInterrupted // what it made fail says nothing
+			err = errInterrupted // failures that it caused mean nothing
 		}
 		fmt.Fprintf(c.stderr, "%s: %v\n", name, err)
 		return exitInterrupted
