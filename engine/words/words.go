@@ -25,6 +25,7 @@ type Source struct {
 	rand  *rand.Rand
 	avoid []string // in small letters, as are the drawn ones
 	drawn []string
+	all   strings.Builder // the drawn ones, each after a sign that no text has
 }
 
 // New returns a source for a seed. Nothing that it draws occurs in the texts to avoid.
@@ -47,6 +48,7 @@ func (s *Source) own(draw func(try int) string) string {
 		text := draw(try)
 		if small := strings.ToLower(text); try == tries || !s.met(small) {
 			s.drawn = append(s.drawn, small)
+			s.all.WriteString("\x00" + small)
 			return text
 		}
 	}
@@ -56,9 +58,15 @@ func (s *Source) own(draw func(try int) string) string {
 // drawn in it.
 func (s *Source) met(small string) bool {
 	has := func(text string) bool { return strings.Contains(text, small) }
-	return slices.ContainsFunc(s.avoid, has) || slices.ContainsFunc(s.drawn, has) ||
-		slices.ContainsFunc(s.drawn,
-			func(text string) bool { return strings.Contains(small, text) })
+	if slices.ContainsFunc(s.avoid, has) || has(s.all.String()) {
+		return true
+	}
+	for _, text := range s.drawn {
+		if len(text) < len(small) && strings.Contains(small, text) {
+			return true
+		}
+	}
+	return false
 }
 
 // minWord is the least number of letters of a drawn word.
@@ -109,8 +117,9 @@ func (s *Source) Thought() string { return s.sentence(thoughts) }
 // sentence fills a pattern: NAME is a rare word, DAY and THING are common ones.
 func (s *Source) sentence(patterns []string) string {
 	return s.own(func(try int) string {
-		return strings.NewReplacer("NAME", title(s.word(try)), "DAY", s.pick(days), "THING",
-			s.pick(things)).Replace(s.pick(patterns))
+		name, day, thing := title(s.word(try)), s.pick(days), s.pick(things)
+		text := strings.ReplaceAll(s.pick(patterns), "NAME", name)
+		return strings.ReplaceAll(strings.ReplaceAll(text, "DAY", day), "THING", thing)
 	})
 }
 
