@@ -181,13 +181,16 @@ func rewrite(m *fix.Mended) error {
 	}), os.Chmod(name, info.Mode().Perm()))
 }
 
-// offer says at the findings of a template that "assay fix" mends them, where it does.
+// offer says at the findings of a template that "assay fix" mends them, where it does. The proof
+// costs as much as another check for each patch: it is spared where nothing that is written would
+// say so.
 func (k *checking) offer(c *call, one *checked, src subject.Source) {
 	var mendable, ofClients []*rule.Result
 	var ids []string
 	for i := range one.results {
 		res := &one.results[i]
-		isFound := res.Status == rule.Failed || res.Status == rule.Found
+		isFound := (res.Status == rule.Failed || res.Status == rule.Found) &&
+			k.output.tells(c, res)
 		if isFound && res.Suite == src.Name && slices.Contains(fix.Rules(), res.Rule) {
 			mendable, ids = append(mendable, res), append(ids, res.Rule)
 		}
@@ -200,6 +203,14 @@ func (k *checking) offer(c *call, one *checked, src subject.Source) {
 		o.Only = nil
 	} else if mendable == nil {
 		return
+	}
+	if k.since == nil && k.options.Only == nil && k.options.Fallbacks == nil {
+		for _, res := range one.results {
+			const ofRenderer = "A010" // the proof has no second renderer
+			if res.Suite == src.Name && !check.OfClients(res.Rule) && res.Rule != ofRenderer {
+				o.Findings = append(o.Findings, res)
+			}
+		}
 	}
 	m := fix.Mend(src, o, check.Options{})
 	if len(m.Patches) == 0 {

@@ -135,6 +135,28 @@ func (o *output) print(c *call, r, located *report.Report) error {
 	return r.Text(c.raw, options) // the report makes texts visible itself
 }
 
+// tells reports whether any form that was asked for has the whole text of a finding, and not its
+// first line alone.
+func (o *output) tells(c *call, res *rule.Result) bool {
+	if o.junit != "" || o.sarif != "" || o.html != "" {
+		return true
+	}
+	switch form := o.form(c); form {
+	case formBrief, formShort:
+		return false
+	case formLong:
+		least := max(o.least, rule.Warning)
+		switch {
+		case o.quiet:
+			least = rule.Error
+		case o.notes, o.verbose:
+			least = rule.Note
+		}
+		return res.Level() >= least
+	}
+	return true
+}
+
 // keep adds results to a report. Those that passed, and notes, are only counted unless a form lists
 // them or their names are listed as known failures, so that a large run needs no memory for them.
 func (o *output) keep(c *call, r *report.Report, known map[string]string, results ...rule.Result) {

@@ -48,6 +48,9 @@ type Options struct {
 	Refuse bool
 	// Only are the ids of the rules whose findings are to be mended; nil: all.
 	Only []string
+	// Findings are what the check found in the template already, with the options that [Mend] is
+	// given; nil: it is checked.
+	Findings []rule.Result
 	// Limits bound every render, and all of a check together; zero: the defaults.
 	Limits engine.Limits
 }
@@ -126,6 +129,9 @@ func Rules() []string {
 func Mend(src subject.Source, o Options, of check.Options) *Mended {
 	m := &mender{options: o, check: of, result: &Mended{Source: src, Text: src.Text}}
 	m.names()
+	if m.result.Text == src.Text {
+		m.findings = o.Findings
+	}
 	if m.start() {
 		for _, k := range kinds {
 			if k.faults != nil && m.wanted(k) {
@@ -149,8 +155,9 @@ type mender struct {
 	calls    bool                   // the template writes calls
 	good     []kept
 	bases    []base
-	findings []rule.Result
-	tries    int // edits left to try for the fault
+	findings []rule.Result // of now; nil: not known yet
+	proven   []rule.Result // of what was proven last
+	tries    int           // edits left to try for the fault
 }
 
 // kept is a conversation that the template renders well, and its prompt.
@@ -295,7 +302,7 @@ func (m *mender) accept(k kindOf, before, st *state, gone []Gone, cured int) {
 	m.result.Text = st.text
 	m.result.Steps = append(m.result.Steps, st.steps(before)...)
 	m.now = st
-	m.findings = nil
+	m.findings = m.proven
 }
 
 func (m *mender) refuse(k kindOf, f fault, reason string) {
@@ -316,7 +323,8 @@ func (m *mender) proves(st *state) (gone []Gone, reason string) {
 	if m.findings == nil {
 		m.findings = check.Template(m.source(m.now.text), m.check)
 	}
-	was, is := found(m.findings), found(check.Template(m.source(st.text), m.check))
+	m.proven = check.Template(m.source(st.text), m.check)
+	was, is := found(m.findings), found(m.proven)
 	for _, g := range was {
 		if !slices.Contains(is, g) {
 			gone = append(gone, g)
