@@ -26,6 +26,7 @@ type Source struct {
 	avoid []string // in small letters, as are the drawn ones
 	drawn []string
 	all   strings.Builder // the drawn ones, each after a sign that no text has
+	grams [1 << 8]uint64  // a bit for each four signs in a row that a drawn one has
 }
 
 // New returns a source for a seed. Nothing that it draws occurs in the texts to avoid.
@@ -49,6 +50,10 @@ func (s *Source) own(draw func(try int) string) string {
 		if small := strings.ToLower(text); try == tries || !s.met(small) {
 			s.drawn = append(s.drawn, small)
 			s.all.WriteString("\x00" + small)
+			for i := range max(0, len(small)-3) {
+				at, bit := gram(small[i:])
+				s.grams[at] |= bit
+			}
 			return text
 		}
 	}
@@ -58,7 +63,7 @@ func (s *Source) own(draw func(try int) string) string {
 // drawn in it.
 func (s *Source) met(small string) bool {
 	has := func(text string) bool { return strings.Contains(text, small) }
-	if slices.ContainsFunc(s.avoid, has) || has(s.all.String()) {
+	if slices.ContainsFunc(s.avoid, has) || s.maybe(small) && has(s.all.String()) {
 		return true
 	}
 	for _, text := range s.drawn {
@@ -67,6 +72,23 @@ func (s *Source) met(small string) bool {
 		}
 	}
 	return false
+}
+
+// gram is where the four signs that a text begins with are noted.
+func gram(text string) (at int, bit uint64) {
+	four := uint32(text[0]) | uint32(text[1])<<8 | uint32(text[2])<<16 | uint32(text[3])<<24
+	hash := four * 0x9e3779b1 >> 18
+	return int(hash >> 6), 1 << (hash & 63)
+}
+
+// maybe reports whether a text may occur in a drawn one: whether all four signs in a row do.
+func (s *Source) maybe(small string) bool {
+	for i := range max(0, len(small)-3) {
+		if at, bit := gram(small[i:]); s.grams[at]&bit == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // minWord is the least number of letters of a drawn word.
