@@ -350,6 +350,12 @@ func (r *reader) markers(x text) peg.Pattern {
 			alts = append(alts, peg.Seq{r.lead(m), r.lit(m.Text), peg.Cut{}, r.trail(m), next})
 		}
 	}
+	if !x.begun || r.t.on(ContentAround) { // a text that is no call may be one of something else
+		alts = append(alts, r.undeclared()...)
+		for _, c := range r.calls {
+			alts = append(alts, c.disorder().empty()...)
+		}
+	}
 	for _, m := range r.t.strays(x.begun) {
 		if r.mayBeText(m) {
 			alts = append(alts, r.closers().lone(m, x)...)
@@ -357,12 +363,6 @@ func (r *reader) markers(x text) peg.Pattern {
 	}
 	// before calls that open with a name in brackets, as an end is
 	alts = append(alts, r.ends()...)
-	if !x.begun || r.t.on(ContentAround) { // what is no call may be one of something else
-		alts = append(alts, r.undeclared()...)
-		for _, c := range r.calls {
-			alts = append(alts, c.disorder().empty()...)
-		}
-	}
 	alts = append(alts, r.shifts(r.interruptions(x.begun).firsts(), next)...)
 	if r.t.calling() && !x.begun {
 		return append(alts, peg.Seq{peg.Rejected{Kind: Content}, r.refused()})
@@ -402,7 +402,8 @@ func (r *reader) undeclared() (alts peg.Choice) {
 				kind = Dropped
 			}
 			text := peg.Capture{Kind: kind, P: r.mute(peg.Seq{c.opening(o), c.unknown()})}
-			alt := peg.Seq{peg.Hold{P: peg.Seq{text, peg.Emit{Kind: Undeclared}}}, peg.Cut{}}
+			alt := append(r.noEnd(o.first.Text),
+				peg.Hold{P: peg.Seq{text, peg.Emit{Kind: Undeclared}}}, peg.Cut{})
 			if kind == Dropped { // all of the part is
 				alts = append(alts, append(alt, r.ref("dropped part", r.droppedPart)))
 			} else {
@@ -411,6 +412,17 @@ func (r *reader) undeclared() (alts peg.Choice) {
 		}
 	}
 	return alts
+}
+
+// noEnd matches nothing, where no end of the turn stands that begins with an opener: in a format whose
+// calls open with a name in brackets, <end> is no call of a function "end".
+func (r *reader) noEnd(opener string) (seq peg.Seq) {
+	for _, end := range r.t.endTexts() {
+		if len(end) > len(opener) && strings.HasPrefix(end, opener) {
+			seq = append(seq, peg.Not{P: r.lit(end)})
+		}
+	}
+	return seq
 }
 
 // droppedPart is the state of reading a part that is addressed to somebody who is not declared.
