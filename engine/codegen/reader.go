@@ -414,8 +414,8 @@ func (r *reader) undeclared() (alts peg.Choice) {
 	return alts
 }
 
-// noEnd matches nothing, where no end of the turn stands that begins with an opener: in a format whose
-// calls open with a name in brackets, <end> is no call of a function "end".
+// noEnd matches nothing, where no end of the turn stands that begins with an opener: in a format
+// whose calls open with a name in brackets, <end> is no call of a function "end".
 func (r *reader) noEnd(opener string) (seq peg.Seq) {
 	for _, end := range r.t.endTexts() {
 		if len(end) > len(opener) && strings.HasPrefix(end, opener) {
