@@ -198,14 +198,8 @@ func (b *segments) continued() {
 		b.put(b.at+len(before), ownSegment)
 		var text string
 		text, spelled, _ = strings.Cut(rest, shut)
-		b.put(
-			b.at+len(text),
-			Segment{
-				Path: messagePath(turn, "."+field),
-				Role: r.Messages[turn].At("role").Text(),
-				Turn: turn,
-			},
-		)
+		b.put(b.at+len(text), Segment{Path: messagePath(turn, "."+field),
+			Role: r.Messages[turn].At("role").Text(), Turn: turn})
 	}
 	b.put(len(b.text), ownSegment)
 }

@@ -30,12 +30,8 @@ and makes the exit status 1. docs/fix.md has more.`,
 	setup: func(flags *flagSet) func(*call) error {
 		f := new(fixing)
 		flags.BoolVar(&f.write, "write", false, "write the files in place of a diff")
-		flags.BoolVar(
-			&f.options.Refuse,
-			"refuse",
-			false,
-			"refuse arguments as text in words where the template needs an object",
-		)
+		flags.BoolVar(&f.options.Refuse, "refuse", false, "refuse arguments as text in words "+
+			"where the template needs an object")
 		flags.StringArrayVar(
 			&f.options.Only,
 			"only",

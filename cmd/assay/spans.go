@@ -44,13 +44,8 @@ func (s *step) spans(c *call) error {
 		}
 		list = nil
 		for _, p := range pieces {
-			list = append(list, ordered.ObjectOf(
-				ordered.MemberOf(
-					"text",
-					ordered.Str(p.Text),
-				),
-				ordered.MemberOf("special", ordered.Boolean(p.Special)),
-			))
+			list = append(list, ordered.ObjectOf(ordered.MemberOf("text", ordered.Str(p.Text)),
+				ordered.MemberOf("special", ordered.Boolean(p.Special))))
 		}
 		out = out.With("pieces", ordered.ArrayOf(list...))
 	}
@@ -60,14 +55,9 @@ func (s *step) spans(c *call) error {
 
 // segmentValue is a segment as JSON: the template's own has neither path nor role.
 func segmentValue(s engine.Segment) ordered.Value {
-	v := ordered.ObjectOf(
-		ordered.MemberOf(
-			"start",
-			ordered.Int(s.Off),
-		),
+	v := ordered.ObjectOf(ordered.MemberOf("start", ordered.Int(s.Off)),
 		ordered.MemberOf("end", ordered.Int(s.End())),
-		ordered.MemberOf("own", ordered.Boolean(s.Own)),
-	)
+		ordered.MemberOf("own", ordered.Boolean(s.Own)))
 	if s.Path != "" {
 		v = v.With("path", ordered.Str(s.Path))
 	}

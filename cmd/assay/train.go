@@ -30,18 +30,10 @@ has more.`,
 			"print no diff; exit status 1 where tags are missing",
 		)
 		flags.BoolVar(&tr.write, "write", false, "write the file in place of a diff")
-		flags.BoolVar(
-			&tr.keep,
-			"keep",
-			false,
-			"patch the template to keep earlier turns after a switch instead",
-		)
-		flags.StringVar(
-			&tr.spans,
-			"spans",
-			"",
-			"print the spans of a conversation, `FILE` with a request, as JSON",
-		)
+		flags.BoolVar(&tr.keep, "keep", false, "patch the template to keep earlier turns after "+
+			"a switch instead")
+		flags.StringVar(&tr.spans, "spans", "", "print the spans of a conversation, `FILE` with "+
+			"a request, as JSON")
 		flags.Uint64Var(&tr.seed, "seed", 1, "draw the conversations from this `NUMBER`")
 		flags.BoolVar(&tr.json, "json", false, "print JSON")
 		tr.limits = limitFlag(flags, lookedAt)
@@ -134,11 +126,7 @@ func (tr *training) printSpans(c *call, t *engine.Template) error {
 	for _, s := range rendering.Written {
 		spans = append(spans, ordered.ArrayOf(ordered.Int(s.From), ordered.Int(s.To)))
 	}
-	return writeJSON(c.stdout, ordered.ObjectOf(
-		ordered.MemberOf(
-			"text",
-			ordered.Str(rendering.String),
-		),
-		ordered.MemberOf("spans", ordered.ArrayOf(spans...)),
-	))
+	return writeJSON(c.stdout,
+		ordered.ObjectOf(ordered.MemberOf("text", ordered.Str(rendering.String)),
+			ordered.MemberOf("spans", ordered.ArrayOf(spans...))))
 }

@@ -10,17 +10,8 @@ func (f Format) Literals(change func(string) string) Format {
 	f.Content.Pair = c.pair(f.Content.Pair)
 	f.Calls = list(f.Calls, c.calls)
 	f.Routes = list(f.Routes, func(r Route) Route {
-		r.Start, r.Head, r.Body, r.Close = c.marker(
-			r.Start,
-		), list(
-			r.Head,
-			c.part,
-		), c.body(
-			r.Body,
-		), list(
-			r.Close,
-			c.marker,
-		)
+		r.Start, r.Head, r.Body, r.Close = c.marker(r.Start), list(r.Head, c.part), c.body(r.Body),
+			list(r.Close, c.marker)
 		return r
 	})
 	return f
@@ -46,17 +37,8 @@ func (c changer) part(p Part) Part {
 }
 
 func (c changer) body(b Body) Body {
-	b.Pair, b.Entry, b.Sep, b.Item = c.pair(
-		b.Pair,
-	), list(
-		b.Entry,
-		c.part,
-	), c.marker(
-		b.Sep,
-	), list(
-		b.Item,
-		c.part,
-	)
+	b.Pair, b.Entry, b.Sep, b.Item = c.pair(b.Pair), list(b.Entry, c.part), c.marker(b.Sep),
+		list(b.Item, c.part)
 	b.Codec.Quote = c(b.Codec.Quote)
 	return b
 }

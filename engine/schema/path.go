@@ -70,11 +70,6 @@ func excerpt(text string) string {
 	if len(text) <= maxPath {
 		return text
 	}
-	return strings.ToValidUTF8(
-		text[:maxPath/2],
-		"",
-	) + "..." + strings.ToValidUTF8(
-		text[len(text)-maxPath/2:],
-		"",
-	)
+	return strings.ToValidUTF8(text[:maxPath/2], "") + "..." +
+		strings.ToValidUTF8(text[len(text)-maxPath/2:], "")
 }

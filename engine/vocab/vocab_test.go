@@ -47,9 +47,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("token %d: %+v, a marker: %t", c.id, token, v.Marker(c.id))
 		}
 	}
-	if one := read(t, vocab.Files{Tokenizer: `{}`, Generation: `{"eos_token_id": 7}`}); fmt.Sprint(
-		one.Stops,
-	) != "[7]" ||
+	if one := read(t, vocab.Files{Tokenizer: `{}`, Generation: `{"eos_token_id": 7}`}); fmt.Sprint(one.Stops) != "[7]" ||
 		one.AddsBOS != nil {
 		t.Errorf("%+v", one.Config)
 	}

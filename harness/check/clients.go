@@ -197,14 +197,8 @@ func neighboursJoined(messages []ordered.Value) ([]ordered.Value, int) {
 		if second < 0 {
 			second = i
 		}
-		before, after := joinedParts(
-			joined[last],
-		).At("content").
-			Text(),
-			joinedParts(
-				m,
-			).At("content").
-				Text()
+		before, after := joinedParts(joined[last]).At("content").Text(),
+			joinedParts(m).At("content").Text()
 		joined[last] = m.With("content", ordered.Str(before+"\n\n"+after))
 	}
 	return joined, second
@@ -518,25 +512,13 @@ func (s *Subject) findGone(find finder, c clients.Client) {
 				at = where(pos)
 			}
 			places = append(places, at)
-			texts = append(
-				texts,
-				fmt.Sprintf(
-					"of a request of %s %s does not reach the prompt: %s",
-					c.Name,
-					l.Path,
-					report.Quote(l.Text, 0),
-				),
-			)
+			texts = append(texts, fmt.Sprintf("of a request of %s %s does not "+
+				"reach the prompt: %s", c.Name, l.Path, report.Quote(l.Text, 0)))
 		}
 		if path, at, ok := t.pythonAt(); ok && !printed[path] {
 			printed[path] = true
-			find(
-				t.at(at),
-				"of a request of %s %s is printed as Python does: %s",
-				c.Name,
-				path,
-				report.Quote(t.text, at),
-			)
+			find(t.at(at), "of a request of %s %s is printed as "+
+				"Python does: %s", c.Name, path, report.Quote(t.text, at))
 		}
 	}
 	for i, of := range order {

@@ -84,8 +84,7 @@ func inParts(role string) func(clients.Request) bool {
 
 func inMessages(text string) func(clients.Request) bool {
 	return func(q clients.Request) bool {
-		return strings.Contains(ordered.ArrayOf(q.Messages...).
-			String(), text)
+		return strings.Contains(ordered.ArrayOf(q.Messages...).String(), text)
 	}
 }
 

@@ -289,10 +289,8 @@ func (m *mender) left(k kindOf, f fault) {
 
 // writesJSON reports whether a template writes the arguments of calls as JSON.
 func (m *mender) writesJSON(f fault) bool {
-	return strings.Contains(
-		squeezed(f.wants[0]),
-		squeezed(arguments(formed(f.in, formObject)).String()),
-	)
+	return strings.Contains(squeezed(f.wants[0]),
+		squeezed(arguments(formed(f.in, formObject)).String()))
 }
 
 // accept offers a patch and goes on from it.

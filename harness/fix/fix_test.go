@@ -150,24 +150,9 @@ func TestSteps(t *testing.T) {
 	if len(m.Patches) == 0 {
 		t.Fatal("no patch")
 	}
-	spell := strings.NewReplacer(
-		"\n",
-		`\n`,
-		`"`,
-		`\"`,
-		`\`,
-		`\\`,
-		"ü",
-		`\u00fc`,
-		"<",
-		`\u003c`,
-		"/",
-		`\/`,
-	)
+	spell := strings.NewReplacer("\n", `\n`, `"`, `\"`, `\`, `\\`, "ü", `\u00fc`, "<", `\u003c`, "/", `\/`)
 	file := func(text string) string {
-		return `{"a": [1.50,2],` + "\n\t" + `"chat_template" : "` + spell.Replace(
-			text,
-		) + `" ,  "z": "\u00e9" }` + "\n"
+		return `{"a": [1.50,2],` + "\n\t" + `"chat_template" : "` + spell.Replace(text) + `" ,  "z": "\u00e9" }` + "\n"
 	}
 	got, err := m.Into(file(broken))
 	if err != nil {

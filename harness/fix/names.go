@@ -115,10 +115,8 @@ func (m *mender) names() {
 		}
 		m.good, m.bases = nil, nil
 	}
-	m.result.Patches = append(
-		m.result.Patches,
-		Patch{Kind: UnknownName, Before: text, After: mended, Cured: len(n.names)},
-	)
+	m.result.Patches = append(m.result.Patches,
+		Patch{Kind: UnknownName, Before: text, After: mended, Cured: len(n.names)})
 	m.result.Steps = append(m.result.Steps, edits)
 	m.result.Text = mended
 }
@@ -263,37 +261,16 @@ func (n *namer) test(x *syntax.Test, whole syntax.Expr) {
 	case other != "":
 		n.mend(x.Name, Edit{at, at + len(x.Name), other})
 	case (x.Name == "list" || x.Name == "array") && simple(x.X):
-		n.mend(
-			x.Name,
-			Edit{
-				span.From,
-				span.To,
-				fmt.Sprintf(
-					"%s(%s is sequence and %s is not string and %s is not mapping)",
-					not,
-					text,
-					text,
-					text,
-				),
-			},
-		)
+		n.mend(x.Name, Edit{span.From, span.To, fmt.Sprintf("%s(%s is sequence and %s is not "+
+			"string and %s is not mapping)", not, text, text, text)})
 	case method != "" && primary(x.X) && len(x.Args.Args) == 1:
 		arg := n.spans.Expr(x.Args.Args[0])
-		n.mend(
-			x.Name,
-			Edit{
-				span.From,
-				span.To,
-				fmt.Sprintf("%s%s.%s(%s)", not, text, method, inner(n.text[arg.From:arg.To])),
-			},
-		)
+		n.mend(x.Name, Edit{span.From, span.To,
+			fmt.Sprintf("%s%s.%s(%s)", not, text, method, inner(n.text[arg.From:arg.To]))})
 	case x.Name == "contains" && len(x.Args.Args) == 1:
 		arg := n.spans.Expr(x.Args.Args[0])
-		n.mend(
-			x.Name,
-			Edit{span.From, span.To,
-				fmt.Sprintf("(%s %sin %s)", inner(n.text[arg.From:arg.To]), not, text)},
-		)
+		n.mend(x.Name, Edit{span.From, span.To,
+			fmt.Sprintf("(%s %sin %s)", inner(n.text[arg.From:arg.To]), not, text)})
 	default:
 		n.unknown = append(n.unknown, unknown{at, fmt.Sprintf("the test %q", x.Name)})
 	}

@@ -79,14 +79,8 @@ func TestWhole(t *testing.T) {
 	})
 	for _, name := range names {
 		r := rows[name]
-		fmt.Fprintf(
-			&table,
-			"| %s | %d | %d | %.0f%% |\n",
-			name,
-			r.found,
-			r.mended,
-			100*float64(r.mended)/float64(r.found),
-		)
+		fmt.Fprintf(&table, "| %s | %d | %d | %.0f%% |\n", name, r.found, r.mended,
+			100*float64(r.mended)/float64(r.found))
 	}
 	t.Logf("%d templates\n%s", len(files), &table)
 	for _, name := range []string{string(NullContent), string(BareTools),

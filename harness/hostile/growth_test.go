@@ -48,22 +48,16 @@ func TestGrowth(t *testing.T) {
 		program := filepath.Join(dir, name)
 		cmd := exec.Command(
 			"go",
-			append(
-				append([]string{"build", "-o", program}, flags...),
-				"./harness/hostile/growth",
-			)...)
+			append(append([]string{"build", "-o", program}, flags...),
+				"./harness/hostile/growth")...)
 		cmd.Dir = "../.."
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		return program
 	}
-	program := build(
-		"counted",
-		"-cover",
-		"-covermode=atomic",
-		"-coverpkg=./engine/...,./harness/...",
-	)
+	program := build("counted", "-cover", "-covermode=atomic",
+		"-coverpkg=./engine/...,./harness/...")
 	timed := ""
 	if *whole {
 		timed = build("timed")
@@ -90,14 +84,8 @@ func TestGrowth(t *testing.T) {
 				for _, c := range costs(t, timed, door, generator, from, to) {
 					if took := time.Duration(c.Millis) * time.Millisecond; took > maxTime ||
 						c.Peak > maxMemory {
-						t.Errorf(
-							"%d bytes take %v and %d MiB, more than %v and %d MiB",
-							c.Bytes,
-							took,
-							c.Peak>>20,
-							maxTime,
-							maxMemory>>20,
-						)
+						t.Errorf("%d bytes take %v and %d MiB, more "+
+							"than %v and %d MiB", c.Bytes, took, c.Peak>>20, maxTime, maxMemory>>20)
 					}
 				}
 			}
@@ -136,14 +124,8 @@ func hold(t *testing.T, all []cost) {
 			t.Errorf("%d bytes: %s", c.Bytes, c.Error)
 		}
 		if c.Blocks > maxBlocks || c.Peak > maxMemory {
-			t.Errorf(
-				"%d bytes run %d blocks and take %d MiB, more than %d and %d MiB",
-				c.Bytes,
-				c.Blocks,
-				c.Peak>>20,
-				maxBlocks,
-				maxMemory>>20,
-			)
+			t.Errorf("%d bytes run %d blocks and take %d MiB, more "+
+				"than %d and %d MiB", c.Bytes, c.Blocks, c.Peak>>20, maxBlocks, maxMemory>>20)
 		}
 		if i < 2 || c.Limit {
 			continue
@@ -151,18 +133,12 @@ func hold(t *testing.T, all []cost) {
 		was := all[i-2]
 		grown := float64(c.Bytes) / float64(was.Bytes)
 		if exceeds(float64(was.Blocks), float64(c.Blocks), grown, 1_000_000) {
-			t.Errorf(
-				"%.1f times the input runs %.1f times the blocks",
-				grown,
-				float64(c.Blocks)/float64(was.Blocks),
-			)
+			t.Errorf("%.1f times the input runs %.1f "+
+				"times the blocks", grown, float64(c.Blocks)/float64(was.Blocks))
 		}
 		if exceeds(float64(was.Memory), float64(c.Memory), grown, 16<<20) {
-			t.Errorf(
-				"%.1f times the input allocates %.1f times the memory",
-				grown,
-				float64(c.Memory)/float64(was.Memory),
-			)
+			t.Errorf("%.1f times the input allocates %.1f "+
+				"times the memory", grown, float64(c.Memory)/float64(was.Memory))
 		}
 	}
 }

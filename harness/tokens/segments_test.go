@@ -35,13 +35,8 @@ func TestSegments(t *testing.T) {
 			var text strings.Builder
 			for i, s := range segments {
 				if s.Off != text.Len() {
-					t.Errorf(
-						"%s: segment %d begins at %d, the one before ends at %d",
-						c.Name,
-						i,
-						s.Off,
-						text.Len(),
-					)
+					t.Errorf("%s: segment %d begins at %d, the one "+
+						"before ends at %d", c.Name, i, s.Off, text.Len())
 				}
 				text.WriteString(s.Text)
 				if i > 0 && segments[i-1].Own == s.Own && segments[i-1].Path == s.Path {
@@ -52,21 +47,13 @@ func TestSegments(t *testing.T) {
 					t.Errorf("%s: %+v", c.Name, s)
 				}
 				if s.Turn >= 0 && c.Request.Messages[s.Turn].At("role").Text() != s.Role {
-					t.Errorf(
-						"%s: %+v is of a message of the role %s",
-						c.Name,
-						s,
-						c.Request.Messages[s.Turn].At("role"),
-					)
+					t.Errorf("%s: %+v is of a "+
+						"message of the role %s", c.Name, s, c.Request.Messages[s.Turn].At("role"))
 				}
 			}
 			if text.String() != prompt.Text {
-				t.Errorf(
-					"%s: the segments are %q\nthe prompt is %q",
-					c.Name,
-					text.String(),
-					prompt.Text,
-				)
+				t.Errorf("%s: the segments are "+
+					"%q\nthe prompt is %q", c.Name, text.String(), prompt.Text)
 			}
 			again, err := early.Render(c.Request)
 			if err != nil {
@@ -74,23 +61,13 @@ func TestSegments(t *testing.T) {
 			}
 			noted, err := again.Segments()
 			if err != nil || len(noted) != len(segments) {
-				t.Fatalf(
-					"%s: %d segments noted, %d rendered: %v",
-					c.Name,
-					len(noted),
-					len(segments),
-					err,
-				)
+				t.Fatalf("%s: %d segments noted, "+
+					"%d rendered: %v", c.Name, len(noted), len(segments), err)
 			}
 			for i := range noted {
 				if noted[i] != segments[i] {
-					t.Errorf(
-						"%s: segment %d is %+v, noted it was %+v",
-						c.Name,
-						i,
-						segments[i],
-						noted[i],
-					)
+					t.Errorf("%s: segment %d is %+v, "+
+						"noted it was %+v", c.Name, i, segments[i], noted[i])
 				}
 			}
 		}
@@ -100,16 +77,7 @@ func TestSegments(t *testing.T) {
 // TestContinued renders messages that are continued: their text is the request's, the markers
 // around it are the template's.
 func TestContinued(t *testing.T) {
-	tmpl := compiled(
-		t,
-		engine.Source{
-			Name: "t",
-			Text: "{% for m in messages %}[{{ m.role }}]{% if m.reasoning_content %}<think>" +
-				"{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}</s>{% endfor %}" +
-				"{% if add_generation_prompt %}[assistant]{% endif %}",
-		},
-		nil,
-	)
+	tmpl := compiled(t, engine.Source{Name: "t", Text: "{% for m in messages %}[{{ m.role }}]{% if m.reasoning_content %}<think>" + "{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}</s>{% endfor %}" + "{% if add_generation_prompt %}[assistant]{% endif %}"}, nil)
 	value, err := ordered.ParseString(`{"messages": [{"role": "user", "content": "Hi"},
 		{"role": "assistant", "reasoning_content": "so", "content": "He"}],
 		"continue_final_message": true}`)
@@ -150,16 +118,10 @@ func TestPieces(t *testing.T) {
 			all.WriteString(token.Text + "x" + token.Text)
 		}
 		count := func(text string) int {
-			r, err := chat.ParseRequest(
-				ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(
-					chat.MessageOf(
-						"user",
-						ordered.Str(text),
-					),
+			r, err := chat.ParseRequest(ordered.ObjectOf(ordered.MemberOf("messages",
+				ordered.ArrayOf(chat.MessageOf("user", ordered.Str(text)),
 					chat.MessageOf("assistant", ordered.Str("so")),
-					chat.MessageOf("user", ordered.Str(text+"?")),
-				))),
-			)
+					chat.MessageOf("user", ordered.Str(text+"?"))))))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -89,10 +89,8 @@ func TestTokenizers(t *testing.T) {
 			t.Fatal(err)
 		}
 		say := func(text string) (engine.Prompt, bool) {
-			r, err := chat.ParseRequest(
-				ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(
-					chat.MessageOf("user", ordered.Str(text))))),
-			)
+			r, err := chat.ParseRequest(ordered.ObjectOf(ordered.MemberOf("messages",
+				ordered.ArrayOf(chat.MessageOf("user", ordered.Str(text))))))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,13 +108,8 @@ func TestTokenizers(t *testing.T) {
 		if n++; n > 45 {
 			break
 		}
-		out.Encode(
-			map[string]any{
-				"family":  variant.Name,
-				"special": append([]string{}, special...),
-				"plain":   append([]string{}, rest...),
-			},
-		)
+		out.Encode(map[string]any{"family": variant.Name, "special": append([]string{}, special...),
+			"plain": append([]string{}, rest...)})
 		random := rand.New(rand.NewPCG(1, uint64(n)))
 		markers := append(append([]string{}, special...), rest...)
 		for i := range attacks + honest {
@@ -140,14 +133,8 @@ func TestTokenizers(t *testing.T) {
 			for _, piece := range pieces {
 				cut = append(cut, [2]any{piece.Text, piece.Special})
 			}
-			out.Encode(
-				map[string]any{
-					"text":   p.Text,
-					"pieces": cut,
-					"want":   want,
-					"honest": i >= attacks && len(pieces) == 1,
-				},
-			)
+			out.Encode(map[string]any{"text": p.Text, "pieces": cut, "want": want,
+				"honest": i >= attacks && len(pieces) == 1})
 		}
 	}
 	cmd := exec.Command(python, filepath.Join("..", "..", "ci", "tokens", "pieces.py"))

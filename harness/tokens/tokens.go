@@ -42,10 +42,8 @@ func Made(f format.Format) *engine.Vocabulary {
 	f.Literals(func(literal string) string {
 		for _, text := range Markers(literal) {
 			if !slices.ContainsFunc(tokens, func(t vocab.Token) bool { return t.Text == text }) {
-				tokens = append(
-					tokens,
-					vocab.Token{ID: madeID + len(tokens), Text: text, Special: true},
-				)
+				tokens = append(tokens,
+					vocab.Token{ID: madeID + len(tokens), Text: text, Special: true})
 			}
 		}
 		return literal
@@ -182,12 +180,8 @@ func Check(
 		slices.Clone(tokens),
 		func(t engine.Token) bool { return len(t.Text) == 0 },
 	)
-	return split.CheckSchedules(
-		&feeder{Parser: p, tokens: tokens},
-		Text(tokens),
-		reason,
-		Schedules(tokens),
-	)
+	return split.CheckSchedules(&feeder{Parser: p, tokens: tokens}, Text(tokens), reason,
+		Schedules(tokens))
 }
 
 // Read reads the tokens of an output: JSON lines, each a token {"id": 1, "text": "..."}, or {"id":
@@ -217,9 +211,7 @@ func readLine(line string, v *engine.Vocabulary) (t engine.Token, err error) {
 		Bytes []int
 	}
 	if err := json.Unmarshal([]byte(line), &record); err != nil || record.ID == nil {
-		return t, fmt.Errorf(
-			`expected a token such as {"id": 1, "text": "Hi"} or {"id": 1, "bytes": [226, 128]}, one a line`,
-		)
+		return t, fmt.Errorf(`expected a token such as {"id": 1, "text": "Hi"} or {"id": 1, "bytes": [226, 128]}, one a line`)
 	}
 	t.ID = *record.ID
 	added, known := v.ByID(t.ID)
@@ -236,10 +228,8 @@ func readLine(line string, v *engine.Vocabulary) (t engine.Token, err error) {
 	case known:
 		t.Text = []byte(added.Text)
 	default:
-		return t, fmt.Errorf(
-			"token %d is no added token of the vocabulary, so that its line needs a text or bytes",
-			t.ID,
-		)
+		return t, fmt.Errorf("token %d is no added token of the vocabulary, so that its line "+
+			"needs a text or bytes", t.ID)
 	}
 	return t, nil
 }

@@ -81,10 +81,8 @@ func TestCorpus(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan, err := tmpl.Prepare(
-				r,
-				engine.PrepareOptions{Insist: true, Fallbacks: c.Fallbacks},
-			)
+			plan, err := tmpl.Prepare(r,
+				engine.PrepareOptions{Insist: true, Fallbacks: c.Fallbacks})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,14 +98,8 @@ func TestCorpus(t *testing.T) {
 				}
 				if diff := split.Diff(want.Message, got.Message); diff != "" ||
 					got.Finish != want.Finish {
-					t.Errorf(
-						"%s: %s, %s and %s\noutput %q",
-						c.Name,
-						diff,
-						got.Finish,
-						want.Finish,
-						c.Output,
-					)
+					t.Errorf("%s: %s, %s and %s\noutput %q", c.Name, diff, got.Finish, want.Finish,
+						c.Output)
 				}
 			}
 		}

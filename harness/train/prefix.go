@@ -35,14 +35,8 @@ type Break struct {
 }
 
 func (b *Break) String() string {
-	return fmt.Sprintf(
-		"conversation %d: message %d changes byte %d: %q becomes %q",
-		b.Conversation,
-		b.Message,
-		b.Off,
-		b.Was,
-		b.Is,
-	)
+	return fmt.Sprintf("conversation %d: message %d changes byte "+
+		"%d: %q becomes %q", b.Conversation, b.Message, b.Off, b.Was, b.Is)
 }
 
 // note counts a step.
@@ -127,10 +121,8 @@ func Keep(src subject.Source, seed uint64) (*fix.Mended, bool) {
 	switched := make([]chattemplate.Input, len(inputs))
 	for i, in := range inputs {
 		switched[i] = in
-		switched[i].Kwargs = append(
-			slices.Clip(in.Kwargs),
-			ordered.MemberOf(Switch, ordered.Boolean(true)),
-		)
+		switched[i].Kwargs = append(slices.Clip(in.Kwargs),
+			ordered.MemberOf(Switch, ordered.Boolean(true)))
 	}
 	first := before.Turns.First.Conversation
 	for _, test := range tests(tree.Body) {

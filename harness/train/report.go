@@ -62,10 +62,8 @@ func Look(src subject.Source, t *engine.Template, seed uint64) *Report {
 			if err != nil || at < 0 {
 				continue
 			}
-			if opens := prompt[at+len(header):]; !strings.HasPrefix(
-				rendering.String[from:],
-				opens,
-			) {
+			if opens := prompt[at+len(header):]; !strings.HasPrefix(rendering.String[from:],
+				opens) {
 				if r.Opened++; r.Opened == 1 {
 					r.Opens = opens
 				}
@@ -99,11 +97,8 @@ func (r *Report) String() string {
 	line("content: %s", r.Content)
 	line("end of turn: trained in %d answers, not written in %d", r.Ended, r.Unended)
 	if r.Opened > 0 {
-		line(
-			"inference: the prompt opens %d answers with %q, which training does not render",
-			r.Opened,
-			r.Opens,
-		)
+		line("inference: the prompt opens %d answers with %q, which training "+
+			"does not render", r.Opened, r.Opens)
 	}
 	kept := func(name string, k Kept) {
 		if line("%s: kept in %d of %d steps", name, k.Steps-k.Broken, k.Steps); k.First != nil {
@@ -118,34 +113,21 @@ func (r *Report) String() string {
 // Value returns the report as JSON.
 func (r *Report) Value() ordered.Value {
 	kept := func(k Kept) ordered.Value {
-		v := ordered.ObjectOf(
-			ordered.MemberOf("steps", ordered.Int(k.Steps)),
-			ordered.MemberOf("broken", ordered.Int(k.Broken)),
-		)
+		v := ordered.ObjectOf(ordered.MemberOf("steps", ordered.Int(k.Steps)),
+			ordered.MemberOf("broken", ordered.Int(k.Broken)))
 		if k.First != nil {
 			v = v.With("first", ordered.Str(k.First.String()))
 		}
 		return v
 	}
-	v := ordered.ObjectOf(
-		ordered.MemberOf("template", ordered.Str(r.Source.Name)),
-		ordered.MemberOf(
-			"arguments",
-			ordered.Str(r.Arguments),
-		),
+	v := ordered.ObjectOf(ordered.MemberOf("template", ordered.Str(r.Source.Name)),
+		ordered.MemberOf("arguments", ordered.Str(r.Arguments)),
 		ordered.MemberOf("content", ordered.Str(r.Content)),
-		ordered.MemberOf(
-			"ended",
-			ordered.Int(r.Ended),
-		),
+		ordered.MemberOf("ended", ordered.Int(r.Ended)),
 		ordered.MemberOf("unended", ordered.Int(r.Unended)),
 		ordered.MemberOf("opened", ordered.Int(r.Opened)),
-		ordered.MemberOf(
-			"turns",
-			kept(r.Prefix.Turns),
-		),
-		ordered.MemberOf("prompts", kept(r.Prefix.Prompts)),
-	)
+		ordered.MemberOf("turns", kept(r.Prefix.Turns)),
+		ordered.MemberOf("prompts", kept(r.Prefix.Prompts)))
 	if r.Err != nil {
 		return v.With("error", ordered.Str(r.Err.Error()))
 	}

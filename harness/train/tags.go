@@ -339,14 +339,8 @@ func (p *plan) inside(u unit) {
 // before puts the opening tag before a unit. It takes the unit's sign, so that the white space
 // before it is treated as it was.
 func (p *plan) before(u unit) {
-	p.edits = append(
-		p.edits,
-		edit{
-			From: u.span.From,
-			To:   u.span.From,
-			Text: "{%" + p.leftSign(u.span.From) + openTag + "+%}",
-		},
-	)
+	p.edits = append(p.edits, edit{From: u.span.From, To: u.span.From,
+		Text: "{%" + p.leftSign(u.span.From) + openTag + "+%}"})
 }
 
 // leftSign returns the sign with which a tag at a place treats the white space before it.
@@ -383,10 +377,8 @@ func (p *plan) after(u unit, next int) {
 	default:
 		sign = ""
 	}
-	p.edits = append(
-		p.edits,
-		edit{From: u.span.To, To: u.span.To, Text: "{%+" + shutTag + sign + "%}"},
-	)
+	p.edits = append(p.edits,
+		edit{From: u.span.To, To: u.span.To, Text: "{%+" + shutTag + sign + "%}"})
 }
 
 // Splitting what writes the model's text together with other text.
@@ -606,18 +598,9 @@ func (p *plan) byRole(list []syntax.Stmt, variable string) bool {
 	}
 	from, to := all[first].span.From, all[last].span.To
 	body := p.src[from:to]
-	p.edits = append(
-		p.edits,
-		edit{
-			From: from,
-			To:   to,
-			Text: "{%" + p.leftSign(
-				from,
-			) + " if " + test + " +%}" + body + "{%+ else +%}" + body + "{%+ endif " + p.rightSign(
-				to,
-			) + "%}",
-		},
-	)
+	p.edits = append(p.edits, edit{From: from, To: to,
+		Text: "{%" + p.leftSign(from) + " if " + test + " +%}" + body + "{%+ else +%}" + body +
+			"{%+ endif " + p.rightSign(to) + "%}"})
 	return true
 }
 

@@ -205,11 +205,8 @@ func (g *Tagged) prove(was *engine.Template, inputs []chattemplate.Input, loose 
 			want, wantErr := was.ChatTemplate().Render(in)
 			got, gotErr := is.ChatTemplate().Render(in)
 			if (wantErr == nil) != (gotErr == nil) || got != want {
-				return fmt.Errorf(
-					"%w: conversation %d renders differently with them",
-					ErrUntaggable,
-					i,
-				)
+				return fmt.Errorf("%w: conversation %d renders "+
+					"differently with them", ErrUntaggable, i)
 			}
 			if wantErr == nil {
 				g.Tested++

@@ -174,15 +174,9 @@ func (o *oracle) ask(
 	for _, m := range in.Kwargs {
 		vars = vars.With(m.Key, m.Value)
 	}
-	job := ordered.ObjectOf(
-		ordered.MemberOf(
-			"template",
-			ordered.Str(template),
-		),
+	job := ordered.ObjectOf(ordered.MemberOf("template", ordered.Str(template)),
 		ordered.MemberOf("messages", ordered.ArrayOf(in.Messages...)),
-		ordered.MemberOf("tools", ordered.ArrayOf(in.Tools...)),
-		ordered.MemberOf("vars", vars),
-	)
+		ordered.MemberOf("tools", ordered.ArrayOf(in.Tools...)), ordered.MemberOf("vars", vars))
 	if _, err := fmt.Fprintf(o.in, "%s\n", job.Append(nil, ordered.Compact)); err != nil {
 		t.Fatal(err)
 	}
@@ -244,14 +238,8 @@ func TestTransformers(t *testing.T) {
 			}
 			want, got := covers(len(text), marked), covers(len(text), spans)
 			if fmt.Sprint(want) != fmt.Sprint(got) {
-				t.Errorf(
-					"%s: conversation %d: transformers marks %v, the tags are around %v of %q",
-					name,
-					i,
-					spans,
-					marked,
-					text,
-				)
+				t.Errorf("%s: conversation %d: transformers marks %v, the tags are "+
+					"around %v of %q", name, i, spans, marked, text)
 				break
 			}
 			same++
@@ -283,9 +271,8 @@ func TestTRL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	twins, err := filepath.Glob(
-		filepath.Join(strings.TrimSpace(string(out)), "chat_templates", "*_training.jinja"),
-	)
+	twins, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), "chat_templates",
+		"*_training.jinja"))
 	if err != nil || len(twins) == 0 {
 		t.Fatalf("TRL has no twins: %v", err)
 	}
@@ -337,13 +324,8 @@ func TestTRL(t *testing.T) {
 		}
 		compared += pairs
 		alike += pairs - odd
-		t.Logf(
-			"%s: %d conversations render alike, %d are marked alike%s",
-			name,
-			pairs,
-			pairs-odd,
-			because(reasons[name]),
-		)
+		t.Logf("%s: %d conversations render alike, %d "+
+			"are marked alike%s", name, pairs, pairs-odd, because(reasons[name]))
 	}
 	t.Logf("%d of %d conversations of %d twins are marked alike", alike, compared, len(twins))
 }
@@ -375,12 +357,8 @@ func differs(r *train.Rendering, a answer) string {
 			if ours[i] {
 				who = "TRL does not mark"
 			}
-			return fmt.Sprintf(
-				"%s %q after %q",
-				who,
-				r.String[i:min(len(r.String), i+30)],
-				r.String[max(0, i-40):i],
-			)
+			return fmt.Sprintf("%s %q after %q", who, r.String[i:min(len(r.String), i+30)],
+				r.String[max(0, i-40):i])
 		}
 	}
 	return ""

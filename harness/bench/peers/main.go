@@ -277,14 +277,12 @@ func write(in *bench.Inputs, name string) error {
 	if err != nil {
 		return err
 	}
-	text := ordered.ObjectOf(
-		member("templates", ordered.ArrayOf(templates...)),
+	text := ordered.ObjectOf(member("templates", ordered.ArrayOf(templates...)),
 		member("renders", ordered.ArrayOf(prompts...)),
 		member("request", ordered.ObjectOf(member("messages", ordered.ArrayOf(request.Messages...)),
 			member("tools", ordered.ArrayOf(tools...)))),
 		member("own", ordered.Str(own.ChatTemplate().Source.Text)),
-		member("outputs", ordered.ObjectOf(outputs...)),
-	).String()
+		member("outputs", ordered.ObjectOf(outputs...))).String()
 	return os.WriteFile(name, []byte(text), 0o666)
 }
 

@@ -8,28 +8,18 @@ func doors() []door {
 		{"check", true, templates, checked},
 		{"caps", true, templates, compiled(func(*engine.Template) error { return nil })},
 		{"analysis", true, templates, compiled(analysed)},
-		{
-			"verify",
+		{"verify",
 			true,
 			templates,
-			compiled(func(t *engine.Template) error { t.Verify(); return nil }),
-		},
+			compiled(func(t *engine.Template) error { t.Verify(); return nil })},
 		{"diff", true, templates, revised},
 		{"schema", false, schemas, spelled},
 		{"answer", false, schemas, answered},
 	}
 	for i, family := range kinds {
-		all = append(
-			all,
-			door{"tool of " + family, i > 1, schemas, offered(family)},
-			door{
-				"tools of " + family,
-				i > 1,
-				toolLists,
-				offeredAll(family),
-			},
-			door{"output of " + family, i > 1, outputs, parsed(family)},
-		)
+		all = append(all, door{"tool of " + family, i > 1, schemas, offered(family)},
+			door{"tools of " + family, i > 1, toolLists, offeredAll(family)},
+			door{"output of " + family, i > 1, outputs, parsed(family)})
 	}
 	return append(all,
 		door{"json", false, documents, decoded},

@@ -124,105 +124,32 @@ func constrained(family string, r chat.Request, size int) error {
 	if n := len(g.String()); n > 128*size+128<<10 {
 		return fmt.Errorf("a grammar of %d bytes", n)
 	}
-	split.Feed(
-		plan.NewParser(),
-		"<tool_call>\n{\"name\": \"f\", \"arguments\": {\"p0\": \"x\", \"p1\": [1, 2]}}\n</tool_call>",
-		nil,
-		chat.FinishStop,
-	)
+	split.Feed(plan.NewParser(), "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"p0\": \"x\", \"p1\": [1, 2]}}\n</tool_call>", nil, chat.FinishStop)
 	return nil
 }
 
 const function = `{"type": "function", "function": {"name": "%s", "parameters": {"type": "object", "properties": {%s}, "required": ["city"]}}}`
 
+// manyTools is a list of tools with a name and properties; %d in them is the number of the tool.
+func manyTools(name, properties string) func(int) string {
+	return list("[", fmt.Sprintf(function, name, properties), "]")
+}
+
 // toolLists grow along every dimension that a list of tools has.
 var toolLists = []generator{
-	{
-		"tools",
-		list(
-			"[",
-			strings.Replace(
-				fmt.Sprintf(function, "tool_@", `"city": {"type": "string"}`),
-				"@",
-				"%d",
-				1,
-			),
-			"]",
-		),
-	},
-	{"tools alike", list("[", fmt.Sprintf(function, "tool", `"city": {"type": "string"}`), "]")},
-	{
-		"tools with long names",
-		list(
-			"[",
-			strings.Replace(
-				fmt.Sprintf(function, strings.Repeat("a", 60)+"@", `"city": {"type": "string"}`),
-				"@",
-				"%d",
-				1,
-			),
-			"]",
-		),
-	},
-	{
-		"tool with a long name",
-		func(n int) string { return "[" + fmt.Sprintf(function, strings.Repeat("a", n), "") + "]" },
-	},
-	{
-		"tools with enums",
-		list(
-			"[",
-			strings.Replace(
-				fmt.Sprintf(function, "tool_@", `"city": {"enum": ["a@", "b", "c"]}`),
-				"@",
-				"%d",
-				2,
-			),
-			"]",
-		),
-	},
-	{
-		"tools with five keys",
-		list(
-			"[",
-			strings.Replace(
-				fmt.Sprintf(
-					function,
-					"t@",
-					`"city": {}, "b": {}, "c": {"type": "integer"}, "d": {}, "e": {"type": "array"}`,
-				),
-				"@",
-				"%d",
-				1,
-			),
-			"]",
-		),
-	},
-	{
-		"tools with four keys",
-		list(
-			"[",
-			strings.Replace(
-				fmt.Sprintf(
-					function,
-					"t@",
-					`"city": {}, "b": {}, "c": {"type": "integer"}, "d": {}`,
-				),
-				"@",
-				"%d",
-				1,
-			),
-			"]",
-		),
-	},
-	{
-		"tools that describe",
-		list(
-			"[",
-			`{"type": "function", "function": {"name": "t%d", "description": "does this and that"}}`,
-			"]",
-		),
-	},
+	{"tools", manyTools("tool_%d", `"city": {"type": "string"}`)},
+	{"tools alike", manyTools("tool", `"city": {"type": "string"}`)},
+	{"tools with long names", manyTools(strings.Repeat("a", 60)+"%d", `"city": {"type": "string"}`)},
+	{"tool with a long name", func(n int) string {
+		return "[" + fmt.Sprintf(function, strings.Repeat("a", n), "") + "]"
+	}},
+	{"tools with enums", manyTools("tool_%d", `"city": {"enum": ["a%d", "b", "c"]}`)},
+	{"tools with five keys", manyTools("t%d",
+		`"city": {}, "b": {}, "c": {"type": "integer"}, "d": {}, "e": {"type": "array"}`)},
+	{"tools with four keys", manyTools("t%d",
+		`"city": {}, "b": {}, "c": {"type": "integer"}, "d": {}`)},
+	{"tools that describe", list("[",
+		`{"type": "function", "function": {"name": "t%d", "description": "does this and that"}}`, "]")},
 }
 
 // outputs grow along every dimension that an output has.
@@ -233,62 +160,35 @@ var outputs = []generator{
 	{"objects", times(`{"`)},
 	{"white space", times(" \n")},
 	{"half characters", times("\xf0\x9f\xed\xa0")},
-	{
-		"calls",
-		times(
-			"<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"%d\"}}\n</tool_call>\n",
-		),
-	},
-	{
-		"tagged calls",
-		times(
-			"<tool_call>\n<function=get_weather>\n<parameter=city>\n%d\n</parameter>\n</function>\n</tool_call>\n",
-		),
-	},
+	{"calls",
+		times("<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"%d\"}}\n</tool_call>\n")},
+	{"tagged calls",
+		times("<tool_call>\n<function=get_weather>\n<parameter=city>\n%d\n</parameter>\n</function>\n</tool_call>\n")},
 	{"arguments", func(n int) string {
-		return "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {" + times(
-			`"k%d": %d, `,
-		)(
-			n,
-		) + "\"z\": 1}}\n</tool_call>"
+		return "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {" + times(`"k%d": %d, `)(n) + "\"z\": 1}}\n</tool_call>"
 	}},
 	{"tagged arguments", func(n int) string {
-		return "<tool_call>\n<function=get_weather>\n" + times(
-			"<parameter=k%d>\n%d\n</parameter>\n",
-		)(
-			n,
-		) + "</function>\n</tool_call>"
+		return "<tool_call>\n<function=get_weather>\n" +
+			times("<parameter=k%d>\n%d\n</parameter>\n")(n) + "</function>\n</tool_call>"
 	}},
 	{"one argument", func(n int) string {
-		return "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"" + strings.Repeat(
-			`a\`,
-			n/2,
-		)
+		return "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"" + strings.Repeat(`a\`, n/2)
 	}},
 	{"one tagged argument", func(n int) string {
 		return "<tool_call>\n<function=get_weather>\n<parameter=city>\n" + strings.Repeat("</", n/2)
 	}},
 	{"depth", func(n int) string {
-		return "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": " + strings.Repeat(
-			`{"a":`,
-			n/5,
-		)
+		return "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": " + strings.Repeat(`{"a":`, n/5)
 	}},
 	{"reasoning", times("<think>x</think>")},
 	{"openers", times("<tool_call>")},
 	{"closers", times("</tool_call>")},
-	{
-		"tools that are unknown",
-		times("<tool_call>\n{\"name\": \"f%d\", \"arguments\": {}}\n</tool_call>\n"),
-	},
-	{
-		"calls as a list",
-		func(n int) string { return "[" + times("get_weather(city='%d'), ")(n) + "]" },
-	},
-	{
-		"calls that break off",
-		times("<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": "),
-	},
+	{"tools that are unknown",
+		times("<tool_call>\n{\"name\": \"f%d\", \"arguments\": {}}\n</tool_call>\n")},
+	{"calls as a list",
+		func(n int) string { return "[" + times("get_weather(city='%d'), ")(n) + "]" }},
+	{"calls that break off",
+		times("<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": ")},
 }
 
 // parsed reads an output whole and in pieces of seven bytes.
@@ -332,14 +232,12 @@ var documents = []generator{
 	{"text", func(n int) string { return `"` + strings.Repeat("x", n) + `"` }},
 	{"escapes", func(n int) string { return `"` + strings.Repeat(`\u00e9`, n/6) + `"` }},
 	{"digits", func(n int) string { return strings.Repeat("9", n) }},
-	{
-		"depth",
+	{"depth",
 		func(n int) string {
 			d := min(n/2, 990)
 			return strings.Repeat("[", d) +
 				strings.Repeat("]", d)
-		},
-	},
+		}},
 	{"depth and width", func(n int) string {
 		return strings.Repeat("["+strings.Repeat("0,", n/1000), 400) + strings.Repeat("]", 400)
 	}},
@@ -365,13 +263,9 @@ func decoded(text string) error {
 // grammars grow along every dimension that a grammar has.
 var grammars = []generator{
 	{"rules", func(n int) string {
-		return "root ::= r0\n" + chain(
-			n,
-			"r%d ::= \"a\" r%n | \"b\"\n",
-		) + fmt.Sprintf(
-			"r%d ::= \"c\"\n",
-			strings.Count(chain(n, "r%d ::= \"a\" r%n | \"b\"\n"), "\n"),
-		)
+		return "root ::= r0\n" + chain(n, "r%d ::= \"a\" r%n | \"b\"\n") +
+			fmt.Sprintf("r%d ::= \"c\"\n",
+				strings.Count(chain(n, "r%d ::= \"a\" r%n | \"b\"\n"), "\n"))
 	}},
 	{"alternatives", func(n int) string { return "root ::= " + times(`"a%d" | `)(n) + `"c"` }},
 	{"alternatives alike", func(n int) string { return "root ::= " + times(`"ab" | `)(n) + `"c"` }},
@@ -382,20 +276,12 @@ var grammars = []generator{
 	{"one class", func(n int) string { return "root ::= [" + strings.Repeat("a-zA-Z", n/6) + "]" }},
 	{"literal", func(n int) string { return `root ::= "` + strings.Repeat("a", n) + `"` }},
 	{"groups", func(n int) string {
-		return "root ::= " + strings.Repeat(
-			"(",
-			min(n/2, 190),
-		) + `"a"` + strings.Repeat(
-			")",
-			min(n/2, 190),
-		)
+		return "root ::= " + strings.Repeat("(", min(n/2, 190)) + `"a"` + strings.Repeat(")", min(n/2, 190))
 	}},
 	{"optional groups", func(n int) string { return "root ::= " + times(`("a" "b"?)? `)(n) }},
 	{"comments", func(n int) string { return times("# comment %d\n")(n) + `root ::= "a"` }},
-	{
-		"empty rules",
-		func(n int) string { return `root ::= "a"` + "\n" + times("r%d ::= \"\"\n")(n) },
-	},
+	{"empty rules",
+		func(n int) string { return `root ::= "a"` + "\n" + times("r%d ::= \"\"\n")(n) }},
 }
 
 // matched reads a grammar, prints it, and reads a text with it.
@@ -418,70 +304,27 @@ func matched(text string) error {
 
 // requests grow along every dimension that a conversation has.
 var requests = []generator{
-	{
-		"messages",
-		list(
-			`{"messages": [`,
-			`{"role": "user", "content": "text %d"}, {"role": "assistant", "content": "text %d"}`,
-			`, {"role": "user", "content": "x"}]}`,
-		),
-	},
+	{"messages",
+		list(`{"messages": [`, `{"role": "user", "content": "text %d"}, {"role": "assistant", "content": "text %d"}`, `, {"role": "user", "content": "x"}]}`)},
 	{"one message", func(n int) string {
 		return `{"messages": [{"role": "user", "content": "` + strings.Repeat("x", n) + `"}]}`
 	}},
-	{
-		"parts",
-		list(
-			`{"messages": [{"role": "user", "content": [`,
-			`{"type": "text", "text": "a%d"}`,
-			`]}]}`,
-		),
-	},
-	{
-		"calls",
-		list(
-			`{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "tool_calls": [`,
-			`{"id": "i%d", "type": "function", "function": {"name": "f", "arguments": "{\"a\": %d}"}}`,
-			`]}]}`,
-		),
-	},
+	{"parts",
+		list(`{"messages": [{"role": "user", "content": [`, `{"type": "text", "text": "a%d"}`, `]}]}`)},
+	{"calls",
+		list(`{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "tool_calls": [`, `{"id": "i%d", "type": "function", "function": {"name": "f", "arguments": "{\"a\": %d}"}}`, `]}]}`)},
 	{"results", func(n int) string {
-		return `{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "tool_calls": [` + strings.TrimSuffix(
-			times(
-				`{"id": "i%d", "type": "function", "function": {"name": "f", "arguments": "{}"}}, `,
-			)(
-				n/2,
-			),
-			", ",
-		) + `]}, ` +
-			strings.TrimSuffix(
-				times(`{"role": "tool", "tool_call_id": "i%d", "content": "x"}, `)(n/2),
-				", ",
-			) + `]}`
+		return `{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "tool_calls": [` + strings.TrimSuffix(times(`{"id": "i%d", "type": "function", "function": {"name": "f", "arguments": "{}"}}, `)(n/2), ", ") + `]}, ` +
+			strings.TrimSuffix(times(`{"role": "tool", "tool_call_id": "i%d", "content": "x"}, `)(n/2), ", ") + `]}`
 	}},
 	{"arguments", func(n int) string {
 		return `{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "tool_calls": [{"id": "i", "type": "function", "function": {"name": "f", "arguments": "{` +
-			strings.TrimSuffix(
-				times(`\"a%d\": %d, `)(n),
-				", ",
-			) + `}"}}]}]}`
+			strings.TrimSuffix(times(`\"a%d\": %d, `)(n), ", ") + `}"}}]}]}`
 	}},
-	{
-		"systems",
-		list(
-			`{"messages": [`,
-			`{"role": "system", "content": "a%d"}`,
-			`, {"role": "user", "content": "x"}]}`,
-		),
-	},
-	{
-		"variables",
-		list(
-			`{"messages": [{"role": "user", "content": "x"}], "chat_template_kwargs": {`,
-			`"v%d": %d`,
-			`}}`,
-		),
-	},
+	{"systems",
+		list(`{"messages": [`, `{"role": "system", "content": "a%d"}`, `, {"role": "user", "content": "x"}]}`)},
+	{"variables",
+		list(`{"messages": [{"role": "user", "content": "x"}], "chat_template_kwargs": {`, `"v%d": %d`, `}}`)},
 }
 
 // requested reads a request, renders it and makes its parser.
@@ -536,24 +379,20 @@ const small = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %
 
 // models grow along every dimension that a model file has.
 var models = []generator{
-	{
-		"keys",
+	{"keys",
 		manyPairs(
 			func(i int) gguf.Pair {
 				return gguf.Pair{Key: fmt.Sprintf("key.%06d", i),
 					Value: gguf.Of(uint32(i))}
 			},
-		),
-	},
-	{
-		"texts",
+		)},
+	{"texts",
 		manyPairs(
 			func(i int) gguf.Pair {
 				return gguf.Pair{Key: fmt.Sprintf("key.%06d", i),
 					Value: gguf.Text("text")}
 			},
-		),
-	},
+		)},
 	{"named templates", manyPairs(func(i int) gguf.Pair {
 		return gguf.Pair{
 			Key:   fmt.Sprintf("tokenizer.chat_template.n%06d", i),
@@ -573,9 +412,8 @@ var models = []generator{
 		}
 	})},
 	{"template", func(n int) string {
-		return header(
-			gguf.Pair{Key: "tokenizer.chat_template", Value: gguf.Text(strings.Repeat("x", n))},
-		)
+		return header(gguf.Pair{Key: "tokenizer.chat_template",
+			Value: gguf.Text(strings.Repeat("x", n))})
 	}},
 	{"tokens", manyTexts("tokenizer.ggml.tokens", "token")},
 	{"names of templates", manyTexts("tokenizer.chat_templates", "name")},
@@ -583,18 +421,13 @@ var models = []generator{
 		return header(gguf.Pair{Key: "general.name", Value: gguf.Text(strings.Repeat("\x1b", n))})
 	}},
 	{"long token", func(n int) string {
-		return header(
-			gguf.Pair{Key: "tokenizer.ggml.tokens", Value: gguf.Texts(strings.Repeat("x", n))},
-			gguf.Pair{Key: "tokenizer.ggml.bos_token_id", Value: gguf.Of(uint32(0))},
-		)
+		return header(gguf.Pair{Key: "tokenizer.ggml.tokens",
+			Value: gguf.Texts(strings.Repeat("x", n))},
+			gguf.Pair{Key: "tokenizer.ggml.bos_token_id", Value: gguf.Of(uint32(0))})
 	}},
 	{"key of a template", func(n int) string {
-		return header(
-			gguf.Pair{
-				Key:   "tokenizer.chat_template." + strings.Repeat("n", min(n, 60_000)),
-				Value: gguf.Text(small),
-			},
-		)
+		return header(gguf.Pair{Key: "tokenizer.chat_template." +
+			strings.Repeat("n", min(n, 60_000)), Value: gguf.Text(small)})
 	}},
 }
 
@@ -612,10 +445,8 @@ func inspected(text string) error {
 	if n := len(m.String()) + len(m.Value().String()); n > maxReports+8*len(text) {
 		return fmt.Errorf("%d bytes are said of it", n)
 	}
-	folder, err := modeldir.ReadGGUF(
-		fstest.MapFS{"m.gguf": &fstest.MapFile{Data: []byte(text)}},
-		"m.gguf",
-	)
+	folder, err := modeldir.ReadGGUF(fstest.MapFS{"m.gguf": &fstest.MapFile{Data: []byte(text)}},
+		"m.gguf")
 	if err != nil {
 		return fmt.Errorf("%w: %w", errLimit, err)
 	}
@@ -634,35 +465,18 @@ func judged(folder *modeldir.Folder) error {
 
 // folders grow along every dimension that a tokenizer_config.json has.
 var folders = []generator{
-	{
-		"named templates",
-		list(
-			`{"chat_template": [`,
-			`{"name": "n%d", "template": "{% for m in messages %}{{ m.content }}{% endfor %}"}`,
-			`]}`,
-		),
-	},
-	{
-		"named templates alike",
-		list(`{"chat_template": [`, `{"name": "n", "template": "{{ messages }}"}`, `]}`),
-	},
-	{
-		"added tokens",
-		list(
-			`{"chat_template": "{{ messages }}", "added_tokens_decoder": {`,
-			`"%d": {"content": "<t%d>", "special": true}`,
-			`}}`,
-		),
-	},
+	{"named templates",
+		list(`{"chat_template": [`, `{"name": "n%d", "template": "{% for m in messages %}{{ m.content }}{% endfor %}"}`, `]}`)},
+	{"named templates alike",
+		list(`{"chat_template": [`, `{"name": "n", "template": "{{ messages }}"}`, `]}`)},
+	{"added tokens",
+		list(`{"chat_template": "{{ messages }}", "added_tokens_decoder": {`, `"%d": {"content": "<t%d>", "special": true}`, `}}`)},
 	{"keys", list(`{"chat_template": "{{ messages }}", `, `"k%d": %d`, `}`)},
 	{"long token", func(n int) string {
 		return `{"chat_template": "{{ bos_token }}", "bos_token": "` + strings.Repeat("x", n) + `"}`
 	}},
 	{"long name", func(n int) string {
-		return `{"chat_template": [{"name": "` + strings.Repeat(
-			"x",
-			n,
-		) + `", "template": "{{ messages }}"}]}`
+		return `{"chat_template": [{"name": "` + strings.Repeat("x", n) + `", "template": "{{ messages }}"}]}`
 	}},
 	{"numbers", func(n int) string {
 		return `{"chat_template": "{{ messages }}", "x": [` + strings.Repeat("0,", n/2) + `0]}`
@@ -671,10 +485,8 @@ var folders = []generator{
 
 // surveyed reads a model folder with a configuration.
 func surveyed(text string) error {
-	folder, err := modeldir.Read(
-		fstest.MapFS{modeldir.TokenizerConfig: &fstest.MapFile{Data: []byte(text)}},
-		modeldir.Options{},
-	)
+	files := fstest.MapFS{modeldir.TokenizerConfig: &fstest.MapFile{Data: []byte(text)}}
+	folder, err := modeldir.Read(files, modeldir.Options{})
 	if err != nil {
 		return fmt.Errorf("%w: %w", errLimit, err)
 	}
@@ -698,74 +510,28 @@ func quoted(make func(int) string) func(int) string {
 
 // vectors grow along every dimension that a line of vectors has.
 var vectors = []generator{
-	{
-		"vectors",
-		times(
-			`{"kind": "schema", "id": "v%d", "schema": {"type": "string"}, "accept": ["\"a\""], "reject": ["1"]}` + "\n",
-		),
-	},
-	{
-		"failures",
-		times(
-			`{"kind": "schema", "id": "v%d", "schema": {"type": "string"}, "accept": ["1"], "reject": []}` + "\n",
-		),
-	},
-	{
-		"texts",
-		line(
-			`{"kind": "schema", "id": "v", "schema": {"type": "string"}, "accept": [`,
-			`"1"], "reject": []}`,
-			times(`"\"%d\"", `),
-		),
-	},
-	{
-		"text",
-		line(
-			`{"kind": "schema", "id": "v", "schema": {"type": "string"}, "accept": [`,
-			`], "reject": []}`,
-			quoted(times("x")),
-		),
-	},
-	{
-		"grammar",
+	{"vectors",
+		times(`{"kind": "schema", "id": "v%d", "schema": {"type": "string"}, "accept": ["\"a\""], "reject": ["1"]}` + "\n")},
+	{"failures",
+		times(`{"kind": "schema", "id": "v%d", "schema": {"type": "string"}, "accept": ["1"], "reject": []}` + "\n")},
+	{"texts",
+		line(`{"kind": "schema", "id": "v", "schema": {"type": "string"}, "accept": [`, `"1"], "reject": []}`, times(`"\"%d\"", `))},
+	{"text",
+		line(`{"kind": "schema", "id": "v", "schema": {"type": "string"}, "accept": [`, `], "reject": []}`, quoted(times("x")))},
+	{"grammar",
 		line(
 			`{"kind": "grammar", "id": "v", "grammar": `,
 			`, "accept": ["aaaa"], "reject": ["aaaa"]}`,
 			quoted(func(n int) string { return "root ::= " + times(`"a"? `)(n) }),
-		),
-	},
-	{
-		"template",
-		line(
-			`{"kind": "jinja", "id": "v", "template": `,
-			`, "vars": {}, "want": "x"}`,
-			quoted(times("text %d ")),
-		),
-	},
-	{
-		"variables",
-		line(
-			`{"kind": "jinja", "id": "v", "template": "{{ v }}", "vars": {"v": [`,
-			`0]}, "want": "x"}`,
-			times("0,"),
-		),
-	},
-	{
-		"id",
-		line(
-			`{"kind": "jinja", "id": `,
-			`, "template": "{{ v }}", "vars": {}, "want": "x"}`,
-			quoted(times("x")),
-		),
-	},
-	{
-		"output",
-		line(
-			`{"kind": "fixture", "id": "v", "models": ["x"], "tools": [], "tags": [], "raw_output": `,
-			`}`,
-			quoted(times("<x%d>")),
-		),
-	},
+		)},
+	{"template",
+		line(`{"kind": "jinja", "id": "v", "template": `, `, "vars": {}, "want": "x"}`, quoted(times("text %d ")))},
+	{"variables",
+		line(`{"kind": "jinja", "id": "v", "template": "{{ v }}", "vars": {"v": [`, `0]}, "want": "x"}`, times("0,"))},
+	{"id",
+		line(`{"kind": "jinja", "id": `, `, "template": "{{ v }}", "vars": {}, "want": "x"}`, quoted(times("x")))},
+	{"output",
+		line(`{"kind": "fixture", "id": "v", "models": ["x"], "tools": [], "tags": [], "raw_output": `, `}`, quoted(times("<x%d>")))},
 }
 
 // verified runs vectors and writes the reports.
@@ -796,10 +562,8 @@ var scripts = []generator{
 
 // scripted reads a case.
 func scripted(text string) error {
-	cases, err := script.Read(
-		fstest.MapFS{"f/c.txtar": &fstest.MapFile{Data: []byte(text)}},
-		"f/c.txtar",
-	)
+	cases, err := script.Read(fstest.MapFS{"f/c.txtar": &fstest.MapFile{Data: []byte(text)}},
+		"f/c.txtar")
 	if err != nil && len(err.Error()) > 10_000 {
 		return errors.New("a long error")
 	}

@@ -105,9 +105,7 @@ func measured(input string, run func(string) error) Cost {
 	c.Peak, c.Memory = heap(func() { c.Blocks = blocks(func() { err = run(input) }) })
 	after := processor()
 	c.Millis = (after.Utime.Nano() +
-		after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano()) / int64(
-		time.Millisecond,
-	)
+		after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano()) / int64(time.Millisecond)
 	c.Resident = uint64(after.Maxrss) << 10
 	if err != nil {
 		c.Limit = errors.Is(err, errLimit)

@@ -36,13 +36,7 @@ func required(property string, every int) func(int) string {
 				n += len(name) + 2
 			}
 		}
-		return `{"type": "object", "properties": {` + strings.Join(
-			properties,
-			", ",
-		) + `}, "required": [` + strings.Join(
-			names,
-			", ",
-		) + `]}`
+		return `{"type": "object", "properties": {` + strings.Join(properties, ", ") + `}, "required": [` + strings.Join(names, ", ") + `]}`
 	}
 }
 
@@ -62,233 +56,109 @@ var schemas = []generator{
 	{"properties", object(`"p%d": {"type": "string"}`)},
 	{"properties of any type", object(`"p%d": {}`)},
 	{"required properties", required(`"p%d": {"type": "string"}`, 1)},
-	{
-		"required properties of few types",
-		required(`"p%d": {"type": ["string", "integer", "null"]}`, 1),
-	},
+	{"required properties of few types",
+		required(`"p%d": {"type": ["string", "integer", "null"]}`, 1)},
 	{"required and optional properties", required(`"p%d": {"type": "string"}`, 2)},
 	{"required properties with enums", required(`"p%d": {"enum": ["a%d", "b%d", "c%d"]}`, 1)},
 	{"counted properties", func(n int) string {
-		return strings.TrimSuffix(
-			object(`"p%d": {"type": "string"}`)(n),
-			"}",
-		) + `, "minProperties": 7, "maxProperties": 30}`
+		return strings.TrimSuffix(object(`"p%d": {"type": "string"}`)(n), "}") + `, "minProperties": 7, "maxProperties": 30}`
 	}},
 	{"required names", list(`{"type": "object", "required": [`, `"p%d"`, `]}`)},
-	{
-		"names alike",
-		object(
-			`"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa%d": {"type": "integer"}`,
-		),
-	},
+	{"names alike",
+		object(`"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa%d": {"type": "integer"}`)},
 	{"long name", func(n int) string {
-		return `{"type": "object", "properties": {"` + strings.Repeat(
-			"x",
-			n,
-		) + `": {"type": "string"}}}`
+		return `{"type": "object", "properties": {"` + strings.Repeat("x", n) + `": {"type": "string"}}}`
 	}},
-	{
-		"pattern properties",
-		list(`{"type": "object", "patternProperties": {`, `"^p%d": {"type": "string"}`, `}}`),
-	},
+	{"pattern properties",
+		list(`{"type": "object", "patternProperties": {`, `"^p%d": {"type": "string"}`, `}}`)},
 	{"pattern and other properties", func(n int) string {
-		return strings.TrimSuffix(
-			object(`"p%d": {"type": "string"}`)(n/2),
-			"}",
-		) + ", " + strings.TrimPrefix(
-			list(`{"patternProperties": {`, `"^p%d": {"type": "string"}`, `}}`)(n/2),
-			"{",
-		)
+		return strings.TrimSuffix(object(`"p%d": {"type": "string"}`)(n/2), "}") + ", " + strings.TrimPrefix(list(`{"patternProperties": {`, `"^p%d": {"type": "string"}`, `}}`)(n/2), "{")
 	}},
 	{"properties beside others", func(n int) string {
-		return strings.TrimSuffix(
-			object(`"p%d": {"type": "string"}`)(n),
-			"}",
-		) + `, "additionalProperties": true}`
+		return strings.TrimSuffix(object(`"p%d": {"type": "string"}`)(n), "}") + `, "additionalProperties": true}`
 	}},
 	{"enum", list(`{"enum": [`, `"value-%d"`, `]}`)},
 	{"enum of numbers", list(`{"enum": [`, `%d`, `]}`)},
 	{"enum of lists", list(`{"enum": [`, `[%d, "a"]`, `]}`)},
 	{"enum of objects", list(`{"enum": [`, `{"a": %d, "b": {}}`, `]}`)},
-	{
-		"enum of one long text",
-		func(n int) string { return `{"enum": ["` + strings.Repeat("x", n) + `"]}` },
-	},
+	{"enum of one long text",
+		func(n int) string { return `{"enum": ["` + strings.Repeat("x", n) + `"]}` }},
 	{"enums", object(`"p%d": {"enum": ["a%d", "b", "c", 1, null]}`)},
 	{"enums of a union", list(`{"anyOf": [`, `{"enum": ["a%d", "b%d"]}`, `]}`)},
 	{"union", list(`{"anyOf": [`, `{"const": "a%d"}`, `]}`)},
-	{
-		"union of objects",
-		list(`{"anyOf": [`, `{"type": "object", "properties": {"a%d": {"type": "string"}}}`, `]}`),
-	},
-	{
-		"unions that nest",
-		nested(
-			`{"anyOf": [{"type": "string"}, {"type": "array", "items": `,
-			`}]}`,
-			constant(`{"type": "null"}`),
-		),
-	},
-	{
-		"unions of unions",
-		nested(`{"anyOf": [{"type": "string"}, `, `]}`, constant(`{"type": "null"}`)),
-	},
-	{
-		"merged",
-		list(
-			`{"allOf": [`,
-			`{"type": "object", "properties": {"p%d": {"type": "string"}}, "required": ["p%d"]}`,
-			`]}`,
-		),
-	},
-	{
-		"merged and alike",
-		list(`{"allOf": [`, `{"type": "object", "properties": {"p": {"type": "string"}}}`, `]}`),
-	},
-	{
-		"merged with others",
-		list(
-			`{"allOf": [`,
-			`{"properties": {"p%d": {"type": "string"}}, "additionalProperties": {"minLength": 1}}`,
-			`]}`,
-		),
-	},
+	{"union of objects",
+		list(`{"anyOf": [`, `{"type": "object", "properties": {"a%d": {"type": "string"}}}`, `]}`)},
+	{"unions that nest",
+		nested(`{"anyOf": [{"type": "string"}, {"type": "array", "items": `, `}]}`, constant(`{"type": "null"}`))},
+	{"unions of unions",
+		nested(`{"anyOf": [{"type": "string"}, `, `]}`, constant(`{"type": "null"}`))},
+	{"merged",
+		list(`{"allOf": [`, `{"type": "object", "properties": {"p%d": {"type": "string"}}, "required": ["p%d"]}`, `]}`)},
+	{"merged and alike",
+		list(`{"allOf": [`, `{"type": "object", "properties": {"p": {"type": "string"}}}`, `]}`)},
+	{"merged with others",
+		list(`{"allOf": [`, `{"properties": {"p%d": {"type": "string"}}, "additionalProperties": {"minLength": 1}}`, `]}`)},
 	{"merged enums", list(`{"allOf": [`, `{"enum": ["a", "b", "c", "d", "e", "f"]}`, `]}`)},
-	{
-		"depth of objects",
-		nested(
-			`{"type": "object", "properties": {"p": `,
-			`}}`,
-			object(`"p%d": {"type": "string"}`),
-		),
-	},
-	{
-		"depth of required objects",
-		nested(
-			`{"type": "object", "required": ["p"], "properties": {"p": `,
-			`}}`,
-			object(`"p%d": {"type": "string"}`),
-		),
-	},
-	{
-		"depth of lists",
-		nested(`{"type": "array", "items": `, `}`, object(`"p%d": {"type": "string"}`)),
-	},
-	{
-		"depth over an enum",
-		nested(`{"type": "array", "items": `, `}`, list(`{"enum": [`, `"value-%d"`, `]}`)),
-	},
-	{
-		"depth over objects of an enum",
-		nested(
-			`{"type": "object", "required": ["p"], "properties": {"p": `,
-			`}}`,
-			list(`{"enum": [`, `"value-%d"`, `]}`),
-		),
-	},
-	{
-		"depth of enums",
-		nested(
-			`{"type": "array", "prefixItems": [{"enum": ["a", "b", "c", "d", "e", "f"]}, `,
-			`]}`,
-			constant(`{"type": "null"}`),
-		),
-	},
-	{
-		"depth of counts",
-		nested(
-			`{"type": "array", "minItems": 2, "maxItems": 3, "items": `,
-			`}`,
-			constant(`{"enum": ["a", "b", "c", "d", "e", "f"]}`),
-		),
-	},
+	{"depth of objects",
+		nested(`{"type": "object", "properties": {"p": `, `}}`, object(`"p%d": {"type": "string"}`))},
+	{"depth of required objects",
+		nested(`{"type": "object", "required": ["p"], "properties": {"p": `, `}}`, object(`"p%d": {"type": "string"}`))},
+	{"depth of lists",
+		nested(`{"type": "array", "items": `, `}`, object(`"p%d": {"type": "string"}`))},
+	{"depth over an enum",
+		nested(`{"type": "array", "items": `, `}`, list(`{"enum": [`, `"value-%d"`, `]}`))},
+	{"depth over objects of an enum",
+		nested(`{"type": "object", "required": ["p"], "properties": {"p": `, `}}`, list(`{"enum": [`, `"value-%d"`, `]}`))},
+	{"depth of enums",
+		nested(`{"type": "array", "prefixItems": [{"enum": ["a", "b", "c", "d", "e", "f"]}, `, `]}`, constant(`{"type": "null"}`))},
+	{"depth of counts",
+		nested(`{"type": "array", "minItems": 2, "maxItems": 3, "items": `, `}`, constant(`{"enum": ["a", "b", "c", "d", "e", "f"]}`))},
 	{"depth of a value", func(n int) string {
 		d := min(n/2, 900)
 		return `{"enum": [` + strings.Repeat("[", d) + strings.Repeat("]", d) + `]}`
 	}},
 	{"tuple", list(`{"type": "array", "prefixItems": [`, `{"type": "string"}`, `]}`)},
 	{"tuple that may end", func(n int) string {
-		return strings.TrimSuffix(
-			list(`{"type": "array", "prefixItems": [`, `{"type": "string"}`, `]}`)(n),
-			"}",
-		) + `, "minItems": 0}`
+		return strings.TrimSuffix(list(`{"type": "array", "prefixItems": [`, `{"type": "string"}`, `]}`)(n), "}") + `, "minItems": 0}`
 	}},
 	{"patterns", object(`"p%d": {"type": "string", "pattern": "^[a-z]{2,%d}x?$"}`)},
-	{
-		"long pattern",
-		func(n int) string { return `{"type": "string", "pattern": "` + strings.Repeat("(a|b)*", n/6) + `"}` },
-	},
+	{"long pattern",
+		func(n int) string { return `{"type": "string", "pattern": "` + strings.Repeat("(a|b)*", n/6) + `"}` }},
 	{"lengths", object(`"p%d": {"type": "string", "minLength": 2, "maxLength": 1%d}`)},
 	{"bounds", object(`"p%d": {"type": "number", "minimum": -%d.5, "maximum": 1%d}`)},
-	{
-		"long bound",
-		func(n int) string { return `{"type": "integer", "minimum": 1` + strings.Repeat("0", n) + `}` },
-	},
+	{"long bound",
+		func(n int) string { return `{"type": "integer", "minimum": 1` + strings.Repeat("0", n) + `}` }},
 	{"formats", object(`"p%d": {"type": "string", "format": "date-time"}`)},
 	{"types that are unknown", object(`"p%d": {"type": "thing%d"}`)},
 	{"references", func(n int) string {
-		return list(
-			`{"type": "object", "properties": {`,
-			`"p%d": {"$ref": "#/$defs/p%d"}`,
-			`}, "$defs": {`,
-		)(
-			n/2,
-		) + times(
-			`"p%d": {"type": "string"}, `,
-		)(
-			n/2,
-		) + `"z": {}}}`
+		return list(`{"type": "object", "properties": {`, `"p%d": {"$ref": "#/$defs/p%d"}`, `}, "$defs": {`)(n/2) + times(`"p%d": {"type": "string"}, `)(n/2) + `"z": {}}}`
 	}},
 	{"references to one", func(n int) string {
-		return list(
-			`{"type": "object", "properties": {`,
-			`"p%d": {"$ref": "#/$defs/p"}`,
-			`}, "$defs": {"p": {"enum": [`,
-		)(
-			n/2,
-		) + times(
-			`"p%d", `,
-		)(
-			n/2,
-		) + `"z"]}}}`
+		return list(`{"type": "object", "properties": {`, `"p%d": {"$ref": "#/$defs/p"}`, `}, "$defs": {"p": {"enum": [`)(n/2) + times(`"p%d", `)(n/2) + `"z"]}}}`
 	}},
 	{"references that go on", func(n int) string {
-		return `{"$ref": "#/$defs/p0", "$defs": {` + chain(
-			n,
-			`"p%d": {"type": "array", "items": {"$ref": "#/$defs/p%n"}}, `,
-		) + `"z": {}}}`
+		return `{"$ref": "#/$defs/p0", "$defs": {` + chain(n, `"p%d": {"type": "array", "items": {"$ref": "#/$defs/p%n"}}, `) + `"z": {}}}`
 	}},
-	{
-		"references that go back",
-		list(`{"type": "object", "properties": {`, `"p%d": {"$ref": "#"}`, `}}`),
-	},
+	{"references that go back",
+		list(`{"type": "object", "properties": {`, `"p%d": {"$ref": "#"}`, `}}`)},
 	{"references that double", func(n int) string {
-		return `{"$ref": "#/$defs/p0", "$defs": {` + chain(
-			n,
-			`"p%d": {"type": "object", "properties": {"a": {"$ref": "#/$defs/p%n"}, "b": {"$ref": "#/$defs/p%n"}}, "required": ["a", "b"]}, `,
-		) + `"z": {}}}`
+		return `{"$ref": "#/$defs/p0", "$defs": {` + chain(n, `"p%d": {"type": "object", "properties": {"a": {"$ref": "#/$defs/p%n"}, "b": {"$ref": "#/$defs/p%n"}}, "required": ["a", "b"]}, `) + `"z": {}}}`
 	}},
 	{"references beside keywords", func(n int) string {
-		return `{"$ref": "#/$defs/p0", "$defs": {` + chain(
-			n,
-			`"p%d": {"properties": {"a": {"$ref": "#/$defs/p%n", "minLength": %d}}}, `,
-		) + `"z": {}}}`
+		return `{"$ref": "#/$defs/p0", "$defs": {` + chain(n, `"p%d": {"properties": {"a": {"$ref": "#/$defs/p%n", "minLength": %d}}}, `) + `"z": {}}}`
 	}},
 	{"references into nothing", object(`"p%d": {"$ref": "#/$defs/p%d"}`)},
 	{"prose", object(`"p%d": {"type": "string", "description": "the number %d of all"}`)},
-	{
-		"long prose",
-		func(n int) string { return `{"type": "object", "description": "` + strings.Repeat("x", n) + `"}` },
-	},
+	{"long prose",
+		func(n int) string { return `{"type": "object", "description": "` + strings.Repeat("x", n) + `"}` }},
 }
 
 // chain repeats a piece in which %n is the number of the next one.
 func chain(size int, piece string) string {
 	var b strings.Builder
 	for i := 0; b.Len() < size; i++ {
-		b.WriteString(
-			strings.NewReplacer("%d", fmt.Sprint(i), "%n", fmt.Sprint(i+1)).Replace(piece),
-		)
+		b.WriteString(strings.NewReplacer("%d", fmt.Sprint(i), "%n", fmt.Sprint(i+1)).
+			Replace(piece))
 	}
 	return b.String()
 }

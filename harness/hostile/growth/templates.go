@@ -53,26 +53,16 @@ func around(place string, make func(int) string) func(int) string {
 // templates grow along every dimension that a template has.
 var templates = []generator{
 	{"branches", around("answer", times("{% if m.content == 'xxxxxxx%d' %}a{% endif %}"))},
-	{
-		"literals in content",
-		around("answer", times("{% if '<x%d>' in (m.content or '') %}{% endif %}")),
-	},
-	{
-		"literals that split",
-		around("answer", times("{% set _ = (m.content or '').split('</x%d>') %}")),
-	},
-	{
-		"literals that are stripped",
-		around("answer", times("{% set _ = (m.content or '').strip('[x%d]') %}")),
-	},
-	{
-		"literals of a variable",
-		around("answer", times("{% if reasoning_effort == 'x%d' %}%d{% endif %}")),
-	},
-	{
-		"literals of thinking",
-		around("answer", times("{% if enable_thinking == 'x%d' %}%d{% endif %}")),
-	},
+	{"literals in content",
+		around("answer", times("{% if '<x%d>' in (m.content or '') %}{% endif %}"))},
+	{"literals that split",
+		around("answer", times("{% set _ = (m.content or '').split('</x%d>') %}"))},
+	{"literals that are stripped",
+		around("answer", times("{% set _ = (m.content or '').strip('[x%d]') %}"))},
+	{"literals of a variable",
+		around("answer", times("{% if reasoning_effort == 'x%d' %}%d{% endif %}"))},
+	{"literals of thinking",
+		around("answer", times("{% if enable_thinking == 'x%d' %}%d{% endif %}"))},
 	{"fields that are missing", around("answer", times("{{ m.field%d }}"))},
 	{"variables that are missing", around("answer", times("{{ variable%d }}"))},
 	{"variables that are demanded", around("answer", times("{{ variable%d.x }}"))},
@@ -87,141 +77,80 @@ var templates = []generator{
 	{"one value and a marker", around("answer", times("{{ m.content }}<x>"))},
 	{"names again and again", around("open", times("{{ c.function.name }}"))},
 	{"roles again and again", around("answer", times("{{ m.role }}"))},
-	{
-		"reasoning again and again",
-		around("answer", times("<think>{{ m.reasoning_content }}</think>")),
-	},
+	{"reasoning again and again",
+		around("answer", times("<think>{{ m.reasoning_content }}</think>"))},
 	{"arguments again and again", around("open", times("{{ c.function.arguments|tojson }}"))},
 	{"tools again and again", around("first", times("{{ tools|tojson if tools }}"))},
 	{"macros", around("first", times("{% macro m%d() %}{{ m%d }}{% endmacro %}"))},
-	{
-		"calls of a macro",
+	{"calls of a macro",
 		around(
 			"first",
 			func(n int) string {
 				return "{% macro f(x) %}{{ x }}{% endmacro %}" +
 					times("{{ f('%d') }}")(n)
 			},
-		),
-	},
+		)},
 	{"assignments", around("first", times("{% set v%d = 1 %}"))},
 	{"namespaces", around("first", times("{% set v%d = namespace(a=1) %}"))},
 	{"loops", around("first", times("{% for x in messages %}{{ x.role }}{% endfor %}"))},
 	{"integers", around("first", times("{{ %d * 999999999999 }}"))},
-	{
-		"long integer",
-		around("first", func(n int) string { return "{{ 1" + strings.Repeat("0", n) + " }}" }),
-	},
+	{"long integer",
+		around("first", func(n int) string { return "{{ 1" + strings.Repeat("0", n) + " }}" })},
 	{"one letter", around("answer", func(n int) string { return strings.Repeat("x", n) })},
 	{"one letter in front", around("first", func(n int) string { return strings.Repeat("x", n) })},
-	{
-		"one letter in the opening",
-		around("open", func(n int) string { return strings.Repeat("x", n) }),
-	},
-	{
-		"one letter in the closing",
-		around("close", func(n int) string { return strings.Repeat("x", n) }),
-	},
+	{"one letter in the opening",
+		around("open", func(n int) string { return strings.Repeat("x", n) })},
+	{"one letter in the closing",
+		around("close", func(n int) string { return strings.Repeat("x", n) })},
 	{"brackets", around("answer", func(n int) string { return strings.Repeat("<", n) })},
-	{
-		"brackets in the opening",
-		around("open", func(n int) string { return strings.Repeat("<", n) }),
-	},
-	{
-		"brackets in the closing",
-		around("close", func(n int) string { return strings.Repeat("<|", n/2) }),
-	},
+	{"brackets in the opening",
+		around("open", func(n int) string { return strings.Repeat("<", n) })},
+	{"brackets in the closing",
+		around("close", func(n int) string { return strings.Repeat("<|", n/2) })},
 	{"white space", around("answer", func(n int) string { return strings.Repeat(" ", n) + "." })},
-	{
-		"white space in the opening",
-		around("open", func(n int) string { return "." + strings.Repeat(" \n", n/2) + "." }),
-	},
-	{
-		"long marker",
-		around("answer", func(n int) string { return "<" + strings.Repeat("x", n) + ">" }),
-	},
-	{
-		"long marker in the opening",
-		around("open", func(n int) string { return "<" + strings.Repeat("x", n) + ">" }),
-	},
-	{
-		"long marker in the closing",
-		around("close", func(n int) string { return "</" + strings.Repeat("x_", n/2) + ">" }),
-	},
-	{
-		"long text",
-		around("first", func(n int) string { return "{{ '" + strings.Repeat("x", n) + "' }}" }),
-	},
-	{
-		"long list",
-		around("first", func(n int) string { return "{% set l = [" + times("%d, ")(n) + "] %}" }),
-	},
-	{
-		"long dict",
+	{"white space in the opening",
+		around("open", func(n int) string { return "." + strings.Repeat(" \n", n/2) + "." })},
+	{"long marker",
+		around("answer", func(n int) string { return "<" + strings.Repeat("x", n) + ">" })},
+	{"long marker in the opening",
+		around("open", func(n int) string { return "<" + strings.Repeat("x", n) + ">" })},
+	{"long marker in the closing",
+		around("close", func(n int) string { return "</" + strings.Repeat("x_", n/2) + ">" })},
+	{"long text",
+		around("first", func(n int) string { return "{{ '" + strings.Repeat("x", n) + "' }}" })},
+	{"long list",
+		around("first", func(n int) string { return "{% set l = [" + times("%d, ")(n) + "] %}" })},
+	{"long dict",
 		around(
 			"first",
 			func(n int) string { return "{% set l = {" + times("'k%d': %d, ")(n) + "} %}" },
-		),
-	},
-	{
-		"long name",
+		)},
+	{"long name",
 		around(
 			"first",
 			func(n int) string { return "{% set " + strings.Repeat("x", n) + " = 1 %}" },
-		),
-	},
+		)},
 	{"comments", around("first", times("{# a comment %d #}"))},
 	{"suppressions", around("first", times("{# assay:ignore A%d because #}"))},
 	{"depth", around("first", func(n int) string {
-		return strings.Repeat(
-			"{% if 1 %}",
-			min(n/20, 190),
-		) + strings.Repeat(
-			"{% endif %}",
-			min(n/20, 190),
-		) + times(
-			"{% if 1 %}{% if 1 %}x{% endif %}{% endif %}",
-		)(
-			n,
-		)
+		return strings.Repeat("{% if 1 %}", min(n/20, 190)) +
+			strings.Repeat("{% endif %}", min(n/20, 190)) + times("{% if 1 %}{% if 1 %}x{% endif %}{% endif %}")(n)
 	})},
 	{"filters", around("first", times("{{ 'x'|upper|lower|trim|replace('a', 'b') }}"))},
 	{"repetition of a value", func(n int) string {
-		return conversation(
-			"<call>",
-			"</call>",
-			fmt.Sprintf("{%% for i in range(%d) %%}{{ m.content }}{%% endfor %%}", n),
-		)
+		return conversation("<call>", "</call>", fmt.Sprintf("{%% for i in range(%d) %%}{{ m.content }}{%% endfor %%}", n))
 	}},
 	{"repetition of a name", func(n int) string {
-		return conversation(
-			fmt.Sprintf("<call>{%% for i in range(%d) %%}{{ c.function.name }}{%% endfor %%}", n),
-			"</call>",
-			"",
-		)
+		return conversation(fmt.Sprintf("<call>{%% for i in range(%d) %%}{{ c.function.name }}{%% endfor %%}", n), "</call>", "")
 	}},
 	{"repetition of a marker", func(n int) string {
 		return conversation("<call>", "</call>", fmt.Sprintf("{{ '<x>' * %d }}", n))
 	}},
 	{"repetition of a value between markers", func(n int) string {
-		return conversation(
-			"<call>",
-			"</call>",
-			fmt.Sprintf(
-				"{%% for i in range(%d) %%}<{{ i }}>{{ m.content }}</{{ i }}>{%% endfor %%}",
-				n,
-			),
-		)
+		return conversation("<call>", "</call>", fmt.Sprintf("{%% for i in range(%d) %%}<{{ i }}>{{ m.content }}</{{ i }}>{%% endfor %%}", n))
 	}},
 	{"literals that are made", func(n int) string {
-		return conversation(
-			"<call>",
-			"</call>",
-			fmt.Sprintf(
-				"{%% for i in range(%d) %%}{%% if ('<' ~ i ~ '>') in (m.content or '') %%}{%% endif %%}{%% endfor %%}",
-				n/10,
-			),
-		)
+		return conversation("<call>", "</call>", fmt.Sprintf("{%% for i in range(%d) %%}{%% if ('<' ~ i ~ '>') in (m.content or '') %%}{%% endif %%}{%% endfor %%}", n/10))
 	}},
 }
 
