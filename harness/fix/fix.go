@@ -35,6 +35,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/rule"
@@ -56,10 +57,7 @@ type Options struct {
 }
 
 // Edit replaces a stretch of a text.
-type Edit struct {
-	From, To int
-	Text     string
-}
+type Edit = syntax.Edit
 
 // Patch is one fault mended.
 type Patch struct {

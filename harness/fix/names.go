@@ -91,7 +91,7 @@ func (m *mender) names() {
 		n.look(s)
 	}
 	edits := sorted(n.edits)
-	mended := edited(text, edits)
+	mended, _ := syntax.Apply(text, edits...)
 	was, err := m.source(text).Compile()
 	if _, still := m.source(mended).Compile(); still != nil {
 		for _, u := range n.unknown {
@@ -217,15 +217,16 @@ func (n *namer) filter(x *syntax.Filter) {
 	at := x.Offset()
 	end := at + len(x.Name)
 	if other, ok := filterAliases[x.Name]; ok {
-		n.mend(x.Name, Edit{at, end, other})
+		n.mend(x.Name, Edit{From: at, To: end, Text: other})
 		return
 	}
 	bar := strings.LastIndexByte(n.text[:at], '|')
 	if slices.Contains(filterMethods, x.Name) && bar >= n.spans.Expr(x.X).To {
 		operand := n.spans.Expr(x.X)
-		edits := []Edit{{operand.To, end, "." + x.Name}}
+		edits := []Edit{{From: operand.To, To: end, Text: "." + x.Name}}
 		if !primary(x.X) && n.text[operand.From] != '(' {
-			edits = []Edit{{operand.From, operand.From, "("}, {operand.To, end, ")." + x.Name}}
+			edits = []Edit{{From: operand.From, To: operand.From, Text: "("},
+				{From: operand.To, To: end, Text: ")." + x.Name}}
 		}
 		if !strings.HasPrefix(strings.TrimLeft(n.text[end:], " "), "(") {
 			edits[len(edits)-1].Text += "()"
@@ -259,18 +260,19 @@ func (n *namer) test(x *syntax.Test, whole syntax.Expr) {
 	}
 	switch other, method := testAliases[x.Name], testMethods[x.Name]; {
 	case other != "":
-		n.mend(x.Name, Edit{at, at + len(x.Name), other})
+		n.mend(x.Name, Edit{From: at, To: at + len(x.Name), Text: other})
 	case (x.Name == "list" || x.Name == "array") && simple(x.X):
-		n.mend(x.Name, Edit{span.From, span.To, fmt.Sprintf("%s(%s is sequence and %s is not "+
-			"string and %s is not mapping)", not, text, text, text)})
+		n.mend(x.Name, Edit{From: span.From, To: span.To,
+			Text: fmt.Sprintf("%s(%s is sequence and %s is not "+
+				"string and %s is not mapping)", not, text, text, text)})
 	case method != "" && primary(x.X) && len(x.Args.Args) == 1:
 		arg := n.spans.Expr(x.Args.Args[0])
-		n.mend(x.Name, Edit{span.From, span.To,
-			fmt.Sprintf("%s%s.%s(%s)", not, text, method, inner(n.text[arg.From:arg.To]))})
+		n.mend(x.Name, Edit{From: span.From, To: span.To,
+			Text: fmt.Sprintf("%s%s.%s(%s)", not, text, method, inner(n.text[arg.From:arg.To]))})
 	case x.Name == "contains" && len(x.Args.Args) == 1:
 		arg := n.spans.Expr(x.Args.Args[0])
-		n.mend(x.Name, Edit{span.From, span.To,
-			fmt.Sprintf("(%s %sin %s)", inner(n.text[arg.From:arg.To]), not, text)})
+		n.mend(x.Name, Edit{From: span.From, To: span.To,
+			Text: fmt.Sprintf("(%s %sin %s)", inner(n.text[arg.From:arg.To]), not, text)})
 	default:
 		n.unknown = append(n.unknown, unknown{at, fmt.Sprintf("the test %q", x.Name)})
 	}
@@ -300,7 +302,7 @@ func (n *namer) call(x *syntax.Call) {
 		return
 	}
 	if other, ok := functionAliases[f.Name]; ok {
-		n.mend(f.Name, Edit{f.Offset(), f.Offset() + len(f.Name), other})
+		n.mend(f.Name, Edit{From: f.Offset(), To: f.Offset() + len(f.Name), Text: other})
 		return
 	}
 	if other, ok := functionFilters[f.Name]; ok && len(x.Args.Args) == 1 && len(x.Keywords) == 0 {
@@ -315,5 +317,6 @@ func (n *namer) asFilter(name string, call syntax.Span, arg syntax.Expr, filter 
 	if _, isFilter := arg.(*syntax.Filter); !primary(arg) && !isFilter {
 		open, end = "((", ")|"+filter+")"
 	}
-	n.mend(name, Edit{call.From, span.From, open}, Edit{span.To, call.To, end})
+	n.mend(name, Edit{From: call.From, To: span.From, Text: open},
+		Edit{From: span.To, To: call.To, Text: end})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/harness/report"
 )
 
@@ -83,7 +84,8 @@ func compareBool(a, b bool) int {
 
 // apply applies edits, and reports whether the result compiles.
 func (m *mender) apply(st *state, edits []Edit) (*state, bool) {
-	next, ok := m.state(edited(st.text, edits))
+	text, _ := syntax.Apply(st.text, edits...)
+	next, ok := m.state(text)
 	if ok {
 		next.from, next.step = st, edits
 	}
@@ -203,7 +205,7 @@ func (m *mender) refusal(k kindOf, f fault) (*state, bool) {
 		if !simple(s.x) || s.at < 0 {
 			continue
 		}
-		next, ok := m.apply(st, []Edit{{s.at, s.at, s.refusing(st.text)}})
+		next, ok := m.apply(st, []Edit{{From: s.at, To: s.at, Text: s.refusing(st.text)}})
 		if !ok {
 			continue
 		}

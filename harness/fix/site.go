@@ -44,7 +44,8 @@ type wrap func(s *site) ([]Edit, bool)
 
 // around puts text before and after an expression.
 func (s *site) around(before, after string) []Edit {
-	return []Edit{{s.span.From, s.span.From, before}, {s.span.To, s.span.To, after}}
+	return []Edit{{From: s.span.From, To: s.span.From, Text: before},
+		{From: s.span.To, To: s.span.To, Text: after}}
 }
 
 // loose reports whether an operator after the expression would bind to its end alone.
@@ -196,7 +197,7 @@ func asJSON(s *site) ([]Edit, bool) {
 func toJSON(s *site) ([]Edit, bool) {
 	if f, ok := s.x.(*syntax.Filter); ok && f.Name == "string" {
 		at := f.Offset()
-		return []Edit{{at, at + len(f.Name), "tojson"}}, true
+		return []Edit{{From: at, To: at + len(f.Name), Text: "tojson"}}, true
 	}
 	return s.filtered("tojson"), true
 }
@@ -218,8 +219,8 @@ func simple(x syntax.Expr) bool {
 
 // merged joins the edits around an expression, the first ones outside.
 func merged(outer, inner []Edit) []Edit {
-	return []Edit{{outer[0].From, outer[0].To, outer[0].Text + inner[0].Text},
-		{inner[1].From, inner[1].To, inner[1].Text + outer[1].Text}}
+	return []Edit{{From: outer[0].From, To: outer[0].To, Text: outer[0].Text + inner[0].Text},
+		{From: inner[1].From, To: inner[1].To, Text: inner[1].Text + outer[1].Text}}
 }
 
 // field returns the name of the field that an expression reads, and of what.

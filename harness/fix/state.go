@@ -30,17 +30,6 @@ func (st *state) parsed() (*syntax.Template, *syntax.Spans) {
 	return st.tree, st.spans
 }
 
-// edited applies edits, which must be in order and apart.
-func edited(text string, edits []Edit) string {
-	var b strings.Builder
-	at := 0
-	for _, e := range edits {
-		b.WriteString(text[at:e.From] + e.Text)
-		at = e.To
-	}
-	return b.String() + text[at:]
-}
-
 // apart reports whether edits, sorted, do not overlap.
 func apart(edits []Edit) bool {
 	for i := 1; i < len(edits); i++ {
@@ -113,7 +102,8 @@ func moves(steps [][]Edit, of, upTo int) []Edit {
 	var all []Edit
 	shift := 0
 	for _, e := range steps[of] {
-		at := Edit{e.From + shift, e.From + shift + len(e.Text), ""} // what it wrote
+		// what it wrote
+		at := Edit{From: e.From + shift, To: e.From + shift + len(e.Text), Text: ""}
 		shift += len(e.Text) - (e.To - e.From)
 		for _, step := range steps[of+1 : upTo] {
 			from, to := moved(at.From, step), moved(at.To, step)

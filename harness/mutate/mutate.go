@@ -65,26 +65,6 @@ type Mutant struct {
 	Text     string // the whole mutant
 }
 
-// edit replaces a stretch of a source.
-type edit struct {
-	syntax.Span
-	text string
-}
-
-// apply makes edits that do not overlap, given in any order.
-func apply(text string, edits ...edit) string {
-	slices.SortStableFunc(edits, func(a, b edit) int { return a.From - b.From })
-	var b strings.Builder
-	at := 0
-	for _, e := range edits {
-		b.WriteString(text[at:e.From])
-		b.WriteString(e.text)
-		at = e.To
-	}
-	b.WriteString(text[at:])
-	return b.String()
-}
-
 // maker makes mutants of one template.
 type maker struct {
 	text  string
@@ -163,21 +143,21 @@ func (m *maker) cut(s syntax.Span) string { return m.text[s.From:s.To] }
 func (m *maker) source(x syntax.Expr) string { return m.cut(m.spans.Expr(x)) }
 
 // add adds the mutant that an edit makes, unless another one has the same text.
-func (m *maker) add(of Operator, edits ...edit) {
-	text := apply(m.text, edits...)
+func (m *maker) add(of Operator, edits ...syntax.Edit) {
+	text, edits := syntax.Apply(m.text, edits...)
 	if m.seen[text] {
 		return
 	}
 	m.seen[text] = true
 	first := edits[0]
-	was, is := m.cut(first.Span), first.text
+	was, is := m.cut(syntax.Span{From: first.From, To: first.To}), first.Text
 	m.made = append(m.made, Mutant{Operator: of, Off: first.From, Was: was, Is: is, Text: text})
 }
 
 // replace adds the mutant in which another text stands for a part.
 func (m *maker) replace(of Operator, s syntax.Span, text string) {
 	if s.From < s.To || text != "" {
-		m.add(of, edit{s, text})
+		m.add(of, s.Replaced(text))
 	}
 }
 
@@ -434,7 +414,7 @@ func (m *maker) blocks(body []syntax.Stmt) {
 		if i+1 < len(body) {
 			next := m.spans.Stmt(body[i+1])
 			if next.From >= span.To && strings.TrimSpace(m.cut(next)) != "" {
-				m.add(MoveBlock, edit{span, m.cut(next)}, edit{next, m.cut(span)})
+				m.add(MoveBlock, span.Replaced(m.cut(next)), next.Replaced(m.cut(span)))
 			}
 		}
 	}

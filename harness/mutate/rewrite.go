@@ -62,9 +62,9 @@ func (m *maker) names() {
 		if !assigned[name] || taken[name] || slices.Contains(requested, name) {
 			continue
 		}
-		var edits []edit
+		var edits []syntax.Edit
 		for _, s := range stands[name] {
-			edits = append(edits, edit{s, name + "_x"})
+			edits = append(edits, s.Replaced(name + "_x"))
 		}
 		m.add(RenameVariable, edits...)
 	}
@@ -89,8 +89,8 @@ func (m *maker) conditions(n syntax.Node, above []syntax.Node) {
 		}
 		yes, no := m.bare(tags[0], tags[1]), m.bare(tags[1], tags[2])
 		if yes != nil && no != nil { // else white space would be stripped otherwise
-			m.add(SwapBranches, edit{m.spans.Expr(n.Test), "not (" + m.source(n.Test) + ")"},
-				edit{*yes, m.cut(*no)}, edit{*no, m.cut(*yes)})
+			m.add(SwapBranches, m.spans.Expr(n.Test).Replaced("not (" + m.source(n.Test) + ")"),
+				yes.Replaced(m.cut(*no)), no.Replaced(m.cut(*yes)))
 		}
 	case *syntax.Cond:
 		if n.Else != nil {

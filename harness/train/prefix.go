@@ -131,7 +131,7 @@ func Keep(src subject.Source, seed uint64) (*fix.Mended, bool) {
 		for _, with := range []string{Switch + " or (" + text + ")",
 			"not " + Switch + " and (" + text + ")"} {
 			e := fix.Edit{From: span.From, To: span.To, Text: "(" + with + ")"}
-			patched := apply(src.Text, []edit{e})
+			patched, _ := syntax.Apply(src.Text, e)
 			is, err := compile(src, patched)
 			if err != nil || Prefixes(is, switched[first:first+1]).Turns.Broken > 0 {
 				continue

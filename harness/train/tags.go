@@ -10,28 +10,10 @@ import (
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja/syntax"
 	"github.com/goassay/assay/engine/source"
-	"github.com/goassay/assay/harness/fix"
 )
 
 // edit replaces a stretch of a template.
-type edit = fix.Edit
-
-// apply makes edits that do not overlap. Of several at one place the order is kept.
-func apply(text string, edits []edit) string {
-	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Compare(a.From, b.From) })
-	var b strings.Builder
-	at := 0
-	for _, e := range edits {
-		if e.From < at {
-			continue // inside another one
-		}
-		b.WriteString(text[at:e.From])
-		b.WriteString(e.Text)
-		at = e.To
-	}
-	b.WriteString(text[at:])
-	return b.String()
-}
+type edit = syntax.Edit
 
 // label says what a part of a template writes.
 type label uint8

@@ -156,8 +156,8 @@ func (tagged *Tagged) tag(was *engine.Template, inputs []chattemplate.Input, loo
 
 // step makes edits.
 func (tagged *Tagged) step(edits []edit) {
-	tagged.Text = apply(tagged.Text, edits)
-	tagged.Steps = append(tagged.Steps, edits)
+	text, made := syntax.Apply(tagged.Text, edits...)
+	tagged.Text, tagged.Steps = text, append(tagged.Steps, made)
 }
 
 // Mended returns the tagged template as package fix has it, which prints the diff and writes files.
