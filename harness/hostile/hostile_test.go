@@ -5,12 +5,14 @@ package hostile
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"runtime"
-	"runtime/metrics"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/goassay/assay/harness/hostile/heap"
 )
 
 // attack is one attack.
@@ -37,7 +39,7 @@ func attacks(t *testing.T, all []attack) {
 			}
 			goroutines := runtime.NumGoroutine()
 			var err error
-			peak, total := heap(func() {
+			peak, total := heap.Growth(func() {
 				done := make(chan bool)
 				go func() {
 					defer close(done)
@@ -48,7 +50,8 @@ func attacks(t *testing.T, all []attack) {
 				case <-time.After(hang):
 					panic(t.Name() + " does not end")
 				}
-			})
+			}, math.MaxUint64, nil)
+			peak, total = peak>>20, total>>20
 			t.Logf("peak %d MiB, %d MiB in all, %v", peak, total, first(err))
 			switch {
 			case a.want == "" && err != nil:
@@ -69,39 +72,6 @@ func attacks(t *testing.T, all []attack) {
 			}
 		})
 	}
-}
-
-// heap runs something and returns the peak by which the live heap grew and what was allocated in
-// all, in MiB.
-func heap(run func()) (peak, total uint64) {
-	runtime.GC()
-	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"},
-		{Name: "/gc/heap/allocs:bytes"}}
-	read := func() (uint64, uint64) {
-		metrics.Read(samples)
-		return samples[0].Value.Uint64(), samples[1].Value.Uint64()
-	}
-	base, allocated := read()
-	top := base
-	stop, stopped := make(chan bool), make(chan bool)
-	go func() {
-		defer close(stopped)
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(2 * time.Millisecond):
-				if live, _ := read(); live > top {
-					top = live
-				}
-			}
-		}
-	}()
-	run()
-	close(stop)
-	<-stopped
-	live, all := read()
-	return (max(top, live) - base) >> 20, (all - allocated) >> 20
 }
 
 func first(err error) string {

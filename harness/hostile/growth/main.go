@@ -16,12 +16,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
-	"runtime/metrics"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/goassay/assay/harness/hostile/heap"
 )
 
 // generator makes inputs that grow along one dimension: of about the given number of bytes.
@@ -102,7 +102,11 @@ func measured(input string, run func(string) error) Cost {
 	var err error
 	c := Cost{Bytes: len(input)}
 	before := processor()
-	c.Peak, c.Memory = heap(func() { c.Blocks = blocks(func() { err = run(input) }) })
+	work := func() { c.Blocks = blocks(func() { err = run(input) }) }
+	c.Peak, c.Memory = heap.Growth(work, 3<<30, func() {
+		fmt.Fprintln(os.Stderr, "the heap has more than 3 GiB")
+		os.Exit(3)
+	})
 	after := processor()
 	c.Millis = (after.Utime.Nano() +
 		after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano()) / int64(time.Millisecond)
@@ -120,41 +124,4 @@ func processor() (usage syscall.Rusage) {
 		panic(err)
 	}
 	return usage
-}
-
-// heap runs something and returns by how much the live heap grew at most and what was allocated in
-// all, in bytes.
-func heap(run func()) (peak, total uint64) {
-	runtime.GC()
-	samples := []metrics.Sample{
-		{Name: "/memory/classes/heap/objects:bytes"},
-		{Name: "/gc/heap/allocs:bytes"},
-	}
-	read := func() (uint64, uint64) {
-		metrics.Read(samples)
-		return samples[0].Value.Uint64(), samples[1].Value.Uint64()
-	}
-	base, allocated := read()
-	top := base
-	stop, stopped := make(chan bool), make(chan bool)
-	go func() {
-		defer close(stopped)
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(5 * time.Millisecond):
-				live, _ := read()
-				if top = max(top, live); top > 3<<30 {
-					fmt.Fprintln(os.Stderr, "the heap has more than 3 GiB")
-					os.Exit(3)
-				}
-			}
-		}
-	}()
-	run()
-	close(stop)
-	<-stopped
-	live, all := read()
-	return max(top, live) - base, all - allocated
 }
