@@ -43,6 +43,11 @@ func (r *release) archive(b built) error {
 		}
 		return r.write(folder+".zip", text)
 	}
+	return r.writeTar(folder, files)
+}
+
+// writeTar writes files as a compressed tar archive, NAME.tar.gz.
+func (r *release) writeTar(name string, files []file) error {
 	text, err := tarred(files)
 	if err != nil {
 		return err
@@ -50,7 +55,7 @@ func (r *release) archive(b built) error {
 	if text, err = gzipped(text); err != nil {
 		return err
 	}
-	return r.write(folder+".tar.gz", text)
+	return r.write(name+".tar.gz", text)
 }
 
 // tarred returns a tar archive; a file whose name ends in a slash is a folder.

@@ -24,14 +24,7 @@ func (r *release) page() error {
 	for i := range files {
 		files[i].name = folder + "/" + files[i].name
 	}
-	text, err := tarred(files)
-	if err != nil {
-		return err
-	}
-	if text, err = gzipped(text); err != nil {
-		return err
-	}
-	return r.write(folder+".tar.gz", text)
+	return r.writeTar(folder, files)
 }
 
 func (r *release) pageFiles() ([]file, error) {
