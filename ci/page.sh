@@ -6,24 +6,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=out/page.html
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/assay
-axe=axe-core-4.10.3
 most=$((8 << 20)) # bytes of a page that people still open
 die() { echo "page: $*" >&2; exit 1; }
 
-chromium=${CHROMIUM:-}
-for name in chromium chromium-browser google-chrome; do
-  [ -n "$chromium" ] || chromium=$(command -v "$name" || true)
-done
-[ -n "$chromium" ] || die "Chromium is not installed; install it, or name the binary in CHROMIUM"
-command -v npm >/dev/null || die "npm is not installed, and is needed to fetch $axe"
-mkdir -p out "$cache"
+mkdir -p out
 work=$(mktemp -d "$PWD/out/page.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-if [ ! -f "$cache/$axe.min.js" ]; then
-  (cd "$work" && npm pack --silent "${axe%-*}@${axe##*-}" >/dev/null && tar -xzf ./*.tgz package/axe.min.js)
-  mv "$work/package/axe.min.js" "$cache/$axe.min.js"
-fi
+. ci/chromium.sh
 
 go run ./cmd/assay report --html "$out" >"$work/text" || [ -s "$out" ] || die "no page was written"
 grep -Eq '<(script|link|img|iframe)|url\(|@import' "$out" && die "the page loads something or runs a script"
@@ -35,7 +24,7 @@ templates=$(grep -c ' ok \| noted \| known \| FAIL ' "$work/text")
 {
   sed '/<\/body>/,$d' "$out"
   printf '<script>\n'
-  cat "$cache/$axe.min.js"
+  cat "$AXE"
   cat <<'EOF'
 
 const faults = [];
@@ -80,7 +69,7 @@ EOF
 } >"$work/page.html"
 look() { # WHAT FLAGS...
   local dom title
-  dom=$(timeout 240 "$chromium" --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" --virtual-time-budget=200000 \
+  dom=$(timeout 240 "$CHROMIUM" --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" --virtual-time-budget=200000 \
     --enable-logging=stderr --dump-dom "${@:2}" "file://$work/page.html" 2>"$work/log") || die "$1: Chromium failed: $(tail -3 "$work/log")"
   title=$(grep -o -m1 '<title>[^<]*' <<<"$dom")
   case $title in
