@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/gonja"
@@ -44,20 +45,29 @@ that nothing in the request becomes a special token.`,
 	},
 }
 
-func (s *step) render(c *call) error {
+// rendered returns the prompt of the request.
+func (s *step) rendered(c *call) (engine.Prompt, error) {
 	t, err := s.template(c)
 	if err != nil {
-		return err
+		return engine.Prompt{}, err
 	}
 	r, err := s.readRequest(c)
 	if err != nil {
-		return err
+		return engine.Prompt{}, err
 	}
 	prompt, err := t.Render(r)
 	if err != nil {
-		return &failure{err}
+		return prompt, &failure{err}
 	}
 	s.warnMessages(c, t, r)
+	return prompt, nil
+}
+
+func (s *step) render(c *call) error {
+	prompt, err := s.rendered(c)
+	if err != nil {
+		return err
+	}
 	prefill, unknown := prompt.Prefill()
 	if s.explain && unknown == nil {
 		fmt.Fprintf(c.stderr, "fitted: %s\nprefill: %q\n", orNone(strings.Join(prompt.Fits, ", ")),

@@ -11,19 +11,10 @@ import (
 
 // spans prints the segments of a prompt.
 func (s *step) spans(c *call) error {
-	t, err := s.template(c)
+	prompt, err := s.rendered(c)
 	if err != nil {
 		return err
 	}
-	r, err := s.readRequest(c)
-	if err != nil {
-		return err
-	}
-	prompt, err := t.Render(r)
-	if err != nil {
-		return &failure{err}
-	}
-	s.warnMessages(c, t, r)
 	segments, err := prompt.Segments()
 	if err != nil {
 		return &failure{err}

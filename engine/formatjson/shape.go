@@ -82,13 +82,12 @@ func calls(v visitor, c *format.Calls) {
 	pairAs(v, "call", &c.Call)
 	v.marker("separator", &c.Sep)
 	v.flag("array", &c.Array)
-	if c.Object == nil {
-		c.Object = new(format.Object)
-		if !v.object("object", false, func(v visitor) { object(v, c.Object) }) {
-			c.Object = nil
-		}
-	} else {
-		v.object("object", true, func(v visitor) { object(v, c.Object) })
+	o := c.Object
+	if o == nil {
+		o = new(format.Object)
+	}
+	if v.object("object", c.Object != nil, func(v visitor) { object(v, o) }) {
+		c.Object = o
 	}
 	list(v, "head", &c.Head, part)
 	body(v, "body", &c.Body)

@@ -180,7 +180,6 @@ func (o *firstOutputs) add(s sketch) error {
 		o.file(s.kind, "prompt.txt", prompt.Text)
 	}
 	o.file(s.kind, "output.txt", output)
-	expected := answer.Message
 	if same, err := o.expects(s.kind, answer.Message); err != nil {
 		return err
 	} else if !same {
@@ -195,7 +194,7 @@ func (o *firstOutputs) add(s sketch) error {
 	if o.kinds.Runs(s.kind, "finish") && !o.kinds.Finishes(s.kind, string(answer.Finish)) {
 		o.without["finish"] = append(o.without["finish"], s.kind)
 	}
-	if o.kinds.Runs(s.kind, "roundtrip") && !comesBack(o.template, plan, request, expected) {
+	if o.kinds.Runs(s.kind, "roundtrip") && !comesBack(o.template, plan, request, answer.Message) {
 		o.without["roundtrip"] = append(o.without["roundtrip"], s.kind)
 	}
 	return nil

@@ -132,11 +132,11 @@ func headerLine(text, kind string) int {
 func (s *Suite) Params(v Variant, src subject.Source, dir string) (testscript.Params, error) {
 	files := make([]string, len(v.Family.Cases))
 	for i, name := range v.Family.Cases {
-		if _, err := open(s.Corpus.FS, name); err != nil {
-			return testscript.Params{}, err
-		}
 		text, err := fs.ReadFile(s.Corpus.FS, name)
 		if err != nil {
+			return testscript.Params{}, err
+		}
+		if _, err := readArchive(name, string(text)); err != nil {
 			return testscript.Params{}, err
 		}
 		files[i] = filepath.Join(dir, path.Base(name))
