@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -17,9 +18,9 @@ import (
 // columns is how wide prose and code are, a tab being four columns.
 const columns = 100
 
-// prose are the files that people read. Templates, outputs, goldens and what tests give a program are
-// data, whose lines mean something.
-var prose = []string{".go", ".md", ".py"}
+// prose are the files that people read. Templates, outputs, goldens and what tests give a program
+// are data, whose lines mean something.
+var prose = []string{".go", ".md", ".py", ".js", ".mjs", ".css"}
 
 // data reports whether a file is data rather than text of ours.
 func data(name string) bool {
@@ -28,8 +29,8 @@ func data(name string) bool {
 		name == "ci/prose_test.go"
 }
 
-// stumbles are turns of phrase that a reader stumbles over, each with a better one. They are looked for
-// in comments and in documents.
+// stumbles are turns of phrase that a reader stumbles over, each with a better one. They are looked
+// for in comments and in documents.
 var stumbles = []struct {
 	pattern *regexp.Regexp
 	better  string
@@ -48,7 +49,7 @@ func TestProse(t *testing.T) {
 	}
 	for name := range strings.Lines(string(list)) {
 		name = strings.TrimSpace(name)
-		if !strings.Contains(strings.Join(prose, " "), path.Ext(name)) || path.Ext(name) == "" || data(name) {
+		if !slices.Contains(prose, path.Ext(name)) || data(name) {
 			continue
 		}
 		text, err := os.ReadFile("../" + name)
@@ -76,7 +77,9 @@ func readProse(name string, text []byte) []string {
 			fenced = !fenced
 		}
 		if w := width(l); w > columns && !fenced && !raw[number] && !long(name, l) {
-			faults = append(faults, fmt.Sprintf("%s:%d: %d columns, at most %d: %s", name, number, w, columns, excerpt(l)))
+			faults = append(faults,
+				fmt.Sprintf("%s:%d: %d columns, at most %d: %s", name, number, w, columns,
+					excerpt(l)))
 		}
 		words, ok := sentence(name, l)
 		if !ok || fenced {
@@ -84,14 +87,16 @@ func readProse(name string, text []byte) []string {
 		}
 		for _, s := range stumbles {
 			if s.pattern.MatchString(words) {
-				faults = append(faults, fmt.Sprintf("%s:%d: %s: %s", name, number, s.better, excerpt(words)))
+				faults = append(faults,
+					fmt.Sprintf("%s:%d: %s: %s", name, number, s.better, excerpt(words)))
 			}
 		}
 	}
 	return faults
 }
 
-// rawLines returns the lines of a Go file that are in a raw string: templates, outputs, texts of help.
+// rawLines returns the lines of a Go file that are in a raw string: templates, outputs, texts of
+// help.
 func rawLines(name string, text []byte) map[int]bool {
 	if path.Ext(name) != ".go" {
 		return nil
@@ -117,14 +122,16 @@ func width(line string) int {
 	return utf8.RuneCountInString(line) + 3*strings.Count(line, "\t")
 }
 
-var literal = regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.){30,}\"|`[^`]{30,}`?|'[^']{40,}'|https?://\\S{30,}|^[^`]{20,}`")
+var literal = regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.){30,}\"|`[^`]{30,}`?|'[^']{40,}'|/\\[[^/]{60,}\\]/|https?://\\S{30,}|^[^`]{20,}`")
 
-// long reports whether a line may be as wide as it is: a row of a table, or one with a long literal.
+// long reports whether a line may be as wide as it is: a row of a table, or one with a long
+// literal.
 func long(name, line string) bool {
 	trimmed := strings.TrimSpace(line)
 	switch path.Ext(name) {
 	case ".md":
-		return strings.HasPrefix(trimmed, "|") || strings.HasPrefix(line, "    ") || strings.Contains(trimmed, "](") && !strings.Contains(trimmed, ". ")
+		return strings.HasPrefix(trimmed, "|") || strings.HasPrefix(line, "    ") ||
+			strings.Contains(trimmed, "](") && !strings.Contains(trimmed, ". ")
 	case ".go":
 		row := strings.HasPrefix(trimmed, "{") && strings.HasSuffix(trimmed, ",")
 		shown := strings.HasPrefix(trimmed, "//\t") || strings.HasPrefix(trimmed, "//  ") ||
@@ -140,7 +147,7 @@ func sentence(name, line string) (string, bool) {
 	switch path.Ext(name) {
 	case ".md":
 		return trimmed, true
-	case ".go", ".rs":
+	case ".go", ".js", ".mjs":
 		_, words, ok := strings.Cut(line, "// ")
 		return words, ok
 	}

@@ -6,10 +6,14 @@ const { spawnSync } = require("node:child_process");
 const platform = `${process.platform}-${process.arch}`;
 let binary;
 try {
-  binary = require.resolve(`assay-chat-${platform}/assay${process.platform === "win32" ? ".exe" : ""}`);
+  binary = require.resolve(
+    `assay-chat-${platform}/assay${process.platform === "win32" ? ".exe" : ""}`,
+  );
 } catch {
-  console.error(`assay: there is no package assay-chat-${platform} here. Where it was left out (npm's --omit=optional),` +
-    " install assay-chat again without that; otherwise `go install github.com/goassay/assay/cmd/assay@latest` builds the command.");
+  console.error(
+    `assay: there is no package assay-chat-${platform} here. Where it was left out (npm's --omit=optional),` +
+      " install assay-chat again without that; otherwise `go install github.com/goassay/assay/cmd/assay@latest` builds the command.",
+  );
   process.exit(2);
 }
 const ended = spawnSync(binary, process.argv.slice(2), { stdio: "inherit" });

@@ -1,14 +1,14 @@
-// Measures @huggingface/jinja at the works of the program peers: render.mjs MODULE INPUT WORK. For every line of the standard input it
-// does the work once and answers with a line: the nanoseconds of processor time that it took, and how many of its parts came out
-// well.
+// Measures @huggingface/jinja at the works of the program peers: render.mjs MODULE INPUT WORK. For
+// every line of the standard input it does the work once and answers with a line: the nanoseconds
+// of processor time that it took, and how many of its parts came out well.
 
-import { readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
-import { pathToFileURL } from 'node:url';
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
 
 const [module, path, work] = process.argv.slice(2);
 const { Template } = await import(pathToFileURL(module));
-const given = JSON.parse(readFileSync(path, 'utf8'));
+const given = JSON.parse(readFileSync(path, "utf8"));
 
 // The clock that the wanted prompts were rendered by.
 const now = new Date(2026, 0, 2, 3, 4, 5).getTime();

@@ -1,9 +1,11 @@
-// The engine in a worker. The page sends {module} once, then requests {key, request}; each is answered by {key, answer}.
+// The engine in a worker. The page sends {module} once, then requests {key, request}; each is
+// answered by {key, answer}.
 "use strict";
 importScripts("wasm_exec.js");
 
 let queue = [];
-const answer = ({ key, request }) => postMessage({ key, answer: JSON.parse(assay(JSON.stringify(request))) });
+const answer = ({ key, request }) =>
+  postMessage({ key, answer: JSON.parse(assay(JSON.stringify(request))) });
 
 self.assayReady = () => {
   const waiting = queue;
