@@ -27,7 +27,7 @@ parsed with both; --cases names another folder.`,
 			"with both revisions")
 		o, limits := outputFlags(flags), limitFlag(flags, lookedAt)
 		return func(c *call) error {
-			return runDiff(c, o, limits.Limits, *cases)
+			return runDiff(c, o, limits.of(c), *cases)
 		}
 	},
 }

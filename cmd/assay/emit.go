@@ -63,10 +63,11 @@ part for which the target's language has no words; it never approximates.`,
 	setup: func(flags *flagSet) func(*call) error {
 		into := flags.String("into", "", "tokenizer_config.json `FILE` to write a "+
 			"response-template into")
+		limits := limitFlag(flags, lookedAt)
 		return func(c *call) error {
 			for _, t := range targets {
 				if t.name == c.args[0] {
-					return c.emit(t, *into)
+					return c.emit(t, *into, limits.of(c))
 				}
 			}
 			return usageError{fmt.Errorf("no target %q; there are %s%s", c.args[0],
@@ -75,7 +76,7 @@ part for which the target's language has no words; it never approximates.`,
 	},
 }
 
-func (c *call) emit(to target, into string) error {
+func (c *call) emit(to target, into string, limits engine.Limits) error {
 	if into != "" && to.member == "" {
 		return usageError{fmt.Errorf("--into: no file has a place for the target %s", to.name)}
 	}
@@ -83,11 +84,14 @@ func (c *call) emit(to target, into string) error {
 	if err != nil {
 		return err
 	}
-	t, err := src.Compile()
+	t, err := src.Limited(limits).Compile()
 	if err != nil {
 		return err
 	}
 	object, err := to.write(t)
+	if err := exhausted(t); err != nil {
+		return err
+	}
 	var refused *emit.Inexpressible
 	if errors.As(err, &refused) {
 		fmt.Fprintf(c.stderr, "%s: %v\n", src.Name, err)
@@ -107,12 +111,5 @@ func (c *call) emit(to target, into string) error {
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(into)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(into+".new", []byte(written), info.Mode().Perm()); err != nil {
-		return err
-	}
-	return os.Rename(into+".new", into)
+	return replaceText(into, written)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/harness/engines"
 	"github.com/goassay/assay/harness/families"
+	"github.com/goassay/assay/harness/outfile"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -51,8 +53,6 @@ type enginesRun struct {
 }
 
 func (r *enginesRun) run(c *call) error {
-	ctx, stop := c.interruptible()
-	defer stop()
 	fsys := fs.FS(corpus.FS)
 	if r.corpus != "" {
 		var err error
@@ -76,7 +76,7 @@ func (r *enginesRun) run(c *call) error {
 	out := json.NewEncoder(c.data())
 	out.SetEscapeHTML(false)
 	for _, adapter := range c.args {
-		a, err := engines.Start(ctx, strings.Fields(adapter), nil)
+		a, err := engines.Start(c.ctx, strings.Fields(adapter), nil)
 		if err != nil {
 			return err
 		}
@@ -95,15 +95,15 @@ func (r *enginesRun) run(c *call) error {
 			take := func(res engines.Result) { results = append(results, res) }
 			var choice engines.Choice
 			if !r.emitted {
-				if choice, err = a.Pick(ctx, s); err != nil {
+				if choice, err = a.Pick(c.ctx, s); err != nil {
 					return err
 				}
-				if err := a.Run(ctx, s, cases, choice, take); err != nil {
+				if err := a.Run(c.ctx, s, cases, choice, take); err != nil {
 					return err
 				}
 			}
 			if a.TakesResponseTemplate {
-				if err := a.RunEmitted(ctx, s, cases, take); err != nil {
+				if err := a.RunEmitted(c.ctx, s, cases, take); err != nil {
 					return err
 				}
 			}
@@ -126,13 +126,17 @@ func (r *enginesRun) run(c *call) error {
 			return err
 		}
 	}
-	if r.page != "" {
-		if err := os.WriteFile(r.page, []byte(matrix.Markdown()), 0o644); err != nil {
-			return err
+	for _, f := range []struct {
+		name string
+		text func() string
+	}{{r.page, matrix.Markdown}, {r.html, matrix.HTML}} {
+		if f.name == "" {
+			continue
 		}
-	}
-	if r.html != "" {
-		if err := os.WriteFile(r.html, []byte(matrix.HTML()), 0o644); err != nil {
+		if err := outfile.Write(f.name, func(w io.Writer) error {
+			_, err := io.WriteString(w, f.text())
+			return err
+		}); err != nil {
 			return err
 		}
 	}
@@ -177,8 +181,6 @@ type enginesPick struct {
 }
 
 func (p *enginesPick) run(c *call) error {
-	ctx, stop := c.interruptible()
-	defer stop()
 	command := strings.Fields(p.adapter)
 	switch {
 	case p.engine == "" && p.adapter == "":
@@ -194,16 +196,16 @@ func (p *enginesPick) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	s, err := engines.NewSubject(src)
+	s, err := engines.NewSubject(src.Limited(within(c, lookedAt)))
 	if err != nil {
 		return err
 	}
-	a, err := engines.Start(ctx, command, nil)
+	a, err := engines.Start(c.ctx, command, nil)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	choice, err := a.Pick(ctx, s)
+	choice, err := a.Pick(c.ctx, s)
 	if err != nil {
 		return err
 	}

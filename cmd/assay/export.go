@@ -53,17 +53,21 @@ type export struct {
 	json    bool
 	suite   script.Suite
 	out     *bufio.Writer
-	written int // vectors
+	limits  *limits
+	within  engine.Limits // of the run
+	written int           // vectors
 }
 
 func exportFlags(flags *flagSet) *export {
 	e := new(export)
 	flags.BoolVar(&e.json, "json", false, "write one JSON array instead of a line for each vector")
+	e.limits = limitFlag(flags, lookedAt)
 	return e
 }
 
 // run writes the vectors of every template.
 func (e *export) run(c *call, write func(script.Variant) error) error {
+	e.within = e.limits.of(c)
 	fsys := fs.FS(corpus.FS)
 	if len(c.args) == 1 {
 		var err error
@@ -105,7 +109,7 @@ func (e *export) battery(v script.Variant) error {
 	if err != nil {
 		return err
 	}
-	t, err := src.Compile()
+	t, err := src.Limited(e.within).Compile()
 	if err != nil {
 		return err
 	}
@@ -132,7 +136,7 @@ func (e *export) cases(v script.Variant) error {
 		return err
 	}
 	template := f.Name + "/" + families.OwnTemplate
-	t, err := subject.New(template, text).Compile()
+	t, err := subject.New(template, text).Limited(e.within).Compile()
 	if err != nil {
 		return err
 	}

@@ -153,6 +153,20 @@ func rewrite(m *fix.Mended) error {
 	if name == "-" {
 		return usageError{errors.New("--write needs a file; standard input has none")}
 	}
+	was, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	is, err := m.Into(string(was))
+	if err != nil {
+		return err
+	}
+	return replaceText(name, is)
+}
+
+// replaceText writes another text in the place of a file's. The file keeps who may read and write
+// it.
+func replaceText(name, text string) error {
 	info, err := os.Lstat(name)
 	if err != nil {
 		return err
@@ -163,16 +177,8 @@ func rewrite(m *fix.Mended) error {
 			filepath.Clean(name),
 		)
 	}
-	was, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	is, err := m.Into(string(was))
-	if err != nil {
-		return err
-	}
 	return errors.Join(outfile.Write(name, func(w io.Writer) error {
-		_, err := io.WriteString(w, is)
+		_, err := io.WriteString(w, text)
 		return err
 	}), os.Chmod(name, info.Mode().Perm()))
 }

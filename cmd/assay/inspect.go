@@ -56,7 +56,7 @@ func (i *inspection) run(c *call) error {
 	case i.keys:
 		return i.printKeys(c)
 	}
-	m, err := model.Inspect(c.args[0], engine.Options{Now: subject.Now, Limits: i.limits.Limits})
+	m, err := model.Inspect(c.args[0], engine.Options{Now: subject.Now, Limits: i.limits.of(c)})
 	if err != nil {
 		return err
 	}
@@ -73,10 +73,8 @@ func (i *inspection) onHub(c *call) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := c.interruptible()
-	defer stop()
-	m, err := model.InspectHub(ctx, client, ref,
-		engine.Options{Now: subject.Now, Limits: i.limits.Limits})
+	m, err := model.InspectHub(c.ctx, client, ref,
+		engine.Options{Now: subject.Now, Limits: i.limits.of(c)})
 	if err != nil {
 		return err
 	}

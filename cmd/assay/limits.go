@@ -48,9 +48,11 @@ func limitFlag(flags *flagSet, defaults engine.Limits) *limits {
 
 // of returns the limits for templates that a command looks at: an interrupt ends their renders, one
 // that is under way too.
-func (l *limits) of(c *call) engine.Limits {
-	limits := l.Limits
-	limits.Context = c.interrupt
+func (l *limits) of(c *call) engine.Limits { return within(c, l.Limits) }
+
+// within lets an interrupt of a command end renders as well.
+func within(c *call, limits engine.Limits) engine.Limits {
+	limits.Context = c.ctx
 	return limits
 }
 

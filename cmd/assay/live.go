@@ -132,8 +132,6 @@ func (r *liveRun) run(c *call) error {
 	if !llama.Available() {
 		return llama.ErrNotBuilt
 	}
-	ctx, stop := c.interruptible()
-	defer stop()
 	if r.log {
 		llama.SetLog(func(level llama.LogLevel,
 			line string) {
@@ -141,9 +139,9 @@ func (r *liveRun) run(c *call) error {
 		})
 	}
 	if r.tiny {
-		err = r.runTiny(ctx, c, sources)
+		err = r.runTiny(c.ctx, c, sources)
 	} else {
-		err = r.runModel(ctx, c, sources)
+		err = r.runModel(c.ctx, c, sources)
 	}
 	if err != nil {
 		return err
@@ -185,7 +183,8 @@ func (r *liveRun) sources(c *call) ([]compiled, error) {
 		return r.families()
 	}
 	if r.template == "" {
-		m, err := model.Inspect(c.args[0], engine.Options{Now: subject.Now})
+		m, err := model.Inspect(c.args[0], engine.Options{Now: subject.Now,
+			Limits: within(c, lookedAt)})
 		if err != nil {
 			return nil, err
 		}
@@ -200,7 +199,7 @@ func (r *liveRun) sources(c *call) ([]compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := src.Compile()
+	t, err := src.Limited(within(c, lookedAt)).Compile()
 	if err != nil {
 		return nil, err
 	}

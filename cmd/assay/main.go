@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -38,8 +39,11 @@ var errFailed = errors.New("checks failed")
 // errUnusable ends a command that could not use a part of its input and has said so.
 var errUnusable = errors.New("a part of the input cannot be used")
 
-// errInterrupted ends a command that was interrupted and has said so.
-var errInterrupted = errors.New("interrupted")
+// errInterrupted ends a command that was interrupted; errCut one that has said so.
+var (
+	errInterrupted = errors.New("interrupted")
+	errCut         = fmt.Errorf("%w, as was said", errInterrupted)
+)
 
 // call is one run of a command.
 type call struct {
@@ -53,36 +57,97 @@ type call struct {
 	// and for data ([call.data]).
 	stdout, stderr io.Writer
 	raw, rawErr    io.Writer
-	ctx            context.Context  // nil: the background
-	interrupt      context.Context  // of interruptible
+	base           context.Context  // nil: the background
+	ctx            context.Context  // of the command that runs: an interrupt ends it
 	exit           func(status int) // ends the process where its memory is at an end; nil: os.Exit
 }
 
-// interruptible returns a context that an interrupt ends, with the cause errInterrupted. A second
-// interrupt ends a command that does not heed the first. stop gives the signals back.
-func (c *call) interruptible() (ctx context.Context, stop func()) {
-	if ctx = c.ctx; ctx == nil {
-		ctx = context.Background()
+// grace is how long a command may take to end in order after an interrupt.
+const grace = 5 * time.Second
+
+// interruptible lets an interrupt end the context of a command, with the cause errInterrupted, and
+// what waits on standard input. It ends a command that does not heed it for a while, as a second
+// interrupt does at once. stop gives the signals back.
+func (c *call) interruptible() (stop func()) {
+	base := c.base
+	if base == nil {
+		base = context.Background()
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	signals := make(chan os.Signal, 1)
+	ctx, cancel := context.WithCancelCause(base)
+	c.ctx, c.stdin = ctx, &heeding{Reader: c.stdin, ctx: ctx}
+	signals, over := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
+		defer signal.Stop(signals)
 		select {
 		case <-signals:
-			cancel(errInterrupted)
-		case <-ctx.Done():
+		case <-over:
+			return
 		}
+		cancel(errInterrupted)
 		signal.Stop(signals)
+		select {
+		case <-over:
+		case <-time.After(grace):
+			fmt.Fprintf(c.rawErr, "%s: %v; what was under way is cut off\n",
+				c.command.CommandPath(), errInterrupted)
+			c.end(exitInterrupted)
+		}
 	}()
-	c.interrupt = ctx
-	return ctx, func() { cancel(nil) }
+	return func() {
+		close(over)
+		cancel(nil)
+	}
+}
+
+// end ends the process.
+func (c *call) end(status int) {
+	if c.exit != nil {
+		c.exit(status)
+		return
+	}
+	os.Exit(status)
+}
+
+// heeding is standard input whose readers an interrupt wakes.
+type heeding struct {
+	io.Reader
+	ctx  context.Context
+	read chan piece // of the reading that is under way
+	buf  []byte
+}
+
+// piece is what a reading brought.
+type piece struct {
+	n   int
+	err error
+}
+
+// Read implements [io.Reader].
+func (h *heeding) Read(p []byte) (int, error) {
+	if err := context.Cause(h.ctx); err != nil {
+		return 0, err
+	}
+	if h.buf == nil {
+		h.buf, h.read = make([]byte, 64<<10), make(chan piece, 1)
+	}
+	buf := h.buf[:min(len(p), len(h.buf))]
+	go func() {
+		n, err := h.Reader.Read(buf)
+		h.read <- piece{n, err}
+	}()
+	select {
+	case got := <-h.read:
+		return copy(p, buf[:got.n]), got.err
+	case <-h.ctx.Done():
+		return 0, context.Cause(h.ctx)
+	}
 }
 
 // interrupted reports whether the command was interrupted, where err is how it ended.
 func (c *call) interrupted(err error) bool {
 	return errors.Is(err, errInterrupted) ||
-		c.interrupt != nil && context.Cause(c.interrupt) == errInterrupted
+		c.ctx != nil && context.Cause(c.ctx) == errInterrupted
 }
 
 func main() {
@@ -141,8 +206,6 @@ func (c *call) dispatch(args []string) int {
 	name := cmd.CommandPath()
 	var misused usageError
 	switch {
-	case err == nil:
-		return exitOK
 	case errors.As(err, &misused):
 		help := strings.Replace(name, "assay", "assay help", 1)
 		shows := "shows the usage"
@@ -151,18 +214,20 @@ func (c *call) dispatch(args []string) int {
 		}
 		fmt.Fprintf(c.stderr, "%s: %v; `%s` %s\n", name, err, help, shows)
 		return exitUsage
+	case err == errCut:
+		return exitInterrupted
+	case c.interrupted(err):
+		if !errors.Is(err, errInterrupted) {
+			err = errInterrupted // what came of it otherwise, well or not, may lack something
+		}
+		fmt.Fprintf(c.stderr, "%s: %v\n", name, err)
+		return exitInterrupted
+	case err == nil:
+		return exitOK
 	case errors.Is(err, errFailed):
 		return exitFailed
 	case errors.Is(err, errUnusable):
 		return exitUsage
-	case err == errInterrupted:
-		return exitInterrupted
-	case c.interrupted(err):
-		if !errors.Is(err, errInterrupted) {
-			err = errInterrupted // failures that it caused mean nothing
-		}
-		fmt.Fprintf(c.stderr, "%s: %v\n", name, err)
-		return exitInterrupted
 	default:
 		c.fail(err)
 		var failed *failure

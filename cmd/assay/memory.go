@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
@@ -18,10 +17,6 @@ const memoryNote = "%s: needs more than the %d MiB that --limit memory allows; "
 // system ends it without a word. Files that it was about to write are not there.
 func (c *call) bounded(limit int64) (stop func()) {
 	was := debug.SetMemoryLimit(limit / 8 * 7)
-	end := c.exit
-	if end == nil {
-		end = os.Exit
-	}
 	done := make(chan struct{})
 	go func() {
 		heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
@@ -33,7 +28,7 @@ func (c *call) bounded(limit int64) (stop func()) {
 			}
 			if metrics.Read(heap); heap[0].Value.Uint64() > uint64(limit) {
 				fmt.Fprintf(c.rawErr, memoryNote, c.command.CommandPath(), limit>>20, limit>>19)
-				end(exitUsage)
+				c.end(exitUsage)
 				return
 			}
 		}

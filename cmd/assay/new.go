@@ -30,7 +30,7 @@ run CORPUS". A folder that exists already is left alone.`,
 		json := flags.Bool("json", false, "print JSON")
 		limits := limitFlag(flags, lookedAt)
 		return func(c *call) error {
-			return scaffold(c, limits.Limits, *dir, *family, *json)
+			return scaffold(c, limits.of(c), *dir, *family, *json)
 		}
 	},
 }

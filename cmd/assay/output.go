@@ -213,9 +213,7 @@ func each[T, R any](c *call, what string, items []T, do func(T) (R, error),
 		err    error
 		cut    bool // an interrupt came before it was done: what was found may lack something
 	}
-	interrupt, stop := c.interruptible()
-	defer stop()
-	ctx, cancel := context.WithCancel(interrupt)
+	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()
 	step, end := c.progress(what, len(items))
 	done := 0
@@ -223,7 +221,7 @@ func each[T, R any](c *call, what string, items []T, do func(T) (R, error),
 	cut := false
 	ended := inorder.Run(ctx, inorder.Slice(items), func(item T) one {
 		result, err := do(item)
-		return one{item, result, err, interrupt.Err() != nil}
+		return one{item, result, err, c.ctx.Err() != nil}
 	}, func(x one) {
 		if cut = cut || x.cut; cut || failed != nil {
 			return
@@ -241,7 +239,7 @@ func each[T, R any](c *call, what string, items []T, do func(T) (R, error),
 		return failed
 	}
 	if ended == nil && cut {
-		ended = context.Cause(interrupt)
+		ended = context.Cause(c.ctx)
 	}
 	return c.ended(ended, finish(ended == nil), done, len(items), what)
 }
@@ -253,7 +251,7 @@ func (c *call) ended(interrupt, err error, done, total int, what string) error {
 		return err
 	}
 	fmt.Fprintf(c.stderr, "interrupted: %d of %d %s were done\n", done, total, what)
-	return errInterrupted
+	return errCut
 }
 
 // github writes annotations, and adds to the step's summary.

@@ -50,7 +50,7 @@ file is read or written. The same page runs without any program, from static fil
 				}
 			}
 			s := service.New(service.Options{Version: version(), Check: check.Options{},
-				Limits: limits.Limits, Tight: untrusted})
+				Limits: limits.of(c), Tight: within(c, untrusted)})
 			return servePage(c, s, fragment, !*stay)
 		}
 	},
@@ -73,8 +73,6 @@ func pageState(text string) (string, error) {
 }
 
 func servePage(c *call, s *service.Service, fragment string, browse bool) error {
-	ctx, stop := c.interruptible()
-	defer stop()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -84,13 +82,13 @@ func servePage(c *call, s *service.Service, fragment string, browse bool) error 
 	server := &http.Server{Handler: pageHandler(s, listener.Addr().String(), key),
 		ReadHeaderTimeout: 10 * time.Second}
 	go func() {
-		<-ctx.Done()
+		<-c.ctx.Done()
 		_ = server.Close()
 	}()
 	fmt.Fprintln(c.raw, address)
 	c.note("the page is there until Ctrl-C ends this")
 	if browse {
-		openBrowser(ctx, address)
+		openBrowser(c.ctx, address)
 	}
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err

@@ -32,8 +32,8 @@ cannot be answered gets an answer that says why, and the next one is read.`,
 				},
 				Find:   findAll,
 				Check:  check.Options{Differ: survey.Differ, Renderer: second},
-				Limits: limits.Limits,
-				Tight:  untrusted,
+				Limits: limits.of(c),
+				Tight:  within(c, untrusted),
 			})
 			return pipe(s, c.stdin, c.data())
 		}

@@ -73,15 +73,13 @@ func (p *probe) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := c.interruptible()
-	defer stop()
 	v := &live.Server{Client: client, Raw: p.raw, Sampling: p.sampling.of(), Max: p.sampling.max,
 		MaxFree: p.sampling.maxFree, Extra: extra}
-	if err := p.ask(ctx, c, v); err != nil {
+	if err := p.ask(c.ctx, c, v); err != nil {
 		return err
 	}
 	v.Done = func(scenario string, _ []rule.Result) { c.status(v.Model + " " + scenario) }
-	results, err := v.Run(ctx)
+	results, err := v.Run(c.ctx)
 	c.status("")
 	if err != nil {
 		return err
@@ -122,7 +120,8 @@ func (p *probe) ask(ctx context.Context, c *call, v *live.Server) error {
 		return nil
 	}
 	// the server's clock is not ours to set
-	if v.Template, err = engine.Compile(src, engine.Options{Now: time.Now}); err != nil {
+	if v.Template, err = engine.Compile(src, engine.Options{Now: time.Now,
+		Limits: within(c, lookedAt)}); err != nil {
 		return err
 	}
 	if err := v.Template.Gate().Err(); err != nil {

@@ -61,11 +61,9 @@ func (p *pull) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := c.interruptible()
-	defer stop()
 	show, end := c.downloading()
-	m, err := model.Pull(ctx, client, ref, model.PullOptions{
-		Options:  engine.Options{Now: subject.Now, Limits: p.limits.Limits},
+	m, err := model.Pull(c.ctx, client, ref, model.PullOptions{
+		Options:  engine.Options{Now: subject.Now, Limits: p.limits.of(c)},
 		Progress: show,
 		Warn: func(text string) {
 			end()

@@ -50,12 +50,12 @@ func (r *retemplate) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	judged := engine.Options{Now: subject.Now, Limits: r.limits.Limits}
+	judged := engine.Options{Now: subject.Now, Limits: r.limits.of(c)}
 	m, err := model.Inspect(c.args[0], judged)
 	if err != nil {
 		return err
 	}
-	if _, err := src.WithTokens(m.Info.BOS.Text, m.Info.EOS.Text).Limited(r.limits.Limits).
+	if _, err := src.WithTokens(m.Info.BOS.Text, m.Info.EOS.Text).Limited(r.limits.of(c)).
 		Compile(); err != nil {
 		return &failure{err}
 	}
@@ -70,9 +70,7 @@ func (r *retemplate) run(c *call) error {
 				step(int(done >> 20))
 			}
 		}}
-	ctx, stop := c.interruptible()
-	err = gguf.RetemplateFile(ctx, c.args[0], r.out, src.Text, options)
-	stop()
+	err = gguf.RetemplateFile(c.ctx, c.args[0], r.out, src.Text, options)
 	end()
 	if err != nil && c.interrupted(err) {
 		return fmt.Errorf("%w; nothing is left of the copy", errInterrupted)

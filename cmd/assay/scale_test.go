@@ -37,7 +37,7 @@ func TestInterrupted(t *testing.T) {
 	} {
 		var out, errs strings.Builder
 		run := &call{stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
-			getenv: func(string) string { return "" }, ctx: ctx}
+			getenv: func(string) string { return "" }, base: ctx}
 		if status := run.main(c.args); status != exitInterrupted || errs.String() != c.want ||
 			out.String() != "0 passed, 0 failed\n" {
 			t.Errorf("%q: status %d\n%s%s", c.args, status, out.String(), errs.String())

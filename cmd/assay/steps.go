@@ -85,7 +85,7 @@ func (s *step) template(c *call) (*engine.Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := engine.Options{Limits: s.limits.Limits}
+	o := engine.Options{Limits: s.limits.of(c)}
 	if s.tokenizer != "" {
 		if o.Vocabulary, err = model.Vocabulary(s.tokenizer); err != nil {
 			return nil, err

@@ -69,7 +69,7 @@ func (l *listing) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	found := survey.Of(m.Limited(l.limits.Limits))
+	found := survey.Of(m.Limited(l.limits.of(c)))
 	return l.print(c, found, "", found.Value())
 }
 
@@ -83,9 +83,7 @@ func (l *listing) onHub(c *call) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := c.interruptible()
-	defer stop()
-	repo, err := client.Repo(ctx, ref.Repo, ref.Revision)
+	repo, err := client.Repo(c.ctx, ref.Repo, ref.Revision)
 	if err != nil {
 		return verdict(err)
 	}
@@ -100,7 +98,7 @@ func (l *listing) onHub(c *call) error {
 		}
 		return []string{parts[0].Name}
 	}
-	folder, err := modeldir.Read(client.FS(ctx, repo), modeldir.Options{Models: models})
+	folder, err := modeldir.Read(client.FS(c.ctx, repo), modeldir.Options{Models: models})
 	if err == nil {
 		err = chosen
 	}

@@ -56,7 +56,7 @@ func (tr *training) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	src = subject.With([]subject.Source{src}, engine.Options{Limits: tr.limits.Limits})[0]
+	src = subject.With([]subject.Source{src}, engine.Options{Limits: tr.limits.of(c)})[0]
 	t, err := src.Compile()
 	if err != nil {
 		return &failure{err}

@@ -92,6 +92,7 @@ func (c *call) add(parent *cobra.Command, children []*command) {
 			run := child.setup(flags)
 			cmd.RunE = func(cmd *cobra.Command, args []string) error {
 				c.args, c.flags, c.command = args, cmd.Flags(), cmd
+				defer c.interruptible()()
 				if flags.limits != nil && flags.limits.memory > 0 {
 					defer c.bounded(flags.limits.memory)()
 				}

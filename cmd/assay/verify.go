@@ -74,8 +74,7 @@ func (v *verification) run(c *call) error {
 	if chosen == 0 {
 		return fmt.Errorf("no vector's id contains %q, or --from or --shard leave none", v.only)
 	}
-	ctx, stop := c.interruptible()
-	defer stop()
+	ctx := c.ctx
 	verifier.Limits.Context = ctx
 	cut := false
 	r := &report.Report{Command: "verify", Version: version()}

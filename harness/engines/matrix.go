@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/goassay/assay/harness/outfile"
 )
 
 // Matrix holds results by engine, case and cut. Its zero value is empty.
@@ -68,10 +71,10 @@ func (m *Matrix) Write(name string) error {
 			return err
 		}
 	}
-	if err := os.WriteFile(name+".new", []byte(b.String()), 0o644); err != nil {
+	return outfile.Write(name, func(w io.Writer) error {
+		_, err := io.WriteString(w, b.String())
 		return err
-	}
-	return os.Rename(name+".new", name)
+	})
 }
 
 // tally counts the cases of a cell: a case counts once, with the worst that any cut showed.

@@ -131,5 +131,6 @@ func (v *Verifier) renderVars(vec *Vector,
 		return "", err
 	}
 	return t.Render(jinja.NewVars(vec.Value.At("vars").Members()...),
-		jinja.Options{Mode: jinja.Immutable, Limits: v.Limits.Render, Now: subject.Now})
+		jinja.Options{Mode: jinja.Immutable, Limits: v.Limits.Render,
+			Context: v.Limits.Context, Now: subject.Now})
 }
