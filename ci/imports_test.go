@@ -58,6 +58,9 @@ var policy = map[string][]string{
 		"observe", "ordered", "peg/vm", "source",
 		"stream", "verify", "vocab", "words"},
 
+	// the room for servers: what clients and servers say to each other
+	"wire": {"chat", "ordered"},
+
 	// the room beside it: model files, the Hub, model folders
 	"model":          {"", "model/gguf", "model/hub", "ordered", "source", "vocab"},
 	"model/filelock": {},

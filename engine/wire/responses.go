@@ -1,0 +1,517 @@
+package wire
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// responses is OpenAI's Responses.
+type responses struct{}
+
+func (responses) Name() string { return "responses" }
+func (responses) Path() string { return "/v1/responses" }
+
+// responseDenials are fields of the Responses that are refused.
+var responseDenials = []denial{
+	{"previous_response_id", nil, stateless},
+	{"conversation", nil, stateless},
+	{"store", []string{"false"}, stateless},
+	{"background", []string{"false"}, stateless},
+	{"prompt", nil, stateless},
+	{"context_management", []string{"[]"}, stateless},
+	{"top_logprobs", []string{"0"}, noLogs},
+	{"truncation", []string{`"disabled"`}, "a shortened conversation; shorten it yourself"},
+	{"n", []string{"1"}, oneAnswer},
+	{"logprobs", []string{"false"}, noLogs},
+	{"modalities", []string{`["text"]`}, textOnly},
+}
+
+// encryptedReasoning is the word of "include" for sealed reasoning.
+const encryptedReasoning = "reasoning.encrypted_content"
+
+func (responses) Decode(body ordered.Value, s *Sealer) (*Request, error) {
+	if body.Kind() != ordered.Object {
+		return nil, invalid("", "a request must be an object, found %s", body.Kind())
+	}
+	f := &fields{v: body}
+	f.deny(responseDenials)
+	r := &Request{Model: body.At("model").Text(), Stream: f.boolean("stream", false), Usage: true,
+		MaxTokens: f.count("max_output_tokens", 1), Stops: f.stops("stop", 4),
+		Sampling: f.sampling(), Custom: map[string]bool{}}
+	for i, word := range body.At("include").Items() {
+		if word.Text() != encryptedReasoning {
+			f.refuse(unsupported(fmt.Sprintf("include[%d]", i),
+				fmt.Sprintf("%s; this server includes %q", word, encryptedReasoning)))
+		}
+		r.Sealed = true
+	}
+	if choice := body.At("tool_choice"); choice.At("type").Text() == "allowed_tools" {
+		body = f.allowed(body, choice, func(t ordered.Value) string { return t.At("name").Text() })
+	}
+	in := &inputReader{f: f, s: s}
+	request := ordered.ObjectOf(member("messages", ordered.ArrayOf(in.read(body)...)))
+	request = f.responseTools(r, body, request)
+	request = f.responseFormat(body, request)
+	if f.boolean("parallel_tool_calls", true); !body.At("parallel_tool_calls").IsNull() {
+		request = request.With("parallel_tool_calls", body.At("parallel_tool_calls"))
+	}
+	if kwargs := body.At("chat_template_kwargs"); !kwargs.IsNull() {
+		request = request.With("chat_template_kwargs", kwargs)
+	}
+	if f.refusal != nil {
+		return nil, f.refusal
+	}
+	var err error
+	if r.Chat, err = chat.ParseRequest(request); err != nil {
+		return nil, reparsed(err, func(path string) string { return path })
+	}
+	effort(&r.Chat, body.At("reasoning", "effort"))
+	r.Strict = r.Strict || relies(&r.Chat)
+	r.echo = body
+	return r, nil
+}
+
+// responseTools reads the tools and the choice of one.
+func (f *fields) responseTools(r *Request, body, request ordered.Value) ordered.Value {
+	var tools []ordered.Value
+	if v := body.At("tools"); v.Kind() != ordered.Array && !v.IsNull() {
+		f.refuse(expected("tools", "an array", v))
+	}
+	for i, t := range body.At("tools").Items() {
+		path := fmt.Sprintf("tools[%d]", i)
+		switch kind := t.At("type"); kind.Text() {
+		case "function":
+			if name := t.At("name"); name.Kind() != ordered.String || name.Text() == "" {
+				f.refuse(expected(path+".name", "a name", name))
+			}
+			r.Strict = r.Strict || t.At("strict").Bool()
+			tools = append(tools, typed("function", member("function", t.Without("type"))))
+		case "custom":
+			name, tool, constrained, refusal := customTool(t, path)
+			if refusal != nil {
+				f.refuse(refusal)
+			}
+			r.Custom[name] = true
+			r.Strict = r.Strict || constrained
+			tools = append(tools, tool)
+		case "":
+			f.refuse(expected(path+".type", `"function" or "custom"`, kind))
+		default:
+			f.refuse(unsupported(path+".type", noTools))
+		}
+	}
+	if tools != nil {
+		request = request.With("tools", ordered.ArrayOf(tools...))
+	}
+	switch choice := body.At("tool_choice"); {
+	case choice.IsNull():
+	case choice.Kind() == ordered.String:
+		request = request.With("tool_choice", choice)
+	case choice.At("type").Text() == "function", choice.At("type").Text() == "custom":
+		request = request.With("tool_choice", chat.ToolChoice{Mode: chat.ChoiceNamed,
+			Name: choice.At("name").Text()}.Value())
+	default:
+		f.refuse(expected("tool_choice", `"auto", "none", "required" or a function`, choice))
+	}
+	return request
+}
+
+// responseFormat reads the format of the answer's text.
+func (f *fields) responseFormat(body, request ordered.Value) ordered.Value {
+	format := body.At("text", "format")
+	switch kind := format.At("type"); kind.Text() {
+	case "", "text":
+		if !format.IsNull() && kind.IsNull() {
+			f.refuse(expected("text.format.type", `"text", "json_object" or "json_schema"`, kind))
+		}
+		return request
+	case "json_schema":
+		format = typed("json_schema", member("json_schema", format.Without("type")))
+	case "json_object":
+	default:
+		f.refuse(expected("text.format.type", `"text", "json_object" or "json_schema"`, kind))
+	}
+	return request.With("response_format", format)
+}
+
+// inputReader makes messages of input items. Reasoning, texts and calls of one turn of the model
+// are one message.
+type inputReader struct {
+	f        *fields
+	s        *Sealer
+	messages []ordered.Value
+
+	// the turn of the model that is being put together
+	turn      bool
+	reasoning string
+	content   string
+	said      bool // the turn has content
+	calls     []ordered.Value
+}
+
+func (in *inputReader) read(body ordered.Value) []ordered.Value {
+	if text := body.At("instructions"); text.Kind() == ordered.String && text.Text() != "" {
+		in.messages = append(in.messages, chat.MessageOf("system", text))
+	} else if text.Kind() != ordered.String && !text.IsNull() {
+		in.f.refuse(expected("instructions", "a text", text))
+	}
+	switch input := body.At("input"); input.Kind() {
+	case ordered.String:
+		in.messages = append(in.messages, chat.MessageOf("user", input))
+	case ordered.Array:
+		for i, item := range input.Items() {
+			in.item(item, fmt.Sprintf("input[%d]", i))
+		}
+		in.flush()
+	default:
+		in.f.refuse(expected("input", "a text or a list of items", input))
+	}
+	return in.messages
+}
+
+// flush ends the model's turn.
+func (in *inputReader) flush() {
+	if !in.turn {
+		return
+	}
+	content := ordered.Str(in.content)
+	if !in.said && len(in.calls) > 0 {
+		content = ordered.Value{}
+	}
+	m := chat.MessageOf("assistant", content)
+	if in.reasoning != "" {
+		m = m.With("reasoning_content", ordered.Str(in.reasoning))
+	}
+	if len(in.calls) > 0 {
+		m = m.With("tool_calls", ordered.ArrayOf(in.calls...))
+	}
+	in.messages = append(in.messages, m)
+	*in = inputReader{f: in.f, s: in.s, messages: in.messages}
+}
+
+func (in *inputReader) item(item ordered.Value, path string) {
+	if item.Kind() != ordered.Object {
+		in.f.refuse(expected(path, "an object", item))
+		return
+	}
+	kind := item.At("type").Text()
+	if kind == "" && !item.At("role").IsNull() {
+		kind = "message"
+	}
+	switch kind {
+	case "message":
+		in.message(item, path)
+	case "reasoning":
+		if in.said || len(in.calls) > 0 {
+			in.flush()
+		}
+		in.turn = true
+		in.reasoning += in.opened(item, path)
+	case "function_call":
+		in.call(item, path, in.textAt(item, path, "arguments"))
+	case "custom_tool_call":
+		in.call(item, path, arguments(in.textAt(item, path, "input")))
+	case "function_call_output", "custom_tool_call_output":
+		in.flush()
+		in.messages = append(in.messages, ordered.ObjectOf(text("role", "tool"),
+			text("tool_call_id", in.textAt(item, path, "call_id")),
+			member("content", in.f.textParts(item.At("output"), path+".output", "input_text",
+				"output_text"))))
+		if item.At("output").IsNull() {
+			in.f.refuse(expected(path+".output", "a text or a list of parts", item.At("output")))
+		}
+	case "item_reference":
+		in.f.refuse(unsupported(path+".type", stateless))
+	case "":
+		in.f.refuse(expected(path+".type", "an item's type", item.At("type")))
+	default:
+		in.f.refuse(unsupported(path+".type", fmt.Sprintf("an item of the type %q", kind)))
+	}
+}
+
+// textAt reads a member that must be a text.
+func (in *inputReader) textAt(item ordered.Value, path, key string) string {
+	v := item.At(key)
+	if v.Kind() != ordered.String {
+		in.f.refuse(expected(path+"."+key, "a text", v))
+	}
+	return v.Text()
+}
+
+func (in *inputReader) call(item ordered.Value, path, args string) {
+	in.turn = true
+	name := in.textAt(item, path, "name")
+	in.calls = append(in.calls, chat.CallOf(in.textAt(item, path, "call_id"), name,
+		ordered.Str(args)))
+}
+
+func (in *inputReader) message(item ordered.Value, path string) {
+	content := in.f.textParts(item.At("content"), path+".content", "input_text", "output_text",
+		"refusal")
+	if content.IsNull() {
+		in.f.refuse(expected(path+".content", "a text or a list of parts", content))
+	}
+	switch role := item.At("role"); role.Text() {
+	case "user", "system", "developer":
+		in.flush()
+		in.messages = append(in.messages, chat.MessageOf(role.Text(), content))
+	case "assistant":
+		if len(in.calls) > 0 {
+			in.flush()
+		}
+		in.turn, in.said = true, true
+		in.content += flat(content)
+	default:
+		in.f.refuse(expected(path+".role", `"user", "assistant", "system" or "developer"`, role))
+	}
+}
+
+// opened returns the text of a reasoning item.
+func (in *inputReader) opened(item ordered.Value, path string) string {
+	if sealed := item.At("encrypted_content"); sealed.Kind() == ordered.String {
+		path += ".encrypted_content"
+		if in.s == nil {
+			in.f.refuse(unsupported(path, "this server has no key to open it with"))
+			return ""
+		}
+		text, err := in.s.Open(sealed.Text())
+		if err != nil {
+			in.f.refuse(&Refusal{Reason: Invalid, Param: path, Code: "invalid_encrypted_content",
+				Message: err.Error()})
+		}
+		return text
+	}
+	if len(item.At("content").Items()) == 0 {
+		in.f.refuse(invalid(path, "the item has neither encrypted_content nor content, and %s; "+
+			"ask for %q with include", stateless, encryptedReasoning))
+	}
+	return flat(in.f.textParts(item.At("content"), path+".content", "reasoning_text", "text"))
+}
+
+func (responses) Writer(a Envelope) Writer {
+	w := &responseWriter{a: a}
+	w.blocks = blocks{envelope: chat.Envelope{ID: a.ID}, custom: a.Request.Custom,
+		skip: a.Request.Prefix, begun: w.begun, grown: w.grown, ended: w.ended}
+	return w
+}
+
+// responseWriter writes the events of a response. Each has the next number; each item and part of
+// one has its events in the order added, deltas, done.
+type responseWriter struct {
+	a      Envelope
+	blocks blocks
+	items  []ordered.Value // those that are done
+	number int
+	dst    []byte
+}
+
+// send sends an event.
+func (w *responseWriter) send(kind string, more ...ordered.Member) {
+	if w.a.Request.Stream {
+		w.dst = event(w.dst, kind, typed(kind, append([]ordered.Member{
+			member("sequence_number", ordered.Int(w.number))}, more...)...))
+		w.number++
+	}
+}
+
+func (w *responseWriter) Begin(dst []byte, _ int) []byte {
+	w.dst = dst
+	if w.a.Request.Stream {
+		v := w.response("in_progress", nil)
+		w.send("response.created", member("response", v))
+		w.send("response.in_progress", member("response", v))
+	}
+	return w.dst
+}
+
+func (w *responseWriter) Delta(dst []byte, d chat.Delta) []byte {
+	w.dst = dst
+	w.blocks.add(d)
+	return w.dst
+}
+
+// id returns the id of a block's item.
+func (w *responseWriter) id(b *block) string {
+	prefix := [...]string{reasoningBlock: "rs_", textBlock: "msg_", callBlock: "fc_",
+		customBlock: "ctc_"}[b.kind]
+	return prefix + w.a.ID + "_" + strconv.Itoa(b.index)
+}
+
+// place is what the events of a block's item have in common.
+func (w *responseWriter) place(b *block, more ...ordered.Member) []ordered.Member {
+	return append([]ordered.Member{text("item_id", w.id(b)),
+		member("output_index", ordered.Int(b.index))}, more...)
+}
+
+// within is place for events of the item's one part.
+func (w *responseWriter) within(b *block, more ...ordered.Member) []ordered.Member {
+	return w.place(b, append([]ordered.Member{member("content_index", ordered.Int(0))}, more...)...)
+}
+
+func (w *responseWriter) begun(b *block) {
+	w.send("response.output_item.added", member("output_index", ordered.Int(b.index)),
+		member("item", w.item(b, "in_progress", "")))
+	if b.kind == textBlock || b.kind == reasoningBlock {
+		w.send("response.content_part.added", w.within(b, member("part", part(b, "")))...)
+	}
+}
+
+// deltaEvents are the names of the events of a text that grows, without their ends.
+var deltaEvents = [...]string{reasoningBlock: "response.reasoning_text",
+	textBlock: "response.output_text", callBlock: "response.function_call_arguments",
+	customBlock: "response.custom_tool_call_input"}
+
+func (w *responseWriter) grown(b *block, more string) {
+	name := deltaEvents[b.kind] + ".delta"
+	switch b.kind {
+	case textBlock:
+		w.send(name, w.within(b, text("delta", more), member("logprobs", ordered.ArrayOf()))...)
+	case reasoningBlock:
+		w.send(name, w.within(b, text("delta", more))...)
+	default:
+		w.send(name, w.place(b, text("delta", more))...)
+	}
+}
+
+func (w *responseWriter) ended(b *block) { w.finish(b, "completed") }
+
+// finish ends an item with a status: "completed", or "incomplete" where the answer was cut off.
+func (w *responseWriter) finish(b *block, status string) {
+	whole := b.text.String()
+	done := deltaEvents[b.kind] + ".done"
+	switch b.kind {
+	case textBlock:
+		w.send(done, w.within(b, text("text", whole), member("logprobs", ordered.ArrayOf()))...)
+		w.send("response.content_part.done", w.within(b, member("part", part(b, whole)))...)
+	case reasoningBlock:
+		w.send(done, w.within(b, text("text", whole))...)
+		w.send("response.content_part.done", w.within(b, member("part", part(b, whole)))...)
+	case callBlock:
+		w.send(done, w.place(b, text("name", b.name), text("arguments", whole))...)
+	case customBlock:
+		w.send(done, w.place(b, text("input", whole))...)
+	}
+	item := w.item(b, status, whole)
+	w.items = append(w.items, item)
+	w.send("response.output_item.done", member("output_index", ordered.Int(b.index)),
+		member("item", item))
+}
+
+// part returns the one part of a message or of reasoning.
+func part(b *block, whole string) ordered.Value {
+	if b.kind == reasoningBlock {
+		return typed("reasoning_text", text("text", whole))
+	}
+	return typed("output_text", text("text", whole), member("annotations", ordered.ArrayOf()),
+		member("logprobs", ordered.ArrayOf()))
+}
+
+// item returns a block as an item. Its text is empty while the item grows.
+func (w *responseWriter) item(b *block, status, whole string) ordered.Value {
+	id, state := text("id", w.id(b)), text("status", status)
+	parts := ordered.ArrayOf()
+	if status != "in_progress" {
+		parts = ordered.ArrayOf(part(b, whole))
+	}
+	switch b.kind {
+	case reasoningBlock:
+		v := typed("reasoning", id, member("summary", ordered.ArrayOf()), member("content", parts))
+		if w.a.Request.Sealed && status != "in_progress" {
+			v = v.With("encrypted_content", orNull(w.a.Sealer.sealed(whole)))
+		}
+		return v.With("status", ordered.Str(status))
+	case textBlock:
+		return typed("message", id, state, text("role", "assistant"), member("content", parts))
+	case callBlock:
+		return typed("function_call", id, state, text("call_id", b.id), text("name", b.name),
+			text("arguments", whole))
+	}
+	return typed("custom_tool_call", id, state, text("call_id", b.id), text("name", b.name),
+		text("input", whole))
+}
+
+// last ends the open block; the last one of an answer that was cut off is incomplete.
+func (w *responseWriter) last(e End) {
+	if b := w.blocks.open; b != nil && e.Finish.Cut() {
+		w.blocks.ended = func(b *block) { w.finish(b, "incomplete") }
+	}
+	w.blocks.close()
+}
+
+func (w *responseWriter) End(dst []byte, e End) []byte {
+	w.dst = dst
+	w.last(e)
+	v := w.Whole(e)
+	w.send("response."+v.At("status").Text(), member("response", v))
+	return w.dst
+}
+
+func (w *responseWriter) Whole(e End) ordered.Value {
+	w.last(e)
+	status := "completed"
+	if e.Finish.Cut() {
+		status = "incomplete"
+	}
+	v := w.response(status, &e.Usage)
+	if e.Finish.Cut() {
+		reason := "max_output_tokens"
+		if e.Finish == chat.FinishContentFilter {
+			reason = string(e.Finish)
+		}
+		v = v.With("incomplete_details", ordered.ObjectOf(text("reason", reason)))
+	}
+	return v
+}
+
+func (w *responseWriter) Fail(dst []byte, r *Refusal) []byte {
+	w.dst = dst
+	w.send("response.failed", member("response", w.response("failed", nil).With("error",
+		ordered.ObjectOf(text("code", "server_error"), text("message", r.Error())))))
+	return w.dst
+}
+
+// response returns the object of the answer.
+func (w *responseWriter) response(status string, usage *chat.Usage) ordered.Value {
+	r, echo := w.a.Request, w.a.Request.echo
+	or := func(key string, absent ordered.Value) ordered.Member {
+		v := echo.At(key)
+		if v.IsNull() {
+			v = absent
+		}
+		return member(key, v)
+	}
+	counts := ordered.Value{}
+	if usage != nil {
+		counts = ordered.ObjectOf(
+			member("input_tokens", ordered.Int(usage.Prompt)),
+			member("input_tokens_details",
+				ordered.ObjectOf(member("cached_tokens", ordered.Int(0)))),
+			member("output_tokens", ordered.Int(usage.Completion)),
+			member("output_tokens_details",
+				ordered.ObjectOf(member("reasoning_tokens", ordered.Int(0)))),
+			member("total_tokens", ordered.Int(usage.Prompt+usage.Completion)))
+	}
+	return ordered.ObjectOf(
+		text("id", "resp_"+w.a.ID), text("object", "response"),
+		member("created_at", ordered.Num(strconv.FormatInt(w.a.Created, 10))),
+		text("status", status), member("background", ordered.Boolean(false)),
+		member("error", ordered.Value{}), member("incomplete_details", ordered.Value{}),
+		or("instructions", ordered.Value{}), or("max_output_tokens", ordered.Value{}),
+		or("metadata", ordered.ObjectOf()), text("model", w.a.Model),
+		member("output", ordered.ArrayOf(slices.Clone(w.items)...)),
+		member("parallel_tool_calls", ordered.Boolean(!r.Chat.OneCall)),
+		member("previous_response_id", ordered.Value{}),
+		or("reasoning", ordered.ObjectOf(member("effort", ordered.Value{}),
+			member("summary", ordered.Value{}))),
+		member("store", ordered.Boolean(false)), or("temperature", ordered.Num("1")),
+		or("text", ordered.ObjectOf(member("format", typed("text")))),
+		or("tool_choice", ordered.Str("auto")), or("tools", ordered.ArrayOf()),
+		or("top_p", ordered.Num("1")), text("truncation", "disabled"),
+		member("usage", counts))
+}
+
+func (responses) Refuse(r *Refusal) (int, ordered.Value) { return openAIRefusal(r) }

@@ -1,0 +1,238 @@
+// Package wire speaks the three protocols in which clients talk to models: OpenAI's chat
+// completions and Responses, and Anthropic's Messages.
+//
+// # Model
+//
+// A [Protocol] stands between bytes and package chat; it knows no model and no template:
+//
+//	client -> server   Decode   the JSON of a request -> Request, which has a chat.Request
+//	server -> client   Writer   chat.Delta, one after the other -> events, or one JSON object
+//	server -> client   Refuse   Refusal -> the protocol's error object and HTTP status
+//
+// An answer in one piece is a stream that is put together: [Writer.Whole] has what the deltas
+// before it had, in the same items or blocks.
+//
+// # Requests
+//
+// A field that this package knows and that a stateless server of texts cannot keep to is refused:
+// images, files and audio, n above 1, logprobs, store, previous_response_id, background, tools
+// that run on the server, a grammar of a syntax that is not a regular expression. Fields that hint
+// (user, metadata, service_tier, caching) are taken and mean nothing here; so are unknown ones,
+// since clients send the extensions of many servers.
+//
+// A custom tool takes free text. To a template it is a function with one string "input", and
+// calls of it are told apart by the tool's name: [Request.Custom].
+//
+// # Reasoning that is handed back
+//
+// Clients return reasoning with the next request: as reasoning_content, as a reasoning item with
+// encrypted_content, as a thinking block with a signature. The latter two are sealed by a
+// [Sealer]: opaque to clients, and refused where a byte of them was altered.
+//
+// # Limits
+//
+// Writers keep the text of an answer and nothing else that grows with it.
+//
+// # Errors
+//
+// Every error of Decode is a [Refusal].
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
+//
+// # Specifications
+//
+// OpenAI's API reference (chat, responses) and Anthropic's (messages), as their official clients of
+// November 2026 read them (openai-go 3.96, anthropic-sdk-go 1.84).
+package wire
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
+)
+
+// Protocol is one of the wire formats. Its values are safe for concurrent use.
+type Protocol interface {
+	// Name is the protocol's for people: "chat completions", "responses" or "messages".
+	Name() string
+	// Path is where a server has it, such as "/v1/chat/completions".
+	Path() string
+	// Decode reads a request. The sealer opens reasoning that a client hands back; nil: such
+	// reasoning is refused. The error is a *[Refusal].
+	Decode(body ordered.Value, s *Sealer) (*Request, error)
+	// Writer returns a writer of one answer.
+	Writer(a Envelope) Writer
+	// Refuse returns the HTTP status and the object of a refusal.
+	Refuse(r *Refusal) (status int, body ordered.Value)
+}
+
+// The protocols.
+var (
+	ChatCompletions Protocol = chatCompletions{}
+	Responses       Protocol = responses{}
+	Messages        Protocol = messages{}
+)
+
+// All has every protocol.
+var All = []Protocol{ChatCompletions, Responses, Messages}
+
+// Request is a request of any protocol.
+type Request struct {
+	Chat  chat.Request
+	Model string
+
+	Stream bool // the answer is to be streamed
+	Usage  bool // the stream is to end with its usage, where the protocol leaves that to the client
+
+	MaxTokens int      // of the answer; 0: no bound
+	Stops     []string // texts of the content that end the answer; they are not part of it
+
+	// Sampling has the settings of the sampler under OpenAI's names, as an object: temperature,
+	// top_p, top_k, min_p, seed, presence_penalty, frequency_penalty, logit_bias. Null: none.
+	Sampling ordered.Value
+
+	// Custom has the names of tools that take free text.
+	Custom map[string]bool
+	// Strict reports whether the client relies on a constraint: a strict tool, a schema of the
+	// answer, a required call, a custom tool's grammar.
+	Strict bool
+
+	// Prefix is the text of the last message that the answer goes on with. The answer has only what
+	// comes after it.
+	Prefix chat.Message
+
+	Sealed  bool // reasoning is wanted in sealed form as well
+	Omitted bool // and in no other
+
+	echo ordered.Value // of the Responses: what the answer repeats of the request
+}
+
+// End is how an answer ended.
+type End struct {
+	Finish chat.FinishReason
+	Stop   string // the stop that ended it, "" where none did
+	Usage  chat.Usage
+}
+
+// Envelope is what surrounds an answer. Nothing in it comes from a clock or from chance; the caller
+// gives what they need.
+type Envelope struct {
+	ID      string // letters and digits; each answer has its own. Protocols put a prefix before it
+	Created int64  // when the answer began, in seconds since 1970 (Unix time)
+	Model   string
+	Request *Request
+	Sealer  *Sealer // seals reasoning; nil: none is sealed
+}
+
+// Writer writes one answer. Each method that takes dst appends events to it, as bytes of a stream
+// of server-sent events; where the request does not ask for a stream it appends nothing.
+type Writer interface {
+	// Begin begins the answer. The number of the prompt's tokens is 0 where it is not known yet.
+	Begin(dst []byte, promptTokens int) []byte
+	// Delta writes a delta. Every call that begins in it needs a name.
+	Delta(dst []byte, d chat.Delta) []byte
+	// End ends the answer.
+	End(dst []byte, e End) []byte
+	// Fail ends an answer that cannot come to its end.
+	Fail(dst []byte, r *Refusal) []byte
+	// Whole returns the answer in one piece, after its last delta; End is not called then.
+	Whole(e End) ordered.Value
+}
+
+// A Reason is why a request is refused, or an answer breaks off.
+type Reason uint8
+
+// The reasons.
+const (
+	Invalid      Reason = iota // the request is wrong, or asks for what there is not
+	Unauthorized               // the key is missing or wrong
+	NotFound                   // there is no such path, or no such model
+	Method                     // the path is not for this method
+	TooLarge                   // the request is
+	Busy                       // the queue is full
+	Unavailable                // the server is stopping, or its upstream does not answer
+	Upstream                   // the upstream answered with an error, or with nonsense
+	Late                       // it took too long
+	Internal                   // a fault of the server's own
+)
+
+// statuses are the HTTP statuses of the reasons.
+var statuses = [...]int{Invalid: 400, Unauthorized: 401, NotFound: 404, Method: 405, TooLarge: 413,
+	Busy: 429, Unavailable: 503, Upstream: 502, Late: 504, Internal: 500}
+
+// Refusal is why a request is not answered. It is an error.
+type Refusal struct {
+	Reason  Reason
+	Param   string // the field that is to blame, such as "messages[1].content"; "" where none is
+	Code    string // OpenAI's code, such as "unsupported_value"; ""
+	Message string
+}
+
+// Error implements error.
+func (r *Refusal) Error() string {
+	if r.Param != "" {
+		return r.Param + ": " + r.Message
+	}
+	return r.Message
+}
+
+// Status is the HTTP status in OpenAI's protocols.
+func (r *Refusal) Status() int { return statuses[r.Reason] }
+
+// invalid refuses a field.
+func invalid(param, format string, args ...any) *Refusal {
+	return &Refusal{Reason: Invalid, Param: param, Message: fmt.Sprintf(format, args...)}
+}
+
+// unsupported refuses a field for what this package says in its manual.
+func unsupported(param, why string) *Refusal {
+	return &Refusal{Reason: Invalid, Param: param, Code: "unsupported_parameter",
+		Message: "not supported: " + why}
+}
+
+// expected refuses a value of another form.
+func expected(param, want string, v ordered.Value) *Refusal {
+	return invalid(param, "expected %s, found %s", want, ordered.Excerpt(v, 40))
+}
+
+// AsRefusal returns an error as a refusal: itself, or one with its text and the reason.
+func AsRefusal(err error, reason Reason) *Refusal {
+	if r, ok := err.(*Refusal); ok {
+		return r
+	}
+	return &Refusal{Reason: reason, Message: err.Error()}
+}
+
+// reparsed is the refusal of an error of package chat, which begins with a path.
+func reparsed(err error, rename func(path string) string) *Refusal {
+	path, text, ok := strings.Cut(err.Error(), ": ")
+	if !ok || strings.ContainsAny(path, ` "`) {
+		return invalid("", "%v", err)
+	}
+	return invalid(rename(path), "%s", text)
+}
+
+// member returns the member of a key with a value.
+func member(key string, v ordered.Value) ordered.Member { return ordered.MemberOf(key, v) }
+
+// text returns the member of a key with a string.
+func text(key, s string) ordered.Member { return ordered.MemberOf(key, ordered.Str(s)) }
+
+// typed returns an object with a type and other members.
+func typed(kind string, more ...ordered.Member) ordered.Value {
+	return ordered.ObjectOf(append([]ordered.Member{text("type", kind)}, more...)...)
+}
+
+// event appends a server-sent event; the name is "" where the protocol gives its events none.
+func event(dst []byte, name string, data ordered.Value) []byte {
+	if name != "" {
+		dst = append(append(append(dst, "event: "...), name...), '\n')
+	}
+	dst = append(dst, "data: "...)
+	dst = data.Append(dst, ordered.Compact)
+	return append(dst, "\n\n"...)
+}
