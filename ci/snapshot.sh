@@ -41,6 +41,12 @@ os=$(go env GOOS) arch=$(go env GOARCH)
 tar -xzf "$out/assay_${version}_${os}_$arch.tar.gz" -C "$work"
 path=$work/assay_${version}_${os}_$arch:$path judges "archive" assay
 
+# `go install` takes the last commit, from files that lie as a module proxy serves them.
+go run ./ci/package -version "$version" -out "$work/proxy" -module
+GOBIN=$work/bin GOPROXY=file://$work/proxy,$(go env GOPROXY) GONOSUMDB=github.com/goassay GOFLAGS=-modcacherw \
+  GOMODCACHE=$work/modules go install "github.com/goassay/assay/cmd/assay@v$version"
+path=$work/bin judges "go install" assay
+
 # The wheel is tested with the oldest CPython that it supports, and with the newest that is here.
 for python in "$HOME"/.pyenv/versions/3.*/bin/python /usr/bin/python3.?? "$(command -v python3.10)" "$(command -v python3)"; do
   "$python" -c 'import sys, venv, ensurepip; print(*sys.version_info[:3], sys.executable, sep=" ")' 2>/dev/null || true

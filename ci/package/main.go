@@ -88,6 +88,7 @@ func run(args []string) error {
 	key := flags.String("key", "", "`FILE` with the private key (PEM, ECDSA P-256) that signs; "+
 		"empty: one that is made for this and thrown away")
 	page := flags.Bool("page", false, "write nothing but the page that runs in a browser, unpacked")
+	proxy := flags.Bool("module", false, "write nothing but the module, as a module proxy has it")
 	root := flags.String("root", ".", "`DIR` of the checkout")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -116,8 +117,11 @@ func run(args []string) error {
 	if err := os.MkdirAll(r.out, 0o777); err != nil {
 		return err
 	}
-	if *page {
+	switch {
+	case *page:
 		return r.unpackPage()
+	case *proxy:
+		return r.module()
 	}
 	if err := r.all(chosen); err != nil {
 		return err
