@@ -43,8 +43,9 @@ path=$work/assay_${version}_${os}_$arch:$path judges "archive" assay
 
 # `go install` takes the last commit, from files that lie as a module proxy serves them.
 go run ./ci/package -version "$version" -out "$work/proxy" -module
-GOBIN=$work/bin GOPROXY=file://$work/proxy,$(go env GOPROXY) GONOSUMDB=github.com/goassay GOFLAGS=-modcacherw \
-  GOMODCACHE=$work/modules go install "github.com/goassay/assay/cmd/assay@v$version"
+fetched=file://$(go env GOMODCACHE)/cache/download,$(go env GOPROXY)
+GOBIN=$work/bin GOPROXY=file://$work/proxy,$fetched GONOSUMDB=github.com/goassay GOFLAGS=-modcacherw \
+  GOMODCACHE=$work/modules go install "github.com/goassay/assay/cmd/assay@v$version" 2>"$work/log" || die "go install: $(cat "$work/log")"
 path=$work/bin judges "go install" assay
 
 # The wheel is tested with the oldest CPython that it supports, and with the newest that is here.
@@ -68,6 +69,11 @@ for python in $pythons; do
   TEMPLATES=$work EXAMPLES=$PWD/ci/package/python/examples "$venv/bin/python" -m pytest -q -p no:cacheprovider ci/package/python/tests ||
     die "wheel, CPython $version_of: the package's tests fail"
 done
+
+# uvx takes the wheel without an environment of ours; uv itself comes from PyPI.
+"$venv/bin/pip" install --quiet --disable-pip-version-check uv==0.13.9
+export UV_CACHE_DIR=$work/uv
+path=$venv/bin:$path judges "uvx" uvx --quiet --offline --find-links "$out" --no-index --prerelease allow assay-chat
 
 mkdir "$work/npm"
 (cd "$work/npm" && npm install --silent --no-audit --no-fund --offline --omit=optional "$out"/assay-chat-*.tgz --force >npm.log 2>&1) ||

@@ -268,7 +268,7 @@ func (f *failure) Unwrap() error { return f.error }
 // release is the version of a released binary, which the linker sets (ci/package).
 var release string
 
-// version is the release's, or the module's, or the revision that was built.
+// version is the release's, or the module's, without its v, or the revision that was built.
 func version() string {
 	if release != "" {
 		return release
@@ -277,5 +277,5 @@ func version() string {
 	if !ok || info.Main.Version == "" {
 		return "devel"
 	}
-	return strings.Trim(info.Main.Version, "()")
+	return strings.TrimPrefix(strings.Trim(info.Main.Version, "()"), "v")
 }
