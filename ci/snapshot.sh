@@ -17,8 +17,10 @@ go run ./ci/package -version "$version" -out "$out" -platforms "${1:-host}"
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/assay-snapshot.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-cp corpus/hermes/template.jinja "$work/good.jinja"
-sed "s/(message.content or '')/message.content/" "$work/good.jinja" >"$work/bad.jinja"
+folder=$work/templates
+mkdir "$folder"
+cp corpus/hermes/template.jinja "$folder/good.jinja"
+sed "s/(message.content or '')/message.content/" "$folder/good.jinja" >"$folder/bad.jinja"
 alone() { env -i HOME="$work" PATH="$path" "$@"; } # without Go, and with no setting of this shell
 judges() { # HOW COMMAND...: the command is the version that was built, accepts a good template and rejects a bad one
   local how=$1 status=0 from
@@ -31,7 +33,7 @@ judges() { # HOW COMMAND...: the command is the version that was built, accepts 
   [ $status = 1 ] && grep -q A012 "$work/out" || die "$how: expected A012 for a bad template, found $(cat "$work/out")"
   echo "snapshot: $how: judged in $took ms"
 }
-path=/usr/bin:/bin folder=$work
+path=/usr/bin:/bin
 
 (cd "$out" && sha256sum --quiet -c checksums.txt) || die "a checksum is wrong"
 base64 -d <"$out/checksums.txt.sig" >"$work/sig"
@@ -66,7 +68,7 @@ for python in $pythons; do
   judges "wheel, CPython $version_of" "$venv/bin/assay-chat"
   judges "wheel, CPython $version_of, python -m" "$venv/bin/python" -m assay_chat
   "$venv/bin/pip" install --quiet --disable-pip-version-check pytest==8.4.2
-  TEMPLATES=$work EXAMPLES=$PWD/ci/package/python/examples "$venv/bin/python" -m pytest -q -p no:cacheprovider ci/package/python/tests ||
+  TEMPLATES=$folder EXAMPLES=$PWD/ci/package/python/examples "$venv/bin/python" -m pytest -q -p no:cacheprovider ci/package/python/tests ||
     die "wheel, CPython $version_of: the package's tests fail"
 done
 
@@ -96,7 +98,7 @@ for m in index["manifests"]:
   tar -xzf "$work/image/blobs/sha256/$(digest)" -C "$work/root"
   size=$(wc -c <"$work/root/usr/bin/assay")
   [ "$size" -lt $((40 << 20)) ] || die "image: the binary has $size bytes"
-  cp "$work"/*.jinja "$work/root/work"
+  cp "$folder"/*.jinja "$work/root/work"
   if [ "$(id -u)" = 0 ]; then inside=(chroot --userspec=65532:65532); else inside=(unshare --map-root-user chroot); fi
   path=/usr/bin:/bin:/usr/sbin:/sbin folder=/work judges "image" "${inside[@]}" "$work/root" /usr/bin/assay
   echo "snapshot: image: $(du -sb --apparent-size "$work/root" | cut -f1) bytes"
