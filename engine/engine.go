@@ -13,7 +13,7 @@
 // codegen, stream, dialect) handles output; between them stands [format.Format], which is plain
 // data.
 //
-// Each method depends on its receiver and its arguments alone, never on what was called before.
+// Each method depends on its receiver and its arguments alone, never on earlier calls.
 //
 // # Stability
 //
@@ -67,11 +67,11 @@ type Source struct {
 	Text     string
 	BOS, EOS string
 	// StandIns reports whether BOS and EOS are not the model's: something has to stand for them in
-	// prompts, but what a template does not write at the end of turns ends no answer.
+	// prompts, but a token that a template does not write at the end of turns ends no answer.
 	StandIns bool
 }
 
-// Options are what a template is compiled with. The zero value is usable.
+// Options are the settings with which a template is compiled. The zero value is usable.
 type Options struct {
 	// Now is the clock that templates read; nil: the wall clock, in the local time zone. Whoever
 	// wants the same prompt for the same request on every day gives one.
@@ -104,7 +104,7 @@ func (o Options) Together() Options {
 	return o
 }
 
-// Limits bound what a template and the outputs that it is asked to read may cost. Zero fields are
+// Limits bound the cost of a template and of the outputs that it is asked to read. Zero fields are
 // the defaults, which no honest template or output meets; docs/untrusted.md has them all.
 type Limits struct {
 	Render RenderLimits // of each render
@@ -185,8 +185,8 @@ func Compile(s Source, o Options) (*Template, error) {
 	return t, nil
 }
 
-// Exhausted returns why renders were refused, nil where none was: for Limits.TotalSteps, for what
-// it would take to look at the template, or because Limits.Context is done. The findings about the
+// Exhausted returns why renders were refused, nil where none was: for Limits.TotalSteps, for the
+// cost of looking at the template, or because Limits.Context is done. The findings about the
 // template are incomplete then, and may be wrong.
 func (t *Template) Exhausted() error {
 	if ctx := t.chat.Context; ctx != nil && ctx.Err() != nil {
@@ -197,11 +197,11 @@ func (t *Template) Exhausted() error {
 		return nil
 	}
 	if reason := t.chat.Budget.Reason(); reason != "" {
-		return fmt.Errorf("%s: %s, so that what was found of it is incomplete; it is meant to "+
+		return fmt.Errorf("%s: %s, so that the findings about it are incomplete; it is meant to "+
 			"keep its reader busy", t.chat.Source.Name, reason)
 	}
 	return fmt.Errorf("%s: all renders of the template together need more steps than allowed, so "+
-		"that what was found of it is incomplete; it loops, or is meant to keep "+
+		"that the findings about it are incomplete; it loops, or is meant to keep "+
 		"its reader busy", t.chat.Source.Name)
 }
 
@@ -209,7 +209,7 @@ func (t *Template) Exhausted() error {
 // them. Its type may change, as everything of package chattemplate may.
 func (t *Template) ChatTemplate() *chattemplate.Template { return t.chat }
 
-// Caps returns what the template can do.
+// Caps returns the template's capabilities.
 func (t *Template) Caps() caps.Caps { return t.caps }
 
 // Analysis returns the output format that the template shows, with the evidence. It is computed
@@ -233,8 +233,8 @@ type Prompt struct {
 // ErrTurn is returned where the place in a prompt at which the model's turn begins cannot be told.
 var ErrTurn = analysis.ErrTurn
 
-// Prefill returns what follows the header in the prompt: the start of the model's own text (E9). It
-// is empty for a prompt that asks for no answer. Where it cannot be told, the error wraps
+// Prefill returns the start of the model's own text: the text after the header in the prompt (E9).
+// It is empty for a prompt that asks for no answer. Where it cannot be told, the error wraps
 // [ErrTurn].
 func (p Prompt) Prefill() (string, error) {
 	if p.prefill == nil {
@@ -304,11 +304,11 @@ type PrepareOptions struct {
 	Insist bool
 	// names of fallback spellings to allow besides the template's own (E25)
 	Fallbacks  []string
-	Incomplete codegen.Incomplete // what becomes of calls that break off or are malformed (E30)
+	Incomplete codegen.Incomplete // the policy for calls that break off or are malformed (E30)
 	Tolerances *Tolerances        // nil: the usual ones
 }
 
-// Tolerances are what a parser forgives (E21).
+// Tolerances are the deviations that a parser forgives (E21).
 type Tolerances = codegen.Tolerances
 
 // Plan is everything that a request needs: the prompt, and how to read and constrain the answer.
@@ -323,15 +323,15 @@ type Plan struct {
 	Stops     []string  // texts that end the turn and nothing else
 	Preserved []string  // all markers, which a tokeniser must not cut
 
-	// Output is what the parser and the grammar are made from. Its type may change, as everything
-	// of package codegen may.
+	// Output is the source of the parser and the grammar. Its type may change, as everything of
+	// package codegen may.
 	Output *codegen.Output
 
 	limits vm.Limits
 	tokens *stream.Tokens // nil: there is no vocabulary
 }
 
-// Trigger is what switches a lazy grammar on.
+// Trigger switches a lazy grammar on.
 type Trigger = codegen.Trigger
 
 // Grammar returns the grammar of the answers that the plan's parser is to read, in llama.cpp's
@@ -381,9 +381,9 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 }
 
 // PrepareFormat generates the parser for a request whose prompt somebody else renders: of a format
-// that was written down (package formatjson), there is no template. The prefill is what the prompt
-// has after the header of the answer. The plan has no prompt; whether the format is proven is for
-// the caller to know.
+// that was written down (package formatjson), there is no template. The prefill is the prompt's
+// text after the header of the answer. The plan has no prompt; the caller has to know whether the
+// format is proven.
 func PrepareFormat(f format.Format, prefill string, r chat.Request,
 	o PrepareOptions) (*Plan, error) {
 	out, err := codegen.Generate(f, o.settings(r, prefill))

@@ -209,7 +209,7 @@ func TestBrokenOff(t *testing.T) {
 		t.Errorf("afterwards: error %v, want %v", err, cause)
 	}
 	if err := tmpl.Exhausted(); !errors.Is(err, cause) {
-		t.Errorf("afterwards, what was found counts as complete: %v", err)
+		t.Errorf("afterwards, the findings count as complete: %v", err)
 	}
 	if _, err := engine.Compile(engine.Source{Name: "slow.jinja", Text: slow}, o); !errors.Is(err,
 		cause) {
@@ -240,7 +240,7 @@ func TestUnverified(t *testing.T) {
 }
 
 // TestGrammarIgnoresProse holds the metamorphic rule: descriptions, and the order and number of
-// tools, do not change what is accepted.
+// tools, do not change the set of accepted texts.
 func TestGrammarIgnoresProse(t *testing.T) {
 	tmpl := compile(t, template)
 	tool := func(name, description string) string {

@@ -26,7 +26,7 @@ const chatTemplate = `
 {%- endfor %}
 {%- if add_generation_prompt %}<|assistant|>{% if enable_thinking %}<think>{% endif %}{% endif %}`
 
-// clientRequest is what a client sends.
+// clientRequest is a client's request.
 const clientRequest = `{
 	"messages": [{"role": "user", "content": "Is it raining in Bern?"}],
 	"tools": [{"type": "function", "function": {
@@ -105,8 +105,8 @@ func ExampleCompile() {
 	// has a place: true
 }
 
-// Render fits a request to what the template takes, and renders it. Here the client sends arguments
-// as text, as OpenAI's protocol has it, and the template wants an object.
+// Render fits a request to the template, and renders it. Here the client sends arguments as text,
+// as OpenAI's protocol has it, and the template wants an object.
 func ExampleTemplate_Render() {
 	prompt, err := mustCompile().Render(mustRead(`{"messages": [
 		{"role": "user", "content": "Rain?"},
@@ -153,8 +153,8 @@ func ExampleTemplate_Prepare() {
 	// unverified: true
 }
 
-// A parser takes the output as it comes, however it is cut into pieces, and returns what is
-// certain. Deltas marshal to OpenAI's JSON.
+// A parser takes the output as it comes, however it is cut into pieces, and returns the deltas that
+// are certain. Deltas marshal to OpenAI's JSON.
 func ExamplePlan_NewParser() {
 	plan, err := mustCompile().Prepare(mustRead(clientRequest), engine.PrepareOptions{})
 	if err != nil {

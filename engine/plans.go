@@ -12,8 +12,8 @@ import (
 // time; when there are more, all are forgotten and the current ones come back.
 const maxPlans = 64
 
-// plans keeps what was generated, by everything that generating depends on. Prompts differ from
-// request to request, parsers do not.
+// plans keeps generated parsers, by everything that they depend on. Prompts differ from request to
+// request, parsers do not.
 type plans struct {
 	once      sync.Once
 	generator *codegen.Generator // of programs for bytes

@@ -43,9 +43,9 @@ func (p Prompt) Segments() ([]Segment, error) {
 	return p.segments.of(p.Text)
 }
 
-// Pieces cuts the prompt for a tokeniser, so that no special token comes from what the request
-// says. The tokens of the prompt are those of the pieces, one after the other, each tokenised
-// without the tokens that the tokeniser adds around a text, and with special tokens read only where
+// Pieces cuts the prompt for a tokeniser, so that no special token comes from the request. The
+// tokens of the prompt are those of the pieces, one after the other, each tokenised without the
+// tokens that the tokeniser adds around a text, and with special tokens read only where
 // Piece.Special says so (Hugging Face's split_special_tokens, llama.cpp's parse_special).
 //
 // Where nothing in the request spells an added token the prompt is one piece, so that honest text
@@ -98,7 +98,7 @@ type segmenter struct {
 	runs    []jinja.Run // nil: not noted
 
 	kept    int    // how much of the rendered text the prompt of a continued message has
-	spelled string // and what follows it
+	spelled string // and the text after it
 }
 
 // render renders the input, and notes where the bytes are from.
@@ -144,7 +144,7 @@ type segments struct {
 	list []Segment
 	at   int // the end of the last one
 
-	path string // the last one from the request, and what came of it
+	path string // the last one from the request, and its text
 	last Segment
 }
 

@@ -17,9 +17,9 @@ var ErrToolsUnsupported = caps.ErrToolsUnsupported
 // refuses a request.
 var ErrUnverified = errors.New("the output format is not verified")
 
-// Verdict is what the gate says of a template. Tool-capable is a property of it: it describes tools
-// and replays calls. The verdict is pass or fail: only a template that is tool-capable and verified
-// passes (E26, E28).
+// Verdict is the gate's judgement of a template. Tool-capable is a property of it: it describes
+// tools and replays calls. The verdict is pass or fail: only a template that is tool-capable and
+// verified passes (E26, E28).
 type Verdict struct {
 	// Incapable is why the template is not tool-capable; nil: it is. It wraps
 	// [ErrToolsUnsupported].
@@ -71,7 +71,7 @@ func (t *Template) Gate() Verdict {
 	return v
 }
 
-// proofs are what verification came to.
+// proofs are the results of verification.
 type proofs struct {
 	report *verify.Report
 	// plain is why answers are not proven to be read, those with calls left aside, calls why those

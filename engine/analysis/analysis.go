@@ -1,22 +1,23 @@
-// Package analysis finds out what an output format is from the chat template alone: differential
-// analysis with provenance.
+// Package analysis derives an output format from the chat template alone, by differential analysis
+// with provenance.
 //
 // # Model
 //
-// The analysis renders small conversations (probes) and knows of every byte of a rendering where it
-// came from (E3). A turn thus falls apart into literals, which are the format's markers, and slots.
-// Comparing probes that differ in one respect says which literal belongs to what:
+// The analysis renders small conversations (probes) and knows the origin of every byte of a
+// rendering (E3). So a turn falls apart into literals, which are the format's markers, and slots.
+// Comparing probes that differ in one respect shows which part of the format each literal belongs
+// to:
 //
 //	R1  an answer with and without reasoning        open and close of reasoning
-//	R2  thinking on and off, generation prompt      what the prompt opens already
+//	R2  thinking on and off, generation prompt      the parts that the prompt opens already
 //	R3  reasoning beside content and beside calls   reasoning that is written only beside calls
 //	C1  content alone, beside reasoning and calls   how content is wrapped
 //	T1  no call and one call                        the form of a call: JSON object or parts
 //	T2  one call and two                            section, call, separator
-//	T3  the name's surroundings                     what precedes and follows the name
+//	T3  the name's surroundings                     the literals before and after the name
 //	T5  one argument and two                        the separator of arguments
-//	T6  no argument and one                         what encloses the arguments
-//	T7  the id's surroundings                       where an id stands, and what it is made of
+//	T6  no argument and one                         the literals around the arguments
+//	T7  the id's surroundings                       where an id stands, and how it is made
 //	A1  the key's surroundings                      how an argument's name is written
 //	A2  values of different types                   how a value is written and escaped
 //
@@ -35,7 +36,7 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package analysis
 
 import (
@@ -46,7 +47,7 @@ import (
 	"github.com/goassay/assay/engine/observe"
 )
 
-// Analysis is what the comparisons found.
+// Analysis is the result of the comparisons.
 type Analysis struct {
 	Format   format.Format
 	Evidence []Evidence
@@ -56,14 +57,14 @@ type Analysis struct {
 	// Unread says why calls cannot be read although the template writes them; empty where they can,
 	// and where it writes none.
 	Unread string
-	// NextTurn is what stands between the end of an answer and the text of a user's message that
+	// NextTurn is the text between the end of an answer and the text of a user's message that
 	// follows, where answers with calls were seen before one alone (see [observe.Needs]).
 	NextTurn string
-	// Judged reports whether an assistant's message is a part of what is asked, and no answer:
-	// always, or where there are no tools.
+	// Judged reports whether an assistant's message is a part of the question and no answer, either
+	// always or where there are no tools.
 	Judged bool
-	// NextPrompt is what the template writes unasked after the end of a last answer: the prompt for
-	// another one. It is no part of the turn.
+	// NextPrompt is the prompt for another answer that the template writes, unasked, after the end
+	// of a last one. It is no part of the turn.
 	NextPrompt string
 	// Unescaped reports whether strings are written between quotes, or up to the end of a line or a
 	// separator, that are not escaped inside, so that a string which holds one can be read in two
@@ -81,11 +82,11 @@ func (a *Analysis) HasCalls() bool {
 			func(r format.Route) bool { return r.Kind == format.RouteCall })
 }
 
-// Evidence is one comparison and what it found.
+// Evidence is one comparison and its finding.
 type Evidence struct {
 	Comparison string       `json:"comparison"`       // R1, R2, ...
-	Fields     []string     `json:"fields,omitempty"` // what it gave of the format, by the names that Format.String prints
-	Basis      format.Basis `json:"basis"`            // what these fields rest on
+	Fields     []string     `json:"fields,omitempty"` // the fields that it gave, by the names that Format.String prints
+	Basis      format.Basis `json:"basis"`            // the basis of these fields
 	Found      string       `json:"found"`            // in words and quoted markers
 }
 
@@ -125,15 +126,15 @@ func (a *Analysis) Grounds() []Ground {
 	return grounds
 }
 
-// Options are what the analysis is told beside the template.
+// Options are the inputs of the analysis beside the template.
 type Options struct {
 	// Dialects are hand-written formats; one is taken where it spells every probe as the template
 	// does (E10).
 	Dialects []format.Format
 }
 
-// Analyze analyses the template of an observer: the passes in their order, each of which gets what
-// the ones before have found.
+// Analyze analyses the template of an observer: it runs the passes in order, and each starts from
+// the findings of the ones before.
 func Analyze(o *observe.Observer, opt Options) *Analysis {
 	s := state{lab: &lab{observer: o, tails: map[*observe.Rendering]*observation{}}}
 	if o.Facts.Needs.Followed {
@@ -163,17 +164,17 @@ func Analyze(o *observe.Observer, opt Options) *Analysis {
 // it costs in proportion. Those of templates in public use have less than 2,000.
 const maxFormat = 8 << 10
 
-// state is what the passes have found so far. A pass takes one and returns one.
+// state holds the findings of the passes so far. A pass takes one and returns one.
 type state struct {
 	*lab
 	turns
 	heading
 	format        format.Format
-	contentCloses bool   // what closes reasoning opens content without reasoning, too
-	callEnd       string // what ends a turn with calls
-	appended      string // what is written unasked after the end of a last answer
+	contentCloses bool   // the close of reasoning opens content without reasoning, too
+	callEnd       string // the end of a turn with calls
+	appended      string // the text written unasked after the end of a last answer
 	unreadable    string // why calls cannot be read
-	unescaped     bool   // what ends a string is not escaped in it
+	unescaped     bool   // the end of a string is not escaped in it
 }
 
 func (a *state) result() *Analysis {

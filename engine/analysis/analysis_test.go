@@ -12,8 +12,8 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
-// frame writes the turns of a conversation; CALLS stands for what an assistant's calls look like,
-// THINK for its reasoning.
+// frame writes the turns of a conversation; CALLS stands for the assistant's calls, THINK for its
+// reasoning.
 const frame = `{%- if tools %}<|tools|>{{ tools|tojson }}<|end|>{% endif %}
 {%- for m in messages -%}
 <|{{ m.role }}|>
@@ -313,8 +313,8 @@ codec: python
 	}
 }
 
-// TestUnread checks what is said of calls that hold more of the conversation than a call's parts:
-// no text of a probe may stand for it.
+// TestUnread checks the report on calls that hold more of the conversation than a call's parts: it
+// quotes no text of a probe.
 func TestUnread(t *testing.T) {
 	for _, tt := range []struct{ name, calls, want string }{
 		{"a tool's description in an object", `{"name": "{{ c.function.name }}", "about": "{{ tools[0].function.description }}", "arguments": {{ c.function.arguments|tojson }}}`, `"a function" of the conversation stands among a call's markers`},
@@ -347,7 +347,7 @@ func TestReasoningModes(t *testing.T) {
 		{"an empty block where there is none", `<think>{{ m.reasoning_content }}</think>`, "", format.ReasoningTagged, "<think>", "</think>"},
 		{"known by the prompt alone", "", `<think>{% if not enable_thinking %}</think>{% endif %}`, format.ReasoningForcedClosed, "<think>", "</think>"},
 		{"an empty block that every prompt opens", `{{ '<think>\n\n</think>\n\n' }}`, `{{ '<think>\n' }}`, format.ReasoningForcedOpen, "<think>\n", "\n</think>\n\n"},
-		{"closed by what opens content", `{% if m.reasoning_content %}Thought: {{ m.reasoning_content ~ '\n' }}{% endif %}{% if m.content %}Final Answer: {% endif %}`, "",
+		{"closed by the opener of content", `{% if m.reasoning_content %}Thought: {{ m.reasoning_content ~ '\n' }}{% endif %}{% if m.content %}Final Answer: {% endif %}`, "",
 			format.ReasoningTagged, "Thought: ", "\nFinal Answer: "},
 		{"taken off content at a token like any other", `{%- if m.content and '<|answer|>' in m.content %}{% set m = {"content": m.content.split('<|answer|>')[-1]} %}{% endif %}`, `<|plan|>{{ '\n' }}`,
 			format.ReasoningForcedOpen, "<|plan|>\n", "<|answer|>"},
@@ -382,7 +382,7 @@ func TestWrappedContent(t *testing.T) {
 	}
 }
 
-// TestOpenerOfContent checks that what opens content where reasoning precedes it is content's, too.
+// TestOpenerOfContent checks that a marker that opens content after reasoning belongs to content.
 func TestOpenerOfContent(t *testing.T) {
 	a := analyze(t, framed(`{% if m.reasoning_content %}<|plan|>{{ m.reasoning_content }}{% endif %}{% if m.content %}<|say|>{% endif %}`,
 		each+`<|act|>{{ c.function|tojson }}`+eachEnd, ""))
@@ -398,8 +398,8 @@ func TestUndisclosed(t *testing.T) {
 	}
 }
 
-// TestUndecided checks that the evidence says what a template's own rendering leaves open, and why:
-// that rests on an assumption.
+// TestUndecided checks that the evidence names each field that the template's rendering leaves
+// open, with the reason, and calls it assumed.
 func TestUndecided(t *testing.T) {
 	call := `<call>{{ c.function|tojson }}</call>`
 	for _, tt := range []struct{ name, template, want string }{
@@ -432,7 +432,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// TestTurns tells the header, the turn's end and what stands around content from their neighbours.
+// TestTurns tells the header, the turn's end and the markers around content from their neighbours.
 func TestTurns(t *testing.T) {
 	const loop = `{% for m in messages %}`
 	for _, tt := range []struct{ name, text, want string }{

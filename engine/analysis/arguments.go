@@ -11,7 +11,7 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// awkward holds what codecs escape.
+// awkward holds the characters that codecs escape.
 const awkward = "vq<b>&'\"\nvq"
 
 // samples are values of every JSON type (A2). The first is the string that others are compared
@@ -249,7 +249,7 @@ func (a *argumentsPass) headSuffix(c *format.Calls, suffix, quote string) {
 		}
 	}
 	c.Call.Close = format.Mark(close)
-	// The head ends with the literal before the first argument: put there what is left of it.
+	// The head ends with the literal before the first argument: put the rest of it there.
 	if n := len(c.Head); n > 0 && c.Head[n-1].Kind == format.SlotLit &&
 		strings.HasPrefix(c.Head[n-1].Text.Full(), suffix) {
 		c.Head = c.Head[:n-1]

@@ -15,7 +15,7 @@ import (
 // callsPass finds how calls are written.
 type callsPass struct {
 	state
-	open string // what opens the calls of a turn
+	open string // the opener of a turn's calls
 }
 
 func findCalls(s state) state {
@@ -75,7 +75,7 @@ func (a *callsPass) compareCalls() {
 		c.Section.Open.Full(), c.Section.Close.Full(), c.Call.Open.Full(), c.Call.Close.Full(),
 		c.Sep.Full(), c.Array)
 	if !parallel {
-		a.gave("T2", "section_start section_end per_call_start per_call_end", format.Assumed, "%s, so that nothing tells what encloses all calls from what encloses each; it is taken to enclose each", a.noSecond())
+		a.gave("T2", "section_start section_end per_call_start per_call_end", format.Assumed, "%s, so nothing tells the markers around all calls from those around each; they are taken to enclose each", a.noSecond())
 	}
 	(&argumentsPass{a}).sortedKeys(&c)
 	switch {
@@ -134,7 +134,7 @@ type spelling struct {
 	lead    string
 	core    []observe.Atom
 	trail   string
-	follows observe.Kind // what stands before lead
+	follows observe.Kind // the thing before lead
 	// the bytes of the literal before the first slot that belong to the call's JSON object
 	cut int
 }
@@ -181,9 +181,9 @@ func (a *callsPass) spellings(t turn, n int) ([]spelling, bool) {
 	return calls, true
 }
 
-// opening returns what opens the first call of a turn: the literal before it without what a turn
-// without content has of reasoning and content. A turn with content shows it after the content;
-// where the template drops content beside calls, the known markers are taken off.
+// opening returns the opener of a turn's first call: the literal before it, less the parts of
+// reasoning and content that a turn without content has. A turn with content shows it after the
+// content; where the template drops content beside calls, the known markers are taken off.
 func (a *callsPass) opening(first spelling, isObject bool) string {
 	lead := a.withoutReasoning(first.lead)
 	for _, m := range []format.Marker{a.format.Content.Open, a.format.Content.Close} {
@@ -237,8 +237,7 @@ func (a *callsPass) section(c *format.Calls, opening string, one, two []spelling
 	a.sectionEnd(c, behind[len(close):], rest)
 }
 
-// single takes what surrounds a call where a template writes one call at most: all of it belongs to
-// the call.
+// single handles a template that writes one call at most: everything around the call belongs to it.
 func (a *callsPass) single(c *format.Calls, opening string, one spelling) {
 	c.Call.Open = format.Mark(opening)
 	close, end := a.cutEnd(one.trail)
@@ -246,9 +245,9 @@ func (a *callsPass) single(c *format.Calls, opening string, one spelling) {
 	a.callEnd = end
 }
 
-// sectionEnd divides what follows the last call's close into the section's close and the end of the
-// turn. A template may close a section only where it holds several calls: second is what follows
-// the last of two, where that is something else.
+// sectionEnd divides the text after the last call's close into the section's close and the end of
+// the turn. A template may close a section only where it holds several calls: second is the text
+// after the last of two, where that differs.
 func (a *callsPass) sectionEnd(c *format.Calls, rest, second string) {
 	close, end := a.cutEnd(rest)
 	if _, at := observe.Before(a.plain.body, observe.Content); end == "" &&
@@ -275,10 +274,10 @@ func (a *callsPass) sectionEnd(c *format.Calls, rest, second string) {
 		!onlySpace(several) {
 		if n := countMarkers(c.Section.Open.Full()); ended == "" && n > 0 &&
 			countMarkers(several) > n {
-			several = cutMarkers(several, n) // what is left ends the turn
+			several = cutMarkers(several, n) // the rest ends the turn
 			end = second[len(several):]
 			a.gave("T2", "end", format.Assumed, "%q follows several calls: as many of these "+
-				"markers close the section as open it, and what is left is "+
+				"markers close the section as open it, and the rest is "+
 				"taken to end the turn", second)
 		}
 		close, c.Unclosed = several, true
@@ -289,14 +288,14 @@ func (a *callsPass) sectionEnd(c *format.Calls, rest, second string) {
 }
 
 // mirrored reports whether the last marker of a close is the mirror of the first one of an open, so
-// that it ends what that begins.
+// that it ends the part that the open begins.
 func mirrored(open, close string) bool {
 	first := pieces(open)
 	last := strings.TrimRight(close[lastMarker(close):], format.Space)
 	return len(first) > 0 && markerAt(first[0]) > 0 && slices.Contains(mirrors(first[0]), last)
 }
 
-// cutEnd cuts what ends every turn off a literal after calls.
+// cutEnd cuts the end of every turn off a literal after calls.
 func (a *callsPass) cutEnd(rest string) (close, end string) {
 	_, at := observe.Before(a.plain.body, observe.Content)
 	behind := observe.After(a.plain.body, at)
@@ -383,7 +382,7 @@ func (a *callsPass) divideClose(c *format.Calls) {
 }
 
 // composeID joins a name and a counter that are glued together, without white space, quote or
-// marker between them, with the word before them: that is what an id is made of (T7).
+// marker between them, with the word before them: so this template makes its ids (T7).
 func composeID(parts []format.Part) []format.Part {
 	for i := 0; i+2 < len(parts); i++ {
 		glue := parts[i+1]

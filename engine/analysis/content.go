@@ -7,7 +7,7 @@ import (
 	"github.com/goassay/assay/engine/format"
 )
 
-// contentPass finds what encloses content.
+// contentPass finds the markers around content.
 type contentPass struct{ state }
 
 func findContent(s state) state {
@@ -89,7 +89,7 @@ func (a *contentPass) pairBesideCalls() format.Pair {
 	return format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
 }
 
-// contentClose returns what closes content: the literal after it without what ends the turn. Turns
+// contentClose returns the close of content: the literal after it, less the end of the turn. Turns
 // of different kinds share their end; text that follows content alone is its close. A close has as
 // many markers as its open, even where the end happens to begin like it.
 func (a *contentPass) contentClose(open, behind string) string {
@@ -127,7 +127,7 @@ func (a *state) withoutReasoning(s string) string {
 	return s
 }
 
-// openBehindReasoning returns what opens content only where reasoning precedes it.
+// openBehindReasoning returns the marker that opens content only after reasoning.
 func (a *contentPass) openBehindReasoning() string {
 	_, at := observe.Before(a.thought.body, observe.Reasoning)
 	if at+2 >= len(a.thought.body) || a.thought.body[at+2].Kind != observe.Content {

@@ -8,7 +8,7 @@ import (
 )
 
 // findDialect takes a hand-written format instead of the analysed one where the dialect's routes
-// spell what the probes show: every literal between the header and a slot is the head of the route
+// spell the probes' turns: every literal between the header and a slot is the head of the route
 // that carries the slot's kind (E10). Prose and source are never looked at.
 func findDialect(a state, dialects []format.Format) state {
 	for _, d := range dialects {

@@ -8,7 +8,7 @@ import (
 	"github.com/goassay/assay/engine/observe"
 )
 
-// sharedEnd returns what two literals end with that both stand at the end of a turn. Where neither
+// sharedEnd returns the common end of two literals that stand at the end of a turn. Where neither
 // of them is nothing but the end, it begins where the turns of others show that theirs begins, if
 // they do, and no marker is lost before it.
 func (a *state) sharedEnd(x, y string) string {
@@ -54,8 +54,8 @@ func (a *state) turnEnd() string {
 	return end
 }
 
-// nextPrompt returns what a template writes after the end of a last answer as it does after a
-// user's message, unasked: the prompt for an answer, and no part of the one before it.
+// nextPrompt returns the text that a template writes, unasked, after the end of a last answer as it
+// does after a user's message. It is the prompt for an answer, and no part of the one before it.
 func (a *state) nextPrompt(end string) string {
 	_, at := observe.Before(a.plain.body, observe.Content)
 	_, rest, _ := strings.Cut(observe.After(a.plain.body, at), end)
@@ -89,11 +89,10 @@ func (a *state) withoutNextTurn(end string) string {
 	return end
 }
 
-// withoutOpening cuts off an end what opens a user's message, where that begins as the text does
-// that follows the last answer: between is what stands between an answer and a user's message,
-// opening what opens the conversation with such a message. Both end alike, and where that begins in
-// the middle of the end, the end goes no further. A marker between brackets is left: it may as well
-// end what stands before it.
+// withoutOpening takes the opening of a user's message off an end that runs into it. between is the
+// text between an answer and a user's message; opening is the text with which a conversation opens
+// such a message. Both end alike; where their common end begins in the middle of the turn's end,
+// the turn ends there. A marker between brackets is left: it may as well end the text before it.
 func withoutOpening(end, between, opening string) string {
 	at := len(between) - len(snapStart(commonSuffix(opening, between), opening, between))
 	if at >= len(end) || onlySpace(between[:at]) || onlySpace(end[at:]) || bracketed(end[at:]) > 0 {
@@ -107,7 +106,7 @@ func findEnds(s state) state {
 	return s
 }
 
-// findEnds collects what ends turns: the literal after content or calls that belongs to neither.
+// findEnds collects the ends of turns: the literal after content or calls that belongs to neither.
 func (a *state) findEnds() {
 	f := &a.format
 	add := func(end string) {
@@ -136,7 +135,7 @@ func (a *state) findEnds() {
 		a.gave("T2", "end", format.Assumed, "every turn with calls ends with %q, and other turns "+
 			"do not; it is taken to end the turn, and may as well close the calls", calls)
 	}
-	for _, end := range f.End { // what ends a turn closes no content
+	for _, end := range f.End { // the end of a turn closes no content
 		if text, ok := strings.CutSuffix(f.Content.Close.Text,
 			strings.Trim(end, format.Space)); ok {
 			f.Content.Close = format.Mark(f.Content.Close.Before + text)

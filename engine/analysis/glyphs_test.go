@@ -118,7 +118,7 @@ func TestWordsThatMeet(t *testing.T) {
 	}
 }
 
-// spelled is what a format says, however it is divided between calls and sections.
+// spelled is the text of a format, however it is divided between calls and sections.
 func spelled(a *analysis.Analysis) string {
 	f := a.Format
 	var b strings.Builder

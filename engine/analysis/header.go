@@ -9,10 +9,10 @@ import (
 	"github.com/goassay/assay/engine/format"
 )
 
-// heading is what is known of the place where turns begin.
+// heading describes the place where turns begin, as far as it is known.
 type heading struct {
-	// start is what stands between a user's text and the model's first byte in a conversation of
-	// one user message: the end of the user's turn and the header. proper is the header alone.
+	// start is the text between a user's text and the model's first byte in a conversation of one
+	// user message: the end of the user's turn and the header. proper is the header alone.
 	start, proper string
 	// others are further starts, where a flag changes the end of the user's turn, and headless
 	// reports that some answers follow that end without the header.
@@ -21,12 +21,13 @@ type heading struct {
 	// unasked reports whether the template writes its generation prompt whether it is asked to or
 	// not, or has none.
 	unasked bool
-	// judging reports whether an assistant's message is a part of what is asked, where there are no
-	// tools at least.
+	// judging reports whether an assistant's message is a part of the question, at least where
+	// there are no tools.
 	judging bool
-	// othersEnd is what the template writes after a user's message that nothing follows.
+	// othersEnd is the text that the template writes after a user's message that ends the
+	// conversation.
 	othersEnd string
-	prefills  []string // what prompts were seen to add after the header
+	prefills  []string // the texts that prompts were seen to add after the header
 }
 
 // headerPass finds the heading.
@@ -43,9 +44,9 @@ func findHeader(s state) state {
 }
 
 // judged reports whether an assistant's message is no answer: the template writes it before the end
-// of a user's message, as something that is asked about, and no turn begins as prompts do. Where
-// prompts are written unasked, the common end must contain sentences: such an end tells the model
-// what to judge, and is no end of the text.
+// of a user's message, as the subject of the question, and no turn begins as prompts do. Where
+// prompts are written unasked, the common end must contain sentences: such an end is the task of a
+// judge, and not the end of a text.
 func (a *headerPass) judged() bool {
 	asked, bare := a.observe(observe.Probe{Plain: true, Generate: true, Tools: a.tooled}),
 		a.observe(observe.Probe{Plain: true, Tools: a.tooled})
@@ -64,7 +65,7 @@ func (a *headerPass) judged() bool {
 }
 
 // withTools looks for the header in answers beside tools, where a template writes them nowhere
-// else. Where it does not write them there either, it writes none: the header is what prompts add.
+// else. Where it writes them nowhere, the header is the text that prompts add.
 func (a *headerPass) withTools() {
 	beside := func(t *turn) {
 		if t.observation != nil {
@@ -79,7 +80,7 @@ func (a *headerPass) withTools() {
 	if a.plain.Err == nil {
 		a.heading = heading{}
 		if a.findHeader(); !onlySpace(a.proper) {
-			a.found("R2", "without tools an assistant's message is a part of what is asked; "+
+			a.found("R2", "without tools an assistant's message is a part of the question; "+
 				"answers are written beside tools alone")
 			return
 		}
@@ -98,11 +99,11 @@ func (a *headerPass) withTools() {
 		added[i] = text[len(header):]
 	}
 	a.setHeader(before+header, header, added)
-	a.found("R2", "the template writes an assistant's message as a part of what is "+
-		"asked, and no answer")
+	a.found("R2", "the template writes an assistant's message as a part of the "+
+		"question, and no answer")
 }
 
-// findHeader finds what stands between the last message and the model's first byte (E9), and the
+// findHeader finds the text between the last message and the model's first byte (E9), and the
 // prefills (R2).
 //
 // All answers and generation prompts share the end of the user's message and the header. Where the
@@ -209,7 +210,7 @@ func (a *headerPass) movedHeaders(heads []string, before string,
 				n = endOf(commonPrefix(observe.FirstLiteral(answer.tail), p), header)
 			}
 			if n == 0 {
-				n = endOf(p, header) // nor does an answer show what the flag adds
+				n = endOf(p, header) // nor does an answer show the text that the flag adds
 			}
 			if n > 0 && !strings.HasPrefix(plain, p[:n]) {
 				apart = append(apart, moved{p[:n], p[n:]})
@@ -323,7 +324,7 @@ func (a *headerPass) alignLoosely(heads []string, before string,
 	return header + commonPrefix(gaps...), end
 }
 
-// CutTurn returns what stands after the header in a text that follows a user's message: the turn.
+// CutTurn returns the turn: the text after the header in a text that follows a user's message.
 func (a *Analysis) CutTurn(text string) (turn string, ok bool) {
 	n, ok := a.startOf(text)
 	return text[n:], ok
@@ -343,7 +344,7 @@ func (a *heading) startOf(text string) (n int, ok bool) {
 	return 0, false
 }
 
-// withoutOpener takes off the header's end what opens a part of the turn: a marker that answers
+// withoutOpener takes the opener of a part of the turn off the header's end: a marker that answers
 // write again before a later part, or the text between two calls where nothing else opens them.
 func (a *headerPass) withoutOpener(header string) string {
 	bare := strings.TrimRight(header, format.Space)
@@ -411,7 +412,7 @@ func (a *state) cutBodies() {
 	}
 }
 
-// bodyOf returns what follows the header in a tail.
+// bodyOf returns the text after the header in a tail.
 func (a *state) bodyOf(tail []observe.Atom) ([]observe.Atom, bool) {
 	n, ok := a.startOf(observe.FirstLiteral(tail))
 	if !ok {

@@ -10,23 +10,23 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// lab renders probes for the passes, and keeps what they find.
+// lab renders probes for the passes, and keeps their findings.
 type lab struct {
 	observer *observe.Observer
 	tails    map[*observe.Rendering]*observation
 	evidence []Evidence
-	next     string // what opens a user's message that follows an answer, where probes have one
+	next     string // the opener of a user's message after an answer, where probes have one
 	tooled   bool   // answers are written beside tools alone
 }
 
-// found notes what a comparison found.
+// found notes a comparison's finding.
 func (a *lab) found(comparison, text string, args ...any) {
 	a.evidence = append(a.evidence,
 		Evidence{Comparison: comparison, Found: fmt.Sprintf(text, args...)})
 }
 
-// gave notes what a comparison found and what that gives: fields of the format, their names with
-// spaces between them, and the basis on which they rest.
+// gave notes a comparison's finding and the fields of the format that it gives, by their names with
+// spaces between, with their basis.
 func (a *lab) gave(comparison, fields string, basis format.Basis, text string, args ...any) {
 	a.evidence = append(a.evidence,
 		Evidence{comparison, strings.Fields(fields), basis, fmt.Sprintf(text, args...)})
@@ -43,8 +43,7 @@ func (a *lab) shared() turns {
 // observation is a rendered probe and the turn in it.
 type observation struct {
 	*observe.Rendering
-	// what follows the last byte of the user's message, without what is written of tools after the
-	// answer
+	// the text after the last byte of the user's message, less that about tools after the answer
 	tail []observe.Atom
 }
 
@@ -90,7 +89,8 @@ func (a *lab) withoutTools(p observe.Probe, tail []observe.Atom) []observe.Atom 
 	return append(slices.Clone(tail[:from-1]), end)
 }
 
-// withoutNext takes off an answer's tail the user's message that follows it, and what opens that.
+// withoutNext takes the user's message that follows an answer, and its opener, off the answer's
+// tail.
 func (a *lab) withoutNext(p observe.Probe, tail []observe.Atom) []observe.Atom {
 	if !p.Followed || p.Plain {
 		return tail
@@ -109,8 +109,8 @@ func (a *lab) withoutNext(p observe.Probe, tail []observe.Atom) []observe.Atom {
 	return append(slices.Clone(tail[:from-1]), end)
 }
 
-// nextTurn returns what stands between an answer with content and a user's message that follows it,
-// and does not end such an answer where it is the last.
+// nextTurn returns the text that stands between an answer with content and a user's message, and
+// that does not end such an answer where it is the last message.
 func (a *lab) nextTurn() string {
 	last := a.observer.Observe(observe.Probe{Content: new(observe.ContentNeedle)})
 	past := a.observer.Observe(observe.Probe{Content: new(observe.ContentNeedle), Followed: true})
@@ -165,7 +165,7 @@ func (a *lab) laterPrompts() []*observation {
 	return prompts
 }
 
-// addedTo returns what a generation prompt adds to a rendering; "" where it changes more.
+// addedTo returns the text that a generation prompt adds to a rendering; "" where it changes more.
 func (a *lab) addedTo(p *observation) string {
 	bare := a.observe(p.Probe.With(func(p *observe.Probe) { p.Generate = false }))
 	added, ok := strings.CutPrefix(p.String, bare.String)

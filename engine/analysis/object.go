@@ -15,9 +15,9 @@ const (
 	python = jinja.Python
 )
 
-// objectOf sees whether a call is written as one JSON object, or as a Python dict, that holds the
-// name and all other slots, each of them as a member's whole value. If so, the spelling's lead and
-// trail are cut to what stands outside the object.
+// objectOf reports whether a call is written as one JSON object, or as a Python dict, that holds
+// the name and all other slots, each of them as a member's whole value. If so, it cuts the
+// spelling's lead and trail to the text outside the object.
 func (a *callsPass) objectOf(s *spelling) *format.Object {
 	inner := observe.Text(s.core)
 	text := s.lead + inner + s.trail

@@ -17,17 +17,17 @@ import (
 // ErrTurn is returned where the place in a prompt at which the model's turn begins cannot be told.
 var ErrTurn = errors.New("where the model's turn begins in the prompt cannot be told")
 
-// Prefill returns what follows the header in a prompt that was rendered for an input: the start of
-// the model's own text (E9). The text of the prompt may come with its runs or without; with them it
-// mostly needs no other render.
+// Prefill returns the start of the model's own text: the text after the header in a prompt that was
+// rendered for an input (E9). The prompt may come with its runs or without; with them Prefill
+// rarely needs another render.
 //
-// The template's own text at the end of the prompt is known from provenance: it is what the same
-// input without a generation prompt lacks or, where the template cannot be asked for one, the text
-// after the last byte of the conversation. The header is looked for nowhere else. Where the
-// template goes on with a turn that it has not closed, as after a tool's result, there is no
-// header, and it adds nothing, or what it was seen to begin turns with.
+// The template's own text at the end of the prompt is known from provenance: it is the part that
+// the same input without a generation prompt lacks or, where the template cannot be asked for one,
+// the text after the last byte of the conversation. The header is looked for nowhere else. Where
+// the template goes on with a turn that it has not closed, as after a tool's result, there is no
+// header, and it adds nothing, or the text with which its turns were seen to begin.
 //
-// An error wraps [ErrTurn] and says what the prompt ends with.
+// An error wraps [ErrTurn] and quotes the end of the prompt.
 func (a *Analysis) Prefill(t *chattemplate.Template, in chattemplate.Input,
 	text jinja.Text) (string, error) {
 	if !in.Generate {

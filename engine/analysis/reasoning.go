@@ -14,7 +14,7 @@ import (
 var callKinds = []observe.Kind{observe.Name, observe.ID, observe.Counter, observe.Structure,
 	observe.ArgKey, observe.ArgValue}
 
-// reasoningPass finds what encloses reasoning.
+// reasoningPass finds the markers around reasoning.
 type reasoningPass struct{ state }
 
 func findReasoning(s state) state {
@@ -60,15 +60,15 @@ func (a *reasoningPass) compareReasoning() {
 	a.reasoningTrim(r)
 }
 
-// split finds what opens and closes reasoning in a turn that shows it. Between reasoning and what
-// follows stand the close of reasoning and the open of the next part; a turn without reasoning
-// shows the latter alone, or after an empty block.
+// split finds the markers that open and close reasoning in a turn that shows it. Between reasoning
+// and the next part stand the close of reasoning and the open of the next part; a turn without
+// reasoning shows the latter alone, or after an empty block.
 func (a *reasoningPass) split(with, without turn, next ...observe.Kind) (open, close string) {
 	open, at := observe.Before(with.body, observe.Reasoning)
 	between := observe.After(with.body, at)
 	bare, _ := observe.Before(without.body, next...)
 	rest := snapStart(commonSuffix(between, bare), between, bare)
-	last := at+2 >= len(with.body) // nothing is written after reasoning but what ends the turn
+	last := at+2 >= len(with.body) // nothing but the turn's end is written after reasoning
 	if !last && !onlySpace(strings.TrimSuffix(between, rest)) {
 		if onlySpace(rest) {
 			rest = "" // white space alone belongs to the close
@@ -94,8 +94,8 @@ func (a *reasoningPass) split(with, without turn, next ...observe.Kind) (open, c
 }
 
 // closeBeforeCalls returns the part of a close that stands between reasoning and calls, too: the
-// rest of it encloses both. Where that is no marker, reasoning beside calls ends otherwise, and the
-// close is what it was.
+// rest of it encloses both. Where that part is no marker, reasoning beside calls ends otherwise,
+// and the close stays as it was.
 func (a *reasoningPass) closeBeforeCalls(close string) string {
 	if !a.acted.shown(observe.Reasoning) {
 		return close
@@ -182,7 +182,7 @@ func (a *reasoningPass) reasoningOfPrompts(r *format.Reasoning) {
 	}
 	if close == "" {
 		if close = counterpart(open); close == "" {
-			a.gave("R2", "header", format.Assumed, "prompts end with %q, and nothing shows what "+
+			a.gave("R2", "header", format.Assumed, "prompts end with %q, and nothing shows which part "+
 				"would close it; it is taken for a part of the prompt", open)
 			return
 		}
@@ -190,7 +190,7 @@ func (a *reasoningPass) reasoningOfPrompts(r *format.Reasoning) {
 	}
 	r.Pair = format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
 	r.Mode = format.ReasoningTagged
-	a.gave("R2", "reasoning.mode reasoning.open reasoning.close", known, "reasoning between %q and %q, by the generation prompts and what is split off content", open, close)
+	a.gave("R2", "reasoning.mode reasoning.open reasoning.close", known, "reasoning between %q and %q, by the generation prompts and the text split off content", open, close)
 	if mirrored != "" {
 		a.gave("R2", mirrored, format.Mirrored, "the one of these markers is taken to be the "+
 			"counterpart of the other")
@@ -204,7 +204,7 @@ func (a *reasoningPass) headsContent(open string) bool {
 	return at >= 0 && strings.TrimSpace(lead) == strings.TrimSpace(open)
 }
 
-// opens returns what opens the reasoning that a marker closes: the mirror with which every turn
+// opens returns the opener of the reasoning that a marker closes: the mirror with which every turn
 // begins, or the likely one, which is not seen.
 func (a *reasoningPass) opens(close string) (open string, seen bool) {
 	header := pieces(a.start)
@@ -230,8 +230,9 @@ func counterpart(open string) string {
 const maxPairs = 6
 
 // pairOfTrace returns the markers of the trace between which the template takes text out of
-// content, and no other text, so that they enclose what is not to be shown again. Where a prompt
-// writes both with nothing of a message between them, all that it writes there belongs to the open.
+// content, and no other text, so that they enclose text that is not to be shown again. Where a
+// prompt writes both with nothing of a message between them, all that it writes there belongs to
+// the open.
 func (a *reasoningPass) pairOfTrace() (open, close string) {
 	markers := a.markersOfTrace()
 	for _, lit := range a.observer.Searched() { // of any shape, since it is tried
@@ -261,8 +262,8 @@ func (a *reasoningPass) pairOfTrace() (open, close string) {
 	return "", ""
 }
 
-// pairsOfFlags looks at what a flag adds to the prompt: where that names a pair of markers with
-// nothing between them, the model is told to think between these; a second pair encloses its
+// pairsOfFlags looks at the text that a flag adds to the prompt: where it names a pair of markers
+// with nothing between them, the model is told to think between these; a second pair encloses its
 // answer.
 func (a *reasoningPass) pairsOfFlags(r *format.Reasoning) {
 	off := a.observe(observe.Probe{Plain: true, Generate: true})
@@ -295,7 +296,7 @@ func (a *reasoningPass) pairsOfFlags(r *format.Reasoning) {
 func (a *reasoningPass) emptyBlock(r *format.Reasoning) {
 	turns := []turn{a.plain, a.called}
 	if a.spoken.shown(observe.Content) {
-		turns[1] = a.spoken // what is empty where there is no content may be content's
+		turns[1] = a.spoken // markers that are empty without content may be content's
 	}
 	header := pieces(a.start)
 	for _, t := range turns {
@@ -309,7 +310,7 @@ func (a *reasoningPass) emptyBlock(r *format.Reasoning) {
 				close = close[:len(close)-len(strings.TrimLeft(rest[len(ps[0]):], format.Space))]
 				r.Pair, r.Mode = format.Pair{Open: format.Mark(last), Close: format.Mark(close)},
 					format.ReasoningTagged
-				a.gave("R1", "reasoning.mode reasoning.open reasoning.close", format.Observed, "every turn closes with %q at once what the prompt opens with %q", close, last)
+				a.gave("R1", "reasoning.mode reasoning.open reasoning.close", format.Observed, "every turn closes with %q at once the block that the prompt opens with %q", close, last)
 				return
 			}
 		}
@@ -325,8 +326,8 @@ func (a *reasoningPass) emptyBlock(r *format.Reasoning) {
 }
 
 // closeOfTrace returns a marker with which the template searches or splits content and that can
-// close reasoning: the mirror of the open where that is known, else one that it takes off with what
-// stands before it, else a closing tag.
+// close reasoning: the mirror of the open where that is known, else one that it takes off with all
+// text before it, else a closing tag.
 func (a *reasoningPass) closeOfTrace(open string, proven []string) string {
 	want := mirrors(open)
 	var found string
@@ -343,7 +344,7 @@ func (a *reasoningPass) closeOfTrace(open string, proven []string) string {
 }
 
 // closesOfTrace returns the markers that the template takes off content together with all that
-// stands before them: no matter what they look like, they close what is not to be shown again.
+// stands before them: whatever their form, they close text that is not to be shown again.
 func (a *reasoningPass) closesOfTrace() []string {
 	return slices.DeleteFunc(a.markersOfTrace(), func(lit string) bool {
 		o := a.observe(observe.Probe{Content: new(observe.ReasoningNeedle + lit +
@@ -440,7 +441,7 @@ func (a *reasoningPass) adoptPrefill(r *format.Reasoning) {
 	r.Mode = format.ReasoningDelimiter
 }
 
-// reasoningMode tells the modes apart by what the generation prompts hold (R2).
+// reasoningMode tells the modes apart by the generation prompts (R2).
 func (a *reasoningPass) reasoningMode(r *format.Reasoning) {
 	if r.Open.Text == "" {
 		r.Mode = format.ReasoningDelimiter

@@ -100,8 +100,8 @@ func bracketedAt(s string) int {
 	return 0
 }
 
-// bracketsAt returns the bracket, or the two of a kind, at the start of s and what closes them; ""
-// where there is none.
+// bracketsAt returns the bracket, or the two of a kind, at the start of s and the brackets that
+// close them; "" where there is none.
 func bracketsAt(s string) (open, shut string) {
 	r, size := utf8.DecodeRuneInString(s)
 	i := strings.IndexRune(format.OpenBrackets, r)
@@ -121,9 +121,8 @@ func isBracket(r rune) bool {
 		strings.ContainsRune(format.ShutBrackets, r)
 }
 
-// fences are the signs of ASCII one of which, on both sides of a word, makes a marker, and
-// doubleFences those of which it takes two. The others are quotes, brackets and what JSON and code
-// are written with.
+// One of fences, signs of ASCII, on both sides of a word makes a marker; of doubleFences it takes
+// two. The other signs are quotes, brackets and the punctuation of JSON and code.
 const fences, doubleFences = "|#@%~*$^", "=-!+:"
 
 // fencedAt returns the length of the marker at the start of s that the same glyphs open and close,
@@ -159,7 +158,8 @@ func firstRune(s string) rune {
 }
 
 // glyphAt returns the length of the character at the start of s with all that is drawn in one with
-// it: marks, variation selectors, and what a joiner joins (UAX 29, without its tables).
+// it: marks, variation selectors, and the characters that a joiner joins (UAX 29, without its
+// tables).
 func glyphAt(s string) int {
 	joined := true
 	for i, r := range s {
@@ -259,12 +259,12 @@ func isWordRune(r rune) bool {
 	return r == '_' || unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.Cf)
 }
 
-// divide divides what stands between two like things: the close of the first, a separator, the open
-// of the second. The first thing's lead shows the open, the text after the last one shows the
-// close. Where the two overlap, white space goes to the open; a marker does so where all calls
-// begin with it (it then precedes every tag), or where the open is nothing else, and to the close
-// elsewhere (it then ends every tag). Where it is known how much of what stands after precedes the
-// end of the turn, that is given as inner.
+// divide divides the text between two like things: the close of the first, a separator, the open of
+// the second. The first thing's lead shows the open, the text after the last one shows the close.
+// Where the two overlap, white space goes to the open; a marker does so where all calls begin with
+// it (it then precedes every tag), or where the open is nothing else, and to the close elsewhere
+// (it then ends every tag). inner is the part of the text after that precedes the turn's end, where
+// that is known.
 func divide(lead, between, behind, opening string, inner ...string) (open, sep, close string) {
 	open, close = commonSuffix(lead, between), commonPrefix(between, behind)
 	if close+open == between && !onlySpace(open) && !onlySpace(close) {
@@ -274,7 +274,7 @@ func divide(lead, between, behind, opening string, inner ...string) (open, sep, 
 	for _, s := range inner {
 		if rest, longer := strings.CutPrefix(close, s); longer && !onlySpace(s) &&
 			bracketed(rest) == 0 {
-			close = s // what is left begins the turn's end and the next call alike
+			close = s // the rest begins the turn's end and the next call alike
 		}
 	}
 	close = snapEnd(close, append(inner, between, behind)...)
@@ -506,7 +506,7 @@ func isClosing(marker string) bool {
 // opposites are words that make an opening marker and the closing one.
 var opposites = [...][2]string{{"start", "end"}, {"begin", "end"}, {"open", "close"}}
 
-// mirrors returns what may close an opening marker, and what may open for a closing one: with the
+// mirrors returns the markers that may close an opening marker or open for a closing one: with the
 // opposite word, if there is more to the marker than this word, and with a slash or without it. The
 // likely one is first.
 func mirrors(marker string) []string {

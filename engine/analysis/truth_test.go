@@ -8,9 +8,9 @@ import (
 	"github.com/goassay/assay/engine/format"
 )
 
-// TestReasoningIsEvidenced sees that markers of reasoning rest on something: on what is written, on
-// what the template takes out of content, or on the shape of a tag. Text that merely heads an
-// answer opens nothing.
+// TestReasoningIsEvidenced checks that markers of reasoning rest on evidence: on text that is
+// written, on text that the template takes out of content, or on the shape of a tag. Text that
+// merely heads an answer opens nothing.
 func TestReasoningIsEvidenced(t *testing.T) {
 	const turn = `{%- for m in messages %}<|{{ m.role }}|>{{ CONTENT }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>PROMPT{% endif %}`
 	cut := func(open, close string) string {
@@ -124,7 +124,7 @@ func TestEnds(t *testing.T) {
 	for _, tt := range []struct{ name, template, want string }{
 		{"a marker of its own after calls", strings.Replace(turn, "CALLS", `<|ask|>[`+list+`]<|asked|>`, 1),
 			`header: "[bot]" end: "<|end|>" end: "<|asked|>" calls: array of json_native section_start: "<|ask|>" object: name is key, =args`},
-		{"the mirror of what opens the calls", strings.Replace(turn, "CALLS", `<ask>[`+list+`]</ask>`, 1),
+		{"the mirror of the opener of calls", strings.Replace(turn, "CALLS", `<ask>[`+list+`]</ask>`, 1),
 			`header: "[bot]" end: "<|end|>" calls: array of json_native section_start: "<ask>" section_end: "</ask>" object: name is key, =args`},
 		{"a section that several calls alone close, and an end that no other turn has",
 			`{%- if tools %}[tools]{{ tools|tojson }}{% endif %}{%- for m in messages %}{% if m.role == 'assistant' %}[bot]{{ m.content or '' }}{% for c in m.tool_calls or [] %}` +

@@ -1,10 +1,10 @@
-// Package caps says what a chat template can do, and fits requests to it.
+// Package caps judges a chat template's capabilities, and fits requests to it.
 //
 // # Model
 //
 // The capabilities are facts that package observe found: a capability is there if the text in
 // question reaches the prompt as itself. This follows the probes of llama.cpp's documented
-// capability detection, and goes further where that one only asks what was read.
+// capability detection, and goes further where that one only looks at reads.
 //
 // # Tool-capable
 //
@@ -12,12 +12,12 @@
 //
 // # Fit
 //
-// [Caps.Fit] turns a request into what the template can take, one named function per polyfill
-// (E27), and says which ones it needed.
+// [Caps.Fit] turns a request into one that the template can take, one named function per polyfill
+// (E27), and returns the ones that it needed.
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package caps
 
 import (

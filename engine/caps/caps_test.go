@@ -101,8 +101,8 @@ func TestToolCapable(t *testing.T) {
 	}
 }
 
-// TestNotJudged sees that a probe that fails for a reason of its own is never taken for a template
-// that cannot do what it probes (E32).
+// TestNotJudged checks that a probe that fails for a reason of its own is never taken for a lack of
+// the template (E32).
 func TestNotJudged(t *testing.T) {
 	const frame = `TOOLS{% for m in messages %}{{ m.content or '' }}{% for c in m.tool_calls or [] %}CALL{% endfor %}{% endfor %}`
 	for _, tt := range []struct{ name, tools, call, want string }{
@@ -132,7 +132,7 @@ func TestDetectFails(t *testing.T) {
 	}
 }
 
-// TestReasoning looks at what changes how a template writes reasoning.
+// TestReasoning checks the settings that change how a template writes reasoning.
 func TestReasoning(t *testing.T) {
 	const past = `{% for m in messages %}{{ m.content }}{% if m.reasoning_content and (loop.last or KEEP) %}<think>{{ m.reasoning_content }}</think>{% endif %}{% endfor %}`
 	keeps := func(keep string) string { return strings.Replace(past, "KEEP", keep, 1) }

@@ -181,14 +181,14 @@ func onlyText(content ordered.Value) bool {
 			func(p ordered.Value) bool { return p.At("type").Text() != "text" })
 }
 
-// FillsTools reports whether a polyfill fills in what a tool lacks.
+// FillsTools reports whether a polyfill fills in a tool's missing members.
 func FillsTools(polyfill string) bool { return slices.Contains(toolPolyfills[:], polyfill) }
 
 // toolPolyfills are the polyfills for a tool without description, without parameters, and with a
 // parameter without description.
 var toolPolyfills = [...]string{"tool-description", "tool-parameters", "argument-description"}
 
-// toolMembers gives a tool what it lacks and the template fails without: an empty description, no
+// toolMembers adds the members without which the template fails: an empty description, no
 // parameters, empty descriptions of its parameters.
 func (f *fitter) toolMembers() {
 	n := f.caps.Needs
@@ -406,8 +406,9 @@ func (f *fitter) reasoningPart() {
 	}
 }
 
-// variables binds what the template demands and the request does not give: the name "functions",
-// OpenAI's older word for tools, gets the functions' JSON text when a request has tools.
+// variables binds the variables that the template demands and the request does not give: the name
+// "functions", OpenAI's older word for tools, gets the functions' JSON text when a request has
+// tools.
 func (f *fitter) variables() {
 	for _, b := range f.caps.Needs.Bound {
 		if slices.ContainsFunc(f.Input.Kwargs,

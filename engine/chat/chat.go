@@ -1,11 +1,11 @@
-// Package chat holds what clients and servers say to each other: requests, tools, messages and
+// Package chat holds the messages between clients and servers: requests, tools, messages and
 // deltas, in the shape of OpenAI's chat completions.
 //
 // # Model
 //
-// A [Request] is what a client asks. Its messages and tools stay JSON values ([ordered.Value]),
+// A [Request] is a client's question. Its messages and tools stay JSON values ([ordered.Value]),
 // since a template may read any field of them and prints their keys in the order in which they
-// came. A [Message] is what a model answered; a [Delta] one increment of it.
+// came. A [Message] is a model's answer; a [Delta] is one increment of it.
 //
 // # Wire
 //
@@ -19,8 +19,8 @@
 //
 // # Errors
 //
-// [ParseRequest] names the field that is wrong by its path ("messages[1].role"), what was expected
-// and what was found.
+// [ParseRequest] names the field that is wrong by its path ("messages[1].role"), with the expected
+// and the found value.
 package chat
 
 import "github.com/goassay/assay/engine/ordered"
@@ -39,8 +39,8 @@ type Tool struct {
 	Description string
 	Parameters  ordered.Value // a JSON Schema; null where the function declares none
 
-	// Value is the tool as it came, which is what a template sees. Null in a tool that is made by
-	// hand: [Tool.Wire] builds one then.
+	// Value is the tool as it came, as a template sees it. Null in a tool that is made by hand:
+	// [Tool.Wire] builds one then.
 	Value ordered.Value
 }
 
@@ -81,7 +81,7 @@ const (
 	ContinueReasoning
 )
 
-// Request is what a client asks.
+// Request is a client's request.
 type Request struct {
 	Messages        []ordered.Value // objects, each with a "role"
 	Tools           []Tool
@@ -102,7 +102,7 @@ type Request struct {
 	Rest ordered.Value
 }
 
-// Message is what a model answered. Its JSON is OpenAI's.
+// Message is a model's answer. Its JSON is OpenAI's.
 type Message struct {
 	Reasoning string // reasoning_content
 	Content   string

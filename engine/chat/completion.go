@@ -9,7 +9,7 @@ import (
 
 // Envelope makes the objects in which a server sends an answer: one chat.completion, or a
 // chat.completion.chunk for each delta. Nothing in them comes from a clock or from chance; the
-// caller gives what they need.
+// caller gives all that they need.
 type Envelope struct {
 	ID      string // of the answer, such as "chatcmpl-42"; each answer has its own
 	Created int64  // when the answer began, in seconds since 1970 (Unix time)
@@ -106,7 +106,7 @@ func (e Envelope) callID(own string, index int) string {
 	return string(id)
 }
 
-// object returns what both objects have in common.
+// object returns the members that both objects have.
 func object(kind, id string, created int64, model string, choice ordered.Value,
 	usage *Usage) ordered.Value {
 	v := ordered.ObjectOf(

@@ -130,7 +130,7 @@ func ParseToolCall(v ordered.Value) (ToolCall, error) {
 	return ToolCall{ID: id, Name: f.At("name").Text(), Arguments: args, Complete: true}, err
 }
 
-// idAndArguments reads what a call and an increment of one have in common.
+// idAndArguments reads the members that a call and an increment of one share.
 func idAndArguments(v ordered.Value) (id, args string, err error) {
 	switch i := v.At("id"); i.Kind() {
 	case ordered.String, ordered.Null:

@@ -134,7 +134,7 @@ func TestRequestWire(t *testing.T) {
 	}
 }
 
-// TestLenient reads what other servers send.
+// TestLenient reads the forms of other servers.
 func TestLenient(t *testing.T) {
 	var m chat.Message
 	const text = `{"role": "assistant", "refusal": null, "reasoning": "r", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],

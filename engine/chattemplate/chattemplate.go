@@ -5,8 +5,8 @@
 //
 // A [Template] is compiled once and safe for concurrent use. An [Input] is a conversation as a
 // template sees it: messages and tools as JSON values, and the variables beside them. Rendering
-// gives the prompt; observing gives, besides, where every byte came from and what the template
-// looked at, which is what package caps and package analysis live on.
+// gives the prompt; observing gives, besides, the origin of every byte and the template's reads, on
+// which packages caps and analysis rest.
 //
 // # Renderers
 //
@@ -20,7 +20,7 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package chattemplate
 
 import (
@@ -136,7 +136,7 @@ func (t *Template) Vars(in Input) ordered.Value {
 	return ordered.ObjectOf(members...)
 }
 
-// Render renders an input, in the mutable sandbox, which is what inference engines allow (E1).
+// Render renders an input, in the mutable sandbox, as inference engines do (E1).
 func (t *Template) Render(in Input) (string, error) {
 	return t.render(in, t.options())
 }
@@ -199,10 +199,10 @@ func (t *Template) RenderImmutable(in Input) (string, error) {
 	return t.render(in, o)
 }
 
-// Observation is a rendering with what is known about it.
+// Observation is a rendering with its origins and its trace.
 type Observation struct {
 	jinja.Text                // the prompt, and where each byte came from (E3)
-	Trace      *jinja.Trace   // what the template read, and with which literals it compared it (E4)
+	Trace      *jinja.Trace   // its reads, and the literals of its comparisons (E4)
 	Coverage   jinja.Coverage // which branches it took
 
 	src *source.Source

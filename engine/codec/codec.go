@@ -6,10 +6,10 @@
 //
 // # Scanners
 //
-// A scanner is a [peg.Scanner]: it accepts bytes for good, and holds back only what it cannot read
-// alone: an escape sequence, a character cut in two, a comma that may be a trailing one, a scalar
-// whose end has not come. Scanning n bytes costs O(n) in any chunking; held runs are bounded by
-// [MaxHeld].
+// A scanner is a [peg.Scanner]: it accepts bytes for good, and holds back only a part that it
+// cannot read alone: an escape sequence, a character cut in two, a comma that may be a trailing
+// one, a scalar whose end has not come. Scanning n bytes costs O(n) in any chunking; held runs are
+// bounded by [MaxHeld].
 //
 // # Leniency
 //
@@ -24,7 +24,7 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package codec
 
 import (
@@ -38,8 +38,8 @@ import (
 // after a comma.
 const MaxHeld = 256
 
-// unescapePython returns what one escape sequence of a Python string means; one that Python does
-// not know stands for itself, backslash included.
+// unescapePython returns the meaning of one escape sequence of a Python string; one that Python
+// does not know stands for itself, backslash included.
 func unescapePython(s string) string {
 	if len(s) < 2 {
 		return s

@@ -11,8 +11,7 @@ import (
 	"github.com/goassay/assay/engine/schema"
 )
 
-// out collects what a scanner produces, and fails where the pieces of one step overlap or leave
-// gaps.
+// out collects a scanner's text, and fails where the pieces of one step overlap or leave gaps.
 type out struct {
 	t    testing.TB
 	in   []byte
@@ -42,8 +41,8 @@ func (o *out) String(text string, from, to int) {
 	o.text.WriteString(text)
 }
 
-// scan runs a scanner over pieces, and returns what it produced, the bytes that it consumed, and
-// its last answer.
+// scan runs a scanner over pieces, and returns its text, the bytes that it consumed, and its last
+// answer.
 func scan(t testing.TB, s peg.Scanner, pieces ...string) (string, int, peg.Status) {
 	t.Helper()
 	s.Reset()
@@ -95,7 +94,7 @@ func TestLiteral(t *testing.T) {
 		syntax codec.Syntax
 		in     string
 		want   string // the text produced
-		rest   string // what is not consumed
+		rest   string // the input that is not consumed
 		status peg.Status
 	}{
 		{lenient, `{"a": [1, -2.5e+3, true, null], "b": {}} x`, `{"a": [1, -2.5e+3, true, null], "b": {}}`, " x", peg.Match},
@@ -263,7 +262,7 @@ func TestUnescape(t *testing.T) {
 	}
 }
 
-// FuzzLiteral checks on any text that pieces make no difference, and that what matches is valid
+// FuzzLiteral checks on any text that pieces make no difference, and that every match is valid
 // JSON.
 func FuzzLiteral(f *testing.F) {
 	for _, seed := range []string{`{"a": [1, 'x', (2,), True]}`, `"a\u00e9\x41"`, `'''x'''`, `-1.5e3 `, `{k:<|"|>v<|"|>}`} {

@@ -23,7 +23,7 @@ func (Embedded) New() peg.Scanner { return &embedded{object: NewLiteral(Syntax{O
 type embedded struct {
 	quote  byte // 0 before the string
 	object *Literal
-	held   []byte // of the string's text, what the object's scanner has not taken
+	held   []byte // the part of the string's text that the object's scanner has not taken
 	done   bool   // the object is complete
 	text   []byte // of an escape sequence
 	json   collector

@@ -32,7 +32,7 @@ func Unescape(s string) string {
 	}
 }
 
-// Entity returns the length in bytes of the HTML entity with which s begins, and what it means; of
+// Entity returns the length in bytes of the HTML entity with which s begins, and its meaning; of
 // another text its first byte.
 func Entity(s string) (n int, text string) {
 	if s == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/goassay/assay/engine/peg"
 )
 
-// Syntax selects what a [Literal] scanner reads.
+// Syntax selects the notation that a [Literal] scanner reads.
 type Syntax struct {
 	Strict bool   // JSON only
 	Bare   bool   // keys without quotes
@@ -94,12 +94,12 @@ const (
 	numExp
 )
 
-// verdict is what reading on at a place came to.
+// verdict is the result of reading on at a place.
 type verdict uint8
 
 const (
 	goOn   verdict = iota
-	held           // what follows must be seen first
+	held           // the next bytes must be seen first
 	done           // the value is complete
 	broken         // no value
 )
@@ -160,7 +160,7 @@ func (l *Literal) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) {
 	return i, peg.NeedMore
 }
 
-// writer hands on what a step produces: bytes that are JSON as they stand in long runs, everything
+// writer hands on the text of a step: bytes that are JSON as they stand in long runs, everything
 // else at once.
 type writer struct {
 	out  peg.Out

@@ -68,7 +68,7 @@ func (l *level) single() bool {
 	return l.times == 1 && (array || l.value.Types()&^schema.Null != schema.Array)
 }
 
-// route hands on what is read: to the innermost value that is held, else out.
+// route hands on the bytes that are read: to the innermost value that is held, else out.
 type route struct {
 	n   *Nested
 	out peg.Out
@@ -152,7 +152,7 @@ func (n *Nested) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) {
 	return i, peg.NeedMore
 }
 
-// schema is what is known of the value at hand.
+// schema is the schema of the value at hand, as far as it is known.
 func (n *Nested) schema() *schema.Schema {
 	if len(n.stack) == 0 {
 		return n.t.Schema
@@ -227,7 +227,7 @@ func (n *Nested) read(buf []byte, i int, closed bool, w *writer) (int, verdict) 
 	return i + length, goOn
 }
 
-// readValue decides what kind of value begins at i.
+// readValue decides which kind of value begins at i.
 func (n *Nested) readValue(buf []byte, i int, closed bool, w *writer) (int, verdict) {
 	s := n.schema()
 	types := s.Types()

@@ -22,7 +22,7 @@ func Decode(dst []byte, text string, types schema.TypeSet, strict bool) []byte {
 
 // Values returns the types of which a value that may be of the given types is read, for [Decode]:
 // beside strings, which stand for themselves, all others; where no string is allowed, any JSON,
-// since that is what was meant.
+// since the model meant JSON.
 func Values(types schema.TypeSet) schema.TypeSet {
 	if types&schema.String != 0 {
 		return types &^ schema.String
@@ -51,7 +51,7 @@ func Prefix(text string, s Syntax) (json string, n int, ok bool) {
 	return string(out.text), n, status == peg.Match
 }
 
-// collector puts together what a scanner produces in one step.
+// collector puts together a scanner's text of one step.
 type collector struct {
 	in   []byte
 	text []byte
@@ -61,9 +61,9 @@ func (c *collector) Copy(from, to int)            { c.text = append(c.text, c.in
 func (c *collector) Text(text []byte, _, _ int)   { c.text = append(c.text, text...) }
 func (c *collector) String(text string, _, _ int) { c.text = append(c.text, text...) }
 
-// Balance returns what is missing at the end of JSON text that breaks off: the end of a string,
-// then the brackets (E21 T9). A key that has no value, a comma or a word that breaks off cannot be
-// mended; then ok is false.
+// Balance returns the missing end of JSON text that breaks off: the end of a string, then the
+// brackets (E21 T9). A key that has no value, a comma or a word that breaks off cannot be mended;
+// then ok is false.
 func Balance(text string) (missing string, ok bool) {
 	var b strings.Builder
 	var stack []byte

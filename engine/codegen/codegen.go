@@ -9,13 +9,13 @@
 //
 // # Where to look
 //
-//	turn.go       what a request asks of a format, and where the prefill has arrived
-//	spelling.go   how a call is spelled: its openings, its parts, their order, what may be missing
+//	turn.go       a request's demands on a format, and the place that the prefill has reached
+//	spelling.go   how a call is spelled: its openings, its parts, their order, which may be missing
 //	shape.go      the order of a format's literals, of which FIRST, FOLLOW and the closing markers are computed
 //	literal.go    how one literal is written
 //	read*.go      the parser's tree: a turn (reader.go), calls, objects, arguments, addressed parts,
 //	              closers of nothing, calls that are malformed, empty or of something else
-//	link.go       the frame of a program, which serves all tools, and what is linked into it for each of them
+//	link.go       the frame of a program, which serves all tools, and the parts linked into it for each of them
 //	write*.go     the grammar's tree, with the same parts
 //	lower.go      the grammar of that tree
 //	demand.go     when a grammar sets in: triggers; and which literals a tokeniser must keep whole
@@ -38,7 +38,8 @@
 //	ended         behind the end of the turn
 //
 // States go on to each other without returning. A spelling is one [format.Calls]. An opener is a
-// marker by which a call can begin; a guard is what must be read until a call is announced (E14).
+// marker by which a call can begin; a guard is the text that must be read until a call is announced
+// (E14).
 //
 // # Events
 //
@@ -55,7 +56,7 @@
 // narrow the grammar:
 //
 //	T1 free-space        on: white space beside markers and around values is free; off: as the template writes it, none where it writes none
-//	T2 content-around    on: text, calls, text; off: either text or calls, and calls begin where the output or what follows reasoning does
+//	T2 content-around    on: text, calls, text; off: either text or calls, and calls begin where the output does, or after reasoning
 //	T3 loose-reasoning   on: reasoning ends with its marker, a call or the turn, and may come in the middle of text; off: it comes first
 //	                     and its marker alone ends it. Without reasoning, or with none between the markers, a turn reads alike either way
 //	T4 optional-wrapper  the grammar always writes the wrappers
@@ -68,8 +69,8 @@
 //	T10 repeated-opener  on: reasoning has no opener of its own in its text, of which the parser drops one at its beginning
 //
 // A lazy grammar without T2 or T3 is armed at the beginning of the output alone, since the parser
-// looks for calls, or for reasoning, there alone. Formats of addressed parts (format.Route) say in
-// each part what it is, so that T2 and T3 change nothing. No text of the answer has a marker in it
+// looks for calls, or for reasoning, there alone. Formats of addressed parts (format.Route) name
+// the kind of each part, so that T2 and T3 change nothing. No text of the answer has a marker in it
 // with which a call or reasoning could begin, whatever is tolerated. A part of the turn's end may
 // be dropped from the very end of a text (E9, EndStub).
 //
@@ -86,7 +87,7 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package codegen
 
 import (
@@ -113,7 +114,7 @@ const (
 	Content            // text: of the answer
 	Reasoning          // text: of the reasoning
 	Dropped            // text: not part of the message (E20)
-	EndStub            // text: the beginning of what ends a turn, at the end of the output
+	EndStub            // text: the beginning of a turn's end, at the end of the output
 	Mark               // a marker begins or ends here: number Arg of Output.Marks
 	Call               // a call of spelling Arg begins
 	Name               // the call's function is number Arg of Output.Tools: it is announced
@@ -132,11 +133,11 @@ const (
 	Value      // text: of a value
 	ValueBegin // a value of kind Arg of Output.Values begins
 	ValueEnd   // the value is complete
-	Verbatim   // Arg 1: what follows of the value is literal text; 0: no more
+	Verbatim   // Arg 1: the rest of the value is literal text; 0: no more
 	Close      // the entries are complete
 	CallEnd    // the call is complete
 	CallBroken // the call ends incomplete
-	Skipped    // text: what is left of an incomplete call
+	Skipped    // text: the rest of an incomplete call
 	Undeclared // text that looks like a call names a function that is not declared
 	EndOfTurn  // the turn has ended
 	AfterEnd   // text: after the end of the turn
@@ -166,7 +167,7 @@ const (
 	// T10: an opener of reasoning at the beginning of an open block is dropped
 	RepeatedOpener
 
-	// Usual is what is on unless a caller says otherwise.
+	// Usual are the tolerances that are on unless a caller decides otherwise.
 	Usual = FreeSpace | ContentAround | LooseReasoning | OptionalWrapper | StrayClosers |
 		AnyLiteral | Fences | AnySpelling
 )
@@ -216,7 +217,7 @@ func ParseIncomplete(name string) (Incomplete, error) {
 		"expected one of %q", name, incompleteNames)
 }
 
-// Options is what a request adds to a format.
+// Options are the parts of a request that matter beside the format.
 type Options struct {
 	Tools         []chat.Tool
 	Choice        chat.ToolChoice
@@ -224,7 +225,7 @@ type Options struct {
 	Reasoning     chat.ReasoningFormat
 	JSONSchema    ordered.Value // of the answer
 	HasJSONSchema bool
-	Prefill       string // what the prompt has after the header
+	Prefill       string // the prompt's text after the header
 	Continue      chat.Continue
 	Tolerances    Tolerances
 	Fallbacks     []string // names of dialect.Spellings
@@ -265,7 +266,7 @@ const (
 
 // MarkInfo is a marker in the message's text: white space beside it may be dropped (E19).
 type MarkInfo struct {
-	Before, After string // what the template writes there
+	Before, After string // the template's text there
 	Free          bool   // all white space there goes (T1)
 	// it closes nothing: in the middle of a text it leaves the white space beside it alone
 	Stray bool
@@ -282,23 +283,23 @@ const (
 	IDLast                 // after the arguments, which wait for it
 )
 
-// Trigger is what switches a lazy grammar on.
+// Trigger switches a lazy grammar on.
 type Trigger struct {
 	// Pattern reports whether Text is a regular expression in the syntax that RE2 and ECMAScript
-	// share, to be searched in the output from its beginning; the grammar constrains what begins
-	// with its one group. Else Text is a word with which that begins.
+	// share, to be searched in the output from its beginning; the grammar constrains the output
+	// from its one group on. Else Text is a word, and the grammar constrains the output from it on.
 	Pattern bool
 	Text    string
 	Call    bool // a call begins there; else reasoning begins or ends, and a call may come
 }
 
-// Output is what [Generate] makes. It is safe for concurrent use.
+// Output is the result of [Generate]. It is safe for concurrent use.
 type Output struct {
 	Program *peg.Program
 	Tools   []string // by the number in Name events
 	Marks   []MarkInfo
 	Values  []ValueInfo
-	IDs     []IDPlace // by spelling: what waits for a call's id (E24)
+	IDs     []IDPlace // by spelling: the parts that wait for a call's id (E24)
 	// the part of the prefill that a parser reads first: all of it that may reach the message (E29)
 	Prefill string
 

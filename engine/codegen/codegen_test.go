@@ -125,7 +125,7 @@ var requests = []struct {
 	{"request-strict", "tagged", codegen.Options{}},
 }
 
-// TestRequests does the same for what requests add, with tools of all kinds, but for the program.
+// TestRequests does the same for requests, with tools of all kinds, but for the program.
 func TestRequests(t *testing.T) {
 	for _, r := range requests {
 		t.Run(r.name, func(t *testing.T) {
@@ -175,8 +175,8 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// TestGenerator holds what a generator makes with one frame against what is made from scratch: the
-// tools of one request are nothing to the next one.
+// TestGenerator compares a generator's outputs from one frame with outputs made from scratch: the
+// tools of one request do not affect the next one.
 func TestGenerator(t *testing.T) {
 	for _, f := range forms {
 		g := codegen.NewGenerator(f.f)

@@ -11,7 +11,7 @@ import (
 	"github.com/goassay/assay/engine/peg"
 )
 
-// demand is a request with what it asks of a grammar. It decides when the grammar sets in.
+// demand is a request with its demands on a grammar. It decides when the grammar sets in.
 type demand struct {
 	*request
 	parallel bool // several calls are allowed
@@ -70,11 +70,11 @@ func token(text string) string {
 	return parts[max(0, slices.IndexFunc(parts, distinctive))]
 }
 
-// triggers reports whether a grammar can wait, and for what (E23): for calls, and for reasoning's
-// marker, since inside reasoning what looks like a call may be none (E16), which the grammar knows
-// and a trigger does not. Where the prompt opened reasoning, the grammar waits for its end, and for
-// a call at its very beginning. No trigger has a repetition without a bound: engines that match by
-// recursion would exhaust their stack on a long text.
+// triggers reports whether a grammar can wait, and returns its triggers (E23): it waits for calls,
+// and for reasoning's marker, since inside reasoning text that looks like a call may be none (E16),
+// which the grammar knows and a trigger does not. Where the prompt opened reasoning, the grammar
+// waits for its end, and for a call at its very beginning. No trigger has a repetition without a
+// bound: engines that match by recursion would exhaust their stack on a long text.
 func (d *demand) triggers() (lazy bool, triggers []Trigger) {
 	if d.answer != nil || !d.calling() || d.required() || len(d.f.Routes) > 0 ||
 		d.begunMarker() != "" {

@@ -57,7 +57,7 @@ func coded(b format.Body, c format.Codec) format.Body {
 	return b
 }
 
-// tools is what is called: "get" has an argument of every kind.
+// tools are the declared functions: "get" has an argument of every kind.
 func tools(definition string) (out []chat.Tool) {
 	v, err := ordered.ParseString(definition)
 	if err != nil {

@@ -34,7 +34,7 @@ func NewGenerator(f format.Format) *Generator { return &Generator{f: f} }
 // there are more, all are forgotten and the current ones come back.
 const maxFrames = 32
 
-// frameKey is what a frame depends on.
+// frameKey holds all that a frame depends on.
 type frameKey struct {
 	prefill, fallbacks string
 	tolerances         Tolerances
@@ -51,7 +51,7 @@ type frame struct {
 	program *peg.Frame
 }
 
-// made is what a program was made of.
+// made holds the parts that a program was made of.
 type made struct {
 	frame   *frame
 	parts   peg.Parts

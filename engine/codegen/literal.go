@@ -9,7 +9,7 @@ import (
 )
 
 // This file decides how one literal is written: which of its characters have others beside them,
-// where white space in it is free, and what of it the end of the output may leave.
+// where white space in it is free, and which part of it the end of the output may leave.
 
 // TokenMark stands, in the literals of a program that reads tokens by their ids and in its input,
 // before each text that is a token of its own: an added token of the tokeniser. The byte is no part

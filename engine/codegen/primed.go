@@ -12,8 +12,8 @@ import (
 //
 //   - reasoning that the prompt leaves open, from its opener on;
 //   - the opener of content or of a call, or the beginning of one, that nothing closes;
-//   - the markers of reasoning that the prompt closes, without what stands between them; nothing
-//     where reasoning is kept in the content.
+//   - the markers of reasoning that the prompt closes, without the text between them; nothing where
+//     reasoning is kept in the content.
 //
 // All else is the prompt's own text, which the model did not write. A message that is continued is
 // read from its first byte on.

@@ -23,7 +23,7 @@ func (r *reader) callReader(s *spelling) *callReader {
 // name returns the name of a state of the spelling's calls.
 func (c *callReader) name(state string) string { return state + " " + c.s.id }
 
-// prepare makes the rules that what is linked for a tool refers to.
+// prepare makes the rules to which the parts linked for a tool refer.
 func (c *callReader) prepare() {
 	c.disorder().broken()
 	c.section()
@@ -37,7 +37,7 @@ func (c *callReader) prepare() {
 	}
 }
 
-// opening matches what precedes the head of a first call, from its first literal on.
+// opening matches the text before the head of a first call, from its first literal on.
 func (c *callReader) opening(o opening) peg.Pattern {
 	s := c.s
 	section, call := s.Section.Open, s.Call.Open
@@ -131,8 +131,8 @@ func (c *callReader) whole(o opening) peg.Pattern {
 		c.declared(read)}
 }
 
-// ended matches what may follow a call that closes reasoning (E16): a further call, or, perhaps
-// after the section's end, the end of the turn or of the output.
+// ended matches the text that may follow a call that closes reasoning (E16): a further call, or,
+// perhaps after the section's end, the end of the turn or of the output.
 func (c *callReader) ended() peg.Pattern {
 	s := c.s
 	next := peg.Choice{peg.End{}}
@@ -176,7 +176,7 @@ func (c *callReader) known(after peg.Pattern) peg.Pattern {
 	return peg.Switch{Name: c.name(know), After: after}
 }
 
-// separator matches what separates calls; nil where nothing does.
+// separator matches the separator of calls; nil where there is none.
 func (c *callReader) separator() peg.Pattern {
 	var alts peg.Choice
 	for _, sep := range append([]format.Marker{c.s.Sep}, c.s.also...) {
@@ -275,7 +275,7 @@ const (
 	know     = "know"     // the name is one of the tools', and nothing is read
 )
 
-// declared matches a call from its first byte to its name, then what the linker has for the tool of
+// declared matches a call from its first byte to its name, then the linker's part for the tool of
 // that name.
 func (c *callReader) declared(name string) peg.Pattern {
 	return c.head(func(after peg.Pattern) peg.Pattern {
@@ -332,7 +332,8 @@ func (c *callReader) headFrom(from int, named func(after peg.Pattern) peg.Patter
 	return append(seq, named(c.behindName(nil)))
 }
 
-// behindName looks ahead to what must follow a name: a literal, or what no name goes on with.
+// behindName looks ahead to the text that must follow a name: a literal, or a byte that no name
+// goes on with.
 func (c *callReader) behindName(inID []format.Part) peg.Pattern {
 	s := c.s
 	var alts peg.Choice
@@ -492,7 +493,7 @@ func (c *callReader) noArguments() peg.Pattern {
 	})
 }
 
-// headEnd matches what remains of the head.
+// headEnd matches the rest of the head.
 func (c *callReader) headEnd(tool *tool) peg.Pattern {
 	s := c.s
 	var seq peg.Seq
@@ -534,8 +535,8 @@ func (c *callReader) tail(of *tool) peg.Pattern {
 	})
 }
 
-// closing matches what closes a call. After arguments whose end shows, all of it may be missing
-// (T4); where the output ends inside it, the call is complete.
+// closing matches the close of a call. After arguments whose end shows, the whole close may be
+// missing (T4); where the output ends inside it, the call is complete.
 func (c *callReader) closing(tool *tool) peg.Pattern {
 	s := c.s
 	var inner, outer peg.Seq

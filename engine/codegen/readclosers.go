@@ -40,7 +40,7 @@ func (r closerReader) lone(m string, x text) peg.Choice {
 	}
 }
 
-// edge looks ahead to what a text ends with: a marker, or the end.
+// edge looks ahead to the end of a text: a marker, or the output's end.
 func (r closerReader) edge() peg.Pattern {
 	alts := peg.Choice{peg.End{}}
 	markers := either(r.t.anyCall(), literals(r.t.strays(false)), r.t.thinking(), r.t.answering())

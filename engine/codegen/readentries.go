@@ -66,7 +66,7 @@ func (c *entryReader) body(tool *tool) peg.Pattern {
 	return c.json()
 }
 
-// none matches what stands for no arguments.
+// none matches the text that stands for no arguments.
 var none = peg.Choice(each([]string{"null", "None", `""`, "''"},
 	func(text string) peg.Pattern { return peg.Lit{Text: text} }))
 
@@ -178,7 +178,7 @@ var anyValue = schema.Any()
 // entityNames writes quotes by name, as XML does, where Go's escaping writes their number.
 var entityNames = strings.NewReplacer("&#34;", "&quot;", "&#39;", "&apos;")
 
-// separator matches what separates entries, or nothing.
+// separator matches the separator of entries, or nothing.
 func (c *entryReader) separator() peg.Pattern {
 	if sep := c.s.Body.Sep; sep.Text != "" {
 		return peg.Opt{P: peg.Seq{c.space(sep.Before), c.lit(sep.Text)}}
@@ -186,7 +186,7 @@ func (c *entryReader) separator() peg.Pattern {
 	return peg.Seq{}
 }
 
-// lead matches what precedes a key.
+// lead matches the text before a key.
 func (c *entryReader) lead() peg.Pattern { return c.leading() }
 
 func (c *entryReader) leading() peg.Seq {
@@ -197,15 +197,15 @@ func (c *entryReader) leading() peg.Seq {
 	return slices.Clip(lead)
 }
 
-// freeKey matches a key that is not declared, with what precedes it.
+// freeKey matches a key that is not declared, with the text before it.
 func (c *entryReader) freeKey() peg.Pattern {
 	return append(c.leading(),
 		peg.Hold{P: peg.Seq{peg.Capture{Kind: KeyText, P: c.key()},
 			peg.Emit{Kind: KeyEnd, Arg: c.s.keyEscapes()}, c.ref(c.name("after key"), c.afterKey)}})
 }
 
-// begunKey matches what the end of the output leaves of an entry: it belongs to the call, which
-// fails there.
+// begunKey matches the part of an entry that the end of the output leaves: it belongs to the call,
+// which fails there.
 func (c *entryReader) begunKey() peg.Pattern {
 	e := c.s.entry
 	begun := append(c.leading(), peg.Opt{P: c.key()})
@@ -218,7 +218,7 @@ func (c *entryReader) begunKey() peg.Pattern {
 	return append(begun, peg.End{})
 }
 
-// afterKey looks ahead to what follows a key.
+// afterKey looks ahead to the text after a key.
 func (c *entryReader) afterKey() peg.Pattern {
 	e := c.s.entry
 	var alts peg.Choice
@@ -233,8 +233,8 @@ func (c *entryReader) afterKey() peg.Pattern {
 	return peg.And{P: peg.Seq{c.space(e.mid.Text.Before), alts}}
 }
 
-// mid matches what stands between a key and its type or value. Where that is white space alone, all
-// that follows it is the value's.
+// mid matches the text between a key and its type or value. Where that is white space alone, all
+// text after it is the value's.
 func (c *entryReader) mid() peg.Pattern {
 	e := c.s.entry
 	gap := e.mid.Text.Before
@@ -256,7 +256,7 @@ func (c *entryReader) key() peg.Pattern {
 	return wordBefore([]string{e.mid.Text.Text, "=", " ", "/", "<", ">"})
 }
 
-// ahead matches the beginning of an entry up to what stands after its key.
+// ahead matches the beginning of an entry up to the text after its key.
 func (c *entryReader) ahead() peg.Seq {
 	e := c.s.entry
 	var seq peg.Seq
@@ -320,7 +320,7 @@ func (c *entryReader) makeKeyed(key string, s *schema.Schema) peg.Pattern {
 		peg.Seq{end, c.entryValue(key, s)}}
 }
 
-// unquoted returns what precedes a value where the template writes every value between quotes, as
+// unquoted returns the text before a value where the template writes every value between quotes, as
 // key="value", without the quote: a model writes a Python literal there, and quotes around strings
 // alone (E21 T6). It is empty elsewhere.
 func (c *entryReader) unquoted() string {
@@ -388,8 +388,8 @@ func (c *entryReader) orLiteral(firsts string, text peg.Pattern) peg.Pattern {
 		peg.Cut{}, peg.Space{}, scan}, text}
 }
 
-// closing matches what closes an entry. Without a key it is unknown, and so is the key in the
-// closing tag.
+// closing matches the close of an entry. Without a key the close is unknown, and so is the key in
+// the closing tag.
 func (c *entryReader) closing(key string) peg.Seq {
 	e := c.s.entry
 	var seq peg.Seq
@@ -438,13 +438,13 @@ func (c *entryReader) region(key string, info ValueInfo) peg.Pattern {
 	return peg.Seq{begin, text, end}
 }
 
-// ending is a literal that ends a value where what must follow it does.
+// ending is a literal that ends a value if the text that must follow it does follow.
 type ending struct {
 	text   string
 	behind peg.Seq
 }
 
-// valueStops returns what ends the text of a value.
+// valueStops returns the literals that end the text of a value.
 func (c *entryReader) valueStops(key string) (stops []peg.Stop) {
 	add := func(s peg.Stop) {
 		i := slices.IndexFunc(stops, func(o peg.Stop) bool { return o.Text == s.Text })
@@ -492,7 +492,7 @@ func (c *entryReader) valueStops(key string) (stops []peg.Stop) {
 	return stops
 }
 
-// callGoesOn matches what may follow the first of a call's closing markers.
+// callGoesOn matches the text that may follow the first of a call's closing markers.
 func (c *entryReader) callGoesOn() peg.Pattern {
 	alts := peg.Choice{peg.End{}}
 	for _, t := range either(c.s.afterArguments(), c.t.anyCall(), literals(c.t.endTexts())).
@@ -502,7 +502,7 @@ func (c *entryReader) callGoesOn() peg.Pattern {
 	return alts
 }
 
-// closed matches what closes an entry. Where that is missing, the next key's opener and the call's
+// closed matches the close of an entry. Where it is missing, the next key's opener and the call's
 // own closing markers close it (T4).
 func (c *entryReader) closed(key string) peg.Pattern {
 	closing := c.closing(key)
@@ -520,8 +520,8 @@ func (c *entryReader) closed(key string) peg.Pattern {
 	return peg.Choice{closing, peg.And{P: peg.Seq{peg.Space{}, outer}}}
 }
 
-// goesOn matches the beginning of what may follow a value's closing marker: a further entry, the
-// end of the call, the turn or the output.
+// goesOn matches the beginning of the text that may follow a value's closing marker: a further
+// entry, the end of the call, the turn or the output.
 func (c *entryReader) goesOn() peg.Pattern {
 	e := c.s.entry
 	return c.ref(c.name("after value"), func() peg.Pattern {

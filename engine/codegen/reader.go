@@ -25,7 +25,7 @@ func newReader(t *turn, s *sheet) *reader {
 	return r
 }
 
-// root is the whole of a turn. Whatever happens, what is left is content (E20).
+// root is the whole of a turn. Whatever happens, the rest is content (E20).
 func (r *reader) root() peg.Pattern {
 	root := r.turn()
 	for _, c := range r.calls {
@@ -204,7 +204,7 @@ func (r *reader) contentOf(x text) peg.Pattern {
 		if around && loose && len(worded) == 0 {
 			return r.text(x)
 		}
-		// Without the tolerances calls and reasoning are only taken for what they are at the
+		// Without the tolerances the reader takes calls and reasoning as such only at the
 		// beginning.
 		alts := worded
 		if !around {
@@ -261,7 +261,7 @@ func (r *reader) again() peg.Pattern {
 		peg.Capture{Kind: Dropped, P: r.lit(open.Text)}, r.trail(open)}}}
 }
 
-// text is how the answer's text is read: up to which literals, and what may interrupt it.
+// text describes how the answer's text is read: up to which literals, and with which interruptions.
 type text struct {
 	name string // of its state
 	// calls and reasoning do not count that are recognised at the beginning only (T2, T3 switched
@@ -318,7 +318,7 @@ func (r *reader) textUp(x text, alts peg.Choice) peg.Pattern {
 // mayBeText reports whether a closing marker is not known for one where it begins.
 func (r *reader) mayBeText(text string) bool { return r.t.opensToo(text) || len(tokens(text)) > 1 }
 
-// interruptions is the shape of what interrupts the answer's text.
+// interruptions is the shape of all that can interrupt the answer's text.
 func (r *reader) interruptions(begun bool) shape {
 	var parts []shape
 	if !begun || r.t.on(ContentAround) {
@@ -334,7 +334,7 @@ func (r *reader) interruptions(begun bool) shape {
 	return either(append(parts, literal(r.t.f.Content.Close.Text))...)
 }
 
-// markers is the state at a marker in the answer's text, or at what looks like one.
+// markers is the state at a marker in the answer's text, or at text that looks like one.
 func (r *reader) markers(x text) peg.Pattern {
 	var alts peg.Choice
 	next := peg.Ref{Name: x.name}

@@ -160,7 +160,7 @@ func (r *routeReader) call(k int) peg.Pattern {
 		peg.Switch{Name: fmt.Sprint("route ", k+1), After: after, Cuts: true, Logs: true}}
 }
 
-// named is what follows the name of a call.
+// named is the part after the name of a call.
 func (r *routeReader) named(k, tool int) peg.Pattern {
 	head := r.t.f.Routes[k].Head
 	return peg.Seq{peg.Emit{Kind: Name, Arg: tool}, peg.Hold{P: r.head(head[nameAt(head)+1:])},

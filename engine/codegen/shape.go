@@ -8,7 +8,7 @@ import "slices"
 type shape struct {
 	kind  shapeKind
 	text  string   // literal
-	words []string // slot: what can stand in it, where that is known
+	words []string // slot: the words that can stand in it, where they are known
 	parts []shape
 }
 

@@ -8,7 +8,8 @@ import (
 	"github.com/goassay/assay/engine/schema"
 )
 
-// sheet is what a tree is written on: its rules, and what its events' numbers stand for.
+// sheet is the paper on which a tree is written: its rules, and the meanings of its events'
+// numbers.
 type sheet struct {
 	free   bool // white space at markers is free (T1)
 	rules  []peg.Rule
@@ -19,7 +20,7 @@ type sheet struct {
 	nested table[*schema.Schema] // whose values are spelled as entries and items
 	err    error
 
-	nestedNames []string // what each of them was first called
+	nestedNames []string // the name that each of them had first
 }
 
 func newSheet(t *turn) *sheet {
@@ -35,7 +36,7 @@ func (s *sheet) extend() *sheet {
 
 // table numbers things as they come.
 type table[K comparable] struct {
-	under map[K]int // what the sheet before has
+	under map[K]int // the entries of the sheet before
 	own   map[K]int
 	list  []K
 }
@@ -95,7 +96,7 @@ func (s *sheet) rule(name string) peg.Pattern {
 	return nil
 }
 
-// space matches the white space beside a marker: any, or exactly what the template writes.
+// space matches the white space beside a marker: any, or exactly the template's own.
 func (s *sheet) space(exact string) peg.Pattern {
 	if s.free {
 		return peg.Space{}
@@ -173,5 +174,5 @@ func (s *sheet) mute(p peg.Pattern) peg.Pattern {
 		body := s.rule(p.Name)
 		return s.ref(p.Name+" unlogged", func() peg.Pattern { return s.mute(body) })
 	}
-	return p // what has no events in it
+	return p // a pattern without events
 }

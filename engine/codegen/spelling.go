@@ -13,8 +13,9 @@ import (
 	"github.com/goassay/assay/engine/schema"
 )
 
-// spelling is one way to spell calls, and decides by which of its literals a call is recognised, in
-// which order its parts stand and what may be missing. The parser and the grammar are made from it.
+// spelling is one way to spell calls. It decides by which of its literals a call is recognised, in
+// which order its parts stand and which of them may be missing. The parser and the grammar are made
+// from it.
 type spelling struct {
 	*format.Calls
 	t      *turn
@@ -24,7 +25,7 @@ type spelling struct {
 	// the part of the head that is or contains the function's name; -1 where the call is an object
 	name     int
 	openings []opening
-	also     []format.Marker // what may separate calls besides
+	also     []format.Marker // further separators of calls
 }
 
 // opening is a way in which the first call of a section can begin: with the outermost marker that
@@ -71,7 +72,7 @@ func newSpelling(t *turn, number int, c *format.Calls) (*spelling, error) {
 }
 
 // findOpenings returns the ways in which the first call of a section can begin, the template's own
-// first. A wrapper may be missing where what follows it is distinctive (E21 T4).
+// first. A wrapper may be missing where the text after it is distinctive (E21 T4).
 func (s *spelling) findOpenings() (out []opening) {
 	section, call, head := s.Section.Open, s.Call.Open, headLiteral(s.Calls)
 	if section.Text != "" {
@@ -176,7 +177,7 @@ func (s *spelling) repeatsName() bool {
 		s.name >= 0 && slices.ContainsFunc(s.Head[s.name+1:], isName)
 }
 
-// perTool reports whether what follows a name is read in another way for each tool.
+// perTool reports whether the text after a name is read in another way for each tool.
 func (s *spelling) perTool() bool {
 	return s.Object == nil &&
 		(s.Body.Kind == format.BodyTagged || s.Body.Kind == format.BodyKwargs) || s.repeatsName()
@@ -280,8 +281,8 @@ func (s *spelling) around(arguments shape) shape {
 		literal(s.Section.Close.Text))
 }
 
-// afterHead is the shape of what follows the first n parts of the head, to the end of the section.
-// Whatever a call has after its name may be missing, but for what its head has there.
+// afterHead is the shape of the text after the first n parts of the head, to the end of the
+// section. All that a call has after its name may be missing, except for the parts of its head.
 func (s *spelling) afterHead(n int) shape {
 	var args shape
 	switch s.Body.Kind {
@@ -306,13 +307,13 @@ func (s *spelling) afterHead(n int) shape {
 	return row(append(head, open, maybe(args), s.afterArguments())...)
 }
 
-// afterArguments is the shape of what follows the arguments.
+// afterArguments is the shape of the text after the arguments.
 func (s *spelling) afterArguments() shape {
 	return row(maybe(literal(s.Body.Close.Text)), maybe(row(each(s.Tail, partShape)...)),
 		s.afterTail(len(s.Tail)))
 }
 
-// afterTail is the shape of what follows the first n parts of the tail.
+// afterTail is the shape of the text after the first n parts of the tail.
 func (s *spelling) afterTail(n int) shape {
 	return row(append(each(s.Tail[n:], partShape),
 		maybe(literal(s.Call.Close.Text)), maybe(literal(s.Sep.Text)),
@@ -325,8 +326,8 @@ func (s *spelling) inWordAfter(n int) []string {
 		row(s.afterTail(n), either(s.t.anyCall(), literals(s.t.endTexts()))).firsts()...)
 }
 
-// another is the shape of what begins, in any of the ways that are read, after a call of a section:
-// a further call, its separator, or the end of one of the two. names are those of the tools.
+// another is the shape of the text that can begin after a call of a section, in any way that is
+// read: a further call, its separator, or the end of one of the two. names are those of the tools.
 func (s *spelling) another(names []string) shape {
 	head := literal(headLiteral(s.Calls).Text)
 	if s.Object == nil && head.text == "" {
@@ -407,7 +408,7 @@ func (e *entry) closeText(key string) string {
 	return format.Mark(text).Text
 }
 
-// closeGap returns the white space that the template writes before what closes a value.
+// closeGap returns the white space that the template writes before the close of a value.
 func (e *entry) closeGap() string {
 	if len(e.close) == 0 {
 		return ""
@@ -461,7 +462,7 @@ func (s *spelling) afterValue() (key string, closers []string) {
 	return key, closers
 }
 
-// selfClosing returns what precedes the "/>" that closes a call at once, without arguments, in
+// selfClosing returns the text before the "/>" that closes a call at once, without arguments, in
 // place of the ">" that ends the tag with its name (T4), and reports whether there is such a tag.
 func (s *spelling) selfClosing() (tag string, ok bool) {
 	if s.name < 0 || s.name+2 != len(s.Head) || len(s.Tail) == 0 || !s.t.on(OptionalWrapper) ||
@@ -473,7 +474,7 @@ func (s *spelling) selfClosing() (tag string, ok bool) {
 }
 
 // attributes reports whether keys are the values of attributes, key="...", in which a template
-// escapes what XML does and a model does so too (T6).
+// escapes the characters that XML does, and a model does so too (T6).
 func (s *spelling) attributes() bool {
 	return s.t.on(AnyLiteral) && strings.HasSuffix(s.entry.open.Text.Text, `="`) && strings.HasPrefix(s.entry.mid.Text.Text, `"`)
 }
@@ -486,8 +487,8 @@ func (s *spelling) keyEscapes() int {
 	return 0
 }
 
-// keyGap is what must stand before the next key's opener where that ends a value: a line break,
-// where the template writes one.
+// keyGap is the text that must stand before the next key's opener where that ends a value: a line
+// break, where the template writes one.
 func (s *spelling) keyGap() string {
 	if strings.Contains(s.Body.Sep.Before+s.Body.Sep.After+s.entry.open.Text.Before+
 		s.entry.closeGap(), "\n") {
@@ -496,8 +497,9 @@ func (s *spelling) keyGap() string {
 	return ""
 }
 
-// resuming is the shape of what an incomplete call is left at: its closing markers, a further call
-// and the end of the turn (E30). Only those count that do not occur by chance.
+// resuming is the shape of the places at which the reader leaves an incomplete call: its closing
+// markers, a further call and the end of the turn (E30). Only those count that do not occur by
+// chance.
 func (s *spelling) resuming() []string {
 	tail := either(each(s.Tail, partShape)...)
 	texts := either(tail, literal(s.Call.Close.Text), literal(s.Section.Close.Text), s.t.anyCall()).

@@ -12,8 +12,8 @@ import (
 	"github.com/goassay/assay/engine/schema"
 )
 
-// turn is what a request asks of a format: what may stand in an answer, before it is known which
-// tools there are. It does not change once it is made.
+// turn is a request's demand on a format: the parts that may stand in an answer, before the tools
+// are known. It does not change once it is made.
 type turn struct {
 	f     format.Format
 	o     Options // but for the tools, the choice of them and the schema of the answer
@@ -91,7 +91,7 @@ func (t *turn) calling() bool {
 
 // The shapes of the parts of a turn.
 
-// anyCall is the shape of what begins a call, as its opener is found in text.
+// anyCall is the shape of a call's beginning, as its opener is found in text.
 func (t *turn) anyCall() shape {
 	return either(each(t.calls, func(s *spelling) shape {
 		return literals(each(s.openings, func(o opening) string { return o.first.Text }))

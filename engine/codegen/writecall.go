@@ -16,7 +16,7 @@ type callWriter struct {
 
 func (c *callWriter) name(state string) string { return fmt.Sprint(state, " ", c.s.number) }
 
-// opening matches what precedes the head of a first call. Its first literal is the trigger of a
+// opening matches the text before the head of a first call. Its first literal is the trigger of a
 // lazy grammar, which must be exactly that.
 func (c *callWriter) opening() peg.Pattern {
 	s := c.s
@@ -114,7 +114,7 @@ func (c *callWriter) another(name string, where surroundings) peg.Pattern {
 	}))
 }
 
-// sectionEnd matches what closes a section of calls.
+// sectionEnd matches the close of a section of calls.
 func (c *callWriter) sectionEnd() (seq peg.Seq) {
 	if c.s.Array {
 		seq = append(seq, peg.Space{}, peg.Lit{Text: "]"})
@@ -239,7 +239,7 @@ func (c *callWriter) again(parts []format.Part, n int, t *tool) peg.Pattern {
 	return c.part(parts, n)
 }
 
-// tail matches what closes a call.
+// tail matches the close of a call.
 func (c *callWriter) tail(t *tool) peg.Pattern {
 	var seq peg.Seq
 	for n, p := range c.s.Tail {

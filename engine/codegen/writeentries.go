@@ -160,7 +160,7 @@ func (c *entryWriter) entry(name, key string, s *schema.Schema) peg.Pattern {
 	if e.typ == nil {
 		mode := valueModeOf(&c.s.Body, s.Types())
 		if e.closeText(key) == "" && c.s.Body.Kind == format.BodyKwargs {
-			mode = valueLiteral // of what nothing encloses, only a literal says where it ends
+			mode = valueLiteral // only a literal can end a value without brackets
 		}
 		return append(seq, c.value(name, key, s, mode), closing)
 	}
@@ -179,7 +179,7 @@ func (c *entryWriter) entry(name, key string, s *schema.Schema) peg.Pattern {
 	return append(seq, alts, closing)
 }
 
-// mid matches what stands between a key and its type or value.
+// mid matches the text between a key and its type or value.
 func (c *entryWriter) mid() peg.Pattern {
 	e := c.s.entry
 	if gap := e.mid.Text.Before; e.mid.Text.Text == "" && gap != "" {
@@ -188,7 +188,7 @@ func (c *entryWriter) mid() peg.Pattern {
 	return peg.Seq{c.edge(e.mid.Text.Before), c.spelled(e.mid.Text.Text)}
 }
 
-// closing matches what closes an entry. The white space before its first literal is a part of the
+// closing matches the close of an entry. The white space before its first literal is a part of the
 // value's pattern.
 func (c *entryWriter) closing(key string) peg.Pattern {
 	e := c.s.entry

@@ -17,7 +17,7 @@ type nestedWriter struct {
 	tags codec.Tags
 }
 
-// value matches a value to the depth to which the schema says what it is.
+// value matches a value to the depth to which the schema describes it.
 func (c *nestedWriter) value(name string, s *schema.Schema, stop string) peg.Pattern {
 	n := c.nested.of(s)
 	return c.ref(fmt.Sprintf("nested %s %d", c.nestedName(n, name), n+1), func() peg.Pattern {
@@ -77,7 +77,8 @@ func (c *nestedWriter) object(name string, s *schema.Schema) peg.Pattern {
 	return peg.Seq{c.oneOf(each), peg.Space{}}
 }
 
-// maxSpelledEntries bounds the entries for which it is spelled out what may follow each of them.
+// maxSpelledEntries bounds the entries for which the grammar spells out which entries may follow
+// each of them.
 const maxSpelledEntries = 8
 
 // oneOf matches at least one of the entries of an object: in their order, or any so many where
@@ -96,8 +97,8 @@ func (c *nestedWriter) oneOf(entries []peg.Pattern) peg.Pattern {
 	return one
 }
 
-// nestedPart names what is part of something named; the beginning of a long name is enough for a
-// rule's.
+// nestedPart names a part of something that has a name. The rule's name has only the beginning of a
+// long one.
 func nestedPart(name, part string) string {
 	const most = 240
 	if name += "-" + part; len(name) > most {
@@ -163,11 +164,11 @@ func (c *nestedWriter) key() peg.Pattern {
 	})
 }
 
-// free matches a value of which the schema says nothing. That a closing tag has the key of the
+// free matches a value that the schema does not describe. That a closing tag has the key of the
 // opening one is beyond a grammar, and the parser does not ask for it where the key is not
 // declared: the closing tag of an entry that only the model has named ends it whatever key it
-// repeats, since nothing else could stand there that the grammar has not kept out. s says, perhaps,
-// what the entries' values are.
+// repeats, since nothing else could stand there that the grammar has not kept out. s, where it is
+// known, describes the entries' values.
 func (c *nestedWriter) free(name string, types schema.TypeSet, s *schema.Schema) peg.Pattern {
 	rule := "nested " + types.String()
 	value, known := s.Field("")

@@ -13,18 +13,18 @@ import (
 )
 
 // writer makes the grammar's tree: the states of a turn as a model is to write it. Its patterns log
-// nothing, look nowhere ahead and choose in no order; where the parser takes what comes, it has
-// what the template writes and the schemas want.
+// nothing, look nowhere ahead and choose in no order; where the parser takes whatever comes, the
+// grammar has the template's own text and the schemas' values.
 type writer struct {
 	*demand
 	*sheet
 	calls   []*callWriter
-	dropped []string // literals of what the parser drops from the answer's text
+	dropped []string // literals that the parser drops from the answer's text
 }
 
-// Constraint is the value of a label: what the grammar has in place of the labelled pattern.
+// Constraint is the value of a label: the grammar's part in place of the labelled pattern.
 type Constraint struct {
-	Name   string // what its rules are called after
+	Name   string // the name from which its rules take theirs
 	Schema *schema.Schema
 	Codec  gbnf.Codec
 }
@@ -34,7 +34,7 @@ type surroundings uint8
 
 const (
 	inAnswer  surroundings = iota
-	inThought              // in what may be reasoning
+	inThought              // in text that may be reasoning
 )
 
 func newWriter(d *demand, dropped []string) *writer {
@@ -96,7 +96,7 @@ func (w *writer) goOn(begun string) peg.Pattern {
 	return alts
 }
 
-// without takes the beginning of what a pattern matches off its first literal.
+// without takes the beginning of a pattern's match off its first literal.
 func without(p peg.Pattern, begun string) (peg.Pattern, bool) {
 	switch p := p.(type) {
 	case peg.Lit:
@@ -359,8 +359,8 @@ func (w *writer) closedReasoning() peg.Pattern {
 	return peg.Seq{w.spelled(w.f.Reasoning.Close.Text), w.answer()}
 }
 
-// thoughtEnds is the shape of what reasoning has no text of: its end, calls, and its beginning,
-// where the parser drops that.
+// thoughtEnds is the shape of all that the text of reasoning cannot hold: its end, calls, and its
+// beginning, where the parser drops that.
 func (w *writer) thoughtEnds() shape {
 	ends := either(w.anyCall(), literal(w.f.Reasoning.Close.Text))
 	if w.on(RepeatedOpener) {
@@ -372,8 +372,8 @@ func (w *writer) thoughtEnds() shape {
 	return ends
 }
 
-// follow is the shape of what the parser takes for a further call after one, for its separator or
-// for an end.
+// follow is the shape of all that the parser takes for a further call after one, for its separator
+// or for an end.
 func (w *writer) follow(c *callWriter) shape {
 	return either(w.anyCall(), literals(w.endTexts()),
 		c.s.another(each(w.list, func(t chat.Tool) string { return t.Name })))
@@ -396,8 +396,8 @@ func (w *writer) prose(c *callWriter) peg.ByteSet {
 	return not.Not()
 }
 
-// closesThought reports whether the end of reasoning after a call makes it a thought: it is not at
-// once what makes a call of it.
+// closesThought reports whether the end of reasoning after a call makes it a thought, and does not
+// at the same time make it a call.
 func (w *writer) closesThought(c *callWriter) bool {
 	return !slices.ContainsFunc(w.follow(c).firsts(),
 		func(t string) bool { return strings.HasPrefix(w.f.Reasoning.Close.Text, segments(t)[0]) })
@@ -413,14 +413,14 @@ func (w *writer) after(where surroundings) peg.Pattern {
 	return w.ref("after", w.afterCalls)
 }
 
-// lastCalls is what follows a call in what may be reasoning: further ones, and the end of the turn
-// (E16).
+// lastCalls is the text after a call where it may be reasoning: further ones, and the end of the
+// turn (E16).
 func (w *writer) lastCalls() peg.Pattern {
 	return peg.Seq{peg.Space{}, append(w.ends(), w.furtherCalls(inThought)...)}
 }
 
-// afterCalls is what follows calls elsewhere: text, too, in which no call begins unless there may
-// be several.
+// afterCalls is the text after calls elsewhere. It may be content, in which no call begins unless
+// there may be several.
 func (w *writer) afterCalls() peg.Pattern {
 	further := append(w.ends(), w.furtherCalls(inAnswer)...)
 	if w.request.answer != nil {

@@ -1,5 +1,5 @@
-// Package dialect holds what no analysis can find in a template: formats written by hand, and the
-// spellings of tool calls that a caller may allow by name.
+// Package dialect holds the formats that no analysis can find in a template: formats written by
+// hand, and the spellings of tool calls that a caller may allow by name.
 //
 // # Dialects
 //
@@ -18,7 +18,7 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package dialect
 
 import "github.com/goassay/assay/engine/format"

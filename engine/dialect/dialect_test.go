@@ -32,7 +32,7 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// TestCopies checks that a caller may change what it gets.
+// TestCopies checks that a caller may change its copy.
 func TestCopies(t *testing.T) {
 	a := dialect.Formats()
 	a[0].Routes[0].Head[0].Text.Text = "changed"

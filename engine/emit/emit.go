@@ -6,8 +6,8 @@
 //
 // # Exact, or refused
 //
-// A target either reads what the format spells, or the emitter returns an [Inexpressible] that
-// names the part of the format for which the target's language has no words. It never approximates.
+// A target either reads the format's turns, or the emitter returns an [Inexpressible] that names
+// the part of the format for which the target's language has no words. It never approximates.
 //
 // # Stability
 //

@@ -8,8 +8,8 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// ResponseTemplate returns transformers' response_template object, version 1, for a format: what
-// tokenizer_config.json holds beside chat_template. Patterns are of Python's regex module with
+// ResponseTemplate returns transformers' response_template object, version 1, for a format: the one
+// that tokenizer_config.json holds beside chat_template. Patterns are of Python's regex module with
 // DOTALL, as transformers compiles them.
 func ResponseTemplate(f format.Format) (ordered.Value, error) {
 	r := response{f: &f}
@@ -107,8 +107,9 @@ func (r *response) content() error {
 	return nil
 }
 
-// closers returns patterns of what ends a piece of content and is no part of it: the turn's end,
-// and closers that stand alone, such as that of reasoning which the prompt closes (E31).
+// closers returns patterns of the texts that end a piece of content and are no part of it: the
+// turn's end, and closers that stand alone, such as that of reasoning which the prompt closes
+// (E31).
 func (r *response) closers() []string {
 	var alts []string
 	add := func(m format.Marker) {

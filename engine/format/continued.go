@@ -52,7 +52,7 @@ func (f Format) route(kind RouteKind) (Route, bool) {
 	return Route{}, false
 }
 
-// spell writes the literals of a head, without what may be missing.
+// spell writes the literals of a head, without the parts that may be missing.
 func spell(parts []Part) string {
 	text := ""
 	for _, p := range parts {

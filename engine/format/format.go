@@ -1,4 +1,4 @@
-// Package format is the waist of the engine: what an output format is, as plain data.
+// Package format is the waist of the engine: it describes output formats as plain data.
 //
 // A chat template, read backwards, says how the model will spell reasoning, content and tool calls.
 // The analysis writes that down as a [Format]; codegen turns a Format into a parser and a grammar
@@ -7,10 +7,10 @@
 //
 // # Terminology
 //
-// A turn is what follows the last message of a prompt: the header, then the model's text (the part
-// of it that the generation prompt already contains, the prefill, and the output), then the end
-// text. A marker is a literal around a part; a slot is a place for data: a name, an id, a value. A
-// call is spelled as parts, literals and slots in order: head, body (the arguments), tail.
+// A turn is the text after the last message of a prompt: the header, then the model's text (the
+// part of it that the generation prompt already contains, the prefill, and the output), then the
+// end text. A marker is a literal around a part; a slot is a place for data: a name, an id, a
+// value. A call is spelled as parts, literals and slots in order: head, body (the arguments), tail.
 //
 // # White space
 //
@@ -32,12 +32,13 @@ type Format struct {
 	// Name is the name of a hand-written format or fallback spelling; empty for an analysed one.
 	Name string
 
-	// Header is what the template writes between the last message and the first byte that is the
-	// model's: the longest common prefix of all probe turns and generation prompts (E9).
+	// Header is the template's text between the last message and the model's first byte: the
+	// longest common prefix of all probe turns and generation prompts (E9).
 	Header string
 
-	// End lists what the template writes after the last byte of a turn, most common first. Any
-	// prefix of one of them at the very end of an output is dropped; a whole one ends the turn.
+	// End lists the texts that the template writes after the last byte of a turn, most common
+	// first. Any prefix of one of them at the very end of an output is dropped; a whole one ends
+	// the turn.
 	End []string
 
 	Reasoning Reasoning
@@ -70,8 +71,8 @@ type Pair struct {
 // ReasoningMode says how a template handles reasoning.
 type ReasoningMode uint8
 
-// The modes of reasoning. A parser needs none of them, since it reads the prefill; they tell people
-// what to expect.
+// The modes of reasoning. A parser needs none of them, since it reads the prefill; they are for
+// people.
 const (
 	ReasoningNone       ReasoningMode = iota // no markers found
 	ReasoningTagged                          // open, reasoning, close, all written by the model
@@ -92,7 +93,7 @@ type Reasoning struct {
 	Basis Basis
 }
 
-// Basis says what a marker rests on (E28).
+// Basis is the kind of evidence for a marker (E28).
 type Basis uint8
 
 // The bases, the strongest first.
@@ -138,9 +139,9 @@ type Calls struct {
 	Array   bool   // the calls are the items of a JSON array (T1)
 	// a call is one JSON object with these fields; Head, Body and Tail are then empty (T1)
 	Object *Object
-	Head   []Part // what precedes the arguments (T3, T7)
+	Head   []Part // the parts before the arguments (T3, T7)
 	Body   Body   // the arguments (A1, A2, T5, T6)
-	Tail   []Part // what follows the arguments (T3, T7)
+	Tail   []Part // the parts after the arguments (T3, T7)
 
 	// Unclosed reports whether the template leaves a section of one call open: only after several
 	// it writes the close (T2).
@@ -172,14 +173,14 @@ type Field struct {
 	Text bool
 }
 
-// SlotKind says what a [Part] stands for.
+// SlotKind is the kind of datum that a [Part] stands for.
 type SlotKind uint8
 
 // The kinds of parts.
 const (
 	SlotLit       SlotKind = iota // literal text
 	SlotName                      // the function's name
-	SlotID                        // the call's id; Part.Parts, if set, says what an id is made of
+	SlotID                        // the call's id; Part.Parts, if set, are the parts of an id
 	SlotIndex                     // the call's number in the turn, counted from Part.Base
 	SlotRecipient                 // to whom a route is addressed
 	SlotKey                       // an argument's name
@@ -196,9 +197,9 @@ type Part struct {
 	Kind  SlotKind
 	Text  Marker     // SlotLit: the literal
 	Alts  []string   // SlotLit: further texts that mean the same
-	Parts []Part     // SlotID: what an id is made of, such as "functions." name ":" index
+	Parts []Part     // SlotID: the parts of an id, such as "functions." name ":" index
 	Base  int        // SlotIndex: the first call's number
-	Types []TypeName // SlotType: the words and what they mean
+	Types []TypeName // SlotType: the words and their meanings
 	Opt   bool       // the part may be missing
 }
 
@@ -263,7 +264,7 @@ type Codec struct {
 	Nested bool // objects and arrays are spelled as entries and items, not as JSON
 }
 
-// RouteKind says what a route carries.
+// RouteKind is the kind of a route's text.
 type RouteKind uint8
 
 // The kinds of routes.
@@ -277,8 +278,8 @@ const (
 // Route is one kind of addressed part: Head, text, Close. Heads are tried in order.
 type Route struct {
 	Kind  RouteKind
-	Start Marker // what precedes the head of every part but the first
+	Start Marker // the text before the head of every part but the first
 	Head  []Part
 	Body  Body     // RouteCall: how the arguments are spelled
-	Close []Marker // what ends the part; a further Start and the turn's end do too
+	Close []Marker // the ends of the part; a further Start and the turn's end end it, too
 }

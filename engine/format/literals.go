@@ -1,7 +1,7 @@
 package format
 
-// Literals returns the format with each literal that it writes replaced by what change makes of it:
-// markers, headers, ends, words. Keys and constants of JSON objects are no literals.
+// Literals returns the format with change applied to each literal that it writes: markers, headers,
+// ends, words. Keys and constants of JSON objects are no literals.
 func (f Format) Literals(change func(string) string) Format {
 	c := changer(change)
 	f.Header = c(f.Header)
@@ -17,7 +17,7 @@ func (f Format) Literals(change func(string) string) Format {
 	return f
 }
 
-// changer is what is done to a literal.
+// changer is a change of a literal.
 type changer func(string) string
 
 func (c changer) marker(m Marker) Marker { return Marker{m.Before, c(m.Text), m.After} }

@@ -2,7 +2,7 @@ package format
 
 import "strings"
 
-// Space is what counts as white space beside a marker.
+// Space holds the characters that count as white space beside a marker.
 const Space = " \t\r\n"
 
 // OpenBrackets and ShutBrackets are the characters between which a marker stands, such as <x>, [x]

@@ -1,10 +1,10 @@
 package format
 
-// Spelling returns what of a format says how reasoning, content and calls are spelled: the format
-// without
+// Spelling returns the part of a format that describes how reasoning, content and calls are
+// spelled. It is the format without
 //
-//   - Header and End, which frame a turn of the chat and say nothing of what stands in it;
-//   - the basis of markers, which says how they are known and not what they are;
+//   - Header and End, which frame a turn of the chat and do not depend on its contents;
+//   - the basis of markers, which is the evidence for them;
 //   - the white space at the edges of markers, which a model changes freely and a parser drops
 //     beside a marker (E19, E21 T1),
 //     and markers and literals of nothing but white space, which are no markers then.

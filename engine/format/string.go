@@ -52,8 +52,8 @@ func (c Codec) String() string {
 	return strings.Join(words, ", ")
 }
 
-// String returns the part: a quoted literal, or a slot's name in braces with what it is made of;
-// "?" after what may be missing.
+// String returns the part: a quoted literal, or a slot's name in braces with its parts; "?" after a
+// part that may be missing.
 func (p Part) String() string {
 	var s string
 	switch {

@@ -25,7 +25,7 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable. Documents of a
+// This package may change with every release; package engine lists the stable ones. Documents of a
 // version stay readable.
 package formatjson
 
@@ -45,7 +45,7 @@ const Version = 1
 //go:embed schema.json
 var Schema string
 
-// Document is a format with what else of its template a parser needs.
+// Document is a format with the other facts about its template that a parser needs.
 type Document struct {
 	Format format.Format
 	// Prefills are the texts that the template's prompts put after the header, one for each setting

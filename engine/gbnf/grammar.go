@@ -40,7 +40,7 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package gbnf
 
 import (
@@ -72,7 +72,7 @@ type Rule struct {
 // Alternate is a sequence of elements; empty, it matches the empty text.
 type Alternate []Element
 
-// Kind says what an element is.
+// Kind is the kind of an element.
 type Kind uint8
 
 // The kinds of elements, with the fields that they use.
@@ -399,8 +399,8 @@ func nullable(g *Grammar, index map[string]int) []bool {
 	return null
 }
 
-// settle computes what a rule has from the rules that it uses: update computes one rule and says
-// whether that changed it; then the rules that use it are computed again.
+// settle computes a property of each rule from the rules that it uses: update computes one rule and
+// reports whether that changed it; then the rules that use it are computed again.
 func settle(g *Grammar, index map[string]int, update func(rule int) bool) {
 	users := make([][]int, len(g.Rules))
 	for i := range g.Rules {
@@ -510,7 +510,7 @@ func leftRefs(refs []int, alts []Alternate, index map[string]int, null []bool) [
 	return refs
 }
 
-// infinite is the cost of what never ends; costs are added without overflow up to it.
+// infinite is the cost of a rule that never ends; costs are added without overflow up to it.
 const infinite = 1 << 40
 
 // sizes computes the cost of the cheapest derivation of every rule: its characters plus one per

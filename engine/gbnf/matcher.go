@@ -21,7 +21,7 @@ const MaxStates = 30_000
 // to the live derivations.
 type Matcher struct {
 	root  []*node
-	tops  []place // what can come next
+	tops  []place // the places that can come next
 	spare []place // the memory of the tops before
 	// steady is the set of the tops (as bits) that took the last character, where that changed
 	// nothing; else 0.
@@ -50,8 +50,8 @@ type node struct {
 	token    int
 }
 
-// frame is a place on a stack below the top: where to go on once what is above has ended. Frames
-// are unique.
+// frame is a place on a stack below the top: the place to go on at once the frames above have
+// ended. Frames are unique.
 type frame struct {
 	place
 	shape uint64 // a hash of the place and all below, without the counts that may differ
@@ -277,10 +277,11 @@ func (m *Matcher) Stacks() int { return len(m.tops) }
 // Err returns the error of a matcher that gave up: more than [MaxStates] derivations.
 func (m *Matcher) Err() error { return m.err }
 
-// maxExpected bounds the length of what [Matcher.Expected] returns.
+// maxExpected bounds the length of [Matcher.Expected]'s result.
 const maxExpected = 10
 
-// Expected lists what can come next, as the grammar writes it, each thing once and ten at most.
+// Expected lists the elements that can come next, as the grammar writes them, each once and ten at
+// most.
 func (m *Matcher) Expected() []string {
 	var out []string
 	for _, p := range m.tops {

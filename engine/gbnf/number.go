@@ -60,8 +60,8 @@ func ceil(r *big.Rat) *big.Int {
 	return new(big.Int).Neg(floor(new(big.Rat).Neg(r)))
 }
 
-// signed matches the integers of a range, either end of which may be open, from what matches those
-// that are not negative.
+// signed matches the integers of a range, either end of which may be open, from the pattern of
+// those that are not negative.
 func (l *lowering) signed(from, to *big.Int, natural func(from, to *big.Int) Element) Element {
 	b := l.b
 	var choices []Element

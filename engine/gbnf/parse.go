@@ -89,7 +89,7 @@ func (p *parser) peek() byte {
 	return 0
 }
 
-// found describes what stands at the position.
+// found describes the text at the position.
 func (p *parser) found() string {
 	if p.pos >= len(p.text) {
 		return "the end of the grammar"

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Refusal tells where a grammar stops taking a text, and what it expects there; "" if the text is a
-// sentence.
+// Refusal returns the place where a grammar stops taking a text, and the elements that it expects
+// there; "" if the text is a sentence.
 func (g *Grammar) Refusal(text string) (string, error) {
 	m, err := NewMatcher(g)
 	if err != nil {

@@ -32,8 +32,8 @@ const DefaultMax = 400
 // sampleDepth is the nesting of rules at which a sampled sentence is brought to its end.
 const sampleDepth = 60
 
-// NewSampler returns a sampler that takes its choices from rng. Tokens given by number or by what
-// they are not have no text: a grammar with such elements may fail to be sampled.
+// NewSampler returns a sampler that takes its choices from rng. Tokens given by number, or as all
+// but one, have no text: a grammar with such elements may fail to be sampled.
 func NewSampler(g *Grammar, rng *rand.Rand) (*Sampler, error) {
 	s, err := newSampler(g)
 	if err != nil {

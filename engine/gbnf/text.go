@@ -259,7 +259,7 @@ func (l *lowering) spellings(text string) []string {
 	return []string{`'` + strings.ReplaceAll(inside, `'`, `\'`) + `'`, quoted}
 }
 
-// pattern matches what a regular expression matches.
+// pattern matches the texts that a regular expression matches.
 func (l *lowering) pattern(n *schema.Node, c coder) Element {
 	b := l.b
 	switch n.Op {

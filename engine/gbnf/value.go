@@ -22,22 +22,22 @@ const (
 type Codec struct {
 	Style  Style
 	Raw    bool     // a string that is the whole value stands without quotes and escapes
-	Stops  []string // what such a string may not contain: the markers that end it
+	Stops  []string // the markers that end such a string, which it may not contain
 	Entity bool     // such a string is HTML-escaped: &lt; &gt; &amp; &quot; &#39;
 	// a token on both sides of a string in place of quotes; nothing inside is escaped
 	Quote    string
 	BareKeys bool // the keys of objects stand without quotes
 }
 
-// valueKey identifies what an element was made for.
+// valueKey identifies the purpose for which an element was made.
 type valueKey struct {
 	schema *schema.Schema
 	codec  string
 	bare   bool
 }
 
-// JSON matches the JSON texts of a schema's values; name, which may be empty, is what its rules are
-// called after. It begins and ends with the value: white space around it is the caller's.
+// JSON matches the JSON texts of a schema's values; name, which may be empty, begins the names of
+// its rules. It begins and ends with the value: white space around it is the caller's.
 func (b *Builder) JSON(name string, s *schema.Schema) Element { return b.Value(name, s, Codec{}) }
 
 // Value matches a schema's values as a codec writes them. A schema that no value satisfies matches
@@ -81,8 +81,8 @@ type lowering struct {
 	ws      Element
 }
 
-// sub makes the name of what is part of something named. Of a long one it keeps what a rule's name
-// has room for.
+// sub makes the name of a part of something that has a name. Of a long one it keeps as much as a
+// rule's name has room for.
 func sub(parts ...string) string {
 	name := strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "-")
 	if len(name) > maxName {
@@ -454,7 +454,7 @@ type member struct {
 }
 
 // members builds the inside of an object: members in order, optional ones left out, commas between
-// them. at(i, c) is what follows after c members of the first i, c counted up to top.
+// them. at(i, c) is the rest after c members of the first i, c counted up to top.
 type members struct {
 	l           *lowering
 	name        string
@@ -463,7 +463,7 @@ type members struct {
 	least, most int     // how many members; most is -1 without a bound
 	top         int
 	memo        map[[2]int]Element
-	optional    int // the first optional member; what follows it is used more than once
+	optional    int // the first optional member; the rest after it is used more than once
 }
 
 func (m *members) build() Element {
@@ -531,7 +531,7 @@ func (m *members) at(i, c int) Element {
 	return e
 }
 
-// end matches what follows the declared members.
+// end matches the text after the declared members.
 func (m *members) end(c int) Element {
 	b := m.l.b
 	least := max(m.least-c, 0)

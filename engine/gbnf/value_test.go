@@ -108,8 +108,8 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// samples checks that what a schema's grammar derives is JSON and satisfies the schema, and that
-// the grammar prints and reads back.
+// samples checks that the texts of a schema's grammar are JSON and satisfy the schema, and that the
+// grammar prints and reads back.
 func samples(t *testing.T, text string, n int, seed int64) {
 	t.Helper()
 	s := readSchema(t, text)

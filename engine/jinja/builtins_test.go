@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// The tables of this file hold what Python 3.11 with jinja2 3.1.2 gives for an expression, or for a
-// whole template where it begins with a tag; "error CLASS" where it raises. The xmlattr rows follow
-// Debian's security fixes.
+// The tables of this file hold the results of Python 3.11 with jinja2 3.1.2 for an expression, or
+// for a whole template where it begins with a tag; "error CLASS" where it raises. The xmlattr rows
+// follow Debian's security fixes.
 
 type builtinCase struct{ text, want string }
 
@@ -104,7 +104,7 @@ func TestComparison(t *testing.T) {
 	})
 }
 
-// TestLookUp covers attributes, items, slices and what the sandbox forbids.
+// TestLookUp covers attributes, items, slices and the sandbox's refusals.
 func TestLookUp(t *testing.T) {
 	checkBuiltins(t, Options{}, []builtinCase{
 		{"['abc'[0], 'abc'[-1], 'é😀'[1], [1, 2][true], (1, 2)[-2], range(5)[-1], {1: 'x'}[1.0], {(1, 2): 't'}[1, 2]]", "['a', 'c', '😀', 2, 1, 4, 'x', 't']"},
@@ -354,7 +354,7 @@ func TestJSON(t *testing.T) {
 	})
 }
 
-// TestMarkup covers what |safe and |escape do to the operations after them.
+// TestMarkup covers the effect of |safe and |escape on the operations after them.
 func TestMarkup(t *testing.T) {
 	checkBuiltins(t, Options{}, []builtinCase{
 		{"('<'|safe) + '<' ~ ('<' + '>'|safe) ~ ('<'|safe ~ '<') ~ ('<'|safe) * 2", "<&lt;&amp;lt;&gt;&lt;&lt;&lt;&lt;"},

@@ -9,7 +9,7 @@ import (
 )
 
 // routine is a body of code with a frame of its own: the template, a macro, a block, a recursive
-// loop. It is what jinja2 compiles to one Python function.
+// loop. jinja2 compiles each to one Python function.
 type routine struct {
 	id    int
 	up    *routine // the routine around it, whose frames it can see
@@ -57,10 +57,10 @@ type compiler struct {
 	order    []*syntax.Block
 	hasStore bool   // some statement assigns to a variable called loop
 	scoped   bool   // some block is scoped
-	late     func() // reports what is only found at the end
+	late     func() // reports the faults that are only found at the end
 }
 
-// TemplateAssertionError is the class of what only compiling finds.
+// TemplateAssertionError is the class of faults that only compiling finds.
 const TemplateAssertionError class = "TemplateAssertionError"
 
 type compileError struct{ err *source.Error }
@@ -116,8 +116,8 @@ func (c *compiler) self(s *scope, body []syntax.Stmt) int {
 	return c.slot(s.param("self"))
 }
 
-// block compiles the body of a block. Its scope is none's child: it sees input and what the
-// template set so far.
+// block compiles the body of a block. Its scope has no parent: it sees input and the variables that
+// the template has set so far.
 func (c *compiler) block(b *syntax.Block) {
 	proto := c.blocks[b.Name]
 	proto.routine = c.newRoutine(nil)
@@ -200,7 +200,7 @@ func (c *compiler) ref(v *variable, p place) slotRef {
 // no slot.
 func direct(v *variable) bool { return v.load == loadResolve && !v.stored }
 
-// enter returns what has to be done when a scope is entered.
+// enter returns the steps that entering a scope takes.
 func (c *compiler) enter(p place) []entryOp {
 	var ops []entryOp
 	for _, v := range p.order {
@@ -358,7 +358,7 @@ func (c *compiler) output(out body, n *syntax.Output, p place) body {
 	return out
 }
 
-// print picks the fastest statement for what is printed.
+// print picks the fastest statement for the printed expression.
 func (c *compiler) print(x expr, esc escaping, pos syntax.Pos) stmt {
 	if esc == escapeOff {
 		switch x := x.(type) {

@@ -108,7 +108,7 @@ func cpu() time.Duration {
 // whole measures everything: make hostile.
 var whole = flag.Bool("whole", false, "measure every expression, not only some")
 
-// The bounds of what a step may cost. 2,000,000 steps of all renders together, the limit for
+// The bounds on the cost of a step. 2,000,000 steps of all renders together, the limit for
 // templates of strangers, take at most 8 s.
 const (
 	perStep      = 4 * time.Microsecond

@@ -2,7 +2,7 @@ package jinja
 
 import "github.com/goassay/assay/engine/jinja/syntax"
 
-// SiteKind says what decides at a site.
+// SiteKind is the kind of a decision at a site.
 type SiteKind uint8
 
 // The kinds of sites.
@@ -21,7 +21,7 @@ func (k SiteKind) String() string { return siteNames[k] }
 type Site struct {
 	Kind SiteKind
 	Off  int // where the statement or the inline if stands, a byte offset into the source
-	Test int // where its condition or, of a loop, what it goes through stands
+	Test int // where its condition or, of a loop, its iterable stands
 }
 
 // Outcome is a way in which a site decides.
@@ -59,8 +59,8 @@ func (c *Coverage) Reached(site int, o Outcome) bool {
 	return site < len(c.reached) && c.reached[site]>>o&1 == 1
 }
 
-// Add adds what another coverage of the same template reached, and reports whether that was
-// anything new.
+// Add adds the branches that another coverage of the same template reached, and reports whether any
+// was new.
 func (c *Coverage) Add(other *Coverage) bool {
 	if len(c.reached) < len(other.reached) {
 		c.reached = append(c.reached, make([]uint8, len(other.reached)-len(c.reached))...)

@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// eval is what one render carries through every operation: its options, its limits and its trace.
-// Built-ins get it in their call; nothing else is shared between them.
+// eval is the state that one render carries through every operation: its options, its limits and
+// its trace. Built-ins get it in their call; nothing else is shared between them.
 type eval struct {
 	*memory
 	mutable     bool             // lists and dicts may be changed (E1)
@@ -41,10 +41,10 @@ func (e *eval) step(n int) error {
 	return nil
 }
 
-// scanSteps is what looking at all of a string costs; short ones are free.
+// scanSteps is the cost of looking at all of a string; short ones are free.
 func scanSteps(v Value) int { return int(v.num >> 8) }
 
-// sizeSteps is what looking at all of a text or a large integer costs.
+// sizeSteps is the cost of looking at all of a text or a large integer.
 func sizeSteps(v Value) int {
 	switch v.kind {
 	case String, Markup:
@@ -70,7 +70,7 @@ func (e *eval) stepKey(key Value) error {
 	return e.step(steps)
 }
 
-// bigSteps is what looking at all of a large integer costs.
+// bigSteps is the cost of looking at all of a large integer.
 func bigSteps(x *big.Int) int { return x.BitLen() / (8 * 256) }
 
 // charge charges the building of n bytes, before they are built, and fails when more than allowed

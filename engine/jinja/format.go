@@ -454,7 +454,7 @@ type field struct {
 	size       int // of the whole, with the closing brace
 }
 
-// parseField reads what follows an opening brace.
+// parseField reads the text after an opening brace.
 func parseField(s string) (field, error) {
 	var f field
 	i := 0
@@ -818,7 +818,7 @@ flags:
 			if err != nil {
 				return 0, err
 			}
-			if !v.isInteger() || p.markup { // what wraps the arguments of markup is no integer
+			if !v.isInteger() || p.markup { // the wrapper of markup's arguments is no integer
 				return 0, errf(TypeError, "* wants int")
 			}
 			if v.kind == BigInt {

@@ -64,9 +64,8 @@ func generate(r *rand.Rand, symbol string, budget *int) string {
 
 const fuzzVars = `{"a": "text", "b": 7, "d": {"a": {"a": [1]}, "content": "<c>", "items": 1}, "l": [{"a": 2}, {"a": 1, "name": null}], "x": [1.5, "é", true, null]}`
 
-// renderAll renders a template every way there is and checks what must hold for any template: no
-// panic, the same text and error with and without origins, runs that cover the text, positioned
-// errors.
+// renderAll renders a template in every way and checks the properties of any template: no panic,
+// the same text and error with and without origins, runs that cover the text, positioned errors.
 func renderAll(t *testing.T, text string) {
 	tmpl, err := Compile(source.New("t", text))
 	if err != nil {

@@ -16,7 +16,8 @@ type interp struct {
 	t      *Template
 	out    builder
 	maxOut int
-	// by index of input name: the variable, the global, or what the template set at its top
+	// by index of input name: the variable, the global, or the value that the template set at its
+	// top
 	ctx      []Value
 	args     []Value    // a stack of call arguments
 	kwargs   []kwarg    // the same for keyword arguments
@@ -188,8 +189,8 @@ func (r slotRef) get(f *frame) Value {
 	return f.slots[r.slot]
 }
 
-// capture runs a body and returns what it writes, cut out of the output. A body that is left by an
-// error, break or continue adds nothing to the output.
+// capture runs a body and returns its text, cut out of the output. A body that is left by an error,
+// break or continue adds nothing to the output.
 func (f *frame) capture(code body) (Value, error) {
 	out := &f.rt.out
 	start, runs := len(out.buf), len(out.runs)
@@ -242,7 +243,7 @@ func (f *frame) write(v Value, esc escaping, pos syntax.Pos) error {
 	return f.grown(pos)
 }
 
-// writeText prints what jinja2 joins without converting it: it must be text.
+// writeText prints a value that jinja2 joins without converting it: it must be text.
 func (f *frame) writeText(v Value, pos syntax.Pos) error {
 	if !v.isString() {
 		return f.at(errf(TypeError, "sequence item 0: expected str "+
@@ -441,7 +442,7 @@ func (s *setStmt) exec(f *frame) error {
 	return nil
 }
 
-// target is what is assigned to. check runs before the value is evaluated.
+// target is the place to which a value is assigned. check runs before the value is evaluated.
 type target interface {
 	check(f *frame) error
 	assign(f *frame, v Value) error
@@ -711,7 +712,7 @@ func (b *blockProto) run(rt *interp) error {
 type blockStmt struct {
 	proto    *blockProto
 	required bool
-	locals   []blockLocal // what a scoped block sees
+	locals   []blockLocal // the variables that a scoped block sees
 	pos      syntax.Pos
 }
 

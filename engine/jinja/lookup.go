@@ -120,15 +120,15 @@ func attribute(e *eval, v Value, name string, m *builtin) (Value, bool, error) {
 	return Value{}, false, nil
 }
 
-// unsafeUndefined is what reading an attribute that the sandbox forbids gives; its use is a
+// unsafeUndefined is the value of an attribute that the sandbox forbids; its use is a
 // SecurityError.
 func unsafeUndefined(v Value, name string) Value {
 	return undefText(undefSecurity,
 		"access to attribute "+pyQuote(name)+" of "+pyQuote(typeName(v))+" object is unsafe.")
 }
 
-// Special names that Python's types have, without their underscores: those of object, and what the
-// types add.
+// Special names that Python's types have, without their underscores: those of object, and the
+// types' own.
 const objectDunders = " class delattr dir doc eq format ge getattribute getstate gt hash init " +
 	"init_subclass le lt ne new" +
 	" reduce reduce_ex repr setattr sizeof str subclasshook "

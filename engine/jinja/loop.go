@@ -44,7 +44,7 @@ func (s *forStmt) exec(f *frame) error {
 	if s.recursive == nil {
 		return s.run(f, v, nil, 0)
 	}
-	// The loop's text goes through a string in jinja2; only what autoescape makes of it could tell.
+	// The loop's text goes through a string in jinja2; only autoescape could show the difference.
 	return f.recurse(s, v, 0)
 }
 

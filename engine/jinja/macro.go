@@ -88,7 +88,7 @@ func (m *macro) run(args []Value, kwargs []kwarg) (Value, error) {
 	return rt.markup(v), err
 }
 
-// write calls the macro and writes what it returns.
+// write calls the macro and writes its result.
 func (m *macro) write(args []Value, kwargs []kwarg) error {
 	f, err := m.bind(args, kwargs)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// memory is what a render builds its values of. Another render uses it again, so that the collector
-// has little to do. No value may therefore outlive its render: outputs, errors and traces hold
-// copies.
+// memory is the memory in which a render builds its values. Another render uses it again, so that
+// the collector has little to do. No value may therefore outlive its render: outputs, errors and
+// traces hold copies.
 type memory struct {
 	values     slab.Slab[Value]
 	entries    slab.Slab[entry]
@@ -30,7 +30,7 @@ type memory struct {
 // a template that is compiled, looked at and dropped would have to fill one of its own.
 var memories = sync.Pool{New: func() any { return new(memory) }}
 
-// maxBlock bounds what is kept of each type, in bytes.
+// maxBlock bounds how much is kept of each type, in bytes.
 const maxBlock = 1 << 16
 
 // reset takes back all that was handed out.

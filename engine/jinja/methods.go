@@ -315,8 +315,8 @@ func dictFromKeys(c *call) (Value, error) {
 	return dictValue(d), nil
 }
 
-// updateDict sets what a mapping or an iterable of pairs, the first argument, and the keyword
-// arguments say.
+// updateDict sets the items of the first argument, a mapping or an iterable of pairs, and of the
+// keyword arguments.
 func updateDict(c *call, d *dict) error {
 	switch src := c.args[0]; src.kind {
 	case Missing:
@@ -418,7 +418,7 @@ func viewDifference(e *eval, a, b Value) (Value, error) {
 	return objectValue(&set{out, e}), nil
 }
 
-// set is what the difference of dict views gives. Its order is that of the view.
+// set is the difference of dict views. Its order is that of the view.
 type set struct {
 	d *dict
 	e *eval // for repr

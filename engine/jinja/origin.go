@@ -6,7 +6,7 @@ import (
 	"github.com/goassay/assay/engine/jinja/syntax"
 )
 
-// Role says what part of an input value a piece of text is (E3).
+// Role is the part that a piece of text has in an input value (E3).
 type Role uint8
 
 // The roles. Literal is the template's own text.
@@ -64,7 +64,7 @@ type node struct {
 	str    string // the path, once asked for
 	val    prov   // the provenance of the value here
 	name   prov   // that of the key, if it has one
-	whole  bool   // what is in the value has no place of its own
+	whole  bool   // the parts of the value have no places of their own
 }
 
 // init makes n a place, by its key or, where that is not negative, its index.
@@ -77,7 +77,7 @@ func (n *node) init(parent *node, key string, index int) *node {
 
 // A field is the part of the input that a run of [Fields] names: a member of a message, another
 // item of a list, or any other variable. The list of messages is the one variable whose items are
-// looked into, since they are what has roles.
+// looked into, since they have roles.
 const messages = "messages"
 
 // field makes n a place as init does, and one without places in it where it is a field.
@@ -168,7 +168,7 @@ func (p *prov) pieces() int {
 	return max(1, len(p.runs))
 }
 
-// field returns the provenance of a value that is a field, or of what is in one; nil for any other.
+// field returns the provenance of a value that is a field, or part of one; nil for any other.
 func (p *prov) field() *prov {
 	if p != nil && p.runs == nil && p.node != nil && p.node.whole {
 		return p
@@ -439,7 +439,7 @@ func publicRuns(runs []run) []Run {
 	return out
 }
 
-// structure is the run of what a codec writes around the value v.
+// structure is the run of the text that a codec writes around the value v.
 func structure(v Value, codec Codec) run {
 	if v.prov == nil {
 		return run{}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestOperatorOrigins covers what each operator, method and filter does with the origin of its text
-// (E3).
+// TestOperatorOrigins covers the effect of each operator, method and filter on the origin of its
+// text (E3).
 func TestOperatorOrigins(t *testing.T) {
 	const input = `{"a": "ab cd", "b": "B<", "n": 7, "f": 1.5, "y": true, "z": null, "l": ["x", "it's"], "d": {"k": {"q\"": "v\n"}}}`
 	for _, c := range [][2]string{
@@ -66,8 +66,8 @@ func exactSpans(text Text) string {
 	return b.String()
 }
 
-// TestExactRuns checks on random text that what a run calls exact consists of what is at its path,
-// and that origins change nothing about the text.
+// TestExactRuns checks on random text that an exact run consists of text at its path, and that
+// origins change nothing about the text.
 func TestExactRuns(t *testing.T) {
 	const seed = 7
 	r := rand.New(rand.NewPCG(seed, 0))

@@ -156,11 +156,11 @@ func (b *builder) repr(e *eval, v Value, active []unsafe.Pointer) error {
 	return e.charge(len(b.buf) - start)
 }
 
-// address ends what Python prints of an object that has no better text. Here it is the same for
-// all, so that a render depends on nothing but its input.
+// address ends Python's text of an object that has no better one. Here it is the same for all, so
+// that a render depends on nothing but its input.
 const address = " at 0x7f0000000000>"
 
-// describe is what a function prints.
+// describe is the text of a function.
 func (f *function) describe() string {
 	switch {
 	case f.attrs != nil:
@@ -291,7 +291,7 @@ func quoteExcerpt(s string) string {
 
 const hexDigits = "0123456789abcdef"
 
-// appendRepr appends s with what repr escapes escaped.
+// appendRepr appends s, escaped as repr does it.
 func appendRepr(dst []byte, s string, quote byte) []byte {
 	for i := 0; i < len(s); {
 		c := s[i]

@@ -1,12 +1,13 @@
 package jinja
 
-// Where Python's character data (Unicode 14, as in Python 3.11) differs from package unicode's, and what that package
-// does not have: found by comparing the two over all code points. TestUnicode samples them.
+// Where Python's character data (Unicode 14, as in Python 3.11) differs from package unicode's, and
+// the data that that package lacks: found by comparing the two over all code points. TestUnicode
+// samples them.
 
 // span is a range of code points, both ends included.
 type span struct{ from, to rune }
 
-// special is a code point with what it becomes.
+// special is a code point with its replacement.
 type special struct {
 	r  rune
 	to string
@@ -109,7 +110,7 @@ var titleSpecial = []special{
 	{0xFB17, "\u0544\u056d"},
 }
 
-// foldSpecial is what case folding makes of a character where it is not its lower case.
+// foldSpecial is the case folding of characters where it is not their lower case.
 var foldSpecial = []special{
 	{0xB5, "\u03bc"}, {0xDF, "ss"}, {0x130, "i\u0307"}, {0x149, "\u02bcn"}, {0x17F, "s"}, {0x1F0, "j\u030c"},
 	{0x345, "\u03b9"}, {0x390, "\u03b9\u0308\u0301"}, {0x3B0, "\u03c5\u0308\u0301"}, {0x3C2, "\u03c3"},

@@ -9,7 +9,7 @@ import (
 // This file keeps jinja2's rules to the letter, the odd ones included, because templates depend on
 // them without knowing.
 
-// load says what a scope's variable holds when the scope is entered.
+// load is the way in which a scope's variable gets its value when the scope is entered.
 type load uint8
 
 const (
@@ -25,7 +25,7 @@ type variable struct {
 	scope  *scope
 	load   load
 	stored bool      // assigned somewhere in the scope
-	alias  *variable // what loadAlias copies
+	alias  *variable // the variable that loadAlias copies
 	isLoop bool      // the variable loop of an extended loop
 	kept   bool      // read as a whole, not only for a field
 	slot   int       // place in the function's frame; -1: not yet given
@@ -42,7 +42,7 @@ type scope struct {
 	branch *branch     // the branch of an if being analysed, if any
 }
 
-// branch is what one branch of an if has done to a scope.
+// branch holds the changes of one branch of an if to a scope.
 type branch struct {
 	outer   *branch
 	created []*variable
@@ -141,7 +141,7 @@ func (s *scope) analyse(run func()) *branch {
 	return b
 }
 
-// merge joins the branches of an if: a name that only some of them store falls back to what is
+// merge joins the branches of an if: a name that only some of them store falls back to the value
 // outside.
 func (s *scope) merge(branches ...*branch) {
 	stores := map[string]int{}
@@ -231,7 +231,7 @@ func (s *scope) ifStmt(n *syntax.If) {
 	s.merge(body, elif, otherwise)
 }
 
-// target visits what is assigned to; as a parameter where the scope's owner assigns it.
+// target visits the target of an assignment; as a parameter where the scope's owner assigns it.
 func (s *scope) target(x syntax.Expr, param bool) {
 	switch x := x.(type) {
 	case *syntax.Name:

@@ -79,8 +79,8 @@ func strftime(e *eval, t time.Time, format string) (string, error) {
 	return b.String(), nil
 }
 
-// directive writes one directive. digits is the width of a number, 0 for other text; pad is what it
-// is filled with.
+// directive writes one directive. digits is the width of a number, 0 for other text; pad is its
+// padding.
 func directive(t time.Time, c byte) (text string, pad byte, digits int, ok bool) {
 	number := func(n, digits int) (string, byte, int, bool) {
 		return fmt.Sprint(n), '0', digits,

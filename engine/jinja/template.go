@@ -36,7 +36,7 @@ type Limits struct {
 // DefaultLimits lets any sane template through and stops others within a second.
 var DefaultLimits = Limits{Steps: 2_000_000, OutputBytes: 16 << 20, Depth: 200}
 
-// Budget is what several renders may cost together. It is safe for concurrent use.
+// Budget bounds the cost of several renders together. It is safe for concurrent use.
 type Budget struct {
 	left   atomic.Int64
 	reason atomic.Pointer[string]
@@ -49,7 +49,7 @@ func NewBudget(steps int64) *Budget {
 	return b
 }
 
-// Spend takes steps that something beside a render costs, such as keeping what it gave.
+// Spend takes the steps of work beside a render, such as keeping its result.
 func (b *Budget) Spend(steps int64) {
 	if b != nil {
 		b.left.Add(-steps)
@@ -99,12 +99,12 @@ func (l Limits) withDefaults() Limits {
 type Options struct {
 	Mode    Mode
 	Limits  Limits
-	Budget  *Budget          // what all renders that share it may cost besides; nil: no bound
+	Budget  *Budget          // bounds all renders that share it together; nil: no bound
 	Context context.Context  // ends a render, which then fails with the cause; nil: nothing does
-	Now     func() time.Time // what strftime_now shows; nil: strftime_now fails
+	Now     func() time.Time // the clock of strftime_now; nil: strftime_now fails
 	Clock   func() time.Time // measures Limits.Time
 	Seed    uint64           // of random and lipsum
-	Trace   *Trace           // records what is read; nil: off
+	Trace   *Trace           // records reads; nil: off
 	Origins bool             // RenderText returns runs
 	// Fields has RenderText return runs that name no place below a field: a member of a message, an
 	// item of another list, or any other variable. That costs far less than Origins, which wins
@@ -119,7 +119,7 @@ type Template struct {
 	src   *source.Source
 	tree  *syntax.Template
 	names []string // the names that are looked up among the input
-	// for each: the template reads it, rather than a block what the template has set
+	// for each: the template reads it, rather than a block reading a variable of the template
 	free     []bool
 	globals  []Value // for each: the global function of that name, or Missing
 	blocks   map[string]*blockProto

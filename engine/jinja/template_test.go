@@ -135,7 +135,7 @@ func TestMacros(t *testing.T) {
 func TestBlocks(t *testing.T) {
 	check(t, []renderCase{
 		{"in place", "a{% block b %}b{% endblock %}c", "", "abc"},
-		{"sees what the top has set", "{% set a = 1 %}{% block b %}{{ a }}{% endblock %}", `{"a": "in"}`, "1"},
+		{"sees variables of the top", "{% set a = 1 %}{% block b %}{{ a }}{% endblock %}", `{"a": "in"}`, "1"},
 		{"does not see a loop", "{% for a in [1] %}{% block b %}{{ a }}{% endblock %}{% endfor %}", `{"a": "in"}`, "in"},
 		{"scoped sees it", "{% for a in [1] %}{% block b scoped %}{{ a }}{{ loop.index }}{% endblock %}{% endfor %}", `{"a": "in"}`, "11"},
 		{"self", "{% block b %}x{% endblock %}{{ self.b() }}", "", "xx"},
@@ -265,8 +265,8 @@ func TestInputUnchanged(t *testing.T) {
 	}
 }
 
-// TestReusedMemory holds what a render leaves after against what it says after others have used its
-// memory again.
+// TestReusedMemory checks that a render's results are the same after others have used its memory
+// again.
 func TestReusedMemory(t *testing.T) {
 	const input = `{"x": "one", "m": {"a": [1, {"b": "c"}], "d": "e"}}`
 	texts := []string{

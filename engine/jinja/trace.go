@@ -9,10 +9,9 @@ import (
 	"github.com/goassay/assay/engine/jinja/syntax"
 )
 
-// Trace records what a render does with its input (E4): which paths it looks up, and with which
-// literals text from the input is compared, searched, split or stripped. The zero value is ready
-// for use; one trace may go through several renders, one after the other, and then holds what any
-// of them did.
+// Trace records the uses of a render's input (E4): which paths it looks up, and with which literals
+// text from the input is compared, searched, split or stripped. The zero value is ready for use;
+// one trace may go through several renders, one after the other, and then holds the uses of all.
 type Trace struct {
 	reads    []Read
 	index    map[string]int
@@ -21,7 +20,7 @@ type Trace struct {
 	pending  []pendingRead // look-ups of the operand of an "is defined"
 	testing  int
 	writes   []Write
-	calls    []Write    // what calls printed as a whole, in order; calls within them are left out
+	calls    []Write    // whole texts of calls, in order; calls within them are left out
 	pos      syntax.Pos // of the part of the template that is at work
 	lookups  int
 }
@@ -113,7 +112,7 @@ func (t *Trace) at(path string) Read {
 	return r
 }
 
-// Reading returns what was looked up of a path, and whether it was.
+// Reading returns the look-ups of a path, and reports whether there was any.
 func (t *Trace) Reading(path string) (Read, bool) {
 	i, ok := t.index[path]
 	if !ok {
@@ -170,8 +169,8 @@ func (t *Trace) WriteAt(off int) (Write, bool) {
 func (t *Trace) Writes() []Write { return t.writes }
 
 // PrintAt returns the statement outside of macros that wrote a byte of the last render's output,
-// with all that it wrote there; false: there is no such byte. Of what a macro writes
-// [Trace.WriteAt] tells the place in the macro, and this the place that calls it.
+// with all that it wrote there; false: there is no such byte. Of a macro's text [Trace.WriteAt]
+// finds the place in the macro, and PrintAt the place that calls it.
 func (t *Trace) PrintAt(off int) (Write, bool) {
 	i := sort.Search(len(t.calls), func(i int) bool { return t.calls[i].To > off })
 	if i < len(t.calls) && off >= t.calls[i].From {
@@ -180,7 +179,7 @@ func (t *Trace) PrintAt(off int) (Write, bool) {
 	return t.WriteAt(off)
 }
 
-// called records that a call has printed what was written since an offset of the output.
+// called records that a call has printed the text since an offset of the output.
 func (t *Trace) called(from, to int, pos syntax.Pos) {
 	for n := len(t.calls); n > 0 && t.calls[n-1].From >= from; n-- {
 		t.calls = t.calls[:n-1]
@@ -201,7 +200,7 @@ func (t *Trace) wrote(to int, pos syntax.Pos) {
 	}
 }
 
-// unwrite forgets what was written from an offset of the output on: it was captured.
+// unwrite forgets the writes from an offset of the output on: it was captured.
 func (t *Trace) unwrite(from int) {
 	for len(t.writes) > 0 && t.writes[len(t.writes)-1].To > from {
 		t.writes = t.writes[:len(t.writes)-1]
@@ -246,7 +245,7 @@ func (t *Trace) note(r pendingRead) {
 	e.Missing = e.Missing || r.missing
 }
 
-// tested runs the operand of an "is defined": its last look-up is what is asked for, those before
+// tested runs the operand of an "is defined": the test is of its last look-up, and those before
 // lead there.
 func (t *Trace) tested(operand func() (Value, error)) (Value, error) {
 	base := len(t.pending)
@@ -281,7 +280,7 @@ func (t *Trace) compared(path, op, literal string) {
 	if t.seen == nil {
 		t.seen = map[Comparison]bool{}
 	}
-	c.Literal = strings.Clone(literal) // it may be a part of what the render built
+	c.Literal = strings.Clone(literal) // it may be a part of a value that the render built
 	t.seen[c] = true
 	t.literals = append(t.literals, c)
 }

@@ -107,7 +107,7 @@ func functionValue(f *function) Value { return Value{kind: Function, ref: unsafe
 // objectValue boxes an object; keep the result where identity or speed matters.
 func objectValue(o object) Value { return Value{kind: Object, ref: unsafe.Pointer(&o)} }
 
-// undefKind says what an undefined value's text is, and which error its use raises.
+// undefKind decides the text of an undefined value, and the error that its use raises.
 type undefKind uint8
 
 const (
@@ -131,7 +131,7 @@ func undefinedName(name string) Value { return undefText(undefName, name) }
 // provided".
 func undefinedHint(msg string) Value { return undefText(undefHint, msg) }
 
-// undefinedAttr is what a missing attribute or item of obj gives. The read is on record already
+// undefinedAttr is the value of a missing attribute or item of obj. The read is on record already
 // (E4).
 func undefinedAttr(obj Value, name string) Value {
 	if obj.kind == Object || obj.kind == View {
@@ -258,12 +258,12 @@ func same(a, b Value) bool {
 }
 
 // list is the object after List and Tuple. A list that came from JSON converts its items when they
-// are first needed: src is what is still to be converted.
+// are first needed: src is the part that is still to be converted.
 type list struct {
 	items []Value
 	src   []ordered.Value
 	node  *node   // the input path of this list; nil when origins are off
-	mem   *memory // where src is set: what items are built of
+	mem   *memory // where src is set: the memory for the items
 	group bool    // a tuple of |groupby, whose items have names
 }
 
@@ -475,7 +475,7 @@ func checkHashable(v Value) error {
 	return err
 }
 
-// keySteps is what looking a key up costs: a step for each item of a tuple and for each 256 bytes.
+// keySteps is the cost of looking a key up: a step for each item of a tuple and for each 256 bytes.
 // A value that cannot be a key is Python's TypeError.
 func keySteps(v Value) (int, error) {
 	items, steps := maxKeyItems, 0
@@ -656,7 +656,7 @@ func (r *rangeObject) at(i int64) Value { return int64Value(r.start + i*r.step) 
 // implementations are pointers.
 type object interface {
 	typeName() string                        // Python's type name
-	repr() string                            // what str() and repr() give
+	repr() string                            // the text of str() and repr()
 	attr(e *eval, name string) (Value, bool) // an attribute; false: there is none
 }
 

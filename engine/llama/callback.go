@@ -61,7 +61,7 @@ func assayLog(level C.int, text *C.char) {
 	}
 }
 
-// failures returns what was logged as an error since the last call.
+// failures returns the errors that were logged since the last call.
 func failures() []string {
 	backend.mu.Lock()
 	defer backend.mu.Unlock()

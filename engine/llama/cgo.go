@@ -58,7 +58,7 @@ func SetLog(handler func(LogLevel, string)) {
 	backend.handler = handler
 }
 
-// Devices returns what the library can compute with.
+// Devices returns the devices with which the library can compute.
 func Devices() []Device {
 	start()
 	devices := make([]Device, C.ggml_backend_dev_count())
@@ -75,7 +75,7 @@ func Devices() []Device {
 	return devices
 }
 
-// fail makes an error of a kind from an exception's text and what was logged.
+// fail makes an error of a kind from an exception's text and the log.
 func fail(kind error, what string, e *C.assay_error) error {
 	lines := failures()
 	if text := C.GoString(&e.text[0]); text != "" {
@@ -161,7 +161,7 @@ func (m *Model) use() (func(), error) {
 	}, nil
 }
 
-// Info returns what is known of the model; of a freed one, nothing.
+// Info describes the model; of a freed one it returns nothing.
 func (m *Model) Info() ModelInfo {
 	release, err := m.use()
 	if err != nil {
@@ -390,7 +390,7 @@ func (m *Model) NewContext(o ContextOptions) (*Context, error) {
 	return c, nil
 }
 
-// tokenBytes is what a layer keeps of a token at the very least, in bytes.
+// tokenBytes is the least memory that a layer needs for a token, in bytes.
 const tokenBytes = 64
 
 // fits refuses a context that cannot fit the machine's memory, which the library would fill before
@@ -519,7 +519,7 @@ func (c *Context) decode(ctx context.Context, tokens []Token) error {
 		switch status := C.assay_decode(c.c, (*C.llama_token)(&tokens[0]), C.int(n), &e); {
 		case status == 0:
 			c.past = append(c.past, tokens[:n]...)
-		default: // what was decoded of the batch is unknown, so that nothing of it is kept
+		default: // nobody knows how much of the batch was decoded, so nothing of it is kept
 			c.past = c.past[:int(C.assay_keep(c.c, C.int(len(c.past))))]
 			if ctx.Err() != nil {
 				return context.Cause(ctx)

@@ -7,18 +7,18 @@
 // # Terminology
 //
 // A token is a number of the model's vocabulary; its piece is the bytes that it stands for, which
-// may end inside a character or a marker. An end token ends a turn. Past is what a context has
-// decoded and remembers.
+// may end inside a character or a marker. An end token ends a turn. The past is the sequence of
+// tokens that a context has decoded and remembers.
 //
 // # Model
 //
 // [Load] reads a GGUF into a [Model]: weights and vocabulary, which do not change.
 // [Model.NewContext] makes a [Context]: the memory of one sequence, and the threads that compute.
 // [Context.Generate] decodes a prompt, as much of it as differs from the past, and then samples
-// token by token: top-k, top-p, min-p and temperature, and where the grammar does not allow what
-// comes of that, the same once more with what it allows. A lazy grammar waits for a trigger; text
-// before it is free. A stop ends the turn wherever its bytes come together, in one token or in
-// several; bytes that may become one are held back until it is known.
+// token by token: top-k, top-p, min-p and temperature, and where the grammar does not allow that
+// token, once more among those that it allows. A lazy grammar waits for a trigger; text before it
+// is free. A stop ends the turn wherever its bytes come together, in one token or in several; bytes
+// that may become one are held back until it is known.
 //
 // # Ownership and threads
 //
@@ -37,17 +37,17 @@
 // # Limits
 //
 // A prompt and its answer must fit [Context.Size]. Grammars are those that llama.cpp takes; package
-// gbnf says what these are. A failed assertion of the library ends the process; its exceptions are
+// gbnf describes them. A failed assertion of the library ends the process; its exceptions are
 // caught and come back as errors.
 //
 // # Errors
 //
-// Errors wrap one of the Err variables of this package and carry what the library logged, where it
-// did.
+// Errors wrap one of the Err variables of this package and carry the library's log, if it logged
+// anything.
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package llama
 
 import "errors"
@@ -76,12 +76,12 @@ type ModelOptions struct {
 
 // ContextOptions say how a context is made. The zero value is usable.
 type ContextOptions struct {
-	Size    int // tokens that prompt and answer may have; 0: what the model was trained for
+	Size    int // tokens that prompt and answer may have; 0: as many as the model was trained for
 	Batch   int // most tokens that are decoded at once; 0: 512
 	Threads int // 0: the library's choice
 }
 
-// ModelInfo is what is known of a loaded model.
+// ModelInfo describes a loaded model.
 type ModelInfo struct {
 	Description string // such as "llama 135M Q4_1"
 	FileType    string // the quantisation, such as "Q4_1"
@@ -108,7 +108,7 @@ type Sampling struct {
 	Seed        uint32
 }
 
-// TriggerKind says what a trigger's text is.
+// TriggerKind is the kind of a trigger's text.
 type TriggerKind uint8
 
 // The kinds of triggers.
@@ -125,14 +125,14 @@ type Trigger struct {
 	Text string
 }
 
-// Grammar constrains what is sampled.
+// Grammar constrains the sampled text.
 type Grammar struct {
 	Text     string // GBNF
 	Lazy     bool   // it waits for a trigger
 	Triggers []Trigger
 }
 
-// Request is what [Context.Generate] does.
+// Request is a job for [Context.Generate].
 type Request struct {
 	Prompt   []Token
 	Begin    []Token // the answer's first tokens, taken as if they had been sampled

@@ -21,7 +21,7 @@ void assay_stop(int * abort, int value) { __atomic_store_n(abort, value, __ATOMI
 
 }
 
-// guard runs f; an exception becomes a text, and the result is what failed says.
+// guard runs f; an exception becomes a text, and the result is failed.
 template <class T, class F> static T guard(assay_error * error, T failed, F f) {
     error->text[0] = 0;
     try {

@@ -1,4 +1,5 @@
-// What cgo calls: the C API of llama.cpp with its exceptions caught, and with nothing in a struct that Go would have to fill.
+// The functions that cgo calls: the C API of llama.cpp with its exceptions caught, and with nothing
+// in a struct that Go would have to fill.
 #ifndef ASSAY_SHIM_H
 #define ASSAY_SHIM_H
 

@@ -6,7 +6,8 @@ import (
 )
 
 // stopper cuts a text at the first stop that comes in it. Text that may be the beginning of a stop
-// is held back: held is always a suffix of what was read, and shorter than the longest stop.
+// is held back: held is always a suffix of the text that was read, and shorter than the longest
+// stop.
 type stopper struct {
 	stops []string
 	held  []byte
@@ -52,7 +53,7 @@ func (s *stopper) write(piece []byte) (text []byte, stop string) {
 	return text, ""
 }
 
-// close returns what was held back.
+// close returns the text that was held back.
 func (s *stopper) close() []byte {
 	text := s.held
 	s.held = nil

@@ -16,7 +16,7 @@ func Available() bool { return false }
 // Version returns the library's version; "" where there is none.
 func Version() string { return "" }
 
-// Devices returns what the library can compute with.
+// Devices returns the devices with which the library can compute.
 func Devices() []Device { return nil }
 
 // SetLog routes the library's log; nil discards it.

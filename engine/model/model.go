@@ -5,8 +5,8 @@
 //
 // [Inspect] reads the header of a file, [InspectHub] that of a file on the Hub; both end in
 // [Judge], which compiles the templates that are in it and asks the gate (E26). [Pull] fetches a
-// model and lets it into the cache only where the gate accepts it. A [Model] prints what was found
-// as text and as JSON.
+// model and lets it into the cache only where the gate accepts it. A [Model] prints its findings as
+// text and as JSON.
 //
 // The rooms of this one read bytes and compile nothing: package gguf has model files, hub the
 // Hugging Face Hub and the cache that other programs share, modeldir the templates of model
@@ -14,7 +14,7 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package model
 
 import (
@@ -42,8 +42,9 @@ type Model struct {
 	// else the default one (E26). It is nil where there is neither, and its Compiled is nil where
 	// it does not compile.
 	Judged *Template
-	// Rejection says why the gate rejects the model; nil: it accepts it. It wraps [ErrNoTemplate],
-	// engine.ErrToolsUnsupported, engine.ErrUnverified, or what the template fails with.
+	// Rejection is the gate's reason to reject the model; nil: it accepts it. It wraps
+	// [ErrNoTemplate], engine.ErrToolsUnsupported, engine.ErrUnverified, or the template's own
+	// error.
 	Rejection error
 }
 
@@ -169,7 +170,7 @@ func inspect(name string, open opener, o engine.Options) (*Model, error) {
 	return Judge(info, o), nil
 }
 
-// addParts adds the parameters of a model's other parts, and says what is wrong with them.
+// addParts adds the parameters of a model's other parts, and returns their faults.
 func addParts(info *gguf.Info, first string, tensors int, open opener) {
 	problem := func(format string,
 		args ...any) {

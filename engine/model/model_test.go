@@ -28,7 +28,7 @@ func TestJudge(t *testing.T) {
 		name      string
 		templates []gguf.Template
 		judged    string // "-": none
-		want      error  // what the rejection wraps; nil: accepted
+		want      error  // the error that the rejection wraps; nil: accepted
 		reason    string
 	}{
 		{"none", nil, "-", model.ErrNoTemplate, "no chat template"},

@@ -87,8 +87,8 @@ func (c closer) Close() error { return c() }
 type PullOptions struct {
 	engine.Options
 	Progress func(hub.Progress)
-	Warn     func(string) // what does not keep the model from being fetched
-	Lock     *hub.Lock    // what must come, and nothing else; nil: whatever the reference names
+	Warn     func(string) // takes findings that do not keep the model from being fetched
+	Lock     *hub.Lock    // exactly the files that must come; nil: whatever the reference names
 }
 
 // Pulled is a model that was fetched and accepted.

@@ -9,7 +9,7 @@ import (
 	"github.com/goassay/assay/engine/jinja"
 )
 
-// Kind says what a stretch of a turn stands for.
+// Kind is the kind of a stretch of a turn.
 type Kind uint8
 
 const (
@@ -19,7 +19,7 @@ const (
 	Name                  // a call's function name
 	ID                    // a call's id
 	Counter               // computed by the template
-	Structure             // what a codec writes around arguments
+	Structure             // the text that a codec writes around arguments
 	ArgKey                // a key in the arguments
 	ArgValue              // a value in the arguments, or the arguments as text
 	Foreign               // anything else from the input

@@ -9,7 +9,7 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// Facts are what is known of a template: what it can do, and what it needs.
+// Facts are the known facts about a template: its abilities and its needs.
 type Facts struct {
 	Tools             bool // describes the tools of a request in the prompt
 	ToolCalls         bool // replays the calls of an assistant's message
@@ -52,7 +52,7 @@ func (f *Facts) WhyUnjudged(capability string) error {
 	return nil
 }
 
-// Needs are what a template demands of its input beyond its capabilities.
+// Needs are a template's demands on its input beyond its capabilities.
 type Needs struct {
 	// EmptyContent: null content beside calls is refused or printed as text, in the last message or
 	// before others; an empty string is not.
@@ -200,7 +200,7 @@ func (o *Observer) unjudged(capability string, probes ...*Rendering) {
 	}
 }
 
-// oneArgument is what the calls of probes are called with.
+// oneArgument is the argument of the calls of probes.
 var oneArgument = ordered.MemberOf(KeyNeedles[0], ordered.Str(ValueNeedle))
 
 // calls climbs the ladder for an answer with calls: with the tools described or not, arguments as
@@ -255,8 +255,8 @@ func (o *Observer) calls() {
 	}
 }
 
-// climb renders the ladder of answers with a call, and notes what the first clean one shows. It
-// returns what it rendered before that.
+// climb renders the ladder of answers with a call, and notes the findings of the first clean one.
+// It returns its earlier renderings.
 func (o *Observer) climb(base Probe) (probes []*Rendering, ok bool) {
 	for _, tools := range []bool{true, false} {
 		for _, text := range []bool{false, true} {
@@ -277,7 +277,7 @@ func (o *Observer) climb(base Probe) (probes []*Rendering, ok bool) {
 	return probes, false
 }
 
-// called notes how calls must be given, and renders what else can stand beside one.
+// called notes how calls must be given, and renders the other things that can stand beside one.
 func (o *Observer) called(r *Rendering) {
 	p := r.Probe
 	o.Turns.Called = r
@@ -424,8 +424,8 @@ var standard = []string{"messages", "tools", "add_generation_prompt", "bos_token
 const fewFlags, maxTrials = 12, 128
 
 // Flags returns the variables of the template that may be flags. Of many these are the ones that do
-// something: set to true or to false they change what a prompt or an answer with reasoning is
-// written as, or make the template fail.
+// something: set to true or to false they change the text of a prompt or of an answer with
+// reasoning, or make the template fail.
 func (o *Observer) Flags() []string {
 	if o.flags != nil {
 		return o.flags

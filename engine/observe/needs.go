@@ -8,8 +8,7 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// needs decides what a template demands of requests that the probes of the ladder meet without
-// saying so.
+// needs finds the template's demands on requests that the probes of the ladder meet tacitly.
 func (o *Observer) needs() {
 	o.laterContent()
 	o.resultName()
@@ -98,7 +97,8 @@ func (o *Observer) toolMembers() {
 	})
 }
 
-// refuses reports whether the template fails on what it rendered, once that is changed.
+// refuses reports whether the template fails on a conversation that it has rendered, once that is
+// changed.
 func (o *Observer) refuses(r *Rendering, change func(*chattemplate.Input)) bool {
 	if r.Err != nil {
 		return false
@@ -137,8 +137,7 @@ func (o *Observer) preserved() {
 		if !kept.Shows(Reasoning) {
 			continue
 		}
-		// in what is written of a question, and of an answer with reasoning that is the last
-		// message
+		// in the text of a question, and of an answer with reasoning that is the last message
 		changes := 1
 		for _, p := range []Probe{{Plain: true, Generate: true}, o.Turns.Thought.Probe} {
 			if under(p).String != o.Observe(p).String {

@@ -7,8 +7,8 @@
 // stretches of the template's own text, and stretches that stand for one part of the conversation
 // ([Atom]).
 //
-// [New] renders the ladder of probes (E5) and decides the [Facts]: what the template can do, and
-// how it must be spoken to. A fact is decided by what a rendering read and wrote. The template's
+// [New] renders the ladder of probes (E5) and decides the [Facts]: the template's abilities, and
+// the input that it demands. A fact rests on the reads and writes of a rendering. The template's
 // source is never searched. Package caps judges by the facts and fits requests to them; package
 // analysis compares the renderings, and has no facts of its own.
 //
@@ -19,7 +19,7 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package observe
 
 import (
@@ -33,7 +33,7 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// Observer renders probes of a template, and keeps what it rendered. It is not safe for concurrent
+// Observer renders probes of a template, and keeps the renderings. It is not safe for concurrent
 // use; its facts are.
 type Observer struct {
 	// Facts are known when New returns.
@@ -76,7 +76,7 @@ type Rendering struct {
 	Probe Probe
 	jinja.Text
 	Atoms []Atom // of the whole prompt
-	// what follows the last byte of the user's message; all of them where the template writes no
+	// the texts after the last byte of the user's message; all of them where the template writes no
 	// such message
 	Tail  []Atom
 	Trace *jinja.Trace
@@ -121,10 +121,10 @@ const maxTail = 1000
 var errTail = errors.New("an answer in more pieces than are looked at")
 
 // GiveUp ends the look at a template for a reason: the renders that come after it are refused, and
-// nothing is judged by what they lack.
+// nothing is judged by their absence.
 func (o *Observer) GiveUp(reason string) { o.template.Budget.Exhaust(reason) }
 
-// bytesPerStep is how many bytes of what an observer keeps cost as much as a step of a render.
+// bytesPerStep is the number of bytes kept by an observer that cost as much as a step of a render.
 const bytesPerStep = 16
 
 // size is about how many bytes a rendering takes.
@@ -144,8 +144,8 @@ func (o *Observer) Searched() []string {
 	return slices.Compact(found)
 }
 
-// LooksUp reports whether the rendering, or what there was of it before it failed, looked a
-// variable up. One that it did not look up changes nothing of it (E4).
+// LooksUp reports whether the rendering, or its part before it failed, looked a variable up. One
+// that it did not look up changes nothing of it (E4).
 func (r *Rendering) LooksUp(variable string) bool {
 	_, looked := r.Trace.Reading(variable)
 	return looked

@@ -22,7 +22,7 @@ func observer(t *testing.T, text string) *observe.Observer {
 	return o
 }
 
-// TestObserve renders a probe twice and looks at what its turn is made of.
+// TestObserve renders a probe twice and looks at the parts of its turn.
 func TestObserve(t *testing.T) {
 	o := observer(t, `{% for m in messages %}<|{{ m.role }}|>{{ m.content or '' }}{% for c in m.tool_calls or [] %}<call>{{ c.function.name }} {{ c.function.arguments|tojson }}</call>{% endfor %}<|end|>{% endfor %}`)
 	p := observe.Probe{Content: new(observe.ContentNeedle), Calls: o.CallsWith(1)}

@@ -78,7 +78,7 @@ func (o *Observer) CallsWith(n int, args ...ordered.Member) []Call {
 	return calls
 }
 
-// With returns a probe that differs in what change does.
+// With returns the probe with a change.
 func (p Probe) With(change func(*Probe)) Probe {
 	p.Kwargs = slices.Clone(p.Kwargs)
 	change(&p)

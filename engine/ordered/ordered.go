@@ -21,7 +21,7 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package ordered
 
 import (
@@ -64,8 +64,8 @@ type Value struct {
 	in   *inside
 }
 
-// inside is what an array or an object has. It stands apart, so that a value is small: a text of a
-// few bytes may have as many values.
+// inside holds the items of an array or an object. It stands apart, so that a value is small: a
+// text of a few bytes may have as many values.
 type inside struct {
 	items   []Value
 	members []Member
@@ -228,7 +228,7 @@ type Style struct {
 	ASCII  bool   // escape everything beyond ASCII
 }
 
-// The styles. Compact is encoding/json's, Spaced Python's json.dumps, Pretty what people read.
+// The styles. Compact is encoding/json's, Spaced Python's json.dumps, Pretty is for people.
 var (
 	Compact = Style{Comma: ",", Colon: ":"}
 	Spaced  = Style{Comma: ", ", Colon: ": "}
@@ -239,7 +239,7 @@ var (
 func (v Value) String() string { return string(v.Append(nil, Spaced)) }
 
 // Excerpt returns a value's JSON text as [Value.String] does, cut off at a character after about so
-// many bytes; "..." stands for the rest. It costs no more than what it returns.
+// many bytes; "..." stands for the rest. It costs no more than its result.
 func Excerpt(v Value, bytes int) string {
 	b := v.head(nil, bytes, 0)
 	if len(b) <= bytes {

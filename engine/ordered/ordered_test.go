@@ -94,7 +94,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestSize bounds what a text of many values takes.
+// TestSize bounds the memory for a text of many values.
 func TestSize(t *testing.T) {
 	const n = 1 << 20
 	for name, text := range map[string]string{

@@ -302,8 +302,8 @@ func (p *parser) escaped(start int) (string, bool) {
 	return "", false
 }
 
-// AppendUnescaped appends what one JSON escape at the start of s means, surrogate pairs joined, and
-// returns the number of bytes read, 0 where s does not start with a complete escape.
+// AppendUnescaped appends the meaning of one JSON escape at the start of s, surrogate pairs joined,
+// and returns the number of bytes read, 0 where s does not start with a complete escape.
 func AppendUnescaped(dst []byte, s string) ([]byte, int) {
 	if len(s) < 2 || s[0] != '\\' {
 		return dst, 0

@@ -117,8 +117,8 @@ func newAutomaton(words []string) *Automaton {
 	return a
 }
 
-// enter completes a child of s. onFail is what s's failure answers to the byte that leads into the
-// child.
+// enter completes a child of s. onFail is the answer of s's failure state to the byte that leads
+// into the child.
 func (a *Automaton) enter(child *state, s, onFail uint16) {
 	parent := a.states[s]
 	switch {

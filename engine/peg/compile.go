@@ -15,8 +15,8 @@ import (
 // Error is a tree that does not compile.
 type Error struct {
 	Path string // where in the tree, from the root or a rule down: "rule calls: choice 2: seq 1"
-	Msg  string // what is wrong
-	Hint string // what to do about it; may be empty
+	Msg  string // the fault
+	Hint string // the remedy; may be empty
 }
 
 func (e *Error) Error() string {
@@ -37,12 +37,12 @@ func Compile(t Tree) (*Program, error) {
 	return f.Link(Parts{})
 }
 
-// compiler holds what is shared by the passes: read builds nodes, solve computes their facts,
+// compiler holds the state that the passes share: read builds nodes, solve computes their facts,
 // noLeftRecursion checks, and gen emits code.
 type compiler struct {
 	p      *Program
 	rules  map[string]*rule
-	under  map[string]*rule // the frame's, of what is linked to one
+	under  map[string]*rule // the frame's, for parts that are linked to one
 	lits   numbers[string]
 	sets   numbers[ByteSet]
 	texts  numbers[string]
@@ -54,7 +54,7 @@ type compiler struct {
 	space  *space
 
 	autosUnder map[string]*Automaton // the frame's
-	// what reads a fixed text, or white space, is the same wherever it stands
+	// code that reads a fixed text, or white space, is the same wherever it stands
 	leaves map[Pattern]*node
 }
 
@@ -100,7 +100,7 @@ func exact[T any](list []T) (copied, room []T) {
 // package.
 var spaces = sync.Pool{New: func() any { return new(space) }}
 
-// maxBlock bounds what is kept of a space, in bytes for nodes, lists and code each.
+// maxBlock bounds how much of a space is kept, in bytes for nodes, lists and code each.
 const maxBlock = 1 << 20
 
 type rule struct {
@@ -131,7 +131,7 @@ type node struct {
 	whole bool  // nor will those of any node below
 }
 
-// facts are what the parts of a pattern say about it. Each is an implication:
+// facts are properties that the parts of a pattern prove about it. Each is an implication:
 type facts struct {
 	null  bool    // it may match without input   (if it can, null is set)
 	emits bool    // it may log an event
@@ -149,7 +149,7 @@ func (n *node) fail(hint, format string, args ...any) {
 	panic(&Error{Path: strings.Join(parts, ": "), Msg: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// name says what the node is to its parent, for errors.
+// name describes the node by its place in its parent, for errors.
 func (n *node) name() string {
 	if n.up == nil {
 		if n.owner == nil {
@@ -266,8 +266,8 @@ func (c *compiler) node(up *node, place int) *node {
 	return n
 }
 
-// kid returns the node of a pattern that is a part of n's. A Lit or Space is never what an error is
-// about, so it needs no parent.
+// kid returns the node of a pattern that is a part of n's. No error is ever about a Lit or Space,
+// so it needs no parent.
 func (c *compiler) kid(n *node, place int, p Pattern) *node {
 	switch p.(type) {
 	case Lit, Space:
@@ -389,8 +389,8 @@ func (c *compiler) solve(root *node, rules []*rule) {
 	root.solve()
 }
 
-// solve computes the facts of a node and of those below from what is known of the rules. What
-// depends on a rule that is still being solved is not final: its facts can only grow.
+// solve computes the facts of a node and of those below from the known facts of the rules. A fact
+// that depends on a rule that is still being solved is not final: it can only grow.
 func (n *node) solve() {
 	if n.whole {
 		return
@@ -458,7 +458,7 @@ func (n *node) solve() {
 		f.null, f.first = n.kids[0].facts.null, n.kids[0].facts.first
 		if f.emits {
 			n.fail("captures do not nest: use Emit "+
-				"marks around it", "what is captured logs events itself")
+				"marks around it", "the captured pattern logs events itself")
 		}
 		f.emits = p.Kind != 0
 	case And, Not:
@@ -529,7 +529,7 @@ func (c *compiler) noLeftRecursion(r *rule) {
 					return
 				}
 			}
-		case Dispatch, Switch, Until: // what they contain runs, or looks, after a word
+		case Dispatch, Switch, Until: // their parts run, or look, after a word
 		default:
 			for _, k := range n.kids {
 				walk(k)
@@ -677,7 +677,7 @@ func (n *node) rejected() *node {
 	}
 }
 
-// held reports whether an alternative is a Hold, and returns what is held.
+// held reports whether an alternative is a Hold, and returns the pattern that it holds.
 func (n *node) held() (*node, bool) {
 	for {
 		switch n.p.(type) {
@@ -706,7 +706,7 @@ const (
 func (n *node) wayOf(later ByteSet) way {
 	if n.cuts() {
 		if w, _ := n.width(); n.facts.emits && w > ConfirmBytes {
-			n.fail("put what precedes the "+
+			n.fail("put the part before the "+
 				"Cut into a Hold", "more than %d bytes may precede the Cut, and no event "+
 				"could leave before", ConfirmBytes)
 		}
@@ -725,12 +725,12 @@ func (n *node) wayOf(later ByteSet) way {
 	case n.facts.first.Meets(later):
 		n.fail("write a Cut where it is decided, or "+
 			"put it into a Hold", "it logs events, and its first byte does not tell it from "+
-			"what may follow")
+			"the text that may follow")
 	}
 	return byByte
 }
 
-// context is what surrounds the code of a node.
+// context is the surroundings of a node's code.
 type context struct {
 	// nothing is left to do in the rule after it, and nothing on the stack above the rule's frame
 	// but cut's entry
@@ -753,7 +753,7 @@ func (c *compiler) here() int32 { return int32(len(c.p.Code)) }
 
 func (c *compiler) emit(in Inst) int32 {
 	if len(c.p.Code) >= MaxCode {
-		(&node{}).fail("put what repeats into rules", "the program would have more "+
+		(&node{}).fail("put repeated parts into rules", "the program would have more "+
 			"than %d instructions", MaxCode)
 	}
 	c.p.Code = append(c.p.Code, in)
@@ -927,8 +927,8 @@ func (c *compiler) choice(n *node, x context) (ended bool) {
 			reject = i
 		}
 	}
-	// later[i] is what the alternatives after i can begin with. A Rejected takes only what an
-	// earlier one has read.
+	// later[i] holds the bytes with which the alternatives after i can begin. A Rejected takes only
+	// text that an earlier one has read.
 	later := make([]ByteSet, len(n.kids))
 	for i := last; i > 0; i-- {
 		later[i-1] = later[i]

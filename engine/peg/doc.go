@@ -1,5 +1,5 @@
-// Package peg holds patterns and the programs made from them: what a parser of model output is, as
-// plain data.
+// Package peg holds patterns and the programs made from them: parsers of model output as plain
+// data.
 //
 // A [Tree] of [Pattern] nodes is written (by codegen, mostly), [Compile] turns it into a [Program],
 // and package peg/vm runs the program over bytes that arrive in pieces, handing out each [Event] as
@@ -28,9 +28,9 @@
 //
 // # Errors
 //
-// [Compile] returns an [*Error] that names the place in the tree and says what to do.
+// [Compile] returns an [*Error] that names the place in the tree and the remedy.
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package peg

@@ -37,7 +37,7 @@ type open struct {
 	logs    bool
 }
 
-// Parts are what a frame is linked with.
+// Parts are linked into a frame.
 type Parts struct {
 	Words  []string             // of every Switch
 	Bodies map[string][]Pattern // by the name of the Switch: a body for each word
@@ -171,8 +171,8 @@ func newCompiler(p *Program) *compiler {
 		leaves: map[Pattern]*node{}, space: spaces.Get().(*space)}
 }
 
-// exactCode returns the code and the labels in memory of their exact size, and keeps what they were
-// made in.
+// exactCode returns the code and the labels in memory of their exact size, and keeps the memory in
+// which they were made.
 func (c *compiler) exactCode() (code []Inst, labels []Place) {
 	code, c.space.code = exact(c.p.Code)
 	labels, c.space.labels = exact(c.p.Labels)

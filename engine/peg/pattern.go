@@ -4,17 +4,17 @@ package peg
 // and nothing in it changes. The types of this file are all there are.
 //
 // Matching is that of parsing expression grammars: ordered choice, greedy repetition, no second
-// thoughts about what has matched, except where an alternative fails. A node either matches and
-// moves the position forward (or leaves it), or it fails.
+// thoughts about a match, except where an alternative fails. A node either matches and moves the
+// position forward (or leaves it), or it fails.
 //
 // # Where a failure stands
 //
 // A failure has a place, which [Try] and [Rejected] use. A leaf fails where it stands: before
-// itself, for the atomic Lit, Stub, Dispatch word and single bytes; after what it consumed, for
-// Scan. A failure inside a combinator keeps its place, except that an alternative or iteration that
-// can be undone is undone: a Choice fails where its last alternative fails (or the one that was
-// decided on), a Rep of too few where the failed iteration began; And, Not and Hold fail where they
-// began.
+// itself, for the atomic Lit, Stub, Dispatch word and single bytes; after the text that it
+// consumed, for Scan. A failure inside a combinator keeps its place, except that an alternative or
+// iteration that can be undone is undone: a Choice fails where its last alternative fails (or the
+// one that was decided on), a Rep of too few where the failed iteration began; And, Not and Hold
+// fail where they began.
 //
 // # When an event leaves (E13)
 //
@@ -24,7 +24,7 @@ package peg
 // event is safe once there is no entry that is older than it; the machine hands out exactly those.
 type Pattern interface{ pattern() }
 
-// Kind says what an event means. The meaning is the user's; 0 is no event at all: a Capture, an
+// Kind is the meaning of an event. Users define the meanings; 0 is no event at all: a Capture, an
 // Until, a Scan or a Rejected of kind 0 reads its text and logs nothing.
 type Kind uint8
 
@@ -64,8 +64,8 @@ type (
 	// Before matches without input where at most Off bytes precede.
 	Before struct{ Off int }
 
-	// Stub matches what is left of the input, all of it, where that is a proper prefix of Text of
-	// at least one byte: the beginning of a marker that the end of the input cut off.
+	// Stub matches the whole rest of the input where it is a proper prefix of Text of at least one
+	// byte: the beginning of a marker that the end of the input cut off.
 	Stub struct{ Text string }
 )
 
@@ -101,11 +101,12 @@ type (
 		Min, Max int
 	}
 
-	// Opt matches P, or nothing where P fails. What Rep says of P and of events holds.
+	// Opt matches P, or nothing where P fails. The conditions of Rep on P and on events hold here,
+	// too.
 	Opt struct{ P Pattern }
 
 	// Cut decides the innermost alternative of a Choice, iteration of a Rep, or Opt that it stands
-	// in: it will not be undone any more; if what follows fails, the Choice, Rep or Opt fails.
+	// in: it will not be undone any more; if the rest fails, the Choice, Rep or Opt fails.
 	// Predicates, Hold, Try, Capture and rules are walls: a Cut concerns nothing outside them.
 	// Leaves: the entry that the Cut removes is the youngest, so the events logged since leave
 	// exactly if no older entry is there; that is the common rule.
@@ -117,8 +118,8 @@ type (
 	// entry is removed.
 	Hold struct{ P Pattern }
 
-	// Rejected begins an alternative of a Choice, after alternatives that failed. It takes what
-	// they read, from where the Choice began to the farthest place where one of them failed
+	// Rejected begins an alternative of a Choice, after alternatives that failed. It takes the text
+	// that they read, from where the Choice began to the farthest place where one of them failed
 	// (failures inside And and Not count where these began), as text of Kind, so that a failed
 	// attempt is not entered again (a byte is read at most twice). If they read nothing, the next
 	// alternative is tried; else the Choice is decided, as by a Cut. Leaves at once: it makes no
@@ -151,8 +152,9 @@ type (
 	Not struct{ P Pattern }
 
 	// Try matches P; if P fails, Else runs at the place of the failure: neither the position nor
-	// the log go back. Leaves: Try makes no entry. What P logged has been read and stays so; that
-	// is what makes an announced call that breaks off an incomplete call instead of content.
+	// the log go back. Leaves: Try makes no entry. The text that P logged has been read and stays
+	// so. For this reason an announced call that breaks off is an incomplete call instead of
+	// content.
 	Try struct{ P, Else Pattern }
 
 	// Ref matches the rule of that name. Left recursion does not compile.
@@ -168,10 +170,10 @@ type (
 		Text string
 	}
 
-	// Capture logs what P reads as text of Kind. P logs nothing itself. Leaves as it is read, as
-	// far as no entry is older: the text before an entry is logged when the entry is made, so only
-	// the text that P itself may still undo is held back. If P fails, the text that it had read is
-	// text of Kind all the same, unless the failure goes back to an entry.
+	// Capture logs the text that P reads as text of Kind. P logs nothing itself. Leaves as it is
+	// read, as far as no entry is older: the text before an entry is logged when the entry is made,
+	// so only the text that P itself may still undo is held back. If P fails, the text that it had
+	// read is text of Kind all the same, unless the failure goes back to an entry.
 	Capture struct {
 		Kind Kind
 		P    Pattern
@@ -195,15 +197,15 @@ type (
 		TrimEnd bool
 	}
 
-	// Scan reads with an external automaton and logs what it produces as text of Kind. Leaves as it
-	// is produced: a scanner makes no entry, and its events stand even if it fails later.
+	// Scan reads with an external automaton and logs its text as text of Kind. Leaves as it is
+	// produced: a scanner makes no entry, and its events stand even if it fails later.
 	Scan struct {
 		Kind    Kind
 		Scanner ScannerType
 	}
 )
 
-// Stop is what ends an [Until].
+// Stop ends an [Until].
 type Stop struct {
 	Text string
 	// Space reports whether white space before the stop is not text: the Until stops before it.

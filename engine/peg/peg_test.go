@@ -185,7 +185,7 @@ func opcodes(t *testing.T) (names []string) {
 				if strings.HasPrefix(name.Name, "Op") {
 					names = append(names, name.Name)
 					if v.Comment == nil && v.Doc == nil {
-						t.Errorf("%s has no comment that says what it does", name.Name)
+						t.Errorf("%s has no comment that describes it", name.Name)
 					}
 				}
 			}
@@ -210,7 +210,7 @@ func TestCompileErrors(t *testing.T) {
 		{"left recursion", peg.Ref{Name: "left"}, "rule left: seq 2: choice 2: rule left can come back here without reading input (read something before)"},
 		{"empty choice", peg.Choice{}, "root: a Choice needs alternatives"},
 		{"bounds", peg.Rep{P: lit("a"), Min: 2, Max: 1}, "root: no number of repetitions is at least 2 and at most 1"},
-		{"captures nest", peg.Capture{Kind: 1, P: emit()}, "root: what is captured logs events itself (captures do not nest: use Emit marks around it)"},
+		{"captures nest", peg.Capture{Kind: 1, P: emit()}, "root: the captured pattern logs events itself (captures do not nest: use Emit marks around it)"},
 		{"predicate logs", peg.Not{P: emit()}, "root: a predicate logs events (predicates only look)"},
 		{"after logs", peg.Until{Stops: []peg.Stop{{Text: "x", After: emit()}}}, "root: after x: After logs events (it only looks ahead)"},
 		{"dispatch after logs", peg.Dispatch{Words: []string{"x"}, After: emit()}, "root: after: After logs events (log events in the bodies)"},
@@ -236,7 +236,7 @@ func TestCompileErrors(t *testing.T) {
 
 		// E13.
 		{"same first byte", peg.Choice{peg.Seq{emit(), lit("ab")}, lit("ac")},
-			"root: choice 1: it logs events, and its first byte does not tell it from what may " +
+			"root: choice 1: it logs events, and its first byte does not tell it from the text that may " +
 				"follow (write a Cut where it is decided, or put it into a Hold)"},
 		{"may be empty", peg.Choice{peg.Seq{emit(), peg.Space{}}, lit("ac")},
 			"root: choice 1: it logs events, may match without input, and is not the last " +
@@ -246,11 +246,11 @@ func TestCompileErrors(t *testing.T) {
 				"(write a Cut where it is decided, or put it into a Hold)"},
 		{"long confirmation", peg.Choice{longGuard, lit("a")},
 			"root: choice 1: more than 4096 bytes may precede the Cut, and no event could leave " +
-				"before (put what precedes the Cut into a Hold)"},
+				"before (put the part before the Cut into a Hold)"},
 		{"long confirmation by recursion",
 			peg.Choice{peg.Seq{peg.Ref{Name: "nest"}, peg.Cut{}, emit()}, lit("a")},
 			"root: choice 1: more than 4096 bytes may precede the Cut, and no event could leave " +
-				"before (put what precedes the Cut into a Hold)"},
+				"before (put the part before the Cut into a Hold)"},
 	}
 	left := peg.Rule{Name: "left",
 		P: peg.Seq{peg.Space{}, peg.Choice{lit("a"), peg.Ref{Name: "left"}}}}
@@ -352,7 +352,7 @@ func TestSets(t *testing.T) {
 	}
 }
 
-// ExampleCompile reads content up to a marker, and what the marker opens.
+// ExampleCompile reads content up to a marker, and the part that the marker opens.
 func ExampleCompile() {
 	const content, reasoning = 1, 2
 	tree := peg.Tree{
@@ -414,7 +414,7 @@ func TestManyWords(t *testing.T) {
 
 // TestFrame links words to a frame and compares the program with that of the same tree whose words
 // were known from the start: both match the same texts. A frame is linked several times, and keeps
-// nothing of what it was linked with.
+// nothing of the parts that it was linked with.
 func TestFrame(t *testing.T) {
 	tail := peg.Seq{peg.Ref{Name: "tail"}, peg.End{}}
 	tree := func(words peg.Pattern) peg.Tree {

@@ -15,8 +15,8 @@ type Op uint8
 
 // The instructions. pos is the position, pc the place in the code; "push" and "pop" concern the
 // machine's one stack, which holds backtrack entries and other frames. "fails" means: the youngest
-// entry is popped together with all that is above it, the position and the log go back to what it
-// remembers, and the machine goes on at its target; a Try frame that is younger is popped instead,
+// entry is popped together with all above it, the position and the log go back to their state in
+// the entry, and the machine goes on at its target; a Try frame that is younger is popped instead,
 // and leaves position and log alone. Every instruction that needs a byte that is not there
 // suspends; if the input is closed, or the byte is beyond the cap of what is held, it fails
 // instead.
@@ -59,7 +59,7 @@ const (
 	OpCall       // A: target. Pushes the place after the call and jumps
 	OpReturn     // pops a call's frame and jumps to its place
 	OpEmit       // A: number, B: text, -1 for none. Logs an event
-	OpCapture    // what is read from here on is text
+	OpCapture    // the bytes read from here on are text
 	OpEndCapture // it was; logs it
 	// A: until. Logs text up to a stop or the end, pos moves; jumps to the stop's test where it has
 	// one
@@ -68,13 +68,13 @@ const (
 	OpRefuse
 	// A: dispatch. Jumps to the code of the longest word at pos; fails if there is none
 	OpDispatch
-	// A: scanner. Runs the scanner, logs what it produces, pos moves over what it consumes; fails
+	// A: scanner. Runs the scanner, logs its text, moves pos over the bytes that it consumes; fails
 	// with it
 	OpScan
 	numOps
 )
 
-// operand says what an operand of an instruction is, for dumps and for Verify.
+// operand is the kind of an instruction's operand, for dumps and for Verify.
 type operand uint8
 
 const (
@@ -142,16 +142,16 @@ func (op Op) String() string {
 	return fmt.Sprintf("op%d", op)
 }
 
-// Inst is an instruction. The comment of its Op says what the operands are; targets are indices
-// into Program.Code, others indices into the program's tables or plain numbers.
+// Inst is an instruction. The comment of its Op describes the operands; targets are indices into
+// Program.Code, others indices into the program's tables or plain numbers.
 type Inst struct {
 	Op      Op
 	Kind    Kind
 	A, B, C int32
 }
 
-// Program is what a machine runs. It is made by [Compile] and does not change: machines share it.
-// [Program.Verify] says whether one that came from elsewhere is safe to run.
+// Program is the code that a machine runs. [Compile] makes it, and it does not change: machines
+// share it. [Program.Verify] reports whether one that came from elsewhere is safe to run.
 type Program struct {
 	Code       []Inst
 	Lits       []string
@@ -171,7 +171,7 @@ type Place struct {
 	Word bool // Name is the word of an OpDispatch, which dumps quote
 }
 
-// UntilTable is what an OpUntil looks for.
+// UntilTable holds the markers that an OpUntil looks for.
 type UntilTable struct {
 	Auto    *Automaton
 	Space   []bool  // by stop: white space before it is not text
@@ -334,8 +334,9 @@ func (p *Program) check(in Inst, o operand, v int32) error {
 }
 
 // Verify reports whether a machine can run the program: all operands are in range, control never
-// leaves the code, and every instruction finds on the stack what it pops, whichever way it was
-// reached. (It does not prove that the program ends; Compile's refusal of left recursion does.)
+// leaves the code, and every instruction finds on the stack the frames that it pops, whichever way
+// it was reached. (It does not prove that the program ends; Compile's refusal of left recursion
+// does.)
 func (p *Program) Verify() error {
 	if len(p.Code) > MaxCode {
 		return fmt.Errorf("peg: a program of %d instructions; at "+
@@ -349,8 +350,8 @@ func (p *Program) Verify() error {
 			return fmt.Errorf("peg: until %d: tables of different lengths", i)
 		}
 	}
-	// stack[pc] is what lies on the stack above the frame of the running rule: 'M' or 'R' for the
-	// root or a rule, then a letter for each frame. An open capture counts as a frame.
+	// stack[pc] describes the stack above the frame of the running rule: 'M' or 'R' for the root or
+	// a rule, then a letter for each frame. An open capture counts as a frame.
 	stack := make([]string, len(p.Code))
 	var work []int32
 	var err error

@@ -6,7 +6,7 @@ type Status uint8
 // The three answers.
 const (
 	NeedMore Status = iota // all fine so far; the input ended
-	Match                  // done; the position is after what was matched
+	Match                  // done; the position is after the match
 	Fail                   // the input does not match; the position is where that became certain
 )
 
@@ -16,7 +16,7 @@ func (s Status) String() string { return [...]string{"NeedMore", "Match", "Fail"
 // a ScannerType should be a pointer or a small comparable struct (uncomparable ones are taken to
 // differ).
 type ScannerType interface {
-	// Name is what dumps call it: "json", "python".
+	// Name is its name in dumps: "json", "python".
 	Name() string
 	// First is the set of bytes with which a match can begin. Nullable reports that the empty text
 	// can match too.
@@ -37,10 +37,10 @@ type Scanner interface {
 	// input; closed reports that nothing follows it. Step consumes the n first bytes of in, 0 ≤ n ≤
 	// len(in), and produces text through out.
 	//
-	//	NeedMore  more input is needed; what was not consumed comes again, with more behind it, in the next call. Not
+	//	NeedMore  more input is needed; the rest comes again, with more after it, in the next call. Not
 	//	          allowed when closed.
 	//	Match     the value ends behind the consumed bytes.
-	//	Fail      no value begins with this input. The consumed bytes, and their text, are what was good of it.
+	//	Fail      no value begins with this input. The consumed bytes, and their text, are its good part.
 	//
 	// A scanner should consume all it looks at and keep its own state: unconsumed bytes are looked
 	// at again.
@@ -58,12 +58,13 @@ type Out interface {
 	String(text string, from, to int)
 }
 
-// Event is what a program logged and the machine handed out.
+// Event is an entry of a program's log that the machine handed out.
 type Event struct {
 	Kind Kind
 	Arg  int // Emit: its number
 	Off  int // where in the input it begins; for an Emit, where it was logged
 	End  int // where it ends; Off for an Emit
-	// the text: input bytes [Off, End), what a scanner made of them, or an Emit's constant text
+	// the text: input bytes [Off, End), the text that a scanner made of them, or an Emit's constant
+	// text
 	Text []byte
 }

@@ -342,7 +342,7 @@ func (n *normalizer) object(s *Schema, cores []*node) {
 	}
 }
 
-// others adds what keywords say of the properties that they do not declare, of those that all
+// others adds the keywords' demands on the properties that they do not declare, of those that all
 // keywords together do.
 func (n *normalizer) others(kw *keywords, names []string, nodes [][]*node) {
 	own := make(map[string]bool, len(kw.properties))

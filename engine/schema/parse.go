@@ -64,7 +64,7 @@ func parseAt(path string, v ordered.Value, object bool) (s *Schema, err error) {
 // belong to the package.
 var nodePool = sync.Pool{New: func() any { return new(slab.Slab[node]) }}
 
-// maxBlock bounds what is kept of nodes, in bytes.
+// maxBlock bounds the memory that is kept for nodes, in bytes.
 const maxBlock = 1 << 20
 
 // objectOnly is the schema of any object.
@@ -87,11 +87,11 @@ type node struct {
 	target *node
 	all    []*node
 	any    [][]*node
-	work   *work // of the normalizer: what is made of this node alone
+	work   *work // of the normalizer: the parts made of this node alone
 	bare   *node // of the normalizer
 }
 
-// keywords are what applies to a value directly.
+// keywords are the demands that apply to a value directly.
 type keywords struct {
 	never                bool
 	types                TypeSet // 0: not given
@@ -344,7 +344,7 @@ func (r *reader) keyword(n *node, key string, v ordered.Value, nullable *bool) {
 		}
 		own = false
 	default:
-		own = false // prose, definitions, and what this version of JSON Schema does not know
+		own = false // prose, definitions, and keywords that this version does not know
 	}
 	if own {
 		n.empty = false

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// path is where something stands in a schema or a value: a step from what contains it. Steps are
-// shared and become text only where somebody
-// reads them, so that depth costs nothing. Nil is the root.
+// path is a place in a schema or a value: a step from its container. Steps are shared and become
+// text only where somebody reads them, so that depth costs nothing. Nil is the root.
 type path struct {
 	up    *path
 	key   string // of a member; "" for an item

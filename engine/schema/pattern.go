@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Op says what a node of a pattern matches.
+// Op is the operation of a pattern's node.
 type Op uint8
 
 // The operations.
@@ -41,8 +41,8 @@ type Pattern struct {
 	Root *Node
 }
 
-// errUnsupported marks what is a regular expression and cannot be a grammar: look-around, back
-// references, word boundaries, flags, anchors in the middle.
+// errUnsupported marks regular expressions that cannot be grammars: look-around, back references,
+// word boundaries, flags, anchors in the middle.
 var errUnsupported = errors.New("not in the regular subset")
 
 // ParsePattern reads a regular expression. The error says at which byte the fault is.
@@ -58,7 +58,7 @@ func ParsePattern(text string) (*Pattern, error) {
 	return &Pattern{Text: text, Root: root}, nil
 }
 
-// anything is what surrounds an expression without anchors.
+// anything surrounds an expression without anchors.
 func anything() *Node {
 	return &Node{Op: OpRepeat, Subs: []*Node{{Op: OpClass, Ranges: everything}}, Max: -1}
 }
@@ -448,7 +448,7 @@ func (p *patternParser) classAtom() ([]CharRange, bool) {
 	return []CharRange{{r, r}}, true
 }
 
-// escape reads what follows a backslash: a set, or a single character.
+// escape reads the text after a backslash: a set, or a single character.
 func (p *patternParser) escape(start int, inClass bool) ([]CharRange, bool) {
 	r, n := utf8.DecodeRuneInString(p.text[p.pos:])
 	if n == 0 {

@@ -26,8 +26,8 @@
 // # Limits
 //
 // Schemas are foreign text: [MaxNodes], [MaxAlternatives], [MaxMerged], [MaxEnum], [MaxCount],
-// [MaxPattern] and [MaxSteps] bound what they can cost. An upper bound above MaxCount is dropped, a
-// lower bound above it is an error.
+// [MaxPattern] and [MaxSteps] bound their cost. An upper bound above MaxCount is dropped, a lower
+// bound above it is an error.
 //
 // # Errors
 //
@@ -36,7 +36,7 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package schema
 
 import (
@@ -251,8 +251,8 @@ func (s *Schema) IsAny() bool {
 // Recursive reports whether the schema contains itself.
 func (s *Schema) Recursive() bool { return s.recursive }
 
-// Notes returns what was ignored in the document, in the order of its text. It is the same for all
-// schemas of one.
+// Notes returns the parts of the document that were ignored, in the order of its text. It is the
+// same for all schemas of one.
 func (s *Schema) Notes() []Note { return *s.notes }
 
 // Fields returns the declared properties. Of a union: those of all alternatives that are objects,

@@ -336,8 +336,8 @@ func TestParseObjectAt(t *testing.T) {
 	}
 }
 
-// TestLenient reads what tools of the wild have for types and references. None of it refuses a
-// request; a note tells.
+// TestLenient reads the types and references of tools in the wild. None of it refuses a request; a
+// note tells.
 func TestLenient(t *testing.T) {
 	for _, tt := range []struct{ schema, types, note string }{
 		{`{"type": "float"}`, "number", `"float" is no type of JSON Schema; it is read as number`},

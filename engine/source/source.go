@@ -7,13 +7,13 @@
 //
 // # Errors
 //
-// [Error] is what every reader of foreign text returns (templates, grammars, case files, vectors,
+// [Error] is the error of every reader of foreign text (templates, grammars, case files, vectors,
 // JSON). It prints as "file:line:column: message"; [Error.Detail] adds the line with a caret under
-// the place and what to do about it.
+// the place, and the remedy.
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package source
 
 import (
@@ -27,7 +27,7 @@ import (
 
 // Source is a named text.
 type Source struct {
-	Name string // what errors call it: a file name, usually
+	Name string // its name in errors: a file name, usually
 	Text string
 	// the number of the text's first line, where it is a part of the file; 0 is the beginning
 	First int
@@ -105,8 +105,8 @@ func Printable(s string) string {
 type Error struct {
 	Src  *Source
 	Off  int    // byte offset into Src.Text
-	Msg  string // what is wrong and what was expected, without position
-	Hint string // what to do about it; may be empty
+	Msg  string // the fault and the expectation, without position
+	Hint string // the remedy; may be empty
 	Err  error  // the cause; may be nil
 }
 
@@ -159,7 +159,7 @@ func Detail(err error) string {
 	return err.Error()
 }
 
-// maxErrors bounds what [List] prints; the rest is counted.
+// maxErrors bounds the errors that [List] prints; the rest is counted.
 const maxErrors = 20
 
 // List is several problems of one text, sorted by place. It prints one a line, at most 20, then how

@@ -21,7 +21,7 @@ type node interface {
 type matcher struct {
 	text string
 	far  int
-	want []string // what was wanted at far
+	want []string // the wanted texts at far
 	// steps counts the ways that were tried: runs of white space that meet can be split in ways
 	// that multiply, and a turn that needs more than maxSteps of them is none of the format.
 	steps int
@@ -71,7 +71,7 @@ func common(a, b string) int {
 	return n
 }
 
-// space is any run of white space; the text is what the format has.
+// space is any run of white space; the text is the format's.
 type space string
 
 func (s space) match(m *matcher, at int, next func(int) bool) bool {
@@ -238,7 +238,7 @@ func (v value) match(m *matcher, at int, next func(int) bool) bool {
 	return next(at + ends(n))
 }
 
-// wanted says for people what the format has.
+// wanted describes the format's text for people.
 func (v value) wanted() string {
 	var b strings.Builder
 	v.print(&b)

@@ -4,19 +4,19 @@
 // # Model
 //
 // [Of] returns a [Spelling]: every text that the format allows for the message's turn, from after
-// the header on. [Spelling.String] is the first of them, [Spelling.Match] says whether a turn is
-// one of them, and if not, where it departs and what the format wants there. A parser is loose,
-// since models are; a spelling is not. Literals are matched to the byte, so that a marker which
-// took in the end of the turn, or lacks a byte that the template writes, spells another text than
-// the template does, whatever the parser makes of it.
+// the header on. [Spelling.String] is the first of them, [Spelling.Match] reports whether a turn is
+// one of them, and if not, the place where it departs and the text that the format wants there. A
+// parser is loose, since models are; a spelling is not. Literals are matched to the byte, so that a
+// marker which took in the end of the turn, or lacks a byte that the template writes, spells
+// another text than the template does, whatever the parser makes of it.
 //
 // # Freedom
 //
 // A format says nothing of some bytes of a turn. These are free, and nothing else is:
 //
-//   - White space at the edges of markers: any run of it, or none. Templates vary it with what
-//     stands before, models vary it at
-//     will, and both parser and grammar take any (E19, E21 T1). White space inside a marker is the marker's.
+//   - White space at the edges of markers: any run of it, or none. Templates vary it with the text
+//     before it, models vary it at will, and both parser and grammar take any (E19, E21 T1). White
+//     space inside a marker is the marker's.
 //   - White space between the tokens of JSON and of Python literals, and the escapes of a character
 //     in a string: a format keeps values,
 //     not how a serializer sets them. The order of keys is not free: it is that of the message, or sorted where the format says so.
@@ -27,24 +27,25 @@
 //     that need it.
 //   - Ids that the message does not have, words and numbers that mean nothing to the format: any.
 //   - A block without reasoning before an answer that has none, open and close or the close alone,
-//     before a call the open alone; content between its markers
-//     or no content at all where there is none; what encloses arguments where there are none: there or not. Templates write such empty
-//     parts to show the model what it left out, and the parser reads them as nothing (E21 T3).
+//     before a call the open alone; content between its markers or no content at all where there is
+//     none; the marks around arguments where there are none: there or not. Templates write such
+//     empty parts to show the model that it left them out, and the parser reads them as nothing
+//     (E21 T3).
 //   - The order of reasoning and content, and of content and calls (E21 T2); where content comes
-//     first, what separates calls may stand
-//     between: in some formats it is what a message has before the next one.
-//   - The end of the turn, which a template may leave to the next message, and what follows it:
+//     first, the separator of calls may stand between: some formats write it before the next part
+//     of a message.
+//   - The end of the turn, which a template may leave to the next message, and the text after it:
 //     neither is the model's text.
 //
 // # Ends
 //
-// No marker holds an end text of the format, nor what closes content: the model stops there, or has
-// closed its content. Only a marker that begins with one and goes on is right, since a turn may
+// No marker holds an end text of the format, nor the close of content: the model stops there, or
+// has closed its content. Only a marker that begins with one and goes on is right, since a turn may
 // have further messages.
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package spell
 
 import (
@@ -103,7 +104,7 @@ func (s *Spelling) String() string {
 type Mismatch struct {
 	Turn string
 	At   int      // byte offset in the turn, from 0
-	Want []string // what the format could have there, for people
+	Want []string // the texts that the format could have there, for people
 }
 
 // excerpt bounds how much of a turn an error shows, in bytes.
@@ -155,7 +156,7 @@ func (s *speller) fail(text string, args ...any) node {
 }
 
 // ends checks that no marker holds an end text or the close of content, but at its beginning. In a
-// format of routes what ends a part may end the turn as well.
+// format of routes the end of a part may end the turn as well.
 func (s *speller) ends() error {
 	if len(s.f.Routes) > 0 {
 		return nil
@@ -315,7 +316,7 @@ func (s *speller) call(c *format.Calls, one call, n int) node {
 	return seq{s.parts(c.Head, one, n), s.body(&c.Body, one.args), s.parts(c.Tail, one, n)}
 }
 
-// parts spells what precedes or follows the arguments of a call, or heads a route.
+// parts spells the parts before or after the arguments of a call, or the head of a route.
 func (s *speller) parts(parts []format.Part, one call, n int) node {
 	var all seq
 	for _, p := range parts {

@@ -76,7 +76,7 @@ func TestMatch(t *testing.T) {
 		f     format.Format
 		m     chat.Message
 		turn  string
-		wrong string // what the error has; "": none
+		wrong string // a part of the error; "": no error
 	}{
 		{"content", native, chat.Message{Content: "Hi"}, "Hi<end>\n", ""},
 		{"an empty block before it", native, chat.Message{Content: "Hi"}, "<think>\n\n</think>\n\nHi<end>\n", ""},

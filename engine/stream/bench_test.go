@@ -12,7 +12,7 @@ import (
 	"github.com/goassay/assay/engine/stream"
 )
 
-// source is C++ with what such text has of angle brackets, braces and quotes.
+// source is C++ with the angle brackets, braces and quotes of such text.
 var source = strings.Repeat("#include <vector>\ntemplate <typename T> struct Node {\n\tstd::vector<T> items; // a < b && c[0] == '\"'\n\tbool less(const T &a, const T &b) const { return a < b; }\n};\n", 6000)
 
 func benchmarked() format.Format {

@@ -47,8 +47,8 @@ func TestLongSpace(t *testing.T) {
 	}
 }
 
-// TestSpaceBesideMarkers says what becomes of it: beside a marker all of it goes, in a text whole
-// blocks stay.
+// TestSpaceBesideMarkers checks that white space beside a marker goes, and that whole blocks of it
+// within a text stay.
 func TestSpaceBesideMarkers(t *testing.T) {
 	const block = stream.MaxSpace
 	space := func(n int) string { return strings.Repeat(" ", n) }
@@ -87,7 +87,7 @@ func TestNoUTF8(t *testing.T) {
 	}
 }
 
-// TestReplaced says what stands for them in arguments: U+FFFD for each byte.
+// TestReplaced checks that U+FFFD stands for each of them in arguments.
 func TestReplaced(t *testing.T) {
 	out := generate(t, formNamed(t, "tagged arguments"), usual(""))
 	output := "<function=get>\n<parameter=city>\na\xed\xa0\x80b\xf0\x9f\x98c\n</parameter>\n</function>"

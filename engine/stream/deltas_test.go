@@ -64,6 +64,6 @@ func TestDeltas(t *testing.T) {
 		break // a caller that has seen enough
 	}
 	if p.Message().Content == "" || len(p.Close(chat.FinishLength)) > 1 {
-		t.Error("a parser that was left early has not kept what it read, or read on")
+		t.Error("a parser that was left early has lost text, or read on")
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// A form is a hand-written format with outputs in it and what they mean.
+// A form is a hand-written format with outputs in it and their meaning.
 type form struct {
 	name  string
 	f     format.Format
@@ -94,7 +94,8 @@ func recipients() format.Format {
 	}}
 }
 
-// forms are the forms of docs/engine-rules.md: what a template can show, and what it cannot.
+// forms are the forms of docs/engine-rules.md: those that a template can show, and those that it
+// cannot.
 var forms = []form{
 	{"json in tag", calls(format.Calls{Call: pair("<tool_call>\n", "\n</tool_call>"),
 		Object: plainObject}), []turn{

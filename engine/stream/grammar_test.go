@@ -90,8 +90,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestTriggers checks that outputs with calls arm the lazy grammars, and that these take what
-// follows.
+// TestTriggers checks that outputs with calls arm the lazy grammars, and that these take the rest.
 func TestTriggers(t *testing.T) {
 	for _, form := range forms {
 		called := slices.IndexFunc(form.cases,
@@ -167,7 +166,7 @@ func TestAnswerSamples(t *testing.T) {
 	}
 }
 
-// TestGrammarForbids checks what a grammar must not allow.
+// TestGrammarForbids checks that a grammar allows none of these texts.
 func TestGrammarForbids(t *testing.T) {
 	f := forms[0].f
 	call := "<tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call>"

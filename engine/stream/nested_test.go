@@ -12,8 +12,8 @@ import (
 	"github.com/goassay/assay/engine/schema"
 )
 
-// nestedParameters are arguments that a spelling in tags nests, with and without a schema for what
-// is inside.
+// nestedParameters are arguments that a spelling in tags nests, with and without a schema for their
+// inside.
 var nestedParameters = []string{
 	`{"type": "object", "properties": {"o": {"type": "object"}}, "required": ["o"]}`,
 	`{"type": "object", "properties": {"l": {"type": "array"}}, "required": ["l"]}`,

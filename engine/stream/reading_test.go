@@ -26,7 +26,7 @@ func incomplete(name,
 	return chat.ToolCall{Name: name, Arguments: args}
 }
 
-// odd are outputs that no template writes and models do, and what they mean.
+// odd are outputs that no template writes and models do, with their meaning.
 var odd = []struct {
 	why, form, output, prefill string
 	want                       chat.Message

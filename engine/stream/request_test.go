@@ -23,7 +23,7 @@ func schemaValue(t testing.TB, text string) ordered.Value {
 	return v
 }
 
-// TestRequests covers what a request changes in the reading of the same output (E22).
+// TestRequests covers the ways in which a request changes the reading of an output (E22).
 func TestRequests(t *testing.T) {
 	f := forms[0].f
 	const ping = `<tool_call>{"name": "ping", "arguments": {}}</tool_call>`
@@ -112,8 +112,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestBegunEnd checks what the beginning of an end text is at the end of an output (E9): a byte or
-// two of it are text where the model was done.
+// TestBegunEnd checks how the beginning of an end text is read at the end of an output (E9): a byte
+// or two of it are text where the model was done.
 func TestBegunEnd(t *testing.T) {
 	table := []struct{ output, done, cut string }{
 		{"a <", "a <", "a"},
@@ -145,8 +145,7 @@ func TestBegunEnd(t *testing.T) {
 	}
 }
 
-// TestTolerances switches every tolerance on and off: what an output means with it and without
-// (E21).
+// TestTolerances checks the meaning of an output with every tolerance on and off (E21).
 func TestTolerances(t *testing.T) {
 	jsonTag := forms[0].f
 	taggedForm := calls(format.Calls{Call: pair("<tool_call>\n", "\n</tool_call>"),
@@ -364,7 +363,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestDiagnostics checks what is said about odd outputs.
+// TestDiagnostics checks the diagnostics of odd outputs.
 func TestDiagnostics(t *testing.T) {
 	table := []struct{ output, kind, text string }{
 		{`<tool_call>{"name": "nobody", "arguments": {}}</tool_call>`, "undeclared-function", ""},
@@ -411,9 +410,8 @@ func TestFencedCalls(t *testing.T) {
 	}
 }
 
-// TestRenamedArguments checks what becomes of arguments under a key that is not the template's:
-// they are the call's where nothing else can be, and a call that may have lost its arguments is not
-// complete.
+// TestRenamedArguments checks that arguments under a key that is not the template's are the call's
+// where nothing else can be, and that a call that may have lost its arguments is not complete.
 func TestRenamedArguments(t *testing.T) {
 	table := []struct {
 		call, args string

@@ -3,9 +3,9 @@
 // # Model
 //
 // A [Parser] runs the program of a [codegen.Output] over the prefill and the output and translates
-// the program's events. It owns what a machine of patterns cannot know: that arguments wait for the
-// name of their function, how the text of a value becomes JSON, which white space belongs to a
-// marker, and how a message is put together from increments.
+// the program's events. It handles all that a machine of patterns cannot know: that arguments wait
+// for the name of their function, how the text of a value becomes JSON, which white space belongs
+// to a marker, and how a message is put together from increments.
 //
 // # Deltas (E24)
 //
@@ -17,9 +17,9 @@
 // # White space (E19)
 //
 // White space beside a marker is not text: all of it where white space at markers is free (T1),
-// else what the template writes there. Where text goes on after what interrupted it, the white
-// space after the marker stays, to keep the two apart. Where the template trims, it goes at the
-// ends too. Everything else is kept to the byte.
+// else the template's own. Where text goes on after an interruption, the white space after the
+// marker stays, to keep the two apart. Where the template trims, it goes at the ends too.
+// Everything else is kept to the byte.
 //
 // # Tokens
 //
@@ -31,8 +31,7 @@
 //
 // # Nothing is lost (E20)
 //
-// [Parser.Coverage] says of every byte what became of it: text of the message, a marker, or
-// dropped.
+// [Parser.Coverage] accounts for every byte: text of the message, a marker, or dropped.
 //
 // # Limits
 //
@@ -46,7 +45,7 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package stream
 
 import (
@@ -68,7 +67,7 @@ import (
 // MaxSpace bounds, in bytes, the white space that is held back because a marker may follow.
 const MaxSpace = 1 << 16
 
-// Class says what became of input bytes.
+// Class is the fate of input bytes.
 type Class uint8
 
 // The classes.
@@ -103,14 +102,14 @@ type Diagnostic struct {
 
 func (d Diagnostic) String() string { return fmt.Sprintf("byte %d: %s: %s", d.Off, d.Kind, d.Msg) }
 
-// Options are what a caller may add.
+// Options are a caller's additions.
 type Options struct {
 	Limits vm.Limits
 	// Event, where set, sees the program's events as they leave. It must not keep the text.
 	Event func(peg.Event)
 	// Step, where set, sees the machine's instructions.
 	Step func(vm.Step)
-	// Tokens, where set, is what [Parser.WriteTokens] reads by.
+	// Tokens, where set, tells [Parser.WriteTokens] how to read.
 	Tokens *Tokens
 }
 
@@ -124,7 +123,7 @@ type Parser struct {
 	byBytes   *vm.Machine
 	byTokens  *vm.Machine // nil until there are tokens
 	tokens    bool        // the output comes in tokens
-	joined    []byte      // what is written to the machine, where that is not what came
+	joined    []byte      // the bytes written to the machine, where they differ from the input
 	marks     []int       // where in the machine's text a byte stands that the output has not
 	unescaped []byte      // an event's text without them
 
@@ -198,7 +197,7 @@ func (p *Parser) start() {
 	}
 }
 
-// Write reads more of the output and returns what it adds to the message. The deltas are valid
+// Write reads more of the output and returns the deltas that it adds to the message. They are valid
 // until the next call.
 func (p *Parser) Write(piece []byte) []chat.Delta {
 	if p.tokens {
@@ -220,9 +219,9 @@ func (p *Parser) write(piece []byte) []chat.Delta {
 	return p.deliver()
 }
 
-// Close ends the output for a reason and returns what that adds to the message. A reason that cuts
-// the output off ([chat.FinishReason.Cut]) leaves the last part as it stands; after any other one
-// the model has ended its turn. A second Close changes nothing.
+// Close ends the output for a reason and returns the deltas that this adds to the message. A reason
+// that cuts the output off ([chat.FinishReason.Cut]) leaves the last part as it stands; after any
+// other one the model has ended its turn. A second Close changes nothing.
 func (p *Parser) Close(reason chat.FinishReason) []chat.Delta {
 	if !p.closed {
 		p.closed, p.reason = true, reason
@@ -256,11 +255,11 @@ func (p *Parser) Message() chat.Message {
 	return m
 }
 
-// Deltas parses an output as it comes and yields what each piece adds to the message. The output
-// yields its pieces, each with the empty reason, but for the last one, which may have the reason
-// why the output ends. Deltas closes the parser with that reason, or, where the output just ends,
-// with [chat.FinishStop]. A delta is valid until the next one is asked for. A caller that stops
-// early has not closed the parser.
+// Deltas parses an output as it comes and yields the deltas of each piece. The output yields its
+// pieces, each with the empty reason, but for the last one, which may have the reason why the
+// output ends. Deltas closes the parser with that reason, or, where the output just ends, with
+// [chat.FinishStop]. A delta is valid until the next one is asked for. A caller that stops early
+// has not closed the parser.
 func (p *Parser) Deltas(output iter.Seq2[[]byte, chat.FinishReason]) iter.Seq[chat.Delta] {
 	return func(yield func(chat.Delta) bool) {
 		ended := chat.FinishStop
@@ -295,7 +294,7 @@ func (p *Parser) Finish() chat.FinishReason {
 	return chat.FinishStop
 }
 
-// Diagnostics returns what was odd so far.
+// Diagnostics returns the oddities of the output so far.
 func (p *Parser) Diagnostics() []Diagnostic {
 	p.settle()
 	if len(p.marks) == 0 {
@@ -324,8 +323,8 @@ func (p *Parser) diagnose(d Diagnostic) {
 // Prefill returns how many bytes of the text that offsets refer to precede the output.
 func (p *Parser) Prefill() int { return p.place(len(p.out.Prefill)) }
 
-// Held returns how many of the bytes read last have gone into no delta because what follows decides
-// what they are, and why in words for people; 0 and "" where nothing is held.
+// Held returns how many of the bytes read last have gone into no delta because later bytes decide
+// their meaning, and the reason in words for people; 0 and "" where nothing is held.
 func (p *Parser) Held() (n int, why string) {
 	switch c := p.call; {
 	case p.closed:
@@ -348,10 +347,10 @@ func (p *Parser) Held() (n int, why string) {
 	return min(n, p.read-p.Prefill()), why
 }
 
-// Coverage says of every byte read so far what became of it; bytes that are still held count as
-// markers. The spans adjoin.
+// Coverage accounts for every byte read so far; bytes that are still held count as markers. The
+// spans adjoin.
 func (p *Parser) Coverage() []Span {
-	// White space is told later than what follows it.
+	// White space is reported later than the bytes after it.
 	slices.SortStableFunc(p.spans, func(a, b Span) int { return a.Off - b.Off })
 	var out []Span
 	at := 0
@@ -412,12 +411,12 @@ func (p *Parser) event(e *peg.Event) {
 		if p.out.Incomplete == codegen.IncompleteText {
 			p.addContent(e)
 		} else {
-			p.drop(e, "what is left of an incomplete call")
+			p.drop(e, "the rest of an incomplete call")
 		}
 	case codegen.EndStub:
 		p.endStub(e)
 	case codegen.Undeclared:
-		p.diagnose(Diagnostic{Off: e.Off, Kind: "undeclared-function", Msg: "what looks like a tool call names a function that is not declared; it is content"})
+		p.diagnose(Diagnostic{Off: e.Off, Kind: "undeclared-function", Msg: "text that looks like a tool call names a function that is not declared; it is content"})
 	case codegen.Call:
 		ids, keep := p.out.IDs[e.Arg], p.out.Incomplete == codegen.IncompleteKeep
 		p.call = &call{off: e.Off, ids: ids, hold: ids != codegen.IDNone || !keep}
@@ -517,7 +516,7 @@ func (p *Parser) holdSpace(space []byte, off int) {
 		if len(t.space) == MaxSpace {
 			fresh := t.fresh && p.leadGoes()
 			p.leadSpace()
-			t.fresh = fresh // and what follows goes as well
+			t.fresh = fresh // and the text after it goes as well
 		}
 		n := min(len(space), MaxSpace-len(t.space))
 		t.space = append(t.space, space[:n]...)
@@ -560,7 +559,7 @@ func (p *Parser) emitSpace(from, to int) {
 }
 
 // resumes reports whether text goes on that a call, say, has interrupted: then the white space
-// after the marker is what keeps the two apart.
+// after the marker keeps the two apart.
 func (p *Parser) resumes() bool {
 	if p.text.kind == codegen.Reasoning {
 		return p.reasoning.Len() > 0
@@ -602,7 +601,7 @@ func (p *Parser) mark(m codegen.MarkInfo) {
 	t.fresh, t.marked, t.stray, t.after, t.free = true, true, false, m.After, m.Free
 }
 
-// endText gives up what is held at the end.
+// endText gives up the text held at the end.
 func (p *Parser) endText() {
 	t := &p.text
 	p.flushSpace(t.fresh && t.marked || t.stray || p.trims(t.kind))
@@ -635,15 +634,15 @@ func (p *Parser) emitText(text []byte, off int) {
 	}
 }
 
-// extend appends text. A builder that is told what comes doubles, where Write alone has it grow by
-// a quarter: half the garbage.
+// extend appends text. A builder that knows how much comes doubles; with Write alone it grows by a
+// quarter. Doubling makes half the garbage.
 func extend(b *strings.Builder, text []byte) {
 	b.Grow(len(text))
 	b.Write(text)
 }
 
 // add adds an empty delta to those of this step. It is filled in place: with a token a step,
-// copying what has just been put together is what costs most.
+// copying the delta that has just been put together would cost most.
 func (p *Parser) add() *chat.Delta {
 	p.deltas = append(p.deltas, chat.Delta{})
 	return &p.deltas[len(p.deltas)-1]
@@ -797,8 +796,8 @@ func (c *call) comma() {
 	c.entries++
 }
 
-// send puts what is new of a call into a delta, once its name is known and its id is, where one may
-// come.
+// send puts the new part of a call into a delta, once its name is known and its id is, where one
+// may come.
 func (p *Parser) send(c *call) {
 	if !c.named || c.hold {
 		return

@@ -84,8 +84,7 @@ var wishes = func() []wish {
 	}
 }()
 
-// prefills returns what prompts may end with: nothing, and reasoning that is opened, begun and
-// closed.
+// prefills returns the ends of prompts: nothing, and reasoning that is opened, begun and closed.
 func prefills(f format.Format) []string {
 	out := []string{""}
 	if r := f.Reasoning; r.Open.Text != "" {
@@ -153,7 +152,7 @@ func FuzzSubset(f *testing.F) {
 	})
 }
 
-// subset judges what the grammar of one plan allows.
+// subset judges the texts that the grammar of one plan allows.
 type subset struct {
 	t          testing.TB
 	what       string
@@ -179,7 +178,7 @@ func newSubset(t testing.TB, f format.Format, w wish, set codegen.Tolerances,
 		w: w, tolerances: set, out: generate(t, f, o), markers: openers(f)}
 }
 
-// sample judges a sentence and what becomes of it.
+// sample judges a sentence and its reading.
 func (s *subset) sample(seed int64) {
 	s.t.Helper()
 	g := grammar(s.t, s.out)
@@ -269,9 +268,8 @@ func armed(out *codegen.Output, text string) int {
 	return at
 }
 
-// droppable reports whether what is dropped is nothing that was lost: the end of the turn, as much
-// of it as there is, a fence around an answer in JSON, or the end of reasoning that there is none
-// of (E20).
+// droppable reports whether dropping the span loses nothing: the end of the turn, as much of it as
+// there is, a fence around an answer in JSON, or the end of reasoning that there is none of (E20).
 func (s *subset) droppable(text string) bool {
 	if s.w.answer != nil {
 		text = strings.TrimPrefix(strings.TrimPrefix(text, "```"), "json")

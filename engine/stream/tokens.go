@@ -16,7 +16,7 @@ type Token struct {
 	Text []byte // its bytes, which may begin or end inside a character
 }
 
-// Tokens is what a parser reads tokens by.
+// Tokens tells a parser how to read tokens.
 type Tokens struct {
 	Output     *codegen.Output // made with a [codegen.Options] that has Literal
 	Vocabulary *vocab.Vocabulary
@@ -26,9 +26,9 @@ type Tokens struct {
 // itself, which no text in UTF-8 does, a byte follows that begins no token.
 const tokenMark, escaped = 0xff, 0xfe
 
-// WriteTokens reads more of an output that comes in tokens and returns what it adds to the message.
-// The deltas are valid until the next call. A marker that is a token matches that token only, and
-// text that spells it is text.
+// WriteTokens reads more of an output that comes in tokens and returns the deltas that it adds to
+// the message. They are valid until the next call. A marker that is a token matches that token
+// only, and text that spells it is text.
 //
 // The first call says how the output comes: once it has come in tokens, [Parser.Write] adds text in
 // which there are none; once it has come in bytes, or where the parser has no vocabulary, the ids

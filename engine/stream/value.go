@@ -9,8 +9,8 @@ import (
 	"github.com/goassay/assay/engine/schema"
 )
 
-// addValue adds text of a value. A raw string goes on, escaped, less what cannot be understood yet:
-// white space at its edges, half an entity.
+// addValue adds text of a value. A raw string goes on, escaped, less the part that cannot be
+// understood yet: white space at its edges, half an entity.
 func (c *call) addValue(text []byte) {
 	c.value = append(c.value, text...)
 	if c.info.Mode == codegen.ValueRaw {
@@ -18,7 +18,7 @@ func (c *call) addValue(text []byte) {
 	}
 }
 
-// flushValue writes what is held of a raw string, without the white space that the template writes
+// flushValue writes the held part of a raw string, without the white space that the template writes
 // at its edges. all: nothing is held any more; before: white space at the end that is not the
 // value's.
 func (c *call) flushValue(all bool, before string) {

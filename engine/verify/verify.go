@@ -1,6 +1,6 @@
-// Package verify proves an analysed format (E28): of what the template writes for a message, the
-// format alone spells the same bytes, the parser that was generated from it reads back the same
-// message, and its grammar takes the calls.
+// Package verify proves an analysed format (E28): for the turn that the template writes for a
+// message, the format alone spells the same bytes, the parser that was generated from it reads back
+// the same message, and its grammar takes the calls.
 //
 // # Model
 //
@@ -28,7 +28,7 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package verify
 
 import (
@@ -52,13 +52,13 @@ import (
 	"github.com/goassay/assay/engine/stream"
 )
 
-// Verdict is what became of a shape.
+// Verdict is the outcome for a shape.
 type Verdict uint8
 
 // The verdicts.
 const (
 	Verified Verdict = iota // all proofs hold
-	Dropped                 // the template writes nothing of what makes up the shape
+	Dropped                 // the template writes nothing of the parts that make up the shape
 	Refused                 // the template refuses the shape in its own words
 	// read back as something else, because the template's own writing means two things
 	Ambiguous
@@ -88,7 +88,7 @@ func (p Proof) String() string { return proofs[p] }
 // MarshalText implements [encoding.TextMarshaler].
 func (p Proof) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// Fault is a proof that does not hold, and what differs.
+// Fault is a proof that does not hold, with the difference.
 type Fault struct {
 	Proof Proof
 	Text  string
@@ -96,12 +96,12 @@ type Fault struct {
 
 func (f Fault) String() string { return f.Proof.String() + ": " + f.Text }
 
-// Shape is one kind of answer and what became of it.
+// Shape is one kind of answer, with its outcome.
 type Shape struct {
 	Name    string
 	Tools   bool // has calls
 	Verdict Verdict
-	Note    string  // why it was dropped or refused, or what differs
+	Note    string  // why it was dropped or refused, or the difference
 	Faults  []Fault // of a shape that failed: the proofs that do not hold, in their order
 	Turn    string  // the text that the template writes for it
 }
@@ -316,7 +316,7 @@ func (v *verifier) prove(result *Shape, s shape, want chat.Message) {
 	if err != nil && result.Verdict == Ambiguous {
 		if _, err = v.spelled(got, turn); result.Note == unclosed || result.Note == unescaped {
 			err = nil // no message is spelled so: the turn lacks a close, or an escape
-		} // else the turn is right for what it means besides
+		} // else the turn is right for its other meaning
 	}
 	if err == nil && result.Verdict == Verified {
 		err = v.ended(turn[n:])
@@ -343,7 +343,7 @@ func (v *verifier) spelled(m chat.Message, turn string) (int, error) {
 	return spelling.Match(turn)
 }
 
-// ended checks what follows the end of a turn: nothing, white space, or another marker, between
+// ended checks the text after the end of a turn: nothing, white space, or another marker, between
 // brackets or as a turn or its end begins. Anything else that stands right there belongs to an end
 // that the format has by half.
 func (v *verifier) ended(rest string) error {
@@ -423,11 +423,12 @@ func (v *verifier) prompted(turn string) string {
 const (
 	misplaced = "the template writes content beside calls where reasoning goes"
 	unclosed  = "the template opens reasoning before content and does not close it"
-	unescaped = "strings are written as they are, and what ends them is not escaped inside"
+	unescaped = "strings are written as they are, and their end is not escaped inside"
 )
 
-// ambiguity says why no parser could have read a turn back as it was meant, "" if one could. The
-// reason is always something else that the template writes, never what was found of its format.
+// ambiguity returns the reason why no parser could have read a turn back as it was meant, "" if one
+// could. The reason is always something else that the template writes, never a finding about its
+// format.
 func (v *verifier) ambiguity(s shape, turn string, got, want chat.Message) string {
 	swapped := len(want.ToolCalls) == len(got.ToolCalls) && want.Reasoning == "" &&
 		want.Content != "" && got.Reasoning == want.Content && got.Content == ""
@@ -449,8 +450,8 @@ func (v *verifier) ambiguity(s shape, turn string, got, want chat.Message) strin
 	return ""
 }
 
-// writes reports whether what the template writes for a shape with the text of another message is
-// so.
+// writes reports whether the turn that the template writes for a shape with the text of another
+// message satisfies is.
 func (v *verifier) writes(s shape, m chat.Message, is func(turn string) bool) bool {
 	s.reasoning, s.content = m.Reasoning, m.Content
 	turn, _, err := v.render(s)
@@ -458,7 +459,7 @@ func (v *verifier) writes(s shape, m chat.Message, is func(turn string) bool) bo
 }
 
 // thinks reports whether a turn begins as one whose reasoning is a text, up to and with a part of
-// what closes that.
+// its close.
 func (v *verifier) thinks(turn, text string) bool {
 	other, _, err := v.render(shape{reasoning: text, content: closing})
 	lead, behind, found := strings.Cut(other, text)
@@ -482,8 +483,8 @@ func (v *verifier) unmarked(s shape, turn string, got, want chat.Message) bool {
 
 // opened reports whether a turn goes on from its beginning to the end of its text as it would where
 // the text is reasoning. Where the template writes no reasoning, it shows elsewhere that it is:
-// prompts begin as the turn does, and of a past answer it takes out what such a prompt would have
-// made reasoning.
+// prompts begin as the turn does, and it takes the text that such a prompt would have made
+// reasoning out of a past answer.
 func (v *verifier) opened(s shape, turn string, got chat.Message) bool {
 	lead, _, _ := strings.Cut(turn, got.Reasoning)
 	if strings.Trim(lead, format.Space) == "" {
@@ -501,7 +502,7 @@ func (v *verifier) opened(s shape, turn string, got chat.Message) bool {
 	return slices.Contains(v.analysis.Prefills, lead) && v.takesOut(got.Reasoning)
 }
 
-// takesOut reports whether the template writes of a past answer only what stands after the close of
+// takesOut reports whether the template writes only the part of a past answer after the close of
 // reasoning.
 func (v *verifier) takesOut(thought string) bool {
 	close := v.analysis.Format.Reasoning.Close.Text
@@ -529,8 +530,8 @@ func (v *verifier) padded(s shape, turn string, got, want chat.Message) bool {
 		})
 }
 
-// unescaped reports whether the shape's string is written as it is, and holds what stands after
-// every string.
+// unescaped reports whether the shape's string is written as it is, and holds the text that stands
+// after every string.
 func (v *verifier) unescaped(s shape, turn string) bool {
 	const first, second = "vfyfirst", "vfysecond"
 	awkward := s.calls[0].args.Members()[0].Value.Text()
@@ -540,7 +541,7 @@ func (v *verifier) unescaped(s shape, turn string) bool {
 	if err != nil || !strings.Contains(turn, awkward) {
 		return false
 	}
-	behind := func(text string) string { // what follows its last place, the key being the first
+	behind := func(text string) string { // the text after its last place, the key being the first
 		return other[strings.LastIndex(other, text)+len(text):]
 	}
 	x, y := behind(first), behind(second)
@@ -588,11 +589,12 @@ func parse(out *codegen.Output, turn string, cut int) chat.Message {
 // expected is the part of a shape's message that the template writes.
 type expected struct {
 	message chat.Message
-	note    string // what it drops
+	note    string // the parts that it drops
 	any     bool   // the part that makes up the shape is written
 }
 
-// render renders a shape and returns the text after the header with what should be read from it.
+// render renders a shape and returns the text after the header with the message that should be read
+// from it.
 func (v *verifier) render(s shape) (string, expected, error) {
 	r := chat.Request{
 		Messages: []ordered.Value{asked(), s.message()},
@@ -612,7 +614,7 @@ func (v *verifier) render(s shape) (string, expected, error) {
 		return "", expected{}, err
 	}
 	start, pos, stop := 0, 0, len(o.Text.String)
-	written := map[string]int{} // the first byte of what was copied from a path
+	written := map[string]int{} // the first byte of the text that was copied from a path
 	last := map[string]int{}    // and where the last of it ends
 	for _, run := range o.Runs {
 		if v.caps.Needs.ToolsSystem && len(r.Tools) > 0 {
@@ -638,8 +640,8 @@ func (v *verifier) render(s shape) (string, expected, error) {
 	}
 	turn, ok := v.analysis.CutTurn(o.Text.String[start:max(start, stop)])
 	if !ok && v.analysis.Judged {
-		return "", expected{note: "the template writes the message as a part of what is " +
-			"asked, and no answer"}, nil
+		return "", expected{note: "the template writes the message as a part of the " +
+			"question, and no answer"}, nil
 	} else if !ok {
 		return "", expected{}, fmt.Errorf("the turn does not "+
 			"begin with the header %q", v.analysis.Format.Header)
@@ -651,7 +653,7 @@ func (v *verifier) render(s shape) (string, expected, error) {
 	}
 	for _, e := range v.analysis.Format.End {
 		if v.closesPart(e) {
-			continue // what ends a part ends the turn only where no other part follows
+			continue // the end of a part ends the turn only where no other part follows
 		}
 		end = min(end, v.endsAt(turn, from, strings.Trim(e, format.Space)))
 	}
@@ -663,8 +665,7 @@ func (v *verifier) render(s shape) (string, expected, error) {
 	}
 	e := v.expect(s, written)
 	for _, path := range contentPaths {
-		// That a template changes what was said, and writes it once, is no matter of how it is
-		// read.
+		// A template that changes a text, and writes it once, can still be read.
 		if from, ok := written[path]; ok && e.message.Content != "" && last[path] > from &&
 			last[path] <= limit && last[path]-from < len(strings.TrimSpace(s.content)) {
 			e.message.Content = o.Text.String[from:last[path]]
@@ -701,7 +702,7 @@ func (v *verifier) endsAt(turn string, from int, end string) int {
 var contentPaths = []string{"messages[1].content", "messages[1].content[0].text",
 	"messages[1].content[1].text"}
 
-// closesPart reports whether a text that ends turns is what ends each part of one.
+// closesPart reports whether a text that ends turns also ends each part of one.
 func (v *verifier) closesPart(end string) bool {
 	end = strings.Trim(end, format.Space)
 	return slices.ContainsFunc(v.analysis.Format.Routes, func(r format.Route) bool {
@@ -720,7 +721,7 @@ func withoutSystem(path string) string {
 	return path
 }
 
-// expect leaves out of a shape's message what the template does not write.
+// expect removes from a shape's message the parts that the template does not write.
 func (v *verifier) expect(s shape, written map[string]int) expected {
 	has := func(path string) bool { _, ok := written[path]; return ok }
 	var e expected
@@ -818,7 +819,8 @@ func Tools() []chat.Tool {
 	}
 }
 
-// compare returns what differs between what was read and what was written, "" if nothing does.
+// compare returns the difference between the message that was read and the one that was written, ""
+// if there is none.
 func compare(got, want chat.Message) string {
 	switch {
 	case got.Reasoning != want.Reasoning:

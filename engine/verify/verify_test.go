@@ -120,8 +120,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestNotExcused has a format in which the analysis took what opens calls for the close of
-// reasoning: that reasoning seems open where there is content is no fault of the template.
+// TestNotExcused has a format in which the analysis took the opener of calls for the close of
+// reasoning. Reasoning then seems open where there is content, which is no fault of the template.
 func TestNotExcused(t *testing.T) {
 	const answer = `{% if m.reasoning_content or m.tool_calls %}<plan><thought>{{ m.reasoning_content }}</thought>` + calls + `</plan>{% endif %}{{ m.content or '' }}`
 	r := report(t, answer,
@@ -185,7 +185,7 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// TestHalfAnEnd has an end that lacks what the template writes right after it.
+// TestHalfAnEnd has an end that lacks the text that the template writes right after it.
 func TestHalfAnEnd(t *testing.T) {
 	r := report(t, `{{ m.content or '' }}`+calls, func(f *format.Format) { f.End = []string{"<|end"} })
 	if r.OK() {

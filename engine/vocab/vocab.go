@@ -26,7 +26,7 @@
 // # Stability
 //
 // This package may change with every release; package engine, which has [Vocabulary] and [Piece],
-// says what is stable.
+// lists the stable ones.
 package vocab
 
 import (
@@ -51,7 +51,7 @@ type Token struct {
 	LStrip, RStrip bool
 }
 
-// Config is what the files of a model say about its special tokens, as far as they say it.
+// Config holds the statements of a model's files about its special tokens, as far as they make any.
 type Config struct {
 	BOS, EOS string // their texts; "": not said
 	// AddsBOS and AddsEOS say whether the tokeniser writes the token around a text of its own
@@ -283,8 +283,8 @@ func (v *Vocabulary) Pieces(text string, spans []Span, writes func(text string) 
 	return pieces
 }
 
-// judge returns the added tokens that the template has written, and what else spells one, both in
-// order.
+// judge returns the added tokens that the template has written, and the other texts that spell one,
+// both in order.
 func (v *Vocabulary) judge(
 	text string,
 	spans []Span,
@@ -471,8 +471,8 @@ func object(file, text string) (ordered.Value, error) {
 	return v, nil
 }
 
-// around notes which tokens a post-processor writes around a text: it is what does so, whatever
-// add_bos_token says.
+// around notes which tokens a post-processor writes around a text: it decides, whatever
+// add_bos_token is.
 func (c *Config) around(processor ordered.Value) {
 	for _, p := range processor.At("processors").Items() {
 		c.around(p)

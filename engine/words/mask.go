@@ -12,9 +12,9 @@ import (
 var needles = regexp.MustCompile(`[A-Z0-9]*NEEDLE[A-Z0-9]*|SECONDCITY|Vq[a-z]+[0-9]*|vq_[a-z]+|vqcall[0-9]+|Hello there|Weather`)
 
 // Mask puts drawn words in the place of the needles of probes before a template sees them, and the
-// needles back into what it wrote. So probes and evidence read the same under every seed, and no
+// needles back into its text. So probes and evidence read the same under every seed, and no
 // template can know by a word that it is looked at. A drawn text is as long as its needle, so that
-// offsets stay what they are. A mask is safe for concurrent use.
+// offsets stay. A mask is safe for concurrent use.
 type Mask struct {
 	seed  uint64
 	avoid string // in small letters

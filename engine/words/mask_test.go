@@ -33,8 +33,8 @@ func TestMask(t *testing.T) {
 	if one.Hide("plain text") != "plain text" || one.Show("plain text") != "plain text" {
 		t.Error("a text without needles is changed")
 	}
-	// A source that has what the seed would draw gets something else.
+	// A source that has the words that the seed would draw gets others.
 	if strings.Contains(words.NewMask(1, hidden).Hide("ANSWERNEEDLE"), one.Hide("ANSWERNEEDLE")) {
-		t.Error("what is to be avoided is drawn")
+		t.Error("a text to be avoided is drawn")
 	}
 }

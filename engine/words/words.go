@@ -1,9 +1,9 @@
 // Package words draws the words that probes put into conversations.
 //
 // A template that knows the words of the probes could show them one face and its users another. So
-// they are drawn from a seed, and look like what people write: questions and remarks of common
-// words about somebody or something with a rare name, functions named as programs name theirs. The
-// same seed draws the same words; another seed draws others.
+// they are drawn from a seed, and look like people's texts: questions and remarks of common words
+// about somebody or something with a rare name, functions named as programs name theirs. The same
+// seed draws the same words; another seed draws others.
 //
 // A drawn text is its own: it does not occur in the texts that it shall avoid (a template's source,
 // say), nor in another drawn text, nor does another occur in it, in capital letters or small ones.
@@ -11,7 +11,7 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package words
 
 import (
@@ -121,18 +121,18 @@ func (s *Source) Name() string {
 
 func title(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
-// Question draws what a user asks: "Do you know when Marvonel opens on Sunday?". It is one line of
+// Question draws a user's question: "Do you know when Marvonel opens on Sunday?". It is one line of
 // letters, spaces and a question mark.
 func (s *Source) Question() string { return s.sentence(questions) }
 
-// Remark draws what an assistant, a tool or a system message tells: "The road to Marvonel is closed
-// until the morning.".
+// Remark draws a statement of an assistant, a tool or a system message: "The road to Marvonel is
+// closed until the morning.".
 func (s *Source) Remark() string { return s.sentence(remarks) }
 
-// Rule draws what a system message demands: "Keep your answers short and mention Marvonel first.".
+// Rule draws a demand of a system message: "Keep your answers short and mention Marvonel first.".
 func (s *Source) Rule() string { return s.sentence(demands) }
 
-// Thought draws what an assistant thinks: "They want to know about Marvonel, so I should look that
+// Thought draws an assistant's thought: "They want to know about Marvonel, so I should look that
 // up.".
 func (s *Source) Thought() string { return s.sentence(thoughts) }
 

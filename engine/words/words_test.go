@@ -61,14 +61,14 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestOwn: no text occurs in another or in what is to be avoided.
+// TestOwn checks that no text occurs in another or in one to be avoided.
 func TestOwn(t *testing.T) {
-	// what the seed would draw were it not to be avoided
+	// the texts that the seed would draw were they not to be avoided
 	source := strings.Join(draw(words.New(3), 20), " ")
 	all := draw(words.New(3, source, "", "user assistant system"), 50)
 	for i, text := range all {
 		if strings.Contains(strings.ToLower(source), strings.ToLower(text)) {
-			t.Errorf("%q is in what is to be avoided", text)
+			t.Errorf("%q is in a text to be avoided", text)
 		}
 		for j, other := range all {
 			if i != j && strings.Contains(strings.ToLower(other), strings.ToLower(text)) {

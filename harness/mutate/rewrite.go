@@ -64,7 +64,7 @@ func (m *maker) names() {
 		}
 		var edits []syntax.Edit
 		for _, s := range stands[name] {
-			edits = append(edits, s.Replaced(name + "_x"))
+			edits = append(edits, s.Replaced(name+"_x"))
 		}
 		m.add(RenameVariable, edits...)
 	}
@@ -89,7 +89,7 @@ func (m *maker) conditions(n syntax.Node, above []syntax.Node) {
 		}
 		yes, no := m.bare(tags[0], tags[1]), m.bare(tags[1], tags[2])
 		if yes != nil && no != nil { // else white space would be stripped otherwise
-			m.add(SwapBranches, m.spans.Expr(n.Test).Replaced("not (" + m.source(n.Test) + ")"),
+			m.add(SwapBranches, m.spans.Expr(n.Test).Replaced("not ("+m.source(n.Test)+")"),
 				yes.Replaced(m.cut(*no)), no.Replaced(m.cut(*yes)))
 		}
 	case *syntax.Cond:

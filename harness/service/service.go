@@ -22,8 +22,8 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable. The protocol has
-// a number, [Protocol].
+// This package may change with every release; package engine lists the stable ones. The protocol
+// has a number, [Protocol].
 package service
 
 import (

@@ -1,5 +1,5 @@
-// Package slab spares the collector what is needed for the time of one job only, such as the values
-// of a render: the next job uses the same memory again.
+// Package slab spares the collector memory that is needed during one job only, such as that of a
+// render's values: the next job uses the same memory again.
 package slab
 
 import "unsafe"
@@ -34,7 +34,7 @@ func (s *Slab[T]) One() *T {
 }
 
 // Reset takes back all that was handed out; nothing may refer to it any more. The block grows to
-// what was asked for, to most bytes at most.
+// the size that was asked for, to most bytes at most.
 func (s *Slab[T]) Reset(most int) {
 	var t T
 	if want := min(s.asked, most/int(unsafe.Sizeof(t))); want > len(s.block) {

@@ -13,7 +13,7 @@
 //
 // The lexer runs on demand, one token ahead of the parser (two where it must look), so that the
 // first fault of either is the one reported. [Parse] takes time linear in the source. Names are not
-// resolved here, and filters and tests are not checked: a tree says what is written.
+// resolved here, and filters and tests are not checked: a tree holds the source as it is written.
 //
 // # Limits
 //
@@ -30,7 +30,7 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package syntax
 
 import "strings"

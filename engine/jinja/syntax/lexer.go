@@ -84,7 +84,7 @@ func (t token) describe() string {
 // is reports whether the token is the given word.
 func (t token) is(word string) bool { return t.kind == tName && t.text == word }
 
-// state says what the lexer is inside of.
+// state is the construct that the lexer is inside of.
 type state uint8
 
 const (
@@ -100,7 +100,7 @@ type lexer struct {
 	dropped   []int  // offsets in text after which a carriage return was dropped, ascending
 	pos       int    // 0 <= pos <= len(text)
 	state     state
-	tag       token // what follows the text that was handed out last, if pending
+	tag       token // the token after the text that was handed out last, if pending
 	pending   bool
 	lineStart bool   // the last token ended with a line feed, or there was none
 	brackets  []byte // closers expected, innermost last
@@ -713,7 +713,7 @@ func (l *lexer) operator(tok *token) {
 	l.pos += n
 }
 
-// isSpace is Python's str.isspace, which is also what \s matches.
+// isSpace is Python's str.isspace, which \s matches, too.
 func isSpace(r rune) bool {
 	switch {
 	case r <= ' ':

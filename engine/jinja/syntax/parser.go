@@ -485,7 +485,7 @@ func (p *parser) nameTarget() *Name {
 	return name
 }
 
-// target reads what is assigned to: a name, a tuple, or an attribute where attr is set.
+// target reads the target of an assignment: a name, a tuple, or an attribute where attr is set.
 func (p *parser) target(attr bool) Expr {
 	if attr && p.look().kind == tDot {
 		name := p.expect(tName)
@@ -723,7 +723,7 @@ func (p *parser) unary(filters bool) Expr {
 	return x
 }
 
-// primary reads a name, a literal, or what is in brackets.
+// primary reads a name, a literal, or brackets.
 func (p *parser) primary() Expr {
 	from := p.cur.off
 	return p.span(from, p.atom())

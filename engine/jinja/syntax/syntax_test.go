@@ -58,7 +58,7 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
-// TestWhitespace covers what tags take of the text around them.
+// TestWhitespace covers the white space that tags take off the text around them.
 func TestWhitespace(t *testing.T) {
 	for _, c := range [][2]string{
 		{"a\n  {# c #}\n  b\n", "a\n|  b"},

@@ -283,7 +283,7 @@ type (
 		On   Expr
 		Body []Stmt
 	}
-	// Generation marks what the model writes; it renders its body.
+	// Generation marks the model's text; it renders its body.
 	Generation struct {
 		Pos
 		Body []Stmt

@@ -1,16 +1,15 @@
-// Package filelock keeps two programs from writing one file at a time, and makes last what one has
-// written.
+// Package filelock keeps two programs from writing one file at a time, and makes a write last.
 //
 // # Model
 //
 // [Try] takes the lock that flock gives, the one of the huggingface_hub library on the same
 // systems. The lock is advisory: a program that does not ask for it does not see it. Where the
-// system has no flock, Try does nothing, and its callers must compare afterwards what they wrote,
+// system has no flock, Try does nothing, and its callers must compare the written file afterwards,
 // as those of this module do.
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package filelock
 
 import (

@@ -7,10 +7,10 @@ import (
 	"math"
 )
 
-// version is what new files are written in.
+// version is the version of new files.
 const version = maxVersion
 
-// Content is a tensor to write: what the header says of it, less the offset, and its bytes.
+// Content is a tensor to write: its entry in the header, less the offset, and its bytes.
 type Content struct {
 	Tensor
 	Data io.Reader // gives exactly as many bytes as the tensor takes, in the file's byte order

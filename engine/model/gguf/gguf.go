@@ -15,7 +15,7 @@
 // measured, and read where somebody asks ([Array]): a vocabulary of 150,000 texts costs a walk over
 // their lengths. The data are never read. Versions 2 and 3 are understood, in either byte order.
 //
-// [File.Info] reads what a model says about itself: architecture, size, templates, special tokens.
+// [File.Info] reads a model's description of itself: architecture, size, templates, special tokens.
 // [Create] writes a file from values and tensors. [Retemplate] copies a file with another chat
 // template, and [RetemplateFile] does that from path to path.
 //
@@ -45,12 +45,12 @@
 //
 // # Errors
 //
-// [Error] says at which byte of the file what is wrong. An error of the underlying reader is
-// wrapped as the cause of one.
+// [Error] names a fault and its byte in the file. An error of the underlying reader is wrapped as
+// the cause of one.
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package gguf
 
 import (
@@ -65,7 +65,7 @@ import (
 // Error is a problem at a byte of a file.
 type Error struct {
 	Off int64  // where, counted from the file's first byte
-	Msg string // what is wrong, what was expected, what to do
+	Msg string // the fault, the expectation, the remedy
 	Err error  // the cause; may be nil
 }
 
@@ -131,7 +131,7 @@ type Pair struct {
 	off, end int64 // where it lies in the file
 }
 
-// Tensor is what the header says of a tensor.
+// Tensor is the header's entry of a tensor.
 type Tensor struct {
 	Name   string
 	Dims   []uint64 // innermost first
@@ -244,7 +244,7 @@ func (f *File) readPairs(s *scanner, n uint64) error {
 	return nil
 }
 
-// within puts what was being read before an error's message.
+// within puts the name of the part that was being read before an error's message.
 func within(err error, format string, args ...any) error {
 	e, ok := err.(*Error)
 	if !ok {
@@ -304,7 +304,7 @@ func (f *File) readTensors(s *scanner, n uint64) error {
 	return nil
 }
 
-// tensor reads what follows a tensor's name.
+// tensor reads the entry after a tensor's name.
 func (s *scanner) tensor(t *Tensor) error {
 	dims, err := s.uint32()
 	if err != nil {

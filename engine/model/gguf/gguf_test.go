@@ -416,7 +416,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// counting counts what is read.
+// counting counts reads.
 type counting struct {
 	r           io.ReaderAt
 	reads, size int

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Info is what a model says about itself.
+// Info is a model's description of itself.
 type Info struct {
 	Architecture string
 	Name         string
 	// elements of the tensors in this file; a split model's other parts have theirs
 	Parameters    uint64
 	ContextLength uint64 // in tokens; 0: not said
-	// FileType is what the tensors are mostly quantised to, such as "Q4_K_M". Where the file does
-	// not say, it is the type that takes the most bytes; "" where there is no tensor.
+	// FileType is the type of most tensors, such as "Q4_K_M". Where the file names none, it is the
+	// type that takes the most bytes; "" where there is no tensor.
 	FileType  string
 	Tokenizer string // the vocabulary's kind; "": there is none
 	BOS, EOS  Token
@@ -74,7 +74,7 @@ const (
 	architectureKey = "general.architecture"
 )
 
-// Info reads what the model says about itself. It fails where a key that it needs has another type
+// Info reads the model's description of itself. It fails where a key that it needs has another type
 // than it must have; keys that are not there are left at their zero value.
 func (f *File) Info() (*Info, error) {
 	q := &query{file: f}

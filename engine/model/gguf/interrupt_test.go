@@ -85,8 +85,8 @@ func TestInterruptedSplit(t *testing.T) {
 	}
 }
 
-// TestKilledHelper is no test: it is what TestKilled runs and kills. It stops in the middle of a
-// copy for ever.
+// TestKilledHelper is no test: TestKilled runs and kills it. It stops in the middle of a copy for
+// ever.
 func TestKilledHelper(t *testing.T) {
 	in := os.Getenv("GGUF_TEST_IN")
 	if in == "" {
@@ -165,7 +165,7 @@ func TestPartInTheWay(t *testing.T) {
 		t.Errorf("a link: %v", err)
 	}
 	if got, _ := os.ReadFile(other); string(got) != "precious" {
-		t.Errorf("what the link leads to is now %q", got)
+		t.Errorf("the link's target is now %q", got)
 	}
 	os.Remove(part)
 

@@ -379,7 +379,7 @@ func (j job) run(w *os.File, first bool, template string, o RetemplateOptions, t
 	return w.Chmod(info.Mode().Perm())
 }
 
-// compare holds a copy against its original, byte for byte but for what had to change.
+// compare compares a copy with its original, byte for byte except in the parts that had to change.
 func (j job) compare(f *File, w *os.File, first bool, template string, o RetemplateOptions,
 	tick *ticker) error {
 	info, err := w.Stat()

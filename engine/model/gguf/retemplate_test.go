@@ -267,7 +267,7 @@ func TestRetemplateSplit(t *testing.T) {
 	}
 }
 
-// examine does with a file what users do; it fails where what Open accepts cannot be worked with.
+// examine uses a file as users do; it fails where Open accepts a file that cannot be used.
 func examine(t *testing.T, data []byte) {
 	f, err := gguf.Open(bytes.NewReader(data), int64(len(data)))
 	if err != nil {

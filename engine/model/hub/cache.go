@@ -62,7 +62,7 @@ func (c *Client) openCached(r *Repo, f File) (*os.File, error) {
 	return os.Open(path)
 }
 
-// cachedRepo lists what the cache has of a repository at a revision.
+// cachedRepo lists the cached files of a repository at a revision.
 func (c *Client) cachedRepo(id, revision string) (*Repo, error) {
 	r := &Repo{ID: id, Revision: revision, Commit: revision}
 	if !isHex(revision, 40) {

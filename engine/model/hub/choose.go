@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// quantisations are what is taken where nothing is asked for, in order (M3).
+// quantisations are the choices, in order, where the caller asks for none (M3).
 var quantisations = [...]string{"q4_k_m", "q5_k_m", "q4_0", "q8_0", "q6_k", "q3_k_m", "q2_k"}
 
 // part is the name of a part of a split model.
@@ -29,7 +29,7 @@ type candidate struct {
 // Choose returns the model file that is wanted, or all parts of it in order. want is the name of a
 // file, of any part, or a quantisation such as "Q8_0"; where it is empty, the one file there is,
 // else Q4_K_M and the fallbacks of M3 decide. Where that leaves several or none, the error lists
-// what there is and is of kind [ErrChoice].
+// the files and is of kind [ErrChoice].
 func (r *Repo) Choose(want string) ([]File, error) {
 	all := r.candidates()
 	if len(all) == 0 {
@@ -69,7 +69,7 @@ func (r *Repo) Choose(want string) ([]File, error) {
 	return left[0].whole(r)
 }
 
-// otherwise says what a repository without model files has instead.
+// otherwise describes the files of a repository without model files.
 func (r *Repo) otherwise() string {
 	for _, f := range r.Files {
 		if strings.HasSuffix(f.Name, ".safetensors") {
@@ -160,7 +160,7 @@ func quantised(all []candidate, q string) []candidate {
 // mostListed is how many candidates an error lists.
 const mostListed = 40
 
-// choiceError lists what there is to choose from.
+// choiceError lists the choices.
 func choiceError(r *Repo, from []candidate, format string, args ...any) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, format+"; choose one with %s%s:FILE", append(args, Scheme, r.ID)...)

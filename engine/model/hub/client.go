@@ -39,7 +39,7 @@ func port(u *url.URL) string {
 
 // send sends a request without a body and follows redirects. The answer's Request is the last one
 // sent; the caller closes its body. Reading the body fails once the server has been silent for too
-// long. what names the thing in errors.
+// long. what is the name of the thing in errors.
 func (c *Client) send(ctx context.Context, what, method string, u *url.URL, header http.Header,
 	f follow) (*http.Response, error) {
 	if c.offline {
@@ -156,7 +156,7 @@ func (b *body) Read(p []byte) (int, error) {
 	start := b.now()
 	n, err := b.ReadCloser.Read(p)
 	b.dog.timer.Stop()
-	b.late = b.took(b.now().Sub(start), n) // of the next read: what has come counts
+	b.late = b.took(b.now().Sub(start), n) // of the next read: bytes that have come count
 	if err != nil && err != io.EOF {
 		err = b.fail(err)
 	}
@@ -221,7 +221,7 @@ func (c *Client) retryAfter(resp *http.Response) time.Duration {
 	return -1
 }
 
-// retrier decides what is tried again, and waits before it.
+// retrier decides which requests are tried again, and waits before them.
 type retrier struct {
 	c     *Client
 	tries int // in a row without progress

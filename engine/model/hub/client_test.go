@@ -361,7 +361,7 @@ func TestWaits(t *testing.T) {
 			"it asks to wait 5m1s, so try again later"},
 		"too often": {fakehub.Fault{Kind: fakehub.Status, At: 502},
 			[]time.Duration{time.Second, 2 * time.Second}, "(tried 3 times)"},
-		"what will not pass": {fakehub.Fault{Kind: fakehub.Status, At: 410}, nil, "410"},
+		"a lasting fault": {fakehub.Fault{Kind: fakehub.Status, At: 410}, nil, "410"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := start(t)
@@ -536,7 +536,7 @@ func TestReader(t *testing.T) {
 	before := reader.BytesRead()
 	check(0, 100)
 	if reader.BytesRead() != before {
-		t.Error("what is known was read again")
+		t.Error("known bytes were read again")
 	}
 	check(0, len(data)+1)
 	if n := reader.BytesRead(); n != int64(len(data)) {

@@ -22,14 +22,14 @@ var (
 
 // Error is a failure, told for people.
 type Error struct {
-	What   string // what was asked for, such as "OWNER/NAME: FILE"
-	Msg    string // what is wrong, and what to do
+	What   string // the thing that was asked for, such as "OWNER/NAME: FILE"
+	Msg    string // the fault, and the remedy
 	Status int    // the HTTP status; 0: there was none
 	Kind   error  // one of the kinds; may be nil
 	Err    error  // the cause; may be nil
 }
 
-// Error returns "what: message".
+// Error returns the thing that was asked for, a colon and the message.
 func (e *Error) Error() string { return e.What + ": " + e.Msg }
 
 // Unwrap returns kind and cause.
@@ -137,7 +137,7 @@ func (c *Client) gatedText(repo, mode string) string {
 // page is where people look at a repository.
 func (c *Client) page(repo string) string { return c.endpoint.JoinPath(repo).String() }
 
-// statusText is the status with what the server says of it.
+// statusText is the status with the server's message.
 func (c *Client) statusText(resp *http.Response) string {
 	text := fmt.Sprintf("%s answered %d %s", resp.Request.URL.Host, resp.StatusCode,
 		http.StatusText(resp.StatusCode))
@@ -147,7 +147,7 @@ func (c *Client) statusText(resp *http.Response) string {
 	return text
 }
 
-// plain makes a short line of what a server said.
+// plain makes a short line of a server's message.
 func plain(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {

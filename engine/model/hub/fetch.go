@@ -129,7 +129,7 @@ func (c *Client) download(ctx context.Context, r *Repo, f File, path string,
 	d := &download{c: c, repo: r, file: f, path: path, progress: progress}
 	err := d.run(ctx)
 	if errors.Is(err, errDamaged) && d.resumed {
-		// The damage may be in what lay there, which nobody had checked.
+		// The damage may be in the part that lay there, which nobody had checked.
 		err = d.run(ctx)
 	}
 	return err
@@ -147,11 +147,11 @@ type download struct {
 	progress func(Progress)
 
 	out     *os.File
-	sum     hash.Hash // of what is in out
+	sum     hash.Hash // of the bytes in out
 	done    int64     // bytes in out; done ≤ file.Size
-	most    int64     // that were ever in out: what comes again is no progress
+	most    int64     // that were ever in out: bytes that come again are no progress
 	resumed bool      // some of them were there before
-	etag    string    // the storage's own, of what has come in this run
+	etag    string    // the storage's own, of the bytes of this run
 }
 
 // step is how much must come for a download to be called lively: failures are counted from there.
@@ -190,7 +190,7 @@ func (d *download) run(ctx context.Context) (err error) {
 		if err := os.Remove(d.path); err != nil {
 			return err
 		}
-		e := d.c.failf(ErrMismatch, d.what(), "its hash is %s, expected %s: what came was "+
+		e := d.c.failf(ErrMismatch, d.what(), "its hash is %s, expected %s: the download was "+
 			"damaged and is removed; try again", sum, d.file.etag())
 		e.Err = errDamaged
 		return e
@@ -200,7 +200,7 @@ func (d *download) run(ctx context.Context) (err error) {
 
 func (d *download) what() string { return d.repo.named(d.file.Name) }
 
-// resume takes up what is there.
+// resume takes up the part that is there.
 func (d *download) resume(ctx context.Context) error {
 	info, err := d.out.Stat()
 	if err != nil {
@@ -224,7 +224,7 @@ func (d *download) resume(ctx context.Context) error {
 	return nil
 }
 
-// restart throws away what is there.
+// restart throws away the part that is there.
 func (d *download) restart() error {
 	d.sum, d.done, d.etag, d.resumed = d.file.hash(), 0, "", false
 	return d.out.Truncate(0)
@@ -234,7 +234,7 @@ func (d *download) tell() {
 	d.progress(Progress{File: d.file.Name, Done: d.done, Total: d.file.Size})
 }
 
-// request asks for what is missing and writes it.
+// request asks for the missing part and writes it.
 func (d *download) request(ctx context.Context) error {
 	header := http.Header{}
 	if d.done > 0 {
@@ -308,7 +308,7 @@ func (d *download) disk(err error) error {
 	}
 	e := d.c.failf(nil, d.what(), "%v", err)
 	if e.Err = err; errors.Is(err, syscall.ENOSPC) {
-		e.Msg = fmt.Sprintf("no space is left for %s: %s more are needed; what has come stays "+
+		e.Msg = fmt.Sprintf("no space is left for %s: %s more are needed; the part that has come stays "+
 			"there, and the download goes on from it",
 			d.path, Bytes(d.file.Size-d.done))
 	}

@@ -122,7 +122,7 @@ func (i repoInfo) Mode() fs.FileMode {
 	return 0o444
 }
 
-// Info returns what the listing says; of a file whose size it does not say, the size is below zero.
+// Info returns the listing's entry. The size is below zero where the listing gives none.
 func (i repoInfo) Info() (fs.FileInfo, error) { return i, nil }
 
 // repoDir is an opened directory.

@@ -5,15 +5,15 @@
 //
 // A repository has an id, OWNER/NAME, and revisions: branches, tags, commits. A revision is
 // resolved to a commit once, and everything after that is asked of the commit, so a branch that
-// moves meanwhile changes nothing. A file has an etag, which names its content: the SHA-256 of what
-// is stored as LFS, the git blob id of the rest. A gated repository may be seen by everybody and
-// read by those who accepted its licence ("auto") or were let in ("manual").
+// moves meanwhile changes nothing. A file has an etag, which names its content: the SHA-256 of a
+// file in LFS, the git blob id of any other. A gated repository may be seen by everybody and read
+// by those who accepted its licence ("auto") or were let in ("manual").
 //
 // # Model
 //
 // [FromEnv] reads the settings that every program of the Hub understands; [New] makes a [Client] of
-// them. [Client.Repo] lists the files at a revision, and refuses what cannot be read before
-// anything is fetched. [Client.ReadFile] reads a small file, [Client.Open] opens one of any size
+// them. [Client.Repo] lists the files at a revision, and refuses files that cannot be read before
+// it fetches anything. [Client.ReadFile] reads a small file, [Client.Open] opens one of any size
 // for reading by ranges: the header of a model file takes its own length and at most 600 KB more.
 // [Client.FS] makes a file system of both. [Client.Hint] asks for the template that the Hub shows.
 // [Client.Pull] is the whole way of M2: choose, check access, download, compare, judge, and only
@@ -21,12 +21,13 @@
 //
 // # Cache
 //
-// The layout is that of the huggingface_hub library, so that each finds what the other has fetched:
+// The layout is that of the huggingface_hub library, so that each finds the files that the other
+// has fetched:
 //
 //	models--OWNER--NAME/refs/REVISION             the commit
 //	models--OWNER--NAME/snapshots/COMMIT/FILE     a link to
 //	models--OWNER--NAME/blobs/ETAG                the content
-//	models--OWNER--NAME/blobs/ETAG.incomplete     what has come of it so far
+//	models--OWNER--NAME/blobs/ETAG.incomplete     its part that has come so far
 //	.locks/models--OWNER--NAME/ETAG.lock          held while somebody downloads it
 //	models--OWNER--NAME/quarantine/ETAG/FILE      content that was rejected, with FILE.reason.json; not known to other programs
 //
@@ -56,9 +57,9 @@
 //
 // # Errors
 //
-// [Error] says what was asked, what came and what to do. Its kind is [ErrAccess], [ErrNotFound],
+// [Error] gives the request, the answer and the remedy. Its kind is [ErrAccess], [ErrNotFound],
 // [ErrMismatch], [ErrBusy], [ErrOffline], [ErrChoice] or nil. [Rejected] reports that the gate
-// rejected a file, and where it is now.
+// rejected a file, and names its place now.
 //
 // # Specifications followed
 //
@@ -68,7 +69,7 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package hub
 
 import (
@@ -271,7 +272,7 @@ type Ref struct {
 	Revision string // a branch, tag or commit; "": main
 }
 
-// Scheme is what the name of a model on the Hub begins with, where a path could stand as well.
+// Scheme begins the name of a model on the Hub where a path could stand as well.
 const Scheme = "hf:"
 
 // ParseRef reads OWNER/NAME[:FILE], with or without "hf:" before it.

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// lockVersion is what lock files are written in.
+// lockVersion is the version of the lock files that are written.
 const lockVersion = 1
 
 // Lock says which model it was, to the byte.
 type Lock struct {
 	Version    int              `json:"version"`
 	Repository string           `json:"repository"`
-	Revision   string           `json:"revision"` // what was asked for; for people
+	Revision   string           `json:"revision"` // the revision that was asked for; for people
 	Commit     string           `json:"commit"`
 	Files      []LockedFile     `json:"files"`     // the parts in order
 	Templates  []LockedTemplate `json:"templates"` // as the model has them
@@ -76,7 +76,7 @@ func (l *Lock) Text() []byte {
 	return b.Bytes()
 }
 
-// lockOf notes what was fetched; paths are where the files are now.
+// lockOf notes the fetched files; paths are where the files are now.
 func lockOf(r *Repo, files []File, paths []string) (*Lock, error) {
 	l := &Lock{Version: lockVersion, Repository: r.ID, Revision: r.Revision, Commit: r.Commit,
 		Templates: []LockedTemplate{}}
@@ -104,7 +104,7 @@ func fileSum(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// promised returns the lock's files, and holds what the listing says of them against it.
+// promised returns the lock's files, and compares the listing with the lock.
 func (l *Lock) promised(c *Client, r *Repo) ([]File, error) {
 	var files []File
 	var differences []string

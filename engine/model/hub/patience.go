@@ -43,7 +43,7 @@ func budgetOf(ctx context.Context) *budget {
 	return new(budget)
 }
 
-// spend adds what was taken, and returns an error where it is too much.
+// spend adds to the time and bytes taken, and returns an error where they are too much.
 func (c *Client) spend(b *budget, what string, u *url.URL, waited time.Duration, came,
 	requests int) error {
 	b.mu.Lock()

@@ -6,17 +6,17 @@ import (
 	"fmt"
 )
 
-// PullOptions says what a pull asks on its way. The functions may be nil.
+// PullOptions are the questions that a pull asks on its way. The functions may be nil.
 type PullOptions struct {
 	// Judge is the gate: it looks at the model, or its first part, before it is shown to the world.
 	// An error rejects it.
 	Judge func(path string) error
-	// Hint looks at what the Hub shows, before the download. Its error becomes a warning, never a
-	// verdict (M1).
+	// Hint looks at the template that the Hub shows, before the download. Its error becomes a
+	// warning, never a verdict (M1).
 	Hint     func(Hint) error
 	Progress func(Progress)
 	Warn     func(string)
-	// Lock is what must come, and nothing else; nil: whatever the reference names.
+	// Lock lists exactly the files that must come; nil: whatever the reference names.
 	Lock *Lock
 }
 
@@ -39,7 +39,7 @@ type Rejected struct {
 	Err    error
 }
 
-// Error says what, why and where.
+// Error names the file, the reason and the place.
 func (r *Rejected) Error() string {
 	where := "it is in quarantine at "
 	if r.Cached {
@@ -52,9 +52,9 @@ func (r *Rejected) Error() string {
 func (r *Rejected) Unwrap() error { return r.Err }
 
 // Pull brings a model into the cache (M2): it resolves the revision, chooses the files, makes sure
-// that they may be read, downloads what is not there, compares it with what was promised, asks the
-// gate, and shows it. Of a split model the gate sees the first part before the others come. A
-// rejected model is a [Rejected].
+// that they may be read, downloads the missing ones, compares them with the listing's promise, asks
+// the gate, and shows them to the world. Of a split model the gate sees the first part before the
+// others come. A rejected model is a [Rejected].
 func (c *Client) Pull(ctx context.Context, ref Ref, o PullOptions) (*Pulled, error) {
 	ctx = patient(ctx)
 	p := &puller{Client: c, options: o}
@@ -211,7 +211,7 @@ func (p *puller) shown(f File) (string, error) {
 	return p.link(p.repo, f)
 }
 
-// fulfils holds what is on the disk against a lock.
+// fulfils compares the files on the disk with a lock.
 func (p *puller) fulfils(l *Lock) error {
 	var differences []string
 	for i, f := range p.files {

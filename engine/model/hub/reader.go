@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// The windows of a Reader, in bytes: how much is asked for beyond what is needed.
+// The windows of a Reader, in bytes: how much is asked for beyond the need.
 const (
 	firstWindow = 64 << 10
 	lastWindow  = 512 << 10
@@ -83,15 +83,15 @@ func (r *Reader) BytesRead() int64 {
 	return r.read
 }
 
-// Sequential reports whether the server ignores ranges, and everything up to what was needed had to
-// be read.
+// Sequential reports whether the server ignores ranges, so that everything up to the needed bytes
+// had to be read.
 func (r *Reader) Sequential() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.stream != nil
 }
 
-// Close ends what is under way.
+// Close ends the request under way.
 func (r *Reader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +130,7 @@ func (r *Reader) ReadAt(p []byte, off int64) (int, error) {
 	return done, nil
 }
 
-// at returns what is known from an offset on.
+// at returns the known bytes from an offset on.
 func (r *Reader) at(pos int64) []byte {
 	i := r.index(pos)
 	if i < 0 || pos-r.pieces[i].off >= int64(len(r.pieces[i].data)) {
@@ -155,7 +155,7 @@ func (r *Reader) index(pos int64) int {
 	return i - 1
 }
 
-// add keeps what has come.
+// add keeps the bytes that have come.
 func (r *Reader) add(pos int64, data []byte) {
 	r.read += int64(len(data))
 	i := r.index(pos)

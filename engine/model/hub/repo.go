@@ -19,8 +19,8 @@ import (
 // Repo is a repository at a commit.
 type Repo struct {
 	ID       string // OWNER/NAME
-	Revision string // what was asked for
-	Commit   string // what it was resolved to: 40 hexadecimal digits
+	Revision string // the revision that was asked for
+	Commit   string // the commit to which it was resolved: 40 hexadecimal digits
 	Gated    string // "": it is not; else "auto" or "manual"
 	Private  bool
 	Files    []File // sorted by name
@@ -52,7 +52,7 @@ func (f File) etag() string {
 	return f.Blob
 }
 
-// hash returns what the etag is the sum of, once the content is written to it. It is nil where the
+// hash returns a hash whose sum is the etag, once the content is written to it. It is nil where the
 // etag is not known.
 func (f File) hash() hash.Hash {
 	switch {
@@ -70,8 +70,8 @@ func (f File) hash() hash.Hash {
 func (r *Repo) named(name string) string { return r.ID + ": " + name }
 
 // Repo lists the files of a repository at a revision ("": main). A gated or private repository
-// without a token is an [ErrAccess]: nothing could be read from it. Offline it lists what the cache
-// has.
+// without a token is an [ErrAccess]: nothing could be read from it. Offline it lists the cached
+// files.
 func (c *Client) Repo(ctx context.Context, id, revision string) (*Repo, error) {
 	ctx = patient(ctx)
 	if !validRepo(id) {
@@ -194,8 +194,8 @@ func (c *Client) ask(ctx context.Context, id, revision, query string, answer any
 	return nil
 }
 
-// Hint is what the Hub itself has read in a repository's model files. It shows the default template
-// alone, so that it is no verdict (M1).
+// Hint is the Hub's own reading of a repository's model files. It shows the default template alone,
+// so that it is no verdict (M1).
 type Hint struct {
 	Template      string // "": the Hub shows none
 	BOS, EOS      string
@@ -203,8 +203,8 @@ type Hint struct {
 	ContextLength int64
 }
 
-// Hint asks once what the Hub shows of a repository's model files. Its zero value reports that it
-// shows nothing, as offline.
+// Hint asks once for the Hub's reading of a repository's model files. The result is zero where the
+// Hub shows nothing, and offline.
 func (c *Client) Hint(ctx context.Context, r *Repo) (Hint, error) {
 	ctx = patient(ctx)
 	if c.offline {
@@ -260,7 +260,7 @@ func (c *Client) Stat(ctx context.Context, r *Repo, f File) (File, error) {
 	return f, err
 }
 
-// agree adds what the headers say of a file to what is known.
+// agree adds the headers' statements about a file to the known ones.
 func (c *Client) agree(r *Repo, f File, resp *http.Response) (File, error) {
 	differs := func(what, found, want string) error {
 		return c.failf(ErrMismatch, r.named(f.Name), "its %s is %s, and the listing says %s; the "+
@@ -345,7 +345,7 @@ func (c *Client) ReadFile(ctx context.Context, r *Repo, f File, most int64) ([]b
 	return text, err
 }
 
-// check holds a whole content against what the listing promised.
+// check compares a whole content with the listing's promise.
 func (c *Client) check(r *Repo, f File, text []byte) error {
 	if f.Size >= 0 && int64(len(text)) != f.Size {
 		return c.failf(ErrMismatch, r.named(f.Name), "%d bytes came, expected %d", len(text),

@@ -72,7 +72,7 @@ func replaceFile(path string, text []byte) error {
 	return err
 }
 
-// reason is what stands beside a quarantined file.
+// reason is the note beside a quarantined file.
 type reason struct {
 	Repository string `json:"repository"`
 	Commit     string `json:"commit"`

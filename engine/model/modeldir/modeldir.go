@@ -27,13 +27,13 @@
 // # Specifications followed
 //
 // Of transformers, "Storing and loading chat templates" (docs/source/en/chat_templating_writing.md
-// in its repository), held against what version 5.23.0 does with folders of every kind. The two
-// differ in one respect: a chat_template.jinja, or any file of additional_chat_templates, replaces
-// all that tokenizer_config.json has, its named templates too. Of vLLM, the order that its API
-// reference gives for vllm.renderers.hf.resolve_chat_template. Of llama.cpp,
+// in its repository), compared with version 5.23.0 on folders of every kind. The two differ in one
+// respect: a chat_template.jinja, or any file of additional_chat_templates, replaces all that
+// tokenizer_config.json has, its named templates too. Of vLLM, the order that its API reference
+// gives for vllm.renderers.hf.resolve_chat_template. Of llama.cpp,
 // https://github.com/ggml-org/llama.cpp/blob/master/docs/function-calling.md on the two templates
-// of a model, and what gguf-py's SpecialVocab of version 0.5.0, which its converter uses, takes
-// from folders of every kind.
+// of a model, and the choices of gguf-py's SpecialVocab of version 0.5.0, which its converter uses,
+// on folders of every kind.
 //
 // # Limits
 //
@@ -48,7 +48,7 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package modeldir
 
 import (
@@ -97,13 +97,13 @@ type Template struct {
 // Tokens are the special tokens that a file gives; "" where it gives none.
 type Tokens struct{ File, BOS, EOS string }
 
-// Problem is what is wrong with a file that holds templates, or should.
+// Problem is a fault of a file that holds templates, or should.
 type Problem struct {
 	File string
 	Err  error
 }
 
-// Error returns the file and what is wrong, with the place in the file where there is one.
+// Error returns the file and the fault, with its place in the file where it has one.
 func (p Problem) Error() string {
 	var at *source.Error
 	if errors.As(p.Err, &at) {
@@ -115,7 +115,7 @@ func (p Problem) Error() string {
 // Unwrap returns the cause.
 func (p Problem) Unwrap() error { return p.Err }
 
-// Folder is what a model comes with.
+// Folder holds the files that a model comes with.
 type Folder struct {
 	// Templates are in the order in which the package's comment lists the places.
 	Templates []Template
@@ -143,14 +143,14 @@ func (f *Folder) Find(id string) int {
 	return slices.IndexFunc(f.Templates, func(t Template) bool { return t.ID == id })
 }
 
-// Options say what is read. The zero value is usable.
+// Options decide which files are read. The zero value is usable.
 type Options struct {
 	// Models says which of a folder's model files to read; nil: all of them. Over a network each
 	// costs the length of its header.
 	Models func(files []string) []string
 }
 
-// Read reads what a folder holds.
+// Read reads a folder.
 func Read(fsys fs.FS, o Options) (*Folder, error) {
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {

@@ -65,9 +65,9 @@ const (
 	list    = `{"chat_template": [{"name": "default", "template": "cfg:default"}, {"name": "tool_use", "template": "cfg:tool_use"}]}`
 )
 
-// TestPicksObserved holds the choices against what was observed: of transformers 5.23.0 the
-// tokenizer's get_chat_template without and with tools and the processor's chat_template, of
-// gguf-py in llama.cpp 0.5.0 SpecialVocab.chat_template. "-" is an error, or none.
+// TestPicksObserved compares the choices with observed ones: of transformers 5.23.0 the tokenizer's
+// get_chat_template without and with tools and the processor's chat_template, of gguf-py in
+// llama.cpp 0.5.0 SpecialVocab.chat_template. "-" is an error, or none.
 func TestPicksObserved(t *testing.T) {
 	for _, c := range []struct {
 		name                                      string

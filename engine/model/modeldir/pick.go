@@ -20,7 +20,7 @@ const (
 // Conversion stands, in [Pick].Of, for the model file that a converter would make of the folder.
 const Conversion = "after conversion"
 
-// Pick is what a loader takes from a folder.
+// Pick is a loader's choice from a folder.
 type Pick struct {
 	Loader string
 	Of     string // the model file that it is given, or [Conversion]; "": the folder
@@ -28,7 +28,7 @@ type Pick struct {
 	Tools  Choice // for requests with tools
 }
 
-// String returns the loader and what it is given: "llama.cpp (m.gguf)".
+// String returns the loader and its argument: "llama.cpp (m.gguf)".
 func (p Pick) String() string {
 	if p.Of == "" {
 		return p.Loader
@@ -39,7 +39,7 @@ func (p Pick) String() string {
 // Choice is the template that a loader takes.
 type Choice struct {
 	Template int    // index into [Folder].Templates; -1: none
-	Why      string // the rule after it; where there is none, what happens then
+	Why      string // the rule after it; where there is none, the consequence
 }
 
 // set holds the templates between which a loader chooses, by name. Empty is nil.
@@ -64,7 +64,7 @@ func (s set) names() string {
 	return strings.Join(names, ", ")
 }
 
-// Picks says what each loader takes, without options that name a template.
+// Picks returns each loader's choice, without options that name a template.
 func (f *Folder) Picks() []Pick {
 	var picks []Pick
 	tokenizer, why := f.tokenizerSet()
@@ -106,10 +106,10 @@ func (f *Folder) hasFiles() bool {
 			func(t Template) bool { return !slices.Contains(f.Models, t.File) })
 }
 
-// tokenizerSet is what transformers' tokenizers hold: the files that are templates, and only where
-// there is none of them the configuration. The documentation has it that the files are merged into
-// what the configuration has; version 5.23.0 drops that. A default one in additional_chat_templates
-// goes before chat_template.jinja.
+// tokenizerSet holds the templates of transformers' tokenizers: the files that are templates, and
+// only where there is none of them the configuration. According to the documentation the files are
+// merged into the configuration's templates; version 5.23.0 drops those. A default one in
+// additional_chat_templates goes before chat_template.jinja.
 func (f *Folder) tokenizerSet() (set, string) {
 	files, why := set{}, ""
 	for i, t := range f.Templates {
@@ -148,8 +148,8 @@ func byName(s set, why string) (plain, tools Choice) {
 	return plain, plain
 }
 
-// processor is what transformers' processors take, with tools or without: the default one of their
-// own configuration, of chat_template.json, or of the files that are templates; never the
+// processor is the choice of transformers' processors, with tools or without: the default one of
+// their own configuration, of chat_template.json, or of the files that are templates; never the
 // tokenizer's.
 func (f *Folder) processor() Choice {
 	for _, file := range []string{ProcessorConfig, ProcessorTemplate} {
@@ -219,7 +219,7 @@ func llama(s set, tools bool) Choice {
 		"not the model's"}
 }
 
-// converted is what the converter of llama.cpp takes: the configuration first, then the files that
+// converted is the choice of llama.cpp's converter: the configuration first, then the files that
 // are templates, where the one in the folder is there, then the processor's. It looks for none
 // without a configuration, and a key of another type than text or list ends the search.
 func (f *Folder) converted() set {

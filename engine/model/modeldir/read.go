@@ -111,7 +111,7 @@ func (r *reader) jinja(names []string) {
 	}
 }
 
-// processor reads what belongs to a processor.
+// processor reads a processor's files.
 func (r *reader) processor(names []string) {
 	for _, file := range []string{ProcessorTemplate, ProcessorConfig} {
 		if !slices.Contains(names, file) {
@@ -267,8 +267,8 @@ func (r *reader) named(file, text string, config ordered.Value) {
 }
 
 // offset finds where in a valid JSON text the value at a path of keys (string) and indices (int)
-// begins; where there is none, the place of what would hold it. Of a key that is there twice it is
-// the first one.
+// begins; where there is none, the place of the value that would hold it. Of a key that is there
+// twice it returns the first place.
 func offset(text string, keys ...any) int {
 	d := json.NewDecoder(strings.NewReader(text))
 	at := 0

@@ -77,8 +77,8 @@ func four() []peg.Stop {
 		{Text: "<tool_call>", Space: true}, {Text: "<|im_end|>", Stub: true}}
 }
 
-// object scans balanced braces outside strings: the least that a scanner of JSON must do, to see
-// what the interface costs.
+// object scans balanced braces outside strings: the least that a scanner of JSON must do, to
+// measure the cost of the interface.
 type object struct{}
 
 func (object) Name() string               { return "object" }
@@ -148,7 +148,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkOneShot is content in one call, by what the markers begin with.
+// BenchmarkOneShot is content in one call, by the markers' first bytes.
 func BenchmarkOneShot(b *testing.B) {
 	for _, bench := range []struct {
 		name  string

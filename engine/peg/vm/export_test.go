@@ -8,7 +8,7 @@ func (m *Machine) Check() error {
 		return nil
 	}
 	end := m.base + len(m.buf)
-	last := m.first // what has been handed out
+	last := m.first // the events before it have been handed out
 	bottom := -1
 	for i, f := range m.stack {
 		if f.kind != frameChoice && f.kind != framePred {
@@ -18,7 +18,7 @@ func (m *Machine) Check() error {
 			bottom = i
 		}
 		// The entries' records only grow from the oldest to the youngest, and the oldest one's is
-		// not below what has left: so no failure can cut the log to less.
+		// not below the events that have left: so no failure can cut the log to less.
 		if f.log < last || f.log > m.first+len(m.log) {
 			return fmt.Errorf("entry %d remembers a log of %d, not "+
 				"between %d and %d", i, f.log, last, m.first+len(m.log))

@@ -384,9 +384,9 @@ func compare(t *testing.T, g gen, nTexts int) bool {
 	return true
 }
 
-// TestRandomPrograms: whatever the program, the text and the pieces it comes in, a machine hands
-// out the events that the reference interpreter logs, and with low limits what it hands out does
-// not depend on the pieces either.
+// TestRandomPrograms checks that a machine hands out the events that the reference interpreter
+// logs, whatever the program, the text and its pieces are. With low limits, too, its events do not
+// depend on the pieces.
 func TestRandomPrograms(t *testing.T) {
 	const seed = 20261121
 	t.Log("seed", seed)

@@ -6,16 +6,16 @@ import (
 	"github.com/goassay/assay/engine/peg"
 )
 
-// byteAt tells what is at the position.
+// byteAt is the kind of a position.
 type byteAt uint8
 
 const (
 	there   byteAt = iota // a byte
-	notYet                // the end of what has arrived
-	nothing               // the end of the text, or of what may be held
+	notYet                // the end of the bytes that have arrived
+	nothing               // the end of the text, or of the bytes that may be held
 )
 
-// look says what is at pos+ahead.
+// look returns the kind of pos+ahead.
 func (m *Machine) look(ahead int) byteAt {
 	switch at := m.pos + ahead; {
 	case at >= m.limit:
@@ -431,7 +431,7 @@ func search(n int, f func(int) bool) int {
 	return lo
 }
 
-// sink takes what a scanner produces.
+// sink takes a scanner's text.
 type sink struct {
 	m    *Machine
 	kind peg.Kind

@@ -55,7 +55,7 @@ func (m *Machine) until(u *peg.UntilTable, kind peg.Kind) peg.Status {
 		m.pc++
 		return peg.Match
 	}
-	if m.bottom < 0 { // let go of what is certain
+	if m.bottom < 0 { // let go of the certain part
 		to := end - u.Auto.Depth(s)
 		if u.AnySp {
 			to = m.spaceBefore(to)

@@ -27,7 +27,7 @@
 //
 // # Complexity
 //
-// A byte costs O(1), and again each time an entry is gone back to after which it lies.
+// A byte costs O(1), and again each time the machine goes back to an entry before it.
 // [Limits].Rereads bounds that, so a text of n bytes costs O(n) whatever program and text are.
 // Nothing is allocated per Write once the machine's slices have grown to what the text needs; they
 // are kept by Reset.
@@ -40,7 +40,7 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package vm
 
 import (
@@ -51,7 +51,7 @@ import (
 	"github.com/goassay/assay/engine/peg"
 )
 
-// Limits bounds what a text can make a machine do. A zero field means the default.
+// Limits bounds the work that a text can cause a machine. A zero field means the default.
 type Limits struct {
 	// Held is how many bytes after the oldest backtrack entry can be read, 1 MiB by default: a
 	// tentative span is that long at most.
@@ -78,11 +78,11 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("at byte %d of the output: limit on %s reached; what was tried there "+
+	return fmt.Sprintf("at byte %d of the output: limit on %s reached; the attempt there "+
 		"counts as failed", e.Off, e.Limit)
 }
 
-// Step is what a trace sees: an instruction about to run, or to go on after a suspension.
+// Step is an entry of a trace: an instruction about to run, or to go on after a suspension.
 type Step struct {
 	PC    int // index into Program.Code
 	Pos   int // the position
@@ -117,7 +117,7 @@ type Machine struct {
 	far           int
 
 	capture   peg.Kind // the open capture's; 0: none is open
-	captureAt int      // where what of it is not in the log begins
+	captureAt int      // where its part that is not in the log begins
 
 	// The progress of a suspended instruction: a count, a state, a place. All are zero when an
 	// instruction begins.
@@ -240,7 +240,7 @@ func (m *Machine) Write(piece []byte) peg.Status {
 	return m.status
 }
 
-// fresh takes back what the last call handed out.
+// fresh takes back the events that the last call handed out.
 func (m *Machine) fresh() {
 	m.events = m.events[:0]
 	if m.bottom < 0 { // no event with text of its own is left, nor an entry that remembers one
@@ -267,7 +267,7 @@ func (m *Machine) Events() []peg.Event { return m.events }
 // happened.
 func (m *Machine) Offset() int { return m.pos }
 
-// Status returns what the last Write or Close returned.
+// Status returns the status that the last Write or Close returned.
 func (m *Machine) Status() peg.Status { return m.status }
 
 // Held says how many bytes the machine keeps for later.
@@ -291,7 +291,8 @@ func (m *Machine) run() {
 	m.keep()
 }
 
-// flush logs what the open capture has read, unless it would have to wait in the log anyway.
+// flush logs the text that the open capture has read, unless it would have to wait in the log
+// anyway.
 func (m *Machine) flush() {
 	if m.capture != 0 && m.bottom < 0 {
 		m.text(m.capture, m.captureAt, m.pos)
@@ -391,8 +392,8 @@ func (m *Machine) handOut(e *entry) {
 	m.lastFrom, m.lastHi = e.from, e.hi
 }
 
-// partial returns how many bytes at the end of the log's text, where that is the end of what has
-// arrived, are the beginning of a UTF-8 sequence that further bytes can complete.
+// partial returns how many bytes at the end of the log's text, where that is the end of the input
+// so far, are the beginning of a UTF-8 sequence that further bytes can complete.
 func (m *Machine) partial() int {
 	end := m.base + len(m.buf)
 	// where the text of one kind that ends the log begins, as far as a character reaches
@@ -416,7 +417,7 @@ func (m *Machine) partial() int {
 	return 0
 }
 
-// keep drops the bytes that nobody needs, and copies what is kept of the caller's piece.
+// keep drops the bytes that nobody needs, and copies the part of the caller's piece that it keeps.
 func (m *Machine) keep() {
 	// nothing, which is the common case
 	if m.pos == m.base+len(m.buf) && m.bottom < 0 && len(m.log) == 0 {

@@ -26,8 +26,8 @@ func machine(t testing.TB, l vm.Limits, root peg.Pattern, rules ...peg.Rule) *vm
 	return vm.New(p, l)
 }
 
-// released runs the pieces one Write each, and returns what each Write and the Close handed out:
-// text as it is, a mark in brackets, a change of kind as a bar.
+// released runs the pieces one Write each, and returns the events that each Write and the Close
+// handed out: text as it is, a mark in brackets, a change of kind as a bar.
 func released(m *vm.Machine, pieces ...string) string {
 	m.Reset()
 	var out []string
@@ -110,13 +110,13 @@ func TestRelease(t *testing.T) {
 				P: peg.Seq{peg.Lit{Text: "a"}, peg.Lit{Text: "b"}}}}, peg.Lit{Text: "b"}},
 			[]string{"a", "b"},
 			` | a:"ab" | Match | `},
-		{"what was rejected is text",
+		{"rejected text is text",
 			peg.Choice{peg.Lit{Text: "abc"},
 				peg.Seq{peg.Lit{Text: "a"}, peg.Lit{Text: "b"}, peg.Lit{Text: "x"}},
 				peg.Seq{peg.Rejected{Kind: kindA}, peg.Until{Kind: kindB}}},
 			[]string{"a", "b", "d"},
 			` |  | a:"ab" b:"d" | Match | `},
-		{"what a Try had read stays", peg.Try{
+		{"the text that a Try had read stays", peg.Try{
 			P: peg.Seq{peg.Emit{Kind: markA, Arg: 7},
 				peg.Capture{Kind: kindA, P: peg.Rep{P: peg.Set{Set: peg.Bytes("a")}}},
 				peg.Lit{Text: "!"}}, Else: peg.Seq{peg.Emit{Kind: markB}, peg.Until{Kind: kindB}}},
@@ -227,7 +227,7 @@ func TestLimits(t *testing.T) {
 	}{
 		{"held bytes, kept", vm.Limits{Held: 5}, held, nil, "abc>d", "a [0,3) \"abc\"\n", ""},
 		{"held bytes, exceeded", vm.Limits{Held: 5}, held, nil, "abcde>f", "b [0,7) \"abcde>f\"\n",
-			"at byte 0 of the output: limit on held bytes reached; what was tried there " +
+			"at byte 0 of the output: limit on held bytes reached; the attempt there " +
 				"counts as failed"},
 		{"depth, kept", vm.Limits{Depth: 20},
 			peg.Seq{peg.Ref{Name: "nested"}, peg.Until{Kind: kindA}}, []peg.Rule{{Name: "nested", P: nested}},
@@ -236,7 +236,7 @@ func TestLimits(t *testing.T) {
 			peg.Seq{peg.Ref{Name: "nested"}, peg.Until{Kind: kindA}}, []peg.Rule{{Name: "nested", P: nested}},
 			strings.Repeat("(", 20) + strings.Repeat(")", 20) + "!", "a [0,41) \"" +
 				strings.Repeat("(", 20) + strings.Repeat(")", 20) + "!\"\n",
-			"at byte 10 of the output: limit on depth reached; what was tried there " +
+			"at byte 10 of the output: limit on depth reached; the attempt there " +
 				"counts as failed"},
 		{"rereads", vm.Limits{Rereads: 1},
 			peg.Seq{peg.Ref{Name: "doubling"}, peg.Until{Kind: kindA}}, []peg.Rule{{Name: "doubling", P: doubling}},
@@ -322,8 +322,7 @@ func TestTailCalls(t *testing.T) {
 	}
 }
 
-// TestLinear counts what is read, not the time it takes: each instruction, and each byte that going
-// back gives up.
+// TestLinear counts reads, not time: each instruction, and each byte that going back gives up.
 func TestLinear(t *testing.T) {
 	m := turn(t, four()...)
 	cost := func(in string, piece int) (n int) {
@@ -349,7 +348,8 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// TestAfterTheEnd: a machine that has decided takes no notice of what comes, and Reset begins anew.
+// TestAfterTheEnd checks that a machine that has decided ignores further input, and that Reset
+// starts anew.
 func TestAfterTheEnd(t *testing.T) {
 	m := machine(t, vm.Limits{},
 		peg.Seq{peg.Capture{Kind: kindA, P: peg.Lit{Text: "ab"}}, peg.Emit{Kind: markA}})
