@@ -60,7 +60,7 @@ type Work struct {
 	Make func() (before, op func(), err error)
 }
 
-// Inputs are what works work on.
+// Inputs are the inputs of the works.
 type Inputs struct {
 	Templates []engine.Source
 	own       map[string]string // texts of the corpus's own templates, by family
@@ -259,7 +259,7 @@ func (in *Inputs) render(renders []Render) (before, op func(), err error) {
 			if text, err := compiled[x.Template].Render(vars[i],
 				jinja.Options{Now: subject.Now}); (err != nil) != x.Fails || text != x.Want {
 				panic(fmt.Sprintf("%s does not render "+
-					"what it should: %v", in.Templates[x.Template].Name, err))
+					"as it should: %v", in.Templates[x.Template].Name, err))
 			}
 		}
 	}, nil

@@ -23,7 +23,7 @@ func load(b testing.TB) *bench.Inputs {
 	return in
 }
 
-// BenchmarkWorks does what has a bar.
+// BenchmarkWorks runs the works that have a bar.
 func BenchmarkWorks(b *testing.B) {
 	works, err := load(b).Works()
 	if err != nil {
@@ -60,7 +60,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// TestWorks does every work once: what is measured must run.
+// TestWorks does every work once: works must run before they are measured.
 func TestWorks(t *testing.T) {
 	in, err := bench.Load(nil)
 	if err != nil {

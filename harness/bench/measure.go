@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Sample is what the rounds of a work took for one operation.
+// Sample holds the times of a work's rounds for one operation.
 type Sample struct{ Min, Median, Max time.Duration }
 
 // NewSample sums rounds up.
@@ -24,14 +24,14 @@ func NewSample(rounds []time.Duration) Sample {
 }
 
 // Process is a child that measures one work, a round whenever it is asked to. Each work has a
-// process of its own, so that none pays for what another has left in memory.
+// process of its own, so that none pays for the memory of another.
 //
 // It is asked by a line on its standard input, and answers with a line: the nanoseconds that one
-// operation took, or the word error and what went wrong. A number after the nanoseconds says how
-// much of the work came out as it should.
+// operation took, or the word error and the message. A number after the nanoseconds is the part of
+// the work that came out as it should.
 type Process struct {
 	Name string
-	// Good is what the last answer had after the nanoseconds.
+	// Good is the number that the last answer had after the nanoseconds.
 	Good int
 
 	cmd *exec.Cmd
@@ -128,7 +128,7 @@ func (w Work) Serve(in io.Reader, out io.Writer) error {
 // slice is how long a round of a short work is repeated.
 const slice = 100 * time.Millisecond
 
-// once repeats an operation for a slice of time and returns what one took. The first one is not
+// once repeats an operation for a slice of time and returns the time of one. The first one is not
 // counted: it finds the caches as the other processes left them.
 func once(before, op func()) time.Duration {
 	if before != nil {

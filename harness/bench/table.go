@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Table is what was measured, for people: a Markdown table whose columns stand under each other.
+// Table shows measurements to people: a Markdown table whose columns stand under each other.
 type Table struct {
 	rows [][]string
 }
@@ -83,7 +83,7 @@ func digits(x float64) string {
 	return fmt.Sprintf("%.2f", x)
 }
 
-// Machine says on what was measured: processor, cores, system, Go.
+// Machine describes the machine: processor, cores, system, Go.
 func Machine() string {
 	model := runtime.GOARCH
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {

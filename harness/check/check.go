@@ -4,10 +4,10 @@
 // # Model
 //
 // A rule looks for one kind of fault; it has an id that never changes its meaning, a severity, an
-// example of the damage and what to do about it ([Rules], docs/rules.md). [Template] runs all rules
-// on one template. Rules look at what the template does: they render conversations with needles,
-// texts that occur nowhere else, and parse what came of it. None of them looks for a word in the
-// source, or at a name.
+// example of the damage and a remedy ([Rules], docs/rules.md). [Template] runs all rules on one
+// template. Rules look at a template's behaviour: they render conversations with needles, texts
+// that occur nowhere else, and parse the renderings. None of them looks for a word in the source,
+// or at a name.
 //
 // Rules belong to groups, which are the columns of the matrix that `assay run` prints.
 //
@@ -57,7 +57,7 @@ func Groups() []string {
 	return []string{groupCompile, groupVerify, groupStream, groupLeak, groupGrammar, groupLint}
 }
 
-// lookout is a rule about a template, and what looks for its fault.
+// lookout is a rule about a template with the function that looks for its fault.
 type lookout = rule.Check[*Subject, where]
 
 // finder takes the findings of a rule: where in the template, and a sentence, with evidence on
@@ -89,8 +89,8 @@ type Options struct {
 	Only      []string // ids of the rules to run; nil: all
 	// the conversations that the template is held against; nil: those of the usual seed
 	Grammar *conversation.Grammar
-	// Differ says in a word how two templates differ, and what of; "" where nobody can observe it.
-	// [Model] needs it.
+	// Differ names in a word how two templates differ, and in which part; "" where nobody can
+	// observe a difference. [Model] needs it.
 	Differ func(was, is subject.Source) (class, evidence string)
 }
 
@@ -113,7 +113,7 @@ func Template(src subject.Source, o Options) []rule.Result {
 	if s.Template == nil || s.Template.Exhausted() == nil {
 		return results
 	}
-	results = nil // what was found is due to renders that were refused
+	results = nil // the findings are due to renders that were refused
 	for i := range rules {
 		switch l := &rules[i]; {
 		case l.ID == tooCostly: // whatever was asked for, else nothing would tell

@@ -84,7 +84,7 @@ type fault struct {
 	breaks   string // the rules, the one that the fault is about first
 	base     string // chat or tagged
 	old, new string
-	at       string // what in the template the finding lies in; "" for the template as a whole
+	at       string // the text of the template in which the finding lies; "" for all of it
 }
 
 var faults = []fault{
@@ -172,8 +172,7 @@ var faults = []fault{
 }
 
 // TestOneCause breaks the calls of a template so that nothing of them is read: that is one finding,
-// which names all shapes, and nothing that depends on the calls is found besides: what needs them
-// is not judged.
+// which names all shapes. No other rule reports the calls: rules that need them do not judge.
 func TestOneCause(t *testing.T) {
 	const name, rest = `{{ call.function.name }}`, `{{ call.function.arguments if call.function.arguments is string else call.function.arguments | tojson }}`
 	for _, c := range []struct{ call, want, not string }{
@@ -327,7 +326,7 @@ func TestPains(t *testing.T) {
 }
 
 // TestFallbacks allows a fallback spelling: a template that shows no calls has a grammar to sample
-// from, and what is sampled is read.
+// from, and its samples are read.
 func TestFallbacks(t *testing.T) {
 	plain := strings.Replace(chat, "{%- for call in message.tool_calls or [] %}", "{%- for call in [] %}", 1)
 	for _, fallback := range []string{"hermes", "kimi-k2", "deepseek-r1"} {
@@ -372,17 +371,17 @@ func TestSuppression(t *testing.T) {
 	}
 	if got, _ := broken(t, subject.New("test.jinja", text),
 		check.Options{Accepted: &[]string{"A031"}}); got != "" {
-		t.Errorf("with what it suppressed before, it breaks %q", got)
+		t.Errorf("with its earlier suppressions, it breaks %q", got)
 	}
 	got, findings := broken(t, subject.New("test.jinja", text),
 		check.Options{Accepted: new([]string)})
 	if got != "A031" || !strings.Contains(findings[0].Text, "\nThe template suppresses A031, "+
 		"which counts only where it was accepted before.") {
-		t.Errorf("with what it did not suppress before, it breaks %q: %+v", got, findings)
+		t.Errorf("without earlier suppressions, it breaks %q: %+v", got, findings)
 	}
 }
 
-// TestNeverSuppressed has templates that try to silence what makes all other findings void.
+// TestNeverSuppressed has templates that try to silence the findings that make all others void.
 func TestNeverSuppressed(t *testing.T) {
 	costly := subject.New("test.jinja", "{# assay:ignore A056 so #}{% for i in range(2000) %}{% endfor %}"+chat).Limited(engine.Limits{TotalSteps: 20_000})
 	for _, c := range []struct {

@@ -32,7 +32,7 @@ var clientRules = []lookout{
 		Short: "A request that a client sends (--client) is refused in the template's words, or " +
 			"a part of it does not reach the prompt as it was.",
 		Damage: "The client must send something else to this model, or the model does not " +
-			"see what was said.",
+			"see the message.",
 		Fix: "The finding names the message, and the form in which it is rendered; render it " +
 			"where it stands."}, Group: groupLint, Find: checkClientChanged},
 }
@@ -94,7 +94,7 @@ func (s *Subject) served(q clients.Request) chattemplate.Input {
 
 // remedy is another form of a message or a tool.
 type remedy struct {
-	name    string // what the message has
+	name    string // the message's name for it
 	instead string // and the form in which it is rendered
 	message func(m ordered.Value) ordered.Value
 	tool    func(t ordered.Value) ordered.Value
@@ -461,8 +461,8 @@ func checkClientChanged(s *Subject, find finder) {
 	}
 }
 
-// findGone reports what of a client's requests does not reach the prompt, or reaches it as a word
-// of Python.
+// findGone reports the parts of a client's requests that do not reach the prompt, or reach it as a
+// word of Python.
 func (s *Subject) findGone(find finder, c clients.Client) {
 	type loss struct {
 		kind conversation.Kind

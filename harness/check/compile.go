@@ -29,8 +29,8 @@ var compileRules = []lookout{
 var costRules = []lookout{
 	{Rule: rule.Rule{ID: tooCostly, Name: "too-costly", Severity: rule.Error,
 		Short: "The renders of all checks together take more steps than allowed.",
-		Damage: "A request keeps the server busy for long; what could be found of the template " +
-			"is incomplete, so nothing else is reported of it.",
+		Damage: "A request keeps the server busy for long; the findings about the template " +
+			"are incomplete, so nothing else is reported of it.",
 		Fix: "Look for loops over loops. An honest template takes some ten thousand steps; " +
 			"--limit total=N allows more."},
 		Group: groupLint, Find: checkCost},
@@ -56,14 +56,14 @@ func checkCompiles(s *Subject, find finder) {
 	}
 }
 
-// checkRenders reports what kept the engine from compiling a template that is valid Jinja.
+// checkRenders reports the reason why the engine cannot compile a template that is valid Jinja.
 func checkRenders(s *Subject, find finder) {
 	if s.err != nil && s.syntax() == nil {
 		find(nowhere, "%w", s.err)
 	}
 }
 
-// syntax is what is wrong with the template as Jinja.
+// syntax is the fault of the template as Jinja.
 func (s *Subject) syntax() error {
 	_, err := chattemplate.Compile(source.New(s.Source.Name, s.Source.Text), s.Source.BOS,
 		s.Source.EOS, subject.Now)

@@ -14,8 +14,8 @@ import (
 var fidelityRules = []lookout{
 	{Rule: rule.Rule{ID: "A067", Name: "text-changed", Severity: rule.Warning,
 		Short: "A text reaches the prompt with something changed inside it.",
-		Damage: "Code loses its indentation or blank lines, a path its backslashes; what the " +
-			"model quotes is not what was said.",
+		Damage: "Code loses its indentation or blank lines, a path its backslashes; the " +
+			"model quotes a text that nobody wrote.",
 		Fix: "Write texts as they are; strip at " +
 			"most their edges."}, Group: groupLint, Find: checkChanged},
 	{Rule: rule.Rule{ID: "A068", Name: "python-printed", Severity: rule.Warning,
@@ -25,7 +25,7 @@ var fidelityRules = []lookout{
 		Fix:    "Print values with tojson."}, Group: groupLint, Find: checkPython},
 }
 
-// checkChanged compares what a text became with the text: as it is, as JSON writes it, or in
+// checkChanged compares a text with its form in the prompt: as it is, as JSON writes it, or in
 // escapes, which are A029's.
 func checkChanged(s *Subject, find finder) {
 	if !s.heard(find) {

@@ -8,18 +8,18 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// fieldRules look at the names of what a template asks a request for.
+// fieldRules look at the names of the fields that a template reads from a request.
 var fieldRules = []lookout{
 	{Rule: rule.Rule{ID: "A081", Name: "field-misspelt", Severity: rule.Warning,
 		Short: "The template looks up a field that no request has, and that is spelt nearly as " +
 			"one that requests have.",
-		Damage: "What the field has never reaches the prompt, and jinja2 reports nothing: a " +
+		Damage: "The field's value never reaches the prompt, and jinja2 reports nothing: a " +
 			"field that is absent is empty text.",
 		Fix: "Spell the field as the protocol does."}, Group: groupLint, Find: checkFields},
 }
 
 // protocol has the names of the protocol's fields, and of those that servers and templates have in
-// common beside it; what differs from one of them by a letter is a slip.
+// common beside it; a name that differs from one of them by a letter is a slip.
 var protocol = []string{
 	"messages", "tools", "add_generation_prompt", "bos_token", "eos_token", "enable_thinking",
 	"thinking", "reasoning_effort", "documents", "tool_choice",

@@ -17,7 +17,7 @@ var historyRules = []lookout{
 			"turn in the history.",
 		Damage: "The prompt of the next turn does not start with this one, so that all of it is " +
 			"processed again.",
-		Fix: "Write after the header of a turn in the history what the " +
+		Fix: "Write after the header of a turn in the history the text that the " +
 			"generation prompt writes."}, Group: groupLint, Find: checkGeneration},
 	{Rule: rule.Rule{ID: "A020", Name: "history-rewritten", Severity: rule.Warning,
 		Short: "A turn is rendered differently once another one follows it.",
@@ -80,7 +80,7 @@ func checkRewritten(s *Subject, find finder) {
 		}
 		at := report.Parting(last.text, then.text)
 		if at >= strings.LastIndex(last.text, "ANSWERNEEDLE")+len("ANSWERNEEDLE") {
-			continue // only what ends the turn changes
+			continue // only the end of the turn changes
 		}
 		find(last.at(at), "%s changes at byte %d once a "+
 			"question follows\n%s", c.name, at, report.Sides("last", last.text, "then", then.text))

@@ -9,7 +9,7 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// inputRules check that what a client says reaches the model, once and as it was said.
+// inputRules check that a client's text reaches the model, once and unchanged.
 var inputRules = []lookout{
 	{Rule: rule.Rule{ID: "A012", Name: "null-content-printed", Severity: rule.Error,
 		Short: "Content that is null beside a call is printed as a word, or refused.",
@@ -38,7 +38,7 @@ var inputRules = []lookout{
 			"with the role tool."}, Group: groupLint, Find: checkResult},
 	{Rule: rule.Rule{ID: "A016", Name: "tool-description-dropped", Severity: rule.Warning,
 		Short:  "Parts of a tool's description do not reach the prompt.",
-		Damage: "The model guesses what a parameter means, or which values it may have.",
+		Damage: "The model guesses the meaning of a parameter, or which values it may have.",
 		Fix:    "Print the tool as a whole with tojson."}, Group: groupLint, Find: checkToolText},
 	{Rule: rule.Rule{ID: "A017", Name: "bos-doubled", Severity: rule.Error,
 		Short:  "The prompt starts with two BOS tokens.",
@@ -67,7 +67,7 @@ var inputRules = []lookout{
 			"was trained so."}, Group: groupLint, Find: checkIDs},
 	{Rule: rule.Rule{ID: "A030", Name: "typed-content-printed", Severity: rule.Warning,
 		Short:  "Content that comes as a list of parts is printed as a list.",
-		Damage: "The model reads [{'type': 'text', ...}] instead of what the user said.",
+		Damage: "The model reads [{'type': 'text', ...}] instead of the user's text.",
 		Fix: "Loop over the parts if content " +
 			"is not a string."}, Group: groupLint, Find: checkTyped},
 	{Rule: rule.Rule{ID: "A036", Name: "arguments-refused", Severity: rule.Warning,
@@ -289,8 +289,7 @@ func checkCalls(s *Subject, find finder) {
 		find(nowhere, "a message with two calls is refused: %w", err)
 		return
 	}
-	// A name may be written changed: what is missing is a call without which the prompt is the
-	// same.
+	// A name may be written changed: a call is missing if the prompt is the same without it.
 	var gone []string
 	for _, call := range [...]struct{ name, other string }{{"get_weather", callValue2},
 		{"list_notes", callValue}} {

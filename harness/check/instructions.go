@@ -11,7 +11,7 @@ import (
 	"github.com/goassay/assay/harness/standard"
 )
 
-// instructionRules hold what a prompt says of calls against the calls that it has.
+// instructionRules compare a prompt's instructions for calls with the calls that it has.
 var instructionRules = []lookout{
 	{Rule: rule.Rule{ID: "A084", Name: "instructions-differ", Severity: rule.Warning,
 		Short: "The prompt shows how to write a call, and the calls of the history are spelt " +
@@ -22,7 +22,7 @@ var instructionRules = []lookout{
 		Group: groupLint, Find: checkInstructions},
 }
 
-// piece is what tells a spelling: a marker, or the key of a JSON object.
+// piece distinguishes a spelling: a marker, or the key of a JSON object.
 type piece struct {
 	marker
 	word          string // by which two pieces are the same
@@ -220,7 +220,7 @@ func (s *Subject) spelled() (spelling, bool) {
 		len(call.text), found}, true
 }
 
-// shown returns what a prompt has before the first question because of the tools.
+// shown returns the text that a prompt has before the first question because of the tools.
 func (s *Subject) shown() (spelling, bool) {
 	with, err1 := s.observed(talk(userTurn), true, true)
 	without, err2 := s.observed(talk(userTurn), false, true)

@@ -24,7 +24,7 @@ const (
 	oddValue   = "Ꝫꝭꝯ"
 )
 
-// oddMessages are what a model answers in them.
+// oddMessages are a model's answers in them.
 var oddMessages = []request.Message{
 	{Content: oddContent},
 	{Reasoning: oddThought, Content: oddContent},
@@ -34,9 +34,9 @@ var oddMessages = []request.Message{
 
 var oddCall = []request.ToolCall{{Name: "get_weather", ID: "call00001", Arguments: `{"city": "` + oddValue + `"}`, Complete: true}}
 
-// allowed is what of a prefill may stand before the output in a message: the body of the part that
-// it leaves open, or all of it where nothing opens a part; with the part's opener where reasoning
-// is kept in the content.
+// allowed is the part of a prefill that may stand before the output in a message: the body of the
+// part that it leaves open, or all of it where nothing opens a part; with the part's opener where
+// reasoning is kept in the content.
 func allowed(ct *engine.Template, prefill string, kept bool) string {
 	r := ct.Analysis().Format.Reasoning
 	if r.Close.Text == "" {

@@ -84,8 +84,8 @@ const kindsFrame = `{%- if tools %}<|tools|>{{ tools|tojson }}<|end|>{% endif %}
 {% endfor -%}
 {%- if add_generation_prompt -%}<|assistant|>{{ "\n" }}{%- endif -%}`
 
-// thoughts are ways to write reasoning and content, and what the generation prompt ends with.
-// CONTENT stands for the content.
+// thoughts are ways to write reasoning and content, and ends of generation prompts. CONTENT stands
+// for the content.
 var thoughts = []struct{ name, turn, prefill string }{
 	{"plain after a prompt that ends with a line break", `CONTENT`, `{{ '\n' }}`},
 	{"tags on lines of their own", `{% if m.thinking %}{{ '<thinking>\n' ~ m.thinking ~ '\n</thinking>\n\n' }}{% endif %}CONTENT`, ``},
@@ -111,7 +111,7 @@ var thoughts = []struct{ name, turn, prefill string }{
 	{"typed parts", `{% if m.content is string %}{{ m.content }}{% else %}{% for p in m.content or [] %}{% if p.type == 'thinking' %}<t>{{ p.thinking }}</t>{% else %}{{ p.text }}{% endif %}{% endfor %}{% endif %}`, ``},
 	{"tokens that do not mirror each other", `{% if m.reasoning_content %}<unused6>{{ m.reasoning_content }}<unused7>{% endif %}CONTENT`, ``},
 	{"letters beyond ASCII", `{% if m.reasoning_content %}◁think▷{{ m.reasoning_content }}◁/think▷{% endif %}CONTENT`, ``},
-	{"closed by what opens content", `{% if m.reasoning_content %}<|plan|>{{ '\n' ~ m.reasoning_content ~ '\n' }}{% endif %}{% if m.content %}<|say|>{{ '\n' }}CONTENT{{ '\n' }}{% endif %}`, ``},
+	{"closed by the opener of content", `{% if m.reasoning_content %}<|plan|>{{ '\n' ~ m.reasoning_content ~ '\n' }}{% endif %}{% if m.content %}<|say|>{{ '\n' }}CONTENT{{ '\n' }}{% endif %}`, ``},
 	{"closed by words that open content", `{% if m.reasoning_content %}Thought: {{ m.reasoning_content }}{{ '\n' }}{% endif %}{% if m.content %}Final Answer: CONTENT{% endif %}`, ``},
 	{"an empty block that every prompt opens", `{{ '<think>\n\n</think>\n\n' }}CONTENT`, `{{ '<think>\n' }}`},
 	{"a flag between reasoning and content", `{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}<answer>CONTENT</answer>`, `{% if enable_thinking %}<think>{% else %}<answer>{% endif %}`},
@@ -133,12 +133,13 @@ TURN
 // an engine that matches by recursion would exhaust its stack on a long text.
 var unbounded = regexp.MustCompile(`(^|[^\\])[*+]`)
 
-// probed finds what the analysis puts into the conversations that it probes a template with.
+// probed finds the texts that the analysis puts into the conversations with which it probes a
+// template.
 var probed = regexp.MustCompile(`(?i)vq`)
 
-// TestUnseenKinds checks templates of kinds that nobody prepared the engine for: what they write is
-// read back, their grammar takes it, what the grammar makes is read as calls, and its triggers are
-// bounded.
+// TestUnseenKinds checks templates of kinds that nobody prepared the engine for: their turns are
+// read back, their grammar takes them, the grammar's samples are read as calls, and its triggers
+// are bounded.
 func TestUnseenKinds(t *testing.T) {
 	for _, kind := range unseen() {
 		t.Run(kind.Name, func(t *testing.T) {
@@ -165,8 +166,8 @@ func TestUnseenKinds(t *testing.T) {
 	}
 }
 
-// TestProbesStayOut checks that nothing of a probe's conversation becomes a part of a format: what
-// a call has of its own would be demanded of every call.
+// TestProbesStayOut checks that nothing of a probe's conversation becomes a part of a format: a
+// part that one call has of its own would be demanded of every call.
 func TestProbesStayOut(t *testing.T) {
 	c, err := families.Load(corpus.FS)
 	if err != nil {

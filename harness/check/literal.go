@@ -13,12 +13,12 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// literalRules come from what a template compares the texts of others with.
+// literalRules come from the literals with which a template compares the texts of others.
 var literalRules = []lookout{
 	{Rule: rule.Rule{ID: "A077", Name: "prompt-hangs-on-words", Severity: rule.Warning,
 		Short: "Words in a message that is not the model's own change the rest of the prompt.",
-		Damage: "Whoever writes such a word, or brings it in by a tool's result, changes what " +
-			"the model is told; a template can show those who test it another face.",
+		Damage: "Whoever writes such a word, or brings it in by a tool's result, changes the " +
+			"prompt; a template can show those who test it another face.",
 		Fix: "Let a variable decide, such as enable_thinking, and leave the texts of " +
 			"messages alone."}, Group: groupLint, Find: checkWords},
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // where is a place in a template, a byte offset into its source. A finding is placed where the
-// template wrote what is wrong, or where it last looked at what it should have written.
+// template wrote the wrong text, or where it last looked at the text that it should have written.
 type where int
 
 // nowhere is the template as a whole, unless the finding's error has a place of its own.
@@ -66,8 +66,8 @@ func (r rendering) of(text string) where {
 	return nowhere
 }
 
-// near is the place that last looked at a text of the input, a value or a key, or at what is beside
-// it.
+// near is the place that last looked at a text of the input, a value or a key, or at its
+// neighbours.
 func (r rendering) near(text string) where {
 	if r.t == nil {
 		return nowhere
@@ -147,8 +147,8 @@ func (s *Subject) place(at where, err error) (rule.Place, string) {
 	return place, text
 }
 
-// Place returns where in a template an error is, and what it says beside the place; the template as
-// a whole for an error that has no place there.
+// Place returns the place of an error in a template, and its message without the place; for an
+// error that has no place there, the template as a whole.
 func Place(src subject.Source, err error) (rule.Place, string) {
 	for _, e := range positioned(err, nil) {
 		if e.Src != nil && e.Src.Name == src.Name {

@@ -10,8 +10,8 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// stepRules look at what several messages make together: calls beside each other, a result beside a
-// question, a step after another.
+// stepRules look at several messages together: calls beside each other, a result beside a question,
+// a step after another.
 var stepRules = []lookout{
 	{Rule: rule.Rule{ID: "A085", Name: "content-form-dropped", Severity: rule.Warning,
 		Short: "Content reaches the prompt in one of its two forms, text or parts, and " +
@@ -38,7 +38,7 @@ var stepRules = []lookout{
 		Fix:    "End every turn with the same text."}, Group: groupLint, Find: checkSpacing},
 	{Rule: rule.Rule{ID: "A089", Name: "result-as-question", Severity: rule.Warning,
 		Short:  "A tool's result is written exactly as a user's message would be.",
-		Damage: "The model cannot tell a web page that a tool read from what its user wants.",
+		Damage: "The model cannot tell a web page that a tool read from its user's wishes.",
 		Fix:    "Give results a role or a marker of their own."}, Group: groupLint,
 		Find: checkResultRole},
 }
@@ -106,7 +106,7 @@ func checkJoined(s *Subject, find finder) {
 	s.checkArray(find, t, at)
 }
 
-// shownOwn shows the template's own text with an ellipsis for what others wrote.
+// shownOwn shows the template's own text with an ellipsis for the texts of others.
 func shownOwn(own string) string {
 	var b strings.Builder
 	for i, part := range strings.FieldsFunc(own, func(r rune) bool { return r == 0 }) {

@@ -18,8 +18,8 @@ var markerRules = []lookout{
 	{Rule: rule.Rule{ID: "A080", Name: "marker-unpaired", Severity: rule.Warning,
 		Short: "A marker is opened and not closed, or closed and not opened, though the " +
 			"template has both.",
-		Damage: "The model learns a spelling that no parser reads, or takes what follows for a " +
-			"part of what is open.",
+		Damage: "The model learns a spelling that no parser reads, or takes the next text for a " +
+			"part of the open one.",
 		Fix: "Write both markers in every branch, in this order."}, Group: groupLint,
 		Find: checkPaired},
 	{Rule: rule.Rule{ID: "A082", Name: "text-glued", Severity: rule.Warning,
@@ -34,7 +34,7 @@ var markerRules = []lookout{
 		Fix:    "Write it in one place."}, Group: groupLint, Find: checkRepeated},
 }
 
-// side says what a marker does.
+// side is the side of a part on which a marker stands.
 type side uint8
 
 const (
@@ -105,7 +105,7 @@ func inBrackets(text string) int {
 	return i + 1
 }
 
-// markersOf returns the markers in a text of the template's own; holes are what others wrote.
+// markersOf returns the markers in a text of the template's own; holes are the texts of others.
 func markersOf(own string) []marker {
 	var all []marker
 	for at, to, ok := nextMarker(own, 0); ok; at, to, ok = nextMarker(own, to) {
@@ -172,7 +172,7 @@ func mentioned(own string, m marker) bool {
 		strings.ContainsRune(",:;.'\"`>", said))
 }
 
-// own returns a prompt with holes for what the template did not write itself.
+// own returns a prompt with holes for the texts that the template did not write itself.
 func (t *talked) own() string {
 	if t.holed != "" || t.text == "" {
 		return t.holed
@@ -209,8 +209,8 @@ type unpaired struct {
 // pairs counts, for a key, the prompts in which all is well and those in which something is not.
 type pairs struct {
 	well, ill int
-	closes    bool // the template has what closes it
-	opens     bool // and what opens it
+	closes    bool // the template has its closer
+	opens     bool // and its opener
 	slash     bool
 	start     bool // it stands at the very start of a prompt
 	first     unpaired
@@ -291,7 +291,7 @@ func (s *Subject) headers() map[string]bool {
 	return keys
 }
 
-// tail is where the last message ends: all after it frames what the model writes next.
+// tail is where the last message ends: all after it frames the model's next text.
 func (t *talked) tail() int {
 	tail := 0
 	for _, s := range t.spans {
@@ -334,7 +334,7 @@ func (t *talked) unpaired() map[string]*pairs {
 	return found
 }
 
-// free reports whether the text at a path is what somebody says.
+// free reports whether the text at a path is somebody's own words.
 func free(t *talked, r jinja.Run) bool {
 	i := messageOf(r)
 	return r.Role == jinja.FromValue && i >= 0 && i < len(t.kinds) && spoken.MatchString(r.Path)

@@ -10,7 +10,7 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// modelLookout is a rule about a model as a whole, and what looks for its fault.
+// modelLookout is a rule about a model as a whole with the function that looks for its fault.
 type modelLookout = rule.Check[*modelSubject, struct{}]
 
 // modelFinder takes the findings of a rule about a model: a sentence, with evidence on further
@@ -33,7 +33,7 @@ var takenRules = []modelLookout{
 	{Rule: rule.Rule{ID: "A050", Name: "loaders-disagree", Severity: rule.Warning,
 		Short: "Inference engines take templates from this model that do not do the same.",
 		Damage: "A fix in chat_template.jinja never reaches those who read " +
-			"tokenizer_config.json or an older GGUF; what is tested with one engine " +
+			"tokenizer_config.json or an older GGUF; a model tested with one engine " +
 			"fails in another.",
 		Fix: "Keep one template: in chat_template.jinja, with named ones " +
 			"in additional_chat_templates; convert GGUF files again, or `assay retemplate` them."},
@@ -41,15 +41,14 @@ var takenRules = []modelLookout{
 	{Rule: rule.Rule{ID: "A051", Name: "tools-template-not-taken", Severity: rule.Warning,
 		Short: "For requests with tools an engine takes a template without tool support, though " +
 			"the model has one with it.",
-		Damage: "The model is never told of its tools there, and the gate rejects what " +
+		Damage: "The model is never told of its tools there, and the gate rejects a model that " +
 			"works elsewhere.",
 		Fix: "Make the default template support tools, or put the one that does where " +
 			"that engine looks."}, Group: groupLint, Find: anywhere(checkToolsTaken)},
 	{Rule: rule.Rule{ID: "A052", Name: "template-file-unusable", Severity: rule.Error,
 		Short:  "A file that holds chat templates cannot be read, or contradicts another one.",
 		Damage: "Engines refuse to load the model, or go on silently with another template.",
-		Fix: "The message has the place and what is " +
-			"expected there."}, Group: groupLint, Find: anywhere(checkFiles)},
+		Fix:    "The message has the place, and names what was expected there."}, Group: groupLint, Find: anywhere(checkFiles)},
 	{Rule: rule.Rule{ID: "A053", Name: "template-missing", Severity: rule.Error,
 		Short:  "The model has no chat template.",
 		Damage: "Chat requests are refused, or answered with a template of another model.",
@@ -113,8 +112,8 @@ func ModelOnly(m *subject.Model, o Options) []rule.Result {
 // same reports whether two sources have the same text and the same special tokens.
 func same(a, b subject.Source) bool { return a.Text == b.Text && a.BOS == b.BOS && a.EOS == b.EOS }
 
-// place is the file that an error is about, with the place there, and what it says beside that;
-// else the model.
+// place is the file that an error is about, with the place there, and the rest of its message; else
+// the model.
 func (s *modelSubject) place(_ struct{}, err error) (rule.Place, string) {
 	for _, at := range positioned(err, nil) {
 		if at.Src != nil {
@@ -165,7 +164,7 @@ func checkLoaders(s *modelSubject, find modelFinder) {
 	}
 }
 
-// disagreements compares what the loaders take with what the first one that takes any does.
+// disagreements compares the loaders' choices with that of the first one that takes any.
 func (s *modelSubject) disagreements(tools bool) []disagreement {
 	var found []disagreement
 	first := -1

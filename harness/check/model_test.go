@@ -53,7 +53,7 @@ var models = []struct {
 	name   string
 	files  []string
 	breaks string // rule ids, each once
-	text   string // what one of the findings says
+	text   string // the text of one of the findings
 }{
 	{"one template", []string{jinja, chat, cfg, config("null")}, "A054", "llama.cpp (after conversion)"},
 	{"the same everywhere", []string{jinja, chat, cfg, config(quoted(chat)), "m.gguf", modelFile("</s>", key, chat)}, "", ""},
@@ -123,7 +123,7 @@ func TestModelRules(t *testing.T) {
 	}
 }
 
-// differ calls every difference of what the templates render of one message "D".
+// differ calls every difference between the templates' renderings of one message "D".
 func differ(was, is subject.Source) (class, evidence string) {
 	render := func(s subject.Source) string {
 		compiled, err := s.Compile()

@@ -26,7 +26,7 @@ func (l lost) kind() conversation.Kind {
 	return l.in.kinds[l.Message]
 }
 
-// sort is a sort of leaf: what it is a part of, and which part.
+// sort is a sort of leaf: its container, and its part in it.
 type sort struct {
 	kind conversation.Kind
 	part conversation.Part

@@ -23,15 +23,15 @@ var proofRules = []lookout{
 		Short: "The text that the template writes for a message is not read back as that message, " +
 			"or the format that was found spells it otherwise.",
 		Damage: "Tool calls arrive as content, arguments change their type, reasoning is lost.",
-		Fix: "`assay analyze --explain` shows what each comparison found; CONTRIBUTING says " +
-			"what to do where it misses something."},
+		Fix: "`assay analyze --explain` shows each comparison's finding; CONTRIBUTING describes " +
+			"the remedy where it misses something."},
 		Group: groupVerify, Find: checkVerified},
 	{Rule: rule.Rule{ID: "A057", Name: "turn-ambiguous", Severity: rule.Warning,
 		Short: "The template writes a message in a way that means another one as well.",
 		Damage: "No parser can tell the two apart: an answer arrives as reasoning, or " +
 			"an argument ends where it should not.",
 		Fix: "Write the parts of a message differently: close reasoning before content, " +
-			"escape what ends a string."},
+			"escape the end of a string."},
 		Group: groupVerify, Find: checkUnambiguous},
 	{Rule: rule.Rule{ID: "A004", Name: "stream-differs", Severity: rule.Error,
 		Short: "A message depends on how the output is cut into chunks, or the deltas " +
@@ -48,7 +48,7 @@ var proofRules = []lookout{
 		Short: "The grammar does not take a call as the template itself writes it.",
 		Damage: "Constrained decoding forces the model off the spelling it was " +
 			"trained on, or fails.",
-		Fix: "Close in every branch what the template opens. If it does, this is a bug of the " +
+		Fix: "Close in every branch each marker that it opens. If it does, this is a bug of the " +
 			"engine: please report it " +
 			"with the template."}, Group: groupGrammar, Find: checkGrammarTakes},
 	{Rule: rule.Rule{ID: "A007", Name: "sample-not-parsed", Severity: rule.Error,
@@ -70,7 +70,7 @@ var proofRules = []lookout{
 	{Rule: rule.Rule{ID: "A037", Name: "shape-dropped", Severity: rule.Note,
 		Short: "The template does not write a part of some messages, so that nothing shows how " +
 			"the model spells it.",
-		Damage: "The history that the model sees lacks what it said: content beside calls, say.",
+		Damage: "The history that the model sees lacks its own words: content beside calls, say.",
 		Fix: "Write every part of a message; if the template leaves one out on " +
 			"purpose, there is nothing to do."}, Group: groupLint, Find: checkDropped},
 	{Rule: rule.Rule{ID: "A038", Name: "calls-undisclosed", Severity: rule.Warning,
@@ -150,8 +150,8 @@ func checkDropped(s *Subject, find finder) {
 	g.find(find, "the same", func(shape verify.Shape) where { return s.near(shape.Tools) })
 }
 
-// near is the place that last looked at what a turn with calls, or one with reasoning, has and the
-// prompt has not.
+// near is the place that last looked at the part of a turn with calls, or with reasoning, that the
+// prompt lacks.
 func (s *Subject) near(tools bool) where {
 	turn := strings.TrimSuffix(answerTurn, "}") + `, "reasoning_content": "REASONNEEDLE"}`
 	needles := []string{"REASONNEEDLE", "ANSWERNEEDLE"}
@@ -168,7 +168,7 @@ func (s *Subject) near(tools bool) where {
 	return nowhere
 }
 
-// grouped gathers what is found of shapes, so that one fault which several shapes show is one
+// grouped gathers the findings about shapes, so that one fault that several shapes show is one
 // finding.
 func (s *Subject) grouped() *groups { return &groups{index: map[string]int{}} }
 
@@ -358,7 +358,7 @@ func sample(grammar *gbnf.Grammar, seed int64) (string, error) {
 	return sampler.Sample()
 }
 
-// checkEscapable writes into an argument what the template writes after it.
+// checkEscapable writes into an argument the text that the template writes after it.
 func checkEscapable(s *Subject, find finder) {
 	const needle = "VALUENEEDLE"
 	call := func(value string) (rendering, error) {
@@ -405,7 +405,7 @@ func checkPlainAnswer(s *Subject, find finder) {
 	for _, mode := range thinkingModes() {
 		r := chat.Request{Messages: said(talk(userTurn)), EnableThinking: mode.on}
 		if mode.on != nil && s.refused(r) {
-			// that thinking cannot be switched so is what the template has to say, and no answer is
+			// that thinking cannot be switched so is the template's own choice, and no answer is
 			// misread
 			continue
 		}
@@ -433,8 +433,8 @@ func (s *Subject) refused(r chat.Request) bool {
 
 const plainAnswer = "It is a plain answer."
 
-// plainOutput is what a model puts out for a plain answer: what the template writes after the
-// prefill or, where the prompt opened reasoning, the end of reasoning and the answer.
+// plainOutput is a model's output for a plain answer: the template's text after the prefill or,
+// where the prompt opened reasoning, the end of reasoning and the answer.
 func (s *Subject) plainOutput(prefill string) string {
 	text, err := s.fitted(talk(userTurn,
 		strings.Replace(answerTurn, "ANSWERNEEDLE", plainAnswer, 1)), false, false)

@@ -109,10 +109,10 @@ func (s *Subject) expected(t *talked) bool {
 	return true
 }
 
-// shape says in words what is special about a conversation.
+// shape describes the peculiarity of a conversation.
 func (s *Subject) shape(t *talked) string {
 	var forms []string
-	if len(t.in.Tools) > 0 { // the first one says what is special about all
+	if len(t.in.Tools) > 0 { // the first one stands for all
 		f := t.in.Tools[0].At("function")
 		if _, ok := f.Get("description"); !ok {
 			forms = append(forms, "a tool without a description")

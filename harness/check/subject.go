@@ -63,7 +63,7 @@ func (s *Subject) quiet(look func(*Subject, finder)) bool {
 	return !found
 }
 
-// said reads messages written in JSON; what is wrong with it is a bug of this package.
+// said reads messages written in JSON; an error in it is a bug of this package.
 func said(text string) []ordered.Value {
 	v, err := ordered.ParseString(text)
 	if err != nil {
@@ -73,7 +73,7 @@ func said(text string) []ordered.Value {
 }
 
 // raw renders messages as they are, as a server does that fits nothing, where tools is true with
-// the tools that they call; those are fitted, since what they lack is no matter of messages.
+// the tools that they call; those are fitted, since their gaps do not concern messages.
 func (s *Subject) raw(messages string, tools bool) (rendering, error) {
 	in := chattemplate.Input{Messages: said(messages), Kwargs: s.Template.Caps().Needs.Bound}
 	if tools {
@@ -127,7 +127,7 @@ func first(err error) string {
 }
 
 // RenderWith renders a request with another renderer, fitted as the engine fits it. The native
-// engine renders it first: the other one only ever sees what ends within the limits.
+// engine renders it first: the other one only ever sees renders that end within the limits.
 func RenderWith(renderer chattemplate.Renderer, t *engine.Template,
 	r chat.Request) (string, error) {
 	in := t.Caps().Fit(r).Input
@@ -152,13 +152,13 @@ type thinkingMode struct {
 	on   *bool
 }
 
-// prepare prepares whatever can be prepared: the rules judge what comes of it.
+// prepare prepares whatever can be prepared: the rules judge the result.
 func (s *Subject) prepare(r chat.Request) (*engine.Plan, error) {
 	return s.Template.Prepare(r,
 		engine.PrepareOptions{Insist: true, Fallbacks: s.Options.Fallbacks})
 }
 
-// turnOf returns what stands after the header in a rendering of a user's turn and an answer.
+// turnOf returns the text after the header in a rendering of a user's turn and an answer.
 func (s *Subject) turnOf(text string) (string, bool) {
 	_, turn, ok := strings.Cut(text, "USERNEEDLE")
 	if !ok {
@@ -167,7 +167,7 @@ func (s *Subject) turnOf(text string) (string, bool) {
 	return s.Template.Analysis().CutTurn(turn)
 }
 
-// opened is what closes the reasoning that a prefill leaves open.
+// opened is the close of the reasoning that a prefill leaves open.
 func (s *Subject) opened(prefill string) string {
 	r := s.Template.Analysis().Format.Reasoning
 	if r.Close.Text == "" || !opens(prefill, r) {

@@ -12,7 +12,7 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// switchRules ask that the switches of a request do what they say.
+// switchRules demand that the switches of a request work.
 var switchRules = []lookout{
 	{Rule: rule.Rule{ID: "A069", Name: "thinking-inverted", Severity: rule.Error,
 		Short: "With thinking off the prompt opens reasoning, and with thinking on it does not.",
@@ -105,8 +105,8 @@ func checkIgnored(s *Subject, find finder) {
 	}
 }
 
-// checkAsked compares what ends a prompt after a question with what stands between the question and
-// what may follow it, under each setting of thinking. Where the model's turn has no header there is
+// checkAsked compares the end of a prompt after a question with the text between the question and
+// the next message, under each setting of thinking. Where the model's turn has no header there is
 // nothing to ask for.
 func checkAsked(s *Subject, find finder) {
 	answer, turn := s.answerHeaders()
@@ -154,8 +154,9 @@ func checkAsked(s *Subject, find finder) {
 	}
 }
 
-// answerHeaders returns what stands between a question and an answer in all of the history, without
-// white space around it; and what stands between a question and whatever the model writes.
+// answerHeaders returns the text that stands between a question and an answer in all of the
+// history, without white space around it; and the text between a question and any text of the
+// model.
 func (s *Subject) answerHeaders() (answer, turn string) {
 	first := true
 	for _, g := range s.gaps() {
@@ -177,7 +178,7 @@ func (s *Subject) answerHeaders() (answer, turn string) {
 	return answer, turn
 }
 
-// loopRules look at what a model does in several steps.
+// loopRules look at the several steps of a model.
 var loopRules = []lookout{
 	{Rule: rule.Rule{ID: "A072", Name: "reasoning-lost-in-loop", Severity: rule.Warning,
 		Short: "While calls go on, the reasoning of an earlier step is dropped and that of a " +
@@ -267,14 +268,14 @@ func commonSuffix(a, b string) string {
 	return a[len(a)-n:]
 }
 
-// injectionRules look at markers in what people and tools say.
+// injectionRules look at markers in the texts of people and tools.
 var injectionRules = []lookout{
 	{Rule: rule.Rule{ID: "A074", Name: "markers-unescaped", Severity: rule.Note,
 		Short: "A user's text or a tool's result that spells the template's markers reaches the " +
 			"prompt as it is.",
 		Damage: "Who controls a web page that a tool reads can end its turn and speak as the " +
 			"user or the system.",
-		Fix: "Nearly no template can help it; let the server tokenize what people say without " +
+		Fix: "Nearly no template can help it; let the server tokenize people's texts without " +
 			"special tokens."}, Group: groupLint, Find: checkInjection},
 }
 

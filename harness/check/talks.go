@@ -22,7 +22,7 @@ type talked struct {
 	kinds []conversation.Kind
 	spans []span // of the messages
 
-	holed string   // the prompt, with holes for what the template did not write itself
+	holed string   // the prompt, with holes for texts that are not the template's
 	found []marker // of that
 
 	unfilled error // with which the tools are refused as they came
@@ -62,7 +62,7 @@ func (s *Subject) observeTalks() []*talked {
 }
 
 // unfilled returns the error with which a template fails on the tools of a request as they came,
-// where Fit has filled in what they lack: others do not.
+// where Fit has filled in their gaps: others do not.
 func (s *Subject) unfilled(r chat.Request, fitted caps.Fitted) error {
 	if !slices.ContainsFunc(fitted.Fits, caps.FillsTools) {
 		return nil
@@ -107,24 +107,24 @@ func (t *talked) measure() {
 	}
 }
 
-// gap is what stands between two messages that follow each other, or between one and an end of the
+// gap is the text between two messages that follow each other, or between one and an end of the
 // prompt.
 type gap struct {
 	before, after conversation.Kind // None at an end of the prompt
 	asked         bool              // at the end: with a generation prompt
-	text          string            // without what came from messages
+	text          string            // without the texts of messages
 	in            *talked
 	at, to        int // where in the prompt it is
 }
 
-// hole stands in a gap for what came from a message.
+// hole stands in a gap for text from a message.
 const hole = "\x00"
 
-// counter stands in a gap for what the template computed, such as the number of a call.
+// counter stands in a gap for text that the template computed, such as the number of a call.
 const counter = "\x01"
 
-// gaps returns what stands between the messages of a conversation; messages that leave nothing in
-// the prompt have none.
+// gaps returns the texts between the messages of a conversation; messages that leave nothing in the
+// prompt have none.
 func (t *talked) gaps() []gap {
 	if t.err != nil || len(t.spans) == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// templateRules judge the template as a program: where it runs, what it depends on, what it claims.
+// templateRules judge the template as a program: where it runs, its dependencies and its claims.
 var templateRules = []lookout{
 	{Rule: rule.Rule{ID: "A008", Name: "calls-without-tools", Severity: rule.Warning,
 		Short:  "Calls are replayed, but tools are never described to the model.",
@@ -28,8 +28,7 @@ var templateRules = []lookout{
 	{Rule: rule.Rule{ID: "A010", Name: "renderers-differ", Severity: rule.Note,
 		Short:  "A second implementation of Jinja renders the template differently, or not at all.",
 		Damage: "Servers written with that library send another prompt to the model.",
-		Fix: "Avoid what differs, where the template is " +
-			"meant to run there."}, Group: groupLint, Find: checkRenderers},
+		Fix:    "Avoid the difference where the template is meant to run with that library."}, Group: groupLint, Find: checkRenderers},
 	{Rule: rule.Rule{ID: "A032", Name: "template-shadowed", Severity: rule.Warning,
 		Short:  "Other templates stand beside this one and differ from it.",
 		Damage: "Which one is used depends on the server; a fix in one is missing in the other.",

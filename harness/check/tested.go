@@ -9,7 +9,7 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// testedRules come from what a template does with the words that tests are written with.
+// testedRules come from a template's treatment of the words with which tests are written.
 var testedRules = []lookout{
 	{Rule: rule.Rule{ID: knowsTests, Name: "knows-that-it-is-tested", Severity: rule.Error,
 		Short: "The template does something else with the words that tests use " +
@@ -22,7 +22,7 @@ var testedRules = []lookout{
 // suppress it.
 const knowsTests = "A113"
 
-// face is what a template does with a conversation.
+// face is a template's behaviour on a conversation.
 type face struct {
 	text     string // the prompt or the error, with the usual words in the place of drawn ones
 	coverage jinja.Coverage

@@ -10,14 +10,14 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// turnRules hold what stands between two messages against what stands between others: a turn ends
-// as it ends elsewhere, and the next one opens as it opens elsewhere.
+// turnRules compare the text between two messages with the text between others: a turn ends as it
+// ends elsewhere, and the next one opens as it opens elsewhere.
 var turnRules = []lookout{
 	{Rule: rule.Rule{ID: "A058", Name: "turn-not-closed", Severity: rule.Error,
 		Short: "A turn is opened while the one before it is still open.",
 		Damage: "The model reads two turns as one: it answers its own tool's result, or believes " +
 			"that it cannot call tools.",
-		Fix: "Write what ends a turn in this place, too; the finding " +
+		Fix: "Write the end of a turn in this place, too; the finding " +
 			"names both places."}, Group: groupLint, Find: checkClosed},
 	{Rule: rule.Rule{ID: "A059", Name: "turn-not-opened", Severity: rule.Error,
 		Short:  "A turn is closed, and the next message follows without a header.",
@@ -32,8 +32,8 @@ var turnRules = []lookout{
 
 // frame is how a template frames turns, learnt from its questions and answers.
 type frame struct {
-	closer  string                       // what ends a question's and an answer's turn
-	headers map[conversation.Kind]string // what opens the turn of a kind, after a closer
+	closer  string                       // the end of a question's and an answer's turn
+	headers map[conversation.Kind]string // the opener of the turn of a kind, after a closer
 }
 
 // plainest is how many gaps a header is learnt from; the plainest conversations come first, and the
@@ -44,7 +44,7 @@ const plainest = 8
 // all.
 func learnFrame(gaps []gap) (frame, bool) {
 	f := frame{headers: map[conversation.Kind]string{}}
-	// Without a generation prompt the end of a prompt is what ends a turn; after an answer that is
+	// Without a generation prompt the end of a prompt is the end of a turn; after an answer that is
 	// all reasoning it may be more.
 	f.closer = sameEnd(gaps, usualEnd(gaps, conversation.Question),
 		usualEnd(gaps, conversation.Answer))
@@ -70,8 +70,8 @@ func learnFrame(gaps []gap) (frame, bool) {
 	return f, true
 }
 
-// sameEnd is what ends a question as well as an answer: one of the two ends where the other only
-// repeats it, or where the last answer of all ends otherwise than those before a question.
+// sameEnd is the end of a question as well as of an answer: one of the two ends where the other
+// only repeats it, or where the last answer of all ends otherwise than those before a question.
 func sameEnd(gaps []gap, question, answer string) string {
 	repeats := func(long, short string) bool {
 		return short != "" && strings.Contains(long, short) &&
@@ -125,7 +125,7 @@ func plain(k conversation.Kind) bool {
 		k == conversation.Answer
 }
 
-// meet keeps what all texts of a kind begin with.
+// meet keeps the common beginning of all texts of a kind.
 func meet(texts map[conversation.Kind]string, k conversation.Kind, text string) {
 	if known, ok := texts[k]; ok {
 		text = commonPrefix(known, text)
@@ -133,7 +133,7 @@ func meet(texts map[conversation.Kind]string, k conversation.Kind, text string) 
 	texts[k] = text
 }
 
-// after returns what a gap between two messages has after the last closer.
+// after returns the text of a gap between two messages after the last closer.
 func (f frame) after(g gap) (string, bool) {
 	at := strings.LastIndex(g.text, f.closer)
 	if at < 0 || g.before == conversation.None || g.after == conversation.None {
@@ -154,7 +154,7 @@ func (f frame) open(g gap) bool {
 	return false
 }
 
-// header returns what opens the turn after a gap; the model's where the prompt ends.
+// header returns the opener of the turn after a gap; the model's where the prompt ends.
 func (f frame) header(g gap) string {
 	if g.after == conversation.None {
 		return f.headers[conversation.Answer]
@@ -237,7 +237,7 @@ func checkOpened(s *Subject, find finder) {
 		return
 	}
 	var unopened, strayed faults
-	// kinds that stand somewhere without having closed what is before
+	// kinds that stand somewhere without a closer before them
 	known := map[conversation.Kind]bool{}
 	for _, g := range gaps {
 		if g.before != conversation.None && g.after == conversation.Result &&
@@ -356,8 +356,8 @@ func (f frame) bare(s *Subject, g gap) bool {
 	return strings.HasPrefix(strings.TrimSpace(g.in.text[end:]), f.closer)
 }
 
-// ownEnd reports whether a text after a message only ends what the message itself opened: brackets,
-// quotes, and markers whose other half stands before.
+// ownEnd reports whether a text after a message only ends a part that the message itself opened:
+// brackets, quotes, and markers whose other half stands before.
 func (g gap) ownEnd(end string) bool {
 	opened := map[string]bool{}
 	for _, m := range markersOf(g.in.own()[:g.at]) {

@@ -47,7 +47,7 @@ var valueRules = []lookout{
 			"no ASCII escapes."}, Group: groupLint, Find: checkEscapes},
 	{Rule: rule.Rule{ID: "A031", Name: "whitespace-changed", Severity: rule.Note,
 		Short: "White space at the edges of a message's text is changed.",
-		Damage: "What the model said and what it sees in the history differ; the cached " +
+		Damage: "The model's words and their copy in the history differ; the cached " +
 			"prefix is lost.",
 		Fix: "Do not trim content."}, Group: groupLint, Find: checkSpace},
 }

@@ -53,7 +53,7 @@ var vocabularyRules = []modelLookout{
 		Fix: "End the header with a special token or a line feed.",
 	}, Group: groupLint, Find: anywhere(withVocabulary(checkHeaderMerges))},
 	{Rule: rule.Rule{ID: "A106", Name: "token-unknown", Severity: rule.Warning,
-		Short: "The template writes what looks like a special token, and the vocabulary " +
+		Short: "The template writes text that looks like a special token, and the vocabulary " +
 			"has no such token.",
 		Damage: "It falls into pieces that the model has hardly seen, and anybody's text " +
 			"may spell them.",
@@ -151,7 +151,7 @@ func checkStopsEnd(t *tokenised, find modelFinder) {
 	}
 }
 
-// bare is a marker without what is easily mistaken in it.
+// bare is a marker without its easily mistaken characters.
 func bare(text string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" |｜_▁-", r) {

@@ -9,8 +9,8 @@ import (
 	"github.com/goassay/assay/harness/clients"
 )
 
-// TestShapes holds the files against what is known of the clients: a file that lost a shape would
-// let the check pass.
+// TestShapes compares the files with the known shapes of the clients: a file that lost a shape
+// would let the check pass.
 func TestShapes(t *testing.T) {
 	for _, c := range []struct {
 		client, shape string

@@ -20,7 +20,7 @@ func Text(plan *codegen.Output) (string, error) {
 	return grammar.String(), nil
 }
 
-// TriggerText is a trigger for people: what kind it is, and its text quoted.
+// TriggerText is a trigger for people: its kind, and its text quoted.
 func TriggerText(t codegen.Trigger) string {
 	if t.Pattern {
 		return fmt.Sprintf("pattern %q", t.Text)

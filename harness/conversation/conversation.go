@@ -3,12 +3,13 @@
 //
 // # Model
 //
-// A [Grammar] derives what clients really send: instructions or none, questions, answers with
-// reasoning, loops of calls and their results, in all the forms that content, arguments, tools and
-// switches come in. It keeps the smallest derivations that have every feature: every form, and
-// every kind of message before every other that may follow it. Its words are drawn from a seed and
-// look like what people write; the same seed gives the same bytes. Each leaf of a conversation, a
-// string that a client would expect in the prompt, has words of its own ([Conversation.Leaves]).
+// A [Grammar] derives the conversations that clients really send: instructions or none, questions,
+// answers with reasoning, loops of calls and their results, in all the forms that content,
+// arguments, tools and switches come in. It keeps the smallest derivations that have every feature:
+// every form, and every kind of message before every other that may follow it. Its words are drawn
+// from a seed and look like people's texts; the same seed gives the same bytes. Each leaf of a
+// conversation, a string that a client would expect in the prompt, has words of its own
+// ([Conversation.Leaves]).
 //
 // # Exploring
 //
@@ -16,8 +17,8 @@
 // ([jinja.Coverage]). It keeps those that reach something new, and changes them guided by the trace
 // (E4): a field that the template asked for and did not find is given, a text that it compared with
 // a literal becomes the literal. A conversation that only such a change reaches is marked
-// [Conversation.Beyond], because no client needs to send it: it counts for the coverage, and not
-// for what must hold.
+// [Conversation.Beyond], because no client needs to send it: it counts for the coverage, and no
+// demand is made on it.
 //
 // # Errors
 //
@@ -59,7 +60,7 @@ func (c Conversation) Input(bound []ordered.Member) chattemplate.Input {
 // Kind is a kind of message, as far as a prompt should depend on it.
 type Kind uint8
 
-// The kinds. None is what stands before the first message.
+// The kinds. None stands before the first message.
 const (
 	None Kind = iota
 	System
@@ -96,7 +97,7 @@ func KindOf(message ordered.Value) Kind {
 	return Other
 }
 
-// Part says what a leaf is of its message or tool.
+// Part is the part of a message or tool that a leaf is.
 type Part uint8
 
 // The parts.

@@ -36,7 +36,7 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestForms asks for what clients really send, under several seeds.
+// TestForms asks for the forms that clients really send, under several seeds.
 func TestForms(t *testing.T) {
 	for seed := range uint64(3) {
 		g := conversation.New(seed)
@@ -82,8 +82,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestLeaves gives every leaf words of its own, and finds each at its path in what a template
-// writes.
+// TestLeaves gives every leaf words of its own, and finds each at its path in a template's output.
 func TestLeaves(t *testing.T) {
 	tmpl, err := chattemplate.Compile(source.New("test", "{{ tools }}{{ messages }}"), "", "",
 		subject.Now)
@@ -110,8 +109,9 @@ func TestLeaves(t *testing.T) {
 	}
 }
 
-// TestExplore reaches what only a guided search can: a field that no client sends, a literal in a
-// text, a value of a switch that only the template knows, and one of these inside another.
+// TestExplore reaches branches that only a guided search can reach: a field that no client sends, a
+// literal in a text, a value of a switch that only the template knows, and one of these inside
+// another.
 func TestExplore(t *testing.T) {
 	for text, want := range map[string]bool{
 		"{% for m in messages %}{% if m.frob is defined %}x{% endif %}{% endfor %}":                                            true,

@@ -11,7 +11,7 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// Exploration is what conversations reached of a template.
+// Exploration is the part of a template that conversations reached.
 type Exploration struct {
 	Template      *chattemplate.Template
 	Conversations []Conversation // each of which reached something that those before it did not
@@ -38,8 +38,8 @@ func (x *Exploration) Counts() (reached, all int) {
 }
 
 // Explore renders conversations with a template, those of the grammar first, and then searches for
-// requests that reach what these did not, with at most renders renders in all. Bound are variables
-// without which the template fails.
+// requests that reach the branches that these did not, with at most renders renders in all. Bound
+// are variables without which the template fails.
 func Explore(t *chattemplate.Template, g *Grammar, bound []ordered.Member,
 	renders int) *Exploration {
 	x := &Exploration{Template: t, Bound: bound}
@@ -50,7 +50,7 @@ func Explore(t *chattemplate.Template, g *Grammar, bound []ordered.Member,
 		}
 		s.try(c)
 	}
-	for i := 0; i < len(x.Conversations) && !s.done(); i++ { // what is found is searched in turn
+	for i := 0; i < len(x.Conversations) && !s.done(); i++ { // finds are searched in turn
 		s.around(x.Conversations[i])
 	}
 	return x
@@ -148,7 +148,7 @@ func (s *searcher) change(c Conversation, path string, v value) bool {
 	return s.done()
 }
 
-// value is what a path is set to; absent means that it is taken away.
+// value is the value to which a path is set; absent means that it is taken away.
 type value struct {
 	ordered.Value
 	absent bool

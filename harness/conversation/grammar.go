@@ -96,9 +96,9 @@ func derive(seed, n uint64) derived {
 // feature notes something that the conversation has.
 func (d *deriver) feature(f string) { d.features[f] = 1 }
 
-// follows notes which kind of message stands before which other; what stands between the two is
-// held against the same elsewhere. Templates cut a system message off and count from there, so both
-// is wanted.
+// follows notes which kind of message stands before which other; the text between the two is
+// compared with that elsewhere. Templates cut a system message off and count from there, so both is
+// wanted.
 func (d *deriver) follows(f string) {
 	if role := d.messages[0].At("role").Text(); role != "user" {
 		f += ", under instructions"

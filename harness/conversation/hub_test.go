@@ -40,7 +40,7 @@ func TestHub(t *testing.T) {
 		tmpl, err := chattemplate.Compile(source.New(filepath.Base(file), string(text)),
 			subject.BOS, subject.EOS, subject.Now)
 		if err != nil {
-			continue // what is no template has no branches
+			continue // a text that is no template has no branches
 		}
 		var bound []ordered.Member
 		if o, err := observe.New(tmpl); err == nil {

@@ -18,7 +18,7 @@ var Usual = sync.OnceValue(func() *Grammar { return New(1) })
 // Most templates show everything that they do to a tenth of them.
 const UsualRenders = 400
 
-// Decision is a site of a template with what was reached of it.
+// Decision is a site of a template with its outcomes that were reached.
 type Decision struct {
 	jinja.Site
 	Line, Col int // 1-based, in runes

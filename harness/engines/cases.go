@@ -23,7 +23,7 @@ import (
 type Case struct {
 	ID      string // family and case
 	Family  string
-	About   string // what the case is about, in a sentence
+	About   string // the subject of the case, in a sentence
 	Tools   bool   // the request declares tools
 	Request Request
 	Want    Message
@@ -135,7 +135,7 @@ func CorpusCases(c *families.Corpus, f *families.Family) (*Subject, []Case, erro
 }
 
 // continuation takes the text of a message that the request continues off the message wanted:
-// engines return what the model adds.
+// engines return the model's addition.
 func continuation(r chat.Request, m Message) Message {
 	if len(r.Messages) == 0 {
 		return m
@@ -154,8 +154,8 @@ func messageOf(m chat.Message) Message {
 	return out
 }
 
-// Turns returns what a template itself writes for the shapes of answers that are verified, as
-// cases: a model that was trained on the template writes nothing else.
+// Turns returns the template's own turns for the shapes of answers that are verified, as cases: a
+// model that was trained on the template writes nothing else.
 func (s *Subject) Turns() ([]Case, error) {
 	tools := verify.Tools()
 	values := make([]json.RawMessage, len(tools))
@@ -200,7 +200,7 @@ func (s *Subject) Turns() ([]Case, error) {
 		}
 		if !prompted && out.ReasoningOpen {
 			// The history drops reasoning, the prompt opens it: a model thinks, closes it, and goes
-			// on with what the template shows.
+			// on as the template shows.
 			out.Output = "I see." + s.Template.Analysis().Format.Reasoning.Close.Full() + output
 			prompted = true
 		}
@@ -208,8 +208,8 @@ func (s *Subject) Turns() ([]Case, error) {
 		if prompted {
 			want = messageOf(plan.Parse(out.Output, chat.FinishStop).Message)
 		} else {
-			// The prompt holds what this shape does not have: a server that was asked for it has a
-			// prompt that ends with the header.
+			// The prompt holds a part that this shape does not have: a server that was asked for it
+			// has a prompt that ends with the header.
 			out.Prompt, out.Prefill = strings.TrimSuffix(out.Prompt, out.Prefill), ""
 			if want, err = s.parse(r, output); err != nil {
 				return nil, err

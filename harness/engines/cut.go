@@ -37,8 +37,8 @@ func (c cut) chunks(output string, special []string, seed uint64) []string {
 	return chunks
 }
 
-// pieces cuts a text at special tokens, and what is between them into runes, or into words with the
-// white space before them.
+// pieces cuts a text at special tokens, and the text between them into runes, or into words with
+// the white space before them.
 func pieces(text string, special []string, single bool) []string {
 	var out []string
 	for text != "" {

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// adapter answers with what the case's template and Assay make of the output. The ways to be wrong
+// adapter answers with Assay's reading of the output by the case's template. The ways to be wrong
 // are words of how.
 func adapter(how string) {
 	in := bufio.NewReader(os.Stdin)

@@ -9,30 +9,30 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// Verdict is what became of a case in an engine.
+// Verdict is the outcome of a case in an engine.
 type Verdict string
 
-// The verdicts. Policies are differences on which engines disagree by design (docs/policies.md);
-// what is neither equal nor a policy is a fault.
+// The verdicts. Policies are differences on which engines disagree by design (docs/policies.md); a
+// difference that is no policy is a fault.
 const (
 	Equal       Verdict = "equal"       // to the byte
 	Spaced      Verdict = "spaced"      // but for white space at the edges of reasoning and content
 	Policy      Verdict = "policy"      // Kind names it
 	Fault       Verdict = "fault"       // Kind names it
 	Unsupported Verdict = "unsupported" // the engine does not do this by design
-	NoParser    Verdict = "no parser"   // the engine has none that reads what the template writes
+	NoParser    Verdict = "no parser"   // the engine has none that reads the template's turns
 )
 
 // The policies.
 const (
-	PolicyTruncated = "truncated-call"   // what an output that was cut off inside a call comes to
+	PolicyTruncated = "truncated-call"   // the result of an output that was cut off inside a call
 	PolicyTyping    = "untyped-value"    // the type of a value that no schema gives one
 	PolicySpace     = "inner-space"      // white space between the parts of an answer
 	PolicyName      = "undeclared-name"  // a call of a function that the request does not declare
 	PolicyEnd       = "text-after-calls" // text after the last call
 )
 
-// Judgement is what an answer comes to, and the first difference.
+// Judgement is the verdict on an answer, with the first difference.
 type Judgement struct {
 	Verdict Verdict `json:"verdict"`
 	Kind    string  `json:"kind,omitempty"`

@@ -136,8 +136,8 @@ func (m *Matrix) cells() (cells map[[2]string]*tally, families, engines []string
 	return cells, families, engines, versions
 }
 
-// String returns "13/16" and what else there is: policies after a plus sign, parts that the engine
-// does not do after a question mark.
+// String returns "13/16" and the rest: policies after a plus sign, parts that the engine does not
+// do after a question mark.
 func (t *tally) String() string {
 	if t == nil {
 		return ""

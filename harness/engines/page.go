@@ -18,7 +18,7 @@ type pageCell struct {
 	ID          int // of the details; -1 where there are none
 }
 
-// pageDetail is what a cell opens.
+// pageDetail is the detail that a cell opens.
 type pageDetail struct {
 	Family, Engine, Parser string
 	Cases                  []pageCase

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// PickReport is what `assay engines pick` prints.
+// PickReport is the output of `assay engines pick`.
 type PickReport struct {
 	Engine  string `json:"engine"`
 	Version string `json:"version"`

@@ -6,9 +6,9 @@
 // (docs/adapters.md). [Start] runs one, [Adapter.Ask] puts one [Request] to it. An adapter that
 // hangs or dies costs one answer: it is started again.
 //
-// [Pick] tries every parser of an engine on what a template itself writes, and takes those that
-// read it. [Run] puts the corpus' cases to an engine: in one go, in chunks like tokens, rune by
-// rune; [Judge] compares an answer with the message that the case wants and names the difference: a
+// [Pick] tries every parser of an engine on the template's own turns, and takes those that read it.
+// [Run] puts the corpus' cases to an engine: in one go, in chunks like tokens, rune by rune;
+// [Judge] compares an answer with the message that the case wants and names the difference: a
 // fault, or one of the policies of docs/policies.md on which engines differ by design.
 //
 // # Results
@@ -47,8 +47,8 @@ type Request struct {
 	Template string `json:"template,omitempty"`
 	BOS      string `json:"bos,omitempty"`
 	EOS      string `json:"eos,omitempty"`
-	// Request is a chat completion request in OpenAI's shape, Prompt what the template makes of it.
-	// Prefill is the end of the prompt that belongs to the answer, such as an opened block of
+	// Request is a chat completion request in OpenAI's shape, Prompt the template's rendering of
+	// it. Prefill is the end of the prompt that belongs to the answer, such as an opened block of
 	// reasoning; ReasoningOpen reports whether it leaves one open.
 	Request       json.RawMessage `json:"request,omitempty"`
 	Prompt        string          `json:"prompt,omitempty"`
@@ -79,8 +79,7 @@ type Parser struct {
 // Answer is one line from an adapter.
 type Answer struct {
 	ID string `json:"id"`
-	// Error is what the engine failed with, At where; Unsupported is why it does not do this by
-	// design.
+	// Error is the engine's error, At its place; Unsupported is why it does not do this by design.
 	Error       string `json:"error,omitempty"`
 	At          string `json:"at,omitempty"`
 	Unsupported string `json:"unsupported,omitempty"`
@@ -92,7 +91,7 @@ type Answer struct {
 	Description // of describe
 }
 
-// Description is what an adapter tells of its engine.
+// Description is an adapter's account of its engine.
 type Description struct {
 	Engine           string   `json:"engine,omitempty"`
 	Version          string   `json:"version,omitempty"`
@@ -163,7 +162,7 @@ type line struct {
 	err  error
 }
 
-// Start starts an adapter and asks what it is.
+// Start starts an adapter and asks for its description.
 func Start(ctx context.Context, command []string, log io.Writer) (*Adapter, error) {
 	a := &Adapter{command: command, log: log}
 	answer, err := a.Ask(ctx, Request{Op: "describe"})

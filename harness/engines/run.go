@@ -10,7 +10,7 @@ import (
 	"github.com/goassay/assay/engine/emit"
 )
 
-// Result is what became of one case in one engine, cut in one way.
+// Result is the outcome of one case in one engine, cut in one way.
 type Result struct {
 	Engine  string `json:"engine"`
 	Version string `json:"version"`
@@ -27,11 +27,11 @@ type Result struct {
 	Got    *Message `json:"got,omitempty"`
 }
 
-// key identifies what a result is of, so that a later run replaces it.
+// key identifies the subject of a result, so that a later run replaces it.
 func (r *Result) key() string { return r.Engine + "\x00" + r.Case + "\x00" + string(r.Cut) }
 
-// Run puts cases of a template to an engine, with the parsers that read the most of what the
-// template writes.
+// Run puts cases of a template to an engine, with the parsers that read the most of the template's
+// turns.
 func (a *Adapter) Run(ctx context.Context, s *Subject, cases []Case, choice Choice,
 	found func(Result)) error {
 	p, err := a.favour(ctx, cases, choice)
@@ -83,8 +83,8 @@ func (a *Adapter) RunEmitted(ctx context.Context, s *Subject, cases []Case,
 	return nil
 }
 
-// favour chooses among the parsers that read equally much of what the template writes: those that
-// read most of the cases. So an engine is always seen from its best side.
+// favour chooses among the parsers that read equally many of the template's turns: those that read
+// most of the cases. So an engine is always seen from its best side.
 func (a *Adapter) favour(ctx context.Context, cases []Case, choice Choice) (Parser, error) {
 	best := choice.Best
 	tied := func(readings []Reading) []string {
@@ -107,7 +107,7 @@ func (a *Adapter) favour(ctx context.Context, cases []Case, choice Choice) (Pars
 				good := true
 				for _, how := range cuts {
 					if how == runes || how != whole && !a.Streams {
-						continue // what tokens show is enough to choose
+						continue // the results with tokens are enough to choose
 					}
 					r, err := a.one(ctx, &cases[i], with(name), how, uint64(i))
 					if err != nil {
@@ -156,7 +156,7 @@ func (a *Adapter) favour(ctx context.Context, cases []Case, choice Choice) (Pars
 	return best, err
 }
 
-// lacks returns what part of a case no parser of the engine reads; "" where none is missing.
+// lacks returns the part of a case that no parser of the engine reads; "" where none is missing.
 func (a *Adapter) lacks(c *Case, choice Choice, p Parser) string {
 	switch {
 	case a.ByTemplate:
@@ -221,7 +221,7 @@ func (a *Adapter) one(ctx context.Context, c *Case, p Parser, how cut,
 	return res, nil
 }
 
-// streamDiffers returns what differs between a batch and a stream that were both judged right:
+// streamDiffers returns the difference between a batch and a stream that were both judged right:
 // calls, or the texts but for white space.
 func streamDiffers(batch, stream Message) string {
 	switch {
@@ -235,8 +235,8 @@ func streamDiffers(batch, stream Message) string {
 	return ""
 }
 
-// Choice is what [Adapter.Pick] found: the engine's own detection, the parser that reads most, and
-// what each reads.
+// Choice is the result of [Adapter.Pick]: the engine's own detection, the parser that reads most,
+// and the turns that each reads.
 type Choice struct {
 	Best     Parser    `json:"best"`
 	Detected *Parser   `json:"detected,omitempty"` // the engine's own choice, where it makes one
@@ -380,14 +380,14 @@ func (a *Adapter) readings(ctx context.Context, names []string, cases []Case,
 	return all, nil
 }
 
-// readsCalls returns what is wrong with the calls of a message; where a call stands, its reasoning
-// is another parser's.
+// readsCalls returns the faults in the calls of a message; where a call stands, its reasoning is
+// another parser's.
 func readsCalls(c *Case, got Message) string {
 	_, text := callsDiffer(c, got.Calls)
 	return text
 }
 
-// readsThoughts returns what is wrong with reasoning and content.
+// readsThoughts returns the faults in reasoning and content.
 func readsThoughts(c *Case, got Message) string {
 	if squeezed(c.Want.Reasoning) != squeezed(got.Reasoning) {
 		return fmt.Sprintf("reasoning_content is %q, want %q", got.Reasoning, c.Want.Reasoning)

@@ -1,7 +1,7 @@
 // Package equivalence shows that a family's own template stands for the vendors' templates of the
 // family.
 //
-// # What is the same
+// # The parts that are the same
 //
 // Two templates are equivalent where they can do the same, have the same output format and parse
 // every case of the family alike. The cases say the last, since each runs with every template of
@@ -10,9 +10,9 @@
 //
 //   - the capabilities, all of them (E26);
 //   - the format's spelling: the modes of reasoning and content, their markers and whether the
-//     template trims there, the
-//     section, the markers around calls, separators, the parts of a call with its ids and counters, the members of a JSON
-//     object, how arguments are enclosed, keyed, valued, escaped and sorted, and the routes ([format.Format.Spelling]).
+//     template trims there, the section, the markers around calls, separators, the parts of a call
+//     with its ids and counters, the members of a JSON object, how arguments are enclosed, keyed,
+//     valued, escaped and sorted, and the routes ([format.Format.Spelling]).
 //
 // The frame of a turn of the chat (header and end) and the white space at the edges of markers are
 // no part of it: a parser reads the one off its own template and takes the other as it comes. The
@@ -49,8 +49,8 @@ import (
 // Group is the group of the results, a column of the matrix.
 const Group = "equivalent"
 
-// Text returns what must be the same in all templates of a family: a line "name: value" for each
-// capability and each field of the format's spelling, in a fixed order.
+// Text returns the parts that must be the same in all templates of a family: a line "name: value"
+// for each capability and each field of the format's spelling, in a fixed order.
 func Text(t *engine.Template) string {
 	return t.Caps().String() + t.Analysis().Format.Spelling().String()
 }
@@ -66,7 +66,7 @@ func Compare(v families.Vendor, own string, vendor *engine.Template) rule.Result
 	return res
 }
 
-// faults says what is wrong between two texts in view of what is declared.
+// faults returns the faults between two texts, given the declared differences.
 func faults(v families.Vendor, own, vendor string) []string {
 	ours, theirs := lines(own), lines(vendor)
 	var faults []string

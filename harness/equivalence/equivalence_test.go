@@ -74,7 +74,7 @@ func TestCompare(t *testing.T) {
 	for _, c := range []struct {
 		name, vendor string
 		differs      []string
-		want         []string // what the failure says; none: it passes
+		want         []string // parts of the failure; none: it passes
 	}{
 		{"itself", own, nil, nil},
 		{"another end of the turn", call("call", "<stop>", true), nil, nil},

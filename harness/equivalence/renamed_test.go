@@ -27,7 +27,7 @@ var (
 	markerParts = regexp.MustCompile(`^(<[|｜]?|\[)(/?)(.*?)([|｜]?>|\]|[= ])$`)
 )
 
-// renamings are other spellings of a template's markers. They keep apart what is apart, and an
+// renamings are other spellings of a template's markers. They keep different markers apart, and an
 // opener looks like its closer as much as before, but for the last group.
 var renamings = []struct {
 	name   string
@@ -187,7 +187,7 @@ func renamed(t *testing.T, family, text string, from, step int) {
 		spelled := compile(t, r.name, respell.Replace(text))
 		if !respelled(own, spelled, respell) {
 			// white space of the template's own syntax, or another part of the source, has changed
-			// what is written
+			// the rendering
 			continue
 		}
 		want, got := respell.Replace(learnt), learntOf(spelled, false)
@@ -205,8 +205,8 @@ func renamed(t *testing.T, family, text string, from, step int) {
 // squeeze takes white space out of a text with quoted literals.
 var squeeze = strings.NewReplacer(" ", "", `\n`, "")
 
-// learntOf is what the engine learns from a template, as text; spelling leaves out what is only
-// white space.
+// learntOf is the engine's knowledge of a template, as text; spelling leaves out parts that are
+// only white space.
 func learntOf(t *engine.Template, spelling bool) string {
 	f := t.Analysis().Format
 	if spelling {
@@ -216,7 +216,7 @@ func learntOf(t *engine.Template, spelling bool) string {
 	b.WriteString(t.Caps().String() + f.String())
 	for _, s := range t.Verify().Shapes {
 		if s.Verdict == verify.Refused || s.Verdict == verify.Unjudged {
-			s.Note = "" // what the template says may hold markers cut short
+			s.Note = "" // the template's text may hold markers cut short
 		}
 		b.WriteString(s.String() + "\n")
 	}

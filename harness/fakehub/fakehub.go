@@ -8,8 +8,8 @@
 // changes a file in it, which makes a new commit that main points to. A file whose name ends in
 // ".gguf" or ".safetensors" is stored as LFS: asked for it, the Hub redirects to the storage, with
 // a signature in the query. The answers have the fields, headers and codes of the real Hub that
-// programs depend on. [Hub.Fault] breaks some or all of them; [Hub.Requests] tells what was asked,
-// with which headers.
+// programs depend on. [Hub.Fault] breaks some or all of them; [Hub.Requests] returns the requests,
+// with their headers.
 //
 // It is no mock of our client: it knows nothing of it, and the huggingface_hub library could fetch
 // from it as well.
@@ -108,7 +108,7 @@ type Fault struct {
 	Value string // of a header
 }
 
-// Kind is what a fault does.
+// Kind is the kind of a fault.
 type Kind string
 
 // The kinds of faults.
@@ -177,7 +177,7 @@ func (h *Hub) Heal() {
 	h.faults = nil
 }
 
-// Requests returns what was asked since the last call.
+// Requests returns the requests since the last call.
 func (h *Hub) Requests() []Request {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -380,7 +380,7 @@ func (h *Hub) serveAPI(w *answer, id, revision string, query url.Values) {
 	w.json(info)
 }
 
-// shown is what the Hub shows of the first model file: the default template alone.
+// shown is the part of the first model file that the Hub shows: the default template alone.
 func shown(files map[string][]byte) map[string]any {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		f, err := gguf.Open(bytes.NewReader(files[name]), int64(len(files[name])))

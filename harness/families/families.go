@@ -1,4 +1,4 @@
-// Package families reads a corpus: its families, the vendors' templates, and what is known to fail.
+// Package families reads a corpus: its families, the vendors' templates, and the known failures.
 //
 // # Terminology
 //
@@ -42,7 +42,7 @@ const OwnTemplate = "template.jinja"
 // Family is one output format with its templates and cases.
 type Family struct {
 	Name    string
-	About   string   // what is particular about it
+	About   string   // a sentence about it
 	Own     bool     // the corpus has a folder with a template for it
 	Cases   []string // the scripts, paths in the corpus, sorted
 	Vendors []Vendor // sorted
@@ -59,7 +59,7 @@ type Vendor struct {
 	Why     string // the reason for that
 }
 
-// Corpus is a corpus read: its families, sorted by name, and what is known to fail.
+// Corpus is a corpus read: its families, sorted by name, and the known failures.
 type Corpus struct {
 	// FS has the corpus' files, and each case that a kind makes for a family, FAMILY/KIND.txtar.
 	FS       fs.FS
@@ -134,7 +134,7 @@ func (c *Corpus) readFamilies() error {
 	for _, g := range groups {
 		name, about, ok := strings.Cut(g.Head, ": ")
 		if !ok {
-			return fmt.Errorf("families.txt:%d: expected a heading \"family: what is particular "+
+			return fmt.Errorf("families.txt:%d: expected a heading \"family: a sentence "+
 				"about it\", found %q", g.Line, g.Head)
 		}
 		f := Family{Name: name, About: about}

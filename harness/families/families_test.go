@@ -62,7 +62,7 @@ func TestLoad(t *testing.T) {
 func TestLoadErrors(t *testing.T) {
 	const list = "a: first\n\tv.jinja\n"
 	for _, c := range []struct{ name, families, lock, want string }{
-		{"no about", "a\n\tv.jinja\n", "", `families.txt:1: expected a heading "family: what is particular about it", found "a"`},
+		{"no about", "a\n\tv.jinja\n", "", `families.txt:1: expected a heading "family: a sentence about it", found "a"`},
 		{"no reason", "a: first\n\tv.jinja differs in keys\n", "", `families.txt:2: expected "file" or "file differs in name, name: the reason"`},
 		{"no difference", "a: first\n\tv.jinja keys: so\n", "", `families.txt:2: expected "file" or "file differs in name`},
 		{"no lock", list, "# empty\n", "vendor.lock does not have v.jinja as a template of the family a"},

@@ -31,7 +31,8 @@ const (
 // optional are the commands that a family may be without.
 var optional = []string{"finish", "accept", "roundtrip"}
 
-// Kinds are the kinds of cases: for each a script, and what is asked and expected in each setting.
+// Kinds are the kinds of cases: for each a script, and the request and the expectation in each
+// setting.
 type Kinds struct {
 	kinds     map[string]*txtar.Archive
 	functions ordered.Value
@@ -72,7 +73,7 @@ func ReadKinds(fsys fs.FS) (*Kinds, error) {
 // Names returns the kinds, sorted.
 func (k *Kinds) Names() []string { return slices.Sorted(maps.Keys(k.kinds)) }
 
-// Request and Message return what a kind asks and expects in a setting.
+// Request and Message return a kind's request and its expected message in a setting.
 func (k *Kinds) Request(kind, setting string) (ordered.Value, error) {
 	text, ok := k.file(kind, setting, requestFile)
 	if !ok {
@@ -152,7 +153,7 @@ type family struct {
 	own     string
 	kinds   []string                     // sorted
 	files   map[string]map[string]string // of each kind
-	asks    map[string]ordered.Value     // what the request of a kind asks besides
+	asks    map[string]ordered.Value     // additions to the request of a kind
 	without map[string][]string          // the commands that a kind is without
 }
 
@@ -165,8 +166,8 @@ func (f *family) file() string { return f.name + "/" + Outputs }
 //	ask 'JSON' KIND...            members that the requests of these kinds have besides
 //	without COMMAND KIND...       these kinds do not run the command
 //
-// Then come the outputs, -- KIND/output.txt --, the prompts, -- KIND/prompt.txt --, and what else
-// of a kind is different here.
+// Then come the outputs, -- KIND/output.txt --, the prompts, -- KIND/prompt.txt --, and the other
+// parts of a kind that differ here.
 func (k *Kinds) readOutputs(name string, a *txtar.Archive) (*family, error) {
 	f := &family{name: name, files: map[string]map[string]string{},
 		asks:    map[string]ordered.Value{},
@@ -220,7 +221,7 @@ func (f *family) readHead(head string) error {
 		var err error
 		switch {
 		case number == 1 && !strings.HasPrefix(line, "#"):
-			err = errors.New("expected a comment that tells what is particular about " +
+			err = errors.New("expected a comment about " +
 				"the family")
 		case line == "" || strings.HasPrefix(line, "#"):
 		case word == "setting":
@@ -229,7 +230,7 @@ func (f *family) readHead(head string) error {
 			err = f.readAsk(rest)
 		case word == "without":
 			err = f.readWithout(strings.Fields(rest))
-		default: // a command; what may stand here is the script's to say
+		default: // a command; the script decides which may stand here
 			kept = line
 			commands++
 		}

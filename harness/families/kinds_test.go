@@ -24,8 +24,8 @@ func load(outputs string) (*families.Corpus, error) {
 		"# one of its own\ntemplate a\n"))
 }
 
-// TestKinds composes cases of a kind: the setting's files, what the family has instead, what it
-// asks besides, and what it is without.
+// TestKinds composes cases of a kind: the setting's files, the family's replacements, its additions
+// to the request, and the parts that it leaves out.
 func TestKinds(t *testing.T) {
 	for _, c := range []struct{ name, outputs, want string }{
 		{"the setting", "# about\nsetting sea\n-- hello/output.txt --\nHello\n",

@@ -11,7 +11,7 @@ import (
 	"github.com/goassay/assay/harness/conversation"
 )
 
-// Kind names what a patch mends, in words.
+// Kind names the fault that a patch mends, in words.
 type Kind string
 
 // The kinds.
@@ -35,7 +35,7 @@ type kindOf struct {
 	forms  []wrap
 }
 
-// kinds are tried in this order: a tool that crashes hides what is wrong with its types.
+// kinds are tried in this order: a tool that crashes hides the faults of its types.
 var kinds = []kindOf{
 	{UnknownName, []string{"A001", "A002", "A066", "A036"}, nil, nil, nil},
 	{NullContent, []string{"A012", "A040", "A066"}, []string{"content"}, (*mender).nullFaults,
@@ -227,7 +227,7 @@ func (m *mender) sound() {
 	m.good = slices.DeleteFunc(m.good, func(k kept) bool { return m.spoiled(k) })
 }
 
-// spoiled reports whether a prompt has in it what a kind of fault writes: it may change.
+// spoiled reports whether a prompt has text of a kind of fault in it: it may change.
 func (m *mender) spoiled(k kept) bool {
 	for _, twin := range m.twins(k.in) {
 		text, err := m.now.t.Render(twin.in)
@@ -274,8 +274,8 @@ func eachArguments(
 	return in
 }
 
-// filled returns an input with what clients may leave out: content of the assistant, descriptions
-// and parameters.
+// filled returns an input with the parts that clients may leave out: content of the assistant,
+// descriptions and parameters.
 func filled(in chattemplate.Input) chattemplate.Input {
 	in = eachMessage(in, func(msg ordered.Value) ordered.Value {
 		if msg.At("role").Text() == "assistant" && msg.At("content").IsNull() {

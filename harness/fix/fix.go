@@ -1,23 +1,23 @@
-// Package fix mends what can be mended in a template without judgement.
+// Package fix mends the faults of a template that can be mended without judgement.
 //
 // # Model
 //
 // A fault is a request that a client may send and that the template fails on, or writes wrongly,
 // beside its twin: the same request in the form that the template was written for. Null content has
 // an empty string as its twin, arguments as text have the object, a tool without a description has
-// an empty one. So the twin's prompt says what the request's prompt must be, and nobody has to
-// guess what the author meant.
+// an empty one. So the twin's prompt is the prompt that the request must give, and nobody has to
+// guess the author's meaning.
 //
 // [Mend] looks for an edit of the template's tree that makes the two the same: where the render
-// failed, or wrote something else, the expressions around the place, what they were assigned from,
-// and where else the field is read are wrapped, one form after the other, until one is right. An
-// edit touches the author's own text nowhere else, white-space control included.
+// failed, or wrote something else, Mend wraps the expressions around the place, those that they
+// were assigned from, and those that read the field elsewhere, one form after the other, until one
+// is right. An edit touches the author's own text nowhere else, white-space control included.
 //
 // # Proof
 //
 // A patch is offered only if it is proven: every conversation that the template rendered well
 // renders the same bytes, the requests at fault give their twins' prompts, and of the rules of
-// package check those that it is for find less, and none finds what it did not find before.
+// package check those that it is for find less, and none finds a fault that it did not find before.
 //
 // # Errors
 //
@@ -49,8 +49,8 @@ type Options struct {
 	Refuse bool
 	// Only are the ids of the rules whose findings are to be mended; nil: all.
 	Only []string
-	// Findings are what the check found in the template already, with the options that [Mend] is
-	// given; nil: it is checked.
+	// Findings are the findings that the check has made in the template already, with the options
+	// that [Mend] is given; nil: it is checked.
 	Findings []rule.Result
 	// Limits bound every render, and all of a check together; zero: the defaults.
 	Limits engine.Limits
@@ -64,7 +64,7 @@ type Patch struct {
 	Kind   Kind
 	Before string // the template's text
 	After  string // and with the patch
-	Gone   []Gone // what the check finds without it and not with it
+	Gone   []Gone // the findings without it that are gone with it
 	Cured  int    // how many of the requests that were tried it cures
 }
 
@@ -99,7 +99,7 @@ type Left struct {
 	Reason string
 }
 
-// Mended is what came of a template.
+// Mended is the result for a template.
 type Mended struct {
 	Source  subject.Source
 	Text    string   // the template with all patches
@@ -154,7 +154,7 @@ type mender struct {
 	good     []kept
 	bases    []base
 	findings []rule.Result // of now; nil: not known yet
-	proven   []rule.Result // of what was proven last
+	proven   []rule.Result // of the patch that was proven last
 	tries    int           // edits left to try for the fault
 }
 
@@ -179,7 +179,8 @@ func (m *mender) source(text string) subject.Source {
 // searchSteps bounds the renders of a search together: a template that needs more is not mended.
 const searchSteps = 2_000_000_000
 
-// start compiles the template and notes what it renders well; false where it does not compile.
+// start compiles the template and notes the conversations that it renders well; false where it does
+// not compile.
 func (m *mender) start() bool {
 	t, err := m.source(m.result.Text).Compile()
 	if err != nil {
@@ -206,7 +207,7 @@ func (m *mender) state(text string) (*state, bool) {
 	return &state{text: text, t: t}, true
 }
 
-// keeps reports whether a template renders as before what was rendered well.
+// keeps reports whether a template renders the conversations that were rendered well as before.
 func (m *mender) keeps(st *state) bool {
 	for i, k := range m.good {
 		if text, err := st.t.Render(k.in); err != nil || text != k.text {
@@ -310,8 +311,8 @@ func (m *mender) refuse(k kindOf, f fault, reason string) {
 	m.result.Left = append(m.result.Left, r)
 }
 
-// proves holds a patch against what was rendered well and against the rules. The reason says why it
-// is not offered.
+// proves tests a patch with the conversations that were rendered well and with the rules. It
+// returns the reason why the patch is not offered.
 func (m *mender) proves(st *state) (gone []Gone, reason string) {
 	if !m.keeps(st) {
 		return nil, "the edit changes a prompt that was right"

@@ -52,8 +52,8 @@ const (
 func TestMend(t *testing.T) {
 	for _, c := range []struct {
 		name          string
-		line, broken  string // what stands there in the sound template, and in the broken one
-		want          string // what the patch makes of it; "" where there is none
+		line, broken  string // the line in the sound template, and in the broken one
+		want          string // the line after the patch; "" where there is none
 		kind          fix.Kind
 		left          string // a part of the reason why nothing is done
 		refuse, plain bool   // plain: the rest of the template may change, too

@@ -11,8 +11,8 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// The names that other template engines, and Python itself, use for what the language has under
-// another name.
+// The names that other template engines, and Python itself, use for things that the language has
+// under another name.
 var (
 	// filters that are another filter
 	filterAliases = map[string]string{
@@ -102,7 +102,7 @@ func (m *mender) names() {
 	if n.edits == nil || !apart(edits) {
 		return
 	}
-	if err == nil { // what is unknown stands where it is rarely reached
+	if err == nil { // the unknown name stands where it is rarely reached
 		m.original = was.ChatTemplate()
 		m.budget = jinja.NewBudget(searchSteps)
 		st, _ := m.state(text)

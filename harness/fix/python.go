@@ -46,8 +46,8 @@ func spelled(v ordered.Value) []ordered.Value {
 	return all
 }
 
-// asPython returns a prompt with JSON in place of what it has in Python's spelling of a request's
-// tools; false where it has none.
+// asPython returns a prompt with JSON in place of the parts of a request's tools that it has in
+// Python's spelling; false where it has none.
 func asPython(in chattemplate.Input, text string) (string, bool) {
 	was := text
 	for _, v := range spelled(ordered.ArrayOf(in.Tools...)) {
@@ -77,7 +77,7 @@ func (m *mender) pythonFaults() []fault {
 	if !slices.ContainsFunc(found(m.findings), func(g Gone) bool { return g.Rule == "A068" }) {
 		return nil // the format's own spelling
 	}
-	// Prompts with such a value change; what they must become is known.
+	// Prompts with such a value change; their right form is known.
 	for i, k := range m.good {
 		if want, ok := asPython(k.in, k.text); ok {
 			m.good[i].text = want

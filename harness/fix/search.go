@@ -17,13 +17,13 @@ const (
 	maxBranch = 3   // edits that are gone on from
 )
 
-// candidate is what may mend a fault: expressions wrapped.
+// candidate is an edit that may mend a fault: expressions wrapped.
 type candidate struct{ wraps [][]Edit }
 
 // edits returns all edits of a candidate in order.
 func (c candidate) edits() []Edit { return sorted(slices.Concat(c.wraps...)) }
 
-// candidates returns edits that may mend what happened at a place, the likeliest first.
+// candidates returns edits that may mend the failure at a place, the likeliest first.
 func (st *state) candidates(k kindOf, off int) []candidate {
 	a := st.survey(k.keys)
 	var all []candidate

@@ -30,7 +30,7 @@ const (
 	whole                // anything
 )
 
-// use says what a value is used for.
+// use is the purpose of a value.
 type use uint8
 
 const (
@@ -118,7 +118,7 @@ var orParameters = or(func(s *site) string {
 	return strings.ReplaceAll(noParameters.String(), `"`, s.quote)
 })
 
-// orNone makes null of what is not there.
+// orNone makes null of a missing value.
 func orNone(s *site) ([]Edit, bool) { return s.filtered("default(none)"), true }
 
 // joinTypes writes alternatives in one word.
@@ -144,7 +144,7 @@ func orTypes(s *site) ([]Edit, bool) {
 	})(s)
 }
 
-// tail is how many bytes of the text follow what a field is read of.
+// tail is the number of bytes of the text after the expression whose field is read.
 func (s *site) tail(of syntax.Expr) int {
 	if n, ok := s.x.(*syntax.Attr); ok {
 		return len(s.text) - (n.Offset() - s.span.From)
@@ -185,7 +185,7 @@ func asMembers(s *site) ([]Edit, bool) {
 		`.arguments ~ '}' if ` + call + `.arguments is string`), true
 }
 
-// asJSON writes what is not text as JSON.
+// asJSON writes a value that is not text as JSON.
 func asJSON(s *site) ([]Edit, bool) {
 	if !simple(s.x) {
 		return nil, false
@@ -223,7 +223,7 @@ func merged(outer, inner []Edit) []Edit {
 		{From: inner[1].From, To: inner[1].To, Text: inner[1].Text + outer[1].Text}}
 }
 
-// field returns the name of the field that an expression reads, and of what.
+// field returns the name of the field that an expression reads, and the expression that has it.
 func field(x syntax.Expr) (key string, of syntax.Expr, ok bool) {
 	switch x := x.(type) {
 	case *syntax.Attr:
@@ -548,8 +548,8 @@ func (a *atlas) at(off int) []*root {
 	return all
 }
 
-// near returns the sites that may be the cause of what happened at a place, the likeliest first:
-// those around it, then those that the names in them get their values from.
+// near returns the sites that may have caused the failure at a place, the likeliest first: those
+// around it, then those that the names in them get their values from.
 func (a *atlas) near(off int) []*site {
 	var all []*site
 	seen := map[syntax.Expr]bool{}

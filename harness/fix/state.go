@@ -102,14 +102,14 @@ func moves(steps [][]Edit, of, upTo int) []Edit {
 	var all []Edit
 	shift := 0
 	for _, e := range steps[of] {
-		// what it wrote
+		// its text
 		at := Edit{From: e.From + shift, To: e.From + shift + len(e.Text), Text: ""}
 		shift += len(e.Text) - (e.To - e.From)
 		for _, step := range steps[of+1 : upTo] {
 			from, to := moved(at.From, step), moved(at.To, step)
 			at.From, at.To = from, to
 		}
-		at.Text = strings.Repeat("x", e.To-e.From) // what stood there
+		at.Text = strings.Repeat("x", e.To-e.From) // the expression that stood there
 		all = append(all, at)
 	}
 	return all

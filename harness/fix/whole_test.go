@@ -91,7 +91,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// mendFile mends one template, and holds what came of it against conversations that were not seen.
+// mendFile mends one template, and tests the result with conversations that were not seen.
 func mendFile(t *testing.T, file string, unseen *conversation.Grammar, count func(string, bool)) {
 	src, err := subject.Open(file, nil)
 	if err != nil {

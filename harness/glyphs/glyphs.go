@@ -1,17 +1,17 @@
-// Package glyphs draws chat templates whose markers look like nothing in particular, and judges
-// what the engine makes of them.
+// Package glyphs draws chat templates whose markers look like nothing in particular, and judges the
+// engine's findings about them.
 //
 // # Model
 //
 // A marker is made of runes of one class or two: punctuation, symbols, emoji, letters of five
 // scripts, plain words. A template is drawn from a seed: the spelling of its calls, whether it
 // writes reasoning, wraps content or calls, and a marker for each place. So its turns are known
-// without the engine ([Template.Turn]), and what the engine found can be held against them.
+// without the engine ([Template.Turn]), and the engine's findings can be compared with them.
 //
 // A template is accepted where the engine reports that it supports tools and all shapes are
 // verified. One that is accepted must be right: the format that was found spells turns of other
-// messages than the proof's, and the parser reads them back. Accepted and wrong is what must never
-// be; refused is a loss, and its reason names the shape.
+// messages than the proof's, and the parser reads them back. No template may be accepted and wrong;
+// refused is a loss, and its reason names the shape.
 //
 // # Stability
 //
@@ -135,7 +135,7 @@ func (t *Template) source() string {
 		`{% if x.tool_calls %}` + calls + `{% endif %}{% else %}` + m("other") + `{{ x.role }} {{ x.content }}{% endif %}` + m("eot") + `{% endfor %}{% if add_generation_prompt %}` + m("bot") + `{% endif %}`
 }
 
-// Turn is what the template writes for a message after the header, the end of the turn included.
+// Turn is the template's text for a message after the header, the end of the turn included.
 func (t *Template) Turn(m chat.Message) string {
 	var b strings.Builder
 	w := func(texts ...string) {
@@ -183,14 +183,14 @@ func (t *Template) Turn(m chat.Message) string {
 	return b.String()
 }
 
-// Verdict is what became of a template.
+// Verdict is the outcome for a template.
 type Verdict struct {
 	Accepted bool
 	Reason   string // why it was refused
 	Wrong    string // how it is wrong though it was accepted
 }
 
-// messages are what a template that was accepted is tried with. Their texts are no probe's.
+// messages are the ones with which an accepted template is tried. Their texts are no probe's.
 func (t *Template) messages() []chat.Message {
 	call := func(name, args string) chat.ToolCall {
 		return chat.ToolCall{Name: name, Arguments: args, Complete: true}
@@ -210,7 +210,7 @@ func (t *Template) messages() []chat.Message {
 const tools = `[{"type": "function", "function": {"name": "find_route", "description": "Finds a route.", "parameters": {"type": "object", "properties": {"from": {"type": "string"}, "stops": {"type": "integer"}}}}},
 	{"type": "function", "function": {"name": "look", "description": "Looks.", "parameters": {"type": "object", "properties": {"at": {"type": "string"}, "deep": {"type": "boolean"}}}}}]`
 
-// Judge has the engine judge the template, and holds what it accepts against the truth.
+// Judge has the engine judge the template, and compares the formats that it accepts with the truth.
 func (t *Template) Judge() Verdict {
 	c, err := subject.New(fmt.Sprintf("seed %d", t.Seed), t.Text).Compile()
 	if err != nil {

@@ -19,9 +19,9 @@ import (
 // maxRange bounds range, whose items stand in memory here.
 const maxRange = 100_000
 
-// environment returns gonja's own environment with what transformers adds to jinja2's, and with
-// replacements for what gonja does differently from both. It is made anew for every template, since
-// gonja's sets can change while it runs.
+// environment returns gonja's own environment with transformers' additions to jinja2's, and with
+// replacements for the parts in which gonja differs from both. It is made anew for every template,
+// since gonja's sets can change while it runs.
 func environment(now func() (time.Time, error)) *exec.Environment {
 	filters := exec.NewFilterSet(map[string]exec.FilterFunction{}).Update(builtins.Filters)
 	for name, f := range map[string]exec.FilterFunction{"tojson": tojson, "items": itemsFilter,

@@ -14,8 +14,8 @@
 //
 // A recursive macro in gonja ends the process beyond recovery, so gonja never runs in it.
 // [Renderer] renders in a child process, a second start of the same binary (see worker.go), and
-// only what the native engine has rendered within its limits just before. The child has limits of
-// its own on stack, memory and time, and a new one is started when it dies.
+// only conversations that the native engine has rendered within its limits just before. The child
+// has limits of its own on stack, memory and time, and a new one is started when it dies.
 //
 // # Limits
 //
@@ -61,8 +61,8 @@ type Renderer struct {
 	child *child
 }
 
-// defaultTimeout is far beyond what any chat template needs, so that only a render that hangs meets
-// it.
+// defaultTimeout is far beyond the need of any chat template, so that only a render that hangs
+// meets it.
 const defaultTimeout = 10 * time.Second
 
 // Close ends the child process. The renderer can be used again and then starts another.
@@ -94,7 +94,7 @@ type rendering struct {
 // Render implements [chattemplate.Rendering].
 func (g rendering) Render(vars ordered.Value, now func() time.Time) (string, error) {
 	if _, err := g.native.Render(vars, now); err != nil {
-		return "", fmt.Errorf("gonja only renders what the native engine renders: %w", err)
+		return "", fmt.Errorf("gonja renders only conversations that the native engine renders: %w", err)
 	}
 	q := request{Source: g.src.Text, Vars: vars, Render: true}
 	if now != nil {
@@ -208,8 +208,7 @@ func (c *child) talk(q request) (response, error) {
 	return answer, json.Unmarshal(line, &answer)
 }
 
-// stop ends the child and returns the first line of what it wrote on its standard error. The caller
-// holds the lock.
+// stop ends the child and returns the first line of its standard error. The caller holds the lock.
 func (r *Renderer) stop() string {
 	c := r.child
 	if c == nil {
@@ -223,7 +222,7 @@ func (r *Renderer) stop() string {
 	return line
 }
 
-// headWriter keeps the first bytes of what is written to it; a stack overflow prints a megabyte.
+// headWriter keeps the first bytes written to it; a stack overflow prints a megabyte.
 type headWriter struct{ head []byte }
 
 func (w *headWriter) Write(p []byte) (int, error) {

@@ -66,7 +66,7 @@ func fromJSON(v ordered.Value) *exec.Value {
 // maxDepth bounds the nesting of a value that is written as JSON.
 const maxDepth = 1000
 
-// jsonStyle is what tojson's arguments say.
+// jsonStyle is the style that tojson's arguments select.
 type jsonStyle struct {
 	comma, colon string
 	indent       string

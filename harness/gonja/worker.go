@@ -29,9 +29,9 @@ const (
 	maxOutput = 64 << 20 // bytes of one render
 )
 
-// init turns the process into a worker if it was started as one. Doing it here rather than in a
-// main function is what lets every binary that links this package, the test binaries included,
-// start itself as its own child.
+// init turns the process into a worker if it was started as one. Because it is here rather than in
+// a main function, every binary that links this package, the test binaries included, can start
+// itself as its own child.
 func init() {
 	if os.Getenv(workerEnv) == "" {
 		return

@@ -28,7 +28,7 @@ const (
 	maxGrowth = 1.2
 )
 
-// cost is what package main of growth prints.
+// cost is a line that growth prints.
 type cost struct {
 	Bytes                          int
 	Blocks, Memory, Peak, Resident uint64

@@ -1,6 +1,6 @@
 // Package hostile attacks every reader of foreign text, and demands that each attack ends within
 // its limit with a clear error or at a cost in proportion to its size. docs/untrusted.md lists the
-// attacks; `go test -v` shows what each took.
+// attacks; `go test -v` shows the cost of each.
 package hostile
 
 import (
@@ -18,18 +18,18 @@ import (
 // attack is one attack.
 type attack struct {
 	name string
-	want string // what the error says; empty: there is none
+	want string // a part of the error; empty: no error
 	run  func(t *testing.T) error
 }
 
-// maxHeap bounds what an attack may add to the heap, in MiB; most stay far below.
+// maxHeap bounds the memory that an attack may add to the heap, in MiB; most stay far below.
 const maxHeap = 512
 
 // hang is when an attack counts as one that does not end. Nothing that is well takes a twentieth of
 // it.
 const hang = 4 * time.Minute
 
-// attacks runs attacks and shows the peak of the heap and what was allocated in all.
+// attacks runs attacks and shows the peak of the heap and the bytes allocated in all.
 func attacks(t *testing.T, all []attack) {
 	manual := document(t)
 	for _, a := range all {

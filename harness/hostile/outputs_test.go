@@ -100,8 +100,8 @@ func work(plan *engine.Plan, output string) int {
 // format that may be any of fifteen.
 const maxWork = 600
 
-// TestOutputs feeds every family of the corpus what is nearly a marker, for as long as it takes to
-// show whether the work grows faster than the output.
+// TestOutputs feeds every family of the corpus texts that are nearly markers, for as long as it
+// takes to show whether the work grows faster than the output.
 func TestOutputs(t *testing.T) {
 	loaded, err := families.Load(corpus.FS)
 	if err != nil {

@@ -122,8 +122,8 @@ func (c calling) closers() (texts []string) {
 	return slices.DeleteFunc(texts, func(text string) bool { return len(text) < 4 })
 }
 
-// read reads an output whole, byte by byte and in halves, and says what came of it: the content,
-// and for each call its town and days, or a dash where it is not complete.
+// read reads an output whole, byte by byte and in halves, and returns its meaning: the content, and
+// for each call its town and days, or a dash where it is not complete.
 func (c calling) read(t *testing.T, output string) string {
 	t.Helper()
 	answer, mismatch := split.CheckSchedules(stream.NewParser(c.out), output, chat.FinishStop,
@@ -146,10 +146,10 @@ func (c calling) read(t *testing.T, output string) string {
 	return strings.TrimSpace(said)
 }
 
-// disorders are what models do to calls, and what is read of it in every format.
+// disorders are the things that models do to calls, with their reading in every format.
 var disorders = []struct {
 	why    string
-	output func(c calling) []string // what the format has of it
+	output func(c calling) []string // the outputs in the format
 	want   string                   // "=": the output itself; "...": any content before it
 }{
 	{"a call", func(c calling) []string { return []string{c.one} }, "(Oslo 3)"},

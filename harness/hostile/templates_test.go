@@ -100,7 +100,7 @@ func macros(n int) string {
 	return b.String() + "{{ m0() }}"
 }
 
-// conversation is a template with calls around which an attacker may write what he likes.
+// conversation is a template with calls around which an attacker may write any text.
 func conversation(open, close, answer string) string {
 	return strings.NewReplacer("OPEN", open, "CLOSE", close, "ANSWER", answer).Replace(`{%- if tools %}[tools]{{ tools|tojson }}[/tools]{% endif %}
 {%- for m in messages %}{{- '<|' ~ m.role ~ '|>' }}

@@ -1,6 +1,6 @@
 // Package inorder does work on all cores and hands the results on in the order of the work, with a
-// bounded number of pieces in flight: memory does not grow with the work, and what is written does
-// not depend on how it was scheduled.
+// bounded number of pieces in flight: memory does not grow with the work, and the output does not
+// depend on the schedule.
 //
 // # Stability
 //
@@ -20,8 +20,9 @@ import (
 const ahead = 64
 
 // Run does the work that next returns until its error, which is [io.EOF] at the end, or until the
-// context ends; what was begun then is finished. It hands every result to take, in order and by one
-// goroutine at a time, and returns next's error unless that is io.EOF, or why the context ended.
+// context ends; work that was begun then is finished. It hands every result to take, in order and
+// by one goroutine at a time, and returns next's error unless that is io.EOF, or why the context
+// ended.
 func Run[In, Out any](ctx context.Context, next func() (In, error), do func(In) Out,
 	take func(Out)) error {
 	cores := runtime.GOMAXPROCS(0)

@@ -1,5 +1,5 @@
-// Package live puts a model through a battery of requests and checks what comes of it: with
-// llama.cpp after it, on real tokens.
+// Package live puts a model through a battery of requests and checks the answers, on real tokens:
+// llama.cpp runs the model.
 //
 // # Terminology
 //
@@ -10,15 +10,15 @@
 //
 // # Model
 //
-// Every piece of an answer goes to the stream parser as it comes. Afterwards hold: the parser's
-// message in one go is the same, and so is that of the deltas; nothing of a constrained answer's
-// markers is in its text; llama.cpp took the grammar, and our own matcher accepts what it let
-// through; of an answer that the model ended, calls are there where they are required, complete, of
-// declared functions, one where only one is allowed, and their arguments satisfy the schemas; JSON
-// answers satisfy theirs. A lazy grammar's trigger is forced on the tiny model, which would not
-// find it. The prompt of the next turn, with the answer in it, is compared with prompt and answer
-// as they were: where it begins with them, a server can go on from its cache, which is noted and
-// not demanded.
+// Every piece of an answer goes to the stream parser as it comes. The checks demand afterwards: the
+// parser's message in one go is the same, and so is that of the deltas; nothing of a constrained
+// answer's markers is in its text; llama.cpp took the grammar, and our own matcher accepts the text
+// that it let through; of an answer that the model ended, calls are there where they are required,
+// complete, of declared functions, one where only one is allowed, and their arguments satisfy the
+// schemas; JSON answers satisfy theirs. A lazy grammar's trigger is forced on the tiny model, which
+// would not find it. The prompt of the next turn, with the answer in it, is compared with prompt
+// and answer as they were: where it begins with them, a server can go on from its cache, which is
+// noted and not demanded.
 //
 // # Errors
 //
@@ -95,7 +95,7 @@ type Options struct {
 	Done func(*Outcome)
 }
 
-// Outcome is a run and what came of it.
+// Outcome is a run with its result.
 type Outcome struct {
 	Template string
 	Scenario string
@@ -105,7 +105,7 @@ type Outcome struct {
 	Message  chat.Message
 	Result   llama.Result
 	Grammar  bool     // the answer was constrained, from its beginning or from a trigger on
-	Faults   []string // what did not hold
+	Faults   []string // the demands that did not hold
 	Notes    []string
 
 	armed bool // the grammar did constrain the answer: a lazy one's trigger came
@@ -348,7 +348,7 @@ func (c *Chat) begin(plan *engine.Plan, grammar *gbnf.Grammar) ([]llama.Token, e
 // maxSentences bounds how many sentences of a grammar are looked at for one with a call.
 const maxSentences = 64
 
-// check looks at what must hold of an answer. A grammar of nil is one that is known to accept it.
+// check makes the demands on an answer. A nil grammar is one that is known to accept it.
 func (out *Outcome) check(plan *engine.Plan, r chat.Request, parser *stream.Parser,
 	streamed *collector, grammar *gbnf.Grammar, s *scenario, tiny bool) {
 	fault := func(format string,
@@ -393,13 +393,13 @@ func (out *Outcome) check(plan *engine.Plan, r chat.Request, parser *stream.Pars
 	}
 	if grammar == nil {
 	} else if !utf8.ValidString(constrained) {
-		// llama.cpp takes what only looks like UTF-8, grammars are over characters
+		// llama.cpp takes bytes that only look like UTF-8, grammars are over characters
 		out.Notes = append(out.Notes, "the answer is not UTF-8: it was not held "+
 			"against our matcher")
 	} else if ok, err := accepts(grammar, constrained); err != nil {
 		fault("our matcher: %v", err)
 	} else if !ok {
-		fault("llama.cpp lets through what our matcher does not accept")
+		fault("llama.cpp lets through text that our matcher does not accept")
 	}
 	if plan.Lazy && begun && !out.Cut && len(out.Message.ToolCalls) == 0 {
 		fault("the trigger came, and no call was read")
@@ -415,12 +415,12 @@ func (out *Outcome) check(plan *engine.Plan, r chat.Request, parser *stream.Pars
 	out.checkCalls(r, fault)
 	if r.HasJSONSchema && len(out.Message.ToolCalls) == 0 {
 		if err := conforms(r.JSONSchema, out.Message.Content); err != nil {
-			fault("the answer is not what json_schema wants: %v", err)
+			fault("the answer does not satisfy json_schema: %v", err)
 		}
 	}
 }
 
-// checkLeaks looks for markers in what clients show. Strings in JSON may have any text.
+// checkLeaks looks for markers in the text that clients show. Strings in JSON may have any text.
 func (out *Outcome) checkLeaks(plan *engine.Plan, r chat.Request, fault func(string, ...any)) {
 	if r.HasJSONSchema {
 		return

@@ -17,8 +17,8 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// answers loads a model and returns the prompt's tokens and what the model writes after them,
-// greedily and by chance.
+// answers loads a model and returns the prompt's tokens and the model's text after them, greedily
+// and by chance.
 func answers(t *testing.T, path,
 	prompt string) (info llama.ModelInfo, tokens []llama.Token, texts []string) {
 	t.Helper()

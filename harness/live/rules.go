@@ -47,7 +47,7 @@ var serverRules = [numRules]rule.Rule{
 		Damage: "The turn is lost: a schema, a tool choice or an odd output of the model ends " +
 			"in an error although the request was right.",
 		Fix: "Answer it. The model's text is never a reason for an error; the documentation " +
-			"tells what the server cannot do."},
+			"tells the server's limits."},
 	ruleExtension: {ID: "S002", Name: "extension-accepted", Severity: rule.Warning,
 		Short: "A request with chat_template_kwargs or continue_final_message, which other " +
 			"servers have, is answered.",
@@ -61,7 +61,7 @@ var serverRules = [numRules]rule.Rule{
 	ruleEvents: {ID: "S004", Name: "events", Severity: rule.Error,
 		Short: "Every event of a stream is a line \"data:\" with a JSON object, ended by " +
 			"an empty line, and no line is beyond the limit.",
-		Damage: "Clients ignore what is no event, so that text or an error is lost " +
+		Damage: "Clients ignore a line that is no event, so that text or an error is lost " +
 			"without a trace.",
 		Fix: "Write each chunk as \"data: {...}\" and an empty line; errors as well."},
 	ruleStreamEnds: {ID: "S005", Name: "stream-ends", Severity: rule.Error,
@@ -104,7 +104,7 @@ var serverRules = [numRules]rule.Rule{
 	ruleFinish: {ID: "S012", Name: "finish-reason", Severity: rule.Error,
 		Short: "The finish reason is tool_calls where the model called (or stop, where a named " +
 			"call was demanded), length where the limit cut it off, else stop.",
-		Damage: "Agents stop where they should call, or call what was cut off.",
+		Damage: "Agents stop where they should call, or run a call that was cut off.",
 		Fix:    "Decide on the reason by the message that was sent."},
 	ruleUsage: {ID: "S013", Name: "usage", Severity: rule.Error,
 		Short: "Usage counts tokens, adds up, keeps to max_tokens, and comes with a stream " +
@@ -126,7 +126,7 @@ var serverRules = [numRules]rule.Rule{
 	ruleLeak: {ID: "S016", Name: "no-leak", Severity: rule.Error,
 		Short:  "No marker of the template's format is in content or reasoning.",
 		Damage: "Users read \"</think>\" or \"<tool_call>\".",
-		Fix:    "Parse the format that the template shows; hold back what may become a marker."},
+		Fix:    "Parse the format that the template shows; hold back text that may become a marker."},
 	ruleChoice: {ID: "S017", Name: "choice-obeyed", Severity: rule.Error,
 		Short: "tool_choice and parallel_tool_calls are obeyed: a call where one is required, " +
 			"of the function that was named, none where none is allowed, one where only one is.",
@@ -151,7 +151,7 @@ var serverRules = [numRules]rule.Rule{
 	ruleErrorShape: {ID: "S021", Name: "error-shape", Severity: rule.Error,
 		Short: "A request that is wrong is refused with a status from 400 to 499 and an object " +
 			"\"error\" that has a message and a type, streaming or not.",
-		Damage: "Clients show \"undefined\", or retry what can never succeed.",
+		Damage: "Clients show \"undefined\", or retry a request that can never succeed.",
 		Fix:    "Check the request before the stream begins, and answer in OpenAI's shape."},
 	ruleRaw: {ID: "S022", Name: "raw-agrees", Severity: rule.Error,
 		Short: "Read by this project's parser, the text that the model wrote is the same " +
@@ -162,7 +162,7 @@ var serverRules = [numRules]rule.Rule{
 			"one comes about."},
 	rulePrompt: {ID: "S023", Name: "prompt-agrees", Severity: rule.Warning,
 		Short:  "The server renders the prompt as this project does, which is as jinja2 does.",
-		Damage: "The model reads what it was not trained on, and answers worse.",
+		Damage: "The model reads text on which it was not trained, and answers worse.",
 		Fix:    "`assay render` shows the prompt; compare the place where they part."},
 	ruleNoRaw: {ID: "S024", Name: "raw-known", Severity: rule.Note,
 		Short:  "The text that the model wrote can be had.",
@@ -179,14 +179,14 @@ func Rules() []rule.Rule {
 // Book has every rule: docs/server-rules.md.
 func Book() *rule.Book {
 	return &rule.Book{
-		Title: "What a server is held to",
+		Title: "Rules for servers",
 		Intro: "The rules of `assay probe`; [servers.md](servers.md) says how to run it. " +
 			"An error fails the run, a warning and a note do not.",
 		Rules: Rules(),
 	}
 }
 
-// sheet takes what was found in one scenario.
+// sheet takes the findings of one scenario.
 type sheet struct {
 	scenario string
 	looked   [numRules]bool

@@ -22,10 +22,10 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// TestSampled puts the battery to the grammars instead of to a model: whatever a plan's grammar
-// allows must be read as the request wants it. Sentences are drawn, and then openers, closers and
-// whole calls with arguments that no schema wants are put into them wherever the grammar lets them
-// through, since that is where a parser reads what the grammar did not mean.
+// TestSampled puts the battery to the grammars instead of to a model: every text that a plan's
+// grammar allows must be read as the request wants it. Sentences are drawn, and then openers,
+// closers and whole calls with arguments that no schema wants are put into them wherever the
+// grammar lets them through, since a parser may read something else there than the grammar meant.
 func TestSampled(t *testing.T) {
 	all, err := families.Load(corpus.FS)
 	if err != nil {
@@ -133,8 +133,8 @@ func unbounded(t *testing.T, pattern string) bool {
 	return in(re)
 }
 
-// snippets are what is put into sentences: markers, openers, and calls as they come where the
-// functions take any argument.
+// snippets are put into sentences: markers, openers, and calls as they come where the functions
+// take any argument.
 func snippets(t *testing.T, tm *engine.Template, r chat.Request, plan *engine.Plan) []string {
 	out := append(slices.Clone(plan.Preserved), " ", "\n", "\n\n", ",", "]", "}", "```", "x")
 	for _, trigger := range plan.Triggers {
@@ -172,7 +172,7 @@ func snippets(t *testing.T, tm *engine.Template, r chat.Request, plan *engine.Pl
 		sampler.Max = 60
 		if text, err := sampler.Sample(); err == nil {
 			out = append(out, text)
-			for _, m := range plan.Preserved { // a call without what is around it
+			for _, m := range plan.Preserved { // a call without its surroundings
 				if _, tail, ok := strings.Cut(text, m); ok {
 					out = append(out, m+tail, tail)
 				}
@@ -195,7 +195,7 @@ type probe struct {
 	snippets []string
 }
 
-// all judges a sentence and what becomes of it.
+// all judges a sentence and its reading.
 func (p *probe) all(what, sentence string) {
 	prefixes := []string{""}
 	if p.plan.Lazy {
@@ -240,8 +240,8 @@ func (p *probe) ends(marker string) bool {
 		func(end string) bool { return strings.HasPrefix(strings.TrimSpace(end), marker) })
 }
 
-// changed puts snippets into a sentence at some places, and returns what the grammar allows of
-// that.
+// changed puts snippets into a sentence at some places, and returns the part of the result that the
+// grammar allows.
 func (p *probe) changed(sentence string) (all []string) {
 	const places, tries = 16, 8
 	at := make([]int, places)

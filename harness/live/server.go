@@ -22,7 +22,7 @@ const (
 	pathChat     = "/v1/chat/completions"
 	pathComplete = "/v1/completions"
 	pathModels   = "/v1/models"
-	// llama.cpp's: what the server is made of, the template among it
+	// llama.cpp's: the server's parts, the template among them
 	pathProperties = "/props"
 	pathRender     = "/apply-template" // llama.cpp's: a request's prompt
 )
@@ -38,11 +38,11 @@ type Server struct {
 	MaxFree  int // tokens of another
 	// an object whose members every request for an answer has as well; null: none
 	Extra ordered.Value
-	// Done is called after every scenario with what was found in it; nil: nobody.
+	// Done is called after every scenario with its findings; nil: not called.
 	Done func(scenario string, results []rule.Result)
 }
 
-// Properties are what a server says of itself.
+// Properties are a server's statements about itself.
 type Properties struct {
 	Model    string // the first one that it lists
 	Template string // "" where it does not say
@@ -56,9 +56,9 @@ var ErrNoServer = errors.New("this is no OpenAI-compatible server")
 // some 30 kB.
 const maxTemplate = 4 << 20
 
-// AskProperties asks a server what it serves. Only the list of models is a part of OpenAI's API;
-// the error of a server that lists none wraps [ErrNoServer], and its other answers are returned all
-// the same.
+// AskProperties asks a server for its properties. Only the list of models is a part of OpenAI's
+// API; the error of a server that lists none wraps [ErrNoServer], and its other answers are
+// returned all the same.
 func AskProperties(ctx context.Context, c *openai.Client) (Properties, error) {
 	var p Properties
 	a, err := c.Get(ctx, pathProperties)
@@ -244,7 +244,8 @@ type question struct {
 	most    int
 }
 
-// wire spells the request in OpenAI's API, and for what it lacks as vLLM and others do.
+// wire spells the request in OpenAI's API, and, for parts that the API lacks, as vLLM and others
+// do.
 func (q *question) wire(stream bool) ordered.Value {
 	o := q.v.Sampling
 	number := func(f float32) ordered.Value { return ordered.Num(fmt.Sprint(f)) }
@@ -380,8 +381,8 @@ func (q *question) compare(ctx context.Context, piece, stream *reading) error {
 	return nil
 }
 
-// judge holds the answers against what the template shows: markers, and with the text that the
-// model wrote, this project's parser.
+// judge compares the answers with the template: with its markers, and, given the text that the
+// model wrote, with this project's parser.
 func (q *question) judge(ctx context.Context, piece, stream *reading) error {
 	if q.v.Template == nil {
 		return nil
@@ -424,8 +425,8 @@ func (q *question) judge(ctx context.Context, piece, stream *reading) error {
 	return nil
 }
 
-// leaks looks for markers in what clients show. Those that this project's parser leaves there as
-// well are text of the model's.
+// leaks looks for markers in the text that clients show. Those that this project's parser leaves
+// there as well are text of the model's.
 func (q *question) leaks(r, own *reading, markers []string) {
 	q.s.look(ruleLeak)
 	for _, marker := range markers {
@@ -447,7 +448,7 @@ func (q *question) leaks(r, own *reading, markers []string) {
 func (q *question) agrees(r, own *reading) {
 	q.s.look(ruleRaw)
 	theirs, ours := *r, *own
-	// servers answer with the whole message, or with what they added to it
+	// servers answer with the whole message, or with their additions to it
 	if q.request.Continue != chat.ContinueNone {
 		begun := q.request.Messages[len(q.request.Messages)-1].At("content").Text()
 		if !strings.HasPrefix(theirs.message.Content, begun) {
@@ -464,7 +465,7 @@ func (q *question) agrees(r, own *reading) {
 	}
 }
 
-// meet cuts what comes last in two messages of one output that was cut off: the one holds back a
+// meet cuts the last parts of two messages of one output that was cut off: the one holds back a
 // text that may become a marker and the other sends it, and a call that has begun may be shown or
 // not.
 func meet(a, b *chat.Message) {
@@ -494,9 +495,9 @@ func trimEdges(m *chat.Message) {
 	m.Reasoning, m.Content = strings.TrimSpace(m.Reasoning), strings.TrimSpace(m.Content)
 }
 
-// prompt compares the prompts, where the server shows its own. Servers differ in what they take for
-// the default of enable_thinking; the plan that is returned is that of the server's prompt, nil
-// where there is none.
+// prompt compares the prompts, where the server shows its own. Servers differ in the default of
+// enable_thinking; the plan that is returned is that of the server's prompt, nil where there is
+// none.
 func (q *question) prompt(ctx context.Context, plan *engine.Plan) (*engine.Plan, error) {
 	a, err := q.v.Client.Post(ctx, pathRender, q.wire(false).Append(nil, ordered.Compact))
 	if ctx.Err() != nil {

@@ -52,7 +52,7 @@ func limited(t *testing.T, tm *engine.Template, l openai.Limits, o livetest.Opti
 	return results
 }
 
-// scenario is that of a reply's request, by what is asked.
+// scenario is that of a reply's request, by the question.
 func asks(r *livetest.Reply, text string) bool {
 	return strings.Contains(r.Request.At("messages").String(), text) && r.Status == http.StatusOK
 }
@@ -562,7 +562,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestProperties asks servers what they serve.
+// TestProperties asks servers for their properties.
 func TestProperties(t *testing.T) {
 	tm := compile(t, "qwen3")
 	for _, source := range []string{"", "{{ messages }}"} {

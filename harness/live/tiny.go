@@ -23,8 +23,8 @@ const (
 	tinyHidden  = 128
 )
 
-// Logits that the tiny model adds to what its random weights say, so that its nonsense comes to an
-// end: what closes a string, a value or a turn is likelier than a letter.
+// Logits that the tiny model adds to those of its random weights, so that its nonsense comes to an
+// end: the close of a string, a value or a turn is likelier than a letter.
 const (
 	quoteLogit  = 4.5
 	closeLogit  = 2.5

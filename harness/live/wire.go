@@ -31,8 +31,8 @@ func (r *reading) cut() bool { return r.finish == chat.FinishLength }
 var finishReasons = []chat.FinishReason{chat.FinishStop, chat.FinishToolCalls, chat.FinishLength,
 	chat.FinishContentFilter}
 
-// rawPath is where servers that show what they do keep the text that the model wrote. Streams do
-// not have it.
+// rawPath is the path at which verbose servers keep the text that the model wrote. Streams do not
+// have it.
 var rawPath = []string{"__verbose", "content"}
 
 // readAnswer reads an answer in one piece.
@@ -470,9 +470,9 @@ func (r *reading) checkChoice(s *sheet, request chat.Request) {
 	}
 }
 
-// difference says in what two messages differ; "" if in nothing. Ids are the server's to choose.
-// Arguments that are JSON are compared as such, with the order of their keys and the text of their
-// numbers.
+// difference names the part in which two messages differ; "" if they are equal. Ids are the
+// server's to choose. Arguments that are JSON are compared as such, with the order of their keys
+// and the text of their numbers.
 func difference(a, b *reading) string {
 	say := func(part string, x, y any) string {
 		return fmt.Sprintf("%s differs:\n  %s: %v\n  %s: %v", part, a.how, x, b.how, y)
@@ -506,7 +506,8 @@ func compact(text string) string {
 	return string(v.Append(nil, ordered.Compact))
 }
 
-// structure is what answers to one request have in common where a server does not repeat itself.
+// structure holds the parts that answers to one request share where a server does not repeat
+// itself.
 func (r *reading) structure() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "reasoning %t, content %t, calls of", r.message.Reasoning != "",

@@ -9,7 +9,7 @@ import (
 	"github.com/goassay/assay/harness/mutate"
 )
 
-// judged is what came of an edit.
+// judged is the result of an edit.
 type judged struct {
 	mutate.Edit
 	mutate.Verdict

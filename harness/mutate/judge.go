@@ -66,7 +66,7 @@ func Renders(text string) ([]string, error) {
 	return all, nil
 }
 
-// Found is what the checks find in a template, and how often each rule does.
+// Found holds the findings of the checks in a template, and how often each rule has one.
 type Found map[string]int
 
 // Check runs the checks. Notes count where notes is true.
@@ -120,7 +120,7 @@ type Verdict struct {
 	Changes bool     // a rendering of the reference
 	Noticed []string // the rules by which the checks find more than they did, notes included
 	Loud    []string // those among them that are errors and warnings
-	Class   string   // what the comparison of revisions calls it; "" where it was not asked
+	Class   string   // its class by the comparison of revisions; "" where it was not asked
 }
 
 // Changes reports whether a mutant changes a rendering of the reference. One that does not compile

@@ -285,7 +285,7 @@ func printed(x syntax.Expr, above []syntax.Node) bool {
 // nothing.
 var marker = regexp.MustCompile(`<[^\s<>]{1,60}>|\[/?[A-Z_]{3,}\]`)
 
-// written drops separators, markers and roles from what the template writes.
+// written drops separators, markers and roles from the template's output.
 func (m *maker) written(n syntax.Node, above []syntax.Node) {
 	if x, ok := n.(syntax.Expr); ok && isField(x, "role") && printed(x, above) {
 		m.replace(DropRole, m.spans.Expr(x), "''")

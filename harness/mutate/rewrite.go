@@ -109,7 +109,7 @@ func (m *maker) conditions(n syntax.Node, above []syntax.Node) {
 	}
 }
 
-// bare returns what stands between two tags that strip the white space on both sides of it.
+// bare returns the text between two tags that strip the white space on both sides of it.
 func (m *maker) bare(open, end syntax.Span) *syntax.Span {
 	if strings.HasSuffix(m.cut(open), "-%}") && strings.HasPrefix(m.cut(end), "{%-") {
 		return &syntax.Span{From: open.To, To: end.From}

@@ -3,7 +3,7 @@
 //
 // # Model
 //
-// A [Client] sends JSON and returns what came back: an [Answer] in one piece, or a [Stream] of
+// A [Client] sends JSON and returns the reply: an [Answer] in one piece, or a [Stream] of
 // server-sent events, read to its end and kept as it was sent. The meaning of the texts is not this
 // package's business. Getting them is: limits on time and size, a stream that breaks off, lines
 // that are no events, data that are no JSON.
@@ -23,14 +23,15 @@
 // # Errors
 //
 // An error of [Client.Post] and [Client.Stream] is that there is no answer. It wraps [ErrSilent],
-// [ErrSlow], [ErrTooLarge], [ErrTruncated] or what the network said. An HTTP status beyond 299 is
-// an answer. The error that breaks a stream after its header is in [Stream.Err]; it wraps
-// [ErrEvent] besides those.
+// [ErrSlow], [ErrTooLarge], [ErrTruncated] or the network's error. An HTTP status beyond 299 is an
+// answer. The error that breaks a stream after its header is in [Stream.Err]; it wraps [ErrEvent]
+// besides those.
 //
 // # Specifications
 //
-// Server-sent events: the WHATWG's HTML standard, section 9.2.6, with what it lets pass silently
-// (fields without a meaning, an event that nothing ends) as errors, since text is lost there.
+// Server-sent events: the WHATWG's HTML standard, section 9.2.6, with the faults that it lets pass
+// silently (fields without a meaning, an event that nothing ends) as errors, since text is lost
+// there.
 //
 // # Stability
 //
@@ -62,7 +63,7 @@ var (
 	ErrEvent     = errors.New("the stream has a line that is no event of a completion")
 )
 
-// Limits bound what a server may do. Zero fields have the defaults.
+// Limits bound a server. Zero fields have the defaults.
 type Limits struct {
 	Silence time.Duration // the longest time in which nothing comes; 2 minutes
 	Total   time.Duration // of an answer; 15 minutes
@@ -123,7 +124,7 @@ func New(address, key string, l Limits) (*Client, error) {
 // Root is the server's address without /v1.
 func (c *Client) Root() string { return c.root }
 
-// Answer is what a server answered in one piece.
+// Answer is a server's answer in one piece.
 type Answer struct {
 	Status int    // of HTTP
 	Type   string // the media type, without its parameters
@@ -135,7 +136,7 @@ type Answer struct {
 // OK reports whether the status is one of success.
 func (a *Answer) OK() bool { return a.Status >= 200 && a.Status <= 299 }
 
-// maxExcerpt bounds what is quoted of a body, in bytes.
+// maxExcerpt bounds the quotation of a body, in bytes.
 const maxExcerpt = 300
 
 // Excerpt quotes the beginning of a server's text.
@@ -247,8 +248,8 @@ func mediaType(h http.Header) string {
 	return t
 }
 
-// failure says what ended a request: the caller, the watchdog, or the network. The network's error
-// has the whole URL, of which the path is enough.
+// failure names the cause that ended a request: the caller, the watchdog, or the network. The
+// network's error has the whole URL, of which the path is enough.
 func (c *Client) failure(ctx context.Context, path string, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("%s: %w", path, cause)

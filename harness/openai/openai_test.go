@@ -75,7 +75,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestEndless bounds what a server can make its client keep.
+// TestEndless bounds the memory that a server can make its client keep.
 func TestEndless(t *testing.T) {
 	c := serve(t, openai.Limits{Body: 1 << 16}, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", openai.EventStream)
@@ -94,7 +94,7 @@ func TestEndless(t *testing.T) {
 	}
 }
 
-// TestSilence ends what a server does not.
+// TestSilence checks that the client ends a request that the server does not.
 func TestSilence(t *testing.T) {
 	hang := func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/started" {

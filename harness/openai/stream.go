@@ -24,7 +24,7 @@ type Stream struct {
 	Events []ordered.Value // the data of each; none is [DONE]
 	Done   bool            // [DONE] came
 	Late   int             // events after it, which are not in Events
-	Err    error           // what broke the stream off; nil where it ended by itself
+	Err    error           // the error that broke the stream off; nil where it ended by itself
 }
 
 // Stream sends a body to a path and reads the events that come. Where the server answers in one

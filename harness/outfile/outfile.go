@@ -1,9 +1,9 @@
 // Package outfile writes the files that a user names for output.
 //
 // A file appears under its name when it is whole: it is written beside it, under a name that nobody
-// else has, and renamed. A pipe or a device is written to and stays what it is. A link is an error,
-// since whoever made the folder chose where it leads; the names that the system itself links, below
-// /dev and /proc, are written to.
+// else has, and renamed. A pipe or a device is written to and stays one. A link is an error, since
+// whoever made the folder chose where it leads; the names that the system itself links, below /dev
+// and /proc, are written to.
 //
 // # Stability
 //
@@ -22,7 +22,7 @@ import (
 	"strings"
 )
 
-// Write writes a file. Where write fails, what was there under the name stays.
+// Write writes a file. Where write fails, the file that was there under the name stays.
 func Write(name string, write func(io.Writer) error) error {
 	info, err := os.Lstat(name)
 	switch {
@@ -48,8 +48,8 @@ func Write(name string, write func(io.Writer) error) error {
 	return err
 }
 
-// into writes to what is there: a pipe, a device, a name of the system for one of those or for an
-// open file.
+// into writes to the file that is there: a pipe, a device, a name of the system for one of those or
+// for an open file.
 func into(name string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
@@ -58,7 +58,7 @@ func into(name string, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// ofSystem reports whether a name is one of the system's for what is open or plugged in.
+// ofSystem reports whether a name is one of the system's for open files or devices.
 func ofSystem(name string) bool {
 	path, err := filepath.Abs(name)
 	return err == nil && (strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/"))

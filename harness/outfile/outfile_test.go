@@ -80,7 +80,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestPipes writes to pipes and devices, and leaves them what they are.
+// TestPipes writes to pipes and devices, and checks that they stay.
 func TestPipes(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(name, 0o666); err != nil {

@@ -32,7 +32,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// FuzzReasons reads any list: what is listed is in the text, below its reason.
+// FuzzReasons reads any list: every entry is in the text, below its reason.
 func FuzzReasons(f *testing.F) {
 	f.Add("# why\nit is so\n\ta b\n  c\n\nother\n\td\n")
 	f.Add(" a\n")

@@ -4,15 +4,15 @@
 // # Model
 //
 // A [Case] fails if the engine panics on it, if a split of its output is parsed differently, or if
-// it is not what the case expects ([Want]). [Case.Reduce] leaves out parts of the output, in ever
-// smaller runs, and members and items of the request, as long as what is left fails in the same
+// it differs from the case's expectation ([Want]). [Case.Reduce] leaves out parts of the output, in
+// ever smaller runs, and members and items of the request, as long as the rest fails in the same
 // way, until nothing more can be left out. [Case.Script] is the result as a script that reproduces
 // the failure.
 //
 // An expected message shrinks with the output. A part of the output may only go if the message
 // stays as it is, if the same text goes from one field of the expected message, or if one call goes
 // from both messages; and the first difference must stay in the same field and be the same, or a
-// part of it. So what is left is expected for the reason for which the whole was.
+// part of it. So the rest is expected for the same reason as the whole.
 //
 // # Limits
 //
@@ -56,13 +56,13 @@ type Case struct {
 	NewParser func(*engine.Plan) split.Parser
 }
 
-// Want is what a case expects.
+// Want is a case's expectation.
 type Want struct {
 	Message chat.Message
 	Finish  chat.FinishReason // "" is any
 	Accepts bool              // the grammar takes the part of the output that it constrains
-	// Same compares what was expected of a field (reasoning_content, content, name, id or
-	// arguments) with what was found; nil is as scripts do.
+	// Same compares the expected value of a field (reasoning_content, content, name, id or
+	// arguments) with the found one; nil compares as scripts do.
 	Same func(field, want, got string) bool
 }
 
@@ -79,7 +79,7 @@ type outcome struct {
 	diffs  map[string]difference // of each field that differs
 }
 
-// difference is what is wanted and what was found, without what both begin and end with.
+// difference is the expected and the found text, without their common beginning and end.
 type difference struct{ want, got string }
 
 // Fails runs a case. The zero Failure means that it does not fail. A request that cannot be
@@ -126,7 +126,7 @@ func (c Case) run() (o outcome) {
 	return o
 }
 
-// rest checks what a message does not have: the reason of its end, and the grammar.
+// rest checks the parts that a message does not have: the reason of its end, and the grammar.
 func (w *Want) rest(plan *engine.Plan, finish chat.FinishReason, output string) Failure {
 	if w.Finish != "" && finish != w.Finish {
 		return Failure{"finish", fmt.Sprintf("finish_reason is %q, want %q", finish, w.Finish)}
@@ -152,8 +152,8 @@ func (w *Want) rest(plan *engine.Plan, finish chat.FinishReason, output string) 
 	return Failure{}
 }
 
-// compare finds the fields in which the message of a run is not what was expected. The first is the
-// failure.
+// compare finds the fields in which the message of a run differs from the expected one. The first
+// is the failure.
 func (w *Want) compare(o *outcome) {
 	got := o.answer.Message
 	o.diffs = map[string]difference{}
@@ -214,7 +214,7 @@ func fields(want, got *chat.Message) []field {
 	return list
 }
 
-// middles are two texts without what they begin and end with together.
+// middles are two texts without their common beginning and end.
 func middles(a, b string) difference {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]
@@ -250,8 +250,7 @@ type reducer struct {
 	tries int
 }
 
-// try takes a smaller case if it fails in the same way and may be compared with what is expected of
-// it.
+// try takes a smaller case if it fails in the same way and may be compared with its expectation.
 func (r *reducer) try(c Case, may func(outcome) bool) bool {
 	if r.tries++; r.tries > MaxTries {
 		return false
@@ -266,8 +265,8 @@ func (r *reducer) try(c Case, may func(outcome) bool) bool {
 
 func always(outcome) bool { return true }
 
-// alike reports whether a case differs from what is expected by no more than before, and has no
-// call that was cut off by leaving out its end.
+// alike reports whether a case differs from its expectation by no more than before, and has no call
+// that was cut off by leaving out its end.
 func (r *reducer) alike(o outcome) bool {
 	for field, d := range o.diffs {
 		before, ok := r.now.diffs[field]
@@ -389,7 +388,7 @@ func (r *reducer) without(c Case, removed string) bool {
 	}
 	calls := len(r.now.answer.Message.ToolCalls)
 	for i := range message.ToolCalls {
-		// two calls that became one would lose what was lost to the shrinking, not to the fault
+		// two calls that became one would lose text to the shrinking, not to the fault
 		if !r.keeps(c.Output) {
 			break
 		}
@@ -491,8 +490,8 @@ func cut[T any](list []T, i int) []T {
 	return append(append(make([]T, 0, len(list)), list[:i]...), list[i+1:]...)
 }
 
-// expected is the message that a script of the case expects: what was found, but for what differs
-// from what is wanted.
+// expected is the message that a script of the case expects: the found one, but with the wanted
+// text where the two differ.
 func (c Case) expected() chat.Message {
 	o := c.run()
 	got := o.answer.Message

@@ -55,7 +55,7 @@ func TestReduce(t *testing.T) {
 	}
 }
 
-// faulty is the engine's parser with a fault put into what it reads.
+// faulty is the engine's parser with a fault put into its input.
 type faulty struct {
 	split.Parser
 	fault func(chunk []byte) []byte
@@ -88,8 +88,8 @@ func longMessage() chat.Message {
 		ToolCalls: []chat.ToolCall{call(`{"city": "Oslo", "days": 3}`), call(`{"city": "Bergen!", "days": 2}`)}}
 }
 
-// TestInjectedFaults puts a fault into the parser, or into what is expected of it, and looks at
-// what is left of a long case.
+// TestInjectedFaults puts a fault into the parser, or into its expectation, and looks at the rest
+// of a long case.
 func TestInjectedFaults(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -137,7 +137,7 @@ func TestInjectedFaults(t *testing.T) {
 			}
 			// a better engine may leave a little less, or more
 			if len(small.Output) > len(c.left)+12 || len(small.Request.String()) > 90 {
-				t.Errorf("what is left is %q, want %q, "+
+				t.Errorf("the rest is %q, want %q, "+
 					"of the request %s", small.Output, c.left, small.Request)
 			}
 			text, err := small.Script(failure)

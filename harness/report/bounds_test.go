@@ -10,7 +10,7 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// TestBounds writes what has no end, in every form.
+// TestBounds writes reports without an end, in every form.
 func TestBounds(t *testing.T) {
 	endless := strings.Repeat("1234567é", 4<<20)
 	r := &report.Report{Command: "check", Verdict: endless, Conclusions: []string{endless},

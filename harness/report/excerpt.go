@@ -21,7 +21,7 @@ func Quote(text string, at int) string {
 		strings.ToValidUTF8(text[max(0, at-around):min(len(text), at+around)], ""))
 }
 
-// Sides shows two texts where they part, as the lines of a diff, each with what it is called.
+// Sides shows two texts where they part, as the lines of a diff, each with its name.
 func Sides(nameA, a, nameB, b string) string {
 	at := Parting(a, b)
 	width := max(len(nameA), len(nameB)) + 1

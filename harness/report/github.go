@@ -10,8 +10,8 @@ import (
 	"github.com/goassay/assay/harness/visible"
 )
 
-// GitHub shows ten annotations of each level for a step and a summary of one mebibyte; what is
-// beyond is cut, and counted.
+// GitHub shows ten annotations of each level for a step and a summary of one mebibyte; the rest is
+// cut, and counted.
 const (
 	maxAnnotations = 10
 	maxSummary     = 1 << 20 // bytes
@@ -116,7 +116,7 @@ func (r *Report) Summary(w io.Writer, written int) error {
 			continue
 		}
 		if !table {
-			b.WriteString("| | what | |\n| --- | --- | --- |\n")
+			b.WriteString("| | item | |\n| --- | --- | --- |\n")
 			table = true
 		}
 		row := fmt.Sprintf("| %s | %s | %s |\n", word(res), cell(title(res)), cell(res.Text))

@@ -9,8 +9,8 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// TestHostileText puts what means harm into every field that others write, and looks for it in
-// every form.
+// TestHostileText puts hostile text into every field that others write, and looks for it in every
+// form.
 func TestHostileText(t *testing.T) {
 	const bad = "\x1b[31m\u202e<script>alert(1)</script>]]>\x00\ufffe\n::error::owned\n##[error]x|`*\\| %0A::error::"
 	r := &report.Report{Command: "check" + bad, Version: bad,

@@ -16,8 +16,8 @@ import (
 //go:embed page.html
 var pageText string
 
-// page escapes markup itself; what shows nothing or turns text around is made visible by line and
-// text.
+// page escapes markup itself; line and text make visible the characters that show nothing or turn
+// text around.
 var page = template.Must(template.New("page").
 	Funcs(template.FuncMap{"line": visible.Line, "text": visible.Text}).Parse(pageText))
 
@@ -175,7 +175,7 @@ func (s *pageSuite) add(r *Report, res *rule.Result) {
 	s.Groups[at].Results = append(s.Groups[at].Results, p)
 }
 
-// casePage is what the page shows of a case.
+// casePage is the page's view of a case.
 func casePage(d *rule.Detail) pageCase {
 	// a report that was read from a file may say anything
 	clamp := func(n, most int) int { return min(max(n, 0), most) }

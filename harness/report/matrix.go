@@ -10,7 +10,7 @@ import (
 	"github.com/goassay/assay/harness/visible"
 )
 
-// Matrix is a table of suites and groups, with what came of the results in each cell, and a last
+// Matrix is a table of suites and groups, with a summary of the results in each cell, and a last
 // line that counts suites. It needs no memory for single results.
 type Matrix struct {
 	columns []string

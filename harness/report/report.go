@@ -34,7 +34,7 @@ func visibleRule(r rule.Rule) rule.Rule {
 	return r
 }
 
-// Report is what a run found.
+// Report holds the results of a run.
 type Report struct {
 	Command string        `json:"command"` // "check", "run", "verify", "diff"
 	Version string        `json:"version"`
@@ -46,8 +46,8 @@ type Report struct {
 	Passed int `json:"passed,omitempty"`
 	Noted  int `json:"noted,omitempty"`
 	Warned int `json:"warned,omitempty"`
-	// Conclusions say in a line each what the results come to: the gate's verdict on a template,
-	// what an edit does.
+	// Conclusions sum the results up, in a line each: the gate's verdict on a template, what an
+	// edit does.
 	Conclusions []string `json:"conclusions,omitempty"`
 	// Verdict is the last line for people, where it is not how many passed and failed.
 	Verdict string `json:"verdict,omitempty"`

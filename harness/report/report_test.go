@@ -125,7 +125,7 @@ func TestForms(t *testing.T) {
 	expect(t, text(t, r.Annotations), "::error file=a.jinja,line=2,col=3,title=a.jinja broken [A001] (a.jinja%3A2%3A3)::it, broke: 100%25 <b>\\u0001%0Aevidence\n", "::warning title=")
 	r.Conclusions = []string{"gate: <a>: accepted"}
 	expect(t, text(t, r.HTML), "<li>gate: &lt;a&gt;: accepted</li>")
-	expect(t, text(t, func(w io.Writer) error { return r.Summary(w, 0) }), "* gate: &lt;a&gt;: accepted\n\n| | what", "### assay check: 2 passed, 1 failed", `| error | a.jinja broken \[A001]`, "it, broke: 100% &lt;b&gt;")
+	expect(t, text(t, func(w io.Writer) error { return r.Summary(w, 0) }), "* gate: &lt;a&gt;: accepted\n\n| | item", "### assay check: 2 passed, 1 failed", `| error | a.jinja broken \[A001]`, "it, broke: 100% &lt;b&gt;")
 	expect(t, text(t, r.HTML), "<title>Assay check: 2 passed", "1 FAIL", "it, broke: 100% &lt;b&gt;", `id="A001"`)
 	m := report.NewMatrix("lint", "verify")
 	m.Add(r.Results...)
@@ -212,8 +212,8 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// FuzzRead reads any report; what is taken can be written in every form, and these are what they
-// say they are.
+// FuzzRead reads any report; a report that is read can be written in every form, and each is valid
+// in its form.
 func FuzzRead(f *testing.F) {
 	f.Add(text(f, sample().JSON))
 	hostile := sample()

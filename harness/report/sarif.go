@@ -81,8 +81,8 @@ var failedRule = rule.Rule{ID: "A000", Name: "check-failed", Severity: rule.Erro
 	Damage: "Behaviour that the corpus " +
 		"promises is gone.", Fix: "Read the message; run `assay run` for the full text."}
 
-// SARIF writes failures and findings as SARIF 2.1.0, and what was not judged as results of the kind
-// "open", which have no level (section 3.27.9). All rules are declared, broken or not. A
+// SARIF writes failures and findings as SARIF 2.1.0, and results that were not judged as those of
+// the kind "open", which have no level (section 3.27.9). All rules are declared, broken or not. A
 // fingerprint is made of the rule, the suite, the name and the first line of the text, so that it
 // stays when lines move.
 func (r *Report) SARIF(w io.Writer) error {

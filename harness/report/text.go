@@ -41,12 +41,12 @@ const (
 var levelColors = [...]string{rule.Note: "\x1b[36m", rule.Warning: "\x1b[33m",
 	rule.Error: "\x1b[1;31m"}
 
-// Text writes findings as compilers do: "file:line:col: warning: what is wrong [A020]", then the
-// line with a caret and the evidence. Errors come before warnings and these before notes. Findings
-// with one cause, which are of one rule at one place, are told once, with how many they are. Then
-// come how many notes were left out, the conclusions, and [Report.Line].
+// Text writes findings as compilers do: "file:line:col: warning: the fault [A020]", then the line
+// with a caret and the evidence. Errors come before warnings and these before notes. Findings with
+// one cause, which are of one rule at one place, are told once, with their number. Then come how
+// many notes were left out, the conclusions, and [Report.Line].
 //
-// Text escapes what others wrote (package visible).
+// Text escapes the texts of others (package visible).
 func (r *Report) Text(w io.Writer, o TextOptions) error {
 	r = r.bounded()
 	b := bufio.NewWriter(w)
@@ -85,7 +85,7 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 type cause struct {
 	*rule.Result
 	times int
-	more  []string // of what was not judged: the other rules that the same reason kept from it
+	more  []string // of one not judged: the other rules that the same reason kept from it
 }
 
 // rules names the rules of a cause: all of a few, else the first ones and how many.
@@ -105,7 +105,7 @@ func (r *Report) causes() []cause {
 		suite, rule, text string
 		place             rule.Place
 		unjudged          bool
-		severity          rule.Severity // of what was not judged
+		severity          rule.Severity // of results that were not judged
 	}
 	var all []cause
 	index := map[key]int{}
@@ -219,7 +219,7 @@ func (p *printer) print(c cause) {
 	}
 }
 
-// subject is what a result is about, as the beginning of its line: the place, else the suite.
+// subject names the subject of a result, as the beginning of its line: the place, else the suite.
 func subject(res *rule.Result) string {
 	if res.Place.File == "" {
 		return res.Suite
@@ -236,8 +236,8 @@ func lineNumber(p rule.Place) string {
 	return visible.Line(parts[max(0, len(parts)-2)])
 }
 
-// name is what a result's line says before its text: the suite where the place does not show it,
-// and the check where no rule names it.
+// name begins the text of a result's line: the suite where the place does not show it, and the
+// check where no rule names it.
 func (r *Report) name(res *rule.Result) string {
 	var parts []string
 	if res.Suite != "" && !strings.HasPrefix(subject(res), res.Suite) &&
@@ -329,8 +329,8 @@ func (r *Report) suites() []*suite {
 }
 
 // Line sums a report up: "N passed, M failed", and "K not judged" where checks that look for errors
-// were not. A run is fine where M is 0 and K is not there. In brackets stands what fails no run:
-// known failures, findings, and lesser checks that were not judged.
+// were not. A run is fine where M is 0 and K is not there. In brackets stand the results that fail
+// no run: known failures, findings, and lesser checks that were not judged.
 func (r *Report) Line() string {
 	n := r.Counts()
 	line := fmt.Sprintf("%d passed, %d failed", n[rule.Passed]+n[rule.Found], n[rule.Failed])
@@ -383,7 +383,7 @@ func (r *Report) JSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
-// Read reads what [Report.JSON] wrote.
+// Read reads a report that [Report.JSON] wrote.
 func Read(r io.Reader) (*Report, error) {
 	d := json.NewDecoder(r)
 	d.DisallowUnknownFields()

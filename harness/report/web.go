@@ -16,9 +16,9 @@ import (
 //go:embed web
 var web embed.FS
 
-// Web returns the files of the page that shows what a template does. They need an engine beside
-// them: assay.wasm.gz and Go's wasm_exec.js, or the server of `assay page`; and families.json,
-// which [Families] writes.
+// Web returns the files of the page that shows a template at work. They need an engine beside them:
+// assay.wasm.gz and Go's wasm_exec.js, or the server of `assay page`; and families.json, which
+// [Families] writes.
 func Web() fs.FS {
 	files, err := fs.Sub(web, "web")
 	if err != nil {
@@ -33,7 +33,7 @@ type Family struct {
 	Template string `json:"template"`
 }
 
-// View is what a page of one template, or of an edit, holds: the template, and every answer that
+// View holds the data of a page of one template, or of an edit: the template, and every answer that
 // the page will ask for.
 type View struct {
 	Name     string  `json:"name"`

@@ -32,8 +32,8 @@ func (p *pair) wrote(r chat.Request, off int) rule.Place {
 	return p.wroteFor(p.is.Caps().Fit(r).Input, off)
 }
 
-// change is the place in the new revision that writes what the old one did not, the first in the
-// battery.
+// change is the place in the new revision that writes text that the old one did not, the first in
+// the battery.
 func (p *pair) change() rule.Place {
 	return p.changeBehind(func(chat.Request) string { return "" })
 }
@@ -149,7 +149,7 @@ func (p *pair) prompts(yield func(c standard.Conversation, was, is engine.Prompt
 	}
 }
 
-// tail is what a prompt ends with: the header and the prefill.
+// tail is the end of a prompt: the header and the prefill.
 func tail(t *engine.Template, p engine.Prompt) string {
 	prefill, err := p.Prefill()
 	if err != nil {
@@ -204,8 +204,8 @@ func promptRefused(p *pair, find finder) {
 }
 
 // talk is a conversation of the grammar, as clients send it, rendered by both revisions. Nothing is
-// fitted to what a revision can take: the changes of an edit that only some forms of messages meet
-// would be fitted away.
+// fitted to a revision: the changes of an edit that only some forms of messages meet would be
+// fitted away.
 type talk struct {
 	name          string
 	in            chattemplate.Input
@@ -308,7 +308,7 @@ func parseChanged(p *pair, find finder) {
 	}
 }
 
-// partLost compares what the two revisions write of messages of every shape.
+// partLost compares the two revisions' texts of messages of every shape.
 func partLost(p *pair, find finder) {
 	is := p.is.Verify().Shapes
 	for i, was := range p.was.Verify().Shapes {
@@ -372,7 +372,8 @@ func grammarOf(t *engine.Template) *gbnf.Grammar {
 	return grammar
 }
 
-// introduced finds what the automatic checks find in the new revision only. A rule counts once.
+// introduced returns the findings of the automatic checks in the new revision only. A rule counts
+// once.
 func introduced(severity rule.Severity) func(*pair, finder) {
 	return func(p *pair, find finder) {
 		for _, res := range p.findings[1] {

@@ -1,11 +1,11 @@
-// Package revision compares two revisions of a chat template by what they do.
+// Package revision compares two revisions of a chat template by their behaviour.
 //
 // # Model
 //
 // [Compare] looks at both through the same eyes: capabilities, format, the prompts of the standard
-// battery and, where these are the same, of generated conversations, what each reads from the
-// other's turns and from recorded outputs, the languages of their grammars, and the findings of the
-// automatic checks. Every change has a rule (D001, ...) and is classed:
+// battery and, where these are the same, of generated conversations, the messages that each reads
+// from the other's turns and from recorded outputs, the languages of their grammars, and the
+// findings of the automatic checks. Every change has a rule (D001, ...) and is classed:
 //
 //	breaking   something that worked does not, or means something else (an error; it fails a gate)
 //	risky      the model sees another prompt, or may be constrained to another spelling (a warning)
@@ -91,7 +91,7 @@ var comparisons = []comparison{
 		Find: promptAccepted},
 	{Rule: rule.Rule{ID: "D010", Name: "parse-changed", Severity: rule.Error,
 		Short:  "An output is read as another message.",
-		Damage: "What models already put out means something else after the change.",
+		Damage: "Outputs of existing models mean something else after the change.",
 		Fix:    "Keep the format compatible."}, Group: group, Find: parseChanged},
 	{Rule: rule.Rule{ID: "D011", Name: "grammar-changed", Severity: rule.Warning,
 		Short:  "The grammars of the two revisions have different languages.",
@@ -110,7 +110,7 @@ var comparisons = []comparison{
 	{Rule: rule.Rule{ID: "D015", Name: "part-no-longer-written", Severity: rule.Error,
 		Short: "A part of an answer is no longer written into the prompt: reasoning, " +
 			"content or a call.",
-		Damage: "The model does not see what it said before, and goes on as if it had not.",
+		Damage: "The model does not see its own earlier words, and goes on as if it had not.",
 		Fix:    "Write the part, or say so to users."}, Group: group, Find: partLost},
 }
 
@@ -119,15 +119,15 @@ var comparisons = []comparison{
 var oldBroken = comparison{Rule: rule.Rule{ID: "D016", Name: "old-does-not-compile",
 	Severity: rule.Note,
 	Short: "The old revision does not compile, so there is nothing " +
-		"to compare with.", Damage: "None: what broke was broken before.",
+		"to compare with.", Damage: "None: it was broken before.",
 	Fix: "`assay check` judges the new " +
 		"revision alone."}, Group: group, Find: func(p *pair, find finder) {
 	find(rule.Place{}, "the old revision does not compile, so there is nothing to "+
 		"compare with: %w", p.err)
 }}
 
-// OfFindings are the rules about what the automatic checks find. Whoever runs those as well has no
-// need of them.
+// OfFindings are the rules about findings of the automatic checks. Whoever runs those as well has
+// no need of them.
 var OfFindings = []string{"D012", "D013", "D014"}
 
 // Rules returns the declarations of all aspects.
@@ -136,7 +136,7 @@ func Rules() []rule.Rule { return append(rule.Declared(comparisons), oldBroken.R
 // Book has every aspect: docs/change-rules.md.
 func Book() *rule.Book {
 	return &rule.Book{
-		Title: "What a change of a template is held to",
+		Title: "Rules for changes of templates",
 		Intro: "The rules of `assay diff` and `assay check --base`; [gate.md](gate.md) says " +
 			"how to run them. " +
 			"An error is a breaking change and fails, a warning is a risky one, a note a safe one.",
@@ -165,7 +165,7 @@ func Compare(was, is subject.Source, cases []script.Case) []rule.Result {
 	}
 	p.is, p.err = is.Compile()
 	if p.err == nil {
-		accepted := check.Suppressed(was.Text) // the new revision cannot silence what it introduces
+		accepted := check.Suppressed(was.Text) // it cannot silence findings that it introduces
 		o := check.Options{Accepted: &accepted}
 		p.findings = [2][]rule.Result{check.Template(was, o), check.Template(is, o)}
 		p.compareFormats()
@@ -214,7 +214,7 @@ const (
 // Difference is how two templates of one model differ.
 type Difference struct {
 	Class   string        // one of those above, or "safe", "risky", "breaking"
-	Changes []rule.Result // what can be observed, the worst first
+	Changes []rule.Result // the observable changes, the worst first
 }
 
 // Between classes how two templates differ, by the class of the worst change from one to the other.
@@ -273,8 +273,8 @@ func (d Difference) Lines() []string {
 	return lines
 }
 
-// Conclusion is what the results of [Compare] come to, in a line: the class of the worst change and
-// the names of all, the worst first, or that nothing changed.
+// Conclusion sums the results of [Compare] up in a line: the class of the worst change and the
+// names of all, the worst first, or that nothing changed.
 func Conclusion(was, is subject.Source, results []rule.Result) string {
 	from := was.Name + " and " + is.Name
 	if was.Text == is.Text && was.BOS == is.BOS && was.EOS == is.EOS {

@@ -97,7 +97,7 @@ func TestEdits(t *testing.T) {
 			results := revision.Compare(subject.New("was", was), subject.New("is", is),
 				cases(t, loaded, e.family))
 			for _, res := range results {
-				// what was fitted for a lost capability may be the old prompt
+				// a request fitted for a lost capability may give the old prompt
 				if res.Status != rule.Passed && res.Severity != rule.Note && res.Place.Line == 0 &&
 					res.Rule != "D002" {
 					t.Errorf("%s %s: the change has no place", res.Rule, res.Text)

@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// Check is a rule and what looks for its fault in a subject of the type S, where At is a place in
-// that.
+// Check is a rule with the function that looks for its fault in a subject of the type S, where At
+// is a place in that.
 type Check[S, At any] struct {
 	Rule
 	Group string // a column of the matrix
@@ -19,7 +19,7 @@ type Check[S, At any] struct {
 // ([Scope].Place). An error [NotJudged] in the arguments makes no finding: the rule is not judged.
 type Finder[At any] func(at At, format string, args ...any)
 
-// Scope is what the results of checks on one subject have in common.
+// Scope holds the members that the results of checks on one subject share.
 type Scope[At any] struct {
 	Suite string
 	File  string // where results are that passed

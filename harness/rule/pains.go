@@ -78,7 +78,7 @@ var pains = []Pain{
 		"ggml-org/llama.cpp#25895, ggml-org/llama.cpp#26596", []string{"S001", "S019"}},
 	{"P35", "a grammar that failed was dropped, and the answer unconstrained",
 		"ggml-org/llama.cpp#19051", []string{"S017", "S018", "S019"}},
-	{"P36", "the grammar allowed what the parser did not read, or the other way round",
+	{"P36", "the grammar allowed texts that the parser did not read, or the other way round",
 		"ggml-org/llama.cpp#24807, ggml-org/llama.cpp#29240", []string{"A006", "A007", "S018"}},
 	{"P37", "a call was required beside reasoning, and was blocked, not enforced or an error",
 		"ggml-org/llama.cpp#15247, vllm-project/vllm#46149, vllm-project/vllm#20663", []string{"S001", "S017"}},

@@ -79,13 +79,13 @@ func (p Place) String() string {
 // Result is one check and how it went.
 type Result struct {
 	Suite    string   `json:"suite"` // a template, a family or a file of vectors
-	Group    string   `json:"group"` // what kind of check: a column of the matrix
+	Group    string   `json:"group"` // the kind of check: a column of the matrix
 	Name     string   `json:"name"`  // a check, a script or a vector's id
 	Status   Status   `json:"status"`
 	Rule     string   `json:"rule,omitempty"` // the id of the rule that was broken
 	Severity Severity `json:"severity"`
 	Place    Place    `json:"place"`
-	Text     string   `json:"text,omitempty"`    // what is wrong in a line; further lines are evidence
+	Text     string   `json:"text,omitempty"`    // the fault in a line; further lines are evidence
 	Details  []Detail `json:"details,omitempty"` // of its cases, where a page is wanted
 }
 
@@ -110,19 +110,20 @@ func (res *Result) Same(other *Result) bool {
 	return res.Rule == other.Rule && res.Status == other.Status && first == second
 }
 
-// Detail is what a page shows of a case beside its verdict. Offsets are bytes of the output.
+// Detail holds the facts that a page shows of a case beside its verdict. Offsets are bytes of the
+// output.
 type Detail struct {
 	About    string `json:"about,omitempty"` // the story that the case tells
 	Prompt   string `json:"prompt"`
 	Prefill  int    `json:"prefill,omitempty"` // bytes at the prompt's end that are the start of the answer
 	Output   string `json:"output"`
-	Parts    []Span `json:"parts,omitempty"` // what became of the output, without gaps
+	Parts    []Span `json:"parts,omitempty"` // the fate of the output, without gaps
 	Message  string `json:"message"`         // JSON
 	Timeline []Step `json:"timeline,omitempty"`
 }
 
-// Span is a part of an output, and what became of it: "marker", "content", "reasoning", "id",
-// "arguments" or "dropped".
+// Span is a part of an output, and its fate: "marker", "content", "reasoning", "id", "arguments" or
+// "dropped".
 type Span struct {
 	Start int    `json:"start"`
 	End   int    `json:"end"`

@@ -1,12 +1,11 @@
-// Package rule is what every judgement is made of: rules, what they find, and the results that come
-// of it.
+// Package rule holds the parts of every judgement: rules, their findings, and the results of these.
 //
 // # Model
 //
 // A [Rule] declares one kind of fault: an id that never changes its meaning, a severity, an example
-// of the damage, what to do about it. A [Check] joins it with the function that looks for the
-// fault; a table of checks runs on one subject, each guarded, and every finding becomes a [Result]
-// by [Rule.Results]. A program that comes upon the faults of several rules on its way gathers
+// of the damage, a remedy. A [Check] joins it with the function that looks for the fault; a table
+// of checks runs on one subject, each guarded, and every finding becomes a [Result] by
+// [Rule.Results]. A program that comes upon the faults of several rules on its way gathers
 // [Findings] for each, and makes results of them by the same method.
 //
 // Results of other kinds, cases and goldens, name no rule. Package report writes all of them.
@@ -61,14 +60,14 @@ type Rule struct {
 	ID       string   `json:"id"`       // "A012"; never used for anything else
 	Name     string   `json:"name"`     // "null-content-printed"
 	Severity Severity `json:"severity"` // of its findings
-	Short    string   `json:"short"`    // what it means to break the rule, one sentence
+	Short    string   `json:"short"`    // the meaning of a breach, one sentence
 	Damage   string   `json:"damage"`   // an example of the damage that it does
-	Fix      string   `json:"fix"`      // what to do about it
+	Fix      string   `json:"fix"`      // the remedy
 }
 
-// Results makes results of what was found of the rule: one for each finding, one that says why it
-// was not judged, and one that passed where there is neither. The base has what they have in
-// common; its place is that of a result that passed.
+// Results makes results of the rule's findings: one for each finding, one with the reason why the
+// rule was not judged, and one that passed where there is neither. The base has their common
+// members; its place is that of a result that passed.
 func (r Rule) Results(base Result, found *Findings) []Result {
 	base.Rule = r.ID
 	if base.Name == "" {
@@ -100,7 +99,7 @@ func (r Rule) Results(base Result, found *Findings) []Result {
 	return results
 }
 
-// Markdown describes the rule, as a section of a page, with what public trackers have of it.
+// Markdown describes the rule, as a section of a page, with its cases in public trackers.
 func (r Rule) Markdown() string {
 	text := fmt.Sprintf("## %s\n\n**%s** (%s). %s\n\n*Damage:* %s\n\n*Fix:* %s\n", r.ID, r.Name, r.Severity, r.Short, r.Damage, r.Fix)
 	for _, p := range pains {
@@ -117,8 +116,8 @@ type Finding struct {
 	Text  string
 }
 
-// Findings gathers what was found of a rule: each finding once, the first ones, and how many
-// follow; and why it could not be judged, once for each reason.
+// Findings gathers the findings of a rule: each finding once, the first ones, and how many follow;
+// and why it could not be judged, once for each reason.
 type Findings struct {
 	list     []Finding
 	more     int
@@ -126,7 +125,7 @@ type Findings struct {
 }
 
 // NotJudged is an error with which a rule tells its [Finder] that a probe failed for a reason of
-// its own: what it would have shown is not known (E32).
+// its own: its answer is not known (E32).
 type NotJudged struct{ Why error }
 
 func (e NotJudged) Error() string { return e.Why.Error() }
@@ -172,7 +171,7 @@ func (f *Findings) String() string {
 // Book is the rules of a command, and how a page introduces them.
 type Book struct {
 	Title string
-	Intro string // what the rules are for, and what their severities mean
+	Intro string // the purpose of the rules, and the meaning of their severities
 	Rules []Rule // in the order of their ids
 	Tail  string // comes after the rules
 }

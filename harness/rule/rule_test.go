@@ -78,7 +78,7 @@ func TestRun(t *testing.T) {
 }
 
 func TestBook(t *testing.T) {
-	b := rule.Book{Title: "Numbers", Intro: "What is odd.", Rules: []rule.Rule{odd},
+	b := rule.Book{Title: "Numbers", Intro: "All that is odd.", Rules: []rule.Rule{odd},
 		Tail: "\nThe end.\n"}
 	page := b.Manual()
 	if !strings.HasPrefix(page, "# Numbers\n\nWhat is odd. Ids never") ||

@@ -216,8 +216,8 @@ func cmdAccept(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdRoundtrip renders the message as the answer to the request, cuts off what the prompt has, and
-// parses the rest.
+// cmdRoundtrip renders the message as the answer to the request, cuts off the part that the prompt
+// has, and parses the rest.
 func cmdRoundtrip(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && len(args) == 1, "roundtrip FILE")
 	r := runOf(ts)
@@ -235,8 +235,7 @@ func cmdRoundtrip(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// Turn is what a model would have put out for a message: the message rendered as the last one,
-// without the prompt.
+// Turn is a model's output for a message: the message rendered as the last one, without the prompt.
 func Turn(t *engine.Template, request chat.Request, m chat.Message) (string, error) {
 	asked, err := t.Render(request)
 	if err != nil {

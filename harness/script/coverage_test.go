@@ -19,23 +19,23 @@ import (
 // minCases is how many scripts a family has at least.
 const minCases = 8
 
-// kind is a kind of case that every family has whose template is so. A case is of a kind by what it
-// asks and what came out; its name says nothing.
+// kind is a kind of case that every family with such a template has. A case is of a kind by its
+// request and its output; its name does not count.
 type kind struct {
 	name string
 	of   func(script.Shown) bool // nil: every family
 	is   func(sample) bool
 }
 
-// sample is one output of a case with what the parser finds wrong in it. That a turn ends with its
-// end text, or begins with the close of a reasoning that it does not have, is nothing wrong.
+// sample is one output of a case with the faults that the parser finds in it. That a turn ends with
+// its end text, or begins with the close of a reasoning that it does not have, is nothing wrong.
 type sample struct {
 	script.Case
 	request   chat.Request
-	reasoning string // the model's own, without what the prompt began it with
+	reasoning string // the model's own, without the beginning in the prompt
 	faults    []stream.Diagnostic
-	// noCall: what looks like a call in a spelling without markers turned out to be none, which
-	// makes it content and no fault (E13).
+	// noCall: a text that looks like a call in a spelling without markers turned out to be none,
+	// which makes it content and no fault (E13).
 	noCall bool
 }
 
@@ -156,7 +156,7 @@ func TestEveryKind(t *testing.T) {
 	}
 }
 
-// read returns what a script parses, parsed.
+// read returns the output that a script parses, parsed.
 func read(t *testing.T, corpus *families.Corpus, template *engine.Template, file string) []sample {
 	cases, err := script.Read(corpus.FS, file)
 	if err != nil {

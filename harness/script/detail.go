@@ -10,7 +10,8 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// details are what a page shows of a script's cases; none of a case that cannot be prepared.
+// details are the facts that a page shows of a script's cases; a case that cannot be prepared has
+// none.
 func (s *Suite) details(src subject.Source, file string) []rule.Detail {
 	cases, err := Read(s.Corpus.FS, file)
 	if err != nil {
@@ -46,7 +47,7 @@ func (c *Case) plan(src subject.Source) (*engine.Plan, error) {
 	return t.Prepare(r, engine.PrepareOptions{Insist: true, Fallbacks: c.Fallbacks})
 }
 
-// parts says what became of each byte of an output, and which message it is.
+// parts returns the fate of each byte of an output, and the message.
 func parts(plan *engine.Plan, c Case) ([]rule.Span, string) {
 	p := plan.NewParser()
 	message := split.Feed(p, c.Output, nil, c.Reason).Message
@@ -65,8 +66,8 @@ func parts(plan *engine.Plan, c Case) ([]rule.Span, string) {
 	return spans, FormatMessage(message)
 }
 
-// timeline feeds an output byte by byte and notes what left when; deltas of the same part in a row
-// are one step.
+// timeline feeds an output byte by byte and notes the time at which each part left; deltas of the
+// same part in a row are one step.
 func timeline(plan *engine.Plan, c Case) []rule.Step {
 	var steps []rule.Step
 	note := func(read int, deltas []chat.Delta) {

@@ -5,8 +5,8 @@
 // Most cases are made of a kind, which has the script, and of a family's outputs
 // (corpus/README.md). A script in a family's folder is one that the family alone has.
 //
-// A case tells one story. Its first lines, comments, say what and why; its name starts with the
-// category. Then come commands, then the files that they use:
+// A case tells one story. Its first lines, comments, tell the subject and the reason; its name
+// starts with the category. Then come commands, then the files that they use:
 //
 //	# one call after some content, typed arguments
 //	template qwen3-coder
@@ -42,7 +42,7 @@
 //
 // A file of text counts without the line feed at its end, which a txtar archive always has; an
 // output that ends in one has an empty line there. A message has content, reasoning_content and
-// tool_calls[]{name, arguments, id}, what is absent being empty; OpenAI's nested form does as well.
+// tool_calls[]{name, arguments, id}, an absent one being empty; OpenAI's nested form does as well.
 // Texts compare to the byte. Arguments compare as JSON with the order of keys and the digits of
 // numbers, whatever the white space between; arguments that are cut off compare as text.
 //
@@ -54,8 +54,8 @@
 //
 // # Updating
 //
-// With [Suite].Update, what a command found is written into the script where it was expected
-// (prompt, parse).
+// With [Suite].Update, a command's findings are written into the script in the place of the
+// expectation (prompt, parse).
 //
 // # Errors
 //

@@ -83,7 +83,7 @@ func sameAnswer(t *testing.T, name string, template *engine.Template, d formatjs
 	o := engine.PrepareOptions{Insist: true, Fallbacks: c.Fallbacks}
 	plan, err := template.Prepare(r, o)
 	if err != nil {
-		return // what the template refuses needs no parser
+		return // a request that the template refuses needs no parser
 	}
 	prefill, err := plan.Prompt.Prefill()
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
-// Case is what a script says about one output, for those who do not run scripts.
+// Case holds a script's statements about one output, for those who do not run scripts.
 type Case struct {
 	Name      string // the script's file name without its ending
 	About     string // the comment at its start
-	Family    string // what `template` names
+	Family    string // the argument of `template`
 	Template  string // the template's text where the script itself has it
 	Request   ordered.Value
 	Fallbacks []string

@@ -84,7 +84,7 @@ func (s *Suite) refused(v Variant, file string, err error) rule.Result {
 	return res
 }
 
-// recorder is a testscript.T that remembers what happened.
+// recorder is a testscript.T that remembers the log.
 type recorder struct {
 	name     string
 	verbose  bool
@@ -117,12 +117,12 @@ func (r *recorder) Skip(args ...any)  { r.Log(args...); runtime.Goexit() }
 func (r *recorder) Fatal(args ...any) { r.Log(args...); r.FailNow() }
 func (r *recorder) FailNow()          { r.failed = true; runtime.Goexit() }
 
-// failure is how testscript writes that a command failed: "FAIL: file:line: what", and on the lines
-// after it what else the command had to say.
+// failure is testscript's line for a command that failed, "FAIL: file:line: message"; the lines
+// after it have the rest of the command's message.
 var failure = regexp.MustCompile(`^FAIL: .*?:(\d+): (.*)$`)
 
-// verdict returns the part of the log that tells what failed, and the line of the first failure.
-// With [Suite].Continue further failures follow, each with its line less shift.
+// verdict returns the part of the log about the failure, and the line of the first failure. With
+// [Suite].Continue further failures follow, each with its line less shift.
 func (r *recorder) verdict(shift int) (first int, text string) {
 	var texts []string
 	inside := false

@@ -84,16 +84,16 @@ func (r *run) expect(ts *testscript.TestScript, name, got string) {
 		r.updates[name] = got
 		return
 	}
-	ts.Fatalf("%s is not what was found\n%s", name,
+	ts.Fatalf("%s differs from the finding\n%s", name,
 		diff.Diff(name, []byte(want+"\n"), "found", []byte(got+"\n")))
 }
 
 // updating keeps cases that share a file from writing it at the same time.
 var updating sync.Mutex
 
-// writeUpdates rewrites a case with what was found, if the case holds otherwise: one with a fault
-// is not touched. The findings of a case of a kind go into the family's outputs, even where the
-// kind itself has the expectation: the diff shows it, and a person decides for all families.
+// writeUpdates rewrites a case with the findings, if the case holds otherwise: one with a fault is
+// not touched. The findings of a case of a kind go into the family's outputs, even where the kind
+// itself has the expectation: the diff shows it, and a person decides for all families.
 func (r *run) writeUpdates(t testscript.T, file string) {
 	if failed, ok := t.(interface{ Failed() bool }); len(r.updates) == 0 || !ok || failed.Failed() {
 		return
@@ -114,7 +114,7 @@ func (r *run) writeUpdates(t testscript.T, file string) {
 	}
 	updated := txtar.Format(archive)
 	if again := txtar.Parse(updated); len(again.Files) != len(archive.Files) {
-		t.Fatal(file, ": what was found has a line that looks like a file's header of txtar, and "+
+		t.Fatal(file, ": the finding has a line that looks like a file's header of txtar, and "+
 			"cannot stand in a script")
 	}
 	if err := os.WriteFile(file, updated, 0o666); err != nil {

@@ -20,7 +20,7 @@ import (
 // File is a script as text.
 type File struct{ Name, Text string }
 
-// Shown is what of an answer a template shows, and what the gate says.
+// Shown lists the parts of an answer that a template shows, with the gate's verdict.
 type Shown struct {
 	Tools     bool // calls that can be read
 	Reasoning bool
@@ -28,7 +28,7 @@ type Shown struct {
 	Gate      bool // the gate lets the template pass
 }
 
-// ShownBy says what a template shows. It decides which kinds of cases a family has.
+// ShownBy returns the parts that a template shows. It decides which kinds of cases a family has.
 func ShownBy(t *engine.Template) Shown {
 	a := t.Analysis()
 	reasoning := func(r format.Route) bool { return r.Kind == format.RouteReasoning }
@@ -81,8 +81,9 @@ var sketches = []sketch{
 	{kind: "malformed_missing_end", of: calls, upTo: "Norway"},
 }
 
-// Scaffold writes the outputs of a family from what its template itself writes, one at least of
-// every kind that the corpus asks of a family. missing lists what could not be written, and why.
+// Scaffold writes the outputs of a family from its template's own turns, at least one of every kind
+// that the corpus asks of a family. missing lists the kinds that could not be written, with the
+// reasons.
 func Scaffold(kinds *families.Kinds, family string,
 	t *engine.Template) (file File, missing []string) {
 	shown := ShownBy(t)
@@ -234,8 +235,8 @@ func (o *firstOutputs) wanted(s sketch) (chat.Message, error) {
 	return m, err
 }
 
-// output is what a model would have put out for a message: of a turn that is continued the rest, of
-// one that breaks off the beginning.
+// output is a model's output for a message: of a turn that is continued the rest, of one that
+// breaks off the beginning.
 func (s sketch) output(t *engine.Template, request chat.Request,
 	want chat.Message) (string, error) {
 	whole, begun := request, ""
@@ -294,13 +295,13 @@ func spelled(t *engine.Template, request chat.Request, want chat.Message) (strin
 		{want.Content, func(m *chat.Message) { m.Content = "" }},
 		{thought + want.Content, func(m *chat.Message) { m.Reasoning, m.Content = "", "" }},
 	}
-	if opened { // what the prompt has opened is closed
+	if opened { // the part that the prompt has opened is closed
 		ways[0], ways[1] = ways[1], ways[0]
 	}
 	if request.HasJSONSchema &&
 		alike(want, plan.Parse(want.Content, chat.FinishStop).Message, prefill) &&
 		takes(plan, want.Content) {
-		return want.Content, nil // nothing stands around what a schema constrains
+		return want.Content, nil // nothing stands around text that a schema constrains
 	}
 	var first error
 	for _, way := range ways {
@@ -326,7 +327,7 @@ func spelled(t *engine.Template, request chat.Request, want chat.Message) (strin
 	return "", first
 }
 
-// takes reports whether the grammar takes what it constrains of an output.
+// takes reports whether the grammar takes the part of an output that it constrains.
 func takes(plan *engine.Plan, output string) bool {
 	grammar, err := plan.Output.Grammar()
 	if err != nil || grammar == nil {

@@ -56,7 +56,7 @@ func TestScaffold(t *testing.T) {
 			for _, file := range family.Cases {
 				for _, s := range read(t, written, template, file) {
 					if !strings.Contains(file, "malformed") {
-						s.faults = nil // a parser may note what a template ends a turn with
+						s.faults = nil // a parser may note the end of a template's turn
 					}
 					samples = append(samples, s)
 				}

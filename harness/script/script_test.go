@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	update  = flag.Bool("update", false, "rewrite what the scripts expect")
+	update  = flag.Bool("update", false, "rewrite the scripts' expectations")
 	onError = flag.Bool("continue", false, "go on after a command that failed")
 )
 
@@ -70,7 +70,8 @@ func mustFail(t *testing.T, suite *script.Suite, known script.Variant, src subje
 	}
 }
 
-// FuzzRead reads any script: what is taken has its files, and none of them is outside its folder.
+// FuzzRead reads any script: a script that is read has its files, and none of them is outside its
+// folder.
 func FuzzRead(f *testing.F) {
 	f.Add("# a case\ntemplate a\nrequest r\nparse o m\n-- r --\n{}\n-- o --\nx\n-- m --\n{\"content\": \"x\"}\n")
 	f.Add("template a\nexec sh\n-- ../x --\n")

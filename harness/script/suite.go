@@ -26,7 +26,7 @@ type Suite struct {
 	Root     string // the corpus as results name its files; Dir if empty
 	Vendors  string // the vendors' folder as results name its files
 	Vendor   fs.FS  // the vendors' templates; nil where they are not at hand
-	Update   bool   // rewrite what scripts expect
+	Update   bool   // rewrite the scripts' expectations
 	Details  bool   // Results has prompt, output and timeline of every case
 	Continue bool   // go on after a command that failed
 	WorkDir  string // keep the scripts' folders below this one

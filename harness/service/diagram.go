@@ -11,7 +11,7 @@ type Node struct {
 	Kind  string `json:"kind"`
 	Text  string `json:"text,omitempty"` // of a marker or a slot
 	Items []Node `json:"items,omitempty"`
-	Sep   string `json:"sep,omitempty"` // what is written between the rounds of a repeat
+	Sep   string `json:"sep,omitempty"` // the text between the rounds of a repeat
 }
 
 func slot(text string) Node       { return Node{Kind: "slot", Text: text} }
@@ -25,7 +25,7 @@ func between(p format.Pair, inner ...Node) Node {
 	return sequence(append(append([]Node{marked(p.Open)}, inner...), marked(p.Close))...)
 }
 
-// solid leaves out what is empty: markers without text, sequences without items.
+// solid leaves out empty items: markers without text, sequences without items.
 func solid(items []Node) []Node {
 	var all []Node
 	for _, n := range items {
@@ -37,7 +37,7 @@ func solid(items []Node) []Node {
 	return all
 }
 
-// Diagram draws a format: what an answer is made of, in order.
+// Diagram draws a format: the parts of an answer, in order.
 func Diagram(f format.Format) Node {
 	var items []Node
 	if len(f.Routes) > 0 {

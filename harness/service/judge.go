@@ -18,7 +18,7 @@ type Judgement struct {
 	Templates []TemplateTold `json:"templates"`
 }
 
-// TemplateTold is what check says of a template beside its findings.
+// TemplateTold is check's account of a template beside its findings.
 type TemplateTold struct {
 	Name      string `json:"name"`
 	Tools     bool   `json:"tool_capable"`

@@ -187,7 +187,7 @@ func (s *Service) analyze(r *request) (any, error) {
 type Proven struct {
 	Gate     string `json:"gate"` // the gate's verdict in words
 	Verified bool   `json:"verified"`
-	Why      string `json:"why,omitempty"` // what is not verified
+	Why      string `json:"why,omitempty"` // the part that is not verified
 }
 
 func (s *Service) verify(r *request) (any, error) {
@@ -275,15 +275,15 @@ type Stream struct {
 	Odd     []Diagnostic `json:"diagnostics"`
 }
 
-// Step is what a piece of the output brought.
+// Step is the result of a piece of the output.
 type Step struct {
 	At     int          `json:"at"`     // bytes read so far
-	Deltas []chat.Delta `json:"deltas"` // what left with this piece
+	Deltas []chat.Delta `json:"deltas"` // the deltas that left with this piece
 	Held   int          `json:"held"`   // bytes that are held
 	Why    string       `json:"why,omitempty"`
 }
 
-// Part is a part of the output and what became of it.
+// Part is a part of the output and its fate.
 type Part struct {
 	Start int    `json:"start"`
 	End   int    `json:"end"`

@@ -1,6 +1,6 @@
-// Package service answers requests of other programs, one JSON object each: what `assay pipe`
-// speaks on standard input and output, and what the page in a browser asks its worker.
-// docs/protocol.md is for those who write a client.
+// Package service answers requests of other programs, one JSON object each: the protocol that
+// `assay pipe` speaks on standard input and output, and that the page in a browser speaks with its
+// worker. docs/protocol.md is for those who write a client.
 //
 // # Model
 //
@@ -46,14 +46,14 @@ import (
 // longer be.
 const Protocol = 1
 
-// The bounds of what a client may ask for.
+// The bounds of a client's requests.
 const (
 	MaxRequest = 16 << 20 // bytes of a request
 	MaxParsers = 1024     // that are open at a time
 	maxKept    = 32       // templates that are kept compiled
 )
 
-// Options say what a service may do. The zero value is usable.
+// Options bound the acts of a service. The zero value is usable.
 type Options struct {
 	Version string
 	// Open reads a file or a folder that a request names; nil: requests must bring the text.

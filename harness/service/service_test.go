@@ -208,7 +208,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestRefused has what strangers and slips may ask for. Each gets an answer, and the service goes
+// TestRefused has requests that strangers and slips make. Each gets an answer, and the service goes
 // on.
 func TestRefused(t *testing.T) {
 	c := newClient(t)

@@ -14,7 +14,7 @@ import (
 // maxTalks bounds the conversations that a page in a file shows.
 const maxTalks = 24
 
-// viewer makes a view: it asks the service what the page will ask, and keeps the answers.
+// viewer makes a view: it asks the service the page's questions, and keeps the answers.
 type viewer struct {
 	*report.View
 	s       *Service
@@ -64,8 +64,8 @@ func referenceOf(src subject.Source) *reference {
 	return ref
 }
 
-// judged adds what every page of a template asks for. Of the rules it keeps those that found
-// something.
+// judged adds the answers that every page of a template asks for. Of the rules it keeps those that
+// found something.
 func (v *viewer) judged(j Judgement, rules []rule.Rule, more ...rule.Result) {
 	fired := &report.Report{Rules: rules, Results: append(more, j.Findings...)}
 	v.given("is", `{"op":"rules"}`, map[string]any{"rules": fired.Fired()})

@@ -29,10 +29,10 @@ type Case struct {
 	accepts Acceptor
 }
 
-// ErrDied is what a second renderer that goes down is reported as.
+// ErrDied reports a second renderer that goes down.
 var ErrDied = errors.New("the second renderer went down")
 
-// Check prepares the request, reads the output and says what does not hold.
+// Check prepares the request, reads the output and reports the demands that do not hold.
 func (c Case) Check() (stats Stats, err error) {
 	stats.Cases = 1
 	defer func() {
@@ -122,7 +122,7 @@ func (c Case) plan() (*engine.Plan, error) {
 	return c.Template.Prepare(r, engine.PrepareOptions{Insist: true, Fallbacks: c.Fallbacks})
 }
 
-// renderTwice renders with the second renderer what the first has rendered.
+// renderTwice renders with the second renderer the conversation that the first has rendered.
 func (c Case) renderTwice(stats *Stats) error {
 	if c.second == nil {
 		return nil
@@ -152,7 +152,7 @@ func (c Case) renderTwice(stats *Stats) error {
 	return nil
 }
 
-// sentence checks what holds for a sentence of the plan's grammar.
+// sentence checks the demands on a sentence of the plan's grammar.
 func (c Case) sentence(plan *engine.Plan, answer split.Answer) error {
 	grammar, err := plan.Output.Grammar()
 	if err != nil {

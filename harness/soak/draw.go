@@ -76,7 +76,7 @@ func toolNames(request ordered.Value) []string {
 	return names
 }
 
-// names that share beginnings, contain one another, or look like what is around them.
+// names that share beginnings, contain one another, or look like the text around them.
 var names = []string{"a", "aa", "aaa", "aaaa", "get", "get_", "get_weather", "get_weather2",
 	"get-weather", "functions.get", "name",
 	"arguments", "tool_call", "x1", "0", "true", "función", "a.b:c", "call"}

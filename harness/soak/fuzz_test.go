@@ -67,8 +67,8 @@ func loadFamilies(f *testing.F) []family {
 // tight are the limits of a fuzzed template, so that one that loops costs little.
 var tight = engine.Limits{Render: jinja.Limits{Steps: 20_000, OutputBytes: 1 << 16, Depth: 60}}
 
-// compile compiles a template; one that cannot be used has an error with a place or one that says
-// what it lacks.
+// compile compiles a template; one that cannot be used has an error with a place or one that names
+// the missing part.
 func compile(text string) (*engine.Template, error) {
 	return engine.Compile(engine.Source{Name: "t", Text: text, BOS: subject.BOS, EOS: subject.EOS},
 		engine.Options{Now: subject.Now, Limits: tight})
@@ -398,7 +398,7 @@ func disturb(r *rand.Rand, output []byte) []byte {
 	return output
 }
 
-// scriptOf is a case as a script to reproduce what is wrong with it.
+// scriptOf is a case as a script to reproduce its fault.
 func scriptOf(t *testing.T, c reduce.Case, err error) string {
 	t.Helper()
 	text, scriptErr := c.Script(reduce.Failure{Kind: "split", Text: err.Error()})

@@ -1,5 +1,5 @@
-// Package soak draws random cases from a corpus, for as long as one likes, and holds what must hold
-// for any of them.
+// Package soak draws random cases from a corpus, for as long as one likes, and checks that each of
+// them meets the demands on any.
 //
 // # Model
 //
@@ -16,10 +16,10 @@
 //   - of a sentence of the grammar that the matcher takes it in any pieces, and that the parser
 //     reads it as calls (E21).
 //
-// Panics are failures. A second engine for grammars, where there is one, must find of every
-// sentence, and of every 16th other output, what our matcher finds. A second renderer, where there
-// is one, renders every 64th case: it may refuse it and it may differ, which is counted; what it
-// may not do is to go down.
+// Panics are failures. A second engine for grammars, where there is one, must agree with our
+// matcher on every sentence, and on every 16th other output. A second renderer, where there is one,
+// renders every 64th case: it may refuse it and it may differ, which is counted; it may not go
+// down.
 //
 // # Determinism
 //
@@ -52,7 +52,7 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// Pool is what cases are drawn from.
+// Pool is the source of cases.
 type Pool struct {
 	templates []pooled
 	outputs   []string // of all families
@@ -101,7 +101,7 @@ func Load(corpus, vendor fs.FS) (*Pool, error) {
 	return pool, nil
 }
 
-// Options say how long to soak and on what.
+// Options are the time to soak and the cases.
 type Options struct {
 	Seed     uint64
 	First    uint64                // the number of the first case
@@ -114,7 +114,7 @@ type Options struct {
 // Acceptor says whether a text is a sentence of a grammar.
 type Acceptor func(g *gbnf.Grammar, text string) (bool, error)
 
-// Stats counts what a run did.
+// Stats counts the work of a run.
 type Stats struct {
 	Cases     uint64 // drawn
 	Refused   uint64 // of them, those whose request a template or the engine refuses

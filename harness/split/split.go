@@ -1,4 +1,4 @@
-// Package split cuts outputs into chunks and checks what must not depend on how they are cut.
+// Package split cuts outputs into chunks and checks that the message does not depend on the cuts.
 //
 // # Model
 //
@@ -10,8 +10,8 @@
 // # Complexity
 //
 // An output of n bytes is parsed n+33 times; outputs beyond [MaxExhaustive] bytes are cut into two
-// only at that many places, evenly spaced, and beyond 64 KiB at fewer, so that what is parsed in
-// all stays at about [MaxWork] bytes. Deltas are looked at as they come and not kept.
+// only at that many places, evenly spaced, and beyond 64 KiB at fewer, so that the bytes parsed in
+// all stay at about [MaxWork]. Deltas are looked at as they come and not kept.
 //
 // # Stability
 //
@@ -40,7 +40,7 @@ const MaxWork = 256 << 20
 // its number. Small pieces cost more than large ones.
 const partitions, partitionCost = 32, 16
 
-// Parser is what is checked. Reset makes it ready for another output.
+// Parser is the parser that is checked. Reset makes it ready for another output.
 type Parser interface {
 	Reset()
 	Write(chunk []byte) []chat.Delta
@@ -49,7 +49,7 @@ type Parser interface {
 	Finish() chat.FinishReason
 }
 
-// Answer is what came of a parse.
+// Answer is the result of a parse.
 type Answer struct {
 	Message chat.Message
 	Finish  chat.FinishReason
@@ -127,7 +127,7 @@ func partition(n int, seed uint64) []int {
 type Mismatch struct {
 	Output string
 	Cuts   []int  // as few as show the difference
-	Text   string // what differs
+	Text   string // the difference
 }
 
 func (m *Mismatch) Error() string {
@@ -186,7 +186,7 @@ func shrink(cuts []int, fails func([]int) bool) []int {
 	return cuts
 }
 
-// compare says how an answer to a split of the same output, and what its deltas come to, differ;
+// compare describes how an answer to a split of the same output, and the sum of its deltas, differ;
 // empty means that they do not.
 func (a Answer) compare(b Answer, deltas *tally) string {
 	if text := Diff(a.Message, b.Message); text != "" {
@@ -201,7 +201,7 @@ func (a Answer) compare(b Answer, deltas *tally) string {
 	return ""
 }
 
-// Diff says what is different in got, the first thing only; empty means nothing.
+// Diff describes the first difference in got; empty means none.
 func Diff(want, got chat.Message) string {
 	if want.Reasoning != got.Reasoning {
 		return fmt.Sprintf("reasoning_content is %q, want %q", got.Reasoning, want.Reasoning)
@@ -256,7 +256,7 @@ func (t *tally) add(deltas []chat.Delta) {
 	}
 }
 
-// protocol says what the deltas of a message break; empty means nothing.
+// protocol names the rule that the deltas of a message break; empty means none.
 func (t *tally) protocol(message chat.Message) string {
 	if t.wrong != "" {
 		return fmt.Sprintf("delta %d of %d, %s", t.at, t.n, t.wrong)

@@ -79,7 +79,7 @@ var Battery = sync.OnceValue(func() []Conversation {
 	return conversations
 })
 
-// newConversation reads a request that stands in this package; what is wrong with it is a bug here.
+// newConversation reads a request that stands in this package; an error in it is a bug here.
 func newConversation(name, text string) Conversation {
 	v, err := ordered.ParseString(text)
 	if err == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// Found is what a folder holds that can be opened, each as a name for [OpenAll] or [OpenModel], in
-// the order of the names.
+// Found lists the contents of a folder that can be opened, each as a name for [OpenAll] or
+// [OpenModel], in the order of the names.
 type Found struct {
 	Templates []string // Jinja files
 	Models    []string // model folders, with their model files and configurations
@@ -23,7 +23,7 @@ type Found struct {
 // ErrNoTemplate is wrapped by the error of a folder in which nothing was found.
 var ErrNoTemplate = errors.New("no chat template")
 
-// maxFound bounds what is found in one folder, so that a slip (/) does not check a disk.
+// maxFound bounds the list for one folder, so that a slip (/) does not check a disk.
 const maxFound = 10_000
 
 // skipped are folders in which nobody keeps templates of his own.
@@ -38,7 +38,7 @@ func Find(dir string) (Found, error) {
 		case err != nil && path == dir:
 			return err
 		case err != nil:
-			return nil // what cannot be read is not ours to judge
+			return nil // an unreadable folder is not ours to judge
 		case d.IsDir():
 			name := d.Name()
 			if path != dir && (strings.HasPrefix(name, ".") || slices.Contains(skipped, name)) {
@@ -79,8 +79,8 @@ func holdsModel(dir string) bool {
 	return err == nil && len(files) > 0 || configured(dir)
 }
 
-// configured reports whether a folder has the config.json of a model, which says of what type that
-// is. Other programs have files of the name, too.
+// configured reports whether a folder has the config.json of a model, which names the model's type.
+// Other programs have files of the name, too.
 func configured(dir string) bool {
 	text, err := read(filepath.Join(dir, "config.json"), nil)
 	if err != nil {
@@ -90,7 +90,7 @@ func configured(dir string) bool {
 	return err == nil && !config.At("model_type").IsNull()
 }
 
-// String lists what was found, for people.
+// String lists the findings, for people.
 func (f Found) String() string {
 	var parts []string
 	for _, kind := range []struct {

@@ -75,7 +75,7 @@ func ignored(dir string) ([]string, error) {
 	return files, err
 }
 
-// NewModel returns a model of what was read of a folder; dir is put before the names of files.
+// NewModel returns a model of a folder that was read; dir is put before the names of files.
 func NewModel(name, dir string, f *modeldir.Folder) *Model {
 	m := &Model{Folder: f, Path: name}
 	for i, p := range f.Problems {
@@ -160,8 +160,8 @@ func (m *Model) taken() (Source, error) {
 	return Source{}, fmt.Errorf("%s: no chat template%s", m.Path, m.Hint())
 }
 
-// Hint names the Jinja files that were not looked at, and says what to do with them; "" where there
-// are none.
+// Hint names the Jinja files that were not looked at, and gives advice for them; "" where there are
+// none.
 func (m *Model) Hint() string {
 	if len(m.Ignored) == 0 {
 		return ""

@@ -83,10 +83,10 @@ func With(sources []Source, o engine.Options) []Source {
 	return limited
 }
 
-// Open reads a template: a Jinja file, "-" for what comes on stdin, a tokenizer_config.json by any
-// name, a family's folder, a model folder or a model file. Of several templates the one is taken
-// that transformers takes from a folder for requests with tools, or llama.cpp from a model file,
-// unless the name says which: tokenizer_config.json#default.
+// Open reads a template: a Jinja file, "-" for stdin, a tokenizer_config.json by any name, a
+// family's folder, a model folder or a model file. Of several templates the one is taken that
+// transformers takes from a folder for requests with tools, or llama.cpp from a model file, unless
+// the name says which: tokenizer_config.json#default.
 func Open(name string, stdin io.Reader) (Source, error) {
 	all, err := OpenAll(name, stdin)
 	if err != nil {
@@ -95,7 +95,7 @@ func Open(name string, stdin io.Reader) (Source, error) {
 	return all[0], nil
 }
 
-// OpenAll reads all templates of what [Open] takes: first the one that Open returns, then the
+// OpenAll reads all templates of an argument of [Open]: first the one that Open returns, then the
 // others of the same file, each text once.
 func OpenAll(name string, stdin io.Reader) ([]Source, error) {
 	file, chosen := name, ""
@@ -141,7 +141,7 @@ func open(name string, stdin io.Reader) (*Model, Source, error) {
 }
 
 // Texts are the templates of a file that is not on the disk, such as one of a commit: as [OpenAll]
-// has them, without what stands beside the file.
+// has them, without the files beside it.
 func Texts(name, text string) ([]Source, error) {
 	if !isConfig(name, text) {
 		return []Source{New(name, text)}, nil
@@ -161,7 +161,7 @@ func isConfig(name, text string) bool {
 // not allow. No Jinja begins so.
 var config = regexp.MustCompile(`^\x{feff}?\s*\{\s*"((?s:.*)")?chat_template"\s*:`)
 
-// readable refuses what holds no text that could be a template.
+// readable refuses a file whose text cannot be a template.
 func readable(name, text string) error {
 	wrong := func(what string) error { return source.Errorf(source.New(name, ""), 0, "%s", what) }
 	switch {
@@ -209,7 +209,7 @@ func relocate(src *source.Source, err error) error {
 	return err
 }
 
-// ReadJSON reads a JSON file, "-" for what comes on stdin; errors have their place.
+// ReadJSON reads a JSON file, "-" for stdin; errors have their place.
 func ReadJSON(name string, stdin io.Reader) (ordered.Value, error) {
 	text, err := read(name, stdin)
 	if err != nil {

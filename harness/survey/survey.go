@@ -1,12 +1,13 @@
 // Package survey looks at the chat templates of a model: which there are, which of them each
-// inference engine takes, how they differ, and what is wrong with that.
+// inference engine takes, how they differ, and the faults in that.
 //
 // # Model
 //
-// A [Survey] joins what others know: engine/model/modeldir which templates a folder holds and who
-// takes which, harness/check the rules about that (A050 and those after it), harness/revision how
-// two templates differ. Every template that is not equal to one before it is compared with the
-// first one of its name, or else with the one that is taken for requests without tools.
+// A [Survey] joins the knowledge of others: engine/model/modeldir which templates a folder holds
+// and who takes which, harness/check the rules about that (A050 and those after it),
+// harness/revision how two templates differ. Every template that is not equal to one before it is
+// compared with the first one of its name, or else with the one that is taken for requests without
+// tools.
 //
 // # Stability
 //
@@ -30,7 +31,7 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// Survey is what is known of a model's templates.
+// Survey is the knowledge about a model's templates.
 type Survey struct {
 	*subject.Model
 	Templates   []Template // in the order of Model.Templates

@@ -91,7 +91,8 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestHostile: what files are called and say cannot drive a terminal, and is JSON all the same.
+// TestHostile checks that names and texts of files cannot drive a terminal, and are JSON all the
+// same.
 func TestHostile(t *testing.T) {
 	s := of(t, modeldir.AdditionalDir+"/\x1b[2J.jinja", "{{\x1b", modeldir.TokenizerConfig,
 		`{"bos_token": "\u001b", "chat_template": [{"name": "x\u0007\ntemplate: forged", "template": "{{ \u001b"}, {"name": "x", "template": "\ud800"}]}`)

@@ -14,8 +14,8 @@ import (
 	"github.com/goassay/assay/harness/tokens"
 )
 
-// BenchmarkRender renders the standard battery with every template of the corpus: what segments add
-// must be at most a fifth.
+// BenchmarkRender renders the standard battery with every template of the corpus: segments may add
+// a fifth at most.
 func BenchmarkRender(b *testing.B) {
 	loaded, err := families.Load(corpus.FS)
 	if err != nil {

@@ -107,8 +107,8 @@ func TestContinued(t *testing.T) {
 	}
 }
 
-// TestPieces puts every marker of a template into what people and tools say: as many special tokens
-// come of the prompt as without them.
+// TestPieces puts every marker of a template into the texts of people and tools: as many special
+// tokens come of the prompt as without them.
 func TestPieces(t *testing.T) {
 	variants(t, func(t *testing.T, _ script.Variant, src subject.Source, _ []script.Case) {
 		tmpl := compiled(t, src.Source, nil)

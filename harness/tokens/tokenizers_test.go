@@ -23,7 +23,7 @@ import (
 // attacks is how many texts are tried for a family; honest how many more without markers.
 const attacks, honest = 1000, 100
 
-// words are what honest text is made of, some of it near to a marker.
+// words are the words of honest text, some of them near to a marker.
 var words = []string{
 	"Hello", "Zürich", " ", "\n", "x <= 3", "<b>", "[0]", "|", "<|", "|>", "if a < b:", "日本", "</",
 	">", "\t",
@@ -48,9 +48,9 @@ func hostile(random *rand.Rand, markers []string) string {
 	return strings.ToValidUTF8(b.String(), "?")
 }
 
-// TestTokenizers has Hugging Face's tokenizers read prompts in pieces: what people and tools say
-// gives no added token of the template's, however it spells one, and honest text keeps its tokens.
-// Every other family's tool markers are added tokens that are not special.
+// TestTokenizers has Hugging Face's tokenizers read prompts in pieces: the texts of people and
+// tools give no added token of the template's, however they spell one, and honest text keeps its
+// tokens. Every other family's tool markers are added tokens that are not special.
 func TestTokenizers(t *testing.T) {
 	python := os.Getenv("ASSAY_PYTHON")
 	if python == "" {

@@ -1,5 +1,5 @@
-// Package tokens checks what must not depend on how an output comes in tokens, and reads outputs
-// that are given so.
+// Package tokens checks that a message does not depend on the tokens in which its output comes, and
+// reads outputs that are given in tokens.
 //
 // # Model
 //

@@ -13,8 +13,8 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// Prefix says whether a conversation's rendering begins with those of its beginnings: what a cache
-// of keys and values and training over several turns live on.
+// Prefix reports whether a conversation's rendering begins with those of its beginnings. A cache of
+// keys and values needs that, and so does training over several turns.
 type Prefix struct {
 	Turns   Kept // the rendering without a message begins the one with it
 	Prompts Kept // the prompt for an answer begins the rendering with the answer
@@ -97,13 +97,12 @@ func (p *Prefix) look(t *engine.Template, n int, in chattemplate.Input) {
 	}
 }
 
-// Switch is the variable after which a patch keeps what the template drops.
+// Switch is the variable after which a patch keeps the text that the template drops.
 const Switch = "preserve_thinking"
 
-// Keep looks for the condition of a template by which it drops, from turns that are over, what it
-// wrote before, and puts a switch beside it. The patch is proven: without the switch every
-// conversation renders as before, and with it every turn is kept. False: there is no such
-// condition, or nothing to keep.
+// Keep looks for the condition of a template by which it drops text from turns that are over, and
+// puts a switch beside it. The patch is proven: without the switch every conversation renders as
+// before, and with it every turn is kept. False: there is no such condition, or nothing to keep.
 func Keep(src subject.Source, seed uint64) (*fix.Mended, bool) {
 	t, err := src.Compile()
 	if err != nil {

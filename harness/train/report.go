@@ -9,7 +9,7 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// Report is what concerns who trains with a template.
+// Report holds the facts that matter for training with a template.
 type Report struct {
 	Source    subject.Source
 	Tagged    *Tagged // nil: see Err
@@ -26,7 +26,7 @@ type Report struct {
 	Prefix Prefix
 }
 
-// Look finds out what concerns who trains with a template.
+// Look finds the facts that matter for training with a template.
 func Look(src subject.Source, t *engine.Template, seed uint64) *Report {
 	r := &Report{Source: src, Arguments: "text", Content: "text"}
 	c := t.Caps()

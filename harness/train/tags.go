@@ -15,25 +15,27 @@ import (
 // edit replaces a stretch of a template.
 type edit = syntax.Edit
 
-// label says what a part of a template writes.
+// label is the kind of text that a part of a template writes.
 type label uint8
 
 const (
 	nothing label = 0
-	own     label = 1 // what the model does not write
+	own     label = 1 // text that the model does not write
 	model   label = 2
-	held    label = 4 // what the generation prompt has already, in this rendering
+	held    label = 4 // text that the generation prompt has already, in this rendering
 	mixed         = own | model
 )
 
-// part is what one {{ tag }} or one stretch of the template's text has written in all renderings.
+// part holds the texts that one {{ tag }} or one stretch of the template's text has written in all
+// renderings.
 type part struct {
 	label
-	bytes []label  // by the offset in what it writes, as far as all it wrote agrees in length
-	texts []sample // what it wrote, where that is mixed
+	bytes []label  // by the offset in its text, as far as all its texts agree in length
+	texts []sample // its texts, where they are mixed
 }
 
-// sample is one text that a part wrote: what precedes the model's text, that, and what follows.
+// sample is one text that a part wrote: the part before the model's text, that text, and the part
+// after.
 type sample struct{ before, text, after string }
 
 // plan places the tags in a template.
@@ -46,7 +48,7 @@ type plan struct {
 	edits []edit
 }
 
-// newPlan reads what the parts of a template write.
+// newPlan reads the texts that the parts of a template write.
 func newPlan(t *engine.Template, inputs []chattemplate.Input, loose bool) (*plan, error) {
 	src := t.ChatTemplate().Source
 	tree, spans, err := syntax.ParseSpans(source.New(src.Name, src.Text))
@@ -77,8 +79,8 @@ func newPlan(t *engine.Template, inputs []chattemplate.Input, loose bool) (*plan
 	return p, nil
 }
 
-// settle decides about what the generation prompt has in some renderings: where the model writes it
-// in others it is the model's, since tags cannot tell.
+// settle decides about text that the generation prompt has in some renderings: where the model
+// writes it in others it is the model's, since tags cannot tell.
 func (l label) settle() label {
 	switch {
 	case l&held == 0:
@@ -101,8 +103,7 @@ func (p *plan) collect(list []syntax.Stmt) {
 	}
 }
 
-// bodies returns the lists of statements in a statement, but for those of macros and what is
-// captured.
+// bodies returns the lists of statements in a statement, but for those of macros and captures.
 func bodies(s syntax.Stmt) [][]syntax.Stmt {
 	switch s := s.(type) {
 	case *syntax.If:
@@ -125,7 +126,7 @@ func bodies(s syntax.Stmt) [][]syntax.Stmt {
 	return nil
 }
 
-// note takes in what the parts wrote in a rendering.
+// note takes in the texts of the parts in a rendering.
 func (p *plan) note(r *Rendering) {
 	labels := make([]label, len(r.String))
 	for i := range labels {
@@ -151,7 +152,7 @@ func (p *plan) note(r *Rendering) {
 	}
 }
 
-// wrote takes in what a part wrote. Literals that follow each other are written at once.
+// wrote takes in a part's text. Literals that follow each other are written at once.
 func (p *plan) wrote(off int, labels []label, text string) {
 	i, _ := slices.BinarySearchFunc(p.order, off, func(x syntax.Expr, off int) int {
 		return cmp.Compare(p.spans.Print(x).To, off+1)
@@ -207,7 +208,7 @@ type unit struct {
 	fence bool        // tags must not enclose it
 }
 
-// units returns what a list of statements consists of.
+// units returns the parts of a list of statements.
 func (p *plan) units(list []syntax.Stmt) (all []unit) {
 	for _, s := range list {
 		o, ok := s.(*syntax.Output)
@@ -230,7 +231,7 @@ func (p *plan) units(list []syntax.Stmt) (all []unit) {
 	return all
 }
 
-// labelOf returns what a statement writes.
+// labelOf returns the label of a statement's text.
 func (p *plan) labelOf(s syntax.Stmt) (all label) {
 	for _, body := range bodies(s) {
 		for _, u := range p.units(body) {
@@ -363,7 +364,7 @@ func (p *plan) after(u unit, next int) {
 		edit{From: u.span.To, To: u.span.To, Text: "{%+" + shutTag + sign + "%}"})
 }
 
-// Splitting what writes the model's text together with other text.
+// Splitting parts that write the model's text together with other text.
 
 // split rewrites one round of mixed parts, and reports whether any could be.
 func (p *plan) split() bool {
@@ -451,7 +452,7 @@ func (p *plan) splitPart(x syntax.Expr, known *part) ([]edit, bool) {
 }
 
 // operands flattens a chain of + and ~. An operand of + that follows another one stays an operand,
-// so that what is no text fails as it did.
+// so that a value that is no text fails as it did.
 func (p *plan) operands(x syntax.Expr, out *[]string) {
 	span := p.spans.Expr(x)
 	text := p.src[span.From:span.To]
@@ -623,8 +624,9 @@ func (p *plan) rightSign(to int) string {
 	return "+"
 }
 
-// cutOut prints a mixed expression in three: what precedes the model's text, that, and what
-// follows. It takes a text that always ends what precedes, and one that always follows.
+// cutOut prints a mixed expression in three: the part before the model's text, that text, and the
+// part after. It takes a text that always ends the part before, and one that always begins the part
+// after.
 func (p *plan) cutOut(x syntax.Expr, known *part, header string) (edit, bool) {
 	if _, data := x.(*syntax.Const); data {
 		return edit{}, false

@@ -9,23 +9,23 @@
 //
 // # Model
 //
-// [Render] finds what the model writes by provenance: where the bytes of a message are, which
-// header precedes them, which end follows. [Tag] renders many conversations, notes for each place
-// of the template whether it writes the model's text, and puts the tags around those places. A
-// place that writes both is split first: a chain of texts into its operands, a literal where the
-// model's text begins, a branch that serves all roles into one for answers and one for the others.
-// The edits touch nothing else of the source.
+// [Render] finds the model's text by provenance: where the bytes of a message are, which header
+// precedes them, which end follows. [Tag] renders many conversations, notes for each place of the
+// template whether it writes the model's text, and puts the tags around those places. A place that
+// writes both is split first: a chain of texts into its operands, a literal where the model's text
+// begins, a branch that serves all roles into one for answers and one for the others. The edits
+// touch nothing else of the source.
 //
 // # Proof
 //
 // A tagged template is offered only if every conversation renders the same bytes as before, or
-// fails as before, and if the tags mark what provenance marks.
+// fails as before, and if the tags mark the bytes that provenance marks.
 //
 // # Limits
 //
-// transformers counts only what a template writes at its top level, in loops and in conditions. So
-// the tags never stand in macros or in what is captured, and they enclose no assignment, which
-// would be lost after them.
+// transformers counts only text that a template writes at its top level, in loops and in
+// conditions. So the tags never stand in macros or in captures, and they enclose no assignment,
+// which would be lost after them.
 //
 // # Stability
 //
@@ -131,7 +131,7 @@ func (tagged *Tagged) tag(was *engine.Template, inputs []chattemplate.Input, loo
 		if len(left) == 0 {
 			p.place(p.tree.Body, len(p.src))
 			if len(p.edits) == 0 {
-				return fmt.Errorf("%w: no conversation shows what the model writes", ErrUntaggable)
+				return fmt.Errorf("%w: no conversation shows the model's text", ErrUntaggable)
 			}
 			tagged.step(p.edits)
 			break
@@ -193,7 +193,7 @@ func generates(list []syntax.Stmt) bool {
 }
 
 // prove renders every conversation with and without tags, with and without a generation prompt, and
-// holds what the tags mark against provenance.
+// compares the tags' marks with provenance.
 func (g *Tagged) prove(was *engine.Template, inputs []chattemplate.Input, loose bool) error {
 	is, err := compile(g.Source, g.Text)
 	if err != nil {
@@ -232,7 +232,7 @@ func (g *Tagged) prove(was *engine.Template, inputs []chattemplate.Input, loose 
 	return nil
 }
 
-// matches reports whether spans are what the model writes, with or without what the generation
+// matches reports whether spans are the model's text, with or without the part that the generation
 // prompt has already.
 func (r *Rendering) matches(marked []Span) bool {
 	const yes, either = 1, 2
@@ -260,7 +260,7 @@ func (r *Rendering) matches(marked []Span) bool {
 	return true
 }
 
-// Marked returns what the tags of a template mark in a conversation.
+// Marked returns the spans that the tags of a template mark in a conversation.
 func Marked(t *engine.Template, in chattemplate.Input) ([]Span, error) {
 	src := t.ChatTemplate().Source
 	tree, spans, err := syntax.ParseSpans(source.New(src.Name, src.Text))

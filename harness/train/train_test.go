@@ -84,8 +84,8 @@ func own(t *testing.T, f func(name string, src subject.Source)) {
 	}
 }
 
-// TestCorpus tags the corpus's own templates: each renders the same bytes, and the tags mark what
-// provenance marks, which Tag proves of all it returns.
+// TestCorpus tags the corpus's own templates: each renders the same bytes, and the tags mark the
+// bytes that provenance marks, as Tag proves of every template that it returns.
 func TestCorpus(t *testing.T) {
 	own(t, func(name string, src subject.Source) {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +154,7 @@ type oracle struct {
 	out *bufio.Reader
 }
 
-// answer is what transformers makes of a conversation.
+// answer is transformers' rendering of a conversation, with its mask.
 type answer struct {
 	Text  string
 	Spans [][2]int
@@ -202,8 +202,9 @@ func covers(n int, spans []train.Span) []bool {
 	return out
 }
 
-// TestTransformers holds the tags of the corpus's own templates against transformers: the mask of
-// return_assistant_tokens_mask is what the tags mark here, for every conversation that it renders.
+// TestTransformers compares the tags of the corpus's own templates with transformers: the mask of
+// return_assistant_tokens_mask has the bytes that the tags mark here, for every conversation that
+// it renders.
 func TestTransformers(t *testing.T) {
 	o := python(t)
 	if o == nil {
@@ -254,9 +255,9 @@ func TestTransformers(t *testing.T) {
 	}
 }
 
-// TestTRL holds the masks of the training templates that TRL has made by hand against provenance in
+// TestTRL compares the masks of the training templates that TRL has made by hand with provenance in
 // the template that each was made of, wherever both render a conversation alike. They may differ in
-// what is counted: white space after the end of a turn or at the end of a header, and what the
+// three parts: white space after the end of a turn or at the end of a header, and text that the
 // generation prompt has already.
 func TestTRL(t *testing.T) {
 	o := python(t)
@@ -337,7 +338,7 @@ func because(reason string) string {
 	return ": " + reason
 }
 
-// differs says where a mask of TRL is another one than ours in more than what is counted.
+// differs names the place where a mask of TRL differs from ours in more than these parts.
 func differs(r *train.Rendering, a answer) string {
 	ours := covers(len(r.String), r.Written)
 	either := covers(len(r.String), r.Held)

@@ -18,9 +18,9 @@ type Span struct {
 // Rendering is a conversation as it is trained on.
 type Rendering struct {
 	chattemplate.Observation
-	Written []Span // what the model writes, in order; they do not touch
-	// Held is what may count as the model's or not: what the generation prompt has already of the
-	// beginning of an answer, and white space that ends a header, which templates write where text
+	Written []Span // the model's text, in order; they do not touch
+	// Held may count as the model's text or not: the beginning of an answer that the generation
+	// prompt has already, and white space that ends a header, which templates write where text
 	// follows.
 	Held []Span
 	// Headers are the headers of the answers, one for each.
@@ -33,9 +33,9 @@ type Rendering struct {
 // role returns the role of a message.
 func role(m ordered.Value) string { return m.At("role").Text() }
 
-// Render renders a conversation for training and finds what the model writes in it (E3, E9): of
-// each answer the text after the header, and after what the generation prompt has there already, up
-// to and with the end of the turn. It fails where the header of an answer is not found.
+// Render renders a conversation for training and finds the model's text in it (E3, E9): of each
+// answer the text after the header, and after the part that the generation prompt has there
+// already, up to and with the end of the turn. It fails where the header of an answer is not found.
 func Render(t *engine.Template, in chattemplate.Input) (*Rendering, error) {
 	in.Generate = false
 	obs, err := t.ChatTemplate().Observe(in)
@@ -45,7 +45,7 @@ func Render(t *engine.Template, in chattemplate.Input) (*Rendering, error) {
 	r := &Rendering{Observation: obs}
 	f := t.Analysis().Format
 	first, last := edges(obs, len(in.Messages))
-	at := 0 // the end of what is known to be of earlier messages
+	at := 0 // the end of the text that is known to be of earlier messages
 	for i, m := range in.Messages {
 		if role(m) != "assistant" {
 			at = max(at, last[i])
@@ -126,7 +126,7 @@ func (r *Rendering) start(f format.Format, at, text, limit int) (int, error) {
 		if i := strings.LastIndex(r.String[at:text], header); i >= 0 && header != "" {
 			return at + i + len(header), nil
 		}
-		// Some templates write what is white space at its end only where the text follows at once.
+		// Some templates write the white space at its end only where the text follows at once.
 		bare := strings.TrimRight(header, format.Space)
 		if i := strings.LastIndex(r.String[at:text], bare); i >= 0 && bare != "" {
 			return at + i + len(bare), nil

@@ -121,7 +121,7 @@ func fixtureRequest(vec *Vector, thinking ordered.Value) ordered.Value {
 		member("enable_thinking", thinking))
 }
 
-// expectFixture compares a message with what a fixture expects.
+// expectFixture compares a message with a fixture's expectation.
 func expectFixture(vec *Vector, got chat.Message) error {
 	calls := slices.DeleteFunc(slices.Clone(got.ToolCalls),
 		func(c chat.ToolCall) bool { return !c.Complete })

@@ -25,8 +25,8 @@ type Templates struct {
 	index   func() (*index, error)
 }
 
-// index knows the templates of all folders by what else they are named by. The first folder that
-// has a name wins.
+// index knows the templates of all folders by their other names. The first folder that has a name
+// wins.
 type index struct {
 	digests map[string]string // SHA-256 of the text in hexadecimal -> path
 	models  map[string]string // repository in lower case -> path

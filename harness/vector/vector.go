@@ -28,8 +28,8 @@
 //
 // # Scale
 //
-// A file is read line by line and never as a whole. [Check] reads it once to find what is wrong
-// with it, [Verifier.Run] runs vectors on all cores, with a bounded number of them in flight and of
+// A file is read line by line and never as a whole. [Check] reads it once for its faults,
+// [Verifier.Run] runs vectors on all cores, with a bounded number of them in flight and of
 // templates compiled, and hands the results on in the order of the vectors. So memory does not grow
 // with the file, but for 16 bytes an id.
 //
@@ -73,7 +73,7 @@ type Vector struct {
 	Value    ordered.Value // the whole object
 }
 
-// checks has the kinds. A check returns what is wrong, nil where nothing is.
+// checks has the kinds. A check returns the fault, nil where there is none.
 var checks = map[string]struct {
 	fields []string // that must be there
 	check  func(*Verifier, *Vector) error
@@ -92,7 +92,7 @@ var checks = map[string]struct {
 func Files(name string) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil || !info.IsDir() {
-		return []string{name}, nil // opening it says what is wrong with it
+		return []string{name}, nil // opening it reports the fault
 	}
 	var files []string
 	err = fs.WalkDir(os.DirFS(name), ".", func(file string, entry fs.DirEntry, err error) error {
@@ -172,8 +172,7 @@ type place struct {
 	line int
 }
 
-// Check reads a file, says what is wrong with it, and returns how many vectors satisfy the
-// condition.
+// Check reads a file, reports its faults, and returns how many vectors satisfy the condition.
 func Check(name string, r io.Reader, chosen func(*Vector) bool) (n int, err error) {
 	in := NewReader(name, r)
 	seed := maphash.MakeSeed()
@@ -263,7 +262,7 @@ func (v *Verifier) result(vec *Vector) rule.Result {
 	return res
 }
 
-// check runs one vector; a panic is a bug of the engine, and reported as what it is.
+// check runs one vector; a panic is a bug of the engine, and reported as one.
 func (v *Verifier) check(vec *Vector) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/goassay/assay/harness/vector"
 )
 
-// run runs a file's vectors and returns what came of each, in order.
+// run runs a file's vectors and returns the result of each, in order.
 func run(t testing.TB, v *vector.Verifier, text string) []rule.Result {
 	t.Helper()
 	var results []rule.Result
@@ -51,8 +51,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestHostileFiles reads what is no file of vectors: each ends in an error at its place, in bounded
-// memory.
+// TestHostileFiles reads files that are no files of vectors: each ends in an error at its place, in
+// bounded memory.
 func TestHostileFiles(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -85,7 +85,8 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// FuzzCheck reads any file; what is taken runs, within limits, and gives a result for each vector.
+// FuzzCheck reads any file; a file that is read runs, within limits, and gives a result for each
+// vector.
 func FuzzCheck(f *testing.F) {
 	f.Add(`{"kind": "grammar", "id": "a", "grammar": "root ::= \"a\"", "accept": ["a"], "reject": [""]}` + "\n")
 	f.Add(`{"kind": "schema", "id": "a", "schema": {"$ref": "#"}, "accept": [1], "reject": {}}`)

@@ -1,6 +1,6 @@
-// Package visible makes text that others wrote fit to be shown: what a template, a model, a file or
-// its name says must not move the cursor, change colours, hide or reorder what stands beside it, or
-// give orders to what reads the log.
+// Package visible makes text that others wrote fit to be shown: the text of a template, a model, a
+// file or its name must not move the cursor, change colours, hide or reorder its neighbours, or
+// give orders to a reader of the log.
 //
 // # Model
 //
@@ -59,9 +59,9 @@ func plain(s string) bool {
 	return true
 }
 
-// Writer writes to another writer what [Text] makes of it. It is safe for concurrent use. Flush
-// must be called at the end: the beginning of a character, and of what a runner might take for a
-// command, is held back until it is known how it goes on.
+// Writer makes its text visible as [Text] does and writes it to another writer. It is safe for
+// concurrent use. Flush must be called at the end: the beginning of a character, and of a text that
+// a runner might take for a command, is held back until it is known how it goes on.
 type Writer struct {
 	w  io.Writer
 	mu sync.Mutex
@@ -83,7 +83,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes what was held back.
+// Flush writes the text that was held back.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

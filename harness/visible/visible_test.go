@@ -22,10 +22,10 @@ func TestText(t *testing.T) {
 		{"carriage return, backspace, delete", "FAIL\rok\b\x7f", `FAIL\u000dok\u0008\u007f`},
 		{"direction", "a\u202eb\u2066c\u200fd\u061c", `a\u202eb\u2066c\u200fd\u061c`},
 		{"zero width, soft hyphen, tags", "a\u200bb\ufeffc\u00add\U000e0041", `a\u200bb\ufeffc\u00add\udb40\udc41`},
-		{"separators and what means nothing", "a\u2028b\u2029c\ufffed\ue000", `a\u2028b\u2029c\ufffed\ue000`},
+		{"separators and characters without a meaning", "a\u2028b\u2029c\ufffed\ue000", `a\u2028b\u2029c\ufffed\ue000`},
 		{"no UTF-8", "a\xffb\xc3", `a\xffb\xc3`},
 		{"a runner's command", "x\n::error::no\n  ::add-mask::a", "x\n\\u003a:error::no\n  \\u003a:add-mask::a"},
-		{"a command after what is white space to a runner", "\u00a0\u2003\x0b::stop", "\u00a0\u2003" + `\u000b\u003a:stop`},
+		{"a command after white space of a runner", "\u00a0\u2003\x0b::stop", "\u00a0\u2003" + `\u000b\u003a:stop`},
 		{"the older commands", "a ##[error]b", `a \u0023#[error]b`},
 	} {
 		if got := visible.Text(c.text); got != c.want {

@@ -98,7 +98,7 @@ func (o *options) run() error {
 		return err
 	}
 	table := new(bench.Table)
-	table.Add("what", "bar", "median", "least to most", "bar / median")
+	table.Add("work", "bar", "median", "least to most", "bar / median")
 	took := map[string]bench.Sample{}
 	for i, w := range works {
 		s := samples[i]

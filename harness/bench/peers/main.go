@@ -3,16 +3,16 @@
 //
 //	go run ./harness/bench/peers -vendor .deps/llama.cpp/models/templates -python PYTHON -jinja MODULE -llama DRIVER
 //
-// Every implementation has a process of its own, which keeps what a server would keep (templates
-// compiled, variables decoded, code warmed up) and answers with the processor time of one pass over
-// the work, on one core. A peer that is not named is left out. See ci/peers.sh for how they are
-// provided.
+// Every implementation has a process of its own, which keeps the state that a server would keep
+// (templates compiled, variables decoded, code warmed up) and answers with the processor time of
+// one pass over the work, on one core. A peer that is not named is left out. See ci/peers.sh for
+// how they are provided.
 //
 // # Works
 //
 //	compile   every template: parsed (jinja2: into Python code)
 //	render    the prompts of the battery, with every template; how many are those of jinja2 is printed
-//	analyse   every template, from its source: what it can do, and for a request with tools the prompt, a parser and a grammar
+//	analyse   every template, from its source: its capabilities, and for a request with tools the prompt, a parser and a grammar
 //	stream    an answer in tokens of 4 bytes, with the deltas of each
 //	parse     the same answers in one go
 package main
@@ -106,7 +106,7 @@ func (o *options) run() error {
 	return bench.Paste(o.page, "peers", text)
 }
 
-// versions says what was measured.
+// versions names the versions that were measured.
 func (o *options) versions() string {
 	out := func(name string, args ...string) string {
 		text, _ := exec.Command(name, args...).Output()
@@ -133,7 +133,7 @@ func (o *options) versions() string {
 	return strings.Join(all, ", ") + "."
 }
 
-// A work is what implementations are compared at.
+// A work is a task at which implementations are compared.
 type work struct {
 	name, what string
 	peers      []string
@@ -241,7 +241,7 @@ func (o *options) command(peer, work, input string) *exec.Cmd {
 	return nil
 }
 
-// write writes what the peers work on.
+// write writes the peers' input.
 func write(in *bench.Inputs, name string) error {
 	renders, err := in.Renders()
 	if err != nil {
@@ -379,8 +379,8 @@ func renderWork(in *bench.Inputs, peer, kind string, good *int) (op func(), err 
 	}, nil
 }
 
-// analyse does what llama.cpp's init and apply do, and counts the templates that give a parser and
-// a grammar.
+// analyse does the work of llama.cpp's init and apply, and counts the templates that give a parser
+// and a grammar.
 func analyse(in *bench.Inputs) (good int) {
 	r := standard.ToolRequest()
 	for _, src := range in.Templates {

@@ -9,8 +9,8 @@ import (
 	"github.com/goassay/assay/harness/bench"
 )
 
-// TestWorks does every work of ours and of gonja once: what the children are asked for must be
-// there.
+// TestWorks does every work of ours and of gonja once: the works that the children are asked for
+// must be there.
 func TestWorks(t *testing.T) {
 	in, err := bench.Load(nil)
 	if err != nil {
@@ -45,7 +45,7 @@ func TestWorks(t *testing.T) {
 	}
 }
 
-// TestInput looks at what the other implementations are given.
+// TestInput looks at the input of the other implementations.
 func TestInput(t *testing.T) {
 	in, err := bench.Load(nil)
 	if err != nil {

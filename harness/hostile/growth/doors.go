@@ -2,7 +2,7 @@ package main
 
 import "github.com/goassay/assay/engine"
 
-// doors returns all that reads what strangers give, with the generators of what it reads.
+// doors returns all readers of foreign input, with the generators of their inputs.
 func doors() []door {
 	all := []door{
 		{"check", true, templates, checked},

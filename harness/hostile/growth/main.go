@@ -1,4 +1,4 @@
-// Growth runs one generator of package hostile's and prints what its inputs cost: a line of JSON
+// Growth runs one generator of package hostile's and prints the cost of its inputs: a line of JSON
 // for each size.
 //
 //	growth SUBJECT GENERATOR FROM TO
@@ -8,7 +8,7 @@
 //
 //	go build -cover -covermode=atomic -coverpkg=./engine/...,./harness/... ./harness/hostile/growth
 //
-// The tests of package hostile build it and hold what it prints to the bounds.
+// The tests of package hostile build it and compare its output with the bounds.
 package main
 
 import (
@@ -30,7 +30,7 @@ type generator struct {
 	make func(size int) string
 }
 
-// door is something that reads what strangers give.
+// door is a reader of foreign input.
 type door struct {
 	name       string
 	thorough   bool // it is a part of another one, or like one, and not tried in each run of CI
@@ -38,13 +38,13 @@ type door struct {
 	run        func(input string) error
 }
 
-// errLimit is what a run returns that ended in a limit: how much more it costs beyond says nothing.
+// errLimit is the error of a run that ended in a limit: its cost beyond the limit means nothing.
 var errLimit = errors.New("limit")
 
-// maxReports is how many bytes what is said of one input may have, in all forms together.
+// maxReports bounds the bytes of the reports on one input, in all forms together.
 const maxReports = 16 << 20
 
-// Cost is what a run took.
+// Cost is the cost of a run.
 type Cost struct {
 	Bytes    int    // of the input
 	Blocks   uint64 // of the project's code that ran
@@ -85,7 +85,7 @@ func run(args []string) error {
 			if d.name != args[0] || g.name != args[1] {
 				continue
 			}
-			d.run(g.make(64)) // what is made once is not counted
+			d.run(g.make(64)) // state that is made once is not counted
 			for size := from; size <= to; size *= 2 {
 				c := measured(g.make(size), d.run)
 				if err := json.NewEncoder(os.Stdout).Encode(c); err != nil {

@@ -23,7 +23,7 @@ var untrusted = engine.Limits{
 	Output:     vm.Limits{Held: 1 << 18, Depth: 2_000, Rereads: 16},
 }
 
-// conversation is a template with calls around which an attacker may write what he likes.
+// conversation is a template with calls around which an attacker may write any text.
 func conversation(open, close, answer string) string {
 	return strings.NewReplacer("OPEN", open, "CLOSE", close, "ANSWER", answer).
 		Replace(`{%- if tools %}[tools]{{ tools|tojson }}[/tools]{% endif %}
@@ -34,7 +34,7 @@ func conversation(open, close, answer string) string {
 {%- if add_generation_prompt %}<|assistant|>{% endif %}`)
 }
 
-// around puts what a generator makes into a template with calls, in the place of KEY.
+// around puts a generator's text into a template with calls, in the place of KEY.
 func around(place string, make func(int) string) func(int) string {
 	return func(size int) string {
 		text := make(size)
@@ -172,7 +172,7 @@ func checked(text string) error {
 	return errors.Join(limited, written(r))
 }
 
-// written writes a report in every form, and bounds what it prints.
+// written writes a report in every form, and bounds its size.
 func written(r *report.Report) error {
 	var b bytes.Buffer
 	for _, err := range []error{r.Text(&b, report.TextOptions{}), r.Brief(&b, report.TextOptions{}),
@@ -188,7 +188,7 @@ func written(r *report.Report) error {
 	return nil
 }
 
-// compiled compiles a template and runs one stage of what is found of it.
+// compiled compiles a template and runs one stage of its analysis.
 func compiled(stage func(t *engine.Template) error) func(text string) error {
 	return func(text string) error {
 		t, err := source(text).Compile()

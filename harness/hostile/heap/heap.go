@@ -15,9 +15,8 @@ import (
 // every is how often the live heap is looked at.
 const every = 2 * time.Millisecond
 
-// Growth runs something and returns by how much the live heap grew at most and what was allocated
-// in all, in bytes. It calls over, from another goroutine, when the live heap has more than most
-// bytes.
+// Growth runs something and returns the largest growth of the live heap and the bytes allocated in
+// all. It calls over, from another goroutine, when the live heap has more than most bytes.
 func Growth(run func(), most uint64, over func()) (peak, total uint64) {
 	runtime.GC()
 	samples := []metrics.Sample{

@@ -1,5 +1,5 @@
 // Package livetest serves a chat template over HTTP as an OpenAI-compatible server should, for
-// tests of what tests servers.
+// tests of the tests of servers.
 //
 // # Model
 //
@@ -48,20 +48,20 @@ type Options struct {
 	Source string // of the template, as /props gives it; "": there is no such path
 	Raw    bool   // answers have the text that the model wrote
 	Think  bool   // thinking is on where a request does not say
-	// Output, where set, is what the model writes.
+	// Output, where set, is the model's output.
 	Output func(r chat.Request, plan *engine.Plan) string
-	// Alter, where set, changes what is sent.
+	// Alter, where set, changes the reply.
 	Alter func(r *Reply)
 }
 
-// Reply is what is sent for a request.
+// Reply is the reply to a request.
 type Reply struct {
 	Request ordered.Value // as it came; null where it is no JSON
 	Status  int
 	Stream  bool
 	Body    ordered.Value   // in one piece
 	Chunks  []ordered.Value // of a stream
-	Tail    string          // what ends the stream
+	Tail    string          // the end of the stream
 	Hang    bool            // nothing comes after the chunks, and the connection stays open
 }
 
@@ -109,7 +109,7 @@ type server struct {
 	o Options
 
 	mu      sync.Mutex
-	prompts map[string]string // what was written for each
+	prompts map[string]string // the prompt written for each
 }
 
 func send(w http.ResponseWriter, status int, v ordered.Value) {
@@ -305,7 +305,7 @@ func usage(prompt, output int) ordered.Value {
 		ordered.MemberOf("total_tokens", ordered.Int(prompt+output)))
 }
 
-// raw adds the text that the model wrote, as llama.cpp's server does when it shows what it does.
+// raw adds the text that the model wrote, as llama.cpp's server does in its verbose mode.
 func (s *server) raw(v ordered.Value, output string) ordered.Value {
 	if !s.o.Raw {
 		return v
@@ -313,7 +313,7 @@ func (s *server) raw(v ordered.Value, output string) ordered.Value {
 	return v.With("__verbose", ordered.ObjectOf(ordered.MemberOf("content", ordered.Str(output))))
 }
 
-// output is what the model writes.
+// output is the model's output.
 func (s *server) output(r chat.Request, plan *engine.Plan) (string, error) {
 	if s.o.Output != nil {
 		return s.o.Output(r, plan), nil

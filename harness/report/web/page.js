@@ -1,4 +1,4 @@
-// The page: views of what package service answers. The answers come from the engine in a worker
+// The page: views of the answers of package service. The answers come from the engine in a worker
 // (WebAssembly), from `assay page` on this machine, or, in a report, from the file itself. Texts of
 // templates reach the document as text alone, never as markup.
 "use strict";
@@ -20,7 +20,7 @@
   };
   const fill = (e, ...children) =>
     e.replaceChildren(...children.filter((c) => c !== undefined && c !== null && c !== ""));
-  // shown makes visible what shows nothing or turns text around.
+  // shown makes visible the characters that show nothing or turn text around.
   const shown = (text) =>
     text.replace(
       /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
@@ -28,9 +28,9 @@
     );
   const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 
-  const older = "older.jinja"; // what the older revision is called
+  const older = "older.jinja"; // the older revision's name
 
-  // The engines. Each has ask(request), a promise of an answer, and cancel(), which ends what is
+  // The engines. Each has ask(request), a promise of an answer, and cancel(), which ends the work
   // under way.
   class Failed extends Error {}
   const result = (answer) => {
@@ -104,8 +104,8 @@
     cancel() {}
   }
 
-  let quick, full; // what answers while one types, and what checks
-  let file; // of a report: what it was made of
+  let quick, full; // the engine that answers while one types, and the one that checks
+  let file; // of a report: its source
 
   // The state travels in links.
   const state = {
@@ -199,7 +199,7 @@
         ? element(
             "details",
             {},
-            element("summary", {}, "What it does, and what to do"),
+            element("summary", {}, "The damage, and the fix"),
             element("p", {}, rule.short),
             element("p", {}, "Damage: " + rule.damage),
             element("p", {}, "Fix: " + rule.fix),
@@ -378,7 +378,7 @@
     );
   };
 
-  // The format as a railroad diagram. Each node has a width, what stands above and below its rail,
+  // The format as a railroad diagram. Each node has a width and a height above and below its rail,
   // and draws itself.
   const svg = (name, attributes, ...children) => {
     const e = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -585,19 +585,19 @@
       element(
         "details",
         {},
-        element("summary", {}, "What the template can do"),
+        element("summary", {}, "Capabilities"),
         table(Object.entries(a.caps)),
       ),
       element("details", {}, element("summary", {}, "The grammar, for the example tools"), grammar),
       element(
         "details",
         {},
-        element("summary", {}, "What each comparison found"),
+        element("summary", {}, "Findings of the comparisons"),
         element("pre", { tabindex: "0" }, shown(a.evidence.join("\n"))),
       ),
     );
     return async () => {
-      // what takes longer: the proof, and the grammar
+      // the slower parts: the proof, and the grammar
       await quick.ask({ op: "verify", template: template() }).then(
         (p) =>
           fill(
@@ -608,7 +608,7 @@
               : element(
                   "details",
                   {},
-                  element("summary", {}, "What is not proven"),
+                  element("summary", {}, "Not proven"),
                   element("pre", { tabindex: "0" }, shown(p.why || "")),
                 ),
           ),
@@ -925,7 +925,8 @@
     round = 0,
     pause;
 
-  // judge looks at the template: first what is quick, then all checks. A newer round ends this one.
+  // judge looks at the template: first the quick parts, then all checks. A newer round ends this
+  // one.
   const judge = async () => {
     const mine = ++round;
     full.cancel();
@@ -1111,7 +1112,7 @@
     show(views.includes(state.view) ? state.view : "findings");
   };
 
-  // engine finds what answers: the file itself, `assay page`, or WebAssembly.
+  // engine finds the one that answers: the file itself, `assay page`, or WebAssembly.
   const engine = async () => {
     const answers = document.getElementById("answers");
     if (answers) {
