@@ -1,4 +1,5 @@
-# What is done often, one word each; `make help` lists it. CI calls these targets and nothing else.
+# The frequent tasks, one word each; `make help` lists them. CI calls these targets and nothing
+# else.
 
 GO          ?= go
 VENDOR      := .deps/llama.cpp/models/templates
@@ -14,7 +15,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: test
-test: deps ## set up what the tests need and run all of them, vendor templates included
+test: deps ## set up and run all tests, vendor templates included
 	ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./...
 
 .PHONY: test-short
@@ -37,7 +38,7 @@ lint: ## gofmt, go vet, staticcheck, actionlint, go mod tidy
 	$(GO) mod tidy -diff
 
 .PHONY: update
-update: deps ## rewrite what the scripts and goldens expect; read the diff before committing it
+update: deps ## rewrite the scripts' expectations and the goldens; read the diff before committing it
 	ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./harness/script -run TestCorpus -update
 	ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./harness/script ./golden -update
 	$(GO) test ./engine/codegen -run "TestForms|TestRequests" -update
@@ -68,7 +69,7 @@ site: ## build the page that runs in a browser as out/site, and try it in headle
 	ci/site.sh
 
 .PHONY: snapshot
-snapshot: ## build what a release consists of, install it from the built files and run it; nothing is published: PLATFORMS=all
+snapshot: ## build the parts of a release, install it from the built files and run it; nothing is published: PLATFORMS=all
 	ci/snapshot.sh $(PLATFORMS)
 
 .PHONY: lock
@@ -104,7 +105,7 @@ hostile-short: ## the checks of templates that grow to 16 KiB; `make test` has a
 	$(GO) test ./harness/hostile -run TestGrowth -timeout 30m -args -only "check: "
 
 .PHONY: hostile
-hostile: ## let what strangers give grow up to a megabyte along every dimension, and hold what it costs to the bounds: ONLY='schema: enum'
+hostile: ## let foreign inputs grow up to a megabyte along every dimension, and compare their cost with the bounds: ONLY='schema: enum'
 	$(GO) test ./harness/hostile -run TestGrowth -v -timeout 0 -args -whole -only "$(ONLY)"
 
 .PHONY: sets
@@ -114,7 +115,7 @@ sets: deps hub fixtures ## hold the engine to both: read the fixtures, and prove
 	$(GO) run ./cmd/assay check --format brief $(PROVEN) --known ci/known/hub.txt .deps/hub/*.jinja
 
 .PHONY: clients
-clients: ## record what clients send: fetch their packages, let them talk to a server on loopback, rewrite harness/clients
+clients: ## record the requests of clients: fetch their packages, let them talk to a server on loopback, rewrite harness/clients
 	ci/clients/record.sh
 
 .PHONY: fixes
@@ -151,7 +152,7 @@ live-soak: deps llama ## soak with llama.cpp as the second engine for grammars: 
 	@ASSAY_VENDOR=$(CURDIR)/$(VENDOR) ci/llama.sh $(GO) test -tags llama ./harness/soak -run '^TestSoak$$' -v -count=1 -timeout 0 -args -soak=$(T) -soak-seed=$(or $(SEED),0) -soak-case=$(or $(CASE),0)
 
 .PHONY: live-leak
-live-leak: ## the same under the address sanitizer, which also reports what is never freed
+live-leak: ## the same under the address sanitizer, which also reports leaks
 	@ci/llama.sh $(GO) test -asan -tags llama -count 1 ./engine/llama
 	@ci/llama.sh $(GO) test -asan -tags llama -count 1 -run TestBattery ./harness/live
 
@@ -168,7 +169,7 @@ gpu-check: ## run such a bundle here, for the CPU, in an empty directory, withou
 	@ci/gpu.sh --check $(OUT)
 
 .PHONY: bench
-bench: deps ## measure what has a bar and print how far each is from it: ARGS='-rounds 3 -only stream'
+bench: deps ## measure the works that have a bar and print how far each is from it: ARGS='-rounds 3 -only stream'
 	$(GO) build -o out/bars ./harness/bench/bars
 	out/bars -vendor $(VENDOR) $(ARGS)
 

@@ -16,8 +16,8 @@ import (
 // stable are the packages whose exported API does not change by accident. apiFile lists it, one
 // line for each constant, variable, function, type, field and method, in the manner of Go's own
 // api/*.txt. A listing is kept in place of a comparison with a release (golang.org/x/exp/apidiff),
-// since it needs no second version, shows in a review what a change does to users, and covers the
-// types of other packages that the three give a name to.
+// since it needs no second version, shows a reviewer the change for users, and covers the types of
+// other packages that the three give a name to.
 var stable = []string{"engine", "engine/chat", "engine/format"}
 
 const apiFile = "api.txt"

@@ -103,7 +103,7 @@ if [ ! -d "$target" ]; then
     '') if command -v npm >/dev/null; then from_npm; else say "npm is not installed, so upstream it is"; from_git; fi ;;
     *) die "LLAMA_SOURCE=$LLAMA_SOURCE is no source; it is npm or git" ;;
   esac
-  check "$work/llama.cpp" || die "what was fetched is not llama.cpp $version"
+  check "$work/llama.cpp" || die "the download is not llama.cpp $version"
   [ -d "$target" ] || mv "$work/llama.cpp" "$target"
 fi
 check "$target" || die "$target was changed after it was fetched; remove it and run \`make deps\` again"

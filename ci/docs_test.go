@@ -52,7 +52,7 @@ func TestRulesPage(t *testing.T) {
 			}
 		}
 		if readFile(t, name) != text {
-			t.Errorf("%s is not what the code says; run `make update`", name)
+			t.Errorf("%s differs from the code; run `make update`", name)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Sets up the engines that adapters drive, pinned, in the cache: ci/engines.sh [NAME...]. Without a
-# name: all of them. Each engine has a folder ci/engines/NAME with what it needs (requirements.txt
-# and no-deps.txt for pip, a setup script for the rest) and a script "run" that starts its adapter.
-# A set-up that is complete is left as it is.
+# name: all of them. Each engine has a folder ci/engines/NAME with its needs (requirements.txt and
+# no-deps.txt for pip, a setup script for the rest) and a script "run" that starts its adapter. A
+# set-up that is complete is left as it is.
 set -euo pipefail
 cd "$(dirname "$0")"
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/assay/engines

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Judges templates: what they do (`assay check`) and, against a base commit, what an edit changes
-# (`assay diff`), in one report.
+# Judges templates (`assay check`) and, against a base commit, the changes of an edit (`assay
+# diff`), in one report.
 #
 #   ci/gate.sh [--base COMMIT] [--only-changed] [--templates PATHSPEC] [--report DIR] [-- ARGUMENTS OF CHECK]
 #
@@ -20,7 +20,7 @@ show() { # NAME, so that it stays on its line and means nothing to who prints it
   case $1 in *[!\ -~]* | *'##['*) printf '%q' "$1" ;; *) printf '%s' "$1" ;; esac
 }
 die() { echo "gate: $(show "$*")" >&2; verdict error; exit 2; }
-verdict() { # the last line says what the exit status does
+verdict() { # the last line has the words for the exit status
   [ -z "${GITHUB_OUTPUT:-}" ] || echo "verdict=$1" >>"$GITHUB_OUTPUT"
   case $1 in pass | fail) echo "gate: $1" ;; nothing) echo "gate: nothing to judge" ;; esac
 }
@@ -57,7 +57,7 @@ else
   git ls-files -z --cached --others --exclude-standard --deduplicate -- "$templates" >"$work/files" || die "git ls-files failed"
 fi
 top=$(git rev-parse --show-toplevel) || die "$PWD has no work tree, where templates are looked for"
-tracked() { # FILE: what a link leads to is a file of the work tree
+tracked() { # FILE: the target of a link is a file of the work tree
   local target
   target=$(readlink -f -- "$1" && echo .) || return 1
   target=${target%$'\n.'}

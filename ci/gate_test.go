@@ -125,7 +125,8 @@ func TestGate(t *testing.T) {
 		}
 	}
 	plain := readFile(t, "../corpus/plain/template.jinja")
-	// refusing refuses what the template takes: an answer with reasoning in the history.
+	// refusing refuses a conversation that the template takes: an answer with reasoning in the
+	// history.
 	const refusing = "{%- for m in messages if m.reasoning_content %}{{ raise_exception('no reasoning') }}{% endfor -%}"
 	only := []string{"--base", base, "--only-changed"}
 	for _, c := range []struct {
@@ -154,13 +155,13 @@ func TestGate(t *testing.T) {
 			only[1] = s.commit("refusing")
 			s.write("one.jinja", good)
 		}, args: only, want: []string{"edit: one.jinja: safe: "}, output: "pass"},
-		{name: "what failed before", edit: func() {
+		{name: "failed before", edit: func() {
 			s.write("one.jinja", silenced)
 			only[1] = s.commit("bad")
 			s.write("one.jinja", "{#- a comment -#}"+silenced)
 		}, args: only, want: []string{"edit: one.jinja: identical", "(1 known failure"},
 			output: "pass"},
-		{name: "what failed before, and more", edit: func() {
+		{name: "failed before, and more", edit: func() {
 			s.write("one.jinja", silenced)
 			only[1] = s.commit("bad")
 			s.write("one.jinja",
@@ -215,11 +216,11 @@ func TestGate(t *testing.T) {
 			s.write("sub/two words.jinja", "{#- a comment -#}\n"+good)
 		}, args: only, want: []string{"judging sub/two words.jinja"}, lacks: "one.jinja",
 			output: "pass"},
-		{name: "an edit that silences what it breaks", edit: func() {
+		{name: "an edit that silences its own fault", edit: func() {
 			s.write("new.jinja", "{#- assay:ignore A013 so -#}"+silenced)
 		}, args: only, code: 1, want: []string{"[A013]", "The template suppresses A013, which " +
 			"counts only where it was accepted before."}, output: "fail"},
-		{name: "an edit of what was silenced", edit: func() {
+		{name: "an edit of a silenced template", edit: func() {
 			s.write("new.jinja", "{#- assay:ignore A013 so -#}"+silenced)
 			only[1] = s.commit("silenced")
 			s.write("new.jinja", "{#- assay:ignore A013 so -#}{#- a comment -#}"+silenced)
@@ -343,7 +344,7 @@ func TestGateShallow(t *testing.T) {
 	}
 }
 
-// action is what action.yml has of the gate's action.
+// action is the gate's action in action.yml.
 type action struct {
 	Inputs  map[string]struct{ Description, Default string }
 	Outputs map[string]struct{ Value string }

@@ -69,8 +69,8 @@ rm -rf "$out/cases" # of an earlier run; recordings are never overwritten
 bin/assay live "${model[@]}" --gpu-layers -1 --record "$out/cases" --date "$(date -u +%Y-%m-%d)" --junit "$out/report.xml" --format json \
   >"$out/report.json" 2>"$out/live.log" || failed "runs failed, see $out/report.json and $out/live.log"
 
-# The recordings say what computed. It must be what was asked for: llama.cpp without a GPU it can
-# use takes the CPU.
+# The recordings name the device. It must be the one that was asked for: llama.cpp without a GPU it
+# can use takes the CPU.
 device=
 recorded=$(find "$out/cases" -name '*.txtar' -print -quit 2>/dev/null) || true
 [ -z "$recorded" ] || device=$(sed -n 's/, greedy,.*//; s/, temperature .*//; s/^# recorded: llama.cpp [^ ]* on //p' "$recorded")

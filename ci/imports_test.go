@@ -1,5 +1,5 @@
-// Package ci checks what no package can check of itself: that imports go one way, that the
-// documents are true, that the vendors' lock and the families agree.
+// Package ci checks the properties that no package can check of itself: that imports go one way,
+// that the documents are true, that the vendors' lock and the families agree.
 package ci
 
 import (
@@ -15,9 +15,9 @@ import (
 
 const module = "github.com/goassay/assay/"
 
-// policy says what each package of the engine may import of this module; engine/ is left out of the
-// names. The two halves, templates and output, meet in format, ordered and chat only; verify and
-// the façade stand above both.
+// policy lists the packages of this module that each package of the engine may import; engine/ is
+// left out of the names. The two halves, templates and output, meet in format, ordered and chat
+// only; verify and the façade stand above both.
 var policy = map[string][]string{
 	"source":  {},
 	"ordered": {"source"},
@@ -70,7 +70,7 @@ var policy = map[string][]string{
 	"llama":          {"model/gguf", "ordered"},
 }
 
-// allowed says what the engine may import from outside the standard library.
+// allowed lists the packages that the engine may import from outside the standard library.
 var allowed = map[string][]string{}
 
 // forbidden are packages that nothing in the engine imports, tests apart, with the reason.
@@ -145,7 +145,7 @@ func checkOwn(t *testing.T, name string, inEngine bool, importer, imported strin
 		may, known := policy[name]
 		if !known {
 			t.Errorf("%s is not in the policy of ci/imports_test.go; say "+
-				"what it may import", importer)
+				"its allowed imports", importer)
 		} else if !slices.Contains(may, target) {
 			t.Errorf("%s imports engine/%s; ci/imports_test.go allows %q", importer, target, may)
 		}

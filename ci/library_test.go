@@ -19,8 +19,8 @@ import (
 // for engine.
 const maxDependencies = 101
 
-// TestDependencies holds the library to what it costs those who import it. Model files, the Hub and
-// its TLS are in engine/model, beside it.
+// TestDependencies bounds the library's cost for its importers. Model files, the Hub and its TLS
+// are in engine/model, beside it.
 func TestDependencies(t *testing.T) {
 	cmd := exec.Command("go", "list", "-deps", "./engine")
 	cmd.Dir = ".."

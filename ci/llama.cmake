@@ -1,4 +1,4 @@
-# What a build of libllama is made of, for ci/llama.sh and for the bundle of ci/gpu.sh: cmake -C ci/llama.cmake.
+# The settings of a build of libllama, for ci/llama.sh and for the bundle of ci/gpu.sh: cmake -C ci/llama.cmake.
 set(CMAKE_BUILD_TYPE Release CACHE STRING "")
 set(CMAKE_INSTALL_LIBDIR lib CACHE STRING "")
 set(CMAKE_INSTALL_RPATH "$ORIGIN" CACHE STRING "")

@@ -2,7 +2,7 @@
 # Provides libllama 0.5.0 for the build tag llama, and runs a command that needs it.
 #
 #   ci/llama.sh [COMMAND...]                an installed libllama that pkg-config finds is used as it is; else it is built
-#   LLAMA_BACKEND=cuda|vulkan|cpu           what to build it for (default cpu); an installed one is not looked for where this is given
+#   LLAMA_BACKEND=cuda|vulkan|cpu           the device to build it for (default cpu); an installed one is not looked for where this is given
 #
 # It is built from the source that `make deps` fetched, in about a minute on two cores, under
 # ${XDG_CACHE_HOME:-$HOME/.cache}/assay, and linked as .deps/llama. The command finds it by

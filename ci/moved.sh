@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Holds the corpus against the one of c9fc065, when each case was a file: nothing that a case said
-# then is missing now, but for what ci/known/moved.txt lists with its reason.
+# Compares the corpus with the one of c9fc065, when each case was a file: nothing of a case is
+# missing now, except for the losses that ci/known/moved.txt lists with their reasons.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 old=$(mktemp -d)

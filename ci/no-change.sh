@@ -18,7 +18,7 @@ rm update.log
 if [ -n "$(git status --porcelain)" ]; then
   git --no-pager diff --stat
   git --no-pager diff | head -200
-  echo "no-change: these files are not what the code produces; run \`make update\`, read the diff, commit" >&2
+  echo "no-change: these files differ from those that the code produces; run \`make update\`, read the diff, commit" >&2
   exit 1
 fi
 echo "no-change: goldens, scripts and documents are up to date"

@@ -25,7 +25,7 @@ NOW = datetime.datetime(2026, 1, 2, 3, 4, 5)
 
 
 class Generation(Extension):
-    """{% generation %} marks what an assistant wrote; for rendering it is a block like any other."""
+    """{% generation %} marks an assistant's text; for rendering it is a block like any other."""
 
     tags = {"generation"}
 
@@ -59,7 +59,7 @@ def environment():
 
 
 def variables(request, as_object):
-    """What a template sees of a request, as package chattemplate gives it."""
+    """A request as a template sees it, as package chattemplate gives it."""
     request = json.loads(request)
     for message in request["messages"]:
         for call in message.get("tool_calls") or []:
@@ -97,7 +97,7 @@ class Comparison:
     def vector(self, vector):
         try:
             text = self.render(vector["template"], vector["vars"])
-        except Exception as error:  # whatever it raises, the prompt is not what ours is
+        except Exception as error:  # whatever it raises, the prompt is not ours
             text = f"{type(error).__name__}: {error}"
         self.compare(vector["id"], text, vector["want"])
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Renders the prompts of the standard battery and those of the corpus with Python's jinja2, set up
-# as transformers does, and compares them with ours, which are what the goldens and the scripts
-# hold. Python and jinja2 are needed; jinja2 is installed into a virtual environment in the cache.
+# as transformers does, and compares them with ours, which stand in the goldens and the scripts.
+# Python and jinja2 are needed; jinja2 is installed into a virtual environment in the cache.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/assay

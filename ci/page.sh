@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Writes the page of `assay report` to out/page.html and looks at it in headless Chromium, wide,
-# dark and narrow: it must show what the report holds, stand alone, log no error, lead from every
-# cell to its results, open and close, fit a small screen, and have no accessibility fault that
-# axe-core finds. Chromium and npm are needed; CHROMIUM names the binary.
+# dark and narrow: it must show the whole report, stand alone, log no error, lead from every cell to
+# its results, open and close, fit a small screen, and have no accessibility fault that axe-core
+# finds. Chromium and npm are needed; CHROMIUM names the binary.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=out/page.html

@@ -18,8 +18,8 @@ import (
 // columns is how wide prose and code are, a tab being four columns.
 const columns = 100
 
-// prose are the files that people read. Templates, outputs, goldens and what tests give a program
-// are data, whose lines mean something.
+// prose are the files that people read. Templates, outputs, goldens and the inputs of tests are
+// data, whose lines mean something.
 var prose = []string{".go", ".md", ".py", ".js", ".mjs", ".css"}
 
 // data reports whether a file is data rather than text of ours.
@@ -64,7 +64,7 @@ func TestProse(t *testing.T) {
 	}
 }
 
-// readProse returns what is wrong with the prose of a file.
+// readProse returns the faults in the prose of a file.
 func readProse(name string, text []byte) []string {
 	var faults []string
 	fenced := false

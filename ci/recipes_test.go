@@ -28,8 +28,8 @@ func recipe(t *testing.T, key string, into any) {
 	t.Fatalf("docs/gate.md has no recipe with the key %s", key)
 }
 
-// TestRecipes runs what the recipes of docs/gate.md run, in a repository with an edit that breaks a
-// template and with one that does not.
+// TestRecipes runs the commands of the recipes in docs/gate.md, in a repository with an edit that
+// breaks a template and with one that does not.
 func TestRecipes(t *testing.T) {
 	var gitlab struct{ Script []string }
 	recipe(t, "templates", &gitlab)

@@ -113,7 +113,7 @@ func TestCitations(t *testing.T) {
 	for _, m := range painHeading.FindAllStringSubmatch(readFile(t, "../docs/rules.md"), -1) {
 		pains = append(pains, m[1])
 	}
-	checks := []string{"A000"} // what SARIF calls a failure that no rule produced
+	checks := []string{"A000"} // SARIF's name for a failure that no rule produced
 	for _, page := range []string{"rules.md", "change-rules.md", "server-rules.md"} {
 		for _, m := range checkHeading.FindAllStringSubmatch(readFile(t, "../docs/"+page), -1) {
 			checks = append(checks, m[1])

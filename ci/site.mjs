@@ -1,4 +1,4 @@
-// Tries the page in headless Chromium; ci/site.sh sets it up and says what for.
+// Tries the page in headless Chromium; ci/site.sh sets it up and explains the purpose.
 import { createServer } from "node:http";
 import { spawn } from "node:child_process";
 import { readFileSync, statSync, readdirSync, mkdirSync, existsSync } from "node:fs";
@@ -214,7 +214,7 @@ const good = bad.replace("+ message.content }}", "+ (message.content or '') }}")
   await page.waitForSelector("#changes .sides");
   check(
     (await page.locator("#changes .differs").allTextContents()).includes("tool_"),
-    "a conversation shows what differs",
+    "a conversation shows the difference",
   );
   await page.screenshot({ path: `${pictures}/diff-breaking.png` });
   await accessible(page, "an edit");

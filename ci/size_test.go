@@ -57,7 +57,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// count adds what a declaration says of types. fields has an entry for each type of the package.
+// count adds the types of a declaration. fields has an entry for each type of the package.
 func count(d ast.Decl, methods, fields map[string]int) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -84,7 +84,7 @@ func count(d ast.Decl, methods, fields map[string]int) {
 	}
 }
 
-// typeName returns the name of a type, or of what it points to; empty where it has none.
+// typeName returns the name of a type, or of the type that it points to; empty where it has none.
 func typeName(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:

@@ -86,7 +86,7 @@ if [ "$os" = linux ]; then
   mkdir "$work/image" "$work/root"
   tar -xf "$out/assay_${version}_image.tar" -C "$work/image"
   for blob in "$work"/image/blobs/sha256/*; do
-    [ "$(sha256sum <"$blob")" = "$(basename "$blob")  -" ] || die "image: $blob is not what its digest says"
+    [ "$(sha256sum <"$blob")" = "$(basename "$blob")  -" ] || die "image: $blob does not match its digest"
   done
   digest() { python3 -c 'import json, sys
 image = sys.argv[1]

@@ -11,31 +11,31 @@ import (
 	"testing"
 )
 
-// printers may name the process's own outputs: programs that print what is ours alone, and those
+// printers may name the process's own outputs: programs that print our own text alone, and those
 // that put package visible before them.
 var printers = []string{
 	"cmd/assay/main.go",      // which puts visible.Writer before them
-	"cmd/assay/memory.go",    // a file for what nobody else prints any more
+	"cmd/assay/memory.go",    // a file for output that nobody else prints any more
 	"harness/gonja/",         // a worker, whose parent reads it
-	"harness/bench/",         // measures what is ours
+	"harness/bench/",         // measures our own works
 	"harness/hostile/growth", // prints costs as JSON
 	"ci/",
 }
 
-// bare may use what is after the writers of a command, each for a reason.
+// bare may use the streams below the writers of a command, each for a reason.
 var bare = []string{
 	"main.go",      // makes them
 	"output.go",    // reports make texts visible themselves; JSON, prompts and grammars are data
 	"templates.go", // writes such a report
 	"spans.go",     // makes texts visible itself, and colours them
 	"help.go",      // asks for the width of the terminal
-	"memory.go",    // prints what is ours
+	"memory.go",    // prints our own text
 	"page.go",      // prints its own address
 }
 
 // TestOneWriter demands that nothing prints past package visible: no source names the process's
 // outputs or prints to them, but for the printers, and of a command's writers only those that show
-// what is in a text are used, but for the files that say why.
+// hostile characters are used, except in the files listed with a reason.
 func TestOneWriter(t *testing.T) {
 	err := filepath.WalkDir("..", func(name string, entry fs.DirEntry, err error) error {
 		switch base := filepath.Base(name); {
@@ -76,7 +76,7 @@ func TestOneWriter(t *testing.T) {
 				if command, ok := strings.CutPrefix(file, "cmd/assay/"); ok &&
 					!slices.Contains(bare, command) {
 					t.Errorf("%s: %s is after package visible; use c.stdout, c.stderr, or "+
-						"c.data() for what programs read",
+						"c.data() for output that programs read",
 						set.Position(n.Pos()), what)
 				}
 			}

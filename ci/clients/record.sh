@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Records what clients send: ci/clients/record.sh [OUT]. Fetches the released packages from PyPI and
-# npm into .deps/clients, lets each talk to a server on loopback (server.py), and writes their
-# requests to harness/clients, or to OUT, with what their authors wrote in our words (distil.py).
+# Records the requests of clients: ci/clients/record.sh [OUT]. Fetches the released packages from
+# PyPI and npm into .deps/clients, lets each talk to a server on loopback (server.py), and writes
+# their requests to harness/clients, or to OUT, with their authors' texts in our words (distil.py).
 set -euo pipefail
 cd "$(dirname "$0")"
 root=$(realpath "$PWD/../..")

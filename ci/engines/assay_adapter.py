@@ -2,7 +2,7 @@
 
 An adapter passes `serve` a function for each operation it knows. A function takes the request and
 returns the answer. An exception becomes an answer with "error"; Unsupported becomes one with
-"unsupported", for what the engine does not do by its own documentation.
+"unsupported", for features that the engine lacks by its own documentation.
 """
 
 import json

@@ -24,7 +24,8 @@ type file struct {
 // a commit give the same bytes.
 var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// archive writes the archive of a platform: what tar and Windows' Explorer open, all in one folder.
+// archive writes the archive of a platform, in a form that tar and Windows' Explorer open, all in
+// one folder.
 func (r *release) archive(b built) error {
 	binary, err := b.text()
 	if err != nil {

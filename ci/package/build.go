@@ -9,7 +9,7 @@ import (
 	"runtime"
 )
 
-// built is the command for a platform, and what it comes with on any.
+// built is the command for a platform, with the files that it has on any.
 type built struct {
 	platform
 	path   string
@@ -42,8 +42,8 @@ func (r *release) compile(path, pkg, variable string, env ...string) error {
 	return nil
 }
 
-// shared returns what every archive has beside the binary: licence, notice, README, and the
-// completions and manual pages, which the command writes itself, built for this machine.
+// shared returns the files that every archive has beside the binary: licence, notice, README, and
+// the completions and manual pages, which the command writes itself, built for this machine.
 func (r *release) shared() ([]file, error) {
 	host, err := r.build(platform{os: runtime.GOOS, arch: runtime.GOARCH})
 	if err != nil {

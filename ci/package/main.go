@@ -1,4 +1,4 @@
-// Command package builds what a release consists of, into one folder, and publishes nothing:
+// Command package builds the parts of a release, into one folder, and publishes nothing:
 //
 //   - an archive for each platform, with completions and manual pages;
 //   - a wheel for each platform, with the Python package of ci/package/python beside the binary;
@@ -32,15 +32,15 @@ import (
 	"strings"
 )
 
-// platform is what a binary is built for, in the words of each kind of package.
+// platform is the platform of a binary, in the words of each kind of package.
 type platform struct {
 	os, arch string // Go's
 	wheel    string // PEP 425's platform tag
 	npm      string // Node's process.platform and process.arch
 }
 
-// platforms are those that are released. The binaries are static, so that any Linux has what they
-// need; Go's oldest macOS is 12.
+// platforms are those that are released. The binaries are static, so that they run on any Linux;
+// Go's oldest macOS is 12.
 var platforms = []platform{
 	{"linux", "amd64", "manylinux2014_x86_64.manylinux_2_17_x86_64.musllinux_1_1_x86_64", "linux-x64"},
 	{"linux", "arm64", "manylinux2014_aarch64.manylinux_2_17_aarch64.musllinux_1_1_aarch64", "linux-arm64"},
@@ -65,7 +65,7 @@ type release struct {
 	version string // without v: 0.1.0, or 0.1.0-dev for a snapshot
 	root    string // the checkout
 	out     string
-	work    string // for what is built and not released
+	work    string // for files that are built and not released
 }
 
 // versions are those that every kind of package takes: PyPI's spelling of 0.1.0-dev is derived, see
@@ -82,7 +82,7 @@ func main() {
 func run(args []string) error {
 	flags := flag.NewFlagSet("package", flag.ContinueOnError)
 	version := flags.String("version", "", "`VERSION`, such as v0.1.0 or 0.1.0-dev")
-	out := flags.String("out", "", "`DIR` for the files; what is in it is removed")
+	out := flags.String("out", "", "`DIR` for the files; its contents are removed")
 	only := flags.String("platforms", "all", "`LIST` of platforms, such as "+
 		"linux/amd64,windows/arm64; all; or host")
 	key := flags.String("key", "", "`FILE` with the private key (PEM, ECDSA P-256) that signs; "+

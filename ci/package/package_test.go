@@ -77,7 +77,7 @@ func TestRelease(t *testing.T) {
 			untarred(t, gunzipped(t, text))
 		}
 	}
-	// Six archives, wheels, npm packages and lists; the launcher, the image, and what signs.
+	// Six archives, wheels, npm packages and lists; the launcher, the image, and the signature.
 	if len(files) != 6*4+2+3 {
 		t.Errorf("%d files", len(files))
 	}

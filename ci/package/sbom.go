@@ -16,8 +16,7 @@ type component struct {
 	Licences []map[string]string `json:"licenses,omitempty"`
 }
 
-// components writes the list of what a binary is made of (CycloneDX 1.6), as the linker recorded
-// it.
+// components writes the list of a binary's components (CycloneDX 1.6), as the linker recorded it.
 func (r *release) components(b built) error {
 	info, err := buildinfo.ReadFile(b.path)
 	if err != nil {

@@ -1,7 +1,7 @@
-"""Renders conversations as transformers does and tells what its mask of the assistant's text marks.
+"""Renders conversations as transformers does, with the spans of its mask of the assistant's text.
 
 Reads JSON lines {"template", "messages", "tools", "vars"} and writes, for each, {"text", "spans"}
-with the spans in bytes, or {"error"}. The text is what apply_chat_template gives, the spans are
+with the spans in bytes, or {"error"}. The text is apply_chat_template's, the spans are
 those of which it makes the mask of return_assistant_tokens_mask.
 """
 

@@ -5,7 +5,7 @@ Reads JSON lines: {"family", "special", "plain"} begins a family, whose added to
 special or not, and each line {"text", "pieces": [[text, special], ...], "want": [...], "honest"}
 after it is a prompt. The tokeniser is a byte-level BPE that is trained on a little text. The added
 tokens of a prompt must be those of "want", and an honest prompt must have the tokens of the whole.
-Prints a line with the counts; what is wrong ends it.
+Prints a line with the counts; faults are at its end.
 """
 
 import json

@@ -11,9 +11,9 @@ import (
 var capsCommand = command{
 	group: looking, name: "caps", args: "TEMPLATE", takes: arity{1, 1, "one template"},
 	files: templateFiles,
-	short: "print what a template can do, and the gate's verdict",
+	short: "print a template's capabilities, and the gate's verdict",
 	long: `Tool-capable is a template that describes tools and replays calls. The gate passes one
-that is also verified: the format that was found of it spells what the template writes, and reads it
+that is also verified: the format that was found for it spells the template's turns, and reads them
 back ("assay analyze --verify"). Exit status 1 if it fails.`,
 	setup: func(flags *flagSet) func(*call) error {
 		s := new(step).flags(flags)
@@ -44,12 +44,12 @@ var analyzeCommand = command{
 	group: looking, name: "analyze", args: "TEMPLATE", takes: arity{1, 1, "one template"},
 	files: templateFiles,
 	short: "print the output format that a template shows",
-	long: "--explain adds what each comparison found, --verify proves the format by round trip " +
+	long: "--explain adds the findings of each comparison, --verify proves the format by round trip " +
 		"(exit status 1 if a shape fails).",
 	setup: func(flags *flagSet) func(*call) error {
 		s := new(step)
 		flags.BoolVar(&s.explain, "explain", false, "print the evidence: each "+
-			"comparison and what it found")
+			"comparison and its finding")
 		verify := flags.Bool("verify", false, "prove the format by round trip")
 		s.flags(flags)
 		return func(c *call) error {

@@ -17,7 +17,7 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// git runs git and returns what it prints; the error has git's own words.
+// git runs git and returns its output; the error has git's own words.
 func git(args ...string) (string, error) {
 	out, err := exec.Command("git", args...).Output()
 	if err != nil {
@@ -30,7 +30,7 @@ func git(args ...string) (string, error) {
 	return string(out), nil
 }
 
-// base is a commit to compare with, and what files were called there.
+// base is a commit to compare with, and the names of files there.
 type base struct {
 	commit  string
 	renamed map[string]string // path now -> path then, of files that were renamed
@@ -147,10 +147,10 @@ func part(src subject.Source) string {
 	return name
 }
 
-// edit is what became of a template since the base.
+// edit describes the change of a template since the base.
 type edit struct {
 	was     *subject.Source // nil: the base does not have it
-	changes []rule.Result   // as `assay diff` finds them, without what the checks find themselves
+	changes []rule.Result   // as `assay diff` finds them, without the checks' own findings
 }
 
 // since compares a template with its revision at the base, if there is one.
@@ -172,8 +172,8 @@ func since(was *subject.Source, is subject.Source, limits engine.Limits) (edit, 
 	return e, nil
 }
 
-// class says what the edit is, with what changed: new, identical, safe, risky or breaking. It is
-// breaking where a check fails that did not at the base.
+// class names the class of the edit, with its changes: new, identical, safe, risky or breaking. It
+// is breaking where a check fails that did not at the base.
 func (e edit) class(findings []rule.Result) string {
 	if e.was == nil {
 		return "new, so nothing is compared"

@@ -27,31 +27,34 @@ var checkCommand = command{
 	group: judging, name: "check", args: "TEMPLATE...",
 	takes: arity{1, -1, "at least one template"}, files: templateFiles,
 	short: "run the automatic checks on templates, model folders and model files",
-	long: `A template is a Jinja file, a tokenizer_config.json, or "-" for standard input; of a model
+	long: `A template is a Jinja file, a tokenizer_config.json, or "-" for standard input. Of a model
 folder or a GGUF file all templates are checked, and which of them each engine takes (A050 to A055).
-In any other folder model folders and *.jinja files are looked for. Errors fail the check, warnings
-and notes do not; docs/rules.md and` + "`assay explain`" + `
-say what each rule means. {# assay:ignore A021 reason #} in a template suppresses a rule there; with --base only where the base does so too, and
-with --untrusted nowhere. The last lines say which templates are tool-capable, which is a condition only with --require-tools, and how many
-checks passed and failed.
+In any other folder the command looks for model folders and *.jinja files. Errors fail the check,
+warnings and notes do not; docs/rules.md and "assay explain" explain each rule. The comment
+{# assay:ignore A021 reason #} in a template suppresses a rule there; with --base only where the
+base does so too, and with --untrusted nowhere. The last lines name the templates that are
+tool-capable, which is a condition only with --require-tools, and count the checks that passed and
+failed.
 
-With --base an edit is judged: templates that differ from that commit are compared with what they were there, as "assay diff" does, under
-their old name where they were renamed, and each is called identical, safe, risky or breaking. What failed there already does not fail.
---baseline does the latter with an earlier report in place of a commit.
+--base judges an edit: templates that differ from that commit are compared with their text there, as
+by "assay diff", under their old name where they were renamed, and each is called identical, safe,
+risky or breaking. A check that failed there already does not fail. --baseline does the latter with
+an earlier report in place of a commit.
 
---client holds a template against the requests that a client really sends, such as claude-code or langchain (A095, A096).
+--client compares a template with the requests that a client really sends, such as claude-code or
+langchain (A095, A096).
 
---untrusted is for templates of strangers: tight limits on every render and on all of them together, no second renderer, at most 1 MiB;
-docs/untrusted.md has the limits.`,
+--untrusted is for templates of strangers: tight limits on every render and on all of them together,
+no second renderer, at most 1 MiB; docs/untrusted.md has the limits.`,
 	setup: func(flags *flagSet) func(*call) error {
 		k := checking{}
 		flags.BoolVar(&k.tools, "require-tools", false, "fail where no template of an argument "+
 			"is tool-capable and verified")
-		flags.category("What was there before")
-		flags.StringVar(&k.commit, "base", "", "judge the edit since this `COMMIT` of git: what "+
-			"failed there already does not fail")
+		flags.category("Earlier versions")
+		flags.StringVar(&k.commit, "base", "", "judge the edit since this `COMMIT` of git: a check that "+
+			"failed there does not fail")
 		baseline := flags.String("baseline", "", "`FILE` with an earlier report (--format json): "+
-			"what failed there does not fail")
+			"a check that failed there does not fail")
 		known := flags.StringArray("known", nil, "`FILE` with known failures, lines of the form "+
 			"\"file rule\"; may be given again")
 		flags.category("The checks")
@@ -103,7 +106,7 @@ docs/untrusted.md has the limits.`,
 	},
 }
 
-// checking is what the command was told.
+// checking holds the command's arguments.
 type checking struct {
 	output    *output
 	limits    *limits
@@ -190,7 +193,7 @@ func (k *checking) run(c *call) error {
 	})
 }
 
-// found returns the arguments with what folders hold in their place, and says what that is.
+// found returns the arguments with the contents of folders in their place, and reports these.
 func (c *call) found() ([]string, error) {
 	var all []string
 	for _, name := range c.args {
@@ -213,11 +216,11 @@ func (c *call) found() ([]string, error) {
 // knownKey is how a list of known failures names a result: the template's file and the rule.
 func knownKey(res *rule.Result) string { return filepath.Base(res.Suite) + " " + res.Rule }
 
-// checked is what came of an argument.
+// checked is the result for an argument.
 type checked struct {
 	results []rule.Result
 	sources []subject.Source
-	edits   []string // what became of each template since the base
+	edits   []string // the change of each template since the base
 	able    []string // which template is tool-capable
 }
 
@@ -335,10 +338,10 @@ func (k *checking) model(c *call, one *checked, m *subject.Model) error {
 	return nil
 }
 
-// settled is what a failure reports that is no news.
+// settled marks a failure that is no news.
 func (k *checking) settled() string { return "It failed at " + k.commit + ", too." }
 
-// service answers what the page of a template asks.
+// service answers the questions of a template's page.
 func (c *call) service(o check.Options, limits engine.Limits) *service.Service {
 	return service.New(service.Options{Version: version(), Check: o, Limits: limits, Tight: limits})
 }

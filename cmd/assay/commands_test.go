@@ -24,13 +24,13 @@ func assay(stdin string, args ...string) (stdout, stderr string, status int) {
 	return out.String(), errs.String(), status
 }
 
-// withoutJSON are the commands that print what has a form of its own; of engines run and pipe it is
+// withoutJSON are the commands whose output has a form of its own; of engines run and pipe it is
 // JSON lines, page has none.
 var withoutJSON = []string{"help", "version", "completion", "man", "emit", "engines run", "pipe",
 	"page"}
 
-// TestConventions holds every command to what they have in common: a group, flags in categories,
-// --json or a --format json, help, and status 2 for wrong usage.
+// TestConventions holds every command to the common rules: a group, flags in categories, --json or
+// a --format json, help, and status 2 for wrong usage.
 func TestConventions(t *testing.T) {
 	root := new(call).tree()
 	var walk func(parent *cobra.Command)
@@ -133,7 +133,7 @@ func TestHelpWidth(t *testing.T) {
 	}
 }
 
-// TestCompletion writes the scripts of all shells, and completes what they would ask for.
+// TestCompletion writes the scripts of all shells, and completes the words that they would ask for.
 func TestCompletion(t *testing.T) {
 	for _, shell := range shellNames() {
 		if out, errs, status := assay("", "completion", shell); status != exitOK || errs != "" ||
@@ -173,11 +173,11 @@ func TestMan(t *testing.T) {
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "assay-run.1"))
 	if err != nil || !bytes.Contains(page, []byte("<family>/template.jinja")) {
-		t.Errorf("what Markdown would swallow is missing: %v\n%s", err, page)
+		t.Errorf("text that Markdown would swallow is missing: %v\n%s", err, page)
 	}
 }
 
-// TestWrongUsage says what is wrong in words for people.
+// TestWrongUsage checks that errors of usage are in words for people.
 func TestWrongUsage(t *testing.T) {
 	for _, test := range []struct{ line, want string }{
 		{"chek", `there is no command "chek"; did you mean check?; ` + "`assay help` lists the commands"},
@@ -212,8 +212,8 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// TestJSON reads what commands print with --json or --format json; those that need a model or the
-// network have scripts of their own.
+// TestJSON reads the output of commands with --json or --format json; those that need a model or
+// the network have scripts of their own.
 func TestJSON(t *testing.T) {
 	dir := t.TempDir()
 	const template = "../../corpus/hermes/template.jinja"

@@ -10,7 +10,7 @@ var coverageCommand = command{
 	group: judging, name: "coverage", args: "TEMPLATE", takes: arity{1, 1, "one template"},
 	files: templateFiles,
 	short: "show which branches of a template any request reaches",
-	long: `Conversations are derived from a grammar of what clients send, and changed as the
+	long: `Conversations are derived from a grammar of clients' requests, and changed as the
 template's own comparisons suggest, until every branch was taken or no more is to be tried. Each
 line is shown with how many of its outcomes were reached: each if, elif and inline if true and
 false, where an absent else counts, each loop entered and repeated. Those that no request reached

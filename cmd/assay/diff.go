@@ -17,11 +17,11 @@ import (
 var diffCommand = command{
 	group: judging, name: "diff", args: "OLD NEW", takes: arity{2, 2, "two revisions"},
 	files: templateFiles,
-	short: "compare two revisions of a template by what they do",
+	short: "compare the behaviour of two revisions of a template",
 	long: `A revision is a file, or git:REV:PATH for a file of a commit. Every change is safe, risky
-or breaking (note, warning, error), with the evidence; the last line says what they come to, and
-exit status 1 that one is breaking. The outputs of the cases beside NEW (*.txtar in its folder) are
-parsed with both; --cases names another folder.`,
+or breaking (note, warning, error), with the evidence; the last line sums them up, and exit status 1
+means that one is breaking. The outputs of the cases beside NEW (*.txtar in its folder) are parsed
+with both; --cases names another folder.`,
 	setup: func(flags *flagSet) func(*call) error {
 		cases := flags.String("cases", "", "`DIR` with the cases whose outputs are parsed "+
 			"with both revisions")
@@ -51,7 +51,7 @@ func runDiff(c *call, o *output, limits engine.Limits, dir string) error {
 	was, is = was.Limited(limits), is.Limited(limits)
 	results := revision.Compare(was, is, cases)
 	for _, src := range []subject.Source{was, is} {
-		t, _ := src.Compile() // what does not compile is among the results
+		t, _ := src.Compile() // a template that does not compile is among the results
 		if err := exhausted(t); err != nil {
 			return err
 		}

@@ -58,8 +58,8 @@ var emitCommand = command{
 	long: `The target format is the format as JSON, from which parsers can be made in any language;
 "assay parse --format" reads it. The target response-template is transformers' object, version 1,
 which vLLM and SGLang read from tokenizer_config.json, too; --into writes it there and leaves every
-other byte of the file as it is. It reads what the format spells, or the command fails and names the
-part for which the target's language has no words; it never approximates.`,
+other byte of the file as it is. It reads every turn that the format spells, or the command fails
+and names the part for which the target's language has no words; it never approximates.`,
 	setup: func(flags *flagSet) func(*call) error {
 		into := flags.String("into", "", "tokenizer_config.json `FILE` to write a "+
 			"response-template into")

@@ -28,7 +28,7 @@ var enginesRunCommand = command{
 	name: "run", args: "ADAPTER...", takes: arity{1, -1, "an adapter: a program, or one with its " +
 		"arguments in quotes"},
 	short: "run every case of the corpus through engines",
-	long: `For each family the parsers are taken that read what the family's template writes. Each
+	long: `For each family the parsers are taken that read the turns of the family's template. Each
 case goes in whole, in chunks like tokens, and rune by rune. The results are JSON lines on standard
 output, or in --results, where those of other runs stay.`,
 	setup: func(flags *flagSet) func(*call) error {
@@ -157,7 +157,7 @@ func (r *enginesRun) run(c *call) error {
 
 var enginesPickCommand = command{
 	name: "pick", args: "TEMPLATE", takes: arity{1, 1, "a template"}, files: templateFiles,
-	short: "find the parsers of an engine that read what a template writes",
+	short: "find the parsers of an engine that read a template's turns",
 	long: `Every parser of the engine is tried on the template's own turns. The exit status is 1
 where a parser that --tool or --reasoning names does not read them, and where the engine's own
 detection picks one that does not.`,

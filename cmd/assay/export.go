@@ -117,7 +117,7 @@ func (e *export) battery(v script.Variant) error {
 		in := t.Caps().Fit(c.Request).Input
 		text, err := t.ChatTemplate().RenderImmutable(in)
 		if err != nil {
-			continue // what the native engine refuses is no golden prompt
+			continue // a render that the native engine refuses is no golden prompt
 		}
 		e.vector(ordered.MemberOf("kind", ordered.Str("jinja")),
 			ordered.MemberOf("id", ordered.Str(v.Name+"/"+c.Name)),

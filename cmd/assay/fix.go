@@ -20,13 +20,13 @@ import (
 var fixCommand = command{
 	group: judging, name: "fix", args: "TEMPLATE...", takes: arity{1, -1, "at least one template"},
 	files: templateFiles,
-	short: "patch what can be mended in a template without judgement",
+	short: "patch the faults of a template that need no judgement",
 	long: `Null content, arguments as text, tools without a description or parameters, values in
 Python's spelling, unions in types, names that the language does not have. Patches are printed as a
 unified diff; --write writes the files. A patch is offered only where it is proven: every
 conversation that was rendered well is rendered as before, the fault is gone, and no rule of "assay
-check" finds anything that it did not find before. What cannot be mended is listed with the reason,
-and makes the exit status 1. docs/fix.md has more.`,
+check" finds anything that it did not find before. Faults that cannot be mended are listed with the
+reason, and make the exit status 1. docs/fix.md has more.`,
 	setup: func(flags *flagSet) func(*call) error {
 		f := new(fixing)
 		flags.BoolVar(&f.write, "write", false, "write the files in place of a diff")
@@ -54,11 +54,11 @@ type fixing struct {
 	write, json bool
 }
 
-// fixed is what came of a template, as JSON.
+// fixed is the result for a template, as JSON.
 type fixed struct {
 	Template string        `json:"template"`
 	Patches  []fixedPatch  `json:"patches"`
-	Left     []fixedReason `json:"left"` // what is not mended
+	Left     []fixedReason `json:"left"` // the faults that are not mended
 }
 
 type fixedPatch struct {
@@ -119,7 +119,7 @@ func (f *fixing) run(c *call) error {
 	return nil
 }
 
-// report prints what came of a template, and returns it.
+// report prints the result for a template, and returns it.
 func (f *fixing) report(c *call, m *fix.Mended) fixed {
 	one := fixed{Template: m.Source.Name, Patches: []fixedPatch{}, Left: []fixedReason{}}
 	for _, p := range m.Patches {

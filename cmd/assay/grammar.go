@@ -11,8 +11,8 @@ var grammarCommand = command{
 	group: looking, name: "grammar", args: "TEMPLATE", takes: arity{1, 1, "one template"},
 	files: templateFiles,
 	short: "print the grammar made for a template and a request",
-	long: "Nothing is printed where the request needs no grammar. --explain adds what arms it, " +
-		"and what stops an answer.",
+	long: "Nothing is printed where the request needs no grammar. --explain adds the triggers " +
+		"and the stops of an answer.",
 	setup: func(flags *flagSet) func(*call) error {
 		s := new(step)
 		flags.BoolVar(&s.explain, "explain", false, "print triggers, stops and preserved "+

@@ -24,9 +24,10 @@ func remoteFlags(flags *flagSet) *remote {
 	return r
 }
 
-// hubHelp is what the help of those commands says of the environment.
-const hubHelp = `HF_TOKEN or the token file of a log-in opens gated and private repositories, HF_HOME or HF_HUB_CACHE moves the cache, HF_HUB_OFFLINE=1
-uses nothing else, HF_ENDPOINT is another Hub, HTTPS_PROXY a proxy, HF_HUB_DOWNLOAD_TIMEOUT how many seconds a server may be silent.`
+// hubHelp is the part of those commands' help about the environment.
+const hubHelp = `HF_TOKEN or the token file of a log-in opens gated and private repositories, HF_HOME or
+HF_HUB_CACHE moves the cache, HF_HUB_OFFLINE=1 uses nothing else, HF_ENDPOINT is another Hub,
+HTTPS_PROXY a proxy, HF_HUB_DOWNLOAD_TIMEOUT how many seconds a server may be silent.`
 
 // client makes a client of the environment.
 func (r *remote) client(c *call) (*hub.Client, error) {
@@ -48,8 +49,8 @@ func (r *remote) ref(text string) (hub.Ref, error) {
 	return ref, err
 }
 
-// verdict makes a failure of an error that judges what was found; the rest keeps an answer from
-// being found.
+// verdict makes a failure of an error that judges a model; the rest keeps an answer from being
+// found.
 func verdict(err error) error {
 	var rejected *hub.Rejected
 	if errors.As(err, &rejected) || errors.Is(err, hub.ErrMismatch) {

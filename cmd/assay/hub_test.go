@@ -85,7 +85,7 @@ func tokenStayed(t testing.TB, dir string, requests []fakehub.Request) {
 	}
 }
 
-// hubStatus is status that looks for the token in what was printed.
+// hubStatus is status that looks for the token in the output.
 func hubStatus(ts *testscript.TestScript, neg bool, args []string) {
 	status(ts, neg, args)
 	for _, name := range []string{"stdout", "stderr"} {
@@ -103,7 +103,7 @@ func hubStatus(ts *testscript.TestScript, neg bool, args []string) {
 //	hub token TOKEN                         makes a token valid
 //	hub fault KIND [on=TEXT] [times=N] [at=N] [value=TEXT]
 //	hub heal                                removes the faults
-//	hub log FILE                            writes what was asked since the last time
+//	hub log FILE                            writes the requests since the last time
 func hubCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: hub put|tag|restrict|token|fault|heal|log ...")

@@ -17,10 +17,10 @@ import (
 var inspectCommand = command{
 	group: serving, name: "inspect", args: "MODEL.gguf|hf:OWNER/REPO[:FILE]",
 	takes: arity{1, 1, "one model file"}, files: modelFiles,
-	short: "print what a model file says of itself, and the gate's verdict",
+	short: "print a model file's metadata, and the gate's verdict",
 	long: `Only the file's header is read, so a model of any size takes milliseconds. Of a split
 model give the first part. The gate judges the template named tool_use where there is one, else the
-default one. Exit status 1 says that it rejects the model, 2 that the file cannot be read; with
+default one. exit status 1 means that it rejects the model, 2 that the file cannot be read; with
 --json that is an object of type "error".
 
 Of a model on the Hub the header alone is fetched; the file is chosen as assay pull does it.` + hubHelp,

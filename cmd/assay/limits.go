@@ -31,7 +31,7 @@ var untrusted = engine.Limits{
 }
 
 // lookedAt are the limits of commands that look at a template once: the defaults, and for all
-// renders together some hundred times what that template takes.
+// renders together some hundred times the cost of a usual template.
 var lookedAt = engine.Limits{TotalSteps: 20_000_000}
 
 // maxUntrusted is how large a template from a stranger may be, in bytes.

@@ -30,9 +30,9 @@ import (
 var liveCommand = command{
 	group: serving, name: "live", args: "[MODEL.gguf]", takes: arity{0, 1, "one model file"},
 	files: modelFiles,
-	short: "put a model through a battery of requests, and check what comes of it",
+	short: "put a model through a battery of requests, and check its answers",
 	long: `The template is the model's own, that for tools where it has one, or that of --template;
-the gate judges it, and exit status 1 says that it rejects it. With --family the model goes through
+the gate judges it, and exit status 1 means that it rejects it. With --family the model goes through
 templates of the embedded corpus, and those that the gate rejects run the scenarios without tools.
 --tiny takes the place of MODEL.gguf: a model with random weights, made on the spot for each
 template, of all families unless one is named. --record writes the answers as cases of a corpus,
@@ -49,7 +49,7 @@ through the same battery and needs none.`,
 		flags.IntVar(&r.context.Threads, "threads", 0, "compute with `N` threads (default: "+
 			"llama.cpp's choice; of the tiny model 1)")
 		flags.IntVar(&r.context.Size, "context", 16384, "`TOKENS` that prompt and answer may "+
-			"have; 0: what the model was trained for")
+			"have; 0: as many as in its training")
 		flags.BoolVar(&r.log, "log", false, "show llama.cpp's log")
 		flags.category("The template")
 		flags.StringVar(&r.template, "template", "", "use this `TEMPLATE` instead of the model's")
@@ -176,8 +176,8 @@ type compiled struct {
 	t   *engine.Template
 }
 
-// sources compiles what runs. The gate's verdict comes first, and needs no library: it is a
-// failure.
+// sources compiles the templates that run. The gate's verdict comes first, and needs no library: it
+// is a failure.
 func (r *liveRun) sources(c *call) ([]compiled, error) {
 	if r.family != "" {
 		return r.families()
@@ -307,7 +307,7 @@ func (r *liveRun) runModel(ctx context.Context, c *call, sources []compiled) err
 	return nil
 }
 
-// load loads a model, shows how far it is, and returns what recordings say of it.
+// load loads a model, shows how far it is, and returns its description for recordings.
 func (r *liveRun) load(ctx context.Context, c *call, path,
 	name string) (*llama.Model, live.Provenance, error) {
 	o := llama.ModelOptions{GPULayers: r.layers}
@@ -367,7 +367,7 @@ func hasGPU() bool {
 	return false
 }
 
-// device names what computes: the GPUs where layers are offloaded, else the CPU.
+// device names the device that computes: the GPUs where layers are offloaded, else the CPU.
 func (r *liveRun) device() string {
 	var names []string
 	gpu := hasGPU() && r.layers != 0

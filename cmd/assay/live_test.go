@@ -46,8 +46,8 @@ func tinyModel(t *testing.T, family string) string {
 	return path
 }
 
-// TestLiveErrors runs what cannot be run: exit status 1 means that a model is rejected, 2 that
-// something cannot be used, and what was recorded before is as it was.
+// TestLiveErrors makes runs that cannot run: exit status 1 means that a model is rejected, 2 that
+// something cannot be used, and older recordings stay.
 func TestLiveErrors(t *testing.T) {
 	model := tinyModel(t, "hermes")
 	whole, err := os.ReadFile(model)
@@ -99,7 +99,7 @@ func TestLiveErrors(t *testing.T) {
 				t.Errorf("status %d, want %d with %q: %s", status, test.status, test.want, errs)
 			}
 			if files := read(t, dir); files["hermes/live_required.txtar"] != "old" {
-				t.Error("what was recorded before is overwritten")
+				t.Error("older recordings are overwritten")
 			}
 		})
 	}
@@ -190,7 +190,7 @@ func TestLiveKilled(t *testing.T) {
 			t.Errorf("recording where there are cases: %v\n%s", err, out)
 		}
 		if now := read(t, dir); !maps.Equal(now, got) {
-			t.Errorf("recording again changed what was there")
+			t.Errorf("recording again changed older recordings")
 		}
 	}
 }

@@ -30,7 +30,7 @@ const (
 	exitFailed = 1 // something failed or was rejected
 	exitUsage  = 2 // the arguments or the input cannot be used
 
-	exitInterrupted = 130 // an interrupt ended it; what was done is reported
+	exitInterrupted = 130 // an interrupt ended it; the work done is reported
 )
 
 // errFailed ends a command whose checks failed and are reported already.
@@ -52,9 +52,9 @@ type call struct {
 	command *cobra.Command
 	stdin   io.Reader
 	getenv  func(string) string
-	// stdout and stderr make what others wrote visible (package visible), so that any print may
-	// hold it. raw and rawErr are after them: for a report, which does that itself and has colours,
-	// and for data ([call.data]).
+	// stdout and stderr make the texts of others visible (package visible), so that any print may
+	// hold them. raw and rawErr are after them: for a report, which does that itself and has
+	// colours, and for data ([call.data]).
 	stdout, stderr io.Writer
 	raw, rawErr    io.Writer
 	base           context.Context  // nil: the background
@@ -249,13 +249,13 @@ type typed struct {
 func (t *typed) Read(p []byte) (int, error) {
 	if !t.told {
 		t.told = true
-		t.call.note("this reads what you type now, up to Ctrl-D; `assay help %s` says how to "+
+		t.call.note("this reads your typing now, up to Ctrl-D; `assay help %s` says how to "+
 			"name a file instead", t.call.command.Name())
 	}
 	return t.Reader.Read(p)
 }
 
-// fail says what a command could not do.
+// fail reports the failure of a command.
 func (c *call) fail(err error) {
 	fmt.Fprintf(c.stderr, "%s: %s\n", c.command.CommandPath(), source.Detail(err))
 }

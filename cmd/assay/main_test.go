@@ -10,7 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-var update = flag.Bool("update", false, "rewrite what the scripts expect")
+var update = flag.Bool("update", false, "rewrite the scripts' expectations")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"assay": main})

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// memoryNote is what a command says before it ends for want of memory.
+// memoryNote is a command's last message where it ends for want of memory.
 const memoryNote = "%s: needs more than the %d MiB that --limit memory allows; " +
 	"nothing is judged. " +
 	"The input asks for too much, or the limit is too low: memory=%dM is twice as much\n"

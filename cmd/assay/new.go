@@ -19,9 +19,9 @@ var newCommand = command{
 	group: proving, name: "new", args: "TEMPLATE", takes: arity{1, 1, "one template"},
 	files: templateFiles,
 	short: "write a family folder for a template, with first outputs from its analysis",
-	long: `The folder is CORPUS/FAMILY; the outputs are what the template itself writes for answers,
+	long: `The folder is CORPUS/FAMILY; the outputs are the template's own turns for answers,
 reasoning and calls, whole and cut off, with the messages they mean: one at least of every kind that
-a family of the corpus has. Read them, change them, add what real models put out, then run "assay
+a family of the corpus has. Read them, change them, add outputs of real models, then run "assay
 run CORPUS". A folder that exists already is left alone.`,
 	setup: func(flags *flagSet) func(*call) error {
 		dir := flags.String("corpus", "corpus", "`DIR` of the corpus")

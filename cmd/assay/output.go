@@ -25,7 +25,7 @@ type output struct {
 	format                choice
 	verbose, notes, quiet bool
 	all                   bool // keep results that passed, whatever is written
-	// of what is listed without --notes; a note counts as a warning
+	// of the findings listed without --notes; a note counts as a warning
 	least              rule.Severity
 	junit, sarif, html string
 	shard              shard
@@ -52,7 +52,7 @@ func outputFlags(flags *flagSet) *output {
 		"finding), brief (a line for each template), json, sarif, junit, "+
 		"github (annotations besides); default: long, in a workflow of GitHub github")
 	flags.completes("format", func() []string { return o.format.of })
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "list what passed as well")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "list passed checks as well")
 	flags.BoolVar(&o.notes, "notes", false, "list notes as well")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "list errors only, and nothing "+
 		"where there are none")
@@ -202,16 +202,16 @@ func (c *choice) Set(text string) error {
 // onGitHub reports whether this is a step of a workflow, which takes annotations.
 func (c *call) onGitHub() bool { return c.getenv("GITHUB_ACTIONS") == "true" }
 
-// each does work for every item, on all cores, and hands what came of it, or the error, on in
-// order; what the items are is for people. An error that take returns ends it. So does an
-// interrupt: finish, which ends the report, is told whether all was done.
+// each does work for every item, on all cores, and hands the result, or the error, on in order;
+// what names the items for people. An error that take returns ends it. So does an interrupt:
+// finish, which ends the report, is told whether all was done.
 func each[T, R any](c *call, what string, items []T, do func(T) (R, error),
 	take func(T, R, error) error, finish func(complete bool) error) error {
 	type one struct {
 		item   T
 		result R
 		err    error
-		cut    bool // an interrupt came before it was done: what was found may lack something
+		cut    bool // an interrupt came before it was done: the result may lack something
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()

@@ -30,7 +30,7 @@ import (
 var pageCommand = command{
 	group: looking, name: "page", args: "[TEMPLATE]", takes: arity{0, 1, "one template"},
 	files: templateFiles,
-	short: "open a page that shows what a template does while you edit it",
+	short: "open a page that shows a template at work while you edit it",
 	long: `The page has the findings beside the lines, the prompt by whose text it is, the format as
 a diagram, outputs as they stream, two revisions and the coverage. This program answers it, on this
 machine alone and to nobody who does not know the key in the address, until it is interrupted; no

@@ -27,14 +27,14 @@ var parseCommand = command{
 	takes: arity{0, 1, "one template, or none beside --format"}, files: templateFiles,
 	short: "parse a model's output and print the message",
 	long: `The output is read from a file, or from standard input. It is parsed in one go and in
-every split; exit status 1 says that a split gives another message. The message is JSON, in OpenAI's
-shape of a choice. What is odd about the output is said on standard error. With --tokens and
+every split; exit status 1 means that a split gives another message. The message is JSON, in OpenAI's
+shape of a choice. Oddities of the output are reported on standard error. With --tokens and
 --tokenizer the output comes in tokens: a marker that is a token of its own matches that token only,
 and the splits are groups of 1 to 8 tokens and bursts. Whether text is a call depends on the
 functions that the request declares: give yours with --tools.`,
 	setup: func(flags *flagSet) func(*call) error {
 		p := parsing{step: new(step)}
-		flags.BoolVar(&p.json, "json", false, "print diagnostics, what became of the bytes, and "+
+		flags.BoolVar(&p.json, "json", false, "print diagnostics, the fate of the bytes, and "+
 			"the split that differs as well")
 		flags.StringVar(&p.output, "output", "-", "`FILE` with the output; - is standard input")
 		flags.BoolVar(&p.cut, "cut", false, "the output was cut off by a limit on its length")
@@ -42,7 +42,7 @@ functions that the request declares: give yours with --tools.`,
 			"instead of the message")
 		flags.BoolVar(&p.shrink, "minimize", false, "shrink a case in which a split differs, and "+
 			"print a script that shows it")
-		flags.BoolVar(&p.explain, "explain", false, "print the machine's steps, and what "+
+		flags.BoolVar(&p.explain, "explain", false, "print the machine's steps, and the text that "+
 			"each byte is, too")
 		policies := &choice{of: codegen.IncompleteNames()}
 		policies.chosen = policies.of[0]
@@ -83,7 +83,7 @@ functions that the request declares: give yours with --tools.`,
 	},
 }
 
-// parsing is what the command was told.
+// parsing holds the command's arguments.
 type parsing struct {
 	*step
 	output, tokens      string
@@ -92,7 +92,7 @@ type parsing struct {
 	prefilled           bool // the prefill is given
 }
 
-// oneSource demands a template or a format, and what goes with it.
+// oneSource demands a template or a format, and the flags that go with it.
 func (p *parsing) oneSource(args []string) error {
 	switch {
 	case p.format == "" && len(args) == 0:
@@ -205,7 +205,7 @@ func (p *parsing) parseTokens(c *call) error {
 	}
 	if p.tokenizer == "" {
 		return usageError{errors.New("--tokens needs --tokenizer FILE, which says " +
-			"what the ids are")}
+			"the meaning of the ids")}
 	}
 	plan, err := p.prepare(c)
 	if err != nil {
@@ -228,7 +228,7 @@ func (p *parsing) parseTokens(c *call) error {
 	return nil
 }
 
-// details adds to an answer what else is known of it.
+// details adds the other known facts to an answer.
 func (p *parsing) details(answer ordered.Value, parser *stream.Parser, output string,
 	mismatch *split.Mismatch) ordered.Value {
 	split.Feed(parser, output, nil, p.reason())
@@ -265,7 +265,7 @@ func explainParse(w io.Writer, plan *engine.Plan, output string, reason chat.Fin
 	}
 }
 
-// about shows the beginning of what a diagnostic is about.
+// about shows the beginning of a diagnostic's subject.
 func about(text string) string {
 	if text == "" {
 		return ""

@@ -40,7 +40,7 @@ cannot be answered gets an answer that says why, and the next one is read.`,
 	},
 }
 
-// findAll names what lies in a folder, as the arguments of check do.
+// findAll names the contents of a folder, as the arguments of check do.
 func findAll(dir string) ([]string, error) {
 	found, err := subject.Find(dir)
 	return append(found.Templates, found.Models...), err

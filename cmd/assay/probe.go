@@ -47,7 +47,7 @@ gives. An API key is taken from the environment variable` + keyVariable + ".",
 	},
 }
 
-// probe is what the command was told.
+// probe holds the command's arguments.
 type probe struct {
 	output          *output
 	model, template string
@@ -125,7 +125,7 @@ func (p *probe) ask(ctx context.Context, c *call, v *live.Server) error {
 		return err
 	}
 	if err := v.Template.Gate().Err(); err != nil {
-		fmt.Fprintf(c.stderr, "%s: %v; what needs tools is left out\n", src.Name, err)
+		fmt.Fprintf(c.stderr, "%s: %v; requests with tools are left out\n", src.Name, err)
 	}
 	return nil
 }

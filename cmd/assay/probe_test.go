@@ -79,7 +79,7 @@ func TestProbe(t *testing.T) {
 		{"without a template", []string{silent}, exitOK, " passed, 0 failed", "--template names it"},
 		{"with a template of ours", []string{silent, "--template", template}, exitOK, " passed, 0 failed", ""},
 		{"raw without a template", []string{silent, "--raw"}, exitUsage, "", "--raw needs the template"},
-		{"without tools", []string{toolless}, exitOK, " passed, 0 failed", "what needs tools is left out"},
+		{"without tools", []string{toolless}, exitOK, " passed, 0 failed", "requests with tools are left out"},
 		{"wrong", []string{wrong}, exitFailed, "fake: error: content/stream-ends: the stream ends without [DONE] [S005] (18 times)\n", ""},
 		{"as JSON", []string{wrong, "--format", "json"}, exitFailed, `"rule": "S005"`, ""},
 		{"nobody there", []string{"http://127.0.0.1:1"}, exitUsage, "", "assay probe: nothing listens at http://127.0.0.1:1: connection refused; is the server running?"},

@@ -17,23 +17,23 @@ import (
 var pullCommand = command{
 	group: serving, name: "pull", args: "[OWNER/REPO[:FILE]]", takes: arity{0, 1, "one model"},
 	short: "fetch a model from the Hub into the cache, check it and ask the gate",
-	long: `FILE is a file of the repository or a quantisation such as Q8_0; without it the only model
-is taken, else Q4_K_M, Q5_K_M, Q4_0, Q8_0, Q6_K, Q3_K_M or Q2_K. All parts of a split model are
-fetched. What broke off goes on where it stopped. Size and hash must be what the Hub promised, and
-the gate must accept the model before the cache shows it; a rejected one goes into quarantine, with
-the reason beside it. --lock notes what was fetched, --locked fetches exactly that, or fails and
-says what differs.
+	long: `FILE is a file of the repository or a quantisation such as Q8_0; without it the only
+model is taken, else Q4_K_M, Q5_K_M, Q4_0, Q8_0, Q6_K, Q3_K_M or Q2_K. All parts of a split model
+are fetched. A download that broke off goes on where it stopped. Size and hash must be as the Hub
+promised, and the gate must accept the model before the cache shows it; a rejected one goes into
+quarantine, with the reason beside it. --lock notes the fetched files, --locked fetches exactly
+those, or fails and names the difference.
 
-Exit status 1 says that the gate rejects the model, or that something is not what was promised
+Exit status 1 means that the gate rejects the model, or that a file is not as promised
 or locked, 2 that it could not be fetched.
 
 ` + hubHelp,
 	setup: func(flags *flagSet) func(*call) error {
 		p := new(pull)
 		flags.BoolVar(&p.json, "json", false, "print JSON")
-		flags.StringVar(&p.lock, "lock", "", "write to `FILE` what was fetched: repository, "+
+		flags.StringVar(&p.lock, "lock", "", "write the fetched files to `FILE`: repository, "+
 			"commit, files, sizes, hashes, templates")
-		flags.StringVar(&p.locked, "locked", "", "fetch what `FILE` says, nothing else")
+		flags.StringVar(&p.locked, "locked", "", "fetch the files of `FILE`, nothing else")
 		p.remote, p.limits = remoteFlags(flags), limitFlag(flags, lookedAt)
 		return func(c *call) error {
 			err := p.run(c)
@@ -99,7 +99,7 @@ func (p *pull) wanted(c *call) (hub.Ref, *hub.Lock, error) {
 		return ref, nil, err
 	}
 	if len(c.args) > 0 || p.revision != "" || p.lock != "" {
-		return hub.Ref{}, nil, errors.New("--locked says what to fetch: a model, --revision and " +
+		return hub.Ref{}, nil, errors.New("--locked names the files to fetch: a model, --revision and " +
 			"--lock are not for it")
 	}
 	text, err := os.ReadFile(p.locked)

@@ -23,9 +23,9 @@ that nothing in the request becomes a special token.`,
 		s := new(step)
 		renderer := flags.String("renderer", "native", "`ENGINE`: native or gonja")
 		flags.completes("renderer", func() []string { return []string{"native", "gonja"} })
-		flags.BoolVar(&s.explain, "explain", false, "say what was fitted, on stderr")
+		flags.BoolVar(&s.explain, "explain", false, "list the changes of fitting, on stderr")
 		spans := flags.Bool("spans", false,
-			"print the segments: the template's own text, and what came from the request")
+			"print the segments: the template's own text, and text from the request")
 		s.tokenizerFlag(flags)
 		s.flags(flags).requestFlags(flags)
 		return func(c *call) error {
@@ -87,8 +87,8 @@ func (s *step) render(c *call) error {
 	return err
 }
 
-// renderWith renders with another engine, and only what the native one has rendered within its
-// limits just before.
+// renderWith renders with another engine, and only requests that the native one has rendered within
+// its limits just before.
 func (s *step) renderWith(c *call, renderer chattemplate.Renderer) error {
 	t, err := s.template(c)
 	if err != nil {

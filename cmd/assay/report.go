@@ -17,10 +17,10 @@ var reportCommand = command{
 	files: reportFiles,
 	short: "write a page about a template, from reports, or from a run of the embedded corpus",
 	long: `Of a template the page has everything that "assay page" shows: the findings beside the
-lines, prompts, the format, an output as it streams, the coverage. The reports are what other
-commands write with --json, "-" for standard input; several must come from the shards of one run.
+lines, prompts, the format, an output as it streams, the coverage. A report is the output of a
+command with --json, "-" is standard input; several must come from the shards of one run.
 Without arguments the embedded corpus runs, with prompt, output and timeline of every case. --html
-writes the page; what failed is listed on standard output; --junit, --sarif and --json write the
+writes the page; failures are listed on standard output; --junit, --sarif and --json write the
 other forms.`,
 	setup: func(flags *flagSet) func(*call) error {
 		o := outputFlags(flags)

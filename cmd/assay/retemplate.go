@@ -16,9 +16,9 @@ var retemplateCommand = command{
 	short: "copy a model file with another chat template",
 	long: `The tensors are copied as they are. The copy appears whole or not at all: it is written
 beside its place, flushed, read back, compared with the input, and renamed. An interrupted run
-leaves nothing, and what a killed one left is used again. Of a split model give the first part; all
-parts are copied. A template that does not compile, or renders no conversation, is refused with exit
-status 1. What the gate says of the copy is printed; it may reject it.`,
+leaves nothing, and the part that a killed one left is used again. Of a split model give the first
+part; all parts are copied. A template that does not compile, or renders no conversation, is refused
+with exit status 1. The gate's verdict on the copy is printed; it may be a rejection.`,
 	setup: func(flags *flagSet) func(*call) error {
 		r := new(retemplate)
 		flags.StringVar(&r.template, "template", "", "`FILE` with the template, or - "+

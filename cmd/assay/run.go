@@ -35,7 +35,7 @@ reason must occur.`,
 		r := new(corpusRun)
 		flags.StringVar(&r.vendor, "vendor", "", "`DIR` with the vendors' templates (make deps: "+
 			".deps/llama.cpp/models/templates)")
-		flags.BoolVar(&r.suite.Update, "update", false, "rewrite what the scripts of CORPUS expect")
+		flags.BoolVar(&r.suite.Update, "update", false, "rewrite the expectations of CORPUS's scripts")
 		flags.BoolVar(&r.suite.Continue, "continue", false, "go on after a command of a "+
 			"script that failed")
 		flags.StringVar(&r.suite.WorkDir, "work", "", "keep the scripts' folders below `DIR`")
@@ -99,7 +99,7 @@ func (r *corpusRun) run(c *call) error {
 				return r.minimize(c, failed)
 			}
 			if complete && r.vendor != "" && r.only == "" && r.output.shard.of == 0 {
-				// what is listed fails, so it was kept
+				// listed cases fail, so it was kept
 				unused := rule.Unused(all.Results, r.suite.Corpus.Known, key)
 				all.Results = append(all.Results, unused...)
 			}
@@ -108,7 +108,7 @@ func (r *corpusRun) run(c *call) error {
 			}
 			if complete && r.embedded && r.only == "" {
 				all.Conclusions = append(all.Conclusions, "next: `assay check FILE` judges a "+
-					"template of yours, `assay help` lists what else there is")
+					"template of yours, `assay help` lists the other commands")
 			}
 			return r.output.write(c, all)
 		})
@@ -188,9 +188,8 @@ func (r *corpusRun) load(c *call) (err error) {
 	return nil
 }
 
-// openCorpus is the folder of a corpus. Errors of what is read of it have names below it, so that
-// the folder is looked for here. A link in it that leads out of it is an error where it is
-// followed.
+// openCorpus is the folder of a corpus. Errors of files in it have names below it, so that the
+// folder is looked for here. A link in it that leads out of it is an error where it is followed.
 func openCorpus(dir string) (fs.FS, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -240,8 +239,8 @@ func (r *corpusRun) template(c *call, v script.Variant) ([]rule.Result, error) {
 	return results, nil
 }
 
-// own returns what all templates of a family share, read off its own one. One that does not compile
-// fails in its own checks.
+// own returns the common properties of a family's templates, read off its own one. One that does
+// not compile fails in its own checks.
 func (r *corpusRun) own(c *call, family string) (shared string, ok bool, err error) {
 	text, err := r.suite.Corpus.Text(family)
 	if err != nil {

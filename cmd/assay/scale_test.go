@@ -46,7 +46,7 @@ func TestInterrupted(t *testing.T) {
 }
 
 // TestSignals interrupts runs that would take minutes, as a terminal does, and demands that they
-// end at once, with a report of what was done.
+// end at once, with a report of the work done.
 func TestSignals(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals there")

@@ -100,8 +100,8 @@ var manCommand = command{
 	},
 }
 
-// markdown escapes in all texts of a tree what Markdown would take as markup, since the library
-// reads them as Markdown.
+// markdown escapes in all texts of a tree the characters that Markdown would take as markup, since
+// the library reads them as Markdown.
 func markdown(cmd *cobra.Command) {
 	escape := strings.NewReplacer("<", `\<`, "*", `\*`, "_", `\_`, "[", `\[`)
 	cmd.Short, cmd.Long = escape.Replace(cmd.Short), escape.Replace(cmd.Long)

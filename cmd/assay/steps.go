@@ -17,8 +17,8 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// step has what the commands share that look at one step of a request's life: a template, a request
-// and how to print.
+// step has the parts shared by the commands that look at one step of a request's life: a template,
+// a request and how to print.
 type step struct {
 	request   string
 	tools     string
@@ -99,7 +99,7 @@ func (s *step) template(c *call) (*engine.Template, error) {
 	return t, exhausted(t)
 }
 
-// open opens a template, and says which of several it is.
+// open opens a template, and names the one of several.
 func (c *call) open(name string) (subject.Source, error) {
 	src, err := subject.Open(name, c.stdin)
 	if err == nil {
@@ -108,7 +108,7 @@ func (c *call) open(name string) (subject.Source, error) {
 	return src, err
 }
 
-// noteShadowed says which templates were left out for one.
+// noteShadowed names the templates that were left out for one.
 func (c *call) noteShadowed(name string, src subject.Source) {
 	if len(src.Shadowed) > 0 {
 		c.note("of %s this takes %s, as transformers does for requests with tools, and leaves "+
@@ -120,7 +120,7 @@ func (c *call) noteShadowed(name string, src subject.Source) {
 // note says something on stderr that is no error.
 func (c *call) note(format string, args ...any) { c.say("note", format, args...) }
 
-// warn says on stderr that something is likely not what was meant.
+// warn reports on stderr that something is likely a mistake.
 func (c *call) warn(format string, args ...any) { c.say("warning", format, args...) }
 
 func (c *call) say(kind, format string, args ...any) {
@@ -156,7 +156,7 @@ func (s *step) readRequest(c *call) (chat.Request, error) {
 	return r, nil
 }
 
-// warnMessages says what of the caller's own request does not reach the prompt.
+// warnMessages names the parts of the caller's own request that do not reach the prompt.
 func (s *step) warnMessages(c *call, t *engine.Template, r chat.Request) {
 	if s.request != "" {
 		c.warnMessages(t, r)

@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// tainted is what a stranger writes into whatever he gives: escapes that colour and move, marks
-// that reverse text, characters that nobody sees, and orders to runners of CI jobs.
+// tainted is text that a stranger writes into any input: escapes that colour and move, marks that
+// reverse text, characters that nobody sees, and orders to runners of CI jobs.
 const tainted = "a\x1b[31mb\u202ec\u2066d\u200be\u0085f\n::error::owned\n  ::stop-commands::x\n##[error]g\rh\x7f"
 
 // ours are the orders that a report in the form for GitHub gives itself.
 var ours = regexp.MustCompile(`(?m)^::(error|warning|notice|group|endgroup)( [a-zA-Z]+=[^\n]*)?::`)
 
-// TestTaint gives every command and report what a stranger may write, in templates, in names of
-// files, in outputs and in requests. Nothing of it moves a cursor, hides text or gives orders.
+// TestTaint gives every command and report hostile text, in templates, in names of files, in
+// outputs and in requests. Nothing of it moves a cursor, hides text or gives orders.
 func TestTaint(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -81,7 +81,7 @@ func TestTaint(t *testing.T) {
 func holdVisible(t *testing.T, args []string, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) {
-		t.Errorf("%q prints what is no UTF-8", args)
+		t.Errorf("%q prints bytes that are no UTF-8", args)
 	}
 	json := strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")
 	for _, bad := range []string{"\x1b", "\r", "\x7f", "\u202e", "\u2066", "\u200b", "\u0085"} {

@@ -19,17 +19,18 @@ import (
 var templatesCommand = command{
 	group: judging, name: "templates", args: "FOLDER|MODEL.gguf|hf:OWNER/REPO[:FILE]",
 	takes: arity{1, 1, "a model folder, a model file or a repository"}, files: modelFiles,
-	short: "list a model's chat templates, and say which of them each engine takes",
+	short: "list a model's chat templates, and the one that each engine takes",
 	long: `A model folder holds templates in chat_template.jinja, additional_chat_templates,
-chat_template.json, processor_config.json, tokenizer_config.json and GGUF files. All are listed with
-the gate's verdict; then which one transformers, vLLM and llama.cpp take for requests without and
-with tools, and why; then how they differ (identical, white space, not observable, safe, risky,
-breaking) with the changes as` + "`assay diff`" + ` names them; then what is wrong (rules A050 to A055; ` + "`assay check`" + ` of
-the folder has the faults of each template besides). Exit status 1 says that a file cannot be used, or that there is no
-template. docs/templates.md has the engines' rules.
+chat_template.json, processor_config.json, tokenizer_config.json and GGUF files. The command lists
+all of them with the gate's verdict; then the one that transformers, vLLM and llama.cpp each take
+for requests without and with tools, with the reason; then their differences (identical, white
+space, not observable, safe, risky, breaking) with the changes as "assay diff" names them; then the
+faults (rules A050 to A055; "assay check" of the folder has the faults of each template besides).
+Exit status 1 means that a file cannot be used, or that there is no template. docs/templates.md has
+the engines' rules.
 
-Of a repository on the Hub only small files are fetched, and the header of the one GGUF file that assay pull would choose; --all
-reads the headers of all of them.
+Of a repository on the Hub the command fetches only small files, and the header of the one GGUF file
+that "assay pull" would choose; --all reads the headers of all of them.
 ` + hubHelp,
 	setup: func(flags *flagSet) func(*call) error {
 		l := new(listing)
@@ -142,7 +143,7 @@ func (l *listing) text(c *call, found *survey.Survey, head string) error {
 		return err
 	}
 	if out, ok := c.stdout.(*visible.Writer); ok {
-		if err := out.Flush(); err != nil { // what comes now makes texts visible itself
+		if err := out.Flush(); err != nil { // the writer from here on makes texts visible itself
 			return err
 		}
 	}

@@ -16,11 +16,11 @@ var trainCommand = command{
 	files: templateFiles,
 	short: "make a template fit for training",
 	long: `Prints a unified diff that puts {% generation %} and {% endgeneration %} around exactly
-what the model has to write: content, reasoning, calls and the end of the turn. It is offered only
-where every conversation renders the same bytes with it. What else concerns who trains is said on
-stderr: which form of arguments and content the template takes, whether the end of the turn is
-trained, and whether a conversation's rendering begins with those of its beginnings. docs/tokens.md
-has more.`,
+the text that the model has to write: content, reasoning, calls and the end of the turn. It is
+offered only where every conversation renders the same bytes with it. Other facts for training are
+printed on stderr: which form of arguments and content the template takes, whether the end of the
+turn is trained, and whether a conversation's rendering begins with those of its beginnings.
+docs/tokens.md has more.`,
 	setup: func(flags *flagSet) func(*call) error {
 		tr := &training{step: new(step)}
 		flags.BoolVar(
@@ -111,7 +111,7 @@ func (tr *training) deliver(c *call, m *fix.Mended) error {
 	return err
 }
 
-// printSpans prints what the model writes in a conversation.
+// printSpans prints the model's text in a conversation.
 func (tr *training) printSpans(c *call, t *engine.Template) error {
 	tr.request = tr.spans
 	r, err := tr.readRequest(c)

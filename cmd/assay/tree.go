@@ -34,7 +34,7 @@ func (f *flagSet) category(name string) {
 	f.current = name
 }
 
-// completes says which words the shell offers as a flag's value.
+// completes lists the words that the shell offers as a flag's value.
 func (f *flagSet) completes(name string, list func() []string) {
 	f.command.RegisterFlagCompletionFunc(name, words(list))
 }
@@ -152,7 +152,7 @@ func (f *flagSet) completeFiles() {
 	})
 }
 
-// check holds the number of arguments against what a command takes.
+// check compares the number of arguments with the number that a command takes.
 func (a arity) check(_ *cobra.Command, args []string) error {
 	n := len(args)
 	if n >= a.least && (n <= a.most || a.most < 0) {
@@ -201,7 +201,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	return usageError{fmt.Errorf("there is no command %q%s", name, meant(name, names(parent)))}
 }
 
-// meant is the end of a sentence that names what may have been meant by a word.
+// meant is the end of a sentence that names the likely meaning of a word.
 func meant(typed string, names []string) string {
 	near := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, name := range names {
@@ -213,7 +213,7 @@ func meant(typed string, names []string) string {
 	return ""
 }
 
-// flagError says in our words what is wrong with a flag.
+// flagError describes an error in a flag in our words.
 func flagError(cmd *cobra.Command, err error) error {
 	var (
 		unknown *pflag.NotExistError
@@ -237,7 +237,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageError{err}
 }
 
-// valuesOf says what the flags of a type take.
+// valuesOf names the values that the flags of a type take.
 var valuesOf = map[string]string{
 	"bool":     "true or false",
 	"int":      "a whole number",

@@ -85,7 +85,7 @@ func (v *verification) run(c *call) error {
 	choose := v.chooser()
 	err = verifier.Run(ctx, func() (vector.Vector, error) { return in.next(choose) },
 		func(res rule.Result) {
-			// a render may have been broken off: what was found may lack something
+			// a render may have been broken off: the result may lack something
 			if cut = cut || ctx.Err() != nil; cut {
 				return
 			}
@@ -146,8 +146,7 @@ func (v *verification) minimize(c *call, verifier *vector.Verifier, inputs []inp
 	return nil
 }
 
-// check reads all files for what is wrong with them, so that nothing runs if something is, and
-// counts the vectors.
+// check reads all files for faults, so that nothing runs if there is one, and counts the vectors.
 func (v *verification) check(inputs []input) (total, chosen int, err error) {
 	choose := v.chooser()
 	for _, in := range inputs {
@@ -168,8 +167,8 @@ func (v *verification) check(inputs []input) (total, chosen int, err error) {
 	return total, chosen, nil
 }
 
-// chooser returns what picks the vectors to run, of all files in turn: by id, then the shard's,
-// then those from --from on.
+// chooser returns the function that picks the vectors to run, of all files in turn: by id, then the
+// shard's, then those from --from on.
 func (v *verification) chooser() func(*vector.Vector) bool {
 	named, mine := 0, 0
 	return func(vec *vector.Vector) bool {
@@ -188,8 +187,8 @@ func (v *verification) chooser() func(*vector.Vector) bool {
 // input is a file as a person names it, and where it is read from.
 type input struct{ name, path string }
 
-// spool returns the inputs of names. Vectors are read twice, so what comes on stdin is kept in a
-// file, which cleanup removes.
+// spool returns the inputs of names. Vectors are read twice, so stdin is kept in a file, which
+// cleanup removes.
 func (c *call) spool(names []string) (inputs []input, cleanup func(), err error) {
 	for _, name := range names {
 		files, err := vector.Files(name)

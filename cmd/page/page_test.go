@@ -18,14 +18,14 @@ import (
 	"github.com/goassay/assay/harness/vector"
 )
 
-// These run in WebAssembly, by node (ci/site.sh): the engine has to do there what it does
+// These run in WebAssembly, by node (ci/site.sh): the engine has to work there as it does
 // elsewhere.
 
 // TestVectors passes the vectors of ASSAY_VECTORS with the templates of ASSAY_VENDOR.
 func TestVectors(t *testing.T) {
 	name, templates := os.Getenv("ASSAY_VECTORS"), os.Getenv("ASSAY_VENDOR")
 	if name == "" || templates == "" {
-		t.Skip("ASSAY_VECTORS and ASSAY_VENDOR name what is to pass")
+		t.Skip("ASSAY_VECTORS and ASSAY_VENDOR name the inputs")
 	}
 	in, err := os.Open(name)
 	if err != nil {

@@ -28,7 +28,7 @@ def describe(_):
 
 
 class Vocabulary:
-    """What detection asks a tokeniser: which added tokens there are."""
+    """The question of detection to a tokeniser: which added tokens there are."""
 
     def __init__(self, tokens):
         self.tokens = {t: i for i, t in enumerate(tokens)}

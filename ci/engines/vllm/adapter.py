@@ -42,7 +42,7 @@ def describe(_):
 
 
 class Vocabulary(dict):
-    """A vocabulary that remembers what was looked up in vain."""
+    """A vocabulary that remembers the look-ups that failed."""
 
     def __init__(self, tokens):
         super().__init__(tokens)

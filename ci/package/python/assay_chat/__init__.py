@@ -1,4 +1,4 @@
-"""Tests what a chat template really does, and reads what its model puts out.
+"""Tests what a chat template really does, and reads its model's outputs.
 
 A template is given as a path (a Jinja file, a tokenizer_config.json, a model folder, a GGUF file)
 or as a :class:`Template` made of its text. Requests and messages are those of OpenAI's chat API, as
@@ -43,7 +43,7 @@ Reason = Literal["stop", "length", "content_filter"]
 """Why an output ended."""
 
 Delta = dict[str, Any]
-"""What a piece of an output adds to the message, in OpenAI's shape."""
+"""The addition of a piece of an output to the message, in OpenAI's shape."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class Finding:
     """Something that a rule has found."""
 
     rule: str
-    """The id, such as A012; ``assay explain A012`` says what it means."""
+    """The id, such as A012; ``assay explain A012`` explains it."""
     name: str
     severity: Literal["error", "warning", "note"]
     text: str
-    """What is wrong, in a line; further lines are evidence."""
+    """The fault, in a line; further lines are evidence."""
     place: str
     """``file:line:column``, as far as it is known."""
     excerpt: str
@@ -69,7 +69,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Check:
-    """What the checks of a template came to."""
+    """The result of checking a template."""
 
     ok: bool
     """Whether no finding is an error."""
@@ -93,7 +93,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Difference:
-    """What an edit of a template does."""
+    """The effect of an edit of a template."""
 
     kind: str
     """``identical``, ``white space``, ``not observable``, ``safe``, ``risky`` or ``breaking``."""
@@ -143,9 +143,9 @@ class Answer:
     complete: list[bool]
     """Of each call whether it is complete."""
     diagnostics: list[dict[str, Any]]
-    """What was odd about the output."""
+    """The oddities of the output."""
     deltas: list[Delta] = field(repr=False, default_factory=list)
-    """What the end of the output added."""
+    """The deltas that the end of the output added."""
 
     @property
     def content(self) -> str:
@@ -216,7 +216,7 @@ class Template:
         fallbacks: Sequence[str] = (),
         insist: bool = False,
     ) -> Parser:
-        """Return a parser for the answer to a request. The request's tools decide what is a call.
+        """Return a parser for the answer to a request. The tools decide which text is a call.
 
         A template whose spelling of calls is not proven raises an :class:`AssayError` of the kind
         ``unverified``, unless fallback spellings are named or ``insist`` is set."""
@@ -268,7 +268,7 @@ class Parser:
         return self._process.ask(op, parser=self._number, **fields)
 
     def write(self, piece: str | bytes) -> list[Delta]:
-        """Read more of the output and return what it adds to the message. Bytes may end inside a
+        """Read more of the output and return its addition to the message. Bytes may end inside a
         character; deltas never do."""
         if isinstance(piece, bytes):
             answer = self._ask("write", bytes=base64.b64encode(piece).decode())
@@ -348,7 +348,7 @@ def check(
 
 
 def diff(was: AnyTemplate, now: AnyTemplate) -> Difference:
-    """Compare two revisions of a template by what they do."""
+    """Compare the behaviour of two revisions of a template."""
     answer = shared.ask("diff", was=_reference(was), **{"is": _reference(now)})
     return Difference(answer["class"], [_finding(result) for result in answer["changes"]])
 
@@ -360,7 +360,7 @@ def render(template: AnyTemplate, request: Mapping[str, Any]) -> Prompt:
 
 
 def analyze(template: AnyTemplate) -> Analysis:
-    """Return the output format that a template shows, and what it can do."""
+    """Return the output format that a template shows, and its capabilities."""
     reference = _reference(template)
     answer, proven = (
         shared.ask("analyze", template=reference),

@@ -1,5 +1,5 @@
 """Tests of somebody who fine-tunes a model: the template that is saved beside the weights has no
-fault, does what the base model's does, and the training data comes back as it went in."""
+fault, behaves as the base model's does, and the training data comes back as it went in."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def test_the_edit_breaks_nothing():
 
 
 def test_training_data_is_read_back():
-    """What the template writes of an answer, which is what the model learns, is parsed to the same
+    """The template's text of an answer, which the model learns, is parsed to the same
     answer."""
     template = assay_chat.Template.open(TEMPLATE)
     question = {**CONVERSATION, "messages": CONVERSATION["messages"][:-1]}

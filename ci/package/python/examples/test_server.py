@@ -1,5 +1,5 @@
 """Tests of somebody who writes an inference server: whatever pieces an output comes in, the
-server's deltas, put together, are what the whole output means."""
+server's deltas, put together, are the message of the whole output."""
 
 import os
 

@@ -147,7 +147,7 @@ def test_examples():
 
 
 def test_transformers_script():
-    """The script's part that streams, with a model that puts out what is expected: loading one is
+    """The script's part that streams, with a model that puts out the expected text: loading one is
     transformers' affair."""
     import types
 
