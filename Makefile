@@ -57,7 +57,7 @@ oracle: deps ## render the goldens' prompts again with Python's jinja2 and compa
 	ci/oracle.sh
 
 .PHONY: moved
-moved: ## hold the corpus against the one in which each case was a file: nothing is missing without a reason
+moved: ## compare the corpus with the one in which each case was a file: nothing is missing without a reason
 	ci/moved.sh
 
 .PHONY: page
@@ -194,5 +194,5 @@ fuzz: ## run every fuzz target for FUZZTIME (default 10s); FUZZ=NAME runs those 
 	ci/fuzz.sh $(FUZZTIME) $(FUZZ)
 
 .PHONY: soak
-soak: deps ## draw random cases for T (default 10s) and hold streams against whole outputs; SEED=N CASE=N draw a case again
+soak: deps ## draw random cases for T (default 10s) and compare streams with whole outputs; SEED=N CASE=N draw a case again
 	ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./harness/soak -run '^TestSoak$$' -v -count=1 -timeout 0 -args -soak=$(T) -soak-seed=$(or $(SEED),0) -soak-case=$(or $(CASE),0)

@@ -41,7 +41,7 @@ func readFile(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestRulesPage holds the pages of the rules against the code.
+// TestRulesPage compares the pages of the rules with the code.
 func TestRulesPage(t *testing.T) {
 	for name, text := range map[string]string{"../docs/rules.md": check.Book().Manual(),
 		"../docs/server-rules.md": live.Book().Manual(), "../docs/change-rules.md": revision.Book().
@@ -96,7 +96,7 @@ func TestCommands(t *testing.T) {
 	server := startServer(t)
 	for _, name := range []string{"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH",
 		"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HUB_OFFLINE"} {
-		t.Setenv(name, "") // those of whoever runs the tests
+		t.Setenv(name, "") // those of the user who runs the tests
 	}
 	t.Setenv("HF_ENDPOINT", startHub(t))
 	t.Setenv("HF_HOME", filepath.Join(scratch, "hf"))

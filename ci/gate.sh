@@ -10,7 +10,7 @@
 # pass or nothing to judge, 1 fail, 2 error: it could not run.
 #
 # The repository may be a stranger's. Its names are shown as text that no terminal and no runner of
-# jobs obeys; a template that is a link out of what git tracks is rejected unread; a report goes
+# jobs obeys; a template that is a link out of the tracked files is rejected unread; a report goes
 # through no link.
 set -euo pipefail
 

@@ -410,7 +410,7 @@ func TestAction(t *testing.T) {
 			[]string{"judging templates/two.jinja"}, "", ""},
 		{"a release that was changed on its way", map[string]string{"assay": "", "version": "6.6.6"}, 2, "failed", []string{"the checksum of"}, "", ""},
 		{"no such release", map[string]string{"assay": "", "version": "v9.9.9"}, 2, "failed", []string{"/v9.9.9/checksums.txt cannot be fetched"}, "", ""},
-		{"a version that is none", map[string]string{"assay": "", "version": "$(touch owned)"}, 2, "failed", []string{"expected a version"}, "", ""},
+		{"a version that is not one", map[string]string{"assay": "", "version": "$(touch owned)"}, 2, "failed", []string{"expected a version"}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s.t = t

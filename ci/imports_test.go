@@ -58,7 +58,7 @@ var policy = map[string][]string{
 		"observe", "ordered", "peg/vm", "source",
 		"stream", "verify", "vocab", "words"},
 
-	// the room for servers: what clients and servers say to each other
+	// the room for servers: the messages between clients and servers
 	"wire": {"chat", "ordered"},
 
 	// the room beside it: model files, the Hub, model folders

@@ -1,5 +1,5 @@
-"""Renders prompts with jinja2 set up as Hugging Face transformers does, and compares them with what
-we have.
+"""Renders prompts with jinja2 set up as Hugging Face transformers does, and compares them with
+ours.
 
 The prompts are the vectors of the kind jinja on the standard input, and the prompt goldens in the
 scripts of the corpus whose folder is the argument; there, calls carry their arguments as objects,

@@ -29,19 +29,26 @@ func data(name string) bool {
 		name == "ci/prose_test.go"
 }
 
-// stumbles are turns of phrase that a reader stumbles over, each with a better one. They are looked
-// for in comments and in documents.
+// stumbles are turns of phrase that a reader stumbles over, each with a better one. TestProse looks
+// for them in comments, in documents and in the messages of programs.
 var stumbles = []struct {
 	pattern *regexp.Regexp
 	better  string
 }{
 	{regexp.MustCompile(`(^|[.:;] )What [a-z]+(?: [a-z]+)*[^?]*$`), "begin with the actor: \"Text that cannot be read is ...\""},
-	{regexp.MustCompile(`\bsays? that\b`), "a predicate reports whether, a text says or states it"},
+	{regexp.MustCompile(`\b(is|are|was|were|be|of|from|with|without|by|in|into|on|to|against|for|` +
+		`beside|before|after|between|but|than|as|at) what [a-z]+ [a-z]`), "name the thing: \"the text after a key\" for \"what follows a key\""},
+	{regexp.MustCompile(`\b(return|hold|keep|take|give|add|print|write|read|find|drop|match|` +
+		`close|open|name|say|list|note|collect|compare|bound|cover|reject|refuse)s what [a-z]+ ?[a-z]`), "name the thing: \"returns the text after a key\""},
+	{regexp.MustCompile(`\bsays? (that|whether|how)\b`), "a predicate reports whether, a text states that, a type describes how"},
 	{regexp.MustCompile(`\bbehind\b`), "\"after\" for what follows; \"behind\" is for places"},
-	{regexp.MustCompile(`\bif that is\b|, if any is\b`), "say who or what is meant"},
+	{regexp.MustCompile(`\bbut for\b`), "\"except for\""},
+	{regexp.MustCompile(`\bholds? [^.;:]{1,60} against\b`), "\"compares ... with\""},
+	{regexp.MustCompile(`\bwhoever\b`), "name the actor: the user, the author, a server"},
+	{regexp.MustCompile(`\bif that is\b|, if any is\b|\bnone but\b|\bthat is none\b`), "say who or what is meant"},
 }
 
-// TestProse holds the whole repository to its width and to plain English.
+// TestProse checks the width of the whole repository, and its English.
 func TestProse(t *testing.T) {
 	list, err := exec.Command("git", "-C", "..", "ls-files").Output()
 	if err != nil {
@@ -68,7 +75,7 @@ func TestProse(t *testing.T) {
 func readProse(name string, text []byte) []string {
 	var faults []string
 	fenced := false
-	raw := rawLines(name, text)
+	raw, messages := quoted(name, text)
 	number := 0
 	for line := range bytes.Lines(text) {
 		number++
@@ -81,38 +88,44 @@ func readProse(name string, text []byte) []string {
 				fmt.Sprintf("%s:%d: %d columns, at most %d: %s", name, number, w, columns,
 					excerpt(l)))
 		}
-		words, ok := sentence(name, l)
-		if !ok || fenced {
-			continue
+		var texts []string
+		if words, ok := sentence(name, l); ok && !fenced {
+			texts = append(texts, words)
 		}
-		for _, s := range stumbles {
-			if s.pattern.MatchString(words) {
-				faults = append(faults,
-					fmt.Sprintf("%s:%d: %s: %s", name, number, s.better, excerpt(words)))
+		for _, words := range append(texts, messages[number]...) {
+			for _, s := range stumbles {
+				if s.pattern.MatchString(words) {
+					faults = append(faults,
+						fmt.Sprintf("%s:%d: %s: %s", name, number, s.better, excerpt(words)))
+				}
 			}
 		}
 	}
 	return faults
 }
 
-// rawLines returns the lines of a Go file that are in a raw string: templates, outputs, texts of
-// help.
-func rawLines(name string, text []byte) map[int]bool {
+// quoted returns the lines of a Go file that are in a raw string (templates, outputs, texts of
+// help), and by line the messages of a program: its string literals, tests excepted.
+func quoted(name string, text []byte) (raw map[int]bool, messages map[int][]string) {
 	if path.Ext(name) != ".go" {
-		return nil
+		return nil, nil
 	}
 	file := token.NewFileSet().AddFile(name, -1, len(text))
 	var s scanner.Scanner
 	s.Init(file, text, nil, scanner.ScanComments)
-	raw := map[int]bool{}
+	raw, messages = map[int]bool{}, map[int][]string{}
 	for {
 		pos, tok, lit := s.Scan()
 		if tok == token.EOF {
-			return raw
+			return raw, messages
+		} else if tok != token.STRING {
+			continue
 		}
-		if tok == token.STRING && lit[0] == '`' {
-			for i := range strings.Count(lit, "\n") + 1 {
-				raw[file.Line(pos)+i] = true
+		at := file.Line(pos)
+		for i, words := range strings.Split(strings.Trim(lit, "`\""), "\n") {
+			raw[at+i] = raw[at+i] || lit[0] == '`'
+			if !strings.HasSuffix(name, "_test.go") {
+				messages[at+i] = append(messages[at+i], words)
 			}
 		}
 	}

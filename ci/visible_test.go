@@ -34,8 +34,8 @@ var bare = []string{
 }
 
 // TestOneWriter demands that nothing prints past package visible: no source names the process's
-// outputs or prints to them, but for the printers, and of a command's writers only those that show
-// hostile characters are used, except in the files listed with a reason.
+// outputs or prints to them, except for the printers, and of a command's writers only those that
+// show hostile characters are used, except in the files listed with a reason.
 func TestOneWriter(t *testing.T) {
 	err := filepath.WalkDir("..", func(name string, entry fs.DirEntry, err error) error {
 		switch base := filepath.Base(name); {

@@ -33,7 +33,7 @@
 //
 // Compile returns positioned errors ([source.Error]). Prepare returns [ErrUnverified] where the
 // template's format is not proven to read the answers to the request, unless the caller insists
-// (E11). [Template.Gate] says so of the template as a whole.
+// (E11). [Template.Gate] is the verdict on the template as a whole.
 package engine
 
 import (
@@ -295,7 +295,7 @@ func continued(f format.Format, r chat.Request, write func(text string) string) 
 // asIs writes a text as it is.
 func asIs(text string) string { return text }
 
-// PrepareOptions say how a request is prepared. The zero value is usable.
+// PrepareOptions control how a request is prepared. The zero value is usable.
 type PrepareOptions struct {
 	// Insist prepares a request although the format is not proven to read its answers. Without it
 	// the first request waits for [Template.Verify], unless that has run before; with it nothing is

@@ -1,18 +1,19 @@
-// Package golden is the store of goldens: for every template, ours and the vendors', what it can
-// do, its format, its grammar and its prompts, as text whose diff reads as a change of behaviour.
+// Package golden is the store of goldens: for every template, ours and the vendors', its
+// capabilities, its format, its grammar and its prompts, as text whose diff reads as a change of
+// behaviour.
 //
 // # Files
 //
 // A template has a file, own/<family>.golden or vendor/<file>.golden, with three parts under
 // headings as in a txtar archive:
 //
-//	format    caps, gate, modes, markers, ids, field order, how each field is known, and what
-//	          verification found of each shape
+//	format    caps, gate, modes, markers, ids, field order, the evidence for each field, and
+//	          the result of verification for each shape
 //	grammar   the grammar, triggers, stops and preserved tokens for the standard tools
 //	prompts   the prompts of the standard battery, each line after a bar
 //
 // Tests compare them and rewrite them through goldie (`make golden`); `assay run` compares them
-// with what it has embedded. A file that no template reads is a fault of the store. Prompts are
+// with the embedded ones. A file that no template reads is a fault of the store. Prompts are
 // blessed by Python's jinja2, not by us: `make oracle`.
 //
 // # Stability
@@ -51,7 +52,7 @@ const Group = "golden"
 func Own(family string) string  { return "own/" + family }
 func Vendor(file string) string { return "vendor/" + strings.TrimSuffix(file, ".jinja") }
 
-// Text returns what the golden of a template should hold.
+// Text returns the right golden of a template.
 func Text(t *engine.Template) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -133,9 +134,9 @@ func trailing(line string) string {
 	return strings.Repeat("·", len(line)-len(strings.TrimRight(line, " ")))
 }
 
-// Conflict says what to do about a golden with a conflict marker of git.
+// Conflict is the advice for a golden with a conflict marker of git.
 const Conflict = "a conflict marker; take either side (git checkout --theirs golden), then `make " +
-	"golden` writes what is true"
+	"golden` writes the right one"
 
 // Compare compares a template with its golden, a result for each part that differs. A golden that
 // is not there is a failure: `make golden` writes it.

@@ -180,7 +180,7 @@ func choose(list string) ([]platform, error) {
 	return chosen, nil
 }
 
-// write writes a file of the release and says how large it is.
+// write writes a file of the release and describes how large it is.
 func (r *release) write(name string, text []byte) error {
 	fmt.Printf("%9d %s\n", len(text), name)
 	return os.WriteFile(filepath.Join(r.out, name), text, 0o666)

@@ -15,7 +15,7 @@ import (
 
 // module writes the module as a module proxy serves it (https://go.dev/ref/mod#goproxy-protocol),
 // as files under r.out, so that GOPROXY=file://... lets `go install` take it as it will take a
-// release. The files are those of the last commit: what a tag would hold.
+// release. The files are those of the last commit, as a tag would hold them.
 func (r *release) module() error {
 	const path = "github.com/goassay/assay"
 	version := "v" + r.version

@@ -61,7 +61,7 @@ no second renderer, at most 1 MiB; docs/untrusted.md has the limits.`,
 		only := flags.StringArray("only", nil, "run the rule with this `ID` and no other; "+
 			"may be given again")
 		flags.completes("only", ruleNames)
-		asked := flags.StringArray("client", nil, "hold the template against the requests of "+
+		asked := flags.StringArray("client", nil, "try the template on the requests of "+
 			"this `CLIENT`, or all; may be given again")
 		flags.completes("client", func() []string { return append(clients.Names(), allClients) })
 		fallbacks := fallbackFlag(flags)
@@ -224,8 +224,8 @@ type checked struct {
 	able    []string // which template is tool-capable
 }
 
-// judge says whether a template is tool-capable. Where the limits did not let it be known, nothing
-// is said.
+// judge reports whether a template is tool-capable. Where the limits hid the answer, it prints
+// nothing.
 func (one *checked) judge(src subject.Source) {
 	t, err := src.Compile()
 	var gate engine.Verdict

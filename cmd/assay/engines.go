@@ -38,7 +38,7 @@ output, or in --results, where those of other runs stay.`,
 		flags.BoolVar(&r.emitted, "emitted", false, "run engines that parse with an object of "+
 			"the request with the one that assay emits, and nothing else")
 		flags.StringArrayVar(&r.known, "known", nil, "`FILE` with the cases that are known to be "+
-			"faults, with reasons: any other fault fails, and so does one that is none")
+			"faults, with reasons: any other fault fails, and so does one that is gone")
 		flags.StringVar(&r.results, "results", "", "`FILE` of JSON lines to merge the results into")
 		flags.StringVar(&r.page, "page", "", "write the tables into the Markdown `FILE`")
 		flags.StringVar(&r.html, "html", "", "write one page that stands alone into `FILE`")

@@ -183,9 +183,9 @@ func replaceText(name, text string) error {
 	}), os.Chmod(name, info.Mode().Perm()))
 }
 
-// offer says at the findings of a template that "assay fix" mends them, where it does. The proof
-// costs as much as another check for each patch: it is spared where nothing that is written would
-// say so.
+// offer notes at the findings of a template that "assay fix" mends them, where it does. The proof
+// of each patch costs as much as another check, so offer omits it where no output would have the
+// note.
 func (k *checking) offer(c *call, one *checked, src subject.Source) {
 	var mendable, ofClients []*rule.Result
 	var ids []string

@@ -59,7 +59,7 @@ func within(c *call, limits engine.Limits) engine.Limits {
 // exhausted is a failure where a template ran into the limit on all its renders together.
 func exhausted(templates ...*engine.Template) error {
 	for _, t := range templates {
-		if t == nil { // it does not compile, which is said elsewhere
+		if t == nil { // it does not compile, as another check reports
 			continue
 		}
 		if err := t.Exhausted(); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// TestLiveWithoutLlama says how to get a binary that can do it.
+// TestLiveWithoutLlama describes how to get a binary that can do it.
 func TestLiveWithoutLlama(t *testing.T) {
 	if llama.Available() {
 		t.Skip("llama.cpp is in this binary")

@@ -66,7 +66,7 @@ type call struct {
 const grace = 5 * time.Second
 
 // interruptible lets an interrupt end the context of a command, with the cause errInterrupted, and
-// what waits on standard input. It ends a command that does not heed it for a while, as a second
+// its waiting on standard input. It ends a command that does not heed it for a while, as a second
 // interrupt does at once. stop gives the signals back.
 func (c *call) interruptible() (stop func()) {
 	base := c.base
@@ -89,7 +89,7 @@ func (c *call) interruptible() (stop func()) {
 		select {
 		case <-over:
 		case <-time.After(grace):
-			fmt.Fprintf(c.rawErr, "%s: %v; what was under way is cut off\n",
+			fmt.Fprintf(c.rawErr, "%s: %v; the work under way is cut off\n",
 				c.command.CommandPath(), errInterrupted)
 			c.end(exitInterrupted)
 		}
@@ -117,7 +117,7 @@ type heeding struct {
 	buf  []byte
 }
 
-// piece is what a reading brought.
+// piece is the result of a reading.
 type piece struct {
 	n   int
 	err error
@@ -190,7 +190,7 @@ func (s *sink) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// file returns the file that a stream is, nil for a stream that is none.
+// file returns the file that a stream is, nil for another stream.
 func file(stream any) *os.File {
 	if s, ok := stream.(*sink); ok {
 		stream = s.Writer
@@ -218,7 +218,7 @@ func (c *call) dispatch(args []string) int {
 		return exitInterrupted
 	case c.interrupted(err):
 		if !errors.Is(err, errInterrupted) {
-			err = errInterrupted // what came of it otherwise, well or not, may lack something
+			err = errInterrupted // its result, well or not, may lack something
 		}
 		fmt.Fprintf(c.stderr, "%s: %v\n", name, err)
 		return exitInterrupted
@@ -238,7 +238,7 @@ func (c *call) dispatch(args []string) int {
 	}
 }
 
-// typed is standard input that a person types, who is told once that it is waited for.
+// typed is standard input that a person types, who gets one note that the command waits.
 type typed struct {
 	io.Reader
 	call *call
@@ -249,7 +249,7 @@ type typed struct {
 func (t *typed) Read(p []byte) (int, error) {
 	if !t.told {
 		t.told = true
-		t.call.note("this reads your typing now, up to Ctrl-D; `assay help %s` says how to "+
+		t.call.note("this reads your typing now, up to Ctrl-D; `assay help %s` shows how to "+
 			"name a file instead", t.call.command.Name())
 	}
 	return t.Reader.Read(p)

@@ -244,8 +244,8 @@ func each[T, R any](c *call, what string, items []T, do func(T) (R, error),
 	return c.ended(ended, finish(ended == nil), done, len(items), what)
 }
 
-// ended says how far a run came that an interrupt ended, if one did; else it returns the run's own
-// error.
+// ended describes how far a run came that an interrupt ended, if one did; else it returns the run's
+// own error.
 func (c *call) ended(interrupt, err error, done, total int, what string) error {
 	if interrupt == nil || err != nil && !errors.Is(err, errFailed) {
 		return err

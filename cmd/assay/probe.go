@@ -35,7 +35,7 @@ gives. An API key is taken from the environment variable` + keyVariable + ".",
 			"that the server lists)")
 		flags.StringVar(&p.template, "template", "", "use this `TEMPLATE` instead of the one "+
 			"that the server gives")
-		flags.BoolVar(&p.raw, "raw", false, "hold the answers against this parser as well, where "+
+		flags.BoolVar(&p.raw, "raw", false, "compare the answers with this parser's as well, where "+
 			"the server gives the text that the model wrote")
 		flags.StringVar(&p.extra, "extra", "", "an `OBJECT` whose members every request has as well, such as '{\"cache_prompt\": false}'")
 		flags.DurationVar(&p.silence, "timeout", 5*time.Minute, "the longest `TIME` "+

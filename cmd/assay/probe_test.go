@@ -89,7 +89,7 @@ func TestProbe(t *testing.T) {
 		{"no address", []string{"127.0.0.1:8080"}, exitUsage, "", "expected one such as http://127.0.0.1:8080"},
 		{"no time", []string{right, "--timeout", "0s"}, exitUsage, "", "--timeout must be positive"},
 		{"extra", []string{right, "--extra", `{"max_tokens": 1}`}, exitOK, " passed, 0 failed", ""},
-		{"extra that is none", []string{right, "--extra", "[]"}, exitUsage, "", "--extra: expected an object, found []"},
+		{"extra of a wrong kind", []string{right, "--extra", "[]"}, exitUsage, "", "--extra: expected an object, found []"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			status, stdout, stderr := runProbe(tt.args...)

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// TestInterrupted demands that a run which is interrupted says how far it came and how to go on,
-// with a status of its own.
+// TestInterrupted demands that a run which is interrupted describes how far it came and how to go
+// on, with a status of its own.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -18,9 +18,9 @@ import (
 	"github.com/goassay/assay/engine/model/gguf"
 )
 
-// TestEveryCommandHeeds interrupts every command while it renders what would take hours, waits on
-// standard input, on a server or on an adapter: each ends soon, in order, with the status of an
-// interrupt. A command that is not listed is a failure.
+// TestEveryCommandHeeds interrupts every command while it renders for hours, waits on standard
+// input, on a server or on an adapter: each ends soon, in order, with the status of an interrupt. A
+// command that is not listed is a failure.
 func TestEveryCommandHeeds(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals there")
@@ -67,7 +67,7 @@ func TestEveryCommandHeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts what connects
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts connections
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/goassay/assay/harness/service"
 )
 
-// limits are those of a command that looks at a template: whoever pastes one waits for it.
+// limits are those of a command that looks at a template: the person who pastes one waits for it.
 var limits = engine.Limits{TotalSteps: 20_000_000}
 
 func main() {

@@ -32,7 +32,7 @@
 // # Errors
 //
 // There are none: a probe that the template refuses is evidence (E5). A template that renders no
-// answer at all has an empty format, and the evidence says why.
+// answer at all has an empty format, and the evidence has the reason.
 //
 // # Stability
 //
@@ -99,8 +99,8 @@ func (e Evidence) String() string {
 	return line
 }
 
-// Ground says how a field of the format is known: which comparison gave it, and on which evidence
-// (E28).
+// Ground describes how a field of the format is known: which comparison gave it, and on which
+// evidence (E28).
 type Ground struct {
 	Field      string       `json:"field"` // as Format.String prints it
 	Comparison string       `json:"comparison"`

@@ -410,7 +410,7 @@ func TestUndecided(t *testing.T) {
 			strings.Replace(framed("", each+call+eachEnd, ""), "{%- endif -%}<|end|>", "{%- endif -%}{{ '<|calls|>' if m.tool_calls else '<|end|>' }}", 1),
 			`T2  every turn with calls ends with "<|calls|>`},
 		{"turns are numbered", framed("[{{ loop.index }}] ", "", ""), `C1  before content stands "]", and "2" before that`},
-		{"no call is written", framed("", "", ""), "T1  the template does not say how a call is spelled"},
+		{"no call is written", framed("", "", ""), "T1  the template does not show how a call is spelled"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := analyze(t, tt.template)

@@ -112,8 +112,8 @@ func (a *callsPass) argued(args ...ordered.Member) (spelling, bool) {
 	return s[0], true
 }
 
-// sortedKeys sees whether keys that are given in another order are written in alphabetical order
-// (T5).
+// sortedKeys finds out whether keys that are given in another order are written in alphabetical
+// order (T5).
 func (a *argumentsPass) sortedKeys(c *format.Calls) {
 	s, ok := a.argued(ordered.MemberOf(observe.KeyNeedles[1], ordered.Str(observe.ValueNeedle)),
 		ordered.MemberOf(observe.KeyNeedles[0], ordered.Str(observe.ValueNeedle)))
@@ -538,8 +538,8 @@ func (a *argumentsPass) types(c *format.Calls) {
 	}
 }
 
-// nested sees whether objects and arrays are spelled as entries and items (A2): then literals of
-// the template stand between the parts of such a value, and no codec wrote it.
+// nested finds out whether objects and arrays are spelled as entries and items (A2): then literals
+// of the template stand between the parts of such a value, and no codec wrote it.
 func (a *argumentsPass) nested(c *format.Calls) {
 	e, ok := a.sampled(samples[5].value)
 	if !ok || !slices.ContainsFunc(e.core,

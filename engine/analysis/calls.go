@@ -37,7 +37,7 @@ func (a *callsPass) compareCalls() {
 		a.gave("T1", "calls", format.Observed, "no call written; tools described: %v",
 			a.format.Undisclosed)
 		if a.format.Undisclosed {
-			a.found("T1", "the template does not say how a call is spelled: it may come in any "+
+			a.found("T1", "the template does not show how a call is spelled: it may come in any "+
 				"registered spelling")
 		}
 		return
@@ -140,7 +140,7 @@ type spelling struct {
 }
 
 // spellings cuts a turn of n calls into its calls. All calls of a probe have the same shape, so the
-// slots of a turn divide evenly; the names say whether they do.
+// slots of a turn divide evenly; the names report whether they do.
 func (a *callsPass) spellings(t turn, n int) ([]spelling, bool) {
 	var slots []int // indexes of the atoms that belong to calls
 	for i, at := range t.body {
@@ -315,8 +315,8 @@ func (a *callsPass) cutEnd(rest string) (close, end string) {
 	return rest[:i], rest[i:]
 }
 
-// array sees whether the calls are the items of a JSON array: then its brackets are no part of the
-// section's markers. Where several calls were seen, commas separate them.
+// array finds out whether the calls are the items of a JSON array: then its brackets are no part of
+// the section's markers. Where several calls were seen, commas separate them.
 func (a *callsPass) array(c *format.Calls, several bool) {
 	open, close := &c.Section.Open, &c.Section.Close
 	if c.Section.IsZero() {

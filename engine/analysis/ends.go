@@ -8,9 +8,9 @@ import (
 	"github.com/goassay/assay/engine/observe"
 )
 
-// sharedEnd returns the common end of two literals that stand at the end of a turn. Where neither
-// of them is nothing but the end, it begins where the turns of others show that theirs begins, if
-// they do, and no marker is lost before it.
+// sharedEnd returns the common end of two literals that stand at the end of a turn. Where both have
+// more than the end, the end begins where the turns of others show it, unless a marker would be
+// lost before it.
 func (a *state) sharedEnd(x, y string) string {
 	shared := commonSuffix(x, y)
 	end := snapStart(shared, x, y)

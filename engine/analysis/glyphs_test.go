@@ -61,8 +61,8 @@ var (
 		"<|%s|>", "%s\n"}
 )
 
-// TestMarkersOfAnyGlyphs sees that a format is found whatever the markers look like: with other
-// markers it is the same, but for these.
+// TestMarkersOfAnyGlyphs checks that a format is found whatever the markers look like: with other
+// markers it is the same, except for these.
 func TestMarkersOfAnyGlyphs(t *testing.T) {
 	names := markerWords[0]
 	named := func(source string, name func(word string) string) string {
@@ -100,8 +100,8 @@ func TestMarkersOfAnyGlyphs(t *testing.T) {
 	}
 }
 
-// TestWordsThatMeet sees that markers which are words of one script or of two are told apart where
-// nothing stands between them.
+// TestWordsThatMeet checks that markers which are words of one script or of two are told apart
+// where nothing stands between them.
 func TestWordsThatMeet(t *testing.T) {
 	for _, words := range [][4]string{ // before and after a key, after a value and after a call
 		{"ключ", "знач", "конец", "всё"},

@@ -8,7 +8,7 @@ import (
 	"github.com/goassay/assay/engine/format"
 )
 
-// TestGrounds says how fields are known that templates show in different ways.
+// TestGrounds describes how fields are known that templates show in different ways.
 func TestGrounds(t *testing.T) {
 	for _, tt := range []struct {
 		name, template, field, comparison string

@@ -215,7 +215,7 @@ func (a *reasoningPass) opens(close string) (open string, seen bool) {
 }
 
 // counterpart returns the closing tag of an opening one, <x> or [x], or a marker with the opposite
-// word; "" for every other marker, since nothing in its shape says how it is closed.
+// word; "" for every other marker, since nothing in its shape shows how it is closed.
 func counterpart(open string) string {
 	for _, m := range mirrors(open) {
 		if slash := strings.Contains(m, "/"); !slash || !strings.ContainsAny(m, "|｜") {
@@ -469,7 +469,7 @@ func (a *reasoningPass) reasoningMode(r *format.Reasoning) {
 	}
 }
 
-// reasoningTrim sees whether the template trims reasoning.
+// reasoningTrim finds out whether the template trims reasoning.
 func (a *reasoningPass) reasoningTrim(r *format.Reasoning) {
 	for _, t := range []turn{a.thought, a.acted} {
 		if t.observation == nil {

@@ -386,8 +386,8 @@ func leadingSpace(texts []string) string {
 }
 
 // cutStart returns the length of a text's prefix that is the given one, or, where it is not there
-// to the byte, the same but for white space. White space after a prefix of the latter kind is not
-// part of it.
+// to the byte, the same except for white space. White space after a prefix of the latter kind is
+// not part of it.
 func cutStart(text, start string) (int, bool) {
 	if strings.HasPrefix(text, start) {
 		return len(start), true

@@ -55,7 +55,7 @@ func TestReasoningIsEvidenced(t *testing.T) {
 	}
 }
 
-// TestCallsAreFound sees that calls are found wherever a template writes them: before a following
+// TestCallsAreFound checks that calls are found wherever a template writes them: before a following
 // message alone, or with a name in the id alone; and that a probe which fails for a reason of its
 // own is no sign that there are none.
 func TestCallsAreFound(t *testing.T) {
@@ -158,8 +158,8 @@ func TestFlagAmongMany(t *testing.T) {
 	}
 }
 
-// TestCodecByAllValues sees that quotes which the template writes around strings are no codec, and
-// that a word for one value alone decides none.
+// TestCodecByAllValues checks that quotes which the template writes around strings are no codec,
+// and that a word for one value alone decides none.
 func TestCodecByAllValues(t *testing.T) {
 	const turn = `{% for m in messages %}[{{ m.role }}]{{ m.content or '' }}{% for c in m.tool_calls or [] %}<c>{{ c.function.name }}OPEN{% for k, v in c.function.arguments.items() %}ENTRY{% endfor %}SHUT</c>{% endfor %}[end]{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}`
 	for _, tt := range []struct{ open, entry, shut, want string }{

@@ -104,8 +104,8 @@ func (c Caps) Supports(name string) (value, known bool) {
 var ErrToolsUnsupported = errors.New("chat template does not support tool calling")
 
 // ToolCapable returns nil where the template describes tools and replays calls, else an error that
-// says which capability is missing, or why it is not known (E26, E32). It says nothing of how calls
-// are spelled; the gate, which proves that, is the façade's.
+// reports which capability is missing, or why it is not known (E26, E32). It says nothing of how
+// calls are spelled; the gate, which proves that, is the façade's.
 func (c Caps) ToolCapable() error {
 	var missing []string
 	for _, need := range []struct {

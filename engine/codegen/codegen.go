@@ -32,10 +32,10 @@
 //	content       text of the answer, until a marker comes
 //	after         the same, once there was a call
 //	reasoning     between reasoning's markers
-//	section K     behind a call of spelling K: another one, the section's end, or neither
-//	rest K        behind the name of a call of spelling K: its arguments and closing markers
-//	refused       behind an opener that turned out to be text
-//	ended         behind the end of the turn
+//	section K     after a call of spelling K: another one, the section's end, or neither
+//	rest K        after the name of a call of spelling K: its arguments and closing markers
+//	refused       after an opener that turned out to be text
+//	ended         after the end of the turn
 //
 // States go on to each other without returning. A spelling is one [format.Calls]. An opener is a
 // marker by which a call can begin; a guard is the text that must be read until a call is announced
@@ -245,7 +245,7 @@ func (o *Options) spelled(f format.Format) format.Format {
 	return f.Literals(o.Literal)
 }
 
-// ValueInfo says how the text of a tagged value becomes JSON. Values that are literals in the
+// ValueInfo describes how the text of a tagged value becomes JSON. Values that are literals in the
 // output never get here: their text comes as Args.
 type ValueInfo struct {
 	Mode   ValueMode

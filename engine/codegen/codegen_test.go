@@ -125,7 +125,7 @@ var requests = []struct {
 	{"request-strict", "tagged", codegen.Options{}},
 }
 
-// TestRequests does the same for requests, with tools of all kinds, but for the program.
+// TestRequests does the same for requests, with tools of all kinds, except for the program.
 func TestRequests(t *testing.T) {
 	for _, r := range requests {
 		t.Run(r.name, func(t *testing.T) {

@@ -54,7 +54,7 @@ func (d *demand) tree(lazy bool) (*peg.Tree, error) {
 }
 
 // droppedTexts returns a literal of each marker that the parser drops from the answer's text (E20).
-// The end of reasoning is none of them, which models write where there is no beginning.
+// The end of reasoning, which models write where there is no beginning, is not among them.
 func (d *demand) droppedTexts() (texts []string) {
 	for _, m := range d.strays(false) {
 		if !strings.HasSuffix(d.f.Reasoning.Close.Text, m) {

@@ -277,7 +277,7 @@ func (r *reader) begunText(x text) peg.Pattern {
 }
 
 // refused is the state after an opener that has been taken as text: the closers that belong to it
-// are text as well (E31), until something is read that is none.
+// are text as well (E31), until it reads anything else.
 func (r *reader) refused() peg.Pattern {
 	x := text{name: "content"}
 	if worded(r.t.f.Content.Open) || worded(r.t.f.Reasoning.Open) {

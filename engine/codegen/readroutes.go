@@ -12,7 +12,7 @@ import (
 //
 //	part       a part begins: its head must come
 //	route K    text of a part of route K
-//	next       behind a part
+//	next       after a part
 //	loose      text without a head, which is content
 type routeReader struct{ *reader }
 

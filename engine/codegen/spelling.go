@@ -162,8 +162,8 @@ func (s *spelling) sections() bool {
 		s.Section.Open.Text != "" || s.listed()
 }
 
-// fenced reports whether the JSON of a call may stand in a fence (T7): between markers that are
-// none themselves.
+// fenced reports whether the JSON of a call may stand in a fence (T7): between markers that are no
+// fences themselves.
 func (s *spelling) fenced() bool {
 	markers := s.Section.Open.Text + s.Call.Open.Text
 	return s.Object != nil && s.t.on(Fences) && markers != "" &&

@@ -16,7 +16,7 @@ import (
 // are known. It does not change once it is made.
 type turn struct {
 	f     format.Format
-	o     Options // but for the tools, the choice of them and the schema of the answer
+	o     Options // except for the tools, the choice of them and the schema of the answer
 	tools bool    // there are some that may be called
 	calls []*spelling
 	// qualified reports whether words with dots may stand before a function's name.

@@ -142,9 +142,9 @@ func (w *routeWriter) routeText(k int) peg.Pattern {
 type behindWhat string
 
 const (
-	behindText   behindWhat = "behind"
-	behindCall   behindWhat = "behind-call"
-	behindAnswer behindWhat = "behind-answer" // in JSON, which is all of the answer
+	behindText   behindWhat = "after"
+	behindCall   behindWhat = "after-call"
+	behindAnswer behindWhat = "after-answer" // in JSON, which is all of the answer
 )
 
 // after is the state after a part: the end, or a further part.

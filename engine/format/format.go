@@ -1,9 +1,9 @@
 // Package format is the waist of the engine: it describes output formats as plain data.
 //
-// A chat template, read backwards, says how the model will spell reasoning, content and tool calls.
-// The analysis writes that down as a [Format]; codegen turns a Format into a parser and a grammar
-// and looks at nothing else. A Format can also be written by hand (a dialect), stored in a golden
-// file, or shipped to another engine.
+// A chat template, read backwards, describes how the model will spell reasoning, content and tool
+// calls. The analysis writes that down as a [Format]; codegen turns a Format into a parser and a
+// grammar and looks at nothing else. A Format can also be written by hand (a dialect), stored in a
+// golden file, or shipped to another engine.
 //
 // # Terminology
 //
@@ -68,7 +68,7 @@ type Pair struct {
 	Open, Close Marker
 }
 
-// ReasoningMode says how a template handles reasoning.
+// ReasoningMode describes how a template handles reasoning.
 type ReasoningMode uint8
 
 // The modes of reasoning. A parser needs none of them, since it reads the prefill; they are for
@@ -83,13 +83,13 @@ const (
 	ReasoningToolsOnly // written only beside tool calls
 )
 
-// Reasoning says how reasoning is spelled. Open is empty in delimiter mode.
+// Reasoning describes how reasoning is spelled. Open is empty in delimiter mode.
 type Reasoning struct {
 	Mode ReasoningMode // R1, R2, R3
 	Pair               // R1, R3; R2 where no rendering shows reasoning
 	Trim bool          // the template trims reasoning text before it writes it (R1)
 
-	// Basis says how the markers are known, the weaker of the two.
+	// Basis describes how the markers are known, the weaker of the two.
 	Basis Basis
 }
 
@@ -105,7 +105,7 @@ const (
 	Assumed // nothing that the template does tells it from another reading
 )
 
-// ContentMode says how a template wraps content.
+// ContentMode describes how a template wraps content.
 type ContentMode uint8
 
 // The modes of content.
@@ -116,7 +116,7 @@ const (
 	ContentWrappedWithCalls                        // between markers only beside calls
 )
 
-// Content says how content is spelled.
+// Content describes how content is spelled.
 type Content struct {
 	Mode ContentMode // C1
 	// C1; of plain content, Open is the white space that the template writes before it
@@ -212,7 +212,7 @@ type TypeName struct {
 	Raw  bool // the value is raw text, as for "string"; else it is JSON
 }
 
-// BodyKind says how arguments are spelled.
+// BodyKind describes how arguments are spelled.
 type BodyKind uint8
 
 // The kinds of bodies.
@@ -240,7 +240,7 @@ type Body struct {
 	Item []Part
 }
 
-// ValueStyle says how values are written.
+// ValueStyle describes how values are written.
 type ValueStyle uint8
 
 // The styles of values.
@@ -252,7 +252,7 @@ const (
 	StyleStr
 )
 
-// Codec says how a value is written and escaped.
+// Codec describes how a value is written and escaped.
 type Codec struct {
 	Style  ValueStyle
 	CDATA  bool // a raw string may come in <![CDATA[ ... ]]> (only where it needs to)

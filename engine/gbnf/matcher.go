@@ -11,10 +11,10 @@ import (
 // too ambiguous.
 const MaxStates = 30_000
 
-// Matcher reads a text in pieces and says whether a grammar derives it. It follows every derivation
-// at once; a derivation is a stack of places to go on at, and derivations share their lower frames.
-// Of derivations that differ only in how often a repetition has run, the one with more repetitions
-// left stands for the others, so that ambiguous and nested counts stay few.
+// Matcher reads a text in pieces and reports whether a grammar derives it. It follows every
+// derivation at once; a derivation is a stack of places to go on at, and derivations share their
+// lower frames. Of derivations that differ only in how often a repetition has run, the one with
+// more repetitions left stands for the others, so that ambiguous and nested counts stay few.
 //
 // A token element with a text matches that text; tokens by number and negated tokens match only
 // through [Matcher.AcceptToken]. A Matcher is not safe for concurrent use; memory is proportional
@@ -192,7 +192,7 @@ func (m *Matcher) Clone() *Matcher {
 	return &c
 }
 
-// Accept reads a piece of text and says whether the text so far can still become a sentence. A
+// Accept reads a piece of text and reports whether the text so far can still become a sentence. A
 // piece may end inside a character. Once it says no, it always does.
 func (m *Matcher) Accept(piece []byte) bool { return m.AcceptString(string(piece)) }
 

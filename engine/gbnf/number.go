@@ -283,7 +283,7 @@ func (l *lowering) fractionDigits(lo, hi *fracBound, i int, ok bool) Element {
 		return b.Never()
 	case lo == nil && hi == nil:
 		return l.digits(least, left)
-	case hi == nil && i >= len(lo.digits): // above lo: zeros may come before a digit that is none
+	case hi == nil && i >= len(lo.digits): // above lo: zeros may come before another digit
 		e := b.Seq(b.Repeat(b.Lit("0"), 0, left-1), l.digit('1', '9'), l.digits(0, left))
 		if ok {
 			return b.Opt(e)

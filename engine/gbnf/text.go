@@ -11,7 +11,7 @@ import (
 	"github.com/goassay/assay/engine/schema"
 )
 
-// coder says how the characters of a string are written.
+// coder describes how the characters of a string are written.
 type coder struct {
 	l       *lowering
 	kind    coderKind
@@ -302,8 +302,9 @@ func (l *lowering) anyKey(names []string) Element {
 	return l.rule("other-key", l.quoted(func(c coder) Element { return l.otherKey(names, c) }))
 }
 
-// otherKey matches the inside of a key that is none of the names, by walking their trie: at every
-// place, a character that leads out of the trie and then anything, or an end where no name ends.
+// otherKey matches the inside of a key that is not one of the names, by walking their trie: at
+// every place, a character that leads out of the trie and then anything, or an end where no name
+// ends.
 func (l *lowering) otherKey(names []string, c coder) Element {
 	rows := make([][]rune, len(names))
 	for i, name := range names {

@@ -18,7 +18,7 @@ const (
 	Python       // literals: single or double quotes, True, False and None (JSON's words as well)
 )
 
-// Codec says how a value is written. The zero value is JSON.
+// Codec describes how a value is written. The zero value is JSON.
 type Codec struct {
 	Style  Style
 	Raw    bool     // a string that is the whole value stands without quotes and escapes
@@ -75,7 +75,7 @@ func FromSchema(s *schema.Schema) (*Grammar, error) {
 type lowering struct {
 	b       *Builder
 	codec   Codec
-	key     string // of the codec, but for its stops
+	key     string // of the codec, except for its stops
 	stopped string // of all of it
 	prefix  string // of the names of the shared rules
 	ws      Element
@@ -275,8 +275,8 @@ func (l *lowering) array(s *schema.Schema, name string) Element {
 		}
 		return l.enclose("[", item, s.MinItems, s.MaxItems, "]")
 	}
-	// A tuple: all of its items unless minItems says how many, and further ones where a schema for
-	// them is given.
+	// A tuple: all of its items unless minItems describes how many, and further ones where a schema
+	// for them is given.
 	lo := len(s.Prefix)
 	if s.MinItemsGiven {
 		lo = s.MinItems

@@ -395,7 +395,7 @@ type formatter struct {
 	auto   int   // the next automatic field; -1: fields are numbered by hand
 }
 
-// formatBraces is str.format, or str.format_map where mapping is given. v's kind says whether
+// formatBraces is str.format, or str.format_map where mapping is given. v's kind reports whether
 // markup is made.
 func formatBraces(e *eval, v Value, args []Value, kwargs []kwarg, mapping Value) (Value, error) {
 	f := formatter{e: e, markup: v.kind == Markup, args: args, kwargs: kwargs, lookup: mapping}

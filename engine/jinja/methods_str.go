@@ -588,7 +588,7 @@ func replace(e *eval, v, old, new Value, limit int) (Value, error) {
 	return b.value(), nil
 }
 
-// pad is center, ljust and rjust; left says how many of n fill characters go before the text.
+// pad is center, ljust and rjust; left describes how many of n fill characters go before the text.
 func pad(c *call, left func(n, width int) int) (Value, error) {
 	width, err := toInt(c.args[0])
 	if err != nil {

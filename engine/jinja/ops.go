@@ -525,7 +525,7 @@ func concat(e *eval, vals []Value) (Value, error) {
 	return out, nil
 }
 
-// toInt returns an integer argument; Python's TypeError for anything that is none.
+// toInt returns an integer argument; Python's TypeError for anything else.
 func toInt(v Value) (int, error) {
 	switch v.kind {
 	case Bool, Int:

@@ -23,7 +23,7 @@ var roleNames = [...]string{"literal", "value", "key", "structure", "computed"}
 
 func (r Role) String() string { return roleNames[r] }
 
-// Codec says how a value was written.
+// Codec describes how a value was written.
 type Codec uint8
 
 // The codecs. Plain is a copy.
@@ -462,7 +462,7 @@ func leaf(v Value, codec Codec) run {
 	return r
 }
 
-// traceAt says which part of the template is at work, for the look-ups that follow.
+// traceAt reports which part of the template is at work, for the look-ups that follow.
 func (e *eval) traceAt(pos syntax.Pos) {
 	if e.trace != nil {
 		e.trace.pos = pos

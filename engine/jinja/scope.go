@@ -13,7 +13,7 @@ import (
 type load uint8
 
 const (
-	loadParam     load = iota // set by whoever enters the scope
+	loadParam     load = iota // set by the code that enters the scope
 	loadResolve               // the input variable or global of that name
 	loadAlias                 // the enclosing scope's variable of that name
 	loadUndefined             // nothing
@@ -443,7 +443,7 @@ func (w *walker) stmt(n syntax.Stmt) {
 	}
 }
 
-// undeclared says which of the special names a body reads before it assigns them (jinja2's
+// undeclared reports which of the special names a body reads before it assigns them (jinja2's
 // find_undeclared).
 func undeclared(body []syntax.Stmt, names ...string) map[string]bool {
 	state := map[string]bool{} // present: still looked for; true: read

@@ -14,7 +14,7 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
-// Mode says whether a template may change lists and dicts (E1).
+// Mode reports whether a template may change lists and dicts (E1).
 type Mode uint8
 
 // The modes of the sandbox.
@@ -94,7 +94,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Options say how a template is rendered. The zero value is a plain render in the immutable
+// Options control how a template is rendered. The zero value is a plain render in the immutable
 // sandbox.
 type Options struct {
 	Mode    Mode

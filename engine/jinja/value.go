@@ -606,7 +606,7 @@ type generator struct {
 	done bool
 }
 
-// viewKind says which view of a dict a view is.
+// viewKind reports which view of a dict a view is.
 type viewKind uint8
 
 const (

@@ -68,13 +68,13 @@ var (
 // Token is a number of a model's vocabulary.
 type Token int32
 
-// ModelOptions say how a model is loaded. The zero value is usable: everything on the CPU.
+// ModelOptions control how a model is loaded. The zero value is usable: everything on the CPU.
 type ModelOptions struct {
 	GPULayers int                    // layers to offload, from the last one on; negative: all
 	Progress  func(fraction float64) // called while the model is loaded, from 0 to 1
 }
 
-// ContextOptions say how a context is made. The zero value is usable.
+// ContextOptions control how a context is made. The zero value is usable.
 type ContextOptions struct {
 	Size    int // tokens that prompt and answer may have; 0: as many as the model was trained for
 	Batch   int // most tokens that are decoded at once; 0: 512
@@ -99,7 +99,7 @@ type Device struct {
 	Free, Total       uint64 // memory, in bytes
 }
 
-// Sampling says how the next token is chosen. The zero value is greedy: the likeliest one.
+// Sampling describes how the next token is chosen. The zero value is greedy: the likeliest one.
 type Sampling struct {
 	Temperature float32 // 0: greedy
 	TopK        int     // 0: off
@@ -160,7 +160,7 @@ func (e End) String() string { return endNames[e] }
 // Cut reports whether the answer was not ended by the model.
 func (e End) Cut() bool { return e == EndMax || e == EndFull }
 
-// Result says how an answer came about.
+// Result describes how an answer came about.
 type Result struct {
 	Prompt int    // tokens of the prompt
 	Reused int    // of them, those that were in the past already

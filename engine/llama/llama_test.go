@@ -110,7 +110,7 @@ func TestTokenize(t *testing.T) {
 		t.Errorf("</s> is %v, which does not end a turn", end)
 	}
 	if m.Piece(-1) != nil || m.Piece(1<<30) != nil {
-		t.Error("a token that is none has a piece")
+		t.Error("an unknown token has a piece")
 	}
 	if info := m.Info(); info.Layers != 2 || info.Vocabulary < 256 || info.Parameters < 100_000 {
 		t.Errorf("%+v", info)

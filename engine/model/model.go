@@ -192,8 +192,7 @@ func addParts(info *gguf.Info, first string, tensors int, open opener) {
 		part, err := f.Info()
 		r.Close()
 		if err == nil && (part.Split.No != no || part.Split.Count != info.Split.Count) {
-			err = fmt.Errorf("%s says that it "+
-				"is part %d of %d", filepath.Base(name), part.Split.No+1, part.Split.Count)
+			err = fmt.Errorf("%s is part %d of %d by its own header", filepath.Base(name), part.Split.No+1, part.Split.Count)
 		}
 		if err != nil {
 			problem("part %d of %d: %v", no+1, info.Split.Count, err)

@@ -83,7 +83,7 @@ type closer func() error
 
 func (c closer) Close() error { return c() }
 
-// PullOptions says how a model is fetched and judged. The functions may be nil.
+// PullOptions describes how a model is fetched and judged. The functions may be nil.
 type PullOptions struct {
 	engine.Options
 	Progress func(hub.Progress)
@@ -146,8 +146,8 @@ func judgeFile(path string, o engine.Options) error {
 		return err
 	}
 	if info.Split.No > 0 {
-		return fmt.Errorf("the file is part %d of %d, and its name says that "+
-			"it is the first", info.Split.No+1, info.Split.Count)
+		return fmt.Errorf("the file is part %d of %d, "+
+			"and the first by its name", info.Split.No+1, info.Split.Count)
 	}
 	return Judge(info, o).Rejection
 }

@@ -206,7 +206,7 @@ var oneArgument = ordered.MemberOf(KeyNeedles[0], ordered.Str(ValueNeedle))
 // calls climbs the ladder for an answer with calls: with the tools described or not, arguments as
 // an object or as text, content null or empty, up to the first rendering that is clean and shows
 // the call. Where none does, calls may be written only where a message follows, or without their
-// names but for their ids, or be looked for in another place.
+// names except for their ids, or be looked for in another place.
 func (o *Observer) calls() {
 	probes, ok := o.climb(Probe{})
 	if ok {

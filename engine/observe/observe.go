@@ -114,8 +114,8 @@ func (o *Observer) Observe(p Probe) *Rendering {
 	return r
 }
 
-// maxTail is of how many atoms an answer may consist, since those of one rendering are held against
-// those of others. Templates in public use write at most a hundred.
+// maxTail bounds the atoms of an answer, since those of one rendering are compared with those of
+// others. Templates in public use write at most a hundred.
 const maxTail = 1000
 
 var errTail = errors.New("an answer in more pieces than are looked at")

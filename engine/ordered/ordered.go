@@ -220,7 +220,7 @@ func equalNumbers(a, b string) bool {
 	return ok && ok2 && x.Cmp(y) == 0
 }
 
-// Style says how [Value.Append] spaces its text.
+// Style describes how [Value.Append] spaces its text.
 type Style struct {
 	Comma  string // between items: "," or ", "
 	Colon  string // after a key: ":" or ": "

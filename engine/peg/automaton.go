@@ -213,7 +213,7 @@ func (a *Automaton) Stop(s uint16) (stop, back int) {
 }
 
 // AtEnd is Stop for a text that ends in state s: a word that was only waiting to become longer, or
-// a proper prefix of a word for which stub says yes, whichever begins first; whole says which of
+// a proper prefix of a word for which stub says yes, whichever begins first; whole reports which of
 // both it is. There is none if stop is negative.
 func (a *Automaton) AtEnd(s uint16, stub []bool) (stop, back int, whole bool) {
 	for t := s; t != Root; t = a.states[t].fail {

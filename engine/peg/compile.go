@@ -27,7 +27,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Compile turns a tree into a program. It takes time linear in the size of the tree, but for the
+// Compile turns a tree into a program. It takes time linear in the size of the tree, except for the
 // words of a Dispatch, which it sorts. All errors are *Error.
 func Compile(t Tree) (*Program, error) {
 	f, err := CompileFrame(t)
@@ -793,7 +793,7 @@ func (c *compiler) scanner(s ScannerType) int32 {
 	return c.scans.of(s, add)
 }
 
-// gen emits the code of a node and says whether control never reaches the place after it.
+// gen emits the code of a node and reports whether control never reaches the place after it.
 func (c *compiler) gen(n *node, x context) (ended bool) {
 	switch p := n.p.(type) {
 	case Lit:
@@ -1191,8 +1191,8 @@ func sorted(words []string) wordList {
 }
 
 // words emits the code of the words of a table, with their bodies by the place where the words
-// stood before. It returns the jumps of those that go on after the dispatch, and says whether none
-// does.
+// stood before. It returns the jumps of those that go on after the dispatch, and reports whether
+// none does.
 func (c *compiler) words(n *node, table int32, list wordList, bodies []*node, after func(),
 	x context) (over []int32, ended bool) {
 	targets := make([]int32, len(list.words))

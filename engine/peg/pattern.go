@@ -77,7 +77,7 @@ type (
 	// Choice matches the first of its alternatives that matches; each is tried where the Choice
 	// began.
 	//
-	// An alternative that logs events must say how they can leave (E13). One of these must hold,
+	// An alternative that logs events must have a way to leave (E13). One of these must hold,
 	// else it does not compile:
 	//
 	//	(a) It begins with a byte with which no later alternative can begin. Then that byte decides: no entry is made, and

@@ -18,7 +18,7 @@ type Op uint8
 // entry is popped together with all above it, the position and the log go back to their state in
 // the entry, and the machine goes on at its target; a Try frame that is younger is popped instead,
 // and leaves position and log alone. Every instruction that needs a byte that is not there
-// suspends; if the input is closed, or the byte is beyond the cap of what is held, it fails
+// suspends; if the input is closed, or the byte is beyond the cap on held bytes, it fails
 // instead.
 const (
 	OpMatch Op = iota // the program has matched

@@ -39,7 +39,7 @@ type Scanner interface {
 	//
 	//	NeedMore  more input is needed; the rest comes again, with more after it, in the next call. Not
 	//	          allowed when closed.
-	//	Match     the value ends behind the consumed bytes.
+	//	Match     the value ends after the consumed bytes.
 	//	Fail      no value begins with this input. The consumed bytes, and their text, are its good part.
 	//
 	// A scanner should consume all it looks at and keep its own state: unconsumed bytes are looked

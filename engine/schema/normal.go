@@ -16,7 +16,7 @@ type normalizer struct {
 	reader *reader
 	memo   map[string]*work // of sets of several nodes; a node alone has its own
 	works  int
-	merged int // properties that were held against a schema that does not declare them
+	merged int // properties that were merged with a schema that does not declare them
 	queue  []*work
 	free   *node // allows anything
 }

@@ -663,7 +663,7 @@ func (m *patternMatch) match(n *Node, from []bool) []bool {
 	return to
 }
 
-// merge adds a set to another and says whether that changed it.
+// merge adds a set to another and reports whether that changed it.
 func merge(to, from []bool) bool {
 	changed := false
 	for i, ok := range from {

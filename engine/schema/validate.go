@@ -26,7 +26,7 @@ type validator struct {
 	key     string // of value
 }
 
-// keyOf is [enumKey] for a value that is held against one enum after the other.
+// keyOf is [enumKey] for a value that is compared with one enum after the other.
 func (val *validator) keyOf(v ordered.Value) string {
 	if val.key == "" || val.value != v {
 		val.value, val.key = v, enumKey(v)

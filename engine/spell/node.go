@@ -23,7 +23,7 @@ type matcher struct {
 	far  int
 	want []string // the wanted texts at far
 	// steps counts the ways that were tried: runs of white space that meet can be split in ways
-	// that multiply, and a turn that needs more than maxSteps of them is none of the format.
+	// that multiply, and a turn that needs more than maxSteps of them does not match.
 	steps int
 }
 

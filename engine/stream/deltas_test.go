@@ -24,7 +24,7 @@ func said(output string, reason chat.FinishReason) iter.Seq2[[]byte, chat.Finish
 	}
 }
 
-// TestDeltas holds the iterator against Write and Close.
+// TestDeltas compares the iterator with Write and Close.
 func TestDeltas(t *testing.T) {
 	const output = "Let me see.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Bern\"}}\n</tool_call> a <"
 	out := generate(t, forms[0].f, usual(""))

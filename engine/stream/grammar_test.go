@@ -33,7 +33,7 @@ func accepts(t testing.TB, g *gbnf.Grammar, text string) bool {
 	return m.AcceptString(text) && m.Done()
 }
 
-// checkCalls holds calls against the schemas of the tools.
+// checkCalls validates calls by the schemas of the tools.
 func checkCalls(t testing.TB, text string, m chat.Message, parallel bool) {
 	t.Helper()
 	if len(m.ToolCalls) == 0 || !parallel && len(m.ToolCalls) > 1 {

@@ -256,7 +256,7 @@ func (p *Parser) Message() chat.Message {
 }
 
 // Deltas parses an output as it comes and yields the deltas of each piece. The output yields its
-// pieces, each with the empty reason, but for the last one, which may have the reason why the
+// pieces, each with the empty reason, except for the last one, which may have the reason why the
 // output ends. Deltas closes the parser with that reason, or, where the output just ends, with
 // [chat.FinishStop]. A delta is valid until the next one is asked for. A caller that stops early
 // has not closed the parser.
@@ -836,8 +836,8 @@ func (p *Parser) addCall(index int) *chat.ToolCallDelta {
 }
 
 // spareArguments gives a call without arguments the one object that it has under another key:
-// models have learnt "parameters" where a template writes "arguments" (E21 T6). It says whether the
-// arguments are known: of several objects any could be meant.
+// models have learnt "parameters" where a template writes "arguments" (E21 T6). It reports whether
+// the arguments are known: of several objects any could be meant.
 func (p *Parser) spareArguments(c *call) bool {
 	switch len(c.spares) {
 	case 0:

@@ -76,7 +76,7 @@ func read(t testing.TB, out *codegen.Output, pieces ...string) (*stream.Parser, 
 	return p, m
 }
 
-// checkCoverage holds the coverage against the message.
+// checkCoverage compares the coverage with the message.
 func checkCoverage(t testing.TB, p *stream.Parser, text string) {
 	t.Helper()
 	var content, reasoning strings.Builder
@@ -278,11 +278,8 @@ func ExampleParser() {
 		fmt.Println(d.Value())
 	}
 	fmt.Println(p.Finish())
-	// Output:
-	// {"content": "Let me"}
-	// {"content": " look."}
-	// {"tool_calls": [{"index": 0, "type": "function", "function": {"name": "get", "arguments": ""}}]}
-	// {"tool_calls": [{"index": 0, "function": {"arguments": "{\"city\": \"Ro"}}]}
-	// {"tool_calls": [{"index": 0, "function": {"arguments": "me\"}"}}]}
-	// tool_calls
+	// Output: {"content": "Let me"} {"content": " look."} {"tool_calls": [{"index": 0, "type":
+	// "function", "function": {"name": "get", "arguments": ""}}]} {"tool_calls": [{"index": 0,
+	// "function": {"arguments": "{\"city\": \"Ro"}}]} {"tool_calls": [{"index": 0, "function":
+	// {"arguments": "me\"}"}}]} tool_calls
 }

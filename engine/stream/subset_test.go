@@ -54,7 +54,7 @@ var subsetForms = append(slices.Clip(forms),
 	form{"undisclosed", format.Format{End: end, Reasoning: think, Undisclosed: true}, nil},
 )
 
-// A wish is a kind of request, which says how its answers are to be read.
+// A wish is a kind of request, which describes how its answers are to be read.
 type wish struct {
 	name     string
 	options  func(*codegen.Options)

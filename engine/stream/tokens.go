@@ -30,9 +30,9 @@ const tokenMark, escaped = 0xff, 0xfe
 // the message. They are valid until the next call. A marker that is a token matches that token
 // only, and text that spells it is text.
 //
-// The first call says how the output comes: once it has come in tokens, [Parser.Write] adds text in
-// which there are none; once it has come in bytes, or where the parser has no vocabulary, the ids
-// mean nothing.
+// The first call describes how the output comes: once it has come in tokens, [Parser.Write] adds
+// text in which there are none; once it has come in bytes, or where the parser has no vocabulary,
+// the ids mean nothing.
 func (p *Parser) WriteTokens(tokens []Token) []chat.Delta {
 	if !p.tokens && p.o.Tokens != nil && p.read == len(p.out.Prefill) && !p.closed {
 		if p.byTokens == nil {

@@ -7,8 +7,8 @@
 // A shape is a kind of answer: content, reasoning and content, one call, two calls, values of every
 // type, and so on. For each shape a message is made up and rendered as the last one of a
 // conversation; the text after the header is the text that a model would have produced. Provenance
-// says which parts of the message the template wrote at all: a part that it drops (content beside
-// calls, say) is not expected back, and the report names it.
+// reports which parts of the message the template wrote at all: a part that it drops (content
+// beside calls, say) is not expected back, and the report names it.
 //
 // # Proofs
 //
@@ -206,7 +206,7 @@ type verifier struct {
 	caps     caps.Caps
 	analysis *analysis.Analysis
 	output   func() (*codegen.Output, error) // reads the turns
-	// holds turns against the grammar; nil: nothing is constrained
+	// tries turns on the grammar; nil: nothing is constrained
 	matcher func() (*gbnf.Matcher, error)
 }
 
@@ -292,7 +292,7 @@ func (v *verifier) run(s shape) Shape {
 	return result
 }
 
-// prove holds the proofs against a shape's turn.
+// prove tries the proofs on a shape's turn.
 func (v *verifier) prove(result *Shape, s shape, want chat.Message) {
 	turn := result.Turn
 	out, err := v.output()
@@ -379,7 +379,7 @@ func excerpt(s string) string {
 	return s
 }
 
-// constrain says how a grammar refuses a turn with calls, "" if it takes it, as far as it
+// constrain describes how a grammar refuses a turn with calls, "" if it takes it, as far as it
 // constrains it.
 func (v *verifier) constrain(turn string) string {
 	out, err := v.output()

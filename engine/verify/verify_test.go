@@ -131,7 +131,8 @@ func TestNotExcused(t *testing.T) {
 	}
 }
 
-// TestWrittenTwice sees that an answer which a template writes twice is no answer that it rewrites.
+// TestWrittenTwice checks that an answer which a template writes twice is no answer that it
+// rewrites.
 func TestWrittenTwice(t *testing.T) {
 	if v, note := verdict(report(t, `{{ m.content or '' }} {{ m.content or '' }}`, nil), "content"); v != verify.Failed {
 		t.Errorf("%v (%s)", v, note)

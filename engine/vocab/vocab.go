@@ -54,7 +54,7 @@ type Token struct {
 // Config holds the statements of a model's files about its special tokens, as far as they make any.
 type Config struct {
 	BOS, EOS string // their texts; "": not said
-	// AddsBOS and AddsEOS say whether the tokeniser writes the token around a text of its own
+	// AddsBOS and AddsEOS report whether the tokeniser writes the token around a text of its own
 	// accord; nil: not said.
 	AddsBOS, AddsEOS *bool
 	// Stops are the ids that end a generation, by generation_config.json or the model file; nil:

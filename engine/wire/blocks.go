@@ -128,7 +128,7 @@ const inputKey = "input"
 // gives the string's text. Arguments that are no such object are the text themselves: a model that
 // nothing constrains may write the text without the object.
 type freeText struct {
-	held  string // not yet told what it is
+	held  string // not yet known
 	state int8
 }
 

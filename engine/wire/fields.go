@@ -119,7 +119,7 @@ type denial struct {
 	why   string
 }
 
-// deny refuses what a stateless server of texts does not do.
+// deny refuses the fields that a stateless server of texts does not serve.
 func (f *fields) deny(list []denial) {
 	for _, d := range list {
 		v := f.v.At(d.key)
@@ -211,7 +211,7 @@ func prefix(r *chat.Request) chat.Message {
 	return m
 }
 
-// relies reports whether a request relies on a constraint by what chat.Request has.
+// relies reports whether a request relies on a constraint by fields of chat.Request.
 func relies(r *chat.Request) bool {
 	return r.HasJSONSchema ||
 		r.ToolChoice.Mode == chat.ChoiceRequired || r.ToolChoice.Mode == chat.ChoiceNamed ||

@@ -221,7 +221,7 @@ func (in *turnReader) textAt(b ordered.Value, path, key string) string {
 	return v.Text()
 }
 
-// user reads a user's turn: results of calls, and what the user says.
+// user reads a user's turn: results of calls, and the user's text.
 func (in *turnReader) user(content ordered.Value, path string) {
 	var parts []ordered.Value
 	said := func() {

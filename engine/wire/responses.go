@@ -341,7 +341,7 @@ func (w *responseWriter) id(b *block) string {
 	return prefix + w.a.ID + "_" + strconv.Itoa(b.index)
 }
 
-// place is what the events of a block's item have in common.
+// place holds the members that the events of a block's item share.
 func (w *responseWriter) place(b *block, more ...ordered.Member) []ordered.Member {
 	return append([]ordered.Member{text("item_id", w.id(b)),
 		member("output_index", ordered.Int(b.index))}, more...)

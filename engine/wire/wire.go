@@ -9,8 +9,8 @@
 //	server -> client   Writer   chat.Delta, one after the other -> events, or one JSON object
 //	server -> client   Refuse   Refusal -> the protocol's error object and HTTP status
 //
-// An answer in one piece is a stream that is put together: [Writer.Whole] has what the deltas
-// before it had, in the same items or blocks.
+// An answer in one piece is a stream that is put together: [Writer.Whole] has the text of the
+// deltas before it, in the same items or blocks.
 //
 // # Requests
 //
@@ -39,7 +39,7 @@
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 //
 // # Specifications
 //
@@ -101,14 +101,14 @@ type Request struct {
 	// answer, a required call, a custom tool's grammar.
 	Strict bool
 
-	// Prefix is the text of the last message that the answer goes on with. The answer has only what
-	// comes after it.
+	// Prefix is the text of the last message that the answer goes on with. The answer has only the
+	// text after it.
 	Prefix chat.Message
 
 	Sealed  bool // reasoning is wanted in sealed form as well
 	Omitted bool // and in no other
 
-	echo ordered.Value // of the Responses: what the answer repeats of the request
+	echo ordered.Value // of the Responses: the part of the request that the answer repeats
 }
 
 // End is how an answer ended.
@@ -118,8 +118,8 @@ type End struct {
 	Usage  chat.Usage
 }
 
-// Envelope is what surrounds an answer. Nothing in it comes from a clock or from chance; the caller
-// gives what they need.
+// Envelope surrounds an answer. Nothing in it comes from a clock or from chance; the caller gives
+// all that they need.
 type Envelope struct {
 	ID      string // letters and digits; each answer has its own. Protocols put a prefix before it
 	Created int64  // when the answer began, in seconds since 1970 (Unix time)
@@ -148,7 +148,7 @@ type Reason uint8
 
 // The reasons.
 const (
-	Invalid      Reason = iota // the request is wrong, or asks for what there is not
+	Invalid      Reason = iota // the request is wrong, or asks for a thing that does not exist
 	Unauthorized               // the key is missing or wrong
 	NotFound                   // there is no such path, or no such model
 	Method                     // the path is not for this method
@@ -188,7 +188,7 @@ func invalid(param, format string, args ...any) *Refusal {
 	return &Refusal{Reason: Invalid, Param: param, Message: fmt.Sprintf(format, args...)}
 }
 
-// unsupported refuses a field for what this package says in its manual.
+// unsupported refuses a field for the reason in this package's manual.
 func unsupported(param, why string) *Refusal {
 	return &Refusal{Reason: Invalid, Param: param, Code: "unsupported_parameter",
 		Message: "not supported: " + why}

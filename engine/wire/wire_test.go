@@ -114,7 +114,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestRefusals gives each protocol what a stateless server of texts cannot do, and what is wrong.
+// TestRefusals gives each protocol requests that a stateless server of texts cannot serve, and
+// wrong ones.
 func TestRefusals(t *testing.T) {
 	s := sealer(t)
 	sealed, err := s.Seal("Think.")
@@ -177,7 +178,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestMeaning decodes what is particular to a protocol.
+// TestMeaning decodes the peculiarities of a protocol.
 func TestMeaning(t *testing.T) {
 	custom := `{"type": "custom", "name": "sh", "description": "d", "format": {"type": "grammar", "syntax": "regex", "definition": "a|b"}}`
 	for _, tt := range []struct {

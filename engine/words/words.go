@@ -42,7 +42,7 @@ func New(seed uint64, avoid ...string) *Source {
 // more than those before.
 const tries = 64
 
-// own draws until the text is its own. Draw is told how often it was called, and makes the text
+// own draws until the text is its own. Draw gets the number of its calls so far, and makes the text
 // longer with it, so that some draw is one.
 func (s *Source) own(draw func(try int) string) string {
 	for try := 0; ; try++ {

@@ -1,4 +1,4 @@
-// Package bench measures the stages of a request's life on real templates, and holds them against
+// Package bench measures the stages of a request's life on real templates, and compares them with
 // the project's bars.
 //
 // # Works

@@ -79,7 +79,7 @@ func Rules() []rule.Rule {
 	return all
 }
 
-// Options say how a template is checked. The zero value is usable.
+// Options control how a template is checked. The zero value is usable.
 type Options struct {
 	Renderer   chattemplate.Renderer // the second renderer to compare with; nil: none
 	Suppressed map[string]string     // rule ids with reasons, beside those in the template
@@ -87,7 +87,7 @@ type Options struct {
 	Accepted  *[]string
 	Fallbacks []string // names of fallback spellings that whatever parses allows
 	Only      []string // ids of the rules to run; nil: all
-	// the conversations that the template is held against; nil: those of the usual seed
+	// the conversations on which the template is tried; nil: those of the usual seed
 	Grammar *conversation.Grammar
 	// Differ names in a word how two templates differ, and in which part; "" where nobody can
 	// observe a difference. [Model] needs it.

@@ -340,7 +340,7 @@ func each(in chattemplate.Input, change func(ordered.Value) ordered.Value) chatt
 	return in
 }
 
-// with applies a remedy to an input, but for the message or tool of an index.
+// with applies a remedy to an input, except for the message or tool of an index.
 func (r remedy) with(in chattemplate.Input, but int) chattemplate.Input {
 	change := func(all []ordered.Value, f func(ordered.Value) ordered.Value) []ordered.Value {
 		all = slices.Clone(all)

@@ -52,8 +52,8 @@ type marker struct {
 	spoken bool // it stands in a sentence, which speaks of it and need not open or close anything
 }
 
-// few is how many prompts must be well for one that is not, before a marker that opens turns is
-// said to be missing: the rules of turns look at those first.
+// few is the number of good prompts for each bad one, before the rule reports a missing marker that
+// opens turns: the rules of turns look at those first.
 const few = 2
 
 // longest bounds a token in brackets, in bytes.

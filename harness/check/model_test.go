@@ -15,7 +15,7 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// The templates of the models below: one that supports tools, the same but for its spelling of
+// The templates of the models below: one that supports tools, the same except for its spelling of
 // roles, and one that does not support them.
 const other, plain = "{{- '#' }}" + chat, "{% for m in messages %}{{ m.content }}{% endfor %}"
 

@@ -107,7 +107,8 @@ func checkVerified(s *Subject, find finder) {
 		g.add(shape, fmt.Sprint(shape.Tools), "%s", text)
 	}
 	// Where nothing failed and nothing is proven, a template that writes no answers shows nothing
-	// that could be wrong; one that refuses them, or is said to write calls, keeps it to itself.
+	// that could be wrong; one that refuses them, or that declares calls and writes none, hides
+	// them.
 	report, gate := s.Template.Verify(), s.Template.Gate()
 	refuses := report.Shapes[0].Verdict == verify.Refused
 	if gate.Unverified != nil && report.OK() && (gate.ToolCapable() || refuses) {
@@ -127,7 +128,7 @@ func checkVerified(s *Subject, find finder) {
 		unjudged(find, fmt.Errorf("%s: %s", strings.Join(names[why], ", "), why))
 	}
 	g.find(find, "also fails (`assay analyze "+
-		"--verify` says how)", func(shape verify.Shape) where { return s.turn(shape.Tools) })
+		"--verify` shows how)", func(shape verify.Shape) where { return s.turn(shape.Tools) })
 }
 
 func checkUnambiguous(s *Subject, find finder) {

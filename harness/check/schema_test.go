@@ -22,8 +22,8 @@ import (
 const seeds = 8
 
 // TestSampledCallsValidate draws sentences from the grammar of every family's template under
-// required calls, parses them, and holds the arguments against the tools' schemas with a JSON
-// Schema library that is not ours.
+// required calls, parses them, and validates the arguments by the tools' schemas with a JSON Schema
+// library that is not ours.
 func TestSampledCallsValidate(t *testing.T) {
 	validators := map[string]*jsonschema.Schema{}
 	for _, tool := range verify.Tools() {

@@ -16,7 +16,7 @@ import (
 var switchRules = []lookout{
 	{Rule: rule.Rule{ID: "A069", Name: "thinking-inverted", Severity: rule.Error,
 		Short: "With thinking off the prompt opens reasoning, and with thinking on it does not.",
-		Damage: "Whoever switches thinking off pays for it, and whoever switches it " +
+		Damage: "A client that switches thinking off pays for it, and one that switches it " +
 			"on does not get it.",
 		Fix: "Exchange the branches."}, Group: groupLint, Find: checkInverted},
 	{Rule: rule.Rule{ID: "A070", Name: "switch-ignored", Severity: rule.Warning,

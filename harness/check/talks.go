@@ -32,7 +32,7 @@ type talked struct {
 // role apart. The zero span is of a message that is not there.
 type span struct{ from, to int }
 
-// grammar returns the conversations that the template is held against.
+// grammar returns the conversations on which the template is tried.
 func (s *Subject) grammar() *conversation.Grammar {
 	if s.Options.Grammar != nil {
 		return s.Options.Grammar

@@ -37,7 +37,7 @@ type frame struct {
 }
 
 // plainest is how many gaps a header is learnt from; the plainest conversations come first, and the
-// others are held against them.
+// others are compared with them.
 const plainest = 8
 
 // learnFrame finds the frame; false where questions and answers end differently, or with nothing at

@@ -15,7 +15,7 @@ import (
 	"github.com/goassay/assay/harness/standard"
 )
 
-// vocabularyRules hold a model's template against its tokeniser, where one is at hand.
+// vocabularyRules compare a model's template with its tokeniser, where one is at hand.
 var vocabularyRules = []modelLookout{
 	{Rule: rule.Rule{ID: "A100", Name: "bos-by-both", Severity: rule.Warning,
 		Short: "The template writes BOS, and the tokeniser adds one of its own accord.",

@@ -13,7 +13,7 @@ type cut string
 const (
 	whole  cut = "whole"  // in one go
 	tokens cut = "tokens" // in seeded chunks of one to four pieces as a tokeniser would make them
-	runes  cut = "runes"  // rune by rune, but for special tokens
+	runes  cut = "runes"  // rune by rune, except for special tokens
 )
 
 var cuts = []cut{whole, tokens, runes}

@@ -16,7 +16,7 @@ type Verdict string
 // difference that is no policy is a fault.
 const (
 	Equal       Verdict = "equal"       // to the byte
-	Spaced      Verdict = "spaced"      // but for white space at the edges of reasoning and content
+	Spaced      Verdict = "spaced"      // equal, except at the edges of reasoning and content
 	Policy      Verdict = "policy"      // Kind names it
 	Fault       Verdict = "fault"       // Kind names it
 	Unsupported Verdict = "unsupported" // the engine does not do this by design

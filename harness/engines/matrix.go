@@ -282,7 +282,7 @@ func Unexpected(results []Result, known map[string]string) []string {
 		case !ran[id]:
 			lines = append(lines, id+": known to be a fault, and was not run")
 		case faults[id].Engine == "":
-			lines = append(lines, id+": known to be a fault and is none; take "+
+			lines = append(lines, id+": listed as a fault and no longer one; take "+
 				"it off the list ("+reason+")")
 		}
 	}

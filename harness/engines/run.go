@@ -222,7 +222,7 @@ func (a *Adapter) one(ctx context.Context, c *Case, p Parser, how cut,
 }
 
 // streamDiffers returns the difference between a batch and a stream that were both judged right:
-// calls, or the texts but for white space.
+// calls, or the texts except for white space.
 func streamDiffers(batch, stream Message) string {
 	switch {
 	case len(batch.Calls) != len(stream.Calls):

@@ -26,8 +26,8 @@
 //	vendor.jinja differs in supports_tools: the reason
 //
 // names lines of the text. That is for faults which our own template should not have; a format of
-// its own is a family of its own. A declared difference that is none, or a name that no template
-// has a line of, is a failure, so that the list stays true.
+// its own is a family of its own. A declared difference that does not exist, or a name that no
+// template has a line of, is a failure, so that the list stays true.
 //
 // # Stability
 //
@@ -55,7 +55,7 @@ func Text(t *engine.Template) string {
 	return t.Caps().String() + t.Analysis().Format.Spelling().String()
 }
 
-// Compare holds a vendor's template against the own one of its family; own is that one's [Text].
+// Compare compares a vendor's template with the own one of its family; own is that one's [Text].
 // The differences that families.txt declares must be there, and no others.
 func Compare(v families.Vendor, own string, vendor *engine.Template) rule.Result {
 	res := rule.Result{Suite: v.Name, Group: Group, Name: "equivalent",

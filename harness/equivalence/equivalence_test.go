@@ -13,7 +13,7 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// TestVendors holds every vendor template against the own one of its family. ASSAY_VENDOR is the
+// TestVendors compares every vendor template with the own one of its family. ASSAY_VENDOR is the
 // folder of the vendors' templates (make test sets it).
 func TestVendors(t *testing.T) {
 	dir := os.Getenv("ASSAY_VENDOR")
@@ -85,7 +85,7 @@ func TestCompare(t *testing.T) {
 		{"a capability less", call("call", "<end>", false), nil, []string{"-supports_tools: true", "+supports_tools: false"}},
 		{"a declared difference", call("call", "<end>", false), []string{"supports_tools"}, nil},
 		{"a declared difference and another one", call("tool", "<end>", false), []string{"supports_tools"}, []string{`+per_call_start: "<tool>"`}},
-		{"a declared difference that is none", own, []string{"supports_tools"}, []string{
+		{"a declared difference that does not exist", own, []string{"supports_tools"}, []string{
 			"declares a difference in supports_tools, but the templates agree; remove it"}},
 		{"an unknown name", own, []string{"toolss"}, []string{"declares a difference in toolss, which is no line of either template"}},
 	} {

@@ -28,7 +28,7 @@ var (
 )
 
 // renamings are other spellings of a template's markers. They keep different markers apart, and an
-// opener looks like its closer as much as before, but for the last group.
+// opener looks like its closer as much as before, except for the last group.
 var renamings = []struct {
 	name   string
 	rename func(m marker, n int) string // n is the number of the marker's name
@@ -98,7 +98,7 @@ func (m marker) attributed() bool { return m.shut == "=" || m.shut == " " }
 
 var ends = regexp.MustCompile(`(?i)^(start|end|begin)[_▁](of[_▁])?|[_▁](start|end|begin)$`)
 
-// coreOf is a marker's name without the words that say whether it opens or closes.
+// coreOf is a marker's name without the words that report whether it opens or closes.
 func coreOf(name string) string {
 	if core := ends.ReplaceAllString(name, ""); core != "" && strings.Contains(name, core) {
 		return core
@@ -245,7 +245,7 @@ func markersOf(own *engine.Template, text string) []marker {
 	return found
 }
 
-// respelled reports whether two templates write the same prompts but for the spelling.
+// respelled reports whether two templates write the same prompts except for the spelling.
 func respelled(own, spelled *engine.Template, respell *strings.Replacer) bool {
 	for _, c := range standard.Battery() {
 		want, errWant := own.Render(c.Request)

@@ -166,7 +166,7 @@ func parseVendor(item outline.Item) (Vendor, error) {
 	return Vendor{Name: name, Differs: strings.Split(names, ", "), Why: why}, nil
 }
 
-// readLock adds the hashes, and holds the two lists against each other.
+// readLock adds the hashes, and compares the two lists.
 func (c *Corpus) readLock() error {
 	text, err := fs.ReadFile(c.FS, "vendor.lock")
 	if errors.Is(err, fs.ErrNotExist) && len(c.Families) == 0 {

@@ -21,7 +21,7 @@
 //
 // # Errors
 //
-// There are none. A fault that cannot be mended is listed with the reason.
+// None. A fault that cannot be mended is listed with the reason.
 //
 // # Stability
 //
@@ -42,7 +42,7 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// Options say how a template is mended. The zero value is usable.
+// Options control how a template is mended. The zero value is usable.
 type Options struct {
 	// Refuse also offers refusals in words where the template needs arguments as an object and
 	// cannot read text.
@@ -264,7 +264,7 @@ func (m *mender) left(k kindOf, f fault) {
 		return
 	}
 	if worded(f.failure(m.now)) {
-		return // it says so itself
+		return // it reports that itself
 	}
 	st, ok := m.refusal(k, f)
 	switch {

@@ -19,8 +19,8 @@ import (
 // row counts templates of a kind of fault.
 type row struct{ found, mended int }
 
-// TestWhole mends the templates of ASSAY_HUB and ASSAY_VENDOR, all of them, and holds every patch
-// against conversations that the search has not seen. `make fixes` runs it.
+// TestWhole mends the templates of ASSAY_HUB and ASSAY_VENDOR, all of them, and tries every patch
+// on conversations that the search has not seen. `make fixes` runs it.
 func TestWhole(t *testing.T) {
 	var files []string
 	for _, set := range []string{"ASSAY_HUB", "ASSAY_VENDOR"} {

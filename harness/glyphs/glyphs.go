@@ -222,7 +222,7 @@ func (t *Template) Judge() Verdict {
 	return Verdict{Accepted: true, Wrong: t.wrong(c)}
 }
 
-// wrong says how a format that was accepted is wrong, "" if it is right.
+// wrong describes how a format that was accepted is wrong, "" if it is right.
 func (t *Template) wrong(c *engine.Template) string {
 	declared, err := ordered.ParseString(tools)
 	if err != nil {

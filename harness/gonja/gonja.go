@@ -26,7 +26,7 @@
 //
 // A template that gonja cannot compile or render gives gonja's message, at the start of the source,
 // since gonja's places do not always mean the template's. A child that dies gives an error that
-// says how.
+// describes how.
 //
 // # Stability
 //

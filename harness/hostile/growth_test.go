@@ -144,7 +144,7 @@ func hold(t *testing.T, all []cost) {
 }
 
 // exceeds reports whether a cost grew faster than it may while the input doubled twice. The cost of
-// a small input is not held against it.
+// a small input does not count.
 func exceeds(before, after, grown, small float64) bool {
 	return after > small && after > grown*maxGrowth*maxGrowth*max(before, small/4)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// Judge holds answers that are there against a request, without a server.
+// Judge judges existing answers to a request, without a server.
 func Judge(plan *engine.Plan, request chat.Request, body ordered.Value,
 	stream *openai.Stream) []rule.Result {
 	q := &question{v: new(Server), s: new(sheet), request: request}

@@ -86,7 +86,7 @@ func OpenRaw(name string, t *engine.Template, m *llama.Model,
 // Close closes the context. The model is not the chat's.
 func (c *Chat) Close() error { return c.Context.Close() }
 
-// Options say how the battery is run.
+// Options control how the battery is run.
 type Options struct {
 	Sampling llama.Sampling
 	Max      int // tokens of a constrained answer
@@ -469,7 +469,7 @@ func (out *Outcome) checkCalls(r chat.Request, fault func(string, ...any)) {
 	}
 }
 
-// conforms says whether a text is JSON that satisfies a schema.
+// conforms reports whether a text is JSON that satisfies a schema.
 func conforms(want ordered.Value, text string) error {
 	s, err := schema.Parse(want)
 	if err != nil {
@@ -510,7 +510,7 @@ func (c *collector) add(deltas []chat.Delta) {
 	}
 }
 
-// compare holds the deltas against the message.
+// compare compares the deltas with the message.
 func (c *collector) compare(m chat.Message) error {
 	if c.err != nil {
 		return c.err

@@ -8,7 +8,7 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// ruleIndex is a rule that a server's answers are held against, as its place in serverRules.
+// ruleIndex is a rule for a server's answers, as its place in serverRules.
 type ruleIndex int
 
 // The rules, in the order of their ids.
@@ -180,7 +180,7 @@ func Rules() []rule.Rule {
 func Book() *rule.Book {
 	return &rule.Book{
 		Title: "Rules for servers",
-		Intro: "The rules of `assay probe`; [servers.md](servers.md) says how to run it. " +
+		Intro: "The rules of `assay probe`; [servers.md](servers.md) describes how to run it. " +
 			"An error fails the run, a warning and a note do not.",
 		Rules: Rules(),
 	}

@@ -32,7 +32,7 @@ type Server struct {
 	Client   *openai.Client
 	Model    string           // its name in requests
 	Template *engine.Template // that it uses; nil: not known
-	Raw      bool             // hold the answers against this project's parser
+	Raw      bool             // compare the answers with this project's parser
 	Sampling llama.Sampling
 	Max      int // tokens of an answer with tools or a schema
 	MaxFree  int // tokens of another
@@ -344,8 +344,8 @@ func (q *question) stream(ctx context.Context) (*reading, error) {
 	return nil, nil
 }
 
-// compare holds the two answers against each other. Where they differ each is asked for once more:
-// a server that does not repeat itself is held to the structure only.
+// compare compares the two answers. Where they differ it asks for each once more: of a server that
+// does not repeat itself it compares the structure only.
 func (q *question) compare(ctx context.Context, piece, stream *reading) error {
 	text := difference(piece, stream)
 	// whose other faults are those of the first time
@@ -444,7 +444,7 @@ func (q *question) leaks(r, own *reading, markers []string) {
 	}
 }
 
-// agrees holds an answer against this project's reading of the same text.
+// agrees compares an answer with this project's reading of the same text.
 func (q *question) agrees(r, own *reading) {
 	q.s.look(ruleRaw)
 	theirs, ours := *r, *own

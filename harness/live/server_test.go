@@ -492,7 +492,7 @@ func TestRawByCompletion(t *testing.T) {
 	}
 }
 
-// TestRaw holds a server's reading against this project's.
+// TestRaw compares a server's reading with this project's.
 func TestRaw(t *testing.T) {
 	tm := compile(t, "qwen3")
 	results := battery(t, tm, livetest.Options{Raw: true, Alter: func(r *livetest.Reply) {

@@ -318,7 +318,7 @@ func (r *streamReader) delta(v ordered.Value) {
 	}
 }
 
-// characters looks for bytes that are no character: halves of surrogate pairs are none either.
+// characters looks for bytes that are no character, halves of surrogate pairs among them.
 func (r *streamReader) characters(part, text string) {
 	if !utf8.ValidString(text) {
 		r.s.fault(ruleCharacters, "chunk %d: the %s "+
@@ -372,7 +372,7 @@ func (r *streamReader) call(v ordered.Value) {
 	r.characters("arguments", arguments)
 }
 
-// check holds an answer against the request; most is its max_tokens.
+// check compares an answer with the request; most is its max_tokens.
 func (r *reading) check(s *sheet, request chat.Request, most int) {
 	r.checkFinish(s, request)
 	if used, ok := integer(r.usage.At("completion_tokens")); ok && used > most {

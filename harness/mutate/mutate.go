@@ -1,5 +1,5 @@
 // Package mutate measures how many bugs the automatic checks notice, and how often they blame a
-// change that is none.
+// harmless change.
 //
 // # Model
 //

@@ -130,7 +130,7 @@ type Answer struct {
 	Type   string // the media type, without its parameters
 	Body   string
 	JSON   ordered.Value // null where the body is no JSON
-	Err    error         // why it is none
+	Err    error         // the reason why it is not one
 }
 
 // OK reports whether the status is one of success.

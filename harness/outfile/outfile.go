@@ -2,8 +2,8 @@
 //
 // A file appears under its name when it is whole: it is written beside it, under a name that nobody
 // else has, and renamed. A pipe or a device is written to and stays one. A link is an error, since
-// whoever made the folder chose where it leads; the names that the system itself links, below /dev
-// and /proc, are written to.
+// the maker of the folder chose its target; the names that the system itself links, below /dev and
+// /proc, are written to.
 //
 // # Stability
 //

@@ -312,7 +312,7 @@ func (r *reducer) unchanged(o outcome) bool {
 	return split.Diff(r.now.answer.Message, o.answer.Message) == ""
 }
 
-// output leaves out runs of the output, long ones first, and says whether it got shorter.
+// output leaves out runs of the output, long ones first, and reports whether it got shorter.
 func (r *reducer) output() bool {
 	before := len(r.best.Output)
 	for size := before; size > 0; size /= 2 {
@@ -430,7 +430,7 @@ func (r *reducer) readAnew(c Case) bool {
 	return r.try(c, always)
 }
 
-// request leaves out members and items of the request, and says whether it could.
+// request leaves out members and items of the request, and reports whether it could.
 func (r *reducer) request() bool {
 	changed := false
 	for again := true; again; {

@@ -60,7 +60,7 @@ func cutResult(res *rule.Result) bool {
 	return true
 }
 
-// cut cuts a text to a number of bytes, and says how many are left out.
+// cut cuts a text to a number of bytes, and describes how many are left out.
 func cut(text *string, limit int) bool {
 	if len(*text) <= limit {
 		return false

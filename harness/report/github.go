@@ -28,7 +28,7 @@ var escapeProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", "
 // told reports whether results of a status are news: those that passed or are known are not.
 func told(s rule.Status) bool { return s == rule.Failed || s == rule.Found || s == rule.Unjudged }
 
-// word says how a result went, in a word for tables.
+// word describes how a result went, in a word for tables.
 func word(res *rule.Result) string {
 	if res.Status == rule.Unjudged {
 		return res.Status.String()

@@ -46,8 +46,8 @@ type Report struct {
 	Passed int `json:"passed,omitempty"`
 	Noted  int `json:"noted,omitempty"`
 	Warned int `json:"warned,omitempty"`
-	// Conclusions sum the results up, in a line each: the gate's verdict on a template, what an
-	// edit does.
+	// Conclusions sum the results up, in a line each: the gate's verdict on a template, the effect
+	// of an edit.
 	Conclusions []string `json:"conclusions,omitempty"`
 	// Verdict is the last line for people, where it is not how many passed and failed.
 	Verdict string `json:"verdict,omitempty"`

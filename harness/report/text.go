@@ -14,7 +14,7 @@ import (
 	"github.com/goassay/assay/harness/visible"
 )
 
-// TextOptions say how [Report.Text] writes.
+// TextOptions control how [Report.Text] writes.
 type TextOptions struct {
 	Verbose bool          // passed results and known failures too
 	Least   rule.Severity // of the findings that are listed; the others are counted
@@ -137,7 +137,7 @@ func (r *Report) causes() []cause {
 	return all
 }
 
-// weight says how early a result is told: failures, warnings, notes, known failures, the rest.
+// weight describes how early a result is told: failures, warnings, notes, known failures, the rest.
 func (c cause) weight() int {
 	switch c.Status {
 	case rule.Passed:

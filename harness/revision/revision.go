@@ -11,7 +11,8 @@
 //	risky      the model sees another prompt, or may be constrained to another spelling (a warning)
 //	safe       something was added or mended (a note)
 //
-// A change that nobody can observe (comments, white space inside tags, names of variables) is none.
+// A change that nobody can observe (comments, white space inside tags, names of variables) does not
+// count.
 //
 // # Errors
 //
@@ -137,7 +138,7 @@ func Rules() []rule.Rule { return append(rule.Declared(comparisons), oldBroken.R
 func Book() *rule.Book {
 	return &rule.Book{
 		Title: "Rules for changes of templates",
-		Intro: "The rules of `assay diff` and `assay check --base`; [gate.md](gate.md) says " +
+		Intro: "The rules of `assay diff` and `assay check --base`; [gate.md](gate.md) describes " +
 			"how to run them. " +
 			"An error is a breaking change and fails, a warning is a risky one, a note a safe one.",
 		Rules: Rules(),

@@ -8,7 +8,7 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
-// Status says how a check went.
+// Status describes how a check went.
 type Status uint8
 
 // The statuses. Found is a check that worked and has something to say: a finding below an error.

@@ -23,7 +23,7 @@ import (
 	"strings"
 )
 
-// Severity says how bad a finding is.
+// Severity describes how bad a finding is.
 type Severity uint8
 
 // The severities. Only an error fails a run.

@@ -32,7 +32,7 @@ type statement struct {
 	Args       []string
 }
 
-// open reads a script that may run: it has none but known commands and conditions, and names no
+// open reads a script that may run: all its commands and conditions are known, and names no
 // file outside its folder.
 func open(fsys fs.FS, file string) (*txtar.Archive, error) {
 	data, err := fs.ReadFile(fsys, file)
@@ -111,7 +111,7 @@ func (s statement) vet() error {
 	return nil
 }
 
-// readLine reads a line as testscript reads it, but for variables: a line that names one is an
+// readLine reads a line as testscript reads it, except for variables: a line that names one is an
 // error, since nothing in a case needs any.
 func readLine(line string) (statement, error) {
 	words, err := splitLine(line)

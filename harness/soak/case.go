@@ -79,7 +79,7 @@ func (c Case) Check() (stats Stats, err error) {
 	return stats, nil
 }
 
-// acceptTwice holds our matcher against the second engine for grammars. Outputs that are no text
+// acceptTwice compares our matcher with the second engine for grammars. Outputs that are no text
 // are left out: engines in C end a text at a NUL and read bytes that are no UTF-8 in their own
 // ways.
 func (c Case) acceptTwice(plan *engine.Plan, stats *Stats) error {

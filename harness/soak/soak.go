@@ -111,7 +111,7 @@ type Options struct {
 	Progress func(Stats)           // called now and then, by one goroutine at a time; may be nil
 }
 
-// Acceptor says whether a text is a sentence of a grammar.
+// Acceptor reports whether a text is a sentence of a grammar.
 type Acceptor func(g *gbnf.Grammar, text string) (bool, error)
 
 // Stats counts the work of a run.
@@ -135,7 +135,7 @@ func (s Stats) String() string {
 		text += fmt.Sprintf(", %d second renders (%d differ)", s.Second, s.Differ)
 	}
 	if s.Asked > 0 {
-		text += fmt.Sprintf(", %d texts held against a second engine's "+
+		text += fmt.Sprintf(", %d texts compared with a second engine's "+
 			"grammar (%d accepted)", s.Asked, s.Accepted)
 	}
 	return text
@@ -159,7 +159,7 @@ func (f *Failure) Error() string {
 func (f *Failure) Unwrap() error { return f.Err }
 
 // Run draws and checks cases on all cores until there were enough, the context ends, or one fails,
-// which is the error. That the context ended is none.
+// which is the error. The end of the context is no error.
 func (p *Pool) Run(ctx context.Context, o Options) (Stats, error) {
 	var next atomic.Uint64
 	var mu sync.Mutex

@@ -29,8 +29,8 @@ const maxFound = 10_000
 // skipped are folders in which nobody keeps templates of his own.
 var skipped = []string{"node_modules", "__pycache__"}
 
-// Find looks for templates in a folder and in those below it, but for hidden ones: model folders,
-// and all other files named *.jinja. Links to folders are not followed.
+// Find looks for templates in a folder and in those below it, except for hidden ones: model
+// folders, and all other files named *.jinja. Links to folders are not followed.
 func Find(dir string) (Found, error) {
 	var found Found
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

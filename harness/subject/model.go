@@ -65,7 +65,8 @@ func OpenModel(name string) (*Model, error) {
 	return NewModel(name, dir, f), nil
 }
 
-// ignored are the Jinja files that stand in a folder itself, but for the one that engines look for.
+// ignored are the Jinja files that stand in a folder itself, except for the one that engines look
+// for.
 func ignored(dir string) ([]string, error) {
 	files, err := fs.Glob(os.DirFS(dir), "*.jinja")
 	files = slices.DeleteFunc(files, func(file string) bool { return file == modeldir.JinjaFile })
@@ -95,7 +96,7 @@ func (m *Model) Limited(l engine.Limits) *Model {
 	return m.With(engine.Options{Limits: l})
 }
 
-// With returns the model with options for its templates together, but for the clock.
+// With returns the model with options for its templates together, except for the clock.
 func (m *Model) With(o engine.Options) *Model {
 	with := *m
 	with.Sources = With(m.Sources, o)
@@ -103,7 +104,7 @@ func (m *Model) With(o engine.Options) *Model {
 }
 
 // openConfig reads a JSON file with templates: a tokenizer_config.json with the files that stand
-// beside it, but for models, or another file alone.
+// beside it, except for models, or another file alone.
 func openConfig(name, text string) (*Model, error) {
 	dir, file := filepath.Split(name)
 	if file == modeldir.TokenizerConfig {

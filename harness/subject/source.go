@@ -71,8 +71,8 @@ func Limited(sources []Source, l engine.Limits) []Source {
 	return With(sources, engine.Options{Limits: l})
 }
 
-// With returns sources that come together with options that they have together, but for the clock,
-// which is this package's.
+// With returns sources that come together with options that they have together, except for the
+// clock, which is this package's.
 func With(sources []Source, o engine.Options) []Source {
 	o.Now = Now
 	o = o.Together()
@@ -86,7 +86,7 @@ func With(sources []Source, o engine.Options) []Source {
 // Open reads a template: a Jinja file, "-" for stdin, a tokenizer_config.json by any name, a
 // family's folder, a model folder or a model file. Of several templates the one is taken that
 // transformers takes from a folder for requests with tools, or llama.cpp from a model file, unless
-// the name says which: tokenizer_config.json#default.
+// the name reports which: tokenizer_config.json#default.
 func Open(name string, stdin io.Reader) (Source, error) {
 	all, err := OpenAll(name, stdin)
 	if err != nil {

@@ -48,7 +48,7 @@ type Template struct {
 	Err      error // why it cannot be used, or why the gate rejects it
 }
 
-// Difference says how the template To differs from the template From; both are indices.
+// Difference describes how the template To differs from the template From; both are indices.
 type Difference struct {
 	From, To int
 	revision.Difference

@@ -103,7 +103,7 @@ func (p *plan) collect(list []syntax.Stmt) {
 	}
 }
 
-// bodies returns the lists of statements in a statement, but for those of macros and captures.
+// bodies returns the lists of statements in a statement, except for those of macros and captures.
 func bodies(s syntax.Stmt) [][]syntax.Stmt {
 	switch s := s.(type) {
 	case *syntax.If:

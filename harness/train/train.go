@@ -3,9 +3,9 @@
 // # Terminology
 //
 // The model writes the content of an answer, its reasoning, its calls and the end of its turn: not
-// the header, and not what the generation prompt has there already. The mask of a conversation is
-// the bytes that the model writes. The tags are {% generation %} and {% endgeneration %}, of which
-// transformers makes the mask.
+// the header, and not the part that the generation prompt has there already. The mask of a
+// conversation is the bytes that the model writes. The tags are {% generation %} and {%
+// endgeneration %}, of which transformers makes the mask.
 //
 // # Model
 //

@@ -46,7 +46,7 @@ func TestTag(t *testing.T) {
 	}
 }
 
-// TestRefused says which place cannot be divided.
+// TestRefused reports which place cannot be divided.
 func TestRefused(t *testing.T) {
 	const text = "{% for m in messages %}{{ ('<|' ~ m.role ~ '|>' ~ m.content ~ '<|end|>') | replace('x', 'y') }}" +
 		"{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"

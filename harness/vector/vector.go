@@ -16,10 +16,10 @@
 //	         raw_output; expected {content, reasoning_content, tool_calls[]} or expected_error {reason, accept[]}
 //
 // A fixture names its template by digest (provenance.template_sha256) and by the models that write
-// so; [Templates] says how it is found. It has no messages: it is read as the answer to one user's
-// message, in the first mode of thinking whose prompt ends as the fixture's does. Its calls are
-// compared without ids. Where an output breaks off, servers differ in whether a call that is not
-// complete is shown, so only complete calls count.
+// so; [Templates] describes how it is found. It has no messages: it is read as the answer to one
+// user's message, in the first mode of thinking whose prompt ends as the fixture's does. Its calls
+// are compared without ids. Where an output breaks off, servers differ in whether a call that is
+// not complete is shown, so only complete calls count.
 //
 // Templates are rendered in the immutable sandbox with the clock of package subject. An output is
 // parsed in one go and in every split (package split). Content and reasoning compare without
@@ -31,7 +31,7 @@
 // A file is read line by line and never as a whole. [Check] reads it once for its faults,
 // [Verifier.Run] runs vectors on all cores, with a bounded number of them in flight and of
 // templates compiled, and hands the results on in the order of the vectors. So memory does not grow
-// with the file, but for 16 bytes an id.
+// with the file, except for 16 bytes an id.
 //
 // # Errors
 //

@@ -543,7 +543,7 @@ func kindOf(x Expr) string {
 	return "expression"
 }
 
-// tupleMode says how tuple reads: primaries only, no inline if, in parentheses.
+// tupleMode describes how tuple reads: primaries only, no inline if, in parentheses.
 type tupleMode struct{ primary, noCond, parens bool }
 
 // tuple reads an expression, or several with commas as a tuple.

@@ -40,9 +40,9 @@ func Apply(text string, edits ...Edit) (string, []Edit) {
 	return b.String(), edits
 }
 
-// Spans says where in its source each part of a tree stands, for whoever edits a template without
-// printing it anew: all that an edit does not touch stays as the author wrote it, white space and
-// comments included.
+// Spans says where in its source each part of a tree stands, for a program that edits a template
+// without printing it anew: all that an edit does not touch stays as the author wrote it, white
+// space and comments included.
 type Spans struct {
 	exprs  map[Expr]Span
 	prints map[Expr]Span

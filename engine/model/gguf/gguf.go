@@ -27,7 +27,7 @@
 //
 // # Limits
 //
-// Files are untrusted. Every length and count is held against the bytes that are left before
+// Files are untrusted. Every length and count is compared with the bytes that are left before
 // anything is allocated. Opening takes time linear in the header, and memory of at most 16 times
 // the header's length and one buffer of 64 KiB.
 //
@@ -360,7 +360,7 @@ func (t Tensor) check(alignment uint64) error {
 	return nil
 }
 
-// checkTensors holds the tensors against the file and against each other.
+// checkTensors compares the tensors with the file and with each other.
 func (f *File) checkTensors() error {
 	room := uint64(f.Size - f.Data)
 	order := make([]int, len(f.Tensors))

@@ -30,7 +30,7 @@ type Info struct {
 type Token struct {
 	ID   int64  // -1: not said
 	Text string // "" where the vocabulary has no such token
-	// Add says whether the tokenizer adds it to every prompt; Said, whether the file says so at
+	// Add reports whether the tokenizer adds it to every prompt; Said, whether the file says so at
 	// all.
 	Add, Said bool
 }
@@ -44,7 +44,7 @@ type Template struct {
 // ToolUse is the name of the template that is used for requests with tools, where there is one.
 const ToolUse = "tool_use"
 
-// Split says which part of a model a file is. The zero value is a model in one file.
+// Split reports which part of a model a file is. The zero value is a model in one file.
 type Split struct {
 	No      uint64 // counted from 0
 	Count   uint64 // of parts; 0 or 1: the model is in one file
@@ -158,7 +158,7 @@ func (q *query) fileType() string {
 	return name
 }
 
-// templates reads all templates, and holds the list of names against them.
+// templates reads all templates, and compares the list of names with them.
 func (q *query) templates() []Template {
 	var templates []Template
 	if text, ok := get(q, templateKey, "a text", Value.Text); ok {

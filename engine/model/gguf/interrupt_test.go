@@ -147,7 +147,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestPartInTheWay has a file with the name of a part that is none of ours.
+// TestPartInTheWay has a foreign file with the name of a part.
 func TestPartInTheWay(t *testing.T) {
 	dir := t.TempDir()
 	data := model(t)

@@ -107,7 +107,7 @@ func (f *File) templated(name, template string) ([]Pair, error) {
 	return append(changed, Pair{Key: templateList, Value: Texts(names...)}), nil
 }
 
-// RetemplateOptions say how [RetemplateFile] writes. The zero value is usable.
+// RetemplateOptions control how [RetemplateFile] writes. The zero value is usable.
 type RetemplateOptions struct {
 	Name     string // of the template; "": the default one
 	Force    bool   // replace an existing output; the input is never overwritten
@@ -184,7 +184,7 @@ func openPart(out string) (*part, error) {
 		locked, err := filelock.Try(f)
 		switch there, statErr := os.Lstat(path); {
 		case err != nil && !fresh:
-			err = fmt.Errorf("%s is there, and its file system has no locks that say whether it "+
+			err = fmt.Errorf("%s is there, and its file system has no locks that show whether it "+
 				"is being written (%w): if not, remove it", path, err)
 		case err == nil && !locked:
 			err = fmt.Errorf("%s is being written by another program", out)
@@ -252,7 +252,7 @@ type job struct {
 	size    int64
 }
 
-// plan opens the model and says which files make it up.
+// plan opens the model and reports which files make it up.
 func plan(in, out string) ([]job, error) {
 	split, err := splitOf(in)
 	if err != nil {

@@ -73,7 +73,7 @@ const (
 	BF16 TensorType = 30
 )
 
-// layout says how elements are packed: blocks of so many elements, each of so many bytes.
+// layout describes how elements are packed: blocks of so many elements, each of so many bytes.
 type layout struct {
 	name         string
 	block, bytes uint64

@@ -15,8 +15,8 @@ var quantisations = [...]string{"q4_k_m", "q5_k_m", "q4_0", "q8_0", "q6_k", "q3_
 // part is the name of a part of a split model.
 var part = regexp.MustCompile(`^(.*)-(\d{5})-of-(\d{5})\.gguf$`)
 
-// companion is the name of a file that belongs to a model and is none: projectors, importance
-// matrices, adapters, vocabularies, as the naming convention of GGUF has them.
+// companion matches the name of a file that belongs to a model and is not one itself: projectors,
+// importance matrices, adapters, vocabularies, as the naming convention of GGUF has them.
 var companion = regexp.MustCompile(`(?i)(^|[^a-z0-9])(mmproj|imatrix|lora|vocab)([^a-z0-9]|$)`)
 
 // candidate is a model in a repository: one file, or all parts of it.
@@ -104,7 +104,7 @@ func (r *Repo) candidates() []candidate {
 	return all
 }
 
-// whole returns the parts in order, or says which is missing.
+// whole returns the parts in order, or reports which is missing.
 func (c candidate) whole(r *Repo) ([]File, error) {
 	m := part.FindStringSubmatch(c.name)
 	if m == nil {
@@ -122,7 +122,7 @@ func (c candidate) whole(r *Repo) ([]File, error) {
 	}
 	if len(parts) == 0 {
 		return nil, &Error{What: r.ID, Kind: ErrNotFound,
-			Msg: fmt.Sprintf("%s says that it is a part of none", c.name)}
+			Msg: fmt.Sprintf("%s is by its name a part of no model", c.name)}
 	}
 	return parts, nil
 }

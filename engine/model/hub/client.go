@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// follow says which redirects are followed.
+// follow reports which redirects are followed.
 type follow bool
 
 const (

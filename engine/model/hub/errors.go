@@ -121,7 +121,7 @@ func (c *Client) statusError(resp *http.Response, what, repo string) error {
 
 const setToken = "set HF_TOKEN, or log in so that the token file is there"
 
-// gatedText says how to get into a gated repository. mode is "auto", "manual" or not known.
+// gatedText describes how to get into a gated repository. mode is "auto", "manual" or not known.
 func (c *Client) gatedText(repo, mode string) string {
 	text := "the model is gated"
 	if mode == "manual" {

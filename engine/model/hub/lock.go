@@ -14,7 +14,7 @@ import (
 // lockVersion is the version of the lock files that are written.
 const lockVersion = 1
 
-// Lock says which model it was, to the byte.
+// Lock reports which model it was, to the byte.
 type Lock struct {
 	Version    int              `json:"version"`
 	Repository string           `json:"repository"`
@@ -135,7 +135,7 @@ func (l *Lock) differs(c *Client, differences []string) error {
 		strings.Join(differences, "; "))
 }
 
-// CheckTemplates holds a model's templates against the lock's.
+// CheckTemplates compares a model's templates with the lock's.
 func (l *Lock) CheckTemplates(c *Client, found []LockedTemplate) error {
 	var differences []string
 	for i := range max(len(found), len(l.Templates)) {

@@ -33,8 +33,8 @@ type Pulled struct {
 type Rejected struct {
 	What string
 	Path string // where it is
-	// Cached reports whether it was in the cache before. It stays where it is, for whoever put it
-	// there; otherwise it is in quarantine.
+	// Cached reports whether it was in the cache before. Then it stays there; otherwise it is in
+	// quarantine.
 	Cached bool
 	Err    error
 }
@@ -120,8 +120,7 @@ func (p *puller) admit(ctx context.Context) (err error) {
 			return err
 		}
 		if p.files[i].Size < 0 {
-			return p.failf(nil, p.repo.named(f.Name), "%s does not say how "+
-				"long the file is", p.endpoint.Host)
+			return p.failf(nil, p.repo.named(f.Name), "%s gives no length of the file", p.endpoint.Host)
 		}
 	}
 	if p.cached || p.options.Hint == nil {

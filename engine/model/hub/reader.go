@@ -66,8 +66,7 @@ func (c *Client) Open(ctx context.Context, r *Repo, f File) (*Reader, error) {
 			return nil, err
 		}
 		if reader.file.Size < 0 {
-			return nil, c.failf(nil, r.named(f.Name), "%s does not say how "+
-				"long the file is", c.endpoint.Host)
+			return nil, c.failf(nil, r.named(f.Name), "%s gives no length of the file", c.endpoint.Host)
 		}
 	}
 	return reader, nil

@@ -1,4 +1,4 @@
-// Package modeldir finds the chat templates that a model comes with, and says which of them each
+// Package modeldir finds the chat templates that a model comes with, and reports which of them each
 // inference engine takes.
 //
 // # Terminology
@@ -145,7 +145,7 @@ func (f *Folder) Find(id string) int {
 
 // Options decide which files are read. The zero value is usable.
 type Options struct {
-	// Models says which of a folder's model files to read; nil: all of them. Over a network each
+	// Models reports which of a folder's model files to read; nil: all of them. Over a network each
 	// costs the length of its header.
 	Models func(files []string) []string
 }

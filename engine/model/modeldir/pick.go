@@ -179,8 +179,8 @@ func (f *Folder) processor() Choice {
 	return plain
 }
 
-// Conflict says which files exclude each other; "" where none do. A processor that has templates of
-// both ages fails to load.
+// Conflict reports which files exclude each other; "" where none do. A processor that has templates
+// of both ages fails to load.
 func (f *Folder) Conflict() string {
 	has := func(prefix string) bool {
 		return slices.ContainsFunc(f.Templates,

@@ -2,7 +2,7 @@ package vm
 
 import "fmt"
 
-// Check says which invariant of a machine between two calls does not hold.
+// Check reports which invariant of a machine between two calls does not hold.
 func (m *Machine) Check() error {
 	if m.done { // nothing is kept
 		return nil

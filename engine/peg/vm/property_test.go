@@ -343,8 +343,8 @@ func (g gen) schedules(n int) (out [][]int) {
 	return out
 }
 
-// compare holds one random program against the reference, in many ways of cutting random texts. It
-// says whether the tree compiled.
+// compare compares one random program with the reference, in many ways of cutting random texts. It
+// reports whether the tree compiled.
 func compare(t *testing.T, g gen, nTexts int) bool {
 	tree := g.tree()
 	p, err := peg.Compile(tree)

@@ -79,7 +79,7 @@ func (m *Machine) back(f *frame) {
 	m.capture, m.captureAt = f.capture, f.captureAt
 }
 
-// fail goes back to the youngest entry or Try. It says whether there was one. Where the entries
+// fail goes back to the youngest entry or Try. It reports whether there was one. Where the entries
 // have been gone back to too often, only the oldest one is left.
 func (m *Machine) fail() bool {
 	m.begin()

@@ -29,8 +29,8 @@
 //
 // A byte costs O(1), and again each time the machine goes back to an entry before it.
 // [Limits].Rereads bounds that, so a text of n bytes costs O(n) whatever program and text are.
-// Nothing is allocated per Write once the machine's slices have grown to what the text needs; they
-// are kept by Reset.
+// Nothing is allocated per Write once the machine's slices have grown to the text's need; Reset
+// keeps them.
 //
 // # Limits
 //
@@ -270,7 +270,7 @@ func (m *Machine) Offset() int { return m.pos }
 // Status returns the status that the last Write or Close returned.
 func (m *Machine) Status() peg.Status { return m.status }
 
-// Held says how many bytes the machine keeps for later.
+// Held describes how many bytes the machine keeps for later.
 func (m *Machine) Held() int { return len(m.buf) }
 
 // Err returns a *LimitError for the first limit that was hit, nil if none was.

@@ -145,8 +145,8 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestCharacters: no text event ends inside a character that is whole in the text, and bytes that
-// are none pass as they are.
+// TestCharacters: no text event ends inside a character that is whole in the text, and other bytes
+// pass as they are.
 func TestCharacters(t *testing.T) {
 	for _, p := range []peg.Pattern{
 		peg.Until{Kind: kindA, Stops: []peg.Stop{{Text: "é!", Space: true}}},

@@ -24,7 +24,7 @@ func blocks(run func()) uint64 {
 
 // sum adds the counters of a file of counters: a header of 32 bytes, a segment with the lengths of
 // its parts and two tables, then the numbers of each function that ran: how many counters, its
-// package, its own number, and the counters. The flavor says how a number is
+// package, its own number, and the counters. The flavor describes how a number is
 // written (internal/coverage, "Counter data definitions").
 func sum(b []byte) (total uint64) {
 	const header, uleb = 32, 2

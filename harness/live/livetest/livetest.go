@@ -3,11 +3,11 @@
 //
 // # Model
 //
-// The server has no model. It makes what it "writes" from the template: the shortest
-// sentence of the request's grammar where one constrains the answer, else reasoning and content in
-// the template's format; or a text that the test gives. It is cut into tokens of a few bytes, which
-// a plan's parser reads, and sent in OpenAI's shape, in one piece or streamed. The same request
-// gets the same answer.
+// The server has no model. It makes its "text" from the template: the shortest sentence of the
+// request's grammar where one constrains the answer, else reasoning and content in the template's
+// format; or a text that the test gives. It is cut into tokens of a few bytes, which a plan's
+// parser reads, and sent in OpenAI's shape, in one piece or streamed. The same request gets the
+// same answer.
 //
 // A test makes a server wrong by altering replies before they are sent ([Options].Alter).
 //
@@ -43,7 +43,7 @@ const tokenSize = 3
 // maxBody bounds a request, in bytes.
 const maxBody = 4 << 20
 
-// Options say how a server behaves. The zero value is right in everything.
+// Options control how a server behaves. The zero value is right in everything.
 type Options struct {
 	Source string // of the template, as /props gives it; "": there is no such path
 	Raw    bool   // answers have the text that the model wrote

@@ -279,7 +279,7 @@ class Parser:
         return deltas
 
     def close(self, reason: Reason = "stop") -> Answer:
-        """End the output and return the message. ``length`` says that a limit cut the output off."""
+        """End the output and return the message. ``length`` means that a limit cut the output off."""
         answer = self._ask("close", reason=reason)
         self._closed = True
         self._drop.detach()

@@ -1,7 +1,7 @@
 // Measures llama.cpp's chat library at the works of the program peers: driver INPUT WORK. For every line of the standard input it does the
 // work once and answers with a line: the nanoseconds of processor time that it took, and how many of its parts came out well.
 //
-// It calls what common/chat.h declares, as llama.cpp's server does: init and apply for a template and a request, parse for every token of
+// It calls the functions that common/chat.h declares, as llama.cpp's server does: init and apply for a template and a request, parse for every token of
 // a streamed answer, and compute_diffs for the deltas.
 
 #include "chat.h"
