@@ -477,6 +477,37 @@ content.close: "</say>"
 calls: json_native
 object: name=name, args=args
 `},
+		{"markers around content, and none beside calls", loop + `<|{{ m.role }}|>{% if m.tool_calls %}{{ m.content or '' }}{% for c in m.tool_calls %}<call>{{ c.function | tojson }}</call>{% endfor %}{% else %}<say>{{ m.content }}</say>{% endif %}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`,
+			`header: "<|assistant|>"
+end: "<|end|>"
+end: "</s>"
+reasoning.mode: none
+content.mode: wrapped_without_calls
+content.open: "<say>"
+content.close: "</say>"
+calls: json_native
+per_call_start: "<call>"
+per_call_end: "</call>"
+object: name=name, arguments=args
+`},
+		{"a turn of several messages", loop + `{% if m.role == 'assistant' %}{% if m.reasoning %}[bot]/why{{ '\n' ~ m.reasoning ~ '[end]\n' }}{% endif %}` +
+			`{% if m.content %}[bot]{{ '\n' ~ m.content ~ '[end]' }}{{ '\n' if m.tool_calls else '[over]\n' }}{% endif %}` +
+			`{% if m.tool_calls %}[bot] calls{{ '\n[' }}{% for c in m.tool_calls %}{{ c.function | tojson }}{{ ', ' if not loop.last }}{% endfor %}{{ '][end][wait]\n' }}{% endif %}` +
+			`{% else %}[{{ m.role }}]{{ m.content }}[end]{{ '\n' }}{% endif %}{% endfor %}{% if add_generation_prompt %}[bot]{{ '/why\n' if mull }}{% endif %}`,
+			`header: "[bot]"
+end: "[end][over]\n"
+end: "[end][wait]\n"
+end: "</s>"
+reasoning.mode: forced_open
+reasoning.open: "/why\n"
+reasoning.close: "[end]\n[bot]\n"
+content.mode: wrapped_with_calls
+content.open: "\n"
+content.close: "[end]\n[bot]"
+calls: array of json_native
+section_start: " calls\n"
+object: name=name, arguments=args
+`},
 		{"an empty block before every answer", loop + `<|{{ m.role }}|>{% if m.role == 'assistant' %}<|START_PLAN|><|END_PLAN|>{% endif %}{{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`,
 			`header: "<|assistant|>"
 end: "<|end|>"

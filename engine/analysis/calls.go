@@ -254,7 +254,11 @@ func (a *callsPass) sectionEnd(c *format.Calls, rest, second string) {
 		countMarkers(observe.After(a.plain.body, at)) > 0 && countMarkers(rest) > 0 &&
 		!mirrored(c.Section.Open.Full(), rest) {
 		// The end of an answer is not there, so the last marker ends a turn with calls.
+		// Where a marker that ends plain content precedes it, both do.
 		close = rest[:lastMarker(rest)]
+		if m := a.endOfMessage(); m != "" {
+			close, _, _ = strings.Cut(close, m)
+		}
 		c.Section.Close = format.Mark(close)
 		a.callEnd = rest[len(close):]
 		return
@@ -285,6 +289,18 @@ func (a *callsPass) sectionEnd(c *format.Calls, rest, second string) {
 	}
 	c.Section.Close = format.Mark(close)
 	a.callEnd = end
+}
+
+// endOfMessage returns the marker that directly follows plain content, "" where there is none.
+func (a *callsPass) endOfMessage() string {
+	if a.format.Content.Open.Text == "" {
+		_, at := observe.Before(a.plain.body, observe.Content)
+		behind := strings.TrimLeft(observe.After(a.plain.body, at), format.Space)
+		if n := markerAt(behind); n > 0 {
+			return behind[:n]
+		}
+	}
+	return ""
 }
 
 // mirrored reports whether the last marker of a close is the mirror of the first one of an open, so

@@ -52,8 +52,12 @@ func (a *contentPass) compareContent() {
 		if c.Mode == format.ContentPlain {
 			c.Mode = format.ContentWrapped
 		}
+		where := ""
+		if c.Mode == format.ContentWrapped && a.plainBesideCalls() {
+			c.Mode, where = format.ContentWrappedWithoutCalls, ", and plain beside calls"
+		}
 		c.Pair = format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
-		a.gave("C1", "content.mode content.open content.close", format.Observed, "content between %q and %q", open, close)
+		a.gave("C1", "content.mode content.open content.close", format.Observed, "content between %q and %q%s", open, close, where)
 	} else {
 		// White space before content is the template's, where it writes some; after content it
 		// stands before an end.
@@ -80,6 +84,9 @@ func (a *contentPass) pairBesideCalls() format.Pair {
 	open, at := observe.Before(a.spoken.body, observe.Content)
 	open = a.withoutReasoning(open)
 	n := countMarkers(open)
+	if gap := a.messageBreak(at); gap != "" && onlySpace(open) {
+		return format.Pair{Open: format.Mark(open), Close: format.Mark(gap)}
+	}
 	close := cutMarkers(observe.After(a.spoken.body, at), n)
 	empty, _ := observe.Before(a.called.body, callKinds...)
 	if n == 0 || !onlyMarkers(open) || !onlyMarkers(close) || countMarkers(close) != n ||
@@ -87,6 +94,32 @@ func (a *contentPass) pairBesideCalls() format.Pair {
 		return format.Pair{}
 	}
 	return format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
+}
+
+// messageBreak returns what stands between content and calls that are messages of their own: what
+// ends plain content, and the header once more. After it the calls are written as without content.
+func (a *contentPass) messageBreak(content int) string {
+	between := observe.After(a.spoken.body, content)
+	_, at := observe.Before(a.plain.body, observe.Content)
+	i := strings.LastIndex(between, a.proper)
+	if i < 0 || onlySpace(a.proper) || onlySpace(between[:i]) ||
+		!strings.HasPrefix(observe.After(a.plain.body, at), strings.Trim(between[:i], format.Space)) {
+		return ""
+	}
+	gap := between[:i+len(a.proper)]
+	if calls, _ := observe.Before(a.called.body, callKinds...); calls != between[len(gap):] {
+		return ""
+	}
+	return gap
+}
+
+// plainBesideCalls reports whether the template writes content that precedes calls without markers.
+func (a *contentPass) plainBesideCalls() bool {
+	if !a.spoken.shown(observe.Content) || !a.spoken.shown(observe.Name) {
+		return false
+	}
+	open, at := observe.Before(a.spoken.body, observe.Content)
+	return at <= 1 && onlySpace(a.withoutReasoning(open))
 }
 
 // contentClose returns the close of content: the literal after it, less the end of the turn. Turns

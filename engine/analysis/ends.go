@@ -33,7 +33,7 @@ func (a *state) sharedEnd(x, y string) string {
 func (a *state) turnEnd() string {
 	_, at := observe.Before(a.plain.body, observe.Content)
 	close := ""
-	if c := a.format.Content; c.Mode == format.ContentWrapped {
+	if c := a.format.Content; c.Wraps(false, false) {
 		close = c.Close.Full()
 	}
 	behind := strings.TrimPrefix(observe.After(a.plain.body, at), close)

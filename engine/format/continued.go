@@ -15,10 +15,7 @@ func (f Format) Continued(reasoning, content string, inReasoning bool) string {
 		}
 		text += f.Reasoning.Close.Full()
 	}
-	switch {
-	case f.Content.Mode == ContentWrapped,
-		f.Content.Mode == ContentWrappedWithReasoning && reasoning != "",
-		f.Content.Mode == ContentPlain && reasoning == "":
+	if f.Content.Wraps(reasoning != "", false) || f.Content.Mode == ContentPlain && reasoning == "" {
 		text += f.Content.Open.Full()
 	}
 	return text + content

@@ -114,7 +114,24 @@ const (
 	ContentWrapped                                 // always between markers
 	ContentWrappedWithReasoning                    // between markers only where there is reasoning
 	ContentWrappedWithCalls                        // between markers only beside calls
+	ContentWrappedWithoutCalls                     // between markers except beside calls
 )
+
+// Wraps reports whether content stands between the markers in a turn with or without reasoning and
+// calls.
+func (c Content) Wraps(reasoning, calls bool) bool {
+	switch c.Mode {
+	case ContentWrapped:
+		return true
+	case ContentWrappedWithReasoning:
+		return reasoning
+	case ContentWrappedWithCalls:
+		return calls
+	case ContentWrappedWithoutCalls:
+		return !calls
+	}
+	return false
+}
 
 // Content describes how content is spelled.
 type Content struct {

@@ -10,8 +10,9 @@ import (
 var (
 	reasoningModes = [...]string{"none", "tagged", "delimiter", "forced_open", "forced_closed",
 		"tools_only"}
-	contentModes = [...]string{"plain", "wrapped", "wrapped_with_reasoning", "wrapped_with_calls"}
-	slotKinds    = [...]string{"lit", "name", "id", "index", "recipient", "key", "type", "args",
+	contentModes = [...]string{"plain", "wrapped", "wrapped_with_reasoning", "wrapped_with_calls",
+		"wrapped_without_calls"}
+	slotKinds = [...]string{"lit", "name", "id", "index", "recipient", "key", "type", "args",
 		"value", "word", "number"}
 	bases       = [...]string{"observed", "traced", "mirrored", "assumed"}
 	bodyKinds   = [...]string{"none", "json", "tagged", "kwargs", "dict"}

@@ -26,7 +26,7 @@ type visitor interface {
 var (
 	reasoningModes = words[format.ReasoningMode](format.ReasoningToolsOnly)
 	bases          = words[format.Basis](format.Assumed)
-	contentModes   = words[format.ContentMode](format.ContentWrappedWithCalls)
+	contentModes   = words[format.ContentMode](format.ContentWrappedWithoutCalls)
 	slotKinds      = words[format.SlotKind](format.SlotNumber)
 	bodyKinds      = words[format.BodyKind](format.BodyDict)
 	valueStyles    = words[format.ValueStyle](format.StyleStr)

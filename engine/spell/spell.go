@@ -268,10 +268,7 @@ func (s *speller) reasoning(text string) node {
 
 func (s *speller) content(text string, reasoned bool) node {
 	c := s.f.Content
-	wrapped := c.Mode == format.ContentWrapped ||
-		c.Mode == format.ContentWrappedWithReasoning && reasoned ||
-		c.Mode == format.ContentWrappedWithCalls && len(s.calls) > 0
-	if !wrapped {
+	if !c.Wraps(reasoned, len(s.calls) > 0) {
 		if text == "" {
 			return space("")
 		}

@@ -186,10 +186,10 @@ func opens(prefill string, r format.Reasoning) bool {
 		r.Close.Text == "" && strings.Contains(prefill, r.Open.Text)
 }
 
-// contentMarkers wraps an answer as the format always does.
+// contentMarkers wraps an answer as the format does where nothing stands beside it.
 func (s *Subject) contentMarkers(answer string) string {
 	c := s.Template.Analysis().Format.Content
-	if c.Mode != format.ContentWrapped {
+	if !c.Wraps(false, false) {
 		return answer
 	}
 	return c.Open.Full() + answer + c.Close.Full()
