@@ -241,6 +241,24 @@ func TestFit(t *testing.T) {
 			"f:;g:a:;U", []string{"tool-description", "tool-parameters", "argument-description"},
 		},
 		{
+			"tools whose names are looked for beside their functions",
+			`{% for t in tools or [] %}{{ t.name + ':' + t.description + ';' }}{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}`,
+			`{"messages": [{"role": "user", "content": "U"}], "tools": [{"type": "function", "function": {"name": "f", "description": "d"}}, {"type": "function", "function": {"name": "g"}}]}`,
+			"f:d;g:;U", []string{"tool-description", "flat-tools"},
+		},
+		{
+			"arguments of which only strings can be written",
+			`{% for m in messages %}{{ m.content or '' }}{% for c in m.tool_calls or [] %}{{ c.function.name }}{% for k, v in c.function.arguments.items() %}{{ ' ' + k + '=' + v }}{% endfor %}{% endfor %}{% endfor %}`,
+			`{"messages": [{"role": "user", "content": "U"}, {"role": "assistant", "content": null, "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": {"a": "x", "b": 1.50, "c": [true], "d": null}}}]}]}`,
+			"Uf a=x b=1.50 c=[true] d=null", []string{"values-as-text"},
+		},
+		{
+			"arguments as text where they have to be",
+			`{% for m in messages %}{{ m.content or '' }}{% for c in m.tool_calls or [] %}{{ c.function.name + ' ' + c.function.arguments }}{% endfor %}{% endfor %}`,
+			`{"messages": [{"role": "user", "content": "U"}, {"role": "assistant", "content": null, "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": {"b": 1}}}]}]}`,
+			`Uf {"b": 1}`, []string{"arguments-as-string"},
+		},
+		{
 			"a tool that the template can do with",
 			`{% for t in tools or [] %}{{ t.function|tojson }}{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}`,
 			`{"messages": [{"role": "user", "content": "U"}], "tools": [{"type": "function", "function": {"name": "f"}}]}`,

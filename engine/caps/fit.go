@@ -46,11 +46,13 @@ func (c Caps) Fit(r chat.Request) Fitted {
 	f.developerRole()
 	f.systemRole()
 	f.toolMembers()
+	f.flatTools()
 	f.typedContent()
 	f.typedBesideTools()
 	f.stringContent()
 	f.toolsSystem()
 	f.arguments()
+	f.textValues()
 	f.namedIDs()
 	f.flatCalls()
 	f.nullContent()
@@ -181,8 +183,14 @@ func onlyText(content ordered.Value) bool {
 			func(p ordered.Value) bool { return p.At("type").Text() != "text" })
 }
 
-// FillsTools reports whether a polyfill fills in a tool's missing members.
-func FillsTools(polyfill string) bool { return slices.Contains(toolPolyfills[:], polyfill) }
+// Unfilled returns the capabilities whose Fit leaves tools and arguments as they came, though the
+// template fails on them.
+func (c Caps) Unfilled() Caps {
+	n := &c.Needs
+	n.ToolDescription, n.ToolParameters, n.ArgumentDescription = false, false, false
+	n.FlatTools, n.TextValues = false, false
+	return c
+}
 
 // toolPolyfills are the polyfills for a tool without description, without parameters, and with a
 // parameter without description.
@@ -339,6 +347,37 @@ func (f *fitter) flatCalls() {
 		for j, call := range calls {
 			calls[j] = observe.Flat(call)
 			f.used("flat-calls")
+		}
+		if len(calls) > 0 {
+			f.Input.Messages[i] = m.With("tool_calls", ordered.ArrayOf(calls...))
+		}
+	}
+}
+
+// flatTools gives tools the members of their functions where the template reads them there alone.
+func (f *fitter) flatTools() {
+	if !f.caps.Needs.FlatTools {
+		return
+	}
+	for i, t := range f.Input.Tools {
+		f.Input.Tools[i] = observe.Flat(t)
+		f.used("flat-tools")
+	}
+}
+
+// textValues gives arguments that are no strings as their JSON text where the template refuses
+// them.
+func (f *fitter) textValues() {
+	if !f.caps.Needs.TextValues {
+		return
+	}
+	for i, m := range f.Input.Messages {
+		calls := slices.Clone(m.At("tool_calls").Items())
+		for j, call := range calls {
+			if texts, changed := observe.Texts(call.At("function", "arguments")); changed {
+				calls[j] = call.With("function", call.At("function").With("arguments", texts))
+				f.used("values-as-text")
+			}
 		}
 		if len(calls) > 0 {
 			f.Input.Messages[i] = m.With("tool_calls", ordered.ArrayOf(calls...))

@@ -71,6 +71,11 @@ type Needs struct {
 	FlatCalls bool
 	// Followed: calls are written only where a message follows them.
 	Followed bool
+	// FlatTools: a tool's name is read from the tool itself, and not from its function.
+	FlatTools bool
+	// TextValues: an argument that is no string is refused where arguments are an object; its JSON
+	// text is not.
+	TextValues bool
 	// ToolsSystem: tools are described only where there is a system message.
 	ToolsSystem bool
 	// ResultName: a tool's result is written with the name of the function, or refused without.
@@ -167,20 +172,37 @@ func (o *Observer) roles() {
 }
 
 // tools decides whether tools are described, with a user's message alone or beside a system
-// message.
+// message, as they are declared or with the members of their functions beside them.
 func (o *Observer) tools() {
-	const name = "tools[0].function.name"
-	p := Probe{Plain: true, Tools: true}
-	if o.Facts.Tools = o.Observe(p).Writes(name); o.Facts.Tools {
+	alone := Probe{Plain: true, Tools: true}
+	beside := alone.With(func(p *Probe) { p.System = "system" })
+	describes := func(name string) bool {
+		n := &o.Facts.Needs
+		o.Facts.Tools = o.Observe(alone).Writes(name)
+		if !o.Facts.Tools {
+			o.Facts.Tools = o.Observe(beside).Writes(name)
+			n.ToolsSystem = o.Facts.Tools
+		}
+		return o.Facts.Tools
+	}
+	if describes("tools[0].function.name") {
 		return
 	}
-	p.System = "system"
-	beside := o.Observe(p)
-	o.Facts.Tools = beside.Writes(name)
-	o.Facts.Needs.ToolsSystem = o.Facts.Tools
-	if !o.Facts.Tools {
-		o.unjudged("supports_tools", o.Observe(Probe{Plain: true, Tools: true}), beside)
+	bare := []*Rendering{o.Observe(alone), o.Observe(beside)}
+	flat := func(r *Rendering) bool {
+		return slices.ContainsFunc(r.Trace.Missing(), func(path string) bool {
+			return strings.HasPrefix(path, "tools[0].")
+		})
 	}
+	if slices.ContainsFunc(bare, flat) {
+		o.flatTools = true
+		if describes("tools[0].name") {
+			o.Facts.Needs.FlatTools = true
+			return
+		}
+		o.flatTools = false
+	}
+	o.unjudged("supports_tools", bare...)
 }
 
 // unjudged notes a capability that no probe has shown, if all failed, and one of them not because

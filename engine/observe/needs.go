@@ -10,10 +10,28 @@ import (
 
 // needs finds the template's demands on requests that the probes of the ladder meet tacitly.
 func (o *Observer) needs() {
+	o.textValues()
 	o.laterContent()
 	o.resultName()
 	o.typedBesideTools()
 	o.toolMembers()
+}
+
+// textValues decides whether arguments that are no strings must be given as their JSON text: the
+// template fails on a number and takes its text, as one does that joins a value to others.
+func (o *Observer) textValues() {
+	if o.Turns.Called == nil || !o.Facts.ObjectArguments {
+		return
+	}
+	number := o.Turns.Called.Probe.With(func(p *Probe) {
+		p.Calls = o.CallsWith(1, ordered.MemberOf(KeyNeedles[0], ordered.Int(7)))
+	})
+	if r := o.Observe(number); r.Err == nil || jinja.Class(r.Err) == "LimitError" {
+		return
+	}
+	number.Texts = true
+	o.texts = o.Observe(number).Shows(ArgValue)
+	o.Facts.Needs.TextValues = o.texts
 }
 
 // laterContent looks at null content where the message with the calls is not the last one: a
@@ -77,8 +95,11 @@ func (o *Observer) toolMembers() {
 	without := func(change func(function ordered.Value) ordered.Value) bool {
 		return o.refuses(r, func(in *chattemplate.Input) {
 			in.Tools = slices.Clone(in.Tools)
-			for i, t := range in.Tools {
+			for i, t := range probeTools[:len(in.Tools)] {
 				in.Tools[i] = t.With("function", change(t.At("function")))
+				if o.flatTools {
+					in.Tools[i] = Flat(in.Tools[i])
+				}
 			}
 		})
 	}

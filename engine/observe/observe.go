@@ -41,13 +41,15 @@ type Observer struct {
 	// Turns are the renderings that the facts were found by.
 	Turns Turns
 
-	template *chattemplate.Template
-	parts    bool // probes have typed content, since answers are seen in no other form
-	silent   bool // nothing of a user's message is written
-	flags    []string
-	ids      bool // calls have ids that hold their names
-	flat     bool // calls have their names and arguments beside their functions, too
-	seen     map[string]*Rendering
+	template  *chattemplate.Template
+	parts     bool // probes have typed content, since answers are seen in no other form
+	silent    bool // nothing of a user's message is written
+	flags     []string
+	ids       bool // calls have ids that hold their names
+	flatTools bool // tools have the members of their functions beside them
+	texts     bool // arguments that are no strings are given as their JSON text
+	flat      bool // calls have their names and arguments beside their functions, too
+	seen      map[string]*Rendering
 }
 
 // New renders the probes that decide the facts. It fails only where the template renders no
@@ -86,7 +88,7 @@ type Rendering struct {
 // Observe renders a probe, with the variables that the template demands and, where it shows nothing
 // else, with typed content. The same probe again costs nothing.
 func (o *Observer) Observe(p Probe) *Rendering {
-	p.Parts = p.Parts || o.parts
+	p.Parts, p.FlatTools, p.Texts = p.Parts || o.parts, p.FlatTools || o.flatTools, p.Texts || o.texts
 	in := p.input()
 	in.Kwargs = append(slices.Clip(o.Facts.Needs.Bound), in.Kwargs...)
 	key := string(o.template.Vars(in).Append(nil, ordered.Compact))

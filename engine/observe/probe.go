@@ -44,6 +44,8 @@ type Probe struct {
 	Generate  bool
 	Kwargs    []ordered.Member
 	Text      bool // arguments as a string of JSON
+	Texts     bool // arguments that are no strings as their JSON text
+	FlatTools bool // tools have the members of their functions beside them, too
 	Padded    bool // content and reasoning have white space around them
 	Past      bool // both speak once more
 	Followed  bool // the user speaks once more
@@ -56,13 +58,25 @@ type Call struct {
 	Flat     bool // its name and arguments stand beside its function, too
 }
 
-// Flat returns a call with the members of its function beside it, as a template reads it that knows
-// no "function".
-func Flat(call ordered.Value) ordered.Value {
-	for _, m := range call.At("function").Members() {
-		call = call.With(m.Key, m.Value)
+// Flat returns a call or a tool with the members of its function beside it, as a template reads it
+// that knows no "function".
+func Flat(v ordered.Value) ordered.Value {
+	for _, m := range v.At("function").Members() {
+		v = v.With(m.Key, m.Value)
 	}
-	return call
+	return v
+}
+
+// Texts returns arguments of which those that are no strings are their JSON text, and reports
+// whether there are such.
+func Texts(args ordered.Value) (texts ordered.Value, changed bool) {
+	texts = args
+	for _, m := range args.Members() {
+		if m.Value.Kind() != ordered.String {
+			texts, changed = texts.With(m.Key, ordered.Str(m.Value.String())), true
+		}
+	}
+	return texts, changed
 }
 
 // CallsWith returns n calls with the same arguments, three at most, in the form that the template
@@ -125,6 +139,12 @@ func (p Probe) input() chattemplate.Input {
 	if p.Tools {
 		// no more than are called: describing tools is most of the work
 		in.Tools = probeTools[:max(1, len(p.Calls))]
+		if p.FlatTools {
+			in.Tools = slices.Clone(in.Tools)
+			for i, t := range in.Tools {
+				in.Tools[i] = Flat(t)
+			}
+		}
 	}
 	return in
 }
@@ -169,6 +189,9 @@ func (p Probe) answer() ordered.Value {
 		calls := make([]ordered.Value, len(p.Calls))
 		for i, c := range p.Calls {
 			args := ordered.ObjectOf(c.Args...)
+			if p.Texts {
+				args, _ = Texts(args)
+			}
 			if p.Text {
 				args = ordered.Str(args.String())
 			}

@@ -9,7 +9,6 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
-	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/conversation"
 )
 
@@ -25,7 +24,7 @@ type talked struct {
 	holed string   // the prompt, with holes for texts that are not the template's
 	found []marker // of that
 
-	unfilled error // with which the tools are refused as they came
+	unfilled error // with which tools and arguments are refused as they came
 }
 
 // span is the stretch of a prompt from the first to the last byte that came from a message, its
@@ -62,17 +61,13 @@ func (s *Subject) observeTalks() []*talked {
 }
 
 // unfilled returns the error with which a template fails on the tools of a request as they came,
-// where Fit has filled in their gaps: others do not.
+// or on arguments, where Fit has changed them for it: other engines do not.
 func (s *Subject) unfilled(r chat.Request, fitted caps.Fitted) error {
-	if !slices.ContainsFunc(fitted.Fits, caps.FillsTools) {
+	came := s.Template.Caps().Unfilled().Fit(r)
+	if slices.Equal(came.Fits, fitted.Fits) {
 		return nil
 	}
-	in := fitted.Input
-	in.Tools = make([]ordered.Value, len(r.Tools))
-	for i, t := range r.Tools {
-		in.Tools[i] = t.Wire()
-	}
-	_, err := s.Template.ChatTemplate().Render(in)
+	_, err := s.Template.ChatTemplate().Render(came.Input)
 	return err
 }
 
