@@ -63,6 +63,9 @@ type Analysis struct {
 	// Judged reports whether an assistant's message is a part of the question and no answer, either
 	// always or where there are no tools.
 	Judged bool
+	// BesideTools reports whether answers are written beside tools alone, and prompts without tools
+	// end with the header of such answers all the same.
+	BesideTools bool
 	// NextPrompt is the prompt for another answer that the template writes, unasked, after the end
 	// of a last one. It is no part of the turn.
 	NextPrompt string
@@ -181,7 +184,7 @@ func (a *state) result() *Analysis {
 	a.format.Header = a.proper
 	return &Analysis{Format: a.format, Evidence: a.evidence, Prefills: a.prefills,
 		Unread: a.unreadable, Unescaped: a.unescaped, NextTurn: a.next, NextPrompt: a.appended,
-		Judged: a.judging, heading: a.heading}
+		Judged: a.judging, BesideTools: a.besideTools, heading: a.heading}
 }
 
 // turns are the answers that the comparisons share. One that the template does not write has no

@@ -24,6 +24,9 @@ type heading struct {
 	// judging reports whether an assistant's message is a part of the question, at least where
 	// there are no tools.
 	judging bool
+	// besideTools reports whether answers are written beside tools alone, and prompts without tools
+	// end with their header all the same.
+	besideTools bool
 	// othersEnd is the text that the template writes after a user's message that ends the
 	// conversation.
 	othersEnd string
@@ -82,6 +85,8 @@ func (a *headerPass) withTools() {
 		if a.findHeader(); !onlySpace(a.proper) {
 			a.found("R2", "without tools an assistant's message is a part of the question; "+
 				"answers are written beside tools alone")
+			asked := a.observe(observe.Probe{Plain: true, Generate: true})
+			a.besideTools = asked.Err == nil && strings.HasSuffix(asked.String, a.proper)
 			return
 		}
 	}

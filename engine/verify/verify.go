@@ -606,6 +606,9 @@ func (v *verifier) render(s shape) (string, expected, error) {
 			r.Tools = append(r.Tools, t)
 		}
 	}
+	if v.analysis.BesideTools && len(r.Tools) == 0 {
+		r.Tools = Tools()[:1]
+	}
 	if v.caps.Needs.Followed {
 		r.Messages = append(r.Messages, asked())
 	}

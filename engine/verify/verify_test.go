@@ -120,6 +120,37 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestJudgeWithTools has a template that judges messages where there are no tools, and writes
+// answers beside tools: those prove how it is answered, since all prompts end alike.
+func TestJudgeWithTools(t *testing.T) {
+	const judge = `{% if tools %}{{ tools|tojson }}{% for m in messages %}[{{ m.role }}]{{ m.content or '' }}` + calls + `[over]{% endfor %}` +
+		`{% else %}[user]Judge: {% for m in messages %}{{ '(' ~ m.role ~ ') ' ~ m.content ~ '\n' }}{% endfor %}[over]{% endif %}PROMPT`
+	for prompt, want := range map[string]verify.Verdict{
+		`{% if add_generation_prompt %}[assistant]{% endif %}`:                                   verify.Verified,
+		`{% if add_generation_prompt %}{{ '[assistant]' if tools else '[verdict]' }}{% endif %}`: verify.Dropped,
+	} {
+		r := reportOf(t, strings.Replace(judge, "PROMPT", prompt, 1), nil)
+		if got, note := verdict(r, "content"); got != want {
+			t.Errorf("%s: content is %v (%s), want %v", prompt, got, note, want)
+		}
+		if got, note := verdict(r, "content and call"); got != verify.Verified {
+			t.Errorf("%s: content and call are %v (%s)", prompt, got, note)
+		}
+	}
+}
+
+// TestSeveralMessages has a template that writes a turn as several messages, each with a header.
+func TestSeveralMessages(t *testing.T) {
+	const message = `{% if m.content %}<|assistant|>{{ m.content }}<|end|>{{ '<|over|>' if not m.tool_calls }}{% endif %}` +
+		`{% if m.tool_calls %}<|assistant|>to tools:{% for c in m.tool_calls %}{{ c.function|tojson }}{% endfor %}<|end|><|wait|>{% endif %}`
+	r := reportOf(t, `{% for m in messages %}{% if m.role == 'assistant' %}`+message+`{% else %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endif %}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`, nil)
+	for _, shape := range []string{"content", "call", "content and call", "two calls"} {
+		if got, note := verdict(r, shape); got != verify.Verified {
+			t.Errorf("%s: %v %s", shape, got, note)
+		}
+	}
+}
+
 // TestNotExcused has a format in which the analysis took the opener of calls for the close of
 // reasoning. Reasoning then seems open where there is content, which is no fault of the template.
 func TestNotExcused(t *testing.T) {

@@ -242,6 +242,22 @@ func TestNothingBehindAnswers(t *testing.T) {
 	}
 }
 
+// TestNoAnswers has templates that refuse an assistant's message. Where one never looks at whether
+// an answer is asked for it serves no chat, and shows nothing that could be wrong.
+func TestNoAnswers(t *testing.T) {
+	const one = `{% if messages | length > 1 %}{{ raise_exception('one text at a time') }}{% endif %}query: {{ messages[0].content }}`
+	for template, want := range map[string]string{
+		one: "",
+		one + `{% if add_generation_prompt %}<|assistant|>{% endif %}`: "A003?",
+	} {
+		got, findings := broken(t, subject.New("test.jinja", template),
+			check.Options{Only: []string{"A003"}})
+		if got != want {
+			t.Errorf("%s\nbreaks %q, want %q\n%+v", template, got, want, findings)
+		}
+	}
+}
+
 // offset is a place of a text in bytes; -1 for the text as a whole.
 func offset(text string, p rule.Place) int {
 	if p.Line == 0 {

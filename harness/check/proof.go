@@ -108,9 +108,10 @@ func checkVerified(s *Subject, find finder) {
 	}
 	// Where nothing failed and nothing is proven, a template that writes no answers shows nothing
 	// that could be wrong; one that refuses them, or that declares calls and writes none, hides
-	// them.
+	// them. One that refuses answers and never looks at whether an answer is asked for has none: it
+	// serves an embedding or a judge, and no chat.
 	report, gate := s.Template.Verify(), s.Template.Gate()
-	refuses := report.Shapes[0].Verdict == verify.Refused
+	refuses := report.Shapes[0].Verdict == verify.Refused && s.prompts()
 	if gate.Unverified != nil && report.OK() && (gate.ToolCapable() || refuses) {
 		unjudged(find, gate.Unverified)
 	}
@@ -129,6 +130,17 @@ func checkVerified(s *Subject, find finder) {
 	}
 	g.find(find, "also fails (`assay analyze "+
 		"--verify` shows how)", func(shape verify.Shape) where { return s.turn(shape.Tools) })
+}
+
+// prompts reports whether the template looks at whether an answer is asked for.
+func (s *Subject) prompts() bool {
+	asked, err := s.fitted(talk(userTurn), false, true)
+	o, ok := asked.observe()
+	if err != nil || !ok {
+		return true // nothing is known of it
+	}
+	_, looked := o.Trace.Reading("add_generation_prompt")
+	return looked
 }
 
 func checkUnambiguous(s *Subject, find finder) {
