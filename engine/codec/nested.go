@@ -57,15 +57,7 @@ type level struct {
 	// A value that may be an array is held until another key comes: entries that repeat a key are
 	// the items of one.
 	holding bool
-	held    []byte // the JSON of the values so far
-	times   int    // how many they are
-}
-
-// single reports whether a held value is to be written as it is: there is one, and it may be no
-// array.
-func (l *level) single() bool {
-	array := bytes.HasPrefix(l.held, []byte("["))
-	return l.times == 1 && (array || l.value.Types()&^schema.Null != schema.Array)
+	held    Repeated
 }
 
 // route hands on the bytes that are read: to the innermost value that is held, else out.
@@ -80,7 +72,7 @@ func (r *route) Copy(from, to int) { r.Text(r.buf[from:to], from, to) }
 func (r *route) Text(text []byte, from, to int) {
 	for i := len(r.n.stack) - 1; i >= 0; i-- {
 		if l := &r.n.stack[i]; l.holding {
-			l.held = append(l.held, text...)
+			l.held.Add(text)
 			r.out.String("", from, to)
 			return
 		}
@@ -99,16 +91,7 @@ func (n *Nested) release(l *level, i int, whole bool, w *writer) {
 	l.holding = false
 	w.flush(i)
 	text := append(AppendText([]byte{'"'}, l.key), `": `...)
-	if !whole && l.times == 1 || whole && l.single() {
-		text = append(text, l.held...)
-	} else {
-		text = append(append(text, '['), l.held...)
-		if whole {
-			text = append(text, ']')
-		}
-	}
-	w.out.Text(text, i, i)
-	l.held = l.held[:0]
+	w.out.Text(l.held.Append(text, l.value, whole), i, i)
 }
 
 type nestedState uint8
@@ -260,7 +243,7 @@ func (n *Nested) readValue(buf []byte, i int, closed bool, w *writer) (int, verd
 				}
 				open, inner := "{", level{schema: s}
 				if array {
-					open, inner = "[", level{array: true, schema: s, value: items(s)}
+					open, inner = "[", level{array: true, schema: s, value: s.Item()}
 				}
 				w.put(open, i, j)
 				n.stack = append(n.stack, inner)
@@ -270,17 +253,6 @@ func (n *Nested) readValue(buf []byte, i int, closed bool, w *writer) (int, verd
 		}
 	}
 	return n.readHeld(buf, i, closed, types, w)
-}
-
-// items returns the schema of an array's items. The first ones may differ by their place, which a
-// spelling does not show.
-func items(s *schema.Schema) *schema.Schema {
-	for _, leaf := range append([]*schema.Schema{s}, s.Alts...) {
-		if leaf.Items != nil && leaf.Types()&schema.Array != 0 {
-			return leaf.Items
-		}
-	}
-	return schema.Any()
 }
 
 // readHeld reads a value that is understood only when its end is there.
@@ -395,8 +367,9 @@ func (n *Nested) readNext(buf []byte, i int, closed bool, w *writer) (int, verdi
 			end := i + length + m + len(t.Mid)
 			n.state = nestValue
 			if top.holding && top.key == string(key[:m]) { // once more
-				top.times++
-				w.put(", ", i, end)
+				w.flush(i)
+				top.held.Begin()
+				w.put("", i, end)
 				return end, goOn
 			}
 			n.release(top, i, true, w)
@@ -406,7 +379,9 @@ func (n *Nested) readNext(buf []byte, i int, closed bool, w *writer) (int, verdi
 			top.count++
 			w.put(comma, i, i)
 			if top.value.Types()&schema.Array != 0 {
-				top.holding, top.times = true, 1
+				w.flush(i)
+				top.holding = true
+				top.held.Begin()
 				w.put("", i, end)
 				return end, goOn
 			}

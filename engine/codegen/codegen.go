@@ -166,20 +166,22 @@ const (
 	CloseArguments // T9: arguments that break off are closed
 	// T10: an opener of reasoning at the beginning of an open block is dropped
 	RepeatedOpener
+	// T11: a number, true or false is a string where the schema allows strings alone
+	QuotedScalars
 
 	// Usual are the tolerances that are on unless a caller decides otherwise.
 	Usual = FreeSpace | ContentAround | LooseReasoning | OptionalWrapper | StrayClosers |
-		AnyLiteral | Fences | AnySpelling
+		AnyLiteral | Fences | AnySpelling | QuotedScalars
 )
 
 var toleranceNames = [...]string{"free-space", "content-around", "loose-reasoning",
 	"optional-wrapper", "stray-closers", "any-literal", "fences", "any-spelling", "close-arguments",
-	"repeated-opener"}
+	"repeated-opener", "quoted-scalars"}
 
 // ToleranceNames returns the names of all tolerances, T1 first.
 func ToleranceNames() []string { return slices.Clone(toleranceNames[:]) }
 
-// ParseTolerance returns the tolerance of a name, or of "T1" to "T10".
+// ParseTolerance returns the tolerance of a name, or of "T1" to "T11".
 func ParseTolerance(name string) (Tolerances, error) {
 	for i, n := range toleranceNames {
 		if name == n || name == fmt.Sprintf("T%d", i+1) {
@@ -295,11 +297,11 @@ type Trigger struct {
 
 // Output is the result of [Generate]. It is safe for concurrent use.
 type Output struct {
-	Program *peg.Program
-	Tools   []string // by the number in Name events
-	Marks   []MarkInfo
-	Values  []ValueInfo
-	IDs     []IDPlace // by spelling: the parts that wait for a call's id (E24)
+	Program   *peg.Program
+	Tools     []Function // by the number in Name events
+	Marks     []MarkInfo
+	Values    []ValueInfo
+	Spellings []SpellingInfo // by the number in Call events
 	// the part of the prefill that a parser reads first: all of it that may reach the message (E29)
 	Prefill string
 
@@ -314,6 +316,19 @@ type Output struct {
 	Preserved []string  // all markers, which a tokeniser must not cut
 
 	made made
+}
+
+// Function is one that may be called.
+type Function struct {
+	Name   string
+	Schema *schema.Schema // of its arguments
+	Quotes bool           // scalars become strings by the schema (T11)
+}
+
+// SpellingInfo is how the parser reads a spelling of calls.
+type SpellingInfo struct {
+	ID     IDPlace // the parts that wait for a call's id (E24)
+	Nested bool    // objects are entries between tags, so that a key may be repeated (E18)
 }
 
 // Generate makes the program for a format and a request. A [Generator] makes several for one

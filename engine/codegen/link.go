@@ -122,15 +122,16 @@ func (g *Generator) Generate(o Options) (*Output, error) {
 		Marks: s.marks.list, Values: s.values.list,
 		TrimContent: g.f.Content.Trim, TrimReasoning: g.f.Reasoning.Trim,
 		CloseArgs: f.t.on(CloseArguments), Incomplete: o.Incomplete,
-		IDs:   make([]IDPlace, max(1, len(f.t.calls))),
-		Stops: f.t.stopTexts(), Preserved: f.t.preserved(),
+		Spellings: make([]SpellingInfo, max(1, len(f.t.calls))),
+		Stops:     f.t.stopTexts(), Preserved: f.t.preserved(),
 		made: made{frame: f, parts: parts},
 	}
 	for i, c := range f.t.calls {
-		out.IDs[i] = c.idPlace()
+		out.Spellings[i] = SpellingInfo{c.idPlace(), c.Body.Codec.Nested}
 	}
-	for _, tool := range r.list {
-		out.Tools = append(out.Tools, tool.Name)
+	for i, tool := range r.list {
+		out.Tools = append(out.Tools,
+			Function{tool.Name, r.schemas[i], f.t.on(QuotedScalars)})
 	}
 	w := &demand{request: r, parallel: o.Parallel}
 	out.Lazy, out.Triggers = w.triggers()

@@ -294,6 +294,17 @@ func (s *Schema) Fields() []Property {
 	return out
 }
 
+// Item returns the schema of an array's items; of a union that of the first alternative that gives
+// one. The first items may differ by their place, which no spelling of calls shows.
+func (s *Schema) Item() *Schema {
+	for _, leaf := range append([]*Schema{s}, s.Alts...) {
+		if leaf.Items != nil && leaf.Types()&Array != 0 {
+			return leaf.Items
+		}
+	}
+	return Any()
+}
+
 // Field returns the schema that a property of an object has, and whether it is declared by name. An
 // undeclared one has the schema of matching pattern properties or of additional properties, or
 // anything.

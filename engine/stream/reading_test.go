@@ -72,6 +72,25 @@ var odd = []struct {
 	{"children that repeat and break off", "nested tags",
 		"~[<invoke name=\"get\">~[<opts>~[<a>x~[</a>~[<a>y~[</a>~[<b>~[<c>1~[</c>~[<c>2", "",
 		message("", incomplete("get", `{"opts": {"a": ["x", "y"], "b": {"c": [1, 2`))},
+	{"arguments that repeat", "nested tags",
+		"~[<invoke name=\"get\">~[<list>a~[</list>~[<list>2~[</list>~[<new>x~[</new>~[<new>y~[</new>" +
+			"~[<n>1~[</n>~[</invoke>", "",
+		message("", call("", "get", `{"list": ["a", "2"], "new": ["x", "y"], "n": 1}`))},
+	{"arguments that repeat and break off", "nested tags",
+		"~[<invoke name=\"get\">~[<city>Rome~[</city>~[<list>a~[</list>~[<list>b", "",
+		message("", incomplete("get", `{"city": "Rome", "list": ["a", "b"`))},
+	{"scalars where the schema has strings (T11)", "json in tag",
+		`<tool_call>{"name": "get", "arguments": {"city": 20.5e1, "n": 4, "opts": {"x": 1}, "list": [1, "2", true, null], "maybe": 5, "any": false}}</tool_call>`, "",
+		message("", call("", "get", `{"city": "20.5e1", "n": 4, "opts": {"x": 1}, "list": ["1", "2", "true", null], "maybe": 5, "any": false}`))},
+	{"a scalar for a string before the name", "json in tag",
+		`<tool_call>{"arguments": {"ci\u0074y": true}, "name": "get"}</tool_call>`, "",
+		message("", call("", "get", `{"ci\u0074y": "true"}`))},
+	{"a scalar for a string, as Python has it", "keyword arguments",
+		`<|start|>[get(city=True, list=[1.50]), ping()]<|end|>`, "",
+		message("", call("", "get", `{"city": "true", "list": ["1.50"]}`), call("", "ping", "{}"))},
+	{"a scalar for a string that breaks off", "json in tag",
+		`<tool_call>{"name": "get", "arguments": {"city": 12`, "",
+		message("", incomplete("get", `{"city": "12`))},
 	{"arguments that do not wait for an id that may never come", "id before the arguments",
 		`<call>{"name": "get", "arguments": ` + rome + `, "id": "7"}</call>`, "",
 		message("", call("", "get", rome))},
@@ -193,6 +212,18 @@ func TestCloseNoObject(t *testing.T) {
 				t.Errorf("arguments %s%s: %+v, %v", arguments, tail, m, p.Diagnostics())
 			}
 		}
+	}
+}
+
+// TestScalarsAsWritten reads without T11: the JSON is the model's.
+func TestScalarsAsWritten(t *testing.T) {
+	const arguments = `{"city": 3, "list": [true, "x"], "n": 4}`
+	o := usual("")
+	o.Tolerances &^= codegen.QuotedScalars
+	out := generate(t, formNamed(t, "json in tag"), o)
+	_, m := read(t, out, `<tool_call>{"name": "get", "arguments": `+arguments+`}</tool_call>`)
+	if want := message("", call("", "get", arguments)); !reflect.DeepEqual(m, want) {
+		t.Errorf("got %+v\nwant %+v", m, want)
 	}
 }
 

@@ -176,12 +176,18 @@ func TestTolerances(t *testing.T) {
 		{codegen.AnySpelling, undisclosed, `<|tool_call_start|>[ping()]<|tool_call_end|>`, nil, message("", call("", "ping", "{}")), message(`<|tool_call_start|>[ping()]<|tool_call_end|>`)},
 		{codegen.CloseArguments, jsonTag, `<tool_call>{"name": "get", "arguments": {"city": "Ro`, nil,
 			message("", call("", "get", `{"city": "Ro"}`)), message("", chat.ToolCall{Name: "get", Arguments: `{"city": "Ro`})},
+		{codegen.RepeatedOpener, jsonTag, "<think>hm</think>So.", func(o *codegen.Options) { o.Prefill = "<think>\n" },
+			chat.Message{Reasoning: "hm", Content: "So."},
+			chat.Message{Reasoning: "<think>hm", Content: "So."}},
+		{codegen.QuotedScalars, jsonTag, `<tool_call>{"name": "get", "arguments": {"city": 3, "n": 4, "list": [true]}}</tool_call>`, nil,
+			message("", call("", "get", `{"city": "3", "n": 4, "list": ["true"]}`)),
+			message("", call("", "get", `{"city": 3, "n": 4, "list": [true]}`))},
 	}
 	for i, c := range table {
 		t.Run(codegen.ToleranceNames()[i], func(t *testing.T) {
 			for _, on := range []bool{true, false} {
 				o := usual("")
-				o.Tolerances |= codegen.CloseArguments
+				o.Tolerances |= codegen.CloseArguments | codegen.RepeatedOpener
 				want := c.on
 				if !on {
 					o.Tolerances &^= c.which
@@ -204,8 +210,8 @@ func TestTolerances(t *testing.T) {
 			t.Errorf("%q is %v, %v", name, got, err)
 		}
 	}
-	if _, err := codegen.ParseTolerance("T11"); err == nil {
-		t.Error("T11 is no tolerance")
+	if _, err := codegen.ParseTolerance("T12"); err == nil {
+		t.Error("T12 is no tolerance")
 	}
 }
 

@@ -62,6 +62,7 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/peg"
 	"github.com/goassay/assay/engine/peg/vm"
+	"github.com/goassay/assay/engine/schema"
 )
 
 // MaxSpace bounds, in bytes, the white space that is held back because a marker may follow.
@@ -418,8 +419,9 @@ func (p *Parser) event(e *peg.Event) {
 	case codegen.Undeclared:
 		p.diagnose(Diagnostic{Off: e.Off, Kind: "undeclared-function", Msg: "text that looks like a tool call names a function that is not declared; it is content"})
 	case codegen.Call:
-		ids, keep := p.out.IDs[e.Arg], p.out.Incomplete == codegen.IncompleteKeep
-		p.call = &call{off: e.Off, ids: ids, hold: ids != codegen.IDNone || !keep}
+		spelled, keep := p.out.Spellings[e.Arg], p.out.Incomplete == codegen.IncompleteKeep
+		p.call = &call{off: e.Off, ids: spelled.ID, nested: spelled.Nested,
+			hold: spelled.ID != codegen.IDNone || !keep}
 	default:
 		if p.call != nil {
 			p.callEvent(p.call, e)
@@ -678,6 +680,15 @@ type call struct {
 	empty     bool // there are none, and the brace is still to be written
 	key       []byte
 
+	schema *schema.Schema // of the arguments, once the name is known
+	quoter *quoter        // nil where arguments are written as they come
+	nested bool           // objects are spelled as tags
+
+	repeating bool           // the entry at hand may be repeated
+	repeated  string         // its key, as JSON with what follows it
+	items     *schema.Schema // of the entry
+	held      codec.Repeated // what has come for it
+
 	inValue  bool
 	info     codegen.ValueInfo
 	value    []byte // ValueHeld: the text so far; ValueRaw: held back
@@ -694,7 +705,9 @@ type spare struct {
 func (p *Parser) callEvent(c *call, e *peg.Event) {
 	switch e.Kind {
 	case codegen.Name:
-		c.name, c.named = p.out.Tools[e.Arg], true
+		function := &p.out.Tools[e.Arg]
+		c.name, c.named = function.Name, true
+		c.know(function)
 	case codegen.ID:
 		switch {
 		case c.idDone:
@@ -717,7 +730,7 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 		c.waitNoMore(p.out.Incomplete)
 		if !c.argsDone {
 			p.cover(e.Off, e.End, ClassArguments)
-			extend(&c.args, e.Text)
+			c.putBytes(e.Text)
 		} else {
 			p.drop(e, "the call has its arguments already")
 		}
@@ -732,7 +745,7 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 		return
 	case codegen.Open:
 		c.waitNoMore(p.out.Incomplete)
-		c.args.WriteByte('{')
+		c.put("{")
 	case codegen.Close:
 		// Without entries only the end of the call tells that there are none: a call that breaks
 		// off has no "{}", which would look complete.
@@ -740,27 +753,26 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 			c.empty = true
 			return
 		}
-		c.args.WriteByte('}')
+		c.release(true)
+		c.put("}")
 	case codegen.Key:
-		c.comma()
-		c.args.Write(e.Text)
+		c.beginEntry(string(e.Text))
 	case codegen.KeyText:
 		p.cover(e.Off, e.End, ClassArguments)
 		c.key = append(c.key, e.Text...)
 		return
 	case codegen.KeyEnd:
-		c.comma()
 		key := string(c.key)
 		if e.Arg == 1 {
 			key = html.UnescapeString(key)
 		}
-		c.args.Write(append(codec.AppendText([]byte{'"'}, key), `": `...))
+		c.beginEntry(string(append(codec.AppendText([]byte{'"'}, key), `": `...)))
 		c.key = c.key[:0]
 	case codegen.ValueBegin:
 		c.inValue, c.info, c.value, c.verbatim, c.fresh = true, p.out.Values[e.Arg], c.value[:0],
 			false, true
 		if c.info.Mode == codegen.ValueRaw {
-			c.args.WriteByte('"')
+			c.put(`"`)
 		}
 	case codegen.Value:
 		p.cover(e.Off, e.End, ClassArguments)
@@ -787,13 +799,6 @@ func (c *call) waitNoMore(policy codegen.Incomplete) {
 	if c.ids == codegen.IDFirst && policy == codegen.IncompleteKeep {
 		c.hold = false
 	}
-}
-
-func (c *call) comma() {
-	if c.entries > 0 {
-		c.args.WriteString(", ")
-	}
-	c.entries++
 }
 
 // send puts the new part of a call into a delta, once its name is known and its id is, where one
@@ -841,12 +846,12 @@ func (p *Parser) addCall(index int) *chat.ToolCallDelta {
 func (p *Parser) spareArguments(c *call) bool {
 	switch len(c.spares) {
 	case 0:
-		c.args.WriteString("{}")
+		c.put("{}")
 	case 1:
 		s := c.spares[0]
 		c.spares = nil
 		p.cover(s.off, s.end, ClassArguments)
-		c.args.Write(s.text)
+		c.putBytes(s.text)
 		p.diagnose(Diagnostic{Off: s.off, Kind: "renamed-arguments", Text: c.name,
 			Msg: fmt.Sprintf("the call of %s has its arguments under another key "+
 				"than the template's", c.name)})
@@ -863,8 +868,9 @@ func (p *Parser) endCall(complete bool, off int) {
 	if c.inValue {
 		c.endValue(false)
 	}
+	c.release(false)
 	if c.empty && complete {
-		c.args.WriteByte('}')
+		c.put("}")
 	}
 	broken := "breaks off"
 	if complete && c.args.Len() == 0 {

@@ -61,7 +61,7 @@ func (c *call) flushValue(all bool, before string) {
 // writeString writes text inside a JSON string.
 func (c *call) writeString(text string) {
 	if text != "" {
-		c.args.Write(codec.AppendText(nil, text))
+		c.putBytes(codec.AppendText(nil, text))
 	}
 }
 
@@ -75,7 +75,7 @@ func (c *call) endValue(closed bool) {
 		}
 		c.flushValue(true, before)
 		if closed {
-			c.args.WriteByte('"')
+			c.put(`"`)
 		}
 		return
 	}
@@ -88,11 +88,11 @@ func (c *call) endValue(closed bool) {
 	}
 	switch {
 	case closed:
-		c.args.Write(codec.Decode(nil, text, c.info.Types, false))
+		c.putBytes(codec.Decode(nil, text, c.info.Types, false))
 	case c.info.Types&schema.String != 0: // JSON, as much of it as came
-		c.args.WriteString(strings.TrimSpace(text))
+		c.put(strings.TrimSpace(text))
 	default:
-		c.args.WriteByte('"')
+		c.put(`"`)
 		c.writeString(text)
 	}
 }

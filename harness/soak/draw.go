@@ -232,7 +232,9 @@ func (d *drawer) scraps() []string {
 	}
 	for range 3 { // they matter more
 		scraps = append(scraps, plan.Preserved...)
-		scraps = append(scraps, plan.Output.Tools...)
+		for _, f := range plan.Output.Tools {
+			scraps = append(scraps, f.Name)
+		}
 		scraps = append(scraps, plan.Stops...)
 	}
 	return slices.DeleteFunc(scraps, func(s string) bool { return s == "" })

@@ -1,0 +1,226 @@
+package stream
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/schema"
+)
+
+// quoter writes JSON as it comes, and makes a string of a number, true or false where its schema
+// allows nothing but strings (E21 T11). Null stays: it is no text. How the JSON is cut does not
+// matter.
+type quoter struct {
+	root   *schema.Schema
+	stack  []container
+	value  *schema.Schema // of the value that comes next; nil where nothing is known of it
+	keyed  bool           // a key comes next
+	key    []byte         // of the member at hand, as JSON without its quotes
+	state  quoterState
+	escape bool // a backslash precedes
+}
+
+// container is an object or array that is open.
+type container struct {
+	array  bool
+	schema *schema.Schema // nil where nothing is known of it
+}
+
+type quoterState uint8
+
+const (
+	betweenValues quoterState = iota
+	inKey
+	inString
+	inScalar
+	inQuoted // a scalar that is written as a string
+)
+
+func newQuoter(root *schema.Schema) *quoter { return &quoter{root: root, value: root} }
+
+// write appends more JSON.
+func (q *quoter) write(to *strings.Builder, text []byte) {
+	for i := 0; i < len(text); {
+		switch q.state {
+		case inKey, inString:
+			n := q.skip(text[i:])
+			to.Write(text[i : i+n])
+			i += n
+		case inScalar, inQuoted:
+			n := bytes.IndexAny(text[i:], ",]} \t\r\n")
+			if n < 0 {
+				to.Write(text[i:])
+				return
+			}
+			to.Write(text[i : i+n])
+			i += n
+			if q.state == inQuoted {
+				to.WriteByte('"')
+			}
+			q.state = betweenValues
+		default:
+			q.between(to, text[i])
+			to.WriteByte(text[i])
+			i++
+		}
+	}
+}
+
+// skip returns how much of a text belongs to the string at hand.
+func (q *quoter) skip(text []byte) int {
+	n := 0
+	for n < len(text) {
+		c := text[n]
+		n++
+		if c == '"' && !q.escape {
+			if q.state == inKey {
+				q.key = append(q.key, text[:n-1]...)
+			}
+			q.state = betweenValues
+			return n
+		}
+		q.escape = c == '\\' && !q.escape
+	}
+	if q.state == inKey {
+		q.key = append(q.key, text...)
+	}
+	return n
+}
+
+// between reads a byte outside strings and scalars, and writes what must precede it.
+func (q *quoter) between(to *strings.Builder, c byte) {
+	switch c {
+	case '{', '[':
+		in := container{array: c == '['}
+		if q.value != nil && q.value.Types()&(schema.Object|schema.Array) != 0 {
+			in.schema = q.value
+		}
+		q.stack = append(q.stack, in)
+		q.next()
+	case '}', ']':
+		if len(q.stack) > 0 {
+			q.stack = q.stack[:len(q.stack)-1]
+		}
+	case ',':
+		q.next()
+	case ':':
+		q.value = q.member()
+	case '"':
+		q.state = inString
+		if q.keyed {
+			q.state, q.keyed, q.key = inKey, false, q.key[:0]
+		}
+	case ' ', '\t', '\r', '\n':
+	default:
+		q.state = inScalar
+		if q.value != nil && q.value.IsString() && c != 'n' {
+			q.state = inQuoted
+			to.WriteByte('"')
+		}
+	}
+}
+
+// next makes ready for the first or a further item or member of the container at hand.
+func (q *quoter) next() {
+	q.value, q.keyed = nil, false
+	if len(q.stack) == 0 {
+		return
+	}
+	top := q.stack[len(q.stack)-1]
+	q.keyed = !top.array
+	if top.array && top.schema != nil {
+		q.value = top.schema.Item()
+	}
+}
+
+// member returns the schema of the member whose key was read.
+func (q *quoter) member() *schema.Schema {
+	if len(q.stack) == 0 || q.stack[len(q.stack)-1].schema == nil {
+		return nil
+	}
+	key := string(q.key)
+	if bytes.IndexByte(q.key, '\\') >= 0 {
+		v, err := ordered.ParseString(`"` + key + `"`)
+		if err != nil {
+			return nil
+		}
+		key = v.Text()
+	}
+	value, _ := q.stack[len(q.stack)-1].schema.Field(key)
+	return value
+}
+
+// beginEntry begins an entry of tagged arguments: its key, as JSON with what follows it. Where
+// objects are spelled as tags, entries that repeat a key are the items of an array (E18); a value
+// that may be one by its schema waits for the next key.
+func (c *call) beginEntry(key string) {
+	if c.repeating && c.repeated == key {
+		c.held.Begin()
+		return
+	}
+	c.release(true)
+	if c.entries > 0 {
+		c.put(", ")
+	}
+	c.entries++
+	if c.nested && c.schema != nil {
+		name, err := ordered.ParseString(strings.TrimSuffix(key, ": "))
+		value, _ := c.schema.Field(name.Text())
+		if err == nil && value.Types()&schema.Array != 0 {
+			c.repeating, c.repeated, c.items = true, key, value
+			c.held.Begin()
+			return
+		}
+	}
+	c.put(key)
+}
+
+// release writes the entry that is held, if one is: as it came, or as an array. whole: its value is
+// complete.
+func (c *call) release(whole bool) {
+	if !c.repeating {
+		return
+	}
+	c.repeating = false
+	c.put(c.repeated)
+	c.putBytes(c.held.Append(nil, c.items, whole))
+}
+
+// put adds to the arguments: to the value that is held, or to what may be sent.
+func (c *call) put(text string) {
+	switch {
+	case c.repeating:
+		c.held.Add([]byte(text))
+	case c.quoter != nil:
+		c.quoter.write(&c.args, []byte(text))
+	default:
+		c.args.WriteString(text)
+	}
+}
+
+func (c *call) putBytes(text []byte) {
+	switch {
+	case c.repeating:
+		c.held.Add(text)
+	case c.quoter != nil:
+		c.quoter.write(&c.args, text)
+	default:
+		extend(&c.args, text)
+	}
+}
+
+// know tells the schema of the arguments, once the name of the function is read. What has come of
+// them before it has gone into no delta.
+func (c *call) know(f *codegen.Function) {
+	c.schema = f.Schema
+	if !f.Quotes {
+		return
+	}
+	c.quoter = newQuoter(f.Schema)
+	if early := c.args.String(); early != "" {
+		c.args.Reset()
+		c.put(early)
+	}
+}
