@@ -102,8 +102,11 @@ func (a *contentPass) messageBreak(content int) string {
 	between := observe.After(a.spoken.body, content)
 	_, at := observe.Before(a.plain.body, observe.Content)
 	i := strings.LastIndex(between, a.proper)
-	if i < 0 || onlySpace(a.proper) || onlySpace(between[:i]) ||
-		!strings.HasPrefix(observe.After(a.plain.body, at), strings.Trim(between[:i], format.Space)) {
+	if i < 0 || onlySpace(a.proper) || onlySpace(between[:i]) {
+		return ""
+	}
+	end := strings.Trim(between[:i], format.Space)
+	if !strings.HasPrefix(observe.After(a.plain.body, at), end) {
 		return ""
 	}
 	gap := between[:i+len(a.proper)]

@@ -51,7 +51,7 @@ var fields = []field{
 	{"supports_string_content", func(c *Caps) *bool { return &c.StringContent }},
 	{"supports_typed_content", func(c *Caps) *bool { return &c.TypedContent }},
 	{"supports_object_arguments", func(c *Caps) *bool { return &c.ObjectArguments }},
-	{"supports_reasoning_effort", func(c *Caps) *bool { return &c.ReasoningEffort }},
+	{heeds, func(c *Caps) *bool { return &c.ReasoningEffort }},
 }
 
 // Value returns the capabilities as a JSON object of booleans, in their fixed order.
@@ -64,22 +64,23 @@ func (c Caps) Value() ordered.Value {
 }
 
 // String returns a line per capability, "name: true" or "name: false". Where a template keeps
-// reasoning only under some variables, the line names them: "supports_preserve_reasoning: true, by
-// clear_thinking=false".
+// reasoning, or heeds an effort, only under some variables, the line names them:
+// "supports_preserve_reasoning: true, by clear_thinking=false".
 func (c Caps) String() string {
 	var b strings.Builder
 	for _, f := range fields {
 		fmt.Fprintf(&b, "%s: %v", f.name, *f.get(&c))
-		if f.name == preserves && len(c.PreservedBy) > 0 {
-			b.WriteString(", by " + switches(c.PreservedBy))
+		by := map[string][]ordered.Member{preserves: c.PreservedBy, heeds: c.EffortBy}[f.name]
+		if len(by) > 0 {
+			b.WriteString(", by " + switches(by))
 		}
 		b.WriteByte('\n')
 	}
 	return b.String()
 }
 
-// preserves is the capability that a template may have under some variables alone.
-const preserves = "supports_preserve_reasoning"
+// preserves and heeds are the capabilities that a template may have under some variables alone.
+const preserves, heeds = "supports_preserve_reasoning", "supports_reasoning_effort"
 
 // switches writes variables as name=value, with spaces between them.
 func switches(variables []ordered.Member) string {

@@ -147,6 +147,8 @@ func TestReasoning(t *testing.T) {
 		{"the default is the one that is tried first", heeds("{{ 'think' if reasoning_effort|default('low') == 'low' else 'think hard' }}"), "supports_reasoning_effort: true\n"},
 		{"a word of its own", heeds("{{ 'think' if reasoning_effort == 'deep' }}"), "supports_reasoning_effort: true\n"},
 		{"others are refused", heeds("{% if reasoning_effort is defined %}{% if reasoning_effort not in ['none', 'deep'] %}{{ raise_exception('which?') }}{% endif %}{{ '<' ~ reasoning_effort ~ '>' }}{% endif %}"), "supports_reasoning_effort: true\n"},
+		{"heeded where thinking is asked for", heeds("{% if mull and reasoning_effort == 'deep' %}<deep>{% endif %}"), "supports_reasoning_effort: true, by mull=true\n"},
+		{"heeded where reasoning is written", strings.Replace(past, "(loop.last or KEEP)", "mull", 1) + `{% if mull and reasoning_effort == 'deep' %}<deep>{% endif %}`, "supports_reasoning_effort: true, by mull=true\n"},
 		{"none is heeded", heeds("{% if reasoning_effort is defined and reasoning_effort not in ['low'] %}{{ raise_exception('which?') }}{% endif %}"), "supports_reasoning_effort: false\n"},
 	} {
 		if got := detect(t, tt.template).String(); !strings.Contains(got, tt.want) {
@@ -197,6 +199,18 @@ func TestFit(t *testing.T) {
 				`{{ '<' + p.thinking + '>' if p.type == 'thinking' else p.text }}{% endfor %}{% endif %}{% endfor %}`,
 			`{"messages": [{"role": "user", "content": "U"}, {"role": "assistant", "content": "A", "reasoning_content": "R"}]}`,
 			"U<R>A", []string{"reasoning-as-part"},
+		},
+		{
+			"tools that are described beside a system message alone",
+			`{% for m in messages %}{% if m.role == 'system' %}{% for t in tools or [] %}<{{ t.function.name }}>{% endfor %}{% endif %}{{ m.content }}{% endfor %}`,
+			`{"messages": [{"role": "user", "content": "U"}], "tools": [{"type": "function", "function": {"name": "f"}}]}`,
+			"<f>U", []string{"empty-system-for-tools"},
+		},
+		{
+			"the same with a system message",
+			`{% for m in messages %}{% if m.role == 'system' %}{% for t in tools or [] %}<{{ t.function.name }}>{% endfor %}{% endif %}{{ m.content }}{% endfor %}`,
+			`{"messages": [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}], "tools": [{"type": "function", "function": {"name": "f"}}]}`,
+			"<f>SU", nil,
 		},
 		{
 			"a variable that the template demands",

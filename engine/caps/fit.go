@@ -186,9 +186,7 @@ func onlyText(content ordered.Value) bool {
 // Unfilled returns the capabilities whose Fit leaves tools and arguments as they came, though the
 // template fails on them.
 func (c Caps) Unfilled() Caps {
-	n := &c.Needs
-	n.ToolDescription, n.ToolParameters, n.ArgumentDescription = false, false, false
-	n.FlatTools, n.TextValues = false, false
+	c.Needs.Tool, c.Needs.TextValues = observe.ToolNeeds{}, false
 	return c
 }
 
@@ -199,8 +197,8 @@ var toolPolyfills = [...]string{"tool-description", "tool-parameters", "argument
 // toolMembers adds the members without which the template fails: an empty description, no
 // parameters, empty descriptions of its parameters.
 func (f *fitter) toolMembers() {
-	n := f.caps.Needs
-	if !n.ToolDescription && !n.ToolParameters && !n.ArgumentDescription {
+	n := f.caps.Needs.Tool
+	if !n.Description && !n.Parameters && !n.ArgumentDescription {
 		return
 	}
 	fill := func(needed bool, v ordered.Value, key string, value ordered.Value,
@@ -212,9 +210,9 @@ func (f *fitter) toolMembers() {
 		return v.With(key, value)
 	}
 	for i, t := range f.Input.Tools {
-		function := fill(n.ToolDescription, t.At("function"), "description", ordered.Str(""),
+		function := fill(n.Description, t.At("function"), "description", ordered.Str(""),
 			toolPolyfills[0])
-		function = fill(n.ToolParameters, function, "parameters", noParameters, toolPolyfills[1])
+		function = fill(n.Parameters, function, "parameters", noParameters, toolPolyfills[1])
 		if properties := function.At("parameters", "properties"); n.ArgumentDescription &&
 			properties.Kind() == ordered.Object {
 			for _, m := range properties.Members() {
@@ -356,7 +354,7 @@ func (f *fitter) flatCalls() {
 
 // flatTools gives tools the members of their functions where the template reads them there alone.
 func (f *fitter) flatTools() {
-	if !f.caps.Needs.FlatTools {
+	if !f.caps.Needs.Tool.Flat {
 		return
 	}
 	for i, t := range f.Input.Tools {

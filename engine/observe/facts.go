@@ -19,11 +19,14 @@ type Facts struct {
 	StringContent     bool // takes content as a string
 	TypedContent      bool // takes content as a list of typed parts
 	ObjectArguments   bool // takes a call's arguments as an object
-	ReasoningEffort   bool // heeds reasoning_effort
+	ReasoningEffort   bool // heeds reasoning_effort, always or by EffortBy
 
 	// PreservedBy are the variables under which earlier turns keep their reasoning; none where they
 	// always do.
 	PreservedBy []ordered.Member
+
+	// EffortBy are the variables under which reasoning_effort is heeded; none where it always is.
+	EffortBy []ordered.Member
 
 	// EscapedObjects: where a call's arguments come as an object, the template's own quotes around
 	// them are written as HTML entities, and where they come as text they are not.
@@ -71,8 +74,6 @@ type Needs struct {
 	FlatCalls bool
 	// Followed: calls are written only where a message follows them.
 	Followed bool
-	// FlatTools: a tool's name is read from the tool itself, and not from its function.
-	FlatTools bool
 	// TextValues: an argument that is no string is refused where arguments are an object; its JSON
 	// text is not.
 	TextValues bool
@@ -83,14 +84,21 @@ type Needs struct {
 	// StringBesideTools: where there are tools, a user's typed content is refused or printed; a
 	// string is not.
 	StringBesideTools bool
-	// ToolDescription, ToolParameters and ArgumentDescription: a tool without that member is
-	// refused.
-	ToolDescription, ToolParameters, ArgumentDescription bool
+	// Tool is what tools must be like.
+	Tool ToolNeeds
 	// Thinking are the variables under which reasoning is written; none where it always is, or
 	// never.
 	Thinking []ordered.Member
 	// Bound are variables without which the template fails, with a value that it can use.
 	Bound []ordered.Member
+}
+
+// ToolNeeds are what a template demands of tools.
+type ToolNeeds struct {
+	// Description, Parameters and ArgumentDescription: a tool without that member is refused.
+	Description, Parameters, ArgumentDescription bool
+	// Flat: a tool's name is read from the tool itself, and not from its function.
+	Flat bool
 }
 
 // TypedOnly reports whether content is written where it comes as typed parts, and nowhere else.
@@ -197,7 +205,7 @@ func (o *Observer) tools() {
 	if slices.ContainsFunc(bare, flat) {
 		o.flatTools = true
 		if describes("tools[0].name") {
-			o.Facts.Needs.FlatTools = true
+			o.Facts.Needs.Tool.Flat = true
 			return
 		}
 		o.flatTools = false

@@ -23,14 +23,16 @@ func (o *Observer) textValues() {
 	if o.Turns.Called == nil || !o.Facts.ObjectArguments {
 		return
 	}
-	number := o.Turns.Called.Probe.With(func(p *Probe) {
-		p.Calls = o.CallsWith(1, ordered.MemberOf(KeyNeedles[0], ordered.Int(7)))
-	})
-	if r := o.Observe(number); r.Err == nil || jinja.Class(r.Err) == "LimitError" {
+	number := func() *Rendering {
+		return o.Observe(o.Turns.Called.Probe.With(func(p *Probe) {
+			p.Calls = o.CallsWith(1, ordered.MemberOf(KeyNeedles[0], ordered.Int(7)))
+		}))
+	}
+	if r := number(); r.Err == nil || jinja.Class(r.Err) == "LimitError" {
 		return
 	}
-	number.Texts = true
-	o.texts = o.Observe(number).Shows(ArgValue)
+	o.texts = true
+	o.texts = number().Shows(ArgValue)
 	o.Facts.Needs.TextValues = o.texts
 }
 
@@ -107,9 +109,9 @@ func (o *Observer) toolMembers() {
 	lacking := func(key string) func(ordered.Value) ordered.Value {
 		return func(f ordered.Value) ordered.Value { return f.Without(key) }
 	}
-	n.ToolDescription = without(lacking("description"))
-	n.ToolParameters = without(lacking("parameters"))
-	n.ArgumentDescription = without(func(f ordered.Value) ordered.Value {
+	n.Tool.Description = without(lacking("description"))
+	n.Tool.Parameters = without(lacking("parameters"))
+	n.Tool.ArgumentDescription = without(func(f ordered.Value) ordered.Value {
 		properties := f.At("parameters", "properties")
 		for _, m := range properties.Members() {
 			properties = properties.With(m.Key, m.Value.Without("description"))
@@ -124,8 +126,7 @@ func (o *Observer) refuses(r *Rendering, change func(*chattemplate.Input)) bool 
 	if r.Err != nil {
 		return false
 	}
-	in := r.Probe.input()
-	in.Kwargs = append(slices.Clip(o.Facts.Needs.Bound), in.Kwargs...)
+	in := o.input(r.Probe)
 	change(&in)
 	_, err := o.template.Render(in)
 	return err != nil && jinja.Class(err) != "LimitError"
@@ -172,38 +173,63 @@ func (o *Observer) preserved() {
 	}
 }
 
-// effort decides whether some value of reasoning_effort changes the prompt: one of the usual, or
-// one that the template compares it with.
+// effort decides whether some value of reasoning_effort changes the prompt: as it is, under the
+// variables under which reasoning is written, or with a flag switched on.
 func (o *Observer) effort() {
-	const name = "reasoning_effort"
-	asked := Probe{Plain: true, Generate: true}
+	if !slices.Contains(o.template.Names(), effortName) {
+		return
+	}
+	under := [][]ordered.Member{nil}
+	if by := o.Facts.Needs.Thinking; len(by) > 0 {
+		under = append(under, by)
+	}
+	unset := o.Observe(Probe{Plain: true, Generate: true})
+	for _, flag := range o.Flags() {
+		if flag != effortName && unset.LooksUp(flag) {
+			under = append(under, []ordered.Member{ordered.MemberOf(flag, ordered.Boolean(true))})
+		}
+	}
+	for _, by := range under {
+		if o.heedsEffort(by) {
+			o.Facts.ReasoningEffort, o.Facts.EffortBy = true, by
+			return
+		}
+	}
+}
+
+const effortName = "reasoning_effort"
+
+// heedsEffort reports whether, under some variables, a value of reasoning_effort changes the
+// prompt: one of the usual, or one that the template compares it with.
+func (o *Observer) heedsEffort(under []ordered.Member) bool {
+	asked := Probe{Plain: true, Generate: true, Kwargs: under}
 	values := []string{"low", "medium", "high"}
 	texts := map[string]bool{}
 	unset := o.Observe(asked)
 	if unset.Err == nil {
 		texts[unset.String] = true
 	}
-	if !unset.LooksUp(name) {
-		return
+	if !unset.LooksUp(effortName) {
+		return false
 	}
 	for i := 0; i < len(values) && i < maxEfforts; i++ {
 		r := o.Observe(asked.With(func(p *Probe) {
 			p.Kwargs = append(p.Kwargs,
-				ordered.MemberOf(name, ordered.Str(values[i])))
+				ordered.MemberOf(effortName, ordered.Str(values[i])))
 		}))
 		if r.Err == nil {
 			texts[r.String] = true
 		}
-		for _, literal := range r.Trace.Literals(name) {
+		for _, literal := range r.Trace.Literals(effortName) {
 			if !slices.Contains(values, literal) {
 				values = append(values, literal)
 			}
 		}
 		if len(texts) > 1 {
-			o.Facts.ReasoningEffort = true
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // maxEfforts bounds how many values of reasoning_effort are tried.

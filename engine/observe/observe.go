@@ -88,9 +88,8 @@ type Rendering struct {
 // Observe renders a probe, with the variables that the template demands and, where it shows nothing
 // else, with typed content. The same probe again costs nothing.
 func (o *Observer) Observe(p Probe) *Rendering {
-	p.Parts, p.FlatTools, p.Texts = p.Parts || o.parts, p.FlatTools || o.flatTools, p.Texts || o.texts
-	in := p.input()
-	in.Kwargs = append(slices.Clip(o.Facts.Needs.Bound), in.Kwargs...)
+	p.Parts = p.Parts || o.parts
+	in := o.input(p)
 	key := string(o.template.Vars(in).Append(nil, ordered.Compact))
 	if r, ok := o.seen[key]; ok {
 		return r
@@ -114,6 +113,20 @@ func (o *Observer) Observe(p Probe) *Rendering {
 	o.seen[key] = r
 	o.template.Budget.Spend(int64(r.size()+len(key)) / bytesPerStep)
 	return r
+}
+
+// input returns the input of a probe, with the variables that the template demands and with tools
+// as it reads them.
+func (o *Observer) input(p Probe) chattemplate.Input {
+	in := p.input()
+	in.Kwargs = append(slices.Clip(o.Facts.Needs.Bound), in.Kwargs...)
+	if o.flatTools {
+		in.Tools = slices.Clone(in.Tools)
+		for i, t := range in.Tools {
+			in.Tools[i] = Flat(t)
+		}
+	}
+	return in
 }
 
 // maxTail bounds the atoms of an answer, since those of one rendering are compared with those of

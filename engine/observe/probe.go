@@ -44,8 +44,6 @@ type Probe struct {
 	Generate  bool
 	Kwargs    []ordered.Member
 	Text      bool // arguments as a string of JSON
-	Texts     bool // arguments that are no strings as their JSON text
-	FlatTools bool // tools have the members of their functions beside them, too
 	Padded    bool // content and reasoning have white space around them
 	Past      bool // both speak once more
 	Followed  bool // the user speaks once more
@@ -83,6 +81,10 @@ func Texts(args ordered.Value) (texts ordered.Value, changed bool) {
 // can do with.
 func (o *Observer) CallsWith(n int, args ...ordered.Member) []Call {
 	calls := make([]Call, n)
+	if o.texts {
+		texts, _ := Texts(ordered.ObjectOf(args...))
+		args = texts.Members()
+	}
 	for i := range calls {
 		calls[i] = Call{NameNeedles[i], IDNeedles[i], args, o.flat}
 		if o.ids {
@@ -139,12 +141,6 @@ func (p Probe) input() chattemplate.Input {
 	if p.Tools {
 		// no more than are called: describing tools is most of the work
 		in.Tools = probeTools[:max(1, len(p.Calls))]
-		if p.FlatTools {
-			in.Tools = slices.Clone(in.Tools)
-			for i, t := range in.Tools {
-				in.Tools[i] = Flat(t)
-			}
-		}
 	}
 	return in
 }
@@ -189,9 +185,6 @@ func (p Probe) answer() ordered.Value {
 		calls := make([]ordered.Value, len(p.Calls))
 		for i, c := range p.Calls {
 			args := ordered.ObjectOf(c.Args...)
-			if p.Texts {
-				args, _ = Texts(args)
-			}
 			if p.Text {
 				args = ordered.Str(args.String())
 			}

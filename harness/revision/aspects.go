@@ -98,7 +98,7 @@ func capsLost(p *pair, find finder) {
 		{was.ToolsSystem, is.ToolsSystem, "tools are described only beside a system message"},
 		{was.Followed, is.Followed, "calls are written only where a message follows"},
 		{was.NameInID, is.NameInID, "a call's name is written only inside its id"},
-		{was.FlatTools, is.FlatTools,
+		{was.Tool.Flat, is.Tool.Flat,
 			"a tool's name is read from the tool itself, and not from its function"},
 		{was.TextValues, is.TextValues, "an argument that is no string is refused"},
 		{was.FlatCalls, is.FlatCalls, "a call's name is read from the call itself, and not from its function"},
