@@ -96,8 +96,8 @@ func (a *contentPass) pairBesideCalls() format.Pair {
 	return format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
 }
 
-// messageBreak returns what stands between content and calls that are messages of their own: what
-// ends plain content, and the header once more. After it the calls are written as without content.
+// messageBreak returns the text between content and calls that are messages of their own: the end
+// of plain content, and the header once more. After it the calls are written as without content.
 func (a *contentPass) messageBreak(content int) string {
 	between := observe.After(a.spoken.body, content)
 	_, at := observe.Before(a.plain.body, observe.Content)

@@ -6,8 +6,8 @@ import (
 	"github.com/goassay/assay/engine/schema"
 )
 
-// Repeated is what entries of one key hold that follow each other, where objects are spelled as
-// tags: the value, or the items of an array (E18). The zero value has none.
+// Repeated has the values of entries that follow each other with one key, where objects are spelled
+// as tags: one value, or the items of an array (E18). The zero value has none.
 type Repeated struct {
 	json []byte
 	ends []int // of all values but the last
@@ -25,9 +25,9 @@ func (r *Repeated) Begin() {
 // Add adds to the JSON of the value at hand.
 func (r *Repeated) Add(text []byte) { r.json = append(r.json, text...) }
 
-// Append appends the JSON of what has come, and forgets it. The schema is that of the entry. Of an
-// array whose items are none, a value that is one holds several items. Where the last value is not
-// whole, neither is the JSON.
+// Append appends the JSON of the values that have come, and forgets them. The schema is that of the
+// entry. Of an array whose items are none, a value that is one holds several items. Where the last
+// value is not whole, neither is the JSON.
 func (r *Repeated) Append(dst []byte, s *schema.Schema, whole bool) []byte {
 	isArray := func(value []byte) bool { return bytes.HasPrefix(value, []byte("[")) }
 	defer func() { *r = Repeated{json: r.json[:0], ends: r.ends[:0]} }()

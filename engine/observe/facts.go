@@ -84,7 +84,7 @@ type Needs struct {
 	// StringBesideTools: where there are tools, a user's typed content is refused or printed; a
 	// string is not.
 	StringBesideTools bool
-	// Tool is what tools must be like.
+	// Tool has the demands on tools.
 	Tool ToolNeeds
 	// Thinking are the variables under which reasoning is written; none where it always is, or
 	// never.
@@ -93,7 +93,7 @@ type Needs struct {
 	Bound []ordered.Member
 }
 
-// ToolNeeds are what a template demands of tools.
+// ToolNeeds are the demands of a template on tools.
 type ToolNeeds struct {
 	// Description, Parameters and ArgumentDescription: a tool without that member is refused.
 	Description, Parameters, ArgumentDescription bool

@@ -89,7 +89,7 @@ func (q *quoter) skip(text []byte) int {
 	return n
 }
 
-// between reads a byte outside strings and scalars, and writes what must precede it.
+// between reads a byte outside strings and scalars, and writes the quote that must precede it.
 func (q *quoter) between(to *strings.Builder, c byte) {
 	switch c {
 	case '{', '[':
@@ -152,7 +152,7 @@ func (q *quoter) member() *schema.Schema {
 	return value
 }
 
-// beginEntry begins an entry of tagged arguments: its key, as JSON with what follows it. Where
+// beginEntry begins an entry of tagged arguments: its key, as JSON with the colon after it. Where
 // objects are spelled as tags, entries that repeat a key are the items of an array (E18); a value
 // that may be one by its schema waits for the next key.
 func (c *call) beginEntry(key string) {
@@ -188,7 +188,7 @@ func (c *call) release(whole bool) {
 	c.putBytes(c.held.Append(nil, c.items, whole))
 }
 
-// put adds to the arguments: to the value that is held, or to what may be sent.
+// put adds to the arguments: to the value that is held, or to those that may be sent.
 func (c *call) put(text string) {
 	switch {
 	case c.repeating:
@@ -211,8 +211,8 @@ func (c *call) putBytes(text []byte) {
 	}
 }
 
-// know tells the schema of the arguments, once the name of the function is read. What has come of
-// them before it has gone into no delta.
+// know tells the schema of the arguments, once the name of the function is read. Arguments that
+// have come before it have gone into no delta.
 func (c *call) know(f *codegen.Function) {
 	c.schema = f.Schema
 	if !f.Quotes {

@@ -685,9 +685,9 @@ type call struct {
 	nested bool           // objects are spelled as tags
 
 	repeating bool           // the entry at hand may be repeated
-	repeated  string         // its key, as JSON with what follows it
+	repeated  string         // its key, as JSON with the colon after it
 	items     *schema.Schema // of the entry
-	held      codec.Repeated // what has come for it
+	held      codec.Repeated // the JSON that has come for it
 
 	inValue  bool
 	info     codegen.ValueInfo
