@@ -147,6 +147,11 @@ engines: ## set up other engines and hold them to the corpus: ENGINE=sglang for 
 	@mkdir -p out
 	$(GO) run ./cmd/assay engines run --results out/engines.jsonl --page out/engines.md --html out/engines.html $(if $(ENGINE),ci/engines/$(ENGINE)/run,$(wildcard ci/engines/*/run))
 
+.PHONY: grammars
+grammars: ## set up xgrammar and llguidance and have them judge turns by our grammars, as our matcher does: TURNS=10000 SEED=1
+	@ci/engines.sh grammars
+	$(GO) run ./cmd/assay engines judge --turns $(or $(TURNS),10000) --seed $(or $(SEED),1) ci/engines/grammars/xgrammar ci/engines/grammars/llguidance
+
 .PHONY: live-soak
 live-soak: deps llama ## soak with llama.cpp as the second engine for grammars: T, SEED and CASE as for soak
 	@ASSAY_VENDOR=$(CURDIR)/$(VENDOR) ci/llama.sh $(GO) test -tags llama ./harness/soak -run '^TestSoak$$' -v -count=1 -timeout 0 -args -soak=$(T) -soak-seed=$(or $(SEED),0) -soak-case=$(or $(CASE),0)

@@ -43,7 +43,7 @@ var policy = map[string][]string{
 	"peg/vm":  {"peg"},
 	"gbnf":    {"ordered", "schema", "source"},
 	"dialect": {"format"},
-	"emit":    {"format", "ordered", "source"},
+	"emit":    {"codegen", "format", "gbnf", "ordered", "source", "vocab"},
 
 	"formatjson": {"format", "ordered"},
 	"codegen":    {"chat", "codec", "dialect", "format", "gbnf", "ordered", "peg", "schema"},

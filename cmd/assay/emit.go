@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -10,23 +11,40 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/emit"
 	"github.com/goassay/assay/engine/formatjson"
+	"github.com/goassay/assay/engine/model"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/standard"
-	"github.com/goassay/assay/harness/subject"
 )
 
-// target is a language in which a format is written.
+// target is a language in which a format is written, or the grammar of the answers to a request.
 type target struct {
-	name   string
-	write  func(*engine.Template) (ordered.Value, error)
-	member string // of tokenizer_config.json that holds it; empty: none does
+	name    string
+	object  func(*engine.Template) (ordered.Value, error) // of a format
+	member  string                                        // of tokenizer_config.json that holds it
+	grammar func(*engine.Plan, *engine.Vocabulary) (string, error)
 }
 
 var targets = []target{
-	{"format", func(t *engine.Template) (ordered.Value, error) { return formatDocument(t), nil }, ""},
-	{"response-template", func(t *engine.Template) (ordered.Value, error) {
-		return emit.ResponseTemplate(t.Analysis().Format)
-	}, "response_template"},
+	{name: "format", object: func(t *engine.Template) (ordered.Value, error) {
+		return formatDocument(t), nil
+	}},
+	{name: "response-template", member: "response_template",
+		object: func(t *engine.Template) (ordered.Value, error) {
+			return emit.ResponseTemplate(t.Analysis().Format)
+		}},
+	{name: "structural-tag", grammar: func(p *engine.Plan, _ *engine.Vocabulary) (string, error) {
+		tag, err := emit.StructuralTag(p.Output)
+		return emit.Indent(tag), err
+	}},
+	{name: "lark", grammar: func(p *engine.Plan, v *engine.Vocabulary) (string, error) {
+		return emit.Lark(p.Output, v)
+	}},
+	{name: "ebnf", grammar: func(p *engine.Plan, _ *engine.Vocabulary) (string, error) {
+		return emit.EBNF(p.Output)
+	}},
+	{name: "gbnf", grammar: func(p *engine.Plan, _ *engine.Vocabulary) (string, error) {
+		return emit.GBNF(p.Output)
+	}},
 }
 
 func targetNames() []string {
@@ -54,62 +72,113 @@ func formatDocument(t *engine.Template) ordered.Value {
 var emitCommand = command{
 	group: serving, name: "emit", args: "TARGET TEMPLATE",
 	takes: arity{2, 2, "a target and a template"}, files: templateFiles,
-	short: "write a template's format for another engine",
-	long: `The target format is the format as JSON, from which parsers can be made in any language;
+	short: "write a template's format, or the grammar of its answers, for another engine",
+	long: `Of the format: the target format is JSON, from which parsers can be made in any language;
 "assay parse --format" reads it. The target response-template is transformers' object, version 1,
 which vLLM and SGLang read from tokenizer_config.json, too; --into writes it there and leaves every
-other byte of the file as it is. It reads every turn that the format spells, or the command fails
-and names the part for which the target's language has no words; it never approximates.`,
+other byte of the file as it is.
+
+Of the answers to a request, its tools, its tool_choice and its parallel_tool_calls: structural-tag
+and ebnf are for xgrammar, lark is for llguidance, gbnf for llama.cpp. The grammar is one of a whole
+answer, reasoning and the end included; only a structural tag leaves text free up to a call, where
+the request leaves the model free to call. With --tokenizer, lark names special tokens by their ids,
+which a tokeniser that has such tokens needs.
+
+A target says exactly what the format says, or the command fails and names the part for which the
+target's language has no words; it never approximates. docs/grammars.md has the proofs.`,
 	setup: func(flags *flagSet) func(*call) error {
-		into := flags.String("into", "", "tokenizer_config.json `FILE` to write a "+
+		e := &emission{step: new(step)}
+		flags.StringVar(&e.into, "into", "", "tokenizer_config.json `FILE` to write a "+
 			"response-template into")
-		limits := limitFlag(flags, lookedAt)
-		return func(c *call) error {
-			for _, t := range targets {
-				if t.name == c.args[0] {
-					return c.emit(t, *into, limits.of(c))
-				}
-			}
-			return usageError{fmt.Errorf("no target %q; there are %s%s", c.args[0],
-				strings.Join(targetNames(), ", "), meant(c.args[0], targetNames()))}
-		}
+		e.tokenizerFlag(flags)
+		e.limits = limitFlag(flags, lookedAt)
+		e.requestFlags(flags)
+		return e.run
 	},
 }
 
-func (c *call) emit(to target, into string, limits engine.Limits) error {
-	if into != "" && to.member == "" {
+type emission struct {
+	*step
+	into string
+}
+
+func (e *emission) run(c *call) error {
+	i := slices.IndexFunc(targets, func(t target) bool { return t.name == c.args[0] })
+	if i < 0 {
+		return usageError{fmt.Errorf("no target %q; there are %s%s", c.args[0],
+			strings.Join(targetNames(), ", "), meant(c.args[0], targetNames()))}
+	}
+	to := targets[i]
+	if e.into != "" && to.member == "" {
 		return usageError{fmt.Errorf("--into: no file has a place for the target %s", to.name)}
 	}
-	src, err := subject.Open(c.args[1], c.stdin)
+	template := c.args[1]
+	c.args = c.args[1:]
+	if to.grammar != nil {
+		vocabulary, err := e.specials()
+		if err != nil {
+			return err
+		}
+		plan, err := e.prepare(c)
+		if err != nil {
+			return err
+		}
+		text, err := to.grammar(plan, vocabulary)
+		if err != nil {
+			return &failure{err}
+		}
+		_, err = io.WriteString(c.data(), text)
+		return err
+	}
+	t, err := e.template(c)
 	if err != nil {
 		return err
 	}
-	t, err := src.Limited(limits).Compile()
-	if err != nil {
-		return err
-	}
-	object, err := to.write(t)
+	object, err := to.object(t)
 	if err := exhausted(t); err != nil {
 		return err
 	}
 	var refused *emit.Inexpressible
 	if errors.As(err, &refused) {
-		fmt.Fprintf(c.stderr, "%s: %v\n", src.Name, err)
+		fmt.Fprintf(c.stderr, "%s: %v\n", template, err)
 		return errFailed
 	} else if err != nil {
 		return err
 	}
-	if into == "" {
+	if e.into == "" {
 		fmt.Fprint(c.data(), emit.Indent(object))
 		return nil
 	}
-	text, err := os.ReadFile(into)
+	return writeInto(e.into, to.member, object)
+}
+
+// specials reads the tokenizer's vocabulary, if there is one. Only the grammar's literals are to
+// have its tokens: the parser is made without it.
+func (e *emission) specials() (*engine.Vocabulary, error) {
+	if e.tokenizer == "" {
+		return nil, nil
+	}
+	v, err := model.Vocabulary(e.tokenizer)
+	e.tokenizer = ""
+	return v, err
+}
+
+// writeInto puts a member into a file of JSON.
+func writeInto(file, member string, object ordered.Value) error {
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	written, err := emit.Into(into, string(text), to.member, object)
+	written, err := emit.Into(file, string(text), member, object)
 	if err != nil {
 		return err
 	}
-	return replaceText(into, written)
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(file+".new", []byte(written), info.Mode().Perm()); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
 }

@@ -21,7 +21,7 @@ var enginesCommand = command{
 	short: "hold other engines to the corpus, and pick their parsers for a template",
 	long: `An adapter is a program that lets another engine answer, one JSON object a line
 (docs/adapters.md). Those of the repository lie under ci/engines and are set up by "make engines".`,
-	within: []*command{&enginesRunCommand, &enginesPickCommand},
+	within: []*command{&enginesRunCommand, &enginesPickCommand, &enginesJudgeCommand},
 }
 
 var enginesRunCommand = command{
@@ -221,6 +221,78 @@ func (p *enginesPick) run(c *call) error {
 		fmt.Fprint(c.stdout, report.String())
 	}
 	if len(report.Faults) > 0 {
+		return errFailed
+	}
+	return nil
+}
+
+var enginesJudgeCommand = command{
+	name: "judge", args: "ADAPTER...", takes: arity{1, -1, "an adapter: a program, or one with its " +
+		"arguments in quotes"},
+	short: "hold the grammars of engines to ours, on turns that are right and wrong",
+	long: `The turns are outputs of the corpus and sentences of the grammars, most of them with bytes,
+words or markers taken out, doubled or swapped. Each engine reads the grammars in its own languages,
+as "assay emit" writes them, and is to take and refuse the turns that our matcher takes and refuses:
+for requests as they are, with a call required, with a tool named and with one call at most. A turn
+that an engine judges otherwise is printed, and the exit status is 1.`,
+	setup: func(flags *flagSet) func(*call) error {
+		j := new(enginesJudge)
+		flags.StringVar(&j.only, "run", "", "only families whose name contains `TEXT`")
+		flags.IntVar(&j.turns, "turns", 1000, "how many turns, in each language")
+		flags.Int64Var(&j.seed, "seed", 1, "the `SEED` from which the turns are drawn")
+		flags.BoolVar(&j.json, "json", false, "print a JSON object for each language")
+		return j.run
+	},
+}
+
+type enginesJudge struct {
+	only  string
+	turns int
+	seed  int64
+	json  bool
+}
+
+func (j *enginesJudge) run(c *call) error {
+	loaded, err := families.Load(corpus.FS)
+	if err != nil {
+		return err
+	}
+	drawer, err := engines.NewDrawer(loaded, j.only)
+	if err != nil {
+		return err
+	}
+	for _, text := range drawer.Refused {
+		c.note("no grammar: %s", text)
+	}
+	turns := drawer.Draw(j.turns, j.seed)
+	failed := 0
+	for _, adapter := range c.args {
+		a, err := engines.Start(c.ctx, strings.Fields(adapter), nil)
+		if err != nil {
+			return err
+		}
+		defer a.Close()
+		judged, err := a.JudgeTurns(c.ctx, turns)
+		if err != nil {
+			return err
+		}
+		for _, one := range judged {
+			failed += len(one.Differences)
+			if j.json {
+				if err := writeJSON(c.stdout, one); err != nil {
+					return err
+				}
+				continue
+			}
+			for _, d := range one.Differences {
+				fmt.Fprintln(c.stdout, d)
+			}
+			fmt.Fprintf(c.stdout, "%s %s, %s: %d turns by %d grammars, %d of them taken, "+
+				"%d judged unlike our matcher (seed %d)\n", one.Engine, one.Version, one.Language,
+				one.Turns, one.Grammars, one.Taken, len(one.Differences), j.seed)
+		}
+	}
+	if failed > 0 {
 		return errFailed
 	}
 	return nil

@@ -351,6 +351,10 @@ func (o *Output) Tree() *peg.Tree {
 // Grammar returns the grammar for decoding. It is made when it is first asked for.
 func (o *Output) Grammar() (*gbnf.Grammar, error) { return o.made.grammar() }
 
+// Whole returns the grammar of all of an answer: [Output.Grammar] where that waits for nothing. It
+// is made when it is first asked for.
+func (o *Output) Whole() (*gbnf.Grammar, error) { return o.made.whole() }
+
 // sortProperties returns a schema with all properties in alphabetical order, as jinja2's dictsort
 // has it: without regard to case.
 func sortProperties(v ordered.Value) ordered.Value {

@@ -56,6 +56,7 @@ type made struct {
 	frame   *frame
 	parts   peg.Parts
 	grammar func() (*gbnf.Grammar, error)
+	whole   func() (*gbnf.Grammar, error)
 }
 
 func (g *Generator) frame(o Options) (*frame, error) {
@@ -135,7 +136,11 @@ func (g *Generator) Generate(o Options) (*Output, error) {
 	}
 	w := &demand{request: r, parallel: o.Parallel}
 	out.Lazy, out.Triggers = w.triggers()
-	out.made.grammar = sync.OnceValues(func() (*gbnf.Grammar, error) { return w.grammar(out.Lazy) })
+	out.made.whole = sync.OnceValues(func() (*gbnf.Grammar, error) { return w.grammar(false) })
+	out.made.grammar = out.made.whole
+	if out.Lazy {
+		out.made.grammar = sync.OnceValues(func() (*gbnf.Grammar, error) { return w.grammar(true) })
+	}
 	return out, nil
 }
 

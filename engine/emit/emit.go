@@ -1,8 +1,12 @@
-// Package emit writes a format in the languages of other engines.
+// Package emit writes a format, and the grammar of its answers, in the languages of other engines.
 //
 // # Targets
 //
 //	ResponseTemplate   transformers' response_template, version 1: a parser of whole and streamed outputs
+//	GBNF               llama.cpp's grammars
+//	EBNF               xgrammar's grammars
+//	Lark               llguidance's grammars
+//	StructuralTag      xgrammar's structural tags, which vLLM and SGLang take in requests
 //
 // # Exact, or refused
 //

@@ -12,7 +12,8 @@
 // # Model
 //
 // All of these are plain data that print the same text everywhere ([Grammar.String]) and read back
-// as they were ([Parse]). A [Builder] composes elements and gives rules readable, deterministic
+// as they were ([Parse]); xgrammar and llguidance read them in their own notations ([Grammar.EBNF],
+// [Grammar.Lark]). A [Builder] composes elements and gives rules readable, deterministic
 // names; equal rules are one rule. It also makes grammars for JSON Schemas ([Builder.JSON],
 // [Builder.Value]) and for text that stops at markers ([Builder.Until]). A [Matcher] reads a text
 // in pieces and keeps every way in which it can still be derived; a [Sampler] writes random
@@ -219,6 +220,11 @@ func appendElement(dst []byte, e Element) []byte {
 	} else {
 		dst = append(appendAlts(append(dst, '('), e.Alts), ')')
 	}
+	return appendCount(dst, e)
+}
+
+// appendCount appends how often a repetition repeats.
+func appendCount(dst []byte, e Element) []byte {
 	switch {
 	case e.Min == 0 && e.Max == 1:
 		return append(dst, '?')

@@ -11,6 +11,9 @@
 // [Judge] compares an answer with the message that the case wants and names the difference: a
 // fault, or one of the policies of docs/policies.md on which engines differ by design.
 //
+// Engines that constrain outputs are held to our matcher: a [Drawer] draws turns that are right and
+// wrong, and [Adapter.JudgeTurns] has an engine judge them by the grammars of package emit.
+//
 // # Results
 //
 // A [Result] is a JSON line. Results of several runs merge; [Matrix] counts them by family and
@@ -68,6 +71,11 @@ type Request struct {
 	Parser *Parser `json:"parser,omitempty"`
 	// ResponseTemplate is transformers' object for this template, where there is one.
 	ResponseTemplate json.RawMessage `json:"response_template,omitempty"`
+	// Of "judge": a grammar in one of the languages that the adapter describes, and the turns to
+	// judge by it, as bytes.
+	Language string   `json:"language,omitempty"`
+	Grammar  string   `json:"grammar,omitempty"`
+	Turns    [][]byte `json:"turns,omitempty"`
 }
 
 // Parser names the parsers of an engine for calls and for reasoning.
@@ -87,6 +95,8 @@ type Answer struct {
 	Message *Message `json:"message,omitempty"` // of parse
 	Deltas  []Delta  `json:"deltas,omitempty"`  // of parse with chunks
 	Parser  *Parser  `json:"parser,omitempty"`  // of detect: the engine's own choice
+	// of judge: whether the grammar takes a turn, in the order of the turns
+	Verdicts []bool `json:"verdicts,omitempty"`
 
 	Description // of describe
 }
@@ -106,6 +116,8 @@ type Description struct {
 	OneParser bool `json:"one_parser,omitempty"`
 	// TakesResponseTemplate reports whether the engine parses with the object of a request.
 	TakesResponseTemplate bool `json:"response_template,omitempty"`
+	// Grammars are the languages of the grammars by which the engine judges turns.
+	Grammars []string `json:"grammars,omitempty"`
 }
 
 // Message is a parsed output in OpenAI's terms. Arguments are JSON text.

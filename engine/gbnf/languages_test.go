@@ -1,0 +1,113 @@
+package gbnf_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/engine/source"
+)
+
+func grammar(t *testing.T, text string) *gbnf.Grammar {
+	t.Helper()
+	g, err := gbnf.Parse(source.New("test", text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestEBNF(t *testing.T) {
+	g := grammar(t, `root ::= . [^<] 3d "\x01a" ("b" | "c"){2,}
+3d ::= [-a]? "é"
+`)
+	got, err := g.EBNF()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `root ::= [\u0000-\uD7FF\uE000-\U0010FFFF] ` +
+		`[\u0000-\u003B\u003D-\uD7FF\uE000-\U0010FFFF] r-3d "\u0001a" ("b" | "c"){2,}
+r-3d ::= ([\u002Da])? "é"
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if _, err := grammar(t, "root ::= <[7]>\n").EBNF(); err == nil ||
+		!strings.Contains(err.Error(), "a token and no text") {
+		t.Errorf("a token: %v", err)
+	}
+}
+
+// TestLark pins where characters are lexemes of their own: wherever a longer lexeme could swallow
+// a character that something else is to read.
+func TestLark(t *testing.T) {
+	for _, test := range []struct{ about, grammar, want string }{
+		{"literals that differ at once", `root ::= "ab" | "cd"`, `start: "ab" | "cd"`},
+		{"literals that begin alike", `root ::= "abc" | "abd"`,
+			`start: "a" "b" "c" | "a" "b" "d"`},
+		{"text up to a marker", "root ::= text \"<x>\"\ntext ::= [^<] text | \"\"",
+			"start: text \"<x>\"\ntext: /[^<]+/ text | \"\""},
+		{"text that swallows what follows", "root ::= text \"ab\"\ntext ::= [^<] text | \"\"",
+			"start: text \"a\" \"b\"\ntext: /[^<]/ text | \"\""},
+		{"text beside a literal that begins like it", `root ::= [a-z]+ | "ab1"`,
+			`start: (/[a-z]/)+ | "a" "b" "1"`},
+		{"two texts of one class", `root ::= [a-z]+ "1" | [a-z]+ "2"`,
+			`start: (/[a-z]+/)+ "1" | (/[a-z]+/)+ "2"`},
+		{"a string", "root ::= \"\\\"\" char* \"\\\"\"\nchar ::= [^\"\\\\] | \"\\\\\" [nt]",
+			`start: "\"" (/[^"\x{5c}]+/ | "\\" /[nt]/)* "\""` + "\n" +
+				`char: /[^"\x{5c}]/ | "\\" /[nt]/`},
+		{"counts", `root ::= [0-9]{2,3} "5"`, `start: (/[0-9]/){2,3} "5"`},
+		{"a token", `root ::= <[7]> "ab"`, `start: <[7]> "ab"`},
+		{"names", "root ::= A-b | a-b\nA-b ::= \"1\"\na-b ::= \"2\"",
+			"start: a_b | a_b_2\na_b: \"1\"\na_b_2: \"2\""},
+	} {
+		if got := strings.TrimSpace(grammar(t, test.grammar+"\n").Lark()); got != test.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", test.about, got, test.want)
+		}
+	}
+}
+
+func TestAfter(t *testing.T) {
+	g := grammar(t, `root ::= "<a>x" | ("<a>" | "<b>") more | "<" "a>" "z"
+more ::= "y" | ""
+`)
+	rest, ok := g.After("<a>")
+	if !ok {
+		t.Fatal("the text is made of literals")
+	}
+	for text, want := range map[string]bool{
+		"x": true, "y": true, "": true, "z": true, "<a>x": false,
+	} {
+		if got := takes(t, rest, text); got != want {
+			t.Errorf("after <a>: %q is taken: %t, want %t", text, got, want)
+		}
+	}
+	if _, ok := g.After("<c>"); ok {
+		t.Error("no sentence begins with <c>")
+	}
+	if _, ok := grammar(t, "root ::= [<] \"a\"\n").After("<"); ok {
+		t.Error("a class is no literal")
+	}
+}
+
+func TestWithTokens(t *testing.T) {
+	g := grammar(t, `root ::= ("<a>x" | "y")*`+"\n").WithTokens(func(text string) []gbnf.Element {
+		if rest, ok := strings.CutPrefix(text, "<a>"); ok {
+			return []gbnf.Element{{Kind: gbnf.Token, ID: 7}, {Kind: gbnf.Literal, Text: rest}}
+		}
+		return []gbnf.Element{{Kind: gbnf.Literal, Text: text}}
+	})
+	if got, want := g.String(), "root ::= (<[7]> \"x\" | \"y\")*\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func takes(t *testing.T, g *gbnf.Grammar, text string) bool {
+	t.Helper()
+	m, err := gbnf.NewMatcher(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.AcceptString(text)
+	return m.Done()
+}

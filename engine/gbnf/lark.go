@@ -1,0 +1,548 @@
+package gbnf
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Lark returns the grammar as llguidance reads it.
+//
+// That reader cuts a text into lexemes, the longest one first, before its rules see it; a grammar
+// over characters has no lexemes. With a lexeme for each character both are the same, at the price
+// of a step of the rules for each character of each token in a vocabulary. So a run of characters
+// is one lexeme wherever that changes nothing: the rest of a literal, once nothing else can be read
+// there, and a class that repeats without a bound, where whatever else can be read begins with none
+// of its characters (see [lexing]).
+func (g *Grammar) Lark() string {
+	p := lark{g: g.withLoops(), loop: map[*Element]bool{}, whole: map[*Element]int{}}
+	p.names = larkNames(p.g)
+	p.lex()
+	for i := range p.g.Rules {
+		p.text(p.names[p.g.Rules[i].Name])
+		p.text(": ")
+		p.alts(p.g.Rules[i].Alts)
+		p.text("\n")
+	}
+	return string(p.dst)
+}
+
+// larkNames maps names of rules to those of Lark: small letters, digits and underscores; the root
+// is named start.
+func larkNames(g *Grammar) map[string]string {
+	const start = "start"
+	names, taken := map[string]string{Root: start}, map[string]bool{start: true}
+	for _, r := range g.Rules {
+		if r.Name == Root {
+			continue
+		}
+		base := strings.ReplaceAll(strings.ToLower(r.Name), "-", "_")
+		if base[0] < 'a' || base[0] > 'z' {
+			base = "r_" + base
+		}
+		name := base
+		for n := 2; taken[name]; n++ {
+			name = fmt.Sprint(base, "_", n)
+		}
+		names[r.Name], taken[name] = name, true
+	}
+	return names
+}
+
+type lark struct {
+	g     *Grammar
+	names map[string]string
+	loop  map[*Element]bool // classes that are written as lexemes of one or more characters
+	whole map[*Element]int  // literals: the byte from which on they are one lexeme
+	dst   []byte
+}
+
+func (p *lark) text(s string) { p.dst = append(p.dst, s...) }
+
+func (p *lark) alts(alts []Alternate) {
+	for i, alt := range alts {
+		if i > 0 {
+			p.text(" | ")
+		}
+		if len(alt) == 0 {
+			p.text(`""`)
+		}
+		for j := range alt {
+			if j > 0 {
+				p.text(" ")
+			}
+			p.element(&alt[j])
+		}
+	}
+}
+
+func (p *lark) element(e *Element) {
+	switch e.Kind {
+	case Literal:
+		from := p.whole[e]
+		for i, r := range e.Text[:from] {
+			if i > 0 {
+				p.text(" ")
+			}
+			p.dst = appendString(p.dst, string(r))
+		}
+		if rest := e.Text[from:]; rest != "" || from == 0 {
+			if from > 0 {
+				p.text(" ")
+			}
+			p.dst = appendString(p.dst, rest)
+		}
+	case Class, Any:
+		p.text("/")
+		p.dst = appendClass(p.dst, e)
+		if p.loop[e] {
+			p.text("+")
+		}
+		p.text("/")
+	case Ref:
+		p.text(p.names[e.Text])
+	case Token:
+		p.dst = appendElement(p.dst, *e)
+	default:
+		p.text("(")
+		p.alts(e.Alts)
+		p.text(")")
+		if e.Kind == Repeat {
+			p.dst = appendCount(p.dst, *e)
+		}
+	}
+}
+
+// appendClass appends a class as a regular expression of Rust's regex crate.
+func appendClass(dst []byte, e *Element) []byte {
+	if e.Kind == Any {
+		return append(dst, `(?s:.)`...)
+	}
+	dst = append(dst, '[')
+	if e.Negated {
+		dst = append(dst, '^')
+	}
+	char := func(r rune) {
+		switch {
+		case r > 0x20 && r < 0x7f && !strings.ContainsRune(`[]\^-&~/`, r),
+			r >= 0x80 && unicode.IsLetter(r):
+			dst = utf8.AppendRune(dst, r)
+		case r == '\n':
+			dst = append(dst, `\n`...)
+		case r == '\t':
+			dst = append(dst, `\t`...)
+		default:
+			dst = fmt.Appendf(dst, `\x{%x}`, r)
+		}
+	}
+	for _, r := range complement(complement(e.Ranges)) { // without surrogates
+		char(r.Lo)
+		if r.Hi > r.Lo {
+			dst = append(dst, '-')
+			char(r.Hi)
+		}
+	}
+	return append(dst, ']')
+}
+
+// withLoops returns a copy of the grammar in which the body of an unbounded repetition shows its
+// classes: a rule that has one as an alternative is written out.
+func (g *Grammar) withLoops() *Grammar {
+	out := &Grammar{Rules: make([]Rule, len(g.Rules))}
+	var copyAlts func(alts []Alternate, loops bool) []Alternate
+	copyAlts = func(alts []Alternate, loops bool) []Alternate {
+		list := make([]Alternate, 0, len(alts))
+		for _, alt := range alts {
+			if loops && len(alt) == 1 && alt[0].Kind == Ref {
+				if r := g.Rule(alt[0].Text); slices.ContainsFunc(r.Alts, isClass) {
+					list = append(list, copyAlts(r.Alts, false)...)
+					continue
+				}
+			}
+			seq := slices.Clone(alt)
+			for i := range seq {
+				seq[i].Alts = copyAlts(seq[i].Alts, unbounded(&seq[i]))
+			}
+			list = append(list, seq)
+		}
+		return list
+	}
+	for i, r := range g.Rules {
+		out.Rules[i] = Rule{r.Name, copyAlts(r.Alts, false)}
+	}
+	return out
+}
+
+// isClass reports whether an alternative is one character of several.
+func isClass(alt Alternate) bool {
+	return len(alt) == 1 && (alt[0].Kind == Class || alt[0].Kind == Any)
+}
+
+// unbounded reports whether an element may stand for any number of its body, all at once.
+func unbounded(e *Element) bool {
+	return e.Kind == Repeat && e.Max == Unlimited && e.Min <= 1
+}
+
+// lexing finds out which places of a grammar can be read at once. A place is a character of a
+// literal, or a class. Two places meet if some text leads to both: the grammar cannot tell yet
+// which of them is meant. A small rule that does not come back to itself has places of its own for
+// each use; from the end of any other rule the automaton goes on after every use, so that more
+// places meet here than do, never fewer. A run is safe as one lexeme if no place that its own first
+// place meets can take one of its characters: the longest lexeme is then the only one.
+type lexing struct {
+	places []lexPlace
+	joints []joint // the states between places
+	// follow has, for each joint, the places that can be read there; equal sets share a number.
+	follow []int
+	sets   [][]int
+	meets  []bitset // by place
+}
+
+type lexPlace struct {
+	ranges []Range
+	to     int // the joint after it
+	of     *Element
+	at     int  // the byte of a literal
+	loops  bool // the class repeats
+}
+
+// joint is a state of the automaton without the places that lead on from it: steps that read
+// nothing.
+type joint struct {
+	next   []int
+	places []int
+}
+
+type bitset []uint64
+
+// maxPlaces bounds the places that are compared with each other.
+const maxPlaces = 1 << 14
+
+// maxMeetings bounds the work of finding the places that meet, in words of sets joined. A grammar
+// that takes more is written with a lexeme for each character.
+const maxMeetings = 200_000_000
+
+// lex decides which runs are lexemes.
+func (p *lark) lex() {
+	l := newLexing(p.g, maxCopied)
+	if len(l.places) > maxPlaces {
+		l = newLexing(p.g, 0)
+	}
+	meets := l.meet()
+	// classes that repeat, until nothing changes: they may meet their own kind
+	unsafe := map[*Element]bool{}
+	for changed := meets; changed; {
+		changed = false
+		for i := range l.places {
+			one := &l.places[i]
+			if one.loops && !unsafe[one.of] && !l.alone(i, func(q int) bool {
+				other := &l.places[q]
+				return other.loops && !unsafe[other.of] && slices.Equal(other.ranges, one.ranges)
+			}) {
+				unsafe[one.of], changed = true, true
+			}
+		}
+	}
+	type char struct {
+		of *Element
+		at int
+	}
+	mixed := map[char]bool{} // characters that are not alone
+	for i := range l.places {
+		one := &l.places[i]
+		if one.loops && meets && !unsafe[one.of] {
+			p.loop[one.of] = true
+		}
+		if one.of.Kind == Literal && (!meets || !l.alone(i, func(q int) bool {
+			return l.places[q].of == one.of && l.places[q].at == one.at
+		})) {
+			mixed[char{one.of, one.at}] = true
+		}
+	}
+	for i := range l.places {
+		if e := l.places[i].of; e.Kind == Literal {
+			from := 0
+			for from < len(e.Text) && mixed[char{e, from}] {
+				_, size := utf8.DecodeRuneInString(e.Text[from:])
+				from += size
+			}
+			p.whole[e] = from
+		}
+	}
+}
+
+// alone reports whether no place that a place meets can take one of its characters, except for
+// those that like reports as alike.
+func (l *lexing) alone(i int, like func(q int) bool) bool {
+	for word, set := range l.meets[i] {
+		for ; set != 0; set &= set - 1 {
+			q := word<<6 + bits.TrailingZeros64(set)
+			if q != i && l.both(i, q) && !like(q) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (l *lexing) both(i, q int) bool { return overlap(l.places[i].ranges, l.places[q].ranges) }
+
+// overlap reports whether two normal lists of ranges have a character in common.
+func overlap(a, b []Range) bool {
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0].Hi < b[0].Lo:
+			a = a[1:]
+		case b[0].Hi < a[0].Lo:
+			b = b[1:]
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// newLexing makes the automaton of a grammar, in which rules of so many places at most have places
+// of their own for each use.
+func newLexing(g *Grammar, copied int) *lexing {
+	l := &lexing{}
+	enter, leave := map[string]int{}, map[string]int{}
+	for i := range g.Rules {
+		enter[g.Rules[i].Name], leave[g.Rules[i].Name] = l.joint(), l.joint()
+	}
+	var alts func(rule string, list []Alternate, from, to int, loops bool)
+	sizes := ruleSizes(g)
+	step := func(from, to int) { l.joints[from].next = append(l.joints[from].next, to) }
+	place := func(from int, ranges []Range, e *Element, at int, loops bool) int {
+		to := l.joint()
+		l.joints[from].places = append(l.joints[from].places, len(l.places))
+		l.places = append(l.places, lexPlace{ranges, to, e, at, loops})
+		return to
+	}
+	alts = func(rule string, list []Alternate, from, to int, loops bool) {
+		for _, alt := range list {
+			at := from
+			for i := range alt {
+				e := &alt[i]
+				switch e.Kind {
+				case Literal:
+					for i, r := range e.Text {
+						at = place(at, []Range{{r, r}}, e, i, false)
+					}
+				case Token: // no text: it meets nothing
+					at = place(at, nil, e, 0, false)
+				case Class, Any:
+					// [x] R as an alternative of R repeats, and so does [x] in ([x] | ...)*
+					again := loops && len(alt) == 1 ||
+						rule != "" && i == 0 && len(alt) == 2 && alt[1].Kind == Ref &&
+							alt[1].Text == rule
+					at = place(at, charsOf(e), e, 0, again)
+				case Ref:
+					next := l.joint()
+					if sizes[e.Text] <= copied {
+						alts("", g.Rule(e.Text).Alts, at, next, false)
+					} else {
+						step(at, enter[e.Text])
+						step(leave[e.Text], next)
+					}
+					at = next
+				default:
+					in, out := l.joint(), l.joint()
+					step(at, in)
+					if e.Kind == Repeat && e.Max > 1 && e.Max <= maxCounts {
+						for n := range e.Max {
+							if n >= e.Min {
+								step(in, out)
+							}
+							next := l.joint()
+							alts("", e.Alts, in, next, false)
+							in = next
+						}
+						step(in, out)
+						at = out
+						continue
+					}
+					alts("", e.Alts, in, out, unbounded(e))
+					if e.Kind == Repeat {
+						if e.Min == 0 {
+							step(in, out)
+						}
+						if e.Max != 1 {
+							step(out, in)
+						}
+					}
+					at = out
+				}
+			}
+			step(at, to)
+		}
+	}
+	for i := range g.Rules {
+		if name := g.Rules[i].Name; name == Root || sizes[name] > copied {
+			alts(name, g.Rules[i].Alts, enter[name], leave[name], false)
+		}
+	}
+	l.close(enter[Root])
+	return l
+}
+
+// maxCounts bounds the repetitions whose counts are tracked.
+const maxCounts = 8
+
+// maxCopied bounds the rules that have places of their own for each use, in places.
+const maxCopied = 2048
+
+// ruleSizes returns how many places each rule has, those of the rules that it uses included; more
+// than maxCopied where it has more, or comes back to itself.
+func ruleSizes(g *Grammar) map[string]int {
+	sizes := map[string]int{}
+	var size func(alts []Alternate) int
+	size = func(alts []Alternate) (n int) {
+		for _, alt := range alts {
+			for _, e := range alt {
+				switch e.Kind {
+				case Literal:
+					n += len(e.Text)
+				case Ref:
+					known, ok := sizes[e.Text]
+					if !ok {
+						sizes[e.Text] = maxCopied + 1 // until it is known: it may come back here
+						known = size(g.Rule(e.Text).Alts)
+						sizes[e.Text] = known
+					}
+					n += known
+				default:
+					n += 1 + size(e.Alts)
+				}
+				if n > maxCopied {
+					return maxCopied + 1
+				}
+			}
+		}
+		return n
+	}
+	for _, r := range g.Rules {
+		if _, ok := sizes[r.Name]; !ok {
+			sizes[r.Name] = maxCopied + 1
+			sizes[r.Name] = size(r.Alts)
+		}
+	}
+	return sizes
+}
+
+func (l *lexing) joint() int {
+	l.joints = append(l.joints, joint{})
+	return len(l.joints) - 1
+}
+
+// charsOf returns the characters of a class as normal ranges.
+func charsOf(e *Element) []Range {
+	switch {
+	case e.Kind == Any:
+		return complement(nil)
+	case e.Negated:
+		return complement(e.Ranges)
+	}
+	return e.Ranges
+}
+
+// close finds the places that can be read at a joint: at the root's, which is number 0 of the sets,
+// and after each place.
+func (l *lexing) close(root int) {
+	l.follow = make([]int, len(l.joints))
+	known := map[string]int{}
+	seen := make([]int, len(l.joints)) // by which round
+	find := func(at, round int) {
+		var set []int
+		stack := []int{at}
+		seen[at] = round
+		for len(stack) > 0 {
+			j := &l.joints[stack[len(stack)-1]]
+			stack = stack[:len(stack)-1]
+			set = append(set, j.places...)
+			for _, n := range j.next {
+				if seen[n] != round {
+					seen[n] = round
+					stack = append(stack, n)
+				}
+			}
+		}
+		slices.Sort(set)
+		set = slices.Compact(set)
+		key := fmt.Sprint(set)
+		n, ok := known[key]
+		if !ok {
+			n = len(l.sets)
+			known[key] = n
+			l.sets = append(l.sets, set)
+		}
+		l.follow[at] = n
+	}
+	find(root, 1)
+	for i := range l.places {
+		find(l.places[i].to, i+2)
+	}
+}
+
+// meet finds which places meet, and reports whether that took no more work than there may be.
+func (l *lexing) meet() bool {
+	if len(l.places) > maxPlaces {
+		return false
+	}
+	words := (len(l.places) + 63) / 64
+	l.meets = make([]bitset, len(l.places))
+	for i := range l.meets {
+		l.meets[i] = make(bitset, words)
+	}
+	masks := make([]bitset, len(l.sets))
+	for i, set := range l.sets {
+		masks[i] = make(bitset, words)
+		for _, q := range set {
+			masks[i][q>>6] |= 1 << (q & 63)
+		}
+	}
+	type pair struct{ a, b int } // sets of which all places meet
+	done := map[pair]bool{}
+	var queue []pair
+	work := 0
+	together := func(a, b int) {
+		if p := (pair{min(a, b), max(a, b)}); !done[p] {
+			done[p] = true
+			queue = append(queue, p)
+		}
+	}
+	together(0, 0)
+	for i := range l.places {
+		n := l.follow[l.places[i].to]
+		together(n, n)
+	}
+	for len(queue) > 0 {
+		p := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, one := range [...]pair{p, {p.b, p.a}} {
+			for _, i := range l.sets[one.a] {
+				if work += words; work > maxMeetings {
+					return false
+				}
+				row := l.meets[i]
+				for w, bitsOf := range masks[one.b] {
+					fresh := bitsOf &^ row[w]
+					row[w] |= fresh
+					for ; fresh != 0; fresh &= fresh - 1 {
+						q := w<<6 + bits.TrailingZeros64(fresh)
+						if work++; l.both(i, q) {
+							together(l.follow[l.places[i].to], l.follow[l.places[q].to])
+						}
+					}
+				}
+			}
+			if p.a == p.b {
+				break
+			}
+		}
+	}
+	return true
+}
