@@ -54,7 +54,7 @@ func init() {
 		&renderCommand, &capsCommand, &analyzeCommand, &programCommand, &grammarCommand,
 		&parseCommand, &pageCommand,
 		&inspectCommand, &pullCommand, &retemplateCommand, &emitCommand, &trainCommand,
-		&liveCommand, &probeCommand, &pipeCommand,
+		&liveCommand, &serveCommand, &probeCommand, &pipeCommand,
 		&runCommand, &newCommand, &exportCommand, &verifyCommand, &enginesCommand, &reportCommand,
 		&helpCommand, &versionCommand, &completionCommand, &manCommand,
 	}

@@ -59,6 +59,7 @@ type call struct {
 	raw, rawErr    io.Writer
 	base           context.Context  // nil: the background
 	ctx            context.Context  // of the command that runs: an interrupt ends it
+	patience       time.Duration    // how long it may take to end in order after that
 	exit           func(status int) // ends the process where its memory is at an end; nil: os.Exit
 }
 
@@ -88,7 +89,7 @@ func (c *call) interruptible() (stop func()) {
 		signal.Stop(signals)
 		select {
 		case <-over:
-		case <-time.After(grace):
+		case <-time.After(c.patience):
 			fmt.Fprintf(c.rawErr, "%s: %v; the work under way is cut off\n",
 				c.command.CommandPath(), errInterrupted)
 			c.end(exitInterrupted)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,7 +19,8 @@ type flagSet struct {
 	*pflag.FlagSet
 	command *cobra.Command
 	current string
-	limits  *limits // where the command has them
+	limits  *limits        // where the command has them
+	grace   *time.Duration // where the command takes its time to end
 }
 
 // categoryKey is the annotation that has a flag's category.
@@ -92,6 +94,9 @@ func (c *call) add(parent *cobra.Command, children []*command) {
 			run := child.setup(flags)
 			cmd.RunE = func(cmd *cobra.Command, args []string) error {
 				c.args, c.flags, c.command = args, cmd.Flags(), cmd
+				if c.patience = grace; flags.grace != nil {
+					c.patience += *flags.grace
+				}
 				defer c.interruptible()()
 				if flags.limits != nil && flags.limits.memory > 0 {
 					defer c.bounded(flags.limits.memory)()

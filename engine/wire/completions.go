@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
@@ -347,4 +348,10 @@ func orNull(s string) ordered.Value {
 		return ordered.Value{}
 	}
 	return ordered.Str(s)
+}
+
+// Model returns a model as OpenAI's API lists it. Created is in seconds since 1970.
+func Model(name string, created int64) ordered.Value {
+	return ordered.ObjectOf(text("id", name), text("object", "model"),
+		member("created", ordered.Num(strconv.FormatInt(created, 10))), text("owned_by", "assay"))
 }

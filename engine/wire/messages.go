@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
@@ -501,4 +502,11 @@ func (messages) Refuse(r *Refusal) (int, ordered.Value) {
 // CountObject returns the answer of a request to count tokens.
 func CountObject(tokens int) ordered.Value {
 	return ordered.ObjectOf(member("input_tokens", ordered.Int(tokens)))
+}
+
+// ModelOfMessages returns a model as the API of the Messages lists it. Created is in seconds since
+// 1970.
+func ModelOfMessages(name string, created int64) ordered.Value {
+	return typed("model", text("id", name), text("display_name", name),
+		text("created_at", time.Unix(created, 0).UTC().Format(time.RFC3339)))
 }

@@ -599,8 +599,11 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body, events string) {
 		v, _ := ordered.ParseString(body) // null where it is no JSON, as from a server
 		chunks, _ := ordered.ParseString(events)
-		for _, r := range live.Judge(plan, request, v,
-			&openai.Stream{Events: chunks.Items(), Done: true}) {
+		stream := &openai.Stream{Done: true}
+		for _, chunk := range chunks.Items() {
+			stream.Events = append(stream.Events, openai.Event{Data: chunk})
+		}
+		for _, r := range live.Judge(plan, request, v, stream) {
 			if (r.Status == rule.Passed) != (r.Text == "") {
 				t.Errorf("%+v", r)
 			}

@@ -189,7 +189,8 @@ func readStream(s *sheet, st *openai.Stream) *reading {
 	if st.Type != openai.EventStream {
 		s.fault(ruleEvents, "the content type is %q, expected %q", st.Type, openai.EventStream)
 	}
-	for i, v := range st.Events {
+	for i, e := range st.Events {
+		v := e.Data
 		r.chunk = i + 1
 		if e, ok := v.Get("error"); ok {
 			s.fault(ruleStreamEnds, "chunk %d of %d "+

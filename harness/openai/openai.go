@@ -3,10 +3,11 @@
 //
 // # Model
 //
-// A [Client] sends JSON and returns the reply: an [Answer] in one piece, or a [Stream] of
-// server-sent events, read to its end and kept as it was sent. The meaning of the texts is not this
-// package's business. Getting them is: limits on time and size, a stream that breaks off, lines
-// that are no events, data that are no JSON.
+// A [Client] sends JSON and returns the reply: an [Answer] in one piece, or events, one by one
+// ([EventReader]) or all of them, kept as they were sent ([Stream]). Events are server-sent ones,
+// or lines of JSON. The meaning of the texts is not this package's business. Getting them is:
+// limits on time and size, a stream that breaks off, lines that are no events, data that are no
+// JSON.
 //
 // # Limits
 //
@@ -109,8 +110,10 @@ func New(address, key string, l Limits) (*Client, error) {
 	u.RawQuery, u.Fragment = "", ""
 	// with the proxies of the environment
 	transport := http.DefaultTransport.(*http.Transport).Clone()
-	// servers close idle connections at will, which a POST does not survive
-	transport.DisableKeepAlives = true
+	// servers close idle connections at will; nothing that is asked here does harm when it is asked
+	// again on a fresh one (the header is not sent: see net/http.Transport)
+	transport.MaxIdleConnsPerHost, transport.IdleConnTimeout = 256, 4*time.Second
+	transport.MaxResponseHeaderBytes = 256 << 10
 	root := strings.TrimSuffix(strings.TrimSuffix(u.String(), "/"), "/v1")
 	return &Client{root: root, key: key, limits: l.orDefault(), http: &http.Client{
 		Transport: transport,
@@ -197,6 +200,7 @@ func (c *Client) open(ctx context.Context, method, path string, body []byte) (*r
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
+	request.Header["Idempotency-Key"] = nil
 	if c.key != "" {
 		request.Header.Set("Authorization", "Bearer "+c.key)
 	}

@@ -12,67 +12,158 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// EventStream is the media type of a stream.
-const EventStream = "text/event-stream"
+// EventStream is the media type of a stream, and JSONLines that of the streams of servers that
+// send a JSON object in every line instead.
+const (
+	EventStream = "text/event-stream"
+	JSONLines   = "application/x-ndjson"
+)
 
 // done is the data of a stream's last event.
 const done = "[DONE]"
 
+// Event is an event of a stream.
+type Event struct {
+	Name string        // "" where the stream gives none
+	Data ordered.Value // an object
+	Done bool          // the data are [DONE], and no object
+}
+
+// EventReader reads a stream, event by event.
+type EventReader struct {
+	Type string // the media type
+
+	reply  *reply
+	lines  lineReader
+	number int // of the line
+	name   string
+	data   []string
+	late   bool // [DONE] came
+}
+
+// Events sends a body to a path and returns the stream that comes, whose header is there by then;
+// the caller closes it. Where the server answers in one piece, with an error or otherwise, that is
+// returned instead.
+func (c *Client) Events(ctx context.Context, path string, body []byte) (*EventReader, *Answer,
+	error) {
+	r, err := c.open(ctx, http.MethodPost, path, body)
+	if err != nil {
+		return nil, nil, err
+	}
+	kind := mediaType(r.Header)
+	if r.StatusCode < 200 || r.StatusCode > 299 || kind == "application/json" {
+		defer r.close()
+		a, err := r.answer()
+		return nil, a, err
+	}
+	return &EventReader{Type: kind, reply: r,
+		lines: lineReader{r: bufio.NewReaderSize(r, 1<<14), most: c.limits.Line}}, nil, nil
+}
+
+// Close ends the stream, and with it what the server does for it.
+func (e *EventReader) Close() { e.reply.close() }
+
+// Buffered reports whether more of the stream has come already.
+func (e *EventReader) Buffered() bool { return e.lines.r.Buffered() > 0 }
+
+// Next returns the next event; [io.EOF] where the stream ends between two events.
+func (e *EventReader) Next() (Event, error) {
+	c := e.reply.c
+	for {
+		e.number++
+		line, err := e.lines.next()
+		if errors.Is(err, io.EOF) {
+			if e.data != nil || line != "" {
+				return Event{}, fmt.Errorf("%w: the stream ends within the event %s", ErrTruncated,
+					Excerpt(c.redact(strings.Join(append(e.data, line), "\n"))))
+			}
+			return Event{}, io.EOF
+		} else if err != nil {
+			return Event{}, fmt.Errorf("line %d: %w", e.number, err)
+		}
+		line = c.redact(line)
+		if e.Type == JSONLines {
+			if line == "" {
+				continue
+			}
+			return e.event([]string{line})
+		}
+		switch field, value := cutField(line); {
+		case line == "":
+			if e.data == nil { // nothing but comments
+				e.name = ""
+				continue
+			}
+			return e.event(e.data)
+		case field == "": // a comment; servers keep connections alive with them
+		case field == "data":
+			e.data = append(e.data, value)
+		case field == "event":
+			e.name = value
+		case field == "id", field == "retry":
+		default:
+			return Event{}, fmt.Errorf("line %d: %w: %s", e.number, ErrEvent, Excerpt(line))
+		}
+	}
+}
+
+// event makes an event of its data. Nothing is read of data that come after [DONE].
+func (e *EventReader) event(data []string) (Event, error) {
+	event := Event{Name: e.name}
+	e.name, e.data = "", nil
+	text := strings.Join(data, "\n")
+	if e.late {
+		return event, nil
+	}
+	if text == done {
+		e.late, event.Done = true, true
+		return event, nil
+	}
+	v, err := ordered.ParseString(text)
+	if err != nil {
+		return event, fmt.Errorf("line %d: %w: the data %s are no JSON: %w", e.number, ErrEvent,
+			Excerpt(text), err)
+	}
+	if v.Kind() != ordered.Object {
+		return event, fmt.Errorf("line %d: %w: the data %s are no object", e.number, ErrEvent,
+			Excerpt(text))
+	}
+	event.Data = v
+	return event, nil
+}
+
 // Stream is an answer in events, as they came.
 type Stream struct {
-	Type   string          // the media type
-	Events []ordered.Value // the data of each; none is [DONE]
-	Done   bool            // [DONE] came
-	Late   int             // events after it, which are not in Events
-	Err    error           // the error that broke the stream off; nil where it ended by itself
+	Type   string  // the media type
+	Events []Event // none is [DONE]
+	Done   bool    // [DONE] came
+	Late   int     // events after it, which are not in Events
+	Err    error   // the error that broke the stream off; nil where it ended by itself
 }
 
 // Stream sends a body to a path and reads the events that come. Where the server answers in one
 // piece, with an error or otherwise, that is returned instead.
 func (c *Client) Stream(ctx context.Context, path string, body []byte) (*Stream, *Answer, error) {
-	r, err := c.open(ctx, http.MethodPost, path, body)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer r.close()
-	s := &Stream{Type: mediaType(r.Header)}
-	if r.StatusCode < 200 || r.StatusCode > 299 || s.Type == "application/json" {
-		a, err := r.answer()
+	events, a, err := c.Events(ctx, path, body)
+	if events == nil {
 		return nil, a, err
 	}
-	s.Err = s.read(r, c)
-	return s, nil, nil
-}
-
-// read reads events until the stream ends.
-func (s *Stream) read(r io.Reader, c *Client) error {
-	lines := lineReader{r: bufio.NewReaderSize(r, 1<<16), most: c.limits.Line}
-	var data []string
-	for number := 1; ; number++ {
-		line, err := lines.next()
-		if errors.Is(err, io.EOF) {
-			if data != nil || line != "" {
-				return fmt.Errorf("%w: the stream ends "+
-					"within the event %s", ErrTruncated,
-					Excerpt(c.redact(strings.Join(append(data, line), "\n"))))
-			}
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("line %d: %w", number, err)
-		}
-		line = c.redact(line)
-		switch field, value := cutField(line); {
-		case line == "":
-			if err := s.event(data); err != nil {
-				return fmt.Errorf("line %d: %w", number, err)
-			}
-			data = nil
-		case field == "": // a comment; servers keep connections alive with them
-		case field == "data":
-			data = append(data, value)
-		case field == "id", field == "retry", field == "event" && value != "error":
+	defer events.Close()
+	s := &Stream{Type: events.Type}
+	for {
+		event, err := events.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return s, nil, nil
+		case err != nil:
+			s.Err = err
+			return s, nil, nil
+		case event.Done:
+			s.Done = true
+		case s.Done:
+			s.Late++
 		default:
-			return fmt.Errorf("line %d: %w: %s", number, ErrEvent, Excerpt(line))
+			s.Events = append(s.Events, event)
 		}
 	}
 }
@@ -81,31 +172,6 @@ func (s *Stream) read(r io.Reader, c *Client) error {
 func cutField(line string) (field, value string) {
 	field, value, _ = strings.Cut(line, ":")
 	return field, strings.TrimPrefix(value, " ")
-}
-
-// event takes the data of an event.
-func (s *Stream) event(data []string) error {
-	if data == nil { // nothing but comments
-		return nil
-	}
-	text := strings.Join(data, "\n")
-	switch {
-	case s.Done:
-		s.Late++
-		return nil
-	case text == done:
-		s.Done = true
-		return nil
-	}
-	v, err := ordered.ParseString(text)
-	if err != nil {
-		return fmt.Errorf("%w: the data %s are no JSON: %w", ErrEvent, Excerpt(text), err)
-	}
-	if v.Kind() != ordered.Object {
-		return fmt.Errorf("%w: the data %s are no object", ErrEvent, Excerpt(text))
-	}
-	s.Events = append(s.Events, v)
-	return nil
 }
 
 // lineReader reads lines that end in CR LF, LF or CR, and are of a bounded length.

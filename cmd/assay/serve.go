@@ -1,0 +1,261 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/llama"
+	"github.com/goassay/assay/engine/wire"
+	"github.com/goassay/assay/harness/live"
+	"github.com/goassay/assay/harness/openai"
+	"github.com/goassay/assay/harness/serve"
+	"github.com/goassay/assay/harness/serve/local"
+	"github.com/goassay/assay/harness/serve/upstream"
+)
+
+// The environment variables of the server's secrets. Files are named by flags.
+const (
+	serveKeysVariable   = "ASSAY_SERVE_KEYS"   // API keys of clients, between commas or lines
+	upstreamKeyVariable = "ASSAY_UPSTREAM_KEY" // the upstream's API key
+	sealKeyVariable     = "ASSAY_SEAL_KEY"     // what reasoning is sealed under
+)
+
+var serveCommand = command{
+	group: serving, name: "serve", args: "[MODEL.gguf]",
+	takes: arity{0, 1, "a model file, where there is no --upstream"},
+	files: modelFiles,
+	short: "serve chat completions, Responses and Messages before any server's raw completions",
+	long: `Prompt, grammar, parsing and protocols are this program's; the model runs in another server
+(--upstream) or, by llama.cpp, in this process (a model file; needs the build tag llama). Only a
+template that passes the gate is served. docs/servers.md has the purposes of this server.
+
+API keys come from --keys or ` + serveKeysVariable + `, the upstream's key from ` +
+		upstreamKeyVariable + `, the key that reasoning is sealed under from --seal-key or ` +
+		sealKeyVariable + `; without one it is sealed under a key that ends with the process.`,
+	setup: func(flags *flagSet) func(*call) error {
+		v := new(served)
+		flags.category("The model")
+		flags.StringVar(&v.upstream, "upstream", "", "the `URL` of a server with raw completions")
+		flags.StringVar(&v.dialect, "dialect", "auto", "the `KIND` of server that the upstream "+
+			"is: "+strings.Join(upstream.Dialects(), ", "))
+		flags.completes("dialect", upstream.Dialects)
+		flags.StringVar(&v.upstreamModel, "upstream-model", "", "the model's `NAME` there "+
+			"(default: the first one that it lists)")
+		flags.StringVar(&v.template, "template", "", "the model's `TEMPLATE`, best with its "+
+			"special tokens, as a tokenizer_config.json has it (default: the model file's, or "+
+			"the one that the upstream gives)")
+		flags.StringVar(&v.bos, "bos", "", "the `TEXT` of the token that begins a prompt")
+		flags.StringVar(&v.eos, "eos", "", "the `TEXT` of the token that ends a turn")
+		flags.StringSliceVar(&v.names, "model", nil, "the `NAME` of the model in requests; may "+
+			"be repeated (default: its name there, or that of the file)")
+		flags.IntVar(&v.layers, "gpu-layers", -1, "of a model file, offload the last `N` layers; "+
+			"negative: all")
+		flags.IntVar(&v.context.Size, "context", 16384, "of a model file, `TOKENS` that prompt "+
+			"and answer may have; 0: what the model was trained for")
+		flags.IntVar(&v.contexts, "contexts", 1, "of a model file, answer `N` requests at once")
+		flags.category("Clients")
+		flags.StringVar(&v.listen, "listen", "127.0.0.1:8000", "the `ADDRESS` to listen at")
+		flags.StringVar(&v.keys, "keys", "", "a `FILE` with the API keys of clients, one a line")
+		flags.StringVar(&v.sealKey, "seal-key", "", "a `FILE` with the key that reasoning is "+
+			"sealed under, of at least 32 bytes; all processes of a service share it")
+		flags.category("Limits")
+		l := &v.limits
+		flags.IntVar(&l.Running, "running", 256, "answer `N` requests at once")
+		flags.IntVar(&l.Waiting, "waiting", 1024, "let `N` more wait")
+		flags.DurationVar(&l.Wait, "wait", time.Minute, "the longest `TIME` to wait")
+		flags.DurationVar(&l.Answer, "timeout", 15*time.Minute, "the longest `TIME` of an answer")
+		flags.DurationVar(&v.silence, "upstream-timeout", 2*time.Minute, "the longest `TIME` in "+
+			"which nothing comes from the upstream")
+		flags.Int64Var(&l.Body, "body", 16<<20, "the most `BYTES` of a request")
+		flags.IntVar(&l.MaxToken, "max-tokens", 0, "the most `TOKENS` of an answer whose request "+
+			"states no bound; 0: as many as fit")
+		flags.DurationVar(&v.grace, "grace", 30*time.Second, "the longest `TIME` that requests "+
+			"may take after an interrupt")
+		flags.grace = &v.grace
+		flags.category("The log")
+		flags.BoolVar(&v.text, "log-text", false, "log requests and answers with their texts")
+		return v.run
+	},
+}
+
+// served has the flags of the command.
+type served struct {
+	upstream, dialect, upstreamModel string
+	template, bos, eos               string
+	names                            []string
+	layers, contexts                 int
+	context                          llama.ContextOptions
+	listen, keys, sealKey            string
+	silence, grace                   time.Duration
+	limits                           serve.Limits
+	text                             bool
+}
+
+func (v *served) run(c *call) error {
+	if (v.upstream == "") == (len(c.args) == 0) {
+		return usageError{errors.New("takes a model file or --upstream, and not both")}
+	}
+	ctx := c.ctx
+	o := serve.Options{Names: v.names, Limits: v.limits, LogText: v.text,
+		Log: slog.New(slog.NewJSONHandler(c.stderr, nil))}
+	var err error
+	if o.Keys, err = v.clientKeys(c); err != nil {
+		return err
+	}
+	if o.Sealer, err = v.sealer(c); err != nil {
+		return err
+	}
+	if v.upstream != "" {
+		err = v.remote(ctx, c, &o)
+	} else {
+		var b *local.Backend
+		if b, err = v.file(ctx, c, &o); b != nil {
+			defer b.Close()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	s, err := serve.New(o)
+	if err != nil {
+		return &failure{err}
+	}
+	l, err := net.Listen("tcp", v.listen)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.stderr, "%s is served at http://%s\n", o.Names[0], l.Addr())
+	return s.Serve(ctx, l, v.grace)
+}
+
+// clientKeys reads the keys that clients must have.
+func (v *served) clientKeys(c *call) ([]string, error) {
+	text := c.getenv(serveKeysVariable)
+	if v.keys != "" {
+		file, err := os.ReadFile(v.keys)
+		if err != nil {
+			return nil, err
+		}
+		text += "\n" + string(file)
+	}
+	keys := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(",\r\n", r) })
+	if len(keys) == 0 && v.keys != "" {
+		return nil, fmt.Errorf("%s has no key", v.keys)
+	}
+	return keys, nil
+}
+
+// sealer makes the sealer of reasoning.
+func (v *served) sealer(c *call) (*wire.Sealer, error) {
+	key := []byte(c.getenv(sealKeyVariable))
+	if v.sealKey != "" {
+		file, err := os.ReadFile(v.sealKey)
+		if err != nil {
+			return nil, err
+		}
+		key = bytes.TrimSpace(file)
+	}
+	if len(key) == 0 {
+		c.note("reasoning is sealed under a key that ends with this process; --seal-key keeps one")
+		key = make([]byte, 32)
+		rand.Read(key)
+	}
+	return wire.NewSealer(key, rand.Reader)
+}
+
+// compile compiles the template under the wall clock.
+func (v *served) compile(c *call, o *serve.Options) (err error) {
+	o.Source.BOS, o.Source.EOS = cmp.Or(v.bos, o.Source.BOS), cmp.Or(v.eos, o.Source.EOS)
+	if v.bos != "" || v.eos != "" {
+		o.Source.StandIns = false
+	}
+	if o.Source.StandIns {
+		c.note("%s has no special tokens, so %q and %q stand for them; name the model's by --bos "+
+			"and --eos, or give its tokenizer_config.json", o.Source.Name, o.Source.BOS,
+			o.Source.EOS)
+	}
+	o.Template, err = engine.Compile(o.Source, engine.Options{})
+	return err
+}
+
+// remote opens the upstream.
+func (v *served) remote(ctx context.Context, c *call, o *serve.Options) error {
+	client, err := openai.New(v.upstream, c.getenv(upstreamKeyVariable),
+		openai.Limits{Silence: v.silence, Total: v.limits.Answer})
+	if err != nil {
+		return err
+	}
+	if v.template == "" {
+		props, err := live.AskProperties(ctx, client)
+		if err != nil {
+			return err
+		}
+		if props.Template == "" {
+			return errors.New("the upstream does not give its template; name it by --template")
+		}
+		o.Source = engine.Source{Name: "the upstream's template", Text: props.Template,
+			BOS: props.BOS, EOS: props.EOS}
+	} else {
+		src, err := c.open(v.template)
+		if err != nil {
+			return err
+		}
+		o.Source = src.Source
+	}
+	if err := v.compile(c, o); err != nil {
+		return err
+	}
+	b, err := upstream.Open(ctx, client, upstream.Options{Dialect: v.dialect,
+		Model: v.upstreamModel, BOS: o.Source.BOS})
+	if err != nil {
+		return err
+	}
+	o.Backend = b
+	if len(o.Names) == 0 {
+		o.Names = []string{b.Model()}
+	}
+	fmt.Fprintf(c.stderr, "the upstream %s is taken for %s, its model is %s\n", v.upstream,
+		b.Dialect(), b.Model())
+	return nil
+}
+
+// file loads a model that passes the gate.
+func (v *served) file(ctx context.Context, c *call, o *serve.Options) (*local.Backend, error) {
+	path := c.args[0]
+	name := strings.TrimSuffix(filepath.Base(path), ".gguf")
+	src, err := c.open(cmp.Or(v.template, path))
+	if err != nil {
+		return nil, err
+	}
+	o.Source = src.Source
+	if err := v.compile(c, o); err != nil {
+		return nil, err
+	}
+	if err := o.Template.Gate().Err(); err != nil {
+		return nil, &failure{fmt.Errorf("model %s rejected: %w", name, err)}
+	}
+	if !llama.Available() {
+		return nil, llama.ErrNotBuilt
+	}
+	b, err := local.Open(ctx, path, local.Options{Model: llama.ModelOptions{GPULayers: v.layers},
+		Context: v.context, Contexts: v.contexts})
+	if err != nil {
+		return nil, err
+	}
+	o.Backend, o.Info = b, b.Info()
+	if len(o.Names) == 0 {
+		o.Names = []string{name}
+	}
+	return b, nil
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goassay/assay/harness/serve/servetest"
+)
+
+// printed collects the output of a command that still runs.
+type printed struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (p *printed) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.b.Write(text)
+}
+
+func (p *printed) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.b.String()
+}
+
+var servedAt = regexp.MustCompile(`served at (http://\S+)`)
+
+// TestServe starts the server before a scripted upstream, asks it with a key, and ends it.
+func TestServe(t *testing.T) {
+	back := httptest.NewServer(&servetest.Upstream{Dialect: "llama-server",
+		Write: servetest.Agent(1, t.Errorf)})
+	defer back.Close()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var errs printed
+	c := &call{stdin: strings.NewReader(""), stdout: io.Discard, stderr: &errs, base: ctx,
+		getenv: func(name string) string {
+			if name == sealKeyVariable {
+				return strings.Repeat("k", 32)
+			}
+			return ""
+		}}
+	status := make(chan int, 1)
+	go func() {
+		status <- c.main([]string{"serve", "--upstream", back.URL, "--listen", "127.0.0.1:0",
+			"--template", "../../corpus/qwen3/template.jinja", "--model", "qwen",
+			"--keys", write("keys", "sk-one\nsk-two\n")})
+	}()
+	var url string
+	for deadline := time.Now().Add(30 * time.Second); url == ""; time.Sleep(time.Millisecond) {
+		if m := servedAt.FindStringSubmatch(errs.String()); m != nil {
+			url = m[1]
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(errs.String())
+		}
+	}
+	for key, want := range map[string]int{"sk-two": 200, "sk-three": 401} {
+		r, err := http.NewRequest("POST", url+"/v1/messages", strings.NewReader(
+			`{"model": "qwen", "max_tokens": 99, "messages": [{"role": "user", "content": "x"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Api-Key", key)
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Body.Close()
+		if a.StatusCode != want {
+			t.Errorf("%s: %s", key, a.Status)
+		}
+	}
+	stop()
+	if got := <-status; got != exitOK {
+		t.Errorf("status %d: %s", got, errs.String())
+	}
+	for _, tt := range []struct {
+		args []string
+		want int
+		text string
+	}{
+		{[]string{"serve"}, exitUsage, "takes a model file or --upstream"},
+		{[]string{"serve", "--upstream", back.URL}, exitUsage, "name it by --template"},
+		{[]string{"serve", "--upstream", back.URL, "--template", write("plain.jinja",
+			"{% for m in messages %}<{{ m.role }}>{{ m.content }}</s>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}")},
+			exitFailed, "rejected"},
+		{[]string{"serve", "--upstream", back.URL, "--template", "../../corpus/qwen3/template.jinja",
+			"--dialect", "other"}, exitUsage, `no dialect is named "other"`},
+		{[]string{"serve", "--upstream", back.URL, "--seal-key", write("short", "short")}, exitUsage,
+			"at least 32"},
+	} {
+		_, errs, got := assay("", tt.args...)
+		if got != tt.want || !strings.Contains(errs, tt.text) {
+			t.Errorf("%v: status %d: %s", tt.args, got, errs)
+		}
+	}
+}

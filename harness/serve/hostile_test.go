@@ -1,0 +1,296 @@
+package serve_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goassay/assay/engine/wire"
+	"github.com/goassay/assay/harness/openai"
+	"github.com/goassay/assay/harness/serve"
+	"github.com/goassay/assay/harness/serve/servetest"
+)
+
+// shaped demands that a body is an error of the protocol of a path.
+func shaped(t *testing.T, name, path, body string) {
+	t.Helper()
+	var v struct {
+		Type  string
+		Error struct{ Type, Message string }
+	}
+	if err := json.Unmarshal([]byte(body), &v); err != nil || v.Error.Type == "" ||
+		v.Error.Message == "" || (path == "/v1/messages") != (v.Type == "error") {
+		t.Errorf("%s: %s is no error of its protocol: %s", name, path, body)
+	}
+}
+
+// upstreams are back ends that do wrong, with the status that clients get in one piece.
+var upstreams = []struct {
+	name   string
+	status int
+	handle http.HandlerFunc
+}{
+	{"an error", 400, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(400)
+		io.WriteString(w, `{"error": {"message": "context too small"}}`)
+	}},
+	{"a server error", 502, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }},
+	{"overloaded", 503, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }},
+	{"a redirect elsewhere", 502, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://198.51.100.1/", http.StatusTemporaryRedirect)
+	}},
+	{"one piece", 502, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"choices": [{"text": "Hello"}]}`)
+	}},
+	{"a page", 502, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, "<html>gateway</html>\n")
+	}},
+	{"broken events", 502, events("data: {\"choices\": [{\"text\": \"He\"}]}\n\ndata: {'choices'}\n\n")},
+	{"no object", 502, events("data: 3\n\n")},
+	{"an error in the stream", 502, events("data: {\"error\": {\"message\": \"out of memory\"}}\n\n")},
+	{"no end", 502, events("data: {\"choices\": [{\"text\": \"He\"}]}\n\n")},
+	{"an end without a reason", 502, events("data: {\"choices\": [{\"text\": \"He\"}]}\n\ndata: [DONE]\n\n")},
+	{"an unknown reason", 502, events("data: {\"choices\": [{\"text\": \"He\", \"finish_reason\": \"abort\"}]}\n\n")},
+	{"breaks off", 502, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.Header().Set("Content-Length", "1000")
+		io.WriteString(w, "data: {\"choices\": [{\"te")
+	}},
+	{"a giant line", 502, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for r.Context().Err() == nil {
+			if _, err := io.WriteString(w, "data: "+strings.Repeat("x", 1<<16)); err != nil {
+				return
+			}
+		}
+	}},
+	{"giant headers", 503, func(w http.ResponseWriter, _ *http.Request) {
+		for i := range 2000 {
+			w.Header().Set(fmt.Sprintf("X-%d", i), strings.Repeat("x", 1<<10))
+		}
+		w.WriteHeader(200)
+	}},
+	{"silent", 504, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }},
+	{"silent in the middle", 504, func(w http.ResponseWriter, r *http.Request) {
+		events("data: {\"choices\": [{\"text\": \"He\"}]}\n\n")(w, r)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}},
+	{"endless comments", 502, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for r.Context().Err() == nil {
+			if _, err := io.WriteString(w, strings.Repeat(": \n\n", 1000)); err != nil {
+				return
+			}
+		}
+	}},
+	{"slow without an end", 504, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for r.Context().Err() == nil {
+			io.WriteString(w, "data: {\"choices\": [{\"text\": \"\"}]}\n\n")
+			w.(http.Flusher).Flush()
+			time.Sleep(5 * time.Millisecond)
+		}
+	}},
+}
+
+func events(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, text)
+	}
+}
+
+// TestHostileUpstreams has back ends do wrong: within a second or two the client has an error in
+// the shape of its protocol, as a refusal or at the end of the stream.
+func TestHostileUpstreams(t *testing.T) {
+	for _, u := range upstreams {
+		t.Run(strings.ReplaceAll(u.name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			up := &servetest.Upstream{Dialect: "vllm"}
+			handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/v1/completions" {
+					io.Copy(io.Discard, r.Body)
+					u.handle(w, r)
+					return
+				}
+				up.ServeHTTP(w, r)
+			})
+			url := start(t, "qwen3", handler, nil, openai.Limits{Silence: 300 * time.Millisecond,
+				Total: time.Second, Line: 1 << 16, Body: 1 << 20})
+			for _, p := range wire.All {
+				begun := time.Now()
+				status, text := post(t, url+p.Path(), fmt.Sprintf(requests[p.Path()], ""))
+				want := u.status
+				if want == 503 && p == wire.Messages {
+					want = 529
+				}
+				if status != want {
+					t.Errorf("%s: status %d, want %d: %s", p.Name(), status, want, text)
+				}
+				shaped(t, p.Name(), p.Path(), text)
+				status, text = post(t, url+p.Path(), fmt.Sprintf(requests[p.Path()], `, "stream": true`))
+				if status != 200 {
+					shaped(t, p.Name(), p.Path(), text)
+				} else if last := lastEvent(text); p == wire.Responses {
+					if !strings.Contains(last, `"type":"response.failed"`) {
+						t.Errorf("%s: the stream ends with %s", p.Name(), last)
+					}
+				} else {
+					shaped(t, p.Name(), p.Path(), last)
+				}
+				if took := time.Since(begun); took > 20*time.Second {
+					t.Errorf("%s: it took %s", p.Name(), took)
+				}
+			}
+		})
+	}
+}
+
+// lastEvent returns the data of a stream's last event.
+func lastEvent(text string) string {
+	at := strings.LastIndex(text, "data: ")
+	return strings.TrimSpace(text[max(at, 0)+len("data: "):])
+}
+
+// TestEndlessUpstream has a back end that keeps to no limit: the answer ends at the request's.
+func TestEndlessUpstream(t *testing.T) {
+	up := &servetest.Upstream{Dialect: "vllm"}
+	url := start(t, "qwen3", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/completions" {
+			up.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		for r.Context().Err() == nil {
+			if _, err := io.WriteString(w, "data: {\"choices\": [{\"text\": \"word \"}]}\n\n"); err != nil {
+				return
+			}
+		}
+	}), nil, openai.Limits{})
+	for _, extra := range []string{"", `, "stream": true`} {
+		status, text := post(t, url+"/v1/messages", fmt.Sprintf(requests["/v1/messages"], extra))
+		if status != 200 || !strings.Contains(text, `"stop_reason":"max_tokens"`) {
+			t.Errorf("%d %.300s", status, text)
+		}
+	}
+}
+
+// TestHostileClients has clients do wrong: each gets an error or loses its connection, in time, and
+// the server goes on.
+func TestHostileClients(t *testing.T) {
+	address := start(t, "qwen3", &servetest.Upstream{Dialect: "vllm", Write: agent(t)},
+		func(o *serve.Options) {
+			o.Limits = serve.Limits{Body: 1 << 16, Read: 300 * time.Millisecond}
+		}, openai.Limits{})
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := runtime.NumGoroutine()
+	const head = "POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+	for _, tt := range []struct {
+		name, send, want string // want "": the connection ends, with an error or without
+		slowly           bool
+	}{
+		{"too long", head + "Content-Length: 100000\r\n\r\n" + strings.Repeat(" ", 100000), "413 ", false},
+		{"longer than it says", head + "Content-Length: 2\r\n\r\n{}garbage", "400 ", false},
+		{"shorter than it says", head + "Content-Length: 500\r\n\r\n{}", "504 ", false},
+		{"no length", head + "\r\n", "400 ", false},
+		{"a negative length", head + "Content-Length: -1\r\n\r\n", "400 ", false},
+		{"two lengths", head + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", "400 ", false},
+		{"broken chunks", head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", "400 ", false},
+		{"endless chunks", head + "Transfer-Encoding: chunked\r\n\r\n" + strings.Repeat("400\r\n"+strings.Repeat(" ", 1024)+"\r\n", 100), "413 ", false},
+		{"giant headers", head + "X: " + strings.Repeat("x", 100<<10) + "\r\n\r\n", "431 ", false},
+		{"no HTTP", "hello\r\n\r\n", "400 ", false},
+		{"no JSON", head + "Content-Length: 5\r\n\r\n{'a'}", "400 ", false},
+		{"deep JSON", head + "Content-Length: 50000\r\n\r\n" + strings.Repeat("[", 50000), "400 ", false},
+		{"a slow header", "POST /v1/messages HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 500), "", true},
+		{"a slow body", head + "Content-Length: 500\r\n\r\n" + strings.Repeat(" ", 500), "504 ", true},
+	} {
+		t.Run(strings.ReplaceAll(tt.name, " ", "_"), func(t *testing.T) {
+			c, err := net.Dial("tcp", u.Host)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			c.SetDeadline(time.Now().Add(10 * time.Second))
+			go func() {
+				if !tt.slowly {
+					io.WriteString(c, tt.send)
+					return
+				}
+				at := strings.Index(tt.send, "\r\n\r\n") + 1 // of a body, the header comes at once
+				io.WriteString(c, tt.send[:at])
+				for _, b := range []byte(tt.send[at:]) {
+					if _, err := c.Write([]byte{b}); err != nil {
+						return
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+			}()
+			r, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				if nerr, ok := err.(net.Error); ok && nerr.Timeout() || tt.want != "" {
+					t.Fatal(err)
+				}
+				return
+			}
+			body, _ := io.ReadAll(r.Body)
+			r.Body.Close()
+			if tt.want != "" && !strings.HasPrefix(r.Status, tt.want) {
+				t.Errorf("%s %s", r.Status, body)
+			}
+			if r.Header.Get("Content-Type") == "application/json" {
+				shaped(t, tt.name, "/v1/messages", string(body))
+			}
+		})
+	}
+	status, text := post(t, address+"/v1/messages", fmt.Sprintf(requests["/v1/messages"], ""))
+	if status != 200 {
+		t.Errorf("%d %s", status, text)
+	}
+	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before+20; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// TestStalledClient has a client that takes nothing: its request ends.
+func TestStalledClient(t *testing.T) {
+	up := &servetest.Upstream{Dialect: "vllm",
+		Write: func(string) string { return strings.Repeat("word ", 1<<20) }}
+	address := start(t, "qwen3", up, func(o *serve.Options) {
+		o.Limits = serve.Limits{Write: 300 * time.Millisecond}
+	}, openai.Limits{})
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := net.Dial("tcp", u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	const body = `{"stream": true, "max_tokens": 9999999, "messages": [{"role": "user", "content": "x"}]}`
+	fmt.Fprintf(c, "POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s",
+		len(body), body)
+	for deadline := time.Now().Add(30 * time.Second); up.Cancelled.Load() == 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("the upstream goes on")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}

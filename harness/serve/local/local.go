@@ -1,0 +1,186 @@
+// Package local has a model file, run by llama.cpp, as the back end of package serve.
+//
+// # Model
+//
+// A [Backend] has a number of contexts, each of which answers one request at a time; requests wait
+// for one. A context remembers the last conversation, so that one that goes on is not read again
+// where it gets the same context.
+//
+// # Errors
+//
+// [Open] returns llama.ErrNotBuilt where the program was built without llama.cpp. A request that
+// does not fit the context, or that asks for a penalty of tokens, which the binding does not have,
+// gets a [wire.Refusal].
+//
+// # Stability
+//
+// This package may change with every release; package engine lists the stable ones.
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/llama"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/wire"
+	"github.com/goassay/assay/harness/serve"
+)
+
+// Options describe how a model is run.
+type Options struct {
+	Model    llama.ModelOptions
+	Context  llama.ContextOptions
+	Contexts int // requests at once; 0: one
+	// Seed gives the seed of a request that states none; nil: a random one.
+	Seed func() uint32
+}
+
+// Backend is a model that is loaded.
+type Backend struct {
+	model *llama.Model
+	free  chan *llama.Context
+	seed  func() uint32
+}
+
+// Open loads a model. The caller has asked the gate, and closes the back end.
+func Open(ctx context.Context, path string, o Options) (*Backend, error) {
+	m, err := llama.Load(ctx, path, o.Model)
+	if err != nil {
+		return nil, err
+	}
+	n := max(1, o.Contexts)
+	b := &Backend{model: m, free: make(chan *llama.Context, n), seed: o.Seed}
+	if b.seed == nil {
+		b.seed = rand.Uint32
+	}
+	for range n {
+		c, err := m.NewContext(o.Context)
+		if err != nil {
+			b.Close()
+			return nil, err
+		}
+		b.free <- c
+	}
+	return b, nil
+}
+
+// Close frees the model. Nothing may run any more.
+func (b *Backend) Close() error {
+	for {
+		select {
+		case c := <-b.free:
+			c.Close()
+		default:
+			return b.model.Close()
+		}
+	}
+}
+
+// Info is what /props says of the model.
+func (b *Backend) Info() ordered.Value {
+	info := b.model.Info()
+	return ordered.ObjectOf(
+		ordered.MemberOf("description", ordered.Str(info.Description)),
+		ordered.MemberOf("file_type", ordered.Str(info.FileType)),
+		ordered.MemberOf("parameters", ordered.Num(strconv.FormatUint(info.Parameters, 10))),
+		ordered.MemberOf("bytes", ordered.Num(strconv.FormatUint(info.Bytes, 10))),
+		ordered.MemberOf("training_context", ordered.Int(info.Training)),
+		ordered.MemberOf("layers", ordered.Int(info.Layers)),
+		ordered.MemberOf("vocabulary", ordered.Int(info.Vocabulary)))
+}
+
+// Constrains implements [serve.Backend].
+func (*Backend) Constrains() bool { return true }
+
+// Ready implements [serve.Backend].
+func (*Backend) Ready(context.Context) error { return nil }
+
+// Count implements [serve.Backend].
+func (b *Backend) Count(_ context.Context, prompt string) (int, error) {
+	tokens, err := b.model.Tokenize(prompt)
+	return len(tokens), err
+}
+
+// Generate implements [serve.Backend].
+func (b *Backend) Generate(ctx context.Context, j serve.Job,
+	take func(serve.Piece) error) (serve.Result, error) {
+	request, err := b.request(j)
+	if err != nil {
+		return serve.Result{}, err
+	}
+	var c *llama.Context
+	select {
+	case c = <-b.free:
+		defer func() { b.free <- c }()
+	case <-ctx.Done():
+		return serve.Result{}, context.Cause(ctx)
+	}
+	if err := take(serve.Piece{}); err != nil {
+		return serve.Result{}, err
+	}
+	r, err := c.Generate(ctx, request, func(piece []byte) error {
+		return take(serve.Piece{Text: piece, Prompt: len(request.Prompt)})
+	})
+	switch {
+	case errors.Is(err, llama.ErrFull):
+		err = &wire.Refusal{Reason: wire.Invalid, Code: "context_length_exceeded",
+			Message: err.Error()}
+	case errors.Is(err, llama.ErrGrammar):
+		err = &wire.Refusal{Reason: wire.Internal, Message: err.Error()}
+	}
+	return serve.Result{Cut: r.End.Cut(),
+		Usage: chat.Usage{Prompt: len(request.Prompt), Completion: r.Tokens}}, err
+}
+
+func (b *Backend) request(j serve.Job) (llama.Request, error) {
+	r := llama.Request{Stops: j.Stops, Max: j.Max}
+	var err error
+	if r.Prompt, err = b.model.Tokenize(j.Prompt); err != nil {
+		return r, err
+	}
+	if r.Sampling, err = b.sampling(j.Sampling); err != nil || !j.Constrain {
+		return r, err
+	}
+	r.Grammar = &llama.Grammar{Lazy: j.Lazy}
+	for _, t := range j.Triggers {
+		kind := llama.TriggerWord
+		if t.Pattern {
+			kind = llama.TriggerPattern
+		}
+		r.Grammar.Triggers = append(r.Grammar.Triggers, llama.Trigger{Kind: kind, Text: t.Text})
+	}
+	r.Grammar.Text, err = j.Grammar()
+	return r, err
+}
+
+// sampling reads the settings of a request; what it leaves out has the defaults of OpenAI's API.
+func (b *Backend) sampling(v ordered.Value) (llama.Sampling, error) {
+	s := llama.Sampling{Temperature: 1, Seed: b.seed()}
+	for _, m := range v.Members() {
+		n, err := strconv.ParseFloat(m.Value.Text(), 64)
+		switch m.Key {
+		case "temperature":
+			s.Temperature = float32(n)
+		case "top_p":
+			s.TopP = float32(n)
+		case "min_p":
+			s.MinP = float32(n)
+		case "top_k":
+			s.TopK = max(0, int(n))
+		case "seed":
+			s.Seed = uint32(int64(n))
+		default:
+			if err != nil || n != 0 {
+				return s, &wire.Refusal{Reason: wire.Invalid, Param: m.Key,
+					Code:    "unsupported_parameter",
+					Message: fmt.Sprintf("not supported: this server has no %s", m.Key)}
+			}
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,482 @@
+// Package serve is a server of chat completions, Responses and Messages for one chat template. The
+// prompt, the grammar, the parsing and the protocols are this project's; a [Backend] runs the
+// model.
+//
+// # Life of a request
+//
+//	key -> body -> wire.Decode -> queue -> engine.Prepare -> Backend.Generate
+//	                                                              | pieces of text
+//	          client <- wire.Writer <- stops <- engine.Parser <---+
+//
+// Nothing of a request outlives it. An answer in one piece is a stream that is put together, so the
+// two cannot differ.
+//
+// # Stops
+//
+// The texts of a request's stop end the answer where they come in its content; not in reasoning,
+// and not in a call. They are looked for here and not by the back end, which sees markers and
+// content alike.
+//
+// # Limits
+//
+// [Limits] bound the body, the time to read it, the requests that run at once and those that wait,
+// the time of an answer, the time in which a client takes nothing, and the text of an answer. A
+// client that goes away ends its request in the back end as well.
+//
+// # Errors
+//
+// A refusal has the shape of the protocol whose path was asked. Where an answer has begun to
+// stream, it ends with the protocol's error event.
+//
+// # What is logged
+//
+// A line for each request: protocol, status, tokens, times. No text of a request or an answer,
+// unless [Options.LogText] says so.
+//
+// # Stability
+//
+// This package may change with every release; package engine lists the stable ones.
+package serve
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/wire"
+)
+
+// Backend runs a model. It is safe for concurrent use.
+type Backend interface {
+	// Generate continues a prompt. It calls take with nothing once the model has begun, then for
+	// each piece of the text as it comes. It ends early with the error of take or with the cause of
+	// the context. An error that is a *[wire.Refusal] is shown to the client.
+	Generate(ctx context.Context, j Job, take func(Piece) error) (Result, error)
+	// Count counts the tokens of a prompt.
+	Count(ctx context.Context, prompt string) (int, error)
+	// Constrains reports whether the back end takes a grammar.
+	Constrains() bool
+	// Ready returns why the back end cannot answer now.
+	Ready(ctx context.Context) error
+}
+
+// Job is a prompt to continue.
+type Job struct {
+	Prompt    string
+	Stops     []string // texts that end the turn and nothing else
+	Preserved []string // markers, which must come as text
+
+	Constrain bool                   // the answer is to keep to the grammar
+	Grammar   func() (string, error) // in llama.cpp's notation
+	Lazy      bool                   // it sets in when a trigger comes
+	Triggers  []codegen.Trigger
+
+	Max      int           // tokens of the answer; 0: as many as fit
+	Sampling ordered.Value // [wire.Request.Sampling]
+}
+
+// Piece is a piece of an answer.
+type Piece struct {
+	Text   []byte
+	Prompt int  // tokens of the prompt, 0 where they are not known yet
+	More   bool // another piece is there already
+}
+
+// Result is how an answer came about.
+type Result struct {
+	Cut   bool       // a limit ended it
+	Usage chat.Usage // 0: not known
+}
+
+// Limits bound what clients and the back end may do. Zero fields have the defaults.
+type Limits struct {
+	Body     int64         // of a request, in bytes; 16 MiB
+	Header   int           // of a request, in bytes; 64 KiB
+	Read     time.Duration // to read a request; 30 seconds
+	Running  int           // requests at once; 256
+	Waiting  int           // requests that wait for that; 1024
+	Wait     time.Duration // the longest of them; 1 minute
+	Answer   time.Duration // of an answer; 15 minutes
+	Write    time.Duration // in which a client takes nothing; 30 seconds
+	Text     int           // of an answer, in bytes; 16 MiB
+	MaxTime  time.Duration // of a readiness check; 5 seconds
+	MaxToken int           // tokens of an answer whose request states no bound; 0: as many as fit
+}
+
+func (l Limits) orDefault() Limits {
+	l.Body = cmp.Or(l.Body, 16<<20)
+	l.Header = cmp.Or(l.Header, 64<<10)
+	l.Read = cmp.Or(l.Read, 30*time.Second)
+	l.Running = cmp.Or(l.Running, 256)
+	l.Waiting = cmp.Or(l.Waiting, 1024)
+	l.Wait = cmp.Or(l.Wait, time.Minute)
+	l.Answer = cmp.Or(l.Answer, 15*time.Minute)
+	l.Write = cmp.Or(l.Write, 30*time.Second)
+	l.Text = cmp.Or(l.Text, 16<<20)
+	l.MaxTime = cmp.Or(l.MaxTime, 5*time.Second)
+	return l
+}
+
+// Options are the parts of a server.
+type Options struct {
+	Names    []string      // of the model in requests, the one that answers carry first
+	Source   engine.Source // of the template
+	Template *engine.Template
+	Backend  Backend
+	Info     ordered.Value // of the model, for /props; null: nothing is known
+	Keys     []string      // one of which a client must have; none: everybody may ask
+	Sealer   *wire.Sealer  // of reasoning that is handed back
+	Limits   Limits
+	Log      *slog.Logger
+	LogText  bool             // log requests and answers with their texts
+	Now      func() time.Time // nil: the clock
+	Random   io.Reader        // of ids; nil: crypto/rand.Reader
+}
+
+// Server answers requests. It is safe for concurrent use.
+type Server struct {
+	o        Options
+	keys     [][sha256.Size]byte
+	running  chan struct{} // a place for each request that runs
+	waiting  atomic.Int64
+	stopping atomic.Bool
+	metrics  *metrics
+	started  int64
+}
+
+// New judges the template and makes a server. The error of a template that the gate rejects wraps
+// engine.ErrToolsUnsupported or engine.ErrUnverified.
+func New(o Options) (*Server, error) {
+	if err := o.Template.Gate().Err(); err != nil {
+		return nil, fmt.Errorf("the template is rejected: %w", err)
+	}
+	if len(o.Names) == 0 {
+		return nil, errors.New("the model has no name")
+	}
+	o.Limits = o.Limits.orDefault()
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = rand.Reader
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{o: o, running: make(chan struct{}, o.Limits.Running), started: o.Now().Unix()}
+	for _, key := range o.Keys {
+		s.keys = append(s.keys, sha256.Sum256([]byte(key)))
+	}
+	s.metrics = newMetrics(s)
+	return s, nil
+}
+
+// Handler returns the server's handler.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, p := range wire.All {
+		mux.HandleFunc(p.Path(), s.only(http.MethodPost, p, func(a *asked) error {
+			return s.answer(a)
+		}))
+	}
+	mux.HandleFunc(wire.CountPath, s.only(http.MethodPost, wire.Messages, s.count))
+	open := func(path string, handle http.HandlerFunc) { mux.HandleFunc("GET "+path, handle) }
+	open("/health", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, status("ok"))
+	})
+	open("/ready", s.ready)
+	open("/metrics", s.metrics.handler().ServeHTTP)
+	keyed := func(path string, handle func(*asked) error) {
+		mux.HandleFunc(path, s.only(http.MethodGet, wire.ChatCompletions, handle))
+	}
+	keyed("/v1/models", s.models)
+	keyed("/v1/models/{name}", s.models)
+	keyed("/props", s.properties)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, protocolOf(r.URL.Path), &wire.Refusal{Reason: wire.NotFound,
+			Message: "there is no such path"})
+	})
+	return mux
+}
+
+// protocolOf returns the protocol in whose shape a path is refused.
+func protocolOf(path string) wire.Protocol {
+	if strings.HasPrefix(path, wire.Messages.Path()) {
+		return wire.Messages
+	}
+	return wire.ChatCompletions
+}
+
+func status(text string) ordered.Value {
+	return ordered.ObjectOf(ordered.MemberOf("status", ordered.Str(text)))
+}
+
+// Serve answers the connections of a listener until ctx ends. Then it takes no more requests, and
+// lets those that run come to their end for as long as grace.
+func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
+	base, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	server := &http.Server{
+		Handler:           s.Handler(),
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ReadHeaderTimeout: s.o.Limits.Read,
+		MaxHeaderBytes:    s.o.Limits.Header,
+		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	select {
+	case err := <-done:
+		end(err)
+		return err
+	case <-ctx.Done():
+	}
+	s.stopping.Store(true)
+	s.o.Log.Info("stopping", "running", len(s.running))
+	within, cancel := context.WithTimeout(base, grace)
+	defer cancel()
+	err := server.Shutdown(within)
+	end(errStopping)
+	if err != nil {
+		// the requests end with the error of their protocol now
+		last, cancel := context.WithTimeout(context.WithoutCancel(base), time.Second)
+		defer cancel()
+		if server.Shutdown(last) != nil {
+			server.Close()
+		}
+	}
+	return nil
+}
+
+// errStopping ends what still runs when the server's grace is over.
+var errStopping = &wire.Refusal{Reason: wire.Unavailable, Message: "the server is stopping"}
+
+// asked is a request that is being answered.
+type asked struct {
+	protocol wire.Protocol
+	w        http.ResponseWriter
+	r        *http.Request
+	begun    time.Time
+
+	// for the log
+	first   time.Duration // until the first text
+	elapsed time.Duration
+	usage   chat.Usage
+	stream  bool
+	sent    bool // the answer's header
+	text    []byte
+}
+
+// only calls a handler for requests of one method that have a key, and refuses the others. An error
+// of the handler is a refusal too, unless the answer has begun.
+func (s *Server) only(method string, p wire.Protocol,
+	handle func(*asked) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		a := &asked{protocol: p, w: w, r: r, begun: s.o.Now()}
+		var err error
+		switch {
+		case r.Method != method:
+			w.Header().Set("Allow", method)
+			err = &wire.Refusal{Reason: wire.Method, Message: "use " + method}
+		case !s.knows(r):
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			err = &wire.Refusal{Reason: wire.Unauthorized, Message: "the API key is missing or " +
+				"wrong; send it as a bearer token, or as x-api-key"}
+		case s.stopping.Load():
+			err = errStopping
+		default:
+			err = handle(a)
+		}
+		code := http.StatusOK
+		refusal := new(wire.Refusal)
+		switch {
+		case err == nil:
+		case !errors.As(err, &refusal) && context.Cause(r.Context()) == context.Canceled:
+			code = gone
+		case a.sent:
+			code = wire.AsRefusal(err, wire.Internal).Status()
+		default:
+			code = s.refuse(w, p, wire.AsRefusal(err, wire.Internal))
+		}
+		a.elapsed = s.o.Now().Sub(a.begun)
+		s.metrics.done(a, code)
+		s.log(a, code, err)
+	}
+}
+
+// gone is the status in the log of a request whose client went away, as nginx has it.
+const gone = 499
+
+func (s *Server) log(a *asked, code int, err error) {
+	attrs := []any{"path", a.r.URL.Path, "status", code, "stream", a.stream,
+		"ms", a.elapsed.Milliseconds(), "first_ms", a.first.Milliseconds(),
+		"prompt_tokens", a.usage.Prompt, "completion_tokens", a.usage.Completion}
+	var refusal *wire.Refusal
+	if errors.As(err, &refusal) {
+		attrs = append(attrs, "reason", refusal.Reason, "param", refusal.Param)
+	}
+	if s.o.LogText {
+		attrs = append(attrs, "text", string(a.text))
+		if err != nil {
+			attrs = append(attrs, "error", err.Error())
+		}
+	}
+	s.o.Log.Info("request", attrs...)
+}
+
+// knows reports whether a request has one of the keys. Every key is compared, and no comparison
+// takes longer for a better guess.
+func (s *Server) knows(r *http.Request) bool {
+	if len(s.keys) == 0 {
+		return true
+	}
+	given := r.Header.Get("X-Api-Key")
+	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok &&
+		strings.EqualFold(scheme, "bearer") {
+		given = strings.TrimSpace(token)
+	}
+	sum, found := sha256.Sum256([]byte(given)), 0
+	for _, key := range s.keys {
+		found |= subtle.ConstantTimeCompare(sum[:], key[:])
+	}
+	return found == 1
+}
+
+func (s *Server) refuse(w http.ResponseWriter, p wire.Protocol, r *wire.Refusal) int {
+	code, body := p.Refuse(r)
+	if r.Reason == wire.Busy || r.Reason == wire.Unavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	if r.Reason == wire.TooLarge || r.Reason == wire.Late {
+		w.Header().Set("Connection", "close") // the rest of the body is not read
+	}
+	writeJSON(w, code, body)
+	return code
+}
+
+func writeJSON(w http.ResponseWriter, code int, v ordered.Value) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	w.Write(v.Append(nil, ordered.Compact))
+}
+
+// read reads a request's body.
+func (s *Server) read(a *asked) (ordered.Value, error) {
+	control := http.NewResponseController(a.w)
+	control.SetReadDeadline(time.Now().Add(s.o.Limits.Read))
+	body, err := io.ReadAll(http.MaxBytesReader(a.w, a.r.Body, s.o.Limits.Body))
+	var large *http.MaxBytesError
+	var slow net.Error
+	switch {
+	case errors.As(err, &large):
+		return ordered.Value{}, &wire.Refusal{Reason: wire.TooLarge,
+			Message: fmt.Sprintf("the request has more than %d bytes", large.Limit)}
+	case errors.As(err, &slow) && slow.Timeout():
+		return ordered.Value{}, &wire.Refusal{Reason: wire.Late,
+			Message: fmt.Sprintf("the request did not come within %s", s.o.Limits.Read)}
+	case err != nil:
+		return ordered.Value{}, &wire.Refusal{Reason: wire.Invalid,
+			Message: "the request breaks off"}
+	}
+	control.SetReadDeadline(time.Time{})
+	if s.o.LogText {
+		a.text = append(a.text, body...)
+	}
+	v, err := ordered.Parse(body)
+	if err != nil {
+		return v, &wire.Refusal{Reason: wire.Invalid,
+			Message: fmt.Sprintf("the request is no JSON: %v", err)}
+	}
+	return v, nil
+}
+
+// place waits for a place among the requests that run. The caller calls leave.
+func (s *Server) place(ctx context.Context) (leave func(), err error) {
+	leave = func() { <-s.running }
+	select {
+	case s.running <- struct{}{}:
+		return leave, nil
+	default:
+	}
+	if s.waiting.Add(1) > int64(s.o.Limits.Waiting) {
+		s.waiting.Add(-1)
+		return nil, &wire.Refusal{Reason: wire.Busy, Message: "too many requests wait already"}
+	}
+	defer s.waiting.Add(-1)
+	patience := time.NewTimer(s.o.Limits.Wait)
+	defer patience.Stop()
+	select {
+	case s.running <- struct{}{}:
+		return leave, nil
+	case <-patience.C:
+		return nil, &wire.Refusal{Reason: wire.Busy,
+			Message: fmt.Sprintf("the request has waited for %s", s.o.Limits.Wait)}
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// known reports whether the model of a request is the one that is served.
+func (s *Server) known(name string) error {
+	if name == "" || slices.Contains(s.o.Names, name) {
+		return nil
+	}
+	return &wire.Refusal{Reason: wire.NotFound, Param: "model", Code: "model_not_found",
+		Message: fmt.Sprintf("there is no model %q here; expected %q", name, s.o.Names[0])}
+}
+
+// prepare makes a plan and a job of a request.
+func (s *Server) prepare(r *wire.Request) (*engine.Plan, Job, error) {
+	if err := s.known(r.Model); err != nil {
+		return nil, Job{}, err
+	}
+	plan, err := s.o.Template.Prepare(r.Chat, engine.PrepareOptions{})
+	if err != nil {
+		return nil, Job{}, &wire.Refusal{Reason: wire.Invalid,
+			Message: "the model's template does not take the request: " + err.Error()}
+	}
+	constrain := r.Chat.HasJSONSchema ||
+		len(r.Chat.Tools) > 0 && r.Chat.ToolChoice.Mode != chat.ChoiceNone
+	if constrain && !s.o.Backend.Constrains() {
+		if r.Strict {
+			return nil, Job{}, &wire.Refusal{Reason: wire.Invalid, Code: "unsupported_value",
+				Message: "the upstream takes no grammar, so a required call, a single call, a " +
+					"strict tool and a schema of the answer cannot be promised"}
+		}
+		constrain = false
+	}
+	if constrain { // a schema that no grammar can be made of is the client's to know
+		if _, err := plan.Grammar(); err != nil {
+			return nil, Job{}, &wire.Refusal{Reason: wire.Invalid, Message: err.Error()}
+		}
+	}
+	return plan, Job{Prompt: plan.Prompt.Text, Stops: plan.Stops, Preserved: plan.Preserved,
+		Constrain: constrain, Grammar: plan.Grammar, Lazy: plan.Lazy, Triggers: plan.Triggers,
+		Max: cmp.Or(r.MaxTokens, s.o.Limits.MaxToken), Sampling: r.Sampling}, nil
+}
+
+// id returns letters and digits that no other answer has.
+func (s *Server) id() (string, error) {
+	var raw [15]byte
+	if _, err := io.ReadFull(s.o.Random, raw[:]); err != nil {
+		return "", err
+	}
+	return strings.ToLower(base32.StdEncoding.EncodeToString(raw[:])), nil
+}

@@ -1,0 +1,383 @@
+package serve_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/wire"
+	"github.com/goassay/assay/harness/openai"
+	"github.com/goassay/assay/harness/serve"
+	"github.com/goassay/assay/harness/serve/servetest"
+	"github.com/goassay/assay/harness/serve/upstream"
+	"github.com/goassay/assay/harness/subject"
+)
+
+const bos = "<s>"
+
+func compile(t testing.TB, family string) (engine.Source, *engine.Template) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "corpus", family, "template.jinja"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := engine.Source{Name: family, Text: string(text), BOS: bos, EOS: "<|im_end|>"}
+	tm, err := engine.Compile(src, engine.Options{Now: subject.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src, tm
+}
+
+// start starts a server of a family's template before an upstream, and returns its address.
+func start(t testing.TB, family string, up http.Handler, change func(*serve.Options),
+	l openai.Limits) string {
+	t.Helper()
+	back := httptest.NewServer(up)
+	t.Cleanup(back.Close)
+	client, err := openai.New(back.URL, "", l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend, err := upstream.Open(context.Background(), client, upstream.Options{BOS: bos})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, tm := compile(t, family)
+	sealer, err := wire.NewSealer(bytes.Repeat([]byte("k"), 32), strings.NewReader(
+		strings.Repeat("nonce", 1<<16)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := serve.Options{Names: []string{servetest.Model, "alias"}, Source: src, Template: tm,
+		Backend: backend, Sealer: sealer, Now: subject.Now}
+	if change != nil {
+		change(&o)
+	}
+	s, err := serve.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewUnstartedServer(s.Handler())
+	front.Config.MaxHeaderBytes = 16 << 10
+	front.Config.ReadHeaderTimeout = time.Second
+	front.Start()
+	t.Cleanup(front.Close)
+	return front.URL
+}
+
+// post sends a body and returns the status and the answer.
+func post(t testing.TB, url, body string) (int, string) {
+	t.Helper()
+	r, err := http.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, string(text)
+}
+
+// requests ask for the same in each protocol; %s are members of the protocol's own.
+var requests = map[string]string{
+	"/v1/chat/completions": `{"model": "scripted", "messages": [{"role": "user", "content": "Rain?"}],
+		"tools": [{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}},
+		{"type": "function", "function": {"name": "store_note", "parameters": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}}}], "max_tokens": 500 %s}`,
+	"/v1/responses": `{"model": "scripted", "input": "Rain?",
+		"tools": [{"type": "function", "name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}},
+		{"type": "function", "name": "store_note", "parameters": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}}], "max_output_tokens": 500 %s}`,
+	"/v1/messages": `{"model": "scripted", "messages": [{"role": "user", "content": "Rain?"}],
+		"tools": [{"name": "get_weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}},
+		{"name": "store_note", "input_schema": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}}], "max_tokens": 500 %s}`,
+}
+
+// agent fails a test where a prompt lacks something.
+func agent(t testing.TB) func(string) string { return servetest.Agent(1, t.Errorf) }
+
+// TestDialects puts a request of each protocol through every kind of upstream, in one piece and
+// streamed.
+func TestDialects(t *testing.T) {
+	for _, dialect := range upstream.Dialects()[1:] {
+		up := &servetest.Upstream{Dialect: dialect, Write: agent(t)}
+		if dialect != "openai" && dialect != "vllm" {
+			up.BOS = bos
+		}
+		url := start(t, "qwen3", up, nil, openai.Limits{})
+		for path, body := range requests {
+			for _, extra := range []string{"", `, "stream": true`} {
+				status, text := post(t, url+path, fmt.Sprintf(body, extra))
+				if status != 200 {
+					t.Errorf("%s %s%s: %d %s", dialect, path, extra, status, text)
+					continue
+				}
+				for _, part := range []string{"needs a look.", "I look", "get_weather",
+					"store_note", "note "} {
+					if extra == "" && !strings.Contains(text, part) {
+						t.Errorf("%s %s: no %q in %s", dialect, path, part, text)
+					}
+				}
+				for _, marker := range []string{"tool_call>", "<think>", "im_end"} {
+					if strings.Contains(text, marker) {
+						t.Errorf("%s %s%s: %q leaks: %s", dialect, path, extra, marker, text)
+					}
+				}
+			}
+		}
+		last := up.Last()
+		if has := !last.At("grammar").IsNull(); has != (dialect == "llama-server") {
+			t.Errorf("%s: %s", dialect, last)
+		}
+		// what an upstream without a grammar cannot promise
+		if dialect == "ollama" {
+			status, text := post(t, url+"/v1/chat/completions",
+				fmt.Sprintf(requests["/v1/chat/completions"], `, "tool_choice": "required"`))
+			if status != 400 || !strings.Contains(text, "takes no grammar") {
+				t.Errorf("%d %s", status, text)
+			}
+		}
+		status, text := post(t, url+wire.CountPath, fmt.Sprintf(requests["/v1/messages"], ""))
+		if v, _ := ordered.ParseString(text); status != 200 ||
+			v.At("input_tokens").Kind() != ordered.Number || v.At("input_tokens").Text() < "1" {
+			t.Errorf("%s: tokens counted: %d %s", dialect, status, text)
+		}
+	}
+}
+
+// TestStops ends answers at the request's stops, and tells which.
+func TestStops(t *testing.T) {
+	const output = "<think>\nSTOP here?\n</think>\n\nOne ST, two STOP three"
+	up := &servetest.Upstream{Dialect: "vllm", Write: func(string) string { return output }}
+	url := start(t, "qwen3", up, nil, openai.Limits{})
+	status, text := post(t, url+"/v1/messages", `{"max_tokens": 99, "stop_sequences": ["nowhere", "STOP"],
+		"messages": [{"role": "user", "content": "x"}]}`)
+	v, _ := ordered.ParseString(text)
+	if status != 200 || v.At("stop_reason").Text() != "stop_sequence" ||
+		v.At("stop_sequence").Text() != "STOP" ||
+		v.At("content").Items()[1].At("text").Text() != "One ST, two " {
+		t.Errorf("%d %s", status, text)
+	}
+	status, text = post(t, url+"/v1/chat/completions", `{"stop": "Nowhere", "seed": 7, "stream": true,
+		"stream_options": {"include_usage": true}, "messages": [{"role": "user", "content": "x"}]}`)
+	if status != 200 || !strings.Contains(text, `"content":" three"`) &&
+		!strings.Contains(text, `ree"`) || !strings.Contains(text, `"usage":{"prompt_tokens":`) {
+		t.Errorf("%d %s", status, text)
+	}
+	if last := up.Last(); last.At("seed").Text() != "7" {
+		t.Errorf("the seed is lost: %s", last)
+	}
+	// a limit
+	status, text = post(t, url+"/v1/messages", `{"max_tokens": 3, "messages": [{"role": "user", "content": "x"}]}`)
+	if !strings.Contains(text, `"stop_reason":"max_tokens"`) ||
+		!strings.Contains(text, `"output_tokens":3`) {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
+// TestKeys asks with and without a key.
+func TestKeys(t *testing.T) {
+	url := start(t, "qwen3", &servetest.Upstream{Dialect: "vllm", Write: agent(t)},
+		func(o *serve.Options) { o.Keys = []string{"sk-one", "sk-two"} }, openai.Limits{})
+	for _, tt := range []struct {
+		method, path, header, value string
+		status                      int
+		want                        string
+	}{
+		{"GET", "/v1/models", "", "", 401, `{"error":{"message":"the API key is missing or wrong; send it as a bearer token, or as x-api-key","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`},
+		{"GET", "/v1/models", "Authorization", "Bearer sk-one", 200, `"object":"list"`},
+		{"GET", "/v1/models/alias", "Authorization", "bearer sk-two", 200, `"id":"alias"`},
+		{"GET", "/v1/models/other", "Authorization", "bearer sk-two", 404, `"code":"model_not_found"`},
+		{"GET", "/v1/models", "X-Api-Key", "sk-two", 200, `"id":"scripted"`},
+		{"GET", "/v1/models", "X-Api-Key", "sk-tw", 401, ""},
+		{"GET", "/props", "X-Api-Key", "sk-one", 200, `"chat_template":`},
+		{"POST", "/v1/messages", "", "", 401, `{"type":"error","error":{"type":"authentication_error",`},
+		{"GET", "/v1/messages", "X-Api-Key", "sk-one", 405, `"type":"invalid_request_error"`},
+		{"POST", "/v1/embeddings", "X-Api-Key", "sk-one", 404, `"there is no such path"`},
+		{"GET", "/health", "", "", 200, "ok"},
+		{"GET", "/ready", "", "", 200, "ok"},
+		{"GET", "/metrics", "", "", 200, `assay_requests_total{protocol="messages",status="401"} 1`},
+	} {
+		r, err := http.NewRequest(tt.method, url+tt.path, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.header != "" {
+			r.Header.Set(tt.header, tt.value)
+		}
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(a.Body)
+		a.Body.Close()
+		if a.StatusCode != tt.status || !strings.Contains(string(text), tt.want) {
+			t.Errorf("%s %s with %s: %d %s", tt.method, tt.path, tt.value, a.StatusCode, text)
+		}
+	}
+}
+
+// TestCancel has a client go away in mid-stream: the back end hears of it.
+func TestCancel(t *testing.T) {
+	up := &servetest.Upstream{Dialect: "vllm", Pause: 5 * time.Millisecond,
+		Write: func(string) string { return strings.Repeat("word ", 5000) }}
+	url := start(t, "qwen3", up, nil, openai.Limits{})
+	n := int64(0)
+	for path, body := range requests {
+		for _, extra := range []string{"", `, "stream": true`} {
+			ctx, cancel := context.WithCancel(context.Background())
+			r, err := http.NewRequestWithContext(ctx, "POST", url+path,
+				strings.NewReader(strings.Replace(fmt.Sprintf(body, extra), "500", "5000", 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			begun := n
+			go func() {
+				for up.Begun.Load() <= begun && ctx.Err() == nil {
+					time.Sleep(time.Millisecond)
+				}
+				cancel()
+			}()
+			if a, err := http.DefaultClient.Do(r); err == nil {
+				io.Copy(io.Discard, a.Body)
+				a.Body.Close()
+			}
+			cancel()
+			n++
+			for deadline := time.Now().Add(10 * time.Second); up.Cancelled.Load() < n; {
+				if time.Now().After(deadline) {
+					t.Fatalf("%s%s: the upstream goes on", path, extra)
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}
+}
+
+// TestQueue holds requests to the places and the queue.
+func TestQueue(t *testing.T) {
+	release := make(chan struct{})
+	up := &servetest.Upstream{Dialect: "vllm", Write: func(string) string {
+		<-release
+		return "ok"
+	}}
+	url := start(t, "qwen3", up, func(o *serve.Options) {
+		o.Limits = serve.Limits{Running: 1, Waiting: 1, Wait: 200 * time.Millisecond}
+	}, openai.Limits{})
+	const body = `{"max_tokens": 9, "messages": [{"role": "user", "content": "x"}]}`
+	status := make(chan int, 3)
+	ask := func() {
+		go func() {
+			r, err := http.Post(url+"/v1/messages", "application/json", strings.NewReader(body))
+			if err != nil {
+				status <- 0
+				return
+			}
+			r.Body.Close()
+			status <- r.StatusCode
+		}()
+	}
+	for range 3 {
+		ask()
+	}
+	for range 2 { // one finds the queue full, one waits too long
+		if got := <-status; got != 429 {
+			t.Errorf("status %d", got)
+		}
+	}
+	close(release)
+	if got := <-status; got != 200 {
+		t.Errorf("status %d", got)
+	}
+}
+
+// TestLog keeps texts out of the log unless they are asked for.
+func TestLog(t *testing.T) {
+	for _, texts := range []bool{false, true} {
+		var log bytes.Buffer
+		url := start(t, "qwen3", &servetest.Upstream{Dialect: "vllm",
+			Write: func(string) string { return "a secret answer" }},
+			func(o *serve.Options) {
+				o.Log, o.LogText = slog.New(slog.NewJSONHandler(&log, nil)), texts
+			}, openai.Limits{})
+		post(t, url+"/v1/messages", `{"max_tokens": 99, "messages": [{"role": "user", "content": "a secret question"}]}`)
+		post(t, url+"/v1/messages", `{"max_tokens": 99, "messages": [{"role": "secret", "content": "x"}]}`)
+		post(t, url+"/v1/messages", `{"secret`)
+		if !strings.Contains(log.String(), `"status":200`) ||
+			!strings.Contains(log.String(), `"status":400`) {
+			t.Errorf("log: %s", log.String())
+		}
+		if got := strings.Contains(log.String(), "secret"); got != texts {
+			t.Errorf("texts in the log: %t, wanted %t: %s", got, texts, log.String())
+		}
+	}
+}
+
+// TestShutdown stops a server: the request that runs comes to its end, and one that takes too long
+// ends with its protocol's error.
+func TestShutdown(t *testing.T) {
+	for _, long := range []bool{false, true} {
+		back := httptest.NewServer(&servetest.Upstream{Dialect: "vllm",
+			Pause: 20 * time.Millisecond,
+			Write: func(string) string { return strings.Repeat("word ", 20+400*b2i(long)) }})
+		client, err := openai.New(back.URL, "", openai.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		backend, err := upstream.Open(t.Context(), client, upstream.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, tm := compile(t, "qwen3")
+		s, err := serve.New(serve.Options{Names: []string{"m"}, Source: src, Template: tm,
+			Backend: backend})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		grace := 5 * time.Second
+		if long {
+			grace = 100 * time.Millisecond
+		}
+		go func() { done <- s.Serve(ctx, l, grace) }()
+		time.AfterFunc(150*time.Millisecond, stop)
+		_, text := post(t, "http://"+l.Addr().String()+"/v1/messages",
+			`{"stream": true, "max_tokens": 9999, "messages": [{"role": "user", "content": "x"}]}`)
+		want := "message_stop"
+		if long {
+			want = "the server is stopping"
+		}
+		if !strings.Contains(text, want) {
+			t.Errorf("long %t: %s", long, text)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		back.Close()
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,252 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/serve"
+)
+
+// dialect is how one kind of server is spoken to.
+type dialect struct {
+	name  string
+	path  string
+	alive string // a path that answers where the server does
+
+	sign, signKey string // a path that it alone has, and a member of the answer
+
+	fields func(b *Backend, j serve.Job) ordered.Value // of the request
+	// grammar returns the fields that constrain the answer; nil: it takes no grammar
+	grammar func(j serve.Job) (ordered.Value, error)
+	// read returns an event's text, and the reason of the end: "stop", "length" or another
+	read func(v ordered.Value) (text, reason string)
+	// adds reports whether it puts a token before prompts; nil: it does not
+	adds func(ctx context.Context, b *Backend) (bool, error)
+	// count counts the tokens of a prompt; nil: it cannot be asked
+	count func(ctx context.Context, b *Backend, prompt string) (int, error)
+}
+
+// dialects has all of them, the ones that are known by a sign in the order in which it is looked
+// for: Ollama answers at OpenAI's paths as well.
+var dialects = [...]dialect{
+	{name: "llama-server", path: "/v1/completions", alive: "/health", sign: "/props",
+		signKey: "default_generation_settings", fields: llamaFields, grammar: gbnfFields,
+		read: readChoice, adds: llamaAdds, count: llamaCount},
+	{name: "ollama", path: "/api/generate", alive: "/api/version", sign: "/api/version",
+		signKey: "version", fields: ollamaFields, read: readOllama, adds: ollamaAdds},
+	{name: "sglang", path: "/v1/completions", alive: "/health", sign: "/get_model_info",
+		signKey: "model_path", fields: sglangFields, read: readChoice, adds: tokenizerAdds},
+	{name: "vllm", path: "/v1/completions", alive: "/health", sign: "/version",
+		signKey: "version", fields: vllmFields, read: readChoice, count: vllmCount},
+	{name: "openai", path: "/v1/completions", alive: "/v1/models", fields: completionFields,
+		read: readChoice},
+}
+
+// body is the request for a job.
+func (b *Backend) body(j serve.Job) (ordered.Value, error) {
+	v := b.speaks.fields(b, j)
+	if !j.Constrain {
+		return v, nil
+	}
+	if b.speaks.grammar == nil {
+		return v, errors.New("the upstream takes no grammar")
+	}
+	more, err := b.speaks.grammar(j)
+	return join(v, more), err
+}
+
+// join adds the members of one object to another.
+func join(v, more ordered.Value) ordered.Value {
+	for _, m := range more.Members() {
+		v = v.With(m.Key, m.Value)
+	}
+	return v
+}
+
+func texts(list []string) ordered.Value {
+	values := make([]ordered.Value, len(list))
+	for i, s := range list {
+		values[i] = ordered.Str(s)
+	}
+	return ordered.ArrayOf(values...)
+}
+
+// completionFields are those of OpenAI's former API.
+func completionFields(b *Backend, j serve.Job) ordered.Value {
+	v := ordered.ObjectOf(ordered.MemberOf("model", ordered.Str(b.model)),
+		ordered.MemberOf("prompt", ordered.Str(b.prompt(j.Prompt))),
+		ordered.MemberOf("stream", ordered.Boolean(true)),
+		ordered.MemberOf("stream_options",
+			ordered.ObjectOf(ordered.MemberOf("include_usage", ordered.Boolean(true)))))
+	v = v.With("max_tokens", ordered.Value{}) // as many as fit
+	if j.Max > 0 {
+		v = v.With("max_tokens", ordered.Int(j.Max))
+	}
+	if len(j.Stops) > 0 {
+		v = v.With("stop", texts(j.Stops))
+	}
+	return join(v, j.Sampling)
+}
+
+// llamaFields name the markers, which are left out of the text otherwise.
+func llamaFields(b *Backend, j serve.Job) ordered.Value {
+	v := completionFields(b, j)
+	if j.Max == 0 {
+		v = v.With("max_tokens", ordered.Int(-1))
+	}
+	return v.With("preserved_tokens", texts(j.Preserved)).
+		With("cache_prompt", ordered.Boolean(true))
+}
+
+// The numbers of llama-server's triggers.
+const (
+	triggerWord    = 1
+	triggerPattern = 2
+)
+
+// gbnfFields are llama-server's grammar.
+func gbnfFields(j serve.Job) (ordered.Value, error) {
+	grammar, err := j.Grammar()
+	if err != nil {
+		return ordered.Value{}, err
+	}
+	v := ordered.ObjectOf(ordered.MemberOf("grammar", ordered.Str(grammar)))
+	if !j.Lazy {
+		return v, nil
+	}
+	var triggers []ordered.Value
+	for _, t := range j.Triggers {
+		kind := triggerWord
+		if t.Pattern {
+			kind = triggerPattern
+		}
+		triggers = append(triggers, ordered.ObjectOf(
+			ordered.MemberOf("type", ordered.Int(kind)),
+			ordered.MemberOf("value", ordered.Str(t.Text))))
+	}
+	return v.With("grammar_lazy", ordered.Boolean(true)).
+		With("grammar_triggers", ordered.ArrayOf(triggers...)), nil
+}
+
+// vllmFields keep vLLM from adding tokens to the prompt and from leaving some out of the text, and
+// have it count with every event.
+func vllmFields(b *Backend, j serve.Job) ordered.Value {
+	return completionFields(b, j).With("add_special_tokens", ordered.Boolean(false)).
+		With("skip_special_tokens", ordered.Boolean(false)).
+		With("spaces_between_special_tokens", ordered.Boolean(false)).
+		With("stream_options", ordered.ObjectOf(
+			ordered.MemberOf("include_usage", ordered.Boolean(true)),
+			ordered.MemberOf("continuous_usage_stats", ordered.Boolean(true))))
+}
+
+// sglangFields keep SGLang from leaving tokens out of the text.
+func sglangFields(b *Backend, j serve.Job) ordered.Value {
+	return completionFields(b, j).With("skip_special_tokens", ordered.Boolean(false))
+}
+
+// readChoice reads an event of /v1/completions.
+func readChoice(v ordered.Value) (string, string) {
+	choices := v.At("choices").Items()
+	if len(choices) == 0 {
+		return "", ""
+	}
+	return choices[0].At("text").Text(), choices[0].At("finish_reason").Text()
+}
+
+// ollamaFields are those of Ollama's raw mode.
+func ollamaFields(b *Backend, j serve.Job) ordered.Value {
+	options := ordered.ObjectOf()
+	if j.Max > 0 {
+		options = options.With("num_predict", ordered.Int(j.Max))
+	} else {
+		options = options.With("num_predict", ordered.Int(-1))
+	}
+	if len(j.Stops) > 0 {
+		options = options.With("stop", texts(j.Stops))
+	}
+	return ordered.ObjectOf(ordered.MemberOf("model", ordered.Str(b.model)),
+		ordered.MemberOf("prompt", ordered.Str(b.prompt(j.Prompt))),
+		ordered.MemberOf("raw", ordered.Boolean(true)),
+		ordered.MemberOf("stream", ordered.Boolean(true)),
+		ordered.MemberOf("options", join(options, j.Sampling)))
+}
+
+// readOllama reads a line of Ollama's.
+func readOllama(v ordered.Value) (string, string) {
+	reason := ""
+	if v.At("done").Bool() {
+		if reason = v.At("done_reason").Text(); reason == "" {
+			reason = "stop"
+		}
+	}
+	return v.At("response").Text(), reason
+}
+
+// tokens asks for the tokens of a text.
+func (b *Backend) tokens(ctx context.Context, body ordered.Value) ([]ordered.Value, error) {
+	a, err := b.client.Post(ctx, "/tokenize", body.Append(nil, ordered.Compact))
+	switch {
+	case err != nil:
+		return nil, failure(ctx, err)
+	case !a.OK():
+		return nil, fmt.Errorf("/tokenize: %s", a.Fault())
+	case a.JSON.At("tokens").Kind() != ordered.Array:
+		return nil, fmt.Errorf("/tokenize gives no tokens")
+	}
+	return a.JSON.At("tokens").Items(), nil
+}
+
+func llamaTokens(text string, add bool) ordered.Value {
+	return ordered.ObjectOf(ordered.MemberOf("content", ordered.Str(text)),
+		ordered.MemberOf("add_special", ordered.Boolean(add)),
+		ordered.MemberOf("parse_special", ordered.Boolean(true)))
+}
+
+func llamaAdds(ctx context.Context, b *Backend) (bool, error) {
+	bare, err := b.tokens(ctx, llamaTokens("a", false))
+	if err != nil {
+		return false, err
+	}
+	with, err := b.tokens(ctx, llamaTokens("a", true))
+	return len(with) > len(bare), err
+}
+
+func llamaCount(ctx context.Context, b *Backend, prompt string) (int, error) {
+	tokens, err := b.tokens(ctx, llamaTokens(prompt, true))
+	return len(tokens), err
+}
+
+func promptTokens(b *Backend, text string, add bool) ordered.Value {
+	return ordered.ObjectOf(ordered.MemberOf("model", ordered.Str(b.model)),
+		ordered.MemberOf("prompt", ordered.Str(text)),
+		ordered.MemberOf("add_special_tokens", ordered.Boolean(add)))
+}
+
+func vllmCount(ctx context.Context, b *Backend, prompt string) (int, error) {
+	tokens, err := b.tokens(ctx, promptTokens(b, prompt, false))
+	return len(tokens), err
+}
+
+func tokenizerAdds(ctx context.Context, b *Backend) (bool, error) {
+	bare, err := b.tokens(ctx, promptTokens(b, "a", false))
+	if err != nil {
+		return false, err
+	}
+	with, err := b.tokens(ctx, promptTokens(b, "a", true))
+	return len(with) > len(bare), err
+}
+
+// ollamaAdds asks Ollama for the flag in the model's file.
+func ollamaAdds(ctx context.Context, b *Backend) (bool, error) {
+	body := ordered.ObjectOf(ordered.MemberOf("model", ordered.Str(b.model)))
+	a, err := b.client.Post(ctx, "/api/show", body.Append(nil, ordered.Compact))
+	switch {
+	case err != nil:
+		return false, failure(ctx, err)
+	case !a.OK():
+		return false, fmt.Errorf("/api/show: %s", a.Fault())
+	}
+	return a.JSON.At("model_info", "tokenizer.ggml.add_bos_token").Bool(), nil
+}
