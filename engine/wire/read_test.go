@@ -1,0 +1,194 @@
+package wire_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/wire"
+)
+
+// sent is an event as it goes over the wire.
+type sent struct {
+	name string
+	data ordered.Value
+}
+
+// stream writes an answer with all kinds of parts and returns its events.
+func stream(t *testing.T, p wire.Protocol) []sent {
+	t.Helper()
+	r, err := p.Decode(parse(t, body(p, true)), sealer(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := p.Writer(wire.Envelope{ID: "1", Model: "m", Request: r, Sealer: sealer(t)})
+	dst := w.Begin(nil, 7)
+	for _, d := range answer {
+		dst = w.Delta(dst, d)
+	}
+	dst = w.End(dst, wire.End{Finish: chat.FinishToolCalls,
+		Usage: chat.Usage{Prompt: 7, Completion: 9}})
+	var events []sent
+	for text := range strings.SplitSeq(strings.TrimSpace(string(dst)), "\n\n") {
+		name, data, _ := strings.Cut(text, "\ndata: ")
+		events = append(events, sent{strings.TrimPrefix(name, "event: "), parse(t, data)})
+	}
+	return events
+}
+
+// readers read the events of a protocol.
+var readers = []struct {
+	p     wire.Protocol
+	read  func([]sent) wire.Answer
+	whole func(ordered.Value) wire.Answer
+}{
+	{wire.Responses, func(events []sent) wire.Answer {
+		var r wire.ResponsesReader
+		for _, e := range events {
+			r.Event(e.name, e.data)
+		}
+		return r.End()
+	}, wire.ReadResponse},
+	{wire.Messages, func(events []sent) wire.Answer {
+		var r wire.MessagesReader
+		for _, e := range events {
+			r.Event(e.name, e.data)
+		}
+		return r.End()
+	}, wire.ReadMessage},
+}
+
+// TestReaders reads what the writers write, streamed and in one piece: the same message, and no
+// fault.
+func TestReaders(t *testing.T) {
+	const want = `{"role": "assistant", "reasoning_content": "Think.", "content": "I look.é", "tool_calls": [` +
+		`{"id": "0Y8SNdtoq", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\": \"Bern\"}"}}, ` +
+		`{"id": "own", "type": "function", "function": {"name": "sh", "arguments": %s}}]}`
+	for _, r := range readers {
+		input := `"lsé\n"`
+		if r.p == wire.Messages {
+			input = `"{\"input\": \"ls\\u00e9\\n\"}"`
+		}
+		request, err := r.p.Decode(parse(t, body(r.p, false)), sealer(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := r.p.Writer(wire.Envelope{ID: "1", Model: "m", Request: request, Sealer: sealer(t)})
+		for _, d := range answer {
+			w.Delta(nil, d)
+		}
+		whole := r.whole(w.Whole(wire.End{Finish: chat.FinishToolCalls,
+			Usage: chat.Usage{Prompt: 7, Completion: 9}}))
+		for how, a := range map[string]wire.Answer{"streamed": r.read(stream(t, r.p)),
+			"in one piece": whole} {
+			if len(a.Faults) > 0 || !a.Whole || a.Finish != chat.FinishToolCalls ||
+				a.Usage != (chat.Usage{Prompt: 7, Completion: 9}) || len(a.Sealed) != 1 {
+				t.Errorf("%s, %s: %+v", r.p.Name(), how, a)
+			}
+			want := fmt.Sprintf(want, input)
+			if how == "in one piece" { // an input that is an object is written anew
+				want = strings.Replace(want, `ls\\u00e9`, "lsé", 1)
+			}
+			if got := a.Message.Value().String(); got != want {
+				t.Errorf("%s, %s:\ngot  %s\nwant %s", r.p.Name(), how, got, want)
+			}
+		}
+	}
+}
+
+// optional are members that a client can do without, by the end of their path.
+var optional = []string{"/usage/cache", "/cached_tokens", "/reasoning_tokens", "/stop_sequence",
+	"/logprobs", "/annotations", "/summary", "/encrypted_content", "/item/status", "_details",
+	"/background", "/error", "/instructions", "/max_output_tokens", "/metadata",
+	"/parallel_tool_calls", "/previous_response_id", "/reasoning", "/store", "/temperature",
+	"/text/format", "/response/text", "/tool_choice", "/tools", "/top_p", "/truncation",
+	"/message/stop_reason", "/effort", "/content_block/signature", "/message_delta/usage/input_tokens",
+	"/response.created/response/usage", "/response.in_progress/response/usage", "/item/content",
+	".function_call_arguments.done/name", "/delta/text/", "/item/arguments", "/item/input",
+	"/part/text", "/added/item/role", "/done/item/role", "/response.output_item.added/item/summary"}
+
+// without returns an event with each of its members removed, by their paths.
+func without(v ordered.Value, path string, take func(path string, v ordered.Value)) {
+	for _, m := range v.Members() {
+		at := path + "/" + m.Key
+		take(at, v.Without(m.Key))
+		if m.Value.Kind() == ordered.Object {
+			without(m.Value, at, func(p string, inner ordered.Value) {
+				take(p, v.With(m.Key, inner))
+			})
+		}
+	}
+}
+
+// TestReaderFaults drops, repeats and exchanges events, and removes members of them: each is found.
+func TestReaderFaults(t *testing.T) {
+	for _, r := range readers {
+		right := stream(t, r.p)
+		tried := 0
+		expect := func(what string, events []sent) {
+			t.Helper()
+			tried++
+			if a := r.read(events); len(a.Faults) == 0 {
+				t.Errorf("%s: %s is not noticed", r.p.Name(), what)
+			}
+		}
+		// only the Messages repeat no text, so that a delta which is missing leaves no trace
+		silent := func(e sent) bool {
+			return r.p == wire.Messages && e.name == "content_block_delta" &&
+				e.data.At("delta", "type").Text() != "signature_delta"
+		}
+		for i, e := range right {
+			if !silent(e) {
+				expect("without "+e.name, slices.Delete(slices.Clone(right), i, i+1))
+				expect("twice "+e.name, slices.Insert(slices.Clone(right), i, e))
+			}
+			if i > 0 && !(silent(e) && silent(right[i-1])) {
+				swapped := slices.Clone(right)
+				swapped[i-1], swapped[i] = swapped[i], swapped[i-1]
+				expect(e.name+" before "+right[i-1].name, swapped)
+			}
+			without(e.data, "/"+e.name, func(path string, v ordered.Value) {
+				if slices.ContainsFunc(optional, func(end string) bool {
+					return strings.Contains(path, end)
+				}) {
+					return
+				}
+				events := slices.Clone(right)
+				events[i].data = v
+				expect(fmt.Sprintf("event %d without %s", i, path), events)
+			})
+			renamed := slices.Clone(right)
+			renamed[i].name = "message"
+			expect(e.name+" under another name", renamed)
+		}
+		if tried < 100 {
+			t.Errorf("%s: %d faults were tried", r.p.Name(), tried)
+		}
+		t.Logf("%s: %d faults", r.p.Name(), tried)
+	}
+}
+
+// FuzzReaders reads any events.
+func FuzzReaders(f *testing.F) {
+	f.Add(`[{"type": "message_start"}, {"type": "content_block_start", "index": 0}]`)
+	f.Add(`[{"type": "response.created"}, {"type": "response.output_text.delta"}, {"type": "response.output_item.done"}]`)
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := ordered.ParseString(text)
+		if err != nil {
+			return
+		}
+		var events []sent
+		for _, e := range v.Items() {
+			events = append(events, sent{e.At("type").Text(), e})
+		}
+		for _, r := range readers {
+			if a := r.read(events); a.Whole && len(events) < 2 && len(a.Faults) == 0 {
+				t.Errorf("%s is a whole answer", text)
+			}
+			r.whole(v)
+		}
+	})
+}
