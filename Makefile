@@ -122,6 +122,10 @@ clients: ## record the requests of clients: fetch their packages, let them talk 
 fixes: deps hub ## mend all templates of the Hub's set and llama.cpp's, and prove every patch
 	ASSAY_HUB=$(CURDIR)/.deps/hub ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./harness/fix -run TestWhole -count=1 -timeout 60m -v
 
+.PHONY: serve-clients
+serve-clients: ## hold assay serve to the official Go and Python clients, and its deployments to their schemas
+	@GO="$(GO)" ci/serve/clients.sh
+
 .PHONY: tokens
 tokens: ## hold segments, outputs by ids and masks to Hugging Face's tokenizers and transformers, and to TRL's training templates
 	@ci/tokens.sh $(GO) test ./harness/tokens ./harness/train -run 'TestTokenizers|TestTransformers|TestTRL' -count 1 -v

@@ -9,7 +9,7 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// A FaultKind is what a client stumbles over.
+// A FaultKind is a sort of fault that a client stumbles over.
 type FaultKind uint8
 
 // The kinds of faults.

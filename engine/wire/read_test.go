@@ -61,7 +61,7 @@ var readers = []struct {
 	}, wire.ReadMessage},
 }
 
-// TestReaders reads what the writers write, streamed and in one piece: the same message, and no
+// TestReaders reads the output of the writers, streamed and in one piece: the same message, and no
 // fault.
 func TestReaders(t *testing.T) {
 	const want = `{"role": "assistant", "reasoning_content": "Think.", "content": "I look.é", "tool_calls": [` +

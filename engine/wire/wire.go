@@ -9,6 +9,10 @@
 //	server -> client   Writer   chat.Delta, one after the other -> events, or one JSON object
 //	server -> client   Refuse   Refusal -> the protocol's error object and HTTP status
 //
+// [ResponsesReader] and [MessagesReader] go the other way, from events to an [Answer] with a
+// [Fault] for everything that a client stumbles over; [ReadResponse] and [ReadMessage] read answers
+// in one piece.
+//
 // An answer in one piece is a stream that is put together: [Writer.Whole] has the text of the
 // deltas before it, in the same items or blocks.
 //
@@ -31,7 +35,8 @@
 //
 // # Limits
 //
-// Writers keep the text of an answer and nothing else that grows with it.
+// Writers and readers keep the text of an answer and nothing else that grows with it; readers also
+// the first 100 faults.
 //
 // # Errors
 //

@@ -51,6 +51,13 @@ func start(t testing.TB, family string, up http.Handler, change func(*serve.Opti
 	if err != nil {
 		t.Fatal(err)
 	}
+	return front(t, family, client, change)
+}
+
+// front starts a server before the upstream of a client.
+func front(t testing.TB, family string, client *openai.Client,
+	change func(*serve.Options)) string {
+	t.Helper()
 	backend, err := upstream.Open(context.Background(), client, upstream.Options{BOS: bos})
 	if err != nil {
 		t.Fatal(err)
@@ -70,12 +77,12 @@ func start(t testing.TB, family string, up http.Handler, change func(*serve.Opti
 	if err != nil {
 		t.Fatal(err)
 	}
-	front := httptest.NewUnstartedServer(s.Handler())
-	front.Config.MaxHeaderBytes = 16 << 10
-	front.Config.ReadHeaderTimeout = time.Second
-	front.Start()
-	t.Cleanup(front.Close)
-	return front.URL
+	server := httptest.NewUnstartedServer(s.Handler())
+	server.Config.MaxHeaderBytes = 16 << 10
+	server.Config.ReadHeaderTimeout = time.Second
+	server.Start()
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 // post sends a body and returns the status and the answer.

@@ -20,6 +20,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/ordered"
 )
@@ -27,7 +28,8 @@ import (
 // Model is the name of the model that an upstream lists.
 const Model = "scripted"
 
-// tokenSize is the size of a token, in bytes: markers and characters straddle it.
+// tokenSize is the size of a token, in bytes: markers straddle it. A token that ends inside a
+// character goes on to its end, as in the text of servers, who hold half characters back.
 const tokenSize = 3
 
 // Upstream is a server of raw completions.
@@ -117,7 +119,20 @@ func (u *Upstream) tokenize(w http.ResponseWriter, r *http.Request) {
 	send(w, http.StatusOK, ordered.ObjectOf(ordered.MemberOf("tokens", ordered.ArrayOf(list...))))
 }
 
-func tokens(text string) int { return (len(text) + tokenSize - 1) / tokenSize }
+// cut cuts a text into tokens.
+func cut(text string) []string {
+	var pieces []string
+	for text != "" {
+		n := min(tokenSize, len(text))
+		for n < len(text) && !utf8.RuneStart(text[n]) {
+			n++
+		}
+		pieces, text = append(pieces, text[:n]), text[n:]
+	}
+	return pieces
+}
+
+func tokens(text string) int { return len(cut(text)) }
 
 func (u *Upstream) complete(w http.ResponseWriter, r *http.Request) {
 	v := body(r)
@@ -129,15 +144,15 @@ func (u *Upstream) complete(w http.ResponseWriter, r *http.Request) {
 		send(w, http.StatusBadRequest, object(`{"error": {"message": "two tokens begin the prompt"}}`))
 		return
 	}
-	output := u.Write(prompt)
-	most, cut := tokens(output), false
+	output := cut(u.Write(prompt))
+	most, limited := len(output), false
 	for _, key := range [...]ordered.Value{v.At("max_tokens"), v.At("options", "num_predict")} {
 		var n int
 		if _, err := fmt.Sscan(key.Text(), &n); err == nil && n > 0 && n < most {
-			most, cut = n, true
+			most, limited = n, true
 		}
 	}
-	line := u.openAI
+	counted, line := tokens(prompt), u.openAI
 	w.Header().Set("Content-Type", "text/event-stream")
 	if u.Dialect == "ollama" {
 		line = ollama
@@ -159,8 +174,7 @@ func (u *Upstream) complete(w http.ResponseWriter, r *http.Request) {
 			case <-r.Context().Done():
 			}
 		}
-		piece := output[i*tokenSize : min((i+1)*tokenSize, len(output))]
-		if !flush(line(piece, "", tokens(prompt), i+1)) {
+		if !flush(line(output[i], "", counted, i+1)) {
 			return
 		}
 		if i == 0 {
@@ -168,10 +182,10 @@ func (u *Upstream) complete(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	reason := "stop"
-	if cut {
+	if limited {
 		reason = "length"
 	}
-	flush(line("", reason, tokens(prompt), most))
+	flush(line("", reason, counted, most))
 	if u.Dialect != "ollama" {
 		flush("data: [DONE]\n\n")
 	}
