@@ -37,6 +37,8 @@ type Upstream struct {
 	Dialect string // "llama-server", "vllm", "sglang", "ollama" or "openai"
 	// Write is the model: it returns its text for a prompt.
 	Write func(prompt string) string
+	// Obey is the model where Write is nil: it returns its text for a request.
+	Obey  func(request ordered.Value) string
 	Pause time.Duration // between tokens
 	// BOS is the token that the server puts before prompts; a prompt that begins with it is an
 	// error.
@@ -144,7 +146,13 @@ func (u *Upstream) complete(w http.ResponseWriter, r *http.Request) {
 		send(w, http.StatusBadRequest, object(`{"error": {"message": "two tokens begin the prompt"}}`))
 		return
 	}
-	output := cut(u.Write(prompt))
+	text := ""
+	if u.Write != nil {
+		text = u.Write(prompt)
+	} else {
+		text = u.Obey(v)
+	}
+	output := cut(text)
 	most, limited := len(output), false
 	for _, key := range [...]ordered.Value{v.At("max_tokens"), v.At("options", "num_predict")} {
 		var n int

@@ -1,0 +1,187 @@
+package serve_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/gbnf"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/wire"
+	"github.com/goassay/assay/harness/families"
+	"github.com/goassay/assay/harness/live"
+	"github.com/goassay/assay/harness/openai"
+	"github.com/goassay/assay/harness/serve"
+	"github.com/goassay/assay/harness/serve/servetest"
+	"github.com/goassay/assay/harness/serve/upstream"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// obey returns a model that writes the shortest sentence of a request's grammar, after some text
+// where the grammar waits for a trigger, and closes the reasoning that a prompt opens.
+func obey(tm *engine.Template) func(request ordered.Value) string {
+	f := tm.Analysis().Format.Reasoning
+	return func(request ordered.Value) string {
+		text := "Grüezi 日本, hello. "
+		prompt := strings.TrimSpace(request.At("prompt").Text())
+		closed := strings.TrimSpace(f.Close.Text)
+		if open := strings.TrimSpace(f.Open.Text); open != "" && strings.HasSuffix(prompt, open) ||
+			open == "" && closed != "" && !strings.HasSuffix(prompt, closed) {
+			text = "A greeting is due." + f.Close.Before + f.Close.Text + f.Close.After + text
+		}
+		grammar := request.At("grammar")
+		if grammar.IsNull() {
+			return text
+		}
+		g, err := gbnf.ParseString(grammar.Text())
+		if err != nil {
+			panic(err)
+		}
+		sentence, err := gbnf.Minimal(g)
+		if err != nil {
+			panic(err)
+		}
+		// a grammar takes ids of any length; a template may take those of its model only
+		sentence = strings.ReplaceAll(sentence, "[CALL_ID]a[ARGS]", "[CALL_ID]abcdef123[ARGS]")
+		if request.At("grammar_lazy").Bool() {
+			return text + sentence
+		}
+		return sentence
+	}
+}
+
+// toolFamilies calls test for every family whose own template serves tools.
+func toolFamilies(t *testing.T, test func(t *testing.T, src engine.Source, tm *engine.Template)) {
+	all, err := families.Load(corpus.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range all.Families {
+		f := &all.Families[i]
+		if !f.Own {
+			continue
+		}
+		text, err := all.Text(f.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src := engine.Source{Name: f.Name, Text: text, BOS: subject.BOS, EOS: subject.EOS}
+		tm, err := engine.Compile(src, engine.Options{Now: subject.Now})
+		if err != nil || tm.Gate().Err() != nil {
+			continue
+		}
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			test(t, src, tm)
+		})
+	}
+}
+
+// TestFamilies puts the battery of assay probe to the server with the template of every tool
+// family, and the requests of the two other protocols: there is no finding, and no fault in an
+// event.
+func TestFamilies(t *testing.T) {
+	toolFamilies(t, func(t *testing.T, src engine.Source, tm *engine.Template) {
+		up := &servetest.Upstream{Dialect: "llama-server", Obey: obey(tm)}
+		back := httptest.NewServer(up)
+		defer back.Close()
+		c, err := openai.New(back.URL, "", openai.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		backend, err := upstream.Open(t.Context(), c, upstream.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sealer, err := wire.NewSealer([]byte(strings.Repeat("k", 32)),
+			strings.NewReader(strings.Repeat("nonce", 1<<16)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := serve.New(serve.Options{Names: []string{"m"}, Source: src, Template: tm,
+			Backend: backend, Sealer: sealer, Now: subject.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewServer(s.Handler())
+		defer server.Close()
+		client, err := openai.New(server.URL, "", openai.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := &live.Server{Client: client, Model: "m", Template: tm, Max: 4000, MaxFree: 400}
+		results, err := v.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range results {
+			if r.Text != "" {
+				t.Errorf("%s: %s", r.Name, r.Text)
+			}
+		}
+		for _, choice := range []string{"auto", "required"} {
+			anthropic := map[string]string{"auto": "auto", "required": "any"}[choice]
+			responses := fmt.Sprintf(requests["/v1/responses"],
+				`, "include": ["reasoning.encrypted_content"], "tool_choice": "`+choice+`"%s`)
+			messages := fmt.Sprintf(requests["/v1/messages"],
+				`, "tool_choice": {"type": "`+anthropic+`"}%s`)
+			var r wire.ResponsesReader
+			agree(t, server.URL+"/v1/responses", responses, wire.ReadResponse, r.Event, r.End)
+			var m wire.MessagesReader
+			agree(t, server.URL+"/v1/messages", messages, wire.ReadMessage, m.Event, m.End)
+		}
+	})
+}
+
+// agree asks for an answer in one piece and as a stream, and demands the same message and no fault.
+func agree(t *testing.T, url, body string, whole func(ordered.Value) wire.Answer,
+	event func(string, ordered.Value), end func() wire.Answer) {
+	t.Helper()
+	body = strings.Replace(strings.ReplaceAll(body, `"scripted"`, `"m"`), "500", "4000", 1)
+	status, text := post(t, url, fmt.Sprintf(body, ""))
+	v, err := ordered.ParseString(text)
+	if status != http.StatusOK || err != nil {
+		t.Errorf("%s: %d %s", url, status, text)
+		return
+	}
+	status, text = post(t, url, fmt.Sprintf(body, `, "stream": true`))
+	if status != http.StatusOK {
+		t.Errorf("%s: %d %s", url, status, text)
+	}
+	for e := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		name, data, _ := strings.Cut(e, "\ndata: ")
+		v, err := ordered.ParseString(data)
+		if err != nil {
+			t.Errorf("%s: %s: %v", url, data, err)
+		}
+		event(strings.TrimPrefix(name, "event: "), v)
+	}
+	one, streamed := whole(v), end()
+	for _, a := range [...]wire.Answer{one, streamed} {
+		for _, f := range a.Faults {
+			t.Errorf("%s: %s", url, f.Text)
+		}
+		if !a.Whole {
+			t.Errorf("%s: it does not end", url)
+		}
+	}
+	if a, b := canonical(one), canonical(streamed); a != b || one.Finish != streamed.Finish {
+		t.Errorf("%s: in one piece %s %s, streamed %s %s", url, a, one.Finish, b, streamed.Finish)
+	}
+}
+
+// canonical is a message without the ids of its calls, and with arguments as JSON.
+func canonical(a wire.Answer) string {
+	for i := range a.Message.ToolCalls {
+		c := &a.Message.ToolCalls[i]
+		c.ID = ""
+		if v, err := ordered.ParseString(c.Arguments); err == nil {
+			c.Arguments = ordered.Canonical(v)
+		}
+	}
+	return a.Message.Value().String()
+}
