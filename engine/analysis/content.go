@@ -1,10 +1,11 @@
 package analysis
 
 import (
-	"github.com/goassay/assay/engine/observe"
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/observe"
 )
 
 // contentPass finds the markers around content.
@@ -88,12 +89,26 @@ func (a *contentPass) pairBesideCalls() format.Pair {
 		return format.Pair{Open: format.Mark(open), Close: format.Mark(gap)}
 	}
 	close := cutMarkers(observe.After(a.spoken.body, at), n)
+	opensCalls := a.betweenCalls(close) // and nothing closes content
+	if opensCalls {
+		close = ""
+	}
 	empty, _ := observe.Before(a.called.body, callKinds...)
-	if n == 0 || !onlyMarkers(open) || !onlyMarkers(close) || countMarkers(close) != n ||
+	if n == 0 || !onlyMarkers(open) ||
+		!opensCalls && (!onlyMarkers(close) || countMarkers(close) != n) ||
 		!strings.HasPrefix(a.withoutReasoning(empty), open+close) {
 		return format.Pair{}
 	}
 	return format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
+}
+
+// betweenCalls reports whether a marker after content stands before a second call as well, and thus
+// opens calls.
+func (a *contentPass) betweenCalls(marker string) bool {
+	second := slices.IndexFunc(a.double.body,
+		func(at observe.Atom) bool { return at.Kind == observe.Name && at.Call == 1 })
+	marker = strings.Trim(marker, format.Space)
+	return marker != "" && second > 0 && strings.Contains(a.double.body[second-1].Text, marker)
 }
 
 // messageBreak returns the text between content and calls that are messages of their own: the end

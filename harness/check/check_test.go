@@ -242,6 +242,17 @@ func TestNothingBehindAnswers(t *testing.T) {
 	}
 }
 
+// TestRefusedThinking has a template that refuses to switch thinking off: that is evidence, and no
+// answer is misread (A034).
+func TestRefusedThinking(t *testing.T) {
+	refuses := `{% if enable_thinking is defined and not enable_thinking %}{{ raise_exception('always') }}{% endif %}` + chat
+	got, findings := broken(t, subject.New("test.jinja", refuses),
+		check.Options{Only: []string{"A034"}})
+	if got != "" {
+		t.Errorf("breaks %q\n%+v", got, findings)
+	}
+}
+
 // TestNoAnswers has templates that refuse an assistant's message. Where one never looks at whether
 // an answer is asked for it serves no chat, and shows nothing that could be wrong.
 func TestNoAnswers(t *testing.T) {
