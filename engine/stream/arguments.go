@@ -13,7 +13,6 @@ import (
 // allows nothing but strings (E21 T11). Null stays: it is no text. How the JSON is cut does not
 // matter.
 type quoter struct {
-	root   *schema.Schema
 	stack  []container
 	value  *schema.Schema // of the value that comes next; nil where nothing is known of it
 	keyed  bool           // a key comes next
@@ -25,7 +24,7 @@ type quoter struct {
 // container is an object or array that is open.
 type container struct {
 	array  bool
-	schema *schema.Schema // nil where nothing is known of it
+	schema *schema.Schema // of the object, or of an item; nil where nothing is known of it
 }
 
 type quoterState uint8
@@ -38,35 +37,44 @@ const (
 	inQuoted // a scalar that is written as a string
 )
 
-func newQuoter(root *schema.Schema) *quoter { return &quoter{root: root, value: root} }
+func newQuoter(root *schema.Schema) *quoter { return &quoter{value: root} }
 
 // write appends more JSON.
 func (q *quoter) write(to *strings.Builder, text []byte) {
-	for i := 0; i < len(text); {
+	to.Grow(len(text)) // a builder that is told what comes doubles
+	from, i := 0, 0    // text[from:i] is read and not written
+	quote := func() {
+		to.Write(text[from:i])
+		to.WriteByte('"')
+		from = i
+	}
+	for i < len(text) {
 		switch q.state {
 		case inKey, inString:
-			n := q.skip(text[i:])
-			to.Write(text[i : i+n])
-			i += n
+			i += q.skip(text[i:])
 		case inScalar, inQuoted:
-			n := bytes.IndexAny(text[i:], ",]} \t\r\n")
-			if n < 0 {
-				to.Write(text[i:])
-				return
+			for i < len(text) && !endsScalar(text[i]) {
+				i++
 			}
-			to.Write(text[i : i+n])
-			i += n
+			if i == len(text) {
+				break
+			}
 			if q.state == inQuoted {
-				to.WriteByte('"')
+				quote()
 			}
 			q.state = betweenValues
 		default:
-			q.between(to, text[i])
-			to.WriteByte(text[i])
+			if q.between(text[i]); q.state == inQuoted {
+				quote()
+			}
 			i++
 		}
 	}
+	to.Write(text[from:])
 }
+
+// endsScalar reports whether a byte of JSON ends a number or a word before it.
+func endsScalar(c byte) bool { return c == ',' || c == ']' || c == '}' || isSpace(c) }
 
 // skip returns how much of a text belongs to the string at hand.
 func (q *quoter) skip(text []byte) int {
@@ -89,13 +97,15 @@ func (q *quoter) skip(text []byte) int {
 	return n
 }
 
-// between reads a byte outside strings and scalars, and writes the quote that must precede it.
-func (q *quoter) between(to *strings.Builder, c byte) {
+// between reads a byte outside strings and scalars.
+func (q *quoter) between(c byte) {
 	switch c {
 	case '{', '[':
 		in := container{array: c == '['}
 		if q.value != nil && q.value.Types()&(schema.Object|schema.Array) != 0 {
-			in.schema = q.value
+			if in.schema = q.value; in.array {
+				in.schema = q.value.Item()
+			}
 		}
 		q.stack = append(q.stack, in)
 		q.next()
@@ -117,7 +127,6 @@ func (q *quoter) between(to *strings.Builder, c byte) {
 		q.state = inScalar
 		if q.value != nil && q.value.IsString() && c != 'n' {
 			q.state = inQuoted
-			to.WriteByte('"')
 		}
 	}
 }
@@ -130,8 +139,8 @@ func (q *quoter) next() {
 	}
 	top := q.stack[len(q.stack)-1]
 	q.keyed = !top.array
-	if top.array && top.schema != nil {
-		q.value = top.schema.Item()
+	if top.array {
+		q.value = top.schema
 	}
 }
 
