@@ -1,7 +1,9 @@
 package stream_test
 
 import (
+	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/goassay/assay/engine/chat"
@@ -212,6 +214,72 @@ func TestCloseNoObject(t *testing.T) {
 				t.Errorf("arguments %s%s: %+v, %v", arguments, tail, m, p.Diagnostics())
 			}
 		}
+	}
+}
+
+// TestQuotedScalars draws arguments with scalars anywhere and cuts them anywhere: those are strings
+// where the schema allows strings alone, and nothing else has changed (T11).
+func TestQuotedScalars(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 11))
+	one := func(of ...string) string { return of[r.IntN(len(of))] }
+	space := func() string { return one("", "", " ", "\n\t") }
+	scalar := func() string { return one("0", "-1.50e3", "true", "false", "12345678901234567890") }
+	quoted := func(s string) string { return `"` + s + `"` }
+	text := func() string { return one(`""`, `"a\\\" , 1}]"`, `"\u005d:2"`, "null") }
+	out := generate(t, formNamed(t, "json in tag"), usual(""))
+	for range 500 {
+		var given, want strings.Builder
+		both := func(s string) { given.WriteString(s); want.WriteString(s) }
+		text := func() { both(text()) }
+		mend := func() { s := scalar(); given.WriteString(s); want.WriteString(quoted(s)) }
+		keep := func() { both(scalar()) }
+		both("{")
+		for i := range r.IntN(6) {
+			if i > 0 {
+				both(space() + "," + space())
+			}
+			switch r.IntN(5) {
+			case 0:
+				both(one(`"city"`, `"cit\u0079"`) + space() + ":" + space())
+				either(r, text, mend)
+			case 1:
+				both(`"list": [` + space())
+				either(r, text, mend)
+				both(space() + "," + space())
+				either(r, text, mend)
+				both("]")
+			case 2:
+				both(one(`"n": `, `"maybe":`, `"any": `, `"new": `))
+				either(r, text, keep)
+			case 3:
+				both(`"opts": {"city": `)
+				keep()
+				both(`, "l": [`)
+				keep()
+				both(space() + "]}")
+			case 4:
+				both(`"any": [{"city": `)
+				keep()
+				both("}]")
+			}
+		}
+		both("}")
+		output := `<tool_call>{"name": "get", "arguments": ` + given.String() + `}</tool_call>`
+		for _, cut := range [][]string{{output}, bytesOf(output), pieces(r, output)} {
+			_, m := read(t, out, cut...)
+			if len(m.ToolCalls) != 1 || m.ToolCalls[0].Arguments != want.String() {
+				t.Fatalf("%q\n got %+v\nwant %s", cut, m, want.String())
+			}
+		}
+	}
+}
+
+// either does one of two things.
+func either(r *rand.Rand, a, b func()) {
+	if r.IntN(2) == 0 {
+		a()
+	} else {
+		b()
 	}
 }
 
