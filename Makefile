@@ -156,6 +156,11 @@ grammars: ## set up xgrammar and llguidance and have them judge turns by our gra
 	@ci/engines.sh grammars
 	$(GO) run ./cmd/assay engines judge --turns $(or $(TURNS),10000) --seed $(or $(SEED),1) ci/engines/grammars/xgrammar ci/engines/grammars/llguidance
 
+.PHONY: picks
+picks: hub ## have SGLang pick its parsers for the Hub's templates, and hold the picks to those that are known: PART=1 to 5 for a fifth
+	@ci/engines.sh sglang
+	$(GO) run ./cmd/assay engines pick --engine sglang --known ci/known/sglang-picks.txt $$(ls .deps/hub/*.jinja | awk -v part="$(PART)" 'part == "" || NR % 5 == part - 1')
+
 .PHONY: live-soak
 live-soak: deps llama ## soak with llama.cpp as the second engine for grammars: T, SEED and CASE as for soak
 	@ASSAY_VENDOR=$(CURDIR)/$(VENDOR) ci/llama.sh $(GO) test -tags llama ./harness/soak -run '^TestSoak$$' -v -count=1 -timeout 0 -args -soak=$(T) -soak-seed=$(or $(SEED),0) -soak-case=$(or $(CASE),0)

@@ -156,11 +156,12 @@ func (r *enginesRun) run(c *call) error {
 }
 
 var enginesPickCommand = command{
-	name: "pick", args: "TEMPLATE", takes: arity{1, 1, "a template"}, files: templateFiles,
+	name: "pick", args: "TEMPLATE...", takes: arity{1, -1, "a template"}, files: templateFiles,
 	short: "find the parsers of an engine that read a template's turns",
 	long: `Every parser of the engine is tried on the template's own turns. The exit status is 1
 where a parser that --tool or --reasoning names does not read them, and where the engine's own
-detection picks one that does not.`,
+detection picks one that does not. Of several templates each takes a line, and the last line counts
+those whose calls the engine's own choice reads.`,
 	setup: func(flags *flagSet) func(*call) error {
 		p := new(enginesPick)
 		flags.StringVar(&p.engine, "engine", "", "the `ENGINE`: a folder under ci/engines that "+
@@ -170,13 +171,17 @@ detection picks one that does not.`,
 		flags.StringVar(&p.tool, "tool", "", "the `PARSER` of calls that is to be used")
 		flags.StringVar(&p.reasoning, "reasoning", "", "the `PARSER` of reasoning "+
 			"that is to be used")
-		flags.BoolVar(&p.json, "json", false, "print one JSON object")
+		flags.StringArrayVar(&p.known, "known", nil, "`FILE` with the templates whose plainest "+
+			"call the engine's own choice is known not to read, with reasons: any other one "+
+			"fails, and so does one that is read")
+		flags.BoolVar(&p.json, "json", false, "print a JSON object for each template")
 		return p.run
 	},
 }
 
 type enginesPick struct {
 	engine, adapter, tool, reasoning string
+	known                            []string
 	json                             bool
 }
 
@@ -192,38 +197,72 @@ func (p *enginesPick) run(c *call) error {
 				"ENGINE=%s`, or give --adapter", err, p.engine)
 		}
 	}
-	src, err := subject.Open(c.args[0], c.stdin)
-	if err != nil {
-		return err
-	}
-	s, err := engines.NewSubject(src.Limited(within(c, lookedAt)))
-	if err != nil {
-		return err
-	}
 	a, err := engines.Start(c.ctx, command, nil)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	choice, err := a.Pick(c.ctx, s)
+	known, err := readReasons(p.known)
 	if err != nil {
 		return err
 	}
-	report := engines.NewPick(a.Description, choice,
-		engines.Parser{Tool: p.tool, Reasoning: p.reasoning})
-	if p.json {
-		text, err := json.MarshalIndent(report, "", "  ")
+	var counts engines.PickCounts
+	failed := false
+	for _, name := range c.args {
+		src, err := subject.Open(name, c.stdin)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(c.data(), "%s\n", text)
-	} else {
-		fmt.Fprint(c.stdout, report.String())
+		report, err := p.pick(c, a, src)
+		if err != nil && len(c.args) == 1 {
+			return err
+		}
+		counts.Add(report, err)
+		if len(p.known) == 0 {
+			failed = failed || len(report.Faults) > 0
+		} else if _, listed := known[filepath.Base(src.Name)]; listed != report.Misled() {
+			failed = true
+			fmt.Fprintf(c.stderr, "%s: not as %s has it\n", src.Name,
+				strings.Join(p.known, ", "))
+		}
+		switch {
+		case p.json && err == nil:
+			text, err := json.Marshal(report)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(c.data(), "%s\n", text)
+		case len(c.args) > 1:
+			fmt.Fprintf(c.stdout, "%s: %s\n", src.Name, report.Line(err))
+		default:
+			fmt.Fprint(c.stdout, report.String())
+		}
 	}
-	if len(report.Faults) > 0 {
+	if len(c.args) > 1 {
+		fmt.Fprintln(c.stderr, counts)
+	}
+	if failed {
 		return errFailed
 	}
 	return nil
+}
+
+// pick tries the parsers on one template.
+func (p *enginesPick) pick(c *call, a *engines.Adapter,
+	src subject.Source) (engines.PickReport, error) {
+	none := engines.PickReport{Template: src.Name}
+	s, err := engines.NewSubject(src.Limited(within(c, lookedAt)))
+	if err != nil {
+		return none, err
+	}
+	choice, err := a.Pick(c.ctx, s)
+	if err != nil {
+		return none, err
+	}
+	report := engines.NewPick(a.Description, choice,
+		engines.Parser{Tool: p.tool, Reasoning: p.reasoning})
+	report.Template = src.Name
+	return report, nil
 }
 
 var enginesJudgeCommand = command{

@@ -9,14 +9,11 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
-	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/format"
-	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/engine/stream"
-	"github.com/goassay/assay/engine/verify"
 	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/turns"
 )
 
 // Case is one output to hold an engine to.
@@ -154,93 +151,21 @@ func messageOf(m chat.Message) Message {
 	return out
 }
 
-// Turns returns the template's own turns for the shapes of answers that are verified, as cases: a
-// model that was trained on the template writes nothing else.
+// Turns returns the turns that a template itself writes, as cases.
 func (s *Subject) Turns() ([]Case, error) {
-	tools := verify.Tools()
-	values := make([]json.RawMessage, len(tools))
-	for i, t := range tools {
-		values[i] = json.RawMessage(t.Value.String())
+	all, err := turns.Of(s.Template)
+	if err != nil {
+		return nil, err
 	}
-	var cases []Case
-	for _, shape := range s.Template.Verify().Shapes {
-		if shape.Verdict != verify.Verified || shape.Turn == "" {
-			continue
-		}
-		request := map[string]any{"messages": []any{map[string]any{"role": "user",
-			"content": "Hello."}}}
-		if shape.Tools {
-			request["tools"] = values
-		}
-		value, err := json.Marshal(request)
+	cases := make([]Case, len(all))
+	for i, turn := range all {
+		r, err := s.request(turn.Request, turn.JSON, nil, turn.Output, chat.FinishStop)
 		if err != nil {
 			return nil, err
 		}
-		parsed, err := ordered.ParseString(string(value))
-		if err != nil {
-			return nil, err
-		}
-		r, err := chat.ParseRequest(parsed)
-		if err != nil {
-			return nil, err
-		}
-		plan, err := s.Template.Prepare(r, engine.PrepareOptions{Insist: true})
-		if err != nil {
-			return nil, err
-		}
-		prefill, err := plan.Prompt.Prefill()
-		if err != nil {
-			return nil, err
-		}
-		output, prompted := strings.CutPrefix(shape.Turn, prefill)
-		output = withoutEnd(output, s.Template.Analysis().Format.End)
-		out, err := s.request(r, value, nil, output, chat.FinishStop)
-		if err != nil {
-			return nil, err
-		}
-		if !prompted && out.ReasoningOpen {
-			// The history drops reasoning, the prompt opens it: a model thinks, closes it, and goes
-			// on as the template shows.
-			out.Output = "I see." + s.Template.Analysis().Format.Reasoning.Close.Full() + output
-			prompted = true
-		}
-		var want Message
-		if prompted {
-			want = messageOf(plan.Parse(out.Output, chat.FinishStop).Message)
-		} else {
-			// The prompt holds a part that this shape does not have: a server that was asked for it
-			// has a prompt that ends with the header.
-			out.Prompt, out.Prefill = strings.TrimSuffix(out.Prompt, out.Prefill), ""
-			if want, err = s.parse(r, output); err != nil {
-				return nil, err
-			}
-		}
-		cases = append(cases, Case{ID: shape.Name, Family: s.Source.Name, About: shape.Name,
-			Tools: shape.Tools, Request: out, Want: want})
+		r.Prompt, r.Prefill = turn.Prompt, turn.Prefill
+		cases[i] = Case{ID: turn.Name, Family: s.Source.Name, About: turn.Name, Tools: turn.Tools,
+			Request: r, Want: messageOf(turn.Message)}
 	}
 	return cases, nil
-}
-
-// parse reads an output that follows a header alone.
-func (s *Subject) parse(r chat.Request, output string) (Message, error) {
-	out, err := codegen.Generate(s.Template.Analysis().Format,
-		codegen.Options{Tools: r.Tools, Parallel: true, Tolerances: codegen.Usual})
-	if err != nil {
-		return Message{}, err
-	}
-	parser := stream.Options{}.NewParser(out)
-	parser.Write([]byte(output))
-	parser.Close(chat.FinishStop)
-	return messageOf(parser.Message()), nil
-}
-
-// withoutEnd takes the end of a turn off an output: it is a token on which servers stop, and no
-// parser sees it.
-func withoutEnd(output string, ends []string) string {
-	for _, end := range ends {
-		if cut, ok := strings.CutSuffix(output, end); ok && end != "" {
-			return cut
-		}
-	}
-	return output
 }

@@ -3,13 +3,15 @@ package engines
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // PickReport is the output of `assay engines pick`.
 type PickReport struct {
-	Engine  string `json:"engine"`
-	Version string `json:"version"`
+	Template string `json:"template"`
+	Engine   string `json:"engine"`
+	Version  string `json:"version"`
 	Choice
 	// Faults are sentences about a parser that was named, or that the engine picks by itself, and
 	// that does not read the template's turns.
@@ -108,4 +110,88 @@ func (r PickReport) flags() string {
 		flags = append(flags, "--reasoning-parser "+reasoning)
 	}
 	return strings.Join(flags, " ")
+}
+
+// Line is the report in a line: the engine's own choice for calls and whether it reads them, and
+// the parsers that do. err is why there is no report.
+func (r PickReport) Line(err error) string {
+	if err != nil {
+		text, _, _ := strings.Cut(err.Error(), "\n")
+		return "not judged: " + text
+	}
+	if len(r.Tools) == 0 {
+		return "writes no calls"
+	}
+	var fit []string
+	for _, reading := range r.Tools {
+		if reading.reads() {
+			fit = append(fit, reading.Parser)
+		}
+	}
+	own := "no detection"
+	if r.Detected != nil {
+		switch name := r.Detected.Tool; {
+		case name == "":
+			own = "picks none"
+		case slices.Contains(fit, name):
+			own = "picks " + name + ", which reads all calls"
+		default:
+			own = "picks " + name + ", which cannot read the calls"
+			if reading, _ := Fits(r.Tools, name); reading.First {
+				own = fmt.Sprintf("picks %s, which reads the plainest call and %d of %d turns",
+					name, reading.Read, reading.Of)
+			}
+		}
+	}
+	return own + "; read by " + cmp.Or(strings.Join(fit, " "), "none")
+}
+
+// Misled reports whether the engine's own choice cannot read the template's plainest call.
+func (r PickReport) Misled() bool {
+	if len(r.Tools) == 0 || r.Detected == nil || r.Detected.Tool == "" {
+		return false
+	}
+	reading, _ := Fits(r.Tools, r.Detected.Tool)
+	return !reading.First
+}
+
+// PickCounts counts templates by whether the engine's own choice reads their calls: the plainest
+// one, and all of their turns.
+type PickCounts struct {
+	Templates, NotJudged, NoCalls, Reads, All, Cannot, None, Unread int
+}
+
+// Add counts a report; err is why there is none.
+func (n *PickCounts) Add(r PickReport, err error) {
+	n.Templates++
+	switch {
+	case err != nil:
+		n.NotJudged++
+		return
+	case len(r.Tools) == 0:
+		n.NoCalls++
+		return
+	}
+	if !slices.ContainsFunc(r.Tools, func(r Reading) bool { return r.First }) {
+		n.Unread++
+	}
+	if r.Detected == nil || r.Detected.Tool == "" {
+		n.None++
+		return
+	}
+	if _, all := Fits(r.Tools, r.Detected.Tool); all {
+		n.All++
+	}
+	if r.Misled() {
+		n.Cannot++
+	} else {
+		n.Reads++
+	}
+}
+
+func (n PickCounts) String() string {
+	return fmt.Sprintf("%d templates, %d not judged, %d without calls; of the other %d the "+
+		"engine's own choice reads the plainest call of %d (all turns of %d), cannot read that of "+
+		"%d, and there is none for %d; no parser reads that of %d", n.Templates, n.NotJudged,
+		n.NoCalls, n.Reads+n.Cannot+n.None, n.Reads, n.All, n.Cannot, n.None, n.Unread)
 }

@@ -154,8 +154,12 @@ type CallDelta struct {
 // maxAnswer bounds a line from an adapter, in bytes.
 const maxAnswer = 16 << 20
 
-// Patience bounds how long an adapter may take for one answer.
-const Patience = 60 * time.Second
+// Patience bounds how long an adapter may take for one answer, and startPatience for the first one,
+// before which engines import all that they have.
+const (
+	Patience      = 60 * time.Second
+	startPatience = 5 * time.Minute
+)
 
 // Adapter is a running adapter. It is not safe for concurrent use.
 type Adapter struct {
@@ -242,7 +246,11 @@ func (a *Adapter) Ask(ctx context.Context, r Request) (Answer, error) {
 	if _, err := a.in.Write(append(text, '\n')); err != nil {
 		return a.died(r.ID), nil
 	}
-	timer := time.NewTimer(Patience)
+	patience := Patience
+	if r.Op == "describe" {
+		patience = startPatience
+	}
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -250,7 +258,7 @@ func (a *Adapter) Ask(ctx context.Context, r Request) (Answer, error) {
 		return Answer{}, context.Cause(ctx)
 	case <-timer.C:
 		a.Close()
-		return Answer{ID: r.ID, Error: fmt.Sprintf("no answer within %v", Patience)}, nil
+		return Answer{ID: r.ID, Error: fmt.Sprintf("no answer within %v", patience)}, nil
 	case got, ok := <-a.lines:
 		switch {
 		case !ok:

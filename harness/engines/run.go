@@ -249,6 +249,8 @@ type Reading struct {
 	Parser string `json:"parser"`
 	Read   int    `json:"read"`
 	Of     int    `json:"of"`
+	// First reports whether it reads the first turn, the plainest.
+	First bool `json:"first"`
 	// Witness is the first turn that it misreads, and how.
 	Witness string `json:"witness,omitempty"`
 }
@@ -324,6 +326,9 @@ func (a *Adapter) Pick(ctx context.Context, s *Subject) (Choice, error) {
 	}
 	calls := slices.DeleteFunc(slices.Clone(turns),
 		func(c Case) bool { return len(c.Want.Calls) == 0 })
+	if len(calls) == 0 {
+		return choice, nil
+	}
 	if choice.Tools, err = a.readings(ctx, leading(leading(a.ToolParsers, reads), first.Tool),
 		calls, func(name string) Parser { return Parser{name, reads} }, readsCalls); err != nil {
 		return Choice{}, err
@@ -364,6 +369,7 @@ func (a *Adapter) readings(ctx context.Context, names []string, cases []Case,
 			}
 			if text == "" {
 				r.Read++
+				r.First = r.First || i == 0
 				failed = 0
 				continue
 			}

@@ -1,0 +1,111 @@
+// Package turns has the turns that a template itself writes, as outputs of a model: a model that
+// was trained on the template writes nothing else. Parsers of others are tried on them.
+//
+// # Stability
+//
+// This package may change with every release; package engine lists the stable ones.
+package turns
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/stream"
+	"github.com/goassay/assay/engine/verify"
+)
+
+// Turn is the output of one turn, with the prompt before it and the message that it spells.
+type Turn struct {
+	Name    string // of the shape
+	Tools   bool   // the request declares tools
+	Request chat.Request
+	JSON    json.RawMessage // the request
+	// Prompt is the rendered prompt, Prefill the end of it that belongs to the answer.
+	Prompt, Prefill string
+	Output          string // without the token that ends it
+	Message         chat.Message
+}
+
+// Of returns the turns of all shapes of answers that are verified.
+func Of(t *engine.Template) ([]Turn, error) {
+	tools := verify.Tools()
+	values := make([]json.RawMessage, len(tools))
+	for i, tool := range tools {
+		values[i] = json.RawMessage(tool.Value.String())
+	}
+	f := t.Analysis().Format
+	var turns []Turn
+	for _, shape := range t.Verify().Shapes {
+		if shape.Verdict != verify.Verified || shape.Turn == "" {
+			continue
+		}
+		request := map[string]any{"messages": []any{map[string]any{"role": "user",
+			"content": "Hello."}}}
+		if shape.Tools {
+			request["tools"] = values
+		}
+		value, err := json.Marshal(request)
+		if err != nil {
+			return nil, err
+		}
+		parsed, err := ordered.Parse(value)
+		if err != nil {
+			return nil, err
+		}
+		r, err := chat.ParseRequest(parsed)
+		if err != nil {
+			return nil, err
+		}
+		plan, err := t.Prepare(r, engine.PrepareOptions{Insist: true})
+		if err != nil {
+			return nil, err
+		}
+		prefill, err := plan.Prompt.Prefill()
+		if err != nil {
+			return nil, err
+		}
+		output, prompted := strings.CutPrefix(shape.Turn, prefill)
+		turn := Turn{Name: shape.Name, Tools: shape.Tools, Request: r, JSON: value,
+			Prompt: plan.Prompt.Text, Prefill: prefill, Output: withoutEnd(output, f.End)}
+		if open := f.Reasoning.Open.Text; !prompted && open != "" &&
+			strings.LastIndex(prefill, open) > strings.LastIndex(prefill, f.Reasoning.Close.Text) {
+			// The history drops reasoning, the prompt opens it: a model thinks, closes it, and goes
+			// on with the text that the template shows.
+			turn.Output = "I see." + f.Reasoning.Close.Full() + turn.Output
+			prompted = true
+		}
+		if prompted {
+			turn.Message = plan.Parse(turn.Output, chat.FinishStop).Message
+		} else {
+			// The prompt holds text that this shape does not have: a server that was asked for it
+			// has a prompt that ends with the header.
+			turn.Prompt, turn.Prefill = strings.TrimSuffix(turn.Prompt, prefill), ""
+			out, err := codegen.Generate(f, codegen.Options{Tools: r.Tools, Parallel: true,
+				Tolerances: codegen.Usual})
+			if err != nil {
+				return nil, err
+			}
+			parser := stream.Options{}.NewParser(out)
+			parser.Write([]byte(turn.Output))
+			parser.Close(chat.FinishStop)
+			turn.Message = parser.Message()
+		}
+		turns = append(turns, turn)
+	}
+	return turns, nil
+}
+
+// withoutEnd takes the end of a turn off an output: it is a token on which servers stop, and no
+// parser sees it.
+func withoutEnd(output string, ends []string) string {
+	for _, end := range ends {
+		if cut, ok := strings.CutSuffix(output, end); ok && end != "" {
+			return cut
+		}
+	}
+	return output
+}
