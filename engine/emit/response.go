@@ -407,7 +407,7 @@ func (r *response) body(b *format.Body) (members []any, arguments ordered.Value,
 		args := []any{"tag_pattern", ordered.Str(entry)}
 		if b.Codec.Style == format.StyleJSON {
 			args = append(args, "value_parser",
-				object("content", ordered.Str("json"), "content_args",
+				object("name", ordered.Str("json"), "args",
 					object("allow_non_json", ordered.Boolean(true))))
 		}
 		return []any{"content", ordered.Str("xml-inline"), "content_args", object(args...)},

@@ -26,7 +26,7 @@ func anywhere(look func(*modelSubject, modelFinder)) func(*modelSubject, rule.Fi
 }
 
 // modelRules are the rules about a model. None of them can be suppressed in a template.
-var modelRules = slices.Concat(takenRules, vocabularyRules)
+var modelRules = slices.Concat(takenRules, vocabularyRules, responseRules)
 
 // takenRules ask which template is taken by whom.
 var takenRules = []modelLookout{
