@@ -59,6 +59,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/codegen"
+	"github.com/goassay/assay/engine/emit"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/wire"
 )
@@ -85,8 +86,10 @@ type Job struct {
 
 	Constrain bool                   // the answer is to keep to the grammar
 	Grammar   func() (string, error) // in llama.cpp's notation
-	Lazy      bool                   // it sets in when a trigger comes
-	Triggers  []codegen.Trigger
+	// Tag is the same as a structural tag of xgrammar, triggers included.
+	Tag      func() (ordered.Value, error)
+	Lazy     bool // it sets in when a trigger comes
+	Triggers []codegen.Trigger
 
 	Max      int           // tokens of the answer; 0: as many as fit
 	Sampling ordered.Value // [wire.Request.Sampling]
@@ -468,7 +471,9 @@ func (s *Server) prepare(r *wire.Request) (*engine.Plan, Job, error) {
 		}
 	}
 	return plan, Job{Prompt: plan.Prompt.Text, Stops: plan.Stops, Preserved: plan.Preserved,
-		Constrain: constrain, Grammar: plan.Grammar, Lazy: plan.Lazy, Triggers: plan.Triggers,
+		Constrain: constrain, Grammar: plan.Grammar,
+		Tag:  func() (ordered.Value, error) { return emit.StructuralTag(plan.Output) },
+		Lazy: plan.Lazy, Triggers: plan.Triggers,
 		Max: cmp.Or(r.MaxTokens, s.o.Limits.MaxToken), Sampling: r.Sampling}, nil
 }
 

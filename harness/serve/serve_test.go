@@ -146,8 +146,12 @@ func TestDialects(t *testing.T) {
 			}
 		}
 		last := up.Last()
-		if has := !last.At("grammar").IsNull(); has != (dialect == "llama-server") {
-			t.Errorf("%s: %s", dialect, last)
+		for name, key := range map[string][]string{"llama-server": {"grammar"},
+			"vllm":   {"structured_outputs", "structural_tag"},
+			"sglang": {"response_format", "format"}} {
+			if has := !last.At(key...).IsNull(); has != (dialect == name) {
+				t.Errorf("%s: %s", dialect, last)
+			}
 		}
 		// what an upstream without a grammar cannot promise
 		if dialect == "ollama" {

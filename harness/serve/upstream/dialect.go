@@ -37,9 +37,11 @@ var dialects = [...]dialect{
 	{name: "ollama", path: "/api/generate", alive: "/api/version", sign: "/api/version",
 		signKey: "version", fields: ollamaFields, read: readOllama, adds: ollamaAdds},
 	{name: "sglang", path: "/v1/completions", alive: "/health", sign: "/get_model_info",
-		signKey: "model_path", fields: sglangFields, read: readChoice, adds: tokenizerAdds},
+		signKey: "model_path", fields: sglangFields, grammar: sglangTag, read: readChoice,
+		adds: tokenizerAdds},
 	{name: "vllm", path: "/v1/completions", alive: "/health", sign: "/version",
-		signKey: "version", fields: vllmFields, read: readChoice, count: vllmCount},
+		signKey: "version", fields: vllmFields, grammar: vllmTag, read: readChoice,
+		count: vllmCount},
 	{name: "openai", path: "/v1/completions", alive: "/v1/models", fields: completionFields,
 		read: readChoice},
 }
@@ -141,9 +143,29 @@ func vllmFields(b *Backend, j serve.Job) ordered.Value {
 			ordered.MemberOf("continuous_usage_stats", ordered.Boolean(true))))
 }
 
+// vllmTag is vLLM's grammar.
+func vllmTag(j serve.Job) (ordered.Value, error) {
+	tag, err := j.Tag()
+	return ordered.ObjectOf(ordered.MemberOf("structured_outputs", ordered.ObjectOf(
+		ordered.MemberOf("structural_tag", ordered.Str(tag.String()))))), err
+}
+
+// sglangMax is how many tokens an answer of SGLang may have where the request states no bound: its
+// completions have no word for as many as fit.
+const sglangMax = 4096
+
 // sglangFields keep SGLang from leaving tokens out of the text.
 func sglangFields(b *Backend, j serve.Job) ordered.Value {
+	if j.Max == 0 {
+		j.Max = sglangMax
+	}
 	return completionFields(b, j).With("skip_special_tokens", ordered.Boolean(false))
+}
+
+// sglangTag is SGLang's grammar.
+func sglangTag(j serve.Job) (ordered.Value, error) {
+	tag, err := j.Tag()
+	return ordered.ObjectOf(ordered.MemberOf("response_format", tag)), err
 }
 
 // readChoice reads an event of /v1/completions.

@@ -9,8 +9,8 @@
 //
 //	dialect       path              grammar                    tokens of a prompt
 //	llama-server  /v1/completions   GBNF, with its triggers    /tokenize
-//	vllm          /v1/completions   none                       /tokenize
-//	sglang        /v1/completions   none                       by a completion of one token
+//	vllm          /v1/completions   structural tag             /tokenize
+//	sglang        /v1/completions   structural tag             by a completion of one token
 //	ollama        /api/generate     none                       by a completion of one token
 //	openai        /v1/completions   none                       by a completion of one token
 //
