@@ -126,8 +126,12 @@ fixes: deps hub ## mend all templates of the Hub's set and llama.cpp's, and prov
 serve-clients: ## hold assay serve to the official Go and Python clients, and its deployments to their schemas
 	@GO="$(GO)" ci/serve/clients.sh
 
+.PHONY: train
+train: deps hub ## tag all templates of the Hub's set and llama.cpp's, and try tags and prefixes on unseen conversations
+	ASSAY_HUB=$(CURDIR)/.deps/hub ASSAY_VENDOR=$(CURDIR)/$(VENDOR) $(GO) test ./harness/train -run TestHub -count=1 -timeout 60m -v
+
 .PHONY: tokens
-tokens: ## hold segments, outputs by ids and masks to Hugging Face's tokenizers and transformers, and to TRL's training templates
+tokens: ## compare segments, outputs by ids and masks with Hugging Face's tokenizers and transformers, and with TRL's training templates
 	@ci/tokens.sh $(GO) test ./harness/tokens ./harness/train -run 'TestTokenizers|TestTransformers|TestTRL' -count 1 -v
 
 .PHONY: model

@@ -102,7 +102,8 @@ func (n *node) path() string {
 		return ""
 	}
 	if n.str == "" {
-		n.str = string(n.appendPath(nil))
+		var buf [96]byte // most paths fit, so that only the text itself is allocated
+		n.str = string(n.appendPath(buf[:0]))
 	}
 	return n.str
 }
@@ -421,10 +422,24 @@ func concat2(e *eval, a, b Value) Value {
 	return v
 }
 
+// The room that publicRuns makes for paths: the bytes of a usual one, and the most paths for which
+// it makes room ahead. A field that is written often has several runs and one path.
+const (
+	usualPath = 24
+	maxPaths  = 64
+)
+
 // publicRuns returns the exported form of runs.
 func publicRuns(runs []run) []Run {
-	// The paths are parts of one text, since each would be garbage of its own.
-	var text []byte
+	// The paths are parts of one text, since each would be garbage of its own. It is made at once,
+	// so that it does not grow by copies.
+	unprinted := 0
+	for _, r := range runs {
+		if r.node != nil && r.node.str == "" {
+			unprinted++
+		}
+	}
+	text := make([]byte, 0, min(unprinted, maxPaths)*usualPath)
 	for _, r := range runs {
 		if r.node != nil && r.node.str == "" {
 			from := len(text)

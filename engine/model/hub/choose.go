@@ -122,7 +122,7 @@ func (c candidate) whole(r *Repo) ([]File, error) {
 	}
 	if len(parts) == 0 {
 		return nil, &Error{What: r.ID, Kind: ErrNotFound,
-			Msg: fmt.Sprintf("%s is by its name a part of no model", c.name)}
+			Msg: fmt.Sprintf("%s is by its name part of none", c.name)}
 	}
 	return parts, nil
 }
