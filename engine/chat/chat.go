@@ -44,7 +44,7 @@ type Tool struct {
 	Value ordered.Value
 }
 
-// ChoiceMode reports whether a model may, must or must not call tools.
+// ChoiceMode decides whether a model may, must or must not call tools.
 type ChoiceMode uint8
 
 // The modes of tool choice.
@@ -70,7 +70,7 @@ const (
 	ReasoningKeep                        // "none": it stays in the content, with its markers
 )
 
-// Continue reports which part of a last assistant message the model goes on with
+// Continue selects the part of a last assistant message that the model goes on with
 // (continue_final_message).
 type Continue uint8
 

@@ -24,7 +24,7 @@ type slotKey struct {
 	name         string
 }
 
-// escaping reports whether output is escaped, as far as it is known before running.
+// escaping is the knowledge about escaping of output before the program runs.
 type escaping uint8
 
 const (

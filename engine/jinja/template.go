@@ -14,7 +14,7 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
-// Mode reports whether a template may change lists and dicts (E1).
+// Mode decides whether a template may change lists and dicts (E1).
 type Mode uint8
 
 // The modes of the sandbox.

@@ -606,7 +606,7 @@ type generator struct {
 	done bool
 }
 
-// viewKind reports which view of a dict a view is.
+// viewKind is the kind of a dict's view.
 type viewKind uint8
 
 const (

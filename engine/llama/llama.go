@@ -160,7 +160,7 @@ func (e End) String() string { return endNames[e] }
 // Cut reports whether the answer was not ended by the model.
 func (e End) Cut() bool { return e == EndMax || e == EndFull }
 
-// Result describes how an answer came about.
+// Result describes the making of an answer.
 type Result struct {
 	Prompt int    // tokens of the prompt
 	Reused int    // of them, those that were in the past already

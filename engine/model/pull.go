@@ -83,7 +83,7 @@ type closer func() error
 
 func (c closer) Close() error { return c() }
 
-// PullOptions describes how a model is fetched and judged. The functions may be nil.
+// PullOptions control how a model is fetched and judged. The functions may be nil.
 type PullOptions struct {
 	engine.Options
 	Progress func(hub.Progress)

@@ -371,20 +371,31 @@ func TestFallbacks(t *testing.T) {
 	}
 }
 
-// TestInjection counts the markers that arrive from a user's text.
+// TestInjection forges turns: the finding names the inputs that can do it, the shortest text, and
+// whether segments stop it.
 func TestInjection(t *testing.T) {
-	for text, want := range map[string]string{
-		chat: "of 7 markers arrive",
+	const plain = "{% for m in messages %}{{ m.role + ': ' + m.content + '\n\n' }}{% endfor %}" +
+		"{% if add_generation_prompt %}assistant: {% endif %}"
+	for text, want := range map[string][]string{
+		chat: {"of 7 markers arrive", "forged in a user's text, a system message, ",
+			"a tool's result", "with the prompt of two messages to the byte: \"<|", "segments stop it: "},
+		plain: {"forged in a user's text, a system message, an answer in the history",
+			`to the byte: "\n\nuser: "`, "segments stop it where the vocabulary has its markers"},
 		strings.ReplaceAll(chat, "message.content }}",
-			"message.content | replace('<', '(') }}"): "",
+			"message.content | replace('<', '(') }}"): nil,
 	} {
 		got := ""
 		for _, res := range check.Template(subject.New("test.jinja", text),
 			check.Options{Only: []string{"A074"}}) {
 			got += res.Text
 		}
-		if want == "" && got != "" || !strings.Contains(got, want) {
-			t.Errorf("%q, want %q", got, want)
+		if want == nil && strings.Contains(got, "forged in a user's text") {
+			t.Errorf("%q, want no user's text", got)
+		}
+		for _, part := range want {
+			if !strings.Contains(got, part) {
+				t.Errorf("%q, want %q", got, part)
+			}
 		}
 	}
 }

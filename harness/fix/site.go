@@ -20,7 +20,7 @@ type site struct {
 	at    int    // where the tag begins that it stands in; -1: inside another statement
 }
 
-// place reports which expressions may stand where another one does.
+// place is the kind of expressions that may stand where another one does.
 type place uint8
 
 const (

@@ -8,7 +8,7 @@ import (
 	"github.com/goassay/assay/engine/source"
 )
 
-// Status describes how a check went.
+// Status is the outcome of a check.
 type Status uint8
 
 // The statuses. Found is a check that worked and has something to say: a finding below an error.

@@ -23,7 +23,7 @@ import (
 	"strings"
 )
 
-// Severity describes how bad a finding is.
+// Severity is the weight of a finding.
 type Severity uint8
 
 // The severities. Only an error fails a run.

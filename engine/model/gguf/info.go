@@ -44,7 +44,7 @@ type Template struct {
 // ToolUse is the name of the template that is used for requests with tools, where there is one.
 const ToolUse = "tool_use"
 
-// Split reports which part of a model a file is. The zero value is a model in one file.
+// Split is the number of a file among a model's parts. The zero value is a model in one file.
 type Split struct {
 	No      uint64 // counted from 0
 	Count   uint64 // of parts; 0 or 1: the model is in one file

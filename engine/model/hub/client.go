@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// follow reports which redirects are followed.
+// follow decides which redirects are followed.
 type follow bool
 
 const (

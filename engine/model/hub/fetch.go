@@ -17,7 +17,7 @@ import (
 	"github.com/goassay/assay/engine/model/filelock"
 )
 
-// Progress describes how far a download is.
+// Progress is the state of a download.
 type Progress struct {
 	File        string
 	Done, Total int64 // bytes of the file

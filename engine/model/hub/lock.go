@@ -14,7 +14,7 @@ import (
 // lockVersion is the version of the lock files that are written.
 const lockVersion = 1
 
-// Lock reports which model it was, to the byte.
+// Lock identifies a model, to the byte.
 type Lock struct {
 	Version    int              `json:"version"`
 	Repository string           `json:"repository"`

@@ -29,7 +29,7 @@ type Pulled struct {
 	Lock   *Lock    // without templates, which the package does not read
 }
 
-// Rejected reports whether the gate rejected a model. It wraps the gate's reason.
+// Rejected is the error for a model that the gate rejects. It wraps the gate's reason.
 type Rejected struct {
 	What string
 	Path string // where it is

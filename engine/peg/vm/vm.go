@@ -71,7 +71,7 @@ const (
 	freeRereads    = 1 << 16
 )
 
-// LimitError reports whether a limit was hit.
+// LimitError is the error for a limit that was hit.
 type LimitError struct {
 	Limit string // "held bytes", "depth", "rereads"
 	Off   int    // where in the text
