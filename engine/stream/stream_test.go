@@ -278,8 +278,11 @@ func ExampleParser() {
 		fmt.Println(d.Value())
 	}
 	fmt.Println(p.Finish())
-	// Output: {"content": "Let me"} {"content": " look."} {"tool_calls": [{"index": 0, "type":
-	// "function", "function": {"name": "get", "arguments": ""}}]} {"tool_calls": [{"index": 0,
-	// "function": {"arguments": "{\"city\": \"Ro"}}]} {"tool_calls": [{"index": 0, "function":
-	// {"arguments": "me\"}"}}]} tool_calls
+	// Output:
+	// {"content": "Let me"}
+	// {"content": " look."}
+	// {"tool_calls": [{"index": 0, "type": "function", "function": {"name": "get", "arguments": ""}}]}
+	// {"tool_calls": [{"index": 0, "function": {"arguments": "{\"city\": \"Ro"}}]}
+	// {"tool_calls": [{"index": 0, "function": {"arguments": "me\"}"}}]}
+	// tool_calls
 }

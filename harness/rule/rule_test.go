@@ -81,7 +81,7 @@ func TestBook(t *testing.T) {
 	b := rule.Book{Title: "Numbers", Intro: "All that is odd.", Rules: []rule.Rule{odd},
 		Tail: "\nThe end.\n"}
 	page := b.Manual()
-	if !strings.HasPrefix(page, "# Numbers\n\nWhat is odd. Ids never") ||
+	if !strings.HasPrefix(page, "# Numbers\n\nAll that is odd. Ids never") ||
 		!strings.Contains(page, odd.Markdown()) || !strings.HasSuffix(page, "\nThe end.\n") {
 		t.Error(page)
 	}
