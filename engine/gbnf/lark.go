@@ -188,10 +188,11 @@ func unbounded(e *Element) bool {
 
 // lexing finds out which places of a grammar can be read at once. A place is a character of a
 // literal, or a class. Two places meet if some text leads to both: the grammar cannot tell yet
-// which of them is meant. A small rule that does not come back to itself has places of its own for
-// each use; from the end of any other rule the automaton goes on after every use, so that more
-// places meet here than do, never fewer. A run is safe as one lexeme if no place that its own first
-// place meets can take one of its characters: the longest lexeme is then the only one.
+// which of them is meant. Rules that come back to each other are a group. Each use of a rule from
+// outside of its group has places of its own; inside a group the automaton goes on after every use,
+// so that more places meet here than do, never fewer. A run is safe as one lexeme if no place that
+// its own first place meets can take one of its characters: the longest lexeme is then the only
+// one.
 type lexing struct {
 	places []lexPlace
 	joints []joint // the states between places
@@ -227,11 +228,11 @@ const maxMeetings = 200_000_000
 
 // lex decides which runs are lexemes.
 func (p *lark) lex() {
-	l := newLexing(p.g, maxCopied)
-	if len(l.places) > maxPlaces {
-		l = newLexing(p.g, 0)
+	l, ok := newLexing(p.g, true)
+	if !ok {
+		l, ok = newLexing(p.g, false)
 	}
-	meets := l.meet()
+	meets := ok && l.meet()
 	// classes that repeat, until nothing changes: they may meet their own kind
 	unsafe := map[*Element]bool{}
 	for changed := meets; changed; {
@@ -305,24 +306,56 @@ func overlap(a, b []Range) bool {
 	return false
 }
 
-// newLexing makes the automaton of a grammar, in which rules of so many places at most have places
-// of their own for each use.
-func newLexing(g *Grammar, copied int) *lexing {
-	l := &lexing{}
-	enter, leave := map[string]int{}, map[string]int{}
+// lexUse is a use of rules that come back to themselves: the joints before and after each of them.
+type lexUse struct {
+	group        int
+	enter, leave map[string]int
+}
+
+// newLexing makes the automaton of a grammar. With copies, each use of a rule from outside of its
+// group has places of its own; ok is false where that takes too many.
+func newLexing(g *Grammar, copies bool) (l *lexing, ok bool) {
+	l, ok = &lexing{}, true
+	rules := make(map[string]*Rule, len(g.Rules))
 	for i := range g.Rules {
-		enter[g.Rules[i].Name], leave[g.Rules[i].Name] = l.joint(), l.joint()
+		rules[g.Rules[i].Name] = &g.Rules[i]
 	}
-	var alts func(rule string, list []Alternate, from, to int, loops bool)
-	sizes := ruleSizes(g)
+	groups, again := ruleGroups(g)
+	if !copies {
+		clear(groups) // all rules are of one group, which is used once
+		for name := range rules {
+			again[name] = true
+		}
+	}
 	step := func(from, to int) { l.joints[from].next = append(l.joints[from].next, to) }
 	place := func(from int, ranges []Range, e *Element, at int, loops bool) int {
 		to := l.joint()
 		l.joints[from].places = append(l.joints[from].places, len(l.places))
 		l.places = append(l.places, lexPlace{ranges, to, e, at, loops})
+		ok = ok && len(l.places) <= maxPlaces
 		return to
 	}
-	alts = func(rule string, list []Alternate, from, to int, loops bool) {
+	var alts func(use *lexUse, rule string, list []Alternate, from, to int, loops bool)
+	refer := func(use *lexUse, name string, from int) int {
+		next := l.joint()
+		switch group := groups[name]; {
+		case !ok:
+		case !again[name]:
+			alts(&lexUse{group: group}, name, rules[name].Alts, from, next, false)
+		default:
+			if use.enter == nil || use.group != group {
+				use = &lexUse{group, map[string]int{}, map[string]int{}}
+			}
+			if _, known := use.enter[name]; !known {
+				use.enter[name], use.leave[name] = l.joint(), l.joint()
+				alts(use, name, rules[name].Alts, use.enter[name], use.leave[name], false)
+			}
+			step(from, use.enter[name])
+			step(use.leave[name], next)
+		}
+		return next
+	}
+	alts = func(use *lexUse, rule string, list []Alternate, from, to int, loops bool) {
 		for _, alt := range list {
 			at := from
 			for i := range alt {
@@ -336,19 +369,12 @@ func newLexing(g *Grammar, copied int) *lexing {
 					at = place(at, nil, e, 0, false)
 				case Class, Any:
 					// [x] R as an alternative of R repeats, and so does [x] in ([x] | ...)*
-					again := loops && len(alt) == 1 ||
+					repeats := loops && len(alt) == 1 ||
 						rule != "" && i == 0 && len(alt) == 2 && alt[1].Kind == Ref &&
 							alt[1].Text == rule
-					at = place(at, charsOf(e), e, 0, again)
+					at = place(at, charsOf(e), e, 0, repeats)
 				case Ref:
-					next := l.joint()
-					if sizes[e.Text] <= copied {
-						alts("", g.Rule(e.Text).Alts, at, next, false)
-					} else {
-						step(at, enter[e.Text])
-						step(leave[e.Text], next)
-					}
-					at = next
+					at = refer(use, e.Text, at)
 				default:
 					in, out := l.joint(), l.joint()
 					step(at, in)
@@ -358,14 +384,14 @@ func newLexing(g *Grammar, copied int) *lexing {
 								step(in, out)
 							}
 							next := l.joint()
-							alts("", e.Alts, in, next, false)
+							alts(use, "", e.Alts, in, next, false)
 							in = next
 						}
 						step(in, out)
 						at = out
 						continue
 					}
-					alts("", e.Alts, in, out, unbounded(e))
+					alts(use, "", e.Alts, in, out, unbounded(e))
 					if e.Kind == Repeat {
 						if e.Min == 0 {
 							step(in, out)
@@ -380,57 +406,83 @@ func newLexing(g *Grammar, copied int) *lexing {
 			step(at, to)
 		}
 	}
-	for i := range g.Rules {
-		if name := g.Rules[i].Name; name == Root || sizes[name] > copied {
-			alts(name, g.Rules[i].Alts, enter[name], leave[name], false)
-		}
+	root := l.joint()
+	refer(&lexUse{}, Root, root)
+	if ok {
+		l.close(root)
 	}
-	l.close(enter[Root])
-	return l
+	return l, ok
 }
 
 // maxCounts bounds the repetitions whose counts are tracked.
 const maxCounts = 8
 
-// maxCopied bounds the rules that have places of their own for each use, in places.
-const maxCopied = 2048
-
-// ruleSizes returns how many places each rule has, those of the rules that it uses included; more
-// than maxCopied where it has more, or comes back to itself.
-func ruleSizes(g *Grammar) map[string]int {
-	sizes := map[string]int{}
-	var size func(alts []Alternate) int
-	size = func(alts []Alternate) (n int) {
-		for _, alt := range alts {
-			for _, e := range alt {
-				switch e.Kind {
-				case Literal:
-					n += len(e.Text)
-				case Ref:
-					known, ok := sizes[e.Text]
-					if !ok {
-						sizes[e.Text] = maxCopied + 1 // until it is known: it may come back here
-						known = size(g.Rule(e.Text).Alts)
-						sizes[e.Text] = known
-					}
-					n += known
-				default:
-					n += 1 + size(e.Alts)
+// ruleGroups numbers the groups of rules that come back to each other, and reports which rules come
+// back to themselves (Tarjan, 1972, with a stack of its own for long chains).
+func ruleGroups(g *Grammar) (groups map[string]int, again map[string]bool) {
+	index := make(map[string]int, len(g.Rules))
+	for i := range g.Rules {
+		index[g.Rules[i].Name] = i
+	}
+	groups, again = map[string]int{}, map[string]bool{}
+	number := make([]int, len(g.Rules)) // in the order of visits, from 1
+	low := make([]int, len(g.Rules))
+	open := make([]bool, len(g.Rules))
+	type visit struct {
+		rule int
+		refs []int
+	}
+	var path []visit
+	var stack []int
+	count := 0
+	enter := func(i int) {
+		count++
+		number[i], low[i], open[i] = count, count, true
+		stack = append(stack, i)
+		path = append(path, visit{i, allRefs(nil, g.Rules[i].Alts, index)})
+	}
+	for start := range g.Rules {
+		if number[start] > 0 {
+			continue
+		}
+		enter(start)
+		for len(path) > 0 {
+			top := &path[len(path)-1]
+			if len(top.refs) > 0 {
+				next := top.refs[0]
+				top.refs = top.refs[1:]
+				switch {
+				case next == top.rule:
+					again[g.Rules[next].Name] = true
+					fallthrough
+				case open[next]:
+					low[top.rule] = min(low[top.rule], number[next])
+				case number[next] == 0:
+					enter(next)
 				}
-				if n > maxCopied {
-					return maxCopied + 1
+				continue
+			}
+			i := top.rule
+			path = path[:len(path)-1]
+			if len(path) > 0 {
+				parent := path[len(path)-1].rule
+				low[parent] = min(low[parent], low[i])
+			}
+			if low[i] != number[i] {
+				continue
+			}
+			at := slices.Index(stack, i)
+			for _, member := range stack[at:] {
+				open[member] = false
+				groups[g.Rules[member].Name] = i + 1
+				if len(stack)-at > 1 {
+					again[g.Rules[member].Name] = true
 				}
 			}
-		}
-		return n
-	}
-	for _, r := range g.Rules {
-		if _, ok := sizes[r.Name]; !ok {
-			sizes[r.Name] = maxCopied + 1
-			sizes[r.Name] = size(r.Alts)
+			stack = stack[:at]
 		}
 	}
-	return sizes
+	return groups, again
 }
 
 func (l *lexing) joint() int {
@@ -489,9 +541,6 @@ func (l *lexing) close(root int) {
 
 // meet finds which places meet, and reports whether that took no more work than there may be.
 func (l *lexing) meet() bool {
-	if len(l.places) > maxPlaces {
-		return false
-	}
 	words := (len(l.places) + 63) / 64
 	l.meets = make([]bitset, len(l.places))
 	for i := range l.meets {
