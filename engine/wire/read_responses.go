@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/goassay/assay/engine/chat"
@@ -365,19 +364,4 @@ func ReadResponse(v ordered.Value) Answer {
 	}
 	a.ending(v)
 	return *a
-}
-
-// refusedOpenAI reads an error object of OpenAI's protocols.
-func refusedOpenAI(v ordered.Value) (message string, fault error) {
-	e := v.At("error")
-	message = e.At("message").Text()
-	switch {
-	case e.Kind() != ordered.Object:
-		fault = errors.New("error: expected an object")
-	case e.At("type").Text() == "":
-		fault = fmt.Errorf("error.type: expected a text, found %s", e.At("type"))
-	case message == "":
-		fault = fmt.Errorf("error.message: expected a text, found %s", e.At("message"))
-	}
-	return message, fault
 }
