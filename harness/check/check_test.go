@@ -38,7 +38,7 @@ const (
 {% endif %}`
 
 	jsonCall   = `<call>{"id": "{{ call.id }}", "name": "{{ call.function.name }}", "arguments": {{ call.function.arguments if call.function.arguments is string else call.function.arguments | tojson }}}</call>`
-	taggedCall = `<call id="{{ call.id }}" name="{{ call.function.name }}">{% if call.function.arguments is mapping %}{% for key, value in call.function.arguments.items() %}<arg name="{{ key }}">{{ value | tojson }}</arg>{% endfor %}{% endif %}</call>`
+	taggedCall = `<call id="{{ call.id }}" name="{{ call.function.name }}">{% if call.function.arguments is mapping %}{% for key, value in call.function.arguments.items() %}<arg name="{{ key }}">{{ value | tojson }}</arg>{% endfor %}{% else %}{{ call.function.arguments }}{% endif %}</call>`
 )
 
 var tagged = strings.Replace(chat, jsonCall, taggedCall, 1)
@@ -92,7 +92,7 @@ var faults = []fault{
 	{"A001", chat, "<|system|>", "<|system\xff|>", "\xff|>"},
 	{"A002", chat, "{{- bos_token }}", "{{- raise_exception('no') }}", "('no')"},
 	{"A003 A007? A073", chat, "</call>{% endfor %}", "</call>{% if loop.last and not loop.first %}</calls>{% endif %}{% endfor %}", "if call.function.arguments is"},
-	{"A006 A007? A011", chat, jsonCall, `<call id="{{ call.id }}">{{ call.function.name }}({% if call.function.arguments is mapping %}{% for key, value in call.function.arguments.items() %}{{ key }}={{ value }}{{ ", " if not loop.last }}{% endfor %}{% endif %})</call>`, "{{ value }}"},
+	{"A006 A007? A011 A085", chat, jsonCall, `<call id="{{ call.id }}">{{ call.function.name }}({% if call.function.arguments is mapping %}{% for key, value in call.function.arguments.items() %}{{ key }}={{ value }}{{ ", " if not loop.last }}{% endfor %}{% endif %})</call>`, "{{ value }}"},
 	{"A073", chat, jsonCall, "{% if loop.first %}<calls>{% endif %}" + jsonCall + "{% if loop.last and not loop.first %}</calls>{% endif %}", "\n{% endif %}\n{%- endfor %}\n{%- if add_ge"},
 	{"A008", chat, "{%- if tools %}", "{%- if false %}", "if call.function.arguments is"},
 	{"A009 A035?", chat, "{{- bos_token }}", "{{- bos_token }}{% set l = [] %}{% set _ = l.append(1) %}", "(1) %}"},
@@ -165,6 +165,13 @@ var faults = []fault{
 	{"A087 A020", chat, "{% if message.reasoning_content %}", "{% if message.reasoning_content and loop.last %}", "<think>"},
 	{"A088", chat, "{%- for message in messages %}", "{%- for message in messages %}{{ '\n' if not loop.first and loop.previtem.role == 'system' }}", "<|end|>\n{% endif %}\n{%- endfor"},
 	{"A089", chat, "<|tool|>\n", "<|user|>\n", "message.content }}<|end|>"},
+	{"A085", tagged, "{% else %}{{ call.function.arguments }}{% endif %}</call>", "{% endif %}</call>", "if call.function.arguments is mapping"},
+	{"A120", chat, "{%- if message.role == 'tool' %}<|tool|>", "{%- if message.role == 'tool' %}<||>", "<||>"},
+	{"A121", chat, "{{ '\\n' }}{% endfor %}<|end|>", "{% endfor %}<|end|>", "tool | tojson"},
+	{"A122", chat, "{%- if tools %}<|system|>\n{%- for tool in tools %}{{ tool | tojson }}{{ '\\n' }}{% endfor %}", "{%- if tools %}<|system|>\n{%- for tool in tools %}{{ tool | tojson }}{{ '\\n' }}{% endfor %}<tools></tools>", "<tools></tools>"},
+	{"A123 A027", chat, `"id": "{{ call.id }}"`, `"id": "{{ loop.index0 * 2 }}"`, "if call.function.arguments is"},
+	{"A124 A037", chat, "{% if message.reasoning_content %}<think>{{ message.reasoning_content }}</think>{% endif %}", "{% if message.reasoning_content %}{% endif %}", "message.reasoning_content"},
+	{"A125 A059", chat, "{{- bos_token }}\n{%- if tools %}<|system|>\n{%- for tool in tools %}{{ tool | tojson }}{{ '\\n' }}{% endfor %}<|end|>\n{% endif %}", "{%- if tools %}<|system|>\n{%- for tool in tools %}{{ tool | tojson }}{{ '\\n' }}{% endfor %}<|end|>\n{% endif %}{{- bos_token }}", "<|system|>"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A037 #}", "{# assay"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A777 why not #}", "{# assay"},
 	{"A098", chat, "{{- bos_token }}", "{{- bos_token }}{# assay:ignore A050 on purpose #}", "{# assay"},

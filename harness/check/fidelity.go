@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/format"
@@ -82,10 +83,18 @@ func (t *talked) escapes(l conversation.Leaf) bool {
 	return false
 }
 
+// doublyQuoted reports whether the template itself writes keys around the arguments of a call as
+// JSON does.
+func (s *Subject) doublyQuoted() bool {
+	history, ok := s.spelled()
+	return ok && slices.ContainsFunc(history.pieces, func(p piece) bool { return p.quote == '"' })
+}
+
 func checkPython(s *Subject, find finder) {
 	arguments := true // where the format has no code of its own
 	for _, c := range s.Template.Analysis().Format.Calls {
-		if c.Body.Kind > format.BodyTagged || c.Object != nil && c.Object.Quote == '\'' {
+		python := c.Body.Kind > format.BodyTagged || c.Object != nil && c.Object.Quote == '\''
+		if python && !s.doublyQuoted() {
 			return // calls are as Python writes them, and so may tools be
 		}
 		arguments = arguments && c.Body.Codec == (format.Codec{})
@@ -93,6 +102,7 @@ func checkPython(s *Subject, find finder) {
 	if !s.heard(find) {
 		return
 	}
+	seen := map[where]bool{}
 	for _, t := range s.talks() {
 		if t.err != nil {
 			continue
@@ -102,9 +112,11 @@ func checkPython(s *Subject, find finder) {
 			printed := r.Path == "tools" || strings.HasPrefix(r.Path, "tools[") ||
 				arguments && strings.Contains(r.Path, ".arguments")
 			if printed && r.Codec == jinja.Python && r.Role == jinja.Structure {
-				find(t.at(at), "%s is printed as Python does: "+
-					"%s\nconversation: %s", r.Path, report.Quote(t.text, at), t.Name)
-				return
+				if w, ok := t.o.Trace.WriteAt(at); ok && !seen[where(w.Off)] {
+					seen[where(w.Off)] = true
+					find(where(w.Off), "%s is printed as Python does: "+
+						"%s\nconversation: %s", r.Path, report.Quote(t.text, at), t.Name)
+				}
 			}
 			at += r.Len
 		}

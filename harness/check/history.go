@@ -39,7 +39,10 @@ var historyRules = []lookout{
 		Group: groupLint, Find: checkPreopened},
 }
 
+// checkGeneration reports the first prompt that parts from its turn, and the first that ends before
+// what the template always writes there.
 func checkGeneration(s *Subject, find finder) {
+	parts, early := false, false
 	for _, mode := range thinkingModes() {
 		ask := chat.Request{Messages: said(talk(userTurn)), EnableThinking: mode.on}
 		prompt, err := s.Template.Render(ask)
@@ -56,16 +59,44 @@ func checkGeneration(s *Subject, find finder) {
 		}
 		ask.Messages, ask.NoGeneration = said(talk(userTurn, answer)), true
 		turn, err := s.Template.Render(ask)
-		if !judged(find, err) || strings.HasPrefix(turn.Text, prompt.Text) {
+		if !judged(find, err) {
 			continue
 		}
+		rest, begins := strings.CutPrefix(turn.Text, prompt.Text)
 		at := report.Parting(turn.Text, prompt.Text)
-		written, _ := s.ask(asked)
-		find(written.at(at), "thinking %s: prompt and "+
-			"turn part at byte %d\n%s", mode.name, at,
-			report.Sides("turn", turn.Text, "prompt", prompt.Text))
-		return
+		switch {
+		case !begins && !parts:
+			parts = true
+			written, _ := s.ask(asked)
+			find(written.at(at), "thinking %s: prompt and "+
+				"turn part at byte %d\n%s", mode.name, at,
+				report.Sides("turn", turn.Text, "prompt", prompt.Text))
+		case begins && !early && s.endsEarly(rest, mode, prompt.Text):
+			early = true
+			written, _ := s.ask(asked)
+			find(written.at(len(prompt.Text)-1), "thinking %s: the generation prompt ends "+
+				"before text that the template writes in the history\n%s", mode.name,
+				report.Sides("turn", turn.Text, "prompt", prompt.Text))
+		}
 	}
+}
+
+// endsEarly reports whether the history goes on with white space where a generation prompt ends
+// with a marker of reasoning, or closes reasoning where thinking is off and the prompt does not.
+func (s *Subject) endsEarly(rest string, mode thinkingMode, prompt string) bool {
+	r := s.Template.Analysis().Format.Reasoning
+	for _, marker := range []string{r.Open.Text, r.Close.Text} {
+		if marker = strings.TrimSpace(marker); marker != "" && strings.HasSuffix(prompt, marker) {
+			return strings.HasPrefix(rest, "\n")
+		}
+	}
+	if mode.on == nil || *mode.on || r.Close.Text == "" ||
+		!strings.HasPrefix(strings.TrimSpace(rest), strings.TrimSpace(r.Close.Text)) {
+		return false
+	}
+	yes := true
+	on, err := s.plainQuestion(&yes, true)
+	return err == nil && on.text != prompt
 }
 
 func checkRewritten(s *Subject, find finder) {

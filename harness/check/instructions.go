@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/harness/report"
@@ -31,6 +33,9 @@ type piece struct {
 	text          string
 }
 
+// fence opens and closes a block of code in Markdown.
+const fence = "```"
+
 // jsonKey is a key of a JSON object.
 var jsonKey = regexp.MustCompile(`(["'])([A-Za-z_]\w*)["']\s*:`)
 
@@ -51,6 +56,18 @@ func (t *talked) pieces(from, to int) []piece {
 		}
 		add(m, sign+m.key, 0)
 	}
+	for at := strings.Index(own, fence); at >= 0; {
+		word := fence
+		if r, _ := utf8.DecodeRuneInString(own[at+len(fence):]); unicode.IsLetter(r) {
+			word += "open"
+		}
+		add(marker{at: at, to: at + len(fence), side: closing}, word, 0)
+		next := strings.Index(own[at+len(fence):], fence)
+		if next < 0 {
+			break
+		}
+		at += len(fence) + next
+	}
 	for _, found := range jsonKey.FindAllStringSubmatchIndex(own, -1) {
 		add(marker{at: found[0], to: found[1]}, own[found[4]:found[5]], own[found[2]])
 	}
@@ -65,6 +82,7 @@ func (t *talked) pieces(from, to int) []piece {
 // Where most of them are found in a row and not all, or with other line feeds or quotes, the
 // instructions show another spelling.
 func checkInstructions(s *Subject, find finder) {
+	s.checkSpoken(find)
 	c := s.Template.Caps()
 	if !c.ToolCalls || !c.Tools {
 		return
@@ -134,6 +152,43 @@ func checkInstructions(s *Subject, find finder) {
 	if differ := differing(matched); differ != nil {
 		found := differ[0]
 		blame(found.off, found.what)
+	}
+}
+
+// checkSpoken looks for an opening marker that the instructions speak of without its closing one,
+// though turns have both.
+func (s *Subject) checkSpoken(find finder) {
+	closed := map[string]bool{} // keys that some turn closes
+	for _, t := range s.talks() {
+		for _, m := range t.markers() {
+			if m.side == closing && !m.slash && !m.spoken {
+				closed[m.key] = true
+			}
+		}
+	}
+	for _, t := range s.talks() {
+		if t.err != nil || len(t.spans) == 0 {
+			continue
+		}
+		said := map[string]bool{}
+		var opened []marker
+		for _, m := range t.markers() {
+			switch {
+			case m.at >= t.spans[0].from:
+			case m.side == closing:
+				said[m.key] = true
+			case m.side == opening && m.spoken && closed[m.key]:
+				opened = append(opened, m)
+			}
+		}
+		for _, m := range opened {
+			if !said[m.key] {
+				find(t.at(m.at), "the instructions speak of %s and not of its other half: "+
+					"%s\nconversation: %s", jsonString(t.text[m.at:m.to]),
+					report.Quote(t.text, m.at), t.Name)
+				return
+			}
+		}
 	}
 }
 

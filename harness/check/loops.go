@@ -46,6 +46,7 @@ var stepRules = []lookout{
 // checkForms renders unfitted: the engine gives the form that the template takes, and others do
 // not.
 func checkForms(s *Subject, find finder) {
+	s.argumentForms(find)
 	forms := [...]struct{ name, message string }{
 		{"text", userTurn},
 		{"parts", `{"role": "user", "content": [{"type": "text", "text": "USERNEEDLE"}]}`},
@@ -64,6 +65,31 @@ func checkForms(s *Subject, find finder) {
 			find(prompts[i].near("USERNEEDLE"),
 				"a question that comes as %s is not in the prompt, and nothing is raised; as %s "+
 					"it is", forms[i].name, forms[1-i].name)
+		}
+	}
+}
+
+// argumentForms asks the same of arguments.
+func (s *Subject) argumentForms(find finder) {
+	if !s.Template.Caps().ToolCalls {
+		return
+	}
+	forms := [...]struct{ name, arguments string }{{"an object", objectArguments},
+		{"text", stringArguments}}
+	var prompts [2]rendering
+	for i, form := range forms {
+		call := strings.Replace(callTurn, objectArguments, form.arguments, 1)
+		p, err := s.raw(talk(userTurn, call, resultTurn), true)
+		if err != nil {
+			return // refused, which is A036
+		}
+		prompts[i] = p
+	}
+	for i := range forms {
+		if !prompts[i].has("CITYNEEDLE") && prompts[1-i].has("CITYNEEDLE") {
+			find(prompts[i].near("CITYNEEDLE"),
+				"arguments that come as %s are not in the prompt, and nothing is raised; as %s "+
+					"they are", forms[i].name, forms[1-i].name)
 		}
 	}
 }
@@ -104,6 +130,29 @@ func checkJoined(s *Subject, find finder) {
 		return
 	}
 	s.checkArray(find, t, at)
+	s.checkBefore(find, t, at[0], first)
+}
+
+// checkBefore asks whether white space that calls do not have between them stands before the first
+// one, where nothing is to be parted.
+func (s *Subject) checkBefore(find finder, t *talked, first int, between string) {
+	answer, err := s.observed(talk(userTurn, answerTurn), true, false)
+	if err != nil {
+		return
+	}
+	_, header, ok := strings.Cut(answer.text, "USERNEEDLE")
+	header, _, there := strings.Cut(header, "ANSWERNEEDLE")
+	start := strings.Index(t.text, "USERNEEDLE") + len("USERNEEDLE")
+	before, calls := strings.CutPrefix(t.own()[start:first], header)
+	opener := strings.TrimLeft(before, " \n")
+	if !ok || !there || !calls || opener == before || opener == "" {
+		return
+	}
+	if end, ok := strings.CutSuffix(between, opener); ok && end != "" &&
+		strings.TrimRight(end, " \n") == end {
+		find(t.at(start+len(header)), "%s stands before the first call and not between two: %s",
+			jsonString(before[:len(before)-len(opener)]), report.Quote(t.text, start+len(header)))
+	}
 }
 
 // shownOwn shows the template's own text with an ellipsis for the texts of others.
@@ -218,11 +267,42 @@ func lastNeedle(text string) int {
 }
 
 // checkSpacing compares the white space between the closer and the opener of a kind's turn, for
-// each kind alone.
+// each kind alone; where each is the same everywhere, that of all kinds.
 func checkSpacing(s *Subject, find finder) {
-	f, ok := s.frame()
-	if !ok || !s.quiet(checkClosed) {
+	if !s.quiet(checkClosed) || s.findSpacing(find) {
 		return
+	}
+	q, ok := s.sequence()
+	if !ok {
+		return
+	}
+	count, total := map[string]int{}, 0
+	usual := ""
+	spaces := q.spaces()
+	for _, t := range spaces {
+		total++
+		if count[t.space]++; count[t.space] > count[usual] {
+			usual = t.space
+		}
+	}
+	if 4*count[usual] < 3*total {
+		return
+	}
+	for _, t := range spaces {
+		if t.space != usual {
+			find(t.in.at(t.to-1), "after %s stands %s, elsewhere %s: %s\nconversation: %s",
+				t.name(), jsonString(q.closer+t.space), jsonString(q.closer+usual),
+				t.show(t.to-len(t.space)), t.in.Name)
+			return
+		}
+	}
+}
+
+// findSpacing compares the spaces of each kind, and reports whether two differ.
+func (s *Subject) findSpacing(find finder) bool {
+	f, ok := s.frame()
+	if !ok {
+		return false
 	}
 	type seen struct {
 		count map[string]int
@@ -270,8 +350,9 @@ func checkSpacing(s *Subject, find finder) {
 			article(g.before.String()), article(kind.String()),
 			jsonString(f.closer+odd), jsonString(f.closer+usual), report.Quote(g.in.text, at),
 			g.in.Name)
-		return
+		return true
 	}
+	return false
 }
 
 // checkResultRole writes the same text as a result and as a question.

@@ -1,12 +1,15 @@
 package check
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
@@ -209,11 +212,35 @@ type unpaired struct {
 // pairs counts, for a key, the prompts in which all is well and those in which something is not.
 type pairs struct {
 	well, ill int
+	unopened  int  // of those that are not, where it is closed and was not opened
 	closes    bool // the template has its closer
 	opens     bool // and its opener
 	slash     bool
 	start     bool // it stands at the very start of a prompt
 	first     unpaired
+}
+
+// section reports whether a pair is well in some prompts, and in the others always closed and not
+// opened.
+func (p *pairs) section() bool {
+	return p.well > 0 && p.opens && p.closes && p.unopened == p.ill
+}
+
+// thought reports whether reasoning stands right before a marker.
+func (u unpaired) thought() bool {
+	at := 0
+	path := ""
+	for _, r := range u.in.o.Runs {
+		if at+r.Len > u.at {
+			break
+		}
+		if at += r.Len; r.Role != jinja.Literal {
+			path = r.Path
+		}
+	}
+	return slices.ContainsFunc(chat.ReasoningFields[:], func(field string) bool {
+		return strings.HasSuffix(path, "."+field)
+	})
 }
 
 func checkPaired(s *Subject, find finder) {
@@ -240,11 +267,15 @@ func checkPaired(s *Subject, find finder) {
 				if p.ill++; p.ill == 1 {
 					p.first = faults.first
 				}
+				if faults.first.side == closing {
+					p.unopened++
+				}
 			}
 		}
 	}
 	slices.Sort(keys)
 	headers := s.headers()
+	s.checkHalves(find, keys, all, headers)
 	sections := s.quiet(checkCallsClosed)
 	turns := s.quiet(checkClosed) && s.quiet(checkOpened)
 	for _, key := range keys {
@@ -253,7 +284,8 @@ func checkPaired(s *Subject, find finder) {
 			slices.Contains(p.first.in.kinds, conversation.Call) {
 			continue
 		}
-		if p.ill == 0 || !p.closes || !p.slash && (!p.opens || p.ill >= p.well) || p.start ||
+		if p.ill == 0 || !p.closes || !p.slash && (!p.opens || p.ill >= p.well && !p.section()) ||
+			p.start ||
 			headers[key] && (!turns || p.first.side != closing || few*p.ill > p.well) {
 			continue
 		}
@@ -262,7 +294,8 @@ func checkPaired(s *Subject, find finder) {
 			continue // it ends a message, and so the turn
 		}
 		if p.first.side == closing &&
-			strings.TrimSpace(s.Template.Analysis().Format.Reasoning.Close.Text) == text {
+			strings.TrimSpace(s.Template.Analysis().Format.Reasoning.Close.Text) == text &&
+			!p.first.thought() {
 			continue // a prompt may close reasoning that the header opens
 		}
 		find(p.first.in.at(p.first.at), "%s is %s: %s\nin %s, and well in %s; conversation: %s",
@@ -270,6 +303,79 @@ func checkPaired(s *Subject, find finder) {
 			report.Quote(p.first.in.text, p.first.at), plural(p.ill, "conversation"),
 			plural(p.well, "conversation"), p.first.in.Name)
 	}
+}
+
+// checkHalves looks for markers whose other half stands nowhere, where those beside them have
+// theirs: an element that is never closed, or the end of a section that never begins.
+func (s *Subject) checkHalves(find finder, keys []string, all map[string]*pairs,
+	headers map[string]bool) {
+	slashed, worded := 0, 0
+	for _, p := range all {
+		if p.opens && p.closes && p.slash {
+			slashed++
+		} else if p.opens && p.closes {
+			worded++
+		}
+	}
+	sections := s.quiet(checkCallsClosed)
+	end := usualEnd(s.gaps(), conversation.Answer) + usualEnd(s.gaps(), conversation.Question)
+	for _, key := range keys {
+		p := all[key]
+		if p.opens == p.closes || headers[key] || p.start {
+			continue
+		}
+		if t, m, ok := s.half(key, p.opens); ok {
+			text := t.text[m.at:m.to]
+			switch {
+			case strings.Contains(end, text):
+			case !sections && slices.Contains(t.kinds, conversation.Call): // it is a section's
+			case p.opens && slashed >= few:
+				find(t.at(m.at), "%s is never closed: %s\nconversation: %s", jsonString(text),
+					report.Quote(t.text, m.at), t.Name)
+			case p.closes && m.slash && slashed >= few, p.closes && !m.slash && worded >= few:
+				find(t.at(m.at), "%s closes what nothing opens: %s\nconversation: %s",
+					jsonString(text), report.Quote(t.text, m.at), t.Name)
+			}
+		}
+	}
+}
+
+// half returns the first marker of a key that has one side only. Most opening ones are elements
+// around a text of the request; closing ones say by a word or a slash that they close, and open no
+// answer.
+func (s *Subject) half(key string, opens bool) (in *talked, first marker, ok bool) {
+	prompt := ""
+	for _, g := range s.gaps() {
+		if g.asked && g.before == conversation.Question {
+			prompt = g.text
+			break
+		}
+	}
+	n, others := 0, 0
+	for _, t := range s.talks() {
+		if t.err != nil {
+			continue
+		}
+		own := t.own()
+		for _, m := range t.markers() {
+			if m.key != key || m.spoken {
+				continue
+			}
+			element := m.side == alone && own[m.at] == '<' && asciiLetter(own[m.at+1])
+			rest := strings.TrimLeft(own[m.to:], "\n")
+			if opens && !element || !opens && strings.Contains(prompt, own[m.at:m.to]) {
+				return nil, marker{}, false
+			}
+			if opens && (rest == "" || rest[0] != 0) {
+				others++
+				continue
+			}
+			if n++; n == 1 {
+				in, first = t, m
+			}
+		}
+	}
+	return in, first, n >= enough && n > few*others
 }
 
 // headers are the keys of the markers that open turns: those with which generation prompts begin.
@@ -368,7 +474,15 @@ func checkGlued(s *Subject, find finder) {
 				strings.ContainsRune(".!?", a)):
 				this = seam{t.kinds[messageOf(before)].String(),
 					"the template's " + jsonString(firstWord(t.text[from:at]))}
-			case right && before.Role == jinja.Literal && word(a) && word(b):
+			case left && r.Role == jinja.Literal && heading(t.text[from:at]):
+				this = seam{t.kinds[messageOf(before)].String(), "a heading of the template"}
+			case r.Role == jinja.Literal && inLine(t.text[from:at]):
+				at := from + headingInLine.FindStringIndex(t.text[from:at])[0]
+				find(t.at(at), "a heading does not begin its line: %s\nconversation: %s",
+					report.Quote(t.text, at), t.Name)
+				return
+			case right && word(a) && word(b) && (before.Role == jinja.Literal ||
+				strings.HasSuffix(before.Path, ".role")):
 				this = seam{t.kinds[messageOf(r)].String(),
 					"the template's " + jsonString(lastWord(t.text[:from]))}
 			default:
@@ -381,6 +495,17 @@ func checkGlued(s *Subject, find finder) {
 			}
 		}
 	}
+}
+
+// headingInLine is a heading of Markdown after a sentence in the same line.
+var headingInLine = regexp.MustCompile(`[a-z][.!?:]#{1,6} [A-Z]`)
+
+func inLine(text string) bool { return headingInLine.MatchString(text) }
+
+// heading reports whether a text begins with a heading of Markdown.
+func heading(text string) bool {
+	bare := strings.TrimLeft(text, "#")
+	return len(bare) < len(text) && strings.HasPrefix(bare, " ")
 }
 
 func firstWord(text string) string {
@@ -422,7 +547,110 @@ func checkRepeated(s *Subject, find finder) {
 			find(where(two.Off), "%s is written twice in a row: %s\nconversation: %s",
 				jsonString(text), report.Quote(t.text, from), t.Name)
 		}
+		for _, d := range t.doubled() {
+			if w, ok := t.o.Trace.WriteAt(d.from); ok && !seen[where(w.Off)] {
+				seen[where(w.Off)] = true
+				find(t.at(d.from), "%s is written twice in a row: %s\nconversation: %s",
+					jsonString(t.text[d.from:d.to]), report.Quote(t.text, d.to), t.Name)
+			}
+		}
 	}
+}
+
+// doubled returns the stretches of a prompt that follow themselves at once: lines of the template's
+// own before the first message, or a text of the request with what is written around it. Empty
+// messages that follow each other are no such lines.
+func (t *talked) doubled() []span {
+	var all []span
+	preamble := 0
+	if len(t.spans) > 0 && t.in.Messages[0].At("content").Kind() == ordered.String {
+		preamble = t.spans[0].from
+	}
+	add := func(from, size int) {
+		text := t.text[from : from+size]
+		if len(strings.TrimSpace(text)) >= shortest && strings.ContainsFunc(text,
+			unicode.IsLetter) {
+			all = append(all, span{from, from + size})
+		}
+	}
+	last := map[jinja.Origin]int{}
+	at := 0
+	for _, r := range t.o.Runs {
+		if r.Role == jinja.Literal && at+r.Len <= preamble {
+			for from, size := range linesTwice(t.text[at : at+r.Len]) {
+				add(at+from, size)
+			}
+			if from, size := markersTwice(t.text[at : at+r.Len]); size > 0 {
+				add(at+from, size)
+			}
+		}
+		if r.Role == jinja.FromValue && !strings.HasSuffix(r.Path, ".role") &&
+			(strings.HasPrefix(r.Path, "messages[") || strings.HasPrefix(r.Path, "tools[")) {
+			if before, ok := last[r.Origin]; ok {
+				size := at - before
+				back, on := 0, 0
+				for back < before && t.text[before-1-back] == t.text[at-1-back] && back < size {
+					back++
+				}
+				for at+on < len(t.text) && t.text[before+on] == t.text[at+on] && on < size {
+					on++
+				}
+				if back+on >= size && on >= r.Len {
+					add(max(before-back, 0), size)
+				}
+			}
+			last[r.Origin] = at
+		}
+		at += r.Len
+	}
+	return all
+}
+
+// markersTwice returns a stretch from a marker on that stands twice in a row, and in which the
+// marker stands once.
+func markersTwice(text string) (from, size int) {
+	last := map[string]int{}
+	for at, to, ok := nextMarker(text, 0); ok; at, to, ok = nextMarker(text, to) {
+		name := text[at:to]
+		if before, seen := last[name]; seen {
+			size := at - before
+			if size > longest/4 && strings.HasPrefix(text[at:], text[before:at]) {
+				return before, size
+			}
+		}
+		last[name] = at
+	}
+	return 0, 0
+}
+
+// mostLines bounds the lines of a block that is looked for a second time.
+const mostLines = 16
+
+// linesTwice returns where blocks of lines begin that stand twice in a row, and how long each is
+// with its line feed.
+func linesTwice(text string) map[int]int {
+	found := map[int]int{}
+	lines := strings.SplitAfter(text, "\n")
+	same := func(i, j int) bool {
+		return strings.TrimRight(lines[i], "\n") == strings.TrimRight(lines[j], "\n")
+	}
+	at := 0
+	for i, line := range lines {
+		size := 0
+		for n := 1; n <= mostLines && i+2*n <= len(lines); n++ {
+			size += len(lines[i+n-1])
+			k := 0
+			for k < n && same(i+k, i+n+k) {
+				k++
+			}
+			if k == n && strings.TrimSpace(text[at:at+size]) != "" {
+				found[at] = size
+				break
+			}
+		}
+		at += len(line)
+	}
+	return found
 }
 
 // allOwn reports whether a stretch of a prompt is the template's own text.
@@ -436,3 +664,6 @@ func (t *talked) allOwn(from, to int) bool {
 	}
 	return true
 }
+
+// asciiLetter reports whether a byte can begin the name of an element.
+func asciiLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

@@ -30,6 +30,7 @@ type Subject struct {
 	census       func() *census
 	gaps         func() []gap                    // of all conversations
 	frame        func() (frame, bool)            // of turns, where it can be learnt
+	sequence     func() (sequence, bool)         // of turns, where one marker opens all
 	turnPlan     func() (*codegen.Output, error) // reads the turns of verify
 	rules        []lookout
 	clients      []clients.Client // whose requests are asked for
@@ -48,6 +49,9 @@ func newSubject(src subject.Source, o Options) *Subject {
 	s.census = sync.OnceValue(s.takeCensus)
 	s.gaps = sync.OnceValue(s.findGaps)
 	s.frame = sync.OnceValues(func() (frame, bool) { return learnFrame(s.gaps()) })
+	s.sequence = sync.OnceValues(func() (sequence, bool) {
+		return learnSequence(s.talks(), s.gaps())
+	})
 	s.turnPlan = sync.OnceValues(func() (*codegen.Output, error) {
 		return s.plan(codegen.Options{Tools: verify.Tools(), Parallel: true})
 	})

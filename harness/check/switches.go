@@ -130,7 +130,14 @@ func checkAsked(s *Subject, find finder) {
 				between != "" &&
 				!strings.HasPrefix(between, strings.TrimSpace(end))
 		})
+		more, longer := strings.CutPrefix(not.text, asked.text)
+		more = strings.TrimSpace(more)
+		inverted := longer && more != "" && strings.Contains(turn, more)
 		switch {
+		case inverted:
+			find(not.at(len(not.text)-1), "the prompt goes on with %s where no generation prompt "+
+				"was asked for, and not where one was: %s", jsonString(more),
+				report.Quote(not.text, len(asked.text)))
 		case asked.text == not.text && opens && rest != "":
 			find(asked.at(len(asked.text)-1), "the model's header is missing though a "+
 				"generation prompt was asked for: %s\nin the "+

@@ -21,8 +21,9 @@ type talked struct {
 	kinds []conversation.Kind
 	spans []span // of the messages
 
-	holed string   // the prompt, with holes for texts that are not the template's
-	found []marker // of that
+	holed  string   // the prompt, with holes for texts that are not the template's
+	found  []marker // of that
+	frames string   // the prompt, with holes for the texts of messages and tools
 
 	unfilled error // with which tools and arguments are refused as they came
 }
@@ -84,6 +85,14 @@ func messageOf(r jinja.Run) int {
 		return -1
 	}
 	return i
+}
+
+// at is the place that wrote a byte; for the end of the text, its last byte. It is known already.
+func (t *talked) at(off int) where {
+	if pos, ok := t.o.WrittenAt(min(off, len(t.o.String)-1)); ok {
+		return where(pos)
+	}
+	return nowhere
 }
 
 // measure finds the spans of the messages.

@@ -28,6 +28,11 @@ var turnRules = []lookout{
 		Short:  "Two markers that end a turn stand right after each other.",
 		Damage: "The model sees the end of a turn where none was open, and learns to write it.",
 		Fix:    "Let one place end the turn."}, Group: groupLint, Find: checkClosedOnce},
+	{Rule: rule.Rule{ID: "A120", Name: "header-without-role", Severity: rule.Warning,
+		Short: "The header of a turn does not say who speaks, though the headers of others do.",
+		Damage: "The model has never seen such a turn: it takes a question for its own words, or " +
+			"a result for a question.",
+		Fix: "Write the role in every header."}, Group: groupLint, Find: checkNamed},
 }
 
 // frame is how a template frames turns, learnt from its questions and answers.
@@ -201,10 +206,28 @@ func article(name string) string {
 }
 
 func checkClosed(s *Subject, find finder) {
+	if !s.heard(find) || s.findUnclosed(find) {
+		return
+	}
+	if q, ok := s.sequence(); ok {
+		var unclosed turnFaults
+		for _, t := range q.unclosed() {
+			unclosed.add(t)
+		}
+		unclosed.report(func(t turn, times string) {
+			find(t.in.at(t.to-1), "%s is left open where the next one begins with %s: %s\n"+
+				"elsewhere %s ends it; %s", t.name(), jsonString(q.opener), t.show(t.to),
+				jsonString(q.closer), times)
+		})
+	}
+}
+
+// findUnclosed holds the gaps against the frame, and reports whether a turn is left open.
+func (s *Subject) findUnclosed(find finder) bool {
 	gaps := s.gaps()
 	f, ok := s.frame()
-	if !s.heard(find) || !ok {
-		return
+	if !ok {
+		return false
 	}
 	var unclosed faults
 	for _, g := range gaps {
@@ -228,13 +251,31 @@ func checkClosed(s *Subject, find finder) {
 			article(kind.String()), followers(unclosed.gaps[kind]), report.Quote(g.in.text, at),
 			jsonString(f.closer), g.in.Name)
 	}
+	return len(unclosed.kinds) > 0
 }
 
 func checkOpened(s *Subject, find finder) {
+	if !s.heard(find) || s.findUnopened(find) {
+		return
+	}
+	if q, ok := s.sequence(); ok && s.quiet(checkClosed) {
+		var unopened turnFaults
+		for _, t := range q.unopened() {
+			unopened.add(t)
+		}
+		unopened.report(func(t turn, times string) {
+			find(t.in.at(t.from), "%s begins without a header: %s\nelsewhere %s opens it; %s",
+				t.name(), t.show(t.from), jsonString(q.opener), times)
+		})
+	}
+}
+
+// findUnopened holds the gaps against the frame, and reports whether a turn lacks its header.
+func (s *Subject) findUnopened(find finder) bool {
 	gaps := s.gaps()
 	f, ok := s.frame()
-	if !s.heard(find) || !ok {
-		return
+	if !ok {
+		return false
 	}
 	var unopened, strayed faults
 	// kinds that stand somewhere without a closer before them
@@ -287,6 +328,7 @@ func checkOpened(s *Subject, find finder) {
 			article(kind.String()), followers(unopened.gaps[kind]), report.Quote(g.in.text, at),
 			header, g.in.Name)
 	}
+	return len(strayed.kinds)+len(unopened.kinds) > 0
 }
 
 func checkClosedOnce(s *Subject, find finder) {
