@@ -97,7 +97,7 @@ func checkTools(s *Subject, find finder) {
 		case one != two:
 			find(l.at(at), "between the first two tools stands %s, between the next two %s: %s",
 				jsonString(one), jsonString(two), report.Quote(l.text, at))
-		case one == "":
+		case one == "" || strings.Contains(one, "}{"):
 			find(l.at(at), "nothing stands between two tools: %s", report.Quote(l.text, at))
 		default:
 			l.array(find)
@@ -146,9 +146,15 @@ func listEnd(text string) bool {
 	return len(text) < longest && !strings.ContainsAny(text, "{[") && !strings.Contains(text, "\n\n")
 }
 
-// glued asks whether words stand right before the first tool or right after the last one.
+// glued asks whether words stand right before the first tool or right after the last one. The
+// object around them may be the template's own.
 func (l list) glued(find finder) {
 	first, last := l.tools[0].from, l.tools[2].to
+	if at := strings.LastIndexByte(l.text[:first], '{'); at >= 0 &&
+		strings.HasPrefix(l.text[at:first], `{"`) && first-at < longest {
+		first = at
+	}
+	last += len(l.text[last:]) - len(strings.TrimLeft(l.text[last:], `}"`))
 	before, _ := utf8.DecodeLastRuneInString(l.text[:first])
 	after, _ := utf8.DecodeRuneInString(l.text[last:])
 	object := strings.HasPrefix(l.text[first:], "{")

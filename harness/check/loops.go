@@ -61,6 +61,11 @@ func checkForms(s *Subject, find finder) {
 		arrives[i], prompts[i] = p.has("USERNEEDLE"), p
 	}
 	for i := range forms {
+		if n := strings.Count(prompts[i].text, "USERNEEDLE"); n > 1 &&
+			strings.Count(prompts[1-i].text, "USERNEEDLE") == 1 {
+			find(prompts[i].near("USERNEEDLE"), "a question that comes as %s is in the prompt %d "+
+				"times, as %s once", forms[i].name, n, forms[1-i].name)
+		}
 		if !arrives[i] && arrives[1-i] {
 			find(prompts[i].near("USERNEEDLE"),
 				"a question that comes as %s is not in the prompt, and nothing is raised; as %s "+

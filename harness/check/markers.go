@@ -575,6 +575,12 @@ func (t *talked) doubled() []span {
 	}
 	last := map[jinja.Origin]int{}
 	at := 0
+	if preamble > 0 && len(t.in.Tools) == 0 && t.kinds[0] == conversation.Question {
+		for from, size := range linesTwice(t.text[:preamble]) {
+			add(from, size)
+		}
+		preamble = 0 // all of it is the template's own
+	}
 	for _, r := range t.o.Runs {
 		if r.Role == jinja.Literal && at+r.Len <= preamble {
 			for from, size := range linesTwice(t.text[at : at+r.Len]) {
@@ -624,7 +630,7 @@ func markersTwice(text string) (from, size int) {
 }
 
 // mostLines bounds the lines of a block that is looked for a second time.
-const mostLines = 16
+const mostLines = 64
 
 // linesTwice returns where blocks of lines begin that stand twice in a row, and how long each is
 // with its line feed.
