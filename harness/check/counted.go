@@ -11,8 +11,7 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// stateRules look at what a template keeps between one message and the next, and between what it
-// reads and what it writes.
+// stateRules look at numbers, at fields that are read and not written, and at the start of prompts.
 var stateRules = []lookout{
 	{Rule: rule.Rule{ID: "A123", Name: "numbers-skip", Severity: rule.Warning,
 		Short: "The template numbers calls or results and skips a number, or numbers the " +

@@ -14,7 +14,7 @@ import (
 	"github.com/goassay/assay/harness/rule"
 )
 
-// listRules look at how a template lists the tools: what stands before, between and after them.
+// listRules look at how a template lists the tools: the text before, between and after them.
 var listRules = []lookout{
 	{Rule: rule.Rule{ID: "A121", Name: "tools-joined", Severity: rule.Warning,
 		Short: "The tools of a request are not listed as a reader could tell them apart: they " +
@@ -40,7 +40,8 @@ func alike() []chat.Tool {
 		if err != nil {
 			panic(err)
 		}
-		all = append(all, chat.Tool{Name: name, Value: v, Parameters: v.At("function", "parameters")})
+		all = append(all, chat.Tool{Name: name, Value: v,
+			Parameters: v.At("function", "parameters")})
 	}
 	return all
 }
@@ -80,7 +81,8 @@ func (s *Subject) listed() []list {
 	}
 	var lists []list
 	for i := 0; i+2 < len(stretches); i++ {
-		if one := stretches[i : i+3]; one[0].tool == '0' && one[1].tool == '1' && one[2].tool == '2' {
+		one := stretches[i : i+3]
+		if one[0].tool == '0' && one[1].tool == '1' && one[2].tool == '2' {
 			lists = append(lists, list{t, [3]span{one[0].span, one[1].span, one[2].span}})
 		}
 	}
@@ -143,7 +145,8 @@ func listStart(text string) bool {
 
 // listEnd reports whether a text between the last tool and a bracket belongs to such a list.
 func listEnd(text string) bool {
-	return len(text) < longest && !strings.ContainsAny(text, "{[") && !strings.Contains(text, "\n\n")
+	return len(text) < longest && !strings.ContainsAny(text, "{[") &&
+		!strings.Contains(text, "\n\n")
 }
 
 // glued asks whether words stand right before the first tool or right after the last one. The

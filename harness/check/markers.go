@@ -333,7 +333,7 @@ func (s *Subject) checkHalves(find finder, keys []string, all map[string]*pairs,
 				find(t.at(m.at), "%s is never closed: %s\nconversation: %s", jsonString(text),
 					report.Quote(t.text, m.at), t.Name)
 			case p.closes && m.slash && slashed >= few, p.closes && !m.slash && worded >= few:
-				find(t.at(m.at), "%s closes what nothing opens: %s\nconversation: %s",
+				find(t.at(m.at), "%s is closed and never opened: %s\nconversation: %s",
 					jsonString(text), report.Quote(t.text, m.at), t.Name)
 			}
 		}
@@ -558,7 +558,7 @@ func checkRepeated(s *Subject, find finder) {
 }
 
 // doubled returns the stretches of a prompt that follow themselves at once: lines of the template's
-// own before the first message, or a text of the request with what is written around it. Empty
+// own before the first message, or a text of the request with the text around it. Empty
 // messages that follow each other are no such lines.
 func (t *talked) doubled() []span {
 	var all []span

@@ -173,7 +173,7 @@ func (t *talked) kindBefore(off int) conversation.Kind {
 // divide divides a prompt into turns.
 func (s *sequence) divide(t *talked) {
 	text := t.framed()
-	var starts []int // of what stands between two closers or before an opener
+	var starts []int // of the stretches between two closers or before an opener
 	for at := 0; at < len(text); {
 		starts = append(starts, at)
 		next := len(text)
@@ -242,7 +242,7 @@ func (t turn) bos() bool {
 	return t.first && strings.TrimSpace(t.in.text[t.from:t.to]) == t.in.t.BOS
 }
 
-// unopened returns what stands where a turn should open: after a closer, or at the start of a
+// unopened returns the turns without a header: text after a closer, or at the start of a
 // prompt and before a closer.
 func (s *sequence) unopened() []turn {
 	var all []turn

@@ -222,7 +222,7 @@ func checkClosed(s *Subject, find finder) {
 	}
 }
 
-// findUnclosed holds the gaps against the frame, and reports whether a turn is left open.
+// findUnclosed reports whether a turn of the frame is left open.
 func (s *Subject) findUnclosed(find finder) bool {
 	gaps := s.gaps()
 	f, ok := s.frame()
@@ -270,7 +270,7 @@ func checkOpened(s *Subject, find finder) {
 	}
 }
 
-// findUnopened holds the gaps against the frame, and reports whether a turn lacks its header.
+// findUnopened reports whether a turn of the frame lacks its header.
 func (s *Subject) findUnopened(find finder) bool {
 	gaps := s.gaps()
 	f, ok := s.frame()
