@@ -52,7 +52,6 @@ type compiler struct {
 	t        *Template
 	routines int
 	spaces   int
-	ctx      map[string]int // index of each name that is looked up among the input
 	blocks   map[string]*blockProto
 	order    []*syntax.Block
 	hasStore bool   // some statement assigns to a variable called loop
@@ -149,10 +148,10 @@ func (c *compiler) input(name string) int {
 
 // index returns the index of a name among those that blocks and readers share.
 func (c *compiler) index(name string) int {
-	i, ok := c.ctx[name]
+	i, ok := c.t.index[name]
 	if !ok {
 		i = len(c.t.names)
-		c.ctx[name] = i
+		c.t.index[name] = i
 		c.t.names = append(c.t.names, name)
 		global, _ := lookupGlobal(name)
 		c.t.globals = append(c.t.globals, global)

@@ -118,7 +118,8 @@ type Options struct {
 type Template struct {
 	src   *source.Source
 	tree  *syntax.Template
-	names []string // the names that are looked up among the input
+	names []string       // the names that are looked up among the input
+	index map[string]int // of the names
 	// for each: the template reads it, rather than a block reading a variable of the template
 	free     []bool
 	globals  []Value // for each: the global function of that name, or Missing
@@ -139,7 +140,8 @@ func Compile(src *source.Source) (t *Template, err error) {
 		return nil, err
 	}
 	t = &Template{src: src, tree: tree}
-	c := &compiler{t: t, ctx: map[string]int{}}
+	t.index = map[string]int{}
+	c := &compiler{t: t}
 	defer func() {
 		if r := recover(); r != nil {
 			e, ok := r.(compileError)
@@ -257,7 +259,7 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	copy(rt.ctx, t.globals)
 	for i := range vars.members {
 		m := &vars.members[i]
-		if k := slices.Index(t.names, m.Key); k >= 0 {
+		if k, ok := t.index[m.Key]; ok {
 			rt.ctx[k] = rt.input(m.Key, &m.Value, rt.origins)
 		}
 	}

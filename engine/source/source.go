@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -31,7 +32,16 @@ type Source struct {
 	Text string
 	// the number of the text's first line, where it is a part of the file; 0 is the beginning
 	First int
+
+	index sync.Once
+	marks []mark // one in each page of the text; nil: the text is short
 }
+
+// page is how many bytes of a text lie between two marks.
+const page = 1 << 10
+
+// mark is a place of a text whose position is known.
+type mark struct{ off, feeds, col int } // line feeds and, of its line, runes before it
 
 // New returns a source. An empty name prints as "<input>".
 func New(name, text string) *Source { return &Source{Name: name, Text: text} }
@@ -45,10 +55,38 @@ type Position struct {
 // Position converts a byte offset. An offset outside the text is moved to its nearer end.
 func (s *Source) Position(off int) Position {
 	off = min(max(off, 0), len(s.Text))
-	head := s.Text[:off]
-	start := strings.LastIndexByte(head, '\n') + 1
-	return Position{Line: strings.Count(head, "\n") + max(s.First, 1),
-		Col: utf8.RuneCountInString(head[start:]) + 1}
+	m := s.markBefore(off)
+	rest := s.Text[m.off:off]
+	if i := strings.LastIndexByte(rest, '\n'); i >= 0 {
+		m.feeds, m.col, rest = m.feeds+strings.Count(rest[:i+1], "\n"), 0, rest[i+1:]
+	}
+	return Position{Line: m.feeds + max(s.First, 1), Col: m.col + utf8.RuneCountInString(rest) + 1}
+}
+
+// markBefore returns the last mark that is not after an offset, so that a position costs the same
+// wherever it lies: a text may have as many findings as bytes, and a single line.
+func (s *Source) markBefore(off int) mark {
+	if len(s.Text) < 4*page {
+		return mark{}
+	}
+	s.index.Do(func() {
+		m, next := mark{}, 0
+		for i, r := range s.Text {
+			if i >= next {
+				m.off = i
+				s.marks = append(s.marks, m)
+				next += page
+			}
+			if m.col++; r == '\n' {
+				m.feeds, m.col = m.feeds+1, 0
+			}
+		}
+	})
+	k := min(off/page, len(s.marks)-1)
+	if s.marks[k].off > off { // it stands at the first rune of its page
+		k--
+	}
+	return s.marks[k]
 }
 
 // excerptWidth bounds an excerpt, in runes either side of the place, so that a one-line file of a

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/source"
 )
@@ -49,5 +50,25 @@ func TestList(t *testing.T) {
 	lines := strings.Split(l.Error(), "\n")
 	if lines[0] != "f:2:1: bad" || lines[len(lines)-1] != "and 5 more" || len(lines) != 21 {
 		t.Errorf("got %d lines, first %q, last %q", len(lines), lines[0], lines[len(lines)-1])
+	}
+}
+
+// TestPositions holds the position of each offset of long texts to its definition: the line feeds
+// before it, and the runes between the last one and it.
+func TestPositions(t *testing.T) {
+	for _, text := range []string{
+		strings.Repeat("a", 10_000), strings.Repeat("\n", 10_000), strings.Repeat("né\n", 3_000),
+		strings.Repeat("日本語", 2_000), strings.Repeat("日\xff\xe6\n", 2_000),
+		strings.Repeat("x", 5_000) + "\n" + strings.Repeat("é", 5_000),
+	} {
+		s := source.New("", text)
+		for off := range len(text) + 1 {
+			start := strings.LastIndexByte(text[:off], '\n') + 1
+			want := source.Position{Line: strings.Count(text[:off], "\n") + 1,
+				Col: utf8.RuneCountInString(text[start:off]) + 1}
+			if got := s.Position(off); got != want {
+				t.Fatalf("%.10q at %d: %v, want %v", text, off, got, want)
+			}
+		}
 	}
 }

@@ -46,6 +46,7 @@ const maxReports = 16 << 20
 
 // Cost is the cost of a run.
 type Cost struct {
+	Size     int    // that was asked for
 	Bytes    int    // of the input
 	Blocks   uint64 // of the project's code that ran
 	Memory   uint64 // bytes allocated in all
@@ -88,6 +89,7 @@ func run(args []string) error {
 			d.run(g.make(64)) // state that is made once is not counted
 			for size := from; size <= to; size *= 2 {
 				c := measured(g.make(size), d.run)
+				c.Size = size
 				if err := json.NewEncoder(os.Stdout).Encode(c); err != nil {
 					return err
 				}

@@ -209,8 +209,16 @@ func analysed(t *engine.Template) error {
 	return nil
 }
 
-// revised compares a template with itself less its last piece.
+// revised compares a template with itself and a word more.
 func revised(text string) error {
-	was := text[:len(text)/2] + text[min(len(text), len(text)/2+1):]
-	return written(&report.Report{Results: revision.Compare(source(was), source(text), nil)})
+	is := source(text + "word")
+	err := written(&report.Report{Results: revision.Compare(source(text), is, nil)})
+	t, wrong := is.Compile()
+	if wrong == nil {
+		wrong = t.Exhausted()
+	}
+	if wrong != nil {
+		wrong = fmt.Errorf("%w: %w", errLimit, wrong)
+	}
+	return errors.Join(err, wrong)
 }
