@@ -110,11 +110,15 @@ func (s *Source) like(needle string) string {
 
 func (s *Source) digit() byte { return byte('0' + s.rand.IntN(10)) }
 
+// clusters begin the syllables of a mask's words. No syllable of a conversation's words has one, so
+// that a drawn text is never a part of what a conversation says.
+var clusters = strings.Fields("bl cl fl gl kl pl sh sl sm sn sp th")
+
 // letters draws n letters that can be spoken.
 func (s *Source) letters(n int) string {
 	var b strings.Builder
 	for b.Len() < n {
-		b.WriteString(s.pick(onsets))
+		b.WriteString(s.pick(clusters))
 		b.WriteString(s.pick(vowels))
 	}
 	return b.String()[:n]

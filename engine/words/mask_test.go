@@ -38,3 +38,29 @@ func TestMask(t *testing.T) {
 		t.Error("a text to be avoided is drawn")
 	}
 }
+
+// TestMaskOfConversations shows what conversations say through masks: none of it is taken for a
+// drawn word, under any seed.
+func TestMaskOfConversations(t *testing.T) {
+	var said strings.Builder
+	for seed := range uint64(8) {
+		s := words.New(seed)
+		for range 50 {
+			for _, text := range []string{s.Word(), s.Name(), s.Question(), s.Remark(), s.Rule(),
+				s.Thought(), s.Function(), s.Parameter()} {
+				said.WriteString(text + "\n")
+			}
+		}
+	}
+	const needles = "USERNEEDLE SECONDCITY Vqusera Vqreason Vqcontent1 vq_first vqcall001 " +
+		"Hello there Weather CITYNEEDLE vq_second"
+	text := said.String()
+	text += strings.ToLower(text) + strings.ToUpper(text)
+	for seed := range uint64(300) {
+		m := words.NewMask(seed, "")
+		hidden := m.Hide(needles)
+		if shown := m.Show(text); shown != text {
+			t.Fatalf("seed %d draws %q, and a part of it is said", seed, hidden)
+		}
+	}
+}
