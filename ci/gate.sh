@@ -65,10 +65,32 @@ tracked() { # FILE: the target of a link is a file of the work tree
   git -C "$top" ls-files --error-unmatch -- ":(literal)${target#"$top"/}" >"$work/found" 2>&1
 }
 files=() refused=''
+astray() { # LINK: whether it is one that leads out of what git tracks
+  [ -L "$1" ] && ! tracked "$1" || return 1
+  echo "gate: fail: $(show "$1") is a link that leads to no file of the repository"
+  refused=1
+}
+declare -A wrong=()
+given() { # FILE: whether it came with the repository
+  git ls-files --error-unmatch -- ":(literal)$1" >"$work/found" 2>&1
+}
+beside() { # FILE: whether a link in its folder is astray; cases and configurations there are read
+  local folder link
+  folder=$(dirname -- "$1" && echo .)
+  folder=${folder%$'\n.'}
+  if [ -z "${wrong[$folder]:-}" ]; then
+    wrong[$folder]=no
+    for link in "$folder"/* "$folder"/.*; do
+      ! { given "$link" && astray "${link#./}"; } || wrong[$folder]=yes
+    done
+  fi
+  [ "${wrong[$folder]}" = yes ]
+}
 while IFS= read -r -d '' file; do
-  if [ -L "$file" ] && ! tracked "$file"; then
-    echo "gate: fail: $(show "$file") is a link that leads to no file of the repository"
-    refused=1
+  if beside "$file"; then
+    [ -L "$file" ] || echo "gate: fail: $(show "$file") is not judged, for that link in its folder"
+  elif astray "$file"; then
+    continue
   elif [ -f "$file" ]; then
     files+=("$file")
   fi

@@ -95,7 +95,11 @@ type Options struct {
 
 // Together returns the options for templates that come together, as those of a model file do:
 // Limits.TotalSteps bounds the renders of all that are compiled with them.
+// Options that are together already stay so.
 func (o Options) Together() Options {
+	if o.budget != nil {
+		return o
+	}
 	steps := o.Limits.TotalSteps
 	if steps == 0 {
 		steps = math.MaxInt64 / 1024 // more than anything takes; text counts 64 bytes a step
@@ -163,10 +167,7 @@ func Compile(s Source, o Options) (*Template, error) {
 	if o.Seed != 0 {
 		ct.Mask = words.NewMask(o.Seed, s.Text)
 	}
-	if o.budget == nil {
-		o = o.Together()
-	}
-	ct.Budget = o.budget
+	ct.Budget = o.Together().budget
 	t := &Template{chat: ct, output: o.Limits.Output, vocab: o.Vocabulary, segments: o.Segments}
 	observer, err := observe.New(ct)
 	if err != nil {

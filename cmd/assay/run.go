@@ -182,6 +182,7 @@ func (r *corpusRun) load(c *call) (err error) {
 	if r.suite.Corpus, err = families.Load(fsys); err != nil {
 		return err
 	}
+	r.suite.Limits = r.limits.of(c)
 	if r.vendor != "" {
 		r.suite.Vendor, r.suite.Vendors = os.DirFS(r.vendor), r.vendor
 	}
@@ -198,11 +199,7 @@ func openCorpus(dir string) (fs.FS, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s is a file, expected the folder of a corpus", dir)
 	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	return root.FS(), nil
+	return families.Open(dir)
 }
 
 // template runs everything on one template.
@@ -211,7 +208,6 @@ func (r *corpusRun) template(c *call, v script.Variant) ([]rule.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	src = src.Limited(r.limits.of(c))
 	results := check.Template(src, check.Options{Renderer: &r.second})
 	if len(v.Family.Cases) > 0 {
 		cases, err := r.suite.Results(v, src, r.output.verbose)

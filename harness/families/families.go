@@ -27,8 +27,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -89,18 +87,6 @@ func Load(fsys fs.FS) (*Corpus, error) {
 	c.FS = composed{fsys, c}
 	slices.SortFunc(c.Families, func(a, b Family) int { return strings.Compare(a.Name, b.Name) })
 	return c, nil
-}
-
-// Folder returns the cases of a folder alone, as paths in a file system: its scripts, and those
-// that its outputs make with the kinds of the corpus around it, or of the one that is built in.
-func Folder(dir string) (fs.FS, []string, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	c := &Corpus{FS: os.DirFS(filepath.Dir(dir)), outputs: map[string]*family{}}
-	cases, err := c.readCases(filepath.Base(dir))
-	return composed{c.FS, c}, cases, err
 }
 
 // Family returns a family by name.

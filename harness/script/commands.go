@@ -12,7 +12,6 @@ import (
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/split"
-	"github.com/goassay/assay/harness/subject"
 )
 
 // commands are the commands that this package adds to testscript's. A command fails through the
@@ -44,11 +43,11 @@ func cmdTemplate(ts *testscript.TestScript, neg bool, args []string) {
 	r := runOf(ts)
 	src := r.source
 	if name := args[0]; strings.HasSuffix(name, ".jinja") {
-		src = subject.New(name, ts.ReadFile(name))
+		src = r.other(name, ts.ReadFile(name))
 	} else if name != r.variant.Family.Name {
 		text, err := r.suite.Corpus.Text(name)
 		ts.Check(err)
-		src = subject.New(name, text)
+		src = r.other(name, text)
 	}
 	t, err := src.Compile()
 	if err != nil {

@@ -19,7 +19,7 @@ func (s *Suite) details(src subject.Source, file string) []rule.Detail {
 	}
 	var all []rule.Detail
 	for _, c := range cases {
-		plan, err := c.plan(src)
+		plan, err := c.plan(src, s.Limits)
 		if err != nil || !c.Parsed {
 			continue
 		}
@@ -32,9 +32,9 @@ func (s *Suite) details(src subject.Source, file string) []rule.Detail {
 }
 
 // plan prepares a case with a template, or with the one that the script itself has.
-func (c *Case) plan(src subject.Source) (*engine.Plan, error) {
+func (c *Case) plan(src subject.Source, limits engine.Limits) (*engine.Plan, error) {
 	if c.Template != "" {
-		src = subject.New(c.Family, c.Template)
+		src = subject.New(c.Family, c.Template).Limited(limits)
 	}
 	t, err := src.Compile()
 	if err != nil {

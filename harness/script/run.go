@@ -24,6 +24,7 @@ type run struct {
 	suite   *Suite
 	variant Variant
 	source  subject.Source // the variant's template
+	options engine.Options // of other templates, which share one budget
 
 	template  *engine.Template
 	request   *chat.Request
@@ -37,6 +38,11 @@ type run struct {
 type runKey struct{}
 
 func runOf(ts *testscript.TestScript) *run { return ts.Value(runKey{}).(*run) }
+
+// other returns a template that is not the variant's.
+func (r *run) other(name, text string) subject.Source {
+	return subject.With([]subject.Source{subject.New(name, text)}, r.options)[0]
+}
 
 // own reports whether the script runs with a template of its own rather than a vendor's.
 func (r *run) own() bool { return r.variant.Vendor == nil }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
@@ -30,6 +31,9 @@ type Suite struct {
 	Details  bool   // Results has prompt, output and timeline of every case
 	Continue bool   // go on after a command that failed
 	WorkDir  string // keep the scripts' folders below this one
+	// Limits bound what templates cost: each variant's own, and all others that a script compiles
+	// together.
+	Limits engine.Limits
 }
 
 // Variant is a template that the cases of a family run with.
@@ -86,7 +90,7 @@ func (s *Suite) Source(v Variant) (subject.Source, error) {
 	} else {
 		text, err = s.Corpus.Text(v.Family.Name)
 	}
-	src := subject.New(v.Name, text)
+	src := subject.New(v.Name, text).Limited(s.Limits)
 	if v.Vendor != nil {
 		src.File = filepath.Join(s.Vendors, v.Vendor.Name)
 	} else {
@@ -154,7 +158,8 @@ func (s *Suite) Params(v Variant, src subject.Source, dir string) (testscript.Pa
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			r := &run{suite: s, variant: v, source: src, updates: map[string]string{}}
+			r := &run{suite: s, variant: v, source: src, updates: map[string]string{},
+				options: engine.Options{Limits: s.Limits}.Together()}
 			env.Values[runKey{}] = r
 			name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
 			env.Defer(func() { r.writeUpdates(env.T(), v.Family.Name+"/"+name+".txtar") })

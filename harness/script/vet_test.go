@@ -10,6 +10,10 @@ import (
 	"testing/fstest"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/harness/families"
+	"github.com/goassay/assay/harness/rule"
 )
 
 func TestVet(t *testing.T) {
@@ -47,6 +51,37 @@ func TestVet(t *testing.T) {
 		{"request ../r\n", outside},
 		{"request '..'/r\n", outside},
 		{"request /r\n", outside},
+		{"request 'a\\..\\..\\r'\n", outside},
+		{"request 'C:\\r'\n", outside},
+		{"request a/../../r\n", outside},
+		{"request ''\n", outside},
+		{"cp a /tmp/b\n", unknown},
+		{"mv a ../b\n", unknown},
+		{"symlink a -> /etc/passwd\n", unknown},
+		{"mkdir a\n", unknown},
+		{"cd ..\n", unknown},
+		{"rm -r /\n", unknown},
+		{"chmod 777 a\n", unknown},
+		{"stdin a\n", unknown},
+		{"ttyin a\n", unknown},
+		{"unix2dos /etc/hosts\n", unknown},
+		{"unquote ../a\n", unknown},
+		{"cmpenv a b\n", unknown},
+		{"wait\n", unknown},
+		{"kill\n", unknown},
+		{"exec sh &name&\n", unknown},
+		{"[!vendor] [!exec:sh] gate\n", condition},
+		{"[!!vendor] gate\n", condition},
+		{"[GOOS:linux] gate\n", condition},
+		{"[vendor]'' sh\n", unknown},
+		{"\u00a0gate\n", unknown},
+		{"gate\v\n", unknown},
+		{"gate\f'x'\n", unknown},
+		{"gate\n-- /x --\n", "outside"},
+		{"gate\n-- a\\..\\..\\x --\n", "outside"},
+		{"gate\n--   ../../x   --\n", "outside"},
+		{"gate\n-- ${HOME}/x --\n", "outside"},
+		{"gate\n-- a/../../x --\r\n", "outside"},
 		{"request 'r\n", "not closed"},
 		{"gate\n-- $WORK/x --\n", "outside"},
 		{"gate\n-- ../x --\n", "outside"},
@@ -147,4 +182,41 @@ func FuzzVet(f *testing.F) {
 				"%q\nruns    %q\n%s", text, want, got, top.children[0].log.String())
 		}
 	})
+}
+
+// TestLimits runs scripts with templates of their own that would take minutes: the suite's limits
+// bound all of them together.
+func TestLimits(t *testing.T) {
+	const (
+		slow = "{% for a in range(9999) %}{% for b in range(9) %}{% endfor %}{% endfor %}"
+		n    = 40
+	)
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "template t%d.jinja\n! gate\n", i)
+	}
+	for i := range n {
+		fmt.Fprintf(&text, "-- t%d.jinja --\n%s%d\n", i, slow, i)
+	}
+	loaded, err := families.Load(fstest.MapFS{
+		"a/template.jinja": &fstest.MapFile{Data: []byte("{{ messages }}")},
+		"a/c.txtar":        &fstest.MapFile{Data: []byte(text.String())},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Suite{Corpus: loaded, Limits: engine.Limits{TotalSteps: 300_000}}
+	v := s.Variants()[0]
+	src, err := s.Source(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := s.Results(v, src, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 1 || results[0].Status != rule.Failed ||
+		!strings.Contains(results[0].Text, "more steps than allowed") {
+		t.Errorf("%+v", results)
+	}
 }

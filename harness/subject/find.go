@@ -50,6 +50,7 @@ func Find(dir string) (Found, error) {
 			if holdsModel(path) {
 				found.Models = append(found.Models, path)
 			}
+		case d.Type() != 0 && d.Type() != fs.ModeSymlink: // a pipe, which would keep its reader
 		case strings.EqualFold(filepath.Ext(path), ".jinja") && d.Name() != modeldir.JinjaFile:
 			found.Templates = append(found.Templates, path)
 		}
