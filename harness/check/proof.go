@@ -254,7 +254,8 @@ func (s *Subject) turns(yield func(shape verify.Shape, plan *codegen.Output)) er
 
 func checkStream(s *Subject, find finder) {
 	err := s.turns(func(shape verify.Shape, plan *codegen.Output) {
-		_, mismatch := split.Check(stream.NewParser(plan), shape.Turn, chat.FinishStop)
+		_, mismatch := split.CheckSchedules(stream.NewParser(plan), shape.Turn, chat.FinishStop,
+			split.Few(len(shape.Turn)))
 		if mismatch != nil {
 			find(s.turn(shape.Tools), "%s: %w", shape.Name, mismatch)
 		}

@@ -36,6 +36,10 @@ const MaxExhaustive = 4096
 // much.
 const MaxWork = 256 << 20
 
+// FewWork is [MaxWork] of [Few]. An answer of up to a kilobyte, as long as most are, is cut at every
+// place all the same.
+const FewWork = 1 << 20
+
 // partitions is the number of seeded partitions of an output that is not huge; the seed of each is
 // its number. Small pieces cost more than large ones.
 const partitions, partitionCost = 32, 16
@@ -85,16 +89,22 @@ func feed(p Parser, output string, cuts []int, reason chat.FinishReason,
 }
 
 // Schedules yields the cuts to try for an output of n bytes, those with few cuts first.
-func Schedules(n int) iter.Seq[[]int] {
+func Schedules(n int) iter.Seq[[]int] { return schedules(n, MaxWork) }
+
+// Few is Schedules for outputs that a template writes, where whoever wrote the template decides how
+// many there are and how long.
+func Few(n int) iter.Seq[[]int] { return schedules(n, FewWork) }
+
+func schedules(n, work int) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
-		most := min(MaxExhaustive, max(2, MaxWork/max(n, 1)))
+		most := min(MaxExhaustive, max(2, work/max(n, 1)))
 		step := max(1, (n+most-1)/most)
 		for at := step; at < n; at += step {
 			if !yield([]int{at}) {
 				return
 			}
 		}
-		for seed := range uint64(min(partitions, max(2, MaxWork/(partitionCost*max(n, 1))))) {
+		for seed := range uint64(min(partitions, max(2, work/(partitionCost*max(n, 1))))) {
 			if !yield(partition(n, seed)) {
 				return
 			}
