@@ -6,8 +6,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
@@ -38,7 +36,10 @@ func Read(fsys fs.FS, file string) ([]Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := reader{archive: archive, file: file}
+	r := reader{files: map[string]string{}, messages: map[string]chat.Message{}}
+	for _, f := range archive.Files {
+		r.files[f.Name] = strings.TrimSuffix(string(f.Data), "\n")
+	}
 	r.current.Name = strings.TrimSuffix(path.Base(file), path.Ext(file))
 	for line := range strings.Lines(string(archive.Comment)) {
 		r.line++
@@ -52,18 +53,24 @@ func Read(fsys fs.FS, file string) ([]Case, error) {
 	return r.cases, nil
 }
 
+// maxOutputs bounds what the cases of a script ask to be parsed, in bytes: one file may be the output
+// of many of them.
+const maxOutputs = 16 << 20
+
 type reader struct {
-	archive *txtar.Archive
-	file    string
-	line    int
-	current Case
-	cases   []Case
+	files    map[string]string       // without the line feed at the end
+	messages map[string]chat.Message // of the files that were read as one
+	about    []string
+	outputs  int // bytes of the cases'
+	line     int
+	current  Case
+	cases    []Case
 }
 
 func (r *reader) command(line string) (err error) {
 	if about, ok := strings.CutPrefix(line, "#"); ok {
 		if r.current.Family == "" {
-			r.current.About = strings.TrimSpace(r.current.About + " " + strings.TrimSpace(about))
+			r.about = append(r.about, strings.TrimSpace(about))
 		}
 		return nil
 	}
@@ -74,6 +81,9 @@ func (r *reader) command(line string) (err error) {
 	args := s.Args
 	switch s.Name {
 	case "template":
+		if r.current.Family == "" {
+			r.current.About = strings.TrimSpace(strings.Join(r.about, " "))
+		}
 		r.current.Family, r.current.Template = args[0], ""
 		if strings.HasSuffix(args[0], ".jinja") {
 			r.current.Template, err = r.text(args[0])
@@ -97,9 +107,9 @@ func (r *reader) command(line string) (err error) {
 		c.Message, err = r.message(args[0])
 		r.cases = append(r.cases, c)
 	case "accept":
-		for i := range r.cases {
-			if text, err := r.text(args[0]); err == nil && r.cases[i].Output == text {
-				r.cases[i].Accepts = true
+		if text, err := r.text(args[0]); err == nil {
+			for i := range r.cases {
+				r.cases[i].Accepts = r.cases[i].Accepts || r.cases[i].Output == text
 			}
 		}
 	}
@@ -117,6 +127,9 @@ func (r *reader) parse(args []string) (err error) {
 	if c.Output, err = r.text(args[0]); err != nil {
 		return err
 	}
+	if r.outputs += len(c.Output); r.outputs > maxOutputs {
+		return fmt.Errorf("the outputs of the script's cases come to more than %d bytes", maxOutputs)
+	}
 	c.Message, err = r.message(args[1])
 	c.Parsed = true
 	r.cases = append(r.cases, c)
@@ -124,18 +137,23 @@ func (r *reader) parse(args []string) (err error) {
 }
 
 func (r *reader) message(name string) (chat.Message, error) {
+	if m, ok := r.messages[name]; ok {
+		return m, nil
+	}
 	v, err := r.json(name)
 	if err != nil {
 		return chat.Message{}, err
 	}
-	return readMessage(v)
+	m, err := readMessage(v)
+	if err == nil {
+		r.messages[name] = m
+	}
+	return m, err
 }
 
 func (r *reader) text(name string) (string, error) {
-	for _, f := range r.archive.Files {
-		if f.Name == name {
-			return strings.TrimSuffix(string(f.Data), "\n"), nil
-		}
+	if text, ok := r.files[name]; ok {
+		return text, nil
 	}
 	return "", fmt.Errorf("the script has no file %s", name)
 }

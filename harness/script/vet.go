@@ -21,6 +21,10 @@ var borrowed = []string{"skip", "stop"}
 // conditions are the conditions that a case may use. The others look at the machine.
 var conditions = []string{"vendor"}
 
+// maxLines is how many lines a script may have before its files: what runs it keeps a log, at a cost
+// that grows with the square of them.
+const maxLines = 10_000
+
 // texts are the commands whose arguments are no files.
 var texts = []string{"fallback", "caps", "gate", "finish", "skip", "stop"}
 
@@ -70,6 +74,10 @@ func vet(file string, archive *txtar.Archive) error {
 			return fmt.Errorf("%s: the file %q is there twice", file, f.Name)
 		}
 		seen[f.Name] = true
+	}
+	if n := strings.Count(string(archive.Comment), "\n"); n > maxLines {
+		return &refusal{file, maxLines, fmt.Errorf("a script of %d lines, more than %d; "+
+			"divide it into several", n, maxLines)}
 	}
 	number := 0
 	for line := range strings.Lines(string(archive.Comment)) {

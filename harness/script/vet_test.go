@@ -27,6 +27,8 @@ func TestVet(t *testing.T) {
 		{"template a\n! caps tools\n[vendor] gate\n[!vendor] skip 'it''s so' # why\n", ""},
 		{"\t'template' a\r\n", ""},
 		{"stop '$'\n", ""},
+		{strings.Repeat("# so\n", 10_000), ""},
+		{strings.Repeat("# so\n", 10_001), "more than 10000"},
 		{"exec sh -c true\n", unknown},
 		{"'[unix ]' exec sh -c true\n", condition},
 		{"'[vendor ]' exec sh\n", unknown},

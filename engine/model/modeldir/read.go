@@ -213,6 +213,10 @@ func (r *reader) object(file, text string) (ordered.Value, bool) {
 	return v, true
 }
 
+// maxProblems is how many problems of one list of templates are told: to find the place of each
+// takes another look at the file.
+const maxProblems = 100
+
 // named reads the value of "chat_template": a text, an object of names and texts, or a list of
 // objects with both.
 func (r *reader) named(file, text string, config ordered.Value) {
@@ -223,10 +227,20 @@ func (r *reader) named(file, text string, config ordered.Value) {
 	if !ok || v.IsNull() {
 		return
 	}
+	src, problems := source.New(file, text), 0
+	problem := func(at []any, format string, args ...any) {
+		if problems++; problems <= maxProblems {
+			keys := append([]any{"chat_template"}, at...)
+			r.problem(file, source.Errorf(src, offset(text, keys...), format, args...))
+		}
+	}
+	defer func() {
+		if more := problems - maxProblems; more > 0 {
+			r.problem(file, source.Errorf(src, 0, "%d more problems like these are not listed", more))
+		}
+	}()
 	wrong := func(found ordered.Value, what, format string, keys ...any) {
-		r.problem(file, source.Errorf(source.New(file, text),
-			offset(text, append([]any{"chat_template"}, keys...)...),
-			format+": expected "+what+", found %s", found.Kind()))
+		problem(keys, format+": expected "+what+", found %s", found.Kind())
 	}
 	switch v.Kind() {
 	case ordered.String:
@@ -240,6 +254,7 @@ func (r *reader) named(file, text string, config ordered.Value) {
 			r.add(file+"#"+m.Key, file, m.Key, m.Value.Text())
 		}
 	case ordered.Array:
+		names := map[string]bool{}
 		for i, item := range v.Items() {
 			name, template := item.At("name"), item.At("template")
 			switch {
@@ -251,13 +266,11 @@ func (r *reader) named(file, text string, config ordered.Value) {
 			case template.Kind() != ordered.String:
 				wrong(template, "a text", fmt.Sprintf(`"template" of the one named %q`, name.Text()), i, "template")
 			default:
-				if slices.ContainsFunc(v.Items()[:i],
-					func(v ordered.Value) bool { return v.At("name").Text() == name.Text() }) {
-					r.problem(file, source.Errorf(source.New(file, text),
-						offset(text, "chat_template", i, "name"),
-						"there are two templates named %q; transformers takes the last, others "+
-							"may take the first", name.Text()))
+				if names[name.Text()] {
+					problem([]any{i, "name"}, "there are two templates named %q; transformers takes "+
+						"the last, others may take the first", name.Text())
 				}
+				names[name.Text()] = true
 				r.add(file+"#"+name.Text(), file, name.Text(), template.Text())
 			}
 		}

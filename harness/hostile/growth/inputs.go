@@ -547,7 +547,8 @@ func verified(text string) error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("%w: %w", errLimit, err)
 	}
-	return written(&rep)
+	// each vector has a result of its own
+	return writtenWithin(&rep, max(maxReports, 64*len(text)))
 }
 
 // scripts grow along every dimension that a case has.
@@ -558,6 +559,16 @@ var scripts = []generator{
 	{"quotes", func(n int) string { return "template a\nskip " + strings.Repeat("'", n) + "\n" }},
 	{"words", func(n int) string { return "template a\nskip" + times(" w%d")(n) + "\n" }},
 	{"comments", func(n int) string { return times("# comment %d\n")(n) + "template a\n" }},
+	{"parses of one output", func(n int) string {
+		return "template a\nrequest r\n" + times("parse o m\n")(n/2) +
+			"-- r --\n{\"messages\": []}\n-- m --\n{\"content\": \"a\"}\n-- o --\n" +
+			strings.Repeat("x", n/2) + "\n"
+	}},
+	{"expectations of one output", func(n int) string {
+		return "template a\nrequest r\nparse o m\n" + times("accept o\n")(n/2) +
+			"-- r --\n{\"messages\": []}\n-- m --\n{\"content\": \"a\"}\n-- o --\n" +
+			strings.Repeat("x", n/2) + "\n"
+	}},
 }
 
 // scripted reads a case.

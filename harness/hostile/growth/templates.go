@@ -173,7 +173,9 @@ func checked(text string) error {
 }
 
 // written writes a report in every form, and bounds its size.
-func written(r *report.Report) error {
+func written(r *report.Report) error { return writtenWithin(r, maxReports) }
+
+func writtenWithin(r *report.Report, most int) error {
 	var b bytes.Buffer
 	for _, err := range []error{r.Text(&b, report.TextOptions{}), r.Brief(&b, report.TextOptions{}),
 		r.JUnit(&b), r.SARIF(&b), r.HTML(&b),
@@ -182,7 +184,7 @@ func written(r *report.Report) error {
 			return err
 		}
 	}
-	if b.Len() > maxReports {
+	if b.Len() > most {
 		return fmt.Errorf("the reports have %d bytes", b.Len())
 	}
 	return nil
