@@ -160,7 +160,7 @@ func main() {
 // main runs a command line and returns the exit status.
 func (c *call) main(args []string) int {
 	raw := &sink{Writer: c.stdout}
-	out, errs := visible.NewWriter(raw), visible.NewWriter(c.stderr)
+	out, errs := visible.NewWriter(raw), visible.NewMessages(c.stderr)
 	c.raw, c.rawErr, c.stdout, c.stderr = raw, c.stderr, out, errs
 	defer errs.Flush()
 	if terminal(c.stdin) {
@@ -256,9 +256,13 @@ func (t *typed) Read(p []byte) (int, error) {
 	return t.Reader.Read(p)
 }
 
+// maxError is how many bytes of an error are shown: a server's may have any number of lines.
+const maxError = 16 << 10
+
 // fail reports the failure of a command.
 func (c *call) fail(err error) {
-	fmt.Fprintf(c.stderr, "%s: %s\n", c.command.CommandPath(), source.Detail(err))
+	fmt.Fprintf(c.stderr, "%s: %s\n", c.command.CommandPath(),
+		visible.Cut(source.Detail(err), maxError))
 }
 
 // failure is an error that is a verdict: the input could be used, and is bad.

@@ -76,6 +76,85 @@ func TestTaint(t *testing.T) {
 	}
 }
 
+// TestExcerpts gives every command names, keys, ids and messages of 300 KiB where a stranger may
+// write one: what is said of them is an excerpt. A report has up to 16 KiB of each finding.
+func TestExcerpts(t *testing.T) {
+	dir := t.TempDir()
+	long := strings.Repeat("long", 75<<10)
+	write := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	const hermes = "../../corpus/hermes/template.jinja"
+	raises := write("raises.jinja", "{{ raise_exception('"+long+"') }}")
+	unknown := write("unknown.jinja", "{% "+long+" %}")
+	filter := write("filter.jinja", "{{ messages|"+long+" }}")
+	key := write("key.jinja", "{{ messages[0]['"+long+"'].x }}")
+	name := write("config.json", `{"chat_template": [{"name": "`+long+`", "template": 5}]}`)
+	tool := write("tool.json", `{"messages": [{"role": "user", "content": "x"}], "tools": [{"type": "function", "function": {"name": "`+long+`", "parameters": {"type": "`+long+`"}}}]}`)
+	role := write("role.json", `{"messages": [{"role": "`+long+`", "content": 5}]}`)
+	format := write("format.json", `{"`+long+`": 1}`)
+	odd := write("odd.json", `{"version": "`+long+`"}`)
+	digits := write("digits.json", strings.Repeat("9", len(long)))
+	output := write("output.txt", "<tool_call>\n{\"name\": \""+long+"\", \"arguments\": {}}\n</tool_call>")
+	tokens := write("tokens.jsonl", `{"id": 1, "`+long+`": "Hi"}`+"\n")
+	vocabulary := write("tokenizer.json", `{"added_tokens": [{"id": "`+long+`"}]}`)
+	vectors := write("v.jsonl", `{"kind": "`+long+`", "id": "a"}`+"\n")
+	failing := write("f.jsonl", `{"kind": "schema", "id": "`+long+`", "schema": {"type": "string"}, "accept": ["`+long+`"], "reject": []}`+"\n")
+	junk := write("report.json", `{"command": "`+long+`", "results": [{"suite": "`+long+`", "name": "`+long+`", "status": "failed", "severity": "error", "text": "`+long+`"}]}`)
+	model := write("model.gguf", "GGUF"+long)
+	for _, c := range []struct {
+		stdin string
+		args  []string
+	}{
+		{"", []string{"check", raises}}, {"", []string{"check", "--format", "json", unknown}},
+		{"", []string{"check", "--format", "github", filter}},
+		{"", []string{"check", "--format", "brief", key}},
+		{"", []string{"check", "--format", "sarif", raises}},
+		{"", []string{"check", name}}, {"", []string{"check", "--format", "junit", unknown}},
+		{"", []string{"analyze", raises}}, {"", []string{"caps", "--explain", key}},
+		{"", []string{"render", raises}}, {"", []string{"render", filter}},
+		{"", []string{"coverage", raises}}, {"", []string{"diff", hermes, raises}},
+		{"", []string{"fix", unknown}}, {"", []string{"train", raises}},
+		{"", []string{"emit", "response-template", unknown}}, {"", []string{"templates", name}},
+		{"", []string{"grammar", "--request", role, hermes}},
+		{"", []string{"program", "--request", digits, hermes}},
+		{"", []string{"parse", "--request", digits, hermes}},
+		{"x", []string{"parse", "--format", format}}, {"x", []string{"parse", "--format", odd}},
+		{"", []string{"parse", "--output", output, "--format", digits}},
+		{"", []string{"parse", "--tokens", tokens, "--tokenizer", vocabulary, hermes}},
+		{"", []string{"render", "--tokenizer", vocabulary, hermes}},
+		{"", []string{"verify", vectors}}, {"", []string{"verify", failing}},
+		{"", []string{"verify", "--format", "json", failing}},
+		{"", []string{"report", junk}}, {"", []string{"report", digits}},
+		{"", []string{"inspect", "--json", model}}, {"", []string{"inspect", "hf:" + long}},
+		{"", []string{"retemplate", "--template", unknown, "-o", filepath.Join(dir, "o"), model}},
+		{`{"op": "` + long + `"}`, []string{"pipe"}},
+		{`{"` + long + `": 1}`, []string{"pipe"}},
+		{`{"op": "check", "template": {"text": "{% ` + long + ` %}"}}`, []string{"pipe"}},
+		{`{"op": "render", "template": {"text": "{{ raise_exception('` + long + `') }}"}, ` +
+			`"request": {"messages": []}}`, []string{"pipe"}},
+		{"", []string{"run", "--run", long}}, {"", []string{"explain", long}},
+		{"", []string{"check", "--only", long, hermes}}, {"", []string{long}},
+		{"", []string{"new", "--family", long, hermes}},
+		{"", []string{"engines", "pick", "--adapter", "echo " + long, hermes}},
+		{"", []string{"engines", "run", "echo " + long[:100<<10]}},
+		{"", []string{"grammar", "--request", tool, hermes}},
+	} {
+		stdout, stderr, _ := assay(c.stdin, c.args...)
+		line := strings.ReplaceAll(strings.Join(c.args, " "), dir+"/", "")
+		if n := len(stdout); n > 200<<10 && c.args[0] != "grammar" { // whose rules have the name
+			t.Errorf("%.80q prints %d bytes: %.200q", line, n, stdout)
+		}
+		if n := len(stderr); n > 20<<10 {
+			t.Errorf("%.80q says %d bytes: %.200q", line, n, stderr)
+		}
+	}
+}
+
 // holdVisible demands that a text shows all that is in it. JSON has control characters as escapes,
 // and other text to the byte: it is data for programs.
 func holdVisible(t *testing.T, args []string, text string) {

@@ -111,7 +111,7 @@ func (s *Source) like(needle string) string {
 func (s *Source) digit() byte { return byte('0' + s.rand.IntN(10)) }
 
 // clusters begin the syllables of a mask's words. No syllable of a conversation's words has one, so
-// that a drawn text is never a part of what a conversation says.
+// that no conversation has a drawn text in it.
 var clusters = strings.Fields("bl cl fl gl kl pl sh sl sm sn sp th")
 
 // letters draws n letters that can be spoken.

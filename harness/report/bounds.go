@@ -1,11 +1,10 @@
 package report
 
 import (
-	"fmt"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/visible"
 )
 
 // Names and texts of strangers have any length; a report shows so many bytes of them.
@@ -65,10 +64,6 @@ func cut(text *string, limit int) bool {
 	if len(*text) <= limit {
 		return false
 	}
-	end := limit
-	for end > 0 && !utf8.RuneStart((*text)[end]) {
-		end--
-	}
-	*text = fmt.Sprintf("%s... (%d bytes more)", (*text)[:end], len(*text)-end)
+	*text = visible.Cut(*text, limit)
 	return true
 }

@@ -53,8 +53,8 @@ func Read(fsys fs.FS, file string) ([]Case, error) {
 	return r.cases, nil
 }
 
-// maxOutputs bounds what the cases of a script ask to be parsed, in bytes: one file may be the output
-// of many of them.
+// maxOutputs bounds the outputs of a script's cases together, in bytes: one file may be the output
+// of many cases.
 const maxOutputs = 16 << 20
 
 type reader struct {

@@ -21,8 +21,8 @@ var borrowed = []string{"skip", "stop"}
 // conditions are the conditions that a case may use. The others look at the machine.
 var conditions = []string{"vendor"}
 
-// maxLines is how many lines a script may have before its files: what runs it keeps a log, at a cost
-// that grows with the square of them.
+// maxLines is how many lines a script may have before its files: testscript's log of them costs the
+// square of their number.
 const maxLines = 10_000
 
 // texts are the commands whose arguments are no files.

@@ -40,6 +40,7 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/visible"
 )
 
 // Protocol is the number of the protocol. It grows when a client that was right before would no
@@ -51,6 +52,7 @@ const (
 	MaxRequest = 16 << 20 // bytes of a request
 	MaxParsers = 1024     // that are open at a time
 	maxKept    = 32       // templates that are kept compiled
+	maxMessage = 16 << 10 // bytes of an error's message
 )
 
 // Options bound the acts of a service. The zero value is usable.
@@ -158,6 +160,10 @@ func (s *Service) Answer(line []byte) []byte {
 	}{ID: r.ID, OK: err == nil, Result: result}
 	if err != nil && !errors.As(err, &answer.Failure) {
 		answer.Failure = &Failure{Kind: "internal", Message: err.Error()}
+	}
+	if answer.Failure != nil {
+		answer.Failure = &Failure{Kind: answer.Failure.Kind,
+			Message: visible.Cut(answer.Failure.Message, maxMessage)}
 	}
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

@@ -36,8 +36,8 @@ const MaxExhaustive = 4096
 // much.
 const MaxWork = 256 << 20
 
-// FewWork is [MaxWork] of [Few]. An answer of up to a kilobyte, as long as most are, is cut at every
-// place all the same.
+// FewWork is [MaxWork] of [Few]. An answer of up to a kilobyte, as long as most are, is still cut
+// at every place.
 const FewWork = 1 << 20
 
 // partitions is the number of seeded partitions of an output that is not huge; the seed of each is
@@ -91,8 +91,8 @@ func feed(p Parser, output string, cuts []int, reason chat.FinishReason,
 // Schedules yields the cuts to try for an output of n bytes, those with few cuts first.
 func Schedules(n int) iter.Seq[[]int] { return schedules(n, MaxWork) }
 
-// Few is Schedules for outputs that a template writes, where whoever wrote the template decides how
-// many there are and how long.
+// Few is Schedules for outputs that a template writes: its author decides about their number and
+// their length.
 func Few(n int) iter.Seq[[]int] { return schedules(n, FewWork) }
 
 func schedules(n, work int) iter.Seq[[]int] {

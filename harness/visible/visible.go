@@ -63,13 +63,39 @@ func plain(s string) bool {
 // concurrent use. Flush must be called at the end: the beginning of a character, and of a text that
 // a runner might take for a command, is held back until it is known how it goes on.
 type Writer struct {
-	w  io.Writer
-	mu sync.Mutex
-	e  escaper
+	w     io.Writer
+	mu    sync.Mutex
+	e     escaper
+	lines *lines // nil: lines have any length
 }
 
 // NewWriter returns a writer to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w, e: escaper{start: true}} }
+
+// NewMessages returns a writer to w that cuts lines at [MaxLine] bytes: for messages, in which
+// names and keys may be long.
+func NewMessages(w io.Writer) *Writer {
+	m := NewWriter(w)
+	m.lines = new(lines)
+	return m
+}
+
+// put writes what was escaped.
+func (w *Writer) put(end bool) error {
+	out := w.e.out
+	if l := w.lines; l != nil {
+		l.out = l.out[:0]
+		if l.write(out); end {
+			l.end()
+		}
+		out = l.out
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	_, err := w.w.Write(out)
+	return err
+}
 
 // Write implements [io.Writer].
 func (w *Writer) Write(p []byte) (int, error) {
@@ -77,7 +103,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	defer w.mu.Unlock()
 	w.e.out = w.e.out[:0]
 	w.e.write(p)
-	if _, err := w.w.Write(w.e.out); err != nil {
+	if err := w.put(false); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -89,11 +115,7 @@ func (w *Writer) Flush() error {
 	defer w.mu.Unlock()
 	w.e.out = w.e.out[:0]
 	w.e.flush()
-	if len(w.e.out) == 0 {
-		return nil
-	}
-	_, err := w.w.Write(w.e.out)
-	return err
+	return w.put(true)
 }
 
 // escaper escapes a text that comes in pieces.
