@@ -27,15 +27,21 @@ func (r *Report) bounded() *Report {
 		return r
 	}
 	short := *r
-	short.Results, short.Conclusions = slices.Clone(r.Results), slices.Clone(r.Conclusions)
-	for i := range short.Results {
-		cutResult(&short.Results[i])
-	}
+	short.Results, short.Conclusions = Shown(r.Results), slices.Clone(r.Conclusions)
 	for i := range short.Conclusions {
 		cut(&short.Conclusions[i], maxText)
 	}
 	cut(&short.Verdict, maxText)
 	return &short
+}
+
+// Shown returns results without the rest of texts that are too long, as every report has them.
+func Shown(results []rule.Result) []rule.Result {
+	short := slices.Clone(results)
+	for i := range short {
+		cutResult(&short[i])
+	}
+	return short
 }
 
 // cutResult cuts the texts of a result, and reports whether one was too long.

@@ -57,6 +57,7 @@ func judge(results []rule.Result, sources ...subject.Source) Judgement {
 	for _, src := range sources {
 		j.Templates = append(j.Templates, told(src))
 	}
+	j.Findings = report.Shown(j.Findings)
 	report.ByWeight(j.Findings)
 	return j
 }
@@ -98,7 +99,7 @@ func (s *Service) diff(r *request) (any, error) {
 	if d.Changes == nil {
 		d.Changes = []rule.Result{}
 	}
-	return Difference{d.Class, d.Changes}, nil
+	return Difference{d.Class, report.Shown(d.Changes)}, nil
 }
 
 func (s *Service) coverage(r *request) (any, error) {
