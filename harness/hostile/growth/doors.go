@@ -29,6 +29,11 @@ func doors() []door {
 		door{"folder", false, folders, surveyed},
 		door{"vector", false, vectors, verified},
 		door{"script", false, scripts, scripted},
+		door{"line of pipe", false, requestsOfPrograms, answeredLine},
+		door{"format", false, documentsOfFormats, read},
+		door{"vocabulary", false, vocabularies, vocabulary},
+		door{"tokens", false, tokenLists, tokenised},
+		door{"report", false, reports, reported},
 	)
 }
 
