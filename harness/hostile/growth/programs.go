@@ -52,8 +52,8 @@ var requestsOfPrograms = []generator{
 
 // answeredLine answers a line as assay pipe does.
 func answeredLine(text string) error {
-	s := service.New(service.Options{Check: check.Options{Accepted: new([]string)}, Tight: untrusted,
-		Limits: untrusted})
+	s := service.New(service.Options{Check: check.Options{Accepted: new([]string)},
+		Tight: untrusted, Limits: untrusted})
 	if n := len(s.Answer([]byte(text))); n > maxReports {
 		return fmt.Errorf("an answer of %d bytes", n)
 	}
