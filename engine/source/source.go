@@ -98,14 +98,15 @@ const excerptWidth = 60
 // cannot drive a terminal.
 func (s *Source) Excerpt(off int) string {
 	off = min(max(off, 0), len(s.Text))
-	start := strings.LastIndexByte(s.Text[:off], '\n') + 1
-	end := len(s.Text)
-	if i := strings.IndexByte(s.Text[off:], '\n'); i >= 0 {
-		end = off + i
-	}
 	// bytes that are looked at, of a line that may be huge
 	const most = (excerptWidth + 1) * utf8.UTFMax
-	start, end = max(start, off-most), min(end, off+most)
+	start, end := max(0, off-most), min(len(s.Text), off+most)
+	if i := strings.LastIndexByte(s.Text[start:off], '\n'); i >= 0 {
+		start += i + 1
+	}
+	if i := strings.IndexByte(s.Text[off:end], '\n'); i >= 0 {
+		end = off + i
+	}
 	before, after := []rune(clean(s.Text[start:off])), []rune(clean(s.Text[off:end]))
 	left, right := "", ""
 	if len(before) > excerptWidth {

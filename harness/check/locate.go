@@ -160,7 +160,7 @@ func Place(src subject.Source, err error) (rule.Place, string) {
 
 // PlaceAt returns the place of a byte offset of a template.
 func PlaceAt(src subject.Source, off int) rule.Place {
-	at := rule.At(src.File, source.New(src.Name, src.Text), off)
+	at := rule.At(src.File, src.Places(), off)
 	// the file has the template as a string
 	if part, ok := strings.CutPrefix(src.Name, src.File+"#"); ok {
 		at.Part = fmt.Sprintf("%s:%d:%d", part, at.Line, at.Col)

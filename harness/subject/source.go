@@ -28,7 +28,11 @@ type Source struct {
 	Shadowed []string
 
 	compile func() (*engine.Template, error)
+	places  *source.Source // the text, which finds its positions once
 }
+
+// Places returns the text of the template, for positions in it.
+func (s Source) Places() *source.Source { return s.places }
 
 // Compile compiles the template with the clock of this package, once for all copies of the source.
 func (s Source) Compile() (*engine.Template, error) { return s.compile() }
@@ -61,6 +65,7 @@ func (s Source) Limited(l engine.Limits) Source {
 
 func (s Source) with(o engine.Options) Source {
 	src := s.Source
+	s.places = source.New(s.Name, s.Text)
 	s.compile = sync.OnceValues(func() (*engine.Template, error) { return engine.Compile(src, o) })
 	return s
 }
