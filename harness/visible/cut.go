@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Cut returns the beginning of a text that has more than most bytes, and says how many it left out.
+// Cut returns the beginning of a text that has more than most bytes, with the number of bytes left
+// out.
 func Cut(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -46,7 +47,7 @@ func (l *lines) write(p []byte) {
 	}
 }
 
-// end says how much of the line was left out.
+// end adds the number of bytes left out of the line.
 func (l *lines) end() {
 	if l.left > 0 {
 		l.out, l.left = append(l.out, more(l.left)...), 0

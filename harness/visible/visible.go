@@ -80,7 +80,7 @@ func NewMessages(w io.Writer) *Writer {
 	return m
 }
 
-// put writes what was escaped.
+// put writes the escaped text.
 func (w *Writer) put(end bool) error {
 	out := w.e.out
 	if l := w.lines; l != nil {
