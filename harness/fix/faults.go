@@ -48,7 +48,7 @@ var kinds = []kindOf{
 		[]wrap{orEmpty, orText, orParameters},
 	},
 	{Unions, []string{"A066"}, []string{"type"}, (*mender).unionFaults,
-		[]wrap{joinTypes, orTypes, orEmpty}},
+		[]wrap{joinTypes, orTypes, orEmpty, notText}},
 	{
 		TextArguments,
 		[]string{"A036", "A018", "A066", "A076"},
@@ -479,7 +479,7 @@ func (m *mender) put(change func(chattemplate.Input) chattemplate.Input, shows s
 // redumped returns a prompt of some tools with others in the places where it has them as JSON.
 func redumped(text string, was, is []ordered.Value) string {
 	for i, t := range was {
-		for _, keys := range [][]string{{}, {"function"}} {
+		for _, keys := range [][]string{{}, {"function"}, {"function", "parameters"}} {
 			text = strings.ReplaceAll(text, t.At(keys...).String(), is[i].At(keys...).String())
 		}
 	}
@@ -603,7 +603,9 @@ func (m *mender) unionFaults() []fault {
 			t))
 	}
 	joined := types(ordered.Str("string" + union + "null"))
-	faults := m.put(types(ordered.ArrayOf(text, null)), never, joined, types(text))
+	// A template that has a way for each type of a list has one for what is no type as well.
+	untyped := types(ordered.ArrayOf(text, ordered.Value{}))
+	faults := m.put(types(ordered.ArrayOf(text, null)), never, joined, types(text), untyped)
 	return append(faults, m.put(types(ordered.Value{}, typed(text), typed(null)), never,
 		types(ordered.Str("string"+union+"null"), typed(text), typed(null)), joined,
 		types(ordered.Str(""), typed(text), typed(null)), types(ordered.Str("")))...)

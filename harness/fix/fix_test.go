@@ -93,6 +93,10 @@ func TestMend(t *testing.T) {
 			broken: `{{- tool|tojson }}{%- for name, p in ((tool.function.parameters or {}).properties or {}).items() %}{{- name + ': ' + p.type }}{%- endfor %}`,
 			kind:   fix.Unions,
 			want:   `{{- tool|tojson }}{%- for name, p in ((tool.function.parameters or {}).properties or {}).items() %}{{- name + ': ' + (p.type if p.type is string else p.type|join(' | ')) }}{%- endfor %}`},
+		{name: "types by a macro that goes through text", line: printTool,
+			broken: typeMacro + `{% elif p.type is iterable %}` + typeMacroEnd,
+			kind:   fix.Unions,
+			want:   typeMacro + `{% elif p.type is iterable and p.type is not string %}` + typeMacroEnd},
 		{name: "an object is needed", line: printArgs,
 			broken: `{%- for key, value in call.function.arguments.items() %}{{- '<' + key + '>' + value|string }}{%- endfor %}`,
 			kind:   fix.TextArguments, left: "--refuse adds a refusal in words"},
@@ -139,6 +143,12 @@ func TestMend(t *testing.T) {
 		})
 	}
 }
+
+// A macro that spells types, but for the test that a list of them passes.
+const (
+	typeMacro    = `{%- macro kind(p) %}{% if p.type in ['string', 'integer'] %}{{ p.type }}`
+	typeMacroEnd = `{% for t in p.type %}{{ kind({'type': t}) }}{% if not loop.last %}|{% endif %}{% endfor %}{% else %}any{% endif %}{% endmacro %}{{- tool|tojson }}{%- for name, p in ((tool.function.parameters or {}).properties or {}).items() %}{{- name + ': ' + kind(p) }}{%- endfor %}`
+)
 
 const printToolBack = `{{- (tool|tojson) + '\n' }}`
 

@@ -57,6 +57,9 @@ func (s *site) loose() bool {
 // or returns the wrap "x or default".
 func or(other func(s *site) string) wrap {
 	return func(s *site) ([]Edit, bool) {
+		if _, isTest := s.x.(*syntax.Test); isTest {
+			return nil, false
+		}
 		before, after := "", " or "+other(s)
 		if s.loose() {
 			before, after = "(", ")"+after
@@ -119,7 +122,24 @@ var orParameters = or(func(s *site) string {
 })
 
 // orNone makes null of a missing value.
-func orNone(s *site) ([]Edit, bool) { return s.filtered("default(none)"), true }
+func orNone(s *site) ([]Edit, bool) {
+	_, isTest := s.x.(*syntax.Test)
+	return s.filtered("default(none)"), !isTest
+}
+
+// notText makes a test for what can be gone through fail for text.
+func notText(s *site) ([]Edit, bool) {
+	t, ok := s.x.(*syntax.Test)
+	at := strings.LastIndex(s.text, " is ")
+	if !ok || !simple(t.X) || at < 0 || s.text[0] == '(' {
+		return nil, false
+	}
+	before, after := "", " and "+strings.TrimSpace(s.text[:at])+" is not string"
+	if s.place < test {
+		before, after = "(", after+")"
+	}
+	return s.around(before, after), true
+}
 
 // joinTypes writes alternatives in one word.
 func joinTypes(s *site) ([]Edit, bool) {
@@ -195,6 +215,9 @@ func asJSON(s *site) ([]Edit, bool) {
 
 // toJSON writes a value as JSON, also where it was made text.
 func toJSON(s *site) ([]Edit, bool) {
+	if _, isTest := s.x.(*syntax.Test); isTest {
+		return nil, false
+	}
 	if f, ok := s.x.(*syntax.Filter); ok && f.Name == "string" {
 		at := f.Offset()
 		return []Edit{{From: at, To: at + len(f.Name), Text: "tojson"}}, true
@@ -432,12 +455,15 @@ func (w *surveyor) root(s syntax.Stmt, x syntax.Expr, p place) *root {
 func (w *surveyor) sites(r *root, x syntax.Expr, p place) {
 	span := w.spans.Expr(x)
 	add := span.To > span.From
-	switch x.(type) {
-	case *syntax.Const, *syntax.Compare, *syntax.Test, *syntax.Unary, *syntax.Slice, *syntax.Tuple:
+	read := x
+	switch x := x.(type) {
+	case *syntax.Test: // one that text passes, too
+		add, read = add && x.Name == "iterable", x.X
+	case *syntax.Const, *syntax.Compare, *syntax.Unary, *syntax.Slice, *syntax.Tuple:
 		add = false
 	}
 	if add {
-		key, _, ok := field(x)
+		key, _, ok := field(read)
 		r.sites = append(r.sites,
 			&site{x: x, text: w.st.text[span.From:span.To], span: span, place: p,
 				quote: w.quote, keyed: ok && slices.Contains(w.keys, key)})
