@@ -249,6 +249,9 @@ func (one *checked) judge(src subject.Source) {
 		x := conversation.Explore(t.ChatTemplate(), conversation.Usual(), t.Caps().Needs.Bound,
 			conversation.UsualRenders)
 		one.able = append(one.able, fmt.Sprintf("exercised: %s: %s", src.Name, x.Summary()))
+		if unset := check.Unset(t); unset != "" {
+			one.able = append(one.able, fmt.Sprintf("thinking: %s: unset is %s", src.Name, unset))
+		}
 	}
 }
 

@@ -407,6 +407,51 @@ func TestInjection(t *testing.T) {
 	}
 }
 
+// TestUnset says which value of the switch of thinking is that of a request without it.
+func TestUnset(t *testing.T) {
+	for condition, want := range map[string]string{
+		"true":                         "",
+		"enable_thinking":              "as off",
+		"enable_thinking is not false": "as on",
+		"enable_thinking is not defined or enable_thinking": "as on",
+		"enable_thinking is not defined":                    "",
+	} {
+		tmpl, err := subject.New("test",
+			chat+"{% if "+condition+" %}<think>{% endif %}").Compile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := check.Unset(tmpl); got != want {
+			t.Errorf("%s: unset is %q, want %q", condition, got, want)
+		}
+	}
+	third := chat + "{{ 'a' if enable_thinking is not defined else 'b' if enable_thinking else 'c' }}"
+	tmpl, err := subject.New("test", third).Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := check.Unset(tmpl); got != "neither as on nor as off" {
+		t.Errorf("unset is %q", got)
+	}
+}
+
+// TestClock names what changes with the date, and finds it where tools alone bring it in.
+func TestClock(t *testing.T) {
+	text := strings.Replace(chat, "{{- bos_token }}",
+		"{{- bos_token }}{% if tools %}{{ strftime_now('%Y') }}{% endif %}", 1)
+	found := ""
+	for _, res := range check.Template(subject.New("test.jinja", text),
+		check.Options{Only: []string{"A035"}}) {
+		found += res.Text
+	}
+	for _, want := range []string{"the prompt changes with the date", "- one day: ", "2026",
+		"+ another: ", "2027"} {
+		if !strings.Contains(found, want) {
+			t.Errorf("%q is not in %q", want, found)
+		}
+	}
+}
+
 func TestSuppression(t *testing.T) {
 	text := strings.Replace(chat, "message.reasoning_content }}", "message.reasoning_content | trim }}{# assay:ignore A031 it is trained so #}", 1)
 	text = strings.Replace(text, "{{ message.content }}{% else %}",

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/conversation"
@@ -71,6 +72,31 @@ func checkInverted(s *Subject, find finder) {
 		find(on.at(at), "thinking is switched the wrong "+
 			"way\non:  %s\noff: %s", report.Quote(on.text, at), report.Quote(off.text, at))
 	}
+}
+
+// Unset says what the prompt of a question is like where a request leaves the switch of thinking
+// alone: "as on", "as off" or "neither as on nor as off"; "" where the switch changes nothing, or one
+// of its values is refused.
+func Unset(t *engine.Template) string {
+	var texts [3]string
+	yes, no := true, false
+	for i, thinking := range []*bool{&yes, &no, nil} {
+		text, err := t.ChatTemplate().Render(t.Caps().Fit(chat.Request{
+			Messages: said(talk(userTurn)), EnableThinking: thinking}).Input)
+		if err != nil {
+			return ""
+		}
+		texts[i] = text
+	}
+	switch on, off, unset := texts[0], texts[1], texts[2]; {
+	case on == off:
+		return ""
+	case unset == on:
+		return "as on"
+	case unset == off:
+		return "as off"
+	}
+	return "neither as on nor as off"
 }
 
 // checkIgnored renders all conversations that have the switch with the other value.

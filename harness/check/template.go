@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"strings"
+	"time"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
@@ -185,18 +186,43 @@ func checkRoles(s *Subject, find finder) {
 	}
 }
 
-// checkClock renders at two times.
+// checkClock renders every conversation on two days.
 func checkClock(s *Subject, find finder) {
-	in := s.Template.Caps().Fit(chat.Request{Messages: said(talk(userTurn))}).Input
 	native := chattemplate.Native{Limits: s.Template.ChatTemplate().Limits}
 	program, err := native.Compile(s.Template.ChatTemplate().Source)
 	if !judged(find, err) {
 		return
 	}
-	now, err1 := program.Render(s.Template.ChatTemplate().Vars(in), subject.Now)
-	later, err2 := program.Render(s.Template.ChatTemplate().Vars(in), subject.Later)
-	if at := report.Parting(now, later); judged(find, err1, err2) && now != later {
-		written := rendering{now, s.Template.ChatTemplate(), in}
-		find(written.at(at), "the prompt changes with the date: %s", report.Quote(now, at))
+	inputs := []chattemplate.Input{
+		s.Template.Caps().Fit(chat.Request{Messages: said(talk(userTurn))}).Input}
+	for _, t := range s.talks() {
+		if t.err == nil {
+			inputs = append(inputs, t.in)
+		}
+	}
+	changed, first, now, later := 0, inputs[0], "", ""
+	for i, in := range inputs {
+		asked := false
+		vars := s.Template.ChatTemplate().Vars(in)
+		one, err1 := program.Render(vars, func() time.Time {
+			asked = true
+			return subject.Now()
+		})
+		if !asked && (i > 0 || err1 == nil) {
+			continue
+		}
+		other, err2 := program.Render(vars, subject.Later)
+		if i == 0 && !judged(find, err1, err2) || err1 != nil || err2 != nil || one == other {
+			continue
+		}
+		if changed++; changed == 1 {
+			first, now, later = in, one, other
+		}
+	}
+	if changed > 0 {
+		at := report.Parting(now, later)
+		find(rendering{now, s.Template.ChatTemplate(), first}.at(at), "the prompt changes with the "+
+			"date, of %d of %d conversations\n- one day: %s\n+ another: %s", changed, len(inputs),
+			report.Quote(now, at), report.Quote(later, at))
 	}
 }
