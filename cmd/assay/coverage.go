@@ -14,7 +14,7 @@ var coverageCommand = command{
 template's own comparisons suggest, until every branch was taken or no more is to be tried. Each
 line is shown with how many of its outcomes were reached: each if, elif and inline if true and
 false, where an absent else counts, each loop entered and repeated. Those that no request reached
-follow the line.`,
+follow the line, with the reason where it is proven that none can.`,
 	setup: func(flags *flagSet) func(*call) error {
 		s := new(step)
 		seed := flags.Uint64("seed", 1, "draw the conversations from this `SEED`")

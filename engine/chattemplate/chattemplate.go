@@ -236,6 +236,15 @@ func (t *Template) Observe(in Input) (Observation, error) {
 	return seen, err
 }
 
+// Follow renders an input and notes every place where something of it is looked up.
+func (t *Template) Follow(in Input) *jinja.Trace {
+	o := t.options()
+	trace := &jinja.Trace{Everywhere: true}
+	o.Trace = trace
+	_, _ = t.program.RenderText(t.vars(in), o) // where it fails, what it read before counts
+	return trace
+}
+
 // RenderFields renders an input as [Template.Render] does and tells the origin of each byte by the
 // fields of the input ([jinja.Options].Fields).
 func (t *Template) RenderFields(in Input) (jinja.Text, error) {

@@ -13,7 +13,12 @@ import (
 // text from the input is compared, searched, split or stripped. The zero value is ready for use;
 // one trace may go through several renders, one after the other, and then holds the uses of all.
 type Trace struct {
+	// Everywhere notes all places where a path is looked up (Places), not the first and the last
+	// alone.
+	Everywhere bool
+
 	reads    []Read
+	places   map[Place]bool
 	index    map[string]int
 	literals []Comparison
 	seen     map[Comparison]bool
@@ -36,6 +41,12 @@ type Read struct {
 	Last    int    // and where last
 
 	order int // of the last look-up among all
+}
+
+// Place is a place in a template where a path was looked up.
+type Place struct {
+	Read int // the path, an index of [Trace.Reads]
+	Off  int // a byte offset into the source
 }
 
 // Write is a stretch of the output that one statement wrote.
@@ -74,6 +85,10 @@ func (t *Trace) Size() int {
 // Reads returns the paths that were looked up, in the order of the first time. The caller must not
 // change them.
 func (t *Trace) Reads() []Read { return t.reads }
+
+// Places reports for each place in the template which paths were looked up there; nil without
+// Everywhere. The caller must not change them.
+func (t *Trace) Places() map[Place]bool { return t.places }
 
 // Read reports whether the value at a path was used.
 func (t *Trace) Read(path string) bool { return t.at(path).Value }
@@ -226,6 +241,12 @@ func (t *Trace) entry(path string, pos syntax.Pos) *Read {
 	t.lookups++
 	r := &t.reads[i]
 	r.Last, r.order = pos.Offset(), t.lookups
+	if t.Everywhere {
+		if t.places == nil {
+			t.places = make(map[Place]bool, usualReads)
+		}
+		t.places[Place{i, pos.Offset()}] = true
+	}
 	return r
 }
 

@@ -435,7 +435,7 @@ func TestUnset(t *testing.T) {
 	}
 }
 
-// TestClock names what changes with the date, and finds it where tools alone bring it in.
+// TestClock shows both days, and finds a date that tools alone bring in.
 func TestClock(t *testing.T) {
 	text := strings.Replace(chat, "{{- bos_token }}",
 		"{{- bos_token }}{% if tools %}{{ strftime_now('%Y') }}{% endif %}", 1)

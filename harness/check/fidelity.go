@@ -38,7 +38,7 @@ func checkChanged(s *Subject, find finder) {
 			continue
 		}
 		var found map[origin]int
-		for _, l := range conversation.Leaves(t.in) {
+		for _, l := range t.leaves() {
 			if l.Part != conversation.Content && l.Part != conversation.Argument &&
 				l.Part != conversation.Description && l.Part != conversation.Reasoning || l.Coded ||
 				t.shows(l.Text) {

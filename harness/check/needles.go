@@ -47,7 +47,7 @@ func (s *Subject) takeCensus() *census {
 			continue
 		}
 		found := t.origins()
-		for _, l := range conversation.Leaves(t.in) {
+		for _, l := range t.leaves() {
 			leaf := lost{l, t}
 			of := sort{leaf.kind(), l.Part}
 			_, there := found[originOf(l)]
@@ -214,7 +214,7 @@ func checkDoubled(s *Subject, find finder) {
 		if t.err != nil {
 			continue
 		}
-		for _, l := range conversation.Leaves(t.in) {
+		for _, l := range t.leaves() {
 			// the whole tool
 			described := l.Part == conversation.Description &&
 				strings.Contains(l.Path, ".properties")
@@ -241,7 +241,7 @@ func checkOrderOfMessages(s *Subject, find finder) {
 			continue
 		}
 		last, before, found := -1, conversation.Leaf{Message: -1}, t.origins()
-		for _, l := range conversation.Leaves(t.in) {
+		for _, l := range t.leaves() {
 			if l.Message < 0 || l.Part != conversation.Content && l.Part != conversation.Argument {
 				continue
 			}

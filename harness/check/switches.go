@@ -74,8 +74,7 @@ func checkInverted(s *Subject, find finder) {
 	}
 }
 
-// Unset says what the prompt of a question is like where a request leaves the switch of thinking
-// alone: "as on", "as off" or "neither as on nor as off"; "" where the switch changes nothing, or one
+// Unset compares the prompt of a question without a switch of thinking with those with one: "as on", "as off" or "neither as on nor as off"; "" where the switch changes nothing, or one
 // of its values is refused.
 func Unset(t *engine.Template) string {
 	var texts [3]string
@@ -235,7 +234,7 @@ func checkLoopReasoning(s *Subject, find finder) {
 		}
 		var gone *conversation.Leaf
 		found := t.origins()
-		for _, l := range conversation.Leaves(t.in) {
+		for _, l := range t.leaves() {
 			switch {
 			case l.Message < 0:
 			case t.kinds[l.Message] == conversation.Question:

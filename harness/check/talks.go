@@ -26,6 +26,16 @@ type talked struct {
 	frames string   // the prompt, with holes for the texts of messages and tools
 
 	unfilled error // with which tools and arguments are refused as they came
+
+	expected []conversation.Leaf // see leaves
+}
+
+// leaves returns the texts that a client would expect in the prompt; several rules ask for them.
+func (t *talked) leaves() []conversation.Leaf {
+	if t.expected == nil {
+		t.expected = conversation.Leaves(t.in)
+	}
+	return t.expected
 }
 
 // span is the stretch of a prompt from the first to the last byte that came from a message, its

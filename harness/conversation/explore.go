@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/reach"
 )
 
 // Exploration is the part of a template that conversations reached.
@@ -17,7 +19,9 @@ type Exploration struct {
 	Conversations []Conversation // each of which reached something that those before it did not
 	Coverage      jinja.Coverage // of all that were tried
 	Renders       int            // how many were tried
-	Bound         []ordered.Member
+	// Proofs are the reasons why some outcomes are out of any request's reach.
+	Proofs map[reach.Outcome]string
+	Bound  []ordered.Member
 }
 
 // Counts returns how many outcomes the renders reached of how many that count. That a loop had
@@ -43,109 +47,19 @@ func (x *Exploration) Counts() (reached, all int) {
 func Explore(t *chattemplate.Template, g *Grammar, bound []ordered.Member,
 	renders int) *Exploration {
 	x := &Exploration{Template: t, Bound: bound}
-	s := searcher{Exploration: x, most: renders, tried: map[string]int{}}
+	s := searcher{Exploration: x, most: renders, rand: rand.New(rand.NewPCG(g.Seed, 0)),
+		reached: map[[2]int]int{}}
 	for _, c := range g.Conversations {
 		if s.done() {
 			return x
 		}
 		s.try(c)
 	}
-	for i := 0; i < len(x.Conversations) && !s.done(); i++ { // finds are searched in turn
-		s.around(x.Conversations[i])
+	s.search()
+	if reached, all := x.Counts(); reached < all && x.Proofs == nil {
+		x.Proofs = reach.Unreachable(t.Source)
 	}
 	return x
-}
-
-type searcher struct {
-	*Exploration
-	most  int
-	tried map[string]int // changes, by pattern and value
-}
-
-// done reports whether there is nothing left to find, or nothing to find it with.
-func (s *searcher) done() bool {
-	if s.Renders >= s.most {
-		return true
-	}
-	reached, all := s.Counts()
-	return reached == all
-}
-
-// try renders a conversation and keeps it where it reaches something new.
-func (s *searcher) try(c Conversation) bool {
-	s.Renders++
-	var one jinja.Coverage
-	_, _ = s.Template.Cover(c.Input(s.Bound), &one) // a refusal reaches something, too
-	if !s.Coverage.Add(&one) {
-		return false
-	}
-	s.Conversations = append(s.Conversations, c)
-	return true
-}
-
-// around tries changes of a conversation that its trace suggests.
-func (s *searcher) around(c Conversation) {
-	in := c.Input(s.Bound)
-	o, _ := s.Template.Observe(in)
-	s.Renders++
-	vars := s.Template.Vars(in)
-	for _, path := range compared(o.Trace) {
-		for _, v := range literals(vars, path, o.Trace) {
-			if s.change(c, path, v) {
-				return
-			}
-		}
-	}
-	for _, r := range o.Trace.Reads() {
-		now, there := lookUp(vars, r.Path)
-		if !there && s.ask(c, r.Path) {
-			return
-		}
-		for _, v := range alternatives(now, there) {
-			if s.change(c, r.Path, v) {
-				return
-			}
-		}
-	}
-}
-
-// ask gives a word at a path where there was nothing, to see the literals that it is compared with,
-// and tries these.
-func (s *searcher) ask(c Conversation, path string) bool {
-	key := pattern(path)
-	if s.tried[key]++; s.tried[key] > 1 {
-		return s.done()
-	}
-	given, ok := c.with(path, value{Value: word})
-	if !ok {
-		return false
-	}
-	s.Renders++
-	in := given.Input(s.Bound)
-	o, _ := s.Template.Observe(in)
-	for _, v := range literals(s.Template.Vars(in), path, o.Trace) {
-		if s.change(c, path, v) {
-			return true
-		}
-	}
-	return s.done()
-}
-
-// change tries a conversation with another value at a path, and reports whether the search is over.
-// A change is tried at two places of a pattern and no more, so that long conversations do not use
-// up the renders.
-func (s *searcher) change(c Conversation, path string, v value) bool {
-	key := pattern(path) + "=" + v.String()
-	if s.tried[key] >= 2 {
-		return s.done()
-	}
-	changed, ok := c.with(path, v)
-	if !ok {
-		return false
-	}
-	s.tried[key]++
-	s.try(changed)
-	return s.done()
 }
 
 // value is the value to which a path is set; absent means that it is taken away.
@@ -301,17 +215,6 @@ func pattern(path string) string {
 	return b.String()
 }
 
-// compared returns the paths that met literals, each once, in the order of the trace.
-func compared(t *jinja.Trace) []string {
-	var paths []string
-	for _, c := range t.Comparisons() {
-		if !slices.Contains(paths, c.Path) {
-			paths = append(paths, c.Path)
-		}
-	}
-	return paths
-}
-
 // maxLiterals bounds the literals of one path that are tried.
 const maxLiterals = 12
 
@@ -375,7 +278,8 @@ func alternatives(now ordered.Value, there bool) []value {
 		values = append(values, value{Value: ordered.Boolean(!now.Bool())})
 	}
 	for _, v := range given {
-		if v.Value.Kind() != now.Kind() || v.String() == `""` || v.String() == "[]" || v.String() == "{}" {
+		if v.Value.Kind() != now.Kind() || v.String() == `""` || now.Kind() == ordered.Array ||
+			now.Kind() == ordered.Object {
 			values = append(values, v)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/reach"
 )
 
 // Usual returns the conversations of the seed that is used where no other is asked for.
@@ -24,6 +25,7 @@ type Decision struct {
 	Line, Col int // 1-based, in runes
 	Reached   []jinja.Outcome
 	Missing   []jinja.Outcome
+	Proofs    map[jinja.Outcome]string // why those that are missing are out of reach, as far as is known
 }
 
 // Counts returns how many outcomes were reached of how many that count.
@@ -44,12 +46,16 @@ func (x *Exploration) Decisions() []Decision {
 	all := make([]Decision, len(x.Template.Sites()))
 	for i, s := range x.Template.Sites() {
 		pos := x.Template.Source.Position(s.Off)
-		all[i] = Decision{Site: s, Line: pos.Line, Col: pos.Col}
+		all[i] = Decision{Site: s, Line: pos.Line, Col: pos.Col, Proofs: map[jinja.Outcome]string{}}
 		for _, o := range s.Kind.Outcomes() {
 			if x.Coverage.Reached(i, o) {
 				all[i].Reached = append(all[i].Reached, o)
 			} else {
 				all[i].Missing = append(all[i].Missing, o)
+				key := reach.Outcome{Kind: s.Kind, Off: s.Off, Outcome: o}
+				if why, ok := x.Proofs[key]; ok {
+					all[i].Proofs[o] = why
+				}
 			}
 		}
 	}
@@ -69,11 +75,16 @@ func (x *Exploration) Summary() string {
 	}
 	text := fmt.Sprintf("%d of %d outcomes of its branches (%d%%)", reached, all, 100*reached/all)
 	var lines []string
+	proven := 0
 	for _, d := range x.Decisions() {
 		line := fmt.Sprint(d.Line)
-		if got, of := d.Counts(); got < of && !slices.Contains(lines, line) {
+		proven += len(d.Proofs)
+		if got, of := d.Counts(); got+len(d.Proofs) < of && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
+	}
+	if proven > 0 {
+		text += fmt.Sprintf(", %d are out of any request's reach", proven)
 	}
 	if len(lines) == 0 {
 		return text
@@ -100,6 +111,9 @@ func (x *Exploration) String() string {
 			reached, all = reached+got, all+of
 			for _, o := range d.Missing {
 				text := fmt.Sprintf("%d:%d: %s: never %s", d.Line, d.Col, d.Kind, o)
+				if why, ok := d.Proofs[o]; ok {
+					text += ", out of reach: " + why
+				}
 				if o == jinja.Empty {
 					text = "(" + text + ")"
 				}
@@ -120,6 +134,17 @@ func (x *Exploration) String() string {
 	return b.String()
 }
 
+// proofs are the reasons why outcomes of a decision are out of reach, as JSON.
+func proofs(d Decision) ordered.Value {
+	var members []ordered.Member
+	for _, o := range d.Missing {
+		if why, ok := d.Proofs[o]; ok {
+			members = append(members, ordered.MemberOf(o.String(), ordered.Str(why)))
+		}
+	}
+	return ordered.ObjectOf(members...)
+}
+
 // Value is the exploration as JSON.
 func (x *Exploration) Value() ordered.Value {
 	names := func(outcomes []jinja.Outcome) ordered.Value {
@@ -136,7 +161,7 @@ func (x *Exploration) Value() ordered.Value {
 			ordered.MemberOf("column", ordered.Int(d.Col)),
 			ordered.MemberOf("kind", ordered.Str(d.Kind.String())),
 			ordered.MemberOf("reached", names(d.Reached)),
-			ordered.MemberOf("missing", names(d.Missing))))
+			ordered.MemberOf("missing", names(d.Missing)), ordered.MemberOf("proofs", proofs(d))))
 	}
 	return ordered.ObjectOf(ordered.MemberOf("reached", ordered.Int(reached)),
 		ordered.MemberOf("outcomes", ordered.Int(all)),

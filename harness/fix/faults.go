@@ -603,7 +603,7 @@ func (m *mender) unionFaults() []fault {
 			t))
 	}
 	joined := types(ordered.Str("string" + union + "null"))
-	// A template that has a way for each type of a list has one for what is no type as well.
+	// A template that spells each type of a list spells a value that is no type, too.
 	untyped := types(ordered.ArrayOf(text, ordered.Value{}))
 	faults := m.put(types(ordered.ArrayOf(text, null)), never, joined, types(text), untyped)
 	return append(faults, m.put(types(ordered.Value{}, typed(text), typed(null)), never,

@@ -127,7 +127,7 @@ func orNone(s *site) ([]Edit, bool) {
 	return s.filtered("default(none)"), !isTest
 }
 
-// notText makes a test for what can be gone through fail for text.
+// notText makes a test for iterable values fail for text.
 func notText(s *site) ([]Edit, bool) {
 	t, ok := s.x.(*syntax.Test)
 	at := strings.LastIndex(s.text, " is ")

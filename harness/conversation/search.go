@@ -1,0 +1,416 @@
+package conversation
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/reach"
+)
+
+// searcher looks for conversations that reach more outcomes.
+type searcher struct {
+	*Exploration
+	most    int
+	rand    *rand.Rand
+	slicer  *slicer
+	sites   map[decisionKey]int
+	pool    []tried
+	reached map[[2]int]int // how many of the pool reached an outcome
+}
+
+// tried is a conversation that was rendered.
+type tried struct {
+	Conversation
+	cover    jinja.Coverage
+	followed *followed // once it is wanted
+}
+
+// done reports whether there is nothing left to find, or nothing to find it with.
+func (s *searcher) done() bool {
+	if s.Renders >= s.most {
+		return true
+	}
+	for i, site := range s.Template.Sites() {
+		for _, o := range site.Kind.Outcomes() {
+			if s.wanted(i, o) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// wanted reports whether an outcome counts, is unreached, and may be within reach.
+func (s *searcher) wanted(site int, o jinja.Outcome) bool {
+	if o == jinja.Empty || s.Coverage.Reached(site, o) {
+		return false
+	}
+	at := s.Template.Sites()[site]
+	_, proven := s.Proofs[reach.Outcome{Kind: at.Kind, Off: at.Off, Outcome: o}]
+	return !proven
+}
+
+// enough is how many conversations that reach an outcome are kept in the pool.
+const enough = 3
+
+// try renders a conversation and keeps it where it reaches something new. One that reaches
+// something that few did goes into the pool, from which others are made.
+func (s *searcher) try(c Conversation) bool {
+	s.Renders++
+	var one jinja.Coverage
+	_, _ = s.Template.Cover(c.Input(s.Bound), &one) // a refusal reaches something, too
+	rare := len(s.pool) < enough
+	for i, site := range s.Template.Sites() {
+		for _, o := range site.Kind.Outcomes() {
+			if key := [2]int{i, int(o)}; one.Reached(i, o) && s.reached[key] < enough {
+				s.reached[key]++
+				rare = true
+			}
+		}
+	}
+	if rare {
+		s.pool = append(s.pool, tried{Conversation: c, cover: one})
+	}
+	if !s.Coverage.Add(&one) {
+		return false
+	}
+	s.Conversations = append(s.Conversations, c)
+	return true
+}
+
+// target is an outcome that is still unreached, of a decision that is reached.
+type target struct {
+	site    int
+	outcome jinja.Outcome
+	slice   *slice
+	in      branch
+	from    int            // the pool up to here was looked at
+	queue   []Conversation // to look at next, nearest first
+	todo    []change       // changes of the conversation that is looked at
+	now     Conversation
+	tried   map[string]int  // changes, by pattern and value
+	seen    map[string]bool // the ways that the condition was read
+}
+
+// change is another value at a path.
+type change struct {
+	path string
+	to   value
+}
+
+const (
+	turn      = 24 // how many changes are tried of a target before it is another one's turn
+	samePlace = 2  // at how many places of a pattern a value is tried
+	maxQueue  = 16 // how many conversations of a target wait at most
+	maxPlaces = 48 // how many paths of a conversation are changed
+)
+
+// search gives each target its turn, again and again. A target looks first at single values that
+// its condition, and the statements that it depends on, read; a conversation in which the condition is then read
+// in another way is looked at in turn. Where this comes to an end, it goes on with conversations
+// that differ at random.
+func (s *searcher) search() {
+	if s.done() {
+		return
+	}
+	s.slicer = newSlicer(s.Template.Source)
+	s.sites = map[decisionKey]int{}
+	for i, site := range s.Template.Sites() {
+		s.sites[decisionKey{site.Kind, site.Off}] = i
+	}
+	targets := map[[2]int]*target{}
+	for round := 0; ; round++ {
+		if round == 1 { // an outcome that is found at once needs no proof
+			if s.Proofs = reach.Unreachable(s.Template.Source); s.done() {
+				return
+			}
+		}
+		open := false
+		for site, kind := range s.Template.Sites() {
+			for _, o := range kind.Kind.Outcomes() {
+				in := s.slicer.decisions[decisionKey{kind.Kind, kind.Off}].in
+				if !s.wanted(site, o) || !s.near(site, in) {
+					continue
+				}
+				key := [2]int{site, int(o)}
+				t := targets[key]
+				if t == nil {
+					t = &target{site: site, outcome: o, slice: s.slicer.slice(kind), in: in,
+						tried: map[string]int{}, seen: map[string]bool{}}
+					targets[key] = t
+				}
+				open = true
+				for range turn {
+					if s.step(t); s.done() {
+						return
+					}
+					if s.Coverage.Reached(site, o) {
+						break
+					}
+				}
+			}
+		}
+		if !open {
+			return
+		}
+	}
+}
+
+// near reports whether a conversation reached the decision, or at least where it stands.
+func (s *searcher) near(site int, in branch) bool {
+	for _, o := range s.Template.Sites()[site].Kind.Outcomes() {
+		if s.Coverage.Reached(site, o) {
+			return true
+		}
+	}
+	return !in.macro && (!in.set || s.Coverage.Reached(s.sites[in.decisionKey], in.outcome))
+}
+
+// step makes one render for a target.
+func (s *searcher) step(t *target) {
+	for len(t.todo) > 0 {
+		c := t.todo[0]
+		t.todo = t.todo[1:]
+		key := pattern(c.path) + "=" + c.to.String()
+		if t.tried[key] >= samePlace {
+			continue
+		}
+		changed, ok := t.now.with(c.path, c.to)
+		if !ok {
+			continue
+		}
+		t.tried[key]++
+		s.look(t, changed)
+		return
+	}
+	if len(t.queue) == 0 {
+		for ; t.from < len(s.pool) && len(t.queue) < maxQueue; t.from++ {
+			if s.comes(t, t.from) {
+				t.queue = append(t.queue, s.pool[t.from].Conversation)
+			}
+		}
+	}
+	if len(t.queue) > 0 {
+		t.now, t.queue = t.queue[0], t.queue[1:]
+		f := s.follow(t.now)
+		t.seen[f.way(t.slice)] = true
+		t.todo = s.changes(t, f)
+		return
+	}
+	s.try(s.shuffled(t))
+}
+
+// comes reports whether a conversation of the pool comes to the target's decision, or to where it
+// stands if none comes to the decision itself.
+func (s *searcher) comes(t *target, i int) bool {
+	there := false
+	for _, o := range s.Template.Sites()[t.site].Kind.Outcomes() {
+		if s.pool[i].cover.Reached(t.site, o) {
+			return true
+		}
+		there = there || s.Coverage.Reached(t.site, o)
+	}
+	return !there && (!t.in.set || s.pool[i].cover.Reached(s.sites[t.in.decisionKey], t.in.outcome))
+}
+
+// look renders a changed conversation, and queues it where the target's condition was read in a way
+// that is new.
+func (s *searcher) look(t *target, c Conversation) {
+	if s.try(c) || len(t.queue) >= maxQueue {
+		return // conversations of the pool get their turn
+	}
+	f := s.follow(c)
+	if way := f.way(t.slice); !t.seen[way] {
+		t.seen[way] = true
+		t.queue = append(t.queue, c)
+	}
+}
+
+// followed is a render's variables, with the places where it read them.
+type followed struct {
+	vars  ordered.Value
+	trace *jinja.Trace
+}
+
+func (s *searcher) follow(c Conversation) *followed {
+	s.Renders++
+	in := c.Input(s.Bound)
+	return &followed{s.Template.Vars(in), s.Template.Follow(in)}
+}
+
+// way describes how a condition was read: which paths, and whether they were there.
+func (f *followed) way(s *slice) string {
+	reads := f.trace.Reads()
+	var all []string
+	for p := range f.trace.Places() {
+		if level, ok := s.levels[p.Off]; ok && level <= 1 {
+			r := reads[p.Read]
+			v, there := lookUp(f.vars, r.Path)
+			way := pattern(r.Path) + " absent"
+			if there {
+				way = pattern(r.Path) + " " + v.Kind().String()
+			}
+			all = append(all, way)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), ";")
+}
+
+// place is a path with how far the place where it was read is from a condition.
+type place struct {
+	path  string
+	level int
+}
+
+// places returns the paths that a slice read, the nearest first, and then all others.
+func (f *followed) places(s *slice) []place {
+	reads := f.trace.Reads()
+	levels := make([]int, len(reads))
+	for i := range levels {
+		levels[i] = maxLevel
+	}
+	for p := range f.trace.Places() {
+		if level, ok := s.levels[p.Off]; ok {
+			levels[p.Read] = min(levels[p.Read], level)
+		}
+	}
+	all := make([]place, len(reads))
+	for i, r := range reads {
+		all[i] = place{r.Path, levels[i]}
+	}
+	slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(a.level, b.level) })
+	return all
+}
+
+// changes returns the changes of a conversation that its trace suggests for a target.
+func (s *searcher) changes(t *target, f *followed) []change {
+	var all []change
+	for i, p := range f.places(t.slice) {
+		if i == maxPlaces {
+			break
+		}
+		all = append(all, lent(f.vars, p.path)...)
+		for _, v := range s.values(t, f, p.path) {
+			all = append(all, change{p.path, v})
+		}
+	}
+	return all
+}
+
+// maxLent bounds how many values of its neighbours a path is given.
+const maxLent = 3
+
+// lent returns changes that put at a path that is not there the values of the fields beside it, and
+// those that put a field beside it, which has the path's own, in place of both: clients name fields
+// otherwise, and wrap them.
+func lent(vars ordered.Value, path string) []change {
+	steps := split(path)
+	if _, there := lookUp(vars, path); there || len(steps) < 2 {
+		return nil
+	}
+	key := steps[len(steps)-1]
+	parent := strings.TrimSuffix(strings.TrimSuffix(path, key), ".")
+	holder, _ := lookUp(vars, parent)
+	var all []change
+	n := 0
+	for _, m := range holder.Members() {
+		if _, has := m.Value.Get(key); has {
+			all = append(all, change{parent, value{Value: m.Value}})
+		} else if n++; n <= maxLent {
+			all = append(all, change{path, value{Value: m.Value}})
+		}
+	}
+	return all
+}
+
+// values returns values for a path: literals that met it, the literals of the slice, and a value of
+// every kind.
+func (s *searcher) values(t *target, f *followed, path string) []value {
+	now, there := lookUp(f.vars, path)
+	values := literals(f.vars, path, f.trace)
+	for _, v := range t.slice.values {
+		values = append(values, value{Value: v})
+	}
+	return append(values, alternatives(now, there)...)
+}
+
+// shuffled returns a conversation that comes to a target's decision, changed at random.
+func (s *searcher) shuffled(t *target) Conversation {
+	var from []int
+	for i := range s.pool {
+		if s.comes(t, i) {
+			from = append(from, i)
+		}
+	}
+	if len(from) == 0 || s.rand.IntN(4) == 0 {
+		from = append(from, s.rand.IntN(len(s.pool)))
+	}
+	base := &s.pool[from[s.rand.IntN(len(from))]]
+	c := base.Conversation
+	if base.followed == nil {
+		base.followed = s.follow(c)
+	}
+	f := base.followed
+	places := f.places(t.slice)
+	near := slices.IndexFunc(places, func(p place) bool { return p.level == maxLevel })
+	if near <= 0 || s.rand.IntN(8) == 0 {
+		near = len(places)
+	}
+	for n := 1 + s.rand.IntN(4); n > 0; n-- {
+		if near == 0 || s.rand.IntN(3) == 0 {
+			c = s.rearranged(c)
+			continue
+		}
+		path := places[s.rand.IntN(near)].path
+		values := s.values(t, f, path)
+		if changed, ok := c.with(path, values[s.rand.IntN(len(values))]); ok {
+			c = changed
+		}
+	}
+	return c
+}
+
+// maxMessages bounds how long a conversation grows by others.
+const maxMessages = 40
+
+// rearranged changes the messages, tools or switches of a conversation as a whole.
+func (s *searcher) rearranged(c Conversation) Conversation {
+	r := c.Request
+	messages := slices.Clone(r.Messages)
+	other := s.pool[s.rand.IntN(len(s.pool))].Request
+	words := ""
+	i := 0
+	if len(messages) > 0 {
+		i = s.rand.IntN(len(messages))
+	}
+	switch how := s.rand.IntN(8); {
+	case how == 0 && len(messages) > 1:
+		messages, words = slices.Delete(messages, i, i+1), "a message less"
+	case how == 1 && len(messages) > 0:
+		messages, words = slices.Insert(messages, i, messages[i]), "a message twice"
+	case how == 2 && i > 0:
+		messages[i-1], messages[i] = messages[i], messages[i-1]
+		words = "two messages in another order"
+	case how == 3 && len(other.Messages) > 0:
+		m := other.Messages[s.rand.IntN(len(other.Messages))]
+		messages, words = slices.Insert(messages, i, m), "another message"
+	case how == 4 && len(messages) < maxMessages:
+		messages, words = append(messages, other.Messages...), "another conversation"
+	case how == 5:
+		r.Tools, words = other.Tools, "other tools"
+	case how == 6:
+		r.Kwargs, words = other.Kwargs, "other switches"
+	default:
+		for _, k := range other.Kwargs.Members() {
+			r.Kwargs = r.Kwargs.With(k.Key, k.Value)
+		}
+		r.NoGeneration, words = !r.NoGeneration, "more switches"
+	}
+	r.Messages = messages
+	return Conversation{Name: c.Name + "; " + words, Request: r, Beyond: true}
+}

@@ -1,0 +1,186 @@
+package reach
+
+import "github.com/goassay/assay/engine/jinja/syntax"
+
+// assume narrows the facts to the renders in which a condition holds, or does not.
+func (p *prover) assume(x syntax.Expr, holds bool, e *env) {
+	if e.dead {
+		return
+	}
+	switch x := x.(type) {
+	case *syntax.Unary:
+		if x.Op == "not" {
+			p.assume(x.X, !holds, e)
+			return
+		}
+	case *syntax.Logic:
+		if (x.Op == "and") == holds {
+			p.assume(x.X, holds, e)
+			p.assume(x.Y, holds, e)
+			return
+		}
+		// one of the two is as it is not held: where the other one cannot be, it is this one
+		probe := e.clone()
+		probe.dead = false
+		p.assume(x.X, holds, probe)
+		first := !probe.dead && p.may(x.X, holds, e)
+		probe = e.clone()
+		p.assume(x.X, !holds, probe)
+		second := !probe.dead && p.may(x.Y, holds, probe)
+		switch {
+		case !first && !second:
+			e.dead = true
+		case !first:
+			p.assume(x.X, !holds, e)
+			p.assume(x.Y, holds, e)
+		case !second:
+			p.assume(x.X, holds, e)
+		}
+	case *syntax.Test:
+		if is, known := tests[x.Name]; known {
+			if holds {
+				p.narrow(x.X, val{kinds: is.surely | is.maybe}, e)
+			} else {
+				p.narrow(x.X, val{kinds: everything &^ is.surely}, e)
+			}
+		}
+	case *syntax.Compare:
+		p.assumeCompared(x, holds, e)
+	}
+	want := truthy
+	if !holds {
+		want = falsy
+	}
+	p.narrow(x, val{kinds: want}, e)
+}
+
+// may reports whether a condition may hold, or not.
+func (p *prover) may(x syntax.Expr, holds bool, e *env) bool {
+	v := p.quietly(x, e)
+	if holds {
+		return v.kinds&truthy != 0
+	}
+	return v.kinds&falsy != 0
+}
+
+// quietly evaluates an expression and leaves the environment alone.
+func (p *prover) quietly(x syntax.Expr, e *env) val { return p.eval(x, e.clone()) }
+
+// narrow notes that an expression's value is in a set.
+func (p *prover) narrow(x syntax.Expr, to val, e *env) {
+	key, of, ok := keyed(x)
+	if !ok || e.dead {
+		return
+	}
+	v := p.quietly(x, e).and(to)
+	if v.kinds == 0 {
+		e.dead = true
+		return
+	}
+	e.facts[key] = fact{v, of}
+	switch x := x.(type) {
+	case *syntax.Attr:
+		p.holds(x.X, x.Name, v, e)
+	case *syntax.Item:
+		if c, ok := x.Index.(*syntax.Const); ok && c.Kind == syntax.String {
+			p.holds(x.X, c.Text, v, e)
+		}
+	case *syntax.Filter:
+		switch x.Name {
+		case "upper", "lower", "trim", "string":
+			if v.kinds&blank == 0 && x.X != nil {
+				p.narrow(x.X, val{kinds: everything &^ undef &^ blank}, e)
+			}
+		}
+	}
+}
+
+// holds notes that a value has a member: no text, list or number has.
+func (p *prover) holds(x syntax.Expr, member string, v val, e *env) {
+	if v.kinds&undef == 0 && !valueMethods[member] {
+		p.narrow(x, val{kinds: dicts | object}, e)
+	}
+}
+
+func (p *prover) assumeCompared(x *syntax.Compare, holds bool, e *env) {
+	if len(x.Ops) != 1 {
+		return
+	}
+	op, other := x.Ops[0].Op, x.Ops[0].X
+	if op == "!=" || op == "not in" {
+		holds = !holds
+	}
+	switch op {
+	case "==", "!=":
+		a, b := p.quietly(x.X, e), p.quietly(other, e)
+		if holds {
+			p.narrow(x.X, sameAs(b), e)
+			p.narrow(other, sameAs(a), e)
+			return
+		}
+		if b.single() {
+			p.narrow(x.X, without(a, b), e)
+		}
+		if a.single() {
+			p.narrow(other, without(b, a), e)
+		}
+	case "in", "not in":
+		if choices, ok := p.choices(other, e); ok {
+			a := p.quietly(x.X, e)
+			if holds {
+				p.narrow(x.X, sameAs(choices), e)
+			} else {
+				p.narrow(x.X, without(a, choices), e)
+			}
+		}
+	case ">", "<", ">=", "<=":
+		p.assumeLength(x.X, op, other, holds, e)
+	}
+}
+
+// sameAs returns the values that equal those of a set.
+func sameAs(v val) val {
+	if v.kinds&(yes|number) != 0 {
+		v.kinds |= yes | number
+	}
+	if v.kinds&(no|zero) != 0 {
+		v.kinds |= no | zero
+	}
+	return v
+}
+
+// without returns a set without the constants of another.
+func without(a, b val) val {
+	out := a
+	out.kinds &^= b.kinds & (null | blank | undef)
+	if a.texts != nil && b.kinds&text != 0 {
+		out.texts = nil
+		for _, t := range a.texts {
+			if !b.and(val{kinds: text, texts: []string{t}}).has() {
+				out.texts = append(out.texts, t)
+			}
+		}
+		if out.texts == nil {
+			out.kinds &^= text
+		}
+	}
+	return out
+}
+
+// has reports whether anything is in the set.
+func (v val) has() bool { return v.kinds != 0 }
+
+// assumeLength notes of x that "x|length > 0" holds, or does not.
+func (p *prover) assumeLength(x syntax.Expr, op string, other syntax.Expr, holds bool, e *env) {
+	f, ok := x.(*syntax.Filter)
+	c, isConst := other.(*syntax.Const)
+	if !ok || !isConst || f.X == nil || f.Name != "length" && f.Name != "count" {
+		return
+	}
+	switch {
+	case op == ">" && holds, op == ">=" && holds && c.Text != "0":
+		p.narrow(f.X, val{kinds: truthy}, e)
+	case op == ">" && c.Text == "0":
+		p.narrow(f.X, val{kinds: falsy | object}, e)
+	}
+}

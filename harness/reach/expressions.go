@@ -1,0 +1,647 @@
+package reach
+
+import (
+	stdstrings "strings"
+
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/jinja/syntax"
+)
+
+// mutators are the methods that change a list or an object.
+var mutators = map[string]bool{
+	"append": true, "extend": true, "insert": true, "pop": true, "remove": true, "clear": true,
+	"update": true, "setdefault": true, "popitem": true, "sort": true, "reverse": true,
+	"add": true, "discard": true,
+}
+
+// methods are the kinds of values that methods return; of the same value always the same one.
+var methods = map[string]kinds{
+	"startswith": bools, "endswith": bools, "isdigit": bools, "isalpha": bools, "isspace": bools,
+	"isupper": bools, "islower": bools, "isalnum": bools, "isnumeric": bools,
+	"strip": strings, "lstrip": strings, "rstrip": strings, "lower": strings, "upper": strings,
+	"title": strings, "capitalize": strings, "replace": strings, "format": strings,
+	"join": strings, "removeprefix": strings, "removesuffix": strings,
+	"split": lists, "rsplit": lists, "splitlines": lists,
+	"find": numbers, "rfind": numbers, "index": numbers, "count": numbers,
+	"get": everything, "items": everything, "keys": everything, "values": everything,
+}
+
+// filters are the kinds of values that filters return; of the same value always the same one.
+var filters = map[string]kinds{
+	"trim": strings, "lower": strings, "upper": strings, "title": strings, "capitalize": strings,
+	"replace": strings, "string": strings, "join": strings, "tojson": text, "indent": strings,
+	"escape": strings, "e": strings, "format": strings, "safe": strings, "center": strings,
+	"truncate": strings, "wordwrap": strings, "striptags": strings, "urlencode": strings,
+	"length": numbers, "count": numbers, "int": numbers, "float": numbers, "round": numbers,
+	"abs": numbers, "sum": everything, "list": lists, "sort": lists, "dictsort": lists,
+	"first": everything, "last": everything, "default": everything, "d": everything,
+	"map": object, "select": object, "reject": object, "selectattr": object,
+	"rejectattr": object, "unique": object, "batch": object, "groupby": lists, "slice": object,
+	"items": object, "reverse": everything, "attr": everything, "min": everything,
+	"max": everything, "wordcount": numbers,
+}
+
+// rearranging are the filters whose results have nothing in them but parts of their values.
+var rearranging = map[string]bool{
+	"list": true, "sort": true, "dictsort": true, "items": true, "reverse": true, "unique": true,
+	"trim": true, "string": true, "lower": true, "upper": true, "tojson": true,
+}
+
+// dictMethods are names that an object answers to before its members.
+var dictMethods = map[string]bool{
+	"items": true, "keys": true, "values": true, "get": true, "pop": true, "update": true,
+	"copy": true, "clear": true, "setdefault": true, "popitem": true, "fromkeys": true,
+}
+
+// valueMethods are the attributes of values in Python that have no underscore, those of objects
+// among them.
+var valueMethods = func() map[string]bool {
+	all := map[string]bool{}
+	for _, name := range stdstrings.Fields(`append as_integer_ratio bit_count bit_length capitalize
+		casefold center clear conjugate copy count denominator encode endswith expandtabs extend
+		find format format_map from_bytes fromhex fromkeys get hex imag index insert isalnum
+		isalpha isascii isdecimal isdigit isidentifier islower isnumeric isprintable isspace
+		istitle isupper is_integer items join keys ljust lower lstrip maketrans numerator partition
+		pop popitem real remove removeprefix removesuffix replace reverse rfind rindex rjust
+		rpartition rsplit rstrip setdefault sort split splitlines startswith strip swapcase title
+		to_bytes translate update upper values zfill`) {
+		all[name] = true
+	}
+	return all
+}()
+
+// isNamed reports whether an expression is a variable of that name.
+func isNamed(x syntax.Expr, name string) bool {
+	n, ok := x.(*syntax.Name)
+	return ok && n.Name == name
+}
+
+// spelled writes an expression that always has the same value in one way, and notes the names that
+// its value hangs on; false: it may have another one the next time.
+func spelled(x syntax.Expr, b *stdstrings.Builder, of *[]string) bool {
+	all := func(xs ...syntax.Expr) bool {
+		for _, x := range xs {
+			b.WriteByte('(')
+			if x != nil && !spelled(x, b, of) {
+				return false
+			}
+			b.WriteByte(')')
+		}
+		return true
+	}
+	args := func(a syntax.Args) bool {
+		return len(a.Keywords) == 0 && a.Star == nil && a.StarStar == nil && all(a.Args...)
+	}
+	switch x := x.(type) {
+	case *syntax.Name:
+		b.WriteString(x.Name)
+		*of = append(*of, x.Name)
+		return true
+	case *syntax.Const:
+		b.WriteString(string(rune('0'+int(x.Kind))) + "\"" + x.Text + "\"")
+		return true
+	case *syntax.Attr:
+		if !spelled(x.X, b, of) {
+			return false
+		}
+		b.WriteString("." + x.Name)
+		*of = append(*of, "."+x.Name)
+		return true
+	case *syntax.Item:
+		if !spelled(x.X, b, of) {
+			return false
+		}
+		if c, ok := x.Index.(*syntax.Const); ok && c.Kind == syntax.String && !dictMethods[c.Text] {
+			b.WriteString("." + c.Text)
+			*of = append(*of, "."+c.Text)
+			return true
+		}
+		b.WriteString("[")
+		return all(x.Index)
+	case *syntax.Slice:
+		b.WriteString(":")
+		return all(x.Start, x.Stop, x.Step)
+	case *syntax.Tuple:
+		b.WriteString("tuple")
+		return all(x.Items...)
+	case *syntax.List:
+		b.WriteString("list")
+		return all(x.Items...)
+	case *syntax.Unary:
+		b.WriteString(x.Op)
+		return all(x.X)
+	case *syntax.Binary:
+		b.WriteString(x.Op)
+		return all(x.X, x.Y)
+	case *syntax.Logic:
+		b.WriteString(x.Op)
+		return all(x.X, x.Y)
+	case *syntax.Compare:
+		if !all(x.X) {
+			return false
+		}
+		for _, op := range x.Ops {
+			b.WriteString(op.Op)
+			if !all(op.X) {
+				return false
+			}
+		}
+		return true
+	case *syntax.Filter:
+		if _, ok := filters[x.Name]; !ok || x.X == nil || !all(x.X) {
+			return false
+		}
+		b.WriteString("|" + x.Name)
+		return args(x.Args)
+	case *syntax.Test:
+		if !all(x.X) {
+			return false
+		}
+		b.WriteString(" is " + x.Name)
+		return args(x.Args)
+	case *syntax.Call:
+		f, ok := x.Func.(*syntax.Attr)
+		if _, known := methods[f0(f)]; !ok || !known || !all(f.X) {
+			return false
+		}
+		b.WriteString("." + f.Name + "!")
+		return args(x.Args)
+	}
+	return false
+}
+
+// f0 is the name of a method.
+func f0(f *syntax.Attr) string {
+	if f == nil {
+		return ""
+	}
+	return f.Name
+}
+
+// keyed returns the key under which facts about an expression are kept.
+func keyed(x syntax.Expr) (key string, of []string, ok bool) {
+	if n, isName := x.(*syntax.Name); isName {
+		return n.Name, []string{n.Name}, true
+	}
+	var b stdstrings.Builder
+	if !spelled(x, &b, &of) || len(of) == 0 {
+		return "", nil, false
+	}
+	return b.String(), of, true
+}
+
+// eval returns the values that an expression may have.
+func (p *prover) eval(x syntax.Expr, e *env) val {
+	if p.steps++; p.steps > maxSteps || e.dead {
+		return top
+	}
+	v := p.structural(x, e)
+	switch x.(type) {
+	case *syntax.Const, *syntax.Name:
+		return v
+	}
+	if key, _, ok := keyed(x); ok {
+		if f, known := e.facts[key]; known {
+			if v = v.and(f.val); v.kinds == 0 {
+				e.dead = true // no value is left: no render comes here
+			}
+		}
+	}
+	return v
+}
+
+// all evaluates expressions, and returns where their values are from.
+func (p *prover) all(e *env, xs ...syntax.Expr) from {
+	var f from
+	for _, x := range xs {
+		if x != nil && !e.dead {
+			f |= p.eval(x, e).from
+		}
+	}
+	return f
+}
+
+func (p *prover) args(a syntax.Args, e *env) from {
+	f := p.all(e, a.Args...)
+	for _, k := range a.Keywords {
+		f |= p.all(e, k.Value)
+	}
+	return f | p.all(e, a.Star, a.StarStar)
+}
+
+func constant(c *syntax.Const) val {
+	v := val{json: true}
+	switch c.Kind {
+	case syntax.None:
+		v.kinds = null
+	case syntax.True:
+		v.kinds = yes
+	case syntax.False:
+		v.kinds = no
+	case syntax.Int, syntax.Float:
+		v.kinds = numbers
+		if c.Kind == syntax.Int {
+			v.kinds = number
+			if stdstrings.Trim(c.Text, "0_") == "" {
+				v.kinds = zero
+			}
+		}
+	case syntax.String, syntax.Data:
+		if v.kinds = blank; c.Text != "" {
+			v.kinds, v.texts = text, []string{c.Text}
+		}
+	}
+	return v
+}
+
+// structural returns the values of an expression by its operands.
+func (p *prover) structural(x syntax.Expr, e *env) val {
+	switch x := x.(type) {
+	case *syntax.Name:
+		for _, m := range p.macros[x.Name] { // as a value it may be called anywhere
+			p.call(m, e, nil)
+		}
+		if f, ok := e.facts[x.Name]; ok {
+			return f.val
+		}
+		return p.free(x.Name, e)
+	case *syntax.Const:
+		return constant(x)
+	case *syntax.Tuple:
+		return p.literal(len(x.Items), e, x.Items...)
+	case *syntax.List:
+		return p.literal(len(x.Items), e, x.Items...)
+	case *syntax.Dict:
+		v := val{kinds: noMembers}
+		if len(x.Items) > 0 {
+			v.kinds = members
+		}
+		for _, pair := range x.Items {
+			v.from |= p.all(e, pair.Key, pair.Value)
+		}
+		return v
+	case *syntax.Unary:
+		v := p.eval(x.X, e)
+		if x.Op != "not" {
+			return val{kinds: v.kinds&numbers | number | zero, from: v.from}
+		}
+		out := val{from: v.from}
+		if v.kinds&truthy != 0 {
+			out.kinds |= no
+		}
+		if v.kinds&falsy != 0 {
+			out.kinds |= yes
+		}
+		return out
+	case *syntax.Binary:
+		a, b := p.eval(x.X, e), p.eval(x.Y, e)
+		v := val{from: a.from | b.from}
+		switch {
+		case x.Op == "+" && (a.kinds&strings != 0 && b.kinds&strings != 0):
+			if v.kinds = strings; a.kinds&blank == 0 || b.kinds&blank == 0 {
+				v.kinds = text
+			}
+			if a.kinds&^strings&^undef != 0 && b.kinds&^strings&^undef != 0 {
+				v.kinds |= numbers | lists | object
+			}
+		case x.Op == "+" && (a.kinds|b.kinds)&^lists == 0:
+			v.kinds = lists
+		case a.kinds&^numbers == 0 && b.kinds&^numbers == 0:
+			v.kinds = numbers
+		default:
+			v.kinds = everything &^ undef
+		}
+		return v
+	case *syntax.Logic:
+		a := p.eval(x.X, e)
+		inner := e.clone()
+		want := truthy
+		if x.Op == "or" {
+			want = falsy
+		}
+		rest := a.limited(everything &^ want)
+		if a.kinds&want == 0 || e.dead {
+			return rest
+		}
+		p.assume(x.X, x.Op == "and", inner)
+		b := p.eval(x.Y, inner)
+		if inner.dead {
+			return rest
+		}
+		v := rest.or(b)
+		v.from |= a.from
+		return v
+	case *syntax.Concat:
+		v := val{kinds: strings}
+		for _, item := range x.Items {
+			part := p.eval(item, e)
+			if v.from |= part.from; part.kinds&^(text|null|bools|numbers) == 0 {
+				v.kinds = text
+			}
+		}
+		return v
+	case *syntax.Compare:
+		return p.compare(x, e)
+	case *syntax.Cond:
+		var v val
+		p.branches(jinja.SiteCond, x.Offset(), x.Test, e,
+			func(e *env) { v = v.or(p.eval(x.Then, e)) },
+			func(e *env) {
+				if x.Else == nil {
+					v = v.or(val{kinds: undef})
+				} else {
+					v = v.or(p.eval(x.Else, e))
+				}
+			})
+		v.from |= fromOther
+		return v
+	case *syntax.Attr:
+		return p.inner(p.eval(x.X, e), valueMethods[x.Name])
+	case *syntax.Item:
+		v := p.eval(x.X, e)
+		if _, ok := x.Index.(*syntax.Slice); ok {
+			p.all(e, x.Index)
+			return val{kinds: v.kinds&strings | v.kinds&lists | strings | lists, from: v.from, json: v.json}
+		}
+		p.all(e, x.Index)
+		c, ok := x.Index.(*syntax.Const)
+		return p.inner(v, !ok || c.Kind == syntax.String && valueMethods[c.Text])
+	case *syntax.Slice:
+		return val{kinds: object, from: p.all(e, x.Start, x.Stop, x.Step)}
+	case *syntax.Call:
+		return p.called(x, e)
+	case *syntax.Filter:
+		return p.filter(x, e)
+	case *syntax.Test:
+		v := p.eval(x.X, e)
+		f := v.from | p.args(x.Args, e)
+		var out kinds
+		switch is, known := tests[x.Name]; {
+		case !known:
+			out = bools
+		default:
+			if v.kinds&is.surely != 0 || v.kinds&is.maybe != 0 {
+				out |= yes
+			}
+			if v.kinds&^is.surely != 0 {
+				out |= no
+			}
+		}
+		return val{kinds: out, from: f}
+	}
+	return top
+}
+
+func (p *prover) literal(n int, e *env, xs ...syntax.Expr) val {
+	v := val{kinds: noItems}
+	if n > 0 {
+		v.kinds = items
+	}
+	v.from = p.all(e, xs...)
+	return v
+}
+
+// inner returns the values that a value may hold; its name may also be that of a method.
+func (p *prover) inner(v val, method bool) val {
+	if v.json && !method && !p.mutates {
+		return missing
+	}
+	return top
+}
+
+// test says of which kinds the values are that a test holds for.
+type test struct{ surely, maybe kinds }
+
+var tests = map[string]test{
+	"defined": {surely: everything &^ undef}, "undefined": {surely: undef},
+	"none": {surely: null}, "true": {surely: yes}, "false": {surely: no},
+	"boolean": {surely: bools}, "string": {surely: strings},
+	"number": {surely: numbers | bools}, "mapping": {surely: dicts, maybe: object},
+	"sequence": {surely: strings | lists | dicts, maybe: object | undef},
+	"iterable": {surely: strings | lists | dicts, maybe: object | undef},
+}
+
+// compare returns the values that a comparison may have.
+func (p *prover) compare(x *syntax.Compare, e *env) val {
+	a := p.eval(x.X, e)
+	out := val{kinds: bools, from: a.from}
+	if len(x.Ops) != 1 {
+		for _, op := range x.Ops {
+			out.from |= p.all(e, op.X)
+		}
+		return out
+	}
+	op := x.Ops[0]
+	b := p.eval(op.X, e)
+	out.from |= b.from
+	switch op.Op {
+	case "==", "!=":
+		out.kinds = equal(a, b)
+	case "in", "not in":
+		out.kinds = p.within(a, op.X, b, e)
+	default:
+		return out
+	}
+	if op.Op == "!=" || op.Op == "not in" {
+		out.kinds = flipped(out.kinds)
+	}
+	return out
+}
+
+func flipped(k kinds) kinds {
+	var out kinds
+	if k&yes != 0 {
+		out |= no
+	}
+	if k&no != 0 {
+		out |= yes
+	}
+	return out
+}
+
+// within returns whether a value may be in another one.
+func (p *prover) within(a val, in syntax.Expr, b val, e *env) kinds {
+	if choices, ok := p.choices(in, e); ok {
+		k := equal(a, choices)
+		if k&yes != 0 && k&no == 0 && len(choices.texts) > 1 {
+			k |= no
+		}
+		if a.kinds&^(text|blank|null|bools) == 0 && a.some() && covers(choices, a) {
+			return yes
+		}
+		return k
+	}
+	if b.kinds&^(undef|noItems|noMembers) == 0 {
+		return no
+	}
+	return bools
+}
+
+// covers reports whether each value of b is one that a names.
+func covers(a, b val) bool {
+	return b.kinds&^a.kinds == 0 && (b.kinds&text == 0 || a.and(b).same2(b))
+}
+
+func (v val) same2(o val) bool {
+	return v.kinds == o.kinds && len(v.texts) == len(o.texts)
+}
+
+// choices returns the values of a list of constants.
+func (p *prover) choices(x syntax.Expr, e *env) (val, bool) {
+	var xs []syntax.Expr
+	switch x := x.(type) {
+	case *syntax.List:
+		xs = x.Items
+	case *syntax.Tuple:
+		xs = x.Items
+	default:
+		return val{}, false
+	}
+	var v val
+	for _, x := range xs {
+		c, ok := x.(*syntax.Const)
+		if !ok || c.Kind == syntax.Int || c.Kind == syntax.Float {
+			return val{}, false
+		}
+		v = v.or(constant(c))
+	}
+	return v, v.kinds != 0 && v.some()
+}
+
+// call notes a call of a macro; without arguments it may have any.
+func (p *prover) call(m *macro, e *env, args *syntax.Args) {
+	if !m.called {
+		m.called, p.changed = true, true
+	}
+	given := make([]val, len(m.params))
+	for i := range given {
+		given[i] = val{}
+	}
+	switch {
+	case args == nil || args.Star != nil || args.StarStar != nil:
+		for i := range given {
+			given[i] = top
+		}
+	default:
+		for i, x := range args.Args {
+			if v := p.eval(x, e); i < len(given) {
+				given[i] = v
+			}
+		}
+		for _, k := range args.Keywords {
+			v := p.eval(k.Value, e)
+			for i, name := range m.Params.Params {
+				if name.Name == k.Name {
+					given[i] = v
+				}
+			}
+		}
+	}
+	if e.dead {
+		return
+	}
+	for i, v := range given {
+		if d := i - (len(given) - len(m.Defaults)); v.kinds == 0 && d < 0 {
+			v = val{kinds: undef}
+		}
+		if now := m.params[i].or(v); !now.same(m.params[i]) {
+			m.params[i], p.changed = now, true
+		}
+	}
+}
+
+// called returns the values that a call may have.
+func (p *prover) called(x *syntax.Call, e *env) val {
+	switch f := x.Func.(type) {
+	case *syntax.Name:
+		if all := p.macros[f.Name]; all != nil {
+			for _, m := range all {
+				p.call(m, e, &x.Args)
+			}
+			p.forgetMacros(e)
+			return val{kinds: strings, from: fromOther}
+		}
+		from := p.args(x.Args, e)
+		if p.assigned[f.Name] {
+			p.forgetMacros(e)
+			return top
+		}
+		switch f.Name {
+		case "raise_exception":
+			e.dead = true
+			return val{}
+		case "strftime_now":
+			return val{kinds: strings, from: from | fromClock}
+		case "namespace", "dict", "cycler", "joiner":
+			return val{kinds: object | dicts, from: from | fromOther}
+		case "range":
+			return val{kinds: object, from: from | fromOther}
+		case "caller":
+			p.forgetMacros(e)
+		}
+		return top
+	case *syntax.Attr:
+		v := p.eval(f.X, e)
+		from := v.from | p.args(x.Args, e)
+		if mutators[f.Name] {
+			e.mutated()
+			return top
+		}
+		if k, ok := methods[f.Name]; ok && (k == everything || v.kinds&(object|members|noMembers) == 0) {
+			if f.Name == "split" && len(x.Args.Args) > 0 {
+				k = items
+			}
+			return val{kinds: k, from: from, json: v.json && f.Name != "get"}
+		}
+	default:
+		p.all(e, x.Func)
+		p.args(x.Args, e)
+		p.forgetMacros(e)
+		return top
+	}
+	p.forgetMacros(e)
+	return top
+}
+
+// filter returns the values that a filter may have.
+func (p *prover) filter(x *syntax.Filter, e *env) val {
+	v := val{kinds: text | blank, from: fromOther} // the body of a block
+	if x.X != nil {
+		v = p.eval(x.X, e)
+	}
+	out := val{kinds: everything, from: v.from | p.args(x.Args, e),
+		json: v.json && rearranging[x.Name]}
+	if k, ok := filters[x.Name]; ok {
+		out.kinds = k
+	} else {
+		out.from |= fromOther
+	}
+	switch x.Name {
+	case "default", "d":
+		if len(x.Args.Args) == 1 && len(x.Keywords) == 0 {
+			out = v.limited(everything &^ undef)
+			if v.kinds&undef != 0 {
+				out = out.or(p.eval(x.Args.Args[0], e))
+			}
+			out.from |= v.from
+			return out
+		}
+	case "length", "count":
+		out.kinds = 0
+		if v.kinds&(falsy|object) != 0 {
+			out.kinds |= zero
+		}
+		if v.kinds&truthy != 0 {
+			out.kinds |= number
+		}
+	case "list":
+		if v.kinds&^(text|items|members) == 0 {
+			out.kinds = items
+		}
+	case "trim", "lower", "upper":
+		if x.Name != "trim" && v.kinds&^text == 0 {
+			out.kinds = text
+		}
+	}
+	return out
+}

@@ -1,0 +1,594 @@
+// Package reach proves of outcomes of a template's decisions that no request reaches them.
+//
+// # Model
+//
+// [Unreachable] goes through a template's tree as a render would, with sets of values in place of
+// values: of each variable, and of each expression that a condition was about, it knows of which
+// kinds its value may be, and of texts which ones. A condition makes the sets smaller in the branch
+// that it guards; where branches meet again they are joined. Loops and macros are gone through until
+// nothing new comes. A request may hold anything: every variable that the template does not set
+// itself may have every value, but that messages is a list, and that add_generation_prompt and the
+// functions that engines give a template are always there.
+//
+// An outcome is out of reach where no value in the sets leads to it, where nothing leads to its
+// place, or where no statement calls the macro that it is in. One that depends on the clock and on
+// nothing else is none that a request reaches, either: another day does.
+//
+// # Limits
+//
+// The proof errs on one side: each outcome that it names is out of reach, and it misses many that are. Templates that extend, include or import others, and those that take more than a bound
+// of steps, have no proofs.
+//
+// # Stability
+//
+// This package may change with every release; package engine says what is stable.
+package reach
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/engine/source"
+)
+
+// Outcome is an outcome of a decision.
+type Outcome struct {
+	Kind    jinja.SiteKind
+	Off     int // as [jinja.Site] has it
+	Outcome jinja.Outcome
+}
+
+// Unreachable returns the outcomes that no request reaches, each with the reason in words; nil where
+// the source is no template.
+func Unreachable(src *source.Source) map[Outcome]string {
+	tree, err := syntax.Parse(src)
+	if err != nil {
+		return nil
+	}
+	p := newProver(tree)
+	if !p.run(tree) {
+		return nil
+	}
+	return p.proofs(tree)
+}
+
+// Clock is the reason of outcomes that hang on the clock alone.
+const Clock = "the day decides it, which no request sets"
+
+// maxSteps bounds how many statements and expressions are gone through: some hundred times those of
+// a long template.
+const maxSteps = 4_000_000
+
+// maxRounds bounds how often the template is gone through until its macros have all their values.
+const maxRounds = 12
+
+// macro is a macro with the arguments of its calls.
+type macro struct {
+	*syntax.Macro
+	called bool
+	params []val
+}
+
+type prover struct {
+	macros     map[string][]*macro
+	order      []*macro
+	assigned   map[string]bool // names that some statement sets
+	inMacros   map[string]bool // attributes that macros and call blocks set
+	mutates    bool            // some statement changes a list or an object
+	inside     bool            // such a statement is in a macro or a call block
+	changed    bool
+	steps      int
+	unprovable bool
+	reached    map[Outcome]bool
+	clocked    map[Outcome]bool // those of conditions that depend on the clock alone
+	loops      []*loopEnds
+}
+
+// loopEnds are the environments with which a loop's body was left.
+type loopEnds struct{ next, out *env }
+
+func newProver(tree *syntax.Template) *prover {
+	p := &prover{macros: map[string][]*macro{}, assigned: map[string]bool{},
+		inMacros: map[string]bool{}, reached: map[Outcome]bool{}, clocked: map[Outcome]bool{}}
+	var visit func(n syntax.Node, inside bool)
+	visit = func(n syntax.Node, inside bool) {
+		switch n := n.(type) {
+		case *syntax.Macro:
+			m := &macro{Macro: n, params: make([]val, len(n.Params.Params))}
+			p.macros[n.Name] = append(p.macros[n.Name], m)
+			p.order = append(p.order, m)
+			p.assigned[n.Name] = true
+			inside = true
+		case *syntax.CallBlock:
+			inside = true
+		case *syntax.For:
+			p.sets(n.Target)
+			p.unprovable = p.unprovable || n.Recursive
+		case *syntax.Assign:
+			p.sets(n.Target)
+			if a, ok := n.Target.(*syntax.AttrTarget); ok && inside {
+				p.inMacros[a.Attr] = true
+			}
+		case *syntax.AssignBlock:
+			p.sets(n.Target)
+		case *syntax.With:
+			for _, t := range n.Targets {
+				p.sets(t)
+			}
+		case *syntax.Call:
+			if a, ok := n.Func.(*syntax.Attr); ok && mutators[a.Name] {
+				p.mutates = true
+				p.inside = p.inside || inside
+			}
+		case *syntax.Block, *syntax.Extends, *syntax.Include, *syntax.Import, *syntax.FromImport:
+			p.unprovable = true
+		}
+		for _, c := range syntax.Children(n) {
+			visit(c, inside)
+		}
+	}
+	for _, n := range tree.Body {
+		visit(n, false)
+	}
+	return p
+}
+
+// sets notes the names that an assignment sets.
+func (p *prover) sets(target syntax.Node) {
+	switch t := target.(type) {
+	case *syntax.Name:
+		p.assigned[t.Name] = true
+	case *syntax.Tuple:
+		for _, item := range t.Items {
+			p.sets(item)
+		}
+	}
+}
+
+// run goes through the template until nothing changes, and reports whether that came to an end.
+func (p *prover) run(tree *syntax.Template) bool {
+	for round := 0; ; round++ {
+		p.changed = false
+		p.body(tree.Body, &env{facts: map[string]fact{}})
+		for _, m := range p.order {
+			if m.called {
+				p.macro(m, round >= maxRounds)
+			}
+		}
+		if p.unprovable || p.steps > maxSteps {
+			return false
+		}
+		if !p.changed {
+			return true
+		}
+	}
+}
+
+// macro goes through the body of a macro.
+func (p *prover) macro(m *macro, anything bool) {
+	e := &env{facts: map[string]fact{}, macro: true}
+	for i, name := range m.Params.Params {
+		if anything && m.params[i].kinds != everything {
+			m.params[i] = top
+			p.changed = true
+		}
+		v := m.params[i]
+		if d := i - (len(m.Params.Params) - len(m.Defaults)); d >= 0 {
+			v = v.or(p.eval(m.Defaults[d], e))
+		} else if v.kinds == 0 {
+			v = val{kinds: undef} // a call gave fewer arguments
+		}
+		e.set(name.Name, v)
+	}
+	p.body(m.Body, e)
+}
+
+// proofs names the outcomes that were never reached.
+func (p *prover) proofs(tree *syntax.Template) map[Outcome]string {
+	proofs := map[Outcome]string{}
+	site := func(kind jinja.SiteKind, off int, in *macro) {
+		outcomes := kind.Outcomes()
+		reached := slices.ContainsFunc(outcomes, func(o jinja.Outcome) bool {
+			return p.reached[Outcome{kind, off, o}]
+		})
+		for _, o := range outcomes {
+			key := Outcome{kind, off, o}
+			switch {
+			case p.clocked[key]:
+				proofs[key] = Clock
+			case p.reached[key]:
+			case in != nil && !in.called:
+				proofs[key] = "no statement that is reached calls the macro " + in.Name
+			case !reached:
+				proofs[key] = "nothing leads to this place"
+			case kind == jinja.SiteFor && !p.reached[Outcome{kind, off, jinja.Entered}]:
+				proofs[key] = "there is never anything to go through"
+			case kind == jinja.SiteFor:
+				proofs[key] = "the loop ends in its first round"
+			case o == jinja.True:
+				proofs[key] = "the condition never holds"
+			case o == jinja.False:
+				proofs[key] = "the condition always holds"
+			}
+		}
+	}
+	var visit func(n syntax.Node, in *macro)
+	visit = func(n syntax.Node, in *macro) {
+		switch n := n.(type) {
+		case *syntax.Macro:
+			i := slices.IndexFunc(p.order, func(m *macro) bool { return m.Macro == n })
+			in = p.order[i]
+		case *syntax.If:
+			site(jinja.SiteIf, n.Offset(), in)
+			for _, branch := range n.Elif {
+				site(jinja.SiteElif, branch.Offset(), in)
+				visit(branch.Test, in)
+				for _, c := range branch.Body {
+					visit(c, in)
+				}
+			}
+			visit(n.Test, in)
+			for _, c := range slices.Concat(n.Body, n.Else) {
+				visit(c, in)
+			}
+			return
+		case *syntax.For:
+			site(jinja.SiteFor, n.Offset(), in)
+		case *syntax.Cond:
+			site(jinja.SiteCond, n.Offset(), in)
+		}
+		for _, c := range syntax.Children(n) {
+			visit(c, in)
+		}
+	}
+	for _, n := range tree.Body {
+		visit(n, nil)
+	}
+	maps.DeleteFunc(proofs, func(o Outcome, _ string) bool {
+		return o.Outcome == jinja.Empty // it is listed, and does not count
+	})
+	return proofs
+}
+
+// decide notes the outcomes that a condition may have.
+func (p *prover) decide(kind jinja.SiteKind, off int, v val) {
+	clock := v.from == fromClock
+	note := func(o jinja.Outcome) {
+		key := Outcome{kind, off, o}
+		if !p.reached[key] {
+			p.reached[key], p.changed = true, true
+			p.clocked[key] = clock
+		} else if p.clocked[key] && !clock {
+			p.clocked[key] = false
+		}
+	}
+	if v.kinds&truthy != 0 {
+		note(jinja.True)
+	}
+	if v.kinds&falsy != 0 {
+		note(jinja.False)
+	}
+}
+
+// body goes through statements.
+func (p *prover) body(body []syntax.Stmt, e *env) {
+	for _, n := range body {
+		if e.dead || p.steps > maxSteps {
+			return
+		}
+		p.stmt(n, e)
+	}
+}
+
+// branches goes on with the two ways that a condition may go, and joins them.
+func (p *prover) branches(kind jinja.SiteKind, off int, test syntax.Expr, e *env,
+	then, other func(e *env)) {
+	v := p.eval(test, e)
+	if e.dead {
+		return
+	}
+	p.decide(kind, off, v)
+	yes, no := e.clone(), e.clone()
+	yes.dead = v.kinds&truthy == 0
+	no.dead = v.kinds&falsy == 0
+	if !yes.dead {
+		p.assume(test, true, yes)
+	}
+	if !no.dead {
+		p.assume(test, false, no)
+	}
+	if !yes.dead {
+		then(yes)
+	}
+	if !no.dead {
+		other(no)
+	}
+	e.become(p.join(yes, no, v.from != fromClock && v.from != 0))
+}
+
+func (p *prover) stmt(n syntax.Stmt, e *env) {
+	p.steps++
+	switch n := n.(type) {
+	case *syntax.Output:
+		for _, part := range n.Parts {
+			if p.eval(part, e); e.dead {
+				return
+			}
+		}
+	case *syntax.If:
+		p.chain(jinja.SiteIf, n, n.Elif, n.Else, e)
+	case *syntax.For:
+		p.loop(n, e)
+	case *syntax.Macro:
+	case *syntax.CallBlock:
+		p.eval(n.Call, e)
+		p.forgetMacros(e)
+		inner := e.clone()
+		inner.macro = true
+		for _, name := range n.Params.Params {
+			inner.set(name.Name, top)
+		}
+		p.body(n.Body, inner)
+		p.forgetMacros(e)
+	case *syntax.FilterBlock:
+		p.scoped(n.Body, e)
+	case *syntax.With:
+		inner := e.clone()
+		for i, t := range n.Targets {
+			p.assign(t, p.eval(n.Values[i], inner), inner)
+		}
+		p.body(n.Body, inner)
+		p.leave(n.Body, e, inner)
+	case *syntax.Assign:
+		v := p.eval(n.Value, e)
+		if e.dead {
+			return
+		}
+		p.assign(n.Target, v, e)
+		target, isName := n.Target.(*syntax.Name)
+		call, isCall := n.Value.(*syntax.Call)
+		if isName && isCall && isNamed(call.Func, "namespace") && len(call.Args.Args) == 0 &&
+			call.StarStar == nil {
+			for _, k := range call.Keywords {
+				e.facts[target.Name+"."+k.Name] = fact{p.eval(k.Value, e),
+					[]string{target.Name, "." + k.Name}}
+			}
+		}
+	case *syntax.AssignBlock:
+		p.scoped(n.Body, e)
+		p.assign(n.Target, val{kinds: text | blank, from: fromOther}, e)
+	case *syntax.Autoescape:
+		p.scoped(n.Body, e)
+	case *syntax.Generation:
+		p.scoped(n.Body, e)
+	case *syntax.Break:
+		if len(p.loops) > 0 {
+			l := p.loops[len(p.loops)-1]
+			l.out = p.join(l.out, e.clone(), true)
+		}
+		e.dead = true
+	case *syntax.Continue:
+		if len(p.loops) > 0 {
+			l := p.loops[len(p.loops)-1]
+			l.next = p.join(l.next, e.clone(), true)
+		}
+		e.dead = true
+	default:
+		p.unprovable = true
+	}
+}
+
+// chain goes through an if with its other branches.
+func (p *prover) chain(kind jinja.SiteKind, n *syntax.If, rest []*syntax.If, last []syntax.Stmt,
+	e *env) {
+	p.branches(kind, n.Offset(), n.Test, e,
+		func(e *env) { p.body(n.Body, e) },
+		func(e *env) {
+			if len(rest) > 0 {
+				p.chain(jinja.SiteElif, rest[0], rest[1:], last, e)
+			} else {
+				p.body(last, e)
+			}
+		})
+}
+
+// scoped goes through a body with a scope of its own.
+func (p *prover) scoped(body []syntax.Stmt, e *env) {
+	inner := e.clone()
+	p.body(body, inner)
+	p.leave(body, e, inner)
+}
+
+// leave takes a body with a scope of its own out of an environment again.
+func (p *prover) leave(body []syntax.Stmt, e, inner *env) {
+	if inner.dead {
+		e.dead = true
+		return
+	}
+	names := map[string]bool{}
+	for _, n := range body {
+		namesIn(n, names)
+	}
+	e.become(restored(e, inner, names))
+}
+
+// restored returns an inner environment without the facts about names of its own; for these the
+// facts of the outer one hold.
+func restored(outer, inner *env, names map[string]bool) *env {
+	own := func(f fact) bool {
+		return slices.ContainsFunc(f.of, func(name string) bool { return names[name] })
+	}
+	all := &env{facts: map[string]fact{}, macro: outer.macro}
+	for key, f := range inner.facts {
+		if !own(f) {
+			all.facts[key] = f
+		}
+	}
+	for key, f := range outer.facts {
+		if own(f) && len(f.of) == 1 {
+			all.facts[key] = f
+		}
+	}
+	return all
+}
+
+// namesIn notes the names that a statement sets in its own scope.
+func namesIn(n syntax.Node, names map[string]bool) {
+	var target func(t syntax.Node)
+	target = func(t syntax.Node) {
+		switch t := t.(type) {
+		case *syntax.Name:
+			names[t.Name] = true
+		case *syntax.Tuple:
+			for _, item := range t.Items {
+				target(item)
+			}
+		}
+	}
+	switch n := n.(type) {
+	case *syntax.Assign:
+		target(n.Target)
+	case *syntax.AssignBlock:
+		target(n.Target)
+	case *syntax.For:
+		target(n.Target)
+	case *syntax.With:
+		for _, t := range n.Targets {
+			target(t)
+		}
+	case *syntax.Macro:
+		return
+	}
+	for _, c := range syntax.Children(n) {
+		namesIn(c, names)
+	}
+}
+
+// maxLoops bounds how often a loop's body is gone through until its environment is stable.
+const maxLoops = 8
+
+// loop goes through a loop.
+func (p *prover) loop(n *syntax.For, e *env) {
+	over := p.eval(n.Iter, e)
+	if e.dead {
+		return
+	}
+	note := func(o jinja.Outcome) {
+		key := Outcome{jinja.SiteFor, n.Offset(), o}
+		if !p.reached[key] {
+			p.reached[key], p.changed = true, true
+		}
+	}
+	note(jinja.Empty)
+	names := map[string]bool{"loop": true}
+	namesIn(n, names)
+	none := e.clone()
+	p.body(n.Else, none)
+	if over.kinds&many == 0 {
+		e.become(none)
+		return
+	}
+	start := e.clone()
+	var left *env
+	for i := 0; ; i++ {
+		in := start.clone()
+		for name := range names { // of an earlier round, or from outside
+			if f, ok := e.facts[name]; ok {
+				in.set(name, f.val)
+			} else {
+				in.forget(name)
+			}
+		}
+		in.set("loop", val{kinds: object})
+		p.assign(n.Target, p.element(n.Iter, over, e), in)
+		if n.Test != nil {
+			v := p.eval(n.Test, in)
+			if v.kinds&truthy == 0 || in.dead {
+				in.dead = true
+			} else {
+				p.assume(n.Test, true, in)
+			}
+		}
+		if in.dead {
+			break
+		}
+		note(jinja.Entered)
+		ends := &loopEnds{}
+		p.loops = append(p.loops, ends)
+		p.body(n.Body, in)
+		p.loops = p.loops[:len(p.loops)-1]
+		left = p.join(left, ends.out, true)
+		next := p.join(in, ends.next, true)
+		if next.dead {
+			break
+		}
+		note(jinja.Repeated)
+		left = p.join(left, next, true)
+		again := p.join(start, next, true)
+		if again.same(start) {
+			break
+		}
+		if start = again; i > maxLoops {
+			p.unprovable = true
+			return
+		}
+	}
+	if left == nil || left.dead {
+		e.become(none)
+		return
+	}
+	e.become(p.join(none, restored(e, left, names), true))
+}
+
+// element returns the values that a loop's variable may have.
+func (p *prover) element(iter syntax.Expr, over val, e *env) val {
+	var literal []syntax.Expr
+	switch x := iter.(type) {
+	case *syntax.List:
+		literal = x.Items
+	case *syntax.Tuple:
+		literal = x.Items
+	}
+	if len(literal) > 0 {
+		var v val
+		for _, x := range literal {
+			v = v.or(p.eval(x, e))
+		}
+		return v
+	}
+	if over.json && !p.mutates {
+		return anyJSON
+	}
+	return top
+}
+
+// assign gives a target a value.
+func (p *prover) assign(target syntax.Node, v val, e *env) {
+	switch t := target.(type) {
+	case *syntax.Name:
+		e.set(t.Name, v)
+	case *syntax.AttrTarget:
+		e.forget("." + t.Attr)
+		e.facts[t.Name+"."+t.Attr] = fact{v, []string{t.Name, "." + t.Attr}}
+	case *syntax.Tuple:
+		for _, item := range t.Items {
+			inner := top
+			if v.json && !p.mutates {
+				inner = anyJSON
+			}
+			p.assign(item, inner, e)
+		}
+	}
+}
+
+// forgetMacros forgets facts that the call of a macro may change.
+func (p *prover) forgetMacros(e *env) {
+	for attr := range p.inMacros {
+		e.forget("." + attr)
+	}
+	if p.inside {
+		e.mutated()
+	}
+}
