@@ -92,8 +92,14 @@ type target struct {
 	queue   []Conversation // to look at next, nearest first
 	todo    []change       // changes of the conversation that is looked at
 	now     Conversation
-	tried   map[string]int  // changes, by pattern and value
+	later   []pending       // the less likely ones of conversations that were looked at
 	seen    map[string]bool // the ways that the condition was read
+}
+
+// pending is a conversation with changes of it that are still to be tried.
+type pending struct {
+	Conversation
+	changes []change
 }
 
 // change is another value at a path.
@@ -104,9 +110,9 @@ type change struct {
 
 const (
 	turn      = 24 // how many changes are tried of a target before it is another one's turn
-	samePlace = 2  // at how many places of a pattern a value is tried
+	samePlace = 2  // how many places of a pattern are changed in a conversation
 	maxQueue  = 16 // how many conversations of a target wait at most
-	maxPlaces = 48 // how many paths of a conversation are changed
+	maxPlaces = 48 // of how many patterns
 )
 
 // search gives each target its turn, again and again. A target looks first at single values that
@@ -140,7 +146,7 @@ func (s *searcher) search() {
 				t := targets[key]
 				if t == nil {
 					t = &target{site: site, outcome: o, slice: s.slicer.slice(kind), in: in,
-						tried: map[string]int{}, seen: map[string]bool{}}
+						seen: map[string]bool{}}
 					targets[key] = t
 				}
 				open = true
@@ -175,33 +181,62 @@ func (s *searcher) step(t *target) {
 	for len(t.todo) > 0 {
 		c := t.todo[0]
 		t.todo = t.todo[1:]
-		key := pattern(c.path) + "=" + c.to.String()
-		if t.tried[key] >= samePlace {
-			continue
-		}
 		changed, ok := t.now.with(c.path, c.to)
 		if !ok {
 			continue
 		}
-		t.tried[key]++
 		s.look(t, changed)
 		return
 	}
 	if len(t.queue) == 0 {
-		for ; t.from < len(s.pool) && len(t.queue) < maxQueue; t.from++ {
-			if s.comes(t, t.from) {
-				t.queue = append(t.queue, s.pool[t.from].Conversation)
-			}
-		}
+		s.refill(t)
 	}
 	if len(t.queue) > 0 {
 		t.now, t.queue = t.queue[0], t.queue[1:]
 		f := s.follow(t.now)
 		t.seen[f.way(t.slice)] = true
-		t.todo = s.changes(t, f)
+		likely, others := s.changes(t, f)
+		t.todo, t.later = likely, append(t.later, pending{t.now, others})
+		return
+	}
+	if len(t.later) > 0 {
+		t.now, t.todo, t.later = t.later[0].Conversation, t.later[0].changes, t.later[1:]
 		return
 	}
 	s.try(s.shuffled(t))
+}
+
+// refill queues conversations of the pool, those first in which more of the target's condition was
+// read.
+func (s *searcher) refill(t *target) {
+	read := map[int]int{}
+	var from []int
+	for ; t.from < len(s.pool) && len(from) < maxQueue; t.from++ {
+		if !s.comes(t, t.from) {
+			continue
+		}
+		one := &s.pool[t.from]
+		if one.followed == nil {
+			one.followed = s.follow(one.Conversation)
+		}
+		from = append(from, t.from)
+		read[t.from] = one.followed.reads(t.slice)
+	}
+	slices.SortStableFunc(from, func(a, b int) int { return cmp.Compare(read[b], read[a]) })
+	for _, i := range from {
+		t.queue = append(t.queue, s.pool[i].Conversation)
+	}
+}
+
+// reads counts the places of a condition at which something was looked up.
+func (f *followed) reads(s *slice) int {
+	offs := map[int]bool{}
+	for p := range f.trace.Places() {
+		if level, ok := s.levels[p.Off]; ok && level == 0 {
+			offs[p.Off] = true
+		}
+	}
+	return len(offs)
 }
 
 // comes reports whether a conversation of the pool comes to the target's decision, or to where it
@@ -242,19 +277,27 @@ func (s *searcher) follow(c Conversation) *followed {
 	return &followed{s.Template.Vars(in), s.Template.Follow(in)}
 }
 
-// way describes how a condition was read: which paths, and whether they were there.
+// way describes how a condition was read: which paths, of which kinds their values are, and which
+// literals met them.
 func (f *followed) way(s *slice) string {
 	reads := f.trace.Reads()
 	var all []string
+	near := map[string]bool{}
 	for p := range f.trace.Places() {
 		if level, ok := s.levels[p.Off]; ok && level <= 1 {
 			r := reads[p.Read]
+			near[r.Path] = true
 			v, there := lookUp(f.vars, r.Path)
 			way := pattern(r.Path) + " absent"
 			if there {
 				way = pattern(r.Path) + " " + v.Kind().String()
 			}
 			all = append(all, way)
+		}
+	}
+	for _, c := range f.trace.Comparisons() {
+		if near[c.Path] {
+			all = append(all, pattern(c.Path)+" "+c.Op+" "+c.Literal)
 		}
 	}
 	slices.Sort(all)
@@ -287,17 +330,53 @@ func (f *followed) places(s *slice) []place {
 	return all
 }
 
-// changes returns the changes of a conversation that its trace suggests for a target.
-func (s *searcher) changes(t *target, f *followed) []change {
-	var all []change
-	for i, p := range f.places(t.slice) {
-		if i == maxPlaces {
-			break
+// changes returns the changes of a conversation that its trace suggests for a target: those of the
+// places that its condition reads, then of all places the literals that met them and the values of
+// their neighbours, then values of every kind and the literals of the slice, the nearest first.
+func (s *searcher) changes(t *target, f *followed) (likely, others []change) {
+	var first, second, near, far []change
+	seen := map[string]int{}
+	for _, p := range f.places(t.slice) {
+		key := pattern(p.path)
+		if seen[key]++; seen[key] > samePlace || len(seen) > maxPlaces {
+			continue
 		}
-		all = append(all, lent(f.vars, p.path)...)
-		for _, v := range s.values(t, f, p.path) {
-			all = append(all, change{p.path, v})
+		add := func(to *[]change, values []value) {
+			for _, v := range values {
+				*to = append(*to, change{p.path, v})
+			}
 		}
+		to := &second
+		if p.level == 0 {
+			to = &first
+		}
+		*to = append(*to, lent(f.vars, p.path)...)
+		add(to, literals(f.vars, p.path, f.trace))
+		if p.level == 0 {
+			add(&first, f.anything(p.path))
+			add(&near, t.slice.given())
+		} else if p.level == 1 {
+			add(&near, f.anything(p.path))
+			add(&near, t.slice.given())
+		} else {
+			add(&far, f.anything(p.path))
+			add(&far, t.slice.given())
+		}
+	}
+	return slices.Concat(first, second), slices.Concat(near, far)
+}
+
+// anything returns values of every kind for a path.
+func (f *followed) anything(path string) []value {
+	now, there := lookUp(f.vars, path)
+	return alternatives(now, there)
+}
+
+// given returns the literals of the slice as values.
+func (s *slice) given() []value {
+	all := make([]value, len(s.values))
+	for i, v := range s.values {
+		all[i] = value{Value: v}
 	}
 	return all
 }
@@ -321,6 +400,9 @@ func lent(vars ordered.Value, path string) []change {
 	for _, m := range holder.Members() {
 		if _, has := m.Value.Get(key); has {
 			all = append(all, change{parent, value{Value: m.Value}})
+			if in, items := listOf(vars, parent); in != "" {
+				all = append(all, change{in, value{Value: unwrapped(items, m.Key)}})
+			}
 		} else if n++; n <= maxLent {
 			all = append(all, change{path, value{Value: m.Value}})
 		}
@@ -328,15 +410,38 @@ func lent(vars ordered.Value, path string) []change {
 	return all
 }
 
-// values returns values for a path: literals that met it, the literals of the slice, and a value of
-// every kind.
-func (s *searcher) values(t *target, f *followed, path string) []value {
-	now, there := lookUp(f.vars, path)
-	values := literals(f.vars, path, f.trace)
-	for _, v := range t.slice.values {
-		values = append(values, value{Value: v})
+// listOf returns the list that a path is an item of, with its items; "": it is none.
+func listOf(vars ordered.Value, path string) (in string, items []ordered.Value) {
+	at := strings.LastIndexByte(path, '[')
+	if at < 0 || !strings.HasSuffix(path, "]") {
+		return "", nil
 	}
-	return append(values, alternatives(now, there)...)
+	v, _ := lookUp(vars, path[:at])
+	return path[:at], v.Items()
+}
+
+// unwrapped returns a list with a member of its items in place of each item that has it.
+func unwrapped(items []ordered.Value, key string) ordered.Value {
+	all := slices.Clone(items)
+	for i, item := range all {
+		if inner, ok := item.Get(key); ok {
+			all[i] = inner
+		}
+	}
+	return list(all...)
+}
+
+// values returns values for a path: literals that met it, the literals of the slice, values of every
+// kind, and the value that another conversation has there.
+func (s *searcher) values(t *target, f *followed, path string) []value {
+	all := slices.Concat(literals(f.vars, path, f.trace), t.slice.given(), f.anything(path))
+	other := s.Template.Vars(s.pool[s.rand.IntN(len(s.pool))].Input(s.Bound))
+	if v, ok := lookUp(other, path); ok {
+		for range 1 + len(all)/4 { // as likely as the others
+			all = append(all, value{Value: v})
+		}
+	}
+	return all
 }
 
 // shuffled returns a conversation that comes to a target's decision, changed at random.

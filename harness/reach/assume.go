@@ -156,7 +156,7 @@ func without(a, b val) val {
 	if a.texts != nil && b.kinds&text != 0 {
 		out.texts = nil
 		for _, t := range a.texts {
-			if !b.and(val{kinds: text, texts: []string{t}}).has() {
+			if !b.and(val{kinds: text, texts: []string{t}}).any() {
 				out.texts = append(out.texts, t)
 			}
 		}
@@ -167,8 +167,8 @@ func without(a, b val) val {
 	return out
 }
 
-// has reports whether anything is in the set.
-func (v val) has() bool { return v.kinds != 0 }
+// any reports whether anything is in the set.
+func (v val) any() bool { return v.kinds != 0 }
 
 // assumeLength notes of x that "x|length > 0" holds, or does not.
 func (p *prover) assumeLength(x syntax.Expr, op string, other syntax.Expr, holds bool, e *env) {

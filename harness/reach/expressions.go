@@ -276,8 +276,19 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 		if len(x.Items) > 0 {
 			v.kinds = members
 		}
+		v.has = map[string]val{}
 		for _, pair := range x.Items {
-			v.from |= p.all(e, pair.Key, pair.Value)
+			v.from |= p.all(e, pair.Key)
+			value := p.eval(pair.Value, e)
+			v.from |= value.from
+			if c, ok := pair.Key.(*syntax.Const); ok && c.Kind == syntax.String && v.has != nil {
+				v.has[c.Text] = value
+			} else {
+				v.has = nil
+			}
+		}
+		if p.mutates {
+			v.has = nil
 		}
 		return v
 	case *syntax.Unary:
@@ -356,15 +367,30 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 		v.from |= fromOther
 		return v
 	case *syntax.Attr:
-		return p.inner(p.eval(x.X, e), valueMethods[x.Name])
+		v := p.eval(x.X, e)
+		if member, ok := v.member(x.Name); ok {
+			return member
+		}
+		return p.inner(v, valueMethods[x.Name])
 	case *syntax.Item:
 		v := p.eval(x.X, e)
-		if _, ok := x.Index.(*syntax.Slice); ok {
+		if s, ok := x.Index.(*syntax.Slice); ok {
 			p.all(e, x.Index)
+			if s.Start == nil && s.Stop == nil && v.kinds&^lists == 0 && len(v.whole) == 1 {
+				return v // in whatever order
+			}
 			return val{kinds: v.kinds&strings | v.kinds&lists | strings | lists, from: v.from, json: v.json}
 		}
 		p.all(e, x.Index)
 		c, ok := x.Index.(*syntax.Const)
+		if ok && c.Kind == syntax.String {
+			if member, ok := v.member(c.Text); ok {
+				return member
+			}
+		}
+		if ok && c.Kind == syntax.Int && c.Text == "0" && len(v.whole) > 0 && v.kinds == items {
+			return v.whole[0]
+		}
 		return p.inner(v, !ok || c.Kind == syntax.String && valueMethods[c.Text])
 	case *syntax.Slice:
 		return val{kinds: object, from: p.all(e, x.Start, x.Stop, x.Step)}
@@ -397,8 +423,25 @@ func (p *prover) literal(n int, e *env, xs ...syntax.Expr) val {
 	if n > 0 {
 		v.kinds = items
 	}
-	v.from = p.all(e, xs...)
+	for _, x := range xs {
+		item := p.eval(x, e)
+		v.whole, v.from = append(v.whole, item), v.from|item.from
+	}
+	if p.mutates || n > maxTexts {
+		v.whole = nil
+	}
 	return v
+}
+
+// member returns a member of an object that the template spells out.
+func (v val) member(name string) (val, bool) {
+	if v.has == nil || v.kinds&^dicts != 0 || valueMethods[name] {
+		return val{}, false
+	}
+	if member, ok := v.has[name]; ok {
+		return member, true
+	}
+	return val{kinds: undef}, true
 }
 
 // inner returns the values that a value may hold; its name may also be that of a method.
@@ -576,13 +619,19 @@ func (p *prover) called(x *syntax.Call, e *env) val {
 			return val{kinds: object | dicts, from: from | fromOther}
 		case "range":
 			return val{kinds: object, from: from | fromOther}
-		case "caller":
-			p.forgetMacros(e)
+		}
+		p.forgetMacros(e)
+		if p.free(f.Name, e).kinds&object == 0 {
+			e.dead = true // a request has no functions: the call fails
 		}
 		return top
 	case *syntax.Attr:
 		v := p.eval(f.X, e)
 		from := v.from | p.args(x.Args, e)
+		if isNamed(f.X, "dict") && !p.assigned["dict"] && !valueMethods[f.Name] {
+			e.dead = true // the type has no such method
+			return val{}
+		}
 		if mutators[f.Name] {
 			e.mutated()
 			return top

@@ -206,7 +206,7 @@ func (p *prover) proofs(tree *syntax.Template) map[Outcome]string {
 			case kind == jinja.SiteFor && !p.reached[Outcome{kind, off, jinja.Entered}]:
 				proofs[key] = "there is never anything to go through"
 			case kind == jinja.SiteFor:
-				proofs[key] = "the loop ends in its first round"
+				proofs[key] = "the loop has one round"
 			case o == jinja.True:
 				proofs[key] = "the condition never holds"
 			case o == jinja.False:
@@ -524,8 +524,10 @@ func (p *prover) loop(n *syntax.For, e *env) {
 		if next.dead {
 			break
 		}
+		if left = p.join(left, next, true); over.kinds == items && len(over.whole) == 1 {
+			break
+		}
 		note(jinja.Repeated)
-		left = p.join(left, next, true)
 		again := p.join(start, next, true)
 		if again.same(start) {
 			break
@@ -555,6 +557,13 @@ func (p *prover) element(iter syntax.Expr, over val, e *env) val {
 		var v val
 		for _, x := range literal {
 			v = v.or(p.eval(x, e))
+		}
+		return v
+	}
+	if over.kinds&^lists == 0 && len(over.whole) > 0 {
+		var v val
+		for _, item := range over.whole {
+			v = v.or(item)
 		}
 		return v
 	}

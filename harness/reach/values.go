@@ -50,7 +50,9 @@ type val struct {
 	kinds
 	texts []string // with text: which ones; nil: any
 	from  from
-	json  bool // it is a part of the request or a constant, and so are the values in it
+	json  bool           // it is a part of the request or a constant, and so are the values in it
+	whole []val          // of a list that the template spells out: its items; nil: not known
+	has   map[string]val // of an object that the template spells out: its members
 }
 
 var (
@@ -72,6 +74,9 @@ func (v val) or(o val) val {
 		return v
 	}
 	all := val{kinds: v.kinds | o.kinds, from: v.from | o.from, json: v.json && o.json}
+	if v.spelt(o) {
+		all.whole, all.has = v.whole, v.has
+	}
 	if a, b := v.some(), o.some(); a && b {
 		all.texts = slices.Concat(v.texts, o.texts)
 		slices.Sort(all.texts)
@@ -139,8 +144,15 @@ func equal(a, b val) kinds {
 	return out
 }
 
+// spelt reports whether both sets have the same list or object that the template spells out.
+func (v val) spelt(o val) bool {
+	return len(v.whole) == len(o.whole) && (v.whole == nil) == (o.whole == nil) &&
+		(v.has == nil) == (o.has == nil) &&
+		slices.EqualFunc(v.whole, o.whole, val.same) && maps.EqualFunc(v.has, o.has, val.same)
+}
+
 func (v val) same(o val) bool {
-	return v.kinds == o.kinds && v.from == o.from && v.json == o.json &&
+	return v.spelt(o) && v.kinds == o.kinds && v.from == o.from && v.json == o.json &&
 		(v.texts == nil) == (o.texts == nil) && slices.Equal(v.texts, o.texts)
 }
 
@@ -185,7 +197,7 @@ func (e *env) mutated() {
 		if f.kinds&dicts != 0 {
 			f.kinds |= dicts
 		}
-		f.json = false
+		f.json, f.whole, f.has = false, nil, nil
 		e.facts[key] = f
 	}
 }
