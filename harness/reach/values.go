@@ -254,10 +254,8 @@ func (p *prover) free(name string, e *env) val {
 	switch name {
 	case "messages":
 		return val{kinds: lists, from: fromOther, json: true}
-	case "add_generation_prompt":
+	case "add_generation_prompt", "bos_token", "eos_token": // switches win over them
 		return anyJSON
-	case "bos_token", "eos_token":
-		return val{kinds: strings, from: fromOther, json: true}
 	case "raise_exception", "strftime_now", "namespace", "range", "dict", "cycler", "joiner",
 		"lipsum":
 		return val{kinds: object}
