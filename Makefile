@@ -108,6 +108,17 @@ hostile-short: ## the checks of templates that grow to 16 KiB; `make test` has a
 hostile: ## let foreign inputs grow up to a megabyte along every dimension, and compare their cost with the bounds: ONLY='schema: enum'
 	$(GO) test ./harness/hostile -run TestGrowth -v -timeout 0 -args -whole -only "$(ONLY)"
 
+TRIES ?= 4000
+
+.PHONY: unreached
+unreached: hub ## list the branches of the Hub's templates that no conversation reaches, in out/unreached.txt: TRIES=400
+	@mkdir -p out
+	ASSAY_HUB=$(CURDIR)/.deps/hub $(GO) test ./harness/conversation -run TestHub -v -count 1 -timeout 0 -args -tries=$(TRIES) -unreached=$(CURDIR)/out/unreached.txt
+
+.PHONY: cost
+cost: hub ## measure the processor time of assay check for each template of the Hub's set
+	ASSAY_HUB=$(CURDIR)/.deps/hub $(GO) test ./cmd/assay -run TestCheckCost -v -count 1 -timeout 0
+
 .PHONY: sets
 sets: deps hub fixtures ## hold the engine to both: read the fixtures, and prove the templates' formats
 	$(GO) run ./cmd/assay verify --known ci/known/fixtures.txt --templates .deps/hub --templates $(VENDOR) --templates corpus .deps/fixtures

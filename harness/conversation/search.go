@@ -353,8 +353,8 @@ func (s *searcher) changes(t *target, f *followed) (likely, others []change) {
 		*to = append(*to, lent(f.vars, p.path)...)
 		add(to, literals(f.vars, p.path, f.trace))
 		if p.level == 0 {
+			add(&first, t.slice.given())
 			add(&first, f.anything(p.path))
-			add(&near, t.slice.given())
 		} else if p.level == 1 {
 			add(&near, f.anything(p.path))
 			add(&near, t.slice.given())
