@@ -74,8 +74,9 @@ func checkInverted(s *Subject, find finder) {
 	}
 }
 
-// Unset compares the prompt of a question without a switch of thinking with those with one: "as on", "as off" or "neither as on nor as off"; "" where the switch changes nothing, or one
-// of its values is refused.
+// Unset compares the prompt of a question without a switch of thinking with those with one: "as
+// on", "as off" or "neither as on nor as off"; "" where the switch changes nothing, or one of its
+// values is refused.
 func Unset(t *engine.Template) string {
 	var texts [3]string
 	yes, no := true, false

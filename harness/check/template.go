@@ -221,7 +221,8 @@ func checkClock(s *Subject, find finder) {
 	}
 	if changed > 0 {
 		at := report.Parting(now, later)
-		find(rendering{now, s.Template.ChatTemplate(), first}.at(at), "the prompt changes with the "+
+		written := rendering{now, s.Template.ChatTemplate(), first}
+		find(written.at(at), "the prompt changes with the "+
 			"date, of %d of %d conversations\n- one day: %s\n+ another: %s", changed, len(inputs),
 			report.Quote(now, at), report.Quote(later, at))
 	}

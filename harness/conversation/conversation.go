@@ -14,14 +14,14 @@
 // # Exploring
 //
 // [Explore] renders them with a template, and measures which branches of the template they take
-// ([jinja.Coverage]). It keeps those that reach something new. Each outcome that is
-// still unreached is looked for on its own, guided by the trace (E4): the fields that its condition
-// read, and those that the variables in it were made of, get the literals that they are compared with and values of every
-// kind; a change after which the condition reads other fields is gone on from. Where this comes to
-// an end, conversations are changed at random, a few places at a time. A conversation that only such
-// changes reach is marked [Conversation.Beyond], because no client needs to send it: it counts for
-// the coverage, and no demand is made on it. Of branches that are proven to be out of any request's
-// reach (harness/reach) the reason is named instead.
+// ([jinja.Coverage]). It keeps those that reach something new. Each outcome that is still unreached
+// is looked for on its own, guided by the trace (E4): the fields that its condition read, and those
+// that the variables in it were made of, get the literals that they are compared with and values of
+// every kind; a change after which the condition reads other fields is gone on from. Where this
+// comes to an end, conversations are changed at random, a few places at a time. A conversation that
+// only such changes reach is marked [Conversation.Beyond], because no client needs to send it: it
+// counts for the coverage, and no demand is made on it. Of branches that are proven to be out of
+// any request's reach (harness/reach) the reason is named instead.
 //
 // # Errors
 //

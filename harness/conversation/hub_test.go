@@ -31,13 +31,6 @@ const (
 	tenthBar  = 0.75
 )
 
-// Of the unreached outcomes with the smallest digests so many are judged, and so many at least are
-// out of any request's reach.
-const (
-	judged = 100
-	outBar = 85
-)
-
 var (
 	tries = flag.Int("tries", conversation.UsualRenders, "try so many conversations with a "+
 		"template")
@@ -63,7 +56,7 @@ func (u unreached) String() string {
 type explored struct {
 	reached, all int
 	missing      []unreached
-	wrong        []string // proofs of what was reached
+	wrong        []string // proofs of outcomes that were reached
 }
 
 func explore(file string) explored {

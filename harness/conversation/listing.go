@@ -25,7 +25,7 @@ type Decision struct {
 	Line, Col int // 1-based, in runes
 	Reached   []jinja.Outcome
 	Missing   []jinja.Outcome
-	Proofs    map[jinja.Outcome]string // why those that are missing are out of reach, as far as is known
+	Proofs    map[jinja.Outcome]string // why missing ones are out of reach, where that is known
 }
 
 // Counts returns how many outcomes were reached of how many that count.

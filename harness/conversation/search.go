@@ -116,9 +116,9 @@ const (
 )
 
 // search gives each target its turn, again and again. A target looks first at single values that
-// its condition, and the statements that it depends on, read; a conversation in which the condition is then read
-// in another way is looked at in turn. Where this comes to an end, it goes on with conversations
-// that differ at random.
+// its condition, and the statements that it depends on, read; a conversation in which the condition
+// is then read in another way is looked at in turn. Where this comes to an end, it goes on with
+// conversations that differ at random.
 func (s *searcher) search() {
 	if s.done() {
 		return
@@ -431,8 +431,8 @@ func unwrapped(items []ordered.Value, key string) ordered.Value {
 	return list(all...)
 }
 
-// values returns values for a path: literals that met it, the literals of the slice, values of every
-// kind, and the value that another conversation has there.
+// values returns values for a path: literals that met it, the literals of the slice, values of
+// every kind, and the value that another conversation has there.
 func (s *searcher) values(t *target, f *followed, path string) []value {
 	all := slices.Concat(literals(f.vars, path, f.trace), t.slice.given(), f.anything(path))
 	other := s.Template.Vars(s.pool[s.rand.IntN(len(s.pool))].Input(s.Bound))

@@ -144,7 +144,7 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// A macro that spells types, but for the test that a list of them passes.
+// A macro that spells types, cut at the test that a list of them passes.
 const (
 	typeMacro    = `{%- macro kind(p) %}{% if p.type in ['string', 'integer'] %}{{ p.type }}`
 	typeMacroEnd = `{% for t in p.type %}{{ kind({'type': t}) }}{% if not loop.last %}|{% endif %}{% endfor %}{% else %}any{% endif %}{% endmacro %}{{- tool|tojson }}{%- for name, p in ((tool.function.parameters or {}).properties or {}).items() %}{{- name + ': ' + kind(p) }}{%- endfor %}`

@@ -379,7 +379,7 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 			if s.Start == nil && s.Stop == nil && v.kinds&^lists == 0 && len(v.whole) == 1 {
 				return v // in whatever order
 			}
-			return val{kinds: v.kinds&strings | v.kinds&lists | strings | lists, from: v.from, json: v.json}
+			return val{kinds: strings | lists, from: v.from, json: v.json}
 		}
 		p.all(e, x.Index)
 		c, ok := x.Index.(*syntax.Const)
@@ -636,7 +636,8 @@ func (p *prover) called(x *syntax.Call, e *env) val {
 			e.mutated()
 			return top
 		}
-		if k, ok := methods[f.Name]; ok && (k == everything || v.kinds&(object|members|noMembers) == 0) {
+		k, ok := methods[f.Name]
+		if ok && (k == everything || v.kinds&(object|members|noMembers) == 0) {
 			if f.Name == "split" && len(x.Args.Args) > 0 {
 				k = items
 			}

@@ -5,10 +5,10 @@
 // [Unreachable] goes through a template's tree as a render would, with sets of values in place of
 // values: of each variable, and of each expression that a condition was about, it knows of which
 // kinds its value may be, and of texts which ones. A condition makes the sets smaller in the branch
-// that it guards; where branches meet again they are joined. Loops and macros are gone through until
-// nothing new comes. A request may hold anything: every variable that the template does not set
-// itself may have every value, but that messages is a list, and that add_generation_prompt and the
-// functions that engines give a template are always there.
+// that it guards; where branches meet again they are joined. Loops and macros are gone through
+// until nothing new comes. A request may hold anything: every variable that the template does not
+// set itself may have every value, but that messages is a list, and that add_generation_prompt and
+// the functions that engines give a template are always there.
 //
 // An outcome is out of reach where no value in the sets leads to it, where nothing leads to its
 // place, or where no statement calls the macro that it is in. One that depends on the clock and on
@@ -16,12 +16,13 @@
 //
 // # Limits
 //
-// The proof errs on one side: each outcome that it names is out of reach, and it misses many that are. Templates that extend, include or import others, and those that take more than a bound
-// of steps, have no proofs.
+// The proof errs on one side: each outcome that it names is out of reach, and it misses many that
+// are. Templates that extend, include or import others, and those that take more than a bound of
+// steps, have no proofs.
 //
 // # Stability
 //
-// This package may change with every release; package engine says what is stable.
+// This package may change with every release; package engine lists the stable ones.
 package reach
 
 import (
@@ -40,8 +41,8 @@ type Outcome struct {
 	Outcome jinja.Outcome
 }
 
-// Unreachable returns the outcomes that no request reaches, each with the reason in words; nil where
-// the source is no template.
+// Unreachable returns the outcomes that no request reaches, each with the reason in words; nil
+// where the source is no template.
 func Unreachable(src *source.Source) map[Outcome]string {
 	tree, err := syntax.Parse(src)
 	if err != nil {

@@ -59,7 +59,6 @@ var (
 	top     = val{kinds: everything, from: fromOther}
 	anyJSON = val{kinds: everything &^ undef &^ object, from: fromOther, json: true}
 	missing = val{kinds: everything &^ object, from: fromOther, json: true} // or not there
-	either  = val{kinds: bools, from: fromOther}
 )
 
 // maxTexts bounds how many texts are told apart.
