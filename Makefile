@@ -72,6 +72,10 @@ site: ## build the page that runs in a browser as out/site, and try it in headle
 snapshot: ## build the parts of a release, install it from the built files and run it; nothing is published: PLATFORMS=all
 	ci/snapshot.sh $(PLATFORMS)
 
+.PHONY: scale
+scale: ## judge 100,000 entries in 64 shards on this machine, one of them killed; needs no cluster
+	ci/scale.sh
+
 .PHONY: lock
 lock: deps ## rewrite corpus/vendor.lock from corpus/families.txt and the fetched templates
 	ci/lock.sh

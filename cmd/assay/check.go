@@ -145,7 +145,10 @@ func (k *checking) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	names := take(k.output.shard, named)
+	if err := k.output.shard.choose(c); err != nil {
+		return err
+	}
+	names := take(k.output.shard, named, contents)
 	unusable := 0
 	var edits, able []string
 	var sources []subject.Source
@@ -163,7 +166,7 @@ func (k *checking) run(c *call) error {
 		return nil
 	}, func(complete bool) error {
 		rule.Expect(r.Results, k.known, knownKey)
-		if complete && k.output.shard.of == 0 {
+		if complete && k.output.shard.Of == 0 {
 			r.Results = append(r.Results, rule.Unused(r.Results, k.known, knownKey)...)
 		}
 		rule.Settle(r.Results, k.baseline, "The baseline has it.", check.ToolsRequired)

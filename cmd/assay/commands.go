@@ -14,10 +14,11 @@ var (
 	judging = group{"judge", "Judge templates"}
 	looking = group{"look", "Look at one step"}
 	serving = group{"serve", "Models and servers"}
+	many    = group{"many", "Many templates"}
 	proving = group{"test", "Corpora and test vectors"}
 	program = group{"program", "This program"}
 
-	groups = []group{judging, looking, serving, proving, program}
+	groups = []group{judging, looking, serving, many, proving, program}
 )
 
 // A command is a word after assay, as data: the tree of the command line, help, completion and the
@@ -55,6 +56,7 @@ func init() {
 		&parseCommand, &pageCommand,
 		&inspectCommand, &pullCommand, &retemplateCommand, &emitCommand, &trainCommand,
 		&liveCommand, &serveCommand, &probeCommand, &pipeCommand,
+		&manifestCommand, &surveyCommand,
 		&runCommand, &newCommand, &exportCommand, &verifyCommand, &enginesCommand, &reportCommand,
 		&helpCommand, &versionCommand, &completionCommand, &manCommand,
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/goassay/assay/engine/model/gguf"
 	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/live"
+	"github.com/goassay/assay/harness/manifest"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/standard"
@@ -123,6 +124,9 @@ type liveRun struct {
 
 func (r *liveRun) run(c *call) error {
 	if err := r.usage(c); err != nil {
+		return err
+	}
+	if err := r.output.shard.choose(c); err != nil {
 		return err
 	}
 	sources, err := r.sources(c)
@@ -241,7 +245,9 @@ func (r *liveRun) families() ([]compiled, error) {
 		return nil, fmt.Errorf("--family %s: the embedded corpus has "+
 			"no such family%s", r.family, meant(r.family, familyNames()))
 	}
-	return take(r.output.shard, list), nil
+	return take(r.output.shard, list, func(one compiled) string {
+		return manifest.Digest(one.src.Text)
+	}), nil
 }
 
 // runTiny makes the tiny model for each template, with its markers in the vocabulary.

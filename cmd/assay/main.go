@@ -29,12 +29,16 @@ const (
 	exitOK     = 0
 	exitFailed = 1 // something failed or was rejected
 	exitUsage  = 2 // the arguments or the input cannot be used
+	exitRetry  = 3 // something could not be judged; another try may help
 
 	exitInterrupted = 130 // an interrupt ended it; the work done is reported
 )
 
 // errFailed ends a command whose checks failed and are reported already.
 var errFailed = errors.New("checks failed")
+
+// errUnread ends a command that reported all that it could judge, and could not judge the rest.
+var errUnread = errors.New("not everything could be judged")
 
 // errUnusable ends a command that could not use a part of its input and has said so.
 var errUnusable = errors.New("a part of the input cannot be used")
@@ -229,6 +233,9 @@ func (c *call) dispatch(args []string) int {
 		return exitFailed
 	case errors.Is(err, errUnusable):
 		return exitUsage
+	case errors.Is(err, errUnread):
+		c.fail(err)
+		return exitRetry
 	default:
 		c.fail(err)
 		var failed *failure

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/term"
@@ -28,7 +27,7 @@ type output struct {
 	// of the findings listed without --notes; a note counts as a warning
 	least              rule.Severity
 	junit, sarif, html string
-	shard              shard
+	shard              sharding
 	// writes the page of --html, where it is not the report's own
 	page func(io.Writer) error
 }
@@ -59,8 +58,7 @@ func outputFlags(flags *flagSet) *output {
 	flags.StringVar(&o.junit, "junit", "", "write JUnit XML to `FILE`, too")
 	flags.StringVar(&o.sarif, "sarif", "", "write SARIF to `FILE`, too")
 	flags.StringVar(&o.html, "html", "", "write a page that stands alone to `FILE`, too")
-	flags.Var(&o.shard, "shard", "do part `I/N` of the work; `assay report` puts "+
-		"the parts together")
+	o.shard.declare(flags)
 	return o
 }
 
@@ -329,41 +327,4 @@ func (c *call) progress(what string, total int) (step func(done int), end func()
 		}
 	}
 	return step, func() { c.status("") }
-}
-
-// shard is a flag I/N: part I of N, counted from 1. The zero value is all of the work.
-type shard struct{ part, of int }
-
-func (s *shard) String() string { return "" }
-
-// Type implements pflag.Value.
-func (s *shard) Type() string { return "shard" }
-
-func (s *shard) Set(text string) error {
-	part, of, _ := strings.Cut(text, "/")
-	var err1, err2 error
-	s.part, err1 = strconv.Atoi(part)
-	s.of, err2 = strconv.Atoi(of)
-	if err1 != nil || err2 != nil || s.part < 1 || s.part > s.of {
-		return fmt.Errorf("expected I/N with 1 <= I <= N")
-	}
-	return nil
-}
-
-// has reports whether item i, counted from 0, is the shard's.
-func (s shard) has(i int) bool { return s.of == 0 || i%s.of == s.part-1 }
-
-// take returns the part of the work that is the shard's: every N-th item, so that slow neighbours
-// are dealt out.
-func take[T any](s shard, items []T) []T {
-	if s.of == 0 {
-		return items
-	}
-	var mine []T
-	for i, item := range items {
-		if s.has(i) {
-			mine = append(mine, item)
-		}
-	}
-	return mine
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,12 +20,29 @@ var reportCommand = command{
 	long: `Of a template the page has everything that "assay page" shows: the findings beside the
 lines, prompts, the format, an output as it streams, the coverage. A report is the output of a
 command with --json, "-" is standard input; several must come from the shards of one run.
-Without arguments the embedded corpus runs, with prompt, output and timeline of every case. --html
+Without arguments the embedded corpus runs, with prompt, output and timeline of every case. --merge
+joins the results of "assay survey" in place of all this, and sums them up. --html
 writes the page; failures are listed on standard output; --junit, --sarif and --json write the
 other forms.`,
 	setup: func(flags *flagSet) func(*call) error {
+		flags.category("Results of a survey")
+		m := merging{}
+		flags.BoolVar(&m.on, "merge", false, "the arguments are results of `assay survey`, or "+
+			"folders of them: join the shards, all of which must be there")
+		flags.BoolVar(&m.partial, "partial", false, "with --merge, accept that shards are missing")
+		flags.StringVar(&m.out, "out", "", "with --merge, write the joined results to `FILE`")
 		o := outputFlags(flags)
-		return o.report
+		return func(c *call) error {
+			switch {
+			case m.on && len(c.args) == 0:
+				return errors.New("--merge needs the results of a survey")
+			case m.on:
+				return m.merge(c)
+			case m.partial || m.out != "":
+				return errors.New("--partial and --out go with --merge")
+			}
+			return o.report(c)
+		}
 	},
 }
 

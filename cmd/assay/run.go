@@ -14,6 +14,7 @@ import (
 	"github.com/goassay/assay/harness/equivalence"
 	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/gonja"
+	"github.com/goassay/assay/harness/manifest"
 	"github.com/goassay/assay/harness/reduce"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
@@ -64,13 +65,16 @@ func (r *corpusRun) run(c *call) error {
 		return err
 	}
 	defer r.second.Close()
-	variants := take(r.output.shard, r.choose(r.suite.Variants()))
+	if err := r.output.shard.choose(c); err != nil {
+		return err
+	}
+	variants := take(r.output.shard, r.choose(r.suite.Variants()), r.contents)
 	switch {
 	case len(variants) > 0:
 	case r.only != "":
 		return fmt.Errorf("--run %s: no template or family "+
 			"has that name%s", r.only, meant(r.only, r.names()))
-	case r.output.shard.of > 0:
+	case r.output.shard.Of > 0:
 		return errors.New("the shard has no templates: there are fewer than shards")
 	default:
 		return fmt.Errorf("%s has no family with a case; a family is a folder with %s and %s or "+
@@ -98,8 +102,8 @@ func (r *corpusRun) run(c *call) error {
 			if r.shrink {
 				return r.minimize(c, failed)
 			}
-			if complete && r.vendor != "" && r.only == "" && r.output.shard.of == 0 {
-				// listed cases fail, so it was kept
+			if complete && r.vendor != "" && r.only == "" && r.output.shard.Of == 0 {
+				// listed cases fail, so they were kept
 				unused := rule.Unused(all.Results, r.suite.Corpus.Known, key)
 				all.Results = append(all.Results, unused...)
 			}
@@ -112,6 +116,15 @@ func (r *corpusRun) run(c *call) error {
 			}
 			return r.output.write(c, all)
 		})
+}
+
+// contents names a variant by the digest of its template; one that cannot be read by its name.
+func (r *corpusRun) contents(v script.Variant) string {
+	src, err := r.suite.Source(v)
+	if err != nil {
+		return v.Name
+	}
+	return manifest.Digest(src.Text)
 }
 
 // failedScripts are the scripts that fail with a template.

@@ -62,6 +62,9 @@ func (v *verification) run(c *call) error {
 	if err != nil {
 		return err
 	}
+	if err := v.output.shard.choose(c); err != nil {
+		return err
+	}
 	inputs, cleanup, err := c.spool(c.args)
 	if err != nil {
 		return err
@@ -170,13 +173,12 @@ func (v *verification) check(inputs []input) (total, chosen int, err error) {
 // chooser returns the function that picks the vectors to run, of all files in turn: by id, then the
 // shard's, then those from --from on.
 func (v *verification) chooser() func(*vector.Vector) bool {
-	named, mine := 0, 0
+	mine := 0
 	return func(vec *vector.Vector) bool {
 		if !strings.Contains(vec.ID, v.only) {
 			return false
 		}
-		named++
-		if !v.output.shard.has(named - 1) {
+		if !v.output.shard.Has(vec.ID) {
 			return false
 		}
 		mine++

@@ -1,0 +1,292 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/harness/census"
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/inorder"
+	"github.com/goassay/assay/harness/manifest"
+	"github.com/goassay/assay/harness/outfile"
+	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/survey"
+)
+
+var manifestCommand = command{
+	group: many, name: "manifest", args: "TEMPLATE|DIR...", takes: arity{1, -1, "a template"},
+	files: templateFiles,
+	short: "list templates, folders and models as a manifest",
+	long: `A manifest is what "assay survey" judges: JSON lines, each with a place and the digest of the template that
+it holds. Folders are searched as "assay check" does. Without --store names are relative to the folder in which the command runs, so that
+is where the manifest belongs. docs/scale.md has the members of a line.`,
+	setup: func(flags *flagSet) func(*call) error {
+		store := ""
+		flags.StringVar(&store, "store", "", "copy each template to `DIR`/templates, under its "+
+			"digest, and write DIR/manifest.jsonl, so that a later survey can compare with what "+
+			"was there")
+		return func(c *call) error { return c.manifest(store) }
+	},
+}
+
+// manifest lists templates; a store that is not empty gets copies of them.
+func (c *call) manifest(store string) error {
+	names, err := c.found()
+	if err != nil {
+		return err
+	}
+	var entries []manifest.Entry
+	for _, name := range names {
+		var sources []subject.Source
+		if subject.IsModel(name) {
+			m, err := subject.OpenModel(name)
+			if err != nil {
+				return err
+			}
+			sources = m.Sources
+		} else if sources, err = subject.OpenAll(name, c.stdin); err != nil {
+			return err
+		}
+		for _, src := range sources {
+			e := manifest.Entry{What: manifest.Template, Where: filepath.ToSlash(src.Name),
+				Digest: manifest.Digest(src.Text)}
+			if store == "" {
+				e.File = e.Where
+			} else if err := keepTemplate(e.Path(store), src.Text); err != nil {
+				return err
+			}
+			entries = append(entries, e)
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b manifest.Entry) int {
+		return cmp.Compare(a.Where, b.Where)
+	})
+	write := func(w io.Writer) error { return manifest.Write(w, entries) }
+	if store != "" {
+		return outfile.Write(filepath.Join(store, "manifest.jsonl"), write)
+	}
+	return write(c.data())
+}
+
+// keepTemplate writes a template under a name that tells its text, unless it is there.
+func keepTemplate(name, text string) error {
+	if _, err := os.Stat(name); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	return outfile.Write(name, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+}
+
+var surveyCommand = command{
+	group: many, name: "survey", args: "MANIFEST", takes: arity{1, 1, "a manifest"},
+	short: "judge each template of a manifest once, and report by the places that hold it",
+	long: `Each distinct template is judged as "assay check --untrusted" does, and compared with that of the model that
+its place was made from. The results are JSON lines, a line for each template, in a file of DIR whose name says of which manifest and shard
+it is; a shard that runs again replaces its own. "assay report --merge" joins the files of all shards.
+
+With --since the results of an earlier survey are taken over where neither template nor program changed, and each place whose template did is
+called safe, risky or breaking.
+
+The status is 3 where a template could not be read: everything else was judged, and another try may help. docs/scale.md has the formats, and
+how schedulers run it.`,
+	setup: func(flags *flagSet) func(*call) error {
+		s := surveying{}
+		flags.StringVar(&s.out, "out", "", "write the results to a file in `DIR`, which is made")
+		flags.StringVar(&s.since, "since", "", "`FILE` with the results of an earlier survey")
+		s.shard.declare(flags)
+		s.limits = limitFlag(flags, untrusted)
+		return s.run
+	},
+}
+
+// surveyMemory is the memory, in bytes, from which on the collector works harder: many shards run
+// beside each other on one machine.
+const surveyMemory = 96 << 20
+
+// surveying holds the flags of the command.
+type surveying struct {
+	out, since string
+	shard      sharding
+	limits     *limits
+}
+
+func (s *surveying) run(c *call) error {
+	if err := s.shard.choose(c); err != nil {
+		return err
+	}
+	if s.out == "" && s.shard.Of > 1 {
+		return errors.New("--out names the folder for the shard's results")
+	}
+	if s.limits.memory == 0 {
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(surveyMemory))
+	}
+	name := c.args[0]
+	plan, err := census.NewPlan(func() (io.ReadCloser, error) { return os.Open(name) },
+		s.shard.Shard, version())
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if s.since != "" {
+		if err := sinceFile(plan, s.since); err != nil {
+			return fmt.Errorf("--since %s: %w", s.since, err)
+		}
+	}
+	summary := census.NewSummary(plan.Header)
+	judge := &census.Judge{Folder: filepath.Dir(name),
+		Options: check.Options{Differ: survey.Differ, Accepted: new([]string)},
+		Engine:  engine.Options{Limits: s.limits.of(c)}}
+	if s.out == "" {
+		err = s.judge(c, plan, judge, summary, io.Discard)
+	} else if err = os.MkdirAll(s.out, 0o777); err == nil {
+		err = outfile.Write(plan.Path(s.out), func(w io.Writer) error {
+			return s.judge(c, plan, judge, summary, w)
+		})
+	}
+	if err != nil {
+		return err
+	}
+	if err := summary.Text(c.stdout); err != nil {
+		return err
+	}
+	return unread(summary)
+}
+
+// unread is an error where templates could not be read.
+func unread(s *census.Summary) error {
+	if n := s.Unread(); n > 0 {
+		return fmt.Errorf("%w: %d of %d templates could not be read; run it again",
+			errUnread, n, s.All.Templates)
+	}
+	return nil
+}
+
+func sinceFile(plan *census.Plan, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return plan.Since(f)
+}
+
+// judge judges the templates of a plan on all cores, and writes their lines in order.
+func (s *surveying) judge(c *call, plan *census.Plan, judge *census.Judge, summary *census.Summary,
+	w io.Writer) error {
+	lines := make(chan census.Line)
+	written := make(chan error, 1)
+	go func() {
+		written <- census.Write(w, plan.Header, func() (census.Line, error) {
+			line, more := <-lines
+			if !more {
+				return line, io.EOF
+			}
+			return line, nil
+		})
+		for range lines { // where writing failed
+		}
+	}()
+	step, end := c.progress("templates", len(plan.Tasks))
+	done := 0
+	err := inorder.Run(c.ctx, inorder.Slice(plan.Tasks), judge.Line, func(line census.Line) {
+		summary.Add(line)
+		lines <- line
+		if done++; step != nil {
+			step(done)
+		}
+	})
+	close(lines)
+	end()
+	return errors.Join(err, <-written)
+}
+
+// merge joins the results of a survey's shards, and sums them up.
+func (o *merging) merge(c *call) error {
+	names, err := resultFiles(c.args)
+	if err != nil {
+		return err
+	}
+	var files []*census.Reader
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		r, err := census.NewReader(f)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		files = append(files, r)
+	}
+	header, next, err := census.Merge(files, names, o.partial)
+	if err != nil {
+		return err
+	}
+	summary := census.NewSummary(header)
+	write := func(w io.Writer) error {
+		return census.Write(w, header, func() (census.Line, error) {
+			if err := c.ctx.Err(); err != nil {
+				return census.Line{}, err
+			}
+			line, err := next()
+			if err == nil {
+				summary.Add(line)
+			}
+			return line, err
+		})
+	}
+	if o.out == "" {
+		err = write(io.Discard)
+	} else {
+		err = outfile.Write(o.out, write)
+	}
+	if err != nil {
+		return err
+	}
+	if err := summary.Text(c.stdout); err != nil {
+		return err
+	}
+	return unread(summary)
+}
+
+// merging holds the flags of "assay report --merge".
+type merging struct {
+	on, partial bool
+	out         string
+}
+
+// resultFiles returns files, and those of folders.
+func resultFiles(args []string) ([]string, error) {
+	var names []string
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			names = append(names, arg)
+			continue
+		}
+		found, err := filepath.Glob(filepath.Join(arg, "*.jsonl"))
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			return nil, fmt.Errorf("%s has no results, *.jsonl", arg)
+		}
+		names = append(names, found...)
+	}
+	return names, nil
+}

@@ -1,0 +1,114 @@
+package census
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/formatjson"
+	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/manifest"
+	"github.com/goassay/assay/harness/revision"
+	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// maxText bounds the text of a finding, in bytes.
+const maxText = 300
+
+// Judge judges templates.
+type Judge struct {
+	Folder  string         // of the manifest: relative names start there
+	Options check.Options  // for the checks
+	Engine  engine.Options // for each template
+}
+
+// Line makes the line of a task. The findings of an earlier census stay.
+func (j *Judge) Line(t *Task) Line {
+	line := t.Line
+	src, err := j.open(line.Entries[0])
+	if err != nil {
+		line.Verdict, line.Why, line.Findings, line.Format = Unread, cut(err.Error()), nil, ""
+	} else if line.Verdict == "" {
+		j.judge(&line, src)
+	}
+	for i := range line.Against {
+		c := &line.Against[i]
+		if class, known := t.known[c.Digest]; known {
+			c.Class = class
+			continue
+		}
+		was, missing := j.open(c.other)
+		if c.Class = Unread; err == nil && missing == nil {
+			c.Class = revision.Between(was, src).Class
+		}
+	}
+	return line
+}
+
+// open reads the template of an entry, and compares its digest with the entry's.
+func (j *Judge) open(e manifest.Entry) (subject.Source, error) {
+	src, err := subject.Open(e.Path(j.Folder), strings.NewReader(""))
+	if err != nil {
+		return src, err
+	}
+	if found := manifest.Digest(src.Text); found != e.Digest {
+		return src, fmt.Errorf("the file holds the text %.16s, expected %.16s", found, e.Digest)
+	}
+	return subject.With([]subject.Source{src}, j.Engine)[0], nil
+}
+
+func (j *Judge) judge(line *Line, src subject.Source) {
+	bad := ""
+	for _, res := range check.Template(src, j.Options) {
+		if res.Status == rule.Passed || res.Status == rule.Known {
+			continue
+		}
+		f := Finding{Rule: res.Rule, Severity: res.Severity.String(), Line: res.Place.Line,
+			Text: cut(res.Text)}
+		if res.Status == rule.Unjudged {
+			f.Text = cut("not judged: " + res.Text)
+		}
+		line.Findings = append(line.Findings, f)
+		if res.Bad() && bad == "" {
+			bad = f.Text
+		}
+	}
+	t, err := src.Compile()
+	if err != nil {
+		line.Verdict, line.Why = Fail, cut(err.Error())
+		return
+	}
+	if a := t.Analysis(); a != nil {
+		document := formatjson.Write(formatjson.Document{Format: a.Format})
+		line.Format = manifest.Digest(document.String())
+	}
+	gate := t.Gate()
+	switch {
+	case t.Exhausted() != nil:
+		line.Verdict, line.Why = NotJudged, cut(t.Exhausted().Error())
+	case gate.Unverified != nil && errors.Is(gate.Unverified, engine.ErrUnverified):
+		line.Verdict, line.Why = Fail, cut(gate.Unverified.Error())
+	case bad != "":
+		line.Verdict, line.Why = Fail, bad
+	case gate.Incapable != nil:
+		line.Verdict, line.Why = NoTools, cut(gate.Incapable.Error())
+	default:
+		line.Verdict = Pass
+	}
+}
+
+// cut returns the first line of a text, within maxText.
+func cut(text string) string {
+	text, _, _ = strings.Cut(strings.ToValidUTF8(text, "\ufffd"), "\n")
+	if len(text) <= maxText {
+		return text
+	}
+	end := maxText
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "..."
+}

@@ -1,0 +1,142 @@
+// Package manifest reads lists of templates to judge, and shares the work out.
+//
+// # Model
+//
+// A manifest is a file of JSON lines, each an [Entry]: a place, such as a repository of the Hub,
+// and the template that it holds, by digest. Many places hold one template. The file is named by
+// its own digest, so that results say which list they are of.
+//
+// A [Shard] is a part of the work. An entry belongs to a shard by the digest of its template and by
+// nothing else: no template is judged in two shards, and an entry that is added or removed moves no
+// other. [Auto] asks the scheduler that started the process which shard it is.
+//
+// # Errors
+//
+// [Read] returns an error with the line of the first entry that cannot be used.
+//
+// # Stability
+//
+// This package may change with every release; package engine lists the stable ones.
+package manifest
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+)
+
+// Template is the kind of an entry that holds a chat template.
+const Template = "template"
+
+// maxLine bounds a line of a manifest, in bytes.
+const maxLine = 64 << 10
+
+// Entry is one place and its template.
+type Entry struct {
+	What     string `json:"what"`               // [Template]
+	Where    string `json:"where"`              // OWNER/NAME on the Hub, or a path
+	Revision string `json:"revision,omitempty"` // the commit at which it was read
+	Digest   string `json:"digest"`             // SHA-256 of the template's text, in hexadecimal
+	// File names a Jinja file, or a configuration or model with the template's name
+	// after a #. Relative names start at the manifest's folder. Empty: templates/DIGEST.jinja.
+	File      string `json:"file,omitempty"`
+	Downloads int64  `json:"downloads,omitempty"` // in the last 30 days, as the Hub counts them
+	Base      string `json:"base,omitempty"`      // the entry of the model that it was made from
+}
+
+// Path returns the name under which the template is opened, for a manifest in a folder.
+func (e Entry) Path(folder string) string {
+	switch {
+	case e.File == "":
+		return filepath.Join(folder, "templates", e.Digest+".jinja")
+	case filepath.IsAbs(e.File):
+		return e.File
+	}
+	return filepath.Join(folder, filepath.FromSlash(e.File))
+}
+
+// check returns why the entry cannot be used.
+func (e Entry) check() error {
+	switch {
+	case e.What != Template:
+		return fmt.Errorf("what is %.80q, expected %q", e.What, Template)
+	case e.Where == "":
+		return errors.New("where is missing: it names the repository or the path")
+	case !IsDigest(e.Digest):
+		return fmt.Errorf("digest is %.80q, expected a SHA-256 in 64 hexadecimal digits",
+			e.Digest)
+	case e.Downloads < 0:
+		return errors.New("downloads is negative")
+	case path.Clean("/"+e.File) != "/"+e.File && e.File != "" && !filepath.IsAbs(e.File):
+		return fmt.Errorf("file is %.80q, expected a path within the manifest's folder",
+			e.File)
+	}
+	return nil
+}
+
+// Digest names a text: its SHA-256 in hexadecimal.
+func Digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// IsDigest reports whether a text is a name that [Digest] gives.
+func IsDigest(text string) bool {
+	raw, err := hex.DecodeString(text)
+	return err == nil && len(raw) == sha256.Size && hex.EncodeToString(raw) == text
+}
+
+// Read hands the entries of a manifest on, in order, and returns the manifest's digest and their
+// number. Memory does not grow with the file. An error of take ends it.
+func Read(r io.Reader, take func(Entry) error) (digest string, entries int, err error) {
+	sum := sha256.New()
+	lines := bufio.NewScanner(io.TeeReader(r, sum))
+	lines.Buffer(nil, maxLine)
+	n := 0
+	for lines.Scan() {
+		n++
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		var e Entry
+		d := json.NewDecoder(bytes.NewReader(lines.Bytes()))
+		d.DisallowUnknownFields()
+		err := d.Decode(&e)
+		if err == nil && d.More() {
+			err = errors.New("there is more after the object")
+		}
+		if err == nil {
+			err = e.check()
+		}
+		if err != nil {
+			return "", 0, fmt.Errorf("line %d: %w", n, err)
+		}
+		entries++
+		if err := take(e); err != nil {
+			return "", 0, err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return "", 0, fmt.Errorf("line %d: %w", n+1, err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)), entries, nil
+}
+
+// Write writes entries as a manifest.
+func Write(w io.Writer, entries []Entry) error {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	for _, e := range entries {
+		if err := out.Encode(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
