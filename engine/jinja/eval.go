@@ -12,20 +12,18 @@ import (
 // its trace. Built-ins get it in their call; nothing else is shared between them.
 type eval struct {
 	*memory
-	mutable     bool             // lists and dicts may be changed (E1)
-	autoescape  bool             // an {% autoescape true %} block is being rendered
-	origins     bool             // values carry their provenance (E3); needed for trace
-	trace       *Trace           // nil: off (E4)
-	now         func() time.Time // the clock of strftime_now; nil: there is none
-	rand        *rand.Rand       // of random and lipsum; seeded by the options
-	steps       int64            // steps left: loop iterations, items handled, big-number work
-	scarce      bool             // a budget allows less than the limits do
-	bytes       int64            // bytes left that values may be built of
-	depth       int              // nesting of calls and of recursions over values
-	maxDepth    int              // its limit
-	calls       []*call          // free calls, for reuse
-	scratch     []byte           // a buffer for text whose length is not known ahead
-	scratchRuns []run            // the same for its runs
+	mutable    bool             // lists and dicts may be changed (E1)
+	autoescape bool             // an {% autoescape true %} block is being rendered
+	origins    bool             // values carry their provenance (E3); needed for trace
+	trace      *recorder        // nil: off (E4)
+	now        func() time.Time // the clock of strftime_now; nil: there is none
+	rand       *rand.Rand       // of random and lipsum; seeded by the options
+	steps      int64            // steps left: loop iterations, items handled, big-number work
+	scarce     bool             // a budget allows less than the limits do
+	bytes      int64            // bytes left that values may be built of
+	depth      int              // nesting of calls and of recursions over values
+	maxDepth   int              // its limit
+	calls      []*call          // free calls, for reuse
 }
 
 // step charges n steps, and fails when none are left.

@@ -68,7 +68,7 @@ func (f *frame) named(v Value, name string, asked bool, pos syntax.Pos) Value {
 		return v
 	}
 	if asked && f.rt.trace != nil {
-		f.rt.trace.missing(name)
+		f.rt.trace.missing(nil, name)
 	}
 	return undefinedName(name)
 }
@@ -366,7 +366,7 @@ func (x *inExpr) eval(f *frame) (Value, error) {
 	}
 	yes, err := contains(&f.rt.eval, b, a)
 	if f.rt.trace != nil && b.kind == Dict && b.prov != nil && b.prov.node != nil && a.isString() {
-		f.rt.trace.asked(new(node).init(b.prov.node, a.text(), -1).path(), !yes)
+		f.rt.trace.asked(f.rt.nodes.One().init(b.prov.node, a.text(), -1), !yes)
 	}
 	return boolValue(yes != x.negated), f.at(err, x.pos)
 }

@@ -132,9 +132,11 @@ const maxKept = 1 << 20
 
 // reset lets go of everything that the last render still holds.
 func (rt *interp) reset() {
-	if cap(rt.out.buf) > maxKept {
-		rt.out.buf, rt.out.runs = nil, nil
+	clear(rt.out.runs)
+	if rt.memory.out, rt.outRuns = rt.out.buf, rt.out.runs; cap(rt.out.buf) > maxKept {
+		rt.memory.out, rt.outRuns = nil, nil
 	}
+	rt.out = builder{}
 	for _, old := range rt.retired {
 		clear(old.f.slots)
 		old.f.up = nil
@@ -146,7 +148,6 @@ func (rt *interp) reset() {
 	clear(rt.ctx)
 	rt.memory.reset()
 	memories.Put(rt.memory)
-	clear(rt.out.runs)
 	rt.retired, rt.args, rt.kwargs = rt.retired[:0], rt.args[:0], rt.kwargs[:0]
 	rt.memory, rt.trace, rt.now, rt.clock, rt.context, rt.coverage = nil, nil, nil, nil, nil, nil
 }
@@ -207,7 +208,7 @@ func (f *frame) capture(code body) (Value, error) {
 		v = stringValue(f.rt.text(out.buf[start:]))
 	}
 	if out.on && len(out.buf) > start {
-		own := make([]run, 0, len(out.runs)-runs+1)
+		own := f.rt.runs.Take(len(out.runs) - runs + 1)[:0]
 		if runs > 0 && out.runs[runs-1].n > last {
 			r := out.runs[runs-1]
 			r.n -= last

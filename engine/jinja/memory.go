@@ -22,6 +22,16 @@ type memory struct {
 	texts      slab.Slab[byte]
 	provs      slab.Slab[prov]
 	runs       slab.Slab[run]
+	recorder   recorder
+
+	// buffers for texts whose length is not known ahead, and for their runs: the output, and the
+	// JSON of one value
+	out, scratch         []byte
+	outRuns, scratchRuns []run
+
+	// kepts are texts that outlive their renders: what is written is never written again, and only
+	// what is free of the block goes to the next render
+	kepts []byte
 
 	fields bool // places end at fields ([Options].Fields)
 }
@@ -46,6 +56,19 @@ func (m *memory) reset() {
 	m.texts.Reset(maxBlock)
 	m.provs.Reset(maxBlock)
 	m.runs.Reset(maxBlock)
+	m.recorder.reset()
+}
+
+// keptBlock is of how many bytes a block of kept texts is, and minText how many a path is given at
+// least.
+const keptBlock, minText = 1 << 10, 64
+
+// roomFor makes room for a kept text, so that it does not take those before it along to another
+// block.
+func (m *memory) roomFor(n int) {
+	if n > cap(m.kepts)-len(m.kepts) {
+		m.kepts = make([]byte, 0, max(n, keptBlock))
+	}
 }
 
 // text is a string of its own with the text of b.

@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/goassay/assay/engine/jinja/syntax"
@@ -64,6 +65,7 @@ type node struct {
 	str    string // the path, once asked for
 	val    prov   // the provenance of the value here
 	name   prov   // that of the key, if it has one
+	noted  int    // which of the recorder's reads is of this place, from 1; 0: not known
 	whole  bool   // the parts of the value have no places of their own
 }
 
@@ -95,17 +97,27 @@ func (n *node) field(parent *node, key string, index int) *node {
 	return n
 }
 
-// path returns the place as text: identifiers after a dot, other keys quoted in brackets, indexes
-// in brackets.
-func (n *node) path() string {
+// path returns a place as text: identifiers after a dot, other keys quoted in brackets, indexes in
+// brackets. The text outlives the render.
+func (m *memory) path(n *node) string {
 	if n == nil {
 		return ""
 	}
 	if n.str == "" {
-		var buf [96]byte // most paths fit, so that only the text itself is allocated
-		n.str = string(n.appendPath(buf[:0]))
+		m.roomFor(minText)
+		from := len(m.kepts)
+		m.kepts = n.appendPath(m.kepts)
+		n.str = bytesToString(m.kepts[from:len(m.kepts):len(m.kepts)])
 	}
 	return n.str
+}
+
+// kept returns a copy of a text that outlives the render.
+func (m *memory) kept(s string) string {
+	m.roomFor(len(s))
+	from := len(m.kepts)
+	m.kepts = append(m.kepts, s...)
+	return bytesToString(m.kepts[from:len(m.kepts):len(m.kepts)])
 }
 
 func (n *node) appendPath(dst []byte) []byte {
@@ -147,11 +159,6 @@ type run struct {
 // sameOrigin reports whether two runs differ in length only.
 func (r run) sameOrigin(o run) bool {
 	return r.node == o.node && r.role == o.role && r.codec == o.codec && r.inexact == o.inexact
-}
-
-// public returns the exported form.
-func (r run) public() Run {
-	return Run{r.n, Origin{r.node.path(), r.role, r.codec}, !r.inexact}
 }
 
 // prov is where a value came from. For a string with runs they cover it exactly; without, all of it
@@ -298,9 +305,15 @@ type builder struct {
 	on   bool
 }
 
+// builderRuns is of how many runs a builder has room at first.
+const builderRuns = 4
+
 func (e *eval) builder(size int) builder {
-	return builder{buf: e.texts.Take(size)[:0],
-		on: e.origins}
+	b := builder{buf: e.texts.Take(size)[:0], on: e.origins}
+	if b.on {
+		b.runs = e.runs.Take(builderRuns)[:0]
+	}
+	return b
 }
 
 // lit appends the template's own text.
@@ -343,7 +356,7 @@ func (b *builder) prov(p *prov, n int) {
 		r.n = n
 		b.runs = appendRun(b.runs, r)
 	default:
-		b.runs = appendRuns(b.runs, p.runs, 0, n)
+		b.runs = appendRuns(slices.Grow(b.runs, len(p.runs)), p.runs, 0, n)
 	}
 }
 
@@ -422,34 +435,11 @@ func concat2(e *eval, a, b Value) Value {
 	return v
 }
 
-// The room that publicRuns makes for paths: the bytes of a usual one, and the most paths for which
-// it makes room ahead. A field that is written often has several runs and one path.
-const (
-	usualPath = 24
-	maxPaths  = 64
-)
-
 // publicRuns returns the exported form of runs.
-func publicRuns(runs []run) []Run {
-	// The paths are parts of one text, since each would be garbage of its own. It is made at once,
-	// so that it does not grow by copies.
-	unprinted := 0
-	for _, r := range runs {
-		if r.node != nil && r.node.str == "" {
-			unprinted++
-		}
-	}
-	text := make([]byte, 0, min(unprinted, maxPaths)*usualPath)
-	for _, r := range runs {
-		if r.node != nil && r.node.str == "" {
-			from := len(text)
-			text = r.node.appendPath(text)
-			r.node.str = bytesToString(text[from:len(text):len(text)])
-		}
-	}
+func (m *memory) publicRuns(runs []run) []Run {
 	out := make([]Run, len(runs))
 	for i, r := range runs {
-		out[i] = r.public()
+		out[i] = Run{r.n, Origin{m.path(r.node), r.role, r.codec}, !r.inexact}
 	}
 	return out
 }
@@ -487,14 +477,14 @@ func (e *eval) traceAt(pos syntax.Pos) {
 // traceRead records a look-up.
 func (e *eval) traceRead(v Value) {
 	if e.trace != nil && v.prov != nil && v.prov.node != nil {
-		e.trace.read(v.prov.node.path())
+		e.trace.read(v.prov.node)
 	}
 }
 
 // traceMissing records the look-up of a key that an input object does not have.
 func (e *eval) traceMissing(v Value, key string) {
 	if e.trace != nil && v.prov != nil && v.prov.node != nil {
-		e.trace.missing(new(node).init(v.prov.node, key, -1).path())
+		e.trace.missing(v.prov.node, key)
 	}
 }
 
@@ -508,7 +498,7 @@ func (e *eval) traceText(op string, subject, literal Value) {
 	if n == nil || !literal.isString() {
 		return
 	}
-	e.trace.compared(n.path(), op, literal.text())
+	e.trace.compared(n, op, literal.text())
 }
 
 // traceCompare records a comparison with a literal, whichever side the input is on. The input need

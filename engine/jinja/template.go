@@ -233,9 +233,9 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	rt.autoescape = false
 	rt.origins = o.Origins || o.Fields || o.Trace != nil
 	rt.memory.fields = o.Fields && !o.Origins && o.Trace == nil
-	rt.trace = o.Trace
-	if rt.trace != nil {
-		rt.trace.writes, rt.trace.calls = rt.trace.writes[:0], rt.trace.calls[:0]
+	if o.Trace != nil {
+		rt.trace = &rt.recorder
+		rt.trace.start(o.Trace, rt.memory)
 	}
 	if rt.coverage = o.Coverage; rt.coverage != nil {
 		rt.coverage.start(len(t.sites))
@@ -250,7 +250,7 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	}
 	steps, bytes := rt.steps, rt.bytes
 	rt.depth, rt.maxDepth = 0, limits.Depth
-	rt.out = builder{buf: rt.out.buf[:0], runs: rt.out.runs[:0], on: rt.origins}
+	rt.out = builder{buf: rt.memory.out[:0], runs: rt.outRuns[:0], on: rt.origins}
 	rt.maxOut = limits.OutputBytes
 	rt.ticks, rt.clock, rt.context = 0, nil, o.Context
 	if limits.Time > 0 && o.Clock != nil {
@@ -277,8 +277,11 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	if err == nil {
 		text.String = string(rt.out.buf)
 		if o.Origins || o.Fields {
-			text.Runs = publicRuns(rt.out.runs)
+			text.Runs = rt.publicRuns(rt.out.runs)
 		}
+	}
+	if o.Trace != nil {
+		rt.trace.finish(o.Trace)
 	}
 	rt.reset()
 	t.pool.Put(rt)

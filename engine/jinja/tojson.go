@@ -2,7 +2,6 @@ package jinja
 
 import (
 	"math"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -88,7 +87,7 @@ const maxScratch = 1 << 20
 func (j *encoder) finish(field *prov) Value {
 	v := stringValue(j.e.text(j.buf)).withProv(field)
 	if j.on {
-		v.prov = newProv(slices.Clone(j.runs))
+		v.prov = newProv(append(j.e.runs.Take(len(j.runs))[:0], j.runs...))
 		j.e.scratchRuns = j.runs
 	}
 	if cap(j.buf) <= maxScratch {

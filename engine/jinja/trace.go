@@ -5,8 +5,6 @@ import (
 	"sort"
 	"strings"
 	"unsafe"
-
-	"github.com/goassay/assay/engine/jinja/syntax"
 )
 
 // Trace records the uses of a render's input (E4): which paths it looks up, and with which literals
@@ -19,15 +17,9 @@ type Trace struct {
 
 	reads    []Read
 	places   map[Place]bool
-	index    map[string]int
 	literals []Comparison
-	seen     map[Comparison]bool
-	pending  []pendingRead // look-ups of the operand of an "is defined"
-	testing  int
 	writes   []Write
-	calls    []Write    // whole texts of calls, in order; calls within them are left out
-	pos      syntax.Pos // of the part of the template that is at work
-	lookups  int
+	calls    []Write // whole texts of calls, in order; calls within them are left out
 }
 
 // Read is one path that a render looked up. A value that is printed or encoded as a whole counts as
@@ -63,20 +55,14 @@ type Comparison struct {
 	Literal string
 }
 
-type pendingRead struct {
-	path    string
-	missing bool
-	pos     syntax.Pos
-}
-
 // Size is about how many bytes the trace takes.
 func (t *Trace) Size() int {
 	size := len(t.writes) * int(unsafe.Sizeof(Write{}))
 	for i := range t.reads {
-		size += 2*int(unsafe.Sizeof(t.reads[i])) + len(t.reads[i].Path)
+		size += int(unsafe.Sizeof(t.reads[i])) + len(t.reads[i].Path)
 	}
 	for i := range t.literals {
-		size += 2*int(unsafe.Sizeof(t.literals[i])) + len(t.literals[i].Path) +
+		size += int(unsafe.Sizeof(t.literals[i])) + len(t.literals[i].Path) +
 			len(t.literals[i].Literal)
 	}
 	return size
@@ -129,8 +115,8 @@ func (t *Trace) at(path string) Read {
 
 // Reading returns the look-ups of a path, and reports whether there was any.
 func (t *Trace) Reading(path string) (Read, bool) {
-	i, ok := t.index[path]
-	if !ok {
+	i := slices.IndexFunc(t.reads, func(r Read) bool { return r.Path == path })
+	if i < 0 {
 		return Read{}, false
 	}
 	return t.reads[i], true
@@ -192,116 +178,4 @@ func (t *Trace) PrintAt(off int) (Write, bool) {
 		return t.calls[i], true
 	}
 	return t.WriteAt(off)
-}
-
-// called records that a call has printed the text since an offset of the output.
-func (t *Trace) called(from, to int, pos syntax.Pos) {
-	for n := len(t.calls); n > 0 && t.calls[n-1].From >= from; n-- {
-		t.calls = t.calls[:n-1]
-	}
-	if to > from {
-		t.calls = append(t.calls, Write{from, to, pos.Offset()})
-	}
-}
-
-// wrote records that the output has grown.
-func (t *Trace) wrote(to int, pos syntax.Pos) {
-	from, last := 0, len(t.writes)-1
-	if last >= 0 {
-		from = t.writes[last].To
-	}
-	if to > from {
-		t.writes = append(t.writes, Write{from, to, pos.Offset()})
-	}
-}
-
-// unwrite forgets the writes from an offset of the output on: it was captured.
-func (t *Trace) unwrite(from int) {
-	for len(t.writes) > 0 && t.writes[len(t.writes)-1].To > from {
-		t.writes = t.writes[:len(t.writes)-1]
-	}
-	for len(t.calls) > 0 && t.calls[len(t.calls)-1].To > from {
-		t.calls = t.calls[:len(t.calls)-1]
-	}
-}
-
-// usualReads is about as many places as a template reads of a short conversation.
-const usualReads = 24
-
-func (t *Trace) entry(path string, pos syntax.Pos) *Read {
-	i, ok := t.index[path]
-	if !ok {
-		if t.index == nil {
-			t.index, t.reads = make(map[string]int, usualReads), make([]Read, 0, usualReads)
-		}
-		i = len(t.reads)
-		t.index[path] = i
-		t.reads = append(t.reads, Read{Path: path, First: pos.Offset()})
-	}
-	t.lookups++
-	r := &t.reads[i]
-	r.Last, r.order = pos.Offset(), t.lookups
-	if t.Everywhere {
-		if t.places == nil {
-			t.places = make(map[Place]bool, usualReads)
-		}
-		t.places[Place{i, pos.Offset()}] = true
-	}
-	return r
-}
-
-// read records the look-up of a value.
-func (t *Trace) read(path string) { t.note(pendingRead{path, false, t.pos}) }
-
-// missing records the look-up of something that is not there.
-func (t *Trace) missing(path string) { t.note(pendingRead{path, true, t.pos}) }
-
-func (t *Trace) note(r pendingRead) {
-	if t.testing > 0 {
-		t.pending = append(t.pending, r)
-		return
-	}
-	e := t.entry(r.path, r.pos)
-	e.Value = e.Value || !r.missing
-	e.Missing = e.Missing || r.missing
-}
-
-// tested runs the operand of an "is defined": the test is of its last look-up, and those before
-// lead there.
-func (t *Trace) tested(operand func() (Value, error)) (Value, error) {
-	base := len(t.pending)
-	t.testing++
-	v, err := operand()
-	t.testing--
-	noted := slices.Clone(t.pending[base:])
-	t.pending = t.pending[:base]
-	for i, r := range noted {
-		if i < len(noted)-1 {
-			t.note(r)
-			continue
-		}
-		t.asked(r.path, r.missing)
-	}
-	return v, err
-}
-
-// asked records that a render wanted to know whether there is something at a path.
-func (t *Trace) asked(path string, missing bool) {
-	e := t.entry(path, t.pos)
-	e.Tested = true
-	e.Missing = e.Missing || missing
-}
-
-// compared records a literal.
-func (t *Trace) compared(path, op, literal string) {
-	c := Comparison{path, op, literal}
-	if t.seen[c] {
-		return
-	}
-	if t.seen == nil {
-		t.seen = map[Comparison]bool{}
-	}
-	c.Literal = strings.Clone(literal) // it may be a part of a value that the render built
-	t.seen[c] = true
-	t.literals = append(t.literals, c)
 }
