@@ -41,11 +41,11 @@ func (a *state) turnEnd() string {
 	if o.Err != nil {
 		return behind
 	}
-	_, at = observe.Before(o.Atoms, observe.Content)
-	between := strings.TrimPrefix(observe.After(o.Atoms, at), close)
+	_, at = observe.Before(o.Atoms(), observe.Content)
+	between := strings.TrimPrefix(observe.After(o.Atoms(), at), close)
 	end := a.withoutNextTurn(snapEnd(commonPrefix(behind, between), behind, between))
 	if end != behind {
-		end = withoutOpening(end, between, observe.LeadOf(o.Atoms, o.Probe.UserPath()+".content"))
+		end = withoutOpening(end, between, observe.LeadOf(o.Atoms(), o.Probe.UserPath()+".content"))
 	}
 	if text := strings.Trim(end, format.Space); text == "" ||
 		text == strings.Trim(behind, format.Space) {
@@ -73,14 +73,14 @@ func (a *state) withoutNextTurn(end string) string {
 		return "" // nor need there be an answer
 	}
 	var opening []string
-	for _, p := range splitMarkers(observe.FirstLiteral(a.plain.Atoms)) {
+	for p := range eachPiece(observe.FirstLiteral(a.plain.Atoms())) {
 		if len(opening) == 2 || markerAt(p) == 0 {
 			break
 		}
 		opening = append(opening, p)
 	}
 	pos := 0
-	for _, p := range splitMarkers(end) {
+	for p := range eachPiece(end) {
 		if slices.Contains(opening, p) && !onlySpace(end[:pos]) {
 			return end[:pos]
 		}

@@ -57,10 +57,10 @@ func (a *headerPass) judged() bool {
 	if asked.Err != nil || bare.Err != nil || !ok {
 		return false
 	}
-	lead, i := observe.Before(a.plain.Atoms, observe.Content)
-	ends, end := squeeze(observe.After(a.plain.Atoms, i)), observe.Text(bare.tail)
+	lead, i := observe.Before(a.plain.Atoms(), observe.Content)
+	ends, end := squeeze(observe.After(a.plain.Atoms(), i)), observe.Text(bare.tail)
 	if onlySpace(added) {
-		frame := commonSuffix(observe.After(a.plain.Atoms, i), end)
+		frame := commonSuffix(observe.After(a.plain.Atoms(), i), end)
 		return a.unasked && commonPrefix(squeeze(lead), squeeze(end)) == "" && hasSentence(frame)
 	}
 	_, follows := cutStart(observe.FirstLiteral(a.plain.tail), end)
@@ -166,7 +166,7 @@ func (a *headerPass) findHeader() {
 	}
 	if proper := header[len(end):]; !onlySpace(proper) {
 		for _, p := range a.laterPrompts() {
-			if last := observe.LastLiteral(p.Atoms); strings.Contains(last, proper) {
+			if last := observe.LastLiteral(p.Atoms()); strings.Contains(last, proper) {
 				prefills = append(prefills, last[strings.LastIndex(last, proper)+len(proper):])
 			} else if goesOn := a.addedTo(p); p.Probe.Answered && !onlySpace(goesOn) {
 				// the turn goes on after a result, without a header
@@ -237,7 +237,7 @@ func endOf(text, header string) int {
 	for pos > 0 && !utf8.RuneStart(header[pos]) {
 		pos++
 	}
-	for _, piece := range splitMarkers(header[pos:]) {
+	for piece := range eachPiece(header[pos:]) {
 		end := header[pos:]
 		if i := strings.Index(text, end); i >= 0 && !onlySpace(piece) {
 			return i + len(end)

@@ -220,7 +220,7 @@ func (a *lab) wordedPrompts() []*observation {
 
 func (a *lab) describesTools() bool {
 	o := a.observe(observe.Probe{Plain: true, Tools: true, Generate: true})
-	return o.Err == nil && slices.ContainsFunc(o.Atoms, func(at observe.Atom) bool {
+	return o.Err == nil && slices.ContainsFunc(o.Atoms(), func(at observe.Atom) bool {
 		return at.Kind == observe.Foreign && strings.HasPrefix(at.Path, "tools[0]") &&
 			strings.Contains(at.Path, "name")
 	})

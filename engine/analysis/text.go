@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -57,23 +58,32 @@ const maxMarker = 80
 // word, <...> or [...] or <<...>>, without white space at its start and without a bracket inside,
 // or a word between two glyphs of a kind, ⁂...⁂ or ##...##; everything else is cut into runs of
 // white space, words (letters, digits and underscores, of one script each) and single signs.
-func splitMarkers(s string) []string {
-	var pieces []string
-	for s != "" {
-		n := markerAt(s)
-		if n == 0 {
-			n = plainAt(s)
+func splitMarkers(s string) []string { return slices.Collect(eachPiece(s)) }
+
+// eachPiece yields the pieces of [splitMarkers] one by one: whoever stops early has not cut the
+// rest.
+func eachPiece(s string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for s := s; s != ""; {
+			n := markerAt(s)
+			if n == 0 {
+				n = plainAt(s)
+			}
+			if !yield(s[:n]) {
+				return
+			}
+			s = s[n:]
 		}
-		pieces = append(pieces, s[:n])
-		s = s[n:]
 	}
-	return pieces
 }
 
 func isSpace(c byte) bool { return strings.IndexByte(format.Space, c) >= 0 }
 
 // markerAt returns the length of the marker at the start of s, or 0.
 func markerAt(s string) int {
+	if s == "" || classAt(s) != sign {
+		return 0
+	}
 	if n := bracketedAt(s); n > 0 {
 		return n
 	}
@@ -125,10 +135,10 @@ func isBracket(r rune) bool {
 // two. The other signs are quotes, brackets and the punctuation of JSON and code.
 const fences, doubleFences = "|#@%~*$^", "=-!+:"
 
-// fencedAt returns the length of the marker at the start of s that the same glyphs open and close,
-// or 0.
+// fencedAt returns the length of the marker at the start of s, which is a sign, that the same glyphs
+// open and close, or 0.
 func fencedAt(s string) int {
-	if s == "" || classAt(s) != sign || isBracket(firstRune(s)) {
+	if isBracket(firstRune(s)) {
 		return 0
 	}
 	glyph := s[:glyphAt(s[:min(len(s), maxMarker)])]
@@ -182,7 +192,7 @@ func plainAt(s string) int {
 	}
 	var written *unicode.RangeTable
 	for i, r := range s {
-		if i > 0 && classAt(s[i:]) != class {
+		if i > 0 && classOf(r) != class {
 			return i
 		}
 		if script := scriptOf(r); script != nil {
@@ -242,8 +252,9 @@ const (
 )
 
 // classAt returns the class of the character at the start of s.
-func classAt(s string) int {
-	r, _ := utf8.DecodeRuneInString(s)
+func classAt(s string) int { return classOf(firstRune(s)) }
+
+func classOf(r rune) int {
 	switch {
 	case r < utf8.RuneSelf && isSpace(byte(r)):
 		return space
@@ -256,7 +267,10 @@ func classAt(s string) int {
 // isWordRune reports whether r can stand inside a word of some script: a letter, a digit, a mark,
 // or a format character such as the joiners of Arabic and Indic scripts.
 func isWordRune(r rune) bool {
-	return r == '_' || unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.Cf)
+	if r < utf8.RuneSelf {
+		return r == '_' || 'a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9'
+	}
+	return unicode.In(r, unicode.L, unicode.N, unicode.M, unicode.Cf)
 }
 
 // divide divides the text between two like things: the close of the first, a separator, the open of
@@ -304,7 +318,7 @@ func snapEnd(prefix string, texts ...string) string {
 	seen := slices.Contains(texts, prefix)
 	for _, text := range texts {
 		pos := 0
-		for _, piece := range splitMarkers(text) {
+		for piece := range eachPiece(text) {
 			if pos+len(piece) > len(prefix) {
 				if bracketedAt(piece) > 0 || !seen && isWhole(piece) {
 					prefix = prefix[:min(pos, len(prefix))]
@@ -323,7 +337,7 @@ func snapStart(suffix string, texts ...string) string {
 	seen := slices.Contains(texts, suffix)
 	for _, text := range texts {
 		pos := 0
-		for _, piece := range splitMarkers(text) {
+		for piece := range eachPiece(text) {
 			start := len(text) - len(suffix)
 			if pos < start && start < pos+len(piece) &&
 				(bracketedAt(piece) > 0 || !seen && isWhole(piece)) {
@@ -349,7 +363,7 @@ func pieces(s string) []string {
 // belongs to no later one.
 func cutPieces(s string, n int) (string, string) {
 	pos := 0
-	for _, p := range splitMarkers(s) {
+	for p := range eachPiece(s) {
 		if !onlySpace(p) {
 			if n == 0 {
 				break
@@ -410,7 +424,7 @@ func cutStart(text, start string) (int, bool) {
 
 func countMarkers(s string) int {
 	n := 0
-	for _, p := range splitMarkers(s) {
+	for p := range eachPiece(s) {
 		n += boolInt(markerAt(p) > 0)
 	}
 	return n
@@ -419,7 +433,7 @@ func countMarkers(s string) int {
 // cutMarkers returns the start of s that ends with its n-th marker.
 func cutMarkers(s string, n int) string {
 	pos := 0
-	for _, p := range splitMarkers(s) {
+	for p := range eachPiece(s) {
 		if n == 0 {
 			break
 		}
@@ -435,7 +449,7 @@ const sentence = 4
 // hasSentence reports whether a text has so many words in a row as no marker has.
 func hasSentence(s string) bool {
 	words := 0
-	for _, p := range splitMarkers(s) {
+	for p := range eachPiece(s) {
 		switch {
 		case isWord(p):
 			if words++; words == sentence {
@@ -451,7 +465,7 @@ func hasSentence(s string) bool {
 // lastMarker returns where the last marker of s begins, len(s) where there is none.
 func lastMarker(s string) int {
 	last, pos := len(s), 0
-	for _, p := range splitMarkers(s) {
+	for p := range eachPiece(s) {
 		if markerAt(p) > 0 {
 			last = pos
 		}
@@ -593,7 +607,7 @@ func emptyPairs(text string) []format.Pair {
 // bracketed returns how many markers between brackets a literal has.
 func bracketed(s string) int {
 	n := 0
-	for _, p := range splitMarkers(s) {
+	for p := range eachPiece(s) {
 		n += boolInt(bracketedAt(p) > 0)
 	}
 	return n

@@ -38,19 +38,19 @@ type Atom struct {
 }
 
 // atomize turns runs of origin into atoms; neighbours of one meaning become one.
-func atomize(text jinja.Text, answer string) []Atom {
-	atoms := make([]Atom, 0, len(text.Runs))
+func atomize(text string, runs []jinja.Run, answer string) []Atom {
+	atoms := make([]Atom, 0, len(runs))
 	pos, start := 0, 0 // start is where the last atom begins
-	for _, run := range text.Runs {
+	for _, run := range runs {
 		at := classify(run, answer)
-		at.Text = text.String[pos : pos+run.Len]
+		at.Text = text[pos : pos+run.Len]
 		pos += run.Len
 		if at.Text == "" {
 			continue
 		}
 		if n := len(atoms); n > 0 && atoms[n-1].Kind == at.Kind && atoms[n-1].Call == at.Call &&
 			atoms[n-1].Path == at.Path && atoms[n-1].Codec == at.Codec {
-			atoms[n-1].Text = text.String[start:pos]
+			atoms[n-1].Text = text[start:pos]
 			atoms[n-1].Exact = atoms[n-1].Exact && at.Exact
 			continue
 		}
@@ -179,12 +179,15 @@ func classifyCall(at Atom, path string, role jinja.Role) Atom {
 	return at
 }
 
-// tailAfterUser returns the atoms after the last byte of the user's message.
-func tailAfterUser(atoms []Atom, user string) []Atom {
-	for i := len(atoms) - 1; i >= 0; i-- {
-		if atoms[i].Kind == Foreign && strings.HasPrefix(atoms[i].Path, user+".content") {
-			return atoms[i+1:]
+// tailAfterUser returns the atoms after the last byte of the user's message, nil where the template
+// writes none.
+func (r *Rendering) tailAfterUser() []Atom {
+	content, end := r.Probe.UserPath()+".content", len(r.String)
+	for i, run := range slices.Backward(r.Runs) {
+		if run.Role != jinja.Literal && strings.HasPrefix(run.Path, content) {
+			return r.atomized(i+1, end)
 		}
+		end -= run.Len
 	}
 	return nil
 }

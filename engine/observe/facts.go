@@ -158,7 +158,7 @@ func (o *Observer) contents() {
 	if o.silent = plain.Err == nil && !plain.Writes(path) &&
 		!parts.Writes(path+"[0].text"); o.silent {
 		for _, r := range o.seen {
-			r.Tail = r.Atoms
+			r.Tail = r.Atoms()
 		}
 	}
 	answer := Probe{Content: new(ContentNeedle)}

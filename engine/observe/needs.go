@@ -45,12 +45,12 @@ func (o *Observer) laterContent() {
 	}
 	for _, followed := range []bool{false, true} {
 		null := o.Observe(o.Turns.Called.Probe.With(func(p *Probe) {
-			p.Answered, p.Followed = true,
-				followed
+			p.Answered, p.Followed = true, followed
 		}))
-		empty := o.Observe(null.Probe.With(func(p *Probe) { p.Content = new("") }))
-		if empty.Err == nil &&
-			(null.Err != nil || null.Writes(null.Probe.AnswerPath()+".content")) {
+		if null.Err == nil && !null.Writes(null.Probe.AnswerPath()+".content") {
+			continue
+		}
+		if o.Observe(null.Probe.With(func(p *Probe) { p.Content = new("") })).Err == nil {
 			n.EmptyContent = true
 			return
 		}

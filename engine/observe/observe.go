@@ -30,7 +30,6 @@ import (
 
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
-	"github.com/goassay/assay/engine/ordered"
 )
 
 // Observer renders probes of a template, and keeps the renderings. It is not safe for concurrent
@@ -50,6 +49,7 @@ type Observer struct {
 	texts     bool // arguments that are no strings are given as their JSON text
 	flat      bool // calls have their names and arguments beside their functions, too
 	seen      map[string]*Rendering
+	keys      []byte // room for a key
 }
 
 // New renders the probes that decide the facts. It fails only where the template renders no
@@ -77,32 +77,51 @@ func (o *Observer) Template() *chattemplate.Template { return o.template }
 type Rendering struct {
 	Probe Probe
 	jinja.Text
-	Atoms []Atom // of the whole prompt
-	// the texts after the last byte of the user's message; all of them where the template writes no
-	// such message
+	// Tail has the texts after the last byte of the user's message, and all of the prompt where the
+	// template writes no such message.
 	Tail  []Atom
 	Trace *jinja.Trace
 	Err   error // why the template refuses the probe; there are no atoms then
+
+	named bool   // ids hold the names of calls
+	atoms []Atom // of the whole prompt, once they are asked for
+}
+
+// Atoms returns the atoms of the whole prompt.
+func (r *Rendering) Atoms() []Atom {
+	if r.atoms == nil && r.Err == nil {
+		r.atoms = r.atomized(0, 0)
+	}
+	return r.atoms
+}
+
+// atomized returns the atoms from a run and its offset on.
+func (r *Rendering) atomized(run, offset int) []Atom {
+	atoms := atomize(r.String[offset:], r.Runs[run:], r.Probe.AnswerPath())
+	if r.named {
+		atoms = namedIDs(atoms)
+	}
+	return atoms
 }
 
 // Observe renders a probe, with the variables that the template demands and, where it shows nothing
-// else, with typed content. The same probe again costs nothing.
+// else, with typed content. The same probe again costs nothing, nor does one that differs from it
+// in nothing that the template looks up.
 func (o *Observer) Observe(p Probe) *Rendering {
 	p.Parts = p.Parts || o.parts
-	in := o.input(p)
-	key := string(o.template.Vars(in).Append(nil, ordered.Compact))
+	key := string(o.key(p))
 	if r, ok := o.seen[key]; ok {
 		return r
 	}
-	got, err := o.template.Observe(in)
-	r := &Rendering{Probe: p, Text: got.Text, Trace: got.Trace, Err: err}
+	if r := o.alike(p); r != nil {
+		o.seen[key] = r
+		return r
+	}
+	got, err := o.template.Observe(o.input(p))
+	r := &Rendering{Probe: p, Text: got.Text, Trace: got.Trace, Err: err, named: o.ids}
 	if err == nil {
-		r.Atoms = atomize(got.Text, p.AnswerPath())
-		if o.ids {
-			r.Atoms = namedIDs(r.Atoms)
-		}
-		if r.Tail = tailAfterUser(r.Atoms, p.UserPath()); o.silent {
-			r.Tail = r.Atoms
+		if r.Tail = r.tailAfterUser(); o.silent {
+			r.Tail = r.Atoms()
 		}
 		if len(r.Tail) > maxTail {
 			o.GiveUp(fmt.Sprintf("the template writes an answer in %d "+
@@ -129,6 +148,28 @@ func (o *Observer) input(p Probe) chattemplate.Input {
 	return in
 }
 
+// alike returns the rendering of a probe from that of another one, which has been seen and differs
+// in one variable that the template did not look up (E4); nil if there is none.
+func (o *Observer) alike(p Probe) *Rendering {
+	other := func(variable string, change func(*Probe)) *Rendering {
+		r := o.seen[string(o.key(p.With(change)))]
+		if r == nil || r.LooksUp(variable) {
+			return nil
+		}
+		same := *r
+		same.Probe = p
+		return &same
+	}
+	r := other("add_generation_prompt", func(p *Probe) { p.Generate = !p.Generate })
+	if r == nil {
+		r = other("tools", func(p *Probe) { p.Tools = !p.Tools })
+	}
+	if last := len(p.Kwargs) - 1; r == nil && last >= 0 {
+		r = other(p.Kwargs[last].Key, func(p *Probe) { p.Kwargs = p.Kwargs[:last] })
+	}
+	return r
+}
+
 // maxTail bounds the atoms of an answer, since those of one rendering are compared with those of
 // others. Templates in public use write at most a hundred.
 const maxTail = 1000
@@ -145,7 +186,7 @@ const bytesPerStep = 16
 // size is about how many bytes a rendering takes.
 func (r *Rendering) size() int {
 	return len(r.String) + len(r.Runs)*int(unsafe.Sizeof(jinja.Run{})) +
-		cap(r.Atoms)*int(unsafe.Sizeof(Atom{})) + r.Trace.Size()
+		(len(r.Runs)+len(r.Tail))*int(unsafe.Sizeof(Atom{})) + r.Trace.Size()
 }
 
 // Searched returns the literals with which the template searched, split, stripped or compared the

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/observe"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 )
 
@@ -53,5 +54,26 @@ func TestRefusal(t *testing.T) {
 	}
 	if !o.Facts.StringContent || o.Facts.ToolCalls {
 		t.Errorf("facts %+v", o.Facts)
+	}
+}
+
+// TestAlike has probes that differ in nothing that the template looks up: they are rendered once.
+func TestAlike(t *testing.T) {
+	o := observer(t, `{% for m in messages %}<{{ m.role }}>{{ m.content }}{% if thorough %}!{% endif %}{% endfor %}`)
+	asked := observe.Probe{Plain: true, Generate: true}
+	bare := o.Observe(asked)
+	set := func(name string) *observe.Rendering {
+		return o.Observe(asked.With(func(p *observe.Probe) {
+			p.Kwargs = append(p.Kwargs, ordered.MemberOf(name, ordered.Boolean(true)))
+		}))
+	}
+	if r := set("idle"); r.Trace != bare.Trace || len(r.Probe.Kwargs) != 1 {
+		t.Errorf("a variable that is not looked up takes a render of its own")
+	}
+	if r := set("thorough"); r.Trace == bare.Trace || r.String == bare.String {
+		t.Errorf("a variable that is looked up changes nothing: %q", r.String)
+	}
+	if r := o.Observe(observe.Probe{Plain: true}); r.Trace != bare.Trace || r.Probe.Generate {
+		t.Errorf("the template heeds no add_generation_prompt, and is asked again without")
 	}
 }

@@ -1,8 +1,8 @@
 package observe
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
@@ -109,14 +109,49 @@ func (p Probe) path(n int) string {
 	if p.System != "" {
 		n++
 	}
-	return fmt.Sprintf("messages[%d]", n)
+	return places[n]
 }
+
+// places are the places of the first messages in a conversation.
+var places = [...]string{"messages[0]", "messages[1]", "messages[2]", "messages[3]"}
 
 // UserPath is the place of the user's message in the conversation, such as messages[0].
 func (p Probe) UserPath() string { return p.path(0) }
 
 // AnswerPath is the place of the assistant's message in the conversation.
 func (p Probe) AnswerPath() string { return p.path(1) }
+
+// key returns a text that is another one for every probe, for every set of bound variables and for
+// every form of tools. The next key is written over it.
+func (o *Observer) key(p Probe) []byte {
+	key := o.keys[:0]
+	for _, on := range []bool{p.Reasoning, p.Typed, p.Parts, p.Tools, p.Plain, p.Answered, p.Generate,
+		p.Text, p.Padded, p.Past, p.Followed, p.Content != nil, o.flatTools} {
+		if on {
+			key = append(key, '1')
+		} else {
+			key = append(key, '0')
+		}
+	}
+	text := func(s string) {
+		key = append(append(strconv.AppendInt(key, int64(len(s)), 10), ':'), s...)
+	}
+	members := func(of []ordered.Member) { key = ordered.ObjectOf(of...).Append(key, ordered.Compact) }
+	text(p.System)
+	if p.Content != nil {
+		text(*p.Content)
+	}
+	for _, c := range p.Calls {
+		key = strconv.AppendBool(key, c.Flat)
+		text(c.Name)
+		text(c.ID)
+		members(c.Args)
+	}
+	members(p.Kwargs)
+	members(o.Facts.Needs.Bound)
+	o.keys = key
+	return key
+}
 
 func (p Probe) input() chattemplate.Input {
 	user := chat.MessageOf("user", p.say(UserNeedle))
