@@ -20,12 +20,19 @@ type plans struct {
 	byTokens  *codegen.Generator // and for tokens
 	mu        sync.Mutex
 	out       map[string]*codegen.Output
+	keys      sync.Pool // of *[]byte, with room for a key
 }
 
 // generate returns the output for a format and options, generating it if need be. An output is
 // never changed afterwards.
 func (p *plans) generate(t *Template, o codegen.Options) (*codegen.Output, error) {
-	key := planKey(o)
+	room, _ := p.keys.Get().(*[]byte)
+	if room == nil {
+		room = new([]byte)
+	}
+	defer p.keys.Put(room)
+	key := appendPlanKey((*room)[:0], o)
+	*room = key
 	p.mu.Lock()
 	out := p.out[string(key)]
 	p.mu.Unlock()
@@ -53,10 +60,10 @@ func (p *plans) generate(t *Template, o codegen.Options) (*codegen.Output, error
 	return out, nil
 }
 
-// planKey spells options out: fixed fields as bytes, texts with their length before them, so that
-// no two options share a key.
-func planKey(o codegen.Options) []byte {
-	key := append(make([]byte, 0, 1024),
+// appendPlanKey spells options out: fixed fields as bytes, texts with their length before them, so
+// that no two options share a key.
+func appendPlanKey(key []byte, o codegen.Options) []byte {
+	key = append(key,
 		byte(o.Choice.Mode), byte(o.Reasoning), byte(o.Continue), flag(o.Parallel),
 		flag(o.HasJSONSchema),
 		byte(o.Incomplete), flag(o.Literal != nil),

@@ -121,6 +121,9 @@ func (t *Template) Vars(in Input) ordered.Value {
 		ordered.Member{Key: "add_generation_prompt", Value: ordered.Boolean(in.Generate)},
 		ordered.Member{Key: "bos_token", Value: ordered.Str(t.BOS)},
 		ordered.Member{Key: "eos_token", Value: ordered.Str(t.EOS)})
+	if len(in.Kwargs) == 0 {
+		return ordered.ObjectOf(members...)
+	}
 	at := make(map[string]int, cap(members))
 	for i, m := range members {
 		at[m.Key] = i

@@ -260,7 +260,7 @@ func (v Value) head(dst []byte, bytes, depth int) []byte {
 	case v.kind == String:
 		return AppendQuoted(dst, v.text[:min(len(v.text), bytes+utf8.UTFMax)], false)
 	case v.in == nil:
-		return v.append(dst, Spaced, depth)
+		return v.append(dst, &Spaced, depth)
 	}
 	dst = append(dst, "[{"[v.kind-Array])
 	for i, item := range v.Items() {
@@ -289,9 +289,9 @@ func (v *Value) UnmarshalJSON(text []byte) (err error) {
 }
 
 // Append appends the value's JSON text. Nothing is escaped that JSON does not demand.
-func (v Value) Append(dst []byte, style Style) []byte { return v.append(dst, style, 0) }
+func (v Value) Append(dst []byte, style Style) []byte { return v.append(dst, &style, 0) }
 
-func (v Value) append(dst []byte, style Style, depth int) []byte {
+func (v *Value) append(dst []byte, style *Style, depth int) []byte {
 	switch v.kind {
 	case Null:
 		return append(dst, "null"...)
@@ -306,9 +306,10 @@ func (v Value) append(dst []byte, style Style, depth int) []byte {
 			return append(dst, "[]"...)
 		}
 		dst = append(dst, '[')
-		for i, item := range v.Items() {
+		items := v.Items()
+		for i := range items {
 			dst = style.separate(dst, i, depth+1)
-			dst = item.append(dst, style, depth+1)
+			dst = items[i].append(dst, style, depth+1)
 		}
 		return append(style.newline(dst, depth), ']')
 	default:
@@ -316,23 +317,24 @@ func (v Value) append(dst []byte, style Style, depth int) []byte {
 			return append(dst, "{}"...)
 		}
 		dst = append(dst, '{')
-		for i, m := range v.Members() {
+		members := v.Members()
+		for i := range members {
 			dst = style.separate(dst, i, depth+1)
-			dst = append(AppendQuoted(dst, m.Key, style.ASCII), style.Colon...)
-			dst = m.Value.append(dst, style, depth+1)
+			dst = append(AppendQuoted(dst, members[i].Key, style.ASCII), style.Colon...)
+			dst = members[i].Value.append(dst, style, depth+1)
 		}
 		return append(style.newline(dst, depth), '}')
 	}
 }
 
-func (style Style) separate(dst []byte, i, depth int) []byte {
+func (style *Style) separate(dst []byte, i, depth int) []byte {
 	if i > 0 {
 		dst = append(dst, style.Comma...)
 	}
 	return style.newline(dst, depth)
 }
 
-func (style Style) newline(dst []byte, depth int) []byte {
+func (style *Style) newline(dst []byte, depth int) []byte {
 	if style.Indent == "" {
 		return dst
 	}

@@ -118,3 +118,20 @@ func TestSize(t *testing.T) {
 		t.Errorf("too many values: %v", err)
 	}
 }
+
+// TestQuoteBytes has every byte at every place of a text that is looked at in words.
+func TestQuoteBytes(t *testing.T) {
+	const text = "nothing that needs an escape"
+	for b := range 256 {
+		for at := range len(text) {
+			for _, ascii := range []bool{false, true} {
+				one := string([]byte{byte(b)})
+				want := `"` + text[:at] + string(ordered.AppendEscaped(nil, one, ascii)) + text[at:] + `"`
+				got := string(ordered.AppendQuoted(nil, text[:at]+one+text[at:], ascii))
+				if got != want {
+					t.Fatalf("byte %#x at %d, ascii %t: got %s, want %s", b, at, ascii, got, want)
+				}
+			}
+		}
+	}
+}

@@ -4,6 +4,36 @@ import "unicode/utf8"
 
 const hexDigits = "0123456789abcdef"
 
+// plain has a bit for each byte that stands for itself: asIs where escapes need not be ASCII, and
+// asciiAsIs where all is.
+var plain = func() (t [256]uint8) {
+	for b := byte(0x20); b < utf8.RuneSelf; b++ {
+		switch b {
+		case '"', '\\':
+		case 0x7F:
+			t[b] = asIs
+		default:
+			t[b] = asIs | asciiAsIs
+		}
+	}
+	return t
+}()
+
+const (
+	asIs = 1 << iota
+	asciiAsIs
+)
+
+// allPlain reports whether eight bytes all stand for themselves, looking at them as one number: it
+// says no of some that do.
+func allPlain(s string) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+	quote, backslash, del := w^ones*'"', w^ones*'\\', w^ones*0x7F
+	return (w|(w-ones*0x20)|(quote-ones)|(backslash-ones)|(del-ones))&highs == 0
+}
+
 // AppendQuoted appends s as a JSON string with its quotes. Control characters, quotes and
 // backslashes are escaped; with ascii everything beyond ASCII as well. A lone surrogate in its
 // three-byte form is written as its escape, two that make a pair as their character; any other byte
@@ -14,14 +44,20 @@ func AppendQuoted(dst []byte, s string, ascii bool) []byte {
 
 // AppendEscaped is [AppendQuoted] without the quotes.
 func AppendEscaped(dst []byte, s string, ascii bool) []byte {
-	start := 0
+	start, wanted := 0, uint8(asIs)
+	if ascii {
+		wanted = asciiAsIs
+	}
 	for i := 0; i < len(s); {
 		b := s[i]
-		if b < utf8.RuneSelf {
-			if b >= 0x20 && b != '"' && b != '\\' && (b != 0x7F || !ascii) {
-				i++
-				continue
+		if plain[b]&wanted != 0 {
+			i++
+			for i+8 <= len(s) && allPlain(s[i:i+8]) {
+				i += 8
 			}
+			continue
+		}
+		if b < utf8.RuneSelf {
 			dst = append(dst, s[start:i]...)
 			switch b {
 			case '"', '\\':
