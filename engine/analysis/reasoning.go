@@ -157,27 +157,26 @@ func (a *reasoningPass) reasoningOfPrompts(r *format.Reasoning) {
 	if open != "" && a.headsContent(open) {
 		open, close = "", "" // content stands where it would have opened reasoning
 	}
+	known, mirrored := format.Observed, ""
 	if close == "" {
 		if close = a.closeOfTrace(open, proven); close != "" {
-			r.Basis = format.Traced
+			known = format.Traced
 		}
 	}
 	if open == "" && close == "" {
 		open, close = a.pairOfTrace()
-		r.Basis = format.Traced
+		known = format.Traced
 	}
 	if open == "" && close == "" {
-		r.Basis = format.Observed
 		if a.pairsOfFlags(r); r.Pair.IsZero() {
 			a.emptyBlock(r)
 		}
 		return
 	}
-	known, mirrored := r.Basis, ""
 	if open == "" && isClosing(close) {
 		var seen bool
 		if open, seen = a.opens(close); !seen {
-			r.Basis, mirrored = format.Mirrored, "reasoning.open"
+			mirrored = "reasoning.open"
 		}
 	}
 	if close == "" {
@@ -186,7 +185,7 @@ func (a *reasoningPass) reasoningOfPrompts(r *format.Reasoning) {
 				"would close it; it is taken for a part of the prompt", open)
 			return
 		}
-		r.Basis, mirrored = format.Mirrored, "reasoning.close"
+		mirrored = "reasoning.close"
 	}
 	r.Pair = format.Pair{Open: format.Mark(open), Close: format.Mark(close)}
 	r.Mode = format.ReasoningTagged

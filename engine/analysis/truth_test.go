@@ -27,15 +27,15 @@ func TestReasoningIsEvidenced(t *testing.T) {
 			`header: "<|assistant|>" reasoning.mode: none`},
 		{"a tag of the prompt",
 			strings.NewReplacer("CONTENT", "m.content", "PROMPT", "<mull>").Replace(turn),
-			`header: "<|assistant|>" reasoning.mode: forced_open reasoning.open: "<mull>" reasoning.close: "</mull>" reasoning.basis: mirrored`},
+			`header: "<|assistant|>" reasoning.mode: forced_open reasoning.open: "<mull>" reasoning.close: "</mull>"`},
 		{"markers between which text is taken out of content",
 			cut("⟦m|", "|m⟧") + strings.NewReplacer("CONTENT", "rest(m.content)", "PROMPT", "").
 				Replace(turn),
-			`header: "<|assistant|>" reasoning.mode: tagged reasoning.open: "⟦m|" reasoning.close: "|m⟧" reasoning.basis: traced`},
+			`header: "<|assistant|>" reasoning.mode: tagged reasoning.open: "⟦m|" reasoning.close: "|m⟧"`},
 		{"such markers with a word that the prompt writes",
 			cut("<m|", "|m>") + strings.NewReplacer("CONTENT", "rest(m.content)", "PROMPT", `{% if not mull %}<m|why{{ '\n' }}|m>{% endif %}`).
 				Replace(turn),
-			`header: "<|assistant|>" reasoning.mode: forced_closed reasoning.open: "<m|why\n" reasoning.close: "|m>" reasoning.basis: traced`},
+			`header: "<|assistant|>" reasoning.mode: forced_closed reasoning.open: "<m|why\n" reasoning.close: "|m>"`},
 		{"a flag that changes the end of the user's turn",
 			`{%- for m in messages %}{% if m.role == 'assistant' %}<bot>{{ m.content }}</s>{% else %}{{ m.content }} /{{ 'off' if mull is false else 'on' }} {% endif %}{% endfor %}{% if add_generation_prompt %}<bot>{% if mull is false %}<mull></mull>{% else %}<mull>{% endif %}{% endif %}`,
 			`header: "<bot>" reasoning.mode: forced_closed reasoning.open: "<mull>" reasoning.close: "</mull>"`},
@@ -101,7 +101,7 @@ func TestAnswersElsewhere(t *testing.T) {
 		{"answers beside tools", judge,
 			`header: "[assistant]" end: "[over]" calls: json_native per_call_start: "<c>" per_call_end: "</c>" object: name=name, arguments=args`},
 		{"no answers", `[user]Is this right?{% for m in messages %}{{ ' ' ~ m.content }}{% endfor %} Say yes or no.[over]{% if add_generation_prompt %}[bot]{{ '<mull>' if mull }}{% endif %}`,
-			`header: "[bot]" reasoning.mode: forced_open reasoning.open: "<mull>" reasoning.close: "</mull>" reasoning.basis: mirrored`},
+			`header: "[bot]" reasoning.mode: forced_open reasoning.open: "<mull>" reasoning.close: "</mull>"`},
 		{"no answers, and a prompt that is written unasked", `[user]Rate it.{% for m in messages %}{{ '\n' ~ m.role ~ ': ' ~ m.content ~ '\n' }}{% endfor %}Is the last {{ messages[-1].role }} message safe? Say yes or no.[over][bot]`,
 			``},
 		{"calls after an answer's end", `{% for m in messages %}{% if m.content %}{{ '[' ~ m.role ~ ']' ~ m.content ~ '[over]' }}{% endif %}` +

@@ -88,12 +88,9 @@ type Reasoning struct {
 	Mode ReasoningMode // R1, R2, R3
 	Pair               // R1, R3; R2 where no rendering shows reasoning
 	Trim bool          // the template trims reasoning text before it writes it (R1)
-
-	// Basis describes how the markers are known, the weaker of the two.
-	Basis Basis
 }
 
-// Basis is the kind of evidence for a marker (E28).
+// Basis is the kind of evidence for a field of a format (E28).
 type Basis uint8
 
 // The bases, the strongest first.

@@ -13,7 +13,7 @@ package format
 // line feed. Two templates whose formats have the same spelling share their cases, whatever chat
 // they are framed in.
 func (f Format) Spelling() Format {
-	f.Header, f.End, f.Reasoning.Basis = "", nil, Observed
+	f.Header, f.End = "", nil
 	f.Reasoning.Pair = f.Reasoning.Pair.bare()
 	f.Content.Pair = f.Content.Pair.bare()
 	f.Calls = mapped(f.Calls, Calls.spelling)

@@ -155,9 +155,6 @@ func (f Format) each(print func(name, value string)) {
 	line("reasoning.mode", f.Reasoning.Mode.String())
 	marker("reasoning.open", f.Reasoning.Open)
 	marker("reasoning.close", f.Reasoning.Close)
-	if f.Reasoning.Basis != Observed {
-		line("reasoning.basis", f.Reasoning.Basis.String())
-	}
 	if f.Reasoning.Trim {
 		line("reasoning.trim", "true")
 	}

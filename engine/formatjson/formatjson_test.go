@@ -66,7 +66,7 @@ func ExampleWrite() {
 
 // full has every member.
 const full = `{"assay_format": 1, "prefills": ["p"], "name": "n", "header": "h", "end": ["e"],
- "reasoning": {"mode": "tagged", "open": "<t>\n", "close": {"before": "a", "text": " b ", "after": "c"}, "trim": true, "basis": "mirrored"},
+ "reasoning": {"mode": "tagged", "open": "<t>\n", "close": {"before": "a", "text": " b ", "after": "c"}, "trim": true},
  "content": {"mode": "wrapped", "open": "<c>", "close": "</c>", "trim": true},
  "calls": [{"name": "n", "section": {"open": "["}, "call": {"close": "]"}, "separator": ", ", "array": true,
   "object": {"fields": [{"path": ["a", "b"], "slot": "id", "const": {"x": [1.50]}, "text": true}], "name_is_key": true, "quote": "'"},

@@ -25,7 +25,6 @@ type visitor interface {
 // The words of each kind, in its order.
 var (
 	reasoningModes = words[format.ReasoningMode](format.ReasoningToolsOnly)
-	bases          = words[format.Basis](format.Assumed)
 	contentModes   = words[format.ContentMode](format.ContentWrappedWithoutCalls)
 	slotKinds      = words[format.SlotKind](format.SlotNumber)
 	bodyKinds      = words[format.BodyKind](format.BodyDict)
@@ -55,7 +54,6 @@ func document(v visitor, d *Document) {
 		v.words("mode", (*uint8)(&r.Mode), reasoningModes)
 		pair(v, &r.Pair)
 		v.flag("trim", &r.Trim)
-		v.words("basis", (*uint8)(&r.Basis), bases)
 	})
 	v.object("content", f.Content != format.Content{}, func(v visitor) {
 		v.words("mode", (*uint8)(&f.Content.Mode), contentModes)
