@@ -60,8 +60,8 @@ const maxMarker = 80
 // white space, words (letters, digits and underscores, of one script each) and single signs.
 func splitMarkers(s string) []string { return slices.Collect(eachPiece(s)) }
 
-// eachPiece yields the pieces of [splitMarkers] one by one: whoever stops early has not cut the
-// rest.
+// eachPiece yields the pieces of [splitMarkers] one by one: a loop that ends early leaves the rest
+// uncut.
 func eachPiece(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for s := s; s != ""; {
@@ -135,8 +135,8 @@ func isBracket(r rune) bool {
 // two. The other signs are quotes, brackets and the punctuation of JSON and code.
 const fences, doubleFences = "|#@%~*$^", "=-!+:"
 
-// fencedAt returns the length of the marker at the start of s, which is a sign, that the same glyphs
-// open and close, or 0.
+// fencedAt returns the length of the marker at the start of s that the same glyphs open and close,
+// or 0. There must be a sign at the start.
 func fencedAt(s string) int {
 	if isBracket(firstRune(s)) {
 		return 0

@@ -125,8 +125,8 @@ func (p Probe) AnswerPath() string { return p.path(1) }
 // every form of tools. The next key is written over it.
 func (o *Observer) key(p Probe) []byte {
 	key := o.keys[:0]
-	for _, on := range []bool{p.Reasoning, p.Typed, p.Parts, p.Tools, p.Plain, p.Answered, p.Generate,
-		p.Text, p.Padded, p.Past, p.Followed, p.Content != nil, o.flatTools} {
+	for _, on := range []bool{p.Reasoning, p.Typed, p.Parts, p.Tools, p.Plain, p.Answered,
+		p.Generate, p.Text, p.Padded, p.Past, p.Followed, p.Content != nil, o.flatTools} {
 		if on {
 			key = append(key, '1')
 		} else {
@@ -136,7 +136,9 @@ func (o *Observer) key(p Probe) []byte {
 	text := func(s string) {
 		key = append(append(strconv.AppendInt(key, int64(len(s)), 10), ':'), s...)
 	}
-	members := func(of []ordered.Member) { key = ordered.ObjectOf(of...).Append(key, ordered.Compact) }
+	members := func(of []ordered.Member) {
+		key = ordered.ObjectOf(of...).Append(key, ordered.Compact)
+	}
 	text(p.System)
 	if p.Content != nil {
 		text(*p.Content)
