@@ -3,7 +3,6 @@ package schema
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -561,6 +560,24 @@ func (r *reader) anything(ref string, at *path, format string, args ...any) *nod
 	return r.node(ordered.ObjectOf(), at)
 }
 
+// unescaped returns the text of a URI's fragment with its percent-encoded bytes decoded (RFC 3986,
+// section 2.1), and the text itself where an escape is malformed. Package net/url would do it, and
+// links four packages more.
+func unescaped(fragment string) string {
+	parts := strings.Split(fragment, "%")
+	for i, part := range parts[1:] {
+		if len(part) < 2 {
+			return fragment
+		}
+		b, err := strconv.ParseUint(part[:2], 16, 8)
+		if err != nil {
+			return fragment
+		}
+		parts[i+1] = string([]byte{byte(b)}) + part[2:]
+	}
+	return strings.Join(parts, "")
+}
+
 // lookup returns the schema that a reference leads to: a JSON pointer (RFC 6901) inside the
 // document.
 func (r *reader) lookup(ref string, at *path) *node {
@@ -569,9 +586,7 @@ func (r *reader) lookup(ref string, at *path) *node {
 		return r.anything(ref, at, "only references inside the document, such as "+
 			"#/$defs/name, are supported")
 	}
-	if text, err := url.PathUnescape(pointer); err == nil {
-		pointer = text
-	}
+	pointer = unescaped(pointer)
 	v, where := r.doc, r.root
 	if pointer == "" {
 		return r.node(v, where)
