@@ -24,10 +24,10 @@ func assay(stdin string, args ...string) (stdout, stderr string, status int) {
 	return out.String(), errs.String(), status
 }
 
-// withoutJSON are the commands whose output has a form of its own; of engines run and pipe it is
-// JSON lines, page has none.
+// withoutJSON are the commands whose output has a form of its own; of engines run, pipe, manifest
+// and survey it is JSON lines, page has none.
 var withoutJSON = []string{"help", "version", "completion", "man", "emit", "engines run", "pipe",
-	"page", "serve"}
+	"page", "serve", "manifest", "survey"}
 
 // TestConventions holds every command to the common rules: a group, flags in categories, --json or
 // a --format json, help, and status 2 for wrong usage.

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/goassay/assay/engine/model/gguf"
+	"github.com/goassay/assay/harness/manifest"
 )
 
 // TestEveryCommandHeeds interrupts every command while it renders for hours, waits on standard
@@ -73,6 +74,12 @@ func TestEveryCommandHeeds(t *testing.T) {
 	}
 	t.Cleanup(func() { silent.Close() })
 	page, copied := filepath.Join(dir, "check.html"), filepath.Join(dir, "new.gguf")
+	var lines strings.Builder
+	if err := manifest.Write(&lines, []manifest.Entry{{What: manifest.Template, Where: "a/b",
+		Digest: manifest.Digest(endless), File: filepath.Base(slow)}}); err != nil {
+		t.Fatal(err)
+	}
+	list := write("manifest.jsonl", lines.String())
 	unbound := []string{"--limit", "steps=2147483647", "--limit", "total=0"}
 	bound := func(args ...string) []string { return append(args, unbound...) }
 	runs := map[string][][]string{
@@ -109,7 +116,9 @@ func TestEveryCommandHeeds(t *testing.T) {
 		"engines judge":  {{"engines", "judge", "--run", "hermes", "--turns", "1", "sleep 1000"}},
 		"serve": {{"serve", "--upstream", "http://" + silent.Addr().String(), "--template", good,
 			"--listen", "127.0.0.1:0"}},
-		"report":          {{"report", slow}, {"report", "-"}},
+		"report":          {{"report", "-"}}, // of a template it has the default limits
+		"manifest":        {{"manifest", "-"}},
+		"survey":          {bound("survey", list)},
 		"explain":         nil, // these read nothing, and end at once
 		"help":            nil,
 		"version":         nil,

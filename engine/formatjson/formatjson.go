@@ -17,7 +17,8 @@
 //
 // # Limits
 //
-// Documents may come from strangers: [MaxText] bounds their texts, and parts nest 32 levels deep.
+// Documents may come from strangers: [MaxText] bounds their texts, [MaxItems] their lists, and parts
+// nest 32 levels deep.
 //
 // # Errors
 //
@@ -70,6 +71,10 @@ func (e *Error) Error() string {
 // MaxText bounds the texts of a document together, in bytes. The largest format of a template in
 // public use has under 4 KiB.
 const MaxText = 16 << 10
+
+// MaxItems bounds each list of a document. The longest one of a template in public use has under
+// 20 items.
+const MaxItems = 64
 
 const versionKey = "assay_format"
 

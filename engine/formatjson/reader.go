@@ -100,8 +100,18 @@ func (r *reader) words(key string, n *uint8, words []string) {
 	*n = uint8(i)
 }
 
-func (r *reader) texts(key string, s *[]string) {
+// items returns the member that is a list, within MaxItems.
+func (r *reader) items(key string) (ordered.Value, bool) {
 	v, ok := r.member(key, ordered.Array)
+	if n := len(v.Items()); n > MaxItems {
+		r.fail(key, "%d items are more than %d", n, MaxItems)
+		return ordered.Value{}, false
+	}
+	return v, ok
+}
+
+func (r *reader) texts(key string, s *[]string) {
+	v, ok := r.items(key)
 	for i, item := range v.Items() {
 		if ok && item.Kind() != ordered.String {
 			r.fail(fmt.Sprintf("%s[%d]", key, i), "expected string, found %s", item.Kind())
@@ -121,7 +131,7 @@ func (r *reader) marker(key string, m *format.Marker) {
 }
 
 func (r *reader) markers(key string, m *[]format.Marker) {
-	v, _ := r.member(key, ordered.Array)
+	v, _ := r.items(key)
 	for i, item := range v.Items() {
 		if *r.fault != nil {
 			return
@@ -181,7 +191,7 @@ func (r *reader) object(key string, _ bool, each func(visitor)) bool {
 }
 
 func (r *reader) list(key string, _ int, grow func(int), each func(int, visitor)) {
-	v, ok := r.member(key, ordered.Array)
+	v, ok := r.items(key)
 	if !ok {
 		return
 	}
