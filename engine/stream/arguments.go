@@ -2,6 +2,8 @@ package stream
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"strings"
 
 	"github.com/goassay/assay/engine/codegen"
@@ -76,25 +78,57 @@ func (q *quoter) write(to *strings.Builder, text []byte) {
 // endsScalar reports whether a byte of JSON ends a number or a word before it.
 func endsScalar(c byte) bool { return c == ',' || c == ']' || c == '}' || isSpace(c) }
 
-// skip returns how much of a text belongs to the string at hand.
+// skip returns how much of a text belongs to the string at hand. It looks for quotes and backslashes
+// in eight bytes at a time.
 func (q *quoter) skip(text []byte) int {
-	n := 0
-	for n < len(text) {
-		c := text[n]
-		n++
-		if c == '"' && !q.escape {
-			if q.state == inKey {
-				q.key = append(q.key, text[:n-1]...)
-			}
-			q.state = betweenValues
-			return n
-		}
-		q.escape = c == '\\' && !q.escape
+	next := 0 // the first byte that no backslash escapes
+	if q.escape {
+		next = 1
 	}
-	if q.state == inKey {
+	at := 0
+	for ; len(text)-at >= 8; at += 8 {
+		w := binary.LittleEndian.Uint64(text[at:])
+		for found := zeros(w^'"'*ones) | zeros(w^'\\'*ones); found != 0; found &= found - 1 {
+			switch n := at + bits.TrailingZeros64(found)/8; {
+			case n < next:
+			case text[n] == '"':
+				return q.ended(text[:n])
+			default:
+				next = n + 2
+			}
+		}
+	}
+	for ; at < len(text); at++ {
+		switch c := text[at]; {
+		case at < next:
+		case c == '"':
+			return q.ended(text[:at])
+		case c == '\\':
+			next = at + 2
+		}
+	}
+	if q.escape = next > len(text); q.state == inKey {
 		q.key = append(q.key, text...)
 	}
-	return n
+	return len(text)
+}
+
+// ended ends the string at hand after more of it, and returns how much that is, with the quote.
+func (q *quoter) ended(text []byte) int {
+	if q.escape = false; q.state == inKey {
+		q.key = append(q.key, text...)
+	}
+	q.state = betweenValues
+	return len(text) + 1
+}
+
+// ones has the byte 1 eight times.
+const ones = 0x0101010101010101
+
+// zeros returns the top bit of each byte of a word that is zero.
+func zeros(w uint64) uint64 {
+	const low = 0x7f * ones
+	return ^(w&low + low | w | low)
 }
 
 // between reads a byte outside strings and scalars.
