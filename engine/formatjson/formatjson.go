@@ -17,8 +17,8 @@
 //
 // # Limits
 //
-// Documents may come from strangers: [MaxText] bounds their texts, [MaxItems] their lists, and parts
-// nest 32 levels deep.
+// Documents may come from strangers: [MaxText] bounds their texts, [MaxItems] their lists, and
+// parts nest 32 levels deep.
 //
 // # Errors
 //

@@ -78,8 +78,8 @@ func (q *quoter) write(to *strings.Builder, text []byte) {
 // endsScalar reports whether a byte of JSON ends a number or a word before it.
 func endsScalar(c byte) bool { return c == ',' || c == ']' || c == '}' || isSpace(c) }
 
-// skip returns how much of a text belongs to the string at hand. It looks for quotes and backslashes
-// in eight bytes at a time.
+// skip returns how much of a text belongs to the string at hand. It looks for quotes and
+// backslashes in eight bytes at a time.
 func (q *quoter) skip(text []byte) int {
 	next := 0 // the first byte that no backslash escapes
 	if q.escape {
