@@ -65,7 +65,7 @@ tracked() { # FILE: the target of a link is a file of the work tree
   git -C "$top" ls-files --error-unmatch -- ":(literal)${target#"$top"/}" >"$work/found" 2>&1
 }
 files=() refused=''
-astray() { # LINK: whether it is one that leads out of what git tracks
+astray() { # LINK: whether it leads out of the files that git tracks
   [ -L "$1" ] && ! tracked "$1" || return 1
   echo "gate: fail: $(show "$1") is a link that leads to no file of the repository"
   refused=1

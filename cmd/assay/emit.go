@@ -84,7 +84,7 @@ answer, reasoning and the end included; only a structural tag leaves text free u
 the request leaves the model free to call. With --tokenizer, lark names special tokens by their ids,
 which a tokeniser that has such tokens needs.
 
-A target says exactly what the format says, or the command fails and names the part for which the
+A target says exactly the same as the format, or the command fails and names the part for which the
 target's language has no words; it never approximates. docs/grammars.md has the proofs.`,
 	setup: func(flags *flagSet) func(*call) error {
 		e := &emission{step: new(step)}

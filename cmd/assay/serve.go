@@ -28,7 +28,7 @@ import (
 const (
 	serveKeysVariable   = "ASSAY_SERVE_KEYS"   // API keys of clients, between commas or lines
 	upstreamKeyVariable = "ASSAY_UPSTREAM_KEY" // the upstream's API key
-	sealKeyVariable     = "ASSAY_SEAL_KEY"     // what reasoning is sealed under
+	sealKeyVariable     = "ASSAY_SEAL_KEY"     // the key that seals reasoning
 )
 
 var serveCommand = command{
@@ -62,7 +62,7 @@ API keys come from --keys or ` + serveKeysVariable + `, the upstream's key from 
 		flags.IntVar(&v.layers, "gpu-layers", -1, "of a model file, offload the last `N` layers; "+
 			"negative: all")
 		flags.IntVar(&v.context.Size, "context", 16384, "of a model file, `TOKENS` that prompt "+
-			"and answer may have; 0: what the model was trained for")
+			"and answer may have; 0: as many as the model was trained for")
 		flags.IntVar(&v.contexts, "contexts", 1, "of a model file, answer `N` requests at once")
 		flags.category("Clients")
 		flags.StringVar(&v.listen, "listen", "127.0.0.1:8000", "the `ADDRESS` to listen at")

@@ -55,7 +55,7 @@ func (s *sharding) choose(c *call) (err error) {
 }
 
 // take returns the part of the work that is the shard's. The key of an item is the digest of its
-// template, or what names it as well.
+// template, or a name of its own.
 func take[T any](s sharding, items []T, key func(T) string) []T {
 	if s.Of == 0 {
 		return items

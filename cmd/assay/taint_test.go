@@ -77,7 +77,7 @@ func TestTaint(t *testing.T) {
 }
 
 // TestExcerpts gives every command names, keys, ids and messages of 300 KiB where a stranger may
-// write one: what is said of them is an excerpt. A report has up to 16 KiB of each finding.
+// write one: a report shows an excerpt of them. A report has up to 16 KiB of each finding.
 func TestExcerpts(t *testing.T) {
 	dir := t.TempDir()
 	long := strings.Repeat("long", 75<<10)

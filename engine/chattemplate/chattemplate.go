@@ -244,7 +244,7 @@ func (t *Template) Follow(in Input) *jinja.Trace {
 	o := t.options()
 	trace := &jinja.Trace{Everywhere: true}
 	o.Trace = trace
-	_, _ = t.program.RenderText(t.vars(in), o) // where it fails, what it read before counts
+	_, _ = t.program.RenderText(t.vars(in), o) // where it fails, its reads before that count
 	return trace
 }
 

@@ -29,8 +29,8 @@ type memory struct {
 	out, scratch         []byte
 	outRuns, scratchRuns []run
 
-	// kepts are texts that outlive their renders: what is written is never written again, and only
-	// what is free of the block goes to the next render
+	// kepts are texts that outlive their renders: written bytes are never written again, and only
+	// the free rest of the block goes to the next render
 	kepts []byte
 
 	fields bool // places end at fields ([Options].Fields)

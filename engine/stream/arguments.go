@@ -43,7 +43,7 @@ func newQuoter(root *schema.Schema) *quoter { return &quoter{value: root} }
 
 // write appends more JSON.
 func (q *quoter) write(to *strings.Builder, text []byte) {
-	to.Grow(len(text)) // a builder that is told what comes doubles
+	to.Grow(len(text)) // a builder that knows the size in advance doubles
 	from, i := 0, 0    // text[from:i] is read and not written
 	quote := func() {
 		to.Write(text[from:i])

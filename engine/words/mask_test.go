@@ -39,7 +39,7 @@ func TestMask(t *testing.T) {
 	}
 }
 
-// TestMaskOfConversations shows what conversations say through masks: none of it is taken for a
+// TestMaskOfConversations shows the texts of conversations through masks: none is taken for a
 // drawn word, under any seed.
 func TestMaskOfConversations(t *testing.T) {
 	var said strings.Builder

@@ -65,7 +65,7 @@ const (
 	Unread    = "unread"     // the file cannot be read, or holds another text; another try may help
 )
 
-// Line is a template and what was found about it.
+// Line is a template with its findings.
 type Line struct {
 	Digest   string           `json:"digest"`
 	Verdict  string           `json:"verdict"`
@@ -186,8 +186,8 @@ func (t *Task) compare(with string, other manifest.Entry, where string) {
 		Where: []string{where}, other: other})
 }
 
-// Since takes over what an earlier census found: the file of a whole manifest, which [Write] or
-// [Merge] wrote. Findings of another version of the program are found anew.
+// Since takes over the findings of an earlier census: the file of a whole manifest, which [Write]
+// or [Merge] wrote. Findings of another version of the program are found anew.
 func (p *Plan) Since(r io.Reader) error {
 	tasks := map[string]*Task{}
 	places := map[string]*Task{}

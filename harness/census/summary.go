@@ -16,8 +16,8 @@ type Count struct {
 	Downloads         int64
 }
 
-// Summary counts what lines say. Its memory grows with the rules, formats and publishers, and not
-// with the lines.
+// Summary counts the findings of lines. Its memory grows with the rules, formats and publishers,
+// and not with the lines.
 type Summary struct {
 	Header   Header
 	All      Count
@@ -39,7 +39,7 @@ type Change struct {
 	Downloads          int64
 }
 
-// weight orders classes: what breaks comes first.
+// weight orders classes: breaking changes come first.
 func weight(class string) int {
 	return slices.Index([]string{"breaking", "risky", Unread, "safe"}, class)
 }

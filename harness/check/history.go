@@ -40,7 +40,7 @@ var historyRules = []lookout{
 }
 
 // checkGeneration reports the first prompt that parts from its turn, and the first that ends before
-// what the template always writes there.
+// the text that the template always writes there.
 func checkGeneration(s *Subject, find finder) {
 	parts, early := false, false
 	for _, mode := range thinkingModes() {

@@ -18,7 +18,7 @@ import (
 var listRules = []lookout{
 	{Rule: rule.Rule{ID: "A121", Name: "tools-joined", Severity: rule.Warning,
 		Short: "The tools of a request are not listed as a reader could tell them apart: they " +
-			"run together, or what stands between two of them does not stand between the next.",
+			"run together, or the separator of two of them does not stand between the next.",
 		Damage: "The model cannot tell where a tool ends; an array of tools is no JSON.",
 		Fix: "Write the separator between every two tools, and the brackets around all of " +
 			"them."}, Group: groupLint, Find: checkTools},

@@ -234,7 +234,7 @@ func (c *constrained) sample(rng *rand.Rand) (string, error) {
 	return s.Sample()
 }
 
-// word matches what stands for a token where no marker does.
+// word matches the stand-in for a token where no marker is one.
 var word = regexp.MustCompile(`[A-Za-z0-9_]+|\s+|[^A-Za-z0-9_\s]`)
 
 // mutate changes a turn in one place: a byte, a token or a marker is taken out, doubled, replaced

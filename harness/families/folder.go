@@ -8,12 +8,13 @@ import (
 )
 
 // Open returns the files of a corpus' folder. A link that leads out of the folder is not followed,
-// and what is neither a file nor a folder, such as a pipe, is not opened.
+// and nothing but files and folders is opened: no pipe, no device.
 func Open(dir string) (fs.FS, error) { return openFolder(dir, false) }
 
 // Folder returns the cases of a folder alone, as paths in a file system: its scripts, and those
 // that its outputs make with the kinds of the corpus around it, or of the one that is built in. No
-// link is followed: who gives a template may give a link beside it, and errors show what they read.
+// link is followed: who gives a template may give a link beside it, and errors show its first
+// words.
 func Folder(dir string) (fs.FS, []string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

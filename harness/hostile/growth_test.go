@@ -127,7 +127,7 @@ func hold(t *testing.T, all []cost) {
 			t.Errorf("%d bytes run %d blocks and take %d MiB, more "+
 				"than %d and %d MiB", c.Bytes, c.Blocks, c.Peak>>20, maxBlocks, maxMemory>>20)
 		}
-		if i < 2 || c.Limit || all[i-2].Limit { // what a limit cut off cost less
+		if i < 2 || c.Limit || all[i-2].Limit { // a run that a limit cut off cost less
 			continue
 		}
 		was := all[i-2]

@@ -60,7 +60,7 @@ func (c *Client) Events(ctx context.Context, path string, body []byte) (*EventRe
 		lines: lineReader{r: bufio.NewReaderSize(r, 1<<14), most: c.limits.Line}}, nil, nil
 }
 
-// Close ends the stream, and with it what the server does for it.
+// Close ends the stream, and the work that the server does for it.
 func (e *EventReader) Close() { e.reply.close() }
 
 // Buffered reports whether more of the stream has come already.

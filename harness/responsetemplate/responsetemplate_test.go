@@ -24,7 +24,7 @@ func value(t *testing.T, text string) ordered.Value {
 	return v
 }
 
-// TestParse pins what transformers 5.23.0 does, as it was seen to do it.
+// TestParse pins the observed behaviour of transformers 5.23.0.
 func TestParse(t *testing.T) {
 	const (
 		hermes = `{"reasoning": {"open": "<think>", "close": "</think>"},

@@ -40,7 +40,7 @@ type Template struct {
 	anchor   *regexp2.Regexp
 	defaults []ordered.Member
 	fields   []*field
-	implicit *field // nil: what stands outside of all fields is dropped
+	implicit *field // nil: text outside of all fields is dropped
 }
 
 // field is a part of a message.

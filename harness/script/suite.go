@@ -31,7 +31,7 @@ type Suite struct {
 	Details  bool   // Results has prompt, output and timeline of every case
 	Continue bool   // go on after a command that failed
 	WorkDir  string // keep the scripts' folders below this one
-	// Limits bound what templates cost: each variant's own, and all others that a script compiles
+	// Limits bound the cost of templates: each variant's own, and all others that a script compiles
 	// together.
 	Limits engine.Limits
 }

@@ -303,7 +303,7 @@ func (s *Server) models(a *asked) error {
 	return nil
 }
 
-// properties are what llama.cpp's server says of itself, as far as there is the same here.
+// properties are those of llama.cpp's server that have a counterpart here.
 func (s *Server) properties(a *asked) error {
 	v := ordered.ObjectOf(ordered.MemberOf("chat_template", ordered.Str(s.o.Source.Text)),
 		ordered.MemberOf("bos_token", ordered.Str(s.o.Source.BOS)),

@@ -28,7 +28,7 @@
 // A refusal has the shape of the protocol whose path was asked. Where an answer has begun to
 // stream, it ends with the protocol's error event.
 //
-// # What is logged
+// # The log
 //
 // A line for each request: protocol, status, tokens, times. No text of a request or an answer,
 // unless [Options.LogText] says so.
@@ -108,7 +108,7 @@ type Result struct {
 	Usage chat.Usage // 0: not known
 }
 
-// Limits bound what clients and the back end may do. Zero fields have the defaults.
+// Limits bound clients and the back end. Zero fields have the defaults.
 type Limits struct {
 	Body     int64         // of a request, in bytes; 16 MiB
 	Header   int           // of a request, in bytes; 64 KiB
@@ -268,7 +268,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 	return nil
 }
 
-// errStopping ends what still runs when the server's grace is over.
+// errStopping ends the requests that still run when the server's grace is over.
 var errStopping = &wire.Refusal{Reason: wire.Unavailable, Message: "the server is stopping"}
 
 // asked is a request that is being answered.

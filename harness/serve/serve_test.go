@@ -153,7 +153,7 @@ func TestDialects(t *testing.T) {
 				t.Errorf("%s: %s", dialect, last)
 			}
 		}
-		// what an upstream without a grammar cannot promise
+		// promises that an upstream without a grammar cannot keep
 		if dialect == "ollama" {
 			status, text := post(t, url+"/v1/chat/completions",
 				fmt.Sprintf(requests["/v1/chat/completions"], `, "tool_choice": "required"`))

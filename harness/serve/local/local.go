@@ -158,7 +158,8 @@ func (b *Backend) request(j serve.Job) (llama.Request, error) {
 	return r, err
 }
 
-// sampling reads the settings of a request; what it leaves out has the defaults of OpenAI's API.
+// sampling reads the settings of a request; those that it leaves out have the defaults of OpenAI's
+// API.
 func (b *Backend) sampling(v ordered.Value) (llama.Sampling, error) {
 	s := llama.Sampling{Temperature: 1, Seed: b.seed()}
 	for _, m := range v.Members() {

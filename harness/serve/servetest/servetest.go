@@ -228,7 +228,7 @@ func ollama(piece, reason string, prompt, completion int) string {
 
 // Agent returns a script for a template in the format of corpus/qwen3: in each round the model
 // thinks, says something and calls two tools; after so many rounds it answers. Faults are told of
-// prompts that lack what an agent hands back.
+// prompts that lack the reasoning and results of an agent.
 func Agent(rounds int, fault func(format string, args ...any)) func(prompt string) string {
 	return func(prompt string) string {
 		done := strings.Count(prompt, "<tool_response>") / 2

@@ -3,9 +3,8 @@
 //
 // # Dialects
 //
-// Servers agree on little of /v1/completions. A dialect knows how one of them is told not to add
-// tokens to the prompt, not to leave special tokens out of its text, and what it takes as a
-// grammar:
+// Servers agree on little of /v1/completions. A dialect knows how one of them is told to add no
+// tokens to the prompt and to keep special tokens in its text, and the form of its grammars:
 //
 //	dialect       path              grammar                    tokens of a prompt
 //	llama-server  /v1/completions   GBNF, with its triggers    /tokenize
@@ -52,17 +51,17 @@ type Backend struct {
 	client *openai.Client
 	speaks *dialect
 	model  string // its name there
-	bos    string // what is left out at the beginning of a prompt, since the server adds it
+	bos    string // left out at the beginning of a prompt, since the server adds it
 }
 
-// Options say what is known of an upstream.
+// Options hold the facts that are known of an upstream.
 type Options struct {
 	Dialect string // "" or "auto": it is asked for
 	Model   string // its name there; "": the first one that it lists
 	BOS     string // the text of the token that begins a prompt; "" where there is none
 }
 
-// Open asks a server what it is.
+// Open asks a server for its kind.
 func Open(ctx context.Context, c *openai.Client, o Options) (*Backend, error) {
 	name := o.Dialect
 	var err error
