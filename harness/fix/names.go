@@ -146,34 +146,15 @@ type unknown struct {
 // definedNames are the names that a template gives something to.
 func definedNames(t *syntax.Template) map[string]bool {
 	names := map[string]bool{}
-	var target func(x syntax.Expr)
-	target = func(x syntax.Expr) {
-		switch x := x.(type) {
-		case *syntax.Name:
-			names[x.Name] = true
-		case *syntax.Tuple:
-			for _, item := range x.Items {
-				target(item)
-			}
-		}
-	}
 	var walk func(n syntax.Node)
 	walk = func(n syntax.Node) {
-		switch n := n.(type) {
-		case *syntax.Assign:
-			target(n.Target)
-		case *syntax.AssignBlock:
-			target(n.Target)
-		case *syntax.For:
-			target(n.Target)
-		case *syntax.With:
-			for _, t := range n.Targets {
-				target(t)
-			}
-		case *syntax.Macro:
-			names[n.Name] = true
-			for _, p := range n.Params.Params {
-				target(p)
+		for _, name := range syntax.Assigned(n) {
+			names[name] = true
+		}
+		if m, ok := n.(*syntax.Macro); ok {
+			names[m.Name] = true
+			for _, p := range m.Params.Params {
+				names[p.Name] = true
 			}
 		}
 		for _, c := range syntax.Children(n) {

@@ -437,29 +437,10 @@ func restored(outer, inner *env, names map[string]bool) *env {
 
 // namesIn notes the names that a statement sets in its own scope.
 func namesIn(n syntax.Node, names map[string]bool) {
-	var target func(t syntax.Node)
-	target = func(t syntax.Node) {
-		switch t := t.(type) {
-		case *syntax.Name:
-			names[t.Name] = true
-		case *syntax.Tuple:
-			for _, item := range t.Items {
-				target(item)
-			}
-		}
+	for _, name := range syntax.Assigned(n) {
+		names[name] = true
 	}
-	switch n := n.(type) {
-	case *syntax.Assign:
-		target(n.Target)
-	case *syntax.AssignBlock:
-		target(n.Target)
-	case *syntax.For:
-		target(n.Target)
-	case *syntax.With:
-		for _, t := range n.Targets {
-			target(t)
-		}
-	case *syntax.Macro:
+	if _, macro := n.(*syntax.Macro); macro {
 		return
 	}
 	for _, c := range syntax.Children(n) {

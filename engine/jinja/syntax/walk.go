@@ -122,3 +122,33 @@ func Children(n Node) []Node {
 	}
 	return all
 }
+
+// Assigned returns the names that a statement gives values to in the scope around it or in its own
+// body: the targets of set, for and with, not of the statements inside it. A macro's name and
+// parameters are not among them.
+func Assigned(n Node) []string {
+	switch n := n.(type) {
+	case *Assign:
+		return targetNames(nil, n.Target)
+	case *AssignBlock:
+		return targetNames(nil, n.Target)
+	case *For:
+		return targetNames(nil, n.Target)
+	case *With:
+		return targetNames(nil, n.Targets...)
+	}
+	return nil
+}
+
+// targetNames adds the names of targets; an attribute is no name.
+func targetNames(names []string, targets ...Expr) []string {
+	for _, t := range targets {
+		switch t := t.(type) {
+		case *Name:
+			names = append(names, t.Name)
+		case *Tuple:
+			names = targetNames(names, t.Items...)
+		}
+	}
+	return names
+}
