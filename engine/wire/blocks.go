@@ -42,6 +42,13 @@ type blocks struct {
 	ended func(*block)
 }
 
+// newBlocks returns the blocks of an answer; the functions are told of every change.
+func newBlocks(a Envelope, begun func(*block), grown func(*block, string),
+	ended func(*block)) blocks {
+	return blocks{envelope: chat.Envelope{ID: a.ID}, custom: a.Request.Custom,
+		skip: a.Request.Prefix, begun: begun, grown: grown, ended: ended}
+}
+
 // add takes a delta.
 func (b *blocks) add(d chat.Delta) {
 	if text := cutPrefix(d.Reasoning, &b.skip.Reasoning); text != "" {

@@ -332,8 +332,7 @@ func (in *turnReader) opened(signature, path, shown string) string {
 
 func (messages) Writer(a Envelope) Writer {
 	w := &messageWriter{a: a}
-	w.blocks = blocks{envelope: chat.Envelope{ID: a.ID}, custom: a.Request.Custom,
-		skip: a.Request.Prefix, begun: w.begun, grown: w.grown, ended: w.ended}
+	w.blocks = newBlocks(a, w.begun, w.grown, w.ended)
 	return w
 }
 

@@ -311,10 +311,15 @@ func (r *MessagesReader) End() Answer {
 	if r.open != nil {
 		r.close()
 	}
-	if !r.a.Whole && r.a.Broken == "" {
-		r.a.fault(FaultEnd, "the stream ends without message_stop")
+	return r.a.ended("message_stop")
+}
+
+// ended returns the answer of a stream that is over, whose last event should have been last.
+func (a *Answer) ended(last string) Answer {
+	if !a.Whole && a.Broken == "" {
+		a.fault(FaultEnd, "the stream ends without %s", last)
 	}
-	return r.a
+	return *a
 }
 
 // head checks the members of a message that do not grow.

@@ -304,10 +304,7 @@ func (r *ResponsesReader) End() Answer {
 	if r.open != nil {
 		r.close()
 	}
-	if !r.a.Whole && r.a.Broken == "" {
-		r.a.fault(FaultEnd, "the stream ends without response.completed")
-	}
-	return r.a
+	return r.a.ended("response.completed")
 }
 
 // ReadResponse reads a response in one piece.

@@ -294,8 +294,7 @@ func (in *inputReader) opened(item ordered.Value, path string) string {
 
 func (responses) Writer(a Envelope) Writer {
 	w := &responseWriter{a: a}
-	w.blocks = blocks{envelope: chat.Envelope{ID: a.ID}, custom: a.Request.Custom,
-		skip: a.Request.Prefix, begun: w.begun, grown: w.grown, ended: w.ended}
+	w.blocks = newBlocks(a, w.begun, w.grown, w.ended)
 	return w
 }
 
