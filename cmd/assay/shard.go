@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"strings"
 
 	"github.com/goassay/assay/harness/manifest"
@@ -75,22 +76,25 @@ func contents(name string) string {
 	if name == "-" {
 		return name
 	}
-	var sources []subject.Source
-	if subject.IsModel(name) {
-		m, err := subject.OpenModel(name)
-		if err != nil {
-			return name
-		}
-		sources = m.Sources
-	} else {
-		var err error
-		if sources, err = subject.OpenAll(name, strings.NewReader("")); err != nil {
-			return name
-		}
+	sources, err := held(name, strings.NewReader(""))
+	if err != nil {
+		return name
 	}
 	var digests []string
 	for _, src := range sources {
 		digests = append(digests, manifest.Digest(src.Text))
 	}
 	return strings.Join(digests, " ")
+}
+
+// held returns the templates that a file or model folder holds, those of a model under each name.
+func held(name string, stdin io.Reader) ([]subject.Source, error) {
+	if !subject.IsModel(name) {
+		return subject.OpenAll(name, stdin)
+	}
+	m, err := subject.OpenModel(name)
+	if err != nil {
+		return nil, err
+	}
+	return m.Sources, nil
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/goassay/assay/harness/inorder"
 	"github.com/goassay/assay/harness/manifest"
 	"github.com/goassay/assay/harness/outfile"
-	"github.com/goassay/assay/harness/subject"
 	"github.com/goassay/assay/harness/survey"
 )
 
@@ -44,14 +43,8 @@ func (c *call) manifest(store string) error {
 	}
 	var entries []manifest.Entry
 	for _, name := range names {
-		var sources []subject.Source
-		if subject.IsModel(name) {
-			m, err := subject.OpenModel(name)
-			if err != nil {
-				return err
-			}
-			sources = m.Sources
-		} else if sources, err = subject.OpenAll(name, c.stdin); err != nil {
+		sources, err := held(name, c.stdin)
+		if err != nil {
 			return err
 		}
 		for _, src := range sources {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/formatjson"
@@ -13,6 +12,7 @@ import (
 	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/visible"
 )
 
 // maxText bounds the text of a finding, in bytes.
@@ -103,12 +103,5 @@ func (j *Judge) judge(line *Line, src subject.Source) {
 // cut returns the first line of a text, within maxText.
 func cut(text string) string {
 	text, _, _ = strings.Cut(strings.ToValidUTF8(text, "\ufffd"), "\n")
-	if len(text) <= maxText {
-		return text
-	}
-	end := maxText
-	for !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "..."
+	return visible.Cut(text, maxText)
 }
