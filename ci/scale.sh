@@ -28,15 +28,7 @@ awk -v n="$entries" '{ line[NR] = $0 } END {
 }' "$work/manifest.jsonl" >"$work/many.jsonl"
 
 # The Job is one that Kubernetes takes.
-schemas=${XDG_CACHE_HOME:-$HOME/.cache}/assay/kubernetes-validate-1.37.0
-if [ ! -f "$schemas/.complete" ]; then
-  command -v python3 >/dev/null || die "python3 is not installed"
-  rm -rf "$schemas"
-  python3 -m venv "$schemas"
-  "$schemas/bin/pip" install -q --disable-pip-version-check kubernetes-validate==1.37.0
-  touch "$schemas/.complete"
-fi
-"$schemas/bin/kubernetes-validate" --strict ci/scale/kubernetes/*.yaml
+ci/kubernetes.sh ci/scale/kubernetes/*.yaml
 
 survey() { "$work/peak" "$work/peaks" "$work/assay" survey "$work/many.jsonl" "$@" >"$work/log" 2>&1 || die "$(cat "$work/log")"; }
 survey --out "$work/whole"

@@ -14,7 +14,7 @@ if [ ! -f "$env/.complete" ]; then
   touch "$env/.complete"
 fi
 "$env/bin/check-jsonschema" --builtin-schema vendor.compose-spec ci/serve/compose.yaml
-"$env/bin/kubernetes-validate" --strict ci/serve/kubernetes.yaml
+ci/kubernetes.sh ci/serve/kubernetes.yaml
 ASSAY_PYTHON=$env/bin/python ${GO:-go} test ./harness/serve -run TestPython -count 1 -v
 cd ci/serve/official
 ${GO:-go} test -count 1 -v .
