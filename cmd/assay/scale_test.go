@@ -45,6 +45,20 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// linked returns the program: the test binary, under the name with which it runs as the program.
+func linked(t *testing.T, dir string) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "assay")
+	if err := os.Symlink(self, program); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
 // TestSignals interrupts runs that would take minutes, as a terminal does, and demands that they
 // end at once, with a report of the work done.
 func TestSignals(t *testing.T) {
@@ -52,14 +66,7 @@ func TestSignals(t *testing.T) {
 		t.Skip("no signals there")
 	}
 	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(dir, "assay") // under this name the test binary is the program
-	if err := os.Symlink(self, program); err != nil {
-		t.Fatal(err)
-	}
+	program := linked(t, dir)
 	template, err := os.ReadFile("../../corpus/hermes/template.jinja")
 	if err != nil {
 		t.Fatal(err)

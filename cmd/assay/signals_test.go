@@ -27,14 +27,7 @@ func TestEveryCommandHeeds(t *testing.T) {
 		t.Skip("no signals there")
 	}
 	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := filepath.Join(dir, "assay") // under this name the test binary is the program
-	if err := os.Symlink(self, program); err != nil {
-		t.Fatal(err)
-	}
+	program := linked(t, dir)
 	write := func(name, text string) string {
 		name = filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777),
