@@ -44,11 +44,6 @@ functions that the request declares: give yours with --tools.`,
 			"print a script that shows it")
 		flags.BoolVar(&p.explain, "explain", false, "print the machine's steps, and the text that "+
 			"each byte is, too")
-		policies := &choice{of: codegen.IncompleteNames()}
-		policies.chosen = policies.of[0]
-		flags.Var(policies, "incomplete", "`POLICY` for calls that break off or are malformed: "+
-			"keep, drop, text")
-		flags.completes("incomplete", codegen.IncompleteNames)
 		flags.StringVar(&p.tokens, "tokens", "",
 			"`FILE` with the output as tokens: JSON lines {\"id\": 1, \"text\": \"Hi\"}")
 		p.tokenizerFlag(flags)
@@ -59,6 +54,7 @@ functions that the request declares: give yours with --tools.`,
 			"after the header; default: the first that the format lists")
 		p.limits = limitFlag(flags, lookedAt)
 		p.requestFlags(flags)
+		p.reading.incompleteFlag(flags)
 		return func(c *call) error {
 			p.prefilled = flags.Changed("prefill")
 			if err := p.oneSource(c.args); err != nil {
@@ -68,13 +64,12 @@ functions that the request declares: give yours with --tools.`,
 			if err := stdinOnce(names...); err != nil {
 				return err
 			}
-			p.policy, _ = codegen.ParseIncomplete(policies.chosen)
 			switch {
 			case p.tokens != "":
 				return p.parseTokens(c)
-			case p.shrink && p.policy != codegen.IncompleteKeep:
-				return errors.New("--minimize makes a script, and scripts have the policy keep; " +
-					"leave out --incomplete")
+			case p.shrink && *p.reading != (reading{tolerances: codegen.Usual}):
+				return errors.New("--minimize makes a script, and scripts read as usual; leave out " +
+					"--incomplete and --tolerance")
 			case p.shrink:
 				return p.minimize(c)
 			}
@@ -138,8 +133,7 @@ func (p *parsing) plan(c *call) (*engine.Plan, error) {
 	if !p.prefilled && len(d.Prefills) > 0 {
 		prefill = d.Prefills[0]
 	}
-	o := engine.PrepareOptions{Fallbacks: *p.fallbacks, Incomplete: p.policy}
-	plan, err := engine.PrepareFormat(d.Format, prefill, r, o)
+	plan, err := engine.PrepareFormat(d.Format, prefill, r, p.options())
 	if err != nil {
 		return nil, &failure{fmt.Errorf("%s: %w", p.format, err)}
 	}

@@ -69,6 +69,10 @@ API keys come from --keys or ` + serveKeysVariable + `, the upstream's key from 
 		flags.StringVar(&v.keys, "keys", "", "a `FILE` with the API keys of clients, one a line")
 		flags.StringVar(&v.sealKey, "seal-key", "", "a `FILE` with the key that reasoning is "+
 			"sealed under, of at least 32 bytes; all processes of a service share it")
+		flags.category("Answers")
+		v.fallbacks = fallbackFlag(flags)
+		v.reading = toleranceFlag(flags)
+		v.reading.incompleteFlag(flags)
 		flags.category("Limits")
 		l := &v.limits
 		flags.IntVar(&l.Running, "running", 256, "answer `N` requests at once")
@@ -99,6 +103,8 @@ type served struct {
 	listen, keys, sealKey            string
 	silence, grace                   time.Duration
 	limits                           serve.Limits
+	fallbacks                        *[]string
+	reading                          *reading
 	text                             bool
 }
 
@@ -107,8 +113,11 @@ func (v *served) run(c *call) error {
 		return usageError{errors.New("takes a model file or --upstream, and not both")}
 	}
 	ctx := c.ctx
+	if err := knownFallbacks(*v.fallbacks); err != nil {
+		return err
+	}
 	o := serve.Options{Names: v.names, Limits: v.limits, LogText: v.text,
-		Log: slog.New(slog.NewJSONHandler(c.stderr, nil))}
+		Reading: v.reading.options(*v.fallbacks), Log: slog.New(slog.NewJSONHandler(c.stderr, nil))}
 	var err error
 	if o.Keys, err = v.clientKeys(c); err != nil {
 		return err

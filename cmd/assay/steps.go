@@ -23,8 +23,8 @@ type step struct {
 	request   string
 	tools     string
 	fallbacks *[]string
+	reading   *reading
 	insist    bool
-	policy    codegen.Incomplete // for incomplete calls
 	limits    *limits
 	json      bool
 	explain   bool
@@ -48,6 +48,7 @@ func (s *step) requestFlags(flags *flagSet) *step {
 	flags.StringVar(&s.tools, "tools", "", "`FILE` with tools, a JSON array, in place "+
 		"of the request's")
 	s.fallbacks = fallbackFlag(flags)
+	s.reading = toleranceFlag(flags)
 	flags.BoolVar(&s.insist, "insist", false, "go on with tools though no verified spelling of "+
 		"calls was found")
 	return s
@@ -176,8 +177,7 @@ func (s *step) prepare(c *call) (*engine.Plan, error) {
 	if err := knownFallbacks(*s.fallbacks); err != nil {
 		return nil, err
 	}
-	o := engine.PrepareOptions{Insist: s.insist, Fallbacks: *s.fallbacks, Incomplete: s.policy}
-	plan, err := t.Prepare(r, o)
+	plan, err := t.Prepare(r, s.options())
 	if incomplete := exhausted(t); incomplete != nil {
 		return nil, incomplete
 	}
@@ -190,6 +190,86 @@ func (s *step) prepare(c *call) (*engine.Plan, error) {
 	}
 	s.warnMessages(c, t, r)
 	return plan, nil
+}
+
+// options returns how answers are to be read.
+func (s *step) options() engine.PrepareOptions {
+	o := s.reading.options(*s.fallbacks)
+	o.Insist = s.insist
+	return o
+}
+
+// reading is how answers are read where engines differ: docs/policies.md has the names.
+type reading struct {
+	tolerances engine.Tolerances
+	incomplete codegen.Incomplete
+}
+
+// options returns them with the fallback spellings that are allowed.
+func (r *reading) options(fallbacks []string) engine.PrepareOptions {
+	return engine.PrepareOptions{Fallbacks: fallbacks, Incomplete: r.incomplete,
+		Tolerances: &r.tolerances}
+}
+
+// toleranceFlag adds the flag that switches tolerances: --tolerance NAME=on|off.
+func toleranceFlag(flags *flagSet) *reading {
+	r := &reading{tolerances: codegen.Usual}
+	flags.Var((*toleranceValue)(&r.tolerances), "tolerance", "`NAME=on|off`: switch a tolerance "+
+		"of the parser, "+strings.Join(codegen.ToleranceNames(), ", ")+"; may be given again")
+	flags.completes("tolerance", func() []string {
+		var words []string
+		for _, name := range codegen.ToleranceNames() {
+			words = append(words, name+"=on", name+"=off")
+		}
+		return words
+	})
+	return r
+}
+
+// incompleteFlag adds the flag for the policy.
+func (r *reading) incompleteFlag(flags *flagSet) {
+	flags.Var((*incompleteValue)(&r.incomplete), "incomplete", "`POLICY` for calls that break off "+
+		"or are malformed: "+strings.Join(codegen.IncompleteNames(), ", "))
+	flags.completes("incomplete", codegen.IncompleteNames)
+}
+
+// toleranceValue is the set of the tolerances that are on.
+type toleranceValue engine.Tolerances
+
+func (v *toleranceValue) String() string { return "" }
+
+// Type implements pflag.Value.
+func (v *toleranceValue) Type() string { return "tolerance" }
+
+func (v *toleranceValue) Set(text string) error {
+	name, state, _ := strings.Cut(text, "=")
+	one, err := codegen.ParseTolerance(name)
+	if err != nil || state != "on" && state != "off" {
+		names := codegen.ToleranceNames()
+		return fmt.Errorf("expected NAME=on or NAME=off with a NAME of %s%s",
+			strings.Join(names, ", "), meant(name, names))
+	}
+	if *v &^= toleranceValue(one); state == "on" {
+		*v |= toleranceValue(one)
+	}
+	return nil
+}
+
+// incompleteValue is the policy for incomplete calls.
+type incompleteValue codegen.Incomplete
+
+func (v *incompleteValue) String() string { return codegen.Incomplete(*v).String() }
+
+// Type implements pflag.Value.
+func (v *incompleteValue) Type() string { return "policy" }
+
+func (v *incompleteValue) Set(text string) error {
+	policy, err := codegen.ParseIncomplete(text)
+	if err != nil {
+		return fmt.Errorf("expected one of %s", strings.Join(codegen.IncompleteNames(), ", "))
+	}
+	*v = incompleteValue(policy)
+	return nil
 }
 
 // fallbackFlag is the flag that allows fallback spellings.

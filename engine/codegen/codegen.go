@@ -67,6 +67,8 @@
 //	T8 any-spelling      on: undisclosed calls come in the registered spellings; off: there are none, even where the request wants one
 //	T9 close-arguments   the grammar's arguments are closed
 //	T10 repeated-opener  on: reasoning has no opener of its own in its text, of which the parser drops one at its beginning
+//	T11 quoted-scalars   the grammar's values are of the schema's types
+//	T12 text-after-end   nothing of the grammar stands after the end of a turn
 //
 // A lazy grammar without T2 or T3 is armed at the beginning of the output alone, since the parser
 // looks for calls, or for reasoning, there alone. Formats of addressed parts (format.Route) name
@@ -168,20 +170,22 @@ const (
 	RepeatedOpener
 	// T11: a number, true or false is a string where the schema allows strings alone
 	QuotedScalars
+	// T12: text after the end of a turn is content
+	TextAfterEnd
 
 	// Usual are the tolerances that are on unless a caller decides otherwise.
 	Usual = FreeSpace | ContentAround | LooseReasoning | OptionalWrapper | StrayClosers |
-		AnyLiteral | Fences | AnySpelling | QuotedScalars
+		AnyLiteral | Fences | AnySpelling | QuotedScalars | TextAfterEnd
 )
 
 var toleranceNames = [...]string{"free-space", "content-around", "loose-reasoning",
 	"optional-wrapper", "stray-closers", "any-literal", "fences", "any-spelling", "close-arguments",
-	"repeated-opener", "quoted-scalars"}
+	"repeated-opener", "quoted-scalars", "text-after-end"}
 
 // ToleranceNames returns the names of all tolerances, T1 first.
 func ToleranceNames() []string { return slices.Clone(toleranceNames[:]) }
 
-// ParseTolerance returns the tolerance of a name, or of "T1" to "T11".
+// ParseTolerance returns the tolerance of a name, or of "T1" to "T12".
 func ParseTolerance(name string) (Tolerances, error) {
 	for i, n := range toleranceNames {
 		if name == n || name == fmt.Sprintf("T%d", i+1) {

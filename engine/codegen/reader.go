@@ -155,6 +155,11 @@ func (r *reader) ends() peg.Choice {
 			continue
 		}
 		ended := r.ref("ended", func() peg.Pattern {
+			end := peg.Seq{peg.Emit{Kind: EndOfTurn}, r.mark(format.Marker{})}
+			dropped := peg.Seq{peg.Until{Kind: Dropped}, peg.End{}}
+			if !r.t.on(TextAfterEnd) {
+				return append(end, dropped...)
+			}
 			// After the end a token begins nothing of the model's; words are its own.
 			var open peg.Choice
 			for _, bracket := range format.OpenBrackets {
@@ -164,10 +169,9 @@ func (r *reader) ends() peg.Choice {
 				open = append(open, peg.Lit{Text: TokenMark})
 			}
 			token := peg.And{P: peg.Seq{peg.Space{}, open}}
-			words := peg.Seq{peg.Until{Kind: AfterEnd, Stops: stops(r.t.nextTurn(), nil)},
-				peg.Until{Kind: Dropped}, peg.End{}}
-			return peg.Seq{peg.Emit{Kind: EndOfTurn}, r.mark(format.Marker{}),
-				peg.Choice{peg.Seq{token, peg.Cut{}, peg.Until{Kind: Dropped}, peg.End{}}, words}}
+			words := peg.Until{Kind: AfterEnd, Stops: stops(r.t.nextTurn(), nil)}
+			return append(end, peg.Choice{append(peg.Seq{token, peg.Cut{}}, dropped...),
+				append(peg.Seq{words}, dropped...)})
 		})
 		alts = append(alts,
 			peg.Seq{r.lead(m), peg.Capture{Kind: Dropped, P: r.lit(m.Text)}, peg.Cut{}, ended},

@@ -153,6 +153,7 @@ func TestTolerances(t *testing.T) {
 		Body: tagged("<parameter=", ">\n", "\n</parameter>", "\n"),
 		Tail: []format.Part{lit("\n</function>")}})
 	undisclosed := format.Format{Undisclosed: true}
+	ended := format.Format{End: []string{"<|im_end|>"}}
 	const tight = `<tool_call>{"name": "ping", "arguments": {}}</tool_call>`
 	const loose = "<tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call>"
 	table := []struct {
@@ -182,6 +183,8 @@ func TestTolerances(t *testing.T) {
 		{codegen.QuotedScalars, jsonTag, `<tool_call>{"name": "get", "arguments": {"city": 3, "n": 4, "list": [true]}}</tool_call>`, nil,
 			message("", call("", "get", `{"city": "3", "n": 4, "list": ["true"]}`)),
 			message("", call("", "get", `{"city": 3, "n": 4, "list": [true]}`))},
+		{codegen.TextAfterEnd, ended, "So.<|im_end|>\nMore.<|im_end|>", nil,
+			message("So.\nMore."), message("So.")},
 	}
 	for i, c := range table {
 		t.Run(codegen.ToleranceNames()[i], func(t *testing.T) {
@@ -210,8 +213,8 @@ func TestTolerances(t *testing.T) {
 			t.Errorf("%q is %v, %v", name, got, err)
 		}
 	}
-	if _, err := codegen.ParseTolerance("T12"); err == nil {
-		t.Error("T12 is no tolerance")
+	if _, err := codegen.ParseTolerance("T13"); err == nil {
+		t.Error("T13 is no tolerance")
 	}
 }
 

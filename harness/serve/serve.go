@@ -147,6 +147,7 @@ type Options struct {
 	Keys     []string      // one of which a client must have; none: everybody may ask
 	Sealer   *wire.Sealer  // of reasoning that is handed back
 	Limits   Limits
+	Reading  engine.PrepareOptions // how answers are read
 	Log      *slog.Logger
 	LogText  bool             // log requests and answers with their texts
 	Now      func() time.Time // nil: the clock
@@ -450,7 +451,7 @@ func (s *Server) prepare(r *wire.Request) (*engine.Plan, Job, error) {
 	if err := s.known(r.Model); err != nil {
 		return nil, Job{}, err
 	}
-	plan, err := s.o.Template.Prepare(r.Chat, engine.PrepareOptions{})
+	plan, err := s.o.Template.Prepare(r.Chat, s.o.Reading)
 	if err != nil {
 		return nil, Job{}, &wire.Refusal{Reason: wire.Invalid,
 			Message: "the model's template does not take the request: " + err.Error()}

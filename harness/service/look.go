@@ -2,6 +2,7 @@ package service
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/spell"
@@ -225,6 +227,28 @@ func sample(f format.Format) string {
 	return said
 }
 
+// reading returns how answers to a request are to be read.
+func (r *request) reading() (engine.PrepareOptions, error) {
+	tolerances := codegen.Usual
+	for _, name := range slices.Sorted(maps.Keys(r.Tolerances)) {
+		one, err := codegen.ParseTolerance(name)
+		if err != nil {
+			return engine.PrepareOptions{}, wrong("%v", err)
+		}
+		if tolerances &^= one; r.Tolerances[name] {
+			tolerances |= one
+		}
+	}
+	o := engine.PrepareOptions{Insist: r.Insist, Fallbacks: r.Fallbacks, Tolerances: &tolerances}
+	if r.Incomplete != "" {
+		var err error
+		if o.Incomplete, err = codegen.ParseIncomplete(r.Incomplete); err != nil {
+			return o, wrong("%v", err)
+		}
+	}
+	return o, nil
+}
+
 // plan prepares the conversation of a request.
 func (s *Service) plan(r *request) (*engine.Plan, error) {
 	t, err := s.template(r)
@@ -235,7 +259,11 @@ func (s *Service) plan(r *request) (*engine.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := t.Prepare(asked, engine.PrepareOptions{Insist: r.Insist, Fallbacks: r.Fallbacks})
+	o, err := r.reading()
+	if err != nil {
+		return nil, err
+	}
+	plan, err := t.Prepare(asked, o)
 	if err != nil {
 		return nil, refused(err)
 	}

@@ -94,13 +94,16 @@ type request struct {
 	Untrusted bool           `json:"untrusted"`
 	Request   *ordered.Value `json:"request"`
 	Fallbacks []string       `json:"fallbacks"`
-	Insist    bool           `json:"insist"`
-	Parser    int            `json:"parser"`
-	Text      string         `json:"text"`
-	Bytes     []byte         `json:"bytes"`
-	Output    string         `json:"output"`
-	Cuts      []int          `json:"cuts"`
-	Reason    string         `json:"reason"`
+	// tolerances that are switched on or off, by name, and the policy for incomplete calls
+	Tolerances map[string]bool `json:"tolerances"`
+	Incomplete string          `json:"incomplete"`
+	Insist     bool            `json:"insist"`
+	Parser     int             `json:"parser"`
+	Text       string          `json:"text"`
+	Bytes      []byte          `json:"bytes"`
+	Output     string          `json:"output"`
+	Cuts       []int           `json:"cuts"`
+	Reason     string          `json:"reason"`
 }
 
 // reference is a template in a request: a file, or a text.

@@ -228,6 +228,8 @@ func TestRefused(t *testing.T) {
 		{`{"op": "write", "parser": 7}`, "request", "no parser 7"},
 		{`{"op": "stream", "template": {"text": "x"}, "output": "abc", "cuts": [2, 1]}`, "request", "rising order"},
 		{`{"op": "stream", "template": {"text": "x"}, "output": "abc", "reason": "boredom"}`, "request", "no reason"},
+		{`{"op": "grammar", "template": {"text": "x"}, "tolerances": {"stray": true}}`, "request", `tolerance "stray"`},
+		{`{"op": "grammar", "template": {"text": "x"}, "incomplete": "forget"}`, "request", `policy "forget"`},
 		{`{"op": "check", "template": {"text": "` + strings.Repeat("x", service.MaxRequest) + `"}}`, "limit", "more than"},
 		{strings.Repeat("[", 100_000), "request", "no JSON object"},
 	} {

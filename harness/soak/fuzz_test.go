@@ -361,7 +361,7 @@ type variant struct {
 func drawOptions(r *rand.Rand) engine.PrepareOptions {
 	o := engine.PrepareOptions{Insist: true, Incomplete: codegen.Incomplete(r.IntN(3))}
 	if r.IntN(2) == 0 {
-		some := engine.Tolerances(r.Uint32()) & (codegen.RepeatedOpener<<1 - 1)
+		some := engine.Tolerances(r.Uint32()) & (1<<len(codegen.ToleranceNames()) - 1)
 		o.Tolerances = &some
 	}
 	return o

@@ -215,15 +215,20 @@ class Template:
         *,
         fallbacks: Sequence[str] = (),
         insist: bool = False,
+        tolerances: Mapping[str, bool] | None = None,
+        incomplete: Literal["keep", "drop", "text"] = "keep",
     ) -> Parser:
         """Return a parser for the answer to a request. The tools decide which text is a call.
 
         A template whose spelling of calls is not proven raises an :class:`AssayError` of the kind
-        ``unverified``, unless fallback spellings are named or ``insist`` is set."""
+        ``unverified``, unless fallback spellings are named or ``insist`` is set. ``tolerances``
+        switches some on or off by name; ``incomplete`` is the policy for calls that break off."""
         fields = {
             "request": request,
             "fallbacks": list(fallbacks) or None,
             "insist": insist or None,
+            "tolerances": dict(tolerances or {}) or None,
+            "incomplete": incomplete,
         }
         return Parser(shared, self._reference(), fields)
 
