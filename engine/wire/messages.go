@@ -261,13 +261,15 @@ func (in *turnReader) user(content ordered.Value, path string) {
 	said()
 }
 
+// failedMark begins the result of a call that failed, where a protocol has no field for that.
+const failedMark = "Error: "
+
 // failed marks the result of a call as an error, for which chat completions have no field.
 func failed(result ordered.Value) ordered.Value {
-	const mark = "Error: "
 	if result.Kind() != ordered.Array {
-		return ordered.Str(mark + result.Text())
+		return ordered.Str(failedMark + result.Text())
 	}
-	return ordered.ArrayOf(append([]ordered.Value{chat.TextPart(ordered.Str(mark))},
+	return ordered.ArrayOf(append([]ordered.Value{chat.TextPart(ordered.Str(failedMark))},
 		result.Items()...)...)
 }
 

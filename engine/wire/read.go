@@ -2,12 +2,25 @@ package wire
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 )
+
+// Reader reads the events of one answer, in the order in which they come. It believes nothing: it
+// checks every event's type, place, numbers and ids.
+type Reader interface {
+	// Event takes an event and its data. The name is "" where the stream gives none.
+	Event(name string, data ordered.Value)
+	// Mark takes an event whose data are [DONE] and no object.
+	Mark()
+	// End ends the stream and returns the answer.
+	End() Answer
+}
 
 // A FaultKind is a sort of fault that a client stumbles over.
 type FaultKind uint8
@@ -22,12 +35,27 @@ const (
 	FaultCharacters                  // a text is no UTF-8
 	FaultUsage                       // counts of tokens are missing or do not add up
 	FaultEnd                         // the answer does not come to its end
+	FaultRole                        // an answer does not begin with the assistant's role
+	FaultMixed                       // a delta has reasoning and content
+	FaultCall                        // the head of a call is missing, or comes again
+	FaultArguments                   // arguments are no text
+	FaultName                        // the name of an event is not the type of its data
 )
 
 // Fault is one thing that a client stumbles over.
 type Fault struct {
 	Kind FaultKind
-	Text string
+	// Cause is the fault itself. Faults that come from one cause have the same text, wherever they
+	// are seen.
+	Cause    string
+	Evidence string // where it was seen, and what was found there; "" where the cause says it all
+}
+
+func (f Fault) String() string {
+	if f.Evidence == "" {
+		return f.Cause
+	}
+	return f.Cause + "\n  " + f.Evidence
 }
 
 // maxFaults bounds the faults that are kept of one answer.
@@ -35,40 +63,85 @@ const maxFaults = 100
 
 // Answer is an answer as a client understands it.
 type Answer struct {
+	ID string
 	// Message has the parts of each kind put together. Calls of custom tools have their input as
 	// arguments.
 	Message chat.Message
+	Custom  []bool // of each call: a custom tool's
 	Finish  chat.FinishReason
-	Stop    string // the stop that ended it
+	Stop    string // the stop that ended it, where the protocol tells
 	Usage   chat.Usage
-	Whole   bool   // it came to its end
-	Broken  string // the error with which the server ended it
-	Faults  []Fault
-	Sealed  []string // reasoning in sealed form
+	Counted bool // the server has sent usage
+	Whole   bool // it came to its end
+	// Broken is the error with which the server ended it.
+	Broken string
+	Faults []Fault
+	Sealed []string // reasoning in sealed form
+	// Turn is the answer as a client hands it back: a message, items, or a turn with blocks.
+	Turn []ordered.Value
+
+	event int // the number of the event that is being read, from 1; 0 in an answer in one piece
 }
 
-func (a *Answer) fault(kind FaultKind, format string, args ...any) {
-	if len(a.Faults) < maxFaults {
-		a.Faults = append(a.Faults, Fault{kind, fmt.Sprintf(format, args...)})
+// fault notes a fault; the evidence may be "".
+func (a *Answer) fault(kind FaultKind, cause, evidence string, args ...any) {
+	if len(a.Faults) == maxFaults {
+		return
 	}
+	f := Fault{Kind: kind, Cause: cause, Evidence: fmt.Sprintf(evidence, args...)}
+	if a.event > 0 {
+		f.Evidence = strings.TrimSuffix(fmt.Sprintf("event %d: %s", a.event, f.Evidence), ": ")
+	}
+	a.Faults = append(a.Faults, f)
+}
+
+// indices are those in a path.
+var indices = regexp.MustCompile(`\[\d+\]`)
+
+// expect notes that a value is another one than was expected at a path. Its indices are evidence.
+func (a *Answer) expect(kind FaultKind, path, want string, found ordered.Value) {
+	general := indices.ReplaceAllString(path, "[]")
+	evidence := "found " + ordered.Excerpt(found, 60)
+	if general != path {
+		evidence = path + ": " + evidence
+	}
+	a.fault(kind, general+": expected "+want, "%s", evidence)
 }
 
 // text demands a text.
 func (a *Answer) text(v ordered.Value, path string) string {
 	if v.Kind() != ordered.String {
-		a.fault(FaultShape, "%s: expected a text, found %s", path, ordered.Excerpt(v, 60))
+		a.expect(FaultShape, path, "a text", v)
 		return ""
 	}
+	a.characters(v, path)
+	return v.Text()
+}
+
+// characters demands UTF-8; halves of surrogate pairs are none.
+func (a *Answer) characters(v ordered.Value, path string) {
 	if !utf8.ValidString(v.Text()) {
-		a.fault(FaultCharacters, "%s: %s is no UTF-8", path, ordered.Excerpt(v, 60))
+		a.expect(FaultCharacters, path, "UTF-8", v)
 	}
+}
+
+// maybe reads a text that may be null or missing.
+func (a *Answer) maybe(v ordered.Value, path string) string {
+	if v.IsNull() {
+		return ""
+	}
+	if v.Kind() != ordered.String {
+		a.expect(FaultShape, path, "a text or null", v)
+		return ""
+	}
+	a.characters(v, path)
 	return v.Text()
 }
 
 // id demands a text that is not empty.
 func (a *Answer) id(v ordered.Value, path string) string {
 	if v.Kind() != ordered.String || v.Text() == "" {
-		a.fault(FaultID, "%s: expected an id, found %s", path, ordered.Excerpt(v, 60))
+		a.expect(FaultID, path, "an id", v)
 	}
 	return v.Text()
 }
@@ -80,32 +153,52 @@ func (a *Answer) word(v ordered.Value, path string, words ...string) {
 			return
 		}
 	}
-	a.fault(FaultShape, "%s: expected %q, found %s", path, words, ordered.Excerpt(v, 60))
+	a.expect(FaultShape, path, fmt.Sprintf("%q", words), v)
 }
 
 // kind demands a value of a type.
 func (a *Answer) kind(v ordered.Value, path string, k ordered.Kind) {
 	if v.Kind() != k {
-		a.fault(FaultShape, "%s: expected %s, found %s", path, k, ordered.Excerpt(v, 60))
+		a.expect(FaultShape, path, k.String(), v)
 	}
 }
 
 // count demands a number from 0.
 func (a *Answer) count(v ordered.Value, path string) int {
-	var n int
-	if _, err := fmt.Sscan(v.Text(), &n); err != nil || v.Kind() != ordered.Number || n < 0 {
-		a.fault(FaultUsage, "%s: expected a count, found %s", path, ordered.Excerpt(v, 60))
+	n, err := strconv.Atoi(v.Text())
+	if err != nil || v.Kind() != ordered.Number || n < 0 {
+		a.expect(FaultUsage, path, "a count", v)
+		return 0
 	}
 	return n
 }
 
+// optional reads a number that may be missing.
+func (a *Answer) optional(v ordered.Value, path string) int {
+	if v.IsNull() {
+		return 0
+	}
+	return a.count(v, path)
+}
+
 // next demands that an index is the one that is expected.
 func (a *Answer) next(v ordered.Value, path string, want int) bool {
-	if v.Kind() != ordered.Number || v.Text() != fmt.Sprint(want) {
-		a.fault(FaultNumber, "%s: expected %d, found %s", path, want, ordered.Excerpt(v, 60))
+	if v.Kind() != ordered.Number || v.Text() != strconv.Itoa(want) {
+		a.fault(FaultNumber, path+": expected the next number", "expected %d, found %s", want,
+			ordered.Excerpt(v, 60))
 		return false
 	}
 	return true
+}
+
+// fresh demands that the id of a call is one that no other call has.
+func (a *Answer) fresh(id, path string) {
+	for _, c := range a.Message.ToolCalls {
+		if c.ID == id && id != "" {
+			a.fault(FaultID, indices.ReplaceAllString(path, "[]")+": two calls have the same id",
+				"%q", id)
+		}
+	}
 }
 
 // take adds a part of an answer to the message.
@@ -119,6 +212,24 @@ func (a *Answer) take(b *readBlock) {
 	default:
 		a.Message.ToolCalls = append(a.Message.ToolCalls, chat.ToolCall{ID: b.id, Name: b.name,
 			Arguments: text, Complete: true})
+		a.Custom = append(a.Custom, b.kind == "custom_tool_call")
+	}
+}
+
+// ended returns the answer of a stream that is over, whose last event should have been last.
+func (a *Answer) ended(last string) Answer {
+	a.event = 0
+	if !a.Whole && a.Broken == "" {
+		a.fault(FaultEnd, "the stream ends without "+last, "")
+	}
+	return *a
+}
+
+// named demands that the name of an event is the type of its data.
+func (a *Answer) named(name, kind string) {
+	if name != kind {
+		a.fault(FaultName, "the name of an event is not the type of its data",
+			"the event %q has data of the type %q", name, kind)
 	}
 }
 
@@ -131,272 +242,4 @@ type readBlock struct {
 	sealed   string
 	part     int8 // of an item with parts: 0 before its part, 1 within, 2 after
 	done     bool // the event with its whole text came
-}
-
-// MessagesReader reads the events of an answer of the Messages.
-type MessagesReader struct {
-	a      Answer
-	state  int8 // 0 before message_start, 1 between blocks, 2 after message_delta, 3 after the end
-	blocks int
-	open   *readBlock
-	prompt int
-}
-
-// Event takes an event.
-func (r *MessagesReader) Event(name string, v ordered.Value) {
-	a := &r.a
-	kind := v.At("type").Text()
-	if name != kind {
-		a.fault(FaultShape, "the event %q has data of the type %q", name, kind)
-	}
-	if kind == "ping" {
-		return
-	}
-	if kind == "error" {
-		message, fault := refusedMessages(v)
-		if fault != nil {
-			a.fault(FaultShape, "%v", fault)
-		}
-		a.Broken, r.state = message, 3
-		return
-	}
-	if r.state == 3 {
-		a.fault(FaultOrder, "%s comes after the end", kind)
-		return
-	}
-	if (kind == "message_start") != (r.state == 0) {
-		a.fault(FaultOrder, "%s comes %s", kind,
-			map[bool]string{true: "before message_start", false: "again"}[r.state == 0])
-		if r.state == 0 {
-			r.state = 1
-		}
-	}
-	switch kind {
-	case "message_start":
-		r.state = 1
-		m := v.At("message")
-		a.head(m)
-		if len(m.At("content").Items()) > 0 || m.At("content").Kind() != ordered.Array {
-			a.fault(FaultShape, "message.content: expected [], found %s",
-				ordered.Excerpt(m.At("content"), 60))
-		}
-		if !m.At("stop_reason").IsNull() {
-			a.fault(FaultShape, "message.stop_reason: expected null at the beginning")
-		}
-		r.prompt = a.count(m.At("usage", "input_tokens"), "message.usage.input_tokens")
-		a.count(m.At("usage", "output_tokens"), "message.usage.output_tokens")
-	case "content_block_start":
-		r.start(v)
-	case "content_block_delta":
-		r.delta(v)
-	case "content_block_stop":
-		if r.current(v, kind) {
-			r.close()
-		}
-	case "message_delta":
-		r.ended("message_delta")
-		if r.state == 2 {
-			a.fault(FaultOrder, "message_delta comes again")
-		}
-		r.state = 2
-		a.stopReason(v.At("delta"), "delta")
-		a.Usage = chat.Usage{Prompt: r.prompt,
-			Completion: a.count(v.At("usage", "output_tokens"), "usage.output_tokens")}
-		if in := v.At("usage", "input_tokens"); !in.IsNull() {
-			a.Usage.Prompt = a.count(in, "usage.input_tokens")
-		}
-	case "message_stop":
-		if r.state != 2 {
-			a.fault(FaultOrder, "message_stop comes before message_delta")
-		}
-		a.Whole, r.state = r.state == 2, 3
-	default:
-		a.fault(FaultShape, "an event of the type %q", kind)
-	}
-}
-
-// ended demands that no block is open.
-func (r *MessagesReader) ended(kind string) {
-	if r.open != nil {
-		r.a.fault(FaultOrder, "%s comes before block %d has ended", kind, r.blocks-1)
-		r.close()
-	}
-	if r.state == 2 && kind != "message_delta" {
-		r.a.fault(FaultOrder, "%s comes after message_delta", kind)
-	}
-}
-
-func (r *MessagesReader) start(v ordered.Value) {
-	r.ended("content_block_start")
-	r.a.next(v.At("index"), "content_block_start: index", r.blocks)
-	r.blocks++
-	block := v.At("content_block")
-	b := &readBlock{kind: block.At("type").Text()}
-	switch b.kind {
-	case "text":
-		b.whole.WriteString(r.a.text(block.At("text"), "content_block.text"))
-	case "thinking":
-		b.whole.WriteString(r.a.text(block.At("thinking"), "content_block.thinking"))
-		b.sealed = block.At("signature").Text()
-	case "tool_use":
-		b.id = r.a.id(block.At("id"), "content_block.id")
-		b.name = r.a.id(block.At("name"), "content_block.name")
-		if in := block.At("input"); in.Kind() != ordered.Object || len(in.Members()) > 0 {
-			r.a.fault(FaultShape, "content_block.input: expected {}, found %s",
-				ordered.Excerpt(in, 60))
-		}
-		for _, c := range r.a.Message.ToolCalls {
-			if c.ID == b.id {
-				r.a.fault(FaultID, "content_block.id: %q comes again", b.id)
-			}
-		}
-	default:
-		r.a.fault(FaultShape, "content_block.type: expected \"text\", \"thinking\" or "+
-			"\"tool_use\", found %s", block.At("type"))
-	}
-	r.open = b
-}
-
-// current reports whether an event is of the open block.
-func (r *MessagesReader) current(v ordered.Value, kind string) bool {
-	if r.open == nil {
-		r.a.fault(FaultOrder, "%s comes where no block is open", kind)
-		return false
-	}
-	return r.a.next(v.At("index"), kind+": index", r.blocks-1)
-}
-
-func (r *MessagesReader) delta(v ordered.Value) {
-	if !r.current(v, "content_block_delta") {
-		return
-	}
-	d := v.At("delta")
-	kind := d.At("type").Text()
-	keys := map[string][2]string{"text_delta": {"text", "text"},
-		"thinking_delta": {"thinking", "thinking"}, "signature_delta": {"thinking", "signature"},
-		"input_json_delta": {"tool_use", "partial_json"}}
-	of, ok := keys[kind]
-	if !ok || of[0] != r.open.kind {
-		r.a.fault(FaultShape, "a delta of the type %q in a block of the type %q", kind,
-			r.open.kind)
-		return
-	}
-	text := r.a.text(d.At(of[1]), "delta."+of[1])
-	if r.open.sealed != "" {
-		r.a.fault(FaultOrder, "a %s comes after the signature", kind)
-	}
-	if kind == "signature_delta" {
-		r.open.sealed += text
-		return
-	}
-	r.open.whole.WriteString(text)
-}
-
-func (r *MessagesReader) close() {
-	if r.open.kind == "thinking" {
-		r.a.Sealed = append(r.a.Sealed, r.open.sealed)
-		if r.open.sealed == "" {
-			r.a.fault(FaultShape, "a block of thinking ends without a signature")
-		}
-	}
-	if r.open.kind == "tool_use" && r.open.whole.Len() == 0 {
-		r.open.whole.WriteString("{}")
-	}
-	r.a.take(r.open)
-	r.open = nil
-}
-
-// End ends the stream and returns the answer.
-func (r *MessagesReader) End() Answer {
-	if r.open != nil {
-		r.close()
-	}
-	return r.a.ended("message_stop")
-}
-
-// ended returns the answer of a stream that is over, whose last event should have been last.
-func (a *Answer) ended(last string) Answer {
-	if !a.Whole && a.Broken == "" {
-		a.fault(FaultEnd, "the stream ends without %s", last)
-	}
-	return *a
-}
-
-// head checks the members of a message that do not grow.
-func (a *Answer) head(m ordered.Value) {
-	a.word(m.At("type"), "message.type", "message")
-	a.word(m.At("role"), "message.role", "assistant")
-	a.id(m.At("id"), "message.id")
-	a.id(m.At("model"), "message.model")
-}
-
-// stopReason reads how an answer of the Messages ended.
-func (a *Answer) stopReason(v ordered.Value, path string) {
-	a.Stop = v.At("stop_sequence").Text()
-	switch reason := v.At("stop_reason"); reason.Text() {
-	case "end_turn", "stop_sequence":
-		a.Finish = chat.FinishStop
-	case "tool_use":
-		a.Finish = chat.FinishToolCalls
-	case "max_tokens", "model_context_window_exceeded":
-		a.Finish = chat.FinishLength
-	case "refusal":
-		a.Finish = chat.FinishContentFilter
-	default:
-		a.fault(FaultShape, "%s.stop_reason: expected a reason, found %s", path,
-			ordered.Excerpt(reason, 60))
-	}
-}
-
-// ReadMessage reads an answer of the Messages in one piece.
-func ReadMessage(v ordered.Value) Answer {
-	var a Answer
-	a.head(v)
-	a.kind(v.At("content"), "content", ordered.Array)
-	for i, block := range v.At("content").Items() {
-		path := fmt.Sprintf("content[%d]", i)
-		b := &readBlock{kind: block.At("type").Text()}
-		switch b.kind {
-		case "text":
-			b.whole.WriteString(a.text(block.At("text"), path+".text"))
-		case "thinking":
-			b.whole.WriteString(a.text(block.At("thinking"), path+".thinking"))
-			a.Sealed = append(a.Sealed, a.id(block.At("signature"), path+".signature"))
-		case "tool_use":
-			b.id = a.id(block.At("id"), path+".id")
-			b.name = a.id(block.At("name"), path+".name")
-			a.kind(block.At("input"), path+".input", ordered.Object)
-			for _, c := range a.Message.ToolCalls {
-				if c.ID == b.id {
-					a.fault(FaultID, "%s.id: %q comes again", path, b.id)
-				}
-			}
-			b.whole.WriteString(block.At("input").String())
-		default:
-			a.fault(FaultShape, "%s.type: expected \"text\", \"thinking\" or \"tool_use\", "+
-				"found %s", path, block.At("type"))
-			continue
-		}
-		a.take(b)
-	}
-	a.stopReason(v, "message")
-	a.Usage = chat.Usage{Prompt: a.count(v.At("usage", "input_tokens"), "usage.input_tokens"),
-		Completion: a.count(v.At("usage", "output_tokens"), "usage.output_tokens")}
-	a.Whole = true
-	return a
-}
-
-// refusedMessages reads an error object of the Messages.
-func refusedMessages(v ordered.Value) (message string, fault error) {
-	e := v.At("error")
-	message = e.At("message").Text()
-	switch {
-	case v.At("type").Text() != "error":
-		fault = fmt.Errorf("type: expected \"error\", found %s", v.At("type"))
-	case e.At("type").Text() == "":
-		fault = fmt.Errorf("error.type: expected a text, found %s", e.At("type"))
-	case message == "":
-		fault = fmt.Errorf("error.message: expected a text, found %s", e.At("message"))
-	}
-	return message, fault
 }

@@ -2,23 +2,27 @@ package wire
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 )
 
-// ResponsesReader reads the events of a response.
-type ResponsesReader struct {
+// responsesReader reads the events of a response.
+type responsesReader struct {
 	a      Answer
-	number int
+	number int // of the next event
 	items  int // that have begun
 	open   *readBlock
 	begun  bool
 	ended  bool
-	id     string // of the response
 	done   []ordered.Value
 	ids    map[string]bool
 }
+
+func (responses) Reader() Reader { return newResponsesReader() }
+
+func newResponsesReader() *responsesReader { return &responsesReader{ids: map[string]bool{}} }
 
 // growing are the events of a text that grows: the type of its item, and whether it is in a part.
 var growing = map[string]struct {
@@ -32,26 +36,36 @@ var growing = map[string]struct {
 	"response.custom_tool_call_input":  {"custom_tool_call", false, "input"},
 }
 
-// Event takes an event.
-func (r *ResponsesReader) Event(name string, v ordered.Value) {
+// Mark implements [Reader]. Some servers end these streams as those of chat completions; clients
+// that look for the mark take it for the end.
+func (r *responsesReader) Mark() {
+	if r.a.event++; !r.ended {
+		r.a.fault(FaultEnd, "[DONE] comes before the response has ended", "")
+		r.ended = true
+	}
+}
+
+// Event implements [Reader].
+func (r *responsesReader) Event(name string, v ordered.Value) {
 	a := &r.a
+	a.event++
 	kind := v.At("type").Text()
-	if name != kind {
-		a.fault(FaultShape, "the event %q has data of the type %q", name, kind)
+	a.named(name, kind)
+	if r.ended {
+		a.fault(FaultEnd, kind+" comes after the end", "")
+		return
 	}
 	if kind == "error" {
-		a.Broken, r.ended = v.At("message").Text(), true
+		a.Broken, r.ended = or(v.At("message").Text(), "an error without a message"), true
 		return
 	}
-	a.next(v.At("sequence_number"), kind+": sequence_number", r.number)
-	r.number++
-	if r.ended {
-		a.fault(FaultOrder, "%s comes after the end", kind)
+	r.numbered(v.At("sequence_number"))
+	switch {
+	case kind == "response.created" && r.begun:
+		a.fault(FaultOrder, "response.created comes again", "")
 		return
-	}
-	if (kind == "response.created") == r.begun {
-		a.fault(FaultOrder, "%s comes %s", kind,
-			map[bool]string{true: "again", false: "before response.created"}[r.begun])
+	case kind != "response.created" && !r.begun:
+		a.fault(FaultOrder, "the first event is not response.created", "it is %s", kind)
 	}
 	r.begun = true
 	if base, end, ok := cutEnd(kind); ok {
@@ -60,7 +74,7 @@ func (r *ResponsesReader) Event(name string, v ordered.Value) {
 	}
 	switch kind {
 	case "response.created", "response.in_progress", "response.queued":
-		r.head(v.At("response"), "in_progress", "queued")
+		r.head(v.At("response"), "response.", "in_progress", "queued")
 	case "response.output_item.added":
 		r.added(v)
 	case "response.content_part.added", "response.content_part.done":
@@ -70,8 +84,18 @@ func (r *ResponsesReader) Event(name string, v ordered.Value) {
 	case "response.completed", "response.incomplete", "response.failed":
 		r.finish(kind, v.At("response"))
 	default:
-		a.fault(FaultShape, "an event of the type %q", kind)
+		a.expect(FaultShape, "the type of an event", "one of this protocol's", v.At("type"))
 	}
+}
+
+// numbered demands the next sequence number. After a gap it goes on from there.
+func (r *responsesReader) numbered(v ordered.Value) {
+	if !r.a.next(v, "sequence_number", r.number) {
+		if n, err := strconv.Atoi(v.Text()); err == nil {
+			r.number = n
+		}
+	}
+	r.number++
 }
 
 // cutEnd cuts the name of an event of a text that grows.
@@ -85,115 +109,131 @@ func cutEnd(kind string) (base, end string, ok bool) {
 }
 
 // head checks the members of a response that every one of its events has.
-func (r *ResponsesReader) head(v ordered.Value, statuses ...string) {
+func (r *responsesReader) head(v ordered.Value, path string, statuses ...string) {
 	a := &r.a
-	a.word(v.At("object"), "response.object", "response")
-	a.word(v.At("status"), "response.status", statuses...)
-	a.id(v.At("model"), "response.model")
-	a.kind(v.At("output"), "response.output", ordered.Array)
-	a.kind(v.At("created_at"), "response.created_at", ordered.Number)
-	id := a.id(v.At("id"), "response.id")
-	if r.id != "" && id != r.id {
-		a.fault(FaultID, "response.id: it is %q, and %q before", id, r.id)
+	a.word(v.At("object"), path+"object", "response")
+	a.word(v.At("status"), path+"status", statuses...)
+	a.id(v.At("model"), path+"model")
+	a.kind(v.At("output"), path+"output", ordered.Array)
+	a.kind(v.At("created_at"), path+"created_at", ordered.Number)
+	id := a.id(v.At("id"), path+"id")
+	if a.ID != "" && id != a.ID {
+		a.fault(FaultID, path+"id: it changes", "it is %q, and %q before", id, a.ID)
 	}
-	r.id = id
+	a.ID = id
 }
 
-func (r *ResponsesReader) added(v ordered.Value) {
+// item reads the members that an item has from its beginning; nil where it is none of the
+// protocol's.
+func (r *responsesReader) item(v ordered.Value, path string) *readBlock {
 	a := &r.a
-	if r.open != nil {
-		a.fault(FaultOrder, "response.output_item.added comes before item %d is done", r.items-1)
-		r.close()
-	}
-	a.next(v.At("output_index"), "response.output_item.added: output_index", r.items)
-	r.items++
-	item := v.At("item")
-	b := &readBlock{kind: item.At("type").Text(), item: a.id(item.At("id"), "item.id")}
-	if r.ids[b.item] {
-		a.fault(FaultID, "item.id: %q comes again", b.item)
-	}
-	if r.ids == nil {
-		r.ids = map[string]bool{}
+	b := &readBlock{kind: v.At("type").Text(), item: a.id(v.At("id"), path+".id")}
+	if r.ids[b.item] && b.item != "" {
+		a.fault(FaultID, indices.ReplaceAllString(path, "[]")+".id: two items have the same id",
+			"%q", b.item)
 	}
 	r.ids[b.item] = true
 	switch b.kind {
 	case "message":
-		a.word(item.At("role"), "item.role", "assistant")
+		a.word(v.At("role"), path+".role", "assistant")
+		a.word(v.At("status"), path+".status", "in_progress", "completed", "incomplete")
 	case "reasoning":
+		a.kind(v.At("summary"), path+".summary", ordered.Array)
 	case "function_call", "custom_tool_call":
-		b.id = a.id(item.At("call_id"), "item.call_id")
-		b.name = a.id(item.At("name"), "item.name")
+		b.id, b.name = a.id(v.At("call_id"), path+".call_id"), a.id(v.At("name"), path+".name")
+		a.fresh(b.id, path+".call_id")
 	default:
-		a.fault(FaultShape, "item.type: %s is none of this protocol's", item.At("type"))
+		a.expect(FaultShape, path+".type", "an item of this protocol's", v.At("type"))
+		return nil
 	}
-	r.open = b
+	return b
 }
 
-// current reports whether an event is of the open item.
-func (r *ResponsesReader) current(kind string, v ordered.Value) bool {
+func (r *responsesReader) added(v ordered.Value) {
+	a := &r.a
+	if r.open != nil {
+		a.fault(FaultOrder, "response.output_item.added comes before the last item is done",
+			"item %d", r.items-1)
+		r.close()
+	}
+	a.next(v.At("output_index"), "response.output_item.added: output_index", r.items)
+	r.items++
+	if r.open = r.item(v.At("item"), "item"); r.open == nil {
+		r.open = &readBlock{kind: v.At("item", "type").Text()}
+	}
+}
+
+// current reports whether an item is open that an event can be of.
+func (r *responsesReader) current(kind string, v ordered.Value) bool {
 	if r.open == nil {
-		r.a.fault(FaultOrder, "%s comes where no item is open", kind)
+		r.a.fault(FaultOrder, kind+" comes where no item is open", "")
 		return false
 	}
-	if id, ok := v.Get("item_id"); ok && id.Text() != r.open.item {
-		r.a.fault(FaultID, "%s: item_id: expected %q, found %s", kind, r.open.item, id)
-	} else if !ok && kind != "response.output_item.done" {
-		r.a.fault(FaultID, "%s: item_id is missing", kind)
+	if id := v.At("item_id"); kind != "response.output_item.done" && id.Text() != r.open.item {
+		r.a.fault(FaultID, kind+": item_id: expected the open item's", "expected %q, found %s",
+			r.open.item, ordered.Excerpt(id, 60))
 	}
-	return r.a.next(v.At("output_index"), kind+": output_index", r.items-1)
+	r.a.next(v.At("output_index"), kind+": output_index", r.items-1)
+	return true
 }
 
-func (r *ResponsesReader) part(kind string, v ordered.Value) {
+// partTypes are the types of the parts of items.
+var partTypes = map[string]string{"message": "output_text", "reasoning": "reasoning_text"}
+
+func (r *responsesReader) part(kind string, v ordered.Value) {
 	if !r.current(kind, v) {
 		return
 	}
 	r.a.next(v.At("content_index"), kind+": content_index", 0)
-	want := map[string]string{"message": "output_text", "reasoning": "reasoning_text"}[r.open.kind]
+	want := partTypes[r.open.kind]
 	if want == "" {
-		r.a.fault(FaultOrder, "%s comes in an item of the type %q", kind, r.open.kind)
+		r.a.fault(FaultOrder, kind+" comes in an item that has no parts", "in one of the type %q",
+			r.open.kind)
 		return
 	}
 	r.a.word(v.At("part", "type"), kind+": part.type", want)
 	if kind == "response.content_part.added" {
 		if r.open.part != 0 {
-			r.a.fault(FaultOrder, "%s comes again", kind)
+			r.a.fault(FaultOrder, kind+" comes again", "")
 		}
 		r.open.part = 1
 		return
 	}
 	if r.open.part != 1 || !r.open.done {
-		r.a.fault(FaultOrder, "%s comes before the text of its part is done", kind)
+		r.a.fault(FaultOrder, kind+" comes before the text of its part is done", "")
 	}
 	r.open.part = 2
 	r.same(kind+": part.text", v.At("part", "text"))
 }
 
 // same demands that a whole text is its deltas put together.
-func (r *ResponsesReader) same(path string, v ordered.Value) {
-	if got, want := r.a.text(v, path), r.open.whole.String(); got != want {
-		r.a.fault(FaultText, "%s is %s, its deltas are %s", path,
+func (r *responsesReader) same(path string, v ordered.Value) {
+	if got, want := r.a.text(v, path), r.open.whole.String(); got != want &&
+		v.Kind() == ordered.String {
+		r.a.fault(FaultText, path+" is not its deltas put together", "it is %s, they are %s",
 			ordered.Excerpt(ordered.Str(got), 60), ordered.Excerpt(ordered.Str(want), 60))
 	}
 }
 
-func (r *ResponsesReader) grow(base, end string, v ordered.Value) {
+func (r *responsesReader) grow(base, end string, v ordered.Value) {
 	kind := base + "." + end
 	g := growing[base]
 	if !r.current(kind, v) {
 		return
 	}
 	if r.open.kind != g.item {
-		r.a.fault(FaultOrder, "%s comes in an item of the type %q", kind, r.open.kind)
+		r.a.fault(FaultShape, kind+" comes in an item of another type", "in one of the type %q",
+			r.open.kind)
 		return
 	}
 	if g.part {
 		r.a.next(v.At("content_index"), kind+": content_index", 0)
-		if r.open.part != 1 {
-			r.a.fault(FaultOrder, "%s comes where no part is open", kind)
+		if r.open.part == 0 {
+			r.a.fault(FaultOrder, kind+" comes where no part is open", "")
 		}
 	}
 	if r.open.done {
-		r.a.fault(FaultOrder, "%s comes after the text is done", kind)
+		r.a.fault(FaultOrder, kind+" comes after the text is done", "")
 	}
 	if end == "delta" {
 		r.open.whole.WriteString(r.a.text(v.At("delta"), kind+": delta"))
@@ -201,45 +241,44 @@ func (r *ResponsesReader) grow(base, end string, v ordered.Value) {
 	}
 	r.open.done = true
 	if name := v.At("name"); !name.IsNull() && name.Text() != r.open.name {
-		r.a.fault(FaultID, "%s: name: it is %s, and %q before", kind, name, r.open.name)
+		r.a.fault(FaultID, kind+": name: it changes", "it is %s, and %q before", name, r.open.name)
 	}
 	r.same(kind+": "+g.key, v.At(g.key))
 }
 
-func (r *ResponsesReader) itemDone(v ordered.Value) {
+func (r *responsesReader) itemDone(v ordered.Value) {
 	const kind = "response.output_item.done"
 	if !r.current(kind, v) {
 		return
 	}
 	b, item, a := r.open, v.At("item"), &r.a
-	a.word(item.At("type"), kind+": item.type", b.kind)
-	if id := item.At("id").Text(); id != b.item {
-		a.fault(FaultID, "%s: item.id: it is %q, and %q before", kind, id, b.item)
+	if !b.done && (b.kind != "reasoning" || b.part != 0) || b.part == 1 {
+		a.fault(FaultOrder, kind+" comes before the text of the item is done", "")
 	}
-	if !b.done && !(b.kind == "reasoning" && b.part == 0) || b.part == 1 {
-		a.fault(FaultOrder, "%s comes before the text of the item is done", kind)
+	if b.kind != item.At("type").Text() || b.item != item.At("id").Text() ||
+		b.id != item.At("call_id").Text() || b.name != item.At("name").Text() {
+		a.fault(FaultID, kind+": the item is another one than was added", "%s",
+			ordered.Excerpt(item, 120))
 	}
 	switch b.kind {
 	case "message", "reasoning":
-		text := ""
+		whole := ""
 		for _, part := range item.At("content").Items() {
-			text += a.text(part.At("text"), kind+": item.content.text")
+			whole += a.text(part.At("text"), kind+": item.content[].text")
 		}
-		r.same(kind+": item.content", ordered.Str(text))
+		r.same(kind+": item.content", ordered.Str(whole))
 		b.sealed = item.At("encrypted_content").Text()
 	case "function_call":
 		r.same(kind+": item.arguments", item.At("arguments"))
 	case "custom_tool_call":
 		r.same(kind+": item.input", item.At("input"))
 	}
-	if b.id != item.At("call_id").Text() || b.name != item.At("name").Text() {
-		a.fault(FaultID, "%s: item: the call is another one than it was", kind)
-	}
 	r.done = append(r.done, item)
 	r.close()
 }
 
-func (r *ResponsesReader) close() {
+// close ends the open item.
+func (r *responsesReader) close() {
 	if r.open.kind == "reasoning" {
 		r.a.Sealed = append(r.a.Sealed, r.open.sealed)
 	}
@@ -247,51 +286,58 @@ func (r *ResponsesReader) close() {
 	r.open = nil
 }
 
-func (r *ResponsesReader) finish(kind string, v ordered.Value) {
+func (r *responsesReader) finish(kind string, v ordered.Value) {
 	r.ended = true
 	if r.open != nil && kind != "response.failed" {
-		r.a.fault(FaultOrder, "%s comes before item %d is done", kind, r.items-1)
+		r.a.fault(FaultOrder, kind+" comes before the last item is done", "item %d", r.items-1)
 	}
-	r.head(v, kind[len("response."):])
+	r.head(v, "response.", kind[len("response."):])
 	if kind == "response.failed" {
-		if r.a.Broken = v.At("error", "message").Text(); r.a.Broken == "" {
-			r.a.fault(FaultShape, "response.error.message: expected a text, found %s",
-				v.At("error"))
+		e := v.At("error", "message")
+		if r.a.Broken = or(e.Text(), "an error without a message"); e.Text() == "" {
+			r.a.expect(FaultShape, "response.error.message", "a text", e)
 		}
 		return
 	}
 	output := v.At("output").Items()
 	if len(output) != len(r.done) {
-		r.a.fault(FaultText, "%s has %d items, %d were streamed", kind, len(output), len(r.done))
+		r.a.fault(FaultText, kind+": output has other items than were streamed",
+			"%d, and %d were streamed", len(output), len(r.done))
 	} else {
 		for i, item := range output {
 			if !ordered.Equal(item, r.done[i]) {
-				r.a.fault(FaultText, "%s: output[%d] is another item than was streamed", kind, i)
+				r.a.fault(FaultText, kind+": output has other items than were streamed",
+					"output[%d] is %s, and was %s", i, ordered.Excerpt(item, 120),
+					ordered.Excerpt(r.done[i], 120))
 			}
 		}
 	}
-	r.a.ending(v)
+	r.a.responseEnd(v, "response.")
 }
 
-// ending reads how a response ended.
-func (a *Answer) ending(v ordered.Value) {
+// responseEnd reads how a response ended.
+func (a *Answer) responseEnd(v ordered.Value, path string) {
 	a.Whole = true
-	a.Usage = chat.Usage{Prompt: a.count(v.At("usage", "input_tokens"), "usage.input_tokens"),
-		Completion: a.count(v.At("usage", "output_tokens"), "usage.output_tokens")}
-	if total := a.count(v.At("usage", "total_tokens"), "usage.total_tokens"); total !=
-		a.Usage.Prompt+a.Usage.Completion {
-		a.fault(FaultUsage, "usage does not add up: %s", v.At("usage"))
-	}
-	switch {
+	usage := v.At("usage")
+	a.Counted = !usage.IsNull()
+	a.Usage = chat.Usage{Prompt: a.count(usage.At("input_tokens"), path+"usage.input_tokens"),
+		Completion: a.count(usage.At("output_tokens"), path+"usage.output_tokens")}
+	a.total(usage, path)
+	switch details := v.At("incomplete_details"); {
 	case v.At("status").Text() == "incomplete":
 		a.Finish = chat.FinishLength
-		switch reason := v.At("incomplete_details", "reason"); reason.Text() {
+		switch reason := details.At("reason"); reason.Text() {
 		case "max_output_tokens":
 		case "content_filter":
 			a.Finish = chat.FinishContentFilter
 		default:
-			a.fault(FaultShape, "incomplete_details.reason: expected a reason, found %s", reason)
+			a.expect(FaultShape, path+"incomplete_details.reason",
+				`"max_output_tokens" or "content_filter"`, reason)
 		}
+	case !details.IsNull():
+		a.expect(FaultShape, path+"incomplete_details of a response that is complete", "null",
+			details)
+		fallthrough
 	case len(a.Message.ToolCalls) > 0:
 		a.Finish = chat.FinishToolCalls
 	default:
@@ -299,66 +345,71 @@ func (a *Answer) ending(v ordered.Value) {
 	}
 }
 
-// End ends the stream and returns the answer.
-func (r *ResponsesReader) End() Answer {
+// total demands that the counts of usage add up.
+func (a *Answer) total(usage ordered.Value, path string) {
+	total := usage.At("total_tokens")
+	if a.count(total, path+"usage.total_tokens") != a.Usage.Prompt+a.Usage.Completion &&
+		!total.IsNull() {
+		a.fault(FaultUsage, "usage does not add up", "%s", usage)
+	}
+}
+
+// End implements [Reader].
+func (r *responsesReader) End() Answer {
 	if r.open != nil {
 		r.close()
 	}
+	r.a.Turn = r.done
 	return r.a.ended("response.completed")
 }
 
-// ReadResponse reads a response in one piece.
-func ReadResponse(v ordered.Value) Answer {
-	r := &ResponsesReader{ids: map[string]bool{}}
+func (responses) Read(v ordered.Value) Answer {
+	r := newResponsesReader()
 	a := &r.a
-	r.head(v, "completed", "incomplete", "failed")
-	for i, item := range v.At("output").Items() {
+	r.head(v, "", "completed", "incomplete", "failed")
+	a.Turn = v.At("output").Items()
+	for i, item := range a.Turn {
 		path := fmt.Sprintf("output[%d]", i)
-		b := &readBlock{kind: item.At("type").Text()}
-		if id := a.id(item.At("id"), path+".id"); r.ids[id] {
-			a.fault(FaultID, "%s.id: %q comes again", path, id)
-		} else {
-			r.ids[id] = true
+		b := r.item(item, path)
+		if b == nil {
+			continue
 		}
 		switch b.kind {
 		case "message", "reasoning":
-			if b.kind == "message" {
-				a.word(item.At("role"), path+".role", "assistant")
-				a.word(item.At("status"), path+".status", "completed", "incomplete")
-			} else {
-				a.kind(item.At("summary"), path+".summary", ordered.Array)
+			if b.kind == "reasoning" {
 				a.Sealed = append(a.Sealed, item.At("encrypted_content").Text())
 			}
 			for j, part := range item.At("content").Items() {
 				at := fmt.Sprintf("%s.content[%d]", path, j)
-				a.word(part.At("type"), at+".type", map[string]string{"message": "output_text",
-					"reasoning": "reasoning_text"}[b.kind])
+				a.word(part.At("type"), at+".type", partTypes[b.kind])
 				if b.kind == "message" {
 					a.kind(part.At("annotations"), at+".annotations", ordered.Array)
 				}
 				b.whole.WriteString(a.text(part.At("text"), at+".text"))
 			}
-		case "function_call", "custom_tool_call":
-			b.id = a.id(item.At("call_id"), path+".call_id")
-			b.name = a.id(item.At("name"), path+".name")
-			key := map[string]string{"function_call": "arguments",
-				"custom_tool_call": "input"}[b.kind]
-			b.whole.WriteString(a.text(item.At(key), path+"."+key))
-			for _, c := range a.Message.ToolCalls {
-				if c.ID == b.id {
-					a.fault(FaultID, "%s.call_id: %q comes again", path, b.id)
-				}
-			}
-		default:
-			a.fault(FaultShape, "%s.type: %s is none of this protocol's", path, item.At("type"))
-			continue
+		case "function_call":
+			b.whole.WriteString(a.arguments(item.At("arguments"), path+".arguments"))
+		case "custom_tool_call":
+			b.whole.WriteString(a.arguments(item.At("input"), path+".input"))
 		}
 		a.take(b)
 	}
 	if e := v.At("error"); !e.IsNull() {
-		a.Broken = e.At("message").Text()
+		a.Broken = or(e.At("message").Text(), "an error without a message")
 		return *a
 	}
-	a.ending(v)
+	a.responseEnd(v, "")
 	return *a
 }
+
+// arguments demands a text; of another value it returns the JSON.
+func (a *Answer) arguments(v ordered.Value, path string) string {
+	if v.Kind() != ordered.String {
+		a.expect(FaultArguments, path, "a text", v)
+		return v.String()
+	}
+	a.characters(v, path)
+	return v.Text()
+}
+
+func (responses) ReadRefusal(v ordered.Value) (string, error) { return openAIReadRefusal(v) }

@@ -9,9 +9,12 @@
 //	server -> client   Writer   chat.Delta, one after the other -> events, or one JSON object
 //	server -> client   Refuse   Refusal -> the protocol's error object and HTTP status
 //
-// [ResponsesReader] and [MessagesReader] go the other way, from events to an [Answer] with a
-// [Fault] for everything that a client stumbles over; [ReadResponse] and [ReadMessage] read answers
-// in one piece.
+// and the other way, as a client has it:
+//
+//	Ask          a request of chat completions -> the same one in the protocol's words
+//	Reader       events, one after the other -> Answer, with a Fault for everything over which a
+//	             client stumbles; Read reads an answer in one piece, ReadRefusal an error object
+//	Follow       a request, an Answer and the results of its calls -> the next request
 //
 // An answer in one piece is a stream that is put together: [Writer.Whole] has the text of the
 // deltas before it, in the same items or blocks.
@@ -73,6 +76,20 @@ type Protocol interface {
 	Writer(a Envelope) Writer
 	// Refuse returns the HTTP status and the object of a refusal.
 	Refuse(r *Refusal) (status int, body ordered.Value)
+
+	// Ask spells a request of chat completions in the protocol's words. The error wraps
+	// [ErrNoWords] where the protocol has none for a part of it.
+	Ask(request ordered.Value) (ordered.Value, error)
+	// Follow returns a request of this protocol with an answer to it and the results of the
+	// answer's calls, as its next request.
+	Follow(request ordered.Value, a *Answer, results []Result) ordered.Value
+	// Reader returns a reader of one stream.
+	Reader() Reader
+	// Read reads an answer in one piece.
+	Read(v ordered.Value) Answer
+	// ReadRefusal reads an error object and returns its message. The error is that it has not the
+	// protocol's shape.
+	ReadRefusal(v ordered.Value) (message string, fault error)
 }
 
 // The protocols.

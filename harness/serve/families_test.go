@@ -129,18 +129,16 @@ func TestFamilies(t *testing.T) {
 				`, "include": ["reasoning.encrypted_content"], "tool_choice": "`+choice+`"%s`)
 			messages := fmt.Sprintf(requests["/v1/messages"],
 				`, "tool_choice": {"type": "`+anthropic+`"}%s`)
-			var r wire.ResponsesReader
-			agree(t, server.URL+"/v1/responses", responses, wire.ReadResponse, r.Event, r.End)
-			var m wire.MessagesReader
-			agree(t, server.URL+"/v1/messages", messages, wire.ReadMessage, m.Event, m.End)
+			agree(t, server.URL, responses, wire.Responses)
+			agree(t, server.URL, messages, wire.Messages)
 		}
 	})
 }
 
 // agree asks for an answer in one piece and as a stream, and demands the same message and no fault.
-func agree(t *testing.T, url, body string, whole func(ordered.Value) wire.Answer,
-	event func(string, ordered.Value), end func() wire.Answer) {
+func agree(t *testing.T, root, body string, p wire.Protocol) {
 	t.Helper()
+	url := root + p.Path()
 	body = strings.Replace(strings.ReplaceAll(body, `"scripted"`, `"m"`), "500", "4000", 1)
 	status, text := post(t, url, fmt.Sprintf(body, ""))
 	v, err := ordered.ParseString(text)
@@ -152,18 +150,19 @@ func agree(t *testing.T, url, body string, whole func(ordered.Value) wire.Answer
 	if status != http.StatusOK {
 		t.Errorf("%s: %d %s", url, status, text)
 	}
+	reader := p.Reader()
 	for e := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		name, data, _ := strings.Cut(e, "\ndata: ")
 		v, err := ordered.ParseString(data)
 		if err != nil {
 			t.Errorf("%s: %s: %v", url, data, err)
 		}
-		event(strings.TrimPrefix(name, "event: "), v)
+		reader.Event(strings.TrimPrefix(name, "event: "), v)
 	}
-	one, streamed := whole(v), end()
+	one, streamed := p.Read(v), reader.End()
 	for _, a := range [...]wire.Answer{one, streamed} {
 		for _, f := range a.Faults {
-			t.Errorf("%s: %s", url, f.Text)
+			t.Errorf("%s: %s", url, f)
 		}
 		if !a.Whole {
 			t.Errorf("%s: it does not end", url)

@@ -116,7 +116,7 @@ func TestTwoRounds(t *testing.T) {
 		v := post(t, url+"/v1/responses", fmt.Sprintf(`{"input": [%s], "temperature": 1, "seed": 3, "max_output_tokens": 1500,
 			"tool_choice": "required", "parallel_tool_calls": false, "include": ["reasoning.encrypted_content"],
 			"tools": [{"type": "function", "name": "get_weather", "strict": true, "parameters": %s}]}`, turns, schema))
-		a := wire.ReadResponse(v)
+		a := wire.Responses.Read(v)
 		if len(a.Faults) > 0 || len(a.Message.ToolCalls) != 1 {
 			t.Fatalf("got %s, %v", v, a.Faults)
 		}
@@ -132,7 +132,7 @@ func TestTwoRounds(t *testing.T) {
 		v := post(t, url+"/v1/messages", fmt.Sprintf(`{"messages": [%s], "temperature": 1, "seed": 3, "max_tokens": 1500,
 			"tool_choice": {"type": "any", "disable_parallel_tool_use": true},
 			"tools": [{"name": "get_weather", "input_schema": %s}]}`, turns, schema))
-		a := wire.ReadMessage(v)
+		a := wire.Messages.Read(v)
 		if len(a.Faults) > 0 || len(a.Message.ToolCalls) != 1 {
 			t.Fatalf("got %s, %v", v, a.Faults)
 		}
