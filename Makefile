@@ -123,9 +123,17 @@ unreached: hub ## list the branches of the Hub's templates that no conversation 
 cost: hub ## measure the processor time of assay check for each template of the Hub's set
 	ASSAY_HUB=$(CURDIR)/.deps/hub $(GO) test ./cmd/assay -run TestCheckCost -v -count 1 -timeout 0
 
+# The tokenisers that llama.cpp carries for its own tests, by the repositories whose fixtures they
+# read; ci/tokenizers has the ids of added tokens that are newer than those files.
+VOCABS := .deps/llama.cpp/models/ggml-vocab
+BY_IDS := --tokenizer google/gemma-4-31B-it=$(VOCABS)-gemma-4.gguf \
+	$(foreach file,$(VOCABS)-llama-bpe.gguf ci/tokenizers/llama3,--tokenizer unsloth/Llama-3.3-70B-Instruct=$(file)) \
+	$(foreach repo,0.6B 4B-Instruct-2507 4B-Thinking-2507 Coder-Next Coder-30B-A3B-Instruct,\
+	$(foreach file,$(VOCABS)-qwen2.gguf ci/tokenizers/qwen3,--tokenizer Qwen/Qwen3-$(repo)=$(file)))
+
 .PHONY: sets
 sets: deps hub fixtures ## hold the engine to both: read the fixtures, and prove the templates' formats
-	$(GO) run ./cmd/assay verify --known ci/known/fixtures.txt --templates .deps/hub --templates $(VENDOR) --templates corpus .deps/fixtures
+	$(GO) run ./cmd/assay verify --known ci/known/fixtures.txt $(BY_IDS) --templates .deps/hub --templates $(VENDOR) --templates corpus .deps/fixtures
 	ASSAY_HUB=$(CURDIR)/.deps/hub $(GO) test ./harness/conversation -run TestHub -v
 	$(GO) run ./cmd/assay check --format brief $(PROVEN) --known ci/known/hub.txt .deps/hub/*.jinja
 

@@ -209,7 +209,11 @@ func (p *parsing) parseTokens(c *call) error {
 	if err != nil {
 		return err
 	}
-	list, err := tokens.Read(p.tokens, text, p.vocabulary)
+	tokenizer, err := tokens.Open(p.tokenizer)
+	if err != nil {
+		return err
+	}
+	list, err := tokens.Read(p.tokens, text, tokenizer)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/goassay/assay/harness/outline"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/tokens"
 	"github.com/goassay/assay/harness/vector"
 )
 
@@ -31,6 +32,10 @@ fail for it. These must fail: one that passes is a failure, until it leaves the 
 		v := new(verification)
 		flags.StringArrayVar(&v.templates, "templates", nil, "`DIR` with the templates that "+
 			"vectors name; may be given again")
+		flags.StringArrayVar(&v.tokenizers, "tokenizer", nil, "`REPO=FILE` with the tokeniser of a "+
+			"repository that vectors name (tokenizer.json, a GGUF, or a model folder), so that "+
+			"outputs are read by their token ids, too; a FILE that is given later for the same "+
+			"REPO adds its added tokens; may be given again")
 		flags.StringVar(&v.only, "run", "", "run only vectors whose id contains `TEXT`")
 		flags.BoolVar(&v.shrink, "minimize", false, "shrink the first vector of the kind parse "+
 			"that fails, and print a script that shows it")
@@ -51,6 +56,8 @@ type verification struct {
 	templates []string
 	known     []string
 	from      int
+
+	tokenizers []string
 }
 
 func (v *verification) run(c *call) error {
@@ -269,6 +276,22 @@ func (v *verification) verifier() (*vector.Verifier, error) {
 	}
 	if folders != nil {
 		verifier.Templates = vector.NewTemplates(folders...)
+	}
+	verifier.Tokenizers = map[string]tokens.Tokenizer{}
+	for _, arg := range v.tokenizers {
+		repo, file, ok := strings.Cut(arg, "=")
+		if !ok {
+			return nil, usageError{fmt.Errorf("--tokenizer %s; expected REPO=FILE, such as "+
+				"google/gemma-4-31B-it=tokenizer.json", arg)}
+		}
+		t, err := tokens.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		if first, ok := verifier.Tokenizers[repo]; ok {
+			t = first.With(t)
+		}
+		verifier.Tokenizers[repo] = t
 	}
 	return verifier, nil
 }

@@ -18,6 +18,11 @@
 // strings. It always hands on JSON. Numbers keep their text, keys their order, and JSON its white
 // space.
 //
+// # Tokens
+//
+// A text that comes in tokens has a [Mark] before each added token. A scanner whose Marked is set
+// takes marks out of text that it rewrites; in text that it copies they stay, for the caller.
+//
 // # Limits
 //
 // Values nest at most [ordered.MaxDepth] levels deep; deeper ones fail.
@@ -78,6 +83,10 @@ func incomplete(b []byte) int {
 	}
 	return 0
 }
+
+// Mark stands before a token in a text that comes in tokens. Where the text has that byte itself,
+// which is in no text in UTF-8, it is followed by Unmarked, which begins no token.
+const Mark, Unmarked = 0xff, 0xfe
 
 // AppendText appends text as it came from a model, inside a JSON string. Each byte that is not
 // UTF-8 becomes U+FFFD, those of surrogates in their three-byte form too: a pair of them cannot be

@@ -11,14 +11,18 @@ import (
 // Embedded scans a string in double or single quotes that holds an object, as JSON or as a Python
 // literal, and produces the object as JSON: arguments that a model writes as a string. It is a
 // [peg.ScannerType]. It fails where the object breaks off.
-type Embedded struct{}
+type Embedded struct {
+	Marked bool // as in [Syntax]
+}
 
 // Name, First and New implement [peg.ScannerType].
 func (Embedded) Name() string { return "embedded" }
 
 func (Embedded) First() (peg.ByteSet, bool) { return peg.Bytes(`"'`), false }
 
-func (Embedded) New() peg.Scanner { return &embedded{object: NewLiteral(Syntax{Object: true})} }
+func (e Embedded) New() peg.Scanner {
+	return &embedded{object: NewLiteral(Syntax{Object: true, Marked: e.Marked})}
+}
 
 type embedded struct {
 	quote  byte // 0 before the string

@@ -18,6 +18,7 @@ type Syntax struct {
 	// it as text
 	Hold   bool
 	Object bool // the value must be an object
+	Marked bool // the text has a [Mark] before each token
 }
 
 // Name, First and New implement [peg.ScannerType].
@@ -27,7 +28,7 @@ func (s Syntax) Name() string {
 		on   bool
 		name string
 	}{{s.Strict, "strict"}, {s.Bare, "bare"}, {s.Token != "", "token"}, {s.Hold, "hold"},
-		{s.Object, "object"}} {
+		{s.Object, "object"}, {s.Marked, "marked"}} {
 		if f.on {
 			name += " " + f.name
 		}
@@ -106,7 +107,8 @@ const (
 
 // NewLiteral returns a scanner for one value.
 func NewLiteral(s Syntax) *Literal {
-	return &Literal{syntax: s, token: []byte(s.Token), stack: make([]byte, 0, 16)}
+	return &Literal{syntax: s, token: []byte(s.Token), stack: make([]byte, 0, 16),
+		w: writer{marked: s.Marked}}
 }
 
 // Reset implements [peg.Scanner].
@@ -163,10 +165,11 @@ func (l *Literal) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) {
 // writer hands on the text of a step: bytes that are JSON as they stand in long runs, everything
 // else at once.
 type writer struct {
-	out  peg.Out
-	buf  []byte
-	from int    // where the open run begins
-	esc  []byte // room for text that is made
+	out    peg.Out
+	buf    []byte
+	from   int    // where the open run begins
+	esc    []byte // room for text that is made
+	marked bool   // the text has marks
 }
 
 // begin turns to the next step.
@@ -190,9 +193,27 @@ func (w *writer) put(text string, i, end int) {
 // escape hands on the open run up to i, and the bytes [i, end) as text inside a JSON string.
 func (w *writer) escape(i, end int) {
 	w.flush(i)
-	w.esc = AppendText(w.esc[:0], string(w.buf[i:end]))
+	w.esc = AppendText(w.esc[:0], w.text(w.buf[i:end]))
 	w.out.Text(w.esc, i, end)
 	w.from = end
+}
+
+// text returns bytes of the output as text, without the marks.
+func (w *writer) text(b []byte) string {
+	if !w.marked || bytes.IndexByte(b, Mark) < 0 {
+		return string(b)
+	}
+	text := make([]byte, 0, len(b))
+	for i := 0; i < len(b); i++ {
+		switch {
+		case b[i] != Mark:
+			text = append(text, b[i])
+		case i+1 < len(b) && b[i+1] == Unmarked:
+			text = append(text, Mark)
+			i++
+		}
+	}
+	return string(text)
 }
 
 // quoted is escape for bytes that mean a different text, which may be half a pair of surrogates.

@@ -22,6 +22,7 @@ type Tags struct {
 type NestedType struct {
 	Tags   Tags
 	Schema *schema.Schema
+	Marked bool // as in [Syntax]
 }
 
 // Name, First and New implement [peg.ScannerType].
@@ -29,7 +30,7 @@ func (t *NestedType) Name() string { return "nested " + t.Schema.Types().String(
 
 func (t *NestedType) First() (peg.ByteSet, bool) { return peg.ByteSet{}.Not(), true }
 
-func (t *NestedType) New() peg.Scanner { return &Nested{t: t} }
+func (t *NestedType) New() peg.Scanner { return &Nested{t: t, w: writer{marked: t.Marked}} }
 
 // Nested scans a value whose objects and arrays are spelled as tags. It stops before the closing
 // tag of the entry around it.
@@ -90,7 +91,7 @@ func (n *Nested) release(l *level, i int, whole bool, w *writer) {
 	}
 	l.holding = false
 	w.flush(i)
-	text := append(AppendText([]byte{'"'}, l.key), `": `...)
+	text := append(AppendText([]byte{'"'}, w.text([]byte(l.key))), `": `...)
 	w.out.Text(l.held.Append(text, l.value, whole), i, i)
 }
 
@@ -264,7 +265,7 @@ func (n *Nested) readHeld(buf []byte, i int, closed bool, types schema.TypeSet,
 	}
 	n.seen = 0
 	w.flush(i)
-	w.esc = Decode(w.esc[:0], string(buf[i:end]), Values(types), false)
+	w.esc = Decode(w.esc[:0], w.text(buf[i:end]), Values(types), false)
 	w.out.Text(w.esc, i, end)
 	n.state = nestEnd
 	return end, goOn
@@ -386,7 +387,7 @@ func (n *Nested) readNext(buf []byte, i int, closed bool, w *writer) (int, verdi
 				return end, goOn
 			}
 			w.flush(i)
-			w.esc = append(AppendText(append(w.esc[:0], '"'), top.key), `": `...)
+			w.esc = append(AppendText(append(w.esc[:0], '"'), w.text([]byte(top.key))), `": `...)
 			w.out.Text(w.esc, i, end)
 			w.from = end
 			return end, goOn

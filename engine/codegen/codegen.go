@@ -243,6 +243,9 @@ type Options struct {
 	Literal func(string) string
 }
 
+// marked reports whether the program reads tokens by their ids.
+func (o *Options) marked() bool { return o.Literal != nil }
+
 // spelled returns a format as the program is to read it.
 func (o *Options) spelled(f format.Format) format.Format {
 	if o.Literal == nil {

@@ -25,7 +25,7 @@ func newEntryReader(r *reader, s *spelling) *entryReader { return &entryReader{r
 // literal is a scanner that reads Python literals too where the format has them or they are
 // tolerated.
 func (c *entryReader) literal(s codec.Syntax, python bool) codec.Syntax {
-	s.Strict = !python && !c.t.on(AnyLiteral)
+	s.Strict, s.Marked = !python && !c.t.on(AnyLiteral), c.t.o.marked()
 	return s
 }
 
@@ -39,7 +39,8 @@ func (c *entryReader) arguments(text bool, quote byte) peg.Pattern {
 	return c.ref(fmt.Sprintf("arguments %c", quote), func() peg.Pattern {
 		string := peg.Seq{peg.Set{Set: peg.Bytes(`"'`)}, peg.Space{}, peg.Lit{Text: "{"}}
 		return peg.Choice{
-			peg.Seq{peg.And{P: string}, peg.Cut{}, peg.Scan{Kind: Args, Scanner: codec.Embedded{}}},
+			peg.Seq{peg.And{P: string}, peg.Cut{},
+				peg.Scan{Kind: Args, Scanner: codec.Embedded{Marked: c.t.o.marked()}}},
 			none,
 			value,
 		}
@@ -349,7 +350,8 @@ func (c *entryReader) entryValue(key string, s *schema.Schema) peg.Pattern {
 		if !ok {
 			return c.fail(untagged)
 		}
-		return peg.Seq{peg.Scan{Kind: Args, Scanner: &codec.NestedType{Tags: tags, Schema: s}},
+		return peg.Seq{peg.Scan{Kind: Args, Scanner: &codec.NestedType{Tags: tags, Schema: s,
+			Marked: c.t.o.marked()}},
 			closing}
 	case valueLiteral:
 		scan := peg.Scan{Kind: Args,

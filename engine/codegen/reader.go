@@ -165,7 +165,7 @@ func (r *reader) ends() peg.Choice {
 			for _, bracket := range format.OpenBrackets {
 				open = append(open, peg.Lit{Text: string(bracket)})
 			}
-			if r.t.o.Literal != nil {
+			if r.t.o.marked() {
 				open = append(open, peg.Lit{Text: TokenMark})
 			}
 			token := peg.And{P: peg.Seq{peg.Space{}, open}}

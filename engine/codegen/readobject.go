@@ -134,7 +134,7 @@ func (c *objectReader) member(path []string) peg.Pattern {
 			peg.Capture{Kind: Dropped, P: peg.Seq{peg.And{P: c.quote()}, anything, colon}},
 			peg.Choice{
 				peg.Seq{peg.And{P: peg.Lit{Text: "{"}}, peg.Cut{}, peg.Emit{Kind: Spare},
-					peg.Scan{Kind: SpareText, Scanner: codec.Syntax{}}},
+					peg.Scan{Kind: SpareText, Scanner: codec.Syntax{Marked: c.t.o.marked()}}},
 				peg.Capture{Kind: Dropped, P: anything},
 			},
 		}

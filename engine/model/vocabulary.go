@@ -27,54 +27,88 @@ const maxVocabulary = 128 << 20
 // ErrNoVocabulary is why there is no vocabulary: nothing names the added tokens.
 var ErrNoVocabulary = errors.New("no tokenizer.json, no tokenizer_config.json and no GGUF file")
 
+// ErrNoTexts is why there are no texts of tokens: only the added tokens are named.
+var ErrNoTexts = errors.New("there is no tokenizer.json and no GGUF file, which spell the tokens")
+
 // Vocabulary reads the added tokens of a tokeniser: of a model folder, of a GGUF file, or of one of
 // the JSON files of a folder. A file named tokenizer.json or tokenizer_config.json is read with
 // those that stand beside it; one of another name is a tokenizer.json.
 func Vocabulary(path string) (*engine.Vocabulary, error) {
+	s, err := open(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case s.gguf != "":
+		return ofFile(s.gguf, VocabularyOf)
+	}
+	return named[*vocab.Vocabulary](s.at)(vocab.Read(s.files))
+}
+
+// Texts reads the bytes of all tokens of a tokeniser, found as [Vocabulary] finds it: of a
+// tokenizer.json or a GGUF file.
+func Texts(path string) (*vocab.Texts, error) {
+	s, err := open(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case s.gguf != "":
+		return ofFile(s.gguf, TextsOf)
+	case s.files.Tokenizer == "":
+		return nil, fmt.Errorf("%s: %w", s.at, ErrNoTexts)
+	}
+	return named[*vocab.Texts](s.at)(vocab.ReadTexts(s.files.Tokenizer))
+}
+
+// tokeniser is where a tokeniser is described.
+type tokeniser struct {
+	gguf  string // a model file; "": the files of a folder
+	at    string // the name of the files in errors
+	files vocab.Files
+}
+
+func open(path string) (s tokeniser, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	if strings.HasSuffix(strings.ToLower(path), ".gguf") && !info.IsDir() {
-		return vocabularyOfFile(path)
+		return tokeniser{gguf: path}, nil
 	}
 	dir, name := filepath.Split(path)
 	if info.IsDir() {
 		dir, name = path, TokenizerFile
 	}
-	var files vocab.Files
 	if name != TokenizerFile && name != ConfigFile {
-		if files.Tokenizer, err = readText(path); err != nil {
-			return nil, err
-		}
-		return named(path)(vocab.Read(files))
+		s.at = path
+		s.files.Tokenizer, err = readText(path)
+		return s, err
 	}
 	for file, text := range map[string]*string{
-		TokenizerFile: &files.Tokenizer, ConfigFile: &files.Config,
-		GenerationFile: &files.Generation,
+		TokenizerFile: &s.files.Tokenizer, ConfigFile: &s.files.Config,
+		GenerationFile: &s.files.Generation,
 	} {
 		if *text, err = readText(filepath.Join(dir, file)); err != nil &&
 			!errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+			return s, err
 		}
 	}
-	if files.Tokenizer != "" || files.Config != "" {
-		return named(dir)(vocab.Read(files))
+	if s.at = dir; s.files.Tokenizer != "" || s.files.Config != "" {
+		return s, nil
 	}
 	models, _ := filepath.Glob(filepath.Join(dir, "*.gguf"))
 	if len(models) == 0 {
-		return nil, fmt.Errorf("%s: %w", path, ErrNoVocabulary)
+		return s, fmt.Errorf("%s: %w", path, ErrNoVocabulary)
 	}
-	return vocabularyOfFile(slices.Min(models)) // of a split model the first part has it
+	return tokeniser{gguf: slices.Min(models)}, nil // of a split model the first part has it
 }
 
 // named puts a path before an error.
-func named(path string) func(*engine.Vocabulary, error) (*engine.Vocabulary, error) {
-	return func(v *engine.Vocabulary, err error) (*engine.Vocabulary, error) {
+func named[T any](path string) func(T, error) (T, error) {
+	return func(v T, err error) (T, error) {
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			err = fmt.Errorf("%s: %w", path, err)
 		}
-		return v, nil
+		return v, err
 	}
 }
 
@@ -90,13 +124,18 @@ func readText(path string) (string, error) {
 	return string(text), err
 }
 
-func vocabularyOfFile(path string) (*engine.Vocabulary, error) {
+// ofFile reads something of a GGUF.
+func ofFile[T any](path string, read func(*gguf.File) (*T, error)) (*T, error) {
 	f, file, err := gguf.OpenFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	defer f.Close()
-	return named(path)(VocabularyOf(file))
+	v, err := read(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return v, nil
 }
 
 // The types of tokens in a GGUF, of enum llama_token_type.
@@ -171,4 +210,57 @@ func array(f *gguf.File, key string) (*gguf.Array, error) {
 		return nil, fmt.Errorf("%s is no array", key)
 	}
 	return a, nil
+}
+
+// TextsOf reads the bytes of a GGUF's tokens. The file names the kind of its vocabulary, which says
+// how they are spelt.
+func TextsOf(f *gguf.File) (*vocab.Texts, error) {
+	spelt, err := array(f, "tokenizer.ggml.tokens")
+	if err != nil {
+		return nil, err
+	}
+	types, err := array(f, "tokenizer.ggml.token_type")
+	if err != nil {
+		return nil, err
+	}
+	p, _ := f.Find("tokenizer.ggml.model")
+	name, _ := p.Value.Text()
+	decode, ok := spellings[name]
+	if !ok {
+		return nil, fmt.Errorf("tokenizer.ggml.model is %.40q; known are gemma4, gpt2 and llama",
+			name)
+	}
+	if types.Len != spelt.Len {
+		return nil, fmt.Errorf("%d tokens and %d types of tokens; expected as many of one as of "+
+			"the other", spelt.Len, types.Len)
+	}
+	var kinds []int64
+	for v, err := range types.All() {
+		if err != nil {
+			return nil, err
+		}
+		kind, _ := v.Int()
+		kinds = append(kinds, kind)
+	}
+	var texts []string
+	for v, err := range spelt.All() {
+		if err != nil {
+			return nil, err
+		}
+		text, _ := v.Text()
+		switch kinds[len(texts)] {
+		case unknownToken, controlToken, userDefinedToken: // these stand for themselves
+		default:
+			text = decode(text)
+		}
+		texts = append(texts, text)
+	}
+	return vocab.NewTexts(texts), nil
+}
+
+// spellings has how a GGUF's kinds of vocabularies spell tokens.
+var spellings = map[string]func(string) string{
+	"gpt2":   vocab.ByteLevel,
+	"llama":  vocab.SentencePiece,
+	"gemma4": vocab.SentencePiece,
 }

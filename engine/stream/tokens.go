@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/codec"
 	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/peg"
 	"github.com/goassay/assay/engine/peg/vm"
@@ -24,7 +25,7 @@ type Tokens struct {
 
 // tokenMark is the byte before a token in the text of the machine. Where an output has that byte
 // itself, which no text in UTF-8 does, a byte follows that begins no token.
-const tokenMark, escaped = 0xff, 0xfe
+const tokenMark, escaped = codec.Mark, codec.Unmarked
 
 // WriteTokens reads more of an output that comes in tokens and returns the deltas that it adds to
 // the message. They are valid until the next call. A marker that is a token matches that token

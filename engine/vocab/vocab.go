@@ -118,6 +118,23 @@ func New(tokens []Token, c Config) *Vocabulary {
 	return v
 }
 
+// Merge returns a vocabulary with the added tokens of two. Those of the second count where both
+// have an id or a text, and so do its statements about special tokens.
+func Merge(first, second *Vocabulary) *Vocabulary {
+	tokens := slices.DeleteFunc(slices.Clone(first.tokens), func(t Token) bool {
+		_, known := second.ByID(t.ID)
+		return known
+	})
+	a, b := first.Config, second.Config
+	c := Config{BOS: cmp.Or(b.BOS, a.BOS), EOS: cmp.Or(b.EOS, a.EOS),
+		AddsBOS: cmp.Or(b.AddsBOS, a.AddsBOS), AddsEOS: cmp.Or(b.AddsEOS, a.AddsEOS),
+		Stops: b.Stops}
+	if c.Stops == nil {
+		c.Stops = a.Stops
+	}
+	return New(append(tokens, second.tokens...), c)
+}
+
 // maxRange bounds how far the ids of markers may lie apart, in words of 64 ids: vocabularies have
 // less than a million tokens.
 const maxRange = 1 << 18

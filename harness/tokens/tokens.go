@@ -22,11 +22,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/format"
+	"github.com/goassay/assay/engine/model"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/vocab"
 	"github.com/goassay/assay/harness/split"
@@ -184,52 +186,96 @@ func Check(
 		Schedules(tokens))
 }
 
+// Tokenizer is a tokeniser as far as an output is read with it.
+type Tokenizer struct {
+	Vocabulary *engine.Vocabulary
+	// Texts returns the texts of tokens that are no added ones; it is called where one is needed.
+	Texts func() (*vocab.Texts, error)
+}
+
+// Open returns the tokeniser that package model finds at a path.
+func Open(path string) (Tokenizer, error) {
+	v, err := model.Vocabulary(path)
+	return Tokenizer{v, sync.OnceValues(func() (*vocab.Texts, error) {
+		return model.Texts(path)
+	})}, err
+}
+
+// With returns the tokeniser with the added tokens of another one, which replace its own.
+func (t Tokenizer) With(other Tokenizer) Tokenizer {
+	return Tokenizer{vocab.Merge(t.Vocabulary, other.Vocabulary), t.Texts}
+}
+
+// Tokens returns the tokens with ids.
+func (t Tokenizer) Tokens(ids []int) ([]engine.Token, error) {
+	out := make([]engine.Token, len(ids))
+	for i, id := range ids {
+		out[i].ID = id
+		if added, ok := t.Vocabulary.ByID(id); ok {
+			out[i].Text = []byte(added.Text)
+			continue
+		}
+		texts, err := t.Texts()
+		if err != nil {
+			return nil, fmt.Errorf("token %d is no added token of the vocabulary, so that it "+
+				"needs a text or bytes: %w", id, err)
+		}
+		text, ok := texts.Bytes(id)
+		if !ok {
+			return nil, fmt.Errorf("the tokeniser has no token %d", id)
+		}
+		out[i].Text = text
+	}
+	return out, nil
+}
+
 // Read reads the tokens of an output: JSON lines, each a token {"id": 1, "text": "..."}, or {"id":
 // 1, "bytes": [226, 128]} where its bytes are no text of their own, or only {"id": 1} where the
-// vocabulary has its text.
-func Read(name, text string, v *engine.Vocabulary) ([]engine.Token, error) {
+// tokeniser has its text; or a list of ids.
+func Read(name, text string, t Tokenizer) ([]engine.Token, error) {
 	var out []engine.Token
 	src := source.New(name, text)
 	for at := 0; at < len(text); {
 		line, _, _ := strings.Cut(text[at:], "\n")
 		if strings.TrimSpace(line) != "" {
-			t, err := readLine(line, v)
+			tokens, err := readLine(line, t)
 			if err != nil {
 				return nil, &source.Error{Src: src, Off: at, Msg: err.Error()}
 			}
-			out = append(out, t)
+			out = append(out, tokens...)
 		}
 		at += len(line) + 1
 	}
 	return out, nil
 }
 
-func readLine(line string, v *engine.Vocabulary) (t engine.Token, err error) {
+func readLine(line string, t Tokenizer) ([]engine.Token, error) {
+	var ids []int
+	if json.Unmarshal([]byte(line), &ids) == nil && ids != nil {
+		return t.Tokens(ids)
+	}
 	var record struct {
 		ID    *int
 		Text  *string
 		Bytes []int
 	}
 	if err := json.Unmarshal([]byte(line), &record); err != nil || record.ID == nil {
-		return t, fmt.Errorf(`expected a token such as {"id": 1, "text": "Hi"} or {"id": 1, "bytes": [226, 128]}, one a line`)
+		return nil, fmt.Errorf(`expected a token such as {"id": 1, "text": "Hi"} or ` +
+			`{"id": 1, "bytes": [226, 128]}, one a line, or a list of ids`)
 	}
-	t.ID = *record.ID
-	added, known := v.ByID(t.ID)
+	token := engine.Token{ID: *record.ID}
 	switch {
 	case record.Bytes != nil:
 		for _, b := range record.Bytes {
 			if b < 0 || b > 255 {
-				return t, fmt.Errorf("%d is no byte", b)
+				return nil, fmt.Errorf("%d is no byte", b)
 			}
-			t.Text = append(t.Text, byte(b))
+			token.Text = append(token.Text, byte(b))
 		}
 	case record.Text != nil:
-		t.Text = []byte(*record.Text)
-	case known:
-		t.Text = []byte(added.Text)
+		token.Text = []byte(*record.Text)
 	default:
-		return t, fmt.Errorf("token %d is no added token of the vocabulary, so that its line "+
-			"needs a text or bytes", t.ID)
+		return t.Tokens([]int{token.ID})
 	}
-	return t, nil
+	return []engine.Token{token}, nil
 }

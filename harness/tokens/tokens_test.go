@@ -1,9 +1,12 @@
 package tokens_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
@@ -100,6 +103,50 @@ func TestCorpus(t *testing.T) {
 					got.Finish != want.Finish {
 					t.Errorf("%s: %s, %s and %s\noutput %q", c.Name, diff, got.Finish, want.Finish,
 						c.Output)
+				}
+			}
+		}
+	})
+}
+
+// TestMarks puts each marker, as a token, into every case's output at seeded places. The bytes with
+// which the machine tells tokens from text never reach a message.
+func TestMarks(t *testing.T) {
+	variants(t, func(t *testing.T, v script.Variant, src subject.Source, cases []script.Case) {
+		vocabulary := tokens.Made(compiled(t, src.Source, nil).Analysis().Format)
+		tmpl := compiled(t, src.Source, vocabulary)
+		random := rand.New(rand.NewPCG(1, 1))
+		for _, c := range cases {
+			if !c.Parsed || c.Template != "" {
+				continue
+			}
+			r, err := chat.ParseRequest(c.Request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := engine.PrepareOptions{Insist: true, Fallbacks: c.Fallbacks}
+			plan, err := tmpl.Prepare(r, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.ContainsRune(c.Output, utf8.RuneError) || !utf8.ValidString(c.Output) {
+				continue
+			}
+			for _, token := range vocabulary.Tokens() {
+				for range 3 {
+					at := random.IntN(len(c.Output) + 1)
+					for at < len(c.Output) && !utf8.RuneStart(c.Output[at]) {
+						at++
+					}
+					output := c.Output[:at] + token.Text + c.Output[at:]
+					p := plan.NewParser()
+					p.WriteTokens(tokens.Cut(vocabulary, output, 1))
+					p.Close(c.Reason)
+					m := p.Message()
+					text := fmt.Sprint(m.Value())
+					if strings.ContainsRune(text, utf8.RuneError) || !utf8.ValidString(text) {
+						t.Errorf("%s: %q with %s gives %s", c.Name, output, token.Text, text)
+					}
 				}
 			}
 		}

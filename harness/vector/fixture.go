@@ -9,7 +9,6 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
-	"github.com/goassay/assay/harness/split"
 )
 
 // isFixture reports whether a line without a kind is a record of CanIToolCall's fixture
@@ -31,23 +30,28 @@ func (v *Verifier) fixture(vec *Vector) error {
 	if err != nil {
 		return err
 	}
+	read := func(t *template, err error, read reader) error {
+		if err != nil {
+			return err
+		}
+		plan, err := t.answered(vec)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		answer, mismatch := read(plan.NewParser(), ended(vec))
+		if mismatch != nil {
+			return fmt.Errorf("%s: %w", name, mismatch)
+		}
+		if err := expectFixture(vec, answer.Message); err != nil {
+			return fmt.Errorf("%s: %w%s", name, err, promptNote(vec, plan))
+		}
+		return nil
+	}
 	t, err := v.named(name)
-	if err != nil {
+	if err := read(t, err, inText(vec.Value.At("raw_output").Text())); err != nil {
 		return err
 	}
-	plan, err := t.answered(vec)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	output := vec.Value.At("raw_output").Text()
-	answer, mismatch := split.Check(plan.NewParser(), output, ended(vec))
-	if mismatch != nil {
-		return fmt.Errorf("%s: %w", name, mismatch)
-	}
-	if err := expectFixture(vec, answer.Message); err != nil {
-		return fmt.Errorf("%s: %w%s", name, err, promptNote(vec, plan))
-	}
-	return nil
+	return v.byTokens(vec, name, vec.Value.At("raw_output").Text(), read)
 }
 
 // ended returns why a fixture's output ended: its tags tell that a limit cut it off.
@@ -110,15 +114,11 @@ func (t *template) answered(vec *Vector) (*engine.Plan, error) {
 // fixtureRequest is a request for a fixture's output, in a mode of thinking: true, false, or null
 // for the template's own.
 func fixtureRequest(vec *Vector, thinking ordered.Value) ordered.Value {
-	member := func(key string,
-		v ordered.Value) ordered.Member {
-		return ordered.Member{Key: key, Value: v}
-	}
-	ask := ordered.ObjectOf(member("role", ordered.Str("user")),
-		member("content", ordered.Str("Please help me.")))
-	return ordered.ObjectOf(member("messages", ordered.ArrayOf(ask)),
-		member("tools", vec.Value.At("tools")),
-		member("enable_thinking", thinking))
+	ask := ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("user")),
+		ordered.MemberOf("content", ordered.Str("Please help me.")))
+	return ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(ask)),
+		ordered.MemberOf("tools", vec.Value.At("tools")),
+		ordered.MemberOf("enable_thinking", thinking))
 }
 
 // expectFixture compares a message with a fixture's expectation.

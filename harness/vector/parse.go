@@ -9,30 +9,36 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/reduce"
-	"github.com/goassay/assay/harness/split"
 )
 
 func (v *Verifier) parse(vec *Vector) error {
-	t, err := v.template(vec)
-	if err != nil {
-		return err
-	}
-	plan, err := t.plan(vec)
-	if err != nil {
-		return err
-	}
 	output := vec.Value.At("output").Text()
-	answer, mismatch := split.Check(plan.NewParser(), output, reason(vec))
-	if err := expectMessage(vec.Value.At("want"), answer.Message, reason(vec).Cut()); err != nil {
-		return fmt.Errorf("in one go: %w%s", err, promptNote(vec, plan))
+	read := func(t *template, err error, read reader) error {
+		if err != nil {
+			return err
+		}
+		plan, err := t.plan(vec)
+		if err != nil {
+			return err
+		}
+		answer, mismatch := read(plan.NewParser(), reason(vec))
+		err = expectMessage(vec.Value.At("want"), answer.Message, reason(vec).Cut())
+		if err != nil {
+			return fmt.Errorf("in one go: %w%s", err, promptNote(vec, plan))
+		}
+		if mismatch != nil {
+			return mismatch
+		}
+		if vec.Value.At("grammar_accepts").Bool() {
+			return expectAccepted(plan, output)
+		}
+		return nil
 	}
-	if mismatch != nil {
-		return mismatch
+	t, err := v.template(vec)
+	if err := read(t, err, inText(output)); err != nil {
+		return err
 	}
-	if vec.Value.At("grammar_accepts").Bool() {
-		return expectAccepted(plan, output)
-	}
-	return nil
+	return v.byTokens(vec, vec.Value.At("template").Text(), output, read)
 }
 
 // reason returns why a vector's output ended: its field "partial" tells that a limit cut it off.

@@ -66,18 +66,23 @@ func (v *Verifier) template(vec *Vector) (*template, error) {
 
 // named returns a template by its path in one of the folders.
 func (v *Verifier) named(name string) (*template, error) {
-	return v.cache.get(name, func() (*template, error) {
+	return v.read(name, "", engine.Options{Limits: v.Limits})
+}
+
+// read returns a template by its path, compiled with options, which have a name where they differ
+// from the usual ones.
+func (v *Verifier) read(name, variant string, o engine.Options) (*template, error) {
+	return v.cache.get(name+"\x00"+variant, func() (*template, error) {
 		text, err := v.Templates.text(name)
 		if err != nil {
 			return nil, err
 		}
 		return &template{
-			program: sync.OnceValues(func() (*jinja.Template,
-				error) {
+			program: sync.OnceValues(func() (*jinja.Template, error) {
 				return jinja.Compile(source.New(name, text))
 			}),
 			chat: sync.OnceValues(func() (*engine.Template, error) {
-				return subject.New(name, text).Limited(v.Limits).Compile()
+				return subject.With([]subject.Source{subject.New(name, text)}, o)[0].Compile()
 			}),
 		}, nil
 	})()

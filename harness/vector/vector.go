@@ -8,18 +8,23 @@
 //	render   template, vars; want (the exact text) or error (Python's class name)
 //	jinja    the same, template being the source rather than a file name
 //	parse    template, request, output, want {content, reasoning_content, tool_calls[]{name, arguments, id}};
-//	         optional: partial, grammar_accepts, fallback[], generation_prompt
+//	         optional: partial, grammar_accepts, fallback[], generation_prompt, output_token_ids, tokenizer {repo}
 //	grammar  grammar (GBNF), accept[], reject[]
 //	schema   schema (JSON Schema), accept[], reject[], against the grammar made of it
 //	caps     template, want: capability -> bool
 //	fixture  a record of CanIToolCall's fixture specification 0.1, which has no kind and is known by its raw_output: models, tools,
-//	         raw_output; expected {content, reasoning_content, tool_calls[]} or expected_error {reason, accept[]}
+//	         raw_output; expected {content, reasoning_content, tool_calls[]} or expected_error {reason, accept[]};
+//	         optional: output_token_ids, tokenizer {repo}
 //
 // A fixture names its template by digest (provenance.template_sha256) and by the models that write
 // so; [Templates] describes how it is found. It has no messages: it is read as the answer to one
 // user's message, in the first mode of thinking whose prompt ends as the fixture's does. Its calls
 // are compared without ids. Where an output breaks off, servers differ in whether a call that is
 // not complete is shown, so only complete calls count.
+//
+// An output that is given by the ids of its tokens as well is read by them too, in groups and in
+// bursts, where the tokeniser that it names is at hand. The ids must spell the output, and give the
+// same message.
 //
 // Templates are rendered in the immutable sandbox with the clock of package subject. An output is
 // parsed in one go and in every split (package split). Content and reasoning compare without
@@ -64,6 +69,7 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/inorder"
 	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/tokens"
 )
 
 // Vector is one case.
@@ -242,6 +248,8 @@ func readLine(src *source.Source, start int, line string) (Vector, error) {
 type Verifier struct {
 	Templates *Templates    // where vectors find templates
 	Limits    engine.Limits // zero: the defaults
+	// Tokenizers has the tokenisers, by the repositories that vectors name, whose ids are read.
+	Tokenizers map[string]tokens.Tokenizer
 
 	cache cache
 }

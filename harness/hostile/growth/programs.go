@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"github.com/goassay/assay/engine/vocab"
 	"strings"
 
 	"github.com/goassay/assay/engine"
@@ -173,7 +174,8 @@ func tokenised(text string) error {
 	if err != nil {
 		return err
 	}
-	list, err := tokens.Read("t", text, v)
+	none := func() (*vocab.Texts, error) { return nil, errors.New("no file spells the tokens") }
+	list, err := tokens.Read("t", text, tokens.Tokenizer{Vocabulary: v, Texts: none})
 	if err != nil {
 		if len(err.Error()) > 10_000 {
 			return errors.New("a long error")
