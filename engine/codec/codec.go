@@ -23,6 +23,12 @@
 // A text that comes in tokens has a [Mark] before each added token. A scanner whose Marked is set
 // takes marks out of text that it rewrites; in text that it copies they stay, for the caller.
 //
+// # Numbered text
+//
+// A scanner tells the text in which a number, true, false or null may stand, [Mixed], from text
+// that has none of them outside strings, [Strings]: who looks for them need not read the latter. A
+// [Literal]'s text is Mixed from a number or a word up to the next string or open bracket.
+//
 // # Limits
 //
 // Values nest at most [ordered.MaxDepth] levels deep; deeper ones fail.
@@ -42,6 +48,12 @@ import (
 // MaxHeld bounds, in bytes, the runs that a scanner holds back: a top-level number, the white space
 // after a comma.
 const MaxHeld = 256
+
+// The numbers that text of this package's scanners has ([peg.Out]).
+const (
+	Mixed   = iota // any JSON
+	Strings        // strings, brackets and what stands between: no number and no word
+)
 
 // unescapePython returns the meaning of one escape sequence of a Python string; one that Python
 // does not know stands for itself, backslash included.

@@ -13,11 +13,15 @@ import (
 
 // out collects a scanner's text, and fails where the pieces of one step overlap or leave gaps.
 type out struct {
-	t    testing.TB
-	in   []byte
-	text strings.Builder
-	at   int
+	t      testing.TB
+	in     []byte
+	text   strings.Builder
+	at     int
+	number byte            // of the text that comes next
+	bytes  strings.Builder // the number of each byte of the text
 }
+
+func (o *out) Number(n int) { o.number = byte(n) }
 
 func (o *out) span(from, to int) {
 	if from != o.at || to < from || to > len(o.in) {
@@ -28,22 +32,35 @@ func (o *out) span(from, to int) {
 
 func (o *out) Copy(from, to int) {
 	o.span(from, to)
-	o.text.Write(o.in[from:to])
+	o.write(string(o.in[from:to]))
 }
 
 func (o *out) Text(text []byte, from, to int) {
 	o.span(from, to)
-	o.text.Write(text)
+	o.write(string(text))
 }
 
 func (o *out) String(text string, from, to int) {
 	o.span(from, to)
-	o.text.WriteString(text)
+	o.write(text)
 }
 
-// scan runs a scanner over pieces, and returns its text, the bytes that it consumed, and its last
-// answer.
-func scan(t testing.TB, s peg.Scanner, pieces ...string) (string, int, peg.Status) {
+func (o *out) write(text string) {
+	o.text.WriteString(text)
+	for range len(text) {
+		o.bytes.WriteByte(o.number)
+	}
+}
+
+// result is the outcome of a scan.
+type result struct {
+	text, numbers string
+	consumed      int
+	status        peg.Status
+}
+
+// scan runs a scanner over pieces.
+func scan(t testing.TB, s peg.Scanner, pieces ...string) result {
 	t.Helper()
 	s.Reset()
 	o := &out{t: t}
@@ -54,7 +71,7 @@ func scan(t testing.TB, s peg.Scanner, pieces ...string) (string, int, peg.Statu
 		if !closed {
 			buf = append(buf, pieces[i]...)
 		}
-		o.in, o.at = buf, 0
+		o.in, o.at, o.number = buf, 0, codec.Mixed
 		n, status := s.Step(buf, closed, o)
 		if o.at > n {
 			t.Fatalf("%q: produced text for %d bytes, consumed %d", pieces, o.at, n)
@@ -62,28 +79,51 @@ func scan(t testing.TB, s peg.Scanner, pieces ...string) (string, int, peg.Statu
 		consumed += n
 		buf = buf[n:]
 		if status != peg.NeedMore {
-			return o.text.String(), consumed, status
+			return result{o.text.String(), o.bytes.String(), consumed, status}
 		}
 		if closed {
 			t.Fatalf("%q: needs more after the end", pieces)
 		}
 	}
-	return "", 0, peg.Fail
+	return result{status: peg.Fail}
 }
 
 // both scans a text in one go and byte by byte, and checks that the outcome is the same.
 func both(t testing.TB, s peg.Scanner, text string) (string, int, peg.Status) {
 	t.Helper()
-	got, n, status := scan(t, s, text)
+	got := scan(t, s, text)
 	single := make([]string, len(text))
 	for i := range len(text) {
 		single[i] = text[i : i+1]
 	}
-	if got2, n2, status2 := scan(t, s, single...); got2 != got || n2 != n || status2 != status {
-		t.Fatalf("%q: in one go %q, %d bytes, %v; byte by byte "+
-			"%q, %d bytes, %v", text, got, n, status, got2, n2, status2)
+	if got2 := scan(t, s, single...); got2 != got {
+		t.Fatalf("%q: in one go %+v; byte by byte %+v", text, got, got2)
 	}
-	return got, n, status
+	return got.text, got.consumed, got.status
+}
+
+// TestNumberedText checks which of a literal's text has no number and no word.
+func TestNumberedText(t *testing.T) {
+	for _, c := range []struct{ in, mixed string }{ // a dot for each byte of Strings
+		{`{"a": "1", "b": ["x", {}]}`, `..........................`},
+		{`{"a": 1, "b": "2"}`, `......1, .........`},
+		{`{"a": [1, 2, "x", null], "b": {"c": true}}`, `.......1, 2, .....null], ...........true}}`},
+		{`{1: 'x', 'y': -2.5e1}`, `................-2.5e1}`},
+		{`{"a": tru`, `......tru`},
+		{`17`, `17`},
+	} {
+		got := scan(t, codec.NewLiteral(codec.Syntax{}), c.in)
+		mixed := []byte(got.text)
+		for i := range mixed {
+			if got.numbers[i] == codec.Strings {
+				mixed[i] = '.'
+			}
+		}
+		if string(mixed) != c.mixed {
+			t.Errorf("%s: got %q, want %q", c.in, mixed, c.mixed)
+		}
+		both(t, codec.NewLiteral(codec.Syntax{}), c.in)
+	}
 }
 
 func TestLiteral(t *testing.T) {
@@ -273,7 +313,7 @@ func FuzzLiteral(f *testing.F) {
 	syntaxes := []codec.Syntax{{}, {Strict: true}, {Object: true}, {Hold: true}, {Bare: true, Token: `<|"|>`}}
 	f.Fuzz(func(t *testing.T, text string, seed uint64, which uint8) {
 		syntax := syntaxes[int(which)%len(syntaxes)]
-		got, n, status := scan(t, syntax.New(), text)
+		got := scan(t, syntax.New(), text)
 		r := rand.New(rand.NewPCG(seed, 0))
 		var pieces []string
 		for rest := text; rest != ""; {
@@ -281,13 +321,25 @@ func FuzzLiteral(f *testing.F) {
 			pieces = append(pieces, rest[:k])
 			rest = rest[k:]
 		}
-		if got2, n2, status2 := scan(t, syntax.New(), pieces...); got2 != got || n2 != n ||
-			status2 != status {
-			t.Fatalf("%s: %q: in one go %q, %d, %v; "+
-				"as %q %q, %d, %v", syntax.Name(), text, got, n, status, pieces, got2, n2, status2)
+		if got2 := scan(t, syntax.New(), pieces...); got2 != got {
+			t.Fatalf("%s: %q: in one go %+v; as %q %+v", syntax.Name(), text, got, pieces, got2)
 		}
-		if status == peg.Match && !ordered.Valid(strings.ToValidUTF8(got, "")) {
-			t.Fatalf("%s: %q gives %q", syntax.Name(), text, got)
+		json := strings.ToValidUTF8(got.text, "")
+		if got.status == peg.Match && !ordered.Valid(json) {
+			t.Fatalf("%s: %q gives %q", syntax.Name(), text, got.text)
+		}
+		inString := false
+		for i := 0; i < len(got.text); i++ {
+			switch c := got.text[i]; {
+			case c == '"':
+				inString = !inString
+			case inString && c == '\\':
+				i++
+			case !inString && got.numbers[i] == codec.Strings &&
+				!strings.ContainsRune(" \t\r\n,:[]{}", rune(c)):
+				t.Fatalf("%s: %q: %q at byte %d of %q is not in a string", syntax.Name(), text, c,
+					i, got.text)
+			}
 		}
 	})
 }
@@ -308,6 +360,7 @@ func BenchmarkLiteral(b *testing.B) {
 
 type discard struct{}
 
+func (discard) Number(int)                {}
 func (discard) Copy(_, _ int)             {}
 func (discard) Text(_ []byte, _, _ int)   {}
 func (discard) String(_ string, _, _ int) {}

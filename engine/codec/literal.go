@@ -113,7 +113,7 @@ func NewLiteral(s Syntax) *Literal {
 
 // Reset implements [peg.Scanner].
 func (l *Literal) Reset() {
-	l.stack, l.state = l.stack[:0], atValue
+	l.stack, l.state, l.w.mixed = l.stack[:0], atValue, false
 }
 
 // plain marks the bytes that stand for themselves in a double-quoted string.
@@ -140,7 +140,7 @@ func (l *Literal) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) {
 	w.begin(out, buf)
 	i, v := 0, goOn
 	for i < len(buf) && v == goOn {
-		if i = l.plain(buf, i); i < len(buf) {
+		if i = l.plain(buf, i, w); i < len(buf) {
 			i, v = l.read(buf, i, closed, w)
 		}
 	}
@@ -148,6 +148,7 @@ func (l *Literal) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) {
 	case v == goOn && closed && l.state == inNumber && len(l.stack) == 0 && l.numberDone():
 		v = done
 	case v == held && closed: // the beginning of something: as much of it as came
+		w.mix(true, i)
 		i = len(buf)
 	case v == goOn && l.state == inString && !closed:
 		i = max(w.from, i-incomplete(buf[w.from:i]))
@@ -170,10 +171,29 @@ type writer struct {
 	from   int    // where the open run begins
 	esc    []byte // room for text that is made
 	marked bool   // the text has marks
+	mixed  bool   // the text at hand is Mixed
 }
 
 // begin turns to the next step.
-func (w *writer) begin(out peg.Out, buf []byte) { w.out, w.buf, w.from = out, buf, 0 }
+func (w *writer) begin(out peg.Out, buf []byte) {
+	if w.out, w.buf, w.from = out, buf, 0; !w.mixed {
+		out.Number(Strings)
+	}
+}
+
+// mix makes the text from i on Mixed, or Strings. Where it was the other, mix hands on the open run
+// up to there.
+func (w *writer) mix(on bool, i int) {
+	if w.mixed == on {
+		return
+	}
+	w.flush(i)
+	if w.mixed = on; on {
+		w.out.Number(Mixed)
+	} else {
+		w.out.Number(Strings)
+	}
+}
 
 // flush hands on the open run up to i.
 func (w *writer) flush(i int) {
@@ -227,7 +247,7 @@ func (w *writer) quoted(text string, i, end int) {
 // plain reads JSON as it is mostly written, all of which is copied, up to something that needs a
 // closer look: the value's end, a token that may not be complete. It is read for the common case,
 // without its calls.
-func (l *Literal) plain(buf []byte, i int) int {
+func (l *Literal) plain(buf []byte, i int, w *writer) int {
 	state, stack := l.state, l.stack
 	for i < len(buf) {
 		c := buf[i]
@@ -278,6 +298,7 @@ func (l *Literal) plain(buf []byte, i int) int {
 			if c != '"' || i+1 == len(buf) || buf[i+1] == '"' {
 				goto out
 			}
+			w.mix(false, i)
 			l.quote, l.triple, l.key = '"', false, true
 			i++
 			state = inString
@@ -290,6 +311,7 @@ func (l *Literal) plain(buf []byte, i int) int {
 				if i+1 == len(buf) || buf[i+1] == '"' {
 					goto out
 				}
+				w.mix(false, i)
 				l.quote, l.triple, l.key = '"', false, false
 				i++
 				state = inString
@@ -297,6 +319,7 @@ func (l *Literal) plain(buf []byte, i int) int {
 				if len(stack) == ordered.MaxDepth {
 					goto out
 				}
+				w.mix(false, i)
 				stack = append(stack, c)
 				i++
 				if state = atFirst; c == '{' {
@@ -314,6 +337,7 @@ func (l *Literal) plain(buf []byte, i int) int {
 					buf[j] != ',' && buf[j] != '}' && buf[j] != ']' && !isSpace(buf[j]) {
 					goto out
 				}
+				w.mix(true, i)
 				i = j
 				state = atNext
 			default:
@@ -471,6 +495,7 @@ func (l *Literal) readKey(buf []byte, i int, closed bool, w *writer) (int, verdi
 	case len(l.token) > 0 && c == l.token[0]:
 		return l.openToken(buf, i, closed, true, w)
 	case l.syntax.Bare && bareKey[c], !l.syntax.Strict && (c == '-' || isDigit(c)):
+		w.mix(false, i)
 		w.put(`"`, i, i)
 		l.state = inBareKey
 		return i, goOn
@@ -526,6 +551,7 @@ func (l *Literal) readValue(buf []byte, i int, closed bool, w *writer) (int, ver
 		if len(l.stack) == ordered.MaxDepth {
 			return i, broken
 		}
+		w.mix(false, i)
 		l.stack = append(l.stack, c)
 		if l.state = atFirst; c == '{' {
 			l.state = atFirstKey
@@ -539,7 +565,7 @@ func (l *Literal) readValue(buf []byte, i int, closed bool, w *writer) (int, ver
 	case c == '"', c == '\'' && !l.syntax.Strict:
 		return l.openString(buf, i, closed, false, w)
 	case c == '-', isDigit(c):
-		return l.openNumber(buf, i, closed)
+		return l.openNumber(buf, i, closed, w)
 	case len(l.token) > 0 && c == l.token[0]:
 		return l.openToken(buf, i, closed, false, w)
 	}
@@ -575,6 +601,7 @@ func (l *Literal) readWord(buf []byte, i int, closed bool, w *writer) (int, verd
 				return i, broken
 			}
 		}
+		w.mix(true, i)
 		if word.json != "" {
 			w.put(word.json, i, end)
 		}
@@ -607,6 +634,7 @@ func (l *Literal) openString(buf []byte, i int, closed, key bool, w *writer) (in
 			}
 		}
 	}
+	w.mix(false, i)
 	l.quote, l.triple, l.key, l.state = quote, n == 3, key, inString
 	if quote == '\'' || l.triple {
 		w.put(`"`, i, i+n)
@@ -623,6 +651,7 @@ func (l *Literal) openToken(buf []byte, i int, closed, key bool, w *writer) (int
 	if !bytes.HasPrefix(rest, l.token) {
 		return i, broken
 	}
+	w.mix(false, i)
 	l.quote, l.key, l.state = 0, key, inString
 	w.put(`"`, i, i+len(l.token))
 	return i + len(l.token), goOn
@@ -775,7 +804,7 @@ func (l *Literal) copyEscape(i, n int, w *writer) {
 func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
 // openNumber begins the number at i; with Hold, one at the top is accepted whole.
-func (l *Literal) openNumber(buf []byte, i int, closed bool) (int, verdict) {
+func (l *Literal) openNumber(buf []byte, i int, closed bool, w *writer) (int, verdict) {
 	state := l.state
 	l.state = inNumber
 	j := i
@@ -783,17 +812,17 @@ func (l *Literal) openNumber(buf []byte, i int, closed bool) (int, verdict) {
 	for j < len(buf) && l.digit(buf[j]) {
 		j++
 	}
-	if len(l.stack) > 0 || !l.syntax.Hold {
-		return j, goOn
+	if len(l.stack) == 0 && l.syntax.Hold {
+		switch {
+		case j-i >= MaxHeld:
+		case j == len(buf) && !closed:
+			l.state = state
+			return i, held
+		case j < len(buf) && isWordByte(buf[j]), !l.numberDone():
+			return i, broken
+		}
 	}
-	switch {
-	case j-i >= MaxHeld:
-	case j == len(buf) && !closed:
-		l.state = state
-		return i, held
-	case j < len(buf) && isWordByte(buf[j]), !l.numberDone():
-		return i, broken
-	}
+	w.mix(true, i)
 	return j, goOn
 }
 

@@ -68,6 +68,8 @@ type route struct {
 	buf []byte
 }
 
+func (r *route) Number(int) {} // its text is [Mixed]
+
 func (r *route) Copy(from, to int) { r.Text(r.buf[from:to], from, to) }
 
 func (r *route) Text(text []byte, from, to int) {

@@ -57,6 +57,7 @@ type collector struct {
 	text []byte
 }
 
+func (c *collector) Number(int)                   {}
 func (c *collector) Copy(from, to int)            { c.text = append(c.text, c.in[from:to]...) }
 func (c *collector) Text(text []byte, _, _ int)   { c.text = append(c.text, text...) }
 func (c *collector) String(text string, _, _ int) { c.text = append(c.text, text...) }

@@ -56,12 +56,15 @@ type Out interface {
 	Text(text []byte, from, to int)
 	// String is Text for a string.
 	String(text string, from, to int)
+	// Number gives the text that is produced from here on a number, which its events have as Arg.
+	// Until it is called, in each Step, that is 0.
+	Number(n int)
 }
 
 // Event is an entry of a program's log that the machine handed out.
 type Event struct {
 	Kind Kind
-	Arg  int // Emit: its number
+	Arg  int // Emit: its number; text of a scanner: the number that the scanner gave it
 	Off  int // where in the input it begins; for an Emit, where it was logged
 	End  int // where it ends; Off for an Emit
 	// the text: input bytes [Off, End), the text that a scanner made of them, or an Emit's constant

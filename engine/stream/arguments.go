@@ -2,8 +2,6 @@ package stream
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math/bits"
 	"strings"
 
 	"github.com/goassay/assay/engine/codegen"
@@ -11,10 +9,11 @@ import (
 	"github.com/goassay/assay/engine/schema"
 )
 
-// quoter writes JSON as it comes, and makes a string of a number, true or false where its schema
-// allows nothing but strings (E21 T11). Null stays: it is no text. How the JSON is cut does not
-// matter.
+// quoter makes a string of a number, true or false in JSON that is written as it comes, where its
+// schema allows nothing but strings (E21 T11). Null stays: it is no text. How the JSON is cut does
+// not matter. The JSON before a scalar is read only once the scalar comes.
 type quoter struct {
+	read   int // bytes of the written JSON that were read
 	stack  []container
 	value  *schema.Schema // of the value that comes next; nil where nothing is known of it
 	keyed  bool           // a key comes next
@@ -39,17 +38,32 @@ const (
 	inQuoted // a scalar that is written as a string
 )
 
-func newQuoter(root *schema.Schema) *quoter { return &quoter{value: root} }
-
 // write appends more JSON.
-func (q *quoter) write(to *strings.Builder, text []byte) {
+func (q *quoter) write(to *strings.Builder, text string) {
+	q.advance(to.String()[q.read:])
 	to.Grow(len(text)) // a builder that knows the size in advance doubles
-	from, i := 0, 0    // text[from:i] is read and not written
-	quote := func() {
-		to.Write(text[from:i])
-		to.WriteByte('"')
-		from = i
+	for len(text) > 0 {
+		n, quote := q.advance(text)
+		if to.WriteString(text[:n]); quote {
+			to.WriteByte('"')
+		}
+		text = text[n:]
 	}
+	q.read = to.Len()
+}
+
+// end ends the scalar at hand, since text without scalars follows.
+func (q *quoter) end(to *strings.Builder) {
+	if q.state == inQuoted {
+		to.WriteByte('"')
+		q.read, q.state = to.Len(), betweenValues
+	}
+}
+
+// advance reads JSON up to the place of a quote that is missing, or all of it. It returns how much
+// it has read.
+func (q *quoter) advance(text string) (n int, quote bool) {
+	i := 0
 	for i < len(text) {
 		switch q.state {
 		case inKey, inString:
@@ -61,74 +75,51 @@ func (q *quoter) write(to *strings.Builder, text []byte) {
 			if i == len(text) {
 				break
 			}
-			if q.state == inQuoted {
-				quote()
+			quoted := q.state == inQuoted
+			if q.state = betweenValues; quoted {
+				return i, true
 			}
-			q.state = betweenValues
 		default:
 			if q.between(text[i]); q.state == inQuoted {
-				quote()
+				return i, true
 			}
 			i++
 		}
 	}
-	to.Write(text[from:])
+	return i, false
 }
 
 // endsScalar reports whether a byte of JSON ends a number or a word before it.
 func endsScalar(c byte) bool { return c == ',' || c == ']' || c == '}' || isSpace(c) }
 
-// skip returns how much of a text belongs to the string at hand. It looks for quotes and
-// backslashes in eight bytes at a time.
-func (q *quoter) skip(text []byte) int {
-	next := 0 // the first byte that no backslash escapes
-	if q.escape {
-		next = 1
-	}
-	at := 0
-	for ; len(text)-at >= 8; at += 8 {
-		w := binary.LittleEndian.Uint64(text[at:])
-		for found := zeros(w^'"'*ones) | zeros(w^'\\'*ones); found != 0; found &= found - 1 {
-			switch n := at + bits.TrailingZeros64(found)/8; {
-			case n < next:
-			case text[n] == '"':
-				return q.ended(text[:n])
-			default:
-				next = n + 2
-			}
+// skip returns how much of a text belongs to the string at hand, with the quote that ends it.
+func (q *quoter) skip(text string) int {
+	for at := 0; ; q.escape = false {
+		end, found := len(text), false
+		if n := strings.IndexByte(text[at:], '"'); n >= 0 {
+			end, found = at+n, true
 		}
-	}
-	for ; at < len(text); at++ {
-		switch c := text[at]; {
-		case at < next:
-		case c == '"':
-			return q.ended(text[:at])
-		case c == '\\':
-			next = at + 2
+		slashes := end
+		for slashes > at && text[slashes-1] == '\\' {
+			slashes--
 		}
+		escape := (end-slashes)%2 == 1
+		if slashes == 0 && q.escape {
+			escape = !escape
+		}
+		switch {
+		case found && escape:
+			at = end + 1
+			continue
+		case q.state == inKey:
+			q.key = append(q.key, text[:end]...)
+		}
+		if q.escape = escape; found {
+			q.state = betweenValues
+			return end + 1
+		}
+		return end
 	}
-	if q.escape = next > len(text); q.state == inKey {
-		q.key = append(q.key, text...)
-	}
-	return len(text)
-}
-
-// ended ends the string at hand after more of it, and returns how much that is, with the quote.
-func (q *quoter) ended(text []byte) int {
-	if q.escape = false; q.state == inKey {
-		q.key = append(q.key, text...)
-	}
-	q.state = betweenValues
-	return len(text) + 1
-}
-
-// ones has the byte 1 eight times.
-const ones = 0x0101010101010101
-
-// zeros returns the top bit of each byte of a word that is zero.
-func zeros(w uint64) uint64 {
-	const low = 0x7f * ones
-	return ^(w&low + low | w | low)
 }
 
 // between reads a byte outside strings and scalars.
@@ -228,27 +219,37 @@ func (c *call) release(whole bool) {
 	}
 	c.repeating = false
 	c.put(c.repeated)
-	c.putBytes(c.held.Append(nil, c.items, whole))
+	c.putJSON(c.held.Append(nil, c.items, whole))
 }
 
-// put adds to the arguments: to the value that is held, or to those that may be sent.
+// put adds to the arguments: to the value that is held, or to those that may be sent. The text has
+// no number and no word that a string could take the place of.
 func (c *call) put(text string) {
-	switch {
-	case c.repeating:
+	if c.repeating {
 		c.held.Add([]byte(text))
-	case c.quoter != nil:
-		c.quoter.write(&c.args, []byte(text))
-	default:
-		c.args.WriteString(text)
+		return
 	}
+	c.quoter.end(&c.args)
+	c.args.WriteString(text)
 }
 
+// putBytes is put for a text that may be long.
 func (c *call) putBytes(text []byte) {
+	if c.repeating {
+		c.held.Add(text)
+		return
+	}
+	c.quoter.end(&c.args)
+	extend(&c.args, text)
+}
+
+// putJSON adds JSON to the arguments that may have any values.
+func (c *call) putJSON(text []byte) {
 	switch {
 	case c.repeating:
 		c.held.Add(text)
-	case c.quoter != nil:
-		c.quoter.write(&c.args, text)
+	case c.quotes:
+		c.quoter.write(&c.args, string(text))
 	default:
 		extend(&c.args, text)
 	}
@@ -258,12 +259,11 @@ func (c *call) putBytes(text []byte) {
 // have come before it have gone into no delta.
 func (c *call) know(f *codegen.Function) {
 	c.schema = f.Schema
-	if !f.Quotes {
+	if c.quotes = f.Quotes; !c.quotes {
 		return
 	}
-	c.quoter = newQuoter(f.Schema)
-	if early := c.args.String(); early != "" {
-		c.args.Reset()
-		c.put(early)
-	}
+	early := c.args.String()
+	c.args.Reset()
+	c.quoter = quoter{value: f.Schema}
+	c.putJSON([]byte(early))
 }

@@ -681,8 +681,9 @@ type call struct {
 	key       []byte
 
 	schema *schema.Schema // of the arguments, once the name is known
-	quoter *quoter        // nil where arguments are written as they come
-	nested bool           // objects are spelled as tags
+	quotes bool           // scalars become strings by the schema
+	quoter quoter
+	nested bool // objects are spelled as tags
 
 	repeating bool           // the entry at hand may be repeated
 	repeated  string         // its key, as JSON with the colon after it
@@ -730,7 +731,11 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 		c.waitNoMore(p.out.Incomplete)
 		if !c.argsDone {
 			p.cover(e.Off, e.End, ClassArguments)
-			c.putBytes(e.Text)
+			if e.Arg == codec.Strings {
+				c.putBytes(e.Text)
+			} else {
+				c.putJSON(e.Text)
+			}
 		} else {
 			p.drop(e, "the call has its arguments already")
 		}
@@ -851,7 +856,7 @@ func (p *Parser) spareArguments(c *call) bool {
 		s := c.spares[0]
 		c.spares = nil
 		p.cover(s.off, s.end, ClassArguments)
-		c.putBytes(s.text)
+		c.putJSON(s.text)
 		p.diagnose(Diagnostic{Off: s.off, Kind: "renamed-arguments", Text: c.name,
 			Msg: fmt.Sprintf("the call of %s has its arguments under another key "+
 				"than the template's", c.name)})

@@ -88,9 +88,9 @@ func (c *call) endValue(closed bool) {
 	}
 	switch {
 	case closed:
-		c.putBytes(codec.Decode(nil, text, c.info.Types, false))
+		c.putJSON(codec.Decode(nil, text, c.info.Types, false))
 	case c.info.Types&schema.String != 0: // JSON, as much of it as came
-		c.put(strings.TrimSpace(text))
+		c.putJSON([]byte(strings.TrimSpace(text)))
 	default:
 		c.put(`"`)
 		c.writeString(text)

@@ -433,11 +433,19 @@ func search(n int, f func(int) bool) int {
 
 // sink takes a scanner's text.
 type sink struct {
-	m    *Machine
-	kind peg.Kind
+	m      *Machine
+	kind   peg.Kind
+	number int32
 }
 
-func (s *sink) Copy(from, to int) { s.m.text(s.kind, s.m.pos+from, s.m.pos+to) }
+func (s *sink) Number(n int) { s.number = int32(n) }
+
+func (s *sink) Copy(from, to int) {
+	if m := s.m; s.kind != 0 && from < to {
+		e := m.next()
+		e.kind, e.from, e.arg, e.off, e.end = s.kind, fromInput, s.number, m.pos+from, m.pos+to
+	}
+}
 
 func (s *sink) Text(text []byte, from, to int) { produce(s, text, from, to) }
 
@@ -447,8 +455,8 @@ func produce[T []byte | string](s *sink, text T, from, to int) {
 	if m := s.m; s.kind != 0 {
 		lo := len(m.arena)
 		m.arena = append(m.arena, text...)
-		m.log = append(m.log, entry{kind: s.kind, from: fromArena, off: m.pos + from,
-			end: m.pos + to, lo: lo, hi: len(m.arena)})
+		m.log = append(m.log, entry{kind: s.kind, from: fromArena, arg: s.number,
+			off: m.pos + from, end: m.pos + to, lo: lo, hi: len(m.arena)})
 	}
 }
 
@@ -465,7 +473,7 @@ func (m *Machine) scanStep(i int, kind peg.Kind) peg.Status {
 	}
 	end := min(m.base+len(m.buf), m.limit)
 	capped := end == m.limit
-	m.scanner.kind = kind
+	m.scanner.kind, m.scanner.number = kind, 0
 	n, st := s.Step(m.buf[m.pos-m.base:end-m.base], m.closed && !capped, &m.scanner)
 	m.pos += n
 	if st == peg.NeedMore && (capped || m.closed) {

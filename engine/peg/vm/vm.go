@@ -259,8 +259,9 @@ func (m *Machine) Close() peg.Status {
 	return m.status
 }
 
-// Events returns the events that the last Write or Close released. Text of one kind that continues
-// the text before it is one event. They are valid until the next call of Write, Close or Reset.
+// Events returns the events that the last Write or Close released. Text of one kind and number that
+// continues the text before it is one event. They are valid until the next call of Write, Close or
+// Reset.
 func (m *Machine) Events() []peg.Event { return m.events }
 
 // Offset returns the position: how much of the text has been matched, or, after a failure, where it
@@ -359,7 +360,8 @@ func (m *Machine) release() {
 func (m *Machine) handOut(e *entry) {
 	if n := len(m.events); n > 0 {
 		last := &m.events[n-1]
-		if last.Kind == e.kind && last.End == e.off && m.lastFrom == e.from {
+		if last.Kind == e.kind && last.Arg == int(e.arg) && last.End == e.off &&
+			m.lastFrom == e.from {
 			switch {
 			case e.from == fromInput:
 				last.End = e.end
