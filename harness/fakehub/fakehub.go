@@ -8,8 +8,9 @@
 // changes a file in it, which makes a new commit that main points to. A file whose name ends in
 // ".gguf" or ".safetensors" is stored as LFS: asked for it, the Hub redirects to the storage, with
 // a signature in the query. The answers have the fields, headers and codes of the real Hub that
-// programs depend on. [Hub.Fault] breaks some or all of them; [Hub.Requests] returns the requests,
-// with their headers.
+// programs depend on. [Repo.Describe] gives a repository its downloads and tags, by which the Hub
+// lists them, and [Hub.Limit] bounds the requests in a time. [Hub.Fault] breaks some or all of
+// them; [Hub.Requests] returns the requests, with their headers.
 //
 // It is no mock of our client: it knows nothing of it, and the huggingface_hub library could fetch
 // from it as well.
@@ -51,6 +52,9 @@ type Hub struct {
 	tokens   []string
 	faults   []*Fault
 	requests []*noted
+	limits   map[string]*limit
+	objects  map[string][]byte // what the storage has, by digest
+	sorted   []*Repo           // as listings have them; nil: to be sorted
 }
 
 // Repo is a repository.
@@ -59,7 +63,9 @@ type Repo struct {
 	id      string
 	gated   string // "", "auto", "manual"
 	private bool
-	granted []string          // the tokens that may read it, where not everybody may
+	granted []string // the tokens that may read it, where not everybody may
+	loaded  int64    // downloads
+	tags    []string
 	refs    map[string]string // branch or tag: commit
 	commits map[string]map[string][]byte
 }
@@ -104,8 +110,11 @@ type Fault struct {
 	// a part of the request's "HOST METHOD PATH", such as "storage" or "/api/"; "": all
 	On    string
 	Times int    // how many answers it breaks; 0: all
+	Every int    // of so many answers that fit it breaks the last; 0: each
 	At    int    // of bytes into the body, of a status
 	Value string // of a header
+
+	seen int
 }
 
 // Kind is the kind of a fault.
@@ -133,7 +142,8 @@ const (
 
 // New starts a Hub.
 func New() *Hub {
-	h := &Hub{repos: map[string]*Repo{}, stalled: make(chan struct{}, 100),
+	h := &Hub{repos: map[string]*Repo{}, limits: map[string]*limit{},
+		objects: map[string][]byte{}, stalled: make(chan struct{}, 100),
 		closed: make(chan struct{})}
 	h.hub = httptest.NewServer(h.handler("hub", h.serveHub))
 	h.storage = httptest.NewServer(h.handler("storage", h.serveStorage))
@@ -198,22 +208,38 @@ func (h *Hub) Repo(id string) *Repo {
 	if !ok {
 		r = &Repo{hub: h, id: id, refs: map[string]string{},
 			commits: map[string]map[string][]byte{}}
-		h.repos[id] = r
+		h.repos[id], h.sorted = r, nil
 	}
 	return r
+}
+
+// Describe gives the repository its downloads and its tags.
+func (r *Repo) Describe(downloads int64, tags ...string) {
+	r.hub.mu.Lock()
+	defer r.hub.mu.Unlock()
+	r.loaded, r.tags, r.hub.sorted = downloads, tags, nil
 }
 
 // Put writes a file, or removes it where data is nil, in a new commit of main, and returns the
 // commit.
 func (r *Repo) Put(name string, data []byte) string {
+	return r.PutAll(map[string][]byte{name: data})
+}
+
+// PutAll does the same for several files in one commit.
+func (r *Repo) PutAll(changed map[string][]byte) string {
 	r.hub.mu.Lock()
 	defer r.hub.mu.Unlock()
 	files := maps.Clone(r.commits[r.refs["main"]])
 	if files == nil {
 		files = map[string][]byte{}
 	}
-	if files[name] = data; data == nil {
-		delete(files, name)
+	for name, data := range changed {
+		if files[name] = data; data == nil {
+			delete(files, name)
+		} else if lfs(name) {
+			r.hub.objects[sum(data)] = data
+		}
 	}
 	h := sha1.New()
 	fmt.Fprintln(h, r.id, r.refs["main"])
@@ -270,13 +296,17 @@ func (h *Hub) handler(host string, serve func(*answer, *http.Request)) http.Hand
 			if !strings.Contains(line, f.On) {
 				return false
 			}
+			if f.seen++; f.Every > 0 && f.seen%f.Every != 0 {
+				return false
+			}
 			a.faults = append(a.faults, *f)
 			f.Times--
 			return f.Times == 0
 		})
 		h.requests = append(h.requests, a.noted)
+		refused := host == "hub" && h.refused(a, r)
 		h.mu.Unlock()
-		if !a.broken() {
+		if !refused && !a.broken() {
 			serve(a, r)
 		}
 		if a.file != nil {
@@ -290,6 +320,10 @@ func (h *Hub) serveHub(w *answer, r *http.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	path := strings.TrimPrefix(r.URL.EscapedPath(), "/")
+	if path == "api/models" {
+		h.serveList(w, r.URL.Query())
+		return
+	}
 	if rest, ok := strings.CutPrefix(path, "api/models/"); ok {
 		id, revision, found := strings.Cut(rest, "/revision/")
 		if !found {
@@ -367,7 +401,8 @@ func (h *Hub) serveAPI(w *answer, id, revision string, query url.Values) {
 			if lfs(name) {
 				s["lfs"] = map[string]any{"sha256": w.value(ETag, sum(files[name])),
 					"size": len(files[name]), "pointerSize": 135}
-				s["blobId"] = blobID([]byte("version https://git-lfs.github.com/spec/v1\noid sha256:" + sum(files[name])))
+				s["blobId"] = blobID([]byte(
+					"version https://git-lfs.github.com/spec/v1\noid sha256:" + sum(files[name])))
 			}
 		}
 		siblings = append(siblings, s)
@@ -411,7 +446,8 @@ func (h *Hub) serveFile(w *answer, id, revision, name string) {
 		if token == "" {
 			w.fail(http.StatusUnauthorized, "GatedRepo", "Access to model "+id+" is restricted. You must have access to it and be authenticated to access it. Please log in.")
 		} else {
-			w.fail(http.StatusForbidden, "GatedRepo", "Access to model "+id+" is restricted and you are not in the authorized list.")
+			w.fail(http.StatusForbidden, "GatedRepo",
+				"Access to model "+id+" is restricted and you are not in the authorized list.")
 		}
 		return
 	}
@@ -449,16 +485,7 @@ func (h *Hub) serveStorage(w *answer, r *http.Request) {
 		return
 	}
 	h.mu.Lock()
-	var found []byte
-	for _, repo := range h.repos {
-		for _, files := range repo.commits {
-			for _, data := range files {
-				if sum(data) == strings.TrimPrefix(r.URL.Path, "/") {
-					found = data
-				}
-			}
-		}
-	}
+	found := h.objects[strings.TrimPrefix(r.URL.Path, "/")]
 	h.mu.Unlock()
 	if found == nil {
 		w.fail(http.StatusNotFound, "", "no such object")

@@ -30,6 +30,11 @@ func (c *Client) home(u *url.URL) bool {
 		strings.EqualFold(u.Hostname(), c.endpoint.Hostname()) && port(u) == port(c.endpoint)
 }
 
+// path is the path of a place of the endpoint, as it is in a request.
+func (c *Client) path(elements ...string) string {
+	return "/" + strings.TrimPrefix(c.endpoint.JoinPath(elements...).Path, "/")
+}
+
 func port(u *url.URL) string {
 	if p := u.Port(); p != "" {
 		return p
@@ -57,25 +62,33 @@ func (c *Client) send(ctx context.Context, what, method string, u *url.URL, head
 		if resp.StatusCode/100 != 3 || location == "" {
 			return resp, nil
 		}
-		next, err := u.Parse(location)
+		next, err := c.redirected(what, u, location)
 		switch {
-		case err != nil || next.Host == "" || next.Scheme != "http" && next.Scheme != "https":
-			err = c.failf(nil, what, "%s redirects to an address that cannot be used", u.Host)
-		case u.Scheme == "https" && next.Scheme == "http":
-			err = c.failf(nil, what, "%s redirects from https to http, to %s; that "+
-				"is not followed", u.Host, next.Host)
-		case hops >= maxRedirects:
+		case err == nil && hops >= maxRedirects:
 			err = c.failf(nil, what, "more than %d redirects", maxRedirects)
-		case f == followHome && !c.home(next):
+		case err == nil && f == followHome && !c.home(next):
 			return resp, nil
 		}
 		resp.Body.Close()
 		if err != nil {
 			return nil, err
 		}
-		next.User = nil
 		u = next
 	}
+}
+
+// redirected is the address that an answer from another one names.
+func (c *Client) redirected(what string, u *url.URL, location string) (*url.URL, error) {
+	next, err := u.Parse(location)
+	switch {
+	case err != nil || next.Host == "" || next.Scheme != "http" && next.Scheme != "https":
+		return nil, c.failf(nil, what, "%s redirects to an address that cannot be used", u.Host)
+	case u.Scheme == "https" && next.Scheme == "http":
+		return nil, c.failf(nil, what, "%s redirects from https to http, to %s; that "+
+			"is not followed", u.Host, next.Host)
+	}
+	next.User = nil
+	return next, nil
 }
 
 // exchange sends one request.
@@ -85,6 +98,12 @@ func (c *Client) exchange(ctx context.Context, what, method string, u *url.URL, 
 	if err := c.spend(spent, what, u, 0, 0, 1); err != nil {
 		return nil, err
 	}
+	answered, err := c.allowed(ctx, what, u)
+	if err != nil {
+		return nil, err
+	}
+	var resp *http.Response
+	defer func() { answered(resp) }()
 	watched, cancel := context.WithCancelCause(ctx)
 	dog := &watchdog{idle: c.idle, cancel: cancel}
 	dog.timer = time.AfterFunc(c.idle, func() { cancel(errStalled) })
@@ -102,7 +121,7 @@ func (c *Client) exchange(ctx context.Context, what, method string, u *url.URL, 
 		req.Header.Set("Authorization", "Bearer "+string(c.token))
 	}
 	start := c.now()
-	resp, err := c.http.Do(req)
+	resp, err = c.http.Do(req)
 	late := c.spend(spent, what, u, c.now().Sub(start), 0, 0)
 	if err != nil {
 		err = c.netError(ctx, watched, what, u, err)
@@ -249,7 +268,12 @@ func (r *retrier) wait(ctx context.Context, err error) error {
 	if err := r.c.spend(budgetOf(ctx), "", r.c.endpoint, wait, 0, 0); err != nil {
 		return r.final(again, "; that took too long")
 	}
-	return r.c.sleep(ctx, wait)
+	began := r.c.now()
+	if err := r.c.sleep(ctx, wait); err != nil {
+		return err
+	}
+	r.c.pace.over(began.Add(wait))
+	return nil
 }
 
 // final is the error without the mark that it may pass.
@@ -259,6 +283,7 @@ func (r *retrier) final(t *transient, more string) error {
 		return t.error
 	}
 	last := *e
+	last.Again = true
 	if last.Msg += more; r.tries > 0 {
 		last.Msg += fmt.Sprintf(" (tried %d times)", r.tries+1)
 	}

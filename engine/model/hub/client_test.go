@@ -103,7 +103,7 @@ func TestTokenReachesTheHubOnly(t *testing.T) {
 				"HEAD https://hub.example/o/m/resolve/" + commit +
 					"/m.gguf": "X-Linked-Etag: \"" + etag + "\"\n" + redirect(away),
 				"GET https://hub.example/o/m/resolve/" + commit +
-					"/m.gguf": redirect(away),
+					"/m.gguf": "X-Linked-Etag: \"" + etag + "\"\n" + redirect(away),
 				"GET https://storage.example/x":          "ETag: \"s\"\n\n" + content,
 				"GET https://cdn.hub.example/x":          "\n\n" + content,
 				"GET https://example/x":                  "\n\n" + content,
@@ -138,6 +138,8 @@ func TestTokenReachesTheHubOnly(t *testing.T) {
 			}
 			_, err = reader.ReadAt(make([]byte, 5), 0)
 			check("ReadAt", err)
+			_, _, err = c.Refresh(t.Context(), r, r.Files[0].Name, "", 100)
+			check("Refresh", err)
 			_, err = c.Pull(t.Context(), hub.Ref{Repo: "o/m"}, hub.PullOptions{})
 			check("Pull", err)
 			for _, s := range w.sent {
@@ -163,7 +165,8 @@ func TestRenamedRepository(t *testing.T) {
 		Repo(t.Context(), "o/old", ""); err != nil {
 		t.Error(err)
 	}
-	if last := w.sent[len(w.sent)-1]; last != "GET https://hub.example/api/models/o/new +token in Authorization" {
+	if last := w.sent[len(
+		w.sent)-1]; last != "GET https://hub.example/api/models/o/new +token in Authorization" {
 		t.Errorf("sent %s", last)
 	}
 }
@@ -173,7 +176,8 @@ func FuzzListing(f *testing.F) {
 	f.Add(`{"sha": "` + commit + `", "siblings": [{"rfilename": "a/b.gguf", "size": 3, "lfs": {"sha256": "00", "size": 3}}]}`)
 	f.Add(`{"sha": "` + commit + `", "gated": "auto", "siblings": [{"rfilename": "../x"}]}`)
 	f.Fuzz(func(t *testing.T, listing string) {
-		w := &world{t: t, answers: map[string]string{"GET https://hub.example/api/models/o/m": "\n\n" + listing}}
+		w := &world{t: t,
+			answers: map[string]string{"GET https://hub.example/api/models/o/m": "\n\n" + listing}}
 		r, err := w.client("https://hub.example", t.TempDir()).Repo(t.Context(), "o/m", "")
 		if err != nil {
 			return
@@ -253,14 +257,18 @@ func TestHostileListings(t *testing.T) {
 func TestETags(t *testing.T) {
 	listing := "\n\n" + `{"sha": "` + commit + `", "siblings": [{"rfilename": "m.gguf"}]}`
 	for name, c := range map[string]struct{ head, says string }{
-		"a path":            {"X-Linked-Etag: \"../../x\"\nX-Linked-Size: 1\n\n", "neither a SHA-256 nor a git blob id"},
-		"none":              {"X-Linked-Size: 1\n\n", "gives no ETag"},
-		"of the wrong kind": {"ETag: \"d41d8cd98f00b204e9800998ecf8427e\"\n\n", "neither a SHA-256"},
-		"without a size": {"Status: 302\nLocation: https://s.example/\nX-Linked-Etag: \"" + strings.Repeat("0", 64) + "\"\n\n",
+		"a path": {"X-Linked-Etag: \"../../x\"\nX-Linked-Size: 1\n\n",
+			"neither a SHA-256 nor a git blob id"},
+		"none": {"X-Linked-Size: 1\n\n", "gives no ETag"},
+		"of the wrong kind": {"ETag: \"d41d8cd98f00b204e9800998ecf8427e\"\n\n",
+			"neither a SHA-256"},
+		"without a size": {"Status: 302\nLocation: https://s.example/\nX-Linked-Etag: \"" +
+			strings.Repeat("0", 64) + "\"\n\n",
 			"gives no length of the file"},
 		"of another commit": {"X-Repo-Commit: " + strings.Repeat("0", 40) + "\n\n",
 			"its commit is 0000"},
-		"a redirect without": {"Status: 302\nLocation: https://s.example/\nETag: \"" + strings.Repeat("0", 64) + "\"\nX-Linked-Size: 1\n\n",
+		"a redirect without": {"Status: 302\nLocation: https://s.example/\nETag: \"" +
+			strings.Repeat("0", 64) + "\"\nX-Linked-Size: 1\n\n",
 			"gives no ETag"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -283,10 +291,11 @@ func TestETags(t *testing.T) {
 func TestListingWithoutSizes(t *testing.T) {
 	sum := sha256.Sum256([]byte("content"))
 	w := &world{t: t, answers: map[string]string{
-		"GET https://hub.example/mirror/api/models/o/m/revision/" + commit:  "\n\n" + `{"sha": "` + commit + `", "siblings": [{"rfilename": "m.gguf"}]}`,
-		"GET https://hub.example/mirror/api/models/o/m":                     "\n\n" + `{"sha": "` + commit + `", "siblings": [{"rfilename": "m.gguf"}]}`,
-		"HEAD https://hub.example/mirror/o/m/resolve/" + commit + "/m.gguf": "ETag: W/\"" + hex.EncodeToString(sum[:]) + "\"\n\ncontent",
-		"GET https://hub.example/mirror/o/m/resolve/" + commit + "/m.gguf":  "\n\ncontent",
+		"GET https://hub.example/mirror/api/models/o/m/revision/" + commit: "\n\n" + `{"sha": "` + commit + `", "siblings": [{"rfilename": "m.gguf"}]}`,
+		"GET https://hub.example/mirror/api/models/o/m":                    "\n\n" + `{"sha": "` + commit + `", "siblings": [{"rfilename": "m.gguf"}]}`,
+		"HEAD https://hub.example/mirror/o/m/resolve/" + commit + "/m.gguf": "ETag: W/\"" +
+			hex.EncodeToString(sum[:]) + "\"\n\ncontent",
+		"GET https://hub.example/mirror/o/m/resolve/" + commit + "/m.gguf": "\n\ncontent",
 	}}
 	c := w.client("https://hub.example/mirror/", t.TempDir())
 	p, err := c.Pull(t.Context(), hub.Ref{Repo: "o/m"}, hub.PullOptions{})

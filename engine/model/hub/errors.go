@@ -16,6 +16,8 @@ var (
 	ErrNotFound = errors.New("not found")                // no such repository, revision or file
 	ErrMismatch = errors.New("not what was promised")    // size, hash, etag or a lock differ
 	ErrBusy     = errors.New("the Hub is busy")          // rate limit
+	ErrBudget   = errors.New("no more requests")         // the caller's bound is reached
+	ErrTooLarge = errors.New("too large")                // a file is larger than may be
 	ErrOffline  = errors.New("not in the cache")         // and the network is not to be used
 	ErrChoice   = errors.New("no single file to choose") // several candidates, or none
 )
@@ -27,6 +29,7 @@ type Error struct {
 	Status int    // the HTTP status; 0: there was none
 	Kind   error  // one of the kinds; may be nil
 	Err    error  // the cause; may be nil
+	Again  bool   // it was tried several times; later it may work
 }
 
 // Error returns the thing that was asked for, a colon and the message.

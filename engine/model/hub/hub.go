@@ -16,8 +16,9 @@
 // it fetches anything. [Client.ReadFile] reads a small file, [Client.Open] opens one of any size
 // for reading by ranges: the header of a model file takes its own length and at most 600 KB more.
 // [Client.FS] makes a file system of both. [Client.Hint] asks for the template that the Hub shows.
-// [Client.Pull] is the whole way of M2: choose, check access, download, compare, judge, and only
-// then show the file to the world.
+// [Client.List] lists the repositories that a [Query] finds, a page at a time, and [Client.Refresh]
+// reads a file again that may not have changed. [Client.Pull] is the whole way of M2: choose, check
+// access, download, compare, judge, and only then show the file to the world.
 //
 // # Cache
 //
@@ -43,6 +44,12 @@
 // [Token] prints as "[token]". Addresses in errors are without their query, where storage hosts
 // carry signatures.
 //
+// # Pace
+//
+// The Hub announces how many requests it still allows and until when (RateLimit), or demands a wait
+// (429, Retry-After). A client heeds both before its next request. [Config]
+// bounds requests besides.
+//
 // # Limits
 //
 // The Hub is not trusted: names, commits and etags are checked before they become paths.
@@ -50,6 +57,7 @@
 //	redirects            8
 //	answer of the API    16 MiB
 //	wait on request      5 minutes     a Retry-After beyond it is an error
+//	pause between two    10 minutes    where the Hub allows no more requests for now
 //	retries              5             in a row without a MiB of progress
 //	silence              30 s          or HF_HUB_DOWNLOAD_TIMEOUT
 //	waiting in all       10 minutes    for one thing that is done, and a second for each 16 KiB that come
@@ -58,8 +66,8 @@
 // # Errors
 //
 // [Error] gives the request, the answer and the remedy. Its kind is [ErrAccess], [ErrNotFound],
-// [ErrMismatch], [ErrBusy], [ErrOffline], [ErrChoice] or nil. [Rejected] reports that the gate
-// rejected a file, and names its place now.
+// [ErrMismatch], [ErrBusy], [ErrBudget], [ErrOffline], [ErrChoice] or nil. [Rejected] reports that
+// the gate rejected a file, and names its place now.
 //
 // # Specifications followed
 //
@@ -109,6 +117,10 @@ type Config struct {
 	Agent    string // the User-Agent header; "": "assay"
 	// Retries is how often something is tried again in a row without progress; below zero: never.
 	Retries int
+	// Rate is how many requests may be sent a second; 0: as many as the Hub allows. Budget is how
+	// many may be sent in all; 0: any number.
+	Rate   float64
+	Budget int64
 	// Idle is how long a server may be silent; 0: 30 s.
 	Idle time.Duration
 	// Transport carries the requests; nil: a plain one that uses the proxies of the environment.
@@ -186,6 +198,9 @@ func FromEnv(getenv func(string) string) (Config, error) {
 	return c, nil
 }
 
+// Anonymous reports whether requests go without a token.
+func (c *Client) Anonymous() bool { return c.token == "" }
+
 // Client talks to a Hub. It is safe for concurrent use.
 type Client struct {
 	endpoint *url.URL
@@ -198,6 +213,7 @@ type Client struct {
 	http     *http.Client
 	now      func() time.Time
 	sleep    func(context.Context, time.Duration) error
+	pace     pace
 }
 
 // New checks the settings and returns a client. It sends nothing.
@@ -224,9 +240,15 @@ func New(c Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Budget < 0 || c.Rate < 0 || c.Rate > 1e6 {
+		return nil, errors.New("the rate and the budget of requests must not be negative")
+	}
 	client := &Client{endpoint: u, token: c.Token, cache: cache, offline: c.Offline, agent: c.Agent,
 		retries: c.Retries, idle: c.Idle,
-		now: c.Now, sleep: c.Sleep}
+		now: c.Now, sleep: c.Sleep, pace: pace{most: c.Budget}}
+	if c.Rate > 0 {
+		client.pace.every = time.Duration(float64(time.Second) / c.Rate)
+	}
 	if client.agent == "" {
 		client.agent = "assay"
 	}

@@ -114,9 +114,7 @@ func (c *Client) Repo(ctx context.Context, id, revision string) (*Repo, error) {
 		return nil, c.failf(ErrMismatch, id, "%s answered about commit %s, "+
 			"asked for was %s", c.endpoint.Host, r.Commit, revision)
 	}
-	if gated := strings.Trim(string(answer.Gated), `"`); gated != "" && gated != "false" && gated != "null" {
-		r.Gated = gated
-	}
+	r.Gated = gate(answer.Gated)
 	if err := c.admitted(r); err != nil {
 		return nil, err
 	}
@@ -179,6 +177,11 @@ func (c *Client) ask(ctx context.Context, id, revision, query string, answer any
 	if resp.StatusCode != http.StatusOK {
 		return c.statusError(resp, what, id)
 	}
+	return c.decode(resp, what, answer)
+}
+
+// decode reads the JSON of an answer of the API.
+func (c *Client) decode(resp *http.Response, what string, answer any) error {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
 		return err
@@ -310,11 +313,8 @@ func unquote(etag string) string {
 // that is known.
 func (c *Client) ReadFile(ctx context.Context, r *Repo, f File, most int64) ([]byte, error) {
 	ctx = patient(ctx)
-	tooLong := func(n int64) error {
-		return c.failf(nil, r.named(f.Name), "%d bytes, expected at most %d", n, most)
-	}
 	if f.Size > most {
-		return nil, tooLong(f.Size)
+		return nil, c.tooLong(r.named(f.Name), f.Size, most)
 	}
 	if local, err := c.openCached(r, f); err != nil || local != nil {
 		if err != nil {
@@ -338,11 +338,15 @@ func (c *Client) ReadFile(ctx context.Context, r *Repo, f File, most int64) ([]b
 			return err
 		}
 		if int64(len(text)) > most {
-			return tooLong(max(resp.ContentLength, most+1))
+			return c.tooLong(r.named(f.Name), max(resp.ContentLength, most+1), most)
 		}
 		return c.check(r, f, text)
 	})
 	return text, err
+}
+
+func (c *Client) tooLong(what string, n, most int64) error {
+	return c.failf(ErrTooLarge, what, "%d bytes, expected at most %d", n, most)
 }
 
 // check compares a whole content with the listing's promise.

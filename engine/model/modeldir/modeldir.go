@@ -54,7 +54,9 @@ package modeldir
 import (
 	"errors"
 	"io/fs"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
@@ -71,6 +73,8 @@ const (
 
 	preprocessorConfig = "preprocessor_config.json"
 )
+
+const jinjaSuffix = ".jinja"
 
 // Default is the name of the template that is used where nothing asks for another one.
 const Default = "default"
@@ -167,6 +171,61 @@ func Read(fsys fs.FS, o Options) (*Folder, error) {
 	r.tokenizer(names)
 	r.models(modelFiles(names), o)
 	r.tokens()
+	return r.Folder, nil
+}
+
+// Sources returns those of a folder's files, by their paths in it, that may hold templates, in the
+// order of [Folder.Templates].
+func Sources(names []string) []string {
+	names = slices.Sorted(slices.Values(names))
+	var files []string
+	add := func(name string) {
+		if slices.Contains(names, name) {
+			files = append(files, name)
+		}
+	}
+	add(JinjaFile)
+	var top []string
+	for _, name := range names {
+		dir, base := path.Split(name)
+		switch {
+		case dir == "":
+			top = append(top, name)
+		case dir == AdditionalDir+"/" && strings.HasSuffix(base, jinjaSuffix):
+			files = append(files, name)
+		}
+	}
+	add(ProcessorTemplate)
+	add(ProcessorConfig)
+	add(TokenizerConfig)
+	return append(files, modelFiles(top)...)
+}
+
+// MaxSize returns how many bytes a file of [Sources] may have; 0: it is a model file, and only its
+// header is read.
+func MaxSize(name string) int64 {
+	switch strings.ToLower(path.Ext(name)) {
+	case jinjaSuffix:
+		return maxJinja
+	case ".json":
+		return maxJSON
+	}
+	return 0
+}
+
+// ReadText reads one file of [Sources] that is no model file.
+func ReadText(file, text string) (*Folder, error) {
+	if !strings.HasSuffix(file, jinjaSuffix) {
+		return ReadConfig(file, text)
+	}
+	r := &reader{Folder: newFolder()}
+	name := Default
+	if file != JinjaFile {
+		name = strings.TrimSuffix(path.Base(file), jinjaSuffix)
+	}
+	if r.add(file, file, name, text); len(r.Problems) > 0 {
+		return nil, r.Problems[0]
+	}
 	return r.Folder, nil
 }
 

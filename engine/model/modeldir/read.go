@@ -100,7 +100,7 @@ func (r *reader) jinja(names []string) {
 		return
 	}
 	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), ".jinja")
+		name, ok := strings.CutSuffix(e.Name(), jinjaSuffix)
 		if !ok {
 			continue
 		}
@@ -236,7 +236,8 @@ func (r *reader) named(file, text string, config ordered.Value) {
 	}
 	defer func() {
 		if more := problems - maxProblems; more > 0 {
-			r.problem(file, source.Errorf(src, 0, "%d more problems like these are not listed", more))
+			r.problem(file, source.Errorf(src, 0, "%d more problems like these are not listed",
+				more))
 		}
 	}()
 	wrong := func(found ordered.Value, what, format string, keys ...any) {
@@ -267,8 +268,9 @@ func (r *reader) named(file, text string, config ordered.Value) {
 				wrong(template, "a text", fmt.Sprintf(`"template" of the one named %q`, name.Text()), i, "template")
 			default:
 				if names[name.Text()] {
-					problem([]any{i, "name"}, "there are two templates named %q; transformers takes "+
-						"the last, others may take the first", name.Text())
+					problem([]any{i, "name"},
+						"there are two templates named %q; transformers takes "+
+							"the last, others may take the first", name.Text())
 				}
 				names[name.Text()] = true
 				r.add(file+"#"+name.Text(), file, name.Text(), template.Text())
