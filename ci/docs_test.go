@@ -145,6 +145,7 @@ func startHub(t *testing.T) string {
 	for _, name := range []string{"weather-Q4_K_M.gguf", "weather-Q8_0.gguf"} {
 		h.Repo("example/weather-GGUF").Put(name, b.Bytes())
 	}
+	h.Repo("example/weather-GGUF").Describe(1000, "gguf")
 	return h.URL()
 }
 

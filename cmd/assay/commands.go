@@ -56,7 +56,7 @@ func init() {
 		&parseCommand, &pageCommand,
 		&inspectCommand, &pullCommand, &retemplateCommand, &emitCommand, &trainCommand,
 		&liveCommand, &serveCommand, &probeCommand, &pipeCommand,
-		&manifestCommand, &surveyCommand,
+		&hubCommand, &manifestCommand, &surveyCommand,
 		&runCommand, &newCommand, &exportCommand, &verifyCommand, &enginesCommand, &reportCommand,
 		&helpCommand, &versionCommand, &completionCommand, &manCommand,
 	}

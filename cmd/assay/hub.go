@@ -12,6 +12,8 @@ import (
 type remote struct {
 	revision string
 	retries  int
+	rate     float64 // requests a second; 0: as many as the Hub allows
+	budget   int64   // requests in all; 0: any number
 }
 
 func remoteFlags(flags *flagSet) *remote {
@@ -19,8 +21,24 @@ func remoteFlags(flags *flagSet) *remote {
 	r := new(remote)
 	flags.StringVar(&r.revision, "revision", "", "`REVISION` on the Hub: a branch, tag or "+
 		"commit; default: main")
+	r.retry(flags)
+	return r
+}
+
+func (r *remote) retry(flags *flagSet) {
 	flags.IntVar(&r.retries, "retries", hub.DefaultRetries, "how often a request to the Hub is "+
 		"tried again, `N` times in a row")
+}
+
+// politeFlags has the flags of commands that ask the Hub for many things.
+func politeFlags(flags *flagSet) *remote {
+	flags.category("The Hub")
+	r := new(remote)
+	flags.Float64Var(&r.rate, "rate", 0, "send at most `N` requests a second; default: as many as "+
+		"the Hub allows")
+	flags.Int64Var(&r.budget, "budget", 0, "stop after `N` requests: the next run goes on; "+
+		"default: any number")
+	r.retry(flags)
 	return r
 }
 
@@ -38,6 +56,7 @@ func (r *remote) client(c *call) (*hub.Client, error) {
 	if config.Retries = r.retries; r.retries < 0 {
 		return nil, errors.New("--retries must not be negative")
 	}
+	config.Rate, config.Budget = r.rate, r.budget
 	config.Agent = "assay/" + version()
 	return hub.New(config)
 }

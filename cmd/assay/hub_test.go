@@ -37,7 +37,7 @@ func TestHub(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": hubStatus, "model": makeModel, "resize": resize, "hub": hubCommand,
+			"status": hubStatus, "model": makeModel, "resize": resize, "hub": controlHub,
 			"killed": killed, "sha256": sha256Of,
 		},
 		Setup: func(env *testscript.Env) error {
@@ -50,7 +50,8 @@ func TestHub(t *testing.T) {
 			})
 			home := filepath.Join(env.WorkDir, "hf")
 			for _, pair := range [][2]string{
-				{"CORPUS", corpus}, {"HUB", h.URL()}, {"STORAGE", h.StorageURL()}, {"SECRET", secret},
+				{"CORPUS", corpus}, {"HUB", h.URL()}, {"STORAGE", h.StorageURL()}, {"SECRET",
+					secret},
 				{"HF_ENDPOINT", h.URL()}, {"HF_HOME", home}, {"CACHE", filepath.Join(home, "hub")},
 			} {
 				env.Setenv(pair[0], pair[1])
@@ -95,7 +96,7 @@ func hubStatus(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// hubCommand changes the Hub or looks at it:
+// controlHub changes the Hub or looks at it:
 //
 //	hub put OWNER/REPO NAME FILE            puts a file into a repository; of "-" removes it
 //	hub tag OWNER/REPO NAME                 gives main's commit a second name
@@ -104,7 +105,7 @@ func hubStatus(ts *testscript.TestScript, neg bool, args []string) {
 //	hub fault KIND [on=TEXT] [times=N] [at=N] [value=TEXT]
 //	hub heal                                removes the faults
 //	hub log FILE                            writes the requests since the last time
-func hubCommand(ts *testscript.TestScript, neg bool, args []string) {
+func controlHub(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: hub put|tag|restrict|token|fault|heal|log ...")
 	}
@@ -202,11 +203,15 @@ func TestBar(t *testing.T) {
 		p    hub.Progress
 		want string
 	}{
-		{hub.Progress{File: "a/m.gguf", Total: 4_700_000_000}, "m.gguf [                              ]   0.0% of 4.7 GB"},
-		{hub.Progress{File: "m.gguf", Done: 500, Total: 1000}, "m.gguf [===============               ]  50.0% of 1.0 kB"},
-		{hub.Progress{File: "m.gguf", Done: 10, Total: 10}, "m.gguf [==============================] 100.0% of 10 bytes"},
+		{hub.Progress{File: "a/m.gguf", Total: 4_700_000_000},
+			"m.gguf [                              ]   0.0% of 4.7 GB"},
+		{hub.Progress{File: "m.gguf", Done: 500, Total: 1000},
+			"m.gguf [===============               ]  50.0% of 1.0 kB"},
+		{hub.Progress{File: "m.gguf", Done: 10, Total: 10},
+			"m.gguf [==============================] 100.0% of 10 bytes"},
 		{hub.Progress{File: "m.gguf"}, "m.gguf [==============================] 100.0% of 0 bytes"},
-		{hub.Progress{File: "m.gguf", Waiting: true}, "m.gguf: another program is downloading it; waiting"},
+		{hub.Progress{File: "m.gguf", Waiting: true},
+			"m.gguf: another program is downloading it; waiting"},
 	} {
 		if got := bar(c.p); got != c.want {
 			t.Errorf("bar(%+v) is %q, want %q", c.p, got, c.want)

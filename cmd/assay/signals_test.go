@@ -73,6 +73,12 @@ func TestEveryCommandHeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	list := write("manifest.jsonl", lines.String())
+	lines.Reset()
+	if err := manifest.Write(&lines, []manifest.Entry{{What: manifest.Repository, Where: "a/b",
+		Revision: strings.Repeat("0", 40), Files: []string{"chat_template.jinja"}}}); err != nil {
+		t.Fatal(err)
+	}
+	repositories := write("fetch/repositories.jsonl", lines.String())
 	unbound := []string{"--limit", "steps=2147483647", "--limit", "total=0"}
 	bound := func(args ...string) []string { return append(args, unbound...) }
 	runs := map[string][][]string{
@@ -111,6 +117,8 @@ func TestEveryCommandHeeds(t *testing.T) {
 			"--listen", "127.0.0.1:0"}},
 		"report":          {{"report", "-"}}, // of a template it has the default limits
 		"manifest":        {{"manifest", "-"}},
+		"hub list":        {{"hub", "list", "--out", filepath.Join(dir, "list")}},
+		"hub fetch":       {{"hub", "fetch", repositories}},
 		"survey":          {bound("survey", list)},
 		"explain":         nil, // these read nothing, and end at once
 		"help":            nil,

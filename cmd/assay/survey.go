@@ -52,7 +52,7 @@ func (c *call) manifest(store string) error {
 				Digest: manifest.Digest(src.Text)}
 			if store == "" {
 				e.File = e.Where
-			} else if err := keepTemplate(e.Path(store), src.Text); err != nil {
+			} else if _, err := manifest.Keep(store, src.Text); err != nil {
 				return err
 			}
 			entries = append(entries, e)
@@ -66,20 +66,6 @@ func (c *call) manifest(store string) error {
 		return outfile.Write(filepath.Join(store, "manifest.jsonl"), write)
 	}
 	return write(c.data())
-}
-
-// keepTemplate writes a template under a name that tells its text, unless it is there.
-func keepTemplate(name, text string) error {
-	if _, err := os.Stat(name); err == nil {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return err
-	}
-	return outfile.Write(name, func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
-	})
 }
 
 var surveyCommand = command{

@@ -170,7 +170,7 @@ func (p *Plan) read(open func() (io.ReadCloser, error), take func(manifest.Entry
 		return err
 	}
 	defer r.Close()
-	p.Manifest, p.Entries, err = manifest.Read(r, take)
+	p.Manifest, p.Entries, err = manifest.Read(r, manifest.Template, take)
 	return err
 }
 

@@ -4,7 +4,8 @@
 //
 // A manifest is a file of JSON lines, each an [Entry]: a place, such as a repository of the Hub,
 // and the template that it holds, by digest. Many places hold one template. The file is named by
-// its own digest, so that results say which list they are of.
+// its own digest, so that results say which list they are of. A manifest of models has a model file
+// in each place instead, one of repositories the names of files that may hold templates.
 //
 // A [Shard] is a part of the work. An entry belongs to a shard by the digest of its template and by
 // nothing else: no template is judged in two shards, and an entry that is added or removed moves no
@@ -28,32 +29,46 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"path/filepath"
+
+	"github.com/goassay/assay/harness/outfile"
 )
 
-// Template is the kind of an entry that holds a chat template.
-const Template = "template"
+// The kinds of entries. All entries of a manifest are of one kind.
+const (
+	Template   = "template"   // a place that holds a chat template
+	Model      = "model"      // a model file
+	Repository = "repository" // a repository, of which nothing was read yet
+)
 
 // maxLine bounds a line of a manifest, in bytes.
 const maxLine = 64 << 10
 
 // Entry is one place and its template.
 type Entry struct {
-	What     string `json:"what"`               // [Template]
+	What     string `json:"what"`               // [Template], [Model] or [Repository]
 	Where    string `json:"where"`              // OWNER/NAME on the Hub, or a path
 	Revision string `json:"revision,omitempty"` // the commit at which it was read
-	Digest   string `json:"digest"`             // SHA-256 of the template's text, in hexadecimal
-	// File names a Jinja file, or a configuration or model with the template's name
-	// after a #. Relative names start at the manifest's folder. Empty: templates/DIGEST.jinja.
-	File      string `json:"file,omitempty"`
-	Downloads int64  `json:"downloads,omitempty"` // in the last 30 days, as the Hub counts them
-	Base      string `json:"base,omitempty"`      // the entry of the model that it was made from
+	// Digest is the SHA-256 of the template's text, or of the model file, in hexadecimal. A
+	// repository has none.
+	Digest string `json:"digest,omitempty"`
+	// File names a Jinja file, or a configuration or model with the template's name after a #; of a
+	// model its file. Relative names start at the manifest's folder. Empty: of a template
+	// templates/DIGEST.jinja, of a model Where.
+	File      string   `json:"file,omitempty"`
+	Downloads int64    `json:"downloads,omitempty"` // in the last 30 days, as the Hub counts them
+	Base      string   `json:"base,omitempty"`      // the entry of the model that it was made from
+	Gated     string   `json:"gated,omitempty"`     // of a repository: "auto" or "manual"
+	Files     []string `json:"files,omitempty"`     // of a repository: those that may hold templates
 }
 
-// Path returns the name under which the template is opened, for a manifest in a folder.
+// Path returns the name under which the template or model is opened, for a manifest in a folder.
 func (e Entry) Path(folder string) string {
 	switch {
+	case e.File == "" && e.What == Model:
+		return filepath.Join(folder, filepath.FromSlash(e.Where))
 	case e.File == "":
 		return filepath.Join(folder, "templates", e.Digest+".jinja")
 	case filepath.IsAbs(e.File):
@@ -62,14 +77,23 @@ func (e Entry) Path(folder string) string {
 	return filepath.Join(folder, filepath.FromSlash(e.File))
 }
 
-// check returns why the entry cannot be used.
-func (e Entry) check() error {
+// check returns why the entry cannot be used as one of a kind.
+func (e Entry) check(what string) error {
 	switch {
-	case e.What != Template:
-		return fmt.Errorf("what is %.80q, expected %q", e.What, Template)
+	case e.What != what && e.What == Repository:
+		return fmt.Errorf("what is %q, expected %q: `assay hub fetch` makes a manifest of templates "+
+			"of one of repositories", Repository, what)
+	case e.What != what:
+		return fmt.Errorf("what is %.80q, expected %q", e.What, what)
 	case e.Where == "":
 		return errors.New("where is missing: it names the repository or the path")
-	case !IsDigest(e.Digest):
+	case what == Repository && e.Digest != "":
+		return errors.New("digest is given, and a repository has none")
+	case what == Repository && e.Revision == "":
+		return errors.New("revision is missing: it is the commit to read")
+	case what != Repository && len(e.Files) > 0:
+		return errors.New("files are given, and only a repository has them")
+	case what != Repository && !IsDigest(e.Digest):
 		return fmt.Errorf("digest is %.80q, expected a SHA-256 in 64 hexadecimal digits",
 			e.Digest)
 	case e.Downloads < 0:
@@ -93,9 +117,10 @@ func IsDigest(text string) bool {
 	return err == nil && len(raw) == sha256.Size && hex.EncodeToString(raw) == text
 }
 
-// Read hands the entries of a manifest on, in order, and returns the manifest's digest and their
-// number. Memory does not grow with the file. An error of take ends it.
-func Read(r io.Reader, take func(Entry) error) (digest string, entries int, err error) {
+// Read hands the entries of a manifest of one kind on, in order, and returns the manifest's digest
+// and their number. Memory does not grow with the file. An error of take ends it.
+func Read(r io.Reader, what string, take func(Entry) error) (digest string, entries int,
+	err error) {
 	sum := sha256.New()
 	lines := bufio.NewScanner(io.TeeReader(r, sum))
 	lines.Buffer(nil, maxLine)
@@ -113,7 +138,7 @@ func Read(r io.Reader, take func(Entry) error) (digest string, entries int, err 
 			err = errors.New("there is more after the object")
 		}
 		if err == nil {
-			err = e.check()
+			err = e.check(what)
 		}
 		if err != nil {
 			return "", 0, fmt.Errorf("line %d: %w", n, err)
@@ -127,6 +152,23 @@ func Read(r io.Reader, take func(Entry) error) (digest string, entries int, err 
 		return "", 0, fmt.Errorf("line %d: %w", n+1, err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), entries, nil
+}
+
+// Keep writes a template into a folder of a manifest, under the name that [Entry.Path] gives to an
+// entry without a file, unless it is there.
+func Keep(folder, text string) (digest string, err error) {
+	digest = Digest(text)
+	name := Entry{Digest: digest}.Path(folder)
+	if _, err := os.Stat(name); err == nil {
+		return digest, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return "", err
+	}
+	return digest, outfile.Write(name, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
 }
 
 // Write writes entries as a manifest.

@@ -14,10 +14,11 @@ var digest = manifest.Digest("a template")
 func TestRead(t *testing.T) {
 	good := `{"what":"template","where":"a/b","digest":"` + digest + `"}` + "\n"
 	var where []string
-	sum, n, err := manifest.Read(strings.NewReader(good+"\n"+good), func(e manifest.Entry) error {
-		where = append(where, e.Where)
-		return nil
-	})
+	sum, n, err := manifest.Read(strings.NewReader(good+"\n"+good), manifest.Template,
+		func(e manifest.Entry) error {
+			where = append(where, e.Where)
+			return nil
+		})
 	if err != nil || n != 2 || len(where) != 2 || sum != manifest.Digest(good+"\n"+good) {
 		t.Errorf("%d entries %q, digest %s, error %v", n, where, sum, err)
 	}
@@ -36,9 +37,10 @@ func TestRead(t *testing.T) {
 		{line(`"what":"template","were":"a"`), `unknown field "were"`},
 		{strings.Repeat("x", 1<<17), "line 1: bufio.Scanner: token too long"},
 	} {
-		_, _, err := manifest.Read(strings.NewReader(c.text), func(manifest.Entry) error {
-			return nil
-		})
+		_, _, err := manifest.Read(strings.NewReader(c.text), manifest.Template,
+			func(manifest.Entry) error {
+				return nil
+			})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.60q: error %v, expected %q", c.text, err, c.want)
 		}
@@ -85,7 +87,8 @@ func TestAuto(t *testing.T) {
 			"SLURM_ARRAY_TASK_STEP=2", 0, "3/3"},
 		{"SLURM_ARRAY_TASK_ID=8 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=5 " +
 			"SLURM_ARRAY_TASK_STEP=2", 0, "SLURM_ARRAY_TASK_ID is 8, which is none of 3 shards"},
-		{"SLURM_ARRAY_TASK_ID=1", 0, "SLURM_ARRAY_TASK_ID is set and SLURM_ARRAY_TASK_COUNT is not"},
+		{"SLURM_ARRAY_TASK_ID=1", 0,
+			"SLURM_ARRAY_TASK_ID is set and SLURM_ARRAY_TASK_COUNT is not"},
 		{"CI_NODE_INDEX=1 CI_NODE_TOTAL=2", 0, "1/2"},
 		{"CI_NODE_INDEX=2 CI_NODE_TOTAL=2", 2, "2/2"},
 		{"CI_NODE_INDEX=2 CI_NODE_TOTAL=2", 3, "--shards is 3, and CI_NODE_TOTAL is 2"},
@@ -115,10 +118,11 @@ func FuzzRead(f *testing.F) {
 	f.Add(`{"what":"template","where":"a/b","digest":"` + digest + `"}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var entries []manifest.Entry
-		_, n, err := manifest.Read(strings.NewReader(text), func(e manifest.Entry) error {
-			entries = append(entries, e)
-			return nil
-		})
+		_, n, err := manifest.Read(strings.NewReader(text), manifest.Template,
+			func(e manifest.Entry) error {
+				entries = append(entries, e)
+				return nil
+			})
 		if err != nil {
 			return
 		}
