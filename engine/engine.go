@@ -85,9 +85,8 @@ type Options struct {
 	// Vocabulary has the added tokens of the model's tokeniser. With it, parsers read tokens by
 	// their ids ([Parser.WriteTokens]); nil: they read bytes only.
 	Vocabulary *Vocabulary
-	// Segments reports whether prompts will be asked for their segments, so that Render notes them
-	// at once, as Prepare always does. Without it [Prompt.Segments] of a prompt from Render renders
-	// a second time.
+	// Segments reports whether prompts will be asked for their segments, so that Render and Prepare
+	// note them at once. Without it [Prompt.Segments] renders a second time.
 	Segments bool
 
 	budget *jinja.Budget // see Together
@@ -247,25 +246,34 @@ func (p Prompt) Prefill() (string, error) {
 // Render fits a request to the template and renders it. A continued message is spelled in the
 // template's format after the header, whether the template could render an unfinished message or
 // not.
-func (t *Template) Render(r chat.Request) (Prompt, error) { return t.render(r, t.segments) }
+func (t *Template) Render(r chat.Request) (Prompt, error) { return t.render(r, false) }
 
-// render renders a request, with a note of where the bytes are from or without.
-func (t *Template) render(r chat.Request, note bool) (Prompt, error) {
+// render renders a request. ends: the prefill will be asked for, so the origin of the prompt's end
+// is wanted.
+func (t *Template) render(r chat.Request, ends bool) (Prompt, error) {
 	fitted := t.caps.Fit(r)
 	in := fitted.Input
 	if r.Continue != chat.ContinueNone {
 		in.Messages, in.Generate = in.Messages[:len(in.Messages)-1], true
 	}
 	s := &segmenter{t: t, request: r, fitted: fitted, in: in}
-	text, err := s.render(note)
+	var text jinja.Text
+	var err error
+	switch {
+	case t.segments:
+		text, err = t.chat.RenderFields(in)
+		s.runs = text.Runs
+	case ends:
+		text, err = t.chat.RenderEnd(in)
+	default:
+		text.String, err = t.chat.Render(in)
+	}
 	if err != nil {
 		return Prompt{}, err
 	}
-	p := Prompt{Text: text, Fits: fitted.Fits, segments: s}
+	p := Prompt{Text: text.String, Fits: fitted.Fits, segments: s}
 	if in.Generate {
-		p.prefill = func() (string, error) {
-			return t.Analysis().Prefill(t.chat, in, jinja.Text{String: text, Runs: s.runs})
-		}
+		p.prefill = func() (string, error) { return t.Analysis().Prefill(t.chat, in, text) }
 	}
 	if r.Continue == chat.ContinueNone {
 		return p, nil
@@ -275,7 +283,7 @@ func (t *Template) render(r chat.Request, note bool) (Prompt, error) {
 		return Prompt{}, err
 	}
 	spelled := continued(t.Analysis().Format, r, asIs)
-	p.Text = strings.TrimSuffix(text, opened) + spelled
+	p.Text = strings.TrimSuffix(text.String, opened) + spelled
 	s.kept, s.spelled = len(p.Text)-len(spelled), spelled
 	p.prefill = func() (string, error) { return spelled, nil }
 	return p, nil
@@ -351,7 +359,7 @@ func (t *Template) Prepare(r chat.Request, o PrepareOptions) (*Plan, error) {
 	if err := t.proven(r, o); err != nil {
 		return nil, err
 	}
-	prompt, err := t.render(r, true) // where the model's turn begins is seen by the note
+	prompt, err := t.render(r, true)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func (p *plans) generate(t *Template, o codegen.Options) (*codegen.Output, error
 		room = new([]byte)
 	}
 	defer p.keys.Put(room)
-	key := appendPlanKey((*room)[:0], o)
+	key := appendPlanKey((*room)[:0], &o)
 	*room = key
 	p.mu.Lock()
 	out := p.out[string(key)]
@@ -62,35 +62,29 @@ func (p *plans) generate(t *Template, o codegen.Options) (*codegen.Output, error
 
 // appendPlanKey spells options out: fixed fields as bytes, texts with their length before them, so
 // that no two options share a key.
-func appendPlanKey(key []byte, o codegen.Options) []byte {
+func appendPlanKey(key []byte, o *codegen.Options) []byte {
 	key = append(key,
 		byte(o.Choice.Mode), byte(o.Reasoning), byte(o.Continue), flag(o.Parallel),
 		flag(o.HasJSONSchema),
 		byte(o.Incomplete), flag(o.Literal != nil),
 	)
 	key = binary.AppendUvarint(key, uint64(o.Tolerances))
-	text := func(s string) {
-		key = binary.AppendUvarint(key, uint64(len(s)))
-		key = append(key, s...)
-	}
-	value := func(v ordered.Value) {
-		at := len(key)
-		key = v.Append(key, ordered.Compact)
-		key = binary.AppendUvarint(key, uint64(len(key)-at))
-	}
-	text(o.Choice.Name)
-	text(o.Prefill)
-	value(o.JSONSchema)
+	key = appendText(appendText(key, o.Choice.Name), o.Prefill)
+	key = ordered.AppendKey(key, &o.JSONSchema)
 	key = binary.AppendUvarint(key, uint64(len(o.Fallbacks)))
 	for _, name := range o.Fallbacks {
-		text(name)
+		key = appendText(key, name)
 	}
 	key = binary.AppendUvarint(key, uint64(len(o.Tools)))
-	for _, tool := range o.Tools {
-		text(tool.Name)
-		value(tool.Parameters)
+	for i := range o.Tools {
+		tool := &o.Tools[i]
+		key = ordered.AppendKey(appendText(key, tool.Name), &tool.Parameters)
 	}
 	return key
+}
+
+func appendText(key []byte, text string) []byte {
+	return append(binary.AppendUvarint(key, uint64(len(text))), text...)
 }
 
 func flag(b bool) byte {

@@ -101,16 +101,6 @@ type segmenter struct {
 	spelled string // and the text after it
 }
 
-// render renders the input, and notes where the bytes are from.
-func (s *segmenter) render(note bool) (string, error) {
-	if !note {
-		return s.t.chat.Render(s.in)
-	}
-	text, err := s.t.chat.RenderFields(s.in)
-	s.runs = text.Runs
-	return text.String, err
-}
-
 func (s *segmenter) of(text string) ([]Segment, error) {
 	runs := s.runs
 	if runs == nil {

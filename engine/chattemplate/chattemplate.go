@@ -250,9 +250,25 @@ func (t *Template) Follow(in Input) *jinja.Trace {
 
 // RenderFields renders an input as [Template.Render] does and tells the origin of each byte by the
 // fields of the input ([jinja.Options].Fields).
-func (t *Template) RenderFields(in Input) (jinja.Text, error) {
+func (t *Template) RenderFields(in Input) (jinja.Text, error) { return t.fields(in, nil) }
+
+// RenderEnd renders an input and tells the origin of its own end alone, for which [IsOwn] reports
+// true. That costs hardly more than Render.
+func (t *Template) RenderEnd(in Input) (jinja.Text, error) { return t.fields(in, IsOwn) }
+
+// IsOwn reports whether text of an origin is the template's own: it is from no field of the input,
+// or a special token, or a role.
+func IsOwn(o jinja.Origin) bool {
+	switch {
+	case o.Role == jinja.Literal, o.Role == jinja.Computed && o.Path == "":
+		return true
+	}
+	return o.Path == "bos_token" || o.Path == "eos_token" || strings.HasSuffix(o.Path, ".role")
+}
+
+func (t *Template) fields(in Input, end func(jinja.Origin) bool) (jinja.Text, error) {
 	o := t.options()
-	o.Fields = true
+	o.Fields, o.End = true, end
 	text, err := t.program.RenderText(t.vars(in), o)
 	if t.Mask != nil {
 		text.String, err = t.Mask.Show(text.String), t.shown(err)

@@ -435,14 +435,24 @@ func concat2(e *eval, a, b Value) Value {
 	return v
 }
 
-// publicRuns returns the exported form of runs.
-func (m *memory) publicRuns(runs []run) []Run {
+// publicRuns returns the exported form of runs: of all, or of those at the end that are wanted.
+func (m *memory) publicRuns(runs []run, wanted func(Origin) bool) []Run {
+	if wanted != nil {
+		from := len(runs)
+		for from > 0 && wanted(m.origin(&runs[from-1])) {
+			from--
+		}
+		runs = runs[from:]
+	}
 	out := make([]Run, len(runs))
-	for i, r := range runs {
-		out[i] = Run{r.n, Origin{m.path(r.node), r.role, r.codec}, !r.inexact}
+	for i := range runs {
+		r := &runs[i]
+		out[i] = Run{r.n, m.origin(r), !r.inexact}
 	}
 	return out
 }
+
+func (m *memory) origin(r *run) Origin { return Origin{m.path(r.node), r.role, r.codec} }
 
 // structure is the run of the text that a codec writes around the value v.
 func structure(v Value, codec Codec) run {

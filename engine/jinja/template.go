@@ -110,6 +110,9 @@ type Options struct {
 	// item of another list, or any other variable. That costs far less than Origins, which wins
 	// where both are set.
 	Fields bool
+	// End, where set, has RenderText return only the runs at the end of the text of whose origins
+	// it reports true.
+	End func(Origin) bool
 	// Coverage records which branches are taken; nil: off
 	Coverage *Coverage
 }
@@ -277,7 +280,7 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	if err == nil {
 		text.String = string(rt.out.buf)
 		if o.Origins || o.Fields {
-			text.Runs = rt.publicRuns(rt.out.runs)
+			text.Runs = rt.publicRuns(rt.out.runs, o.End)
 		}
 	}
 	if o.Trace != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
 )
 
@@ -267,10 +268,7 @@ func After(atoms []Atom, i int) string {
 func OwnEnd(text jinja.Text) string {
 	at := len(text.String)
 	for _, run := range slices.Backward(text.Runs) {
-		computed := run.Role == jinja.Computed && run.Path == ""
-		token := run.Path == "bos_token" || run.Path == "eos_token"
-		if run.Role != jinja.Literal && !computed && !token &&
-			!strings.HasSuffix(run.Path, ".role") {
+		if !chattemplate.IsOwn(run.Origin) {
 			break
 		}
 		at -= run.Len

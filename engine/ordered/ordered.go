@@ -27,6 +27,7 @@ package ordered
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"math/big"
 	"slices"
 	"strconv"
@@ -340,6 +341,38 @@ func (style *Style) newline(dst []byte, depth int) []byte {
 	}
 	dst = append(dst, '\n')
 	return append(dst, strings.Repeat(style.Indent, depth)...)
+}
+
+// AppendKey appends bytes that stand for a value and for no other one, numbers and the order of
+// keys included, in less time than JSON takes. No key is the beginning of another one.
+func AppendKey(dst []byte, v *Value) []byte {
+	dst = append(dst, byte(v.kind))
+	switch v.kind {
+	case Bool:
+		if v.yes {
+			return append(dst, 1)
+		}
+		return append(dst, 0)
+	case Number, String:
+		return appendKeyText(dst, v.text)
+	case Array:
+		items := v.Items()
+		dst = binary.AppendUvarint(dst, uint64(len(items)))
+		for i := range items {
+			dst = AppendKey(dst, &items[i])
+		}
+	case Object:
+		members := v.Members()
+		dst = binary.AppendUvarint(dst, uint64(len(members)))
+		for i := range members {
+			dst = AppendKey(appendKeyText(dst, members[i].Key), &members[i].Value)
+		}
+	}
+	return dst
+}
+
+func appendKeyText(dst []byte, text string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
 // Parse reads one JSON text with white space around it.

@@ -1,6 +1,7 @@
 package ordered_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"runtime"
 	"strings"
@@ -131,6 +132,21 @@ func TestQuoteBytes(t *testing.T) {
 				if got != want {
 					t.Fatalf("byte %#x at %d, ascii %t: got %s, want %s", b, at, ascii, got, want)
 				}
+			}
+		}
+	}
+}
+
+// TestAppendKey has values that differ, some by little: no key begins with another one.
+func TestAppendKey(t *testing.T) {
+	texts := []string{`null`, `true`, `false`, `0`, `1`, `1.0`, `""`, `"1"`, `"true"`, `[]`, `[[]]`,
+		`["a", "b"]`, `["ab"]`, `["a"]`, `{}`, `{"a": "b"}`, `{"ab": ""}`, `{"a": 1, "b": 2}`,
+		`{"b": 2, "a": 1}`, `{"a": {"b": 2}}`, `"\ud800"`, `"\ufffd"`}
+	for i, a := range texts {
+		for j, b := range texts {
+			v, w := parse(t, a), parse(t, b)
+			if bytes.HasPrefix(ordered.AppendKey(nil, &v), ordered.AppendKey(nil, &w)) != (i == j) {
+				t.Errorf("%s and %s: the key of one begins with that of the other", a, b)
 			}
 		}
 	}
