@@ -65,20 +65,16 @@ func (tr *training) run(c *call) error {
 		return tr.printSpans(c, t)
 	}
 	if tr.keep {
-		patch, ok := train.Keep(src, tr.seed)
-		if !ok {
-			return &failure{
-				errors.New("there is nothing to keep, or no condition that decides about it"),
-			}
+		kept, err := train.Keep(src, tr.seed)
+		if err != nil {
+			return &failure{err}
 		}
-		fmt.Fprintf(
-			c.stderr,
-			"%s: with %s every turn is kept as it was; without it every "+
-				"conversation renders as before\n",
-			src.Name,
-			train.Switch,
-		)
-		return tr.deliver(c, patch)
+		fmt.Fprintf(c.stderr, "%s: without %s every conversation renders as before; with it turns "+
+			"are kept in %d of %d steps (%d before), prompts in %d of %d (%d before)\n",
+			src.Name, train.Switch,
+			kept.After.Turns.Whole(), kept.After.Turns.Steps, kept.Before.Turns.Whole(),
+			kept.After.Prompts.Whole(), kept.After.Prompts.Steps, kept.Before.Prompts.Whole())
+		return tr.deliver(c, kept.Mended)
 	}
 	report := train.Look(src, t, tr.seed)
 	if tr.json {

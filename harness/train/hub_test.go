@@ -28,13 +28,14 @@ type hubTally struct {
 	alike                 int // renderings that are the same before and after
 	turns, prompts        int // templates whose turns, or prompts, are proven to be kept
 	refuted, steps, fresh int // breaks that were seen again; steps of both seeds
+	kept                  int // that keep, after the switch, the text that they drop
 }
 
 func (h hubTally) String() string {
 	return fmt.Sprintf("%d templates, %d do not compile: %d get tags, %d have them, %d do not; %d "+
 		"unseen renderings are alike; turns are kept in %d, prompts in %d, %d breaks were seen "+
-		"again; %d steps, %d of them unseen", h.templates, h.broken, h.tagged, h.had, h.refused,
-		h.alike, h.turns, h.prompts, h.refuted, h.steps, h.fresh)
+		"again; %d steps, %d of them unseen; %d are mended to keep text", h.templates, h.broken, h.tagged, h.had, h.refused,
+		h.alike, h.turns, h.prompts, h.refuted, h.steps, h.fresh, h.kept)
 }
 
 // TestHub tags the templates of ASSAY_HUB and ASSAY_VENDOR. A tagged template must render every
@@ -74,6 +75,7 @@ func (h *hubTally) add(one hubTally) {
 	h.tagged, h.had, h.refused = h.tagged+one.tagged, h.had+one.had, h.refused+one.refused
 	h.alike, h.turns, h.prompts = h.alike+one.alike, h.turns+one.turns, h.prompts+one.prompts
 	h.refuted, h.steps, h.fresh = h.refuted+one.refuted, h.steps+one.steps, h.fresh+one.fresh
+	h.kept += one.kept
 }
 
 // hubTemplate tries one template.
@@ -104,6 +106,10 @@ func hubTemplate(t *testing.T, file string) (one hubTally) {
 			return one
 		}
 		one.alike = renderAlike(t, was, is, inputs)
+	}
+	if kept, err := train.Keep(src, seen); err == nil {
+		one.kept = 1
+		unseenKept(t, src, kept)
 	}
 	old := train.Prefixes(was, train.Inputs(was, seen))
 	fresh := train.Prefixes(was, inputs)

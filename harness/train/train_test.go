@@ -48,14 +48,14 @@ func TestTag(t *testing.T) {
 
 // TestRefused reports which place cannot be divided.
 func TestRefused(t *testing.T) {
-	const text = "{% for m in messages %}{{ ('<|' ~ m.role ~ '|>' ~ m.content ~ '<|end|>') | replace('x', 'y') }}" +
+	const text = "{% for m in messages %}" +
+		"{% if m.role == 'assistant' and loop.index > 2 %}{{ '<|more|>' }}{% endif %}" +
+		"{% if m.role != 'assistant' or loop.index < 3 %}{{ '<|' ~ m.role ~ '|>' }}{% endif %}" +
+		"{{ m.content }}{% if loop.last %}{{ '<|end|>' }}{% else %}{{ '<|' }}{% endif %}" +
 		"{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
 	_, err := train.Tag(subject.New("t.jinja", text), 1)
-	if err == nil {
-		return // a way was found
-	}
 	if !errors.Is(err, train.ErrUntaggable) || !strings.Contains(err.Error(), "line 1") {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want an error about line 1", err)
 	}
 }
 

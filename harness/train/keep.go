@@ -1,0 +1,499 @@
+package train
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/fix"
+	"github.com/goassay/assay/harness/subject"
+)
+
+// Switch is the variable after which a patch keeps the text that the template drops.
+const Switch = "preserve_thinking"
+
+// Keeping is a template that keeps, after the [Switch], the text that it drops without.
+type Keeping struct {
+	Mended *fix.Mended
+	Before Prefix // without the switch, as the template was
+	After  Prefix // with it; the turns are all kept
+}
+
+// The reasons why there is no patch.
+var (
+	ErrKept   = errors.New("every turn and every prompt is kept as it was; nothing is to be mended")
+	ErrSwitch = errors.New("with " + Switch + " the template keeps every turn already")
+	ErrDrops  = errors.New("no condition decides about the text that is dropped, and no place " +
+		"writes it as the generation prompt does")
+)
+
+// maxKept bounds how many edits a patch has.
+const maxKept = 4
+
+// Keep makes a template keep, after a switch, the text that it drops from turns that are over, and
+// the text with which its generation prompt opens an answer. The switch goes beside the conditions
+// that decide about such text; where the history never writes the generation prompt's text, it gets
+// a copy of it. The patch is proven: without the switch every conversation renders as before; with
+// it every turn is kept, more prompts are, and no answer lacks anything.
+func Keep(src subject.Source, seed uint64) (*Keeping, error) {
+	t, err := src.Compile()
+	if err != nil {
+		return nil, err
+	}
+	k := &keeper{src: src, was: t, inputs: Inputs(t, seed)}
+	for _, in := range k.inputs {
+		in.Kwargs = append(slices.Clip(in.Kwargs),
+			ordered.MemberOf(Switch, ordered.Boolean(true)))
+		k.switched = append(k.switched, in)
+	}
+	before, own := Prefixes(t, k.inputs), Prefixes(t, k.switched)
+	switch {
+	case before.broken() == 0:
+		return nil, ErrKept
+	case own.broken() < before.broken() && own.Turns.Broken == 0:
+		return nil, ErrSwitch
+	}
+	best := kept{text: src.Text, prefix: own}
+	var steps [][]fix.Edit
+	for len(steps) < maxKept && best.prefix.broken() > 0 {
+		next, ok := k.step(best)
+		if !ok {
+			break
+		}
+		best, steps = next, append(steps, []fix.Edit{next.edit})
+	}
+	if best.prefix.Turns.Broken > 0 || steps == nil {
+		return nil, ErrDrops
+	}
+	return &Keeping{&fix.Mended{Source: src, Text: best.text, Steps: steps}, before, best.prefix},
+		nil
+}
+
+// keeper looks for edits.
+type keeper struct {
+	src              subject.Source
+	was              *engine.Template
+	inputs, switched []chattemplate.Input
+}
+
+// kept is a text of the template, the edit that has led to it, and what it keeps with the switch.
+type kept struct {
+	text   string
+	edit   fix.Edit
+	prefix Prefix
+}
+
+// step returns the edit that keeps most, the first of several that keep as much.
+func (k *keeper) step(now kept) (best kept, found bool) {
+	t, err := compile(k.src, now.text)
+	if err != nil {
+		return best, false
+	}
+	tree, spans, err := syntax.ParseSpans(t.ChatTemplate().Source)
+	if err != nil {
+		return best, false
+	}
+	c := candidates{src: now.text, spans: spans}
+	c.conditions(tree.Body)
+	c.copies(tree.Body, k.was.Analysis().Format.Header)
+	first := now.prefix.first()
+	one := Prefixes(t, k.switched[first:first+1]).broken()
+	for _, e := range c.edits {
+		text, _ := syntax.Apply(now.text, e)
+		is, err := compile(k.src, text)
+		if err != nil || Prefixes(is, k.switched[first:first+1]).broken() >= one {
+			continue
+		}
+		p := Prefixes(is, k.switched)
+		if most := now.prefix.broken(); found {
+			if p.broken() >= best.prefix.broken() {
+				continue
+			}
+		} else if p.broken() >= most {
+			continue
+		}
+		if p.Turns.Broken > now.prefix.Turns.Broken || !k.same(is) || !k.whole(is) {
+			continue
+		}
+		if best, found = (kept{text, e, p}), true; p.broken() == 0 {
+			break
+		}
+	}
+	return best, found
+}
+
+// whole reports whether, with the switch, nothing is dropped or added but the generation prompt's
+// text before an answer: a message adds the text that it adds without it, where that can be told,
+// an answer is written as it is where it is the last message, and so is the generation prompt.
+func (k *keeper) whole(is *engine.Template) bool {
+	for n := range k.inputs {
+		was, now, known := "", "", true // the renderings without the last message
+		for i := range k.inputs[n].Messages {
+			a, b := k.inputs[n], k.switched[n]
+			a.Messages, b.Messages = a.Messages[:i+1], b.Messages[:i+1]
+			want, errWant := k.was.ChatTemplate().Render(a)
+			got, errGot := is.ChatTemplate().Render(b)
+			if (errWant == nil) != (errGot == nil) {
+				return false
+			}
+			if known = known && errWant == nil; errWant != nil {
+				continue
+			}
+			if !k.answered(n, i, want, got) || known && !k.adds(n, i, was, want, now, got) ||
+				!k.asks(is, a, b, want, got) {
+				return false
+			}
+			was, now, known = want, got, true
+		}
+	}
+	return true
+}
+
+// answered reports whether an answer that is the last message is written as it was. One that goes
+// on in the turn of another is not looked at here.
+func (k *keeper) answered(n, i int, want, got string) bool {
+	opened, ok := k.opened(n, i)
+	if role(k.inputs[n].Messages[i]) != "assistant" || !ok {
+		return true
+	}
+	header := k.was.Analysis().Format.Header
+	last := func(text string) string { return text[max(0, strings.LastIndex(text, header)):] }
+	return last(got) == last(want) || last(got) == k.open(opened, last(want))
+}
+
+// adds reports whether a message adds the text that it did.
+func (k *keeper) adds(n, i int, was, want, now, got string) bool {
+	before, ok := strings.CutPrefix(want, was)
+	after, kept := strings.CutPrefix(got, now)
+	if !ok || !kept || before == after {
+		return true
+	}
+	opened, ok := k.opened(n, i)
+	return ok && role(k.inputs[n].Messages[i]) == "assistant" && after == k.open(opened, before)
+}
+
+// open returns the text of an answer as the prompt opens it, which most answers begin with as they
+// are.
+func (k *keeper) open(opened, answer string) string {
+	header := k.was.Analysis().Format.Header
+	before, rest, ok := strings.Cut(answer, header)
+	if !ok || strings.HasPrefix(header+rest, opened) {
+		return answer
+	}
+	return before + opened + rest
+}
+
+// opened returns the header of an answer and the text with which its prompt opens it. False: the
+// prompt has no header, so that the answer goes on in a turn that is open.
+func (k *keeper) opened(n, i int) (string, bool) {
+	in := k.inputs[n]
+	in.Messages, in.Generate = in.Messages[:i], false
+	text, err := k.was.ChatTemplate().Render(in)
+	in.Generate = true
+	prompt, errAsked := k.was.ChatTemplate().Render(in)
+	added, ok := strings.CutPrefix(prompt, text)
+	if i == 0 || err != nil || errAsked != nil || !ok {
+		return "", false
+	}
+	at := strings.LastIndex(added, k.was.Analysis().Format.Header)
+	if at < 0 {
+		return "", false
+	}
+	return added[at:], true
+}
+
+// asks reports whether the generation prompt is the same, where it can be told.
+func (k *keeper) asks(is *engine.Template, a, b chattemplate.Input, want, got string) bool {
+	a.Generate, b.Generate = true, true
+	wantAsked, errWant := k.was.ChatTemplate().Render(a)
+	gotAsked, errGot := is.ChatTemplate().Render(b)
+	if errWant != nil || errGot != nil {
+		return (errWant == nil) == (errGot == nil)
+	}
+	before, ok := strings.CutPrefix(wantAsked, want)
+	after, kept := strings.CutPrefix(gotAsked, got)
+	return !ok || kept && before == after
+}
+
+// same reports whether a template renders every conversation as it did, without the switch.
+func (k *keeper) same(is *engine.Template) bool {
+	for _, in := range k.inputs {
+		for _, in.Generate = range []bool{false, true} {
+			want, wantErr := k.was.ChatTemplate().Render(in)
+			got, gotErr := is.ChatTemplate().Render(in)
+			if want != got || (wantErr == nil) != (gotErr == nil) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// candidates are edits that may make a template keep more.
+type candidates struct {
+	src   string
+	spans *syntax.Spans
+	edits []fix.Edit
+}
+
+// text returns the source of an expression.
+func (c *candidates) text(x syntax.Expr) string {
+	span := c.spans.Expr(x)
+	return c.src[span.From:span.To]
+}
+
+// conditions puts the switch beside each condition.
+func (c *candidates) conditions(list []syntax.Stmt) {
+	walk(list, func(n syntax.Node, _ bool) {
+		var test syntax.Expr
+		switch n := n.(type) {
+		case *syntax.If:
+			test = n.Test
+		case *syntax.Cond:
+			test = n.Test
+		default:
+			return
+		}
+		span, text := c.spans.Expr(test), c.text(test)
+		c.edits = append(c.edits,
+			fix.Edit{From: span.From, To: span.To, Text: "(" + Switch + " or (" + text + "))"},
+			fix.Edit{From: span.From, To: span.To, Text: "(not " + Switch + " and (" + text + "))"})
+	})
+}
+
+// copies writes the text with which the generation prompt opens an answer at each place of the
+// loops: around a part of the output, as an operand, as the other branch of a condition.
+func (c *candidates) copies(list []syntax.Stmt, header string) {
+	for _, block := range c.blocks(list, header) {
+		text := "(" + block + " if " + Switch + " else '')"
+		walk(list, func(n syntax.Node, looped bool) {
+			if !looped {
+				return
+			}
+			switch n := n.(type) {
+			case *syntax.Output:
+				for _, part := range n.Parts {
+					c.around(part, text)
+				}
+			case *syntax.If:
+				tags := c.spans.Tags(n) // an elif has no end of its own
+				if len(tags) > 1 && len(n.Elif) == 0 && n.Else == nil {
+					end := tags[len(tags)-1].From
+					left, _, _ := strings.Cut(strings.TrimPrefix(c.src[end:], "{%"), "endif")
+					c.edits = append(c.edits, fix.Edit{From: end, To: end,
+						Text: "{%" + strings.TrimSpace(left) + " else %}{{ " + text + " }}"})
+				}
+			}
+		})
+	}
+}
+
+// around writes a text before and after a part of an output, and between its operands.
+func (c *candidates) around(part syntax.Expr, text string) {
+	if k, ok := part.(*syntax.Const); ok && k.Kind == syntax.Data {
+		return
+	}
+	insert := func(at int, text string) {
+		c.edits = append(c.edits, fix.Edit{From: at, To: at, Text: text})
+	}
+	tag := c.spans.Print(part)
+	left, right := tagSigns(c.src[tag.From:tag.To])
+	insert(tag.To, "{{ "+text+" "+right+"}}")
+	insert(tag.From, "{{"+left+" "+text+" }}")
+	var operands func(x syntax.Expr)
+	operands = func(x syntax.Expr) {
+		switch x := x.(type) {
+		case *syntax.Concat:
+			for _, item := range x.Items[:len(x.Items)-1] {
+				insert(c.spans.Expr(item).To, " ~ "+text)
+			}
+		case *syntax.Binary:
+			if x.Op == "+" {
+				operands(x.X)
+				insert(c.spans.Expr(x.X).To, " + "+text)
+			}
+		case *syntax.Cond:
+			insert(c.spans.Expr(x.Then).To, " + "+text)
+			operands(x.Then)
+			if x.Else == nil {
+				insert(c.spans.Expr(x.Test).To, " else "+text)
+			} else {
+				insert(c.spans.Expr(x.Else).To, " + "+text)
+				operands(x.Else)
+			}
+		}
+	}
+	operands(part)
+}
+
+// blocks returns expressions of the text that the generation prompt writes after the header: the
+// ends of the branches that are taken only where a prompt is asked for.
+func (c *candidates) blocks(list []syntax.Stmt, header string) (all []string) {
+	walk(list, func(n syntax.Node, _ bool) {
+		branch, ok := n.(*syntax.If)
+		if !ok || !asksForPrompt(branch.Test) {
+			return
+		}
+		operands, ok := c.operands(branch.Body)
+		if !ok {
+			return
+		}
+		for i, operand := range operands {
+			rest := operands[i+1:]
+			if k, ok := operand.expr.(*syntax.Const); ok {
+				at := strings.LastIndex(k.Text, header)
+				if at >= 0 && at+len(header) < len(k.Text) {
+					own := written{text: quote(k.Text[at+len(header):])}
+					rest = append([]written{own}, rest...)
+				}
+			}
+			if len(rest) > 0 {
+				all = append(all, sum(rest))
+			}
+			if len(rest) == 1 && rest[0].test != "" { // an answer may have one of them already
+				w := rest[0]
+				all = append(all, choose(w.test, w.then, "''"), choose(w.test, "''", w.other))
+			}
+		}
+	})
+	return all
+}
+
+// asksForPrompt reports whether a condition asks whether a prompt is wanted.
+func asksForPrompt(test syntax.Node) bool {
+	if name, ok := test.(*syntax.Name); ok && name.Name == "add_generation_prompt" {
+		return true
+	}
+	return slices.ContainsFunc(syntax.Children(test), asksForPrompt)
+}
+
+// written is an expression that is written.
+type written struct {
+	text string
+	expr syntax.Expr // nil: made of statements
+
+	test, then, other string // of a choice between two texts; test is "" of any other
+}
+
+// chosen is an expression that is one of two, by a test.
+func chosen(test, then, other string) written {
+	return written{text: choose(test, then, other), test: test, then: then, other: other}
+}
+
+func choose(test, then, other string) string {
+	return "(" + then + " if " + test + " else " + other + ")"
+}
+
+// sum returns an expression of the text of several.
+func sum(list []written) string {
+	var texts []string
+	for _, w := range list {
+		texts = append(texts, w.text)
+	}
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	return "(" + strings.Join(texts, " ~ ") + ")"
+}
+
+// operands returns the expressions that statements write, one after the other. False: they do more
+// than write.
+func (c *candidates) operands(list []syntax.Stmt) (all []written, ok bool) {
+	for _, s := range list {
+		switch s := s.(type) {
+		case *syntax.Output:
+			for _, part := range s.Parts {
+				if k, ok := part.(*syntax.Const); ok && k.Kind == syntax.Data {
+					all = append(all, written{text: quote(k.Text), expr: part})
+					continue
+				}
+				c.flatten(part, &all)
+			}
+		case *syntax.If:
+			w, ok := c.choice(s, s.Elif, s.Else)
+			if !ok {
+				return nil, false
+			}
+			all = append(all, w)
+		default:
+			return nil, false
+		}
+	}
+	return all, true
+}
+
+// choice returns an expression of the text that a condition's branches write.
+func (c *candidates) choice(branch *syntax.If, elif []*syntax.If, other []syntax.Stmt) (w written,
+	ok bool) {
+	texts := [2]string{"''", "''"}
+	for i, list := range [2][]syntax.Stmt{branch.Body, other} {
+		if i == 1 && len(elif) > 0 {
+			next, ok := c.choice(elif[0], elif[1:], other)
+			if !ok {
+				return w, false
+			}
+			texts[i] = next.text
+			continue
+		}
+		all, ok := c.operands(list)
+		if !ok {
+			return w, false
+		}
+		if all != nil {
+			texts[i] = sum(all)
+		}
+	}
+	return chosen(c.text(branch.Test), texts[0], texts[1]), true
+}
+
+// flatten appends the operands of a chain of + and ~.
+func (c *candidates) flatten(x syntax.Expr, out *[]written) {
+	switch y := x.(type) {
+	case *syntax.Concat:
+		for _, item := range y.Items {
+			c.flatten(item, out)
+		}
+		return
+	case *syntax.Binary:
+		if y.Op == "+" {
+			c.flatten(y.X, out)
+			c.flatten(y.Y, out)
+			return
+		}
+	case *syntax.Cond:
+		other := "''"
+		if y.Else != nil {
+			other = c.text(y.Else)
+		}
+		*out = append(*out, chosen(c.text(y.Test), c.text(y.Then), other))
+		return
+	}
+	text := c.text(x)
+	switch x.(type) {
+	case *syntax.Const, *syntax.Name, *syntax.Attr, *syntax.Call:
+	default:
+		if text[0] != '(' {
+			text = "(" + text + ")"
+		}
+	}
+	*out = append(*out, written{text: text, expr: x})
+}
+
+// walk visits the nodes of statements, and tells of each whether it is in a loop.
+func walk(list []syntax.Stmt, visit func(n syntax.Node, looped bool)) {
+	var each func(n syntax.Node, looped bool)
+	each = func(n syntax.Node, looped bool) {
+		visit(n, looped)
+		_, loop := n.(*syntax.For)
+		for _, child := range syntax.Children(n) {
+			each(child, looped || loop)
+		}
+	}
+	for _, s := range list {
+		each(s, false)
+	}
+}
