@@ -76,6 +76,10 @@ snapshot: ## build the parts of a release, install it from the built files and r
 scale: ## judge 100,000 entries in 64 shards on this machine, one of them killed; needs no cluster
 	ci/scale.sh
 
+.PHONY: slurm
+slurm: ## run the survey's array on a Slurm of this one machine, one of whose three nodes is killed
+	ci/scale/slurm/test.sh
+
 .PHONY: crawl
 crawl: ## list 100,000 repositories of a Hub on loopback and fetch their templates, killed in between; needs no network
 	$(GO) test ./cmd/assay -run TestCrawl -count 1 -timeout 30m -v -args -repositories=100000
