@@ -40,7 +40,6 @@
 package analysis
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/goassay/assay/engine/format"
@@ -154,18 +153,8 @@ func Analyze(o *observe.Observer, opt Options) *Analysis {
 	s = findCalls(s)                 // T1 to T7, A1, A2: calls.go, object.go, arguments.go
 	s = findEnds(s)                  // ends.go
 	s = findDialect(s, opt.Dialects) // dialect.go
-	if n := len(s.format.String()); n > maxFormat {
-		reason := fmt.Sprintf("the template spells its answers in a format of %d "+
-			"bytes, more than %d", n, maxFormat)
-		o.GiveUp(reason)
-		return &Analysis{Evidence: []Evidence{{Comparison: "C1", Found: reason}}}
-	}
 	return s.result()
 }
-
-// maxFormat is how long a format may be, written down, in bytes: whatever parses or constrains by
-// it costs in proportion. Those of templates in public use have less than 2,000.
-const maxFormat = 8 << 10
 
 // state holds the findings of the passes so far. A pass takes one and returns one.
 type state struct {

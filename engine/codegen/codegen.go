@@ -79,13 +79,14 @@
 // # Limits
 //
 // Names and keys have at most [MaxName] bytes. The machine bounds the text that must be held until
-// it is known to be a call (vm.Limits.Held).
+// it is known to be a call (vm.Limits.Held), and so does [MaxMarkers] the markers. A program is
+// made in proportion to the bytes of a format and of its tools.
 //
 // # Errors
 //
 // [Generate] returns an error for a format that cannot be read: a spelling without anything to
-// recognise it by, an unknown fallback, a tool whose schema is broken or whose name has white space
-// around it.
+// recognise it by or with markers that are too long to be held, an unknown fallback, a tool whose
+// schema is broken or whose name has white space around it.
 //
 // # Stability
 //
@@ -109,6 +110,10 @@ import (
 // MaxName bounds names of functions and of arguments that are not declared, ids, and words, in
 // bytes.
 const MaxName = 256
+
+// MaxMarkers is how long the markers of a format may be together, in bytes, so that each of them is
+// read wherever it stands: a parser holds its beginning until it knows (peg.ConfirmBytes).
+const MaxMarkers = peg.ConfirmBytes - 2*MaxName
 
 // The kinds of the events.
 const (

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -200,6 +201,36 @@ func TestGenerator(t *testing.T) {
 	}
 }
 
+// manyMarkers is a format with as many bytes of markers in a row around calls, and at the end of
+// turns.
+func manyMarkers(calls, others int) format.Format {
+	row := func(n int) string {
+		var b strings.Builder
+		for i := 0; b.Len() < n; i++ {
+			fmt.Fprintf(&b, "<x%d>", i)
+		}
+		return b.String()
+	}
+	f := forms[0].f
+	f.End = []string{"<|end|>" + row(others)}
+	f.Calls = slices.Clone(f.Calls)
+	f.Calls[0].Call = format.Pair{Open: format.Mark("<call>" + row(calls)),
+		Close: format.Mark(row(calls) + "</call>")}
+	return f
+}
+
+// TestManyMarkers makes programs of long rows of markers, between which white space is free: they
+// grow as the rows do.
+func TestManyMarkers(t *testing.T) {
+	size := func(n int) int {
+		return len(generate(t, manyMarkers(0, n), codegen.Options{Tools: small,
+			Tolerances: codegen.Usual}).Program.Code)
+	}
+	if small, large := size(700), size(2800); large > 5*small {
+		t.Errorf("markers of 700 bytes make %d instructions, of 2,800 %d", small, large)
+	}
+}
+
 // TestErrors looks at formats and requests that cannot be read.
 func TestErrors(t *testing.T) {
 	bad := tools(`[{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {"a": {"$ref": "#/nowhere/at/all", "type": 3}}}}}]`)
@@ -217,6 +248,7 @@ func TestErrors(t *testing.T) {
 		{calls(format.Calls{Head: []format.Part{lit("<f>"), name}, Body: coded(tagged("<p>", "=", "</p>", ""), format.Codec{Nested: true})}), codegen.Options{Tools: large}, "nested arguments need tags"},
 		{format.Format{Routes: []format.Route{{Kind: format.RouteCall, Head: []format.Part{lit("<f>")}, Body: jsonBody}}}, codegen.Options{Tools: small}, "route 1 is for calls and has no slot"},
 		{calls(), codegen.Options{Tools: small, Fallbacks: []string{"nobody"}}, `fallback "nobody"`},
+		{manyMarkers(4<<10, 0), codegen.Options{Tools: small}, "markers of 8227 bytes"},
 		{forms[0].f, codegen.Options{Tools: bad}, "tools[0].function.parameters"},
 		{forms[0].f, codegen.Options{Tools: blank}, "without white space around it"},
 		{forms[0].f, codegen.Options{Tools: long}, "1 to 1024 bytes"},

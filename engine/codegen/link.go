@@ -93,10 +93,23 @@ func newFrame(f format.Format, o Options) (*frame, error) {
 	}
 	tree := &peg.Tree{Root: root, Rules: s.rules, Kinds: slices.Clone(kindNames[:])}
 	program, err := peg.CompileFrame(*tree)
+	if n := markerBytes(f); err != nil && n > MaxMarkers {
+		return nil, fmt.Errorf("the format has markers of %d bytes, more than %d: a parser would "+
+			"hold them until it knew their meaning", n, MaxMarkers)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("format %q: %w", f.Name, err)
 	}
 	return &frame{t, s, tree, program}, nil
+}
+
+// markerBytes is the length of a format's markers, in bytes.
+func markerBytes(f format.Format) (n int) {
+	f.Literals(func(text string) string {
+		n += len(text)
+		return text
+	})
+	return n
 }
 
 // Generate makes the program for a request.

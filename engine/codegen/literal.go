@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -87,14 +88,20 @@ func stub(texts ...string) peg.Choice {
 	var alts peg.Choice
 	for _, text := range texts {
 		for _, v := range variants(text) {
-			var lead peg.Seq
-			for i, s := range tokens(v) {
+			parts := tokens(v)
+			var rest peg.Choice // of the parts that follow
+			for i, s := range slices.Backward(parts) {
+				var here peg.Choice
 				if i > 0 {
-					alts = append(alts, append(lead[:len(lead):len(lead)], peg.End{}))
+					here = append(here, peg.End{})
 				}
-				alts = append(alts, append(lead[:len(lead):len(lead)], peg.Stub{Text: s}))
-				lead = append(lead, peg.Lit{Text: s}, peg.Space{})
+				here = append(here, peg.Stub{Text: s})
+				if len(rest) > 0 {
+					here = append(here, peg.Seq{peg.Lit{Text: s}, peg.Space{}, rest})
+				}
+				rest = here
 			}
+			alts = append(alts, rest...)
 		}
 	}
 	return alts

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -78,6 +79,10 @@ func (t *talked) pieces(from, to int) []piece {
 	return all
 }
 
+// The most pieces of a call and of instructions that are compared, which costs the square of the
+// former times the latter. Those of templates in public use have a third of it at most.
+const maxSpelled, maxShown = 100, 1_000
+
 // checkInstructions aligns the pieces of a call in the history with those of the instructions.
 // Where most of them are found in a row and not all, or with other line feeds or quotes, the
 // instructions show another spelling.
@@ -105,7 +110,11 @@ func checkInstructions(s *Subject, find finder) {
 			found = append(found, p)
 		}
 	}
-	found = collapse(found)
+	if found = collapse(found); len(history.pieces) > maxSpelled || len(found) > maxShown {
+		unjudged(find, fmt.Errorf("a call has %d pieces and the instructions have %d, more than %d "+
+			"and %d that are compared", len(history.pieces), len(found), maxSpelled, maxShown))
+		return
+	}
 	best, differences, matched := 0, 0, [][2]piece(nil)
 	for i := range found {
 		window := found[i:min(i+2*len(history.pieces), len(found))]
@@ -160,7 +169,7 @@ func checkInstructions(s *Subject, find finder) {
 func (s *Subject) checkSpoken(find finder) {
 	closed := map[string]bool{} // keys that some turn closes
 	for _, t := range s.talks() {
-		for _, m := range t.markers() {
+		for m := range t.markers() {
 			if m.side == closing && !m.slash && !m.spoken {
 				closed[m.key] = true
 			}
@@ -172,7 +181,7 @@ func (s *Subject) checkSpoken(find finder) {
 		}
 		said := map[string]bool{}
 		var opened []marker
-		for _, m := range t.markers() {
+		for m := range t.markers() {
 			switch {
 			case m.at >= t.spans[0].from:
 			case m.side == closing:
@@ -261,10 +270,11 @@ func (s *Subject) spelled() (spelling, bool) {
 		}
 		return t.pieces(at+len("USERNEEDLE"), len(t.text))
 	}
-	other := cut(answer)
-	found := slices.DeleteFunc(cut(call), func(p piece) bool {
-		return slices.ContainsFunc(other, func(o piece) bool { return o.word == p.word })
-	})
+	other := map[string]bool{}
+	for _, p := range cut(answer) {
+		other[p.word] = true
+	}
+	found := slices.DeleteFunc(cut(call), func(p piece) bool { return other[p.word] })
 	for n := len(found); n > 0 && found[n-1].quote == 0 && found[n-1].side == alone; n-- {
 		found = found[:n-1] // it ends the turn
 	}
@@ -307,17 +317,16 @@ func (s *Subject) observed(messages string, tools, generate bool) (*talked, erro
 
 // collapse leaves one of pieces that repeat in a row: an example often has two parameters.
 func collapse(all []piece) []piece {
-	same := func(a, b []piece) bool {
-		return slices.EqualFunc(a, b, func(a, b piece) bool { return a.word == b.word })
-	}
+	same := func(a, b piece) bool { return a.word == b.word }
 	for n := 1; n <= 4; n++ {
-		for i := 0; i+2*n <= len(all); {
-			if same(all[i:i+n], all[i+n:i+2*n]) {
-				all = slices.Delete(slices.Clone(all), i+n, i+2*n)
-			} else {
-				i++
+		var kept []piece
+		for _, p := range all {
+			kept = append(kept, p)
+			if k := len(kept); k >= 2*n && slices.EqualFunc(kept[k-2*n:k-n], kept[k-n:], same) {
+				kept = kept[:k-n]
 			}
 		}
+		all = kept
 	}
 	return all
 }

@@ -187,19 +187,19 @@ func checkEmptyPair(s *Subject, find finder) {
 	if end < lists[len(lists)-1].tools[2].to {
 		return
 	}
-	found := l.markers()
-	for i, m := range found {
-		if i == 0 || m.at >= end {
-			continue
+	var before marker
+	for m := range l.markers() {
+		if m.at >= end {
+			break
 		}
-		before := found[i-1]
-		if before.key == m.key && before.side != closing && m.side == closing && !before.spoken &&
-			!m.spoken && strings.TrimSpace(l.text[before.to:m.at]) == "" {
+		if before.to > 0 && before.key == m.key && before.side != closing && m.side == closing &&
+			!before.spoken && !m.spoken && strings.TrimSpace(l.text[before.to:m.at]) == "" {
 			find(l.at(before.at), "nothing stands between %s and %s, and the tools stand "+
 				"elsewhere: %s", jsonString(l.text[before.at:before.to]),
 				jsonString(l.text[m.at:m.to]), report.Quote(l.text, m.at))
 			return
 		}
+		before = m
 	}
 	if at := emptyArray.FindStringIndex(l.own()[:end]); at != nil {
 		find(l.at(at[0]), "an array is empty, and the tools stand elsewhere: %s",

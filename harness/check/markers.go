@@ -1,6 +1,8 @@
 package check
 
 import (
+	"index/suffixarray"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -109,58 +111,71 @@ func inBrackets(text string) int {
 }
 
 // markersOf returns the markers in a text of the template's own; holes are the texts of others.
-func markersOf(own string) []marker {
-	var all []marker
-	for at, to, ok := nextMarker(own, 0); ok; at, to, ok = nextMarker(own, to) {
-		m := marker{at: at, to: to}
-		inner := own[m.at+1 : m.to-1]
-		if inner[0] == '!' || inner[0] == '?' || strings.HasSuffix(inner, "/") {
-			continue
-		}
-		m.spoken = mentioned(own, m) || len(all) > 0 && all[len(all)-1].spoken &&
-			all[len(all)-1].to == m.at
-		if name, ok := strings.CutPrefix(inner, "/"); ok {
-			m.side, m.slash, inner = closing, true, name
-		}
-		if at := strings.IndexAny(inner, " =\x00"); at > 0 {
-			inner = inner[:at]
-		}
-		if inner == "" || inner[0] == 0 {
-			continue // it is called after a tool or a parameter
-		}
-		if open, end := inner[0] == '|', inner[len(inner)-1] == '|'; open != end && len(inner) > 1 {
-			m.side = closing
-			if open {
-				m.side = opening
+func markersOf(own string) []marker { return slices.Collect(eachMarker(own)) }
+
+func eachMarker(own string) iter.Seq[marker] {
+	return func(yield func(marker) bool) {
+		last := marker{to: -1}
+		for at, to, ok := nextMarker(own, 0); ok; at, to, ok = nextMarker(own, to) {
+			m, ok := markerAt(own, at, to)
+			if !ok {
+				continue
 			}
-			m.key = strings.Trim(inner, "|")
-			all = append(all, m)
-			continue
-		}
-		words := strings.FieldsFunc(inner, func(r rune) bool {
-			return !unicode.IsLetter(r) &&
-				!unicode.IsDigit(r) && r != 0
-		})
-		kept := words[:0]
-		for _, w := range words {
-			switch lower := strings.ToLower(w); {
-			case m.side == alone && (lower == "begin" || lower == "start" || lower == "open"):
-				m.side = opening
-			case m.side == alone && (lower == "end" || lower == "close" || lower == "stop"):
-				m.side = closing
-			default:
-				kept = append(kept, w)
+			m.spoken = m.spoken || last.spoken && last.to == m.at
+			if last = m; !yield(m) {
+				return
 			}
 		}
-		if m.key = inner; m.side != alone && !m.slash {
-			m.key = " " + strings.Join(kept, " ")
-		}
-		if own[m.at] == '[' {
-			m.key = "[" + m.key
-		}
-		all = append(all, m)
 	}
-	return all
+}
+
+// markerAt reads the token in brackets at an offset; ok reports whether it is a marker.
+func markerAt(own string, at, to int) (m marker, ok bool) {
+	m = marker{at: at, to: to}
+	inner := own[m.at+1 : m.to-1]
+	if inner[0] == '!' || inner[0] == '?' || strings.HasSuffix(inner, "/") {
+		return m, false
+	}
+	m.spoken = mentioned(own, m)
+	if name, ok := strings.CutPrefix(inner, "/"); ok {
+		m.side, m.slash, inner = closing, true, name
+	}
+	if at := strings.IndexAny(inner, " =\x00"); at > 0 {
+		inner = inner[:at]
+	}
+	if inner == "" || inner[0] == 0 {
+		return m, false // it is called after a tool or a parameter
+	}
+	if open, end := inner[0] == '|', inner[len(inner)-1] == '|'; open != end && len(inner) > 1 {
+		m.side = closing
+		if open {
+			m.side = opening
+		}
+		m.key = strings.Trim(inner, "|")
+		return m, true
+	}
+	words := strings.FieldsFunc(inner, func(r rune) bool {
+		return !unicode.IsLetter(r) &&
+			!unicode.IsDigit(r) && r != 0
+	})
+	kept := words[:0]
+	for _, w := range words {
+		switch lower := strings.ToLower(w); {
+		case m.side == alone && (lower == "begin" || lower == "start" || lower == "open"):
+			m.side = opening
+		case m.side == alone && (lower == "end" || lower == "close" || lower == "stop"):
+			m.side = closing
+		default:
+			kept = append(kept, w)
+		}
+	}
+	if m.key = inner; m.side != alone && !m.slash {
+		m.key = " " + strings.Join(kept, " ")
+	}
+	if own[m.at] == '[' {
+		m.key = "[" + m.key
+	}
+	return m, true
 }
 
 // mentioned reports whether a marker stands among the words of a sentence, or in quotes.
@@ -194,12 +209,25 @@ func (t *talked) own() string {
 	return t.holed
 }
 
+// maxKept bounds how many markers of a prompt are kept; more are searched again when they are asked
+// for.
+const maxKept = 1_000
+
 // markers returns the markers of a prompt.
-func (t *talked) markers() []marker {
+func (t *talked) markers() iter.Seq[marker] {
 	if t.found == nil {
-		t.found = markersOf(t.own())
+		t.found = []marker{} // kept, and none
+		for m := range eachMarker(t.own()) {
+			if t.found = append(t.found, m); len(t.found) > maxKept {
+				t.many = true
+				break
+			}
+		}
 	}
-	return t.found
+	if t.many {
+		return eachMarker(t.own())
+	}
+	return slices.Values(t.found)
 }
 
 // unpaired is a marker without its other half.
@@ -317,6 +345,7 @@ func (s *Subject) checkHalves(find finder, keys []string, all map[string]*pairs,
 			worded++
 		}
 	}
+	halves := s.halves(all)
 	sections := s.quiet(checkCallsClosed)
 	end := usualEnd(s.gaps(), conversation.Answer) + usualEnd(s.gaps(), conversation.Question)
 	for _, key := range keys {
@@ -324,7 +353,8 @@ func (s *Subject) checkHalves(find finder, keys []string, all map[string]*pairs,
 		if p.opens == p.closes || headers[key] || p.start {
 			continue
 		}
-		if t, m, ok := s.half(key, p.opens); ok {
+		if h := halves[key]; h != nil && !h.whole && h.n >= enough && h.n > few*h.others {
+			t, m := h.first.in, h.first
 			text := t.text[m.at:m.to]
 			switch {
 			case strings.Contains(end, text):
@@ -340,42 +370,67 @@ func (s *Subject) checkHalves(find finder, keys []string, all map[string]*pairs,
 	}
 }
 
-// half returns the first marker of a key that has one side only. Most opening ones are elements
-// around a text of the request; closing ones say by a word or a slash that they close, and open no
-// answer.
-func (s *Subject) half(key string, opens bool) (in *talked, first marker, ok bool) {
-	prompt := ""
-	for _, g := range s.gaps() {
-		if g.asked && g.before == conversation.Question {
-			prompt = g.text
-			break
-		}
-	}
-	n, others := 0, 0
+// halves tells of the markers of a key whether they have one side only.
+type halves struct {
+	first     occurrence
+	n, others int
+	whole     bool // no
+}
+
+// occurrence is a marker and the prompt that it stands in.
+type occurrence struct {
+	in *talked
+	marker
+}
+
+// halves looks at the markers that never have another side. Most opening ones are elements around a
+// text of the request; closing ones say by a word or a slash that they close, and open no answer:
+// they are not in the text before one.
+func (s *Subject) halves(all map[string]*pairs) map[string]*halves {
+	before := suffixarray.New([]byte(s.asked()))
+	found := map[string]*halves{}
 	for _, t := range s.talks() {
 		if t.err != nil {
 			continue
 		}
 		own := t.own()
-		for _, m := range t.markers() {
-			if m.key != key || m.spoken {
+		for m := range t.markers() {
+			p := all[m.key]
+			if m.spoken || p == nil || p.opens == p.closes {
 				continue
+			}
+			h := found[m.key]
+			if h == nil {
+				h = &halves{}
+				found[m.key] = h
 			}
 			element := m.side == alone && own[m.at] == '<' && asciiLetter(own[m.at+1])
 			rest := strings.TrimLeft(own[m.to:], "\n")
-			if opens && !element || !opens && strings.Contains(prompt, own[m.at:m.to]) {
-				return nil, marker{}, false
-			}
-			if opens && (rest == "" || rest[0] != 0) {
-				others++
-				continue
-			}
-			if n++; n == 1 {
-				in, first = t, m
+			switch {
+			case h.whole:
+			case p.opens && !element,
+				!p.opens && len(before.Lookup([]byte(own[m.at:m.to]), 1)) > 0:
+				h.whole = true
+			case p.opens && (rest == "" || rest[0] != 0):
+				h.others++
+			default:
+				if h.n++; h.n == 1 {
+					h.first = occurrence{t, m}
+				}
 			}
 		}
 	}
-	return in, first, n >= enough && n > few*others
+	return found
+}
+
+// asked is the text that stands between a question and its answer.
+func (s *Subject) asked() string {
+	for _, g := range s.gaps() {
+		if g.asked && g.before == conversation.Question {
+			return g.text
+		}
+	}
+	return ""
 }
 
 // headers are the keys of the markers that open turns: those with which generation prompts begin.
@@ -387,7 +442,7 @@ func (s *Subject) headers() map[string]bool {
 			continue
 		}
 		tail := t.tail()
-		for _, m := range t.markers() {
+		for m := range t.markers() {
 			if m.at >= tail && m.side != closing {
 				keys[m.key] = true
 				break
@@ -412,7 +467,7 @@ func (t *talked) unpaired() map[string]*pairs {
 	found := map[string]*pairs{}
 	open := map[string][]marker{}
 	tail := t.tail()
-	for _, m := range t.markers() {
+	for m := range t.markers() {
 		p := found[m.key]
 		if p == nil {
 			p = &pairs{}

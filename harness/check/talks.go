@@ -22,7 +22,8 @@ type talked struct {
 	spans []span // of the messages
 
 	holed  string   // the prompt, with holes for texts that are not the template's
-	found  []marker // of that
+	found  []marker // of that, up to maxKept; nil: not looked for yet
+	many   bool     // there are more
 	frames string   // the prompt, with holes for the texts of messages and tools
 
 	unfilled error // with which tools and arguments are refused as they came

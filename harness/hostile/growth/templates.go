@@ -73,6 +73,15 @@ var templates = []generator{
 	{"markers", around("answer", times("<x%d>"))},
 	{"markers in the opening", around("open", times("<x%d>"))},
 	{"markers in the closing", around("close", times("</x%d>"))},
+	{"markers in calls and in the instructions", func(n int) string {
+		markers := times("<x%d>")(n / 2)
+		return "{%- if tools %}" + markers + "{% endif %}" +
+			conversation("<call>"+markers, "</call>", "")
+	}},
+	{"markers of nothing in calls", func(n int) string {
+		markers := times("<x%d></x%d>")(n)
+		return conversation("<call>", markers+"</call>", "")
+	}},
 	{"one value again and again", around("answer", times("{{ m.content }}"))},
 	{"one value and a marker", around("answer", times("{{ m.content }}<x>"))},
 	{"names again and again", around("open", times("{{ c.function.name }}"))},
