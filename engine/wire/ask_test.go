@@ -62,9 +62,6 @@ func TestAsk(t *testing.T) {
 			}
 			r.Chat.Rest = ordered.Value{}
 			r.Chat.Kwargs = r.Chat.Kwargs.Without("enable_thinking")
-			if on := parse(t, tt.request).At("chat_template_kwargs", "enable_thinking"); on.Bool() {
-				r.Chat.EnableThinking = nil // a template's variable, or the request's own
-			}
 			// the protocols other than the first have no flag for a choice of strict tools
 			got := strings.ReplaceAll(r.Chat.Value().Without("model").String(), `, "strict": true`, "")
 			got = strings.ReplaceAll(got, `, "strict": false`, "")

@@ -57,11 +57,11 @@ func (chatCompletions) Decode(body ordered.Value, _ *Sealer) (*Request, error) {
 	if r.Chat, err = chat.ParseRequest(body); err != nil {
 		return nil, reparsed(err, func(path string) string { return path })
 	}
-	if k := body.At("reasoning_effort"); k.Kind() == ordered.String {
-		effort(&r.Chat, k)
-	} else if !k.IsNull() {
+	k := body.At("reasoning_effort")
+	if k.Kind() != ordered.String && !k.IsNull() {
 		return nil, expected("reasoning_effort", "a word", k)
 	}
+	effort(&r.Chat, k)
 	r.Strict = r.Strict || relies(&r.Chat)
 	r.Prefix = prefix(&r.Chat)
 	return r, nil

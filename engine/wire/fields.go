@@ -175,8 +175,13 @@ func (f *fields) textParts(v ordered.Value, path string, kinds ...string) ordere
 // textKey has the keys of parts whose text is not under "text".
 var textKey = map[string]string{"refusal": "refusal"}
 
-// effort sets how much a model is to think, in the words of the protocols.
+// effort sets how much a model is to think, in the words of the protocols. The template's variable
+// enable_thinking means thinking of any template, as it does where clients have no other word.
 func effort(r *chat.Request, v ordered.Value) {
+	if on := r.Kwargs.At("enable_thinking"); r.EnableThinking == nil && on.Kind() == ordered.Bool {
+		thinks := on.Bool()
+		r.EnableThinking = &thinks
+	}
 	if v.Text() == "" {
 		return
 	}

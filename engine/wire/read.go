@@ -75,6 +75,8 @@ type Answer struct {
 	Whole   bool // it came to its end
 	// Broken is the error with which the server ended it.
 	Broken string
+	// Lost tells that a fault made the reader leave text out, so that the message lacks it.
+	Lost   bool
 	Faults []Fault
 	Sealed []string // reasoning in sealed form
 	// Turn is the answer as a client hands it back: a message, items, or a turn with blocks.
@@ -112,6 +114,7 @@ func (a *Answer) expect(kind FaultKind, path, want string, found ordered.Value) 
 func (a *Answer) text(v ordered.Value, path string) string {
 	if v.Kind() != ordered.String {
 		a.expect(FaultShape, path, "a text", v)
+		a.Lost = true
 		return ""
 	}
 	a.characters(v, path)
@@ -132,6 +135,7 @@ func (a *Answer) maybe(v ordered.Value, path string) string {
 	}
 	if v.Kind() != ordered.String {
 		a.expect(FaultShape, path, "a text or null", v)
+		a.Lost = true
 		return ""
 	}
 	a.characters(v, path)
@@ -173,12 +177,12 @@ func (a *Answer) count(v ordered.Value, path string) int {
 	return n
 }
 
-// optional reads a number that may be missing.
-func (a *Answer) optional(v ordered.Value, path string) int {
-	if v.IsNull() {
-		return 0
+// counts demands usage, and reports whether it is there.
+func (a *Answer) counts(usage ordered.Value) bool {
+	if a.Counted = !usage.IsNull(); !a.Counted {
+		a.fault(FaultUsage, "usage is missing", "")
 	}
-	return a.count(v, path)
+	return a.Counted
 }
 
 // next demands that an index is the one that is expected.
@@ -192,10 +196,10 @@ func (a *Answer) next(v ordered.Value, path string, want int) bool {
 }
 
 // fresh demands that the id of a call is one that no other call has.
-func (a *Answer) fresh(id, path string) {
+func (a *Answer) fresh(kind FaultKind, id, path string) {
 	for _, c := range a.Message.ToolCalls {
 		if c.ID == id && id != "" {
-			a.fault(FaultID, indices.ReplaceAllString(path, "[]")+": two calls have the same id",
+			a.fault(kind, indices.ReplaceAllString(path, "[]")+": two calls have the same id",
 				"%q", id)
 		}
 	}
@@ -203,6 +207,9 @@ func (a *Answer) fresh(id, path string) {
 
 // take adds a part of an answer to the message.
 func (a *Answer) take(b *readBlock) {
+	if b.kind == lostBlock {
+		return
+	}
 	text := b.whole.String()
 	switch b.kind {
 	case "thinking", "reasoning":
@@ -232,6 +239,9 @@ func (a *Answer) named(name, kind string) {
 			"the event %q has data of the type %q", name, kind)
 	}
 }
+
+// lostBlock is the kind of a block whose beginning did not come.
+const lostBlock = "lost"
 
 // readBlock is a block or an item that is being read.
 type readBlock struct {

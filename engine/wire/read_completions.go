@@ -17,6 +17,7 @@ type completionsReader struct {
 	model string
 	ended bool // a finish reason came
 	done  bool // [DONE] came
+	early bool // usage came before the finish reason
 
 	content, reasoning strings.Builder
 	arguments          []*strings.Builder // of each call
@@ -60,10 +61,8 @@ func (r *completionsReader) Event(_ string, v ordered.Value) {
 		r.choice(choices.Items()[0])
 	case usage.IsNull():
 		a.fault(FaultShape, "a chunk has neither choices nor usage", "%s", ordered.Excerpt(v, 60))
-	case !r.ended:
-		a.fault(FaultOrder, "usage comes before the finish reason", "")
-		fallthrough
 	default:
+		r.early = r.early || !r.ended
 		if a.Counted {
 			a.fault(FaultUsage, "usage comes again", "")
 		}
@@ -87,6 +86,7 @@ func (r *completionsReader) choice(v ordered.Value) {
 	delta := v.At("delta")
 	if delta.Kind() != ordered.Object {
 		a.expect(FaultShape, "choices[0].delta", "an object", delta)
+		a.Lost = true
 	}
 	r.delta(delta)
 	switch reason := v.At("finish_reason"); {
@@ -143,6 +143,7 @@ func (a *Answer) reasoning(v ordered.Value, path string) string {
 func (r *completionsReader) call(v ordered.Value) {
 	a := &r.a
 	fault := func(kind FaultKind, cause string) {
+		a.Lost = true
 		a.fault(kind, "tool_calls: "+cause, "%s", ordered.Excerpt(v, 160))
 	}
 	calls := &a.Message.ToolCalls
@@ -169,7 +170,7 @@ func (r *completionsReader) call(v ordered.Value) {
 		if v.At("type").Text() != kind {
 			fault(FaultCall, "a call begins without its type")
 		}
-		a.fresh(id.Text(), "tool_calls[].id")
+		a.fresh(FaultCall, id.Text(), "tool_calls[].id")
 		*calls = append(*calls, chat.ToolCall{ID: id.Text(), Name: name.Text(), Complete: true})
 		a.Custom = append(a.Custom, kind == "custom")
 		r.arguments = append(r.arguments, new(strings.Builder))
@@ -203,11 +204,14 @@ var finishReasons = []chat.FinishReason{chat.FinishStop, chat.FinishToolCalls, c
 func (a *Answer) finishReason(v ordered.Value) {
 	if a.Finish = chat.FinishReason(v.Text()); !slices.Contains(finishReasons, a.Finish) {
 		a.expect(FaultShape, "choices[0].finish_reason", fmt.Sprintf("one of %q", finishReasons), v)
+		a.Finish = ""
 	}
 }
 
 func (a *Answer) completionUsage(usage ordered.Value) {
-	a.Counted = !usage.IsNull()
+	if !a.counts(usage) {
+		return
+	}
 	a.Usage = chat.Usage{Prompt: a.count(usage.At("prompt_tokens"), "usage.prompt_tokens"),
 		Completion: a.count(usage.At("completion_tokens"), "usage.completion_tokens")}
 	a.total(usage, "")
@@ -223,6 +227,9 @@ func (r *completionsReader) End() Answer {
 	a.Whole = r.ended && a.Broken == ""
 	a.Turn = []ordered.Value{a.completionTurn()}
 	a.event = 0
+	if r.ended && r.early {
+		a.fault(FaultOrder, "usage comes before the finish reason", "")
+	}
 	if !r.ended && a.Broken == "" {
 		a.fault(FaultEnd, "the stream ends without a finish reason", "")
 	}
@@ -256,6 +263,7 @@ func (chatCompletions) Read(v ordered.Value) Answer {
 	choices := v.At("choices").Items()
 	if len(choices) != 1 {
 		a.expect(FaultShape, "choices", "an array of one choice", v.At("choices"))
+		a.Lost = true
 		return a
 	}
 	a.Whole = true
@@ -302,7 +310,7 @@ func (a *Answer) wholeCall(v ordered.Value, path string) {
 		a.expect(FaultCall, path+".type", strconv.Quote(kind), v.At("type"))
 	}
 	id := v.At("id").Text()
-	a.fresh(id, path+".id")
+	a.fresh(FaultCall, id, path+".id")
 	key := argumentsKey[kind]
 	a.Message.ToolCalls = append(a.Message.ToolCalls, chat.ToolCall{ID: id,
 		Name:      f.At("name").Text(),

@@ -143,7 +143,12 @@ func (r *messagesReader) start(v ordered.Value) {
 func (r *messagesReader) current(v ordered.Value, kind string) bool {
 	if r.open == nil {
 		r.a.fault(FaultOrder, kind+" comes where no block is open", "")
-		return false
+		r.a.Lost = true
+		if kind == "content_block_stop" {
+			return false
+		}
+		r.open = &readBlock{kind: lostBlock}
+		r.blocks++
 	}
 	r.a.next(v.At("index"), kind+": index", r.blocks-1)
 	return true
@@ -163,10 +168,14 @@ func (r *messagesReader) delta(v ordered.Value) {
 	}
 	d := v.At("delta")
 	kind := d.At("type").Text()
+	if r.open.kind == lostBlock {
+		return
+	}
 	of, ok := blockDeltas[kind]
 	if !ok || of.block != r.open.kind {
 		r.a.fault(FaultShape, "a delta is of another type than its block", "%q in a block of the "+
 			"type %q", kind, r.open.kind)
+		r.a.Lost = true
 		return
 	}
 	text := r.a.text(d.At(of.key), "delta."+of.key)
@@ -183,7 +192,7 @@ func (r *messagesReader) delta(v ordered.Value) {
 func (r *messagesReader) close() {
 	b := r.open
 	r.open = nil
-	if b.kind == "thinking" && b.sealed == "" {
+	if b.kind == "thinking" && b.sealed == "" && r.state != afterMessage {
 		r.a.fault(FaultShape, "a block of thinking ends without a signature", "")
 	}
 	if b.kind == "tool_use" && b.whole.Len() == 0 {
@@ -197,6 +206,8 @@ func (a *Answer) closeBlock(b *readBlock) ordered.Value {
 	whole := b.whole.String()
 	a.take(b)
 	switch b.kind {
+	case lostBlock:
+		return ordered.Value{}
 	case "thinking":
 		a.Sealed = append(a.Sealed, b.sealed)
 		return typed(b.kind, text("thinking", whole), text("signature", b.sealed))
@@ -215,6 +226,7 @@ func (a *Answer) closeBlock(b *readBlock) ordered.Value {
 
 // End implements [Reader].
 func (r *messagesReader) End() Answer {
+	r.state = afterMessage
 	if r.open != nil {
 		r.close()
 	}
@@ -239,17 +251,19 @@ func (a *Answer) messageHead(m ordered.Value, path string) {
 // messageUsage reads counts; those that the last event does not repeat are from the first one.
 // Tokens of the prompt that were cached are counted apart.
 func (a *Answer) messageUsage(v, first ordered.Value) {
-	a.Counted = true
+	if !a.counts(v) {
+		return
+	}
+	a.Usage.Prompt = 0
 	for _, key := range [...]string{"input_tokens", "cache_creation_input_tokens",
 		"cache_read_input_tokens"} {
 		n := v.At(key)
 		if n.IsNull() {
 			n = first.At(key)
 		}
-		if n.IsNull() && key == "input_tokens" {
-			a.Counted = false
+		if !n.IsNull() || key == "input_tokens" {
+			a.Usage.Prompt += a.count(n, "usage."+key)
 		}
-		a.Usage.Prompt += a.optional(n, "usage."+key)
 	}
 	a.Usage.Completion = a.count(v.At("output_tokens"), "usage.output_tokens")
 }
@@ -288,10 +302,11 @@ func (a *Answer) messageBlock(v ordered.Value, path string) *readBlock {
 		b.sealed = a.text(v.At("data"), path+".data")
 	case "tool_use":
 		b.id, b.name = a.id(v.At("id"), path+".id"), a.id(v.At("name"), path+".name")
-		a.fresh(b.id, path+".id")
+		a.fresh(FaultID, b.id, path+".id")
 		b.whole.WriteString(v.At("input").String())
 	default:
 		a.expect(FaultShape, path+".type", "a block of this protocol's", v.At("type"))
+		a.Lost = true
 		return nil
 	}
 	return b
@@ -301,6 +316,7 @@ func (messages) Read(v ordered.Value) Answer {
 	var a Answer
 	a.messageHead(v, "")
 	a.kind(v.At("content"), "content", ordered.Array)
+	a.Lost = v.At("content").Kind() != ordered.Array
 	var content []ordered.Value
 	for i, block := range v.At("content").Items() {
 		path := fmt.Sprintf("content[%d]", i)

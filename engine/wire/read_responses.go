@@ -115,6 +115,7 @@ func (r *responsesReader) head(v ordered.Value, path string, statuses ...string)
 	a.word(v.At("status"), path+"status", statuses...)
 	a.id(v.At("model"), path+"model")
 	a.kind(v.At("output"), path+"output", ordered.Array)
+	a.Lost = a.Lost || v.At("output").Kind() != ordered.Array
 	a.kind(v.At("created_at"), path+"created_at", ordered.Number)
 	id := a.id(v.At("id"), path+"id")
 	if a.ID != "" && id != a.ID {
@@ -141,9 +142,10 @@ func (r *responsesReader) item(v ordered.Value, path string) *readBlock {
 		a.kind(v.At("summary"), path+".summary", ordered.Array)
 	case "function_call", "custom_tool_call":
 		b.id, b.name = a.id(v.At("call_id"), path+".call_id"), a.id(v.At("name"), path+".name")
-		a.fresh(b.id, path+".call_id")
+		a.fresh(FaultID, b.id, path+".call_id")
 	default:
 		a.expect(FaultShape, path+".type", "an item of this protocol's", v.At("type"))
+		a.Lost = true
 		return nil
 	}
 	return b
@@ -167,6 +169,14 @@ func (r *responsesReader) added(v ordered.Value) {
 func (r *responsesReader) current(kind string, v ordered.Value) bool {
 	if r.open == nil {
 		r.a.fault(FaultOrder, kind+" comes where no item is open", "")
+		r.a.Lost = true
+		if kind == "response.output_item.done" {
+			return false
+		}
+		r.open = &readBlock{kind: lostBlock}
+		r.items++
+	}
+	if r.open.kind == lostBlock {
 		return false
 	}
 	if id := v.At("item_id"); kind != "response.output_item.done" && id.Text() != r.open.item {
@@ -209,7 +219,7 @@ func (r *responsesReader) part(kind string, v ordered.Value) {
 // same demands that a whole text is its deltas put together.
 func (r *responsesReader) same(path string, v ordered.Value) {
 	if got, want := r.a.text(v, path), r.open.whole.String(); got != want &&
-		v.Kind() == ordered.String {
+		v.Kind() == ordered.String && !r.a.Lost {
 		r.a.fault(FaultText, path+" is not its deltas put together", "it is %s, they are %s",
 			ordered.Excerpt(ordered.Str(got), 60), ordered.Excerpt(ordered.Str(want), 60))
 	}
@@ -224,6 +234,7 @@ func (r *responsesReader) grow(base, end string, v ordered.Value) {
 	if r.open.kind != g.item {
 		r.a.fault(FaultShape, kind+" comes in an item of another type", "in one of the type %q",
 			r.open.kind)
+		r.a.Lost = true
 		return
 	}
 	if g.part {
@@ -249,6 +260,9 @@ func (r *responsesReader) grow(base, end string, v ordered.Value) {
 func (r *responsesReader) itemDone(v ordered.Value) {
 	const kind = "response.output_item.done"
 	if !r.current(kind, v) {
+		if r.open != nil { // its beginning did not come
+			r.done, r.open = append(r.done, v.At("item")), nil
+		}
 		return
 	}
 	b, item, a := r.open, v.At("item"), &r.a
@@ -290,6 +304,7 @@ func (r *responsesReader) finish(kind string, v ordered.Value) {
 	r.ended = true
 	if r.open != nil && kind != "response.failed" {
 		r.a.fault(FaultOrder, kind+" comes before the last item is done", "item %d", r.items-1)
+		r.close()
 	}
 	r.head(v, "response.", kind[len("response."):])
 	if kind == "response.failed" {
@@ -319,10 +334,11 @@ func (r *responsesReader) finish(kind string, v ordered.Value) {
 func (a *Answer) responseEnd(v ordered.Value, path string) {
 	a.Whole = true
 	usage := v.At("usage")
-	a.Counted = !usage.IsNull()
-	a.Usage = chat.Usage{Prompt: a.count(usage.At("input_tokens"), path+"usage.input_tokens"),
-		Completion: a.count(usage.At("output_tokens"), path+"usage.output_tokens")}
-	a.total(usage, path)
+	if a.counts(usage) {
+		a.Usage = chat.Usage{Prompt: a.count(usage.At("input_tokens"), path+"usage.input_tokens"),
+			Completion: a.count(usage.At("output_tokens"), path+"usage.output_tokens")}
+		a.total(usage, path)
+	}
 	switch details := v.At("incomplete_details"); {
 	case v.At("status").Text() == "incomplete":
 		a.Finish = chat.FinishLength

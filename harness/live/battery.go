@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/wire"
 	"github.com/goassay/assay/harness/standard"
 )
 
@@ -16,7 +16,9 @@ type scenario struct {
 	result  bool // only for templates that replay calls
 	trigger bool // a call is hoped for
 	follow  bool // its calls are answered, and the next turn runs as well
-	request string
+	// optional requests are beyond what most servers take: a refusal is a warning.
+	optional bool
+	request  string
 }
 
 // expand fills the requests in: TOOLS are the standard tools, WEATHER a call with its result,
@@ -66,16 +68,54 @@ var battery = [...]scenario{
 		request: `{"messages": [{"role": "user", "content": "Weather in Bern, then in Basel?"}, WEATHER], "tools": TOOLS, "parallel_tool_calls": false, "tool_choice": "required"}`},
 }
 
+// serverBattery has requests that only servers are asked, since they are about the words of
+// protocols.
+var serverBattery = [...]scenario{
+	{name: "strict", tools: true,
+		request: `{"messages": [{"role": "user", "content": "Weather in Bern?"}], "parallel_tool_calls": false, "tool_choice": "required",
+		"tools": [{"type": "function", "function": {"name": "get_weather", "description": "Weather", "strict": true, "parameters": {"type": "object",
+		"properties": {"city": {"type": "string"}, "unit": {"type": "string", "enum": ["celsius", "fahrenheit"]}},
+		"required": ["city", "unit"], "additionalProperties": false}}}]}`},
+	{name: "allowed-tools", tools: true, optional: true,
+		request: `{"messages": [{"role": "user", "content": "Weather in Bern?"}], "tools": TOOLS, "parallel_tool_calls": false,
+		"tool_choice": {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [
+		{"type": "function", "function": {"name": "list_notes"}}]}}}`},
+	{name: "custom-text", tools: true, optional: true, follow: true,
+		request: `{"messages": [{"role": "user", "content": "List the files."}], "parallel_tool_calls": false,
+		"tools": [{"type": "custom", "custom": {"name": "shell", "description": "Runs a command."}}],
+		"tool_choice": {"type": "custom", "custom": {"name": "shell"}}}`},
+	{name: "custom-grammar", tools: true, optional: true,
+		request: `{"messages": [{"role": "user", "content": "When does it begin?"}], "parallel_tool_calls": false,
+		"tools": [{"type": "custom", "custom": {"name": "clock", "description": "Takes a time.",
+		"format": {"type": "grammar", "grammar": {"syntax": "regex", "definition": "[0-2][0-9]:[0-5][0-9]"}}}}],
+		"tool_choice": {"type": "custom", "custom": {"name": "clock"}}}`},
+	{name: "reasoning-returned",
+		request: `{"messages": [{"role": "user", "content": "Name a city."}, {"role": "assistant", "reasoning_content": "Bern is one.", "content": "Bern."},
+		{"role": "user", "content": "Another one."}]}`},
+	{name: "error-returned", tools: true, result: true,
+		request: `{"messages": [{"role": "user", "content": "Weather in Bern?"},
+		{"role": "assistant", "content": null, "tool_calls": [{"id": "call00001", "type": "function",
+		"function": {"name": "get_weather", "arguments": "{\"city\": \"Bern\"}"}}]},
+		{"role": "tool", "tool_call_id": "call00001", "name": "get_weather", "content": "Error: no such place"}], "tools": TOOLS}`},
+}
+
 // answered returns a request with an answer's message and a result for each of its calls. Ids that
 // the output does not carry are numbered.
-func answered(request ordered.Value, m chat.Message) ordered.Value {
+func answered(request ordered.Value, a *wire.Answer) ordered.Value {
+	m := a.Message
 	calls := make([]ordered.Value, len(m.ToolCalls))
 	results := make([]ordered.Value, len(m.ToolCalls))
 	for i, call := range m.ToolCalls {
 		if call.ID == "" {
 			call.ID = fmt.Sprintf("call%05d", i+1)
 		}
-		calls[i] = call.Value()
+		if calls[i] = call.Value(); i < len(a.Custom) && a.Custom[i] {
+			calls[i] = ordered.ObjectOf(ordered.MemberOf("id", ordered.Str(call.ID)),
+				ordered.MemberOf("type", ordered.Str("custom")),
+				ordered.MemberOf("custom", ordered.ObjectOf(
+					ordered.MemberOf("name", ordered.Str(call.Name)),
+					ordered.MemberOf("input", ordered.Str(call.Arguments)))))
+		}
 		results[i] = ordered.ObjectOf(
 			ordered.Member{Key: "role", Value: ordered.Str("tool")},
 			ordered.Member{Key: "tool_call_id", Value: ordered.Str(call.ID)},

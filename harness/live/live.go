@@ -50,6 +50,7 @@ import (
 	"github.com/goassay/assay/engine/schema"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/stream"
+	"github.com/goassay/assay/engine/wire"
 	"github.com/goassay/assay/harness/rule"
 )
 
@@ -174,13 +175,13 @@ func (o *Options) done(out *Outcome) {
 // follow answers an answer's calls with results and runs the next turn.
 func (c *Chat) follow(ctx context.Context, out *Outcome, o Options) (*Outcome, error) {
 	s := scenario{name: out.Scenario + "-answered", tools: true}
-	request := answered(out.Request, out.Message)
+	request := answered(out.Request, &wire.Answer{Message: out.Message})
 	_, _, refused := c.prompts(out.Request, request)
 	if refused != nil { // some templates demand ids of a form that a grammar need not know
 		for i := range out.Message.ToolCalls {
 			out.Message.ToolCalls[i].ID = ""
 		}
-		request = answered(out.Request, out.Message)
+		request = answered(out.Request, &wire.Answer{Message: out.Message})
 	}
 	next, err := c.run(ctx, &s, request, o)
 	if err != nil {

@@ -49,7 +49,9 @@ func (s *Server) answer(a *asked) error {
 	switch {
 	case errors.Is(err, errStopped), errors.Is(err, errFull):
 		result.Cut = errors.Is(err, errFull)
-		err = nil
+		if result.Usage.Prompt = t.prompt; t.prompt == 0 { // the back end had counted at the end
+			result.Usage.Prompt, _ = s.o.Backend.Count(ctx, job.Prompt)
+		}
 	case err != nil:
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)

@@ -1,8 +1,6 @@
 package serve_test
 
 import (
-	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -34,6 +32,9 @@ func obey(tm *engine.Template) func(request ordered.Value) string {
 			text = "A greeting is due." + f.Close.Before + f.Close.Text + f.Close.After + text
 		}
 		grammar := request.At("grammar")
+		if _, word, ok := strings.Cut(prompt, "Repeat this word: "); ok {
+			text += word[:6]
+		}
 		if grammar.IsNull() {
 			return text
 		}
@@ -82,8 +83,7 @@ func toolFamilies(t *testing.T, test func(t *testing.T, src engine.Source, tm *e
 }
 
 // TestFamilies puts the battery of assay probe to the server with the template of every tool
-// family, and the requests of the two other protocols: there is no finding, and no fault in an
-// event.
+// family, in all protocols: there is no finding.
 func TestFamilies(t *testing.T) {
 	toolFamilies(t, func(t *testing.T, src engine.Source, tm *engine.Template) {
 		up := &servetest.Upstream{Dialect: "llama-server", Obey: obey(tm)}
@@ -123,64 +123,5 @@ func TestFamilies(t *testing.T) {
 				t.Errorf("%s: %s", r.Name, r.Text)
 			}
 		}
-		for _, choice := range []string{"auto", "required"} {
-			anthropic := map[string]string{"auto": "auto", "required": "any"}[choice]
-			responses := fmt.Sprintf(requests["/v1/responses"],
-				`, "include": ["reasoning.encrypted_content"], "tool_choice": "`+choice+`"%s`)
-			messages := fmt.Sprintf(requests["/v1/messages"],
-				`, "tool_choice": {"type": "`+anthropic+`"}%s`)
-			agree(t, server.URL, responses, wire.Responses)
-			agree(t, server.URL, messages, wire.Messages)
-		}
 	})
-}
-
-// agree asks for an answer in one piece and as a stream, and demands the same message and no fault.
-func agree(t *testing.T, root, body string, p wire.Protocol) {
-	t.Helper()
-	url := root + p.Path()
-	body = strings.Replace(strings.ReplaceAll(body, `"scripted"`, `"m"`), "500", "4000", 1)
-	status, text := post(t, url, fmt.Sprintf(body, ""))
-	v, err := ordered.ParseString(text)
-	if status != http.StatusOK || err != nil {
-		t.Errorf("%s: %d %s", url, status, text)
-		return
-	}
-	status, text = post(t, url, fmt.Sprintf(body, `, "stream": true`))
-	if status != http.StatusOK {
-		t.Errorf("%s: %d %s", url, status, text)
-	}
-	reader := p.Reader()
-	for e := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
-		name, data, _ := strings.Cut(e, "\ndata: ")
-		v, err := ordered.ParseString(data)
-		if err != nil {
-			t.Errorf("%s: %s: %v", url, data, err)
-		}
-		reader.Event(strings.TrimPrefix(name, "event: "), v)
-	}
-	one, streamed := p.Read(v), reader.End()
-	for _, a := range [...]wire.Answer{one, streamed} {
-		for _, f := range a.Faults {
-			t.Errorf("%s: %s", url, f)
-		}
-		if !a.Whole {
-			t.Errorf("%s: it does not end", url)
-		}
-	}
-	if a, b := canonical(one), canonical(streamed); a != b || one.Finish != streamed.Finish {
-		t.Errorf("%s: in one piece %s %s, streamed %s %s", url, a, one.Finish, b, streamed.Finish)
-	}
-}
-
-// canonical is a message without the ids of its calls, and with arguments as JSON.
-func canonical(a wire.Answer) string {
-	for i := range a.Message.ToolCalls {
-		c := &a.Message.ToolCalls[i]
-		c.ID = ""
-		if v, err := ordered.ParseString(c.Arguments); err == nil {
-			c.Arguments = ordered.Canonical(v)
-		}
-	}
-	return a.Message.Value().String()
 }

@@ -1,0 +1,359 @@
+package livetest
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/wire"
+)
+
+// kind names an event: by its name, or by its part of a chat completion.
+func (e Event) kind() string {
+	if e.Name != "" {
+		return e.Name
+	}
+	choices := e.Data.At("choices").Items()
+	if len(choices) == 0 {
+		return "usage"
+	}
+	delta := choices[0].At("delta")
+	calls := delta.At("tool_calls").Items()
+	switch {
+	case !choices[0].At("finish_reason").IsNull():
+		return "finish"
+	case !delta.At("role").IsNull():
+		return "role"
+	case len(calls) > 0 && !calls[0].At("id").IsNull():
+		return "call"
+	case len(calls) > 0:
+		return "arguments"
+	case !delta.At("reasoning_content").IsNull():
+		return "reasoning"
+	}
+	return "content"
+}
+
+// is reports whether an event is of a kind; a kind may be the end of one.
+func (e Event) is(kind string) bool { return strings.HasSuffix(e.kind(), kind) }
+
+// OK reports whether the reply is an answer.
+func (r *Reply) OK() bool { return r.Status == http.StatusOK && r.Request.Kind() == ordered.Object }
+
+// first is the place of the first event of a kind; -1 where there is none.
+func (r *Reply) first(kind string) int {
+	return slices.IndexFunc(r.Events, func(e Event) bool { return e.is(kind) })
+}
+
+// drop drops the events of a kind, the first only or all of them.
+func drop(kind string) func(*Reply) {
+	return func(r *Reply) {
+		r.Events = slices.DeleteFunc(r.Events, func(e Event) bool { return e.is(kind) })
+	}
+}
+
+// dropFirst drops the first event of a kind.
+func dropFirst(kind string) func(*Reply) {
+	return func(r *Reply) {
+		if i := r.first(kind); i >= 0 {
+			r.Events = slices.Delete(r.Events, i, i+1)
+		}
+	}
+}
+
+// twice sends the first event of a kind again.
+func twice(kind string) func(*Reply) {
+	return func(r *Reply) {
+		if i := r.first(kind); i >= 0 {
+			r.Events = slices.Insert(r.Events, i, r.Events[i])
+		}
+	}
+}
+
+// early sends the first event of a kind before the one that it follows.
+func early(kind string) func(*Reply) {
+	return func(r *Reply) {
+		if i := r.first(kind); i > 0 {
+			r.Events[i-1], r.Events[i] = r.Events[i], r.Events[i-1]
+		}
+	}
+}
+
+// at changes the data of the events of a kind.
+func at(kind string, change func(v ordered.Value) ordered.Value) func(*Reply) {
+	return func(r *Reply) {
+		for i, e := range r.Events {
+			if e.is(kind) {
+				r.Events[i].Data = change(e.Data)
+			}
+		}
+	}
+}
+
+// atFirst changes the data of the first event of a kind.
+func atFirst(kind string, change func(v ordered.Value) ordered.Value) func(*Reply) {
+	return func(r *Reply) {
+		if i := r.first(kind); i >= 0 {
+			r.Events[i].Data = change(r.Events[i].Data)
+		}
+	}
+}
+
+// body changes answers in one piece.
+func body(change func(v ordered.Value) ordered.Value) func(*Reply) {
+	return func(r *Reply) {
+		if !r.Stream && r.OK() {
+			r.Body = change(r.Body)
+		}
+	}
+}
+
+// set sets the member at a path.
+func set(v, member ordered.Value, path ...string) ordered.Value {
+	if len(path) > 1 {
+		member = set(v.At(path[0]), member, path[1:]...)
+	}
+	return v.With(path[0], member)
+}
+
+// to returns a change that sets the member at a path.
+func to(member ordered.Value, path ...string) func(ordered.Value) ordered.Value {
+	return func(v ordered.Value) ordered.Value { return set(v, member, path...) }
+}
+
+// without returns a change that removes a member.
+func without(key string) func(ordered.Value) ordered.Value {
+	return func(v ordered.Value) ordered.Value { return v.Without(key) }
+}
+
+// replace replaces a text in the JSON of a value; a value that is no JSON then stays as it is.
+func replace(v ordered.Value, old, with string) ordered.Value {
+	changed, err := ordered.ParseString(strings.ReplaceAll(v.String(), old, with))
+	if err != nil {
+		return v
+	}
+	return changed
+}
+
+// everywhere replaces a text in all that is sent.
+func everywhere(old, with string) func(*Reply) {
+	return func(r *Reply) {
+		if !r.OK() {
+			return
+		}
+		r.Body = replace(r.Body, old, with)
+		for i, e := range r.Events {
+			r.Events[i].Data = replace(e.Data, old, with)
+		}
+	}
+}
+
+// both makes two changes.
+func both(changes ...func(*Reply)) func(*Reply) {
+	return func(r *Reply) {
+		for _, change := range changes {
+			change(r)
+		}
+	}
+}
+
+// where changes the replies to some requests.
+func where(asks func(r *Reply) bool, change func(*Reply)) func(*Reply) {
+	return func(r *Reply) {
+		if r.OK() && asks(r) {
+			change(r)
+		}
+	}
+}
+
+// says reports whether a request has a text.
+func says(text string) func(*Reply) bool {
+	return func(r *Reply) bool { return strings.Contains(r.Request.String(), text) }
+}
+
+// The questions of the battery.
+var (
+	hello    = says("Say hello")
+	schema   = says("as JSON")
+	parallel = says("Bern and in Basel?")
+)
+
+// mode is the choice of tools in a protocol's words: "required" also for any, "named", "none", "".
+func mode(r *Reply) string {
+	choice := r.Request.At("tool_choice")
+	switch kind := choice.At("type").Text(); {
+	case kind == "any":
+		return "required"
+	case kind == "function", kind == "tool", kind == "custom":
+		return "named"
+	case kind != "":
+		return kind
+	}
+	return choice.Text()
+}
+
+func required(r *Reply) bool { return mode(r) == "required" }
+
+// inPieces and inStreams are replies of one way.
+func inPieces(r *Reply) bool  { return !r.Stream }
+func inStreams(r *Reply) bool { return r.Stream }
+
+// and joins conditions.
+func and(conditions ...func(*Reply) bool) func(*Reply) bool {
+	return func(r *Reply) bool {
+		for _, holds := range conditions {
+			if !holds(r) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// rewrite makes the reply anew: of an answer that package wire writes in one piece with these
+// members. Streams stay as they are.
+func message(content ordered.Value, calls ...ordered.Value) ordered.Value {
+	m := ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("assistant")),
+		ordered.MemberOf("content", content))
+	if calls != nil {
+		m = m.With("tool_calls", ordered.ArrayOf(calls...))
+	}
+	return m
+}
+
+// prose replaces an answer by a text and nothing else.
+func prose(text string) func(*Reply) {
+	return body(func(v ordered.Value) ordered.Value {
+		switch v.At("object").Text() {
+		case "chat.completion":
+			choice := v.At("choices").Items()[0].
+				With("message", message(ordered.Str(text))).
+				With("finish_reason", ordered.Str("stop"))
+			return v.With("choices", ordered.ArrayOf(choice))
+		case "response":
+			return v.With("output", ordered.ArrayOf(object(`{"type": "message", "id": "msg_x",
+				"role": "assistant", "status": "completed", "content": [{"type": "output_text",
+				"annotations": [], "text": `+ordered.Str(text).String()+`}]}`)))
+		}
+		return v.With("content", ordered.ArrayOf(object(`{"type": "text", "text": `+
+			ordered.Str(text).String()+`}`))).With("stop_reason", ordered.Str("end_turn"))
+	})
+}
+
+// called replaces an answer by calls of functions with arguments.
+func called(calls ...[2]string) func(*Reply) {
+	return body(func(v ordered.Value) ordered.Value {
+		var list []ordered.Value
+		for i, c := range calls {
+			id := `"call9000` + string(rune('0'+i)) + `"`
+			name, args := ordered.Str(c[0]).String(), ordered.Str(c[1]).String()
+			switch v.At("object").Text() {
+			case "chat.completion":
+				list = append(list, object(`{"id": `+id+`, "type": "function", "function": {"name": `+
+					name+`, "arguments": `+args+`}}`))
+			case "response":
+				list = append(list, object(`{"type": "function_call", "id": "fc_`+id[1:]+
+					`, "call_id": `+id+`, "status": "completed", "name": `+name+
+					`, "arguments": `+args+`}`))
+			default:
+				list = append(list, object(`{"type": "tool_use", "id": `+id+`, "name": `+name+
+					`, "input": `+c[1]+`}`))
+			}
+		}
+		switch v.At("object").Text() {
+		case "chat.completion":
+			choice := v.At("choices").Items()[0].
+				With("message", message(ordered.Value{}, list...)).
+				With("finish_reason", ordered.Str("tool_calls"))
+			return v.With("choices", ordered.ArrayOf(choice))
+		case "response":
+			return v.With("output", ordered.ArrayOf(list...))
+		}
+		return v.With("content", ordered.ArrayOf(list...)).
+			With("stop_reason", ordered.Str("tool_use"))
+	})
+}
+
+func object(text string) ordered.Value {
+	v, err := ordered.ParseString(text)
+	if err != nil {
+		panic(err) // the text is of this package
+	}
+	return v
+}
+
+// failing answers by an error.
+func failing(status int, body string) func(*Reply) {
+	return func(r *Reply) { r.Status, r.Stream, r.Body = status, false, object(body) }
+}
+
+// refused changes the refusals of wrong requests.
+func refused(change func(*Reply)) func(*Reply) {
+	return func(r *Reply) {
+		if r.Status != http.StatusOK {
+			change(r)
+		}
+	}
+}
+
+// lasting makes a change that remembers.
+func lasting(change func() func(*Reply)) func() func(*Reply) {
+	return func() func(*Reply) {
+		var mu sync.Mutex
+		do := change()
+		return func(r *Reply) {
+			mu.Lock()
+			defer mu.Unlock()
+			do(r)
+		}
+	}
+}
+
+// always makes a change that remembers nothing.
+func always(change func(*Reply)) func() func(*Reply) {
+	return func() func(*Reply) { return change }
+}
+
+// deltaText changes the text of the first delta of content, reasoning or arguments.
+func deltaText(part string, change func(text string) string) func(*Reply) {
+	return func(r *Reply) {
+		kind, path := part, []string(nil)
+		switch r.Protocol {
+		case wire.ChatCompletions:
+			atFirst(part, func(v ordered.Value) ordered.Value {
+				delta := Chunk(v)
+				if calls := delta.At("tool_calls").Items(); len(calls) > 0 {
+					f := calls[0].At("function")
+					return WithDelta(v, delta.With("tool_calls", ordered.ArrayOf(
+						calls[0].With("function", f.With("arguments",
+							ordered.Str(change(f.At("arguments").Text())))))))
+				}
+				key := map[string]string{"content": "content",
+					"reasoning": "reasoning_content"}[part]
+				return WithDelta(v, delta.With(key, ordered.Str(change(delta.At(key).Text()))))
+			})(r)
+			return
+		case wire.Responses:
+			kind = map[string]string{"content": "output_text.delta",
+				"reasoning": "reasoning_text.delta",
+				"arguments": "function_call_arguments.delta"}[part]
+			path = []string{"delta"}
+		default:
+			kind = "content_block_delta"
+			key := map[string]string{"content": "text", "reasoning": "thinking",
+				"arguments": "partial_json"}[part]
+			for i, e := range r.Events {
+				if d := e.Data.At("delta", key); e.is(kind) && !d.IsNull() {
+					r.Events[i].Data = set(e.Data, ordered.Str(change(d.Text())), "delta", key)
+					return
+				}
+			}
+			return
+		}
+		atFirst(kind, func(v ordered.Value) ordered.Value {
+			return set(v, ordered.Str(change(v.At(path...).Text())), path...)
+		})(r)
+	}
+}
