@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/model/hub"
+	"github.com/goassay/assay/engine/model/modeldir"
 )
 
 // remote has the flags of commands that take a model on the Hub.
@@ -66,6 +67,43 @@ func (r *remote) ref(text string) (hub.Ref, error) {
 	ref, err := hub.ParseRef(text)
 	ref.Revision = r.revision
 	return ref, err
+}
+
+// folder reads the templates of a repository: those of its files, and of one model file or of all.
+func (r *remote) folder(c *call, ref hub.Ref, all bool) (*hub.Repo, *modeldir.Folder, error) {
+	client, err := r.client(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	repo, err := client.Repo(c.ctx, ref.Repo, ref.Revision)
+	if err != nil {
+		return nil, nil, verdict(err)
+	}
+	var chosen error
+	models := func(files []string) []string {
+		if all || len(files) == 0 && ref.File == "" {
+			return files
+		}
+		parts, err := repo.Choose(ref.File)
+		if chosen = err; err != nil {
+			return nil
+		}
+		return []string{parts[0].Name}
+	}
+	folder, err := modeldir.Read(client.FS(c.ctx, repo), modeldir.Options{Models: models})
+	if err == nil {
+		err = chosen
+	}
+	if err != nil {
+		return nil, nil, verdict(err)
+	}
+	for _, p := range folder.Problems {
+		// A file that could not be fetched says nothing of the model.
+		if broken := new(hub.Error); errors.As(p.Err, &broken) {
+			return nil, nil, verdict(broken)
+		}
+	}
+	return repo, folder, nil
 }
 
 // verdict makes a failure of an error that judges a model; the rest keeps an answer from being

@@ -5,16 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/wire"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/openai"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
+	"github.com/goassay/assay/harness/subject"
 )
 
 // keyVariable is where a server's API key is taken from. It has a name of its own, so that no key
@@ -24,10 +29,13 @@ const keyVariable = "ASSAY_API_KEY"
 var probeCommand = command{
 	group: serving, name: "probe", args: "URL", takes: arity{1, 1, "the address of a server"},
 	files: cobra.NoFileCompletions,
-	short: "put an OpenAI-compatible server through a battery of requests, and check its answers",
-	long: `Each request is answered in one piece and as a stream, and both answers are held to the
-rules of docs/server-rules.md. The template is that of --template, else the one that the server
-gives. An API key is taken from the environment variable` + keyVariable + ".",
+	short: "put a server through a battery of requests in three protocols, and check its answers",
+	long: `Each request is sent in chat completions, Responses and Messages, as far as the server has
+them, and answered in one piece and as a stream. All answers are held to the rules of
+docs/server-rules.md, and to each other. The template is that of --template, else the one that the
+server gives, else, with --hub, that of the model's repository; without one, markers that leak are
+those of all known formats. An API key is taken from the environment variable ` + keyVariable +
+		".",
 	setup: func(flags *flagSet) func(*call) error {
 		p := new(probe)
 		flags.category("The server")
@@ -35,6 +43,10 @@ gives. An API key is taken from the environment variable` + keyVariable + ".",
 			"that the server lists)")
 		flags.StringVar(&p.template, "template", "", "use this `TEMPLATE` instead of the one "+
 			"that the server gives")
+		flags.BoolVar(&p.hub, "hub", false, "where the server gives no template, read that of the "+
+			"repository which it names as its model, from the Hugging Face Hub")
+		flags.StringArrayVar(&p.protocols, "protocol", nil, "speak this `PROTOCOL` only: "+
+			strings.Join(protocolNames(), ", ")+"; may be given again")
 		flags.BoolVar(&p.raw, "raw", false, "compare the answers with this parser's as well, where "+
 			"the server gives the text that the model wrote")
 		flags.StringVar(&p.extra, "extra", "", "an `OBJECT` whose members every request has as well, such as '{\"cache_prompt\": false}'")
@@ -42,6 +54,7 @@ gives. An API key is taken from the environment variable` + keyVariable + ".",
 			"in which nothing comes")
 		// most servers repeat themselves then
 		p.sampling = samplingFlags(flags, 0, "of the server's sampler")
+		p.remote = remoteFlags(flags)
 		p.output = outputFlags(flags)
 		return p.run
 	},
@@ -52,7 +65,9 @@ type probe struct {
 	output          *output
 	model, template string
 	extra           string
-	raw             bool
+	protocols       []string
+	raw, hub        bool
+	remote          *remote
 	silence         time.Duration
 	sampling        *sampling
 }
@@ -75,6 +90,9 @@ func (p *probe) run(c *call) error {
 	}
 	v := &live.Server{Client: client, Raw: p.raw, Sampling: p.sampling.of(), Max: p.sampling.max,
 		MaxFree: p.sampling.maxFree, Extra: extra}
+	if err := p.speak(c, v); err != nil {
+		return err
+	}
 	if err := p.ask(c.ctx, c, v); err != nil {
 		return err
 	}
@@ -86,6 +104,56 @@ func (p *probe) run(c *call) error {
 	}
 	return p.output.write(c, &report.Report{Command: "probe", Version: version(),
 		Rules: live.Rules(), Results: results})
+}
+
+// protocolNames are the names by which --protocol takes protocols.
+func protocolNames() []string {
+	var names []string
+	for _, p := range wire.All {
+		names = append(names, strings.ReplaceAll(p.Name(), " ", "-"))
+	}
+	return names
+}
+
+// speak chooses the protocols: those that are named, else those that the server has.
+func (p *probe) speak(c *call, v *live.Server) error {
+	for _, name := range p.protocols {
+		i := slices.Index(protocolNames(), name)
+		if i < 0 {
+			return usageError{fmt.Errorf("--protocol: expected one of %s, found %q",
+				strings.Join(protocolNames(), ", "), name)}
+		}
+		v.Protocols = append(v.Protocols, wire.All[i])
+	}
+	if v.Protocols != nil {
+		return nil
+	}
+	var err error
+	if v.Protocols, err = live.Spoken(c.ctx, v.Client); err != nil {
+		return err
+	}
+	for _, p := range wire.All {
+		if len(v.Protocols) > 0 && !slices.Contains(v.Protocols, p) {
+			c.note("the server has no %s: the protocol is left out", p.Path())
+		}
+	}
+	if len(v.Protocols) == 0 { // a server of none is one that answers wrongly
+		v.Protocols = wire.All[:1]
+	}
+	return nil
+}
+
+// onHub reads the template of a repository that has a model's name.
+func (p *probe) onHub(c *call, name string) (subject.Source, error) {
+	ref, err := p.remote.ref(hub.Scheme + name)
+	if err != nil {
+		return subject.Source{}, err
+	}
+	_, folder, err := p.remote.folder(c, ref, false)
+	if err != nil {
+		return subject.Source{}, err
+	}
+	return subject.NewModel(ref.String(), "", folder).Taken()
 }
 
 // ask asks the server for its model and template, where they are not given.
@@ -110,13 +178,20 @@ func (p *probe) ask(ctx context.Context, c *call, v *live.Server) error {
 			src.BOS, src.EOS = own.BOS, own.EOS
 		}
 	}
+	if src.Text == "" && p.hub {
+		own, err := p.onHub(c, v.Model)
+		if err != nil {
+			return fmt.Errorf("--hub: %w", err)
+		}
+		src = own.Source
+	}
 	if src.Text == "" {
 		if p.raw {
 			return errors.New("--raw needs the template, which the server does not give; name it " +
 				"with --template")
 		}
-		fmt.Fprintln(c.stderr, "the server does not give its template: markers that leak are not "+
-			"looked for; --template names it")
+		c.note("the server does not give its template: markers of every known format are looked " +
+			"for; --template names it")
 		return nil
 	}
 	// the server's clock is not ours to set

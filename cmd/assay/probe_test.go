@@ -10,6 +10,8 @@ import (
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/wire"
+	"github.com/goassay/assay/harness/fakehub"
 	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/live/livetest"
 	"github.com/goassay/assay/harness/subject"
@@ -58,6 +60,8 @@ func TestProbe(t *testing.T) {
 		t.Fatal(err)
 	}
 	right := serveFamily(t, "qwen3", livetest.Options{Source: "own", Raw: true})
+	old := serveFamily(t, "qwen3", livetest.Options{Source: "own",
+		Only: []wire.Protocol{wire.ChatCompletions}})
 	silent := serveFamily(t, "qwen3", livetest.Options{})
 	wrong := serveFamily(t, "qwen3",
 		livetest.Options{Source: "own", Alter: func(r *livetest.Reply) { r.Tail = "" }})
@@ -76,7 +80,10 @@ func TestProbe(t *testing.T) {
 	}{
 		{"right", []string{right, "--raw", "--junit", junit}, exitOK, " passed, 0 failed", ""},
 		{"right, below /v1", []string{right + "/v1", "--model", "other", "-v"}, exitOK, "other: ok: content/stream-agrees [S014]", ""},
-		{"without a template", []string{silent}, exitOK, " passed, 0 failed", "--template names it"},
+		{"without a template", []string{silent}, exitOK, " passed, 0 failed", "markers of every known format are looked for"},
+		{"one protocol", []string{right, "--protocol", "messages", "-v"}, exitOK, "fake: ok: stop/stops-obeyed [S034]", ""},
+		{"an unknown protocol", []string{right, "--protocol", "grpc"}, exitUsage, "", "--protocol: expected one of chat-completions, responses, messages, found \"grpc\""},
+		{"a server of one protocol", []string{old}, exitOK, " passed, 0 failed", "the server has no /v1/messages: the protocol is left out"},
 		{"with a template of ours", []string{silent, "--template", template}, exitOK, " passed, 0 failed", ""},
 		{"raw without a template", []string{silent, "--raw"}, exitUsage, "", "--raw needs the template"},
 		{"without tools", []string{toolless}, exitOK, " passed, 0 failed", "requests with tools are left out"},
@@ -136,6 +143,37 @@ func TestProbeKey(t *testing.T) {
 	for _, g := range got {
 		if g == "other" {
 			t.Error("a redirect was followed")
+		}
+	}
+}
+
+// TestProbeHub reads the template of the repository that the server names as its model.
+func TestProbeHub(t *testing.T) {
+	h := fakehub.New()
+	t.Cleanup(h.Close)
+	text, err := corpus.FS.ReadFile("qwen3/" + families.OwnTemplate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Repo("owner/model").Put("chat_template.jinja", text)
+	url := serveFamily(t, "qwen3", livetest.Options{Raw: true})
+	env := map[string]string{"HF_ENDPOINT": h.URL(), "HF_HOME": t.TempDir()}
+	for _, tt := range []struct {
+		model  string
+		status int
+		part   string
+	}{
+		{"owner/model", exitOK, " passed, 0 failed"},
+		{"owner/other", exitUsage, "--hub: "},
+		{"no repository", exitUsage, "--hub: "},
+	} {
+		var out, err strings.Builder
+		c := &call{stdin: strings.NewReader(""), stdout: &out, stderr: &err,
+			getenv: func(name string) string { return env[name] }}
+		status := c.main([]string{"probe", url, "--hub", "--raw", "--model", tt.model,
+			"--protocol", "chat-completions"})
+		if status != tt.status || !strings.Contains(out.String()+err.String(), tt.part) {
+			t.Errorf("%s: status %d\n%s%s", tt.model, status, out.String(), err.String())
 		}
 	}
 }

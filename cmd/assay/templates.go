@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/model/hub"
-	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/report"
@@ -80,37 +79,9 @@ func (l *listing) onHub(c *call) error {
 	if err != nil {
 		return err
 	}
-	client, err := l.client(c)
+	repo, folder, err := l.folder(c, ref, l.all)
 	if err != nil {
 		return err
-	}
-	repo, err := client.Repo(c.ctx, ref.Repo, ref.Revision)
-	if err != nil {
-		return verdict(err)
-	}
-	var chosen error
-	models := func(files []string) []string {
-		if l.all || len(files) == 0 && ref.File == "" {
-			return files
-		}
-		parts, err := repo.Choose(ref.File)
-		if chosen = err; err != nil {
-			return nil
-		}
-		return []string{parts[0].Name}
-	}
-	folder, err := modeldir.Read(client.FS(c.ctx, repo), modeldir.Options{Models: models})
-	if err == nil {
-		err = chosen
-	}
-	if err != nil {
-		return verdict(err)
-	}
-	for _, p := range folder.Problems {
-		// A file that could not be fetched says nothing of the model.
-		if broken := new(hub.Error); errors.As(p.Err, &broken) {
-			return verdict(broken)
-		}
 	}
 	found := survey.Of(subject.NewModel(ref.String(), "", folder).Limited(l.limits.of(c)))
 	v := found.Value().With("repository", ordered.Str(repo.ID)).

@@ -417,7 +417,7 @@ func (r *run) apart(s *sheet, p wire.Protocol, members []*asked) {
 // counted compares /v1/messages/count_tokens with the usage of answers.
 func (r *run) counted(ctx context.Context) error {
 	free := r.free[wire.Messages]
-	if free == nil || !free.Counted || free.Usage.Prompt == 0 || !slices.Contains(r.v.protocols(), wire.Messages) {
+	if free == nil || !free.Counted || free.Usage.Prompt == 0 {
 		return nil
 	}
 	q, err := r.v.question("count-tokens", battery[0].request)
@@ -431,7 +431,7 @@ func (r *run) counted(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	if err != nil || !a.OK() {
-		return nil // no part of what every server has
+		return nil // not every server has the path
 	}
 	q.s.look(ruleCounted)
 	n, err := strconv.Atoi(a.JSON.At("input_tokens").Text())

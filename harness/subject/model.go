@@ -136,9 +136,9 @@ func located(dir string, err error) modeldir.Problem {
 	return p
 }
 
-// taken is the source that transformers takes from the folder for requests with tools, or llama.cpp
+// Taken is the source that transformers takes from the folder for requests with tools, or llama.cpp
 // from the first model file.
-func (m *Model) taken() (Source, error) {
+func (m *Model) Taken() (Source, error) {
 	for _, p := range m.Picks() {
 		if p.Of != "" && p.Loader != modeldir.LlamaCPP {
 			continue
@@ -180,7 +180,7 @@ func (m *Model) Hint() string {
 
 // all are the one that is taken and the other templates of the same file, each text once.
 func (m *Model) all() ([]Source, error) {
-	taken, err := m.taken()
+	taken, err := m.Taken()
 	if err != nil {
 		return nil, err
 	}
