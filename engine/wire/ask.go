@@ -119,14 +119,14 @@ func (responses) Ask(request ordered.Value) (ordered.Value, error) {
 	a.set("input", a.input())
 	a.responseTools()
 	if schema := a.schema(); !schema.IsNull() {
-		a.set("text", ordered.ObjectOf(member("format", ordered.ObjectOf(append(
+		a.set("text", ordered.ObjectOf(ordered.MemberOf("format", ordered.ObjectOf(append(
 			[]ordered.Member{text("type", "json_schema")}, schema.Members()...)...))))
 	}
 	if v := request.At("parallel_tool_calls"); !v.IsNull() {
 		a.set("parallel_tool_calls", v)
 	}
 	if v := request.At("reasoning_effort"); !v.IsNull() {
-		a.set("reasoning", ordered.ObjectOf(member("effort", v)))
+		a.set("reasoning", ordered.ObjectOf(ordered.MemberOf("effort", v)))
 	}
 	if request.At("continue_final_message").Bool() {
 		a.none("continue_final_message")
@@ -162,10 +162,10 @@ func (a *asking) input() ordered.Value {
 				kind = "custom_tool_call_output"
 			}
 			items = append(items, typed(kind, text("call_id", id),
-				member("output", a.content(content, "input_text"))))
+				ordered.MemberOf("output", a.content(content, "input_text"))))
 		case role != "assistant":
 			items = append(items, ordered.ObjectOf(text("role", role),
-				member("content", a.content(content, "input_text"))))
+				ordered.MemberOf("content", a.content(content, "input_text"))))
 		default:
 			items = append(items, a.turnItems(m, i, custom)...)
 		}
@@ -178,25 +178,26 @@ func (a *asking) turnItems(m ordered.Value, number int, custom map[string]bool) 
 	var items []ordered.Value
 	if reasoning := reasoningIn(m); reasoning != "" {
 		items = append(items, typed("reasoning", text("id", "rs_"+strconv.Itoa(number)),
-			member("summary", ordered.ArrayOf()), member("content", ordered.ArrayOf(
+			ordered.MemberOf("summary", ordered.ArrayOf()), ordered.MemberOf("content", ordered.ArrayOf(
 				typed("reasoning_text", text("text", reasoning))))))
 	}
 	calls := m.At("tool_calls").Items()
 	if content := m.At("content"); !content.IsNull() && content.Text() != "" ||
 		content.Kind() == ordered.Array || len(calls) == 0 {
 		items = append(items, ordered.ObjectOf(text("role", "assistant"),
-			member("content", a.content(content, "output_text"))))
+			ordered.MemberOf("content", a.content(content, "output_text"))))
 	}
 	for _, c := range calls {
 		if c.At("type").Text() == "custom" {
 			custom[c.At("id").Text()] = true
-			items = append(items, typed("custom_tool_call", member("call_id", c.At("id")),
-				member("name", c.At("custom", "name")), member("input", c.At("custom", "input"))))
+			items = append(items, typed("custom_tool_call", ordered.MemberOf("call_id", c.At("id")),
+				ordered.MemberOf("name", c.At("custom", "name")),
+				ordered.MemberOf("input", c.At("custom", "input"))))
 			continue
 		}
-		items = append(items, typed("function_call", member("call_id", c.At("id")),
-			member("name", c.At("function", "name")),
-			member("arguments", c.At("function", "arguments"))))
+		items = append(items, typed("function_call", ordered.MemberOf("call_id", c.At("id")),
+			ordered.MemberOf("name", c.At("function", "name")),
+			ordered.MemberOf("arguments", c.At("function", "arguments"))))
 	}
 	return items
 }
@@ -230,8 +231,8 @@ func (a *asking) responseTools() {
 		for _, t := range allowed.At("tools").Items() {
 			refs = append(refs, flatTool(t))
 		}
-		a.set("tool_choice", typed("allowed_tools", member("mode", allowed.At("mode")),
-			member("tools", ordered.ArrayOf(refs...))))
+		a.set("tool_choice", typed("allowed_tools", ordered.MemberOf("mode", allowed.At("mode")),
+			ordered.MemberOf("tools", ordered.ArrayOf(refs...))))
 	case "":
 		if !choice.IsNull() {
 			a.set("tool_choice", choice)
@@ -252,7 +253,8 @@ func (messages) Ask(request ordered.Value) (ordered.Value, error) {
 	a.messageTools()
 	config := ordered.ObjectOf()
 	if schema := a.schema(); !schema.IsNull() {
-		config = config.With("format", typed("json_schema", member("schema", schema.At("schema"))))
+		config = config.With("format",
+			typed("json_schema", ordered.MemberOf("schema", schema.At("schema"))))
 	}
 	if v := request.At("reasoning_effort"); !v.IsNull() {
 		config = config.With("effort", v)
@@ -264,7 +266,8 @@ func (messages) Ask(request ordered.Value) (ordered.Value, error) {
 		thinking := typed("disabled")
 		if on.Bool() {
 			n, _ := strconv.Atoi(most.Text())
-			thinking = typed("enabled", member("budget_tokens", ordered.Int(min(1024, n-1))))
+			thinking = typed("enabled",
+				ordered.MemberOf("budget_tokens", ordered.Int(min(1024, n-1))))
 		}
 		a.set("thinking", thinking)
 	}
@@ -295,8 +298,8 @@ func (a *asking) turns() {
 		content, role := m.At("content"), m.At("role").Text()
 		if role == "tool" {
 			results = append(results, typed("tool_result",
-				member("tool_use_id", m.At("tool_call_id")),
-				member("content", a.content(content, "text"))))
+				ordered.MemberOf("tool_use_id", m.At("tool_call_id")),
+				ordered.MemberOf("content", a.content(content, "text"))))
 			continue
 		}
 		flush()
@@ -340,8 +343,8 @@ func (a *asking) turnBlocks(m ordered.Value) ordered.Value {
 		if err != nil || input.Kind() != ordered.Object {
 			a.none("a call without an object of arguments")
 		}
-		blocks = append(blocks, typed("tool_use", member("id", c.At("id")),
-			member("name", c.At("function", "name")), member("input", input)))
+		blocks = append(blocks, typed("tool_use", ordered.MemberOf("id", c.At("id")),
+			ordered.MemberOf("name", c.At("function", "name")), ordered.MemberOf("input", input)))
 	}
 	return chat.MessageOf("assistant", ordered.ArrayOf(blocks...))
 }
@@ -353,7 +356,7 @@ func (a *asking) messageTools() {
 		if f.IsNull() {
 			a.none("a custom tool")
 		}
-		tool := ordered.ObjectOf(member("name", f.At("name")))
+		tool := ordered.ObjectOf(ordered.MemberOf("name", f.At("name")))
 		if d := f.At("description"); !d.IsNull() {
 			tool = tool.With("description", d)
 		}
@@ -381,7 +384,7 @@ func (a *asking) messageTools() {
 	case choice.IsNull(), choice.Text() == "auto":
 		to = typed("auto")
 	case choice.At("type").Text() == "function":
-		to = typed("tool", member("name", choice.At("function", "name")))
+		to = typed("tool", ordered.MemberOf("name", choice.At("function", "name")))
 	default:
 		a.none("tool_choice " + choice.At("type").Text())
 	}

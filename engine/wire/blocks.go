@@ -270,8 +270,8 @@ func freeTool(name, description, pattern string) ordered.Value {
 		input = input.With("pattern", ordered.Str("^(?:"+pattern+")$"))
 	}
 	return chat.ToolOf(name, description, typed("object",
-		member("properties", ordered.ObjectOf(member(inputKey, input))),
-		member("required", ordered.ArrayOf(ordered.Str(inputKey)))))
+		ordered.MemberOf("properties", ordered.ObjectOf(ordered.MemberOf(inputKey, input))),
+		ordered.MemberOf("required", ordered.ArrayOf(ordered.Str(inputKey)))))
 }
 
 // customTool reads a custom tool's declaration; path is its own.

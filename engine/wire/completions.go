@@ -330,9 +330,9 @@ var openAICodes = [...]string{Unauthorized: "invalid_api_key", NotFound: "not_fo
 
 // openAIRefusal is a refusal in both of OpenAI's protocols.
 func openAIRefusal(r *Refusal) (int, ordered.Value) {
-	return r.Status(), ordered.ObjectOf(member("error", ordered.ObjectOf(
+	return r.Status(), ordered.ObjectOf(ordered.MemberOf("error", ordered.ObjectOf(
 		text("message", r.Error()), text("type", openAITypes[r.Reason]),
-		member("param", orNull(r.Param)), member("code", orNull(openAICode(r))))))
+		ordered.MemberOf("param", orNull(r.Param)), ordered.MemberOf("code", orNull(openAICode(r))))))
 }
 
 func openAICode(r *Refusal) string {
@@ -353,5 +353,5 @@ func orNull(s string) ordered.Value {
 // Model returns a model as OpenAI's API lists it. Created is in seconds since 1970.
 func Model(name string, created int64) ordered.Value {
 	return ordered.ObjectOf(text("id", name), text("object", "model"),
-		member("created", ordered.Num(strconv.FormatInt(created, 10))), text("owned_by", "assay"))
+		ordered.MemberOf("created", ordered.Num(strconv.FormatInt(created, 10))), text("owned_by", "assay"))
 }

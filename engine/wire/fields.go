@@ -101,10 +101,10 @@ func (f *fields) sampling() ordered.Value {
 			s.whole && n != float64(int64(n)) {
 			f.refuse(expected(s.name, fmt.Sprintf("a number from %g to %g", s.least, s.most), v))
 		}
-		set = append(set, member(s.name, v))
+		set = append(set, ordered.MemberOf(s.name, v))
 	}
 	if v := f.v.At("logit_bias"); v.Kind() == ordered.Object && len(v.Members()) > 0 {
-		set = append(set, member("logit_bias", v))
+		set = append(set, ordered.MemberOf("logit_bias", v))
 	}
 	if set == nil {
 		return ordered.Value{}

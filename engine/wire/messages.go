@@ -54,7 +54,7 @@ func decodeMessages(body ordered.Value, s *Sealer) (*Request, error) {
 		f.refuse(expected("stop_sequences", "a list of texts", f.v.At("stop_sequences")))
 	}
 	in := &turnReader{f: f, s: s}
-	request := ordered.ObjectOf(member("messages", ordered.ArrayOf(in.read(body)...)))
+	request := ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(in.read(body)...)))
 	if in.continued {
 		request = request.With("continue_final_message", ordered.Boolean(true))
 	}
@@ -178,7 +178,7 @@ func (in *turnReader) read(body ordered.Value) []ordered.Value {
 		content := m.At("content")
 		switch content.Kind() {
 		case ordered.String:
-			content = ordered.ArrayOf(typed("text", member("text", content)))
+			content = ordered.ArrayOf(typed("text", ordered.MemberOf("text", content)))
 		case ordered.Array:
 		default:
 			in.f.refuse(expected(path+".content", "a text or a list of blocks", content))
@@ -249,7 +249,8 @@ func (in *turnReader) user(content ordered.Value, path string) {
 				result = failed(result)
 			}
 			in.messages = append(in.messages, ordered.ObjectOf(text("role", "tool"),
-				text("tool_call_id", in.textAt(b, at, "tool_use_id")), member("content", result)))
+				text("tool_call_id", in.textAt(b, at, "tool_use_id")),
+				ordered.MemberOf("content", result)))
 		default:
 			in.f.refuse(unsupported(at+".type",
 				fmt.Sprintf("a block of the type %q; %s", kind, textOnly)))
@@ -354,8 +355,8 @@ func (w *messageWriter) send(kind string, more ...ordered.Member) {
 
 func (w *messageWriter) Begin(dst []byte, promptTokens int) []byte {
 	w.dst = dst
-	w.send("message_start", member("message", w.message(ordered.ArrayOf(), ordered.Value{},
-		ordered.Value{}, chat.Usage{Prompt: promptTokens})))
+	w.send("message_start", ordered.MemberOf("message", w.message(ordered.ArrayOf(),
+		ordered.Value{}, ordered.Value{}, chat.Usage{Prompt: promptTokens})))
 	return w.dst
 }
 
@@ -365,7 +366,7 @@ func (w *messageWriter) Delta(dst []byte, d chat.Delta) []byte {
 	return w.dst
 }
 
-func index(b *block) ordered.Member { return member("index", ordered.Int(b.index)) }
+func index(b *block) ordered.Member { return ordered.MemberOf("index", ordered.Int(b.index)) }
 
 func (w *messageWriter) begun(b *block) {
 	var v ordered.Value
@@ -376,13 +377,13 @@ func (w *messageWriter) begun(b *block) {
 		v = typed("text", text("text", ""))
 	default:
 		v = typed("tool_use", text("id", b.id), text("name", b.name),
-			member("input", ordered.ObjectOf()))
+			ordered.MemberOf("input", ordered.ObjectOf()))
 	}
-	w.send("content_block_start", index(b), member("content_block", v))
+	w.send("content_block_start", index(b), ordered.MemberOf("content_block", v))
 }
 
 func (w *messageWriter) delta(b *block, kind, key, more string) {
-	w.send("content_block_delta", index(b), member("delta", typed(kind, text(key, more))))
+	w.send("content_block_delta", index(b), ordered.MemberOf("delta", typed(kind, text(key, more))))
 }
 
 func (w *messageWriter) grown(b *block, more string) {
@@ -419,18 +420,19 @@ func stopReason(e End) string {
 }
 
 func usage(u chat.Usage) ordered.Member {
-	return member("usage", ordered.ObjectOf(
-		member("input_tokens", ordered.Int(u.Prompt)),
-		member("cache_creation_input_tokens", ordered.Int(0)),
-		member("cache_read_input_tokens", ordered.Int(0)),
-		member("output_tokens", ordered.Int(u.Completion))))
+	return ordered.MemberOf("usage", ordered.ObjectOf(
+		ordered.MemberOf("input_tokens", ordered.Int(u.Prompt)),
+		ordered.MemberOf("cache_creation_input_tokens", ordered.Int(0)),
+		ordered.MemberOf("cache_read_input_tokens", ordered.Int(0)),
+		ordered.MemberOf("output_tokens", ordered.Int(u.Completion))))
 }
 
 func (w *messageWriter) End(dst []byte, e End) []byte {
 	w.dst = dst
 	w.blocks.close()
-	w.send("message_delta", member("delta", ordered.ObjectOf(text("stop_reason", stopReason(e)),
-		member("stop_sequence", orNull(e.Stop)))), usage(e.Usage))
+	delta := ordered.ObjectOf(text("stop_reason", stopReason(e)),
+		ordered.MemberOf("stop_sequence", orNull(e.Stop)))
+	w.send("message_delta", ordered.MemberOf("delta", delta), usage(e.Usage))
 	w.send("message_stop")
 	return w.dst
 }
@@ -467,7 +469,7 @@ func (w *messageWriter) Whole(e End) ordered.Value {
 				input = ordered.ObjectOf(text(unfinishedKey, whole))
 			}
 			content[i] = typed("tool_use", text("id", b.id), text("name", b.name),
-				member("input", input))
+				ordered.MemberOf("input", input))
 		}
 	}
 	return w.message(ordered.ArrayOf(content...), ordered.Str(stopReason(e)), orNull(e.Stop),
@@ -477,8 +479,8 @@ func (w *messageWriter) Whole(e End) ordered.Value {
 func (w *messageWriter) message(content, reason, stop ordered.Value,
 	u chat.Usage) ordered.Value {
 	return typed("message", text("id", "msg_"+w.a.ID), text("role", "assistant"),
-		text("model", w.a.Model), member("content", content), member("stop_reason", reason),
-		member("stop_sequence", stop), usage(u))
+		text("model", w.a.Model), ordered.MemberOf("content", content), ordered.MemberOf("stop_reason", reason),
+		ordered.MemberOf("stop_sequence", stop), usage(u))
 }
 
 // messageTypes are the types of the errors of the Messages.
@@ -496,13 +498,13 @@ func (messages) Refuse(r *Refusal) (int, ordered.Value) {
 	if r.Reason == Unavailable {
 		status = overloaded
 	}
-	return status, typed("error", member("error", typed(messageTypes[r.Reason],
+	return status, typed("error", ordered.MemberOf("error", typed(messageTypes[r.Reason],
 		text("message", r.Error()))))
 }
 
 // CountObject returns the answer of a request to count tokens.
 func CountObject(tokens int) ordered.Value {
-	return ordered.ObjectOf(member("input_tokens", ordered.Int(tokens)))
+	return ordered.ObjectOf(ordered.MemberOf("input_tokens", ordered.Int(tokens)))
 }
 
 // ModelOfMessages returns a model as the API of the Messages lists it. Created is in seconds since

@@ -300,8 +300,8 @@ func (a *Answer) wholeCall(v ordered.Value, path string) {
 		kind = "custom"
 	}
 	f := v.At(kind)
-	for _, m := range [...]ordered.Member{member("id", v.At("id")),
-		member(kind+".name", f.At("name"))} {
+	for _, m := range [...]ordered.Member{ordered.MemberOf("id", v.At("id")),
+		ordered.MemberOf(kind+".name", f.At("name"))} {
 		if m.Value.Kind() != ordered.String || m.Value.Text() == "" {
 			a.expect(FaultCall, path+"."+m.Key, "a text that is not empty", m.Value)
 		}

@@ -219,7 +219,8 @@ func (a *Answer) closeBlock(b *readBlock) ordered.Value {
 		if err != nil { // a client cannot hand it back
 			input = ordered.ObjectOf()
 		}
-		return typed(b.kind, text("id", b.id), text("name", b.name), member("input", input))
+		return typed(b.kind, text("id", b.id), text("name", b.name),
+			ordered.MemberOf("input", input))
 	}
 	return typed(b.kind, text("text", whole))
 }
@@ -237,7 +238,7 @@ func (r *messagesReader) End() Answer {
 // turn keeps the blocks of an answer as a client hands them back.
 func (a *Answer) turn(content []ordered.Value) {
 	a.Turn = []ordered.Value{ordered.ObjectOf(text("role", "assistant"),
-		member("content", ordered.ArrayOf(content...)))}
+		ordered.MemberOf("content", ordered.ArrayOf(content...)))}
 }
 
 // messageHead checks the members of a message that do not grow.

@@ -53,7 +53,7 @@ func (responses) Decode(body ordered.Value, s *Sealer) (*Request, error) {
 		body = f.allowed(body, choice, func(t ordered.Value) string { return t.At("name").Text() })
 	}
 	in := &inputReader{f: f, s: s}
-	request := ordered.ObjectOf(member("messages", ordered.ArrayOf(in.read(body)...)))
+	request := ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(in.read(body)...)))
 	request = f.responseTools(r, body, request)
 	request = f.responseFormat(body, request)
 	if f.boolean("parallel_tool_calls", true); !body.At("parallel_tool_calls").IsNull() {
@@ -89,7 +89,8 @@ func (f *fields) responseTools(r *Request, body, request ordered.Value) ordered.
 				f.refuse(expected(path+".name", "a name", name))
 			}
 			r.Strict = r.Strict || t.At("strict").Bool()
-			tools = append(tools, typed("function", member("function", t.Without("type"))))
+			tools = append(tools,
+				typed("function", ordered.MemberOf("function", t.Without("type"))))
 		case "custom":
 			name, tool, constrained, refusal := customTool(t, path)
 			if refusal != nil {
@@ -130,7 +131,7 @@ func (f *fields) responseFormat(body, request ordered.Value) ordered.Value {
 		}
 		return request
 	case "json_schema":
-		format = typed("json_schema", member("json_schema", format.Without("type")))
+		format = typed("json_schema", ordered.MemberOf("json_schema", format.Without("type")))
 	case "json_object":
 	default:
 		f.refuse(expected("text.format.type", `"text", "json_object" or "json_schema"`, kind))
@@ -219,8 +220,8 @@ func (in *inputReader) item(item ordered.Value, path string) {
 		in.flush()
 		in.messages = append(in.messages, ordered.ObjectOf(text("role", "tool"),
 			text("tool_call_id", in.textAt(item, path, "call_id")),
-			member("content", in.f.textParts(item.At("output"), path+".output", "input_text",
-				"output_text"))))
+			ordered.MemberOf("content", in.f.textParts(item.At("output"), path+".output",
+				"input_text", "output_text"))))
 		if item.At("output").IsNull() {
 			in.f.refuse(expected(path+".output", "a text or a list of parts", item.At("output")))
 		}
@@ -312,7 +313,7 @@ type responseWriter struct {
 func (w *responseWriter) send(kind string, more ...ordered.Member) {
 	if w.a.Request.Stream {
 		w.dst = event(w.dst, kind, typed(kind, append([]ordered.Member{
-			member("sequence_number", ordered.Int(w.number))}, more...)...))
+			ordered.MemberOf("sequence_number", ordered.Int(w.number))}, more...)...))
 		w.number++
 	}
 }
@@ -321,8 +322,8 @@ func (w *responseWriter) Begin(dst []byte, _ int) []byte {
 	w.dst = dst
 	if w.a.Request.Stream {
 		v := w.response("in_progress", nil)
-		w.send("response.created", member("response", v))
-		w.send("response.in_progress", member("response", v))
+		w.send("response.created", ordered.MemberOf("response", v))
+		w.send("response.in_progress", ordered.MemberOf("response", v))
 	}
 	return w.dst
 }
@@ -343,19 +344,20 @@ func (w *responseWriter) id(b *block) string {
 // place holds the members that the events of a block's item share.
 func (w *responseWriter) place(b *block, more ...ordered.Member) []ordered.Member {
 	return append([]ordered.Member{text("item_id", w.id(b)),
-		member("output_index", ordered.Int(b.index))}, more...)
+		ordered.MemberOf("output_index", ordered.Int(b.index))}, more...)
 }
 
 // within is place for events of the item's one part.
 func (w *responseWriter) within(b *block, more ...ordered.Member) []ordered.Member {
-	return w.place(b, append([]ordered.Member{member("content_index", ordered.Int(0))}, more...)...)
+	index := ordered.MemberOf("content_index", ordered.Int(0))
+	return w.place(b, append([]ordered.Member{index}, more...)...)
 }
 
 func (w *responseWriter) begun(b *block) {
-	w.send("response.output_item.added", member("output_index", ordered.Int(b.index)),
-		member("item", w.item(b, "in_progress", "")))
+	w.send("response.output_item.added", ordered.MemberOf("output_index", ordered.Int(b.index)),
+		ordered.MemberOf("item", w.item(b, "in_progress", "")))
 	if b.kind == textBlock || b.kind == reasoningBlock {
-		w.send("response.content_part.added", w.within(b, member("part", part(b, "")))...)
+		w.send("response.content_part.added", w.within(b, ordered.MemberOf("part", part(b, "")))...)
 	}
 }
 
@@ -368,7 +370,8 @@ func (w *responseWriter) grown(b *block, more string) {
 	name := deltaEvents[b.kind] + ".delta"
 	switch b.kind {
 	case textBlock:
-		w.send(name, w.within(b, text("delta", more), member("logprobs", ordered.ArrayOf()))...)
+		w.send(name, w.within(b, text("delta", more),
+			ordered.MemberOf("logprobs", ordered.ArrayOf()))...)
 	case reasoningBlock:
 		w.send(name, w.within(b, text("delta", more))...)
 	default:
@@ -384,11 +387,12 @@ func (w *responseWriter) finish(b *block, status string) {
 	done := deltaEvents[b.kind] + ".done"
 	switch b.kind {
 	case textBlock:
-		w.send(done, w.within(b, text("text", whole), member("logprobs", ordered.ArrayOf()))...)
-		w.send("response.content_part.done", w.within(b, member("part", part(b, whole)))...)
+		w.send(done, w.within(b, text("text", whole),
+			ordered.MemberOf("logprobs", ordered.ArrayOf()))...)
+		w.send("response.content_part.done", w.within(b, ordered.MemberOf("part", part(b, whole)))...)
 	case reasoningBlock:
 		w.send(done, w.within(b, text("text", whole))...)
-		w.send("response.content_part.done", w.within(b, member("part", part(b, whole)))...)
+		w.send("response.content_part.done", w.within(b, ordered.MemberOf("part", part(b, whole)))...)
 	case callBlock:
 		w.send(done, w.place(b, text("name", b.name), text("arguments", whole))...)
 	case customBlock:
@@ -396,8 +400,8 @@ func (w *responseWriter) finish(b *block, status string) {
 	}
 	item := w.item(b, status, whole)
 	w.items = append(w.items, item)
-	w.send("response.output_item.done", member("output_index", ordered.Int(b.index)),
-		member("item", item))
+	w.send("response.output_item.done", ordered.MemberOf("output_index", ordered.Int(b.index)),
+		ordered.MemberOf("item", item))
 }
 
 // part returns the one part of a message or of reasoning.
@@ -405,8 +409,8 @@ func part(b *block, whole string) ordered.Value {
 	if b.kind == reasoningBlock {
 		return typed("reasoning_text", text("text", whole))
 	}
-	return typed("output_text", text("text", whole), member("annotations", ordered.ArrayOf()),
-		member("logprobs", ordered.ArrayOf()))
+	return typed("output_text", text("text", whole),
+		ordered.MemberOf("annotations", ordered.ArrayOf()), ordered.MemberOf("logprobs", ordered.ArrayOf()))
 }
 
 // item returns a block as an item. Its text is empty while the item grows.
@@ -418,13 +422,14 @@ func (w *responseWriter) item(b *block, status, whole string) ordered.Value {
 	}
 	switch b.kind {
 	case reasoningBlock:
-		v := typed("reasoning", id, member("summary", ordered.ArrayOf()), member("content", parts))
+		v := typed("reasoning", id, ordered.MemberOf("summary", ordered.ArrayOf()), ordered.MemberOf("content", parts))
 		if w.a.Request.Sealed && status != "in_progress" {
 			v = v.With("encrypted_content", orNull(w.a.Sealer.sealed(whole)))
 		}
 		return v.With("status", ordered.Str(status))
 	case textBlock:
-		return typed("message", id, state, text("role", "assistant"), member("content", parts))
+		return typed("message", id, state, text("role", "assistant"),
+			ordered.MemberOf("content", parts))
 	case callBlock:
 		return typed("function_call", id, state, text("call_id", b.id), text("name", b.name),
 			text("arguments", whole))
@@ -445,7 +450,7 @@ func (w *responseWriter) End(dst []byte, e End) []byte {
 	w.dst = dst
 	w.last(e)
 	v := w.Whole(e)
-	w.send("response."+v.At("status").Text(), member("response", v))
+	w.send("response."+v.At("status").Text(), ordered.MemberOf("response", v))
 	return w.dst
 }
 
@@ -468,7 +473,7 @@ func (w *responseWriter) Whole(e End) ordered.Value {
 
 func (w *responseWriter) Fail(dst []byte, r *Refusal) []byte {
 	w.dst = dst
-	w.send("response.failed", member("response", w.response("failed", nil).With("error",
+	w.send("response.failed", ordered.MemberOf("response", w.response("failed", nil).With("error",
 		ordered.ObjectOf(text("code", "server_error"), text("message", r.Error())))))
 	return w.dst
 }
@@ -481,36 +486,36 @@ func (w *responseWriter) response(status string, usage *chat.Usage) ordered.Valu
 		if v.IsNull() {
 			v = absent
 		}
-		return member(key, v)
+		return ordered.MemberOf(key, v)
 	}
 	counts := ordered.Value{}
 	if usage != nil {
 		counts = ordered.ObjectOf(
-			member("input_tokens", ordered.Int(usage.Prompt)),
-			member("input_tokens_details",
-				ordered.ObjectOf(member("cached_tokens", ordered.Int(0)))),
-			member("output_tokens", ordered.Int(usage.Completion)),
-			member("output_tokens_details",
-				ordered.ObjectOf(member("reasoning_tokens", ordered.Int(0)))),
-			member("total_tokens", ordered.Int(usage.Prompt+usage.Completion)))
+			ordered.MemberOf("input_tokens", ordered.Int(usage.Prompt)),
+			ordered.MemberOf("input_tokens_details",
+				ordered.ObjectOf(ordered.MemberOf("cached_tokens", ordered.Int(0)))),
+			ordered.MemberOf("output_tokens", ordered.Int(usage.Completion)),
+			ordered.MemberOf("output_tokens_details",
+				ordered.ObjectOf(ordered.MemberOf("reasoning_tokens", ordered.Int(0)))),
+			ordered.MemberOf("total_tokens", ordered.Int(usage.Prompt+usage.Completion)))
 	}
 	return ordered.ObjectOf(
 		text("id", "resp_"+w.a.ID), text("object", "response"),
-		member("created_at", ordered.Num(strconv.FormatInt(w.a.Created, 10))),
-		text("status", status), member("background", ordered.Boolean(false)),
-		member("error", ordered.Value{}), member("incomplete_details", ordered.Value{}),
+		ordered.MemberOf("created_at", ordered.Num(strconv.FormatInt(w.a.Created, 10))),
+		text("status", status), ordered.MemberOf("background", ordered.Boolean(false)),
+		ordered.MemberOf("error", ordered.Value{}), ordered.MemberOf("incomplete_details", ordered.Value{}),
 		or("instructions", ordered.Value{}), or("max_output_tokens", ordered.Value{}),
 		or("metadata", ordered.ObjectOf()), text("model", w.a.Model),
-		member("output", ordered.ArrayOf(slices.Clone(w.items)...)),
-		member("parallel_tool_calls", ordered.Boolean(!r.Chat.OneCall)),
-		member("previous_response_id", ordered.Value{}),
-		or("reasoning", ordered.ObjectOf(member("effort", ordered.Value{}),
-			member("summary", ordered.Value{}))),
-		member("store", ordered.Boolean(false)), or("temperature", ordered.Num("1")),
-		or("text", ordered.ObjectOf(member("format", typed("text")))),
+		ordered.MemberOf("output", ordered.ArrayOf(slices.Clone(w.items)...)),
+		ordered.MemberOf("parallel_tool_calls", ordered.Boolean(!r.Chat.OneCall)),
+		ordered.MemberOf("previous_response_id", ordered.Value{}),
+		or("reasoning", ordered.ObjectOf(ordered.MemberOf("effort", ordered.Value{}),
+			ordered.MemberOf("summary", ordered.Value{}))),
+		ordered.MemberOf("store", ordered.Boolean(false)), or("temperature", ordered.Num("1")),
+		or("text", ordered.ObjectOf(ordered.MemberOf("format", typed("text")))),
 		or("tool_choice", ordered.Str("auto")), or("tools", ordered.ArrayOf()),
 		or("top_p", ordered.Num("1")), text("truncation", "disabled"),
-		member("usage", counts))
+		ordered.MemberOf("usage", counts))
 }
 
 func (responses) Refuse(r *Refusal) (int, ordered.Value) { return openAIRefusal(r) }

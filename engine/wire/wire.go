@@ -238,9 +238,6 @@ func reparsed(err error, rename func(path string) string) *Refusal {
 	return invalid(rename(path), "%s", text)
 }
 
-// member returns the member of a key with a value.
-func member(key string, v ordered.Value) ordered.Member { return ordered.MemberOf(key, v) }
-
 // text returns the member of a key with a string.
 func text(key, s string) ordered.Member { return ordered.MemberOf(key, ordered.Str(s)) }
 
