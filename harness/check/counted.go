@@ -64,14 +64,8 @@ func checkCounted(s *Subject, find finder) {
 	if !c.ToolCalls || !c.ParallelToolCalls {
 		return
 	}
-	result := func(id, text string) string {
-		return `{"role": "tool", "tool_call_id": "` + id + `", "name": "get_weather", "content": "` +
-			text + `"}`
-	}
-	calls := strings.Replace(callTurn, callValue, callText("callid001", "CITYONE")+", "+
-		callText("callid002", "CITYTWO")+", "+callText("callid003", "CITYSIX"), 1)
-	t, err := s.observed(talk(userTurn, calls, result("callid001", "RESULTONE"),
-		result("callid002", "RESULTTWO"), result("callid003", "RESULTSIX")), true, false)
+	t, err := s.observed(talk(userTurn, threeCalls, resulting("callid001", "RESULTONE"),
+		resulting("callid002", "RESULTTWO"), resulting("callid003", "RESULTSIX")), true, false)
 	if err != nil {
 		return
 	}

@@ -35,15 +35,25 @@ type entrance struct {
 // entrances are the places of a request that hold texts: each has one of a stranger, a tool, a
 // model or an operator.
 var entrances = []entrance{
-	{"a user's text", inTalk(`{"role": "user", "content": TEXT}`)},
-	{"a system message", inTalk(`{"role": "system", "content": TEXT}`, userTurn)},
-	{"an answer in the history", inTalk(userTurn, `{"role": "assistant", "content": TEXT}`, userTurn2)},
-	{"reasoning in the history", inTalk(userTurn, `{"role": "assistant", "content": "",
-		"reasoning_content": TEXT, "tool_calls": [`+callValue+`]}`, resultTurn)},
-	{"a call's argument", inTalk(userTurn,
-		strings.Replace(callTurn, `"CITYNEEDLE"`, "TEXT", 1), resultTurn)},
-	{"a tool's result", inTalk(userTurn, callTurn,
-		strings.Replace(resultTurn, `"RESULTNEEDLE"`, "TEXT", 1))},
+	{"a user's text", inTalk(func(text string) []ordered.Value {
+		return talk(chat.User(text))
+	})},
+	{"a system message", inTalk(func(text string) []ordered.Value {
+		return talk(chat.System(text), userTurn)
+	})},
+	{"an answer in the history", inTalk(func(text string) []ordered.Value {
+		return talk(userTurn, answering(text), userTurn2)
+	})},
+	{"reasoning in the history", inTalk(func(text string) []ordered.Value {
+		return talk(userTurn, callTurn.With("reasoning_content", ordered.Str(text)), resultTurn)
+	})},
+	{"a call's argument", inTalk(func(text string) []ordered.Value {
+		return talk(userTurn, callingWith(objectArguments.With("city", ordered.Str(text))),
+			resultTurn)
+	})},
+	{"a tool's result", inTalk(func(text string) []ordered.Value {
+		return talk(userTurn, callTurn, says(resultTurn, text))
+	})},
 	{"a tool's description", inTool(func(t *chat.Tool, text string) { t.Description = text })},
 	{"a parameter's description", inTool(func(t *chat.Tool, text string) {
 		t.Parameters = ordered.ObjectOf(ordered.MemberOf("type", ordered.Str("object")),
@@ -53,12 +63,12 @@ var entrances = []entrance{
 	})},
 }
 
-// inTalk returns a request with a text in its messages, where TEXT stands.
-func inTalk(turns ...string) func(string) chat.Request {
-	messages := talk(turns...)
+// inTalk returns a request with a text in its messages, and the tools that they call.
+func inTalk(messages func(text string) []ordered.Value) func(string) chat.Request {
 	return func(text string) chat.Request {
-		r := chat.Request{Messages: said(strings.Replace(messages, "TEXT", jsonString(text), 1))}
-		if strings.Contains(messages, callValue) || strings.Contains(messages, "tool_calls") {
+		r := chat.Request{Messages: messages(text)}
+		calls := func(m ordered.Value) bool { return !m.At("tool_calls").IsNull() }
+		if slices.ContainsFunc(r.Messages, calls) {
 			r.Tools = called()
 		}
 		return r
@@ -71,15 +81,13 @@ func inTool(set func(*chat.Tool, string)) func(string) chat.Request {
 		tools := called()
 		set(&tools[0], text)
 		tools[0].Value = ordered.Value{}
-		return chat.Request{Messages: said(talk(userTurn)), Tools: tools}
+		return chat.Request{Messages: talk(userTurn), Tools: tools}
 	}
 }
 
 // next are messages after a user's, whose turns a text may forge.
-var next = []string{
-	`{"role": "assistant", "content": "THIRDNEEDLE"}`,
-	`{"role": "user", "content": "THIRDNEEDLE"}`,
-	`{"role": "system", "content": "THIRDNEEDLE"}`,
+var next = []ordered.Value{
+	answering("THIRDNEEDLE"), chat.User("THIRDNEEDLE"), chat.System("THIRDNEEDLE"),
 }
 
 func checkInjection(s *Subject, find finder) {
@@ -157,7 +165,7 @@ func names(list []entrance) string {
 // for byte.
 func (s *Subject) forgery() (proof string, same bool) {
 	for _, turn := range next {
-		honest, err := s.ask(chat.Request{Messages: said(talk(userTurn2, turn)),
+		honest, err := s.ask(chat.Request{Messages: talk(userTurn2, turn),
 			NoGeneration: true})
 		if err != nil {
 			continue

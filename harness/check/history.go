@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
 )
@@ -44,7 +45,7 @@ var historyRules = []lookout{
 func checkGeneration(s *Subject, find finder) {
 	parts, early := false, false
 	for _, mode := range thinkingModes() {
-		ask := chat.Request{Messages: said(talk(userTurn)), EnableThinking: mode.on}
+		ask := chat.Request{Messages: talk(userTurn), EnableThinking: mode.on}
 		prompt, err := s.Template.Render(ask)
 		if err != nil {
 			if mode.on == nil || !worded(err) { // else the switch is refused
@@ -55,9 +56,9 @@ func checkGeneration(s *Subject, find finder) {
 		asked := ask
 		answer := answerTurn
 		if prefill, err := prompt.Prefill(); err == nil && s.opened(prefill) != "" {
-			answer = strings.TrimSuffix(answerTurn, "}") + `, "reasoning_content": "REASONNEEDLE"}`
+			answer = thinkingTurn
 		}
-		ask.Messages, ask.NoGeneration = said(talk(userTurn, answer)), true
+		ask.Messages, ask.NoGeneration = talk(userTurn, answer), true
 		turn, err := s.Template.Render(ask)
 		if !judged(find, err) {
 			continue
@@ -100,10 +101,10 @@ func (s *Subject) endsEarly(rest string, mode thinkingMode, prompt string) bool 
 }
 
 func checkRewritten(s *Subject, find finder) {
-	for _, c := range [...]struct{ name, answer string }{
-		{"an answer", answerTurn},
-		{"an answer with reasoning", strings.TrimSuffix(answerTurn, "}") + `, "reasoning_content": "REASONNEEDLE"}`},
-	} {
+	for _, c := range [...]struct {
+		name   string
+		answer ordered.Value
+	}{{"an answer", answerTurn}, {"an answer with reasoning", thinkingTurn}} {
 		last, err1 := s.fitted(talk(userTurn, c.answer), false, false)
 		then, err2 := s.fitted(talk(userTurn, c.answer, userTurn2), false, true)
 		if !judged(find, err1, err2) || strings.HasPrefix(then.text, last.text) {
@@ -141,7 +142,7 @@ func checkEmptyReasoning(s *Subject, find finder) {
 }
 
 func checkPreopened(s *Subject, find finder) {
-	ask := chat.Request{Messages: said(talk(userTurn))}
+	ask := chat.Request{Messages: talk(userTurn)}
 	prompt, err := s.Template.Render(ask)
 	if !judged(find, err) {
 		return

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
@@ -100,15 +102,16 @@ func checkNull(s *Subject, find finder) {
 	if !s.supports(find, replaysCalls) {
 		return
 	}
-	null := func(call string) string { return strings.Replace(call, `"content": ""`, `"content": null`, 1) }
+	null := func(call ordered.Value) ordered.Value { return call.With("content", ordered.Value{}) }
 	call, follows := callTurn, userTurn2
 	empty, err := s.raw(talk(userTurn, call, follows), true)
-	for _, form := range [...]struct{ arguments, follows string }{{stringArguments, userTurn2},
-		{objectArguments, resultTurn}, {stringArguments, resultTurn}} {
+	for _, form := range [...]struct{ arguments, follows ordered.Value }{
+		{stringArguments, userTurn2}, {objectArguments, resultTurn},
+		{stringArguments, resultTurn}} {
 		if err == nil {
 			break
 		}
-		call, follows = strings.Replace(callTurn, objectArguments, form.arguments, 1), form.follows
+		call, follows = callingWith(form.arguments), form.follows
 		empty, err = s.raw(talk(userTurn, call, follows), true)
 	}
 	if !judged(find, err) { // refused with an empty string too, so null is not the reason
@@ -121,17 +124,18 @@ func checkNull(s *Subject, find finder) {
 	}
 	// A template may write calls only where content is null, and refuse the form of their arguments
 	// (A036).
-	if _, again := s.raw(talk(userTurn,
-		strings.Replace(null(call), objectArguments, stringArguments, 1), follows),
+	if _, again := s.raw(talk(userTurn, null(callingWith(stringArguments)), follows),
 		true); again != nil {
 		find(nowhere, "null content beside a call is refused: %w", err)
 	}
 }
 
 func checkNullAnswer(s *Subject, find finder) {
-	answer := func(content string) string { return strings.Replace(answerTurn, `"ANSWERNEEDLE"`, content, 1) }
-	empty, err1 := s.raw(talk(userTurn, answer(`""`), userTurn2), false)
-	prompt, err2 := s.raw(talk(userTurn, answer("null"), userTurn2), false)
+	answer := func(content ordered.Value) []ordered.Value {
+		return talk(userTurn, chat.MessageOf("assistant", content), userTurn2)
+	}
+	empty, err1 := s.raw(answer(ordered.Str("")), false)
+	prompt, err2 := s.raw(answer(ordered.Value{}), false)
 	if err2 == nil && judged(find, err1) { // an answer that says nothing may well be refused
 		s.findNull(find, "null content of an answer", prompt, empty)
 	}
@@ -203,18 +207,12 @@ func checkBOS(s *Subject, find finder) {
 	}
 }
 
-// The arguments of callTurn's call, as an object and as OpenAI's API sends them.
-const (
-	objectArguments = `{"city": "CITYNEEDLE", "days": 3}`
-	stringArguments = `"{\"city\": \"CITYNEEDLE\", \"days\": 3}"`
-)
-
 // writes renders a call with arguments, given as an object, or as text where the template refuses
 // objects.
-func (s *Subject) writes(arguments string) (rendering, error) {
+func (s *Subject) writes(arguments ordered.Value) (rendering, error) {
 	r, err := s.withArguments(arguments)
 	if err != nil {
-		if text, again := s.withArguments(jsonString(arguments)); again == nil {
+		if text, again := s.withArguments(ordered.Str(arguments.String())); again == nil {
 			return text, nil
 		}
 	}
@@ -222,9 +220,8 @@ func (s *Subject) writes(arguments string) (rendering, error) {
 }
 
 // withArguments renders a call with other arguments, unfitted.
-func (s *Subject) withArguments(arguments string) (rendering, error) {
-	return s.raw(talk(userTurn, strings.Replace(callTurn, objectArguments, arguments, 1),
-		resultTurn), true)
+func (s *Subject) withArguments(arguments ordered.Value) (rendering, error) {
+	return s.raw(talk(userTurn, callingWith(arguments), resultTurn), true)
 }
 
 func checkStringArguments(s *Subject, find finder) {
@@ -280,19 +277,20 @@ func checkCalls(s *Subject, find finder) {
 	if !s.supports(find, replaysCalls) {
 		return
 	}
-	with := func(calls string) (rendering, error) {
-		return s.fitted(talk(userTurn, strings.Replace(callTurn, callValue, calls, 1)), false,
-			false)
+	with := func(calls ...ordered.Value) (rendering, error) {
+		return s.fitted(talk(userTurn, calling(calls...)), false, false)
 	}
-	prompt, err := with(callValue + ", " + callValue2)
+	prompt, err := with(callValue, callValue2)
 	if err != nil {
 		find(nowhere, "a message with two calls is refused: %w", err)
 		return
 	}
 	// A name may be written changed: a call is missing if the prompt is the same without it.
 	var gone []string
-	for _, call := range [...]struct{ name, other string }{{"get_weather", callValue2},
-		{"list_notes", callValue}} {
+	for _, call := range [...]struct {
+		name  string
+		other ordered.Value
+	}{{"get_weather", callValue2}, {"list_notes", callValue}} {
 		if without, err := with(call.other); !prompt.has(call.name) && err == nil &&
 			without.text == prompt.text {
 			gone = append(gone, call.name)
@@ -315,7 +313,7 @@ func checkIDs(s *Subject, find finder) {
 }
 
 func checkTyped(s *Subject, find finder) {
-	prompt, err := s.raw(talk(`{"role": "user", "content": [{"type": "text", "text": "USERNEEDLE"}]}`), false)
+	prompt, err := s.raw(talk(userParts), false)
 	if err == nil && prompt.has("USERNEEDLE") && (prompt.has("'type'") || prompt.has(`"type"`)) {
 		find(prompt.of("USERNEEDLE"), "a list of parts is printed: %s", prompt.quote("USERNEEDLE"))
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/standard"
@@ -257,8 +258,8 @@ func (s spelling) around(i int, matched [][2]piece) bool {
 // spelled returns a call as the history has it: the part of a turn with nothing but a call that an
 // answer does not have.
 func (s *Subject) spelled() (spelling, bool) {
-	one := strings.Replace(callTurn, objectArguments, `{"city": "CITYNEEDLE"}`, 1)
-	call, err1 := s.observed(talk(userTurn, one), true, false)
+	one := callIn("callid001", "CITYNEEDLE")
+	call, err1 := s.observed(talk(userTurn, calling(one)), true, false)
 	answer, err2 := s.observed(talk(userTurn, answerTurn), true, false)
 	if err1 != nil || err2 != nil {
 		return spelling{}, false
@@ -302,8 +303,8 @@ func (s *Subject) shown() (spelling, bool) {
 }
 
 // observed renders messages with their origins.
-func (s *Subject) observed(messages string, tools, generate bool) (*talked, error) {
-	r := chat.Request{Messages: said(messages), NoGeneration: !generate}
+func (s *Subject) observed(messages []ordered.Value, tools, generate bool) (*talked, error) {
+	r := chat.Request{Messages: messages, NoGeneration: !generate}
 	if tools {
 		r.Tools = standard.ToolRequest().Tools
 	}

@@ -54,7 +54,7 @@ type list struct {
 
 // listed renders the three tools and returns each list of them that the prompt has.
 func (s *Subject) listed() []list {
-	in := s.Template.Caps().Fit(chat.Request{Messages: said(talk(userTurn)), Tools: alike()}).Input
+	in := s.Template.Caps().Fit(chat.Request{Messages: talk(userTurn), Tools: alike()}).Input
 	t := &talked{}
 	var err error
 	if t.o, err = s.Template.ChatTemplate().Observe(in); err != nil {

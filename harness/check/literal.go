@@ -34,14 +34,13 @@ var spoken = regexp.MustCompile(`^messages\[(\d+)\]\.content(\[\d+\]\.text)?$`)
 func checkWords(s *Subject, find finder) {
 	tried := 0
 	for _, role := range []string{"user", "system", "tool"} {
-		turns := []string{userTurn}
+		base := talk(userTurn)
 		switch role {
 		case "system":
-			turns = []string{`{"role": "system", "content": "SYSTEMNEEDLE"}`, userTurn}
+			base = talk(systemTurn, userTurn)
 		case "tool":
-			turns = []string{userTurn, callTurn, resultTurn}
+			base = talk(userTurn, callTurn, resultTurn)
 		}
-		base := said(talk(turns...))
 		at := slices.IndexFunc(base,
 			func(m ordered.Value) bool { return m.At("role").Text() == role })
 		for _, word := range s.wordsOf(base, at) {

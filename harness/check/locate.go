@@ -118,11 +118,10 @@ func pathIn(v ordered.Value, path, text string) (string, bool) {
 // of is the place that wrote a text in the first conversation that has it: one with reasoning,
 // content and a call, or less.
 func (s *Subject) of(text string) where {
-	turn := strings.Replace(callTurn, `"content": ""`, `"content": "ANSWERNEEDLE", "reasoning_content": "REASONNEEDLE"`, 1)
-	null := strings.Replace(callTurn, `"content": ""`, `"content": null`, 1)
-	for _, messages := range []string{talk(userTurn, turn), talk(userTurn, callTurn),
-		talk(userTurn, null), talk(userTurn, answerTurn)} {
-		if r, err := s.fitted(messages, true, true); err == nil && strings.Contains(r.text, text) {
+	null := callTurn.With("content", ordered.Value{})
+	for _, turn := range []ordered.Value{fullTurn(callValue), callTurn, null, answerTurn} {
+		r, err := s.fitted(talk(userTurn, turn), true, true)
+		if err == nil && strings.Contains(r.text, text) {
 			return r.of(text)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
@@ -47,10 +48,10 @@ var stepRules = []lookout{
 // not.
 func checkForms(s *Subject, find finder) {
 	s.argumentForms(find)
-	forms := [...]struct{ name, message string }{
-		{"text", userTurn},
-		{"parts", `{"role": "user", "content": [{"type": "text", "text": "USERNEEDLE"}]}`},
-	}
+	forms := [...]struct {
+		name    string
+		message ordered.Value
+	}{{"text", userTurn}, {"parts", userParts}}
 	var arrives [2]bool
 	var prompts [2]rendering
 	for i, form := range forms {
@@ -79,12 +80,13 @@ func (s *Subject) argumentForms(find finder) {
 	if !s.Template.Caps().ToolCalls {
 		return
 	}
-	forms := [...]struct{ name, arguments string }{{"an object", objectArguments},
-		{"text", stringArguments}}
+	forms := [...]struct {
+		name      string
+		arguments ordered.Value
+	}{{"an object", objectArguments}, {"text", stringArguments}}
 	var prompts [2]rendering
 	for i, form := range forms {
-		call := strings.Replace(callTurn, objectArguments, form.arguments, 1)
-		p, err := s.raw(talk(userTurn, call, resultTurn), true)
+		p, err := s.withArguments(form.arguments)
 		if err != nil {
 			return // refused, which is A036
 		}
@@ -99,26 +101,18 @@ func (s *Subject) argumentForms(find finder) {
 	}
 }
 
-// callText is a call with an argument of its own.
-func callText(id, value string) string {
-	return `{"id": "` + id + `", "type": "function", "function": ` +
-		`{"name": "get_weather", "arguments": {"city": "` + value + `"}}}`
-}
+// threeCalls is a message with three calls that differ in nothing but a word of equal length.
+var threeCalls = calling(callIn("callid001", "CITYONE"), callIn("callid002", "CITYTWO"),
+	callIn("callid003", "CITYSIX"))
 
-// checkJoined renders three calls that differ in nothing but a word of equal length. The text
-// between the first two must be between the last two, and a text in brackets must be an array.
+// checkJoined renders three calls. The text between the first two must be between the last two, and
+// a text in brackets must be an array.
 func checkJoined(s *Subject, find finder) {
 	c := s.Template.Caps()
 	if !c.ToolCalls || !c.ParallelToolCalls {
 		return
 	}
-	turn := func(calls ...string) string {
-		return `{"role": "assistant", "content": "", "tool_calls": [` + strings.Join(calls,
-			", ") + `]}`
-	}
-	one, two, three := callText("callid001", "CITYONE"), callText("callid002", "CITYTWO"),
-		callText("callid003", "CITYSIX")
-	t, err := s.observed(talk(userTurn, turn(one, two, three)), true, false)
+	t, err := s.observed(talk(userTurn, threeCalls), true, false)
 	if err != nil {
 		return
 	}
@@ -221,12 +215,11 @@ func checkSteps(s *Subject, find finder) {
 		!s.quiet(checkOrderOfMessages) {
 		return
 	}
-	thinking := strings.Replace(callTurn, `"content": ""`,
-		`"content": "", "reasoning_content": "REASONNEEDLE"`, 1)
-	call2 := `{"role": "assistant", "content": "", "reasoning_content": "SECONDNEEDLE", "tool_calls": [` + callValue2 + `]}`
+	thinking := callTurn.With("reasoning_content", ordered.Str("REASONNEEDLE"))
+	call2 := calling(callValue2).With("reasoning_content", ordered.Str("SECONDNEEDLE"))
 	type step struct {
 		name     string
-		messages string
+		messages []ordered.Value
 		generate bool
 	}
 	steps := []step{
@@ -237,7 +230,7 @@ func checkSteps(s *Subject, find finder) {
 	}
 	var before *rendering
 	for i, st := range steps {
-		r := chat.Request{Messages: said(st.messages), NoGeneration: !st.generate,
+		r := chat.Request{Messages: st.messages, NoGeneration: !st.generate,
 			Tools: called()}
 		p, err := s.ask(r)
 		if !judged(find, err) {
@@ -366,8 +359,7 @@ func checkResultRole(s *Subject, find finder) {
 		return
 	}
 	result, err1 := s.fitted(talk(userTurn, callTurn, resultTurn), true, true)
-	question, err2 := s.fitted(talk(userTurn, callTurn,
-		`{"role": "user", "content": "RESULTNEEDLE"}`), true, true)
+	question, err2 := s.fitted(talk(userTurn, callTurn, chat.User("RESULTNEEDLE")), true, true)
 	if judged(find, err1) && err2 == nil && result.has("RESULTNEEDLE") &&
 		result.text == question.text {
 		find(result.of("RESULTNEEDLE"), "a result is written as a question is: %s",

@@ -11,6 +11,7 @@ import (
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/stream"
 	"github.com/goassay/assay/engine/verify"
 	"github.com/goassay/assay/harness/rule"
@@ -166,12 +167,11 @@ func checkDropped(s *Subject, find finder) {
 // near is the place that last looked at the part of a turn with calls, or with reasoning, that the
 // prompt lacks.
 func (s *Subject) near(tools bool) where {
-	turn := strings.TrimSuffix(answerTurn, "}") + `, "reasoning_content": "REASONNEEDLE"}`
+	turn := thinkingTurn
 	needles := []string{"REASONNEEDLE", "ANSWERNEEDLE"}
 	if tools {
-		turn = strings.Replace(callTurn, `"content": ""`, `"content": "ANSWERNEEDLE", "reasoning_content": "REASONNEEDLE"`, 1)
-		turn = strings.Replace(turn, callValue,
-			callValue+", "+strings.Replace(callValue, "CITYNEEDLE", "SECONDCITY", 1), 1)
+		turn = fullTurn(callValue, chat.CallOf("callid001", "get_weather",
+			objectArguments.With("city", ordered.Str("SECONDCITY"))))
 		needles = []string{"CITYNEEDLE", "SECONDCITY", "REASONNEEDLE", "ANSWERNEEDLE"}
 	}
 	prompt, err := s.fitted(talk(userTurn, turn), tools, false)
@@ -376,9 +376,8 @@ func sample(grammar *gbnf.Grammar, seed int64) (string, error) {
 func checkEscapable(s *Subject, find finder) {
 	const needle = "VALUENEEDLE"
 	call := func(value string) (rendering, error) {
-		args := `{"city": ` + jsonString(value) + `, "days": 3}`
-		return s.fitted(talk(userTurn, strings.Replace(callTurn, objectArguments, args, 1)), true,
-			false)
+		args := objectArguments.With("city", ordered.Str(value))
+		return s.fitted(talk(userTurn, callingWith(args)), true, false)
 	}
 	plain, err := call(needle)
 	_, tail, ok := strings.Cut(plain.text, needle)
@@ -417,7 +416,7 @@ func checkEscapable(s *Subject, find finder) {
 // checkPlainAnswer parses a plain answer with thinking as it comes, on and off.
 func checkPlainAnswer(s *Subject, find finder) {
 	for _, mode := range thinkingModes() {
-		r := chat.Request{Messages: said(talk(userTurn)), EnableThinking: mode.on}
+		r := chat.Request{Messages: talk(userTurn), EnableThinking: mode.on}
 		if mode.on != nil && s.refused(r) {
 			// that thinking cannot be switched so is the template's own choice, and no answer is
 			// misread
@@ -450,8 +449,7 @@ const plainAnswer = "It is a plain answer."
 // plainOutput is a model's output for a plain answer: the template's text after the prefill or,
 // where the prompt opened reasoning, the end of reasoning and the answer.
 func (s *Subject) plainOutput(prefill string) string {
-	text, err := s.fitted(talk(userTurn,
-		strings.Replace(answerTurn, "ANSWERNEEDLE", plainAnswer, 1)), false, false)
+	text, err := s.fitted(talk(userTurn, answering(plainAnswer)), false, false)
 	if turn, ok := s.turnOf(text.text); err == nil && ok {
 		output, ok := strings.CutPrefix(turn, prefill)
 		if ok && strings.Contains(output, plainAnswer) &&

@@ -67,19 +67,10 @@ func (s *Subject) quiet(look func(*Subject, finder)) bool {
 	return !found
 }
 
-// said reads messages written in JSON; an error in it is a bug of this package.
-func said(text string) []ordered.Value {
-	v, err := ordered.ParseString(text)
-	if err != nil {
-		panic(fmt.Sprintf("check: %v in %s", err, text))
-	}
-	return v.Items()
-}
-
 // raw renders messages as they are, as a server does that fits nothing, where tools is true with
 // the tools that they call; those are fitted, since their gaps do not concern messages.
-func (s *Subject) raw(messages string, tools bool) (rendering, error) {
-	in := chattemplate.Input{Messages: said(messages), Kwargs: s.Template.Caps().Needs.Bound}
+func (s *Subject) raw(messages []ordered.Value, tools bool) (rendering, error) {
+	in := chattemplate.Input{Messages: messages, Kwargs: s.Template.Caps().Needs.Bound}
 	if tools {
 		in.Tools = s.tools()
 	}
@@ -88,8 +79,8 @@ func (s *Subject) raw(messages string, tools bool) (rendering, error) {
 
 // fitted renders messages as the engine does, fitted to the template; with tools also where tools
 // is true, and with a generation prompt where generate is true.
-func (s *Subject) fitted(messages string, tools, generate bool) (rendering, error) {
-	r := chat.Request{Messages: said(messages), NoGeneration: !generate}
+func (s *Subject) fitted(messages []ordered.Value, tools, generate bool) (rendering, error) {
+	r := chat.Request{Messages: messages, NoGeneration: !generate}
 	if tools {
 		r.Tools = called()
 	}
@@ -110,19 +101,66 @@ func (s *Subject) tools() []ordered.Value {
 
 // The parts of the conversations that rules render. Needles are upper-case words that occur nowhere
 // else.
-const (
-	userTurn    = `{"role": "user", "content": "USERNEEDLE"}`
-	userTurn2   = `{"role": "user", "content": "SECONDNEEDLE"}`
-	answerTurn  = `{"role": "assistant", "content": "ANSWERNEEDLE"}`
-	callTurn    = `{"role": "assistant", "content": "", "tool_calls": [` + callValue + `]}`
-	callValue   = `{"id": "callid001", "type": "function", "function": {"name": "get_weather", "arguments": {"city": "CITYNEEDLE", "days": 3}}}`
-	callValue2  = `{"id": "callid002", "type": "function", "function": {"name": "list_notes", "arguments": {}}}`
-	resultTurn  = `{"role": "tool", "tool_call_id": "callid001", "name": "get_weather", "content": "RESULTNEEDLE"}`
-	result2Turn = `{"role": "tool", "tool_call_id": "callid002", "name": "list_notes", "content": "RESULT2NEEDLE"}`
+var (
+	systemTurn   = chat.System("SYSTEMNEEDLE")
+	userTurn     = chat.User("USERNEEDLE")
+	userTurn2    = chat.User("SECONDNEEDLE")
+	userParts    = chat.MessageOf("user", ordered.ArrayOf(chat.TextPart(ordered.Str("USERNEEDLE"))))
+	answerTurn   = answering("ANSWERNEEDLE")
+	thinkingTurn = answerTurn.With("reasoning_content", ordered.Str("REASONNEEDLE"))
+	callTurn     = calling(callValue)
+	callValue    = chat.CallOf("callid001", "get_weather", objectArguments)
+	callValue2   = chat.CallOf("callid002", "list_notes", ordered.ObjectOf())
+	resultTurn   = resulting("callid001", "RESULTNEEDLE")
+	result2Turn  = chat.Result("callid002", "list_notes", "RESULT2NEEDLE")
 )
 
-// talk joins turns to a conversation.
-func talk(turns ...string) string { return "[" + strings.Join(turns, ", ") + "]" }
+// The arguments of callTurn's call, as an object and as OpenAI's API sends them.
+var (
+	objectArguments = ordered.ObjectOf(ordered.MemberOf("city", ordered.Str("CITYNEEDLE")),
+		ordered.MemberOf("days", ordered.Int(3)))
+	stringArguments = ordered.Str(objectArguments.String())
+)
+
+// answering returns an answer.
+func answering(text string) ordered.Value { return chat.MessageOf("assistant", ordered.Str(text)) }
+
+// calling returns a message that calls functions and says nothing.
+func calling(calls ...ordered.Value) ordered.Value {
+	return chat.MessageOf("assistant", ordered.Str(""),
+		ordered.MemberOf("tool_calls", ordered.ArrayOf(calls...)))
+}
+
+// fullTurn returns a message with reasoning, content and calls.
+func fullTurn(calls ...ordered.Value) ordered.Value {
+	return thinkingTurn.With("tool_calls", ordered.ArrayOf(calls...))
+}
+
+// callingWith returns callTurn with other arguments.
+func callingWith(arguments ordered.Value) ordered.Value {
+	return calling(chat.CallOf("callid001", "get_weather", arguments))
+}
+
+// callIn returns a call with a city as its one argument.
+func callIn(id, name string) ordered.Value {
+	return chat.CallOf(id, "get_weather", city(ordered.Str(name)))
+}
+
+// city returns arguments with nothing but a city.
+func city(name ordered.Value) ordered.Value {
+	return ordered.ObjectOf(ordered.MemberOf("city", name))
+}
+
+// resulting returns the result of a call of get_weather.
+func resulting(id, text string) ordered.Value { return chat.Result(id, "get_weather", text) }
+
+// says returns a message with another text.
+func says(message ordered.Value, text string) ordered.Value {
+	return message.With("content", ordered.Str(text))
+}
+
+// talk returns a conversation.
+func talk(turns ...ordered.Value) []ordered.Value { return turns }
 
 // first is the first line of an error.
 func first(err error) string {

@@ -36,7 +36,7 @@ var switchRules = []lookout{
 // plainQuestion renders a question under the settings.
 func (s *Subject) plainQuestion(thinking *bool, asked bool,
 	more ...ordered.Member) (rendering, error) {
-	r := chat.Request{Messages: said(talk(userTurn)), EnableThinking: thinking,
+	r := chat.Request{Messages: talk(userTurn), EnableThinking: thinking,
 		NoGeneration: !asked}
 	if len(more) > 0 {
 		r.Kwargs = ordered.ObjectOf(more...)
@@ -82,7 +82,7 @@ func Unset(t *engine.Template) string {
 	yes, no := true, false
 	for i, thinking := range []*bool{&yes, &no, nil} {
 		text, err := t.ChatTemplate().Render(t.Caps().Fit(chat.Request{
-			Messages: said(talk(userTurn)), EnableThinking: thinking}).Input)
+			Messages: talk(userTurn), EnableThinking: thinking}).Input)
 		if err != nil {
 			return ""
 		}

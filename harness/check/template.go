@@ -2,11 +2,11 @@ package check
 
 import (
 	"cmp"
-	"strings"
 	"time"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/standard"
@@ -81,11 +81,12 @@ func checkToolsIgnored(s *Subject, find finder) {
 }
 
 // systemTurn is a system message in the form that the template takes.
-func (s *Subject) systemTurn() string {
+func (s *Subject) systemTurn() ordered.Value {
 	if c := s.Template.Caps(); c.TypedOnly() {
-		return `{"role": "system", "content": [{"type": "text", "text": "SYSTEMNEEDLE"}]}`
+		return systemTurn.With("content",
+			ordered.ArrayOf(chat.TextPart(systemTurn.At("content"))))
 	}
-	return `{"role": "system", "content": "SYSTEMNEEDLE"}`
+	return systemTurn
 }
 
 // checkSystemRefused renders unfitted: the engine moves the message where a template refuses it,
@@ -162,17 +163,22 @@ func checkShadowed(s *Subject, find finder) {
 
 // refusable are conversations that agents send and templates like to refuse.
 var refusable = [...]struct {
-	name, messages string
-	tools          bool // only where the template describes tools
+	name     string
+	messages []ordered.Value
+	tools    bool // only where the template describes tools
 }{
-	{"a system message after the first", talk(`{"role": "system", "content": "a"}`, userTurn, answerTurn, `{"role": "system", "content": "b"}`, userTurn2), false},
+	{"a system message after the first", talk(chat.System("a"), userTurn, answerTurn,
+		chat.System("b"), userTurn2), false},
 	{"an assistant's message first", talk(answerTurn, userTurn), false},
 	{"two user messages in a row", talk(userTurn, userTurn2), false},
-	{"a call without content", talk(userTurn, strings.Replace(callTurn, `"content": "", `, "", 1), resultTurn), true},
-	{"two calls in a message", talk(userTurn, strings.Replace(callTurn, callValue, callValue+", "+callValue2, 1), resultTurn, result2Turn), true},
-	{"an id that is not nine letters and digits", talk(userTurn, strings.ReplaceAll(callTurn, "callid001", "call_0123-abc"),
-		strings.ReplaceAll(resultTurn, "callid001", "call_0123-abc")), true},
-	{"a user's message right after a tool's result", talk(userTurn, callTurn, resultTurn, userTurn2), true},
+	{"a call without content", talk(userTurn, callTurn.Without("content"), resultTurn), true},
+	{"two calls in a message", talk(userTurn, calling(callValue, callValue2), resultTurn,
+		result2Turn), true},
+	{"an id that is not nine letters and digits", talk(userTurn,
+		calling(callValue.With("id", ordered.Str("call_0123-abc"))),
+		resultTurn.With("tool_call_id", ordered.Str("call_0123-abc"))), true},
+	{"a user's message right after a tool's result", talk(userTurn, callTurn, resultTurn,
+		userTurn2), true},
 }
 
 func checkRoles(s *Subject, find finder) {
@@ -194,7 +200,7 @@ func checkClock(s *Subject, find finder) {
 		return
 	}
 	inputs := []chattemplate.Input{
-		s.Template.Caps().Fit(chat.Request{Messages: said(talk(userTurn))}).Input}
+		s.Template.Caps().Fit(chat.Request{Messages: talk(userTurn)}).Input}
 	for _, t := range s.talks() {
 		if t.err == nil {
 			inputs = append(inputs, t.in)

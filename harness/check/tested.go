@@ -1,6 +1,7 @@
 package check
 
 import (
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
@@ -44,9 +45,9 @@ func within(a, b *jinja.Coverage) bool {
 // knows them.
 func checkTested(s *Subject, find finder) {
 	for _, turns := range [][]ordered.Value{
-		said(talk(`{"role": "system", "content": "SYSTEMNEEDLE"}`, userTurn, answerTurn, userTurn2)),
-		said(talk(userTurn, callTurn, resultTurn)),
-		said(talk(`{"role": "user", "content": "Hello there, Weather? Vqx vq_x vqcall1 SECONDCITY"}`)),
+		talk(systemTurn, userTurn, answerTurn, userTurn2),
+		talk(userTurn, callTurn, resultTurn),
+		talk(chat.User("Hello there, Weather? Vqx vq_x vqcall1 SECONDCITY")),
 	} {
 		usual, one, two := s.face(turns, nil), s.face(turns, s.mask(1)), s.face(turns, s.mask(2))
 		switch {

@@ -56,7 +56,9 @@ func checkOrder(s *Subject, find finder) {
 	if !s.supports(find, replaysCalls) {
 		return
 	}
-	prompt, err := s.writes(`{"zz": "NEEDLEONE", "mm": "NEEDLETWO", "aa": "NEEDLETHREE"}`)
+	prompt, err := s.writes(ordered.ObjectOf(ordered.MemberOf("zz", ordered.Str("NEEDLEONE")),
+		ordered.MemberOf("mm", ordered.Str("NEEDLETWO")),
+		ordered.MemberOf("aa", ordered.Str("NEEDLETHREE"))))
 	if !judged(find, err) {
 		return
 	}
@@ -73,7 +75,7 @@ func checkNumbers(s *Subject, find finder) {
 		return
 	}
 	const digits = "9007199254740993"
-	prompt, err := s.writes(`{"city": "CITYNEEDLE", "days": ` + digits + `}`)
+	prompt, err := s.writes(objectArguments.With("days", ordered.Num(digits)))
 	if judged(find, err) && prompt.has("CITYNEEDLE") && !prompt.has(digits) {
 		find(prompt.near("days"), "%s is not written as it came", digits)
 	}
@@ -84,8 +86,8 @@ func checkAmbiguous(s *Subject, find finder) {
 	if len(calls) == 0 || calls[0].Body.Kind != format.BodyTagged {
 		return
 	}
-	asNumber, err1 := s.withArguments(`{"city": 2134}`)
-	asString, err2 := s.withArguments(`{"city": "2134"}`)
+	asNumber, err1 := s.withArguments(city(ordered.Num("2134")))
+	asString, err2 := s.withArguments(city(ordered.Str("2134")))
 	if judged(find, err1, err2) && asNumber.text == asString.text {
 		find(asString.of("2134"), `the string "2134" and the number 2134 are written the same`)
 	}
@@ -96,9 +98,9 @@ func checkNullAmbiguous(s *Subject, find finder) {
 	if len(calls) == 0 || calls[0].Body.Kind != format.BodyTagged {
 		return
 	}
-	asNull, err := s.withArguments(`{"city": null, "days": 3}`)
+	asNull, err := s.withArguments(objectArguments.With("city", ordered.Value{}))
 	for _, word := range []string{"null", "None", ""} {
-		asString, again := s.withArguments(`{"city": ` + jsonString(word) + `, "days": 3}`)
+		asString, again := s.withArguments(objectArguments.With("city", ordered.Str(word)))
 		if err == nil && judged(find, again) && asNull.text == asString.text {
 			find(asNull.near("city"), "the string %q and null are written the same", word)
 			return
@@ -125,21 +127,25 @@ func escaped(find finder, of string, plain, prompt rendering) bool {
 }
 
 func checkEscapes(s *Subject, find finder) {
-	for _, role := range [...]struct{ of, turn string }{
-		{"a question", userTurn}, {"an answer", answerTurn}, {"a result", resultTurn},
+	for _, role := range [...]struct {
+		of    string
+		talk  func(text string) []ordered.Value
+		calls bool
+	}{
+		{"a question", func(text string) []ordered.Value {
+			return talk(chat.User(text), answerTurn)
+		}, false},
+		{"an answer", func(text string) []ordered.Value {
+			return talk(userTurn, answering(text))
+		}, false},
+		{"a result", func(text string) []ordered.Value {
+			return talk(userTurn, callTurn, says(resultTurn, text))
+		}, true},
 	} {
 		ask := func(text string) (rendering, error) {
-			turns := []string{userTurn, answerTurn}
-			if role.turn == resultTurn {
-				turns = []string{userTurn, callTurn, resultTurn}
-			}
-			messages := strings.Join(turns, ", ")
-			i := strings.Index(role.turn, `"content": "`) + len(`"content": "`)
-			needle, _, _ := strings.Cut(role.turn[i:], `"`)
-			return s.fitted("["+strings.Replace(messages, needle, text, 1)+"]",
-				role.turn == resultTurn, false)
+			return s.fitted(role.talk(text), role.calls, false)
 		}
-		if role.turn == resultTurn && !s.supports(find, replaysCalls) {
+		if role.calls && !s.supports(find, replaysCalls) {
 			continue
 		}
 		plain, err1 := ask("plain")
@@ -160,7 +166,7 @@ func (s *Subject) escapedTools(find finder) bool {
 		tool := standard.ToolRequest().Tools[0]
 		f := tool.Value.At("function")
 		tool.Value = tool.Value.With("function", f.With("description", ordered.Str(text)))
-		return s.ask(chat.Request{Messages: said(talk(userTurn)), Tools: []chat.Tool{tool}})
+		return s.ask(chat.Request{Messages: talk(userTurn), Tools: []chat.Tool{tool}})
 	}
 	plain, err1 := ask("plain")
 	prompt, err2 := ask(awkward)
@@ -176,8 +182,8 @@ func (s *Subject) escapedArguments(find finder) {
 			return // the format's own way to write a value
 		}
 	}
-	plain, err1 := s.writes(`{"city": "plain"}`)
-	prompt, err2 := s.writes(`{"city": ` + jsonString(awkward) + `}`)
+	plain, err1 := s.writes(city(ordered.Str("plain")))
+	prompt, err2 := s.writes(city(ordered.Str(awkward)))
 	if !judged(find, err1, err2) {
 		return
 	}
@@ -185,15 +191,15 @@ func (s *Subject) escapedArguments(find finder) {
 }
 
 func checkSpace(s *Subject, find finder) {
-	const padded = `" \n PADDEDNEEDLE \n "`
-	for _, role := range []string{"user", "assistant"} {
-		turns := []string{userTurn, answerTurn, userTurn2}
-		turns[map[string]int{"user": 0, "assistant": 1}[role]] = `{"role": "` + role + `", "content": ` + padded + `}`
-		prompt, err := s.fitted(talk(turns...), false, true)
+	const padded = " \n PADDEDNEEDLE \n "
+	for i, role := range []string{"user", "assistant"} {
+		turns := talk(userTurn, answerTurn, userTurn2)
+		turns[i] = says(turns[i], padded)
+		prompt, err := s.fitted(turns, false, true)
 		// Where a message is written as JSON its line feeds are escapes.
 		plain := strings.ReplaceAll(prompt.text, `\n`, "\n")
 		if judged(find, err) && prompt.has("PADDEDNEEDLE") &&
-			!strings.Contains(plain, " \n PADDEDNEEDLE \n ") {
+			!strings.Contains(plain, padded) {
 			find(prompt.of("PADDEDNEEDLE"), "the text of the role "+
 				"%s is trimmed: %s", role, prompt.quote("PADDEDNEEDLE"))
 		}
