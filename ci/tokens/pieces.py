@@ -3,8 +3,9 @@ forged.
 
 Reads JSON lines: {"family", "special", "plain"} begins a family, whose added tokens those are,
 special or not, and each line {"text", "pieces": [[text, special], ...], "want": [...], "honest"}
-after it is a prompt. The tokeniser is a byte-level BPE that is trained on a little text. The added
-tokens of a prompt must be those of "want", and an honest prompt must have the tokens of the whole.
+after it is a prompt; each line {"was", "is"} is a rendering, and one that begins with its tokens.
+The tokeniser is a byte-level BPE that is trained on a little text. The added tokens of a prompt
+must be those of "want", and an honest prompt must have the tokens of the whole.
 Prints a line with the counts; faults are at its end.
 """
 
@@ -38,7 +39,7 @@ def make(special, plain):
 
 
 def main():
-    families = prompts = honest = 0
+    families = prompts = honest = seams = 0
     for line in sys.stdin:
         job = json.loads(line)
         if "family" in job:
@@ -46,6 +47,13 @@ def main():
             name = job["family"]
             t = make(job["special"], job["plain"])
             added = {t.token_to_id(s): s for s in job["special"] + job["plain"]}
+            continue
+        if "was" in job:
+            t.encode_special_tokens = False
+            was, whole = (t.encode(job[k], add_special_tokens=False).ids for k in ("was", "is"))
+            if whole[: len(was)] != was:
+                sys.exit(f"{name}: {job['is']!r} does not begin with the tokens of {job['was']!r}")
+            seams += 1
             continue
         ids = []
         for text, special in job["pieces"]:
@@ -61,7 +69,7 @@ def main():
             if whole != ids:
                 sys.exit(f"{name}: the tokens of {job['text']!r} change")
             honest += 1
-    print(f"{families} families, {prompts} prompts, {honest} of them honest")
+    print(f"{families} families, {prompts} prompts, {honest} of them honest, {seams} seams")
 
 
 main()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/model"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/fix"
 	"github.com/goassay/assay/harness/subject"
@@ -36,6 +37,7 @@ docs/tokens.md has more.`,
 			"a request, as JSON")
 		flags.Uint64Var(&tr.seed, "seed", 1, "draw the conversations from this `NUMBER`")
 		flags.BoolVar(&tr.json, "json", false, "print JSON")
+		tr.tokenizerFlag(flags)
 		tr.limits = limitFlag(flags, lookedAt)
 		return tr.run
 	},
@@ -76,7 +78,13 @@ func (tr *training) run(c *call) error {
 			kept.After.Prompts.Whole(), kept.After.Prompts.Steps, kept.Before.Prompts.Whole())
 		return tr.deliver(c, kept.Mended)
 	}
-	report := train.Look(src, t, tr.seed)
+	var vocabulary *engine.Vocabulary
+	if tr.tokenizer != "" {
+		if vocabulary, err = model.Vocabulary(tr.tokenizer); err != nil {
+			return err
+		}
+	}
+	report := train.Look(src, t, vocabulary, tr.seed)
 	if tr.json {
 		if err := writeJSON(c.data(), report.Value()); err != nil {
 			return err

@@ -18,6 +18,7 @@ import (
 	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/script"
 	"github.com/goassay/assay/harness/tokens"
+	"github.com/goassay/assay/harness/train"
 )
 
 // attacks is how many texts are tried for a family; honest how many more without markers.
@@ -50,7 +51,9 @@ func hostile(random *rand.Rand, markers []string) string {
 
 // TestTokenizers has Hugging Face's tokenizers read prompts in pieces: the texts of people and
 // tools give no added token of the template's, however they spell one, and honest text keeps its
-// tokens. Every other family's tool markers are added tokens that are not special.
+// tokens. Where a conversation goes on at an added token, its tokens stay.
+//
+// Every other family's tool markers are added tokens that are not special.
 func TestTokenizers(t *testing.T) {
 	python := os.Getenv("ASSAY_PYTHON")
 	if python == "" {
@@ -110,6 +113,11 @@ func TestTokenizers(t *testing.T) {
 		}
 		out.Encode(map[string]any{"family": variant.Name, "special": append([]string{}, special...),
 			"plain": append([]string{}, rest...)})
+		for step := range train.Steps(tmpl, train.Inputs(tmpl, 1)) {
+			if strings.HasPrefix(step.Is, step.Was) && step.Seam(v) == train.SeamKept {
+				out.Encode(map[string]string{"was": step.Was, "is": step.Is})
+			}
+		}
 		random := rand.New(rand.NewPCG(1, uint64(n)))
 		markers := append(append([]string{}, special...), rest...)
 		for i := range attacks + honest {

@@ -2,7 +2,9 @@ package train
 
 import (
 	"fmt"
+	"iter"
 	"strings"
+	"unicode"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
@@ -49,8 +51,9 @@ func (b *Break) String() string {
 func (k Kept) Whole() int { return k.Steps - k.Broken }
 
 // note counts a step.
-func (k *Kept) note(conversation, message int, was, is string) {
+func (k *Kept) note(s Step) {
 	k.Steps++
+	was, is := s.Was, s.Is
 	if strings.HasPrefix(is, was) {
 		return
 	}
@@ -61,7 +64,7 @@ func (k *Kept) note(conversation, message int, was, is string) {
 	for off < len(was) && off < len(is) && was[off] == is[off] {
 		off++
 	}
-	k.First = &Break{conversation, message, off, short(was[off:]), short(is[off:])}
+	k.First = &Break{s.Conversation, s.Message, off, short(was[off:]), short(is[off:])}
 }
 
 // short is the beginning of a text.
@@ -73,15 +76,26 @@ func short(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// Prefixes renders every beginning of every conversation and compares each with the next one.
-func Prefixes(t *engine.Template, inputs []chattemplate.Input) (p Prefix) {
-	for n, in := range inputs {
-		p.look(t, n, in)
-	}
-	return p
+// Step is a message that is added to a conversation.
+type Step struct {
+	Conversation int // of [Inputs]
+	Message      int
+	Prompt       bool // Was is the prompt for the message; else it is the rendering without it
+	Was, Is      string
 }
 
-func (p *Prefix) look(t *engine.Template, n int, in chattemplate.Input) {
+// Steps renders every beginning of every conversation.
+func Steps(t *engine.Template, inputs []chattemplate.Input) iter.Seq[Step] {
+	return func(yield func(Step) bool) {
+		for n, in := range inputs {
+			if !stepsOf(t, n, in, yield) {
+				return
+			}
+		}
+	}
+}
+
+func stepsOf(t *engine.Template, n int, in chattemplate.Input, yield func(Step) bool) bool {
 	messages := in.Messages
 	render := func(k int, generate bool) (string, bool) {
 		in.Messages, in.Generate = messages[:k], generate
@@ -94,14 +108,96 @@ func (p *Prefix) look(t *engine.Template, n int, in chattemplate.Input) {
 			continue // results that come together share a turn
 		}
 		is, rendered := render(k, false)
-		if ok && rendered {
-			p.Turns.note(n, k-1, was, is)
+		if ok && rendered && !yield(Step{n, k - 1, false, was, is}) {
+			return false
 		}
 		if k > 1 && rendered && role(messages[k-1]) == "assistant" {
-			if prompt, asked := render(k-1, true); asked {
-				p.Prompts.note(n, k-1, prompt, is)
+			if prompt, asked := render(k-1, true); asked &&
+				!yield(Step{n, k - 1, true, prompt, is}) {
+				return false
 			}
 		}
 		was, ok = is, rendered
 	}
+	return true
+}
+
+// Prefixes renders every beginning of every conversation and compares each with the next one.
+func Prefixes(t *engine.Template, inputs []chattemplate.Input) (p Prefix) {
+	for s := range Steps(t, inputs) {
+		k := &p.Turns
+		if s.Prompt {
+			k = &p.Prompts
+		}
+		k.note(s)
+	}
+	return p
+}
+
+// Seam tells whether the tokens stay on both sides of the place at which a text goes on. No
+// tokeniser is asked: an added token at that place keeps them, whichever it is.
+type Seam int
+
+const (
+	SeamKept   Seam = iota // an added token ends or begins there
+	SeamOpen               // none does: the tokeniser may join the texts on both sides
+	SeamBroken             // an added token reaches across, or takes along the white space there
+)
+
+// Seam looks at the place where Is goes on after Was, with which it begins.
+func (s Step) Seam(v *engine.Vocabulary) Seam {
+	cut := len(s.Was)
+	seam := SeamOpen
+	if cut == len(s.Is) {
+		seam = SeamKept
+	}
+	for _, m := range v.Scan(s.Is) {
+		switch {
+		case m.End() < cut || m.Off > cut:
+		case m.Off < cut && m.End() > cut,
+			m.End() == cut && m.RStrip && space(s.Is[cut:]) > 0,
+			m.Off == cut && m.LStrip && strings.TrimRightFunc(s.Was, unicode.IsSpace) != s.Was:
+			return SeamBroken
+		default:
+			seam = SeamKept
+		}
+	}
+	return seam
+}
+
+// space is the length of the white space with which a text begins.
+func space(text string) int { return len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace)) }
+
+// Seams counts the seams of the steps whose bytes are kept.
+type Seams struct {
+	Counts [3]int // by [Seam]
+	First  string // the first that is broken, or else open; "" where all are kept
+	worst  Seam   // that of First
+}
+
+// SeamsOf looks at the seams of turns and prompts with a vocabulary.
+func SeamsOf(t *engine.Template, inputs []chattemplate.Input,
+	v *engine.Vocabulary) (turns, prompts Seams) {
+	for s := range Steps(t, inputs) {
+		if !strings.HasPrefix(s.Is, s.Was) {
+			continue
+		}
+		if s.Prompt {
+			prompts.note(s, s.Seam(v))
+		} else {
+			turns.note(s, s.Seam(v))
+		}
+	}
+	return turns, prompts
+}
+
+func (s *Seams) note(at Step, seam Seam) {
+	if s.Counts[seam]++; seam <= s.worst {
+		return
+	}
+	const some = 20
+	s.worst = seam
+	s.First = fmt.Sprintf("conversation %d: message %d: after %q comes %q", at.Conversation,
+		at.Message, strings.ToValidUTF8(at.Was[max(0, len(at.Was)-some):], ""),
+		short(at.Is[len(at.Was):]))
 }

@@ -24,10 +24,13 @@ type Report struct {
 	Opened int
 	Opens  string // that text, of the first one
 	Prefix Prefix
+	// Seams are of the turns and the prompts that are kept, where a vocabulary is known; else nil.
+	Seams []Seams
 }
 
-// Look finds the facts that matter for training with a template.
-func Look(src subject.Source, t *engine.Template, seed uint64) *Report {
+// Look finds the facts that matter for training with a template, and with the vocabulary of a
+// tokeniser, which may be nil.
+func Look(src subject.Source, t *engine.Template, v *engine.Vocabulary, seed uint64) *Report {
 	r := &Report{Source: src, Arguments: "text", Content: "text"}
 	c := t.Caps()
 	if c.ObjectArguments {
@@ -71,6 +74,10 @@ func Look(src subject.Source, t *engine.Template, seed uint64) *Report {
 		}
 	}
 	r.Prefix = Prefixes(t, inputs)
+	if v != nil {
+		turns, prompts := SeamsOf(t, inputs, v)
+		r.Seams = []Seams{turns, prompts}
+	}
 	r.Tagged, r.Err = Tag(src, seed)
 	return r
 }
@@ -107,8 +114,18 @@ func (r *Report) String() string {
 	}
 	kept("turns", r.Prefix.Turns)
 	kept("prompts", r.Prefix.Prompts)
+	for i, s := range r.Seams {
+		line("%s in tokens: kept in %d steps, the tokeniser decides in %d, broken in %d",
+			seamNames[i], s.Counts[SeamKept], s.Counts[SeamOpen], s.Counts[SeamBroken])
+		if s.First != "" {
+			line("  %s", s.First)
+		}
+	}
 	return b.String()
 }
+
+// seamNames are the names of a report's seams.
+var seamNames = [...]string{"turns", "prompts"}
 
 // Value returns the report as JSON.
 func (r *Report) Value() ordered.Value {
@@ -128,6 +145,15 @@ func (r *Report) Value() ordered.Value {
 		ordered.MemberOf("opened", ordered.Int(r.Opened)),
 		ordered.MemberOf("turns", kept(r.Prefix.Turns)),
 		ordered.MemberOf("prompts", kept(r.Prefix.Prompts)))
+	for i, s := range r.Seams {
+		seams := ordered.ObjectOf(ordered.MemberOf("kept", ordered.Int(s.Counts[SeamKept])),
+			ordered.MemberOf("open", ordered.Int(s.Counts[SeamOpen])),
+			ordered.MemberOf("broken", ordered.Int(s.Counts[SeamBroken])))
+		if s.First != "" {
+			seams = seams.With("first", ordered.Str(s.First))
+		}
+		v = v.With(seamNames[i]+"_in_tokens", seams)
+	}
 	if r.Err != nil {
 		return v.With("error", ordered.Str(r.Err.Error()))
 	}
