@@ -84,6 +84,11 @@ slurm: ## run the survey's array on a Slurm of this one machine, one of whose th
 crawl: ## list 100,000 repositories of a Hub on loopback and fetch their templates, killed in between; needs no network
 	$(GO) test ./cmd/assay -run TestCrawl -count 1 -timeout 30m -v -args -repositories=100000
 
+.PHONY: provider
+provider: ## ask a provider on loopback 100,000 requests, killed ten times, and compare 4,000 clean runs with a reference
+	$(GO) test ./cmd/assay -run TestProviderKilled -v -count 1 -timeout 0 -args -requests 100000
+	$(GO) test ./harness/provider -run 'TestFound|TestClean|TestEnd' -v -count 1 -timeout 0 -args -seeds 4000
+
 .PHONY: lock
 lock: deps ## rewrite corpus/vendor.lock from corpus/families.txt and the fetched templates
 	ci/lock.sh

@@ -16,6 +16,7 @@ import (
 	"github.com/goassay/assay/harness/fakehub"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/live/livetest"
+	"github.com/goassay/assay/harness/provider"
 	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/subject"
 )
@@ -44,8 +45,9 @@ func readFile(t *testing.T, name string) string {
 // TestRulesPage compares the pages of the rules with the code.
 func TestRulesPage(t *testing.T) {
 	for name, text := range map[string]string{"../docs/rules.md": check.Book().Manual(),
-		"../docs/server-rules.md": live.Book().Manual(), "../docs/change-rules.md": revision.Book().
-						Manual()} {
+		"../docs/server-rules.md":   live.Book().Manual(),
+		"../docs/change-rules.md":   revision.Book().Manual(),
+		"../docs/provider-rules.md": provider.Book().Manual()} {
 		if *update {
 			if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 				t.Fatal(err)

@@ -20,9 +20,10 @@ var (
 	ruleHeading = regexp.MustCompile(`(?m)^### ((?:E\d+ )?[ERCTAM]\d+)\b`)
 	ruleCited   = regexp.MustCompile(`\b(?:E21 \(?T[1-9]|E[1-9]\d?|[RCTAM][1-9])\b`)
 	painCited   = regexp.MustCompile(`\bP[1-9]\d\b`)
-	// checkCited is a rule of the checks, of changes or of servers; checkHeading declares one.
-	checkCited   = regexp.MustCompile(`\b[ADS]0\d\d\b`)
-	checkHeading = regexp.MustCompile(`(?m)^## ([ADS]\d{3})$`)
+	// checkCited is a rule of the checks, of changes, of servers or of providers; checkHeading
+	// declares one.
+	checkCited   = regexp.MustCompile(`\b[ADSV]0\d\d\b`)
+	checkHeading = regexp.MustCompile(`(?m)^## ([ADSV]\d{3})$`)
 	painHeading  = regexp.MustCompile(`(?m)^\| (P\d\d) \|`)
 	// pageCited is a page of the repository. Names in capitals are those of its own documents; a
 	// name in .md that belongs to others is cited with an address or a path.
@@ -114,7 +115,8 @@ func TestCitations(t *testing.T) {
 		pains = append(pains, m[1])
 	}
 	checks := []string{"A000"} // SARIF's name for a failure that no rule produced
-	for _, page := range []string{"rules.md", "change-rules.md", "server-rules.md"} {
+	for _, page := range []string{"rules.md", "change-rules.md", "server-rules.md",
+		"provider-rules.md"} {
 		for _, m := range checkHeading.FindAllStringSubmatch(readFile(t, "../docs/"+page), -1) {
 			checks = append(checks, m[1])
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/gonja"
 	"github.com/goassay/assay/harness/live"
+	"github.com/goassay/assay/harness/provider"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/rule"
@@ -442,7 +443,9 @@ var explainCommand = command{
 }
 
 // books have all rules: those of templates, of edits and of servers.
-func books() []*rule.Book { return []*rule.Book{check.Book(), revision.Book(), live.Book()} }
+func books() []*rule.Book {
+	return []*rule.Book{check.Book(), revision.Book(), live.Book(), provider.Book()}
+}
 
 func explain(c *call, json bool) error {
 	if c.args[0] == allRules {

@@ -24,10 +24,10 @@ func assay(stdin string, args ...string) (stdout, stderr string, status int) {
 	return out.String(), errs.String(), status
 }
 
-// withoutJSON are the commands whose output has a form of its own; of engines run, pipe, manifest
-// and survey it is JSON lines, page has none.
+// withoutJSON are the commands whose output has a form of its own; of engines run, pipe, dataset,
+// manifest and survey it is JSON lines, page has none.
 var withoutJSON = []string{"help", "version", "completion", "man", "emit", "engines run", "pipe",
-	"page", "serve", "manifest", "survey"}
+	"page", "serve", "manifest", "survey", "dataset"}
 
 // TestConventions holds every command to the common rules: a group, flags in categories, --json or
 // a --format json, help, and status 2 for wrong usage.
@@ -231,7 +231,7 @@ func TestJSON(t *testing.T) {
 		{"diff", template, template},
 		{"render", template}, {"render", "--renderer", "gonja", template}, {"caps", template}, {"analyze", "--explain", "--verify", template},
 		{"program", template}, {"grammar", template}, {"parse", "--tools", tools, template},
-		{"explain", "A012"}, {"explain", "D004"}, {"explain", "S014"}, {"explain", "all"},
+		{"explain", "A012"}, {"explain", "D004"}, {"explain", "S014"}, {"explain", "V009"}, {"explain", "all"},
 		{"new", "--corpus", dir, "--family", "mine", template}, {"export", "cases", dir}, {"export", "prompts", dir}, {"run", dir},
 	} {
 		flag := []string{"--json"}

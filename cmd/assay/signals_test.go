@@ -79,6 +79,7 @@ func TestEveryCommandHeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	repositories := write("fetch/repositories.jsonl", lines.String())
+	asked := write("asked.jsonl", `{"messages": [{"role": "user", "content": "a"}]}`+"\n")
 	unbound := []string{"--limit", "steps=2147483647", "--limit", "total=0"}
 	bound := func(args ...string) []string { return append(args, unbound...) }
 	runs := map[string][][]string{
@@ -96,14 +97,17 @@ func TestEveryCommandHeeds(t *testing.T) {
 		"parse": {bound("parse", slow), {"parse", good},
 			{"parse", "--format", "-", "--output", slow},
 		},
-		"page":           {{"page", "--no-browser"}},
-		"inspect":        {bound("inspect", model), {"inspect", "hf:a/b"}},
-		"pull":           {{"pull", "hf:a/b"}},
-		"retemplate":     {bound("retemplate", "--template", slow, "-o", copied, model)},
-		"emit":           {bound("emit", "format", slow)},
-		"train":          {bound("train", slow)},
-		"live":           {{"live", "--tiny", "--template", "-"}},
-		"probe":          {{"probe", "http://" + silent.Addr().String()}},
+		"page":       {{"page", "--no-browser"}},
+		"inspect":    {bound("inspect", model), {"inspect", "hf:a/b"}},
+		"pull":       {{"pull", "hf:a/b"}},
+		"retemplate": {bound("retemplate", "--template", slow, "-o", copied, model)},
+		"emit":       {bound("emit", "format", slow)},
+		"train":      {bound("train", slow)},
+		"live":       {{"live", "--tiny", "--template", "-"}},
+		"probe":      {{"probe", "http://" + silent.Addr().String()}},
+		"provider": {{"provider", "http://" + silent.Addr().String(), "--dataset", asked, "--log",
+			filepath.Join(dir, "log.jsonl"), "--model", "m"}},
+		"dataset":        {{"dataset", "--requests", "100000000"}},
 		"pipe":           {{"pipe"}},
 		"run":            {bound("run", corpus)},
 		"new":            {bound("new", "--corpus", filepath.Join(dir, "fresh"), slow)},

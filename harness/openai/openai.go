@@ -131,6 +131,7 @@ func (c *Client) Root() string { return c.root }
 type Answer struct {
 	Status int    // of HTTP
 	Type   string // the media type, without its parameters
+	Header http.Header
 	Body   string
 	JSON   ordered.Value // null where the body is no JSON
 	Err    error         // the reason why it is not one
@@ -239,7 +240,8 @@ func (r *reply) answer() (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{Status: r.StatusCode, Type: mediaType(r.Header), Body: r.c.redact(string(body))}
+	a := &Answer{Status: r.StatusCode, Type: mediaType(r.Header), Header: r.Header,
+		Body: r.c.redact(string(body))}
 	a.JSON, a.Err = ordered.ParseString(a.Body)
 	return a, nil
 }

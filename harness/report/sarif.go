@@ -114,6 +114,8 @@ func manual(id string) string {
 		return "change-rules.md"
 	case strings.HasPrefix(id, "S"):
 		return "server-rules.md"
+	case strings.HasPrefix(id, "V"):
+		return "provider-rules.md"
 	}
 	return "rules.md"
 }
