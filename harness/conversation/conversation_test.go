@@ -114,12 +114,49 @@ func TestLeaves(t *testing.T) {
 // another.
 func TestExplore(t *testing.T) {
 	for text, want := range map[string]bool{
-		"{% for m in messages %}{% if m.frob is defined %}x{% endif %}{% endfor %}":                                            true,
-		"{% for m in messages %}{% if m.content is string and '<secret>' in m.content %}x{% endif %}{% endfor %}":              true,
-		"{% if mode == 'deep' %}{% if depth == 'very' %}x{% endif %}{% endif %}":                                               true,
-		"{% for d in documents %}{% if d.title %}x{% else %}y{% endif %}{% endfor %}":                                          true,
-		"{% if messages[0].role == 'narrator' %}{% if messages[0].voice == 'low' %}x{% endif %}{% endif %}":                    true,
-		"{% if tools %}{% for t in tools %}{% if t.function.parameters.weight is number %}x{% endif %}{% endfor %}{% endif %}": true,
+		"{% for m in messages %}{% if m.frob is defined %}x{% endif %}{% endfor %}": true,
+		"{% for m in messages %}" +
+			"{% if m.content is string and '<secret>' in m.content %}x{% endif %}" +
+			"{% endfor %}": true,
+		"{% if mode == 'deep' %}{% if depth == 'very' %}x{% endif %}{% endif %}":      true,
+		"{% for d in documents %}{% if d.title %}x{% else %}y{% endif %}{% endfor %}": true,
+		"{% if messages[0].role == 'narrator' %}{% if messages[0].voice == 'low' %}x" +
+			"{% endif %}{% endif %}": true,
+		"{% if tools %}{% for t in tools %}" +
+			"{% if t.function.parameters.weight is number %}x{% endif %}{% endfor %}" +
+			"{% endif %}": true,
+		// the shape that the template asks for
+		"{% for m in messages %}" +
+			"{% if m.content is mapping and 'parts' in m.content %}" +
+			"{% for p in m.content.parts %}{% if p.kind == 'sound' %}x" +
+			"{% elif p.kind == 'word' %}{{ 'a' + p.word }}{% else %}" +
+			"{{ raise_exception('no') }}{% endif %}{% endfor %}{% endif %}{% endfor %}": true,
+		// a key of an object that the template spells out
+		"{% set names = {'de': 'German', 'fr': 'French'} %}{% for m in messages %}" +
+			"{{ 'in ' + names[m.from] + names[m.to] }}{% if m.content %}x{% endif %}" +
+			"{% endfor %}": true,
+		// literals at both ends of a text
+		"{% for m in messages %}" +
+			"{% if m.content.startswith('<r>') and m.content.endswith('</r>') %}x" +
+			"{% endif %}{% endfor %}": true,
+		// tools that are null, and tools without the object around a function
+		"{% if tools is none %}x{% endif %}": true,
+		"{% for t in tools %}{{ 'f ' + t.name }}" +
+			"{% for k, v in t.parameters.properties.items() %}{{ 'p ' + k }}" +
+			"{% if v.type == 'boolean' %}x{% endif %}{% endfor %}{% endfor %}": true,
+		// a schema in a schema, by a macro that calls itself
+		"{% macro kind(s) %}{% if s.type == 'array' %}" +
+			"{% if s['items'].type == 'boolean' and s.nullable %}x{% else %}" +
+			"{{ kind(s['items']) }}{% endif %}{% elif s.type == 'object' %}" +
+			"{% for k, v in s.properties.items() %}{{ kind(v) }}{% endfor %}{% endif %}" +
+			"{% endmacro %}{% for t in tools %}{{ kind(t.function.parameters) }}" +
+			"{% endfor %}": true,
+		// parts in another order
+		"{% for m in messages %}" +
+			"{% if m.content is not string and m.content|length == 2 " +
+			"and m.content[0].type == 'text' " +
+			"and m.content[1].type == 'image_url' %}x" +
+			"{% endif %}{% endfor %}": true,
 		"{% if not messages %}x{% endif %}":                                       true,
 		"{% if add_generation_prompt %}x{% endif %}":                              true,
 		"{% if 1 > 2 %}x{% endif %}":                                              false,

@@ -55,7 +55,15 @@ func Explore(t *chattemplate.Template, g *Grammar, bound []ordered.Member,
 		}
 		s.try(c)
 	}
-	s.search()
+	if !s.done() {
+		s.shape = shapeOf(t.Source)
+		for _, c := range g.edges {
+			if in := s.shape.at(c.tools); in != nil && len(in.names) > 0 && !s.done() {
+				s.try(c.Conversation)
+			}
+		}
+		s.search()
+	}
 	if reached, all := x.Counts(); reached < all && x.Proofs == nil {
 		x.Proofs = reach.Unreachable(t.Source)
 	}
@@ -87,6 +95,11 @@ func (c Conversation) with(path string, v value) (Conversation, bool) {
 		}
 		r.Messages = all.Items()
 	case "tools":
+		if len(steps) == 1 && !v.absent && v.Kind() != ordered.Array { // as a server passes it on
+			r.Tools, r.Kwargs = nil, r.Kwargs.With("tools", v.Value)
+			break
+		}
+		r.Kwargs = r.Kwargs.Without("tools")
 		values := make([]ordered.Value, len(r.Tools))
 		for i, t := range r.Tools {
 			values[i] = t.Wire()
@@ -256,11 +269,15 @@ var word = text("sumidal")
 // for.
 func alternatives(now ordered.Value, there bool) []value {
 	given := []value{
-		{Value: ordered.Boolean(true)}, {Value: word}, {Value: ordered.Boolean(false)}, {Value: text("")},
+		{Value: ordered.Boolean(true)}, {Value: word}, {Value: ordered.Boolean(false)},
+		{Value: text("")},
 		{Value: ordered.Value{}}, {Value: ordered.Int(0)},
 		{Value: ordered.Int(7)}, {Value: list()}, {Value: list(word)},
 		{Value: list(ordered.ObjectOf(), ordered.ObjectOf())},
-		{Value: list(ordered.ObjectOf(ordered.MemberOf("type", text("text")), ordered.MemberOf("text", word)))}, {Value: ordered.ObjectOf(ordered.MemberOf("bogarel", word), ordered.MemberOf("nitasov", list(word)))},
+		{Value: list(ordered.ObjectOf(ordered.MemberOf("type", text("text")),
+			ordered.MemberOf("text", word)))},
+		{Value: ordered.ObjectOf(ordered.MemberOf("bogarel", word),
+			ordered.MemberOf("nitasov", list(word)))},
 		{Value: ordered.ObjectOf()},
 	}
 	if !there {

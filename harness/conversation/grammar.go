@@ -15,6 +15,8 @@ import (
 type Grammar struct {
 	Seed          uint64
 	Conversations []Conversation // the plainest first
+
+	edges []edge
 }
 
 // derivations is how many conversations are derived to choose from; more bring no feature that
@@ -40,6 +42,7 @@ func New(seed uint64) *Grammar {
 			g.Conversations = append(g.Conversations, d.Conversation)
 		}
 	}
+	g.edges = edges(seed)
 	return g
 }
 

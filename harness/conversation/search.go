@@ -17,6 +17,7 @@ type searcher struct {
 	most    int
 	rand    *rand.Rand
 	slicer  *slicer
+	shape   *shape
 	sites   map[decisionKey]int
 	pool    []tried
 	reached map[[2]int]int // how many of the pool reached an outcome
@@ -113,6 +114,8 @@ const (
 	samePlace = 2  // how many places of a pattern are changed in a conversation
 	maxQueue  = 16 // how many conversations of a target wait at most
 	maxPlaces = 48 // of how many patterns
+	draws     = 64 // how many conversations are drawn by the template's shape in a round
+	more      = 16 // how many more for each that reaches something
 )
 
 // search gives each target its turn, again and again. A target looks first at single values that
@@ -120,9 +123,6 @@ const (
 // is then read in another way is looked at in turn. Where this comes to an end, it goes on with
 // conversations that differ at random.
 func (s *searcher) search() {
-	if s.done() {
-		return
-	}
 	s.slicer = newSlicer(s.Template.Source)
 	s.sites = map[decisionKey]int{}
 	for i, site := range s.Template.Sites() {
@@ -132,6 +132,14 @@ func (s *searcher) search() {
 	for round := 0; ; round++ {
 		if round == 1 { // an outcome that is found at once needs no proof
 			if s.Proofs = reach.Unreachable(s.Template.Source); s.done() {
+				return
+			}
+		}
+		for left := draws; left > 0; left-- {
+			if s.try(s.drawn()) {
+				left += more
+			}
+			if s.done() {
 				return
 			}
 		}
@@ -178,6 +186,10 @@ func (s *searcher) near(site int, in branch) bool {
 
 // step makes one render for a target.
 func (s *searcher) step(t *target) {
+	if s.rand.IntN(2) == 0 {
+		s.try(s.shuffled(t))
+		return
+	}
 	for len(t.todo) > 0 {
 		c := t.todo[0]
 		t.todo = t.todo[1:]
@@ -431,20 +443,33 @@ func unwrapped(items []ordered.Value, key string) ordered.Value {
 	return list(all...)
 }
 
-// values returns values for a path: literals that met it, the literals of the slice, values of
-// every kind, and the value that another conversation has there.
-func (s *searcher) values(t *target, f *followed, path string) []value {
-	all := slices.Concat(literals(f.vars, path, f.trace), t.slice.given(), f.anything(path))
-	other := s.Template.Vars(s.pool[s.rand.IntN(len(s.pool))].Input(s.Bound))
-	if v, ok := lookUp(other, path); ok {
-		for range 1 + len(all)/4 { // as likely as the others
-			all = append(all, value{Value: v})
+// guess draws a value for a path, or none: of its shape, of the literals of the slice, of any kind,
+// or the value that another conversation has there.
+func (s *searcher) guess(t *target, f *followed, path string) value {
+	d := drawer{s.rand}
+	now, there := lookUp(f.vars, path)
+	asked := s.shape.at(path)
+	switch n := s.rand.IntN(20); {
+	case n < 4 && there:
+		return value{absent: true}
+	case n < 12 && asked != nil:
+		if there && d.chance(50) {
+			return value{Value: d.changed(now, asked, 50, 2)}
+		}
+		return value{Value: d.value(asked, len(split(path)))}
+	case n < 15 && len(t.slice.values) > 0:
+		return value{Value: pick(d, t.slice.values)}
+	case n < 17:
+		other := s.Template.Vars(s.pool[s.rand.IntN(len(s.pool))].Input(s.Bound))
+		if v, ok := lookUp(other, path); ok {
+			return value{Value: v}
 		}
 	}
-	return all
+	return pick(d, slices.Concat(literals(f.vars, path, f.trace), f.anything(path)))
 }
 
-// shuffled returns a conversation that comes to a target's decision, changed at random.
+// shuffled returns a conversation that comes to a target's decision, changed at random where the
+// statements that the decision depends on read it: at one path, or at all that one place reads.
 func (s *searcher) shuffled(t *target) Conversation {
 	var from []int
 	for i := range s.pool {
@@ -452,7 +477,7 @@ func (s *searcher) shuffled(t *target) Conversation {
 			from = append(from, i)
 		}
 	}
-	if len(from) == 0 || s.rand.IntN(4) == 0 {
+	if len(from) == 0 || s.rand.IntN(8) == 0 {
 		from = append(from, s.rand.IntN(len(s.pool)))
 	}
 	base := &s.pool[from[s.rand.IntN(len(from))]]
@@ -461,23 +486,51 @@ func (s *searcher) shuffled(t *target) Conversation {
 		base.followed = s.follow(c)
 	}
 	f := base.followed
-	places := f.places(t.slice)
-	near := slices.IndexFunc(places, func(p place) bool { return p.level == maxLevel })
-	if near <= 0 || s.rand.IntN(8) == 0 {
-		near = len(places)
-	}
+	groups := f.groups(t.slice)
 	for n := 1 + s.rand.IntN(4); n > 0; n-- {
-		if near == 0 || s.rand.IntN(3) == 0 {
+		if len(groups) == 0 || s.rand.IntN(6) == 0 {
 			c = s.rearranged(c)
 			continue
 		}
-		path := places[s.rand.IntN(near)].path
-		values := s.values(t, f, path)
-		if changed, ok := c.with(path, values[s.rand.IntN(len(values))]); ok {
-			c = changed
+		paths := groups[s.rand.IntN(1+s.rand.IntN(len(groups)))] // the near ones more often
+		if s.rand.IntN(2) == 0 {
+			paths = []string{paths[s.rand.IntN(len(paths))]}
+		}
+		v := s.guess(t, f, paths[0])
+		for _, path := range paths[:min(len(paths), maxPlaces)] {
+			if changed, ok := c.with(path, v); ok {
+				c = changed
+			}
 		}
 	}
 	return c
+}
+
+// groups returns the paths that the places of a slice read, those of each place together, the
+// nearest place first.
+func (f *followed) groups(s *slice) [][]string {
+	reads := f.trace.Reads()
+	at := map[int][]int{}
+	var offs []int
+	for p := range f.trace.Places() {
+		if _, ok := s.levels[p.Off]; ok {
+			if at[p.Off] == nil {
+				offs = append(offs, p.Off)
+			}
+			at[p.Off] = append(at[p.Off], p.Read)
+		}
+	}
+	slices.SortFunc(offs, func(a, b int) int {
+		return cmp.Or(cmp.Compare(s.levels[a], s.levels[b]), cmp.Compare(a, b))
+	})
+	groups := make([][]string, len(offs))
+	for i, off := range offs {
+		slices.Sort(at[off])
+		for _, read := range at[off] {
+			groups[i] = append(groups[i], reads[read].Path)
+		}
+	}
+	return groups
 }
 
 // maxMessages bounds how long a conversation grows by others.
@@ -518,4 +571,54 @@ func (s *searcher) rearranged(c Conversation) Conversation {
 	}
 	r.Messages = messages
 	return Conversation{Name: c.Name + "; " + words, Request: r, Beyond: true}
+}
+
+// drawn returns a conversation in which some of the fields that the template asks for have values
+// of the forms that it asks for.
+func (s *searcher) drawn() Conversation {
+	d := drawer{s.rand}
+	c := s.pool[s.rand.IntN(len(s.pool))].Conversation
+	if d.chance(25) {
+		c = s.rearranged(c)
+	}
+	percent := pick(d, []int{2, 6, 15, 40})
+	vars := s.Template.Vars(c.Input(nil))
+	only := ""
+	if len(s.shape.names) > 0 && d.chance(50) {
+		only = pick(d, s.shape.names)
+	}
+	for _, name := range s.shape.names {
+		asked := s.shape.members[name]
+		now, there := vars.Get(name)
+		to := value{Value: now}
+		switch {
+		case only != "" && name != only:
+			continue
+		case there:
+			to.Value = d.changed(now, asked, percent, 1)
+			if name == "tools" && d.chance(15) {
+				to.Value = flat(now)
+			}
+		case name == only || d.chance(percent):
+			to.Value = d.value(asked, 1)
+		default:
+			continue
+		}
+		if changed, ok := c.with(name, to); ok {
+			c.Request = changed.Request
+		}
+	}
+	return Conversation{Name: c.Name + "; drawn", Request: c.Request, Beyond: true}
+}
+
+// flat returns tools as the Responses protocol declares them: without the object around a function.
+func flat(tools ordered.Value) ordered.Value {
+	items := slices.Clone(tools.Items())
+	for i, t := range items {
+		if f, ok := t.Get("function"); ok && f.Kind() == ordered.Object {
+			items[i] = ordered.ObjectOf(append([]ordered.Member{
+				ordered.MemberOf("type", text("function"))}, f.Members()...)...)
+		}
+	}
+	return list(items...)
 }

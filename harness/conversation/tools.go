@@ -1,6 +1,12 @@
 package conversation
 
-import "github.com/goassay/assay/engine/ordered"
+import (
+	"slices"
+
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/words"
+)
 
 // declare chooses the tools of a conversation.
 func (d *deriver) declare() {
@@ -138,4 +144,121 @@ func (d *deriver) everyType() ordered.Value {
 	return d.tool(ordered.MemberOf("description", text(d.Remark())),
 		ordered.MemberOf("parameters", schema),
 		ordered.MemberOf("return", d.typed("string")))
+}
+
+// edge is a conversation with a tool whose parameters have forms that clients seldom declare.
+type edge struct {
+	Conversation
+	tools string // where the parameters are: a template that does not look there needs none of it
+}
+
+// edges returns questions with tools whose parameters have forms that clients seldom declare: each
+// type in lists, in objects and in unions, with and without each keyword. Each comes wrapped and
+// flat. They are for the search alone.
+func edges(seed uint64) []edge {
+	d := &deriver{Source: words.New(seed), features: map[string]int{}}
+	object := func(members ...ordered.Member) ordered.Value { return ordered.ObjectOf(members...) }
+	kind := func(kinds ...string) ordered.Member {
+		if len(kinds) == 1 {
+			return ordered.MemberOf("type", text(kinds[0]))
+		}
+		var all []ordered.Value
+		for _, k := range kinds {
+			all = append(all, text(k))
+		}
+		return ordered.MemberOf("type", list(all...))
+	}
+	described := func() ordered.Member { return ordered.MemberOf("description", text(d.Remark())) }
+	nullable := ordered.MemberOf("nullable", ordered.Boolean(true))
+	choices := func() ordered.Member {
+		return ordered.MemberOf("enum", list(text(d.Word()), text(d.Word())))
+	}
+	properties := func(required bool, all ...ordered.Value) []ordered.Member {
+		var named []ordered.Member
+		var first []ordered.Value
+		for _, p := range all {
+			name := d.Parameter()
+			if named = append(named, ordered.MemberOf(name, p)); len(first) < 2 {
+				first = append(first, text(name))
+			}
+		}
+		members := []ordered.Member{kind("object"),
+			ordered.MemberOf("properties", ordered.ObjectOf(named...))}
+		if required {
+			members = append(members, ordered.MemberOf("required", list(first...)))
+		}
+		return members
+	}
+	plain := []ordered.Value{object(kind("string")), object(kind("number")),
+		object(kind("integer")), object(kind("boolean")), object(kind("null")),
+		object(kind("string"), choices()),
+		object(kind("array")), object(kind("object")), object(),
+		object(kind("array"), ordered.MemberOf("items", object(kind("string")))),
+		object(properties(true, object(kind("string"), described()), object(kind("integer")))...),
+		object(properties(false, object(kind("string")))...),
+		object(kind("string", "null")), object(kind("string")).With("format", text("date"))}
+	with := func(more ...ordered.Member) []ordered.Value {
+		all := make([]ordered.Value, len(plain))
+		for i, p := range plain {
+			all[i] = ordered.ObjectOf(slices.Concat(p.Members(), more)...)
+		}
+		return all
+	}
+	lists := func(more ...ordered.Member) []ordered.Value {
+		var all []ordered.Value
+		for _, p := range plain {
+			all = append(all, ordered.ObjectOf(append([]ordered.Member{kind("array"),
+				ordered.MemberOf("items", p)}, more...)...))
+		}
+		return all
+	}
+	var defaults, unions []ordered.Value
+	for _, v := range []ordered.Value{text(d.Word()), ordered.Int(3), ordered.Boolean(false), {},
+		list(text(d.Word())), ordered.ObjectOf()} {
+		defaults = append(defaults, object(kind("string"), ordered.MemberOf("default", v)),
+			object(kind("string"), choices(), ordered.MemberOf("default", v)),
+			object(kind("integer"), described(), ordered.MemberOf("default", v)))
+	}
+	for _, key := range []string{"anyOf", "oneOf", "allOf"} {
+		one := ordered.MemberOf(key, list(object(kind("string"), described(),
+			ordered.MemberOf("default", text(d.Word()))), object(kind("integer"))))
+		unions = append(unions, object(one), object(one, described()),
+			object(one, ordered.MemberOf("default", text(d.Word()))),
+			object(ordered.MemberOf(key,
+				list(object(properties(true, object(kind("string")))...)))),
+			object(ordered.MemberOf(key, list(object(properties(true, object(kind("string")))...),
+				object(properties(false, object(kind("number")))...)))))
+	}
+	unions = append(unions, object(kind("string", "integer")), object(kind("string")).
+		With("type", list(text("string"))), object(kind("object", "array")))
+	nested := plain[10]
+	for range 2 {
+		nested = object(append(properties(true, nested, object(kind("string"), described())),
+			described())...)
+	}
+	extra := func(v ordered.Value) ordered.Value {
+		return object(properties(true, object(kind("string")))...).With("additionalProperties", v)
+	}
+	nestings := []ordered.Value{nested, extra(ordered.Boolean(true)), extra(ordered.Boolean(false)),
+		extra(object(kind("string"))), extra(ordered.ObjectOf())}
+	var all []edge
+	for _, parameters := range [][]ordered.Value{plain, with(described()), with(nullable),
+		lists(), lists(nullable, described()), defaults, unions, nestings} {
+		schema := object(properties(true, parameters...)...)
+		tool := d.tool(ordered.MemberOf("description", text(d.Remark())),
+			ordered.MemberOf("parameters", schema))
+		message := ordered.ObjectOf(ordered.MemberOf("role", text("user")),
+			ordered.MemberOf("content", text(d.Question())))
+		for _, flatten := range []bool{false, true} {
+			at, tools := "tools[0].function.parameters", list(tool)
+			if flatten {
+				at, tools = "tools[0].parameters", flat(tools)
+			}
+			c, _ := Conversation{Request: chat.Request{Messages: []ordered.Value{message}}}.
+				with("tools", value{Value: tools})
+			c.Name = "question; tools of every form"
+			all = append(all, edge{c, at})
+		}
+	}
+	return all
 }

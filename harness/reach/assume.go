@@ -1,6 +1,35 @@
 package reach
 
-import "github.com/goassay/assay/engine/jinja/syntax"
+import (
+	"slices"
+
+	"github.com/goassay/assay/engine/jinja/syntax"
+)
+
+// maxClauses bounds how many conditions are kept that are open.
+const maxClauses = 16
+
+// given narrows the facts to the renders in which a condition holds, or does not, and looks again
+// at those that are open.
+func (p *prover) given(x syntax.Expr, holds bool, e *env) {
+	e.open = nil
+	p.assume(x, holds, e)
+	open := e.open
+	if p.settle(e); !e.dead {
+		e.clauses = slices.Concat(e.clauses, open)
+		e.clauses = e.clauses[max(0, len(e.clauses)-maxClauses):]
+	}
+}
+
+// settle looks again at the conditions that are open.
+func (p *prover) settle(e *env) {
+	now := e.clauses
+	e.clauses = nil
+	for _, c := range now {
+		p.assume(c.x, c.holds, e)
+	}
+	e.clauses = now
+}
 
 // assume narrows the facts to the renders in which a condition holds, or does not.
 func (p *prover) assume(x syntax.Expr, holds bool, e *env) {
@@ -19,25 +48,28 @@ func (p *prover) assume(x syntax.Expr, holds bool, e *env) {
 			p.assume(x.Y, holds, e)
 			return
 		}
-		// one of the two is as it is not held: where the other one cannot be, it is this one
-		probe := e.clone()
-		probe.dead = false
-		p.assume(x.X, holds, probe)
-		first := !probe.dead && p.may(x.X, holds, e)
-		probe = e.clone()
-		p.assume(x.X, !holds, probe)
-		second := !probe.dead && p.may(x.Y, holds, probe)
-		switch {
-		case !first && !second:
-			e.dead = true
-		case !first:
-			p.assume(x.X, !holds, e)
-			p.assume(x.Y, holds, e)
-		case !second:
-			p.assume(x.X, holds, e)
+		// one of the two is why: the first, or the second where the first is not
+		first := e.clone()
+		if p.may(x.X, holds, first) {
+			p.assume(x.X, holds, first)
+		} else {
+			first.dead = true
+		}
+		second := e.clone()
+		p.assume(x.X, !holds, second)
+		if !second.dead && p.may(x.Y, holds, second) {
+			p.assume(x.Y, holds, second)
+		} else {
+			second.dead = true
+		}
+		open := !first.dead && !second.dead
+		e.become(p.join(first, second, true))
+		if _, of, ok := p.keyed(x); ok && open {
+			e.open = append(e.open, clause{x, holds, of})
 		}
 	case *syntax.Test:
 		if is, known := tests[x.Name]; known {
+			is = is.of(p.quietly(x.X, e))
 			if holds {
 				p.narrow(x.X, val{kinds: is.surely | is.maybe}, e)
 			} else {
@@ -68,7 +100,7 @@ func (p *prover) quietly(x syntax.Expr, e *env) val { return p.eval(x, e.clone()
 
 // narrow notes that an expression's value is in a set.
 func (p *prover) narrow(x syntax.Expr, to val, e *env) {
-	key, of, ok := keyed(x)
+	key, of, ok := p.keyed(x)
 	if !ok || e.dead {
 		return
 	}
@@ -77,8 +109,12 @@ func (p *prover) narrow(x syntax.Expr, to val, e *env) {
 		e.dead = true
 		return
 	}
-	e.facts[key] = fact{v, of}
+	e.note(key, fact{v, of})
 	switch x := x.(type) {
+	case *syntax.Name:
+		if a, ok := e.aliases[x.Name]; ok {
+			p.narrow(a.x, to, e)
+		}
 	case *syntax.Attr:
 		p.holds(x.X, x.Name, v, e)
 	case *syntax.Item:

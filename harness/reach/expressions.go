@@ -1,6 +1,9 @@
 package reach
 
 import (
+	"maps"
+	"math"
+	"strconv"
 	stdstrings "strings"
 
 	"github.com/goassay/assay/engine/jinja"
@@ -25,6 +28,23 @@ var methods = map[string]kinds{
 	"find": numbers, "rfind": numbers, "index": numbers, "count": numbers,
 	"get": everything, "items": everything, "keys": everything, "values": everything,
 }
+
+// receivers are the kinds of values that have a method.
+var receivers = func() map[string]kinds {
+	all := map[string]kinds{}
+	for name, k := range map[string]kinds{
+		"startswith endswith isdigit isalpha isspace isupper islower isalnum isnumeric strip " +
+			"lstrip rstrip lower upper title capitalize replace format join removeprefix " +
+			"removesuffix split rsplit splitlines find rfind": strings,
+		"get items keys values": dicts,
+		"index count":           strings | lists,
+	} {
+		for _, one := range stdstrings.Fields(name) {
+			all[one] = k | object
+		}
+	}
+	return all
+}()
 
 // filters are the kinds of values that filters return; of the same value always the same one.
 var filters = map[string]kinds{
@@ -179,15 +199,18 @@ func f0(f *syntax.Attr) string {
 }
 
 // keyed returns the key under which facts about an expression are kept.
-func keyed(x syntax.Expr) (key string, of []string, ok bool) {
-	if n, isName := x.(*syntax.Name); isName {
-		return n.Name, []string{n.Name}, true
+func (p *prover) keyed(x syntax.Expr) (text string, of []string, ok bool) {
+	k, known := p.keys[x]
+	if !known {
+		var b stdstrings.Builder
+		if n, isName := x.(*syntax.Name); isName {
+			k = key{n.Name, []string{n.Name}}
+		} else if spelled(x, &b, &k.of) && len(k.of) > 0 {
+			k.text = b.String()
+		}
+		p.keys[x] = k
 	}
-	var b stdstrings.Builder
-	if !spelled(x, &b, &of) || len(of) == 0 {
-		return "", nil, false
-	}
-	return b.String(), of, true
+	return k.text, k.of, k.text != ""
 }
 
 // eval returns the values that an expression may have.
@@ -200,7 +223,7 @@ func (p *prover) eval(x syntax.Expr, e *env) val {
 	case *syntax.Const, *syntax.Name:
 		return v
 	}
-	if key, _, ok := keyed(x); ok {
+	if key, _, ok := p.keyed(x); ok {
 		if f, known := e.facts[key]; known {
 			if v = v.and(f.val); v.kinds == 0 {
 				e.dead = true // no value is left: no render comes here
@@ -272,7 +295,7 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 	case *syntax.List:
 		return p.literal(len(x.Items), e, x.Items...)
 	case *syntax.Dict:
-		v := val{kinds: noMembers}
+		v := val{kinds: noMembers, json: true, own: true}
 		if len(x.Items) > 0 {
 			v.kinds = members
 		}
@@ -280,7 +303,7 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 		for _, pair := range x.Items {
 			v.from |= p.all(e, pair.Key)
 			value := p.eval(pair.Value, e)
-			v.from |= value.from
+			v.from, v.json = v.from|value.from, v.json && value.json
 			if c, ok := pair.Key.(*syntax.Const); ok && c.Kind == syntax.String && v.has != nil {
 				v.has[c.Text] = value
 			} else {
@@ -316,7 +339,13 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 				v.kinds |= numbers | lists | object
 			}
 		case x.Op == "+" && (a.kinds|b.kinds)&^lists == 0:
-			v.kinds = lists
+			v.kinds, v.own, v.json = lists, true, a.json && b.json
+			if (a.kinds|b.kinds)&noItems == 0 || a.kinds == items || b.kinds == items {
+				v.kinds = items
+			}
+			if v.of = joinedItems(a, b); p.mutates {
+				v.of = nil
+			}
 		case a.kinds&^numbers == 0 && b.kinds&^numbers == 0:
 			v.kinds = numbers
 		default:
@@ -334,7 +363,7 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 		if a.kinds&want == 0 || e.dead {
 			return rest
 		}
-		p.assume(x.X, x.Op == "and", inner)
+		p.given(x.X, x.Op == "and", inner)
 		b := p.eval(x.Y, inner)
 		if inner.dead {
 			return rest
@@ -379,7 +408,11 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 			if s.Start == nil && s.Stop == nil && v.kinds&^lists == 0 && len(v.whole) == 1 {
 				return v // in whatever order
 			}
-			return val{kinds: strings | lists, from: v.from, json: v.json}
+			part := val{kinds: strings | lists, from: v.from, json: v.json}
+			if of, ok := v.items(); ok && (v.of != nil || v.whole != nil) {
+				part.kinds, part.of = lists, &of
+			}
+			return part
 		}
 		p.all(e, x.Index)
 		c, ok := x.Index.(*syntax.Const)
@@ -388,8 +421,23 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 				return member
 			}
 		}
+		if v.has != nil && v.kinds&^dicts == 0 && (!ok || c.Kind != syntax.String) {
+			member := val{kinds: undef | object, json: true} // or a method of it
+			for _, one := range v.has {
+				member = member.or(one)
+			}
+			return member
+		}
 		if ok && c.Kind == syntax.Int && c.Text == "0" && len(v.whole) > 0 && v.kinds == items {
 			return v.whole[0]
+		}
+		if of, known := v.items(); known && v.own && (v.of != nil || v.whole != nil) &&
+			(!ok || c.Kind != syntax.String) {
+			of.kinds |= undef
+			if !ok {
+				of.kinds |= object // an index that is the name of a method
+			}
+			return of
 		}
 		return p.inner(v, !ok || c.Kind == syntax.String && valueMethods[c.Text])
 	case *syntax.Slice:
@@ -406,6 +454,7 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 		case !known:
 			out = bools
 		default:
+			is = is.of(v)
 			if v.kinds&is.surely != 0 || v.kinds&is.maybe != 0 {
 				out |= yes
 			}
@@ -419,15 +468,18 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 }
 
 func (p *prover) literal(n int, e *env, xs ...syntax.Expr) val {
-	v := val{kinds: noItems}
+	v := val{kinds: noItems, json: true, own: true}
 	if n > 0 {
 		v.kinds = items
 	}
 	for _, x := range xs {
 		item := p.eval(x, e)
-		v.whole, v.from = append(v.whole, item), v.from|item.from
+		v.whole, v.from, v.json = append(v.whole, item), v.from|item.from, v.json && item.json
 	}
-	if p.mutates || n > maxTexts {
+	if v.of = joinedItems(v, v); p.mutates {
+		v.whole, v.of = nil, nil
+	}
+	if n > maxTexts {
 		v.whole = nil
 	}
 	return v
@@ -446,14 +498,25 @@ func (v val) member(name string) (val, bool) {
 
 // inner returns the values that a value may hold; its name may also be that of a method.
 func (p *prover) inner(v val, method bool) val {
-	if v.json && !method && !p.mutates {
-		return missing
+	switch {
+	case !v.json || p.taints:
+		return top
+	case method:
+		return val{kinds: everything, from: fromOther, json: true}
 	}
-	return top
+	return missing
 }
 
 // test says of which kinds the values are that a test holds for.
 type test struct{ surely, maybe kinds }
+
+// of returns the test for a set: a method of a part of the request is no container.
+func (t test) of(v val) test {
+	if v.json {
+		t.maybe &^= object
+	}
+	return t
+}
 
 var tests = map[string]test{
 	"defined": {surely: everything &^ undef}, "undefined": {surely: undef},
@@ -479,9 +542,14 @@ func (p *prover) compare(x *syntax.Compare, e *env) val {
 	out.from |= b.from
 	switch op.Op {
 	case "==", "!=":
-		out.kinds = equal(a, b)
+		if out.kinds = equal(a, b); out.kinds == bools {
+			out.kinds = p.ordered(x.X, "==", op.X, e)
+		}
 	case "in", "not in":
 		out.kinds = p.within(a, op.X, b, e)
+	case "<", "<=", ">", ">=":
+		out.kinds = p.ordered(x.X, op.Op, op.X, e)
+		return out
 	default:
 		return out
 	}
@@ -489,6 +557,79 @@ func (p *prover) compare(x *syntax.Compare, e *env) val {
 		out.kinds = flipped(out.kinds)
 	}
 	return out
+}
+
+// ordered returns the results that a comparison of two numbers may have, by the least and the most
+// that they may be.
+func (p *prover) ordered(x syntax.Expr, op string, y syntax.Expr, e *env) kinds {
+	a, b := p.bounds(x, e), p.bounds(y, e)
+	var out kinds
+	note := func(may, must bool) {
+		if may {
+			out |= yes
+		}
+		if !must {
+			out |= no
+		}
+	}
+	switch op {
+	case "<":
+		note(a.least < b.most, a.most < b.least)
+	case "<=":
+		note(a.least <= b.most, a.most <= b.least)
+	case ">":
+		note(a.most > b.least, a.least > b.most)
+	case ">=":
+		note(a.most >= b.least, a.least >= b.most)
+	case "==":
+		note(a.least <= b.most && b.least <= a.most,
+			a.least == a.most && b.least == b.most && a.least == b.least)
+	}
+	return out
+}
+
+// bounds are the least and the most that a number may be.
+type bounds struct{ least, most int }
+
+// bounds returns the bounds of a number: of constants and lengths; of others there are none.
+func (p *prover) bounds(x syntax.Expr, e *env) bounds {
+	any := bounds{math.MinInt, math.MaxInt}
+	switch x := x.(type) {
+	case *syntax.Const:
+		if n, err := strconv.Atoi(x.Text); err == nil && x.Kind == syntax.Int {
+			return bounds{n, n}
+		}
+	case *syntax.Attr:
+		if !isNamed(x.X, "loop") || p.assigned["loop"] {
+			return any
+		}
+		v := p.quietly(x, e)
+		switch {
+		case x.Name == "index0" && v.kinds == zero:
+			return bounds{0, 0}
+		case x.Name == "index0" && v.kinds&zero != 0, x.Name == "revindex0":
+			return bounds{0, math.MaxInt}
+		case x.Name == "index0", x.Name == "index", x.Name == "revindex", x.Name == "length":
+			return bounds{1, math.MaxInt}
+		}
+	case *syntax.Filter:
+		if x.X == nil || x.Name != "length" && x.Name != "count" {
+			return any
+		}
+		v := p.quietly(x.X, e)
+		length := bounds{1, math.MaxInt}
+		if v.kinds&^(text|items|members) != 0 {
+			length.least = 0
+		}
+		if v.kinds&many == 0 {
+			length.most = 0
+		}
+		if v.kinds == items && v.whole != nil {
+			length = bounds{len(v.whole), len(v.whole)}
+		}
+		return length
+	}
+	return any
 }
 
 func flipped(k kinds) kinds {
@@ -554,7 +695,13 @@ func (p *prover) choices(x syntax.Expr, e *env) (val, bool) {
 // call notes a call of a macro; without arguments it may have any.
 func (p *prover) call(m *macro, e *env, args *syntax.Args) {
 	if !m.called {
-		m.called, p.changed = true, true
+		m.called, p.changed, m.rooted = true, true, maps.Clone(e.rooted)
+	}
+	for name := range m.rooted {
+		if !e.rooted[name] {
+			delete(m.rooted, name)
+			p.changed = true
+		}
 	}
 	given := make([]val, len(m.params))
 	for i := range given {
@@ -633,8 +780,26 @@ func (p *prover) called(x *syntax.Call, e *env) val {
 			return val{}
 		}
 		if mutators[f.Name] {
-			e.mutated()
+			if v.kinds&(lists|dicts) != 0 && !v.own && !p.taints {
+				p.taints, p.changed = true, true
+			}
+			json := true
+			for _, a := range x.Args.Args {
+				json = json && p.quietly(a, e).json
+			}
+			p.mutated(e, json && x.Star == nil && x.StarStar == nil && len(x.Keywords) == 0)
 			return top
+		}
+		if of, ok := receivers[f.Name]; ok {
+			if v.json {
+				of &^= object // a method has no methods
+			}
+			if p.narrow(f.X, val{kinds: of}, e); v.kinds&of == 0 {
+				e.dead = true
+			}
+			if e.dead {
+				return val{}
+			}
 		}
 		k, ok := methods[f.Name]
 		if ok && (k == everything || v.kinds&(object|members|noMembers) == 0) {
@@ -684,7 +849,20 @@ func (p *prover) filter(x *syntax.Filter, e *env) val {
 		if v.kinds&truthy != 0 {
 			out.kinds |= number
 		}
+	case "selectattr":
+		if of, ok := v.items(); ok && v.own {
+			if len(x.Args.Args) == 1 && of.json && of.kinds&^(undef|object) == 0 {
+				of = val{} // nothing has a member that holds
+			}
+			out.of = &of
+		}
 	case "list":
+		if v.kinds == object && v.of != nil { // what another filter gives
+			if out.of = v.of; v.of.kinds == 0 {
+				out.kinds = noItems
+			}
+			return out
+		}
 		if v.kinds&^(text|items|members) == 0 {
 			out.kinds = items
 		}

@@ -4,11 +4,15 @@
 //
 // [Unreachable] goes through a template's tree as a render would, with sets of values in place of
 // values: of each variable, and of each expression that a condition was about, it knows of which
-// kinds its value may be, and of texts which ones. A condition makes the sets smaller in the branch
-// that it guards; where branches meet again they are joined. Loops and macros are gone through
-// until nothing new comes. A request may hold anything: every variable that the template does not
-// set itself may have every value, but that messages is a list, and that add_generation_prompt and
-// the functions that engines give a template are always there.
+// kinds its value may be, of texts which ones, of lists that the template makes the items. A
+// condition makes the sets smaller in the branch that it guards, also those of the expression that
+// a variable was set to; where branches meet again they are joined. A condition of several parts,
+// any of which may be why it holds, stays open until all but one are excluded. A call of a method
+// says of which type the value is. Loops and macros are gone through until nothing new comes, the
+// first round of a loop on its own; facts about all items of a list hold in the next loop over it.
+// A request may hold anything: every variable that the template does not set itself may have every
+// value, but that messages is a list, and that add_generation_prompt and the functions that engines
+// give a template are always there.
 //
 // An outcome is out of reach where no value in the sets leads to it, where nothing leads to its
 // place, or where no statement calls the macro that it is in. One that depends on the clock and on
@@ -70,6 +74,7 @@ type macro struct {
 	*syntax.Macro
 	called bool
 	params []val
+	rooted map[string]bool // the variables of the template that are set wherever it is called
 }
 
 type prover struct {
@@ -78,6 +83,7 @@ type prover struct {
 	assigned   map[string]bool // names that some statement sets
 	inMacros   map[string]bool // attributes that macros and call blocks set
 	mutates    bool            // some statement changes a list or an object
+	taints     bool            // it may be a part of the request
 	inside     bool            // such a statement is in a macro or a call block
 	changed    bool
 	steps      int
@@ -85,6 +91,15 @@ type prover struct {
 	reached    map[Outcome]bool
 	clocked    map[Outcome]bool // those of conditions that depend on the clock alone
 	loops      []*loopEnds
+	depth      int            // how many scopes there are around
+	values     map[string]val // all that statements assign, by name
+	keys       map[syntax.Expr]key
+}
+
+// key is the key of an expression; empty: it has none.
+type key struct {
+	text string
+	of   []string
 }
 
 // loopEnds are the environments with which a loop's body was left.
@@ -92,11 +107,13 @@ type loopEnds struct{ next, out *env }
 
 func newProver(tree *syntax.Template) *prover {
 	p := &prover{macros: map[string][]*macro{}, assigned: map[string]bool{},
-		inMacros: map[string]bool{}, reached: map[Outcome]bool{}, clocked: map[Outcome]bool{}}
+		inMacros: map[string]bool{}, reached: map[Outcome]bool{}, clocked: map[Outcome]bool{},
+		keys: map[syntax.Expr]key{}, values: map[string]val{}}
 	var visit func(n syntax.Node, inside bool)
 	visit = func(n syntax.Node, inside bool) {
 		switch n := n.(type) {
 		case *syntax.Macro:
+			p.unprovable = p.unprovable || inside
 			m := &macro{Macro: n, params: make([]val, len(n.Params.Params))}
 			p.macros[n.Name] = append(p.macros[n.Name], m)
 			p.order = append(p.order, m)
@@ -152,7 +169,7 @@ func (p *prover) sets(target syntax.Node) {
 func (p *prover) run(tree *syntax.Template) bool {
 	for round := 0; ; round++ {
 		p.changed = false
-		p.body(tree.Body, &env{facts: map[string]fact{}})
+		p.body(tree.Body, newEnv())
 		for _, m := range p.order {
 			if m.called {
 				p.macro(m, round >= maxRounds)
@@ -169,7 +186,10 @@ func (p *prover) run(tree *syntax.Template) bool {
 
 // macro goes through the body of a macro.
 func (p *prover) macro(m *macro, anything bool) {
-	e := &env{facts: map[string]fact{}, macro: true}
+	e := newEnv()
+	e.macro, e.rooted = true, m.rooted
+	p.depth++
+	defer func() { p.depth-- }()
 	for i, name := range m.Params.Params {
 		if anything && m.params[i].kinds != everything {
 			m.params[i] = top
@@ -295,10 +315,10 @@ func (p *prover) branches(kind jinja.SiteKind, off int, test syntax.Expr, e *env
 	yes.dead = v.kinds&truthy == 0
 	no.dead = v.kinds&falsy == 0
 	if !yes.dead {
-		p.assume(test, true, yes)
+		p.given(test, true, yes)
 	}
 	if !no.dead {
-		p.assume(test, false, no)
+		p.given(test, false, no)
 	}
 	if !yes.dead {
 		then(yes)
@@ -331,35 +351,51 @@ func (p *prover) stmt(n syntax.Stmt, e *env) {
 		for _, name := range n.Params.Params {
 			inner.set(name.Name, top)
 		}
+		p.depth++
 		p.body(n.Body, inner)
+		p.depth--
 		p.forgetMacros(e)
 	case *syntax.FilterBlock:
 		p.scoped(n.Body, e)
 	case *syntax.With:
 		inner := e.clone()
+		p.depth++
 		for i, t := range n.Targets {
 			p.assign(t, p.eval(n.Values[i], inner), inner)
 		}
 		p.body(n.Body, inner)
+		p.depth--
 		p.leave(n.Body, e, inner)
 	case *syntax.Assign:
 		v := p.eval(n.Value, e)
 		if e.dead {
 			return
 		}
+		all, known := e.each[listName(n.Value)]
 		p.assign(n.Target, v, e)
+		if name, ok := n.Target.(*syntax.Name); ok {
+			p.alias(name.Name, n.Value, e)
+		}
+		if name, ok := n.Target.(*syntax.Name); ok && known {
+			e.each = maps.Clone(e.each)
+			e.each[name.Name] = all
+		}
 		target, isName := n.Target.(*syntax.Name)
 		call, isCall := n.Value.(*syntax.Call)
 		if isName && isCall && isNamed(call.Func, "namespace") && len(call.Args.Args) == 0 &&
 			call.StarStar == nil {
 			for _, k := range call.Keywords {
-				e.facts[target.Name+"."+k.Name] = fact{p.eval(k.Value, e),
-					[]string{target.Name, "." + k.Name}}
+				e.note(target.Name+"."+k.Name, fact{p.eval(k.Value, e),
+					[]string{target.Name, "." + k.Name}})
 			}
 		}
 	case *syntax.AssignBlock:
 		p.scoped(n.Body, e)
-		p.assign(n.Target, val{kinds: text | blank, from: fromOther}, e)
+		v := val{kinds: strings, from: fromOther}
+		if n.Filter == nil && slices.ContainsFunc(n.Body, writes) {
+			v.kinds = text
+		}
+		p.assign(n.Target, v, e)
 	case *syntax.Autoescape:
 		p.scoped(n.Body, e)
 	case *syntax.Generation:
@@ -381,6 +417,15 @@ func (p *prover) stmt(n syntax.Stmt, e *env) {
 	}
 }
 
+// writes reports whether a statement writes text of the template, whatever else it does.
+func writes(n syntax.Stmt) bool {
+	out, ok := n.(*syntax.Output)
+	return ok && slices.ContainsFunc(out.Parts, func(x syntax.Expr) bool {
+		c, ok := x.(*syntax.Const)
+		return ok && c.Kind == syntax.Data && c.Text != ""
+	})
+}
+
 // chain goes through an if with its other branches.
 func (p *prover) chain(kind jinja.SiteKind, n *syntax.If, rest []*syntax.If, last []syntax.Stmt,
 	e *env) {
@@ -398,7 +443,9 @@ func (p *prover) chain(kind jinja.SiteKind, n *syntax.If, rest []*syntax.If, las
 // scoped goes through a body with a scope of its own.
 func (p *prover) scoped(body []syntax.Stmt, e *env) {
 	inner := e.clone()
+	p.depth++
 	p.body(body, inner)
+	p.depth--
 	p.leave(body, e, inner)
 }
 
@@ -421,7 +468,10 @@ func restored(outer, inner *env, names map[string]bool) *env {
 	own := func(f fact) bool {
 		return slices.ContainsFunc(f.of, func(name string) bool { return names[name] })
 	}
-	all := &env{facts: map[string]fact{}, macro: outer.macro}
+	all := newEnv()
+	all.macro, all.clauses, all.each = outer.macro, inner.clauses, inner.each
+	all.aliases, all.rooted = inner.aliases, outer.rooted
+	all.keep(func(of []string) bool { return !own(fact{of: of}) })
 	for key, f := range inner.facts {
 		if !own(f) {
 			all.facts[key] = f
@@ -467,13 +517,19 @@ func (p *prover) loop(n *syntax.For, e *env) {
 	names := map[string]bool{"loop": true}
 	namesIn(n, names)
 	none := e.clone()
-	p.body(n.Else, none)
+	p.scoped(n.Else, none)
 	if over.kinds&many == 0 {
 		e.become(none)
 		return
 	}
+	target, _ := n.Target.(*syntax.Name)
+	known := e.each[listName(n.Iter)]
+	if target == nil || known.item != target.Name {
+		known = allItems{}
+	}
 	start := e.clone()
-	var left *env
+	var left, ended *env // where the loop is left, and where its rounds end
+	broken := false
 	for i := 0; ; i++ {
 		in := start.clone()
 		for name := range names { // of an earlier round, or from outside
@@ -483,31 +539,53 @@ func (p *prover) loop(n *syntax.For, e *env) {
 				in.forget(name)
 			}
 		}
-		in.set("loop", val{kinds: object})
+		p.round(i == 0, in)
 		p.assign(n.Target, p.element(n.Iter, over, e), in)
+		known.apply(in)
+		if list, ok := n.Iter.(*syntax.Name); i == 0 || ok && !names[list.Name] {
+			p.narrow(n.Iter, val{kinds: many}, in) // there is something to go through
+			p.settle(in)
+		}
+		if i == 0 && target != nil && n.Test == nil {
+			in.first(n.Iter, target.Name)
+		}
 		if n.Test != nil {
 			v := p.eval(n.Test, in)
 			if v.kinds&truthy == 0 || in.dead {
 				in.dead = true
 			} else {
-				p.assume(n.Test, true, in)
+				p.given(n.Test, true, in)
 			}
 		}
-		if in.dead {
+		if in.dead && i > 0 {
 			break
 		}
-		note(jinja.Entered)
-		ends := &loopEnds{}
-		p.loops = append(p.loops, ends)
-		p.body(n.Body, in)
-		p.loops = p.loops[:len(p.loops)-1]
-		left = p.join(left, ends.out, true)
-		next := p.join(in, ends.next, true)
-		if next.dead {
+		var next *env
+		if in.dead { // no item passes the test in the first round; the next one is the first
+			next = e.clone()
+		} else {
+			note(jinja.Entered)
+			ends := &loopEnds{}
+			p.loops = append(p.loops, ends)
+			p.depth++
+			p.body(n.Body, in)
+			p.depth--
+			p.loops = p.loops[:len(p.loops)-1]
+			left = p.join(left, ends.out, true)
+			broken = broken || ends.out != nil && !ends.out.dead
+			next = p.join(in, ends.next, true)
+			if next.dead {
+				break
+			}
+			left, ended = p.join(left, next, true), p.join(ended, next, true)
+		}
+		if over.kinds == items && len(over.whole) == 1 {
 			break
 		}
-		if left = p.join(left, next, true); over.kinds == items && len(over.whole) == 1 {
-			break
+		next = restored(e, next, names)
+		if i == 0 {
+			start = next // the first round is gone through on its own
+			continue
 		}
 		note(jinja.Repeated)
 		again := p.join(start, next, true)
@@ -524,6 +602,54 @@ func (p *prover) loop(n *syntax.For, e *env) {
 		return
 	}
 	e.become(p.join(none, restored(e, left, names), true))
+	if list, ok := n.Iter.(*syntax.Name); ok && target != nil && !broken && n.Test == nil &&
+		(over.json && !p.taints || !p.mutates) && !assigns(n.Body, target.Name) &&
+		!names[list.Name] {
+		e.each = maps.Clone(e.each)
+		if e.each == nil {
+			e.each = map[string]allItems{}
+		}
+		e.each[list.Name] = itemsOf(target.Name, ended)
+	}
+}
+
+// round notes the facts about the variable loop in the first round, or in a later one.
+func (p *prover) round(first bool, e *env) {
+	e.set("loop", val{kinds: object})
+	at, yesNo := zero, yes
+	if !first {
+		at, yesNo = number, no
+	}
+	for name, k := range map[string]kinds{"first": yesNo, "index0": at} {
+		e.note("loop."+name, fact{val{kinds: k, from: fromOther}, []string{"loop", "." + name}})
+	}
+}
+
+// listName is the name of the list that an expression has the items of, or some of them; "" where
+// it has none.
+func listName(x syntax.Expr) string {
+	switch x := x.(type) {
+	case *syntax.Name:
+		return x.Name
+	case *syntax.Item:
+		if _, ok := x.Index.(*syntax.Slice); ok {
+			return listName(x.X)
+		}
+	case *syntax.Filter:
+		if x.X != nil && (x.Name == "list" || x.Name == "reverse") {
+			return listName(x.X)
+		}
+	}
+	return ""
+}
+
+// assigns reports whether statements give a variable a value.
+func assigns(body []syntax.Stmt, name string) bool {
+	names := map[string]bool{}
+	for _, n := range body {
+		namesIn(n, names)
+	}
+	return names[name]
 }
 
 // element returns the values that a loop's variable may have.
@@ -542,14 +668,12 @@ func (p *prover) element(iter syntax.Expr, over val, e *env) val {
 		}
 		return v
 	}
-	if over.kinds&^lists == 0 && len(over.whole) > 0 {
-		var v val
-		for _, item := range over.whole {
-			v = v.or(item)
+	if over.own && !over.json || over.of != nil || over.whole != nil {
+		if v, ok := over.items(); ok {
+			return v
 		}
-		return v
 	}
-	if over.json && !p.mutates {
+	if over.json && !p.taints {
 		return anyJSON
 	}
 	return top
@@ -559,18 +683,46 @@ func (p *prover) element(iter syntax.Expr, over val, e *env) val {
 func (p *prover) assign(target syntax.Node, v val, e *env) {
 	switch t := target.(type) {
 	case *syntax.Name:
-		e.set(t.Name, v)
+		p.setName(t.Name, v, e)
 	case *syntax.AttrTarget:
 		e.forget("." + t.Attr)
-		e.facts[t.Name+"."+t.Attr] = fact{v, []string{t.Name, "." + t.Attr}}
+		e.note(t.Name+"."+t.Attr, fact{v, []string{t.Name, "." + t.Attr}})
 	case *syntax.Tuple:
-		for _, item := range t.Items {
+		for i, item := range t.Items {
+			if v.kinds == items && len(v.whole) == len(t.Items) {
+				p.assign(item, v.whole[i], e)
+				continue
+			}
 			inner := top
-			if v.json && !p.mutates {
+			if v.json && !p.taints {
 				inner = anyJSON
 			}
 			p.assign(item, inner, e)
 		}
+	}
+}
+
+// setName gives a variable a value.
+func (p *prover) setName(name string, v val, e *env) {
+	e.set(name, v)
+	if p.depth == 0 && !e.rooted[name] {
+		e.rooted = maps.Clone(e.rooted)
+		if e.rooted == nil {
+			e.rooted = map[string]bool{}
+		}
+		e.rooted[name] = true
+	}
+	if p.mutates && v.own {
+		if v.kinds&lists != 0 {
+			v.kinds |= lists
+		}
+		if v.kinds&dicts != 0 {
+			v.kinds |= dicts
+		}
+		v.json, v.whole, v.has, v.of = false, nil, nil, nil
+	}
+	if all := p.values[name].or(v); !all.same(p.values[name]) {
+		p.values[name], p.changed = all, true
 	}
 }
 
@@ -580,6 +732,6 @@ func (p *prover) forgetMacros(e *env) {
 		e.forget("." + attr)
 	}
 	if p.inside {
-		e.mutated()
+		p.mutated(e, false)
 	}
 }

@@ -3,6 +3,9 @@ package reach
 import (
 	"maps"
 	"slices"
+	stdstrings "strings"
+
+	"github.com/goassay/assay/engine/jinja/syntax"
 )
 
 // kinds is a set of kinds of values; each kind is true or false as a condition.
@@ -50,9 +53,13 @@ type val struct {
 	kinds
 	texts []string // with text: which ones; nil: any
 	from  from
-	json  bool           // it is a part of the request or a constant, and so are the values in it
+	// json: it is a part of the request, or made of such and of constants, or a method of one. So
+	// are the values in it.
+	json  bool
+	own   bool           // it is a list or an object that the template made itself
 	whole []val          // of a list that the template spells out: its items; nil: not known
 	has   map[string]val // of an object that the template spells out: its members
+	of    *val           // of a list that the template made: the values that its items may have
 }
 
 var (
@@ -72,10 +79,12 @@ func (v val) or(o val) val {
 	case o.kinds == 0:
 		return v
 	}
-	all := val{kinds: v.kinds | o.kinds, from: v.from | o.from, json: v.json && o.json}
+	all := val{kinds: v.kinds | o.kinds, from: v.from | o.from, json: v.json && o.json,
+		own: v.own && o.own}
 	if v.spelt(o) {
 		all.whole, all.has = v.whole, v.has
 	}
+	all.of = joinedItems(v, o)
 	if a, b := v.some(), o.some(); a && b {
 		all.texts = slices.Concat(v.texts, o.texts)
 		slices.Sort(all.texts)
@@ -87,6 +96,50 @@ func (v val) or(o val) val {
 	return all
 }
 
+// maxNested bounds how deep lists in lists are told apart.
+const maxNested = 3
+
+// joinedItems returns the values that the items of two lists may have; nil: not known.
+func joinedItems(v, o val) *val {
+	if v.of == nil && v.whole == nil && o.of == nil && o.whole == nil {
+		return nil
+	}
+	a, ok := v.items()
+	b, also := o.items()
+	if !ok || !also {
+		return nil
+	}
+	all := a.or(b)
+	depth := 0
+	for of := &all; of != nil; of = of.of {
+		depth++
+	}
+	if depth > maxNested {
+		return nil
+	}
+	return &all
+}
+
+// items returns the values that the items of a list may have; false: it may be no list, or they are
+// not known.
+func (v val) items() (val, bool) {
+	switch {
+	case v.kinds&^lists != 0 || v.kinds == 0:
+		return val{}, false
+	case v.kinds == noItems:
+		return val{}, true
+	case v.of != nil:
+		return *v.of, true
+	case v.whole != nil:
+		var all val
+		for _, item := range v.whole {
+			all = all.or(item)
+		}
+		return all, true
+	}
+	return val{}, false
+}
+
 // some reports whether only some texts are in the set.
 func (v val) some() bool { return v.kinds&text == 0 || v.texts != nil }
 
@@ -94,6 +147,16 @@ func (v val) some() bool { return v.kinds&text == 0 || v.texts != nil }
 func (v val) and(o val) val {
 	both := v
 	both.kinds &= o.kinds
+	both.json, both.own = v.json || o.json, v.own || o.own
+	if both.whole == nil {
+		both.whole = o.whole
+	}
+	if both.has == nil {
+		both.has = o.has
+	}
+	if both.of == nil {
+		both.of = o.of
+	}
 	if both.kinds&text != 0 && o.texts != nil {
 		if v.texts == nil {
 			both.texts = o.texts
@@ -145,13 +208,15 @@ func equal(a, b val) kinds {
 
 // spelt reports whether both sets have the same list or object that the template spells out.
 func (v val) spelt(o val) bool {
-	return len(v.whole) == len(o.whole) && (v.whole == nil) == (o.whole == nil) &&
+	return (v.of == nil) == (o.of == nil) && (v.of == nil || v.of.same(*o.of)) &&
+		len(v.whole) == len(o.whole) && (v.whole == nil) == (o.whole == nil) &&
 		(v.has == nil) == (o.has == nil) &&
 		slices.EqualFunc(v.whole, o.whole, val.same) && maps.EqualFunc(v.has, o.has, val.same)
 }
 
 func (v val) same(o val) bool {
 	return v.spelt(o) && v.kinds == o.kinds && v.from == o.from && v.json == o.json &&
+		v.own == o.own &&
 		(v.texts == nil) == (o.texts == nil) && slices.Equal(v.texts, o.texts)
 }
 
@@ -161,33 +226,205 @@ type fact struct {
 	of []string
 }
 
+// clause is a condition that holds, or does not, while it is open which of its parts is why.
+type clause struct {
+	x     syntax.Expr
+	holds bool
+	of    []string // the names that it hangs on
+}
+
 // env holds the facts at a place of a template.
 type env struct {
-	dead  bool // no render comes here
-	macro bool // it is inside a macro, which sees the names of the template
+	dead    bool // no render comes here
+	macro   bool // it is inside a macro, which sees the names of the template
+	facts   map[string]fact
+	shared  bool // another environment has the same map of facts
+	clauses []clause
+	open    []clause // those that came with the condition that is looked at
+	// aliases are the expressions whose values variables have, by name.
+	aliases map[string]alias
+	rooted  map[string]bool // the variables that the template has set outside of all scopes
+	// each has facts about all items of a list, by its name, with the name that an item had.
+	each map[string]allItems
+}
+
+// alias is the expression whose value a variable has.
+type alias struct {
+	x  syntax.Expr
+	of []string
+}
+
+// alias notes that a variable has the value of an expression.
+func (p *prover) alias(name string, x syntax.Expr, e *env) {
+	switch x.(type) {
+	case *syntax.Name, *syntax.Attr, *syntax.Item:
+	default:
+		return
+	}
+	if _, of, ok := p.keyed(x); ok && !slices.Contains(of, name) {
+		e.aliases = maps.Clone(e.aliases)
+		if e.aliases == nil {
+			e.aliases = map[string]alias{}
+		}
+		e.aliases[name] = alias{x, of}
+	}
+}
+
+// first takes over what is known of the first item of a list for the variable that has it.
+func (e *env) first(list syntax.Expr, item string) {
+	name, ok := list.(*syntax.Name)
+	if !ok {
+		return
+	}
+	begin := name.Name + firstItem
+	for key, f := range e.facts {
+		rest, ok := stdstrings.CutPrefix(key, begin)
+		if !ok || rest != "" && rest[0] != '.' || slices.ContainsFunc(f.of[1:],
+			func(name string) bool { return name[0] != '.' }) {
+			continue
+		}
+		f.of = append([]string{item}, f.of[1:]...)
+		if now, ok := e.facts[item+rest]; ok {
+			f.val = now.and(f.val)
+		}
+		e.note(item+rest, f)
+	}
+}
+
+// firstItem is the end of the key of a list's first item.
+const firstItem = "[(" + `3"0"` + ")"
+
+// allItems are facts about all items of a list.
+type allItems struct {
+	item  string
 	facts map[string]fact
 }
 
-func (e *env) clone() *env { return &env{e.dead, e.macro, maps.Clone(e.facts)} }
+func (a allItems) same(o allItems) bool {
+	return a.item == o.item && maps.EqualFunc(a.facts, o.facts, func(x, y fact) bool {
+		return x.same(y.val)
+	})
+}
 
-func (e *env) become(o *env) { e.dead, e.facts = o.dead, o.facts }
+// itemsOf returns the facts that hold of the items of a list, one after the other, at the end of
+// each round of a loop.
+func itemsOf(item string, end *env) allItems {
+	all := allItems{item, map[string]fact{}}
+	for key, f := range end.facts {
+		if !slices.ContainsFunc(f.of, func(name string) bool {
+			return name[0] != '.' && name != item
+		}) {
+			all.facts[key] = f
+		}
+	}
+	return all
+}
+
+// apply takes over what is known of all items of a list for one of them.
+func (a allItems) apply(e *env) {
+	for key, f := range a.facts {
+		if now, ok := e.facts[key]; ok {
+			f.val = now.and(f.val)
+		}
+		e.note(key, f)
+	}
+}
+
+func newEnv() *env { return &env{facts: map[string]fact{}} }
+
+func (e *env) clone() *env {
+	e.shared = true
+	return &env{dead: e.dead, macro: e.macro, facts: e.facts, shared: true,
+		clauses: slices.Clip(e.clauses), each: e.each, aliases: e.aliases, rooted: e.rooted}
+}
+
+func (e *env) become(o *env) {
+	o.shared = true
+	e.dead, e.facts, e.shared, e.clauses, e.each = o.dead, o.facts, true, o.clauses, o.each
+	e.aliases, e.rooted = o.aliases, o.rooted
+}
+
+// alone makes the map of facts the environment's own, to be written to.
+func (e *env) alone() {
+	if e.shared {
+		e.facts, e.shared = maps.Clone(e.facts), false
+	}
+}
+
+// note notes a fact.
+func (e *env) note(key string, f fact) {
+	e.alone()
+	e.facts[key] = f
+}
 
 // forget forgets the facts about a name.
 func (e *env) forget(name string) {
-	maps.DeleteFunc(e.facts, func(_ string, f fact) bool { return slices.Contains(f.of, name) })
+	for key, f := range e.facts {
+		if slices.Contains(f.of, name) {
+			e.alone()
+			delete(e.facts, key)
+		}
+	}
+	e.keep(func(of []string) bool { return !slices.Contains(of, name) })
+}
+
+// keep keeps the clauses, and the facts about items, that hang on certain names alone.
+func (e *env) keep(ok func(of []string) bool) {
+	if slices.ContainsFunc(e.clauses, func(c clause) bool { return !ok(c.of) }) {
+		e.clauses = slices.DeleteFunc(slices.Clone(e.clauses),
+			func(c clause) bool { return !ok(c.of) })
+	}
+	for list, items := range e.each {
+		if changed := slices.ContainsFunc(slices.Collect(maps.Values(items.facts)),
+			func(f fact) bool { return !ok(f.of[1:]) }); changed || !ok([]string{list}) {
+			e.each = maps.Clone(e.each)
+			delete(e.each, list)
+		}
+	}
+	for name, a := range e.aliases {
+		if !ok([]string{name}) || !ok(a.of) {
+			e.aliases = maps.Clone(e.aliases)
+			delete(e.aliases, name)
+		}
+	}
 }
 
 // set gives a variable a value.
 func (e *env) set(name string, v val) {
 	e.forget(name)
-	e.facts[name] = fact{v, []string{name}}
+	e.note(name, fact{v, []string{name}})
 }
 
-// mutated forgets facts that an operation on a list or an object may change.
-func (e *env) mutated() {
+// isPlace reports whether a key is that of a variable or of an attribute of one.
+func (f fact) isPlace(key string) bool {
+	return len(f.of) == 1 && f.of[0] == key || len(f.of) == 2 && f.of[0]+f.of[1] == key
+}
+
+// mutated forgets facts that an operation on a list or an object that the template made may change.
+// Json reports whether parts of the request alone come into it.
+func (p *prover) mutated(e *env, json bool) {
+	request := func(of []string) bool {
+		return !slices.ContainsFunc(of, func(name string) bool {
+			if name[0] == '.' {
+				return false
+			}
+			v := p.free(name, e)
+			if f, ok := e.facts[name]; ok {
+				v = f.val
+			}
+			return !v.json || v.own || p.taints
+		})
+	}
+	e.keep(request)
+	e.alone()
 	for key, f := range e.facts {
-		if len(f.of) != 1 || f.of[0] != key {
-			delete(e.facts, key)
+		if !f.isPlace(key) {
+			if !request(f.of) {
+				delete(e.facts, key)
+			}
+			continue
+		}
+		if f.json && !f.own && !p.taints {
 			continue
 		}
 		if f.kinds&lists != 0 {
@@ -196,15 +433,15 @@ func (e *env) mutated() {
 		if f.kinds&dicts != 0 {
 			f.kinds |= dicts
 		}
-		f.json, f.whole, f.has = false, nil, nil
+		f.json, f.whole, f.has, f.of = f.json && json, nil, nil, nil
 		e.facts[key] = f
 	}
 }
 
 func (e *env) same(o *env) bool {
-	return e.dead == o.dead && maps.EqualFunc(e.facts, o.facts, func(a, b fact) bool {
-		return a.same(b.val)
-	})
+	return e.dead == o.dead && len(e.clauses) == len(o.clauses) &&
+		len(e.each) == len(o.each) && len(e.aliases) == len(o.aliases) &&
+		maps.EqualFunc(e.facts, o.facts, func(a, b fact) bool { return a.same(b.val) })
 }
 
 // join returns the facts that hold where two ways meet. Request reports whether more than the clock
@@ -219,7 +456,39 @@ func (p *prover) join(a, b *env, request bool) *env {
 	case b == nil || b.dead:
 		return a
 	}
-	all := &env{facts: map[string]fact{}, macro: a.macro}
+	all := newEnv()
+	all.macro = a.macro
+	for _, c := range a.clauses {
+		if slices.ContainsFunc(b.clauses, func(o clause) bool {
+			return o.x == c.x && o.holds == c.holds
+		}) {
+			all.clauses = append(all.clauses, c)
+		}
+	}
+	for name := range a.rooted {
+		if b.rooted[name] {
+			if all.rooted == nil {
+				all.rooted = map[string]bool{}
+			}
+			all.rooted[name] = true
+		}
+	}
+	for name, one := range a.aliases {
+		if other, ok := b.aliases[name]; ok && other.x == one.x {
+			if all.aliases == nil {
+				all.aliases = map[string]alias{}
+			}
+			all.aliases[name] = one
+		}
+	}
+	for list, items := range a.each {
+		if other, ok := b.each[list]; ok && other.same(items) {
+			if all.each == nil {
+				all.each = map[string]allItems{}
+			}
+			all.each[list] = items
+		}
+	}
 	for key, f := range a.facts {
 		other, ok := b.facts[key]
 		if !ok {
@@ -247,9 +516,16 @@ func (p *prover) free(name string, e *env) val {
 	switch {
 	case p.macros[name] != nil:
 		return val{kinds: object}
+	case e.macro && p.assigned[name] && e.rooted[name]:
+		return p.values[name]
 	case e.macro && p.assigned[name]:
-		return top
+		return p.values[name].or(request(name))
 	}
+	return request(name)
+}
+
+// request returns the values that a variable has that the template does not set.
+func request(name string) val {
 	switch name {
 	case "messages":
 		return val{kinds: lists, from: fromOther, json: true}

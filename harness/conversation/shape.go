@@ -1,0 +1,725 @@
+package conversation
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/goassay/assay/engine/jinja/syntax"
+	"github.com/goassay/assay/engine/source"
+)
+
+// shape is the form of a part of a request that a template asks for: which members it looks up, of
+// which kinds it tests for, with which literals it compares. It is a guess that takes every
+// statement for one that may run, in any order; it guides a search, and nothing is concluded from
+// it.
+type shape struct {
+	joined  *shape // it is the same as another one
+	names   []string
+	members map[string]*shape // by names
+	items   *shape            // of a list
+	values  *shape            // of an object that the template goes through
+	pair    []*shape          // it is an item of such an object: the key, the value
+	kinds   wants
+	texts   []string // literals that it is compared with
+	inside  []string // literals that are looked for in it
+	numbers []int    // numbers that it is compared with
+	lengths []int    // numbers that its length is compared with
+	depth   int      // how many steps it is below the request
+	made    bool     // it is an object that the template spells out
+}
+
+// wants is a set of kinds of values that a template asks for.
+type wants uint8
+
+const (
+	wantText wants = 1 << iota
+	wantNumber
+	wantBool
+	wantNull
+	wantList
+	wantObject
+)
+
+const (
+	maxDepth   = 12 // how deep shapes go
+	maxAliases = 24 // how many shapes a variable may stand for
+	maxHints   = 40 // how many literals of a kind a shape keeps
+	maxPasses  = 8  // how often the template is gone through until nothing new comes
+)
+
+// shaper finds the shapes of the fields that a template reads.
+type shaper struct {
+	root    *shape
+	aliases map[string][]*shape // of variables; "ns.a" for a namespace's attributes
+	macros  map[string]*syntax.Macro
+	bound   map[string]bool   // names of loops and macros
+	in      *syntax.Macro     // whose body is gone through
+	loops   [][]*shape        // the elements of the loops around
+	lists   map[*shape]*shape // the lists of things, and of an object's members, that it makes
+	entries map[*shape]*shape
+	dicts   map[*syntax.Dict]*shape
+	more    bool
+}
+
+// shapeOf returns the shape of the variables that a template asks for.
+func shapeOf(src *source.Source) *shape {
+	s := &shaper{root: &shape{kinds: wantObject}, aliases: map[string][]*shape{},
+		macros: map[string]*syntax.Macro{}, bound: map[string]bool{},
+		lists: map[*shape]*shape{}, entries: map[*shape]*shape{}, dicts: map[*syntax.Dict]*shape{}}
+	tree, err := syntax.Parse(src)
+	if err != nil {
+		return s.root
+	}
+	var visit func(n syntax.Node)
+	visit = func(n syntax.Node) {
+		switch n := n.(type) {
+		case *syntax.Macro:
+			s.macros[n.Name], s.bound[n.Name] = n, true
+		case *syntax.For:
+			for _, name := range syntax.Assigned(n) {
+				s.bound[name] = true
+			}
+		}
+		for _, c := range syntax.Children(n) {
+			visit(c)
+		}
+	}
+	for _, n := range tree.Body {
+		visit(n)
+	}
+	for range maxPasses {
+		s.more = false
+		for _, n := range tree.Body {
+			s.node(n)
+		}
+		if !s.more {
+			break
+		}
+	}
+	return s.root
+}
+
+// find returns the shape that stands for this one.
+func (s *shape) find() *shape {
+	for s.joined != nil {
+		s = s.joined
+	}
+	return s
+}
+
+// join makes two shapes one.
+func (s *shaper) join(a, b *shape) {
+	if a, b = a.find(), b.find(); a == b {
+		return
+	}
+	s.more = true
+	if a.depth > b.depth {
+		a, b = b, a
+	}
+	b.joined = a
+	a.kinds |= b.kinds
+	for _, name := range b.names {
+		if m, ok := a.members[name]; ok {
+			s.join(m, b.members[name])
+		} else {
+			a.add(name, b.members[name])
+		}
+	}
+	both := func(x **shape, y *shape) {
+		if *x == nil {
+			*x = y
+		} else if y != nil {
+			s.join(*x, y)
+		}
+	}
+	both(&a.items, b.items)
+	both(&a.values, b.values)
+	if a.pair == nil {
+		a.pair = b.pair
+	}
+	hints(&a.texts, b.texts...)
+	hints(&a.inside, b.inside...)
+	hints(&a.numbers, b.numbers...)
+	hints(&a.lengths, b.lengths...)
+}
+
+func (s *shape) add(name string, m *shape) {
+	if s.members == nil {
+		s.members = map[string]*shape{}
+	}
+	s.members[name] = m
+	s.names = append(s.names, name)
+}
+
+// hints adds to a list of hints those that are not there yet.
+func hints[T comparable](to *[]T, more ...T) {
+	for _, h := range more {
+		if len(*to) < maxHints && !slices.Contains(*to, h) {
+			*to = append(*to, h)
+		}
+	}
+}
+
+func (s *shaper) member(of *shape, name string) *shape {
+	of = of.find()
+	if m, ok := of.members[name]; ok {
+		return m.find()
+	}
+	if of.depth >= maxDepth {
+		return nil
+	}
+	s.more = true
+	m := &shape{depth: of.depth + 1}
+	of.add(name, m)
+	return m
+}
+
+// within returns the shape of a list's items or an object's values.
+func (s *shaper) within(of *shape, in **shape) *shape {
+	if *in == nil {
+		if of.depth >= maxDepth {
+			return nil
+		}
+		s.more = true
+		*in = &shape{depth: of.depth + 1}
+	}
+	return (*in).find()
+}
+
+// each collects the results of a function for shapes.
+func each(of []*shape, f func(*shape) *shape) []*shape {
+	var all []*shape
+	for _, one := range of {
+		if got := f(one.find()); got != nil && !slices.Contains(all, got) {
+			all = append(all, got)
+		}
+	}
+	return all
+}
+
+func (s *shaper) items(of []*shape) []*shape {
+	return each(of, func(one *shape) *shape {
+		if len(one.pair) > 0 {
+			return one.pair[len(one.pair)-1].find()
+		}
+		return s.within(one, &one.items)
+	})
+}
+
+// pairs returns the shape of the list of an object's members.
+func (s *shaper) pairs(of []*shape) []*shape {
+	return each(of, func(one *shape) *shape {
+		v := s.within(one, &one.values)
+		if v == nil {
+			return nil
+		}
+		if s.entries[v] == nil {
+			pair := &shape{pair: []*shape{{depth: maxDepth}, v}, depth: maxDepth}
+			s.entries[v] = &shape{items: pair, depth: maxDepth}
+		}
+		return s.entries[v]
+	})
+}
+
+// listOf returns the shape of a list of things.
+func (s *shaper) listOf(one *shape) *shape {
+	if one == nil {
+		return nil
+	}
+	if s.lists[one] == nil {
+		s.lists[one] = &shape{items: one, depth: maxDepth}
+	}
+	return s.lists[one]
+}
+
+// alias notes that a variable may stand for shapes.
+func (s *shaper) alias(name string, to []*shape) {
+	all := s.aliases[name]
+	for _, one := range to {
+		one = one.find()
+		if len(all) < maxAliases && !slices.ContainsFunc(all,
+			func(o *shape) bool { return o.find() == one }) {
+			all = append(all, one)
+			s.more = true
+		}
+	}
+	s.aliases[name] = all
+}
+
+// parameter is the name of a macro's parameter among the variables.
+func parameter(m *syntax.Macro, name string) string { return m.Name + "(" + name }
+
+// variable returns the name under which the shapes of a variable are kept.
+func (s *shaper) variable(name string) string {
+	if s.in != nil && slices.ContainsFunc(s.in.Params.Params,
+		func(p *syntax.Name) bool { return p.Name == name }) {
+		return parameter(s.in, name)
+	}
+	return name
+}
+
+// bind gives the target of an assignment its shapes.
+func (s *shaper) bind(target syntax.Node, to []*shape) {
+	switch t := target.(type) {
+	case *syntax.Name:
+		s.alias(s.variable(t.Name), to)
+	case *syntax.AttrTarget:
+		s.alias(t.Name+"."+t.Attr, to)
+	case *syntax.Tuple:
+		for i, item := range t.Items {
+			s.bind(item, each(to, func(one *shape) *shape {
+				if i < len(one.pair) {
+					return one.pair[i].find()
+				}
+				return s.within(one, &one.items)
+			}))
+		}
+	}
+}
+
+func (s *shaper) body(body []syntax.Stmt) {
+	for _, n := range body {
+		s.node(n)
+	}
+}
+
+// node goes through a statement, or evaluates an expression.
+func (s *shaper) node(n syntax.Node) {
+	switch n := n.(type) {
+	case syntax.Expr:
+		s.eval(n)
+	case *syntax.For:
+		over := s.eval(n.Iter)
+		want(over, wantList)
+		elements := s.items(over)
+		s.bind(n.Target, elements)
+		s.loops = append(s.loops, elements)
+		if n.Test != nil {
+			s.eval(n.Test)
+		}
+		s.body(n.Body)
+		s.loops = s.loops[:len(s.loops)-1]
+		s.body(n.Else)
+	case *syntax.Assign:
+		value := s.eval(n.Value)
+		s.bind(n.Target, value)
+		target, isName := n.Target.(*syntax.Name)
+		if call, ok := n.Value.(*syntax.Call); ok && isName {
+			for _, k := range call.Keywords { // set ns = namespace(found=false)
+				s.alias(target.Name+"."+k.Name, s.eval(k.Value))
+			}
+		}
+	case *syntax.With:
+		for i, t := range n.Targets {
+			s.bind(t, s.eval(n.Values[i]))
+		}
+		s.body(n.Body)
+	case *syntax.Macro:
+		for i, d := range n.Defaults {
+			s.alias(parameter(n, n.Params.Params[len(n.Params.Params)-len(n.Defaults)+i].Name),
+				s.eval(d))
+		}
+		around := s.in
+		s.in = n
+		s.body(n.Body)
+		s.in = around
+	default:
+		for _, c := range syntax.Children(n) {
+			s.node(c)
+		}
+	}
+}
+
+func want(of []*shape, k wants) {
+	for _, one := range of {
+		one.find().kinds |= k
+	}
+}
+
+func (s *shaper) all(xs ...syntax.Expr) {
+	for _, x := range xs {
+		if x != nil {
+			s.eval(x)
+		}
+	}
+}
+
+func (s *shaper) args(a syntax.Args) {
+	s.all(a.Args...)
+	for _, k := range a.Keywords {
+		s.eval(k.Value)
+	}
+	s.all(a.Star, a.StarStar)
+}
+
+// eval returns the shapes that an expression may stand for.
+func (s *shaper) eval(x syntax.Expr) []*shape {
+	switch x := x.(type) {
+	case *syntax.Name:
+		name := s.variable(x.Name)
+		all := s.aliases[name]
+		if len(all) == 0 && !s.bound[x.Name] && name == x.Name {
+			s.alias(name, []*shape{s.member(s.root, name)})
+			all = s.aliases[name]
+		}
+		return each(all, func(one *shape) *shape { return one })
+	case *syntax.Attr:
+		if n, ok := x.X.(*syntax.Name); ok {
+			if to, known := s.aliases[n.Name+"."+x.Name]; known {
+				return each(to, func(one *shape) *shape { return one })
+			}
+			if n.Name == "loop" {
+				if d := len(s.loops); d > 0 && (x.Name == "previtem" || x.Name == "nextitem") {
+					return s.loops[d-1]
+				}
+				return nil
+			}
+		}
+		return each(s.eval(x.X), func(one *shape) *shape { return s.member(one, x.Name) })
+	case *syntax.Item:
+		of := s.eval(x.X)
+		switch index := x.Index.(type) {
+		case *syntax.Slice:
+			s.all(index.Start, index.Stop, index.Step)
+			return of
+		case *syntax.Const:
+			if index.Kind == syntax.String {
+				return each(of, func(one *shape) *shape { return s.member(one, index.Text) })
+			}
+			return s.items(of)
+		}
+		if key := s.eval(x.Index); len(key) > 0 { // a key that comes with the request
+			for _, one := range of {
+				if one = one.find(); one.made {
+					for _, k := range key {
+						hints(&k.find().texts, one.names...)
+					}
+				}
+			}
+			return each(of, func(one *shape) *shape { return s.within(one, &one.values) })
+		}
+		return s.items(of)
+	case *syntax.Logic:
+		return slices.Concat(s.eval(x.X), s.eval(x.Y))
+	case *syntax.Cond:
+		s.eval(x.Test)
+		all := s.eval(x.Then)
+		if x.Else != nil {
+			all = slices.Concat(all, s.eval(x.Else))
+		}
+		return all
+	case *syntax.Binary:
+		a, b := s.eval(x.X), s.eval(x.Y)
+		if x.Op != "+" {
+			return nil
+		}
+		if isText(x.X) {
+			want(b, wantText)
+		}
+		if isText(x.Y) {
+			want(a, wantText)
+		}
+		return slices.Concat(a, b)
+	case *syntax.Concat:
+		var all []*shape
+		for _, item := range x.Items {
+			all = append(all, s.eval(item)...)
+		}
+		return all
+	case *syntax.List:
+		return s.literal(x.Items)
+	case *syntax.Tuple:
+		return s.literal(x.Items)
+	case *syntax.Dict:
+		made := s.dicts[x]
+		if made == nil {
+			made = &shape{depth: maxDepth, made: true}
+			s.dicts[x] = made
+		}
+		for _, pair := range x.Items {
+			s.eval(pair.Key)
+			v := s.eval(pair.Value)
+			c, ok := pair.Key.(*syntax.Const)
+			if !ok {
+				continue
+			}
+			if made.members[c.Text] == nil {
+				made.add(c.Text, &shape{depth: maxDepth})
+			}
+			for _, one := range v {
+				s.join(made.members[c.Text], one)
+			}
+		}
+		return []*shape{made}
+	case *syntax.Compare:
+		s.compare(x)
+		return nil
+	case *syntax.Test:
+		of := s.eval(x.X)
+		s.args(x.Args)
+		want(of, testKinds[x.Name])
+		return nil
+	case *syntax.Filter:
+		return s.filter(x)
+	case *syntax.Call:
+		return s.call(x)
+	default:
+		if x != nil {
+			for _, c := range syntax.Children(x) {
+				s.node(c)
+			}
+		}
+		return nil
+	}
+}
+
+// isText reports whether an expression is a text whatever the request is.
+func isText(x syntax.Expr) bool {
+	switch x := x.(type) {
+	case *syntax.Const:
+		return x.Kind == syntax.String
+	case *syntax.Binary:
+		return x.Op == "+" && (isText(x.X) || isText(x.Y))
+	case *syntax.Concat:
+		return true
+	case *syntax.Filter:
+		return x.Name == "tojson" || x.Name == "string" || x.Name == "join" || x.Name == "trim"
+	}
+	return false
+}
+
+// literal returns the shape of a list that the template spells out.
+func (s *shaper) literal(items []syntax.Expr) []*shape {
+	var in []*shape
+	for _, item := range items {
+		in = append(in, s.eval(item)...)
+	}
+	return each(in, s.listOf)
+}
+
+var testKinds = map[string]wants{"string": wantText, "mapping": wantObject, "iterable": wantList,
+	"sequence": wantList, "number": wantNumber, "integer": wantNumber, "float": wantNumber,
+	"boolean": wantBool, "true": wantBool, "false": wantBool, "none": wantNull}
+
+// compare notes the literals of comparisons.
+func (s *shaper) compare(x *syntax.Compare) {
+	left := x.X
+	for _, op := range x.Ops {
+		a, b := s.eval(left), s.eval(op.X)
+		switch op.Op {
+		case "in", "not in":
+			if c, ok := left.(*syntax.Const); ok && c.Kind == syntax.String {
+				for _, one := range b {
+					hints(&one.find().inside, c.Text)
+					s.member(one, c.Text)
+				}
+			}
+			s.choices(a, op.X)
+		default:
+			s.constant(a, left, op.X)
+			s.constant(b, op.X, left)
+		}
+		left = op.X
+	}
+}
+
+// choices notes the literals of a list.
+func (s *shaper) choices(of []*shape, x syntax.Expr) {
+	for _, c := range syntax.Children(x) {
+		if c, ok := c.(*syntax.Const); ok {
+			s.constant(of, nil, c)
+		}
+	}
+}
+
+// constant notes a literal with which shapes are compared. Measured is the expression that has
+// them, in which their length may be.
+func (s *shaper) constant(of []*shape, measured, x syntax.Expr) {
+	if u, ok := x.(*syntax.Unary); ok {
+		x = u.X
+	}
+	c, ok := x.(*syntax.Const)
+	if !ok {
+		return
+	}
+	if f, ok := measured.(*syntax.Filter); ok && (f.Name == "length" || f.Name == "count") &&
+		c.Kind == syntax.Int && f.X != nil {
+		if n, err := strconv.Atoi(c.Text); err == nil && n <= maxMessages {
+			for _, one := range s.eval(f.X) {
+				hints(&one.find().lengths, n, n+1, max(n-1, 0))
+			}
+		}
+		return
+	}
+	for _, one := range of {
+		one = one.find()
+		switch c.Kind {
+		case syntax.String:
+			hints(&one.texts, c.Text)
+		case syntax.Int:
+			if n, err := strconv.Atoi(c.Text); err == nil {
+				hints(&one.numbers, n, n+1, n-1)
+			}
+		case syntax.True, syntax.False:
+			one.kinds |= wantBool
+		case syntax.None:
+			one.kinds |= wantNull
+		}
+	}
+}
+
+func (s *shaper) filter(x *syntax.Filter) []*shape {
+	var of []*shape
+	if x.X != nil {
+		of = s.eval(x.X)
+	}
+	first := ""
+	for i, a := range x.Args.Args {
+		if c, ok := a.(*syntax.Const); ok && i == 0 {
+			first = c.Text
+		}
+	}
+	switch x.Name {
+	case "default", "d":
+		for _, a := range x.Args.Args {
+			of = slices.Concat(of, s.eval(a))
+		}
+		return of
+	case "first", "last", "random":
+		return s.items(of)
+	case "items", "dictsort":
+		want(of, wantObject)
+		return s.pairs(of)
+	case "selectattr", "rejectattr":
+		if n := len(x.Args.Args); first != "" && n > 0 {
+			member := each(s.items(of), func(one *shape) *shape { return s.member(one, first) })
+			if n > 2 {
+				s.constant(member, nil, x.Args.Args[2])
+				s.choices(member, x.Args.Args[2])
+			}
+		}
+		return of
+	case "map":
+		for _, k := range x.Keywords {
+			if c, ok := k.Value.(*syntax.Const); ok && k.Name == "attribute" {
+				return each(s.items(of), func(one *shape) *shape {
+					return s.listOf(s.member(one, c.Text))
+				})
+			}
+		}
+		return of
+	case "tojson", "length", "count", "int", "float":
+		s.args(x.Args)
+		return nil
+	}
+	s.args(x.Args)
+	return of
+}
+
+func (s *shaper) call(x *syntax.Call) []*shape {
+	switch f := x.Func.(type) {
+	case *syntax.Name:
+		m := s.macros[f.Name]
+		if m == nil {
+			s.args(x.Args)
+			return nil
+		}
+		params := m.Params.Params
+		for i, a := range x.Args.Args {
+			if v := s.eval(a); i < len(params) {
+				s.pass(parameter(m, params[i].Name), v)
+			}
+		}
+		for _, k := range x.Keywords {
+			s.pass(parameter(m, k.Name), s.eval(k.Value))
+		}
+		return nil
+	case *syntax.Attr:
+		of := s.eval(f.X)
+		var first *syntax.Const
+		if len(x.Args.Args) > 0 {
+			first, _ = x.Args.Args[0].(*syntax.Const)
+		}
+		s.args(x.Args)
+		switch f.Name {
+		case "get":
+			if first != nil && first.Kind == syntax.String {
+				all := each(of, func(one *shape) *shape { return s.member(one, first.Text) })
+				if len(x.Args.Args) > 1 {
+					all = slices.Concat(all, s.eval(x.Args.Args[1]))
+				}
+				return all
+			}
+			return each(of, func(one *shape) *shape { return s.within(one, &one.values) })
+		case "items":
+			want(of, wantObject)
+			return s.pairs(of)
+		case "values":
+			want(of, wantObject)
+			return each(s.pairs(of), func(one *shape) *shape {
+				return s.listOf(one.items.pair[1].find())
+			})
+		case "keys":
+			want(of, wantObject)
+			return nil
+		case "append":
+			for _, a := range x.Args.Args {
+				if n, ok := f.X.(*syntax.Name); ok {
+					s.alias(s.variable(n.Name), each(s.eval(a), s.listOf))
+				}
+			}
+			return nil
+		}
+		if textMethods[f.Name] {
+			want(of, wantText)
+			if first != nil && first.Kind == syntax.String {
+				for _, one := range of {
+					hints(&one.find().inside, first.Text)
+				}
+			}
+			if f.Name == "split" || f.Name == "rsplit" || f.Name == "splitlines" {
+				return each(of, s.listOf)
+			}
+			return of
+		}
+	default:
+		s.eval(x.Func)
+		s.args(x.Args)
+	}
+	return nil
+}
+
+// pass gives a parameter the shapes of an argument. They become one: macros that go down a schema
+// call themselves with parts of it.
+func (s *shaper) pass(name string, v []*shape) {
+	s.alias(name, v)
+	all := s.aliases[name]
+	for _, one := range all {
+		if one, first := one.find(), all[0].find(); one.pair == nil && first.pair == nil {
+			s.join(first, one)
+		}
+	}
+}
+
+var textMethods = map[string]bool{"strip": true, "lstrip": true, "rstrip": true, "split": true,
+	"rsplit": true, "splitlines": true, "startswith": true, "endswith": true, "replace": true,
+	"find": true, "rfind": true, "lower": true, "upper": true, "title": true, "count": true,
+	"removeprefix": true, "removesuffix": true}
+
+// at returns the shape at a path; nil: the template does not ask for it.
+func (s *shape) at(path string) *shape {
+	s = s.find()
+	for _, step := range split(path) {
+		var next *shape
+		if _, ok := index(step); ok {
+			next = s.items
+		} else if next = s.members[step]; next == nil {
+			next = s.values
+		}
+		if next == nil {
+			return nil
+		}
+		s = next.find()
+	}
+	return s
+}
