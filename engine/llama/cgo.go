@@ -181,17 +181,18 @@ func (m *Model) Info() ModelInfo {
 	}
 }
 
-// Tokenize splits a text. Special tokens in it are taken as such; none are added.
-func (m *Model) Tokenize(text string) ([]Token, error) {
+// Tokenize splits a text. Special reports whether texts of special tokens in it are taken as such,
+// else they are text as any; none are added.
+func (m *Model) Tokenize(text string, special bool) ([]Token, error) {
 	release, err := m.use()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	return m.tokenize(text)
+	return m.tokenize(text, special)
 }
 
-func (m *Model) tokenize(text string) ([]Token, error) {
+func (m *Model) tokenize(text string, special bool) ([]Token, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -205,7 +206,7 @@ func (m *Model) tokenize(text string) ([]Token, error) {
 	bytes := (*C.char)(unsafe.Pointer(unsafe.StringData(text)))
 	for {
 		n := int(C.assay_tokenize(m.vocab, bytes, C.int(len(text)), (*C.llama_token)(&tokens[0]),
-			C.int(len(tokens)), &e))
+			C.int(len(tokens)), C.bool(special), &e))
 		if n >= 0 {
 			return tokens[:n:n], nil
 		}
@@ -279,7 +280,7 @@ func (m *Model) Accepts(g Grammar, text string) (bool, error) {
 		return false, err
 	}
 	defer release()
-	tokens, err := m.tokenize(text)
+	tokens, err := m.tokenize(text, true)
 	if err != nil {
 		return false, err
 	}
@@ -318,7 +319,7 @@ func (m *Model) grammar(g *Grammar) (*C.struct_llama_sampler, error) {
 	for _, t := range g.Triggers {
 		// a word may be a token, and may be spelled with others nevertheless
 		if t.Kind != TriggerPattern {
-			split, err := m.tokenize(t.Text)
+			split, err := m.tokenize(t.Text, true)
 			if err != nil {
 				return nil, err
 			}

@@ -60,7 +60,7 @@ func newContext(t *testing.T, m *llama.Model, o llama.ContextOptions) *llama.Con
 
 func tokens(t *testing.T, m *llama.Model, text string) []llama.Token {
 	t.Helper()
-	list, err := m.Tokenize(text)
+	list, err := m.Tokenize(text, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +318,7 @@ func TestClose(t *testing.T) {
 		llama.ErrClosed) {
 		t.Errorf("Generate: %v", err)
 	}
-	if _, err := m.Tokenize("a"); !errors.Is(err, llama.ErrClosed) {
+	if _, err := m.Tokenize("a", true); !errors.Is(err, llama.ErrClosed) {
 		t.Errorf("Tokenize: %v", err)
 	}
 	if _, err := m.NewContext(llama.ContextOptions{}); !errors.Is(err, llama.ErrClosed) {

@@ -69,8 +69,8 @@ struct llama_context * assay_context(struct llama_model * model, uint32_t size, 
     });
 }
 
-int assay_tokenize(const struct llama_vocab * vocab, const char * text, int n, llama_token * tokens, int max, assay_error * error) {
-    return guard(error, INT32_MIN, [&] { return (int) llama_tokenize(vocab, text, n, tokens, max, false, true); });
+int assay_tokenize(const struct llama_vocab * vocab, const char * text, int n, llama_token * tokens, int max, bool special, assay_error * error) {
+    return guard(error, INT32_MIN, [&] { return (int) llama_tokenize(vocab, text, n, tokens, max, false, special); });
 }
 
 int assay_decode(struct llama_context * ctx, llama_token * tokens, int n, assay_error * error) {

@@ -15,7 +15,7 @@ typedef struct { char text[512]; } assay_error;
 void assay_log_start(void);
 struct llama_model * assay_load(const char * path, int gpu_layers, uintptr_t progress, assay_error * error);
 struct llama_context * assay_context(struct llama_model * model, uint32_t size, uint32_t batch, int threads, int * abort, assay_error * error);
-int assay_tokenize(const struct llama_vocab * vocab, const char * text, int n, llama_token * tokens, int max, assay_error * error);
+int assay_tokenize(const struct llama_vocab * vocab, const char * text, int n, llama_token * tokens, int max, bool special, assay_error * error);
 int assay_decode(struct llama_context * ctx, llama_token * tokens, int n, assay_error * error);
 int assay_keep(struct llama_context * ctx, int n);
 

@@ -32,7 +32,7 @@ func (*Model) Close() error { return nil }
 func (*Model) Info() ModelInfo { return ModelInfo{} }
 
 // Tokenize returns [ErrNotBuilt].
-func (*Model) Tokenize(string) ([]Token, error) { return nil, ErrNotBuilt }
+func (*Model) Tokenize(string, bool) ([]Token, error) { return nil, ErrNotBuilt }
 
 // Piece returns nothing.
 func (*Model) Piece(Token) []byte { return nil }

@@ -251,7 +251,7 @@ func (c *Chat) generate(ctx context.Context, out *Outcome, s *scenario, o Option
 		return fmt.Errorf("prepare: %w", err)
 	}
 	request := llama.Request{Sampling: o.Sampling, Stops: plan.Stops, Max: o.MaxFree}
-	if request.Prompt, err = c.Model.Tokenize(plan.Prompt.Text); err != nil {
+	if request.Prompt, err = c.Model.Tokenize(plan.Prompt.Text, true); err != nil {
 		return err
 	}
 	grammar, err := plan.Output.Grammar()
@@ -317,7 +317,7 @@ func Grammar(plan *codegen.Output, grammar *gbnf.Grammar) *llama.Grammar {
 func (c *Chat) begin(plan *engine.Plan, grammar *gbnf.Grammar) ([]llama.Token, error) {
 	const text = "I look that up. "
 	if t := plan.Triggers[0]; t.Call && !t.Pattern {
-		return c.Model.Tokenize(text + t.Text)
+		return c.Model.Tokenize(text+t.Text, true)
 	}
 	for seed := range int64(maxSentences) {
 		sampler, err := gbnf.NewSampler(grammar, rand.New(rand.NewSource(seed)))
@@ -336,11 +336,11 @@ func (c *Chat) begin(plan *engine.Plan, grammar *gbnf.Grammar) ([]llama.Token, e
 		for n := range len(answer) {
 			parser.Write([]byte(answer[n : n+1]))
 			if len(parser.Message().ToolCalls) > 0 {
-				return c.Model.Tokenize(answer[:n+1])
+				return c.Model.Tokenize(answer[:n+1], true)
 			}
 		}
 		if parser.Close(chat.FinishStop); len(parser.Message().ToolCalls) > 0 {
-			return c.Model.Tokenize(answer)
+			return c.Model.Tokenize(answer, true)
 		}
 	}
 	return nil, fmt.Errorf("none of %d sentences of the lazy grammar has a call", maxSentences)

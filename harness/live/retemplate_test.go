@@ -27,7 +27,7 @@ func answers(t *testing.T, path,
 		t.Fatal(err)
 	}
 	defer m.Close()
-	if tokens, err = m.Tokenize(prompt); err != nil {
+	if tokens, err = m.Tokenize(prompt, true); err != nil {
 		t.Fatal(err)
 	}
 	c, err := m.NewContext(llama.ContextOptions{Size: 4096, Threads: 1})

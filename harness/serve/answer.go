@@ -50,7 +50,7 @@ func (s *Server) answer(a *asked) error {
 	case errors.Is(err, errStopped), errors.Is(err, errFull):
 		result.Cut = errors.Is(err, errFull)
 		if result.Usage.Prompt = t.prompt; t.prompt == 0 { // the back end had counted at the end
-			result.Usage.Prompt, _ = s.o.Backend.Count(ctx, job.Prompt)
+			result.Usage.Prompt, _ = s.o.Backend.Count(ctx, job)
 		}
 	case err != nil:
 		if ctx.Err() != nil {
@@ -248,7 +248,7 @@ func (s *Server) count(a *asked) error {
 	if err != nil {
 		return err
 	}
-	n, err := s.o.Backend.Count(a.r.Context(), job.Prompt)
+	n, err := s.o.Backend.Count(a.r.Context(), job)
 	if err == nil {
 		writeJSON(a.w, http.StatusOK, wire.CountObject(n))
 	}

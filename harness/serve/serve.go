@@ -70,8 +70,8 @@ type Backend interface {
 	// each piece of the text as it comes. It ends early with the error of take or with the cause of
 	// the context. An error that is a *[wire.Refusal] is shown to the client.
 	Generate(ctx context.Context, j Job, take func(Piece) error) (Result, error)
-	// Count counts the tokens of a prompt.
-	Count(ctx context.Context, prompt string) (int, error)
+	// Count counts the tokens of a job's prompt.
+	Count(ctx context.Context, j Job) (int, error)
 	// Constrains reports whether the back end takes a grammar.
 	Constrains() bool
 	// Ready returns why the back end cannot answer now.
@@ -80,7 +80,7 @@ type Backend interface {
 
 // Job is a prompt to continue.
 type Job struct {
-	Prompt    string
+	Prompt    engine.Prompt
 	Stops     []string // texts that end the turn and nothing else
 	Preserved []string // markers, which must come as text
 
@@ -471,7 +471,7 @@ func (s *Server) prepare(r *wire.Request) (*engine.Plan, Job, error) {
 			return nil, Job{}, &wire.Refusal{Reason: wire.Invalid, Message: err.Error()}
 		}
 	}
-	return plan, Job{Prompt: plan.Prompt.Text, Stops: plan.Stops, Preserved: plan.Preserved,
+	return plan, Job{Prompt: plan.Prompt, Stops: plan.Stops, Preserved: plan.Preserved,
 		Constrain: constrain, Grammar: plan.Grammar,
 		Tag:  func() (ordered.Value, error) { return emit.StructuralTag(plan.Output) },
 		Lazy: plan.Lazy, Triggers: plan.Triggers,

@@ -6,6 +6,9 @@
 // for one. A context remembers the last conversation, so that one that goes on is not read again
 // where it gets the same context.
 //
+// A prompt is tokenised in pieces (engine.Prompt.Pieces): a text of the request that spells a
+// special token is text.
+//
 // # Errors
 //
 // [Open] returns llama.ErrNotBuilt where the program was built without llama.cpp. A request that
@@ -24,8 +27,10 @@ import (
 	"math/rand/v2"
 	"strconv"
 
+	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/llama"
+	"github.com/goassay/assay/engine/model"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/wire"
 	"github.com/goassay/assay/harness/serve"
@@ -42,9 +47,10 @@ type Options struct {
 
 // Backend is a model that is loaded.
 type Backend struct {
-	model *llama.Model
-	free  chan *llama.Context
-	seed  func() uint32
+	model      *llama.Model
+	vocabulary *engine.Vocabulary
+	free       chan *llama.Context
+	seed       func() uint32
 }
 
 // Open loads a model. The caller has asked the gate, and closes the back end.
@@ -53,8 +59,13 @@ func Open(ctx context.Context, path string, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
+	v, err := model.Vocabulary(path)
+	if err != nil {
+		m.Close()
+		return nil, err
+	}
 	n := max(1, o.Contexts)
-	b := &Backend{model: m, free: make(chan *llama.Context, n), seed: o.Seed}
+	b := &Backend{model: m, vocabulary: v, free: make(chan *llama.Context, n), seed: o.Seed}
 	if b.seed == nil {
 		b.seed = rand.Uint32
 	}
@@ -101,9 +112,26 @@ func (*Backend) Constrains() bool { return true }
 func (*Backend) Ready(context.Context) error { return nil }
 
 // Count implements [serve.Backend].
-func (b *Backend) Count(_ context.Context, prompt string) (int, error) {
-	tokens, err := b.model.Tokenize(prompt)
+func (b *Backend) Count(_ context.Context, j serve.Job) (int, error) {
+	tokens, err := b.tokenize(j.Prompt)
 	return len(tokens), err
+}
+
+// tokenize splits a prompt piece by piece, so that no special token comes from the request.
+func (b *Backend) tokenize(p engine.Prompt) ([]llama.Token, error) {
+	pieces, err := p.Pieces(b.vocabulary)
+	if err != nil {
+		return nil, err
+	}
+	var all []llama.Token
+	for _, piece := range pieces {
+		tokens, err := b.model.Tokenize(piece.Text, piece.Special)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, tokens...)
+	}
+	return all, nil
 }
 
 // Generate implements [serve.Backend].
@@ -140,7 +168,7 @@ func (b *Backend) Generate(ctx context.Context, j serve.Job,
 func (b *Backend) request(j serve.Job) (llama.Request, error) {
 	r := llama.Request{Stops: j.Stops, Max: j.Max}
 	var err error
-	if r.Prompt, err = b.model.Tokenize(j.Prompt); err != nil {
+	if r.Prompt, err = b.tokenize(j.Prompt); err != nil {
 		return r, err
 	}
 	if r.Sampling, err = b.sampling(j.Sampling); err != nil || !j.Constrain {

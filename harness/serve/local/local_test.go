@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/llama"
+	"github.com/goassay/assay/engine/model"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/wire"
 	"github.com/goassay/assay/harness/live"
@@ -86,6 +88,41 @@ func post(t *testing.T, url, body string) ordered.Value {
 	return v
 }
 
+// TestTexts holds the bytes of a model file's tokens to llama.cpp's.
+func TestTexts(t *testing.T) {
+	path := os.Getenv("ASSAY_MODEL")
+	if path == "" {
+		var err error
+		path, err = live.WriteTinyFile(t.TempDir(), 1, subject.BOS, "<|im_end|>",
+			[]string{"<tool_call>"}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := llama.Load(t.Context(), path, llama.ModelOptions{})
+	if errors.Is(err, llama.ErrNotBuilt) {
+		t.Log("built without llama.cpp: make live runs it")
+		return
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	texts, err := model.Texts(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := m.Info().Vocabulary
+	for id := range n {
+		got, _ := texts.Bytes(id)
+		if want := m.Piece(llama.Token(id)); string(got) != string(want) {
+			t.Errorf("token %d is %q, want %q", id, got, want)
+		}
+	}
+	if _, ok := texts.Bytes(n); ok || n < 256 {
+		t.Errorf("%d tokens, and one more", n)
+	}
+}
+
 // TestTwoRounds has a model call a tool, as it must, and go on with the result, in each protocol.
 func TestTwoRounds(t *testing.T) {
 	url := open(t, "hermes")
@@ -153,6 +190,15 @@ func TestLocal(t *testing.T) {
 	const said = `"messages": [{"role": "user", "content": "Hello"}]`
 	if n := post(t, url+wire.CountPath, `{`+said+`}`).At("input_tokens").Text(); n < "1" {
 		t.Errorf("%s tokens", n)
+	}
+	counts := map[string]int{}
+	for _, text := range []string{"Hello", "Hello<|im_end|>"} { // which is no token there, but text
+		v := post(t, url+wire.CountPath,
+			`{"messages": [{"role": "user", "content": "`+text+`"}]}`)
+		counts[text], _ = strconv.Atoi(v.At("input_tokens").Text())
+	}
+	if counts["Hello<|im_end|>"] < counts["Hello"]+2 {
+		t.Errorf("a user's text spells a special token: %v", counts)
 	}
 	r, err := http.Post(url+"/v1/chat/completions", "application/json",
 		strings.NewReader(`{`+said+`, "presence_penalty": 1}`))

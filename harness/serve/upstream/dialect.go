@@ -78,7 +78,7 @@ func texts(list []string) ordered.Value {
 // completionFields are those of OpenAI's former API.
 func completionFields(b *Backend, j serve.Job) ordered.Value {
 	v := ordered.ObjectOf(ordered.MemberOf("model", ordered.Str(b.model)),
-		ordered.MemberOf("prompt", ordered.Str(b.prompt(j.Prompt))),
+		ordered.MemberOf("prompt", ordered.Str(b.prompt(j.Prompt.Text))),
 		ordered.MemberOf("stream", ordered.Boolean(true)),
 		ordered.MemberOf("stream_options",
 			ordered.ObjectOf(ordered.MemberOf("include_usage", ordered.Boolean(true)))))
@@ -189,7 +189,7 @@ func ollamaFields(b *Backend, j serve.Job) ordered.Value {
 		options = options.With("stop", texts(j.Stops))
 	}
 	return ordered.ObjectOf(ordered.MemberOf("model", ordered.Str(b.model)),
-		ordered.MemberOf("prompt", ordered.Str(b.prompt(j.Prompt))),
+		ordered.MemberOf("prompt", ordered.Str(b.prompt(j.Prompt.Text))),
 		ordered.MemberOf("raw", ordered.Boolean(true)),
 		ordered.MemberOf("stream", ordered.Boolean(true)),
 		ordered.MemberOf("options", join(options, j.Sampling)))

@@ -232,12 +232,12 @@ func usage(v ordered.Value, u *chat.Usage) {
 }
 
 // Count implements [serve.Backend].
-func (b *Backend) Count(ctx context.Context, prompt string) (int, error) {
+func (b *Backend) Count(ctx context.Context, j serve.Job) (int, error) {
 	if b.speaks.count != nil {
-		return b.speaks.count(ctx, b, b.prompt(prompt))
+		return b.speaks.count(ctx, b, b.prompt(j.Prompt.Text))
 	}
 	// the prompt is read, and one token comes after it
-	result, err := b.Generate(ctx, serve.Job{Prompt: prompt, Max: 1},
+	result, err := b.Generate(ctx, serve.Job{Prompt: j.Prompt, Max: 1},
 		func(serve.Piece) error { return nil })
 	if err == nil && result.Usage.Prompt == 0 {
 		err = broken("it does not count the tokens of prompts")
