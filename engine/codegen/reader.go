@@ -379,11 +379,7 @@ func (r *reader) markers(x text) peg.Pattern {
 func (r *reader) shifts(texts []string, next peg.Pattern) (alts peg.Choice) {
 	for _, t := range texts {
 		for _, text := range heads(t) {
-			n := len(text) - 1
-			for n > 0 && text[:n] != text[len(text)-n:] {
-				n--
-			}
-			if n > 0 {
+			if n := border(text); n > 0 {
 				alts = append(alts, peg.Seq{peg.And{P: peg.Lit{Text: text}},
 					peg.Capture{Kind: Content, P: peg.Lit{Text: text[:len(text)-n]}}, peg.Cut{},
 					next})
@@ -391,6 +387,26 @@ func (r *reader) shifts(texts []string, next peg.Pattern) (alts peg.Choice) {
 		}
 	}
 	return alts
+}
+
+// border returns the length of the longest text that another one both begins and ends with, itself
+// apart: the prefix function of Knuth, Morris and Pratt.
+func border(text string) int {
+	if text == "" {
+		return 0
+	}
+	borders := make([]int, len(text)) // of text[:i+1]
+	for i := 1; i < len(text); i++ {
+		n := borders[i-1]
+		for n > 0 && text[i] != text[n] {
+			n = borders[n-1]
+		}
+		if text[i] == text[n] {
+			n++
+		}
+		borders[i] = n
+	}
+	return borders[len(text)-1]
 }
 
 // undeclared returns the alternatives for calls of functions that are not declared: content, and a
