@@ -18,6 +18,7 @@ func TestUnseen(t *testing.T) {
 	}
 	const pythonic = `{{ m.content or '' }}{% if m.tool_calls %}[{% for c in m.tool_calls %}{{ c.function.name }}({% for k, v in c.function.arguments.items() %}{{ k }}={{ '"' ~ v ~ '"' if v is string else v }}{{ ', ' if not loop.last }}{% endfor %}){{ ', ' if not loop.last }}{% endfor %}]{% endif %}`
 	const worded = `{{ m.content or '' }}{% for c in m.tool_calls or [] %}{{ '\nCALL ' ~ c.function.name ~ ' WITH ' ~ c.function.arguments|tojson ~ ' DONE' }}{% endfor %}`
+	const asks = `{{ m.content or '' }}{% for c in m.tool_calls or [] %}<call>{{ c.function|tojson }}</call>{% endfor %}{{ '<|result>' if m.tool_calls else '[end]' }}`
 	const closed = `{% if m.reasoning_content %}<mull>{{ m.reasoning_content }}</mull>{% endif %}{{ m.content or '' }}`
 	for _, tt := range []struct {
 		name, template, output string
@@ -38,6 +39,12 @@ func TestUnseen(t *testing.T) {
 		{"the same where reasoning stays", turn(closed, "<mull></mull>"), "Hello.", false, true, "Hello.", ""},
 		{"a close alone in the prompt, where reasoning stays", turn(closed, "</mull>"), "Hello.", false, true, "Hello.", ""},
 		{"an open block, where reasoning stays", turn(closed, "<mull>"), "Hm.</mull>Hello.", false, true, "<mull>Hm.</mull>Hello.", ""},
+		{"the marker of results after a call", strings.ReplaceAll(turn(asks, ""), "[end]{% else %}", "{% else %}"),
+			`<call>{"name": "weather", "arguments": {"city": "Rome"}}</call><|result>`, true, false, "",
+			`weather {"city": "Rome"}`},
+		{"the same after several calls, cut off", strings.ReplaceAll(turn(asks, ""), "[end]{% else %}", "{% else %}"),
+			`<call>{"name": "weather", "arguments": {}}</call><call>{"name": "weather", "arguments": {}}</call><|res`, true, false, "",
+			"weather {}weather {}"},
 		{"an opener of content beside tools alone", turn(`{{ '<say>' if tools }}{{ m.content or '' }}{% for c in m.tool_calls or [] %}<call>{{ c.function|tojson }}</call>{% endfor %}`, ""),
 			"<say>Hello.[end]", true, false, "Hello.", ""},
 	} {

@@ -48,7 +48,8 @@ func runDiff(c *call, o *output, limits engine.Limits, dir string) error {
 	if err != nil {
 		return err
 	}
-	was, is = was.Limited(limits), is.Limited(limits)
+	both := subject.Limited([]subject.Source{was, is}, limits)
+	was, is = both[0], both[1]
 	results := revision.Compare(was, is, cases)
 	for _, src := range []subject.Source{was, is} {
 		t, _ := src.Compile() // a template that does not compile is among the results

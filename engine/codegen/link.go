@@ -2,7 +2,6 @@ package codegen
 
 import (
 	"fmt"
-	"html"
 	"slices"
 	"strings"
 	"sync"
@@ -184,9 +183,13 @@ func (l *linker) parts() (parts peg.Parts) {
 	}
 	attributes := slices.ContainsFunc(l.t.calls, (*spelling).namesInAttributes)
 	for _, n := range numbers { // as the value of an attribute writes it
-		escaped := html.EscapeString(l.r.list[n].Name)
-		if attributes && !slices.Contains(parts.Words, escaped) {
-			numbers, parts.Words = append(numbers, n), append(parts.Words, escaped)
+		if !attributes {
+			break
+		}
+		for _, word := range inAttribute(l.r.list[n].Name) {
+			if !slices.Contains(parts.Words, word) {
+				numbers, parts.Words = append(numbers, n), append(parts.Words, word)
+			}
 		}
 	}
 	add := func(name string, body func(t *tool) peg.Pattern) {

@@ -134,6 +134,30 @@ func stops(texts, ends []string) []peg.Stop {
 	return stops
 }
 
+// inAttribute returns the ways in which a text is written as the value of an attribute, other than
+// as it is: with all that HTML escapes, its quotes by number or by name, or with no more than XML
+// demands there.
+func inAttribute(text string) (ways []string) {
+	if !strings.ContainsAny(text, `&"'<>`) {
+		return nil
+	}
+	for _, r := range [...]*strings.Replacer{byNumber, byName, asDemanded, asXML} {
+		if way := r.Replace(text); way != text && !slices.Contains(ways, way) {
+			ways = append(ways, way)
+		}
+	}
+	return ways
+}
+
+var (
+	byNumber = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;",
+		"'", "&#39;")
+	byName = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;",
+		"'", "&apos;")
+	asDemanded = strings.NewReplacer("&", "&amp;", `"`, "&quot;")
+	asXML      = strings.NewReplacer("&", "&amp;", "<", "&lt;", `"`, "&quot;")
+)
+
 const brackets = format.OpenBrackets + format.ShutBrackets
 
 // distinctive reports whether a literal looks like a tag or a token, which does not occur by

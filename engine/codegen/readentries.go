@@ -2,10 +2,8 @@ package codegen
 
 import (
 	"fmt"
-	"html"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/goassay/assay/engine/codec"
 	"github.com/goassay/assay/engine/format"
@@ -142,20 +140,26 @@ func (c *entryReader) entries(tool *tool) peg.Pattern {
 		separator, next := c.ref(c.name("separator"), c.separator), c.ref(name, nil)
 		var words []string
 		var bodies []peg.Pattern
-		for _, f := range tool.schema.Fields() {
-			if f.Name == "" || slices.Contains(words, f.Name) {
-				continue
+		known := map[string]bool{"": true}
+		add := func(word string, body peg.Pattern) {
+			if !known[word] {
+				known[word] = true
+				words, bodies = append(words, word), append(bodies, body)
 			}
+		}
+		fields := tool.schema.Fields()
+		entries := make([]peg.Pattern, len(fields))
+		for i, f := range fields {
 			key := string(append(ordered.AppendQuoted(make([]byte, 0, len(f.Name)+8), f.Name,
 				false), ": "...))
-			words = append(words, f.Name)
-			body := peg.Seq{peg.Emit{Kind: Key, Text: key}, peg.Cut{}, c.keyed(f.Name, f.Schema)}
-			bodies = append(bodies, body)
-			if escaped := html.EscapeString(f.Name); escaped != f.Name && c.s.attributes() {
-				for _, word := range []string{escaped, entityNames.Replace(escaped)} {
-					if !slices.Contains(words, word) {
-						words, bodies = append(words, word), append(bodies, body)
-					}
+			entries[i] = peg.Seq{peg.Emit{Kind: Key, Text: key}, peg.Cut{},
+				c.keyed(f.Name, f.Schema)}
+			add(f.Name, entries[i])
+		}
+		if c.s.attributes() {
+			for i, f := range fields { // after all names as they are
+				for _, word := range inAttribute(f.Name) {
+					add(word, entries[i])
 				}
 			}
 		}
@@ -175,9 +179,6 @@ func (c *entryReader) entries(tool *tool) peg.Pattern {
 
 // anyValue is the schema of arguments that are not declared.
 var anyValue = schema.Any()
-
-// entityNames writes quotes by name, as XML does, where Go's escaping writes their number.
-var entityNames = strings.NewReplacer("&#34;", "&quot;", "&#39;", "&apos;")
 
 // separator matches the separator of entries, or nothing.
 func (c *entryReader) separator() peg.Pattern {

@@ -114,6 +114,15 @@ var odd = []struct {
 		message("Well. noise", call("functions.ping:0", "ping", "{}"))},
 	{"an opener with which the output ends", "json in tag", "Let me see.<tool_call>\n", "", message("Let me see.")},
 	{"text after the end of the turn", "json in tag", "So.<|im_end|>\nAnd more.", "", message("So.\nAnd more.")},
+	{"white space in a compound opener", "keyword arguments",
+		"<|start|> [get(city=\"Rome\", n=3)] <|end|>", "", message("", call("", "get", rome))},
+	{"a call that breaks off before its arguments", "json in tag",
+		`<tool_call>{"name": "get"`, "", message("", incomplete("get", ""))},
+	{"a call that breaks off in its first key", "key and value tags",
+		"<tool_call>get\n<arg_key>ci", "", message("", incomplete("get", "{"))},
+	{"a quoted call and its end", "invoke with parameters",
+		"Write `<invoke name=\"x\">` and `</invoke>` around it.", "",
+		message("Write `<invoke name=\"x\">` and `</invoke>` around it.")},
 	{"a part without a channel", "channels", "<|message|>Hello.<|end|>", "", message("Hello.")},
 	{"a marker quoted in reasoning", "channels", "<|channel|>analysis<|message|>No <|call|> or <|channel|>final yet.<|end|><|start|>assistant<|channel|>final<|message|>Yes.", "",
 		chat.Message{Reasoning: "No <|call|> or <|channel|>final yet.", Content: "Yes."}},
@@ -307,6 +316,56 @@ func TestRepeatedOpener(t *testing.T) {
 		for _, pieces := range [][]string{{output}, bytesOf(output)} {
 			if _, m := read(t, out, pieces...); m.Reasoning != want || m.Content != "So." {
 				t.Errorf("%q: %+v, want reasoning %q", pieces, m, want)
+			}
+		}
+	}
+}
+
+// TestEscapedNames reads names of functions and keys in attributes, as they are and in each way in
+// which templates escape them, and tells names apart that look escaped.
+func TestEscapedNames(t *testing.T) {
+	const key = `x & "y" <z>`
+	var list []chat.Tool
+	for _, name := range []string{`a&b "c"`, `a<b>'s`, `a&amp;b`, `a&b`} {
+		list = append(list, chat.Tool{Name: name, Parameters: schemaValue(t,
+			`{"type": "object", "properties": {"x & \"y\" <z>": {"type": "string"}, "n": {"type": "integer"}}}`)})
+	}
+	o := usual("")
+	o.Tools = list
+	forms := map[string]format.Format{"parameters": formNamed(t, "invoke with parameters"),
+		"types": calls(format.Calls{Section: pair("<|open|>tools<|sep|>", "<|close|>tools<|sep|>"),
+			Head: []format.Part{lit(`<|open|>call tool="`), name, lit(`"<|sep|>`)},
+			Body: tagged(`<|open|>argument key="`, `"<|sep|>`, "<|close|>argument<|sep|>", ""),
+			Tail: []format.Part{lit("<|close|>call<|sep|>")}})}
+	spelled := map[string]func(name, key string) string{
+		"parameters": func(name, key string) string {
+			return "<mm:tool_call>\n<invoke name=\"" + name + "\">\n<parameter name=\"" + key +
+				"\">v & &amp;</parameter>\n</invoke>\n</mm:tool_call>"
+		},
+		"types": func(name, key string) string {
+			return `<|open|>tools<|sep|><|open|>call tool="` + name + `"<|sep|><|open|>argument key="` +
+				key + `"<|sep|>v & &amp;<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>`
+		},
+	}
+	for form, f := range forms {
+		out := generate(t, f, o)
+		for _, way := range []struct{ written, name, key string }{
+			{`a&b "c"`, `a&b "c"`, key},
+			{"a&amp;b &quot;c&quot;", `a&b "c"`, "x &amp; &quot;y&quot; <z>"},
+			{"a&amp;b &#34;c&#34;", `a&b "c"`, "x &amp; &#34;y&#34; &lt;z&gt;"},
+			{"a&amp;b &quot;c&quot;", `a&b "c"`, "x &amp; &quot;y&quot; &lt;z&gt;"},
+			{"a&lt;b&gt;&apos;s", `a<b>'s`, "x &amp; &quot;y&quot; &lt;z>"},
+			{"a&lt;b>'s", `a<b>'s`, key},
+			{"a&amp;b", "a&amp;b", key}, // as it is declared
+			{"a&b", "a&b", key},
+			{"a&amp;amp;b", "a&amp;b", key},
+		} {
+			text := spelled[form](way.written, way.key)
+			want := message("", call("", way.name, `{"x & \"y\" <z>": "v & &amp;"}`))
+			for _, pieces := range [][]string{{text}, bytesOf(text)} {
+				if _, m := read(t, out, pieces...); !reflect.DeepEqual(m, want) {
+					t.Errorf("%s: %q\ngot  %+v\nwant %+v", form, text, m, want)
+				}
 			}
 		}
 	}

@@ -238,3 +238,37 @@ func unseen() (sources []subject.Source) {
 	}
 	return sources
 }
+
+// TestChannels has our template of addressed parts in other spellings, as publishers vary theirs:
+// all of their outputs are read, and no rule of the analysis or of reading has a finding.
+func TestChannels(t *testing.T) {
+	text, err := fs.ReadFile(corpus.FS, "gpt-oss/template.jinja")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const head = `'<|start|>assistant to=functions.' + function.name + '<|channel|>commentary json<|message|>'`
+	const end = `'<|return|>' if loop.last and not add_generation_prompt else '<|end|>'`
+	for name, edit := range map[string][2]string{
+		"as it is":                            {"", ""},
+		"the recipient after the channel":     {head, `'<|start|>assistant<|channel|>commentary to=functions.' + function.name + ' <|constrain|>json<|message|>'`},
+		"a constraint":                        {"commentary json", "commentary <|constrain|>json"},
+		"no word for the arguments":           {"commentary json", "commentary"},
+		"calls in the channel of reasoning":   {"commentary json", "analysis code"},
+		"one end for all answers":             {end, `'<|end|>'`},
+		"another one":                         {end, `'<|return|>'`},
+		"all reasoning is kept":               {"(loop.index0 > answer.index or loop.last)", "true"},
+		"none of the last turn":               {"(loop.index0 > answer.index or loop.last)", "loop.index0 > answer.index"},
+		"text beside calls is reasoning":      {"commentary<|message|>' + message.content", "analysis<|message|>' + message.content"},
+		"arguments as JSON in a text of JSON": {"function.arguments if function.arguments is string else function.arguments | tojson", "function.arguments | tojson"},
+	} {
+		changed := strings.Replace(string(text), edit[0], edit[1], 1)
+		if edit[0] != "" && changed == string(text) {
+			t.Errorf("%s: %q is not in the template", name, edit[0])
+		}
+		_, findings := broken(t, subject.New("test.jinja", changed),
+			check.Options{Only: []string{"A003", "A004", "A005", "A006", "A007", "A034"}})
+		for _, r := range findings {
+			t.Errorf("%s: %s: %s", name, r.Rule, r.Text)
+		}
+	}
+}

@@ -95,7 +95,8 @@ func (s *Service) diff(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := revision.Between(was, is)
+	both := subject.Limited([]subject.Source{was, is}, s.limits(r))
+	d := revision.Between(both[0], both[1])
 	if d.Changes == nil {
 		d.Changes = []rule.Result{}
 	}
