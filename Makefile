@@ -80,6 +80,20 @@ scale: ## judge 100,000 entries in 64 shards on this machine, one of them killed
 slurm: ## run the survey's array on a Slurm of this one machine, one of whose three nodes is killed
 	ci/scale/slurm/test.sh
 
+.PHONY: observatory
+observatory: ## survey the corpus on two days, write the site as out/observatory, and look at it in headless Chromium
+	ci/observatory.sh
+
+.PHONY: publish
+publish: ## survey the Hub, from where the last run stopped, and write the site as out/hub/site: DATE=2026-01-31
+	@mkdir -p out
+	$(GO) build -o out/assay ./cmd/assay
+	ASSAY=out/assay ci/scale/publish.sh out/hub $(DATE)
+
+.PHONY: drift
+drift: ## seed edits of every class in all families between two surveys, and print how each is classed
+	$(GO) test ./harness/census -run TestDrift -count 1 -v -timeout 30m -args -every=1
+
 .PHONY: crawl
 crawl: ## list 100,000 repositories of a Hub on loopback and fetch their templates, killed in between; needs no network
 	$(GO) test ./cmd/assay -run TestCrawl -count 1 -timeout 30m -v -args -repositories=100000

@@ -31,6 +31,12 @@ other forms.`,
 			"folders of them: join the shards, all of which must be there")
 		flags.BoolVar(&m.partial, "partial", false, "with --merge, accept that shards are missing")
 		flags.StringVar(&m.out, "out", "", "with --merge, write the joined results to `FILE`")
+		flags.StringVar(&m.table, "table", "", "with --merge, write a row for each place to `FILE`: "+
+			"Parquet where its name ends in .parquet, else JSON lines")
+		flags.StringVar(&m.site, "site", "", "with --merge, write a static site to `DIR`; its history "+
+			"of earlier surveys is kept")
+		flags.StringVar(&m.date, "date", "", "with --site, the `DATE` of the survey, such as "+
+			"2026-01-31")
 		o := outputFlags(flags)
 		return func(c *call) error {
 			switch {
@@ -38,8 +44,8 @@ other forms.`,
 				return errors.New("--merge needs the results of a survey")
 			case m.on:
 				return m.merge(c)
-			case m.partial || m.out != "":
-				return errors.New("--partial and --out go with --merge")
+			case m.partial || m.out+m.table+m.site+m.date != "":
+				return errors.New("--partial, --out, --table, --site and --date go with --merge")
 			}
 			return o.report(c)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/inorder"
 	"github.com/goassay/assay/harness/manifest"
+	"github.com/goassay/assay/harness/observatory"
 	"github.com/goassay/assay/harness/outfile"
 	"github.com/goassay/assay/harness/survey"
 )
@@ -192,6 +193,9 @@ func (s *surveying) judge(c *call, plan *census.Plan, judge *census.Judge, summa
 
 // merge joins the results of a survey's shards, and sums them up.
 func (o *merging) merge(c *call) error {
+	if (o.site == "") != (o.date == "") {
+		return usageError{errors.New("--site and --date go together")}
+	}
 	names, err := resultFiles(c.args)
 	if err != nil {
 		return err
@@ -214,25 +218,33 @@ func (o *merging) merge(c *call) error {
 		return err
 	}
 	summary := census.NewSummary(header)
-	write := func(w io.Writer) error {
-		return census.Write(w, header, func() (census.Line, error) {
+	write := func(out, rows io.Writer) error {
+		table := observatory.NewTable(rows, o.table)
+		err := census.Write(out, header, func() (census.Line, error) {
 			if err := c.ctx.Err(); err != nil {
 				return census.Line{}, err
 			}
 			line, err := next()
 			if err == nil {
 				summary.Add(line)
+				err = table.Add(line)
 			}
 			return line, err
 		})
+		return errors.Join(err, table.Close())
 	}
-	if o.out == "" {
-		err = write(io.Discard)
-	} else {
-		err = outfile.Write(o.out, write)
-	}
+	err = into(o.out, func(out io.Writer) error {
+		return into(o.table, func(rows io.Writer) error { return write(out, rows) })
+	})
 	if err != nil {
 		return err
+	}
+	if o.site != "" {
+		site := observatory.Site{Folder: o.site, Date: o.date, Summary: summary,
+			Rules: check.Rules()}
+		if err := site.Write(); err != nil {
+			return fmt.Errorf("--site: %w", err)
+		}
 	}
 	if err := summary.Text(c.stdout); err != nil {
 		return err
@@ -240,10 +252,19 @@ func (o *merging) merge(c *call) error {
 	return unread(summary)
 }
 
+// into writes a file, or nothing where it has no name.
+func into(name string, write func(io.Writer) error) error {
+	if name == "" {
+		return write(io.Discard)
+	}
+	return outfile.Write(name, write)
+}
+
 // merging holds the flags of "assay report --merge".
 type merging struct {
 	on, partial bool
-	out         string
+	out, table  string
+	site, date  string
 }
 
 // resultFiles returns files, and those of folders.

@@ -42,10 +42,19 @@ func (j *Judge) Line(t *Task) Line {
 		}
 		was, missing := j.open(c.other)
 		if c.Class = Unread; err == nil && missing == nil {
-			c.Class = revision.Between(was, src).Class
+			c.Class = differ(c.With, was, src)
 		}
 	}
 	return line
+}
+
+// differ classes a difference. From the base it is one that two models have side by side; from the
+// survey before it is a change, and may mend.
+func differ(with string, was, is subject.Source) string {
+	if with == Before {
+		return revision.Change(was, is).Class
+	}
+	return revision.Between(was, is).Class
 }
 
 // open reads the template of an entry, and compares its digest with the entry's.

@@ -24,6 +24,7 @@ type Summary struct {
 	Verdicts map[string]*Count
 	Rules    map[Finding]*Count // by rule and severity; the rest of a finding is left out
 	Formats  map[string]*Count  // by digest
+	First    map[string]string  // of each format the place with the most downloads
 	// Classes has the differences from the base and from the census before, by Comparison.With and
 	// Class: here Templates are pairs of templates.
 	Classes map[[2]string]*Count
@@ -31,6 +32,8 @@ type Summary struct {
 	Publishers, Blamed map[string]*Count
 	// Changes are the places whose template changed the most, those with the most downloads first.
 	Changes []Change
+
+	loaded map[string]int64 // the downloads of First
 }
 
 // Change is a place whose template is another one than at the census before, or than its base's.
@@ -53,15 +56,16 @@ func (s *Summary) change(c Change) {
 		return cmp.Or(-cmp.Compare(a.With, b.With), cmp.Compare(weight(a.Class), weight(b.Class)),
 			cmp.Compare(b.Downloads, a.Downloads), cmp.Compare(a.Where, b.Where))
 	})
-	if s.Changes = slices.Insert(s.Changes, at, c); len(s.Changes) > most {
-		s.Changes = s.Changes[:most]
+	if s.Changes = slices.Insert(s.Changes, at, c); len(s.Changes) > mostChanges {
+		s.Changes = s.Changes[:mostChanges]
 	}
 }
 
 // NewSummary returns a summary of a file with that header.
 func NewSummary(h Header) *Summary {
 	return &Summary{Header: h, Verdicts: map[string]*Count{}, Rules: map[Finding]*Count{},
-		Formats: map[string]*Count{}, Classes: map[[2]string]*Count{},
+		Formats: map[string]*Count{}, First: map[string]string{}, loaded: map[string]int64{},
+		Classes:    map[[2]string]*Count{},
 		Publishers: map[string]*Count{}, Blamed: map[string]*Count{}}
 }
 
@@ -100,6 +104,13 @@ func (s *Summary) Add(line Line) {
 	add(s.Verdicts, line.Verdict, one)
 	if line.Format != "" {
 		add(s.Formats, line.Format, one)
+		for _, e := range line.Entries {
+			first, there := s.First[line.Format]
+			if loaded := s.loaded[line.Format]; !there || e.Downloads > loaded ||
+				e.Downloads == loaded && e.Where < first {
+				s.First[line.Format], s.loaded[line.Format] = e.Where, e.Downloads
+			}
+		}
 	}
 	seen := map[Finding]bool{}
 	for _, f := range line.Findings {
@@ -136,8 +147,11 @@ func byDownloads[K comparable](counts map[K]*Count, name func(K) string) []K {
 	})
 }
 
-// most bounds the lines of each table of a text.
-const most = 20
+// most bounds the lines of each table of a text, mostChanges those that are kept.
+const (
+	most        = 20
+	mostChanges = 500
+)
 
 // Text writes the summary for people.
 func (s *Summary) Text(w io.Writer) error {
@@ -167,7 +181,7 @@ func (s *Summary) Text(w io.Writer) error {
 	if len(s.Changes) > 0 {
 		t.printf("\n%-*s %s\n", nameWidth, "place", "differs from")
 	}
-	for _, c := range s.Changes {
+	for _, c := range s.Changes[:min(most, len(s.Changes))] {
 		t.printf("%-*s %s: %s\n", nameWidth, c.Where, c.With, c.Class)
 	}
 	rows(t, "format", s.Formats, func(digest string) string { return digest[:16] })

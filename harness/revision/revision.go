@@ -85,7 +85,8 @@ var comparisons = []comparison{
 			"end in an error.", Fix: "Render it."}, Group: group, Find: promptRefused},
 	{Rule: rule.Rule{ID: "D008", Name: "prompt-changed", Severity: rule.Warning,
 		Short:  "The prompt of a conversation has changed.",
-		Damage: "Answers change; cached prefixes are lost.", Fix: "Read the difference and decide."}, Group: group, Find: promptChanged},
+		Damage: "Answers change; cached prefixes are lost.",
+		Fix:    "Read the difference and decide."}, Group: group, Find: promptChanged},
 	{Rule: rule.Rule{ID: "D009", Name: "prompt-accepted", Severity: rule.Note,
 		Short: "A conversation that was " +
 			"refused is rendered.", Damage: "None.", Fix: "Nothing to do."}, Group: group,
@@ -96,7 +97,8 @@ var comparisons = []comparison{
 		Fix:    "Keep the format compatible."}, Group: group, Find: parseChanged},
 	{Rule: rule.Rule{ID: "D011", Name: "grammar-changed", Severity: rule.Warning,
 		Short:  "The grammars of the two revisions have different languages.",
-		Damage: "Constrained decoding forces another spelling.", Fix: "Read the sample and decide."}, Group: group, Find: grammarChanged},
+		Damage: "Constrained decoding forces another spelling.",
+		Fix:    "Read the sample and decide."}, Group: group, Find: grammarChanged},
 	{Rule: rule.Rule{ID: "D012", Name: "error-introduced", Severity: rule.Error,
 		Short: "The automatic checks find an error " +
 			"that was not there.", Damage: "See the rule that it names.",
@@ -226,10 +228,21 @@ func Between(was, is subject.Source) Difference {
 		return Difference{Class: Identical}
 	}
 	if _, err := was.Compile(); err != nil {
-		if _, err := is.Compile(); err != nil {
-			return Difference{Class: Broken}
-		}
 		was, is = is, was
+	}
+	return Change(was, is)
+}
+
+// Change classes the edit that makes one template of another, by the class of the worst change. An
+// edit that mends a template which did not compile is safe.
+func Change(was, is subject.Source) Difference {
+	if was.Text == is.Text && was.BOS == is.BOS && was.EOS == is.EOS {
+		return Difference{Class: Identical}
+	}
+	_, err1 := was.Compile()
+	_, err2 := is.Compile()
+	if err1 != nil && err2 != nil {
+		return Difference{Class: Broken}
 	}
 	d := Difference{Class: Unseen}
 	if strings.Join(strings.Fields(was.Text), "") == strings.Join(strings.Fields(is.Text), "") {
