@@ -14,7 +14,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -115,11 +114,7 @@ func TestProviderKilled(t *testing.T) {
 		}
 		return cmd, out
 	}
-	note := func(cmd *exec.Cmd) {
-		if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-			most = max(most, usage.Maxrss)
-		}
-	}
+	note := func(cmd *exec.Cmd) { most = max(most, resident(cmd.ProcessState)) }
 	for _, requests := range at {
 		cmd, out := run()
 		ended := make(chan error, 1)
@@ -149,7 +144,7 @@ func TestProviderKilled(t *testing.T) {
 	note(cmd)
 	table := readLog(t, log)
 	t.Logf("%d requests, killed at %v: %d sent again, %d came; at most %d at once; at most %d MiB",
-		n, at, table.Again, fake.Requests.Load(), fake.AtOnce.Load(), most>>10)
+		n, at, table.Again, fake.Requests.Load(), fake.AtOnce.Load(), most>>20)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -167,8 +162,8 @@ func TestProviderKilled(t *testing.T) {
 		came < table.Spent.Requests-int64(table.Again) {
 		t.Errorf("%d requests came, and the log has %d tries", came, table.Spent.Requests)
 	}
-	if runtime.GOOS == "linux" && most>>10 > 192 {
-		t.Errorf("it took %d MiB, expected at most 192", most>>10)
+	if most>>20 > 192 {
+		t.Errorf("it took %d MiB, expected at most 192", most>>20)
 	}
 	if !strings.Contains(out.String(), fmt.Sprintf("%d answers, 0 without one, 0 not asked", n)) {
 		t.Errorf("%s", out)

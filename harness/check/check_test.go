@@ -14,6 +14,7 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/live"
+	"github.com/goassay/assay/harness/provider"
 	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
@@ -340,12 +341,13 @@ func TestPains(t *testing.T) {
 		tested[strings.Fields(f.breaks)[0]] = true
 	}
 	declared := map[string]bool{}
-	for _, r := range slices.Concat(check.Rules(), revision.Rules(), live.Rules()) {
+	for _, r := range slices.Concat(check.Rules(), revision.Rules(), live.Rules(),
+		provider.Rules()) {
 		declared[r.ID] = true
 	}
 	pains := rule.Pains()
 	for _, id := range strings.Fields("P13 P15 P19 P20 P22 P23 P24 P25 P26 P28 P32 P36 P38 P39 " +
-		"P40 P41 P42 P43 P44 P45 P46 P47 P49") {
+		"P40 P41 P42 P43 P44 P45 P46 P47 P49 P58") {
 		at := slices.IndexFunc(pains, func(p rule.Pain) bool { return p.ID == id })
 		if at < 0 || len(pains[at].Rules) == 0 {
 			t.Errorf("no rule catches %s", id)

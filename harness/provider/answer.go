@@ -183,6 +183,14 @@ func (g *gatherer) add(v ordered.Value) error {
 	if err != nil {
 		return fmt.Errorf("an event is no chat.completion.chunk: %w", err)
 	}
+	if c.Usage == nil { // some put it into the choice
+		if choices := v.At("choices").Items(); len(choices) > 0 {
+			if usage, ok := choices[0].Get("usage"); ok {
+				u, _ := chat.ParseChunk(v.With("usage", usage))
+				c.Usage = u.Usage
+			}
+		}
+	}
 	if c.Usage != nil {
 		g.usage = c.Usage
 	}

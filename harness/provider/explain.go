@@ -39,6 +39,7 @@ const (
 	MissSubstance = "substance" // empty, or reasoning only
 	MissOff       = "off"       // reasoning though thinking is off
 	MissLeak      = "leak"      // a marker in the content
+	MissTokens    = "tokens"    // the prompt has other tokens than it has to have
 )
 
 // The causes of misses.
@@ -218,6 +219,8 @@ func (v *view) cause(m *Miss, a *answer, o *Outcome, leaked string) (cause, how 
 	switch {
 	case m.Kind == MissUsable:
 		return CauseSchema, "the data set's own"
+	case m.Kind == MissTokens:
+		return CauseTemplate, "the template, the tokeniser or the count is not the publisher's"
 	case m.Kind == MissEnd && a.Finish == chat.FinishLength:
 		return CauseLimit, "the answer reached max_tokens, or the provider's own limit"
 	case m.Kind == MissEnd:

@@ -108,6 +108,7 @@ type question struct {
 	tools   map[string]ordered.Value // parameters by name
 	off     bool                     // thinking is switched off
 	expect  *bool
+	tokens  int // that the prompt has to have; 0: it is not known
 }
 
 func newQuestion(body ordered.Value, expect *bool) (*question, error) {
@@ -147,6 +148,7 @@ type Outcome struct {
 	Ended     bool   `json:"ended,omitempty"`     // no limit cut it off
 	Leaked    bool   `json:"leaked,omitempty"`    // its content has a marker of a format
 	Expected  int8   `json:"expected,omitempty"`  // a call: 1, none: -1; 0: the data set is silent
+	Exact     int8   `json:"exact,omitempty"`     // the prompt has the data set's tokens: 1, other: -1
 	Tries     uint8  `json:"tries,omitempty"`     // 255 for more
 	Calls     uint16 `json:"calls,omitempty"`
 	Exist     uint16 `json:"exist,omitempty"`    // calls of functions that the request has
@@ -248,6 +250,13 @@ func (s *schemas) judge(q *question, a *answer) (Outcome, []Miss) {
 	}
 	if a.Usage != nil && a.Usage.Prompt > 0 {
 		o.Prompt = uint32(min(a.Usage.Prompt, 1<<31))
+		if q.tokens > 0 {
+			if o.Exact = 1; a.Usage.Prompt != q.tokens {
+				o.Exact = -1
+				miss(MissTokens, fmt.Sprintf("%d tokens of a prompt, and the data set has %d",
+					a.Usage.Prompt, q.tokens), -1)
+			}
+		}
 	}
 	return o, misses
 }

@@ -23,6 +23,8 @@ type Measure struct {
 	All bool
 	// Labelled is whether it needs the reference's word on whether a call is right.
 	Labelled bool
+	// Exact is whether it has to hold for every answer: there is nothing to be left to chance.
+	Exact bool
 	// Shown is whether its value is shown and nothing is judged by it, as a part of the next one.
 	Shown bool
 }
@@ -258,6 +260,15 @@ var measures = []Measure{
 		Of: func(a *asked) stat.Cell {
 			return stat.Cell{Y: stat.All(len(a.answers), a.right(), len(a.answers)), N: 1}
 		}},
+	{Rule: rule.Rule{ID: "V018", Name: "exact-tokens", Severity: rule.Error,
+		Short: "A prompt has as many tokens as the data set says; a single one that has not is " +
+			"a fault, whatever the reference does.",
+		Damage: "As for V013.",
+		Fix:    "As for V013."},
+		Title: "prompts of the data set's tokens", Exact: true,
+		Of: each(func(o *Outcome) (float64, float64) {
+			return truth(o.Exact > 0), truth(o.Exact != 0)
+		})},
 }
 
 // streamGap is the measure that compares a run with itself.
@@ -311,6 +322,8 @@ const (
 	VerdictEqual     = "no difference found"
 	VerdictWorse     = "worse"
 	VerdictDifferent = "different"
+	VerdictExact     = "right"
+	VerdictWrong     = "wrong"
 	VerdictNone      = "not judged"
 )
 
@@ -331,7 +344,9 @@ type Line struct {
 }
 
 // Broken reports whether the rule is broken.
-func (l *Line) Broken() bool { return l.Verdict == VerdictWorse || l.Verdict == VerdictDifferent }
+func (l *Line) Broken() bool {
+	return l.Verdict == VerdictWorse || l.Verdict == VerdictDifferent || l.Verdict == VerdictWrong
+}
 
 // Level is the chance that a provider which is as the reference is blamed for anything.
 const Level = 0.01
@@ -489,6 +504,11 @@ func (c *comparison) line(m *Measure, index uint64) Line {
 	switch {
 	case l.Own == nil:
 		l.Why = "no answer has anything to do with it"
+		return l
+	case m.Exact:
+		if l.Verdict = VerdictExact; l.Own.Value < 1 {
+			l.Verdict = VerdictWrong
+		}
 		return l
 	case c.ref == nil:
 		l.Why = "there is no reference"

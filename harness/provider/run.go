@@ -137,6 +137,7 @@ func (r *Run) one(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
+	q.tokens = j.Tokens
 	if err := r.purse.take(ctx); err != nil {
 		return err
 	}

@@ -382,6 +382,83 @@ func TestUpstreams(t *testing.T) {
 	}
 }
 
+// TestTokens demands that a count of tokens which is not the data set's is found without a
+// reference, in both places at which streams have it.
+func TestTokens(t *testing.T) {
+	const line = `{"id":"k","request":{"messages":[{"role":"user","content":"a"}]},` +
+		`"expected_prompt_tokens":12}` + "\n"
+	for count, want := range map[int]string{12: provider.VerdictExact, 13: provider.VerdictWrong} {
+		a := &asking{n: 1, lines: line, send: provider.Stream, handler: http.HandlerFunc(
+			func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				fmt.Fprintf(w, `data: {"choices":[{"index":0,"delta":{"content":"b"},`+
+					`"finish_reason":"stop","usage":{"prompt_tokens":%d}}]}`+
+					"\n\ndata: [DONE]\n\n", count)
+			})}
+		table, _, err := a.run(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := provider.Compare(table, nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range lines {
+			if l := &lines[i]; l.ID == "V018" && l.Verdict != want {
+				t.Errorf("%d tokens: %+v", count, l)
+			}
+		}
+		r := &provider.Result{Table: table, Lines: lines}
+		if report := r.Report("v"); report.OK() != (count == 12) {
+			t.Errorf("%d tokens: %+v", count, report.Results)
+		}
+	}
+}
+
+// TestResults compares with the results of another verifier, whose answers are judged here.
+func TestResults(t *testing.T) {
+	const n = 60
+	lines := generated(t, n)
+	a := &asking{n: n, lines: lines, handler: providertest.New(providertest.Options{Schema: 0.9})}
+	own, _, err := a.run(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake := providertest.New(providertest.Options{Seed: 5})
+	var results []string
+	for i, line := range strings.Split(strings.TrimSpace(lines), "\n") {
+		w := httptest.NewRecorder()
+		fake.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/chat/completions",
+			strings.NewReader(line)))
+		results = append([]string{fmt.Sprintf(`{"data_index":%d,"request":%s,"response":%s,`+
+			`"status":"success","finish_reason":"stop","hash":"x"}`, i+1, line, w.Body)}, results...)
+	}
+	open := func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(lines)), nil }
+	e := explainer(t, "")
+	ref, err := e.ReadReference(strings.NewReader(strings.Join(results, "\n")), own, open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ref.Missing() != 0 {
+		t.Errorf("%d results are missing", ref.Missing())
+	}
+	compared, err := provider.Compare(own, ref, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range compared {
+		if l := &compared[i]; l.Name == "arguments" && l.Verdict != provider.VerdictWorse ||
+			l.Name == "functions" && l.Broken() {
+			t.Errorf("%s: %s", l.Name, l.Verdict)
+		}
+	}
+	results[0] = strings.ReplaceAll(results[0], `"data_index":60`, `"data_index":59`)
+	_, err = e.ReadReference(strings.NewReader(results[0]+"\n"), own, open)
+	if err == nil || !strings.Contains(err.Error(), "it is of another data set") {
+		t.Error(err)
+	}
+}
+
 // TestEnd compares whole runs: a provider that is as the reference is not blamed, and of one with a
 // fault each measure that the fault touches is.
 func TestEnd(t *testing.T) {

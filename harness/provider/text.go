@@ -67,6 +67,9 @@ func (l *Line) verdict() string {
 	if l.Why != "" {
 		return l.Verdict + ": " + l.Why
 	}
+	if l.Test == nil {
+		return l.Verdict
+	}
 	return fmt.Sprintf("%s (p = %.2g, bound %.2g)", l.Verdict, l.Test.P, l.Bound)
 }
 
@@ -112,7 +115,8 @@ func (r *Result) Text(w io.Writer) error {
 		if l.Diff != nil {
 			fmt.Fprintf(b, "%sdifference %s\n", indent, l.difference())
 		}
-		if l.Test != nil || r.Ref != nil && !strings.HasPrefix(l.Why, "it is a part") {
+		part := strings.HasPrefix(l.Why, "it is a part")
+		if l.Verdict != VerdictNone || r.Ref != nil && !part {
 			fmt.Fprintf(b, "%s%s\n", indent, l.verdict())
 		}
 	}
@@ -232,7 +236,7 @@ func (r *Result) Report(version string) *report.Report {
 	place := rule.Place{File: r.Table.Root}
 	for i := range r.Lines {
 		l := &r.Lines[i]
-		if l.Test == nil {
+		if l.Verdict == VerdictNone {
 			continue // not judged: neither well nor badly
 		}
 		found := new(rule.Findings)
@@ -243,6 +247,8 @@ func (r *Result) Report(version string) *report.Report {
 			case l.ID == streamGap.ID:
 				text = fmt.Sprintf("streams are right as often as %s, and answers in one piece "+
 					"as %s", l.number(l.Own.Value), l.number(l.Ref.Value))
+			case l.Verdict == VerdictWrong:
+				text = fmt.Sprintf("%s: %s, and all have to be", l.Title, l.number(l.Own.Value))
 			case l.Verdict == VerdictDifferent:
 				text = fmt.Sprintf("%s: %s, and the reference has %s", l.Title,
 					l.number(l.Own.Value), l.number(l.Ref.Value))
@@ -263,6 +269,9 @@ func (r *Result) Report(version string) *report.Report {
 
 // evidence is the numbers of a line, for further lines of a finding.
 func (l *Line) evidence() string {
+	if l.Test == nil {
+		return "here " + l.interval(l.Own)
+	}
 	return fmt.Sprintf("here %s\nthere %s\ndifference %s\n%s", l.interval(l.Own),
 		l.interval(l.Ref), l.difference(), l.verdict())
 }

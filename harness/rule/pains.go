@@ -7,7 +7,7 @@ type Pain struct {
 	ID    string // "P13"
 	What  string
 	Seen  string   // issues, as OWNER/REPOSITORY#NUMBER
-	Rules []string // of `assay check` (A...), `assay diff` (D...) and `assay probe` (S...)
+	Rules []string // of the commands check (A...), diff (D...), probe (S...) and provider (V...)
 }
 
 // Pains returns the faults that rules are there for.
@@ -106,4 +106,6 @@ var pains = []Pain{
 		"vllm-project/vllm#46224", []string{"S016"}},
 	{"P49", "a turn was left open in one place only, after a tool's result, and the model read two turns as one",
 		"Gemma 4's template, for 96 days", []string{"A058", "A059", "A060"}},
+	{"P58", "a provider served the model worse than its publisher",
+		"sgl-project/sglang#39898, vllm-project/vllm#48731, MoonshotAI/K2-Vendor-Verifier#10", []string{"V005", "V007", "V009"}},
 }

@@ -9,6 +9,9 @@
 //     are these. Members that a verifier keeps for itself (check_type, data_index, hash, ...) are
 //     not part of the body; expected_tool_call tells whether a call is right.
 //   - A result of those verifiers, which has the body as "request".
+//   - A case of Kimi Vendor Verifier's prompt tokens, which has the body as "request" and the
+//     number of tokens that its prompt has. Cases with images that only the verifier has are left
+//     out.
 //   - A line of OpenAI's batch files, which has it as "body", and a custom_id.
 //   - A fixture of canitoolcall, which has no conversation: the tools and the message that an
 //     output means. The request asks for that message. Fixtures that expect an error are about
@@ -40,6 +43,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
@@ -56,15 +60,16 @@ type Request struct {
 	// Expect is whether an answer has to end in a call, where the data set says so; nil: it does
 	// not.
 	Expect *bool
+	Tokens int // that the prompt has to have, where the data set says so; 0: it does not
 }
 
 // own are the members of a body that verifiers keep for themselves.
 var own = []string{"check_type", "data_index", "hash", "expected_tool_call", "id", "tags",
-	"sample_id"}
+	"sample_id", "expected_prompt_tokens"}
 
 // Reader reads a data set.
 type Reader struct {
-	Left int // fixtures that were left out so far
+	Left int // lines that were left out so far: no request can be made of them
 
 	lines *bufio.Scanner
 	line  int
@@ -145,6 +150,14 @@ func read(v ordered.Value) (Request, error) {
 			break
 		}
 	}
+	if tokens, ok := v.Get("expected_prompt_tokens"); ok {
+		n, err := strconv.Atoi(tokens.Text())
+		if err != nil || n < 1 || n > maxTokens {
+			return r, fmt.Errorf("expected_prompt_tokens is %s, expected a number from 1",
+				ordered.Excerpt(tokens, 40))
+		}
+		r.Tokens = n
+	}
 	for _, key := range own {
 		r.Body = r.Body.Without(key)
 	}
@@ -155,10 +168,28 @@ func read(v ordered.Value) (Request, error) {
 		}
 		return r, errors.New(`expected the body of a chat completion, with "messages"`)
 	}
+	if ownImage(r.Body) {
+		return r, errLeftOut
+	}
 	if _, err := chat.ParseRequest(r.Body); err != nil {
 		return r, err
 	}
 	return r, nil
+}
+
+// maxTokens bounds the tokens of a prompt.
+const maxTokens = 1 << 30
+
+// ownImage reports whether a request has an image that its verifier has as a file.
+func ownImage(body ordered.Value) bool {
+	for _, m := range body.At("messages").Items() {
+		for _, part := range m.At("content").Items() {
+			if strings.HasPrefix(part.At("image_url", "url").Text(), "fixture:") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // boolean returns a boolean's value, nil for anything else.

@@ -3,6 +3,7 @@ package dataset_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -24,6 +25,9 @@ var lines = []struct{ name, line, id, body, expect string }{
 	{"result", `{"data_index":7,"request":{"messages":[{"role":"user","content":"a"}],` +
 		`"model":"m"},"response":null,"hash":"x","expected_tool_call":true}`, "1",
 		`{"messages":[{"role":"user","content":"a"}],"model":"m"}`, "yes"},
+	{"Kimi", `{"id":"k1","request":{"messages":[{"role":"user","content":"a"}]},` +
+		`"expected_prompt_tokens":12}`, "k1",
+		`{"messages":[{"role":"user","content":"a"}]}`, "12 tokens"},
 	{"batch", `{"custom_id":"c1","method":"POST","url":"/v1/chat/completions",` +
 		`"body":{"messages":[{"role":"user","content":"a"}]}}`, "c1",
 		`{"messages":[{"role":"user","content":"a"}]}`, ""},
@@ -49,9 +53,12 @@ func TestRead(t *testing.T) {
 			if r.Expect != nil {
 				expect = map[bool]string{false: "no", true: "yes"}[*r.Expect]
 			}
+			if r.Tokens > 0 {
+				expect += fmt.Sprintf("%d tokens", r.Tokens)
+			}
 			body, err := r.Body.MarshalJSON()
 			if string(body) != c.body || r.ID != c.id || expect != c.expect || err != nil {
-				t.Errorf("%q expects a call %q\n%s\nexpected %q, %q\n%s", r.ID, expect, body, c.id,
+				t.Errorf("%q expects %q\n%s\nexpected %q, %q\n%s", r.ID, expect, body, c.id,
 					c.expect, c.body)
 			}
 		})
@@ -60,9 +67,11 @@ func TestRead(t *testing.T) {
 
 func TestLeftOut(t *testing.T) {
 	r := dataset.NewReader(strings.NewReader(`{"id":"f/3","tools":[],"raw_output":"x",` +
-		`"expected_error":"malformed"}` + "\n\n" + lines[0].line + "\n"))
+		`"expected_error":"malformed"}` + "\n\n" + `{"request":{"messages":[{"role":"user",` +
+		`"content":[{"type":"image_url","image_url":{"url":"fixture://a.png?width=1"}}]}]}}` +
+		"\n" + lines[0].line + "\n"))
 	request, err := r.Next()
-	if err != nil || request.ID != "3" || request.N != 0 || r.Left != 1 {
+	if err != nil || request.ID != "4" || request.N != 0 || r.Left != 2 {
 		t.Errorf("%+v, %d left out, %v", request, r.Left, err)
 	}
 	if _, err := r.Next(); err != io.EOF {
@@ -77,6 +86,8 @@ func TestErrors(t *testing.T) {
 		`{"a":1}`:        `line 1: expected the body of a chat completion, with "messages"`,
 		`{"prompt":"a"}`: "line 1: it has a prompt and no messages",
 		`{"messages":1}`: "line 1: messages: ",
+		`{"request":{"messages":[]},"expected_prompt_tokens":0}`: "line 1: expected_prompt_tokens" +
+			" is 0",
 	} {
 		_, err := dataset.NewReader(strings.NewReader(line)).Next()
 		if err == nil || !strings.HasPrefix(err.Error(), want) {

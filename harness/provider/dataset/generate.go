@@ -227,5 +227,8 @@ func (r Request) Line() []byte {
 	if r.Expect != nil {
 		v = v.With("expected_tool_call", ordered.Boolean(*r.Expect))
 	}
+	if r.Tokens > 0 {
+		v = v.With("expected_prompt_tokens", ordered.Int(r.Tokens))
+	}
 	return v.Append(nil, ordered.Compact)
 }
