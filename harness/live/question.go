@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type question struct {
 	spelled  ordered.Value // as a request of chat completions
 	most     int           // tokens of an answer
 	optional bool          // a part of the request is beyond what most servers take
+	plan     *engine.Plan  // of the server's own prompt; nil where it is not known
 	asked    []*asked
 }
 
@@ -432,6 +434,10 @@ func (a *asked) judge(ctx context.Context) error {
 		if err := a.raw(ctx, plan); err != nil {
 			return err
 		}
+		a.q.plan = plan
+	}
+	if a.protocol != wire.ChatCompletions {
+		plan = cmp.Or(a.q.plan, plan)
 	}
 	known := a.piece != nil && a.piece.hasRaw
 	for _, r := range [...]*reading{a.piece, a.stream} {
@@ -448,7 +454,9 @@ func (a *asked) judge(ctx context.Context) error {
 			r.leaks(own, plan.Preserved)
 		}
 		// a text of stop ends the answer and not the model's text
-		if r.hasRaw && r.Whole && len(a.q.request.Stops) == 0 {
+		// prompts are known of chat completions only
+		if r.hasRaw && r.Whole && len(a.q.request.Stops) == 0 &&
+			(a.q.plan != nil || a.protocol == wire.ChatCompletions) {
 			a.q.agrees(r, own)
 		}
 	}

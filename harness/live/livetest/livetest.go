@@ -169,11 +169,16 @@ func (s *server) read(p wire.Protocol, body io.Reader) (ordered.Value, *wire.Req
 	if err != nil {
 		return v, nil, nil, err
 	}
+	s.thinks(r)
+	plan, err := s.t.Prepare(r.Chat, engine.PrepareOptions{})
+	return v, r, plan, err
+}
+
+// thinks turns thinking on where a request does not say.
+func (s *server) thinks(r *wire.Request) {
 	if s.o.Think && r.Chat.EnableThinking == nil {
 		r.Chat.EnableThinking = &s.o.Think
 	}
-	plan, err := s.t.Prepare(r.Chat, engine.PrepareOptions{})
-	return v, r, plan, err
 }
 
 func refuse(w http.ResponseWriter, p wire.Protocol, err error) {
@@ -228,6 +233,7 @@ func (s *server) count(w http.ResponseWriter, q *http.Request) {
 	if err == nil {
 		var r *wire.Request
 		if r, err = wire.DecodeCount(v, s.sealer); err == nil {
+			s.thinks(r)
 			var plan *engine.Plan
 			if plan, err = s.t.Prepare(r.Chat, engine.PrepareOptions{}); err == nil {
 				reply := &Reply{Protocol: wire.Messages, Request: v, Status: http.StatusOK,
