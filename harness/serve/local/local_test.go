@@ -3,7 +3,6 @@ package local_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,11 +14,13 @@ import (
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/llama"
 	"github.com/goassay/assay/engine/model"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/wire"
 	"github.com/goassay/assay/harness/live"
+	"github.com/goassay/assay/harness/openai"
 	"github.com/goassay/assay/harness/serve"
 	"github.com/goassay/assay/harness/serve/local"
 	"github.com/goassay/assay/harness/standard"
@@ -123,60 +124,71 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestTwoRounds has a model call a tool, as it must, and go on with the result, in each protocol.
+// TestTwoRounds has a model call a tool, as it must, and go on with the result, in each protocol,
+// in one piece and streamed. Nothing but a call comes, however small the model is.
 func TestTwoRounds(t *testing.T) {
 	url := open(t, "hermes")
 	if url == "" {
 		t.Log("built without llama.cpp: make live runs it")
 		return
 	}
-	const schema = `{"type": "object", "properties": {"city": {"type": "string", "enum": ["Bern", "Basel"]}}, "required": ["city"], "additionalProperties": false}`
-	user := `{"role": "user", "content": "Weather in Bern?"}`
-	join := func(items ...string) string { return strings.Join(items, ", ") }
-
-	turns := user
-	for range 2 {
-		v := post(t, url+"/v1/chat/completions", fmt.Sprintf(`{"messages": [%s], "temperature": 1, "seed": 3, "max_tokens": 1500,
-			"tool_choice": "required", "parallel_tool_calls": false,
-			"tools": [{"type": "function", "function": {"name": "get_weather", "parameters": %s}}]}`, turns, schema))
-		m := v.At("choices").Items()[0].At("message")
-		calls := m.At("tool_calls").Items()
-		if len(calls) != 1 || calls[0].At("function", "name").Text() != "get_weather" {
-			t.Fatalf("got %s", v)
-		}
-		turns = join(turns, m.String(), fmt.Sprintf(`{"role": "tool", "tool_call_id": %s, "content": "It rains."}`,
-			calls[0].At("id")))
+	client, err := openai.New(url, "", openai.Limits{})
+	if err != nil {
+		t.Fatal(err)
 	}
-
-	turns = user
-	for range 2 {
-		v := post(t, url+"/v1/responses", fmt.Sprintf(`{"input": [%s], "temperature": 1, "seed": 3, "max_output_tokens": 1500,
-			"tool_choice": "required", "parallel_tool_calls": false, "include": ["reasoning.encrypted_content"],
-			"tools": [{"type": "function", "name": "get_weather", "strict": true, "parameters": %s}]}`, turns, schema))
-		a := wire.Responses.Read(v)
-		if len(a.Faults) > 0 || len(a.Message.ToolCalls) != 1 {
-			t.Fatalf("got %s, %v", v, a.Faults)
-		}
-		for _, item := range v.At("output").Items() {
-			turns = join(turns, item.String())
-		}
-		turns = join(turns, fmt.Sprintf(`{"type": "function_call_output", "call_id": %q, "output": "It rains."}`,
-			a.Message.ToolCalls[0].ID))
+	request, err := ordered.ParseString(`{"messages": [{"role": "user", "content": "Weather in Bern?"}],
+		"temperature": 1, "max_tokens": 1500, "tool_choice": "required", "parallel_tool_calls": false,
+		"tools": [{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object",
+		"properties": {"city": {"type": "string", "enum": ["Bern", "Basel"]}}, "required": ["city"],
+		"additionalProperties": false}}}]}`)
+	if err != nil {
+		t.Fatal(err)
 	}
-
-	turns = user
-	for range 2 {
-		v := post(t, url+"/v1/messages", fmt.Sprintf(`{"messages": [%s], "temperature": 1, "seed": 3, "max_tokens": 1500,
-			"tool_choice": {"type": "any", "disable_parallel_tool_use": true},
-			"tools": [{"name": "get_weather", "input_schema": %s}]}`, turns, schema))
-		a := wire.Messages.Read(v)
-		if len(a.Faults) > 0 || len(a.Message.ToolCalls) != 1 {
-			t.Fatalf("got %s, %v", v, a.Faults)
+	for _, p := range wire.All {
+		for _, stream := range []bool{false, true} {
+			body, err := p.Ask(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for round := range 2 {
+				a := answer(t, client, p, body, stream)
+				m := a.Message
+				if len(a.Faults) > 0 || a.Finish != chat.FinishToolCalls || m.Content != "" ||
+					len(m.ToolCalls) != 1 || m.ToolCalls[0].Name != "get_weather" {
+					t.Fatalf("%s, streamed %t, round %d: %+v", p.Name(), stream, round, a)
+				}
+				body = p.Follow(body, &a, []wire.Result{{ID: m.ToolCalls[0].ID,
+					Name: "get_weather", Text: "It rains."}})
+			}
 		}
-		turns = join(turns, fmt.Sprintf(`{"role": "assistant", "content": %s}`, v.At("content")),
-			fmt.Sprintf(`{"role": "user", "content": [{"type": "tool_result", "tool_use_id": %q, "content": "It rains."}]}`,
-				a.Message.ToolCalls[0].ID))
 	}
+}
+
+// answer asks for an answer.
+func answer(t *testing.T, c *openai.Client, p wire.Protocol, body ordered.Value,
+	stream bool) wire.Answer {
+	t.Helper()
+	if stream {
+		body = body.With("stream", ordered.Boolean(true))
+	}
+	events, whole, err := c.Stream(t.Context(), p.Path(), body.Append(nil, ordered.Compact))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole != nil {
+		if stream || !whole.OK() {
+			t.Fatal(whole.Fault())
+		}
+		return p.Read(whole.JSON)
+	}
+	r := p.Reader()
+	for _, e := range events.Events {
+		r.Event(e.Name, e.Data)
+	}
+	if events.Done {
+		r.Mark()
+	}
+	return r.End()
 }
 
 // TestLocal asks a model file for a stream that its client cancels, for the number of tokens, and
