@@ -115,6 +115,7 @@ const (
 	maxQueue  = 16 // how many conversations of a target wait at most
 	maxPlaces = 48 // of how many patterns
 	draws     = 64 // how many conversations are drawn by the template's shape in a round
+	perTarget = 6  // and how many more for each target
 	more      = 16 // how many more for each that reaches something
 )
 
@@ -129,13 +130,14 @@ func (s *searcher) search() {
 		s.sites[decisionKey{site.Kind, site.Off}] = i
 	}
 	targets := map[[2]int]*target{}
+	found := 0 // how many targets there were in the last round
 	for round := 0; ; round++ {
 		if round == 1 { // an outcome that is found at once needs no proof
 			if s.Proofs = reach.Unreachable(s.Template.Source); s.done() {
 				return
 			}
 		}
-		for left := draws; left > 0; left-- {
+		for left := draws + perTarget*found; left > 0; left-- {
 			if s.try(s.drawn()) {
 				left += more
 			}
@@ -143,7 +145,7 @@ func (s *searcher) search() {
 				return
 			}
 		}
-		open := false
+		found = 0
 		for site, kind := range s.Template.Sites() {
 			for _, o := range kind.Kind.Outcomes() {
 				in := s.slicer.decisions[decisionKey{kind.Kind, kind.Off}].in
@@ -157,7 +159,7 @@ func (s *searcher) search() {
 						seen: map[string]bool{}}
 					targets[key] = t
 				}
-				open = true
+				found++
 				for range turn {
 					if s.step(t); s.done() {
 						return
@@ -168,7 +170,7 @@ func (s *searcher) search() {
 				}
 			}
 		}
-		if !open {
+		if found == 0 {
 			return
 		}
 	}

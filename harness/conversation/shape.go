@@ -58,6 +58,7 @@ type shaper struct {
 	lists   map[*shape]*shape // the lists of things, and of an object's members, that it makes
 	entries map[*shape]*shape
 	dicts   map[*syntax.Dict]*shape
+	written map[*syntax.Macro][]*shape // the parts of the request that a macro writes
 	more    bool
 }
 
@@ -65,7 +66,8 @@ type shaper struct {
 func shapeOf(src *source.Source) *shape {
 	s := &shaper{root: &shape{kinds: wantObject}, aliases: map[string][]*shape{},
 		macros: map[string]*syntax.Macro{}, bound: map[string]bool{},
-		lists: map[*shape]*shape{}, entries: map[*shape]*shape{}, dicts: map[*syntax.Dict]*shape{}}
+		lists: map[*shape]*shape{}, entries: map[*shape]*shape{}, dicts: map[*syntax.Dict]*shape{},
+		written: map[*syntax.Macro][]*shape{}}
 	tree, err := syntax.Parse(src)
 	if err != nil {
 		return s.root
@@ -288,6 +290,14 @@ func (s *shaper) node(n syntax.Node) {
 	switch n := n.(type) {
 	case syntax.Expr:
 		s.eval(n)
+	case *syntax.Output:
+		for _, part := range n.Parts {
+			for _, one := range s.eval(part) {
+				if all := s.written[s.in]; len(all) < maxAliases && !slices.Contains(all, one) {
+					s.written[s.in], s.more = append(all, one), true
+				}
+			}
+		}
 	case *syntax.For:
 		over := s.eval(n.Iter)
 		want(over, wantList)
@@ -633,7 +643,7 @@ func (s *shaper) call(x *syntax.Call) []*shape {
 		for _, k := range x.Keywords {
 			s.pass(parameter(m, k.Name), s.eval(k.Value))
 		}
-		return nil
+		return each(s.written[m], func(one *shape) *shape { return one })
 	case *syntax.Attr:
 		of := s.eval(f.X)
 		var first *syntax.Const

@@ -53,6 +53,9 @@ type val struct {
 	kinds
 	texts []string // with text: which ones; nil: any
 	from  from
+	// inside are texts that are in each text of the set; one with visible characters, if that is all
+	// that is known, is written as visible.
+	inside []string
 	// json: it is a part of the request, or made of such and of constants, or a method of one. So
 	// are the values in it.
 	json  bool
@@ -233,6 +236,11 @@ type clause struct {
 	of    []string // the names that it hangs on
 }
 
+// attributes returns the names of attributes that the fact hangs on.
+func (f fact) attributes() []string {
+	return slices.DeleteFunc(slices.Clone(f.of), func(name string) bool { return name[0] != '.' })
+}
+
 // env holds the facts at a place of a template.
 type env struct {
 	dead    bool // no render comes here
@@ -279,11 +287,11 @@ func (e *env) first(list syntax.Expr, item string) {
 	begin := name.Name + firstItem
 	for key, f := range e.facts {
 		rest, ok := stdstrings.CutPrefix(key, begin)
-		if !ok || rest != "" && rest[0] != '.' || slices.ContainsFunc(f.of[1:],
-			func(name string) bool { return name[0] != '.' }) {
+		attributes := f.attributes()
+		if !ok || rest != "" && rest[0] != '.' || len(attributes)+1 != len(f.of) {
 			continue
 		}
-		f.of = append([]string{item}, f.of[1:]...)
+		f.of = append([]string{item}, attributes...)
 		if now, ok := e.facts[item+rest]; ok {
 			f.val = now.and(f.val)
 		}
@@ -376,7 +384,7 @@ func (e *env) keep(ok func(of []string) bool) {
 	}
 	for list, items := range e.each {
 		if changed := slices.ContainsFunc(slices.Collect(maps.Values(items.facts)),
-			func(f fact) bool { return !ok(f.of[1:]) }); changed || !ok([]string{list}) {
+			func(f fact) bool { return !ok(f.attributes()) }); changed || !ok([]string{list}) {
 			e.each = maps.Clone(e.each)
 			delete(e.each, list)
 		}
