@@ -78,6 +78,13 @@ func (p *prover) assume(x syntax.Expr, holds bool, e *env) {
 		}
 	case *syntax.Compare:
 		p.assumeCompared(x, holds, e)
+	case *syntax.Call:
+		if f, ok := x.Func.(*syntax.Attr); ok && holds && len(x.Args.Args) == 1 &&
+			(f.Name == "startswith" || f.Name == "endswith") {
+			if c, ok := x.Args.Args[0].(*syntax.Const); ok && c.Text != "" {
+				p.narrow(f.X, val{kinds: text | object, inside: []string{c.Text}}, e)
+			}
+		}
 	}
 	want := truthy
 	if !holds {
@@ -168,6 +175,8 @@ func (p *prover) assumeCompared(x *syntax.Compare, holds bool, e *env) {
 			} else {
 				p.narrow(x.X, without(a, choices), e)
 			}
+		} else if a := p.quietly(x.X, e); holds && a.kinds == text && len(a.texts) == 1 {
+			p.narrow(other, val{kinds: text | items | members | object, inside: a.texts}, e)
 		}
 	case ">", "<", ">=", "<=":
 		p.assumeLength(x.X, op, other, holds, e)

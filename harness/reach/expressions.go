@@ -271,7 +271,7 @@ func constant(c *syntax.Const) val {
 		}
 	case syntax.String, syntax.Data:
 		if v.kinds = blank; c.Text != "" {
-			v.kinds, v.texts = text, []string{c.Text}
+			v.kinds, v.texts, v.inside = text, []string{c.Text}, []string{c.Text}
 		}
 	}
 	return v
@@ -335,6 +335,9 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 			if v.kinds = strings; a.kinds&blank == 0 || b.kinds&blank == 0 {
 				v.kinds = text
 			}
+			if (a.kinds|b.kinds)&^(strings|undef) == 0 {
+				v = v.joins(a).joins(b)
+			}
 			if a.kinds&^strings&^undef != 0 && b.kinds&^strings&^undef != 0 {
 				v.kinds |= numbers | lists | object
 			}
@@ -343,8 +346,8 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 			if (a.kinds|b.kinds)&noItems == 0 || a.kinds == items || b.kinds == items {
 				v.kinds = items
 			}
-			if v.of = joinedItems(a, b); p.mutates {
-				v.of = nil
+			if v.elem = joinedItems(a, b); p.mutates {
+				v.elem = nil
 			}
 		case a.kinds&^numbers == 0 && b.kinds&^numbers == 0:
 			v.kinds = numbers
@@ -378,6 +381,7 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 			if v.from |= part.from; part.kinds&^(text|null|bools|numbers) == 0 {
 				v.kinds = text
 			}
+			v = v.joins(part)
 		}
 		return v
 	case *syntax.Compare:
@@ -409,8 +413,8 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 				return v // in whatever order
 			}
 			part := val{kinds: strings | lists, from: v.from, json: v.json}
-			if of, ok := v.items(); ok && (v.of != nil || v.whole != nil) {
-				part.kinds, part.of = lists, &of
+			if of, ok := v.items(); ok && (v.elem != nil || v.whole != nil) {
+				part.kinds, part.elem = lists, &of
 			}
 			return part
 		}
@@ -431,7 +435,7 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 		if ok && c.Kind == syntax.Int && c.Text == "0" && len(v.whole) > 0 && v.kinds == items {
 			return v.whole[0]
 		}
-		if of, known := v.items(); known && v.own && (v.of != nil || v.whole != nil) &&
+		if of, known := v.items(); known && v.own && (v.elem != nil || v.whole != nil) &&
 			(!ok || c.Kind != syntax.String) {
 			of.kinds |= undef
 			if !ok {
@@ -467,6 +471,29 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 	return top
 }
 
+// joins notes that a text of another set is a part of the texts of this one.
+func (v val) joins(part val) val {
+	if part.kinds == text {
+		v = v.withInside(part.inside...)
+		v.seen = v.seen || part.seen
+	}
+	return v
+}
+
+// trimmed returns the texts of a set without white space at their ends.
+func (v val) trimmed(from from) val {
+	out := val{kinds: strings, from: from}
+	if v.kinds == text {
+		for _, s := range v.inside {
+			out = out.withInside(stdstrings.TrimSpace(s))
+		}
+		if v.visible() {
+			out.kinds, out.seen = text, true
+		}
+	}
+	return out
+}
+
 func (p *prover) literal(n int, e *env, xs ...syntax.Expr) val {
 	v := val{kinds: noItems, json: true, own: true}
 	if n > 0 {
@@ -476,8 +503,8 @@ func (p *prover) literal(n int, e *env, xs ...syntax.Expr) val {
 		item := p.eval(x, e)
 		v.whole, v.from, v.json = append(v.whole, item), v.from|item.from, v.json && item.json
 	}
-	if v.of = joinedItems(v, v); p.mutates {
-		v.whole, v.of = nil, nil
+	if v.elem = joinedItems(v, v); p.mutates {
+		v.whole, v.elem = nil, nil
 	}
 	if n > maxTexts {
 		v.whole = nil
@@ -658,6 +685,9 @@ func (p *prover) within(a val, in syntax.Expr, b val, e *env) kinds {
 	if b.kinds&^(undef|noItems|noMembers) == 0 {
 		return no
 	}
+	if a.kinds == text && len(a.texts) == 1 && b.kinds == text && contains(b.inside, a.texts[0]) {
+		return yes
+	}
 	return bools
 }
 
@@ -801,6 +831,12 @@ func (p *prover) called(x *syntax.Call, e *env) val {
 				return val{}
 			}
 		}
+		switch f.Name {
+		case "strip", "lstrip", "rstrip":
+			if v.kinds&^text == 0 && len(x.Args.Args) == 0 {
+				return v.trimmed(from)
+			}
+		}
 		k, ok := methods[f.Name]
 		if ok && (k == everything || v.kinds&(object|members|noMembers) == 0) {
 			if f.Name == "split" && len(x.Args.Args) > 0 {
@@ -818,6 +854,11 @@ func (p *prover) called(x *syntax.Call, e *env) val {
 	return top
 }
 
+func isTrue(x syntax.Expr) bool {
+	c, ok := x.(*syntax.Const)
+	return ok && c.Kind == syntax.True
+}
+
 // filter returns the values that a filter may have.
 func (p *prover) filter(x *syntax.Filter, e *env) val {
 	v := val{kinds: text | blank, from: fromOther} // the body of a block
@@ -833,6 +874,14 @@ func (p *prover) filter(x *syntax.Filter, e *env) val {
 	}
 	switch x.Name {
 	case "default", "d":
+		if len(x.Args.Args) == 2 && isTrue(x.Args.Args[1]) && len(x.Keywords) == 0 {
+			out = v.limited(truthy)
+			if v.kinds&falsy != 0 {
+				out = out.or(p.eval(x.Args.Args[0], e))
+			}
+			out.from |= v.from
+			return out
+		}
 		if len(x.Args.Args) == 1 && len(x.Keywords) == 0 {
 			out = v.limited(everything &^ undef)
 			if v.kinds&undef != 0 {
@@ -854,11 +903,11 @@ func (p *prover) filter(x *syntax.Filter, e *env) val {
 			if len(x.Args.Args) == 1 && of.json && of.kinds&^(undef|object) == 0 {
 				of = val{} // nothing has a member that holds
 			}
-			out.of = &of
+			out.elem = &of
 		}
 	case "list":
-		if v.kinds == object && v.of != nil { // what another filter gives
-			if out.of = v.of; v.of.kinds == 0 {
+		if v.kinds == object && v.elem != nil { // what another filter gives
+			if out.elem = v.elem; v.elem.kinds == 0 {
 				out.kinds = noItems
 			}
 			return out
@@ -866,9 +915,21 @@ func (p *prover) filter(x *syntax.Filter, e *env) val {
 		if v.kinds&^(text|items|members) == 0 {
 			out.kinds = items
 		}
-	case "trim", "lower", "upper":
-		if x.Name != "trim" && v.kinds&^text == 0 {
+	case "trim":
+		if len(x.Args.Args)+len(x.Keywords) == 0 {
+			return v.trimmed(out.from)
+		}
+	case "lower", "upper":
+		if v.kinds&^text == 0 {
 			out.kinds = text
+		}
+	case "string":
+		if v.kinds == text {
+			return v
+		}
+		if v.kinds&(blank|undef) == 0 {
+			out.kinds = text
+			out.seen = v.kinds&text == 0 || v.visible() // all others have some when written
 		}
 	}
 	return out

@@ -668,7 +668,7 @@ func (p *prover) element(iter syntax.Expr, over val, e *env) val {
 		}
 		return v
 	}
-	if over.own && !over.json || over.of != nil || over.whole != nil {
+	if over.own && !over.json || over.elem != nil || over.whole != nil {
 		if v, ok := over.items(); ok {
 			return v
 		}
@@ -719,7 +719,7 @@ func (p *prover) setName(name string, v val, e *env) {
 		if v.kinds&dicts != 0 {
 			v.kinds |= dicts
 		}
-		v.json, v.whole, v.has, v.of = false, nil, nil, nil
+		v.json, v.whole, v.has, v.elem = false, nil, nil, nil
 	}
 	if all := p.values[name].or(v); !all.same(p.values[name]) {
 		p.values[name], p.changed = all, true

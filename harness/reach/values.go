@@ -53,16 +53,17 @@ type val struct {
 	kinds
 	texts []string // with text: which ones; nil: any
 	from  from
-	// inside are texts that are in each text of the set; one with visible characters, if that is all
-	// that is known, is written as visible.
+	// inside are texts, each of which every text of the set contains.
 	inside []string
+	// seen: each text of the set has a character that is no white space.
+	seen bool
 	// json: it is a part of the request, or made of such and of constants, or a method of one. So
 	// are the values in it.
 	json  bool
 	own   bool           // it is a list or an object that the template made itself
 	whole []val          // of a list that the template spells out: its items; nil: not known
 	has   map[string]val // of an object that the template spells out: its members
-	of    *val           // of a list that the template made: the values that its items may have
+	elem  *val           // of a list that the template made: the values that its items may have
 }
 
 var (
@@ -84,10 +85,18 @@ func (v val) or(o val) val {
 	}
 	all := val{kinds: v.kinds | o.kinds, from: v.from | o.from, json: v.json && o.json,
 		own: v.own && o.own}
+	switch {
+	case v.kinds&text == 0:
+		all.inside, all.seen = o.inside, o.seen
+	case o.kinds&text == 0:
+		all.inside, all.seen = v.inside, v.seen
+	default:
+		all.inside, all.seen = common(v.inside, o.inside), v.visible() && o.visible()
+	}
 	if v.spelt(o) {
 		all.whole, all.has = v.whole, v.has
 	}
-	all.of = joinedItems(v, o)
+	all.elem = joinedItems(v, o)
 	if a, b := v.some(), o.some(); a && b {
 		all.texts = slices.Concat(v.texts, o.texts)
 		slices.Sort(all.texts)
@@ -99,12 +108,52 @@ func (v val) or(o val) val {
 	return all
 }
 
+// common returns the texts that every text contains that contains all of a, or all of b.
+func common(a, b []string) []string {
+	var all []string
+	add := func(a, b []string) {
+		for _, x := range a {
+			if contains(b, x) && !slices.Contains(all, x) {
+				all = append(all, x)
+			}
+		}
+	}
+	add(a, b)
+	add(b, a)
+	return all
+}
+
+// contains reports whether one of the texts contains another.
+func contains(all []string, s string) bool {
+	return slices.ContainsFunc(all, func(x string) bool { return stdstrings.Contains(x, s) })
+}
+
+// visible reports whether each text of the set has a character that is no white space.
+func (v val) visible() bool {
+	return v.seen || slices.ContainsFunc(v.inside, func(s string) bool {
+		return stdstrings.TrimSpace(s) != ""
+	})
+}
+
+// maxInside bounds how many texts are known to be in others.
+const maxInside = 8
+
+// withInside returns the set with texts that each of its texts contains.
+func (v val) withInside(more ...string) val {
+	for _, s := range more {
+		if s != "" && len(v.inside) < maxInside && !slices.Contains(v.inside, s) {
+			v.inside = append(slices.Clip(v.inside), s)
+		}
+	}
+	return v
+}
+
 // maxNested bounds how deep lists in lists are told apart.
 const maxNested = 3
 
 // joinedItems returns the values that the items of two lists may have; nil: not known.
 func joinedItems(v, o val) *val {
-	if v.of == nil && v.whole == nil && o.of == nil && o.whole == nil {
+	if v.elem == nil && v.whole == nil && o.elem == nil && o.whole == nil {
 		return nil
 	}
 	a, ok := v.items()
@@ -114,7 +163,7 @@ func joinedItems(v, o val) *val {
 	}
 	all := a.or(b)
 	depth := 0
-	for of := &all; of != nil; of = of.of {
+	for of := &all; of != nil; of = of.elem {
 		depth++
 	}
 	if depth > maxNested {
@@ -131,8 +180,8 @@ func (v val) items() (val, bool) {
 		return val{}, false
 	case v.kinds == noItems:
 		return val{}, true
-	case v.of != nil:
-		return *v.of, true
+	case v.elem != nil:
+		return *v.elem, true
 	case v.whole != nil:
 		var all val
 		for _, item := range v.whole {
@@ -157,8 +206,8 @@ func (v val) and(o val) val {
 	if both.has == nil {
 		both.has = o.has
 	}
-	if both.of == nil {
-		both.of = o.of
+	if both.elem == nil {
+		both.elem = o.elem
 	}
 	if both.kinds&text != 0 && o.texts != nil {
 		if v.texts == nil {
@@ -172,9 +221,11 @@ func (v val) and(o val) val {
 		}
 	}
 	if both.kinds&text == 0 {
-		both.texts = nil
+		both.texts, both.inside, both.seen = nil, nil, false
+		return both
 	}
-	return both
+	both.seen = v.seen || o.seen
+	return both.withInside(o.inside...)
 }
 
 // limited returns the part of the set that is of some kinds.
@@ -211,7 +262,7 @@ func equal(a, b val) kinds {
 
 // spelt reports whether both sets have the same list or object that the template spells out.
 func (v val) spelt(o val) bool {
-	return (v.of == nil) == (o.of == nil) && (v.of == nil || v.of.same(*o.of)) &&
+	return (v.elem == nil) == (o.elem == nil) && (v.elem == nil || v.elem.same(*o.elem)) &&
 		len(v.whole) == len(o.whole) && (v.whole == nil) == (o.whole == nil) &&
 		(v.has == nil) == (o.has == nil) &&
 		slices.EqualFunc(v.whole, o.whole, val.same) && maps.EqualFunc(v.has, o.has, val.same)
@@ -220,7 +271,8 @@ func (v val) spelt(o val) bool {
 func (v val) same(o val) bool {
 	return v.spelt(o) && v.kinds == o.kinds && v.from == o.from && v.json == o.json &&
 		v.own == o.own &&
-		(v.texts == nil) == (o.texts == nil) && slices.Equal(v.texts, o.texts)
+		(v.texts == nil) == (o.texts == nil) && slices.Equal(v.texts, o.texts) &&
+		slices.Equal(v.inside, o.inside) && v.seen == o.seen
 }
 
 // fact is the set of values of an expression, with the names that the expression hangs on.
@@ -441,7 +493,7 @@ func (p *prover) mutated(e *env, json bool) {
 		if f.kinds&dicts != 0 {
 			f.kinds |= dicts
 		}
-		f.json, f.whole, f.has, f.of = f.json && json, nil, nil, nil
+		f.json, f.whole, f.has, f.elem = f.json && json, nil, nil, nil
 		e.facts[key] = f
 	}
 }
