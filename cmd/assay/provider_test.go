@@ -193,6 +193,22 @@ func TestProviderPage(t *testing.T) {
 	if status != exitFailed {
 		t.Errorf("status %d\n%s", status, out)
 	}
+	name := filepath.Join(dir, "report.json")
+	server := httptest.NewServer(providertest.New(providertest.Options{}))
+	defer server.Close()
+	json, errs, status := assay("", "provider", server.URL, "--dataset", set, "--log",
+		filepath.Join(dir, "budget.jsonl"), "--budget-requests", "40", "--reference",
+		filepath.Join(dir, "ref.jsonl"), "--format", "json")
+	if status != exitRetry || !strings.Contains(errs, "the budget is spent: 40 of 40 requests") {
+		t.Errorf("with a budget: status %d\n%s", status, errs)
+	}
+	if err := os.WriteFile(name, []byte(json), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if read, errs, status := assay("", "report", name); status != exitOK || errs != "" ||
+		!strings.Contains(read, "40 answers, 0 without one, 960 not asked") {
+		t.Errorf("assay report: status %d\n%s%s", status, read, errs)
+	}
 	page, err := os.ReadFile("../../docs/provider.md")
 	if err != nil {
 		t.Fatal(err)

@@ -24,13 +24,16 @@ const (
 	maxStream  = 64 << 20
 )
 
+// longest is the time that an answer may take: reasoning of 100,000 tokens at 30 tokens a second.
+const longest = time.Hour
+
 // Client asks a provider. It is safe for concurrent use.
 type Client struct{ whole, stream *openai.Client }
 
 // NewClient returns a client of the provider at an address. The key, which may be empty, is sent to
 // that origin only. silence bounds the time in which nothing comes.
 func NewClient(address, key string, silence time.Duration) (*Client, error) {
-	l := openai.Limits{Silence: silence, Body: maxMessage}
+	l := openai.Limits{Silence: silence, Total: max(longest, silence), Body: maxMessage}
 	whole, err := openai.New(address, key, l)
 	if err != nil {
 		return nil, err

@@ -17,10 +17,10 @@
 //
 // A log is JSON lines: a [Header], then an [Entry] for each event. Before a request is sent there
 // is a line that it was; its answer is a line as well. Each goes to the system in one call, so that
-// the end of a process loses no line, and to the disk within a second. So after kill -9 an answer
-// either is in the log, and its request is not sent again, or it is not, and the request is one of
-// those that were under way. A last line that is not whole is cut off. A lock keeps two runs from
-// writing to one log.
+// the end of a process loses no line, and to the disk at least once a second while lines come. So
+// after kill -9 an answer either is in the log, and its request is not sent again, or it is not,
+// and the request is one of those that were under way. A last line that is not whole is cut off. A
+// lock keeps two runs from writing to one log.
 //
 // # Limits
 //

@@ -29,17 +29,18 @@ type Miss struct {
 
 // The kinds of misses.
 const (
-	MissFailed    = "answer"    // no try had an answer
-	MissFunction  = "function"  // a call of a function that does not exist
-	MissSchema    = "arguments" // a call's arguments do not keep the schema
-	MissUsable    = "schema"    // the schema of a tool cannot be used
-	MissCall      = "call"      // no call where one is expected
-	MissNoCall    = "no-call"   // a call where none is expected
-	MissEnd       = "end"       // it was cut off
-	MissSubstance = "substance" // empty, or reasoning only
-	MissOff       = "off"       // reasoning though thinking is off
-	MissLeak      = "leak"      // a marker in the content
-	MissTokens    = "tokens"    // the prompt has other tokens than it has to have
+	MissFailed     = "answer"    // no try had an answer
+	MissFunction   = "function"  // a call of a function that does not exist
+	MissSchema     = "arguments" // a call's arguments do not keep the schema
+	MissUsable     = "schema"    // the schema of a tool cannot be used
+	MissCall       = "call"      // no call where one is expected
+	MissNoCall     = "no-call"   // a call where none is expected
+	MissEnd        = "end"       // it was cut off
+	MissContent    = "content"   // reasoning and nothing else
+	MissEverything = "empty"     // nothing
+	MissOff        = "off"       // reasoning though thinking is off
+	MissLeak       = "leak"      // a marker in the content
+	MissTokens     = "tokens"    // the prompt has other tokens than it has to have
 )
 
 // The causes of misses.
@@ -225,7 +226,7 @@ func (v *view) cause(m *Miss, a *answer, o *Outcome, leaked string) (cause, how 
 		return CauseLimit, "the answer reached max_tokens, or the provider's own limit"
 	case m.Kind == MissEnd:
 		return CauseProvider, "the reason is the provider's"
-	case !o.Ended && (m.Kind == MissSchema || m.Kind == MissCall || m.Kind == MissSubstance):
+	case !o.Ended && (m.Kind == MissSchema || m.Kind == MissCall):
 		return CauseLimit, "the answer is cut off"
 	case o.Prompt > 0 && o.Bytes > leastTokens*o.Prompt:
 		return CauseTemplate, fmt.Sprintf("the provider counts %d tokens of a prompt that has %d "+
@@ -255,7 +256,7 @@ func (v *view) guess(m *Miss, a *answer, o *Outcome, leaked string) (cause, how 
 		return CauseParser, fmt.Sprintf("the marker %q was left in the content", leaked)
 	}
 	switch m.Kind {
-	case MissCall, MissSubstance:
+	case MissCall, MissContent, MissEverything:
 		if plan := v.of(); plan != nil && m.Kind == MissCall {
 			for _, text := range [...]string{a.Message.Content, a.Message.Reasoning} {
 				if r := plan.Parse(text, chat.FinishStop); len(r.Message.ToolCalls) > 0 {

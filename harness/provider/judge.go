@@ -241,9 +241,9 @@ func (s *schemas) judge(q *question, a *answer) (Outcome, []Miss) {
 	case !o.Ended:
 		miss(MissEnd, fmt.Sprintf("ended for the reason %.40q", a.Finish), -1)
 	case !o.Substance && o.Reasoning:
-		miss(MissSubstance, "reasoning and nothing else", -1)
+		miss(MissContent, "reasoning and nothing else", -1)
 	case !o.Substance:
-		miss(MissSubstance, "empty", -1)
+		miss(MissEverything, "neither content nor a call nor reasoning", -1)
 	}
 	if o.Off && o.Reasoning {
 		miss(MissOff, "reasoning, though thinking is switched off", -1)

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"flag"
 	"math"
 	"math/rand/v2"
@@ -15,6 +16,7 @@ type world struct {
 	requests, repeats int
 	send              Send
 	keeps             float64 // the share of calls that keep their schema
+	calls             float64 // the share of requests that ask for a call; 0: 0.85
 	twin              bool    // answers of a request repeat each other on one side
 }
 
@@ -35,7 +37,7 @@ func (w *world) draw(rng *rand.Rand) []chances {
 		*c = chances{call: 0.02, keep: 1 - (1-w.keeps)/3, reason: 0.97, end: 0.995, exist: 0.999,
 			substance: 0.998, first: 0.98, calls: 1 + rng.IntN(2),
 			tokens: 100 + uint32(rng.IntN(3000))}
-		if rng.Float64() < 0.85 {
+		if rng.Float64() < cmp.Or(w.calls, 0.85) {
 			c.call, c.expected = 0.97, 1
 		} else if rng.IntN(2) == 0 {
 			c.expected = -1

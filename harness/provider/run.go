@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -34,15 +35,16 @@ type Run struct {
 
 	mu     sync.Mutex // guards what is below, and table
 	done   int
-	streak []job // requests without an answer since one had one
-	came   bool  // an answer came in this run
+	streak []job           // requests without an answer since the provider showed that it is there
+	others map[uint64]bool // their conversations
+	came   bool            // an answer came in this run
 }
 
 // ErrSilent is the cause of a run that ended since the provider answers nobody; the requests that
 // had no answer are sent again by the next run.
 var ErrSilent = errors.New("the provider does not answer")
 
-// longestStreak is how many requests in a row have no answer before a run ends.
+// longestStreak is how many conversations in a row have no answer before a run ends.
 const longestStreak = 20
 
 // maxError bounds the error of a request, in bytes.
@@ -61,6 +63,7 @@ type job struct {
 func (r *Run) Ask(ctx context.Context, log *Log, table *Table,
 	open func() (io.ReadCloser, error)) error {
 	r.log, r.table, r.purse = log, table, newPurse(r.Budget, table.Spent)
+	r.others = map[uint64]bool{}
 	for i := range table.Outcomes {
 		if table.Outcomes[i].State != Missing {
 			r.done++
@@ -182,7 +185,17 @@ func (r *Run) one(ctx context.Context, j *job) error {
 	e.Outcome = &Outcome{State: Failed, Off: q.off, Tries: uint8(min(tries, 255))}
 	e.Misses = []Miss{{Kind: MissFailed, Why: e.Error, Cause: CauseProvider,
 		How: fmt.Sprintf("after %d tries", tries)}}
-	return r.failed(j, e)
+	return r.failed(j, e, refused(f.status))
+}
+
+// refused reports whether a status shows that a request came to a provider that answers others.
+func refused(status int) bool {
+	switch status {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge,
+		http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		return true
+	}
+	return status >= 200 && status <= 299
 }
 
 // write writes a line, and notes it in the table.
@@ -206,10 +219,13 @@ func (r *Run) answered(j *job, e *Entry) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.came, r.streak = true, nil
+	r.there()
 	r.step()
 	return nil
 }
+
+// there notes that the provider is there.
+func (r *Run) there() { r.came, r.streak, r.others = true, nil, map[uint64]bool{} }
 
 func (r *Run) step() {
 	r.done++
@@ -220,14 +236,21 @@ func (r *Run) step() {
 
 // failed notes a request without an answer. Where there are many in a row the provider is not
 // there, or does not let us in, which says nothing about its answers.
-func (r *Run) failed(j *job, e *Entry) error {
+// Requests of one conversation count once, since one that a provider cannot bear may be there many
+// times.
+func (r *Run) failed(j *job, e *Entry, refused bool) error {
 	if err := r.write(e); err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.step()
-	if r.streak = append(r.streak, *j); len(r.streak) >= longestStreak {
+	if refused {
+		r.there()
+		return nil
+	}
+	r.streak = append(r.streak, *j)
+	if r.others[conversation(j.Body)] = true; len(r.others) >= longestStreak {
 		return r.forget(fmt.Errorf("%d requests in a row had no answer, the last one for this "+
 			"reason: %s", len(r.streak), e.Error))
 	}
@@ -243,6 +266,6 @@ func (r *Run) forget(why error) error {
 		}
 	}
 	r.done -= len(r.streak)
-	r.streak = nil
+	r.streak, r.others = nil, map[uint64]bool{}
 	return fmt.Errorf("%w: %w", ErrSilent, why)
 }

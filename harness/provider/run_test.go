@@ -288,6 +288,31 @@ func TestSilent(t *testing.T) {
 	}
 }
 
+// TestRefused demands that requests which a provider cannot bear are results, however many of them
+// stand beside each other.
+func TestRefused(t *testing.T) {
+	same := strings.Repeat(`{"messages":[{"role":"user","content":"PING"}]}`+"\n", 30)
+	for name, c := range map[string]struct {
+		status int
+		lines  string
+	}{"all": {http.StatusBadRequest, ""}, "one": {http.StatusInternalServerError, same +
+		`{"messages":[{"role":"user","content":"Hello."}]}` + "\n"}} {
+		a := &asking{n: 31, lines: c.lines, handler: http.HandlerFunc(
+			func(w http.ResponseWriter, r *http.Request) {
+				text, _ := io.ReadAll(r.Body)
+				if strings.Contains(string(text), "Hello.") {
+					io.WriteString(w, `{"choices":[{"message":{"content":"a"}}]}`)
+					return
+				}
+				http.Error(w, "no", c.status)
+			})}
+		table, _, err := a.run(t)
+		if err != nil || table.Missing() != 0 {
+			t.Errorf("%s: %d missing, %v", name, table.Missing(), err)
+		}
+	}
+}
+
 // TestUpstreams demands of every hostile answer that it ends as an error of its request, within
 // limits, and that the key is in no log.
 func TestUpstreams(t *testing.T) {
