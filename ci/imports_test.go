@@ -47,13 +47,13 @@ var policy = map[string][]string{
 
 	"formatjson": {"format", "ordered"},
 	"codegen":    {"chat", "codec", "dialect", "format", "gbnf", "ordered", "peg", "schema"},
-	"spell":      {"chat", "codec", "format", "ordered"},
+	"spell":      {"chat", "codec", "format", "ordered", "source"},
 	"stream": {"chat", "codec", "codegen", "format", "ordered", "peg", "peg/vm", "schema",
 		"vocab"},
 
 	// above both
 	"verify": {"analysis", "caps", "chat", "chattemplate", "codegen", "format", "gbnf", "jinja",
-		"ordered", "spell", "stream"},
+		"ordered", "source", "spell", "stream"},
 	"": {"analysis", "caps", "chat", "chattemplate", "codegen", "dialect", "format", "jinja",
 		"observe", "ordered", "peg/vm", "source",
 		"stream", "verify", "vocab", "words"},
@@ -66,7 +66,7 @@ var policy = map[string][]string{
 	"model/filelock": {},
 	"model/gguf":     {"model/filelock", "source", "ordered"},
 	"model/modeldir": {"model/gguf", "ordered", "source"},
-	"model/hub":      {"model/filelock", "model/gguf", "ordered"},
+	"model/hub":      {"model/filelock", "model/gguf", "ordered", "source"},
 	"llama":          {"model/gguf", "ordered"},
 }
 

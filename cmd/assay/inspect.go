@@ -11,8 +11,8 @@ import (
 	"github.com/goassay/assay/engine/model/gguf"
 	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/subject"
-	"github.com/goassay/assay/harness/visible"
 )
 
 var inspectCommand = command{
@@ -128,7 +128,7 @@ func (i *inspection) printKeys(c *call) error {
 func errorValue(file string, err error) ordered.Value {
 	v := ordered.ObjectOf(
 		ordered.Member{Key: "type", Value: ordered.Str("error")},
-		ordered.Member{Key: "message", Value: ordered.Str(visible.Cut(err.Error(), maxError))},
+		ordered.Member{Key: "message", Value: ordered.Str(source.Cut(err.Error(), maxError))},
 		ordered.Member{Key: "file", Value: ordered.Str(file)})
 	var at *gguf.Error
 	if errors.As(err, &at) {

@@ -269,7 +269,7 @@ const maxError = 16 << 10
 // fail reports the failure of a command.
 func (c *call) fail(err error) {
 	fmt.Fprintf(c.stderr, "%s: %s\n", c.command.CommandPath(),
-		visible.Cut(source.Detail(err), maxError))
+		source.Cut(source.Detail(err), maxError))
 }
 
 // failure is an error that is a verdict: the input could be used, and is bad.

@@ -43,11 +43,7 @@ func ParseRequest(v ordered.Value) (Request, error) {
 }
 
 func wrong(path, expected string, v ordered.Value) error {
-	text := v.String()
-	if len(text) > 40 {
-		text = text[:40] + "..."
-	}
-	return fmt.Errorf("%s: expected %s, found %s", path, expected, text)
+	return fmt.Errorf("%s: expected %s, found %s", path, expected, ordered.Excerpt(v, 40))
 }
 
 func readMessages(r *Request, v ordered.Value) error {

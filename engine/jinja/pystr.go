@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unsafe"
+
+	"github.com/goassay/assay/engine/source"
 )
 
 // str is Python's str(v). Markup stays markup.
@@ -286,7 +288,7 @@ func quoteExcerpt(s string) string {
 	if len(s) <= most {
 		return pyQuote(s)
 	}
-	return pyQuote(s[:most]) + "..."
+	return pyQuote(source.Head(s, most)) + "..."
 }
 
 const hexDigits = "0123456789abcdef"

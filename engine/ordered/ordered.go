@@ -33,6 +33,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/goassay/assay/engine/source"
 )
 
 // MaxDepth bounds the nesting of arrays and objects, in levels; deeper input is refused so that
@@ -242,14 +244,11 @@ func (v Value) String() string { return string(v.Append(nil, Spaced)) }
 // Excerpt returns a value's JSON text as [Value.String] does, cut off at a character after about so
 // many bytes; "..." stands for the rest. It costs no more than its result.
 func Excerpt(v Value, bytes int) string {
-	b := v.head(nil, bytes, 0)
-	if len(b) <= bytes {
-		return string(b)
+	head := string(v.head(nil, bytes, 0))
+	if len(head) <= bytes {
+		return head
 	}
-	for bytes > 0 && !utf8.RuneStart(b[bytes]) {
-		bytes--
-	}
-	return string(b[:bytes]) + "..."
+	return source.Head(head, bytes) + "..."
 }
 
 // head appends the beginning of the value's text, more than so many bytes of it where there are

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goassay/assay/engine/internal/slab"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 )
 
 // Parse reads a schema. Null (a missing schema) allows anything.
@@ -417,11 +418,11 @@ func (r *reader) typeNamed(name string, at *path) TypeSet {
 		}
 	}
 	if set, ok := typeAliases[strings.ToLower(name)]; ok {
-		r.note(at, "%q is no type of JSON Schema; it is read as %s", excerpt(name), set)
+		r.note(at, "%q is no type of JSON Schema; it is read as %s", source.CutMiddle(name, maxPath), set)
 		return set
 	}
 	r.note(at, "unknown type %q, read as any; the types are string, number, integer, boolean, "+
-		"null, array and object", excerpt(name))
+		"null, array and object", source.CutMiddle(name, maxPath))
 	return AnyType
 }
 
@@ -556,7 +557,8 @@ func (r *reader) resolve() {
 
 // anything is the schema of any value, in place of one that a reference does not lead to.
 func (r *reader) anything(ref string, at *path, format string, args ...any) *node {
-	r.note(at, "%q is read as any value: "+format, append([]any{excerpt(ref)}, args...)...)
+	r.note(at, "%q is read as any value: "+format,
+		append([]any{source.CutMiddle(ref, maxPath)}, args...)...)
 	return r.node(ordered.ObjectOf(), at)
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goassay/assay/engine/source"
 )
 
 // path is a place in a schema or a value: a step from its container. Steps are shared and become
@@ -51,24 +53,15 @@ func (p *path) String() string {
 				text = "." + root.key
 			}
 		}
-		steps = append(steps, excerpt(text))
+		steps = append(steps, source.CutMiddle(text, maxPath))
 		n += len(text)
 	}
 	if root != nil {
 		for root.up != nil {
 			root = root.up
 		}
-		steps = append(steps, excerpt(root.key)+"...")
+		steps = append(steps, source.CutMiddle(root.key, maxPath)+"...")
 	}
 	slices.Reverse(steps)
 	return strings.Join(steps, "")
-}
-
-// excerpt shortens a long text of a schema for a message.
-func excerpt(text string) string {
-	if len(text) <= maxPath {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxPath/2], "") + "..." +
-		strings.ToValidUTF8(text[len(text)-maxPath/2:], "")
 }

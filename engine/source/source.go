@@ -5,6 +5,11 @@
 // An offset is a 0-based byte index into a text. A position, for people, is a line and a column,
 // both 1-based; the column counts runes. Lines end at a line feed.
 //
+// # Texts in messages
+//
+// [Cut], [CutFront] and [CutMiddle] shorten foreign texts for messages, and are the one way to;
+// [Printable] escapes them.
+//
 // # Errors
 //
 // [Error] is the error of every reader of foreign text (templates, grammars, case files, vectors,

@@ -55,6 +55,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 )
 
 // Spelling is all the texts that a format allows for one message.
@@ -111,19 +112,13 @@ type Mismatch struct {
 const excerpt = 60
 
 func (m *Mismatch) Error() string {
-	before, rest := m.Turn[:m.At], m.Turn[m.At:]
-	if len(before) > excerpt {
-		before = "..." + strings.ToValidUTF8(before[len(before)-excerpt:], "")
-	}
+	before, rest := source.CutFront(m.Turn[:m.At], excerpt), m.Turn[m.At:]
 	if rest == "" {
 		return fmt.Sprintf("the template's turn ends after %q, where "+
 			"the format has %s", before, strings.Join(m.Want, " or "))
 	}
-	if len(rest) > excerpt {
-		rest = strings.ToValidUTF8(rest[:excerpt], "") + "..."
-	}
 	return fmt.Sprintf("after %q the template writes %q, where "+
-		"the format has %s", before, rest, strings.Join(m.Want, " or "))
+		"the format has %s", before, source.Cut(rest, excerpt), strings.Join(m.Want, " or "))
 }
 
 // Match returns the length in bytes of the text of the spelling with which a turn begins, the end

@@ -48,6 +48,7 @@ import (
 	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/spell"
 	"github.com/goassay/assay/engine/stream"
 )
@@ -357,7 +358,7 @@ func (v *verifier) ended(rest string) error {
 		}
 	}
 	return fmt.Errorf("the template writes %q right after the end of the turn, which the "+
-		"format does not have", excerpt(rest))
+		"format does not have", source.Cut(rest, maxQuoted))
 }
 
 // bracketed reports whether a text begins with a marker between brackets.
@@ -371,13 +372,8 @@ func bracketed(text string) bool {
 	return shut > 0 && !strings.Contains(text[size:size+shut], "\n")
 }
 
-// excerpt is the beginning of a text, at most 60 bytes of it.
-func excerpt(s string) string {
-	if len(s) > 60 {
-		s = strings.ToValidUTF8(s[:60], "") + "..."
-	}
-	return s
-}
+// maxQuoted bounds a text in a message, in bytes.
+const maxQuoted = 60
 
 // constrain describes how a grammar refuses a turn with calls, "" if it takes it, as far as it
 // constrains it.

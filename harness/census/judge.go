@@ -7,12 +7,12 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/formatjson"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/manifest"
 	"github.com/goassay/assay/harness/revision"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
-	"github.com/goassay/assay/harness/visible"
 )
 
 // maxText bounds the text of a finding, in bytes.
@@ -112,5 +112,5 @@ func (j *Judge) judge(line *Line, src subject.Source) {
 // cut returns the first line of a text, within maxText.
 func cut(text string) string {
 	text, _, _ = strings.Cut(strings.ToValidUTF8(text, "\ufffd"), "\n")
-	return visible.Cut(text, maxText)
+	return source.Cut(text, maxText)
 }

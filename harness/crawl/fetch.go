@@ -14,13 +14,12 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/goassay/assay/engine/model/hub"
 	"github.com/goassay/assay/engine/model/modeldir"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/manifest"
 	"github.com/goassay/assay/harness/outfile"
-	"github.com/goassay/assay/harness/visible"
+	"golang.org/x/sync/errgroup"
 )
 
 // Fetch brings the templates of a manifest of repositories.
@@ -285,10 +284,10 @@ func (r *fetching) read(ctx context.Context, e manifest.Entry, was *record) (*re
 		f, err := r.file(ctx, repo, name, etag)
 		switch {
 		case errors.Is(err, hub.ErrAccess):
-			now.Denied, now.Why = r.who(), visible.Cut(err.Error(), maxWhy)
+			now.Denied, now.Why = r.who(), source.Cut(err.Error(), maxWhy)
 			return now, nil
 		case errors.Is(err, hub.ErrNotFound):
-			now.Why = visible.Cut(err.Error(), maxWhy)
+			now.Why = source.Cut(err.Error(), maxWhy)
 			return now, nil
 		case err != nil:
 			return nil, err
@@ -327,7 +326,7 @@ func (r *fetching) file(ctx context.Context, repo *hub.Repo, name, etag string) 
 	if most := modeldir.MaxSize(name); most > 0 {
 		text, current, err := r.Client.Refresh(ctx, repo, name, etag, most)
 		if errors.Is(err, hub.ErrTooLarge) {
-			now.Why = visible.Cut(err.Error(), maxWhy)
+			now.Why = source.Cut(err.Error(), maxWhy)
 			return now, nil
 		}
 		if err != nil {
@@ -381,7 +380,7 @@ func (r *fetching) unusable(f file, err error) (file, error) {
 	if hubError(err) != nil {
 		return f, err
 	}
-	f.Why = visible.Cut(err.Error(), maxWhy)
+	f.Why = source.Cut(err.Error(), maxWhy)
 	return f, nil
 }
 

@@ -82,10 +82,7 @@ func message(err error, src string) string {
 	if text == "" {
 		text = "it failed without a message"
 	}
-	if runes := []rune(text); len(runes) > 300 {
-		text = string(runes[:300]) + "..."
-	}
-	return text
+	return source.Cut(text, 300)
 }
 
 // answerTo compiles and renders. Panics in gonja are its errors.

@@ -38,6 +38,7 @@ import (
 	"math/rand"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -128,12 +129,7 @@ func (o *Outcome) Report() rule.Result {
 // maxExcerpt bounds the output that a fault quotes, in bytes.
 const maxExcerpt = 1500
 
-func excerpt(text string) string {
-	if len(text) > maxExcerpt {
-		return fmt.Sprintf("%q ... %q", text[:maxExcerpt/2], text[len(text)-maxExcerpt/2:])
-	}
-	return fmt.Sprintf("%q", text)
-}
+func excerpt(text string) string { return strconv.Quote(source.CutMiddle(text, maxExcerpt)) }
 
 // Run puts a chat through the battery. It stops when ctx ends, with its cause.
 func (c *Chat) Run(ctx context.Context, o Options) ([]*Outcome, error) {

@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/census"
 	"github.com/goassay/assay/harness/outfile"
 	"github.com/goassay/assay/harness/rule"
@@ -271,7 +272,7 @@ func (s *Site) publishers() tab {
 			if blamed == nil {
 				blamed = none
 			}
-			return []cell{word(visible.Cut(owner, maxName)), number(int64(blamed.Places)),
+			return []cell{word(source.Cut(owner, maxName)), number(int64(blamed.Places)),
 				number(blamed.Downloads)}
 		})
 	return tab{"publishers.html", "Publishers", []table{t}}
@@ -332,7 +333,7 @@ var onHub = regexp.MustCompile(`^([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?:#|$)`
 
 // hubCell is a place, with a link where it is one of the Hub's.
 func hubCell(where string) cell {
-	c := word(visible.Cut(where, maxName))
+	c := word(source.Cut(where, maxName))
 	if m := onHub.FindStringSubmatch(where); m != nil {
 		c.Link = m[1]
 	}

@@ -48,11 +48,13 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 )
 
 // The errors that others wrap.
@@ -144,12 +146,7 @@ func (a *Answer) OK() bool { return a.Status >= 200 && a.Status <= 299 }
 const maxExcerpt = 300
 
 // Excerpt quotes the beginning of a server's text.
-func Excerpt(text string) string {
-	if len(text) > maxExcerpt {
-		return fmt.Sprintf("%q...", text[:maxExcerpt])
-	}
-	return fmt.Sprintf("%q", text)
-}
+func Excerpt(text string) string { return strconv.Quote(source.Cut(text, maxExcerpt)) }
 
 // Fault describes an answer that is no success, with the error's message where it has one.
 func (a *Answer) Fault() string {

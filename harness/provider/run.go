@@ -8,11 +8,10 @@ import (
 	"net/http"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/provider/dataset"
-	"github.com/goassay/assay/harness/visible"
+	"golang.org/x/sync/errgroup"
 )
 
 // Run asks a provider the requests of a data set.
@@ -181,7 +180,7 @@ func (r *Run) one(ctx context.Context, j *job) error {
 			return err
 		}
 	}
-	e.Status, e.Error = f.status, visible.Cut(f.Error(), maxError)
+	e.Status, e.Error = f.status, source.Cut(f.Error(), maxError)
 	e.Outcome = &Outcome{State: Failed, Off: q.off, Tries: uint8(min(tries, 255))}
 	e.Misses = []Miss{{Kind: MissFailed, Why: e.Error, Cause: CauseProvider,
 		How: fmt.Sprintf("after %d tries", tries)}}

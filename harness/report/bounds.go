@@ -3,8 +3,8 @@ package report
 import (
 	"slices"
 
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/rule"
-	"github.com/goassay/assay/harness/visible"
 )
 
 // Names and texts of strangers have any length; a report shows so many bytes of them.
@@ -70,6 +70,6 @@ func cut(text *string, limit int) bool {
 	if len(*text) <= limit {
 		return false
 	}
-	*text = visible.Cut(*text, limit)
+	*text = source.Cut(*text, limit)
 	return true
 }

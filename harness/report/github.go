@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/visible"
 )
@@ -61,7 +62,7 @@ func (r *Report) Annotations(w io.Writer) error {
 			}
 			fmt.Fprintf(b, "::%s %stitle=%s::%s\n", levels[level], properties(res.Place),
 				escapeProperty.Replace(visible.Line(annotated(res))),
-				escapeData.Replace(short(visible.Text(res.Text), maxAnnotation)))
+				escapeData.Replace(source.Cut(visible.Text(res.Text), maxAnnotation)))
 		}
 		if n > maxAnnotations {
 			fmt.Fprintf(b, "and %d more of the level %s\n", n-maxAnnotations, levels[level])
@@ -70,14 +71,6 @@ func (r *Report) Annotations(w io.Writer) error {
 			return b.Flush()
 		}
 	}
-}
-
-// short cuts a text between characters.
-func short(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "..."
 }
 
 // properties are a place as annotations have it.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/visible"
 )
@@ -172,7 +173,7 @@ func (p *printer) print(c cause) {
 		word, color = strings.TrimSpace(statusWords[res.Status]), statusColors[res.Status]
 	}
 	text, evidence, _ := strings.Cut(visible.Text(res.Text), "\n")
-	text = short(text, maxLine)
+	text = source.Cut(text, maxLine)
 	if name := visible.Line(p.report.name(res)); name != "" {
 		text = strings.TrimSuffix(name+": "+text, ": ")
 	}
@@ -204,7 +205,7 @@ func (p *printer) print(c cause) {
 		return
 	}
 	for line := range strings.Lines(evidence + "\n") {
-		line = short(strings.TrimSuffix(line, "\n"), maxLine)
+		line = source.Cut(strings.TrimSuffix(line, "\n"), maxLine)
 		folded := "    " + line
 		if p.Width > 0 {
 			folded = visible.Fold(folded, p.Width, "      ")

@@ -40,7 +40,6 @@ import (
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/check"
 	"github.com/goassay/assay/harness/subject"
-	"github.com/goassay/assay/harness/visible"
 )
 
 // Protocol is the number of the protocol. It grows when a client that was right before would no
@@ -166,7 +165,7 @@ func (s *Service) Answer(line []byte) []byte {
 	}
 	if answer.Failure != nil {
 		answer.Failure = &Failure{Kind: answer.Failure.Kind,
-			Message: visible.Cut(answer.Failure.Message, maxMessage)}
+			Message: source.Cut(answer.Failure.Message, maxMessage)}
 	}
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

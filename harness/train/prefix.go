@@ -8,6 +8,7 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chattemplate"
+	"github.com/goassay/assay/engine/source"
 )
 
 // Prefix reports whether a conversation's rendering begins with those of its beginnings. A cache of
@@ -50,6 +51,9 @@ func (b *Break) String() string {
 // Whole is the number of steps that are kept.
 func (k Kept) Whole() int { return k.Steps - k.Broken }
 
+// shown is how much of a text is shown where two part, in bytes.
+const shown = 40
+
 // note counts a step.
 func (k *Kept) note(s Step) {
 	k.Steps++
@@ -64,16 +68,8 @@ func (k *Kept) note(s Step) {
 	for off < len(was) && off < len(is) && was[off] == is[off] {
 		off++
 	}
-	k.First = &Break{s.Conversation, s.Message, off, short(was[off:]), short(is[off:])}
-}
-
-// short is the beginning of a text.
-func short(text string) string {
-	const most = 40
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	k.First = &Break{s.Conversation, s.Message, off, source.Cut(was[off:], shown),
+		source.Cut(is[off:], shown)}
 }
 
 // Step is a message that is added to a conversation.
@@ -198,6 +194,5 @@ func (s *Seams) note(at Step, seam Seam) {
 	const some = 20
 	s.worst = seam
 	s.First = fmt.Sprintf("conversation %d: message %d: after %q comes %q", at.Conversation,
-		at.Message, strings.ToValidUTF8(at.Was[max(0, len(at.Was)-some):], ""),
-		short(at.Is[len(at.Was):]))
+		at.Message, source.CutFront(at.Was, some), source.Cut(at.Is[len(at.Was):], shown))
 }

@@ -1,24 +1,10 @@
 package visible
 
 import (
-	"fmt"
 	"unicode/utf8"
+
+	"github.com/goassay/assay/engine/source"
 )
-
-// Cut returns the beginning of a text that has more than most bytes, with the number of bytes left
-// out.
-func Cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	end := most
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + more(len(s)-end)
-}
-
-func more(n int) string { return fmt.Sprintf("... (%d bytes more)", n) }
 
 // MaxLine is how many bytes of a line of messages are shown: names, keys and errors of strangers
 // have any length.
@@ -50,6 +36,6 @@ func (l *lines) write(p []byte) {
 // end adds the number of bytes left out of the line.
 func (l *lines) end() {
 	if l.left > 0 {
-		l.out, l.left = append(l.out, more(l.left)...), 0
+		l.out, l.left = append(l.out, source.More(l.left)...), 0
 	}
 }

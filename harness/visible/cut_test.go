@@ -9,24 +9,6 @@ import (
 	"github.com/goassay/assay/harness/visible"
 )
 
-func TestCut(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		most int
-		want string
-	}{
-		{"short", 5, "short"},
-		{"longer", 4, "long... (2 bytes more)"},
-		{"日本語", 4, "日... (6 bytes more)"},
-		{"日本語", 9, "日本語"},
-		{"", 0, ""},
-	} {
-		if got := visible.Cut(c.text, c.most); got != c.want {
-			t.Errorf("%q at %d: %q, want %q", c.text, c.most, got, c.want)
-		}
-	}
-}
-
 // TestMessages writes lines of any length, in pieces of any size: long ones are cut at a character.
 func TestMessages(t *testing.T) {
 	long := strings.Repeat("é", visible.MaxLine)

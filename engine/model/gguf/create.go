@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/goassay/assay/engine/source"
 )
 
 // version is the version of new files.
@@ -80,10 +82,10 @@ func (t Tensor) writable(alignment int64) error {
 // unique checks a name, and that it is new.
 func unique(seen map[string]bool, what, name string) error {
 	if err := checkName(name); err != nil {
-		return fmt.Errorf("%s %q %w", what, clip(name), err)
+		return fmt.Errorf("%s %q %w", what, source.Cut(name, maxQuoted), err)
 	}
 	if seen[name] {
-		return fmt.Errorf("%s %q is given twice", what, clip(name))
+		return fmt.Errorf("%s %q is given twice", what, source.Cut(name, maxQuoted))
 	}
 	seen[name] = true
 	return nil

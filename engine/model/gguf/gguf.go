@@ -60,6 +60,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/goassay/assay/engine/source"
 )
 
 // Error is a problem at a byte of a file.
@@ -542,7 +544,7 @@ func (s *scanner) name(what string) (string, error) {
 	name, err := s.text()
 	if err == nil {
 		if problem := checkName(name); problem != nil {
-			err = errorf(off, "%s %q %v", what, clip(name), problem)
+			err = errorf(off, "%s %q %v", what, source.Cut(name, maxQuoted), problem)
 		}
 	}
 	return name, err
@@ -560,13 +562,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// clip shortens a foreign text for a message.
-func clip(s string) string {
-	if len(s) > 64 {
-		return s[:64] + "..."
-	}
-	return s
-}
+// maxQuoted bounds a foreign text in a message, in bytes.
+const maxQuoted = 64
 
 // skip moves on without reading.
 func (s *scanner) skip(n uint64) error {

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/goassay/assay/engine/source"
 )
 
 // Info is a model's description of itself.
@@ -187,7 +189,8 @@ func (q *query) templates() []Template {
 		}
 		if missing++; missing <= maxTemplates {
 			q.problem("%s lists %q, and "+
-				"there is no %s%s", templateList, clip(name), namedPrefix, clip(name))
+				"there is no %s%s", templateList, source.Cut(name, maxQuoted), namedPrefix,
+				source.Cut(name, maxQuoted))
 		}
 	}
 	if missing > maxTemplates {

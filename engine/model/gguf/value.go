@@ -7,6 +7,8 @@ import (
 	"io"
 	"iter"
 	"math"
+
+	"github.com/goassay/assay/engine/source"
 )
 
 // Value is the value of a key, or an item of an array. The zero value is the uint8 0.
@@ -124,7 +126,7 @@ func (v Value) Array() (*Array, bool) { return v.array, v.typ == ArrayType }
 func (v Value) String() string {
 	switch v.typ {
 	case String:
-		return fmt.Sprintf("%q", clip(v.text))
+		return fmt.Sprintf("%q", source.Cut(v.text, maxQuoted))
 	case ArrayType:
 		return fmt.Sprintf("[%d]%s", v.array.Len, v.array.Type)
 	case Bool:

@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/goassay/assay/engine/source"
 )
 
 // The kinds of errors.
@@ -158,9 +160,5 @@ func plain(s string) string {
 		}
 		return r
 	}, s)
-	s = strings.TrimSuffix(strings.TrimSpace(s), ".")
-	if len(s) > 200 {
-		s = strings.ToValidUTF8(s[:200], "") + "..."
-	}
-	return s
+	return source.Cut(strings.TrimSuffix(strings.TrimSpace(s), "."), 200)
 }
