@@ -306,7 +306,7 @@ func (p *providing) ask(c *call, r *provider.Run, log *provider.Log, table *prov
 
 // judge compares with the reference, and reports.
 func (p *providing) judge(c *call, explain *provider.Explainer, table *provider.Table) error {
-	result := &provider.Result{Table: table, Price: p.budget}
+	result := &provider.Result{Table: table, Price: p.budget, Seed: p.seed}
 	if p.reference != "" {
 		f, err := os.Open(p.reference)
 		if err == nil {

@@ -20,6 +20,7 @@ type Result struct {
 	Ref   *Table // nil: there is no reference
 	Lines []Line
 	Price Budget // for the cost of the run
+	Seed  uint64 // of the tests
 }
 
 // answered counts the requests that have an answer, and those that had none.
@@ -91,7 +92,7 @@ func (r *Result) Text(w io.Writer) error {
 	if c := r.Price.cost(t.Spent.Prompt, t.Spent.Completion); c > 0 {
 		fmt.Fprintf(b, "; they cost %.4f", c)
 	}
-	fmt.Fprintf(b, "\n\n")
+	fmt.Fprintf(b, "\ntests draw from seed %d\n\n", r.Seed)
 	width := 0
 	for i := range r.Lines {
 		if r.Lines[i].Own != nil {
@@ -192,6 +193,7 @@ type (
 		Spent      Spent       `json:"spent"`
 		Confidence float64     `json:"confidence"`
 		Level      float64     `json:"level"`
+		Seed       uint64      `json:"seed"`
 		Misses     []MissCount `json:"misses"`
 		Examples   []Example   `json:"examples"`
 	}
@@ -211,7 +213,8 @@ func (r *Result) JSONLines(w io.Writer) error {
 	answered, failed := r.Table.answered()
 	err := out.Encode(runJSON{Run: &r.Table.Header, Answered: answered, Failed: failed,
 		Missing: r.Table.Missing(), Again: r.Table.Again, Spent: r.Table.Spent,
-		Confidence: Confidence, Level: Level, Misses: r.Table.Misses.sorted(),
+		Confidence: Confidence, Level: Level, Seed: r.Seed,
+		Misses:   r.Table.Misses.sorted(),
 		Examples: r.Table.Misses.Examples})
 	for i := range r.Lines {
 		l := &r.Lines[i]
