@@ -15,6 +15,7 @@ import (
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/gonja"
 	"github.com/goassay/assay/harness/live"
+	"github.com/goassay/assay/harness/manifest"
 	"github.com/goassay/assay/harness/provider"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/revision"
@@ -25,8 +26,8 @@ import (
 )
 
 var checkCommand = command{
-	group: judging, name: "check", args: "TEMPLATE...",
-	takes: arity{1, -1, "at least one template"}, files: templateFiles,
+	group: judging, name: "check", args: "[TEMPLATE...]",
+	takes: arity{0, -1, ""}, files: templateFiles,
 	short: "run the automatic checks on templates, model folders and model files",
 	long: `A template is a Jinja file, a tokenizer_config.json, or "-" for standard input. Of a model
 folder or a GGUF file all templates are checked, and which of them each engine takes (A050 to A055).
@@ -49,6 +50,8 @@ langchain (A095, A096).
 no second renderer, at most 1 MiB; docs/untrusted.md has the limits.`,
 	setup: func(flags *flagSet) func(*call) error {
 		k := checking{}
+		flags.StringVar(&k.manifest, "manifest", "", "check the templates of the manifest `FILE`, each "+
+			"text once; the status is 3 where one cannot be read or is another one")
 		flags.BoolVar(&k.tools, "require-tools", false, "fail where no template of an argument "+
 			"is tool-capable and verified")
 		flags.category("Earlier versions")
@@ -111,6 +114,8 @@ no second renderer, at most 1 MiB; docs/untrusted.md has the limits.`,
 type checking struct {
 	output    *output
 	limits    *limits
+	manifest  string            // of templates to check; "": those of the arguments
+	digests   map[string]string // of the files that the manifest names
 	untrusted bool
 	commit    string
 	known     map[string]string // "file rule" -> why it fails
@@ -142,15 +147,20 @@ func (k *checking) run(c *call) error {
 		}
 		r.Rules = append(r.Rules, revision.Rules()...)
 	}
-	named, err := c.found()
+	named, err := k.named(c)
 	if err != nil {
 		return err
 	}
 	if err := k.output.shard.choose(c); err != nil {
 		return err
 	}
-	names := take(k.output.shard, named, contents)
-	unusable := 0
+	names := take(k.output.shard, named, func(name string) string {
+		if digest := k.digests[name]; digest != "" {
+			return digest
+		}
+		return contents(name)
+	})
+	unusable, unread := 0, 0
 	var edits, able []string
 	var sources []subject.Source
 	return each(c, "templates", names, func(name string) (checked, error) {
@@ -158,7 +168,9 @@ func (k *checking) run(c *call) error {
 	}, func(_ string, one checked, err error) error {
 		if err != nil { // the others are checked all the same
 			c.fail(err)
-			unusable++
+			if unusable++; errors.Is(err, errUnread) {
+				unread++
+			}
 			return nil
 		}
 		k.output.keep(c, r, nil, one.results...)
@@ -176,7 +188,7 @@ func (k *checking) run(c *call) error {
 			r.Conclusions = append(r.Conclusions, fmt.Sprintf("the words of probes were "+
 				"drawn with --seed %d", k.seed))
 		}
-		if unusable == len(names) && unusable > 0 {
+		if unusable == len(names) && unusable > unread {
 			return errUnusable
 		}
 		if k.output.html != "" && len(sources) == 1 {
@@ -193,8 +205,58 @@ func (k *checking) run(c *call) error {
 		if err := k.output.write(c, r); unusable == 0 || err != nil && !errors.Is(err, errFailed) {
 			return err
 		}
+		if unread == unusable {
+			return fmt.Errorf("%w: %d of %d; run it again", errUnread, unread, len(names))
+		}
 		return errUnusable
 	})
+}
+
+// named returns the templates to check: those of the manifest, each once, or of the arguments.
+func (k *checking) named(c *call) ([]string, error) {
+	switch {
+	case k.manifest == "" && len(c.args) == 0:
+		return nil, usageError{errors.New("takes at least one template, found none")}
+	case k.manifest == "":
+		return c.found()
+	case len(c.args) > 0:
+		return nil, usageError{errors.New("--manifest takes the place of templates")}
+	}
+	f, err := os.Open(k.manifest)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var names []string
+	k.digests = map[string]string{}
+	seen := map[string]bool{}
+	_, _, err = manifest.Read(f, manifest.Template, func(e manifest.Entry) error {
+		if name := e.Path(filepath.Dir(k.manifest)); !seen[e.Digest] {
+			seen[e.Digest], k.digests[name] = true, e.Digest
+			names = append(names, name)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", k.manifest, err)
+	}
+	return names, nil
+}
+
+// listed returns an error where a file that the manifest names is not the one that it lists.
+func (k *checking) listed(name string) error {
+	digest := k.digests[name]
+	if digest == "" {
+		return nil
+	}
+	src, err := subject.Open(name, strings.NewReader(""))
+	if err == nil && manifest.Digest(src.Text) != digest {
+		err = errors.New("it holds another text than the manifest lists")
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", errUnread, name, err)
+	}
+	return nil
 }
 
 // found returns the arguments with the contents of folders in their place, and reports these.
@@ -272,6 +334,9 @@ func able(sources []subject.Source) subject.Source {
 
 // one checks a template, or a model with its templates.
 func (k *checking) one(c *call, name string) (one checked, err error) {
+	if err := k.listed(name); err != nil {
+		return one, err
+	}
 	if subject.IsModel(name) {
 		m, err := subject.OpenModel(name)
 		if err != nil {

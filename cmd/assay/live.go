@@ -61,6 +61,12 @@ through the same battery and needs none.`,
 		flags.category("Recording")
 		flags.StringVar(&r.record, "record", "", "write the answers as cases into `DIR`")
 		flags.StringVar(&r.date, "date", "", "the `DATE` that the cases carry, such as 2026-01-31")
+		flags.category("A fleet")
+		flags.StringVar(&r.manifest, "manifest", "", "run every model of the manifest `FILE`, which "+
+			"`assay manifest --models` makes; one that cannot be loaded is a failure among the "+
+			"others; with --record each gets a folder of its own")
+		flags.StringVar(&r.out, "out", "", "with --manifest, write the results to a file in `DIR`, "+
+			"which is made; `assay report --merge` joins those of all shards")
 		r.output = outputFlags(flags)
 		return r.run
 	},
@@ -114,6 +120,7 @@ type liveRun struct {
 	tiny, log        bool
 	template, family string
 	record, date     string
+	manifest, out    string
 	layers           int
 	context          llama.ContextOptions
 	sampling         *sampling
@@ -129,9 +136,16 @@ func (r *liveRun) run(c *call) error {
 	if err := r.output.shard.choose(c); err != nil {
 		return err
 	}
-	sources, err := r.sources(c)
-	if err != nil {
-		return err
+	var sources []compiled
+	var err error
+	if r.manifest == "" {
+		model := ""
+		if !r.tiny {
+			model = c.args[0]
+		}
+		if sources, err = r.sources(c, model); err != nil {
+			return err
+		}
 	}
 	if !llama.Available() {
 		return llama.ErrNotBuilt
@@ -142,9 +156,13 @@ func (r *liveRun) run(c *call) error {
 			fmt.Fprintf(c.stderr, "llama.cpp %s: %s\n", level, line)
 		})
 	}
-	if r.tiny {
+	unread := 0
+	switch {
+	case r.manifest != "":
+		unread, err = r.runFleet(c)
+	case r.tiny:
 		err = r.runTiny(c.ctx, c, sources)
-	} else {
+	default:
 		err = r.runModel(c.ctx, c, sources)
 	}
 	if err != nil {
@@ -153,15 +171,23 @@ func (r *liveRun) run(c *call) error {
 	if r.record != "" {
 		fmt.Fprintf(c.stderr, "%d cases recorded in %s\n", r.cases.Load(), r.record)
 	}
-	return r.output.write(c,
+	err = r.output.write(c,
 		&report.Report{Command: "live", Version: version(), Results: r.results})
+	if unread > 0 && (err == nil || errors.Is(err, errFailed)) {
+		return fmt.Errorf("%w: %d models could not be read; run it again", errUnread, unread)
+	}
+	return err
 }
 
 func (r *liveRun) usage(c *call) error {
 	switch {
+	case r.manifest != "" && (r.tiny || len(c.args) > 0):
+		return usageError{errors.New("--manifest takes neither a model file nor --tiny")}
+	case r.manifest == "" && r.out != "":
+		return usageError{errors.New("--out goes with --manifest")}
 	case r.tiny && len(c.args) > 0:
 		return usageError{errors.New("--tiny takes no model file")}
-	case !r.tiny && len(c.args) == 0:
+	case !r.tiny && r.manifest == "" && len(c.args) == 0:
 		return usageError{errors.New("takes a model file, or --tiny")}
 	case r.record != "" && r.date == "":
 		return usageError{errors.New("--record needs --date, such as --date 2026-01-31")}
@@ -180,23 +206,23 @@ type compiled struct {
 	t   *engine.Template
 }
 
-// sources compiles the templates that run. The gate's verdict comes first, and needs no library: it
-// is a failure.
-func (r *liveRun) sources(c *call) ([]compiled, error) {
+// sources compiles the templates that run, with a model file. The gate's verdict comes first, and
+// needs no library: it is a failure.
+func (r *liveRun) sources(c *call, path string) ([]compiled, error) {
 	if r.family != "" {
 		return r.families()
 	}
 	if r.template == "" {
-		m, err := model.Inspect(c.args[0], engine.Options{Now: subject.Now,
+		m, err := model.Inspect(path, engine.Options{Now: subject.Now,
 			Limits: within(c, lookedAt)})
 		if err != nil {
 			return nil, err
 		}
 		if m.Rejection != nil {
-			return nil, &failure{fmt.Errorf("model %s rejected: %w", filepath.Base(c.args[0]),
+			return nil, &failure{fmt.Errorf("model %s rejected: %w", filepath.Base(path),
 				m.Rejection)}
 		}
-		return []compiled{{subject.New(strings.TrimSuffix(filepath.Base(c.args[0]), ".gguf"),
+		return []compiled{{subject.New(strings.TrimSuffix(filepath.Base(path), ".gguf"),
 			m.Judged.Text), m.Judged.Compiled}}, nil
 	}
 	src, err := c.open(r.template)

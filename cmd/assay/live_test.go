@@ -72,14 +72,19 @@ func TestLiveErrors(t *testing.T) {
 	}{
 		{"no template", false, exitFailed, "no chat template", []string{tinyModel(t, "")}},
 		{"a template without tools", false, exitFailed, "rejected: chat template does not support tool calling (supports_tools=false", []string{tinyModel(t, "plain")}},
-		{"another template without tools", false, exitFailed, "does not support tool calling", []string{"--template", filepath.FromSlash("../../corpus/plain/template.jinja"), model}},
+		{"another template without tools", false, exitFailed, "does not support tool calling",
+			[]string{"--template", filepath.FromSlash("../../corpus/plain/template.jinja"), model}},
 		{"no such file", false, exitUsage, "none.gguf", []string{"none.gguf"}},
 		{"no model", false, exitUsage, "GGUF", []string{broken("text.gguf", []byte("hello"))}},
 		{"cut header", false, exitUsage, "cut.gguf", []string{broken("cut.gguf", whole[:5000])}},
-		{"garbled header", false, exitUsage, "garbled.gguf", []string{broken("garbled.gguf", garbled)}},
-		{"cut tensors", true, exitUsage, "tensors.gguf", []string{broken("tensors.gguf", whole[:len(whole)-1000])}},
-		{"context too small", true, exitUsage, "the context is too small: the prompt has", []string{"--context", "64", model}},
-		{"context too large", true, exitUsage, "the context cannot be made", []string{"--context", "2147483647", model}},
+		{"garbled header", false, exitUsage, "garbled.gguf", []string{broken("garbled.gguf",
+			garbled)}},
+		{"cut tensors", true, exitUsage, "tensors.gguf", []string{broken("tensors.gguf",
+			whole[:len(whole)-1000])}},
+		{"context too small", true, exitUsage, "the context is too small: the prompt has",
+			[]string{"--context", "64", model}},
+		{"context too large", true, exitUsage, "the context cannot be made", []string{"--context",
+			"2147483647", model}},
 	} {
 		if test.needs && !llama.Available() {
 			continue
@@ -192,5 +197,88 @@ func TestLiveKilled(t *testing.T) {
 		if now := read(t, dir); !maps.Equal(now, got) {
 			t.Errorf("recording again changed older recordings")
 		}
+	}
+}
+
+// TestLiveFleet runs the models of a manifest in two shards: one that runs, one that the gate
+// rejects, one that cannot be loaded and one that is gone. Each is a result, and the merged ones
+// are those of one process.
+func TestLiveFleet(t *testing.T) {
+	if !llama.Available() {
+		t.Skip("this test binary was built without llama.cpp")
+	}
+	dir := t.TempDir()
+	put := func(name string, text []byte) {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good, err := os.ReadFile(tinyModel(t, "hermes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := os.ReadFile(tinyModel(t, "plain"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put("good.gguf", good)
+	put("copy.gguf", good)
+	put("plain.gguf", plain)
+	put("cut.gguf", good[:len(good)-1000])
+	put("gone.gguf", append(good, 0))
+	out, errs, status := assay("", "manifest", "--models", dir)
+	if status != exitOK {
+		t.Fatalf("status %d\n%s", status, errs)
+	}
+	put("models.jsonl", []byte(out))
+	if err := os.Remove(filepath.Join(dir, "gone.gguf")); err != nil {
+		t.Fatal(err)
+	}
+	live := func(to string, args ...string) {
+		t.Helper()
+		args = append([]string{"live", "--manifest", filepath.Join(dir, "models.jsonl"), "--max",
+			"100", "--max-free", "8", "--context", "4096", "--out", filepath.Join(dir, to)},
+			args...)
+		if _, errs, status := assay("", args...); status != exitRetry && status != exitFailed &&
+			status != exitOK {
+			t.Fatalf("%v: status %d\n%s", args, status, errs)
+		}
+	}
+	cases := filepath.Join(dir, "cases")
+	live("whole", "--record", cases, "--date", "2026-01-02")
+	live("parts", "--shard", "1/2")
+	live("parts", "--shard", "2/2")
+	merged := func(from string) string {
+		t.Helper()
+		file := filepath.Join(dir, from+".jsonl")
+		out, errs, status := assay("", "report", "--merge", filepath.Join(dir, from), "--out", file)
+		if status != exitRetry {
+			t.Fatalf("status %d\n%s", status, errs)
+		}
+		for _, want := range []string{"4 models: 1 ran, 1 rejected, 1 failed, 1 unread",
+			"does not support tool calling"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("the table has not %q\n%s", want, out)
+			}
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	whole := merged("whole")
+	if parts := merged("parts"); parts != whole {
+		t.Errorf("in shards\n%s\nin one process\n%s", parts, whole)
+	}
+	for _, want := range []string{`"device":"`, `"llama_cpp":"`, `"seed":1`, `"outcome":"failed"`,
+		`"name":"`} {
+		if !strings.Contains(whole, want) {
+			t.Errorf("the results have not %s\n%s", want, whole)
+		}
+	}
+	if recorded, err := filepath.Glob(filepath.Join(cases, "*", "*", "live_*.txtar")); err != nil ||
+		len(recorded) < 4 {
+		t.Errorf("recorded: %v, %v", recorded, err)
 	}
 }

@@ -83,7 +83,7 @@ func TestEveryCommandHeeds(t *testing.T) {
 	unbound := []string{"--limit", "steps=2147483647", "--limit", "total=0"}
 	bound := func(args ...string) []string { return append(args, unbound...) }
 	runs := map[string][][]string{
-		"check": {bound("check", slow), bound("check", "-"),
+		"check": {bound("check", slow), bound("check", "-"), bound("check", "--manifest", list),
 			bound("check", "--html", page, slow)},
 		"fix":       {bound("fix", slow), bound("fix", "-")},
 		"coverage":  {bound("coverage", slow)},

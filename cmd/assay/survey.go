@@ -4,16 +4,21 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"github.com/goassay/assay/harness/results"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
 
 	"github.com/goassay/assay/engine"
+	"github.com/goassay/assay/engine/model/modeldir"
 	"github.com/goassay/assay/harness/census"
 	"github.com/goassay/assay/harness/check"
+	"github.com/goassay/assay/harness/fleet"
 	"github.com/goassay/assay/harness/inorder"
+	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/manifest"
 	"github.com/goassay/assay/harness/observatory"
 	"github.com/goassay/assay/harness/outfile"
@@ -28,11 +33,21 @@ var manifestCommand = command{
 it holds. Folders are searched as "assay check" does. Without --store names are relative to the folder in which the command runs, so that
 is where the manifest belongs. docs/scale.md has the members of a line.`,
 	setup: func(flags *flagSet) func(*call) error {
-		store := ""
+		store, models := "", false
 		flags.StringVar(&store, "store", "", "copy each template to `DIR`/templates, under its "+
 			"digest, and write DIR/manifest.jsonl, so that a later survey can compare with what "+
 			"was there")
-		return func(c *call) error { return c.manifest(store) }
+		flags.BoolVar(&models, "models", false, "list model files, with the digest of each, for "+
+			"`assay live --manifest`")
+		return func(c *call) error {
+			if models && store != "" {
+				return usageError{errors.New("--store copies templates, not models")}
+			}
+			if models {
+				return c.models()
+			}
+			return c.manifest(store)
+		}
 	},
 }
 
@@ -67,6 +82,34 @@ func (c *call) manifest(store string) error {
 		return outfile.Write(filepath.Join(store, "manifest.jsonl"), write)
 	}
 	return write(c.data())
+}
+
+// models lists model files.
+func (c *call) models() error {
+	var entries []manifest.Entry
+	for _, name := range c.args {
+		err := filepath.WalkDir(name, func(file string, d fs.DirEntry, err error) error {
+			base := filepath.Base(file)
+			if err != nil || d.IsDir() || len(modeldir.Sources([]string{base})) == 0 ||
+				modeldir.MaxSize(base) > 0 {
+				return err // of a split model the first part stands for all
+			}
+			digest, err := live.FileSHA256(file)
+			entries = append(entries, manifest.Entry{What: manifest.Model,
+				Where: filepath.ToSlash(file), Digest: digest})
+			return errors.Join(err, c.ctx.Err())
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if len(entries) == 0 {
+		return errors.New("there is no model file, *.gguf")
+	}
+	slices.SortStableFunc(entries, func(a, b manifest.Entry) int {
+		return cmp.Compare(a.Where, b.Where)
+	})
+	return manifest.Write(c.data(), entries)
 }
 
 var surveyCommand = command{
@@ -167,7 +210,7 @@ func (s *surveying) judge(c *call, plan *census.Plan, judge *census.Judge, summa
 	lines := make(chan census.Line)
 	written := make(chan error, 1)
 	go func() {
-		written <- census.Write(w, plan.Header, func() (census.Line, error) {
+		written <- results.Write(w, plan.Header, func() (census.Line, error) {
 			line, more := <-lines
 			if !more {
 				return line, io.EOF
@@ -191,7 +234,7 @@ func (s *surveying) judge(c *call, plan *census.Plan, judge *census.Judge, summa
 	return errors.Join(err, <-written)
 }
 
-// merge joins the results of a survey's shards, and sums them up.
+// merge joins the results of shards, and sums them up.
 func (o *merging) merge(c *call) error {
 	if (o.site == "") != (o.date == "") {
 		return usageError{errors.New("--site and --date go together")}
@@ -200,41 +243,86 @@ func (o *merging) merge(c *call) error {
 	if err != nil {
 		return err
 	}
-	var files []*census.Reader
+	var files []*results.Reader
 	for _, name := range names {
 		f, err := os.Open(name)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		r, err := census.NewReader(f)
+		r, err := results.NewReader(f, "")
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		files = append(files, r)
 	}
-	header, next, err := census.Merge(files, names, o.partial)
+	if len(files) > 0 && files[0].Header.Results == results.Fleet {
+		return o.mergeFleet(c, files, names)
+	}
+	return o.mergeSurvey(c, files, names)
+}
+
+// merged writes the joined results, and hands each line on.
+func merged[T results.Line](c *call, o *merging, header results.Header, next func() (T, error),
+	take func(T) error) error {
+	return into(o.out, func(out io.Writer) error {
+		return results.Write(out, header, func() (T, error) {
+			var line T
+			if err := c.ctx.Err(); err != nil {
+				return line, err
+			}
+			line, err := next()
+			if err == nil {
+				err = take(line)
+			}
+			return line, err
+		})
+	})
+}
+
+// mergeFleet joins the results of models, and prints their table.
+func (o *merging) mergeFleet(c *call, files []*results.Reader, names []string) error {
+	if o.table+o.site != "" {
+		return errors.New("--table and --site are for the results of `assay survey`")
+	}
+	header, next, err := results.Merge[fleet.Line](files, names, o.partial)
+	if err != nil {
+		return err
+	}
+	var table fleet.Table
+	err = merged(c, o, header, next, func(line fleet.Line) error {
+		table.Count(line)
+		return nil
+	})
+	if err == nil {
+		err = table.Text(c.stdout)
+	}
+	switch {
+	case err != nil:
+		return err
+	case table.Unread() > 0:
+		return fmt.Errorf("%w: %d models could not be read; run it again", errUnread,
+			table.Unread())
+	case !table.OK():
+		return errFailed
+	}
+	return nil
+}
+
+// mergeSurvey joins the results of templates, and sums them up.
+func (o *merging) mergeSurvey(c *call, files []*results.Reader, names []string) error {
+	header, next, err := results.Merge[census.Line](files, names, o.partial)
 	if err != nil {
 		return err
 	}
 	summary := census.NewSummary(header)
-	write := func(out, rows io.Writer) error {
+	err = into(o.table, func(rows io.Writer) error {
 		table := observatory.NewTable(rows, o.table)
-		err := census.Write(out, header, func() (census.Line, error) {
-			if err := c.ctx.Err(); err != nil {
-				return census.Line{}, err
-			}
-			line, err := next()
-			if err == nil {
-				summary.Add(line)
-				err = table.Add(line)
-			}
-			return line, err
+		err := merged(c, o, header, next, func(line census.Line) error {
+			summary.Add(line)
+			return table.Add(line)
 		})
 		return errors.Join(err, table.Close())
-	}
-	err = into(o.out, func(out io.Writer) error {
-		return into(o.table, func(rows io.Writer) error { return write(out, rows) })
 	})
 	if err != nil {
 		return err

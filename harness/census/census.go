@@ -3,10 +3,9 @@
 // # Model
 //
 // A [Plan] is one shard's part of a manifest: its templates, each with the entries that hold it. A
-// [Judge] makes a [Line] of each. The lines of a shard, in the order of their digests and after a
-// [Header] that names the manifest and the shard, are a file of JSON lines, [Write]; [Merge] joins
-// such files to the file that one process would have written, to the byte. A [Summary] counts what
-// lines say: by templates, by the places that hold them, by their downloads.
+// [Judge] makes a [Line] of each. The lines of a shard, in the order of their digests, are a file
+// of package results, which joins those of all shards. A [Summary] counts the lines' findings: by
+// templates, by the places that hold them, by their downloads.
 //
 // An earlier census spares work: [Plan.Since] takes over the lines of templates that it judged
 // with the same version of the program, and has every place whose template is another one since
@@ -14,14 +13,12 @@
 //
 // # Limits
 //
-// A shard keeps its own entries in memory and no findings but those of the templates in flight. A
-// merge keeps a line of each file.
+// A shard keeps its own entries in memory and no findings but those of the templates in flight.
 //
 // # Errors
 //
 // A template that cannot be read is a line with the verdict [Unread], since the other entries can
-// be judged all the same. Files that do not belong together, and shards that are missing, are
-// errors that name them.
+// be judged all the same.
 //
 // # Stability
 //
@@ -36,25 +33,8 @@ import (
 	"slices"
 
 	"github.com/goassay/assay/harness/manifest"
+	"github.com/goassay/assay/harness/results"
 )
-
-// Format is the version of the files.
-const Format = 1
-
-// Header is the first line of a file.
-type Header struct {
-	Census   int    `json:"census"`   // [Format]
-	Version  string `json:"version"`  // of the program that judged
-	Manifest string `json:"manifest"` // its digest
-	Entries  int    `json:"entries"`  // of the whole manifest
-	Of       int    `json:"of"`       // the number of shards; 1 where the file has everything
-	Parts    []int  `json:"parts"`    // the shards that the file has, in order, counted from 1
-}
-
-// Name is the name of the file of a shard.
-func (h Header) Name() string {
-	return fmt.Sprintf("%.16s.%d-of-%d.jsonl", h.Manifest, h.Parts[0], h.Of)
-}
 
 // The verdicts of lines.
 const (
@@ -74,6 +54,14 @@ type Line struct {
 	Findings []Finding        `json:"findings,omitempty"` // in the order of the rules
 	Against  []Comparison     `json:"against,omitempty"`
 	Entries  []manifest.Entry `json:"entries"` // the places that hold it, by name
+}
+
+// Key implements [results.Line].
+func (l Line) Key() string {
+	if len(l.Entries) == 0 {
+		return ""
+	}
+	return l.Digest
 }
 
 // Finding is one finding, in a line.
@@ -108,7 +96,7 @@ type Task struct {
 
 // Plan is a shard's part of a manifest.
 type Plan struct {
-	Header
+	results.Header
 	Tasks []*Task // in the order of their digests
 	shard manifest.Shard
 }
@@ -116,8 +104,7 @@ type Plan struct {
 // NewPlan reads a manifest, which open opens, perhaps twice.
 func NewPlan(open func() (io.ReadCloser, error), shard manifest.Shard,
 	version string) (*Plan, error) {
-	p := &Plan{shard: shard, Header: Header{Census: Format, Version: version, Of: max(1, shard.Of),
-		Parts: []int{max(1, shard.Part)}}}
+	p := &Plan{shard: shard, Header: results.NewHeader(results.Survey, version, shard)}
 	tasks := map[string]*Task{}
 	bases := map[string]*manifest.Entry{}
 	err := p.read(open, func(e manifest.Entry) error {
@@ -186,8 +173,8 @@ func (t *Task) compare(with string, other manifest.Entry, where string) {
 		Where: []string{where}, other: other})
 }
 
-// Since takes over the findings of an earlier census: the file of a whole manifest, which [Write]
-// or [Merge] wrote. Findings of another version of the program are found anew.
+// Since takes over the findings of an earlier census: the file of a whole manifest, which a survey
+// or a merge wrote. Findings of another version of the program are found anew.
 func (p *Plan) Since(r io.Reader) error {
 	tasks := map[string]*Task{}
 	places := map[string]*Task{}
@@ -197,7 +184,7 @@ func (p *Plan) Since(r io.Reader) error {
 			places[e.Where] = t
 		}
 	}
-	before, err := NewReader(r)
+	before, err := results.NewReader(r, results.Survey)
 	if err != nil {
 		return err
 	}
@@ -206,7 +193,7 @@ func (p *Plan) Since(r io.Reader) error {
 			len(before.Header.Parts), before.Header.Of)
 	}
 	for {
-		line, err := before.Next()
+		line, err := results.Next[Line](before)
 		if err == io.EOF {
 			break
 		}

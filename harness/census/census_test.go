@@ -3,6 +3,7 @@ package census_test
 import (
 	"bytes"
 	"fmt"
+	"github.com/goassay/assay/harness/results"
 	"io"
 	"os"
 	"path/filepath"
@@ -51,8 +52,8 @@ func opened(t *testing.T, entries []manifest.Entry) func() (io.ReadCloser, error
 	}
 }
 
-// results judges the part of a shard, and returns its file.
-func results(t *testing.T, dir string, entries []manifest.Entry, shard manifest.Shard,
+// judged judges the part of a shard, and returns its file.
+func judged(t *testing.T, dir string, entries []manifest.Entry, shard manifest.Shard,
 	since string) string {
 	t.Helper()
 	plan, err := census.NewPlan(opened(t, entries), shard, "1")
@@ -67,7 +68,7 @@ func results(t *testing.T, dir string, entries []manifest.Entry, shard manifest.
 	judge := census.Judge{Folder: dir}
 	tasks := plan.Tasks
 	var out strings.Builder
-	err = census.Write(&out, plan.Header, func() (census.Line, error) {
+	err = results.Write(&out, plan.Header, func() (census.Line, error) {
 		if len(tasks) == 0 {
 			return census.Line{}, io.EOF
 		}
@@ -84,34 +85,34 @@ func results(t *testing.T, dir string, entries []manifest.Entry, shard manifest.
 // merged joins files, named by their numbers.
 func merged(t *testing.T, partial bool, files ...string) (string, error) {
 	t.Helper()
-	var readers []*census.Reader
+	var readers []*results.Reader
 	var names []string
 	for i, text := range files {
-		r, err := census.NewReader(strings.NewReader(text))
+		r, err := results.NewReader(strings.NewReader(text), results.Survey)
 		if err != nil {
 			t.Fatal(err)
 		}
 		readers, names = append(readers, r), append(names, fmt.Sprint("file ", i))
 	}
-	header, next, err := census.Merge(readers, names, partial)
+	header, next, err := results.Merge[census.Line](readers, names, partial)
 	if err != nil {
 		return "", err
 	}
 	var out strings.Builder
-	err = census.Write(&out, header, next)
+	err = results.Write(&out, header, next)
 	return out.String(), err
 }
 
 // TestMerge demands that shards, however they are put together, make the file of one process.
 func TestMerge(t *testing.T) {
 	dir, entries := folder(t, "a", "b", "c", "d", "e", "f", "g", "a", "b")
-	whole := results(t, dir, entries, manifest.Shard{}, "")
+	whole := judged(t, dir, entries, manifest.Shard{}, "")
 	if n := strings.Count(whole, "\n"); n != 8 {
 		t.Fatalf("%d lines, expected a header and 7 templates:\n%s", n, whole)
 	}
 	var parts []string
 	for i := 1; i <= 4; i++ {
-		parts = append(parts, results(t, dir, entries, manifest.Shard{Part: i, Of: 4}, ""))
+		parts = append(parts, judged(t, dir, entries, manifest.Shard{Part: i, Of: 4}, ""))
 	}
 	all, err := merged(t, false, parts[2], parts[0], parts[3], parts[1])
 	if err != nil || all != whole {
@@ -128,8 +129,8 @@ func TestMerge(t *testing.T) {
 		t.Errorf("error %v: a whole file merges to\n%s", err, again)
 	}
 
-	other := results(t, dir, entries[1:], manifest.Shard{Part: 2, Of: 4}, "")
-	thirds := results(t, dir, entries, manifest.Shard{Part: 2, Of: 3}, "")
+	other := judged(t, dir, entries[1:], manifest.Shard{Part: 2, Of: 4}, "")
+	thirds := judged(t, dir, entries, manifest.Shard{Part: 2, Of: 3}, "")
 	for _, c := range []struct {
 		files []string
 		want  string
@@ -153,11 +154,11 @@ func TestMerge(t *testing.T) {
 // whose template did is compared with it.
 func TestSince(t *testing.T) {
 	dir, entries := folder(t, "a", "b", "c")
-	before := results(t, dir, entries[:2], manifest.Shard{}, "")
+	before := judged(t, dir, entries[:2], manifest.Shard{}, "")
 	marked := strings.ReplaceAll(before, `"why":"chat`, `"why":"taken over; chat`)
 	entries[1].Digest = entries[2].Digest
 	entries = entries[:2]
-	got := results(t, dir, entries, manifest.Shard{}, marked)
+	got := judged(t, dir, entries, manifest.Shard{}, marked)
 	for _, want := range []string{
 		`"why":"taken over; `,
 		`"against":[{"with":"before",`,
@@ -167,14 +168,15 @@ func TestSince(t *testing.T) {
 			t.Errorf("expected %s once:\n%s", want, got)
 		}
 	}
-	var header census.Header
-	r, err := census.NewReader(strings.NewReader(got))
+	var header results.Header
+	r, err := results.NewReader(strings.NewReader(got), results.Survey)
 	if err != nil {
 		t.Fatal(err)
 	}
 	header = r.Header
 	summary := census.NewSummary(header)
-	for line, err := r.Next(); err != io.EOF; line, err = r.Next() {
+	for line, err := results.Next[census.Line](r); err != io.EOF; line,
+		err = results.Next[census.Line](r) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +187,7 @@ func TestSince(t *testing.T) {
 	}
 
 	other := strings.Replace(marked, `"version":"1"`, `"version":"0"`, 1)
-	if got := results(t, dir, entries, manifest.Shard{}, other); strings.Contains(got,
+	if got := judged(t, dir, entries, manifest.Shard{}, other); strings.Contains(got,
 		"taken over") {
 		t.Errorf("findings of another version were taken over:\n%s", got)
 	}
@@ -195,7 +197,7 @@ func TestSince(t *testing.T) {
 func TestBase(t *testing.T) {
 	dir, entries := folder(t, "a", "b", "a")
 	entries[1].Base, entries[2].Base = "owner/model-0", "owner/model-0"
-	got := results(t, dir, entries, manifest.Shard{}, "")
+	got := judged(t, dir, entries, manifest.Shard{}, "")
 	want := `"against":[{"with":"base","digest":"` + entries[0].Digest + `","class":"`
 	if strings.Count(got, want) != 1 || strings.Count(got, `"with"`) != 1 {
 		t.Errorf("expected %s once:\n%s", want, got)
@@ -212,7 +214,7 @@ func TestUnread(t *testing.T) {
 	if err := os.WriteFile(entries[1].Path(dir), []byte("another"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	got := results(t, dir, entries, manifest.Shard{}, "")
+	got := judged(t, dir, entries, manifest.Shard{}, "")
 	if n := strings.Count(got, `"verdict":"unread"`); n != 2 {
 		t.Errorf("%d templates are unread, expected 2:\n%s", n, got)
 	}
@@ -222,15 +224,16 @@ func TestUnread(t *testing.T) {
 }
 
 func FuzzReader(f *testing.F) {
-	f.Add(`{"census":1,"version":"1","manifest":"ab","entries":1,"of":1,"parts":[1]}` + "\n" +
+	f.Add(`{"results":"survey","format":2,"version":"1","manifest":"ab","entries":1,"of":1,"parts":[1]}` + "\n" +
 		`{"digest":"ab","verdict":"pass","entries":[{"what":"template","where":"a","digest":"ab"}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := census.NewReader(strings.NewReader(text))
+		r, err := results.NewReader(strings.NewReader(text), results.Survey)
 		if err != nil {
 			return
 		}
 		summary := census.NewSummary(r.Header)
-		for line, err := r.Next(); err == nil; line, err = r.Next() {
+		for line, err := results.Next[census.Line](r); err == nil; line,
+			err = results.Next[census.Line](r) {
 			summary.Add(line)
 		}
 		if err := summary.Text(io.Discard); err != nil {

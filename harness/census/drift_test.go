@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"github.com/goassay/assay/harness/results"
 	"io"
 	"os"
 	"path/filepath"
@@ -130,13 +131,13 @@ func TestDrift(t *testing.T) {
 	for day, entries := range days {
 		before = surveyed(t, dir, fmt.Sprint(day), entries, before)
 	}
-	r, err := census.NewReader(bytes.NewReader(before))
+	r, err := results.NewReader(bytes.NewReader(before), results.Survey)
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := map[string]string{}
 	for {
-		line, err := r.Next()
+		line, err := results.Next[census.Line](r)
 		if err == io.EOF {
 			break
 		}
@@ -210,7 +211,7 @@ func surveyed(t *testing.T, dir, name string, entries []manifest.Entry, before [
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	err = census.Write(&out, plan.Header, func() (census.Line, error) {
+	err = results.Write(&out, plan.Header, func() (census.Line, error) {
 		if len(lines) == 0 {
 			return census.Line{}, io.EOF
 		}

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/goassay/assay/harness/results"
 )
 
 // Count is the number of templates that something is true of, of the places that hold them, and of
@@ -19,7 +21,7 @@ type Count struct {
 // Summary counts the findings of lines. Its memory grows with the rules, formats and publishers,
 // and not with the lines.
 type Summary struct {
-	Header   Header
+	Header   results.Header
 	All      Count
 	Verdicts map[string]*Count
 	Rules    map[Finding]*Count // by rule and severity; the rest of a finding is left out
@@ -62,7 +64,7 @@ func (s *Summary) change(c Change) {
 }
 
 // NewSummary returns a summary of a file with that header.
-func NewSummary(h Header) *Summary {
+func NewSummary(h results.Header) *Summary {
 	return &Summary{Header: h, Verdicts: map[string]*Count{}, Rules: map[Finding]*Count{},
 		Formats: map[string]*Count{}, First: map[string]string{}, loaded: map[string]int64{},
 		Classes:    map[[2]string]*Count{},

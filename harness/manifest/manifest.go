@@ -68,13 +68,19 @@ type Entry struct {
 func (e Entry) Path(folder string) string {
 	switch {
 	case e.File == "" && e.What == Model:
-		return filepath.Join(folder, filepath.FromSlash(e.Where))
+		return within(folder, e.Where)
 	case e.File == "":
 		return filepath.Join(folder, "templates", e.Digest+".jinja")
-	case filepath.IsAbs(e.File):
-		return e.File
 	}
-	return filepath.Join(folder, filepath.FromSlash(e.File))
+	return within(folder, e.File)
+}
+
+// within returns a name that is relative to a folder, or an absolute one.
+func within(folder, name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(folder, filepath.FromSlash(name))
 }
 
 // check returns why the entry cannot be used as one of a kind.

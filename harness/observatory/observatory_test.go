@@ -3,6 +3,7 @@ package observatory_test
 import (
 	"bytes"
 	"encoding/json"
+	"github.com/goassay/assay/harness/results"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -88,7 +89,7 @@ func TestTable(t *testing.T) {
 // TestSite writes a site twice: a day is added to its history, and a day that is there is replaced.
 // Names of strangers are shown and do nothing.
 func TestSite(t *testing.T) {
-	summary := census.NewSummary(census.Header{Version: "1", Manifest: manifest.Digest("m"),
+	summary := census.NewSummary(results.Header{Version: "1", Manifest: manifest.Digest("m"),
 		Entries: 3, Of: 1, Parts: []int{1}})
 	for _, line := range lines {
 		summary.Add(line)
