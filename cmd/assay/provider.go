@@ -316,6 +316,15 @@ func (p *providing) judge(c *call, explain *provider.Explainer, table *provider.
 		if err != nil {
 			return fmt.Errorf("--reference %s: %w", p.reference, err)
 		}
+		log, err := os.Open(p.log)
+		if err != nil {
+			return err
+		}
+		err = explain.Against(log, table, result.Ref, p.open)
+		log.Close()
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.log, err)
+		}
 	}
 	var err error
 	if result.Lines, err = provider.Compare(table, result.Ref, p.seed); err != nil {

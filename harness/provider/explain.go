@@ -29,18 +29,20 @@ type Miss struct {
 
 // The kinds of misses.
 const (
-	MissFailed     = "answer"    // no try had an answer
-	MissFunction   = "function"  // a call of a function that does not exist
-	MissSchema     = "arguments" // a call's arguments do not keep the schema
-	MissUsable     = "schema"    // the schema of a tool cannot be used
-	MissCall       = "call"      // no call where one is expected
-	MissNoCall     = "no-call"   // a call where none is expected
-	MissEnd        = "end"       // it was cut off
-	MissContent    = "content"   // reasoning and nothing else
-	MissEverything = "empty"     // nothing
-	MissOff        = "off"       // reasoning though thinking is off
-	MissLeak       = "leak"      // a marker in the content
-	MissTokens     = "tokens"    // the prompt has other tokens than it has to have
+	MissFailed      = "answer"               // no try had an answer
+	MissFunction    = "function"             // a call of a function that does not exist
+	MissSchema      = "arguments"            // a call's arguments do not keep the schema
+	MissUsable      = "schema"               // the schema of a tool cannot be used
+	MissCall        = "call"                 // no call where one is expected
+	MissNoCall      = "no-call"              // a call where none is expected
+	MissReference   = "call-of-reference"    // no call where the reference's answers end in one
+	MissNoReference = "no-call-of-reference" // a call where they do not
+	MissEnd         = "end"                  // it was cut off
+	MissContent     = "content"              // reasoning and nothing else
+	MissEverything  = "empty"                // nothing
+	MissOff         = "off"                  // reasoning though thinking is off
+	MissLeak        = "leak"                 // a marker in the content
+	MissTokens      = "tokens"               // the prompt has other tokens than it has to have
 )
 
 // The causes of misses.

@@ -122,6 +122,13 @@ type Usage struct {
 	Completion int `json:"completion"`
 }
 
+func (u *Usage) chat() *chat.Usage {
+	if u == nil {
+		return nil
+	}
+	return &chat.Usage{Prompt: u.Prompt, Completion: u.Completion}
+}
+
 // summary is an entry without the texts, which are not needed again.
 type summary struct {
 	What    string   `json:"what"`
@@ -186,6 +193,14 @@ func (m *Misses) add(id string, misses []Miss) {
 			m.Examples = append(m.Examples, Example{id, miss})
 		}
 	}
+}
+
+// more counts misses without examples.
+func (m *Misses) more(kind, cause string, count int) {
+	if m.Counts == nil {
+		m.Counts = map[[2]string]int{}
+	}
+	m.Counts[[2]string{kind, cause}] += count
 }
 
 // forget takes the failure of a request back.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -481,6 +482,51 @@ func TestResults(t *testing.T) {
 	_, err = e.ReadReference(strings.NewReader(results[0]+"\n"), own, open)
 	if err == nil || !strings.Contains(err.Error(), "it is of another data set") {
 		t.Error(err)
+	}
+}
+
+// TestAgainst demands that calls which only one side makes are explained, from the log.
+func TestAgainst(t *testing.T) {
+	const ask = `{"id":"%d","messages":[{"role":"user","content":"Question %d"}],"tools":[{"type":` +
+		`"function","function":{"name":"look","parameters":{"type":"object"}}}]}` + "\n"
+	lines := ""
+	for i := range 4 {
+		lines += fmt.Sprintf(ask, i, i)
+	}
+	const plain = `{"content":"Seen."}`
+	const call = `{"tool_calls":[{"function":{"name":"look","arguments":"{}"}}]}`
+	answer := func(by ...string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			text, _ := io.ReadAll(r.Body)
+			for i, message := range by {
+				if strings.Contains(string(text), fmt.Sprintf("Question %d", i)) {
+					fmt.Fprintf(w, `{"choices":[{"finish_reason":"stop","message":%s}]}`, message)
+				}
+			}
+		}
+	}
+	ref, _, err := (&asking{n: 4, lines: lines, handler: answer(call, call, plain, plain)}).run(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &asking{n: 4, lines: lines, template: "hermes", handler: answer(plain,
+		`{"content":"<tool_call>\n{\"name\": \"look\", \"arguments\": {}}\n</tool_call>"}`, call,
+		plain)}
+	own, log, err := a.run(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = explainer(t, "hermes").Against(strings.NewReader(log), own, ref,
+		func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(lines)), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[[2]string]int{{provider.MissReference, provider.CauseUnknown}: 1,
+		{provider.MissReference, provider.CauseParser}:    1,
+		{provider.MissNoReference, provider.CauseUnknown}: 1,
+		{provider.MissLeak, provider.CauseParser}:         1}
+	if !maps.Equal(own.Misses.Counts, want) {
+		t.Errorf("%v, expected %v\n%+v", own.Misses.Counts, want, own.Misses.Examples)
 	}
 }
 

@@ -134,7 +134,7 @@ func (r *Result) misses(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "\nMisses, and where they come from:\n")
 	for _, c := range counts {
-		fmt.Fprintf(b, "%7d  %-9s  %s\n", c.Count, visible.Line(c.Kind), visible.Line(c.Cause))
+		fmt.Fprintf(b, "%7d  %-20s  %s\n", c.Count, visible.Line(c.Kind), visible.Line(c.Cause))
 		for _, e := range r.Table.Misses.Examples {
 			if e.Kind == c.Kind && e.Cause == c.Cause {
 				fmt.Fprintf(b, "         %s: %s\n           %s\n", visible.Line(e.Request),
