@@ -261,8 +261,7 @@ func (t *Template) render(r chat.Request, ends bool) (Prompt, error) {
 	var err error
 	switch {
 	case t.segments:
-		text, err = t.chat.RenderFields(in)
-		s.runs = text.Runs
+		text, err = s.render()
 	case ends:
 		text, err = t.chat.RenderEnd(in)
 	default:

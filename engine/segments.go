@@ -35,7 +35,7 @@ type Piece = vocab.Piece
 
 // Segments returns the prompt as segments, in order: those that adjoin differ in origin, and
 // together they are the text. Text that a polyfill has folded into another message counts as that
-// message's.
+// message's. The caller must not change the segments.
 func (p Prompt) Segments() ([]Segment, error) {
 	if p.segments == nil {
 		return nil, nil
@@ -95,42 +95,56 @@ type segmenter struct {
 	request chat.Request
 	fitted  caps.Fitted
 	in      chattemplate.Input
-	runs    []jinja.Run // nil: not noted
+	noted   *segments // of the rendered text; nil: not noted
 
 	kept    int    // how much of the rendered text the prompt of a continued message has
 	spelled string // and the text after it
 }
 
+// render renders the input and notes where the bytes are from.
+func (s *segmenter) render() (jinja.Text, error) {
+	s.noted = &segments{s: s, last: Segment{Turn: -1}}
+	text, err := s.t.chat.RenderFields(s.in, s.noted)
+	if err != nil {
+		return text, err
+	}
+	list := s.noted.list
+	for i := range list {
+		end := len(text.String)
+		if i+1 < len(list) {
+			end = list[i+1].Off
+		}
+		list[i].Text = text.String[list[i].Off:end]
+	}
+	return text, nil
+}
+
 func (s *segmenter) of(text string) ([]Segment, error) {
-	runs := s.runs
-	if runs == nil {
-		rendered, err := s.t.chat.RenderFields(s.in)
-		if err != nil {
+	if s.noted == nil {
+		again := *s
+		if _, err := again.render(); err != nil {
 			return nil, err
 		}
-		runs = rendered.Runs
+		s = &again
 	}
-	b := segments{s: s, text: text, list: make([]Segment, 0, len(runs)+1), last: Segment{Turn: -1}}
-	rendered := len(text)
-	if s.request.Continue != chat.ContinueNone {
-		rendered = s.kept
+	if s.request.Continue == chat.ContinueNone {
+		return s.noted.list, nil
 	}
-	for _, r := range runs {
-		if b.at >= rendered {
+	b := segments{s: s, text: text}
+	for _, seg := range s.noted.list {
+		if seg.Off >= s.kept {
 			break
 		}
-		b.add(min(b.at+r.Len, rendered), r.Origin)
+		b.put(min(seg.End(), s.kept), seg)
 	}
-	if rendered < len(text) {
-		b.continued()
-	}
+	b.continued()
 	return b.list, nil
 }
 
 // segments puts segments together.
 type segments struct {
 	s    *segmenter
-	text string
+	text string // "": it is not known yet
 	list []Segment
 	at   int // the end of the last one
 
@@ -138,30 +152,37 @@ type segments struct {
 	last Segment
 }
 
-// add adds a stretch that ends at a place.
-func (b *segments) add(end int, from jinja.Origin) {
-	if end <= b.at {
+// Expect implements [jinja.RunTaker].
+func (b *segments) Expect(n int) { b.list = make([]Segment, 0, n) }
+
+// Take implements [jinja.RunTaker]: it adds a stretch of the rendered text.
+func (b *segments) Take(r jinja.Run) {
+	if r.Len == 0 {
 		return
 	}
-	own := from.Role == jinja.Literal || b.s.special(from.Path)
-	seg := ownSegment
-	if !own {
-		if b.path != from.Path {
-			b.path, b.last = from.Path, b.s.field(from.Path)
-		}
-		seg = b.last
+	if r.Role == jinja.Literal || b.s.special(r.Path) {
+		b.put(b.at+r.Len, ownSegment)
+		return
 	}
-	b.put(end, seg)
+	if b.path != r.Path {
+		b.path, b.last = r.Path, b.s.field(r.Path)
+	}
+	b.put(b.at+r.Len, b.last)
 }
 
 func (b *segments) put(end int, seg Segment) {
-	if n := len(b.list); n > 0 && b.list[n-1].Own == seg.Own && b.list[n-1].Path == seg.Path {
-		b.list[n-1].Text = b.text[b.list[n-1].Off:end]
-	} else if b.at < end {
-		seg.Off, seg.Text = b.at, b.text[b.at:end]
+	n := len(b.list)
+	if n == 0 || b.list[n-1].Own != seg.Own || b.list[n-1].Path != seg.Path {
+		if b.at == end {
+			return
+		}
+		seg.Off = b.at
 		b.list = append(b.list, seg)
+		n++
 	}
-	b.at = end
+	if b.at = end; b.text != "" {
+		b.list[n-1].Text = b.text[b.list[n-1].Off:end]
+	}
 }
 
 // continued adds the message that is continued, as the format spells it: the texts of the message,

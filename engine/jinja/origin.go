@@ -446,11 +446,13 @@ func (m *memory) publicRuns(runs []run, wanted func(Origin) bool) []Run {
 	}
 	out := make([]Run, len(runs))
 	for i := range runs {
-		r := &runs[i]
-		out[i] = Run{r.n, m.origin(r), !r.inexact}
+		out[i] = m.public(&runs[i])
 	}
 	return out
 }
+
+// public returns the exported form of a run.
+func (m *memory) public(r *run) Run { return Run{r.n, m.origin(r), !r.inexact} }
 
 func (m *memory) origin(r *run) Origin { return Origin{m.path(r.node), r.role, r.codec} }
 

@@ -113,8 +113,17 @@ type Options struct {
 	// End, where set, has RenderText return only the runs at the end of the text of whose origins
 	// it reports true.
 	End func(Origin) bool
+	// Taker, where set, gets the runs once all is rendered, for a caller that makes something else
+	// of them and keeps none.
+	Taker RunTaker
 	// Coverage records which branches are taken; nil: off
 	Coverage *Coverage
+}
+
+// RunTaker gets the runs of a text.
+type RunTaker interface {
+	Expect(n int) // is called first, with the number of runs
+	Take(Run)     // is called with each run, in order
 }
 
 // Template is a compiled template. It is immutable and safe for concurrent use.
@@ -279,6 +288,12 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	var text Text
 	if err == nil {
 		text.String = string(rt.out.buf)
+		if o.Taker != nil {
+			o.Taker.Expect(len(rt.out.runs))
+			for i := range rt.out.runs {
+				o.Taker.Take(rt.public(&rt.out.runs[i]))
+			}
+		}
 		if o.Origins || o.Fields {
 			text.Runs = rt.publicRuns(rt.out.runs, o.End)
 		}

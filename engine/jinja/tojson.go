@@ -124,6 +124,13 @@ func (j *encoder) value(v Value) error {
 	case String, Markup:
 		j.text(v)
 	case List, Tuple, Dict:
+		if field := v.prov.field(); j.on && field != nil { // all of the text is from there
+			j.on = false
+			err := j.container(v)
+			j.on = true
+			j.mark(start, field.run)
+			return err
+		}
 		return j.container(v)
 	case None:
 		j.put("null", leaf(v, JSON))
