@@ -79,6 +79,8 @@ API keys come from --keys or ` + serveKeysVariable + `, the upstream's key from 
 		flags.IntVar(&l.Waiting, "waiting", 1024, "let `N` more wait")
 		flags.DurationVar(&l.Wait, "wait", time.Minute, "the longest `TIME` to wait")
 		flags.DurationVar(&l.Answer, "timeout", 15*time.Minute, "the longest `TIME` of an answer")
+		flags.DurationVar(&l.Alive, "alive", 15*time.Second, "the `TIME` after which a client of a "+
+			"stream that hears nothing is sent an event without a meaning")
 		flags.DurationVar(&v.silence, "upstream-timeout", 2*time.Minute, "the longest `TIME` in "+
 			"which nothing comes from the upstream")
 		flags.Int64Var(&l.Body, "body", 16<<20, "the most `BYTES` of a request")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/ordered"
@@ -185,6 +186,9 @@ type completionWriter struct {
 	blocks   blocks
 	calls    int
 	dst      []byte
+
+	// halves are a chunk before and after the text of reasoning and of content.
+	halves [2][2]string
 }
 
 func (w *completionWriter) chunk(c chat.Chunk) { w.value(c.Value()) }
@@ -219,12 +223,29 @@ func (w *completionWriter) begun(b *block) {
 func (w *completionWriter) grown(b *block, text string) {
 	switch b.kind {
 	case reasoningBlock:
-		w.chunk(w.envelope.Chunk(chat.Delta{Reasoning: text}))
+		w.textChunk(0, text, chat.Delta{Reasoning: textMark})
 	case textBlock:
-		w.chunk(w.envelope.Chunk(chat.Delta{Content: text}))
+		w.textChunk(1, text, chat.Delta{Content: textMark})
 	default:
 		w.callChunk(b, chat.ToolCallDelta{Index: w.calls - 1, Arguments: text})
 	}
+}
+
+// textMark stands for the text of a chunk, in no name of an answer or a model.
+const textMark = "\uE000\uE001\uE000"
+
+// textChunk sends a chunk with a text. The chunks of an answer differ in nothing else, so that what
+// surrounds it is written once; marked is the delta with the mark for its text.
+func (w *completionWriter) textChunk(part int, text string, marked chat.Delta) {
+	if !w.a.Request.Stream {
+		return
+	}
+	h := &w.halves[part]
+	if h[0] == "" {
+		whole := string(event(nil, "", w.envelope.Chunk(marked).Value()))
+		h[0], h[1], _ = strings.Cut(whole, string(ordered.AppendQuoted(nil, textMark, false)))
+	}
+	w.dst = append(ordered.AppendQuoted(append(w.dst, h[0]...), text, false), h[1]...)
 }
 
 func (w *completionWriter) callChunk(b *block, c chat.ToolCallDelta) {
@@ -272,6 +293,8 @@ func (w *completionWriter) End(dst []byte, e End) []byte {
 	}
 	return w.dst
 }
+
+func (w *completionWriter) KeepAlive(dst []byte) []byte { return comment(dst) }
 
 func (w *completionWriter) Fail(dst []byte, r *Refusal) []byte {
 	_, body := ChatCompletions.Refuse(r)

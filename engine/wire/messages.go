@@ -437,6 +437,11 @@ func (w *messageWriter) End(dst []byte, e End) []byte {
 	return w.dst
 }
 
+// KeepAlive sends the protocol's own event for it, which may come anywhere.
+func (w *messageWriter) KeepAlive(dst []byte) []byte {
+	return event(dst, "ping", typed("ping"))
+}
+
 func (w *messageWriter) Fail(dst []byte, r *Refusal) []byte {
 	_, body := Messages.Refuse(r)
 	w.dst = dst

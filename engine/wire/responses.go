@@ -471,6 +471,8 @@ func (w *responseWriter) Whole(e End) ordered.Value {
 	return v
 }
 
+func (w *responseWriter) KeepAlive(dst []byte) []byte { return comment(dst) }
+
 func (w *responseWriter) Fail(dst []byte, r *Refusal) []byte {
 	w.dst = dst
 	w.send("response.failed", ordered.MemberOf("response", w.response("failed", nil).With("error",

@@ -159,6 +159,9 @@ type Writer interface {
 	Delta(dst []byte, d chat.Delta) []byte
 	// End ends the answer.
 	End(dst []byte, e End) []byte
+	// KeepAlive tells a client that an answer is still coming, between two other calls or before
+	// them. It may be called at the same time as any other method.
+	KeepAlive(dst []byte) []byte
 	// Fail ends an answer that cannot come to its end.
 	Fail(dst []byte, r *Refusal) []byte
 	// Whole returns the answer in one piece, after its last delta; End is not called then.
@@ -245,6 +248,9 @@ func text(key, s string) ordered.Member { return ordered.MemberOf(key, ordered.S
 func typed(kind string, more ...ordered.Member) ordered.Value {
 	return ordered.ObjectOf(append([]ordered.Member{text("type", kind)}, more...)...)
 }
+
+// comment appends a server-sent comment, which clients skip.
+func comment(dst []byte) []byte { return append(dst, ": keep-alive\n\n"...) }
 
 // event appends a server-sent event; the name is "" where the protocol gives its events none.
 func event(dst []byte, name string, data ordered.Value) []byte {

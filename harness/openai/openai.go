@@ -50,6 +50,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -279,31 +281,49 @@ func (c *Client) redact(text string) string {
 	return strings.ReplaceAll(text, c.key, "[API key]")
 }
 
-// watchdog ends a context when nothing was seen for a time, or when the whole takes too long.
+// watchdog ends a context when nothing was seen for a time, or when the whole takes too long. A
+// stream is seen with every token, so that this costs a look at the clock and no timer.
 type watchdog struct {
-	silence, total *time.Timer
-	limit          time.Duration
-	cancel         context.CancelCauseFunc
+	limit  time.Duration
+	begun  time.Time
+	last   atomic.Int64 // nanoseconds from the beginning to the last time that something was seen
+	total  *time.Timer
+	cancel context.CancelCauseFunc
+
+	mu      sync.Mutex
+	silence *time.Timer
 }
 
 func watched(ctx context.Context, l Limits) (context.Context, *watchdog) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	return ctx, &watchdog{
-		silence: time.AfterFunc(l.Silence,
-			func() { cancel(fmt.Errorf("%w: nothing came for %s", ErrSilent, l.Silence)) }),
+	w := &watchdog{limit: l.Silence, begun: time.Now(), cancel: cancel,
 		total: time.AfterFunc(l.Total, func() {
-			cancel(fmt.Errorf("%w: the answer "+
-				"takes more than %s", ErrSlow, l.Total))
-		}),
-		limit:  l.Silence,
-		cancel: cancel,
-	}
+			cancel(fmt.Errorf("%w: the answer takes more than %s", ErrSlow, l.Total))
+		})}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.silence = time.AfterFunc(l.Silence, w.look)
+	return ctx, w
 }
 
-func (w *watchdog) seen() { w.silence.Reset(w.limit) }
+// look ends the context, or waits for as long as the silence may still last.
+func (w *watchdog) look() {
+	left := w.limit - (time.Since(w.begun) - time.Duration(w.last.Load()))
+	if left <= 0 {
+		w.cancel(fmt.Errorf("%w: nothing came for %s", ErrSilent, w.limit))
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.silence.Reset(left)
+}
+
+func (w *watchdog) seen() { w.last.Store(int64(time.Since(w.begun))) }
 
 func (w *watchdog) stop() {
+	w.mu.Lock()
 	w.silence.Stop()
+	w.mu.Unlock()
 	w.total.Stop()
 	w.cancel(nil)
 }

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -182,25 +183,39 @@ type lineReader struct {
 }
 
 func (l *lineReader) next() (string, error) {
-	var line []byte
+	var line []byte // the part of a line that the buffer does not hold
 	for {
-		c, err := l.r.ReadByte()
-		if err != nil {
+		if _, err := l.r.Peek(1); err != nil {
 			return string(line), err
 		}
+		buffered, _ := l.r.Peek(l.r.Buffered())
 		if l.cr {
-			l.cr = false
-			if c == '\n' {
+			if l.cr = false; buffered[0] == '\n' {
+				l.r.Discard(1)
 				continue
 			}
 		}
-		if c == '\n' || c == '\r' {
-			l.cr = c == '\r'
-			return string(line), nil
+		end := bytes.IndexByte(buffered, '\n')
+		if end < 0 {
+			end = len(buffered)
 		}
-		if len(line) >= l.most {
+		if cr := bytes.IndexByte(buffered[:end], '\r'); cr >= 0 {
+			end = cr
+		}
+		if len(line)+end > l.most {
 			return "", fmt.Errorf("%w: a line of more than %d bytes", ErrTooLarge, l.most)
 		}
-		line = append(line, c)
+		if end == len(buffered) {
+			line = append(line, buffered...)
+			l.r.Discard(end)
+			continue
+		}
+		l.cr = buffered[end] == '\r'
+		whole := string(buffered[:end])
+		if line != nil {
+			whole = string(line) + whole
+		}
+		l.r.Discard(end + 1)
+		return whole, nil
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/goassay/assay/engine"
@@ -42,10 +43,13 @@ func (s *Server) answer(a *asked) error {
 		return err
 	}
 	t := &turn{s: s, a: a, job: job, parser: plan.NewParser(),
-		stops: stopper{stops: request.Stops},
+		control: http.NewResponseController(a.w),
+		stops:   stopper{stops: request.Stops},
 		writer: a.protocol.Writer(wire.Envelope{ID: id, Created: s.o.Now().Unix(),
 			Model: s.o.Names[0], Request: request, Sealer: s.o.Sealer})}
+	t.stayAlive()
 	result, err := s.o.Backend.Generate(ctx, job, t.take)
+	t.over()
 	switch {
 	case errors.Is(err, errStopped), errors.Is(err, errFull):
 		result.Cut = errors.Is(err, errFull)
@@ -81,6 +85,51 @@ type turn struct {
 	bytes  int
 	buffer []byte // events that are not sent yet
 	begun  bool   // the answer's first events are in the buffer, or sent
+
+	control *http.ResponseController
+	moved   time.Time // when the deadline for writing was set last
+
+	// Events that keep the connection alive come from a timer, between others.
+	mu    sync.Mutex // held while something is sent
+	alive *time.Timer
+	last  time.Time // when something went to the client
+	ended bool      // nothing comes from the timer any more
+}
+
+// stayAlive sends an event whenever a client has heard nothing for a time. Where that is before the
+// back end has begun, the answer begins to stream, and a later error is an event.
+func (t *turn) stayAlive() {
+	if !t.a.stream {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = time.Now()
+	t.alive = time.AfterFunc(t.s.o.Limits.Alive, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.ended {
+			return
+		}
+		left := t.s.o.Limits.Alive - time.Since(t.last)
+		if left <= 0 {
+			t.header()
+			if t.write(t.writer.KeepAlive(nil)) != nil {
+				return // the client is gone, which the back end hears of
+			}
+			left = t.s.o.Limits.Alive
+		}
+		t.alive.Reset(left)
+	})
+}
+
+// over ends the events of the timer.
+func (t *turn) over() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended = true; t.alive != nil {
+		t.alive.Stop()
+	}
 }
 
 // take reads a piece of the model's text.
@@ -89,15 +138,18 @@ func (t *turn) take(p Piece) error {
 		t.prompt = p.Prompt
 	}
 	if p.Text == nil { // the model has begun: the client may know
-		if t.a.stream {
-			return t.header()
+		if !t.a.stream {
+			return nil
 		}
-		return nil
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.header()
+		return t.write(nil)
 	}
 	t.begin()
 	t.pieces++
 	t.bytes += len(p.Text)
-	if t.a.first == 0 {
+	if t.pieces == 1 {
 		t.a.first = t.s.o.Now().Sub(t.a.begun)
 		t.s.metrics.first(t.a)
 	}
@@ -142,15 +194,17 @@ func (t *turn) begin() {
 	}
 }
 
-// header sends the header of a stream.
-func (t *turn) header() error {
+// header makes the header of a stream, unless it is made.
+func (t *turn) header() {
+	if t.a.sent {
+		return
+	}
 	h := t.a.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // nginx: pass events on as they come
 	t.a.sent = true
 	t.a.w.WriteHeader(http.StatusOK)
-	return t.send(nil)
 }
 
 // flush sends the events in the buffer, unless another piece is there already.
@@ -166,13 +220,26 @@ func (t *turn) flush(more bool) error {
 // maxBuffer bounds the events that wait for others, in bytes.
 const maxBuffer = 16 << 10
 
+// send sends events.
 func (t *turn) send(events []byte) error {
-	control := http.NewResponseController(t.a.w)
-	control.SetWriteDeadline(time.Now().Add(t.s.o.Limits.Write))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.write(events)
+}
+
+// write sends events; the caller holds the lock.
+func (t *turn) write(events []byte) error {
+	// a deadline is a timer: it moves four times in its length, and not with every token
+	now := time.Now()
+	t.last = now
+	if now.Sub(t.moved) > t.s.o.Limits.Write/4 {
+		t.moved = now
+		t.control.SetWriteDeadline(now.Add(t.s.o.Limits.Write))
+	}
 	if _, err := t.a.w.Write(events); err != nil {
 		return err
 	}
-	return control.Flush()
+	return t.control.Flush()
 }
 
 // finish closes the parser.

@@ -33,6 +33,11 @@
 // A line for each request: protocol, status, tokens, times. No text of a request or an answer,
 // unless [Options.LogText] says so.
 //
+// # Silence
+//
+// While a model reads a long prompt nothing comes. Clients and proxies that would give up hear of
+// it by events that mean nothing: comments, and ping in Messages.
+//
 // # Stability
 //
 // This package may change with every release; package engine lists the stable ones.
@@ -118,6 +123,7 @@ type Limits struct {
 	Wait     time.Duration // the longest of them; 1 minute
 	Answer   time.Duration // of an answer; 15 minutes
 	Write    time.Duration // in which a client takes nothing; 30 seconds
+	Alive    time.Duration // in which a client of a stream hears nothing; 15 seconds
 	Text     int           // of an answer, in bytes; 16 MiB
 	MaxTime  time.Duration // of a readiness check; 5 seconds
 	MaxToken int           // tokens of an answer whose request states no bound; 0: as many as fit
@@ -132,6 +138,7 @@ func (l Limits) orDefault() Limits {
 	l.Wait = cmp.Or(l.Wait, time.Minute)
 	l.Answer = cmp.Or(l.Answer, 15*time.Minute)
 	l.Write = cmp.Or(l.Write, 30*time.Second)
+	l.Alive = cmp.Or(l.Alive, 15*time.Second)
 	l.Text = cmp.Or(l.Text, 16<<20)
 	l.MaxTime = cmp.Or(l.MaxTime, 5*time.Second)
 	return l

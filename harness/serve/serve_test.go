@@ -392,3 +392,65 @@ func b2i(b bool) int {
 	}
 	return 0
 }
+
+// TestAlive lets a model be slow: clients hear of it by events that mean nothing, also before the
+// upstream has begun, and read the same answer.
+func TestAlive(t *testing.T) {
+	up := &servetest.Upstream{Dialect: "llama-server", Write: agent(t), Pause: 2 * time.Millisecond}
+	slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/completions" {
+			time.Sleep(50 * time.Millisecond)
+		}
+		up.ServeHTTP(w, r)
+	})
+	url := start(t, "qwen3", slow, func(o *serve.Options) {
+		o.Limits.Alive = 5 * time.Millisecond
+	}, openai.Limits{})
+	client, err := openai.New(url, "", openai.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range wire.All {
+		body := fmt.Sprintf(requests[p.Path()], `, "stream": true`)
+		_, text := post(t, url+p.Path(), body)
+		mark := ": keep-alive\n\n"
+		if p == wire.Messages {
+			mark = "event: ping\ndata: {\"type\":\"ping\"}\n\n"
+		}
+		if n := strings.Count(text, mark); n < 3 || !strings.HasPrefix(text, mark) {
+			t.Errorf("%s: %d events while nothing comes: %s", p.Name(), n, text)
+		}
+		st, _, err := client.Stream(t.Context(), p.Path(), []byte(body))
+		if err != nil || st == nil {
+			t.Fatal(st, err)
+		}
+		r := p.Reader()
+		for _, e := range st.Events {
+			r.Event(e.Name, e.Data)
+		}
+		if st.Done {
+			r.Mark()
+		}
+		if a := r.End(); len(a.Faults) > 0 || !a.Whole || len(a.Message.ToolCalls) != 2 {
+			t.Errorf("%s: %+v", p.Name(), a)
+		}
+	}
+	// an error that comes afterwards is an event
+	broken := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/completions" {
+			time.Sleep(50 * time.Millisecond)
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		up.ServeHTTP(w, r)
+	})
+	url = start(t, "qwen3", broken, func(o *serve.Options) {
+		o.Limits.Alive = 5 * time.Millisecond
+	}, openai.Limits{})
+	for _, p := range wire.All {
+		status, text := post(t, url+p.Path(), fmt.Sprintf(requests[p.Path()], `, "stream": true`))
+		if status != http.StatusOK || !strings.Contains(text, "the upstream") {
+			t.Errorf("%s: %d %s", p.Name(), status, text)
+		}
+	}
+}
