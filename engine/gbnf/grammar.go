@@ -36,7 +36,7 @@
 //
 // # Errors
 //
-// [Parse] returns a [source.Error] or a [source.List]; [Grammar.Validate] and [Builder.Grammar]
+// [Parse] returns a [source.Error]; [Grammar.Validate] and [Builder.Grammar]
 // return an error that names the rule.
 //
 // # Stability

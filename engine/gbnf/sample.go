@@ -1,7 +1,6 @@
 package gbnf
 
 import (
-	"errors"
 	"fmt"
 	"math/rand"
 	"strings"
@@ -77,118 +76,6 @@ func Minimal(g *Grammar) (string, error) {
 	}
 	s.times = func(_ *writer, e Element, _ int) int { return e.Min }
 	return s.write()
-}
-
-// Lengths returns the length of the shortest and of the longest sentence, in characters; the latter
-// is [Unlimited] where there is none or rules are recursive.
-func Lengths(g *Grammar) (lo, hi int, err error) {
-	text, err := Minimal(g)
-	if err != nil {
-		return 0, 0, err
-	}
-	l := newLengths(g)
-	if hi = l.rule(l.index[Root]); hi >= infinite {
-		hi = Unlimited
-	}
-	return utf8.RuneCountInString(text), hi, nil
-}
-
-// Maximal returns a longest sentence of a grammar that has one.
-func Maximal(g *Grammar) (string, error) {
-	s, err := newSampler(g)
-	if err != nil {
-		return "", err
-	}
-	l := newLengths(g)
-	if hi := l.rule(s.index[Root]); hi >= infinite {
-		return "", errors.New("grammar: there is no longest sentence")
-	} else if hi > maxSentence {
-		return "", fmt.Errorf("grammar: the longest sentence has %d "+
-			"characters, more than %d", hi, maxSentence)
-	}
-	s.pick = func(_ *writer, alts []Alternate, _ int) int {
-		best, which := -1, 0
-		for i, alt := range alts {
-			if n := l.sequence(alt); n > best {
-				best, which = n, i
-			}
-		}
-		return which
-	}
-	s.times = func(_ *writer, e Element, _ int) int {
-		if e.Max == Unlimited { // of the empty text
-			return e.Min
-		}
-		return e.Max
-	}
-	return s.write()
-}
-
-// lengths computes the longest sentence of every rule; infinite where there is none.
-type lengths struct {
-	g     *Grammar
-	index map[string]int
-	known []int // 0: not yet, -1: being computed, else the length plus one
-}
-
-func newLengths(g *Grammar) *lengths {
-	l := &lengths{g: g, index: make(map[string]int, len(g.Rules)), known: make([]int, len(g.Rules))}
-	for i, r := range g.Rules {
-		l.index[r.Name] = i
-	}
-	return l
-}
-
-func (l *lengths) rule(i int) int {
-	switch known := l.known[i]; {
-	case known > 0:
-		return known - 1
-	case known < 0:
-		return infinite
-	}
-	l.known[i] = -1
-	n := l.alts(l.g.Rules[i].Alts)
-	l.known[i] = n + 1
-	return n
-}
-
-func (l *lengths) alts(alts []Alternate) int {
-	n := 0
-	for _, alt := range alts {
-		n = max(n, l.sequence(alt))
-	}
-	return n
-}
-
-func (l *lengths) sequence(alt Alternate) int {
-	n := 0
-	for _, e := range alt {
-		n = min(n+l.element(e), infinite)
-	}
-	return n
-}
-
-func (l *lengths) element(e Element) int {
-	switch e.Kind {
-	case Literal:
-		return utf8.RuneCountInString(e.Text)
-	case Token:
-		return utf8.RuneCountInString(e.Text)
-	case Ref:
-		return l.rule(l.index[e.Text])
-	case Group:
-		return l.alts(e.Alts)
-	case Repeat:
-		n := l.alts(e.Alts)
-		switch {
-		case n == 0 || e.Max == 0:
-			return 0
-		case e.Max == Unlimited || n > infinite/e.Max:
-			return infinite
-		}
-		return n * e.Max
-	}
-	return 1
 }
 
 // writer holds a sentence while it is written.

@@ -210,7 +210,7 @@ func (l *lowering) text(s *schema.Schema, bare bool) Element {
 	}
 	if quote := l.codec.Quote; quote != "" {
 		return b.Seq(b.Lit(quote),
-			b.until("text", []string{quote}, s.MinLength, s.MaxLength, false), b.Lit(quote))
+			b.until([]string{quote}, s.MinLength, s.MaxLength), b.Lit(quote))
 	}
 	return l.quoted(func(c coder) Element { return b.Repeat(c.char(), s.MinLength, s.MaxLength) })
 }
@@ -236,7 +236,7 @@ func (l *lowering) bareText(lo, hi int) Element {
 	if l.codec.Entity {
 		return l.b.Repeat(l.b.Rule("entity-char", l.rawCoder(nil, true).class(everything)), lo, hi)
 	}
-	return l.b.until("text", l.codec.Stops, lo, hi, false)
+	return l.b.until(l.codec.Stops, lo, hi)
 }
 
 // bareWord is a text as it stands without quotes.

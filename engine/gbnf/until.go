@@ -9,29 +9,21 @@ import (
 // the markers, one rule for each of its states from which no marker has been found, with the
 // characters of every transition as a class.
 func (b *Builder) Until(markers ...string) Element {
-	return b.until("text", markers, 0, Unlimited, false)
-}
-
-// Through matches a text up to and including the first occurrence of any marker.
-func (b *Builder) Through(markers ...string) Element {
-	return b.until("through", markers, 0, Unlimited, true)
+	return b.until(markers, 0, Unlimited)
 }
 
 // maxCounted bounds the rules spent on text that stops at markers and has a length, in automaton
 // states times counts.
 const maxCounted = 512
 
-// until matches a text without markers of lo to hi characters, or one that ends with its first
-// marker. Where counting takes too many rules, the length is left out.
-func (b *Builder) until(name string, markers []string, lo, hi int, through bool) Element {
+// until matches a text without markers of lo to hi characters. Where counting takes too many rules,
+// the length is left out.
+func (b *Builder) until(markers []string, lo, hi int) Element {
 	markers = slices.DeleteFunc(slices.Clone(markers), func(m string) bool { return m == "" })
 	if len(markers) == 0 {
-		if through {
-			return b.Never()
-		}
 		return b.Repeat(b.Any(), lo, hi)
 	}
-	if len(markers) == 1 && !through && lo == 0 && hi == Unlimited && len([]rune(markers[0])) == 1 {
+	if len(markers) == 1 && lo == 0 && hi == Unlimited && len([]rune(markers[0])) == 1 {
 		return b.Repeat(b.Class(runes(markers[0]), true), 0, Unlimited)
 	}
 	ac := newAutomaton(markers)
@@ -44,9 +36,6 @@ func (b *Builder) until(name string, markers []string, lo, hi int, through bool)
 	}
 	key := strings.Join(markers, "\x00") +
 		Element{Kind: Repeat, Alts: []Alternate{{Element{Kind: Any}}}, Min: lo, Max: hi}.String()
-	if through {
-		key += "through"
-	}
 	if e, ok := b.untils[key]; ok {
 		return e
 	}
@@ -59,7 +48,7 @@ func (b *Builder) until(name string, markers []string, lo, hi int, through bool)
 	var order []place
 	visit := func(s, n int) Element {
 		if refs[s][n].Kind == Never {
-			refs[s][n] = b.Declare(name)
+			refs[s][n] = b.Declare("text")
 			order = append(order, place{s, n})
 		}
 		return refs[s][n]
@@ -71,16 +60,13 @@ func (b *Builder) until(name string, markers []string, lo, hi int, through bool)
 		if n < top || hi == Unlimited {
 			next := min(n+1, top)
 			for _, t := range ac.transitions(s) {
-				class := b.Class(t.ranges, t.negated)
-				switch {
-				case !ac.states[t.to].found:
-					choices = append(choices, b.Seq(class, visit(t.to, next)))
-				case through:
-					choices = append(choices, class)
+				if !ac.states[t.to].found {
+					choices = append(choices,
+						b.Seq(b.Class(t.ranges, t.negated), visit(t.to, next)))
 				}
 			}
 		}
-		if n >= lo && !through {
+		if n >= lo {
 			choices = append(choices, b.Empty())
 		}
 		b.Define(refs[s][n], b.Alt(choices...))

@@ -24,7 +24,6 @@ package source
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -201,31 +200,4 @@ func Detail(err error) string {
 		}
 	}
 	return err.Error()
-}
-
-// maxErrors bounds the errors that [List] prints; the rest is counted.
-const maxErrors = 20
-
-// List is several problems of one text, sorted by place. It prints one a line, at most 20, then how
-// many more.
-type List []*Error
-
-// Sort orders the list by offset; equal offsets keep their order.
-func (l List) Sort() {
-	slices.SortStableFunc(l, func(a, b *Error) int { return a.Off - b.Off })
-}
-
-func (l List) Error() string {
-	var b strings.Builder
-	for i, e := range l {
-		if i == maxErrors {
-			fmt.Fprintf(&b, "\nand %d more", len(l)-i)
-			break
-		}
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(e.Error())
-	}
-	return b.String()
 }

@@ -40,19 +40,6 @@ func TestExcerptIsHarmless(t *testing.T) {
 	}
 }
 
-func TestList(t *testing.T) {
-	src := source.New("f", strings.Repeat("x\n", 30))
-	var l source.List
-	for i := range 25 {
-		l = append(l, source.Errorf(src, 50-2*i, "bad"))
-	}
-	l.Sort()
-	lines := strings.Split(l.Error(), "\n")
-	if lines[0] != "f:2:1: bad" || lines[len(lines)-1] != "and 5 more" || len(lines) != 21 {
-		t.Errorf("got %d lines, first %q, last %q", len(lines), lines[0], lines[len(lines)-1])
-	}
-}
-
 // TestPositions holds the position of each offset of long texts to its definition: the line feeds
 // before it, and the runes between the last one and it.
 func TestPositions(t *testing.T) {
