@@ -68,7 +68,7 @@ type finder = rule.Finder[where]
 var rules = slices.Concat(compileRules, proofRules, templateRules, inputRules, historyRules,
 	valueRules, turnRules, needleRules, refusalRules, fidelityRules, switchRules, loopRules,
 	injectionRules, literalRules, testedRules, markerRules, fieldRules, instructionRules, stepRules,
-	listRules, stateRules, suppressionRules, costRules)
+	listRules, stateRules, assignedRules, suppressionRules, costRules)
 
 // Rules returns the declarations of all rules, in the order of their ids.
 func Rules() []rule.Rule {

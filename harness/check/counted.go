@@ -5,7 +5,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
@@ -52,7 +55,7 @@ func (t *talked) numbered(from, to int) map[string][]int {
 			continue
 		}
 		before := own[from:start]
-		before = before[strings.LastIndexByte(before, 0)+1:]
+		before = before[strings.LastIndexAny(before, "\x00\n")+1:]
 		found[before] = append(found[before], n)
 	}
 	return found
@@ -95,6 +98,15 @@ func checkCounted(s *Subject, find finder) {
 			}
 		}
 	}
+	for before, numbers := range t.numbered(start, end) {
+		if len(numbers) == 3 && numbers[1] == numbers[0]+1 && len(before) >= shortest &&
+			strings.Contains(t.own()[end:], before) && t.numbered(end, len(t.text))[before] == nil {
+			at := end + strings.Index(t.own()[end:], before)
+			find(t.at(at), "calls are numbered, and their results have no number: %s",
+				report.Quote(t.text, at+len(before)))
+			return
+		}
+	}
 	if counted[0] && counted[1] && first[0] != first[1] {
 		find(t.at(last), "the first call has the number %d, and its result %d: %s", first[0],
 			first[1], report.Quote(t.text, last))
@@ -122,6 +134,7 @@ func checkReasoningWritten(s *Subject, find finder) {
 	if !s.heard(find) {
 		return
 	}
+	s.checkReasoningFields(find)
 	type field struct {
 		read, written int
 		at            where
@@ -165,12 +178,49 @@ func checkReasoningWritten(s *Subject, find finder) {
 	}
 }
 
+// checkReasoningFields gives reasoning in each field of its own, unfitted. Where one of them is
+// written and another one is looked for and dropped, a client that uses that one loses it.
+func (s *Subject) checkReasoningFields(find finder) {
+	written := map[string]bool{}
+	dropped := map[string]where{}
+	for _, field := range chat.ReasoningFields {
+		thought := ordered.Str("REASONNEEDLE")
+		for _, messages := range [][]ordered.Value{
+			talk(userTurn, callTurn.With(field, thought), resultTurn),
+			talk(userTurn, answerTurn.With(field, thought))} {
+			in := chattemplate.Input{Messages: messages, Tools: s.tools(),
+				Kwargs: s.Template.Caps().Needs.Bound}
+			o, err := s.Template.ChatTemplate().Observe(in)
+			r, read := o.Trace.Reading("messages[1]." + field)
+			switch {
+			case err != nil:
+			case strings.Contains(o.String, "REASONNEEDLE"):
+				written[field] = true
+			case read && (r.Value || r.Tested):
+				dropped[field] = where(r.Last)
+			}
+		}
+	}
+	for _, field := range chat.ReasoningFields {
+		if at, ok := dropped[field]; ok && !written[field] && len(written) > 0 {
+			find(at, "reasoning that comes as %s is looked for and dropped", field)
+		}
+	}
+}
+
+// beginsMarked reports whether a marker stands at the start of a prompt, after BOS.
+func beginsMarked(t *talked) bool {
+	text := strings.TrimLeft(strings.TrimPrefix(t.text, t.t.BOS), " \n")
+	at, _, ok := nextMarker(text, 0)
+	return ok && at == 0
+}
+
 // checkStart compares the starts of prompts.
 func checkStart(s *Subject, find finder) {
 	if !s.Template.Caps().Tools || !s.heard(find) {
 		return
 	}
-	start, n := "", 0
+	start, n, marked := "", 0, true
 	for _, t := range s.talks() {
 		if t.err != nil || len(t.in.Tools) > 0 {
 			continue
@@ -179,6 +229,17 @@ func checkStart(s *Subject, find finder) {
 			start = t.text
 		}
 		start = commonPrefix(start, t.text)
+		marked = marked && beginsMarked(t)
+	}
+	if n >= few && marked {
+		for _, t := range s.talks() {
+			if t.err != nil || len(t.in.Tools) == 0 || t.text == "" || beginsMarked(t) {
+				continue
+			}
+			find(t.at(0), "a prompt with tools begins with no marker, and all without do: "+
+				"%s\nconversation: %s", report.Quote(t.text, 0), t.Name)
+			return
+		}
 	}
 	if n < few || start == "" {
 		return

@@ -90,7 +90,29 @@ func (s *Subject) doublyQuoted() bool {
 	return ok && slices.ContainsFunc(history.pieces, func(p piece) bool { return p.quote == '"' })
 }
 
+// checkSpellings compares the two forms of arguments: what is JSON in one of them, or in the object
+// around them, is JSON in the other.
+func (s *Subject) checkSpellings(find finder) {
+	object, err := s.withArguments(objectArguments)
+	const python = `{'city': 'CITYNEEDLE'`
+	if err != nil || !object.has(python) {
+		return
+	}
+	text, err := s.withArguments(stringArguments)
+	switch {
+	case err == nil && text.has(`{"city": "CITYNEEDLE"`):
+		find(object.of(python), "arguments that come as an object are printed as Python does, and "+
+			"those that come as text as JSON: %s", object.quote(python))
+	case s.doublyQuoted():
+		find(object.of(python), "arguments are printed as Python does, in an object that is JSON "+
+			"otherwise: %s", object.quote(python))
+	}
+}
+
 func checkPython(s *Subject, find finder) {
+	if s.Template.Caps().ToolCalls {
+		s.checkSpellings(find)
+	}
 	arguments := true // where the format has no code of its own
 	for _, c := range s.Template.Analysis().Format.Calls {
 		python := c.Body.Kind > format.BodyTagged || c.Object != nil && c.Object.Quote == '\''

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
@@ -316,5 +317,28 @@ func checkTyped(s *Subject, find finder) {
 	prompt, err := s.raw(talk(userParts), false)
 	if err == nil && prompt.has("USERNEEDLE") && (prompt.has("'type'") || prompt.has(`"type"`)) {
 		find(prompt.of("USERNEEDLE"), "a list of parts is printed: %s", prompt.quote("USERNEEDLE"))
+	}
+	s.checkPartsPrinted(find)
+}
+
+// checkPartsPrinted looks for parts of content, images say, that are printed as values.
+func (s *Subject) checkPartsPrinted(find finder) {
+	if !s.Template.Caps().TypedContent {
+		return // a list of parts is printed as a whole
+	}
+	for _, t := range s.talks() {
+		if t.err != nil {
+			continue
+		}
+		at := 0
+		for _, r := range t.o.Runs {
+			if r.Role == jinja.Structure && strings.Contains(r.Path, ".content[") &&
+				messageOf(r) >= 0 && t.kinds[messageOf(r)] == conversation.Question {
+				find(t.at(at), "a part of the content is printed as a value: %s\nconversation: %s",
+					report.Quote(t.text, at), t.Name)
+				return
+			}
+			at += r.Len
+		}
 	}
 }

@@ -89,6 +89,7 @@ const maxSpelled, maxShown = 100, 1_000
 // instructions show another spelling.
 func checkInstructions(s *Subject, find finder) {
 	s.checkSpoken(find)
+	s.checkHalved(find)
 	c := s.Template.Caps()
 	if !c.ToolCalls || !c.Tools {
 		return
@@ -196,6 +197,45 @@ func (s *Subject) checkSpoken(find finder) {
 				find(t.at(m.at), "the instructions speak of %s and not of its other half: "+
 					"%s\nconversation: %s", jsonString(t.text[m.at:m.to]),
 					report.Quote(t.text, m.at), t.Name)
+				return
+			}
+		}
+	}
+}
+
+// checkHalved looks for the same words around a pair of markers and around a half of one.
+func (s *Subject) checkHalved(find finder) {
+	type words struct{ before, after string }
+	for _, p := range s.preambles() {
+		pairs, halves := map[words]bool{}, map[words]marker{}
+		var order []words
+		found := markersOf(p.own)
+		for i := 0; i < len(found); i++ {
+			m, to := found[i], found[i].to
+			pair := i+1 < len(found) && found[i+1].at == to && found[i+1].key == m.key &&
+				found[i+1].side == closing
+			if pair {
+				to = found[i+1].to
+			}
+			before, after := strings.Fields(p.own[max(0, m.at-longest):m.at]),
+				strings.Fields(p.own[to:min(len(p.own), to+longest)])
+			if !m.spoken || len(before) == 0 || len(after) < 2 {
+				continue
+			}
+			around := words{before[len(before)-1], after[0] + " " + after[1]}
+			if pair {
+				pairs[around] = true
+				i++
+			} else if _, known := halves[around]; !known {
+				halves[around] = m
+				order = append(order, around)
+			}
+		}
+		for _, around := range order {
+			if m := halves[around]; pairs[around] {
+				find(p.in.at(m.at), "the instructions speak of %s alone where they speak of both "+
+					"halves of another marker in the same words: %s\nconversation: %s",
+					jsonString(p.own[m.at:m.to]), report.Quote(p.in.text, m.at), p.in.Name)
 				return
 			}
 		}

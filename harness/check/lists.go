@@ -3,13 +3,16 @@ package check
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/harness/conversation"
 	"github.com/goassay/assay/harness/report"
 	"github.com/goassay/assay/harness/rule"
 )
@@ -28,6 +31,18 @@ var listRules = []lookout{
 		Damage: "The model looks for the tools between the markers and finds none; they stand " +
 			"elsewhere.",
 		Fix: "Write the tools between the two markers."}, Group: groupLint, Find: checkEmptyPair},
+	{Rule: rule.Rule{ID: "A130", Name: "value-missing", Severity: rule.Warning,
+		Short:  "The template writes a key of JSON and no value.",
+		Damage: "The model reads JSON that is none, and writes it so.",
+		Fix:    "Write the value with tojson, and null or an empty string where there is none."},
+		Group: groupLint, Find: checkValues},
+	{Rule: rule.Rule{ID: "A131", Name: "tools-wrapped-unread", Severity: rule.Warning,
+		Short: "The template reads a tool's name from the tool itself; clients send it within " +
+			"function.",
+		Damage: "With tools as OpenAI's API has them a request fails, or the model reads of tools " +
+			"without names, unless the server unwraps them.",
+		Fix: "{% set function = tool.function or tool %}, and read from that."},
+		Group: groupLint, Find: checkWrapped},
 }
 
 // alike are three tools that differ in nothing but their names.
@@ -104,7 +119,80 @@ func checkTools(s *Subject, find finder) {
 		default:
 			l.array(find)
 			l.glued(find)
+			l.enclosed(find)
 		}
+	}
+	s.checkWithin(find)
+}
+
+// opener returns the element that opens right before the first tool.
+func (l list) opener() (marker, bool) {
+	var open marker
+	for m := range l.markers() {
+		if m.to <= l.tools[0].from {
+			open = m
+		}
+	}
+	element := open.side == alone && open.to > 0 && !open.spoken && l.text[open.at] == '<' &&
+		asciiLetter(l.text[open.at+1])
+	each := strings.Contains(l.text[l.tools[0].to:l.tools[1].from], l.text[open.at:open.to])
+	return open, element && !each &&
+		strings.Trim(l.text[open.to:l.tools[0].from], " \n[{\"") == ""
+}
+
+// enclosed asks whether the element that opens right before the first tool ends after the last one.
+func (l list) enclosed(find finder) {
+	open, ok := l.opener()
+	if !ok {
+		return
+	}
+	last := l.tools[2].to
+	for m := range l.markers() {
+		if m.key != open.key || m.at < last {
+			continue
+		}
+		if m.side != closing {
+			break // it opens again, and was never closed
+		}
+		if rest := l.own()[last:m.at]; strings.ContainsFunc(rest, unicode.IsLetter) {
+			find(l.at(last+strings.IndexFunc(rest, unicode.IsLetter)), "text stands between the "+
+				"last tool and %s: %s", jsonString(l.text[m.at:m.to]),
+				report.Quote(l.text, m.at))
+		}
+		return
+	}
+	find(l.at(open.at), "%s opens the list of tools, and nothing closes it: %s",
+		jsonString(l.text[open.at:open.to]), report.Quote(l.text, last))
+}
+
+// checkWithin asks whether a system message stands inside the list of tools.
+func (s *Subject) checkWithin(find finder) {
+	if !s.Template.Caps().SystemRole {
+		return
+	}
+	lists := s.listed()
+	if len(lists) == 0 {
+		return
+	}
+	open, ok := lists[0].opener()
+	t, err := s.observed(talk(s.systemTurn(), userTurn), true, true)
+	if !ok || err != nil {
+		return
+	}
+	at := strings.Index(t.text, "SYSTEMNEEDLE")
+	var before, after marker // the last markers of the list before the text, the next one after it
+	for m := range t.markers() {
+		switch {
+		case m.key != open.key || m.spoken:
+		case m.at < at:
+			before = m
+		case after.to == 0:
+			after = m
+		}
+	}
+	if at >= 0 && before.to > 0 && before.side != closing && after.side == closing {
+		find(t.at(at), "a system message stands inside the list of tools: %s",
+			report.Quote(t.text, at))
 	}
 }
 
@@ -112,6 +200,10 @@ func checkTools(s *Subject, find finder) {
 func (l list) array(find finder) {
 	first, last := l.tools[0].from, l.tools[2].to
 	before, after := l.text[:first], l.text[last:]
+	if at := emptyBefore.FindStringIndex(before); at != nil && l.own()[at[0]] == '[' {
+		find(l.at(at[0]), "an empty array stands before the tools: %s", report.Quote(l.text, at[0]))
+		return
+	}
 	open := strings.LastIndexByte(before, '[')
 	opened := open >= 0 && listStart(before[open+1:])
 	end := strings.IndexByte(after, ']')
@@ -158,9 +250,13 @@ func (l list) glued(find finder) {
 		first = at
 	}
 	last += len(l.text[last:]) - len(strings.TrimLeft(l.text[last:], `}"`))
+	// so may brackets be, of a list that is printed as a whole
+	if at := len(strings.TrimRight(l.text[:first], "[ \n")); at < first && l.own()[at] == 0 {
+		first = at
+	}
 	before, _ := utf8.DecodeLastRuneInString(l.text[:first])
 	after, _ := utf8.DecodeRuneInString(l.text[last:])
-	object := strings.HasPrefix(l.text[first:], "{")
+	object := strings.HasPrefix(strings.TrimLeft(l.text[first:], "[ \n"), "{")
 	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	switch {
 	case object && (word(before) || before == '.'):
@@ -172,9 +268,67 @@ func (l list) glued(find finder) {
 	}
 }
 
+// answers reports whether an answer's text is the next that a prompt has of a message: reasoning
+// that is not there may well leave its markers.
+func (t *talked) answers(off int) bool {
+	for i, span := range t.spans {
+		if span.to > 0 && span.from >= off {
+			return t.kinds[i] == conversation.Answer
+		}
+	}
+	return false
+}
+
+// checkHollow looks for two markers that belong together, in turns before the last message, with
+// nothing between them in any conversation.
+func (s *Subject) checkHollow(find finder) {
+	type pair struct {
+		empty int
+		full  bool
+		in    *talked
+		first marker
+		end   int
+	}
+	pairs := map[string]*pair{}
+	var keys []string
+	for _, t := range s.talks() {
+		if t.err != nil {
+			continue
+		}
+		found, own, tail := slices.Collect(t.markers()), t.own(), t.tail()
+		for i, m := range found {
+			if m.side == closing || m.spoken || m.at >= tail {
+				continue
+			}
+			p := pairs[m.key]
+			if p == nil {
+				p = &pair{in: t, first: m}
+				pairs[m.key] = p
+				keys = append(keys, m.key)
+			}
+			if i+1 < len(found) && found[i+1].key == m.key && found[i+1].side == closing &&
+				strings.TrimSpace(own[m.to:found[i+1].at]) == "" && !t.answers(found[i+1].to) {
+				if p.empty++; p.empty == 1 {
+					p.in, p.first, p.end = t, m, found[i+1].to
+				}
+			} else {
+				p.full = true
+			}
+		}
+	}
+	for _, key := range keys {
+		if p := pairs[key]; !p.full && p.empty >= enough {
+			find(p.in.at(p.first.at), "nothing stands between %s and its other half, in any "+
+				"conversation: %s\nconversation: %s", jsonString(p.in.text[p.first.at:p.first.to]),
+				report.Quote(p.in.text, p.end), p.in.Name)
+		}
+	}
+}
+
 // checkEmptyPair looks for two markers that belong together with nothing between, before the first
 // message.
 func checkEmptyPair(s *Subject, find finder) {
+	s.checkHollow(find)
 	if !s.Template.Caps().Tools {
 		return
 	}
@@ -207,5 +361,46 @@ func checkEmptyPair(s *Subject, find finder) {
 	}
 }
 
+// emptyBefore is an empty array at the end of a text.
+var emptyBefore = regexp.MustCompile(`\[\s*\]\s*$`)
+
 // emptyArray is an array over several lines with nothing in it.
 var emptyArray = regexp.MustCompile(`(?m)^\[\s*\n\s*\]$`)
+
+// noValue are the texts of keys without a value.
+var noValue = []string{`": }`, `": ,`, `":}`, `":,`, `": ]`}
+
+func checkValues(s *Subject, find finder) {
+	for _, t := range s.talks() {
+		if t.err != nil {
+			continue
+		}
+		own := t.own()
+		for _, text := range noValue {
+			if at := strings.Index(own, text); at >= 0 {
+				find(t.at(at), "a key has no value: %s\nconversation: %s",
+					report.Quote(t.text, at), t.Name)
+				return
+			}
+		}
+	}
+}
+
+// checkWrapped renders unfitted: the engine unwraps tools, and others do not.
+func checkWrapped(s *Subject, find finder) {
+	if !s.Template.Caps().Needs.Tool.Flat {
+		return
+	}
+	in := chattemplate.Input{Messages: talk(userTurn), Generate: true,
+		Kwargs: s.Template.Caps().Needs.Bound}
+	for _, tool := range called() {
+		in.Tools = append(in.Tools, tool.Wire())
+	}
+	p, err := s.render(in)
+	switch {
+	case err != nil:
+		find(nowhere, "tools as OpenAI's API has them are refused: %w", err)
+	case !p.has("get_weather"):
+		find(p.near("get_weather"), "of tools as OpenAI's API has them the names are missing")
+	}
+}

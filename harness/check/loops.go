@@ -42,6 +42,13 @@ var stepRules = []lookout{
 		Damage: "The model cannot tell a web page that a tool read from its user's wishes.",
 		Fix:    "Give results a role or a marker of their own."}, Group: groupLint,
 		Find: checkResultRole},
+	{Rule: rule.Rule{ID: "A129", Name: "result-unnamed", Severity: rule.Warning,
+		Short: "A tool's result without the function's name, as OpenAI's API has it, is refused, " +
+			"or its call's id or a word stands for the name.",
+		Damage: "Clients send the id of the call alone: the model reads the result of a function " +
+			"that does not exist.",
+		Fix: "Look the name up: go through the calls before for the one whose id is " +
+			"tool_call_id."}, Group: groupLint, Find: checkResultNamed},
 }
 
 // checkForms renders unfitted: the engine gives the form that the template takes, and others do
@@ -178,8 +185,7 @@ func (s *Subject) checkArray(find finder, t *talked, at [3]int) {
 	if open < 0 {
 		return
 	}
-	rest := t.text[at[2]:]
-	end := strings.IndexByte(rest, ']')
+	end := strings.IndexByte(t.text[at[2]:], ']')
 	if end < 0 {
 		return
 	}
@@ -191,19 +197,18 @@ func (s *Subject) checkArray(find finder, t *talked, at [3]int) {
 	}
 	// It is the template's fault where each object alone is one, and the text around them is not an
 	// array's.
-	objects := 0
-	decoder := ""
-	for _, part := range strings.Split(array[1:len(array)-1], "}}") {
-		part = strings.TrimLeft(part, ", \n\t")
-		if part == "" {
-			continue
-		}
-		if decoder = part + "}}"; !json.Valid([]byte(strings.TrimSpace(decoder))) {
-			return
+	objects, rest := 0, array[1:len(array)-1]
+	for {
+		rest = strings.TrimLeft(rest, ", \n\t")
+		decoder := json.NewDecoder(strings.NewReader(rest))
+		var object map[string]any
+		if rest == "" || decoder.Decode(&object) != nil {
+			break
 		}
 		objects++
+		rest = rest[decoder.InputOffset():]
 	}
-	if objects == 3 {
+	if objects == 3 && rest == "" {
 		find(t.at(at[1]), "the calls stand in an array that is no JSON: %s", jsonString(array))
 	}
 }
@@ -273,6 +278,11 @@ func checkSpacing(s *Subject, find finder) {
 	q, ok := s.sequence()
 	if !ok {
 		return
+	}
+	if t, ok := q.unfed(); ok {
+		at := t.from + len(q.opener)
+		find(t.in.at(at), "no line feed follows the name in the header of %s, as it does in those "+
+			"of others: %s\nconversation: %s", t.name(), t.show(at), t.in.Name)
 	}
 	count, total := map[string]int{}, 0
 	usual := ""
@@ -364,5 +374,32 @@ func checkResultRole(s *Subject, find finder) {
 		result.text == question.text {
 		find(result.of("RESULTNEEDLE"), "a result is written as a question is: %s",
 			result.quote("RESULTNEEDLE"))
+	}
+}
+
+// checkResultNamed renders unfitted: the engine gives a result its name, and others do not.
+func checkResultNamed(s *Subject, find finder) {
+	if !s.supports(find, replaysCalls) {
+		return
+	}
+	nameless := resultTurn.Without("name")
+	for _, arguments := range []ordered.Value{objectArguments, stringArguments} {
+		call := callingWith(arguments)
+		named, err := s.raw(talk(userTurn, call, resultTurn), true)
+		if err != nil {
+			continue
+		}
+		without, err := s.raw(talk(userTurn, call, nameless), true)
+		at := report.Parting(named.text, without.text)
+		_, after, called := strings.Cut(named.text, "CITYNEEDLE")
+		switch {
+		case err != nil:
+			find(nowhere, "a result without a name is refused: %w", err)
+		case !called || strings.Contains(after, "callid001"): // it tells which call it is of
+		case strings.HasPrefix(named.text[at:], "get_weather"):
+			find(without.at(at), "a result without a name is not written under that of its "+
+				"call\n%s", report.Sides("named", named.text, "without", without.text))
+		}
+		return
 	}
 }

@@ -248,10 +248,12 @@ type pairs struct {
 	first     unpaired
 }
 
-// section reports whether a pair is well in some prompts, and in the others always closed and not
-// opened.
+// section reports whether a pair is well in some prompts, or in none of many, and in nearly all
+// others closed and not opened.
 func (p *pairs) section() bool {
-	return p.well > 0 && p.opens && p.closes && p.unopened == p.ill
+	said := p.first.in != nil && p.first.at < p.first.in.spans[0].from // in the instructions
+	return p.opens && p.closes && 10*p.unopened >= 9*p.ill &&
+		(p.well > 0 || p.ill >= enough && !said)
 }
 
 // thought reports whether reasoning stands right before a marker.
@@ -304,6 +306,7 @@ func checkPaired(s *Subject, find finder) {
 	slices.Sort(keys)
 	headers := s.headers()
 	s.checkHalves(find, keys, all, headers)
+	s.checkCrossed(find, headers)
 	sections := s.quiet(checkCallsClosed)
 	turns := s.quiet(checkClosed) && s.quiet(checkOpened)
 	for _, key := range keys {
@@ -333,6 +336,32 @@ func checkPaired(s *Subject, find finder) {
 	}
 }
 
+// checkCrossed looks for a pair of markers that is open where the header of the next turn stands,
+// and closed right after it.
+func (s *Subject) checkCrossed(find finder, headers map[string]bool) {
+	reasoning := strings.TrimSpace(s.Template.Analysis().Format.Reasoning.Close.Text)
+	for _, t := range s.talks() {
+		if t.err != nil {
+			continue
+		}
+		open := map[string]bool{}
+		last := marker{side: closing} // before m
+		for m := range t.markers() {
+			if headers[last.key] && last.side != closing && !last.spoken && m.slash &&
+				!headers[m.key] && open[m.key] && t.text[m.at:m.to] != reasoning &&
+				strings.TrimSpace(t.text[last.to:m.at]) == "" {
+				find(t.at(m.at), "%s closes after the header of the next turn: %s\n"+
+					"conversation: %s", jsonString(t.text[m.at:m.to]),
+					report.Quote(t.text, m.at), t.Name)
+				return
+			}
+			if last = m; !m.spoken {
+				open[m.key] = m.side != closing
+			}
+		}
+	}
+}
+
 // checkHalves looks for markers whose other half stands nowhere, where those beside them have
 // theirs: an element that is never closed, or the end of a section that never begins.
 func (s *Subject) checkHalves(find finder, keys []string, all map[string]*pairs,
@@ -353,7 +382,11 @@ func (s *Subject) checkHalves(find finder, keys []string, all map[string]*pairs,
 		if p.opens == p.closes || headers[key] || p.start {
 			continue
 		}
-		if h := halves[key]; h != nil && !h.whole && h.n >= enough && h.n > few*h.others {
+		least := enough
+		if p.opens && slashed >= enough { // all else is an element with two halves
+			least = few
+		}
+		if h := halves[key]; h != nil && !h.whole && h.n >= least && h.n > few*h.others {
 			t, m := h.first.in, h.first
 			text := t.text[m.at:m.to]
 			switch {
@@ -438,8 +471,8 @@ func (s *Subject) asked() string {
 func (s *Subject) headers() map[string]bool {
 	keys := map[string]bool{}
 	for _, t := range s.talks() {
-		if t.err != nil || !t.in.Generate {
-			continue
+		if t.err != nil || !t.in.Generate || len(t.spans) == 0 || t.spans[len(t.spans)-1].to == 0 {
+			continue // an empty message's own header would be taken for the model's
 		}
 		tail := t.tail()
 		for m := range t.markers() {
@@ -501,7 +534,46 @@ func free(t *talked, r jinja.Run) bool {
 	return r.Role == jinja.FromValue && i >= 0 && i < len(t.kinds) && spoken.MatchString(r.Path)
 }
 
+// preamble is the template's own text before the first message.
+type preamble struct {
+	in  *talked
+	own string
+}
+
+// preambles returns the distinct ones of all conversations, the plainest conversation first.
+func (s *Subject) preambles() []preamble {
+	var all []preamble
+	seen := map[string]bool{}
+	for _, t := range s.talks() {
+		if t.err != nil || len(t.spans) == 0 {
+			continue
+		}
+		if own := t.own()[:t.spans[0].from]; own != "" && !seen[own] {
+			seen[own] = true
+			all = append(all, preamble{t, own})
+		}
+	}
+	return all
+}
+
+// proseGlued are sentences of the template's own that run into each other, or into a block that
+// begins in the same line.
+var proseGlued = regexp.MustCompile(`[a-z]{2}[.!?:]\(?[A-Z][a-z]+ [a-z]` +
+	`|[^A-Za-z0-9]</[A-Za-z_:]+>[A-Z][a-z]* [a-z]|[a-z]{2}:<[A-Za-z_:]+>\n`)
+
+// checkProse looks at the instructions of the template.
+func (s *Subject) checkProse(find finder) {
+	for _, p := range s.preambles() {
+		if at := proseGlued.FindStringIndex(p.own); at != nil {
+			find(p.in.at((at[0]+at[1])/2), "a sentence of the template runs into the next: "+
+				"%s\nconversation: %s", report.Quote(p.in.text, (at[0]+at[1])/2), p.in.Name)
+			return
+		}
+	}
+}
+
 func checkGlued(s *Subject, find finder) {
+	s.checkProse(find)
 	type seam struct{ kind, other string }
 	seen := map[seam]bool{}
 	for _, t := range s.talks() {

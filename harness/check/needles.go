@@ -158,6 +158,12 @@ var needleRules = []lookout{
 		Damage: "The model sees the result of a call that it has not made, and makes it again.",
 		Fix: "Write the calls of a message whatever its content is: null, absent, an empty " +
 			"string, a text."}, Group: groupLint, Find: checkCallsWritten},
+	{Rule: rule.Rule{ID: "A132", Name: "text-beside-call-dropped", Severity: rule.Warning,
+		Short: "The text of a message that has calls as well does not reach the prompt.",
+		Damage: "What the model told the user before it called a tool is gone: it says so again, " +
+			"or loses its plan.",
+		Fix: "Write the content of a message before its calls."}, Group: groupLint,
+		Find: checkBesideCalls},
 	{Rule: rule.Rule{ID: "A063", Name: "text-doubled", Severity: rule.Warning,
 		Short:  "The text of a message, or a tool, is in the prompt twice.",
 		Damage: "The model reads a question twice, and long contexts fill up twice as fast.",
@@ -193,6 +199,13 @@ func (l lost) alone() bool {
 		}
 	}
 	return l.Message == 0
+}
+
+// checkBesideCalls looks for the texts of messages that have calls.
+func checkBesideCalls(s *Subject, find finder) {
+	if s.supports(find, replaysCalls) && s.heard(find, conversation.Call) {
+		s.census().findLost(find, s.census().of(conversation.Call, conversation.Content))
+	}
 }
 
 func checkCallsWritten(s *Subject, find finder) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/conversation"
@@ -30,6 +31,37 @@ var refusalRules = []lookout{
 			"in the second turn.",
 		Fix: "Write the content of every role by " +
 			"the same macro."}, Group: groupLint, Find: checkPartsCrash},
+	{Rule: rule.Rule{ID: "A127", Name: "variable-required", Severity: rule.Error,
+		Short: "The template fails unless the request brings a variable that the protocol does " +
+			"not have.",
+		Damage: "Every request ends in an error, until somebody finds out which variable is " +
+			"wanted.",
+		Fix: "Ask whether the variable is defined, and write a default."}, Group: groupLint,
+		Find: checkBound},
+}
+
+// specialTokens are the variables beside BOS and EOS that transformers gives to templates, where a
+// tokeniser has them.
+var specialTokens = []string{"unk_token", "sep_token", "pad_token", "cls_token", "mask_token",
+	"additional_special_tokens"}
+
+// checkBound names the variables without which the template fails on the plainest requests.
+func checkBound(s *Subject, find finder) {
+	for _, m := range s.Template.Caps().Needs.Bound {
+		if slices.Contains(specialTokens, m.Key) {
+			continue
+		}
+		in := chattemplate.Input{Messages: talk(userTurn), Generate: true}
+		at := nowhere
+		o, err := s.Template.ChatTemplate().Observe(in)
+		if r, ok := o.Trace.Reading(m.Key); ok {
+			at = where(r.First)
+		}
+		if err != nil && worded(err) {
+			continue // a constraint that the template documents
+		}
+		find(at, "without the variable %s, which no client sends, requests end in an error", m.Key)
+	}
 }
 
 func checkCrashes(s *Subject, find finder) { s.findCrashes(find, false) }

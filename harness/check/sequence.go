@@ -14,7 +14,9 @@ import (
 // most: opener, turn, closer, and so on. It is learnt from all conversations.
 type sequence struct {
 	opener, closer string
-	turns          []turn
+	// they are the two halves of one marker: whatever the opener opens the closer closes
+	halves bool
+	turns  []turn
 }
 
 // turn is a stretch of a prompt: from where the turn before it ends to where the next one opens.
@@ -100,11 +102,12 @@ func learnSequence(talks []*talked, gaps []gap) (sequence, bool) {
 			s.divide(t)
 		}
 	}
-	return s, 2*(len(s.unclosed())+len(s.unopened())) < len(s.turns)
+	return s, s.halves || 2*(len(s.unclosed())+len(s.unopened())) < len(s.turns)
 }
 
 // learnCloser returns the marker that stands before most openers and that nothing in its turn
-// opens; "" where fewer than two speakers end most of their turns with it.
+// opens; "" where fewer than two speakers end most of their turns with it. One is enough where it
+// is the other half of the opener.
 func (s *sequence) learnCloser(talks []*talked) string {
 	type by map[conversation.Kind]int
 	ends, total, turns := map[string]by{}, map[string]int{}, by{}
@@ -142,7 +145,12 @@ func (s *sequence) learnCloser(talks []*talked) string {
 			speakers++
 		}
 	}
-	if speakers < 2 {
+	if speakers == 1 {
+		open, end := markersOf(s.opener), markersOf(best)
+		s.halves = len(open) == 1 && len(end) == 1 && open[0].key == end[0].key &&
+			open[0].side == opening && end[0].side == closing
+	}
+	if speakers < 2 && !s.halves {
 		return ""
 	}
 	return best
@@ -342,6 +350,77 @@ func (f *turnFaults) report(find func(t turn, times string)) {
 	}
 }
 
+// unmarked returns the turns of a speaker whose name is a marker after the opener, where it is
+// missing: the next marker in the headers of two others follows the opener at once.
+func (s *sequence) unmarked() (turn, bool) {
+	first := map[conversation.Kind]map[string]bool{}
+	second := map[string]map[conversation.Kind]bool{}
+	some := map[conversation.Kind]turn{}
+	for _, t := range s.turns {
+		if !t.opened || t.bos() || t.kind == conversation.None {
+			continue
+		}
+		kind, text := speaker(t.kind), t.in.framed()[:t.to]
+		at := t.from + len(s.opener)
+		one, to, ok := nextMarker(text, at)
+		if !ok || one != at {
+			continue
+		}
+		if first[kind] == nil {
+			first[kind], some[kind] = map[string]bool{}, t
+		}
+		first[kind][text[one:to]] = true
+		if two, end, ok := nextMarker(text, to); ok && two == to {
+			if second[text[two:end]] == nil {
+				second[text[two:end]] = map[conversation.Kind]bool{}
+			}
+			second[text[two:end]][kind] = true
+		}
+	}
+	for kind := conversation.None; kind <= conversation.Other; kind++ {
+		if len(first[kind]) != 1 {
+			continue
+		}
+		for marker := range first[kind] {
+			others := second[marker]
+			if n := len(others); n > 1 || n == 1 && !others[kind] && len(first) > 1 {
+				return some[kind], true
+			}
+		}
+	}
+	return turn{}, false
+}
+
+// unfed returns a turn whose header has no line feed after its name, where the headers of all
+// others have.
+func (s *sequence) unfed() (turn, bool) {
+	feeds, lacks := map[conversation.Kind]bool{}, map[conversation.Kind]turn{}
+	for _, t := range s.turns {
+		if !t.opened || t.bos() || t.kind == conversation.None {
+			continue
+		}
+		text := t.in.framed()[t.from+len(s.opener) : t.to]
+		name := strings.IndexFunc(text, func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-'
+		})
+		switch {
+		case name <= 0:
+		case text[name] == '\n':
+			feeds[t.kind] = true
+		default:
+			if _, known := lacks[t.kind]; !known {
+				lacks[t.kind] = t
+			}
+		}
+	}
+	for kind := conversation.None; kind <= conversation.Other; kind++ {
+		if t, ok := lacks[kind]; ok && len(lacks) == 1 && !feeds[kind] && len(feeds) > few {
+			return t, true
+		}
+	}
+	return turn{}, false
+}
+
 func checkNamed(s *Subject, find finder) {
 	if !s.heard(find) {
 		return
@@ -356,6 +435,10 @@ func checkNamed(s *Subject, find finder) {
 	q, ok := s.sequence()
 	if !ok {
 		return
+	}
+	if t, ok := q.unmarked(); ok {
+		find(t.in.at(t.from), "the header of %s lacks the marker that names the role: %s\n"+
+			"conversation: %s", t.name(), t.show(t.from+len(q.opener)), t.in.Name)
 	}
 	var nameless turnFaults
 	for _, t := range q.nameless() {

@@ -136,6 +136,7 @@ func checkIgnored(s *Subject, find finder) {
 // nothing to ask for.
 func checkAsked(s *Subject, find finder) {
 	answer, turn := s.answerHeaders()
+	s.checkReasoningAsked(find)
 	for _, mode := range thinkingModes() {
 		asked, err1 := s.plainQuestion(mode.on, true)
 		not, err2 := s.plainQuestion(mode.on, false)
@@ -184,6 +185,59 @@ func checkAsked(s *Subject, find finder) {
 			continue
 		}
 		return
+	}
+}
+
+// checkReasoningAsked compares the marker with which a generation prompt closes reasoning with the
+// same one in the history: does it follow its opener there, and does white space follow it?
+func (s *Subject) checkReasoningAsked(find finder) {
+	r := s.Template.Analysis().Format.Reasoning
+	open, end := strings.TrimSpace(r.Open.Text), strings.TrimSpace(r.Close.Text)
+	if open == "" || end == "" {
+		return
+	}
+	alone, space, n := false, "", 0
+	for _, t := range s.talks() {
+		if t.err != nil || len(t.spans) == 0 {
+			continue
+		}
+		own, tail := t.own(), t.tail()
+		for at := t.spans[0].to; at < tail; {
+			i := strings.Index(own[at:tail], end)
+			if i < 0 {
+				break
+			}
+			before := own[at : at+i]
+			alone = alone || !strings.Contains(before, open)
+			at += i + len(end)
+			rest := own[at:tail]
+			white := rest[:len(rest)-len(strings.TrimLeft(rest, " \n"))]
+			if n++; n == 1 {
+				space = white
+			}
+			space = commonPrefix(space, white)
+		}
+	}
+	for _, mode := range thinkingModes() {
+		asked, err := s.plainQuestion(mode.on, true)
+		if err != nil || n < enough {
+			continue
+		}
+		_, tail, _ := strings.Cut(asked.text, "USERNEEDLE")
+		before, after, closed := strings.Cut(tail, end)
+		switch {
+		case !closed:
+		case !alone && !strings.Contains(before, open):
+			find(asked.at(len(asked.text)-1), "the generation prompt closes reasoning that nothing "+
+				"opens, as no turn of the history does: %s",
+				report.Quote(asked.text, len(asked.text)-len(after)))
+			return
+		case after == "" && space != "":
+			find(asked.at(len(asked.text)-1), "the generation prompt ends right after %s; in the "+
+				"history %s follows it: %s", jsonString(end), jsonString(space),
+				report.Quote(asked.text, len(asked.text)))
+			return
+		}
 	}
 }
 

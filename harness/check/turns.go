@@ -270,6 +270,29 @@ func checkOpened(s *Subject, find finder) {
 	}
 }
 
+// start is the text that the headers of questions, answers and instructions begin with, "" where
+// they have none in common, or a part of a marker.
+func (f frame) start() string {
+	start, n := "", 0
+	for _, kind := range []conversation.Kind{conversation.System, conversation.Question,
+		conversation.Answer} {
+		header := f.headers[kind]
+		if header == "" {
+			continue
+		}
+		if n++; n == 1 {
+			start = header
+		}
+		start = commonPrefix(start, header)
+	}
+	start = strings.TrimSpace(start)
+	open := strings.LastIndexAny(start, "<[")
+	if n < 2 || len(start) < 2 || open >= 0 && !strings.ContainsAny(start[open:], ">]") {
+		return ""
+	}
+	return start
+}
+
 // findUnopened reports whether a turn of the frame lacks its header.
 func (s *Subject) findUnopened(find finder) bool {
 	gaps := s.gaps()
@@ -286,6 +309,7 @@ func (s *Subject) findUnopened(find finder) bool {
 			known[g.after] = true
 		}
 	}
+	start := f.start()
 	for _, g := range gaps {
 		if g.before == conversation.None && plain(g.after) && f.bare(s, g) {
 			unopened.add(g)
@@ -299,7 +323,9 @@ func (s *Subject) findUnopened(find finder) bool {
 		others := f.headers[conversation.Question] != "" && f.headers[conversation.Answer] != ""
 		named := f.headers[g.after] != "" ||
 			others && g.after == conversation.Result && !known[g.after]
-		if ok && strings.TrimSpace(strings.ReplaceAll(rest, hole, "")) == "" && named {
+		bare := strings.TrimSpace(strings.ReplaceAll(rest, hole, ""))
+		if ok && (bare == "" && named || g.after == conversation.Result && start != "" &&
+			bare != "" && !strings.HasPrefix(bare, start)) {
 			unopened.add(g)
 		}
 	}

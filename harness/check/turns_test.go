@@ -65,3 +65,25 @@ func TestTurnLeftOpen(t *testing.T) {
 		t.Errorf("the sibling: %q", all)
 	}
 }
+
+// TestOneSpeakerCloses leaves all turns open but the model's, where opener and closer are the two
+// halves of one marker; a closer that has no opener of its own may well be the model's alone.
+func TestOneSpeakerCloses(t *testing.T) {
+	closed := strings.NewReplacer("<|system|>", "<|turn_start|>system{{ '\\n' }}", "<|tool|>",
+		"<|turn_start|>tool", "<|{{ message.role }}|>", "<|turn_start|>{{ message.role }}",
+		"<|assistant|>", "<|turn_start|>assistant", "<|end|>", "<|turn_end|>").Replace(chat)
+	if got, findings := broken(t, subject.New("test.jinja", closed), check.Options{}); got != "" {
+		t.Fatalf("breaks %q\n%+v", got, findings)
+	}
+	const end = "<|turn_end|>\n{% endif %}\n{%- endfor %}"
+	for _, c := range []struct{ closer, breaks string }{{"<|turn_end|>", "A058"}, {"<|stop|>", ""}} {
+		text := strings.Replace(closed, end, "{{ '"+c.closer+"' if message.role == 'assistant' }}"+
+			"\n{% endif %}\n{%- endfor %}", 1)
+		text = strings.NewReplacer("{{ message.content }}<|turn_end|>", "{{ message.content }}",
+			"{% endfor %}<|turn_end|>", "{% endfor %}").Replace(text)
+		if got, findings := broken(t, subject.New("test.jinja", text),
+			check.Options{}); strings.Contains(got, "A058") != (c.breaks != "") {
+			t.Errorf("%s: breaks %q\n%+v", c.closer, got, findings)
+		}
+	}
+}

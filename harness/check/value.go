@@ -38,6 +38,12 @@ var valueRules = []lookout{
 			"the text \"None\".",
 		Fix: "Leave arguments out that are null; or write " +
 			"strings with quotes."}, Group: groupLint, Find: checkNullAmbiguous},
+	{Rule: rule.Rule{ID: "A128", Name: "values-as-python", Severity: rule.Note,
+		Short: "Arguments between tags that are no text are written as Python does.",
+		Damage: "The model writes True and None, and objects in single quotes, where a parser " +
+			"expects JSON.",
+		Fix: "Write all but strings with tojson, if the model was trained so."},
+		Group: groupLint, Find: checkTaggedPython},
 	{Rule: rule.Rule{ID: "A029", Name: "text-escaped", Severity: rule.Warning,
 		Short: "Text in messages, tools or arguments is written with escapes that " +
 			"JSON does not need.",
@@ -103,6 +109,30 @@ func checkNullAmbiguous(s *Subject, find finder) {
 		asString, again := s.withArguments(objectArguments.With("city", ordered.Str(word)))
 		if err == nil && judged(find, again) && asNull.text == asString.text {
 			find(asNull.near("city"), "the string %q and null are written the same", word)
+			return
+		}
+	}
+}
+
+// checkTaggedPython writes values of several types between the tags of arguments.
+func checkTaggedPython(s *Subject, find finder) {
+	calls := s.Template.Analysis().Format.Calls
+	if len(calls) == 0 || calls[0].Body.Kind != format.BodyTagged {
+		return
+	}
+	plain, err := s.withArguments(objectArguments)
+	if !judged(find, err) {
+		return
+	}
+	for _, form := range [...]struct {
+		value   ordered.Value
+		printed string
+	}{{city(ordered.Str("CITYNEEDLE")), `{'city': 'CITYNEEDLE'}`}, {ordered.Boolean(true), "True"},
+		{ordered.Value{}, "None"}} {
+		odd, err := s.withArguments(objectArguments.With("days", form.value))
+		if err == nil && strings.Count(odd.text, form.printed) >
+			strings.Count(plain.text, form.printed) {
+			find(odd.of(form.printed), "%s is written as %s", form.value, form.printed)
 			return
 		}
 	}
