@@ -285,7 +285,19 @@ func checkAssigned(s *Subject, find finder) {
 		}
 	}
 	for _, name := range names {
-		v := variable{name, sets[name], reads[name], reads[base(name)]}
+		v := variable{name: name, sets: sets[name], reads: reads[name]}
+		if len(v.sets)*len(v.reads) > maxPairs {
+			continue
+		}
+		fields := map[int]bool{}
+		for _, read := range v.reads {
+			fields[read.order-1] = true
+		}
+		for _, all := range reads[base(name)] {
+			if !fields[all.order] {
+				v.whole = max(v.whole, all.order)
+			}
+		}
 		for _, set := range v.sets {
 			if early := v.tooLate(set); early != nil {
 				find(where(set.off), "%s is set after the last place that reads it, at %s",
@@ -321,8 +333,12 @@ func (s *Subject) line(off int) string {
 type variable struct {
 	name        string
 	sets, reads []*touch
-	whole       []*touch // that read the namespace of a field
+	whole       int // where the namespace of a field is last handed on as a whole, to a macro say
 }
+
+// maxPairs bounds the places of a variable that are compared; people's templates have a few hundred
+// pairs.
+const maxPairs = 1 << 14
 
 func (v variable) field() bool { return base(v.name) != "" }
 
@@ -365,17 +381,10 @@ func (v variable) tooLate(set *touch) *touch {
 			early = read
 		}
 	}
-	for _, all := range v.whole { // handed on as a whole, to a macro say
-		if all.order > set.order && !v.of(all) {
-			return nil
-		}
+	if v.whole > set.order {
+		return nil
 	}
 	return early
-}
-
-// of reports whether a place reads a namespace only to read a field of it.
-func (v variable) of(all *touch) bool {
-	return slices.ContainsFunc(v.reads, func(r *touch) bool { return r.order == all.order+1 })
 }
 
 // lost returns a place that reads a variable after a loop in which it is set, where nothing in the

@@ -3,7 +3,6 @@ package check
 import (
 	"encoding/json"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -295,25 +294,31 @@ func (s *Subject) checkHollow(find finder) {
 		if t.err != nil {
 			continue
 		}
-		found, own, tail := slices.Collect(t.markers()), t.own(), t.tail()
-		for i, m := range found {
+		own, tail := t.own(), t.tail()
+		var open *marker // whose next marker is not known yet
+		for m := range t.markers() {
+			if open != nil {
+				p := pairs[open.key]
+				if m.key == open.key && m.side == closing && !t.answers(m.to) &&
+					strings.TrimSpace(own[open.to:m.at]) == "" {
+					if p.empty++; p.empty == 1 {
+						p.in, p.first, p.end = t, *open, m.to
+					}
+				} else {
+					p.full = true
+				}
+				open = nil
+			}
 			if m.side == closing || m.spoken || m.at >= tail {
 				continue
 			}
-			p := pairs[m.key]
-			if p == nil {
-				p = &pair{in: t, first: m}
-				pairs[m.key] = p
+			if open = &m; pairs[m.key] == nil {
+				pairs[m.key] = &pair{}
 				keys = append(keys, m.key)
 			}
-			if i+1 < len(found) && found[i+1].key == m.key && found[i+1].side == closing &&
-				strings.TrimSpace(own[m.to:found[i+1].at]) == "" && !t.answers(found[i+1].to) {
-				if p.empty++; p.empty == 1 {
-					p.in, p.first, p.end = t, m, found[i+1].to
-				}
-			} else {
-				p.full = true
-			}
+		}
+		if open != nil {
+			pairs[open.key].full = true
 		}
 	}
 	for _, key := range keys {
