@@ -105,7 +105,7 @@ func (f *follower) note(name string, sets bool, at syntax.Node) {
 		order: len(f.touches), in: f.in, arms: slices.Clone(f.arms), by: f.by, test: f.test})
 }
 
-// expression notes what an expression reads.
+// expression notes the variables that an expression reads.
 func (f *follower) expression(n syntax.Node) {
 	switch n := n.(type) {
 	case *syntax.Name:

@@ -32,7 +32,7 @@ var listRules = []lookout{
 		Fix: "Write the tools between the two markers."}, Group: groupLint, Find: checkEmptyPair},
 	{Rule: rule.Rule{ID: "A130", Name: "value-missing", Severity: rule.Warning,
 		Short:  "The template writes a key of JSON and no value.",
-		Damage: "The model reads JSON that is none, and writes it so.",
+		Damage: "The model reads text that no parser of JSON takes, and writes such text.",
 		Fix:    "Write the value with tojson, and null or an empty string where there is none."},
 		Group: groupLint, Find: checkValues},
 	{Rule: rule.Rule{ID: "A131", Name: "tools-wrapped-unread", Severity: rule.Warning,

@@ -160,8 +160,8 @@ var needleRules = []lookout{
 			"string, a text."}, Group: groupLint, Find: checkCallsWritten},
 	{Rule: rule.Rule{ID: "A132", Name: "text-beside-call-dropped", Severity: rule.Warning,
 		Short: "The text of a message that has calls as well does not reach the prompt.",
-		Damage: "What the model told the user before it called a tool is gone: it says so again, " +
-			"or loses its plan.",
+		Damage: "The model told the user something before it called a tool, and does not see it: it " +
+			"says so again, or loses its plan.",
 		Fix: "Write the content of a message before its calls."}, Group: groupLint,
 		Find: checkBesideCalls},
 	{Rule: rule.Rule{ID: "A063", Name: "text-doubled", Severity: rule.Warning,

@@ -76,14 +76,14 @@ func TestOneSpeakerCloses(t *testing.T) {
 		t.Fatalf("breaks %q\n%+v", got, findings)
 	}
 	const end = "<|turn_end|>\n{% endif %}\n{%- endfor %}"
-	for _, c := range []struct{ closer, breaks string }{{"<|turn_end|>", "A058"}, {"<|stop|>", ""}} {
-		text := strings.Replace(closed, end, "{{ '"+c.closer+"' if message.role == 'assistant' }}"+
+	for closer, found := range map[string]bool{"<|turn_end|>": true, "<|stop|>": false} {
+		text := strings.Replace(closed, end, "{{ '"+closer+"' if message.role == 'assistant' }}"+
 			"\n{% endif %}\n{%- endfor %}", 1)
 		text = strings.NewReplacer("{{ message.content }}<|turn_end|>", "{{ message.content }}",
 			"{% endfor %}<|turn_end|>", "{% endfor %}").Replace(text)
 		if got, findings := broken(t, subject.New("test.jinja", text),
-			check.Options{}); strings.Contains(got, "A058") != (c.breaks != "") {
-			t.Errorf("%s: breaks %q\n%+v", c.closer, got, findings)
+			check.Options{}); strings.Contains(got, "A058") != found {
+			t.Errorf("%s: breaks %q\n%+v", closer, got, findings)
 		}
 	}
 }
