@@ -400,13 +400,19 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 		v.from |= fromOther
 		return v
 	case *syntax.Attr:
-		v := p.eval(x.X, e)
+		v := p.holder(x.X, e)
+		if e.dead {
+			return val{}
+		}
 		if member, ok := v.member(x.Name); ok {
 			return member
 		}
 		return p.inner(v, valueMethods[x.Name])
 	case *syntax.Item:
-		v := p.eval(x.X, e)
+		v := p.holder(x.X, e)
+		if e.dead {
+			return val{}
+		}
 		if s, ok := x.Index.(*syntax.Slice); ok {
 			p.all(e, x.Index)
 			if s.Start == nil && s.Stop == nil && v.kinds&^lists == 0 && len(v.whole) == 1 {
@@ -443,7 +449,11 @@ func (p *prover) structural(x syntax.Expr, e *env) val {
 			}
 			return of
 		}
-		return p.inner(v, !ok || c.Kind == syntax.String && valueMethods[c.Text])
+		if ok && c.Kind == syntax.String || v.kinds&(strings|lists) == 0 {
+			return p.inner(v, !ok || valueMethods[c.Text])
+		}
+		v.kinds |= dicts // a part of a text or a list
+		return p.inner(v, !ok)
 	case *syntax.Slice:
 		return val{kinds: object, from: p.all(e, x.Start, x.Stop, x.Step)}
 	case *syntax.Call:
@@ -523,6 +533,21 @@ func (v val) member(name string) (val, bool) {
 	return val{kinds: undef}, true
 }
 
+// holder returns the values of an expression of which a part is asked for: an undefined value has
+// none, and the render fails.
+func (p *prover) holder(x syntax.Expr, e *env) val {
+	v := p.eval(x, e)
+	if e.dead || v.kinds&undef == 0 {
+		return v
+	}
+	if v.kinds &^= undef; v.kinds == 0 {
+		e.dead = true
+		return v
+	}
+	p.narrow(x, val{kinds: everything &^ undef}, e)
+	return v
+}
+
 // inner returns the values that a value may hold; its name may also be that of a method.
 func (p *prover) inner(v val, method bool) val {
 	switch {
@@ -530,6 +555,8 @@ func (p *prover) inner(v val, method bool) val {
 		return top
 	case method:
 		return val{kinds: everything, from: fromOther, json: true}
+	case v.kinds&dicts == 0:
+		return val{kinds: undef, from: fromOther, json: true}
 	}
 	return missing
 }

@@ -109,10 +109,12 @@ func newProver(tree *syntax.Template) *prover {
 	p := &prover{macros: map[string][]*macro{}, assigned: map[string]bool{},
 		inMacros: map[string]bool{}, reached: map[Outcome]bool{}, clocked: map[Outcome]bool{},
 		keys: map[syntax.Expr]key{}, values: map[string]val{}}
+	var own map[string]bool // the namespaces of the macro that is gone through
 	var visit func(n syntax.Node, inside bool)
 	visit = func(n syntax.Node, inside bool) {
 		switch n := n.(type) {
 		case *syntax.Macro:
+			own = namespaces(n)
 			p.unprovable = p.unprovable || inside
 			m := &macro{Macro: n, params: make([]val, len(n.Params.Params))}
 			p.macros[n.Name] = append(p.macros[n.Name], m)
@@ -120,13 +122,16 @@ func newProver(tree *syntax.Template) *prover {
 			p.assigned[n.Name] = true
 			inside = true
 		case *syntax.CallBlock:
+			if !inside {
+				own = nil
+			}
 			inside = true
 		case *syntax.For:
 			p.sets(n.Target)
 			p.unprovable = p.unprovable || n.Recursive
 		case *syntax.Assign:
 			p.sets(n.Target)
-			if a, ok := n.Target.(*syntax.AttrTarget); ok && inside {
+			if a, ok := n.Target.(*syntax.AttrTarget); ok && inside && !own[a.Name] {
 				p.inMacros[a.Attr] = true
 			}
 		case *syntax.AssignBlock:
@@ -151,6 +156,36 @@ func newProver(tree *syntax.Template) *prover {
 		visit(n, false)
 	}
 	return p
+}
+
+// namespaces returns the names that a macro sets to new namespaces and to nothing else: no other
+// macro has them but by an argument.
+func namespaces(m *syntax.Macro) map[string]bool {
+	all := map[string]bool{}
+	other := map[string]bool{}
+	var visit func(n syntax.Node)
+	visit = func(n syntax.Node) {
+		for _, name := range syntax.Assigned(n) {
+			if a, ok := n.(*syntax.Assign); ok {
+				if call, ok := a.Value.(*syntax.Call); ok && isNamed(call.Func, "namespace") {
+					all[name] = true
+					continue
+				}
+			}
+			other[name] = true
+		}
+		for _, c := range syntax.Children(n) {
+			visit(c)
+		}
+	}
+	visit(m)
+	for _, p := range m.Params.Params {
+		other[p.Name] = true
+	}
+	for name := range other {
+		delete(all, name)
+	}
+	return all
 }
 
 // sets notes the names that an assignment sets.

@@ -31,11 +31,13 @@ func TestUnreachable(t *testing.T) {
 		`{% set x = x or 'a' %}{% if x %}{% endif %}`: "if false: always",
 		`{% macro f(a) %}{% if a %}{% endif %}{% endmacro %}`: "if false: uncalled f; " +
 			"if true: uncalled f",
-		`{% macro f(a) %}{% if a %}{% endif %}{% endmacro %}{{ f(tools) }}`:          "",
-		`{% macro f(a=1) %}{% if a %}{% endif %}{% endmacro %}{{ f() }}`:             "if false: always",
+		`{% macro f(a) %}{% if a %}{% endif %}{% endmacro %}{{ f(tools) }}`: "",
+		`{% macro f(a=1) %}{% if a %}{% endif %}` +
+			`{% endmacro %}{{ f() }}`: "if false: always",
 		`{% macro f(a) %}{% if a %}{% endif %}{% endmacro %}{% set g = f %}`:         "",
 		`{% macro f(n) %}{% if n %}{{ f(none) }}{% endif %}{% endmacro %}{{ f(1) }}`: "",
-		`{% set ns = namespace(a=false) %}{% if ns.a %}{% endif %}`:                  "if true: never",
+		`{% set ns = namespace(a=false) %}{% if ns.a %}` +
+			`{% endif %}`: "if true: never",
 		`{% set ns = namespace(a=false) %}{% for m in messages %}{% if ns.a %}` +
 			`{% endif %}{% set ns.a = true %}{% endfor %}`: "",
 		`{% set a = false %}{% for m in messages %}{% if a %}{% endif %}` +
@@ -52,7 +54,8 @@ func TestUnreachable(t *testing.T) {
 			`{% endif %}{% endfor %}`: "",
 		`{% set messages = [{'role': 'user'}] %}{% for m in messages[::-1] %}` +
 			`{% if m.role == 'tool' or m.content %}{% endif %}{% endfor %}` +
-			`{% if messages[0].role == 'user' %}{% endif %}`: "for repeated: one round; if false: always; " +
+			`{% if messages[0].role == 'user' %}` +
+			`{% endif %}`: "for repeated: one round; if false: always; " +
 			"if true: never",
 		`{% if tools %}{{ frob(tools) }}` +
 			`{{ 'a' if tools else 'b' }}{% endif %}`: "inline if false: no way; " +
@@ -65,7 +68,8 @@ func TestUnreachable(t *testing.T) {
 			`{{ f() }}{% if all %}{% endif %}`: "",
 		`{% if tools %}{{ raise_exception('no') }}{% endif %}` +
 			`{{ 'x' if tools else 'y' }}`: "inline if true: never",
-		`{% set day = strftime_now('%d') %}{% if day == '31' %}{% endif %}`:         "if false: the day; if true: the day",
+		`{% set day = strftime_now('%d') %}{% if day == '31' %}` +
+			`{% endif %}`: "if false: the day; if true: the day",
 		`{% set day = date or strftime_now('%d') %}{% if day == '31' %}{% endif %}`: "",
 		`{% if x is string %}{% elif x is iterable %}` +
 			`{% if x is mapping or x is sequence %}{% endif %}{% endif %}`: "",
@@ -80,12 +84,15 @@ func TestUnreachable(t *testing.T) {
 			`{% if m is defined %}{% endif %}{% endfor %}`: "if false: always",
 		`{% for m in messages %}{% set _ = m.update({'a': x}) %}{% endfor %}` +
 			`{% for m in messages %}{% if m is defined %}{% endif %}{% endfor %}`: "",
-		`{% macro f() %}{% if x %}{% endif %}{% endmacro %}{% set x = 1 %}{{ f() }}`: "if false: always",
+		`{% macro f() %}{% if x %}{% endif %}{% endmacro %}` +
+			`{% set x = 1 %}{{ f() }}`: "if false: always",
 		`{% macro f() %}{% if x %}{% endif %}{% endmacro %}{{ f() }}{% set x = 1 %}`: "",
 		`{% macro f() %}{% if x %}{% endif %}{% endmacro %}{% for m in messages %}` +
 			`{% set x = 1 %}{{ f() }}{% endfor %}`: "",
-		`{% if not x %}{% set x %}text{% endset %}{% endif %}{% if x %}{% endif %}`: "if false: always",
-		`{% set a, b = 'x', 'y' %}{% if b == 'y' %}{% endif %}`:                     "if false: always",
+		`{% if not x %}{% set x %}text{% endset %}{% endif %}{% if x %}` +
+			`{% endif %}`: "if false: always",
+		`{% set a, b = 'x', 'y' %}{% if b == 'y' %}` +
+			`{% endif %}`: "if false: always",
 		`{% for m in messages %}{% if m.role not in ['user', 'tool'] %}` +
 			`{{ raise_exception('no') }}{% endif %}{% endfor %}{% for m in messages %}` +
 			`{% if m.role == 'user' %}{% elif m.role == 'tool' %}` +
@@ -108,6 +115,24 @@ func TestUnreachable(t *testing.T) {
 		`{% set ns = namespace(all=[]) %}{% for m in messages %}` +
 			`{% set ns.all = ns.all + ['x'] %}{% endfor %}{% for x in ns.all %}` +
 			`{% if x == 'y' %}{% endif %}{% endfor %}`: "if true: never",
+		`{% for m in messages %}{{ m.a.b }}{% if m.a is defined %}{% endif %}` +
+			`{% endfor %}`: "if false: always",
+		`{% if x %}{% set d = {} %}{% for m in messages %}{% if d[m.role].a %}{% endif %}` +
+			`{% endfor %}{% endif %}`: "if true: never",
+		`{% macro f(all) %}{% set ns = namespace(n='a') %}{% set ns.n = 'b' %}{% endmacro %}` +
+			`{% set ns = namespace(n='a') %}{{ f(1) }}{% if ns.n == 'a' %}` +
+			`{% endif %}`: "if false: always",
+		`{% set ns = namespace(n='a') %}{% macro f() %}{% set ns.n = 'b' %}{% endmacro %}` +
+			`{{ f() }}{% if ns.n == 'a' %}{% endif %}`: "",
+		`{% set ns = namespace(n='a') %}{% macro f(o) %}{% set o.n = 'b' %}{% endmacro %}` +
+			`{{ f(ns) }}{% if ns.n == 'a' %}{% endif %}`: "",
+		`{% for m in messages %}{% set c = m.content|default('', true)|string %}` +
+			`{% if '<a>' in c or '<b>' in c %}{% set c = c|trim %}{% if c|length > 0 %}` +
+			`{% endif %}` +
+			`{% endif %}{% endfor %}`: "if false: always",
+		`{% macro f(l) %}{% if l|selectattr('a')|list|length > 0 %}{% endif %}{% endmacro %}` +
+			`{% set d = {} %}{% set ns = namespace(l=[]) %}{% for m in messages %}` +
+			`{% set ns.l = ns.l + [d[m.id]] %}{% endfor %}{{ f(ns.l) }}`: "if true: never",
 	} {
 		var all []string
 		for o, why := range reach.Unreachable(source.New("test", text)) {
