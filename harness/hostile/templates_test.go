@@ -134,8 +134,8 @@ func TestChecks(t *testing.T) {
 	attacks(t, []attack{
 		{"every render is costly", "all renders of the template together", whole("{% for i in range(99999) %}{% endfor %}" + conversation("<call>", "</call>", ""))},
 		{"every render is long", "all renders of the template together", whole("{{ 'ab' * 300000 }}" + conversation("<call>", "</call>", ""))},
-		{"long opening marker", "in a format of", whole(conversation("{{ '<' * 20000 }}", "</call>", ""))},
-		{"long closing marker", "in a format of", whole(conversation("<call>", "{{ '>' * 20000 }}", ""))},
+		{"long opening marker", "", whole(conversation("{{ '<' * 20000 }}", "</call>", ""))},
+		{"long closing marker", "", whole(conversation("<call>", "{{ '>' * 20000 }}", ""))},
 		{"many origins", "pieces, more than 1000", whole(conversation("<call>", "</call>", "{% for i in range(2000) %}{{ i }}-{% endfor %}"))},
 		{"name written many times", "pieces, more than 1000", whole(conversation("<call>{% for i in range(300) %}{{ c.function.name }}.{% endfor %}", "</call>", ""))},
 		{"other text in every render", "", whole(conversation("<call>", "</call>", "{{ lipsum(n=1, html=false) }}"))},
