@@ -228,7 +228,11 @@ func (r *reply) Read(p []byte) (int, error) {
 	r.watch.seen()
 	r.left -= int64(n)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = r.c.failure(r.ctx, r.Request.URL.Path, err)
+		// the header has come: whatever fails now, the answer breaks off
+		if err = r.c.failure(r.ctx, r.Request.URL.Path, err); r.ctx.Err() == nil &&
+			!errors.Is(err, ErrTruncated) {
+			err = fmt.Errorf("%w: %w", ErrTruncated, err)
+		}
 	}
 	return n, err
 }

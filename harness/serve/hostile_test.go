@@ -66,6 +66,25 @@ var upstreams = []struct {
 		w.Header().Set("Content-Length", "1000")
 		io.WriteString(w, "data: {\"choices\": [{\"te")
 	}},
+	{"a length that is too short", 502, func(w http.ResponseWriter, _ *http.Request) {
+		raw(w, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"+
+			"Connection: close\r\nContent-Length: 3\r\n\r\n"+
+			"data: {\"choices\": [{\"text\": \"He\", \"finish_reason\": \"stop\"}]}\n\n")
+	}},
+	{"broken chunks", 502, func(w http.ResponseWriter, _ *http.Request) {
+		raw(w, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"+
+			"Transfer-Encoding: chunked\r\n\r\n6\r\ndata: \r\nzz\r\n")
+	}},
+	{"no HTTP", 503, func(w http.ResponseWriter, _ *http.Request) { raw(w, "hello\r\n\r\n") }},
+	{"a header without an end", 504, func(w http.ResponseWriter, r *http.Request) {
+		c := raw(w, "HTTP/1.1 200 OK\r\n")
+		for range 200 {
+			if _, err := io.WriteString(c, "X: 1\r\n"); err != nil {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}},
 	{"a giant line", 502, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for r.Context().Err() == nil {
@@ -102,6 +121,17 @@ var upstreams = []struct {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}},
+}
+
+// raw answers by bytes that need be no HTTP. The connection ends with the test.
+func raw(w http.ResponseWriter, text string) net.Conn {
+	c, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(err)
+	}
+	io.WriteString(c, text)
+	time.AfterFunc(3*time.Second, func() { c.Close() })
+	return c
 }
 
 func events(text string) http.HandlerFunc {
