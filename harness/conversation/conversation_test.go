@@ -139,6 +139,11 @@ func TestExplore(t *testing.T) {
 		"{% for m in messages %}" +
 			"{% if m.content.startswith('<r>') and m.content.endswith('</r>') %}x" +
 			"{% endif %}{% endfor %}": true,
+		"{% macro text(c) %}{% if c is string %}{{- c }}{% endif %}{% endmacro %}" +
+			"{% for m in messages[::-1] %}{% if m.role == 'user' %}" +
+			"{% set c = text(m.content)|trim %}" +
+			"{% if not (c.startswith('<r>') and c.endswith('</r>')) %}x{% endif %}{% endif %}" +
+			"{% endfor %}": true,
 		// tools that are null, and tools without the object around a function
 		"{% if tools is none %}x{% endif %}": true,
 		"{% for t in tools %}{{ 'f ' + t.name }}" +

@@ -87,6 +87,9 @@ func (d drawer) around(s *shape, now string) string {
 	if len(all) == 0 {
 		return now
 	}
+	if len(s.begins) > 0 && len(s.ends) > 0 && d.chance(20) {
+		return pick(d, s.begins) + now + pick(d, s.ends)
+	}
 	switch d.rand.IntN(7) {
 	case 5:
 		return pick(d, all) + now + pick(d, all)

@@ -58,7 +58,7 @@ func Explore(t *chattemplate.Template, g *Grammar, bound []ordered.Member,
 	if !s.done() {
 		s.shape = shapeOf(t.Source)
 		for _, c := range g.edges {
-			if in := s.shape.at(c.tools); in != nil && len(in.names) > 0 && !s.done() {
+			if in := s.shape.at(c.at); in != nil && len(in.names) > 0 && !s.done() {
 				s.try(c.Conversation)
 			}
 		}
@@ -255,6 +255,15 @@ func literals(vars ordered.Value, path string, t *jinja.Trace) []value {
 		}
 		all += literal + "lumorat"
 	}
+	if now.Kind() == ordered.String {
+		for i, begin := range t.Literals(path, "startswith") {
+			for j, end := range t.Literals(path, "endswith") {
+				if i*j < maxLiterals {
+					add(begin + now.Text() + end)
+				}
+			}
+		}
+	}
 	if now.Kind() == ordered.String && all != "" {
 		add("kivarun" + all)
 		add(all)
@@ -290,6 +299,9 @@ func alternatives(now ordered.Value, there bool) []value {
 			values = append(values,
 				value{Value: list(append(slices.Clone(items), items[len(items)-1])...)},
 				value{Value: list(items[:1]...)}, value{Value: list(items[1:]...)})
+			items = slices.Clone(items)
+			slices.Reverse(items)
+			values = append(values, value{Value: list(items...)})
 		}
 	case ordered.Bool:
 		values = append(values, value{Value: ordered.Boolean(!now.Bool())})

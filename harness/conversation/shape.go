@@ -22,6 +22,8 @@ type shape struct {
 	kinds   wants
 	texts   []string // literals that it is compared with
 	inside  []string // literals that are looked for in it
+	begins  []string // literals that it may begin with
+	ends    []string // literals that it may end with
 	numbers []int    // numbers that it is compared with
 	lengths []int    // numbers that its length is compared with
 	depth   int      // how many steps it is below the request
@@ -141,6 +143,8 @@ func (s *shaper) join(a, b *shape) {
 	}
 	hints(&a.texts, b.texts...)
 	hints(&a.inside, b.inside...)
+	hints(&a.begins, b.begins...)
+	hints(&a.ends, b.ends...)
 	hints(&a.numbers, b.numbers...)
 	hints(&a.lengths, b.lengths...)
 }
@@ -684,7 +688,14 @@ func (s *shaper) call(x *syntax.Call) []*shape {
 			want(of, wantText)
 			if first != nil && first.Kind == syntax.String {
 				for _, one := range of {
-					hints(&one.find().inside, first.Text)
+					one = one.find()
+					hints(&one.inside, first.Text)
+					switch f.Name {
+					case "startswith":
+						hints(&one.begins, first.Text)
+					case "endswith":
+						hints(&one.ends, first.Text)
+					}
 				}
 			}
 			if f.Name == "split" || f.Name == "rsplit" || f.Name == "splitlines" {

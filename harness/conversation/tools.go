@@ -146,15 +146,15 @@ func (d *deriver) everyType() ordered.Value {
 		ordered.MemberOf("return", d.typed("string")))
 }
 
-// edge is a conversation with a tool whose parameters have forms that clients seldom declare.
+// edge is a conversation with forms that the grammar lacks.
 type edge struct {
 	Conversation
-	tools string // where the parameters are: a template that does not look there needs none of it
+	at string // where they are: a template that does not look there needs none of it
 }
 
 // edges returns questions with tools whose parameters have forms that clients seldom declare: each
 // type in lists, in objects and in unions, with and without each keyword. Each comes wrapped and
-// flat. They are for the search alone.
+// flat. After them comes a question that has a text before an image. They are for the search alone.
 func edges(seed uint64) []edge {
 	d := &deriver{Source: words.New(seed), features: map[string]int{}}
 	object := func(members ...ordered.Member) ordered.Value { return ordered.ObjectOf(members...) }
@@ -260,5 +260,13 @@ func edges(seed uint64) []edge {
 			all = append(all, edge{c, at})
 		}
 	}
-	return all
+	image := ordered.ObjectOf(ordered.MemberOf("url", text("https://example.org/"+d.Word())))
+	message := ordered.ObjectOf(ordered.MemberOf("role", text("user")),
+		ordered.MemberOf("content", list(
+			ordered.ObjectOf(ordered.MemberOf("type", text("text")),
+				ordered.MemberOf("text", text(d.Question()))),
+			ordered.ObjectOf(ordered.MemberOf("type", text("image_url")),
+				ordered.MemberOf("image_url", image)))))
+	return append(all, edge{Conversation{Name: "question with a text before an image", Beyond: true,
+		Request: chat.Request{Messages: []ordered.Value{message}}}, "messages[0].content[0]"})
 }
