@@ -228,8 +228,7 @@ func (t *Template) wrong(c *engine.Template) string {
 	if err != nil {
 		return err.Error()
 	}
-	ask := ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("user")),
-		ordered.MemberOf("content", ordered.Str("How do I get there?")))
+	ask := chat.User("How do I get there?")
 	request, err := chat.ParseRequest(ordered.ObjectOf(ordered.MemberOf("messages",
 		ordered.ArrayOf(ask)), ordered.MemberOf("tools", declared)))
 	if err != nil {

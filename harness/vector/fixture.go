@@ -114,8 +114,7 @@ func (t *template) answered(vec *Vector) (*engine.Plan, error) {
 // fixtureRequest is a request for a fixture's output, in a mode of thinking: true, false, or null
 // for the template's own.
 func fixtureRequest(vec *Vector, thinking ordered.Value) ordered.Value {
-	ask := ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("user")),
-		ordered.MemberOf("content", ordered.Str("Please help me.")))
+	ask := chat.User("Please help me.")
 	return ordered.ObjectOf(ordered.MemberOf("messages", ordered.ArrayOf(ask)),
 		ordered.MemberOf("tools", vec.Value.At("tools")),
 		ordered.MemberOf("enable_thinking", thinking))
