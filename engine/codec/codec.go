@@ -51,8 +51,8 @@ const MaxHeld = 256
 
 // The numbers that text of this package's scanners has ([peg.Out]).
 const (
-	Mixed   = iota // any JSON
-	Strings        // strings, brackets and what stands between: no number and no word
+	Strings = iota // strings, brackets and what stands between: no number and no word
+	Mixed          // any JSON
 )
 
 // unescapePython returns the meaning of one escape sequence of a Python string; one that Python

@@ -71,7 +71,7 @@ func scan(t testing.TB, s peg.Scanner, pieces ...string) result {
 		if !closed {
 			buf = append(buf, pieces[i]...)
 		}
-		o.in, o.at, o.number = buf, 0, codec.Mixed
+		o.in, o.at, o.number = buf, 0, 0
 		n, status := s.Step(buf, closed, o)
 		if o.at > n {
 			t.Fatalf("%q: produced text for %d bytes, consumed %d", pieces, o.at, n)

@@ -62,6 +62,7 @@ func (e *embedded) take(text []byte) int {
 }
 
 func (e *embedded) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) {
+	out.Number(Mixed)
 	i := 0
 	if e.quote == 0 {
 		if len(buf) == 0 && !closed {

@@ -176,8 +176,8 @@ type writer struct {
 
 // begin turns to the next step.
 func (w *writer) begin(out peg.Out, buf []byte) {
-	if w.out, w.buf, w.from = out, buf, 0; !w.mixed {
-		out.Number(Strings)
+	if w.out, w.buf, w.from = out, buf, 0; w.mixed {
+		out.Number(Mixed)
 	}
 }
 

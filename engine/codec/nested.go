@@ -68,7 +68,7 @@ type route struct {
 	buf []byte
 }
 
-func (r *route) Number(int) {} // its text is [Mixed]
+func (r *route) Number(int) {} // all its text is [Mixed]
 
 func (r *route) Copy(from, to int) { r.Text(r.buf[from:to], from, to) }
 
@@ -112,6 +112,7 @@ func (n *Nested) Reset() { n.stack, n.state, n.seen = n.stack[:0], nestValue, 0 
 // Step implements [peg.Scanner].
 func (n *Nested) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) {
 	w := &n.w
+	out.Number(Mixed)
 	n.route = route{n, out, buf}
 	w.begin(&n.route, buf)
 	i, v := 0, goOn

@@ -52,12 +52,10 @@ func (q *quoter) write(to *strings.Builder, text string) {
 	q.read = to.Len()
 }
 
-// end ends the scalar at hand, since text without scalars follows.
+// end ends the scalar that is written as a string, since text without scalars follows.
 func (q *quoter) end(to *strings.Builder) {
-	if q.state == inQuoted {
-		to.WriteByte('"')
-		q.read, q.state = to.Len(), betweenValues
-	}
+	to.WriteByte('"')
+	q.read, q.state = to.Len(), betweenValues
 }
 
 // advance reads JSON up to the place of a quote that is missing, or all of it. It returns how much
@@ -229,7 +227,9 @@ func (c *call) put(text string) {
 		c.held.Add([]byte(text))
 		return
 	}
-	c.quoter.end(&c.args)
+	if c.quoter.state == inQuoted {
+		c.quoter.end(&c.args)
+	}
 	c.args.WriteString(text)
 }
 
@@ -239,7 +239,9 @@ func (c *call) putBytes(text []byte) {
 		c.held.Add(text)
 		return
 	}
-	c.quoter.end(&c.args)
+	if c.quoter.state == inQuoted {
+		c.quoter.end(&c.args)
+	}
 	extend(&c.args, text)
 }
 
