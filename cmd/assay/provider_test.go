@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +82,22 @@ func readLog(t *testing.T, name string) *provider.Table {
 	return table
 }
 
+// resident returns the most memory that a running process had in use, in bytes; 0 where the system
+// does not tell. (That of a process that ended has the memory of the one that started it in it.)
+func resident(pid int) int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, text, _ = bytes.Cut(text, []byte("\nVmHWM:"))
+	kib, _, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	n, err := strconv.ParseInt(kib, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n << 10
+}
+
 // TestProviderKilled kills a run ten times, at random, and demands that the last one ends with
 // each request once in the result, that no more than those that were under way are sent again, and
 // that memory does not grow with the requests.
@@ -114,7 +131,7 @@ func TestProviderKilled(t *testing.T) {
 		}
 		return cmd, out
 	}
-	note := func(cmd *exec.Cmd) { most = max(most, resident(cmd.ProcessState)) }
+	note := func(cmd *exec.Cmd) { most = max(most, resident(cmd.Process.Pid)) }
 	for _, requests := range at {
 		cmd, out := run()
 		ended := make(chan error, 1)
@@ -126,9 +143,9 @@ func TestProviderKilled(t *testing.T) {
 			case <-time.After(time.Millisecond):
 			}
 		}
+		note(cmd)
 		cmd.Process.Kill()
 		<-ended
-		note(cmd)
 		if _, err := os.Stat(log); err != nil {
 			continue // it was killed before it began
 		}
@@ -140,8 +157,17 @@ func TestProviderKilled(t *testing.T) {
 		again += table.InFlight
 	}
 	cmd, out := run()
-	err := cmd.Wait()
-	note(cmd)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	var err error
+	for running := true; running; {
+		select {
+		case err = <-ended:
+			running = false
+		case <-time.After(5 * time.Millisecond):
+			note(cmd)
+		}
+	}
 	table := readLog(t, log)
 	t.Logf("%d requests, killed at %v: %d sent again, %d came; at most %d at once; at most %d MiB",
 		n, at, table.Again, fake.Requests.Load(), fake.AtOnce.Load(), most>>20)
