@@ -83,8 +83,11 @@ func (x *Exploration) Summary() string {
 			lines = append(lines, line)
 		}
 	}
-	if proven > 0 {
-		text += fmt.Sprintf(", %d are out of any request's reach", proven)
+	switch {
+	case proven == 1:
+		text += "; 1 is out of any request's reach"
+	case proven > 1:
+		text += fmt.Sprintf("; %d are out of any request's reach", proven)
 	}
 	if len(lines) == 0 {
 		return text
