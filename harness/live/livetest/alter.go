@@ -47,7 +47,7 @@ func (r *Reply) first(kind string) int {
 	return slices.IndexFunc(r.Events, func(e Event) bool { return e.is(kind) })
 }
 
-// drop drops the events of a kind, the first only or all of them.
+// drop drops the events of a kind.
 func drop(kind string) func(*Reply) {
 	return func(r *Reply) {
 		r.Events = slices.DeleteFunc(r.Events, func(e Event) bool { return e.is(kind) })
@@ -212,8 +212,7 @@ func and(conditions ...func(*Reply) bool) func(*Reply) bool {
 	}
 }
 
-// rewrite makes the reply anew: of an answer that package wire writes in one piece with these
-// members. Streams stay as they are.
+// message makes a message of chat completions.
 func message(content ordered.Value, calls ...ordered.Value) ordered.Value {
 	m := ordered.ObjectOf(ordered.MemberOf("role", ordered.Str("assistant")),
 		ordered.MemberOf("content", content))
@@ -319,7 +318,7 @@ func always(change func(*Reply)) func() func(*Reply) {
 // deltaText changes the text of the first delta of content, reasoning or arguments.
 func deltaText(part string, change func(text string) string) func(*Reply) {
 	return func(r *Reply) {
-		kind, path := part, []string(nil)
+		kind := "content_block_delta"
 		switch r.Protocol {
 		case wire.ChatCompletions:
 			atFirst(part, func(v ordered.Value) ordered.Value {
@@ -339,9 +338,7 @@ func deltaText(part string, change func(text string) string) func(*Reply) {
 			kind = map[string]string{"content": "output_text.delta",
 				"reasoning": "reasoning_text.delta",
 				"arguments": "function_call_arguments.delta"}[part]
-			path = []string{"delta"}
 		default:
-			kind = "content_block_delta"
 			key := map[string]string{"content": "text", "reasoning": "thinking",
 				"arguments": "partial_json"}[part]
 			for i, e := range r.Events {
@@ -353,7 +350,7 @@ func deltaText(part string, change func(text string) string) func(*Reply) {
 			return
 		}
 		atFirst(kind, func(v ordered.Value) ordered.Value {
-			return set(v, ordered.Str(change(v.At(path...).Text())), path...)
+			return set(v, ordered.Str(change(v.At("delta").Text())), "delta")
 		})(r)
 	}
 }

@@ -15,7 +15,7 @@ var (
 // adder adds a fault.
 type adder func(rules, name string, change func(*Reply))
 
-// choices changes the one choice of answers and chunks of chat completions.
+// choice changes the one choice of answers and chunks of chat completions.
 func choice(change func(c ordered.Value) ordered.Value) func(ordered.Value) ordered.Value {
 	return func(v ordered.Value) ordered.Value {
 		if c := v.At("choices").Items(); len(c) == 1 {
