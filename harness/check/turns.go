@@ -479,11 +479,44 @@ func commonPrefix(a, b string) string {
 	return a[:n]
 }
 
-// findGaps returns the gaps of all conversations of the protocol.
+// findGaps returns the gaps of all conversations of the protocol, without a text that the template
+// writes after the last message of each: it is a turn of its own, and ends nobody's.
 func (s *Subject) findGaps() []gap {
 	var all []gap
 	for _, t := range s.talks() {
 		all = append(all, t.gaps()...)
 	}
+	if text := postscript(all); text != "" {
+		for i, g := range all {
+			if g.after == conversation.None {
+				all[i].text = strings.Replace(g.text, text, "", 1)
+			}
+		}
+	}
 	return all
+}
+
+// postscript returns the text that stands between the end of a last question and the model's header,
+// and not between other questions and the header of their answers; "" where there is none.
+func postscript(gaps []gap) string {
+	most := func(chosen func(gap) bool) string {
+		count, best := map[string]int{}, ""
+		for _, g := range gaps {
+			if g.before == conversation.Question && chosen(g) {
+				if count[g.text]++; count[g.text] > count[best] {
+					best = g.text
+				}
+			}
+		}
+		return best
+	}
+	end := most(func(g gap) bool { return g.after == conversation.None && !g.asked })
+	asked := most(func(g gap) bool { return g.after == conversation.None && g.asked })
+	inner := most(func(g gap) bool { return g.after == conversation.Answer })
+	header, both := strings.CutPrefix(asked, end)
+	own, answered := strings.CutSuffix(inner, header)
+	if text, ok := strings.CutPrefix(end, own); ok && both && answered && header != "" && own != "" {
+		return text
+	}
+	return ""
 }
