@@ -496,8 +496,8 @@ func (s *Subject) findGaps() []gap {
 	return all
 }
 
-// postscript returns the text that stands between the end of a last question and the model's header,
-// and not between other questions and the header of their answers; "" where there is none.
+// postscript returns the text that stands between the end of a last question and the model's
+// header, and not between other questions and the header of their answers; "" where there is none.
 func postscript(gaps []gap) string {
 	most := func(chosen func(gap) bool) string {
 		count, best := map[string]int{}, ""
@@ -515,8 +515,9 @@ func postscript(gaps []gap) string {
 	inner := most(func(g gap) bool { return g.after == conversation.Answer })
 	header, both := strings.CutPrefix(asked, end)
 	own, answered := strings.CutSuffix(inner, header)
-	if text, ok := strings.CutPrefix(end, own); ok && both && answered && header != "" && own != "" {
-		return text
+	text, ends := strings.CutPrefix(end, own)
+	if !both || !answered || !ends || header == "" || own == "" {
+		return ""
 	}
-	return ""
+	return text
 }
