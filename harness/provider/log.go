@@ -159,7 +159,7 @@ type Table struct {
 
 // Spent is the cost of a run.
 type Spent struct {
-	// tries, those in flight when a run ended among them
+	// tries; a request that was in flight when a run ended counts as one, however often it was sent
 	Requests   int64 `json:"requests"`
 	Prompt     int64 `json:"prompt"` // tokens
 	Completion int64 `json:"completion"`
