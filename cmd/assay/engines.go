@@ -296,14 +296,17 @@ func (j *enginesJudge) run(c *call) error {
 	if err != nil {
 		return err
 	}
-	drawer, err := engines.NewDrawer(loaded, j.only)
+	drawer, err := engines.NewDrawer(c.ctx, loaded, j.only)
 	if err != nil {
 		return err
 	}
 	for _, text := range drawer.Refused {
 		c.note("no grammar: %s", text)
 	}
-	turns := drawer.Draw(j.turns, j.seed)
+	turns, err := drawer.Draw(c.ctx, j.turns, j.seed)
+	if err != nil {
+		return err
+	}
 	failed := 0
 	for _, adapter := range c.args {
 		a, err := engines.Start(c.ctx, strings.Fields(adapter), nil)

@@ -116,7 +116,8 @@ func TestEveryCommandHeeds(t *testing.T) {
 		"verify":         {bound("verify", vectors), {"verify", "-"}},
 		"engines run":    {{"engines", "run", "sleep 1000"}},
 		"engines pick":   {{"engines", "pick", "--adapter", "sleep 1000", good}},
-		"engines judge":  {{"engines", "judge", "--run", "hermes", "--turns", "1", "sleep 1000"}},
+		"engines judge": {{"engines", "judge", "--run", "hermes", "--turns", "1", "sleep 1000"},
+			{"engines", "judge", "--turns", "100000000", "sleep 1000"}},
 		"serve": {{"serve", "--upstream", "http://" + silent.Addr().String(), "--template", good,
 			"--listen", "127.0.0.1:0"}},
 		"report":          {{"report", "-"}}, // of a template it has the default limits

@@ -107,12 +107,15 @@ type Drawer struct {
 
 // NewDrawer makes the grammars of a corpus: for each family those of all requests of its cases, as
 // they are, with a call required, with a tool named, and with one call at most.
-func NewDrawer(c *families.Corpus, only string) (*Drawer, error) {
+func NewDrawer(ctx context.Context, c *families.Corpus, only string) (*Drawer, error) {
 	d := &Drawer{plans: map[string][]*constrained{}}
 	for i := range c.Families {
 		f := &c.Families[i]
 		if !strings.Contains(f.Name, only) {
 			continue
+		}
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
 		}
 		if err := d.family(c, f); err != nil {
 			return nil, err
@@ -204,10 +207,13 @@ func (s *Subject) constrained(request ordered.Value) (*constrained, string, erro
 
 // Draw returns n turns, as many of each family as of any other: outputs of the corpus and sentences
 // of the grammars, most of them changed. The same seed gives the same turns.
-func (d *Drawer) Draw(n int, seed int64) []Turn {
+func (d *Drawer) Draw(ctx context.Context, n int, seed int64) ([]Turn, error) {
 	rng := rand.New(rand.NewSource(seed))
-	turns := make([]Turn, n)
-	for i := range turns {
+	var turns []Turn
+	for i := range n {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
 		plans := d.plans[d.families[i%len(d.families)]]
 		c := plans[rng.Intn(len(plans))]
 		text := c.outputs[rng.Intn(len(c.outputs))]
@@ -220,9 +226,9 @@ func (d *Drawer) Draw(n int, seed int64) []Turn {
 		for times := rng.Intn(4); times > 0; times-- {
 			turn = c.mutate(rng, turn)
 		}
-		turns[i] = Turn{c.name, turn, c}
+		turns = append(turns, Turn{c.name, turn, c})
 	}
-	return turns
+	return turns, nil
 }
 
 // sample returns a sentence of the grammar of whole turns.

@@ -20,9 +20,38 @@ func (m *Mended) Diff() string { return unified(m.Source.Name, m.Source.Text, m.
 func (p Patch) Diff(name string) string { return unified(name, p.Before, p.After) }
 
 func unified(name, was, is string) string {
+	name = pathOf(name)
 	text := string(diff.Diff(name, []byte(was), name, []byte(is)))
 	_, text, _ = strings.Cut(text, "\n") // the line that says diff
 	return text
+}
+
+// pathOf writes a file's name as git does in a diff: one with line feeds, escapes, quotes or bytes
+// beyond ASCII stands between quotes, with the escapes of C, so that a name cannot add lines to it.
+func pathOf(name string) string {
+	plain := func(c byte) bool { return c >= ' ' && c < 0x7f && c != '"' && c != '\\' }
+	var b strings.Builder
+	b.WriteByte('"')
+	quoted := false
+	for i := range len(name) {
+		switch c := name[i]; {
+		case plain(c):
+			b.WriteByte(c)
+			continue
+		case c == '\n':
+			b.WriteString(`\n`)
+		case c == '"', c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, `\%03o`, c)
+		}
+		quoted = true
+	}
+	if !quoted {
+		return name
+	}
+	return b.String() + `"`
 }
 
 // Into returns the text of the file that the template stands in with the patches. In a JSON file

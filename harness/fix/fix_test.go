@@ -201,3 +201,18 @@ func TestCorpus(t *testing.T) {
 		}
 	}
 }
+
+// TestNameInDiff checks that a file's name adds no line to a diff, whatever it is.
+func TestNameInDiff(t *testing.T) {
+	p := fix.Patch{Before: "a\n", After: "b\n"}
+	for name, want := range map[string]string{
+		"a b.jinja":           "a b.jinja",
+		"a\n+++ /etc/x\t\x1b": `"a\n+++ /etc/x\011\033"`,
+		"q\"\\é":              `"q\"\\\303\251"`,
+	} {
+		want = "--- " + want + "\n+++ " + want + "\n@@ -1,1 +1,1 @@\n-a\n+b\n"
+		if got := p.Diff(name); got != want {
+			t.Errorf("%q:\ngot  %q\nwant %q", name, got, want)
+		}
+	}
+}
