@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
@@ -26,12 +27,13 @@ func Judge(read *Template, t *engine.Template) (Verdict, error) {
 		return Verdict{}, err
 	}
 	v := Verdict{Turns: len(all)}
+	until := time.Now().Add(endurance)
 	for _, turn := range all {
 		request, err := ordered.Parse(turn.JSON)
 		if err != nil {
 			return v, err
 		}
-		got, err := read.Parse(turn.Output, turn.Prompt, request.At("tools"))
+		got, err := read.parse(turn.Output, turn.Prompt, request.At("tools"), until)
 		text := ""
 		if err != nil {
 			text = "it fails: " + err.Error()

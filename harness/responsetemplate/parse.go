@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/goassay/assay/engine/ordered"
 )
@@ -11,11 +12,18 @@ import (
 // Parse parses an output that follows a prompt. Tools are a request's, in OpenAI's shape: strings
 // among the arguments of calls are cast by their schemas.
 func (t *Template) Parse(output, prompt string, tools ordered.Value) (ordered.Value, error) {
+	return t.parse(output, prompt, tools, time.Now().Add(endurance))
+}
+
+// parse ends with an error where the searches last beyond a time.
+func (t *Template) parse(output, prompt string, tools ordered.Value,
+	until time.Time) (ordered.Value, error) {
 	after, err := t.after(prompt)
 	if err != nil {
 		return ordered.Value{}, err
 	}
-	r := reading{t: t, text: []rune(after + output), values: map[string][]ordered.Value{}}
+	r := reading{t: t, text: []rune(after + output), until: until,
+		values: map[string][]ordered.Value{}}
 	if err := r.run(); err != nil {
 		return ordered.Value{}, err
 	}
@@ -82,7 +90,11 @@ func (t *Template) after(prompt string) (string, error) {
 	text := []rune(prompt)
 	end := 0
 	m, err := t.anchor.FindRunesMatch(text)
+	until := time.Now().Add(endurance)
 	for m != nil && err == nil {
+		if time.Now().After(until) {
+			return "", errSlow
+		}
 		end = m.Index + m.Length
 		m, err = t.anchor.FindNextMatch(m)
 	}
@@ -93,6 +105,7 @@ func (t *Template) after(prompt string) (string, error) {
 type reading struct {
 	t      *Template
 	text   []rune
+	until  time.Time
 	values map[string][]ordered.Value
 	order  []*field
 }
@@ -105,6 +118,9 @@ func (r *reading) run() error {
 		consider := func(f *field, m *mark) error {
 			if m == nil {
 				return nil
+			}
+			if time.Now().After(r.until) {
+				return errSlow
 			}
 			got, err := m.find(r.text, at)
 			if err != nil {

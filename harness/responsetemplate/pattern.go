@@ -11,6 +11,11 @@ import (
 // patience bounds one search for one pattern.
 const patience = 250 * time.Millisecond
 
+// endurance bounds all searches in an output, and in all outputs of a judgement.
+const endurance = 2 * time.Second
+
+var errSlow = fmt.Errorf("the searches for its patterns take more than %v", endurance)
+
 // compile compiles a pattern of Python's regex module with DOTALL. A construct that means something
 // else here, or nothing, is refused by name.
 func compile(pattern string) (*regexp2.Regexp, error) {

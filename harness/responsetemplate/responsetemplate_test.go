@@ -3,9 +3,11 @@ package responsetemplate_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine/emit"
@@ -13,6 +15,7 @@ import (
 	"github.com/goassay/assay/harness/engines"
 	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/responsetemplate"
+	"github.com/goassay/assay/harness/subject"
 )
 
 func value(t *testing.T, text string) ordered.Value {
@@ -259,4 +262,60 @@ func TestAgainstTransformers(t *testing.T) {
 		}
 	}
 	t.Logf("%d outputs are read alike", alike)
+}
+
+// TestEndurance judges objects of patterns that take long, each alone and all together: a judgement
+// ends.
+func TestEndurance(t *testing.T) {
+	source, err := corpus.FS.ReadFile("hermes/" + families.OwnTemplate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tm, err := subject.New("hermes", string(source)).Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{`(?:(?:\\w|\\s|[^x])+)+\\x01`, `(\\w+\\s?){1,5}\\x01`, `[^x]*[^y]*\\x01`} {
+		var fields strings.Builder
+		for i := range 2_000 {
+			fmt.Fprintf(&fields, `"f%d": {"open_pattern": "%s", "close": "x"}, `, i, pattern)
+		}
+		read, err := responsetemplate.Read(value(t, `{"version": 1, "start_anchor": "assistant\n", `+
+			`"fields": {`+fields.String()+`"content": {}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		v, err := responsetemplate.Judge(read, tm)
+		if took := time.Since(began); err != nil || v.Read != 0 || took > 20*time.Second {
+			t.Errorf("%s: %d of %d turns are read, %v, after %v", pattern, v.Read, v.Turns, err, took)
+		}
+	}
+}
+
+// FuzzRead reads whatever stands in the place of an object, and outputs with it.
+func FuzzRead(f *testing.F) {
+	for _, fields := range []string{`{"a": {"open": "<x>", "close": "</x>", "content": "json"}, "content": {}}`,
+		`{"a": {"open_pattern": "<(?P<n>\\w+)>", "close_pattern": "</(?P<n>\\w+)>", "transform": {"a": "{n}"}}}`,
+		`{"a": {"open": "<x>", "content": "xml-inline", "content_args": {"tag_pattern": "<(?P<key>.)>(?P<value>.)"}}}`,
+		`{"a": {"open": "", "close": "", "repeats": true, "join": ""}}`} {
+		f.Add(`{"version": 1, "start_anchor": "A", "fields": `+fields+`}`, "<x>1</x>", "A")
+	}
+	f.Fuzz(func(t *testing.T, object, output, prompt string) {
+		if len(object) > 16<<10 || len(output)+len(prompt) > 16<<10 {
+			return
+		}
+		v, err := ordered.ParseString(object)
+		if err != nil {
+			return
+		}
+		read, err := responsetemplate.Read(v)
+		if err != nil {
+			return
+		}
+		if message, err := read.Parse(output, prompt, ordered.Value{}); err == nil &&
+			message.Kind() != ordered.Object {
+			t.Errorf("%s reads %q as %s", object, output, message)
+		}
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dlclark/regexp2"
 
@@ -233,8 +234,12 @@ func (e *entries) add(key string, v ordered.Value) {
 
 func (p *parser) tags(text string) (ordered.Value, error) {
 	all := entries{merge: p.merge}
+	until := time.Now().Add(endurance)
 	m, err := p.tag.FindStringMatch(text)
 	for ; m != nil && err == nil; m, err = p.tag.FindNextMatch(m) {
+		if time.Now().After(until) {
+			return ordered.Value{}, errSlow
+		}
 		v, err := p.inner.value(m.GroupByName("value").String())
 		if err != nil {
 			return v, err
