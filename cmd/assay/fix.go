@@ -15,6 +15,7 @@ import (
 	"github.com/goassay/assay/harness/outfile"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
+	"github.com/goassay/assay/harness/visible"
 )
 
 var fixCommand = command{
@@ -126,6 +127,7 @@ func (f *fixing) report(c *call, m *fix.Mended) fixed {
 		one.Patches = append(one.Patches, fixedPatch{p.Kind, p.Rules(), p.Diff(m.Source.Name)})
 	}
 	for _, r := range m.Left {
+		r.Reason = visible.Cut(r.Reason, maxLine)
 		one.Left = append(one.Left, fixedReason(r))
 	}
 	if f.json {

@@ -105,12 +105,26 @@ func (i *inspection) print(c *call, m *model.Model, head string, v ordered.Value
 	if i.json {
 		_, err = fmt.Fprintf(c.stdout, "%s\n", v.Append(nil, ordered.Pretty))
 	} else {
-		_, err = io.WriteString(c.stdout, head+m.String())
+		err = c.printLines(head + m.String())
 	}
 	if err == nil && m.Rejection != nil {
 		err = errFailed
 	}
 	return err
+}
+
+// maxLine bounds a line with a stranger's text, in bytes.
+const maxLine = 4 << 10
+
+// printLines prints a text whose lines hold a stranger's, and cuts the long ones.
+func (c *call) printLines(text string) error {
+	for line := range strings.Lines(text) {
+		if _, err := fmt.Fprintln(c.stdout, visible.Cut(strings.TrimSuffix(line, "\n"),
+			maxLine)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // printKeys prints every key and tensor of a file.

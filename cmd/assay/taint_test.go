@@ -56,7 +56,7 @@ func TestTaint(t *testing.T) {
 func TestExcerpts(t *testing.T) {
 	for _, e := range exposures(t, strings.Repeat("long", 75<<10)) {
 		stdout, stderr := e.run(t)
-		if n := len(stdout); n > 200<<10 && !e.data {
+		if n := len(stdout); n > 200<<10 && !e.data && !e.message {
 			t.Errorf("%.80q prints %d bytes: %.200q", e.args, n, stdout)
 		}
 		if n := len(stderr); n > 20<<10 {
@@ -70,6 +70,7 @@ type exposure struct {
 	args    []string
 	stdin   string
 	data    bool     // the output is data for programs, which is the text itself
+	message bool     // the output holds texts of the request or the output in full, made visible
 	written []string // reports that it writes to files
 	server  string   // which stands for the Hub
 	home    string
@@ -119,9 +120,9 @@ func exposures(t *testing.T, text string) (all []exposure) {
 	}
 	good := write("good.jinja", string(own))
 	quoted := strings.NewReplacer("\n", `\n`, "\r", `\r`, "\x1b", `\x1b`, "\x7f", `\x7f`).Replace(text)
-	short := text[:min(len(text), 4<<10)] // of prompts, which many rules look at
+	short := text[:min(len(text), 1<<10)] // of prompts, which many rules look at
 	loop := "{% for m in messages %}<|" + short + "|>{{ m.content }}{{ '" +
-		quoted[:min(len(quoted), 4<<10)] + "' }}<|end|>{% endfor %}"
+		quoted[:min(len(quoted), 1<<10)] + "' }}<|end|>{% endfor %}"
 	named := "n\x1b[31m\u202e\n::error::owned.jinja"
 	templates := []string{
 		write("loop.jinja", loop),
@@ -131,7 +132,7 @@ func exposures(t *testing.T, text string) (all []exposure) {
 		write("filter.jinja", "{{ messages|"+regexp.MustCompile(`\W`).ReplaceAllString(text, "")+" }}"),
 		write("raises.jinja", "{{ raise_exception('"+quoted+"') }}"),
 		write("fails.jinja", "{{ messages['"+quoted+"'].x }}"),
-		write("calls/template.jinja", string(own)+"{{ '"+quoted[:min(len(quoted), 4<<10)]+"' }}"),
+		write("calls/template.jinja", string(own)+"{{ '"+quoted[:min(len(quoted), 1<<10)]+"' }}"),
 		write("config/tokenizer_config.json", in(`{"chat_template": [{"name": "TEXT", "template": `+
 			strconv.Quote(loop)+`}]}`)),
 		write("other/tokenizer_config.json", in(`{"chat_template": [{"name": "TEXT", "template": 5}]}`)),
@@ -241,8 +242,8 @@ func exposures(t *testing.T, text string) (all []exposure) {
 		add(exposure{args: []string{"program", template}, data: true})
 		add(exposure{args: []string{"emit", "format", template}, data: true})
 		add(exposure{args: []string{"emit", "response-template", template}, data: true})
-		add(exposure{args: []string{"parse", template}, stdin: text})
-		add(exposure{args: []string{"parse", "--stream", "--explain", template}, stdin: text})
+		add(exposure{args: []string{"parse", template}, stdin: text, message: true})
+		add(exposure{args: []string{"parse", "--stream", template}, stdin: text, message: true})
 		run("verify", template)
 		run("retemplate", "--template", template, "-o", filepath.Join(dir, "o"+strconv.Itoa(i)), model)
 		run("engines", "pick", "--adapter", adapter, template)
@@ -253,8 +254,8 @@ func exposures(t *testing.T, text string) (all []exposure) {
 		for _, name := range []string{"render", "program", "grammar"} {
 			add(exposure{args: []string{name, "--request", request, good}, data: true})
 		}
-		add(exposure{args: []string{"parse", "--request", request, good}, stdin: text})
-		add(exposure{args: []string{"parse", "--tools", request, good}, stdin: text})
+		add(exposure{args: []string{"parse", "--request", request, good}, stdin: text, message: true})
+		add(exposure{args: []string{"parse", "--tools", request, good}, stdin: text, message: true})
 	}
 	for _, format := range formats {
 		run("parse", "--output", output, "--format", format)
@@ -270,7 +271,7 @@ func exposures(t *testing.T, text string) (all []exposure) {
 	}
 	for _, file := range []string{model, headless} {
 		run("inspect", file)
-		run("inspect", "--json", file)
+		add(exposure{args: []string{"inspect", "--json", file}, data: true})
 		run("check", file)
 		run("templates", file)
 		run("serve", file)
@@ -281,7 +282,7 @@ func exposures(t *testing.T, text string) (all []exposure) {
 		`{"op": "render", "template": {"text": "{{ raise_exception('TEXT') }}"}, "request": {"messages": []}}`,
 		`{"op": "grammar", "template": {"text": "x"}, "tolerances": {"TEXT": true}, "incomplete": "TEXT"}`,
 		`{"op": "grammar", "template": {"text": "x"}, "insist": true, "request": {"messages": [], "tools": TEXT}}`} {
-		add(exposure{args: []string{"pipe"}, stdin: in(line)})
+		add(exposure{args: []string{"pipe"}, stdin: in(line), message: true})
 	}
 	for _, name := range []string{"explain", "help", "completion", "live", "man"} {
 		run(name, text)
@@ -301,7 +302,7 @@ func exposures(t *testing.T, text string) (all []exposure) {
 		written: []string{edit}})
 	add(exposure{args: []string{"grammar", good, "--tools", requests[0]}, data: true})
 	add(exposure{args: []string{"completion", "bash"}, data: true})
-	run("render", "--spans", "--request", requests[0], good)
+	add(exposure{args: []string{"render", "--spans", "--request", requests[0], good}, message: true})
 	run("render", "--tokenizer", vocabulary, hermes)
 	run("parse", "--tokens", tokens, "--tokenizer", vocabulary, hermes)
 	run("parse", "--output", output, "--tools", write("t.json", tools), "--json", hermes)
@@ -352,7 +353,7 @@ func exposures(t *testing.T, text string) (all []exposure) {
 }
 
 // holdVisible demands that a text shows all that is in it. JSON has control characters as escapes,
-// and other text to the byte: it is data for programs.
+// and other text to the byte: it is data for programs. A page is no log, which a runner would obey.
 func holdVisible(t *testing.T, args []string, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) {
@@ -364,8 +365,9 @@ func holdVisible(t *testing.T, args []string, text string) {
 			t.Errorf("%q prints %q: %q", args, bad, text[max(0, at-60):at+20])
 		}
 	}
+	page := strings.HasPrefix(strings.ToLower(text), "<!doctype html>")
 	for line := range strings.Lines(text) {
-		if json {
+		if json || page {
 			break
 		}
 		start := strings.TrimLeft(line, " \t")

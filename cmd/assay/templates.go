@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/goassay/assay/engine/model/hub"
@@ -109,7 +108,7 @@ func (l *listing) print(c *call, found *survey.Survey, head string, v ordered.Va
 
 // text prints a survey and the faults of the model.
 func (l *listing) text(c *call, found *survey.Survey, head string) error {
-	if _, err := io.WriteString(c.stdout, head+found.String()); err != nil ||
+	if err := c.printLines(head + found.String()); err != nil ||
 		len(found.Findings) == 0 {
 		return err
 	}

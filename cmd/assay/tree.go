@@ -208,6 +208,9 @@ func unknownCommand(parent *cobra.Command, name string) error {
 
 // meant is the end of a sentence that names the likely meaning of a word.
 func meant(typed string, names []string) string {
+	if len(typed) > 100 { // no slip of the hand, and costs its length times that of a name
+		return ""
+	}
 	near := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, name := range names {
 		near.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})

@@ -87,7 +87,13 @@ func (x *listExpr) eval(f *frame) (Value, error) {
 	return f.rt.list(items), err
 }
 
+// entriesPerStep is how many entries of a literal are evaluated in a step beside their own.
+const entriesPerStep = 8
+
 func (f *frame) all(list []expr) ([]Value, error) {
+	if err := f.rt.step(len(list) / entriesPerStep); err != nil {
+		return nil, err
+	}
 	items := f.rt.values.Take(len(list))
 	for i, x := range list {
 		v, err := x.eval(f)
@@ -105,6 +111,9 @@ type dictExpr struct {
 }
 
 func (x *dictExpr) eval(f *frame) (Value, error) {
+	if err := f.rt.step(len(x.keys) / entriesPerStep); err != nil {
+		return Value{}, err
+	}
 	d := f.rt.dict(len(x.keys))
 	for i := range x.keys {
 		k, err := x.keys[i].eval(f)

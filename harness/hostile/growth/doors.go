@@ -21,6 +21,7 @@ func doors() []door {
 			door{"tools of " + family, i > 1, toolLists, offeredAll(family)},
 			door{"output of " + family, i > 1, outputs, parsed(family)})
 	}
+	all = append(all, wireDoors()...)
 	return append(all,
 		door{"json", false, documents, decoded},
 		door{"grammar", false, grammars, matched},
