@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"github.com/goassay/assay/engine/source"
 	"io"
 	"os"
 	"path/filepath"
@@ -15,7 +16,6 @@ import (
 	"github.com/goassay/assay/harness/outfile"
 	"github.com/goassay/assay/harness/rule"
 	"github.com/goassay/assay/harness/subject"
-	"github.com/goassay/assay/harness/visible"
 )
 
 var fixCommand = command{
@@ -127,7 +127,7 @@ func (f *fixing) report(c *call, m *fix.Mended) fixed {
 		one.Patches = append(one.Patches, fixedPatch{p.Kind, p.Rules(), p.Diff(m.Source.Name)})
 	}
 	for _, r := range m.Left {
-		r.Reason = visible.Cut(r.Reason, maxLine)
+		r.Reason = source.Cut(r.Reason, maxLine)
 		one.Left = append(one.Left, fixedReason(r))
 	}
 	if f.json {

@@ -119,7 +119,7 @@ const maxLine = 4 << 10
 // printLines prints a text whose lines hold a stranger's, and cuts the long ones.
 func (c *call) printLines(text string) error {
 	for line := range strings.Lines(text) {
-		if _, err := fmt.Fprintln(c.stdout, visible.Cut(strings.TrimSuffix(line, "\n"),
+		if _, err := fmt.Fprintln(c.stdout, source.Cut(strings.TrimSuffix(line, "\n"),
 			maxLine)); err != nil {
 			return err
 		}
