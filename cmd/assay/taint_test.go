@@ -302,7 +302,8 @@ func exposures(t *testing.T, text string) (all []exposure) {
 		written: []string{edit}})
 	add(exposure{args: []string{"grammar", good, "--tools", requests[0]}, data: true})
 	add(exposure{args: []string{"completion", "bash"}, data: true})
-	add(exposure{args: []string{"render", "--spans", "--request", requests[0], good}, message: true})
+	add(exposure{args: []string{"render", "--spans", "--request", requests[0], good},
+		message: true})
 	run("render", "--tokenizer", vocabulary, hermes)
 	run("parse", "--tokens", tokens, "--tokenizer", vocabulary, hermes)
 	run("parse", "--output", output, "--tools", write("t.json", tools), "--json", hermes)
@@ -331,8 +332,8 @@ func exposures(t *testing.T, text string) (all []exposure) {
 	for _, url := range []string{server.URL, refusing.URL} {
 		run("probe", url)
 		run("serve", "--upstream", url, "--listen", "127.0.0.1:0")
-		run("provider", url, "--dataset", asked, "--log", filepath.Join(dir, "log.jsonl"), "--model",
-			"m", "--tries", "1")
+		run("provider", url, "--dataset", asked, "--log", filepath.Join(dir, "log.jsonl"),
+			"--model", "m", "--tries", "1")
 	}
 	var walk func(parent *cobra.Command)
 	walk = func(parent *cobra.Command) {

@@ -92,7 +92,8 @@ func wireDoors() (all []door) {
 				if err != nil {
 					return err
 				}
-				sealer, err := wire.NewSealer(make([]byte, 32), bytes.NewReader(make([]byte, 1<<10)))
+				random := bytes.NewReader(make([]byte, 1<<10))
+				sealer, err := wire.NewSealer(make([]byte, 32), random)
 				if err == nil {
 					_, err = p.Decode(v, sealer)
 				}
