@@ -245,7 +245,8 @@ func exposures(t *testing.T, text string) (all []exposure) {
 		add(exposure{args: []string{"parse", template}, stdin: text, message: true})
 		add(exposure{args: []string{"parse", "--stream", template}, stdin: text, message: true})
 		run("verify", template)
-		run("retemplate", "--template", template, "-o", filepath.Join(dir, "o"+strconv.Itoa(i)), model)
+		run("retemplate", "--template", template, "-o",
+			filepath.Join(dir, "o"+strconv.Itoa(i)), model)
 		run("engines", "pick", "--adapter", adapter, template)
 		run("new", "--corpus", filepath.Join(dir, "new"+strconv.Itoa(i)), "--family", "f", template)
 		run("manifest", template)
@@ -254,8 +255,10 @@ func exposures(t *testing.T, text string) (all []exposure) {
 		for _, name := range []string{"render", "program", "grammar"} {
 			add(exposure{args: []string{name, "--request", request, good}, data: true})
 		}
-		add(exposure{args: []string{"parse", "--request", request, good}, stdin: text, message: true})
-		add(exposure{args: []string{"parse", "--tools", request, good}, stdin: text, message: true})
+		add(exposure{args: []string{"parse", "--request", request, good}, stdin: text,
+			message: true})
+		add(exposure{args: []string{"parse", "--tools", request, good}, stdin: text,
+			message: true})
 	}
 	for _, format := range formats {
 		run("parse", "--output", output, "--format", format)
