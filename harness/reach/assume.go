@@ -111,12 +111,15 @@ func (p *prover) narrow(x syntax.Expr, to val, e *env) {
 	if !ok || e.dead {
 		return
 	}
-	v := p.quietly(x, e).and(to)
+	before := p.quietly(x, e)
+	v := before.and(to)
 	if v.kinds == 0 {
 		e.dead = true
 		return
 	}
-	e.note(key, fact{v, of})
+	if !v.same(before) { // a copy of the facts for nothing new costs most of the time
+		e.note(key, fact{v, of})
+	}
 	switch x := x.(type) {
 	case *syntax.Name:
 		if a, ok := e.aliases[x.Name]; ok {
