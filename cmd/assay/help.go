@@ -14,8 +14,8 @@ import (
 )
 
 const exitStatuses = "Exit status: 0 all is well, 1 something failed or was rejected, 2 the " +
-	"arguments or the input cannot be used, " +
-	"130 it was interrupted."
+	"arguments or the input cannot be used, 3 it could not be judged now (try again), 130 it was " +
+	"interrupted."
 
 // The widths of lines of prose, in characters.
 const (
