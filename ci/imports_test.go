@@ -62,12 +62,13 @@ var policy = map[string][]string{
 	"wire": {"chat", "ordered"},
 
 	// the room beside it: model files, the Hub, model folders
-	"model":          {"", "model/gguf", "model/hub", "ordered", "source", "vocab"},
-	"model/filelock": {},
-	"model/gguf":     {"model/filelock", "source", "ordered"},
-	"model/modeldir": {"model/gguf", "ordered", "source"},
-	"model/hub":      {"model/filelock", "model/gguf", "ordered", "source"},
-	"llama":          {"model/gguf", "ordered"},
+	"model":           {"", "model/gguf", "model/hub", "ordered", "source"},
+	"model/filelock":  {},
+	"model/gguf":      {"model/filelock", "source", "ordered"},
+	"model/modeldir":  {"model/gguf", "ordered", "source"},
+	"model/tokenizer": {"", "model/gguf", "vocab"},
+	"model/hub":       {"model/filelock", "model/gguf", "ordered", "source"},
+	"llama":           {"model/gguf", "ordered"},
 }
 
 // allowed lists the packages that the engine may import from outside the standard library.

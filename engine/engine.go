@@ -129,8 +129,8 @@ type Vocabulary = vocab.Vocabulary
 // VocabularyFiles are the texts of the files that name a tokeniser's added tokens.
 type VocabularyFiles = vocab.Files
 
-// ReadVocabulary reads the added tokens of a tokeniser from its files; package model reads those of
-// a folder or of a GGUF.
+// ReadVocabulary reads the added tokens of a tokeniser from its files; package tokenizer reads
+// those of a folder or of a GGUF.
 func ReadVocabulary(f VocabularyFiles) (*Vocabulary, error) { return vocab.Read(f) }
 
 // RenderLimits bound one render.

@@ -11,7 +11,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/emit"
 	"github.com/goassay/assay/engine/formatjson"
-	"github.com/goassay/assay/engine/model"
+	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/standard"
 )
@@ -158,7 +158,7 @@ func (e *emission) specials() (*engine.Vocabulary, error) {
 	if e.tokenizer == "" {
 		return nil, nil
 	}
-	v, err := model.Vocabulary(e.tokenizer)
+	v, err := tokenizer.Vocabulary(e.tokenizer)
 	e.tokenizer = ""
 	return v, err
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/dialect"
-	"github.com/goassay/assay/engine/model"
+	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
@@ -88,7 +88,7 @@ func (s *step) template(c *call) (*engine.Template, error) {
 	}
 	o := engine.Options{Limits: s.limits.of(c)}
 	if s.tokenizer != "" {
-		if o.Vocabulary, err = model.Vocabulary(s.tokenizer); err != nil {
+		if o.Vocabulary, err = tokenizer.Vocabulary(s.tokenizer); err != nil {
 			return nil, err
 		}
 		s.vocabulary = o.Vocabulary

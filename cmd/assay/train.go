@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/goassay/assay/engine"
-	"github.com/goassay/assay/engine/model"
+	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/harness/fix"
 	"github.com/goassay/assay/harness/subject"
@@ -80,7 +80,7 @@ func (tr *training) run(c *call) error {
 	}
 	var vocabulary *engine.Vocabulary
 	if tr.tokenizer != "" {
-		if vocabulary, err = model.Vocabulary(tr.tokenizer); err != nil {
+		if vocabulary, err = tokenizer.Vocabulary(tr.tokenizer); err != nil {
 			return err
 		}
 	}

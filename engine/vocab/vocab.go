@@ -21,7 +21,7 @@
 // Of tokenizer.json, the fields added_tokens and post_processor as the tokenizers library 0.23
 // writes them; of tokenizer_config.json, added_tokens_decoder, bos_token, eos_token, add_bos_token
 // and add_eos_token as transformers 5.23 reads them; of generation_config.json, eos_token_id.
-// Package model reads a GGUF's vocabulary.
+// Package tokenizer reads a GGUF's vocabulary.
 //
 // # Stability
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/format"
-	"github.com/goassay/assay/engine/model"
+	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/vocab"
 	"github.com/goassay/assay/harness/rule"
@@ -79,7 +79,7 @@ type tokenised struct {
 // no template that compiles, it finds nothing.
 func withVocabulary(look func(*tokenised, modelFinder)) func(*modelSubject, modelFinder) {
 	return func(s *modelSubject, find modelFinder) {
-		v, err := model.Vocabulary(s.Path)
+		v, err := tokenizer.Vocabulary(s.Path)
 		if err != nil || len(v.Tokens()) == 0 {
 			return
 		}

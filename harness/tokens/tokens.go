@@ -28,7 +28,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/format"
-	"github.com/goassay/assay/engine/model"
+	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/engine/vocab"
 	"github.com/goassay/assay/harness/split"
@@ -195,9 +195,9 @@ type Tokenizer struct {
 
 // Open returns the tokeniser that package model finds at a path.
 func Open(path string) (Tokenizer, error) {
-	v, err := model.Vocabulary(path)
+	v, err := tokenizer.Vocabulary(path)
 	return Tokenizer{v, sync.OnceValues(func() (*vocab.Texts, error) {
-		return model.Texts(path)
+		return tokenizer.Texts(path)
 	})}, err
 }
 

@@ -30,7 +30,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/llama"
-	"github.com/goassay/assay/engine/model"
+	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/wire"
 	"github.com/goassay/assay/harness/serve"
@@ -59,7 +59,7 @@ func Open(ctx context.Context, path string, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := model.Vocabulary(path)
+	v, err := tokenizer.Vocabulary(path)
 	if err != nil {
 		m.Close()
 		return nil, err

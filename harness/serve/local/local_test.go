@@ -16,7 +16,7 @@ import (
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/llama"
-	"github.com/goassay/assay/engine/model"
+	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/wire"
 	"github.com/goassay/assay/harness/live"
@@ -108,7 +108,7 @@ func TestTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	texts, err := model.Texts(path)
+	texts, err := tokenizer.Texts(path)
 	if err != nil {
 		t.Fatal(err)
 	}

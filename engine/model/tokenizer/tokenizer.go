@@ -1,4 +1,15 @@
-package model
+// Package tokenizer reads the tokens of a model's tokeniser from its files: the added tokens, as a
+// vocabulary, and the bytes of all tokens. It encodes nothing.
+//
+// # Specifications followed
+//
+// tokenizer.json, tokenizer_config.json and generation_config.json as package vocab reads them; of
+// a GGUF the keys tokenizer.ggml.* of the specification in the ggml repository.
+//
+// # Stability
+//
+// This package may change with every release; package engine lists the stable ones.
+package tokenizer
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package model_test
+package tokenizer_test
 
 import (
 	"os"
@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goassay/assay/engine/model"
 	"github.com/goassay/assay/engine/model/gguf"
+	"github.com/goassay/assay/engine/model/tokenizer"
 )
 
 // tokeniserFile writes a GGUF with a vocabulary and returns its path.
@@ -49,7 +49,7 @@ func TestTexts(t *testing.T) {
 		if kind != "gpt2" {
 			spelt[0] = "hiÃĠ"
 		}
-		texts, err := model.Texts(tokeniserFile(t, kind, types, spelt...))
+		texts, err := tokenizer.Texts(tokeniserFile(t, kind, types, spelt...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestTexts(t *testing.T) {
 		{tokeniserFile(t, "gpt2", types, "a"), "1 tokens and 4 types"},
 		{filepath.Join(t.TempDir(), "none.json"), "no such file"},
 	} {
-		if _, err := model.Texts(c.path); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := tokenizer.Texts(c.path); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
 	}
