@@ -392,6 +392,29 @@ func TestOpenerOfContent(t *testing.T) {
 	}
 }
 
+// TestSpaceOfPrompt checks that white space which the prompt writes after the marker of reasoning
+// is no opener of content, where the last answer begins as the prompt does.
+func TestSpaceOfPrompt(t *testing.T) {
+	for _, prompt := range []string{
+		`{{ '<mull>\n' }}`,
+		`{% if not enable_thinking|default(true) %}<mull></mull>{% else %}{{ '<mull>\n\n' }}{% endif %}`,
+	} {
+		a := analyze(t, framed(`{% if loop.last %}`+prompt+`{% endif %}`+
+			`{% if '</mull>' in (m.content or '') %}`+
+			`{% set m = {'content': m.content.split('</mull>')[-1]} %}{% endif %}`,
+			each+`<f>{{ c.function|tojson }}</f>`+eachEnd, prompt))
+		c := a.Format.Content
+		if r := a.Format.Reasoning; r.Open.Text != "<mull>" || c.Mode != format.ContentPlain ||
+			!c.Open.IsZero() {
+			t.Errorf("%s: reasoning %v, content %v %v; evidence %v",
+				prompt, r.Pair, c.Mode, c.Pair, a.Evidence)
+		}
+		if got := a.Format.Continued("", "Yes", false); got != "Yes" {
+			t.Errorf("%s: an answer continued after its header is %q, want %q", prompt, got, "Yes")
+		}
+	}
+}
+
 func TestUndisclosed(t *testing.T) {
 	if a := analyze(t, framed("", "", "")); !a.Format.Undisclosed {
 		t.Errorf("tools are described and no call is written, yet: %s", a.Format)

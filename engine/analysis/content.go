@@ -172,10 +172,25 @@ func (a *state) withoutReasoning(s string) string {
 			s = rest
 			if after := strings.TrimPrefix(rest, m.After); after != rest {
 				s = after
+			} else if i == 0 {
+				s = rest[len(a.spaceOfPrompt(rest)):]
 			}
 		}
 	}
 	return s
+}
+
+// spaceOfPrompt returns the white space that a generation prompt ends with after the marker which
+// opens reasoning, where a text begins with it. It belongs to the prompt, and opens no content.
+func (a *state) spaceOfPrompt(s string) string {
+	longest := ""
+	for _, p := range a.prefills {
+		_, space, ok := strings.Cut(p, a.format.Reasoning.Open.Text)
+		if ok && onlySpace(space) && strings.HasPrefix(s, space) && len(space) > len(longest) {
+			longest = space
+		}
+	}
+	return longest
 }
 
 // openBehindReasoning returns the marker that opens content only after reasoning.
