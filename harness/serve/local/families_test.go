@@ -2,22 +2,14 @@ package local_test
 
 import (
 	"cmp"
-	"errors"
-	"net/http/httptest"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
-	"github.com/goassay/assay/engine/llama"
-	"github.com/goassay/assay/engine/wire"
 	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/openai"
-	"github.com/goassay/assay/harness/serve"
-	"github.com/goassay/assay/harness/serve/local"
-	"github.com/goassay/assay/harness/standard"
 	"github.com/goassay/assay/harness/subject"
 )
 
@@ -52,37 +44,12 @@ func TestFamilies(t *testing.T) {
 }
 
 func probed(t *testing.T, src engine.Source, tm *engine.Template) {
-	plan, err := tm.Prepare(standard.ToolRequest(), engine.PrepareOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	path, err := live.WriteTinyFile(t.TempDir(), 1, src.BOS, src.EOS, plan.Preserved, src.Text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := local.Open(t.Context(), path, local.Options{
-		Context: llama.ContextOptions{Size: 8192, Threads: 1}, Contexts: 2,
-		Seed: func() uint32 { return 1 }})
-	if errors.Is(err, llama.ErrNotBuilt) {
+	url := serveOn(t, "", src, tm)
+	if url == "" {
 		t.Log("built without llama.cpp: make live runs it")
 		return
-	} else if err != nil {
-		t.Fatal(err)
 	}
-	defer b.Close()
-	sealer, err := wire.NewSealer([]byte(strings.Repeat("k", 32)),
-		strings.NewReader(strings.Repeat("nonce", 1<<16)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := serve.New(serve.Options{Names: []string{"m"}, Source: src, Template: tm, Backend: b,
-		Info: b.Info(), Sealer: sealer, Now: subject.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(s.Handler())
-	defer server.Close()
-	client, err := openai.New(server.URL, "", openai.Limits{})
+	client, err := openai.New(url, "", openai.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,11 +39,17 @@ func open(t *testing.T, family string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serveOn(t, os.Getenv("ASSAY_MODEL"), src, tm)
+}
+
+// serveOn serves a template on a model file, or on the tiny model where path is "". It returns ""
+// where the program was built without llama.cpp.
+func serveOn(t *testing.T, path string, src engine.Source, tm *engine.Template) string {
+	t.Helper()
 	plan, err := tm.Prepare(standard.ToolRequest(), engine.PrepareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := os.Getenv("ASSAY_MODEL")
 	if path == "" {
 		path, err = live.WriteTinyFile(t.TempDir(), 1, src.BOS, src.EOS, plan.Preserved, src.Text)
 		if err != nil {
@@ -51,7 +57,7 @@ func open(t *testing.T, family string) string {
 		}
 	}
 	b, err := local.Open(t.Context(), path, local.Options{
-		Context: llama.ContextOptions{Size: 4096, Threads: 1}, Contexts: 2,
+		Context: llama.ContextOptions{Size: 8192, Threads: 1}, Contexts: 2,
 		Seed: func() uint32 { return 1 }})
 	if errors.Is(err, llama.ErrNotBuilt) {
 		return ""
@@ -65,7 +71,7 @@ func open(t *testing.T, family string) string {
 		t.Fatal(err)
 	}
 	s, err := serve.New(serve.Options{Names: []string{"m"}, Source: src, Template: tm, Backend: b,
-		Info: b.Info(), Sealer: sealer})
+		Info: b.Info(), Sealer: sealer, Now: subject.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
