@@ -204,7 +204,7 @@ func (w *writer) answer() peg.Pattern {
 		return w.ref("answer", w.jsonAnswer)
 	}
 	return w.ref("content", func() peg.Pattern {
-		around, loose, worded := w.around(), w.on(LooseReasoning), w.wordedBeginnings()
+		around, loose, worded := w.on(ContentAround), w.on(LooseReasoning), w.wordedBeginnings()
 		if around && loose && len(worded) == 0 {
 			return w.text("content", false)
 		}
@@ -213,8 +213,8 @@ func (w *writer) answer() peg.Pattern {
 			alts = append(alts, w.callBeginnings()...)
 		}
 		alts = append(alts, w.reasoningBeginnings()...)
-		if w.required() {
-			return peg.Seq{w.space(""), append(alts, w.emptied()...)}
+		if w.textless() {
+			return peg.Seq{w.space(""), alts}
 		}
 		return peg.Seq{w.space(""), append(alts, w.begunText())}
 	})
@@ -224,40 +224,11 @@ func (w *writer) begunText() peg.Pattern {
 	return w.ref("content text", func() peg.Pattern { return w.text("content text", true) })
 }
 
-// emptied returns the alternatives for markers that a model writes before a call although no text
-// is between them: those around the content, and an end of reasoning that the prompt has ended.
-func (w *writer) emptied() (alts peg.Choice) {
-	if !w.on(ContentAround) { // after a marker there is text, which rules a call out
-		return nil
-	}
-	again := w.ref("due", w.due)
-	for i, m := range [...]format.Marker{w.f.Content.Open, w.f.Content.Close} {
-		if m.Text != "" && (i > 0 || !worded(m)) {
-			alts = append(alts, peg.Seq{w.spelled(m.Text), again})
-		}
-	}
-	if m := w.f.Reasoning.Close; m.Text != "" && !worded(m) && w.on(StrayClosers) {
-		alts = append(alts, peg.Seq{w.spelled(m.Text), again})
-	}
-	return alts
-}
-
-// due is the state after a marker and before a call that is required.
-func (w *writer) due() peg.Pattern {
-	alts := w.callBeginnings()
-	if w.on(LooseReasoning) {
-		alts = append(alts, w.reasoningBeginnings()...)
-	}
-	return peg.Seq{w.space(""), append(alts, w.emptied()...)}
-}
-
-// around reports whether text may stand beside calls. It may not where a call is required: the
-// protocols mean a call and nothing else, and a model that may write text first may never come to
-// the call. Routes are kept to that as well.
-func (w *writer) around() bool { return w.on(ContentAround) && !w.required() }
+// textless reports whether the answer has no text: a call is due, and text would rule it out.
+func (w *writer) textless() bool { return w.required() && !w.on(ContentAround) }
 
 func (w *writer) wordedBeginnings() (alts peg.Choice) {
-	if m := w.f.Content.Open; worded(m) && !w.required() {
+	if m := w.f.Content.Open; worded(m) && !w.textless() {
 		alts = append(alts, peg.Seq{w.spelled(m.Text), w.begunText()})
 	}
 	if m := w.f.Reasoning.Open; worded(m) {
@@ -292,11 +263,11 @@ func (w *writer) interruptions() shape {
 func (w *writer) text(name string, begun bool) peg.Pattern {
 	return peg.Seq{w.until(w.interruptions()), w.ref(name+" marker", func() peg.Pattern {
 		var alts peg.Choice
-		if !begun || w.around() {
+		if !begun || w.on(ContentAround) {
 			alts = append(alts, w.callBeginnings()...)
 		}
 		// a call may follow reasoning
-		if !begun || w.on(LooseReasoning) && w.around() {
+		if !begun || w.on(LooseReasoning) && w.on(ContentAround) {
 			alts = append(alts, w.reasoningBeginnings()...)
 		}
 		c := &w.f.Content
@@ -436,7 +407,7 @@ func (w *writer) closesThought(c *callWriter) bool {
 
 // after is the state after the last of some calls.
 func (w *writer) after(where surroundings) peg.Pattern {
-	if where == inThought || !w.around() {
+	if where == inThought || !w.on(ContentAround) {
 		return w.ref("last", w.lastCalls)
 	}
 	return w.ref("after", w.afterCalls)
