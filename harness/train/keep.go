@@ -44,17 +44,14 @@ func Keep(src subject.Source, seed uint64) (*Keeping, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &keeper{src: src, was: t, inputs: Inputs(t, seed)}
-	for _, in := range k.inputs {
-		in.Kwargs = append(slices.Clip(in.Kwargs),
-			ordered.MemberOf(Switch, ordered.Boolean(true)))
-		k.switched = append(k.switched, in)
-	}
-	before, own := Prefixes(t, k.inputs), Prefixes(t, k.switched)
-	switch {
-	case before.broken() == 0:
+	inputs := Inputs(t, seed)
+	before := Prefixes(t, inputs)
+	if before.broken() == 0 {
 		return nil, ErrKept
-	case own.broken() < before.broken() && own.Turns.Broken == 0:
+	}
+	k := newKeeper(src, t, inputs)
+	own := Prefixes(t, k.switched)
+	if own.broken() < before.broken() && own.Turns.Broken == 0 {
 		return nil, ErrSwitch
 	}
 	best := kept{text: src.Text, prefix: own}
@@ -76,8 +73,45 @@ func Keep(src subject.Source, seed uint64) (*Keeping, error) {
 // keeper looks for edits.
 type keeper struct {
 	src              subject.Source
-	was              *engine.Template
+	header           string
 	inputs, switched []chattemplate.Input
+	// was has the renderings of the template as it was: of each conversation, by the number of its
+	// messages that are rendered. Every candidate is compared with them.
+	was [][]rendered
+}
+
+// rendered is a rendering, and the one that asks for an answer.
+type rendered struct {
+	text, asked       string
+	failed, notAsking bool
+}
+
+func renderedBy(t *engine.Template, in chattemplate.Input) (r rendered) {
+	for _, in.Generate = range []bool{false, true} {
+		text, err := t.ChatTemplate().Render(in)
+		if in.Generate {
+			r.asked, r.notAsking = text, err != nil
+		} else {
+			r.text, r.failed = text, err != nil
+		}
+	}
+	return r
+}
+
+func newKeeper(src subject.Source, t *engine.Template, inputs []chattemplate.Input) *keeper {
+	k := &keeper{src: src, header: t.Analysis().Format.Header, inputs: inputs}
+	for _, in := range inputs {
+		messages := in.Messages
+		renderings := make([]rendered, len(messages)+1)
+		for i := range renderings {
+			in.Messages = messages[:i]
+			renderings[i] = renderedBy(t, in)
+		}
+		in.Kwargs = append(slices.Clip(in.Kwargs),
+			ordered.MemberOf(Switch, ordered.Boolean(true)))
+		k.was, k.switched = append(k.was, renderings), append(k.switched, in)
+	}
+	return k
 }
 
 // kept is a text of the template, the edit that has led to it, and what it keeps with the switch.
@@ -99,7 +133,7 @@ func (k *keeper) step(now kept) (best kept, found bool) {
 	}
 	c := candidates{src: now.text, spans: spans}
 	c.conditions(tree.Body)
-	c.copies(tree.Body, k.was.Analysis().Format.Header)
+	c.copies(tree.Body, k.header)
 	first := now.prefix.first()
 	one := Prefixes(t, k.switched[first:first+1]).broken()
 	for _, e := range c.edits {
@@ -130,21 +164,21 @@ func (k *keeper) step(now kept) (best kept, found bool) {
 // text before an answer: a message adds the text that it adds without it, where that can be told,
 // an answer is written as it is where it is the last message, and so is the generation prompt.
 func (k *keeper) whole(is *engine.Template) bool {
-	for n := range k.inputs {
-		was, now, known := "", "", true // the renderings without the last message
-		for i := range k.inputs[n].Messages {
-			a, b := k.inputs[n], k.switched[n]
-			a.Messages, b.Messages = a.Messages[:i+1], b.Messages[:i+1]
-			want, errWant := k.was.ChatTemplate().Render(a)
-			got, errGot := is.ChatTemplate().Render(b)
-			if (errWant == nil) != (errGot == nil) {
+	for n, in := range k.switched {
+		messages := in.Messages
+		var was, now rendered // without the last message
+		known := true
+		for i := range messages {
+			in.Messages = messages[:i+1]
+			want, got := k.was[n][i+1], renderedBy(is, in)
+			if want.failed != got.failed {
 				return false
 			}
-			if known = known && errWant == nil; errWant != nil {
+			if known = known && !want.failed; want.failed {
 				continue
 			}
 			if !k.answered(n, i, want, got) || known && !k.adds(n, i, was, want, now, got) ||
-				!k.asks(is, a, b, want, got) {
+				!asks(want, got) {
 				return false
 			}
 			was, now, known = want, got, true
@@ -155,51 +189,46 @@ func (k *keeper) whole(is *engine.Template) bool {
 
 // answered reports whether an answer that is the last message is written as it was. One that goes
 // on in the turn of another is not looked at here.
-func (k *keeper) answered(n, i int, want, got string) bool {
+func (k *keeper) answered(n, i int, want, got rendered) bool {
 	opened, ok := k.opened(n, i)
-	if role(k.inputs[n].Messages[i]) != "assistant" || !ok {
+	if !ok {
 		return true
 	}
-	header := k.was.Analysis().Format.Header
-	last := func(text string) string { return text[max(0, strings.LastIndex(text, header)):] }
-	return last(got) == last(want) || last(got) == k.open(opened, last(want))
+	last := func(text string) string { return text[max(0, strings.LastIndex(text, k.header)):] }
+	return last(got.text) == last(want.text) || last(got.text) == k.open(opened, last(want.text))
 }
 
 // adds reports whether a message adds the text that it did.
-func (k *keeper) adds(n, i int, was, want, now, got string) bool {
-	before, ok := strings.CutPrefix(want, was)
-	after, kept := strings.CutPrefix(got, now)
+func (k *keeper) adds(n, i int, was, want, now, got rendered) bool {
+	before, ok := strings.CutPrefix(want.text, was.text)
+	after, kept := strings.CutPrefix(got.text, now.text)
 	if !ok || !kept || before == after {
 		return true
 	}
 	opened, ok := k.opened(n, i)
-	return ok && role(k.inputs[n].Messages[i]) == "assistant" && after == k.open(opened, before)
+	return ok && after == k.open(opened, before)
 }
 
 // open returns the text of an answer as the prompt opens it, which most answers begin with as they
 // are.
 func (k *keeper) open(opened, answer string) string {
-	header := k.was.Analysis().Format.Header
-	before, rest, ok := strings.Cut(answer, header)
-	if !ok || strings.HasPrefix(header+rest, opened) {
+	before, rest, ok := strings.Cut(answer, k.header)
+	if !ok || strings.HasPrefix(k.header+rest, opened) {
 		return answer
 	}
 	return before + opened + rest
 }
 
 // opened returns the header of an answer and the text with which its prompt opens it. False: the
-// prompt has no header, so that the answer goes on in a turn that is open.
+// message is none, or the prompt has no header, so that the answer goes on in a turn that is open.
 func (k *keeper) opened(n, i int) (string, bool) {
-	in := k.inputs[n]
-	in.Messages, in.Generate = in.Messages[:i], false
-	text, err := k.was.ChatTemplate().Render(in)
-	in.Generate = true
-	prompt, errAsked := k.was.ChatTemplate().Render(in)
-	added, ok := strings.CutPrefix(prompt, text)
-	if i == 0 || err != nil || errAsked != nil || !ok {
+	prompt := k.was[n][i]
+	added, ok := strings.CutPrefix(prompt.asked, prompt.text)
+	if i == 0 || role(k.inputs[n].Messages[i]) != "assistant" || prompt.failed ||
+		prompt.notAsking || !ok {
 		return "", false
 	}
-	at := strings.LastIndex(added, k.was.Analysis().Format.Header)
+	at := strings.LastIndex(added, k.header)
 	if at < 0 {
 		return "", false
 	}
@@ -207,27 +236,20 @@ func (k *keeper) opened(n, i int) (string, bool) {
 }
 
 // asks reports whether the generation prompt is the same, where it can be told.
-func (k *keeper) asks(is *engine.Template, a, b chattemplate.Input, want, got string) bool {
-	a.Generate, b.Generate = true, true
-	wantAsked, errWant := k.was.ChatTemplate().Render(a)
-	gotAsked, errGot := is.ChatTemplate().Render(b)
-	if errWant != nil || errGot != nil {
-		return (errWant == nil) == (errGot == nil)
+func asks(want, got rendered) bool {
+	if want.notAsking || got.notAsking {
+		return want.notAsking == got.notAsking
 	}
-	before, ok := strings.CutPrefix(wantAsked, want)
-	after, kept := strings.CutPrefix(gotAsked, got)
+	before, ok := strings.CutPrefix(want.asked, want.text)
+	after, kept := strings.CutPrefix(got.asked, got.text)
 	return !ok || kept && before == after
 }
 
 // same reports whether a template renders every conversation as it did, without the switch.
 func (k *keeper) same(is *engine.Template) bool {
-	for _, in := range k.inputs {
-		for _, in.Generate = range []bool{false, true} {
-			want, wantErr := k.was.ChatTemplate().Render(in)
-			got, gotErr := is.ChatTemplate().Render(in)
-			if want != got || (wantErr == nil) != (gotErr == nil) {
-				return false
-			}
+	for n, in := range k.inputs {
+		if renderedBy(is, in) != k.was[n][len(in.Messages)] {
+			return false
 		}
 	}
 	return true

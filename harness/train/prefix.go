@@ -121,13 +121,17 @@ func stepsOf(t *engine.Template, n int, in chattemplate.Input, yield func(Step) 
 // Prefixes renders every beginning of every conversation and compares each with the next one.
 func Prefixes(t *engine.Template, inputs []chattemplate.Input) (p Prefix) {
 	for s := range Steps(t, inputs) {
-		k := &p.Turns
-		if s.Prompt {
-			k = &p.Prompts
-		}
-		k.note(s)
+		p.note(s)
 	}
 	return p
+}
+
+func (p *Prefix) note(s Step) {
+	if s.Prompt {
+		p.Prompts.note(s)
+	} else {
+		p.Turns.note(s)
+	}
 }
 
 // Seam tells whether the tokens stay on both sides of the place at which a text goes on. No
@@ -171,23 +175,12 @@ type Seams struct {
 	worst  Seam   // that of First
 }
 
-// SeamsOf looks at the seams of turns and prompts with a vocabulary.
-func SeamsOf(t *engine.Template, inputs []chattemplate.Input,
-	v *engine.Vocabulary) (turns, prompts Seams) {
-	for s := range Steps(t, inputs) {
-		if !strings.HasPrefix(s.Is, s.Was) {
-			continue
-		}
-		if s.Prompt {
-			prompts.note(s, s.Seam(v))
-		} else {
-			turns.note(s, s.Seam(v))
-		}
+// note counts the seam of a step whose bytes are kept.
+func (s *Seams) note(at Step, v *engine.Vocabulary) {
+	if !strings.HasPrefix(at.Is, at.Was) {
+		return
 	}
-	return turns, prompts
-}
-
-func (s *Seams) note(at Step, seam Seam) {
+	seam := at.Seam(v)
 	if s.Counts[seam]++; seam <= s.worst {
 		return
 	}

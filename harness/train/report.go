@@ -73,10 +73,18 @@ func Look(src subject.Source, t *engine.Template, v *engine.Vocabulary, seed uin
 			}
 		}
 	}
-	r.Prefix = Prefixes(t, inputs)
 	if v != nil {
-		turns, prompts := SeamsOf(t, inputs, v)
-		r.Seams = []Seams{turns, prompts}
+		r.Seams = make([]Seams, len(seamNames))
+	}
+	for s := range Steps(t, inputs) {
+		r.Prefix.note(s)
+		switch {
+		case v == nil:
+		case s.Prompt:
+			r.Seams[seamsOfPrompts].note(s, v)
+		default:
+			r.Seams[seamsOfTurns].note(s, v)
+		}
 	}
 	r.Tagged, r.Err = Tag(src, seed)
 	return r
@@ -124,8 +132,13 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// seamNames are the names of a report's seams.
-var seamNames = [...]string{"turns", "prompts"}
+// The places of a report's seams, and their names.
+const (
+	seamsOfTurns = iota
+	seamsOfPrompts
+)
+
+var seamNames = [...]string{seamsOfTurns: "turns", seamsOfPrompts: "prompts"}
 
 // Value returns the report as JSON.
 func (r *Report) Value() ordered.Value {
