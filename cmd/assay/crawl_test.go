@@ -26,7 +26,7 @@ import (
 // repositories is how many repositories the Hub of TestCrawl has; `make crawl` has 100,000.
 var repositories = flag.Int("repositories", 1000, "of the Hub of TestCrawl")
 
-// hubWorld is a Hub of many repositories, and what is known of them.
+// hubWorld is a Hub of many repositories, and the facts about them.
 type hubWorld struct {
 	*fakehub.Hub
 	t       *testing.T

@@ -30,14 +30,16 @@ var providerCommand = command{
 	takes: arity{1, 1, "the address of a provider"},
 	files: cobra.NoFileCompletions,
 	short: "ask a provider of a model thousands of requests, and compare it with a reference",
-	long: `The data set has JSON lines: requests of "assay dataset", of K2 Vendor Verifier, of MiniMax's verifier or of
-canitoolcall. Every answer goes to the log; a run that ended, however it did, goes on where the log ends when it is given the same
-arguments again. The log of a run against the publisher's own endpoint, or the results of those verifiers, is the reference that a
-later run is compared with. An API key is taken from the environment variable ` + keyVariable + ` or from --key-file, and sent to
-that host alone.
+	long: `The data set has JSON lines: requests of "assay dataset", of K2 Vendor Verifier, of
+MiniMax's verifier or of canitoolcall. Every answer goes to the log; a run that ended, however it
+did, goes on where the log ends when it is given the same arguments again. The log of a run against
+the publisher's own endpoint, or the results of those verifiers, is the reference that a later run
+is compared with. An API key is taken from the environment variable ` + keyVariable + ` or from
+--key-file, and sent to that host alone.
 
-The status is 1 where the provider does worse than the reference, 3 where requests are left: the budget is spent, or the provider
-does not answer. docs/provider.md has the formats and the statistics.`,
+The status is 1 where the provider does worse than the reference, 3 where requests are left: the
+budget is spent, or the provider does not answer. docs/provider.md has the formats and the
+statistics.`,
 	setup: func(flags *flagSet) func(*call) error {
 		p := &providing{send: choice{of: []string{string(provider.Batch), string(provider.Stream),
 			string(provider.Either)}}}
@@ -286,7 +288,7 @@ func body(model string, extra ordered.Value) func(ordered.Value, bool) ordered.V
 	}
 }
 
-// ask sends what the log lacks.
+// ask sends the requests that the log lacks.
 func (p *providing) ask(c *call, r *provider.Run, log *provider.Log, table *provider.Table) error {
 	if table.InFlight > 0 {
 		fmt.Fprintf(c.stderr, "%s: %d requests were under way when the run before ended; they are "+
@@ -347,8 +349,9 @@ func (p *providing) judge(c *call, explain *provider.Explainer, table *provider.
 var datasetCommand = command{
 	group: serving, name: "dataset", takes: arity{},
 	short: "make a data set of requests for \"assay provider\", from a seed",
-	long: `The requests are those of the corpus' kinds in all its settings: with tools whose schemas have constraints, after
-earlier turns, with thinking on and off. The same seed gives the same bytes.`,
+	long: `The requests are those of the corpus' kinds in all its settings: with tools whose schemas
+have constraints, after earlier turns, with thinking on and off. The same seed gives the same
+bytes.`,
 	setup: func(flags *flagSet) func(*call) error {
 		seed, n := uint64(1), 0
 		flags.Uint64Var(&seed, "seed", 1, "draw from seed `N`")

@@ -366,7 +366,7 @@ func (r *fetching) file(ctx context.Context, repo *hub.Repo, name, etag string) 
 	return now, nil
 }
 
-// knows takes over what is known of a file by its etag.
+// knows takes over the facts about a file that is known by its etag.
 func (r *fetching) knows(f *file) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -53,7 +53,7 @@ type Hub struct {
 	faults   []*Fault
 	requests []*noted
 	limits   map[string]*limit
-	objects  map[string][]byte // what the storage has, by digest
+	objects  map[string][]byte // in the storage, by digest
 	sorted   []*Repo           // as listings have them; nil: to be sorted
 }
 

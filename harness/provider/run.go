@@ -32,7 +32,7 @@ type Run struct {
 	table *Table
 	purse *purse
 
-	mu     sync.Mutex // guards what is below, and table
+	mu     sync.Mutex // guards the fields below it, and table
 	done   int
 	streak []job           // requests without an answer since the provider showed that it is there
 	others map[uint64]bool // their conversations

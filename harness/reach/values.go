@@ -330,7 +330,7 @@ func (p *prover) alias(name string, x syntax.Expr, e *env) {
 	}
 }
 
-// first takes over what is known of the first item of a list for the variable that has it.
+// first takes over the facts about the first item of a list for the variable that has it.
 func (e *env) first(list syntax.Expr, item string) {
 	name, ok := list.(*syntax.Name)
 	if !ok {
@@ -380,7 +380,7 @@ func itemsOf(item string, end *env) allItems {
 	return all
 }
 
-// apply takes over what is known of all items of a list for one of them.
+// apply takes over the facts about all items of a list for one of them.
 func (a allItems) apply(e *env) {
 	for key, f := range a.facts {
 		if now, ok := e.facts[key]; ok {

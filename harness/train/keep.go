@@ -114,7 +114,8 @@ func newKeeper(src subject.Source, t *engine.Template, inputs []chattemplate.Inp
 	return k
 }
 
-// kept is a text of the template, the edit that has led to it, and what it keeps with the switch.
+// kept is a text of the template, the edit that has led to it, and the steps that hold with the
+// switch.
 type kept struct {
 	text   string
 	edit   fix.Edit

@@ -14,8 +14,8 @@ import (
 // longestPause is how long a client waits before a request because the Hub allows no more for now.
 const longestPause = 2 * maxWait
 
-// pace keeps a client within what the Hub allows and what its caller is willing to ask. The Hub
-// counts requests by kind: those of its API, and those for files. The zero value knows no bound.
+// pace keeps a client within the Hub's quotas and the bounds of its caller. The Hub counts requests
+// by kind: those of its API, and those for files. The zero value knows no bound.
 type pace struct {
 	mu    sync.Mutex
 	every time.Duration // between two requests; 0: no bound
@@ -25,7 +25,7 @@ type pace struct {
 	kinds [2]quota  // of the API, of files
 }
 
-// quota is what the Hub has said of one kind of requests.
+// quota is the Hub's last statement about one kind of requests.
 type quota struct {
 	until time.Time // the end of the window that the rest is of; zero: nothing is known
 	left  int       // how many may still be sent before that

@@ -162,15 +162,11 @@ var stopKeys = []string{"eos", "eot", "eom"}
 // VocabularyOf reads the added tokens of a GGUF: its control tokens, which are special, and those
 // that its maker has defined.
 func VocabularyOf(f *gguf.File) (*engine.Vocabulary, error) {
-	texts, err := array(f, "tokenizer.ggml.tokens")
+	texts, types, err := tokens(f)
 	if err != nil {
 		return nil, err
 	}
-	types, err := array(f, "tokenizer.ggml.token_type")
-	if err != nil {
-		return nil, err
-	}
-	var tokens []vocab.Token
+	var added []vocab.Token
 	id := -1
 	for v, err := range types.All() {
 		if err != nil {
@@ -188,7 +184,7 @@ func VocabularyOf(f *gguf.File) (*engine.Vocabulary, error) {
 		}
 		t := vocab.Token{ID: id, Special: kind != userDefinedToken}
 		t.Text, _ = text.Text()
-		tokens = append(tokens, t)
+		added = append(added, t)
 	}
 	info, err := f.Info()
 	if err != nil {
@@ -208,7 +204,15 @@ func VocabularyOf(f *gguf.File) (*engine.Vocabulary, error) {
 			}
 		}
 	}
-	return vocab.New(tokens, c), nil
+	return vocab.New(added, c), nil
+}
+
+// tokens returns how a GGUF spells its tokens, and their types.
+func tokens(f *gguf.File) (spelt, types *gguf.Array, err error) {
+	if spelt, err = array(f, "tokenizer.ggml.tokens"); err == nil {
+		types, err = array(f, "tokenizer.ggml.token_type")
+	}
+	return spelt, types, err
 }
 
 func array(f *gguf.File, key string) (*gguf.Array, error) {
@@ -226,11 +230,7 @@ func array(f *gguf.File, key string) (*gguf.Array, error) {
 // TextsOf reads the bytes of a GGUF's tokens. The file names the kind of its vocabulary, which says
 // how they are spelt.
 func TextsOf(f *gguf.File) (*vocab.Texts, error) {
-	spelt, err := array(f, "tokenizer.ggml.tokens")
-	if err != nil {
-		return nil, err
-	}
-	types, err := array(f, "tokenizer.ggml.token_type")
+	spelt, types, err := tokens(f)
 	if err != nil {
 		return nil, err
 	}
