@@ -192,7 +192,7 @@ model: ## fetch a small real model for live runs: make live MODEL=.deps/SmolLM2-
 live: llama ## run every family's battery on the tiny model, by llama.cpp; MODEL=FILE.gguf and ARGS=... for another one
 	@ci/llama.sh $(GO) test -tags llama ./engine/llama ./harness/serve/local
 	@ci/llama.sh $(GO) test -tags llama -run 'TestBattery|TestRetemplated|TestLive|TestSoak' ./harness/live ./harness/soak ./cmd/assay
-	$(if $(MODEL),ASSAY_MODEL=$(abspath $(MODEL)) ci/llama.sh $(GO) test -tags llama -run TestTwoRounds -count 1 ./harness/serve/local)
+	$(if $(MODEL),ASSAY_MODEL=$(abspath $(MODEL)) ci/llama.sh $(GO) test -tags llama -run TestTexts -count 1 ./harness/serve/local)
 	bin/assay live $(if $(MODEL),$(MODEL),--tiny) $(ARGS)
 
 .PHONY: live-race
