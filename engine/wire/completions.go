@@ -376,5 +376,6 @@ func orNull(s string) ordered.Value {
 // Model returns a model as OpenAI's API lists it. Created is in seconds since 1970.
 func Model(name string, created int64) ordered.Value {
 	return ordered.ObjectOf(text("id", name), text("object", "model"),
-		ordered.MemberOf("created", ordered.Num(strconv.FormatInt(created, 10))), text("owned_by", "assay"))
+		ordered.MemberOf("created", ordered.Num(strconv.FormatInt(created, 10))),
+		text("owned_by", "assay"))
 }

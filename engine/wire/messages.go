@@ -484,7 +484,8 @@ func (w *messageWriter) Whole(e End) ordered.Value {
 func (w *messageWriter) message(content, reason, stop ordered.Value,
 	u chat.Usage) ordered.Value {
 	return typed("message", text("id", "msg_"+w.a.ID), text("role", "assistant"),
-		text("model", w.a.Model), ordered.MemberOf("content", content), ordered.MemberOf("stop_reason", reason),
+		text("model", w.a.Model), ordered.MemberOf("content", content),
+		ordered.MemberOf("stop_reason", reason),
 		ordered.MemberOf("stop_sequence", stop), usage(u))
 }
 

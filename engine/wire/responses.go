@@ -422,7 +422,8 @@ func (w *responseWriter) item(b *block, status, whole string) ordered.Value {
 	}
 	switch b.kind {
 	case reasoningBlock:
-		v := typed("reasoning", id, ordered.MemberOf("summary", ordered.ArrayOf()), ordered.MemberOf("content", parts))
+		v := typed("reasoning", id, ordered.MemberOf("summary", ordered.ArrayOf()),
+			ordered.MemberOf("content", parts))
 		if w.a.Request.Sealed && status != "in_progress" {
 			v = v.With("encrypted_content", orNull(w.a.Sealer.sealed(whole)))
 		}
