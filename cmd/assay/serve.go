@@ -16,6 +16,7 @@ import (
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/llama"
+	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/engine/wire"
 	"github.com/goassay/assay/harness/live"
 	"github.com/goassay/assay/harness/openai"
@@ -186,7 +187,7 @@ func (v *served) sealer(c *call) (*wire.Sealer, error) {
 }
 
 // compile compiles the template under the wall clock.
-func (v *served) compile(c *call, o *serve.Options) (err error) {
+func (v *served) compile(c *call, o *serve.Options, e engine.Options) (err error) {
 	o.Source.BOS, o.Source.EOS = cmp.Or(v.bos, o.Source.BOS), cmp.Or(v.eos, o.Source.EOS)
 	if v.bos != "" || v.eos != "" {
 		o.Source.StandIns = false
@@ -196,7 +197,7 @@ func (v *served) compile(c *call, o *serve.Options) (err error) {
 			"and --eos, or give its tokenizer_config.json", o.Source.Name, o.Source.BOS,
 			o.Source.EOS)
 	}
-	o.Template, err = engine.Compile(o.Source, engine.Options{})
+	o.Template, err = engine.Compile(o.Source, e)
 	return err
 }
 
@@ -224,7 +225,7 @@ func (v *served) remote(ctx context.Context, c *call, o *serve.Options) error {
 		}
 		o.Source = src.Source
 	}
-	if err := v.compile(c, o); err != nil {
+	if err := v.compile(c, o, engine.Options{}); err != nil {
 		return err
 	}
 	b, err := upstream.Open(ctx, client, upstream.Options{Dialect: v.dialect,
@@ -250,7 +251,12 @@ func (v *served) file(ctx context.Context, c *call, o *serve.Options) (*local.Ba
 		return nil, err
 	}
 	o.Source = src.Source
-	if err := v.compile(c, o); err != nil {
+	vocabulary, err := tokenizer.Vocabulary(path)
+	if err != nil {
+		return nil, err
+	}
+	e := engine.Options{Vocabulary: vocabulary, Segments: true}
+	if err := v.compile(c, o, e); err != nil {
 		return nil, err
 	}
 	if err := o.Template.Gate().Err(); err != nil {
@@ -259,7 +265,8 @@ func (v *served) file(ctx context.Context, c *call, o *serve.Options) (*local.Ba
 	if !llama.Available() {
 		return nil, llama.ErrNotBuilt
 	}
-	b, err := local.Open(ctx, path, local.Options{Model: llama.ModelOptions{GPULayers: v.layers},
+	b, err := local.Open(ctx, path, vocabulary, local.Options{
+		Model:   llama.ModelOptions{GPULayers: v.layers},
 		Context: v.context, Contexts: v.contexts})
 	if err != nil {
 		return nil, err

@@ -37,13 +37,25 @@ func Lark(out *codegen.Output, v *vocab.Vocabulary) (string, error) {
 		return "", err
 	}
 	if v != nil {
-		g = g.WithTokens(func(literal string) []gbnf.Element { return specials(v, literal) })
+		g = withTokens(g, v, func(t vocab.Token) bool { return t.Special })
 	}
 	return g.Lark(), nil
 }
 
-// specials cuts a literal at the special tokens in it.
-func specials(v *vocab.Vocabulary, literal string) (parts []gbnf.Element) {
+// ByTokens returns a grammar of the tokens of an output: each marker in its literals that is a
+// token of the vocabulary is that token and nothing that spells it, as engine.Parser.WriteTokens
+// reads it.
+func ByTokens(g *gbnf.Grammar, v *vocab.Vocabulary) *gbnf.Grammar {
+	return withTokens(g, v, func(t vocab.Token) bool { return v.Marker(t.ID) })
+}
+
+// withTokens returns a grammar that names the tokens in its literals by their ids.
+func withTokens(g *gbnf.Grammar, v *vocab.Vocabulary, names func(vocab.Token) bool) *gbnf.Grammar {
+	return g.WithTokens(func(literal string) []gbnf.Element { return cut(v, literal, names) })
+}
+
+// cut cuts a literal at the tokens in it that are named.
+func cut(v *vocab.Vocabulary, literal string, names func(vocab.Token) bool) (parts []gbnf.Element) {
 	done := 0
 	add := func(until int) {
 		if done < until {
@@ -51,7 +63,7 @@ func specials(v *vocab.Vocabulary, literal string) (parts []gbnf.Element) {
 		}
 	}
 	for _, m := range v.Scan(literal) {
-		if m.Special {
+		if names(m.Token) {
 			add(m.Off)
 			parts = append(parts, gbnf.Element{Kind: gbnf.Token, ID: m.ID})
 			done = m.End()

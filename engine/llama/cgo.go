@@ -15,6 +15,7 @@ import (
 	"math"
 	"regexp"
 	"runtime/cgo"
+	"slices"
 	"strings"
 	"sync"
 	"unsafe"
@@ -435,11 +436,12 @@ func (c *Context) Size() int {
 	return int(C.llama_n_ctx(c.c))
 }
 
-// Generate writes an answer to a prompt. Its bytes go to emit as they are known, at least one a
-// call; the slice is emit's for the time of the call only, and an error that emit returns ends the
-// answer and is returned.
+// Generate writes an answer to a prompt. Its tokens go to emit with their bytes, at least one, as
+// they are known; of a token in which a stop begins the part before it, as [NoToken]. The slice is
+// emit's for the time of the call only, and an error that emit returns ends the answer and is
+// returned.
 func (c *Context) Generate(ctx context.Context, r Request,
-	emit func([]byte) error) (Result, error) {
+	emit func(Token, []byte) error) (Result, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	result := Result{Prompt: len(r.Prompt)}
@@ -537,14 +539,8 @@ func (c *Context) decode(ctx context.Context, tokens []Token) error {
 
 // answer samples until something ends the answer.
 func (c *Context) answer(ctx context.Context, r Request, sampler *C.struct_llama_sampler,
-	result *Result, emit func([]byte) error) error {
+	result *Result, emit func(Token, []byte) error) error {
 	stops := newStopper(r.Stops)
-	send := func(text []byte) error {
-		if len(text) == 0 {
-			return nil
-		}
-		return emit(text)
-	}
 	size := int(C.llama_n_ctx(c.c))
 	for {
 		if ctx.Err() != nil {
@@ -552,24 +548,24 @@ func (c *Context) answer(ctx context.Context, r Request, sampler *C.struct_llama
 		}
 		if r.Max > 0 && result.Tokens == r.Max {
 			result.End = EndMax
-			return send(stops.close())
+			return stops.close(emit)
 		}
 		if len(c.past) >= size {
 			result.End = EndFull
-			return send(stops.close())
+			return stops.close(emit)
 		}
 		token, err := c.next(r, sampler, result.Tokens)
 		if err != nil {
-			return errors.Join(err, send(stops.close()))
+			return errors.Join(err, stops.close(emit))
 		}
 		result.Tokens++
 		piece := c.model.piece(token)
-		if c.model.isEnd(token) {
+		if c.model.isEnd(token) || slices.Contains(r.Ends, token) {
 			result.End, result.Text = EndToken, string(piece)
-			return send(stops.close())
+			return stops.close(emit)
 		}
-		text, stop := stops.write(piece)
-		if err := send(text); err != nil {
+		stop, err := stops.write(token, piece, emit)
+		if err != nil {
 			return err
 		}
 		if stop != "" {
@@ -577,7 +573,7 @@ func (c *Context) answer(ctx context.Context, r Request, sampler *C.struct_llama
 			return nil
 		}
 		if err := c.decode(ctx, []Token{token}); err != nil {
-			return errors.Join(err, send(stops.close()))
+			return errors.Join(err, stops.close(emit))
 		}
 	}
 }

@@ -17,8 +17,8 @@
 // [Context.Generate] decodes a prompt, as much of it as differs from the past, and then samples
 // token by token: top-k, top-p, min-p and temperature, and where the grammar does not allow that
 // token, once more among those that it allows. A lazy grammar waits for a trigger; text before it
-// is free. A stop ends the turn wherever its bytes come together, in one token or in several; bytes
-// that may become one are held back until it is known.
+// is free. A stop ends the turn wherever its bytes come together, in one token or in several;
+// tokens that may become one are held back until it is known.
 //
 // # Ownership and threads
 //
@@ -139,6 +139,7 @@ type Request struct {
 	Sampling Sampling
 	Grammar  *Grammar // nil: none
 	Stops    []string // texts that end the turn; they are not part of the answer
+	Ends     []Token  // tokens that end the turn besides the model's own, as those do
 	Max      int      // most tokens of the answer; 0: as many as fit
 }
 

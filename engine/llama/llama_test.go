@@ -70,7 +70,7 @@ func tokens(t *testing.T, m *llama.Model, text string) []llama.Token {
 func generate(t *testing.T, c *llama.Context, r llama.Request) (string, llama.Result) {
 	t.Helper()
 	var b strings.Builder
-	result, err := c.Generate(t.Context(), r, func(text []byte) error {
+	result, err := c.Generate(t.Context(), r, func(_ llama.Token, text []byte) error {
 		if len(text) == 0 {
 			t.Error("emit was called with nothing")
 		}
@@ -202,14 +202,14 @@ func TestErrors(t *testing.T) {
 			Triggers: []llama.Trigger{{Kind: llama.TriggerToken, Text: "two words"}}}}},
 		{"beginning against the grammar", llama.ErrSample, llama.Request{Prompt: prompt, Begin: prompt[1:], Grammar: &llama.Grammar{Text: `root ::= "a"`}}},
 	} {
-		_, err := c.Generate(t.Context(), test.r, func([]byte) error { return nil })
+		_, err := c.Generate(t.Context(), test.r, func(llama.Token, []byte) error { return nil })
 		if !errors.Is(err, test.want) {
 			t.Errorf("%s: %v; want %v", test.name, err, test.want)
 		}
 	}
 	failed := errors.New("no more")
 	if _, err := c.Generate(t.Context(), llama.Request{Prompt: prompt},
-		func([]byte) error { return failed }); !errors.Is(err, failed) {
+		func(llama.Token, []byte) error { return failed }); !errors.Is(err, failed) {
 		t.Errorf("emit's error comes back as %v", err)
 	}
 	if _, err := m.NewContext(llama.ContextOptions{Size: -1}); !errors.Is(err, llama.ErrMemory) {
@@ -284,7 +284,7 @@ func TestCancel(t *testing.T) {
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	n := 0
-	_, err := c.Generate(ctx, llama.Request{Prompt: prompt, Grammar: &llama.Grammar{Text: `root ::= "a" root`}}, func([]byte) error {
+	_, err := c.Generate(ctx, llama.Request{Prompt: prompt, Grammar: &llama.Grammar{Text: `root ::= "a" root`}}, func(llama.Token, []byte) error {
 		if n++; n == 5 {
 			cancel(cause)
 		}

@@ -28,9 +28,18 @@ func TestStopper(t *testing.T) {
 		check := func(pieces ...string) {
 			s := newStopper(c.stops)
 			var got strings.Builder
-			for _, p := range pieces {
-				text, stop := s.write([]byte(p))
+			send := func(token Token, text []byte) error {
+				if token != NoToken && string(text) != pieces[token] || len(text) == 0 {
+					t.Errorf("%q at %q: token %d comes as %q", c.stops, pieces, token, text)
+				}
 				got.Write(text)
+				return nil
+			}
+			for i, p := range pieces {
+				stop, err := s.write(Token(i), []byte(p), send)
+				if err != nil {
+					t.Fatal(err)
+				}
 				if stop != "" {
 					if got.String() != c.want || stop != c.stop {
 						t.Errorf("%q at %q: %q, stopped by "+
@@ -39,7 +48,9 @@ func TestStopper(t *testing.T) {
 					return
 				}
 			}
-			got.Write(s.close())
+			if err := s.close(send); err != nil {
+				t.Fatal(err)
+			}
 			if got.String() != c.want || c.stop != "" {
 				t.Errorf("%q at %q: %q without a "+
 					"stop; want %q, %q", c.stops, pieces, got.String(), c.want, c.stop)

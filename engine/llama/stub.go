@@ -56,6 +56,6 @@ func (*Context) Close() error { return nil }
 func (*Context) Size() int { return 0 }
 
 // Generate returns [ErrNotBuilt].
-func (*Context) Generate(context.Context, Request, func([]byte) error) (Result, error) {
+func (*Context) Generate(context.Context, Request, func(Token, []byte) error) (Result, error) {
 	return Result{}, ErrNotBuilt
 }

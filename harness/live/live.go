@@ -265,7 +265,7 @@ func (c *Chat) generate(ctx context.Context, out *Outcome, s *scenario, o Option
 	parser := plan.NewParser()
 	streamed := new(collector)
 	var text strings.Builder
-	out.Result, err = c.Context.Generate(ctx, request, func(piece []byte) error {
+	out.Result, err = c.Context.Generate(ctx, request, func(_ llama.Token, piece []byte) error {
 		text.Write(piece)
 		streamed.add(parser.Write(piece))
 		return nil

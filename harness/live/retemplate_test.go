@@ -38,7 +38,8 @@ func answers(t *testing.T, path,
 	for _, sampling := range []llama.Sampling{{}, {Temperature: 1, Seed: 5}} {
 		var text []byte
 		if _, err := c.Generate(t.Context(),
-			llama.Request{Prompt: tokens, Sampling: sampling, Max: 100}, func(piece []byte) error {
+			llama.Request{Prompt: tokens, Sampling: sampling, Max: 100},
+			func(_ llama.Token, piece []byte) error {
 				text = append(text, piece...)
 				return nil
 			}); err != nil {

@@ -83,6 +83,7 @@ type turn struct {
 	prompt int // tokens
 	pieces int
 	bytes  int
+	token  [1]engine.Token
 	buffer []byte // events that are not sent yet
 	begun  bool   // the answer's first events are in the buffer, or sent
 
@@ -156,7 +157,14 @@ func (t *turn) take(p Piece) error {
 	if t.s.o.LogText {
 		t.a.text = append(t.a.text, p.Text...)
 	}
-	stopped := t.deltas(t.parser.Write(p.Text))
+	var deltas []chat.Delta
+	if p.ByID {
+		t.token[0] = engine.Token{ID: p.ID, Text: p.Text}
+		deltas = t.parser.WriteTokens(t.token[:])
+	} else {
+		deltas = t.parser.Write(p.Text)
+	}
+	stopped := t.deltas(deltas)
 	if err := t.flush(p.More); err != nil {
 		return err
 	}

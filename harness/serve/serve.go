@@ -65,6 +65,7 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/codegen"
 	"github.com/goassay/assay/engine/emit"
+	"github.com/goassay/assay/engine/gbnf"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/wire"
 )
@@ -89,8 +90,8 @@ type Job struct {
 	Stops     []string // texts that end the turn and nothing else
 	Preserved []string // markers, which must come as text
 
-	Constrain bool                   // the answer is to keep to the grammar
-	Grammar   func() (string, error) // in llama.cpp's notation
+	Constrain bool // the answer is to keep to the grammar
+	Grammar   func() (*gbnf.Grammar, error)
 	// Tag is the same as a structural tag of xgrammar, triggers included.
 	Tag      func() (ordered.Value, error)
 	Lazy     bool // it sets in when a trigger comes
@@ -103,6 +104,8 @@ type Job struct {
 // Piece is a piece of an answer.
 type Piece struct {
 	Text   []byte
+	ByID   bool // it is a token, to be read by its number; all pieces of an answer are, or none
+	ID     int  // of the token
 	Prompt int  // tokens of the prompt, 0 where they are not known yet
 	More   bool // another piece is there already
 }
@@ -474,12 +477,12 @@ func (s *Server) prepare(r *wire.Request) (*engine.Plan, Job, error) {
 		constrain = false
 	}
 	if constrain { // a schema that no grammar can be made of is the client's to know
-		if _, err := plan.Grammar(); err != nil {
+		if _, err := plan.Output.Grammar(); err != nil {
 			return nil, Job{}, &wire.Refusal{Reason: wire.Invalid, Message: err.Error()}
 		}
 	}
 	return plan, Job{Prompt: plan.Prompt, Stops: plan.Stops, Preserved: plan.Preserved,
-		Constrain: constrain, Grammar: plan.Grammar,
+		Constrain: constrain, Grammar: plan.Output.Grammar,
 		Tag:  func() (ordered.Value, error) { return emit.StructuralTag(plan.Output) },
 		Lazy: plan.Lazy, Triggers: plan.Triggers,
 		Max: cmp.Or(r.MaxTokens, s.o.Limits.MaxToken), Sampling: r.Sampling}, nil

@@ -7,7 +7,10 @@
 // where it gets the same context.
 //
 // A prompt is tokenised in pieces (engine.Prompt.Pieces): a text of the request that spells a
-// special token is text.
+// special token is text. An answer is read by the numbers of its tokens, and its grammar and its
+// stops name the markers that are tokens: a text of the answer that spells one is text as well.
+// Where a lazy grammar waits for a text with a marker in it that is more than the marker, the
+// binding can wait only for its spelling, and all of such an answer is text.
 //
 // # Errors
 //
@@ -25,13 +28,15 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"github.com/goassay/assay/engine"
 	"github.com/goassay/assay/engine/chat"
+	"github.com/goassay/assay/engine/emit"
 	"github.com/goassay/assay/engine/llama"
-	"github.com/goassay/assay/engine/model/tokenizer"
 	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/vocab"
 	"github.com/goassay/assay/engine/wire"
 	"github.com/goassay/assay/harness/serve"
 )
@@ -53,15 +58,11 @@ type Backend struct {
 	seed       func() uint32
 }
 
-// Open loads a model. The caller has asked the gate, and closes the back end.
-func Open(ctx context.Context, path string, o Options) (*Backend, error) {
+// Open loads a model, whose tokens the template was compiled with. The caller has asked the gate,
+// and closes the back end.
+func Open(ctx context.Context, path string, v *engine.Vocabulary, o Options) (*Backend, error) {
 	m, err := llama.Load(ctx, path, o.Model)
 	if err != nil {
-		return nil, err
-	}
-	v, err := tokenizer.Vocabulary(path)
-	if err != nil {
-		m.Close()
 		return nil, err
 	}
 	n := max(1, o.Contexts)
@@ -137,7 +138,7 @@ func (b *Backend) tokenize(p engine.Prompt) ([]llama.Token, error) {
 // Generate implements [serve.Backend].
 func (b *Backend) Generate(ctx context.Context, j serve.Job,
 	take func(serve.Piece) error) (serve.Result, error) {
-	request, err := b.request(j)
+	request, byID, err := b.request(j)
 	if err != nil {
 		return serve.Result{}, err
 	}
@@ -151,8 +152,9 @@ func (b *Backend) Generate(ctx context.Context, j serve.Job,
 	if err := take(serve.Piece{}); err != nil {
 		return serve.Result{}, err
 	}
-	r, err := c.Generate(ctx, request, func(piece []byte) error {
-		return take(serve.Piece{Text: piece, Prompt: len(request.Prompt)})
+	r, err := c.Generate(ctx, request, func(token llama.Token, piece []byte) error {
+		return take(serve.Piece{Text: piece, ByID: byID, ID: int(token),
+			Prompt: len(request.Prompt)})
 	})
 	switch {
 	case errors.Is(err, llama.ErrFull):
@@ -165,25 +167,78 @@ func (b *Backend) Generate(ctx context.Context, j serve.Job,
 		Usage: chat.Usage{Prompt: len(request.Prompt), Completion: r.Tokens}}, err
 }
 
-func (b *Backend) request(j serve.Job) (llama.Request, error) {
-	r := llama.Request{Stops: j.Stops, Max: j.Max}
-	var err error
+// request returns the model's task, and whether the answer is read by its tokens.
+func (b *Backend) request(j serve.Job) (r llama.Request, byID bool, err error) {
+	r = llama.Request{Max: j.Max}
 	if r.Prompt, err = b.tokenize(j.Prompt); err != nil {
-		return r, err
+		return r, false, err
 	}
-	if r.Sampling, err = b.sampling(j.Sampling); err != nil || !j.Constrain {
-		return r, err
+	if r.Sampling, err = b.sampling(j.Sampling); err != nil {
+		return r, false, err
 	}
-	r.Grammar = &llama.Grammar{Lazy: j.Lazy}
-	for _, t := range j.Triggers {
-		kind := llama.TriggerWord
-		if t.Pattern {
-			kind = llama.TriggerPattern
+	byID = true
+	if j.Constrain {
+		if r.Grammar, byID, err = b.grammar(j); err != nil {
+			return r, false, err
 		}
-		r.Grammar.Triggers = append(r.Grammar.Triggers, llama.Trigger{Kind: kind, Text: t.Text})
 	}
-	r.Grammar.Text, err = j.Grammar()
-	return r, err
+	for _, stop := range j.Stops {
+		if t, ok := b.vocabulary.Find(stop); ok && byID && b.vocabulary.Marker(t.ID) {
+			r.Ends = append(r.Ends, llama.Token(t.ID))
+		} else {
+			r.Stops = append(r.Stops, stop)
+		}
+	}
+	return r, byID, nil
+}
+
+// grammar returns the grammar of an answer, and whether it is one of tokens.
+func (b *Backend) grammar(j serve.Job) (g *llama.Grammar, byID bool, err error) {
+	g = &llama.Grammar{Lazy: j.Lazy}
+	byID = true
+	for _, t := range j.Triggers {
+		trigger := llama.Trigger{Kind: llama.TriggerWord, Text: t.Text}
+		switch {
+		case t.Pattern:
+			trigger.Kind = llama.TriggerPattern
+			byID = false
+		case b.isMarker(t.Text):
+			trigger.Kind = llama.TriggerToken
+		case b.hasMarker(t.Text):
+			byID = false
+		}
+		g.Triggers = append(g.Triggers, trigger)
+	}
+	if !j.Lazy {
+		byID = true
+	}
+	grammar, err := j.Grammar()
+	if err != nil {
+		return nil, false, err
+	}
+	if byID {
+		grammar = emit.ByTokens(grammar, b.vocabulary)
+	} else { // the spelling of a marker sets the grammar in as well
+		for i := range g.Triggers {
+			if g.Triggers[i].Kind == llama.TriggerToken {
+				g.Triggers[i].Kind = llama.TriggerWord
+			}
+		}
+	}
+	g.Text = grammar.String()
+	return g, byID, nil
+}
+
+// isMarker and hasMarker report whether a text is a marker that is a token, and whether it has one.
+func (b *Backend) isMarker(text string) bool {
+	t, ok := b.vocabulary.Find(text)
+	return ok && b.vocabulary.Marker(t.ID)
+}
+
+func (b *Backend) hasMarker(text string) bool {
+	return slices.ContainsFunc(b.vocabulary.Scan(text), func(m vocab.Match) bool {
+		return b.vocabulary.Marker(m.ID)
+	})
 }
 
 // sampling reads the settings of a request; those that it leaves out have the defaults of OpenAI's

@@ -27,44 +27,14 @@ import (
 	"github.com/goassay/assay/harness/subject"
 )
 
-// open serves a family's template: on the tiny model, or on the file that ASSAY_MODEL names.
+// open serves a family's template: on the tiny model, or on the file that ASSAY_MODEL names. It
+// returns "" where the program was built without llama.cpp.
 func open(t *testing.T, family string) string {
 	t.Helper()
-	text, err := corpus.FS.ReadFile(family + "/template.jinja")
-	if err != nil {
-		t.Fatal(err)
-	}
-	src := engine.Source{Name: family, Text: string(text), BOS: subject.BOS, EOS: "<|im_end|>"}
-	tm, err := engine.Compile(src, engine.Options{Now: subject.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return serveOn(t, os.Getenv("ASSAY_MODEL"), src, tm)
-}
-
-// serveOn serves a template on a model file, or on the tiny model where path is "". It returns ""
-// where the program was built without llama.cpp.
-func serveOn(t *testing.T, path string, src engine.Source, tm *engine.Template) string {
-	t.Helper()
-	plan, err := tm.Prepare(standard.ToolRequest(), engine.PrepareOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if path == "" {
-		path, err = live.WriteTinyFile(t.TempDir(), 1, src.BOS, src.EOS, plan.Preserved, src.Text)
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	b, err := local.Open(t.Context(), path, local.Options{
-		Context: llama.ContextOptions{Size: 8192, Threads: 1}, Contexts: 2,
-		Seed: func() uint32 { return 1 }})
-	if errors.Is(err, llama.ErrNotBuilt) {
+	src, tm, b := load(t, family)
+	if b == nil {
 		return ""
-	} else if err != nil {
-		t.Fatal(err)
 	}
-	t.Cleanup(func() { b.Close() })
 	sealer, err := wire.NewSealer([]byte(strings.Repeat("k", 32)),
 		strings.NewReader(strings.Repeat("nonce", 1<<16)))
 	if err != nil {
@@ -78,6 +48,50 @@ func serveOn(t *testing.T, path string, src engine.Source, tm *engine.Template) 
 	server := httptest.NewServer(s.Handler())
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// load loads the model and compiles a family's template with its vocabulary. The back end is nil
+// where the program was built without llama.cpp.
+func load(t *testing.T, family string) (engine.Source, *engine.Template, *local.Backend) {
+	t.Helper()
+	text, err := corpus.FS.ReadFile(family + "/template.jinja")
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := engine.Source{Name: family, Text: string(text), BOS: subject.BOS, EOS: "<|im_end|>"}
+	path := os.Getenv("ASSAY_MODEL")
+	if path == "" {
+		tm, err := engine.Compile(src, engine.Options{Now: subject.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := tm.Prepare(standard.ToolRequest(), engine.PrepareOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, err = live.WriteTinyFile(t.TempDir(), 1, src.BOS, src.EOS, plan.Preserved, src.Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	v, err := tokenizer.Vocabulary(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tm, err := engine.Compile(src, engine.Options{Now: subject.Now, Vocabulary: v, Segments: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := local.Open(t.Context(), path, v, local.Options{
+		Context: llama.ContextOptions{Size: 8192, Threads: 1}, Contexts: 2,
+		Seed: func() uint32 { return 1 }})
+	if errors.Is(err, llama.ErrNotBuilt) {
+		return src, tm, nil
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return src, tm, b
 }
 
 func post(t *testing.T, url, body string) ordered.Value {
@@ -243,5 +257,60 @@ func TestLocal(t *testing.T) {
 	post(t, url+"/v1/messages", `{`+said+`, "max_tokens": 3}`)
 	if took := time.Since(begun); took > 30*time.Second {
 		t.Errorf("it took %s: an answer without a client goes on", took)
+	}
+}
+
+// TestByTokens has the random model answer by a grammar. Where the grammar waits for nothing, or
+// for a token, the markers of the answer are the vocabulary's tokens, and the answer is read by
+// them; where it waits for a pattern, the answer is text.
+func TestByTokens(t *testing.T) {
+	for _, c := range []struct {
+		family string
+		mode   chat.ChoiceMode
+		byID   bool
+	}{
+		{"hermes", chat.ChoiceRequired, true},
+		{"hermes", chat.ChoiceAuto, true},
+		{"qwen3", chat.ChoiceNone, true},
+		{"qwen3.5", chat.ChoiceAuto, false},
+	} {
+		_, tm, b := load(t, c.family)
+		if b == nil {
+			t.Log("built without llama.cpp: make live runs it")
+			return
+		}
+		r := standard.ToolRequest()
+		r.ToolChoice.Mode = c.mode
+		plan, err := tm.Prepare(r, engine.PrepareOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened := false
+		parser := plan.NewParser()
+		_, err = b.Generate(t.Context(), serve.Job{Prompt: plan.Prompt, Stops: plan.Stops,
+			Constrain: c.mode != chat.ChoiceNone, Grammar: plan.Output.Grammar, Lazy: plan.Lazy,
+			Triggers: plan.Triggers, Max: 3000}, func(p serve.Piece) error {
+			if p.Text == nil {
+				return nil
+			}
+			if p.ByID != c.byID {
+				t.Fatalf("%s: a piece is read by its id: %t", c.family, p.ByID)
+			}
+			opened = opened || string(p.Text) == "<tool_call>"
+			if p.ByID {
+				parser.WriteTokens([]engine.Token{{ID: p.ID, Text: p.Text}})
+			} else {
+				parser.Write(p.Text)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", c.family, err)
+		}
+		parser.Close(chat.FinishStop)
+		if calls := parser.Message().ToolCalls; c.mode == chat.ChoiceRequired &&
+			(len(calls) == 0 || !opened) {
+			t.Errorf("%s: a token %t, calls %v", c.family, opened, calls)
+		}
 	}
 }

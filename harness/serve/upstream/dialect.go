@@ -114,7 +114,7 @@ func gbnfFields(j serve.Job) (ordered.Value, error) {
 	if err != nil {
 		return ordered.Value{}, err
 	}
-	v := ordered.ObjectOf(ordered.MemberOf("grammar", ordered.Str(grammar)))
+	v := ordered.ObjectOf(ordered.MemberOf("grammar", ordered.Str(grammar.String())))
 	if !j.Lazy {
 		return v, nil
 	}
