@@ -139,6 +139,9 @@ func (l *Literal) Step(buf []byte, closed bool, out peg.Out) (int, peg.Status) {
 	w := &l.w
 	w.begin(out, buf)
 	i, v := 0, goOn
+	if l.state == inString && l.quote == '"' && !l.triple {
+		i = plainRun(buf, 0) // most pieces are inside a string
+	}
 	for i < len(buf) && v == goOn {
 		if i = l.plain(buf, i, w); i < len(buf) {
 			i, v = l.read(buf, i, closed, w)
@@ -373,6 +376,9 @@ func plainRun(buf []byte, i int) int {
 		}
 		for i < len(buf) && plain[buf[i]] {
 			i++
+		}
+		if i == len(buf) {
+			return i
 		}
 		n := escaped(buf, i)
 		if n == 0 {

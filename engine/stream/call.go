@@ -81,18 +81,6 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 		}
 		c.id, c.idDone = unescaped(c.idText, byte(e.Arg)), true
 		c.hold = p.out.Incomplete != codegen.IncompleteKeep
-	case codegen.Args:
-		c.waitNoMore(p.out.Incomplete)
-		if !c.argsDone {
-			p.cover(e.Off, e.End, ClassArguments)
-			if e.Arg == codec.Strings {
-				c.putBytes(e.Text)
-			} else {
-				c.putJSON(e.Text)
-			}
-		} else {
-			p.drop(e, "the call has its arguments already")
-		}
 	case codegen.ArgsEnd:
 		c.argsDone = true
 	case codegen.Spare:
@@ -149,6 +137,22 @@ func (p *Parser) callEvent(c *call, e *peg.Event) {
 	case codegen.CallBroken:
 		p.endCall(false, e.Off)
 		return
+	}
+	p.send(c)
+}
+
+// addArguments adds JSON to the arguments of a call.
+func (p *Parser) addArguments(c *call, e *peg.Event) {
+	c.waitNoMore(p.out.Incomplete)
+	if !c.argsDone {
+		p.cover(e.Off, e.End, ClassArguments)
+		if e.Arg == codec.Strings {
+			c.putBytes(e.Text)
+		} else {
+			c.putJSON(e.Text)
+		}
+	} else {
+		p.drop(e, "the call has its arguments already")
 	}
 	p.send(c)
 }

@@ -282,10 +282,26 @@ func (p *Parser) take() {
 	}
 }
 
+// event translates an event. Text of the message and of calls goes the short way: with a token a
+// step, each jump counts.
 func (p *Parser) event(e *peg.Event) {
-	switch e.Kind {
-	case codegen.Content, codegen.Reasoning:
+	switch kind := e.Kind; {
+	case kind == codegen.Content || kind == codegen.Reasoning:
 		p.addText(e)
+	case kind == codegen.Args && p.call != nil:
+		p.addArguments(p.call, e)
+	case codegen.Name <= kind && kind <= codegen.CallBroken:
+		if p.call != nil {
+			p.callEvent(p.call, e)
+		}
+	default:
+		p.turnEvent(e)
+	}
+}
+
+// turnEvent translates an event between the texts and inside no call.
+func (p *Parser) turnEvent(e *peg.Event) {
+	switch e.Kind {
 	case codegen.Mark:
 		p.mark(p.out.Marks[e.Arg])
 	case codegen.Dropped:
@@ -306,10 +322,6 @@ func (p *Parser) event(e *peg.Event) {
 		spelled, keep := p.out.Spellings[e.Arg], p.out.Incomplete == codegen.IncompleteKeep
 		p.call = &call{off: e.Off, ids: spelled.ID, nested: spelled.Nested,
 			hold: spelled.ID != codegen.IDNone || !keep}
-	default:
-		if p.call != nil {
-			p.callEvent(p.call, e)
-		}
 	}
 }
 

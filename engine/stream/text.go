@@ -36,21 +36,23 @@ func (p *Parser) addText(e *peg.Event) {
 	}
 	t.kind = e.Kind
 	text, off := e.Text, e.Off
-	first := 0
-	for first < len(text) && isSpace(text[first]) {
-		first++
+	last := len(text)
+	for last > 0 && isSpace(text[last-1]) {
+		last--
 	}
-	p.holdSpace(text[:first], off)
-	if first < len(text) {
+	if last > 0 {
+		first := 0
 		if t.fresh || len(t.space) > 0 {
+			for isSpace(text[first]) {
+				first++
+			}
+			p.holdSpace(text[:first], off)
 			p.leadSpace()
-		}
-		last := len(text)
-		for isSpace(text[last-1]) {
-			last--
 		}
 		p.emitText(text[first:last], off+first)
 		t.stray = false
+	}
+	if last < len(text) {
 		p.holdSpace(text[last:], off+last)
 	}
 }
@@ -219,6 +221,8 @@ func (p *Parser) emitText(text []byte, off int) {
 // extend appends text. A builder that knows how much comes doubles; with Write alone it grows by a
 // quarter. Doubling makes half the garbage.
 func extend(b *strings.Builder, text []byte) {
-	b.Grow(len(text))
+	if b.Cap()-b.Len() < len(text) {
+		b.Grow(len(text))
+	}
 	b.Write(text)
 }

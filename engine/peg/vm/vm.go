@@ -284,11 +284,20 @@ func (m *Machine) run() {
 		// Nothing can be taken back any more.
 		m.bottom, m.stack = -1, m.stack[:0]
 	}
-	m.flush()
-	if m.done {
-		m.capture = 0
+	if m.capture != 0 {
+		m.flush()
+		if m.done {
+			m.capture = 0
+		}
 	}
-	m.release()
+	if len(m.log) > 0 {
+		m.release()
+	}
+	if m.pos == m.base+len(m.buf) && m.bottom < 0 && len(m.log) == 0 {
+		// Nothing is left to keep, which is the common case.
+		m.base, m.buf = m.pos, m.buf[:0]
+		return
+	}
 	m.keep()
 }
 
@@ -421,12 +430,6 @@ func (m *Machine) partial() int {
 
 // keep drops the bytes that nobody needs, and copies the part of the caller's piece that it keeps.
 func (m *Machine) keep() {
-	// nothing, which is the common case
-	if m.pos == m.base+len(m.buf) && m.bottom < 0 && len(m.log) == 0 {
-		m.base = m.pos
-		m.buf = m.buf[:0]
-		return
-	}
 	from := m.pos
 	if m.bottom >= 0 {
 		from = min(from, m.stack[m.bottom].pos)
