@@ -112,12 +112,14 @@ func (f *fields) completionTools(r *Request, body ordered.Value) ordered.Value {
 			r.Strict = r.Strict || constrained
 			tools[i] = tool
 		case "function", "":
-			r.Strict = r.Strict || t.At("function", "strict").Bool()
+			if f := t.At("function"); !f.At("strict").IsNull() {
+				tools[i] = t.With("function", r.demands(f))
+			}
 		default:
 			f.refuse(unsupported(path+".type", fmt.Sprintf("a tool of the type %q", kind.Text())))
 		}
 	}
-	if len(r.Custom) > 0 {
+	if len(tools) > 0 {
 		body = body.With("tools", ordered.ArrayOf(tools...))
 	}
 	if choice := body.At("tool_choice"); choice.At("type").Text() == "custom" {

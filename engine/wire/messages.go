@@ -91,7 +91,7 @@ func (f *fields) messageTools(r *Request, body, request ordered.Value) ordered.V
 		if schema.Kind() != ordered.Object {
 			f.refuse(expected(path+".input_schema", "an object", schema))
 		}
-		r.Strict = r.Strict || t.At("strict").Bool()
+		t = r.demands(t)
 		tools = append(tools, chat.Tool{Name: name.Text(), Description: t.At("description").Text(),
 			Parameters: schema}.Wire())
 	}

@@ -88,9 +88,8 @@ func (f *fields) responseTools(r *Request, body, request ordered.Value) ordered.
 			if name := t.At("name"); name.Kind() != ordered.String || name.Text() == "" {
 				f.refuse(expected(path+".name", "a name", name))
 			}
-			r.Strict = r.Strict || t.At("strict").Bool()
-			tools = append(tools,
-				typed("function", ordered.MemberOf("function", t.Without("type"))))
+			tools = append(tools, typed("function",
+				ordered.MemberOf("function", r.demands(t.Without("type")))))
 		case "custom":
 			name, tool, constrained, refusal := customTool(t, path)
 			if refusal != nil {

@@ -133,6 +133,13 @@ type Request struct {
 	echo ordered.Value // of the Responses: the part of the request that the answer repeats
 }
 
+// demands notes whether a tool is strict and returns it without that word: it is for the server,
+// and the protocols have other defaults for it, which are not to show in the prompt.
+func (r *Request) demands(tool ordered.Value) ordered.Value {
+	r.Strict = r.Strict || tool.At("strict").Bool()
+	return tool.Without("strict")
+}
+
 // End is how an answer ended.
 type End struct {
 	Finish chat.FinishReason
