@@ -77,14 +77,13 @@ func (l *lowering) lower(p peg.Pattern) gbnf.Element {
 		}
 		return b.Alt(alts...)
 	case peg.Until:
-		var stops []string
-		for _, s := range p.Stops {
-			stops = append(stops, s.Text)
-		}
-		return b.Until(stops...)
+		return b.Until(stopTexts(p)...)
 	case peg.Label:
-		if c, ok := p.Value.(Constraint); ok {
+		switch c := p.Value.(type) {
+		case Constraint:
 			return b.Value(c.Name, c.Schema, c.Codec)
+		case bound:
+			return b.Brief(int(c), stopTexts(p.P.(peg.Until))...)
 		}
 		return l.lower(p.P)
 	case peg.Ref:
@@ -94,6 +93,10 @@ func (l *lowering) lower(p peg.Pattern) gbnf.Element {
 		l.err = fmt.Errorf("a %T has no grammar", p)
 	}
 	return b.Never()
+}
+
+func stopTexts(p peg.Until) []string {
+	return each(p.Stops, func(s peg.Stop) string { return s.Text })
 }
 
 // flatten appends the parts of a sequence and of those in it; white space after white space is left

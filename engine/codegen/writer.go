@@ -29,6 +29,15 @@ type Constraint struct {
 	Codec  gbnf.Codec
 }
 
+// maxBeside bounds each text before, between and after calls that are required, in steps of
+// [gbnf.Builder.Brief]: about as many characters. Clients mean a call, and a model that may talk
+// without end before it may never come to one; a sentence or two about the call that follows is
+// what models are trained to write there, and no reason to refuse it. Reasoning is not bounded.
+const maxBeside = 400
+
+// bound is the value of a label around a text of a grammar: the steps it has at most.
+type bound int
+
 // surroundings says where calls stand.
 type surroundings uint8
 
@@ -166,6 +175,16 @@ func (w *writer) until(texts shape) peg.Pattern {
 	return peg.Until{Kind: Content, Stops: separated(stops(texts.firsts(), w.endTexts()))}
 }
 
+// beside matches text of the answer up to all at which the parser would look for something else.
+// Where a call is required it is bounded.
+func (w *writer) beside() peg.Pattern {
+	text := w.until(w.interruptions())
+	if w.required() {
+		return peg.Label{Name: "beside", Value: bound(maxBeside), P: text}
+	}
+	return text
+}
+
 // The end of the turn.
 
 // ends returns the alternatives for the end of the turn and of the output, which may stand at a
@@ -261,7 +280,7 @@ func (w *writer) interruptions() shape {
 // text is a state of writing the answer's text up to a marker. Where it has begun, some markers
 // count no more (T2, T3 switched off).
 func (w *writer) text(name string, begun bool) peg.Pattern {
-	return peg.Seq{w.until(w.interruptions()), w.ref(name+" marker", func() peg.Pattern {
+	return peg.Seq{w.beside(), w.ref(name+" marker", func() peg.Pattern {
 		var alts peg.Choice
 		if !begun || w.on(ContentAround) {
 			alts = append(alts, w.callBeginnings()...)
@@ -431,7 +450,7 @@ func (w *writer) afterCalls() peg.Pattern {
 		not = not.Or(w.prose(c).Not())
 	}
 	text := w.ref("after-text", func() peg.Pattern {
-		return peg.Seq{w.until(w.interruptions()), further}
+		return peg.Seq{w.beside(), further}
 	})
 	return peg.Seq{peg.Space{},
 		append(slices.Clip(further), peg.Seq{peg.Set{Set: not.Not()}, text})}

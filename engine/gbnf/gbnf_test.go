@@ -380,6 +380,45 @@ func TestUntil(t *testing.T) {
 	}
 }
 
+// TestBrief holds bounded text to its definition: no marker, steps as it says, white space alone at
+// the end of a beginning. Text of characters that begin no marker has so many of them at most.
+func TestBrief(t *testing.T) {
+	const steps = 3
+	for _, tt := range []struct {
+		markers        []string
+		accept, reject []string
+	}{
+		{nil, []string{"", "<a>"}, []string{"<a>b"}},
+		{[]string{"x"}, []string{"", "abc"}, []string{"x", "ax", "abcd"}},
+		{[]string{"<a>", "</a>"}, []string{"", "abc", "<b", "<b<b<b", "</b</b</b", "a<<b", "</<b"},
+			[]string{"abcd", "<a>", "a</a>", "<b<b<b<", "<<<b", "abc<", "<", "<a"}},
+		{[]string{"\n\n<a>"}, []string{"a\n", "a\n\n", "a\nb\nc\n", "a\n\nb", "\n\n\nb", "abc\n\n\n"},
+			[]string{"a\n\n<", "\n\n<a>", "abcd\n", "\n\n\n\nb"}},
+		{[]string{"ab", "abab"}, []string{"ac", "aac", "bbb", "acacac"}, []string{"ab", "bbbb", "aaac"}},
+		{[]string{"é<", "世"}, []string{"éa", "ééa", "aéb"}, []string{"é<", "世", "abcé", "éé"}},
+	} {
+		b := gbnf.NewBuilder()
+		e := b.Brief(steps, tt.markers...)
+		if again := b.Brief(steps, tt.markers...); again.String() != e.String() {
+			t.Errorf("Brief(%q) is %s, then %s", tt.markers, e, again)
+		}
+		g, err := b.Grammar(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range tt.accept {
+			if !accepts(t, g, text) {
+				t.Errorf("Brief(%q) rejects %q\n%s", tt.markers, text, g)
+			}
+		}
+		for _, text := range tt.reject {
+			if accepts(t, g, text) {
+				t.Errorf("Brief(%q) accepts %q\n%s", tt.markers, text, g)
+			}
+		}
+	}
+}
+
 func TestBuilder(t *testing.T) {
 	b := gbnf.NewBuilder()
 	space := b.Space()

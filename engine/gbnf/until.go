@@ -2,6 +2,7 @@ package gbnf
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -74,6 +75,67 @@ func (b *Builder) until(markers []string, lo, hi int) Element {
 	b.untils[key] = start
 	return start
 }
+
+// maxFallbacks bounds how often one step of [Builder.Brief] falls back from a beginning of a marker
+// to another one: once, so that a blank line is text where a line break begins a marker.
+const maxFallbacks = 1
+
+// Brief matches text in which none of the markers occurs, of at most so many steps. A step is a
+// character, or a beginning of a marker with the character after it that shows that it is none. A
+// beginning in which others end, such as "<<<<" where "<p>" is a marker, falls back to them once a
+// step. At its end the text may have white space with which a marker begins. Longer runs of
+// beginnings and other beginnings at the end are left out: models do not write them, and each costs
+// a rule for every state of the automaton of [Builder.Until].
+func (b *Builder) Brief(steps int, markers ...string) Element {
+	markers = slices.DeleteFunc(slices.Clone(markers), func(m string) bool { return m == "" })
+	if len(markers) == 0 {
+		return b.Repeat(b.Any(), 0, steps)
+	}
+	key := strconv.Itoa(steps) + "\x00" + strings.Join(markers, "\x00")
+	if e, ok := b.untils[key]; ok {
+		return e
+	}
+	ac := newAutomaton(markers)
+	e := b.Seq(b.Repeat(b.walk(ac, false), 0, steps), b.walk(ac, true))
+	b.untils[key] = e
+	return e
+}
+
+// walk matches a walk through an automaton from its start back to it for the first time; or, part
+// of one, white space that has not come back.
+func (b *Builder) walk(ac *automaton, part bool) Element {
+	// rests[s] is the rest of a walk from state s on, with so many fallbacks left as the round; a
+	// child of a state has a higher number.
+	rests, fewer := make([]Element, len(ac.states)), make([]Element, len(ac.states))
+	for round := range maxFallbacks + 1 {
+		rests, fewer = fewer, rests
+		for s := len(ac.states) - 1; s >= 0 && b.err == nil; s-- {
+			if ac.states[s].found {
+				continue
+			}
+			var choices []Element
+			for _, t := range ac.transitions(s) {
+				first := b.Class(t.ranges, t.negated)
+				switch {
+				case ac.states[t.to].found, part && (t.to == 0 || !isSpace(t.ranges[0].Lo)):
+				case t.to == 0:
+					choices = append(choices, first)
+				case ac.states[s].next[t.ranges[0].Lo] == t.to:
+					choices = append(choices, b.Seq(first, rests[t.to]))
+				case round > 0:
+					choices = append(choices, b.Seq(first, fewer[t.to]))
+				}
+			}
+			if part {
+				choices = append(choices, b.Empty())
+			}
+			rests[s] = b.Rule("text", b.Alt(choices...))
+		}
+	}
+	return rests[0]
+}
+
+func isSpace(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == '\r' }
 
 // automaton finds markers (Aho and Corasick, 1975), over characters.
 type automaton struct {

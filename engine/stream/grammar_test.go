@@ -178,6 +178,12 @@ func TestGrammarForbids(t *testing.T) {
 	}{
 		{"nothing where a call is due", func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceRequired }, "Hello.", false},
 		{"a call where one is due", func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceRequired }, "Hello. " + call, true},
+		{"as much text before a call that is due", func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceRequired }, strings.Repeat("é", 400) + call, true},
+		{"more text before a call that is due", func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceRequired }, strings.Repeat("é", 401) + call, false},
+		{"as much text after a call that was due", func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceRequired }, call + strings.Repeat("é", 400), true},
+		{"more text after a call that was due", func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceRequired }, call + strings.Repeat("é", 402), false},
+		{"any text after a call that was free", func(o *codegen.Options) {}, call + strings.Repeat("é", 402), true},
+		{"any reasoning before a call that is due", func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceRequired }, "<think>\n" + strings.Repeat("é", 1000) + "\n</think>\nSo: " + call, true},
 		{"the end inside reasoning where a call is due", func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceRequired }, "<think>\nhm", false},
 		{"two calls where one is allowed", func(o *codegen.Options) { o.Parallel, o.Choice.Mode = false, chat.ChoiceRequired }, call + "\n" + call, false},
 		{"two calls where several are", func(o *codegen.Options) { o.Choice.Mode = chat.ChoiceRequired }, call + "\n" + call, true},
