@@ -538,6 +538,7 @@ end: "</s>"
 reasoning.mode: tagged
 reasoning.open: "<|START_PLAN|>"
 reasoning.close: "<|END_PLAN|>"
+reasoning.empty: "<|START_PLAN|><|END_PLAN|>"
 content.mode: plain
 `},
 		{"turns that are numbered", loop + `<|{{ m.role }}|>[{{ loop.index }}] {{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}`,

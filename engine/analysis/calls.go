@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/format"
 	"github.com/goassay/assay/engine/source"
 )
@@ -373,6 +374,10 @@ func (a *callsPass) parts(c *format.Calls, one spelling) {
 	(&argumentsPass{a}).arguments(c, one)
 	a.divideClose(c)
 	a.gave("T3", "head tail", format.Observed, "head %v, tail %v", c.Head, c.Tail)
+	if a.observer.Facts.Needs.NameInID {
+		a.gave("T7", "head", format.Assumed, "the template writes any id, and a call's name nowhere "+
+			"else; ids are taken to be %s", chat.NamedID("NAME", 0))
+	}
 }
 
 // divideClose gives the call as many closing markers as it has opening ones; the rest closes the

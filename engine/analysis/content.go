@@ -35,7 +35,9 @@ func (a *contentPass) compareContent() {
 			"taken to be content", open, a.plain.body[at-2].Text)
 		return
 	}
-	open = a.withoutReasoning(open)
+	lead := open
+	open = a.withoutReasoning(lead)
+	a.emptyReasoning(strings.TrimSuffix(lead, open))
 	close := a.contentClose(open, observe.After(a.plain.body, at))
 	if onlySpace(open) && a.thought.observation != nil {
 		if wrapped := a.openBehindReasoning(); wrapped != "" {
@@ -74,6 +76,18 @@ func (a *contentPass) compareContent() {
 	if c.Trim {
 		a.gave("C1", "content.trim", format.Observed, "content is trimmed")
 	}
+}
+
+// emptyReasoning notes the block that stands before content in an answer without reasoning: one
+// that is closed, since an answer goes on in its content after it.
+func (a *contentPass) emptyReasoning(block string) {
+	r := &a.format.Reasoning
+	if r.Close.Text == "" || !strings.Contains(block, r.Close.Text) {
+		return
+	}
+	r.Empty = block
+	a.gave("C1", "reasoning.empty", format.Observed, "an answer without reasoning begins with %q",
+		block)
 }
 
 // pairBesideCalls returns the markers around content that precedes calls, which the template writes

@@ -43,6 +43,9 @@ func (a *state) turnEnd() string {
 	}
 	_, at = observe.Before(o.Atoms(), observe.Content)
 	between := strings.TrimPrefix(observe.After(o.Atoms(), at), close)
+	if onlySpace(behind) {
+		return a.endBefore(between, observe.LeadOf(o.Atoms(), o.Probe.UserPath()+".content"))
+	}
 	end := a.withoutNextTurn(snapEnd(commonPrefix(behind, between), behind, between))
 	if end != behind {
 		end = withoutOpening(end, between, observe.LeadOf(o.Atoms(), o.Probe.UserPath()+".content"))
@@ -50,6 +53,22 @@ func (a *state) turnEnd() string {
 	if text := strings.Trim(end, format.Space); text == "" ||
 		text == strings.Trim(behind, format.Space) {
 		return behind
+	}
+	return end
+}
+
+// endBefore returns the end of an answer after which the template writes nothing where it is the
+// last message: the markers between it and a user's message, less the opener of that message. The
+// opener is known by a user's message that opens a conversation; where the message before that one
+// ends as answers do, the end is known by that of a user's message instead.
+func (a *state) endBefore(between, opening string) string {
+	end := between[:len(between)-len(snapStart(commonSuffix(opening, between), opening, between))]
+	if others := strings.TrimSuffix(a.start, a.proper); onlySpace(end) {
+		end = snapEnd(commonPrefix(others, between), others, between)
+	}
+	header := strings.Trim(a.proper, format.Space)
+	if onlySpace(end) || !onlyMarkers(end) || strings.Contains(end, header) {
+		return "" // where nothing, or the same text, heads answers, it may open the next turn
 	}
 	return end
 }
@@ -117,6 +136,11 @@ func (a *state) findEnds() {
 	if a.plain.observation != nil {
 		end := a.turnEnd()
 		add(end)
+		if _, at := observe.Before(a.plain.body, observe.Content); !onlySpace(end) &&
+			onlySpace(observe.After(a.plain.body, at)) {
+			a.found("C1", "%q ends an answer where another message follows, and nothing does "+
+				"where none follows", end)
+		}
 		a.appended = a.nextPrompt(end)
 	}
 	plain := f.End

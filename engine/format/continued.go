@@ -1,8 +1,9 @@
 package format
 
 // Continued returns the text after the header of a message that is to be continued (E22): its
-// reasoning in the markers of reasoning, left open if it is the reasoning that is continued, then
-// its content after the marker of content. A format that spells no reasoning leaves it out.
+// reasoning in the markers of reasoning, left open if it is the reasoning that is continued, or the
+// empty block where the template writes one, then its content after the marker of content. A format
+// that spells no reasoning leaves it out.
 func (f Format) Continued(reasoning, content string, inReasoning bool) string {
 	if len(f.Routes) > 0 {
 		return f.continuedRoutes(reasoning, content, inReasoning)
@@ -14,6 +15,8 @@ func (f Format) Continued(reasoning, content string, inReasoning bool) string {
 			return text
 		}
 		text += f.Reasoning.Close.Full()
+	} else if reasoning == "" {
+		text = f.Reasoning.Empty
 	}
 	if f.Content.Wraps(reasoning != "", false) || f.Content.Mode == ContentPlain && reasoning == "" {
 		text += f.Content.Open.Full()

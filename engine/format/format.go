@@ -88,6 +88,11 @@ type Reasoning struct {
 	Mode ReasoningMode // R1, R2, R3
 	Pair               // R1, R3; R2 where no rendering shows reasoning
 	Trim bool          // the template trims reasoning text before it writes it (R1)
+
+	// Empty is the block without reasoning, or its close alone, that the template writes before
+	// content where an answer has no reasoning; "" where it writes none (C1). A parser needs it
+	// not, since it takes any such block (E21 T3); [Format.Continued] writes it.
+	Empty string
 }
 
 // Basis is the kind of evidence for a field of a format (E28).

@@ -7,6 +7,7 @@ func (f Format) Literals(change func(string) string) Format {
 	f.Header = c(f.Header)
 	f.End = list(f.End, c)
 	f.Reasoning.Pair = c.pair(f.Reasoning.Pair)
+	f.Reasoning.Empty = c(f.Reasoning.Empty)
 	f.Content.Pair = c.pair(f.Content.Pair)
 	f.Calls = list(f.Calls, c.calls)
 	f.Routes = list(f.Routes, func(r Route) Route {

@@ -4,6 +4,7 @@ package format
 // spelled. It is the format without
 //
 //   - Header and End, which frame a turn of the chat and do not depend on its contents;
+//   - the empty block of reasoning, which any model may write or leave out;
 //   - the basis of markers, which is the evidence for them;
 //   - the white space at the edges of markers, which a model changes freely and a parser drops
 //     beside a marker (E19, E21 T1),
@@ -14,7 +15,7 @@ package format
 // they are framed in.
 func (f Format) Spelling() Format {
 	f.Header, f.End = "", nil
-	f.Reasoning.Pair = f.Reasoning.Pair.bare()
+	f.Reasoning.Pair, f.Reasoning.Empty = f.Reasoning.Pair.bare(), ""
 	f.Content.Pair = f.Content.Pair.bare()
 	f.Calls = mapped(f.Calls, Calls.spelling)
 	f.Routes = mapped(f.Routes, Route.spelling)

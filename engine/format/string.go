@@ -158,6 +158,7 @@ func (f Format) each(print func(name, value string)) {
 	if f.Reasoning.Trim {
 		line("reasoning.trim", "true")
 	}
+	line("reasoning.empty", strconv.Quote(f.Reasoning.Empty))
 	line("content.mode", f.Content.Mode.String())
 	marker("content.open", f.Content.Open)
 	marker("content.close", f.Content.Close)

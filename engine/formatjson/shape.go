@@ -54,6 +54,7 @@ func document(v visitor, d *Document) {
 		v.words("mode", (*uint8)(&r.Mode), reasoningModes)
 		pair(v, &r.Pair)
 		v.flag("trim", &r.Trim)
+		v.text("empty", &r.Empty)
 	})
 	v.object("content", f.Content != format.Content{}, func(v visitor) {
 		v.words("mode", (*uint8)(&f.Content.Mode), contentModes)

@@ -107,6 +107,49 @@ func TestContinued(t *testing.T) {
 	}
 }
 
+// TestContinuedAsWritten continues an answer without reasoning: the prompt is the beginning of what
+// the template writes for that answer, with the empty block of reasoning where it writes one.
+func TestContinuedAsWritten(t *testing.T) {
+	of := func(t *testing.T, more string) chat.Request {
+		value, err := ordered.ParseString(`{"messages": [{"role": "user", "content": "Hi"},
+			{"role": "assistant", "content": "Hello there"}]` + more + `}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := chat.ParseRequest(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	variants(t, func(t *testing.T, _ script.Variant, src subject.Source, _ []script.Case) {
+		tmpl := compiled(t, src.Source, nil)
+		continued, err := tmpl.Render(of(t, `, "continue_final_message": true`))
+		if err != nil {
+			return // the template refuses the conversation
+		}
+		r := of(t, "")
+		r.NoGeneration = true
+		written, err := tmpl.Render(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const said = "Hello there"
+		rest, ok := strings.CutPrefix(written.Text, strings.TrimSuffix(continued.Text, said))
+		if !ok {
+			return // prompts do not begin as answers do
+		}
+		lead, _, _ := strings.Cut(rest, said)
+		if r := tmpl.Analysis().Format.Reasoning; r.Open.Text != "" &&
+			strings.Contains(lead, r.Open.Text) && !strings.Contains(lead, r.Close.Text) {
+			return // the template leaves reasoning open before content
+		}
+		if !strings.HasPrefix(written.Text, continued.Text) {
+			t.Errorf("continued %q\nwritten   %q", continued.Text, written.Text)
+		}
+	})
+}
+
 // TestPieces puts every marker of a template into the texts of people and tools: as many special
 // tokens come of the prompt as without them.
 func TestPieces(t *testing.T) {
