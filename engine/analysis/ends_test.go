@@ -26,8 +26,8 @@ func TestEndBeforeNext(t *testing.T) {
 		{"white space", "", "\nYou: ", "", "\nBot: ", "\n", ""},
 		{"no header", "", "", "<|n|>", "", "<|n|>", ""},
 	} {
-		a := analyze(t, tt.first+strings.NewReplacer("USER", tt.user, "OVER", tt.over, "BOT", tt.bot,
-			"END", tt.end).Replace(turns))
+		a := analyze(t, tt.first+strings.NewReplacer("USER", tt.user, "OVER", tt.over,
+			"BOT", tt.bot, "END", tt.end).Replace(turns))
 		var want []string
 		if tt.want != "" {
 			want = append(want, tt.want)

@@ -27,6 +27,10 @@ func findReasoning(s state) state {
 // generation prompts (R2).
 func (a *reasoningPass) compareReasoning() {
 	r := &a.format.Reasoning
+	if b := a.observer.Facts.Needs.Blocks; !b.IsZero() {
+		a.found("R1", "reasoning is a block of the content of the kind %q, and an answer with it "+
+			"has its content in one of the kind %q", b.Thought.Kind, b.Said.Kind)
+	}
 	switch {
 	case a.thought.shown(observe.Reasoning):
 		open, close := a.split(a.thought, a.bare, observe.Content)

@@ -201,6 +201,14 @@ func TestFit(t *testing.T) {
 			"U<R>A", []string{"reasoning-as-part"},
 		},
 		{
+			"reasoning as a block of the content, and then all answers in blocks",
+			`{% for m in messages %}{% if m.content is string %}{{ m.content }}{% elif 'parts' in m.content %}{% for p in m.content.parts %}` +
+				`{% if p.kind == 'why' %}<{{ p.text }}{% elif p.kind == 'say' %}{{ '>' if not loop.first }}{{ p.text }}{% endif %}{% endfor %}{% endif %};{% endfor %}`,
+			`{"messages": [{"role": "user", "content": "U"}, {"role": "assistant", "content": "A", "reasoning_content": "R"}, ` +
+				`{"role": "user", "content": "V"}, {"role": "assistant", "content": "B"}]}`,
+			"U;<R>A;V;B;", []string{"reasoning-as-block"},
+		},
+		{
 			"tools that are described beside a system message alone",
 			`{% for m in messages %}{% if m.role == 'system' %}{% for t in tools or [] %}<{{ t.function.name }}>{% endfor %}{% endif %}{{ m.content }}{% endfor %}`,
 			`{"messages": [{"role": "user", "content": "U"}], "tools": [{"type": "function", "function": {"name": "f"}}]}`,

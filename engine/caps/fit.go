@@ -59,6 +59,7 @@ func (c Caps) Fit(r chat.Request) Fitted {
 	f.resultNames()
 	f.reasoningField()
 	f.reasoningPart()
+	f.reasoningBlocks()
 	f.variables()
 	return f.Fitted
 }
@@ -441,6 +442,37 @@ func (f *fitter) reasoningPart() {
 			break
 		}
 	}
+}
+
+// reasoningBlocks moves reasoning to a block of the content where the template reads it there. Then
+// all answers of the conversation have blocks, since a template may refuse answers in two forms.
+func (f *fitter) reasoningBlocks() {
+	blocks := f.caps.Needs.Blocks
+	if blocks.IsZero() || !slices.ContainsFunc(f.Input.Messages,
+		func(m ordered.Value) bool { _, text := reasoningOf(m); return text != "" }) {
+		return
+	}
+	for i, m := range f.Input.Messages {
+		field, reasoning := reasoningOf(m)
+		content := m.At("content")
+		if m.At("role").Text() != "assistant" ||
+			content.Kind() != ordered.String && !content.IsNull() {
+			continue
+		}
+		f.Input.Messages[i] = m.Without(field).With("content",
+			blocks.Content(reasoning, content.Text()))
+		f.used("reasoning-as-block")
+	}
+}
+
+// reasoningOf returns the reasoning of a message and the field that has it.
+func reasoningOf(m ordered.Value) (field, text string) {
+	for _, field := range chat.ReasoningFields {
+		if text := m.At(field).Text(); text != "" {
+			return field, text
+		}
+	}
+	return "", ""
 }
 
 // variables binds the variables that the template demands and the request does not give: the name

@@ -39,11 +39,12 @@ type Atom struct {
 }
 
 // atomize turns runs of origin into atoms; neighbours of one meaning become one.
-func atomize(text string, runs []jinja.Run, answer string) []Atom {
+func atomize(text string, runs []jinja.Run, p Probe) []Atom {
+	answer := p.AnswerPath()
 	atoms := make([]Atom, 0, len(runs))
 	pos, start := 0, 0 // start is where the last atom begins
 	for _, run := range runs {
-		at := classify(run, answer)
+		at := classify(run, answer, p.Form.Blocks)
 		at.Text = text[pos : pos+run.Len]
 		pos += run.Len
 		if at.Text == "" {
@@ -86,7 +87,7 @@ func namedIDs(atoms []Atom) []Atom {
 	return out
 }
 
-func classify(run jinja.Run, answer string) Atom {
+func classify(run jinja.Run, answer string, blocks Blocks) Atom {
 	if run.Role == jinja.Literal {
 		return Atom{Kind: Literal, Exact: true}
 	}
@@ -104,6 +105,10 @@ func classify(run jinja.Run, answer string) Atom {
 		return Atom{Kind: Foreign, Path: run.Path, Exact: run.Exact}
 	}
 	at := Atom{Codec: run.Codec, Exact: run.Exact}
+	thought, said := "", ""
+	if !blocks.IsZero() {
+		thought, said = blocks.Paths()
+	}
 	switch {
 	case path == "role":
 		// a template that writes the role's name means a literal
@@ -111,7 +116,9 @@ func classify(run jinja.Run, answer string) Atom {
 	case isTyped(path, "text") && run.Codec != jinja.Plain ||
 		isTyped(path, "thinking") && run.Codec != jinja.Plain:
 		at.Kind = Foreign // the list of parts printed as a whole
-	case path == "content" || isTyped(path, "text"):
+	case path == thought && run.Codec == jinja.Plain:
+		at.Kind = Reasoning
+	case path == "content" || path == said || isTyped(path, "text"):
 		at.Kind = Content
 	case slices.Contains(chat.ReasoningFields[:], path) || isTyped(path, "thinking"):
 		at.Kind = Reasoning

@@ -67,6 +67,9 @@ type Needs struct {
 	// ReasoningPart: reasoning is read from no field, but from a part of the content whose type is
 	// "thinking".
 	ReasoningPart bool
+	// Blocks is the form of answers with reasoning, where reasoning is read from no field and no
+	// typed part, but from a block of the content.
+	Blocks Blocks
 	// NameInID: a call's name is written nowhere but inside its id, functions.NAME:INDEX.
 	NameInID bool
 	// FlatCalls: a call's name and arguments are read from the call itself, and not from its
@@ -379,14 +382,16 @@ func (o *Observer) reasoning() {
 		o.wrote(t.Thought)
 		// Compare with an answer under the same variables: the difference is due to reasoning.
 		t.Bare = o.Observe(t.Thought.Probe.With(func(p *Probe) {
-			p.Reasoning, p.Typed = false,
-				false
+			p.Reasoning, p.Form = false, Form{}
 		}))
 	}
 	if t.Called != nil {
 		if t.Acted = o.thoughtful(t.Called.Probe); t.Acted != nil && t.Thought == nil {
 			o.wrote(t.Acted)
 		}
+	}
+	if t.Thought == nil && t.Acted == nil {
+		o.blocked()
 	}
 	for _, field := range chat.ReasoningFields {
 		past := o.Observe(Probe{Content: new(ContentNeedle), Reasoning: true, Followed: true})
@@ -397,10 +402,29 @@ func (o *Observer) reasoning() {
 	}
 }
 
+// blocked looks for reasoning in blocks of the content.
+func (o *Observer) blocked() {
+	t := &o.Turns
+	if o.Facts.Needs.Blocks = o.blocks(); o.Facts.Needs.Blocks.IsZero() {
+		return
+	}
+	with := func(r *Rendering) *Rendering {
+		return o.Observe(r.Probe.With(func(p *Probe) {
+			p.Reasoning, p.Form.Blocks = true, o.Facts.Needs.Blocks
+		}))
+	}
+	t.Thought, t.Bare = with(t.Plain), t.Plain
+	if t.Called != nil {
+		if t.Acted = with(t.Called); !t.Acted.Shows(Reasoning) {
+			t.Acted = nil
+		}
+	}
+}
+
 // wrote notes how reasoning must be given to be written as it is in a rendering.
 func (o *Observer) wrote(r *Rendering) {
 	n := &o.Facts.Needs
-	n.Thinking, n.ReasoningPart = r.Probe.Kwargs, r.Probe.Typed
+	n.Thinking, n.ReasoningPart = r.Probe.Kwargs, r.Probe.Form.Typed
 	for _, field := range chat.ReasoningFields {
 		if r.Writes(r.Probe.AnswerPath() + "." + field) {
 			n.ReasoningField = field
@@ -414,7 +438,7 @@ func (o *Observer) wrote(r *Rendering) {
 // nil if none does.
 func (o *Observer) thoughtful(p Probe) *Rendering {
 	fields := p.With(func(p *Probe) { p.Reasoning = true })
-	ways := []Probe{fields, fields.With(func(p *Probe) { p.Typed = true })}
+	ways := []Probe{fields, fields.With(func(p *Probe) { p.Form.Typed = true })}
 	for _, q := range ways {
 		if r := o.Observe(q); r.Shows(Reasoning) {
 			return r

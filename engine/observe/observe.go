@@ -97,7 +97,7 @@ func (r *Rendering) Atoms() []Atom {
 
 // atomized returns the atoms from a run and its offset on.
 func (r *Rendering) atomized(run, offset int) []Atom {
-	atoms := atomize(r.String[offset:], r.Runs[run:], r.Probe.AnswerPath())
+	atoms := atomize(r.String[offset:], r.Runs[run:], r.Probe)
 	if r.named {
 		atoms = namedIDs(atoms)
 	}

@@ -35,7 +35,7 @@ type Probe struct {
 	System    string  // the role of a message that precedes the user's; "" for none
 	Content   *string // of the assistant's message; nil: null
 	Reasoning bool    // under every name that it may have
-	Typed     bool    // content and reasoning come as typed parts
+	Form      Form    // of content and reasoning
 	Parts     bool    // all content comes as typed parts, the user's too
 	Calls     []Call
 	Tools     bool // describe the functions that are called, one at least
@@ -47,6 +47,13 @@ type Probe struct {
 	Padded    bool // content and reasoning have white space around them
 	Past      bool // both speak once more
 	Followed  bool // the user speaks once more
+}
+
+// Form is how the content and the reasoning of an answer come: in fields of their own, which is the
+// zero value, as typed parts of the content, or as blocks of it.
+type Form struct {
+	Typed  bool
+	Blocks Blocks
 }
 
 // Call is a call in a probe.
@@ -125,7 +132,7 @@ func (p Probe) AnswerPath() string { return p.path(1) }
 // every form of tools. The next key is written over it.
 func (o *Observer) key(p Probe) []byte {
 	key := o.keys[:0]
-	for _, on := range []bool{p.Reasoning, p.Typed, p.Parts, p.Tools, p.Plain, p.Answered,
+	for _, on := range []bool{p.Reasoning, p.Form.Typed, p.Parts, p.Tools, p.Plain, p.Answered,
 		p.Generate, p.Text, p.Padded, p.Past, p.Followed, p.Content != nil, o.flatTools} {
 		if on {
 			key = append(key, '1')
@@ -140,6 +147,11 @@ func (o *Observer) key(p Probe) []byte {
 		key = ordered.ObjectOf(of...).Append(key, ordered.Compact)
 	}
 	text(p.System)
+	b := p.Form.Blocks
+	for _, s := range []string{b.List, b.Kind, b.Thought.Kind, b.Thought.Text, b.Said.Kind,
+		b.Said.Text} {
+		text(s)
+	}
 	if p.Content != nil {
 		text(*p.Content)
 	}
@@ -200,7 +212,13 @@ func (p Probe) answer() ordered.Value {
 	}
 	var said ordered.Value // null where there is no content
 	switch {
-	case p.Typed:
+	case !p.Form.Blocks.IsZero():
+		content := ""
+		if p.Content != nil {
+			content = pad(*p.Content)
+		}
+		said = p.Form.Blocks.Content(pad(ReasoningNeedle), content)
+	case p.Form.Typed:
 		var parts []ordered.Value
 		if p.Reasoning {
 			parts = append(parts, chat.ThinkingPart(ordered.Str(pad(ReasoningNeedle))))
@@ -213,7 +231,7 @@ func (p Probe) answer() ordered.Value {
 		said = p.say(pad(*p.Content))
 	}
 	var more []ordered.Member
-	if p.Reasoning && !p.Typed {
+	if p.Reasoning && p.Form == (Form{}) {
 		for _, field := range chat.ReasoningFields {
 			more = append(more, ordered.MemberOf(field, ordered.Str(pad(ReasoningNeedle))))
 		}

@@ -56,6 +56,11 @@ func values(t *testing.T, field reflect.Value) []reflect.Value {
 		return of("x", "xy")
 	case *string:
 		return of(new(""), new("x"))
+	case Form:
+		in := func(b Blocks) Form { return Form{Blocks: b} }
+		return of(Form{Typed: true}, in(Blocks{List: "l"}), in(Blocks{Kind: "l"}),
+			in(Blocks{Thought: Block{Kind: "l"}}), in(Blocks{Thought: Block{Text: "l"}}),
+			in(Blocks{Said: Block{Kind: "l"}}), in(Blocks{Said: Block{Text: "l"}}))
 	case []Call:
 		return of([]Call{{}}, []Call{{}, {}})
 	case []ordered.Member:

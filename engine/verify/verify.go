@@ -740,9 +740,15 @@ func (v *verifier) expect(s shape, written map[string]int) expected {
 	for _, f := range chat.ReasoningFields {
 		fields = append(fields, "messages[1]."+f)
 	}
+	said := contentPaths
+	if b := v.caps.Needs.Blocks; !b.IsZero() {
+		thought, text := b.Paths()
+		fields = append(fields, "messages[1]."+thought)
+		said = append(slices.Clone(said), "messages[1]."+text)
+	}
 	put("reasoning", s.reasoning, &e.message.Reasoning, fields...)
 	reasoned := e.any
-	put("content", s.content, &e.message.Content, contentPaths...)
+	put("content", s.content, &e.message.Content, said...)
 	if s.reasoning != "" {
 		e.any = reasoned
 	}
