@@ -52,15 +52,6 @@ const Group = "golden"
 func Own(family string) string  { return "own/" + family }
 func Vendor(file string) string { return "vendor/" + strings.TrimSuffix(file, ".jinja") }
 
-// Text returns the right golden of a template.
-func Text(t *engine.Template) string {
-	var b strings.Builder
-	for _, p := range parts {
-		fmt.Fprintf(&b, "-- %s --\n%s", p.name, p.text(t))
-	}
-	return b.String()
-}
-
 var parts = []struct {
 	name string
 	text func(*engine.Template) string

@@ -414,7 +414,7 @@ func (r *liveRun) device() string {
 // one runs the battery with a template.
 func (r *liveRun) one(ctx context.Context, c *call, s compiled, m *llama.Model,
 	p live.Provenance) ([]rule.Result, error) {
-	chat, err := live.OpenRaw(s.src.Name, s.t, m, r.context)
+	chat, err := live.Open(s.src.Name, s.t, m, r.context)
 	if err != nil {
 		return nil, err
 	}

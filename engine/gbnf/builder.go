@@ -91,14 +91,6 @@ func (b *Builder) Class(ranges []Range, negated bool) Element {
 	return Element{Kind: Class, Ranges: ranges, Negated: negated}
 }
 
-// Token matches the token with a text such as <name>; negated, any other token.
-func (b *Builder) Token(text string, negated bool) Element {
-	if !validToken(text) {
-		return b.fail(fmt.Errorf("token %q: a grammar can only name tokens that look like <name>", text))
-	}
-	return Element{Kind: Token, Text: text, Negated: negated}
-}
-
 // Seq matches its parts one after the other.
 func (b *Builder) Seq(parts ...Element) Element {
 	seq := make(Alternate, 0, len(parts))

@@ -183,15 +183,6 @@ func (m *Matcher) Reset() {
 	m.close()
 }
 
-// Clone returns a matcher at the same place.
-func (m *Matcher) Clone() *Matcher {
-	c := *m
-	c.tops = slices.Clone(m.tops)
-	c.seen, c.work, c.spare = seenTable{}, nil, nil
-	c.sweep()
-	return &c
-}
-
 // Accept reads a piece of text and reports whether the text so far can still become a sentence. A
 // piece may end inside a character. Once it says no, it always does.
 func (m *Matcher) Accept(piece []byte) bool { return m.AcceptString(string(piece)) }
@@ -270,9 +261,6 @@ func (m *Matcher) Done() bool { return m.done && m.nPart == 0 && m.err == nil }
 // Offset returns the bytes of whole characters that were accepted; of a dead matcher, the place of
 // the first one that was not.
 func (m *Matcher) Offset() int { return m.off }
-
-// Stacks returns how many derivations are alive.
-func (m *Matcher) Stacks() int { return len(m.tops) }
 
 // Err returns the error of a matcher that gave up: more than [MaxStates] derivations.
 func (m *Matcher) Err() error { return m.err }

@@ -46,7 +46,7 @@ func TestMaskOfConversations(t *testing.T) {
 	for seed := range uint64(8) {
 		s := words.New(seed)
 		for range 50 {
-			for _, text := range []string{s.Word(), s.Name(), s.Question(), s.Remark(), s.Rule(),
+			for _, text := range []string{s.Word(), s.Question(), s.Remark(), s.Rule(),
 				s.Thought(), s.Function(), s.Parameter()} {
 				said.WriteString(text + "\n")
 			}

@@ -114,11 +114,6 @@ func (s *Source) word(try int) string {
 	return b.String()
 }
 
-// Name draws a rare word with a capital letter, as of a person or a place: "Marvonel".
-func (s *Source) Name() string {
-	return s.own(func(try int) string { return title(s.word(try)) })
-}
-
 func title(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 // Question draws a user's question: "Do you know when Marvonel opens on Sunday?". It is one line of

@@ -16,7 +16,6 @@ var draws = []struct {
 	shape string
 }{
 	{"Word", (*words.Source).Word, `^[a-z]{6,}$`},
-	{"Name", (*words.Source).Name, `^[A-Z][a-z]{5,}$`},
 	{"Question", (*words.Source).Question, `^[A-Z][A-Za-z ]{20,}\?$`},
 	{"Remark", (*words.Source).Remark, `^[A-Z][A-Za-z ]{20,}\.$`},
 	{"Rule", (*words.Source).Rule, `^[A-Z][A-Za-z ,.]{20,}\.$`},

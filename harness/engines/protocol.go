@@ -38,7 +38,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
+
+	"github.com/goassay/assay/engine/ordered"
 )
 
 // Request is one line to an adapter. Op decides which of the other fields are there: "describe" has
@@ -125,6 +128,22 @@ type Message struct {
 	Reasoning string `json:"reasoning_content"`
 	Content   string `json:"content"`
 	Calls     []Call `json:"tool_calls"`
+}
+
+// Equal reports whether two messages say the same; arguments are compared as JSON.
+func (m Message) Equal(o Message) bool {
+	return m.Reasoning == o.Reasoning && m.Content == o.Content &&
+		slices.EqualFunc(m.Calls, o.Calls, func(a, b Call) bool {
+			if a.ID != b.ID || a.Name != b.Name {
+				return false
+			}
+			x, err := ordered.ParseString(a.Arguments)
+			y, err2 := ordered.ParseString(b.Arguments)
+			if err != nil || err2 != nil {
+				return a.Arguments == b.Arguments
+			}
+			return ordered.Equal(x, y)
+		})
 }
 
 // Call is a tool call.

@@ -22,8 +22,7 @@
 //
 // # Errors
 //
-// [OpenChat] returns an error that wraps caps.ErrToolsUnsupported for a template that the gate
-// rejects. A fault in a run is a result of the report. An error of [Run] is one that keeps all runs
+// A fault in a run is a result of the report. An error of [Chat.Run] is one that keeps all runs
 // from being made.
 //
 // # Stability
@@ -64,20 +63,9 @@ type Chat struct {
 	Tiny     bool // the model says nonsense: triggers are forced
 }
 
-// OpenChat judges a template for tool calling and opens a chat with it. The error of a rejected
-// template wraps engine.ErrToolsUnsupported or engine.ErrUnverified; the name is the model's, as
-// its user knows it.
-func OpenChat(name string, t *engine.Template, m *llama.Model,
-	o llama.ContextOptions) (*Chat, error) {
-	if err := t.Gate().Err(); err != nil {
-		return nil, fmt.Errorf("model %s rejected: %w", name, err)
-	}
-	return OpenRaw(name, t, m, o)
-}
-
-// OpenRaw is OpenChat without the judgement.
-func OpenRaw(name string, t *engine.Template, m *llama.Model,
-	o llama.ContextOptions) (*Chat, error) {
+// Open opens a chat with a template. It does not judge it: a template that the gate rejects runs
+// the scenarios without tools.
+func Open(name string, t *engine.Template, m *llama.Model, o llama.ContextOptions) (*Chat, error) {
 	c, err := m.NewContext(o)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,6 @@ import (
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
-	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/llama"
 	"github.com/goassay/assay/engine/model/gguf"
 	"github.com/goassay/assay/harness/families"
@@ -67,18 +66,6 @@ func compile(t *testing.T, family string) *engine.Template {
 	return tm
 }
 
-func TestGate(t *testing.T) {
-	_, err := live.OpenChat("small.gguf", compile(t, "plain"), nil, llama.ContextOptions{})
-	if !errors.Is(err, caps.ErrToolsUnsupported) {
-		t.Fatal(err)
-	}
-	const want = "model small.gguf rejected: chat template does not support tool calling " +
-		"(supports_tools=false, supports_tool_calls=false)"
-	if err.Error() != want {
-		t.Errorf("%v\nwant %s", err, want)
-	}
-}
-
 // TestBattery runs the scenarios of one family on the tiny model and records them.
 func TestBattery(t *testing.T) {
 	if !llama.Available() {
@@ -98,7 +85,7 @@ func TestBattery(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	chat, err := live.OpenChat("tiny", tm, m, llama.ContextOptions{Size: 8192, Threads: 1})
+	chat, err := live.Open("tiny", tm, m, llama.ContextOptions{Size: 8192, Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -250,15 +250,11 @@ func (p *probe) changed(sentence string) (all []string) {
 	}
 	slices.Sort(at)
 	m := p.matcher
-	m.Reset()
-	done := 0
 	for _, n := range at {
-		m.AcceptString(sentence[done:n])
-		done = n
 		for range tries {
-			snippet := p.snippets[p.random.Intn(len(p.snippets))]
-			if c := m.Clone(); c.AcceptString(snippet) && c.AcceptString(sentence[n:]) && c.Done() {
-				all = append(all, sentence[:n]+snippet+sentence[n:])
+			text := sentence[:n] + p.snippets[p.random.Intn(len(p.snippets))] + sentence[n:]
+			if m.Reset(); m.AcceptString(text) && m.Done() {
+				all = append(all, text)
 			}
 		}
 	}

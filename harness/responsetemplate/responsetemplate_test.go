@@ -1,6 +1,7 @@
 package responsetemplate_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -250,7 +251,7 @@ func TestAgainstTransformers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := engines.ReadResponse(read, request)
+			got, err := readResponse(read, request)
 			switch {
 			case (err != nil) != (answer.Error != ""):
 				t.Errorf("%s: %v; transformers: %s", c.ID, err, answer.Error)
@@ -262,6 +263,39 @@ func TestAgainstTransformers(t *testing.T) {
 		}
 	}
 	t.Logf("%d outputs are read alike", alike)
+}
+
+// readResponse parses the output of a request with a response_template.
+func readResponse(t *responsetemplate.Template, r engines.Request) (engines.Message, error) {
+	request, err := ordered.Parse(r.Request)
+	if err != nil {
+		return engines.Message{}, err
+	}
+	tools := request.At("tools")
+	if request.At("tool_choice").Text() == "none" {
+		tools = ordered.Value{}
+	}
+	v, err := t.Parse(r.Output, r.Prompt, tools)
+	if err != nil {
+		return engines.Message{}, err
+	}
+	m := engines.Message{Content: v.At("content").Text(), Calls: []engines.Call{}}
+	m.Reasoning = cmp.Or(v.At("reasoning_content").Text(), v.At("thinking").Text(),
+		v.At("reasoning").Text())
+	for _, call := range v.At("tool_calls").Items() {
+		f := call.At("function")
+		if f.IsNull() {
+			f = call
+		}
+		arguments := f.At("arguments")
+		text := arguments.Text()
+		if arguments.Kind() != ordered.String {
+			text = arguments.String()
+		}
+		m.Calls = append(m.Calls, engines.Call{ID: call.At("id").Text(),
+			Name: f.At("name").Text(), Arguments: text})
+	}
+	return m, nil
 }
 
 // TestEndurance judges objects of patterns that take long, each alone and all together: a judgement

@@ -13,13 +13,6 @@ func (t *Template) String() string {
 	return p.b.String()
 }
 
-// ExprString prints an expression on one line.
-func ExprString(x Expr) string {
-	p := &printer{}
-	p.expr(x)
-	return p.b.String()
-}
-
 type printer struct {
 	t     *Template
 	b     strings.Builder
