@@ -328,3 +328,20 @@ func (s shape) sum(flags ...bool) uint32 {
 	}
 	return uint32(s)
 }
+
+// Keeps returns why a call of a message does not keep the schema of its function, which has to be
+// one of the request's; nil where all do.
+func Keeps(request ordered.Value, m chat.Message) error {
+	q, err := newQuestion(request, nil)
+	if err != nil {
+		return err
+	}
+	_, misses := newSchemas().judge(q, &answer{Message: m})
+	for _, miss := range misses {
+		switch miss.Kind {
+		case MissFunction, MissSchema, MissUsable:
+			return errors.New(miss.Why)
+		}
+	}
+	return nil
+}

@@ -134,7 +134,12 @@ func expectFixture(vec *Vector, got chat.Message) error {
 			return fmt.Errorf("%s\nwant %q\ngot  %q", field.name, w, field.text)
 		}
 	}
-	wants := want.At("tool_calls").Items()
+	return expectCalls(want.At("tool_calls").Items(), calls, got)
+}
+
+// expectCalls compares the complete calls of a message with those that are wanted, by their names
+// and the values of their arguments.
+func expectCalls(wants []ordered.Value, calls []chat.ToolCall, got chat.Message) error {
 	if len(wants) != len(calls) {
 		return fmt.Errorf("%d complete tool "+
 			"calls, want %d: %s", len(calls), len(wants), got.Value())

@@ -15,12 +15,21 @@
 //	fixture  a record of CanIToolCall's fixture specification 0.1, which has no kind and is known by its raw_output: models, tools,
 //	         raw_output; expected {content, reasoning_content, tool_calls[]} or expected_error {reason, accept[]};
 //	         optional: output_token_ids, tokenizer {repo}
+//	dynamo   a case of Dynamo's parser fixtures, files of YAML: family, cases{model_text or chunks, tools, expected}, or
+//	         cases{request{input, tools}, golden{assembled}}
+//	k2       a line of K2 Vendor Verifier: a request, or a result {data_index, request, response, tool_calls_valid}
 //
 // A fixture names its template by digest (provenance.template_sha256) and by the models that write
 // so; [Templates] describes how it is found. It has no messages: it is read as the answer to one
 // user's message, in the first mode of thinking whose prompt ends as the fixture's does. Its calls
 // are compared without ids. Where an output breaks off, servers differ in whether a call that is
 // not complete is shown, so only complete calls count.
+//
+// A case of Dynamo's names its template by the family of parsers, as the model dynamo/FAMILY, and
+// wants the reading of Dynamo's own parser. It is read like a fixture. A result of K2 Vendor
+// Verifier has no output: its message is spelled by the format of the template that the request's
+// model names, and has to be read back from that; and its calls have to keep the schemas of their
+// functions, or not, as the line says. A request of it has to be rendered and to give a parser.
 //
 // An output that is given by the ids of its tokens as well is read by them too, in groups and in
 // bursts, where the tokeniser that it names is at hand. The ids must spell the output, and give the
@@ -91,10 +100,12 @@ var checks = map[string]struct {
 	"schema":  {[]string{"schema", "accept", "reject"}, (*Verifier).schema},
 	"caps":    {[]string{"template", "want"}, (*Verifier).caps},
 	"fixture": {[]string{"models", "tools", "raw_output", "tags"}, (*Verifier).fixture},
+	"dynamo":  {[]string{"models", "output", "tools", "want"}, (*Verifier).dynamo},
+	"k2":      {[]string{"request"}, (*Verifier).k2},
 }
 
-// Files returns the files of vectors that a name stands for: itself, or the *.jsonl files of a
-// folder and the folders in it, sorted.
+// Files returns the files of vectors that a name stands for: itself, or the *.jsonl and *.yaml files
+// of a folder and the folders in it, sorted.
 func Files(name string) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil || !info.IsDir() {
@@ -102,13 +113,13 @@ func Files(name string) ([]string, error) {
 	}
 	var files []string
 	err = fs.WalkDir(os.DirFS(name), ".", func(file string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() && path.Ext(file) == ".jsonl" {
+		if err == nil && !entry.IsDir() && (path.Ext(file) == ".jsonl" || isYAML(file)) {
 			files = append(files, filepath.Join(name, filepath.FromSlash(file)))
 		}
 		return err
 	})
 	if err == nil && files == nil {
-		err = fmt.Errorf("%s has no *.jsonl files", name)
+		err = fmt.Errorf("%s has no *.jsonl and no *.yaml files", name)
 	}
 	return files, err
 }
@@ -116,21 +127,28 @@ func Files(name string) ([]string, error) {
 // MaxLine bounds the length of a line, in bytes.
 const MaxLine = 64 << 20
 
-// Reader reads vectors, one a line.
+// Reader reads vectors, one a line, or those of a file of YAML.
 type Reader struct {
 	name string
 	in   *bufio.Reader
 	line int
 	buf  []byte
+
+	yaml  bool
+	cases []Vector // of a file of YAML that was read, those to come
+	begun bool
 }
 
 // NewReader returns a reader of a file that errors call by its name.
 func NewReader(name string, r io.Reader) *Reader {
-	return &Reader{name: name, in: bufio.NewReaderSize(r, 1<<16)}
+	return &Reader{name: name, in: bufio.NewReaderSize(r, 1<<16), yaml: isYAML(name)}
 }
 
 // Next returns the next vector, [io.EOF] after the last one.
 func (r *Reader) Next() (Vector, error) {
+	if r.yaml {
+		return r.nextCase()
+	}
 	for {
 		line, err := r.next()
 		if err != nil {
@@ -147,6 +165,21 @@ func (r *Reader) Next() (Vector, error) {
 		v.Place = rule.Place{File: r.name, Line: r.line}
 		return v, nil
 	}
+}
+
+// nextCase returns the next case of a file of YAML, which is read as a whole.
+func (r *Reader) nextCase() (v Vector, err error) {
+	if !r.begun {
+		r.begun = true
+		if r.cases, err = readDynamo(r.name, r.in); err != nil {
+			return Vector{}, err
+		}
+	}
+	if len(r.cases) == 0 {
+		return Vector{}, io.EOF
+	}
+	v, r.cases = r.cases[0], r.cases[1:]
+	return v, nil
 }
 
 // next returns the next line, without more than MaxLine bytes of it ever being held.
@@ -222,8 +255,11 @@ func readLine(src *source.Source, start int, line string) (Vector, error) {
 			"one JSON object")
 	}
 	v := Vector{ID: value.At("id").Text(), Kind: value.At("kind").Text(), Value: value}
-	if v.Kind == "" && isFixture(value) {
+	switch {
+	case v.Kind == "" && isFixture(value):
 		v.Kind = "fixture"
+	case v.Kind == "" && isK2(value):
+		v = k2Vector(value, src.First)
 	}
 	kind, ok := checks[v.Kind]
 	switch {
@@ -232,10 +268,11 @@ func readLine(src *source.Source, start int, line string) (Vector, error) {
 	case !ok:
 		return Vector{}, source.Errorf(src, start, "%s has the kind %q; kinds are caps, grammar, "+
 			"jinja, parse, render, schema, and records with a "+
-			"raw_output are fixtures", v.ID, v.Kind)
+			"raw_output are fixtures, those with messages or a response K2 Vendor "+
+			"Verifier's", v.ID, v.Kind)
 	}
 	for _, field := range kind.fields {
-		if _, ok := value.Get(field); !ok {
+		if _, ok := v.Value.Get(field); !ok {
 			return Vector{}, source.Errorf(src, start, "%s has no %q; a vector of the "+
 				"kind %s needs %s",
 				v.ID, field, v.Kind, strings.Join(kind.fields, ", "))
