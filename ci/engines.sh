@@ -13,7 +13,7 @@ for name in "$@"; do
   [ -d "$dir" ] || { echo "no engine $name; there are: $(ls -d engines/*/ | xargs -n1 basename | tr '\n' ' ')" >&2; exit 2; }
   # The pins decide where an environment lies, so that a changed pin makes a new one. Engines with
   # one list share one.
-  key=$({ cat "$dir"/requirements.txt "$dir"/no-deps.txt "$dir"/setup "$dir"/*.lock "$dir"/src/*.rs "$dir"/*.go "$dir"/go.* "$dir"/package*.json 2>/dev/null || true
+  key=$({ cat "$dir"/requirements.txt "$dir"/no-deps.txt "$dir"/setup "$dir"/*.lock "$dir"/src/*.rs "$dir"/*.go "$dir"/go.* "$dir"/package*.json "$dir"/*.cpp "$dir"/CMakeLists.txt 2>/dev/null || true
     [ ! -f "$dir"/Cargo.lock ] || cat engines/protocol.rs; } | sha256sum | cut -c1-16)
   env=$cache/$name-$key
   if [ ! -f "$env/.complete" ]; then

@@ -5,15 +5,15 @@
 #   jinja2               pip, in a virtual environment
 #   @huggingface/jinja   npm
 #   gonja                is a dependency of the harness
-#   llama.cpp            its chat library, built from the source that `make deps` fetched, against the libllama of ci/llama.sh; takes
-#                        some minutes once
+#   llama.cpp            its chat library, as `make engines ENGINE=llama.cpp` builds it; takes some
+#                        minutes once
 #
 # Fetched and built files stay in ${XDG_CACHE_HOME:-$HOME/.cache}/assay. A peer whose tools are not
 # installed (python3; node and npm; cmake and a C++ compiler) is left out, with a line that says so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/assay
-jinja2=3.1.6 huggingface=0.5.11 llama=0.5.0
+jinja2=3.1.6 huggingface=0.5.11
 mkdir -p "$cache"
 peers=()
 say() { printf 'peers: %s\n' "$*" >&2; }
@@ -47,17 +47,8 @@ if have @huggingface/jinja node npm; then
 fi
 
 if have llama.cpp cmake "${CXX:-c++}"; then
-  driver=$cache/llama-driver-$llama
-  if [ ! -x "$driver/driver" ] || [ harness/bench/peers/llama/driver.cpp -nt "$driver/driver" ]; then
-    ci/llama.sh
-    say "building llama.cpp's chat library; the log is $driver/log"
-    mkdir -p "$driver"
-    {
-      cmake -S harness/bench/peers/llama -B "$driver" -DCMAKE_BUILD_TYPE=Release -DSOURCE="$(cd -P .deps/llama.cpp && pwd)" \
-        -DCMAKE_PREFIX_PATH="$(cd -P .deps/llama && pwd)" && nice cmake --build "$driver" --target driver -j "$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)"
-    } >"$driver/log" 2>&1 || { tail -n 20 "$driver/log" >&2; say "llama.cpp's chat library could not be built"; exit 1; }
-  fi
-  peers+=(-llama "$driver/driver")
+  ci/engines.sh llama.cpp
+  peers+=(-llama .deps/engines/llama.cpp/driver)
 fi
 
 binary=$(mktemp -d)

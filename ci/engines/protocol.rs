@@ -58,20 +58,34 @@ impl Message {
     }
 }
 
-/// Answers the requests on standard input, one a line, until it ends.
-pub fn serve(describe: fn() -> Value, parse: impl AsyncFn(&Value) -> Result<Value, String>) {
+/// Answers the requests on standard input, one a line, until it ends: "describe" and one operation.
+/// An answer tells the processor time that the operation took.
+pub fn serve(describe: fn() -> Value, operation: &str, run: impl AsyncFn(&Value) -> Result<Value, String>) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let request: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let start = processor_time();
         let answer = std::panic::catch_unwind(AssertUnwindSafe(|| match request["op"].as_str() {
             Some("describe") => describe(),
-            Some("parse") => runtime.block_on(parse(&request)).unwrap_or_else(|e| json!({ "error": e })),
+            Some(name) if name == operation => {
+                runtime.block_on(run(&request)).unwrap_or_else(|e| json!({ "error": e }))
+            }
             _ => json!({"unsupported": "no such operation"}),
         }));
         let mut answer = answer.unwrap_or_else(|_| json!({"error": "panic"}));
+        answer["nanoseconds"] = (processor_time() - start).into();
         answer["id"] = request["id"].clone();
         writeln!(out, "{answer}").unwrap();
         out.flush().unwrap();
     }
+}
+
+/// Returns the processor time of this process, in nanoseconds.
+pub fn processor_time() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call writes to time alone.
+    let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    assert_eq!(failed, 0, "the system has no clock of processor time");
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

@@ -94,11 +94,20 @@ func (r *enginesRun) run(c *call) error {
 			var results []engines.Result
 			take := func(res engines.Result) { results = append(results, res) }
 			var choice engines.Choice
-			if !r.emitted {
+			if !r.emitted && a.Parses() {
 				if choice, err = a.Pick(c.ctx, s); err != nil {
 					return err
 				}
 				if err := a.Run(c.ctx, s, cases, choice, take); err != nil {
+					return err
+				}
+			}
+			if !r.emitted && a.Renders {
+				prompts, err := engines.CorpusPrompts(s, f.Name, cases)
+				if err != nil {
+					return err
+				}
+				if err := a.RunPrompts(c.ctx, s, prompts, take); err != nil {
 					return err
 				}
 			}

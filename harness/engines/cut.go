@@ -14,6 +14,7 @@ const (
 	whole  cut = "whole"  // in one go
 	tokens cut = "tokens" // in seeded chunks of one to four pieces as a tokeniser would make them
 	runes  cut = "runes"  // rune by rune, except for special tokens
+	prompt cut = "prompt" // no output: a prompt is rendered
 )
 
 var cuts = []cut{whole, tokens, runes}

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/goassay/assay/corpus"
+	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
+	"github.com/goassay/assay/engine/source"
 	"github.com/goassay/assay/harness/engines"
 	"github.com/goassay/assay/harness/families"
 	"github.com/goassay/assay/harness/subject"
@@ -39,9 +42,18 @@ func adapter(how string) {
 		}
 		answer := engines.Answer{ID: r.ID}
 		switch {
-		case r.Op == "describe":
+		case r.Op == "describe" && how != "renders":
 			answer.Description = engines.Description{Engine: "fake", Version: "1",
 				ToolParsers: []string{"none", "right"}, Streams: true}
+		case how == "renders" && r.Op == "describe":
+			answer.Description = engines.Description{Engine: "fake", Version: "1", Renders: true,
+				ByTemplate: true}
+		case how == "renders" && r.Op == "render":
+			text := rendered(r)
+			if strings.Contains(text, "<tools>") {
+				text = strings.ToUpper(text)
+			}
+			answer.Text = &text
 		case how == "dies" && strings.Contains(r.Output, "<tool_call>"):
 			os.Exit(3)
 		case how == "babbles":
@@ -68,6 +80,23 @@ func adapter(how string) {
 			return
 		}
 	}
+}
+
+// rendered is the prompt of a request, by our own renderer.
+func rendered(r engines.Request) string {
+	t, err := jinja.Compile(source.New("t", r.Template))
+	if err != nil {
+		panic(err)
+	}
+	vars, err := ordered.Parse(r.Vars)
+	if err != nil {
+		panic(err)
+	}
+	text, err := t.Render(jinja.VarsFromJSON(vars), jinja.Options{Now: subject.Now})
+	if err != nil {
+		panic(err)
+	}
+	return text
 }
 
 func start(t *testing.T, how string) (*engines.Adapter, error) {
@@ -150,6 +179,58 @@ func TestPickAndRun(t *testing.T) {
 	again, err := engines.ReadMatrix(name)
 	if err != nil || again.Markdown() != m.Markdown() {
 		t.Errorf("read back: %v\n%s", err, again.Markdown())
+	}
+}
+
+// TestPrompts has an engine render, which spoils the prompts with tools, and which makes its parser
+// of the template.
+func TestPrompts(t *testing.T) {
+	a, err := start(t, "renders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, cases := hermes(t)
+	prompts, err := engines.CorpusPrompts(s, "hermes", cases)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := engines.ReadMatrix("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	right, wrong := 0, 0
+	if err := a.RunPrompts(context.Background(), s, prompts, func(r engines.Result) {
+		m.Add(r)
+		switch tools := strings.Contains(string(r.Vars), `"tools"`); {
+		case r.Verdict == engines.Equal:
+			right++
+		case !tools || r.Kind != "wrong text" || r.GotPrompt == r.WantPrompt:
+			t.Errorf("%s: %+v", r.Case, r.Judgement)
+		default:
+			wrong++
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if right == 0 || wrong == 0 || right+wrong != len(prompts) {
+		t.Errorf("%d right and %d wrong of %d prompts", right, wrong, len(prompts))
+	}
+	text := m.Markdown()
+	if !strings.HasPrefix(text, "| prompts of | fake 1 |") ||
+		!strings.Contains(text, "| fault: wrong text | ") {
+		t.Errorf("the tables are\n%s", text)
+	}
+	if html := m.HTML(); !strings.Contains(html, "<h2>Prompts</h2>") ||
+		strings.Contains(html, "<h2>Outputs</h2>") {
+		t.Errorf("the page has other tables than the one of prompts:\n%.2000s", html)
+	}
+	choice, err := a.Pick(context.Background(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := engines.NewPick(a.Description, choice, engines.Parser{})
+	if len(report.Faults) == 0 || strings.Contains(report.String(), "flags:") {
+		t.Errorf("a parser that reads no call fits:\n%s", report)
 	}
 }
 

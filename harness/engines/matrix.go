@@ -86,12 +86,30 @@ type tally struct {
 
 var badness = map[Verdict]int{Equal: 0, Spaced: 1, Unsupported: 2, Policy: 3, NoParser: 4, Fault: 5}
 
-// cells returns the tallies by family and engine, with the engines and families in order.
-func (m *Matrix) cells() (cells map[[2]string]*tally, families, engines []string,
+// A part is a part of the results with tables of its own.
+type part struct {
+	title, about, first, kinds string
+	has                        func(*Result) bool
+}
+
+// parts are the parts, in the order of the page.
+var parts = []part{
+	{"Outputs", "A cell counts cases: right of all; after a plus sign those that differ by " +
+		"policy, after a question mark those that the engine has no parser for.", "family",
+		"cases with", func(r *Result) bool { return r.Cut != prompt }},
+	{"Prompts", "A cell counts prompts: those that equal jinja2's to the byte, of all.",
+		"prompts of", "prompts with", func(r *Result) bool { return r.Cut == prompt }},
+}
+
+// cells returns the tallies of a part by family and engine, with the engines and families in order.
+func (m *Matrix) cells(p part) (cells map[[2]string]*tally, families, engines []string,
 	versions map[string]string) {
 	cells, versions = map[[2]string]*tally{}, map[string]string{}
 	worst := map[[2]string]Result{}
 	for _, r := range m.Results() {
+		if !p.has(&r) {
+			continue
+		}
 		key := [2]string{r.Engine, r.Case}
 		was, ok := worst[key]
 		if !ok || badness[r.Verdict] > badness[was.Verdict] &&
@@ -155,49 +173,57 @@ func (t *tally) String() string {
 	return text
 }
 
-// Markdown returns the table of families by engines, and the kinds of faults and policies by
-// engine.
+// Markdown returns the tables of families by engines, and the kinds of faults and policies by
+// engine: those of outputs, then those of prompts.
 func (m *Matrix) Markdown() string {
-	cells, families, engines, versions := m.cells()
 	var b strings.Builder
-	head := "| family |"
-	rule := "| --- |"
-	for _, e := range engines {
-		head += fmt.Sprintf(" %s %s |", e, versions[e])
-		rule += " --- |"
-	}
-	fmt.Fprintf(&b, "%s\n%s\n", head, rule)
-	for _, f := range families {
-		fmt.Fprintf(&b, "| %s |", f)
+	for _, p := range parts {
+		cells, families, engines, versions := m.cells(p)
+		if len(engines) == 0 {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n")
+		}
+		head := "| " + p.first + " |"
+		rule := "| --- |"
 		for _, e := range engines {
-			fmt.Fprintf(&b, " %s |", cells[[2]string{f, e}])
+			head += fmt.Sprintf(" %s %s |", e, versions[e])
+			rule += " --- |"
 		}
-		b.WriteString("\n")
-	}
-	b.WriteString("| **all** |")
-	for _, e := range engines {
-		var sum tally
+		fmt.Fprintf(&b, "%s\n%s\n", head, rule)
 		for _, f := range families {
-			if t := cells[[2]string{f, e}]; t != nil {
-				sum.cases += t.cases
-				sum.right += t.right
-				sum.policy += t.policy
-				sum.unsupported += t.unsupported
+			fmt.Fprintf(&b, "| %s |", f)
+			for _, e := range engines {
+				fmt.Fprintf(&b, " %s |", cells[[2]string{f, e}])
 			}
+			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, " **%s** |", &sum)
+		b.WriteString("| **all** |")
+		for _, e := range engines {
+			var sum tally
+			for _, f := range families {
+				if t := cells[[2]string{f, e}]; t != nil {
+					sum.cases += t.cases
+					sum.right += t.right
+					sum.policy += t.policy
+					sum.unsupported += t.unsupported
+				}
+			}
+			fmt.Fprintf(&b, " **%s** |", &sum)
+		}
+		b.WriteString("\n\n")
+		m.kinds(&b, p, engines)
 	}
-	b.WriteString("\n\n")
-	m.kinds(&b, engines)
 	return b.String()
 }
 
 // kinds writes how many cases each kind of fault and policy has, by engine.
-func (m *Matrix) kinds(b *strings.Builder, engines []string) {
+func (m *Matrix) kinds(b *strings.Builder, p part, engines []string) {
 	counts := map[string]map[string]int{}
 	seen := map[string]bool{}
 	for _, r := range m.Results() {
-		if r.Verdict != Fault && r.Verdict != Policy {
+		if !p.has(&r) || r.Verdict != Fault && r.Verdict != Policy {
 			continue
 		}
 		kind := string(r.Verdict) + ": " + r.Kind
@@ -211,7 +237,7 @@ func (m *Matrix) kinds(b *strings.Builder, engines []string) {
 		}
 		counts[kind][r.Engine]++
 	}
-	b.WriteString("| cases with |")
+	b.WriteString("| " + p.kinds + " |")
 	for _, e := range engines {
 		b.WriteString(" " + e + " |")
 	}
@@ -238,23 +264,22 @@ func (m *Matrix) kinds(b *strings.Builder, engines []string) {
 func Summary(family string, choice Choice, results []Result) []string {
 	m := Matrix{results: map[string]Result{}}
 	m.Add(results...)
-	cells, _, engines, _ := m.cells()
 	var lines []string
-	for _, e := range engines {
-		t := cells[[2]string{family, e}]
-		if t == nil {
-			continue
+	for _, p := range parts {
+		cells, _, engines, _ := m.cells(p)
+		for _, e := range engines {
+			t := cells[[2]string{family, e}]
+			line := fmt.Sprintf("%-24s %-14s %s %s", family, t, e, strings.ToLower(p.title))
+			if p := t.parser; p != (Parser{}) {
+				line += fmt.Sprintf(" tool %s, reasoning %s", cmp.Or(p.Tool, "none"),
+					cmp.Or(p.Reasoning, "none"))
+				if d := choice.Detected; d != nil && *d != choice.Best {
+					line += fmt.Sprintf(" (its own choice: %s, %s)", cmp.Or(d.Tool, "none"),
+						cmp.Or(d.Reasoning, "none"))
+				}
+			}
+			lines = append(lines, line)
 		}
-		line := fmt.Sprintf("%-24s %-14s %s", family, t, e)
-		if p := t.parser; p != (Parser{}) {
-			line += fmt.Sprintf(" tool %s, reasoning %s", cmp.Or(p.Tool, "none"),
-				cmp.Or(p.Reasoning, "none"))
-		}
-		if d := choice.Detected; d != nil && *d != choice.Best {
-			line += fmt.Sprintf(" (its own choice: %s, %s)", cmp.Or(d.Tool, "none"),
-				cmp.Or(d.Reasoning, "none"))
-		}
-		lines = append(lines, line)
 	}
 	return lines
 }

@@ -25,49 +25,50 @@ type pageDetail struct {
 }
 
 type pageCase struct {
-	Case, About, Verdict, Text, Cut, Output, Chunks, Want, Got string
+	Case, About, Verdict, Text, Cut, Output, Chunks, Vars, Want, Got string
 }
 
 // HTML returns one page that stands alone: the table, where a cell opens its cases with the output,
 // the message wanted, the engine's, and the cut that showed the difference.
 func (m *Matrix) HTML() string {
-	cells, families, engines, versions := m.cells()
 	type row struct {
 		Family string
 		Cells  []pageCell
 	}
+	type table struct {
+		Title, About string
+		Engines      []string
+		Rows         []row
+	}
 	var view struct {
-		Engines []string
-		Rows    []row
+		Tables  []table
 		Details []pageDetail
 	}
-	for _, e := range engines {
-		view.Engines = append(view.Engines, e+" "+versions[e])
-	}
-	for _, f := range families {
-		r := row{Family: f}
-		for _, e := range engines {
-			t := cells[[2]string{f, e}]
-			cell := pageCell{Text: t.String(), ID: -1}
-			switch {
-			case t == nil:
-				cell.Text = "not run"
-			case t.unsupported == t.cases:
-				cell.Class = "none"
-			case t.right == t.cases:
-				cell.Class = "good"
-			case t.fault == 0:
-				cell.Class = "fair"
-			default:
-				cell.Class = "bad"
-			}
-			if t != nil && len(t.worst) > 0 {
-				cell.ID = len(view.Details)
-				view.Details = append(view.Details, detailOf(f, e, t))
-			}
-			r.Cells = append(r.Cells, cell)
+	for _, part := range parts {
+		cells, families, engines, versions := m.cells(part)
+		if len(engines) == 0 {
+			continue
 		}
-		view.Rows = append(view.Rows, r)
+		t := table{Title: part.title, About: part.about}
+		for _, e := range engines {
+			t.Engines = append(t.Engines, e+" "+versions[e])
+		}
+		for _, f := range families {
+			r := row{Family: f}
+			for _, e := range engines {
+				tally := cells[[2]string{f, e}]
+				cell := pageCell{Text: tally.String(), Class: tally.class(), ID: -1}
+				if tally == nil {
+					cell.Text = "not run"
+				} else if len(tally.worst) > 0 {
+					cell.ID = len(view.Details)
+					view.Details = append(view.Details, detailOf(f, e, tally))
+				}
+				r.Cells = append(r.Cells, cell)
+			}
+			t.Rows = append(t.Rows, r)
+		}
+		view.Tables = append(view.Tables, t)
 	}
 	var b strings.Builder
 	if err := page.Execute(&b, view); err != nil {
@@ -76,9 +77,26 @@ func (m *Matrix) HTML() string {
 	return b.String()
 }
 
+// class is how the page colours a cell.
+func (t *tally) class() string {
+	switch {
+	case t == nil:
+		return ""
+	case t.unsupported == t.cases:
+		return "none"
+	case t.right == t.cases:
+		return "good"
+	case t.fault == 0:
+		return "fair"
+	}
+	return "bad"
+}
+
 func detailOf(family, engine string, t *tally) pageDetail {
-	d := pageDetail{Family: family, Engine: engine,
-		Parser: "tool " + t.parser.Tool + ", reasoning " + t.parser.Reasoning}
+	d := pageDetail{Family: family, Engine: engine}
+	if t.parser != (Parser{}) {
+		d.Parser = "tool " + t.parser.Tool + ", reasoning " + t.parser.Reasoning
+	}
 	show := func(v any) string {
 		var b strings.Builder
 		out := json.NewEncoder(&b)
@@ -104,6 +122,9 @@ func detailOf(family, engine string, t *tally) pageDetail {
 		}
 		if r.Got != nil {
 			c.Got = show(r.Got)
+		}
+		if r.Cut == prompt {
+			c.Vars, c.Want, c.Got = string(r.Vars), r.WantPrompt, r.GotPrompt
 		}
 		d.Cases = append(d.Cases, c)
 	}

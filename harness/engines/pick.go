@@ -76,7 +76,7 @@ func (r PickReport) String() string {
 	}
 	list("calls", r.Tools)
 	list("reasoning", r.Thoughts)
-	if d := r.Detected; d != nil {
+	if d := r.Detected; d != nil && d.Tool != byTemplate {
 		fmt.Fprintf(&b, "its own choice: calls "+
 			"%s, reasoning %s\n", cmp.Or(d.Tool, "none"), cmp.Or(d.Reasoning, "none"))
 	}
@@ -92,6 +92,9 @@ func (r PickReport) String() string {
 // flags returns the command line of the engine's server for the parsers that read every turn, by
 // the engine's documentation.
 func (r PickReport) flags() string {
+	if r.Detected != nil && r.Detected.Tool == byTemplate {
+		return ""
+	}
 	var tool, reasoning string
 	if len(r.Tools) > 0 && r.Tools[0].reads() {
 		tool = r.Tools[0].Parser

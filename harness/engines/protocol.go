@@ -6,10 +6,13 @@
 // (docs/adapters.md). [Start] runs one, [Adapter.Ask] puts one [Request] to it. An adapter that
 // hangs or dies costs one answer: it is started again.
 //
-// [Pick] tries every parser of an engine on the template's own turns, and takes those that read it.
-// [Run] puts the corpus' cases to an engine: in one go, in chunks like tokens, rune by rune;
-// [Judge] compares an answer with the message that the case wants and names the difference: a
-// fault, or one of the policies of docs/policies.md on which engines differ by design.
+// [Adapter.Pick] tries every parser of an engine on the template's own turns, and takes those that
+// read it. [Adapter.Run] puts the corpus' cases to an engine: in one go, in chunks like tokens,
+// rune by rune; [Judge] compares an answer with the message that the case wants and names the
+// difference: a fault, or one of the policies of docs/policies.md on which engines differ by
+// design.
+// [Adapter.RunPrompts] has an engine render the corpus' templates; its prompts have to be those of
+// jinja2 to the byte.
 //
 // Engines that constrain outputs are held to our matcher: a [Drawer] draws turns that are right and
 // wrong, and [Adapter.JudgeTurns] has an engine judge them by the grammars of package emit.
@@ -45,7 +48,8 @@ import (
 )
 
 // Request is one line to an adapter. Op decides which of the other fields are there: "describe" has
-// none, "detect" has Template and SpecialTokens, "parse" has all that apply.
+// none, "detect" has Template and SpecialTokens, "render" has Template and Vars, "parse" has all
+// that apply.
 type Request struct {
 	ID string `json:"id"`
 	Op string `json:"op"`
@@ -74,6 +78,8 @@ type Request struct {
 	Parser *Parser `json:"parser,omitempty"`
 	// ResponseTemplate is transformers' object for this template, where there is one.
 	ResponseTemplate json.RawMessage `json:"response_template,omitempty"`
+	// Vars, of "render", are the template's variables.
+	Vars json.RawMessage `json:"vars,omitempty"`
 	// Of "judge": a grammar in one of the languages that the adapter describes, and the turns to
 	// judge by it, as bytes.
 	Language string   `json:"language,omitempty"`
@@ -98,8 +104,11 @@ type Answer struct {
 	Message *Message `json:"message,omitempty"` // of parse
 	Deltas  []Delta  `json:"deltas,omitempty"`  // of parse with chunks
 	Parser  *Parser  `json:"parser,omitempty"`  // of detect: the engine's own choice
+	Text    *string  `json:"text,omitempty"`    // of render: the prompt
 	// of judge: whether the grammar takes a turn, in the order of the turns
 	Verdicts []bool `json:"verdicts,omitempty"`
+	// Nanoseconds are the processor time that the operation took, where the adapter measures it.
+	Nanoseconds int64 `json:"nanoseconds,omitempty"`
 
 	Description // of describe
 }
@@ -114,6 +123,8 @@ type Description struct {
 	// to name.
 	ByTemplate bool `json:"by_template,omitempty"`
 	Streams    bool `json:"streams,omitempty"`
+	// Renders reports whether the engine renders prompts.
+	Renders bool `json:"renders,omitempty"`
 	// OneParser reports whether one parser reads calls and reasoning alike, so that both names have
 	// to be the same.
 	OneParser bool `json:"one_parser,omitempty"`
@@ -121,6 +132,12 @@ type Description struct {
 	TakesResponseTemplate bool `json:"response_template,omitempty"`
 	// Grammars are the languages of the grammars by which the engine judges turns.
 	Grammars []string `json:"grammars,omitempty"`
+}
+
+// Parses reports whether the engine reads outputs.
+func (d *Description) Parses() bool {
+	return d.ByTemplate || d.TakesResponseTemplate ||
+		len(d.ToolParsers)+len(d.ReasoningParsers) > 0
 }
 
 // Message is a parsed output in OpenAI's terms. Arguments are JSON text.

@@ -25,6 +25,10 @@ type Result struct {
 	Chunks []string `json:"chunks,omitempty"`
 	Want   *Message `json:"want,omitempty"`
 	Got    *Message `json:"got,omitempty"`
+	// Of faults in prompts: the template's variables, and both prompts.
+	Vars       json.RawMessage `json:"vars,omitempty"`
+	WantPrompt string          `json:"want_prompt,omitempty"`
+	GotPrompt  string          `json:"got_prompt,omitempty"`
 }
 
 // key identifies the subject of a result, so that a later run replaces it.
@@ -276,7 +280,7 @@ func (a *Adapter) Pick(ctx context.Context, s *Subject) (Choice, error) {
 	}
 	var choice Choice
 	if a.ByTemplate {
-		return choice, nil
+		return a.own(ctx, turns)
 	}
 	tokens := []string(nil)
 	if len(turns) > 0 {
@@ -337,6 +341,30 @@ func (a *Adapter) Pick(ctx context.Context, s *Subject) (Choice, error) {
 		choice.Best.Tool = choice.Tools[0].Parser
 	}
 	return choice, nil
+}
+
+// byTemplate stands for the parser of an engine that has none to name.
+const byTemplate = "the one that it makes of the template"
+
+// own tries the parser that an engine makes of a template, as the one that it picks.
+func (a *Adapter) own(ctx context.Context, turns []Case) (choice Choice, err error) {
+	choice.Detected = &Parser{byTemplate, byTemplate}
+	try := func(cases []Case, reads func(*Case, Message) string) ([]Reading, error) {
+		if len(cases) == 0 {
+			return nil, nil
+		}
+		return a.readings(ctx, []string{byTemplate}, cases,
+			func(string) Parser { return Parser{} }, reads)
+	}
+	calls := slices.DeleteFunc(slices.Clone(turns),
+		func(c Case) bool { return len(c.Want.Calls) == 0 })
+	if choice.Tools, err = try(calls, readsCalls); err != nil {
+		return Choice{}, err
+	}
+	thoughts := slices.DeleteFunc(slices.Clone(turns),
+		func(c Case) bool { return c.Want.Reasoning == "" || len(c.Want.Calls) > 0 })
+	choice.Thoughts, err = try(thoughts, readsThoughts)
+	return choice, err
 }
 
 // leading returns names with one of them first, so that it wins ties.

@@ -152,8 +152,8 @@ func readDynamo(name string, in io.Reader) ([]Vector, error) {
 		if !ok {
 			continue
 		}
-		vectors = append(vectors, Vector{ID: family + "/" + id.Value, Kind: "dynamo", Value: fixture,
-			Place: rule.Place{File: name, Line: id.Line}})
+		vectors = append(vectors, Vector{ID: family + "/" + id.Value, Kind: "dynamo",
+			Value: fixture, Place: rule.Place{File: name, Line: id.Line}})
 	}
 	return vectors, nil
 }
@@ -337,8 +337,9 @@ func (t *template) started(vec *Vector) (*engine.Plan, error) {
 			return nil, err
 		}
 		opener, closer := f.Reasoning.Open.Text, f.Reasoning.Close.Text
-		opened := opener != "" && strings.LastIndex(prefill, opener) >= 0 &&
-			(closer == "" || strings.LastIndex(prefill, opener) > strings.LastIndex(prefill, closer))
+		at := strings.LastIndex(prefill, opener)
+		opened := opener != "" && at >= 0 &&
+			(closer == "" || at > strings.LastIndex(prefill, closer))
 		if opened == open {
 			return plan, nil
 		}
@@ -372,7 +373,7 @@ func expectDynamo(want ordered.Value, got chat.Message) error {
 	return expectCalls(wants.Items(), calls, got)
 }
 
-// sameWords reports whether texts are equal but for white space between their words.
+// sameWords reports whether texts have the same words, whatever white space is between them.
 func sameWords(a, b string) bool {
 	return slices.Equal(strings.Fields(a), strings.Fields(b))
 }

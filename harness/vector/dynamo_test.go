@@ -131,7 +131,8 @@ func TestDynamo(t *testing.T) {
 		}
 		for id, wrong := range tt.wrongs {
 			r, ok := got[id]
-			if !ok || (r.Status == rule.Passed) != (wrong == "") || !strings.Contains(r.Text, wrong) {
+			if !ok || (r.Status == rule.Passed) != (wrong == "") ||
+				!strings.Contains(r.Text, wrong) {
 				t.Errorf("%s: %+v, want %q", id, r, wrong)
 			}
 		}

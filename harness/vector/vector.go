@@ -104,8 +104,8 @@ var checks = map[string]struct {
 	"k2":      {[]string{"request"}, (*Verifier).k2},
 }
 
-// Files returns the files of vectors that a name stands for: itself, or the *.jsonl and *.yaml files
-// of a folder and the folders in it, sorted.
+// Files returns the files of vectors that a name stands for: itself, or the *.jsonl and *.yaml
+// files of a folder and the folders in it, sorted.
 func Files(name string) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil || !info.IsDir() {

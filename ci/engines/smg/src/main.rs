@@ -8,7 +8,7 @@ mod protocol;
 use protocol::Message;
 
 fn main() {
-    protocol::serve(describe, parse);
+    protocol::serve(describe, "parse", parse);
 }
 
 fn describe() -> Value {
