@@ -261,7 +261,7 @@ func (t *Template) render(r chat.Request, ends bool) (Prompt, error) {
 	var err error
 	switch {
 	case t.segments:
-		text, err = s.render()
+		text.String, err = s.render()
 	case ends:
 		text, err = t.chat.RenderEnd(in)
 	default:
@@ -272,7 +272,13 @@ func (t *Template) render(r chat.Request, ends bool) (Prompt, error) {
 	}
 	p := Prompt{Text: text.String, Fits: fitted.Fits, segments: s}
 	if in.Generate {
-		p.prefill = func() (string, error) { return t.Analysis().Prefill(t.chat, in, text) }
+		p.prefill = func() (string, error) {
+			end := observe.OwnEnd(text)
+			if s.noted {
+				end = s.ownEnd(text.String)
+			}
+			return t.Analysis().Prefill(t.chat, in, text.String, end)
+		}
 	}
 	if r.Continue == chat.ContinueNone {
 		return p, nil
@@ -283,7 +289,7 @@ func (t *Template) render(r chat.Request, ends bool) (Prompt, error) {
 	}
 	spelled := continued(t.Analysis().Format, r, asIs)
 	p.Text = strings.TrimSuffix(text.String, opened) + spelled
-	s.kept, s.spelled = len(p.Text)-len(spelled), spelled
+	s.kept = len(p.Text) - len(spelled)
 	p.prefill = func() (string, error) { return spelled, nil }
 	return p, nil
 }

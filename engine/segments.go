@@ -1,14 +1,15 @@
 package engine
 
 import (
+	"iter"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/jinja"
+	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/vocab"
 )
 
@@ -19,28 +20,92 @@ type Segment struct {
 	// Own reports whether the text is the template's own, or one of the special tokens that it was
 	// compiled with. All other text came from the request, or was made of it.
 	Own bool
-	// Path is the field of the request that the text is from, such as "messages[2].content",
-	// "tools[0]" or "enable_thinking". It is empty for the template's own text, and for text that
-	// was made of the request as a whole, such as a count.
-	Path string
-	Role string // of the message that the text is from; "" where it is from none
-	Turn int    // the number of that message in the request, from 0; -1 where it is from none
+
+	s *segmenter
+	i int
 }
 
 // End is where the segment ends.
 func (s Segment) End() int { return s.Off + len(s.Text) }
 
+// Path is the field of the request that the text is from, such as "messages[2].content", "tools[0]"
+// or "enable_thinking". It is empty for the template's own text, and for text that was made of the
+// request as a whole, such as a count.
+func (s Segment) Path() string {
+	if f, role := s.s.spans.Origin(s.i); role == jinja.FromValue {
+		return f.Path()
+	}
+	return ""
+}
+
+// Turn is the number of the message in the request that the text is from, from 0; -1 where it is
+// from none.
+func (s Segment) Turn() int {
+	if f, role := s.s.spans.Origin(s.i); role == jinja.FromValue {
+		if n, _, ok := f.Message(); ok {
+			return n
+		}
+	}
+	return -1
+}
+
+// Role is that of the message that the text is from; "" where it is from none.
+func (s Segment) Role() string {
+	if n := s.Turn(); n >= 0 {
+		return s.s.request.Messages[n].At("role").Text()
+	}
+	return ""
+}
+
+// Segments are a prompt as segments, in order: those that adjoin differ in origin, and together
+// they are the text.
+type Segments struct {
+	text string
+	s    *segmenter // nil: there are none
+}
+
+// Len returns the number of segments.
+func (s Segments) Len() int {
+	if s.s == nil {
+		return 0
+	}
+	return s.s.spans.Len()
+}
+
+// At returns a segment, from 0.
+func (s Segments) At(i int) Segment {
+	spans, off := &s.s.spans, 0
+	if i > 0 {
+		off = spans.End(i - 1)
+	}
+	return Segment{s.text[off:spans.End(i)], off, spans.IsLiteral(i), s.s, i}
+}
+
+// All returns the segments in order.
+func (s Segments) All() iter.Seq[Segment] {
+	return func(yield func(Segment) bool) {
+		off := 0
+		for i := range s.Len() {
+			end := s.s.spans.End(i)
+			if !yield(Segment{s.text[off:end], off, s.s.spans.IsLiteral(i), s.s, i}) {
+				return
+			}
+			off = end
+		}
+	}
+}
+
 // Piece is a part of a prompt that a tokeniser takes in one call; see [Prompt.Pieces].
 type Piece = vocab.Piece
 
-// Segments returns the prompt as segments, in order: those that adjoin differ in origin, and
-// together they are the text. Text that a polyfill has folded into another message counts as that
-// message's. The caller must not change the segments.
-func (p Prompt) Segments() ([]Segment, error) {
+// Segments returns the prompt as segments. Text that a polyfill has folded into another message
+// counts as that message's.
+func (p Prompt) Segments() (Segments, error) {
 	if p.segments == nil {
-		return nil, nil
+		return Segments{}, nil
 	}
-	return p.segments.of(p.Text)
+	s, err := p.segments.of(p.Text)
+	return Segments{p.Text, s}, err
 }
 
 // Pieces cuts the prompt for a tokeniser, so that no special token comes from the request. The
@@ -54,16 +119,21 @@ func (p Prompt) Segments() ([]Segment, error) {
 // these, the ones that the template's format is made of are cut in two where the request spells
 // them.
 func (p Prompt) Pieces(v *Vocabulary) ([]Piece, error) {
+	if p.segments == nil {
+		return []Piece{{Text: p.Text, Special: true}}, nil
+	}
 	segments, err := p.Segments()
 	if err != nil {
 		return nil, err
 	}
-	if segments == nil {
-		return []Piece{{Text: p.Text, Special: true}}, nil
-	}
-	spans := make([]vocab.Span, len(segments))
-	for i, s := range segments {
-		spans[i] = vocab.Span{End: s.End(), Own: s.Own || s.isRole()}
+	spans := make([]vocab.Span, 0, segments.Len())
+	for s := range segments.All() {
+		own := s.Own || s.isRole()
+		if n := len(spans); n > 0 && spans[n-1].Own == own {
+			spans[n-1].End = s.End()
+		} else {
+			spans = append(spans, vocab.Span{End: s.End(), Own: own})
+		}
 	}
 	return v.Pieces(p.Text, spans, p.segments.t.writes), nil
 }
@@ -71,8 +141,10 @@ func (p Prompt) Pieces(v *Vocabulary) ([]Piece, error) {
 // isRole reports whether the segment is the role of its message, and that is a word of the
 // protocol: templates make headers of it, and nobody can say anything by it.
 func (s Segment) isRole() bool {
-	return s.Turn >= 0 && s.Text == s.Role && s.Path == messagePath(s.Turn, ".role") &&
-		slices.Contains(roles[:], s.Role)
+	f, role := s.s.spans.Origin(s.i)
+	n, key, ok := f.Message()
+	return role == jinja.FromValue && ok && key == "role" &&
+		s.Text == s.s.request.Messages[n].At("role").Text() && slices.Contains(roles[:], s.Text)
 }
 
 // roles are those of OpenAI's protocol.
@@ -95,167 +167,105 @@ type segmenter struct {
 	request chat.Request
 	fitted  caps.Fitted
 	in      chattemplate.Input
-	noted   *segments // of the rendered text; nil: not noted
-
-	kept    int    // how much of the rendered text the prompt of a continued message has
-	spelled string // and the text after it
+	noted   bool // spans are those of the rendered text
+	spans   jinja.Spans
+	kept    int // how much of the rendered text the prompt of a continued message has
 }
 
 // render renders the input and notes where the bytes are from.
-func (s *segmenter) render() (jinja.Text, error) {
-	s.noted = &segments{s: s, last: Segment{Turn: -1}}
-	text, err := s.t.chat.RenderFields(s.in, s.noted)
-	if err != nil {
-		return text, err
-	}
-	list := s.noted.list
-	for i := range list {
-		end := len(text.String)
-		if i+1 < len(list) {
-			end = list[i+1].Off
-		}
-		list[i].Text = text.String[list[i].Off:end]
-	}
-	return text, nil
+func (s *segmenter) render() (text string, err error) {
+	s.noted = true
+	return s.t.chat.RenderSpans(s.in, &s.spans, s)
 }
 
-func (s *segmenter) of(text string) ([]Segment, error) {
-	if s.noted == nil {
-		again := *s
-		if _, err := again.render(); err != nil {
+// of returns the segmenter whose spans are those of the prompt, which may have another text than
+// the rendered one.
+func (s *segmenter) of(text string) (*segmenter, error) {
+	if s.noted && s.request.Continue == chat.ContinueNone {
+		return s, nil
+	}
+	other := *s
+	if !s.noted {
+		if _, err := other.render(); err != nil {
 			return nil, err
 		}
-		s = &again
 	}
-	if s.request.Continue == chat.ContinueNone {
-		return s.noted.list, nil
+	if s.request.Continue != chat.ContinueNone {
+		other.spans = other.continued(text)
 	}
-	b := segments{s: s, text: text}
-	for _, seg := range s.noted.list {
-		if seg.Off >= s.kept {
-			break
+	return &other, nil
+}
+
+// ownEnd returns the text of the rendering after the last byte of the input, the names of roles
+// apart.
+func (s *segmenter) ownEnd(text string) string {
+	for i := s.spans.Len() - 1; i >= 0; i-- {
+		f, role := s.spans.Origin(i)
+		if _, key, ok := f.Message(); role == jinja.FromValue && !(ok && key == "role") &&
+			!isSpecial(f) {
+			return text[s.spans.End(i):]
 		}
-		b.put(min(seg.End(), s.kept), seg)
 	}
-	b.continued()
-	return b.list, nil
+	return text
 }
 
-// segments puts segments together.
-type segments struct {
-	s    *segmenter
-	text string // "": it is not known yet
-	list []Segment
-	at   int // the end of the last one
-
-	path string // the last one from the request, and its text
-	last Segment
+// Origin implements [jinja.FieldTaker]: a field of the input is one of the request, a special token
+// that the template was compiled with, or a part of a message that a polyfill has put in.
+func (s *segmenter) Origin(f jinja.Field) (jinja.Field, jinja.Role) {
+	n, _, ok := f.Message()
+	switch {
+	case !ok && s.special(f):
+		return f, jinja.Literal
+	case !ok:
+		return f, jinja.FromValue
+	case n >= len(s.in.Messages):
+		return f, jinja.Computed
+	}
+	if n = s.fitted.Place(n); n < 0 {
+		return f, jinja.Computed
+	}
+	return f.OfMessage(n), jinja.FromValue
 }
 
-// Expect implements [jinja.RunTaker].
-func (b *segments) Expect(n int) { b.list = make([]Segment, 0, n) }
-
-// Take implements [jinja.RunTaker]: it adds a stretch of the rendered text.
-func (b *segments) Take(r jinja.Run) {
-	if r.Len == 0 {
-		return
-	}
-	if r.Role == jinja.Literal || b.s.special(r.Path) {
-		b.put(b.at+r.Len, ownSegment)
-		return
-	}
-	if b.path != r.Path {
-		b.path, b.last = r.Path, b.s.field(r.Path)
-	}
-	b.put(b.at+r.Len, b.last)
-}
-
-func (b *segments) put(end int, seg Segment) {
-	n := len(b.list)
-	if n == 0 || b.list[n-1].Own != seg.Own || b.list[n-1].Path != seg.Path {
-		if b.at == end {
-			return
-		}
-		seg.Off = b.at
-		b.list = append(b.list, seg)
-		n++
-	}
-	if b.at = end; b.text != "" {
-		b.list[n-1].Text = b.text[b.list[n-1].Off:end]
-	}
-}
-
-// continued adds the message that is continued, as the format spells it: the texts of the message,
-// and the markers around them.
-func (b *segments) continued() {
-	r := b.s.request
-	turn := len(r.Messages) - 1
+// continued returns the spans of a prompt with the message that is continued, as the format spells
+// it: the texts of the message, and the markers around them.
+func (s *segmenter) continued(text string) jinja.Spans {
+	turn := len(s.request.Messages) - 1
 	// No text in UTF-8 has the two bytes.
 	const open, shut = "\xff", "\xfe"
-	spelled := continued(
-		b.s.t.Analysis().Format,
-		r,
-		func(text string) string { return open + text + shut },
-	)
+	spelled := continued(s.t.Analysis().Format, s.request,
+		func(text string) string { return open + text + shut })
 	fields := []string{"reasoning_content", "content"}
-	if r.Messages[turn].At(fields[0]).Text() == "" {
+	if s.request.Messages[turn].At(fields[0]).Text() == "" {
 		fields = fields[1:]
 	}
+	spans, at := s.spans.Until(s.kept), s.kept
 	for _, field := range fields {
 		before, rest, ok := strings.Cut(spelled, open)
 		if !ok {
 			break
 		}
-		b.put(b.at+len(before), ownSegment)
-		var text string
-		text, spelled, _ = strings.Cut(rest, shut)
-		b.put(b.at+len(text), Segment{Path: messagePath(turn, "."+field),
-			Role: r.Messages[turn].At("role").Text(), Turn: turn})
+		at += len(before)
+		spans.Add(at, jinja.Field{}, jinja.Literal)
+		var said string
+		said, spelled, _ = strings.Cut(rest, shut)
+		at += len(said)
+		spans.Add(at, jinja.MessageField(turn, field), jinja.FromValue)
 	}
-	b.put(len(b.text), ownSegment)
+	spans.Add(len(text), jinja.Field{}, jinja.Literal)
+	return spans
 }
 
-// ownSegment is the template's own text.
-var ownSegment = Segment{Own: true, Turn: -1}
-
-// messagePath is the path of a field of a message.
-func messagePath(message int, field string) string {
-	return "messages[" + strconv.Itoa(message) + "]" + field
+// isSpecial reports whether a field is a special token's text.
+func isSpecial(f jinja.Field) bool {
+	name, ok := f.Variable()
+	return ok && (name == "bos_token" || name == "eos_token")
 }
 
-// field returns a segment of a field of the input. Its path is that of the request's field.
-func (s *segmenter) field(path string) Segment {
-	seg := Segment{Path: path, Turn: -1}
-	rest, ok := strings.CutPrefix(path, "messages[")
-	if !ok {
-		return seg
-	}
-	digits, field, ok := strings.Cut(rest, "]")
-	n, err := strconv.Atoi(digits)
-	if !ok || err != nil || n >= len(s.in.Messages) {
-		return seg
-	}
-	if seg.Role = s.in.Messages[n].At("role").Text(); s.fitted.From == nil {
-		seg.Turn = n
-		return seg
-	}
-	if seg.Turn = s.fitted.Place(n); seg.Turn >= 0 {
-		seg.Path = messagePath(seg.Turn, field)
-		seg.Role = s.request.Messages[seg.Turn].At("role").Text()
-	}
-	return seg
-}
-
-// special reports whether a path is that of a special token's text, which the template was compiled
+// special reports whether a field is the text of a special token that the template was compiled
 // with.
-func (s *segmenter) special(path string) bool {
-	if path != "bos_token" && path != "eos_token" {
-		return false
-	}
-	for _, m := range s.in.Kwargs {
-		if m.Key == path {
-			return false
-		}
-	}
-	return true
+func (s *segmenter) special(f jinja.Field) bool {
+	name, _ := f.Variable()
+	return isSpecial(f) && !slices.ContainsFunc(s.in.Kwargs,
+		func(m ordered.Member) bool { return m.Key == name })
 }

@@ -24,7 +24,7 @@ func (s *step) spans(c *call) error {
 		return err
 	}
 	var list []ordered.Value
-	for _, seg := range segments {
+	for seg := range segments.All() {
 		list = append(list, segmentValue(seg))
 	}
 	out := ordered.ObjectOf(ordered.MemberOf("spans", ordered.ArrayOf(list...)))
@@ -49,11 +49,11 @@ func segmentValue(s engine.Segment) ordered.Value {
 	v := ordered.ObjectOf(ordered.MemberOf("start", ordered.Int(s.Off)),
 		ordered.MemberOf("end", ordered.Int(s.End())),
 		ordered.MemberOf("own", ordered.Boolean(s.Own)))
-	if s.Path != "" {
-		v = v.With("path", ordered.Str(s.Path))
+	if path := s.Path(); path != "" {
+		v = v.With("path", ordered.Str(path))
 	}
-	if s.Turn >= 0 {
-		v = v.With("role", ordered.Str(s.Role)).With("turn", ordered.Int(s.Turn))
+	if turn := s.Turn(); turn >= 0 {
+		v = v.With("role", ordered.Str(s.Role())).With("turn", ordered.Int(turn))
 	}
 	return v.With("text", ordered.Str(s.Text))
 }
@@ -69,10 +69,10 @@ var roleColors = map[string]string{
 }
 
 // painted shows segments in the colours of their roles.
-func painted(segments []engine.Segment) string {
+func painted(segments engine.Segments) string {
 	var b strings.Builder
-	for _, s := range segments {
-		color, ok := roleColors[s.Role]
+	for s := range segments.All() {
+		color, ok := roleColors[s.Role()]
 		if s.Own || !ok {
 			color = "0"
 		}

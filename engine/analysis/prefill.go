@@ -9,7 +9,6 @@ import (
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
 	"github.com/goassay/assay/engine/format"
-	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/observe"
 	"github.com/goassay/assay/engine/ordered"
 )
@@ -18,8 +17,8 @@ import (
 var ErrTurn = errors.New("where the model's turn begins in the prompt cannot be told")
 
 // Prefill returns the start of the model's own text: the text after the header in a prompt that was
-// rendered for an input (E9). The prompt may come with its runs or without; with them Prefill
-// rarely needs another render.
+// rendered for an input (E9). The prompt may come with its own end, as [observe.OwnEnd] returns it,
+// or without, as ""; with it Prefill rarely needs another render.
 //
 // The template's own text at the end of the prompt is known from provenance: it is the part that
 // the same input without a generation prompt lacks or, where the template cannot be asked for one,
@@ -29,14 +28,13 @@ var ErrTurn = errors.New("where the model's turn begins in the prompt cannot be 
 //
 // An error wraps [ErrTurn] and quotes the end of the prompt.
 func (a *Analysis) Prefill(t *chattemplate.Template, in chattemplate.Input,
-	text jinja.Text) (string, error) {
+	prompt, end string) (string, error) {
 	if !in.Generate {
 		return "", nil
 	}
-	if start, ok := a.known(in, text); ok {
+	if start, ok := a.known(in, end); ok {
 		return start, nil
 	}
-	prompt := text.String
 	if !a.unasked {
 		bare := in
 		bare.Generate = false
@@ -74,19 +72,19 @@ func (a *Analysis) Prefill(t *chattemplate.Template, in chattemplate.Input,
 	return "", a.unknown(t, own)
 }
 
-// known finds the prefill in the runs of a prompt alone. After a question or a result nothing of
+// known finds the prefill in a prompt's own end alone. After a question or a result nothing of
 // the model's can stand before its turn in the template's own end of the prompt; where the header
 // is there once, and the text after it is a prefill that the template was seen to write, the turn
 // begins there.
-func (a *Analysis) known(in chattemplate.Input, text jinja.Text) (string, bool) {
+func (a *Analysis) known(in chattemplate.Input, end string) (string, bool) {
 	n, header := len(in.Messages), a.Format.Header
-	if len(text.Runs) == 0 || a.unasked || n == 0 || strings.Trim(header, format.Space) == "" {
+	if end == "" || a.unasked || n == 0 || strings.Trim(header, format.Space) == "" {
 		return "", false
 	}
 	if role := in.Messages[n-1].At("role").Text(); role != "user" && role != "tool" {
 		return "", false
 	}
-	_, start, ok := strings.Cut(observe.OwnEnd(text), header)
+	_, start, ok := strings.Cut(end, header)
 	return start, ok && !strings.Contains(start, header) && slices.Contains(a.Prefills, start)
 }
 

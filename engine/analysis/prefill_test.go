@@ -9,7 +9,6 @@ import (
 	"github.com/goassay/assay/engine/caps"
 	"github.com/goassay/assay/engine/chat"
 	"github.com/goassay/assay/engine/chattemplate"
-	"github.com/goassay/assay/engine/jinja"
 	"github.com/goassay/assay/engine/observe"
 	"github.com/goassay/assay/engine/ordered"
 	"github.com/goassay/assay/engine/source"
@@ -57,7 +56,7 @@ func TestPrefill(t *testing.T) {
 				t.Fatal(source.Detail(err))
 			}
 			got, err := analysis.Analyze(o, analysis.Options{}).
-				Prefill(ct, in, jinja.Text{String: prompt})
+				Prefill(ct, in, prompt, "")
 			switch {
 			case tt.fails == "" && (err != nil || got != tt.want):
 				t.Errorf("the prompt %q has the prefill %q, %v, want %q", prompt, got, err, tt.want)

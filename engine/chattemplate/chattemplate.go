@@ -248,16 +248,26 @@ func (t *Template) Follow(in Input) *jinja.Trace {
 	return trace
 }
 
-// RenderFields renders an input as [Template.Render] does and tells the origin of each byte by the
-// fields of the input ([jinja.Options].Fields): the taker gets the runs. Those that it returns are
-// those of [Template.RenderEnd].
-func (t *Template) RenderFields(in Input, taker jinja.RunTaker) (jinja.Text, error) {
-	return t.fields(in, taker)
+// RenderSpans renders an input as [Template.Render] does and tells which fields of the input the
+// bytes are from.
+func (t *Template) RenderSpans(in Input, spans *jinja.Spans,
+	taker jinja.FieldTaker) (string, error) {
+	o := t.options()
+	o.Spans, o.Taker = spans, taker
+	return t.render(in, o)
 }
 
 // RenderEnd renders an input and tells the origin of its own end alone, for which [IsOwn] reports
 // true. That costs hardly more than Render.
-func (t *Template) RenderEnd(in Input) (jinja.Text, error) { return t.fields(in, nil) }
+func (t *Template) RenderEnd(in Input) (jinja.Text, error) {
+	o := t.options()
+	o.Fields, o.End = true, IsOwn
+	text, err := t.program.RenderText(t.vars(in), o)
+	if t.Mask != nil {
+		text.String, err = t.Mask.Show(text.String), t.shown(err)
+	}
+	return text, err
+}
 
 // IsOwn reports whether text of an origin is the template's own: it is from no field of the input,
 // or a special token, or a role.
@@ -267,16 +277,6 @@ func IsOwn(o jinja.Origin) bool {
 		return true
 	}
 	return o.Path == "bos_token" || o.Path == "eos_token" || strings.HasSuffix(o.Path, ".role")
-}
-
-func (t *Template) fields(in Input, taker jinja.RunTaker) (jinja.Text, error) {
-	o := t.options()
-	o.Fields, o.End, o.Taker = true, IsOwn, taker
-	text, err := t.program.RenderText(t.vars(in), o)
-	if t.Mask != nil {
-		text.String, err = t.Mask.Show(text.String), t.shown(err)
-	}
-	return text, err
 }
 
 // Sites returns the places where the template decides: the indexes of [jinja.Coverage].

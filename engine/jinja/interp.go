@@ -215,7 +215,7 @@ func (f *frame) capture(code body) (Value, error) {
 			own = append(own, r)
 			out.runs[runs-1].n = last
 		}
-		v.prov = newProv(append(own, out.runs[runs:]...))
+		v.prov = f.rt.prov(append(own, out.runs[runs:]...))
 		out.runs = out.runs[:runs]
 	}
 	out.buf = out.buf[:start]

@@ -28,6 +28,12 @@ type memory struct {
 	// JSON of one value
 	out, scratch         []byte
 	outRuns, scratchRuns []run
+	outSpans             []fieldSpan
+	outFields            []Field
+
+	// blocks of spans and fields that outlive their renders, as kepts does
+	keptSpans  []fieldSpan
+	keptFields []Field
 
 	// kepts are texts that outlive their renders: written bytes are never written again, and only
 	// the free rest of the block goes to the next render
@@ -57,7 +63,14 @@ func (m *memory) reset() {
 	m.provs.Reset(maxBlock)
 	m.runs.Reset(maxBlock)
 	m.recorder.reset()
+	clear(m.outFields)
+	if max(cap(m.outSpans), cap(m.outFields)) > maxSpans {
+		m.outSpans, m.outFields = nil, nil
+	}
 }
+
+// maxSpans is of how many spans the memory is kept for the next render.
+const maxSpans = 1 << 12
 
 // keptBlock is of how many bytes a block of kept texts is, and minText how many a path is given at
 // least.
@@ -181,7 +194,7 @@ func (m *memory) convertMembers(src []ordered.Member, parent *node) []entry {
 	nodes := m.nodes.Take(len(src))
 	for i := range src {
 		n := m.place(&nodes[i], parent, src[i].Key, -1)
-		entries[i] = entry{stringValue(src[i].Key).withProv(&n.name), m.convert(&src[i].Value, n)}
+		entries[i] = entry{stringValue(src[i].Key).withProv(n.named()), m.convert(&src[i].Value, n)}
 	}
 	return entries
 }

@@ -151,7 +151,7 @@ func repeat(e *eval, v, times Value) (Value, error) {
 			for range n {
 				b.prov(v.prov, int(v.num))
 			}
-			out.prov = newProv(b.runs)
+			out.prov = e.prov(b.runs)
 		}
 		return out, nil
 	}

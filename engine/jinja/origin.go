@@ -65,15 +65,15 @@ type node struct {
 	str    string // the path, once asked for
 	val    prov   // the provenance of the value here
 	name   prov   // that of the key, if it has one
-	noted  int    // which of the recorder's reads is of this place, from 1; 0: not known
+	noted  int    // which of the recorder's reads, or of the fields, it is, from 1; 0: not known
 	whole  bool   // the parts of the value have no places of their own
 }
 
 // init makes n a place, by its key or, where that is not negative, its index.
 func (n *node) init(parent *node, key string, index int) *node {
 	n.parent, n.key, n.index = parent, key, index
-	n.val.run = run{node: n, role: FromValue}
-	n.name.run = run{node: n, role: FromKey}
+	n.val.node, n.val.role = n, FromValue
+	n.name.node, n.name.role = n, FromKey
 	return n
 }
 
@@ -84,7 +84,8 @@ const messages = "messages"
 
 // field makes n a place as init does, and one without places in it where it is a field.
 func (n *node) field(parent *node, key string, index int) *node {
-	n.init(parent, key, index)
+	n.parent, n.key, n.index = parent, key, index
+	n.val.node, n.val.role = n, FromValue
 	switch {
 	case parent == nil:
 		n.whole = key != messages && key != "tools"
@@ -93,8 +94,15 @@ func (n *node) field(parent *node, key string, index int) *node {
 	default:
 		n.whole = true
 	}
-	n.name.run = n.val.run
 	return n
+}
+
+// named returns the provenance of the key; that of a field is the value's.
+func (n *node) named() *prov {
+	if n.name.node == nil {
+		return &n.val
+	}
+	return &n.name
 }
 
 // path returns a place as text: identifiers after a dot, other keys quoted in brackets, indexes in
@@ -128,13 +136,17 @@ func (n *node) appendPath(dst []byte) []byte {
 		return append(dst, n.key...)
 	}
 	dst = n.parent.appendPath(dst)
-	switch {
-	case n.index >= 0:
+	if n.index >= 0 {
 		return append(strconv.AppendInt(append(dst, '['), int64(n.index), 10), ']')
-	case isIdentifier(n.key):
-		return append(append(dst, '.'), n.key...)
 	}
-	return append(strconv.AppendQuote(append(dst, '['), n.key), ']')
+	return appendMember(dst, n.key)
+}
+
+func appendMember(dst []byte, key string) []byte {
+	if isIdentifier(key) {
+		return append(append(dst, '.'), key...)
+	}
+	return append(strconv.AppendQuote(append(dst, '['), key), ']')
 }
 
 func isIdentifier(s string) bool {
@@ -233,19 +245,34 @@ func (p *prov) slice(i, j int) *prov {
 	return newProv(appendRuns(nil, p.runs, i, j))
 }
 
+// newProv returns the provenance of a text of runs, in the heap; nil of literal text.
 func newProv(runs []run) *prov {
-	switch {
-	case len(runs) == 0:
+	if areLiteral(runs) {
 		return nil
-	case len(runs) == 1:
-		if runs[0] == (run{n: runs[0].n}) {
-			return nil
-		}
-		r := runs[0]
-		r.n = 0
-		return &prov{run: r}
 	}
-	return &prov{runs: runs}
+	return new(prov).of(runs)
+}
+
+// prov is newProv in memory of the render.
+func (m *memory) prov(runs []run) *prov {
+	if areLiteral(runs) {
+		return nil
+	}
+	return m.provs.One().of(runs)
+}
+
+func areLiteral(runs []run) bool {
+	return len(runs) == 0 || len(runs) == 1 && runs[0] == run{n: runs[0].n}
+}
+
+func (p *prov) of(runs []run) *prov {
+	if len(runs) > 1 {
+		p.runs = runs
+	} else {
+		p.run = runs[0]
+		p.n = 0
+	}
+	return p
 }
 
 func appendRun(dst []run, r run) []run {
@@ -303,13 +330,14 @@ type builder struct {
 	buf  []byte
 	runs []run
 	on   bool
+	mem  *memory // nil: provenance is in the heap
 }
 
 // builderRuns is of how many runs a builder has room at first.
 const builderRuns = 4
 
 func (e *eval) builder(size int) builder {
-	b := builder{buf: e.texts.Take(size)[:0], on: e.origins}
+	b := builder{buf: e.texts.Take(size)[:0], on: e.origins, mem: e.memory}
 	if b.on {
 		b.runs = e.runs.Take(builderRuns)[:0]
 	}
@@ -371,8 +399,12 @@ func (b *builder) mark(start int, r run) {
 // value returns the text as a value. The builder must not be used after it.
 func (b *builder) value() Value {
 	v := stringValue(bytesToString(b.buf))
-	if b.on {
+	switch {
+	case !b.on:
+	case b.mem == nil:
 		v.prov = newProv(b.runs)
+	default:
+		v.prov = b.mem.prov(b.runs)
 	}
 	return v
 }
@@ -422,15 +454,7 @@ func concat2(e *eval, a, b Value) Value {
 		out := builder{on: true, runs: e.runs.Take(a.prov.pieces() + b.prov.pieces())[:0]}
 		out.prov(a.prov, int(a.num))
 		out.prov(b.prov, int(b.num))
-		switch r := out.runs; {
-		case len(r) > 1:
-			v.prov = e.provs.One()
-			v.prov.runs = r
-		case r[0] != run{n: r[0].n}:
-			v.prov = e.provs.One()
-			v.prov.run = r[0]
-			v.prov.n = 0
-		}
+		v.prov = e.prov(out.runs)
 	}
 	return v
 }

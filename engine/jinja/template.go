@@ -113,17 +113,12 @@ type Options struct {
 	// End, where set, has RenderText return only the runs at the end of the text of whose origins
 	// it reports true.
 	End func(Origin) bool
-	// Taker, where set, gets the runs once all is rendered, for a caller that makes something else
-	// of them and keeps none.
-	Taker RunTaker
+	// Spans, where set, gets the fields that the text is from, in place of runs, as the taker takes
+	// them. Nothing may be traced then.
+	Spans *Spans
+	Taker FieldTaker
 	// Coverage records which branches are taken; nil: off
 	Coverage *Coverage
-}
-
-// RunTaker gets the runs of a text.
-type RunTaker interface {
-	Expect(n int) // is called first, with the number of runs
-	Take(Run)     // is called with each run, in order
 }
 
 // Template is a compiled template. It is immutable and safe for concurrent use.
@@ -243,8 +238,8 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	limits := o.Limits.withDefaults()
 	rt.mutable = o.Mode == Mutable
 	rt.autoescape = false
-	rt.origins = o.Origins || o.Fields || o.Trace != nil
-	rt.memory.fields = o.Fields && !o.Origins && o.Trace == nil
+	rt.origins = o.Origins || o.Fields || o.Spans != nil || o.Trace != nil
+	rt.memory.fields = o.Spans != nil || o.Fields && !o.Origins && o.Trace == nil
 	if o.Trace != nil {
 		rt.trace = &rt.recorder
 		rt.trace.start(o.Trace, rt.memory)
@@ -288,13 +283,9 @@ func (t *Template) RenderText(vars Vars, o Options) (Text, error) {
 	var text Text
 	if err == nil {
 		text.String = string(rt.out.buf)
-		if o.Taker != nil {
-			o.Taker.Expect(len(rt.out.runs))
-			for i := range rt.out.runs {
-				o.Taker.Take(rt.public(&rt.out.runs[i]))
-			}
-		}
-		if o.Origins || o.Fields {
+		if o.Spans != nil {
+			*o.Spans = rt.spans(rt.out.runs, o.Taker)
+		} else if o.Origins || o.Fields {
 			text.Runs = rt.publicRuns(rt.out.runs, o.End)
 		}
 	}

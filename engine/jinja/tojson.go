@@ -87,7 +87,7 @@ const maxScratch = 1 << 20
 func (j *encoder) finish(field *prov) Value {
 	v := stringValue(j.e.text(j.buf)).withProv(field)
 	if j.on {
-		v.prov = newProv(append(j.e.runs.Take(len(j.runs))[:0], j.runs...))
+		v.prov = j.e.prov(append(j.e.runs.Take(len(j.runs))[:0], j.runs...))
 		j.e.scratchRuns = j.runs
 	}
 	if cap(j.buf) <= maxScratch {

@@ -255,10 +255,18 @@ type Piece struct {
 // An added token that is not special counts only where it looks like a marker and the template
 // writes it. It is read in every piece, and therefore cut in two after its first character.
 func (v *Vocabulary) Pieces(text string, spans []Span, writes func(text string) bool) []Piece {
-	real, forged := v.judge(text, spans, writes)
-	if len(forged) == 0 {
+	if !v.forges(text, spans, writes) {
 		return []Piece{{Text: text, Special: true}}
 	}
+	var real, forged []Match
+	v.judge(text, spans, writes, func(m Match, own bool) bool {
+		if own {
+			real = append(real, m)
+		} else {
+			forged = append(forged, m)
+		}
+		return true
+	})
 	var pieces []Piece
 	from := 0 // where the piece at hand begins
 	stretch := func(off, end int) {
@@ -300,13 +308,19 @@ func (v *Vocabulary) Pieces(text string, spans []Span, writes func(text string) 
 	return pieces
 }
 
-// judge returns the added tokens that the template has written, and the other texts that spell one,
-// both in order.
-func (v *Vocabulary) judge(
-	text string,
-	spans []Span,
-	writes func(string) bool,
-) (real, forged []Match) {
+// forges reports whether a text spells an added token that the template has not written.
+func (v *Vocabulary) forges(text string, spans []Span, writes func(string) bool) (found bool) {
+	v.judge(text, spans, writes, func(_ Match, own bool) bool {
+		found = !own
+		return own
+	})
+	return found
+}
+
+// judge calls yield with the added tokens that the template has written, as its own, and with the
+// other texts that spell one, in order, for as long as yield wants more.
+func (v *Vocabulary) judge(text string, spans []Span, writes func(string) bool,
+	yield func(m Match, own bool) bool) {
 	var own func(i int) int // the end of the template's own text around i; i where there is none
 	k := 0
 	own = func(i int) int {
@@ -326,8 +340,9 @@ func (v *Vocabulary) judge(
 			continue
 		}
 		t, isOwn := v.at(text, i, own(i))
-		if len(t.Text) != len(longest.Text) && longest.counts(writes) {
-			forged = append(forged, Match{longest, i})
+		if len(t.Text) != len(longest.Text) && longest.counts(writes) &&
+			!yield(Match{longest, i}, false) {
+			return
 		}
 		if !isOwn {
 			if i++; !longest.counts(writes) { // the tokeniser reads it, and goes on after it
@@ -335,10 +350,11 @@ func (v *Vocabulary) judge(
 			}
 			continue
 		}
-		real = append(real, Match{t, i})
+		if !yield(Match{t, i}, true) {
+			return
+		}
 		i += len(t.Text)
 	}
-	return real, forged
 }
 
 // plain appends a stretch as pieces in which no special token is read, cut inside the added tokens

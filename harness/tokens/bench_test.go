@@ -2,7 +2,9 @@ package tokens_test
 
 import (
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/goassay/assay/corpus"
 	"github.com/goassay/assay/engine"
@@ -14,19 +16,20 @@ import (
 	"github.com/goassay/assay/harness/tokens"
 )
 
-// BenchmarkRender renders the standard battery with every template of the corpus: segments may add
-// a fifth at most.
+// BenchmarkRender renders the standard battery with every template of the corpus: segments, each of
+// which is looked at, may add a fifth at most. Pieces are the prompts as a server tokenises them.
 func BenchmarkRender(b *testing.B) {
 	loaded, err := families.Load(corpus.FS)
 	if err != nil {
 		b.Fatal(err)
 	}
-	suite := script.Suite{Corpus: loaded}
+	suite, battery := script.Suite{Corpus: loaded}, standard.Battery()
 	for _, c := range []struct {
-		name     string
-		segments bool
-	}{{"plain", false}, {"segments", true}} {
+		name             string
+		segments, pieces bool
+	}{{"plain", false, false}, {"segments", true, false}, {"pieces", true, true}} {
 		var all []*engine.Template
+		var vocabularies []*engine.Vocabulary
 		for _, v := range suite.Variants() {
 			src, err := suite.Source(v)
 			if err != nil {
@@ -38,24 +41,49 @@ func BenchmarkRender(b *testing.B) {
 				b.Fatal(err)
 			}
 			all = append(all, t)
+			vocabularies = append(vocabularies, tokens.Made(t.Analysis().Format))
 		}
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
+			begun := processor(b)
+			asked := 0 // bytes of the request
 			for b.Loop() {
-				for _, t := range all {
-					for _, conversation := range standard.Battery() {
+				for i, t := range all {
+					for _, conversation := range battery {
 						p, err := t.Render(conversation.Request)
 						if err != nil || !c.segments {
 							continue
 						}
-						if _, err := p.Segments(); err != nil {
+						if c.pieces {
+							if _, err := p.Pieces(vocabularies[i]); err != nil {
+								b.Fatal(err)
+							}
+							continue
+						}
+						segments, err := p.Segments()
+						if err != nil {
 							b.Fatal(err)
+						}
+						for s := range segments.All() {
+							if !s.Own {
+								asked += len(s.Text)
+							}
 						}
 					}
 				}
 			}
+			b.ReportMetric(float64(processor(b)-begun)/float64(b.N), "cpu-ns/op")
 		})
 	}
+}
+
+// processor returns the processor time of the process, the collector's included.
+func processor(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // BenchmarkParse reads an output of 8,192 tokens by bytes and by ids, a token a call.

@@ -1,6 +1,7 @@
 package tokens_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,22 +34,23 @@ func TestSegments(t *testing.T) {
 				t.Fatal(err)
 			}
 			var text strings.Builder
-			for i, s := range segments {
+			all := slices.Collect(segments.All())
+			for i, s := range all {
 				if s.Off != text.Len() {
 					t.Errorf("%s: segment %d begins at %d, the one "+
 						"before ends at %d", c.Name, i, s.Off, text.Len())
 				}
 				text.WriteString(s.Text)
-				if i > 0 && segments[i-1].Own == s.Own && segments[i-1].Path == s.Path {
+				if i > 0 && all[i-1].Own == s.Own && all[i-1].Path() == s.Path() {
 					t.Errorf("%s: segments %d and %d are one: %+v", c.Name, i-1, i, s)
 				}
-				if s.Own != (s.Path == "") && s.Path != "" ||
-					s.Own && (s.Turn != -1 || s.Role != "") {
+				if s.Own != (s.Path() == "") && s.Path() != "" ||
+					s.Own && (s.Turn() != -1 || s.Role() != "") {
 					t.Errorf("%s: %+v", c.Name, s)
 				}
-				if s.Turn >= 0 && c.Request.Messages[s.Turn].At("role").Text() != s.Role {
+				if s.Turn() >= 0 && c.Request.Messages[s.Turn()].At("role").Text() != s.Role() {
 					t.Errorf("%s: %+v is of a "+
-						"message of the role %s", c.Name, s, c.Request.Messages[s.Turn].At("role"))
+						"message of the role %s", c.Name, s, c.Request.Messages[s.Turn()].At("role"))
 				}
 			}
 			if text.String() != prompt.Text {
@@ -59,15 +61,18 @@ func TestSegments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			noted, err := again.Segments()
-			if err != nil || len(noted) != len(segments) {
-				t.Fatalf("%s: %d segments noted, "+
-					"%d rendered: %v", c.Name, len(noted), len(segments), err)
+			segments, err = again.Segments()
+			if err != nil {
+				t.Fatal(err)
 			}
-			for i := range noted {
-				if noted[i] != segments[i] {
-					t.Errorf("%s: segment %d is %+v, "+
-						"noted it was %+v", c.Name, i, segments[i], noted[i])
+			noted := slices.Collect(segments.All())
+			if len(noted) != len(all) {
+				t.Fatalf("%s: %d segments noted, %d rendered", c.Name, len(noted), len(all))
+			}
+			for i, s := range noted {
+				if w := all[i]; s.Text != w.Text || s.Own != w.Own || s.Off != w.Off ||
+					s.Turn() != w.Turn() || s.Path() != w.Path() || s.Role() != w.Role() {
+					t.Errorf("%s: segment %d is %+v, noted it was %+v", c.Name, i, w, s)
 				}
 			}
 		}
@@ -97,8 +102,8 @@ func TestContinued(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got strings.Builder
-	for _, s := range segments {
-		got.WriteString("{" + s.Path + "|" + s.Text + "}")
+	for s := range segments.All() {
+		got.WriteString("{" + s.Path() + "|" + s.Text + "}")
 	}
 	const want = "{|[}{messages[0].role|user}{|]}{messages[0].content|Hi}" +
 		"{|</s>[assistant]<think>}{messages[1].reasoning_content|so}{|</think>}{messages[1].content|He}"
