@@ -34,9 +34,10 @@ var stepRules = []lookout{
 		Fix: "Write a call and its result the same wherever they stand."}, Group: groupLint,
 		Find: checkSteps},
 	{Rule: rule.Rule{ID: "A088", Name: "turns-spaced-differently", Severity: rule.Warning,
-		Short:  "The white space between two turns is not the same everywhere.",
+		Short: "The white space between two turns, or between a text and the markers of its turn, " +
+			"is not the same everywhere.",
 		Damage: "The model sees a spelling of turns that it was not trained on; tokens drift.",
-		Fix:    "End every turn with the same text."}, Group: groupLint, Find: checkSpacing},
+		Fix: "Open and end every turn with the same text but for the role."}, Group: groupLint, Find: checkSpacing},
 	{Rule: rule.Rule{ID: "A089", Name: "result-as-question", Severity: rule.Warning,
 		Short:  "A tool's result is written exactly as a user's message would be.",
 		Damage: "The model cannot tell a web page that a tool read from its user's wishes.",
@@ -272,17 +273,13 @@ func lastNeedle(text string) int {
 // checkSpacing compares the white space between the closer and the opener of a kind's turn, for
 // each kind alone; where each is the same everywhere, that of all kinds.
 func checkSpacing(s *Subject, find finder) {
+	s.checkSeams(find)
 	if !s.quiet(checkClosed) || s.findSpacing(find) {
 		return
 	}
 	q, ok := s.sequence()
 	if !ok {
 		return
-	}
-	if t, ok := q.unfed(); ok {
-		at := t.from + len(q.opener)
-		find(t.in.at(at), "no line feed follows the name in the header of %s, as it does in those "+
-			"of others: %s\nconversation: %s", t.name(), t.show(at), t.in.Name)
 	}
 	count, total := map[string]int{}, 0
 	usual := ""

@@ -306,6 +306,7 @@ func checkPaired(s *Subject, find finder) {
 	slices.Sort(keys)
 	headers := s.headers()
 	s.checkHalves(find, keys, all, headers)
+	s.checkOpeners(find, all, headers)
 	s.checkCrossed(find, headers)
 	sections := s.quiet(checkCallsClosed)
 	turns := s.quiet(checkClosed) && s.quiet(checkOpened)
@@ -401,6 +402,90 @@ func (s *Subject) checkHalves(find finder, keys []string, all map[string]*pairs,
 			}
 		}
 	}
+}
+
+// checkOpeners looks for openers, by their words, that no conversation closes: the instructions speak
+// of the other half, or the template opens them again while they are open, or its own text stands
+// in them. One that a text of the request follows may be no more than a separator.
+func (s *Subject) checkOpeners(find finder, all map[string]*pairs, headers map[string]bool) {
+	closed, said := map[string]bool{}, map[string]bool{}
+	for _, t := range s.talks() {
+		if t.err != nil {
+			continue
+		}
+		for m := range t.markers() {
+			switch {
+			case m.side != closing:
+			case m.spoken:
+				said[m.key] = true
+			default:
+				closed[m.key] = true
+			}
+		}
+	}
+	others := 0 // pairs of the same sort
+	for key, p := range all {
+		if closed[key] && p.opens && !p.slash {
+			others++
+		}
+	}
+	count, seen := map[string]int{}, map[string]bool{}
+	for _, t := range s.talks() {
+		if t.err != nil {
+			continue
+		}
+		own, tail := t.own(), t.tail()
+		var open []marker // around the place
+		for m := range t.markers() {
+			if m.at >= tail {
+				break
+			}
+			last := -1
+			for i := range open {
+				if open[i].key == m.key {
+					last = i
+				}
+			}
+			if m.side == closing {
+				if last >= 0 {
+					open = open[:last]
+				}
+				continue
+			}
+			again := last >= 0 && t.spoke(open[last].to, m.at)
+			if open = append(open, m); len(open) > maxKept {
+				break
+			}
+			p := all[m.key]
+			if m.side != opening || m.spoken || closed[m.key] || headers[m.key] || p == nil ||
+				p.start || seen[m.key] {
+				continue
+			}
+			what := ""
+			word, _ := utf8.DecodeRuneInString(own[m.to:])
+			switch {
+			case said[m.key]:
+				what = "which the instructions say is closed"
+			case others < few:
+			case again:
+				what = "and opened again while it is open"
+			case unicode.IsLetter(word):
+				if count[m.key]++; count[m.key] >= enough {
+					what = "though the template has both halves of others"
+				}
+			}
+			if what != "" {
+				seen[m.key] = true
+				find(t.at(m.at), "%s is opened and never closed, %s: %s\nconversation: %s",
+					jsonString(t.text[m.at:m.to]), what, report.Quote(t.text, m.at), t.Name)
+			}
+		}
+	}
+}
+
+// spoke reports whether the text of a message ends in a stretch of a prompt.
+func (t *talked) spoke(from, to int) bool {
+	return slices.ContainsFunc(t.spans, func(s span) bool { return s.to > from && s.to <= to })
 }
 
 // halves tells of the markers of a key whether they have one side only.

@@ -177,9 +177,14 @@ func checkAsked(s *Subject, find finder) {
 			find(not.at(len(not.text)-1), "the model's header is there where no "+
 				"generation prompt was asked for, and missing "+
 				"where one was: %s", report.Quote(not.text, len(not.text)))
-		case strings.TrimSpace(tail) != "" && tail == strings.TrimRight(turn, "\n") && tail != turn:
+		case strings.TrimSpace(tail) != "" && strings.HasPrefix(turn, tail+"\n") &&
+			(strings.TrimSpace(tail) == strings.TrimSpace(turn) || s.opened(tail) == ""):
 			find(asked.at(len(asked.text)-1), "the generation prompt ends before the line feed "+
 				"that follows the model's header "+
+				"in the history: %s", report.Quote(asked.text, len(asked.text)))
+		case turn != "" && tail == turn+"\n" && s.begins(turn):
+			find(asked.at(len(asked.text)-1), "the generation prompt ends with a line feed that "+
+				"does not follow the model's header "+
 				"in the history: %s", report.Quote(asked.text, len(asked.text)))
 		default:
 			continue
@@ -263,6 +268,13 @@ func (s *Subject) answerHeaders() (answer, turn string) {
 		}
 	}
 	return answer, turn
+}
+
+// begins reports whether some text of the model follows a question and a header at once.
+func (s *Subject) begins(header string) bool {
+	return slices.ContainsFunc(s.gaps(), func(g gap) bool {
+		return g.before == conversation.Question && g.text == header
+	})
 }
 
 // loopRules look at the several steps of a model.
