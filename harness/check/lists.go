@@ -330,10 +330,45 @@ func (s *Subject) checkHollow(find finder) {
 	}
 }
 
+// checkOutside looks for two markers that belong together with nothing between, right after the text
+// of instructions that no marker opens.
+func (s *Subject) checkOutside(find finder) {
+	for _, t := range s.talks() {
+		if t.err != nil || len(t.kinds) == 0 || t.kinds[0] != conversation.System ||
+			t.spans[0].to == 0 {
+			continue
+		}
+		var open marker
+		header := false
+		for m := range t.markers() {
+			if m.to <= t.spans[0].from {
+				header = header || m.side != closing && m.at > 0
+				continue
+			}
+			if open.to > 0 {
+				if !header && open.key == m.key && m.side == closing &&
+					strings.TrimSpace(t.text[t.spans[0].to:open.at]) == "" &&
+					strings.TrimSpace(t.text[open.to:m.at]) == "" {
+					find(t.at(open.at), "nothing stands between %s and %s, and the text of a "+
+						"system message stands before them: %s\nconversation: %s",
+						jsonString(t.text[open.at:open.to]), jsonString(t.text[m.at:m.to]),
+						report.Quote(t.text, open.at), t.Name)
+					return
+				}
+				break
+			}
+			if open = m; m.side == closing {
+				break
+			}
+		}
+	}
+}
+
 // checkEmptyPair looks for two markers that belong together with nothing between, before the first
 // message.
 func checkEmptyPair(s *Subject, find finder) {
 	s.checkHollow(find)
+	s.checkOutside(find)
 	if !s.Template.Caps().Tools {
 		return
 	}

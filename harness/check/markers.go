@@ -642,16 +642,19 @@ func (s *Subject) preambles() []preamble {
 }
 
 // proseGlued are sentences of the template's own that run into each other, or into a block that
-// begins in the same line.
+// begins in the same line, and headings that run into the text below them.
 var proseGlued = regexp.MustCompile(`[a-z]{2}[.!?:]\(?[A-Z][a-z]+ [a-z]` +
-	`|[^A-Za-z0-9]</[A-Za-z_:]+>[A-Z][a-z]* [a-z]|[a-z]{2}:<[A-Za-z_:]+>\n`)
+	`|[^A-Za-z0-9]</[A-Za-z_:]+>[A-Z][a-z]* [a-z]|[a-z]{2}:<[A-Za-z_:]+>\n` +
+	`|[a-z]{2} <[^<>\s]+>[A-Z][a-z]+ [a-z]+ [a-z]+ ` +
+	`|\n#{1,6} [^\n]*[a-z]{2}[A-Z][a-z]+ [a-z]+ [^\n]{40}`)
 
 // checkProse looks at the instructions of the template.
 func (s *Subject) checkProse(find finder) {
 	for _, p := range s.preambles() {
 		if at := proseGlued.FindStringIndex(p.own); at != nil {
-			find(p.in.at((at[0]+at[1])/2), "a sentence of the template runs into the next: "+
-				"%s\nconversation: %s", report.Quote(p.in.text, (at[0]+at[1])/2), p.in.Name)
+			mid := min((at[0]+at[1])/2, at[0]+shortest)
+			find(p.in.at(mid), "a sentence of the template runs into the next: "+
+				"%s\nconversation: %s", report.Quote(p.in.text, mid), p.in.Name)
 			return
 		}
 	}
@@ -845,24 +848,27 @@ func markersTwice(text string) (from, size int) {
 const mostLines = 64
 
 // linesTwice returns where blocks of lines begin that stand twice in a row, and how long each is
-// with its line feed.
+// with its line feed. The first line may stand after other text.
 func linesTwice(text string) map[int]int {
 	found := map[int]int{}
 	lines := strings.SplitAfter(text, "\n")
-	same := func(i, j int) bool {
-		return strings.TrimRight(lines[i], "\n") == strings.TrimRight(lines[j], "\n")
-	}
+	bare := func(i int) string { return strings.TrimRight(lines[i], "\n") }
 	at := 0
 	for i, line := range lines {
 		size := 0
 		for n := 1; n <= mostLines && i+2*n <= len(lines); n++ {
 			size += len(lines[i+n-1])
-			k := 0
-			for k < n && same(i+k, i+n+k) {
+			first := bare(i + n)
+			if first != bare(i) && (len(first) < shortest || !strings.HasSuffix(bare(i), first)) {
+				continue
+			}
+			k := 1
+			for k < n && bare(i+k) == bare(i+n+k) {
 				k++
 			}
-			if k == n && strings.TrimSpace(text[at:at+size]) != "" {
-				found[at] = size
+			prefix := len(bare(i)) - len(first)
+			if k == n && strings.TrimSpace(text[at+prefix:at+size]) != "" {
+				found[at+prefix] = size - prefix
 				break
 			}
 		}
