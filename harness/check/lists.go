@@ -30,6 +30,11 @@ var listRules = []lookout{
 		Damage: "The model looks for the tools between the markers and finds none; they stand " +
 			"elsewhere.",
 		Fix: "Write the tools between the two markers."}, Group: groupLint, Find: checkEmptyPair},
+	{Rule: rule.Rule{ID: "A133", Name: "heading-empty", Severity: rule.Warning,
+		Short:  "A heading of the template's own has nothing below it.",
+		Damage: "The model is told of a part that is not there, and makes it up or asks for it.",
+		Fix:    "Write the heading only where there is something to write below it."},
+		Group: groupLint, Find: checkHeadings},
 	{Rule: rule.Rule{ID: "A130", Name: "value-missing", Severity: rule.Warning,
 		Short:  "The template writes a key of JSON and no value.",
 		Damage: "The model reads text that no parser of JSON takes, and writes such text.",
@@ -406,6 +411,34 @@ var emptyBefore = regexp.MustCompile(`\[\s*\]\s*$`)
 
 // emptyArray is an array over several lines with nothing in it.
 var emptyArray = regexp.MustCompile(`(?m)^\[\s*\n\s*\]$`)
+
+// headingLine is a heading of Markdown on a line of its own; a sentence is none.
+var headingLine = regexp.MustCompile(`(?m)^(#{1,6}) [A-Z][^\n.:;<>\x00]*\n\s*`)
+
+// checkHeadings looks for headings before the first message that the end of a turn follows, or a
+// heading of the same rank.
+func checkHeadings(s *Subject, find finder) {
+	headers := s.headers()
+	for _, p := range s.preambles() {
+		found := headingLine.FindAllStringSubmatchIndex(p.own, -1)
+		for i, h := range found {
+			rest := p.own[h[1]:]
+			rank := p.own[h[2]:h[3]]
+			next := i+1 < len(found) && found[i+1][0] == h[1]
+			hollow := next && len(p.own[found[i+1][2]:found[i+1][3]]) <= len(rank)
+			if at, to, ok := nextMarker(rest, 0); ok && at == 0 {
+				m, ok := markerAt(rest, at, to)
+				hollow = hollow || ok && (m.side == closing || headers[m.key])
+			}
+			if hollow {
+				find(p.in.at(h[2]), "nothing stands below the heading %s: %s\nconversation: %s",
+					jsonString(strings.TrimSpace(p.own[h[0]:h[1]])),
+					report.Quote(p.in.text, h[1]), p.in.Name)
+				return
+			}
+		}
+	}
+}
 
 // noValue are the texts of keys without a value.
 var noValue = []string{`": }`, `": ,`, `":}`, `":,`, `": ]`}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/goassay/assay/engine/chat"
@@ -21,6 +22,13 @@ var stepRules = []lookout{
 			"and nobody is told.",
 		Fix: "Ask {% if message.content is string %} and write both."}, Group: groupLint,
 		Find: checkForms},
+	{Rule: rule.Rule{ID: "A134", Name: "part-dropped", Severity: rule.Warning,
+		Short: "The template asks whether a part of the content is an image, audio or video, and " +
+			"writes nothing for it.",
+		Damage: "The server has no place to put the image: the model answers without having seen " +
+			"it, and nobody is told.",
+		Fix: "Write the model's placeholder where the part stands."}, Group: groupLint,
+		Find: checkPartsKept},
 	{Rule: rule.Rule{ID: "A086", Name: "calls-joined", Severity: rule.Warning,
 		Short: "The calls of a message are not joined as a model could write them.",
 		Damage: "An array of calls is no JSON, or the second call is spelt otherwise than the " +
@@ -358,6 +366,36 @@ func (s *Subject) findSpacing(find finder) bool {
 		return true
 	}
 	return false
+}
+
+// mediaParts are the types of parts of content that are no text.
+var mediaParts = []string{"image", "image_url", "audio", "input_audio", "video", "video_url"}
+
+// checkPartsKept compares a question with a part that the template knows by its type, and without.
+func checkPartsKept(s *Subject, find finder) {
+	if !s.Template.Caps().TypedContent {
+		return
+	}
+	text := userParts.At("content").Items()[0]
+	plain, err := s.raw(talk(userParts), false)
+	if err != nil {
+		return // A030 and A085 are about it
+	}
+	for _, kind := range mediaParts {
+		part := ordered.ObjectOf(ordered.MemberOf("type", ordered.Str(kind)),
+			ordered.MemberOf(kind, ordered.ObjectOf(
+				ordered.MemberOf("url", ordered.Str("https://example.org/one")))))
+		in := plain.in
+		in.Messages = talk(userParts.With("content", ordered.ArrayOf(text, part)))
+		o, err := s.Template.ChatTemplate().Observe(in)
+		if err != nil || o.String != plain.text ||
+			!slices.Contains(o.Trace.Literals("messages[0].content[1].type", "=="), kind) {
+			continue
+		}
+		r, _ := o.Trace.Reading("messages[0].content[1].type")
+		find(where(r.First), "the template asks for parts of type %s, and writes nothing for one",
+			jsonString(kind))
+	}
 }
 
 // checkResultRole writes the same text as a result and as a question.

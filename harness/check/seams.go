@@ -27,6 +27,7 @@ type sewn struct {
 	fed, bare int
 	in        *talked // the first without
 	at        int
+	after     string // the marker that its marker follows; "" at the start of a prompt
 }
 
 // shapeOf returns a marker, or one with a role's name after it, without its words: the headers of
@@ -46,23 +47,31 @@ func shapeOf(marker string) string {
 	return b.String()
 }
 
-// openingSeam returns the shape of the marker that a text ends with, and whether a line feed stands
-// after it; ok is false where the text ends with none, and where it is all BOS.
-func openingSeam(text, bos string) (shape string, fed, ok bool) {
+// openingSeam returns the shape of the marker that a text ends with, the marker right before that,
+// and whether a line feed stands after it; ok is false where the text ends with none, and where it
+// is all BOS.
+func openingSeam(text, bos string) (shape, after string, fed, ok bool) {
 	bare := strings.TrimRight(text, " \t\n")
 	if strings.TrimSpace(bare) == bos {
-		return "", false, false
+		return "", "", false, false
 	}
 	tail := bare[strings.LastIndexByte(bare, 0)+1:]
 	found := markersOf(tail[max(0, len(tail)-longest):])
 	if len(found) == 0 || strings.HasSuffix(bare, "\x00") {
-		return "", false, false
+		return "", "", false, false
 	}
-	last := tail[max(0, len(tail)-longest)+found[len(found)-1].at:]
-	if strings.ContainsAny(last, " \n\t") {
-		return "", false, false // words, and no role's name
+	at := len(bare) - len(tail) + max(0, len(tail)-longest) + found[len(found)-1].at
+	last := bare[at:]
+	before := strings.TrimRight(bare[:at], " \t\n")
+	after, marked := lastMarker(before)
+	if strings.ContainsAny(last, " \n\t") || // words, and no role's name
+		!marked && before != "" && before[len(before)-1] != 0 {
+		return "", "", false, false
 	}
-	return shapeOf(last), strings.Contains(text[len(bare):], "\n"), true
+	if after == bos {
+		after = ""
+	}
+	return shapeOf(last), after, strings.Contains(text[len(bare):], "\n"), true
 }
 
 // closingSeam returns the shape of the element's end that a text begins with.
@@ -81,9 +90,10 @@ func closingSeam(text string) (shape string, fed, ok bool) {
 func (s *Subject) checkSeams(find finder) {
 	all := map[seam]map[place]*sewn{}
 	var order []seam
-	note := func(of seam, k place, fed bool, t *talked, at int) {
+	around := map[seam]map[string]bool{} // the markers that those with a line feed follow
+	note := func(of seam, k place, fed bool, t *talked, at int, after string) {
 		if all[of] == nil {
-			all[of] = map[place]*sewn{}
+			all[of], around[of] = map[place]*sewn{}, map[string]bool{"": true}
 			order = append(order, of)
 		}
 		one := all[of][k]
@@ -93,8 +103,9 @@ func (s *Subject) checkSeams(find finder) {
 		}
 		if fed {
 			one.fed++
+			around[of][after] = true
 		} else if one.bare++; one.bare == 1 {
-			one.in, one.at = t, at
+			one.in, one.at, one.after = t, at, after
 		}
 	}
 	for _, t := range s.talks() {
@@ -104,20 +115,21 @@ func (s *Subject) checkSeams(find finder) {
 		text := t.framed()
 		for i, span := range t.spans {
 			content := t.in.Messages[i].At("content")
-			if span.to == 0 || t.kinds[i] == conversation.Call || content.Kind() != ordered.String || content.Text() == "" ||
+			if span.to == 0 || t.kinds[i] == conversation.Call ||
+				content.Kind() != ordered.String || content.Text() == "" ||
 				strings.TrimSpace(content.Text()) != content.Text() ||
 				!strings.HasPrefix(t.text[span.from:], content.Text()) {
 				continue
 			}
 			k := place{t.kinds[i], i == 0}
-			if shape, fed, ok := openingSeam(text[:span.from], t.t.BOS); ok {
-				note(seam{true, shape}, k, fed, t, span.from)
+			if shape, after, fed, ok := openingSeam(text[:span.from], t.t.BOS); ok {
+				note(seam{true, shape}, k, fed, t, span.from, after)
 			}
 			end := span.from + len(content.Text())
 			ends := t.t.EOS != "" && strings.HasPrefix(strings.TrimSpace(text[end:]), t.t.EOS)
 			shape, fed, ok := closingSeam(text[end:])
 			if ok && end == span.to && !ends {
-				note(seam{false, shape}, k, fed, t, end)
+				note(seam{false, shape}, k, fed, t, end, "")
 			}
 		}
 	}
@@ -135,7 +147,7 @@ func (s *Subject) checkSeams(find finder) {
 			}
 			odd, who = one, k.who
 		}
-		if delete(fed, who); bare != 1 || len(fed) < few {
+		if delete(fed, who); bare != 1 || len(fed) < few || !around[of][odd.after] {
 			continue
 		}
 		side := "after"
