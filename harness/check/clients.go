@@ -68,11 +68,33 @@ type trouble struct {
 	err     error
 	remedy  string // the message, and the form in which it is rendered
 	more    int    // requests of the client with the same trouble
+
+	others []clients.Client // with the same trouble
+}
+
+// again notes another request with the same trouble.
+func (t *trouble) again(c clients.Client, q clients.Request) {
+	switch {
+	case c.Name == t.client.Name && q.Name != t.request.Name:
+		t.more++
+	case c.Name != t.client.Name && (len(t.others) == 0 ||
+		t.others[len(t.others)-1].Name != c.Name):
+		t.others = append(t.others, c)
+	}
 }
 
 // told is the rest of a finding: which requests have it.
 func (t *trouble) told() string {
-	return fmt.Sprintf("%s of %s; first: %s", plural(t.more+1, "request"), t.client, t.request.Name)
+	text := fmt.Sprintf("%s of %s; first: %s", plural(t.more+1, "request"), t.client,
+		t.request.Name)
+	if len(t.others) == 0 {
+		return text
+	}
+	var names []string
+	for _, c := range t.others {
+		names = append(names, c.String())
+	}
+	return text + "\nthe same with " + strings.Join(names, ", ")
 }
 
 // served returns the input of a request as a server gives it to the template that fits nothing but
@@ -402,21 +424,16 @@ func cure(in chattemplate.Input, works func(chattemplate.Input) bool) string {
 	var said []string
 	for i, r := range chosen {
 		others := apply(slices.Delete(slices.Clone(chosen), i, i+1))
-		said = append(
-			said,
-			fmt.Sprintf("%s has %s; it is rendered %s", r.first(others, works), r.name, r.instead),
-		)
+		said = append(said, fmt.Sprintf("%s has %s; it is rendered %s", r.first(others, works),
+			r.name, r.instead))
 	}
 	return strings.Join(said, ", and ")
 }
 
-// troubles are the requests that fail, each cause once a client: those that crash, or those that
-// the template refuses in its own words.
+// troubles are the requests that fail, each cause once: those that crash, or those that the
+// template refuses in its own words.
 func (s *Subject) troubles(isWorded bool) []*trouble {
-	type cause struct {
-		client, what string
-	}
-	seen := map[cause]*trouble{}
+	seen := map[string]*trouble{}
 	var all []*trouble
 	for _, c := range s.clients {
 		for _, q := range c.Requests {
@@ -425,21 +442,20 @@ func (s *Subject) troubles(isWorded bool) []*trouble {
 			if err == nil || worded(err) != isWorded {
 				continue
 			}
+			cause := first(err)
+			if at := (*source.Error)(nil); errors.As(err, &at) {
+				cause += fmt.Sprint(" at ", at.Off)
+			}
+			if before := seen[cause]; before != nil {
+				before.again(c, q)
+				continue
+			}
 			works := func(in chattemplate.Input) bool {
 				_, err := s.Template.ChatTemplate().Render(in)
 				return err == nil
 			}
-			t := &trouble{client: c, request: q, err: err, remedy: cure(in, works)}
-			what := cmp.Or(t.remedy, first(err))
-			if at := (*source.Error)(nil); t.remedy == "" && errors.As(err, &at) {
-				what = fmt.Sprint(at.Off, at.Msg)
-			}
-			if before := seen[cause{c.Name, what}]; before != nil {
-				before.more++
-				continue
-			}
-			seen[cause{c.Name, what}] = t
-			all = append(all, t)
+			seen[cause] = &trouble{client: c, request: q, err: err, remedy: cure(in, works)}
+			all = append(all, seen[cause])
 		}
 	}
 	return all
@@ -456,73 +472,88 @@ func checkClientFails(s *Subject, find finder) { s.findTroubles(find, false, "en
 
 func checkClientChanged(s *Subject, find finder) {
 	s.findTroubles(find, true, "is refused")
+	s.findGone(find)
+}
+
+// loss is a part of a request that does not reach the prompt, or reaches it as a word of Python.
+type loss struct {
+	kind   conversation.Kind
+	part   conversation.Part
+	python bool
+}
+
+// lostPart is the first loss of a sort.
+type lostPart struct {
+	trouble
+	text string
+	at   where
+}
+
+// findGone reports the parts of clients' requests that do not reach the prompt, or reach it as a
+// word of Python: each sort once, with the clients that send it.
+func (s *Subject) findGone(find finder) {
+	counted := map[loss]*lostPart{}
+	var order []*lostPart
+	note := func(of loss, c clients.Client, q clients.Request, at where, text string) {
+		if before := counted[of]; before != nil {
+			before.again(c, q)
+			return
+		}
+		counted[of] = &lostPart{trouble{client: c, request: q}, text, at}
+		order = append(order, counted[of])
+	}
 	for _, c := range s.clients {
-		s.findGone(find, c)
+		for _, q := range c.Requests {
+			s.goneOf(c, q, note)
+		}
+	}
+	for _, l := range order {
+		find(l.at, "%s\n%s", l.text, l.told())
 	}
 }
 
-// findGone reports the parts of a client's requests that do not reach the prompt, or reach it as a
-// word of Python.
-func (s *Subject) findGone(find finder, c clients.Client) {
-	type loss struct {
-		kind conversation.Kind
-		part conversation.Part
+// goneOf notes the losses of a request.
+func (s *Subject) goneOf(c clients.Client, q clients.Request,
+	note func(loss, clients.Client, clients.Request, where, string)) {
+	in := s.served(q)
+	o, err := s.Template.ChatTemplate().Observe(in)
+	if err != nil {
+		return
 	}
-	counted := map[loss]*trouble{}
-	var order []loss
-	var texts []string
-	var places []where
-	printed := map[string]bool{}
-	for _, q := range c.Requests {
-		in := s.served(q)
-		o, err := s.Template.ChatTemplate().Observe(in)
-		if err != nil {
+	t := &talked{rendering: rendering{o.String, s.Template.ChatTemplate(), in}, o: o}
+	for _, m := range in.Messages {
+		t.kinds = append(t.kinds, conversation.KindOf(m))
+	}
+	found := t.origins()
+	for _, l := range conversation.Leaves(in) {
+		if l.Part == conversation.CallID || l.Part == conversation.ResultName {
 			continue
 		}
-		t := &talked{rendering: rendering{o.String, s.Template.ChatTemplate(), in}, o: o}
-		for _, m := range in.Messages {
-			t.kinds = append(t.kinds, conversation.KindOf(m))
+		if _, there := found[originOf(l)]; there && !l.Coded || t.shows(l.Text) {
+			continue
 		}
-		found := t.origins()
-		for _, l := range conversation.Leaves(in) {
-			if l.Part == conversation.CallID || l.Part == conversation.ResultName {
-				continue
-			}
-			if _, there := found[originOf(l)]; there && !l.Coded || t.shows(l.Text) {
-				continue
-			}
-			kind := conversation.None
-			switch {
-			case l.Message >= 0:
-				kind = t.kinds[l.Message]
-			case !s.Template.Caps().Tools && l.Part != conversation.ToolName:
-				continue // one finding reports that there are no tools
-			}
-			of := loss{kind, l.Part}
-			if before := counted[of]; before != nil {
-				if before.request.Name != q.Name {
-					before.more++
-				}
-				continue
-			}
-			counted[of] = &trouble{client: c, request: q}
-			order = append(order, of)
-			at := nowhere
-			if pos, ok := o.Trace.Nearest(l.Path); ok {
-				at = where(pos)
-			}
-			places = append(places, at)
-			texts = append(texts, fmt.Sprintf("of a request of %s %s does not "+
-				"reach the prompt: %s", c.Name, l.Path, report.Quote(l.Text, 0)))
+		kind := conversation.None
+		switch {
+		case l.Message >= 0:
+			kind = t.kinds[l.Message]
+		case !s.Template.Caps().Tools && l.Part != conversation.ToolName:
+			continue // one finding reports that there are no tools
 		}
-		if path, at, ok := t.pythonAt(); ok && !printed[path] {
-			printed[path] = true
-			find(t.at(at), "of a request of %s %s is printed as "+
-				"Python does: %s", c.Name, path, report.Quote(t.text, at))
+		at := nowhere
+		if pos, ok := o.Trace.Nearest(l.Path); ok {
+			at = where(pos)
 		}
+		note(loss{kind, l.Part, false}, c, q, at, fmt.Sprintf("of a request of %s %s does not "+
+			"reach the prompt: %s", c.Name, l.Path, report.Quote(l.Text, 0)))
 	}
-	for i, of := range order {
-		find(places[i], "%s\n%s", texts[i], counted[of].told())
+	if path, at, ok := t.pythonAt(); ok {
+		kind := conversation.None
+		of := jinja.Run{Origin: jinja.Origin{Path: path, Role: jinja.FromValue}}
+		if i := messageOf(of); i >= 0 {
+			kind = t.kinds[i]
+		}
+		note(loss{kind, 0, true}, c, q, t.at(at), fmt.Sprintf("of a request of %s %s is "+
+			"printed as Python does: %s", c.Name, path, report.Quote(t.text, at)))
 	}
 }
 

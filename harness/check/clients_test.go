@@ -74,3 +74,33 @@ func TestClients(t *testing.T) {
 		})
 	}
 }
+
+// TestClientsTogether puts one request of three clients to a template: the trouble that they have
+// in common is one finding that names them all.
+func TestClientsTogether(t *testing.T) {
+	for rules, template := range map[string]string{
+		"A095": "{% for m in messages %}{{ m.content + '' }}{% endfor %}",
+		"A096": "{% for m in messages %}{{ m.content if m.content is string }}{% endfor %}",
+	} {
+		v, err := ordered.ParseString(`[{"role": "user", "content": ` +
+			`[{"type": "text", "text": "Pilova?"}]}]`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []clients.Client
+		for _, name := range []string{"one", "two", "three"} {
+			all = append(all, clients.Client{Name: name, Version: "1", Requests: []clients.Request{
+				{Name: "in parts", Request: chats.Request{Messages: v.Items()}}}})
+		}
+		var found []rule.Result
+		for _, res := range check.Clients(subject.New("t.jinja", template), check.Options{}, all) {
+			if res.Status != rule.Passed {
+				found = append(found, res)
+			}
+		}
+		if len(found) != 1 || found[0].Rule != rules ||
+			!strings.HasSuffix(found[0].Text, "\nthe same with two 1, three 1") {
+			t.Errorf("found %+v, want one finding of %s with all clients", found, rules)
+		}
+	}
+}

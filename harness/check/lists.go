@@ -335,8 +335,8 @@ func (s *Subject) checkHollow(find finder) {
 	}
 }
 
-// checkOutside looks for two markers that belong together with nothing between, right after the text
-// of instructions that no marker opens.
+// checkOutside looks for two markers that belong together with nothing between, right after the
+// text of instructions that no marker opens.
 func (s *Subject) checkOutside(find finder) {
 	for _, t := range s.talks() {
 		if t.err != nil || len(t.kinds) == 0 || t.kinds[0] != conversation.System ||

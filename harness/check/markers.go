@@ -404,9 +404,9 @@ func (s *Subject) checkHalves(find finder, keys []string, all map[string]*pairs,
 	}
 }
 
-// checkOpeners looks for openers, by their words, that no conversation closes: the instructions speak
-// of the other half, or the template opens them again while they are open, or its own text stands
-// in them. One that a text of the request follows may be no more than a separator.
+// checkOpeners looks for openers, by their words, that no conversation closes: the instructions
+// speak of the other half, or the template opens them again while they are open, or its own text
+// stands in them. One that a text of the request follows may be no more than a separator.
 func (s *Subject) checkOpeners(find finder, all map[string]*pairs, headers map[string]bool) {
 	closed, said := map[string]bool{}, map[string]bool{}
 	for _, t := range s.talks() {
